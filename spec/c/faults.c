@@ -1,0 +1,238 @@
+/* Every allocation fails once: for every call, n = 1, 2, 3 ... until the call needs no more than n - 1.
+ *
+ *   a history of random calls    c0 c1 c2 ... ck ...
+ *   for each k and n             a fresh space, c0 .. c(k-1), then ck with the n-th allocation refused
+ *
+ * Refused once, or from then on (so that undoing cannot need memory either). The space must then be as it was, and ck
+ * must do afterwards what it does in a space in which nothing was ever refused, in whatever order of events. Nothing may
+ * leak. */
+#include "calls.h"
+
+static bool same(const text *expected, aoi_space *s, bool in_order) {
+    text now = dump(s, in_order);
+    bool equal = dump_same(expected, &now);
+    text_free(&now);
+    return equal;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------ */
+
+static void opening(const setup *u) {
+    aoi_options o = options_of(u);
+    for (long many = 1; many <= HOST_FOR_EVER; many += HOST_FOR_EVER - 1)
+        for (long n = 1;; n++) {
+            aoi_space *s = NULL;
+            host_refuse(n, many);
+            int result = aoi_open(&o, &s);
+            if (!host_relent()) {
+                EXPECT(result == AOI_OK && n > 1);
+                close_space(s);
+                break;
+            }
+            EXPECT(result == AOI_ENOMEM && s == NULL && host.used == 0);
+        }
+}
+
+/* ---- one call after a history --------------------------------------------------------------------------------------- */
+
+static aoi_space *play(const setup *u, const call *calls, size_t n) {
+    aoi_space *s = open_space(u);
+    for (size_t i = 0; i < n; i++) make_call(s, calls + i);
+    return s;
+}
+
+typedef struct outcome { /* of a call where nothing is refused */
+    int result;
+    text before, after, after_sorted;
+} outcome;
+
+/* Does call k with the n-th allocation refused; false when it did not need that many. */
+static bool refuse(const setup *u, const call *calls, size_t k, const outcome *wanted, long n, long many) {
+    aoi_space *s = play(u, calls, k);
+    expect_at("%s %dD, call %d %s, allocation %ld%s", u->engine, u->dims, (int)k, verb_names[calls[k].verb], n,
+              many > 1 ? " and on" : "");
+    host_refuse(n, many);
+    int result = make_call(s, calls + k);
+    bool refused = host_relent() > 0, again = refused && result == AOI_ENOMEM; /* else it could do without */
+    if (again) {
+        EXPECT(same(&wanted->before, s, true));
+        result = make_call(s, calls + k);
+    }
+    EXPECT(result == wanted->result);
+    /* the refused call counts in the sequence of calls on which the order of events may depend */
+    EXPECT(again ? same(&wanted->after_sorted, s, false) : same(&wanted->after, s, true));
+    close_space(s);
+    return refused;
+}
+
+static outcome look_ahead(const setup *u, const call *calls, size_t k) {
+    outcome o = {0};
+    aoi_space *s = play(u, calls, k);
+    o.before = dump(s, true);
+    close_space(s);
+    s = play(u, calls, k);
+    o.result = make_call(s, calls + k);
+    o.after = dump(s, true);
+    o.after_sorted = dump(s, false);
+    close_space(s);
+    return o;
+}
+
+/* ---- histories ------------------------------------------------------------------------------------------------------ */
+
+static unsigned long refusals[VERBS];
+
+static void refuse_all(const setup *u, const call *calls, size_t first, size_t length) {
+    for (size_t k = first; k < length; k++) {
+        outcome o = look_ahead(u, calls, k);
+        for (long n = 1; refuse(u, calls, k, &o, n, 1); n++) {
+            refusals[calls[k].verb]++;
+            refuse(u, calls, k, &o, n, HOST_FOR_EVER);
+        }
+        text_free(&o.before);
+        text_free(&o.after);
+        text_free(&o.after_sorted);
+    }
+}
+
+static void history(const setup *u, uint32_t entities, size_t length) {
+    call *calls = calloc(length, sizeof *calls);
+    if (!calls) abort();
+    aoi_space *s = open_space(u);
+    for (size_t i = 0; i < length; i++) {
+        calls[i] = random_call(entities);
+        make_possible(s, calls + i);
+        make_call(s, calls + i);
+    }
+    close_space(s);
+    refuse_all(u, calls, 0, length);
+    free(calls);
+}
+
+/* A scene whose last call concerns far more than any before it, so that whatever it fills has to grow: CROWD entities
+ * came to one spot one by one, and each carries a node. */
+enum { CROWD = 40 };
+
+static void scene(const setup *u, verb last, int shape, bool counted) {
+    call *calls = calloc(3 * CROWD + 2, sizeof *calls);
+    size_t n = 0;
+    if (!calls) abort();
+    aoi_area all = {.radius = 5, .mask = AOI_ALL_KINDS, .shape = shape}, nothing = all;
+    nothing.mask = counted ? 4 : 0; /* nobody is of that kind */
+    calls[n++] = (call){.verb = ENTER, .id = 0, .bits = 1};
+    /* 0 carries three nodes; the first sees everybody, or nobody before the last call */
+    bool wakes = last == SET_RADIUS || last == SET_MASK;
+    for (int64_t k = 0; k < 3; k++) {
+        calls[n++] = (call){.verb = ADD_NODE, .id = 0, .node_id = k, .area = wakes ? nothing : all};
+        if (last == SET_RADIUS) calls[n - 1].area = (aoi_area){.radius = 0.5, .mask = AOI_ALL_KINDS, .shape = shape};
+    }
+    for (int64_t id = 1; id < CROWD; id++) {
+        calls[n++] = (call){.verb = ENTER, .id = id, .bits = 1, .n = 1, .rows = {{.pos = {1, -1, 1}}}};
+        if (last != CHECK && last != VIEW)
+            calls[n++] = (call){.verb = ADD_NODE, .id = id, .area = {.radius = 2, .mask = 8, .shape = shape}};
+        if (last == VIEWERS) calls[n - 1].area.mask = AOI_ALL_KINDS;
+    }
+    call *c = calls + n++;
+    *c = (call){.verb = last, .bits = last == SET_KIND ? 8 : AOI_ALL_KINDS, .area = all};
+    if (last == MOVE_MANY || last == ENTER_MANY)
+        for (int64_t id = 0; id < CROWD; id++)
+            c->rows[c->n++] = (aoi_row){.id = last == MOVE_MANY ? id : id + CROWD, .pos = {(double)(id % 3) * 4 - 50}};
+    if (last == MOVE) c->rows[0].pos[0] = 1000;
+    if (last == ROW_BUFFER) c->n = CROWD;
+    refuse_all(u, calls, n - 1, n);
+    free(calls);
+}
+
+static void scenes(const setup *u) {
+    for (int v = 0; v < VERBS; v++) {
+        scene(u, (verb)v, AOI_SQUARE, false);
+        scene(u, (verb)v, AOI_CIRCLE, true);
+    }
+}
+
+/* Long, and without looking back: refused at random, repeated until it works, compared with a space of plenty. What was
+ * refused may leave lists in another order, so events are compared as sets and taken all at once. */
+static void endurance(const setup *u, uint32_t entities, int length) {
+    aoi_space *poor = open_space(u), *rich = NULL;
+    aoi_options o = options_of(u);
+    o.alloc = NULL;
+    EXPECT(aoi_open(&o, &rich) == AOI_OK);
+    for (int i = 0; i < length; i++) {
+        call c = random_call(entities);
+        if (c.verb == NEXT) c.verb = TAKE_ALL;
+        make_possible(rich, &c);
+        expect_at("%s %dD, endurance, call %d %s", u->engine, u->dims, i, verb_names[c.verb]);
+        int wanted = make_call(rich, &c), result;
+        for (long n = 1 + (long)random_below(4);; n++) {
+            host_refuse(n, random_below(2) ? 1 : HOST_FOR_EVER);
+            result = make_call(poor, &c);
+            if (!host_relent() || result != AOI_ENOMEM) break;
+            if (random_below(4) == 0) EXPECT(aoi_check(poor) == NULL);
+        }
+        EXPECT(result == wanted);
+        if (i % 20 == 0 || i == length - 1) {
+            text expected = dump(rich, false);
+            EXPECT(same(&expected, poor, false));
+            text_free(&expected);
+        }
+    }
+    close_space(poor);
+    aoi_close(rich);
+}
+
+/* Batches of hundreds in a crowd, with no memory at all: how far they come depends on what is left over in the engine's
+ * own pools, and taking back has to do with that. */
+static void crowd(const setup *u, int batches) {
+    enum { PEOPLE = 500, ROWS = 250 };
+    static aoi_row rows[ROWS];
+    aoi_space *s = open_space(u);
+    int refused = 0;
+    for (int64_t id = 0; id < PEOPLE; id++) {
+        double pos[3] = {random_below(40), random_below(40), random_below(40)};
+        aoi_entity e;
+        EXPECT(aoi_enter(s, id, pos, 1, &e) == AOI_OK);
+        if (id % 25 == 0) add_node(s, e, 1, 1 + (double)random_below(4));
+        if (id % 50 == 0) EXPECT(aoi_add_node(s, e, 2, &(aoi_area){.radius = 2, .keep = 3, .mask = 1}, NULL) == AOI_OK);
+    }
+    aoi_take_all(s);
+    for (int i = 0; i < batches; i++) {
+        double spread = random_below(3) ? 40 : 4 + random_below(300);
+        for (size_t k = 0; k < ROWS; k++) {
+            rows[k].id = random_below(PEOPLE);
+            for (int a = 0; a < 3; a++) rows[k].pos[a] = (double)random_below(1000) * spread / 1000;
+        }
+        expect_at("%s %dD, crowd, batch %d", u->engine, u->dims, i);
+        text before = i % 10 == 0 ? dump(s, true) : (text){0};
+        host_refuse(1 + (long)random_below(3), HOST_FOR_EVER);
+        int result = aoi_move_many(s, rows, ROWS, NULL);
+        refused += host_relent() > 0;
+        if (result != AOI_OK) {
+            EXPECT(result == AOI_ENOMEM && aoi_check(s) == NULL);
+            if (before.bytes) EXPECT(same(&before, s, true));
+            EXPECT(aoi_move_many(s, rows, ROWS, NULL) == AOI_OK);
+        }
+        text_free(&before);
+        aoi_take_all(s);
+    }
+    EXPECT(aoi_check(s) == NULL && refused > 0);
+    close_space(s);
+}
+
+int main(void) {
+    setup u;
+    random_start("faults");
+    for (int i = 0; every_setup(i, &u); i++) {
+        opening(&u);
+        scenes(&u);
+        history(&u, 6, 60);
+        history(&u, 60, 120);
+        endurance(&u, 50, 1500);
+        crowd(&u, 200);
+    }
+    for (int v = 0; v < VERBS; v++) { /* whatever can need memory was refused some */
+        bool frugal = v == NEXT || v == TAKE_ALL || v == LEAVES_FIRST || v == KEEP_ORDER || v == NEXT_FREED;
+        expect_at("%s", verb_names[v]);
+        EXPECT((refusals[v] == 0) == frugal);
+    }
+    return expect_report("faults");
+}

@@ -1,0 +1,232 @@
+/* aoi_change.c - the truth about who sees whom, before and after a change.
+ *
+ *   engine proposes (node, target)  ->  the rule, asked for before and after  ->  log  ->  pairs' states and the queue
+ *
+ * Plain square nodes have no memory: what they saw follows from where everybody was.  Only nodes that keep, and round
+ * ones, have a state for each pair; those are asked at every move, the engine only tells who comes within reach. */
+#include "aoi_rule.h"
+#include "aoi_space.h"
+
+void aoi_log_add(aoi_space *s, uint32_t node, uint32_t target, int event, int pair) {
+    if (!event && pair == AOI_PAIR_SAME) return;
+    if (!AOI_GROW(&s->world.memory, s->log.items, s->log.cap, s->log.count + (size_t)1)) {
+        s->failed = true;
+        return;
+    }
+    s->log.items[s->log.count++] =
+        (aoi_change){.node = node, .target = target, .event = (uint8_t)event, .pair = (uint8_t)pair};
+    s->log.added += pair == AOI_PAIR_ADD || pair == AOI_PAIR_ADD_SEEN;
+}
+
+static int event_of(bool was, bool is) {
+    return was == is ? 0 : is ? AOI_ENTER : AOI_LEAVE;
+}
+
+/* ---- gathering ------------------------------------------------------------------------------------------------- */
+
+/* A pair with a state: what becomes of it when the watcher is at w and the target, of this kind, at t. */
+static void ask_pair(aoi_space *s, const aoi_pair *p, const aoi_area *a, double reach, const double *w, const double *t,
+                     uint64_t kind) {
+    bool is = aoi_rule(s->world.dims, a, w, t, kind, p->seen);
+    bool stays = is || ((kind & a->mask) && aoi_in_box(s->world.dims, w, t, reach));
+    aoi_log_add(s, p->end[AOI_BY_NODE], p->end[AOI_BY_TARGET], event_of(p->seen, is),
+                stays ? AOI_PAIR_SAME : AOI_PAIR_DROP);
+}
+
+/* The same for a pair that has no state yet: it was not seen, and was out of reach.  Within a batch it only gets its
+ * state; what a node sees is judged once, where the batch has ended. */
+static void ask_stranger(aoi_space *s, uint32_t node, const aoi_area *a, double reach, uint32_t target, const double *w,
+                         const double *t, uint64_t kind) {
+    if (!(kind & a->mask)) return;
+    bool is = !s->mover.in_batch && aoi_rule(s->world.dims, a, w, t, kind, false);
+    if (is || aoi_in_box(s->world.dims, w, t, reach))
+        aoi_log_add(s, node, target, event_of(false, is), is ? AOI_PAIR_ADD_SEEN : AOI_PAIR_ADD);
+}
+
+void aoi_propose(aoi_world *world, uint32_t node, uint32_t target) {
+    aoi_space *s = (aoi_space *)world;
+    const aoi_node_record *n = world->nodes + node;
+    const aoi_entity_record *owner = world->entities + n->owner, *to = world->entities + target;
+    s->candidates++;
+    if (!(to->kind & n->area.mask)) return;
+    bool watcher_moves = n->owner == s->mover.entity;
+    const double *w = watcher_moves ? s->mover.to : owner->pos, *t = watcher_moves ? to->pos : s->mover.to;
+    if (aoi_needs_pairs(&n->area)) {
+        if (aoi_pairs_find(&s->pairs, node, target) == AOI_NONE)
+            ask_stranger(s, node, &n->area, n->reach, target, w, t, to->kind);
+        return;
+    }
+    if (n->area.silent) return;
+    bool was = aoi_in_box(world->dims, owner->pos, to->pos, n->area.radius);
+    bool is = aoi_in_box(world->dims, w, t, n->area.radius);
+    if (was != is) aoi_log_add(s, node, target, event_of(was, is), AOI_PAIR_SAME);
+}
+
+void aoi_found(aoi_world *world, uint32_t slot) {
+    aoi_space *s = (aoi_space *)world;
+    if (AOI_GROW(&world->memory, s->found.items, s->found.cap, s->found.count + (size_t)1))
+        s->found.items[s->found.count++] = slot;
+    else s->failed = true;
+}
+
+/* What becomes of the entity's pairs that have a state, when it is at `to`. */
+static void ask_pairs(aoi_space *s, uint32_t entity, const double *to) {
+    const aoi_entity_record *e = s->world.entities + entity;
+    for (uint32_t i = e->watched; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_TARGET]) {
+        const aoi_node_record *n = s->world.nodes + s->pairs.pairs[i].end[AOI_BY_NODE];
+        ask_pair(s, s->pairs.pairs + i, &n->area, n->reach, s->world.entities[n->owner].pos, to, e->kind);
+    }
+    for (uint32_t k = e->nodes; k != AOI_NONE; k = s->world.nodes[k].next) {
+        const aoi_node_record *n = s->world.nodes + k;
+        for (uint32_t i = n->targets; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_NODE]) {
+            const aoi_entity_record *t = s->world.entities + s->pairs.pairs[i].end[AOI_BY_TARGET];
+            ask_pair(s, s->pairs.pairs + i, &n->area, n->reach, to, t->pos, t->kind);
+        }
+    }
+}
+
+void aoi_gather_move(aoi_space *s, uint32_t entity, const double *from, const double *to) {
+    s->mover.entity = entity;
+    s->mover.to = to;
+    if (!s->mover.in_batch) ask_pairs(s, entity, to);
+    s->engine->class->propose(s->engine, entity, from, to);
+}
+
+void aoi_gather_settled(aoi_space *s, uint32_t entity) {
+    ask_pairs(s, entity, s->world.entities[entity].pos);
+}
+
+void aoi_gather_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is) {
+    const aoi_entity_record *e = s->world.entities + entity;
+    uint64_t kind = is ? *is : 0;
+    for (uint32_t i = e->watched; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_TARGET]) {
+        const aoi_node_record *n = s->world.nodes + s->pairs.pairs[i].end[AOI_BY_NODE];
+        ask_pair(s, s->pairs.pairs + i, &n->area, n->reach, s->world.entities[n->owner].pos, e->pos, kind);
+    }
+    aoi_find_watchers(s, entity);
+    s->candidates += s->found.count;
+    for (uint32_t k = 0; k < s->found.count; k++) {
+        uint32_t node = s->found.items[k];
+        const aoi_node_record *n = s->world.nodes + node;
+        const double *w = s->world.entities[n->owner].pos;
+        if (aoi_needs_pairs(&n->area)) {
+            if (aoi_pairs_find(&s->pairs, node, entity) == AOI_NONE)
+                ask_stranger(s, node, &n->area, n->reach, entity, w, e->pos, kind);
+        } else if (!n->area.silent) {
+            bool saw = was && aoi_rule(s->world.dims, &n->area, w, e->pos, *was, false);
+            bool sees = is && aoi_rule(s->world.dims, &n->area, w, e->pos, *is, false);
+            aoi_log_add(s, node, entity, event_of(saw, sees), AOI_PAIR_SAME);
+        }
+    }
+}
+
+void aoi_gather_node(aoi_space *s, uint32_t node, const aoi_area *was, const aoi_area *is) {
+    const aoi_node_record *n = s->world.nodes + node;
+    const double *w = s->world.entities[n->owner].pos;
+    int dims = s->world.dims;
+    bool had = was && aoi_needs_pairs(was), has = is && aoi_needs_pairs(is);
+    double reach = is ? aoi_reach(is) : 0;
+    for (uint32_t i = n->targets; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_NODE]) {
+        const aoi_pair *p = s->pairs.pairs + i;
+        const aoi_entity_record *t = s->world.entities + p->end[AOI_BY_TARGET];
+        bool sees = is && aoi_rule(dims, is, w, t->pos, t->kind, p->seen);
+        bool stays = has && (sees || ((t->kind & is->mask) && aoi_in_box(dims, w, t->pos, reach)));
+        aoi_log_add(s, node, p->end[AOI_BY_TARGET], event_of(p->seen, sees), stays ? AOI_PAIR_SAME : AOI_PAIR_DROP);
+    }
+    if (!had && !has && n->area.silent) return;
+    if (had && !is) return; /* all that it saw were pairs */
+    aoi_find_targets(s, w, fmax(was && !had ? aoi_reach(was) : 0, reach));
+    s->candidates += s->found.count;
+    for (uint32_t k = 0; k < s->found.count; k++) {
+        uint32_t target = s->found.items[k];
+        const aoi_entity_record *t = s->world.entities + target;
+        if (target == n->owner || (had && aoi_pairs_find(&s->pairs, node, target) != AOI_NONE)) continue;
+        bool saw = was && !had && aoi_rule(dims, was, w, t->pos, t->kind, false);
+        bool sees = is && aoi_rule(dims, is, w, t->pos, t->kind, saw);
+        bool near = has && (t->kind & is->mask) && aoi_in_box(dims, w, t->pos, reach);
+        int pair = has && sees ? AOI_PAIR_ADD_SEEN : near ? AOI_PAIR_ADD : AOI_PAIR_SAME;
+        aoi_log_add(s, node, target, event_of(saw, sees), pair);
+    }
+}
+
+/* ---- applying -------------------------------------------------------------------------------------------------- */
+
+static bool is_added(const aoi_change *c) {
+    return c->pair == AOI_PAIR_ADD || c->pair == AOI_PAIR_ADD_SEEN;
+}
+
+bool aoi_log_pairs_ready(aoi_space *s, uint32_t since) {
+    if (!s->failed && aoi_pairs_reserve(&s->world.memory, &s->pairs, s->log.added)) return true;
+    aoi_log_drop(s, since);
+    return false;
+}
+
+void aoi_log_drop(aoi_space *s, uint32_t since) {
+    s->failed = false;
+    s->log.count = since;
+    s->log.added = 0;
+}
+
+int aoi_log_ready(aoi_space *s, uint32_t since, bool single) {
+    if (!aoi_log_pairs_ready(s, since)) return AOI_ENOMEM;
+    if (aoi_queue_reserve(&s->world.memory, &s->queue, s->log.count - since, single)) return AOI_OK;
+    aoi_log_drop(s, since);
+    return AOI_ENOMEM;
+}
+
+void aoi_log_apply_pairs(aoi_space *s, uint32_t since) {
+    if (!s->log.added && !s->pairs.index.count) return;
+    s->log.added = 0;
+    for (uint32_t i = since; i < s->log.count; i++) {
+        const aoi_change *c = s->log.items + i;
+        aoi_node_record *n = s->world.nodes + c->node;
+        uint32_t *watched = &s->world.entities[c->target].watched;
+        if (is_added(c)) {
+            aoi_pairs_add(&s->pairs, c->node, c->target, c->pair == AOI_PAIR_ADD_SEEN, &n->targets, watched);
+        } else if (c->pair == AOI_PAIR_DROP) {
+            aoi_pairs_remove(&s->pairs, aoi_pairs_find(&s->pairs, c->node, c->target), &n->targets, watched);
+        } else if (n->targets != AOI_NONE) {
+            uint32_t p = aoi_pairs_find(&s->pairs, c->node, c->target);
+            if (p != AOI_NONE) s->pairs.pairs[p].seen = c->event == AOI_ENTER;
+        }
+    }
+}
+
+void aoi_log_revert_pairs(aoi_space *s, uint32_t since) {
+    for (uint32_t i = s->log.count; i-- > since;) {
+        const aoi_change *c = s->log.items + i;
+        aoi_node_record *n = s->world.nodes + c->node;
+        uint32_t *watched = &s->world.entities[c->target].watched;
+        uint32_t p = aoi_pairs_find(&s->pairs, c->node, c->target);
+        if (is_added(c)) aoi_pairs_remove(&s->pairs, p, &n->targets, watched);
+        else if (c->pair == AOI_PAIR_DROP)
+            aoi_pairs_add(&s->pairs, c->node, c->target, c->event == AOI_LEAVE, &n->targets, watched);
+        else if (p != AOI_NONE) s->pairs.pairs[p].seen = c->event == AOI_LEAVE;
+    }
+    s->log.count = since;
+}
+
+void aoi_log_apply_events(aoi_space *s, uint32_t since) {
+    const aoi_world *w = &s->world;
+    s->queue.first_enter = AOI_NONE; /* leaves come before the enters of their own call only */
+    for (uint32_t i = since; i < s->log.count; i++) {
+        const aoi_change *c = s->log.items + i;
+        aoi_node_record *n = w->nodes + c->node;
+        const aoi_entity_record *t = w->entities + c->target;
+        if (!c->event || n->area.silent) continue;
+        aoi_waiting *e = aoi_queue_put(&s->queue, c->event, c->node, c->target, t->generation);
+        n->pending += e ? 1u : -1u;
+        if (!e) continue;
+        e->watcher = w->entities[n->owner].id;
+        e->target = t->id;
+        e->node_id = n->node_id;
+    }
+    s->log.count = since;
+    aoi_queue_end_batch(&s->queue);
+}
+
+void aoi_log_apply(aoi_space *s, uint32_t since) {
+    if (s->log.count == since) return;
+    aoi_log_apply_pairs(s, since);
+    aoi_log_apply_events(s, since);
+}

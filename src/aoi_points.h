@@ -1,0 +1,23 @@
+/* aoi_points.h - all entities of a space, in cells (aoi_cells.h): who stands in this box?
+ *
+ * An entity's `home` and `slot` are its cell and its place there.  The side of the cells is that of the boxes most in
+ * use, since a sweep reads whole cells. */
+#ifndef AOI_POINTS_H
+#define AOI_POINTS_H
+
+#include "aoi_cells.h"
+#include "aoi_engine.h"
+
+bool aoi_points_put(aoi_world *w, aoi_cells *points, uint32_t entity); /* false: memory refused, nothing has changed */
+void aoi_points_take(aoi_world *w, aoi_cells *points, uint32_t entity);
+
+/* A move in two steps: the cell that it ends in, with room, or AOI_NONE when memory is refused; and the move. */
+uint32_t aoi_points_ready(aoi_world *w, aoi_cells *points, uint32_t entity, const double *to);
+void aoi_points_move(aoi_world *w, aoi_cells *points, uint32_t entity, uint32_t cell, const double *to);
+
+/* Moves everybody into cells of another side; when memory is refused the old ones go on serving. */
+void aoi_points_resize(aoi_world *w, aoi_cells *points, double side);
+
+const char *aoi_points_check(const aoi_world *w, const aoi_cells *points);
+
+#endif

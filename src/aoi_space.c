@@ -1,0 +1,375 @@
+/* aoi_space.c - the space's life, and that of its entities. */
+#include "aoi_space.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 1 << 30 }; /* entities, and nodes, in one space */
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+static void *default_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
+    (void)ud, (void)osize;
+    if (nsize > 0) return realloc(ptr, nsize);
+    free(ptr);
+    return NULL;
+}
+
+static const aoi_engine_class *class_named(const char *name) {
+    if (!name) return aoi_engines[0];
+    for (int i = 0; aoi_engines[i]; i++)
+        if (!strcmp(aoi_engines[i]->name, name)) return aoi_engines[i];
+    return NULL;
+}
+
+int aoi_open(const aoi_options *o, aoi_space **out) {
+    const aoi_engine_class *class = class_named(o->engine);
+    if (!class || !(o->dimensions == 0 || o->dimensions == 2 || o->dimensions == 3) || !(o->cell >= 0))
+        return AOI_EVALUE;
+    aoi_memory m = {.alloc = o->alloc ? o->alloc : default_alloc, .ud = o->alloc ? o->alloc_ud : NULL};
+    aoi_space *s = aoi_resize(&m, NULL, 0, sizeof *s);
+    if (!s) return AOI_ENOMEM;
+    *s = (aoi_space){.world = {.memory = m, .dims = o->dimensions ? o->dimensions : 2}};
+    s->unused_entity = s->unused_node = s->fresh_node = s->everywhere = AOI_NONE;
+    aoi_queue_open(&s->queue);
+    aoi_pairs_open(&s->pairs);
+    aoi_engine *g = aoi_resize(&s->world.memory, NULL, 0, class->size);
+    if (g) {
+        memset(g, 0, class->size);
+        g->class = class;
+        g->world = &s->world;
+        if (class->open(g, o->cell) == AOI_OK) {
+            s->engine = g;
+            *out = s;
+            return AOI_OK;
+        }
+        aoi_resize(&s->world.memory, g, class->size, 0);
+    }
+    aoi_close(s);
+    return AOI_ENOMEM;
+}
+
+void aoi_close(aoi_space *s) {
+    if (!s) return;
+    aoi_memory *m = &s->world.memory;
+    if (s->engine) {
+        s->engine->class->close(s->engine);
+        aoi_resize(m, s->engine, s->engine->class->size, 0);
+    }
+    aoi_queue_close(m, &s->queue);
+    aoi_pairs_close(m, &s->pairs);
+    aoi_index_free(m, &s->ids);
+    AOI_FREE(m, s->world.entities, s->world.entity_cap);
+    AOI_FREE(m, s->world.nodes, s->world.node_cap);
+    AOI_FREE(m, s->log.items, s->log.cap);
+    AOI_FREE(m, s->found.items, s->found.cap);
+    AOI_FREE(m, s->steps, s->step_cap);
+    AOI_FREE(m, s->rows, s->row_cap);
+    AOI_FREE(m, s->ids_out, s->ids_cap);
+    AOI_FREE(m, s->nodes_out, s->nodes_cap);
+    aoi_memory last = *m;
+    aoi_resize(&last, s, sizeof *s, 0);
+}
+
+/* ---- slots, ids and handles ---------------------------------------------------------------------------------------- */
+
+uint32_t aoi_entity_slot(const aoi_space *s, aoi_entity e) {
+    uint32_t slot = (uint32_t)e - 1, generation = (uint32_t)(e >> 32);
+    return slot < s->world.entity_top && aoi_alive(generation) && s->world.entities[slot].generation == generation
+               ? slot
+               : AOI_NONE;
+}
+
+uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id) {
+    uint32_t hash = aoi_hash64((uint64_t)id), at = AOI_SEEK, e;
+    while ((e = aoi_index_next(&s->ids, hash, &at)) != AOI_NONE)
+        if (s->world.entities[e].id == id) break;
+    return e;
+}
+
+aoi_entity aoi_find(const aoi_space *s, int64_t id) {
+    uint32_t e = aoi_slot_of_id(s, id);
+    return e == AOI_NONE ? 0 : aoi_handle(s->world.entities[e].generation, e);
+}
+
+bool aoi_finite(const aoi_space *s, const double *pos) {
+    return isfinite(pos[0]) && isfinite(pos[1]) && (s->world.dims < 3 || isfinite(pos[2]));
+}
+
+static void place(aoi_space *s, uint32_t entity, const double *pos) {
+    double *to = s->world.entities[entity].pos;
+    to[0] = pos[0];
+    to[1] = pos[1];
+    if (s->world.dims == 3) to[2] = pos[2];
+}
+
+/* ---- one at a time --------------------------------------------------------------------------------------------------- */
+
+/* A record for the entity, in the index of ids, but in nobody's sight yet. */
+static uint32_t new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t kind) {
+    aoi_world *w = &s->world;
+    double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* pos may stand in the pool, which may move */
+    uint32_t e = s->unused_entity;
+    if (e == AOI_NONE) {
+        if (w->entity_top == MOST || !AOI_GROW(&w->memory, w->entities, w->entity_cap, w->entity_top + (size_t)1))
+            return AOI_NONE;
+        e = w->entity_top;
+        w->entities[e].generation = 0;
+        w->entities[e].home = AOI_NONE; /* the end of the chain of unused ones */
+    }
+    if (!aoi_index_reserve(&w->memory, &s->ids, s->ids.count + (size_t)1)) return AOI_NONE;
+    aoi_entity_record *r = w->entities + e;
+    uint32_t generation = r->generation + 1;
+    if (e == w->entity_top) w->entity_top++;
+    else s->unused_entity = r->home;
+    *r = (aoi_entity_record){.id = id, .kind = kind, .nodes = AOI_NONE, .watched = AOI_NONE, .generation = generation};
+    place(s, e, at);
+    aoi_index_add(&s->ids, aoi_hash64((uint64_t)id), e);
+    s->entity_count++;
+    return e;
+}
+
+static void free_entity(aoi_space *s, uint32_t e) {
+    aoi_entity_record *r = s->world.entities + e;
+    aoi_index_remove(&s->ids, aoi_hash64((uint64_t)r->id), e);
+    s->entity_count--;
+    if (++r->generation == 0) return; /* all generations used: the slot retires, or old handles would come alive */
+    r->home = s->unused_entity;
+    s->unused_entity = e;
+}
+
+/* Enters without applying the log: a batch does that at its end. */
+static int enter_gathered(aoi_space *s, int64_t id, const double *pos, uint64_t kind, uint32_t *out) {
+    uint32_t since = s->log.count, e = new_entity(s, id, pos, kind);
+    if (e == AOI_NONE) return AOI_ENOMEM;
+    aoi_gather_target(s, e, NULL, &kind);
+    if (!aoi_log_pairs_ready(s, since) || s->engine->class->enter(s->engine, e) != AOI_OK) {
+        aoi_log_drop(s, since);
+        free_entity(s, e);
+        return AOI_ENOMEM;
+    }
+    aoi_log_apply_pairs(s, since);
+    *out = e;
+    return AOI_OK;
+}
+
+int aoi_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_entity *out) {
+    if (!aoi_finite(s, pos)) return AOI_EVALUE;
+    if (aoi_slot_of_id(s, id) != AOI_NONE) return AOI_EEXIST;
+    uint32_t e;
+    if (enter_gathered(s, id, pos, kind, &e) != AOI_OK) return AOI_ENOMEM;
+    if (!aoi_queue_reserve(&s->world.memory, &s->queue, s->log.count, true)) {
+        aoi_log_revert_pairs(s, 0);
+        s->engine->class->leave(s->engine, e);
+        free_entity(s, e);
+        return AOI_ENOMEM;
+    }
+    aoi_log_apply_events(s, 0);
+    s->engine->class->tidy(s->engine);
+    if (out) *out = aoi_handle(s->world.entities[e].generation, e);
+    return AOI_OK;
+}
+
+int aoi_move(aoi_space *s, aoi_entity handle, const double *pos) {
+    uint32_t e = aoi_entity_slot(s, handle);
+    if (e == AOI_NONE) return AOI_EGONE;
+    if (!aoi_finite(s, pos)) return AOI_EVALUE;
+    const double *from = s->world.entities[e].pos;
+    if (from[0] != pos[0] || from[1] != pos[1] || (s->world.dims == 3 && from[2] != pos[2])) {
+        aoi_gather_move(s, e, from, pos);
+        if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
+        if (s->engine->class->relocate(s->engine, e, from, pos) != AOI_OK) {
+            aoi_log_drop(s, 0);
+            return AOI_ENOMEM;
+        }
+        aoi_log_apply(s, 0);
+        s->engine->class->tidy(s->engine);
+    }
+    place(s, e, pos); /* also where only the sign of a zero differs */
+    return AOI_OK;
+}
+
+int aoi_leave(aoi_space *s, aoi_entity handle) {
+    uint32_t e = aoi_entity_slot(s, handle);
+    if (e == AOI_NONE) return AOI_EGONE;
+    aoi_entity_record *r = s->world.entities + e;
+    aoi_gather_target(s, e, &r->kind, NULL);
+    for (uint32_t n = r->nodes; n != AOI_NONE; n = s->world.nodes[n].next)
+        aoi_gather_node(s, n, &s->world.nodes[n].area, NULL);
+    if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
+    aoi_log_apply(s, 0);
+    while (r->nodes != AOI_NONE) {
+        uint32_t n = r->nodes;
+        r->nodes = s->world.nodes[n].next;
+        aoi_node_free(s, n);
+    }
+    s->engine->class->leave(s->engine, e);
+    free_entity(s, e);
+    s->engine->class->tidy(s->engine);
+    return AOI_OK;
+}
+
+int aoi_set_kind(aoi_space *s, aoi_entity handle, uint64_t kind) {
+    uint32_t e = aoi_entity_slot(s, handle);
+    if (e == AOI_NONE) return AOI_EGONE;
+    aoi_gather_target(s, e, &s->world.entities[e].kind, &kind);
+    if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
+    aoi_log_apply(s, 0);
+    s->world.entities[e].kind = kind;
+    return AOI_OK;
+}
+
+/* ---- batches ---------------------------------------------------------------------------------------------------------- */
+
+aoi_row *aoi_row_buffer(aoi_space *s, size_t n) {
+    return AOI_GROW(&s->world.memory, s->rows, s->row_cap, n) ? s->rows : NULL;
+}
+
+/* Takes the rows back, last first; cannot fail, since `relocate` keeps its storage within a batch. */
+static void unmove(aoi_space *s, size_t n) {
+    s->world.undoing = true;
+    while (n-- > 0) {
+        const aoi_step *st = s->steps + n;
+        aoi_log_revert_pairs(s, st->log);
+        s->engine->class->relocate(s->engine, st->entity, s->world.entities[st->entity].pos, st->from);
+        place(s, st->entity, st->from);
+    }
+    s->world.undoing = false;
+    s->engine->class->tidy(s->engine);
+}
+
+static bool move_row(aoi_space *s, aoi_step *st, const double *to) {
+    const double *from = s->world.entities[st->entity].pos;
+    st->log = s->log.count;
+    memcpy(st->from, from, sizeof st->from);
+    aoi_gather_move(s, st->entity, from, to);
+    if (!aoi_log_pairs_ready(s, st->log) || s->engine->class->relocate(s->engine, st->entity, from, to) != AOI_OK) {
+        aoi_log_drop(s, st->log);
+        return false;
+    }
+    aoi_log_apply_pairs(s, st->log);
+    place(s, st->entity, to);
+    return true;
+}
+
+/* Pairs with a state are judged where everybody has arrived, not on the way. */
+static bool settle(aoi_space *s, size_t n) {
+    for (size_t i = 0; i < n && s->pairs.index.count; i++) {
+        uint32_t since = s->log.count;
+        aoi_gather_settled(s, s->steps[i].entity);
+        if (!aoi_log_pairs_ready(s, since)) return false;
+        aoi_log_apply_pairs(s, since);
+    }
+    return true;
+}
+
+int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
+    size_t ignored, moved = 0;
+    if (!bad) bad = &ignored;
+    if (!AOI_GROW(&s->world.memory, s->steps, s->step_cap, n)) return AOI_ENOMEM;
+    for (*bad = 0; *bad < n; ++*bad) {
+        if ((s->steps[*bad].entity = aoi_slot_of_id(s, rows[*bad].id)) == AOI_NONE) return AOI_EGONE;
+        if (!aoi_finite(s, rows[*bad].pos)) return AOI_EVALUE;
+    }
+    s->mover.in_batch = true;
+    while (moved < n && move_row(s, s->steps + moved, rows[moved].pos)) moved++;
+    s->mover.in_batch = false;
+    if (moved < n || !settle(s, n) || !aoi_queue_reserve(&s->world.memory, &s->queue, s->log.count, false)) {
+        unmove(s, moved);
+        return AOI_ENOMEM;
+    }
+    aoi_log_apply_events(s, 0);
+    s->engine->class->tidy(s->engine);
+    return AOI_OK;
+}
+
+/* Takes the entered rows out again, last first. */
+static void unenter(aoi_space *s, size_t n) {
+    while (n-- > 0) {
+        aoi_log_revert_pairs(s, s->steps[n].log);
+        s->engine->class->leave(s->engine, s->steps[n].entity);
+        free_entity(s, s->steps[n].entity);
+    }
+    s->engine->class->tidy(s->engine);
+}
+
+int aoi_enter_many(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, size_t *bad) {
+    size_t ignored, i;
+    if (!bad) bad = &ignored;
+    if (!AOI_GROW(&s->world.memory, s->steps, s->step_cap, n)) return AOI_ENOMEM;
+    for (*bad = 0; *bad < n; ++*bad) {
+        if (aoi_slot_of_id(s, rows[*bad].id) != AOI_NONE) return AOI_EEXIST;
+        if (!aoi_finite(s, rows[*bad].pos)) return AOI_EVALUE;
+    }
+    int result = AOI_OK;
+    for (i = 0; i < n && result == AOI_OK; i++) {
+        aoi_step *st = s->steps + i;
+        st->log = s->log.count;
+        if (aoi_slot_of_id(s, rows[i].id) != AOI_NONE) { /* twice in one batch */
+            *bad = i;
+            result = AOI_EEXIST;
+        } else result = enter_gathered(s, rows[i].id, rows[i].pos, kind, &st->entity);
+    }
+    if (result != AOI_OK) i--; /* the row that failed has left no trace */
+    else if (!aoi_queue_reserve(&s->world.memory, &s->queue, s->log.count, false)) result = AOI_ENOMEM;
+    if (result != AOI_OK) {
+        unenter(s, i);
+        return result;
+    }
+    aoi_log_apply_events(s, 0);
+    s->engine->class->tidy(s->engine);
+    return AOI_OK;
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------------ */
+
+size_t aoi_pending(const aoi_space *s) {
+    return s->queue.count;
+}
+
+void aoi_leaves_first(aoi_space *s) {
+    aoi_queue_leaves_first(&s->queue);
+}
+
+void aoi_keep_order(aoi_space *s) {
+    s->queue.placed = s->queue.tail;
+}
+
+static void read_event(const aoi_waiting *w, aoi_event *out) {
+    out->kind = w->kind;
+    out->watcher = w->watcher;
+    out->target = w->target;
+    out->node_id = w->node_id;
+    out->slot = w->node;
+    out->last = false;
+}
+
+/* True if it was the last of a node that is gone. */
+static bool taken(aoi_space *s, uint32_t node) {
+    aoi_node_record *n = s->world.nodes + node;
+    s->taken++;
+    if (--n->pending > 0 || aoi_alive(n->generation)) return false;
+    if (n->generation != 0) aoi_node_release(s, node); /* 0: it retires */
+    return true;
+}
+
+bool aoi_next(aoi_space *s, aoi_event *out) {
+    if (!s->queue.count) return false;
+    read_event(aoi_queue_take(&s->queue), out);
+    out->last = taken(s, out->slot);
+    return true;
+}
+
+size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max) {
+    size_t n = 0;
+    uint32_t i = *cursor ? *cursor - 1 : s->queue.head;
+    for (; n < max && i != AOI_NONE; i = s->queue.events[i].next) read_event(s->queue.events + i, out + n++);
+    *cursor = i + 1; /* past the end this is 0, but then nothing was left to read */
+    return n;
+}
+
+void aoi_take_all(aoi_space *s) {
+    for (uint32_t i = s->queue.head; i != AOI_NONE; i = s->queue.events[i].next) taken(s, s->queue.events[i].node);
+    aoi_queue_clear(&s->queue);
+}
