@@ -1,0 +1,78 @@
+rockspec_format = "3.0"
+package = "aoi"
+version = "scm-1"
+source = {
+  url = "git+file://.",
+}
+description = {
+  summary = "Area of interest for game servers: who came near whom, exactly and fast",
+  detailed = [[
+    Entities move, and their areas of interest report who enters and who leaves them. C core with several engines
+    that give the same events (orthogonal lists by default), any number of areas per entity, 2D and 3D.
+  ]],
+  license = "MIT",
+  labels = { "game", "server", "aoi", "spatial" },
+}
+dependencies = {
+  "lua >= 5.1",
+}
+build = {
+  type = "builtin",
+  modules = {
+    ["aoi.core"] = {
+      sources = {
+        "src/aoi_cells.c",
+        "src/aoi_chain.c",
+        "src/aoi_change.c",
+        "src/aoi_check.c",
+        "src/aoi_engines.c",
+        "src/aoi_index.c",
+        "src/aoi_memory.c",
+        "src/aoi_nodes.c",
+        "src/aoi_pairs.c",
+        "src/aoi_points.c",
+        "src/aoi_quads.c",
+        "src/aoi_query.c",
+        "src/aoi_queue.c",
+        "src/aoi_scan.c",
+        "src/aoi_space.c",
+        "src/aoi_sweeps.c",
+        "src/aoi_tiles.c",
+        "src/aoi_walks.c",
+        "src/engine_brute.c",
+        "src/engine_grid.c",
+        "src/engine_list.c",
+        "src/engine_quadtree.c",
+        "src/engine_tower.c",
+        "src/laoi.c",
+        "src/laoi_args.c",
+        "src/laoi_deliver.c",
+        "src/laoi_handlers.c",
+      },
+      incdirs = { "src" },
+      libraries = { "m" },
+    },
+    ["aoi"] = "lua/aoi/init.lua",
+    ["aoi.meta"] = "lua/aoi/meta.lua",
+    ["aoi.neighbors"] = "lua/aoi/neighbors.lua",
+    ["aoi.recording"] = "lua/aoi/recording.lua",
+    ["aoi.replay"] = "lua/aoi/replay.lua",
+    ["aoi.reserved"] = "lua/aoi/reserved.lua",
+    ["aoi.skynet"] = "lua/aoi/skynet/init.lua",
+    ["aoi.skynet.argument"] = "lua/aoi/skynet/argument.lua",
+    ["aoi.skynet.client"] = "lua/aoi/skynet/client.lua",
+    ["aoi.skynet.delivery"] = "lua/aoi/skynet/delivery.lua",
+    ["aoi.skynet.links"] = "lua/aoi/skynet/links.lua",
+    ["aoi.skynet.local"] = "lua/aoi/skynet/local.lua",
+    ["aoi.skynet.protocol"] = "lua/aoi/skynet/protocol.lua",
+    ["aoi.skynet.requests"] = "lua/aoi/skynet/requests.lua",
+    ["aoi.skynet.server"] = "lua/aoi/skynet/server.lua",
+    ["aoi.skynet.service"] = "lua/aoi/skynet/service.lua",
+    ["aoi.skynet.wire"] = "lua/aoi/skynet/wire.lua",
+    ["aoi.timers"] = "lua/aoi/timers.lua",
+    ["aoi.trigger"] = "lua/aoi/trigger.lua",
+  },
+}
+test = {
+  type = "busted",
+}

@@ -1,0 +1,40 @@
+--- Ids for what the Lua layers add to a user's space: -2^52, -2^52 - 1, and so on down.
+--
+-- They are counted per space, so that any number of layers share one, and never used twice: an event that was still
+-- waiting when its node went must not reach the next one.
+-- @module aoi.reserved
+-- @local
+
+local reserved = {}
+
+-- Without an exponent, so that it is an integer where Lua has them.
+local FIRST = -4503599627370496
+reserved.FIRST = FIRST
+
+local counters = setmetatable({}, { __mode = "k" })
+
+local function next_id(space, what)
+  local counter = counters[space]
+  if not counter then
+    counter = { node = FIRST, entity = FIRST }
+    counters[space] = counter
+  end
+  local id = counter[what]
+  counter[what] = id - 1
+  return id
+end
+
+--- A node id that no node of this space has.
+function reserved.node(space) return next_id(space, "node") end
+
+--- An id that no entity of this space has.
+function reserved.entity(space)
+  local id
+  repeat id = next_id(space, "entity") until not space:has(id)
+  return id
+end
+
+--- Whether an id is of the reserved range: a region of `aoi.trigger`, where ids of entities are meant.
+function reserved.has(id) return id <= FIRST end
+
+return reserved

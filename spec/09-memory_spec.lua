@@ -1,0 +1,61 @@
+-- Memory follows the number of entities, never the size of the world.
+local aoi = require "aoi"
+local rng = require "spec.support.rng"
+
+-- Bytes held for 1,000 entities with a node each, spread over a square (a cube) of that size, after they walked a bit.
+local function memory(engine, dimensions, size)
+  local space = aoi.new { engine = engine, dimensions = dimensions }
+  local random = rng.new(7)
+  local function coordinate() return (random() - 0.5) * size end
+  for id = 1, 1000 do
+    if dimensions == 2 then space:enter(id, coordinate(), coordinate())
+    else space:enter(id, coordinate(), coordinate(), coordinate()) end
+    space:add_node(id, 1, 5 + id % 7)
+  end
+  for id = 1, 1000 do
+    if dimensions == 2 then space:move(id, coordinate(), coordinate())
+    else space:move(id, coordinate(), coordinate(), coordinate()) end
+  end
+  local bytes = space:stats().memory
+  assert(space:check() == true)
+  space:close()
+  return bytes
+end
+
+for _, engine in ipairs(aoi.engines()) do
+  for _, dimensions in ipairs { 2, 3 } do
+    describe(("memory on %s %dD"):format(engine, dimensions), function()
+      it("is the same in a world of any size, within a factor of two", function()
+        local small = memory(engine, dimensions, 1e3)
+        for _, size in ipairs { 1e9, 1e15 } do
+          local bytes = memory(engine, dimensions, size)
+          local text = ("%d bytes for size %g, %d for size 1000"):format(bytes, size, small)
+          assert.is_true(bytes <= 2 * small, text)
+        end
+      end)
+
+      it("does not grow with the time a space is used", function()
+        local space = aoi.new { engine = engine, dimensions = dimensions }
+        local random = rng.new(11)
+        local function round()
+          for id = 1, 200 do
+            local p = { (random() - 0.5) * 2000, (random() - 0.5) * 2000, random() * 10 }
+            if space:has(id) and random(3) == 1 then space:leave(id) end
+            if not space:has(id) then
+              if dimensions == 2 then space:enter(id, p[1], p[2]) else space:enter(id, p[1], p[2], p[3]) end
+              space:add_node(id, 1, random(60))
+              space:add_node(id, 2, { radius = random(60), keep = 90, shape = "circle" })
+            elseif dimensions == 2 then space:move(id, p[1], p[2])
+            else space:move(id, p[1], p[2], p[3]) end
+          end
+        end
+        for _ = 1, 30 do round() end
+        local before = space:stats().memory
+        for _ = 1, 100 do round() end
+        local after = space:stats().memory
+        assert.is_true(after <= 1.5 * before, ("%d bytes, then %d"):format(before, after))
+        space:close()
+      end)
+    end)
+  end
+end

@@ -1,0 +1,30 @@
+-- Runs before the specs: they must test the copy that was just built in this tree for this Lua, and no other.
+
+local tree = os.getenv("AOI_TREE") or "."
+local path = (tree == "." and "" or tree .. "/") .. "aoi/core.so"
+
+local file = io.open(path, "rb")
+if not file then error(path .. " is not built: run `make`, or `make spec LUA=...` for another Lua", 0) end
+file:close()
+
+local ok, why = pcall(require, "aoi.core")
+if not ok then error(path .. " does not load: use `make spec LUA=...` to build for this Lua and run it\n" .. why, 0) end
+
+-- What the process has really mapped, not what the search path would find now.
+local maps = io.open("/proc/self/maps", "r")
+if maps then
+  local here = assert(require("lfs").currentdir())
+  local loaded
+  for line in maps:lines() do
+    local name = line:match("(/.*aoi/core%.so)$")
+    if name and name ~= loaded then
+      if name ~= here .. "/" .. path then error("the core was loaded from " .. name .. ", not from " .. path, 0) end
+      loaded = name
+    end
+  end
+  maps:close()
+  if not loaded then error("the core is not mapped: was it linked into the interpreter?", 0) end
+end
+
+local version = type(jit) == "table" and jit.version or _VERSION
+print(("%s with %s%s"):format(version, path, os.getenv("AOI_SEED") and ", AOI_SEED=" .. os.getenv("AOI_SEED") or ""))

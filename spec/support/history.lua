@@ -1,0 +1,480 @@
+-- history.lua: random histories, played on a space and on the model at once, compared after every step.
+--
+--   generate -> operation -> model, then space -> handlers: was this event due? -> nothing overdue, queries equal
+--
+-- An operation says what to do in terms of ids that may exist or not, so one seed is one history for every engine. The
+-- handlers compare each event with what the model has pending; unruly ones make calls of their own, raise and yield.
+local aoi = require "aoi"
+local Model = require "spec.support.model"
+local bits = require "spec.support.bits"
+local rng = require "spec.support.rng"
+
+local history = {}
+
+local huge = math.huge
+local unpack = table.unpack or unpack -- luacheck: ignore
+
+-- Scenarios: where entities stand and how far nodes look --------------------------------------------------------------
+
+local tiny, big = 2 ^ -1074, 2 ^ 1023 * (2 - 2 ^ -52)
+local extremes = {
+  0, -0.0, 1, -1, 1e15, 1e15 + 1, -1e15, 1e16, 1e16 + 2, 1e300, -1e300, 2e300, big, -big, big / 2, tiny, -tiny,
+  2 * tiny, 1e-160, -1e-170, 2 ^ -537, 1e154, -1e154,
+}
+
+-- ids: how many there are; full: all of them are there from the beginning, else two thirds; slow: times as slow.
+history.scenarios = {
+  { -- ties wherever one looks
+    name = "a small grid of whole numbers", ids = 14,
+    coordinate = function(random) return random(9) - 5 end,
+    radius = function(random) return random { 0, 1, 1, 2, 2, 3, 4, huge } end,
+    shift = function(random) return random(3) - 2 end,
+  },
+  {
+    name = "open ground", ids = 24,
+    coordinate = function(random) return random() * 100 - 50 end,
+    radius = function(random) return random { 0, 1, 5, 10, 20, 40, 80, huge } * (0.5 + random()) end,
+    shift = function(random) return random() * 4 - 2 end,
+  },
+  { -- sums and differences that round
+    name = "tenths", ids = 14,
+    coordinate = function(random) return (random(21) - 11) * 0.1 end,
+    radius = function(random) return random(9) * 0.1 end,
+    shift = function(random) return (random(3) - 2) * 0.1 end,
+  },
+  {
+    name = "the ends of the number line", ids = 12,
+    coordinate = function(random) return random(extremes) end,
+    radius = function(random) return math.abs(random { random(extremes), 0, 1, 2, huge }) end,
+    shift = function() return 0 end,
+  },
+  {
+    name = "clusters a billion apart", ids = 20,
+    coordinate = function(random) return (random(5) - 3) * 1e9 + random() * 20 end,
+    radius = function(random) return random { 0, 5, 10, 20, 1e9, 1e9 + 10, 3e9, huge } end,
+    shift = function(random) return random() * 2 - 1 end,
+  },
+  {
+    name = "hundreds on one spot", ids = 220, full = true, slow = 5,
+    coordinate = function(random) return random(20) == 1 and random(7) - 4 or 2 end,
+    radius = function(random) return random { 0, 0, 1, 2, 4 } end,
+    shift = function(random) return random(30) == 1 and random(3) - 2 or 0 end,
+  },
+}
+
+-- Operations ---------------------------------------------------------------------------------------------------------
+
+local function id_of(i) return (i * 37) % 1009 - 400 end
+
+local kinds = { 0, 1, 1, 1, 1, 2, 3, 4, 6 }
+local masks = { bits.all, bits.all, 0, 1, 1, 2, 3, 5, 7 }
+if bits.integers then
+  kinds[#kinds + 1], kinds[#kinds + 2] = math.mininteger, -1
+  masks[#masks + 1], masks[#masks + 2] = math.mininteger, math.maxinteger
+end
+
+local function position(o, random)
+  local p = {}
+  for axis = 1, o.dimensions do p[axis] = o.scenario.coordinate(random) end
+  return p
+end
+
+-- Near where it was, or anywhere.
+local function goal(o, random)
+  local place, step = position(o, random), {}
+  for axis = 1, o.dimensions do step[axis] = o.scenario.shift(random) end
+  return { place = place, step = random(2) == 1 and step or nil }
+end
+
+local function leave_radius(o, random, radius)
+  return random(3) == 1 and radius + o.scenario.radius(random) or nil
+end
+
+local function area(o, random)
+  local radius = o.scenario.radius(random)
+  local keep = leave_radius(o, random, radius)
+  local mask = random(3) == 1 and random(masks) or nil
+  local shape = random { "circle", "square", nil }
+  local plain = random(2) == 1
+  if plain then return radius end
+  return { radius = radius, keep = keep, mask = mask, shape = shape }
+end
+
+local names = {}
+for name, weight in pairs { go = 40, leave = 5, node = 16, set_radius = 6, set_mask = 4, set_kind = 5, move_many = 7,
+  enter_many = 2, misuse = 2 } do
+  for _ = 1, weight do names[#names + 1] = name end
+end
+table.sort(names)      -- pairs() has an order of its own on every run
+
+local function generate(o, random)
+  local count = o.scenario.ids
+  local op = {
+    name = random(names), id = id_of(random(count)), node_id = random { 1, 2, -3 },
+    goal = goal(o, random), kind = random(2) == 1 and random(kinds) or nil, mask = random(masks),
+    area = area(o, random), radius = o.scenario.radius(random),
+    hears = random { "both", "both", "both", "table", "enter", "leave", "none" }, rows = {},
+  }
+  op.keep = leave_radius(o, random, op.radius)
+  if op.name == "move_many" or op.name == "enter_many" then
+    for i = 1, random(math.min(count, 12)) do op.rows[i] = { id = id_of(random(count)), goal = goal(o, random) } end
+  end
+  return op
+end
+
+-- Playing ------------------------------------------------------------------------------------------------------------
+
+local Play = {}
+Play.__index = Play
+
+local function show(p) return "(" .. table.concat(p, ", ") .. ")" end
+
+function Play:say(...)
+  self.log[#self.log + 1] = table.concat({ ... }, " ")
+  if #self.log > 15 then table.remove(self.log, 1) end
+end
+
+-- A difference: remembered, because an error in a handler may be caught on its way.
+function Play:differ(what)
+  self.failure = self.failure or what
+  error(what, 0)
+end
+
+function Play:target(id, to)
+  local at = self.model:position(id)
+  if not (at and to.step) then return to.place end
+  local p = {}
+  for axis = 1, #at do
+    p[axis] = at[axis] + to.step[axis]
+    if p[axis] - p[axis] ~= 0 then p[axis] = at[axis] end   -- beyond the largest double
+  end
+  return p
+end
+
+function Play:flat(rows)
+  local t = {}
+  for _, row in ipairs(rows) do
+    t[#t + 1] = row[1]
+    for axis = 1, self.dimensions do t[#t + 1] = row[2][axis] end
+  end
+  return t
+end
+
+local function coordinates(p, kind)
+  if #p == 2 then return p[1], p[2], kind end
+  return p[1], p[2], p[3], kind
+end
+
+-- Unruly handlers get all or nothing: a node with half of them is deaf to some events, and whether such an event has
+-- passed when a nested call makes its opposite cannot be told from outside.
+function Play:handlers(hears)
+  if self.unruly and (hears == "enter" or hears == "leave") then hears = "both" end
+  local on_enter, on_leave = self.on_enter, self.on_leave
+  if hears == "both" then return { enter = true, leave = true }, on_enter, on_leave end
+  if hears == "table" then return { enter = true, leave = true }, { enter = on_enter, leave = on_leave } end
+  if hears == "enter" then return { enter = true }, on_enter, nil end
+  if hears == "leave" then return { leave = true }, nil, on_leave end
+  return {}, nil, nil
+end
+
+-- Does it on the model and then on the space, which delivers; what cannot be done must be refused.
+function Play:apply(op)
+  local model, space, id, node_id = self.model, self.space, op.id, op.node_id
+  local name, here, there = op.name, model:has(id), model:has_node(id, node_id)
+  if name == "go" then
+    local p = self:target(id, op.goal)
+    if here then
+      self:say("move", id, show(p))
+      model:move(id, p)
+      space:move(id, coordinates(p))
+    else
+      self:say("enter", id, show(p), "kind", tostring(op.kind))
+      model:enter(id, p, op.kind)
+      space:enter(id, coordinates(p, op.kind))
+    end
+  elseif name == "leave" and here then
+    self:say("leave", id)
+    model:leave(id)
+    space:leave(id)
+  elseif name == "node" and there and op.radius < 3 then
+    self:say("remove_node", id, node_id)
+    model:remove_node(id, node_id)
+    space:remove_node(id, node_id)
+  elseif name == "node" and here and not there then
+    local a = type(op.area) == "number" and { radius = op.area } or op.area
+    self:say("add_node", id, node_id, "radius", a.radius, "keep", tostring(a.keep), "mask", tostring(a.mask),
+      tostring(a.shape), "hears", op.hears)
+    local hears, on_enter, on_leave = self:handlers(op.hears)
+    model:add_node(id, node_id, op.area, hears)
+    space:add_node(id, node_id, op.area, on_enter, on_leave)
+  elseif name == "set_radius" and there then
+    self:say("set_radius", id, node_id, op.radius, tostring(op.keep))
+    model:set_radius(id, node_id, op.radius, op.keep)
+    space:set_radius(id, node_id, op.radius, op.keep)
+  elseif name == "set_mask" and there then
+    self:say("set_mask", id, node_id, op.mask)
+    model:set_mask(id, node_id, op.mask)
+    space:set_mask(id, node_id, op.mask)
+  elseif name == "set_kind" and here then
+    self:say("set_kind", id, op.kind or 0)
+    model:set_kind(id, op.kind or 0)
+    space:set_kind(id, op.kind or 0)
+  elseif name == "move_many" or name == "enter_many" then
+    local rows, text, taken = {}, {}, {}
+    for _, row in ipairs(op.rows) do
+      if model:has(row.id) == (name == "move_many") and not (name == "enter_many" and taken[row.id]) then
+        taken[row.id] = true
+        rows[#rows + 1] = { row.id, self:target(row.id, row.goal) }
+        text[#text + 1] = row.id .. show(rows[#rows][2])
+      end
+    end
+    self:say(name, table.concat(text, " "))
+    if name == "move_many" then
+      model:move_many(rows)
+      space:move_many(self:flat(rows))
+    else
+      model:enter_many(rows, op.kind)
+      space:enter_many(self:flat(rows), nil, op.kind)
+    end
+  elseif not here then
+    self:refused(pcall(space.move, space, id, 0, 0, 0))
+    self:refused(pcall(space.leave, space, id))
+    self:refused(pcall(space.set_kind, space, id, 1))
+    self:refused(pcall(space.add_node, space, id, node_id, 1))
+  else
+    self:refused(pcall(space.enter, space, id, 0, 0, 0))
+    self:refused(pcall(space.move, space, id, 0 / 0, 0, 0))
+    local rows = { { id, model:position(id) }, { 999999, { 0, 0, 0 } } }
+    self:refused(pcall(space.move_many, space, self:flat(rows)))
+    if there then
+      self:refused(pcall(space.add_node, space, id, node_id, 1))
+      self:refused(pcall(space.set_radius, space, id, node_id, -1))
+    else
+      self:refused(pcall(space.remove_node, space, id, node_id))
+      self:refused(pcall(space.set_mask, space, id, node_id, 1))
+    end
+  end
+end
+
+function Play:refused(ok)
+  if ok then self:differ "a misuse was not refused" end
+end
+
+-- What a handler does with an event: compare, then react.
+function Play:heard(kind, watcher, target, node_id)
+  local text = Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id }
+  self:say("  heard", text)
+  self.events = self.events + 1
+  local model, space = self.model, self.space
+  local wrong = model:hear(kind, watcher, target, node_id, self.yields)
+  if wrong then self:differ(wrong) end
+  if space:has(target) ~= model:has(target) then self:differ("has() of the target of " .. text) end
+  if model:has_node(watcher, node_id) and model:has(target)
+    and space:sees(watcher, node_id, target) ~= model:sees(watcher, node_id, target) then
+    self:differ("sees() in the handler of " .. text)
+  end
+  if self.unruly then self:react(text) end
+end
+
+function Play:react(text)
+  local random = rng.new(rng.hash(self.seed .. ":" .. self.step .. ":" .. self.events .. text))
+  local calls = random { 0, 0, 0, 1, 1, 2, 3 }
+  while self.budget > 0 and calls > 0 do
+    calls = calls - 1
+    self.budget = self.budget - 1
+    local op = generate(self, random)
+    self:say("  (nested)")
+    self:apply(op)
+  end
+  if self.yields and random(3) == 1 then coroutine.yield() end
+  if self.raises and random(6) == 1 then
+    self:say("  (raised)")
+    error(self.token, 0)
+  end
+end
+
+-- Runs f in a coroutine; while one of its handlers is suspended another operation takes place.
+function Play:drive(f)
+  local co = coroutine.create(f)
+  local random = rng.new(rng.hash(self.seed .. "drive" .. self.step))
+  while true do
+    local ok, err = coroutine.resume(co)
+    if not ok then error(err, 0) end
+    if coroutine.status(co) == "dead" then return end
+    if self.suspended < 2 and random(2) == 1 then
+      self.suspended = self.suspended + 1
+      self:say("  (meanwhile)")
+      local op = generate(self, random)
+      self:attempt(function() self:apply(op) end)
+      self.suspended = self.suspended - 1
+    end
+  end
+end
+
+-- One delivering call; true when it came to its end, false when a handler raised.
+function Play:attempt(f)
+  local ok, err
+  if self.yields then ok, err = pcall(self.drive, self, f) else ok, err = pcall(f) end
+  if self.failure then error(self.failure, 0) end
+  if not ok and not (self.raises and rawequal(err, self.token)) then error(err, 0) end
+  return ok
+end
+
+function Play:flush()
+  self.model.delivering = true
+  local rounds = 0
+  while not self:attempt(function() self.space:flush() end) do
+    rounds = rounds + 1
+    if rounds > 1000 then self:differ "flush never comes to an end" end
+  end
+  self.model.delivering = false
+end
+
+local function sorted_text(list)
+  table.sort(list)
+  return table.concat(list, " ")
+end
+
+function Play:drain()
+  local space = self.space
+  local buf, n = space:drain(self.buffer)
+  local got, expected, leaves_over = {}, {}, false
+  for i = 1, 4 * n, 4 do
+    local kind = buf[i] == aoi.ENTER and "enter" or buf[i] == aoi.LEAVE and "leave" or "?"
+    if kind == "enter" then leaves_over = true
+    elseif leaves_over and self.calls == 1 then self:differ "a leave after an enter of the same call" end
+    got[#got + 1] = Model.text { kind = kind, watcher = buf[i + 1], target = buf[i + 2], node_id = buf[i + 3] }
+  end
+  for i, e in ipairs(self.model:drain()) do expected[i] = Model.text(e) end
+  self.events = self.events + n
+  self.calls = 0
+  got, expected = sorted_text(got), sorted_text(expected)
+  if got ~= expected then self:differ("drained " .. got .. "\n  but expected " .. expected) end
+end
+
+-- Comparing ----------------------------------------------------------------------------------------------------------
+
+local function pairs_text(list)
+  local t = {}
+  for i, pair in ipairs(list) do t[i] = bits.id(pair[1]) .. "/" .. bits.id(pair[2]) end
+  return sorted_text(t)
+end
+
+local function ids_text(list, n)
+  local t = {}
+  for i = 1, n or #list do t[i] = bits.id(list[i]) end
+  return sorted_text(t)
+end
+
+function Play:same(what, got, expected)
+  if got ~= expected then self:differ(("%s: %s, but expected %s"):format(what, tostring(got), tostring(expected))) end
+end
+
+function Play:compare_entity(id)
+  local model, space = self.model, self.space
+  self:same("has " .. id, space:has(id), model:has(id))
+  local p, q = model:position(id) or {}, { space:position(id) }
+  for axis = 1, self.dimensions do
+    self:same("position of " .. id, q[axis], p[axis])
+    if p[axis] == 0 then self:same("zero of " .. id, 1 / q[axis], 1 / p[axis]) end
+  end
+  self:same("kind of " .. id, space:kind(id), model:kind(id))
+  if not model:has(id) then return end
+  local list, n = space:viewers(id)
+  local viewers = {}
+  for i = 1, n do viewers[i] = { list[2 * i - 1], list[2 * i] } end
+  self:same("viewers of " .. id, pairs_text(viewers), pairs_text(model:viewers(id)))
+  self:same("nodes of " .. id, ids_text(space:nodes(id)), ids_text(model:nodes(id)))
+  for _, node_id in ipairs(model:nodes(id)) do
+    self:same("radius of " .. id, (space:radius(id, node_id)), model:radius(id, node_id))
+    self:same("view of " .. id, ids_text(space:view(id, node_id)), ids_text(model:view(id, node_id)))
+  end
+end
+
+function Play:compare_near(random)
+  local p, radius, mask = position(self, random), self.scenario.radius(random), random(masks)
+  local arguments = { coordinates(p, radius) }
+  arguments[#arguments + 1] = mask
+  self:same("near " .. show(p) .. " " .. radius, ids_text(self.space:near(unpack(arguments))),
+    ids_text(self.model:near(p, radius, mask)))
+end
+
+function Play:compare(random, whole)
+  local model, space = self.model, self.space
+  self:same("count", space:count(), model:count())
+  local ok, result = pcall(space.check, space)
+  if not ok or result ~= true then self:differ("check: " .. tostring(result)) end
+  self:compare_near(random)
+  self:compare_entity(id_of(random(self.scenario.ids)))
+  if whole then
+    self:same("ids", ids_text(space:ids()), ids_text(model:ids()))
+    for i = 1, self.scenario.ids do self:compare_entity(id_of(i)) end
+  end
+end
+
+-- The game -----------------------------------------------------------------------------------------------------------
+
+-- A populated space to begin with.
+local function fill(play, random)
+  local rows, count = {}, play.scenario.full and play.scenario.ids or math.floor(play.scenario.ids * 2 / 3)
+  for i = 1, count do rows[i] = { id_of(i), position(play, random) } end
+  play.model:enter_many(rows)
+  play.space:enter_many(play:flat(rows))
+  for i = 1, count, play.scenario.full and 5 or 1 do
+    local a = area(play, random)
+    local hears, on_enter, on_leave = play:handlers("both")
+    play.model:add_node(id_of(i), 1, a, hears)
+    play.space:add_node(id_of(i), 1, a, on_enter, on_leave)
+    if play.mode == "drain" then play.calls = 0 play:drain() elseif play.mode == "flush" then play:flush() end
+  end
+end
+
+-- o: engine, dimensions, mode ("immediate", "flush", "drain"), scenario, seed, steps; and for handlers
+-- unruly (nested calls), raises, yields. Raises what differs and how to see it again.
+function history.run(o)
+  local play = setmetatable({
+    log = {}, step = 0, events = 0, budget = 0, suspended = 0, calls = 0, token = {}, buffer = {},
+  }, Play)
+  for key, value in pairs(o) do play[key] = value end
+  local delivery = o.mode == "immediate" and "immediate" or "deferred"
+  play.model = Model.new { dimensions = o.dimensions, delivery = delivery }
+  play.space = aoi.new { engine = o.engine, dimensions = o.dimensions, delivery = delivery }
+  function play.on_enter(...) play:heard("enter", ...) end
+  function play.on_leave(...) play:heard("leave", ...) end
+
+  local function game()
+    local random = rng.new(rng.hash(o.seed .. o.scenario.name .. o.dimensions))
+    local questions = rng.new(rng.hash(o.seed .. "questions"))
+    play.unruly = false
+    fill(play, random)
+    play.unruly = o.unruly
+    for step = 1, o.steps do
+      play.step, play.budget = step, o.unruly and 8 or 0
+      local op = generate(play, random)
+      local wait = random(3) == 1                    -- deferred spaces sometimes save up several calls
+      play.calls = play.calls + 1
+      if o.mode == "immediate" then
+        if not play:attempt(function() play:apply(op) end) then play:flush() end
+      else
+        play:apply(op)
+        if not wait and o.mode == "flush" then play:flush() elseif not wait then play:drain() end
+      end
+      if o.mode == "immediate" or (o.mode == "flush" and not wait) then
+        local overdue = play.model:overdue()
+        if #overdue > 0 then play:differ("not heard: " .. Model.text(overdue[1])) end
+      end
+      play:compare(questions, step % 50 == 0 or step == o.steps)
+    end
+    if o.mode == "drain" then play:drain() else play:flush() end
+    if #play.model:overdue() > 0 then play:differ "events are left over at the end" end
+    play.space:close()
+  end
+
+  local ok, err = pcall(game)
+  if ok then return play.events end
+  local report = "%s\n  step %d of %s\n  the last calls:\n    %s\n  again: AOI_SEED=%d AOI_STEPS=%s"
+  error(report:format(tostring(err), play.step, o.name, table.concat(play.log, "\n    "), o.seed,
+    os.getenv "AOI_STEPS" or "(the default)"), 0)
+end
+
+return history

@@ -1,0 +1,367 @@
+-- model.lua: the contract in plain Lua, naive on purpose; the specs compare every engine with it.
+--
+--   entities[id]            { id, position = {x, y, z}, kind, nodes }
+--   entities[id].nodes[n]   { id, watcher, radius, keep, mask, shape, seen }
+--   node.seen[entity]       true while the node sees that entity (the object: one life of an id)
+--   pending                 events nobody has heard yet; each knows its call, and its turn: the calls that a deferred
+--                           space saves up for one delivery share a turn, all others have turns of their own
+--
+-- A call changes the world, looks again at every pair that contains something it touched, and queues the
+-- differences: leaves, then enters. Positions are arrays, so that 2D and 3D share every line.
+
+local bits = require "spec.support.bits"
+
+local Model = {}
+Model.__index = Model
+
+local DEFAULT_KIND = 1
+
+function Model.new(options)
+  options = options or {}
+  return setmetatable({
+    dimensions = options.dimensions or 2,
+    deferred = options.delivery == "deferred",
+    entities = {},
+    pending = {},
+    calls = 0,
+    delivering = false,     -- set it while a deferred space delivers: the calls of handlers come behind
+  }, Model)
+end
+
+-- The rule -----------------------------------------------------------------------------------------------------------
+
+-- Integers of Lua 5.3 would wrap around where doubles round.
+local function doubles(position, dimensions)
+  local copy = {}
+  for axis = 1, dimensions do copy[axis] = position[axis] * 1.0 end   -- + 0.0 would lose -0.0
+  return copy
+end
+
+local function in_square(watcher, target, extent)
+  for axis = 1, #watcher do
+    local lo, hi = watcher[axis] - extent, watcher[axis] + extent
+    if not (lo <= target[axis] and target[axis] <= hi) then return false end
+  end
+  return true
+end
+
+local function in_circle(watcher, target, extent)
+  local sum = 0.0
+  for axis = 1, #watcher do
+    local d = target[axis] - watcher[axis]
+    sum = sum + d * d
+  end
+  return sum <= extent * extent
+end
+
+local function in_area(node, target, extent)
+  local inside = node.shape == "circle" and in_circle or in_square
+  return inside(node.watcher.position, target.position, extent)
+end
+
+local function visible(node, target)
+  if target == node.watcher or not bits.meet(target.kind, node.mask) then return false end
+  return in_area(node, target, node.radius) or (node.seen[target] and in_area(node, target, node.keep)) or false
+end
+
+-- The queue ----------------------------------------------------------------------------------------------------------
+
+local function event(self, kind, node, target)
+  return {
+    kind = kind, watcher = node.watcher.id, target = target.id, node_id = node.id,
+    node = node, life = target, call = self.calls, turn = self.turn,
+  }
+end
+
+-- An event meets its opposite that nobody has heard: both vanish.
+local function queue(self, e)
+  for i, other in ipairs(self.pending) do
+    if other.node == e.node and other.life == e.life then
+      assert(other.kind ~= e.kind, "model: an event twice")
+      table.remove(self.pending, i)
+      return
+    end
+  end
+  self.pending[#self.pending + 1] = e
+end
+
+local function finish(self, leaves, enters)
+  local net = {}
+  for _, list in ipairs { leaves, enters } do
+    for _, e in ipairs(list) do
+      net[#net + 1] = e
+      queue(self, e)
+    end
+  end
+  return net
+end
+
+-- Looks again at every pair with a touched entity or node in it.
+local function settle(self, touched, leaves)
+  local enters = {}
+  leaves = leaves or {}
+  local function look(node, target)
+    local saw, sees = node.seen[target] or false, visible(node, target)
+    if saw and not sees then
+      leaves[#leaves + 1] = event(self, "leave", node, target)
+      node.seen[target] = nil
+    elseif sees and not saw then
+      enters[#enters + 1] = event(self, "enter", node, target)
+      node.seen[target] = true
+    end
+  end
+  for _, watcher in pairs(self.entities) do
+    for _, node in pairs(watcher.nodes) do
+      if touched[watcher] or touched[node] then
+        for _, target in pairs(self.entities) do look(node, target) end
+      else
+        for target in pairs(touched) do
+          if target.position then look(node, target) end
+        end
+      end
+    end
+  end
+  return finish(self, leaves, enters)
+end
+
+local function begin(self)
+  self.calls = self.calls + 1
+  self.turn = self.calls
+  if self.deferred and not self.delivering then
+    for _, e in ipairs(self.pending) do e.turn = self.turn end
+  end
+end
+
+-- Calls: each returns its own list of events, as if nothing had been pending ------------------------------------------
+
+function Model:has(id) return self.entities[id] ~= nil end
+
+function Model:has_node(id, node_id)
+  return self:has(id) and self.entities[id].nodes[node_id] ~= nil
+end
+
+local function entity(self, id) return assert(self.entities[id], "model: no entity") end
+
+local function node_of(self, id, node_id) return assert(entity(self, id).nodes[node_id], "model: no node") end
+
+local function place(self, id, position, kind)
+  assert(not self.entities[id], "model: entity twice")
+  local e = { id = id, position = doubles(position, self.dimensions), kind = kind or DEFAULT_KIND, nodes = {} }
+  self.entities[id] = e
+  return e
+end
+
+function Model:enter(id, position, kind)
+  begin(self)
+  return settle(self, { [place(self, id, position, kind)] = true })
+end
+
+function Model:move(id, position)
+  begin(self)
+  local e = entity(self, id)
+  e.position = doubles(position, self.dimensions)
+  return settle(self, { [e] = true })
+end
+
+-- rows: { {id, position}, ... }. A batch is one change: pairs are judged where it ends, not on the way.
+function Model:move_many(rows)
+  begin(self)
+  local touched = {}
+  for _, row in ipairs(rows) do
+    local e = entity(self, row[1])
+    e.position = doubles(row[2], self.dimensions)
+    touched[e] = true
+  end
+  return settle(self, touched)
+end
+
+function Model:enter_many(rows, kind)
+  begin(self)
+  local touched = {}
+  for _, row in ipairs(rows) do touched[place(self, row[1], row[2], kind)] = true end
+  return settle(self, touched)
+end
+
+function Model:leave(id)
+  begin(self)
+  local gone, leaves = entity(self, id), {}
+  for _, node in pairs(gone.nodes) do
+    for target in pairs(node.seen) do leaves[#leaves + 1] = event(self, "leave", node, target) end
+  end
+  for _, watcher in pairs(self.entities) do
+    for _, node in pairs(watcher.nodes) do
+      if watcher ~= gone and node.seen[gone] then
+        leaves[#leaves + 1] = event(self, "leave", node, gone)
+        node.seen[gone] = nil
+      end
+    end
+  end
+  self.entities[id] = nil
+  return finish(self, leaves, {})
+end
+
+-- hears: which of its events somebody wants, { enter = true, leave = true } without it.
+function Model:add_node(id, node_id, area, hears)
+  begin(self)
+  if type(area) == "number" then area = { radius = area } end
+  local watcher = entity(self, id)
+  assert(not watcher.nodes[node_id], "model: node twice")
+  local node = {
+    id = node_id, watcher = watcher,
+    radius = area.radius + 0.0, keep = (area.keep or area.radius) + 0.0,
+    mask = area.mask or bits.all, shape = area.shape or "square",
+    hears = hears or { enter = true, leave = true }, seen = {},
+  }
+  watcher.nodes[node_id] = node
+  return settle(self, { [node] = true })
+end
+
+function Model:remove_node(id, node_id)
+  begin(self)
+  local node, leaves = node_of(self, id, node_id), {}
+  for target in pairs(node.seen) do leaves[#leaves + 1] = event(self, "leave", node, target) end
+  node.watcher.nodes[node_id] = nil
+  return finish(self, leaves, {})
+end
+
+function Model:set_radius(id, node_id, radius, keep)
+  begin(self)
+  local node = node_of(self, id, node_id)
+  node.radius, node.keep = radius + 0.0, (keep or radius) + 0.0
+  return settle(self, { [node] = true })
+end
+
+function Model:set_mask(id, node_id, mask)
+  begin(self)
+  local node = node_of(self, id, node_id)
+  node.mask = mask
+  return settle(self, { [node] = true })
+end
+
+function Model:set_kind(id, kind)
+  begin(self)
+  local e = entity(self, id)
+  e.kind = kind
+  return settle(self, { [e] = true })
+end
+
+-- Delivery -----------------------------------------------------------------------------------------------------------
+
+-- Everything pending, in order.
+function Model:drain()
+  local list = self.pending
+  self.pending = {}
+  return list
+end
+
+-- Nobody asked for it.
+local function silent(e) return not e.node.hears[e.kind] end
+
+-- Must `other` be heard before e? Turns follow each other, and within a call enters follow leaves.
+local function precedes(other, e)
+  return other.turn < e.turn or (other.call == e.call and other.kind == "leave" and e.kind == "enter")
+end
+
+-- An event was heard: it must be pending, and its turn must have come (or any_order). Returns what is wrong, or nil.
+function Model:hear(kind, watcher, target, node_id, any_order)
+  for i, e in ipairs(self.pending) do
+    local same = e.kind == kind and e.watcher == watcher and e.target == target and e.node_id == node_id
+    if same and not silent(e) then
+      for _, other in ipairs(self.pending) do
+        if not any_order and not silent(other) and precedes(other, e) then
+          return "heard too early: " .. Model.text(e) .. ", before " .. Model.text(other)
+        end
+      end
+      table.remove(self.pending, i)
+      return nil
+    end
+  end
+  return "heard, but not due: " .. Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id }
+end
+
+-- After a delivery: drops what nobody asked for and returns what should have been heard.
+function Model:overdue()
+  local due = {}
+  for _, e in ipairs(self:drain()) do
+    if not silent(e) then due[#due + 1] = e end
+  end
+  self.pending = due
+  return due
+end
+
+-- "+watcher/node>target" is an enter, "-watcher/node>target" a leave.
+function Model.text(e)
+  local sign = e.kind == "enter" and "+" or "-"
+  return ("%s%s/%s>%s"):format(sign, bits.id(e.watcher), bits.id(e.node_id), bits.id(e.target))
+end
+
+-- Queries: sorted lists ----------------------------------------------------------------------------------------------
+
+local function sorted(list)
+  table.sort(list)
+  return list
+end
+
+function Model:sees(id, node_id, target)
+  return node_of(self, id, node_id).seen[self.entities[target]] == true
+end
+
+function Model:view(id, node_id)
+  local list = {}
+  for target in pairs(node_of(self, id, node_id).seen) do list[#list + 1] = target.id end
+  return sorted(list)
+end
+
+-- { {watcher, node_id}, ... }
+function Model:viewers(id)
+  local list, target = {}, entity(self, id)
+  for _, watcher in pairs(self.entities) do
+    for _, node in pairs(watcher.nodes) do
+      if node.seen[target] then list[#list + 1] = { watcher.id, node.id } end
+    end
+  end
+  table.sort(list, function(a, b) return a[1] < b[1] or (a[1] == b[1] and a[2] < b[2]) end)
+  return list
+end
+
+function Model:near(position, radius, mask)
+  local list, center = {}, doubles(position, self.dimensions)
+  for id, e in pairs(self.entities) do
+    if bits.meet(e.kind, mask or bits.all) and in_square(center, e.position, radius + 0.0) then list[#list + 1] = id end
+  end
+  return sorted(list)
+end
+
+function Model:position(id)
+  local e = self.entities[id]
+  return e and e.position
+end
+
+function Model:kind(id)
+  local e = self.entities[id]
+  return e and e.kind
+end
+
+function Model:radius(id, node_id)
+  return self:has_node(id, node_id) and self.entities[id].nodes[node_id].radius or nil
+end
+
+function Model:count()
+  local n = 0
+  for _ in pairs(self.entities) do n = n + 1 end
+  return n
+end
+
+function Model:ids()
+  local list = {}
+  for id in pairs(self.entities) do list[#list + 1] = id end
+  return sorted(list)
+end
+
+function Model:nodes(id)
+  local list = {}
+  for node_id in pairs(entity(self, id).nodes) do list[#list + 1] = node_id end
+  return sorted(list)
+end
+
+return Model

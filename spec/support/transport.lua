@@ -1,0 +1,188 @@
+-- transport.lua: services that send each other messages, all in one process; random, but the same for the same seed.
+--
+--   lines[from .. ">" .. to]    what was sent and has not arrived: in order between two, in any order between others
+--
+-- A step delivers the first message of some line. A service may be slow (stall), gone (kill: its senders notice) or
+-- lost (its senders notice nothing). `time` moves only when a spec moves it.
+--
+--   local net = transport.new(seed)
+--   local server = net:serve(1, { window = 4 })       the AOI service's logic, at address 1
+--   local client = net:client(2, 1)                   the client library's logic, at address 2, for service 1
+--   net:run(function() ... client:open "map" ... end) as a coroutine, until nothing is on its way any more
+
+local rng = require "spec.support.rng"
+
+local transport = {}
+local Network = {}
+Network.__index = Network
+
+local unpack = table.unpack or unpack -- luacheck: ignore
+
+function transport.new(seed)
+  return setmetatable({
+    random = rng.new(seed or 1), services = {}, lines = {}, order = {}, stalled = {}, lost = {}, waiting = {},
+    asked = 0, time = 0, sent = 0, bytes = 0,
+  }, Network)
+end
+
+local function resume(co, ...)
+  local ok, err = coroutine.resume(co, ...)
+  if not ok then error(debug.traceback(co, err), 0) end
+end
+
+local function spawn(f, ...)
+  resume(coroutine.create(f), ...)
+end
+
+local function put(self, from, to, item)
+  local key = from .. ">" .. to
+  local line = self.lines[key]
+  if not line then
+    line = { from = from, to = to, first = 1, last = 0 }
+    self.lines[key] = line
+    self.order[#self.order + 1] = line
+  end
+  line.last = line.last + 1
+  line[line.last] = item
+end
+
+-- Returns true, or nil where nobody is.
+function Network:send(from, to, message)
+  if self.lost[to] then return true end
+  if not self.services[to] then return nil end
+  self.sent, self.bytes = self.sent + 1, self.bytes + #message
+  put(self, from, to, { message = message })
+  return true
+end
+
+-- Waits for the answer, in a coroutine; false and a reason where nobody answers.
+function Network:call(from, to, ...)
+  if not self.services[to] then return false, "the service is gone" end
+  self.asked = self.asked + 1
+  local co = assert(coroutine.running())
+  self.waiting[self.asked] = { co = co, from = from, to = to }
+  put(self, from, to, { request = self.asked, n = select("#", ...), ... })
+  return coroutine.yield()
+end
+
+local function answer(self, line, item, ...)
+  put(self, line.to, line.from, { response = item.request, n = select("#", ...), ... })
+end
+
+local function arrive(self, line, item)
+  local service = self.services[line.to]
+  if item.response then
+    local waiting = self.waiting[item.response]
+    self.waiting[item.response] = nil
+    if waiting then resume(waiting.co, unpack(item, 1, item.n)) end
+  elseif service and item.request then
+    answer(self, line, item, service.call(line.from, unpack(item, 1, item.n)))
+  elseif service then
+    spawn(service.receive, line.from, item.message)
+  end
+end
+
+-- Delivers one message; returns whether there was one.
+function Network:step()
+  local ready = {}
+  for _, line in ipairs(self.order) do
+    if line.first <= line.last and not self.stalled[line.to] then ready[#ready + 1] = line end
+  end
+  if #ready == 0 then return false end
+  local line = self.random(ready)
+  local item = line[line.first]
+  line[line.first] = nil
+  line.first = line.first + 1
+  arrive(self, line, item)
+  return true
+end
+
+-- Runs f, if given, and delivers until nothing is on its way to anybody who takes it.
+function Network:run(f)
+  local result
+  if f then spawn(function() result = { f() } end) end
+  repeat until not self:step()
+  if f then
+    assert(result, "it still waits for an answer")
+    return unpack(result)
+  end
+end
+
+function Network:stall(address) self.stalled[address] = true end
+
+function Network:resume(address) self.stalled[address] = nil end
+
+local function forget(self, address)
+  self.services[address] = nil
+  for _, line in ipairs(self.order) do
+    if line.to == address then
+      for i = line.first, line.last do line[i] = nil end
+      line.first, line.last = 1, 0
+    end
+  end
+  for id, waiting in pairs(self.waiting) do
+    if waiting.from == address then self.waiting[id] = nil end
+  end
+end
+
+-- Dies; who waits for its answer, and who sends to it, learns it.
+function Network:kill(address)
+  forget(self, address)
+  local orphans = {}
+  for id, waiting in pairs(self.waiting) do
+    if waiting.to == address then orphans[#orphans + 1] = id end
+  end
+  table.sort(orphans)
+  for _, id in ipairs(orphans) do
+    local co = self.waiting[id].co
+    self.waiting[id] = nil
+    resume(co, false, "the service is gone")
+  end
+end
+
+-- Dies so that nobody is told, as on another machine.
+function Network:lose(address)
+  forget(self, address)
+  self.lost[address] = true
+end
+
+-- The logic of the AOI service at this address.
+function Network:serve(address, options)
+  local given = {
+    send = function(to, message) return self:send(address, to, message) end,
+    now = function() return self.time end,
+    clock = function() return 0 end,
+  }
+  for name, value in pairs(options or {}) do given[name] = value end
+  local server = require("aoi.skynet.server").new(given)
+  self.services[address] = {
+    receive = function(from, message) assert(server:receive(from, message)) end,
+    call = function(from, ...) return server:call(from, ...) end,
+  }
+  return server
+end
+
+-- The logic of the client library at this address. What it logs is in client.logged.
+function Network:client(address, service)
+  local logged = {}
+  local client = require("aoi.skynet.client").new {
+    send = function(message) return self:send(address, service, message) end,
+    call = function(...) return self:call(address, service, ...) end,
+    log = function(text) logged[#logged + 1] = text end,
+  }
+  client.logged = logged
+  self.lost[address] = nil
+  self.services[address] = {
+    receive = function(_, message) assert(client:receive(message)) end,
+    call = function() return false, "this is no server" end,
+  }
+  return client
+end
+
+-- One tick of the server, and everything that it causes.
+function Network:tick(server)
+  server:tick()
+  self:run()
+end
+
+return transport

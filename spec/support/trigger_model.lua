@@ -1,0 +1,237 @@
+-- trigger_model.lua: what triggers promise, naive on purpose: every change looks at every entity, every update at
+-- every visit. Handlers are passive here: they only get written down.
+--
+--   model.entities[id]   { x, y, kind }
+--   model.triggers[i]    { id, options, radius, enabled, near = { target -> true }, visits, heard }
+--   trigger.visits       in the order they came: { target, inside, since, stays, dwell, stay }; dwell and stay say
+--                        in which order timers were set, which decides between equal times
+--   trigger.heard        "event target @time"
+--
+-- Within one change a trigger may gain one target and lose one: in which order many do is the engine's affair.
+local bits = require "spec.support.bits"
+
+local Model = {}
+Model.__index = Model
+
+function Model.new() return setmetatable({ entities = {}, triggers = {}, time = 0, sets = 0 }, Model) end
+
+-- Who is near --------------------------------------------------------------------------------------------------------
+
+local function within(options, a, b, r)
+  if options.shape == "circle" then return (b.x - a.x) * (b.x - a.x) + (b.y - a.y) * (b.y - a.y) <= r * r end
+  return a.x - r <= b.x and b.x <= a.x + r and a.y - r <= b.y and b.y <= a.y + r
+end
+
+local function sees(self, trigger, id)
+  local options, a, b = trigger.options, self.entities[trigger.id], self.entities[id]
+  if not trigger.enabled or id == trigger.id or not b or not bits.meet(b.kind, options.mask or bits.all) then
+    return false
+  end
+  if within(options, a, b, trigger.radius) then return true end
+  return trigger.near[id] ~= nil and trigger.keep ~= nil and within(options, a, b, trigger.keep)
+end
+
+-- Who goes and who comes, for one trigger as things are now.
+local function differences(self, trigger)
+  local gone, come = {}, {}
+  for id in pairs(trigger.near) do
+    if not sees(self, trigger, id) then gone[#gone + 1] = id end
+  end
+  for id in pairs(self.entities) do
+    if not trigger.near[id] and sees(self, trigger, id) then come[#come + 1] = id end
+  end
+  return gone, come
+end
+
+-- What is heard ------------------------------------------------------------------------------------------------------
+
+local function tell(self, trigger, event, target)
+  trigger.heard[#trigger.heard + 1] = ("%s %d @%.14g"):format(event, target, self.time)
+end
+
+local function order(self)
+  self.sets = self.sets + 1
+  return self.sets
+end
+
+local function count(trigger)
+  local inside, first = 0, nil
+  for _, visit in ipairs(trigger.visits) do
+    if visit.inside then inside = inside + 1 else first = first or visit end
+  end
+  return inside, first
+end
+
+local function settle(self, trigger, leaver)
+  local options = trigger.options
+  while true do
+    local inside, waiting = count(trigger)
+    local full = options.limit and inside >= options.limit
+    if waiting and not full and trigger.ready <= self.time then
+      waiting.inside, waiting.since, waiting.stays = true, self.time, 0
+      trigger.ready = self.time + (options.cooldown or 0)
+      if options.once and not options.after then trigger.spent = true end
+      if options.after then waiting.dwell = order(self) end
+      if options.interval then waiting.stay = order(self) end
+      if not trigger.occupied then tell(self, trigger, "first", waiting.target) end
+      trigger.occupied = true
+      tell(self, trigger, "enter", waiting.target)
+    else
+      if inside == 0 and trigger.occupied then
+        tell(self, trigger, "last", leaver)
+        trigger.occupied = false
+      end
+      if inside == 0 and trigger.spent then trigger.dead = true end
+      if not waiting then
+        trigger.gate = nil
+      elseif not full and not trigger.gate then
+        trigger.gate = order(self)
+      end
+      break
+    end
+    if trigger.spent then Model.send_away(trigger) end
+  end
+end
+
+-- Nobody else comes in, nobody else will have dwelt.
+function Model.send_away(trigger)
+  for i = #trigger.visits, 1, -1 do
+    local visit = trigger.visits[i]
+    visit.dwell = nil
+    if not visit.inside then table.remove(trigger.visits, i) end
+  end
+  trigger.gate = nil
+end
+
+local function depart(self, trigger, target)
+  trigger.near[target] = nil
+  for i, visit in ipairs(trigger.visits) do
+    if visit.target == target then
+      table.remove(trigger.visits, i)
+      if visit.inside then tell(self, trigger, "leave", target) end
+      return settle(self, trigger, target)
+    end
+  end
+end
+
+local function arrive(self, trigger, target)
+  trigger.near[target] = true
+  if trigger.spent or trigger.options.filter and not trigger.options.filter(trigger.id, target) then return end
+  trigger.visits[#trigger.visits + 1] = { target = target }
+  settle(self, trigger)
+end
+
+-- Tries a change; false, and nothing changed, if some trigger would gain or lose more than one. `undo` takes it back.
+function Model:try(change, undo)
+  change()
+  local plan = {}
+  for _, trigger in ipairs(self.triggers) do
+    if not trigger.dead then
+      local gone, come = differences(self, trigger)
+      if #gone > 1 or #come > 1 then
+        undo()
+        return false
+      end
+      plan[#plan + 1] = { trigger, gone[1], come[1] }
+    end
+  end
+  for _, p in ipairs(plan) do
+    if p[2] then depart(self, p[1], p[2]) end
+    if p[3] and not p[1].dead then arrive(self, p[1], p[3]) end
+  end
+  return true
+end
+
+-- Changes ------------------------------------------------------------------------------------------------------------
+
+-- place(id, nil) takes an entity away, with its triggers.
+function Model:place(id, entity)
+  local old = self.entities[id]
+  local carried = {}
+  return self:try(function()
+    self.entities[id] = entity
+    for _, trigger in ipairs(self.triggers) do
+      if not entity and trigger.id == id and not trigger.dead then
+        trigger.dead = true
+        carried[#carried + 1] = trigger
+      end
+    end
+  end, function()
+    self.entities[id] = old
+    for _, trigger in ipairs(carried) do trigger.dead = nil end
+  end)
+end
+
+function Model:add(id, options)
+  local trigger = {
+    id = id, options = options, radius = options.radius, keep = options.keep, enabled = options.enabled ~= false,
+    near = {}, visits = {}, heard = {}, ready = -math.huge, occupied = false,
+  }
+  local ok = self:try(function() self.triggers[#self.triggers + 1] = trigger end, function()
+    self.triggers[#self.triggers] = nil
+  end)
+  return ok and trigger
+end
+
+function Model:resize(trigger, radius, keep)
+  local old, old_keep = trigger.radius, trigger.keep
+  return self:try(function() trigger.radius, trigger.keep = radius, keep end, function()
+    trigger.radius, trigger.keep = old, old_keep
+  end)
+end
+
+function Model:enable(trigger, enabled)
+  local old = trigger.enabled
+  return self:try(function() trigger.enabled = enabled end, function() trigger.enabled = old end)
+end
+
+-- Time ---------------------------------------------------------------------------------------------------------------
+
+local function earliest(trigger)
+  local best
+  local function offer(due, set, fire, visit)
+    if set and (not best or due < best.due or (due == best.due and set < best.set)) then
+      best = { due = due, set = set, fire = fire, visit = visit }
+    end
+  end
+  for _, visit in ipairs(trigger.visits) do
+    if visit.inside then
+      offer(visit.since + (trigger.options.after or 0), visit.dwell, "dwell", visit)
+      offer(visit.since + (visit.stays + 1) * (trigger.options.interval or 0), visit.stay, "stay", visit)
+    end
+  end
+  offer(trigger.ready, trigger.gate, "gate")
+  return best
+end
+
+-- Triggers don't touch each other, so each may have its whole tick at once.
+function Model:update(now)
+  local before = self.time
+  for _, trigger in ipairs(self.triggers) do
+    self.time = before
+    local timer = not trigger.dead and earliest(trigger)
+    while timer and timer.due <= now do
+      if timer.due > self.time then self.time = timer.due end
+      local visit = timer.visit
+      if timer.fire == "gate" then
+        trigger.gate = nil
+        settle(self, trigger)
+      elseif timer.fire == "dwell" then
+        visit.dwell = nil
+        if trigger.options.once then
+          trigger.spent = true
+          Model.send_away(trigger)
+        end
+        tell(self, trigger, "dwell", visit.target)
+      else
+        visit.stays = visit.stays + 1
+        visit.stay = order(self)
+        tell(self, trigger, "stay", visit.target)
+      end
+      timer = earliest(trigger)
+    end
+  end
+  self.time = now
+end
+
+return Model
