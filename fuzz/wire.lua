@@ -1,0 +1,242 @@
+-- wire.lua: messages of the AOI service that are any bytes.
+--
+--   1  the whole input is one message: every reader takes it or gives a reason; what was read can be written and read
+--      again, and is the same
+--   2  the input is a conversation between a server and a client, in which messages are damaged, lost, doubled or made
+--      up: receiving never raises, and whoever is asked properly still answers
+local wire = require "aoi.skynet.wire"
+local Server = require "aoi.skynet.server"
+local Client = require "aoi.skynet.client"
+
+local next_byte, rest, fail = byte, rest, fail -- luacheck: ignore
+
+-- ---- readers ----------------------------------------------------------------------------------------------
+
+local function same(a, na, b, nb)
+  if na ~= nb then return false end
+  for i = 1, na do
+    if a[i] ~= b[i] and (a[i] == a[i] or b[i] == b[i]) then return false end -- NaN is NaN
+  end
+  return true
+end
+
+local function width_of(message) return message:byte(4) end
+
+-- What read_events gave, written again. A long group may come out short: flags are compared without that.
+local function rewrite(list, n, seq, flags, width)
+  local w, o = wire.writer(), 0
+  w:reset(width)
+  while o < n do
+    if list[o + 1] == 0 then
+      w:resync(list[o + 2], list[o + 3])
+      o = o + 3
+    else
+      local leaves, enters = list[o + 6], list[o + 7]
+      list[o + 2] = list[o + 2] & ~wire.LONG
+      local opens = list[o + 2] & wire.OPEN ~= 0 and { space = list[o + 3], watcher = list[o + 4], node = list[o + 5] }
+      local ids = table.move(list, o + 8, o + 7 + leaves + enters, 1, {})
+      w:group(list[o + 1], list[o + 2], opens or nil, ids, leaves, enters)
+      o = o + 7 + leaves + enters
+    end
+  end
+  return w:finish(seq, flags & wire.ASK ~= 0)
+end
+
+local function check_events(message, flags, seq)
+  local list, again = {}, {}
+  local n, reason = wire.read_events(message, list)
+  if not n then
+    if type(reason) ~= "string" then fail "no reason" end
+    if next(list) ~= nil then fail "something was handed out before all of it was sound" end
+    return
+  end
+  local copy = rewrite(list, n, seq, flags, width_of(message))
+  local m = wire.read_events(copy, again)
+  for i = 1, n do list[i], again[i] = list[i] or 0, again[i] or 0 end
+  if not m then fail "what was written cannot be read" end
+  local o = 0
+  while o < m do -- groups written long have their flag
+    if again[o + 1] == 0 then
+      o = o + 3
+    else
+      again[o + 2] = again[o + 2] & ~wire.LONG
+      o = o + 7 + again[o + 6] + again[o + 7]
+    end
+  end
+  if not same(list, n, again, m) then fail "written and read again, events differ" end
+end
+
+local function check_moves(message, flags, space)
+  local list = {}
+  local n, batch, dimensions = wire.read_moves(message, list)
+  if not n then
+    if type(batch) ~= "string" then fail "no reason" end
+    return
+  end
+  local copy = wire.moves(space, batch, dimensions, list, n, width_of(message), flags & wire.TICK ~= 0)
+  -- a NaN may have other bits
+  if #copy ~= #message then fail "written again, moves have another length" end
+  local again = {}
+  if not same(list, n * (dimensions + 1), again, wire.read_moves(copy, again) * (dimensions + 1)) then
+    fail "written and read again, moves differ"
+  end
+end
+
+local function check_refused(message, space)
+  local list, again = {}, {}
+  local n, batch = wire.read_refused(message, list)
+  if not n then
+    if type(batch) ~= "string" then fail "no reason" end
+    return
+  end
+  local m = wire.read_refused(wire.refused(space, batch, list, n), again)
+  if not same(list, n, again, m) then fail "written and read again, refusals differ" end
+end
+
+local function read(message)
+  local kind, flags, number = wire.head(message)
+  if not kind then
+    if type(flags) ~= "string" then fail "no reason" end
+  elseif kind == wire.EVENTS then
+    check_events(message, flags, number)
+  elseif kind == wire.MOVES then
+    check_moves(message, flags, number)
+  elseif kind == wire.REFUSED then
+    check_refused(message, number)
+  end
+end
+
+-- ---- a conversation ---------------------------------------------------------------------------------------
+
+local over
+local function choose(n)
+  local b = next_byte()
+  if not b then
+    over = true
+    return 0
+  end
+  return b % n
+end
+
+local server, client, to_server, to_client, time, spaces
+
+local function begin()
+  to_server, to_client, time, spaces, over = {}, {}, 0, {}, false
+  server = Server.new {
+    send = function(_, message) -- nobody there, or a message that cannot be sent, at times
+      local b = choose(64)
+      if b == 63 then return nil end
+      if b == 62 then return false end
+      to_client[#to_client + 1] = message
+      return true
+    end,
+    now = function() return time end, clock = function() return 0 end,
+    window = 3, max_message = 200, heartbeat = 2,
+  }
+  client = Client.new {
+    send = function(message)
+      to_server[#to_server + 1] = message
+      return true
+    end,
+    call = function(...) return server:call(1, ...) end,
+  }
+end
+
+local function damage(message)
+  local b = choose(8)
+  if b < 4 then return message end
+  local at = choose(256) % (#message + 1) + 1
+  if b == 4 then return message:sub(1, at - 1) end
+  if b == 5 then return message:sub(1, at - 1) .. string.char(choose(256)) .. message:sub(at) end
+  if b == 6 then return message .. message:sub(at) end
+  return message:sub(1, at - 1) .. string.char(choose(256)) .. message:sub(at + 1)
+end
+
+local function made_up()
+  local t = { string.char(1, choose(7), choose(4), ({ 0, 2, 4, 8 })[choose(4) + 1]) }
+  for i = 1, choose(40) do t[i + 1] = string.char(choose(256)) end
+  return table.concat(t)
+end
+
+local function nothing() end
+local function dimensions(space, ...)
+  if space.dimensions == 3 then return ..., 1 end
+  return ...
+end
+
+-- Proper use; refusals are Lua errors.
+local function use()
+  local space = spaces[choose(2) + 1]
+  local verb, id, node_id = choose(12), choose(10), choose(3)
+  if not space or space.closed then
+    local k = choose(2) + 1
+    local ok, opened = pcall(client.open, client, "map" .. k, { dimensions = k + 1, drive = choose(2) == 0 })
+    if ok then spaces[k] = opened end
+  elseif verb < 3 then
+    pcall(space.enter, space, id, choose(8), dimensions(space, choose(8)))
+  elseif verb < 6 then
+    pcall(space.move, space, id, choose(8), dimensions(space, choose(8)))
+  elseif verb == 6 then
+    pcall(space.leave, space, id)
+  elseif verb < 9 then
+    pcall(space.add_node, space, id, node_id, choose(6), nothing, nothing)
+  elseif verb == 9 then
+    pcall(space.remove_node, space, id, node_id)
+  elseif verb == 10 then
+    pcall(space.flush, space)
+  elseif choose(8) == 0 then
+    space:close()
+  end
+end
+
+local function step()
+  local verb = choose(16)
+  if verb < 6 then
+    use()
+  elseif verb < 8 then
+    server:tick()
+  elseif verb == 8 then
+    time = time + 1
+    server:probe_all()
+  elseif verb < 11 then
+    local message = table.remove(to_server, 1)
+    if message then server:receive(1, damage(message)) end
+  elseif verb < 14 then
+    local message = table.remove(to_client, 1)
+    if message then client:receive(damage(message)) end
+  elseif verb == 14 then
+    local list = choose(2) == 0 and to_client or to_server
+    if list[1] and choose(2) == 0 then table.remove(list, 1) elseif list[1] then table.insert(list, 1, list[1]) end
+  elseif choose(2) == 0 then
+    server:receive(choose(2) + 1, made_up())
+  else
+    client:receive(made_up())
+  end
+end
+
+-- In the end the server still serves: somebody new sees what somebody new enters.
+local function finish()
+  local heard
+  local other = Client.new {
+    send = function(message) return server:receive(2, message) end,
+    call = function(...) return server:call(2, ...) end,
+  }
+  server.send = function(address, message)
+    if address == 2 then return other:receive(message) end
+    return true
+  end
+  local space = other:open("fresh", { drive = true })
+  space:enter(1, 0, 0)
+  space:add_node(1, 1, 5, function(_, target) heard = target end)
+  space:enter(2, 1, 1)
+  space:flush()
+  server:tick()
+  if heard ~= 2 then fail "the server does not serve any more" end
+end
+
+return function()
+  if choose(2) == 0 then return read(rest()) end
+  begin()
+  while not over do step() end
+  finish()
+end
