@@ -1,0 +1,546 @@
+--- Neighbour lists: who is near whom, kept by the events of a space, never by asking it.
+---
+---     local near = require("aoi.neighbors").new(space)
+---     near:add(player, 30)                                 -- the player keeps a list of what is within 30
+---     for _, other in near:each(player) do ... end         -- who is near; makes no garbage
+---     for _, player in near:each_viewer(npc) do ... end    -- who has it in his list: whom to tell
+---
+--- Client synchronisation, once per tick:
+---
+---     near:move(id, x, y)                                  -- instead of space:move, for whatever clients see
+---     near:sync(function(player, message) send(player, pack(message)) end)
+---
+--- A message is one flat array of numbers for one watcher: who disappeared, who appeared and who moved since his last
+--- message; see `Neighbors:sync`. It is the net change: a target that came and went again is not in it. One that went
+--- and came again, perhaps as a new entity of the same id, disappears and appears.
+---
+--- Call `sync` or `tick` once per tick, even if you only read the lists: until then, what changed is remembered.
+--- In a deferred space, `flush` before you read.
+--- @module aoi.neighbors
+
+-- How it is built
+--
+--   space --(handlers of a node)--> watcher { list = {targets}, at = {target -> index} }
+--   seen[target] --> viewers { list = {watcher ids}, at = {watcher id -> index} }
+--
+-- Both are dense arrays; whoever goes is replaced by the last. The watcher's record is the handlers table of its
+-- node and else known only by weak references, so that it is garbage when its entity leaves; `held` keeps those that
+-- see somebody until their last event came.
+
+local reserved = require "aoi.reserved"
+
+local neighbors = {}
+
+local Neighbors -- the class, below
+
+-- What became of a target since the last tick. SAME: it came and went again, or it would not stand in `changed`.
+local SAME, JOINED, LEFT, RENEWED = 0, 1, 2, 3
+
+local ON_ENTER = { [SAME] = JOINED, [LEFT] = RENEWED }
+local ON_LEAVE = { [JOINED] = SAME, [RENEWED] = LEFT }
+
+local NOBODY = { n = 0, at = {} }
+
+-- Lists ------------------------------------------------------------------------------------------------------------
+
+local function insert(list, id)
+  local n = list.n + 1
+  list.n, list[n], list.at[id] = n, id, n
+end
+
+-- The last one takes its place: a walk from the end to the beginning misses nobody when its current one goes.
+local function delete(list, id)
+  local n, at = list.n, list.at
+  local i, last = at[id], list[n]
+  list[i], at[last] = last, i
+  list[n], at[id] = nil, nil
+  list.n = n - 1
+end
+
+local function backwards(list, i)
+  i = i - 1
+  if i > list.n then i = list.n end
+  if i > 0 then return i, list[i] end
+end
+
+local function new_list(self)
+  local n = self.spares
+  if n == 0 then return { n = 0, at = {} } end
+  local list = self.spare[n]
+  self.spare[n], self.spares = nil, n - 1
+  return list
+end
+
+-- Events -----------------------------------------------------------------------------------------------------------
+
+-- A watcher stands in `dirty` when the next tick has to look at it.
+local function soil(self, watcher)
+  if watcher.dirty then return end
+  watcher.dirty = true
+  self.last = self.last + 1
+  self.dirty[self.last] = watcher
+end
+
+local function note(self, watcher, target, what)
+  local changed = watcher.changed
+  if watcher.mark[target] == nil then
+    changed.n = changed.n + 1
+    changed[changed.n] = target
+    soil(self, watcher)
+  end
+  watcher.mark[target] = what
+end
+
+local function on_enter(self, watcher, target)
+  local list = watcher.list
+  insert(list, target)
+  if list.n == 1 then self.held[watcher.node] = watcher end
+  local viewers = self.seen[target]
+  if not viewers then
+    viewers = new_list(self)
+    self.seen[target] = viewers
+  end
+  insert(viewers, watcher.id)
+  note(self, watcher, target, ON_ENTER[watcher.mark[target]] or JOINED)
+end
+
+local function on_leave(self, watcher, target)
+  local list = watcher.list
+  delete(list, target)
+  if list.n == 0 then self.held[watcher.node] = nil end
+  local viewers = self.seen[target]
+  delete(viewers, watcher.id)
+  if viewers.n == 0 then
+    self.empties = self.empties + 1
+    self.emptied[self.empties] = target
+  end
+  note(self, watcher, target, ON_LEAVE[watcher.mark[target]] or LEFT)
+end
+
+-- Watchers ---------------------------------------------------------------------------------------------------------
+
+--- Makes neighbour lists for a space; it may have several, with different areas.
+---@param space aoi.Space
+---@return aoi.Neighbors
+function neighbors.new(space)
+  local by_node = setmetatable({}, { __mode = "v" })
+  local self = setmetatable({
+    space = space,
+    by_node = by_node, by_id = setmetatable({}, { __mode = "v" }), held = {},
+    seen = {}, spare = {}, spares = 0,
+    emptied = {}, empties = 0, -- targets that nobody saw at some moment since the last tick
+    dirty = {}, first = 1, last = 0, -- a queue of watchers
+    moved_ids = {}, has_moved = {}, moves = 0,
+    x = {}, y = {}, z = {}, placed = {}, places = 0, -- positions for the messages of this tick
+    message = {}, size = 0,
+  }, Neighbors)
+
+  function self.enter(_, target, node)
+    local watcher = by_node[node]
+    if watcher then return on_enter(self, watcher, target) end
+  end
+  function self.leave(_, target, node)
+    local watcher = by_node[node]
+    if watcher then return on_leave(self, watcher, target) end
+  end
+  return self
+end
+
+--- Reads a message of `Neighbors:sync`.
+---@param message number[]
+---@param dimensions integer of the space, 2 or 3
+---@param on table handlers: `disappeared(id)`, `appeared(id, kind, x, y [, z])`, `moved(id, x, y [, z])`, none required
+function neighbors.read(message, dimensions, on)
+  local k = 1
+  for i = 1, message[k] do
+    if on.disappeared then on.disappeared(message[k + i]) end
+  end
+  k = k + message[k] + 1
+  local stride = dimensions + 2
+  for i = k + 1, k + message[k] * stride, stride do
+    if on.appeared then
+      local z = dimensions == 3 and message[i + 4] or nil
+      on.appeared(message[i], message[i + 1], message[i + 2], message[i + 3], z)
+    end
+  end
+  k = k + message[k] * stride + 1
+  stride = dimensions + 1
+  for i = k + 1, k + message[k] * stride, stride do
+    if on.moved then
+      local z = dimensions == 3 and message[i + 3] or nil
+      on.moved(message[i], message[i + 1], message[i + 2], z)
+    end
+  end
+end
+
+--- Neighbour lists of one space. Each set has one area per watcher.
+---@class aoi.Neighbors
+Neighbors = {}
+Neighbors.__index = Neighbors
+
+local function alive(self, watcher)
+  return self.space:radius(watcher.id, watcher.node) ~= nil
+end
+
+local function watcher_of(self, id)
+  local watcher = self.by_id[id]
+  if watcher and alive(self, watcher) then return watcher end
+end
+
+--- Gives an entity a list. It ends by itself when the entity leaves the space.
+---@param id integer the watcher
+---@param area number|aoi.Area half-extent in world units, or a table as for `space:add_node`
+function Neighbors:add(id, area)
+  if watcher_of(self, id) then error(("entity %s already has a list"):format(tostring(id)), 2) end
+  local watcher = {
+    id = id, node = reserved.node(self.space), enter = self.enter, leave = self.leave,
+    list = { n = 0, at = {} }, mark = {}, changed = { n = 0 }, moved = { n = 0 },
+  }
+  self.by_id[id], self.by_node[watcher.node] = watcher, watcher
+  self.space:add_node(id, watcher.node, area, watcher)
+end
+
+--- Takes the list away again.
+---@param id integer the watcher
+---@return boolean done false if it had none
+function Neighbors:remove(id)
+  local watcher = watcher_of(self, id)
+  if not watcher then return false end
+  self.by_id[id] = nil
+  self.space:remove_node(id, watcher.node)
+  return true
+end
+
+--- The node that keeps an entity's list, for `space:set_radius` and `space:set_mask`.
+---@param id integer the watcher
+---@return integer? node nil if it has no list
+function Neighbors:node(id)
+  local watcher = watcher_of(self, id)
+  return watcher and watcher.node
+end
+
+-- Questions --------------------------------------------------------------------------------------------------------
+
+local function list_of(self, id)
+  local watcher = self.by_id[id]
+  return watcher and watcher.list or NOBODY
+end
+
+--- Who is near: `for _, other in near:each(id) do`. Anything may happen to the one it is at.
+---@param id integer the watcher
+---@return fun(list: table, i: integer): integer?, integer? next
+---@return table list
+---@return integer first
+function Neighbors:each(id)
+  local list = list_of(self, id)
+  return backwards, list, list.n + 1
+end
+
+--- Who has it in his list: `for _, watcher in near:each_viewer(id) do`.
+---@param id integer the target
+---@return fun(list: table, i: integer): integer?, integer? next
+---@return table list
+---@return integer first
+function Neighbors:each_viewer(id)
+  local list = self.seen[id] or NOBODY
+  return backwards, list, list.n + 1
+end
+
+--- Who is near, as an array: the list itself, for reading, good until the next event.
+---@param id integer the watcher
+---@return integer[] list
+---@return integer n
+function Neighbors:list(id)
+  local list = list_of(self, id)
+  return list, list.n
+end
+
+--- Who has it in his list, as an array: for reading, good until the next event.
+---@param id integer the target
+---@return integer[] list
+---@return integer n
+function Neighbors:viewers(id)
+  local list = self.seen[id] or NOBODY
+  return list, list.n
+end
+
+--- How many are near.
+---@param id integer the watcher
+---@return integer
+function Neighbors:count(id) return list_of(self, id).n end
+
+--- How many have it in their list.
+---@param id integer the target
+---@return integer
+function Neighbors:viewer_count(id) return (self.seen[id] or NOBODY).n end
+
+--- Whether a target is in a watcher's list.
+---@param id integer the watcher
+---@param target integer
+---@return boolean
+function Neighbors:has(id, target)
+  return list_of(self, id).at[target] ~= nil
+end
+
+local function changes(self, id, buf, this, that)
+  local list, n = buf or {}, 0
+  local watcher = self.by_id[id]
+  local changed = watcher and watcher.changed or NOBODY
+  for i = 1, changed.n do
+    local mark = watcher.mark[changed[i]]
+    if mark == this or mark == that then
+      n = n + 1
+      list[n] = changed[i]
+    end
+  end
+  return list, n
+end
+
+--- Who came near since the last `tick` or `sync`, and stayed.
+---@param id integer the watcher
+---@param buf? integer[] a table to fill
+---@return integer[] list only `list[1..n]` is meaningful
+---@return integer n
+function Neighbors:joined(id, buf) return changes(self, id, buf, JOINED, RENEWED) end
+
+--- Who was near at the last `tick` or `sync` and went; one that came back is in both lists.
+---@param id integer the watcher
+---@param buf? integer[] a table to fill
+---@return integer[] list only `list[1..n]` is meaningful
+---@return integer n
+function Neighbors:left(id, buf) return changes(self, id, buf, LEFT, RENEWED) end
+
+-- Moves ------------------------------------------------------------------------------------------------------------
+
+--- Says that an entity has moved, so that the next `sync` tells its viewers.
+---@param id integer
+function Neighbors:moved(id)
+  if self.has_moved[id] then return end
+  self.has_moved[id] = true
+  self.moves = self.moves + 1
+  self.moved_ids[self.moves] = id
+end
+
+--- `space:move` and `moved` in one.
+---@param id integer
+---@param x number world units
+---@param y number world units
+---@param z? number world units, in 3D
+function Neighbors:move(id, x, y, z)
+  self:moved(id)
+  if z == nil then return self.space:move(id, x, y) end
+  return self.space:move(id, x, y, z)
+end
+
+--- `space:move_many` and `moved` in one.
+---@param t number[] id, x, y [, z], id, x, y [, z], ...
+---@param n? integer how many rows, all without it
+function Neighbors:move_many(t, n)
+  if t[1] ~= nil then
+    local _, _, z = self.space:position(t[1])
+    local stride = z and 4 or 3
+    for i = 1, n and n * stride or #t, stride do self:moved(t[i]) end
+  end
+  return self.space:move_many(t, n)
+end
+
+-- Ticks ------------------------------------------------------------------------------------------------------------
+
+local function clean(watcher)
+  local changed, mark = watcher.changed, watcher.mark
+  for i = 1, changed.n do
+    mark[changed[i]], changed[i] = nil, nil
+  end
+  for i = 1, watcher.moved.n do watcher.moved[i] = nil end
+  changed.n, watcher.moved.n, watcher.dirty = 0, 0, false
+end
+
+-- The next watcher to look at, taken off the queue; nil past the one that was last when the tick began.
+local function next_dirty(self, last)
+  local i = self.first
+  if i > last then
+    if i > self.last then self.first, self.last = 1, 0 end
+    return nil
+  end
+  local watcher = self.dirty[i]
+  self.dirty[i], self.first = nil, i + 1
+  return watcher
+end
+
+local function forget_moves(self)
+  for i = 1, self.moves do
+    self.has_moved[self.moved_ids[i]], self.moved_ids[i] = nil, nil
+  end
+  self.moves = 0
+end
+
+local function forget_places(self)
+  for i = 1, self.places do
+    local id = self.placed[i]
+    self.x[id], self.y[id], self.z[id], self.placed[i] = nil, nil, nil, nil
+  end
+  self.places = 0
+end
+
+-- Lists of targets that nobody sees are used again, but not while somebody may be walking through them.
+local function reuse_lists(self)
+  for i = 1, self.empties do
+    local target = self.emptied[i]
+    local viewers = self.seen[target]
+    if viewers and viewers.n == 0 then
+      self.seen[target] = nil
+      self.spares = self.spares + 1
+      self.spare[self.spares] = viewers
+    end
+    self.emptied[i] = nil
+  end
+  self.empties = 0
+end
+
+--- Begins a new tick for `joined` and `left` without sending anything.
+function Neighbors:tick()
+  local last = self.last
+  local watcher = next_dirty(self, last)
+  while watcher do
+    clean(watcher)
+    watcher = next_dirty(self, last)
+  end
+  forget_moves(self)
+  forget_places(self)
+  reuse_lists(self)
+end
+
+-- Gives every move to those who see it, and looks its place up once.
+local function spread_moves(self)
+  for i = 1, self.moves do
+    local id = self.moved_ids[i]
+    local viewers = self.seen[id]
+    local x, y, z = self.space:position(id)
+    if viewers and x then
+      self.places = self.places + 1
+      self.placed[self.places] = id
+      self.x[id], self.y[id], self.z[id] = x, y, z
+      for k = 1, viewers.n do
+        local watcher = self.by_id[viewers[k]]
+        if watcher then
+          local moved = watcher.moved
+          moved.n = moved.n + 1
+          moved[moved.n] = id
+          soil(self, watcher)
+        end
+      end
+    end
+  end
+  forget_moves(self)
+end
+
+-- Writes a watcher's message; its size, and how many targets it speaks of.
+local function write(self, watcher)
+  local space, out, changed, mark, at = self.space, self.message, watcher.changed, watcher.mark, watcher.list.at
+  local k, gone, come, moved = 1, 0, 0, 0
+  for i = 1, changed.n do
+    local id = changed[i]
+    local what = mark[id]
+    if what == LEFT or what == RENEWED then
+      gone = gone + 1
+      out[k + gone] = id
+    end
+  end
+  out[k] = gone
+  local head = k + gone + 1
+  k = head
+  for i = 1, changed.n do
+    local id = changed[i]
+    local what = mark[id]
+    if what == JOINED or what == RENEWED then
+      local x, y, z = space:position(id)
+      if x then
+        come = come + 1
+        out[k + 1], out[k + 2], out[k + 3], out[k + 4] = id, space:kind(id), x, y
+        k = k + 4
+        if z then
+          k = k + 1
+          out[k] = z
+        end
+      end
+    end
+  end
+  out[head] = come
+  head, k = k + 1, k + 1
+  for i = 1, watcher.moved.n do
+    local id = watcher.moved[i]
+    if at[id] and mark[id] == nil and self.x[id] then
+      moved = moved + 1
+      local z = self.z[id]
+      out[k + 1], out[k + 2], out[k + 3] = id, self.x[id], self.y[id]
+      k = k + 3
+      if z then
+        k = k + 1
+        out[k] = z
+      end
+    end
+  end
+  out[head] = moved
+  for i = k + 1, self.size do out[i] = nil end
+  self.size = k
+  return k, gone + come + moved
+end
+
+--- Ends a tick: calls `send(watcher, message, n)` once for each watcher that has something to be told.
+---
+--- The message is `gone, id ..., appeared, (id, kind, x, y [, z]) ..., moved, (id, x, y [, z]) ...`: three counts, each
+--- followed by as many groups, to be read in this order. It has exactly `n` items, and the table is used again for the
+--- next message. `read` reads it. An error in `send` is raised; that message counts as sent, the others wait
+--- for the next `sync`.
+---@param send fun(watcher: integer, message: number[], n: integer)
+---@return integer n how many messages
+function Neighbors:sync(send)
+  spread_moves(self)
+  local last, n = self.last, 0
+  local watcher = next_dirty(self, last)
+  while watcher do
+    local size, about = 0, 0
+    if alive(self, watcher) then size, about = write(self, watcher) end
+    clean(watcher)
+    if about > 0 then
+      n = n + 1
+      send(watcher.id, self.message, size)
+    end
+    watcher = next_dirty(self, last)
+  end
+  forget_places(self)
+  reuse_lists(self)
+  return n
+end
+
+--- Hands over events that `space:drain` returned. Other nodes' events are passed over.
+---@param buf integer[] kind, watcher, target, node id, ...
+---@param n integer how many events
+function Neighbors:dispatch(buf, n)
+  local ENTER = require "aoi".ENTER
+  for i = 1, 4 * n, 4 do
+    local handle = buf[i] == ENTER and self.enter or self.leave
+    handle(buf[i + 1], buf[i + 2], buf[i + 3])
+  end
+end
+
+--- Counts what there is, by walking through it: `watchers`, `neighbors` (pairs), `targets` (who are seen), `changes`.
+---@return table<string, integer>
+function Neighbors:stats()
+  local stats = { watchers = 0, neighbors = 0, targets = 0, changes = self.moves }
+  for node, watcher in pairs(self.by_node) do
+    if alive(self, watcher) then
+      stats.watchers = stats.watchers + 1
+    elseif watcher.list.n == 0 then
+      self.by_node[node] = nil
+    end
+    stats.neighbors = stats.neighbors + watcher.list.n
+  end
+  for _, viewers in pairs(self.seen) do
+    if viewers.n > 0 then stats.targets = stats.targets + 1 end
+  end
+  for i = self.first, self.last do stats.changes = stats.changes + self.dirty[i].changed.n end
+  return stats
+end
+
+return neighbors

@@ -1,0 +1,420 @@
+-- The annotations for editors say what is really there: they are read from the sources and held against the real
+-- functions. Of C functions that means: they exist, none is missing, each parameter is asked for where the annotation
+-- says, with its type, and each result is of its type.
+local aoi = require "aoi"
+local neighbors = require "aoi.neighbors"
+local trigger = require "aoi.trigger"
+
+local unpack = table.unpack or unpack
+local compile = loadstring or load
+
+-- Reading ------------------------------------------------------------------------------------------------------------
+
+local KINDS = { param = true, ["return"] = true, field = true, class = true, alias = true, overload = true }
+KINDS.operator, KINDS.meta, KINDS.type = true, true, true
+
+-- "fun(a: b, c): d rest" -> the type, the rest.
+local function split_type(text)
+  local depth = 0
+  for i = 1, #text do
+    local c = text:sub(i, i)
+    if c:match "[%(<{]" then depth = depth + 1 end
+    if c:match "[%)>}]" then depth = depth - 1 end
+    local inside = depth > 0 or text:sub(1, i - 1):match "[:,]$"
+    if c == " " and not inside then return text:sub(1, i - 1), text:sub(i + 1) end
+  end
+  return text, ""
+end
+
+local function read_tag(block, kind, rest)
+  if kind == "param" or kind == "field" then
+    local name, optional, tail = rest:match "^([%w_]+)(%??)%s+(.+)$"
+    assert(name, "cannot read @" .. kind .. " " .. rest)
+    local type_, text = split_type(tail)
+    table.insert(block[kind], { name = name, optional = optional == "?", type = type_, text = text })
+  elseif kind == "return" then
+    local type_, text = split_type(rest)
+    table.insert(block["return"], { type = type_, text = text })
+  elseif kind == "class" then
+    block.class = rest:gsub("^%(exact%)%s*", ""):match "^[%w_%.]+"
+    block.parent = rest:match ":%s*([%w_%.]+)"
+  elseif kind == "alias" then
+    block.alias = rest:match "^[%w_%.]+"
+  end
+end
+
+-- A file's functions, classes and what types it speaks of.
+local function read(path)
+  local found = { functions = {}, classes = {}, names = {}, undocumented = {} }
+  local block
+  for line in io.lines(path) do
+    local doc = line:match "^%-%-%-(.*)$"
+    if doc then
+      block = block or { param = {}, ["return"] = {}, field = {}, text = "" }
+      local kind, rest = doc:match "^@([%w_]+)%s*(.*)$"
+      if kind then
+        assert(KINDS[kind], path .. ": unknown annotation @" .. kind)
+        read_tag(block, kind, rest)
+        if block.class then found.classes[block.class] = block end
+        if block.alias then found.names[block.alias] = true end
+        for name in rest:gmatch "aoi%.%u%w*" do found.names[name] = found.names[name] or false end
+      else
+        block.text = block.text .. doc
+      end
+    else
+      local owner, separator, name, params = line:match "^function ([%w_]+)([%.:])([%w_]+)%((.-)%)"
+      if owner then
+        local f = block or {}
+        f.owner, f.name, f.method, f.params = owner, name, separator == ":", {}
+        for param in params:gmatch "[%w_%.]+" do table.insert(f.params, param) end
+        if block then found.functions[owner .. separator .. name] = f else table.insert(found.undocumented, line) end
+      end
+      local constant = line:match "^aoi%.([%w_]+) = nil"
+      if constant and block then found.functions["aoi." .. constant] = { constant = true } end
+      block = nil
+    end
+  end
+  for class in pairs(found.classes) do found.names[class] = true end
+  return found
+end
+
+local files = {}
+for _, name in ipairs { "meta", "trigger", "neighbors" } do
+  files[name] = read("lua/aoi/" .. name .. ".lua")
+end
+
+local function keys(t, prefix)
+  local list = {}
+  for key, value in pairs(t) do
+    if type(key) == "string" and not key:match "^_" and (type(value) == "function" or prefix == nil) then
+      list[#list + 1] = (prefix or "") .. key
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+-- "trigger.new", "Triggers:add" ... of one owner.
+local function owned(found, owner)
+  local list = {}
+  for key, f in pairs(found.functions) do
+    if f.owner == owner then list[#list + 1] = key end
+  end
+  table.sort(list)
+  return list
+end
+
+-- Samples ------------------------------------------------------------------------------------------------------------
+
+-- A space in 3D, where every parameter is asked for: 1 sees 2 with node 7.
+local function new_space()
+  local space = aoi.new { dimensions = 3, delivery = "deferred" }
+  space:enter(1, 0, 0, 0)
+  space:enter(2, 1, 0, 0)
+  space:add_node(1, 7, 5)
+  return space
+end
+
+local SAMPLES = {
+  id = 1, node_id = 7, target = 2, x = 1, y = 2, z = 3, kind = 1, mask = 1, radius = 5, keep = 6, area = 5,
+  t = { 1, 0, 0, 0 }, n = 1, buf = {}, f = function() end, on_enter = function() end, on_leave = function() end,
+  options = {},
+}
+-- Where a name means something that is not there yet.
+local SPECIAL = { enter = { id = 50 }, add_node = { node_id = 8 }, enter_many = { t = { 50, 0, 0, 0 } } }
+
+local function sample(name, param)
+  local special = SPECIAL[name] and SPECIAL[name][param]
+  local value = special or SAMPLES[param]
+  assert(value ~= nil, "no sample for " .. param .. " of " .. name)
+  return value
+end
+
+local function samples(f)
+  local args = {}
+  for i, param in ipairs(f.params) do args[i] = sample(f.name, param) end
+  return args
+end
+
+-- Called as users do, because error messages count the arguments of methods differently; and not as a tail call, which
+-- has no name.
+local function method(name)
+  return compile([[
+    local s, unpack, a, n = ...
+    local function same(...) return ... end
+    return same(s:]] .. name .. [[(unpack(a, 1, n)))]])
+end
+
+local function is(value, annotation)
+  if annotation:sub(-1) == "?" then
+    if value == nil then return true end
+    annotation = annotation:sub(1, -2)
+  end
+  if annotation == "integer" then return type(value) == "number" and value % 1 == 0 end
+  if annotation == "number" or annotation == "boolean" then return type(value) == annotation end
+  if annotation:sub(-2) == "[]" then return type(value) == "table" end
+  if annotation:match "^table" or annotation == "aoi.Stats" then return type(value) == "table" end
+  if annotation:match "^fun" then return type(value) == "function" end
+  if annotation == "aoi.Space" then return type(value) == "userdata" end
+  if annotation:match "^aoi%." then return type(value) == "table" end
+  error("no check for " .. annotation)
+end
+
+local WRONG = { integer = 1.5, number = "1", boolean = "true" }
+
+-- A value that a parameter of that type cannot take.
+local function wrong(annotation)
+  if annotation:match "^number|" then return "wide" end
+  if WRONG[annotation] then return WRONG[annotation] end
+  return 5.5 -- neither a table nor a function
+end
+
+-- ---------------------------------------------------------------------------------------------------------------------
+
+describe("annotations:", function()
+  it("every public function has them", function()
+    for name, found in pairs(files) do assert.same({}, found.undocumented, name) end
+  end)
+
+  it("parameters are those of the functions, in their order", function()
+    for _, found in pairs(files) do
+      for key, f in pairs(found.functions) do
+        if not f.constant then
+          local names = {}
+          for i, param in ipairs(f.param) do names[i] = param.name end
+          assert.same(f.params, names, key)
+        end
+      end
+    end
+  end)
+
+  it("what is optional comes last", function()
+    for _, found in pairs(files) do
+      for key, f in pairs(found.functions) do
+        local optional = false
+        for _, param in ipairs(f.param or {}) do
+          assert.is_true(param.optional or not optional, key)
+          optional = param.optional
+        end
+      end
+    end
+  end)
+
+  it("numbers say their unit", function()
+    for name, found in pairs(files) do
+      local function check(key, list)
+        local unit
+        for _, item in ipairs(list or {}) do
+          if item.type:match "^number%??$" or item.type:match "^number|" then
+            unit = item.text:match "world units" or item.text:match "seconds"
+              or (unit == "world units" and item.text:match "^[yz]%f[%W]" and unit) -- the other coordinates
+            assert.is_truthy(unit, ("%s: %s %s"):format(name, key, item.name or item.text))
+          end
+        end
+      end
+      for key, f in pairs(found.functions) do
+        check(key, f.param)
+        check(key, f["return"])
+      end
+      for key, class in pairs(found.classes) do check(key, class.field) end
+    end
+  end)
+
+  it("every type they name is defined", function()
+    local defined = {}
+    for _, found in pairs(files) do
+      for name, here in pairs(found.names) do defined[name] = defined[name] or here end
+    end
+    for name, here in pairs(defined) do assert.is_true(here, name) end
+  end)
+
+  it("of the module, all and nothing else", function()
+    local documented = {}
+    for key, f in pairs(files.meta.functions) do
+      if f.owner == "aoi" or f.constant then documented[#documented + 1] = (key:gsub("^aoi%.", "")) end
+    end
+    table.sort(documented)
+    assert.same(keys(aoi), documented)
+  end)
+
+  it("of spaces, all and nothing else", function()
+    local index = debug.getmetatable(aoi.new()).__index
+    assert.same(keys(index, "Space:"), owned(files.meta, "Space"))
+  end)
+
+  it("of triggers and neighbours, all and nothing else", function()
+    local space = new_space()
+    local triggers = trigger.new(space, { t = { radius = 1 } })
+    local t = triggers:add(1, "t")
+    local near = neighbors.new(space)
+    local triggers_file, neighbors_file = files.trigger, files.neighbors
+    assert.same(keys(trigger, "trigger."), owned(triggers_file, "trigger"))
+    assert.same(keys(getmetatable(triggers).__index, "Triggers:"), owned(triggers_file, "Triggers"))
+    assert.same(keys(getmetatable(t).__index, "Trigger:"), owned(triggers_file, "Trigger"))
+    assert.same(keys(neighbors, "neighbors."), owned(neighbors_file, "neighbors"))
+    assert.same(keys(getmetatable(near).__index, "Neighbors:"), owned(neighbors_file, "Neighbors"))
+    for _, field in ipairs(triggers_file.classes["aoi.Triggers"].field) do assert.not_nil(triggers[field.name]) end
+    for _, field in ipairs(triggers_file.classes["aoi.Trigger"].field) do
+      if field.name ~= "data" then assert.not_nil(t[field.name]) end
+    end
+  end)
+
+  for key, f in pairs(files.meta.functions) do
+    if f.method then
+      describe(key, function()
+        local call = method(f.name)
+
+        it("takes what it says, and its results are what it says", function()
+          local space, args = new_space(), samples(f)
+          local results = { call(space, unpack, args, #args) }
+          for i, result in ipairs(f["return"]) do assert.is_true(is(results[i], result.type), key .. " " .. i) end
+          assert.is_true(#results <= #f["return"])
+        end)
+
+        it("lets go what is optional", function()
+          local args, n = samples(f), #f.params
+          while n > 0 and f.param[n].optional and f.param[n].name ~= "z" do
+            n = n - 1
+            call(new_space(), unpack, args, n)
+          end
+        end)
+
+        for i, param in ipairs(f.param) do
+          it("asks for its " .. param.name, function()
+            local args = samples(f)
+            local function refused(value, n)
+              args[i] = value
+              local ok, err = pcall(call, new_space(), unpack, args, n)
+              assert.is_false(ok, key .. ": " .. param.name)
+              assert.matches(("#%d to '%s'"):format(i, f.name), err, 1, true)
+            end
+            refused(wrong(param.type), #f.params)
+            if not param.optional then refused(nil, i - 1) end
+          end)
+        end
+      end)
+    end
+  end
+
+  it("in 2D, without a z", function()
+    local space = aoi.new()
+    space:enter(1, 2, 3, 4)
+    assert.equal(4, space:kind(1))
+    local _, n = space:near(2, 3, 1, 8)
+    assert.equal(0, n)
+    _, n = space:near(2, 3, 1, 4, {})
+    assert.equal(1, n)
+  end)
+
+  it("options and areas are those that are taken", function()
+    local values = { engine = "brute", dimensions = 3, cell = 5, delivery = "deferred" }
+    local count = 0
+    for _, field in ipairs(files.meta.classes["aoi.Options"].field) do
+      aoi.new { [field.name] = assert(values[field.name]) }
+      assert.has_error(function() aoi.new { [field.name] = {} } end)
+      count = count + 1
+    end
+    assert.equal(4, count)
+    values = { radius = 2, keep = 3, mask = 1, shape = "circle" }
+    count = 0
+    for _, field in ipairs(files.meta.classes["aoi.Area"].field) do
+      local area = { radius = 1 }
+      area[field.name] = assert(values[field.name])
+      new_space():add_node(1, 8, area)
+      area[field.name] = {}
+      assert.has_error(function() new_space():add_node(1, 8, area) end)
+      count = count + 1
+    end
+    assert.equal(4, count)
+    local stats = new_space():stats()
+    for _, field in ipairs(files.meta.classes["aoi.Stats"].field) do assert.is_number(stats[field.name]) end
+    local heard = {}
+    local space = aoi.new()
+    space:enter(1, 0, 0)
+    local handlers = {}
+    for _, field in ipairs(files.meta.classes["aoi.Handlers"].field) do
+      handlers[field.name] = function(...) heard[#heard + 1] = select("#", ...) end
+    end
+    space:add_node(1, 1, 5, handlers)
+    space:enter(2, 0, 0)
+    space:leave(2)
+    assert.same({ 3, 3 }, heard)
+  end)
+
+  it("engines are those that there are", function()
+    local text
+    for line in io.lines "lua/aoi/meta.lua" do text = text or line:match "^%-%-%-@alias aoi%.Engine (.*)$" end
+    local listed = {}
+    for name in text:gmatch '"(%w+)"' do listed[name] = true end
+    for _, name in ipairs(aoi.engines()) do assert.is_true(listed[name], name) end
+  end)
+
+  it("options of triggers are those that are taken", function()
+    local values = {
+      radius = 2, keep = 3, mask = 1, shape = "circle", filter = function() return true end, interval = 1, after = 1,
+      limit = 2, cooldown = 1, once = true, enabled = false, data = {}, x = 1, y = 2, z = 3,
+    }
+    local count = 0
+    for _, field in ipairs(files.trigger.classes["aoi.TriggerOptions"].field) do
+      local options = { radius = 1, x = 1, y = 1, z = 1 }
+      options[field.name] = values[field.name]
+      assert.not_nil(options[field.name], field.name)
+      local triggers = trigger.new(new_space(), { t = {} })
+      assert.is_true(triggers:region("t", options):alive())
+      if field.type ~= "any" then
+        options[field.name] = field.type == "boolean" and 1 or true
+        assert.error_matches(function() triggers:region("t", options) end, "'" .. field.name .. "'")
+      end
+      values[field.name] = nil
+      count = count + 1
+    end
+    assert.is_nil(next(values))
+    assert.equal(15, count)
+  end)
+
+  it("handlers of triggers are those that are called", function()
+    local events, heard = {}, {}
+    for _, field in ipairs(files.trigger.classes["aoi.TriggerHandlers"].field) do
+      events[#events + 1] = field.name
+    end
+    local handlers = { t = { radius = 5, interval = 1, after = 1 } }
+    for _, event in ipairs(events) do
+      handlers.t[event] = function(...)
+        assert.equal(3, select("#", ...))
+        heard[#heard + 1] = event
+      end
+    end
+    local space = aoi.new()
+    local triggers = trigger.new(space, handlers)
+    space:enter(1, 0, 0)
+    triggers:add(1, "t")
+    space:enter(2, 0, 0)
+    triggers:update(1)
+    space:leave(2)
+    table.sort(events)
+    table.sort(heard)
+    assert.same(events, heard)
+  end)
+
+  -- Of Lua functions the debug library knows the names of parameters.
+  if not rawget(_G, "jit") and _VERSION ~= "Lua 5.1" then
+    it("nothing but the annotated parameters", function()
+      local space = new_space()
+      local triggers = trigger.new(space, { t = { radius = 1 } })
+      local owners = {
+        trigger = trigger, neighbors = neighbors, Triggers = getmetatable(triggers).__index,
+        Trigger = getmetatable(triggers:add(1, "t")).__index, Neighbors = getmetatable(neighbors.new(space)).__index,
+      }
+      for _, name in ipairs { "trigger", "neighbors" } do
+        for key, f in pairs(files[name].functions) do
+          local real = owners[f.owner][f.name]
+          local info = debug.getinfo(real, "u")
+          assert.equal(#f.params + (f.method and 1 or 0), info.nparams, key)
+          for i, param in ipairs(f.params) do
+            assert.equal(param, debug.getlocal(real, i + (f.method and 1 or 0)), key)
+          end
+        end
+      end
+    end)
+  end
+end)
