@@ -1,0 +1,33 @@
+-- Checks of arguments, in the words of the core, for those that never reach it.
+
+-- luacheck: std max
+
+local argument = {}
+
+-- Level 1 is the caller, as with `error`; 0 adds no position.
+function argument.fail(n, name, level, text, ...)
+  error(("bad argument #%d to '%s' (%s)"):format(n, name, text:format(...)), level == 0 and 0 or level + 1)
+end
+
+-- The integer; a float with a whole value counts as one.
+function argument.integer(value, n, name, level)
+  if math.type(value) == "integer" then
+    return value
+  end
+  level = level == 0 and 0 or level + 1
+  if not math.type(value) then
+    argument.fail(n, name, level, "integer expected, got %s", value == nil and "no value" or type(value))
+  end
+  return math.tointeger(value) or argument.fail(n, name, level, "number has no integer representation")
+end
+
+function argument.finite(value, n, name, level)
+  if not math.type(value) then
+    argument.fail(n, name, level + 1, "number expected, got %s", value == nil and "no value" or type(value))
+  elseif value - value ~= 0 then
+    local what = value ~= value and "nan" or value > 0 and "inf" or "-inf"
+    argument.fail(n, name, level + 1, "finite number expected, got %s", what)
+  end
+end
+
+return argument

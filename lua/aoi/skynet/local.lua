@@ -1,0 +1,97 @@
+-- A space in the caller's own service, with the interface of one that lives in the AOI service: what is written against
+-- one runs against the other. Nothing is sent, so errors and refused moves are raised at once.
+
+-- luacheck: std max
+
+local aoi = require "aoi"
+
+local Space = {}
+Space.__index = Space
+
+-- options: engine, dimensions, cell, and drive = true: `flush` is the tick. log(text) takes errors nobody else does.
+local function new(options, log)
+  local given = { delivery = "deferred" }
+  for key, value in pairs(options or {}) do
+    if key ~= "drive" then
+      given[key] = value
+    end
+  end
+  local drives = options and options.drive or false
+  local self = setmetatable({ core = aoi.new(given), drives = drives, closed = false }, Space)
+  self.core:on_error(function(err, ...)
+    local f = self.error_handler
+    if f then
+      f(err, ...)
+    else
+      log(tostring(err))
+    end
+  end)
+  return self
+end
+
+-- Errors point at the caller's line and count its arguments, not ours.
+local function results(ok, ...)
+  if ok then
+    return ...
+  end
+  local err = (...)
+  if type(err) == "string" then
+    err = err:gsub("^bad argument #(%d+)", function(n)
+      return ("bad argument #%d"):format(n - 1)
+    end)
+  end
+  error(err, 2)
+end
+
+for _, name in ipairs { "enter", "enter_many", "leave", "move_many", "add_node", "remove_node", "set_radius",
+                        "set_mask", "set_kind", "view", "viewers", "near", "sees", "position", "kind", "radius", "has",
+                        "count", "ids", "nodes", "stats", "check" } do
+  Space[name] = function(self, ...)
+    local core = self.core
+    return results(pcall(core[name], core, ...))
+  end
+end
+
+function Space:move(id, x, y, z)
+  local core = self.core
+  return results(pcall(core.move, core, id, x, y, z))
+end
+
+function Space:__len()
+  return self.core:count()
+end
+
+function Space:close()
+  self.closed = true
+  self.core:close()
+end
+
+Space.__close = Space.close
+
+function Space:tick()
+  return results(pcall(self.core.flush, self.core))
+end
+
+function Space:flush()
+  if self.drives or self.closed then
+    return results(pcall(self.core.flush, self.core))
+  end
+end
+
+function Space:seen(id, node, buf)
+  if self:radius(id, node) then
+    return self:view(id, node, buf)
+  end
+  return nil
+end
+
+function Space:on_error(f)
+  self.error_handler = f
+end
+
+-- What cannot happen here may still be asked for.
+for _, name in ipairs { "on_refused", "on_resync", "on_close" } do
+  Space[name] = function() end
+end
+
+return new

@@ -1,0 +1,15 @@
+-- The skynet protocol that carries the wire format: one number for its type, which the config may change.
+
+local skynet = require "skynet"
+
+local TYPE = 65 -- config: aoi_ptype
+
+-- dispatch(session, source, message) takes what arrives, as a string.
+return function(dispatch)
+  skynet.register_protocol {
+    name = "aoi",
+    id = tonumber(skynet.getenv "aoi_ptype") or TYPE,
+    unpack = skynet.tostring,
+    dispatch = dispatch,
+  }
+end

@@ -1,0 +1,274 @@
+-- What clients may ask of the server: CMD[name](server, link, ...). Looked up at each request, so that code can be
+-- reloaded. An error leaves everything as it was.
+
+-- luacheck: std max
+
+local argument = require "aoi.skynet.argument"
+local links = require "aoi.skynet.links"
+local wire = require "aoi.skynet.wire"
+
+local U32 = 0xffffffff
+
+local CMD = {}
+local requests = { CMD = CMD }
+
+local function argument_error(n, name, ...)
+  argument.fail(n, name, 0, ...)
+end
+
+-- Ids index tables here before the core sees them.
+local function integer(value, n, name)
+  return argument.integer(value, n, name, 0)
+end
+
+local function record_of(space, id, node, name)
+  id, node = integer(id, 1, name), integer(node, 2, name)
+  if not space.core:has(id) then
+    argument_error(1, name, "no entity %d", id)
+  end
+  local record = space.nodes[id] and space.nodes[id][node]
+  if not record then
+    argument_error(2, name, "entity %d has no node %d", id, node)
+  end
+  return record
+end
+
+local SPACE_OPTIONS = { engine = true, dimensions = true, cell = true }
+
+local function subscribe(server, address)
+  local subscriber = server.subscribers[address]
+  if not subscriber then
+    local now = server.now()
+    subscriber = {
+      address = address, links = {}, seq = 0, acked = 0, behind = false, sent_at = now, heard_at = now,
+      todo = {}, todo_count = 0,
+    }
+    server.subscribers[address] = subscriber
+  end
+  return subscriber
+end
+
+-- What stands in the way of a newcomer may belong to somebody who died unnoticed.
+local function bury(server, link, newcomer)
+  if link and link.subscriber ~= newcomer.subscriber then
+    server:probe(link.subscriber.address)
+  end
+end
+
+-- Options as a core takes them; those that are given must agree with a space that is there.
+local function space_options(options)
+  local given = { delivery = "deferred" }
+  for key, value in pairs(options) do
+    if SPACE_OPTIONS[key] then
+      given[key] = value
+    elseif key ~= "drive" then
+      argument_error(2, "open", "unknown option '%s'", tostring(key))
+    end
+  end
+  return given
+end
+
+local function new_space(server, name, given)
+  local core = server.new_space(given)
+  local number = server.space_number + 1
+  local space = {
+    number = number, name = name, core = core,
+    engine = given.engine or "list", dimensions = given.dimensions or 2, cell = given.cell,
+    links = {}, nodes = {}, owner = {}, closing = {}, drivers = 0, width = 2, events = {},
+  }
+  server.space_number, server.spaces[number], server.names[name] = number, space, space
+  return space
+end
+
+local function new_link(server, space, address)
+  local subscriber = subscribe(server, address)
+  local link = {
+    space = space, subscriber = subscriber, entities = {}, records = {},
+    dirty = {}, dirty_count = 0, stale = subscriber.behind, drives = false, gone = false,
+  }
+  space.links[address], subscriber.links[space.number] = link, link
+  return link
+end
+
+-- Opens the space of that name, or makes it. Unlike the others it is asked for by an address, which has no link yet.
+function requests.open(server, address, name, options)
+  if type(name) ~= "string" then
+    argument_error(1, "open", "name expected, got %s", type(name))
+  end
+  options = options or {}
+  local given, space = space_options(options), server.names[name]
+  for key in pairs(space and SPACE_OPTIONS or {}) do
+    if given[key] ~= nil and given[key] ~= space[key] then
+      argument_error(2, "open", "space '%s' has another %s", name, key)
+    end
+  end
+  space = space or new_space(server, name, given)
+  local link = space.links[address] or new_link(server, space, address)
+  if options.drive and not link.drives then
+    link.drives = true
+    space.drivers = space.drivers + 1
+  end
+  return space.number, space.dimensions
+end
+
+function CMD.close(server, link)
+  links.detach(server, link)
+end
+
+function CMD.enter(server, link, id, ...)
+  local space = link.space
+  id = integer(id, 1, "enter")
+  bury(server, space.owner[id], link)
+  space.core:enter(id, ...)
+  links.add_entity(space, link, id)
+end
+
+function CMD.enter_many(server, link, rows, n, kind)
+  local space = link.space
+  local core, values = space.core, space.dimensions + 1
+  local ok, err = pcall(core.enter_many, core, rows, n, kind)
+  if not ok then
+    if type(rows) ~= "table" then
+      error(err, 0)
+    end
+    for i = 1, #rows, values do
+      bury(server, space.owner[rows[i]], link)
+    end
+    core:enter_many(rows, n, kind)
+  end
+  for i = 1, (n or #rows // values) * values, values do
+    links.add_entity(space, link, integer(rows[i], 1, "enter_many"))
+  end
+end
+
+function CMD.leave(_, link, id)
+  id = integer(id, 1, "leave")
+  if not link.space.core:has(id) then
+    argument_error(1, "leave", "no entity %d", id)
+  end
+  links.remove_entity(link.space, id)
+end
+
+function CMD.move_many(_, link, rows, n)
+  link.space.core:move_many(rows, n)
+end
+
+-- Returns the handle of the new life.
+function CMD.add_node(server, link, id, node, area)
+  local space = link.space
+  id, node = integer(id, 1, "add_node"), integer(node, 2, "add_node")
+  local taken = space.nodes[id] and space.nodes[id][node]
+  if taken then
+    bury(server, taken.link, link)
+    if space.nodes[id] and space.nodes[id][node] then
+      argument_error(2, "add_node", "entity %d already has node %d", id, node)
+    end
+  end
+  local handle = server.handle
+  repeat
+    handle = handle % U32 + 1
+  until not server.records[handle]
+  space.core:add_node(id, handle, area)
+  server.handle = handle
+  local record = {
+    handle = handle, link = link, space = space.number, watcher = id, node = node, opened = false, closed = false,
+    dirty = false, leaves = {}, leave_count = 0, enters = {}, enter_count = 0,
+  }
+  server.records[handle] = record
+  space.nodes[id] = space.nodes[id] or {}
+  space.nodes[id][node] = record
+  space.width = wire.width(node, space.width)
+  link.records[handle] = record
+  return handle
+end
+
+function CMD.remove_node(_, link, id, node)
+  local record = record_of(link.space, id, node, "remove_node")
+  link.space.core:remove_node(record.watcher, record.handle)
+  links.close_record(link.space, record)
+end
+
+function CMD.set_radius(_, link, id, node, ...)
+  local record = record_of(link.space, id, node, "set_radius")
+  link.space.core:set_radius(record.watcher, record.handle, ...)
+end
+
+function CMD.set_mask(_, link, id, node, mask)
+  local record = record_of(link.space, id, node, "set_mask")
+  link.space.core:set_mask(record.watcher, record.handle, mask)
+end
+
+function CMD.set_kind(_, link, id, kind)
+  link.space.core:set_kind(id, kind)
+end
+
+function CMD.view(_, link, id, node)
+  local record = record_of(link.space, id, node, "view")
+  return link.space.core:view(record.watcher, record.handle)
+end
+
+function CMD.sees(_, link, id, node, target)
+  local record = record_of(link.space, id, node, "sees")
+  return link.space.core:sees(record.watcher, record.handle, target)
+end
+
+function CMD.viewers(server, link, id)
+  local list, n = link.space.core:viewers(id)
+  for i = 2, 2 * n, 2 do
+    list[i] = server.records[list[i]].node
+  end
+  return list, n
+end
+
+function CMD.nodes(server, link, id)
+  local list, n = link.space.core:nodes(id)
+  for i = 1, n do
+    list[i] = server.records[list[i]].node
+  end
+  return list, n
+end
+
+function CMD.radius(_, link, id, node)
+  local nodes = link.space.nodes[integer(id, 1, "radius")]
+  local record = nodes and nodes[integer(node, 2, "radius")]
+  return record and link.space.core:radius(record.watcher, record.handle) or nil
+end
+
+function CMD.near(_, link, ...)
+  return link.space.core:near(...)
+end
+
+function CMD.position(_, link, ...)
+  return link.space.core:position(...)
+end
+
+function CMD.kind(_, link, ...)
+  return link.space.core:kind(...)
+end
+
+function CMD.has(_, link, ...)
+  return link.space.core:has(...)
+end
+
+function CMD.count(_, link, ...)
+  return link.space.core:count(...)
+end
+
+function CMD.ids(_, link, ...)
+  return link.space.core:ids(...)
+end
+
+function CMD.stats(_, link, ...)
+  return link.space.core:stats(...)
+end
+
+function CMD.check(_, link, ...)
+  return link.space.core:check(...)
+end
+
+-- Returns the number of events in this tick of the space.
+function CMD.tick(server, link)
+  return server:tick(link.space)
+end
+
+return requests
