@@ -1,0 +1,178 @@
+-- subjects.lua: who plays a scene: an engine in C or through Lua, both with the same few methods.
+--
+--   subject:fill()          seconds, events: all enter and get their nodes
+--   subject:play(m)         seconds, events: one step, one operation for each of the entities 1 .. m
+--   subject:load()          the positions of the world have changed; not measured
+--   subject:stats()         memory, candidates, steps of the core so far
+--   subject:close()
+--
+-- "textbook" is the list engine with one tile for the whole world: the orthogonal list as the books have it.
+local aoi = require "aoi"
+local RADIUS = require "bench.scenes".RADIUS
+local built, native = pcall(require, "bench.native")
+
+local subjects = { native = built and native or nil }
+
+local clock = built and native.clock or os.clock
+subjects.clock = clock
+
+local function engine_of(name)
+  if name == "textbook" then return "list", math.huge end
+  return name
+end
+
+-- The names that can play a point of the scene.
+function subjects.names(engines, scene, point, layer)
+  local names = {}
+  for _, engine in ipairs(engines) do
+    if engine ~= "brute" or point.n <= scene.brute_up_to then names[#names + 1] = engine end
+    if engine == "list" and layer == "c" and point.n <= scene.textbook_up_to then names[#names + 1] = "textbook" end
+  end
+  return names
+end
+
+-- ---- in C -----------------------------------------------------------------------------------------------------
+
+local in_c = {}
+in_c.__index = in_c
+
+function in_c:fill() return self.player:fill() end
+function in_c:load() self.player:load(self.world.x, self.world.y, self.world.m) end
+function in_c:play(m) return self.player:play(self.verb, m, RADIUS) end
+function in_c:stats() return self.player:stats() end
+function in_c:close() self.player:close() end
+
+function subjects.c(name, variant, world)
+  local engine, cell = engine_of(name)
+  local self = setmetatable({
+    player = native.open(engine, cell or 0, variant.nodes),
+    verb = variant.verb,
+    world = world,
+  }, in_c)
+  self.player:load(world.x, world.y, world.n)
+  return self
+end
+
+-- ---- through Lua ----------------------------------------------------------------------------------------------
+
+local in_lua = {}
+in_lua.__index = in_lua
+
+local heard_events = 0
+local function heard() heard_events = heard_events + 1 end
+
+local function add_nodes(space, nodes, i)
+  for k = 1, #nodes do
+    local node = nodes[k]
+    if i % node.every == 0 then space:add_node(i, k, node.area, heard, heard) end
+  end
+end
+
+-- Each runs in a loop of its own, written as a server would write it.
+local verbs = {}
+
+function verbs.move(self, m)
+  local space, x, y = self.space, self.world.x, self.world.y
+  for i = 1, m do space:move(i, x[i], y[i]) end
+end
+
+function verbs.batch(self, m)
+  local space, x, y, rows = self.space, self.world.x, self.world.y, self.rows
+  local at = 0
+  for i = 1, m do
+    rows[at + 1], rows[at + 2], rows[at + 3] = i, x[i], y[i]
+    at = at + 3
+  end
+  space:move_many(rows, m)
+  local _, n = space:drain(self.buf)
+  return n
+end
+
+function verbs.churn(self, m)
+  local space, x, y, nodes = self.space, self.world.x, self.world.y, self.nodes
+  for i = 1, m do
+    space:leave(i)
+    space:enter(i, x[i], y[i])
+    add_nodes(space, nodes, i)
+  end
+end
+
+function verbs.near(self, m)
+  local space, x, y, buf = self.space, self.world.x, self.world.y, self.buf
+  local found = 0
+  for i = 1, m do
+    local _, n = space:near(x[i], y[i], RADIUS, buf)
+    found = found + n
+  end
+  return found
+end
+
+function verbs.view(self, m)
+  local space, buf = self.space, self.buf
+  local found = 0
+  for i = 1, m do
+    local _, n = space:view(i, 1, buf)
+    found = found + n
+  end
+  return found
+end
+
+function verbs.viewers(self, m)
+  local space, buf = self.space, self.buf
+  local found = 0
+  for i = 1, m do
+    local _, n = space:viewers(i, buf)
+    found = found + n
+  end
+  return found
+end
+
+function in_lua:fill()
+  local space, x, y, nodes = self.space, self.world.x, self.world.y, self.nodes
+  heard_events = 0
+  local start = clock()
+  for i = 1, self.world.n do
+    space:enter(i, x[i], y[i])
+    add_nodes(space, nodes, i)
+  end
+  local events = self.deferred and space:flush() or heard_events
+  return clock() - start, events
+end
+
+function in_lua.load() end
+
+function in_lua:play(m)
+  heard_events = 0
+  local start = clock()
+  local count = self:verb(m)
+  return clock() - start, count or heard_events
+end
+
+function in_lua:stats()
+  local stats = self.space:stats()
+  return stats.memory, stats.candidates, stats.steps
+end
+
+function in_lua:close() self.space:close() end
+
+function subjects.lua(name, variant, world)
+  local engine, cell = engine_of(name)
+  local deferred = variant.verb == "batch"
+  local nodes = {}
+  for k, node in ipairs(variant.nodes) do
+    local plain = not node.keep and not node.shape
+    local area = plain and node.radius or { radius = node.radius, keep = node.keep, shape = node.shape }
+    nodes[k] = { area = area, every = node.every or 1 }
+  end
+  return setmetatable({
+    space = aoi.new{ engine = engine, cell = cell, delivery = deferred and "deferred" or "immediate" },
+    verb = verbs[variant.verb],
+    deferred = deferred,
+    world = world,
+    nodes = nodes,
+    rows = {},
+    buf = {},
+  }, in_lua)
+end
+
+return subjects
