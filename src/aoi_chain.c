@@ -1,262 +1,347 @@
 /* aoi_chain.c - see aoi_chain.h. */
 #include "aoi_chain.h"
 
-#include <math.h>
-#include <string.h>
-
-enum { LINE = 64 };
+enum { FEW = AOI_MOST / 3, MERGED = 2 * AOI_MOST / 3 }; /* when a block looks for a neighbour to merge with; at most */
 
 /* ---- the pool ------------------------------------------------------------------------------------------------------------- */
 
-static bool add_chunk(aoi_memory *m, aoi_chains *c) {
-    size_t size = AOI_CHUNK * sizeof(aoi_block) + LINE;
-    if (c->chunk_count > UINT32_MAX / AOI_CHUNK - 2) return false;
+static const uint32_t LINES[AOI_SIZES] = {1, 4, 8};
+
+static void put_back(aoi_chains *c, uint32_t i, int size) {
+    aoi_block_at(c, i)->next = c->blocks[size].count ? c->blocks[size].first : AOI_NONE;
+    c->blocks[size].first = i;
+    c->blocks[size].count++;
+}
+
+static bool add_chunk(aoi_memory *m, aoi_chains *c, int size) {
+    if (c->chunk_count >= (UINT32_MAX >> AOI_PLACE_SHIFT) / AOI_CHUNK) return false;
     if (!AOI_GROW(m, c->chunks, c->chunk_cap, c->chunk_count + (size_t)1) ||
         !AOI_GROW(m, c->raw, c->raw_cap, c->chunk_count + (size_t)1))
         return false;
-    char *raw = aoi_resize(m, NULL, 0, size);
+    char *raw = aoi_resize(m, NULL, 0, (AOI_CHUNK + 1) * AOI_LINE);
     if (!raw) return false;
     c->raw[c->chunk_count] = raw;
-    c->chunks[c->chunk_count] = (aoi_block *)(void *)(raw + (LINE - (uintptr_t)raw % LINE) % LINE);
+    c->chunks[c->chunk_count] = raw + (AOI_LINE - (uintptr_t)raw % AOI_LINE) % AOI_LINE;
     uint32_t first = c->chunk_count++ * AOI_CHUNK;
-    for (uint32_t i = first + AOI_CHUNK; i-- > first;) {
-        aoi_block_at(c, i)->next = c->unused_count ? c->unused : AOI_NONE;
-        c->unused = i;
-        c->unused_count++;
-    }
+    for (uint32_t i = first + AOI_CHUNK; i > first; i -= LINES[size]) put_back(c, i - LINES[size], size);
+    c->blocks[size].all += AOI_CHUNK / LINES[size];
     return true;
 }
 
+/* A short list wants a smaller one, but is content with one of the largest: so these are what must be there. */
 bool aoi_chains_reserve(aoi_memory *m, aoi_chains *c, uint32_t blocks) {
-    while (c->unused_count < blocks)
-        if (!add_chunk(m, c)) return false;
+    while (c->blocks[AOI_LARGEST].count < blocks)
+        if (!add_chunk(m, c, AOI_LARGEST)) return false;
+    for (int size = 0; size < AOI_LARGEST; size++)
+        while (c->blocks[size].count < blocks && add_chunk(m, c, size)) {
+        }
     return true;
 }
 
 void aoi_chains_close(aoi_memory *m, aoi_chains *c) {
-    for (uint32_t i = 0; i < c->chunk_count; i++) aoi_resize(m, c->raw[i], AOI_CHUNK * sizeof(aoi_block) + LINE, 0);
+    for (uint32_t i = 0; i < c->chunk_count; i++) aoi_resize(m, c->raw[i], (AOI_CHUNK + 1) * AOI_LINE, 0);
     AOI_FREE(m, c->chunks, c->chunk_cap);
     AOI_FREE(m, c->raw, c->raw_cap);
     c->chunks = NULL;
     c->raw = NULL;
-    c->chunk_cap = c->raw_cap = c->chunk_count = c->unused_count = 0;
+    c->chunk_cap = c->raw_cap = c->chunk_count = 0;
+    for (int size = 0; size < AOI_SIZES; size++) c->blocks[size].count = c->blocks[size].all = 0;
 }
 
-static uint32_t take_block(aoi_chains *c) {
-    uint32_t i = c->unused;
-    c->unused = aoi_block_at(c, i)->next;
-    c->unused_count--;
-    return i;
-}
-
-static void free_block(aoi_chains *c, aoi_chain *l, uint32_t i) {
+/* An empty block with this label, of this size, behind another one or at the head. */
+static uint32_t add_block(aoi_chains *c, aoi_chain *l, aoi_label label, int size, uint32_t after) {
+    uint32_t i = c->blocks[size].first;
     aoi_block *b = aoi_block_at(c, i);
-    if (b->prev != AOI_NONE) aoi_block_at(c, b->prev)->next = b->next;
-    else l->head = b->next;
-    if (b->next != AOI_NONE) aoi_block_at(c, b->next)->prev = b->prev;
-    else l->tail = b->prev;
-    b->next = c->unused_count ? c->unused : AOI_NONE;
-    c->unused = i;
-    c->unused_count++;
-}
-
-static uint32_t add_block(aoi_chains *c, aoi_chain *l, aoi_label label, uint32_t after) {
-    uint32_t i = take_block(c);
-    aoi_block *b = aoi_block_at(c, i);
-    b->count = 0;
+    c->blocks[size].first = b->next;
+    c->blocks[size].count--;
+    b->points = b->edges = 0;
+    b->size = (uint32_t)size & 3U;
     b->tile = label.tile;
-    b->axis = label.axis;
+    b->axis = label.axis & 3U;
     b->level = label.level;
-    b->parity = label.parity;
+    b->parity = label.parity & 3U;
     b->prev = after;
     b->next = after != AOI_NONE ? aoi_block_at(c, after)->next : l->head;
     if (b->prev != AOI_NONE) aoi_block_at(c, b->prev)->next = i;
     else l->head = i;
     if (b->next != AOI_NONE) aoi_block_at(c, b->next)->prev = i;
     else l->tail = i;
+    if (size) b->low = -INFINITY, b->high = INFINITY;
     return i;
 }
 
-/* ---- entries ---------------------------------------------------------------------------------------------------------------- */
-
-static void put_at(aoi_block *b, int k, double key, uint32_t ref) {
-    for (int i = b->count; i > k; i--) {
-        b->key[i] = b->key[i - 1];
-        b->ref[i] = b->ref[i - 1];
-    }
-    b->key[k] = key;
-    b->ref[k] = ref;
-    b->count++;
-}
-
-static void take_at(aoi_block *b, int k) {
-    b->count--;
-    for (int i = k; i < b->count; i++) {
-        b->key[i] = b->key[i + 1];
-        b->ref[i] = b->ref[i + 1];
-    }
-}
-
-static void carry(aoi_chains *c, aoi_block *from, int k, uint32_t to, int at) {
-    aoi_block *b = aoi_block_at(c, to);
-    put_at(b, at, from->key[k], from->ref[k]);
-    c->moved(c->ud, from->ref[k], b, to);
-    take_at(from, k);
-}
-
-/* Puts it at place k of the block or, where that is full, makes room: in a neighbour, or by a new block. */
-static uint32_t put(aoi_chains *c, aoi_chain *l, uint32_t i, int k, double key, uint32_t ref) {
+/* An empty block goes; a neighbour takes its interval over. */
+static void free_block(aoi_chains *c, aoi_chain *l, uint32_t i) {
     aoi_block *b = aoi_block_at(c, i);
-    if (b->count < AOI_ENTRIES) {
-        put_at(b, k, key, ref);
-        return i;
-    }
-    aoi_block *next = b->next != AOI_NONE ? aoi_block_at(c, b->next) : NULL;
-    if (next && next->count < AOI_ENTRIES) {
-        if (k == AOI_ENTRIES) {
-            put_at(next, 0, key, ref);
-            return b->next;
-        }
-        carry(c, b, AOI_ENTRIES - 1, b->next, 0);
-        put_at(b, k, key, ref);
-        return i;
-    }
     aoi_block *prev = b->prev != AOI_NONE ? aoi_block_at(c, b->prev) : NULL;
-    if (prev && prev->count < AOI_ENTRIES) {
-        if (k == 0) {
-            put_at(prev, prev->count, key, ref);
-            return b->prev;
-        }
-        carry(c, b, 0, b->prev, prev->count);
-        put_at(b, k - 1, key, ref);
-        return i;
+    aoi_block *next = b->next != AOI_NONE ? aoi_block_at(c, b->next) : NULL;
+    if (prev) prev->next = b->next, prev->high = aoi_block_high(b);
+    else l->head = b->next;
+    if (next) next->prev = b->prev, next->low = prev ? aoi_block_high(b) : aoi_block_low(b);
+    else l->tail = b->prev;
+    put_back(c, i, (int)b->size);
+}
+
+static aoi_label label_of(const aoi_block *b) {
+    return (aoi_label){b->tile, (uint8_t)b->axis, (uint8_t)b->level, (uint8_t)b->parity};
+}
+
+/* ---- entries in a block --------------------------------------------------------------------------------------------------- */
+
+static bool is_full(const aoi_block *b) {
+    return aoi_block_count(b) == aoi_block_cap(b);
+}
+
+static uint32_t place_of(uint32_t block, int k) {
+    return block << AOI_PLACE_SHIFT | (uint32_t)k;
+}
+
+static uint32_t put(aoi_block *b, uint32_t i, double key, uint32_t ref) {
+    int k = aoi_ref_is_point(ref) ? (int)b->points++ : aoi_block_cap(b) - (int)++b->edges;
+    aoi_block_keys(b)[k] = key;
+    aoi_block_refs(b)[k] = ref;
+    return place_of(i, k);
+}
+
+/* The hole is filled with the innermost of its side. */
+static void take(aoi_chains *c, aoi_block *b, uint32_t i, int k) {
+    double *key = aoi_block_keys(b);
+    uint32_t *ref = aoi_block_refs(b);
+    int last = aoi_ref_is_point(ref[k]) ? (int)--b->points : aoi_block_cap(b) - (int)b->edges--;
+    if (last == k) return;
+    key[k] = key[last];
+    ref[k] = ref[last];
+    c->moved(c->ud, ref[k], b, place_of(i, k));
+}
+
+static void carry(aoi_chains *c, uint32_t from, int k, uint32_t to) {
+    aoi_block *b = aoi_block_at(c, from), *t = aoi_block_at(c, to);
+    uint32_t ref = aoi_block_refs(b)[k], place = put(t, to, aoi_block_keys(b)[k], ref);
+    take(c, b, from, k);
+    c->moved(c->ud, ref, t, place);
+}
+
+/* The next place that is taken, from k on; the capacity if there is none. */
+static int next_place(const aoi_block *b, int k) {
+    int edges = aoi_block_cap(b) - (int)b->edges;
+    return k >= (int)b->points && k < edges ? edges : k;
+}
+
+/* The place of the least or the greatest key of a block that is not empty. */
+static int extreme(aoi_block *b, bool least) {
+    const double *key = aoi_block_keys(b);
+    int best = next_place(b, 0);
+    for (int k = best; (k = next_place(b, k)) < aoi_block_cap(b); k++)
+        if (least ? key[k] < key[best] : key[k] > key[best]) best = k;
+    return best;
+}
+
+static void carry_all(aoi_chains *c, uint32_t from, uint32_t to) {
+    const aoi_block *b = aoi_block_at(c, from);
+    while (b->points) carry(c, from, (int)b->points - 1, to); /* the innermost: they leave no holes */
+    while (b->edges) carry(c, from, aoi_block_cap(b) - (int)b->edges, to);
+}
+
+/* ---- room in a list ------------------------------------------------------------------------------------------------------- */
+
+static void set_fence(aoi_chains *c, aoi_block *b, double key) {
+    b->high = aoi_block_at(c, b->next)->low = key;
+}
+
+/* The key in the middle of a full block of the largest size. */
+static double median(aoi_block *b) {
+    const double *key = aoi_block_keys(b);
+    double sorted[AOI_MOST] = {0};
+    for (int n = 0; n < AOI_MOST; n++) {
+        int k = n;
+        for (; k > 0 && sorted[k - 1] > key[n]; k--) sorted[k] = sorted[k - 1];
+        sorted[k] = key[n];
     }
-    uint32_t n = add_block(c, l, (aoi_label){b->tile, b->axis, b->level, b->parity}, i);
-    if (k == AOI_ENTRIES && l->tail == n) { /* at the end: chains that grow there stay full */
-        put_at(aoi_block_at(c, n), 0, key, ref);
+    return sorted[AOI_MOST / 2];
+}
+
+static bool stays(aoi_block *b, int k, double fence, int *equal) {
+    double key = aoi_block_keys(b)[k];
+    return key < fence || (key == fence && (*equal)-- > 0);
+}
+
+/* A full block becomes two; the one for this key. */
+static uint32_t split(aoi_chains *c, aoi_chain *l, uint32_t i, double key) {
+    aoi_block *b = aoi_block_at(c, i);
+    double high = b->high, fence = median(b);
+    uint32_t n = add_block(c, l, label_of(b), AOI_LARGEST, i);
+    aoi_block_at(c, n)->high = high;
+    double greatest = aoi_block_keys(b)[extreme(b, false)];
+    if (l->tail == n && key >= greatest) { /* at the end: chains that grow there stay full */
+        set_fence(c, b, greatest);
         return n;
     }
-    for (int j = AOI_ENTRIES / 2; j < AOI_ENTRIES; j++) carry(c, b, AOI_ENTRIES / 2, n, j - AOI_ENTRIES / 2);
-    if (k <= AOI_ENTRIES / 2) {
-        put_at(b, k, key, ref);
-        return i;
-    }
-    put_at(aoi_block_at(c, n), k - AOI_ENTRIES / 2, key, ref);
+    int equal = AOI_MOST / 2; /* so many of the middle's equals stay */
+    for (int k = 0; k < AOI_MOST; k++) equal -= aoi_block_keys(b)[k] < fence;
+    for (int k = 0; k < (int)b->points;) /* inwards, so that the one that fills a hole is looked at */
+        if (stays(b, k, fence, &equal)) k++;
+        else carry(c, i, k, n);
+    for (int k = AOI_MOST - 1; k >= AOI_MOST - (int)b->edges;)
+        if (stays(b, k, fence, &equal)) k--;
+        else carry(c, i, k, n);
+    set_fence(c, b, fence);
+    return key > fence ? n : i;
+}
+
+/* The only block of a list, and what is in it, becomes one of another size. */
+static uint32_t replace(aoi_chains *c, aoi_chain *l, int size) {
+    uint32_t i = l->head;
+    aoi_block *b = aoi_block_at(c, i);
+    uint32_t n = add_block(c, l, label_of(b), size, AOI_NONE);
+    carry_all(c, i, n);
+    l->head = l->tail = n;
+    aoi_block_at(c, n)->next = AOI_NONE;
+    put_back(c, i, (int)b->size);
     return n;
 }
 
-/* The block that holds the place of the entry, looked for from i; *k is the place in it. */
-static uint32_t seek(aoi_chains *c, uint32_t i, double key, uint32_t ref, int *k) {
-    aoi_block *b = aoi_block_at(c, i);
-    while (b->prev != AOI_NONE && aoi_entry_less(key, ref, b->key[0], b->ref[0])) {
-        i = b->prev;
-        b = aoi_block_at(c, i);
-        c->steps += b->count;
-    }
-    while (b->next != AOI_NONE) {
-        const aoi_block *n = aoi_block_at(c, b->next);
-        if (aoi_entry_less(key, ref, n->key[0], n->ref[0])) break;
+/* The least size that is to be had and has room for so many. */
+static int size_for(const aoi_chains *c, int entries) {
+    int size = 0;
+    while (size < AOI_LARGEST && (AOI_CAPS[size] < entries || !c->blocks[size].count)) size++;
+    return size;
+}
+
+/* Into a full block of a packed list without a block to spare: each hands its greatest on, the last has room. */
+static uint32_t squeeze(aoi_chains *c, uint32_t i, double key, uint32_t ref) {
+    uint32_t found = AOI_NONE, own = ref;
+    for (aoi_block *b = aoi_block_at(c, i);; b = aoi_block_at(c, i)) {
+        bool full = is_full(b);
+        int k = full ? extreme(b, false) : 0;
+        double greatest = aoi_block_keys(b)[k];
+        uint32_t other = aoi_block_refs(b)[k];
+        if (!full || greatest > key) {
+            if (full) take(c, b, i, k);
+            uint32_t place = put(b, i, key, ref);
+            if (ref == own) found = place;
+            else c->moved(c->ud, ref, b, place);
+            if (!full) return found;
+            key = greatest;
+            ref = other;
+        }
+        set_fence(c, b, key);
         i = b->next;
-        b = aoi_block_at(c, i);
-        c->steps += b->count;
     }
-    for (*k = 0; *k < b->count && !aoi_entry_less(key, ref, b->key[*k], b->ref[*k]);) ++*k;
-    return i;
+}
+
+static uint32_t insert_at(aoi_chains *c, aoi_chain *l, uint32_t i, double key, uint32_t ref) {
+    aoi_block *b = aoi_block_at(c, i);
+    if (is_full(b)) {
+        if (b->size != AOI_LARGEST) i = replace(c, l, size_for(c, aoi_block_count(b) + 1));
+        else if (c->blocks[AOI_LARGEST].count) i = split(c, l, i, key);
+        else return squeeze(c, i, key, ref);
+        b = aoi_block_at(c, i);
+    }
+    return put(b, i, key, ref);
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------------------ */
+
+uint32_t aoi_chain_seek(aoi_chains *c, const aoi_chain *l, uint32_t near, double key) {
+    if (near == AOI_NONE) { /* from the nearer end */
+        const aoi_block *head = aoi_block_at(c, l->head), *tail = aoi_block_at(c, l->tail);
+        near = key - aoi_block_high(head) < aoi_block_low(tail) - key ? l->head : l->tail;
+    }
+    const aoi_block *b = aoi_block_at(c, near);
+    for (; key > aoi_block_high(b); c->steps++) b = aoi_block_at(c, near = b->next);
+    for (; key < aoi_block_low(b); c->steps++) b = aoi_block_at(c, near = b->prev);
+    return near;
 }
 
 uint32_t aoi_chain_insert(aoi_chains *c, aoi_chain *l, aoi_label label, uint32_t near, double key, uint32_t ref) {
-    int k;
-    if (l->head == AOI_NONE) {
-        uint32_t i = add_block(c, l, label, AOI_NONE);
-        put_at(aoi_block_at(c, i), 0, key, ref);
-        return i;
-    }
-    if (near == AOI_NONE) { /* from the nearer end */
-        const aoi_block *head = aoi_block_at(c, l->head), *tail = aoi_block_at(c, l->tail);
-        near = key - head->key[0] < tail->key[0] - key ? l->head : l->tail;
-    }
-    uint32_t i = seek(c, near, key, ref, &k);
-    return put(c, l, i, k, key, ref);
+    if (near != AOI_NONE) near >>= AOI_PLACE_SHIFT;
+    if (l->head != AOI_NONE) return insert_at(c, l, aoi_chain_seek(c, l, near, key), key, ref);
+    uint32_t i = add_block(c, l, label, size_for(c, 1), AOI_NONE);
+    return put(aoi_block_at(c, i), i, key, ref);
 }
 
-static void remove_at(aoi_chains *c, aoi_chain *l, uint32_t i, int k) {
+/* Where little is left in a block, its entries go to a neighbour that has room. */
+static void relieve(aoi_chains *c, aoi_chain *l, uint32_t i) {
     aoi_block *b = aoi_block_at(c, i);
-    take_at(b, k);
-    if (b->count == 0) {
-        free_block(c, l, i);
-    } else if (b->count == 1 && b->next != AOI_NONE && aoi_block_at(c, b->next)->count < AOI_ENTRIES - 1) {
-        carry(c, b, 0, b->next, 0);
-        free_block(c, l, i);
+    int count = aoi_block_count(b);
+    if (count > FEW || l->head == l->tail) {
+        if (!count) free_block(c, l, i);
+        return;
     }
+    uint32_t other = AOI_NONE;
+    if (b->next != AOI_NONE && count + aoi_block_count(aoi_block_at(c, b->next)) <= MERGED) other = b->next;
+    else if (b->prev != AOI_NONE && count + aoi_block_count(aoi_block_at(c, b->prev)) <= MERGED) other = b->prev;
+    if (other == AOI_NONE && count) return;
+    if (other != AOI_NONE) {
+        carry_all(c, i, other);
+        if (other == b->next) { /* free_block would give the interval to the block before */
+            aoi_block_at(c, other)->low = b->low;
+            b->high = b->low;
+        }
+    }
+    free_block(c, l, i);
 }
 
-void aoi_chain_remove(aoi_chains *c, aoi_chain *l, uint32_t block, uint32_t ref) {
-    remove_at(c, l, block, aoi_entry_slot(aoi_block_at(c, block), ref));
+void aoi_chain_remove(aoi_chains *c, aoi_chain *l, uint32_t place) {
+    uint32_t i = place >> AOI_PLACE_SHIFT;
+    take(c, aoi_block_at(c, i), i, (int)(place & AOI_PLACE_MASK));
+    relieve(c, l, i);
 }
 
-/* Shifts the entries between two places of a block and writes the entry into the gap. */
-static uint32_t shift_to(aoi_block *b, uint32_t i, int k, int to, double key, uint32_t ref) {
-    for (; k < to; k++) {
-        b->key[k] = b->key[k + 1];
-        b->ref[k] = b->ref[k + 1];
-    }
-    for (; k > to; k--) {
-        b->key[k] = b->key[k - 1];
-        b->ref[k] = b->ref[k - 1];
-    }
-    b->key[to] = key;
-    b->ref[to] = ref;
-    return i;
-}
-
-uint32_t aoi_chain_rekey(aoi_chains *c, aoi_chain *l, uint32_t i, double key, uint32_t ref) {
+uint32_t aoi_chain_rekey(aoi_chains *c, aoi_chain *l, uint32_t place, double key) {
+    uint32_t i = place >> AOI_PLACE_SHIFT;
     aoi_block *b = aoi_block_at(c, i);
-    int k = aoi_entry_slot(b, ref), to = k;
-    uint32_t near;
-    if (key >= b->key[k]) { /* most stay in their block */
-        while (to + 1 < b->count && aoi_entry_less(b->key[to + 1], b->ref[to + 1], key, ref)) to++;
-        if (to + 1 < b->count || (near = b->next) == AOI_NONE) return shift_to(b, i, k, to, key, ref);
-        const aoi_block *n = aoi_block_at(c, near);
-        if (!aoi_entry_less(n->key[0], n->ref[0], key, ref)) return shift_to(b, i, k, to, key, ref);
-    } else {
-        while (to > 0 && aoi_entry_less(key, ref, b->key[to - 1], b->ref[to - 1])) to--;
-        if (to > 0 || (near = b->prev) == AOI_NONE) return shift_to(b, i, k, to, key, ref);
-        const aoi_block *p = aoi_block_at(c, near);
-        if (!aoi_entry_less(key, ref, p->key[p->count - 1], p->ref[p->count - 1]))
-            return shift_to(b, i, k, to, key, ref);
+    int k = (int)(place & AOI_PLACE_MASK);
+    if (aoi_block_low(b) <= key && key <= aoi_block_high(b)) {
+        aoi_block_keys(b)[k] = key;
+        return place;
     }
-    take_at(b, k); /* not remove_at: that might free the block that `near` is a neighbour of */
-    int place;
-    uint32_t found = seek(c, near, key, ref, &place);
-    found = put(c, l, found, place, key, ref);
-    if (b->count == 0) free_block(c, l, i);
-    return found;
+    uint32_t ref = aoi_block_refs(b)[k];
+    take(c, b, i, k);
+    uint32_t now = insert_at(c, l, aoi_chain_seek(c, l, i, key), key, ref);
+    relieve(c, l, i);
+    return now;
 }
 
 void aoi_chain_pack(aoi_chains *c, aoi_chain *l) {
+    if (l->head == AOI_NONE) return;
     for (uint32_t i = l->head; i != AOI_NONE; i = aoi_block_at(c, i)->next) {
         aoi_block *b = aoi_block_at(c, i);
-        while (b->count < AOI_ENTRIES && b->next != AOI_NONE) {
+        while (!is_full(b) && b->next != AOI_NONE) {
             uint32_t n = b->next;
-            carry(c, aoi_block_at(c, n), 0, i, b->count);
-            if (aoi_block_at(c, n)->count == 0) free_block(c, l, n);
+            aoi_block *next = aoi_block_at(c, n);
+            if (aoi_block_count(next)) {
+                int k = extreme(next, true);
+                set_fence(c, b, aoi_block_keys(next)[k]);
+                carry(c, n, k, i);
+            }
+            if (!aoi_block_count(next)) free_block(c, l, n);
         }
     }
+    const aoi_block *b = aoi_block_at(c, l->head);
+    int size = size_for(c, aoi_block_count(b));
+    if (l->head == l->tail && size < (int)b->size) (void)replace(c, l, size);
 }
 
 const char *aoi_chain_check(const aoi_chains *c, const aoi_chain *l) {
     uint32_t prev = AOI_NONE;
-    const aoi_block *before = NULL;
-    for (uint32_t i = l->head; i != AOI_NONE; prev = i, i = before->next) {
-        const aoi_block *b = aoi_block_at(c, i);
+    double fence = -INFINITY;
+    for (uint32_t i = l->head; i != AOI_NONE; i = aoi_block_at(c, i)->next) {
+        aoi_block *b = aoi_block_at(c, i);
+        double low = aoi_block_low(b), high = aoi_block_high(b);
         if (b->prev != prev) return "the links of a list disagree";
-        if (b->count < 1 || b->count > AOI_ENTRIES) return "a block of a list has a wrong count";
-        if (before &&
-            !aoi_entry_less(before->key[before->count - 1], before->ref[before->count - 1], b->key[0], b->ref[0]))
-            return "a list is not sorted";
-        for (int k = 1; k < b->count; k++)
-            if (!aoi_entry_less(b->key[k - 1], b->ref[k - 1], b->key[k], b->ref[k])) return "a list is not sorted";
-        before = b;
+        if (aoi_block_count(b) < 1 || aoi_block_count(b) > aoi_block_cap(b))
+            return "a block of a list has a wrong count";
+        if (b->size != AOI_LARGEST && l->head != l->tail) return "a small block is not alone";
+        if (low != fence || low > high) return "the blocks of a list are not sorted";
+        for (int k = 0; (k = next_place(b, k)) < aoi_block_cap(b); k++) {
+            if (!(low <= aoi_block_keys(b)[k] && aoi_block_keys(b)[k] <= high)) return "a list is not sorted";
+            if (aoi_ref_is_point(aoi_block_refs(b)[k]) != (k < (int)b->points))
+                return "points and edges stand mixed in a block";
+        }
+        fence = high;
+        prev = i;
     }
+    if (l->head != AOI_NONE && fence != INFINITY) return "the blocks of a list are not sorted";
     return l->tail == prev ? NULL : "a list's tail is not its last block";
 }

@@ -1,28 +1,39 @@
-/* aoi_chain.h - sorted, doubly linked lists, unrolled: a list node is one cache line with up to four entries.
+/* aoi_chain.h - sorted, doubly linked lists, unrolled: a list node is a block of entries.
  *
- *   chain   head -> [ 3.0 p7 | 3.5 <2 | 8.0 p1 |  ] <-> [ 8.0 >2 | 9.1 p4 |  |  ] <-> ... <- tail
+ *   chain   head -> [ ..3.5] p7 p2 . . <4 >2 ] <-> [3.5..9] p1 . . >4 <8 <3 ] <-> [9..   ] ... <- tail
  *
- * An entry is a key and a ref; they are sorted by key, then by ref, so that the order is total.  Who put an entry in
- * remembers its block; where entries move to another block, `moved` is told.  Links are 32-bit numbers of blocks.
- * Neighbours in a list are neighbours in memory: that is what unrolled lists are for (Shao, Reppy, Appel, 1994). */
+ * An entry is a key and a ref.  A block owns an interval of keys and the blocks are sorted, bounds shared; within a block
+ * points stand in front and edges at the back, in no order: what a move passes is found by comparing a block at once,
+ * and a key that stays in its interval is changed in place.  Who put an entry in remembers its place, a 32-bit number of
+ * block and slot; where an entry moves to another place, `moved` is told.  Links are numbers of blocks.
+ *
+ * Neighbours in a list are neighbours in memory: that is what unrolled lists are for (Shao, Reppy, Appel, 1994).  A short
+ * list is one block of a smaller size, so that memory follows the entries where there are few in each list, too. */
 #ifndef AOI_CHAIN_H
 #define AOI_CHAIN_H
 
-#include "aoi_index.h"
+#include <math.h>
 
-enum { AOI_ENTRIES = 4, AOI_CHUNK = 128 }; /* entries in a block, blocks that are allocated together */
+#include "aoi_index.h"
+#include "aoi_lanes.h"
+
+enum { AOI_LINE = 64, AOI_CHUNK = 64 };                 /* bytes in a line, lines that are allocated together */
+enum { AOI_SIZES = 3, AOI_LARGEST = 2, AOI_MOST = 40 }; /* sizes of blocks; the largest, and its entries */
+enum { AOI_PLACE_SHIFT = 6, AOI_PLACE_MASK = (1 << AOI_PLACE_SHIFT) - 1 };
+enum { AOI_POINT, AOI_LOW, AOI_HIGH }; /* sides of a ref */
+enum { AOI_SIDE_SHIFT = 30, AOI_SLOT_MASK = (1 << AOI_SIDE_SHIFT) - 1 };
+
+static const int AOI_CAPS[AOI_SIZES] = {4, 18, AOI_MOST}; /* entries in 1, 4 and 8 lines */
 
 typedef struct aoi_label { /* what a block belongs to; the chains only carry it along */
     uint32_t tile;
     uint8_t axis, level, parity;
 } aoi_label;
 
-typedef struct aoi_block {
-    double key[AOI_ENTRIES];
-    uint32_t ref[AOI_ENTRIES];
-    uint32_t next, prev;
-    uint32_t tile;
-    uint8_t axis, level, parity, count;
+typedef struct aoi_block { /* numbered by its first line; behind the head: keys, then refs, of as many as fit in */
+    uint32_t tile, next, prev;
+    uint32_t points : 8, edges : 8, level : 8, axis : 2, parity : 2, size : 2;
+    double low, high; /* all keys are within; shared with the neighbours.  Not in the smallest, which is alone */
 } aoi_block;
 
 typedef struct aoi_chain {
@@ -30,39 +41,79 @@ typedef struct aoi_chain {
 } aoi_chain;
 
 typedef struct aoi_chains { /* the pool of blocks that all chains of an engine share */
-    aoi_block **chunks;     /* aligned to cache lines */
+    char **chunks;          /* aligned to cache lines; each holds blocks of one size */
     void **raw;             /* as the allocator gave them */
     uint32_t chunk_cap, raw_cap, chunk_count;
-    uint32_t unused, unused_count;
-    void (*moved)(void *ud, uint32_t ref, const aoi_block *b, uint32_t block);
+    struct {
+        uint32_t first, count; /* unused */
+        uint32_t all;
+    } blocks[AOI_SIZES];
+    void (*moved)(void *ud, uint32_t ref, const aoi_block *b, uint32_t place);
     void *ud;
-    uint64_t steps;
+    uint64_t steps; /* blocks walked past in search of a place */
 } aoi_chains;
 
 static inline aoi_block *aoi_block_at(const aoi_chains *c, uint32_t i) {
-    return c->chunks[i / AOI_CHUNK] + i % AOI_CHUNK;
+    return (aoi_block *)(void *)(c->chunks[i / AOI_CHUNK] + (size_t)(i % AOI_CHUNK) * AOI_LINE);
 }
 
-/* a before b? */
-static inline bool aoi_entry_less(double ka, uint32_t ra, double kb, uint32_t rb) {
-    return ka < kb || (ka == kb && ra < rb);
+static inline int aoi_block_cap(const aoi_block *b) {
+    return AOI_CAPS[b->size];
 }
 
-/* The place of an entry in its block. */
-static inline int aoi_entry_slot(const aoi_block *b, uint32_t ref) {
-    int k = 0;
-    while (b->ref[k] != ref) k++;
-    return k;
+static inline double *aoi_block_keys(aoi_block *b) {
+    return b->size ? (double *)(b + 1) : &b->low;
 }
 
-bool aoi_chains_reserve(aoi_memory *m, aoi_chains *c, uint32_t blocks); /* so many unused ones */
+static inline uint32_t *aoi_block_refs(aoi_block *b) {
+    return (uint32_t *)(void *)(aoi_block_keys(b) + aoi_block_cap(b));
+}
+
+static inline double aoi_block_low(const aoi_block *b) {
+    return b->size ? b->low : -INFINITY;
+}
+
+static inline double aoi_block_high(const aoi_block *b) {
+    return b->size ? b->high : INFINITY;
+}
+
+static inline int aoi_block_count(const aoi_block *b) {
+    return (int)(b->points + b->edges);
+}
+
+static inline uint32_t aoi_ref_of(int side, uint32_t slot) {
+    return (uint32_t)side << AOI_SIDE_SHIFT | slot;
+}
+
+static inline bool aoi_ref_is_point(uint32_t ref) {
+    return ref >> AOI_SIDE_SHIFT == AOI_POINT;
+}
+
+/* The places of a block's points or of its edges: from *first, before *end. */
+static inline void aoi_block_range(const aoi_block *b, bool points, int *first, int *end) {
+    int cap = aoi_block_cap(b);
+    *first = points ? 0 : cap - (int)b->edges;
+    *end = points ? (int)b->points : cap;
+}
+
+static inline aoi_block *aoi_block_of(const aoi_chains *c, uint32_t place) {
+    return aoi_block_at(c, place >> AOI_PLACE_SHIFT);
+}
+
+static inline double *aoi_key_of(const aoi_chains *c, uint32_t place) {
+    return aoi_block_keys(aoi_block_of(c, place)) + (place & AOI_PLACE_MASK);
+}
+
+bool aoi_chains_reserve(aoi_memory *m, aoi_chains *c, uint32_t blocks); /* so many unused ones of the largest */
 void aoi_chains_close(aoi_memory *m, aoi_chains *c);
 
-/* Each returns the entry's block.  An insertion needs at most one unused block.  `near`: a block of the chain from which
- * to look for the place, or AOI_NONE. */
+/* Each returns the entry's place.  An insertion needs at most one unused block, and none when the list is packed and not
+ * full.  `near`: a place in the chain from which to look, or AOI_NONE. */
 uint32_t aoi_chain_insert(aoi_chains *c, aoi_chain *l, aoi_label label, uint32_t near, double key, uint32_t ref);
-uint32_t aoi_chain_rekey(aoi_chains *c, aoi_chain *l, uint32_t block, double key, uint32_t ref);
-void aoi_chain_remove(aoi_chains *c, aoi_chain *l, uint32_t block, uint32_t ref);
+uint32_t aoi_chain_rekey(aoi_chains *c, aoi_chain *l, uint32_t place, double key);
+void aoi_chain_remove(aoi_chains *c, aoi_chain *l, uint32_t place);
+/* A block whose interval holds the key, looked for from block `near` or, if that is none, from an end. */
+uint32_t aoi_chain_seek(aoi_chains *c, const aoi_chain *l, uint32_t near, double key);
 /* Fills the blocks from the front and frees those left over: where memory is short. */
 void aoi_chain_pack(aoi_chains *c, aoi_chain *l);
 

@@ -3,8 +3,9 @@
 
 /* ---- who stands where ------------------------------------------------------------------------------------------------------- */
 
-void aoi_tiles_on_moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t block) {
-    *aoi_tiles_where(ud, ref, &(aoi_label){b->tile, b->axis, b->level, b->parity}) = block;
+void aoi_tiles_on_moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t place) {
+    aoi_label at = {b->tile, (uint8_t)b->axis, (uint8_t)b->level, (uint8_t)b->parity};
+    *aoi_tiles_where(ud, ref, &at) = place;
 }
 
 static uint32_t make_tile(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty) {
@@ -44,8 +45,9 @@ static void pack_all(aoi_list *g) {
 /* A block to insert with.  There always is one, but while a batch is taken back without memory it may have to be freed:
  * the entries fitted before the batch, so they do when the lists are packed.  Returns whether they were. */
 static bool need_block(aoi_list *g) {
-    if (g->chains.unused_count) return false;
+    if (g->chains.blocks[AOI_LARGEST].count) return false;
     pack_all(g);
+    pack_all(g); /* what the first round freed suits lists that came before */
     return true;
 }
 
@@ -55,27 +57,27 @@ static void stand(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty, int axis, u
     aoi_tile *t = y->tiles + i;
     aoi_label at = {i, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(axis, tx, ty)};
     if (need_block(g)) near = AOI_NONE; /* that block may be free now */
-    uint32_t block = aoi_chain_insert(&g->chains, t->axis + axis, at, near, key, ref);
-    *aoi_tiles_where(g, ref, &at) = block;
+    uint32_t place = aoi_chain_insert(&g->chains, t->axis + axis, at, near, key, ref);
+    *aoi_tiles_where(g, ref, &at) = place;
     if (t->entries++ == 0) y->empty--;
 }
 
 static void step_out(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty, int axis, uint32_t ref) {
     aoi_label at = {0, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(axis, tx, ty)};
-    uint32_t *block = aoi_tiles_where(g, ref, &at);
-    aoi_tile *t = y->tiles + aoi_block_at(&g->chains, *block)->tile;
-    aoi_chain_remove(&g->chains, t->axis + axis, *block, ref);
-    *block = AOI_NONE;
+    uint32_t *place = aoi_tiles_where(g, ref, &at);
+    aoi_tile *t = y->tiles + aoi_block_of(&g->chains, *place)->tile;
+    aoi_chain_remove(&g->chains, t->axis + axis, *place);
+    *place = AOI_NONE;
     if (--t->entries == 0) y->empty++;
 }
 
 static void rekey(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty, int axis, double key, uint32_t ref) {
     aoi_label at = {0, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(axis, tx, ty)};
-    uint32_t *block = aoi_tiles_where(g, ref, &at);
-    aoi_tile *t = y->tiles + aoi_block_at(&g->chains, *block)->tile;
+    uint32_t *place = aoi_tiles_where(g, ref, &at);
+    aoi_tile *t = y->tiles + aoi_block_of(&g->chains, *place)->tile;
     (void)need_block(g);
-    uint32_t now = aoi_chain_rekey(&g->chains, t->axis + axis, *block, key, ref);
-    *block = now;
+    uint32_t now = aoi_chain_rekey(&g->chains, t->axis + axis, *place, key);
+    *place = now;
 }
 
 /* An entry that stood in the tiles of s0 is to stand, with this key, in those of s1. */
@@ -94,14 +96,14 @@ static void shift(aoi_list *g, aoi_level *y, int phase, int axis, uint32_t ref, 
  * It saves the walk along a list of many entries. */
 static uint32_t finger(const aoi_list *g, const aoi_level *finer, const aoi_level *y, uint32_t entity, int axis,
                        uint32_t in_tile) {
-    uint32_t at = aoi_tiles_spot_of(g, finer, entity)[1 + axis];
+    uint32_t at = aoi_tiles_spot_of(g, finer, entity)[1 + axis] >> AOI_PLACE_SHIFT;
     const aoi_block *mid = aoi_block_at(&g->chains, at);
     const uint32_t near[3] = {at, mid->prev, mid->next};
     for (int i = 0; i < 3; i++) {
-        const aoi_block *b = near[i] != AOI_NONE ? aoi_block_at(&g->chains, near[i]) : NULL;
-        for (int k = 0; b && k < b->count; k++) {
-            uint32_t other = b->ref[k] & AOI_SLOT_MASK;
-            if (b->ref[k] >> AOI_SIDE_SHIFT != AOI_POINT || other == entity) continue;
+        aoi_block *b = near[i] != AOI_NONE ? aoi_block_at(&g->chains, near[i]) : NULL;
+        for (uint32_t k = 0; b && k < b->points; k++) {
+            uint32_t other = aoi_block_refs(b)[k] & AOI_SLOT_MASK;
+            if (other == entity) continue;
             const uint32_t *spot = aoi_tiles_spot_of(g, y, other);
             if (spot[0] == in_tile) return spot[1 + axis];
         }
@@ -119,9 +121,25 @@ void aoi_tiles_shift_point(aoi_list *g, aoi_level *y, const aoi_level *finer, in
     }
     for (int a = 0; a < aoi_tiles_dims(g); a++) {
         uint32_t near = arrives && finer ? finger(g, finer, y, entity, a, in_tile) : AOI_NONE;
-        shift(g, y, phase, a, aoi_tiles_ref_of(AOI_POINT, entity), s0, s1, near, to ? to[a] : 0);
+        shift(g, y, phase, a, aoi_ref_of(AOI_POINT, entity), s0, s1, near, to ? to[a] : 0);
     }
     spot[0] = in_tile;
+}
+
+/* The bounds are rounded, as positions and edges are: the margin is larger than all that. */
+static void note_safe_area(const aoi_level *y, const double *p, double r, float *safe) {
+    for (int a = 0; a < 2; a++, safe += 2) {
+        double low = -INFINITY, high = INFINITY, size = fabs(p[a]) + r + y->side, margin = size * 0x1p-22;
+        for (int i = -1; i <= 1 && !isinf(y->side); i++) {
+            int32_t number = aoi_tiles_number(y, p[a] + i * r);
+            if (number <= -AOI_CELL_MOST || number >= AOI_CELL_MOST) size = INFINITY;
+            low = fmax(low, number * y->side - i * r);
+            high = fmin(high, (number + 1.0) * y->side - i * r);
+        }
+        bool tells = isinf(y->side) || (size < 1e30 && y->side > 1e-20); /* what a float can tell, with a margin */
+        safe[0] = tells ? (float)(low + margin) : 1;
+        safe[1] = tells ? (float)(high - margin) : 0;
+    }
 }
 
 void aoi_tiles_shift_box(aoi_list *g, aoi_level *y, int phase, uint32_t node, double r0, const double *from, double r1,
@@ -132,10 +150,9 @@ void aoi_tiles_shift_box(aoi_list *g, aoi_level *y, int phase, uint32_t node, do
         for (int side = AOI_LOW; side <= AOI_HIGH; side += AOI_HIGH - AOI_LOW) {
             aoi_span s0 = from ? aoi_tiles_span_of_edge(y, &b0, from, r0, a, side) : AOI_NOWHERE;
             aoi_span s1 = to ? aoi_tiles_span_of_edge(y, &b1, to, r1, a, side) : AOI_NOWHERE;
-            shift(g, y, phase, a, aoi_tiles_ref_of(side, node), &s0, &s1, AOI_NONE,
-                  to ? aoi_tiles_edge(to, r1, a, side) : 0);
+            shift(g, y, phase, a, aoi_ref_of(side, node), &s0, &s1, AOI_NONE, to ? aoi_tiles_edge(to, r1, a, side) : 0);
         }
-    if (phase == AOI_IN) *aoi_tiles_box_of(g, node) = b1;
+    if (phase == AOI_IN) note_safe_area(y, to, r1, aoi_tiles_safe_of(g, node));
 }
 
 /* ---- levels ---------------------------------------------------------------------------------------------------------------------- */
@@ -167,7 +184,7 @@ bool aoi_tiles_spots_ready(aoi_list *g, aoi_level *y, uint32_t entities) {
 
 /* Heap sort of slots by coordinate: in place, and never worse than n log n. */
 static bool sorts_before(const aoi_entity_record *e, int axis, uint32_t a, uint32_t b) {
-    return aoi_entry_less(e[a].pos[axis], a, e[b].pos[axis], b);
+    return e[a].pos[axis] < e[b].pos[axis];
 }
 
 static void sift(const aoi_entity_record *e, int axis, uint32_t *slots, size_t i, size_t n) {
@@ -190,6 +207,10 @@ static void sort_by(const aoi_entity_record *e, int axis, uint32_t *slots, size_
     }
 }
 
+static uint32_t last_place(const aoi_tile *t, int axis) {
+    return t->axis[axis].tail == AOI_NONE ? AOI_NONE : t->axis[axis].tail << AOI_PLACE_SHIFT;
+}
+
 /* All entities into a new level, in order, so that each list grows at its end. */
 static bool populate(aoi_list *g, aoi_level *y) {
     const aoi_world *w = g->head.world;
@@ -203,14 +224,14 @@ static bool populate(aoi_list *g, aoi_level *y) {
             make_tile(g, y, aoi_tiles_number(y, w->entities[e].pos[0]), aoi_tiles_number(y, w->entities[e].pos[1]));
         if ((ready = t != AOI_NONE)) aoi_tiles_spot_of(g, y, e)[0] = t;
     }
-    ready =
-        ready && aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, (n / 4 + y->used) * (uint32_t)aoi_tiles_dims(g));
+    ready = ready && aoi_chains_reserve(aoi_tiles_memory(g), &g->chains,
+                                        (n / AOI_MOST + y->used + 1) * (uint32_t)aoi_tiles_dims(g));
     for (int a = 0; ready && a < aoi_tiles_dims(g); a++) {
         sort_by(w->entities, a, slots, n);
         for (uint32_t k = 0; k < n; k++) {
             const double *p = w->entities[slots[k]].pos;
             aoi_tile *t = y->tiles + aoi_tiles_spot_of(g, y, slots[k])[0];
-            stand(g, y, t->tx, t->ty, a, t->axis[a].tail, p[a], aoi_tiles_ref_of(AOI_POINT, slots[k]));
+            stand(g, y, t->tx, t->ty, a, last_place(t, a), p[a], aoi_ref_of(AOI_POINT, slots[k]));
         }
     }
     AOI_FREE(aoi_tiles_memory(g), slots, cap);
@@ -279,10 +300,12 @@ bool aoi_tiles_stands(aoi_list *g, const aoi_level *y, const aoi_span *s, int ax
             aoi_label at = {0, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(axis, tx, ty)};
             uint32_t i = *aoi_tiles_where(g, ref, &at);
             if (i == AOI_NONE) return false;
-            const aoi_block *b = aoi_block_at(&g->chains, i);
-            int k = 0;
-            while (k < b->count && b->ref[k] != ref) k++;
-            if (k == b->count || b->key[k] != key || b->axis != axis || b->level != at.level) return false;
+            aoi_block *b = aoi_block_of(&g->chains, i);
+            int k = (int)(i & AOI_PLACE_MASK), first, end;
+            aoi_block_range(b, aoi_ref_is_point(ref), &first, &end);
+            if (k < first || k >= end || aoi_block_refs(b)[k] != ref || aoi_block_keys(b)[k] != key ||
+                (int)b->axis != axis || b->level != at.level)
+                return false;
             if (y->tiles[b->tile].tx != tx || y->tiles[b->tile].ty != ty) return false;
         }
     return true;
@@ -297,7 +320,7 @@ const char *aoi_tiles_check_level(aoi_list *g, const aoi_level *y, uint64_t *ent
             const char *wrong = aoi_chain_check(&g->chains, y->tiles[t].axis + a);
             if (wrong) return wrong;
             for (uint32_t i = y->tiles[t].axis[a].head; i != AOI_NONE; i = aoi_block_at(&g->chains, i)->next)
-                n += aoi_block_at(&g->chains, i)->count;
+                n += (uint32_t)aoi_block_count(aoi_block_at(&g->chains, i));
         }
         if (n != y->tiles[t].entries) return "a tile counts its entries wrongly";
         *entries += n;

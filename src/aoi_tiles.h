@@ -5,23 +5,22 @@
  *   tile   a sorted list for each axis (aoi_chain.h)           |   | w |   |   |   in its own, of every level
  *   entry  a point, or a low or high edge, and its slot        +---|---+---|---+
  *
- *   spot   of an entity in a level: its tile, its block in each list
- *   frame  of a node: the blocks of its edges, by axis, side and parity of the tile, and the tiles of its box
+ *   spot   of an entity in a level: its tile, its place in each list
+ *   frame  of a node: the places of its edges, by axis, side and parity of the tile; and where its owner may go until a
+ *          side of the box, or the owner in this level, comes to another tile
  *
  * engine_list.c says what they are for. */
 #ifndef AOI_TILES_H
 #define AOI_TILES_H
 
-#include <math.h>
-
 #include "aoi_cells.h"
 #include "aoi_chain.h"
 #include "aoi_engine.h"
+#include "aoi_stride.h"
 
 #define AOI_DEFAULT_SIDE 128.0
-#define AOI_LEAST_SIDE 0x1p-199        /* finer tiles serve nobody, and the inverse must be finite */
-enum { AOI_LOW, AOI_POINT, AOI_HIGH }; /* sides of a ref, in the order of ties */
-enum { AOI_MOST_LEVELS = 64, AOI_SIDE_SHIFT = 30, AOI_SLOT_MASK = (1 << AOI_SIDE_SHIFT) - 1 };
+#define AOI_LEAST_SIDE 0x1p-199 /* finer tiles serve nobody, and the inverse must be finite */
+enum { AOI_MOST_LEVELS = 64 };
 
 typedef struct aoi_tile {
     int32_t tx, ty;
@@ -34,7 +33,7 @@ typedef struct aoi_level {
     aoi_tile *tiles;
     uint32_t cap, top, unused, used, empty;
     aoi_index index;
-    uint32_t *spots; /* of each entity: its tile, then its block in each aoi_list */
+    uint32_t *spots; /* of each entity: its tile, then its place in each list */
     uint32_t spot_cap;
     uint32_t nodes, idle; /* idle: calls since the last node left */
     double most;          /* no reach is larger */
@@ -44,7 +43,9 @@ typedef struct aoi_list {
     aoi_engine head;
     double hint;
     aoi_chains chains;
-    uint32_t *frames; /* of each node: its blocks, by axis, side and parity of the tile (see `where`) */
+    aoi_stride stride;
+    aoi_strider propose; /* what is planned there */
+    uint32_t *frames;    /* of each node: its places, by axis, side and parity of the tile (see `where`) */
     uint32_t frame_cap;
     aoi_level levels[AOI_MOST_LEVELS];
     int order[AOI_MOST_LEVELS], level_count; /* levels in use, by side */
@@ -60,47 +61,35 @@ static inline int aoi_tiles_dims(const aoi_list *g) {
     return g->head.world->dims;
 }
 
-static inline uint32_t aoi_tiles_ref_of(int side, uint32_t slot) {
-    return (uint32_t)side << AOI_SIDE_SHIFT | slot;
-}
-
 static inline uint32_t *aoi_tiles_spot_of(const aoi_list *g, const aoi_level *y, uint32_t entity) {
     return y->spots + (size_t)entity * (size_t)(1 + aoi_tiles_dims(g));
 }
 
-/* Frames hold the blocks, 2 sides * 2 parities for x and for y, and 2 * 4 for the height; then the box's tiles. */
-static inline uint32_t aoi_tiles_frame_blocks(const aoi_list *g) {
+/* Frames hold the places, 2 sides * 2 parities for x and for y, and 2 * 4 for the height; then the safe area. */
+static inline uint32_t aoi_tiles_frame_places(const aoi_list *g) {
     return aoi_tiles_dims(g) == 2 ? 8 : 16;
 }
 
 static inline size_t aoi_tiles_frame_words(const aoi_list *g) {
-    return aoi_tiles_frame_blocks(g) + sizeof(aoi_span) / sizeof(uint32_t);
+    return aoi_tiles_frame_places(g) + 4;
 }
 
 static inline uint32_t *aoi_tiles_frame_of(const aoi_list *g, uint32_t node) {
     return g->frames + node * aoi_tiles_frame_words(g);
 }
 
-static inline aoi_span *aoi_tiles_box_of(const aoi_list *g, uint32_t node) {
-    return (aoi_span *)(void *)(aoi_tiles_frame_of(g, node) + aoi_tiles_frame_blocks(g));
+/* From x, to x, from y, to y: positions of the owner.  Narrower rather than wider than it could be. */
+static inline float *aoi_tiles_safe_of(const aoi_list *g, uint32_t node) {
+    return (float *)(void *)(aoi_tiles_frame_of(g, node) + aoi_tiles_frame_places(g));
 }
 
-/* The word in which the block of an entry is remembered.  The tiles that an edge runs through differ in parity. */
+/* The word in which the place of an entry is remembered.  The tiles that an edge runs through differ in parity. */
 static inline uint32_t *aoi_tiles_where(const aoi_list *g, uint32_t ref, const aoi_label *at) {
     int side = (int)(ref >> AOI_SIDE_SHIFT);
     uint32_t slot = ref & AOI_SLOT_MASK;
     if (side == AOI_POINT) return aoi_tiles_spot_of(g, g->levels + at->level, slot) + 1 + at->axis;
     int high = side == AOI_HIGH;
     return aoi_tiles_frame_of(g, slot) + (at->axis < 2 ? at->axis * 4 + high * 2 : 8 + high * 4) + at->parity;
-}
-
-/* The axis and the side of a block's place in a frame. */
-static inline int aoi_tiles_frame_axis(uint32_t i) {
-    return i < 8 ? (int)i >> 2 : 2;
-}
-
-static inline int aoi_tiles_frame_side(uint32_t i) {
-    return (i < 8 ? i >> 1 & 1 : i >> 2 & 1) ? AOI_HIGH : AOI_LOW;
 }
 
 static inline int aoi_tiles_parity_of(int axis, int32_t tx, int32_t ty) {
@@ -141,10 +130,6 @@ static inline aoi_span aoi_tiles_span_of_edge(const aoi_level *y, const aoi_span
     return s;
 }
 
-static inline bool aoi_tiles_same_span(const aoi_span *a, const aoi_span *b) {
-    return a->x0 == b->x0 && a->y0 == b->y0 && a->x1 == b->x1 && a->y1 == b->y1;
-}
-
 static inline const aoi_level *aoi_tiles_finer_than(const aoi_list *g, int i) {
     return i > 0 ? g->levels + g->order[i - 1] : NULL;
 }
@@ -163,7 +148,7 @@ void aoi_tiles_shift_box(aoi_list *g, aoi_level *y, int phase, uint32_t node, do
                          const double *to);
 bool aoi_tiles_make(aoi_list *g, aoi_level *y, const aoi_span *s); /* false when memory is refused */
 bool aoi_tiles_spots_ready(aoi_list *g, aoi_level *y, uint32_t entities);
-void aoi_tiles_on_moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t block); /* for the chains */
+void aoi_tiles_on_moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t place); /* for the chains */
 
 /* ---- levels --------------------------------------------------------------------------------------------------------- */
 

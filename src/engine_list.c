@@ -17,15 +17,18 @@
  *   +---|---+---|---+
  *
  * A move goes along one axis after the other.  On each leg a pair is proposed if on this axis it comes in or goes out
- * while it is inside on the others: a pair whose visibility changes does so on exactly one leg.  A move farther than the
- * next tile is a look around where it left and where it arrived.
- * Ties: low edge < point < high edge, then the slot; edges are compared as stored, lo = w - r and hi = w + r, so the
- * order in a list and the inclusive rule are the same thing.
+ * while it is inside on the others (aoi_passed.h).  Moves within the tiles are short strides (aoi_stride.h), those into
+ * the next tile walks; one farther than that is a look around where it left and where it arrived (aoi_walks.h).
+ * Ties: low edge <= point <= high edge is inside; edges are compared as stored, lo = w - r and hi = w + r, so what the
+ * lists compare and the inclusive rule are the same thing.  Only points against edges matter: a list is sorted by
+ * blocks, and in no order within a block (aoi_chain.h).
  *
  * Cost, d entities in an area: move O(entries passed), usually one or two a list; enter, leave, attach, teleport O(d);
- * memory about 23 bytes an entry: a point has 2 entries a level (3 with height), a node about 8 (14).
+ * memory about 19 bytes an entry: a point has 2 entries a level (3 with height), a node about 7 (13).
  * Method: AOINode lists of MMO servers (sweep and prune in collision detection: Baraff 1992), tiled and unrolled. */
-#include "aoi_rule.h"
+#include <string.h>
+
+#include "aoi_looks.h"
 #include "aoi_walks.h"
 
 static aoi_list *self(aoi_engine *g) {
@@ -36,6 +39,8 @@ static aoi_list *self(aoi_engine *g) {
 
 static int list_open(aoi_engine *head, double cell) {
     aoi_list *g = self(head);
+    g->stride.entity = AOI_NONE;
+    g->propose = aoi_best_strider();
     g->hint = cell > 0 ? fmax(cell, AOI_LEAST_SIDE) : 0;
     g->chains.moved = aoi_tiles_on_moved;
     g->chains.ud = g;
@@ -81,13 +86,13 @@ static void list_leave(aoi_engine *head, uint32_t entity) {
 static bool box_ready(aoi_list *g, aoi_level *y, uint32_t node, const double *pos, double reach) {
     aoi_span s = aoi_tiles_span_of_box(y, pos, reach);
     return AOI_GROW(aoi_tiles_memory(g), g->frames, g->frame_cap, ((size_t)node + 1) * aoi_tiles_frame_words(g)) &&
-           aoi_tiles_make(g, y, &s) && aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, aoi_tiles_frame_blocks(g));
+           aoi_tiles_make(g, y, &s) && aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, aoi_tiles_frame_places(g));
 }
 
 static void settle(aoi_list *g, aoi_level *y, uint32_t node, double reach) {
     const aoi_world *w = g->head.world;
     uint32_t *frame = aoi_tiles_frame_of(g, node);
-    for (uint32_t i = 0; i < aoi_tiles_frame_blocks(g); i++) frame[i] = AOI_NONE;
+    for (uint32_t i = 0; i < aoi_tiles_frame_places(g); i++) frame[i] = AOI_NONE;
     aoi_tiles_shift_box(g, y, AOI_IN, node, 0, NULL, reach, w->entities[w->nodes[node].owner].pos);
     w->nodes[node].level = (uint32_t)(y - g->levels);
     y->nodes++;
@@ -122,14 +127,6 @@ static int list_resize(aoi_engine *head, uint32_t node, double reach) {
     return AOI_OK;
 }
 
-/* An entry that stays in its tile gets a new key. */
-static void rekey_own(aoi_list *g, uint32_t *block, double key, uint32_t ref) {
-    const aoi_block *b = aoi_block_at(&g->chains, *block);
-    aoi_chain *l = g->levels[b->level].tiles[b->tile].axis + b->axis;
-    uint32_t now = aoi_chain_rekey(&g->chains, l, *block, key, ref);
-    *block = now;
-}
-
 static bool point_ready(aoi_list *g, const double *to) {
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
@@ -139,48 +136,50 @@ static bool point_ready(aoi_list *g, const double *to) {
     return true;
 }
 
+/* Tiles for what changes lists, and blocks for all that moves. */
+static bool relocate_ready(aoi_list *g, uint32_t entity, const double *to) {
+    const aoi_world *w = g->head.world;
+    uint32_t blocks = (uint32_t)g->stride.leaving;
+    int i = 1;
+    if (!g->stride.far) return aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, blocks);
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++) {
+        if (isinf(w->nodes[n].reach) || !aoi_stride_far(&g->stride, i)) continue;
+        aoi_level *y = g->levels + w->nodes[n].level;
+        aoi_span s = aoi_tiles_span_of_box(y, to, w->nodes[n].reach);
+        if (!aoi_tiles_make(g, y, &s)) return false;
+        blocks += aoi_tiles_frame_places(g);
+    }
+    if (g->stride.far & 1) blocks += (uint32_t)(g->level_count * w->dims);
+    return aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, blocks) && (!(g->stride.far & 1) || point_ready(g, to));
+}
+
+/* Entries change to the lists of other tiles.  All that leave go first: then what fitted before fits again, packed. */
+static void relocate_far(aoi_list *g, uint32_t entity, const double *from, const double *to) {
+    const aoi_world *w = g->head.world;
+    for (int phase = AOI_OUT; phase <= AOI_IN; phase++) {
+        for (int i = 0; (g->stride.far & 1) && i < g->level_count; i++) {
+            aoi_level *y = g->levels + g->order[i];
+            aoi_span s0 = aoi_tiles_span_of_point(y, from), s1 = aoi_tiles_span_of_point(y, to);
+            aoi_tiles_shift_point(g, y, aoi_tiles_finer_than(g, i), phase, entity, &s0, &s1, to);
+        }
+        int i = 1;
+        for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++)
+            if (!isinf(w->nodes[n].reach) && aoi_stride_far(&g->stride, i))
+                aoi_tiles_shift_box(g, g->levels + w->nodes[n].level, phase, n, w->nodes[n].reach, from,
+                                    w->nodes[n].reach, to);
+    }
+}
+
 static int list_relocate(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
     aoi_list *g = self(head);
-    const aoi_world *w = head->world;
-    uint32_t blocks = 0;
-    bool stays = !w->undoing; /* taking back may have to pack the lists: the long way does */
-    for (int i = 0; i < g->level_count; i++, blocks += (uint32_t)w->dims)
-        stays = stays && aoi_point_stays(g, g->levels + g->order[i], entity, to);
-    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (!isinf(w->nodes[n].reach)) {
-            aoi_level *y = g->levels + w->nodes[n].level;
-            stays = stays && aoi_box_stays(g, y, n, to);
-            blocks += aoi_tiles_frame_blocks(g);
-            if (!stays && !w->undoing) {
-                aoi_span s = aoi_tiles_span_of_box(y, to, w->nodes[n].reach);
-                if (!aoi_tiles_make(g, y, &s)) return AOI_ENOMEM;
-            }
-        }
-    if (!w->undoing && !(aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, blocks) && (stays || point_ready(g, to))))
-        return AOI_ENOMEM;
-    for (int phase = stays ? AOI_IN : AOI_OUT; phase <= AOI_IN; phase++) {
-        for (int i = 0; i < g->level_count; i++) {
-            aoi_level *y = g->levels + g->order[i];
-            if (stays) {
-                for (int a = 0; a < w->dims; a++)
-                    rekey_own(g, aoi_tiles_spot_of(g, y, entity) + 1 + a, to[a], aoi_tiles_ref_of(AOI_POINT, entity));
-            } else {
-                aoi_span s0 = aoi_tiles_span_of_point(y, from), s1 = aoi_tiles_span_of_point(y, to);
-                aoi_tiles_shift_point(g, y, aoi_tiles_finer_than(g, i), phase, entity, &s0, &s1, to);
-            }
-        }
-        for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-            double r = w->nodes[n].reach;
-            if (isinf(r)) continue;
-            uint32_t *frame = aoi_tiles_frame_of(g, n);
-            for (uint32_t i = 0; stays && i < aoi_tiles_frame_blocks(g); i++) {
-                if (frame[i] == AOI_NONE) continue;
-                int side = aoi_tiles_frame_side(i), axis = aoi_tiles_frame_axis(i);
-                rekey_own(g, frame + i, aoi_tiles_edge(to, r, axis, side), aoi_tiles_ref_of(side, n));
-            }
-            if (!stays) aoi_tiles_shift_box(g, g->levels + w->nodes[n].level, phase, n, r, from, r, to);
-        }
+    if (head->world->undoing) {
+        g->stride.far = UINT32_MAX;
+        relocate_far(g, entity, from, to);
+        return AOI_OK;
     }
+    if (!relocate_ready(g, entity, to)) return AOI_ENOMEM;
+    aoi_stride_commit(g);
+    if (g->stride.far) relocate_far(g, entity, from, to);
     return AOI_OK;
 }
 
@@ -199,19 +198,19 @@ static void list_tidy(aoi_engine *head) {
 static void list_propose(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
     aoi_list *g = self(head);
     const aoi_world *w = head->world;
-    aoi_route r;
-    aoi_leg k;
-    k.g = g, k.entity = entity, k.r = &r, k.count = 0;
-    aoi_walk_fetch(g, entity, from, to);
-    for (int i = 0; i <= w->dims; i++)
-        for (int a = 0; a < w->dims; a++) r.stage[i][a] = a < i ? to[a] : from[a];
-    for (int i = 0; i < g->level_count; i++) {
-        aoi_level *y = g->levels + g->order[i];
-        if (y->nodes) aoi_walk_point(&k, y);
+    aoi_passed p;
+    aoi_passed_begin(&p, head->world, entity, from, to);
+    aoi_stride_plan(g, entity, from, to);
+    g->propose(g, &p);
+    if (g->stride.far) {
+        for (int i = 0; (g->stride.far & 1) && i < g->level_count; i++)
+            if (g->levels[g->order[i]].nodes) aoi_walk_point(g, g->levels + g->order[i], &p);
+        int i = 1;
+        for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++)
+            if (!isinf(w->nodes[n].reach) && aoi_stride_far(&g->stride, i))
+                aoi_walk_box(g, g->levels + w->nodes[n].level, n, &p);
     }
-    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (!isinf(w->nodes[n].reach)) aoi_walk_box(&k, g->levels + w->nodes[n].level, n);
-    aoi_walk_judge(&k);
+    aoi_passed_judge(&p);
 }
 
 static void on_found(void *ud, uint32_t slot) {
@@ -230,6 +229,20 @@ static void list_watchers(aoi_engine *head, const double *at) {
 
 /* ---- invariants ---------------------------------------------------------------------------------------------------------------------- */
 
+/* The corners of the safe area lie, with the box around them, in the same tiles. */
+static bool safe_area_holds(const aoi_list *g, const aoi_level *y, uint32_t node, const aoi_span *box, int32_t tx,
+                            int32_t ty) {
+    const float *safe = aoi_tiles_safe_of(g, node);
+    if (!(safe[0] <= safe[1] && safe[2] <= safe[3])) return true;
+    for (int i = 0; i < 2; i++) {
+        double at[2] = {safe[i], safe[2 + i]};
+        aoi_span s = aoi_tiles_span_of_box(y, at, g->head.world->nodes[node].reach);
+        if (memcmp(&s, box, sizeof s) != 0 || aoi_tiles_number(y, at[0]) != tx || aoi_tiles_number(y, at[1]) != ty)
+            return false;
+    }
+    return true;
+}
+
 static const char *list_check(aoi_engine *head) {
     aoi_list *g = self(head);
     const aoi_world *w = head->world;
@@ -242,7 +255,7 @@ static const char *list_check(aoi_engine *head) {
             const aoi_level *y = g->levels + g->order[i];
             aoi_span s = aoi_tiles_span_of_point(y, w->entities[e].pos);
             for (int a = 0; a < w->dims; a++, expected++)
-                if (!aoi_tiles_stands(g, y, &s, a, aoi_tiles_ref_of(AOI_POINT, e), w->entities[e].pos[a]))
+                if (!aoi_tiles_stands(g, y, &s, a, aoi_ref_of(AOI_POINT, e), w->entities[e].pos[a]))
                     return "a point is lost in the lists";
         }
     for (uint32_t n = 0; n < w->node_top && !wrong; n++) {
@@ -252,10 +265,12 @@ static const char *list_check(aoi_engine *head) {
         const double *p = w->entities[r->owner].pos;
         aoi_span box = aoi_tiles_span_of_box(y, p, r->reach);
         if (y->most < r->reach) return "a node is larger than its level knows";
+        if (!safe_area_holds(g, y, n, &box, aoi_tiles_number(y, p[0]), aoi_tiles_number(y, p[1])))
+            return "a safe area is too large";
         for (int a = 0; a < w->dims; a++)
             for (int side = AOI_LOW; side <= AOI_HIGH; side += AOI_HIGH - AOI_LOW) {
                 aoi_span s = aoi_tiles_span_of_edge(y, &box, p, r->reach, a, side);
-                if (!aoi_tiles_stands(g, y, &s, a, aoi_tiles_ref_of(side, n), aoi_tiles_edge(p, r->reach, a, side)))
+                if (!aoi_tiles_stands(g, y, &s, a, aoi_ref_of(side, n), aoi_tiles_edge(p, r->reach, a, side)))
                     return "an edge is lost in the lists";
                 expected += (uint64_t)(s.x1 - s.x0 + 1) * (uint64_t)(s.y1 - s.y0 + 1);
             }

@@ -11,34 +11,37 @@ enum { REFS = 300 };
 static aoi_memory memory = {.alloc = host_alloc};
 static aoi_chains chains;
 static aoi_chain chain;
-static uint32_t block_of[REFS]; /* as those who put entries in remember it */
+static uint32_t place_of[REFS]; /* as those who put entries in remember it */
 static double key_of[REFS];
 static bool is_in[REFS];
 
-static void moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t block) {
-    (void)ud, (void)b;
-    block_of[ref] = block;
+static uint32_t ref_of(uint32_t i) {
+    return aoi_ref_of((int)(i % 3), i);
 }
 
-static bool comes_before(uint32_t a, uint32_t b) {
-    return aoi_entry_less(key_of[a], a, key_of[b], b);
+static void moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t place) {
+    (void)ud;
+    EXPECT(aoi_block_of(&chains, place) == b);
+    place_of[ref & AOI_SLOT_MASK] = place;
 }
 
-/* Every entry is where its owner remembers it, and all stand in order. */
+/* Every entry is where its owner remembers it, in a block whose interval its key is in. */
 static void check_chain(uint32_t wanted) {
-    uint32_t count = 0, last = AOI_NONE;
+    uint32_t count = 0;
     EXPECT(aoi_chain_check(&chains, &chain) == NULL);
     for (uint32_t i = chain.head; i != AOI_NONE; i = aoi_block_at(&chains, i)->next) {
         const aoi_block *b = aoi_block_at(&chains, i);
         EXPECT(b->tile == 7 && b->axis == 1 && b->level == 3 && b->parity == 2);
-        for (int k = 0; k < b->count; k++, count++) {
-            uint32_t ref = b->ref[k];
-            EXPECT(is_in[ref] && block_of[ref] == i && b->key[k] == key_of[ref] && aoi_entry_slot(b, ref) == k);
-            EXPECT(last == AOI_NONE || comes_before(last, ref));
-            last = ref;
-        }
+        count += (uint32_t)aoi_block_count(b);
     }
     EXPECT(count == wanted);
+    for (uint32_t i = 0; i < REFS; i++) {
+        if (!is_in[i]) continue;
+        aoi_block *b = aoi_block_of(&chains, place_of[i]);
+        uint32_t k = place_of[i] & AOI_PLACE_MASK;
+        EXPECT(k < b->points || (k >= (uint32_t)aoi_block_cap(b) - b->edges && k < (uint32_t)aoi_block_cap(b)));
+        EXPECT(aoi_block_refs(b)[k] == ref_of(i) && aoi_block_keys(b)[k] == key_of[i]);
+    }
 }
 
 static double random_key(void) {
@@ -46,8 +49,16 @@ static double random_key(void) {
     return k == 0 ? -INFINITY : k == 1 ? INFINITY : (double)random_below(60) - 30; /* edges may have overflowed */
 }
 
-static uint32_t blocks_in_use(const aoi_chains *c) {
-    return c->chunk_count * AOI_CHUNK - c->unused_count;
+static uint32_t in_use(const aoi_chains *c, int size) {
+    return c->blocks[size].all - c->blocks[size].count;
+}
+
+/* As few blocks as possible, the last entry of a short list in a short block. */
+static void check_packed(uint32_t count) {
+    uint32_t blocks = 0, largest = (count + AOI_MOST - 1) / AOI_MOST;
+    for (int size = 0; size < AOI_SIZES; size++) blocks += in_use(&chains, size);
+    EXPECT(blocks == largest);
+    if (count) EXPECT(in_use(&chains, count <= 4 ? 0 : count <= 18 ? 1 : 2) == largest);
 }
 
 static void stay_sorted(void) {
@@ -56,34 +67,34 @@ static void stay_sorted(void) {
     chain.head = chain.tail = AOI_NONE;
     EXPECT(aoi_chain_check(&chains, &chain) == NULL);
     for (int step = 0; step < 20000; step++) {
-        uint32_t ref = random_below(filled), other = random_below(filled);
-        if (step % 500 == 0) filled = 1 + random_below(REFS); /* fuller and emptier */
+        uint32_t i = random_below(filled), other = random_below(filled);
+        if (step % 500 == 0) filled = 1 + random_below(random_below(2) ? REFS : 30); /* fuller and emptier */
         host_refuse(1, 1);
         bool good = aoi_chains_reserve(&memory, &chains, 1);
         EXPECT(host_relent() == !good && (good || aoi_chains_reserve(&memory, &chains, 1)));
-        if (!is_in[ref]) {
-            key_of[ref] = random_key();
-            uint32_t near = is_in[other] && random_below(2) ? block_of[other] : AOI_NONE;
-            block_of[ref] = aoi_chain_insert(&chains, &chain, (aoi_label){7, 1, 3, 2}, near, key_of[ref], ref);
-            is_in[ref] = true;
+        if (!is_in[i]) {
+            key_of[i] = random_key();
+            uint32_t near = is_in[other] && random_below(2) ? place_of[other] : AOI_NONE;
+            place_of[i] = aoi_chain_insert(&chains, &chain, (aoi_label){7, 1, 3, 2}, near, key_of[i], ref_of(i));
+            is_in[i] = true;
             count++;
-        } else if (random_below(3) == 0 || ref >= filled) {
-            aoi_chain_remove(&chains, &chain, block_of[ref], ref);
-            is_in[ref] = false;
+        } else if (random_below(3) == 0) {
+            aoi_chain_remove(&chains, &chain, place_of[i]);
+            is_in[i] = false;
             count--;
         } else {
-            key_of[ref] = random_below(3) ? key_of[ref] + (double)random_below(5) - 2 : random_key();
-            uint32_t now = aoi_chain_rekey(&chains, &chain, block_of[ref], key_of[ref], ref);
-            block_of[ref] = now;
+            key_of[i] = random_below(3) ? key_of[i] + (double)random_below(5) - 2 : random_key();
+            uint32_t now = aoi_chain_rekey(&chains, &chain, place_of[i], key_of[i]);
+            place_of[i] = now;
         }
         if (random_below(200) == 0) {
             aoi_chain_pack(&chains, &chain);
-            EXPECT(blocks_in_use(&chains) == (count + AOI_ENTRIES - 1) / AOI_ENTRIES);
+            check_packed(count);
         }
         check_chain(count);
         for (uint32_t r = filled; r < REFS; r++) /* whoever is beyond what is in play leaves */
             if (is_in[r]) {
-                aoi_chain_remove(&chains, &chain, block_of[r], r);
+                aoi_chain_remove(&chains, &chain, place_of[r]);
                 is_in[r] = false;
                 count--;
             }
@@ -92,31 +103,66 @@ static void stay_sorted(void) {
     EXPECT(host.used == 0 && memory.used == 0);
 }
 
+/* A list of many equal keys, entered from the end that costs most: every block but the last stays full enough. */
+static void equals_are_spread(void) {
+    memset(is_in, 0, sizeof is_in);
+    chain.head = chain.tail = AOI_NONE;
+    for (uint32_t i = 0; i < REFS; i++) {
+        EXPECT(aoi_chains_reserve(&memory, &chains, 1));
+        key_of[i] = i % 50 ? 5 : i;
+        place_of[i] = aoi_chain_insert(&chains, &chain, (aoi_label){7, 1, 3, 2}, AOI_NONE, key_of[i], ref_of(i));
+        is_in[i] = true;
+        check_chain(i + 1);
+    }
+    EXPECT(in_use(&chains, AOI_LARGEST) <= REFS / (AOI_MOST / 2));
+    for (uint32_t i = 0; i < REFS; i++) {
+        aoi_chain_remove(&chains, &chain, place_of[i]);
+        is_in[i] = false;
+        check_chain(REFS - 1 - i);
+    }
+    EXPECT(in_use(&chains, 0) + in_use(&chains, 1) + in_use(&chains, 2) == 0);
+    aoi_chains_close(&memory, &chains);
+}
+
+static void is_damage(void) {
+    EXPECT(aoi_chain_check(&chains, &chain) != NULL);
+}
+
 static void report_damage(void) {
     chain.head = chain.tail = AOI_NONE;
     EXPECT(aoi_chains_reserve(&memory, &chains, 20));
-    for (uint32_t r = 0; r < 20; r++) {
-        key_of[r] = r;
-        block_of[r] = aoi_chain_insert(&chains, &chain, (aoi_label){7, 1, 3, 2}, AOI_NONE, r, r);
-    }
+    for (uint32_t i = 0; i < 100; i++)
+        place_of[i] = aoi_chain_insert(&chains, &chain, (aoi_label){7, 1, 3, 2}, AOI_NONE, i, ref_of(i));
     aoi_block *first = aoi_block_at(&chains, chain.head), *second = aoi_block_at(&chains, first->next);
     EXPECT(aoi_chain_check(&chains, &chain) == NULL);
-    first->key[0] = 100; /* within a block */
-    EXPECT(aoi_chain_check(&chains, &chain) != NULL);
-    first->key[0] = 0;
-    second->key[0] = -1; /* between two */
-    EXPECT(aoi_chain_check(&chains, &chain) != NULL);
-    second->key[0] = second->ref[0];
-    second->count = 0;
-    EXPECT(aoi_chain_check(&chains, &chain) != NULL);
-    second->count = AOI_ENTRIES;
+    double key = aoi_block_keys(first)[0], high = first->high;
+    aoi_block_keys(first)[0] = 1000; /* not within the bounds */
+    is_damage();
+    aoi_block_keys(first)[0] = key;
+    first->high++; /* bounds that do not meet */
+    is_damage();
+    first->high = high;
+    uint32_t ref = aoi_block_refs(first)[0], edges = second->edges, points = second->points;
+    aoi_block_refs(first)[0] = aoi_ref_of(AOI_LOW, 0); /* an edge among the points */
+    is_damage();
+    aoi_block_refs(first)[0] = ref;
+    second->edges = second->points = 0;
+    is_damage();
+    second->edges = edges & 255U;
+    second->points = points & 255U;
+    second->size = 1;
+    is_damage();
+    second->size = AOI_LARGEST;
     second->prev = AOI_NONE;
-    EXPECT(aoi_chain_check(&chains, &chain) != NULL);
+    is_damage();
     second->prev = chain.head;
-    EXPECT(aoi_chain_check(&chains, &chain) == NULL);
     uint32_t tail = chain.tail;
+    aoi_block_at(&chains, tail)->high = 1000;
+    is_damage();
+    aoi_block_at(&chains, tail)->high = INFINITY;
+    EXPECT(aoi_chain_check(&chains, &chain) == NULL);
     chain.tail = chain.head;
-    EXPECT(aoi_chain_check(&chains, &chain) != NULL);
+    is_damage();
     chain.tail = tail;
     aoi_chains_close(&memory, &chains);
 }
@@ -130,45 +176,45 @@ typedef struct row {
     double from[3];
 } row;
 
-static void relocate(aoi_space *s, uint32_t e, const double *to) {
-    double from[3];
-    memcpy(from, s->world.entities[e].pos, sizeof from);
+static void relocate(aoi_space *s, uint32_t e, const double *from, const double *to) {
     EXPECT(s->engine->class->relocate(s->engine, e, from, to) == AOI_OK);
-    memcpy(s->world.entities[e].pos, to, sizeof from);
+    memcpy(s->world.entities[e].pos, to, 3 * sizeof *to);
 }
 
-/* The blocks that a move of this entity reserves, at least. */
+/* The blocks that the move that is planned reserves. */
 static uint32_t reserved(const aoi_space *s, const aoi_list *g, uint32_t e) {
-    uint32_t blocks = (uint32_t)(g->level_count * s->world.dims);
-    for (uint32_t n = s->world.entities[e].nodes; n != AOI_NONE; n = s->world.nodes[n].next)
-        blocks += aoi_tiles_frame_blocks(g);
+    uint32_t blocks = (uint32_t)g->stride.leaving;
+    if (g->stride.far & 1) blocks += (uint32_t)(g->level_count * s->world.dims);
+    int i = 1;
+    for (uint32_t n = s->world.entities[e].nodes; n != AOI_NONE; n = s->world.nodes[n].next, i++)
+        if (aoi_stride_far(&g->stride, i)) blocks += aoi_tiles_frame_places(g);
     return blocks;
 }
 
-/* Takes all unused blocks away but so many; gives them back. */
+/* Takes all unused blocks of a size away but so many; gives them back. */
 typedef struct loan {
     uint32_t first, count;
 } loan;
 
-static loan take_away(aoi_chains *c, uint32_t but) {
-    loan taken = {c->unused, c->unused_count - but};
+static loan take_away(aoi_chains *c, int size, uint32_t but) {
+    loan taken = {c->blocks[size].first, c->blocks[size].count - but};
     if (but) {
-        uint32_t last = c->unused;
+        uint32_t last = c->blocks[size].first;
         for (uint32_t i = 1; i < but; i++) last = aoi_block_at(c, last)->next;
         taken.first = aoi_block_at(c, last)->next;
         aoi_block_at(c, last)->next = AOI_NONE;
     }
-    c->unused_count = but;
+    c->blocks[size].count = but;
     return taken;
 }
 
-static void give_back(aoi_chains *c, loan taken) {
-    uint32_t last = c->unused;
+static void give_back(aoi_chains *c, int size, loan taken) {
+    uint32_t last = c->blocks[size].first;
     if (!taken.count) return;
-    for (uint32_t i = 1; i < c->unused_count; i++) last = aoi_block_at(c, last)->next;
-    if (c->unused_count) aoi_block_at(c, last)->next = taken.first;
-    else c->unused = taken.first;
-    c->unused_count += taken.count;
+    for (uint32_t i = 1; i < c->blocks[size].count; i++) last = aoi_block_at(c, last)->next;
+    if (c->blocks[size].count) aoi_block_at(c, last)->next = taken.first;
+    else c->blocks[size].first = taken.first;
+    c->blocks[size].count += taken.count;
 }
 
 /* Villages far apart, so that whoever travels finds neighbours in tiles of any size. */
@@ -188,22 +234,36 @@ static void pack_everything(aoi_list *g) {
 /* What a batch had when it began each of its rows is the least that it can have when it takes them back. */
 static void take_back(aoi_space *s, aoi_list *g) {
     static row rows[ROWS];
-    uint32_t least = 0, n = 1 + random_below(random_below(2) ? 4 : ROWS);
+    uint32_t least[AOI_SIZES] = {0}, n = 1 + random_below(random_below(2) ? 4 : ROWS);
+    loan taken[AOI_SIZES];
     if (random_below(3)) pack_everything(g);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t e = rows[i].entity = random_below(PEOPLE), needs = blocks_in_use(&g->chains) + reserved(s, g, e);
+        uint32_t e = rows[i].entity = random_below(PEOPLE);
         double to[3];
         random_place(to);
         memcpy(rows[i].from, s->world.entities[e].pos, sizeof to);
-        relocate(s, e, to);
-        if (needs > least) least = needs;
+        s->mover.entity = e;
+        s->mover.to = to;
+        s->engine->class->propose(s->engine, e, rows[i].from, to);
+        for (int size = 0; size < AOI_SIZES; size++) {
+            uint32_t had = in_use(&g->chains, size) + (size == AOI_LARGEST ? reserved(s, g, e) : 0);
+            if (had > least[size]) least[size] = had;
+        }
+        relocate(s, e, rows[i].from, to);
     }
-    uint32_t used = blocks_in_use(&g->chains);
-    loan taken = take_away(&g->chains, least > used ? least - used : 0);
+    s->log.count = s->log.added = 0;
+    for (int size = 0; size < AOI_SIZES; size++) {
+        uint32_t used = in_use(&g->chains, size);
+        taken[size] = take_away(&g->chains, size, least[size] > used ? least[size] - used : 0);
+    }
     s->world.undoing = true;
-    while (n-- > 0) relocate(s, rows[n].entity, rows[n].from);
+    while (n-- > 0) {
+        double from[3];
+        memcpy(from, s->world.entities[rows[n].entity].pos, sizeof from);
+        relocate(s, rows[n].entity, from, rows[n].from);
+    }
     s->world.undoing = false;
-    give_back(&g->chains, taken);
+    for (int size = 0; size < AOI_SIZES; size++) give_back(&g->chains, size, taken[size]);
     const char *wrong = aoi_check(s);
     if (!EXPECT(wrong == NULL)) fprintf(stderr, "  %s\n", wrong);
 }
@@ -237,6 +297,7 @@ static void batches_are_taken_back_with_no_block_to_spare(int dims) {
 int main(void) {
     random_start("chains");
     RUN(stay_sorted);
+    RUN(equals_are_spread);
     RUN(report_damage);
     for (int crowd = 0; crowd < 20; crowd++) batches_are_taken_back_with_no_block_to_spare(2);
     for (int crowd = 0; crowd < 4; crowd++) batches_are_taken_back_with_no_block_to_spare(3);

@@ -1,0 +1,58 @@
+/* aoi_passed.c - see aoi_passed.h. */
+#include "aoi_passed.h"
+
+void aoi_passed_begin(aoi_passed *p, aoi_world *w, uint32_t entity, const double *from, const double *to) {
+    p->world = w;
+    p->entity = entity;
+    p->count = 0;
+    for (int i = 0; i <= w->dims; i++)
+        for (int a = 0; a < w->dims; a++) p->stage[i][a] = a < i ? to[a] : from[a];
+}
+
+static inline unsigned in_box(int dims, const double *w, const double *t, double r) {
+    unsigned in = (unsigned)(w[0] - r <= t[0]) & (unsigned)(t[0] <= w[0] + r) & (unsigned)(w[1] - r <= t[1]) &
+                  (unsigned)(t[1] <= w[1] + r);
+    return dims < 3 ? in : in & (unsigned)(w[2] - r <= t[2]) & (unsigned)(t[2] <= w[2] + r);
+}
+
+/* A watcher with this reach goes from w0 to w1, or a target from t0 to t1, along one axis: the edge of this side has been
+ * passed, and with it what is seen has changed?  All conditions are computed: whether they hold nobody can predict. */
+static inline unsigned changes(int dims, int axis, int side, double r, const double *w0, const double *w1,
+                               const double *t0, const double *t1) {
+    double e0 = side == AOI_LOW ? w0[axis] - r : w0[axis] + r, e1 = side == AOI_LOW ? w1[axis] - r : w1[axis] + r;
+    unsigned low = (unsigned)(e0 <= t0[axis]) ^ (unsigned)(e1 <= t1[axis]);
+    unsigned high = (unsigned)(t0[axis] <= e0) ^ (unsigned)(t1[axis] <= e1);
+    return (side == AOI_LOW ? low : high) & (in_box(dims, w0, t0, r) ^ in_box(dims, w1, t1, r));
+}
+
+void aoi_passed_walk(aoi_passed *p, const aoi_chains *c, aoi_block *b, double k0, double k1, uint32_t tag,
+                     uint32_t own) {
+    aoi_passed_walk_by(p, c, b, k0, k1, tag, own, aoi_lanes_plain);
+}
+
+/* Their records are anywhere in memory: all are asked for before the first is read. */
+void aoi_passed_judge(aoi_passed *p) {
+    aoi_world *w = p->world;
+    for (int i = 0; i < p->count; i++) {
+        uint32_t slot = p->items[i].ref & AOI_SLOT_MASK;
+        if ((p->items[i].own & AOI_SLOT_MASK) == AOI_SLOT_MASK) AOI_PREFETCH(w->entities + w->nodes[slot].owner);
+        else AOI_PREFETCH(w->entities + slot);
+    }
+    for (int i = 0; i < p->count; i++) {
+        const aoi_crossing *c = p->items + i;
+        int side = (int)(c->ref >> AOI_SIDE_SHIFT), axis = (int)(c->own >> AOI_SIDE_SHIFT);
+        uint32_t slot = c->ref & AOI_SLOT_MASK, node = c->own & AOI_SLOT_MASK;
+        const double *from = p->stage[axis], *to = p->stage[axis + 1];
+        if (node == AOI_SLOT_MASK) {
+            const aoi_node_record *n = w->nodes + slot;
+            const double *at = w->entities[n->owner].pos;
+            if (changes(w->dims, axis, side, n->reach, at, at, from, to) && n->owner != p->entity)
+                aoi_propose(w, slot, p->entity);
+        } else {
+            const double *at = w->entities[slot].pos;
+            if (changes(w->dims, axis, side, w->nodes[node].reach, from, to, at, at) && slot != p->entity)
+                aoi_propose(w, node, slot);
+        }
+    }
+    p->count = 0;
+}

@@ -1,0 +1,144 @@
+/* aoi_stride.c - see aoi_stride.h. */
+#include "aoi_stride.h"
+
+#include "aoi_tiles.h"
+
+/* An entry, if it stands anywhere: whether it does nobody can predict, so that is no branch. */
+AOI_INLINE void add(aoi_list *g, uint32_t *place, double from, double to, uint32_t tag, uint32_t own, int lines) {
+    aoi_stand *s = g->stride.stands + g->stride.count;
+    uint32_t at = *place == AOI_NONE ? 0 : *place;
+    s->block = aoi_block_of(&g->chains, at);
+    s->key = (double *)(s->block + 1) + (at & AOI_PLACE_MASK);
+    for (int line = 0; line < lines; line++) AOI_PREFETCH((const char *)s->block + line * AOI_LINE);
+    AOI_PREFETCH(s->key);
+    s->place = place;
+    s->from = from;
+    s->to = to;
+    s->tag = tag;
+    s->own = own;
+    s->leaves = false;
+    g->stride.count += (int)(*place != AOI_NONE) & (int)(from != to);
+}
+
+static bool is_safe(const float *safe, const double *to) {
+    return safe[0] <= to[0] && to[0] <= safe[1] && safe[2] <= to[1] && to[1] <= safe[3];
+}
+
+/* Which parts of the mover keep to their tiles.  Most often one node's safe area tells of its level's point, too. */
+static void plan_parts(aoi_list *g, uint32_t entity, const double *from, const double *to) {
+    const aoi_world *w = g->head.world;
+    uint64_t levels = 0;
+    int i = 1;
+    g->stride.far = 0;
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i += i < AOI_FAR_NODES) {
+        if (isinf(w->nodes[n].reach)) continue;
+        if (i < AOI_FAR_NODES && is_safe(aoi_tiles_safe_of(g, n), to)) levels |= (uint64_t)1 << w->nodes[n].level;
+        else g->stride.far |= (uint32_t)1 << i;
+    }
+    for (i = 0; i < g->level_count; i++) {
+        const aoi_level *y = g->levels + g->order[i];
+        if (!(levels >> g->order[i] & 1) && (aoi_tiles_number(y, from[0]) != aoi_tiles_number(y, to[0]) ||
+                                             aoi_tiles_number(y, from[1]) != aoi_tiles_number(y, to[1])))
+            g->stride.far |= 1;
+    }
+    if (g->level_count * w->dims > AOI_STANDS) g->stride.far |= 1;
+}
+
+static void plan_box(aoi_list *g, uint32_t node, const double *from, const double *to) {
+    double r = g->head.world->nodes[node].reach;
+    uint32_t *place = aoi_tiles_frame_of(g, node);
+    for (int a = 0; a < aoi_tiles_dims(g); a++)
+        for (int side = AOI_LOW; side <= AOI_HIGH; side += AOI_HIGH - AOI_LOW) {
+            double k0 = aoi_tiles_edge(from, r, a, side), k1 = aoi_tiles_edge(to, r, a, side);
+            for (int i = a < 2 ? 2 : 4; i-- > 0; place++)
+                add(g, place, k0, k1, aoi_ref_of(side, 0), aoi_own_of(node, a), 2);
+        }
+}
+
+void aoi_stride_plan(aoi_list *g, uint32_t entity, const double *from, const double *to) {
+    const aoi_world *w = g->head.world;
+    aoi_stride *s = &g->stride;
+    plan_parts(g, entity, from, to);
+    s->entity = entity;
+    s->count = 0;
+    for (int i = 0; !(s->far & 1) && i < g->level_count; i++) {
+        uint32_t *places = aoi_tiles_spot_of(g, g->levels + g->order[i], entity) + 1;
+        for (int a = 0; a < w->dims; a++) add(g, places + a, from[a], to[a], 0, aoi_own_of(AOI_NONE, a), 6);
+    }
+    s->points = s->count;
+    int i = 1, most = AOI_STANDS - (int)aoi_tiles_frame_places(g);
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++) {
+        if (isinf(w->nodes[n].reach) || aoi_stride_far(s, i)) continue;
+        if (s->count <= most) plan_box(g, n, from, to);
+        else s->far |= (uint32_t)1 << i;
+    }
+}
+
+/* Most entries go from one place of a block's interval to another, and few points are in it. */
+AOI_INLINE void propose(aoi_list *g, aoi_passed *p, aoi_lanes between, aoi_walker walk) {
+    int leaving = 0;
+    for (int i = 0; i < g->stride.count; i++) {
+        aoi_stand *s = g->stride.stands + i;
+        aoi_block *b = s->block;
+        bool is_point = i < g->stride.points;
+        double lo = s->from < s->to ? s->from : s->to, hi = s->from < s->to ? s->to : s->from;
+        if (b->size == AOI_LARGEST && b->low < lo && hi < b->high && (is_point || b->points <= 12)) {
+            const double *key = (const double *)(b + 1);
+            uint64_t bits =
+                is_point ? aoi_lanes_many(key, AOI_MOST, lo, hi, between) & ~aoi_lanes_mask(AOI_MOST - (int)b->edges)
+                         : aoi_lanes_twelve(key, lo, hi, between) & aoi_lanes_mask((int)b->points);
+            aoi_passed_note(p, (const uint32_t *)(const void *)(key + AOI_MOST), bits, s->tag, s->own);
+        } else {
+            walk(p, &g->chains, b, s->from, s->to, s->tag, s->own);
+            s->leaves = s->to < aoi_block_low(b) || s->to > aoi_block_high(b);
+            leaving += s->leaves;
+        }
+    }
+    g->stride.leaving = leaving;
+    g->head.steps += (uint64_t)g->stride.count;
+}
+
+static void propose_plain(aoi_list *g, aoi_passed *p) {
+    propose(g, p, aoi_lanes_plain, aoi_passed_walk);
+}
+
+#if AOI_HAS_AVX2
+__attribute__((target("avx2"))) static void walk_avx2(aoi_passed *p, const aoi_chains *c, aoi_block *b, double k0,
+                                                      double k1, uint32_t tag, uint32_t own) {
+    aoi_passed_walk_by(p, c, b, k0, k1, tag, own, aoi_lanes_avx2);
+}
+
+__attribute__((target("avx2"))) static void propose_avx2(aoi_list *g, aoi_passed *p) {
+    propose(g, p, aoi_lanes_avx2, walk_avx2);
+}
+
+aoi_strider aoi_best_strider(void) {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") ? propose_avx2 : propose_plain;
+}
+#else
+aoi_strider aoi_best_strider(void) {
+    return propose_plain;
+}
+#endif
+
+/* The smallest blocks have no fences, so that the keys begin earlier; that was not known before the block was there. */
+static double *key_of(const aoi_stand *s) {
+    return s->block->size ? s->key : s->key - 2;
+}
+
+/* First those that stay: one that leaves its block may bring others to another place. */
+void aoi_stride_commit(aoi_list *g) {
+    aoi_stride *st = &g->stride;
+    for (int i = 0; i < st->count; i++)
+        *key_of(st->stands + i) = st->stands[i].leaves ? st->stands[i].from : st->stands[i].to;
+    for (int i = 0; st->leaving && i < st->count; i++) {
+        const aoi_stand *s = st->stands + i;
+        if (!s->leaves) continue;
+        const aoi_block *b = aoi_block_of(&g->chains, *s->place);
+        aoi_chain *l = g->levels[b->level].tiles[b->tile].axis + b->axis;
+        uint32_t now = aoi_chain_rekey(&g->chains, l, *s->place, s->to);
+        *s->place = now;
+    }
+    st->entity = AOI_NONE;
+}

@@ -1,0 +1,45 @@
+/* aoi_stride.h - the short move, by far the most frequent: the mover's entries stay in the lists they are in.
+ *
+ *   plan      which entries those are, and their keys; their blocks are asked for all at once
+ *   propose   compares each entry's block, and the few next to it where the move goes on there
+ *   commit    writes the new keys; only an entry that leaves its block's interval moves
+ *
+ * Between propose and commit the space makes sure of its memory.  What changes lists goes the long way (aoi_walks.h): the
+ * mover's point, or some of its nodes. */
+#ifndef AOI_STRIDE_H
+#define AOI_STRIDE_H
+
+#include "aoi_passed.h"
+
+struct aoi_list;
+
+enum { AOI_STANDS = 48 }; /* entries of a mover; nodes for which there is no room go the long way */
+enum { AOI_FAR_NODES = 31 };
+
+typedef struct aoi_stand { /* an entry of the mover */
+    aoi_block *block;
+    double *key;     /* its own, in a block that is not of the smallest size */
+    uint32_t *place; /* where it is remembered */
+    double from, to;
+    uint32_t tag, own; /* the side of an edge, 0 for a point; node and axis, as in aoi_crossing */
+    bool leaves;       /* its block: the new key is not in the interval */
+} aoi_stand;
+
+typedef struct aoi_stride {
+    uint32_t entity; /* whose, or none: there is no plan */
+    uint32_t far;    /* bit 0: its point goes the long way; bit i: its i-th node does; the last: all further ones */
+    int points, count, leaving; /* points come first */
+    aoi_stand stands[AOI_STANDS];
+} aoi_stride;
+
+void aoi_stride_plan(struct aoi_list *g, uint32_t entity, const double *from, const double *to);
+typedef void (*aoi_strider)(struct aoi_list *g, aoi_passed *p);
+aoi_strider aoi_best_strider(void);         /* proposes; for this processor */
+void aoi_stride_commit(struct aoi_list *g); /* needs as many blocks as entries leave */
+
+/* Does the i-th node go the long way?  Counted from 1. */
+static inline bool aoi_stride_far(const aoi_stride *s, int i) {
+    return s->far >> (i < AOI_FAR_NODES ? i : AOI_FAR_NODES) & 1;
+}
+
+#endif
