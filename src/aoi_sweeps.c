@@ -1,112 +1,262 @@
 /* aoi_sweeps.c - see aoi_sweeps.h. */
 #include "aoi_sweeps.h"
 
-#include <math.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-enum { RUNS = 16, ITEMS = 1024 }; /* gathered before they are scanned together */
+enum { HITS = 256 }; /* gathered before they are visited */
 
-typedef struct walk {
+typedef struct ring { /* marks (aoi_cell_mark), bounds included */
+    int64_t lo[2], hi[2], hole_lo[2], hole_hi[2];
+} ring;
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* The ring as a line sees it, modulo 2^16.  An item is in the frame if item - lo <= frame, in the hole if
+ * item - hole_lo < hole, on both axes. */
+#ifdef __SSE2__
+typedef __m128i lanes;
+static inline lanes all_lanes(int64_t v) {
+    return _mm_set1_epi16((short)(uint16_t)v);
+}
+#else
+typedef uint16_t lanes;
+static inline lanes all_lanes(int64_t v) {
+    return (uint16_t)v;
+}
+#endif
+
+typedef struct window {
+    lanes lo[2], frame[2], hole_lo[2], hole[2];
+} window;
+
+/* One bit for each item that is in the frame but not in the hole. */
+static inline unsigned hits_in(const window *w, const aoi_line *l) {
+#ifdef __SSE2__
+    __m128i none = _mm_setzero_si128(), x = _mm_load_si128((const __m128i *)(const void *)l->x),
+            y = _mm_load_si128((const __m128i *)(const void *)l->y);
+    __m128i beyond = _mm_or_si128(_mm_subs_epu16(_mm_sub_epi16(x, w->lo[0]), w->frame[0]),
+                                  _mm_subs_epu16(_mm_sub_epi16(y, w->lo[1]), w->frame[1]));
+    __m128i x_in = _mm_subs_epu16(w->hole[0], _mm_sub_epi16(x, w->hole_lo[0])),
+            y_in = _mm_subs_epu16(w->hole[1], _mm_sub_epi16(y, w->hole_lo[1]));
+    __m128i out = _mm_or_si128(_mm_cmpeq_epi16(x_in, none), _mm_cmpeq_epi16(y_in, none));
+    __m128i hit = _mm_and_si128(_mm_cmpeq_epi16(beyond, none), out);
+    return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(hit, none));
+#else
+    unsigned bits = 0;
+    for (unsigned i = 0; i < AOI_ITEMS; i++) {
+        uint16_t x = (uint16_t)(l->x[i] - w->lo[0]), y = (uint16_t)(l->y[i] - w->lo[1]);
+        uint16_t hx = (uint16_t)(l->x[i] - w->hole_lo[0]), hy = (uint16_t)(l->y[i] - w->hole_lo[1]);
+        bits |= (unsigned)((x <= w->frame[0]) & (y <= w->frame[1]) & !((hx < w->hole[0]) & (hy < w->hole[1]))) << i;
+    }
+    return bits;
+#endif
+}
+
+static inline unsigned lowest(unsigned bits) {
+#ifdef __GNUC__
+    return (unsigned)__builtin_ctz(bits);
+#else
+    unsigned i = 0;
+    while (!(bits >> i & 1)) i++;
+    return i;
+#endif
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
+
+typedef struct sweep {
     const aoi_cells *c;
-    aoi_scanner scan;
-    const aoi_ring *q;
     aoi_visit visit;
     void *ud;
     uint64_t steps;
-    size_t count, items;
-    aoi_run runs[RUNS];
-} walk;
+    size_t found;
+    uint32_t hits[HITS];
+} sweep;
 
-static void scan_runs(walk *w) {
-    uint32_t hits[ITEMS];
-    size_t found = w->scan(w->q, w->runs, w->count, hits);
-    w->steps += w->items;
-    w->count = w->items = 0;
-    if (found) w->visit(w->ud, hits, found);
+static void tell(sweep *s) {
+    if (s->found) s->visit(s->ud, s->hits, s->found);
+    s->found = 0;
 }
 
-static void add_large(walk *w, const aoi_cell *k) {
-    for (size_t at = 0, n; at < k->count; at += n) {
-        if (w->count == RUNS || w->items == ITEMS) scan_runs(w);
-        n = k->count - at < ITEMS - w->items ? k->count - at : ITEMS - w->items;
-        w->runs[w->count++] = (aoi_run){aoi_cell_x(k) + at, aoi_cell_y(k) + at, aoi_cell_refs(k) + at, n};
-        w->items += n;
+static inline void scan(sweep *s, const aoi_cell *k, const window *w) {
+    if (!k->count) return;
+    unsigned lanes_used = (1u << aoi_cell_first_count(k)) - 1; /* those past the end hold anything */
+    s->steps += k->count;
+    for (uint32_t i = k->first; i != AOI_NONE; i = s->c->next[i], lanes_used = (1u << AOI_ITEMS) - 1) {
+        const aoi_line *l = s->c->lines + i;
+        if (s->found > HITS - AOI_ITEMS) tell(s);
+        for (unsigned bits = hits_in(w, l) & lanes_used; bits; bits &= bits - 1)
+            s->hits[s->found++] = l->ref[lowest(bits)];
     }
 }
 
-/* Cells are far apart in memory: several are asked for before the first is read. */
-static inline void add_cell(walk *w, const aoi_cell *k) {
-    if (!k->count) return; /* it may have no memory at all */
-    if (w->count == RUNS || w->items + k->count > ITEMS) {
-        add_large(w, k);
-        return;
+static window window_of(const ring *r) {
+    window w;
+    for (int a = 0; a < 2; a++) {
+        bool has_hole = r->hole_lo[a] <= r->hole_hi[a];
+        w.lo[a] = all_lanes(r->lo[a]);
+        w.frame[a] = all_lanes(r->hi[a] - r->lo[a]);
+        w.hole_lo[a] = all_lanes(r->hole_lo[a]);
+        w.hole[a] = all_lanes(has_hole ? r->hole_hi[a] - r->hole_lo[a] + 1 : 0);
     }
-    const double *x = aoi_cell_x(k), *y = aoi_cell_y(k);
-    AOI_PREFETCH(x);
-    AOI_PREFETCH(y);
-    w->runs[w->count++] = (aoi_run){x, y, aoi_cell_refs(k), k->count};
-    w->items += k->count;
+    return w;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* A cell of a ring that may be too wide for 16 bits: so much of it as is in the cell. */
+static void scan_alone(sweep *s, const aoi_cell *k, const ring *r) {
+    ring own;
+    for (int a = 0; a < 2; a++) {
+        int64_t first = (int64_t)(a ? k->cy : k->cx) * (1 << AOI_CELL_BITS), last = first + (1 << AOI_CELL_BITS) - 1;
+        own.lo[a] = larger(r->lo[a], first);
+        own.hi[a] = smaller(r->hi[a], last);
+        own.hole_lo[a] = larger(r->hole_lo[a], first);
+        own.hole_hi[a] = smaller(r->hole_hi[a], last);
+    }
+    window w = window_of(&own);
+    scan(s, k, &w);
 }
 
 /* A cell and its neighbours, which it knows. */
-static void walk_near(walk *w, const aoi_cell *mid, const aoi_span *outer, const aoi_span *inner) {
-    for (int32_t y = outer->y0; y <= outer->y1; y++) {
-        bool crosses = inner->y0 <= y && y <= inner->y1;
-        for (int32_t x = outer->x0; x <= outer->x1; x++) {
+static void walk_near(sweep *s, const aoi_cell *mid, const ring *r, const aoi_span *frame, const aoi_span *hole) {
+    window w = window_of(r);
+    for (int32_t y = frame->y0; y <= frame->y1; y++) {
+        bool crosses = hole->y0 <= y && y <= hole->y1;
+        for (int32_t x = frame->x0; x <= frame->x1; x++) {
             uint32_t i = mid->near[aoi_cell_direction(x - mid->cx, y - mid->cy)];
-            if (i != AOI_NONE && !(crosses && inner->x0 <= x && x <= inner->x1)) add_cell(w, w->c->cells + i);
+            if (i != AOI_NONE && !(crosses && hole->x0 <= x && x <= hole->x1)) scan(s, s->c->cells + i, &w);
         }
     }
 }
 
-static void walk_all(walk *w, const aoi_span *outer, const aoi_span *inner) {
-    for (uint32_t i = 0; i < w->c->top; i++) {
-        const aoi_cell *k = w->c->cells + i;
-        if (aoi_cell_exists(k) && aoi_span_holds(outer, k->cx, k->cy) && !aoi_span_holds(inner, k->cx, k->cy))
-            add_cell(w, k);
+static void walk_all(sweep *s, const ring *r, const aoi_span *frame, const aoi_span *hole) {
+    for (uint32_t i = 0; i < s->c->top; i++) {
+        const aoi_cell *k = s->c->cells + i;
+        if (aoi_cell_exists(k) && aoi_span_holds(frame, k->cx, k->cy) && !aoi_span_holds(hole, k->cx, k->cy))
+            scan_alone(s, k, r);
     }
 }
 
-static void walk_span(walk *w, const aoi_span *outer, const aoi_span *inner) {
-    for (int32_t y = outer->y0; y <= outer->y1; y++) {
-        bool crosses = inner->y0 <= y && y <= inner->y1 && inner->x0 <= inner->x1;
-        for (int32_t x = outer->x0; x <= outer->x1; x++) {
-            if (crosses && x == inner->x0) x = inner->x1 + 1;
-            if (x > outer->x1) break;
-            uint32_t i = aoi_cells_find(w->c, x, y);
-            if (i != AOI_NONE) add_cell(w, w->c->cells + i);
+static void walk_span(sweep *s, const ring *r, const aoi_span *frame, const aoi_span *hole) {
+    for (int32_t y = frame->y0; y <= frame->y1; y++) {
+        bool crosses = hole->y0 <= y && y <= hole->y1 && hole->x0 <= hole->x1;
+        for (int32_t x = frame->x0; x <= frame->x1; x++) {
+            if (crosses && x == hole->x0) x = hole->x1 + 1;
+            if (x > frame->x1) break;
+            uint32_t i = aoi_cells_find(s->c, x, y);
+            if (i != AOI_NONE) scan_alone(s, s->c->cells + i, r);
         }
     }
 }
 
-static aoi_span span_of(const aoi_cells *c, const double *center, const double *half) {
-    return (aoi_span){aoi_cell_of(c, center[0] - half[0]), aoi_cell_of(c, center[1] - half[1]),
-                      aoi_cell_of(c, center[0] + half[0]), aoi_cell_of(c, center[1] + half[1])};
+static bool is_near(const aoi_cell *k, const aoi_span *span) {
+    return aoi_cell_touches(k, span->x0, span->y0) && aoi_cell_touches(k, span->x1, span->y1);
 }
 
-uint64_t aoi_walk_ring(const aoi_cells *c, aoi_scanner scan, const aoi_ring *q, uint32_t center, aoi_visit visit,
-                       void *ud) {
-    walk w;
-    w.c = c, w.scan = scan, w.q = q, w.visit = visit, w.ud = ud;
-    w.steps = 0, w.count = w.items = 0;
-    aoi_span outer = span_of(c, q->center, q->outer), inner = {1, 1, 0, 0};
-    if (2 * q->inner[0] >= c->side && 2 * q->inner[1] >= c->side) {
-        /* items in a cell strictly between those of two bounds lie between the bounds: aoi_cell_of is monotonic */
-        inner = span_of(c, q->center, q->inner);
-        inner = (aoi_span){inner.x0 + 1, inner.y0 + 1, inner.x1 - 1, inner.y1 - 1};
+static void walk(sweep *s, uint32_t center, const ring *r) {
+    const aoi_cells *c = s->c;
+    aoi_span frame = {aoi_cell_of_mark(r->lo[0]), aoi_cell_of_mark(r->lo[1]), aoi_cell_of_mark(r->hi[0]),
+                      aoi_cell_of_mark(r->hi[1])};
+    /* the first cell that begins in the hole, the last that ends in it */
+    int64_t past = (1 << AOI_CELL_BITS) - 1;
+    aoi_span hole = {aoi_cell_of_mark(r->hole_lo[0] + past), aoi_cell_of_mark(r->hole_lo[1] + past),
+                     aoi_cell_of_mark(r->hole_hi[0] + 1) - 1, aoi_cell_of_mark(r->hole_hi[1] + 1) - 1};
+    if ((center == AOI_NONE || !is_near(c->cells + center, &frame)) && frame.x1 - frame.x0 <= 2 &&
+        frame.y1 - frame.y0 <= 2)
+        center = aoi_cells_find(c, frame.x0 + (frame.x1 > frame.x0), frame.y0 + (frame.y1 > frame.y0));
+    if (center != AOI_NONE && is_near(c->cells + center, &frame)) walk_near(s, c->cells + center, r, &frame, &hole);
+    else if (aoi_span_is_wide(c, &frame)) walk_all(s, r, &frame, &hole);
+    else walk_span(s, r, &frame, &hole);
+}
+
+/* ---- rings ------------------------------------------------------------------------------------------------------- */
+
+/* More than all the roundings together of the sums that take part, the largest of which is below `size`. */
+static inline double margin(double size) {
+    return size * 0x1p-49;
+}
+
+/* The mark, or the next. */
+static inline int64_t about(const aoi_cells *c, double v) {
+    double k = v * c->inverse * (1 << AOI_CELL_BITS);
+    return fabs(k) < (double)AOI_MARK_MOST ? (int64_t)k : aoi_cell_mark(c, v);
+}
+
+static void no_hole(ring *r) {
+    r->hole_lo[0] = r->hole_lo[1] = 1;
+    r->hole_hi[0] = r->hole_hi[1] = 0;
+}
+
+static void frame_of_box(const aoi_cells *c, const double *lo, const double *hi, double safe, ring *r) {
+    for (int a = 0; a < 2; a++) {
+        r->lo[a] = about(c, lo[a] - safe) - 1;
+        r->hi[a] = about(c, hi[a] + safe);
     }
-    const aoi_cell *mid = center != AOI_NONE ? c->cells + center : NULL;
-    if (mid && outer.x0 >= mid->cx - 1 && outer.x1 <= mid->cx + 1 && outer.y0 >= mid->cy - 1 && outer.y1 <= mid->cy + 1)
-        walk_near(&w, mid, &outer, &inner);
-    else if (aoi_span_is_wide(c, &outer)) walk_all(&w, &outer, &inner);
-    else walk_span(&w, &outer, &inner);
-    if (w.count) scan_runs(&w);
-    return w.steps;
+    no_hole(r);
 }
 
-uint64_t aoi_walk_move(const aoi_cells *c, aoi_scanner scan, const double *from, const double *to, double least,
-                       double most, bool all, uint32_t center, aoi_visit visit, void *ud) {
-    aoi_ring rings[2];
-    size_t n = aoi_rings_of_move(from, to, least, most, all, rings);
-    uint64_t steps = aoi_walk_ring(c, scan, rings, center, visit, ud);
-    return n == 1 ? steps : steps + aoi_walk_ring(c, scan, rings + 1, AOI_NONE, visit, ud);
+static double magnitude(const double *p) {
+    return fmax(fabs(p[0]), fabs(p[1]));
+}
+
+static void frame_of_place(const aoi_cells *c, const double *at, double most, ring *r) {
+    double lo[2] = {at[0] - most, at[1] - most}, hi[2] = {at[0] + most, at[1] + most};
+    frame_of_box(c, lo, hi, margin(magnitude(at) + most), r);
+}
+
+static bool disjoint(const ring *p, const ring *q) {
+    return p->hi[0] < q->lo[0] || q->hi[0] < p->lo[0] || p->hi[1] < q->lo[1] || q->hi[1] < p->lo[1];
+}
+
+static inline void ring_of_step(const aoi_cells *c, const double *from, const double *to, double least, double most,
+                                bool all, ring *r) {
+    double safe = margin(fmax(magnitude(from), magnitude(to)) + most);
+    for (int a = 0; a < 2; a++) {
+        double low = from[a] < to[a] ? from[a] : to[a], high = from[a] < to[a] ? to[a] : from[a];
+        r->lo[a] = about(c, low - most - safe) - 1;
+        r->hi[a] = about(c, high + most + safe);
+        r->hole_lo[a] = about(c, high - least + safe) + 1;
+        r->hole_hi[a] = about(c, low + least - safe) - 2;
+    }
+    if (all) no_hole(r);
+}
+
+uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, aoi_visit visit, void *ud) {
+    sweep s;
+    ring r;
+    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = 0;
+    frame_of_box(c, lo, hi, 0, &r);
+    walk(&s, AOI_NONE, &r);
+    tell(&s);
+    return s.steps;
+}
+
+uint64_t aoi_sweep_move(const aoi_cells *c, const double *from, const double *to, double least, double most, bool all,
+                        uint32_t center, aoi_visit visit, void *ud) {
+    sweep s;
+    ring r, end;
+    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = 0;
+    if (fabs(to[0] - from[0]) > 2 * most || fabs(to[1] - from[1]) > 2 * most) {
+        frame_of_place(c, from, most, &r);
+        frame_of_place(c, to, most, &end);
+        if (disjoint(&r, &end)) {
+            walk(&s, center, &r);
+            walk(&s, AOI_NONE, &end);
+            tell(&s);
+            return s.steps;
+        }
+    }
+    ring_of_step(c, from, to, least, most, all, &r);
+    walk(&s, center, &r);
+    tell(&s);
+    return s.steps;
 }

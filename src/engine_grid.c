@@ -28,7 +28,6 @@ typedef struct layer {
 
 typedef struct grid {
     aoi_engine head;
-    aoi_scanner scan;
     double base; /* sides are this times a power of two */
     bool fixed;  /* by the `cell` hint */
     aoi_cells points;
@@ -47,7 +46,6 @@ static aoi_memory *memory_of(grid *g) {
 
 static int grid_open(aoi_engine *head, double cell) {
     grid *g = self(head);
-    g->scan = aoi_best_scanner();
     g->fixed = cell > 0;
     g->base = g->fixed ? fmax(cell, LEAST_SIDE) : 1;
     aoi_cells_open(&g->points, g->fixed ? g->base : DEFAULT_SIDE);
@@ -110,22 +108,15 @@ static void take_node(grid *g, layer *y, uint32_t node) {
     if (moved != AOI_NONE) nodes[moved].slot = n->slot;
 }
 
-static bool stays(const aoi_cells *c, uint32_t cell, const double *to) {
-    return aoi_cell_of(c, to[0]) == c->cells[cell].cx && aoi_cell_of(c, to[1]) == c->cells[cell].cy;
-}
-
 static bool move_node(grid *g, uint32_t node, const double *to) {
     aoi_node_record *n = g->head.world->nodes + node;
     if (isinf(n->reach)) return true;
     layer *y = layer_of(g, node);
-    if (stays(&y->cells, n->home, to)) {
-        aoi_cells_set(&y->cells, n->home, n->slot, to[0], to[1]);
-        return true;
-    }
-    uint32_t cell = aoi_cells_ready(memory_of(g), &y->cells, to[0], to[1]);
+    if (aoi_cells_set(&y->cells, n->home, n->slot, to)) return true;
+    uint32_t cell = aoi_cells_ready(memory_of(g), &y->cells, n->home, to);
     if (cell == AOI_NONE) return false;
     take_node(g, y, node);
-    n->slot = aoi_cells_put(&y->cells, cell, to[0], to[1], node);
+    n->slot = aoi_cells_put(&y->cells, cell, to, node);
     n->home = cell;
     return true;
 }
@@ -154,7 +145,7 @@ static void settle(grid *g, uint32_t node, double reach, uint32_t level, uint32_
     const double *pos = g->head.world->entities[n->owner].pos;
     n->level = level;
     n->home = cell;
-    n->slot = aoi_cells_put(&y->cells, cell, pos[0], pos[1], node);
+    n->slot = aoi_cells_put(&y->cells, cell, pos, node);
     if (y->cells.count == 1) {
         y->least = y->most = reach;
         y->doubles = 0;
@@ -175,7 +166,7 @@ static void grid_detach(aoi_engine *head, uint32_t node) {
 static bool ready(grid *g, uint32_t node, double reach, uint32_t *level, uint32_t *cell) {
     const double *pos = g->head.world->entities[g->head.world->nodes[node].owner].pos;
     if ((*level = make_layer(g, reach)) == AOI_NONE) return false;
-    *cell = aoi_cells_ready(memory_of(g), &g->layers[*level].cells, pos[0], pos[1]);
+    *cell = aoi_cells_ready(memory_of(g), &g->layers[*level].cells, AOI_NONE, pos);
     return *cell != AOI_NONE;
 }
 
@@ -201,13 +192,9 @@ static int grid_resize(aoi_engine *head, uint32_t node, double reach) {
 static int grid_relocate(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
     grid *g = self(head);
     aoi_world *w = head->world;
-    uint32_t n = w->entities[entity].nodes, cell = aoi_points_ready(w, &g->points, entity, to), failed;
-    if (cell == AOI_NONE) return AOI_ENOMEM;
+    uint32_t n = w->entities[entity].nodes, failed;
     while (n != AOI_NONE && move_node(g, n, to)) n = w->nodes[n].next;
-    if ((failed = n) == AOI_NONE) {
-        aoi_points_move(w, &g->points, entity, cell, to);
-        return AOI_OK;
-    }
+    if ((failed = n) == AOI_NONE && aoi_points_move(w, &g->points, entity, to)) return AOI_OK;
     for (n = w->entities[entity].nodes; n != failed; n = w->nodes[n].next) move_node(g, n, from);
     return AOI_ENOMEM;
 }
@@ -262,10 +249,10 @@ static void grid_propose(aoi_engine *head, uint32_t entity, const double *from, 
             } else {
                 double r = w->nodes[n].reach;
                 mover own = {w, entity, n};
-                head->steps += aoi_walk_move(&g->points, g->scan, from, to, r, r, height, e->home, on_point, &own);
+                head->steps += aoi_sweep_move(&g->points, from, to, r, r, height, e->home, on_point, &own);
             }
         }
-        head->steps += aoi_walk_move(&y->cells, g->scan, from, to, y->least, y->most, height, center, on_node, &m);
+        head->steps += aoi_sweep_move(&y->cells, from, to, y->least, y->most, height, center, on_node, &m);
     }
 }
 
@@ -275,8 +262,7 @@ static void on_found(void *ud, const uint32_t *refs, size_t count) {
 
 static void grid_targets(aoi_engine *head, const double *lo, const double *hi) {
     grid *g = self(head);
-    aoi_ring q = aoi_ring_of_box(lo, hi);
-    head->steps += aoi_walk_ring(&g->points, g->scan, &q, AOI_NONE, on_found, head->world);
+    head->steps += aoi_sweep_box(&g->points, lo, hi, on_found, head->world);
 }
 
 static void grid_watchers(aoi_engine *head, const double *at) {
@@ -284,8 +270,7 @@ static void grid_watchers(aoi_engine *head, const double *at) {
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const layer *y = g->layers + i;
         if (!y->cells.count) continue;
-        aoi_ring q = aoi_ring_of_move(at, at, y->most, y->most, true);
-        head->steps += aoi_walk_ring(&y->cells, g->scan, &q, AOI_NONE, on_found, head->world);
+        head->steps += aoi_sweep_move(&y->cells, at, at, y->most, y->most, true, AOI_NONE, on_found, head->world);
     }
 }
 
@@ -304,10 +289,7 @@ static const char *grid_check(aoi_engine *head) {
         nodes++;
         if (y->cells.side != side_for(g, r->reach) || !(y->least <= r->reach && r->reach <= y->most))
             return "a node is in the wrong layer";
-        const aoi_cell *k = y->cells.cells + r->home;
-        if (r->slot >= k->count || aoi_cell_refs(k)[r->slot] != n || aoi_cell_x(k)[r->slot] != pos[0] ||
-            aoi_cell_y(k)[r->slot] != pos[1])
-            return "the grid has lost a node";
+        if (!aoi_cells_has(&y->cells, r->home, r->slot, pos, n)) return "the grid has lost a node";
         for (uint32_t o = r->next; o != AOI_NONE; o = w->nodes[o].next)
             if (!isinf(w->nodes[o].reach) && layer_of(g, o) == y) {
                 doubles++;
