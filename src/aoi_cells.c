@@ -1,16 +1,15 @@
 /* aoi_cells.c - see aoi_cells.h. */
 #include "aoi_cells.h"
 
-#define MOST_LINES (UINT32_MAX / AOI_ITEMS)
+#define MOST_LINES (UINT32_MAX / AOI_LANES)
 
 void aoi_cells_open(aoi_cells *c, double side) {
-    *c = (aoi_cells){.side = side, .inverse = 1 / side, .unused = AOI_NONE, .unused_line = AOI_NONE};
+    *c = (aoi_cells){.side = side, .scale = 1 / side * (1 << AOI_CELL_BITS), .unused = AOI_NONE, .unused_line = AOI_NONE};
 }
 
 void aoi_cells_close(aoi_memory *m, aoi_cells *c) {
     AOI_FREE_LINES(m, c->cells, c->cap);
     AOI_FREE_LINES(m, c->lines, c->line_cap);
-    AOI_FREE(m, c->next, c->next_cap);
     aoi_index_free(m, &c->index);
     aoi_cells_open(c, c->side);
 }
@@ -47,10 +46,13 @@ static uint32_t make(aoi_memory *m, aoi_cells *c, int32_t cx, int32_t cy) {
     return i;
 }
 
+static bool has_gap(const aoi_cells *c, const aoi_cell *k) {
+    return k->first != AOI_NONE && c->lines[k->first].count < AOI_ITEMS;
+}
+
 static bool line_ready(aoi_memory *m, aoi_cells *c) {
     if (c->unused_line != AOI_NONE || c->line_top < c->line_cap) return true;
-    return c->line_top < MOST_LINES && AOI_GROW(m, c->next, c->next_cap, c->line_top + (size_t)1) &&
-           AOI_GROW_LINES(m, c->lines, c->line_cap, c->line_top + (size_t)1);
+    return c->line_top < MOST_LINES && AOI_GROW_LINES(m, c->lines, c->line_cap, c->line_top + (size_t)1);
 }
 
 uint32_t aoi_cells_ready(aoi_memory *m, aoi_cells *c, uint32_t near, const double *at) {
@@ -62,44 +64,53 @@ uint32_t aoi_cells_ready(aoi_memory *m, aoi_cells *c, uint32_t near, const doubl
     }
     if (i == AOI_NONE) i = aoi_cells_find(c, cx, cy);
     if (i == AOI_NONE) i = make(m, c, cx, cy);
-    return i != AOI_NONE && (c->cells[i].count % AOI_ITEMS || line_ready(m, c)) ? i : AOI_NONE;
+    return i != AOI_NONE && (has_gap(c, c->cells + i) || line_ready(m, c)) ? i : AOI_NONE;
+}
+
+/* A new first line for the cell. */
+static void add_line(aoi_cells *c, aoi_cell *k) {
+    uint32_t i = c->unused_line;
+    if (i != AOI_NONE) c->unused_line = c->lines[i].next;
+    else i = c->line_top++;
+    c->lines[i].next = k->first;
+    c->lines[i].count = c->lines[i].used = 0;
+    k->first = i;
+}
+
+static void drop_line(aoi_cells *c, aoi_cell *k) {
+    uint32_t i = k->first;
+    k->first = c->lines[i].next;
+    c->lines[i].next = c->unused_line;
+    c->unused_line = i;
 }
 
 uint32_t aoi_cells_put(aoi_cells *c, uint32_t cell, const double *at, uint32_t ref) {
     aoi_cell *k = c->cells + cell;
-    uint32_t lane = k->count++ % AOI_ITEMS, i = k->first;
-    if (lane == 0) {
-        if (k->count == 1) c->empty--;
-        if ((i = c->unused_line) != AOI_NONE) c->unused_line = c->next[i];
-        else i = c->line_top++;
-        c->next[i] = k->first;
-        k->first = i;
-    }
-    aoi_line *l = c->lines + i;
+    if (!has_gap(c, k)) add_line(c, k);
+    aoi_line *l = c->lines + k->first;
+    uint32_t lane = l->count++;
+    l->used = (uint16_t)(l->used << 1 | 1);
     l->x[lane] = (uint16_t)aoi_cell_mark(c, at[0]);
     l->y[lane] = (uint16_t)aoi_cell_mark(c, at[1]);
     l->ref[lane] = ref;
     c->count++;
-    return i * AOI_ITEMS + lane;
+    c->empty -= k->count++ == 0;
+    return k->first * AOI_LANES + lane;
 }
 
 uint32_t aoi_cells_take(aoi_cells *c, uint32_t cell, uint32_t slot) {
     aoi_cell *k = c->cells + cell;
-    uint32_t i = k->first, lane = --k->count % AOI_ITEMS, ref = AOI_NONE;
-    const aoi_line *last = c->lines + i;
-    aoi_line *l = c->lines + slot / AOI_ITEMS;
+    aoi_line *last = c->lines + k->first, *l = c->lines + slot / AOI_LANES;
+    uint32_t lane = --last->count, ref = AOI_NONE;
+    last->used >>= 1;
     c->count--;
-    if (slot != i * AOI_ITEMS + lane) {
-        l->x[slot % AOI_ITEMS] = last->x[lane];
-        l->y[slot % AOI_ITEMS] = last->y[lane];
-        l->ref[slot % AOI_ITEMS] = ref = last->ref[lane];
+    c->empty += --k->count == 0;
+    if (slot != k->first * AOI_LANES + lane) {
+        l->x[slot % AOI_LANES] = last->x[lane];
+        l->y[slot % AOI_LANES] = last->y[lane];
+        l->ref[slot % AOI_LANES] = ref = last->ref[lane];
     }
-    if (lane == 0) {
-        k->first = c->next[i];
-        c->next[i] = c->unused_line;
-        c->unused_line = i;
-        c->empty += k->count == 0;
-    }
+    if (lane == 0) drop_line(c, k);
     return ref;
 }
 
@@ -126,10 +137,10 @@ void aoi_cells_tidy(aoi_memory *m, aoi_cells *c) {
 
 bool aoi_cells_has(const aoi_cells *c, uint32_t cell, uint32_t slot, const double *at, uint32_t ref) {
     int64_t x = aoi_cell_mark(c, at[0]), y = aoi_cell_mark(c, at[1]);
-    if (cell >= c->top || slot / AOI_ITEMS >= c->line_top) return false;
+    if (cell >= c->top || slot / AOI_LANES >= c->line_top) return false;
     const aoi_cell *k = c->cells + cell;
-    const aoi_line *l = c->lines + slot / AOI_ITEMS;
-    uint32_t lane = slot % AOI_ITEMS;
+    const aoi_line *l = c->lines + slot / AOI_LANES;
+    uint32_t lane = slot % AOI_LANES;
     return aoi_cell_exists(k) && k->cx == aoi_cell_of_mark(x) && k->cy == aoi_cell_of_mark(y) &&
            l->x[lane] == (uint16_t)x && l->y[lane] == (uint16_t)y && l->ref[lane] == ref;
 }
@@ -138,7 +149,7 @@ const char *aoi_cells_check(const aoi_cells *c) {
     uint32_t used = 0, empty = 0, count = 0, lines = 0;
     for (uint32_t i = 0; i < c->top; i++) {
         const aoi_cell *k = c->cells + i;
-        uint32_t own = 0;
+        uint32_t own = 0, items = 0;
         if (!aoi_cell_exists(k)) continue;
         if (aoi_cells_find(c, k->cx, k->cy) != i) return "a cell is not found";
         used++;
@@ -147,12 +158,17 @@ const char *aoi_cells_check(const aoi_cells *c) {
         for (int d = 0; d < 9; d++)
             if (k->near[d] != aoi_cells_find(c, k->cx + d % 3 - 1, k->cy + d / 3 - 1))
                 return "a cell does not know its neighbours";
-        for (uint32_t l = k->first; l != AOI_NONE; l = c->next[l])
+        for (uint32_t l = k->first; l != AOI_NONE; l = c->lines[l].next) {
+            uint32_t n = c->lines[l].count;
             if (++own > c->line_top) return "the lines of a cell have no end";
-        if (own != k->count / AOI_ITEMS + (k->count % AOI_ITEMS > 0)) return "a cell has lines without items";
+            if (n < 1 || n > AOI_ITEMS || (own > 1 && n < AOI_ITEMS) || c->lines[l].used != (1u << n) - 1)
+                return "a line of a cell has gaps";
+            items += n;
+        }
+        if (items != k->count) return "a cell counts its items wrongly";
         lines += own;
     }
-    for (uint32_t l = c->unused_line; l != AOI_NONE && lines <= c->line_top; l = c->next[l]) lines++;
+    for (uint32_t l = c->unused_line; l != AOI_NONE && lines <= c->line_top; l = c->lines[l].next) lines++;
     if (lines != c->line_top) return "lines of cells are lost";
     if (used != c->used || empty != c->empty || count != c->count) return "cells are counted wrongly";
     return aoi_index_check(&c->index);

@@ -3,11 +3,11 @@
  *         |       |       |               cell (cx, cy) holds the points with floor(x / side) = cx, floor(y / side) = cy
  *   ------+-------+-------+------         (floor, so that cell (0,0) is as large as any other)
  *         | -1, 0 |  0, 0 |
- *   ------+-------+-------+------         its items stand in lines, eight in a cache line; only the first has gaps:
- *         |       |       |               cell -> [ x x x . | y y y . | ref ref ref . ] -> [ full ] -> [ full ]
+ *   ------+-------+-------+------         its items stand in lines, seven in a cache line; only the first has gaps:
+ *         |       |       |               cell -> [ x x . | y y . | ref ref . | next ] -> [ full ] -> [ full ]
  *
  * A line keeps coordinates as multiples of 1/8192 of a side, rounded down, and of these the low 16 bits, which tell
- * apart what is within 8 cells: enough to leave out nearly all that need not be asked, eight at a time.  Exact positions
+ * apart what is within 8 cells: enough to leave out nearly all that need not be asked, a line at a time.  Exact positions
  * are the records' affair.
  *
  * Only cells that have held something since the last tidying exist: memory follows the items, not the map.  Beyond
@@ -20,12 +20,15 @@
 
 #include "aoi_index.h"
 
-enum { AOI_ITEMS = 8 };
+enum { AOI_ITEMS = 7, AOI_LANES = 8 }; /* in a line; and by lanes are slots counted */
 
 typedef struct aoi_line {
     _Alignas(AOI_LINE) uint16_t x[AOI_ITEMS];
+    uint16_t used; /* a bit for each item */
     uint16_t y[AOI_ITEMS];
+    uint16_t count;
     uint32_t ref[AOI_ITEMS];
+    uint32_t next; /* the next line of the cell, or AOI_NONE */
 } aoi_line;
 
 typedef struct aoi_cell {
@@ -36,13 +39,12 @@ typedef struct aoi_cell {
 } aoi_cell;
 
 typedef struct aoi_cells {
-    double side, inverse;
+    double side, scale; /* scale: marks (aoi_cell_mark) in a unit of length */
     aoi_cell *cells;
     uint32_t cap, top, unused, used, empty; /* used: cells that exist; empty: those of them without items */
     uint32_t count;                         /* items in all */
     aoi_line *lines;
-    uint32_t *next; /* by line; AOI_NONE past the last of a cell */
-    uint32_t line_cap, next_cap, line_top, unused_line;
+    uint32_t line_cap, line_top, unused_line;
     aoi_index index;
 } aoi_cells;
 
@@ -77,7 +79,7 @@ static inline int32_t aoi_cell_number(double v, double inverse) {
 
 /* The same in finer units, of which a cell has 2^AOI_CELL_BITS. */
 static inline int64_t aoi_cell_mark(const aoi_cells *c, double v) {
-    double k = v * c->inverse * (1 << AOI_CELL_BITS);
+    double k = v * c->scale;
     if (k > (double)-AOI_MARK_MOST && k < (double)AOI_MARK_MOST) {
         int64_t i = (int64_t)k;
         return i - (k < (double)i);
@@ -117,18 +119,13 @@ uint32_t aoi_cells_take(aoi_cells *c, uint32_t cell, uint32_t slot);
 static inline bool aoi_cells_set(aoi_cells *c, uint32_t cell, uint32_t slot, const double *at) {
     int64_t x = aoi_cell_mark(c, at[0]), y = aoi_cell_mark(c, at[1]);
     if (aoi_cell_of_mark(x) != c->cells[cell].cx || aoi_cell_of_mark(y) != c->cells[cell].cy) return false;
-    aoi_line *l = c->lines + slot / AOI_ITEMS;
-    l->x[slot % AOI_ITEMS] = (uint16_t)x;
-    l->y[slot % AOI_ITEMS] = (uint16_t)y;
+    aoi_line *l = c->lines + slot / AOI_LANES;
+    l->x[slot % AOI_LANES] = (uint16_t)x;
+    l->y[slot % AOI_LANES] = (uint16_t)y;
     return true;
 }
 /* Forgets empty cells once they are many, and gives everything back where no item is left; cheap to call. */
 void aoi_cells_tidy(aoi_memory *m, aoi_cells *c);
-
-/* The items in the first line of a cell that has any; all others are full. */
-static inline uint32_t aoi_cell_first_count(const aoi_cell *k) {
-    return (k->count - 1) % AOI_ITEMS + 1;
-}
 
 /* Cells are numbered with gaps. */
 static inline bool aoi_cell_exists(const aoi_cell *k) {

@@ -45,15 +45,13 @@ void aoi_points_resize(aoi_world *w, aoi_cells *points, double side) {
     }
     aoi_cells_close(&w->memory, points);
     *points = next;
-    for (uint32_t i = 0; i < next.top; i++) {
-        uint32_t n = next.cells[i].count ? aoi_cell_first_count(next.cells + i) : 0;
-        for (uint32_t l = next.cells[i].first; l != AOI_NONE; l = next.next[l], n = AOI_ITEMS)
-            for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t i = 0; i < next.top; i++)
+        for (uint32_t l = next.cells[i].first; l != AOI_NONE; l = next.lines[l].next)
+            for (uint32_t k = 0; k < next.lines[l].count; k++) {
                 aoi_entity_record *e = w->entities + next.lines[l].ref[k];
                 e->home = i;
-                e->slot = l * AOI_ITEMS + k;
+                e->slot = l * AOI_LANES + k;
             }
-    }
 }
 
 const char *aoi_points_check(const aoi_world *w, const aoi_cells *points) {

@@ -5,7 +5,7 @@
 #include <emmintrin.h>
 #endif
 
-enum { HITS = 256 }; /* gathered before they are visited */
+enum { HITS = 256, CELLS = 16 }; /* gathered before they are visited, and scanned */
 
 typedef struct ring { /* marks (aoi_cell_mark), bounds included */
     int64_t lo[2], hi[2], hole_lo[2], hole_hi[2];
@@ -35,14 +35,14 @@ typedef struct window {
 static inline unsigned hits_in(const window *w, const aoi_line *l) {
 #ifdef __SSE2__
     __m128i none = _mm_setzero_si128(), x = _mm_load_si128((const __m128i *)(const void *)l->x),
-            y = _mm_load_si128((const __m128i *)(const void *)l->y);
+            y = _mm_load_si128((const __m128i *)(const void *)l->y); /* the eighth lane is nobody's */
     __m128i beyond = _mm_or_si128(_mm_subs_epu16(_mm_sub_epi16(x, w->lo[0]), w->frame[0]),
                                   _mm_subs_epu16(_mm_sub_epi16(y, w->lo[1]), w->frame[1]));
     __m128i x_in = _mm_subs_epu16(w->hole[0], _mm_sub_epi16(x, w->hole_lo[0])),
             y_in = _mm_subs_epu16(w->hole[1], _mm_sub_epi16(y, w->hole_lo[1]));
     __m128i out = _mm_or_si128(_mm_cmpeq_epi16(x_in, none), _mm_cmpeq_epi16(y_in, none));
     __m128i hit = _mm_and_si128(_mm_cmpeq_epi16(beyond, none), out);
-    return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(hit, none));
+    return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(hit, none)) & l->used;
 #else
     unsigned bits = 0;
     for (unsigned i = 0; i < AOI_ITEMS; i++) {
@@ -50,7 +50,7 @@ static inline unsigned hits_in(const window *w, const aoi_line *l) {
         uint16_t hx = (uint16_t)(l->x[i] - w->hole_lo[0]), hy = (uint16_t)(l->y[i] - w->hole_lo[1]);
         bits |= (unsigned)((x <= w->frame[0]) & (y <= w->frame[1]) & !((hx < w->hole[0]) & (hy < w->hole[1]))) << i;
     }
-    return bits;
+    return bits & l->used;
 #endif
 }
 
@@ -71,8 +71,8 @@ typedef struct sweep {
     aoi_visit visit;
     void *ud;
     uint64_t steps;
-    size_t found;
-    uint32_t hits[HITS];
+    size_t found, count;
+    uint32_t lines[CELLS + 1], hits[HITS]; /* lines: of `count` cells the next one */
 } sweep;
 
 static void tell(sweep *s) {
@@ -80,19 +80,36 @@ static void tell(sweep *s) {
     s->found = 0;
 }
 
-static inline void scan(sweep *s, const aoi_cell *k, const window *w) {
-    if (!k->count) return;
-    unsigned lanes_used = (1u << aoi_cell_first_count(k)) - 1; /* those past the end hold anything */
-    s->steps += k->count;
-    for (uint32_t i = k->first; i != AOI_NONE; i = s->c->next[i], lanes_used = (1u << AOI_ITEMS) - 1) {
-        const aoi_line *l = s->c->lines + i;
-        if (s->found > HITS - AOI_ITEMS) tell(s);
-        for (unsigned bits = hits_in(w, l) & lanes_used; bits; bits &= bits - 1)
-            s->hits[s->found++] = l->ref[lowest(bits)];
+/* The lines of several cells abreast: whether a cell has another one cannot be foretold, so nothing branches on it, and
+ * memory is asked for many at once. */
+static inline void scan(sweep *s, const window *w) {
+    size_t count = s->count, found = s->found;
+    while (count) {
+        size_t left = 0;
+        if (found > HITS - CELLS * AOI_ITEMS) {
+            s->found = found;
+            tell(s);
+            found = 0;
+        }
+        for (size_t i = 0; i < count; i++) {
+            const aoi_line *l = s->c->lines + s->lines[i];
+            s->lines[left] = l->next;
+            left += l->next != AOI_NONE;
+            for (unsigned bits = hits_in(w, l); bits; bits &= bits - 1) s->hits[found++] = l->ref[lowest(bits)];
+        }
+        count = left;
     }
+    s->found = found;
+    s->count = 0;
 }
 
-static window window_of(const ring *r) {
+static inline void add_cell(sweep *s, const aoi_cell *k) {
+    s->lines[s->count] = k->first;
+    s->count += k->first != AOI_NONE;
+    s->steps += k->count;
+}
+
+static inline window window_of(const ring *r) {
     window w;
     for (int a = 0; a < 2; a++) {
         bool has_hole = r->hole_lo[a] <= r->hole_hi[a];
@@ -123,7 +140,8 @@ static void scan_alone(sweep *s, const aoi_cell *k, const ring *r) {
         own.hole_hi[a] = smaller(r->hole_hi[a], last);
     }
     window w = window_of(&own);
-    scan(s, k, &w);
+    add_cell(s, k);
+    scan(s, &w);
 }
 
 /* A cell and its neighbours, which it knows. */
@@ -133,9 +151,10 @@ static void walk_near(sweep *s, const aoi_cell *mid, const ring *r, const aoi_sp
         bool crosses = hole->y0 <= y && y <= hole->y1;
         for (int32_t x = frame->x0; x <= frame->x1; x++) {
             uint32_t i = mid->near[aoi_cell_direction(x - mid->cx, y - mid->cy)];
-            if (i != AOI_NONE && !(crosses && hole->x0 <= x && x <= hole->x1)) scan(s, s->c->cells + i, &w);
+            if (i != AOI_NONE && !(crosses && hole->x0 <= x && x <= hole->x1)) add_cell(s, s->c->cells + i);
         }
     }
+    scan(s, &w);
 }
 
 static void walk_all(sweep *s, const ring *r, const aoi_span *frame, const aoi_span *hole) {
@@ -187,7 +206,7 @@ static inline double margin(double size) {
 
 /* The mark, or the next. */
 static inline int64_t about(const aoi_cells *c, double v) {
-    double k = v * c->inverse * (1 << AOI_CELL_BITS);
+    double k = v * c->scale;
     return fabs(k) < (double)AOI_MARK_MOST ? (int64_t)k : aoi_cell_mark(c, v);
 }
 
@@ -204,8 +223,9 @@ static void frame_of_box(const aoi_cells *c, const double *lo, const double *hi,
     no_hole(r);
 }
 
-static double magnitude(const double *p) {
-    return fmax(fabs(p[0]), fabs(p[1]));
+static inline double magnitude(const double *p) {
+    double x = fabs(p[0]), y = fabs(p[1]);
+    return x > y ? x : y;
 }
 
 static void frame_of_place(const aoi_cells *c, const double *at, double most, ring *r) {
@@ -219,7 +239,7 @@ static bool disjoint(const ring *p, const ring *q) {
 
 static inline void ring_of_step(const aoi_cells *c, const double *from, const double *to, double least, double most,
                                 bool all, ring *r) {
-    double safe = margin(fmax(magnitude(from), magnitude(to)) + most);
+    double safe = margin(magnitude(from) + magnitude(to) + most);
     for (int a = 0; a < 2; a++) {
         double low = from[a] < to[a] ? from[a] : to[a], high = from[a] < to[a] ? to[a] : from[a];
         r->lo[a] = about(c, low - most - safe) - 1;
@@ -233,7 +253,7 @@ static inline void ring_of_step(const aoi_cells *c, const double *from, const do
 uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, aoi_visit visit, void *ud) {
     sweep s;
     ring r;
-    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = 0;
+    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = s.count = 0;
     frame_of_box(c, lo, hi, 0, &r);
     walk(&s, AOI_NONE, &r);
     tell(&s);
@@ -244,7 +264,7 @@ uint64_t aoi_sweep_move(const aoi_cells *c, const double *from, const double *to
                         uint32_t center, aoi_visit visit, void *ud) {
     sweep s;
     ring r, end;
-    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = 0;
+    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = s.count = 0;
     if (fabs(to[0] - from[0]) > 2 * most || fabs(to[1] - from[1]) > 2 * most) {
         frame_of_place(c, from, most, &r);
         frame_of_place(c, to, most, &end);
