@@ -206,20 +206,28 @@ void aoi_log_revert_pairs(aoi_space *s, uint32_t since) {
     s->log.count = since;
 }
 
+static void put_event(aoi_space *s, const aoi_change *c) {
+    aoi_node_record *n = s->world.nodes + c->node;
+    const aoi_entity_record *t = s->world.entities + c->target;
+    if (n->area.silent) return;
+    aoi_waiting *e = aoi_queue_put(&s->queue, c->event, c->node, c->target, t->generation);
+    n->pending += e ? 1u : -1u;
+    if (!e) return;
+    e->watcher = s->world.entities[n->owner].id;
+    e->target = t->id;
+    e->node_id = n->node_id;
+}
+
 void aoi_log_apply_events(aoi_space *s, uint32_t since) {
-    const aoi_world *w = &s->world;
-    s->queue.first_enter = AOI_NONE; /* leaves come before the enters of their own call only */
-    for (uint32_t i = since; i < s->log.count; i++) {
-        const aoi_change *c = s->log.items + i;
-        aoi_node_record *n = w->nodes + c->node;
-        const aoi_entity_record *t = w->entities + c->target;
-        if (!c->event || n->area.silent) continue;
-        aoi_waiting *e = aoi_queue_put(&s->queue, c->event, c->node, c->target, t->generation);
-        n->pending += e ? 1u : -1u;
-        if (!e) continue;
-        e->watcher = w->entities[n->owner].id;
-        e->target = t->id;
-        e->node_id = n->node_id;
+    const aoi_change *first = s->log.items + since, *end = s->log.items + s->log.count;
+    if (s->queue.in_batch) { /* a pair may change to and fro: the queue puts the leaves first, once it knows them */
+        for (const aoi_change *c = first; c < end; c++)
+            if (c->event) put_event(s, c);
+    } else {
+        for (const aoi_change *c = first; c < end; c++)
+            if (c->event == AOI_LEAVE) put_event(s, c);
+        for (const aoi_change *c = first; c < end; c++)
+            if (c->event == AOI_ENTER) put_event(s, c);
     }
     s->log.count = since;
     aoi_queue_end_batch(&s->queue);
