@@ -4,7 +4,8 @@
 #define MOST_LINES (UINT32_MAX / AOI_LANES)
 
 void aoi_cells_open(aoi_cells *c, double side) {
-    *c = (aoi_cells){.side = side, .scale = 1 / side * (1 << AOI_CELL_BITS), .unused = AOI_NONE, .unused_line = AOI_NONE};
+    *c = (aoi_cells){
+        .side = side, .scale = 1 / side * (1 << AOI_CELL_BITS), .unused = AOI_NONE, .unused_line = AOI_NONE};
 }
 
 void aoi_cells_close(aoi_memory *m, aoi_cells *c) {
@@ -21,14 +22,19 @@ static void introduce(aoi_cells *c, uint32_t i) {
         for (int dx = -1; dx <= 1; dx++) {
             uint32_t n = dx || dy ? aoi_cells_find(c, k->cx + dx, k->cy + dy) : i;
             k->near[aoi_cell_direction(dx, dy)] = n;
-            if (n != AOI_NONE) c->cells[n].near[aoi_cell_direction(-dx, -dy)] = i;
+            if (n == AOI_NONE) continue;
+            k->known |= 1u << aoi_cell_direction(dx, dy);
+            c->cells[n].near[aoi_cell_direction(-dx, -dy)] = i;
+            c->cells[n].known |= 1u << aoi_cell_direction(-dx, -dy);
         }
 }
 
 static void part(aoi_cells *c, uint32_t i) {
     for (int d = 0; d < 9; d++) {
         uint32_t n = c->cells[i].near[d];
-        if (n != AOI_NONE) c->cells[n].near[8 - d] = AOI_NONE;
+        if (n == AOI_NONE) continue;
+        c->cells[n].near[8 - d] = AOI_NONE;
+        c->cells[n].known &= ~(1u << (8 - d));
     }
 }
 
@@ -114,9 +120,8 @@ uint32_t aoi_cells_take(aoi_cells *c, uint32_t cell, uint32_t slot) {
     return ref;
 }
 
-void aoi_cells_tidy(aoi_memory *m, aoi_cells *c) {
-    if (!c->count && c->used) aoi_cells_close(m, c);
-    if (c->empty < 32 || c->empty < c->used / 4) return; /* many steps pay for one walk over all cells */
+void aoi_cells_clear_out(aoi_memory *m, aoi_cells *c) {
+    if (!c->count) aoi_cells_close(m, c);
     for (uint32_t i = 0; i < c->top; i++) {
         aoi_cell *k = c->cells + i;
         if (!aoi_cell_exists(k) || k->count) continue;
@@ -156,7 +161,8 @@ const char *aoi_cells_check(const aoi_cells *c) {
         empty += k->count == 0;
         count += k->count;
         for (int d = 0; d < 9; d++)
-            if (k->near[d] != aoi_cells_find(c, k->cx + d % 3 - 1, k->cy + d / 3 - 1))
+            if (k->near[d] != aoi_cells_find(c, k->cx + d % 3 - 1, k->cy + d / 3 - 1) ||
+                (k->near[d] != AOI_NONE) != (k->known >> d & 1))
                 return "a cell does not know its neighbours";
         for (uint32_t l = k->first; l != AOI_NONE; l = c->lines[l].next) {
             uint32_t n = c->lines[l].count;

@@ -36,6 +36,7 @@ typedef struct aoi_cell {
     int32_t cy;
     uint32_t first, count; /* its lines, and the items in them */
     uint32_t near[9];      /* itself and its neighbours that exist, row by row */
+    uint32_t known;        /* a bit for each of them */
 } aoi_cell;
 
 typedef struct aoi_cells {
@@ -124,8 +125,11 @@ static inline bool aoi_cells_set(aoi_cells *c, uint32_t cell, uint32_t slot, con
     l->y[slot % AOI_LANES] = (uint16_t)y;
     return true;
 }
-/* Forgets empty cells once they are many, and gives everything back where no item is left; cheap to call. */
-void aoi_cells_tidy(aoi_memory *m, aoi_cells *c);
+/* Forgets empty cells once they are many, and gives everything back where no item is left. */
+void aoi_cells_clear_out(aoi_memory *m, aoi_cells *c);
+static inline void aoi_cells_tidy(aoi_memory *m, aoi_cells *c) { /* many steps pay for one walk over all cells */
+    if (c->empty >= 32 ? c->empty >= c->used / 4 : c->used && !c->count) aoi_cells_clear_out(m, c);
+}
 
 /* Cells are numbered with gaps. */
 static inline bool aoi_cell_exists(const aoi_cell *k) {

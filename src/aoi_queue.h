@@ -22,8 +22,8 @@ typedef struct aoi_waiting {
 typedef struct aoi_queue {
     aoi_waiting *events;
     uint32_t cap, head, top, count; /* count: of those from head to top that are not cancelled */
-    uint32_t placed;   /* where the events begin whose order is not settled: none of those before has been taken since */
-    uint32_t batch;    /* where the present batch began */
+    uint32_t placed; /* where the events begin whose order is not settled: none of those before has been taken since */
+    uint32_t batch;  /* where the present batch began */
     uint32_t sleeping; /* events that it has cancelled but may bring back */
     uint32_t storm;    /* events in one go, lately at most */
     bool hashed, in_batch;

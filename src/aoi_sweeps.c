@@ -5,11 +5,13 @@
 #include <emmintrin.h>
 #endif
 
-enum { HITS = 256, CELLS = 16 }; /* gathered before they are visited, and scanned */
+enum { HITS = 256, CELLS = 16 }; /* gathered before they are visited, and at most scanned together */
 
-typedef struct ring { /* marks (aoi_cell_mark), bounds included */
+typedef struct ring { /* marks (aoi_cell_mark), bounds included; a hole that ends before it begins is none */
     int64_t lo[2], hi[2], hole_lo[2], hole_hi[2];
 } ring;
+
+#define CELL (1 << AOI_CELL_BITS) /* marks in a cell */
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
@@ -71,8 +73,9 @@ typedef struct sweep {
     aoi_visit visit;
     void *ud;
     uint64_t steps;
-    size_t found, count;
-    uint32_t lines[CELLS + 1], hits[HITS]; /* lines: of `count` cells the next one */
+    size_t found;
+    uint32_t count, lines[2 * CELLS]; /* a ring: of `count` cells the next line */
+    uint32_t hits[HITS];
 } sweep;
 
 static void tell(sweep *s) {
@@ -83,21 +86,18 @@ static void tell(sweep *s) {
 /* The lines of several cells abreast: whether a cell has another one cannot be foretold, so nothing branches on it, and
  * memory is asked for many at once. */
 static inline void scan(sweep *s, const window *w) {
-    size_t count = s->count, found = s->found;
-    while (count) {
-        size_t left = 0;
-        if (found > HITS - CELLS * AOI_ITEMS) {
+    const aoi_line *lines = s->c->lines;
+    size_t found = s->found;
+    for (uint32_t i = 0, end = s->count; i < end; i++) {
+        const aoi_line *l = lines + s->lines[i % (2 * CELLS)];
+        s->lines[end % (2 * CELLS)] = l->next;
+        end += l->next != AOI_NONE;
+        for (unsigned bits = hits_in(w, l); bits; bits &= bits - 1) s->hits[found++] = l->ref[lowest(bits)];
+        if (found > HITS - AOI_ITEMS) {
             s->found = found;
             tell(s);
             found = 0;
         }
-        for (size_t i = 0; i < count; i++) {
-            const aoi_line *l = s->c->lines + s->lines[i];
-            s->lines[left] = l->next;
-            left += l->next != AOI_NONE;
-            for (unsigned bits = hits_in(w, l); bits; bits &= bits - 1) s->hits[found++] = l->ref[lowest(bits)];
-        }
-        count = left;
     }
     s->found = found;
     s->count = 0;
@@ -112,14 +112,43 @@ static inline void add_cell(sweep *s, const aoi_cell *k) {
 static inline window window_of(const ring *r) {
     window w;
     for (int a = 0; a < 2; a++) {
-        bool has_hole = r->hole_lo[a] <= r->hole_hi[a];
+        int64_t hole = r->hole_hi[a] - r->hole_lo[a] + 1;
         w.lo[a] = all_lanes(r->lo[a]);
         w.frame[a] = all_lanes(r->hi[a] - r->lo[a]);
         w.hole_lo[a] = all_lanes(r->hole_lo[a]);
-        w.hole[a] = all_lanes(has_hole ? r->hole_hi[a] - r->hole_lo[a] + 1 : 0);
+        w.hole[a] = all_lanes(hole > 0 ? hole : 0);
     }
     return w;
 }
+
+/* ---- a cell and its neighbours, which it knows ------------------------------------------------------------------- */
+
+/* Bits of the cells of a row, or of a column, from one of the three to another; none if `to` is before `from`. */
+static inline unsigned three(int64_t from, int64_t to) {
+    return 7u << from & 7u >> (2 - to);
+}
+
+static inline unsigned three_by_three(unsigned columns, unsigned rows) {
+    return columns * ((rows & 1) | (rows & 2) << 2 | (rows & 4) << 4);
+}
+
+/* A ring in the nine cells around `mid`, in marks from where they begin. */
+static inline void sweep_nine(sweep *s, const aoi_cell *mid, ring *r) {
+    unsigned frame[2], hole[2];
+    for (int a = 0; a < 2; a++) {
+        frame[a] = three(r->lo[a] >> AOI_CELL_BITS, r->hi[a] >> AOI_CELL_BITS);
+        /* the first cell that begins in the hole, the last that ends in it */
+        hole[a] = three((r->hole_lo[a] + CELL - 1) >> AOI_CELL_BITS, ((r->hole_hi[a] + 1) >> AOI_CELL_BITS) - 1);
+        int64_t begin = (int64_t)((a ? mid->cy : mid->cx) - 1) * CELL;
+        r->lo[a] += begin, r->hi[a] += begin, r->hole_lo[a] += begin, r->hole_hi[a] += begin;
+    }
+    unsigned cells = mid->known & three_by_three(frame[0], frame[1]) & ~three_by_three(hole[0], hole[1]);
+    for (; cells; cells &= cells - 1) add_cell(s, s->c->cells + mid->near[lowest(cells)]);
+    window w = window_of(r);
+    scan(s, &w);
+}
+
+/* ---- any cells --------------------------------------------------------------------------------------------------- */
 
 static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
@@ -133,7 +162,7 @@ static int64_t smaller(int64_t a, int64_t b) {
 static void scan_alone(sweep *s, const aoi_cell *k, const ring *r) {
     ring own;
     for (int a = 0; a < 2; a++) {
-        int64_t first = (int64_t)(a ? k->cy : k->cx) * (1 << AOI_CELL_BITS), last = first + (1 << AOI_CELL_BITS) - 1;
+        int64_t first = (int64_t)(a ? k->cy : k->cx) * CELL, last = first + CELL - 1;
         own.lo[a] = larger(r->lo[a], first);
         own.hi[a] = smaller(r->hi[a], last);
         own.hole_lo[a] = larger(r->hole_lo[a], first);
@@ -141,19 +170,6 @@ static void scan_alone(sweep *s, const aoi_cell *k, const ring *r) {
     }
     window w = window_of(&own);
     add_cell(s, k);
-    scan(s, &w);
-}
-
-/* A cell and its neighbours, which it knows. */
-static void walk_near(sweep *s, const aoi_cell *mid, const ring *r, const aoi_span *frame, const aoi_span *hole) {
-    window w = window_of(r);
-    for (int32_t y = frame->y0; y <= frame->y1; y++) {
-        bool crosses = hole->y0 <= y && y <= hole->y1;
-        for (int32_t x = frame->x0; x <= frame->x1; x++) {
-            uint32_t i = mid->near[aoi_cell_direction(x - mid->cx, y - mid->cy)];
-            if (i != AOI_NONE && !(crosses && hole->x0 <= x && x <= hole->x1)) add_cell(s, s->c->cells + i);
-        }
-    }
     scan(s, &w);
 }
 
@@ -177,23 +193,23 @@ static void walk_span(sweep *s, const ring *r, const aoi_span *frame, const aoi_
     }
 }
 
-static bool is_near(const aoi_cell *k, const aoi_span *span) {
-    return aoi_cell_touches(k, span->x0, span->y0) && aoi_cell_touches(k, span->x1, span->y1);
-}
-
-static void walk(sweep *s, uint32_t center, const ring *r) {
-    const aoi_cells *c = s->c;
+static void sweep_ring(sweep *s, ring *r) {
     aoi_span frame = {aoi_cell_of_mark(r->lo[0]), aoi_cell_of_mark(r->lo[1]), aoi_cell_of_mark(r->hi[0]),
                       aoi_cell_of_mark(r->hi[1])};
-    /* the first cell that begins in the hole, the last that ends in it */
-    int64_t past = (1 << AOI_CELL_BITS) - 1;
-    aoi_span hole = {aoi_cell_of_mark(r->hole_lo[0] + past), aoi_cell_of_mark(r->hole_lo[1] + past),
+    aoi_span hole = {aoi_cell_of_mark(r->hole_lo[0] + CELL - 1), aoi_cell_of_mark(r->hole_lo[1] + CELL - 1),
                      aoi_cell_of_mark(r->hole_hi[0] + 1) - 1, aoi_cell_of_mark(r->hole_hi[1] + 1) - 1};
-    if ((center == AOI_NONE || !is_near(c->cells + center, &frame)) && frame.x1 - frame.x0 <= 2 &&
-        frame.y1 - frame.y0 <= 2)
-        center = aoi_cells_find(c, frame.x0 + (frame.x1 > frame.x0), frame.y0 + (frame.y1 > frame.y0));
-    if (center != AOI_NONE && is_near(c->cells + center, &frame)) walk_near(s, c->cells + center, r, &frame, &hole);
-    else if (aoi_span_is_wide(c, &frame)) walk_all(s, r, &frame, &hole);
+    if ((int64_t)frame.x1 - frame.x0 <= 2 && (int64_t)frame.y1 - frame.y0 <= 2) {
+        uint32_t center = aoi_cells_find(s->c, frame.x0 + 1, frame.y0 + 1);
+        if (center != AOI_NONE) {
+            for (int a = 0; a < 2; a++) {
+                int64_t begin = (int64_t)(a ? frame.y0 : frame.x0) * CELL;
+                r->lo[a] -= begin, r->hi[a] -= begin, r->hole_lo[a] -= begin, r->hole_hi[a] -= begin;
+            }
+            sweep_nine(s, s->c->cells + center, r);
+            return;
+        }
+    }
+    if (aoi_span_is_wide(s->c, &frame)) walk_all(s, r, &frame, &hole);
     else walk_span(s, r, &frame, &hole);
 }
 
@@ -204,58 +220,100 @@ static inline double margin(double size) {
     return size * 0x1p-49;
 }
 
-/* The mark, or the next. */
-static inline int64_t about(const aoi_cells *c, double v) {
-    double k = v * c->scale;
-    return fabs(k) < (double)AOI_MARK_MOST ? (int64_t)k : aoi_cell_mark(c, v);
-}
-
-static void no_hole(ring *r) {
-    r->hole_lo[0] = r->hole_lo[1] = 1;
-    r->hole_hi[0] = r->hole_hi[1] = 0;
-}
-
-static void frame_of_box(const aoi_cells *c, const double *lo, const double *hi, double safe, ring *r) {
-    for (int a = 0; a < 2; a++) {
-        r->lo[a] = about(c, lo[a] - safe) - 1;
-        r->hi[a] = about(c, hi[a] + safe);
-    }
-    no_hole(r);
-}
-
 static inline double magnitude(const double *p) {
     double x = fabs(p[0]), y = fabs(p[1]);
     return x > y ? x : y;
 }
 
-static void frame_of_place(const aoi_cells *c, const double *at, double most, ring *r) {
-    double lo[2] = {at[0] - most, at[1] - most}, hi[2] = {at[0] + most, at[1] + most};
-    frame_of_box(c, lo, hi, margin(magnitude(at) + most), r);
+typedef struct bounds { /* of a ring in world units: frame, and hole, which is there if it ends after it begins */
+    double lo[2], hi[2], hole_lo[2], hole_hi[2];
+} bounds;
+
+static inline bounds bounds_of_move(const double *from, const double *to, double least, double most) {
+    bounds b;
+    double safe = margin(magnitude(from) + magnitude(to) + most);
+    for (int a = 0; a < 2; a++) {
+        double low = from[a] < to[a] ? from[a] : to[a], high = from[a] < to[a] ? to[a] : from[a];
+        b.lo[a] = low - most - safe;
+        b.hi[a] = high + most + safe;
+        b.hole_lo[a] = high - least + safe;
+        b.hole_hi[a] = low + least - safe;
+    }
+    return b;
+}
+
+static inline void no_hole(ring *r) {
+    for (int a = 0; a < 2; a++) {
+        r->hole_lo[a] = r->lo[a];
+        r->hole_hi[a] = r->lo[a] - 1;
+    }
+}
+
+/* From marks, or the marks that follow them: one more on the safe side. */
+static inline ring widened(ring r) {
+    for (int a = 0; a < 2; a++) {
+        r.lo[a]--;
+        r.hole_lo[a]++;
+        r.hole_hi[a] -= 2;
+    }
+    return r;
+}
+
+static int64_t about(const aoi_cells *c, double v) {
+    double k = v * c->scale;
+    return fabs(k) < (double)AOI_MARK_MOST ? (int64_t)k : aoi_cell_mark(c, v);
+}
+
+static ring ring_of(const aoi_cells *c, const bounds *b) {
+    ring r;
+    for (int a = 0; a < 2; a++) {
+        r.lo[a] = about(c, b->lo[a]);
+        r.hi[a] = about(c, b->hi[a]);
+        r.hole_lo[a] = about(c, b->hole_lo[a]);
+        r.hole_hi[a] = about(c, b->hole_hi[a]);
+    }
+    return widened(r);
+}
+
+/* The usual case: a step from a place in this cell, and boxes that reach no farther than its neighbours. */
+static inline bool sweep_step(sweep *s, const bounds *b, const aoi_cell *mid, bool all) {
+    double begin[2] = {((double)mid->cx - 1) * CELL, ((double)mid->cy - 1) * CELL}, scale = s->c->scale;
+    double x0 = b->lo[0] * scale - begin[0], y0 = b->lo[1] * scale - begin[1];
+    double x1 = b->hi[0] * scale - begin[0], y1 = b->hi[1] * scale - begin[1];
+    if (!((x0 >= 1) & (y0 >= 1) & (x1 < 3 * CELL) & (y1 < 3 * CELL))) return false;
+    ring r = {{(int)x0, (int)y0},
+              {(int)x1, (int)y1},
+              {(int)(b->hole_lo[0] * scale - begin[0]), (int)(b->hole_lo[1] * scale - begin[1])},
+              {(int)(b->hole_hi[0] * scale - begin[0]), (int)(b->hole_hi[1] * scale - begin[1])}};
+    r = widened(r);
+    if (all) no_hole(&r);
+    sweep_nine(s, mid, &r);
+    return true;
 }
 
 static bool disjoint(const ring *p, const ring *q) {
     return p->hi[0] < q->lo[0] || q->hi[0] < p->lo[0] || p->hi[1] < q->lo[1] || q->hi[1] < p->lo[1];
 }
 
-static inline void ring_of_step(const aoi_cells *c, const double *from, const double *to, double least, double most,
-                                bool all, ring *r) {
-    double safe = margin(magnitude(from) + magnitude(to) + most);
-    for (int a = 0; a < 2; a++) {
-        double low = from[a] < to[a] ? from[a] : to[a], high = from[a] < to[a] ? to[a] : from[a];
-        r->lo[a] = about(c, low - most - safe) - 1;
-        r->hi[a] = about(c, high + most + safe);
-        r->hole_lo[a] = about(c, high - least + safe) + 1;
-        r->hole_hi[a] = about(c, low + least - safe) - 2;
+/* A move so far that the boxes at its ends do not meet. */
+static bool sweep_jump(sweep *s, const double *from, const double *to, double most) {
+    bounds b[2] = {bounds_of_move(from, from, most, most), bounds_of_move(to, to, most, most)};
+    ring r[2] = {ring_of(s->c, b), ring_of(s->c, b + 1)};
+    if (!disjoint(r, r + 1)) return false;
+    for (int i = 0; i < 2; i++) {
+        no_hole(r + i);
+        sweep_ring(s, r + i);
     }
-    if (all) no_hole(r);
+    return true;
 }
 
 uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, aoi_visit visit, void *ud) {
     sweep s;
-    ring r;
+    bounds b = {{lo[0], lo[1]}, {hi[0], hi[1]}, {0, 0}, {0, 0}};
     s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = s.count = 0;
-    frame_of_box(c, lo, hi, 0, &r);
-    walk(&s, AOI_NONE, &r);
+    ring r = ring_of(c, &b);
+    no_hole(&r);
+    sweep_ring(&s, &r);
     tell(&s);
     return s.steps;
 }
@@ -263,20 +321,16 @@ uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, a
 uint64_t aoi_sweep_move(const aoi_cells *c, const double *from, const double *to, double least, double most, bool all,
                         uint32_t center, aoi_visit visit, void *ud) {
     sweep s;
-    ring r, end;
     s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = s.count = 0;
-    if (fabs(to[0] - from[0]) > 2 * most || fabs(to[1] - from[1]) > 2 * most) {
-        frame_of_place(c, from, most, &r);
-        frame_of_place(c, to, most, &end);
-        if (disjoint(&r, &end)) {
-            walk(&s, center, &r);
-            walk(&s, AOI_NONE, &end);
-            tell(&s);
-            return s.steps;
+    bounds b = bounds_of_move(from, to, least, most);
+    if (center == AOI_NONE || !sweep_step(&s, &b, c->cells + center, all)) {
+        bool far = fabs(to[0] - from[0]) > 2 * most || fabs(to[1] - from[1]) > 2 * most;
+        if (!far || !sweep_jump(&s, from, to, most)) {
+            ring r = ring_of(c, &b);
+            if (all) no_hole(&r);
+            sweep_ring(&s, &r);
         }
     }
-    ring_of_step(c, from, to, least, most, all, &r);
-    walk(&s, center, &r);
     tell(&s);
     return s.steps;
 }

@@ -29,13 +29,14 @@ typedef struct layer {
 
 typedef struct grid {
     aoi_engine head;
-    double base; /* sides are this times a power of two */
-    bool fixed;  /* by the `cell` hint */
+    double base;  /* sides are this times a power of two */
+    bool fixed;   /* by the `cell` hint */
     bool changed; /* other numbers of entities or nodes since the last tidying */
     aoi_cells points;
     layer *layers;
     uint32_t layer_cap, layer_count;
     uint32_t tuned; /* nodes in the layer that chose the side of `points` */
+    uint32_t rare;  /* nodes in layers that are no crowds */
 } grid;
 
 static grid *self(aoi_engine *g) {
@@ -129,6 +130,7 @@ static void settle(grid *g, uint32_t node, double reach, uint32_t level, uint32_
     layer *y = g->layers + level;
     n->level = level;
     if (!y->crowd) {
+        g->rare++;
         n->home = cell;
         n->slot = aoi_cells_put(&y->cells, cell, g->head.world->entities[n->owner].pos, node);
     }
@@ -141,7 +143,10 @@ static void settle(grid *g, uint32_t node, double reach, uint32_t level, uint32_
 static void grid_detach(aoi_engine *head, uint32_t node) {
     grid *g = self(head);
     layer *y = layer_of(g, node);
-    if (!y->crowd) take_node(g, y, node);
+    if (!y->crowd) {
+        g->rare--;
+        take_node(g, y, node);
+    }
     y->count--;
     g->changed = true;
 }
@@ -178,6 +183,7 @@ static int grid_resize(aoi_engine *head, uint32_t node, double reach) {
 static int grid_relocate(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
     grid *g = self(head);
     aoi_world *w = head->world;
+    if (!g->rare) return aoi_points_move(w, &g->points, entity, to) ? AOI_OK : AOI_ENOMEM;
     uint32_t n = w->entities[entity].nodes, failed;
     while (n != AOI_NONE && move_node(g, n, to)) n = w->nodes[n].next;
     if ((failed = n) == AOI_NONE && aoi_points_move(w, &g->points, entity, to)) return AOI_OK;
@@ -218,6 +224,7 @@ static void disperse(grid *g, uint32_t level) {
         r->slot = aoi_cells_put(&y->cells, cell, pos, n);
     }
     y->crowd = false;
+    g->rare += y->count;
 }
 
 /* Whether a sweep over all entities that finds the nodes of some is worth it. */
@@ -227,6 +234,7 @@ static void decide(grid *g, uint32_t level) {
     if (!y->crowd && fits && y->count >= g->points.count / 2) {
         aoi_cells_close(memory_of(g), &y->cells);
         y->crowd = true;
+        g->rare -= y->count;
     } else if (y->crowd && (!fits || y->count < g->points.count / 8)) disperse(g, level);
 }
 
@@ -261,20 +269,10 @@ static void on_node(void *ud, const uint32_t *refs, size_t count) {
         if (w->nodes[refs[i]].owner != m->entity) aoi_propose(w, refs[i], m->entity);
 }
 
-static void propose_nodes(const mover *m, uint32_t watcher, uint32_t target) {
-    aoi_world *w = m->g->head.world;
-    for (uint32_t n = w->entities[watcher].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (w->nodes[n].level == m->level && !isinf(w->nodes[n].reach)) aoi_propose(w, n, target);
-}
-
 /* Entities around the mover and its nodes, where the layer is a crowd. */
 static void on_neighbor(void *ud, const uint32_t *refs, size_t count) {
     const mover *m = ud;
-    for (size_t i = 0; i < count; i++) {
-        if (refs[i] == m->entity) continue;
-        propose_nodes(m, m->entity, refs[i]);
-        propose_nodes(m, refs[i], m->entity);
-    }
+    aoi_propose_each_other(m->g->head.world, m->level, m->entity, refs, count);
 }
 
 static void propose_own(grid *g, uint32_t entity, uint32_t level, const double *from, const double *to, bool height) {
@@ -336,7 +334,7 @@ static const char *grid_check(aoi_engine *head) {
     grid *g = self(head);
     const aoi_world *w = head->world;
     const char *wrong = aoi_points_check(w, &g->points);
-    uint32_t nodes = 0, counted = 0;
+    uint32_t nodes = 0, counted = 0, rare = 0;
     for (uint32_t n = 0; n < w->node_top; n++) {
         const aoi_node_record *r = w->nodes + n;
         if (!aoi_alive(r->generation) || isinf(r->reach)) continue;
@@ -350,10 +348,11 @@ static const char *grid_check(aoi_engine *head) {
     for (uint32_t i = 0; i < g->layer_count && !wrong; i++) {
         const layer *y = g->layers + i;
         counted += y->count;
+        rare += y->crowd ? 0 : y->count;
         wrong = aoi_cells_check(&y->cells);
         if (!wrong && y->cells.count != (y->crowd ? 0 : y->count)) wrong = "a layer counts its nodes wrongly";
     }
-    if (!wrong && nodes != counted) return "the grid counts its items wrongly";
+    if (!wrong && (nodes != counted || rare != g->rare)) return "the grid counts its items wrongly";
     return wrong;
 }
 
