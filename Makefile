@@ -8,7 +8,7 @@
 
 LUA     ?= lua5.4
 VARIANT ?=
-CFLAGS  ?= -O2
+CFLAGS  ?= -O3
 PREFIX  ?= /usr/local
 WERROR  ?=
 # Longer histories where the sanitizers watch.

@@ -1,44 +1,18 @@
 /* aoi_cells.c - see aoi_cells.h. */
 #include "aoi_cells.h"
 
-#include <string.h>
+#define MOST_LINES (UINT32_MAX / AOI_LANES)
 
 void aoi_cells_open(aoi_cells *c, double side) {
-    *c = (aoi_cells){.side = side, .inverse = 1 / side, .unused = AOI_NONE};
-}
-
-static size_t bytes_of(uint32_t cap) {
-    return cap * (2 * sizeof(double) + sizeof(uint32_t));
+    *c = (aoi_cells){
+        .side = side, .scale = 1 / side * (1 << AOI_CELL_BITS), .unused = AOI_NONE, .unused_line = AOI_NONE};
 }
 
 void aoi_cells_close(aoi_memory *m, aoi_cells *c) {
-    for (uint32_t i = 0; i < c->top; i++)
-        if (c->cells[i].items) aoi_resize(m, c->cells[i].items, bytes_of(c->cells[i].cap), 0);
-    AOI_FREE(m, c->cells, c->cap);
+    AOI_FREE_LINES(m, c->cells, c->cap);
+    AOI_FREE_LINES(m, c->lines, c->line_cap);
     aoi_index_free(m, &c->index);
     aoi_cells_open(c, c->side);
-}
-
-/* 1, 2, 4, then multiples of the scanner's lanes: a lone item wastes nothing, and x and y can be read in whole lanes,
- * since what follows them in the block is y and the refs. */
-static uint32_t next_cap(uint32_t cap) {
-    if (cap < AOI_LANES) return cap ? 2 * cap : 1;
-    return (cap + cap / 4 + AOI_LANES) & ~(uint32_t)(AOI_LANES - 1);
-}
-
-static bool widen(aoi_memory *m, aoi_cell *c) {
-    uint32_t cap = next_cap(c->cap);
-    double *items = aoi_resize(m, NULL, 0, bytes_of(cap));
-    if (!items) return false;
-    if (c->items) {
-        memcpy(items, c->items, c->count * sizeof(double));
-        memcpy(items + cap, c->items + c->cap, c->count * sizeof(double));
-        memcpy(items + 2 * (size_t)cap, aoi_cell_refs(c), c->count * sizeof(uint32_t));
-        aoi_resize(m, c->items, bytes_of(c->cap), 0);
-    }
-    c->items = items;
-    c->cap = cap;
-    return true;
 }
 
 /* Makes a new cell and its neighbours known to each other. */
@@ -48,66 +22,112 @@ static void introduce(aoi_cells *c, uint32_t i) {
         for (int dx = -1; dx <= 1; dx++) {
             uint32_t n = dx || dy ? aoi_cells_find(c, k->cx + dx, k->cy + dy) : i;
             k->near[aoi_cell_direction(dx, dy)] = n;
-            if (n != AOI_NONE) c->cells[n].near[aoi_cell_direction(-dx, -dy)] = i;
+            if (n == AOI_NONE) continue;
+            k->known |= 1u << aoi_cell_direction(dx, dy);
+            c->cells[n].near[aoi_cell_direction(-dx, -dy)] = i;
+            c->cells[n].known |= 1u << aoi_cell_direction(-dx, -dy);
         }
 }
 
 static void part(aoi_cells *c, uint32_t i) {
     for (int d = 0; d < 9; d++) {
         uint32_t n = c->cells[i].near[d];
-        if (n != AOI_NONE) c->cells[n].near[8 - d] = AOI_NONE;
+        if (n == AOI_NONE) continue;
+        c->cells[n].near[8 - d] = AOI_NONE;
+        c->cells[n].known &= ~(1u << (8 - d));
     }
 }
 
-uint32_t aoi_cells_ready(aoi_memory *m, aoi_cells *c, double x, double y) {
-    int32_t cx = aoi_cell_of(c, x), cy = aoi_cell_of(c, y);
-    uint32_t i = aoi_cells_find(c, cx, cy);
-    if (i == AOI_NONE) {
-        if (!aoi_index_reserve(m, &c->index, c->index.count + (size_t)1)) return AOI_NONE;
-        if ((i = c->unused) != AOI_NONE) c->unused = c->cells[i].count;
-        else if (AOI_GROW(m, c->cells, c->cap, c->top + (size_t)1)) i = c->top++;
-        else return AOI_NONE;
-        c->cells[i] = (aoi_cell){.cx = cx, .cy = cy};
-        aoi_index_add(&c->index, aoi_cell_hash(cx, cy), i);
-        introduce(c, i);
-        c->used++;
-        c->empty++;
-    }
-    aoi_cell *k = c->cells + i;
-    return k->count < k->cap || widen(m, k) ? i : AOI_NONE;
+static uint32_t make(aoi_memory *m, aoi_cells *c, int32_t cx, int32_t cy) {
+    uint32_t i = c->unused;
+    if (!aoi_index_reserve(m, &c->index, c->index.count + (size_t)1)) return AOI_NONE;
+    if (i != AOI_NONE) c->unused = c->cells[i].first;
+    else if (AOI_GROW_LINES(m, c->cells, c->cap, c->top + (size_t)1)) i = c->top++;
+    else return AOI_NONE;
+    c->cells[i] = (aoi_cell){.cx = cx, .cy = cy, .first = AOI_NONE};
+    aoi_index_add(&c->index, aoi_cell_hash(cx, cy), i);
+    introduce(c, i);
+    c->used++;
+    c->empty++;
+    return i;
 }
 
-uint32_t aoi_cells_put(aoi_cells *c, uint32_t cell, double x, double y, uint32_t ref) {
+static bool has_gap(const aoi_cells *c, const aoi_cell *k) {
+    return k->first != AOI_NONE && c->lines[k->first].count < AOI_ITEMS;
+}
+
+static bool line_ready(aoi_memory *m, aoi_cells *c) {
+    if (c->unused_line != AOI_NONE || c->line_top < c->line_cap) return true;
+    return c->line_top < MOST_LINES && AOI_GROW_LINES(m, c->lines, c->line_cap, c->line_top + (size_t)1);
+}
+
+uint32_t aoi_cells_ready(aoi_memory *m, aoi_cells *c, uint32_t near, const double *at) {
+    int32_t cx = aoi_cell_of_mark(aoi_cell_mark(c, at[0])), cy = aoi_cell_of_mark(aoi_cell_mark(c, at[1]));
+    uint32_t i = AOI_NONE;
+    if (near != AOI_NONE) {
+        const aoi_cell *k = c->cells + near;
+        if (aoi_cell_touches(k, cx, cy)) i = k->near[aoi_cell_direction(cx - k->cx, cy - k->cy)];
+    }
+    if (i == AOI_NONE) i = aoi_cells_find(c, cx, cy);
+    if (i == AOI_NONE) i = make(m, c, cx, cy);
+    return i != AOI_NONE && (has_gap(c, c->cells + i) || line_ready(m, c)) ? i : AOI_NONE;
+}
+
+/* A new first line for the cell. */
+static void add_line(aoi_cells *c, aoi_cell *k) {
+    uint32_t i = c->unused_line;
+    if (i != AOI_NONE) c->unused_line = c->lines[i].next;
+    else i = c->line_top++;
+    c->lines[i].next = k->first;
+    c->lines[i].count = c->lines[i].used = 0;
+    k->first = i;
+}
+
+static void drop_line(aoi_cells *c, aoi_cell *k) {
+    uint32_t i = k->first;
+    k->first = c->lines[i].next;
+    c->lines[i].next = c->unused_line;
+    c->unused_line = i;
+}
+
+uint32_t aoi_cells_put(aoi_cells *c, uint32_t cell, const double *at, uint32_t ref) {
     aoi_cell *k = c->cells + cell;
-    uint32_t slot = k->count++;
-    if (slot == 0) c->empty--;
-    k->items[slot] = x;
-    k->items[k->cap + slot] = y;
-    aoi_cell_refs(k)[slot] = ref;
+    if (!has_gap(c, k)) add_line(c, k);
+    aoi_line *l = c->lines + k->first;
+    uint32_t lane = l->count++;
+    l->used = (uint16_t)(l->used << 1 | 1);
+    l->x[lane] = (uint16_t)aoi_cell_mark(c, at[0]);
+    l->y[lane] = (uint16_t)aoi_cell_mark(c, at[1]);
+    l->ref[lane] = ref;
     c->count++;
-    return slot;
+    c->empty -= k->count++ == 0;
+    return k->first * AOI_LANES + lane;
 }
 
 uint32_t aoi_cells_take(aoi_cells *c, uint32_t cell, uint32_t slot) {
     aoi_cell *k = c->cells + cell;
-    uint32_t last = --k->count, *refs = aoi_cell_refs(k);
+    aoi_line *last = c->lines + k->first, *l = c->lines + slot / AOI_LANES;
+    uint32_t lane = --last->count, ref = AOI_NONE;
+    last->used >>= 1;
     c->count--;
-    if (last == 0) c->empty++;
-    if (slot == last) return AOI_NONE;
-    k->items[slot] = k->items[last];
-    k->items[k->cap + slot] = k->items[k->cap + last];
-    return refs[slot] = refs[last];
+    c->empty += --k->count == 0;
+    if (slot != k->first * AOI_LANES + lane) {
+        l->x[slot % AOI_LANES] = last->x[lane];
+        l->y[slot % AOI_LANES] = last->y[lane];
+        l->ref[slot % AOI_LANES] = ref = last->ref[lane];
+    }
+    if (lane == 0) drop_line(c, k);
+    return ref;
 }
 
-void aoi_cells_tidy(aoi_memory *m, aoi_cells *c) {
-    if (c->empty < 32 || c->empty < c->used / 4) return; /* many steps pay for one walk over all cells */
+void aoi_cells_clear_out(aoi_memory *m, aoi_cells *c) {
+    if (!c->count) aoi_cells_close(m, c);
     for (uint32_t i = 0; i < c->top; i++) {
         aoi_cell *k = c->cells + i;
         if (!aoi_cell_exists(k) || k->count) continue;
         aoi_index_remove(&c->index, aoi_cell_hash(k->cx, k->cy), i);
-        aoi_resize(m, k->items, bytes_of(k->cap), 0);
         part(c, i);
-        *k = (aoi_cell){.cap = UINT32_MAX};
+        k->count = UINT32_MAX;
         c->used--;
     }
     c->empty = 0;
@@ -115,28 +135,47 @@ void aoi_cells_tidy(aoi_memory *m, aoi_cells *c) {
     while (c->top && !aoi_cell_exists(c->cells + c->top - 1)) c->top--;
     for (uint32_t i = c->top; i-- > 0;) {
         if (aoi_cell_exists(c->cells + i)) continue;
-        c->cells[i].count = c->unused;
+        c->cells[i].first = c->unused;
         c->unused = i;
     }
 }
 
+bool aoi_cells_has(const aoi_cells *c, uint32_t cell, uint32_t slot, const double *at, uint32_t ref) {
+    int64_t x = aoi_cell_mark(c, at[0]), y = aoi_cell_mark(c, at[1]);
+    if (cell >= c->top || slot / AOI_LANES >= c->line_top) return false;
+    const aoi_cell *k = c->cells + cell;
+    const aoi_line *l = c->lines + slot / AOI_LANES;
+    uint32_t lane = slot % AOI_LANES;
+    return aoi_cell_exists(k) && k->cx == aoi_cell_of_mark(x) && k->cy == aoi_cell_of_mark(y) &&
+           l->x[lane] == (uint16_t)x && l->y[lane] == (uint16_t)y && l->ref[lane] == ref;
+}
+
 const char *aoi_cells_check(const aoi_cells *c) {
-    uint32_t used = 0, empty = 0, count = 0;
+    uint32_t used = 0, empty = 0, count = 0, lines = 0;
     for (uint32_t i = 0; i < c->top; i++) {
         const aoi_cell *k = c->cells + i;
+        uint32_t own = 0, items = 0;
         if (!aoi_cell_exists(k)) continue;
         if (aoi_cells_find(c, k->cx, k->cy) != i) return "a cell is not found";
         used++;
         empty += k->count == 0;
         count += k->count;
         for (int d = 0; d < 9; d++)
-            if (k->near[d] != aoi_cells_find(c, k->cx + d % 3 - 1, k->cy + d / 3 - 1))
+            if (k->near[d] != aoi_cells_find(c, k->cx + d % 3 - 1, k->cy + d / 3 - 1) ||
+                (k->near[d] != AOI_NONE) != (k->known >> d & 1))
                 return "a cell does not know its neighbours";
-        if (k->count > k->cap) return "a cell holds more than it has room for";
-        for (uint32_t j = 0; j < k->count; j++)
-            if (aoi_cell_of(c, aoi_cell_x(k)[j]) != k->cx || aoi_cell_of(c, aoi_cell_y(k)[j]) != k->cy)
-                return "an item stands in the wrong cell";
+        for (uint32_t l = k->first; l != AOI_NONE; l = c->lines[l].next) {
+            uint32_t n = c->lines[l].count;
+            if (++own > c->line_top) return "the lines of a cell have no end";
+            if (n < 1 || n > AOI_ITEMS || (own > 1 && n < AOI_ITEMS) || c->lines[l].used != (1u << n) - 1)
+                return "a line of a cell has gaps";
+            items += n;
+        }
+        if (items != k->count) return "a cell counts its items wrongly";
+        lines += own;
     }
+    for (uint32_t l = c->unused_line; l != AOI_NONE && lines <= c->line_top; l = c->lines[l].next) lines++;
+    if (lines != c->line_top) return "lines of cells are lost";
     if (used != c->used || empty != c->empty || count != c->count) return "cells are counted wrongly";
     return aoi_index_check(&c->index);
 }

@@ -3,8 +3,12 @@
  *         |       |       |               cell (cx, cy) holds the points with floor(x / side) = cx, floor(y / side) = cy
  *   ------+-------+-------+------         (floor, so that cell (0,0) is as large as any other)
  *         | -1, 0 |  0, 0 |
- *   ------+-------+-------+------         one block a cell:  x x x x x .  y y y y y .  ref ref ref ref ref .
- *         |       |       |               items are contiguous, in no order; a removal fills the hole with the last
+ *   ------+-------+-------+------         its items stand in lines, seven in a cache line; only the first has gaps:
+ *         |       |       |               cell -> [ x x . | y y . | ref ref . | next ] -> [ full ] -> [ full ]
+ *
+ * A line keeps coordinates as multiples of 1/8192 of a side, rounded down, and of these the low 16 bits, which tell
+ * apart what is within 8 cells: enough to leave out nearly all that need not be asked, a line at a time.  Exact positions
+ * are the records' affair.
  *
  * Only cells that have held something since the last tidying exist: memory follows the items, not the map.  Beyond
  * +-2^30 cells all coordinates share the outermost ones.  Method: spatial hashing; nine-grid in the AOI literature. */
@@ -12,22 +16,36 @@
 #define AOI_CELLS_H
 
 #include <float.h>
+#include <math.h>
 
 #include "aoi_index.h"
-#include "aoi_scan.h"
+
+enum { AOI_ITEMS = 7, AOI_LANES = 8 }; /* in a line; and by lanes are slots counted */
+
+typedef struct aoi_line {
+    _Alignas(AOI_LINE) uint16_t x[AOI_ITEMS];
+    uint16_t used; /* a bit for each item */
+    uint16_t y[AOI_ITEMS];
+    uint16_t count;
+    uint32_t ref[AOI_ITEMS];
+    uint32_t next; /* the next line of the cell, or AOI_NONE */
+} aoi_line;
 
 typedef struct aoi_cell {
-    int32_t cx, cy;
-    double *items; /* x[cap], y[cap], ref[cap] */
-    uint32_t count, cap;
-    uint32_t near[9]; /* itself and its neighbours that exist, row by row */
+    _Alignas(AOI_LINE) int32_t cx;
+    int32_t cy;
+    uint32_t first, count; /* its lines, and the items in them */
+    uint32_t near[9];      /* itself and its neighbours that exist, row by row */
+    uint32_t known;        /* a bit for each of them */
 } aoi_cell;
 
 typedef struct aoi_cells {
-    double side, inverse;
+    double side, scale; /* scale: marks (aoi_cell_mark) in a unit of length */
     aoi_cell *cells;
     uint32_t cap, top, unused, used, empty; /* used: cells that exist; empty: those of them without items */
     uint32_t count;                         /* items in all */
+    aoi_line *lines;
+    uint32_t line_cap, line_top, unused_line;
     aoi_index index;
 } aoi_cells;
 
@@ -39,6 +57,7 @@ void aoi_cells_open(aoi_cells *c, double side);
 void aoi_cells_close(aoi_memory *m, aoi_cells *c);
 
 #define AOI_CELL_MOST (1 << 30)
+#define AOI_CELL_BITS 13 /* of a coordinate within its cell */
 
 static inline int aoi_cell_direction(int dx, int dy) {
     return (dy + 1) * 3 + dx + 1;
@@ -56,18 +75,22 @@ static inline int32_t aoi_cell_number(double v, double inverse) {
     if (v < -DBL_MAX) return aoi_cell_number(-DBL_MAX, inverse);
     return k > 0 ? AOI_CELL_MOST : -AOI_CELL_MOST;
 }
-static inline int32_t aoi_cell_of(const aoi_cells *c, double v) {
-    return aoi_cell_number(v, c->inverse);
-}
 
-static inline const double *aoi_cell_x(const aoi_cell *c) {
-    return c->items;
+#define AOI_MARK_MOST ((int64_t)AOI_CELL_MOST << AOI_CELL_BITS)
+
+/* The same in finer units, of which a cell has 2^AOI_CELL_BITS. */
+static inline int64_t aoi_cell_mark(const aoi_cells *c, double v) {
+    double k = v * c->scale;
+    if (k > (double)-AOI_MARK_MOST && k < (double)AOI_MARK_MOST) {
+        int64_t i = (int64_t)k;
+        return i - (k < (double)i);
+    }
+    if (v > DBL_MAX) return aoi_cell_mark(c, DBL_MAX);
+    if (v < -DBL_MAX) return aoi_cell_mark(c, -DBL_MAX);
+    return k > 0 ? AOI_MARK_MOST : -AOI_MARK_MOST;
 }
-static inline const double *aoi_cell_y(const aoi_cell *c) {
-    return c->items + c->cap;
-}
-static inline uint32_t *aoi_cell_refs(const aoi_cell *c) {
-    return (uint32_t *)(void *)(c->items + 2 * (size_t)c->cap);
+static inline int32_t aoi_cell_of_mark(int64_t mark) {
+    return (int32_t)(mark >> AOI_CELL_BITS); /* an arithmetic shift: downwards */
 }
 
 static inline uint32_t aoi_cell_hash(int32_t cx, int32_t cy) {
@@ -81,24 +104,36 @@ static inline uint32_t aoi_cells_find(const aoi_cells *c, int32_t cx, int32_t cy
     return i;
 }
 
-/* The cell of a point with room for one more item; AOI_NONE when memory is refused. */
-uint32_t aoi_cells_ready(aoi_memory *m, aoi_cells *c, double x, double y);
+/* Whether the place is the cell's own or a neighbour's. */
+static inline bool aoi_cell_touches(const aoi_cell *k, int32_t cx, int32_t cy) {
+    return (uint32_t)cx - (uint32_t)k->cx + 1 <= 2 && (uint32_t)cy - (uint32_t)k->cy + 1 <= 2;
+}
+
+/* The cell of a point with room for one more item; AOI_NONE when memory is refused.  `near`: a cell that may be that
+ * one or a neighbour, or AOI_NONE; it saves a look-up. */
+uint32_t aoi_cells_ready(aoi_memory *m, aoi_cells *c, uint32_t near, const double *at);
 /* Puts an item into a cell that is ready; returns its slot. */
-uint32_t aoi_cells_put(aoi_cells *c, uint32_t cell, double x, double y, uint32_t ref);
+uint32_t aoi_cells_put(aoi_cells *c, uint32_t cell, const double *at, uint32_t ref);
 /* Takes an item out; returns the ref of the item that has got its slot, or AOI_NONE. */
 uint32_t aoi_cells_take(aoi_cells *c, uint32_t cell, uint32_t slot);
-/* New coordinates within the same cell. */
-static inline void aoi_cells_set(aoi_cells *c, uint32_t cell, uint32_t slot, double x, double y) {
-    aoi_cell *k = c->cells + cell;
-    k->items[slot] = x;
-    k->items[k->cap + slot] = y;
+/* New coordinates, if that is within the same cell; false if it is not. */
+static inline bool aoi_cells_set(aoi_cells *c, uint32_t cell, uint32_t slot, const double *at) {
+    int64_t x = aoi_cell_mark(c, at[0]), y = aoi_cell_mark(c, at[1]);
+    if (aoi_cell_of_mark(x) != c->cells[cell].cx || aoi_cell_of_mark(y) != c->cells[cell].cy) return false;
+    aoi_line *l = c->lines + slot / AOI_LANES;
+    l->x[slot % AOI_LANES] = (uint16_t)x;
+    l->y[slot % AOI_LANES] = (uint16_t)y;
+    return true;
 }
-/* Gives back the storage of empty cells once they are many; cheap to call. */
-void aoi_cells_tidy(aoi_memory *m, aoi_cells *c);
+/* Forgets empty cells once they are many, and gives everything back where no item is left. */
+void aoi_cells_clear_out(aoi_memory *m, aoi_cells *c);
+static inline void aoi_cells_tidy(aoi_memory *m, aoi_cells *c) { /* many steps pay for one walk over all cells */
+    if (c->empty >= 32 ? c->empty >= c->used / 4 : c->used && !c->count) aoi_cells_clear_out(m, c);
+}
 
-/* Cells are numbered with gaps: a free record has no room at all. */
+/* Cells are numbered with gaps. */
 static inline bool aoi_cell_exists(const aoi_cell *k) {
-    return k->cap != UINT32_MAX;
+    return k->count != UINT32_MAX;
 }
 
 /* Whether to walk all cells instead of the span: it has more places than there are cells. */
@@ -109,6 +144,8 @@ static inline bool aoi_span_holds(const aoi_span *s, int32_t cx, int32_t cy) {
     return s->x0 <= cx && cx <= s->x1 && s->y0 <= cy && cy <= s->y1;
 }
 
+/* Whether the item stands there, at this position as far as a line tells. */
+bool aoi_cells_has(const aoi_cells *c, uint32_t cell, uint32_t slot, const double *at, uint32_t ref);
 const char *aoi_cells_check(const aoi_cells *c);
 
 #endif

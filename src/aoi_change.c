@@ -43,23 +43,50 @@ static void ask_stranger(aoi_space *s, uint32_t node, const aoi_area *a, double 
         aoi_log_add(s, node, target, event_of(false, is), is ? AOI_PAIR_ADD_SEEN : AOI_PAIR_ADD);
 }
 
-void aoi_propose(aoi_world *world, uint32_t node, uint32_t target) {
-    aoi_space *s = (aoi_space *)world;
-    const aoi_node_record *n = world->nodes + node;
-    const aoi_entity_record *owner = world->entities + n->owner, *to = world->entities + target;
+/* A node and a target of this kind, one of which moves: the watcher is at w0, then at w, the target at t0, then at t. */
+static inline void ask(aoi_space *s, uint32_t node, uint32_t target, uint64_t kind, const double *w0, const double *w,
+                       const double *t0, const double *t) {
+    const aoi_node_record *n = s->world.nodes + node;
     s->candidates++;
-    if (!(to->kind & n->area.mask)) return;
-    bool watcher_moves = n->owner == s->mover.entity;
-    const double *w = watcher_moves ? s->mover.to : owner->pos, *t = watcher_moves ? to->pos : s->mover.to;
+    if (!(kind & n->area.mask)) return;
     if (aoi_needs_pairs(&n->area)) {
         if (aoi_pairs_find(&s->pairs, node, target) == AOI_NONE)
-            ask_stranger(s, node, &n->area, n->reach, target, w, t, to->kind);
+            ask_stranger(s, node, &n->area, n->reach, target, w, t, kind);
         return;
     }
     if (n->area.silent) return;
-    bool was = aoi_in_box(world->dims, owner->pos, to->pos, n->area.radius);
-    bool is = aoi_in_box(world->dims, w, t, n->area.radius);
+    bool was = aoi_in_box(s->world.dims, w0, t0, n->area.radius), is = aoi_in_box(s->world.dims, w, t, n->area.radius);
     if (was != is) aoi_log_add(s, node, target, event_of(was, is), AOI_PAIR_SAME);
+}
+
+void aoi_propose(aoi_world *world, uint32_t node, uint32_t target) {
+    aoi_space *s = (aoi_space *)world;
+    uint32_t owner = world->nodes[node].owner;
+    const double *w = world->entities[owner].pos, *t = world->entities[target].pos, *to = s->mover.to;
+    uint64_t kind = world->entities[target].kind;
+    if (owner == s->mover.entity) ask(s, node, target, kind, w, to, t, t);
+    else ask(s, node, target, kind, w, w, t, to);
+}
+
+enum { AHEAD = 4 }; /* of what will be judged, to have its memory asked for */
+
+void aoi_propose_each_other(aoi_world *world, uint32_t level, uint32_t mover, const uint32_t *others, size_t count) {
+    aoi_space *s = (aoi_space *)world;
+    const aoi_entity_record *m = world->entities + mover;
+    const double *from = m->pos, *to = s->mover.to;
+    for (size_t i = 1; i < count && i < 2 * AHEAD; i++) AOI_PREFETCH(world->entities + others[i]);
+    for (size_t i = 0; i < count; i++) {
+        const aoi_entity_record *e = world->entities + others[i];
+        if (i + 2 * AHEAD < count) AOI_PREFETCH(world->entities + others[i + 2 * AHEAD]);
+        if (i + AHEAD < count) AOI_PREFETCH(world->nodes + world->entities[others[i + AHEAD]].nodes);
+        if (e == m) continue;
+        for (uint32_t n = m->nodes; n != AOI_NONE; n = world->nodes[n].next)
+            if (world->nodes[n].level == level && !isinf(world->nodes[n].reach))
+                ask(s, n, others[i], e->kind, from, to, e->pos, e->pos);
+        for (uint32_t n = e->nodes; n != AOI_NONE; n = world->nodes[n].next)
+            if (world->nodes[n].level == level && !isinf(world->nodes[n].reach))
+                ask(s, n, mover, m->kind, e->pos, e->pos, from, to);
+    }
 }
 
 void aoi_found(aoi_world *world, uint32_t slot) {
@@ -88,7 +115,7 @@ static void ask_pairs(aoi_space *s, uint32_t entity, const double *to) {
 void aoi_gather_move(aoi_space *s, uint32_t entity, const double *from, const double *to) {
     s->mover.entity = entity;
     s->mover.to = to;
-    if (!s->mover.in_batch) ask_pairs(s, entity, to);
+    if (!s->mover.in_batch && s->pairs.index.count) ask_pairs(s, entity, to);
     s->engine->class->propose(s->engine, entity, from, to);
 }
 
@@ -168,6 +195,7 @@ void aoi_log_drop(aoi_space *s, uint32_t since) {
 }
 
 int aoi_log_ready(aoi_space *s, uint32_t since, bool single) {
+    if (s->log.count == since && !s->failed) return AOI_OK;
     if (!aoi_log_pairs_ready(s, since)) return AOI_ENOMEM;
     if (aoi_queue_reserve(&s->world.memory, &s->queue, s->log.count - since, single)) return AOI_OK;
     aoi_log_drop(s, since);
@@ -206,20 +234,28 @@ void aoi_log_revert_pairs(aoi_space *s, uint32_t since) {
     s->log.count = since;
 }
 
+static void put_event(aoi_space *s, const aoi_change *c) {
+    aoi_node_record *n = s->world.nodes + c->node;
+    const aoi_entity_record *t = s->world.entities + c->target;
+    if (n->area.silent) return;
+    aoi_waiting *e = aoi_queue_put(&s->queue, c->event, c->node, c->target, t->generation);
+    n->pending += e ? 1u : -1u;
+    if (!e) return;
+    e->watcher = s->world.entities[n->owner].id;
+    e->target = t->id;
+    e->node_id = n->node_id;
+}
+
 void aoi_log_apply_events(aoi_space *s, uint32_t since) {
-    const aoi_world *w = &s->world;
-    s->queue.first_enter = AOI_NONE; /* leaves come before the enters of their own call only */
-    for (uint32_t i = since; i < s->log.count; i++) {
-        const aoi_change *c = s->log.items + i;
-        aoi_node_record *n = w->nodes + c->node;
-        const aoi_entity_record *t = w->entities + c->target;
-        if (!c->event || n->area.silent) continue;
-        aoi_waiting *e = aoi_queue_put(&s->queue, c->event, c->node, c->target, t->generation);
-        n->pending += e ? 1u : -1u;
-        if (!e) continue;
-        e->watcher = w->entities[n->owner].id;
-        e->target = t->id;
-        e->node_id = n->node_id;
+    const aoi_change *first = s->log.items + since, *end = s->log.items + s->log.count;
+    if (s->queue.in_batch) { /* a pair may change to and fro: the queue puts the leaves first, once it knows them */
+        for (const aoi_change *c = first; c < end; c++)
+            if (c->event) put_event(s, c);
+    } else {
+        for (const aoi_change *c = first; c < end; c++)
+            if (c->event == AOI_LEAVE) put_event(s, c);
+        for (const aoi_change *c = first; c < end; c++)
+            if (c->event == AOI_ENTER) put_event(s, c);
     }
     s->log.count = since;
     aoi_queue_end_batch(&s->queue);

@@ -91,6 +91,9 @@ extern const aoi_engine_class *const aoi_engines[];
 
 /* Neither can fail towards the engine: when memory runs out the space notes it and undoes the call afterwards. */
 void aoi_propose(aoi_world *w, uint32_t node, uint32_t target);
+/* All boxed nodes of this level, the mover's with each of the others as the target, and theirs with the mover; the mover
+ * may be among the others. */
+void aoi_propose_each_other(aoi_world *w, uint32_t level, uint32_t mover, const uint32_t *others, size_t count);
 void aoi_found(aoi_world *w, uint32_t slot);
 
 static inline bool aoi_alive(uint32_t generation) {

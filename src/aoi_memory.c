@@ -1,6 +1,8 @@
 /* aoi_memory.c - see aoi_memory.h. */
 #include "aoi_memory.h"
 
+#include <string.h>
+
 void *aoi_resize(aoi_memory *m, void *ptr, size_t osize, size_t nsize) {
     if (!ptr && nsize == 0) return NULL;
     void *p = m->alloc(m->ud, ptr, ptr ? osize : 0, nsize);
@@ -12,14 +14,43 @@ void *aoi_resize(aoi_memory *m, void *ptr, size_t osize, size_t nsize) {
     return p;
 }
 
-bool aoi_grow(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size) {
-    size_t to = (size_t)*cap + *cap / 2;
+static size_t grown(uint32_t cap, size_t need) {
+    size_t to = (size_t)cap + cap / 2;
     if (to < 16) to = 16;
-    if (to < need) to = need;
+    return to < need ? need : to;
+}
+
+bool aoi_grow(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size) {
+    size_t to = grown(*cap, need);
     if (to > UINT32_MAX - 1 || to > SIZE_MAX / size) return false;
     void *p = aoi_resize(m, *items, *cap * size, to * size);
     if (!p) return false;
     *items = p;
     *cap = (uint32_t)to;
     return true;
+}
+
+/* A block is a line longer than its items; the byte before them tells how far into the block they start. */
+static unsigned char *block_of(void *items) {
+    unsigned char *p = items;
+    return p ? p - p[-1] : NULL;
+}
+
+bool aoi_grow_lines(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size) {
+    size_t to = grown(*cap, need);
+    if (to > UINT32_MAX - 1 || to > SIZE_MAX / size - 1) return false;
+    unsigned char *block = aoi_resize(m, NULL, 0, to * size + AOI_LINE);
+    if (!block) return false;
+    size_t shift = AOI_LINE - (uintptr_t)block % AOI_LINE;
+    unsigned char *p = block + shift;
+    p[-1] = (unsigned char)shift;
+    if (*cap) memcpy(p, *items, *cap * size);
+    aoi_free_lines(m, *items, *cap, size);
+    *items = p;
+    *cap = (uint32_t)to;
+    return true;
+}
+
+void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size) {
+    if (items) aoi_resize(m, block_of(items), cap * size + AOI_LINE, 0);
 }

@@ -3,13 +3,13 @@
 
 static void settle(aoi_world *w, aoi_cells *points, uint32_t entity, uint32_t cell, const double *at) {
     aoi_entity_record *e = w->entities + entity;
-    e->slot = aoi_cells_put(points, cell, at[0], at[1], entity);
+    e->slot = aoi_cells_put(points, cell, at, entity);
     e->home = cell;
 }
 
 bool aoi_points_put(aoi_world *w, aoi_cells *points, uint32_t entity) {
     const double *at = w->entities[entity].pos;
-    uint32_t cell = aoi_cells_ready(&w->memory, points, at[0], at[1]);
+    uint32_t cell = aoi_cells_ready(&w->memory, points, AOI_NONE, at);
     if (cell != AOI_NONE) settle(w, points, entity, cell, at);
     return cell != AOI_NONE;
 }
@@ -20,20 +20,14 @@ void aoi_points_take(aoi_world *w, aoi_cells *points, uint32_t entity) {
     if (moved != AOI_NONE) w->entities[moved].slot = e->slot;
 }
 
-uint32_t aoi_points_ready(aoi_world *w, aoi_cells *points, uint32_t entity, const double *to) {
-    uint32_t home = w->entities[entity].home;
-    const aoi_cell *k = points->cells + home;
-    if (aoi_cell_of(points, to[0]) == k->cx && aoi_cell_of(points, to[1]) == k->cy) return home;
-    return aoi_cells_ready(&w->memory, points, to[0], to[1]);
-}
-
-void aoi_points_move(aoi_world *w, aoi_cells *points, uint32_t entity, uint32_t cell, const double *to) {
-    if (cell == w->entities[entity].home) {
-        aoi_cells_set(points, cell, w->entities[entity].slot, to[0], to[1]);
-        return;
-    }
+bool aoi_points_move(aoi_world *w, aoi_cells *points, uint32_t entity, const double *to) {
+    const aoi_entity_record *e = w->entities + entity;
+    if (aoi_cells_set(points, e->home, e->slot, to)) return true;
+    uint32_t cell = aoi_cells_ready(&w->memory, points, e->home, to);
+    if (cell == AOI_NONE) return false;
     aoi_points_take(w, points, entity);
     settle(w, points, entity, cell, to);
+    return true;
 }
 
 void aoi_points_resize(aoi_world *w, aoi_cells *points, double side) {
@@ -42,21 +36,22 @@ void aoi_points_resize(aoi_world *w, aoi_cells *points, double side) {
     for (uint32_t e = 0; e < w->entity_top; e++) {
         const double *at = w->entities[e].pos;
         if (!aoi_alive(w->entities[e].generation)) continue;
-        uint32_t cell = aoi_cells_ready(&w->memory, &next, at[0], at[1]);
+        uint32_t cell = aoi_cells_ready(&w->memory, &next, AOI_NONE, at);
         if (cell == AOI_NONE) {
             aoi_cells_close(&w->memory, &next);
             return;
         }
-        aoi_cells_put(&next, cell, at[0], at[1], e);
+        aoi_cells_put(&next, cell, at, e);
     }
     aoi_cells_close(&w->memory, points);
     *points = next;
     for (uint32_t i = 0; i < next.top; i++)
-        for (uint32_t k = 0; k < next.cells[i].count; k++) {
-            aoi_entity_record *e = w->entities + aoi_cell_refs(next.cells + i)[k];
-            e->home = i;
-            e->slot = k;
-        }
+        for (uint32_t l = next.cells[i].first; l != AOI_NONE; l = next.lines[l].next)
+            for (uint32_t k = 0; k < next.lines[l].count; k++) {
+                aoi_entity_record *e = w->entities + next.lines[l].ref[k];
+                e->home = i;
+                e->slot = l * AOI_LANES + k;
+            }
 }
 
 const char *aoi_points_check(const aoi_world *w, const aoi_cells *points) {
@@ -65,10 +60,7 @@ const char *aoi_points_check(const aoi_world *w, const aoi_cells *points) {
         const aoi_entity_record *r = w->entities + e;
         if (!aoi_alive(r->generation)) continue;
         entities++;
-        const aoi_cell *k = points->cells + r->home;
-        if (r->slot >= k->count || aoi_cell_refs(k)[r->slot] != e || aoi_cell_x(k)[r->slot] != r->pos[0] ||
-            aoi_cell_y(k)[r->slot] != r->pos[1])
-            return "an entity is not where its cell has it";
+        if (!aoi_cells_has(points, r->home, r->slot, r->pos, e)) return "an entity is not where its cell has it";
     }
     return entities == points->count ? aoi_cells_check(points) : "a field of cells counts its entities wrongly";
 }

@@ -11,9 +11,8 @@
 bool aoi_points_put(aoi_world *w, aoi_cells *points, uint32_t entity); /* false: memory refused, nothing has changed */
 void aoi_points_take(aoi_world *w, aoi_cells *points, uint32_t entity);
 
-/* A move in two steps: the cell that it ends in, with room, or AOI_NONE when memory is refused; and the move. */
-uint32_t aoi_points_ready(aoi_world *w, aoi_cells *points, uint32_t entity, const double *to);
-void aoi_points_move(aoi_world *w, aoi_cells *points, uint32_t entity, uint32_t cell, const double *to);
+/* False when memory is refused; never back to where it has been since the last tidying. */
+bool aoi_points_move(aoi_world *w, aoi_cells *points, uint32_t entity, const double *to);
 
 /* Moves everybody into cells of another side; when memory is refused the old ones go on serving. */
 void aoi_points_resize(aoi_world *w, aoi_cells *points, double side);

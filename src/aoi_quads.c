@@ -65,7 +65,7 @@ static size_t bytes_of(uint32_t cap) {
 
 /* Whole lanes, so that a scan may read them; a lone entity wastes nothing. */
 static uint32_t cap_for(uint32_t count) {
-    return count < AOI_LANES ? count : (count + AOI_LANES - 1) & ~(uint32_t)(AOI_LANES - 1);
+    return count < AOI_SCAN_LANES ? count : (count + AOI_SCAN_LANES - 1) & ~(uint32_t)(AOI_SCAN_LANES - 1);
 }
 
 static void append(aoi_quads *t, uint32_t leaf, double x, double y, uint32_t entity, uint32_t classes) {

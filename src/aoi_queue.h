@@ -1,7 +1,7 @@
 /* aoi_queue.h - events that wait to be taken, as net change.
  *
- *   head -> [leave] <-> [leave] <-> [enter] <-> [enter] <- tail      one doubly linked list through a pool of records
- *                                   ^ first_enter: a call's leaves are put in before it, so they come first
+ *   events   [ taken | taken | leave | cancelled | enter | enter |           ]
+ *                              ^ head                              ^ top
  *
  * An enter that meets its own waiting leave (same node, same life of the target) cancels it, and the other way round.
  * To find it the queue keeps an index by pair, but only from the moment two calls' events wait together: in the usual
@@ -14,21 +14,20 @@
 typedef struct aoi_waiting {
     int64_t watcher, target, node_id;
     uint32_t node, entity, life; /* the pair: the node's slot, the target's slot and generation */
-    uint32_t next, prev;
-    uint32_t batch; /* the latest batch when it was put */
     uint8_t kind;
-    bool cancelled; /* by the present batch, which may bring it back */
+    bool cancelled;
+    bool sleeps; /* cancelled by the present batch, which may bring it back */
 } aoi_waiting;
 
 typedef struct aoi_queue {
     aoi_waiting *events;
-    uint32_t cap, top, unused; /* records in the pool, ever used, and the chain of those free again */
-    uint32_t head, tail, first_enter, count;
-    uint32_t placed; /* the last whose place is settled: it waited when another was taken, or has been put in order */
-    uint32_t batch, cancelled; /* the number of the latest batch; records it has cancelled but kept */
-    uint32_t storm;            /* records in use at once, lately at most */
+    uint32_t cap, head, top, count; /* count: of those from head to top that are not cancelled */
+    uint32_t placed; /* where the events begin whose order is not settled: none of those before has been taken since */
+    uint32_t batch;  /* where the present batch began */
+    uint32_t sleeping; /* events that it has cancelled but may bring back */
+    uint32_t storm;    /* events in one go, lately at most */
     bool hashed, in_batch;
-    aoi_index index;
+    aoi_index index; /* also of events that have been taken: head tells */
 } aoi_queue;
 
 void aoi_queue_open(aoi_queue *q);
@@ -38,13 +37,45 @@ void aoi_queue_close(aoi_memory *m, aoi_queue *q);
 bool aoi_queue_reserve(aoi_memory *m, aoi_queue *q, size_t n, bool alone); /* not alone: begins a batch */
 /* Adds an event and returns its record, whose ids the caller fills in; or cancels its opposite and returns NULL.  Cannot
  * fail after a reserve.  Within a batch what waited before it keeps its place when it is cancelled and comes back. */
-aoi_waiting *aoi_queue_put(aoi_queue *q, int kind, uint32_t node, uint32_t entity, uint32_t life);
-void aoi_queue_end_batch(aoi_queue *q);
+aoi_waiting *aoi_queue_cancel_or_add(aoi_queue *q, int kind, uint32_t node, uint32_t entity, uint32_t life);
+void aoi_queue_end_batch(aoi_queue *q); /* puts its leaves before its enters */
+
+/* At the end, whatever waits. */
+static inline aoi_waiting *aoi_queue_add(aoi_queue *q, int kind, uint32_t node, uint32_t entity, uint32_t life) {
+    aoi_waiting *e = q->events + q->top++;
+    e->kind = (uint8_t)kind;
+    e->cancelled = e->sleeps = false;
+    e->node = node;
+    e->entity = entity;
+    e->life = life;
+    q->count++;
+    return e;
+}
+
+static inline aoi_waiting *aoi_queue_put(aoi_queue *q, int kind, uint32_t node, uint32_t entity, uint32_t life) {
+    return q->hashed ? aoi_queue_cancel_or_add(q, kind, node, entity, life)
+                     : aoi_queue_add(q, kind, node, entity, life);
+}
+
 /* Takes the oldest; the queue must not be empty.  The record is valid until the next call. */
-const aoi_waiting *aoi_queue_take(aoi_queue *q);
+static inline const aoi_waiting *aoi_queue_take(aoi_queue *q);
 void aoi_queue_clear(aoi_queue *q); /* all are taken */
 /* All leaves before all enters, otherwise in the same order, behind those whose place is settled; it settles all. */
 void aoi_queue_leaves_first(aoi_queue *q);
 const char *aoi_queue_check(const aoi_queue *q);
+
+/* The first at i or after that waits, or top. */
+static inline uint32_t aoi_queue_from(const aoi_queue *q, uint32_t i) {
+    while (i < q->top && q->events[i].cancelled) i++;
+    return i;
+}
+
+static inline const aoi_waiting *aoi_queue_take(aoi_queue *q) {
+    uint32_t i = aoi_queue_from(q, q->head);
+    q->head = i + 1;
+    q->placed = q->top;
+    if (--q->count == 0) aoi_queue_clear(q);
+    return q->events + i;
+}
 
 #endif

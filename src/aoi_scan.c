@@ -102,18 +102,18 @@ __attribute__((target("avx2"))) static size_t avx2_scan(const aoi_ring *q, const
     const __m256d sign = _mm256_set1_pd(-0.0);
     size_t found = 0;
     for (const aoi_run *r = runs; r < runs + count; r++) {
-        if (r->n < AOI_LANES) {
+        if (r->n < AOI_SCAN_LANES) {
             found += scan_run(q, r, out + found);
             continue;
         }
-        for (size_t i = 0; i < r->n; i += AOI_LANES) {
+        for (size_t i = 0; i < r->n; i += AOI_SCAN_LANES) {
             __m256d dx = _mm256_andnot_pd(sign, _mm256_sub_pd(_mm256_loadu_pd(r->x + i), cx));
             __m256d dy = _mm256_andnot_pd(sign, _mm256_sub_pd(_mm256_loadu_pd(r->y + i), cy));
             __m256d near = _mm256_and_pd(_mm256_cmp_pd(dx, ox, _CMP_LE_OQ), _mm256_cmp_pd(dy, oy, _CMP_LE_OQ));
             __m256d out_of = _mm256_or_pd(_mm256_cmp_pd(dx, ix, _CMP_GT_OQ), _mm256_cmp_pd(dy, iy, _CMP_GT_OQ));
             unsigned bits = (unsigned)_mm256_movemask_pd(_mm256_and_pd(near, out_of));
             if (!bits) continue;
-            if (r->n - i < AOI_LANES) bits &= (1u << (r->n - i)) - 1; /* lanes past the end hold anything */
+            if (r->n - i < AOI_SCAN_LANES) bits &= (1u << (r->n - i)) - 1; /* lanes past the end hold anything */
             for (; bits; bits &= bits - 1) out[found++] = r->refs[i + (size_t)__builtin_ctz(bits)];
         }
     }

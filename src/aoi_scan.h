@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* Runs of so many points or more must be readable, not initialised, up to the next multiple of it. */
-#define AOI_LANES 4
+#define AOI_SCAN_LANES 4
 
 typedef struct aoi_ring {
     double center[2], inner[2], outer[2]; /* half-extents, bounds inclusive; inner < 0: there is none */

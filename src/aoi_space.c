@@ -333,7 +333,7 @@ void aoi_leaves_first(aoi_space *s) {
 }
 
 void aoi_keep_order(aoi_space *s) {
-    s->queue.placed = s->queue.tail;
+    s->queue.placed = s->queue.top;
 }
 
 static void read_event(const aoi_waiting *w, aoi_event *out) {
@@ -362,14 +362,16 @@ bool aoi_next(aoi_space *s, aoi_event *out) {
 }
 
 size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max) {
+    const aoi_queue *q = &s->queue;
     size_t n = 0;
-    uint32_t i = *cursor ? *cursor - 1 : s->queue.head;
-    for (; n < max && i != AOI_NONE; i = s->queue.events[i].next) read_event(s->queue.events + i, out + n++);
-    *cursor = i + 1; /* past the end this is 0, but then nothing was left to read */
+    uint32_t i = *cursor > q->head ? *cursor : q->head;
+    for (; n < max && (i = aoi_queue_from(q, i)) < q->top; i++) read_event(q->events + i, out + n++);
+    *cursor = i;
     return n;
 }
 
 void aoi_take_all(aoi_space *s) {
-    for (uint32_t i = s->queue.head; i != AOI_NONE; i = s->queue.events[i].next) taken(s, s->queue.events[i].node);
-    aoi_queue_clear(&s->queue);
+    aoi_queue *q = &s->queue;
+    for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) taken(s, q->events[i].node);
+    aoi_queue_clear(q);
 }

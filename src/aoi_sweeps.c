@@ -1,112 +1,336 @@
 /* aoi_sweeps.c - see aoi_sweeps.h. */
 #include "aoi_sweeps.h"
 
-#include <math.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-enum { RUNS = 16, ITEMS = 1024 }; /* gathered before they are scanned together */
+enum { HITS = 256, CELLS = 16 }; /* gathered before they are visited, and at most scanned together */
 
-typedef struct walk {
+typedef struct ring { /* marks (aoi_cell_mark), bounds included; a hole that ends before it begins is none */
+    int64_t lo[2], hi[2], hole_lo[2], hole_hi[2];
+} ring;
+
+#define CELL (1 << AOI_CELL_BITS) /* marks in a cell */
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* The ring as a line sees it, modulo 2^16.  An item is in the frame if item - lo <= frame, in the hole if
+ * item - hole_lo < hole, on both axes. */
+#ifdef __SSE2__
+typedef __m128i lanes;
+static inline lanes all_lanes(int64_t v) {
+    return _mm_set1_epi16((short)(uint16_t)v);
+}
+#else
+typedef uint16_t lanes;
+static inline lanes all_lanes(int64_t v) {
+    return (uint16_t)v;
+}
+#endif
+
+typedef struct window {
+    lanes lo[2], frame[2], hole_lo[2], hole[2];
+} window;
+
+/* One bit for each item that is in the frame but not in the hole. */
+static inline unsigned hits_in(const window *w, const aoi_line *l) {
+#ifdef __SSE2__
+    __m128i none = _mm_setzero_si128(), x = _mm_load_si128((const __m128i *)(const void *)l->x),
+            y = _mm_load_si128((const __m128i *)(const void *)l->y); /* the eighth lane is nobody's */
+    __m128i beyond = _mm_or_si128(_mm_subs_epu16(_mm_sub_epi16(x, w->lo[0]), w->frame[0]),
+                                  _mm_subs_epu16(_mm_sub_epi16(y, w->lo[1]), w->frame[1]));
+    __m128i x_in = _mm_subs_epu16(w->hole[0], _mm_sub_epi16(x, w->hole_lo[0])),
+            y_in = _mm_subs_epu16(w->hole[1], _mm_sub_epi16(y, w->hole_lo[1]));
+    __m128i out = _mm_or_si128(_mm_cmpeq_epi16(x_in, none), _mm_cmpeq_epi16(y_in, none));
+    __m128i hit = _mm_and_si128(_mm_cmpeq_epi16(beyond, none), out);
+    return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(hit, none)) & l->used;
+#else
+    unsigned bits = 0;
+    for (unsigned i = 0; i < AOI_ITEMS; i++) {
+        uint16_t x = (uint16_t)(l->x[i] - w->lo[0]), y = (uint16_t)(l->y[i] - w->lo[1]);
+        uint16_t hx = (uint16_t)(l->x[i] - w->hole_lo[0]), hy = (uint16_t)(l->y[i] - w->hole_lo[1]);
+        bits |= (unsigned)((x <= w->frame[0]) & (y <= w->frame[1]) & !((hx < w->hole[0]) & (hy < w->hole[1]))) << i;
+    }
+    return bits & l->used;
+#endif
+}
+
+static inline unsigned lowest(unsigned bits) {
+#ifdef __GNUC__
+    return (unsigned)__builtin_ctz(bits);
+#else
+    unsigned i = 0;
+    while (!(bits >> i & 1)) i++;
+    return i;
+#endif
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
+
+typedef struct sweep {
     const aoi_cells *c;
-    aoi_scanner scan;
-    const aoi_ring *q;
     aoi_visit visit;
     void *ud;
     uint64_t steps;
-    size_t count, items;
-    aoi_run runs[RUNS];
-} walk;
+    size_t found;
+    uint32_t count, lines[2 * CELLS]; /* a ring: of `count` cells the next line */
+    uint32_t hits[HITS];
+} sweep;
 
-static void scan_runs(walk *w) {
-    uint32_t hits[ITEMS];
-    size_t found = w->scan(w->q, w->runs, w->count, hits);
-    w->steps += w->items;
-    w->count = w->items = 0;
-    if (found) w->visit(w->ud, hits, found);
+static void tell(sweep *s) {
+    if (s->found) s->visit(s->ud, s->hits, s->found);
+    s->found = 0;
 }
 
-static void add_large(walk *w, const aoi_cell *k) {
-    for (size_t at = 0, n; at < k->count; at += n) {
-        if (w->count == RUNS || w->items == ITEMS) scan_runs(w);
-        n = k->count - at < ITEMS - w->items ? k->count - at : ITEMS - w->items;
-        w->runs[w->count++] = (aoi_run){aoi_cell_x(k) + at, aoi_cell_y(k) + at, aoi_cell_refs(k) + at, n};
-        w->items += n;
+/* The lines of several cells abreast: whether a cell has another one cannot be foretold, so nothing branches on it, and
+ * memory is asked for many at once. */
+static inline void scan(sweep *s, const window *w) {
+    const aoi_line *lines = s->c->lines;
+    size_t found = s->found;
+    for (uint32_t i = 0, end = s->count; i < end; i++) {
+        const aoi_line *l = lines + s->lines[i % (2 * CELLS)];
+        s->lines[end % (2 * CELLS)] = l->next;
+        end += l->next != AOI_NONE;
+        for (unsigned bits = hits_in(w, l); bits; bits &= bits - 1) s->hits[found++] = l->ref[lowest(bits)];
+        if (found > HITS - AOI_ITEMS) {
+            s->found = found;
+            tell(s);
+            found = 0;
+        }
+    }
+    s->found = found;
+    s->count = 0;
+}
+
+static inline void add_cell(sweep *s, const aoi_cell *k) {
+    s->lines[s->count] = k->first;
+    s->count += k->first != AOI_NONE;
+    s->steps += k->count;
+}
+
+static inline window window_of(const ring *r) {
+    window w;
+    for (int a = 0; a < 2; a++) {
+        int64_t hole = r->hole_hi[a] - r->hole_lo[a] + 1;
+        w.lo[a] = all_lanes(r->lo[a]);
+        w.frame[a] = all_lanes(r->hi[a] - r->lo[a]);
+        w.hole_lo[a] = all_lanes(r->hole_lo[a]);
+        w.hole[a] = all_lanes(hole > 0 ? hole : 0);
+    }
+    return w;
+}
+
+/* ---- a cell and its neighbours, which it knows ------------------------------------------------------------------- */
+
+/* Bits of the cells of a row, or of a column, from one of the three to another; none if `to` is before `from`. */
+static inline unsigned three(int64_t from, int64_t to) {
+    return 7u << from & 7u >> (2 - to);
+}
+
+static inline unsigned three_by_three(unsigned columns, unsigned rows) {
+    return columns * ((rows & 1) | (rows & 2) << 2 | (rows & 4) << 4);
+}
+
+/* A ring in the nine cells around `mid`, in marks from where they begin. */
+static inline void sweep_nine(sweep *s, const aoi_cell *mid, ring *r) {
+    unsigned frame[2], hole[2];
+    for (int a = 0; a < 2; a++) {
+        frame[a] = three(r->lo[a] >> AOI_CELL_BITS, r->hi[a] >> AOI_CELL_BITS);
+        /* the first cell that begins in the hole, the last that ends in it */
+        hole[a] = three((r->hole_lo[a] + CELL - 1) >> AOI_CELL_BITS, ((r->hole_hi[a] + 1) >> AOI_CELL_BITS) - 1);
+        int64_t begin = (int64_t)((a ? mid->cy : mid->cx) - 1) * CELL;
+        r->lo[a] += begin, r->hi[a] += begin, r->hole_lo[a] += begin, r->hole_hi[a] += begin;
+    }
+    unsigned cells = mid->known & three_by_three(frame[0], frame[1]) & ~three_by_three(hole[0], hole[1]);
+    for (; cells; cells &= cells - 1) add_cell(s, s->c->cells + mid->near[lowest(cells)]);
+    window w = window_of(r);
+    scan(s, &w);
+}
+
+/* ---- any cells --------------------------------------------------------------------------------------------------- */
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* A cell of a ring that may be too wide for 16 bits: so much of it as is in the cell. */
+static void scan_alone(sweep *s, const aoi_cell *k, const ring *r) {
+    ring own;
+    for (int a = 0; a < 2; a++) {
+        int64_t first = (int64_t)(a ? k->cy : k->cx) * CELL, last = first + CELL - 1;
+        own.lo[a] = larger(r->lo[a], first);
+        own.hi[a] = smaller(r->hi[a], last);
+        own.hole_lo[a] = larger(r->hole_lo[a], first);
+        own.hole_hi[a] = smaller(r->hole_hi[a], last);
+    }
+    window w = window_of(&own);
+    add_cell(s, k);
+    scan(s, &w);
+}
+
+static void walk_all(sweep *s, const ring *r, const aoi_span *frame, const aoi_span *hole) {
+    for (uint32_t i = 0; i < s->c->top; i++) {
+        const aoi_cell *k = s->c->cells + i;
+        if (aoi_cell_exists(k) && aoi_span_holds(frame, k->cx, k->cy) && !aoi_span_holds(hole, k->cx, k->cy))
+            scan_alone(s, k, r);
     }
 }
 
-/* Cells are far apart in memory: several are asked for before the first is read. */
-static inline void add_cell(walk *w, const aoi_cell *k) {
-    if (!k->count) return; /* it may have no memory at all */
-    if (w->count == RUNS || w->items + k->count > ITEMS) {
-        add_large(w, k);
-        return;
-    }
-    const double *x = aoi_cell_x(k), *y = aoi_cell_y(k);
-    AOI_PREFETCH(x);
-    AOI_PREFETCH(y);
-    w->runs[w->count++] = (aoi_run){x, y, aoi_cell_refs(k), k->count};
-    w->items += k->count;
-}
-
-/* A cell and its neighbours, which it knows. */
-static void walk_near(walk *w, const aoi_cell *mid, const aoi_span *outer, const aoi_span *inner) {
-    for (int32_t y = outer->y0; y <= outer->y1; y++) {
-        bool crosses = inner->y0 <= y && y <= inner->y1;
-        for (int32_t x = outer->x0; x <= outer->x1; x++) {
-            uint32_t i = mid->near[aoi_cell_direction(x - mid->cx, y - mid->cy)];
-            if (i != AOI_NONE && !(crosses && inner->x0 <= x && x <= inner->x1)) add_cell(w, w->c->cells + i);
+static void walk_span(sweep *s, const ring *r, const aoi_span *frame, const aoi_span *hole) {
+    for (int32_t y = frame->y0; y <= frame->y1; y++) {
+        bool crosses = hole->y0 <= y && y <= hole->y1 && hole->x0 <= hole->x1;
+        for (int32_t x = frame->x0; x <= frame->x1; x++) {
+            if (crosses && x == hole->x0) x = hole->x1 + 1;
+            if (x > frame->x1) break;
+            uint32_t i = aoi_cells_find(s->c, x, y);
+            if (i != AOI_NONE) scan_alone(s, s->c->cells + i, r);
         }
     }
 }
 
-static void walk_all(walk *w, const aoi_span *outer, const aoi_span *inner) {
-    for (uint32_t i = 0; i < w->c->top; i++) {
-        const aoi_cell *k = w->c->cells + i;
-        if (aoi_cell_exists(k) && aoi_span_holds(outer, k->cx, k->cy) && !aoi_span_holds(inner, k->cx, k->cy))
-            add_cell(w, k);
-    }
-}
-
-static void walk_span(walk *w, const aoi_span *outer, const aoi_span *inner) {
-    for (int32_t y = outer->y0; y <= outer->y1; y++) {
-        bool crosses = inner->y0 <= y && y <= inner->y1 && inner->x0 <= inner->x1;
-        for (int32_t x = outer->x0; x <= outer->x1; x++) {
-            if (crosses && x == inner->x0) x = inner->x1 + 1;
-            if (x > outer->x1) break;
-            uint32_t i = aoi_cells_find(w->c, x, y);
-            if (i != AOI_NONE) add_cell(w, w->c->cells + i);
+static void sweep_ring(sweep *s, ring *r) {
+    aoi_span frame = {aoi_cell_of_mark(r->lo[0]), aoi_cell_of_mark(r->lo[1]), aoi_cell_of_mark(r->hi[0]),
+                      aoi_cell_of_mark(r->hi[1])};
+    aoi_span hole = {aoi_cell_of_mark(r->hole_lo[0] + CELL - 1), aoi_cell_of_mark(r->hole_lo[1] + CELL - 1),
+                     aoi_cell_of_mark(r->hole_hi[0] + 1) - 1, aoi_cell_of_mark(r->hole_hi[1] + 1) - 1};
+    if ((int64_t)frame.x1 - frame.x0 <= 2 && (int64_t)frame.y1 - frame.y0 <= 2) {
+        uint32_t center = aoi_cells_find(s->c, frame.x0 + 1, frame.y0 + 1);
+        if (center != AOI_NONE) {
+            for (int a = 0; a < 2; a++) {
+                int64_t begin = (int64_t)(a ? frame.y0 : frame.x0) * CELL;
+                r->lo[a] -= begin, r->hi[a] -= begin, r->hole_lo[a] -= begin, r->hole_hi[a] -= begin;
+            }
+            sweep_nine(s, s->c->cells + center, r);
+            return;
         }
     }
+    if (aoi_span_is_wide(s->c, &frame)) walk_all(s, r, &frame, &hole);
+    else walk_span(s, r, &frame, &hole);
 }
 
-static aoi_span span_of(const aoi_cells *c, const double *center, const double *half) {
-    return (aoi_span){aoi_cell_of(c, center[0] - half[0]), aoi_cell_of(c, center[1] - half[1]),
-                      aoi_cell_of(c, center[0] + half[0]), aoi_cell_of(c, center[1] + half[1])};
+/* ---- rings ------------------------------------------------------------------------------------------------------- */
+
+/* More than all the roundings together of the sums that take part, the largest of which is below `size`. */
+static inline double margin(double size) {
+    return size * 0x1p-49;
 }
 
-uint64_t aoi_walk_ring(const aoi_cells *c, aoi_scanner scan, const aoi_ring *q, uint32_t center, aoi_visit visit,
-                       void *ud) {
-    walk w;
-    w.c = c, w.scan = scan, w.q = q, w.visit = visit, w.ud = ud;
-    w.steps = 0, w.count = w.items = 0;
-    aoi_span outer = span_of(c, q->center, q->outer), inner = {1, 1, 0, 0};
-    if (2 * q->inner[0] >= c->side && 2 * q->inner[1] >= c->side) {
-        /* items in a cell strictly between those of two bounds lie between the bounds: aoi_cell_of is monotonic */
-        inner = span_of(c, q->center, q->inner);
-        inner = (aoi_span){inner.x0 + 1, inner.y0 + 1, inner.x1 - 1, inner.y1 - 1};
+static inline double magnitude(const double *p) {
+    double x = fabs(p[0]), y = fabs(p[1]);
+    return x > y ? x : y;
+}
+
+typedef struct bounds { /* of a ring in world units: frame, and hole, which is there if it ends after it begins */
+    double lo[2], hi[2], hole_lo[2], hole_hi[2];
+} bounds;
+
+static inline bounds bounds_of_move(const double *from, const double *to, double least, double most) {
+    bounds b;
+    double safe = margin(magnitude(from) + magnitude(to) + most);
+    for (int a = 0; a < 2; a++) {
+        double low = from[a] < to[a] ? from[a] : to[a], high = from[a] < to[a] ? to[a] : from[a];
+        b.lo[a] = low - most - safe;
+        b.hi[a] = high + most + safe;
+        b.hole_lo[a] = high - least + safe;
+        b.hole_hi[a] = low + least - safe;
     }
-    const aoi_cell *mid = center != AOI_NONE ? c->cells + center : NULL;
-    if (mid && outer.x0 >= mid->cx - 1 && outer.x1 <= mid->cx + 1 && outer.y0 >= mid->cy - 1 && outer.y1 <= mid->cy + 1)
-        walk_near(&w, mid, &outer, &inner);
-    else if (aoi_span_is_wide(c, &outer)) walk_all(&w, &outer, &inner);
-    else walk_span(&w, &outer, &inner);
-    if (w.count) scan_runs(&w);
-    return w.steps;
+    return b;
 }
 
-uint64_t aoi_walk_move(const aoi_cells *c, aoi_scanner scan, const double *from, const double *to, double least,
-                       double most, bool all, uint32_t center, aoi_visit visit, void *ud) {
-    aoi_ring rings[2];
-    size_t n = aoi_rings_of_move(from, to, least, most, all, rings);
-    uint64_t steps = aoi_walk_ring(c, scan, rings, center, visit, ud);
-    return n == 1 ? steps : steps + aoi_walk_ring(c, scan, rings + 1, AOI_NONE, visit, ud);
+static inline void no_hole(ring *r) {
+    for (int a = 0; a < 2; a++) {
+        r->hole_lo[a] = r->lo[a];
+        r->hole_hi[a] = r->lo[a] - 1;
+    }
+}
+
+/* From marks, or the marks that follow them: one more on the safe side. */
+static inline ring widened(ring r) {
+    for (int a = 0; a < 2; a++) {
+        r.lo[a]--;
+        r.hole_lo[a]++;
+        r.hole_hi[a] -= 2;
+    }
+    return r;
+}
+
+static int64_t about(const aoi_cells *c, double v) {
+    double k = v * c->scale;
+    return fabs(k) < (double)AOI_MARK_MOST ? (int64_t)k : aoi_cell_mark(c, v);
+}
+
+static ring ring_of(const aoi_cells *c, const bounds *b) {
+    ring r;
+    for (int a = 0; a < 2; a++) {
+        r.lo[a] = about(c, b->lo[a]);
+        r.hi[a] = about(c, b->hi[a]);
+        r.hole_lo[a] = about(c, b->hole_lo[a]);
+        r.hole_hi[a] = about(c, b->hole_hi[a]);
+    }
+    return widened(r);
+}
+
+/* The usual case: a step from a place in this cell, and boxes that reach no farther than its neighbours. */
+static inline bool sweep_step(sweep *s, const bounds *b, const aoi_cell *mid, bool all) {
+    double begin[2] = {((double)mid->cx - 1) * CELL, ((double)mid->cy - 1) * CELL}, scale = s->c->scale;
+    double x0 = b->lo[0] * scale - begin[0], y0 = b->lo[1] * scale - begin[1];
+    double x1 = b->hi[0] * scale - begin[0], y1 = b->hi[1] * scale - begin[1];
+    if (!((x0 >= 1) & (y0 >= 1) & (x1 < 3 * CELL) & (y1 < 3 * CELL))) return false;
+    ring r = {{(int)x0, (int)y0},
+              {(int)x1, (int)y1},
+              {(int)(b->hole_lo[0] * scale - begin[0]), (int)(b->hole_lo[1] * scale - begin[1])},
+              {(int)(b->hole_hi[0] * scale - begin[0]), (int)(b->hole_hi[1] * scale - begin[1])}};
+    r = widened(r);
+    if (all) no_hole(&r);
+    sweep_nine(s, mid, &r);
+    return true;
+}
+
+static bool disjoint(const ring *p, const ring *q) {
+    return p->hi[0] < q->lo[0] || q->hi[0] < p->lo[0] || p->hi[1] < q->lo[1] || q->hi[1] < p->lo[1];
+}
+
+/* A move so far that the boxes at its ends do not meet. */
+static bool sweep_jump(sweep *s, const double *from, const double *to, double most) {
+    bounds b[2] = {bounds_of_move(from, from, most, most), bounds_of_move(to, to, most, most)};
+    ring r[2] = {ring_of(s->c, b), ring_of(s->c, b + 1)};
+    if (!disjoint(r, r + 1)) return false;
+    for (int i = 0; i < 2; i++) {
+        no_hole(r + i);
+        sweep_ring(s, r + i);
+    }
+    return true;
+}
+
+uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, aoi_visit visit, void *ud) {
+    sweep s;
+    bounds b = {{lo[0], lo[1]}, {hi[0], hi[1]}, {0, 0}, {0, 0}};
+    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = s.count = 0;
+    ring r = ring_of(c, &b);
+    no_hole(&r);
+    sweep_ring(&s, &r);
+    tell(&s);
+    return s.steps;
+}
+
+uint64_t aoi_sweep_move(const aoi_cells *c, const double *from, const double *to, double least, double most, bool all,
+                        uint32_t center, aoi_visit visit, void *ud) {
+    sweep s;
+    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = s.count = 0;
+    bounds b = bounds_of_move(from, to, least, most);
+    if (center == AOI_NONE || !sweep_step(&s, &b, c->cells + center, all)) {
+        bool far = fabs(to[0] - from[0]) > 2 * most || fabs(to[1] - from[1]) > 2 * most;
+        if (!far || !sweep_jump(&s, from, to, most)) {
+            ring r = ring_of(c, &b);
+            if (all) no_hole(&r);
+            sweep_ring(&s, &r);
+        }
+    }
+    tell(&s);
+    return s.steps;
 }

@@ -1,27 +1,28 @@
-/* aoi_sweeps.h - walks over the cells of a field that a ring (aoi_scan.h) concerns.
+/* aoi_sweeps.h - who, in a field of cells, may have come into a box that moves a little, or gone out of it?
  *
- *   +---+---+---+---+      Only cells that the ring touches (o) are scanned; those wholly inside its inner rectangle (i)
- *   | o | o | o | o |  .   are skipped, whatever they hold, and so are all outside.
- *   +---+---+---+---+
- *   | o | i | i | o |      The cells of a large ring are found by walking it; if even that is longer than the list of all
- *   +---+---+---+---+      cells, by walking the list.
- *   | o | o | o | o | */
+ *      +-----------------+     A box moves from a to b: an item can have come in or gone out only if it is in one of the
+ *      | . . . . . . . . |     two but not in both.  Those that are surely in both are in the hole, those in either one
+ *      | . +---------+ . |     are in the frame: the ring between holds all that may have changed, and a few that have
+ *      | . |  hole   | . |     not.  Lines of items are compared whole, without branches; cells wholly inside the hole
+ *      | . +---------+ . |     are skipped, whatever they hold.
+ *      +-----------------+     A ring is a superset: rounding is on the safe side, and the rule, in double, decides. */
 #ifndef AOI_SWEEPS_H
 #define AOI_SWEEPS_H
 
 #include "aoi_cells.h"
-#include "aoi_scan.h"
 
 /* What to do with the items that were hit. */
 typedef void (*aoi_visit)(void *ud, const uint32_t *refs, size_t count);
 
-/* All return the number of items compared.  `center`: a cell near it all, or AOI_NONE; it saves look-ups. */
-uint64_t aoi_walk_ring(const aoi_cells *c, aoi_scanner scan, const aoi_ring *q, uint32_t center, aoi_visit visit,
-                       void *ud);
+/* Both return the number of items compared, and visit an item once. */
 
-/* The ring of a move.  A move so far that the boxes at its ends do not meet is two, without inner rectangles: the cost
- * is that of the two places, whatever lies between. */
-uint64_t aoi_walk_move(const aoi_cells *c, aoi_scanner scan, const double *from, const double *to, double least,
-                       double most, bool all, uint32_t center, aoi_visit visit, void *ud);
+/* Everybody in the box, and maybe others. */
+uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, aoi_visit visit, void *ud);
+
+/* For boxes of half-extents from `least` to `most`, and a mover between the two places, as watcher or as target.
+ * `all`: everyone who is inside at either end, since something else than x and y, the height, may make the difference.
+ * `center`: a cell near `from`, or AOI_NONE.  The cost is that of the two places, whatever lies between. */
+uint64_t aoi_sweep_move(const aoi_cells *c, const double *from, const double *to, double least, double most, bool all,
+                        uint32_t center, aoi_visit visit, void *ud);
 
 #endif

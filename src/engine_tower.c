@@ -54,7 +54,6 @@ typedef struct box { /* of a node, bounds as in the rule: all that a list of nod
 
 typedef struct towers {
     aoi_engine head;
-    aoi_scanner scan;
     double base; /* sides are this times a power of two */
     bool fixed;  /* by the `cell` hint */
     aoi_cells points;
@@ -249,7 +248,6 @@ static void change_span(layer *y, uint32_t node, const aoi_span *had, const aoi_
 
 static int tower_open(aoi_engine *head, double cell) {
     towers *g = self(head);
-    g->scan = aoi_best_scanner();
     g->fixed = cell > 0;
     g->base = g->fixed ? fmax(cell, LEAST_HINT) : 1;
     aoi_cells_open(&g->points, g->fixed ? g->base : DEFAULT_SIDE);
@@ -338,9 +336,8 @@ static uint32_t twins_of(const aoi_world *w, uint32_t node) {
 static int tower_relocate(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
     towers *g = self(head);
     aoi_world *w = head->world;
-    uint32_t first = w->entities[entity].nodes, cell = aoi_points_ready(w, &g->points, entity, to);
+    uint32_t first = w->entities[entity].nodes;
     (void)from;
-    if (cell == AOI_NONE) return AOI_ENOMEM;
     for (uint32_t n = w->undoing ? AOI_NONE : first; n != AOI_NONE; n = w->nodes[n].next) {
         if (isinf(w->nodes[n].reach)) continue;
         layer *y = layer_of(g, n);
@@ -348,7 +345,7 @@ static int tower_relocate(aoi_engine *head, uint32_t entity, const double *from,
         aoi_span had = span_of(y, g->boxes + n), has = span_of(y, &b);
         if (!same(&had, &has) && !reserve_span(g, y, &has, &had, twins_of(w, n))) return AOI_ENOMEM;
     }
-    aoi_points_move(w, &g->points, entity, cell, to);
+    if (!aoi_points_move(w, &g->points, entity, to)) return AOI_ENOMEM;
     for (uint32_t n = first; n != AOI_NONE; n = w->nodes[n].next) {
         if (isinf(w->nodes[n].reach)) continue;
         layer *y = layer_of(g, n);
@@ -407,7 +404,7 @@ static void tower_propose(aoi_engine *head, uint32_t entity, const double *from,
     for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next) {
         double r = w->nodes[n].reach;
         mover m = {w, entity, n};
-        if (!isinf(r)) head->steps += aoi_walk_move(&g->points, g->scan, from, to, r, r, height, e->home, on_point, &m);
+        if (!isinf(r)) head->steps += aoi_sweep_move(&g->points, from, to, r, r, height, e->home, on_point, &m);
     }
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const layer *y = g->layers + i;
@@ -426,8 +423,7 @@ static void on_found(void *ud, const uint32_t *refs, size_t count) {
 
 static void tower_targets(aoi_engine *head, const double *lo, const double *hi) {
     towers *g = self(head);
-    aoi_ring q = aoi_ring_of_box(lo, hi);
-    head->steps += aoi_walk_ring(&g->points, g->scan, &q, AOI_NONE, on_found, head->world);
+    head->steps += aoi_sweep_box(&g->points, lo, hi, on_found, head->world);
 }
 
 static void tower_watchers(aoi_engine *head, const double *at) {

@@ -95,7 +95,7 @@ static void of_an_index(void) {
     aoi_node_record *n = s->world.nodes;
     if (!strcmp(s->engine->class->name, "brute")) return;
     DAMAGE(double, e[3].pos[0], e[3].pos[0] + 3000); /* nobody's pairs, and in another cell of any size */
-    DAMAGE(double, e[3].pos[1], e[3].pos[1] + 1e-9);
+    DAMAGE(double, e[3].pos[1], e[3].pos[1] - 3000);
     aoi_node_record whole = n[0];
     n[0].reach = n[0].area.radius = n[0].area.keep = 1e6; /* as if it had been resized behind its back */
     is_reported("a larger node");

@@ -9,7 +9,6 @@ static aoi_queue queue;
 /* One call of the library with one event; true when it was added, false when it cancelled another. */
 static bool put(int kind, uint32_t node, uint32_t life) {
     EXPECT(aoi_queue_reserve(&memory, &queue, 1, true));
-    queue.first_enter = AOI_NONE;
     return aoi_queue_put(&queue, kind, node, 0, life) != NULL;
 }
 
@@ -29,11 +28,20 @@ static void finish(void) {
     EXPECT(host.used == 0 && memory.used == 0);
 }
 
-static void leaves_come_before_enters(void) {
+static void one_change_alone_needs_no_index(void) {
     start();
-    EXPECT(aoi_queue_reserve(&memory, &queue, 4, true));
+    EXPECT(put(AOI_LEAVE, 1, 1) && !queue.hashed && put(AOI_ENTER, 2, 1) && queue.hashed);
+    EXPECT(take(AOI_LEAVE, 1, 1) && take(AOI_ENTER, 2, 1) && !queue.hashed);
+    EXPECT(put(AOI_LEAVE, 1, 1) && !queue.hashed && take(AOI_LEAVE, 1, 1));
+    finish();
+}
+
+static void a_batch_puts_leaves_before_enters(void) {
+    start();
+    EXPECT(aoi_queue_reserve(&memory, &queue, 4, false));
     for (uint32_t i = 0; i < 4; i++) EXPECT(aoi_queue_put(&queue, i % 2 ? AOI_LEAVE : AOI_ENTER, i, 0, 1));
-    EXPECT(!queue.hashed); /* one change alone needs no index */
+    aoi_queue_end_batch(&queue);
+    EXPECT(aoi_queue_check(&queue) == NULL);
     EXPECT(take(AOI_LEAVE, 1, 1) && take(AOI_LEAVE, 3, 1) && take(AOI_ENTER, 0, 1) && take(AOI_ENTER, 2, 1));
     EXPECT(queue.count == 0);
     finish();
@@ -60,6 +68,29 @@ static void all_leaves_can_come_first(void) {
     finish();
 }
 
+/* Whether or not there is room for a copy: kinds at random, nodes in the order in which they were put. */
+static void order_survives(void) {
+    for (uint32_t n = 1; n < 70; n++) {
+        start();
+        for (uint32_t i = 0; i < n; i++) EXPECT(put(1 + (int)random_below(2), i, 1));
+        if (random_below(2)) EXPECT(!put(AOI_ENTER + AOI_LEAVE - queue.events[n / 2].kind, n / 2, 1));
+        uint32_t cap = queue.cap, last = 0;
+        int kind = AOI_LEAVE;
+        if (random_below(2)) queue.cap = queue.top;
+        aoi_queue_leaves_first(&queue);
+        queue.cap = cap;
+        EXPECT(aoi_queue_check(&queue) == NULL);
+        while (queue.count) {
+            const aoi_waiting *e = aoi_queue_take(&queue);
+            if (e->kind != kind) last = 0;
+            EXPECT((e->kind == kind || e->kind == AOI_ENTER) && e->node >= last);
+            kind = e->kind;
+            last = e->node;
+        }
+        finish();
+    }
+}
+
 static void opposites_cancel(void) {
     start();
     EXPECT(put(AOI_ENTER, 1, 1) && !put(AOI_LEAVE, 1, 1) && queue.count == 0);
@@ -71,7 +102,7 @@ static void lives_do_not_cancel_each_other(void) {
     start();
     EXPECT(put(AOI_LEAVE, 1, 1) && put(AOI_ENTER, 1, 3) && queue.count == 2);
     aoi_queue_clear(&queue);
-    EXPECT(queue.count == 0 && queue.head == AOI_NONE);
+    EXPECT(queue.count == 0 && queue.top == 0);
     finish();
 }
 
@@ -80,7 +111,6 @@ static void batches_bring_back_what_they_cancelled(void) {
     start();
     EXPECT(put(AOI_ENTER, 1, 1) && put(AOI_ENTER, 2, 1) && put(AOI_ENTER, 3, 1));
     EXPECT(aoi_queue_reserve(&memory, &queue, 5, false));
-    queue.first_enter = AOI_NONE;
     EXPECT(!aoi_queue_put(&queue, AOI_LEAVE, 1, 0, 1) && !aoi_queue_put(&queue, AOI_LEAVE, 2, 0, 1));
     EXPECT(aoi_queue_put(&queue, AOI_ENTER, 4, 0, 1) && !aoi_queue_put(&queue, AOI_LEAVE, 4, 0, 1)); /* its own */
     EXPECT(aoi_queue_put(&queue, AOI_ENTER, 1, 0, 1));
@@ -120,7 +150,6 @@ static void agrees_with_an_array(void) {
         bool good = aoi_queue_reserve(&memory, &queue, 1, random_below(2));
         EXPECT(host_relent() == !good && queue.count == count && aoi_queue_check(&queue) == NULL);
         if (!good) continue;
-        queue.first_enter = AOI_NONE; /* a call of its own */
         EXPECT((aoi_queue_put(&queue, kind, pair, 0, 1) != NULL) == (same == count));
         aoi_queue_end_batch(&queue);
         if (same == count) list[count++] = (item){.kind = kind, .node = pair};
@@ -150,9 +179,12 @@ static void reports_damage(void) {
     queue.count -= 2;
     EXPECT(aoi_queue_check(&queue) != NULL);
     queue.count++;
-    queue.events[1].prev = 3;
+    queue.head = queue.top + 1;
     EXPECT(aoi_queue_check(&queue) != NULL);
-    queue.events[1].prev = 0;
+    queue.head = 0;
+    queue.events[1].sleeps = true;
+    EXPECT(aoi_queue_check(&queue) != NULL);
+    queue.events[1].sleeps = false;
     queue.events[2].cancelled = true;
     EXPECT(aoi_queue_check(&queue) != NULL);
     queue.events[2].cancelled = false;
@@ -164,9 +196,11 @@ static void reports_damage(void) {
 
 int main(void) {
     random_start("queue");
-    RUN(leaves_come_before_enters);
+    RUN(one_change_alone_needs_no_index);
+    RUN(a_batch_puts_leaves_before_enters);
     RUN(what_comes_during_delivery_joins_the_end);
     RUN(all_leaves_can_come_first);
+    RUN(order_survives);
     RUN(opposites_cancel);
     RUN(lives_do_not_cancel_each_other);
     RUN(batches_bring_back_what_they_cancelled);

@@ -35,7 +35,7 @@ static double random_double(int scale) {
 }
 
 static points random_points(size_t n, uint32_t first, int scale) {
-    size_t room = n < AOI_LANES ? n : (n + AOI_LANES - 1) / AOI_LANES * AOI_LANES;
+    size_t room = n < AOI_SCAN_LANES ? n : (n + AOI_SCAN_LANES - 1) / AOI_SCAN_LANES * AOI_SCAN_LANES;
     points p = {malloc(room * sizeof(double) + 1), malloc(room * sizeof(double) + 1), malloc(n * sizeof(uint32_t) + 1),
                 n};
     if (!p.x || !p.y || !p.refs) abort();
