@@ -17,7 +17,7 @@
 #include "aoi_index.h"
 #include "aoi_lanes.h"
 
-enum { AOI_LINE = 64, AOI_CHUNK = 64 };                 /* bytes in a line, lines that are allocated together */
+enum { AOI_CHUNK = 64 };                                /* lines that are allocated together */
 enum { AOI_SIZES = 3, AOI_LARGEST = 2, AOI_MOST = 40 }; /* sizes of blocks; the largest, and its entries */
 enum { AOI_PLACE_SHIFT = 6, AOI_PLACE_MASK = (1 << AOI_PLACE_SHIFT) - 1 };
 enum { AOI_POINT, AOI_LOW, AOI_HIGH }; /* sides of a ref */
