@@ -54,6 +54,11 @@ AOI_INLINE void aoi_passed_note(aoi_passed *p, const uint32_t *refs, uint64_t bi
     } while (bits);
 }
 
+/* Asks for the nodes whose edges have been passed so far. */
+AOI_INLINE void aoi_passed_fetch(const aoi_passed *p) {
+    for (int i = 0; i < p->count; i++) AOI_PREFETCH(p->world->nodes + (p->items[i].ref & AOI_SLOT_MASK));
+}
+
 /* The mover's entry goes from k0, which is in this block or next to it, to k1. */
 AOI_INLINE void aoi_passed_walk_by(aoi_passed *p, const aoi_chains *c, aoi_block *b, double k0, double k1, uint32_t tag,
                                    uint32_t own, aoi_lanes between) {

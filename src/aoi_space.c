@@ -82,7 +82,7 @@ uint32_t aoi_entity_slot(const aoi_space *s, aoi_entity e) {
 }
 
 uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id) {
-    uint32_t hash = aoi_hash64((uint64_t)id), at = AOI_SEEK, e;
+    uint32_t hash = aoi_hash_id(id), at = AOI_SEEK, e;
     while ((e = aoi_index_next(&s->ids, hash, &at)) != AOI_NONE)
         if (s->world.entities[e].id == id) break;
     return e;
@@ -125,14 +125,14 @@ static uint32_t new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t
     else s->unused_entity = r->home;
     *r = (aoi_entity_record){.id = id, .kind = kind, .nodes = AOI_NONE, .watched = AOI_NONE, .generation = generation};
     place(s, e, at);
-    aoi_index_add(&s->ids, aoi_hash64((uint64_t)id), e);
+    aoi_index_add(&s->ids, aoi_hash_id(id), e);
     s->entity_count++;
     return e;
 }
 
 static void free_entity(aoi_space *s, uint32_t e) {
     aoi_entity_record *r = s->world.entities + e;
-    aoi_index_remove(&s->ids, aoi_hash64((uint64_t)r->id), e);
+    aoi_index_remove(&s->ids, aoi_hash_id(r->id), e);
     s->entity_count--;
     if (++r->generation == 0) return; /* all generations used: the slot retires, or old handles would come alive */
     r->home = s->unused_entity;

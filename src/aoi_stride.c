@@ -80,6 +80,7 @@ AOI_INLINE void propose(aoi_list *g, aoi_passed *p, aoi_lanes between, aoi_walke
     for (int i = 0; i < g->stride.count; i++) {
         aoi_stand *s = g->stride.stands + i;
         aoi_block *b = s->block;
+        if (i == g->stride.points) aoi_passed_fetch(p);
         bool is_point = i < g->stride.points;
         double lo = s->from < s->to ? s->from : s->to, hi = s->from < s->to ? s->to : s->from;
         if (b->size == AOI_LARGEST && b->low < lo && hi < b->high && (is_point || b->points <= 12)) {
