@@ -4,6 +4,7 @@
 void aoi_passed_begin(aoi_passed *p, aoi_world *w, uint32_t entity, const double *from, const double *to) {
     p->world = w;
     p->entity = entity;
+    p->mate = AOI_NONE;
     p->count = 0;
     for (int i = 0; i <= w->dims; i++)
         for (int a = 0; a < w->dims; a++) p->stage[i][a] = a < i ? to[a] : from[a];
@@ -48,6 +49,9 @@ void aoi_passed_judge(aoi_passed *p) {
             const double *at = w->entities[n->owner].pos;
             if (changes(w->dims, axis, side, n->reach, at, at, from, to) && n->owner != p->entity)
                 aoi_propose(w, slot, p->entity);
+            if (p->mate != AOI_NONE && n->owner != p->entity &&
+                changes(w->dims, axis, AOI_LOW + AOI_HIGH - side, w->nodes[p->mate].reach, from, to, at, at))
+                aoi_propose(w, p->mate, n->owner);
         } else {
             const double *at = w->entities[slot].pos;
             if (changes(w->dims, axis, side, w->nodes[node].reach, from, to, at, at) && slot != p->entity)

@@ -25,6 +25,7 @@ static inline uint32_t aoi_own_of(uint32_t node, int axis) {
 typedef struct aoi_passed {
     aoi_world *world;
     uint32_t entity;    /* who moves */
+    uint32_t mate;      /* its node, if everybody is alike: then it is asked, too, about those whose edge is passed */
     double stage[4][3]; /* from, then with one coordinate more of `to` each */
     int count;
     aoi_crossing items[AOI_PASSED];

@@ -1,6 +1,8 @@
 /* aoi_stride.c - see aoi_stride.h. */
 #include "aoi_stride.h"
 
+#include <float.h>
+
 #include "aoi_tiles.h"
 
 /* An entry, if it stands anywhere: whether it does nobody can predict, so that is no branch. */
@@ -16,7 +18,6 @@ AOI_INLINE void add(aoi_list *g, uint32_t *place, double from, double to, uint32
     s->to = to;
     s->tag = tag;
     s->own = own;
-    s->leaves = false;
     g->stride.count += (int)(*place != AOI_NONE) & (int)(from != to);
 }
 
@@ -55,6 +56,22 @@ static void plan_box(aoi_list *g, uint32_t node, const double *from, const doubl
         }
 }
 
+/* Both ends are in the safe area: its margin is larger than this one, so that what is passed stands in the mover's tile. */
+static void plan_alike(aoi_list *g, uint32_t entity, const double *from, const double *to) {
+    const aoi_world *w = g->head.world;
+    aoi_stride *s = &g->stride;
+    s->margin = 0;
+    s->mate = AOI_NONE;
+    if (!aoi_all_alike(&g->alike) || s->far) return;
+    uint32_t n = w->entities[entity].nodes;
+    while (isinf(w->nodes[n].reach)) n = w->nodes[n].next;
+    if (!is_safe(aoi_tiles_safe_of(g, n), from)) return;
+    s->mate = n;
+    s->margin = w->nodes[n].reach;
+    for (int a = 0; a < w->dims; a++) s->margin += fabs(from[a]) + fabs(to[a]);
+    s->margin = s->margin * 0x1p-48 + DBL_MIN;
+}
+
 void aoi_stride_plan(aoi_list *g, uint32_t entity, const double *from, const double *to) {
     const aoi_world *w = g->head.world;
     aoi_stride *s = &g->stride;
@@ -66,6 +83,7 @@ void aoi_stride_plan(aoi_list *g, uint32_t entity, const double *from, const dou
         for (int a = 0; a < w->dims; a++) add(g, places + a, from[a], to[a], 0, aoi_own_of(AOI_NONE, a), 6);
     }
     s->points = s->count;
+    plan_alike(g, entity, from, to);
     int i = 1, most = AOI_STANDS - (int)aoi_tiles_frame_places(g);
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++) {
         if (isinf(w->nodes[n].reach) || aoi_stride_far(s, i)) continue;
@@ -75,28 +93,38 @@ void aoi_stride_plan(aoi_list *g, uint32_t entity, const double *from, const dou
 }
 
 /* Most entries go from one place of a block's interval to another, and few points are in it. */
-AOI_INLINE void propose(aoi_list *g, aoi_passed *p, aoi_lanes between, aoi_walker walk) {
-    int leaving = 0;
+AOI_INLINE void compare(aoi_list *g, aoi_passed *p, aoi_stand *s, bool is_point, aoi_lanes between, aoi_walker walk) {
+    aoi_block *b = s->block;
+    double lo = (s->from < s->to ? s->from : s->to) - g->stride.margin,
+           hi = (s->from < s->to ? s->to : s->from) + g->stride.margin;
+    if (b->size == AOI_LARGEST && b->low < lo && hi < b->high && (is_point || b->points <= 12)) {
+        const double *key = (const double *)(b + 1);
+        uint64_t bits = is_point
+                            ? aoi_lanes_many(key, AOI_MOST, lo, hi, between) & ~aoi_lanes_mask(AOI_MOST - (int)b->edges)
+                            : aoi_lanes_twelve(key, lo, hi, between) & aoi_lanes_mask((int)b->points);
+        aoi_passed_note(p, (const uint32_t *)(const void *)(key + AOI_MOST), bits, s->tag, s->own);
+    } else {
+        walk(p, &g->chains, b, lo, hi, s->tag, s->own);
+    }
+}
+
+static inline void see_who_leaves(aoi_list *g) {
+    g->stride.leaving = 0;
     for (int i = 0; i < g->stride.count; i++) {
         aoi_stand *s = g->stride.stands + i;
-        aoi_block *b = s->block;
-        if (i == g->stride.points) aoi_passed_fetch(p);
-        bool is_point = i < g->stride.points;
-        double lo = s->from < s->to ? s->from : s->to, hi = s->from < s->to ? s->to : s->from;
-        if (b->size == AOI_LARGEST && b->low < lo && hi < b->high && (is_point || b->points <= 12)) {
-            const double *key = (const double *)(b + 1);
-            uint64_t bits =
-                is_point ? aoi_lanes_many(key, AOI_MOST, lo, hi, between) & ~aoi_lanes_mask(AOI_MOST - (int)b->edges)
-                         : aoi_lanes_twelve(key, lo, hi, between) & aoi_lanes_mask((int)b->points);
-            aoi_passed_note(p, (const uint32_t *)(const void *)(key + AOI_MOST), bits, s->tag, s->own);
-        } else {
-            walk(p, &g->chains, b, s->from, s->to, s->tag, s->own);
-            s->leaves = s->to < aoi_block_low(b) || s->to > aoi_block_high(b);
-            leaving += s->leaves;
-        }
+        s->leaves = s->to < aoi_block_low(s->block) || s->to > aoi_block_high(s->block);
+        g->stride.leaving += s->leaves;
     }
-    g->stride.leaving = leaving;
-    g->head.steps += (uint64_t)g->stride.count;
+}
+
+AOI_INLINE void propose(aoi_list *g, aoi_passed *p, aoi_lanes between, aoi_walker walk) {
+    aoi_stride *s = &g->stride;
+    for (int i = 0; i < s->points; i++) compare(g, p, s->stands + i, true, between, walk);
+    aoi_passed_fetch(p);
+    for (int i = s->points; i < s->count && s->mate == AOI_NONE; i++)
+        compare(g, p, s->stands + i, false, between, walk);
+    see_who_leaves(g);
+    g->head.steps += (uint64_t)s->count;
 }
 
 static void propose_plain(aoi_list *g, aoi_passed *p) {

@@ -4,6 +4,10 @@
  *   propose   compares each entry's block, and the few next to it where the move goes on there
  *   commit    writes the new keys; only an entry that leaves its block's interval moves
  *
+ * Where everybody carries one node of the same reach, whoever passes an edge of mine has his edge passed by me.  Then only
+ * the points' lists are compared, with a margin for roundings, and what is found is asked in both directions; unless the
+ * move is close to the border of a tile, since the edge may stand behind it.
+ *
  * Between propose and commit the space makes sure of its memory.  What changes lists goes the long way (aoi_walks.h): the
  * mover's point, or some of its nodes. */
 #ifndef AOI_STRIDE_H
@@ -29,6 +33,8 @@ typedef struct aoi_stride {
     uint32_t entity; /* whose, or none: there is no plan */
     uint32_t far;    /* bit 0: its point goes the long way; bit i: its i-th node does; the last: all further ones */
     int points, count, leaving; /* points come first */
+    uint32_t mate;              /* the mover's node, if it is enough to look whom the points pass */
+    double margin;
     aoi_stand stands[AOI_STANDS];
 } aoi_stride;
 

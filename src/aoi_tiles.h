@@ -13,6 +13,7 @@
 #ifndef AOI_TILES_H
 #define AOI_TILES_H
 
+#include "aoi_alike.h"
 #include "aoi_cells.h"
 #include "aoi_chain.h"
 #include "aoi_engine.h"
@@ -43,6 +44,7 @@ typedef struct aoi_list {
     aoi_engine head;
     double hint;
     aoi_chains chains;
+    aoi_alike alike;
     aoi_stride stride;
     aoi_strider propose; /* what is planned there */
     uint32_t *frames;    /* of each node: its places, by axis, side and parity of the tile (see `where`) */

@@ -58,7 +58,11 @@ static void list_close(aoi_engine *head) {
 static int list_enter(aoi_engine *head, uint32_t entity) {
     aoi_list *g = self(head);
     const double *pos = head->world->entities[entity].pos;
-    if (!g->level_count) return aoi_tiles_make_level(g, g->hint > 0 ? g->hint : AOI_DEFAULT_SIDE) ? AOI_OK : AOI_ENOMEM;
+    if (!g->level_count) { /* with all entities, so with this one */
+        if (!aoi_tiles_make_level(g, g->hint > 0 ? g->hint : AOI_DEFAULT_SIDE)) return AOI_ENOMEM;
+        g->alike.entities++;
+        return AOI_OK;
+    }
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         aoi_span s = aoi_tiles_span_of_point(y, pos);
@@ -71,6 +75,7 @@ static int list_enter(aoi_engine *head, uint32_t entity) {
         aoi_span s = aoi_tiles_span_of_point(y, pos);
         aoi_tiles_shift_point(g, y, aoi_tiles_finer_than(g, i), AOI_IN, entity, &AOI_NOWHERE, &s, pos);
     }
+    g->alike.entities++;
     return AOI_OK;
 }
 
@@ -81,6 +86,7 @@ static void list_leave(aoi_engine *head, uint32_t entity) {
         aoi_span s = aoi_tiles_span_of_point(y, head->world->entities[entity].pos);
         aoi_tiles_shift_point(g, y, NULL, AOI_OUT, entity, &s, &AOI_NOWHERE, NULL);
     }
+    g->alike.entities--;
 }
 
 static bool box_ready(aoi_list *g, aoi_level *y, uint32_t node, const double *pos, double reach) {
@@ -98,6 +104,7 @@ static void settle(aoi_list *g, aoi_level *y, uint32_t node, double reach) {
     y->nodes++;
     y->idle = 0;
     y->most = fmax(y->most, reach);
+    aoi_alike_add(&g->alike, w, node, reach);
 }
 
 static int list_attach(aoi_engine *head, uint32_t node) {
@@ -115,6 +122,7 @@ static void list_detach(aoi_engine *head, uint32_t node) {
     aoi_level *y = g->levels + n->level;
     aoi_tiles_shift_box(g, y, AOI_OUT, node, n->reach, head->world->entities[n->owner].pos, 0, NULL);
     if (--y->nodes == 0) y->most = 0;
+    aoi_alike_remove(&g->alike, head->world, node, n->reach);
 }
 
 static int list_resize(aoi_engine *head, uint32_t node, double reach) {
@@ -185,6 +193,7 @@ static int list_relocate(aoi_engine *head, uint32_t entity, const double *from, 
 
 static void list_tidy(aoi_engine *head) {
     aoi_list *g = self(head);
+    aoi_alike_tidy(&g->alike, head->world);
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         aoi_tiles_tidy(g, y);
@@ -201,6 +210,7 @@ static void list_propose(aoi_engine *head, uint32_t entity, const double *from, 
     aoi_passed p;
     aoi_passed_begin(&p, head->world, entity, from, to);
     aoi_stride_plan(g, entity, from, to);
+    p.mate = g->stride.mate;
     g->propose(g, &p);
     if (g->stride.far) {
         for (int i = 0; (g->stride.far & 1) && i < g->level_count; i++)
@@ -243,6 +253,24 @@ static bool safe_area_holds(const aoi_list *g, const aoi_level *y, uint32_t node
     return true;
 }
 
+static const char *check_alike(const aoi_list *g) {
+    const aoi_world *w = g->head.world;
+    aoi_alike a = {.reach = g->alike.reach};
+    for (uint32_t e = 0; e < w->entity_top; e++) {
+        uint32_t own = 0;
+        if (!aoi_alive(w->entities[e].generation)) continue;
+        a.entities++;
+        for (uint32_t n = w->entities[e].nodes; n != AOI_NONE; n = w->nodes[n].next) {
+            if (isinf(w->nodes[n].reach)) continue;
+            a.same += w->nodes[n].reach == a.reach;
+            a.nodes++;
+            a.more += own++ > 0;
+        }
+    }
+    bool good = a.entities == g->alike.entities && a.nodes == g->alike.nodes && a.more == g->alike.more;
+    return good && a.same == g->alike.same ? NULL : "who is like whom is counted wrongly";
+}
+
 static const char *list_check(aoi_engine *head) {
     aoi_list *g = self(head);
     const aoi_world *w = head->world;
@@ -275,7 +303,8 @@ static const char *list_check(aoi_engine *head) {
                 expected += (uint64_t)(s.x1 - s.x0 + 1) * (uint64_t)(s.y1 - s.y0 + 1);
             }
     }
-    return wrong ? wrong : entries == expected ? NULL : "the lists hold entries of nobody";
+    if (!wrong && entries != expected) wrong = "the lists hold entries of nobody";
+    return wrong ? wrong : check_alike(g);
 }
 
 static void list_stats(const aoi_engine *head, aoi_stats *out) {
