@@ -25,21 +25,23 @@ static int event_of(bool was, bool is) {
 /* ---- gathering ------------------------------------------------------------------------------------------------- */
 
 /* A pair with a state: what becomes of it when the watcher is at w and the target, of this kind, at t. */
-static void ask_pair(aoi_space *s, const aoi_pair *p, const aoi_area *a, double reach, const double *w, const double *t,
-                     uint64_t kind) {
-    bool is = aoi_rule(s->world.dims, a, w, t, kind, p->seen);
-    bool stays = is || ((kind & a->mask) && aoi_in_box(s->world.dims, w, t, reach));
+static void ask_pair(aoi_space *s, const aoi_pair *p, const double *w, const double *t, uint64_t kind) {
+    aoi_area a = aoi_node_area(s, p->end[AOI_BY_NODE]);
+    double reach = s->world.nodes[p->end[AOI_BY_NODE]].reach;
+    bool is = aoi_rule(s->world.dims, &a, w, t, kind, p->seen);
+    bool stays = is || ((kind & a.mask) && aoi_in_box(s->world.dims, w, t, reach));
     aoi_log_add(s, p->end[AOI_BY_NODE], p->end[AOI_BY_TARGET], event_of(p->seen, is),
                 stays ? AOI_PAIR_SAME : AOI_PAIR_DROP);
 }
 
 /* The same for a pair that has no state yet: it was not seen, and was out of reach.  Within a batch it only gets its
  * state; what a node sees is judged once, where the batch has ended. */
-static void ask_stranger(aoi_space *s, uint32_t node, const aoi_area *a, double reach, uint32_t target, const double *w,
-                         const double *t, uint64_t kind) {
-    if (!(kind & a->mask)) return;
-    bool is = !s->mover.in_batch && aoi_rule(s->world.dims, a, w, t, kind, false);
-    if (is || aoi_in_box(s->world.dims, w, t, reach))
+static void ask_stranger(aoi_space *s, uint32_t node, uint32_t target, const double *w, const double *t,
+                         uint64_t kind) {
+    aoi_area a = aoi_node_area(s, node);
+    if (!(kind & a.mask)) return;
+    bool is = !s->mover.in_batch && aoi_rule(s->world.dims, &a, w, t, kind, false);
+    if (is || aoi_in_box(s->world.dims, w, t, s->world.nodes[node].reach))
         aoi_log_add(s, node, target, event_of(false, is), is ? AOI_PAIR_ADD_SEEN : AOI_PAIR_ADD);
 }
 
@@ -48,14 +50,13 @@ static inline void ask(aoi_space *s, uint32_t node, uint32_t target, uint64_t ki
                        const double *t0, const double *t) {
     const aoi_node_record *n = s->world.nodes + node;
     s->candidates++;
-    if (!(kind & n->area.mask)) return;
-    if (aoi_needs_pairs(&n->area)) {
-        if (aoi_pairs_find(&s->pairs, node, target) == AOI_NONE)
-            ask_stranger(s, node, &n->area, n->reach, target, w, t, kind);
+    if (!(kind & n->mask)) return;
+    if (n->by_pair) {
+        if (aoi_pairs_find(&s->pairs, node, target) == AOI_NONE) ask_stranger(s, node, target, w, t, kind);
         return;
     }
-    if (n->area.silent) return;
-    bool was = aoi_in_box(s->world.dims, w0, t0, n->area.radius), is = aoi_in_box(s->world.dims, w, t, n->area.radius);
+    if (n->silent) return;
+    bool was = aoi_in_box(s->world.dims, w0, t0, n->reach), is = aoi_in_box(s->world.dims, w, t, n->reach);
     if (was != is) aoi_log_add(s, node, target, event_of(was, is), AOI_PAIR_SAME);
 }
 
@@ -101,13 +102,13 @@ static void ask_pairs(aoi_space *s, uint32_t entity, const double *to) {
     const aoi_entity_record *e = s->world.entities + entity;
     for (uint32_t i = e->watched; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_TARGET]) {
         const aoi_node_record *n = s->world.nodes + s->pairs.pairs[i].end[AOI_BY_NODE];
-        ask_pair(s, s->pairs.pairs + i, &n->area, n->reach, s->world.entities[n->owner].pos, to, e->kind);
+        ask_pair(s, s->pairs.pairs + i, s->world.entities[n->owner].pos, to, e->kind);
     }
     for (uint32_t k = e->nodes; k != AOI_NONE; k = s->world.nodes[k].next) {
         const aoi_node_record *n = s->world.nodes + k;
         for (uint32_t i = n->targets; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_NODE]) {
             const aoi_entity_record *t = s->world.entities + s->pairs.pairs[i].end[AOI_BY_TARGET];
-            ask_pair(s, s->pairs.pairs + i, &n->area, n->reach, to, t->pos, t->kind);
+            ask_pair(s, s->pairs.pairs + i, to, t->pos, t->kind);
         }
     }
 }
@@ -128,7 +129,7 @@ void aoi_gather_target(aoi_space *s, uint32_t entity, const uint64_t *was, const
     uint64_t kind = is ? *is : 0;
     for (uint32_t i = e->watched; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_TARGET]) {
         const aoi_node_record *n = s->world.nodes + s->pairs.pairs[i].end[AOI_BY_NODE];
-        ask_pair(s, s->pairs.pairs + i, &n->area, n->reach, s->world.entities[n->owner].pos, e->pos, kind);
+        ask_pair(s, s->pairs.pairs + i, s->world.entities[n->owner].pos, e->pos, kind);
     }
     aoi_find_watchers(s, entity);
     s->candidates += s->found.count;
@@ -136,12 +137,12 @@ void aoi_gather_target(aoi_space *s, uint32_t entity, const uint64_t *was, const
         uint32_t node = s->found.items[k];
         const aoi_node_record *n = s->world.nodes + node;
         const double *w = s->world.entities[n->owner].pos;
-        if (aoi_needs_pairs(&n->area)) {
-            if (aoi_pairs_find(&s->pairs, node, entity) == AOI_NONE)
-                ask_stranger(s, node, &n->area, n->reach, entity, w, e->pos, kind);
-        } else if (!n->area.silent) {
-            bool saw = was && aoi_rule(s->world.dims, &n->area, w, e->pos, *was, false);
-            bool sees = is && aoi_rule(s->world.dims, &n->area, w, e->pos, *is, false);
+        if (n->by_pair) {
+            if (aoi_pairs_find(&s->pairs, node, entity) == AOI_NONE) ask_stranger(s, node, entity, w, e->pos, kind);
+        } else if (!n->silent) {
+            aoi_area a = aoi_node_area(s, node);
+            bool saw = was && aoi_rule(s->world.dims, &a, w, e->pos, *was, false);
+            bool sees = is && aoi_rule(s->world.dims, &a, w, e->pos, *is, false);
             aoi_log_add(s, node, entity, event_of(saw, sees), AOI_PAIR_SAME);
         }
     }
@@ -160,7 +161,7 @@ void aoi_gather_node(aoi_space *s, uint32_t node, const aoi_area *was, const aoi
         bool stays = has && (sees || ((t->kind & is->mask) && aoi_in_box(dims, w, t->pos, reach)));
         aoi_log_add(s, node, p->end[AOI_BY_TARGET], event_of(p->seen, sees), stays ? AOI_PAIR_SAME : AOI_PAIR_DROP);
     }
-    if (!had && !has && n->area.silent) return;
+    if (!had && !has && n->silent) return;
     if (had && !is) return; /* all that it saw were pairs */
     aoi_find_targets(s, w, fmax(was && !had ? aoi_reach(was) : 0, reach));
     s->candidates += s->found.count;
@@ -237,7 +238,7 @@ void aoi_log_revert_pairs(aoi_space *s, uint32_t since) {
 static void put_event(aoi_space *s, const aoi_change *c) {
     aoi_node_record *n = s->world.nodes + c->node;
     const aoi_entity_record *t = s->world.entities + c->target;
-    if (n->area.silent) return;
+    if (n->silent) return;
     aoi_waiting *e = aoi_queue_put(&s->queue, c->event, c->node, c->target, t->generation);
     n->pending += e ? 1u : -1u;
     if (!e) return;

@@ -26,7 +26,8 @@ static const char *check_entities(aoi_space *s) {
             if (++nodes > s->node_count) return say(s, "the chains of nodes are longer than their count");
             if (k->owner != e || !aoi_alive(k->generation))
                 return say(s, "entity %lld carries a node that is not its own", (long long)r->id);
-            if (k->reach != aoi_reach(&k->area))
+            aoi_area a = aoi_node_area(s, n);
+            if (k->reach != aoi_reach(&a) || k->by_pair != aoi_needs_pairs(&a))
                 return say(s, "node %lld of entity %lld has the wrong reach", (long long)k->node_id, (long long)r->id);
         }
     }
@@ -60,9 +61,10 @@ static const char *check_pair(aoi_space *s, uint32_t node, uint32_t target) {
     const aoi_node_record *n = s->world.nodes + node;
     const aoi_entity_record *w = s->world.entities + n->owner, *t = s->world.entities + target;
     uint32_t p = aoi_pairs_find(&s->pairs, node, target);
-    bool seen = p != AOI_NONE && s->pairs.pairs[p].seen, match = (t->kind & n->area.mask) != 0;
-    bool needed = aoi_needs_pairs(&n->area) && match && aoi_in_box(s->world.dims, w->pos, t->pos, n->reach);
-    if (aoi_needs_pairs(&n->area) && aoi_rule(s->world.dims, &n->area, w->pos, t->pos, t->kind, seen) != seen)
+    aoi_area a = aoi_node_area(s, node);
+    bool seen = p != AOI_NONE && s->pairs.pairs[p].seen, match = (t->kind & a.mask) != 0;
+    bool needed = n->by_pair && match && aoi_in_box(s->world.dims, w->pos, t->pos, n->reach);
+    if (n->by_pair && aoi_rule(s->world.dims, &a, w->pos, t->pos, t->kind, seen) != seen)
         return say(s, "node %lld of entity %lld %s %lld", (long long)n->node_id, (long long)w->id,
                    seen ? "still sees" : "misses", (long long)t->id);
     if ((p != AOI_NONE) != (needed || seen))

@@ -60,8 +60,9 @@ void aoi_close(aoi_space *s) {
     aoi_queue_close(m, &s->queue);
     aoi_pairs_close(m, &s->pairs);
     aoi_index_free(m, &s->ids);
-    AOI_FREE(m, s->world.entities, s->world.entity_cap);
-    AOI_FREE(m, s->world.nodes, s->world.node_cap);
+    AOI_FREE_LINES(m, s->world.entities, s->world.entity_cap);
+    AOI_FREE_LINES(m, s->world.nodes, s->world.node_cap);
+    AOI_FREE(m, s->world.extents, s->world.extent_cap);
     AOI_FREE(m, s->log.items, s->log.cap);
     AOI_FREE(m, s->found.items, s->found.cap);
     AOI_FREE(m, s->steps, s->step_cap);
@@ -112,7 +113,7 @@ static uint32_t new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t
     double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* pos may stand in the pool, which may move */
     uint32_t e = s->unused_entity;
     if (e == AOI_NONE) {
-        if (w->entity_top == MOST || !AOI_GROW(&w->memory, w->entities, w->entity_cap, w->entity_top + (size_t)1))
+        if (w->entity_top == MOST || !AOI_GROW_LINES(&w->memory, w->entities, w->entity_cap, w->entity_top + (size_t)1))
             return AOI_NONE;
         e = w->entity_top;
         w->entities[e].generation = 0;
@@ -195,8 +196,10 @@ int aoi_leave(aoi_space *s, aoi_entity handle) {
     if (e == AOI_NONE) return AOI_EGONE;
     aoi_entity_record *r = s->world.entities + e;
     aoi_gather_target(s, e, &r->kind, NULL);
-    for (uint32_t n = r->nodes; n != AOI_NONE; n = s->world.nodes[n].next)
-        aoi_gather_node(s, n, &s->world.nodes[n].area, NULL);
+    for (uint32_t n = r->nodes; n != AOI_NONE; n = s->world.nodes[n].next) {
+        aoi_area was = aoi_node_area(s, n);
+        aoi_gather_node(s, n, &was, NULL);
+    }
     if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
     aoi_log_apply(s, 0);
     while (r->nodes != AOI_NONE) {

@@ -62,6 +62,14 @@ struct aoi_space {
     char why[200];
 };
 
+/* A node's area, put together and taken apart. */
+static inline aoi_area aoi_node_area(const aoi_space *s, uint32_t node) {
+    const aoi_node_record *n = s->world.nodes + node;
+    const aoi_extent *x = s->world.extents + node;
+    return (aoi_area){.radius = x->radius, .keep = x->keep, .mask = n->mask, .shape = n->shape, .silent = n->silent};
+}
+void aoi_node_set_area(aoi_space *s, uint32_t node, const aoi_area *a);
+
 /* slots and handles */
 static inline uint64_t aoi_handle(uint32_t generation, uint32_t slot) {
     return (uint64_t)generation << 32 | (slot + 1);
