@@ -75,10 +75,8 @@ void aoi_propose_each_other(aoi_world *world, uint32_t level, uint32_t mover, co
     aoi_space *s = (aoi_space *)world;
     const aoi_entity_record *m = world->entities + mover;
     const double *from = m->pos, *to = s->mover.to;
-    for (size_t i = 1; i < count && i < 2 * AHEAD; i++) AOI_PREFETCH(world->entities + others[i]);
     for (size_t i = 0; i < count; i++) {
         const aoi_entity_record *e = world->entities + others[i];
-        if (i + 2 * AHEAD < count) AOI_PREFETCH(world->entities + others[i + 2 * AHEAD]);
         if (i + AHEAD < count) AOI_PREFETCH(world->nodes + world->entities[others[i + AHEAD]].nodes);
         if (e == m) continue;
         for (uint32_t n = m->nodes; n != AOI_NONE; n = world->nodes[n].next)

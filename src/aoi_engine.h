@@ -35,6 +35,7 @@ typedef struct aoi_node_record {
     uint32_t targets;           /* chain of pairs of which it is the node */
     uint32_t level, home, slot; /* the engine's; a node of infinite reach is chained through home and slot, a free
                                    record through home */
+    uint32_t tag;
     uint8_t shape;
     bool silent, by_pair; /* by_pair: it has a state for each pair; what the others see follows from their box */
 } aoi_node_record;

@@ -90,6 +90,7 @@ void aoi_node_set_area(aoi_space *s, uint32_t node, const aoi_area *a) {
     n->mask = a->mask;
     n->shape = (uint8_t)a->shape;
     n->silent = a->silent;
+    n->tag = a->tag;
     n->by_pair = aoi_needs_pairs(a);
 }
 

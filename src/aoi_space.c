@@ -82,8 +82,13 @@ uint32_t aoi_entity_slot(const aoi_space *s, aoi_entity e) {
                : AOI_NONE;
 }
 
+/* Ids that follow one another share a line of the index: most hosts go through theirs in some order. */
+static inline uint32_t aoi_id_hash(int64_t id) {
+    return aoi_hash64((uint64_t)id >> 3) << 3 | (uint32_t)((uint64_t)id & 7);
+}
+
 uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id) {
-    uint32_t hash = aoi_hash64((uint64_t)id), at = AOI_SEEK, e;
+    uint32_t hash = aoi_id_hash(id), at = AOI_SEEK, e;
     while ((e = aoi_index_next(&s->ids, hash, &at)) != AOI_NONE)
         if (s->world.entities[e].id == id) break;
     return e;
@@ -126,14 +131,14 @@ static uint32_t new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t
     else s->unused_entity = r->home;
     *r = (aoi_entity_record){.id = id, .kind = kind, .nodes = AOI_NONE, .watched = AOI_NONE, .generation = generation};
     place(s, e, at);
-    aoi_index_add(&s->ids, aoi_hash64((uint64_t)id), e);
+    aoi_index_add(&s->ids, aoi_id_hash(id), e);
     s->entity_count++;
     return e;
 }
 
 static void free_entity(aoi_space *s, uint32_t e) {
     aoi_entity_record *r = s->world.entities + e;
-    aoi_index_remove(&s->ids, aoi_hash64((uint64_t)r->id), e);
+    aoi_index_remove(&s->ids, aoi_id_hash(r->id), e);
     s->entity_count--;
     if (++r->generation == 0) return; /* all generations used: the slot retires, or old handles would come alive */
     r->home = s->unused_entity;
@@ -339,12 +344,13 @@ void aoi_keep_order(aoi_space *s) {
     s->queue.placed = s->queue.top;
 }
 
-static void read_event(const aoi_waiting *w, aoi_event *out) {
+static void read_event(const aoi_space *s, const aoi_waiting *w, aoi_event *out) {
     out->kind = w->kind;
     out->watcher = w->watcher;
     out->target = w->target;
     out->node_id = w->node_id;
     out->slot = w->node;
+    out->tag = s->world.nodes[w->node].tag;
     out->last = false;
 }
 
@@ -359,7 +365,7 @@ static bool taken(aoi_space *s, uint32_t node) {
 
 bool aoi_next(aoi_space *s, aoi_event *out) {
     if (!s->queue.count) return false;
-    read_event(aoi_queue_take(&s->queue), out);
+    read_event(s, aoi_queue_take(&s->queue), out);
     out->last = taken(s, out->slot);
     return true;
 }
@@ -368,7 +374,7 @@ size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max
     const aoi_queue *q = &s->queue;
     size_t n = 0;
     uint32_t i = *cursor > q->head ? *cursor : q->head;
-    for (; n < max && (i = aoi_queue_from(q, i)) < q->top; i++) read_event(q->events + i, out + n++);
+    for (; n < max && (i = aoi_queue_from(q, i)) < q->top; i++) read_event(s, q->events + i, out + n++);
     *cursor = i;
     return n;
 }

@@ -66,7 +66,8 @@ struct aoi_space {
 static inline aoi_area aoi_node_area(const aoi_space *s, uint32_t node) {
     const aoi_node_record *n = s->world.nodes + node;
     const aoi_extent *x = s->world.extents + node;
-    return (aoi_area){.radius = x->radius, .keep = x->keep, .mask = n->mask, .shape = n->shape, .silent = n->silent};
+    return (aoi_area){
+        .radius = x->radius, .keep = x->keep, .mask = n->mask, .shape = n->shape, .silent = n->silent, .tag = n->tag};
 }
 void aoi_node_set_area(aoi_space *s, uint32_t node, const aoi_area *a);
 

@@ -70,8 +70,7 @@ static inline unsigned lowest(unsigned bits) {
 
 typedef struct sweep {
     const aoi_cells *c;
-    aoi_visit visit;
-    void *ud;
+    const aoi_visitor *v;
     uint64_t steps;
     size_t found;
     uint32_t count, lines[2 * CELLS]; /* a ring: of `count` cells the next line */
@@ -79,7 +78,7 @@ typedef struct sweep {
 } sweep;
 
 static void tell(sweep *s) {
-    if (s->found) s->visit(s->ud, s->hits, s->found);
+    if (s->found) s->v->visit(s->v->ud, s->hits, s->found);
     s->found = 0;
 }
 
@@ -92,7 +91,12 @@ static inline void scan(sweep *s, const window *w) {
         const aoi_line *l = lines + s->lines[i % (2 * CELLS)];
         s->lines[end % (2 * CELLS)] = l->next;
         end += l->next != AOI_NONE;
-        for (unsigned bits = hits_in(w, l); bits; bits &= bits - 1) s->hits[found++] = l->ref[lowest(bits)];
+        for (unsigned bits = hits_in(w, l); bits; bits &= bits - 1) {
+            uint32_t ref = l->ref[lowest(bits)];
+            s->hits[found++] = ref;
+            AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_LINE));
+            AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_LINE));
+        }
         if (found > HITS - AOI_ITEMS) {
             s->found = found;
             tell(s);
@@ -307,10 +311,10 @@ static bool sweep_jump(sweep *s, const double *from, const double *to, double mo
     return true;
 }
 
-uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, aoi_visit visit, void *ud) {
+uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, const aoi_visitor *v) {
     sweep s;
     bounds b = {{lo[0], lo[1]}, {hi[0], hi[1]}, {0, 0}, {0, 0}};
-    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = s.count = 0;
+    s.c = c, s.v = v, s.steps = s.found = s.count = 0;
     ring r = ring_of(c, &b);
     no_hole(&r);
     sweep_ring(&s, &r);
@@ -319,9 +323,9 @@ uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, a
 }
 
 uint64_t aoi_sweep_move(const aoi_cells *c, const double *from, const double *to, double least, double most, bool all,
-                        uint32_t center, aoi_visit visit, void *ud) {
+                        uint32_t center, const aoi_visitor *v) {
     sweep s;
-    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = s.count = 0;
+    s.c = c, s.v = v, s.steps = s.found = s.count = 0;
     bounds b = bounds_of_move(from, to, least, most);
     if (center == AOI_NONE || !sweep_step(&s, &b, c->cells + center, all)) {
         bool far = fabs(to[0] - from[0]) > 2 * most || fabs(to[1] - from[1]) > 2 * most;
