@@ -124,7 +124,8 @@ static uint32_t new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t
         w->entities[e].generation = 0;
         w->entities[e].home = AOI_NONE; /* the end of the chain of unused ones */
     }
-    if (!aoi_index_reserve(&w->memory, &s->ids, s->ids.count + (size_t)1)) return AOI_NONE;
+    /* half empty: lines of the index that meet are seldom */
+    if (!aoi_index_reserve(&w->memory, &s->ids, s->ids.count + s->ids.count / 2 + (size_t)1)) return AOI_NONE;
     aoi_entity_record *r = w->entities + e;
     uint32_t generation = r->generation + 1;
     if (e == w->entity_top) w->entity_top++;
