@@ -22,6 +22,14 @@ static int event_of(bool was, bool is) {
     return was == is ? 0 : is ? AOI_ENTER : AOI_LEAVE;
 }
 
+static inline void put_event(aoi_space *s, aoi_waiting *e) {
+    aoi_node_record *n = s->world.nodes + e->node;
+    n->pending++;
+    e->watcher = s->world.entities[n->owner].id;
+    e->target = s->world.entities[e->entity].id;
+    e->node_id = n->node_id;
+}
+
 /* ---- gathering ------------------------------------------------------------------------------------------------- */
 
 /* A pair with a state: what becomes of it when the watcher is at w and the target, of this kind, at t. */
@@ -45,6 +53,12 @@ static void ask_stranger(aoi_space *s, uint32_t node, uint32_t target, const dou
         aoi_log_add(s, node, target, event_of(false, is), is ? AOI_PAIR_ADD_SEEN : AOI_PAIR_ADD);
 }
 
+static void put_directly(aoi_space *s, int kind, uint32_t node, uint32_t target) {
+    aoi_queue *q = &s->queue;
+    if (!AOI_GROW(&s->world.memory, q->events, q->cap, q->top + (size_t)1)) s->failed = true;
+    else put_event(s, aoi_queue_add(q, kind, node, target, s->world.entities[target].generation));
+}
+
 /* A node and a target of this kind, one of which moves: the watcher is at w0, then at w, the target at t0, then at t. */
 static inline void ask(aoi_space *s, uint32_t node, uint32_t target, uint64_t kind, const double *w0, const double *w,
                        const double *t0, const double *t) {
@@ -57,7 +71,9 @@ static inline void ask(aoi_space *s, uint32_t node, uint32_t target, uint64_t ki
     }
     if (n->silent) return;
     bool was = aoi_in_box(s->world.dims, w0, t0, n->reach), is = aoi_in_box(s->world.dims, w, t, n->reach);
-    if (was != is) aoi_log_add(s, node, target, event_of(was, is), AOI_PAIR_SAME);
+    if (was == is) return;
+    if (s->direct) put_directly(s, event_of(was, is), node, target);
+    else aoi_log_add(s, node, target, event_of(was, is), AOI_PAIR_SAME);
 }
 
 void aoi_propose(aoi_world *world, uint32_t node, uint32_t target) {
@@ -233,28 +249,25 @@ void aoi_log_revert_pairs(aoi_space *s, uint32_t since) {
     s->log.count = since;
 }
 
-static void put_event(aoi_space *s, const aoi_change *c) {
+static void put_change(aoi_space *s, const aoi_change *c) {
     aoi_node_record *n = s->world.nodes + c->node;
-    const aoi_entity_record *t = s->world.entities + c->target;
     if (n->silent) return;
-    aoi_waiting *e = aoi_queue_put(&s->queue, c->event, c->node, c->target, t->generation);
-    n->pending += e ? 1u : -1u;
-    if (!e) return;
-    e->watcher = s->world.entities[n->owner].id;
-    e->target = t->id;
-    e->node_id = n->node_id;
+    uint32_t life = s->world.entities[c->target].generation;
+    aoi_waiting *e = aoi_queue_put(&s->queue, c->event, c->node, c->target, life);
+    if (e) put_event(s, e);
+    else n->pending--;
 }
 
 void aoi_log_apply_events(aoi_space *s, uint32_t since) {
     const aoi_change *first = s->log.items + since, *end = s->log.items + s->log.count;
     if (s->queue.in_batch) { /* a pair may change to and fro: the queue puts the leaves first, once it knows them */
         for (const aoi_change *c = first; c < end; c++)
-            if (c->event) put_event(s, c);
+            if (c->event) put_change(s, c);
     } else {
         for (const aoi_change *c = first; c < end; c++)
-            if (c->event == AOI_LEAVE) put_event(s, c);
+            if (c->event == AOI_LEAVE) put_change(s, c);
         for (const aoi_change *c = first; c < end; c++)
-            if (c->event == AOI_ENTER) put_event(s, c);
+            if (c->event == AOI_ENTER) put_change(s, c);
     }
     s->log.count = since;
     aoi_queue_end_batch(&s->queue);
@@ -264,4 +277,22 @@ void aoi_log_apply(aoi_space *s, uint32_t since) {
     if (s->log.count == since) return;
     aoi_log_apply_pairs(s, since);
     aoi_log_apply_events(s, since);
+}
+
+/* ---- without the log ------------------------------------------------------------------------------------------- */
+
+int aoi_direct_begin(aoi_space *s) {
+    s->direct = aoi_queue_reserve(&s->world.memory, &s->queue, 1, true);
+    return s->direct ? AOI_OK : AOI_ENOMEM;
+}
+
+void aoi_direct_undo(aoi_space *s) {
+    for (uint32_t i = 0; i < s->queue.top; i++) s->world.nodes[s->queue.events[i].node].pending--;
+    aoi_queue_clear(&s->queue);
+    s->direct = s->failed = false;
+}
+
+void aoi_direct_settle(aoi_space *s) {
+    s->direct = false;
+    if (s->queue.count > 1) aoi_queue_part(&s->queue, 0);
 }

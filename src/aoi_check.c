@@ -14,7 +14,7 @@ static const char *say(aoi_space *s, const char *format, ...) {
 }
 
 static const char *check_entities(aoi_space *s) {
-    uint32_t alive = 0, nodes = 0;
+    uint32_t alive = 0, nodes = 0, pair_nodes = 0;
     for (uint32_t e = 0; e < s->world.entity_top; e++) {
         const aoi_entity_record *r = s->world.entities + e;
         if (!aoi_alive(r->generation)) continue;
@@ -24,6 +24,7 @@ static const char *check_entities(aoi_space *s) {
         for (uint32_t n = r->nodes; n != AOI_NONE; n = s->world.nodes[n].next) {
             const aoi_node_record *k = s->world.nodes + n;
             if (++nodes > s->node_count) return say(s, "the chains of nodes are longer than their count");
+            pair_nodes += k->by_pair;
             if (k->owner != e || !aoi_alive(k->generation))
                 return say(s, "entity %lld carries a node that is not its own", (long long)r->id);
             aoi_area a = aoi_node_area(s, n);
@@ -32,7 +33,7 @@ static const char *check_entities(aoi_space *s) {
         }
     }
     if (alive != s->entity_count || s->ids.count != alive) return say(s, "entities are counted wrongly");
-    if (nodes != s->node_count) return say(s, "nodes are counted wrongly");
+    if (nodes != s->node_count || pair_nodes != s->pair_nodes) return say(s, "nodes are counted wrongly");
     return aoi_index_check(&s->ids);
 }
 

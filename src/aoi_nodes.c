@@ -70,6 +70,7 @@ void aoi_node_free(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
     detach(s, node);
     s->node_count--;
+    s->pair_nodes -= n->by_pair;
     if (++n->generation == 0) return; /* all generations used: the slot retires */
     if (n->pending == 0) aoi_node_release(s, node);
 }
@@ -128,6 +129,7 @@ int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_are
     n->generation++;
     w->entities[owner].nodes = node;
     s->node_count++;
+    s->pair_nodes += n->by_pair;
     aoi_log_apply(s, 0);
     s->engine->class->tidy(s->engine);
     if (out) *out = aoi_handle(n->generation, node);
@@ -177,7 +179,9 @@ static int set_area(aoi_space *s, uint32_t node, const aoi_area *a) {
         aoi_log_drop(s, 0);
         return AOI_ENOMEM;
     }
+    s->pair_nodes -= s->world.nodes[node].by_pair;
     aoi_node_set_area(s, node, a);
+    s->pair_nodes += s->world.nodes[node].by_pair;
     aoi_log_apply(s, 0);
     s->engine->class->tidy(s->engine);
     return AOI_OK;

@@ -178,19 +178,37 @@ int aoi_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_en
     return AOI_OK;
 }
 
+/* The usual move. */
+static int move_directly(aoi_space *s, uint32_t e, const double *from, const double *to) {
+    if (aoi_direct_begin(s) != AOI_OK) return AOI_ENOMEM;
+    aoi_gather_move(s, e, from, to);
+    if (s->failed || s->engine->class->relocate(s->engine, e, from, to) != AOI_OK) {
+        aoi_direct_undo(s);
+        return AOI_ENOMEM;
+    }
+    aoi_direct_settle(s);
+    return AOI_OK;
+}
+
+static int move_logged(aoi_space *s, uint32_t e, const double *from, const double *to) {
+    aoi_gather_move(s, e, from, to);
+    if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
+    if (s->engine->class->relocate(s->engine, e, from, to) != AOI_OK) {
+        aoi_log_drop(s, 0);
+        return AOI_ENOMEM;
+    }
+    aoi_log_apply(s, 0);
+    return AOI_OK;
+}
+
 int aoi_move(aoi_space *s, aoi_entity handle, const double *pos) {
     uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
     if (!aoi_finite(s, pos)) return AOI_EVALUE;
     const double *from = s->world.entities[e].pos;
     if (from[0] != pos[0] || from[1] != pos[1] || (s->world.dims == 3 && from[2] != pos[2])) {
-        aoi_gather_move(s, e, from, pos);
-        if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
-        if (s->engine->class->relocate(s->engine, e, from, pos) != AOI_OK) {
-            aoi_log_drop(s, 0);
-            return AOI_ENOMEM;
-        }
-        aoi_log_apply(s, 0);
+        bool directly = !s->queue.count && !s->pair_nodes;
+        if ((directly ? move_directly : move_logged)(s, e, from, pos) != AOI_OK) return AOI_ENOMEM;
         s->engine->class->tidy(s->engine);
     }
     place(s, e, pos); /* also where only the sign of a zero differs */
