@@ -56,12 +56,14 @@ typedef struct aoi_area {
     uint64_t mask; /* kinds it looks for; AOI_ALL_KINDS for all */
     int shape;     /* AOI_SQUARE or AOI_CIRCLE */
     bool silent;   /* it answers queries but makes no events */
+    uint32_t tag;  /* the caller's own: its events bring it back */
 } aoi_area;
 
 typedef struct aoi_event {
     int kind; /* AOI_ENTER or AOI_LEAVE */
     int64_t watcher, target, node_id;
     uint32_t slot; /* the node's slot: no other node has it until this node is removed and its last event taken */
+    uint32_t tag;  /* the node's */
     bool last;     /* taken: the node is gone and this was its last event, so that its slot is free now */
 } aoi_event;
 

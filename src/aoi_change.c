@@ -22,25 +22,41 @@ static int event_of(bool was, bool is) {
     return was == is ? 0 : is ? AOI_ENTER : AOI_LEAVE;
 }
 
+static inline void put_event(aoi_space *s, aoi_waiting *e) {
+    aoi_node_record *n = s->world.nodes + e->node;
+    n->pending++;
+    e->watcher = s->world.entities[n->owner].id;
+    e->target = s->world.entities[e->entity].id;
+    e->node_id = n->node_id;
+}
+
 /* ---- gathering ------------------------------------------------------------------------------------------------- */
 
 /* A pair with a state: what becomes of it when the watcher is at w and the target, of this kind, at t. */
-static void ask_pair(aoi_space *s, const aoi_pair *p, const aoi_area *a, double reach, const double *w, const double *t,
-                     uint64_t kind) {
-    bool is = aoi_rule(s->world.dims, a, w, t, kind, p->seen);
-    bool stays = is || ((kind & a->mask) && aoi_in_box(s->world.dims, w, t, reach));
+static void ask_pair(aoi_space *s, const aoi_pair *p, const double *w, const double *t, uint64_t kind) {
+    aoi_area a = aoi_node_area(s, p->end[AOI_BY_NODE]);
+    double reach = s->world.nodes[p->end[AOI_BY_NODE]].reach;
+    bool is = aoi_rule(s->world.dims, &a, w, t, kind, p->seen);
+    bool stays = is || ((kind & a.mask) && aoi_in_box(s->world.dims, w, t, reach));
     aoi_log_add(s, p->end[AOI_BY_NODE], p->end[AOI_BY_TARGET], event_of(p->seen, is),
                 stays ? AOI_PAIR_SAME : AOI_PAIR_DROP);
 }
 
 /* The same for a pair that has no state yet: it was not seen, and was out of reach.  Within a batch it only gets its
  * state; what a node sees is judged once, where the batch has ended. */
-static void ask_stranger(aoi_space *s, uint32_t node, const aoi_area *a, double reach, uint32_t target, const double *w,
-                         const double *t, uint64_t kind) {
-    if (!(kind & a->mask)) return;
-    bool is = !s->mover.in_batch && aoi_rule(s->world.dims, a, w, t, kind, false);
-    if (is || aoi_in_box(s->world.dims, w, t, reach))
+static void ask_stranger(aoi_space *s, uint32_t node, uint32_t target, const double *w, const double *t,
+                         uint64_t kind) {
+    aoi_area a = aoi_node_area(s, node);
+    if (!(kind & a.mask)) return;
+    bool is = !s->mover.in_batch && aoi_rule(s->world.dims, &a, w, t, kind, false);
+    if (is || aoi_in_box(s->world.dims, w, t, s->world.nodes[node].reach))
         aoi_log_add(s, node, target, event_of(false, is), is ? AOI_PAIR_ADD_SEEN : AOI_PAIR_ADD);
+}
+
+static void put_directly(aoi_space *s, int kind, uint32_t node, uint32_t target) {
+    aoi_queue *q = &s->queue;
+    if (!AOI_GROW(&s->world.memory, q->events, q->cap, q->top + (size_t)1)) s->failed = true;
+    else put_event(s, aoi_queue_add(q, kind, node, target, s->world.entities[target].generation));
 }
 
 /* A node and a target of this kind, one of which moves: the watcher is at w0, then at w, the target at t0, then at t. */
@@ -48,15 +64,16 @@ static inline void ask(aoi_space *s, uint32_t node, uint32_t target, uint64_t ki
                        const double *t0, const double *t) {
     const aoi_node_record *n = s->world.nodes + node;
     s->candidates++;
-    if (!(kind & n->area.mask)) return;
-    if (aoi_needs_pairs(&n->area)) {
-        if (aoi_pairs_find(&s->pairs, node, target) == AOI_NONE)
-            ask_stranger(s, node, &n->area, n->reach, target, w, t, kind);
+    if (!(kind & n->mask)) return;
+    if (n->by_pair) {
+        if (aoi_pairs_find(&s->pairs, node, target) == AOI_NONE) ask_stranger(s, node, target, w, t, kind);
         return;
     }
-    if (n->area.silent) return;
-    bool was = aoi_in_box(s->world.dims, w0, t0, n->area.radius), is = aoi_in_box(s->world.dims, w, t, n->area.radius);
-    if (was != is) aoi_log_add(s, node, target, event_of(was, is), AOI_PAIR_SAME);
+    if (n->silent) return;
+    bool was = aoi_in_box(s->world.dims, w0, t0, n->reach), is = aoi_in_box(s->world.dims, w, t, n->reach);
+    if (was == is) return;
+    if (s->direct) put_directly(s, event_of(was, is), node, target);
+    else aoi_log_add(s, node, target, event_of(was, is), AOI_PAIR_SAME);
 }
 
 void aoi_propose(aoi_world *world, uint32_t node, uint32_t target) {
@@ -74,10 +91,8 @@ void aoi_propose_each_other(aoi_world *world, uint32_t level, uint32_t mover, co
     aoi_space *s = (aoi_space *)world;
     const aoi_entity_record *m = world->entities + mover;
     const double *from = m->pos, *to = s->mover.to;
-    for (size_t i = 1; i < count && i < 2 * AHEAD; i++) AOI_PREFETCH(world->entities + others[i]);
     for (size_t i = 0; i < count; i++) {
         const aoi_entity_record *e = world->entities + others[i];
-        if (i + 2 * AHEAD < count) AOI_PREFETCH(world->entities + others[i + 2 * AHEAD]);
         if (i + AHEAD < count) AOI_PREFETCH(world->nodes + world->entities[others[i + AHEAD]].nodes);
         if (e == m) continue;
         for (uint32_t n = m->nodes; n != AOI_NONE; n = world->nodes[n].next)
@@ -101,13 +116,13 @@ static void ask_pairs(aoi_space *s, uint32_t entity, const double *to) {
     const aoi_entity_record *e = s->world.entities + entity;
     for (uint32_t i = e->watched; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_TARGET]) {
         const aoi_node_record *n = s->world.nodes + s->pairs.pairs[i].end[AOI_BY_NODE];
-        ask_pair(s, s->pairs.pairs + i, &n->area, n->reach, s->world.entities[n->owner].pos, to, e->kind);
+        ask_pair(s, s->pairs.pairs + i, s->world.entities[n->owner].pos, to, e->kind);
     }
     for (uint32_t k = e->nodes; k != AOI_NONE; k = s->world.nodes[k].next) {
         const aoi_node_record *n = s->world.nodes + k;
         for (uint32_t i = n->targets; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_NODE]) {
             const aoi_entity_record *t = s->world.entities + s->pairs.pairs[i].end[AOI_BY_TARGET];
-            ask_pair(s, s->pairs.pairs + i, &n->area, n->reach, to, t->pos, t->kind);
+            ask_pair(s, s->pairs.pairs + i, to, t->pos, t->kind);
         }
     }
 }
@@ -128,7 +143,7 @@ void aoi_gather_target(aoi_space *s, uint32_t entity, const uint64_t *was, const
     uint64_t kind = is ? *is : 0;
     for (uint32_t i = e->watched; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_TARGET]) {
         const aoi_node_record *n = s->world.nodes + s->pairs.pairs[i].end[AOI_BY_NODE];
-        ask_pair(s, s->pairs.pairs + i, &n->area, n->reach, s->world.entities[n->owner].pos, e->pos, kind);
+        ask_pair(s, s->pairs.pairs + i, s->world.entities[n->owner].pos, e->pos, kind);
     }
     aoi_find_watchers(s, entity);
     s->candidates += s->found.count;
@@ -136,12 +151,12 @@ void aoi_gather_target(aoi_space *s, uint32_t entity, const uint64_t *was, const
         uint32_t node = s->found.items[k];
         const aoi_node_record *n = s->world.nodes + node;
         const double *w = s->world.entities[n->owner].pos;
-        if (aoi_needs_pairs(&n->area)) {
-            if (aoi_pairs_find(&s->pairs, node, entity) == AOI_NONE)
-                ask_stranger(s, node, &n->area, n->reach, entity, w, e->pos, kind);
-        } else if (!n->area.silent) {
-            bool saw = was && aoi_rule(s->world.dims, &n->area, w, e->pos, *was, false);
-            bool sees = is && aoi_rule(s->world.dims, &n->area, w, e->pos, *is, false);
+        if (n->by_pair) {
+            if (aoi_pairs_find(&s->pairs, node, entity) == AOI_NONE) ask_stranger(s, node, entity, w, e->pos, kind);
+        } else if (!n->silent) {
+            aoi_area a = aoi_node_area(s, node);
+            bool saw = was && aoi_rule(s->world.dims, &a, w, e->pos, *was, false);
+            bool sees = is && aoi_rule(s->world.dims, &a, w, e->pos, *is, false);
             aoi_log_add(s, node, entity, event_of(saw, sees), AOI_PAIR_SAME);
         }
     }
@@ -160,7 +175,7 @@ void aoi_gather_node(aoi_space *s, uint32_t node, const aoi_area *was, const aoi
         bool stays = has && (sees || ((t->kind & is->mask) && aoi_in_box(dims, w, t->pos, reach)));
         aoi_log_add(s, node, p->end[AOI_BY_TARGET], event_of(p->seen, sees), stays ? AOI_PAIR_SAME : AOI_PAIR_DROP);
     }
-    if (!had && !has && n->area.silent) return;
+    if (!had && !has && n->silent) return;
     if (had && !is) return; /* all that it saw were pairs */
     aoi_find_targets(s, w, fmax(was && !had ? aoi_reach(was) : 0, reach));
     s->candidates += s->found.count;
@@ -234,28 +249,25 @@ void aoi_log_revert_pairs(aoi_space *s, uint32_t since) {
     s->log.count = since;
 }
 
-static void put_event(aoi_space *s, const aoi_change *c) {
+static void put_change(aoi_space *s, const aoi_change *c) {
     aoi_node_record *n = s->world.nodes + c->node;
-    const aoi_entity_record *t = s->world.entities + c->target;
-    if (n->area.silent) return;
-    aoi_waiting *e = aoi_queue_put(&s->queue, c->event, c->node, c->target, t->generation);
-    n->pending += e ? 1u : -1u;
-    if (!e) return;
-    e->watcher = s->world.entities[n->owner].id;
-    e->target = t->id;
-    e->node_id = n->node_id;
+    if (n->silent) return;
+    uint32_t life = s->world.entities[c->target].generation;
+    aoi_waiting *e = aoi_queue_put(&s->queue, c->event, c->node, c->target, life);
+    if (e) put_event(s, e);
+    else n->pending--;
 }
 
 void aoi_log_apply_events(aoi_space *s, uint32_t since) {
     const aoi_change *first = s->log.items + since, *end = s->log.items + s->log.count;
     if (s->queue.in_batch) { /* a pair may change to and fro: the queue puts the leaves first, once it knows them */
         for (const aoi_change *c = first; c < end; c++)
-            if (c->event) put_event(s, c);
+            if (c->event) put_change(s, c);
     } else {
         for (const aoi_change *c = first; c < end; c++)
-            if (c->event == AOI_LEAVE) put_event(s, c);
+            if (c->event == AOI_LEAVE) put_change(s, c);
         for (const aoi_change *c = first; c < end; c++)
-            if (c->event == AOI_ENTER) put_event(s, c);
+            if (c->event == AOI_ENTER) put_change(s, c);
     }
     s->log.count = since;
     aoi_queue_end_batch(&s->queue);
@@ -265,4 +277,22 @@ void aoi_log_apply(aoi_space *s, uint32_t since) {
     if (s->log.count == since) return;
     aoi_log_apply_pairs(s, since);
     aoi_log_apply_events(s, since);
+}
+
+/* ---- without the log ------------------------------------------------------------------------------------------- */
+
+int aoi_direct_begin(aoi_space *s) {
+    s->direct = aoi_queue_reserve(&s->world.memory, &s->queue, 1, true);
+    return s->direct ? AOI_OK : AOI_ENOMEM;
+}
+
+void aoi_direct_undo(aoi_space *s) {
+    for (uint32_t i = 0; i < s->queue.top; i++) s->world.nodes[s->queue.events[i].node].pending--;
+    aoi_queue_clear(&s->queue);
+    s->direct = s->failed = false;
+}
+
+void aoi_direct_settle(aoi_space *s) {
+    s->direct = false;
+    if (s->queue.count > 1) aoi_queue_part(&s->queue, 0);
 }

@@ -14,7 +14,7 @@ static const char *say(aoi_space *s, const char *format, ...) {
 }
 
 static const char *check_entities(aoi_space *s) {
-    uint32_t alive = 0, nodes = 0;
+    uint32_t alive = 0, nodes = 0, pair_nodes = 0;
     for (uint32_t e = 0; e < s->world.entity_top; e++) {
         const aoi_entity_record *r = s->world.entities + e;
         if (!aoi_alive(r->generation)) continue;
@@ -24,14 +24,16 @@ static const char *check_entities(aoi_space *s) {
         for (uint32_t n = r->nodes; n != AOI_NONE; n = s->world.nodes[n].next) {
             const aoi_node_record *k = s->world.nodes + n;
             if (++nodes > s->node_count) return say(s, "the chains of nodes are longer than their count");
+            pair_nodes += k->by_pair;
             if (k->owner != e || !aoi_alive(k->generation))
                 return say(s, "entity %lld carries a node that is not its own", (long long)r->id);
-            if (k->reach != aoi_reach(&k->area))
+            aoi_area a = aoi_node_area(s, n);
+            if (k->reach != aoi_reach(&a) || k->by_pair != aoi_needs_pairs(&a))
                 return say(s, "node %lld of entity %lld has the wrong reach", (long long)k->node_id, (long long)r->id);
         }
     }
     if (alive != s->entity_count || s->ids.count != alive) return say(s, "entities are counted wrongly");
-    if (nodes != s->node_count) return say(s, "nodes are counted wrongly");
+    if (nodes != s->node_count || pair_nodes != s->pair_nodes) return say(s, "nodes are counted wrongly");
     return aoi_index_check(&s->ids);
 }
 
@@ -60,9 +62,10 @@ static const char *check_pair(aoi_space *s, uint32_t node, uint32_t target) {
     const aoi_node_record *n = s->world.nodes + node;
     const aoi_entity_record *w = s->world.entities + n->owner, *t = s->world.entities + target;
     uint32_t p = aoi_pairs_find(&s->pairs, node, target);
-    bool seen = p != AOI_NONE && s->pairs.pairs[p].seen, match = (t->kind & n->area.mask) != 0;
-    bool needed = aoi_needs_pairs(&n->area) && match && aoi_in_box(s->world.dims, w->pos, t->pos, n->reach);
-    if (aoi_needs_pairs(&n->area) && aoi_rule(s->world.dims, &n->area, w->pos, t->pos, t->kind, seen) != seen)
+    aoi_area a = aoi_node_area(s, node);
+    bool seen = p != AOI_NONE && s->pairs.pairs[p].seen, match = (t->kind & a.mask) != 0;
+    bool needed = n->by_pair && match && aoi_in_box(s->world.dims, w->pos, t->pos, n->reach);
+    if (n->by_pair && aoi_rule(s->world.dims, &a, w->pos, t->pos, t->kind, seen) != seen)
         return say(s, "node %lld of entity %lld %s %lld", (long long)n->node_id, (long long)w->id,
                    seen ? "still sees" : "misses", (long long)t->id);
     if ((p != AOI_NONE) != (needed || seen))

@@ -14,8 +14,9 @@
 
 #include "aoi_index.h"
 
+/* Each record is one line of memory. */
 typedef struct aoi_entity_record {
-    double pos[3];
+    _Alignas(AOI_LINE) double pos[3];
     int64_t id;
     uint64_t kind;
     uint32_t nodes;      /* chain of its nodes */
@@ -25,8 +26,8 @@ typedef struct aoi_entity_record {
 } aoi_entity_record;
 
 typedef struct aoi_node_record {
-    aoi_area area; /* keep is resolved: never below radius */
-    double reach;  /* half-extent of its box */
+    _Alignas(AOI_LINE) double reach; /* half-extent of its box */
+    uint64_t mask;
     int64_t node_id;
     uint32_t owner, next;       /* the carrying entity; the next node in its chain */
     uint32_t generation;        /* odd: alive */
@@ -34,7 +35,14 @@ typedef struct aoi_node_record {
     uint32_t targets;           /* chain of pairs of which it is the node */
     uint32_t level, home, slot; /* the engine's; a node of infinite reach is chained through home and slot, a free
                                    record through home */
+    uint32_t tag;
+    uint8_t shape;
+    bool silent, by_pair; /* by_pair: it has a state for each pair; what the others see follows from their box */
 } aoi_node_record;
+
+typedef struct aoi_extent { /* of a node: what its box does not tell; keep is never below radius */
+    double radius, keep;
+} aoi_extent;
 
 typedef struct aoi_engine_class aoi_engine_class;
 
@@ -46,7 +54,8 @@ typedef struct aoi_world {
     bool undoing; /* a step of a batch is being taken back: `relocate` must succeed, and can */
     aoi_entity_record *entities;
     aoi_node_record *nodes;
-    uint32_t entity_cap, entity_top, node_cap, node_top; /* top: slots ever used */
+    aoi_extent *extents;                                             /* by node */
+    uint32_t entity_cap, entity_top, node_cap, extent_cap, node_top; /* top: slots ever used */
 } aoi_world;
 
 typedef struct aoi_engine { /* the head of every engine's own structure */

@@ -26,11 +26,6 @@ static inline uint32_t aoi_hash64(uint64_t k) { /* multiply and fold: every bit 
     return (uint32_t)(k >> 32) ^ (uint32_t)(k >> 15);
 }
 
-/* For ids: eight in a row share a line of slots, since those who go through their entities mostly do so in order. */
-static inline uint32_t aoi_hash_id(int64_t id) {
-    return (aoi_hash64((uint64_t)id >> 3) & ~7U) | ((uint32_t)id & 7U);
-}
-
 static inline uint32_t aoi_index_next(const aoi_index *ix, uint32_t hash, uint32_t *at) {
     if (!ix->size) return AOI_NONE;
     uint32_t mask = ix->size - 1;

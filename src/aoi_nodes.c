@@ -70,6 +70,7 @@ void aoi_node_free(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
     detach(s, node);
     s->node_count--;
+    s->pair_nodes -= n->by_pair;
     if (++n->generation == 0) return; /* all generations used: the slot retires */
     if (n->pending == 0) aoi_node_release(s, node);
 }
@@ -83,6 +84,17 @@ static bool resolve(aoi_area *a) {
     return a->keep >= a->radius;
 }
 
+void aoi_node_set_area(aoi_space *s, uint32_t node, const aoi_area *a) {
+    aoi_node_record *n = s->world.nodes + node;
+    s->world.extents[node] = (aoi_extent){a->radius, a->keep};
+    n->reach = aoi_reach(a);
+    n->mask = a->mask;
+    n->shape = (uint8_t)a->shape;
+    n->silent = a->silent;
+    n->tag = a->tag;
+    n->by_pair = aoi_needs_pairs(a);
+}
+
 int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, aoi_node *out) {
     aoi_world *w = &s->world;
     uint32_t owner = aoi_entity_slot(s, handle), node = aoi_next_slot(s);
@@ -91,20 +103,21 @@ int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_are
     if (!resolve(&a)) return AOI_EVALUE;
     if (aoi_find_node(s, handle, node_id)) return AOI_EEXIST;
     if (node == w->node_top) {
-        if (node == MOST || !AOI_GROW(&w->memory, w->nodes, w->node_cap, node + (size_t)1)) return AOI_ENOMEM;
+        if (node == MOST || !AOI_GROW(&w->memory, w->extents, w->extent_cap, node + (size_t)1) ||
+            !AOI_GROW_LINES(&w->memory, w->nodes, w->node_cap, node + (size_t)1))
+            return AOI_ENOMEM;
         w->nodes[node].generation = 0;
         w->nodes[node].home = AOI_NONE;
     }
     aoi_node_record *n = w->nodes + node;
     uint32_t unused = n->home;
-    *n = (aoi_node_record){.area = a,
-                           .reach = aoi_reach(&a),
-                           .node_id = node_id,
+    *n = (aoi_node_record){.node_id = node_id,
                            .owner = owner,
                            .next = w->entities[owner].nodes,
                            .generation = n->generation,
                            .targets = AOI_NONE,
                            .home = unused};
+    aoi_node_set_area(s, node, &a);
     aoi_gather_node(s, node, NULL, &a);
     if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
     if (attach(s, node) != AOI_OK) {
@@ -116,6 +129,7 @@ int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_are
     n->generation++;
     w->entities[owner].nodes = node;
     s->node_count++;
+    s->pair_nodes += n->by_pair;
     aoi_log_apply(s, 0);
     s->engine->class->tidy(s->engine);
     if (out) *out = aoi_handle(n->generation, node);
@@ -126,7 +140,8 @@ int aoi_remove_node(aoi_space *s, aoi_node handle) {
     uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
     aoi_node_record *n = s->world.nodes + node;
-    aoi_gather_node(s, node, &n->area, NULL);
+    aoi_area was = aoi_node_area(s, node);
+    aoi_gather_node(s, node, &was, NULL);
     if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
     aoi_log_apply(s, 0);
     uint32_t *link = &s->world.entities[n->owner].nodes;
@@ -157,14 +172,16 @@ static int resize(aoi_space *s, uint32_t node, double reach) {
 }
 
 static int set_area(aoi_space *s, uint32_t node, const aoi_area *a) {
-    aoi_gather_node(s, node, &s->world.nodes[node].area, a);
+    aoi_area was = aoi_node_area(s, node);
+    aoi_gather_node(s, node, &was, a);
     if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
     if (resize(s, node, aoi_reach(a)) != AOI_OK) {
         aoi_log_drop(s, 0);
         return AOI_ENOMEM;
     }
-    s->world.nodes[node].reach = aoi_reach(a);
-    s->world.nodes[node].area = *a;
+    s->pair_nodes -= s->world.nodes[node].by_pair;
+    aoi_node_set_area(s, node, a);
+    s->pair_nodes += s->world.nodes[node].by_pair;
     aoi_log_apply(s, 0);
     s->engine->class->tidy(s->engine);
     return AOI_OK;
@@ -173,7 +190,7 @@ static int set_area(aoi_space *s, uint32_t node, const aoi_area *a) {
 int aoi_set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
     uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
-    aoi_area a = s->world.nodes[node].area;
+    aoi_area a = aoi_node_area(s, node);
     a.radius = radius;
     a.keep = keep;
     return resolve(&a) ? set_area(s, node, &a) : AOI_EVALUE;
@@ -182,7 +199,7 @@ int aoi_set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
 int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
     uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
-    aoi_area a = s->world.nodes[node].area;
+    aoi_area a = aoi_node_area(s, node);
     a.mask = mask;
     return set_area(s, node, &a);
 }

@@ -57,10 +57,11 @@ static int answered(aoi_space *s, const int64_t **ids, size_t *count) {
     return AOI_OK;
 }
 
-static bool plainly_sees(const aoi_space *s, const aoi_node_record *n, uint32_t target) {
+static bool plainly_sees(const aoi_space *s, uint32_t node, uint32_t target) {
+    const aoi_node_record *n = s->world.nodes + node;
     const aoi_entity_record *t = s->world.entities + target;
-    return target != n->owner &&
-           aoi_rule(s->world.dims, &n->area, s->world.entities[n->owner].pos, t->pos, t->kind, false);
+    aoi_area a = aoi_node_area(s, node);
+    return target != n->owner && aoi_rule(s->world.dims, &a, s->world.entities[n->owner].pos, t->pos, t->kind, false);
 }
 
 int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) {
@@ -68,13 +69,13 @@ int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) 
     if (node == AOI_NONE) return AOI_EGONE;
     const aoi_node_record *n = s->world.nodes + node;
     s->answer_count = 0;
-    if (aoi_needs_pairs(&n->area)) {
+    if (n->by_pair) {
         for (uint32_t i = n->targets; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_NODE])
             if (s->pairs.pairs[i].seen) answer(s, s->world.entities[s->pairs.pairs[i].end[AOI_BY_TARGET]].id, NULL);
     } else {
         aoi_find_targets(s, s->world.entities[n->owner].pos, n->reach);
         for (uint32_t i = 0; i < s->found.count; i++)
-            if (plainly_sees(s, n, s->found.items[i])) answer(s, s->world.entities[s->found.items[i]].id, NULL);
+            if (plainly_sees(s, node, s->found.items[i])) answer(s, s->world.entities[s->found.items[i]].id, NULL);
     }
     return answered(s, ids, count);
 }
@@ -90,7 +91,8 @@ int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int6
     aoi_find_watchers(s, e);
     for (uint32_t i = 0; i < s->found.count; i++) {
         const aoi_node_record *n = s->world.nodes + s->found.items[i];
-        if (!aoi_needs_pairs(&n->area) && plainly_sees(s, n, e)) answer(s, s->world.entities[n->owner].id, &n->node_id);
+        if (!n->by_pair && plainly_sees(s, s->found.items[i], e))
+            answer(s, s->world.entities[n->owner].id, &n->node_id);
     }
     *nodes = s->nodes_out;
     return answered(s, ids, count);
@@ -149,7 +151,7 @@ bool aoi_kind(const aoi_space *s, aoi_entity handle, uint64_t *kind) {
 
 bool aoi_area_of(const aoi_space *s, aoi_node handle, aoi_area *area) {
     uint32_t n = aoi_node_slot(s, handle);
-    if (n != AOI_NONE) *area = s->world.nodes[n].area;
+    if (n != AOI_NONE) *area = aoi_node_area(s, n);
     return n != AOI_NONE;
 }
 
@@ -162,8 +164,7 @@ bool aoi_node_id(const aoi_space *s, aoi_node handle, int64_t *node_id) {
 bool aoi_sees(const aoi_space *s, aoi_node handle, aoi_entity target) {
     uint32_t node = aoi_node_slot(s, handle), t = aoi_entity_slot(s, target);
     if (node == AOI_NONE || t == AOI_NONE) return false;
-    const aoi_node_record *n = s->world.nodes + node;
-    if (!aoi_needs_pairs(&n->area)) return plainly_sees(s, n, t);
+    if (!s->world.nodes[node].by_pair) return plainly_sees(s, node, t);
     uint32_t p = aoi_pairs_find(&s->pairs, node, t);
     return p != AOI_NONE && s->pairs.pairs[p].seen;
 }

@@ -105,10 +105,7 @@ void aoi_queue_end_batch(aoi_queue *q) {
         q->events[i].sleeps = false;
         q->sleeping--;
     }
-    uint32_t placed = q->placed;
-    q->placed = q->batch;
-    aoi_queue_leaves_first(q);
-    q->placed = placed;
+    aoi_queue_part(q, q->batch);
 }
 
 void aoi_queue_clear(aoi_queue *q) {
@@ -147,18 +144,21 @@ static void part_aside(aoi_waiting *e, uint32_t n, aoi_waiting *room) {
     if (enters) memcpy(e + leaves, room, enters * sizeof *room);
 }
 
-void aoi_queue_leaves_first(aoi_queue *q) {
-    uint32_t from = q->placed > q->head ? q->placed : q->head, enters = 0, late = 0;
+void aoi_queue_part(aoi_queue *q, uint32_t from) {
+    uint32_t enters = 0, late = 0;
     for (uint32_t i = from; i < q->top; i++) {
         if (q->events[i].cancelled) continue;
         if (q->events[i].kind == AOI_ENTER) enters++;
         else late += enters > 0;
     }
-    if (late) {
-        close_gaps(q, from);
-        if (enters <= q->cap - q->top) part_aside(q->events + from, q->top - from, q->events + q->top);
-        else part(q->events + from, q->top - from);
-    }
+    if (!late) return;
+    close_gaps(q, from);
+    if (enters <= q->cap - q->top) part_aside(q->events + from, q->top - from, q->events + q->top);
+    else part(q->events + from, q->top - from);
+}
+
+void aoi_queue_leaves_first(aoi_queue *q) {
+    aoi_queue_part(q, q->placed > q->head ? q->placed : q->head);
     q->placed = q->top;
 }
 

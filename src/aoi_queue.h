@@ -38,7 +38,8 @@ bool aoi_queue_reserve(aoi_memory *m, aoi_queue *q, size_t n, bool alone); /* no
 /* Adds an event and returns its record, whose ids the caller fills in; or cancels its opposite and returns NULL.  Cannot
  * fail after a reserve.  Within a batch what waited before it keeps its place when it is cancelled and comes back. */
 aoi_waiting *aoi_queue_cancel_or_add(aoi_queue *q, int kind, uint32_t node, uint32_t entity, uint32_t life);
-void aoi_queue_end_batch(aoi_queue *q); /* puts its leaves before its enters */
+void aoi_queue_end_batch(aoi_queue *q);           /* puts its leaves before its enters */
+void aoi_queue_part(aoi_queue *q, uint32_t from); /* leaves before enters, of those that were put from there on */
 
 /* At the end, whatever waits. */
 static inline aoi_waiting *aoi_queue_add(aoi_queue *q, int kind, uint32_t node, uint32_t entity, uint32_t life) {

@@ -60,8 +60,9 @@ void aoi_close(aoi_space *s) {
     aoi_queue_close(m, &s->queue);
     aoi_pairs_close(m, &s->pairs);
     aoi_index_free(m, &s->ids);
-    AOI_FREE(m, s->world.entities, s->world.entity_cap);
-    AOI_FREE(m, s->world.nodes, s->world.node_cap);
+    AOI_FREE_LINES(m, s->world.entities, s->world.entity_cap);
+    AOI_FREE_LINES(m, s->world.nodes, s->world.node_cap);
+    AOI_FREE(m, s->world.extents, s->world.extent_cap);
     AOI_FREE(m, s->log.items, s->log.cap);
     AOI_FREE(m, s->found.items, s->found.cap);
     AOI_FREE(m, s->steps, s->step_cap);
@@ -81,8 +82,13 @@ uint32_t aoi_entity_slot(const aoi_space *s, aoi_entity e) {
                : AOI_NONE;
 }
 
+/* Ids that follow one another share a line of the index: most hosts go through theirs in some order. */
+static inline uint32_t aoi_id_hash(int64_t id) {
+    return aoi_hash64((uint64_t)id >> 3) << 3 | (uint32_t)((uint64_t)id & 7);
+}
+
 uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id) {
-    uint32_t hash = aoi_hash_id(id), at = AOI_SEEK, e;
+    uint32_t hash = aoi_id_hash(id), at = AOI_SEEK, e;
     while ((e = aoi_index_next(&s->ids, hash, &at)) != AOI_NONE)
         if (s->world.entities[e].id == id) break;
     return e;
@@ -112,27 +118,28 @@ static uint32_t new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t
     double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* pos may stand in the pool, which may move */
     uint32_t e = s->unused_entity;
     if (e == AOI_NONE) {
-        if (w->entity_top == MOST || !AOI_GROW(&w->memory, w->entities, w->entity_cap, w->entity_top + (size_t)1))
+        if (w->entity_top == MOST || !AOI_GROW_LINES(&w->memory, w->entities, w->entity_cap, w->entity_top + (size_t)1))
             return AOI_NONE;
         e = w->entity_top;
         w->entities[e].generation = 0;
         w->entities[e].home = AOI_NONE; /* the end of the chain of unused ones */
     }
-    if (!aoi_index_reserve(&w->memory, &s->ids, s->ids.count + (size_t)1)) return AOI_NONE;
+    /* half empty: lines of the index that meet are seldom */
+    if (!aoi_index_reserve(&w->memory, &s->ids, s->ids.count + s->ids.count / 2 + (size_t)1)) return AOI_NONE;
     aoi_entity_record *r = w->entities + e;
     uint32_t generation = r->generation + 1;
     if (e == w->entity_top) w->entity_top++;
     else s->unused_entity = r->home;
     *r = (aoi_entity_record){.id = id, .kind = kind, .nodes = AOI_NONE, .watched = AOI_NONE, .generation = generation};
     place(s, e, at);
-    aoi_index_add(&s->ids, aoi_hash_id(id), e);
+    aoi_index_add(&s->ids, aoi_id_hash(id), e);
     s->entity_count++;
     return e;
 }
 
 static void free_entity(aoi_space *s, uint32_t e) {
     aoi_entity_record *r = s->world.entities + e;
-    aoi_index_remove(&s->ids, aoi_hash_id(r->id), e);
+    aoi_index_remove(&s->ids, aoi_id_hash(r->id), e);
     s->entity_count--;
     if (++r->generation == 0) return; /* all generations used: the slot retires, or old handles would come alive */
     r->home = s->unused_entity;
@@ -171,19 +178,37 @@ int aoi_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_en
     return AOI_OK;
 }
 
+/* The usual move. */
+static int move_directly(aoi_space *s, uint32_t e, const double *from, const double *to) {
+    if (aoi_direct_begin(s) != AOI_OK) return AOI_ENOMEM;
+    aoi_gather_move(s, e, from, to);
+    if (s->failed || s->engine->class->relocate(s->engine, e, from, to) != AOI_OK) {
+        aoi_direct_undo(s);
+        return AOI_ENOMEM;
+    }
+    aoi_direct_settle(s);
+    return AOI_OK;
+}
+
+static int move_logged(aoi_space *s, uint32_t e, const double *from, const double *to) {
+    aoi_gather_move(s, e, from, to);
+    if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
+    if (s->engine->class->relocate(s->engine, e, from, to) != AOI_OK) {
+        aoi_log_drop(s, 0);
+        return AOI_ENOMEM;
+    }
+    aoi_log_apply(s, 0);
+    return AOI_OK;
+}
+
 int aoi_move(aoi_space *s, aoi_entity handle, const double *pos) {
     uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
     if (!aoi_finite(s, pos)) return AOI_EVALUE;
     const double *from = s->world.entities[e].pos;
     if (from[0] != pos[0] || from[1] != pos[1] || (s->world.dims == 3 && from[2] != pos[2])) {
-        aoi_gather_move(s, e, from, pos);
-        if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
-        if (s->engine->class->relocate(s->engine, e, from, pos) != AOI_OK) {
-            aoi_log_drop(s, 0);
-            return AOI_ENOMEM;
-        }
-        aoi_log_apply(s, 0);
+        bool directly = !s->queue.count && !s->pair_nodes;
+        if ((directly ? move_directly : move_logged)(s, e, from, pos) != AOI_OK) return AOI_ENOMEM;
         s->engine->class->tidy(s->engine);
     }
     place(s, e, pos); /* also where only the sign of a zero differs */
@@ -195,8 +220,10 @@ int aoi_leave(aoi_space *s, aoi_entity handle) {
     if (e == AOI_NONE) return AOI_EGONE;
     aoi_entity_record *r = s->world.entities + e;
     aoi_gather_target(s, e, &r->kind, NULL);
-    for (uint32_t n = r->nodes; n != AOI_NONE; n = s->world.nodes[n].next)
-        aoi_gather_node(s, n, &s->world.nodes[n].area, NULL);
+    for (uint32_t n = r->nodes; n != AOI_NONE; n = s->world.nodes[n].next) {
+        aoi_area was = aoi_node_area(s, n);
+        aoi_gather_node(s, n, &was, NULL);
+    }
     if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
     aoi_log_apply(s, 0);
     while (r->nodes != AOI_NONE) {
@@ -336,12 +363,13 @@ void aoi_keep_order(aoi_space *s) {
     s->queue.placed = s->queue.top;
 }
 
-static void read_event(const aoi_waiting *w, aoi_event *out) {
+static void read_event(const aoi_space *s, const aoi_waiting *w, aoi_event *out) {
     out->kind = w->kind;
     out->watcher = w->watcher;
     out->target = w->target;
     out->node_id = w->node_id;
     out->slot = w->node;
+    out->tag = s->world.nodes[w->node].tag;
     out->last = false;
 }
 
@@ -356,7 +384,7 @@ static bool taken(aoi_space *s, uint32_t node) {
 
 bool aoi_next(aoi_space *s, aoi_event *out) {
     if (!s->queue.count) return false;
-    read_event(aoi_queue_take(&s->queue), out);
+    read_event(s, aoi_queue_take(&s->queue), out);
     out->last = taken(s, out->slot);
     return true;
 }
@@ -365,7 +393,7 @@ size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max
     const aoi_queue *q = &s->queue;
     size_t n = 0;
     uint32_t i = *cursor > q->head ? *cursor : q->head;
-    for (; n < max && (i = aoi_queue_from(q, i)) < q->top; i++) read_event(q->events + i, out + n++);
+    for (; n < max && (i = aoi_queue_from(q, i)) < q->top; i++) read_event(s, q->events + i, out + n++);
     *cursor = i;
     return n;
 }

@@ -37,7 +37,9 @@ struct aoi_space {
     uint32_t unused_entity, unused_node; /* chains of free slots */
     uint32_t fresh_node;                 /* free too, but not told by aoi_next_freed yet */
     uint32_t everywhere;                 /* chain of the nodes of infinite reach */
+    uint32_t pair_nodes;                 /* nodes with a state for each pair */
     bool failed;                         /* failed: memory ran out while gathering */
+    bool direct;                         /* what is gathered needs no log: it is put into the queue, which was empty */
     aoi_queue queue;
     aoi_pairs pairs;
     struct {
@@ -62,6 +64,15 @@ struct aoi_space {
     char why[200];
 };
 
+/* A node's area, put together and taken apart. */
+static inline aoi_area aoi_node_area(const aoi_space *s, uint32_t node) {
+    const aoi_node_record *n = s->world.nodes + node;
+    const aoi_extent *x = s->world.extents + node;
+    return (aoi_area){
+        .radius = x->radius, .keep = x->keep, .mask = n->mask, .shape = n->shape, .silent = n->silent, .tag = n->tag};
+}
+void aoi_node_set_area(aoi_space *s, uint32_t node, const aoi_area *a);
+
 /* slots and handles */
 static inline uint64_t aoi_handle(uint32_t generation, uint32_t slot) {
     return (uint64_t)generation << 32 | (slot + 1);
@@ -81,6 +92,12 @@ void aoi_log_apply_pairs(aoi_space *s, uint32_t since);
 void aoi_log_revert_pairs(aoi_space *s, uint32_t since);
 void aoi_log_apply_events(aoi_space *s, uint32_t since);
 void aoi_node_release(aoi_space *s, uint32_t node); /* a dead node whose last event is gone */
+
+/* Without the log, for a move where no event waits and no pair has a state: aoi_gather_move may run out of memory half
+ * way, so what it has put can be taken back until it is settled. */
+int aoi_direct_begin(aoi_space *s);
+void aoi_direct_undo(aoi_space *s);
+void aoi_direct_settle(aoi_space *s);
 
 /* gathering: what changes for all pairs of one entity or node */
 void aoi_gather_move(aoi_space *s, uint32_t entity, const double *from, const double *to);

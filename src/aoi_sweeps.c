@@ -70,8 +70,7 @@ static inline unsigned lowest(unsigned bits) {
 
 typedef struct sweep {
     const aoi_cells *c;
-    aoi_visit visit;
-    void *ud;
+    const aoi_visitor *v;
     uint64_t steps;
     size_t found;
     uint32_t count, lines[2 * CELLS]; /* a ring: of `count` cells the next line */
@@ -79,7 +78,7 @@ typedef struct sweep {
 } sweep;
 
 static void tell(sweep *s) {
-    if (s->found) s->visit(s->ud, s->hits, s->found);
+    if (s->found) s->v->visit(s->v->ud, s->hits, s->found);
     s->found = 0;
 }
 
@@ -92,7 +91,12 @@ static inline void scan(sweep *s, const window *w) {
         const aoi_line *l = lines + s->lines[i % (2 * CELLS)];
         s->lines[end % (2 * CELLS)] = l->next;
         end += l->next != AOI_NONE;
-        for (unsigned bits = hits_in(w, l); bits; bits &= bits - 1) s->hits[found++] = l->ref[lowest(bits)];
+        for (unsigned bits = hits_in(w, l); bits; bits &= bits - 1) {
+            uint32_t ref = l->ref[lowest(bits)];
+            s->hits[found++] = ref;
+            AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_LINE));
+            AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_LINE));
+        }
         if (found > HITS - AOI_ITEMS) {
             s->found = found;
             tell(s);
@@ -124,7 +128,7 @@ static inline window window_of(const ring *r) {
 /* ---- a cell and its neighbours, which it knows ------------------------------------------------------------------- */
 
 /* Bits of the cells of a row, or of a column, from one of the three to another; none if `to` is before `from`. */
-static inline unsigned three(int64_t from, int64_t to) {
+static inline unsigned three(int from, int to) {
     return 7u << from & 7u >> (2 - to);
 }
 
@@ -132,19 +136,62 @@ static inline unsigned three_by_three(unsigned columns, unsigned rows) {
     return columns * ((rows & 1) | (rows & 2) << 2 | (rows & 4) << 4);
 }
 
-/* A ring in the nine cells around `mid`, in marks from where they begin. */
-static inline void sweep_nine(sweep *s, const aoi_cell *mid, ring *r) {
+typedef struct nine { /* a ring in marks from where the nine cells around a cell begin */
+    _Alignas(16) int32_t lo[2];
+    int32_t hi[2], hole_lo[2], hole_hi[2];
+} nine;
+
+#ifdef __SSE2__
+
+static inline lanes spread_x(__m128i v) {
+    return _mm_shuffle_epi32(_mm_shufflelo_epi16(v, _MM_SHUFFLE(0, 0, 0, 0)), 0);
+}
+
+static inline lanes spread_y(__m128i v) {
+    return _mm_shuffle_epi32(_mm_shufflelo_epi16(v, _MM_SHUFFLE(2, 2, 2, 2)), 0);
+}
+
+static inline window window_of_nine(const nine *r, int32_t x, int32_t y) {
+    __m128i begin = _mm_slli_epi32(_mm_set_epi32(y, x, y, x), AOI_CELL_BITS);
+    __m128i frame = _mm_load_si128((const __m128i *)(const void *)r->lo),
+            hole = _mm_load_si128((const __m128i *)(const void *)r->hole_lo);
+    __m128i wide = _mm_sub_epi32(_mm_unpackhi_epi64(frame, frame), frame),
+            less = _mm_sub_epi32(hole, _mm_unpackhi_epi64(hole, hole)); /* 1 - the hole's width */
+    __m128i deep = _mm_and_si128(_mm_cmpgt_epi32(_mm_set1_epi32(1), less), _mm_sub_epi32(_mm_set1_epi32(1), less));
+    frame = _mm_add_epi32(frame, begin);
+    hole = _mm_add_epi32(hole, begin);
+    return (window){{spread_x(frame), spread_y(frame)},
+                    {spread_x(wide), spread_y(wide)},
+                    {spread_x(hole), spread_y(hole)},
+                    {spread_x(deep), spread_y(deep)}};
+}
+
+#else
+
+static inline window window_of_nine(const nine *r, int32_t x, int32_t y) {
+    ring far;
+    for (int a = 0; a < 2; a++) {
+        int64_t begin = (int64_t)(a ? y : x) * CELL;
+        far.lo[a] = r->lo[a] + begin;
+        far.hi[a] = r->hi[a] + begin;
+        far.hole_lo[a] = r->hole_lo[a] + begin;
+        far.hole_hi[a] = r->hole_hi[a] + begin;
+    }
+    return window_of(&far);
+}
+
+#endif
+
+static inline void sweep_nine(sweep *s, const aoi_cell *mid, const nine *r) {
     unsigned frame[2], hole[2];
     for (int a = 0; a < 2; a++) {
         frame[a] = three(r->lo[a] >> AOI_CELL_BITS, r->hi[a] >> AOI_CELL_BITS);
         /* the first cell that begins in the hole, the last that ends in it */
         hole[a] = three((r->hole_lo[a] + CELL - 1) >> AOI_CELL_BITS, ((r->hole_hi[a] + 1) >> AOI_CELL_BITS) - 1);
-        int64_t begin = (int64_t)((a ? mid->cy : mid->cx) - 1) * CELL;
-        r->lo[a] += begin, r->hi[a] += begin, r->hole_lo[a] += begin, r->hole_hi[a] += begin;
     }
     unsigned cells = mid->known & three_by_three(frame[0], frame[1]) & ~three_by_three(hole[0], hole[1]);
     for (; cells; cells &= cells - 1) add_cell(s, s->c->cells + mid->near[lowest(cells)]);
-    window w = window_of(r);
+    window w = window_of_nine(r, mid->cx - 1, mid->cy - 1);
     scan(s, &w);
 }
 
@@ -193,7 +240,7 @@ static void walk_span(sweep *s, const ring *r, const aoi_span *frame, const aoi_
     }
 }
 
-static void sweep_ring(sweep *s, ring *r) {
+static void sweep_ring(sweep *s, const ring *r) {
     aoi_span frame = {aoi_cell_of_mark(r->lo[0]), aoi_cell_of_mark(r->lo[1]), aoi_cell_of_mark(r->hi[0]),
                       aoi_cell_of_mark(r->hi[1])};
     aoi_span hole = {aoi_cell_of_mark(r->hole_lo[0] + CELL - 1), aoi_cell_of_mark(r->hole_lo[1] + CELL - 1),
@@ -201,11 +248,15 @@ static void sweep_ring(sweep *s, ring *r) {
     if ((int64_t)frame.x1 - frame.x0 <= 2 && (int64_t)frame.y1 - frame.y0 <= 2) {
         uint32_t center = aoi_cells_find(s->c, frame.x0 + 1, frame.y0 + 1);
         if (center != AOI_NONE) {
+            nine near;
             for (int a = 0; a < 2; a++) {
                 int64_t begin = (int64_t)(a ? frame.y0 : frame.x0) * CELL;
-                r->lo[a] -= begin, r->hi[a] -= begin, r->hole_lo[a] -= begin, r->hole_hi[a] -= begin;
+                near.lo[a] = (int32_t)(r->lo[a] - begin);
+                near.hi[a] = (int32_t)(r->hi[a] - begin);
+                near.hole_lo[a] = (int32_t)(r->hole_lo[a] - begin);
+                near.hole_hi[a] = (int32_t)(r->hole_hi[a] - begin);
             }
-            sweep_nine(s, s->c->cells + center, r);
+            sweep_nine(s, s->c->cells + center, &near);
             return;
         }
     }
@@ -275,20 +326,55 @@ static ring ring_of(const aoi_cells *c, const bounds *b) {
     return widened(r);
 }
 
-/* The usual case: a step from a place in this cell, and boxes that reach no farther than its neighbours. */
-static inline bool sweep_step(sweep *s, const bounds *b, const aoi_cell *mid, bool all) {
-    double begin[2] = {((double)mid->cx - 1) * CELL, ((double)mid->cy - 1) * CELL}, scale = s->c->scale;
-    double x0 = b->lo[0] * scale - begin[0], y0 = b->lo[1] * scale - begin[1];
-    double x1 = b->hi[0] * scale - begin[0], y1 = b->hi[1] * scale - begin[1];
-    if (!((x0 >= 1) & (y0 >= 1) & (x1 < 3 * CELL) & (y1 < 3 * CELL))) return false;
-    ring r = {{(int)x0, (int)y0},
-              {(int)x1, (int)y1},
-              {(int)(b->hole_lo[0] * scale - begin[0]), (int)(b->hole_lo[1] * scale - begin[1])},
-              {(int)(b->hole_hi[0] * scale - begin[0]), (int)(b->hole_hi[1] * scale - begin[1])}};
-    r = widened(r);
-    if (all) no_hole(&r);
-    sweep_nine(s, mid, &r);
+/* The usual case: a step from a place in this cell, and boxes that reach no farther than its neighbours; false if not.
+ * As bounds_of_move, ring_of and widened, both axes at once. */
+#ifdef __SSE2__
+
+static inline __m128i marks(const aoi_cells *c, __m128d v, __m128d begin) {
+    return _mm_cvttpd_epi32(_mm_sub_pd(_mm_mul_pd(v, _mm_set1_pd(c->scale)), begin));
+}
+
+static inline bool nine_of_step(const aoi_cells *c, const aoi_cell *mid, const double *from, const double *to,
+                                double least, double most, nine *r) {
+    __m128d a = _mm_loadu_pd(from), b = _mm_loadu_pd(to), l = _mm_set1_pd(least), m = _mm_set1_pd(most),
+            sign = _mm_set1_pd(-0.0), low = _mm_min_pd(a, b), high = _mm_max_pd(a, b);
+    __m128d size = _mm_add_pd(_mm_add_pd(_mm_andnot_pd(sign, a), _mm_andnot_pd(sign, b)), m),
+            safe = _mm_mul_pd(size, _mm_set1_pd(0x1p-49));
+    __m128d begin = _mm_mul_pd(_mm_set_pd((double)mid->cy - 1, (double)mid->cx - 1), _mm_set1_pd(CELL));
+    __m128d x = _mm_sub_pd(_mm_sub_pd(low, m), safe), y = _mm_add_pd(_mm_add_pd(high, m), safe),
+            scale = _mm_set1_pd(c->scale);
+    __m128d lo = _mm_sub_pd(_mm_mul_pd(x, scale), begin), hi = _mm_sub_pd(_mm_mul_pd(y, scale), begin);
+    __m128d fits = _mm_and_pd(_mm_cmpge_pd(lo, _mm_set1_pd(1)), _mm_cmplt_pd(hi, _mm_set1_pd(3 * CELL)));
+    if (_mm_movemask_pd(fits) != 3) return false;
+    __m128i frame = _mm_unpacklo_epi64(_mm_cvttpd_epi32(lo), _mm_cvttpd_epi32(hi)),
+            hole = _mm_unpacklo_epi64(marks(c, _mm_add_pd(_mm_sub_pd(high, l), safe), begin),
+                                      marks(c, _mm_sub_pd(_mm_add_pd(low, l), safe), begin));
+    _mm_store_si128((__m128i *)(void *)r->lo, _mm_add_epi32(frame, _mm_set_epi32(0, 0, -1, -1)));
+    _mm_store_si128((__m128i *)(void *)r->hole_lo, _mm_add_epi32(hole, _mm_set_epi32(-2, -2, 1, 1)));
     return true;
+}
+
+#else
+
+static inline bool nine_of_step(const aoi_cells *c, const aoi_cell *mid, const double *from, const double *to,
+                                double least, double most, nine *r) {
+    bounds b = bounds_of_move(from, to, least, most);
+    for (int a = 0; a < 2; a++) {
+        double begin = ((double)(a ? mid->cy : mid->cx) - 1) * CELL;
+        double lo = b.lo[a] * c->scale - begin, hi = b.hi[a] * c->scale - begin;
+        if (!(lo >= 1 && hi < 3 * CELL)) return false;
+        r->lo[a] = (int)lo - 1;
+        r->hi[a] = (int)hi;
+        r->hole_lo[a] = (int)(b.hole_lo[a] * c->scale - begin) + 1;
+        r->hole_hi[a] = (int)(b.hole_hi[a] * c->scale - begin) - 2;
+    }
+    return true;
+}
+
+#endif
+
+static bool is_jump(const double *from, const double *to, double most) {
+    return fabs(to[0] - from[0]) > 2 * most || fabs(to[1] - from[1]) > 2 * most;
 }
 
 static bool disjoint(const ring *p, const ring *q) {
@@ -307,10 +393,10 @@ static bool sweep_jump(sweep *s, const double *from, const double *to, double mo
     return true;
 }
 
-uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, aoi_visit visit, void *ud) {
+uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, const aoi_visitor *v) {
     sweep s;
     bounds b = {{lo[0], lo[1]}, {hi[0], hi[1]}, {0, 0}, {0, 0}};
-    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = s.count = 0;
+    s.c = c, s.v = v, s.steps = s.found = s.count = 0;
     ring r = ring_of(c, &b);
     no_hole(&r);
     sweep_ring(&s, &r);
@@ -319,17 +405,18 @@ uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, a
 }
 
 uint64_t aoi_sweep_move(const aoi_cells *c, const double *from, const double *to, double least, double most, bool all,
-                        uint32_t center, aoi_visit visit, void *ud) {
+                        uint32_t center, const aoi_visitor *v) {
     sweep s;
-    s.c = c, s.visit = visit, s.ud = ud, s.steps = s.found = s.count = 0;
-    bounds b = bounds_of_move(from, to, least, most);
-    if (center == AOI_NONE || !sweep_step(&s, &b, c->cells + center, all)) {
-        bool far = fabs(to[0] - from[0]) > 2 * most || fabs(to[1] - from[1]) > 2 * most;
-        if (!far || !sweep_jump(&s, from, to, most)) {
-            ring r = ring_of(c, &b);
-            if (all) no_hole(&r);
-            sweep_ring(&s, &r);
-        }
+    s.c = c, s.v = v, s.steps = s.found = s.count = 0;
+    nine near;
+    if (center != AOI_NONE && nine_of_step(c, c->cells + center, from, to, least, most, &near)) {
+        for (int a = 0; all && a < 2; a++) near.hole_hi[a] = (near.hole_lo[a] = near.lo[a]) - 1;
+        sweep_nine(&s, c->cells + center, &near);
+    } else if (!is_jump(from, to, most) || !sweep_jump(&s, from, to, most)) {
+        bounds b = bounds_of_move(from, to, least, most);
+        ring r = ring_of(c, &b);
+        if (all) no_hole(&r);
+        sweep_ring(&s, &r);
     }
     tell(&s);
     return s.steps;

@@ -14,15 +14,21 @@
 /* What to do with the items that were hit. */
 typedef void (*aoi_visit)(void *ud, const uint32_t *refs, size_t count);
 
+typedef struct aoi_visitor {
+    aoi_visit visit;
+    void *ud;
+    uintptr_t records, others; /* arrays of lines (AOI_LINE) in which it may read those of the refs: asked for ahead */
+} aoi_visitor;
+
 /* Both return the number of items compared, and visit an item once. */
 
 /* Everybody in the box, and maybe others. */
-uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, aoi_visit visit, void *ud);
+uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, const aoi_visitor *v);
 
 /* For boxes of half-extents from `least` to `most`, and a mover between the two places, as watcher or as target.
  * `all`: everyone who is inside at either end, since something else than x and y, the height, may make the difference.
  * `center`: a cell near `from`, or AOI_NONE.  The cost is that of the two places, whatever lies between. */
 uint64_t aoi_sweep_move(const aoi_cells *c, const double *from, const double *to, double least, double most, bool all,
-                        uint32_t center, aoi_visit visit, void *ud);
+                        uint32_t center, const aoi_visitor *v);
 
 #endif

@@ -281,9 +281,16 @@ static void propose_own(grid *g, uint32_t entity, uint32_t level, const double *
     for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next) {
         double r = w->nodes[n].reach;
         mover m = {g, entity, n, level};
+        aoi_visitor v = {on_point, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
         if (w->nodes[n].level != level || isinf(r)) continue;
-        g->head.steps += aoi_sweep_move(&g->points, from, to, r, r, height, e->home, on_point, &m);
+        g->head.steps += aoi_sweep_move(&g->points, from, to, r, r, height, e->home, &v);
     }
+}
+
+/* Whoever stands around, and nodes: those of one entity are often in the slots of the same numbers. */
+static aoi_visitor visitor(aoi_world *w, const layer *y, aoi_visit in_crowd, aoi_visit in_layer, void *ud) {
+    return (aoi_visitor){y->crowd ? in_crowd : in_layer, ud, (uintptr_t)(y->crowd ? (void *)w->entities : w->nodes),
+                         (uintptr_t)w->nodes};
 }
 
 static void grid_propose(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
@@ -292,16 +299,17 @@ static void grid_propose(aoi_engine *head, uint32_t entity, const double *from, 
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const layer *y = g->layers + i;
         mover m = {g, entity, AOI_NONE, i};
+        aoi_visitor v = visitor(head->world, y, on_neighbor, on_node, &m);
         if (!y->count) continue;
         if (!y->crowd) propose_own(g, entity, i, from, to, height);
         head->steps += aoi_sweep_move(y->crowd ? &g->points : &y->cells, from, to, y->least, y->most, height,
-                                      y->crowd ? head->world->entities[entity].home : AOI_NONE,
-                                      y->crowd ? on_neighbor : on_node, &m);
+                                      y->crowd ? head->world->entities[entity].home : AOI_NONE, &v);
     }
 }
 
 static void on_found(void *ud, const uint32_t *refs, size_t count) {
-    for (size_t i = 0; i < count; i++) aoi_found(ud, refs[i]);
+    const mover *m = ud;
+    for (size_t i = 0; i < count; i++) aoi_found(m->g->head.world, refs[i]);
 }
 
 static void on_owner(void *ud, const uint32_t *refs, size_t count) {
@@ -314,7 +322,9 @@ static void on_owner(void *ud, const uint32_t *refs, size_t count) {
 
 static void grid_targets(aoi_engine *head, const double *lo, const double *hi) {
     grid *g = self(head);
-    head->steps += aoi_sweep_box(&g->points, lo, hi, on_found, head->world);
+    uintptr_t entities = (uintptr_t)head->world->entities;
+    aoi_visitor v = {on_found, &(mover){.g = g}, entities, entities};
+    head->steps += aoi_sweep_box(&g->points, lo, hi, &v);
 }
 
 static void grid_watchers(aoi_engine *head, const double *at) {
@@ -323,8 +333,8 @@ static void grid_watchers(aoi_engine *head, const double *at) {
         const layer *y = g->layers + i;
         mover m = {g, AOI_NONE, AOI_NONE, i};
         if (!y->count) continue;
-        head->steps += aoi_sweep_move(y->crowd ? &g->points : &y->cells, at, at, y->most, y->most, true, AOI_NONE,
-                                      y->crowd ? on_owner : on_found, y->crowd ? (void *)&m : (void *)head->world);
+        aoi_visitor v = visitor(head->world, y, on_owner, on_found, &m);
+        head->steps += aoi_sweep_move(y->crowd ? &g->points : &y->cells, at, at, y->most, y->most, true, AOI_NONE, &v);
     }
 }
 

@@ -404,7 +404,8 @@ static void tower_propose(aoi_engine *head, uint32_t entity, const double *from,
     for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next) {
         double r = w->nodes[n].reach;
         mover m = {w, entity, n};
-        if (!isinf(r)) head->steps += aoi_sweep_move(&g->points, from, to, r, r, height, e->home, on_point, &m);
+        aoi_visitor v = {on_point, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
+        if (!isinf(r)) head->steps += aoi_sweep_move(&g->points, from, to, r, r, height, e->home, &v);
     }
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const layer *y = g->layers + i;
@@ -423,7 +424,8 @@ static void on_found(void *ud, const uint32_t *refs, size_t count) {
 
 static void tower_targets(aoi_engine *head, const double *lo, const double *hi) {
     towers *g = self(head);
-    head->steps += aoi_sweep_box(&g->points, lo, hi, on_found, head->world);
+    uintptr_t entities = (uintptr_t)head->world->entities;
+    head->steps += aoi_sweep_box(&g->points, lo, hi, &(aoi_visitor){on_found, head->world, entities, entities});
 }
 
 static void tower_watchers(aoi_engine *head, const double *at) {

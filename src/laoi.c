@@ -111,6 +111,7 @@ static int l_add_node(lua_State *L) {
     laoi_forget_freed(L, b, t); /* before the slot is asked for: it frees some */
     uint32_t slot = aoi_next_slot(b->core);
     laoi_prepare_handlers(L, b, t, slot, ON_ENTER, ON_LEAVE);
+    area.tag = laoi_handlers_tag(b);
     int result = aoi_add_node(b->core, e, node_id, &area, NULL);
     laoi_settle_handlers(L, b, t, slot, result == AOI_OK);
     return done(L, b, result);

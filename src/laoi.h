@@ -69,6 +69,7 @@ void laoi_buffer(lua_State *L, int i, size_t n);
 
 /* Before a node is added in this slot: all that can fail.  Then, once it is known whether it was: what cannot. */
 void laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, uint32_t slot, int on_enter, int on_leave);
+uint32_t laoi_handlers_tag(const laoi_space *b); /* of those prepared: the node's tag, which saves looking them up */
 void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, uint32_t slot, bool added);
 uint32_t laoi_handler(const laoi_space *b, const aoi_event *ev); /* its key in the table, 0: none */
 void laoi_forget_freed(lua_State *L, laoi_space *b, int t);      /* handlers of slots that are free now */

@@ -103,7 +103,15 @@ void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, uint32_t slot, boo
     forget_orphans(L, b, t);
 }
 
+enum { HALF = 16, MOST = (1 << HALF) - 1 };
+
+uint32_t laoi_handlers_tag(const laoi_space *b) {
+    uint32_t enter = b->orphan[0], leave = b->orphan[1];
+    return enter < MOST && leave < MOST ? enter << HALF | leave : UINT32_MAX;
+}
+
 uint32_t laoi_handler(const laoi_space *b, const aoi_event *ev) {
+    if (ev->tag != UINT32_MAX) return ev->kind == AOI_ENTER ? ev->tag >> HALF : ev->tag & MOST;
     if (ev->slot >= b->ref_cap) return 0;
     return ev->kind == AOI_ENTER ? b->refs[ev->slot].enter : b->refs[ev->slot].leave;
 }

@@ -96,12 +96,14 @@ static void of_an_index(void) {
     if (!strcmp(s->engine->class->name, "brute")) return;
     DAMAGE(double, e[3].pos[0], e[3].pos[0] + 3000); /* nobody's pairs, and in another cell of any size */
     DAMAGE(double, e[3].pos[1], e[3].pos[1] - 3000);
+    aoi_extent *x = s->world.extents, extent = x[0];
     aoi_node_record whole = n[0];
-    n[0].reach = n[0].area.radius = n[0].area.keep = 1e6; /* as if it had been resized behind its back */
+    n[0].reach = x[0].radius = x[0].keep = 1e6; /* as if it had been resized behind its back */
     is_reported("a larger node");
-    n[0].reach = n[0].area.radius = n[0].area.keep = 0.01;
+    n[0].reach = x[0].radius = x[0].keep = 0.01;
     is_reported("a smaller node");
     n[0] = whole;
+    x[0] = extent;
     is_sound("a resized node");
 }
 
