@@ -246,16 +246,18 @@ asan:
 soak: $(CORE_DIR)/soak/soak
 	@./$< $(ARGS)
 
-# Clang's libFuzzer, FUZZ_TIME seconds for each of FUZZ, from the corpus in fuzz/corpus/NAME; what is new is kept in
-# build/fuzz/NAME, findings in build/fuzz/NAME-crash-... (run build/core-fuzz/NAME with such a file to see it again).
+# Clang's libFuzzer, FUZZ_TIME seconds for each of FUZZ, from the corpus in fuzz/corpus/NAME, with FUZZ_ARGS for libFuzzer
+# (-seed=1); what is new is kept in build/fuzz/NAME, findings in build/fuzz/NAME-crash-... (run build/core-fuzz/NAME with
+# such a file to see it again).
 FUZZ      ?= $(FUZZERS)
 FUZZ_TIME ?= 60
+FUZZ_ARGS ?=
 
 fuzz: | tools
 	@$(MAKE) --no-print-directory $(FUZZERS:%=build/core-fuzz/%) VARIANT=fuzz CC=clang LUA=lua5.4
 	@for name in $(FUZZ); do \
 	  mkdir -p build/fuzz/$$name; \
-	  ./build/core-fuzz/$$name -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=3000 -max_len=1500 \
+	  ./build/core-fuzz/$$name -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=3000 -max_len=1500 $(FUZZ_ARGS) \
 	    -print_final_stats=1 -artifact_prefix=build/fuzz/$$name- build/fuzz/$$name fuzz/corpus/$$name \
 	    >build/fuzz/$$name.log 2>&1 || { tail -n 40 build/fuzz/$$name.log; exit 1; }; \
 	  awk -v name=$$name '/ cov: / { for (i = 1; i < NF; i++) if ($$i == "cov:") cov = $$(i + 1) } \
