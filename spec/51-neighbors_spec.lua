@@ -297,6 +297,20 @@ for _, engine in ipairs(aoi.engines()) do
       nothing_left()
     end)
 
+    it("counts what there is, and forgets who has gone", function()
+      near:add(1, 15)
+      near:add(2, { radius = 25, mask = NPC })
+      assert.same({ watchers = 2, neighbors = 3, targets = 3, changes = 3 }, near:stats())
+      near:tick()
+      assert.same({ watchers = 2, neighbors = 3, targets = 3, changes = 0 }, near:stats())
+      space:leave(1)
+      near:tick()
+      assert.same({ watchers = 1, neighbors = 2, targets = 2, changes = 0 }, near:stats())
+      space:leave(2)
+      near:tick()
+      nothing_left()
+    end)
+
     it("dropped lists are garbage", function()
       local weak = setmetatable({}, { __mode = "k" })
       for _ = 1, 5 do
