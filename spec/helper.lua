@@ -40,3 +40,5 @@ end
 
 busted.subscribe({ "test", "end" }, forget)
 busted.subscribe({ "describe", "end" }, forget)
+
+if os.getenv("AOI_LINES") then require "spec.support.lines" end
