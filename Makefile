@@ -246,16 +246,18 @@ asan:
 soak: $(CORE_DIR)/soak/soak
 	@./$< $(ARGS)
 
-# Clang's libFuzzer, FUZZ_TIME seconds for each of FUZZ, from the corpus in fuzz/corpus/NAME; what is new is kept in
-# build/fuzz/NAME, findings in build/fuzz/NAME-crash-... (run build/core-fuzz/NAME with such a file to see it again).
+# Clang's libFuzzer, FUZZ_TIME seconds for each of FUZZ, from the corpus in fuzz/corpus/NAME, with FUZZ_ARGS for libFuzzer
+# (-seed=1); what is new is kept in build/fuzz/NAME, findings in build/fuzz/NAME-crash-... (run build/core-fuzz/NAME with
+# such a file to see it again).
 FUZZ      ?= $(FUZZERS)
 FUZZ_TIME ?= 60
+FUZZ_ARGS ?=
 
 fuzz: | tools
 	@$(MAKE) --no-print-directory $(FUZZERS:%=build/core-fuzz/%) VARIANT=fuzz CC=clang LUA=lua5.4
 	@for name in $(FUZZ); do \
 	  mkdir -p build/fuzz/$$name; \
-	  ./build/core-fuzz/$$name -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=3000 -max_len=1500 \
+	  ./build/core-fuzz/$$name -max_total_time=$(FUZZ_TIME) -timeout=20 -rss_limit_mb=3000 -max_len=1500 $(FUZZ_ARGS) \
 	    -print_final_stats=1 -artifact_prefix=build/fuzz/$$name- build/fuzz/$$name fuzz/corpus/$$name \
 	    >build/fuzz/$$name.log 2>&1 || { tail -n 40 build/fuzz/$$name.log; exit 1; }; \
 	  awk -v name=$$name '/ cov: / { for (i = 1; i < NF; i++) if ($$i == "cov:") cov = $$(i + 1) } \
@@ -263,7 +265,7 @@ fuzz: | tools
 	    END { printf "%-10s %9d runs, %d places covered, no finding\n", name, runs, cov }' build/fuzz/$$name.log; \
 	done
 
-# Line coverage of src/ by all specs.
+# Line coverage of src/ by all specs, of lua/ by those that are about it: a hook for each line is slow.
 coverage:
 	@rm -f build/core-coverage/*.gcda build/$(LUA_NAME)-coverage/*.gcda
 	@$(MAKE) --no-print-directory cspec spec VARIANT=coverage
@@ -272,6 +274,9 @@ coverage:
 	    '/^File/ { mine = index($$0, f) } mine && sub(/^Lines executed:/, "") { print f, $$1, $$3; exit }'; \
 	done | awk '{ p = $$2; sub(/%/, "", p); hit += p * $$3 / 100; all += $$3; printf "%8s of %5d  %s\n", $$2, $$3, $$1 } \
 	  END { if (all) printf "%7.2f%% of %5d  src\n", 100 * hit / all, all }'
+	@AOI_LINES=$(patsubst lua%,luac%,$(LUA_NAME)) AOI_STEPS=300 $(MAKE) --no-print-directory spec VARIANT=coverage \
+	  ARGS="--pattern='[456]%d%-.*_spec' --exclude-pattern='4[05]%-' --filter-out=crowd --filter-out=garbage" \
+	  | grep '% of'
 
 docs: | tools
 	ldoc -q .
@@ -289,7 +294,7 @@ help:
 	@echo "make asan         all tests under the address and undefined behaviour sanitizers"
 	@echo "make fuzz         fuzzers of the C API, the Lua API and what reads bytes (FUZZ='c_api wire' FUZZ_TIME=60)"
 	@echo "make soak         a million entities and minutes of churn on each engine (SOAK_TIME=600 SOAK_ENTITIES=1000000)"
-	@echo "make coverage     line coverage of src/ by all tests"
+	@echo "make coverage     line coverage of src/ and lua/ by all tests"
 	@echo "make bench        benchmarks (ARGS=...)"
 	@echo "make docs         API reference into build/docs"
 	@echo "make env          the exports that let any $(LUA) program require this tree"

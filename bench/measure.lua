@@ -12,6 +12,8 @@ local subjects = require "bench.subjects"
 local measure = {}
 
 local OPERATIONS_PER_ROUND = 5000
+-- Nothing takes no time, though coarse clocks say so; ratios and logarithmic plots need more than 0.
+local LEAST_TIME = 1e-12
 
 measure.DEFAULTS = { seconds = 0.3, min_rounds = 5, max_rounds = 40, most = math.huge, seed = 1 }
 measure.QUICK = { seconds = 0.02, min_rounds = 3, max_rounds = 10, most = 1000, seed = 1 }
@@ -69,7 +71,7 @@ local function play_round(runs, world, steps, limits)
   for _, run in ipairs(playing) do
     run.spent = run.spent + run.round_time
     run.operations = run.operations + steps * world.m
-    run.times[#run.times + 1] = run.round_time / (steps * world.m)
+    run.times[#run.times + 1] = math.max(run.round_time / (steps * world.m), LEAST_TIME)
     run.events[#run.events + 1] = run.round_events
   end
   return true

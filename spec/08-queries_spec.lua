@@ -1,6 +1,7 @@
 -- Queries: what they return, and that they change nothing and call nobody.
 local world = require "spec.support.world"
 local dump = require "spec.support.dump"
+local garbage_of = require "spec.support.garbage"
 local bits = require "spec.support.bits"
 
 local function sorted(list, n)
@@ -254,15 +255,8 @@ for setup in world.all { modes = { "immediate", "drain" } } do
         space:sees(1, 7, 2) space:position(1) space:kind(1) space:has(1) space:count()
         if setup.dimensions == 2 then space:near(p[1], p[2], 50, buf) else space:near(p[1], p[2], p[3], 50, buf) end
       end
-      if jit then jit.off(ask, true) end      -- compiled traces are garbage of their own
-      for _ = 1, 10 do ask() end
-      collectgarbage() collectgarbage()
-      collectgarbage "stop"
-      local before = collectgarbage "count"
-      for _ = 1, 200 do ask() end
-      local after = collectgarbage "count"
-      collectgarbage "restart"
-      assert.is_true(after - before < 1, ("%g KB for 200 rounds"):format(after - before))
+      local made = garbage_of(function() for _ = 1, 200 do ask() end end)
+      assert.is_true(made < 1, ("%g KB for 200 rounds"):format(made))
     end)
 
     it("of an empty space are empty", function()

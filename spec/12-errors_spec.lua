@@ -224,6 +224,33 @@ for setup in world.all { modes = { "immediate", "flush" } } do
       assert.equal("no", err)
     end)
 
+    it("comes out of the call where the handler took on_error away before it", function()
+      space:on_error(function() error "nobody asked" end)
+      space:add_node(1, 8, 5, function()
+        space:on_error(nil)
+        error("mine", 0)
+      end)
+      local ok, err = attempt(function() w:enter(2, w:at(1)) end)
+      assert.is_false(ok)
+      assert.equal("mine", err)
+      space:flush()
+      assert.same({ "+1/7>2" }, w:take())
+      assert.is_true(space:check())
+    end)
+
+    it("goes to on_error also where the handler has closed the space", function()
+      local taken
+      space:on_error(function(...) taken = { ... } end)
+      space:remove_node(1, 7)
+      space:add_node(1, 8, 5, function()
+        space:close()
+        error("mine", 0)
+      end)
+      assert.is_true(attempt(function() w:enter(2, w:at(1)) end))
+      assert.same({ "mine", 1, 2, 8 }, taken)
+      assert.is_false(pcall(space.count, space))
+    end)
+
     it("in on_error itself comes out of the call; nothing is lost", function()
       space:on_error(function(err) error("handled " .. err, 0) end)
       fail[2], fail[3], fail[4] = "2", "3", "4"

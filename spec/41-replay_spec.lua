@@ -155,8 +155,8 @@ describe("a recording", function()
       "", "\n", ",", "\r", "\0", "\255", "-", ".", "e", "9", "1e308", "99999999999999999999", "nan", "0x1",
       "t,id,x,y\n", "\n\n", ",,", " ",
     }
-    local accepted, refused = 0, 0
-    for _ = 1, tonumber(os.getenv("AOI_STEPS")) or 3000 do
+    local accepted, refused, steps = 0, 0, tonumber(os.getenv("AOI_STEPS")) or 3000
+    for _ = 1, steps do
       local columns = random(2)
       local text = { "t,id,x,y" .. (columns == 2 and ",z\n" or "\n") }
       for t = 0, random(3) do
@@ -190,7 +190,7 @@ describe("a recording", function()
         assert(why:find("^x%.csv:%d+: "), text)
       end
     end
-    assert(accepted > 0 and refused > 0)
+    assert(steps < 500 or accepted > 0 and refused > 0) -- a third is left as it was
   end)
 end)
 

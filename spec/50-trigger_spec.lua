@@ -1,6 +1,7 @@
 -- Triggers: every option, alone and together, in simulated time.
 local aoi = require "aoi"
 local trigger = require "aoi.trigger"
+local garbage_of = require "spec.support.garbage"
 
 local PLAYER, MONSTER = 1, 2
 local EVENTS = { "first", "enter", "stay", "dwell", "leave", "last" }
@@ -1194,16 +1195,7 @@ describe("triggers:", function()
         triggers:update(now)
       end
     end
-    local jit = rawget(_G, "jit")
-    if jit then jit.off() jit.flush() end -- its traces would be counted
-    round() round()
-    collectgarbage() collectgarbage()
-    collectgarbage("stop")
-    local before = collectgarbage("count")
-    round()
-    local made = collectgarbage("count") - before
-    collectgarbage("restart")
-    if jit then jit.on() end
+    local made = garbage_of(round)
     assert.is_true(made < 4, ("%.1f KB of garbage in 2,000 moves"):format(made))
   end)
 end)

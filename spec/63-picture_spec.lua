@@ -11,7 +11,7 @@ local transport = require "spec.support.transport"
 
 local SERVICE = 1
 local SEED = tonumber(os.getenv("AOI_SEED")) or os.time()
--- Fewer steps than these might see no death or no resync, and both must have happened.
+-- They are cheap here, so never fewer than these.
 local STEPS = math.max(6000, math.min(tonumber(os.getenv("AOI_STEPS")) or 0, 50000))
 
 -- A core that tells a plain space of the brute engine with immediate delivery all that is done to it. In the core a
@@ -202,10 +202,15 @@ describe("the picture of a subscriber", function()
     for _, engine in ipairs(number == 1 and aoi.engines() or { aoi.engines()[1] }) do
       it(("always becomes the truth %s (%s, AOI_SEED=%d)"):format(case.name, engine, SEED), function()
         case.engine, case.dimensions = engine, case.dimensions or 2
-        local stats = world(SEED + number, STEPS, case)
-        assert.is_true(stats.compared > 0 and stats.events > 0 and stats.deaths > 0)
-        if case.window <= 3 then assert.is_true(stats.resyncs > 0) end
+        world(SEED + number, STEPS, case)
       end)
     end
+    -- What chance brings is asked of one history that is always the same.
+    it("sees deaths and much else " .. case.name, function()
+      case.engine, case.dimensions = aoi.engines()[1], case.dimensions or 2
+      local stats = world(63, 6000, case)
+      assert.is_true(stats.compared > 100 and stats.events > 1000 and stats.deaths > 5)
+      if case.window <= 3 then assert.is_true(stats.resyncs > 0) end
+    end)
   end
 end)

@@ -21,6 +21,10 @@ describe("memory that runs out", function()
     pending("needs AOI_FAULTY: run the specs with `make spec`")
     return
   end
+  it("goes to on_error where it was a handler that needed it", function()
+    run("faults.lua", aoi.engines()[1], "immediate", "on_error")
+  end)
+
   for _, engine in ipairs(aoi.engines()) do
     for _, delivery in ipairs { "immediate", "deferred" } do
       -- a deferred space delivers only in flush, the same way

@@ -28,3 +28,17 @@ end
 
 local version = type(jit) == "table" and jit.version or _VERSION
 print(("%s with %s%s"):format(version, path, os.getenv("AOI_SEED") and ", AOI_SEED=" .. os.getenv("AOI_SEED") or ""))
+
+-- Busted keeps every test that it ran, and a test keeps its spaces: full collections would take longer and longer.
+local busted = require "busted"
+
+local function forget(element, _, status)
+  element.run, element.env, element.before_each, element.after_each = nil, nil, nil, nil
+  if status == "success" and element.trace then element.trace.traceback = nil end
+  return nil, true
+end
+
+busted.subscribe({ "test", "end" }, forget)
+busted.subscribe({ "describe", "end" }, forget)
+
+if os.getenv("AOI_LINES") then require "spec.support.lines" end

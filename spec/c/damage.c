@@ -89,6 +89,24 @@ static void of_pairs(void) {
     is_sound("a state without a reason");
 }
 
+static void finds_nobody(aoi_engine *g, const double *at) {
+    (void)g, (void)at;
+}
+
+static void finds_none(aoi_engine *g, const double *lo, const double *hi) {
+    (void)g, (void)lo, (void)hi;
+}
+
+/* An index that is in order, and yet does not find who is there. */
+static void of_an_answer(void) {
+    aoi_engine_class blind = *s->engine->class;
+    blind.watchers = finds_nobody;
+    DAMAGE(const aoi_engine_class *, s->engine->class, &blind);
+    blind = *s->engine->class;
+    blind.targets = finds_none;
+    DAMAGE(const aoi_engine_class *, s->engine->class, &blind);
+}
+
 /* What an index believes and what the records say; brute force has none. */
 static void of_an_index(void) {
     aoi_entity_record *e = s->world.entities;
@@ -105,6 +123,8 @@ static void of_an_index(void) {
     n[0] = whole;
     x[0] = extent;
     is_sound("a resized node");
+    if (!strcmp(s->engine->class->name, "quadtree")) DAMAGE(uint32_t, e[3].slot, e[3].slot + 1);
+    if (!strcmp(s->engine->class->name, "tower")) DAMAGE(uint32_t, n[1].level, !n[1].level);
 }
 
 int main(void) {
@@ -114,6 +134,7 @@ int main(void) {
         of_the_space();
         of_pairs();
         of_an_index();
+        of_an_answer();
         close_space(s);
     }
     return expect_report("damage");

@@ -39,19 +39,23 @@ static inline int expect_report(const char *topic) {
 
 static uint64_t random_state;
 
+/* Sebastiano Vigna's splitmix. */
+static inline uint64_t random_mix(uint64_t z) {
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
 static inline void random_start(const char *topic) {
     const char *given = getenv("AOI_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 10) : 4;
     printf("%s: AOI_SEED=%llu\n", topic, (unsigned long long)seed);
-    random_state = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
+    random_state = random_mix(seed); /* else the next seed would give the same numbers, one later */
 }
 
-/* Sebastiano Vigna's splitmix: 0 .. n - 1. */
+/* 0 .. n - 1. */
 static inline uint32_t random_below(uint32_t n) {
-    uint64_t z = random_state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return (uint32_t)((z ^ z >> 31) >> 32) % n;
+    return (uint32_t)(random_mix(random_state += UINT64_C(0x9E3779B97F4A7C15)) >> 32) % n;
 }
 
 #endif

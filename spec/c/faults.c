@@ -3,9 +3,13 @@
  *   a history of random calls    c0 c1 c2 ... ck ...
  *   for each k and n             a fresh space, c0 .. c(k-1), then ck with the n-th allocation refused
  *
- * Refused once, or from then on (so that undoing cannot need memory either). The space must then be as it was, and ck
- * must do afterwards what it does in a space in which nothing was ever refused, in whatever order of events. Nothing may
- * leak. */
+ * Refused once, or from then on (so that undoing cannot need memory either). The space must then be as it was, the events
+ * that wait in their order, and ck must do afterwards what it does in a space in which nothing was ever refused. Nothing
+ * may leak.
+ *
+ * In which order ck then tells its events may differ: that follows from where an index keeps its entries, which nobody
+ * can ask for, and from the sequence of calls, to which the refused one belongs. Putting every entry back in its old
+ * place would need a copy of what each call touches, on every call, for the sake of one that fails. */
 #include "calls.h"
 
 static bool same(const text *expected, aoi_space *s, bool in_order) {
@@ -59,7 +63,6 @@ static bool refuse(const setup *u, const call *calls, size_t k, const outcome *w
         result = make_call(s, calls + k);
     }
     EXPECT(result == wanted->result);
-    /* the refused call counts in the sequence of calls on which the order of events may depend */
     EXPECT(again ? same(&wanted->after_sorted, s, false) : same(&wanted->after, s, true));
     close_space(s);
     return refused;

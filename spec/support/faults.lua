@@ -8,7 +8,8 @@
 --   raised, space as after    memory ran out while events were delivered (contract 4.6): the others still wait
 --   no error                  Lua collected garbage and found what was refused, or did without
 --
--- Arguments: engine, delivery, way ("plain": from the main program, "coroutine": from one that may yield).
+-- Arguments: engine, delivery, way ("plain": from the main program, "coroutine": from one that may yield, "on_error":
+-- with on_error set, which takes what is refused to a handler, as it takes any error there).
 local engine, delivery, way = ...
 
 local aoi = require "aoi"
@@ -28,18 +29,31 @@ end
 
 local function code(kind, watcher, target, node_id) return ((kind * 100 + watcher) * 100 + target) * 10 + node_id end
 
--- A space with a crowd of 30 and 8 watchers among them; its handlers write into a record.
+local taken = 0 -- by on_error
+
+-- A space with a crowd of 30 and 8 watchers among them; its handlers write into a record. Where on_error is to be
+-- tested they need memory before they do, and on_error writes what the handler could not.
 local function scene()
   local heard = new_record()
-  local function on_enter(watcher, target, node_id)
+  local space = aoi.new { engine = engine, delivery = delivery }
+  local function note(kind, watcher, target, node_id)
     local n = heard.n + 1
-    heard.n, heard[n] = n, code(aoi.ENTER, watcher, target, node_id)
+    heard.n, heard[n] = n, code(kind, watcher, target, node_id)
+  end
+  local function on_enter(watcher, target, node_id)
+    local _ = way == "on_error" and { watcher }
+    note(aoi.ENTER, watcher, target, node_id)
   end
   local function on_leave(watcher, target, node_id)
-    local n = heard.n + 1
-    heard.n, heard[n] = n, code(aoi.LEAVE, watcher, target, node_id)
+    local _ = way == "on_error" and { watcher }
+    note(aoi.LEAVE, watcher, target, node_id)
   end
-  local space = aoi.new { engine = engine, delivery = delivery }
+  local function on_error(err, watcher, target, node_id)
+    if err ~= NO_MEMORY then error(err, 0) end
+    taken = taken + 1
+    local sees = space:has(target) and space:radius(watcher, node_id) and space:sees(watcher, node_id, target)
+    note(sees and aoi.ENTER or aoi.LEAVE, watcher, target, node_id)
+  end
   for id = 1, 30 do space:enter(id, id, id % 7) end
   for id = 1, 8 do space:add_node(id, 1, id, on_enter, on_leave) end
   space:add_node(9, 1, { radius = 3, keep = 5, shape = "circle" }, { enter = on_enter, leave = on_leave })
@@ -47,6 +61,7 @@ local function scene()
   for id = 12, 24 do space:add_node(id, 2, 0) end
   space:flush()
   heard.n = 0
+  if way == "on_error" then space:on_error(on_error) end
   return { space = space, heard = heard, on_enter = on_enter, on_leave = on_leave,
     rows = { 1, 20, 0, 2, 20, 0, 21, 0, 0, 1, -5, -5 }, new_rows = { 51, 1, 1, 52, 2, 2, 53, 3, 3 },
     buffer = {}, area = { radius = 7, keep = 9 }, table = { enter = on_enter, leave = on_leave } }
@@ -132,7 +147,7 @@ local function caller(step, n, many)
     return step(s)
   end
   local function relax(...) return relent(), ... end
-  if way == "plain" then return function(s) return relax(pcall(short, s)) end end
+  if way ~= "coroutine" then return function(s) return relax(pcall(short, s)) end end
   return coroutine.wrap(function(s) return relax(pcall(short, s)) end)
 end
 
@@ -225,4 +240,5 @@ for _, item in ipairs(steps) do
     end
   end
 end
-return ("%d refusals, %d of them during delivery"):format(refused, late)
+if way == "on_error" and taken == 0 then error("on_error was never asked", 0) end
+return ("%d refusals, %d of them during delivery, %d taken by on_error"):format(refused, late, taken)

@@ -85,7 +85,7 @@ for i = 1, steps do
     if look(poor) ~= look(rich) then error("the spaces differ after " .. i .. " calls, seed " .. seed, 0) end
   end
 end
-if refused < steps / 20 or done < steps / 3 then
+if refused < steps / 40 or done < steps / 3 then
   error(("%d refused, %d done: this tests little"):format(refused, done), 0)
 end
 return ("%d refused, %d done"):format(refused, done)
