@@ -1,8 +1,10 @@
 /* aoi_passed.c - see aoi_passed.h. */
 #include "aoi_passed.h"
 
-void aoi_passed_begin(aoi_passed *p, aoi_world *w, uint32_t entity, const double *from, const double *to) {
+void aoi_passed_begin(aoi_passed *p, aoi_world *w, const uint32_t *owners, uint32_t entity, const double *from,
+                      const double *to) {
     p->world = w;
+    p->owners = owners;
     p->entity = entity;
     p->mate = AOI_NONE;
     p->count = 0;
@@ -31,12 +33,29 @@ void aoi_passed_walk(aoi_passed *p, const aoi_chains *c, aoi_block *b, double k0
     aoi_passed_walk_by(p, c, b, k0, k1, tag, own, aoi_lanes_plain);
 }
 
+/* Each of the two may have come into, or gone out of, the other's node. */
+static void judge_alike(aoi_passed *p) {
+    aoi_world *w = p->world;
+    double r = w->nodes[p->mate].reach;
+    for (int i = 0; i < p->count; i++) {
+        const aoi_crossing *c = p->items + i;
+        int side = (int)(c->ref >> AOI_SIDE_SHIFT), axis = (int)(c->own >> AOI_SIDE_SHIFT);
+        uint32_t node = c->ref & AOI_SLOT_MASK, other = p->owners[node];
+        const double *from = p->stage[axis], *to = p->stage[axis + 1], *at = w->entities[other].pos;
+        unsigned its = changes(w->dims, axis, side, r, at, at, from, to),
+                 mine = changes(w->dims, axis, AOI_LOW + AOI_HIGH - side, r, from, to, at, at);
+        if (!(its | mine) || other == p->entity) continue;
+        if (its) aoi_propose(w, node, p->entity);
+        if (mine) aoi_propose(w, p->mate, other);
+    }
+}
+
 /* Their records are anywhere in memory: all are asked for before the first is read. */
-void aoi_passed_judge(aoi_passed *p) {
+static void judge_both(aoi_passed *p) {
     aoi_world *w = p->world;
     for (int i = 0; i < p->count; i++) {
         uint32_t slot = p->items[i].ref & AOI_SLOT_MASK;
-        if ((p->items[i].own & AOI_SLOT_MASK) == AOI_SLOT_MASK) AOI_PREFETCH(w->entities + w->nodes[slot].owner);
+        if ((p->items[i].own & AOI_SLOT_MASK) == AOI_SLOT_MASK) AOI_PREFETCH(w->entities + p->owners[slot]);
         else AOI_PREFETCH(w->entities + slot);
     }
     for (int i = 0; i < p->count; i++) {
@@ -49,14 +68,16 @@ void aoi_passed_judge(aoi_passed *p) {
             const double *at = w->entities[n->owner].pos;
             if (changes(w->dims, axis, side, n->reach, at, at, from, to) && n->owner != p->entity)
                 aoi_propose(w, slot, p->entity);
-            if (p->mate != AOI_NONE && n->owner != p->entity &&
-                changes(w->dims, axis, AOI_LOW + AOI_HIGH - side, w->nodes[p->mate].reach, from, to, at, at))
-                aoi_propose(w, p->mate, n->owner);
         } else {
             const double *at = w->entities[slot].pos;
             if (changes(w->dims, axis, side, w->nodes[node].reach, from, to, at, at) && slot != p->entity)
                 aoi_propose(w, node, slot);
         }
     }
+}
+
+void aoi_passed_judge(aoi_passed *p) {
+    if (p->mate != AOI_NONE) judge_alike(p);
+    else judge_both(p);
     p->count = 0;
 }

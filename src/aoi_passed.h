@@ -24,14 +24,16 @@ static inline uint32_t aoi_own_of(uint32_t node, int axis) {
 
 typedef struct aoi_passed {
     aoi_world *world;
-    uint32_t entity;    /* who moves */
+    uint32_t entity;        /* who moves */
+    const uint32_t *owners; /* of each node; the records say the same, but are far apart */
     uint32_t mate;      /* its node, if everybody is alike: then it is asked, too, about those whose edge is passed */
     double stage[4][3]; /* from, then with one coordinate more of `to` each */
     int count;
     aoi_crossing items[AOI_PASSED];
 } aoi_passed;
 
-void aoi_passed_begin(aoi_passed *p, aoi_world *w, uint32_t entity, const double *from, const double *to);
+void aoi_passed_begin(aoi_passed *p, aoi_world *w, const uint32_t *owners, uint32_t entity, const double *from,
+                      const double *to);
 /* Proposes, and forgets what was collected.  Crossings that did not happen, for lack of a change, are sorted out. */
 void aoi_passed_judge(aoi_passed *p);
 
@@ -55,9 +57,13 @@ AOI_INLINE void aoi_passed_note(aoi_passed *p, const uint32_t *refs, uint64_t bi
     } while (bits);
 }
 
-/* Asks for the nodes whose edges have been passed so far. */
+/* Asks for whose edges have been passed so far: the nodes, or, if everybody is alike, their owners. */
 AOI_INLINE void aoi_passed_fetch(const aoi_passed *p) {
-    for (int i = 0; i < p->count; i++) AOI_PREFETCH(p->world->nodes + (p->items[i].ref & AOI_SLOT_MASK));
+    for (int i = 0; i < p->count; i++) {
+        uint32_t node = p->items[i].ref & AOI_SLOT_MASK;
+        if (p->mate == AOI_NONE) AOI_PREFETCH(p->world->nodes + node);
+        else AOI_PREFETCH(p->world->entities + p->owners[node]);
+    }
 }
 
 /* The mover's entry goes from k0, which is in this block or next to it, to k1. */

@@ -6,13 +6,17 @@
 #include "aoi_tiles.h"
 
 /* An entry, if it stands anywhere: whether it does nobody can predict, so that is no branch. */
-AOI_INLINE void add(aoi_list *g, uint32_t *place, double from, double to, uint32_t tag, uint32_t own, int lines) {
+AOI_INLINE void add(aoi_list *g, uint32_t *place, double from, double to, uint32_t tag, uint32_t own) {
     aoi_stand *s = g->stride.stands + g->stride.count;
     uint32_t at = *place == AOI_NONE ? 0 : *place;
     s->block = aoi_block_of(&g->chains, at);
     s->key = (double *)(s->block + 1) + (at & AOI_PLACE_MASK);
-    for (int line = 0; line < lines; line++) AOI_PREFETCH((const char *)s->block + line * AOI_LINE);
+    const char *line = (const char *)s->block;
+    AOI_PREFETCH(line);
     AOI_PREFETCH(s->key);
+    if (!tag)
+        for (int i = 2; i < 6; i++) AOI_PREFETCH(line + i * AOI_LINE);  /* where its block's edges are */
+    else if (g->stride.mate == AOI_NONE) AOI_PREFETCH(line + AOI_LINE); /* the rest of its points */
     s->place = place;
     s->from = from;
     s->to = to;
@@ -52,7 +56,7 @@ static void plan_box(aoi_list *g, uint32_t node, const double *from, const doubl
         for (int side = AOI_LOW; side <= AOI_HIGH; side += AOI_HIGH - AOI_LOW) {
             double k0 = aoi_tiles_edge(from, r, a, side), k1 = aoi_tiles_edge(to, r, a, side);
             for (int i = a < 2 ? 2 : 4; i-- > 0; place++)
-                add(g, place, k0, k1, aoi_ref_of(side, 0), aoi_own_of(node, a), 2);
+                add(g, place, k0, k1, aoi_ref_of(side, 0), aoi_own_of(node, a));
         }
 }
 
@@ -78,12 +82,12 @@ void aoi_stride_plan(aoi_list *g, uint32_t entity, const double *from, const dou
     plan_parts(g, entity, from, to);
     s->entity = entity;
     s->count = 0;
+    plan_alike(g, entity, from, to);
     for (int i = 0; !(s->far & 1) && i < g->level_count; i++) {
         uint32_t *places = aoi_tiles_spot_of(g, g->levels + g->order[i], entity) + 1;
-        for (int a = 0; a < w->dims; a++) add(g, places + a, from[a], to[a], 0, aoi_own_of(AOI_NONE, a), 6);
+        for (int a = 0; a < w->dims; a++) add(g, places + a, from[a], to[a], 0, aoi_own_of(AOI_NONE, a));
     }
     s->points = s->count;
-    plan_alike(g, entity, from, to);
     int i = 1, most = AOI_STANDS - (int)aoi_tiles_frame_places(g);
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++) {
         if (isinf(w->nodes[n].reach) || aoi_stride_far(s, i)) continue;

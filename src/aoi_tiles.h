@@ -48,7 +48,8 @@ typedef struct aoi_list {
     aoi_stride stride;
     aoi_strider propose; /* what is planned there */
     uint32_t *frames;    /* of each node: its places, by axis, side and parity of the tile (see `where`) */
-    uint32_t frame_cap;
+    uint32_t *owners;    /* of each node */
+    uint32_t frame_cap, owner_cap;
     aoi_level levels[AOI_MOST_LEVELS];
     int order[AOI_MOST_LEVELS], level_count; /* levels in use, by side */
 } aoi_list;

@@ -53,6 +53,7 @@ static void list_close(aoi_engine *head) {
     for (int i = 0; i < g->level_count; i++) aoi_tiles_free_level(g, g->levels + g->order[i]);
     aoi_chains_close(m, &g->chains);
     AOI_FREE(m, g->frames, g->frame_cap);
+    AOI_FREE(m, g->owners, g->owner_cap);
 }
 
 static int list_enter(aoi_engine *head, uint32_t entity) {
@@ -92,7 +93,8 @@ static void list_leave(aoi_engine *head, uint32_t entity) {
 static bool box_ready(aoi_list *g, aoi_level *y, uint32_t node, const double *pos, double reach) {
     aoi_span s = aoi_tiles_span_of_box(y, pos, reach);
     return AOI_GROW(aoi_tiles_memory(g), g->frames, g->frame_cap, ((size_t)node + 1) * aoi_tiles_frame_words(g)) &&
-           aoi_tiles_make(g, y, &s) && aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, aoi_tiles_frame_places(g));
+           AOI_GROW(aoi_tiles_memory(g), g->owners, g->owner_cap, (size_t)node + 1) && aoi_tiles_make(g, y, &s) &&
+           aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, aoi_tiles_frame_places(g));
 }
 
 static void settle(aoi_list *g, aoi_level *y, uint32_t node, double reach) {
@@ -101,6 +103,7 @@ static void settle(aoi_list *g, aoi_level *y, uint32_t node, double reach) {
     for (uint32_t i = 0; i < aoi_tiles_frame_places(g); i++) frame[i] = AOI_NONE;
     aoi_tiles_shift_box(g, y, AOI_IN, node, 0, NULL, reach, w->entities[w->nodes[node].owner].pos);
     w->nodes[node].level = (uint32_t)(y - g->levels);
+    g->owners[node] = w->nodes[node].owner;
     y->nodes++;
     y->idle = 0;
     y->most = fmax(y->most, reach);
@@ -208,7 +211,7 @@ static void list_propose(aoi_engine *head, uint32_t entity, const double *from, 
     aoi_list *g = self(head);
     const aoi_world *w = head->world;
     aoi_passed p;
-    aoi_passed_begin(&p, head->world, entity, from, to);
+    aoi_passed_begin(&p, head->world, g->owners, entity, from, to);
     aoi_stride_plan(g, entity, from, to);
     p.mate = g->stride.mate;
     g->propose(g, &p);
