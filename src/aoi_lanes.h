@@ -48,9 +48,14 @@ __attribute__((target("avx2"))) static inline unsigned aoi_lanes_avx2(const doub
 }
 #endif
 
-/* The same for twelve; for any number up to 64, where bits from the n-th on mean nothing. */
+/* The same for twelve, for forty; for any number up to 64, where bits from the n-th on mean nothing. */
 AOI_INLINE uint64_t aoi_lanes_twelve(const double *key, double lo, double hi, aoi_lanes between) {
-    return between(key, lo, hi) | between(key + 4, lo, hi) << 4 | between(key + 8, lo, hi) << 8;
+    return (uint64_t)between(key, lo, hi) | between(key + 4, lo, hi) << 4 | between(key + 8, lo, hi) << 8;
+}
+
+AOI_INLINE uint64_t aoi_lanes_forty(const double *key, double lo, double hi, aoi_lanes between) {
+    return aoi_lanes_twelve(key, lo, hi, between) | aoi_lanes_twelve(key + 12, lo, hi, between) << 12 |
+           aoi_lanes_twelve(key + 24, lo, hi, between) << 24 | (uint64_t)between(key + 36, lo, hi) << 36;
 }
 
 AOI_INLINE uint64_t aoi_lanes_many(const double *key, int n, double lo, double hi, aoi_lanes between) {

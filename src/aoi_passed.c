@@ -1,6 +1,8 @@
 /* aoi_passed.c - see aoi_passed.h. */
 #include "aoi_passed.h"
 
+#include <string.h>
+
 void aoi_passed_begin(aoi_passed *p, aoi_world *w, const uint32_t *owners, uint32_t entity, const double *from,
                       const double *to) {
     p->world = w;
@@ -8,13 +10,21 @@ void aoi_passed_begin(aoi_passed *p, aoi_world *w, const uint32_t *owners, uint3
     p->entity = entity;
     p->mate = AOI_NONE;
     p->count = 0;
-    for (int i = 0; i <= w->dims; i++)
-        for (int a = 0; a < w->dims; a++) p->stage[i][a] = a < i ? to[a] : from[a];
+    for (int i = 0; i <= w->dims; i++) memcpy(p->stage[i], from, sizeof *p->stage);
+    for (int a = 0; a < w->dims; a++) p->stage[w->dims][a] = to[a];
+    p->stage[1][0] = to[0];
+    if (w->dims == 3) p->stage[2][0] = to[0], p->stage[2][1] = to[1];
 }
 
 static inline unsigned in_box(int dims, const double *w, const double *t, double r) {
+#ifdef __SSE2__
+    const __m128d wide = _mm_set1_pd(r), at = _mm_loadu_pd(w), x = _mm_loadu_pd(t);
+    unsigned in =
+        _mm_movemask_pd(_mm_and_pd(_mm_cmple_pd(_mm_sub_pd(at, wide), x), _mm_cmple_pd(x, _mm_add_pd(at, wide)))) == 3;
+#else
     unsigned in = (unsigned)(w[0] - r <= t[0]) & (unsigned)(t[0] <= w[0] + r) & (unsigned)(w[1] - r <= t[1]) &
                   (unsigned)(t[1] <= w[1] + r);
+#endif
     return dims < 3 ? in : in & (unsigned)(w[2] - r <= t[2]) & (unsigned)(t[2] <= w[2] + r);
 }
 

@@ -5,9 +5,9 @@
 
 #include "aoi_tiles.h"
 
-/* An entry, if it stands anywhere: whether it does nobody can predict, so that is no branch. */
-AOI_INLINE void add(aoi_list *g, uint32_t *place, double from, double to, uint32_t tag, uint32_t own) {
-    aoi_stand *s = g->stride.stands + g->stride.count;
+/* An entry, if it stands anywhere: whether it does nobody can predict, so that is no branch.  Returns where the next goes. */
+AOI_INLINE aoi_stand *add(const aoi_list *g, aoi_stand *s, uint32_t *place, double from, double to, uint32_t tag,
+                          uint32_t own) {
     uint32_t at = *place == AOI_NONE ? 0 : *place;
     s->block = aoi_block_of(&g->chains, at);
     s->key = (double *)(s->block + 1) + (at & AOI_PLACE_MASK);
@@ -22,7 +22,7 @@ AOI_INLINE void add(aoi_list *g, uint32_t *place, double from, double to, uint32
     s->to = to;
     s->tag = tag;
     s->own = own;
-    g->stride.count += (int)(*place != AOI_NONE) & (int)(from != to);
+    return s + (*place != AOI_NONE);
 }
 
 static bool is_safe(const float *safe, const double *to) {
@@ -49,15 +49,19 @@ static void plan_parts(aoi_list *g, uint32_t entity, const double *from, const d
     if (g->level_count * w->dims > AOI_STANDS) g->stride.far |= 1;
 }
 
-static void plan_box(aoi_list *g, uint32_t node, const double *from, const double *to) {
+static aoi_stand *plan_box(const aoi_list *g, aoi_stand *s, uint32_t node, const double *from, const double *to) {
     double r = g->head.world->nodes[node].reach;
     uint32_t *place = aoi_tiles_frame_of(g, node);
-    for (int a = 0; a < aoi_tiles_dims(g); a++)
-        for (int side = AOI_LOW; side <= AOI_HIGH; side += AOI_HIGH - AOI_LOW) {
-            double k0 = aoi_tiles_edge(from, r, a, side), k1 = aoi_tiles_edge(to, r, a, side);
-            for (int i = a < 2 ? 2 : 4; i-- > 0; place++)
-                add(g, place, k0, k1, aoi_ref_of(side, 0), aoi_own_of(node, a));
+    for (int a = 0; a < aoi_tiles_dims(g); a++) {
+        int runs = a < 2 ? 2 : 4;
+        uint32_t own = aoi_own_of(node, a);
+        for (int i = 0; i < runs && from[a] != to[a]; i++) {
+            s = add(g, s, place + i, from[a] - r, to[a] - r, aoi_ref_of(AOI_LOW, 0), own);
+            s = add(g, s, place + runs + i, from[a] + r, to[a] + r, aoi_ref_of(AOI_HIGH, 0), own);
         }
+        place += 2 * runs;
+    }
+    return s;
 }
 
 /* Both ends are in the safe area: its margin is larger than this one, so that what is passed stands in the mover's tile. */
@@ -79,21 +83,24 @@ static void plan_alike(aoi_list *g, uint32_t entity, const double *from, const d
 void aoi_stride_plan(aoi_list *g, uint32_t entity, const double *from, const double *to) {
     const aoi_world *w = g->head.world;
     aoi_stride *s = &g->stride;
-    plan_parts(g, entity, from, to);
+    aoi_stand *next = s->stands;
     s->entity = entity;
-    s->count = 0;
+    plan_parts(g, entity, from, to);
     plan_alike(g, entity, from, to);
     for (int i = 0; !(s->far & 1) && i < g->level_count; i++) {
         uint32_t *places = aoi_tiles_spot_of(g, g->levels + g->order[i], entity) + 1;
-        for (int a = 0; a < w->dims; a++) add(g, places + a, from[a], to[a], 0, aoi_own_of(AOI_NONE, a));
+        for (int a = 0; a < w->dims; a++)
+            if (from[a] != to[a]) next = add(g, next, places + a, from[a], to[a], 0, aoi_own_of(AOI_NONE, a));
     }
-    s->points = s->count;
-    int i = 1, most = AOI_STANDS - (int)aoi_tiles_frame_places(g);
+    s->points = (int)(next - s->stands);
+    const aoi_stand *last = s->stands + AOI_STANDS - aoi_tiles_frame_places(g);
+    int i = 1;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++) {
         if (isinf(w->nodes[n].reach) || aoi_stride_far(s, i)) continue;
-        if (s->count <= most) plan_box(g, n, from, to);
+        if (next <= last) next = plan_box(g, next, n, from, to);
         else s->far |= (uint32_t)1 << i;
     }
+    s->count = (int)(next - s->stands);
 }
 
 /* Most entries go from one place of a block's interval to another, and few points are in it. */
@@ -103,9 +110,8 @@ AOI_INLINE void compare(aoi_list *g, aoi_passed *p, aoi_stand *s, bool is_point,
            hi = (s->from < s->to ? s->to : s->from) + g->stride.margin;
     if (b->size == AOI_LARGEST && b->low < lo && hi < b->high && (is_point || b->points <= 12)) {
         const double *key = (const double *)(b + 1);
-        uint64_t bits = is_point
-                            ? aoi_lanes_many(key, AOI_MOST, lo, hi, between) & ~aoi_lanes_mask(AOI_MOST - (int)b->edges)
-                            : aoi_lanes_twelve(key, lo, hi, between) & aoi_lanes_mask((int)b->points);
+        uint64_t bits = is_point ? aoi_lanes_forty(key, lo, hi, between) & ~aoi_lanes_mask(AOI_MOST - (int)b->edges)
+                                 : aoi_lanes_twelve(key, lo, hi, between) & aoi_lanes_mask((int)b->points);
         aoi_passed_note(p, (const uint32_t *)(const void *)(key + AOI_MOST), bits, s->tag, s->own);
     } else {
         walk(p, &g->chains, b, lo, hi, s->tag, s->own);

@@ -35,7 +35,7 @@ typedef struct aoi_stride {
     int points, count, leaving; /* points come first */
     uint32_t mate;              /* the mover's node, if it is enough to look whom the points pass */
     double margin;
-    aoi_stand stands[AOI_STANDS];
+    aoi_stand stands[AOI_STANDS + 1]; /* one more, since one is written before it is known to be wanted */
 } aoi_stride;
 
 void aoi_stride_plan(struct aoi_list *g, uint32_t entity, const double *from, const double *to);
