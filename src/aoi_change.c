@@ -18,7 +18,7 @@ void aoi_log_add(aoi_space *s, uint32_t node, uint32_t target, int event, int pa
     s->log.added += pair == AOI_PAIR_ADD || pair == AOI_PAIR_ADD_SEEN;
 }
 
-static int event_of(bool was, bool is) {
+static inline int event_of(bool was, bool is) {
     return was == is ? 0 : is ? AOI_ENTER : AOI_LEAVE;
 }
 
@@ -96,11 +96,9 @@ void aoi_propose_each_other(aoi_world *world, uint32_t level, uint32_t mover, co
         if (i + AHEAD < count) AOI_PREFETCH(world->nodes + world->entities[others[i + AHEAD]].nodes);
         if (e == m) continue;
         for (uint32_t n = m->nodes; n != AOI_NONE; n = world->nodes[n].next)
-            if (world->nodes[n].level == level && !isinf(world->nodes[n].reach))
-                ask(s, n, others[i], e->kind, from, to, e->pos, e->pos);
+            if (world->nodes[n].level == level) ask(s, n, others[i], e->kind, from, to, e->pos, e->pos);
         for (uint32_t n = e->nodes; n != AOI_NONE; n = world->nodes[n].next)
-            if (world->nodes[n].level == level && !isinf(world->nodes[n].reach))
-                ask(s, n, mover, m->kind, e->pos, e->pos, from, to);
+            if (world->nodes[n].level == level) ask(s, n, mover, m->kind, e->pos, e->pos, from, to);
     }
 }
 

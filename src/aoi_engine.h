@@ -29,11 +29,12 @@ typedef struct aoi_node_record {
     _Alignas(AOI_LINE) double reach; /* half-extent of its box */
     uint64_t mask;
     int64_t node_id;
-    uint32_t owner, next;       /* the carrying entity; the next node in its chain */
-    uint32_t generation;        /* odd: alive */
-    uint32_t pending;           /* events of it that wait; a dead node's slot is free when there are none */
-    uint32_t targets;           /* chain of pairs of which it is the node */
-    uint32_t level, home, slot; /* the engine's; a node of infinite reach is chained through home and slot, a free
+    uint32_t owner, next; /* the carrying entity; the next node in its chain */
+    uint32_t generation;  /* odd: alive */
+    uint32_t pending;     /* events of it that wait; a dead node's slot is free when there are none */
+    uint32_t targets;     /* chain of pairs of which it is the node */
+    uint32_t level, home,
+        slot; /* the engine's; a node of infinite reach has level AOI_NONE and is chained through home and slot, a free
                                    record through home */
     uint32_t tag;
     uint8_t shape;
