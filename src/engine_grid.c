@@ -317,6 +317,20 @@ static void grid_propose(aoi_engine *head, uint32_t entity, const double *from, 
     }
 }
 
+static void grid_fetch(const aoi_engine *head, uint32_t entity, bool soon) {
+    const grid *g = (const grid *)(const void *)head;
+    const aoi_entity_record *e = head->world->entities + entity;
+    const aoi_cell *k = g->points.cells + e->home;
+    if (soon) {
+        for (int d = 0; d < 9; d++)
+            AOI_PREFETCH((const void *)((uintptr_t)g->points.lines + (size_t)k->first[d] * AOI_LINE));
+        return;
+    }
+    AOI_PREFETCH(k);
+    AOI_PREFETCH(g->points.lines + e->slot / AOI_LANES);
+    if (e->nodes != AOI_NONE) AOI_PREFETCH(head->world->nodes + e->nodes);
+}
+
 static void on_found(void *ud, const uint32_t *refs, size_t count) {
     const mover *m = ud;
     for (size_t i = 0; i < count; i++) aoi_found(m->g->head.world, refs[i]);
@@ -397,6 +411,7 @@ const aoi_engine_class aoi_engine_grid = {
     .resize = grid_resize,
     .relocate = grid_relocate,
     .tidy = grid_tidy,
+    .fetch = grid_fetch,
     .propose = grid_propose,
     .targets = grid_targets,
     .watchers = grid_watchers,
