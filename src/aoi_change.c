@@ -308,6 +308,9 @@ void aoi_direct_undo(aoi_space *s) {
 }
 
 void aoi_direct_settle(aoi_space *s) {
+    aoi_queue *q = &s->queue;
     s->direct = false;
-    if (s->queue.count > 1) aoi_queue_part(&s->queue, 0);
+    if (q->count < 2) return;
+    (void)AOI_GROW(&s->world.memory, q->events, q->cap, q->top + (size_t)q->count / 2); /* with room it is quicker */
+    aoi_queue_part(q, 0);
 }
