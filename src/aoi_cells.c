@@ -15,36 +15,39 @@ void aoi_cells_close(aoi_memory *m, aoi_cells *c) {
     aoi_cells_open(c, c->side);
 }
 
-/* Makes a new cell and its neighbours known to each other. */
+/* Makes a new cell and its neighbours known to each other; neither has the other's lines yet. */
 static void introduce(aoi_cells *c, uint32_t i) {
     aoi_cell *k = c->cells + i;
-    for (int dy = -1; dy <= 1; dy++)
-        for (int dx = -1; dx <= 1; dx++) {
-            uint32_t n = dx || dy ? aoi_cells_find(c, k->cx + dx, k->cy + dy) : i;
-            k->near[aoi_cell_direction(dx, dy)] = n;
-            if (n == AOI_NONE) continue;
-            k->known |= 1u << aoi_cell_direction(dx, dy);
-            c->cells[n].near[aoi_cell_direction(-dx, -dy)] = i;
-            c->cells[n].known |= 1u << aoi_cell_direction(-dx, -dy);
-        }
+    for (int d = 0; d < 9; d++) {
+        uint32_t n = d == AOI_MIDDLE ? i : aoi_cells_find(c, k->cx + d % 3 - 1, k->cy + d / 3 - 1);
+        k->near[d] = n;
+        k->first[d] = AOI_NONE;
+        if (n == AOI_NONE || n == i) continue;
+        k->first[d] = c->cells[n].first[AOI_MIDDLE];
+        c->cells[n].near[8 - d] = i;
+        c->cells[n].first[8 - d] = AOI_NONE;
+    }
 }
 
+/* An empty one is forgotten. */
 static void part(aoi_cells *c, uint32_t i) {
-    for (int d = 0; d < 9; d++) {
-        uint32_t n = c->cells[i].near[d];
-        if (n == AOI_NONE) continue;
-        c->cells[n].near[8 - d] = AOI_NONE;
-        c->cells[n].known &= ~(1u << (8 - d));
-    }
+    for (int d = 0; d < 9; d++)
+        if (c->cells[i].near[d] != AOI_NONE) c->cells[c->cells[i].near[d]].near[8 - d] = AOI_NONE;
+}
+
+/* All who look for it find its first line. */
+static void set_first(aoi_cells *c, aoi_cell *k, uint32_t line) {
+    for (int d = 0; d < 9; d++)
+        if (k->near[d] != AOI_NONE) c->cells[k->near[d]].first[8 - d] = line;
 }
 
 static uint32_t make(aoi_memory *m, aoi_cells *c, int32_t cx, int32_t cy) {
     uint32_t i = c->unused;
     if (!aoi_index_reserve(m, &c->index, c->index.count + (size_t)1)) return AOI_NONE;
-    if (i != AOI_NONE) c->unused = c->cells[i].first;
+    if (i != AOI_NONE) c->unused = c->cells[i].near[0];
     else if (AOI_GROW_LINES(m, c->cells, c->cap, c->top + (size_t)1)) i = c->top++;
     else return AOI_NONE;
-    c->cells[i] = (aoi_cell){.cx = cx, .cy = cy, .first = AOI_NONE};
+    c->cells[i] = (aoi_cell){.cx = cx, .cy = cy};
     aoi_index_add(&c->index, aoi_cell_hash(cx, cy), i);
     introduce(c, i);
     c->used++;
@@ -53,7 +56,7 @@ static uint32_t make(aoi_memory *m, aoi_cells *c, int32_t cx, int32_t cy) {
 }
 
 static bool has_gap(const aoi_cells *c, const aoi_cell *k) {
-    return k->first != AOI_NONE && c->lines[k->first].count < AOI_ITEMS;
+    return k->count && c->lines[k->first[AOI_MIDDLE]].count < AOI_ITEMS;
 }
 
 static bool line_ready(aoi_memory *m, aoi_cells *c) {
@@ -78,14 +81,14 @@ static void add_line(aoi_cells *c, aoi_cell *k) {
     uint32_t i = c->unused_line;
     if (i != AOI_NONE) c->unused_line = c->lines[i].next;
     else i = c->line_top++;
-    c->lines[i].next = k->first;
+    c->lines[i].next = k->first[AOI_MIDDLE];
     c->lines[i].count = c->lines[i].used = 0;
-    k->first = i;
+    set_first(c, k, i);
 }
 
 static void drop_line(aoi_cells *c, aoi_cell *k) {
-    uint32_t i = k->first;
-    k->first = c->lines[i].next;
+    uint32_t i = k->first[AOI_MIDDLE];
+    set_first(c, k, c->lines[i].next);
     c->lines[i].next = c->unused_line;
     c->unused_line = i;
 }
@@ -93,7 +96,8 @@ static void drop_line(aoi_cells *c, aoi_cell *k) {
 uint32_t aoi_cells_put(aoi_cells *c, uint32_t cell, const double *at, uint32_t ref) {
     aoi_cell *k = c->cells + cell;
     if (!has_gap(c, k)) add_line(c, k);
-    aoi_line *l = c->lines + k->first;
+    uint32_t i = k->first[AOI_MIDDLE];
+    aoi_line *l = c->lines + i;
     uint32_t lane = l->count++;
     l->used = (uint16_t)(l->used << 1 | 1);
     l->x[lane] = (uint16_t)aoi_cell_mark(c, at[0]);
@@ -101,17 +105,18 @@ uint32_t aoi_cells_put(aoi_cells *c, uint32_t cell, const double *at, uint32_t r
     l->ref[lane] = ref;
     c->count++;
     c->empty -= k->count++ == 0;
-    return k->first * AOI_LANES + lane;
+    return i * AOI_LANES + lane;
 }
 
 uint32_t aoi_cells_take(aoi_cells *c, uint32_t cell, uint32_t slot) {
     aoi_cell *k = c->cells + cell;
-    aoi_line *last = c->lines + k->first, *l = c->lines + slot / AOI_LANES;
-    uint32_t lane = --last->count, ref = AOI_NONE;
+    uint32_t i = k->first[AOI_MIDDLE], ref = AOI_NONE;
+    aoi_line *last = c->lines + i, *l = c->lines + slot / AOI_LANES;
+    uint32_t lane = --last->count;
     last->used >>= 1;
     c->count--;
     c->empty += --k->count == 0;
-    if (slot != k->first * AOI_LANES + lane) {
+    if (slot != i * AOI_LANES + lane) {
         l->x[slot % AOI_LANES] = last->x[lane];
         l->y[slot % AOI_LANES] = last->y[lane];
         l->ref[slot % AOI_LANES] = ref = last->ref[lane];
@@ -135,7 +140,7 @@ void aoi_cells_clear_out(aoi_memory *m, aoi_cells *c) {
     while (c->top && !aoi_cell_exists(c->cells + c->top - 1)) c->top--;
     for (uint32_t i = c->top; i-- > 0;) {
         if (aoi_cell_exists(c->cells + i)) continue;
-        c->cells[i].first = c->unused;
+        c->cells[i].near[0] = c->unused;
         c->unused = i;
     }
 }
@@ -160,11 +165,12 @@ const char *aoi_cells_check(const aoi_cells *c) {
         used++;
         empty += k->count == 0;
         count += k->count;
-        for (int d = 0; d < 9; d++)
-            if (k->near[d] != aoi_cells_find(c, k->cx + d % 3 - 1, k->cy + d / 3 - 1) ||
-                (k->near[d] != AOI_NONE) != (k->known >> d & 1))
+        for (int d = 0; d < 9; d++) {
+            uint32_t n = aoi_cells_find(c, k->cx + d % 3 - 1, k->cy + d / 3 - 1);
+            if (k->near[d] != n || k->first[d] != (n == AOI_NONE ? AOI_NONE : c->cells[n].first[AOI_MIDDLE]))
                 return "a cell does not know its neighbours";
-        for (uint32_t l = k->first; l != AOI_NONE; l = c->lines[l].next) {
+        }
+        for (uint32_t l = k->first[AOI_MIDDLE]; l != AOI_NONE; l = c->lines[l].next) {
             uint32_t n = c->lines[l].count;
             if (++own > c->line_top) return "the lines of a cell have no end";
             if (n < 1 || n > AOI_ITEMS || (own > 1 && n < AOI_ITEMS) || c->lines[l].used != (1u << n) - 1)

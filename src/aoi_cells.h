@@ -31,12 +31,12 @@ typedef struct aoi_line {
     uint32_t next; /* the next line of the cell, or AOI_NONE */
 } aoi_line;
 
-typedef struct aoi_cell {
+typedef struct aoi_cell { /* the first of its lines of memory is all that a sweep around it reads, but for the items */
     _Alignas(AOI_LINE) int32_t cx;
     int32_t cy;
-    uint32_t first, count; /* its lines, and the items in them */
-    uint32_t near[9];      /* itself and its neighbours that exist, row by row */
-    uint32_t known;        /* a bit for each of them */
+    uint32_t count;                      /* items */
+    uint32_t first[9];                   /* lines: its own, in the middle, and its neighbours', row by row */
+    _Alignas(AOI_LINE) uint32_t near[9]; /* in the same order the cells that exist */
 } aoi_cell;
 
 typedef struct aoi_cells {
@@ -58,6 +58,8 @@ void aoi_cells_close(aoi_memory *m, aoi_cells *c);
 
 #define AOI_CELL_MOST (1 << 30)
 #define AOI_CELL_BITS 13 /* of a coordinate within its cell */
+
+enum { AOI_MIDDLE = 4 };
 
 static inline int aoi_cell_direction(int dx, int dy) {
     return (dy + 1) * 3 + dx + 1;

@@ -18,7 +18,7 @@ void aoi_log_add(aoi_space *s, uint32_t node, uint32_t target, int event, int pa
     s->log.added += pair == AOI_PAIR_ADD || pair == AOI_PAIR_ADD_SEEN;
 }
 
-static int event_of(bool was, bool is) {
+static inline int event_of(bool was, bool is) {
     return was == is ? 0 : is ? AOI_ENTER : AOI_LEAVE;
 }
 
@@ -59,6 +59,18 @@ static void put_directly(aoi_space *s, int kind, uint32_t node, uint32_t target)
     else put_event(s, aoi_queue_add(q, kind, node, target, s->world.entities[target].generation));
 }
 
+/* Within a batch a pair may change twice, as first one and then the other moves, and then it has not changed at all.
+ * Where the other is in the end, or has been at first, tells; of the two moves one remains that makes the difference. */
+static inline bool is_net(const aoi_space *s, uint32_t other, bool watches, const double *from, const double *to,
+                          double reach, bool was, bool is) {
+    uint32_t row = s->world.entities[other].row;
+    if (!s->mover.rows || row >= s->mover.row_count || s->steps[row].entity != other) return true;
+    bool later = row > s->mover.row;
+    const double *me = later ? to : from, *there = later ? s->mover.rows[row].pos : s->steps[row].from;
+    bool sees = watches ? aoi_in_box(s->world.dims, me, there, reach) : aoi_in_box(s->world.dims, there, me, reach);
+    return sees == (later ? is : was);
+}
+
 /* A node and a target of this kind, one of which moves: the watcher is at w0, then at w, the target at t0, then at t. */
 static inline void ask(aoi_space *s, uint32_t node, uint32_t target, uint64_t kind, const double *w0, const double *w,
                        const double *t0, const double *t) {
@@ -72,6 +84,11 @@ static inline void ask(aoi_space *s, uint32_t node, uint32_t target, uint64_t ki
     if (n->silent) return;
     bool was = aoi_in_box(s->world.dims, w0, t0, n->reach), is = aoi_in_box(s->world.dims, w, t, n->reach);
     if (was == is) return;
+    if (s->mover.in_batch) {
+        bool watches = n->owner == s->mover.entity;
+        if (!is_net(s, watches ? target : n->owner, watches, watches ? w0 : t0, watches ? w : t, n->reach, was, is))
+            return;
+    }
     if (s->direct) put_directly(s, event_of(was, is), node, target);
     else aoi_log_add(s, node, target, event_of(was, is), AOI_PAIR_SAME);
 }
@@ -96,11 +113,9 @@ void aoi_propose_each_other(aoi_world *world, uint32_t level, uint32_t mover, co
         if (i + AHEAD < count) AOI_PREFETCH(world->nodes + world->entities[others[i + AHEAD]].nodes);
         if (e == m) continue;
         for (uint32_t n = m->nodes; n != AOI_NONE; n = world->nodes[n].next)
-            if (world->nodes[n].level == level && !isinf(world->nodes[n].reach))
-                ask(s, n, others[i], e->kind, from, to, e->pos, e->pos);
+            if (world->nodes[n].level == level) ask(s, n, others[i], e->kind, from, to, e->pos, e->pos);
         for (uint32_t n = e->nodes; n != AOI_NONE; n = world->nodes[n].next)
-            if (world->nodes[n].level == level && !isinf(world->nodes[n].reach))
-                ask(s, n, mover, m->kind, e->pos, e->pos, from, to);
+            if (world->nodes[n].level == level) ask(s, n, mover, m->kind, e->pos, e->pos, from, to);
     }
 }
 
@@ -293,6 +308,9 @@ void aoi_direct_undo(aoi_space *s) {
 }
 
 void aoi_direct_settle(aoi_space *s) {
+    aoi_queue *q = &s->queue;
     s->direct = false;
-    if (s->queue.count > 1) aoi_queue_part(&s->queue, 0);
+    if (q->count < 2) return;
+    (void)AOI_GROW(&s->world.memory, q->events, q->cap, q->top + (size_t)q->count / 2); /* with room it is quicker */
+    aoi_queue_part(q, 0);
 }

@@ -23,17 +23,19 @@ typedef struct aoi_entity_record {
     uint32_t watched;    /* chain of pairs of which it is the target */
     uint32_t generation; /* odd: alive */
     uint32_t home, slot; /* the engine's, free for its use; a free record is chained through `home` */
+    uint32_t row;        /* the last one that moved it in a batch */
 } aoi_entity_record;
 
 typedef struct aoi_node_record {
     _Alignas(AOI_LINE) double reach; /* half-extent of its box */
     uint64_t mask;
     int64_t node_id;
-    uint32_t owner, next;       /* the carrying entity; the next node in its chain */
-    uint32_t generation;        /* odd: alive */
-    uint32_t pending;           /* events of it that wait; a dead node's slot is free when there are none */
-    uint32_t targets;           /* chain of pairs of which it is the node */
-    uint32_t level, home, slot; /* the engine's; a node of infinite reach is chained through home and slot, a free
+    uint32_t owner, next; /* the carrying entity; the next node in its chain */
+    uint32_t generation;  /* odd: alive */
+    uint32_t pending;     /* events of it that wait; a dead node's slot is free when there are none */
+    uint32_t targets;     /* chain of pairs of which it is the node */
+    uint32_t level, home,
+        slot; /* the engine's; a node of infinite reach has level AOI_NONE and is chained through home and slot, a free
                                    record through home */
     uint32_t tag;
     uint8_t shape;
@@ -79,6 +81,10 @@ struct aoi_engine_class {
     int (*resize)(aoi_engine *, uint32_t node, double reach); /* the record still holds the old reach */
     int (*relocate)(aoi_engine *, uint32_t entity, const double *from, const double *to); /* the record holds `from` */
     void (*tidy)(aoi_engine *);
+
+    /* It will soon be asked about this entity: asks for the memory that it will read.  First with `soon` unset, then, when
+     * that should have come, set.  May be NULL. */
+    void (*fetch)(const aoi_engine *, uint32_t entity, bool soon);
 
     /* aoi_propose() for every pair whose being in the box may differ between `from` and `to`, exactly once each.
      * The record holds `from`, the index is as before. */

@@ -40,6 +40,11 @@ static inline uint32_t aoi_index_next(const aoi_index *ix, uint32_t hash, uint32
     }
 }
 
+/* Asks for the memory of a look-up. */
+static inline void aoi_index_fetch(const aoi_index *ix, uint32_t hash) {
+    if (ix->size) AOI_PREFETCH(ix->slots + (hash & (ix->size - 1)));
+}
+
 bool aoi_index_reserve(aoi_memory *m, aoi_index *ix, size_t count); /* room for count records in all */
 void aoi_index_add(aoi_index *ix, uint32_t hash, uint32_t value);   /* after a reserve; cannot fail */
 void aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value);

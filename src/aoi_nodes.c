@@ -43,6 +43,7 @@ static void everywhere_add(aoi_space *s, uint32_t node) {
     aoi_node_record *nodes = s->world.nodes;
     nodes[node].home = s->everywhere;
     nodes[node].slot = AOI_NONE;
+    nodes[node].level = AOI_NONE;
     if (s->everywhere != AOI_NONE) nodes[s->everywhere].slot = node;
     s->everywhere = node;
 }

@@ -46,7 +46,7 @@ void aoi_points_resize(aoi_world *w, aoi_cells *points, double side) {
     aoi_cells_close(&w->memory, points);
     *points = next;
     for (uint32_t i = 0; i < next.top; i++)
-        for (uint32_t l = next.cells[i].first; l != AOI_NONE; l = next.lines[l].next)
+        for (uint32_t l = next.cells[i].first[AOI_MIDDLE]; l != AOI_NONE; l = next.lines[l].next)
             for (uint32_t k = 0; k < next.lines[l].count; k++) {
                 aoi_entity_record *e = w->entities + next.lines[l].ref[k];
                 e->home = i;

@@ -291,22 +291,56 @@ static bool settle(aoi_space *s, size_t n) {
     return true;
 }
 
+enum { AHEAD = 8 }; /* rows for which memory is asked */
+
+/* Who moves; false where a row is bad. */
+static bool find_movers(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad, bool *once, int *result) {
+    *once = true;
+    for (*bad = 0; *bad < n; ++*bad) {
+        size_t i = *bad;
+        if (i + AHEAD < n) aoi_index_fetch(&s->ids, aoi_id_hash(rows[i + AHEAD].id));
+        uint32_t e = s->steps[i].entity = aoi_slot_of_id(s, rows[i].id);
+        *result = e == AOI_NONE ? AOI_EGONE : AOI_EVALUE;
+        if (e == AOI_NONE || !aoi_finite(s, rows[i].pos)) return false;
+        uint32_t row = s->world.entities[e].row;
+        *once = *once && !(row < i && s->steps[row].entity == e);
+        s->world.entities[e].row = (uint32_t)i;
+    }
+    return true;
+}
+
+static void fetch_ahead(const aoi_space *s, size_t i, size_t n) {
+    void (*fetch)(const aoi_engine *, uint32_t, bool) = s->engine->class->fetch;
+    if (i + AHEAD < n) AOI_PREFETCH(s->world.entities + s->steps[i + AHEAD].entity);
+    if (fetch && i + AHEAD / 2 < n) fetch(s->engine, s->steps[i + AHEAD / 2].entity, false);
+    if (fetch && i + AHEAD / 4 < n) fetch(s->engine, s->steps[i + AHEAD / 4].entity, true);
+}
+
 int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
-    size_t ignored, moved = 0;
+    size_t ignored;
+    bool once;
+    int result;
     if (!bad) bad = &ignored;
     if (!AOI_GROW(&s->world.memory, s->steps, s->step_cap, n)) return AOI_ENOMEM;
-    for (*bad = 0; *bad < n; ++*bad) {
-        if ((s->steps[*bad].entity = aoi_slot_of_id(s, rows[*bad].id)) == AOI_NONE) return AOI_EGONE;
-        if (!aoi_finite(s, rows[*bad].pos)) return AOI_EVALUE;
-    }
+    if (!find_movers(s, rows, n, bad, &once, &result)) return result;
+    bool directly = once && !s->queue.count && !s->pair_nodes, good = true;
+    if (directly && aoi_direct_begin(s) != AOI_OK) return AOI_ENOMEM;
     s->mover.in_batch = true;
-    while (moved < n && move_row(s, s->steps + moved, rows[moved].pos)) moved++;
+    s->mover.rows = once ? rows : NULL;
+    s->mover.row_count = n;
+    for (s->mover.row = 0; s->mover.row < n; s->mover.row++) {
+        fetch_ahead(s, s->mover.row, n);
+        if (!(good = move_row(s, s->steps + s->mover.row, rows[s->mover.row].pos))) break;
+    }
     s->mover.in_batch = false;
-    if (moved < n || !settle(s, n) || !aoi_queue_reserve(&s->world.memory, &s->queue, s->log.count, false)) {
-        unmove(s, moved);
+    good = good && settle(s, n) && (directly || aoi_queue_reserve(&s->world.memory, &s->queue, s->log.count, false));
+    if (!good) {
+        unmove(s, s->mover.row);
+        if (directly) aoi_direct_undo(s);
         return AOI_ENOMEM;
     }
-    aoi_log_apply_events(s, 0);
+    if (directly) aoi_direct_settle(s);
+    else aoi_log_apply_events(s, 0);
     s->engine->class->tidy(s->engine);
     return AOI_OK;
 }

@@ -55,6 +55,8 @@ struct aoi_space {
         uint32_t entity;
         const double *to;
         bool in_batch;
+        const aoi_row *rows; /* of the batch, if everybody stands in it once, else NULL */
+        size_t row, row_count;
     } mover; /* whom aoi_propose takes to be moving, and where to */
     aoi_step *steps;
     aoi_row *rows;

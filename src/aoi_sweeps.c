@@ -87,7 +87,8 @@ static void tell(sweep *s) {
 static inline void scan(sweep *s, const window *w) {
     const aoi_line *lines = s->c->lines;
     size_t found = s->found;
-    for (uint32_t i = 0, end = s->count; i < end; i++) {
+    uint32_t end = s->count;
+    for (uint32_t i = 0; i < end; i++) {
         const aoi_line *l = lines + s->lines[i % (2 * CELLS)];
         s->lines[end % (2 * CELLS)] = l->next;
         end += l->next != AOI_NONE;
@@ -103,14 +104,14 @@ static inline void scan(sweep *s, const window *w) {
             found = 0;
         }
     }
+    s->steps += (uint64_t)end * AOI_ITEMS;
     s->found = found;
     s->count = 0;
 }
 
-static inline void add_cell(sweep *s, const aoi_cell *k) {
-    s->lines[s->count] = k->first;
-    s->count += k->first != AOI_NONE;
-    s->steps += k->count;
+static inline void add_line(sweep *s, uint32_t line, bool wanted) {
+    s->lines[s->count] = line;
+    s->count += wanted & (line != AOI_NONE);
 }
 
 static inline window window_of(const ring *r) {
@@ -189,8 +190,8 @@ static inline void sweep_nine(sweep *s, const aoi_cell *mid, const nine *r) {
         /* the first cell that begins in the hole, the last that ends in it */
         hole[a] = three((r->hole_lo[a] + CELL - 1) >> AOI_CELL_BITS, ((r->hole_hi[a] + 1) >> AOI_CELL_BITS) - 1);
     }
-    unsigned cells = mid->known & three_by_three(frame[0], frame[1]) & ~three_by_three(hole[0], hole[1]);
-    for (; cells; cells &= cells - 1) add_cell(s, s->c->cells + mid->near[lowest(cells)]);
+    unsigned cells = three_by_three(frame[0], frame[1]) & ~three_by_three(hole[0], hole[1]);
+    for (int d = 0; d < 9; d++) add_line(s, mid->first[d], cells >> d & 1);
     window w = window_of_nine(r, mid->cx - 1, mid->cy - 1);
     scan(s, &w);
 }
@@ -216,7 +217,7 @@ static void scan_alone(sweep *s, const aoi_cell *k, const ring *r) {
         own.hole_hi[a] = smaller(r->hole_hi[a], last);
     }
     window w = window_of(&own);
-    add_cell(s, k);
+    add_line(s, k->first[AOI_MIDDLE], true);
     scan(s, &w);
 }
 

@@ -20,7 +20,7 @@ typedef struct aoi_visitor {
     uintptr_t records, others; /* arrays of lines (AOI_LINE) in which it may read those of the refs: asked for ahead */
 } aoi_visitor;
 
-/* Both return the number of items compared, and visit an item once. */
+/* Both return the number of items compared, gaps included, and visit an item once. */
 
 /* Everybody in the box, and maybe others. */
 uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, const aoi_visitor *v);

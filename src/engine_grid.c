@@ -195,16 +195,26 @@ static int grid_relocate(aoi_engine *head, uint32_t entity, const double *from, 
 
 enum { FEW = 2, MANY = 16 }; /* items in a cell */
 
+static uint32_t occupied(const grid *g) {
+    return g->points.used - g->points.empty;
+}
+
+static bool resize_points(grid *g, double side) {
+    if (!isfinite(side)) return false;
+    aoi_points_resize(g->head.world, &g->points, side);
+    return g->points.side == side;
+}
+
 /* Cells like the boxes most in use suit the sweeps over points, but not if most are empty.  Asked when the nodes in one
  * layer have doubled. */
 static void tune(grid *g, const layer *y) {
-    if (y->count < 2 * g->tuned || y->count < 8) return;
-    uint32_t cells = g->points.used - g->points.empty;
-    double side = fmax(g->points.side, y->cells.side);
-    if (g->points.count / FEW < cells) side *= 2;
-    else if (g->points.count / MANY > cells && side > y->cells.side) side /= 2;
+    if (y->count < 2 * g->tuned || y->count < 8 || g->points.count < 8) return;
+    bool good = g->points.side >= y->cells.side || resize_points(g, y->cells.side);
     g->tuned = y->count;
-    if (side != g->points.side && isfinite(side)) aoi_points_resize(g->head.world, &g->points, side);
+    while (good && g->points.side >= 2 * y->cells.side && g->points.count / MANY > occupied(g))
+        good = resize_points(g, g->points.side / 2);
+    while (good && g->points.count / FEW < occupied(g)) /* ends: at last four cells hold everybody */
+        good = resize_points(g, g->points.side * 2);
 }
 
 /* Gives each of its nodes a place. */
@@ -307,6 +317,20 @@ static void grid_propose(aoi_engine *head, uint32_t entity, const double *from, 
     }
 }
 
+static void grid_fetch(const aoi_engine *head, uint32_t entity, bool soon) {
+    const grid *g = (const grid *)(const void *)head;
+    const aoi_entity_record *e = head->world->entities + entity;
+    const aoi_cell *k = g->points.cells + e->home;
+    if (soon) {
+        for (int d = 0; d < 9; d++)
+            AOI_PREFETCH((const void *)((uintptr_t)g->points.lines + (size_t)k->first[d] * AOI_LINE));
+        return;
+    }
+    AOI_PREFETCH(k);
+    AOI_PREFETCH(g->points.lines + e->slot / AOI_LANES);
+    if (e->nodes != AOI_NONE) AOI_PREFETCH(head->world->nodes + e->nodes);
+}
+
 static void on_found(void *ud, const uint32_t *refs, size_t count) {
     const mover *m = ud;
     for (size_t i = 0; i < count; i++) aoi_found(m->g->head.world, refs[i]);
@@ -387,6 +411,7 @@ const aoi_engine_class aoi_engine_grid = {
     .resize = grid_resize,
     .relocate = grid_relocate,
     .tidy = grid_tidy,
+    .fetch = grid_fetch,
     .propose = grid_propose,
     .targets = grid_targets,
     .watchers = grid_watchers,

@@ -212,24 +212,21 @@ void laoi_options(lua_State *L, int i, aoi_options *o, bool *deferred) {
 
 /* ---- flat arrays --------------------------------------------------------------------------------------------------- */
 
-static double row_number(lua_State *L, int i, int at, int row) {
-    if (lua_type(L, at) != LUA_TNUMBER)
-        laoi_argerror(L, i, "row %d: number expected, got %s", row, luaL_typename(L, at));
-    double v = lua_tonumber(L, at);
-    if (!isfinite(v)) laoi_argerror(L, i, "row %d: finite number expected, got %s", row, not_finite(v));
-    return v;
+static int bad_row_number(lua_State *L, int i, int row, const char *expected) {
+    if (lua_type(L, -1) != LUA_TNUMBER)
+        return laoi_argerror(L, i, "row %d: %s expected, got %s", row, expected, luaL_typename(L, -1));
+    return laoi_argerror(L, i, "row %d: finite number expected, got %s", row, not_finite(lua_tonumber(L, -1)));
 }
 
 static void read_row(lua_State *L, const laoi_space *b, int i, int row, laoi_index at, aoi_row *r) {
-    lua_rawgeti(L, i, at);
-    if (lua_type(L, -1) != LUA_TNUMBER)
-        laoi_argerror(L, i, "row %d: integer expected, got %s", row, luaL_typename(L, -1));
+    if (laoi_rawgeti(L, i, at) != LUA_TNUMBER) bad_row_number(L, i, row, "integer");
     if (!laoi_tointeger(L, -1, &r->id)) laoi_argerror(L, i, "row %d: number has no integer representation", row);
     for (int a = 0; a < b->dims; a++) {
-        lua_rawgeti(L, i, at + 1 + a);
-        r->pos[a] = row_number(L, i, -1, row);
+        bool number = laoi_rawgeti(L, i, at + 1 + a) == LUA_TNUMBER;
+        r->pos[a] = number ? lua_tonumber(L, -1) : NAN;
+        if (!isfinite(r->pos[a])) bad_row_number(L, i, row, "number");
     }
-    lua_pop(L, 1 + b->dims);
+    lua_settop(L, -2 - b->dims);
 }
 
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n) {

@@ -51,6 +51,13 @@ typedef intptr_t lua_KContext;
 #define LAOI_EXPORT
 #endif
 
+/* Pushes and returns the type. */
+#if LUA_VERSION_NUM >= 503
+#define laoi_rawgeti(L, i, n) lua_rawgeti((L), (i), (n))
+#else
+#define laoi_rawgeti(L, i, n) (lua_rawgeti((L), (i), (n)), lua_type((L), -1))
+#endif
+
 /* An index into a table fits lua_Integer since 5.3, an int before. */
 #if LUA_VERSION_NUM >= 503
 typedef lua_Integer laoi_index;
