@@ -1,4 +1,4 @@
--- lines.lua: which lines of lua/ the specs run: `make coverage` has spec/helper.lua load this, a table comes at the end.
+-- lines.lua: which lines of lua/ the specs run. For `make coverage` spec/helper.lua loads this; it ends with a table.
 -- The lines that could run are those for which luac makes an instruction; an `end` alone is none.
 local busted = require "busted"
 
@@ -19,7 +19,7 @@ end
 -- A hook belongs to one coroutine.
 for _, name in ipairs { "create", "wrap" } do
   local make = coroutine[name]
-  coroutine[name] = function(f)
+  coroutine[name] = function(f) -- luacheck: ignore
     return make(function(...)
       debug.sethook(hook, "l")
       return f(...)
