@@ -63,9 +63,11 @@ static void put_directly(aoi_space *s, int kind, uint32_t node, uint32_t target)
  * Where the other is in the end, or has been at first, tells; of the two moves one remains that makes the difference. */
 static inline bool is_net(const aoi_space *s, uint32_t other, bool watches, const double *from, const double *to,
                           double reach, bool was, bool is) {
-    uint32_t row = s->world.entities[other].row;
-    if (!s->mover.rows || row >= s->mover.row_count || s->steps[row].entity != other) return true;
-    bool later = row > s->mover.row;
+    const aoi_entity_record *e = s->world.entities + other;
+    uint32_t row = e->row;
+    if (!s->mover.rows || row >= s->mover.row_count) return true;
+    bool later = row > s->mover.row, moves = later ? s->mover.rows[row].id == e->id : s->steps[row].entity == other;
+    if (!moves) return true;
     const double *me = later ? to : from, *there = later ? s->mover.rows[row].pos : s->steps[row].from;
     bool sees = watches ? aoi_in_box(s->world.dims, me, there, reach) : aoi_in_box(s->world.dims, there, me, reach);
     return sees == (later ? is : was);
@@ -309,8 +311,10 @@ void aoi_direct_undo(aoi_space *s) {
 
 void aoi_direct_settle(aoi_space *s) {
     aoi_queue *q = &s->queue;
+    uint32_t i = 1;
     s->direct = false;
-    if (q->count < 2) return;
+    while (i < q->top && q->events[i - 1].kind >= q->events[i].kind) i++; /* AOI_LEAVE is the greater */
+    if (i >= q->top) return;
     (void)AOI_GROW(&s->world.memory, q->events, q->cap, q->top + (size_t)q->count / 2); /* with room it is quicker */
     aoi_queue_part(q, 0);
 }

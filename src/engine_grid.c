@@ -248,13 +248,18 @@ static void decide(grid *g, uint32_t level) {
     } else if (y->crowd && (!fits || y->count < g->points.count / 8)) disperse(g, level);
 }
 
+static void retune(grid *g) {
+    for (uint32_t i = 0; i < g->layer_count; i++) tune(g, g->layers + i);
+    for (uint32_t i = 0; i < g->layer_count; i++) decide(g, i);
+}
+
 static void grid_tidy(aoi_engine *head) {
     grid *g = self(head);
-    for (uint32_t i = 0; g->changed && i < g->layer_count; i++) tune(g, g->layers + i);
-    for (uint32_t i = 0; g->changed && i < g->layer_count; i++) decide(g, i);
-    g->changed = false;
+    if (g->changed) retune(g);
+    for (uint32_t i = 0; (g->changed || g->rare) && i < g->layer_count; i++)
+        aoi_cells_tidy(memory_of(g), &g->layers[i].cells);
     aoi_cells_tidy(memory_of(g), &g->points);
-    for (uint32_t i = 0; i < g->layer_count; i++) aoi_cells_tidy(memory_of(g), &g->layers[i].cells);
+    g->changed = false;
 }
 
 /* ---- proposals --------------------------------------------------------------------------------------------------------------- */
