@@ -276,15 +276,15 @@ static void put_change(aoi_space *s, const aoi_change *c) {
 }
 
 void aoi_log_apply_events(aoi_space *s, uint32_t since) {
-    const aoi_change *first = s->log.items + since, *end = s->log.items + s->log.count;
+    const aoi_change *log = s->log.items; /* NULL as long as it is empty */
     if (s->queue.in_batch) { /* a pair may change to and fro: the queue puts the leaves first, once it knows them */
-        for (const aoi_change *c = first; c < end; c++)
-            if (c->event) put_change(s, c);
+        for (uint32_t i = since; i < s->log.count; i++)
+            if (log[i].event) put_change(s, log + i);
     } else {
-        for (const aoi_change *c = first; c < end; c++)
-            if (c->event == AOI_LEAVE) put_change(s, c);
-        for (const aoi_change *c = first; c < end; c++)
-            if (c->event == AOI_ENTER) put_change(s, c);
+        for (uint32_t i = since; i < s->log.count; i++)
+            if (log[i].event == AOI_LEAVE) put_change(s, log + i);
+        for (uint32_t i = since; i < s->log.count; i++)
+            if (log[i].event == AOI_ENTER) put_change(s, log + i);
     }
     s->log.count = since;
     aoi_queue_end_batch(&s->queue);
