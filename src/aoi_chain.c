@@ -6,6 +6,8 @@ enum { FEW = AOI_MOST / 3, MERGED = 2 * AOI_MOST / 3 }; /* when a block looks fo
 /* ---- the pool ------------------------------------------------------------------------------------------------------------- */
 
 static const uint32_t LINES[AOI_SIZES] = {1, 4, 8};
+_Static_assert(offsetof(aoi_block, low) + 4 * 12 <= 1 * AOI_LINE, "an entry takes 12 bytes");
+_Static_assert(sizeof(aoi_block) + 18 * 12 <= 4 * AOI_LINE && sizeof(aoi_block) + AOI_MOST * 12 <= 8 * AOI_LINE, "");
 
 static void put_back(aoi_chains *c, uint32_t i, int size) {
     aoi_block_at(c, i)->next = c->blocks[size].count ? c->blocks[size].first : AOI_NONE;
