@@ -10,7 +10,7 @@
  * their own.  For a layer that is a crowd both are one sweep over `points`.
  *
  * Cost, d entities in an area: move O(outline's cells + d), with a small constant; enter, leave, attach O(d); memory
- * about 15 bytes an entity, and a rare node.  Cells are sparse (aoi_cells.h): no borders, memory follows the entities.
+ * about 40 bytes an entity, and a rare node.  Cells are sparse (aoi_cells.h): no borders, memory follows the entities.
  * Method: the nine-grid of Chinese MMO servers, which is a spatial hash with per-radius layers and exact comparison. */
 #include <math.h>
 
