@@ -58,7 +58,7 @@ static uint64_t take(player *p) {
 static int enter(player *p, size_t i) {
     int result = aoi_enter(p->space, (int64_t)i + 1, p->at[i], 1, &p->entity[i]);
     for (int k = 0; result == AOI_OK && k < p->kind_count; k++) {
-        aoi_node node;
+        aoi_node node = 0;
         if (((int64_t)i + 1) % p->kinds[k].every) continue;
         result = aoi_add_node(p->space, p->entity[i], k + 1, &p->kinds[k].area, &node);
         if (k == 0) p->node[i] = node;
