@@ -34,9 +34,9 @@ typedef struct aoi_node_record {
     uint32_t generation;  /* odd: alive */
     uint32_t pending;     /* events of it that wait; a dead node's slot is free when there are none */
     uint32_t targets;     /* chain of pairs of which it is the node */
-    uint32_t level, home,
-        slot; /* the engine's; a node of infinite reach has level AOI_NONE and is chained through home and slot, a free
-                                   record through home */
+    /* The engine's.  A node of infinite reach has level AOI_NONE and is chained through home and slot, a free record
+     * through home. */
+    uint32_t level, home, slot;
     uint32_t tag;
     uint8_t shape;
     bool silent, by_pair; /* by_pair: it has a state for each pair; what the others see follows from their box */
