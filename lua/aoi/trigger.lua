@@ -441,6 +441,20 @@ local function step_went(set, key, id, target)
   return went(set, key, name, id, target)
 end
 
+-- An event of a trigger with visits, one that is gone, or one that has to wait.
+local function enter_with_care(set, key, name, id, target)
+  if name == nil then return end
+  if set.n > 0 then return postpone(set, step_came, key, id, target) end
+  return arrive(set, set.cells[key + 2], target)
+end
+
+local function leave_with_care(set, key, name, id, target)
+  if name == nil then return end
+  if set.n > 0 then return postpone(set, step_went, key, id, target) end
+  if set.radius(set.space, id, ONE - key / 3) == nil then return kill(set.cells[key + 2]) end
+  return step_went(set, key, id, target)
+end
+
 -- Timers -----------------------------------------------------------------------------------------------------------
 
 local fire = {}
@@ -607,23 +621,39 @@ function trigger.new(space, handlers, now)
     mutes = 0,
   }, Triggers)
 
-  -- The handlers of all nodes. The node alone finds the trigger: node ids are never used twice.
+  -- The handlers of all nodes. The node alone finds the trigger: node ids are never used twice. For plain triggers they
+  -- are `came` and `went` spelled out, since a call is most of what the layer costs.
   function self.enter(watcher, target, node)
     local key = 3 * (ONE - node)
     local name = cells[key]
-    if name == nil then return end
-    if self.n > 0 then return postpone(self, step_came, key, watcher, target) end
-    if not name then return arrive(self, cells[key + 2], target) end
-    return came(self, key, name, watcher, target)
+    if not name or self.n > 0 then return enter_with_care(self, key, name, watcher, target) end
+    local n = cells[key + 1] + 1
+    cells[key + 1] = n
+    local own = self.handlers[name]
+    if not own then return end
+    local handler = own.enter
+    if n == 1 and own.first then
+      if handler then return begin(self, own, cells[key + 2], key, watcher, target) end
+      handler = own.first
+    end
+    if handler then return handler(watcher, target, cells[key + 2]) end
   end
   function self.leave(watcher, target, node)
     local key = 3 * (ONE - node)
     local name = cells[key]
-    if name == nil then return end
-    if self.n > 0 then return postpone(self, step_went, key, watcher, target) end
+    if not name or self.n > 0 or self.mutes > 0 then return leave_with_care(self, key, name, watcher, target) end
+    local n = cells[key + 1] - 1
+    local own = self.handlers[name]
+    local handler = own and own.leave
+    local last = n == 0 and own and own.last
+    if not handler and not last then cells[key + 1] = n return end
     if radius(space, watcher, node) == nil then return kill(cells[key + 2]) end
-    if not name then return depart(self, cells[key + 2], target) end
-    return went(self, key, name, watcher, target)
+    cells[key + 1] = n
+    if last then
+      if handler then return finish(self, own, cells[key + 2], key, watcher, target) end
+      handler = last
+    end
+    return handler(watcher, target, cells[key + 2])
   end
   return self
 end
