@@ -85,7 +85,7 @@ end
 
 local act
 local function break_laws()
-  for _, law in ipairs(laws) do law.broken = true end
+  for _, law in pairs(laws) do law.broken = true end -- the first may be missing
 end
 
 local outside = { [debug.getinfo(1, "f").func] = true } -- functions that no hook may interrupt
