@@ -34,6 +34,22 @@ for _, engine in ipairs(aoi.engines()) do
         end
       end)
 
+      it("does not explode where one of many has a much smaller area", function()
+        local space = aoi.new { engine = engine, dimensions = dimensions }
+        local random = rng.new(7)
+        for id = 1, 2000 do
+          if dimensions == 2 then space:enter(id, random() * 400, random() * 400)
+          else space:enter(id, random() * 400, random() * 400, random() * 10) end
+          space:add_node(id, 1, 10)
+        end
+        local before = space:stats().memory
+        for id = 1, 2000, 100 do space:set_radius(id, 1, 0.5) end
+        local after = space:stats().memory
+        assert.is_true(after <= 1.5 * before, ("%d bytes, then %d"):format(before, after))
+        assert.is_true(space:check())
+        space:close()
+      end)
+
       it("does not grow with the time a space is used", function()
         local space = aoi.new { engine = engine, dimensions = dimensions }
         local random = rng.new(11)

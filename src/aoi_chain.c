@@ -30,6 +30,13 @@ static bool add_chunk(aoi_memory *m, aoi_chains *c, int size) {
     return true;
 }
 
+bool aoi_chains_reserve_sizes(aoi_memory *m, aoi_chains *c, const uint32_t *blocks) {
+    for (int size = 0; size < AOI_SIZES; size++)
+        while (c->blocks[size].count < blocks[size])
+            if (!add_chunk(m, c, size)) return false;
+    return true;
+}
+
 /* A short list wants a smaller one, but is content with one of the largest: so these are what must be there. */
 bool aoi_chains_reserve(aoi_memory *m, aoi_chains *c, uint32_t blocks) {
     while (c->blocks[AOI_LARGEST].count < blocks)
@@ -253,6 +260,16 @@ uint32_t aoi_chain_seek(aoi_chains *c, const aoi_chain *l, uint32_t near, double
     for (; key > aoi_block_high(b); c->steps++) b = aoi_block_at(c, near = b->next);
     for (; key < aoi_block_low(b); c->steps++) b = aoi_block_at(c, near = b->prev);
     return near;
+}
+
+int aoi_chain_size(uint32_t entries) {
+    int size = 0;
+    while (size < AOI_LARGEST && (uint32_t)AOI_CAPS[size] < entries) size++;
+    return size;
+}
+
+void aoi_chain_begin(aoi_chains *c, aoi_chain *l, aoi_label label, int size) {
+    (void)add_block(c, l, label, size, AOI_NONE);
 }
 
 uint32_t aoi_chain_insert(aoi_chains *c, aoi_chain *l, aoi_label label, uint32_t near, double key, uint32_t ref) {

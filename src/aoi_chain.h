@@ -105,10 +105,13 @@ static inline double *aoi_key_of(const aoi_chains *c, uint32_t place) {
 }
 
 bool aoi_chains_reserve(aoi_memory *m, aoi_chains *c, uint32_t blocks); /* so many unused ones of the largest */
+bool aoi_chains_reserve_sizes(aoi_memory *m, aoi_chains *c, const uint32_t *blocks); /* of each size */
 void aoi_chains_close(aoi_memory *m, aoi_chains *c);
 
 /* Each returns the entry's place.  An insertion needs at most one unused block, and none when the list is packed and not
  * full.  `near`: a place in the chain from which to look, or AOI_NONE. */
+int aoi_chain_size(uint32_t entries); /* of the blocks of a list with so many */
+void aoi_chain_begin(aoi_chains *c, aoi_chain *l, aoi_label label, int size); /* for entries that follow at once */
 uint32_t aoi_chain_insert(aoi_chains *c, aoi_chain *l, aoi_label label, uint32_t near, double key, uint32_t ref);
 uint32_t aoi_chain_rekey(aoi_chains *c, aoi_chain *l, uint32_t place, double key);
 void aoi_chain_remove(aoi_chains *c, aoi_chain *l, uint32_t place);

@@ -1,6 +1,8 @@
 /* aoi_tiles.c - see aoi_tiles.h. */
 #include "aoi_tiles.h"
 
+enum { FEW_POINTS = 8 }; /* in a tile */
+
 /* ---- who stands where ------------------------------------------------------------------------------------------------------- */
 
 void aoi_tiles_on_moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t place) {
@@ -45,7 +47,7 @@ static void pack_all(aoi_list *g) {
 /* A block to insert with.  There always is one, but while a batch is taken back without memory it may have to be freed:
  * the entries fitted before the batch, so they do when the lists are packed.  Returns whether they were. */
 static bool need_block(aoi_list *g) {
-    if (g->chains.blocks[AOI_LARGEST].count) return false;
+    if (!g->head.world->undoing || g->chains.blocks[AOI_LARGEST].count) return false;
     pack_all(g);
     pack_all(g); /* what the first round freed suits lists that came before */
     return true;
@@ -207,8 +209,22 @@ static void sort_by(const aoi_entity_record *e, int axis, uint32_t *slots, size_
     }
 }
 
-static uint32_t last_place(const aoi_tile *t, int axis) {
-    return t->axis[axis].tail == AOI_NONE ? AOI_NONE : t->axis[axis].tail << AOI_PLACE_SHIFT;
+/* The blocks that the new lists need, which they get at once; the tiles count their points meanwhile. */
+static bool begin_lists(aoi_list *g, aoi_level *y) {
+    uint32_t dims = (uint32_t)aoi_tiles_dims(g), needed[AOI_SIZES] = {0};
+    for (uint32_t i = 0; i < y->top; i++)
+        needed[aoi_chain_size(y->tiles[i].entries)] += dims * ((y->tiles[i].entries + AOI_MOST - 1) / AOI_MOST);
+    if (!aoi_chains_reserve_sizes(aoi_tiles_memory(g), &g->chains, needed)) return false;
+    for (uint32_t i = 0; i < y->top; i++) {
+        aoi_tile *t = y->tiles + i;
+        for (int a = 0; a < (int)dims; a++)
+            aoi_chain_begin(
+                &g->chains, t->axis + a,
+                (aoi_label){i, (uint8_t)a, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(a, t->tx, t->ty)},
+                aoi_chain_size(t->entries));
+        t->entries = 0;
+    }
+    return true;
 }
 
 /* All entities into a new level, in order, so that each list grows at its end. */
@@ -222,16 +238,17 @@ static bool populate(aoi_list *g, aoi_level *y) {
         slots[n++] = e;
         uint32_t t =
             make_tile(g, y, aoi_tiles_number(y, w->entities[e].pos[0]), aoi_tiles_number(y, w->entities[e].pos[1]));
-        if ((ready = t != AOI_NONE)) aoi_tiles_spot_of(g, y, e)[0] = t;
+        if (!(ready = t != AOI_NONE)) break;
+        aoi_tiles_spot_of(g, y, e)[0] = t;
+        y->tiles[t].entries++;
     }
-    ready = ready && aoi_chains_reserve(aoi_tiles_memory(g), &g->chains,
-                                        (n / AOI_MOST + y->used + 1) * (uint32_t)aoi_tiles_dims(g));
+    ready = ready && begin_lists(g, y);
     for (int a = 0; ready && a < aoi_tiles_dims(g); a++) {
         sort_by(w->entities, a, slots, n);
         for (uint32_t k = 0; k < n; k++) {
             const double *p = w->entities[slots[k]].pos;
             aoi_tile *t = y->tiles + aoi_tiles_spot_of(g, y, slots[k])[0];
-            stand(g, y, t->tx, t->ty, a, last_place(t, a), p[a], aoi_ref_of(AOI_POINT, slots[k]));
+            stand(g, y, t->tx, t->ty, a, t->axis[a].tail << AOI_PLACE_SHIFT, p[a], aoi_ref_of(AOI_POINT, slots[k]));
         }
     }
     AOI_FREE(aoi_tiles_memory(g), slots, cap);
@@ -265,14 +282,19 @@ static double side_for(const aoi_list *g, double reach) {
     return isinf(2.5 * reach) ? INFINITY : fmax(ldexp(1, e + !(e & 1)), AOI_LEAST_SIDE);
 }
 
-/* The level for nodes of this reach; where one of up to four times the side is there already, that one. */
+/* The level for nodes of this reach; where one of up to four times the side is there already, that one.  Tiles so small
+ * that they hold hardly anybody cost everybody memory and save nothing: they are made larger, towards the next level. */
 aoi_level *aoi_tiles_level_for(aoi_list *g, double reach) {
     if (reach == 0 && g->level_count) return g->levels + g->order[0];
     double side = reach == 0 && !(g->hint > 0) ? AOI_DEFAULT_SIDE : side_for(g, reach);
     bool full = g->level_count == AOI_MOST_LEVELS; /* then the last is one tile, for all that fit nowhere else */
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
-        if (y->side >= side && (y->side <= 4 * side || full)) return y;
+        if (y->side < side) continue;
+        double points = y->used && !isinf(y->side) ? (double)g->alike.entities / y->used : INFINITY;
+        while (y->side > 4 * side && points * (side / y->side) * (side / y->side) < FEW_POINTS) side *= 4;
+        if (y->side <= 4 * side || full) return y;
+        break;
     }
     return aoi_tiles_make_level(g, g->level_count < AOI_MOST_LEVELS - 1 ? side : INFINITY);
 }
