@@ -110,7 +110,7 @@ void aoi_chains_close(aoi_memory *m, aoi_chains *c);
 
 /* Each returns the entry's place.  An insertion needs at most one unused block, and none when the list is packed and not
  * full.  `near`: a place in the chain from which to look, or AOI_NONE. */
-int aoi_chain_size(uint32_t entries); /* of the blocks of a list with so many */
+int aoi_chain_size(uint32_t entries);                                         /* of the blocks of a list with so many */
 void aoi_chain_begin(aoi_chains *c, aoi_chain *l, aoi_label label, int size); /* for entries that follow at once */
 uint32_t aoi_chain_insert(aoi_chains *c, aoi_chain *l, aoi_label label, uint32_t near, double key, uint32_t ref);
 uint32_t aoi_chain_rekey(aoi_chains *c, aoi_chain *l, uint32_t place, double key);
