@@ -50,6 +50,21 @@ for _, engine in ipairs(aoi.engines()) do
         space:close()
       end)
 
+      it("pays for small areas in a crowd of large ones no more than for the crowd", function()
+        local space = aoi.new { engine = engine, dimensions = dimensions }
+        local random = rng.new(8)
+        for id = 1, 5000 do
+          if dimensions == 2 then space:enter(id, random() * 400, random() * 400)
+          else space:enter(id, random() * 400, random() * 400, random() * 10) end
+          if id % 50 == 0 then space:add_node(id, 1, 1000) end
+        end
+        local before = space:stats().memory
+        for id = 1, 5000, 50 do space:add_node(id, 1, 1) end
+        local after = space:stats().memory
+        assert.is_true(after <= 1.6 * before, ("%d bytes, then %d"):format(before, after))
+        space:close()
+      end)
+
       it("does not grow with the time a space is used", function()
         local space = aoi.new { engine = engine, dimensions = dimensions }
         local random = rng.new(11)

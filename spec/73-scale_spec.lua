@@ -141,3 +141,21 @@ for _, engine in ipairs(aoi.engines()) do
     end)
   end)
 end
+
+describe("more handlers than a node's tag can number", function()
+  it("are each called by their own nodes", function()
+    local space, heard = aoi.new { engine = "grid" }, {}
+    local last = 33000 -- two handlers each: more than 65,535
+    for id = 1, last do
+      space:enter(id, id * 10, 0, 0)
+      space:add_node(id, 1, 4, function(watcher) heard[id] = watcher end, function(watcher) heard[-id] = watcher end)
+    end
+    space:enter(0, 0, 0)
+    for _, id in ipairs { 1, 2, 32766, 32767, 32768, last - 1, last } do
+      space:move(0, id * 10, 0)
+      space:move(0, 0, 0)
+      assert.same({ id, id }, { heard[id], heard[-id] })
+    end
+    space:close()
+  end)
+end)

@@ -141,6 +141,10 @@ static void propose_plain(aoi_list *g, aoi_passed *p) {
     propose(g, p, aoi_lanes_plain, aoi_passed_walk);
 }
 
+aoi_strider aoi_plain_strider(void) {
+    return propose_plain;
+}
+
 #if AOI_HAS_AVX2
 __attribute__((target("avx2"))) static void walk_avx2(aoi_passed *p, const aoi_chains *c, aoi_block *b, double k0,
                                                       double k1, uint32_t tag, uint32_t own) {

@@ -41,6 +41,7 @@ typedef struct aoi_stride {
 void aoi_stride_plan(struct aoi_list *g, uint32_t entity, const double *from, const double *to);
 typedef void (*aoi_strider)(struct aoi_list *g, aoi_passed *p);
 aoi_strider aoi_best_strider(void);         /* proposes; for this processor */
+aoi_strider aoi_plain_strider(void);        /* for any */
 void aoi_stride_commit(struct aoi_list *g); /* needs as many blocks as entries leave */
 
 /* Does the i-th node go the long way?  Counted from 1. */

@@ -124,6 +124,26 @@ static void equals_are_spread(void) {
     aoi_chains_close(&memory, &chains);
 }
 
+/* Where no block is to be had, the entries of a packed list move up. */
+static void squeezes_in_without_a_block(void) {
+    enum { FULL = 2 * AOI_MOST + 10, ALL = 3 * AOI_MOST };
+    chain.head = chain.tail = AOI_NONE;
+    for (uint32_t i = 0; i < ALL; i++) {
+        key_of[i] = random_below(50);
+        is_in[i] = true;
+        if (i < FULL) {
+            EXPECT(aoi_chains_reserve(&memory, &chains, 1));
+        } else if (i == FULL) {
+            aoi_chain_pack(&chains, &chain);
+            for (int size = 0; size < AOI_SIZES; size++) chains.blocks[size].count = 0; /* never to be had again */
+        }
+        place_of[i] = aoi_chain_insert(&chains, &chain, (aoi_label){7, 1, 3, 2}, AOI_NONE, key_of[i], ref_of(i));
+        if (i >= FULL) check_chain(i + 1);
+    }
+    aoi_chains_close(&memory, &chains);
+    memset(is_in, 0, sizeof is_in);
+}
+
 static void is_damage(void) {
     EXPECT(aoi_chain_check(&chains, &chain) != NULL);
 }
@@ -294,12 +314,48 @@ static void batches_are_taken_back_with_no_block_to_spare(int dims) {
     close_space(s);
 }
 
+/* ---- strides, as on processors without the wider lanes ---------------------------------------------------------------- */
+
+static void plain_strides(int dims) {
+    setup u = {.engine = "list", .dims = dims};
+    aoi_space *s = open_space(&u);
+    expect_at("plain strides, %dD", dims);
+    for (int64_t id = 0; id < 300; id++) {
+        aoi_entity e;
+        double at[3] = {random_below(100), random_below(100), random_below(4)};
+        EXPECT(aoi_enter(s, id, at, 1, &e) == AOI_OK);
+        if (dims == 2 || id % 3) add_node(s, e, 1, dims == 2 || id % 2 ? 20 : 7); /* all alike, and not */
+    }
+    ((aoi_list *)s->engine)->propose = aoi_plain_strider();
+    for (int i = 0; i < 3000; i++) {
+        aoi_entity e = aoi_find(s, random_below(300));
+        const double *p = aoi_position(s, e);
+        double to[3] = {p[0] + random_below(5) - 2.0, p[1] + random_below(5) - 2.0, p[2]};
+        EXPECT(aoi_move(s, e, to) == AOI_OK);
+        if (i % 50 == 0) EXPECT(aoi_check(s) == NULL);
+    }
+    /* what the events add up to is what is seen */
+    int64_t sum = 0, seen = 0;
+    for (aoi_event e; aoi_next(s, &e);) sum += e.kind == AOI_ENTER ? 1 : -1;
+    for (int64_t id = 0; id < 300; id++) {
+        const int64_t *ids;
+        size_t n = 0;
+        aoi_node node = aoi_find_node(s, aoi_find(s, id), 1);
+        if (node) EXPECT(aoi_view(s, node, &ids, &n) == AOI_OK);
+        seen += (int64_t)n;
+    }
+    EXPECT(sum == seen && seen > 0);
+    close_space(s);
+}
+
 int main(void) {
     random_start("chains");
     RUN(stay_sorted);
     RUN(equals_are_spread);
+    for (int i = 0; i < 50; i++) RUN(squeezes_in_without_a_block);
     RUN(report_damage);
     for (int crowd = 0; crowd < 20; crowd++) batches_are_taken_back_with_no_block_to_spare(2);
     for (int crowd = 0; crowd < 4; crowd++) batches_are_taken_back_with_no_block_to_spare(3);
+    for (int dims = 2; dims <= 3; dims++) plain_strides(dims);
     return expect_report("chains");
 }

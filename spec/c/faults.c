@@ -221,6 +221,38 @@ static void crowd(const setup *u, int batches) {
     close_space(s);
 }
 
+/* Moves where nothing waits and only plain nodes are there, which go without the log: each of their requests refused. */
+static void plain_moves(const setup *u) {
+    aoi_space *s = open_space(u);
+    unsigned refused = 0;
+    for (int64_t id = 0; id < 40; id++) {
+        double at[3] = {(double)random_below(10), (double)random_below(10), 0};
+        aoi_entity e;
+        EXPECT(aoi_enter(s, id, at, 1, &e) == AOI_OK);
+        add_node(s, e, 1, 3);
+    }
+    aoi_take_all(s);
+    for (int i = 0; i < 300; i++) {
+        aoi_entity e = aoi_find(s, random_below(40));
+        double far = i % 3 ? 0 : 1000.0 * (i + 1); /* to where nobody has been, and back among the others */
+        double to[3] = {far + random_below(10), far + random_below(10), 0};
+        text before = dump(s, true);
+        int result = AOI_ENOMEM;
+        for (long n = 1; result == AOI_ENOMEM; n++) {
+            expect_at("%s %dD, plain move %d, request %ld", u->engine, u->dims, i, n);
+            host_refuse(n, 1);
+            result = aoi_move(s, e, to);
+            refused += host_relent();
+            if (result == AOI_ENOMEM) EXPECT(aoi_check(s) == NULL && same(&before, s, true));
+        }
+        EXPECT(result == AOI_OK && aoi_check(s) == NULL);
+        text_free(&before);
+        aoi_take_all(s);
+    }
+    EXPECT(refused > 0 || !strcmp(u->engine, "brute"));
+    close_space(s);
+}
+
 int main(void) {
     setup u;
     random_start("faults");
@@ -231,6 +263,7 @@ int main(void) {
         history(&u, 60, 120);
         endurance(&u, 50, 1500);
         crowd(&u, 200);
+        plain_moves(&u);
     }
     for (int v = 0; v < VERBS; v++) { /* whatever can need memory was refused some */
         bool frugal = v == NEXT || v == TAKE_ALL || v == LEAVES_FIRST || v == KEEP_ORDER || v == NEXT_FREED;
