@@ -19,7 +19,7 @@ static inline bool aoi_all_alike(const aoi_alike *a) {
     return a->same == a->nodes && a->nodes == a->entities && !a->more;
 }
 
-/* How many other nodes of finite reach its owner has. */
+/* Has its owner other nodes of finite reach? */
 static inline bool aoi_alike_has_others(const aoi_world *w, uint32_t node) {
     for (uint32_t n = w->entities[w->nodes[node].owner].nodes; n != AOI_NONE; n = w->nodes[n].next)
         if (n != node && !isinf(w->nodes[n].reach)) return true;

@@ -209,10 +209,16 @@ static uint32_t replace(aoi_chains *c, aoi_chain *l, int size) {
     return n;
 }
 
+int aoi_chain_size(uint32_t entries) {
+    int size = 0;
+    while (size < AOI_LARGEST && (uint32_t)AOI_CAPS[size] < entries) size++;
+    return size;
+}
+
 /* The least size that is to be had and has room for so many. */
 static int size_for(const aoi_chains *c, int entries) {
-    int size = 0;
-    while (size < AOI_LARGEST && (AOI_CAPS[size] < entries || !c->blocks[size].count)) size++;
+    int size = aoi_chain_size((uint32_t)entries);
+    while (size < AOI_LARGEST && !c->blocks[size].count) size++;
     return size;
 }
 
@@ -260,12 +266,6 @@ uint32_t aoi_chain_seek(aoi_chains *c, const aoi_chain *l, uint32_t near, double
     for (; key > aoi_block_high(b); c->steps++) b = aoi_block_at(c, near = b->next);
     for (; key < aoi_block_low(b); c->steps++) b = aoi_block_at(c, near = b->prev);
     return near;
-}
-
-int aoi_chain_size(uint32_t entries) {
-    int size = 0;
-    while (size < AOI_LARGEST && (uint32_t)AOI_CAPS[size] < entries) size++;
-    return size;
 }
 
 void aoi_chain_begin(aoi_chains *c, aoi_chain *l, aoi_label label, int size) {

@@ -100,10 +100,6 @@ static inline aoi_block *aoi_block_of(const aoi_chains *c, uint32_t place) {
     return aoi_block_at(c, place >> AOI_PLACE_SHIFT);
 }
 
-static inline double *aoi_key_of(const aoi_chains *c, uint32_t place) {
-    return aoi_block_keys(aoi_block_of(c, place)) + (place & AOI_PLACE_MASK);
-}
-
 bool aoi_chains_reserve(aoi_memory *m, aoi_chains *c, uint32_t blocks); /* so many unused ones of the largest */
 bool aoi_chains_reserve_sizes(aoi_memory *m, aoi_chains *c, const uint32_t *blocks); /* of each size */
 void aoi_chains_close(aoi_memory *m, aoi_chains *c);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "aoi_rule.h"
+
 void aoi_passed_begin(aoi_passed *p, aoi_world *w, const uint32_t *owners, uint32_t entity, const double *from,
                       const double *to) {
     p->world = w;
@@ -16,18 +18,6 @@ void aoi_passed_begin(aoi_passed *p, aoi_world *w, const uint32_t *owners, uint3
     if (w->dims == 3) p->stage[2][0] = to[0], p->stage[2][1] = to[1];
 }
 
-static inline unsigned in_box(int dims, const double *w, const double *t, double r) {
-#ifdef __SSE2__
-    const __m128d wide = _mm_set1_pd(r), at = _mm_loadu_pd(w), x = _mm_loadu_pd(t);
-    unsigned in =
-        _mm_movemask_pd(_mm_and_pd(_mm_cmple_pd(_mm_sub_pd(at, wide), x), _mm_cmple_pd(x, _mm_add_pd(at, wide)))) == 3;
-#else
-    unsigned in = (unsigned)(w[0] - r <= t[0]) & (unsigned)(t[0] <= w[0] + r) & (unsigned)(w[1] - r <= t[1]) &
-                  (unsigned)(t[1] <= w[1] + r);
-#endif
-    return dims < 3 ? in : in & (unsigned)(w[2] - r <= t[2]) & (unsigned)(t[2] <= w[2] + r);
-}
-
 /* A watcher with this reach goes from w0 to w1, or a target from t0 to t1, along one axis: the edge of this side has been
  * passed, and with it what is seen has changed?  All conditions are computed: whether they hold nobody can predict. */
 static inline unsigned changes(int dims, int axis, int side, double r, const double *w0, const double *w1,
@@ -35,7 +25,7 @@ static inline unsigned changes(int dims, int axis, int side, double r, const dou
     double e0 = side == AOI_LOW ? w0[axis] - r : w0[axis] + r, e1 = side == AOI_LOW ? w1[axis] - r : w1[axis] + r;
     unsigned low = (unsigned)(e0 <= t0[axis]) ^ (unsigned)(e1 <= t1[axis]);
     unsigned high = (unsigned)(t0[axis] <= e0) ^ (unsigned)(t1[axis] <= e1);
-    return (side == AOI_LOW ? low : high) & (in_box(dims, w0, t0, r) ^ in_box(dims, w1, t1, r));
+    return (side == AOI_LOW ? low : high) & (unsigned)(aoi_in_box(dims, w0, t0, r) != aoi_in_box(dims, w1, t1, r));
 }
 
 void aoi_passed_walk(aoi_passed *p, const aoi_chains *c, aoi_block *b, double k0, double k1, uint32_t tag,

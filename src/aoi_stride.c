@@ -84,7 +84,6 @@ void aoi_stride_plan(aoi_list *g, uint32_t entity, const double *from, const dou
     const aoi_world *w = g->head.world;
     aoi_stride *s = &g->stride;
     aoi_stand *next = s->stands;
-    s->entity = entity;
     plan_parts(g, entity, from, to);
     plan_alike(g, entity, from, to);
     for (int i = 0; !(s->far & 1) && i < g->level_count; i++) {
@@ -183,5 +182,4 @@ void aoi_stride_commit(aoi_list *g) {
         uint32_t now = aoi_chain_rekey(&g->chains, l, *s->place, s->to);
         *s->place = now;
     }
-    st->entity = AOI_NONE;
 }

@@ -30,8 +30,7 @@ typedef struct aoi_stand { /* an entry of the mover */
 } aoi_stand;
 
 typedef struct aoi_stride {
-    uint32_t entity; /* whose, or none: there is no plan */
-    uint32_t far;    /* bit 0: its point goes the long way; bit i: its i-th node does; the last: all further ones */
+    uint32_t far; /* bit 0: its point goes the long way; bit i: its i-th node does; the last: all further ones */
     int points, count, leaving; /* points come first */
     uint32_t mate;              /* the mover's node, if it is enough to look whom the points pass */
     double margin;

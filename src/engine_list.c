@@ -39,7 +39,6 @@ static aoi_list *self(aoi_engine *g) {
 
 static int list_open(aoi_engine *head, double cell) {
     aoi_list *g = self(head);
-    g->stride.entity = AOI_NONE;
     g->propose = aoi_best_strider();
     g->hint = cell > 0 ? fmax(cell, AOI_LEAST_SIDE) : 0;
     g->chains.moved = aoi_tiles_on_moved;
