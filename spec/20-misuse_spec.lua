@@ -346,6 +346,17 @@ for setup in world.all { modes = { "immediate", "drain" } } do
   end)
 end
 
+describe("another library's userdata", function()
+  it("is no space, whatever its size and its content", function()
+    local path = os.getenv("AOI_FAULTY") -- built by make, next to the core
+    if not path then pending("needs AOI_FAULTY: run the specs with `make spec`") return end
+    local faulty = assert(package.loadlib(path, "luaopen_faulty"))()
+    local ok, why = faulty.run("spec/support/strangers.lua", package.path, package.cpath)
+    if ok == nil then pending(why) return end
+    assert.is_true(ok, why)
+  end)
+end)
+
 describe("the metamethods of a space", function()
   it("check their self like all other calls", function()
     local meta = getmetatable(aoi.new())

@@ -299,7 +299,7 @@ void aoi_log_apply(aoi_space *s, uint32_t since) {
 /* ---- without the log ------------------------------------------------------------------------------------------- */
 
 int aoi_direct_begin(aoi_space *s) {
-    s->direct = aoi_queue_reserve(&s->world.memory, &s->queue, 1, true);
+    s->direct = aoi_queue_is_idle(&s->queue) || aoi_queue_reserve(&s->world.memory, &s->queue, 1, true);
     return s->direct ? AOI_OK : AOI_ENOMEM;
 }
 

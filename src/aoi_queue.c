@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { KEEP = 1024 }; /* records that an empty queue always keeps */
-
 void aoi_queue_open(aoi_queue *q) {
     *q = (aoi_queue){0};
 }
@@ -65,7 +63,8 @@ static void close_gaps(aoi_queue *q, uint32_t from) {
 
 bool aoi_queue_reserve(aoi_memory *m, aoi_queue *q, size_t n, bool alone) {
     if (!q->count && q->hashed) aoi_queue_clear(q); /* all that waited has been cancelled */
-    if (!q->count && q->cap > KEEP && q->storm + n < q->cap / 8) aoi_queue_close(m, q); /* the storm is over */
+    if (!q->count && q->cap > AOI_QUEUE_KEEPS && q->storm + n < q->cap / 8)
+        aoi_queue_close(m, q); /* the storm is over */
     if (q->top + n > q->cap && q->count < q->top / 2) close_gaps(q, 0);
     if (!AOI_GROW(m, q->events, q->cap, q->top + n)) return false;
     if ((q->count || !alone) && !index_ready(m, q, n)) return false;

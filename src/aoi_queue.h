@@ -11,6 +11,8 @@
 
 #include "aoi_index.h"
 
+enum { AOI_QUEUE_KEEPS = 1024 }; /* records that an empty queue keeps */
+
 typedef struct aoi_waiting {
     int64_t watcher, target, node_id;
     uint32_t node, entity, life; /* the pair: the node's slot, the target's slot and generation */
@@ -35,6 +37,10 @@ void aoi_queue_close(aoi_memory *m, aoi_queue *q);
 
 /* Room for n events.  `alone`: they come from one single change and no event waits, so that no pair occurs twice. */
 bool aoi_queue_reserve(aoi_memory *m, aoi_queue *q, size_t n, bool alone); /* not alone: begins a batch */
+/* Whether there is room for one alone without further ado, as there nearly always is. */
+static inline bool aoi_queue_is_idle(const aoi_queue *q) {
+    return q->top == 0 && !q->hashed && !q->in_batch && q->cap > 0 && q->cap <= AOI_QUEUE_KEEPS;
+}
 /* Adds an event and returns its record, whose ids the caller fills in; or cancels its opposite and returns NULL.  Cannot
  * fail after a reserve.  Within a batch what waited before it keeps its place when it is cancelled and comes back. */
 aoi_waiting *aoi_queue_cancel_or_add(aoi_queue *q, int kind, uint32_t node, uint32_t entity, uint32_t life);

@@ -388,6 +388,7 @@ static int l_new(lua_State *L) {
     lua_settop(L, 1);
     laoi_space *b = laoi_newuserdata(L, sizeof *b); /* closed, until the core is open */
     memset(b, 0, sizeof *b);
+    laoi_mark(b);
     lua_newtable(L);
 #if LAOI_YIELDS
     lua_newtable(L);

@@ -22,9 +22,10 @@ enum { LAOI_ON_ERROR = 0, LAOI_COROUTINES = -1, LAOI_LOOP = -2 };
 enum { LAOI_META = 1, LAOI_NAME = 2 }; /* upvalues of every method: the metatable, the method's name */
 
 typedef struct laoi_space {
-    aoi_space *core; /* NULL: closed */
-    int solid;       /* deliveries under way that cannot yield */
-    int suspendable; /* deliveries under way that can, at most: one whose coroutine died is still counted */
+    const void *mark; /* tells a space from other userdata: quicker than to fetch and compare metatables */
+    aoi_space *core;  /* NULL: closed */
+    int solid;        /* deliveries under way that cannot yield */
+    int suspendable;  /* deliveries under way that can, at most: one whose coroutine died is still counted */
     int dims;
     uint32_t calls; /* of methods, to notice those that a finalizer made meanwhile */
     bool deferred, has_on_error;
@@ -48,6 +49,7 @@ int laoi_typeerror(lua_State *L, int i, const char *expected);
 int laoi_nomemory(lua_State *L);
 const char *laoi_spell(lua_State *L, int64_t id); /* an id for a message; in full, whatever this Lua's numbers are */
 
+void laoi_mark(laoi_space *b);        /* a new one */
 laoi_space *laoi_self(lua_State *L);  /* open, or an error */
 laoi_space *laoi_maybe(lua_State *L); /* open or closed */
 

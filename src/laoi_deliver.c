@@ -18,8 +18,7 @@ enum { SELF = 1, TABLE = 2, WATCHER = 3, TARGET = 4, NODE = 5 };
 static bool push_handler(lua_State *L, const laoi_space *b, const aoi_event *ev) {
     uint32_t ref = laoi_handler(b, ev);
     if (!ref) return false;
-    lua_rawgeti(L, TABLE, (laoi_index)ref);
-    int type = lua_type(L, -1);
+    int type = laoi_rawgeti(L, TABLE, (laoi_index)ref);
     if (type == LUA_TFUNCTION) return true;
     if (type == LUA_TTABLE) { /* a table of handlers: looked up each time, so that code can be reloaded */
         lua_getfield(L, -1, ev->kind == AOI_ENTER ? "enter" : "leave");
@@ -34,10 +33,9 @@ static void push_ids(lua_State *L, const aoi_event *ev) {
     laoi_pushinteger(L, ev->node_id);
 }
 
-static int run(lua_State *L, int status, lua_KContext count);
-
 #if LAOI_YIELDS
-#define AGAIN run
+static int again(lua_State *L, int status, lua_KContext count);
+#define AGAIN again
 #else
 #define AGAIN NULL
 #endif
@@ -56,12 +54,10 @@ static void call_on_error(lua_State *L, lua_KContext count) {
     lua_callk(L, 4, 0, count, AGAIN);
 }
 
-/* The loop, and its continuation after a handler that yielded or, under on_error, raised. */
-static int run(lua_State *L, int status, lua_KContext count) {
+/* The loop; on the stack there are the space and its table. */
+static int run(lua_State *L, lua_KContext count) {
     laoi_space *b = lua_touserdata(L, SELF);
     aoi_event ev;
-    if (status > 1) call_on_error(L, count); /* neither LUA_OK nor LUA_YIELD */
-    lua_settop(L, TABLE);
     while (b->core && aoi_next(b->core, &ev)) {
         count++;
         if (b->has_on_error) push_ids(L, &ev);
@@ -75,7 +71,7 @@ static int run(lua_State *L, int status, lua_KContext count) {
         if (!b->has_on_error) {
             lua_callk(L, 3, 0, count, AGAIN);
         } else {
-            status = lua_pcallk(L, 3, 0, 0, count, AGAIN);
+            int status = lua_pcallk(L, 3, 0, 0, count, AGAIN);
             if (status > 1) call_on_error(L, count);
             lua_settop(L, TABLE);
         }
@@ -84,9 +80,18 @@ static int run(lua_State *L, int status, lua_KContext count) {
     return 1;
 }
 
+#if LAOI_YIELDS
+/* Its continuation after a handler that yielded or, under on_error, raised. */
+static int again(lua_State *L, int status, lua_KContext count) {
+    if (status > 1) call_on_error(L, count); /* neither LUA_OK nor LUA_YIELD */
+    lua_settop(L, TABLE);
+    return run(L, count);
+}
+#endif
+
 static int loop(lua_State *L) {
     laoi_gettable(L, SELF);
-    return run(L, 0, 0);
+    return run(L, 0);
 }
 
 /* ---- who is delivering ------------------------------------------------------------------------------------------------ */
@@ -197,7 +202,6 @@ static void push_loop(lua_State *L) {
 }
 
 int laoi_deliver(lua_State *L, laoi_space *b, bool counts) {
-    lua_settop(L, SELF);
     if (!aoi_pending(b->core) || under_way(L, b)) {
         if (counts) lua_pushinteger(L, 0);
         return counts;

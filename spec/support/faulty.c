@@ -4,15 +4,17 @@
  *   local ok, result, left = faulty.run(file, package_path, package_cpath, ...)
  *
  * runs the file, with the strings ... for arguments, in a new state with all libraries, closes that, and returns what it
- * returned (a string) or raised, and how many bytes were not given back. Three functions are there in the new state:
+ * returned (a string) or raised, and how many bytes were not given back. Four functions are there in the new state:
  *
  *   refuse(n, many)   the n-th request for memory from now on is refused, and many - 1 more (0: all) after it
  *   relent()          nothing is refused any more; returns how many were
- *   limit(bytes)      no request may bring the total over this; 0: any may; returns the bytes in use */
+ *   limit(bytes)      no request may bring the total over this; 0: any may; returns the bytes in use
+ *   stranger(size)    userdata of so many bytes that is nobody's; without a size: light userdata */
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct host {
     size_t used, limit;
@@ -76,6 +78,20 @@ static int l_limit(lua_State *L) {
     return 1;
 }
 
+static int l_stranger(lua_State *L) {
+    if (lua_isnoneornil(L, 1)) {
+        lua_pushlightuserdata(L, L);
+    } else {
+        size_t size = (size_t)luaL_checkinteger(L, 1);
+#if LUA_VERSION_NUM >= 504
+        memset(lua_newuserdatauv(L, size, 0), 1, size);
+#else
+        memset(lua_newuserdata(L, size), 1, size);
+#endif
+    }
+    return 1;
+}
+
 typedef struct job {
     host *host;
     lua_State *from; /* the state of the specs: file, path, cpath, arguments */
@@ -112,6 +128,7 @@ static int work(lua_State *L) {
     set_function(L, j->host, "refuse", l_refuse);
     set_function(L, j->host, "relent", l_relent);
     set_function(L, j->host, "limit", l_limit);
+    set_function(L, j->host, "stranger", l_stranger);
     lua_pushcfunction(L, traceback);
     if (luaL_loadfile(L, lua_tostring(j->from, 1))) return lua_error(L);
     int args = 0;
