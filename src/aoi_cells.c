@@ -41,13 +41,18 @@ static void set_first(aoi_cells *c, aoi_cell *k, uint32_t line) {
         if (k->near[d] != AOI_NONE) c->cells[k->near[d]].first[8 - d] = line;
 }
 
+/* The outermost cells hold what is beyond them, too: where it is their marks do not tell. */
+static double begin_of(int32_t k) {
+    return k > 1 - AOI_CELL_MOST && k < AOI_CELL_MOST - 1 ? ((double)k - 1) * (1 << AOI_CELL_BITS) : NAN;
+}
+
 static uint32_t make(aoi_memory *m, aoi_cells *c, int32_t cx, int32_t cy) {
     uint32_t i = c->unused;
     if (!aoi_index_reserve(m, &c->index, c->index.count + (size_t)1)) return AOI_NONE;
     if (i != AOI_NONE) c->unused = c->cells[i].near[0];
     else if (AOI_GROW_LINES(m, c->cells, c->cap, c->top + (size_t)1)) i = c->top++;
     else return AOI_NONE;
-    c->cells[i] = (aoi_cell){.cx = cx, .cy = cy};
+    c->cells[i] = (aoi_cell){.cx = cx, .cy = cy, .begin = {begin_of(cx), begin_of(cy)}};
     aoi_index_add(&c->index, aoi_cell_hash(cx, cy), i);
     introduce(c, i);
     c->used++;
@@ -99,7 +104,7 @@ uint32_t aoi_cells_put(aoi_cells *c, uint32_t cell, const double *at, uint32_t r
     uint32_t i = k->first[AOI_MIDDLE];
     aoi_line *l = c->lines + i;
     uint32_t lane = l->count++;
-    l->used = (uint16_t)(l->used << 1 | 1);
+    l->used = l->used << 2 | 1;
     l->x[lane] = (uint16_t)aoi_cell_mark(c, at[0]);
     l->y[lane] = (uint16_t)aoi_cell_mark(c, at[1]);
     l->ref[lane] = ref;
@@ -113,7 +118,7 @@ uint32_t aoi_cells_take(aoi_cells *c, uint32_t cell, uint32_t slot) {
     uint32_t i = k->first[AOI_MIDDLE], ref = AOI_NONE;
     aoi_line *last = c->lines + i, *l = c->lines + slot / AOI_LANES;
     uint32_t lane = --last->count;
-    last->used >>= 1;
+    last->used >>= 2;
     c->count--;
     c->empty += --k->count == 0;
     if (slot != i * AOI_LANES + lane) {
@@ -173,7 +178,7 @@ const char *aoi_cells_check(const aoi_cells *c) {
         for (uint32_t l = k->first[AOI_MIDDLE]; l != AOI_NONE; l = c->lines[l].next) {
             uint32_t n = c->lines[l].count;
             if (++own > c->line_top) return "the lines of a cell have no end";
-            if (n < 1 || n > AOI_ITEMS || (own > 1 && n < AOI_ITEMS) || c->lines[l].used != (1u << n) - 1)
+            if (n < 1 || n > AOI_ITEMS || (own > 1 && n < AOI_ITEMS) || c->lines[l].used != ((1u << 2 * n) - 1) / 3)
                 return "a line of a cell has gaps";
             items += n;
         }

@@ -3,12 +3,14 @@
  *         |       |       |               cell (cx, cy) holds the points with floor(x / side) = cx, floor(y / side) = cy
  *   ------+-------+-------+------         (floor, so that cell (0,0) is as large as any other)
  *         | -1, 0 |  0, 0 |
- *   ------+-------+-------+------         its items stand in lines, seven in a cache line; only the first has gaps:
- *         |       |       |               cell -> [ x x . | y y . | ref ref . | next ] -> [ full ] -> [ full ]
+ *   ------+-------+-------+------         its items stand in lines of fourteen; only the first has gaps:
+ *         |       |       |               cell -> [ x x . . | y y . . | next ] -> [ full ] -> [ full ]
+ *                                                 [ ref ref . .       | count]
  *
  * A line keeps coordinates as multiples of 1/8192 of a side, rounded down, and of these the low 16 bits, which tell
- * apart what is within 8 cells: enough to leave out nearly all that need not be asked, a line at a time.  Exact positions
- * are the records' affair.
+ * apart what is within 8 cells: enough to leave out nearly all that need not be asked, a line at a time.  They and the
+ * way to the next line are one line of memory; the refs, the other, are read only where one is hit.  Exact positions are
+ * the records' affair.
  *
  * Only cells that have held something since the last tidying exist: memory follows the items, not the map.  Beyond
  * +-2^30 cells all coordinates share the outermost ones.  Method: spatial hashing; nine-grid in the AOI literature. */
@@ -20,15 +22,15 @@
 
 #include "aoi_index.h"
 
-enum { AOI_ITEMS = 7, AOI_LANES = 8 }; /* in a line; and by lanes are slots counted */
+enum { AOI_ITEMS = 14, AOI_LANES = 16 }; /* in a line; and by lanes are slots counted */
 
 typedef struct aoi_line {
     _Alignas(AOI_LINE) uint16_t x[AOI_ITEMS];
-    uint16_t used; /* a bit for each item */
+    uint32_t used; /* the lower of two bits for each item, as bytes of vectors are compared */
     uint16_t y[AOI_ITEMS];
-    uint16_t count;
-    uint32_t ref[AOI_ITEMS];
     uint32_t next; /* the next line of the cell, or AOI_NONE */
+    uint32_t ref[AOI_ITEMS];
+    uint32_t count;
 } aoi_line;
 
 typedef struct aoi_cell { /* the first of its lines of memory is all that a sweep around it reads, but for the items */
@@ -36,6 +38,7 @@ typedef struct aoi_cell { /* the first of its lines of memory is all that a swee
     int32_t cy;
     uint32_t count;                      /* items */
     uint32_t first[9];                   /* lines: its own, in the middle, and its neighbours', row by row */
+    double begin[2];                     /* the first mark of the nine; not a number at the end of the world */
     _Alignas(AOI_LINE) uint32_t near[9]; /* in the same order the cells that exist */
 } aoi_cell;
 

@@ -21,14 +21,19 @@ typedef struct aoi_visitor {
 } aoi_visitor;
 
 /* Both return the number of items compared, gaps included, and visit an item once. */
+typedef struct aoi_sweeper {
+    /* Everybody in the box, and maybe others. */
+    uint64_t (*box)(const aoi_cells *c, const double *lo, const double *hi, const aoi_visitor *v);
 
-/* Everybody in the box, and maybe others. */
-uint64_t aoi_sweep_box(const aoi_cells *c, const double *lo, const double *hi, const aoi_visitor *v);
+    /* For boxes of half-extents from `least` to `most`, and a mover between the two places, as watcher or as target.
+     * least 0: everyone who is inside at either end, as where something else than x and y, the height, may make the
+     * difference.  `center`: a cell near `from`, or AOI_NONE.  The cost is that of the two places, whatever lies
+     * between. */
+    uint64_t (*move)(const aoi_cells *c, const double *from, const double *to, double least, double most,
+                     uint32_t center, const aoi_visitor *v);
+} aoi_sweeper;
 
-/* For boxes of half-extents from `least` to `most`, and a mover between the two places, as watcher or as target.
- * `all`: everyone who is inside at either end, since something else than x and y, the height, may make the difference.
- * `center`: a cell near `from`, or AOI_NONE.  The cost is that of the two places, whatever lies between. */
-uint64_t aoi_sweep_move(const aoi_cells *c, const double *from, const double *to, double least, double most, bool all,
-                        uint32_t center, const aoi_visitor *v);
+const aoi_sweeper *aoi_best_sweeper(void);  /* for this processor */
+const aoi_sweeper *aoi_plain_sweeper(void); /* for any */
 
 #endif

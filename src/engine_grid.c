@@ -33,6 +33,7 @@ typedef struct grid {
     bool fixed;   /* by the `cell` hint */
     bool changed; /* other numbers of entities or nodes since the last tidying */
     aoi_cells points;
+    const aoi_sweeper *sweeper;
     layer *layers;
     uint32_t layer_cap, layer_count;
     uint32_t tuned; /* nodes in the layer that chose the side of `points` */
@@ -51,6 +52,7 @@ static int grid_open(aoi_engine *head, double cell) {
     grid *g = self(head);
     g->fixed = cell > 0;
     g->base = g->fixed ? fmax(cell, LEAST_SIDE) : 1;
+    g->sweeper = aoi_best_sweeper();
     aoi_cells_open(&g->points, g->fixed ? g->base : DEFAULT_SIDE);
     return AOI_OK;
 }
@@ -298,7 +300,7 @@ static void propose_own(grid *g, uint32_t entity, uint32_t level, const double *
         mover m = {g, entity, n, level};
         aoi_visitor v = {on_point, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
         if (w->nodes[n].level != level || isinf(r)) continue;
-        g->head.steps += aoi_sweep_move(&g->points, from, to, r, r, height, e->home, &v);
+        g->head.steps += g->sweeper->move(&g->points, from, to, height ? 0 : r, r, e->home, &v);
     }
 }
 
@@ -317,8 +319,8 @@ static void grid_propose(aoi_engine *head, uint32_t entity, const double *from, 
         aoi_visitor v = visitor(head->world, y, on_neighbor, on_node, &m);
         if (!y->count) continue;
         if (!y->crowd) propose_own(g, entity, i, from, to, height);
-        head->steps += aoi_sweep_move(y->crowd ? &g->points : &y->cells, from, to, y->least, y->most, height,
-                                      y->crowd ? head->world->entities[entity].home : AOI_NONE, &v);
+        head->steps += g->sweeper->move(y->crowd ? &g->points : &y->cells, from, to, height ? 0 : y->least, y->most,
+                                        y->crowd ? head->world->entities[entity].home : AOI_NONE, &v);
     }
 }
 
@@ -328,7 +330,7 @@ static void grid_fetch(const aoi_engine *head, uint32_t entity, bool soon) {
     const aoi_cell *k = g->points.cells + e->home;
     if (soon) {
         for (int d = 0; d < 9; d++)
-            AOI_PREFETCH((const void *)((uintptr_t)g->points.lines + (size_t)k->first[d] * AOI_LINE));
+            AOI_PREFETCH((const void *)((uintptr_t)g->points.lines + (size_t)k->first[d] * sizeof(aoi_line)));
         return;
     }
     AOI_PREFETCH(k);
@@ -353,7 +355,7 @@ static void grid_targets(aoi_engine *head, const double *lo, const double *hi) {
     grid *g = self(head);
     uintptr_t entities = (uintptr_t)head->world->entities;
     aoi_visitor v = {on_found, &(mover){.g = g}, entities, entities};
-    head->steps += aoi_sweep_box(&g->points, lo, hi, &v);
+    head->steps += g->sweeper->box(&g->points, lo, hi, &v);
 }
 
 static void grid_watchers(aoi_engine *head, const double *at) {
@@ -363,7 +365,7 @@ static void grid_watchers(aoi_engine *head, const double *at) {
         mover m = {g, AOI_NONE, AOI_NONE, i};
         if (!y->count) continue;
         aoi_visitor v = visitor(head->world, y, on_owner, on_found, &m);
-        head->steps += aoi_sweep_move(y->crowd ? &g->points : &y->cells, at, at, y->most, y->most, true, AOI_NONE, &v);
+        head->steps += g->sweeper->move(y->crowd ? &g->points : &y->cells, at, at, 0, y->most, AOI_NONE, &v);
     }
 }
 

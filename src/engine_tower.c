@@ -57,6 +57,7 @@ typedef struct towers {
     double base; /* sides are this times a power of two */
     bool fixed;  /* by the `cell` hint */
     aoi_cells points;
+    const aoi_sweeper *sweeper;
     layer *layers;
     uint32_t layer_cap, layer_count;
     box *boxes; /* by slot of node */
@@ -250,6 +251,7 @@ static int tower_open(aoi_engine *head, double cell) {
     towers *g = self(head);
     g->fixed = cell > 0;
     g->base = g->fixed ? fmax(cell, LEAST_HINT) : 1;
+    g->sweeper = aoi_best_sweeper();
     aoi_cells_open(&g->points, g->fixed ? g->base : DEFAULT_SIDE);
     return AOI_OK;
 }
@@ -405,7 +407,7 @@ static void tower_propose(aoi_engine *head, uint32_t entity, const double *from,
         double r = w->nodes[n].reach;
         mover m = {w, entity, n};
         aoi_visitor v = {on_point, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
-        if (!isinf(r)) head->steps += aoi_sweep_move(&g->points, from, to, r, r, height, e->home, &v);
+        if (!isinf(r)) head->steps += g->sweeper->move(&g->points, from, to, height ? 0 : r, r, e->home, &v);
     }
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const layer *y = g->layers + i;
@@ -425,7 +427,7 @@ static void on_found(void *ud, const uint32_t *refs, size_t count) {
 static void tower_targets(aoi_engine *head, const double *lo, const double *hi) {
     towers *g = self(head);
     uintptr_t entities = (uintptr_t)head->world->entities;
-    head->steps += aoi_sweep_box(&g->points, lo, hi, &(aoi_visitor){on_found, head->world, entities, entities});
+    head->steps += g->sweeper->box(&g->points, lo, hi, &(aoi_visitor){on_found, head->world, entities, entities});
 }
 
 static void tower_watchers(aoi_engine *head, const double *at) {
