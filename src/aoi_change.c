@@ -121,6 +121,51 @@ void aoi_propose_each_other(aoi_world *world, uint32_t level, uint32_t mover, co
     }
 }
 
+/* Where it was before the batch that has moved it; where it is, if none has. */
+static inline const double *before(const aoi_space *s, uint32_t entity) {
+    const aoi_entity_record *e = s->world.entities + entity;
+    const aoi_step *st = s->steps + e->row;
+    return e->row < s->mover.row_count && st->entity == entity ? st->from : e->pos;
+}
+
+/* How far two are from each other on the axis where they are farther. */
+static inline double distance(const double *p, const double *q) {
+    double x = fabs(p[0] - q[0]), y = fabs(p[1] - q[1]);
+    return x > y ? x : y;
+}
+
+/* Of these couples those that may see otherwise: what two do is hard to foretell, so nothing branches on it. */
+static size_t sift(const aoi_space *s, aoi_couple *couples, size_t count, double near, double far) {
+    const aoi_entity_record *entities = s->world.entities;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = entities[couples[i].b].row;
+        AOI_PREFETCH(s->steps + (row < s->mover.row_count ? row : 0));
+    }
+    for (size_t i = 0; i < count; i++) {
+        aoi_couple c = couples[i];
+        double was = distance(before(s, c.a), before(s, c.b)), is = distance(entities[c.a].pos, entities[c.b].pos);
+        bool as_before = ((was < near) & (is < near)) | ((was > far) & (is > far));
+        couples[kept] = c;
+        kept += !as_before;
+    }
+    return kept;
+}
+
+void aoi_propose_moved(aoi_world *world, uint32_t level, aoi_couple *couples, size_t count, double near, double far) {
+    aoi_space *s = (aoi_space *)world;
+    count = sift(s, couples, count, near, far);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t a = couples[i].a, b = couples[i].b;
+        const aoi_entity_record *e = world->entities + a, *f = world->entities + b;
+        const double *e0 = before(s, a), *f0 = before(s, b);
+        for (uint32_t n = e->nodes; n != AOI_NONE; n = world->nodes[n].next)
+            if (world->nodes[n].level == level) ask(s, n, b, f->kind, e0, e->pos, f0, f->pos);
+        for (uint32_t n = f->nodes; n != AOI_NONE; n = world->nodes[n].next)
+            if (world->nodes[n].level == level) ask(s, n, a, e->kind, f0, f->pos, e0, e->pos);
+    }
+}
+
 void aoi_found(aoi_world *world, uint32_t slot) {
     aoi_space *s = (aoi_space *)world;
     if (AOI_GROW(&world->memory, s->found.items, s->found.cap, s->found.count + (size_t)1))

@@ -293,48 +293,90 @@ static bool settle(aoi_space *s, size_t n) {
 
 enum { AHEAD = 8 }; /* rows for which memory is asked */
 
-/* Who moves; false where a row is bad. */
-static bool find_movers(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad, bool *once, int *result) {
-    *once = true;
-    for (*bad = 0; *bad < n; ++*bad) {
-        size_t i = *bad;
+typedef struct batch {
+    size_t bad;      /* the row that is, and */
+    int result;      /* why */
+    bool once;       /* nobody stands in two rows */
+    bool level;      /* nobody goes up or down */
+    double farthest; /* on another axis */
+} batch;
+
+static void measure(batch *b, const aoi_step *st, const double *to, int dims) {
+    double x = fabs(to[0] - st->from[0]), y = fabs(to[1] - st->from[1]), far = x > y ? x : y;
+    b->farthest = far > b->farthest ? far : b->farthest;
+    b->level = b->level & (dims < 3 || st->from[2] == to[2]);
+}
+
+/* Who moves, and from where; false where a row is bad. */
+static bool find_movers(aoi_space *s, const aoi_row *rows, size_t n, batch *b) {
+    *b = (batch){.once = true, .level = true};
+    for (; b->bad < n; b->bad++) {
+        size_t i = b->bad;
+        aoi_step *st = s->steps + i;
         if (i + AHEAD < n) aoi_index_fetch(&s->ids, aoi_id_hash(rows[i + AHEAD].id));
-        uint32_t e = s->steps[i].entity = aoi_slot_of_id(s, rows[i].id);
-        *result = e == AOI_NONE ? AOI_EGONE : AOI_EVALUE;
+        uint32_t e = st->entity = aoi_slot_of_id(s, rows[i].id);
+        b->result = e == AOI_NONE ? AOI_EGONE : AOI_EVALUE;
         if (e == AOI_NONE || !aoi_finite(s, rows[i].pos)) return false;
-        uint32_t row = s->world.entities[e].row;
-        *once = *once && !(row < i && s->steps[row].entity == e);
-        s->world.entities[e].row = (uint32_t)i;
+        aoi_entity_record *r = s->world.entities + e;
+        b->once = b->once && !(r->row < i && s->steps[r->row].entity == e);
+        r->row = (uint32_t)i;
+        memcpy(st->from, r->pos, sizeof st->from);
+        measure(b, st, rows[i].pos, s->world.dims);
     }
     return true;
 }
 
-static void fetch_ahead(const aoi_space *s, size_t i, size_t n) {
+static void fetch_ahead(const aoi_space *s, size_t i, size_t n, bool soon) {
     void (*fetch)(const aoi_engine *, uint32_t, bool) = s->engine->class->fetch;
     if (i + AHEAD < n) AOI_PREFETCH(s->world.entities + s->steps[i + AHEAD].entity);
     if (fetch && i + AHEAD / 2 < n) fetch(s->engine, s->steps[i + AHEAD / 2].entity, false);
-    if (fetch && i + AHEAD / 4 < n) fetch(s->engine, s->steps[i + AHEAD / 4].entity, true);
+    if (fetch && soon && i + AHEAD / 4 < n) fetch(s->engine, s->steps[i + AHEAD / 4].entity, true);
+}
+
+/* One row after the other.  False, and so many moved as `row` tells, when memory is refused. */
+static bool move_in_turn(aoi_space *s, const aoi_row *rows, size_t n) {
+    bool good = true;
+    s->mover.in_batch = true;
+    for (; good && s->mover.row < n; s->mover.row += good) {
+        fetch_ahead(s, s->mover.row, n, true);
+        good = move_row(s, s->steps + s->mover.row, rows[s->mover.row].pos);
+    }
+    s->mover.in_batch = false;
+    return good && settle(s, n);
+}
+
+/* The same, but nobody is asked about before all have arrived. */
+static bool move_together(aoi_space *s, const aoi_row *rows, size_t n, double farthest) {
+    for (size_t i = 0; i < n; s->mover.row = ++i) {
+        aoi_step *st = s->steps + i;
+        fetch_ahead(s, i, n, false);
+        st->log = s->log.count;
+        if (s->engine->class->relocate(s->engine, st->entity, st->from, rows[i].pos) != AOI_OK) return false;
+        place(s, st->entity, rows[i].pos);
+    }
+    s->engine->class->propose_all(s->engine, farthest, true);
+    return !s->failed;
+}
+
+/* Whether to: most move, and the engine would rather see them where they arrive. */
+static bool go_together(const aoi_space *s, size_t n, const batch *b) {
+    return s->engine->class->propose_all && b->level && n >= s->entity_count / 2 &&
+           s->engine->class->propose_all(s->engine, b->farthest, false);
 }
 
 int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
-    size_t ignored;
-    bool once;
-    int result;
-    if (!bad) bad = &ignored;
+    batch b;
     if (!AOI_GROW(&s->world.memory, s->steps, s->step_cap, n)) return AOI_ENOMEM;
-    if (!find_movers(s, rows, n, bad, &once, &result)) return result;
-    bool directly = once && !s->queue.count && !s->pair_nodes, good = true;
+    bool found = find_movers(s, rows, n, &b);
+    if (bad) *bad = b.bad;
+    if (!found) return b.result;
+    bool directly = b.once && !s->queue.count && !s->pair_nodes;
     if (directly && aoi_direct_begin(s) != AOI_OK) return AOI_ENOMEM;
-    s->mover.in_batch = true;
-    s->mover.rows = once ? rows : NULL;
+    s->mover.rows = b.once ? rows : NULL;
     s->mover.row_count = n;
-    for (s->mover.row = 0; s->mover.row < n; s->mover.row++) {
-        fetch_ahead(s, s->mover.row, n);
-        if (!(good = move_row(s, s->steps + s->mover.row, rows[s->mover.row].pos))) break;
-    }
-    s->mover.in_batch = false;
-    good = good && settle(s, n) && (directly || aoi_queue_reserve(&s->world.memory, &s->queue, s->log.count, false));
-    if (!good) {
+    s->mover.row = 0;
+    bool good = directly && go_together(s, n, &b) ? move_together(s, rows, n, b.farthest) : move_in_turn(s, rows, n);
+    if (!good || !(directly || aoi_queue_reserve(&s->world.memory, &s->queue, s->log.count, false))) {
         unmove(s, s->mover.row);
         if (directly) aoi_direct_undo(s);
         return AOI_ENOMEM;
@@ -423,17 +465,27 @@ bool aoi_next(aoi_space *s, aoi_event *out) {
     return true;
 }
 
+static void fetch_node(const aoi_space *s, uint32_t event) {
+    if (event < s->queue.top) AOI_PREFETCH(s->world.nodes + s->queue.events[event].node);
+}
+
 size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max) {
     const aoi_queue *q = &s->queue;
     size_t n = 0;
     uint32_t i = *cursor > q->head ? *cursor : q->head;
-    for (; n < max && (i = aoi_queue_from(q, i)) < q->top; i++) read_event(s, q->events + i, out + n++);
+    for (; n < max && (i = aoi_queue_from(q, i)) < q->top; i++) {
+        fetch_node(s, i + AHEAD);
+        read_event(s, q->events + i, out + n++);
+    }
     *cursor = i;
     return n;
 }
 
 void aoi_take_all(aoi_space *s) {
     aoi_queue *q = &s->queue;
-    for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) taken(s, q->events[i].node);
+    for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) {
+        fetch_node(s, i + AHEAD);
+        taken(s, q->events[i].node);
+    }
     aoi_queue_clear(q);
 }

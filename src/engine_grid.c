@@ -14,6 +14,7 @@
  * Method: the nine-grid of Chinese MMO servers, which is a spatial hash with per-radius layers and exact comparison. */
 #include <math.h>
 
+#include "aoi_join.h"
 #include "aoi_points.h"
 #include "aoi_sweeps.h"
 
@@ -34,6 +35,7 @@ typedef struct grid {
     bool changed; /* other numbers of entities or nodes since the last tidying */
     aoi_cells points;
     const aoi_sweeper *sweeper;
+    aoi_join join;
     layer *layers;
     uint32_t layer_cap, layer_count;
     uint32_t tuned; /* nodes in the layer that chose the side of `points` */
@@ -53,6 +55,7 @@ static int grid_open(aoi_engine *head, double cell) {
     g->fixed = cell > 0;
     g->base = g->fixed ? fmax(cell, LEAST_SIDE) : 1;
     g->sweeper = aoi_best_sweeper();
+    g->join = aoi_best_join();
     aoi_cells_open(&g->points, g->fixed ? g->base : DEFAULT_SIDE);
     return AOI_OK;
 }
@@ -324,6 +327,36 @@ static void grid_propose(aoi_engine *head, uint32_t entity, const double *from, 
     }
 }
 
+/* ---- batches --------------------------------------------------------------------------------------------------------- */
+
+typedef struct meeting {
+    aoi_world *world;
+    const layer *layer;
+    uint32_t level;
+} meeting;
+
+static void on_couples(void *ud, aoi_couple *couples, size_t count, double size) {
+    const meeting *m = ud;
+    double margin = (size + m->layer->most) * 0x1p-49; /* more than all roundings together */
+    aoi_propose_moved(m->world, m->level, couples, count, m->layer->least - margin, m->layer->most + margin);
+}
+
+/* Two who both move change their distance by twice that at most; where it is about a reach now, something may be seen
+ * otherwise than before. */
+static bool grid_propose_all(aoi_engine *head, double farthest, bool ready) {
+    grid *g = self(head);
+    bool suits = true;
+    for (uint32_t i = 0; i < g->layer_count; i++) {
+        const layer *y = g->layers + i;
+        meeting m = {head->world, y, i};
+        aoi_joiner j = {on_couples, &m, (uintptr_t)head->world->entities};
+        if (!y->count) continue;
+        suits = suits && y->crowd && y->most + 2 * farthest < 0.999 * g->points.side;
+        if (ready) head->steps += g->join(&g->points, y->least - 2 * farthest, y->most + 2 * farthest, &j);
+    }
+    return suits;
+}
+
 static void grid_fetch(const aoi_engine *head, uint32_t entity, bool soon) {
     const grid *g = (const grid *)(const void *)head;
     const aoi_entity_record *e = head->world->entities + entity;
@@ -420,6 +453,7 @@ const aoi_engine_class aoi_engine_grid = {
     .tidy = grid_tidy,
     .fetch = grid_fetch,
     .propose = grid_propose,
+    .propose_all = grid_propose_all,
     .targets = grid_targets,
     .watchers = grid_watchers,
     .check = grid_check,

@@ -253,6 +253,42 @@ static void plain_moves(const setup *u) {
     close_space(s);
 }
 
+/* Ticks in which everybody moves a little, whom an engine may move all before it looks: each of their requests refused. */
+static void plain_ticks(const setup *u) {
+    enum { PEOPLE = 200 };
+    static aoi_row rows[PEOPLE];
+    aoi_space *s = open_space(u);
+    unsigned refused = 0;
+    for (int64_t id = 0; id < PEOPLE; id++) {
+        aoi_row *r = rows + id;
+        *r = (aoi_row){id, {(double)random_below(30), (double)random_below(30), 0}};
+        aoi_entity e;
+        EXPECT(aoi_enter(s, id, r->pos, 1, &e) == AOI_OK);
+        add_node(s, e, 1, 3);
+    }
+    aoi_take_all(s);
+    for (int i = 0; i < 40; i++) {
+        for (int k = 0; k < PEOPLE; k++) {
+            rows[k].pos[0] += 0.1 * (double)random_below(5); /* eastwards, where nobody has been */
+            rows[k].pos[1] += 0.1 * (double)random_below(5) - 0.2;
+        }
+        text before = dump(s, true);
+        int result = AOI_ENOMEM;
+        for (long n = 1; result == AOI_ENOMEM; n++) {
+            expect_at("%s %dD, plain tick %d, request %ld", u->engine, u->dims, i, n);
+            host_refuse(n, 1);
+            result = aoi_move_many(s, rows, PEOPLE, NULL);
+            refused += host_relent();
+            if (result == AOI_ENOMEM) EXPECT(aoi_check(s) == NULL && same(&before, s, true));
+        }
+        EXPECT(result == AOI_OK && aoi_pending(s) && aoi_check(s) == NULL);
+        text_free(&before);
+        aoi_take_all(s);
+    }
+    EXPECT(refused > 0);
+    close_space(s);
+}
+
 int main(void) {
     setup u;
     random_start("faults");
@@ -264,6 +300,7 @@ int main(void) {
         endurance(&u, 50, 1500);
         crowd(&u, 200);
         plain_moves(&u);
+        plain_ticks(&u);
     }
     for (int v = 0; v < VERBS; v++) { /* whatever can need memory was refused some */
         bool frugal = v == NEXT || v == TAKE_ALL || v == LEAVES_FIRST || v == KEEP_ORDER || v == NEXT_FREED;
