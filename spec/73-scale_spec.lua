@@ -142,6 +142,33 @@ for _, engine in ipairs(aoi.engines()) do
   end)
 end
 
+describe("a crowd where cells end", function()
+  local function walk(engine, end_x, end_y)
+    local space = aoi.new { engine = engine }
+    local heard = 0
+    local function hear() heard = heard + 1 end
+    for id = 1, 40 do
+      space:enter(id, end_x + id, end_y - id)
+      space:add_node(id, 1, 33, hear, hear)
+    end
+    for round = 1, 30 do
+      for id = 1, 40 do space:move(id, end_x + id + round * id % 17 * 3, end_y - id + round * id % 13) end
+    end
+    assert.is_true(space:check())
+    space:close()
+    return heard
+  end
+
+  -- Cells have numbers up to 2^30, and sides of 64; what is beyond is in the outermost ones.
+  for _, at in ipairs { { 2 ^ 36, 0 }, { -2 ^ 36, 2 ^ 36 }, { 2 ^ 36 - 130, -2 ^ 36 } } do
+    for _, engine in ipairs(aoi.engines()) do
+      it(("at %g, %g is the same to %s as to brute force"):format(at[1], at[2], engine), function()
+        assert.equal(walk("brute", at[1], at[2]), walk(engine, at[1], at[2]))
+      end)
+    end
+  end
+end)
+
 describe("more handlers than a node's tag can number", function()
   it("are each called by their own nodes", function()
     local space, heard = aoi.new { engine = "grid" }, {}

@@ -81,15 +81,17 @@ static inline int32_t aoi_cell_number(double v, double inverse) {
     return k > 0 ? AOI_CELL_MOST : -AOI_CELL_MOST;
 }
 
+static inline int64_t aoi_floor(double k) {
+    int64_t i = (int64_t)k;
+    return i - (k < (double)i);
+}
+
 #define AOI_MARK_MOST ((int64_t)AOI_CELL_MOST << AOI_CELL_BITS)
 
 /* The same in finer units, of which a cell has 2^AOI_CELL_BITS. */
 static inline int64_t aoi_cell_mark(const aoi_cells *c, double v) {
     double k = v * c->scale;
-    if (k > (double)-AOI_MARK_MOST && k < (double)AOI_MARK_MOST) {
-        int64_t i = (int64_t)k;
-        return i - (k < (double)i);
-    }
+    if (k > (double)-AOI_MARK_MOST && k < (double)AOI_MARK_MOST) return aoi_floor(k);
     if (v > DBL_MAX) return aoi_cell_mark(c, DBL_MAX);
     if (v < -DBL_MAX) return aoi_cell_mark(c, -DBL_MAX);
     return k > 0 ? AOI_MARK_MOST : -AOI_MARK_MOST;
@@ -121,13 +123,14 @@ uint32_t aoi_cells_ready(aoi_memory *m, aoi_cells *c, uint32_t near, const doubl
 uint32_t aoi_cells_put(aoi_cells *c, uint32_t cell, const double *at, uint32_t ref);
 /* Takes an item out; returns the ref of the item that has got its slot, or AOI_NONE. */
 uint32_t aoi_cells_take(aoi_cells *c, uint32_t cell, uint32_t slot);
-/* New coordinates, if that is within the same cell; false if it is not. */
+/* New coordinates, if that is within the same cell; false if it is not, or at the end of the world. */
 static inline bool aoi_cells_set(aoi_cells *c, uint32_t cell, uint32_t slot, const double *at) {
-    int64_t x = aoi_cell_mark(c, at[0]), y = aoi_cell_mark(c, at[1]);
-    if (aoi_cell_of_mark(x) != c->cells[cell].cx || aoi_cell_of_mark(y) != c->cells[cell].cy) return false;
+    const double *begin = c->cells[cell].begin, side = 1 << AOI_CELL_BITS;
+    double x = at[0] * c->scale, y = at[1] * c->scale, x0 = begin[0] + side, y0 = begin[1] + side;
+    if (!(x0 <= x && x < x0 + side && y0 <= y && y < y0 + side)) return false;
     aoi_line *l = c->lines + slot / AOI_LANES;
-    l->x[slot % AOI_LANES] = (uint16_t)x;
-    l->y[slot % AOI_LANES] = (uint16_t)y;
+    l->x[slot % AOI_LANES] = (uint16_t)aoi_floor(x);
+    l->y[slot % AOI_LANES] = (uint16_t)aoi_floor(y);
     return true;
 }
 /* Forgets empty cells once they are many, and gives everything back where no item is left. */

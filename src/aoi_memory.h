@@ -28,6 +28,13 @@ void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size);
 #define AOI_PREFETCH(p) ((void)(p))
 #endif
 
+/* For a function that is better not compiled into its callers, which then save no registers for it. */
+#ifdef __GNUC__
+#define AOI_APART __attribute__((noinline))
+#else
+#define AOI_APART
+#endif
+
 /* For a typed array: AOI_GROW(mem, list->items, list->cap, need) */
 #define AOI_GROW(m, items, cap, need)                                                                                  \
     ((need) <= (cap) || aoi_grow((m), (void **)&(items), &(cap), (need), sizeof *(items)))

@@ -20,14 +20,17 @@ void aoi_points_take(aoi_world *w, aoi_cells *points, uint32_t entity) {
     if (moved != AOI_NONE) w->entities[moved].slot = e->slot;
 }
 
-bool aoi_points_move(aoi_world *w, aoi_cells *points, uint32_t entity, const double *to) {
-    const aoi_entity_record *e = w->entities + entity;
-    if (aoi_cells_set(points, e->home, e->slot, to)) return true;
-    uint32_t cell = aoi_cells_ready(&w->memory, points, e->home, to);
+AOI_APART static bool change_cell(aoi_world *w, aoi_cells *points, uint32_t entity, const double *to) {
+    uint32_t cell = aoi_cells_ready(&w->memory, points, w->entities[entity].home, to);
     if (cell == AOI_NONE) return false;
     aoi_points_take(w, points, entity);
     settle(w, points, entity, cell, to);
     return true;
+}
+
+bool aoi_points_move(aoi_world *w, aoi_cells *points, uint32_t entity, const double *to) {
+    const aoi_entity_record *e = w->entities + entity;
+    return aoi_cells_set(points, e->home, e->slot, to) || change_cell(w, points, entity, to);
 }
 
 void aoi_points_resize(aoi_world *w, aoi_cells *points, double side) {

@@ -65,12 +65,12 @@ static inline uint32_t match_plain(const window *w, const aoi_line *l) {
 
 #if AOI_HAS_AVX2
 
-__attribute__((target("avx2"))) static inline __m256i distance_avx2(const uint16_t *item, uint16_t center) {
+__attribute__((target("avx2,bmi"))) static inline __m256i distance_avx2(const uint16_t *item, uint16_t center) {
     return _mm256_abs_epi16(
         _mm256_sub_epi16(_mm256_set1_epi16((short)center), _mm256_loadu_si256((const __m256i *)(const void *)item)));
 }
 
-__attribute__((target("avx2"))) static inline uint32_t match_avx2(const window *w, const aoi_line *l) {
+__attribute__((target("avx2,bmi"))) static inline uint32_t match_avx2(const window *w, const aoi_line *l) {
     __m256i dx = distance_avx2(l->x, w->center[0]), dy = distance_avx2(l->y, w->center[1]);
     __m256i frame = _mm256_and_si256(_mm256_cmpgt_epi16(_mm256_set1_epi16(w->frame[0]), dx),
                                      _mm256_cmpgt_epi16(_mm256_set1_epi16(w->frame[1]), dy));
@@ -101,24 +101,30 @@ static void tell(sweep *s) {
     s->found = 0;
 }
 
-/* A cell's lines, of which most cells have one. */
-AOI_INLINE void scan_cell(sweep *s, const window *w, uint32_t line, matcher match) {
-    while (line != AOI_NONE) {
-        const aoi_line *l = s->c->lines + line;
-        for (uint32_t bits = match(w, l); bits; bits &= bits - 1) {
-            uint32_t ref = l->ref[aoi_lanes_first(bits) / 2];
-            s->hits[s->found++] = ref;
-            AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_LINE));
-            AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_LINE));
-        }
-        if (s->found > HITS - AOI_ITEMS) tell(s);
-        s->steps += AOI_ITEMS;
-        line = l->next;
-    }
+static inline unsigned lowest(uint32_t bits) {
+    return (unsigned)aoi_lanes_first(bits);
 }
 
+/* Most cells have one line. */
 AOI_INLINE void scan_by(sweep *s, const aoi_cell *mid, unsigned cells, const window *w, matcher match) {
-    for (; cells; cells &= cells - 1) scan_cell(s, w, mid->first[aoi_lanes_first(cells)], match);
+    const aoi_line *lines = s->c->lines, *l;
+    uint64_t count = 0;
+    for (; cells; cells &= cells - 1) {
+        for (uint32_t i = mid->first[lowest(cells)]; i != AOI_NONE; i = l->next) {
+            l = lines + i;
+            count++;
+            uint32_t bits = match(w, l);
+            if (!bits) continue;
+            for (; bits; bits &= bits - 1) {
+                uint32_t ref = l->ref[lowest(bits) / 2];
+                s->hits[s->found++] = ref;
+                AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_LINE));
+                AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_LINE));
+            }
+            if (s->found > HITS - AOI_ITEMS) tell(s);
+        }
+    }
+    s->steps += count * AOI_ITEMS;
 }
 
 static void scan_plain(sweep *s, const aoi_cell *mid, unsigned cells, const window *w) {
@@ -126,7 +132,8 @@ static void scan_plain(sweep *s, const aoi_cell *mid, unsigned cells, const wind
 }
 
 #if AOI_HAS_AVX2
-__attribute__((target("avx2"))) static void scan_avx2(sweep *s, const aoi_cell *mid, unsigned cells, const window *w) {
+__attribute__((target("avx2,bmi"))) static void scan_avx2(sweep *s, const aoi_cell *mid, unsigned cells,
+                                                          const window *w) {
     scan_by(s, mid, cells, w, match_avx2);
 }
 #endif
@@ -412,16 +419,16 @@ static uint64_t box_avx2(const aoi_cells *c, const double *lo, const double *hi,
     return box_by(c, lo, hi, v, scan_avx2);
 }
 
-__attribute__((target("avx2"))) static uint64_t move_avx2(const aoi_cells *c, const double *from, const double *to,
-                                                          double least, double most, uint32_t center,
-                                                          const aoi_visitor *v) {
+__attribute__((target("avx2,bmi"))) static uint64_t move_avx2(const aoi_cells *c, const double *from, const double *to,
+                                                              double least, double most, uint32_t center,
+                                                              const aoi_visitor *v) {
     return move_by(c, from, to, least, most, center, v, scan_avx2, match_avx2);
 }
 
 const aoi_sweeper *aoi_best_sweeper(void) {
     static const aoi_sweeper avx2 = {box_avx2, move_avx2};
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") ? &avx2 : aoi_plain_sweeper();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") ? &avx2 : aoi_plain_sweeper();
 }
 
 #else

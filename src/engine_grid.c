@@ -258,13 +258,16 @@ static void retune(grid *g) {
     for (uint32_t i = 0; i < g->layer_count; i++) decide(g, i);
 }
 
+AOI_APART static void tidy_layers(grid *g) {
+    if (g->changed) retune(g);
+    for (uint32_t i = 0; i < g->layer_count; i++) aoi_cells_tidy(memory_of(g), &g->layers[i].cells);
+    g->changed = false;
+}
+
 static void grid_tidy(aoi_engine *head) {
     grid *g = self(head);
-    if (g->changed) retune(g);
-    for (uint32_t i = 0; (g->changed || g->rare) && i < g->layer_count; i++)
-        aoi_cells_tidy(memory_of(g), &g->layers[i].cells);
+    if (g->changed || g->rare) tidy_layers(g);
     aoi_cells_tidy(memory_of(g), &g->points);
-    g->changed = false;
 }
 
 /* ---- proposals --------------------------------------------------------------------------------------------------------------- */
