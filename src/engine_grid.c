@@ -185,15 +185,20 @@ static int grid_resize(aoi_engine *head, uint32_t node, double reach) {
     return AOI_OK;
 }
 
-static int grid_relocate(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
-    grid *g = self(head);
-    aoi_world *w = head->world;
-    if (!g->rare) return aoi_points_move(w, &g->points, entity, to) ? AOI_OK : AOI_ENOMEM;
+AOI_APART static bool relocate_with_nodes(grid *g, uint32_t entity, const double *from, const double *to) {
+    aoi_world *w = g->head.world;
     uint32_t n = w->entities[entity].nodes, failed;
     while (n != AOI_NONE && move_node(g, n, to)) n = w->nodes[n].next;
-    if ((failed = n) == AOI_NONE && aoi_points_move(w, &g->points, entity, to)) return AOI_OK;
+    if ((failed = n) == AOI_NONE && aoi_points_move(w, &g->points, entity, to)) return true;
     for (n = w->entities[entity].nodes; n != failed; n = w->nodes[n].next) move_node(g, n, from);
-    return AOI_ENOMEM;
+    return false;
+}
+
+static int grid_relocate(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
+    grid *g = self(head);
+    bool moved =
+        g->rare ? relocate_with_nodes(g, entity, from, to) : aoi_points_move(head->world, &g->points, entity, to);
+    return moved ? AOI_OK : AOI_ENOMEM;
 }
 
 /* ---- tuning: between calls, and where memory refuses all goes on as it was --------------------------------------------------- */
@@ -298,8 +303,27 @@ static void on_neighbor(void *ud, const uint32_t *refs, size_t count) {
     aoi_propose_each_other(m->g->head.world, m->level, m->entity, refs, count);
 }
 
-static void propose_own(grid *g, uint32_t entity, uint32_t level, const double *from, const double *to, bool height) {
-    const aoi_world *w = g->head.world;
+/* Reads whoever stands around, and nodes: those of one entity are often in the slots of the same numbers. */
+static aoi_visitor crowd_visitor(const aoi_world *w, aoi_visit visit, void *ud) {
+    return (aoi_visitor){visit, ud, (uintptr_t)w->entities, (uintptr_t)w->nodes};
+}
+
+static aoi_visitor layer_visitor(const aoi_world *w, aoi_visit visit, void *ud) {
+    return (aoi_visitor){visit, ud, (uintptr_t)w->nodes, (uintptr_t)w->nodes};
+}
+
+static void propose_crowd(grid *g, uint32_t entity, uint32_t level, const double *from, const double *to, bool height) {
+    aoi_world *w = g->head.world;
+    const layer *y = g->layers + level;
+    mover m = {g, entity, AOI_NONE, level};
+    aoi_visitor v = crowd_visitor(w, on_neighbor, &m);
+    g->head.steps +=
+        g->sweeper->move(&g->points, from, to, height ? 0 : y->least, y->most, w->entities[entity].home, &v);
+}
+
+AOI_APART static void propose_rare(grid *g, uint32_t entity, uint32_t level, const double *from, const double *to,
+                                   bool height) {
+    aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
     for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next) {
         double r = w->nodes[n].reach;
@@ -308,25 +332,19 @@ static void propose_own(grid *g, uint32_t entity, uint32_t level, const double *
         if (w->nodes[n].level != level || isinf(r)) continue;
         g->head.steps += g->sweeper->move(&g->points, from, to, height ? 0 : r, r, e->home, &v);
     }
-}
-
-/* Whoever stands around, and nodes: those of one entity are often in the slots of the same numbers. */
-static aoi_visitor visitor(aoi_world *w, const layer *y, aoi_visit in_crowd, aoi_visit in_layer, void *ud) {
-    return (aoi_visitor){y->crowd ? in_crowd : in_layer, ud, (uintptr_t)(y->crowd ? (void *)w->entities : w->nodes),
-                         (uintptr_t)w->nodes};
+    const layer *y = g->layers + level;
+    mover m = {g, entity, AOI_NONE, level};
+    aoi_visitor v = layer_visitor(w, on_node, &m);
+    g->head.steps += g->sweeper->move(&y->cells, from, to, height ? 0 : y->least, y->most, AOI_NONE, &v);
 }
 
 static void grid_propose(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
     grid *g = self(head);
     bool height = head->world->dims == 3 && from[2] != to[2];
     for (uint32_t i = 0; i < g->layer_count; i++) {
-        const layer *y = g->layers + i;
-        mover m = {g, entity, AOI_NONE, i};
-        aoi_visitor v = visitor(head->world, y, on_neighbor, on_node, &m);
-        if (!y->count) continue;
-        if (!y->crowd) propose_own(g, entity, i, from, to, height);
-        head->steps += g->sweeper->move(y->crowd ? &g->points : &y->cells, from, to, height ? 0 : y->least, y->most,
-                                        y->crowd ? head->world->entities[entity].home : AOI_NONE, &v);
+        if (!g->layers[i].count) continue;
+        if (g->layers[i].crowd) propose_crowd(g, entity, i, from, to, height);
+        else propose_rare(g, entity, i, from, to, height);
     }
 }
 
@@ -400,7 +418,7 @@ static void grid_watchers(aoi_engine *head, const double *at) {
         const layer *y = g->layers + i;
         mover m = {g, AOI_NONE, AOI_NONE, i};
         if (!y->count) continue;
-        aoi_visitor v = visitor(head->world, y, on_owner, on_found, &m);
+        aoi_visitor v = y->crowd ? crowd_visitor(head->world, on_owner, &m) : layer_visitor(head->world, on_found, &m);
         head->steps += g->sweeper->move(y->crowd ? &g->points : &y->cells, at, at, 0, y->most, AOI_NONE, &v);
     }
 }
