@@ -4,6 +4,8 @@
  *
  * Plain square nodes have no memory: what they saw follows from where everybody was.  Only nodes that keep, and round
  * ones, have a state for each pair; those are asked at every move, the engine only tells who comes within reach. */
+#include <string.h>
+
 #include "aoi_rule.h"
 #include "aoi_space.h"
 
@@ -128,33 +130,19 @@ static inline const double *before(const aoi_space *s, uint32_t entity) {
     return e->row < s->mover.row_count && st->entity == entity ? st->from : e->pos;
 }
 
-/* How far two are from each other on the axis where they are farther. */
-static inline double distance(const double *p, const double *q) {
-    double x = fabs(p[0] - q[0]), y = fabs(p[1] - q[1]);
-    return x > y ? x : y;
-}
-
-/* Of these couples those that may see otherwise: what two do is hard to foretell, so nothing branches on it. */
-static size_t sift(const aoi_space *s, aoi_couple *couples, size_t count, double near, double far) {
-    const aoi_entity_record *entities = s->world.entities;
-    size_t kept = 0;
+void aoi_positions_before(const aoi_world *world, const uint32_t *entities, size_t count, double (*was_at)[2]) {
+    const aoi_space *s = (const aoi_space *)world;
+    for (size_t i = 0; i < count; i++) AOI_PREFETCH(world->entities + entities[i]);
     for (size_t i = 0; i < count; i++) {
-        uint32_t row = entities[couples[i].b].row;
+        uint32_t row = world->entities[entities[i]].row;
         AOI_PREFETCH(s->steps + (row < s->mover.row_count ? row : 0));
     }
-    for (size_t i = 0; i < count; i++) {
-        aoi_couple c = couples[i];
-        double was = distance(before(s, c.a), before(s, c.b)), is = distance(entities[c.a].pos, entities[c.b].pos);
-        bool as_before = ((was < near) & (is < near)) | ((was > far) & (is > far));
-        couples[kept] = c;
-        kept += !as_before;
-    }
-    return kept;
+    for (size_t i = 0; i < count; i++) memcpy(was_at[i], before(s, entities[i]), sizeof *was_at);
 }
 
-void aoi_propose_moved(aoi_world *world, uint32_t level, aoi_couple *couples, size_t count, double near, double far) {
+void aoi_propose_moved(aoi_world *world, uint32_t level, const aoi_couple *couples, size_t count) {
     aoi_space *s = (aoi_space *)world;
-    count = sift(s, couples, count, near, far);
+    for (size_t i = 0; i < count; i++) AOI_PREFETCH(world->entities + couples[i].b);
     for (size_t i = 0; i < count; i++) {
         uint32_t a = couples[i].a, b = couples[i].b;
         const aoi_entity_record *e = world->entities + a, *f = world->entities + b;

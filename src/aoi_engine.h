@@ -92,7 +92,8 @@ struct aoi_engine_class {
 
     /* A batch that moves many at once, nobody farther than `farthest` on an axis, nor up or down.  First, with `ready`
      * unset: would the engine rather propose when all are where they arrive?  Then, if it has said so: aoi_propose_moved()
-     * for all pairs of entities, each once, that may see more or less of each other than before.  May be NULL. */
+     * for all pairs of entities, each once, that may see more or less of each other than before; or false, when memory is
+     * refused.  May be NULL. */
     bool (*propose_all)(aoi_engine *, double farthest, bool ready);
 
     /* aoi_found() for every entity in the box lo..hi, and maybe others; each once. */
@@ -114,12 +115,12 @@ void aoi_propose(aoi_world *w, uint32_t node, uint32_t target);
 /* All boxed nodes of this level, the mover's with each of the others as the target, and theirs with the mover; the mover
  * may be among the others. */
 void aoi_propose_each_other(aoi_world *w, uint32_t level, uint32_t mover, const uint32_t *others, size_t count);
-/* Pairs of entities in a batch, which stand where it has taken them; of their nodes those of this level are asked.  Nearer
- * than `near`, or farther than `far`, nothing is seen otherwise than before. */
+/* For propose_all: two entities, of whose nodes those of this level are asked; and where they were, x and y. */
 typedef struct aoi_couple {
     uint32_t a, b;
 } aoi_couple;
-void aoi_propose_moved(aoi_world *w, uint32_t level, aoi_couple *couples, size_t count, double near, double far);
+void aoi_propose_moved(aoi_world *w, uint32_t level, const aoi_couple *couples, size_t count);
+void aoi_positions_before(const aoi_world *w, const uint32_t *entities, size_t count, double (*was_at)[2]);
 void aoi_found(aoi_world *w, uint32_t slot);
 
 static inline bool aoi_alive(uint32_t generation) {

@@ -354,8 +354,7 @@ static bool move_together(aoi_space *s, const aoi_row *rows, size_t n, double fa
         if (s->engine->class->relocate(s->engine, st->entity, st->from, rows[i].pos) != AOI_OK) return false;
         place(s, st->entity, rows[i].pos);
     }
-    s->engine->class->propose_all(s->engine, farthest, true);
-    return !s->failed;
+    return s->engine->class->propose_all(s->engine, farthest, true) && !s->failed;
 }
 
 /* Whether to: most move, and the engine would rather see them where they arrive. */

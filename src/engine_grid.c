@@ -352,30 +352,41 @@ static void grid_propose(aoi_engine *head, uint32_t entity, const double *from, 
 
 typedef struct meeting {
     aoi_world *world;
-    const layer *layer;
     uint32_t level;
 } meeting;
 
-static void on_couples(void *ud, aoi_couple *couples, size_t count, double size) {
+static void on_couples(void *ud, const aoi_couple *couples, size_t count) {
     const meeting *m = ud;
-    double margin = (size + m->layer->most) * 0x1p-49; /* more than all roundings together */
-    aoi_propose_moved(m->world, m->level, couples, count, m->layer->least - margin, m->layer->most + margin);
+    aoi_propose_moved(m->world, m->level, couples, count);
 }
 
-/* Two who both move change their distance by twice that at most; where it is about a reach now, something may be seen
- * otherwise than before. */
-static bool grid_propose_all(aoi_engine *head, double farthest, bool ready) {
-    grid *g = self(head);
-    bool suits = true;
+static void recall(const void *ud, const uint32_t *entities, size_t count, double (*was_at)[2]) {
+    aoi_positions_before(ud, entities, count, was_at);
+}
+
+/* Two who both move change their distance by twice that at most; whose distance was about a reach must be at hand. */
+static bool suits(const grid *g, double farthest) {
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const layer *y = g->layers + i;
-        meeting m = {head->world, y, i};
-        aoi_joiner j = {on_couples, &m, (uintptr_t)head->world->entities};
-        if (!y->count) continue;
-        suits = suits && y->crowd && y->most + 2 * farthest < 0.999 * g->points.side;
-        if (ready) head->steps += g->join(&g->points, y->least - 2 * farthest, y->most + 2 * farthest, &j);
+        if (y->count && !(y->crowd && y->most + 2 * farthest < 0.999 * g->points.side)) return false;
     }
-    return suits;
+    return true;
+}
+
+static bool grid_propose_all(aoi_engine *head, double farthest, bool ready) {
+    grid *g = self(head);
+    aoi_past *past = NULL;
+    uint32_t cap = 0;
+    if (!ready) return suits(g, farthest);
+    if (!AOI_GROW_LINES(memory_of(g), past, cap, g->points.line_top)) return false;
+    aoi_join_recall(&g->points, past, recall, head->world);
+    for (uint32_t i = 0; i < g->layer_count; i++) {
+        const layer *y = g->layers + i;
+        meeting m = {head->world, i};
+        if (y->count) head->steps += g->join(&g->points, past, y->least, y->most, on_couples, &m);
+    }
+    AOI_FREE_LINES(memory_of(g), past, cap);
+    return true;
 }
 
 static void grid_fetch(const aoi_engine *head, uint32_t entity, bool soon) {
