@@ -23,7 +23,7 @@ typedef struct aoi_entity_record {
     uint32_t watched;    /* chain of pairs of which it is the target */
     uint32_t generation; /* odd: alive */
     uint32_t home, slot; /* the engine's, free for its use; a free record is chained through `home` */
-    uint32_t row;        /* the last one that moved it in a batch */
+    uint32_t row;        /* the one that moved it in a batch, or who moved after it; either only a guess */
 } aoi_entity_record;
 
 typedef struct aoi_node_record {

@@ -57,7 +57,8 @@ struct aoi_space {
         bool in_batch;
         const aoi_row *rows; /* of the batch, if everybody stands in it once, else NULL */
         size_t row, row_count;
-    } mover; /* whom aoi_propose takes to be moving, and where to */
+        uint32_t last, right; /* who moved last, alone; so many were guessed */
+    } mover;                  /* whom aoi_propose takes to be moving, and where to */
     aoi_step *steps;
     aoi_row *rows;
     int64_t *ids_out, *nodes_out; /* answers of questions */
