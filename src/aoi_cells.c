@@ -41,18 +41,13 @@ static void set_first(aoi_cells *c, aoi_cell *k, uint32_t line) {
         if (k->near[d] != AOI_NONE) c->cells[k->near[d]].first[8 - d] = line;
 }
 
-/* The outermost cells hold what is beyond them, too: where it is their marks do not tell. */
-static double begin_of(int32_t k) {
-    return k > 1 - AOI_CELL_MOST && k < AOI_CELL_MOST - 1 ? ((double)k - 1) * (1 << AOI_CELL_BITS) : NAN;
-}
-
 static uint32_t make(aoi_memory *m, aoi_cells *c, int32_t cx, int32_t cy) {
     uint32_t i = c->unused;
     if (!aoi_index_reserve(m, &c->index, c->index.count + (size_t)1)) return AOI_NONE;
     if (i != AOI_NONE) c->unused = c->cells[i].near[0];
     else if (AOI_GROW_LINES(m, c->cells, c->cap, c->top + (size_t)1)) i = c->top++;
     else return AOI_NONE;
-    c->cells[i] = (aoi_cell){.cx = cx, .cy = cy, .begin = {begin_of(cx), begin_of(cy)}};
+    c->cells[i] = (aoi_cell){.cx = cx, .cy = cy, .begin = {aoi_cell_begin(cx), aoi_cell_begin(cy)}};
     aoi_index_add(&c->index, aoi_cell_hash(cx, cy), i);
     introduce(c, i);
     c->used++;

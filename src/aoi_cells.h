@@ -100,6 +100,11 @@ static inline int32_t aoi_cell_of_mark(int64_t mark) {
     return (int32_t)(mark >> AOI_CELL_BITS); /* an arithmetic shift: downwards */
 }
 
+/* Of a cell's neighbourhood.  The outermost cells hold what is beyond them, too: where it is their marks do not tell. */
+static inline double aoi_cell_begin(int32_t k) {
+    return k > 1 - AOI_CELL_MOST && k < AOI_CELL_MOST - 1 ? ((double)k - 1) * (1 << AOI_CELL_BITS) : NAN;
+}
+
 static inline uint32_t aoi_cell_hash(int32_t cx, int32_t cy) {
     return aoi_hash64((uint64_t)(uint32_t)cx << 32 | (uint32_t)cy);
 }

@@ -9,16 +9,16 @@ enum { HITS = 256 }; /* gathered before they are visited */
 
 #define CELL (1 << AOI_CELL_BITS) /* marks in a cell */
 
-/* In marks (aoi_cell_mark).  An item is in the frame if it is less than that far from the center, on both axes; so the
- * hole, and no hole is as wide as 0. */
+/* In marks (aoi_cell_mark).  An item is in the frame, or in the hole, if it is less than that far from the center on both
+ * axes; 0 is no hole. */
 typedef struct ring {
     int64_t center[2], frame[2], hole[2];
 } ring;
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* The ring as a line sees it, modulo 2^16, and nothing of it farther than half of that.  Half-extents follow themselves
- * negated. */
+/* The ring as a line sees it, modulo 2^16; its items are less than half of that from the center.  What is negated only
+ * helps to find the cells. */
 typedef struct window {
     _Alignas(16) int16_t minus_frame[2];
     int16_t frame[2], minus_hole[2], hole[2];
@@ -65,12 +65,14 @@ static inline uint32_t match_plain(const window *w, const aoi_line *l) {
 
 #if AOI_HAS_AVX2
 
-__attribute__((target("avx2,bmi"))) static inline __m256i distance_avx2(const uint16_t *item, uint16_t center) {
+#define AVX2 __attribute__((target("avx2,bmi")))
+
+AVX2 static inline __m256i distance_avx2(const uint16_t *item, uint16_t center) {
     return _mm256_abs_epi16(
         _mm256_sub_epi16(_mm256_set1_epi16((short)center), _mm256_loadu_si256((const __m256i *)(const void *)item)));
 }
 
-__attribute__((target("avx2,bmi"))) static inline uint32_t match_avx2(const window *w, const aoi_line *l) {
+AVX2 static inline uint32_t match_avx2(const window *w, const aoi_line *l) {
     __m256i dx = distance_avx2(l->x, w->center[0]), dy = distance_avx2(l->y, w->center[1]);
     __m256i frame = _mm256_and_si256(_mm256_cmpgt_epi16(_mm256_set1_epi16(w->frame[0]), dx),
                                      _mm256_cmpgt_epi16(_mm256_set1_epi16(w->frame[1]), dy));
@@ -105,7 +107,7 @@ static inline unsigned lowest(uint32_t bits) {
     return (unsigned)aoi_lanes_first(bits);
 }
 
-/* Most cells have one line. */
+/* Most cells have one line, so that nothing is gained by asking for the next one early. */
 AOI_INLINE void scan_by(sweep *s, const aoi_cell *mid, unsigned cells, const window *w, matcher match) {
     const aoi_line *lines = s->c->lines, *l;
     uint64_t count = 0;
@@ -132,8 +134,7 @@ static void scan_plain(sweep *s, const aoi_cell *mid, unsigned cells, const wind
 }
 
 #if AOI_HAS_AVX2
-__attribute__((target("avx2,bmi"))) static void scan_avx2(sweep *s, const aoi_cell *mid, unsigned cells,
-                                                          const window *w) {
+AVX2 static void scan_avx2(sweep *s, const aoi_cell *mid, unsigned cells, const window *w) {
     scan_by(s, mid, cells, w, match_avx2);
 }
 #endif
@@ -142,7 +143,6 @@ __attribute__((target("avx2,bmi"))) static void scan_avx2(sweep *s, const aoi_ce
 
 /* Which of the nine the frame meets if it goes beyond the middle one to the left, above, to the right, below. */
 #define ROWS(columns, above, below) (uint16_t)((columns) * ((above) | 8 | (below) << 6))
-#define COLUMNS(above, below) ROWS(2, above, below), ROWS(3, above, below)
 static const uint16_t MET[16] = {
     ROWS(2, 0, 0), ROWS(3, 0, 0), ROWS(2, 1, 0), ROWS(3, 1, 0), ROWS(6, 0, 0), ROWS(7, 0, 0),
     ROWS(6, 1, 0), ROWS(7, 1, 0), ROWS(2, 0, 1), ROWS(3, 0, 1), ROWS(2, 1, 1), ROWS(3, 1, 1),
@@ -154,20 +154,38 @@ static inline unsigned cells_met(unsigned beyond, bool covered) {
     return MET[beyond] & ~((unsigned)covered << AOI_MIDDLE);
 }
 
-/* A ring around a mark of the cell, no wider than the nine. */
-static void sweep_nine(sweep *s, const aoi_cell *mid, const ring *r) {
+/* Around a place that may not have a cell: only cx and cy of `k` are set. */
+static void scan_around(sweep *s, aoi_cell *k, unsigned cells, const window *w) {
+    uint32_t i = aoi_cells_find(s->c, k->cx, k->cy);
+    if (i != AOI_NONE) {
+        s->scan(s, s->c->cells + i, cells, w);
+        return;
+    }
+    for (unsigned left = cells; left; left &= left - 1) {
+        int d = (int)lowest(left);
+        i = aoi_cells_find(s->c, k->cx + d % 3 - 1, k->cy + d / 3 - 1);
+        k->first[d] = i == AOI_NONE ? AOI_NONE : s->c->cells[i].first[AOI_MIDDLE];
+    }
+    s->scan(s, k, cells, w);
+}
+
+/* A ring no wider than the nine around its center. */
+static void sweep_nine(sweep *s, const ring *r) {
     window w;
+    aoi_cell k;
     unsigned beyond = 0;
     bool covered = true;
+    k.cx = aoi_cell_of_mark(r->center[0]);
+    k.cy = aoi_cell_of_mark(r->center[1]);
     for (int a = 0; a < 2; a++) {
-        int64_t low = r->center[a] - (int64_t)(a ? mid->cy : mid->cx) * CELL, high = CELL - 1 - low;
+        int64_t low = r->center[a] & (CELL - 1), high = CELL - 1 - low;
         w.center[a] = (uint16_t)r->center[a];
         w.frame[a] = (int16_t)r->frame[a];
         w.hole[a] = (int16_t)r->hole[a];
         beyond |= ((unsigned)(r->frame[a] > low + 1) | (unsigned)(r->frame[a] > high + 1) << 2) << a;
         covered = covered && r->hole[a] > low && r->hole[a] > high;
     }
-    s->scan(s, mid, cells_met(beyond, covered), &w);
+    scan_around(s, &k, cells_met(beyond, covered), &w);
 }
 
 /* ---- any cells --------------------------------------------------------------------------------------------------- */
@@ -226,14 +244,8 @@ static void sweep_ring(sweep *s, const ring *r) {
     /* from the first cell that begins in the hole to the last that ends in it */
     aoi_span hole = {aoi_cell_of_mark(hole_lo[0] + CELL - 1), aoi_cell_of_mark(hole_lo[1] + CELL - 1),
                      aoi_cell_of_mark(hole_hi[0] + 1) - 1, aoi_cell_of_mark(hole_hi[1] + 1) - 1};
-    if ((int64_t)frame.x1 - frame.x0 <= 2 && (int64_t)frame.y1 - frame.y0 <= 2) {
-        uint32_t mid = aoi_cells_find(s->c, aoi_cell_of_mark(r->center[0]), aoi_cell_of_mark(r->center[1]));
-        if (mid != AOI_NONE) {
-            sweep_nine(s, s->c->cells + mid, r);
-            return;
-        }
-    }
-    if (aoi_span_is_wide(s->c, &frame)) walk_all(s, r, &frame, &hole);
+    if ((int64_t)frame.x1 - frame.x0 <= 2 && (int64_t)frame.y1 - frame.y0 <= 2) sweep_nine(s, r);
+    else if (aoi_span_is_wide(s->c, &frame)) walk_all(s, r, &frame, &hole);
     else walk_span(s, r, &frame, &hole);
 }
 
@@ -290,7 +302,7 @@ static ring ring_of(const aoi_cells *c, const bounds *b) {
 /* The usual case: a step from a place in the middle cell, and boxes that reach no farther than its neighbours.  Returns
  * which of the nine cells to scan, none if it is not that case.  As bounds_of_move and ring_of, but marks count from the
  * first of the nine, and the center is that of the step.  An item's mark is up to 1 below where it is, and so is the
- * center's below the center: their distance is off by less than 1. */
+ * center's below the center: their distance is off by less than 1; and what is rounded down must be more than it. */
 #ifdef __SSE2__
 
 static inline __m128i twice(__m128d a, __m128d b) {
@@ -305,10 +317,9 @@ AOI_INLINE unsigned step_in_nine(const aoi_cells *c, const aoi_cell *mid, const 
     __m128d center = _mm_sub_pd(_mm_mul_pd(_mm_add_pd(a, b), half), _mm_loadu_pd(mid->begin)),
             minus = _mm_or_pd(_mm_mul_pd(_mm_sub_pd(a, b), half), _mm_set1_pd(-0.0)); /* half of the step, negated */
     __m128d reach = _mm_add_pd(_mm_mul_pd(_mm_set_pd(least, most), scale), _mm_set_pd(-SAFE, 2 + SAFE));
-    /* x and y: frame negated, and again, hole, and again */
     __m128i r =
         twice(_mm_sub_pd(minus, _mm_unpacklo_pd(reach, reach)), _mm_add_pd(minus, _mm_unpackhi_pd(reach, reach)));
-    const __m128i other = _mm_set_epi16(0, 0, -1, -1, -1, -1, 0, 0);
+    const __m128i other = _mm_set_epi16(0, 0, -1, -1, -1, -1, 0, 0); /* to be negated, so that all follow as in w */
     r = _mm_sub_epi16(_mm_xor_si128(r, other), other);
     __m128i ends = _mm_adds_epi16(r, twice(center, center));
     __m128i beyond = _mm_cmpgt_epi16(ends, _mm_set_epi16(2 * CELL - 1, 2 * CELL - 1, CELL - 1, CELL - 1, 2 * CELL,
@@ -338,7 +349,7 @@ AOI_INLINE unsigned step_in_nine(const aoi_cells *c, const aoi_cell *mid, const 
                hole = least * c->scale - SAFE - step;
         if (!(frame < 3 * CELL && center >= frame && center + frame <= 3 * CELL)) return 0;
         int at = (int)center, f = (int)frame, h = (int)hole;
-        w->center[a] = (uint16_t)(at + (a ? mid->cy - 1 : mid->cx - 1) * CELL);
+        w->center[a] = (uint16_t)((uint32_t)at + ((uint32_t)(a ? mid->cy : mid->cx) - 1) * CELL);
         w->frame[a] = (int16_t)f;
         w->hole[a] = (int16_t)h;
         beyond |= ((unsigned)(at - f < CELL - 1) | (unsigned)(at + f > 2 * CELL) << 2) << a;
@@ -365,6 +376,19 @@ static bool sweep_jump(sweep *s, const double *from, const double *to, double mo
     if (!disjoint(r, r + 1)) return false;
     for (int i = 0; i < 2; i++) sweep_ring(s, r + i);
     return true;
+}
+
+/* The usual case where no cell near it is known; there may be none. */
+static bool sweep_step(sweep *s, const double *from, const double *to, double least, double most) {
+    window w;
+    aoi_cell k;
+    k.cx = aoi_cell_of_mark(aoi_cell_mark(s->c, from[0]));
+    k.cy = aoi_cell_of_mark(aoi_cell_mark(s->c, from[1]));
+    k.begin[0] = aoi_cell_begin(k.cx);
+    k.begin[1] = aoi_cell_begin(k.cy);
+    unsigned cells = step_in_nine(s->c, &k, from, to, least, most, &w);
+    if (cells) scan_around(s, &k, cells, &w);
+    return cells != 0;
 }
 
 static void sweep_far(sweep *s, const double *from, const double *to, double least, double most) {
@@ -394,7 +418,7 @@ AOI_INLINE uint64_t move_by(const aoi_cells *c, const double *from, const double
     const aoi_cell *mid = center == AOI_NONE ? NULL : c->cells + center;
     unsigned cells = mid ? step_in_nine(c, mid, from, to, least, most, &w) : 0;
     if (cells) scan_by(&s, mid, cells, &w, match);
-    else sweep_far(&s, from, to, least, most);
+    else if (mid || !sweep_step(&s, from, to, least, most)) sweep_far(&s, from, to, least, most);
     tell(&s);
     return s.steps;
 }
@@ -419,9 +443,8 @@ static uint64_t box_avx2(const aoi_cells *c, const double *lo, const double *hi,
     return box_by(c, lo, hi, v, scan_avx2);
 }
 
-__attribute__((target("avx2,bmi"))) static uint64_t move_avx2(const aoi_cells *c, const double *from, const double *to,
-                                                              double least, double most, uint32_t center,
-                                                              const aoi_visitor *v) {
+AVX2 static uint64_t move_avx2(const aoi_cells *c, const double *from, const double *to, double least, double most,
+                               uint32_t center, const aoi_visitor *v) {
     return move_by(c, from, to, least, most, center, v, scan_avx2, match_avx2);
 }
 

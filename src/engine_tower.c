@@ -17,7 +17,7 @@
  * Cost, d nodes around a cell: a move O(layers + d) and O(outline + entities on it) for each of its nodes, seldom a few
  * towers more; enter and leave O(layers + d) without any sweep; attach, detach and resize O(t log d), and t, the towers
  * of a node, is 1 to 4, or up to 100 with a hint.  Memory: 40 bytes an entity, 32 + 4 t a node, some 55 a tower: 100 in
- * all for an entity with a node in a crowd, 480 where all are lonely.
+ * all for an entity with a node in a crowd, 550 where all are lonely.
  * Method: the lighthouse, or tower, AOI of Chinese MMO servers (pomelo-aoi), with the boxes' edges kept apart. */
 #include <math.h>
 #include <string.h>
