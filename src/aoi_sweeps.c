@@ -154,7 +154,7 @@ static inline unsigned cells_met(unsigned beyond, bool covered) {
     return MET[beyond] & ~((unsigned)covered << AOI_MIDDLE);
 }
 
-/* Around a place that may not have a cell: only cx and cy of `k` are set. */
+/* Around a place that may not have a cell: `k` stands for it, and need not know any lines. */
 static void scan_around(sweep *s, aoi_cell *k, unsigned cells, const window *w) {
     uint32_t i = aoi_cells_find(s->c, k->cx, k->cy);
     if (i != AOI_NONE) {
@@ -172,11 +172,9 @@ static void scan_around(sweep *s, aoi_cell *k, unsigned cells, const window *w) 
 /* A ring no wider than the nine around its center. */
 static void sweep_nine(sweep *s, const ring *r) {
     window w;
-    aoi_cell k;
+    aoi_cell k = {.cx = aoi_cell_of_mark(r->center[0]), .cy = aoi_cell_of_mark(r->center[1])};
     unsigned beyond = 0;
     bool covered = true;
-    k.cx = aoi_cell_of_mark(r->center[0]);
-    k.cy = aoi_cell_of_mark(r->center[1]);
     for (int a = 0; a < 2; a++) {
         int64_t low = r->center[a] & (CELL - 1), high = CELL - 1 - low;
         w.center[a] = (uint16_t)r->center[a];
@@ -381,11 +379,8 @@ static bool sweep_jump(sweep *s, const double *from, const double *to, double mo
 /* The usual case where no cell near it is known; there may be none. */
 static bool sweep_step(sweep *s, const double *from, const double *to, double least, double most) {
     window w;
-    aoi_cell k;
-    k.cx = aoi_cell_of_mark(aoi_cell_mark(s->c, from[0]));
-    k.cy = aoi_cell_of_mark(aoi_cell_mark(s->c, from[1]));
-    k.begin[0] = aoi_cell_begin(k.cx);
-    k.begin[1] = aoi_cell_begin(k.cy);
+    int32_t cx = aoi_cell_of_mark(aoi_cell_mark(s->c, from[0])), cy = aoi_cell_of_mark(aoi_cell_mark(s->c, from[1]));
+    aoi_cell k = {.cx = cx, .cy = cy, .begin = {aoi_cell_begin(cx), aoi_cell_begin(cy)}};
     unsigned cells = step_in_nine(s->c, &k, from, to, least, most, &w);
     if (cells) scan_around(s, &k, cells, &w);
     return cells != 0;
