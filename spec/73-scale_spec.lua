@@ -100,7 +100,7 @@ for _, engine in ipairs(aoi.engines()) do
           local id = (in_order or tick % 2 == 0) and k or MOVERS + 1 - k
           if space:has(id) then space:move(id, to[id][1], to[id][2]) end
         end
-        for id = MOVERS - tick, 1, -7 do
+        for id = MOVERS - tick, 1, -40 do
           if space:has(id) then space:leave(id) end
         end
         space:enter(100000 + tick, 50, 5) -- into the place of one who has left
