@@ -6,8 +6,9 @@ enum { FEW = AOI_MOST / 3, MERGED = 2 * AOI_MOST / 3 }; /* when a block looks fo
 /* ---- the pool ------------------------------------------------------------------------------------------------------------- */
 
 static const uint32_t LINES[AOI_SIZES] = {1, 4, 8};
-_Static_assert(offsetof(aoi_block, low) + 4 * 12 <= 1 * AOI_LINE, "an entry takes 12 bytes");
-_Static_assert(sizeof(aoi_block) + 18 * 12 <= 4 * AOI_LINE && sizeof(aoi_block) + AOI_MOST * 12 <= 8 * AOI_LINE, "");
+_Static_assert(sizeof(aoi_block) + 4 * 8 == 1 * AOI_LINE, "an entry takes 8 bytes");
+_Static_assert(sizeof(aoi_block) + 28 * 8 == 4 * AOI_LINE && sizeof(aoi_block) + AOI_MOST * 8 == 8 * AOI_LINE, "");
+_Static_assert(AOI_MOST + 0 <= 1 << AOI_PLACE_SHIFT, "a place tells them apart");
 
 static void put_back(aoi_chains *c, uint32_t i, int size) {
     aoi_block_at(c, i)->next = c->blocks[size].count ? c->blocks[size].first : AOI_NONE;
@@ -75,7 +76,9 @@ static uint32_t add_block(aoi_chains *c, aoi_chain *l, aoi_label label, int size
     else l->head = i;
     if (b->next != AOI_NONE) aoi_block_at(c, b->next)->prev = i;
     else l->tail = i;
-    if (size) b->low = -INFINITY, b->high = INFINITY;
+    b->base = label.base;
+    b->low = -INFINITY;
+    b->high = INFINITY;
     return i;
 }
 
@@ -84,15 +87,15 @@ static void free_block(aoi_chains *c, aoi_chain *l, uint32_t i) {
     aoi_block *b = aoi_block_at(c, i);
     aoi_block *prev = b->prev != AOI_NONE ? aoi_block_at(c, b->prev) : NULL;
     aoi_block *next = b->next != AOI_NONE ? aoi_block_at(c, b->next) : NULL;
-    if (prev) prev->next = b->next, prev->high = aoi_block_high(b);
+    if (prev) prev->next = b->next, prev->high = b->high;
     else l->head = b->next;
-    if (next) next->prev = b->prev, next->low = prev ? aoi_block_high(b) : aoi_block_low(b);
+    if (next) next->prev = b->prev, next->low = prev ? b->high : b->low;
     else l->tail = b->prev;
     put_back(c, i, (int)b->size);
 }
 
 static aoi_label label_of(const aoi_block *b) {
-    return (aoi_label){b->tile, (uint8_t)b->axis, (uint8_t)b->level, (uint8_t)b->parity};
+    return (aoi_label){b->tile, (uint8_t)b->axis, (uint8_t)b->level, (uint8_t)b->parity, b->base};
 }
 
 /* ---- entries in a block --------------------------------------------------------------------------------------------------- */
@@ -105,7 +108,7 @@ static uint32_t place_of(uint32_t block, int k) {
     return block << AOI_PLACE_SHIFT | (uint32_t)k;
 }
 
-static uint32_t put(aoi_block *b, uint32_t i, double key, uint32_t ref) {
+static uint32_t put(aoi_block *b, uint32_t i, float key, uint32_t ref) {
     int k = aoi_ref_is_point(ref) ? (int)b->points++ : aoi_block_cap(b) - (int)++b->edges;
     aoi_block_keys(b)[k] = key;
     aoi_block_refs(b)[k] = ref;
@@ -114,7 +117,7 @@ static uint32_t put(aoi_block *b, uint32_t i, double key, uint32_t ref) {
 
 /* The hole is filled with the innermost of its side. */
 static void take(aoi_chains *c, aoi_block *b, uint32_t i, int k) {
-    double *key = aoi_block_keys(b);
+    float *key = aoi_block_keys(b);
     uint32_t *ref = aoi_block_refs(b);
     int last = aoi_ref_is_point(ref[k]) ? (int)--b->points : aoi_block_cap(b) - (int)b->edges--;
     if (last == k) return;
@@ -138,7 +141,7 @@ static int next_place(const aoi_block *b, int k) {
 
 /* The place of the least or the greatest key of a block that is not empty. */
 static int extreme(aoi_block *b, bool least) {
-    const double *key = aoi_block_keys(b);
+    const float *key = aoi_block_keys(b);
     int best = next_place(b, 0);
     for (int k = best; (k = next_place(b, k)) < aoi_block_cap(b); k++)
         if (least ? key[k] < key[best] : key[k] > key[best]) best = k;
@@ -153,14 +156,14 @@ static void carry_all(aoi_chains *c, uint32_t from, uint32_t to) {
 
 /* ---- room in a list ------------------------------------------------------------------------------------------------------- */
 
-static void set_fence(aoi_chains *c, aoi_block *b, double key) {
+static void set_fence(aoi_chains *c, aoi_block *b, float key) {
     b->high = aoi_block_at(c, b->next)->low = key;
 }
 
 /* The key in the middle of a full block of the largest size. */
-static double median(aoi_block *b) {
-    const double *key = aoi_block_keys(b);
-    double sorted[AOI_MOST] = {0};
+static float median(aoi_block *b) {
+    const float *key = aoi_block_keys(b);
+    float sorted[AOI_MOST] = {0};
     for (int n = 0; n < AOI_MOST; n++) {
         int k = n;
         for (; k > 0 && sorted[k - 1] > key[n]; k--) sorted[k] = sorted[k - 1];
@@ -169,18 +172,18 @@ static double median(aoi_block *b) {
     return sorted[AOI_MOST / 2];
 }
 
-static bool stays(aoi_block *b, int k, double fence, int *equal) {
-    double key = aoi_block_keys(b)[k];
+static bool stays(aoi_block *b, int k, float fence, int *equal) {
+    float key = aoi_block_keys(b)[k];
     return key < fence || (key == fence && (*equal)-- > 0);
 }
 
 /* A full block becomes two; the one for this key. */
-static uint32_t split(aoi_chains *c, aoi_chain *l, uint32_t i, double key) {
+static uint32_t split(aoi_chains *c, aoi_chain *l, uint32_t i, float key) {
     aoi_block *b = aoi_block_at(c, i);
-    double high = b->high, fence = median(b);
+    float high = b->high, fence = median(b);
     uint32_t n = add_block(c, l, label_of(b), AOI_LARGEST, i);
     aoi_block_at(c, n)->high = high;
-    double greatest = aoi_block_keys(b)[extreme(b, false)];
+    float greatest = aoi_block_keys(b)[extreme(b, false)];
     if (l->tail == n && key >= greatest) { /* at the end: chains that grow there stay full */
         set_fence(c, b, greatest);
         return n;
@@ -223,12 +226,12 @@ static int size_for(const aoi_chains *c, int entries) {
 }
 
 /* Into a full block of a packed list without a block to spare: each hands its greatest on, the last has room. */
-static uint32_t squeeze(aoi_chains *c, uint32_t i, double key, uint32_t ref) {
+static uint32_t squeeze(aoi_chains *c, uint32_t i, float key, uint32_t ref) {
     uint32_t found = AOI_NONE, own = ref;
     for (aoi_block *b = aoi_block_at(c, i);; b = aoi_block_at(c, i)) {
         bool full = is_full(b);
         int k = full ? extreme(b, false) : 0;
-        double greatest = aoi_block_keys(b)[k];
+        float greatest = aoi_block_keys(b)[k];
         uint32_t other = aoi_block_refs(b)[k];
         if (!full || greatest > key) {
             if (full) take(c, b, i, k);
@@ -244,7 +247,7 @@ static uint32_t squeeze(aoi_chains *c, uint32_t i, double key, uint32_t ref) {
     }
 }
 
-static uint32_t insert_at(aoi_chains *c, aoi_chain *l, uint32_t i, double key, uint32_t ref) {
+static uint32_t insert_at(aoi_chains *c, aoi_chain *l, uint32_t i, float key, uint32_t ref) {
     aoi_block *b = aoi_block_at(c, i);
     if (is_full(b)) {
         if (b->size != AOI_LARGEST) i = replace(c, l, size_for(c, aoi_block_count(b) + 1));
@@ -257,26 +260,30 @@ static uint32_t insert_at(aoi_chains *c, aoi_chain *l, uint32_t i, double key, u
 
 /* ---- lists ------------------------------------------------------------------------------------------------------------------ */
 
-uint32_t aoi_chain_seek(aoi_chains *c, const aoi_chain *l, uint32_t near, double key) {
+static uint32_t seek(aoi_chains *c, const aoi_chain *l, uint32_t near, float key) {
     if (near == AOI_NONE) { /* from the nearer end */
         const aoi_block *head = aoi_block_at(c, l->head), *tail = aoi_block_at(c, l->tail);
-        near = key - aoi_block_high(head) < aoi_block_low(tail) - key ? l->head : l->tail;
+        near = key - head->high < tail->low - key ? l->head : l->tail;
     }
     const aoi_block *b = aoi_block_at(c, near);
-    for (; key > aoi_block_high(b); c->steps++) b = aoi_block_at(c, near = b->next);
-    for (; key < aoi_block_low(b); c->steps++) b = aoi_block_at(c, near = b->prev);
+    for (; key > b->high; c->steps++) b = aoi_block_at(c, near = b->next);
+    for (; key < b->low; c->steps++) b = aoi_block_at(c, near = b->prev);
     return near;
+}
+
+uint32_t aoi_chain_seek(aoi_chains *c, const aoi_chain *l, uint32_t near, double value) {
+    return seek(c, l, near, aoi_block_key(aoi_block_at(c, l->head), value));
 }
 
 void aoi_chain_begin(aoi_chains *c, aoi_chain *l, aoi_label label, int size) {
     (void)add_block(c, l, label, size, AOI_NONE);
 }
 
-uint32_t aoi_chain_insert(aoi_chains *c, aoi_chain *l, aoi_label label, uint32_t near, double key, uint32_t ref) {
+uint32_t aoi_chain_insert(aoi_chains *c, aoi_chain *l, aoi_label label, uint32_t near, double value, uint32_t ref) {
     if (near != AOI_NONE) near >>= AOI_PLACE_SHIFT;
-    if (l->head != AOI_NONE) return insert_at(c, l, aoi_chain_seek(c, l, near, key), key, ref);
-    uint32_t i = add_block(c, l, label, size_for(c, 1), AOI_NONE);
-    return put(aoi_block_at(c, i), i, key, ref);
+    if (l->head == AOI_NONE) near = add_block(c, l, label, size_for(c, 1), AOI_NONE);
+    float key = aoi_block_key(aoi_block_at(c, l->head), value);
+    return insert_at(c, l, seek(c, l, near, key), key, ref);
 }
 
 /* Where little is left in a block, its entries go to a neighbour that has room. */
@@ -307,17 +314,18 @@ void aoi_chain_remove(aoi_chains *c, aoi_chain *l, uint32_t place) {
     relieve(c, l, i);
 }
 
-uint32_t aoi_chain_rekey(aoi_chains *c, aoi_chain *l, uint32_t place, double key) {
+uint32_t aoi_chain_rekey(aoi_chains *c, aoi_chain *l, uint32_t place, double value) {
     uint32_t i = place >> AOI_PLACE_SHIFT;
     aoi_block *b = aoi_block_at(c, i);
     int k = (int)(place & AOI_PLACE_MASK);
-    if (aoi_block_low(b) <= key && key <= aoi_block_high(b)) {
+    float key = aoi_block_key(b, value);
+    if (b->low <= key && key <= b->high) {
         aoi_block_keys(b)[k] = key;
         return place;
     }
     uint32_t ref = aoi_block_refs(b)[k];
     take(c, b, i, k);
-    uint32_t now = insert_at(c, l, aoi_chain_seek(c, l, i, key), key, ref);
+    uint32_t now = insert_at(c, l, seek(c, l, i, key), key, ref);
     relieve(c, l, i);
     return now;
 }
@@ -344,14 +352,15 @@ void aoi_chain_pack(aoi_chains *c, aoi_chain *l) {
 
 const char *aoi_chain_check(const aoi_chains *c, const aoi_chain *l) {
     uint32_t prev = AOI_NONE;
-    double fence = -INFINITY;
+    float fence = -INFINITY;
     for (uint32_t i = l->head; i != AOI_NONE; i = aoi_block_at(c, i)->next) {
         aoi_block *b = aoi_block_at(c, i);
-        double low = aoi_block_low(b), high = aoi_block_high(b);
+        float low = b->low, high = b->high;
         if (b->prev != prev) return "the links of a list disagree";
         if (aoi_block_count(b) < 1 || aoi_block_count(b) > aoi_block_cap(b))
             return "a block of a list has a wrong count";
         if (b->size != AOI_LARGEST && l->head != l->tail) return "a small block is not alone";
+        if (!isfinite(b->base) || b->base != aoi_block_at(c, l->head)->base) return "keys of a list have other bases";
         if (low != fence || low > high) return "the blocks of a list are not sorted";
         for (int k = 0; (k = next_place(b, k)) < aoi_block_cap(b); k++) {
             if (!(low <= aoi_block_keys(b)[k] && aoi_block_keys(b)[k] <= high)) return "a list is not sorted";

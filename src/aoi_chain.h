@@ -7,6 +7,10 @@
  * and a key that stays in its interval is changed in place.  Who put an entry in remembers its place, a 32-bit number of
  * block and slot; where an entry moves to another place, `moved` is told.  Links are numbers of blocks.
  *
+ * Keys are floats, of the distance from the list's base: half the memory of doubles, and twice as many in a compare.
+ * That keeps the order, but neighbours may become equal: whoever looks for what lies between two values finds all of it,
+ * bounds included, and maybe others, and has to ask about the values themselves.
+ *
  * Neighbours in a list are neighbours in memory: that is what unrolled lists are for (Shao, Reppy, Appel, 1994).  A short
  * list is one block of a smaller size, so that memory follows the entries where there are few in each list, too. */
 #ifndef AOI_CHAIN_H
@@ -18,22 +22,24 @@
 #include "aoi_lanes.h"
 
 enum { AOI_CHUNK = 64 };                                /* lines that are allocated together */
-enum { AOI_SIZES = 3, AOI_LARGEST = 2, AOI_MOST = 40 }; /* sizes of blocks; the largest, and its entries */
+enum { AOI_SIZES = 3, AOI_LARGEST = 2, AOI_MOST = 60 }; /* sizes of blocks; the largest, and its entries */
 enum { AOI_PLACE_SHIFT = 6, AOI_PLACE_MASK = (1 << AOI_PLACE_SHIFT) - 1 };
 enum { AOI_POINT, AOI_LOW, AOI_HIGH }; /* sides of a ref */
 enum { AOI_SIDE_SHIFT = 30, AOI_SLOT_MASK = (1 << AOI_SIDE_SHIFT) - 1 };
 
-static const int AOI_CAPS[AOI_SIZES] = {4, 18, AOI_MOST}; /* entries in 1, 4 and 8 lines */
+static const int AOI_CAPS[AOI_SIZES] = {4, 28, AOI_MOST}; /* entries in 1, 4 and 8 lines */
 
-typedef struct aoi_label { /* what a block belongs to; the chains only carry it along */
+typedef struct aoi_label { /* what a block belongs to; the chains only carry it along, but for the base */
     uint32_t tile;
     uint8_t axis, level, parity;
+    double base; /* finite, and the same for all of a list */
 } aoi_label;
 
 typedef struct aoi_block { /* numbered by its first line; behind the head: keys, then refs, of as many as fit in */
     uint32_t tile, next, prev;
     uint32_t points : 8, edges : 8, level : 8, axis : 2, parity : 2, size : 2;
-    double low, high; /* all keys are within; shared with the neighbours.  Not in the smallest, which is alone */
+    float low, high; /* all keys are within; shared with the neighbours */
+    double base;
 } aoi_block;
 
 typedef struct aoi_chain {
@@ -61,20 +67,17 @@ static inline int aoi_block_cap(const aoi_block *b) {
     return AOI_CAPS[b->size];
 }
 
-static inline double *aoi_block_keys(aoi_block *b) {
-    return b->size ? (double *)(b + 1) : &b->low;
+/* The key of a value; never falls while the value rises.  What a float cannot hold is infinite. */
+static inline float aoi_block_key(const aoi_block *b, double value) {
+    return (float)(value - b->base);
+}
+
+static inline float *aoi_block_keys(aoi_block *b) {
+    return (float *)(void *)(b + 1);
 }
 
 static inline uint32_t *aoi_block_refs(aoi_block *b) {
     return (uint32_t *)(void *)(aoi_block_keys(b) + aoi_block_cap(b));
-}
-
-static inline double aoi_block_low(const aoi_block *b) {
-    return b->size ? b->low : -INFINITY;
-}
-
-static inline double aoi_block_high(const aoi_block *b) {
-    return b->size ? b->high : INFINITY;
 }
 
 static inline int aoi_block_count(const aoi_block *b) {
@@ -108,11 +111,11 @@ void aoi_chains_close(aoi_memory *m, aoi_chains *c);
  * full.  `near`: a place in the chain from which to look, or AOI_NONE. */
 int aoi_chain_size(uint32_t entries);                                         /* of the blocks of a list with so many */
 void aoi_chain_begin(aoi_chains *c, aoi_chain *l, aoi_label label, int size); /* for entries that follow at once */
-uint32_t aoi_chain_insert(aoi_chains *c, aoi_chain *l, aoi_label label, uint32_t near, double key, uint32_t ref);
-uint32_t aoi_chain_rekey(aoi_chains *c, aoi_chain *l, uint32_t place, double key);
+uint32_t aoi_chain_insert(aoi_chains *c, aoi_chain *l, aoi_label label, uint32_t near, double value, uint32_t ref);
+uint32_t aoi_chain_rekey(aoi_chains *c, aoi_chain *l, uint32_t place, double value);
 void aoi_chain_remove(aoi_chains *c, aoi_chain *l, uint32_t place);
-/* A block whose interval holds the key, looked for from block `near` or, if that is none, from an end. */
-uint32_t aoi_chain_seek(aoi_chains *c, const aoi_chain *l, uint32_t near, double key);
+/* A block whose interval holds the value's key, looked for from block `near` or, if that is none, from an end. */
+uint32_t aoi_chain_seek(aoi_chains *c, const aoi_chain *l, uint32_t near, double value);
 /* Fills the blocks from the front and frees those left over: where memory is short. */
 void aoi_chain_pack(aoi_chains *c, aoi_chain *l);
 

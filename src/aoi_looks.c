@@ -28,7 +28,8 @@ static void judge_nodes(const sight *s) {
 static void judge_entities(const sight *s) {
     for (int i = 0; i < s->count; i++) {
         const double *p = s->world->entities[s->slots[i]].pos;
-        if (s->lo[1] <= p[1] && p[1] <= s->hi[1]) s->visit(s->ud, s->slots[i]);
+        if ((s->lo[0] <= p[0]) & (p[0] <= s->hi[0]) & (s->lo[1] <= p[1]) & (p[1] <= s->hi[1]))
+            s->visit(s->ud, s->slots[i]);
     }
 }
 
@@ -38,23 +39,24 @@ static void judge(sight *s) {
     s->count = 0;
 }
 
-/* The low edges, or the points, of a list from one key to another. */
+/* The low edges, or the points, of a list from one value to another, and maybe a few next to them. */
 static void look_along(aoi_list *g, sight *s, const aoi_chain *l, double from, double to) {
     if (l->head == AOI_NONE) return;
     aoi_block *b = aoi_block_at(&g->chains, aoi_chain_seek(&g->chains, l, AOI_NONE, from));
-    while (from <= aoi_block_low(b) && b->prev != AOI_NONE) b = aoi_block_at(&g->chains, b->prev);
+    float lo = aoi_block_key(b, from), hi = aoi_block_key(b, to);
+    while (lo <= b->low && b->prev != AOI_NONE) b = aoi_block_at(&g->chains, b->prev);
     for (;; b = aoi_block_at(&g->chains, b->next)) {
         const uint32_t *refs = aoi_block_refs(b);
         g->head.steps++;
         if (s->count > SIGHTED - AOI_MOST) judge(s);
-        for (uint64_t bits = aoi_passed_places(b, from, to, !s->nodes, aoi_lanes_plain); bits; bits &= bits - 1) {
+        for (uint64_t bits = aoi_passed_places(b, lo, hi, !s->nodes, aoi_lanes_plain); bits; bits &= bits - 1) {
             uint32_t ref = refs[aoi_lanes_first(bits)], slot = ref & AOI_SLOT_MASK;
             if (s->nodes) AOI_PREFETCH(s->world->nodes + slot);
             else AOI_PREFETCH(s->world->entities + slot);
             s->slots[s->count] = slot;
             s->count += ref >> AOI_SIDE_SHIFT != AOI_HIGH;
         }
-        if (to < aoi_block_high(b) || b->next == AOI_NONE) return;
+        if (hi < b->high || b->next == AOI_NONE) return;
     }
 }
 

@@ -28,9 +28,9 @@ static inline unsigned changes(int dims, int axis, int side, double r, const dou
     return (side == AOI_LOW ? low : high) & (unsigned)(aoi_in_box(dims, w0, t0, r) != aoi_in_box(dims, w1, t1, r));
 }
 
-void aoi_passed_walk(aoi_passed *p, const aoi_chains *c, aoi_block *b, double k0, double k1, uint32_t tag,
+void aoi_passed_walk(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0, double v1, uint32_t tag,
                      uint32_t own) {
-    aoi_passed_walk_by(p, c, b, k0, k1, tag, own, aoi_lanes_plain);
+    aoi_passed_walk_by(p, c, b, v0, v1, tag, own, aoi_lanes_plain);
 }
 
 /* Each of the two may have come into, or gone out of, the other's node. */

@@ -38,7 +38,7 @@ void aoi_passed_begin(aoi_passed *p, aoi_world *w, const uint32_t *owners, uint3
 void aoi_passed_judge(aoi_passed *p);
 
 /* The places of a block's points, or of its edges, whose keys lie between two. */
-AOI_INLINE uint64_t aoi_passed_places(aoi_block *b, double lo, double hi, bool points, aoi_lanes between) {
+AOI_INLINE uint64_t aoi_passed_places(aoi_block *b, float lo, float hi, bool points, aoi_lanes between) {
     int cap = aoi_block_cap(b);
     uint64_t bits = aoi_lanes_many(aoi_block_keys(b), points ? (int)b->points : cap, lo, hi, between);
     return points ? bits & aoi_lanes_mask((int)b->points)
@@ -66,20 +66,20 @@ AOI_INLINE void aoi_passed_fetch(const aoi_passed *p) {
     }
 }
 
-/* The mover's entry goes from k0, which is in this block or next to it, to k1. */
-AOI_INLINE void aoi_passed_walk_by(aoi_passed *p, const aoi_chains *c, aoi_block *b, double k0, double k1, uint32_t tag,
+/* The mover's entry goes from v0, whose key is in this block or next to it, to v1. */
+AOI_INLINE void aoi_passed_walk_by(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0, double v1, uint32_t tag,
                                    uint32_t own, aoi_lanes between) {
-    double lo = k0 < k1 ? k0 : k1, hi = k0 < k1 ? k1 : k0;
-    while (lo <= aoi_block_low(b) && b->prev != AOI_NONE) b = aoi_block_at(c, b->prev);
+    float lo = aoi_block_key(b, v0 < v1 ? v0 : v1), hi = aoi_block_key(b, v0 < v1 ? v1 : v0);
+    while (lo <= b->low && b->prev != AOI_NONE) b = aoi_block_at(c, b->prev);
     for (;; b = aoi_block_at(c, b->next)) {
         aoi_passed_note(p, aoi_block_refs(b), aoi_passed_places(b, lo, hi, tag != 0, between), tag, own);
-        if (hi < aoi_block_high(b) || b->next == AOI_NONE) return;
+        if (hi < b->high || b->next == AOI_NONE) return;
     }
 }
 
-typedef void (*aoi_walker)(aoi_passed *p, const aoi_chains *c, aoi_block *b, double k0, double k1, uint32_t tag,
+typedef void (*aoi_walker)(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0, double v1, uint32_t tag,
                            uint32_t own);
-void aoi_passed_walk(aoi_passed *p, const aoi_chains *c, aoi_block *b, double k0, double k1, uint32_t tag,
+void aoi_passed_walk(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0, double v1, uint32_t tag,
                      uint32_t own);
 
 #endif

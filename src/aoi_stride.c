@@ -10,12 +10,12 @@ AOI_INLINE aoi_stand *add(const aoi_list *g, aoi_stand *s, uint32_t *place, doub
                           uint32_t own) {
     uint32_t at = *place == AOI_NONE ? 0 : *place;
     s->block = aoi_block_of(&g->chains, at);
-    s->key = (double *)(s->block + 1) + (at & AOI_PLACE_MASK);
+    s->key = aoi_block_keys(s->block) + (at & AOI_PLACE_MASK);
     const char *line = (const char *)s->block;
     AOI_PREFETCH(line);
     AOI_PREFETCH(s->key);
     if (!tag)
-        for (int i = 2; i < 6; i++) AOI_PREFETCH(line + i * AOI_LINE);  /* where its block's edges are */
+        for (int i = 1; i < 5; i++) AOI_PREFETCH(line + i * AOI_LINE);  /* where its block's edges are */
     else if (g->stride.mate == AOI_NONE) AOI_PREFETCH(line + AOI_LINE); /* the rest of its points */
     s->place = place;
     s->from = from;
@@ -103,17 +103,21 @@ void aoi_stride_plan(aoi_list *g, uint32_t entity, const double *from, const dou
 }
 
 /* Most entries go from one place of a block's interval to another, and few points are in it. */
-AOI_INLINE void compare(aoi_list *g, aoi_passed *p, aoi_stand *s, bool is_point, aoi_lanes between, aoi_walker walk) {
+AOI_INLINE void compare(aoi_list *g, aoi_passed *p, const aoi_stand *s, bool is_point, aoi_lanes between,
+                        aoi_walker walk) {
+    enum { FEW = 2 * AOI_LANE };
     aoi_block *b = s->block;
-    double lo = (s->from < s->to ? s->from : s->to) - g->stride.margin,
-           hi = (s->from < s->to ? s->to : s->from) + g->stride.margin;
-    if (b->size == AOI_LARGEST && b->low < lo && hi < b->high && (is_point || b->points <= 12)) {
-        const double *key = (const double *)(b + 1);
-        uint64_t bits = is_point ? aoi_lanes_forty(key, lo, hi, between) & ~aoi_lanes_mask(AOI_MOST - (int)b->edges)
-                                 : aoi_lanes_twelve(key, lo, hi, between) & aoi_lanes_mask((int)b->points);
+    double least = (s->from < s->to ? s->from : s->to) - g->stride.margin,
+           most = (s->from < s->to ? s->to : s->from) + g->stride.margin;
+    float lo = aoi_block_key(b, least), hi = aoi_block_key(b, most);
+    if (b->size == AOI_LARGEST && b->low < lo && hi < b->high && (is_point || b->points <= FEW)) {
+        const float *key = aoi_block_keys(b);
+        uint64_t bits = aoi_lanes_many(key, is_point ? AOI_MOST : FEW, lo, hi, between);
+        if (is_point) bits &= aoi_lanes_mask(AOI_MOST) ^ aoi_lanes_mask(AOI_MOST - (int)b->edges);
+        else bits &= aoi_lanes_mask((int)b->points);
         aoi_passed_note(p, (const uint32_t *)(const void *)(key + AOI_MOST), bits, s->tag, s->own);
     } else {
-        walk(p, &g->chains, b, lo, hi, s->tag, s->own);
+        walk(p, &g->chains, b, least, most, s->tag, s->own);
     }
 }
 
@@ -121,7 +125,11 @@ static inline void see_who_leaves(aoi_list *g) {
     g->stride.leaving = 0;
     for (int i = 0; i < g->stride.count; i++) {
         aoi_stand *s = g->stride.stands + i;
-        s->leaves = s->to < aoi_block_low(s->block) || s->to > aoi_block_high(s->block);
+        const aoi_block *b = s->block;
+        float key = aoi_block_key(b, s->to);
+        s->next = key < b->low ? b->low : key;
+        s->next = s->next > b->high ? b->high : s->next;
+        s->leaves = s->next != key;
         g->stride.leaving += s->leaves;
     }
 }
@@ -145,9 +153,9 @@ aoi_strider aoi_plain_strider(void) {
 }
 
 #if AOI_HAS_AVX2
-__attribute__((target("avx2"))) static void walk_avx2(aoi_passed *p, const aoi_chains *c, aoi_block *b, double k0,
-                                                      double k1, uint32_t tag, uint32_t own) {
-    aoi_passed_walk_by(p, c, b, k0, k1, tag, own, aoi_lanes_avx2);
+__attribute__((target("avx2"))) static void walk_avx2(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0,
+                                                      double v1, uint32_t tag, uint32_t own) {
+    aoi_passed_walk_by(p, c, b, v0, v1, tag, own, aoi_lanes_avx2);
 }
 
 __attribute__((target("avx2"))) static void propose_avx2(aoi_list *g, aoi_passed *p) {
@@ -164,16 +172,10 @@ aoi_strider aoi_best_strider(void) {
 }
 #endif
 
-/* The smallest blocks have no fences, so that the keys begin earlier; that was not known before the block was there. */
-static double *key_of(const aoi_stand *s) {
-    return s->block->size ? s->key : s->key - 2;
-}
-
-/* First those that stay: one that leaves its block may bring others to another place. */
+/* First all keys are written, before an entry that leaves its block brings others to another place. */
 void aoi_stride_commit(aoi_list *g) {
     aoi_stride *st = &g->stride;
-    for (int i = 0; i < st->count; i++)
-        *key_of(st->stands + i) = st->stands[i].leaves ? st->stands[i].from : st->stands[i].to;
+    for (int i = 0; i < st->count; i++) *st->stands[i].key = st->stands[i].next;
     for (int i = 0; st->leaving && i < st->count; i++) {
         const aoi_stand *s = st->stands + i;
         if (!s->leaves) continue;

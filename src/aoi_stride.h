@@ -22,10 +22,11 @@ enum { AOI_FAR_NODES = 31 };
 
 typedef struct aoi_stand { /* an entry of the mover */
     aoi_block *block;
-    double *key;     /* its own, in a block that is not of the smallest size */
+    float *key;
     uint32_t *place; /* where it is remembered */
     double from, to;
     uint32_t tag, own; /* the side of an edge, 0 for a point; node and axis, as in aoi_crossing */
+    float next;        /* the new key, or the bound of the block's interval that is next to it */
     bool leaves;       /* its block: the new key is not in the interval */
 } aoi_stand;
 

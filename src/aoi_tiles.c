@@ -6,7 +6,7 @@ enum { FEW_POINTS = 8 }; /* in a tile */
 /* ---- who stands where ------------------------------------------------------------------------------------------------------- */
 
 void aoi_tiles_on_moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t place) {
-    aoi_label at = {b->tile, (uint8_t)b->axis, (uint8_t)b->level, (uint8_t)b->parity};
+    aoi_label at = {b->tile, (uint8_t)b->axis, (uint8_t)b->level, (uint8_t)b->parity, b->base};
     *aoi_tiles_where(ud, ref, &at) = place;
 }
 
@@ -57,7 +57,7 @@ static void stand(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty, int axis, u
                   uint32_t ref) {
     uint32_t i = aoi_tiles_find(y, tx, ty);
     aoi_tile *t = y->tiles + i;
-    aoi_label at = {i, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(axis, tx, ty)};
+    aoi_label at = aoi_tiles_label(g, y, i, axis, tx, ty);
     if (need_block(g)) near = AOI_NONE; /* that block may be free now */
     uint32_t place = aoi_chain_insert(&g->chains, t->axis + axis, at, near, key, ref);
     *aoi_tiles_where(g, ref, &at) = place;
@@ -65,7 +65,7 @@ static void stand(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty, int axis, u
 }
 
 static void step_out(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty, int axis, uint32_t ref) {
-    aoi_label at = {0, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(axis, tx, ty)};
+    aoi_label at = aoi_tiles_label(g, y, 0, axis, tx, ty);
     uint32_t *place = aoi_tiles_where(g, ref, &at);
     aoi_tile *t = y->tiles + aoi_block_of(&g->chains, *place)->tile;
     aoi_chain_remove(&g->chains, t->axis + axis, *place);
@@ -74,7 +74,7 @@ static void step_out(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty, int axis
 }
 
 static void rekey(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty, int axis, double key, uint32_t ref) {
-    aoi_label at = {0, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(axis, tx, ty)};
+    aoi_label at = aoi_tiles_label(g, y, 0, axis, tx, ty);
     uint32_t *place = aoi_tiles_where(g, ref, &at);
     aoi_tile *t = y->tiles + aoi_block_of(&g->chains, *place)->tile;
     (void)need_block(g);
@@ -218,10 +218,8 @@ static bool begin_lists(aoi_list *g, aoi_level *y) {
     for (uint32_t i = 0; i < y->top; i++) {
         aoi_tile *t = y->tiles + i;
         for (int a = 0; a < (int)dims; a++)
-            aoi_chain_begin(
-                &g->chains, t->axis + a,
-                (aoi_label){i, (uint8_t)a, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(a, t->tx, t->ty)},
-                aoi_chain_size(t->entries));
+            aoi_chain_begin(&g->chains, t->axis + a, aoi_tiles_label(g, y, i, a, t->tx, t->ty),
+                            aoi_chain_size(t->entries));
         t->entries = 0;
     }
     return true;
@@ -315,20 +313,19 @@ void aoi_tiles_tidy(aoi_list *g, aoi_level *y) {
 
 /* ---- invariants ---------------------------------------------------------------------------------------------------- */
 
-/* Whether the entry stands, with this key, in exactly the tiles of the span. */
-bool aoi_tiles_stands(aoi_list *g, const aoi_level *y, const aoi_span *s, int axis, uint32_t ref, double key) {
+bool aoi_tiles_stands(aoi_list *g, const aoi_level *y, const aoi_span *s, int axis, uint32_t ref, double value) {
     for (int32_t ty = s->y0; ty <= s->y1; ty++)
         for (int32_t tx = s->x0; tx <= s->x1; tx++) {
-            aoi_label at = {0, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(axis, tx, ty)};
+            aoi_label at = aoi_tiles_label(g, y, 0, axis, tx, ty);
             uint32_t i = *aoi_tiles_where(g, ref, &at);
             if (i == AOI_NONE) return false;
             aoi_block *b = aoi_block_of(&g->chains, i);
             int k = (int)(i & AOI_PLACE_MASK), first, end;
             aoi_block_range(b, aoi_ref_is_point(ref), &first, &end);
-            if (k < first || k >= end || aoi_block_refs(b)[k] != ref || aoi_block_keys(b)[k] != key ||
-                (int)b->axis != axis || b->level != at.level)
+            if (k < first || k >= end || aoi_block_refs(b)[k] != ref || (int)b->axis != axis || b->level != at.level)
                 return false;
-            if (y->tiles[b->tile].tx != tx || y->tiles[b->tile].ty != ty) return false;
+            if (y->tiles[b->tile].tx != tx || y->tiles[b->tile].ty != ty || b->base != at.base) return false;
+            if (aoi_block_keys(b)[k] != aoi_block_key(b, value)) return false;
         }
     return true;
 }

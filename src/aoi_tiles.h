@@ -99,6 +99,12 @@ static inline int aoi_tiles_parity_of(int axis, int32_t tx, int32_t ty) {
     return axis == 0 ? ty & 1 : axis == 1 ? tx & 1 : (tx & 1) * 2 + (ty & 1);
 }
 
+/* From where the keys of a tile's list count: its lower corner on this axis.  The height has none, nor has the one tile. */
+static inline double aoi_tiles_base(const aoi_level *y, int axis, int32_t tx, int32_t ty) {
+    double corner = axis < 2 ? y->side * (axis == 0 ? tx : ty) : 0;
+    return isfinite(corner) ? corner : 0;
+}
+
 static inline int32_t aoi_tiles_number(const aoi_level *y, double v) {
     return aoi_cell_number(v, y->inverse);
 }
@@ -133,6 +139,13 @@ static inline aoi_span aoi_tiles_span_of_edge(const aoi_level *y, const aoi_span
     return s;
 }
 
+/* What the blocks of a tile's list carry. */
+static inline aoi_label aoi_tiles_label(const aoi_list *g, const aoi_level *y, uint32_t tile, int axis, int32_t tx,
+                                        int32_t ty) {
+    return (aoi_label){tile, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(axis, tx, ty),
+                       aoi_tiles_base(y, axis, tx, ty)};
+}
+
 static inline const aoi_level *aoi_tiles_finer_than(const aoi_list *g, int i) {
     return i > 0 ? g->levels + g->order[i - 1] : NULL;
 }
@@ -161,8 +174,8 @@ void aoi_tiles_drop_level(aoi_list *g, int i);             /* the i-th of `order
 void aoi_tiles_free_level(aoi_list *g, aoi_level *y);
 void aoi_tiles_tidy(aoi_list *g, aoi_level *y); /* empty tiles, once they are many */
 
-/* Whether the entry stands, with this key, in exactly the tiles of the span. */
-bool aoi_tiles_stands(aoi_list *g, const aoi_level *y, const aoi_span *s, int axis, uint32_t ref, double key);
+/* Whether the entry stands, with this value's key, in exactly the tiles of the span. */
+bool aoi_tiles_stands(aoi_list *g, const aoi_level *y, const aoi_span *s, int axis, uint32_t ref, double value);
 const char *aoi_tiles_check_level(aoi_list *g, const aoi_level *y, uint64_t *entries);
 
 #endif

@@ -23,7 +23,7 @@ static void walk_tiles(aoi_list *g, aoi_level *y, aoi_passed *p, const aoi_span 
     if (axis == 1) s.y0 = aoi_tiles_number(y, fmin(k0, k1)), s.y1 = aoi_tiles_number(y, fmax(k0, k1));
     for (int32_t ty = s.y0; ty <= s.y1; ty++)
         for (int32_t tx = s.x0; tx <= s.x1; tx++) {
-            aoi_label at = {0, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(axis, tx, ty)};
+            aoi_label at = aoi_tiles_label(g, y, 0, axis, tx, ty);
             uint32_t block = *aoi_tiles_where(g, ref, &at), i = AOI_NONE;
             if (block != AOI_NONE) i = aoi_block_at(&g->chains, block >>= AOI_PLACE_SHIFT)->tile;
             if (i == AOI_NONE || y->tiles[i].tx != tx || y->tiles[i].ty != ty) {

@@ -24,7 +24,7 @@
  * blocks, and in no order within a block (aoi_chain.h).
  *
  * Cost, d entities in an area: move O(entries passed), usually one or two a list; enter, leave, attach, teleport O(d);
- * memory about 19 bytes an entry: a point has 2 entries a level (3 with height), a node about 7 (13).
+ * memory about 12 bytes an entry: a point has 2 entries a level (3 with height), a node about 7 (13).
  * Method: AOINode lists of MMO servers (sweep and prune in collision detection: Baraff 1992), tiled and unrolled. */
 #include <string.h>
 
