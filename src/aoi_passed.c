@@ -18,14 +18,18 @@ void aoi_passed_begin(aoi_passed *p, aoi_world *w, const uint32_t *owners, uint3
     if (w->dims == 3) p->stage[2][0] = to[0], p->stage[2][1] = to[1];
 }
 
-/* A watcher with this reach goes from w0 to w1, or a target from t0 to t1, along one axis: the edge of this side has been
- * passed, and with it what is seen has changed?  All conditions are computed: whether they hold nobody can predict. */
-static inline unsigned changes(int dims, int axis, int side, double r, const double *w0, const double *w1,
-                               const double *t0, const double *t1) {
-    double e0 = side == AOI_LOW ? w0[axis] - r : w0[axis] + r, e1 = side == AOI_LOW ? w1[axis] - r : w1[axis] + r;
-    unsigned low = (unsigned)(e0 <= t0[axis]) ^ (unsigned)(e1 <= t1[axis]);
-    unsigned high = (unsigned)(t0[axis] <= e0) ^ (unsigned)(t1[axis] <= e1);
-    return (side == AOI_LOW ? low : high) & (unsigned)(aoi_in_box(dims, w0, t0, r) != aoi_in_box(dims, w1, t1, r));
+/* The target is inside on the other axes, on which a leg changes nothing? */
+static inline unsigned is_beside(int dims, int axis, double r, const double *w, const double *t) {
+    int a = axis == 0, b = axis == 2 ? 1 : 2;
+    return aoi_in_side(w[a], t[a], r) & (unsigned)(dims < 3 || aoi_in_side(w[b], t[b], r));
+}
+
+/* A watcher with this reach goes from w0 to w1, or a target from t0 to t1: the edge of this side has been passed, and with
+ * it what is inside has changed?  All conditions are computed: whether they hold nobody can predict. */
+static inline unsigned changes(int side, double r, double w0, double w1, double t0, double t1) {
+    unsigned low = (unsigned)(w0 - r <= t0) ^ (unsigned)(w1 - r <= t1);
+    unsigned high = (unsigned)(t0 <= w0 + r) ^ (unsigned)(t1 <= w1 + r);
+    return (side == AOI_LOW ? low : high) & (unsigned)(aoi_in_side(w0, t0, r) != aoi_in_side(w1, t1, r));
 }
 
 void aoi_passed_walk(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0, double v1, uint32_t tag,
@@ -42,9 +46,11 @@ static void judge_alike(aoi_passed *p) {
         int side = (int)(c->ref >> AOI_SIDE_SHIFT), axis = (int)(c->own >> AOI_SIDE_SHIFT);
         uint32_t node = c->ref & AOI_SLOT_MASK, other = p->owners[node];
         const double *from = p->stage[axis], *to = p->stage[axis + 1], *at = w->entities[other].pos;
-        unsigned its = changes(w->dims, axis, side, r, at, at, from, to),
-                 mine = changes(w->dims, axis, AOI_LOW + AOI_HIGH - side, r, from, to, at, at);
-        if (!(its | mine) || other == p->entity) continue;
+        unsigned its = is_beside(w->dims, axis, r, at, from), mine = is_beside(w->dims, axis, r, from, at);
+        if (!(its | mine)) continue;
+        its &= changes(side, r, at[axis], at[axis], from[axis], to[axis]);
+        mine &= changes(AOI_LOW + AOI_HIGH - side, r, from[axis], to[axis], at[axis], at[axis]);
+        if (other == p->entity) continue;
         if (its) aoi_propose(w, node, p->entity);
         if (mine) aoi_propose(w, p->mate, other);
     }
@@ -66,11 +72,14 @@ static void judge_both(aoi_passed *p) {
         if (node == AOI_SLOT_MASK) {
             const aoi_node_record *n = w->nodes + slot;
             const double *at = w->entities[n->owner].pos;
-            if (changes(w->dims, axis, side, n->reach, at, at, from, to) && n->owner != p->entity)
+            if (is_beside(w->dims, axis, n->reach, at, from) && n->owner != p->entity &&
+                changes(side, n->reach, at[axis], at[axis], from[axis], to[axis]))
                 aoi_propose(w, slot, p->entity);
         } else {
             const double *at = w->entities[slot].pos;
-            if (changes(w->dims, axis, side, w->nodes[node].reach, from, to, at, at) && slot != p->entity)
+            double r = w->nodes[node].reach;
+            if (is_beside(w->dims, axis, r, from, at) && slot != p->entity &&
+                changes(side, r, from[axis], to[axis], at[axis], at[axis]))
                 aoi_propose(w, node, slot);
         }
     }

@@ -13,10 +13,14 @@
 #define AOI_PRODUCT double
 #endif
 
-/* Nobody can foretell which side decides, so there is no branch for each. */
+/* On one axis.  Nobody can foretell which side decides, so there is no branch for each. */
+static inline bool aoi_in_side(double w, double t, double r) {
+    return (w - r <= t) & (t <= w + r);
+}
+
 static inline bool aoi_in_box(int dims, const double *w, const double *t, double r) {
-    bool flat = (w[0] - r <= t[0]) & (t[0] <= w[0] + r) & (w[1] - r <= t[1]) & (t[1] <= w[1] + r);
-    return dims < 3 ? flat : flat & (w[2] - r <= t[2]) & (t[2] <= w[2] + r);
+    bool flat = aoi_in_side(w[0], t[0], r) & aoi_in_side(w[1], t[1], r);
+    return dims < 3 ? flat : flat & aoi_in_side(w[2], t[2], r);
 }
 
 static inline bool aoi_in_ball(int dims, const double *w, const double *t, double r) {
