@@ -100,7 +100,8 @@ static inline void aoi_block_range(const aoi_block *b, bool points, int *first, 
 }
 
 static inline aoi_block *aoi_block_of(const aoi_chains *c, uint32_t place) {
-    return aoi_block_at(c, place >> AOI_PLACE_SHIFT);
+    uint32_t line = place >> AOI_PLACE_SHIFT, within = (line % AOI_CHUNK) * AOI_LINE;
+    return (aoi_block *)(void *)(c->chunks[line / AOI_CHUNK] + within);
 }
 
 bool aoi_chains_reserve(aoi_memory *m, aoi_chains *c, uint32_t blocks); /* so many unused ones of the largest */

@@ -20,22 +20,22 @@ struct aoi_list;
 enum { AOI_STANDS = 48 }; /* entries of a mover; nodes for which there is no room go the long way */
 enum { AOI_FAR_NODES = 31 };
 
-typedef struct aoi_stand { /* an entry of the mover */
-    aoi_block *block;
-    float *key;
-    uint32_t *place; /* where it is remembered */
-    double from, to;
-    uint32_t tag, own; /* the side of an edge, 0 for a point; node and axis, as in aoi_crossing */
-    float next;        /* the new key, or the bound of the block's interval that is next to it */
-    bool leaves;       /* its block: the new key is not in the interval */
-} aoi_stand;
-
 typedef struct aoi_stride {
     uint32_t far; /* bit 0: its point goes the long way; bit i: its i-th node does; the last: all further ones */
-    int points, count, leaving; /* points come first */
-    uint32_t mate;              /* the mover's node, if it is enough to look whom the points pass */
+    uint32_t points, count,
+        leaving;   /* entries, points first; those that leave their block: the new key is not in its interval */
+    uint32_t mate; /* the mover's node, if it is enough to look whom the points pass */
     double margin;
-    aoi_stand stands[AOI_STANDS + 1]; /* one more, since one is written before it is known to be wanted */
+    /* Of each entry; one more, since one is written before it is known to be wanted. */
+    aoi_block *block[AOI_STANDS + 1];
+    float *key[AOI_STANDS + 1];
+    float next[AOI_STANDS + 1];      /* the new key, or the bound of the block's interval that is next to it */
+    uint32_t *place[AOI_STANDS + 1]; /* where it is remembered */
+    double to[AOI_STANDS + 1];
+    double from[AOI_STANDS + 1]; /* this, and what follows, of those that are compared */
+    uint32_t tag[AOI_STANDS + 1],
+        own[AOI_STANDS + 1]; /* an edge's side, 0 for a point; node and axis: see aoi_crossing */
+    bool leaves[AOI_STANDS + 1];
 } aoi_stride;
 
 void aoi_stride_plan(struct aoi_list *g, uint32_t entity, const double *from, const double *to);

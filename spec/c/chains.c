@@ -153,8 +153,7 @@ static void is_damage(void) {
 static void report_damage(void) {
     chain.head = chain.tail = AOI_NONE;
     EXPECT(aoi_chains_reserve(&memory, &chains, 20));
-    for (uint32_t i = 0; i < 100; i++)
-        place_of[i] = aoi_chain_insert(&chains, &chain, LABEL, AOI_NONE, i, ref_of(i));
+    for (uint32_t i = 0; i < 100; i++) place_of[i] = aoi_chain_insert(&chains, &chain, LABEL, AOI_NONE, i, ref_of(i));
     aoi_block *first = aoi_block_at(&chains, chain.head), *second = aoi_block_at(&chains, first->next);
     EXPECT(aoi_chain_check(&chains, &chain) == NULL);
     float key = aoi_block_keys(first)[0], high = first->high;
