@@ -1,6 +1,8 @@
 /* aoi_chain.c - see aoi_chain.h. */
 #include "aoi_chain.h"
 
+#include <string.h>
+
 enum { FEW = AOI_MOST / 3, MERGED = 2 * AOI_MOST / 3 }; /* when a block looks for a neighbour to merge with; at most */
 
 /* ---- the pool ------------------------------------------------------------------------------------------------------------- */
@@ -39,7 +41,7 @@ bool aoi_chains_reserve_sizes(aoi_memory *m, aoi_chains *c, const uint32_t *bloc
 }
 
 /* A short list wants a smaller one, but is content with one of the largest: so these are what must be there. */
-bool aoi_chains_reserve(aoi_memory *m, aoi_chains *c, uint32_t blocks) {
+bool aoi_chains_make(aoi_memory *m, aoi_chains *c, uint32_t blocks) {
     while (c->blocks[AOI_LARGEST].count < blocks)
         if (!add_chunk(m, c, AOI_LARGEST)) return false;
     for (int size = 0; size < AOI_LARGEST; size++)
@@ -160,16 +162,25 @@ static void set_fence(aoi_chains *c, aoi_block *b, float key) {
     b->high = aoi_block_at(c, b->next)->low = key;
 }
 
-/* The key in the middle of a full block of the largest size. */
+/* The key in the middle of a full block of the largest size: what is certainly before it, or behind it, is left out. */
 static float median(aoi_block *b) {
-    const float *key = aoi_block_keys(b);
-    float sorted[AOI_MOST] = {0};
-    for (int n = 0; n < AOI_MOST; n++) {
-        int k = n;
-        for (; k > 0 && sorted[k - 1] > key[n]; k--) sorted[k] = sorted[k - 1];
-        sorted[k] = key[n];
+    float key[AOI_MOST];
+    memcpy(key, aoi_block_keys(b), sizeof key);
+    for (int first = 0, last = AOI_MOST - 1; first < last;) {
+        float pivot = key[AOI_MOST / 2];
+        int i = first, j = last;
+        while (i <= j) {
+            while (key[i] < pivot) i++;
+            while (key[j] > pivot) j--;
+            if (i > j) break;
+            float t = key[i];
+            key[i++] = key[j];
+            key[j--] = t;
+        }
+        if (j < AOI_MOST / 2) first = i;
+        if (i > AOI_MOST / 2) last = j;
     }
-    return sorted[AOI_MOST / 2];
+    return key[AOI_MOST / 2];
 }
 
 static bool stays(aoi_block *b, int k, float fence, int *equal) {

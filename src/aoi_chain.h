@@ -104,7 +104,13 @@ static inline aoi_block *aoi_block_of(const aoi_chains *c, uint32_t place) {
     return (aoi_block *)(void *)(c->chunks[line / AOI_CHUNK] + within);
 }
 
-bool aoi_chains_reserve(aoi_memory *m, aoi_chains *c, uint32_t blocks); /* so many unused ones of the largest */
+/* So many unused ones of the largest size; of the others as many, if they are to be had. */
+bool aoi_chains_make(aoi_memory *m, aoi_chains *c, uint32_t blocks);
+static inline bool aoi_chains_reserve(aoi_memory *m, aoi_chains *c, uint32_t blocks) {
+    bool ready = true;
+    for (int size = 0; size < AOI_SIZES; size++) ready &= c->blocks[size].count >= blocks;
+    return ready || aoi_chains_make(m, c, blocks);
+}
 bool aoi_chains_reserve_sizes(aoi_memory *m, aoi_chains *c, const uint32_t *blocks); /* of each size */
 void aoi_chains_close(aoi_memory *m, aoi_chains *c);
 

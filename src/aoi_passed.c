@@ -32,11 +32,6 @@ static inline unsigned changes(int side, double r, double w0, double w1, double 
     return (side == AOI_LOW ? low : high) & (unsigned)(aoi_in_side(w0, t0, r) != aoi_in_side(w1, t1, r));
 }
 
-void aoi_passed_walk(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0, double v1, uint32_t tag,
-                     uint32_t own) {
-    aoi_passed_walk_by(p, c, b, v0, v1, tag, own, aoi_lanes_plain);
-}
-
 /* Each of the two may have come into, or gone out of, the other's node. */
 static void judge_alike(aoi_passed *p) {
     aoi_world *w = p->world;

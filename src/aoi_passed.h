@@ -22,15 +22,22 @@ static inline uint32_t aoi_own_of(uint32_t node, int axis) {
     return (uint32_t)axis << AOI_SIDE_SHIFT | (node & AOI_SLOT_MASK);
 }
 
-typedef struct aoi_passed {
+typedef struct aoi_passed aoi_passed;
+
+/* Collects what the mover's entry passes from v0, whose key is in this block or next to it, to v1. */
+typedef void (*aoi_walker)(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0, double v1, uint32_t tag,
+                           uint32_t own);
+
+struct aoi_passed {
     aoi_world *world;
+    aoi_walker walk;        /* for this processor */
     uint32_t entity;        /* who moves */
     const uint32_t *owners; /* of each node; the records say the same, but are far apart */
     uint32_t mate;      /* its node, if everybody is alike: then it is asked, too, about those whose edge is passed */
     double stage[4][3]; /* from, then with one coordinate more of `to` each */
     int count;
     aoi_crossing items[AOI_PASSED];
-} aoi_passed;
+};
 
 void aoi_passed_begin(aoi_passed *p, aoi_world *w, const uint32_t *owners, uint32_t entity, const double *from,
                       const double *to);
@@ -66,7 +73,7 @@ AOI_INLINE void aoi_passed_fetch(const aoi_passed *p) {
     }
 }
 
-/* The mover's entry goes from v0, whose key is in this block or next to it, to v1. */
+/* A walker, once its lanes are known. */
 AOI_INLINE void aoi_passed_walk_by(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0, double v1, uint32_t tag,
                                    uint32_t own, aoi_lanes between) {
     float lo = aoi_block_key(b, v0 < v1 ? v0 : v1), hi = aoi_block_key(b, v0 < v1 ? v1 : v0);
@@ -76,10 +83,5 @@ AOI_INLINE void aoi_passed_walk_by(aoi_passed *p, const aoi_chains *c, aoi_block
         if (hi < b->high || b->next == AOI_NONE) return;
     }
 }
-
-typedef void (*aoi_walker)(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0, double v1, uint32_t tag,
-                           uint32_t own);
-void aoi_passed_walk(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0, double v1, uint32_t tag,
-                     uint32_t own);
 
 #endif

@@ -122,7 +122,7 @@ void aoi_stride_plan(aoi_list *g, uint32_t entity, const double *from, const dou
 }
 
 /* Most entries go from one place of a block's interval to another, and few points are in it. */
-AOI_INLINE void compare(aoi_list *g, aoi_passed *p, uint32_t i, bool is_point, aoi_lanes between, aoi_walker walk) {
+AOI_INLINE void compare(aoi_list *g, aoi_passed *p, uint32_t i, bool is_point, aoi_lanes between) {
     enum { FEW = 2 * AOI_LANE };
     const aoi_stride *s = &g->stride;
     aoi_block *b = s->block[i];
@@ -136,7 +136,7 @@ AOI_INLINE void compare(aoi_list *g, aoi_passed *p, uint32_t i, bool is_point, a
         else bits &= aoi_lanes_mask((int)b->points);
         aoi_passed_note(p, (const uint32_t *)(const void *)(key + AOI_MOST), bits, is_point ? 0 : s->tag[i], s->own[i]);
     } else {
-        walk(p, &g->chains, b, least, most, s->tag[i], s->own[i]);
+        p->walk(p, &g->chains, b, least, most, s->tag[i], s->own[i]);
     }
 }
 
@@ -155,15 +155,21 @@ static inline void see_who_leaves(aoi_stride *s) {
 
 AOI_INLINE void propose(aoi_list *g, aoi_passed *p, aoi_lanes between, aoi_walker walk) {
     aoi_stride *s = &g->stride;
-    for (uint32_t i = 0; i < s->points; i++) compare(g, p, i, true, between, walk);
+    p->walk = walk;
+    for (uint32_t i = 0; i < s->points; i++) compare(g, p, i, true, between);
     aoi_passed_fetch(p);
-    for (uint32_t i = s->points; i < s->count && s->mate == AOI_NONE; i++) compare(g, p, i, false, between, walk);
+    for (uint32_t i = s->points; i < s->count && s->mate == AOI_NONE; i++) compare(g, p, i, false, between);
     see_who_leaves(s);
     g->head.steps += s->count;
 }
 
+static void walk_plain(aoi_passed *p, const aoi_chains *c, aoi_block *b, double v0, double v1, uint32_t tag,
+                       uint32_t own) {
+    aoi_passed_walk_by(p, c, b, v0, v1, tag, own, aoi_lanes_plain);
+}
+
 static void propose_plain(aoi_list *g, aoi_passed *p) {
-    propose(g, p, aoi_lanes_plain, aoi_passed_walk);
+    propose(g, p, aoi_lanes_plain, walk_plain);
 }
 
 aoi_strider aoi_plain_strider(void) {

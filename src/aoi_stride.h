@@ -22,20 +22,21 @@ enum { AOI_FAR_NODES = 31 };
 
 typedef struct aoi_stride {
     uint32_t far; /* bit 0: its point goes the long way; bit i: its i-th node does; the last: all further ones */
-    uint32_t points, count,
-        leaving;   /* entries, points first; those that leave their block: the new key is not in its interval */
-    uint32_t mate; /* the mover's node, if it is enough to look whom the points pass */
+    uint32_t points, count; /* entries that stay in their lists; points come first */
+    uint32_t leaving;       /* of them leave their block: the new key is not in its interval */
+    uint32_t mate;          /* the mover's node, if it is enough to look whom the points pass */
     double margin;
-    /* Of each entry; one more, since one is written before it is known to be wanted. */
+    /* of each entry; one more, since one is written before it is known to be wanted */
     aoi_block *block[AOI_STANDS + 1];
     float *key[AOI_STANDS + 1];
-    float next[AOI_STANDS + 1];      /* the new key, or the bound of the block's interval that is next to it */
     uint32_t *place[AOI_STANDS + 1]; /* where it is remembered */
     double to[AOI_STANDS + 1];
-    double from[AOI_STANDS + 1]; /* this, and what follows, of those that are compared */
-    uint32_t tag[AOI_STANDS + 1],
-        own[AOI_STANDS + 1]; /* an edge's side, 0 for a point; node and axis: see aoi_crossing */
+    float next[AOI_STANDS + 1]; /* the new key; of one that leaves, the bound of the interval that it passes */
     bool leaves[AOI_STANDS + 1];
+    /* of those that are compared */
+    double from[AOI_STANDS + 1];
+    uint32_t tag[AOI_STANDS + 1]; /* the side of an edge, 0 for a point */
+    uint32_t own[AOI_STANDS + 1]; /* node and axis, as in aoi_crossing */
 } aoi_stride;
 
 void aoi_stride_plan(struct aoi_list *g, uint32_t entity, const double *from, const double *to);

@@ -135,8 +135,9 @@ static void note_safe_area(const aoi_level *y, const double *p, double r, float 
         for (int i = -1; i <= 1 && !isinf(y->side); i++) {
             int32_t number = aoi_tiles_number(y, p[a] + i * r);
             if (number <= -AOI_CELL_MOST || number >= AOI_CELL_MOST) size = INFINITY;
-            low = fmax(low, number * y->side - i * r);
-            high = fmin(high, (number + 1.0) * y->side - i * r);
+            double first = number * y->side - i * r, end = (number + 1.0) * y->side - i * r;
+            low = first > low ? first : low;
+            high = end < high ? end : high;
         }
         bool tells = isinf(y->side) || (size < 1e30 && y->side > 1e-20); /* what a float can tell, with a margin */
         safe[0] = tells ? (float)(low + margin) : 1;
@@ -150,8 +151,8 @@ void aoi_tiles_shift_box(aoi_list *g, aoi_level *y, int phase, uint32_t node, do
              b1 = to ? aoi_tiles_span_of_box(y, to, r1) : AOI_NOWHERE;
     for (int a = 0; a < aoi_tiles_dims(g); a++)
         for (int side = AOI_LOW; side <= AOI_HIGH; side += AOI_HIGH - AOI_LOW) {
-            aoi_span s0 = from ? aoi_tiles_span_of_edge(y, &b0, from, r0, a, side) : AOI_NOWHERE;
-            aoi_span s1 = to ? aoi_tiles_span_of_edge(y, &b1, to, r1, a, side) : AOI_NOWHERE;
+            aoi_span s0 = from ? aoi_tiles_span_of_edge(&b0, a, side) : AOI_NOWHERE;
+            aoi_span s1 = to ? aoi_tiles_span_of_edge(&b1, a, side) : AOI_NOWHERE;
             shift(g, y, phase, a, aoi_ref_of(side, node), &s0, &s1, AOI_NONE, to ? aoi_tiles_edge(to, r1, a, side) : 0);
         }
     if (phase == AOI_IN) note_safe_area(y, to, r1, aoi_tiles_safe_of(g, node));
@@ -297,8 +298,7 @@ aoi_level *aoi_tiles_level_for(aoi_list *g, double reach) {
     return aoi_tiles_make_level(g, g->level_count < AOI_MOST_LEVELS - 1 ? side : INFINITY);
 }
 
-void aoi_tiles_tidy(aoi_list *g, aoi_level *y) {
-    if (y->empty < 32 || y->empty < y->used / 4) return;
+void aoi_tiles_clear_out(aoi_level *y) {
     for (uint32_t i = 0; i < y->top; i++) {
         aoi_tile *t = y->tiles + i;
         if (t->entries || aoi_tiles_find(y, t->tx, t->ty) != i) continue;
@@ -308,7 +308,6 @@ void aoi_tiles_tidy(aoi_list *g, aoi_level *y) {
         y->used--;
     }
     y->empty = 0;
-    (void)g;
 }
 
 /* ---- invariants ---------------------------------------------------------------------------------------------------- */

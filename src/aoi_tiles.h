@@ -131,11 +131,10 @@ static inline double aoi_tiles_edge(const double *p, double r, int axis, int sid
 }
 
 /* The tiles that this side of the box runs through; of the height's edges, all that the box covers. */
-static inline aoi_span aoi_tiles_span_of_edge(const aoi_level *y, const aoi_span *box, const double *p, double r,
-                                              int axis, int side) {
+static inline aoi_span aoi_tiles_span_of_edge(const aoi_span *box, int axis, int side) {
     aoi_span s = *box;
-    if (axis == 0) s.x0 = s.x1 = aoi_tiles_number(y, aoi_tiles_edge(p, r, 0, side));
-    if (axis == 1) s.y0 = s.y1 = aoi_tiles_number(y, aoi_tiles_edge(p, r, 1, side));
+    if (axis == 0) s.x0 = s.x1 = side == AOI_LOW ? s.x0 : s.x1;
+    if (axis == 1) s.y0 = s.y1 = side == AOI_LOW ? s.y0 : s.y1;
     return s;
 }
 
@@ -172,7 +171,10 @@ aoi_level *aoi_tiles_make_level(aoi_list *g, double side); /* with all entities;
 aoi_level *aoi_tiles_level_for(aoi_list *g, double reach); /* found or made */
 void aoi_tiles_drop_level(aoi_list *g, int i);             /* the i-th of `order` */
 void aoi_tiles_free_level(aoi_list *g, aoi_level *y);
-void aoi_tiles_tidy(aoi_list *g, aoi_level *y); /* empty tiles, once they are many */
+void aoi_tiles_clear_out(aoi_level *y); /* forgets empty tiles */
+static inline void aoi_tiles_tidy(aoi_level *y) {
+    if (y->empty >= 32 && y->empty >= y->used / 4) aoi_tiles_clear_out(y);
+}
 
 /* Whether the entry stands, with this value's key, in exactly the tiles of the span. */
 bool aoi_tiles_stands(aoi_list *g, const aoi_level *y, const aoi_span *s, int axis, uint32_t ref, double value);

@@ -6,21 +6,22 @@
 
 /* In a list where it stands, in `block`, or not yet. */
 static void walk_list(aoi_list *g, aoi_passed *p, const aoi_chain *l, uint32_t block, uint32_t ref, uint32_t node,
-                      int axis, double k0, double k1) {
+                      int axis, double v0, double v1) {
     if (l->head == AOI_NONE) return;
-    if (block == AOI_NONE) block = aoi_chain_seek(&g->chains, l, AOI_NONE, k0);
-    aoi_passed_walk(p, &g->chains, aoi_block_at(&g->chains, block), k0, k1, ref & ~(uint32_t)AOI_SLOT_MASK,
-                    aoi_own_of(node, axis));
+    if (block == AOI_NONE) block = aoi_chain_seek(&g->chains, l, AOI_NONE, v0);
+    p->walk(p, &g->chains, aoi_block_at(&g->chains, block), v0, v1, ref & ~(uint32_t)AOI_SLOT_MASK,
+            aoi_own_of(node, axis));
     g->head.steps++;
 }
 
 /* An entry goes along its axis, through the tiles of one or two columns (rows), in each row (column) of the span. */
 static void walk_tiles(aoi_list *g, aoi_level *y, aoi_passed *p, const aoi_span *across, uint32_t ref, uint32_t node,
-                       int axis, double k0, double k1) {
-    if (k0 == k1) return;
+                       int axis, double v0, double v1) {
+    if (v0 == v1) return;
     aoi_span s = *across;
-    if (axis == 0) s.x0 = aoi_tiles_number(y, fmin(k0, k1)), s.x1 = aoi_tiles_number(y, fmax(k0, k1));
-    if (axis == 1) s.y0 = aoi_tiles_number(y, fmin(k0, k1)), s.y1 = aoi_tiles_number(y, fmax(k0, k1));
+    double least = v0 < v1 ? v0 : v1, most = v0 < v1 ? v1 : v0;
+    if (axis == 0) s.x0 = aoi_tiles_number(y, least), s.x1 = aoi_tiles_number(y, most);
+    if (axis == 1) s.y0 = aoi_tiles_number(y, least), s.y1 = aoi_tiles_number(y, most);
     for (int32_t ty = s.y0; ty <= s.y1; ty++)
         for (int32_t tx = s.x0; tx <= s.x1; tx++) {
             aoi_label at = aoi_tiles_label(g, y, 0, axis, tx, ty);
@@ -30,7 +31,7 @@ static void walk_tiles(aoi_list *g, aoi_level *y, aoi_passed *p, const aoi_span 
                 block = AOI_NONE; /* it stands in another tile of the same parity, if any */
                 i = aoi_tiles_find(y, tx, ty);
             }
-            if (i != AOI_NONE) walk_list(g, p, y->tiles[i].axis + axis, block, ref, node, axis, k0, k1);
+            if (i != AOI_NONE) walk_list(g, p, y->tiles[i].axis + axis, block, ref, node, axis, v0, v1);
         }
 }
 

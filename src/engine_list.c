@@ -149,7 +149,7 @@ static bool point_ready(aoi_list *g, const double *to) {
 /* Tiles for what changes lists, and blocks for all that moves. */
 static bool relocate_ready(aoi_list *g, uint32_t entity, const double *to) {
     const aoi_world *w = g->head.world;
-    uint32_t blocks = (uint32_t)g->stride.leaving;
+    uint32_t blocks = g->stride.leaving;
     int i = 1;
     if (!g->stride.far) return aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, blocks);
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++) {
@@ -198,7 +198,7 @@ static void list_tidy(aoi_engine *head) {
     aoi_alike_tidy(&g->alike, head->world);
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
-        aoi_tiles_tidy(g, y);
+        aoi_tiles_tidy(y);
         /* a level without nodes goes once keeping it has cost what dropping it costs */
         if (!y->nodes && g->level_count > 1 && y->idle++ > head->world->entity_top) aoi_tiles_drop_level(g, i--);
     }
@@ -299,7 +299,7 @@ static const char *list_check(aoi_engine *head) {
             return "a safe area is too large";
         for (int a = 0; a < w->dims; a++)
             for (int side = AOI_LOW; side <= AOI_HIGH; side += AOI_HIGH - AOI_LOW) {
-                aoi_span s = aoi_tiles_span_of_edge(y, &box, p, r->reach, a, side);
+                aoi_span s = aoi_tiles_span_of_edge(&box, a, side);
                 if (!aoi_tiles_stands(g, y, &s, a, aoi_ref_of(side, n), aoi_tiles_edge(p, r->reach, a, side)))
                     return "an edge is lost in the lists";
                 expected += (uint64_t)(s.x1 - s.x0 + 1) * (uint64_t)(s.y1 - s.y0 + 1);

@@ -204,7 +204,7 @@ static void relocate(aoi_space *s, uint32_t e, const double *from, const double 
 
 /* The blocks that the move that is planned reserves. */
 static uint32_t reserved(const aoi_space *s, const aoi_list *g, uint32_t e) {
-    uint32_t blocks = (uint32_t)g->stride.leaving;
+    uint32_t blocks = g->stride.leaving;
     if (g->stride.far & 1) blocks += (uint32_t)(g->level_count * s->world.dims);
     int i = 1;
     for (uint32_t n = s->world.entities[e].nodes; n != AOI_NONE; n = s->world.nodes[n].next, i++)
