@@ -1,5 +1,6 @@
 -- Crowds in which everybody carries one node of the same reach, where engines take short cuts: I see who sees me, save
--- for roundings. Coordinates and radii are such that sums round to either side. AOI_SEED replays.
+-- for roundings. Coordinates and radii are such that sums round to either side; of some worlds a float cannot tell
+-- neighbours apart, wherever it counts from. And the same with two sizes of nodes. AOI_SEED replays.
 local aoi = require "aoi"
 local rng = require "spec.support.rng"
 
@@ -18,12 +19,18 @@ local WORLDS = {
   { name = "nobody sees far", unit = 1, radius = 0, span = 4, offset = 0, far = 5 },
   { name = "where floats end", unit = 2 ^ 100, radius = 3.7, span = 12, offset = 2 ^ 102, far = 20 },
   { name = "steps below the last digit", unit = 0.1, radius = 3, span = 12, offset = 2 ^ 49, far = 20 },
+  { name = "heights below the last digit of a float", unit = 0.1, radius = 3, span = 12, offset = 2 ^ 23, far = 20 },
+  { name = "one cell, half a float's digit", unit = 0.25, radius = 3, span = 12, offset = 2 ^ 23, far = 20,
+    cell = math.huge },
+  { name = "a cell of many floats", unit = 0.001, radius = 7, span = 40, offset = 99990, far = 20, cell = 1e5 },
+  { name = "beyond all cells, one float", unit = 1e-3, radius = 3, span = 12, offset = 1e9, far = 20 },
+  { name = "farther beyond", unit = 2, radius = 3, span = 12, offset = 1e15, far = 20 },
   { name = "a town", unit = 0.5, radius = 40, span = 300, offset = -75, far = 100 },
 }
 
 -- Two spaces of one history; what each call brings is sorted.
-local function record(engine, dimensions, area)
-  local space, heard = aoi.new { engine = engine, dimensions = dimensions }, {}
+local function record(engine, dimensions, world, area)
+  local space, heard = aoi.new { engine = engine, dimensions = dimensions, cell = world.cell }, {}
   local function hear(what)
     return function(watcher, target) heard[#heard + 1] = ("%s %d %d"):format(what, watcher, target) end
   end
@@ -37,14 +44,15 @@ local function record(engine, dimensions, area)
     return events
   end
   function it.carry(id, mask)
-    local node = { radius = area.radius, keep = area.keep, shape = area.shape, mask = mask }
+    local radius = area.other and id % 3 == 0 and area.other or area.radius
+    local node = { radius = radius, keep = area.keep, shape = area.shape, mask = mask }
     return it.call("add_node", id, 1, node, enter, leave)
   end
   return it
 end
 
 local function agree(random, engine, dimensions, world, area)
-  local one, brute = record(engine, dimensions, area), record("brute", dimensions, area)
+  local one, brute = record(engine, dimensions, world, area), record("brute", dimensions, world, area)
   local at, step = {}, 0
   local function both(verb, ...)
     assert.equal(brute.call(verb, ...), one.call(verb, ...), ("step %d: %s"):format(step, verb))
@@ -93,8 +101,27 @@ for _, engine in ipairs(aoi.engines()) do
           agree(random, engine, dimensions, world, { radius = radius, masks = true })
           agree(random, engine, dimensions, world, { radius = radius, keep = radius + world.unit })
           agree(random, engine, dimensions, world, { radius = radius, shape = "circle" })
+          agree(random, engine, dimensions, world, { radius = radius, other = radius + world.unit })
         end)
       end
     end)
   end
+end
+
+-- Engines keep what they have laid out for a size for a while after the last node of that size has gone.
+for _, engine in ipairs(aoi.engines()) do
+  it("everybody alike at last on " .. engine .. ", of many sizes once", function()
+    local random, world = rng.new(SEED + rng.hash(engine)), {}
+    local one, brute = record(engine, 2, world, { radius = 1 }), record("brute", 2, world, { radius = 1 })
+    local function both(verb, ...) assert.equal(brute.call(verb, ...), one.call(verb, ...)) end
+    for id = 1, PEOPLE do both("enter", id, random(9), random(9)) end
+    for id = PEOPLE, 1, -1 do assert.equal(brute.carry(id), one.carry(id)) end
+    for size = 1, 22 do both("set_radius", size, 1, 16 ^ size) end
+    for size = 1, 22 do both("set_radius", size, 1, 1) end
+    for i = 1, PEOPLE do
+      local x, y = one.space:position(i)
+      both("move", i, x + random(5) - 3, y + random(5) - 3)
+      assert.is_true(one.space:check())
+    end
+  end)
 end
