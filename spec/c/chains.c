@@ -4,6 +4,8 @@
 
 #include "every.h"
 
+#include <float.h>
+
 /* ---- one chain ------------------------------------------------------------------------------------------------------ */
 
 enum { REFS = 300 };
@@ -12,10 +14,10 @@ static aoi_memory memory = {.alloc = host_alloc};
 static aoi_chains chains;
 static aoi_chain chain;
 static uint32_t place_of[REFS]; /* as those who put entries in remember it */
-static double key_of[REFS];
+static double value_of[REFS];
 static bool is_in[REFS];
 
-static const aoi_label LABEL = {7, 1, 3, 2, 0};
+static aoi_label label = {7, 1, 3, 2, 0};
 
 static uint32_t ref_of(uint32_t i) {
     return aoi_ref_of((int)(i % 3), i);
@@ -42,13 +44,47 @@ static void check_chain(uint32_t wanted) {
         aoi_block *b = aoi_block_of(&chains, place_of[i]);
         uint32_t k = place_of[i] & AOI_PLACE_MASK;
         EXPECT(k < b->points || (k >= (uint32_t)aoi_block_cap(b) - b->edges && k < (uint32_t)aoi_block_cap(b)));
-        EXPECT(aoi_block_refs(b)[k] == ref_of(i) && aoi_block_keys(b)[k] == aoi_block_key(b, key_of[i]));
+        EXPECT(aoi_block_refs(b)[k] == ref_of(i) && aoi_block_keys(b)[k] == aoi_block_key(b, value_of[i]));
     }
 }
 
-static double random_key(void) {
+typedef struct field { /* where values are: those of whole numbers, or so close that many of them have one key */
+    const char *name;
+    double base, origin, unit;
+    uint32_t span;
+} field;
+
+static double random_value(const field *f) {
     uint32_t k = random_below(40);
-    return k == 0 ? -INFINITY : k == 1 ? INFINITY : (double)random_below(60) - 30; /* edges may have overflowed */
+    if (k < 2) return k ? INFINITY : -INFINITY; /* edges may have overflowed */
+    if (k < 4) return k == 2 ? DBL_MAX : -1e39; /* their keys overflow */
+    return f->origin + ((double)random_below(f->span) - f->span / 2.0) * f->unit;
+}
+
+/* Whoever looks between two values finds all that are there, once, and of the others only those whose keys are. */
+static void look_between(double from, double to) {
+    bool found[REFS] = {false};
+    if (chain.head == AOI_NONE) return;
+    aoi_block *b = aoi_block_at(&chains, aoi_chain_seek(&chains, &chain, AOI_NONE, from));
+    float lo = aoi_block_key(b, from), hi = aoi_block_key(b, to);
+    EXPECT(b->low <= lo && lo <= b->high);
+    while (lo <= b->low && b->prev != AOI_NONE) b = aoi_block_at(&chains, b->prev);
+    for (;; b = aoi_block_at(&chains, b->next)) {
+        for (int points = 0; points < 2; points++) {
+            uint64_t bits = aoi_passed_places(b, lo, hi, points, aoi_lanes_plain);
+            for (; bits; bits &= bits - 1) {
+                uint32_t ref = aoi_block_refs(b)[aoi_lanes_first(bits)], i = ref & AOI_SLOT_MASK;
+                EXPECT(aoi_ref_is_point(ref) == (points == 1) && !found[i]);
+                found[i] = true;
+            }
+        }
+        if (hi < b->high || b->next == AOI_NONE) break;
+    }
+    for (uint32_t i = 0; i < REFS; i++) {
+        float key = aoi_block_key(b, value_of[i]);
+        EXPECT(found[i] == (is_in[i] && lo <= key && key <= hi));
+        EXPECT(found[i] || !is_in[i] || !(from <= value_of[i] && value_of[i] <= to));
+    }
 }
 
 static uint32_t in_use(const aoi_chains *c, int size) {
@@ -63,8 +99,11 @@ static void check_packed(uint32_t count) {
     if (count) EXPECT(in_use(&chains, count <= 4 ? 0 : count <= 28 ? 1 : 2) == largest);
 }
 
-static void stay_sorted(void) {
+static void stay_sorted(const field *f) {
     uint32_t count = 0, filled = REFS;
+    memset(is_in, 0, sizeof is_in);
+    expect_at("sorted, %s", f->name);
+    label.base = f->base;
     chains.moved = moved;
     chain.head = chain.tail = AOI_NONE;
     EXPECT(aoi_chain_check(&chains, &chain) == NULL);
@@ -75,9 +114,9 @@ static void stay_sorted(void) {
         bool good = aoi_chains_reserve(&memory, &chains, 1);
         EXPECT(host_relent() == !good && (good || aoi_chains_reserve(&memory, &chains, 1)));
         if (!is_in[i]) {
-            key_of[i] = random_key();
+            value_of[i] = random_value(f);
             uint32_t near = is_in[other] && random_below(2) ? place_of[other] : AOI_NONE;
-            place_of[i] = aoi_chain_insert(&chains, &chain, LABEL, near, key_of[i], ref_of(i));
+            place_of[i] = aoi_chain_insert(&chains, &chain, label, near, value_of[i], ref_of(i));
             is_in[i] = true;
             count++;
         } else if (random_below(3) == 0) {
@@ -85,8 +124,8 @@ static void stay_sorted(void) {
             is_in[i] = false;
             count--;
         } else {
-            key_of[i] = random_below(3) ? key_of[i] + (double)random_below(5) - 2 : random_key();
-            uint32_t now = aoi_chain_rekey(&chains, &chain, place_of[i], key_of[i]);
+            value_of[i] = random_below(3) ? value_of[i] + ((double)random_below(5) - 2) * f->unit : random_value(f);
+            uint32_t now = aoi_chain_rekey(&chains, &chain, place_of[i], value_of[i]);
             place_of[i] = now;
         }
         if (random_below(200) == 0) {
@@ -94,6 +133,10 @@ static void stay_sorted(void) {
             check_packed(count);
         }
         check_chain(count);
+        if (random_below(20) == 0) {
+            double from = random_value(f), to = random_below(2) ? random_value(f) : from;
+            look_between(from < to ? from : to, from < to ? to : from);
+        }
         for (uint32_t r = filled; r < REFS; r++) /* whoever is beyond what is in play leaves */
             if (is_in[r]) {
                 aoi_chain_remove(&chains, &chain, place_of[r]);
@@ -103,6 +146,7 @@ static void stay_sorted(void) {
     }
     aoi_chains_close(&memory, &chains);
     EXPECT(host.used == 0 && memory.used == 0);
+    label.base = 0;
 }
 
 /* A list of many equal keys, entered from the end that costs most: every block but the last stays full enough. */
@@ -111,8 +155,8 @@ static void equals_are_spread(void) {
     chain.head = chain.tail = AOI_NONE;
     for (uint32_t i = 0; i < REFS; i++) {
         EXPECT(aoi_chains_reserve(&memory, &chains, 1));
-        key_of[i] = i % 50 ? 5 : i;
-        place_of[i] = aoi_chain_insert(&chains, &chain, LABEL, AOI_NONE, key_of[i], ref_of(i));
+        value_of[i] = i % 50 ? 5 : i;
+        place_of[i] = aoi_chain_insert(&chains, &chain, label, AOI_NONE, value_of[i], ref_of(i));
         is_in[i] = true;
         check_chain(i + 1);
     }
@@ -131,7 +175,7 @@ static void squeezes_in_without_a_block(void) {
     enum { FULL = 2 * AOI_MOST + 10, ALL = 3 * AOI_MOST };
     chain.head = chain.tail = AOI_NONE;
     for (uint32_t i = 0; i < ALL; i++) {
-        key_of[i] = random_below(50);
+        value_of[i] = random_below(50);
         is_in[i] = true;
         if (i < FULL) {
             EXPECT(aoi_chains_reserve(&memory, &chains, 1));
@@ -139,7 +183,7 @@ static void squeezes_in_without_a_block(void) {
             aoi_chain_pack(&chains, &chain);
             for (int size = 0; size < AOI_SIZES; size++) chains.blocks[size].count = 0; /* never to be had again */
         }
-        place_of[i] = aoi_chain_insert(&chains, &chain, LABEL, AOI_NONE, key_of[i], ref_of(i));
+        place_of[i] = aoi_chain_insert(&chains, &chain, label, AOI_NONE, value_of[i], ref_of(i));
         if (i >= FULL) check_chain(i + 1);
     }
     aoi_chains_close(&memory, &chains);
@@ -153,7 +197,7 @@ static void is_damage(void) {
 static void report_damage(void) {
     chain.head = chain.tail = AOI_NONE;
     EXPECT(aoi_chains_reserve(&memory, &chains, 20));
-    for (uint32_t i = 0; i < 100; i++) place_of[i] = aoi_chain_insert(&chains, &chain, LABEL, AOI_NONE, i, ref_of(i));
+    for (uint32_t i = 0; i < 100; i++) place_of[i] = aoi_chain_insert(&chains, &chain, label, AOI_NONE, i, ref_of(i));
     aoi_block *first = aoi_block_at(&chains, chain.head), *second = aoi_block_at(&chains, first->next);
     EXPECT(aoi_chain_check(&chains, &chain) == NULL);
     float key = aoi_block_keys(first)[0], high = first->high;
@@ -163,6 +207,9 @@ static void report_damage(void) {
     first->high++; /* bounds that do not meet */
     is_damage();
     first->high = high;
+    second->base++; /* keys that count from elsewhere */
+    is_damage();
+    second->base--;
     uint32_t ref = aoi_block_refs(first)[0], edges = second->edges, points = second->points;
     aoi_block_refs(first)[0] = aoi_ref_of(AOI_LOW, 0); /* an edge among the points */
     is_damage();
@@ -351,7 +398,15 @@ static void plain_strides(int dims) {
 
 int main(void) {
     random_start("chains");
-    RUN(stay_sorted);
+    static const field fields[] = {
+        {"whole numbers", 0, 0, 1, 60},
+        {"far from zero, near the base", 1e9, 1e9, 0x1p-22, 60},
+        {"far from the base", -3, 0x1p30, 1, 1000}, /* 64 values to a key, or 128 */
+        {"all of one key", 0, 0x1p60, 0x1p10, 60},
+        {"below what a float can tell from zero", 0, 0, 0x1p-160, 60},
+        {"around what a float can hold", 0, FLT_MAX, FLT_MAX * 0x1p-26, 1000},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) stay_sorted(fields + i);
     RUN(equals_are_spread);
     for (int i = 0; i < 50; i++) RUN(squeezes_in_without_a_block);
     RUN(report_damage);
