@@ -4,7 +4,8 @@
  *                                           edge, or an edge a point, is collected; it is a pair to propose if on this axis
  *                                           it comes in or goes out while it is inside on the others.
  *
- * A pair whose visibility changes does so on exactly one leg, and with exactly one edge: each is proposed once. */
+ * A pair whose visibility changes does so on exactly one leg, and with exactly one edge: each is proposed once.  Keys are
+ * rounded, so others close by are collected, too: positions tell. */
 #ifndef AOI_PASSED_H
 #define AOI_PASSED_H
 

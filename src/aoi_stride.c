@@ -31,35 +31,36 @@ AOI_INLINE uint32_t add_compared(aoi_list *g, uint32_t n, uint32_t *place, doubl
     return next;
 }
 
-static bool is_safe(const float *safe, const double *to) {
+static inline bool is_safe(const float *safe, const double *to) {
     return safe[0] <= to[0] && to[0] <= safe[1] && safe[2] <= to[1] && to[1] <= safe[3];
 }
 
 /* Which parts of the mover keep to their tiles.  Most often one node's safe area tells of its level's point, too. */
-static void plan_parts(aoi_list *g, uint32_t entity, const double *from, const double *to) {
+AOI_INLINE void plan_parts(aoi_list *g, int dims, uint32_t entity, const double *from, const double *to) {
     const aoi_world *w = g->head.world;
     uint64_t levels = 0;
+    uint32_t far = 0;
     int i = 1;
-    g->stride.far = 0;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i += i < AOI_FAR_NODES) {
         if (isinf(w->nodes[n].reach)) continue;
         if (i < AOI_FAR_NODES && is_safe(aoi_tiles_safe_of(g, n), to)) levels |= (uint64_t)1 << w->nodes[n].level;
-        else g->stride.far |= (uint32_t)1 << i;
+        else far |= (uint32_t)1 << i;
     }
     for (i = 0; i < g->level_count; i++) {
         const aoi_level *y = g->levels + g->order[i];
         if (!(levels >> g->order[i] & 1) && (aoi_tiles_number(y, from[0]) != aoi_tiles_number(y, to[0]) ||
                                              aoi_tiles_number(y, from[1]) != aoi_tiles_number(y, to[1])))
-            g->stride.far |= 1;
+            far |= 1;
     }
-    if (g->level_count * w->dims > AOI_STANDS) g->stride.far |= 1;
+    if (g->level_count * dims > AOI_STANDS) far |= 1;
+    g->stride.far = far;
 }
 
-AOI_INLINE uint32_t plan_box(aoi_list *g, uint32_t next, uint32_t node, const double *from, const double *to,
+AOI_INLINE uint32_t plan_box(aoi_list *g, int dims, uint32_t next, uint32_t node, const double *from, const double *to,
                              bool compared) {
     double r = g->head.world->nodes[node].reach;
     uint32_t *place = aoi_tiles_frame_of(g, node);
-    for (int a = 0; a < aoi_tiles_dims(g); a++) {
+    for (int a = 0; a < dims; a++) {
         int runs = a < 2 ? 2 : 4;
         uint32_t own = aoi_own_of(node, a), *low = place, *high = low + runs;
         place = high + runs;
@@ -75,7 +76,8 @@ AOI_INLINE uint32_t plan_box(aoi_list *g, uint32_t next, uint32_t node, const do
 }
 
 /* Both ends are in the safe area: its margin is larger than this one, so that what is passed stands in the mover's tile. */
-static void plan_alike(aoi_list *g, uint32_t entity, const double *from, const double *to, bool has_room) {
+AOI_INLINE void plan_alike(aoi_list *g, int dims, uint32_t entity, const double *from, const double *to,
+                           bool has_room) {
     const aoi_world *w = g->head.world;
     aoi_stride *s = &g->stride;
     s->margin = 0;
@@ -86,39 +88,46 @@ static void plan_alike(aoi_list *g, uint32_t entity, const double *from, const d
     if (!is_safe(aoi_tiles_safe_of(g, n), from)) return;
     s->mate = n;
     double size = w->nodes[n].reach;
-    for (int a = 0; a < w->dims; a++) size += fabs(from[a]) + fabs(to[a]);
+    for (int a = 0; a < dims; a++) size += fabs(from[a]) + fabs(to[a]);
     s->margin = size * 0x1p-48 + DBL_MIN;
 }
 
-static uint32_t plan_points(aoi_list *g, uint32_t entity, const double *from, const double *to) {
+AOI_INLINE uint32_t plan_points(aoi_list *g, int dims, uint32_t entity, const double *from, const double *to) {
     uint32_t next = 0;
     for (int i = 0; i < g->level_count; i++) {
         uint32_t *places = aoi_tiles_spot_of(g, g->levels + g->order[i], entity) + 1;
-        for (int a = 0; a < aoi_tiles_dims(g); a++)
-            if (from[a] != to[a]) next = add_compared(g, next, places + a, from[a], to[a], 0, aoi_own_of(AOI_NONE, a));
+        for (int a = 0; a < dims; a++)
+            if (from[a] != to[a])
+                next = add_compared(g, next, places + a, from[a], to[a], 0, aoi_own_of(AOI_NONE, a));
     }
     return next;
 }
 
-void aoi_stride_plan(aoi_list *g, uint32_t entity, const double *from, const double *to) {
+AOI_INLINE void plan(aoi_list *g, int dims, uint32_t entity, const double *from, const double *to) {
     const aoi_world *w = g->head.world;
     aoi_stride *s = &g->stride;
     const uint32_t last = AOI_STANDS - aoi_tiles_frame_places(g);
-    plan_parts(g, entity, from, to);
-    s->points = s->far & 1 ? 0 : plan_points(g, entity, from, to);
-    plan_alike(g, entity, from, to, s->points <= last);
+    plan_parts(g, dims, entity, from, to);
+    s->points = s->far & 1 ? 0 : plan_points(g, dims, entity, from, to);
+    plan_alike(g, dims, entity, from, to, s->points <= last);
     uint32_t next = s->points;
     if (s->mate != AOI_NONE) {
-        next = plan_box(g, next, s->mate, from, to, false);
+        next = plan_box(g, dims, next, s->mate, from, to, false);
     } else {
         int i = 1;
         for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++) {
             if (isinf(w->nodes[n].reach) || aoi_stride_far(s, i)) continue;
-            if (next <= last) next = plan_box(g, next, n, from, to, true);
+            if (next <= last) next = plan_box(g, dims, next, n, from, to, true);
             else s->far |= (uint32_t)1 << i;
         }
     }
     s->count = next;
+}
+
+/* Compiled once for each number of axes. */
+void aoi_stride_plan(aoi_list *g, uint32_t entity, const double *from, const double *to) {
+    if (aoi_tiles_dims(g) == 2) plan(g, 2, entity, from, to);
+    else plan(g, 3, entity, from, to);
 }
 
 /* Most entries go from one place of a block's interval to another, and few points are in it. */

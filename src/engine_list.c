@@ -19,9 +19,9 @@
  * A move goes along one axis after the other.  On each leg a pair is proposed if on this axis it comes in or goes out
  * while it is inside on the others (aoi_passed.h).  Moves within the tiles are short strides (aoi_stride.h), those into
  * the next tile walks; one farther than that is a look around where it left and where it arrived (aoi_walks.h).
- * Ties: low edge <= point <= high edge is inside; edges are compared as stored, lo = w - r and hi = w + r, so what the
- * lists compare and the inclusive rule are the same thing.  Only points against edges matter: a list is sorted by
- * blocks, and in no order within a block (aoi_chain.h).
+ * Ties: low edge <= point <= high edge is inside.  What the lists compare is rounded, bounds included: they collect all who
+ * are passed, and maybe others close by; the rule is asked about each of them, by positions.  Only points against edges
+ * matter: a list is sorted by blocks, and in no order within a block (aoi_chain.h).
  *
  * Cost, d entities in an area: move O(entries passed), usually one or two a list; enter, leave, attach, teleport O(d);
  * memory about 12 bytes an entry: a point has 2 entries a level (3 with height), a node about 7 (13).
