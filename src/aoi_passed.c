@@ -29,7 +29,7 @@ static inline unsigned is_beside(int dims, int axis, double r, const double *w, 
 static inline unsigned changes(int side, double r, double w0, double w1, double t0, double t1) {
     unsigned low = (unsigned)(w0 - r <= t0) ^ (unsigned)(w1 - r <= t1);
     unsigned high = (unsigned)(t0 <= w0 + r) ^ (unsigned)(t1 <= w1 + r);
-    return (side == AOI_LOW ? low : high) & (unsigned)(aoi_in_side(w0, t0, r) != aoi_in_side(w1, t1, r));
+    return (side == AOI_LOW ? low : high) & (aoi_in_side(w0, t0, r) ^ aoi_in_side(w1, t1, r));
 }
 
 /* Each of the two may have come into, or gone out of, the other's node. */

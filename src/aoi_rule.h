@@ -14,13 +14,13 @@
 #endif
 
 /* On one axis.  Nobody can foretell which side decides, so there is no branch for each. */
-static inline bool aoi_in_side(double w, double t, double r) {
-    return (w - r <= t) & (t <= w + r);
+static inline unsigned aoi_in_side(double w, double t, double r) {
+    return (unsigned)(w - r <= t) & (unsigned)(t <= w + r);
 }
 
 static inline bool aoi_in_box(int dims, const double *w, const double *t, double r) {
-    bool flat = aoi_in_side(w[0], t[0], r) & aoi_in_side(w[1], t[1], r);
-    return dims < 3 ? flat : flat & aoi_in_side(w[2], t[2], r);
+    unsigned flat = aoi_in_side(w[0], t[0], r) & aoi_in_side(w[1], t[1], r);
+    return (dims < 3 ? flat : flat & aoi_in_side(w[2], t[2], r)) != 0;
 }
 
 static inline bool aoi_in_ball(int dims, const double *w, const double *t, double r) {

@@ -97,8 +97,7 @@ AOI_INLINE uint32_t plan_points(aoi_list *g, int dims, uint32_t entity, const do
     for (int i = 0; i < g->level_count; i++) {
         uint32_t *places = aoi_tiles_spot_of(g, g->levels + g->order[i], entity) + 1;
         for (int a = 0; a < dims; a++)
-            if (from[a] != to[a])
-                next = add_compared(g, next, places + a, from[a], to[a], 0, aoi_own_of(AOI_NONE, a));
+            if (from[a] != to[a]) next = add_compared(g, next, places + a, from[a], to[a], 0, aoi_own_of(AOI_NONE, a));
     }
     return next;
 }
