@@ -7,9 +7,10 @@ enum { FEW = AOI_MOST / 3, MERGED = 2 * AOI_MOST / 3 }; /* when a block looks fo
 
 /* ---- the pool ------------------------------------------------------------------------------------------------------------- */
 
-static const uint32_t LINES[AOI_SIZES] = {1, 4, 8};
-_Static_assert(sizeof(aoi_block) + 4 * 8 == 1 * AOI_LINE, "an entry takes 8 bytes");
-_Static_assert(sizeof(aoi_block) + 28 * 8 == 4 * AOI_LINE && sizeof(aoi_block) + AOI_MOST * 8 == 8 * AOI_LINE, "");
+static const uint32_t LINES[AOI_SIZES] = {1, 2, 3, 7};
+_Static_assert(sizeof(aoi_block) + 4 * 8 == 1 * AOI_LINE, "an entry takes 8 bytes, the head as much as 4 of them");
+_Static_assert((4 + 12) * 8 == 2 * AOI_LINE && (4 + 20) * 8 == 3 * AOI_LINE && (4 + AOI_MOST) * 8 == 7 * AOI_LINE, "");
+_Static_assert((4 * 8 + AOI_MOST * 4 - 1) / AOI_LINE + 1 == AOI_KEY_LINES, "");
 _Static_assert(AOI_MOST + 0 <= 1 << AOI_PLACE_SHIFT, "a place tells them apart");
 
 static void put_back(aoi_chains *c, uint32_t i, int size) {
@@ -28,8 +29,9 @@ static bool add_chunk(aoi_memory *m, aoi_chains *c, int size) {
     c->raw[c->chunk_count] = raw;
     c->chunks[c->chunk_count] = raw + (AOI_LINE - (uintptr_t)raw % AOI_LINE) % AOI_LINE;
     uint32_t first = c->chunk_count++ * AOI_CHUNK;
-    for (uint32_t i = first + AOI_CHUNK; i > first; i -= LINES[size]) put_back(c, i - LINES[size], size);
-    c->blocks[size].all += AOI_CHUNK / LINES[size];
+    uint32_t blocks = AOI_CHUNK / LINES[size]; /* a line may be left over */
+    for (uint32_t i = blocks; i > 0; i--) put_back(c, first + (i - 1) * LINES[size], size);
+    c->blocks[size].all += blocks;
     return true;
 }
 

@@ -22,12 +22,13 @@
 #include "aoi_lanes.h"
 
 enum { AOI_CHUNK = 64 };                                /* lines that are allocated together */
-enum { AOI_SIZES = 3, AOI_LARGEST = 2, AOI_MOST = 60 }; /* sizes of blocks; the largest, and its entries */
+enum { AOI_SIZES = 4, AOI_LARGEST = 3, AOI_MOST = 52 }; /* sizes of blocks; the largest, and its entries */
 enum { AOI_PLACE_SHIFT = 6, AOI_PLACE_MASK = (1 << AOI_PLACE_SHIFT) - 1 };
 enum { AOI_POINT, AOI_LOW, AOI_HIGH }; /* sides of a ref */
 enum { AOI_SIDE_SHIFT = 30, AOI_SLOT_MASK = (1 << AOI_SIDE_SHIFT) - 1 };
 
-static const int AOI_CAPS[AOI_SIZES] = {4, 28, AOI_MOST}; /* entries in 1, 4 and 8 lines */
+static const int AOI_CAPS[AOI_SIZES] = {4, 12, 20, AOI_MOST}; /* entries in 1, 2, 3 and 7 lines */
+enum { AOI_KEY_LINES = 4 };                                   /* of the largest: where its head and its keys are */
 
 typedef struct aoi_label { /* what a block belongs to; the chains only carry it along, but for the base */
     uint32_t tile;

@@ -18,13 +18,13 @@ AOI_INLINE uint32_t add(aoi_list *g, uint32_t n, uint32_t *place, double to) {
     return n + stands;
 }
 
-/* One whose block is to be compared: a point with the edges, which may be all of the keys, an edge with the points. */
+/* One whose block is to be compared: a point with the edges, which may be all of its keys, an edge with the points. */
 AOI_INLINE uint32_t add_compared(aoi_list *g, uint32_t n, uint32_t *place, double from, double to, uint32_t tag,
                                  uint32_t own) {
     aoi_stride *s = &g->stride;
     uint32_t next = add(g, n, place, to);
     const char *line = (const char *)s->block[n];
-    for (int i = 1; i < (tag ? 2 : 5); i++) AOI_PREFETCH(line + i * AOI_LINE);
+    for (int i = 1; i < (tag ? 2 : AOI_KEY_LINES); i++) AOI_PREFETCH(line + i * AOI_LINE);
     s->from[n] = from;
     s->tag[n] = tag;
     s->own[n] = own;
