@@ -11,7 +11,7 @@ static const uint32_t LINES[AOI_SIZES] = {1, 2, 3, 7};
 _Static_assert(sizeof(aoi_block) + 4 * 8 == 1 * AOI_LINE, "an entry takes 8 bytes, the head as much as 4 of them");
 _Static_assert((4 + 12) * 8 == 2 * AOI_LINE && (4 + 20) * 8 == 3 * AOI_LINE && (4 + AOI_MOST) * 8 == 7 * AOI_LINE, "");
 _Static_assert((4 * 8 + AOI_MOST * 4 - 1) / AOI_LINE + 1 == AOI_KEY_LINES, "");
-_Static_assert(AOI_MOST + 0 <= 1 << AOI_PLACE_SHIFT, "a place tells them apart");
+_Static_assert(AOI_MOST <= 1 << AOI_PLACE_SHIFT, "a place tells them apart");
 
 static void put_back(aoi_chains *c, uint32_t i, int size) {
     aoi_block_at(c, i)->next = c->blocks[size].count ? c->blocks[size].first : AOI_NONE;
