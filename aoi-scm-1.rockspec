@@ -27,6 +27,7 @@ build = {
         "src/aoi_check.c",
         "src/aoi_engines.c",
         "src/aoi_index.c",
+        "src/aoi_join.c",
         "src/aoi_looks.c",
         "src/aoi_memory.c",
         "src/aoi_nodes.c",

@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && defined(__SSE2__)
 #define AOI_HAS_AVX2 1
 #else
 #define AOI_HAS_AVX2 0
