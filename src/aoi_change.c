@@ -126,8 +126,8 @@ void aoi_propose_each_other(aoi_world *world, uint32_t level, uint32_t mover, co
 /* Where it was before the batch that has moved it; where it is, if none has. */
 static inline const double *before(const aoi_space *s, uint32_t entity) {
     const aoi_entity_record *e = s->world.entities + entity;
-    const aoi_step *st = s->steps + e->row;
-    return e->row < s->mover.row_count && st->entity == entity ? st->from : e->pos;
+    bool moved = e->row < s->mover.row_count && s->steps[e->row].entity == entity;
+    return moved ? s->steps[e->row].from : e->pos;
 }
 
 void aoi_positions_before(const aoi_world *world, const uint32_t *entities, size_t count, double (*was_at)[2]) {

@@ -384,7 +384,7 @@ static bool move_together(aoi_space *s, const aoi_row *rows, size_t n, double fa
 
 /* Whether to: most move, and the engine would rather see them where they arrive. */
 static bool go_together(const aoi_space *s, size_t n, const batch *b) {
-    return s->engine->class->propose_all && b->level && n >= s->entity_count / 2 &&
+    return s->engine->class->propose_all && b->level && n > 0 && n >= s->entity_count / 2 &&
            s->engine->class->propose_all(s->engine, b->farthest, false);
 }
 
