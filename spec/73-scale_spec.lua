@@ -84,7 +84,7 @@ end
 for _, engine in ipairs(aoi.engines()) do
   -- In a large crowd the space guesses who moves next. Here nobody but a few ever moves, and some are gone by then.
   it("moves in the order of the last time, or in another one, are the same to " .. engine, function()
-    local PEOPLE, MOVERS = 17000, 300
+    local PEOPLE, MOVERS = 5000, 300
     local function ticks(in_order)
       local random, heard = rng.new(17), 0
       local space = aoi.new { engine = engine }

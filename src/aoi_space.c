@@ -201,7 +201,7 @@ static int move_logged(aoi_space *s, uint32_t e, const double *from, const doubl
     return AOI_OK;
 }
 
-enum { LARGE = 1 << 14, TRUSTED = 8 }; /* entities whose records no near cache holds; right guesses in a row */
+enum { LARGE = 1 << 12, TRUSTED = 8 }; /* entities whose records no near cache holds; right guesses in a row */
 
 /* Whoever moved after this one the last time; AOI_NONE if that can no longer be. */
 static uint32_t follower(const aoi_space *s, uint32_t e) {
