@@ -228,12 +228,11 @@ __attribute__((target("avx2"))) static uint64_t join_avx2(const aoi_cells *c, co
     return join_by(c, past, near, far, meet, ud, meeting_avx2);
 }
 
+#endif
+
 aoi_join aoi_best_join(void) {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") ? join_avx2 : join_plain;
-}
-#else
-aoi_join aoi_best_join(void) {
+#if AOI_HAS_AVX2
+    if (aoi_lanes_avx2_here()) return join_avx2;
+#endif
     return join_plain;
 }
-#endif

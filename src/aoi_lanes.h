@@ -18,6 +18,16 @@
 #define AOI_HAS_AVX2 0
 #endif
 
+/* Whether this processor has it. */
+static inline bool aoi_lanes_avx2_here(void) {
+#if AOI_HAS_AVX2
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2");
+#else
+    return false;
+#endif
+}
+
 /* For a function that is to be compiled anew wherever it is called. */
 #ifdef __GNUC__
 #define AOI_INLINE static inline __attribute__((always_inline))

@@ -4,12 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
-#define HAS_AVX2 1
-#else
-#define HAS_AVX2 0
-#endif
+#include "aoi_lanes.h"
 
 /* More than all the roundings together of the sums that take part, the largest of which is below `size`; the constant
  * covers what halving a denormal loses. */
@@ -92,7 +87,7 @@ aoi_scanner aoi_plain_scanner(void) {
 
 /* ---- AVX2: four at a time, one bit each -------------------------------------------------------------------------------- */
 
-#if HAS_AVX2
+#if AOI_HAS_AVX2
 
 __attribute__((target("avx2"))) static size_t avx2_scan(const aoi_ring *q, const aoi_run *runs, size_t count,
                                                         uint32_t *out) {
@@ -120,15 +115,11 @@ __attribute__((target("avx2"))) static size_t avx2_scan(const aoi_ring *q, const
     return found;
 }
 
-aoi_scanner aoi_best_scanner(void) {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") ? avx2_scan : plain_scan;
-}
-
-#else
+#endif
 
 aoi_scanner aoi_best_scanner(void) {
+#if AOI_HAS_AVX2
+    if (aoi_lanes_avx2_here()) return avx2_scan;
+#endif
     return plain_scan;
 }
-
-#endif

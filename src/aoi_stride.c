@@ -194,15 +194,14 @@ __attribute__((target("avx2"))) static void propose_avx2(aoi_list *g, aoi_passed
     propose(g, p, aoi_lanes_avx2, walk_avx2);
 }
 
+#endif
+
 aoi_strider aoi_best_strider(void) {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") ? propose_avx2 : propose_plain;
-}
-#else
-aoi_strider aoi_best_strider(void) {
+#if AOI_HAS_AVX2
+    if (aoi_lanes_avx2_here()) return propose_avx2;
+#endif
     return propose_plain;
 }
-#endif
 
 /* First all keys are written, before an entry that leaves its block brings others to another place. */
 void aoi_stride_commit(aoi_list *g) {

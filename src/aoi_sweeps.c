@@ -443,16 +443,12 @@ AVX2 static uint64_t move_avx2(const aoi_cells *c, const double *from, const dou
     return move_by(c, from, to, least, most, center, v, scan_avx2, match_avx2);
 }
 
+#endif
+
 const aoi_sweeper *aoi_best_sweeper(void) {
+#if AOI_HAS_AVX2
     static const aoi_sweeper avx2 = {box_avx2, move_avx2};
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") ? &avx2 : aoi_plain_sweeper();
-}
-
-#else
-
-const aoi_sweeper *aoi_best_sweeper(void) {
+    if (aoi_lanes_avx2_here() && __builtin_cpu_supports("bmi")) return &avx2;
+#endif
     return aoi_plain_sweeper();
 }
-
-#endif
