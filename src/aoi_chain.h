@@ -61,7 +61,8 @@ typedef struct aoi_chains { /* the pool of blocks that all chains of an engine s
 } aoi_chains;
 
 static inline aoi_block *aoi_block_at(const aoi_chains *c, uint32_t i) {
-    return (aoi_block *)(void *)(c->chunks[i / AOI_CHUNK] + (size_t)(i % AOI_CHUNK) * AOI_LINE);
+    uint32_t within = (i % AOI_CHUNK) * AOI_LINE;
+    return (aoi_block *)(void *)(c->chunks[i / AOI_CHUNK] + within);
 }
 
 static inline int aoi_block_cap(const aoi_block *b) {
@@ -101,8 +102,7 @@ static inline void aoi_block_range(const aoi_block *b, bool points, int *first, 
 }
 
 static inline aoi_block *aoi_block_of(const aoi_chains *c, uint32_t place) {
-    uint32_t line = place >> AOI_PLACE_SHIFT, within = (line % AOI_CHUNK) * AOI_LINE;
-    return (aoi_block *)(void *)(c->chunks[line / AOI_CHUNK] + within);
+    return aoi_block_at(c, place >> AOI_PLACE_SHIFT);
 }
 
 /* So many unused ones of the largest size; of the others as many, if they are to be had. */

@@ -106,20 +106,26 @@ void aoi_propose(aoi_world *world, uint32_t node, uint32_t target) {
     else ask(s, node, target, kind, w, w, t, to);
 }
 
+/* The nodes of this level of two entities, which go from a0 to a1 and from b0 to b1, each with the other as the target. */
+static inline void ask_both(aoi_space *s, uint32_t level, uint32_t a, const double *a0, const double *a1, uint32_t b,
+                            const double *b0, const double *b1) {
+    const aoi_world *w = &s->world;
+    const aoi_entity_record *e = w->entities + a, *f = w->entities + b;
+    for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next)
+        if (w->nodes[n].level == level) ask(s, n, b, f->kind, a0, a1, b0, b1);
+    for (uint32_t n = f->nodes; n != AOI_NONE; n = w->nodes[n].next)
+        if (w->nodes[n].level == level) ask(s, n, a, e->kind, b0, b1, a0, a1);
+}
+
 enum { AHEAD = 4 }; /* of what will be judged, to have its memory asked for */
 
 void aoi_propose_each_other(aoi_world *world, uint32_t level, uint32_t mover, const uint32_t *others, size_t count) {
     aoi_space *s = (aoi_space *)world;
-    const aoi_entity_record *m = world->entities + mover;
-    const double *from = m->pos, *to = s->mover.to;
+    const double *from = world->entities[mover].pos, *to = s->mover.to;
     for (size_t i = 0; i < count; i++) {
-        const aoi_entity_record *e = world->entities + others[i];
+        const double *at = world->entities[others[i]].pos;
         if (i + AHEAD < count) AOI_PREFETCH(world->nodes + world->entities[others[i + AHEAD]].nodes);
-        if (e == m) continue;
-        for (uint32_t n = m->nodes; n != AOI_NONE; n = world->nodes[n].next)
-            if (world->nodes[n].level == level) ask(s, n, others[i], e->kind, from, to, e->pos, e->pos);
-        for (uint32_t n = e->nodes; n != AOI_NONE; n = world->nodes[n].next)
-            if (world->nodes[n].level == level) ask(s, n, mover, m->kind, e->pos, e->pos, from, to);
+        if (others[i] != mover) ask_both(s, level, mover, from, to, others[i], at, at);
     }
 }
 
@@ -145,12 +151,7 @@ void aoi_propose_moved(aoi_world *world, uint32_t level, const aoi_couple *coupl
     for (size_t i = 0; i < count; i++) AOI_PREFETCH(world->entities + couples[i].b);
     for (size_t i = 0; i < count; i++) {
         uint32_t a = couples[i].a, b = couples[i].b;
-        const aoi_entity_record *e = world->entities + a, *f = world->entities + b;
-        const double *e0 = before(s, a), *f0 = before(s, b);
-        for (uint32_t n = e->nodes; n != AOI_NONE; n = world->nodes[n].next)
-            if (world->nodes[n].level == level) ask(s, n, b, f->kind, e0, e->pos, f0, f->pos);
-        for (uint32_t n = f->nodes; n != AOI_NONE; n = world->nodes[n].next)
-            if (world->nodes[n].level == level) ask(s, n, a, e->kind, f0, f->pos, e0, e->pos);
+        ask_both(s, level, a, before(s, a), world->entities[a].pos, b, before(s, b), world->entities[b].pos);
     }
 }
 
@@ -332,7 +333,7 @@ void aoi_log_apply(aoi_space *s, uint32_t since) {
 /* ---- without the log ------------------------------------------------------------------------------------------- */
 
 int aoi_direct_begin(aoi_space *s) {
-    s->direct = aoi_queue_is_idle(&s->queue) || aoi_queue_reserve(&s->world.memory, &s->queue, 1, true);
+    s->direct = aoi_queue_reserve(&s->world.memory, &s->queue, 1, true);
     return s->direct ? AOI_OK : AOI_ENOMEM;
 }
 

@@ -90,11 +90,11 @@ struct aoi_engine_class {
      * The record holds `from`, the index is as before. */
     void (*propose)(aoi_engine *, uint32_t entity, const double *from, const double *to);
 
-    /* A batch that moves many at once, nobody farther than `farthest` on an axis, nor up or down.  First, with `ready`
-     * unset: would the engine rather propose when all are where they arrive?  Then, if it has said so: aoi_propose_moved()
-     * for all pairs of entities, each once, that may see more or less of each other than before; or false, when memory is
-     * refused.  May be NULL. */
-    bool (*propose_all)(aoi_engine *, double farthest, bool ready);
+    /* A batch that moves many at once.  Would the engine rather propose when all are where they arrive, if nobody goes farther
+     * than that on an axis, nor up or down?  Then, once they are: aoi_propose_moved() for all pairs of entities, each once,
+     * that may see more or less of each other than before; false when memory is refused.  Both may be NULL. */
+    bool (*joins)(const aoi_engine *, double farthest);
+    bool (*propose_all)(aoi_engine *);
 
     /* aoi_found() for every entity in the box lo..hi, and maybe others; each once. */
     void (*targets)(aoi_engine *, const double *lo, const double *hi);

@@ -61,7 +61,7 @@ static void close_gaps(aoi_queue *q, uint32_t from) {
     forget_index(q);
 }
 
-bool aoi_queue_reserve(aoi_memory *m, aoi_queue *q, size_t n, bool alone) {
+bool aoi_queue_make_room(aoi_memory *m, aoi_queue *q, size_t n, bool alone) {
     if (!q->count && q->hashed) aoi_queue_clear(q); /* all that waited has been cancelled */
     if (!q->count && q->cap > AOI_QUEUE_KEEPS && q->storm + n < q->cap / 8)
         aoi_queue_close(m, q); /* the storm is over */

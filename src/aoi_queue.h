@@ -35,11 +35,12 @@ typedef struct aoi_queue {
 void aoi_queue_open(aoi_queue *q);
 void aoi_queue_close(aoi_memory *m, aoi_queue *q);
 
-/* Room for n events.  `alone`: they come from one single change and no event waits, so that no pair occurs twice. */
-bool aoi_queue_reserve(aoi_memory *m, aoi_queue *q, size_t n, bool alone); /* not alone: begins a batch */
-/* Whether there is room for one alone without further ado, as there nearly always is. */
-static inline bool aoi_queue_is_idle(const aoi_queue *q) {
-    return q->top == 0 && !q->hashed && !q->in_batch && q->cap > 0 && q->cap <= AOI_QUEUE_KEEPS;
+/* Room for n events.  `alone`: they come from one single change and no event waits, so that no pair occurs twice; if not,
+ * a batch begins.  An empty queue of the size it keeps needs nothing more, and that is how it nearly always is. */
+bool aoi_queue_make_room(aoi_memory *m, aoi_queue *q, size_t n, bool alone);
+static inline bool aoi_queue_reserve(aoi_memory *m, aoi_queue *q, size_t n, bool alone) {
+    bool idle = q->top == 0 && !q->hashed && !q->in_batch && q->cap <= AOI_QUEUE_KEEPS;
+    return (alone && idle && n <= q->cap) || aoi_queue_make_room(m, q, n, alone);
 }
 /* Adds an event and returns its record, whose ids the caller fills in; or cancels its opposite and returns NULL.  Cannot
  * fail after a reserve.  Within a batch what waited before it keeps its place when it is cancelled and comes back. */

@@ -371,7 +371,7 @@ static bool move_in_turn(aoi_space *s, const aoi_row *rows, size_t n) {
 }
 
 /* The same, but nobody is asked about before all have arrived. */
-static bool move_together(aoi_space *s, const aoi_row *rows, size_t n, double farthest) {
+static bool move_together(aoi_space *s, const aoi_row *rows, size_t n) {
     for (size_t i = 0; i < n; s->mover.row = ++i) {
         aoi_step *st = s->steps + i;
         fetch_ahead(s, i, n, false);
@@ -379,13 +379,13 @@ static bool move_together(aoi_space *s, const aoi_row *rows, size_t n, double fa
         if (s->engine->class->relocate(s->engine, st->entity, st->from, rows[i].pos) != AOI_OK) return false;
         place(s, st->entity, rows[i].pos);
     }
-    return s->engine->class->propose_all(s->engine, farthest, true) && !s->failed;
+    return s->engine->class->propose_all(s->engine) && !s->failed;
 }
 
 /* Whether to: most move, and the engine would rather see them where they arrive. */
 static bool go_together(const aoi_space *s, size_t n, const batch *b) {
-    return s->engine->class->propose_all && b->level && n > 0 && n >= s->entity_count / 2 &&
-           s->engine->class->propose_all(s->engine, b->farthest, false);
+    return s->engine->class->joins && b->level && n > 0 && n >= s->entity_count / 2 &&
+           s->engine->class->joins(s->engine, b->farthest);
 }
 
 int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
@@ -399,7 +399,7 @@ int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
     s->mover.rows = b.once ? rows : NULL;
     s->mover.row_count = n;
     s->mover.row = 0;
-    bool good = directly && go_together(s, n, &b) ? move_together(s, rows, n, b.farthest) : move_in_turn(s, rows, n);
+    bool good = directly && go_together(s, n, &b) ? move_together(s, rows, n) : move_in_turn(s, rows, n);
     if (!good || !(directly || aoi_queue_reserve(&s->world.memory, &s->queue, s->log.count, false))) {
         unmove(s, s->mover.row);
         if (directly) aoi_direct_undo(s);

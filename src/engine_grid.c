@@ -365,7 +365,8 @@ static void recall(const void *ud, const uint32_t *entities, size_t count, doubl
 }
 
 /* Two who both move change their distance by twice that at most; whose distance was about a reach must be at hand. */
-static bool suits(const grid *g, double farthest) {
+static bool grid_joins(const aoi_engine *head, double farthest) {
+    const grid *g = (const grid *)(const void *)head;
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const layer *y = g->layers + i;
         if (y->count && !(y->crowd && y->most + 2 * farthest < 0.999 * g->points.side)) return false;
@@ -373,11 +374,10 @@ static bool suits(const grid *g, double farthest) {
     return true;
 }
 
-static bool grid_propose_all(aoi_engine *head, double farthest, bool ready) {
+static bool grid_propose_all(aoi_engine *head) {
     grid *g = self(head);
     aoi_past *past = NULL;
     uint32_t cap = 0;
-    if (!ready) return suits(g, farthest);
     if (!AOI_GROW_LINES(memory_of(g), past, cap, g->points.line_top)) return false;
     aoi_join_recall(&g->points, past, recall, head->world);
     for (uint32_t i = 0; i < g->layer_count; i++) {
@@ -485,6 +485,7 @@ const aoi_engine_class aoi_engine_grid = {
     .tidy = grid_tidy,
     .fetch = grid_fetch,
     .propose = grid_propose,
+    .joins = grid_joins,
     .propose_all = grid_propose_all,
     .targets = grid_targets,
     .watchers = grid_watchers,
