@@ -22,6 +22,17 @@ local function memory(engine, dimensions, size)
   return bytes
 end
 
+-- People on a small and flat map; one in so many carries an area.
+local function town(engine, dimensions, people, every, radius)
+  local space, random = aoi.new { engine = engine, dimensions = dimensions }, rng.new(7)
+  for id = 1, people do
+    if dimensions == 2 then space:enter(id, random() * 400, random() * 400)
+    else space:enter(id, random() * 400, random() * 400, random() * 10) end
+    if id % every == 0 then space:add_node(id, 1, radius) end
+  end
+  return space
+end
+
 for _, engine in ipairs(aoi.engines()) do
   for _, dimensions in ipairs { 2, 3 } do
     describe(("memory on %s %dD"):format(engine, dimensions), function()
@@ -35,13 +46,7 @@ for _, engine in ipairs(aoi.engines()) do
       end)
 
       it("does not explode where one of many has a much smaller area", function()
-        local space = aoi.new { engine = engine, dimensions = dimensions }
-        local random = rng.new(7)
-        for id = 1, 2000 do
-          if dimensions == 2 then space:enter(id, random() * 400, random() * 400)
-          else space:enter(id, random() * 400, random() * 400, random() * 10) end
-          space:add_node(id, 1, 10)
-        end
+        local space = town(engine, dimensions, 2000, 1, 10)
         local before = space:stats().memory
         for id = 1, 2000, 100 do space:set_radius(id, 1, 0.5) end
         local after = space:stats().memory
@@ -51,13 +56,7 @@ for _, engine in ipairs(aoi.engines()) do
       end)
 
       it("pays for small areas in a crowd of large ones no more than for the crowd", function()
-        local space = aoi.new { engine = engine, dimensions = dimensions }
-        local random = rng.new(8)
-        for id = 1, 5000 do
-          if dimensions == 2 then space:enter(id, random() * 400, random() * 400)
-          else space:enter(id, random() * 400, random() * 400, random() * 10) end
-          if id % 50 == 0 then space:add_node(id, 1, 1000) end
-        end
+        local space = town(engine, dimensions, 5000, 50, 1000)
         local before = space:stats().memory
         for id = 1, 5000, 50 do space:add_node(id, 1, 1) end
         local after = space:stats().memory

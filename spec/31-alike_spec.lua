@@ -3,6 +3,7 @@
 -- neighbours apart, wherever it counts from. And the same with two sizes of nodes. AOI_SEED replays.
 local aoi = require "aoi"
 local rng = require "spec.support.rng"
+local witness = require "spec.support.witness"
 
 local SEED = tonumber(os.getenv("AOI_SEED") or os.time() % 1000000)
 local STEPS = tonumber(os.getenv("AOI_STEPS") or 1500)
@@ -28,25 +29,12 @@ local WORLDS = {
   { name = "a town", unit = 0.5, radius = 40, span = 300, offset = -75, far = 100 },
 }
 
--- Two spaces of one history; what each call brings is sorted.
 local function record(engine, dimensions, world, area)
-  local space, heard = aoi.new { engine = engine, dimensions = dimensions, cell = world.cell }, {}
-  local function hear(what)
-    return function(watcher, target) heard[#heard + 1] = ("%s %d %d"):format(what, watcher, target) end
-  end
-  local enter, leave = hear("enter"), hear("leave")
-  local it = { space = space }
-  function it.call(verb, ...)
-    space[verb](space, ...)
-    table.sort(heard)
-    local events = table.concat(heard, ", ")
-    for i = #heard, 1, -1 do heard[i] = nil end
-    return events
-  end
+  local it = witness { engine = engine, dimensions = dimensions, cell = world.cell }
   function it.carry(id, mask)
     local radius = area.other and id % 3 == 0 and area.other or area.radius
     local node = { radius = radius, keep = area.keep, shape = area.shape, mask = mask }
-    return it.call("add_node", id, 1, node, enter, leave)
+    return it.call("add_node", id, 1, node, it.enter, it.leave)
   end
   return it
 end

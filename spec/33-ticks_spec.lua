@@ -2,6 +2,7 @@
 -- a tick brings must be what brute force finds, row by row. AOI_SEED replays.
 local aoi = require "aoi"
 local rng = require "spec.support.rng"
+local witness = require "spec.support.witness"
 
 local unpack = table.unpack or unpack -- luacheck: ignore
 local SEED = tonumber(os.getenv("AOI_SEED") or os.time() % 1000000)
@@ -24,24 +25,9 @@ local WORLDS = {
   { name = "steps below the last digit", unit = 0.1, radii = { 7 }, span = 40, offset = 2 ^ 49, far = 2000 },
 }
 
-local function record(engine, dimensions)
-  local space, heard = aoi.new { engine = engine, dimensions = dimensions }, {}
-  local function hear(what)
-    return function(watcher, target, node) heard[#heard + 1] = ("%s %d/%d %d"):format(what, watcher, node, target) end
-  end
-  local it = { space = space, enter = hear("enter"), leave = hear("leave") }
-  function it.call(verb, ...)
-    space[verb](space, ...)
-    table.sort(heard)
-    local events = table.concat(heard, ", ")
-    for i = #heard, 1, -1 do heard[i] = nil end
-    return events
-  end
-  return it
-end
-
 local function agree(random, engine, dimensions, world, option)
-  local one, brute = record(engine, dimensions), record("brute", dimensions)
+  local one = witness { engine = engine, dimensions = dimensions }
+  local brute = witness { engine = "brute", dimensions = dimensions }
   local at, tick = {}, 0
   local function both(verb, ...)
     assert.equal(brute.call(verb, ...), one.call(verb, ...), ("tick %d: %s"):format(tick, verb))
