@@ -44,7 +44,7 @@ VARIANT_CFLAGS_fuzz     := -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,
 LTO = $(eval LTO := $(if $(VARIANT),,$(shell $(CC) --version 2>/dev/null | grep -q 'Free Software' && \
         echo 'int x;' | $(CC) -flto=auto -xc -c -o /dev/null - 2>/dev/null && echo -flto=auto)))$(LTO)
 
-COMPILE := $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(VARIANT_CFLAGS_$(VARIANT)) -Isrc
+COMPILE := $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(VARIANT_CFLAGS_$(VARIANT)) -Iinclude -Isrc
 LINK    := $(CC) $(CFLAGS) $(LDFLAGS) $(VARIANT_LDFLAGS_$(VARIANT))
 
 # ---- files -------------------------------------------------------------------------------------------------
@@ -56,15 +56,15 @@ TREE     := $(if $(filter lua5.4,$(LUA_NAME)$(SUFFIX)),.,$(BIND_DIR))
 BUILT_SO := $(BIND_DIR)/aoi/core.so
 CORE_SO  := $(patsubst ./%,%,$(TREE)/aoi/core.so)
 
-SOURCES   := $(sort $(wildcard src/*.c))
-BIND_OBJS := $(patsubst src/%.c,$(BIND_DIR)/%.o,$(filter src/laoi%,$(SOURCES)))
-CORE_OBJS := $(patsubst src/%.c,$(CORE_DIR)/%.o,$(filter-out src/laoi%,$(SOURCES)))
+SOURCES   := $(sort $(wildcard src/*/*.c src/*/*/*.c))
+BIND_OBJS := $(patsubst src/%.c,$(BIND_DIR)/%.o,$(filter src/lua/%,$(SOURCES)))
+CORE_OBJS := $(patsubst src/%.c,$(CORE_DIR)/%.o,$(filter-out src/lua/%,$(SOURCES)))
 BENCH_SO  := $(BIND_DIR)/bench/native.so
 FAULTY_SO := $(BIND_DIR)/spec/faulty.so
 CSPECS    := $(patsubst spec/c/%.c,$(CORE_DIR)/spec/%,$(sort $(wildcard spec/c/*.c)))
 FUZZERS   := $(patsubst fuzz/%.c,%,$(sort $(wildcard fuzz/*.c)))
 LUA_FILES := $(patsubst lua/%,%,$(shell find lua -name '*.lua' | sort))
-C_FILES   := $(wildcard src/*.[ch] spec/c/*.[ch] spec/support/*.c spec/soak/*.c bench/c/*.[ch] fuzz/*.[ch])
+C_FILES   := $(wildcard include/*.h src/*/*.[ch] src/*/*/*.[ch] spec/c/*.[ch] spec/support/*.c spec/soak/*.c bench/c/*.[ch] fuzz/*.[ch])
 
 # What a Lua program needs to find the built tree, whichever Lua and variant it is.
 LUA_DIRS := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua
@@ -139,9 +139,11 @@ $(CORE_SO): $(BUILT_SO) FORCE
 endif
 
 $(CORE_OBJS): $(CORE_DIR)/%.o: src/%.c $(CORE_DIR)/flags | tools
+	@mkdir -p $(@D)
 	$(call say,CC $@) $(COMPILE) $(LTO:%=% -ffat-lto-objects) -MMD -MP -c -o $@ $<
 
 $(BIND_OBJS): $(BIND_DIR)/%.o: src/%.c $(BIND_DIR)/flags | tools
+	@mkdir -p $(@D)
 	$(call say,CC $@) $(COMPILE) $(LTO:%=% -ffat-lto-objects) -isystem $(LUA_INCDIR) -MMD -MP -c -o $@ $<
 
 # Plays the benchmark's scenes with the core alone.
@@ -239,9 +241,9 @@ lint: | tools
 	@status=0; lint() { echo "  $$1"; "$$@" || status=1; }; \
 	lint luacheck -q $(LINT_LUA); \
 	lint clang-format --dry-run -Werror $(C_FILES); \
-	lint clang $(BASE) -Werror -Isrc -Ispec/c -isystem $(LUA_INCDIR) -fsyntax-only $(filter %.c,$(C_FILES)); \
+	lint clang $(BASE) -Werror -Iinclude -Isrc -Ispec/c -isystem $(LUA_INCDIR) -fsyntax-only $(filter %.c,$(C_FILES)); \
 	lint cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-	  -Isrc --suppress=missingIncludeSystem src; \
+	  -Iinclude -Isrc --suppress=missingIncludeSystem src; \
 	exit $$status
 
 asan:
@@ -274,7 +276,7 @@ fuzz: | tools
 coverage:
 	@rm -f build/core-coverage/*.gcda build/$(LUA_NAME)-coverage/*.gcda
 	@$(MAKE) --no-print-directory cspec spec VARIANT=coverage
-	@for f in $(SOURCES); do case $$f in src/laoi*) d=$(LUA_NAME);; *) d=core;; esac; \
+	@for f in $(SOURCES); do case $$f in src/lua/*) d=$(LUA_NAME);; *) d=core;; esac; \
 	  gcov -n -o build/$$d-coverage $$f 2>/dev/null | awk -v f=$$f \
 	    '/^File/ { mine = index($$0, f) } mine && sub(/^Lines executed:/, "") { print f, $$1, $$3; exit }'; \
 	done | awk '{ p = $$2; sub(/%/, "", p); hit += p * $$3 / 100; all += $$3; printf "%8s of %5d  %s\n", $$2, $$3, $$1 } \

@@ -1,6 +1,6 @@
 /* The unrolled lists: against a sorted array; and the list engine taking a batch back with not a block to spare. */
-#include "aoi_space.h"
-#include "aoi_tiles.h"
+#include "core/space.h"
+#include "engines/list/tiles.h"
 
 #include "every.h"
 

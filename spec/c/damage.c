@@ -1,5 +1,5 @@
 /* What aoi_check is for: damage of every sort is reported, and gone when it is repaired. */
-#include "aoi_space.h"
+#include "core/space.h"
 
 #include "every.h"
 

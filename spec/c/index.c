@@ -1,5 +1,5 @@
 /* The hash index: against a plain array of what should be in it, with hashes that collide on purpose. */
-#include "aoi_index.h"
+#include "base/hash_index.h"
 
 #include "host.h"
 

@@ -1,6 +1,6 @@
 /* The join of a field of cells whose items have moved: all couples for which that may matter, none of them twice, by every
  * version for this machine. */
-#include "aoi_join.h"
+#include "engines/grid/self_join.h"
 
 #include <math.h>
 #include <stdlib.h>

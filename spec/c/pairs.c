@@ -1,5 +1,5 @@
 /* Pairs with a state: against a plain matrix, both chains walked after each step. */
-#include "aoi_pairs.h"
+#include "core/pair_table.h"
 
 #include "host.h"
 

@@ -1,5 +1,5 @@
 /* The queue of events: order, cancellation, what it does when memory runs out, and what it gives back. */
-#include "aoi_queue.h"
+#include "core/event_queue.h"
 
 #include "host.h"
 

@@ -1,11 +1,11 @@
 /* The scans of many points: what is written for this processor against the plain one against the definition, and that a
  * ring leaves nobody out who may matter, whatever rounding does. */
-#include "aoi_scan.h"
+#include "engines/quadtree/ring_scan.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "aoi_rule.h"
+#include "core/rule.h"
 #include "expect.h"
 
 enum { MOST = 40, RUNS = 5 };

@@ -1,10 +1,10 @@
 /* The sweeps over cells: what is written for this processor against the plain one, that nobody is left out who may
  * matter, whatever rounding does and however far from the origin, and that few others are visited. */
-#include "aoi_sweeps.h"
+#include "engines/shared/ring_query.h"
 
 #include <math.h>
 
-#include "aoi_rule.h"
+#include "core/rule.h"
 #include "host.h"
 
 enum { MOST = 300, ROUNDS = 3000 };

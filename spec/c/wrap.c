@@ -1,7 +1,7 @@
 /* Generations near their wrap: a slot that has used all of them retires, so that no old handle comes alive again.
  *
  * Living 2^31 lives takes too long, so the spec starts a record just before its last ones. */
-#include "aoi_space.h"
+#include "core/space.h"
 
 #include "every.h"
 

@@ -1,0 +1,79 @@
+/* hash_index.c - see hash_index.h. */
+#include "base/hash_index.h"
+
+#include <string.h>
+
+static void put(aoi_index *ix, uint32_t hash, uint32_t value) {
+    uint32_t mask = ix->size - 1, i = hash & mask;
+    while (ix->slots[i].value != AOI_NONE) i = (i + 1) & mask;
+    ix->slots[i].hash = hash;
+    ix->slots[i].value = value;
+}
+
+bool aoi_index_reserve(aoi_memory *m, aoi_index *ix, size_t count) {
+    if (count <= ix->size / 4u * 3) return true;
+    size_t size = ix->size ? ix->size : 16, most = SIZE_MAX / 2 / sizeof *ix->slots;
+    if (most > UINT32_MAX / 4) most = UINT32_MAX / 4;
+    if (count > most / 4 * 3) return false; /* asked first: doubling must end, in 32 bits as well */
+    while (count > size / 4 * 3) size *= 2;
+    aoi_index to = {.size = (uint32_t)size, .count = ix->count};
+    to.slots = aoi_resize(m, NULL, 0, size * sizeof *to.slots);
+    if (!to.slots) return false;
+    memset(to.slots, 0xFF, size * sizeof *to.slots);
+    for (uint32_t i = 0; i < ix->size; i++)
+        if (ix->slots[i].value != AOI_NONE) put(&to, ix->slots[i].hash, ix->slots[i].value);
+    aoi_index_free(m, ix);
+    *ix = to;
+    return true;
+}
+
+void aoi_index_add(aoi_index *ix, uint32_t hash, uint32_t value) {
+    put(ix, hash, value);
+    ix->count++;
+}
+
+static uint32_t seek(const aoi_index *ix, uint32_t hash, uint32_t value) {
+    uint32_t at = AOI_SEEK, v;
+    while ((v = aoi_index_next(ix, hash, &at)) != AOI_NONE)
+        if (v == value) return at;
+    return AOI_NONE;
+}
+
+void aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value) {
+    uint32_t hole = seek(ix, hash, value), mask = ix->size - 1;
+    if (hole == AOI_NONE) return;
+    for (uint32_t i = (hole + 1) & mask; ix->slots[i].value != AOI_NONE; i = (i + 1) & mask) {
+        uint32_t home = ix->slots[i].hash & mask;
+        if (((i - home) & mask) >= ((i - hole) & mask)) { /* its probe path goes over the hole */
+            ix->slots[hole] = ix->slots[i];
+            hole = i;
+        }
+    }
+    ix->slots[hole].value = AOI_NONE;
+    ix->count--;
+}
+
+void aoi_index_replace(aoi_index *ix, uint32_t hash, uint32_t value, uint32_t by) {
+    uint32_t at = seek(ix, hash, value);
+    if (at != AOI_NONE) ix->slots[at].value = by;
+}
+
+void aoi_index_clear(aoi_index *ix) {
+    if (ix->count) memset(ix->slots, 0xFF, ix->size * sizeof *ix->slots);
+    ix->count = 0;
+}
+
+void aoi_index_free(aoi_memory *m, aoi_index *ix) {
+    AOI_FREE(m, ix->slots, ix->size);
+    *ix = (aoi_index){0};
+}
+
+const char *aoi_index_check(const aoi_index *ix) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < ix->size; i++) {
+        if (ix->slots[i].value == AOI_NONE) continue;
+        n++;
+        if (seek(ix, ix->slots[i].hash, ix->slots[i].value) != i) return "an index entry cannot be reached";
+    }
+    return n == ix->count ? NULL : "an index counts its entries wrongly";
+}

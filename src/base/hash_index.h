@@ -1,0 +1,56 @@
+/* hash_index.h - a hash index: finds the number of a record by a hash of its key; the record holds the key itself.
+ *
+ *   slots  [ hash | value ] [ 0 | none ] [ hash | value ] ...    open addressing, linear probing, a power of two;
+ *                                                                the whole hash is kept, so a removal can close the gap
+ *                                                                (Knuth, TAOCP 3, 6.4, algorithm R) and growth needs no keys.
+ * To look up:  for (uint32_t at = AOI_SEEK, v; (v = aoi_index_next(ix, hash, &at)) != AOI_NONE;) if (key of v matches) ...
+ */
+#ifndef AOI_INDEX_H
+#define AOI_INDEX_H
+
+#include "base/memory.h"
+
+#define AOI_NONE UINT32_MAX /* no record */
+#define AOI_SEEK UINT32_MAX /* start of a look-up */
+
+typedef struct aoi_index {
+    struct aoi_slot {
+        uint32_t hash, value;
+    } * slots;
+    uint32_t size, count; /* size: 0 or a power of two */
+} aoi_index;
+
+static inline uint32_t aoi_hash64(uint64_t k) { /* multiply and fold: every bit of the key reaches the low bits */
+    k ^= k >> 32;
+    k *= UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(k >> 32) ^ (uint32_t)(k >> 15);
+}
+
+static inline uint32_t aoi_index_next(const aoi_index *ix, uint32_t hash, uint32_t *at) {
+    if (!ix->size) return AOI_NONE;
+    uint32_t mask = ix->size - 1;
+    uint32_t i = *at == AOI_SEEK ? hash & mask : (*at + 1) & mask;
+    for (;; i = (i + 1) & mask) {
+        const struct aoi_slot *s = ix->slots + i;
+        if (s->value == AOI_NONE) return AOI_NONE;
+        if (s->hash == hash) {
+            *at = i;
+            return s->value;
+        }
+    }
+}
+
+/* Asks for the memory of a look-up. */
+static inline void aoi_index_fetch(const aoi_index *ix, uint32_t hash) {
+    if (ix->size) AOI_PREFETCH(ix->slots + (hash & (ix->size - 1)));
+}
+
+bool aoi_index_reserve(aoi_memory *m, aoi_index *ix, size_t count); /* room for count records in all */
+void aoi_index_add(aoi_index *ix, uint32_t hash, uint32_t value);   /* after a reserve; cannot fail */
+void aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value);
+void aoi_index_replace(aoi_index *ix, uint32_t hash, uint32_t value, uint32_t by);
+void aoi_index_clear(aoi_index *ix);
+void aoi_index_free(aoi_memory *m, aoi_index *ix);
+const char *aoi_index_check(const aoi_index *ix); /* NULL or what is wrong */
+
+#endif

@@ -1,0 +1,79 @@
+/* memory.c - see memory.h. */
+#if defined(__linux__) && !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE /* for madvise */
+#endif
+#include "base/memory.h"
+
+#include <string.h>
+
+#if defined(__linux__) && !defined(AOI_SMALL_PAGES)
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
+
+enum { LARGE = 1 << 20 }; /* bytes of a block that should lie in large pages */
+
+/* Where a crowd's records are is looked up in the processor's tables of pages, and in no order: with pages of 4 KB that takes
+ * longer than the reading itself.  This only asks; whatever the system makes of it, the memory is the same. */
+static void want_large_pages(void *block, size_t size) {
+#ifdef MADV_HUGEPAGE
+    if (size < LARGE) return;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)block / page * page;
+    (void)madvise((void *)begin, ((uintptr_t)block + size + page - 1) / page * page - begin, MADV_HUGEPAGE);
+#else
+    (void)block, (void)size;
+#endif
+}
+
+void *aoi_resize(aoi_memory *m, void *ptr, size_t osize, size_t nsize) {
+    if (!ptr && nsize == 0) return NULL;
+    void *p = m->alloc(m->ud, ptr, ptr ? osize : 0, nsize);
+    if (!p && nsize > 0) {
+        if (nsize <= osize) p = ptr; /* a host that may refuse to shrink: the block simply stays larger */
+        else return NULL;
+    }
+    m->used += nsize - (ptr ? osize : 0);
+    if (!ptr || nsize > osize) want_large_pages(p, nsize);
+    return p;
+}
+
+static size_t grown(uint32_t cap, size_t need) {
+    size_t to = (size_t)cap + cap / 2;
+    if (to < 16) to = 16;
+    return to < need ? need : to;
+}
+
+bool aoi_grow(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size) {
+    size_t to = grown(*cap, need);
+    if (to > UINT32_MAX - 1 || to > SIZE_MAX / size) return false;
+    void *p = aoi_resize(m, *items, *cap * size, to * size);
+    if (!p) return false;
+    *items = p;
+    *cap = (uint32_t)to;
+    return true;
+}
+
+/* A block is a line longer than its items; the byte before them tells how far into the block they start. */
+static unsigned char *block_of(void *items) {
+    unsigned char *p = items;
+    return p ? p - p[-1] : NULL;
+}
+
+bool aoi_grow_lines(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size) {
+    size_t to = grown(*cap, need);
+    if (to > UINT32_MAX - 1 || to > SIZE_MAX / size - 1) return false;
+    unsigned char *block = aoi_resize(m, NULL, 0, to * size + AOI_LINE);
+    if (!block) return false;
+    size_t shift = AOI_LINE - (uintptr_t)block % AOI_LINE;
+    unsigned char *p = block + shift;
+    p[-1] = (unsigned char)shift;
+    if (*cap) memcpy(p, *items, *cap * size);
+    aoi_free_lines(m, *items, *cap, size);
+    *items = p;
+    *cap = (uint32_t)to;
+    return true;
+}
+
+void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size) {
+    if (items) aoi_resize(m, block_of(items), cap * size + AOI_LINE, 0);
+}

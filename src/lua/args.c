@@ -1,0 +1,253 @@
+/* args.c - see binding.h.  Numbers are taken strictly: a string that looks like one is no coordinate. */
+#include "lua/binding.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- errors ------------------------------------------------------------------------------------------------------- */
+
+int laoi_argerror(lua_State *L, int i, const char *format, ...) {
+    va_list args;
+    lua_Debug ar;
+    va_start(args, format);
+    const char *why = lua_pushvfstring(L, format, args);
+    va_end(args);
+    bool known = lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar);
+    bool named = known && ar.name && strcmp(ar.name, "?") != 0;
+    const char *name = named ? ar.name : lua_tostring(L, lua_upvalueindex(LAOI_NAME));
+    if (known && !strcmp(ar.namewhat, "method")) {
+        if (--i == 0) return luaL_error(L, "calling '%s' on bad self (%s)", name, why);
+    }
+    return luaL_error(L, "bad argument #%d to '%s' (%s)", i, name ? name : "?", why);
+}
+
+int laoi_typeerror(lua_State *L, int i, const char *expected) {
+    const char *got = luaL_typename(L, i);
+    if (luaL_getmetafield(L, i, "__name") && lua_type(L, -1) == LUA_TSTRING) got = lua_tostring(L, -1);
+    return laoi_argerror(L, i, "%s expected, got %s", expected, got);
+}
+
+int laoi_nomemory(lua_State *L) {
+    lua_pushliteral(L, "not enough memory"); /* Lua's own words */
+    return lua_error(L);
+}
+
+/* ---- self ---------------------------------------------------------------------------------------------------------- */
+
+static const char MARK = 0; /* its address stands in every space, and in nothing else */
+
+void laoi_mark(laoi_space *b) {
+    b->mark = &MARK;
+}
+
+laoi_space *laoi_maybe(lua_State *L) {
+    laoi_space *b = lua_touserdata(L, 1);
+    if (!b || lua_rawlen(L, 1) != sizeof *b || b->mark != &MARK) laoi_typeerror(L, 1, "aoi.space");
+    b->calls++;
+    return b;
+}
+
+laoi_space *laoi_self(lua_State *L) {
+    laoi_space *b = laoi_maybe(L);
+    if (!b->core) luaL_error(L, "attempt to use a closed space");
+    return b;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+
+static const char *not_finite(double v) {
+    return isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
+}
+
+int64_t laoi_integer(lua_State *L, int i) {
+    int64_t v;
+    if (lua_type(L, i) != LUA_TNUMBER) laoi_typeerror(L, i, "integer");
+    if (!laoi_tointeger(L, i, &v)) laoi_argerror(L, i, "number has no integer representation");
+    return v;
+}
+
+double laoi_number(lua_State *L, int i) {
+    if (lua_type(L, i) != LUA_TNUMBER) laoi_typeerror(L, i, "number");
+    return lua_tonumber(L, i);
+}
+
+double laoi_finite(lua_State *L, int i) {
+    double v = laoi_number(L, i);
+    if (!isfinite(v)) laoi_argerror(L, i, "finite number expected, got %s", not_finite(v));
+    return v;
+}
+
+int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos) {
+    for (int a = 0; a < b->dims; a++) pos[a] = laoi_finite(L, i++);
+    return i;
+}
+
+static const char *bad_radius(double v) {
+    return v >= 0 ? NULL : "radius must not be negative or nan";
+}
+
+double laoi_radius(lua_State *L, int i) {
+    double v = laoi_number(L, i);
+    if (bad_radius(v)) laoi_argerror(L, i, "%s", bad_radius(v));
+    return v;
+}
+
+/* ---- entities, nodes ------------------------------------------------------------------------------------------------- */
+
+const char *laoi_spell(lua_State *L, int64_t id) {
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)id);
+    lua_pushstring(L, text);
+    return lua_tostring(L, -1);
+}
+
+aoi_entity laoi_entity(lua_State *L, const laoi_space *b, int i) {
+    int64_t id = laoi_integer(L, i);
+    aoi_entity e = aoi_find(b->core, id);
+    if (!e) laoi_argerror(L, i, "no entity %s", laoi_spell(L, id));
+    return e;
+}
+
+aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner) {
+    aoi_entity e = laoi_entity(L, b, i);
+    int64_t node_id = laoi_integer(L, i + 1);
+    aoi_node n = aoi_find_node(b->core, e, node_id);
+    if (!n) {
+        const char *id = laoi_spell(L, laoi_integer(L, i));
+        laoi_argerror(L, i + 1, "entity %s has no node %s", id, laoi_spell(L, node_id));
+    }
+    if (owner) *owner = e;
+    return n;
+}
+
+/* A key that should have been a name. */
+static const char *key_name(lua_State *L, int i) {
+    lua_pushvalue(L, i);
+    return lua_type(L, -1) == LUA_TNUMBER ? lua_tostring(L, -1) : luaL_typename(L, -1);
+}
+
+/* ---- areas ------------------------------------------------------------------------------------------------------------ */
+
+static double number_field(lua_State *L, int i, const char *name) {
+    if (lua_type(L, -1) != LUA_TNUMBER)
+        laoi_argerror(L, i, "number expected for '%s', got %s", name, luaL_typename(L, -1));
+    return lua_tonumber(L, -1);
+}
+
+static void area_field(lua_State *L, int i, const char *name, aoi_area *a) {
+    if (!strcmp(name, "radius")) {
+        a->radius = number_field(L, i, name);
+    } else if (!strcmp(name, "keep")) {
+        a->keep = number_field(L, i, name);
+    } else if (!strcmp(name, "mask")) {
+        int64_t mask;
+        number_field(L, i, name);
+        if (!laoi_tointeger(L, -1, &mask)) laoi_argerror(L, i, "integer expected for 'mask'");
+        a->mask = (uint64_t)mask;
+    } else if (!strcmp(name, "shape")) {
+        const char *shape = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+        if (!strcmp(shape, "square")) a->shape = AOI_SQUARE;
+        else if (!strcmp(shape, "circle")) a->shape = AOI_CIRCLE;
+        else laoi_argerror(L, i, "bad value for 'shape': 'square' or 'circle' expected");
+    } else laoi_argerror(L, i, "unknown area option '%s'", name);
+}
+
+void laoi_area(lua_State *L, int i, aoi_area *a) {
+    *a = (aoi_area){.radius = -1, .keep = -1, .mask = AOI_ALL_KINDS, .shape = AOI_SQUARE};
+    if (lua_type(L, i) == LUA_TNUMBER) {
+        a->radius = a->keep = laoi_radius(L, i);
+        return;
+    }
+    if (!lua_istable(L, i)) laoi_typeerror(L, i, "number or table");
+    bool keeps = false, has_radius = false;
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING) laoi_argerror(L, i, "unknown area option '%s'", key_name(L, -2));
+        area_field(L, i, lua_tostring(L, -2), a);
+        keeps = keeps || !strcmp(lua_tostring(L, -2), "keep");
+        has_radius = has_radius || !strcmp(lua_tostring(L, -2), "radius");
+    }
+    if (!has_radius) laoi_argerror(L, i, "number expected for 'radius', got nil");
+    if (bad_radius(a->radius)) laoi_argerror(L, i, "%s", bad_radius(a->radius));
+    if (!keeps) a->keep = a->radius;
+    if (!(a->keep >= a->radius)) laoi_argerror(L, i, "keep must not be less than radius");
+}
+
+/* ---- options of aoi.new -------------------------------------------------------------------------------------------- */
+
+static void option(lua_State *L, int i, const char *name, aoi_options *o, bool *deferred) {
+    int type = lua_type(L, -1);
+    const char *text = type == LUA_TSTRING ? lua_tostring(L, -1) : "";
+    bool good = false;
+    if (!strcmp(name, "engine")) {
+        for (int k = 0; aoi_engine_name(k) && !good; k++) {
+            o->engine = aoi_engine_name(k);
+            good = !strcmp(o->engine, text);
+        }
+    } else if (!strcmp(name, "dimensions")) {
+        double d = type == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+        o->dimensions = d == 2 ? 2 : 3;
+        good = d == 2 || d == 3;
+    } else if (!strcmp(name, "cell")) {
+        o->cell = type == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+        good = o->cell > 0;
+    } else if (!strcmp(name, "delivery")) {
+        *deferred = !strcmp(text, "deferred");
+        good = *deferred || !strcmp(text, "immediate");
+    } else laoi_argerror(L, i, "unknown option '%s'", name);
+    if (!good) laoi_argerror(L, i, "bad value for option '%s'", name);
+}
+
+void laoi_options(lua_State *L, int i, aoi_options *o, bool *deferred) {
+    *o = (aoi_options){0};
+    *deferred = false;
+    if (lua_isnoneornil(L, i)) return;
+    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING) laoi_argerror(L, i, "unknown option '%s'", key_name(L, -2));
+        option(L, i, lua_tostring(L, -2), o, deferred);
+    }
+}
+
+/* ---- flat arrays --------------------------------------------------------------------------------------------------- */
+
+static int bad_row_number(lua_State *L, int i, int row, const char *expected) {
+    if (lua_type(L, -1) != LUA_TNUMBER)
+        return laoi_argerror(L, i, "row %d: %s expected, got %s", row, expected, luaL_typename(L, -1));
+    return laoi_argerror(L, i, "row %d: finite number expected, got %s", row, not_finite(lua_tonumber(L, -1)));
+}
+
+static void read_row(lua_State *L, const laoi_space *b, int i, int row, laoi_index at, aoi_row *r) {
+    if (laoi_rawgeti(L, i, at) != LUA_TNUMBER) bad_row_number(L, i, row, "integer");
+    if (!laoi_tointeger(L, -1, &r->id)) laoi_argerror(L, i, "row %d: number has no integer representation", row);
+    for (int a = 0; a < b->dims; a++) {
+        bool number = laoi_rawgeti(L, i, at + 1 + a) == LUA_TNUMBER;
+        r->pos[a] = number ? lua_tonumber(L, -1) : NAN;
+        if (!isfinite(r->pos[a])) bad_row_number(L, i, row, "number");
+    }
+    lua_settop(L, -2 - b->dims);
+}
+
+aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n) {
+    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
+    size_t stride = (size_t)b->dims + 1, length = lua_rawlen(L, i);
+    if (lua_isnoneornil(L, i + 1)) {
+        if (length % stride) laoi_argerror(L, i, "the length of the array is no multiple of %d", (int)stride);
+        *n = length / stride;
+    } else {
+        int64_t rows = laoi_integer(L, i + 1);
+        if (rows < 0 || (uint64_t)rows > length / stride)
+            laoi_argerror(L, i + 1, "the array has %d rows", (int)(length / stride));
+        *n = (size_t)rows;
+    }
+    aoi_row *rows = aoi_row_buffer(b->core, *n);
+    if (!rows && *n) laoi_nomemory(L);
+    for (size_t k = 0; k < *n; k++) read_row(L, b, i, (int)k + 1, (laoi_index)(k * stride + 1), rows + k);
+    return rows;
+}
+
+void laoi_buffer(lua_State *L, int i, size_t n) {
+    if (lua_isnoneornil(L, i)) lua_createtable(L, n < 1 << 20 ? (int)n : 0, 0);
+    else if (lua_istable(L, i)) lua_pushvalue(L, i);
+    else laoi_typeerror(L, i, "table");
+}

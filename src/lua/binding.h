@@ -1,0 +1,86 @@
+/* binding.h - the Lua binding from inside:
+ *
+ *   module.c          the module, the methods of a space
+ *   args.c     arguments in, errors out, in the words of the standard library
+ *   handlers.c which functions a node calls
+ *   deliver.c  events to handlers
+ *
+ *   userdata aoi.space  { core, refs, uses ... } --core-->  aoi_space, memory from the host's lua_Alloc
+ *        | user value
+ *        v
+ *   { [ref] = a handler or a table of handlers, ref > 0; [handler] = ref;
+ *     [0] = on_error, [-1] = weak set of the coroutines that are delivering, [-2] = the drain loop (before 5.2 only) }
+ *
+ * Nothing is referenced from the registry, so a handler that captures its own space dies with it. */
+#ifndef LAOI_H
+#define LAOI_H
+
+#include "aoi.h"
+#include "lua/compat.h"
+
+enum { LAOI_ON_ERROR = 0, LAOI_COROUTINES = -1, LAOI_LOOP = -2 };
+enum { LAOI_META = 1, LAOI_NAME = 2 }; /* upvalues of every method: the metatable, the method's name */
+
+typedef struct laoi_space {
+    const void *mark; /* tells a space from other userdata: quicker than to fetch and compare metatables */
+    aoi_space *core;  /* NULL: closed */
+    int solid;        /* deliveries under way that cannot yield */
+    int suspendable;  /* deliveries under way that can, at most: one whose coroutine died is still counted */
+    int dims;
+    uint32_t calls; /* of methods, to notice those that a finalizer made meanwhile */
+    bool deferred, has_on_error;
+    lua_Alloc alloc;
+    void *ud;
+    struct {
+        uint32_t enter, leave;
+    } * refs; /* by node slot; 0: none */
+    struct {
+        uint32_t count, next; /* nodes that have it; the next unused number */
+    } * uses;                 /* by ref */
+    uint32_t ref_cap, use_cap, ref_top, unused_ref;
+    uint32_t orphan[2]; /* numbers that a node is about to have */
+} laoi_space;
+
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
+
+/* Raises "bad argument #i to 'method' (...)"; `i` counts self, the message does not when it is called as a method. */
+int laoi_argerror(lua_State *L, int i, const char *format, ...);
+int laoi_typeerror(lua_State *L, int i, const char *expected);
+int laoi_nomemory(lua_State *L);
+const char *laoi_spell(lua_State *L, int64_t id); /* an id for a message; in full, whatever this Lua's numbers are */
+
+void laoi_mark(laoi_space *b);        /* a new one */
+laoi_space *laoi_self(lua_State *L);  /* open, or an error */
+laoi_space *laoi_maybe(lua_State *L); /* open or closed */
+
+int64_t laoi_integer(lua_State *L, int i);
+double laoi_finite(lua_State *L, int i);
+double laoi_number(lua_State *L, int i);
+int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos); /* the index after it */
+double laoi_radius(lua_State *L, int i);
+aoi_entity laoi_entity(lua_State *L, const laoi_space *b, int i);
+aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner); /* i: the entity; i + 1: the node id */
+void laoi_area(lua_State *L, int i, aoi_area *a);
+void laoi_options(lua_State *L, int i, aoi_options *o, bool *deferred);
+/* n rows `id, x, y [, z]` of the table at i into the space's row buffer, if there is one, else ids are skipped */
+aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
+/* The table to fill at i, or a new one; it is on top of the stack then. */
+void laoi_buffer(lua_State *L, int i, size_t n);
+
+/* ---- handlers; t: the index of the space's table ---------------------------------------------------------------- */
+
+/* Before a node is added in this slot: all that can fail.  Then, once it is known whether it was: what cannot. */
+void laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, uint32_t slot, int on_enter, int on_leave);
+uint32_t laoi_handlers_tag(const laoi_space *b); /* of those prepared: the node's tag, which saves looking them up */
+void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, uint32_t slot, bool added);
+uint32_t laoi_handler(const laoi_space *b, const aoi_event *ev); /* its key in the table, 0: none */
+void laoi_forget_freed(lua_State *L, laoi_space *b, int t);      /* handlers of slots that are free now */
+void laoi_free_handlers(laoi_space *b);
+
+/* ---- delivery ------------------------------------------------------------------------------------------------------- */
+
+/* Hands waiting events to their handlers, unless this call comes from a handler: then the outermost call does it.
+ * `counts`: return how many, else nothing.  To be returned from the method; runs nothing where nothing waits. */
+int laoi_deliver(lua_State *L, laoi_space *b, bool counts);
+
+#endif

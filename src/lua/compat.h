@@ -1,0 +1,90 @@
+/* compat.h - Lua 5.1 to 5.5 and LuaJIT under the names of 5.4. */
+#ifndef LAOI_COMPAT_H
+#define LAOI_COMPAT_H
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#if LUA_VERSION_NUM < 501
+#error "aoi needs Lua 5.1 or newer"
+#endif
+
+/* Handlers may yield from 5.3 on.  Before that a continuation is never used. */
+#if LUA_VERSION_NUM >= 503
+#define LAOI_YIELDS 1
+#else
+#define LAOI_YIELDS 0
+typedef intptr_t lua_KContext;
+#define LUA_OK_ 0
+#define lua_callk(L, n, r, ctx, k) ((void)(ctx), lua_call(L, n, r))
+#define lua_pcallk(L, n, r, h, ctx, k) ((void)(ctx), lua_pcall(L, n, r, h))
+#define lua_isyieldable(L) ((void)(L), 0)
+#endif
+
+/* One table goes with each space. */
+#if LUA_VERSION_NUM >= 504
+#define laoi_newuserdata(L, size) lua_newuserdatauv((L), (size), 1)
+#define laoi_gettable(L, i) ((void)lua_getiuservalue((L), (i), 1))
+#define laoi_settable(L, i) ((void)lua_setiuservalue((L), (i), 1))
+#elif LUA_VERSION_NUM >= 502
+#define laoi_newuserdata(L, size) lua_newuserdata((L), (size))
+#define laoi_gettable(L, i) ((void)lua_getuservalue((L), (i)))
+#define laoi_settable(L, i) ((void)lua_setuservalue((L), (i)))
+#else
+#define laoi_newuserdata(L, size) lua_newuserdata((L), (size))
+#define laoi_gettable(L, i) lua_getfenv((L), (i))
+#define laoi_settable(L, i) ((void)lua_setfenv((L), (i)))
+#endif
+
+#if LUA_VERSION_NUM < 502
+#define lua_rawlen(L, i) lua_objlen((L), (i))
+#endif
+
+#if defined(_WIN32)
+#define LAOI_EXPORT __declspec(dllexport)
+#elif defined(__GNUC__)
+#define LAOI_EXPORT __attribute__((visibility("default")))
+#else
+#define LAOI_EXPORT
+#endif
+
+/* Pushes and returns the type. */
+#if LUA_VERSION_NUM >= 503
+#define laoi_rawgeti(L, i, n) lua_rawgeti((L), (i), (n))
+#else
+#define laoi_rawgeti(L, i, n) (lua_rawgeti((L), (i), (n)), lua_type((L), -1))
+#endif
+
+/* An index into a table fits lua_Integer since 5.3, an int before. */
+#if LUA_VERSION_NUM >= 503
+typedef lua_Integer laoi_index;
+#else
+typedef int laoi_index;
+#endif
+
+/* Ids: any lua_Integer, or whole numbers within 2^53 where Lua has no integers.  False if it is none of them. */
+static inline bool laoi_tointeger(lua_State *L, int i, int64_t *out) {
+#if LUA_VERSION_NUM >= 503
+    int whole;
+    *out = lua_tointegerx(L, i, &whole);
+    return whole;
+#else
+    lua_Number d = lua_tonumber(L, i);
+    bool whole = floor(d) == d && fabs(d) <= 9007199254740992.0;
+    *out = whole ? (int64_t)d : 0;
+    return whole;
+#endif
+}
+
+static inline void laoi_pushinteger(lua_State *L, int64_t v) {
+#if LUA_VERSION_NUM >= 503
+    lua_pushinteger(L, (lua_Integer)v);
+#else
+    lua_pushnumber(L, (lua_Number)v);
+#endif
+}
+
+#endif

@@ -1,0 +1,214 @@
+/* deliver.c - events to handlers.
+ *
+ *   space:move(...) -> laoi_deliver -> pcall( run: take the oldest, call its handler, again ) -> finish -> back to Lua
+ *
+ * There is no recursion: a call made inside a handler finds the delivery under way and only leaves its events in the
+ * queue.  "Under way" must not be fooled by a handler that yielded: while it is suspended, calls of other coroutines
+ * deliver as usual, and it goes on with whatever waits when it is resumed.  A delivery that cannot be suspended is
+ * simply counted (`solid`); of one that can, the coroutine is kept in a weak set and asked for its status.
+ *
+ * The queue is the only cursor: an event is taken before its handler runs, so that an error or a yield loses nothing,
+ * and the loop asks each time whether the space is still open. */
+#include "lua/binding.h"
+
+/* stack of the loop: the space, its table, then what one event needs */
+enum { SELF = 1, TABLE = 2, WATCHER = 3, TARGET = 4, NODE = 5 };
+
+/* Pushes the handler of the event; false if there is none. */
+static bool push_handler(lua_State *L, const laoi_space *b, const aoi_event *ev) {
+    uint32_t ref = laoi_handler(b, ev);
+    if (!ref) return false;
+    int type = laoi_rawgeti(L, TABLE, (laoi_index)ref);
+    if (type == LUA_TFUNCTION) return true;
+    if (type == LUA_TTABLE) { /* a table of handlers: looked up each time, so that code can be reloaded */
+        lua_getfield(L, -1, ev->kind == AOI_ENTER ? "enter" : "leave");
+        lua_replace(L, -2);
+    }
+    return lua_toboolean(L, -1);
+}
+
+static void push_ids(lua_State *L, const aoi_event *ev) {
+    laoi_pushinteger(L, ev->watcher);
+    laoi_pushinteger(L, ev->target);
+    laoi_pushinteger(L, ev->node_id);
+}
+
+#if LAOI_YIELDS
+static int again(lua_State *L, int status, lua_KContext count);
+#define AGAIN again
+#else
+#define AGAIN NULL
+#endif
+
+/* on_error(err, watcher, target, node_id); the ids are still on the stack, the error on top. */
+static void call_on_error(lua_State *L, lua_KContext count) {
+    lua_rawgeti(L, TABLE, LAOI_ON_ERROR);
+    if (lua_isnil(L, -1)) { /* taken away in the meantime */
+        lua_pop(L, 1);
+        lua_error(L);
+    }
+    lua_insert(L, -2);
+    lua_pushvalue(L, WATCHER);
+    lua_pushvalue(L, TARGET);
+    lua_pushvalue(L, NODE);
+    lua_callk(L, 4, 0, count, AGAIN);
+}
+
+/* The loop; on the stack there are the space and its table. */
+static int run(lua_State *L, lua_KContext count) {
+    laoi_space *b = lua_touserdata(L, SELF);
+    aoi_event ev;
+    while (b->core && aoi_next(b->core, &ev)) {
+        count++;
+        if (b->has_on_error) push_ids(L, &ev);
+        bool heard = push_handler(L, b, &ev);
+        if (ev.last) laoi_forget_freed(L, b, TABLE);
+        if (!heard) {
+            lua_settop(L, TABLE);
+            continue;
+        }
+        push_ids(L, &ev);
+        if (!b->has_on_error) {
+            lua_callk(L, 3, 0, count, AGAIN);
+        } else {
+            int status = lua_pcallk(L, 3, 0, 0, count, AGAIN);
+            if (status > 1) call_on_error(L, count);
+            lua_settop(L, TABLE);
+        }
+    }
+    laoi_pushinteger(L, (int64_t)count);
+    return 1;
+}
+
+#if LAOI_YIELDS
+/* Its continuation after a handler that yielded or, under on_error, raised. */
+static int again(lua_State *L, int status, lua_KContext count) {
+    if (status > 1) call_on_error(L, count); /* neither LUA_OK nor LUA_YIELD */
+    lua_settop(L, TABLE);
+    return run(L, count);
+}
+#endif
+
+static int loop(lua_State *L) {
+    laoi_gettable(L, SELF);
+    return run(L, 0);
+}
+
+/* ---- who is delivering ------------------------------------------------------------------------------------------------ */
+
+enum { COUNTS = 1, SUSPENDABLE = 2 }; /* bits of a delivery's context */
+
+#if LAOI_YIELDS
+
+static bool is_live(lua_State *L, lua_State *co) { /* running, or waiting for a coroutine that it resumed */
+    lua_Debug ar;
+    return co == L || (lua_status(co) == LUA_OK && lua_getstack(co, 0, &ar));
+}
+
+static bool under_way(lua_State *L, laoi_space *b) {
+    if (b->solid) return true;
+    if (!b->suspendable) return false;
+    bool live = false, any = false;
+    laoi_gettable(L, 1);
+    lua_rawgeti(L, -1, LAOI_COROUTINES);
+    for (lua_pushnil(L); !live && lua_next(L, -2);) {
+        live = is_live(L, lua_tothread(L, -2));
+        any = true;
+        lua_pop(L, live ? 2 : 1);
+    }
+    lua_pop(L, 2);
+    if (!any) b->suspendable = 0; /* all of them died suspended */
+    return live;
+}
+
+static lua_KContext begin(lua_State *L, laoi_space *b) {
+    if (!lua_isyieldable(L)) {
+        b->solid++;
+        return 0;
+    }
+    laoi_gettable(L, 1);
+    lua_rawgeti(L, -1, LAOI_COROUTINES);
+    lua_pushthread(L);
+    lua_pushboolean(L, 1);
+    lua_rawset(L, -3);
+    lua_pop(L, 2);
+    b->suspendable++;
+    return SUSPENDABLE;
+}
+
+static void end(lua_State *L, laoi_space *b, lua_KContext ctx) {
+    if (!(ctx & SUSPENDABLE)) {
+        b->solid--;
+        return;
+    }
+    if (b->suspendable) b->suspendable--;
+    laoi_gettable(L, 1);
+    if (lua_istable(L, -1)) { /* a closed space has no table */
+        lua_rawgeti(L, -1, LAOI_COROUTINES);
+        lua_pushthread(L);
+        lua_pushnil(L);
+        lua_rawset(L, -3);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+#else
+
+static bool under_way(lua_State *L, laoi_space *b) {
+    (void)L;
+    return b->solid;
+}
+
+static lua_KContext begin(lua_State *L, laoi_space *b) {
+    (void)L;
+    b->solid++;
+    return 0;
+}
+
+static void end(lua_State *L, laoi_space *b, lua_KContext ctx) {
+    (void)L, (void)ctx;
+    b->solid--;
+}
+
+#endif
+
+/* Also the continuation: the delivery is over, by itself or by an error, which goes on unchanged. */
+static int finish(lua_State *L, int status, lua_KContext ctx) {
+    laoi_space *b = lua_touserdata(L, SELF);
+    end(L, b, ctx);
+    if (status > 1) {
+        if (b->core) aoi_keep_order(b->core); /* the others stay queued in order */
+        return lua_error(L);
+    }
+    return ctx & COUNTS ? 1 : 0;
+}
+
+static void push_loop(lua_State *L) {
+#if LUA_VERSION_NUM >= 502
+    (void)L;
+    lua_pushcfunction(L, loop); /* no memory: a light C function */
+#else
+    lua_getfenv(L, SELF);
+    lua_rawgeti(L, -1, LAOI_LOOP);
+    if (lua_isnil(L, -1)) {
+        lua_pop(L, 1);
+        lua_pushcfunction(L, loop);
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, -3, LAOI_LOOP);
+    }
+    lua_remove(L, -2);
+#endif
+}
+
+int laoi_deliver(lua_State *L, laoi_space *b, bool counts) {
+    if (!aoi_pending(b->core) || under_way(L, b)) {
+        if (counts) lua_pushinteger(L, 0);
+        return counts;
+    }
+    if (b->deferred) aoi_leaves_first(b->core);
+    push_loop(L);
+    lua_pushvalue(L, SELF);
+    lua_KContext ctx = begin(L, b) | (counts ? COUNTS : 0);
+    return finish(L, lua_pcallk(L, 1, 1, 0, ctx, finish), ctx);
+}

@@ -1,0 +1,494 @@
+/* module.c - `require "aoi.core"`: the module and the methods of a space.  The contract of each is in lua/aoi/meta.lua.
+ *
+ * A method reads all its arguments before it changes anything, and anything it needs of Lua's memory it gets before
+ * the core changes: then a refused allocation leaves the space as it was. */
+#include "lua/binding.h"
+
+#include <string.h>
+
+#define TYPE_NAME "aoi.space"
+
+/* What the core can still refuse when the arguments were good. */
+static int done(lua_State *L, laoi_space *b, int result) {
+    if (result == AOI_OK) return b->deferred ? 0 : laoi_deliver(L, b, false);
+    if (result == AOI_ENOMEM) return laoi_nomemory(L);
+    return luaL_error(L, "aoi: unexpected result %d", result);
+}
+
+/* ---- entities ------------------------------------------------------------------------------------------------------ */
+
+static int l_enter(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    int64_t id = laoi_integer(L, 2);
+    double pos[3];
+    int i = laoi_position(L, b, 3, pos);
+    uint64_t kind = lua_isnoneornil(L, i) ? 1 : (uint64_t)laoi_integer(L, i);
+    int result = aoi_enter(b->core, id, pos, kind, NULL);
+    if (result == AOI_EEXIST) {
+        return laoi_argerror(L, 2, "entity %s is already in the space", laoi_spell(L, id));
+    }
+    return done(L, b, result);
+}
+
+static int l_move(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_entity e = laoi_entity(L, b, 2);
+    double pos[3];
+    laoi_position(L, b, 3, pos);
+    return done(L, b, aoi_move(b->core, e, pos));
+}
+
+static int l_leave(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    int result = aoi_leave(b->core, laoi_entity(L, b, 2));
+    laoi_gettable(L, 1);
+    laoi_forget_freed(L, b, lua_gettop(L));
+    return done(L, b, result);
+}
+
+static int l_set_kind(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_entity e = laoi_entity(L, b, 2);
+    return done(L, b, aoi_set_kind(b->core, e, (uint64_t)laoi_integer(L, 3)));
+}
+
+/* ---- batches --------------------------------------------------------------------------------------------------------- */
+
+static int bad_row(lua_State *L, laoi_space *b, int result, const aoi_row *rows, size_t bad) {
+    if (result != AOI_EGONE && result != AOI_EEXIST) return done(L, b, result);
+    const char *id = laoi_spell(L, rows[bad].id);
+    if (result == AOI_EGONE) return laoi_argerror(L, 2, "row %d: no entity %s", (int)bad + 1, id);
+    return laoi_argerror(L, 2, "row %d: entity %s is already in the space", (int)bad + 1, id);
+}
+
+static int l_move_many(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    size_t n, bad = 0;
+    const aoi_row *rows = laoi_rows(L, b, 2, &n);
+    int result = aoi_move_many(b->core, rows, n, &bad);
+    return bad_row(L, b, result, rows, bad);
+}
+
+static int l_enter_many(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    size_t n, bad = 0;
+    uint64_t kind = lua_isnoneornil(L, 4) ? 1 : (uint64_t)laoi_integer(L, 4);
+    const aoi_row *rows = laoi_rows(L, b, 2, &n);
+    int result = aoi_enter_many(b->core, rows, n, kind, &bad);
+    return bad_row(L, b, result, rows, bad);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------------------------------- */
+
+enum { ON_ENTER = 5, ON_LEAVE = 6 }; /* arguments of add_node */
+
+/* Handlers or nil; true if there is any. */
+static bool check_handlers(lua_State *L) {
+    if (lua_istable(L, ON_ENTER)) {
+        lua_settop(L, ON_ENTER);
+        lua_pushvalue(L, ON_ENTER); /* the table serves both kinds */
+        return true;
+    }
+    lua_settop(L, ON_LEAVE);
+    if (!lua_isnil(L, ON_ENTER) && !lua_isfunction(L, ON_ENTER)) laoi_typeerror(L, ON_ENTER, "function or table");
+    if (!lua_isnil(L, ON_LEAVE) && !lua_isfunction(L, ON_LEAVE)) laoi_typeerror(L, ON_LEAVE, "function");
+    return !lua_isnil(L, ON_ENTER) || !lua_isnil(L, ON_LEAVE);
+}
+
+static int l_add_node(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_entity e = laoi_entity(L, b, 2);
+    int64_t node_id = laoi_integer(L, 3);
+    aoi_area area;
+    if (aoi_find_node(b->core, e, node_id)) {
+        const char *id = laoi_spell(L, laoi_integer(L, 2));
+        return laoi_argerror(L, 3, "entity %s already has node %s", id, laoi_spell(L, node_id));
+    }
+    laoi_area(L, 4, &area);
+    area.silent = !check_handlers(L) && !b->deferred;
+    laoi_gettable(L, 1);
+    int t = lua_gettop(L);
+    laoi_forget_freed(L, b, t); /* before the slot is asked for: it frees some */
+    uint32_t slot = aoi_next_slot(b->core);
+    laoi_prepare_handlers(L, b, t, slot, ON_ENTER, ON_LEAVE);
+    area.tag = laoi_handlers_tag(b);
+    int result = aoi_add_node(b->core, e, node_id, &area, NULL);
+    laoi_settle_handlers(L, b, t, slot, result == AOI_OK);
+    return done(L, b, result);
+}
+
+static int l_remove_node(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    int result = aoi_remove_node(b->core, laoi_node(L, b, 2, NULL));
+    laoi_gettable(L, 1);
+    laoi_forget_freed(L, b, lua_gettop(L));
+    return done(L, b, result);
+}
+
+static int l_set_radius(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_node n = laoi_node(L, b, 2, NULL);
+    double radius = laoi_radius(L, 4), keep = lua_isnoneornil(L, 5) ? radius : laoi_number(L, 5);
+    if (!(keep >= radius)) return laoi_argerror(L, 5, "keep must not be less than radius");
+    return done(L, b, aoi_set_radius(b->core, n, radius, keep));
+}
+
+static int l_set_mask(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_node n = laoi_node(L, b, 2, NULL);
+    return done(L, b, aoi_set_mask(b->core, n, (uint64_t)laoi_integer(L, 4)));
+}
+
+/* ---- events ---------------------------------------------------------------------------------------------------------- */
+
+static int l_flush(lua_State *L) {
+    return laoi_deliver(L, laoi_self(L), true);
+}
+
+/* Filling may run out of memory, so the events are only read first, and taken once all are in the table. */
+static int l_drain(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_event chunk[64];
+    size_t n, total = 0;
+    uint32_t cursor = 0;
+    lua_settop(L, 2);
+    laoi_buffer(L, 2, aoi_pending(b->core) * 4);
+    laoi_self(L); /* still open? a new table may cause a finalizer to run */
+    aoi_leaves_first(b->core);
+    while (total < aoi_pending(b->core) && (n = aoi_peek(b->core, &cursor, chunk, 64)) > 0) {
+        for (size_t k = 0; k < n; k++) {
+            laoi_index at = (laoi_index)(total + k) * 4;
+            lua_pushinteger(L, chunk[k].kind);
+            lua_rawseti(L, 3, at + 1);
+            laoi_pushinteger(L, chunk[k].watcher);
+            lua_rawseti(L, 3, at + 2);
+            laoi_pushinteger(L, chunk[k].target);
+            lua_rawseti(L, 3, at + 3);
+            laoi_pushinteger(L, chunk[k].node_id);
+            lua_rawseti(L, 3, at + 4);
+        }
+        total += n;
+    }
+    laoi_gettable(L, 1);
+    aoi_take_all(b->core);
+    laoi_forget_freed(L, b, 4);
+    lua_settop(L, 3);
+    laoi_pushinteger(L, (int64_t)total);
+    return 2;
+}
+
+static int l_on_error(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    lua_settop(L, 2);
+    if (!lua_isnil(L, 2) && !lua_isfunction(L, 2)) return laoi_typeerror(L, 2, "function");
+    bool set = !lua_isnil(L, 2);
+    laoi_gettable(L, 1);
+    lua_insert(L, 2);
+    lua_rawseti(L, 2, LAOI_ON_ERROR);
+    b->has_on_error = set;
+    return 0;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------------------- */
+
+/* The table at i, or a new one, filled with one or two numbers a row; returns it and the count.  A new table may cause
+ * garbage to be collected, and a finalizer may call anything: if it used the space, the method asks once more. */
+static int answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const int64_t *ids,
+                  const int64_t *nodes, size_t n) {
+    if (result != AOI_OK) return laoi_nomemory(L);
+    uint32_t calls = b->calls;
+    lua_settop(L, i);
+    laoi_buffer(L, i, nodes ? 2 * n : n);
+    if (b->calls != calls) {
+        lua_replace(L, i);
+        return method(L);
+    }
+    laoi_index at = 0;
+    for (size_t k = 0; k < n; k++) {
+        laoi_pushinteger(L, ids[k]);
+        lua_rawseti(L, -2, ++at);
+        if (!nodes) continue;
+        laoi_pushinteger(L, nodes[k]);
+        lua_rawseti(L, -2, ++at);
+    }
+    laoi_pushinteger(L, (int64_t)n);
+    return 2;
+}
+
+static void check_buffer(lua_State *L, int i) {
+    if (!lua_isnoneornil(L, i) && !lua_istable(L, i)) laoi_typeerror(L, i, "table");
+}
+
+static int l_view(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    aoi_node node = laoi_node(L, b, 2, NULL);
+    check_buffer(L, 4);
+    int result = aoi_view(b->core, node, &ids, &n);
+    return answer(L, b, l_view, 4, result, ids, NULL, n);
+}
+
+static int l_viewers(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t *ids = NULL, *nodes = NULL;
+    size_t n = 0;
+    aoi_entity e = laoi_entity(L, b, 2);
+    check_buffer(L, 3);
+    int result = aoi_viewers(b->core, e, &ids, &nodes, &n);
+    return answer(L, b, l_viewers, 3, result, ids, nodes, n);
+}
+
+static int l_near(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    double pos[3];
+    int i = laoi_position(L, b, 2, pos);
+    double radius = laoi_radius(L, i++);
+    uint64_t mask = AOI_ALL_KINDS;
+    if (!lua_istable(L, i)) { /* the mask may be left out, with or without a nil in its place */
+        if (!lua_isnoneornil(L, i)) mask = (uint64_t)laoi_integer(L, i);
+        i++;
+    }
+    check_buffer(L, i);
+    int result = aoi_near(b->core, pos, radius, mask, &ids, &n);
+    return answer(L, b, l_near, i, result, ids, NULL, n);
+}
+
+static int l_ids(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    check_buffer(L, 2);
+    int result = aoi_ids(b->core, &ids, &n);
+    return answer(L, b, l_ids, 2, result, ids, NULL, n);
+}
+
+static int l_nodes(lua_State *L) {
+    int64_t id = 0, count = 0;
+    laoi_entity(L, laoi_self(L), 2);
+    laoi_buffer(L, 3, 0);
+    laoi_space *b = laoi_self(L); /* only now: a new table may cause a finalizer to run, which may close the space */
+    aoi_entity e = laoi_entity(L, b, 2);
+    for (aoi_node n = aoi_first_node(b->core, e); n; n = aoi_following_node(b->core, n)) {
+        aoi_node_id(b->core, n, &id);
+        laoi_pushinteger(L, id);
+        lua_rawseti(L, -2, (laoi_index)++count);
+    }
+    laoi_pushinteger(L, count);
+    return 2;
+}
+
+static int l_sees(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_node n = laoi_node(L, b, 2, NULL);
+    lua_pushboolean(L, aoi_sees(b->core, n, aoi_find(b->core, laoi_integer(L, 4)))); /* nobody sees who is gone */
+    return 1;
+}
+
+static int l_position(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const double *pos = aoi_position(b->core, aoi_find(b->core, laoi_integer(L, 2)));
+    if (!pos) {
+        lua_pushnil(L);
+        return 1;
+    }
+    for (int a = 0; a < b->dims; a++) lua_pushnumber(L, pos[a]);
+    return b->dims;
+}
+
+static int l_kind(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    uint64_t kind;
+    if (aoi_kind(b->core, aoi_find(b->core, laoi_integer(L, 2)), &kind)) laoi_pushinteger(L, (int64_t)kind);
+    else lua_pushnil(L);
+    return 1;
+}
+
+static int l_radius(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_entity e = aoi_find(b->core, laoi_integer(L, 2));
+    aoi_area area;
+    if (aoi_area_of(b->core, aoi_find_node(b->core, e, laoi_integer(L, 3)), &area)) lua_pushnumber(L, area.radius);
+    else lua_pushnil(L);
+    return 1;
+}
+
+static int l_has(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    lua_pushboolean(L, aoi_find(b->core, laoi_integer(L, 2)) != 0);
+    return 1;
+}
+
+static int l_count(lua_State *L) {
+    laoi_pushinteger(L, (int64_t)aoi_count(laoi_self(L)->core));
+    return 1;
+}
+
+static int l_stats(lua_State *L) {
+    aoi_stats st;
+    aoi_read_stats(laoi_self(L)->core, &st);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } fields[] = {
+        {"entities", st.entities}, {"nodes", st.nodes},           {"events", st.events}, {"pending", st.pending},
+        {"memory", st.memory},     {"candidates", st.candidates}, {"steps", st.steps},   {"pairs", st.pairs},
+        {"cells", st.cells},       {"levels", st.levels},
+    };
+    lua_createtable(L, 0, (int)(sizeof fields / sizeof *fields));
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        laoi_pushinteger(L, (int64_t)fields[i].value);
+        lua_setfield(L, -2, fields[i].name);
+    }
+    return 1;
+}
+
+static int l_check(lua_State *L) {
+    const char *wrong = aoi_check(laoi_self(L)->core);
+    if (wrong && !strcmp(wrong, "not enough memory")) return laoi_nomemory(L); /* no verdict */
+    if (wrong) {
+        lua_pushstring(L, wrong); /* a copy, first of all */
+        return luaL_error(L, "aoi: %s", lua_tostring(L, -1));
+    }
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------------ */
+
+static int l_close(lua_State *L) {
+    laoi_space *b = laoi_maybe(L);
+    aoi_space *core = b->core;
+    if (!core) return 0;
+    b->core = NULL; /* first: whatever happens, nobody sees a half-closed space */
+    aoi_close(core);
+    laoi_free_handlers(b);
+#if LUA_VERSION_NUM >= 502
+    lua_pushnil(L);
+#else
+    lua_pushvalue(L, lua_upvalueindex(LAOI_META)); /* an environment cannot be nil */
+#endif
+    laoi_settable(L, 1);
+    return 0;
+}
+
+static int l_tostring(lua_State *L) {
+    laoi_space *b = laoi_maybe(L);
+    if (b->core) lua_pushfstring(L, TYPE_NAME ": %p", (void *)b);
+    else lua_pushliteral(L, TYPE_NAME " (closed)");
+    return 1;
+}
+
+static int l_new(lua_State *L) {
+    aoi_options o;
+    bool deferred;
+    laoi_options(L, 1, &o, &deferred);
+    lua_settop(L, 1);
+    laoi_space *b = laoi_newuserdata(L, sizeof *b); /* closed, until the core is open */
+    memset(b, 0, sizeof *b);
+    laoi_mark(b);
+    lua_newtable(L);
+#if LAOI_YIELDS
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_pushliteral(L, "k");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    lua_rawseti(L, -2, LAOI_COROUTINES);
+#endif
+    laoi_settable(L, 2);
+    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
+    lua_setmetatable(L, 2);
+    b->dims = o.dimensions ? o.dimensions : 2;
+    b->deferred = deferred;
+    o.alloc = b->alloc = lua_getallocf(L, &o.alloc_ud);
+    b->ud = o.alloc_ud;
+    return aoi_open(&o, &b->core) == AOI_OK ? 1 : laoi_nomemory(L);
+}
+
+static int l_engines(lua_State *L) {
+    lua_newtable(L);
+    for (int i = 0; aoi_engine_name(i); i++) {
+        lua_pushstring(L, aoi_engine_name(i));
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+/* ---- the module ------------------------------------------------------------------------------------------------------ */
+
+static const luaL_Reg methods[] = {
+    {"enter", l_enter},
+    {"move", l_move},
+    {"leave", l_leave},
+    {"set_kind", l_set_kind},
+    {"move_many", l_move_many},
+    {"enter_many", l_enter_many},
+    {"add_node", l_add_node},
+    {"remove_node", l_remove_node},
+    {"set_radius", l_set_radius},
+    {"set_mask", l_set_mask},
+    {"flush", l_flush},
+    {"drain", l_drain},
+    {"on_error", l_on_error},
+    {"view", l_view},
+    {"viewers", l_viewers},
+    {"near", l_near},
+    {"ids", l_ids},
+    {"nodes", l_nodes},
+    {"sees", l_sees},
+    {"position", l_position},
+    {"kind", l_kind},
+    {"radius", l_radius},
+    {"has", l_has},
+    {"count", l_count},
+    {"stats", l_stats},
+    {"check", l_check},
+    {"close", l_close},
+    {NULL, NULL},
+};
+
+static const luaL_Reg metamethods[] = {
+    {"__gc", l_close},    {"__len", l_count}, {"__tostring", l_tostring},
+#if LUA_VERSION_NUM >= 504
+    {"__close", l_close},
+#endif
+    {NULL, NULL},
+};
+
+static const luaL_Reg functions[] = {{"new", l_new}, {"engines", l_engines}, {NULL, NULL}};
+
+/* Into the table on top, each with the metatable and its own name for upvalues. */
+static void set_functions(lua_State *L, int meta, const luaL_Reg *f) {
+    for (; f->name; f++) {
+        lua_pushvalue(L, meta);
+        lua_pushstring(L, f->name);
+        lua_pushcclosure(L, f->func, 2);
+        lua_setfield(L, -2, f->name);
+    }
+}
+
+LAOI_EXPORT int luaopen_aoi_core(lua_State *L);
+
+LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
+#if LUA_VERSION_NUM >= 502
+    luaL_checkversion(L);
+#endif
+    lua_createtable(L, 0, 8); /* a metatable of its own for each load: the type is the table, not a name */
+    int meta = lua_gettop(L);
+    lua_pushliteral(L, TYPE_NAME);
+    lua_setfield(L, meta, "__name");
+    set_functions(L, meta, metamethods);
+    lua_createtable(L, 0, (int)(sizeof methods / sizeof *methods));
+    set_functions(L, meta, methods);
+    lua_setfield(L, meta, "__index");
+    lua_createtable(L, 0, 5);
+    set_functions(L, meta, functions);
+    lua_pushinteger(L, AOI_ENTER);
+    lua_setfield(L, -2, "ENTER");
+    lua_pushinteger(L, AOI_LEAVE);
+    lua_setfield(L, -2, "LEAVE");
+    return 1;
+}
