@@ -1,0 +1,21 @@
+#!/bin/sh
+# lint.sh FILE... - every checker over these C files and all Lua files; all of them, even where the first complains.
+# CC_FLAGS are those of the build, LUA is any Lua.
+set -u
+status=0
+lint() { echo "  ${*%% src/*}"; "$@" || status=1; }
+
+lua=
+for path in lua scripts spec examples bench *.rockspec .busted .luacheckrc config.ld; do
+  if [ -e "$path" ]; then lua="$lua $path"; fi
+done
+sources=
+for path in "$@"; do case $path in *.c) sources="$sources $path" ;; esac; done
+
+lint luacheck -q $lua
+lint clang-format --dry-run -Werror "$@"
+lint clang $CC_FLAGS -Werror -fsyntax-only $sources
+lint cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
+  -Iinclude -Isrc --suppress=missingIncludeSystem src
+lint "$LUA" scripts/house.lua
+exit $status
