@@ -44,7 +44,8 @@ VARIANT_CFLAGS_fuzz      := $(SANITIZE) -fsanitize=fuzzer-no-link,address,undefi
 CC_aarch64  := aarch64-linux-gnu-gcc
 RUN_aarch64 := qemu-aarch64 -L /usr/aarch64-linux-gnu
 CC_windows  := x86_64-w64-mingw32-gcc
-RUN_windows := wine
+RUN_windows := sh scripts/wine.sh
+VARIANT_CFLAGS_windows   := -Wno-float-conversion # mingw's isinf and isfinite ask for it
 CC          := $(or $(CC_$(VARIANT)),$(CC))
 
 COMPILE  = $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(VARIANT_CFLAGS_$(VARIANT)) -Iinclude -Isrc -MMD -MP -MF $@.d -MT $@
@@ -203,8 +204,9 @@ cspec: $(CSPECS)
 	@RUN='$(RUN_$(VARIANT))' sh scripts/cspecs.sh $(CSPECS)
 endif
 
+check-windows: $(CORE_SO)
 check-aarch64 check-windows: tools
-	@$(SUBMAKE) cspec lib VARIANT=$(@:check-%=%)
+	@$(SUBMAKE) cspec lib VARIANT=$(@:check-%=%) LUA=$(LUA)
 	@sh scripts/$@.sh
 
 lint: tools

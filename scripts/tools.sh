@@ -52,6 +52,8 @@ for goal in "$@"; do
       need_compiler
       need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64
       need wine wine wine64
+      need lua5.4 lua5.4
+      need_headers
       continue ;;
     clean | env | help | uninstall) continue ;;
   esac
