@@ -62,9 +62,9 @@ static unsigned char *block_of(void *items) {
 bool aoi_grow_lines(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size) {
     size_t to = grown(*cap, need);
     if (to > UINT32_MAX - 1 || to > SIZE_MAX / size - 1) return false;
-    unsigned char *block = aoi_resize(m, NULL, 0, to * size + AOI_LINE);
+    unsigned char *block = aoi_resize(m, NULL, 0, to * size + AOI_CACHE_LINE);
     if (!block) return false;
-    size_t shift = AOI_LINE - (uintptr_t)block % AOI_LINE;
+    size_t shift = AOI_CACHE_LINE - (uintptr_t)block % AOI_CACHE_LINE;
     unsigned char *p = block + shift;
     p[-1] = (unsigned char)shift;
     if (*cap) memcpy(p, *items, *cap * size);
@@ -75,5 +75,5 @@ bool aoi_grow_lines(aoi_memory *m, void **items, uint32_t *cap, size_t need, siz
 }
 
 void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size) {
-    if (items) aoi_resize(m, block_of(items), cap * size + AOI_LINE, 0);
+    if (items) aoi_resize(m, block_of(items), cap * size + AOI_CACHE_LINE, 0);
 }

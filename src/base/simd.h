@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/platform.h"
+
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
@@ -27,13 +29,6 @@ static inline bool aoi_lanes_avx2_here(void) {
     return false;
 #endif
 }
-
-/* For a function that is to be compiled anew wherever it is called. */
-#ifdef __GNUC__
-#define AOI_INLINE static inline __attribute__((always_inline))
-#else
-#define AOI_INLINE static inline
-#endif
 
 /* Bit i: lo <= key[i] <= hi, for eight keys. */
 enum { AOI_LANE = 8 };

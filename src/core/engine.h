@@ -16,7 +16,7 @@
 
 /* Each record is one line of memory. */
 typedef struct aoi_entity_record {
-    _Alignas(AOI_LINE) double pos[3];
+    _Alignas(AOI_CACHE_LINE) double pos[3];
     int64_t id;
     uint64_t kind;
     uint32_t nodes;      /* chain of its nodes */
@@ -27,7 +27,7 @@ typedef struct aoi_entity_record {
 } aoi_entity_record;
 
 typedef struct aoi_node_record {
-    _Alignas(AOI_LINE) double reach; /* half-extent of its box */
+    _Alignas(AOI_CACHE_LINE) double reach; /* half-extent of its box */
     uint64_t mask;
     int64_t node_id;
     uint32_t owner, next; /* the carrying entity; the next node in its chain */

@@ -8,9 +8,12 @@ enum { FEW = AOI_MOST / 3, MERGED = 2 * AOI_MOST / 3 }; /* when a block looks fo
 /* ---- the pool ------------------------------------------------------------------------------------------------------------- */
 
 static const uint32_t LINES[AOI_SIZES] = {1, 2, 3, 7};
-_Static_assert(sizeof(aoi_block) + 4 * 8 == 1 * AOI_LINE, "an entry takes 8 bytes, the head as much as 4 of them");
-_Static_assert((4 + 12) * 8 == 2 * AOI_LINE && (4 + 20) * 8 == 3 * AOI_LINE && (4 + AOI_MOST) * 8 == 7 * AOI_LINE, "");
-_Static_assert((4 * 8 + AOI_MOST * 4 - 1) / AOI_LINE + 1 == AOI_KEY_LINES, "");
+_Static_assert(sizeof(aoi_block) + 4 * 8 == 1 * AOI_CACHE_LINE,
+               "an entry takes 8 bytes, the head as much as 4 of them");
+_Static_assert((4 + 12) * 8 == 2 * AOI_CACHE_LINE && (4 + 20) * 8 == 3 * AOI_CACHE_LINE &&
+                   (4 + AOI_MOST) * 8 == 7 * AOI_CACHE_LINE,
+               "");
+_Static_assert((4 * 8 + AOI_MOST * 4 - 1) / AOI_CACHE_LINE + 1 == AOI_KEY_LINES, "");
 _Static_assert(AOI_MOST <= 1 << AOI_PLACE_SHIFT, "a place tells them apart");
 
 static void put_back(aoi_chains *c, uint32_t i, int size) {
@@ -24,10 +27,10 @@ static bool add_chunk(aoi_memory *m, aoi_chains *c, int size) {
     if (!AOI_GROW(m, c->chunks, c->chunk_cap, c->chunk_count + (size_t)1) ||
         !AOI_GROW(m, c->raw, c->raw_cap, c->chunk_count + (size_t)1))
         return false;
-    char *raw = aoi_resize(m, NULL, 0, (AOI_CHUNK + 1) * AOI_LINE);
+    char *raw = aoi_resize(m, NULL, 0, (AOI_CHUNK + 1) * AOI_CACHE_LINE);
     if (!raw) return false;
     c->raw[c->chunk_count] = raw;
-    c->chunks[c->chunk_count] = raw + (AOI_LINE - (uintptr_t)raw % AOI_LINE) % AOI_LINE;
+    c->chunks[c->chunk_count] = raw + (AOI_CACHE_LINE - (uintptr_t)raw % AOI_CACHE_LINE) % AOI_CACHE_LINE;
     uint32_t first = c->chunk_count++ * AOI_CHUNK;
     uint32_t blocks = AOI_CHUNK / LINES[size]; /* a line may be left over */
     for (uint32_t i = blocks; i > 0; i--) put_back(c, first + (i - 1) * LINES[size], size);
@@ -53,7 +56,7 @@ bool aoi_chains_make(aoi_memory *m, aoi_chains *c, uint32_t blocks) {
 }
 
 void aoi_chains_close(aoi_memory *m, aoi_chains *c) {
-    for (uint32_t i = 0; i < c->chunk_count; i++) aoi_resize(m, c->raw[i], (AOI_CHUNK + 1) * AOI_LINE, 0);
+    for (uint32_t i = 0; i < c->chunk_count; i++) aoi_resize(m, c->raw[i], (AOI_CHUNK + 1) * AOI_CACHE_LINE, 0);
     AOI_FREE(m, c->chunks, c->chunk_cap);
     AOI_FREE(m, c->raw, c->raw_cap);
     c->chunks = NULL;

@@ -61,7 +61,7 @@ typedef struct aoi_chains { /* the pool of blocks that all chains of an engine s
 } aoi_chains;
 
 static inline aoi_block *aoi_block_at(const aoi_chains *c, uint32_t i) {
-    uint32_t within = (i % AOI_CHUNK) * AOI_LINE;
+    uint32_t within = (i % AOI_CHUNK) * AOI_CACHE_LINE;
     return (aoi_block *)(void *)(c->chunks[i / AOI_CHUNK] + within);
 }
 

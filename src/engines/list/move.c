@@ -24,7 +24,7 @@ AOI_INLINE uint32_t add_compared(aoi_list *g, uint32_t n, uint32_t *place, doubl
     aoi_stride *s = &g->stride;
     uint32_t next = add(g, n, place, to);
     const char *line = (const char *)s->block[n];
-    for (int i = 1; i < (tag ? 2 : AOI_KEY_LINES); i++) AOI_PREFETCH(line + i * AOI_LINE);
+    for (int i = 1; i < (tag ? 2 : AOI_KEY_LINES); i++) AOI_PREFETCH(line + i * AOI_CACHE_LINE);
     s->from[n] = from;
     s->tag[n] = tag;
     s->own[n] = own;

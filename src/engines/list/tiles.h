@@ -13,11 +13,11 @@
 #ifndef AOI_TILES_H
 #define AOI_TILES_H
 
+#include "base/lattice.h"
 #include "core/engine.h"
 #include "engines/list/alike.h"
 #include "engines/list/block_list.h"
 #include "engines/list/move.h"
-#include "engines/shared/spatial_hash.h"
 
 #define AOI_DEFAULT_SIDE 128.0
 #define AOI_LEAST_SIDE 0x1p-199 /* finer tiles serve nobody, and the inverse must be finite */
