@@ -105,7 +105,7 @@ const char *laoi_spell(lua_State *L, int64_t id) {
 aoi_entity laoi_entity(lua_State *L, const laoi_space *b, int i) {
     int64_t id = laoi_integer(L, i);
     aoi_entity e = aoi_find(b->core, id);
-    if (!e) laoi_argerror(L, i, "no entity %s", laoi_spell(L, id));
+    if (AOI_IS_NULL(e)) laoi_argerror(L, i, "no entity %s", laoi_spell(L, id));
     return e;
 }
 
@@ -113,7 +113,7 @@ aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner) 
     aoi_entity e = laoi_entity(L, b, i);
     int64_t node_id = laoi_integer(L, i + 1);
     aoi_node n = aoi_find_node(b->core, e, node_id);
-    if (!n) {
+    if (AOI_IS_NULL(n)) {
         const char *id = laoi_spell(L, laoi_integer(L, i));
         laoi_argerror(L, i + 1, "entity %s has no node %s", id, laoi_spell(L, node_id));
     }

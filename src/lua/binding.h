@@ -15,7 +15,7 @@
 #ifndef LAOI_H
 #define LAOI_H
 
-#include "aoi.h"
+#include "core/space.h"
 #include "lua/compat.h"
 
 enum { LAOI_ON_ERROR = 0, LAOI_COROUTINES = -1, LAOI_LOOP = -2 };
@@ -32,13 +32,10 @@ typedef struct laoi_space {
     lua_Alloc alloc;
     void *ud;
     struct {
-        uint32_t enter, leave;
-    } * refs; /* by node slot; 0: none */
-    struct {
         uint32_t count, next; /* nodes that have it; the next unused number */
     } * uses;                 /* by ref */
-    uint32_t ref_cap, use_cap, ref_top, unused_ref;
-    uint32_t orphan[2]; /* numbers that a node is about to have */
+    uint32_t use_cap, ref_top, unused_ref;
+    uint32_t orphan[2]; /* refs that a node is about to have */
 } laoi_space;
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
@@ -56,7 +53,7 @@ laoi_space *laoi_maybe(lua_State *L); /* open or closed */
 int64_t laoi_integer(lua_State *L, int i);
 double laoi_finite(lua_State *L, int i);
 double laoi_number(lua_State *L, int i);
-int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos); /* the index after it */
+int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos); /* returns the index after it */
 double laoi_radius(lua_State *L, int i);
 aoi_entity laoi_entity(lua_State *L, const laoi_space *b, int i);
 aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner); /* i: the entity; i + 1: the node id */
@@ -69,12 +66,16 @@ void laoi_buffer(lua_State *L, int i, size_t n);
 
 /* ---- handlers; t: the index of the space's table ---------------------------------------------------------------- */
 
-/* Before a node is added in this slot: all that can fail.  Then, once it is known whether it was: what cannot. */
-void laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, uint32_t slot, int on_enter, int on_leave);
-uint32_t laoi_handlers_tag(const laoi_space *b); /* of those prepared: the node's tag, which saves looking them up */
-void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, uint32_t slot, bool added);
-uint32_t laoi_handler(const laoi_space *b, const aoi_event *ev); /* its key in the table, 0: none */
-void laoi_forget_freed(lua_State *L, laoi_space *b, int t);      /* handlers of slots that are free now */
+/* Before a node is added: all that can fail.  Returns the node's user data: both refs.  Then, once it is known whether
+ * the node was added: what cannot fail. */
+uint64_t laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, int on_enter, int on_leave);
+void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, bool added);
+void laoi_forget_freed(lua_State *L, laoi_space *b, int t); /* handlers of nodes that are gone with their last event */
+
+/* The ref of an event's handler: its key in the table, 0: none. */
+static inline uint32_t laoi_handler(const aoi_event *ev) {
+    return (uint32_t)(ev->kind == AOI_ENTER ? ev->user_data >> 32 : ev->user_data);
+}
 void laoi_free_handlers(laoi_space *b);
 
 /* ---- delivery ------------------------------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 static int done(lua_State *L, laoi_space *b, int result) {
     if (result == AOI_OK) return b->deferred ? 0 : laoi_deliver(L, b, false);
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    return luaL_error(L, "aoi: unexpected result %d", result);
+    return luaL_error(L, "aoi: %s", aoi_result_text(result));
 }
 
 /* ---- entities ------------------------------------------------------------------------------------------------------ */
@@ -100,7 +100,7 @@ static int l_add_node(lua_State *L) {
     aoi_entity e = laoi_entity(L, b, 2);
     int64_t node_id = laoi_integer(L, 3);
     aoi_area area;
-    if (aoi_find_node(b->core, e, node_id)) {
+    if (!AOI_IS_NULL(aoi_find_node(b->core, e, node_id))) {
         const char *id = laoi_spell(L, laoi_integer(L, 2));
         return laoi_argerror(L, 3, "entity %s already has node %s", id, laoi_spell(L, node_id));
     }
@@ -108,12 +108,10 @@ static int l_add_node(lua_State *L) {
     area.silent = !check_handlers(L) && !b->deferred;
     laoi_gettable(L, 1);
     int t = lua_gettop(L);
-    laoi_forget_freed(L, b, t); /* before the slot is asked for: it frees some */
-    uint32_t slot = aoi_next_slot(b->core);
-    laoi_prepare_handlers(L, b, t, slot, ON_ENTER, ON_LEAVE);
-    area.tag = laoi_handlers_tag(b);
+    laoi_forget_freed(L, b, t); /* before a slot is used again */
+    area.user_data = laoi_prepare_handlers(L, b, t, ON_ENTER, ON_LEAVE);
     int result = aoi_add_node(b->core, e, node_id, &area, NULL);
-    laoi_settle_handlers(L, b, t, slot, result == AOI_OK);
+    laoi_settle_handlers(L, b, t, result == AOI_OK);
     return done(L, b, result);
 }
 
@@ -271,7 +269,7 @@ static int l_nodes(lua_State *L) {
     laoi_buffer(L, 3, 0);
     laoi_space *b = laoi_self(L); /* only now: a new table may cause a finalizer to run, which may close the space */
     aoi_entity e = laoi_entity(L, b, 2);
-    for (aoi_node n = aoi_first_node(b->core, e); n; n = aoi_following_node(b->core, n)) {
+    for (aoi_node n = aoi_first_node(b->core, e); !AOI_IS_NULL(n); n = aoi_next_node(b->core, n)) {
         aoi_node_id(b->core, n, &id);
         laoi_pushinteger(L, id);
         lua_rawseti(L, -2, (laoi_index)++count);
@@ -289,8 +287,8 @@ static int l_sees(lua_State *L) {
 
 static int l_position(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    const double *pos = aoi_position(b->core, aoi_find(b->core, laoi_integer(L, 2)));
-    if (!pos) {
+    double pos[3];
+    if (!aoi_position(b->core, aoi_find(b->core, laoi_integer(L, 2)), pos)) {
         lua_pushnil(L);
         return 1;
     }
@@ -317,7 +315,7 @@ static int l_radius(lua_State *L) {
 
 static int l_has(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    lua_pushboolean(L, aoi_find(b->core, laoi_integer(L, 2)) != 0);
+    lua_pushboolean(L, !AOI_IS_NULL(aoi_find(b->core, laoi_integer(L, 2))));
     return 1;
 }
 
