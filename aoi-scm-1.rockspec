@@ -75,6 +75,12 @@ build = {
     ["aoi.skynet.wire"] = "lua/aoi/skynet/wire.lua",
     ["aoi.timers"] = "lua/aoi/timers.lua",
     ["aoi.trigger"] = "lua/aoi/trigger.lua",
+    ["aoi.trigger.admission"] = "lua/aoi/trigger/admission.lua",
+    ["aoi.trigger.events"] = "lua/aoi/trigger/events.lua",
+    ["aoi.trigger.options"] = "lua/aoi/trigger/options.lua",
+    ["aoi.trigger.registry"] = "lua/aoi/trigger/registry.lua",
+    ["aoi.trigger.steps"] = "lua/aoi/trigger/steps.lua",
+    ["aoi.trigger.visits"] = "lua/aoi/trigger/visits.lua",
   },
 }
 test = {

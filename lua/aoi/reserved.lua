@@ -11,6 +11,9 @@ local reserved = {}
 local FIRST = -4503599627370496
 reserved.FIRST = FIRST
 
+--- `SLOT_BASE - node` numbers the nodes that `reserved.node` has given out in a space: 1, 2, 3, ...
+reserved.SLOT_BASE = FIRST + 1
+
 local counters = setmetatable({}, { __mode = "k" })
 
 local function next_id(space, what)
