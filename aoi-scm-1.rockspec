@@ -68,6 +68,7 @@ build = {
     ["aoi.skynet.delivery"] = "lua/aoi/skynet/delivery.lua",
     ["aoi.skynet.links"] = "lua/aoi/skynet/links.lua",
     ["aoi.skynet.local"] = "lua/aoi/skynet/local.lua",
+    ["aoi.skynet.methods"] = "lua/aoi/skynet/methods.lua",
     ["aoi.skynet.protocol"] = "lua/aoi/skynet/protocol.lua",
     ["aoi.skynet.requests"] = "lua/aoi/skynet/requests.lua",
     ["aoi.skynet.server"] = "lua/aoi/skynet/server.lua",

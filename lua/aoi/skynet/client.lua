@@ -13,6 +13,7 @@
 -- luacheck: std max
 
 local argument = require "aoi.skynet.argument"
+local methods = require "aoi.skynet.methods"
 local wire = require "aoi.skynet.wire"
 
 local Client = {}
@@ -114,59 +115,31 @@ end
 
 Space.__close = Space.close
 
-for _, name in ipairs { "enter", "leave", "move_many", "remove_node", "set_radius", "set_mask", "set_kind",
-                        "position", "kind", "radius", "sees", "has", "count", "stats", "check" } do
-  Space[name] = function(self, ...)
-    return results(request(self, name, ...))
-  end
-end
-
-function Space:enter_many(rows, n, kind)
-  return results(request(self, "enter_many", rows, n, kind))
-end
-
-function Space:__len()
-  return self:count()
-end
-
--- The optional table of a query stays here; what was asked for is copied into it.
+-- What was asked for is copied into the caller's table, if there is one.
 local function fill(buf, width, ok, list, n)
-  if not ok then
-    return false, list
-  end
-  if buf then
+  if ok and buf then
     table.move(list, 1, n * width, 1, buf)
     list = buf
   end
-  return true, list, n
+  return ok, list, n
 end
 
-function Space:view(id, node, buf)
-  return results(fill(buf, 1, request(self, "view", id, node)))
+local function ask_and_fill(space, method, buf, ...)
+  return fill(buf, method.fills, request(space, method.name, ...))
 end
 
-function Space:viewers(id, buf)
-  return results(fill(buf, 2, request(self, "viewers", id)))
-end
-
-function Space:nodes(id, buf)
-  return results(fill(buf, 1, request(self, "nodes", id)))
-end
-
-function Space:ids(buf)
-  return results(fill(buf, 1, request(self, "ids")))
-end
-
--- near(x, y [, z], radius [, mask] [, buf])
-function Space:near(...)
-  local n = select("#", ...)
-  local buf = n > 0 and select(n, ...)
-  if type(buf) ~= "table" then
-    return results(fill(nil, 1, request(self, "near", ...)))
+for _, method in ipairs(methods) do
+  local name = method.name
+  if method.fills then
+    Space[name] = function(self, ...)
+      return results(ask_and_fill(self, method, methods.split(method, self.dimensions, ...)))
+    end
+  elseif method.client == "request" then
+    Space[name] = function(self, ...) return results(request(self, name, ...)) end
   end
-  local arguments = { ... }
-  return results(fill(buf, 1, request(self, "near", table.unpack(arguments, 1, n - 1))))
 end
+
+function Space:__len() return self:count() end
 
 -- ---- moving ------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 -- luacheck: std max
 
 local aoi = require "aoi"
+local methods = require "aoi.skynet.methods"
 
 local Space = {}
 Space.__index = Space
@@ -29,33 +30,18 @@ local function new(options, log)
   return self
 end
 
--- Errors point at the caller's line and count its arguments, not ours.
+-- Called as the last thing of a method, so that level 2 is the method's caller.
 local function results(ok, ...)
-  if ok then
-    return ...
-  end
-  local err = (...)
-  if type(err) == "string" then
-    err = err:gsub("^bad argument #(%d+)", function(n)
-      return ("bad argument #%d"):format(n - 1)
-    end)
-  end
-  error(err, 2)
+  if ok then return ... end
+  error((...), 2)
 end
 
-for _, name in ipairs { "enter", "enter_many", "leave", "move_many", "add_node", "remove_node", "set_radius",
-                        "set_mask", "set_kind", "view", "viewers", "near", "sees", "position", "kind", "radius", "has",
-                        "count", "ids", "nodes", "stats", "check" } do
-  Space[name] = function(self, ...)
-    local core = self.core
-    return results(pcall(core[name], core, ...))
-  end
+for _, method in ipairs(methods) do
+  local name = method.name
+  Space[name] = function(self, ...) return results(methods.invoke(self.core, name, ...)) end
 end
 
-function Space:move(id, x, y, z)
-  local core = self.core
-  return results(pcall(core.move, core, id, x, y, z))
-end
+function Space:move(...) return results(methods.invoke(self.core, "move", ...)) end
 
 function Space:__len()
   return self.core:count()
@@ -69,12 +55,12 @@ end
 Space.__close = Space.close
 
 function Space:tick()
-  return results(pcall(self.core.flush, self.core))
+  return results(methods.invoke(self.core, "flush"))
 end
 
 function Space:flush()
   if self.drives or self.closed then
-    return results(pcall(self.core.flush, self.core))
+    return results(methods.invoke(self.core, "flush"))
   end
 end
 

@@ -5,6 +5,7 @@
 
 local argument = require "aoi.skynet.argument"
 local links = require "aoi.skynet.links"
+local methods = require "aoi.skynet.methods"
 local wire = require "aoi.skynet.wire"
 
 local U32 = 0xffffffff
@@ -111,6 +112,23 @@ function requests.open(server, address, name, options)
   return space.number, space.dimensions
 end
 
+local function results(ok, ...)
+  if ok then return ... end
+  error((...), 0)
+end
+
+for _, method in ipairs(methods) do
+  local name = method.name
+  if method.server == "space" then
+    CMD[name] = function(_, link, ...) return results(methods.invoke(link.space.core, name, ...)) end
+  elseif method.server == "node" then
+    CMD[name] = function(_, link, id, node, ...)
+      local record = record_of(link.space, id, node, name)
+      return results(methods.invoke(link.space.core, name, record.watcher, record.handle, ...))
+    end
+  end
+end
+
 function CMD.close(server, link)
   links.detach(server, link)
 end
@@ -149,10 +167,6 @@ function CMD.leave(_, link, id)
   links.remove_entity(link.space, id)
 end
 
-function CMD.move_many(_, link, rows, n)
-  link.space.core:move_many(rows, n)
-end
-
 -- Returns the handle of the new life.
 function CMD.add_node(server, link, id, node, area)
   local space = link.space
@@ -188,40 +202,16 @@ function CMD.remove_node(_, link, id, node)
   links.close_record(link.space, record)
 end
 
-function CMD.set_radius(_, link, id, node, ...)
-  local record = record_of(link.space, id, node, "set_radius")
-  link.space.core:set_radius(record.watcher, record.handle, ...)
-end
-
-function CMD.set_mask(_, link, id, node, mask)
-  local record = record_of(link.space, id, node, "set_mask")
-  link.space.core:set_mask(record.watcher, record.handle, mask)
-end
-
-function CMD.set_kind(_, link, id, kind)
-  link.space.core:set_kind(id, kind)
-end
-
-function CMD.view(_, link, id, node)
-  local record = record_of(link.space, id, node, "view")
-  return link.space.core:view(record.watcher, record.handle)
-end
-
-function CMD.sees(_, link, id, node, target)
-  local record = record_of(link.space, id, node, "sees")
-  return link.space.core:sees(record.watcher, record.handle, target)
-end
-
-function CMD.viewers(server, link, id)
-  local list, n = link.space.core:viewers(id)
+function CMD.viewers(server, link, ...)
+  local list, n = link.space.core:viewers(...)
   for i = 2, 2 * n, 2 do
     list[i] = server.records[list[i]].node
   end
   return list, n
 end
 
-function CMD.nodes(server, link, id)
-  local list, n = link.space.core:nodes(id)
+function CMD.nodes(server, link, ...)
+  local list, n = link.space.core:nodes(...)
   for i = 1, n do
     list[i] = server.records[list[i]].node
   end
@@ -232,38 +222,6 @@ function CMD.radius(_, link, id, node)
   local nodes = link.space.nodes[integer(id, 1, "radius")]
   local record = nodes and nodes[integer(node, 2, "radius")]
   return record and link.space.core:radius(record.watcher, record.handle) or nil
-end
-
-function CMD.near(_, link, ...)
-  return link.space.core:near(...)
-end
-
-function CMD.position(_, link, ...)
-  return link.space.core:position(...)
-end
-
-function CMD.kind(_, link, ...)
-  return link.space.core:kind(...)
-end
-
-function CMD.has(_, link, ...)
-  return link.space.core:has(...)
-end
-
-function CMD.count(_, link, ...)
-  return link.space.core:count(...)
-end
-
-function CMD.ids(_, link, ...)
-  return link.space.core:ids(...)
-end
-
-function CMD.stats(_, link, ...)
-  return link.space.core:stats(...)
-end
-
-function CMD.check(_, link, ...)
-  return link.space.core:check(...)
 end
 
 -- Returns the number of events in this tick of the space.
