@@ -67,7 +67,7 @@ local function count(tallies, step, events, n)
 end
 
 --- Plays a recording.
--- @param rec what `aoi.recording` read
+-- @param rec what `aoi.tools.recording` read
 -- @param options `radii`: a list of areas, one node for each; `engine`; `cell`; `on_step(step, steps)`: called after
 --   each step, for those who show progress
 -- @return a list with one table for each radius: `radius`, `enter`, `leave` (how many), `checksum` (a string)
