@@ -178,9 +178,7 @@ end
 Neighbors = {}
 Neighbors.__index = Neighbors
 
-local function alive(self, watcher)
-  return self.space:radius(watcher.id, watcher.node) ~= nil
-end
+local function alive(self, watcher) return self.space:radius(watcher.id, watcher.node) ~= nil end
 
 local function watcher_of(self, id)
   local watcher = self.by_id[id]
@@ -278,9 +276,7 @@ function Neighbors:viewer_count(id) return (self.seen[id] or NOBODY).n end
 ---@param id integer the watcher
 ---@param target integer
 ---@return boolean
-function Neighbors:has(id, target)
-  return list_of(self, id).at[target] ~= nil
-end
+function Neighbors:has(id, target) return list_of(self, id).at[target] ~= nil end
 
 local function changes(self, id, buf, this, that)
   local list, n = buf or {}, 0
@@ -348,9 +344,7 @@ end
 
 local function clean(watcher)
   local changed, mark = watcher.changed, watcher.mark
-  for i = 1, changed.n do
-    mark[changed[i]], changed[i] = nil, nil
-  end
+  for i = 1, changed.n do mark[changed[i]], changed[i] = nil, nil end
   for i = 1, watcher.moved.n do watcher.moved[i] = nil end
   changed.n, watcher.moved.n, watcher.dirty = 0, 0, false
 end
@@ -368,9 +362,7 @@ local function next_dirty(self, last)
 end
 
 local function forget_moves(self)
-  for i = 1, self.moves do
-    self.has_moved[self.moved_ids[i]], self.moved_ids[i] = nil, nil
-  end
+  for i = 1, self.moves do self.has_moved[self.moved_ids[i]], self.moved_ids[i] = nil, nil end
   self.moves = 0
 end
 
@@ -517,7 +509,7 @@ end
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Neighbors:dispatch(buf, n)
-  local ENTER = require "aoi".ENTER
+  local ENTER = require("aoi").ENTER
   for i = 1, 4 * n, 4 do
     local handle = buf[i] == ENTER and self.enter or self.leave
     handle(buf[i + 1], buf[i + 2], buf[i + 3])

@@ -1,12 +1,10 @@
---- Timers for the Lua layers: a binary heap of records that are made once and set again and again.
+-- Timers for the Lua layers: a binary heap of records that are made once and set again and again.
 --
 --   heap[1]  the earliest; heap[i] is never later than heap[2i] and heap[2i + 1]
 --   record   { kind, subject, due, order, place }   place is its index in the heap, nil when it is not set;
 --                                                   order breaks ties: what was set first comes first
 --
 -- Setting and cancelling cost the logarithm of what waits; asking what is due costs one comparison.
--- @module aoi.timers
--- @local
 
 local timers = {}
 

@@ -218,9 +218,7 @@ end
 ---@return integer n how many timers fired
 function Triggers:update(now)
   if not check.is_finite(now) then error("bad argument #1 to 'update' (finite number expected)", 2) end
-  if now < self.time then
-    error(("bad argument #1 to 'update' (%.14g is before %.14g)"):format(now, self.time), 2)
-  end
+  if now < self.time then error(("bad argument #1 to 'update' (%.14g is before %.14g)"):format(now, self.time), 2) end
   steps.run(self)
   registry.sweep(self)
   local waiting, n = self.timers, 0
@@ -240,7 +238,7 @@ end
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Triggers:dispatch(buf, n)
-  local ENTER = require "aoi".ENTER
+  local ENTER = require("aoi").ENTER
   for i = 1, 4 * n, 4 do events.append(self, buf[i] == ENTER, buf[i + 1], buf[i + 2], buf[i + 3]) end
   return steps.run(self)
 end
@@ -349,9 +347,7 @@ function Trigger:count() return self.set.inside[self.slot] or 0 end
 ---@return integer
 function Trigger:waiting()
   local n, visit = 0, self.head
-  while visit do
-    n, visit = n + 1, visit.next
-  end
+  while visit do n, visit = n + 1, visit.next end
   return n
 end
 

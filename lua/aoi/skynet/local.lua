@@ -1,8 +1,6 @@
 -- A space in the caller's own service, with the interface of one that lives in the AOI service: what is written against
 -- one runs against the other. Nothing is sent, so errors and refused moves are raised at once.
 
--- luacheck: std max
-
 local aoi = require "aoi"
 local methods = require "aoi.skynet.methods"
 
@@ -13,9 +11,7 @@ Space.__index = Space
 local function new(options, log)
   local given = { delivery = "deferred" }
   for key, value in pairs(options or {}) do
-    if key ~= "drive" then
-      given[key] = value
-    end
+    if key ~= "drive" then given[key] = value end
   end
   local drives = options and options.drive or false
   local self = setmetatable({ core = aoi.new(given), drives = drives, closed = false }, Space)
@@ -43,9 +39,7 @@ end
 
 function Space:move(...) return results(methods.invoke(self.core, "move", ...)) end
 
-function Space:__len()
-  return self.core:count()
-end
+function Space:__len() return self.core:count() end
 
 function Space:close()
   self.closed = true
@@ -54,26 +48,18 @@ end
 
 Space.__close = Space.close
 
-function Space:tick()
-  return results(methods.invoke(self.core, "flush"))
-end
+function Space:tick() return results(methods.invoke(self.core, "flush")) end
 
 function Space:flush()
-  if self.drives or self.closed then
-    return results(methods.invoke(self.core, "flush"))
-  end
+  if self.drives or self.closed then return results(methods.invoke(self.core, "flush")) end
 end
 
 function Space:seen(id, node, buf)
-  if self:radius(id, node) then
-    return self:view(id, node, buf)
-  end
+  if self:radius(id, node) then return self:view(id, node, buf) end
   return nil
 end
 
-function Space:on_error(f)
-  self.error_handler = f
-end
+function Space:on_error(f) self.error_handler = f end
 
 -- What cannot happen here may still be asked for.
 for _, name in ipairs { "on_refused", "on_resync", "on_close" } do

@@ -12,8 +12,6 @@
 -- In the caller's own service all of them go to the core. `move`, `flush`, `tick`, `seen`, `close` and `on_...` are no
 -- methods of a space, or other ones: each place has its own.
 
--- luacheck: std max
-
 local methods = {
   -- These change the space.
   { name = "enter", arguments = { "id", "x", "y", "z", "kind?" }, client = "request", server = "own" },
@@ -50,7 +48,7 @@ local function required(method, dimensions)
   return n
 end
 
--- Takes the table to fill from the end of a call's arguments: that table or nil, then the others.
+--- Takes the table to fill from the end of a call's arguments: that table or nil, then the others.
 function methods.split(method, dimensions, ...)
   local n = select("#", ...)
   local buf = n > required(method, dimensions) and select(n, ...)
@@ -68,10 +66,8 @@ local function results(ok, ...)
   return false, err
 end
 
--- Calls the method of that name on a core: true and its results; or false and the error, which counts the arguments as
+--- Calls the method of that name on a core: true and its results; or false and the error, which counts the arguments as
 -- the caller of a method does, without the space itself.
-function methods.invoke(core, name, ...)
-  return results(pcall(core[name], core, ...))
-end
+function methods.invoke(core, name, ...) return results(pcall(core[name], core, ...)) end
 
 return methods

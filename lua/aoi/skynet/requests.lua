@@ -1,8 +1,6 @@
 -- What clients may ask of the server: CMD[name](server, link, ...). Looked up at each request, so that code can be
 -- reloaded. An error leaves everything as it was.
 
--- luacheck: std max
-
 local argument = require "aoi.skynet.argument"
 local links = require "aoi.skynet.links"
 local methods = require "aoi.skynet.methods"
@@ -13,24 +11,16 @@ local U32 = 0xffffffff
 local CMD = {}
 local requests = { CMD = CMD }
 
-local function argument_error(n, name, ...)
-  argument.fail(n, name, 0, ...)
-end
+local function argument_error(n, name, ...) argument.fail(n, name, 0, ...) end
 
 -- Ids index tables here before the core sees them.
-local function integer(value, n, name)
-  return argument.integer(value, n, name, 0)
-end
+local function integer(value, n, name) return argument.integer(value, n, name, 0) end
 
 local function record_of(space, id, node, name)
   id, node = integer(id, 1, name), integer(node, 2, name)
-  if not space.core:has(id) then
-    argument_error(1, name, "no entity %d", id)
-  end
+  if not space.core:has(id) then argument_error(1, name, "no entity %d", id) end
   local record = space.nodes[id] and space.nodes[id][node]
-  if not record then
-    argument_error(2, name, "entity %d has no node %d", id, node)
-  end
+  if not record then argument_error(2, name, "entity %d has no node %d", id, node) end
   return record
 end
 
@@ -51,9 +41,7 @@ end
 
 -- What stands in the way of a newcomer may belong to somebody who died unnoticed.
 local function bury(server, link, newcomer)
-  if link and link.subscriber ~= newcomer.subscriber then
-    server:probe(link.subscriber.address)
-  end
+  if link and link.subscriber ~= newcomer.subscriber then server:probe(link.subscriber.address) end
 end
 
 -- Options as a core takes them; those that are given must agree with a space that is there.
@@ -91,11 +79,9 @@ local function new_link(server, space, address)
   return link
 end
 
--- Opens the space of that name, or makes it. Unlike the others it is asked for by an address, which has no link yet.
+--- Opens the space of that name, or makes it. Unlike the others it is asked for by an address, which has no link yet.
 function requests.open(server, address, name, options)
-  if type(name) ~= "string" then
-    argument_error(1, "open", "name expected, got %s", type(name))
-  end
+  if type(name) ~= "string" then argument_error(1, "open", "name expected, got %s", type(name)) end
   options = options or {}
   local given, space = space_options(options), server.names[name]
   for key in pairs(space and SPACE_OPTIONS or {}) do
@@ -129,9 +115,7 @@ for _, method in ipairs(methods) do
   end
 end
 
-function CMD.close(server, link)
-  links.detach(server, link)
-end
+function CMD.close(server, link) links.detach(server, link) end
 
 function CMD.enter(server, link, id, ...)
   local space = link.space
@@ -146,12 +130,8 @@ function CMD.enter_many(server, link, rows, n, kind)
   local core, values = space.core, space.dimensions + 1
   local ok, err = pcall(core.enter_many, core, rows, n, kind)
   if not ok then
-    if type(rows) ~= "table" then
-      error(err, 0)
-    end
-    for i = 1, #rows, values do
-      bury(server, space.owner[rows[i]], link)
-    end
+    if type(rows) ~= "table" then error(err, 0) end
+    for i = 1, #rows, values do bury(server, space.owner[rows[i]], link) end
     core:enter_many(rows, n, kind)
   end
   for i = 1, (n or #rows // values) * values, values do
@@ -161,9 +141,7 @@ end
 
 function CMD.leave(_, link, id)
   id = integer(id, 1, "leave")
-  if not link.space.core:has(id) then
-    argument_error(1, "leave", "no entity %d", id)
-  end
+  if not link.space.core:has(id) then argument_error(1, "leave", "no entity %d", id) end
   links.remove_entity(link.space, id)
 end
 
@@ -204,17 +182,13 @@ end
 
 function CMD.viewers(server, link, ...)
   local list, n = link.space.core:viewers(...)
-  for i = 2, 2 * n, 2 do
-    list[i] = server.records[list[i]].node
-  end
+  for i = 2, 2 * n, 2 do list[i] = server.records[list[i]].node end
   return list, n
 end
 
 function CMD.nodes(server, link, ...)
   local list, n = link.space.core:nodes(...)
-  for i = 1, n do
-    list[i] = server.records[list[i]].node
-  end
+  for i = 1, n do list[i] = server.records[list[i]].node end
   return list, n
 end
 
@@ -225,8 +199,6 @@ function CMD.radius(_, link, id, node)
 end
 
 -- Returns the number of events in this tick of the space.
-function CMD.tick(server, link)
-  return server:tick(link.space)
-end
+function CMD.tick(server, link) return server:tick(link.space) end
 
 return requests

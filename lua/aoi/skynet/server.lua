@@ -14,8 +14,6 @@
 -- everything, each of its spaces begins again with its whole view. Who fails to be sent to is dead: its nodes and the
 -- entities that it entered are removed.
 
--- luacheck: std max
-
 local delivery = require "aoi.skynet.delivery"
 local links = require "aoi.skynet.links"
 local requests = require "aoi.skynet.requests"
@@ -33,7 +31,7 @@ local DEFAULTS = {
   silence = 0,           -- seconds without a word after which it counts as dead; 0 = never, only failing to send counts
 }
 
--- options: send(address, message) returns true; nil if nobody is there; false if the message cannot be sent. It must
+--- options: send(address, message) returns true; nil if nobody is there; false if the message cannot be sent. It must
 -- not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, new_space, and DEFAULTS.
 function Server.new(options)
   local self = setmetatable({
@@ -63,23 +61,19 @@ function Server.new(options)
   return self
 end
 
--- ---- subscribers -------------------------------------------------------------------------------------------
+-- Subscribers -------------------------------------------------------------------------------------------------------
 
--- Returns whether there was such a subscriber.
+--- Returns whether there was such a subscriber.
 function Server:drop(address)
   local subscriber = self.subscribers[address]
-  if not subscriber then
-    return false
-  end
+  if not subscriber then return false end
   self.subscribers[address] = nil
   self.counters.deaths = self.counters.deaths + 1
-  for _, link in pairs(subscriber.links) do
-    links.detach(self, link)
-  end
+  for _, link in pairs(subscriber.links) do links.detach(self, link) end
   return true
 end
 
--- Sends; who is not there any more is dropped, after the tick if there is one. Returns what `send` returned.
+--- Sends; who is not there any more is dropped, after the tick if there is one. Returns what `send` returned.
 function Server:post(address, message)
   local sent = self.send(address, message)
   if sent then
@@ -95,18 +89,16 @@ function Server:post(address, message)
   return sent
 end
 
--- Whether somebody is at this address; if not, what it had is gone when this returns.
+--- Whether somebody is at this address; if not, what it had is gone when this returns.
 function Server:probe(address)
   local subscriber = self.subscribers[address]
-  if not subscriber then
-    return false
-  end
+  if not subscriber then return false end
   self.counters.pings = self.counters.pings + 1
   subscriber.sent_at = self.now()
   return self:post(address, wire.ping(subscriber.seq)) ~= nil
 end
 
--- To be called every second or so.
+--- To be called every second or so.
 function Server:probe_all()
   local now = self.now()
   for address, subscriber in pairs(self.subscribers) do
@@ -118,20 +110,14 @@ function Server:probe_all()
   end
 end
 
--- ---- requests ----------------------------------------------------------------------------------------------
+-- Requests ----------------------------------------------------------------------------------------------------------
 
 -- One request: true and its results; or false and what was wrong, and nothing has changed.
 local function request(self, address, name, number, ...)
-  if self.closed then
-    error("the service is shutting down", 0)
-  end
+  if self.closed then error("the service is shutting down", 0) end
   local subscriber = self.subscribers[address]
-  if subscriber then
-    subscriber.heard_at = self.now()
-  end
-  if name == "open" then
-    return requests.open(self, address, number, ...)
-  end
+  if subscriber then subscriber.heard_at = self.now() end
+  if name == "open" then return requests.open(self, address, number, ...) end
   local command = requests.CMD[name] or error(("unknown request '%s'"):format(tostring(name)), 0)
   local link = subscriber and subscriber.links[number] or error("the space is closed", 0)
   return command(self, link, ...)
@@ -151,11 +137,9 @@ function Server:call(address, name, ...)
   return answer(self, pcall(request, self, address, name, ...))
 end
 
--- ---- messages ----------------------------------------------------------------------------------------------
+-- Messages ----------------------------------------------------------------------------------------------------------
 
-local function finite(x)
-  return x - x == 0
-end
+local function finite(x) return x - x == 0 end
 
 -- Each row stands for itself: a bad one is refused, the others are made.
 local function apply_moves(self, link, n, batch)
@@ -189,16 +173,10 @@ local function on_moves(self, subscriber, address, message, flags, number)
     return true
   end
   local n, batch, dimensions = wire.read_moves(message, self.rows)
-  if not n then
-    return nil, batch
-  end
-  if dimensions ~= link.space.dimensions then
-    return nil, "wrong dimensions"
-  end
+  if not n then return nil, batch end
+  if dimensions ~= link.space.dimensions then return nil, "wrong dimensions" end
   apply_moves(self, link, n, batch)
-  if flags & wire.TICK ~= 0 and not link.gone then
-    self:tick(link.space)
-  end
+  if flags & wire.TICK ~= 0 and not link.gone then self:tick(link.space) end
   return true
 end
 
@@ -210,25 +188,19 @@ local function on_ack(self, subscriber, address, flags, seq)
     if (subscriber.seq - seq) & U32 <= (subscriber.seq - subscriber.acked) & U32 then
       subscriber.acked = seq
     end
-    if flags & wire.LOST ~= 0 then
-      delivery.resync(subscriber)
-    end
+    if flags & wire.LOST ~= 0 then delivery.resync(subscriber) end
   end
   return true
 end
 
--- Returns true, or nil and what is wrong with the message.
+--- Returns true, or nil and what is wrong with the message.
 function Server:receive(address, message)
-  if self.closed then
-    return true
-  end
+  if self.closed then return true end
   local kind, flags, number = wire.head(message)
   local ok, reason
   if kind then
     local subscriber = self.subscribers[address]
-    if subscriber then
-      subscriber.heard_at = self.now()
-    end
+    if subscriber then subscriber.heard_at = self.now() end
     if kind == wire.MOVES then
       ok, reason = on_moves(self, subscriber, address, message, flags, number)
     elseif kind == wire.ACK then
@@ -239,13 +211,11 @@ function Server:receive(address, message)
   else
     reason = flags
   end
-  if not ok then
-    self.counters.malformed = self.counters.malformed + 1
-  end
+  if not ok then self.counters.malformed = self.counters.malformed + 1 end
   return ok, reason
 end
 
--- ---- the tick ----------------------------------------------------------------------------------------------
+-- The tick ----------------------------------------------------------------------------------------------------------
 
 -- Who has something to be sent of this space joins the list.
 local function touch(space, touched, count)
@@ -271,7 +241,7 @@ local function measure(counters, events, seconds)
   counters.tick_max = math.max(counters.tick_max, seconds)
 end
 
--- One tick of the space; without one, of all spaces that no client drives. Returns the number of events.
+--- One tick of the space; without one, of all spaces that no client drives. Returns the number of events.
 function Server:tick(only)
   local start = self.clock()
   local touched, count, events = self.touched, 0, 0
@@ -299,34 +269,24 @@ function Server:tick(only)
   return events
 end
 
--- ---- the end, and what it has been doing -------------------------------------------------------------------
+-- The end, and what it has been doing -------------------------------------------------------------------------------
 
--- The last events, then a goodbye to everybody; the memory of all spaces is free when this returns.
+--- The last events, then a goodbye to everybody; the memory of all spaces is free when this returns.
 function Server:shutdown()
-  if self.closed then
-    return
-  end
+  if self.closed then return end
   self:tick()
   self.closed = true
-  for address in pairs(self.subscribers) do
-    self.send(address, wire.bye(0))
-  end
-  for _, space in pairs(self.spaces) do
-    space.core:close()
-  end
+  for address in pairs(self.subscribers) do self.send(address, wire.bye(0)) end
+  for _, space in pairs(self.spaces) do space.core:close() end
   self.spaces, self.names, self.subscribers, self.records = {}, {}, {}, {}
 end
 
--- Tables of numbers by topic, as a console prints them.
+--- Tables of numbers by topic, as a console prints them.
 function Server:info()
   local total = { spaces = 0, subscribers = 0, behind = 0 }
-  for name, value in pairs(self.counters) do
-    total[name] = value
-  end
+  for name, value in pairs(self.counters) do total[name] = value end
   total.tick_seconds, total.tick_last, total.tick_max = nil, nil, nil
-  local function milliseconds(seconds)
-    return math.floor(seconds * 1e6 + 0.5) / 1000
-  end
+  local function milliseconds(seconds) return math.floor(seconds * 1e6 + 0.5) / 1000 end
   local result = {
     service = total,
     tick = {
@@ -343,9 +303,7 @@ function Server:info()
     total.spaces = total.spaces + 1
     local stats = space.core:stats()
     local clients = 0
-    for _ in pairs(space.links) do
-      clients = clients + 1
-    end
+    for _ in pairs(space.links) do clients = clients + 1 end
     result["space " .. space.name] = {
       number = space.number, clients = clients, drivers = space.drivers, entities = stats.entities,
       nodes = stats.nodes, pending = stats.pending, memory = stats.memory,

@@ -61,9 +61,7 @@ local ROW = {
 local function row(line, columns, into)
   local texts = into.texts
   texts[1], texts[2], texts[3], texts[4], texts[5] = match(line, ROW[columns])
-  if not texts[1] then
-    return "a row of " .. columns + 2 .. " fields expected, found " .. shown(line)
-  end
+  if not texts[1] then return "a row of " .. columns + 2 .. " fields expected, found " .. shown(line) end
   for i = 1, columns + 2 do
     local value, why = FIELDS[i][2](texts[i])
     if not value then return FIELDS[i][1] .. " " .. why .. ": " .. shown(texts[i]) end

@@ -72,7 +72,7 @@ end
 --   each step, for those who show progress
 -- @return a list with one table for each radius: `radius`, `enter`, `leave` (how many), `checksum` (a string)
 function replay.run(rec, options)
-  local space = aoi.new{
+  local space = aoi.new {
     engine = options.engine,
     cell = options.cell,
     dimensions = rec.dimensions,

@@ -6,8 +6,6 @@
 --
 -- A trigger is open while fewer than `limit` are inside, `cooldown` has passed since the last one was admitted, and
 -- `once` has not fired.
--- @module aoi.trigger.admission
--- @local
 
 local registry = require "aoi.trigger.registry"
 local steps = require "aoi.trigger.steps"

@@ -5,8 +5,6 @@
 --                                       --> plain             count, call the handlers
 --
 -- A plain trigger has no option that concerns single targets: it only counts how many are inside.
--- @module aoi.trigger.events
--- @local
 
 local admission = require "aoi.trigger.admission"
 local registry = require "aoi.trigger.registry"

@@ -2,8 +2,6 @@
 --
 -- An option is looked for among those given to `add` or `region`, then beside the handlers, in `handlers[name]`.
 -- Errors name the option and carry the position of the caller of `add` or `region`.
--- @module aoi.trigger.options
--- @local
 
 local options = {}
 

@@ -14,8 +14,6 @@
 -- A trigger dies with its node. An entity that leaves takes its nodes along, and a node that saw nothing gives no event
 -- then. So the record of such a trigger stays until something looks at it: an event, `get`, `add`, or the sweep, which
 -- looks at a share of all records at each update, at every one within ROUND updates.
--- @module aoi.trigger.registry
--- @local
 
 local reserved = require "aoi.reserved"
 local visits = require "aoi.trigger.visits"

@@ -8,8 +8,6 @@
 -- target. Stack and queue are flat arrays: step, slot, id, target, ... A step leaves them before it runs. So after an
 -- error, or while a handler is suspended, the next event or `update` goes on with the rest. To add and to take a step
 -- costs the same however many there are.
--- @module aoi.trigger.steps
--- @local
 
 local registry = require "aoi.trigger.registry"
 

@@ -9,8 +9,6 @@
 --
 -- Visits are used again: set.spare chains the free ones through `next`. So are the tables of visits, in set.spare_maps;
 -- a trigger without visits shares one empty table.
--- @module aoi.trigger.visits
--- @local
 
 local timers = require "aoi.timers"
 
