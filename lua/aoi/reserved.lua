@@ -1,7 +1,7 @@
--- Ids for what the Lua layers add to a user's space: -2^52, -2^52 - 1, and so on down.
+-- Ids of the nodes and entities that the Lua layers add to a user's space: -2^52, -2^52 - 1, and so on down.
 --
--- They are counted per space, so that any number of layers share one, and never used twice: an event that was still
--- waiting when its node went must not reach the next one.
+-- They are counted per space, which any number of layers share, and never used twice: an event that still waits when
+-- its node is removed must not reach another node.
 
 local reserved = {}
 

@@ -13,16 +13,16 @@
 --- are looked up at each call, so replacing either reloads the code of every trigger of that name.
 ---
 --- **Handlers** are called as `handler(id, target, trigger)`; `id` is the entity that carries the trigger. A visit
---- reads `first`, `enter`, `stay` and `dwell` as time goes by, `leave`, `last`: see TriggerHandlers. What else a
---- trigger can do is said by its options: see TriggerOptions.
+--- calls `first`, `enter`, `stay` and `dwell` as time goes by, `leave`, `last`: see TriggerHandlers. For what else a
+--- trigger can do see TriggerOptions.
 ---
 --- **Time** is what you pass to `update`, in any unit that counts up. What happens between two updates happens at the
---- time of the earlier one. Timers cost what fires, not what waits.
+--- time of the earlier one. An update costs what fires, not what waits.
 ---
 --- **Removal.** When a trigger, or the entity that carries it, is removed, its handlers are never called again, not
---- even `leave`; `disable` it before to hear that. A target that is removed leaves: that is its last call. Entities
---- simply leave the space. The records of their triggers go with them, those of empty ones within the next 512
---- updates; `Triggers:remove` forgets them at once.
+--- even `leave`; `disable` it first where `leave` is wanted. A target that is removed leaves: that is its last call.
+--- An entity with triggers simply leaves the space. The records of its triggers go with it, those of empty ones within
+--- the next 512 updates; `Triggers:remove` frees them at once.
 ---
 --- **Errors** of a handler are raised from the call that was delivering, unchanged. The call that raised counts as
 --- made; the rest of what its event had to do is done before the next event or `update` of these triggers. A filter
@@ -35,21 +35,22 @@
 --   aoi.trigger.registry     the triggers of a set: by node, by entity and name, all; removing dead ones
 --   aoi.trigger.events       what enter and leave of a node mean; plain triggers
 --   aoi.trigger.admission    triggers with visits: filter, limit, cooldown, once, timers
---   aoi.trigger.visits       the record of a visit, the queue of those who wait
---   aoi.trigger.steps        what is still owed when a handler raises or yields
+--   aoi.trigger.visits       the record of a visit, the queue of targets that wait
+--   aoi.trigger.steps        calls that are still to be made when a handler raises or yields
 --
 -- `set` there is an aoi.Triggers, `t` an aoi.Trigger; their other fields:
 --
---   set   space, radius, has      the space and two of its methods
---         triggers, names, inside,   see aoi.trigger.registry; hand, share: where its sweep is, and its speed
---         families, all
---         timers                  the heap of all timers; spare, spare_maps: see aoi.trigger.visits
---         steps                   see aoi.trigger.steps
---         enter, leave            the handlers of all nodes, see aoi.trigger.events
+--   set   space, radius, has        the space and two of its methods
+--         triggers, names, inside, families, all, hand, share   see aoi.trigger.registry
+--         timers                    the heap of all timers
+--         spare, spare_maps         see aoi.trigger.visits
+--         steps, mutes              see aoi.trigger.steps
+--         enter, leave              the handlers of all nodes, see aoi.trigger.events
 --   t     set, slot, place, dead    see aoi.trigger.registry
 --         mutes                     see aoi.trigger.steps; nil for most
---         mask, disabled          the mask that `enable` restores
---         visits ...              nil for plain triggers, else see aoi.trigger.visits
+--         mask, disabled            the mask that `enable` restores
+--         is_region                 whether its entity goes with it
+--         visits, known, gate, ...  nil for plain triggers, else see aoi.trigger.visits
 
 local admission = require "aoi.trigger.admission"
 local check = require "aoi.trigger.options"
@@ -67,17 +68,17 @@ local trigger = {}
 local Triggers, Trigger -- the two classes, below
 
 --- What a trigger does. Every option may stand beside the handlers, `handlers[name]`; those given to `add` go first.
---- One with `once` lets nobody else in after it has fired, and removes itself when those who are inside have left.
+--- With `once`, a trigger that has fired admits no more targets, and removes itself when it is empty.
 ---@class (exact) aoi.TriggerOptions
 ---@field radius? number half-extent in world units, >= 0, may be `math.huge`; required
 ---@field keep? number leave radius in world units, >= radius; the same without it
 ---@field mask? integer bits of the kinds that count, all without it
 ---@field shape? "square"|"circle" square without it
----@field filter? fun(id: integer, target: integer, trigger: aoi.Trigger): any who does not pass does not count
+---@field filter? fun(id: integer, target: integer, trigger: aoi.Trigger): any targets that count
 ---@field interval? number seconds, > 0, from `enter` to the first `stay`, and to each next one
 ---@field after? number seconds, >= 0, from `enter` to `dwell`
----@field limit? integer how many may be inside at a time; the others wait in the order they came
----@field cooldown? number seconds, >= 0, from one `enter` to the next; who comes in between waits as for `limit`
+---@field limit? integer how many targets may be inside at a time; the others wait in the order they came
+---@field cooldown? number seconds, >= 0, from one `enter` to the next; targets that come in between wait as for `limit`
 ---@field once? boolean fires once: `dwell` if there is `after`, otherwise `enter`
 ---@field enabled? boolean false to begin disabled
 ---@field data? any yours: `trigger.data`
@@ -142,7 +143,7 @@ end
 Triggers = {}
 Triggers.__index = Triggers
 
---- Adds a trigger to an entity. Whoever is near already comes in at once.
+--- Adds a trigger to an entity. Targets that are near already come in at once.
 ---@param id integer the entity
 ---@param name string `handlers[name]` are its handlers; unique on that entity
 ---@param options? aoi.TriggerOptions what is missing is taken from `handlers[name]`
@@ -155,7 +156,7 @@ function Triggers:add(id, name, options)
 end
 
 --- Adds a trigger at a fixed place: the options `x`, `y` and, in 3D, `z` say where. It needs no visible entity: its
---- own, `trigger.id`, is of kind 0 and has an id of -2^52 or below. `space:ids`, `count` and `viewers` do know it.
+--- own, `trigger.id`, is of kind 0 and has an id of -2^52 or below. `space:ids`, `count` and `viewers` include it.
 ---@param name string `handlers[name]` are its handlers; any number of regions may share them
 ---@param options? aoi.TriggerOptions
 ---@return aoi.Trigger
@@ -185,7 +186,7 @@ function Triggers:get(id, name)
   if t and alive(t) then return t end
 end
 
---- Removes triggers of an entity, whether or not it is still there.
+--- Removes triggers of an entity, whether or not it is still in the space.
 ---@param id integer
 ---@param name? string only this one
 ---@return integer n how many were removed
@@ -201,7 +202,8 @@ function Triggers:remove(id, name)
   return n
 end
 
---- Asks the filters about a target again, in every trigger that has it near: its faction, say, has changed.
+--- Calls the filters for a target again, in every trigger that has it near: its faction, say, has changed. Costs the
+--- number of nodes that see it.
 ---@param target integer
 function Triggers:refresh(target)
   steps.run(self)
@@ -213,7 +215,8 @@ function Triggers:refresh(target)
   end
 end
 
---- Lets time pass: fires, in order of time, what is due by now.
+--- Advances the time and fires, in order of time, the timers that are due. Costs the logarithm of all timers for each
+--- one that fires, and a look at a share of the triggers, all of them in 256 updates.
 ---@param now number seconds, never less than before
 ---@return integer n how many timers fired
 function Triggers:update(now)
@@ -233,8 +236,8 @@ function Triggers:update(now)
   return n
 end
 
---- Hands over events that `space:drain` returned. Other nodes' events are passed over. After an error of a handler the
---- rest waits for the next event or `update`.
+--- Takes events that `space:drain` returned; those of other nodes are passed over. After an error of a handler the rest
+--- waits for the next event or `update`.
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Triggers:dispatch(buf, n)
@@ -243,8 +246,8 @@ function Triggers:dispatch(buf, n)
   return steps.run(self)
 end
 
---- Counts what there is, by walking through it: `triggers`; `inside`, `waiting` and `refused` targets; `timers`;
---- `late` events.
+--- Counts, by a walk over all: `triggers`; `inside`, `waiting` and `refused` targets; `timers` that are set; `late`:
+--- events and calls that still wait after an error.
 ---@return table<string, integer>
 function Triggers:stats()
   registry.sweep_all(self)
@@ -271,7 +274,7 @@ function Triggers:close()
   steps.clear(self.steps)
 end
 
--- One trigger ------------------------------------------------------------------------------------------------------
+-- One trigger -------------------------------------------------------------------------------------------------------
 
 local function expect_alive(t)
   if not alive(t) then error(("trigger '%s' is removed"):format(t.name), 3) end
@@ -299,11 +302,11 @@ function Trigger:remove()
   end
 end
 
---- Whether it, and the entity that carries it, is still there.
+--- Whether it, and the entity that carries it, is still in the space.
 ---@return boolean
 function Trigger:alive() return alive(self) end
 
---- Lets it see again; whoever is near comes in.
+--- Restores its mask: targets that are near come in.
 function Trigger:enable()
   expect_alive(self)
   if not self.disabled then return end
@@ -311,7 +314,7 @@ function Trigger:enable()
   self.set.space:set_mask(self.id, self.node, self.mask or -1)
 end
 
---- Makes it blind: everybody inside leaves, the queue is empty.
+--- Clears its mask: all targets inside leave, the queue empties.
 function Trigger:disable()
   expect_alive(self)
   if self.disabled then return end
@@ -339,11 +342,11 @@ function Trigger:set_mask(mask)
   if not self.disabled then self.set.space:set_mask(self.id, self.node, mask) end
 end
 
---- How many are inside.
+--- How many targets are inside.
 ---@return integer
 function Trigger:count() return self.set.inside[self.slot] or 0 end
 
---- How many wait in the queue of `limit` or `cooldown`.
+--- How many targets wait in the queue of `limit` or `cooldown`.
 ---@return integer
 function Trigger:waiting()
   local n, visit = 0, self.head
@@ -361,7 +364,7 @@ function Trigger:has(target)
   return visit ~= nil and visit.state == visits.INSIDE
 end
 
---- Who is inside, in no particular order.
+--- The targets that are inside, in no particular order.
 ---@param buf? integer[] a table to fill
 ---@return integer[] list only `list[1..n]` is meaningful
 ---@return integer n

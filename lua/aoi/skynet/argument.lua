@@ -1,4 +1,4 @@
--- Checks of arguments, in the words of the core, for those that never reach it.
+-- Checks of arguments that do not reach a core, with the core's messages.
 
 local argument = {}
 

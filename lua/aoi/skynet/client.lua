@@ -1,11 +1,11 @@
--- The logic of the client library: spaces that live in another service. It knows no skynet: who makes a client gives
--- it a way to send and to ask, and hands it what arrives.
+-- The logic of the client library: spaces that live in another service. It is independent of skynet: its options are
+-- the functions that send and call, and `receive` takes what arrives.
 --
 --   client                     one for each AOI service
---     spaces[number]           what the caller holds
+--     spaces[number]           a space, as `open` returned it
 --       mine[id][node] ---+    the record of a node that the caller added
---     records[handle] <---+    one life of one node: its handlers, and what it sees as far as has been told
---     queue                    events that have arrived and were not delivered yet: record, kind, target, ...
+--     records[handle] <---+    one life of one node: its handlers, and what it sees after the messages so far
+--     queue                    events that have arrived and are not delivered yet: record, kind, target, ...
 --
 -- An event changes the record when it arrives and is taken from the queue before its handler runs. So a handler may
 -- wait for something, and another message that arrives meanwhile delivers what follows, in order.
@@ -21,11 +21,11 @@ local Space = {}
 Space.__index = Space
 Client.Space = Space
 
--- What an entry of the queue is; ENTER and LEAVE are the names of the handlers.
+-- Kinds of entries in the queue; ENTER and LEAVE are the names of the handlers.
 local ENTER, LEAVE, TAKEN, RESYNCED = "enter", "leave", "taken", "resynced"
 
 --- options: send(message) returns true, or nil if the service is gone; call(name, ...) returns what the server's `call`
--- returned; log(text) takes what nobody else does.
+-- returned; log(text) takes errors and refusals without a handler.
 function Client.new(options)
   return setmetatable({
     send = assert(options.send, "option 'send' is required"),
@@ -41,7 +41,7 @@ function Client.new(options)
   }, Client)
 end
 
--- Asking ------------------------------------------------------------------------------------------------------------
+-- Requests ----------------------------------------------------------------------------------------------------------
 
 -- Called as the last thing of a method, so that level 2 is the method's caller.
 local function results(ok, ...)
@@ -55,7 +55,7 @@ local function usable(space)
   if space.closed then error("attempt to use a closed space", 3) end
 end
 
--- What was moved before is moved first.
+-- A request to the service; the collected moves go first.
 local function request(space, name, ...)
   if space.closed then return false, "attempt to use a closed space" end
   if space.row_count > 0 then space:push(false) end
@@ -101,7 +101,7 @@ end
 
 Space.__close = Space.close
 
--- What was asked for is copied into the caller's table, if there is one.
+-- The answer is copied into the caller's table, if there is one.
 local function fill(buf, width, ok, list, n)
   if ok and buf then
     table.move(list, 1, n * width, 1, buf)
@@ -129,7 +129,7 @@ function Space:__len() return self:count() end
 
 -- Moving ------------------------------------------------------------------------------------------------------------
 
---- Moves wait here until the end of the caller's tick; the last one of an entity counts.
+--- Moves an entity. Moves are collected until `flush` or the next request; the last one of an entity counts.
 function Space:move(id, x, y, z)
   usable(self)
   id = argument.integer(id, 1, "move", 2)
@@ -192,7 +192,7 @@ function Space:add_node(id, node, area, on_enter, on_leave)
   end
 end
 
---- What the node sees as far as has been told: no message. Nodes of other clients are not known here: nil.
+--- What a node of this client sees after the messages so far. Sends nothing; nil for nodes of other clients.
 function Space:seen(id, node, buf)
   local record = self.mine[id] and self.mine[id][node]
   if not record then return nil end
@@ -208,13 +208,13 @@ end
 --- f(err, watcher, target, node) takes the errors of handlers; otherwise they are logged. The other events go on.
 function Space:on_error(f) self.error_handler = f end
 
---- f(ids, n) is told which moves were refused: these entities are not there any more.
+--- f(ids, n) gets the entities whose moves were refused, because they have left. Without it they are logged.
 function Space:on_refused(f) self.refused_handler = f end
 
---- f() is told that this client had fallen behind and its picture has been made right again: after the difference.
+--- f() is called after a resync: this client had fallen behind, and the difference has been delivered.
 function Space:on_resync(f) self.resync_handler = f end
 
---- f() is told that the service has closed the space.
+--- f() is called when the service has closed the space.
 function Space:on_close(f) self.close_handler = f end
 
 -- Events ------------------------------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ local function change_view(self, record, list, first, leaves, enters)
   end
 end
 
--- There will be no more: whatever it still saw has left.
+-- Ends a record: all targets that its node still sees leave.
 local function close_record(self, record)
   replace_view(self, record, {}, 1, 0)
   self.records[record.handle] = nil
@@ -305,7 +305,7 @@ local function close_record(self, record)
   end
 end
 
--- The group at list[at]. Returns where the next record is.
+-- Applies the group at list[at]. Returns the index after it.
 local function on_group(self, list, at)
   local handle, flags, leaves, enters = list[at], list[at + 1], list[at + 5], list[at + 6]
   local record, first = self.records[handle], at + 7
@@ -320,7 +320,7 @@ local function on_group(self, list, at)
   return first + leaves + enters
 end
 
--- The resync at list[at] and its groups.
+-- Applies the resync at list[at] and its groups. Returns the index after them.
 local function on_resync(self, list, at)
   local space, groups, named = self.spaces[list[at + 1]], list[at + 2], {}
   at = at + 3
@@ -406,7 +406,7 @@ function Client:receive(message)
   return true
 end
 
---- Numbers for a console.
+--- The client's counters, for a console.
 function Client:info()
   local info = { queued = (self.tail - self.head + 1) // 3, seq = self.seq, taken = self.taken }
   for name, value in pairs(self.counters) do info[name] = value end

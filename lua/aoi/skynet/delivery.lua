@@ -1,5 +1,5 @@
--- From the events of a core to the messages of its subscribers: sorted by record, written, sent, or dropped where a
--- subscriber has fallen behind.
+-- From the events of a core to the messages of its subscribers: events are sorted by record, written and sent, or
+-- dropped where a subscriber has fallen behind.
 
 local links = require "aoi.skynet.links"
 local wire = require "aoi.skynet.wire"
@@ -40,7 +40,7 @@ function delivery.collect(server, space)
   return n
 end
 
--- Sends what the writer holds. Returns false if the subscriber is no more.
+-- Sends the writer's content. Returns false if the subscriber is gone.
 local function send_events(server, subscriber)
   local seq = (subscriber.seq + 1) & U32
   local waiting = (seq - subscriber.acked) & U32
@@ -50,7 +50,7 @@ local function send_events(server, subscriber)
   return sent ~= nil
 end
 
--- What has become long enough goes out. Returns false if the subscriber is no more.
+-- Sends the writer's content if it has reached the size of a message. Returns false if the subscriber is gone.
 local function make_room(server, subscriber)
   return server.writer.size < server.max_message or send_events(server, subscriber)
 end
@@ -69,7 +69,7 @@ local function write_changes(server, link)
   return true
 end
 
--- All records of the link are named in the first message; the views that it has no room for follow.
+-- The first message names all records of the link; views that it has no room for follow in others.
 local function write_resync(server, link)
   local writer, core, view = server.writer, link.space.core, server.view
   local groups, later = 0, {}
@@ -95,12 +95,12 @@ local function write_resync(server, link)
   return true
 end
 
---- Everything that the subscriber knows is in doubt: it gets its whole view when next it is sent something.
+--- Marks all views of a subscriber as unknown: it gets them whole in the next message.
 function delivery.resync(subscriber)
   for _, link in pairs(subscriber.links) do links.make_stale(link) end
 end
 
---- Sends what has been put on the subscriber's list.
+--- Sends the changes of the links on the subscriber's list, as one message or several.
 function delivery.deliver(server, subscriber)
   local todo, n = subscriber.todo, subscriber.todo_count
   subscriber.todo_count = 0

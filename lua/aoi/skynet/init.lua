@@ -30,7 +30,7 @@ function library.start(options)
   return skynet.newservice("aoi/skynet/service", table.unpack(words))
 end
 
---- Ends the service: everybody gets the last events and a goodbye.
+--- Ends the service: every client gets its last events and a BYE message.
 function library.stop(service) skynet.call(service, "lua", "shutdown") end
 
 local function answered(address, ok, ...)
@@ -41,7 +41,7 @@ local function answered(address, ok, ...)
   return false, ("the AOI service %s is gone: %s"):format(skynet.address(address), reason)
 end
 
--- Waits until the service exits; then its spaces are closed, whether it said goodbye or not.
+-- Waits until the service exits; then its spaces are closed, whether or not a BYE message came.
 local function link(address, client)
   pcall(skynet.call, address, "debug", "LINK")
   clients[address] = nil
@@ -97,7 +97,7 @@ function library.open(service, name, options)
   return client_of(address):open(name, options)
 end
 
---- What this client has seen of that service, in numbers.
+--- Counters of the client library for that service, nil if it has none.
 function library.info(service) return clients[service] and clients[service]:info() end
 
 return library

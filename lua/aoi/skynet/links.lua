@@ -1,5 +1,5 @@
--- What a client has in a space of the server: its link, with the records of its nodes and with its entities. See
--- aoi.skynet.server for who points at whom.
+-- Links: what one client has in one space of the server, the records of its nodes and its entities. aoi.skynet.server
+-- draws how they refer to each other.
 
 local wire = require "aoi.skynet.wire"
 
@@ -15,7 +15,7 @@ function links.mark_dirty(record)
   end
 end
 
---- The life of a node ends; the record stays until its last events have been drained.
+--- Ends the life of a node; its record stays until its last events have been drained.
 function links.close_record(space, record)
   local nodes = space.nodes[record.watcher]
   nodes[record.node] = nil
@@ -34,7 +34,7 @@ function links.clean_all(link)
   link.dirty_count = 0
 end
 
---- From now on only a whole view helps.
+--- Drops the link's collected changes; its next message brings whole views.
 function links.make_stale(link)
   link.stale = true
   links.clean_all(link)
@@ -64,7 +64,7 @@ local function destroy_space(server, space)
   space.core:close()
 end
 
---- The client has gone from the space, with all that is its own. A space without clients is no more.
+--- Removes a client from a space, with its nodes and entities. A space without clients is closed.
 function links.detach(server, link)
   local space = link.space
   link.gone = true

@@ -7,7 +7,7 @@ local methods = require "aoi.skynet.methods"
 local Space = {}
 Space.__index = Space
 
--- options: engine, dimensions, cell, and drive = true: `flush` is the tick. log(text) takes errors nobody else does.
+-- options: engine, dimensions, cell, and drive = true: `flush` is the tick. log(text) takes errors without a handler.
 local function new(options, log)
   local given = { delivery = "deferred" }
   for key, value in pairs(options or {}) do
@@ -61,7 +61,7 @@ end
 
 function Space:on_error(f) self.error_handler = f end
 
--- What cannot happen here may still be asked for.
+-- These events cannot happen here; to set a handler for them is no error.
 for _, name in ipairs { "on_refused", "on_resync", "on_close" } do
   Space[name] = function() end
 end

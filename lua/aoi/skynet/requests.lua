@@ -1,5 +1,5 @@
--- What clients may ask of the server: CMD[name](server, link, ...). Looked up at each request, so that code can be
--- reloaded. An error leaves everything as it was.
+-- The requests of clients: CMD[name](server, link, ...). They are looked up at each request, so that code can be
+-- reloaded. A request that raises has changed nothing.
 
 local argument = require "aoi.skynet.argument"
 local links = require "aoi.skynet.links"
@@ -39,9 +39,10 @@ local function subscribe(server, address)
   return subscriber
 end
 
--- What stands in the way of a newcomer may belong to somebody who died unnoticed.
-local function bury(server, link, newcomer)
-  if link and link.subscriber ~= newcomer.subscriber then server:probe(link.subscriber.address) end
+-- Before a conflict is an error: its cause may belong to a client that is gone without notice. Sending to that client
+-- finds out, and removes what it had.
+local function probe_owner(server, owner, link)
+  if owner and owner.subscriber ~= link.subscriber then server:probe(owner.subscriber.address) end
 end
 
 -- Options as a core takes them; those that are given must agree with a space that is there.
@@ -79,7 +80,7 @@ local function new_link(server, space, address)
   return link
 end
 
---- Opens the space of that name, or makes it. Unlike the others it is asked for by an address, which has no link yet.
+--- Opens the space of that name, or creates it. The one request without a link: it makes the link of this address.
 function requests.open(server, address, name, options)
   if type(name) ~= "string" then argument_error(1, "open", "name expected, got %s", type(name)) end
   options = options or {}
@@ -120,7 +121,7 @@ function CMD.close(server, link) links.detach(server, link) end
 function CMD.enter(server, link, id, ...)
   local space = link.space
   id = integer(id, 1, "enter")
-  bury(server, space.owner[id], link)
+  probe_owner(server, space.owner[id], link)
   space.core:enter(id, ...)
   links.add_entity(space, link, id)
 end
@@ -131,7 +132,7 @@ function CMD.enter_many(server, link, rows, n, kind)
   local ok, err = pcall(core.enter_many, core, rows, n, kind)
   if not ok then
     if type(rows) ~= "table" then error(err, 0) end
-    for i = 1, #rows, values do bury(server, space.owner[rows[i]], link) end
+    for i = 1, #rows, values do probe_owner(server, space.owner[rows[i]], link) end
     core:enter_many(rows, n, kind)
   end
   for i = 1, (n or #rows // values) * values, values do
@@ -151,7 +152,7 @@ function CMD.add_node(server, link, id, node, area)
   id, node = integer(id, 1, "add_node"), integer(node, 2, "add_node")
   local taken = space.nodes[id] and space.nodes[id][node]
   if taken then
-    bury(server, taken.link, link)
+    probe_owner(server, taken.link, link)
     if space.nodes[id] and space.nodes[id][node] then
       argument_error(2, "add_node", "entity %d already has node %d", id, node)
     end

@@ -1,18 +1,18 @@
--- The logic of the AOI service. It knows no skynet: who starts it gives it a way to send and a clock, and hands it
--- what arrives. Nothing in here waits, and every request is complete before the next one begins.
+-- The logic of the AOI service. It is independent of skynet: its options are a function that sends and a clock, `call`
+-- and `receive` take what arrives. No function yields, so every request is complete before the next one begins.
 --
 --   server                       one stream of messages to each subscriber, whatever spaces it has watchers in
 --     spaces[number]             one map; `core` is an aoi space with deferred delivery
 --       nodes[id][node] ----+    the record of a node; the core knows the node by the record's handle
---       owner[id] -> link   |    who entered it
+--       owner[id] -> link   |    the client that entered the entity
 --       links[address]      |    one client of this space, its records and its entities
---     records[handle] <-----+    one life of one node: whose it is, and its events of this tick
---     subscribers[address]       what was sent to it, what it has taken
+--     records[handle] <-----+    one life of one node: its link, and its events of this tick
+--     subscribers[address]       the number of the last message sent, and of the last one acknowledged
 --
 -- A tick drains each core, sorts the events by record, and sends one message to every subscriber that has any.
--- A subscriber that leaves more than `window` messages without acknowledgement is sent nothing more; when it has taken
--- everything, each of its spaces begins again with its whole view. Who fails to be sent to is dead: its nodes and the
--- entities that it entered are removed.
+-- A subscriber with `window` messages unacknowledged is behind and gets no more; when it has acknowledged all, each of
+-- its spaces begins again with a whole view. When a send fails the subscriber is gone: its nodes and the entities that
+-- it entered are removed.
 
 local delivery = require "aoi.skynet.delivery"
 local links = require "aoi.skynet.links"
@@ -27,12 +27,13 @@ Server.__index = Server
 local DEFAULTS = {
   window = 32,           -- messages that a subscriber may leave without acknowledgement
   max_message = 1 << 20, -- bytes; a longer tick is sent in several messages
-  heartbeat = 5,         -- seconds of silence after which a subscriber is asked whether it lives
-  silence = 0,           -- seconds without a word after which it counts as dead; 0 = never, only failing to send counts
+  heartbeat = 5,         -- seconds without a message to a subscriber after which it gets a PING
+  silence = 0,           -- seconds without a message from it after which it is dropped; 0: only when a send fails
 }
 
---- options: send(address, message) returns true; nil if nobody is there; false if the message cannot be sent. It must
--- not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, new_space, and DEFAULTS.
+--- options: send(address, message) returns true; nil if there is no such address; false if the message cannot be sent.
+-- It must not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, new_space, and
+-- DEFAULTS.
 function Server.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
@@ -73,7 +74,8 @@ function Server:drop(address)
   return true
 end
 
---- Sends; who is not there any more is dropped, after the tick if there is one. Returns what `send` returned.
+--- Sends a message; if the address is gone, drops the subscriber, during a tick at its end. Returns what `send`
+-- returned.
 function Server:post(address, message)
   local sent = self.send(address, message)
   if sent then
@@ -89,7 +91,7 @@ function Server:post(address, message)
   return sent
 end
 
---- Whether somebody is at this address; if not, what it had is gone when this returns.
+--- Whether a subscriber at this address can be sent to; if not, it has been dropped when this returns.
 function Server:probe(address)
   local subscriber = self.subscribers[address]
   if not subscriber then return false end
@@ -141,7 +143,7 @@ end
 
 local function finite(x) return x - x == 0 end
 
--- Each row stands for itself: a bad one is refused, the others are made.
+-- Applies moves row by row where the batch has a bad one: that is refused, the others are made.
 local function apply_moves(self, link, n, batch)
   local space, rows = link.space, self.rows
   local core, values = space.core, space.dimensions + 1
@@ -169,7 +171,7 @@ end
 local function on_moves(self, subscriber, address, message, flags, number)
   local link = subscriber and subscriber.links[number]
   if not link then
-    self.send(address, wire.bye(subscriber and number or 0)) -- who believes in what has gone should know
+    self.send(address, wire.bye(subscriber and number or 0)) -- its space is closed
     return true
   end
   local n, batch, dimensions = wire.read_moves(message, self.rows)
@@ -184,7 +186,7 @@ local function on_ack(self, subscriber, address, flags, seq)
   if not subscriber then
     self.send(address, wire.bye(0))
   else
-    -- An acknowledgement of what was never sent, or had been acknowledged, says nothing.
+    -- An acknowledgement out of range, of a message never sent or already acknowledged, is ignored.
     if (subscriber.seq - seq) & U32 <= (subscriber.seq - subscriber.acked) & U32 then
       subscriber.acked = seq
     end
@@ -217,7 +219,7 @@ end
 
 -- The tick ----------------------------------------------------------------------------------------------------------
 
--- Who has something to be sent of this space joins the list.
+-- Appends the subscribers with changes in this space to the list.
 local function touch(space, touched, count)
   for _, link in pairs(space.links) do
     if link.stale or link.dirty_count > 0 then
@@ -269,9 +271,9 @@ function Server:tick(only)
   return events
 end
 
--- The end, and what it has been doing -------------------------------------------------------------------------------
+-- Shutdown and figures ----------------------------------------------------------------------------------------------
 
---- The last events, then a goodbye to everybody; the memory of all spaces is free when this returns.
+--- Ends the service: sends the last events, then BYE to all subscribers, and closes all spaces.
 function Server:shutdown()
   if self.closed then return end
   self:tick()

@@ -29,14 +29,14 @@ end
 local server = Server.new(options)
 local linked = {}
 
--- Learns at once that a client exits. One that is killed is noticed by the next message to it.
+-- Waits for the exit of a client. One that is killed is noticed by the next message to it.
 local function link(address)
   if not linked[address] then
     linked[address] = true
     skynet.fork(function()
       pcall(skynet.call, address, "debug", "LINK")
       linked[address] = nil
-      skynet.sleep(10) -- it says goodbye before it is gone
+      skynet.sleep(10) -- LINK returns before the service is gone
       server:probe(address)
     end)
   end

@@ -1,16 +1,16 @@
--- The wire format between an AOI service and those who use it. It knows strings and numbers only.
+-- The wire format between an AOI service and its clients: to and from strings, without any state of either.
 --
 -- Every message is little-endian, without padding, and begins with the same four bytes:
 --
 --   u8 version (1) | u8 kind | u8 flags | u8 bytes of an id (2, 4 or 8; 0 in kinds without ids)
 --
 --   kind       from      after the head
---   1 EVENTS   service   u32 seq, then records to the end; flag 1 = please acknowledge
+--   1 EVENTS   service   u32 seq, then records to the end; flag 1 = an ACK is expected
 --   2 MOVES    client    u32 space, u32 batch, u32 rows, each row: id, f64 x, f64 y [, f64 z];
 --                        flag 1 = then tick, 2 = rows have a z
 --   3 REFUSED  service   u32 space, u32 batch, u32 count, each: id
---   4 ACK      client    u32 seq: everything up to it has been taken; flag 1 = something was lost, please resync
---   5 PING     service   u32 seq of the last EVENTS; to be answered with an ACK
+--   4 ACK      client    u32 seq: all messages up to it have been delivered; flag 1 = some were lost, resync
+--   5 PING     service   u32 seq of the last EVENTS; an ACK is expected
 --   6 BYE      service   u32 space that was closed, 0 = all of them
 --
 -- A record is a group, or the beginning of a resync:
@@ -18,13 +18,13 @@
 --   group:     u32 handle (never 0), u8 flags (1 = open, 2 = close, 4 = whole, 8 = long),
 --              u8 leaves, u8 enters (long: u32 each), [open: u32 space, id watcher, id node],
 --              the ids of the targets that leave, the ids of those that enter
---   resync:    u32 0, u32 space, u32 groups: the next so many groups are all that there are in that space; any other
---              handle of it is closed
+--   resync:    u32 0, u32 space, u32 groups: the groups that follow, so many, are all of that space; any other handle
+--              of it is closed
 --
--- A handle stands for one life of one node: `open` says which, `close` that there will be no more. `whole`: the enters
--- are all that the node sees, whatever was known before. Ids are signed.
+-- A handle stands for one life of one node: `open` names the node, `close` ends the handle. `whole`: the enters are all
+-- that the node sees, and replace what was known before. Ids are signed.
 --
--- Readers take any bytes: they return nil and a reason, never raise, and hand out nothing before all of it is sound.
+-- Readers take any bytes: they return nil and a reason, never raise, and return no part of a message that is invalid.
 
 local concat, unpack = table.concat, table.unpack
 local spack, sunpack = string.pack, string.unpack
@@ -79,7 +79,8 @@ end
 
 -- Writing -----------------------------------------------------------------------------------------------------------
 
--- Collects the records of an EVENTS message. One writer serves for ever; `size` is what it holds, in bytes.
+-- Collects the records of an EVENTS message; `size` is their length in bytes. A writer is used for any number of
+-- messages.
 local Writer = {}
 Writer.__index = Writer
 
@@ -87,7 +88,7 @@ function wire.writer()
   return setmetatable({ parts = {}, np = 1, size = HEAD + 4, width = 2 }, Writer)
 end
 
---- Begins anew, with ids of so many bytes.
+--- Empties the writer, and sets the bytes of an id.
 function Writer:reset(width)
   for i = self.np, 2, -1 do self.parts[i] = nil end
   self.np, self.size, self.width = 1, HEAD + 4, width
@@ -154,7 +155,7 @@ function wire.bye(space) return spack("<BBBBI4", VERSION, wire.BYE, 0, 0, space)
 
 -- Reading -----------------------------------------------------------------------------------------------------------
 
--- out[o + 1 .. o + n] = the n ids at s[pos..]; the caller has made sure that they are there.
+-- out[o + 1 .. o + n] = the n ids at s[pos..]; the caller has checked the length.
 local function get_ids(s, pos, n, width, out, o)
   local format = id_formats[width]
   local eight, one = format[8], format[1]
@@ -180,7 +181,7 @@ local KINDS = {
   [wire.BYE] = { flags = 0, length = HEAD + 4 },
 }
 
---- Returns kind, flags, the first u32 (seq or space); or nil and a reason. Lists are not looked at yet.
+--- Returns kind, flags, the first u32 (seq or space); or nil and a reason. Lists are not checked yet.
 function wire.head(s)
   if type(s) ~= "string" then return nil, "a message is a string" end
   if #s < HEAD then return nil, "message too short" end
@@ -196,7 +197,7 @@ function wire.head(s)
   return kind, flags, (sunpack("<I4", s, HEAD + 1))
 end
 
--- Checks the group at pos. Returns the position after it and what it says, or nil and a reason.
+-- Checks the group at pos. Returns the position after it and its fields, or nil and a reason.
 local function check_group(s, pos, width)
   local left = #s - pos + 1
   if left < GROUP then return nil, "group cut off" end

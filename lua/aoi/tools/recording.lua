@@ -1,4 +1,4 @@
--- Recorded movement, read and checked before anything is done with it.
+-- Reads recorded movement, and checks all of it before any of it is used.
 --
 -- A recording is CSV text, plain or gzipped:
 --
@@ -12,12 +12,12 @@
 --
 --   { name = "crowd.csv", dimensions = 2, rows = 3, most = 2, { t = 0, n = 2, 1, -1.88, ... }, { t = 0.0625, ... } }
 --
--- The first thing that is wrong is reported as `nil, "FILE:LINE: reason"`, and then there is no recording at all.
+-- The first error is reported as `nil, "FILE:LINE: reason"`, and then there is no recording at all.
 
 local recording = {}
 
 local find, match, sub = string.find, string.match, string.sub
-local EXACT = 9007199254740992 -- 2^53: beyond it a Lua without integers can't tell ids apart
+local EXACT = 9007199254740992 -- 2^53: beyond it doubles do not hold every integer
 
 -- A piece of the input as a message may show it, whatever bytes it holds.
 local function shown(text)
@@ -122,7 +122,7 @@ function recording.parse(text, name, dimensions)
   return rec
 end
 
--- The text of a gzip file. It is tested as a whole first, because half a recording is none.
+-- The text of a gzip file. The whole file is tested first, so that a damaged one gives no text at all.
 local function gunzip(path)
   local quoted = "'" .. path:gsub("'", "'\\''") .. "'"
   local ok = os.execute("gzip -t <" .. quoted .. " 2>/dev/null")

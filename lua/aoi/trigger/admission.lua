@@ -93,7 +93,7 @@ local function passes(t, target)
   return not filter or filter(t.id, target, t)
 end
 
--- Asks the filter, which may change anything. Returns whether the visit is still there, and whether the target passes.
+-- Calls the filter, which may change anything. Returns whether the visit still exists, and whether the target passes.
 local function ask(t, visit)
   if not t.filter then return true, true end
   local target = visit.target
@@ -147,7 +147,7 @@ function admission.depart(t, target)
   if visit then return exit(t, visit, true) end
 end
 
---- Asks the filter again about a target in the area: its answer may have changed.
+--- Calls the filter again for a target in the area: its answer may have changed.
 function admission.ask_again(t, target)
   local visit = t.visits[target]
   if not visit then return end
@@ -160,9 +160,9 @@ function admission.ask_again(t, target)
   end
 end
 
--- Timers -----------------------------------------------------------------------------------------------------------
+-- Timers ------------------------------------------------------------------------------------------------------------
 
--- Whether a target may be told of; if not, its leave event is on the way.
+-- Whether a timer may call a handler for this target; if not, its leave event is on the way.
 local function present(t, target)
   if not alive(t) then return kill(t) end
   return t.set.space:has(target) and not (t.mutes and t.mutes[target])

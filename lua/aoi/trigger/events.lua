@@ -1,6 +1,6 @@
 -- Events of the space: what enter and leave of a node mean to its trigger.
 --
---   set.enter, set.leave --node--> slot --> steps are owed?   append to their queue
+--   set.enter, set.leave --node--> slot --> steps waiting?    append to their queue
 --                                       --> with visits       aoi.trigger.admission
 --                                       --> plain             count, call the handlers
 --
@@ -32,7 +32,7 @@ local function came(set, slot, name, id, target)
   if handler then return handler(id, target, set.triggers[slot]) end
 end
 
--- It went. Handlers of a trigger whose carrier has left are not called.
+-- A target went out of the area of a plain trigger. If that is because the carrier has left, no handler is called.
 local function went(set, slot, name, id, target)
   local muted = set.mutes > 0 and unmute(set, slot, target)
   if muted == NEVER_CAME then return end

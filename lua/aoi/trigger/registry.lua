@@ -2,25 +2,26 @@
 --
 --   node id --> slot 1, 2, 3 ...      in three dense arrays, so that an event of a plain trigger reads little memory:
 --     set.triggers[slot]                the trigger; nil when it is gone
---     set.names[slot]                   its name; false for one with visits, so that one look tells both
+--     set.names[slot]                   its name, false for one with visits: one read for both
 --     set.inside[slot]                  how many targets are inside
 --   set.families[id][name]            the triggers of an entity
 --   set.all[place]                    every trigger, without holes; the last one fills the gap of one that is removed
+--   set.hand, set.share               the place that the sweep has reached, how many it examines at an update
 --
 -- Name and count stand apart from the record because that is a large table, of which an event would read several cache
 -- lines: with both in the record, 20,000 plain triggers add 170 to 190 % to a bare move instead of 80 %
 -- (`bench/scripting.lua grid`, "sleepers").
 --
--- A trigger dies with its node. An entity that leaves takes its nodes along, and a node that saw nothing gives no event
--- then. So the record of such a trigger stays until something looks at it: an event, `get`, `add`, or the sweep, which
--- looks at a share of all records at each update, at every one within ROUND updates.
+-- A trigger is dead when its node is gone. An entity that leaves takes its nodes along, and a node that saw nothing
+-- gives no event then. So the record of such a trigger stays until an event, `get`, `add` or the sweep finds it. The
+-- sweep examines a share of all records at each update, every record within ROUND updates.
 
 local reserved = require "aoi.reserved"
 local visits = require "aoi.trigger.visits"
 
 local registry = {}
 
-local ROUND = 256 -- updates; a trigger that dies is found in the round that is under way or in the next
+local ROUND = 256 -- updates; a dead trigger is found in the current round or in the next
 local SLOT_BASE = reserved.SLOT_BASE
 
 --- Whether the node of a slot, and with it the entity that carries it, is still in the space.

@@ -1,13 +1,13 @@
--- Steps: the handler calls that are still owed, and the events that wait for them.
+-- Steps: handler calls that are still to be made, and the events that wait for them.
 --
---   stack   what the event under way still owes: a handler may do anything, so each change is complete before a call,
---           and what follows that call stands on the stack meanwhile
---   queue   events that came while something was owed, oldest first; they begin when the stack is empty
+--   stack   the rest of the current event: a handler may do anything, so each change is complete before a call, and
+--           what follows that call is a step meanwhile
+--   queue   events that came while there were steps, oldest first; they begin when the stack is empty
 --
 -- A step is a function step(set, slot, id, target): a set of triggers, the slot of one, the entity that carries it, a
 -- target. Stack and queue are flat arrays: step, slot, id, target, ... A step leaves them before it runs. So after an
--- error, or while a handler is suspended, the next event or `update` goes on with the rest. To add and to take a step
--- costs the same however many there are.
+-- error, or while a handler is suspended, the next event or `update` goes on with the rest. Adding and removing a step
+-- is O(1).
 
 local registry = require "aoi.trigger.registry"
 
@@ -69,7 +69,7 @@ end
 
 steps.push, steps.run = push, run
 
--- Mutes ------------------------------------------------------------------------------------------------------------
+-- Mutes -------------------------------------------------------------------------------------------------------------
 
 -- If the target left before its step runs, that call is skipped, and its counterpart too: the target is muted until
 -- its leave event comes. set.mutes counts the mutes of all triggers: mostly 0, and then no record is looked at.
@@ -95,7 +95,7 @@ function steps.unmute(set, slot, target)
   return how
 end
 
--- Handlers ---------------------------------------------------------------------------------------------------------
+-- Handlers ----------------------------------------------------------------------------------------------------------
 
 --- Calls one handler, if there is one. Handlers are looked up at each call, so that code can be reloaded.
 local function call(set, event, slot, id, target)

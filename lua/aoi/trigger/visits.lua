@@ -4,7 +4,7 @@
 --
 --   state         REFUSED   by the filter, or sent away by `once`
 --                 WAITING   in the queue of `limit` or `cooldown`: t.head <-> ... <-> t.tail through `prev` and `next`
---                 INSIDE    counted in t.inside; `since` is when it was admitted, `stays` how many stays were told
+--                 INSIDE    counted in t.inside; `since` is when it was admitted, `stays` counts its `stay` calls
 --   stay, dwell   its timers, set while it is inside
 --
 -- Visits are used again: set.spare chains the free ones through `next`. So are the tables of visits, in set.spare_maps;
@@ -20,7 +20,9 @@ visits.STAY, visits.DWELL, visits.GATE = 1, 2, 3 -- kinds of timers; GATE is the
 local REFUSED, WAITING = visits.REFUSED, visits.WAITING
 local NO_VISITS = {}
 
---- Makes a trigger one that has visits.
+--- Gives a trigger its fields for visits: `visits` by target, `known`, how many; `head` and `tail` of the queue; `gate`,
+-- the timer that looks at the queue after the cooldown; `ready`, when that is over; `occupied`, whether `first` was
+-- called and `last` was not; `spent`, whether `once` has fired; and its options.
 -- @param t its record
 -- @param o its options, as `aoi.trigger.options` returns them
 function visits.prepare(t, o)
