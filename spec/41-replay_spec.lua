@@ -1,7 +1,7 @@
 -- Recorded movement: the reader takes what is right and names what is wrong; the replay gives the published events.
 local aoi = require "aoi"
-local recording = require "aoi.recording"
-local replay = require "aoi.replay"
+local recording = require "aoi.tools.recording"
+local replay = require "aoi.tools.replay"
 local process = require "spec.support.process"
 local rng = require "spec.support.rng"
 

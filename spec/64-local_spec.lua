@@ -4,6 +4,8 @@ if not string.pack then
   return
 end
 
+local CMD = require("aoi.skynet.requests").CMD
+local methods = require "aoi.skynet.methods"
 local new_local = require "aoi.skynet.local"
 local transport = require "spec.support.transport"
 local Client = require "aoi.skynet.client"
@@ -61,6 +63,17 @@ describe("a space of either place", function()
         assert.is_function(getmetatable(here.space)[name], name)
       end
     end
+  end)
+
+  it("has the methods of the table, and the service has their requests", function()
+    local requests = { tick = true, close = true }
+    for _, method in ipairs(methods) do
+      assert.is_function(Client.Space[method.name], method.name)
+      assert.is_function(getmetatable(places.here().space)[method.name], method.name)
+      assert.is_function(CMD[method.name], method.name)
+      requests[method.name] = true
+    end
+    for name in pairs(CMD) do assert.is_true(requests[name], name) end
   end)
 
   it("tells handlers the same at the tick", function()
@@ -153,7 +166,9 @@ describe("a space of either place", function()
       { "add_node", 1, 6, {} }, { "add_node", 1, 6, 1, 5 }, { "add_node", 1, 6, 1, nil, 5 }, { "add_node", 1, "6", 1 },
       { "remove_node", 1, 6 }, { "remove_node", 9, 5 }, { "set_radius", 1, 6, 1 }, { "set_radius", 1, 5, 0 / 0 },
       { "set_radius", 1, 5, 2, 1 }, { "set_mask", 1, 5 }, { "set_kind", 9, 1 }, { "view", 1, 6 }, { "view", 9, 5 },
-      { "viewers", 9 }, { "near", 0, 0 }, { "sees", 1, 6, 1 }, { "move_many", { 1, 0 } }, { "move_many", { 9, 0, 0 } },
+      { "viewers", 9 }, { "near", 0, 0 }, { "near", 0, 0, -1 }, { "near", 0, 0, 1, "x" }, { "view", 1, 5, 1 },
+      { "view", 1 }, { "sees", 1, 5 }, { "viewers" }, { "viewers", 1, 1 }, { "nodes", 1, 1 }, { "ids", 1 },
+      { "position", "x" }, { "has", 1.5 }, { "kind", "x" }, { "radius", 1 }, { "sees", 1, 6, 1 }, { "move_many", { 1, 0 } }, { "move_many", { 9, 0, 0 } },
       { "enter_many", { 2, 0, 0, 1, 0, 0 } }, { "move", 1, 0 / 0, 0 }, { "move", 1, 0, 1 / 0 }, { "move", 1.5, 0, 0 },
       { "move", "1", 0, 0 }, { "move", 1, "0", 0 },
     }
@@ -164,7 +179,7 @@ describe("a space of either place", function()
         local errors = {}
         for i, call in ipairs(calls) do
           local name = call[1]
-          local ok, err = pcall(function() space[name](space, table.unpack(call, 2, 6)) end)
+          local ok, err = pcall(function() space[name](space, table.unpack(call, 2, #call)) end)
           errors[i] = name .. ": " .. (ok and "no error" or words(err))
         end
         return errors

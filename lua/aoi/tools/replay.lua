@@ -1,7 +1,7 @@
--- Plays a recording through a space and sums up what happened.
+-- Replays a recording through a space, and counts and hashes the events.
 --
--- Every entity carries one node for each radius. A step of the recording is one tick of a deferred space: those who
--- are gone leave, those who stay move in one batch, those who are new enter, then one drain takes the net events.
+-- Every entity carries one node for each radius. A step of the recording is one tick of a deferred space: entities
+-- without a row leave, those of the step before move in one batch, new ones enter, then one drain takes the net events.
 --
 -- The checksum does not depend on the order of events within the recording: it is the sum modulo 2^64 of the
 -- FNV-1a-64 hashes of "step:kind:watcher:target", steps counted from 0 and kind `e` or `l`, as in "12:e:7:31".
@@ -24,7 +24,7 @@ local function xor_byte(a, b)
   return sum
 end
 
--- xor[a][b], a row made when it is first asked for: a dozen characters are all that ever occur.
+-- xor[a][b]; a row is made at its first use, because only a dozen characters occur.
 local xor = setmetatable({}, {
   __index = function(rows, a)
     local made = {}
@@ -67,12 +67,12 @@ local function count(tallies, step, events, n)
 end
 
 --- Plays a recording.
--- @param rec what `aoi.recording` read
+-- @param rec what `aoi.tools.recording` read
 -- @param options `radii`: a list of areas, one node for each; `engine`; `cell`; `on_step(step, steps)`: called after
---   each step, for those who show progress
+--   each step, to show progress
 -- @return a list with one table for each radius: `radius`, `enter`, `leave` (how many), `checksum` (a string)
 function replay.run(rec, options)
-  local space = aoi.new{
+  local space = aoi.new {
     engine = options.engine,
     cell = options.cell,
     dimensions = rec.dimensions,
@@ -89,7 +89,7 @@ function replay.run(rec, options)
   for index = 1, #rec do
     local now = rec[index]
     local moves, enters = 0, 0
-    -- Both steps ascend by id, so one walk over both tells who is gone, who stays and who is new.
+    -- Both steps ascend by id, so one merge finds the entities that left, stayed and entered.
     local at = 1
     for base = 1, now.n * stride, stride do
       local id = now[base]

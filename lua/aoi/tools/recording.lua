@@ -1,4 +1,4 @@
--- Recorded movement, read and checked before anything is done with it.
+-- Reads recorded movement, and checks all of it before any of it is used.
 --
 -- A recording is CSV text, plain or gzipped:
 --
@@ -12,12 +12,12 @@
 --
 --   { name = "crowd.csv", dimensions = 2, rows = 3, most = 2, { t = 0, n = 2, 1, -1.88, ... }, { t = 0.0625, ... } }
 --
--- The first thing that is wrong is reported as `nil, "FILE:LINE: reason"`, and then there is no recording at all.
+-- The first error is reported as `nil, "FILE:LINE: reason"`, and then there is no recording at all.
 
 local recording = {}
 
 local find, match, sub = string.find, string.match, string.sub
-local EXACT = 9007199254740992 -- 2^53: beyond it a Lua without integers can't tell ids apart
+local EXACT = 9007199254740992 -- 2^53: beyond it doubles do not hold every integer
 
 -- A piece of the input as a message may show it, whatever bytes it holds.
 local function shown(text)
@@ -61,9 +61,7 @@ local ROW = {
 local function row(line, columns, into)
   local texts = into.texts
   texts[1], texts[2], texts[3], texts[4], texts[5] = match(line, ROW[columns])
-  if not texts[1] then
-    return "a row of " .. columns + 2 .. " fields expected, found " .. shown(line)
-  end
+  if not texts[1] then return "a row of " .. columns + 2 .. " fields expected, found " .. shown(line) end
   for i = 1, columns + 2 do
     local value, why = FIELDS[i][2](texts[i])
     if not value then return FIELDS[i][1] .. " " .. why .. ": " .. shown(texts[i]) end
@@ -124,7 +122,7 @@ function recording.parse(text, name, dimensions)
   return rec
 end
 
--- The text of a gzip file. It is tested as a whole first, because half a recording is none.
+-- The text of a gzip file. The whole file is tested first, so that a damaged one gives no text at all.
 local function gunzip(path)
   local quoted = "'" .. path:gsub("'", "'\\''") .. "'"
   local ok = os.execute("gzip -t <" .. quoted .. " 2>/dev/null")
