@@ -1,13 +1,11 @@
 -- Random histories: every engine against the model, call by call.
--- AOI_SEED replays a history, AOI_STEPS is the number of operations per engine and dimension.
+-- AOI_SEED replays, AOI_STEPS is the number of operations per engine and dimension.
 local aoi = require "aoi"
 local history = require "spec.support.history"
 local bits = require "spec.support.bits"
+local random_run = require "spec.support.random_run"
 
-local seed = tonumber(os.getenv "AOI_SEED") or os.time() % 1000000
-local steps = tonumber(os.getenv "AOI_STEPS") or 3000
-
-print(("random histories: AOI_SEED=%d AOI_STEPS=%d"):format(seed, steps))
+local seed, steps = random_run.seed("random histories"), random_run.steps(3000)
 
 -- { scenario, mode, unruly, raises, yields }
 local plays = {}

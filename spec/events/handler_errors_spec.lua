@@ -55,7 +55,7 @@ for setup in fixture.all { modes = { "immediate", "flush" } } do
       space:add_node(1, 8, 5, function() error "with a place" end)
       local ok, err = attempt(function() w:enter(2, w:at(1)) end)
       assert.is_false(ok)
-      assert.matches("^.*12%-errors_spec%.lua:%d+: with a place$", err)
+      assert.matches("^.*handler_errors_spec%.lua:%d+: with a place$", err)
     end)
 
     it("counts as delivered; the others stay, in order, for the next flush", function()

@@ -3,11 +3,12 @@ local aoi = require "aoi"
 local recording = require "aoi.recording"
 local replay = require "aoi.replay"
 local process = require "spec.support.process"
+local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 
 local quote = process.quote
 local CROWD = "examples/data/hermes_ao300.csv.gz"
-local seed = tonumber(os.getenv("AOI_SEED")) or os.time() % 1000000
+local seed = random_run.seed("replay")
 
 -- A file with this text for the time of one test.
 local function file(name, text)
@@ -149,13 +150,13 @@ describe("a recording", function()
 
   -- Valid text with some bytes changed, cut, doubled or moved: either refused with a line, or a recording that
   -- keeps every promise of the format.
-  it("of any bytes is refused or sound, AOI_SEED=" .. seed, function()
+  it("of any bytes is refused or sound", function()
     local random = rng.new(seed)
     local pieces = {
       "", "\n", ",", "\r", "\0", "\255", "-", ".", "e", "9", "1e308", "99999999999999999999", "nan", "0x1",
       "t,id,x,y\n", "\n\n", ",,", " ",
     }
-    local accepted, refused, steps = 0, 0, tonumber(os.getenv("AOI_STEPS")) or 3000
+    local accepted, refused, steps = 0, 0, random_run.steps(3000)
     for _ = 1, steps do
       local columns = random(2)
       local text = { "t,id,x,y" .. (columns == 2 and ",z\n" or "\n") }
@@ -236,7 +237,7 @@ end
 for _, engine in ipairs(aoi.engines()) do
   describe("a replay on " .. engine, function()
     for dimensions = 2, 3 do
-      it("in " .. dimensions .. "D finds what plain Lua finds, AOI_SEED=" .. seed, function()
+      it("in " .. dimensions .. "D finds what plain Lua finds", function()
         local random = rng.new(seed + dimensions)
         local text = { dimensions == 3 and "t,id,x,y,z" or "t,id,x,y" }
         for t = 1, 40 do

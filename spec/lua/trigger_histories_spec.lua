@@ -2,15 +2,13 @@
 -- where handlers do anything. AOI_SEED replays, AOI_STEPS makes it longer.
 local aoi = require "aoi"
 local trigger = require "aoi.trigger"
+local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 local Model = require "spec.support.trigger_model"
 
-local SEED = tonumber(os.getenv("AOI_SEED") or os.time() % 1000000)
-local STEPS = tonumber(os.getenv("AOI_STEPS") or 1500)
+local SEED, STEPS = random_run.seed("trigger histories"), random_run.steps(1500)
 local EVENTS = { "first", "enter", "stay", "dwell", "leave", "last" }
 local IDS, MAP = 24, 40
-
-print("triggers at random, AOI_SEED=" .. SEED)
 
 local function odd(_, target) return target % 3 ~= 0 end
 

@@ -43,7 +43,7 @@ end
 
 -- The position must be the caller's: ours.
 local function words(err)
-  local text, n = tostring(err):gsub("^.-64%-local_spec%.lua:%d+: ", "")
+  local text, n = tostring(err):gsub("^.-local_spec%.lua:%d+: ", "")
   return n == 1 and text or "no position: " .. err
 end
 

@@ -6,13 +6,14 @@ if not string.pack then
 end
 
 local aoi = require "aoi"
+local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 local transport = require "spec.support.transport"
 
 local SERVICE = 1
-local SEED = tonumber(os.getenv("AOI_SEED")) or os.time()
+local SEED = random_run.seed("service consistency")
 -- They are cheap here, so never fewer than these.
-local STEPS = math.max(6000, math.min(tonumber(os.getenv("AOI_STEPS")) or 0, 50000))
+local STEPS = math.max(6000, math.min(random_run.steps(6000), 50000))
 
 -- A core that tells a plain space of the brute engine with immediate delivery all that is done to it. In the core a
 -- node is known by its handle, so plain.views[handle] is what that node's handlers have heard.
@@ -200,7 +201,7 @@ describe("the view of a subscriber", function()
   }
   for number, case in ipairs(cases) do
     for _, engine in ipairs(number == 1 and aoi.engines() or { aoi.engines()[1] }) do
-      it(("always becomes the truth %s (%s, AOI_SEED=%d)"):format(case.name, engine, SEED), function()
+      it(("always becomes the truth %s (%s)"):format(case.name, engine), function()
         case.engine, case.dimensions = engine, case.dimensions or 2
         world(SEED + number, STEPS, case)
       end)

@@ -5,6 +5,7 @@ if not string.pack then
 end
 
 local wire = require "aoi.skynet.wire"
+local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 
 local function hex(s)
@@ -216,8 +217,8 @@ describe("the readers of the wire format", function()
     return n ~= nil
   end
 
-  local seed = tonumber(os.getenv("AOI_SEED")) or os.time()
-  it("take any bytes (AOI_SEED=" .. seed .. ")", function()
+  local seed = random_run.seed("wire messages")
+  it("take any bytes", function()
     local random = rng.new(seed)
     local samples = {
       (sample(2)), (sample(4)), (sample(8)), wire.moves(1, 2, 2, { 1, 2, 3, 4, 5, 6 }, 2, 2, true),
@@ -229,7 +230,7 @@ describe("the readers of the wire format", function()
       for i = 1, n do t[i] = string.char(random(256) - 1) end
       return table.concat(t)
     end
-    local sound, broken, steps = 0, 0, tonumber(os.getenv("AOI_STEPS")) or 20000
+    local sound, broken, steps = 0, 0, random_run.steps(20000)
     for _ = 1, steps do
       local s = random(samples)
       local what = random(5)
