@@ -133,7 +133,7 @@ static const char *check_watchers(aoi_space *s) {
 }
 
 const char *aoi_check(aoi_space *s) {
-    const char *wrong = aoi_ready(s) ? check_entities(s) : "not enough memory";
+    const char *wrong = aoi_settle(s) ? check_entities(s) : "not enough memory";
     if (!wrong) wrong = check_kept(s);
     if (!wrong) wrong = check_overrides(s);
     if (!wrong) wrong = aoi_queue_check(&s->queue);
