@@ -15,8 +15,8 @@
 enum { SELF = 1, TABLE = 2, WATCHER = 3, TARGET = 4, NODE = 5 };
 
 /* Pushes the handler of the event; false if there is none. */
-static bool push_handler(lua_State *L, const laoi_space *b, const aoi_event *ev) {
-    uint32_t ref = laoi_handler(b, ev);
+static bool push_handler(lua_State *L, const aoi_event *ev) {
+    uint32_t ref = laoi_handler(ev);
     if (!ref) return false;
     int type = laoi_rawgeti(L, TABLE, (laoi_index)ref);
     if (type == LUA_TFUNCTION) return true;
@@ -61,8 +61,8 @@ static int run(lua_State *L, lua_KContext count) {
     while (b->core && aoi_next(b->core, &ev)) {
         count++;
         if (b->has_on_error) push_ids(L, &ev);
-        bool heard = push_handler(L, b, &ev);
-        if (ev.last) laoi_forget_freed(L, b, TABLE);
+        bool heard = push_handler(L, &ev);
+        laoi_forget_freed(L, b, TABLE);
         if (!heard) {
             lua_settop(L, TABLE);
             continue;
