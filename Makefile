@@ -110,7 +110,7 @@ tools:
 	@CC='$(CC)' LUA='$(LUA)' LUA_INCDIR='$(LUA_INCDIR)' VARIANT='$(VARIANT)' sh scripts/tools.sh $(GOALS)
 
 $(CORE_DIR)/aoi.o: src/aoi.c $(CORE_DIR)/flags
-	$(call say,CC) $(COMPILE) -c -o $@ $<
+	$(call say,CC) $(COMPILE) -DAOI_BUILD_SHARED -c -o $@ $<
 $(BIND_DIR)/core.o: src/lua/core.c $(BIND_DIR)/flags
 	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) -c -o $@ $<
 $(LIB_A): $(CORE_DIR)/aoi.o
@@ -126,7 +126,7 @@ $(CORE_SO): $(BUILT_SO) FORCE
 	@mkdir -p $(@D); cmp -s $< $@ || { cp $< $@.new && mv $@.new $@; }
 endif
 
-# From the archive, so that a program that defines the core's functions itself is linked without ours.
+# From the archive, so that a program that includes what it needs of the core is linked without it.
 $(CSPECS): $(CORE_DIR)/spec/%$(EXE): spec/c/%.c $(LIB_A)
 	$(call say,CC) $(COMPILE) -Ispec/c -o $@ $< $(LIB_A) $(LINK)
 $(SOAK): spec/soak/soak.c $(LIB_A)
@@ -185,15 +185,15 @@ clean:
 # ---- check -------------------------------------------------------------------------------------------------
 
 test: cspec spec
-# What plays random histories: whatever asks for AOI_STEPS.
+# The same with long random histories.
 test-long:
-	@AOI_STEPS=$${AOI_STEPS:-10000} $(SUBMAKE) spec ARGS="$(sort $(shell grep -rl AOI_STEPS spec --include='*_spec.lua'))"
+	@AOI_STEPS=$${AOI_STEPS:-20000} $(SUBMAKE) test
 asan:
 	@AOI_STEPS=$${AOI_STEPS:-20000} $(SUBMAKE) cspec spec VARIANT=asan
 
 # The Lua specs; ARGS goes to busted, AOI_SEED replays a random history, AOI_STEPS makes it longer.
 spec: $(CORE_SO) $(BENCH_SO) $(FAULTY_SO)
-	@$(LUA_ENV) AOI_TREE=$(TREE) AOI_FAULTY=$(CURDIR)/$(FAULTY_SO) \
+	@spec/run.sh lua env $(LUA_ENV) AOI_TREE=$(TREE) AOI_FAULTY=$(CURDIR)/$(FAULTY_SO) \
 	  $(LUA) "$$(command -v busted)" --cpath='$(TREE)/?.so' $(ARGS)
 
 # The C specs: each file in spec/c is a program that is linked with the core, without Lua, and exits with 0.
@@ -202,7 +202,7 @@ cspec:
 	@$(SUBMAKE) cspec VARIANT=m32 M32=
 else
 cspec: $(CSPECS)
-	@RUN='$(RUN_$(VARIANT))' sh scripts/cspecs.sh $(CSPECS)
+	@RUN='$(RUN_$(VARIANT))' spec/run.sh c $(CSPECS)
 endif
 
 check-windows: $(CORE_SO)
@@ -226,7 +226,7 @@ coverage:
 	@$(SUBMAKE) cspec spec VARIANT=coverage
 	@sh scripts/coverage.sh build/core-coverage build/$(LUA_NAME)-coverage
 	@AOI_LINES=$(patsubst lua%,luac%,$(LUA_NAME)) AOI_STEPS=300 $(SUBMAKE) spec VARIANT=coverage \
-	  ARGS="$(wildcard spec/lua spec/skynet) --filter-out=crowd --filter-out=garbage" | grep '% of'
+	  ARGS="spec/lua spec/skynet --filter-out=crowd --filter-out=garbage" | grep '% of'
 
 help:
 	@cat scripts/help.txt

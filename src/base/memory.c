@@ -1,29 +1,7 @@
 /* memory.c - see memory.h. */
-#if defined(__linux__) && !defined(_DEFAULT_SOURCE)
-#define _DEFAULT_SOURCE /* for madvise */
-#endif
 #include "base/memory.h"
 
 #include <string.h>
-
-#if defined(__linux__) && !defined(AOI_SMALL_PAGES)
-#include <sys/mman.h>
-#include <unistd.h>
-#endif
-
-enum { LARGE = 1 << 20 }; /* bytes of a block that should lie in large pages */
-
-/* Where a crowd's records are is looked up in the processor's tables of pages, and in no order: with pages of 4 KB that takes
- * longer than the reading itself.  This only asks; whatever the system makes of it, the memory is the same. */
-static void want_large_pages(void *block, size_t size) {
-#ifdef MADV_HUGEPAGE
-    if (size < LARGE) return;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)block / page * page;
-    (void)madvise((void *)begin, ((uintptr_t)block + size + page - 1) / page * page - begin, MADV_HUGEPAGE);
-#else
-    (void)block, (void)size;
-#endif
-}
 
 void *aoi_resize(aoi_memory *m, void *ptr, size_t osize, size_t nsize) {
     if (!ptr && nsize == 0) return NULL;
@@ -33,7 +11,6 @@ void *aoi_resize(aoi_memory *m, void *ptr, size_t osize, size_t nsize) {
         else return NULL;
     }
     m->used += nsize - (ptr ? osize : 0);
-    if (!ptr || nsize > osize) want_large_pages(p, nsize);
     return p;
 }
 
@@ -62,9 +39,9 @@ static unsigned char *block_of(void *items) {
 bool aoi_grow_lines(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size) {
     size_t to = grown(*cap, need);
     if (to > UINT32_MAX - 1 || to > SIZE_MAX / size - 1) return false;
-    unsigned char *block = aoi_resize(m, NULL, 0, to * size + AOI_LINE);
+    unsigned char *block = aoi_resize(m, NULL, 0, to * size + AOI_CACHE_LINE);
     if (!block) return false;
-    size_t shift = AOI_LINE - (uintptr_t)block % AOI_LINE;
+    size_t shift = AOI_CACHE_LINE - (uintptr_t)block % AOI_CACHE_LINE;
     unsigned char *p = block + shift;
     p[-1] = (unsigned char)shift;
     if (*cap) memcpy(p, *items, *cap * size);
@@ -75,5 +52,5 @@ bool aoi_grow_lines(aoi_memory *m, void **items, uint32_t *cap, size_t need, siz
 }
 
 void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size) {
-    if (items) aoi_resize(m, block_of(items), cap * size + AOI_LINE, 0);
+    if (items) aoi_resize(m, block_of(items), cap * size + AOI_CACHE_LINE, 0);
 }

@@ -3,6 +3,7 @@
 #define AOI_MEMORY_H
 
 #include "aoi.h"
+#include "base/platform.h"
 
 typedef struct aoi_memory {
     aoi_alloc alloc;
@@ -16,24 +17,9 @@ void *aoi_resize(aoi_memory *m, void *ptr, size_t osize, size_t nsize);
 /* Makes room for `need` items of `size` bytes in the array *items of *cap; grows by half.  False when refused. */
 bool aoi_grow(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size);
 
-/* The same for items of one cache line each, or of several: each starts where a line starts. */
-enum { AOI_LINE = 64 };
+/* The same for items of a whole number of cache lines: each item starts where a line starts. */
 bool aoi_grow_lines(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size);
 void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size);
-
-/* Asks for a line of memory ahead of its use; nothing else, and nothing at all where the compiler cannot. */
-#ifdef __GNUC__
-#define AOI_PREFETCH(p) __builtin_prefetch(p)
-#else
-#define AOI_PREFETCH(p) ((void)(p))
-#endif
-
-/* For a function that is better not compiled into its callers, which then save no registers for it. */
-#ifdef __GNUC__
-#define AOI_APART __attribute__((noinline))
-#else
-#define AOI_APART
-#endif
 
 /* For a typed array: AOI_GROW(mem, list->items, list->cap, need) */
 #define AOI_GROW(m, items, cap, need)                                                                                  \

@@ -20,6 +20,8 @@
 #include "lua/deliver.c"
 #include "lua/handlers.c"
 #include "lua/module.c"
+#include "lua/queries.c"
+#include "lua/shapes_args.c"
 
 #if defined(__ELF__) || defined(__APPLE__)
 #pragma GCC visibility pop

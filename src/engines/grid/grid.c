@@ -185,7 +185,7 @@ static int grid_resize(aoi_engine *head, uint32_t node, double reach) {
     return AOI_OK;
 }
 
-AOI_APART static bool relocate_with_nodes(grid *g, uint32_t entity, const double *from, const double *to) {
+AOI_NOINLINE static bool relocate_with_nodes(grid *g, uint32_t entity, const double *from, const double *to) {
     aoi_world *w = g->head.world;
     uint32_t n = w->entities[entity].nodes, failed;
     while (n != AOI_NONE && move_node(g, n, to)) n = w->nodes[n].next;
@@ -263,7 +263,7 @@ static void retune(grid *g) {
     for (uint32_t i = 0; i < g->layer_count; i++) decide(g, i);
 }
 
-AOI_APART static void tidy_layers(grid *g) {
+AOI_NOINLINE static void tidy_layers(grid *g) {
     if (g->changed) retune(g);
     for (uint32_t i = 0; i < g->layer_count; i++) aoi_cells_tidy(memory_of(g), &g->layers[i].cells);
     g->changed = false;
@@ -321,8 +321,8 @@ static void propose_crowd(grid *g, uint32_t entity, uint32_t level, const double
         g->sweeper->move(&g->points, from, to, height ? 0 : y->least, y->most, w->entities[entity].home, &v);
 }
 
-AOI_APART static void propose_rare(grid *g, uint32_t entity, uint32_t level, const double *from, const double *to,
-                                   bool height) {
+AOI_NOINLINE static void propose_rare(grid *g, uint32_t entity, uint32_t level, const double *from, const double *to,
+                                      bool height) {
     aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
     for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next) {

@@ -14,7 +14,7 @@
 #include "engines/shared/spatial_hash.h"
 
 typedef struct aoi_past { /* of a line of the field: where its items were, in marks (aoi_cell_mark) */
-    _Alignas(AOI_LINE) uint16_t x[AOI_LANES], y[AOI_LANES];
+    _Alignas(AOI_CACHE_LINE) uint16_t x[AOI_LANES], y[AOI_LANES];
 } aoi_past;
 
 typedef void (*aoi_recall)(const void *ud, const uint32_t *refs, size_t count, double (*was_at)[2]);

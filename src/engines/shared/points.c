@@ -20,7 +20,7 @@ void aoi_points_take(aoi_world *w, aoi_cells *points, uint32_t entity) {
     if (moved != AOI_NONE) w->entities[moved].slot = e->slot;
 }
 
-AOI_APART static bool change_cell(aoi_world *w, aoi_cells *points, uint32_t entity, const double *to) {
+AOI_NOINLINE static bool change_cell(aoi_world *w, aoi_cells *points, uint32_t entity, const double *to) {
     uint32_t cell = aoi_cells_ready(&w->memory, points, w->entities[entity].home, to);
     if (cell == AOI_NONE) return false;
     aoi_points_take(w, points, entity);

@@ -120,8 +120,8 @@ AOI_INLINE void scan_by(sweep *s, const aoi_cell *mid, unsigned cells, const win
             for (; bits; bits &= bits - 1) {
                 uint32_t ref = l->ref[lowest(bits) / 2];
                 s->hits[s->found++] = ref;
-                AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_LINE));
-                AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_LINE));
+                AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_CACHE_LINE));
+                AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_CACHE_LINE));
             }
             if (s->found > HITS - AOI_ITEMS) tell(s);
         }

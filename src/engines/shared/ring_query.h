@@ -17,7 +17,8 @@ typedef void (*aoi_visit)(void *ud, const uint32_t *refs, size_t count);
 typedef struct aoi_visitor {
     aoi_visit visit;
     void *ud;
-    uintptr_t records, others; /* arrays of lines (AOI_LINE) in which it may read those of the refs: asked for ahead */
+    uintptr_t records,
+        others; /* arrays of lines (AOI_CACHE_LINE) in which it may read those of the refs: asked for ahead */
 } aoi_visitor;
 
 /* Both return the number of items compared, gaps included, and visit an item once. */

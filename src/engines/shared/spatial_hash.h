@@ -17,15 +17,14 @@
 #ifndef AOI_CELLS_H
 #define AOI_CELLS_H
 
-#include <float.h>
 #include <math.h>
 
-#include "base/hash_index.h"
+#include "base/lattice.h"
 
 enum { AOI_ITEMS = 14, AOI_LANES = 16 }; /* in a line; and by lanes are slots counted */
 
 typedef struct aoi_line {
-    _Alignas(AOI_LINE) uint16_t x[AOI_ITEMS];
+    _Alignas(AOI_CACHE_LINE) uint16_t x[AOI_ITEMS];
     uint32_t used; /* the lower of two bits for each item, as bytes of vectors are compared */
     uint16_t y[AOI_ITEMS];
     uint32_t next; /* the next line of the cell, or AOI_NONE */
@@ -34,12 +33,12 @@ typedef struct aoi_line {
 } aoi_line;
 
 typedef struct aoi_cell { /* the first of its lines of memory is all that a sweep around it reads, but for the items */
-    _Alignas(AOI_LINE) int32_t cx;
+    _Alignas(AOI_CACHE_LINE) int32_t cx;
     int32_t cy;
-    uint32_t count;                      /* items */
-    uint32_t first[9];                   /* lines: its own, in the middle, and its neighbours', row by row */
-    double begin[2];                     /* the first mark of the nine; not a number at the end of the world */
-    _Alignas(AOI_LINE) uint32_t near[9]; /* in the same order the cells that exist */
+    uint32_t count;                            /* items */
+    uint32_t first[9];                         /* lines: its own, in the middle, and its neighbours', row by row */
+    double begin[2];                           /* the first mark of the nine; not a number at the end of the world */
+    _Alignas(AOI_CACHE_LINE) uint32_t near[9]; /* in the same order the cells that exist */
 } aoi_cell;
 
 typedef struct aoi_cells {
@@ -52,33 +51,15 @@ typedef struct aoi_cells {
     aoi_index index;
 } aoi_cells;
 
-typedef struct aoi_span { /* cells, bounds included */
-    int32_t x0, y0, x1, y1;
-} aoi_span;
-
 void aoi_cells_open(aoi_cells *c, double side);
 void aoi_cells_close(aoi_memory *m, aoi_cells *c);
 
-#define AOI_CELL_MOST (1 << 30)
 #define AOI_CELL_BITS 13 /* of a coordinate within its cell */
 
 enum { AOI_MIDDLE = 4 };
 
 static inline int aoi_cell_direction(int dx, int dy) {
     return (dy + 1) * 3 + dx + 1;
-}
-
-/* The number of the cell, or tile, that a coordinate is in; never falls while the coordinate rises. */
-static inline int32_t aoi_cell_number(double v, double inverse) {
-    double k = v * inverse;
-    if (k > -AOI_CELL_MOST && k < AOI_CELL_MOST) {
-        int32_t i = (int32_t)k;
-        return i - (k < i); /* floor */
-    }
-    if (v > DBL_MAX)
-        return aoi_cell_number(DBL_MAX, inverse); /* a bound that overflowed is no farther than the points */
-    if (v < -DBL_MAX) return aoi_cell_number(-DBL_MAX, inverse);
-    return k > 0 ? AOI_CELL_MOST : -AOI_CELL_MOST;
 }
 
 static inline int64_t aoi_floor(double k) {
@@ -103,10 +84,6 @@ static inline int32_t aoi_cell_of_mark(int64_t mark) {
 /* Of a cell's neighbourhood.  The outermost cells hold what is beyond them, too: where it is their marks do not tell. */
 static inline double aoi_cell_begin(int32_t k) {
     return k > 1 - AOI_CELL_MOST && k < AOI_CELL_MOST - 1 ? ((double)k - 1) * (1 << AOI_CELL_BITS) : NAN;
-}
-
-static inline uint32_t aoi_cell_hash(int32_t cx, int32_t cy) {
-    return aoi_hash64((uint64_t)(uint32_t)cx << 32 | (uint32_t)cy);
 }
 
 static inline uint32_t aoi_cells_find(const aoi_cells *c, int32_t cx, int32_t cy) {
@@ -153,10 +130,6 @@ static inline bool aoi_cell_exists(const aoi_cell *k) {
 static inline bool aoi_span_is_wide(const aoi_cells *c, const aoi_span *s) {
     return ((double)s->x1 - s->x0 + 1) * ((double)s->y1 - s->y0 + 1) > (double)c->top + 1;
 }
-static inline bool aoi_span_holds(const aoi_span *s, int32_t cx, int32_t cy) {
-    return s->x0 <= cx && cx <= s->x1 && s->y0 <= cy && cy <= s->y1;
-}
-
 /* Whether the item stands there, at this position as far as a line tells. */
 bool aoi_cells_has(const aoi_cells *c, uint32_t cell, uint32_t slot, const double *at, uint32_t ref);
 const char *aoi_cells_check(const aoi_cells *c);

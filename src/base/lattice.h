@@ -1,0 +1,41 @@
+/* lattice.h - an unbounded lattice of square cells over the plane: numbers, spans and hashes of cells.
+ *
+ *         |       |       |               cell (cx, cy) holds the points with floor(x / side) = cx, floor(y / side) = cy
+ *   ------+-------+-------+------         (floor, so that cell (0,0) is as large as any other)
+ *         | -1, 0 |  0, 0 |
+ *   ------+-------+-------+------         Beyond +-2^30 cells all coordinates share the outermost ones. */
+#ifndef AOI_LATTICE_H
+#define AOI_LATTICE_H
+
+#include <float.h>
+
+#include "base/hash_index.h"
+
+#define AOI_CELL_MOST (1 << 30)
+
+typedef struct aoi_span { /* cells, bounds included */
+    int32_t x0, y0, x1, y1;
+} aoi_span;
+
+/* The number of the cell, or tile, that a coordinate is in; never falls while the coordinate rises. */
+static inline int32_t aoi_cell_number(double v, double inverse) {
+    double k = v * inverse;
+    if (k > -AOI_CELL_MOST && k < AOI_CELL_MOST) {
+        int32_t i = (int32_t)k;
+        return i - (k < i); /* floor */
+    }
+    if (v > DBL_MAX)
+        return aoi_cell_number(DBL_MAX, inverse); /* a bound that overflowed is no farther than the points */
+    if (v < -DBL_MAX) return aoi_cell_number(-DBL_MAX, inverse);
+    return k > 0 ? AOI_CELL_MOST : -AOI_CELL_MOST;
+}
+
+static inline uint32_t aoi_cell_hash(int32_t cx, int32_t cy) {
+    return aoi_hash64((uint64_t)(uint32_t)cx << 32 | (uint32_t)cy);
+}
+
+static inline bool aoi_span_holds(const aoi_span *s, int32_t cx, int32_t cy) {
+    return s->x0 <= cx && cx <= s->x1 && s->y0 <= cy && cy <= s->y1;
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* platform.h - what compilers spell differently: inlining, prefetching, cache lines.  Without GNU extensions every macro
+ * has a portable fallback with the same meaning. */
+#ifndef AOI_PLATFORM_H
+#define AOI_PLATFORM_H
+
+enum { AOI_CACHE_LINE = 64 }; /* bytes */
+
+/* Prefetches the cache line that holds the address; the address need not be valid. */
+#ifdef __GNUC__
+#define AOI_PREFETCH(p) __builtin_prefetch(p)
+#else
+#define AOI_PREFETCH(p) ((void)(p))
+#endif
+
+/* A function that is compiled into each of its callers, so that constant arguments specialise it. */
+#ifdef __GNUC__
+#define AOI_INLINE static inline __attribute__((always_inline))
+#else
+#define AOI_INLINE static inline
+#endif
+
+/* A rarely called function that is kept out of its callers, which then save no registers for it. */
+#ifdef __GNUC__
+#define AOI_NOINLINE __attribute__((noinline))
+#else
+#define AOI_NOINLINE
+#endif
+
+#endif
