@@ -30,27 +30,10 @@ WARNINGS := -Wall -Wextra -Wconversion -Wstrict-prototypes -Wmissing-prototypes 
 # No contraction: every engine and every machine must round alike, bit for bit.
 BASE     := -std=c11 -fPIC -ffp-contract=off -fvisibility=hidden $(WARNINGS) $(if $(WERROR),-Werror)
 
-SANITIZE := -g -fno-omit-frame-pointer -fno-sanitize-recover=all
-VARIANT_CFLAGS_asan      := -O1 $(SANITIZE) -fsanitize=address,undefined
-# nodelete keeps the library mapped at exit, so that leak reports name file and line.
-VARIANT_LDFLAGS_asan     := -fsanitize=address,undefined -Wl,-z,nodelete
-VARIANT_CFLAGS_coverage  := -O0 -g --coverage
-VARIANT_LDFLAGS_coverage := --coverage
-# SSE2, because the x87 unit keeps more bits than a double has and would disagree at exact edges.
-VARIANT_CFLAGS_m32       := -m32 -msse2 -mfpmath=sse
-VARIANT_LDFLAGS_m32      := -m32
-VARIANT_CFLAGS_fuzz      := $(SANITIZE) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-coverage=trace-cmp
-# Other platforms: their compiler, and what runs their programs here.
-CC_aarch64  := aarch64-linux-gnu-gcc
-RUN_aarch64 := qemu-aarch64 -L /usr/aarch64-linux-gnu
-CC_windows  := x86_64-w64-mingw32-gcc
-RUN_windows := sh scripts/wine.sh
-VARIANT_CFLAGS_windows   := -Wno-float-conversion # mingw's isinf and isfinite ask for it
-CC          := $(or $(CC_$(VARIANT)),$(CC))
+include scripts/variants.mk
 
 COMPILE  = $(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(VARIANT_CFLAGS_$(VARIANT)) -Iinclude -Isrc -MMD -MP -MF $@.d -MT $@
 LINK     = $(VARIANT_LDFLAGS_$(VARIANT)) $(LDFLAGS) -lm
-SYSTEM  := $(if $(filter windows,$(VARIANT)),Windows,$(shell uname -s))
 
 # ---- files -------------------------------------------------------------------------------------------------
 
@@ -61,39 +44,17 @@ TREE      := $(if $(filter lua5.4,$(LUA_NAME)$(SUFFIX)),.,$(BIND_DIR))
 BUILT_SO  := $(BIND_DIR)/aoi/core.so
 CORE_SO   := $(patsubst ./%,%,$(TREE)/aoi/core.so)
 
-VERSION   := $(or $(shell sed -n 's/^.define AOI_VERSION  *"\([0-9.]*\)".*/\1/p' include/aoi.h),0.0.0)
-MAJOR     := $(firstword $(subst ., ,$(VERSION)))
-LIB_LINKS := libaoi.so libaoi.so.$(MAJOR)
-LIB_SO    := $(CORE_DIR)/libaoi.so.$(VERSION)
-MAKE_SO    = -shared -Wl,-soname,libaoi.so.$(MAJOR)
-MAKE_LUA   = -shared
-ifeq ($(SYSTEM),Darwin)
-LIB_LINKS := libaoi.dylib libaoi.$(MAJOR).dylib
-LIB_SO    := $(CORE_DIR)/libaoi.$(VERSION).dylib
-MAKE_SO    = -dynamiclib -install_name $(PREFIX)/lib/libaoi.$(MAJOR).dylib
-MAKE_LUA   = -bundle -undefined dynamic_lookup
-endif
-ifeq ($(SYSTEM),Windows)
-EXE       := .exe
-LIB_LINKS :=
-LIB_SO    := $(CORE_DIR)/aoi.dll
-MAKE_SO    = -shared -Wl,--out-implib,$(CORE_DIR)/libaoi.dll.a
-endif
 LIB_A     := $(CORE_DIR)/libaoi.a
 BENCH_SO  := $(BIND_DIR)/bench/native.so
 FAULTY_SO := $(BIND_DIR)/spec/faulty.so
-SOAK      := $(CORE_DIR)/soak$(EXE)
+SOAK      := $(CORE_DIR)/soak
 CSPECS    := $(patsubst %,$(CORE_DIR)/spec/%$(EXE),$(filter-out $(SKIP),$(sort $(patsubst spec/c/%.c,%,$(wildcard spec/c/*.c)))))
 FUZZERS   := $(patsubst fuzz/%.c,%,$(sort $(wildcard fuzz/*.c)))
-C_FILES   := $(sort $(shell find include src spec fuzz bench examples -name '*.[ch]'))
 
 # What a Lua program needs to find the built tree, whichever Lua and variant it is. bench.native is in build/ alone.
 LUA_DIRS := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua
 LIB_DIRS := $(patsubst %/.,%,$(CURDIR)/$(TREE))/?.so
-LUA_ENV  := LUA_PATH='$(LUA_DIRS);;' LUA_CPATH='$(LIB_DIRS);$(CURDIR)/$(BIND_DIR)/?.so;;'
-ifeq ($(VARIANT),asan)
-LUA_ENV += LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)"
-endif
+LUA_ENV   = LUA_PATH='$(LUA_DIRS);;' LUA_CPATH='$(LIB_DIRS);$(CURDIR)/$(BIND_DIR)/?.so;;' $(PRELOAD_$(VARIANT))
 SUBMAKE  := $(MAKE) --no-print-directory
 say       = $(if $(V),,@echo "  $(1) $@"; mkdir -p $(@D);)
 
@@ -116,9 +77,9 @@ $(BIND_DIR)/core.o: src/lua/core.c $(BIND_DIR)/flags
 $(LIB_A): $(CORE_DIR)/aoi.o
 	$(call say,AR) rm -f $@; $(AR) rcs $@ $^
 $(LIB_SO): $(CORE_DIR)/aoi.o
-	$(call say,LD) $(CC) $(CFLAGS) $(MAKE_SO) -o $@ $^ $(LINK)
+	$(call say,LD) $(CC) $(CFLAGS) $(LINK_SO) -o $@ $^ $(LINK)
 $(BUILT_SO): $(BIND_DIR)/core.o
-	$(call say,LD) $(CC) $(CFLAGS) $(MAKE_LUA) -o $@ $^ $(LINK)
+	$(call say,LD) $(CC) $(CFLAGS) $(LINK_LUA) -o $@ $^ $(LINK)
 
 # Compared each time, because LuaRocks leaves a build of its own here; moved, because programs may have it mapped.
 ifneq ($(CORE_SO),$(BUILT_SO))
@@ -132,9 +93,9 @@ $(CSPECS): $(CORE_DIR)/spec/%$(EXE): spec/c/%.c $(LIB_A)
 $(SOAK): spec/soak/soak.c $(LIB_A)
 	$(call say,CC) $(COMPILE) -o $@ $< $(LIB_A) $(LINK)
 $(BENCH_SO): bench/c/native.c $(LIB_A) $(BIND_DIR)/flags
-	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) $(MAKE_LUA) -o $@ $< $(LIB_A) $(LINK)
+	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) $(LINK_LUA) -o $@ $< $(LIB_A) $(LINK)
 $(FAULTY_SO): spec/support/faulty.c $(BIND_DIR)/flags
-	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) $(MAKE_LUA) -o $@ $< $(LINK)
+	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) $(LINK_LUA) -o $@ $< $(LINK)
 
 # Only in the variant fuzz. All but the fuzzer of the C API have a Lua in them.
 $(FUZZERS:%=$(CORE_DIR)/%): $(CORE_DIR)/%: fuzz/%.c $(LIB_A) $(BIND_DIR)/core.o
@@ -211,7 +172,7 @@ check-aarch64 check-windows: tools
 	@sh scripts/$@.sh
 
 lint: tools
-	@LUA='$(LUA)' CC_FLAGS='$(BASE) -Wshadow -Iinclude -Isrc -Ispec/c -isystem $(LUA_INCDIR)' sh scripts/lint.sh $(C_FILES)
+	@LUA='$(LUA)' CC_FLAGS='$(BASE) -Wshadow -Iinclude -Isrc -Ispec/c -isystem $(LUA_INCDIR)' sh scripts/lint.sh
 
 soak: $(SOAK)
 	@./$< $(ARGS)

@@ -2,16 +2,11 @@
 # coverage.sh FOLDER... - lines of src/ that ran, by file, from what programs built with --coverage left below the folders.
 # A line counts once, whichever unit it was compiled into, and as run if it ran in one of them.
 set -eu
-here=$(pwd)
-out=build/gcov
-rm -rf "$out"
-mkdir -p "$out"
 find "$@" -name '*.gcda' | sort | while read -r data; do
-  echo "$data"
-  # -t: to the standard output; lines are "count:number:text", "#####" stands for a line that did not run.
-  (cd "$out" && ${GCOV:-gcov} -t -m "$here/$data" 2>/dev/null)
+  # To the standard output: lines are "count:number:text", and "#####" is the count of a line that did not run.
+  ${GCOV:-gcov} -t "$data" 2>/dev/null
 done | awk -F: '
-  $3 == "Source" || $2 + 0 == 0 && $3 == "Source" { file = $4; sub(/.*\/src\//, "src/", file); next }
+  $3 == "Source" { file = $4; sub(/.*\/src\//, "src/", file); next }
   file !~ /^src\// { next }
   { count = $1; gsub(/[ \t*]/, "", count); line = $2 + 0 }
   count == "-" || line == 0 { next }

@@ -1,10 +1,11 @@
 #!/bin/sh
-# lint.sh FILE... - every checker over these C files and all Lua files; all of them, even where the first complains.
+# lint.sh - every checker over all C and Lua files; all of them, even where the first complains.
 # CC_FLAGS are those of the build, LUA is any Lua.
 set -u
 status=0
 lint() { echo "  ${*%% src/*}"; "$@" || status=1; }
 
+set -- $(find include src spec fuzz bench examples -name '*.[ch]' | LC_ALL=C sort)
 lua=
 for path in lua scripts spec examples bench *.rockspec .busted .luacheckrc config.ld; do
   if [ -e "$path" ]; then lua="$lua $path"; fi

@@ -58,7 +58,7 @@ for goal in "$@"; do
     clean | env | help | uninstall) continue ;;
   esac
   need_compiler
-  case $goal in cspec | soak) continue ;; *) need_headers ;; esac
+  case $goal in cspec | lib | soak) continue ;; *) need_headers ;; esac
   case $goal in
     demo) need_lua ;;
     bench)

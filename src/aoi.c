@@ -12,6 +12,8 @@
  * Visibility.  What the core's files share with each other is hidden, so that a shared object exports the C API alone
  * and calls between files are direct.  System headers come first: what they declare lives elsewhere. */
 #include <float.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
