@@ -156,9 +156,15 @@ $(FAULTY_SO): spec/support/faulty.c $(BIND_DIR)/flags | tools
 	@mkdir -p $(@D)
 	$(call say,CC $@) $(COMPILE) -isystem $(LUA_INCDIR) -MMD -MP -shared -o $@ $< $(VARIANT_LDFLAGS_$(VARIANT)) $(LDFLAGS)
 
-$(CSPECS): $(CORE_DIR)/spec/%: spec/c/%.c $(CORE_OBJS) $(CORE_DIR)/flags | tools
+$(filter-out %/engine_contract,$(CSPECS)): $(CORE_DIR)/spec/%: spec/c/%.c $(CORE_OBJS) $(CORE_DIR)/flags | tools
 	@mkdir -p $(@D)
 	$(call say,CC $@) $(COMPILE) -Ispec/c -MMD -MP -o $@ $< $(CORE_OBJS) $(VARIANT_LDFLAGS_$(VARIANT)) $(LDFLAGS) -lm
+
+# The contract of engines is tested without a space: it is the space.
+$(CORE_DIR)/spec/engine_contract: spec/c/engine_contract.c $(CORE_OBJS) $(CORE_DIR)/flags | tools
+	@mkdir -p $(@D)
+	$(call say,CC $@) $(COMPILE) -Ispec/c -MMD -MP -o $@ $< $(CORE_DIR)/core/engines.o \
+	  $(filter $(CORE_DIR)/base/% $(CORE_DIR)/engines/%,$(CORE_OBJS)) $(VARIANT_LDFLAGS_$(VARIANT)) $(LDFLAGS) -lm
 
 $(CORE_DIR)/soak/soak: spec/soak/soak.c $(CORE_OBJS) $(CORE_DIR)/flags | tools
 	@mkdir -p $(@D)

@@ -1,63 +1,97 @@
-/* engine.h - what the space promises an engine, and an engine the space.
+/* engine.h - the contract between the space and an engine.
  *
- * An engine is an index over positions and over the boxes of nodes.  It never decides who sees whom: it proposes pairs
- * that may have changed, and the space asks the rule.  So engines cannot differ in meaning, and a sixth engine is one
- * new file, engine_NAME.c, that defines `const aoi_engine_class aoi_engine_NAME`, and one line in engines.c.
+ *        space                                   engine
+ *   records: positions, bounds   -- reads -->    an index over positions and over the bounds of nodes
+ *   the rule: who sees what      <-- proposes -- candidates: (node, target) pairs that may have changed
+ *                                <-- answers --  hits: slots in a box, nodes around a point
  *
- * To an engine a node is a box: its owner's position +- its reach, bounds inclusive.  Nodes of infinite reach are the
- * space's own affair; an engine never hears of them.  Entities and nodes are known by slot, a small number that stays.
+ * An engine never decides visibility, so engines cannot differ in meaning.  A sixth engine is one new file that defines
+ * `const aoi_engine_class aoi_engine_NAME`, and one line in engines.c.
  *
- * Memory.  A verb that returns AOI_ENOMEM has changed nothing that can be observed.  `relocate` releases no storage,
- * so that within one batch every step can be taken back, last first, without fail; `tidy` releases, between calls. */
+ * Bounds.  To an engine the area of a node is a box around its owner, half-extents `reach`, bounds inclusive in IEEE
+ * double exactly as written: pos - reach <= t && t <= pos + reach.  Outside of the box a target is surely not seen, or
+ * never loses or gains by moving.  Within the rectangle of half-extents `hole` around the owner (first two axes) a target
+ * is surely inside as long as the heights do not change; hole < 0: there is no such rectangle.  Squares and boxes without
+ * a margin have hole == reach: only the box's border matters.  Nodes of infinite reach are the space's own affair: an engine
+ * skips them (aoi_is_bounded) where it walks an entity's chain, and is never called about them.
+ *
+ * Entities and nodes are known by slot, a small number that stays.  Records move when one is added, never during a call
+ * into an engine.
+ *
+ * Memory.  A verb that returns AOI_ENOMEM has changed nothing that can be observed.  Storage may be released in any verb
+ * or in `tidy`; nothing is ever taken back through an engine. */
 #ifndef AOI_ENGINE_H
 #define AOI_ENGINE_H
 
+#include <float.h>
+#include <math.h>
+
 #include "base/hash_index.h"
 
-/* Each record is one line of memory. */
-typedef struct aoi_entity_record {
-    _Alignas(AOI_CACHE_LINE) double pos[3];
+typedef struct aoi_entity_record {          /* one cache line */
+    _Alignas(AOI_CACHE_LINE) double pos[3]; /* where the index has it */
     int64_t id;
     uint64_t kind;
-    uint32_t nodes;      /* chain of its nodes */
-    uint32_t watched;    /* chain of pairs of which it is the target */
-    uint32_t generation; /* odd: alive */
-    uint32_t home, slot; /* the engine's, free for its use; a free record is chained through `home` */
-    uint32_t row;        /* the one that moved it in a batch, or who moved after it; either only a guess */
+    uint32_t nodes;            /* chain of its nodes */
+    uint32_t generation;       /* odd: alive */
+    uint32_t mover;            /* its record among those that move in this batch, or AOI_NONE */
+    uint32_t home, slot, link; /* the engine's, free for its use; a free record is chained through `home` */
 } aoi_entity_record;
 
-typedef struct aoi_node_record {
-    _Alignas(AOI_CACHE_LINE) double reach; /* half-extent of its box */
+typedef struct aoi_node_record {              /* one cache line */
+    _Alignas(AOI_CACHE_LINE) double reach[2]; /* half-extents of its box on the first two axes */
     uint64_t mask;
     int64_t node_id;
-    uint32_t owner, next; /* the carrying entity; the next node in its chain */
-    uint32_t generation;  /* odd: alive */
-    uint32_t pending;     /* events of it that wait; a dead node's slot is free when there are none */
-    uint32_t targets;     /* chain of pairs of which it is the node */
-    /* The engine's.  A node of infinite reach has level AOI_NONE and is chained through home and slot, a free record
-     * through home. */
-    uint32_t level, home, slot;
-    uint32_t tag;
-    uint8_t shape;
-    bool silent, by_pair; /* by_pair: it has a state for each pair; what the others see follows from their box */
+    uint32_t owner, next;       /* the carrying entity; the next node in its chain */
+    uint32_t generation;        /* odd: alive */
+    uint32_t pending;           /* events of it that wait; the slot of a dead node is free when there are none */
+    uint32_t level, home, slot; /* the engine's; a free record is chained through `home` */
+    uint8_t shape;              /* AOI_SQUARE ... */
+    uint8_t flags;              /* the space's */
 } aoi_node_record;
 
-typedef struct aoi_extent { /* of a node: what its box does not tell; keep is never below radius */
-    double radius, keep;
-} aoi_extent;
+typedef struct aoi_area_record { /* of a node, by its slot: what a usual move does not read */
+    double radius, keep;         /* squares and circles: enter and leave radius */
+    double hole[2];
+    double height; /* half-extent of its box on the third axis, may be INFINITY */
+    uint64_t user_data;
+    struct aoi_shape *shape; /* parameters of the other shapes, or NULL */
+} aoi_area_record;
+
+typedef struct aoi_bounds { /* all that an engine knows of an area */
+    double reach[3], hole[2];
+    uint8_t shape;
+} aoi_bounds;
+
+typedef struct aoi_candidate {
+    uint32_t node, target;
+} aoi_candidate;
+
+typedef struct
+    aoi_mover { /* of a batch: until its turn comes where it goes, after that where it was before the batch */
+    double pos[3];
+    uint32_t entity;
+} aoi_mover;
 
 typedef struct aoi_engine_class aoi_engine_class;
 
-/* What engines may read of the space, and the records whose `home` and `slot` they may write.  The pools move when an
- * entity or a node is added, never during a call into an engine. */
+/* What engines may read of the space; of the records they write `home`, `slot`, `link` and `level`. */
 typedef struct aoi_world {
     aoi_memory memory;
-    int dims;     /* 2 or 3 */
-    bool undoing; /* a step of a batch is being taken back: `relocate` must succeed, and can */
+    int dims;    /* 2 or 3 */
+    bool failed; /* memory ran out while candidates or hits were added: the space undoes the call */
+    bool untidy; /* set by an engine that wants `tidy` called before the present call returns */
     aoi_entity_record *entities;
     aoi_node_record *nodes;
-    aoi_extent *extents;                                             /* by node */
-    uint32_t entity_cap, entity_top, node_cap, extent_cap, node_top; /* top: slots ever used */
+    aoi_area_record *areas;                                        /* by node */
+    uint32_t entity_cap, entity_top, node_cap, area_cap, node_top; /* top: slots ever used */
+    uint32_t entity_count;
+    aoi_candidate *candidates;
+    uint32_t *hits;
+    uint32_t candidate_cap, candidate_count, hit_cap, hit_count;
+    aoi_mover *movers;
+    uint32_t mover_cap, mover_count;
+    uint32_t moved; /* movers that have had their turn */
 } aoi_world;
 
 typedef struct aoi_engine { /* the head of every engine's own structure */
@@ -73,32 +107,34 @@ struct aoi_engine_class {
     int (*open)(aoi_engine *, double cell); /* cell: the hint, 0 if there is none */
     void (*close)(aoi_engine *);
 
-    /* Structure.  The entity's record holds the position; of a node, the owner and the reach. */
+    /* Structure.  The entity's record holds the position; of a node, the owner and the bounds. */
     int (*enter)(aoi_engine *, uint32_t entity);
     void (*leave)(aoi_engine *, uint32_t entity); /* it has no nodes any more */
-    int (*attach)(aoi_engine *, uint32_t node);
-    void (*detach)(aoi_engine *, uint32_t node);
-    int (*resize)(aoi_engine *, uint32_t node, double reach); /* the record still holds the old reach */
-    int (*relocate)(aoi_engine *, uint32_t entity, const double *from, const double *to); /* the record holds `from` */
-    void (*tidy)(aoi_engine *);
+    int (*add_node)(aoi_engine *, uint32_t node);
+    void (*remove_node)(aoi_engine *, uint32_t node);
+    int (*resize_node)(aoi_engine *, uint32_t node, const aoi_bounds *now); /* the records still hold the old bounds */
 
-    /* It will soon be asked about this entity: asks for the memory that it will read.  First with `soon` unset, then, when
-     * that should have come, set.  May be NULL. */
-    void (*fetch)(const aoi_engine *, uint32_t entity, bool soon);
+    /* Moves the entity in the index from where its record has it to `to`, and adds a candidate for every pair of it and
+     * a bounded node of another entity, or of a node of its own and another entity, that may have changed: all but
+     * those that are in the hole before and after, and those that are out of the box before and after.  Each pair
+     * at most once; others may be among them.  The record still holds `from` when the call returns. */
+    int (*move)(aoi_engine *, uint32_t entity, const double *to);
+    void (*tidy)(aoi_engine *); /* gives back what is not needed any more; may be NULL */
 
-    /* aoi_propose() for every pair whose being in the box may differ between `from` and `to`, exactly once each.
-     * The record holds `from`, the index is as before. */
-    void (*propose)(aoi_engine *, uint32_t entity, const double *from, const double *to);
+    /* Prefetches what `move` will read of this entity: stage 0 some movers ahead, stage 1 just before.  May be NULL. */
+    void (*prefetch)(const aoi_engine *, uint32_t entity, int stage);
 
-    /* A batch that moves many at once.  Would the engine rather propose when all are where they arrive, if nobody goes farther
-     * than that on an axis, nor up or down?  Then, once they are: aoi_propose_moved() for all pairs of entities, each once,
-     * that may see more or less of each other than before; false when memory is refused.  Both may be NULL. */
-    bool (*joins)(const aoi_engine *, double farthest);
-    bool (*propose_all)(aoi_engine *);
+    /* A batch that moves many at once.  Would the engine rather be asked when all are where they arrive, if none goes
+     * farther than that on an axis, nor up or down?  Then each mover is `place`d - a move without candidates - and once
+     * all are, `join` calls aoi_judge_couples() for all couples of entities, each once, that may see more or less of each
+     * other than before.  AOI_ENOMEM from `join` leaves the index as it is.  All three may be NULL. */
+    bool (*supports_join)(const aoi_engine *, double farthest);
+    int (*place)(aoi_engine *, uint32_t entity, const double *to);
+    int (*join)(aoi_engine *);
 
-    /* aoi_found() for every entity in the box lo..hi, and maybe others; each once. */
+    /* aoi_add_hit() for every entity in the box lo..hi (first two axes), and maybe others; each once. */
     void (*targets)(aoi_engine *, const double *lo, const double *hi);
-    /* aoi_found() for every node whose box contains the point, and maybe others; each once. */
+    /* aoi_add_hit() for every node whose box contains the point, and maybe others; each once. */
     void (*watchers)(aoi_engine *, const double *at);
 
     const char *(*check)(aoi_engine *); /* NULL, or the invariant that does not hold */
@@ -108,23 +144,48 @@ struct aoi_engine_class {
 /* The table of engines, ended by NULL; the first is the default. */
 extern const aoi_engine_class *const aoi_engines[];
 
-/* ---- what the space offers ------------------------------------------------------------------------------------ */
+/* ---- what the space offers -------------------------------------------------------------------------------------- */
 
-/* Neither can fail towards the engine: when memory runs out the space notes it and undoes the call afterwards. */
-void aoi_propose(aoi_world *w, uint32_t node, uint32_t target);
-/* All boxed nodes of this level, the mover's with each of the others as the target, and theirs with the mover; the mover
- * may be among the others. */
-void aoi_propose_each_other(aoi_world *w, uint32_t level, uint32_t mover, const uint32_t *others, size_t count);
-/* For propose_all: two entities, of whose nodes those of this level are asked; and where they were, x and y. */
+static inline bool aoi_is_live(uint32_t generation) {
+    return generation & 1;
+}
+
+static inline bool aoi_is_bounded(const aoi_node_record *n) {
+    return n->reach[0] <= DBL_MAX;
+}
+
+static inline aoi_bounds aoi_bounds_of(const aoi_world *w, uint32_t node) {
+    const aoi_node_record *n = w->nodes + node;
+    return (aoi_bounds){
+        {n->reach[0], n->reach[1], w->areas[node].height}, {w->areas[node].hole[0], w->areas[node].hole[1]}, n->shape};
+}
+
+/* Whether only the border of the box matters: a target can change only by passing an edge. */
+static inline bool aoi_is_plain_box(const aoi_bounds *b) {
+    return b->hole[0] == b->reach[0] && b->hole[1] == b->reach[1];
+}
+
+/* Neither can fail towards the engine: when memory runs out the space undoes the call afterwards. */
+static inline void aoi_add_candidate(aoi_world *w, uint32_t node, uint32_t target) {
+    if (!AOI_GROW(&w->memory, w->candidates, w->candidate_cap, w->candidate_count + (size_t)1)) w->failed = true;
+    else w->candidates[w->candidate_count++] = (aoi_candidate){node, target};
+}
+
+static inline void aoi_add_hit(aoi_world *w, uint32_t slot) {
+    if (!AOI_GROW(&w->memory, w->hits, w->hit_cap, w->hit_count + (size_t)1)) w->failed = true;
+    else w->hits[w->hit_count++] = slot;
+}
+
+/* Where an entity was before the batch that moves it; where it is, if none does. */
+static inline const double *aoi_position_before(const aoi_world *w, uint32_t entity) {
+    const aoi_entity_record *e = w->entities + entity;
+    return e->mover < w->moved ? w->movers[e->mover].pos : e->pos;
+}
+
+/* For `join`: couples of entities, of whose nodes those of this level are judged, each with the other as the target. */
 typedef struct aoi_couple {
     uint32_t a, b;
 } aoi_couple;
-void aoi_propose_moved(aoi_world *w, uint32_t level, const aoi_couple *couples, size_t count);
-void aoi_positions_before(const aoi_world *w, const uint32_t *entities, size_t count, double (*was_at)[2]);
-void aoi_found(aoi_world *w, uint32_t slot);
-
-static inline bool aoi_alive(uint32_t generation) {
-    return generation & 1;
-}
+void aoi_judge_couples(aoi_world *w, uint32_t level, const aoi_couple *couples, size_t count);
 
 #endif

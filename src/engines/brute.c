@@ -1,10 +1,9 @@
-/* brute.c - everybody with everybody: no index at all.  The oracle for the others, and fast for a few dozen.
+/* brute.c - every entity with every node: no index at all.  The oracle for the other engines, and fast for a few dozen.
  *
- * Cost: enter, leave, attach, detach O(1); a move proposes every other entity to each of the mover's nodes and the
- * mover to every other node.  Memory: none of its own. */
+ *   move(e)   candidates: (each node of e, every other entity), (every node of another entity, e)
+ *
+ * Cost: enter, leave, add_node, remove_node O(1); a move O(entities * own nodes + nodes).  Memory: none of its own. */
 #include "core/engine.h"
-
-#include <math.h>
 
 static int brute_open(aoi_engine *g, double cell) {
     (void)g, (void)cell;
@@ -24,39 +23,35 @@ static void brute_remove(aoi_engine *g, uint32_t slot) {
     (void)g, (void)slot;
 }
 
-static int brute_resize(aoi_engine *g, uint32_t node, double reach) {
-    (void)g, (void)node, (void)reach;
+static int brute_resize_node(aoi_engine *g, uint32_t node, const aoi_bounds *now) {
+    (void)g, (void)node, (void)now;
     return AOI_OK;
 }
 
-static int brute_relocate(aoi_engine *g, uint32_t entity, const double *from, const double *to) {
-    (void)g, (void)entity, (void)from, (void)to;
-    return AOI_OK;
+static bool brute_is_indexed(const aoi_node_record *n) {
+    return aoi_is_live(n->generation) && aoi_is_bounded(n);
 }
 
-static bool is_boxed(const aoi_node_record *n) {
-    return aoi_alive(n->generation) && !isinf(n->reach);
-}
-
-static void brute_propose(aoi_engine *g, uint32_t entity, const double *from, const double *to) {
+static int brute_move(aoi_engine *g, uint32_t entity, const double *to) {
     aoi_world *w = g->world;
-    (void)from, (void)to;
+    (void)to;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!is_boxed(w->nodes + n)) continue;
+        if (!aoi_is_bounded(w->nodes + n)) continue;
         for (uint32_t t = 0; t < w->entity_top; t++)
-            if (t != entity && aoi_alive(w->entities[t].generation)) aoi_propose(w, n, t);
+            if (t != entity && aoi_is_live(w->entities[t].generation)) aoi_add_candidate(w, n, t);
         g->steps += w->entity_top;
     }
     for (uint32_t n = 0; n < w->node_top; n++)
-        if (is_boxed(w->nodes + n) && w->nodes[n].owner != entity) aoi_propose(w, n, entity);
+        if (brute_is_indexed(w->nodes + n) && w->nodes[n].owner != entity) aoi_add_candidate(w, n, entity);
     g->steps += w->node_top;
+    return AOI_OK;
 }
 
 static void brute_targets(aoi_engine *g, const double *lo, const double *hi) {
     aoi_world *w = g->world;
     (void)lo, (void)hi;
     for (uint32_t t = 0; t < w->entity_top; t++)
-        if (aoi_alive(w->entities[t].generation)) aoi_found(w, t);
+        if (aoi_is_live(w->entities[t].generation)) aoi_add_hit(w, t);
     g->steps += w->entity_top;
 }
 
@@ -64,7 +59,7 @@ static void brute_watchers(aoi_engine *g, const double *at) {
     aoi_world *w = g->world;
     (void)at;
     for (uint32_t n = 0; n < w->node_top; n++)
-        if (is_boxed(w->nodes + n)) aoi_found(w, n);
+        if (brute_is_indexed(w->nodes + n)) aoi_add_hit(w, n);
     g->steps += w->node_top;
 }
 
@@ -84,12 +79,10 @@ const aoi_engine_class aoi_engine_brute = {
     .close = brute_close,
     .enter = brute_add,
     .leave = brute_remove,
-    .attach = brute_add,
-    .detach = brute_remove,
-    .resize = brute_resize,
-    .relocate = brute_relocate,
-    .tidy = brute_close,
-    .propose = brute_propose,
+    .add_node = brute_add,
+    .remove_node = brute_remove,
+    .resize_node = brute_resize_node,
+    .move = brute_move,
     .targets = brute_targets,
     .watchers = brute_watchers,
     .check = brute_check,

@@ -1,0 +1,527 @@
+/* The contract of core/engine.h, for every engine in the table: random histories against a mock space that holds nothing
+ * but records.
+ *
+ *   verb --> engine --> candidates, hits, couples
+ *        \-> brute force over the records, by the definition in engine.h: every pair that may have changed is reported,
+ *            no pair is reported twice, and a verb for which memory is refused leaves the index as it was
+ *
+ * Of round nodes (AOI_CIRCLE) an engine may report only the pairs that pass the circle of the radius or that of `keep`:
+ * the records tell it both.  In three dimensions they are spheres. */
+#include <math.h>
+
+#include "core/engine.h"
+#include "host.h"
+
+enum { ENTITIES = 64, NODES = 96, STEPS = 2500, RUNS = 12, OTHER_SHAPE = 5 };
+
+typedef struct mock {
+    aoi_world w; /* first: the engine hands it back */
+    aoi_engine *engine;
+    double scale, origin, spread; /* of the history: a step, where the world lies, its size in steps */
+    bool lattice;                 /* positions are whole steps, so that many are equal */
+    uint32_t alive[ENTITIES], alive_count, free_entities[ENTITIES], free_count;
+    uint32_t in_use[NODES], node_count, free_nodes[NODES], free_node_count;
+    unsigned char seen[NODES][ENTITIES]; /* candidates of the last verb, and those that follow from couples */
+    unsigned long candidates;
+} mock;
+
+static mock m;
+
+/* ---- the definition ---------------------------------------------------------------------------------------------- */
+
+static bool in_side(double w, double t, double r) {
+    return w - r <= t && t <= w + r;
+}
+
+static bool in_box(const aoi_bounds *b, const double *w, const double *t) {
+    return in_side(w[0], t[0], b->reach[0]) && in_side(w[1], t[1], b->reach[1]) &&
+           (m.w.dims < 3 || in_side(w[2], t[2], b->reach[2]));
+}
+
+static bool in_hole(const aoi_bounds *b, const double *w, const double *t) {
+    return b->hole[0] >= 0 && b->hole[1] >= 0 && in_side(w[0], t[0], b->hole[0]) && in_side(w[1], t[1], b->hole[1]);
+}
+
+static bool in_ball(const double *w, const double *t, double r) {
+    double x = t[0] - w[0], y = t[1] - w[1], z = m.w.dims < 3 ? 0 : t[2] - w[2];
+    volatile double xx = x * x, yy = y * y, zz = z * z, rr = r * r;
+    return xx + yy + zz <= rr;
+}
+
+/* Whether the pair must be a candidate: the watcher goes from w0 to w1, the target from t0 to t1. */
+static bool may_change(uint32_t node, const double *w0, const double *w1, const double *t0, const double *t1) {
+    aoi_bounds b = aoi_bounds_of(&m.w, node);
+    const aoi_area_record *a = m.w.areas + node;
+    if (!in_box(&b, w0, t0) && !in_box(&b, w1, t1)) return false;
+    if (b.shape == AOI_CIRCLE)
+        return in_ball(w0, t0, a->radius) != in_ball(w1, t1, a->radius) ||
+               in_ball(w0, t0, a->keep) != in_ball(w1, t1, a->keep);
+    bool level = m.w.dims < 3 || (w0[2] == w1[2] && t0[2] == t1[2]);
+    return !(level && in_hole(&b, w0, t0) && in_hole(&b, w1, t1));
+}
+
+/* ---- what the engine reports ------------------------------------------------------------------------------------- */
+
+static void note(uint32_t node, uint32_t target) {
+    EXPECT(node < m.w.node_top && target < m.w.entity_top);
+    EXPECT(aoi_is_live(m.w.nodes[node].generation) && aoi_is_bounded(m.w.nodes + node));
+    EXPECT(aoi_is_live(m.w.entities[target].generation) && m.w.nodes[node].owner != target);
+    EXPECT(m.seen[node][target]++ == 0);
+    m.candidates++;
+}
+
+void aoi_judge_couples(aoi_world *w, uint32_t level, const aoi_couple *couples, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t a = couples[i].a, b = couples[i].b;
+        EXPECT(a != b && a < w->entity_top && b < w->entity_top);
+        for (uint32_t n = w->entities[a].nodes; n != AOI_NONE; n = w->nodes[n].next)
+            if (aoi_is_bounded(w->nodes + n) && w->nodes[n].level == level) note(n, b);
+        for (uint32_t n = w->entities[b].nodes; n != AOI_NONE; n = w->nodes[n].next)
+            if (aoi_is_bounded(w->nodes + n) && w->nodes[n].level == level) note(n, a);
+    }
+}
+
+static void forget(void) {
+    memset(m.seen, 0, sizeof m.seen);
+    m.w.candidate_count = m.w.hit_count = 0;
+    m.w.failed = false;
+}
+
+static void take_candidates(void) {
+    for (uint32_t i = 0; i < m.w.candidate_count; i++) note(m.w.candidates[i].node, m.w.candidates[i].target);
+}
+
+/* Positions of entity e before and after: those of the movers of a batch, or of one mover. */
+static const double *before(uint32_t e) {
+    return aoi_position_before(&m.w, e);
+}
+
+static void expect_candidates(uint32_t mover, const double *to) {
+    for (uint32_t i = 0; i < m.node_count; i++) {
+        uint32_t n = m.in_use[i], owner = m.w.nodes[n].owner;
+        if (!aoi_is_bounded(m.w.nodes + n)) continue;
+        for (uint32_t k = 0; k < m.alive_count; k++) {
+            uint32_t t = m.alive[k];
+            if (t == owner || (mover != AOI_NONE && mover != t && mover != owner)) continue;
+            const double *w0 = before(owner), *w1 = owner == mover ? to : m.w.entities[owner].pos;
+            const double *t0 = before(t), *t1 = t == mover ? to : m.w.entities[t].pos;
+            if (may_change(n, w0, w1, t0, t1)) EXPECT(m.seen[n][t] == 1);
+        }
+    }
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static double random_coordinate(void) {
+    double k = m.lattice ? (double)random_below((uint32_t)m.spread + 1)
+                         : m.spread * (double)random_below(1u << 30) / (double)(1u << 30);
+    return m.origin + m.scale * k;
+}
+
+static void random_place(double *at) {
+    for (int a = 0; a < 3; a++) at[a] = a < m.w.dims ? random_coordinate() : 0;
+    if (random_below(3)) at[2] = 0;
+}
+
+static double random_length(void) {
+    static const double lengths[] = {0, 1, 1, 2, 3, 3.5, 4, 4, 4, 4, 4, 7, 8, 20, 100, 1e4, 0.01, 1e-5, 1e30};
+    double v = lengths[random_below(sizeof lengths / sizeof *lengths)];
+    return m.scale * (random_below(4) || m.lattice ? v : v * (double)random_below(1000) / 1000);
+}
+
+static void ask_targets(void) {
+    double at[3], lo[2], hi[2];
+    unsigned char hit[ENTITIES] = {0};
+    random_place(at);
+    for (int a = 0; a < 2; a++) {
+        double r = random_length();
+        lo[a] = at[a] - r, hi[a] = at[a] + r;
+    }
+    forget();
+    m.engine->class->targets(m.engine, lo, hi);
+    EXPECT(!m.w.failed);
+    for (uint32_t i = 0; i < m.w.hit_count; i++)
+        if (EXPECT(m.w.hits[i] < m.w.entity_top)) EXPECT(hit[m.w.hits[i]]++ == 0);
+    for (uint32_t k = 0; k < m.alive_count; k++) {
+        const double *p = m.w.entities[m.alive[k]].pos;
+        bool inside = lo[0] <= p[0] && p[0] <= hi[0] && lo[1] <= p[1] && p[1] <= hi[1];
+        EXPECT(!inside || hit[m.alive[k]] == 1);
+    }
+}
+
+static void ask_watchers(void) {
+    double at[3];
+    unsigned char hit[NODES] = {0};
+    random_place(at);
+    if (m.alive_count && random_below(2)) memcpy(at, m.w.entities[m.alive[random_below(m.alive_count)]].pos, sizeof at);
+    forget();
+    m.engine->class->watchers(m.engine, at);
+    EXPECT(!m.w.failed);
+    for (uint32_t i = 0; i < m.w.hit_count; i++)
+        if (EXPECT(m.w.hits[i] < m.w.node_top)) EXPECT(hit[m.w.hits[i]]++ == 0);
+    for (uint32_t i = 0; i < m.node_count; i++) {
+        uint32_t n = m.in_use[i];
+        aoi_bounds b = aoi_bounds_of(&m.w, n);
+        bool inside = aoi_is_bounded(m.w.nodes + n) && in_box(&b, m.w.entities[m.w.nodes[n].owner].pos, at);
+        EXPECT(!inside || hit[n] == 1);
+    }
+}
+
+static void expect_sound(void) {
+    const char *wrong = m.engine->class->check(m.engine);
+    if (!EXPECT(wrong == NULL)) fprintf(stderr, "  %s\n", wrong);
+}
+
+static void end_of_call(void) {
+    bool wanted = m.w.untidy || random_below(8) == 0;
+    m.w.untidy = false;
+    if (wanted && m.engine->class->tidy) m.engine->class->tidy(m.engine);
+    m.w.untidy = false;
+    expect_sound();
+    if (random_below(4) == 0) ask_targets();
+    if (random_below(4) == 0) ask_watchers();
+}
+
+/* ---- verbs: first every request for memory is refused in turn, then none ------------------------------------------- */
+
+typedef int (*verb)(uint32_t slot, const void *argument);
+
+/* What a refused verb leaves behind must be sound.  A verb that has had its way although memory was refused, as where only
+ * candidates are lost, counts as done. */
+static void run(verb do_it, uint32_t slot, const void *argument) {
+    bool refusing = random_below(4) == 0;
+    for (long n = 1; refusing; n++) {
+        host_refuse(n, 1);
+        int code = do_it(slot, argument);
+        unsigned refused = host_relent();
+        if (code == AOI_OK) return;
+        EXPECT(code == AOI_ENOMEM && refused);
+        expect_sound();
+        forget();
+        if (random_below(8) == 0) ask_targets();
+        if (random_below(8) == 0) ask_watchers();
+        forget();
+    }
+    EXPECT(do_it(slot, argument) == AOI_OK);
+}
+
+static int do_enter(uint32_t e, const void *unused) {
+    (void)unused;
+    return m.engine->class->enter(m.engine, e);
+}
+
+static void enter_one(void) {
+    uint32_t e;
+    if (m.free_count) e = m.free_entities[--m.free_count];
+    else if (m.w.entity_top < ENTITIES) e = m.w.entity_top++;
+    else return;
+    EXPECT(AOI_GROW_LINES(&m.w.memory, m.w.entities, m.w.entity_cap, m.w.entity_top));
+    aoi_entity_record *r = m.w.entities + e;
+    uint32_t generation = e + 1 == m.w.entity_top && !r->generation ? 1 : r->generation + 1;
+    *r = (aoi_entity_record){.id = e, .kind = 1, .nodes = AOI_NONE, .mover = AOI_NONE, .generation = generation | 1};
+    r->home = r->slot = r->link = random_below(1000); /* the engine's, and not cleared */
+    random_place(r->pos);
+    run(do_enter, e, NULL);
+    m.alive[m.alive_count++] = e;
+    m.w.entity_count++;
+}
+
+static void remove_node(uint32_t index) {
+    uint32_t n = m.in_use[index];
+    aoi_node_record *r = m.w.nodes + n;
+    uint32_t *link = &m.w.entities[r->owner].nodes;
+    if (aoi_is_bounded(r)) m.engine->class->remove_node(m.engine, n);
+    while (*link != n) link = &m.w.nodes[*link].next;
+    *link = r->next;
+    r->generation++;
+    m.in_use[index] = m.in_use[--m.node_count];
+    m.free_nodes[m.free_node_count++] = n;
+}
+
+static void leave_one(uint32_t index) {
+    uint32_t e = m.alive[index];
+    for (uint32_t i = m.node_count; i-- > 0;)
+        if (m.w.nodes[m.in_use[i]].owner == e) remove_node(i);
+    m.engine->class->leave(m.engine, e);
+    m.w.entities[e].generation++;
+    m.w.entity_count--;
+    m.alive[index] = m.alive[--m.alive_count];
+    m.free_entities[m.free_count++] = e;
+}
+
+/* Most nodes have one of two radii, as in a game. */
+static aoi_bounds random_bounds(aoi_area_record *area) {
+    aoi_bounds b = {.shape = AOI_SQUARE};
+    double r = random_below(2) ? 4 * m.scale : random_length();
+    double keep = random_below(2) ? r : r * 1.25;
+    b.reach[0] = b.reach[1] = keep;
+    b.reach[2] = m.w.dims < 3 || random_below(2) ? INFINITY : keep;
+    b.hole[0] = b.hole[1] = r;
+    switch (random_below(8)) {
+    case 0:
+        b.reach[1] = b.hole[1] = random_length();
+        break;
+    case 1:
+        b.hole[0] = b.hole[1] = -1;
+        b.shape = OTHER_SHAPE;
+        break;
+    case 2:
+    case 3:
+    case 4:
+        b.shape = AOI_CIRCLE;
+        for (int a = 0; a < 3; a++) b.reach[a] = fmax(keep, 1e-150) * (1 + 0x1p-40);
+        b.hole[0] = b.hole[1] = m.w.dims < 3 ? r * 0.7071 : -1;
+        break;
+    default:
+        break;
+    }
+    area->radius = r;
+    area->keep = keep;
+    return b;
+}
+
+static void set_bounds(uint32_t n, const aoi_bounds *b, const aoi_area_record *area) {
+    aoi_node_record *r = m.w.nodes + n;
+    r->reach[0] = b->reach[0];
+    r->reach[1] = b->reach[1];
+    r->shape = b->shape;
+    m.w.areas[n] = (aoi_area_record){area->radius, area->keep, {b->hole[0], b->hole[1]}, b->reach[2], 0, NULL};
+}
+
+static int do_add_node(uint32_t n, const void *unused) {
+    (void)unused;
+    return m.engine->class->add_node(m.engine, n);
+}
+
+static void add_one_node(void) {
+    uint32_t n;
+    aoi_area_record area;
+    if (!m.alive_count) return;
+    if (m.free_node_count) n = m.free_nodes[--m.free_node_count];
+    else if (m.w.node_top < NODES) n = m.w.node_top++;
+    else return;
+    EXPECT(AOI_GROW_LINES(&m.w.memory, m.w.nodes, m.w.node_cap, m.w.node_top));
+    EXPECT(AOI_GROW(&m.w.memory, m.w.areas, m.w.area_cap, m.w.node_top));
+    uint32_t owner = m.alive[random_below(m.alive_count)];
+    m.w.nodes[n] = (aoi_node_record){
+        .mask = 1, .node_id = n, .owner = owner, .next = m.w.entities[owner].nodes, .generation = 1, .level = n};
+    aoi_bounds b = random_bounds(&area);
+    if (random_below(16) == 0) b.reach[0] = b.reach[1] = b.hole[0] = b.hole[1] = INFINITY, b.shape = AOI_SQUARE;
+    set_bounds(n, &b, &area);
+    m.w.entities[owner].nodes = n;
+    m.in_use[m.node_count++] = n;
+    if (aoi_is_bounded(m.w.nodes + n)) run(do_add_node, n, NULL);
+}
+
+static int do_resize(uint32_t n, const void *bounds) {
+    return m.engine->class->resize_node(m.engine, n, bounds);
+}
+
+static void resize_one(void) {
+    if (!m.node_count) return;
+    uint32_t n = m.in_use[random_below(m.node_count)];
+    aoi_area_record area;
+    aoi_bounds b = random_bounds(&area);
+    if (!aoi_is_bounded(m.w.nodes + n)) return;
+    run(do_resize, n, &b);
+    set_bounds(n, &b, &area);
+}
+
+/* ---- moves ------------------------------------------------------------------------------------------------------- */
+
+static void random_step(uint32_t e, double *to) {
+    static const double sizes[] = {1, 1, 2, 5, 30};
+    const double *from = m.w.entities[e].pos;
+    uint32_t way = random_below(8);
+    double size = sizes[random_below(5)] * m.scale;
+    if (way == 0) random_place(to);
+    for (int a = 0; a < 3; a++) {
+        if (way == 0) break;
+        double unit = m.lattice ? (double)random_below(3) - 1 : (double)random_below(2001) / 1000 - 1;
+        to[a] = from[a] + (way == 1 ? unit * size / 1000 : unit * size);
+        if (way == 2) to[a] = nextafter(from[a], unit * INFINITY);
+        if (!isfinite(to[a])) to[a] = from[a];
+        if (a == 2 && (m.w.dims < 3 || random_below(4))) to[a] = from[a];
+    }
+    if (way == 3 && m.alive_count > 1) memcpy(to, m.w.entities[m.alive[0]].pos, sizeof(double[3]));
+    if (way == 4) to[0] = from[0];
+}
+
+static int do_move(uint32_t e, const void *to) {
+    return m.engine->class->move(m.engine, e, to);
+}
+
+static void move_one(void) {
+    if (!m.alive_count) return;
+    uint32_t e = m.alive[random_below(m.alive_count)];
+    double to[3];
+    random_step(e, to);
+    if (random_below(2) && m.engine->class->prefetch)
+        for (int stage = 0; stage < 2; stage++) m.engine->class->prefetch(m.engine, e, stage);
+    forget();
+    run(do_move, e, to);
+    if (!m.w.failed) {
+        take_candidates();
+        expect_candidates(e, to);
+        memcpy(m.w.entities[e].pos, to, sizeof to);
+        return;
+    }
+    double from[3]; /* candidates are lost: the space takes the move back by another */
+    memcpy(from, m.w.entities[e].pos, sizeof from);
+    memcpy(m.w.entities[e].pos, to, sizeof to);
+    expect_sound();
+    forget();
+    EXPECT(m.engine->class->move(m.engine, e, from) == AOI_OK);
+    memcpy(m.w.entities[e].pos, from, sizeof from);
+}
+
+static int do_place(uint32_t e, const void *to) {
+    return m.engine->class->place(m.engine, e, to);
+}
+
+static int do_join(uint32_t unused, const void *nothing) {
+    (void)unused, (void)nothing;
+    memset(m.seen, 0, sizeof m.seen);
+    return m.engine->class->join(m.engine);
+}
+
+/* Most move a little; now and then one goes far. */
+static double choose_movers(void) {
+    double farthest = 0;
+    uint32_t stay = random_below(4) ? 0 : random_below(m.alive_count + 1);
+    m.w.moved = m.w.mover_count = 0;
+    EXPECT(AOI_GROW(&m.w.memory, m.w.movers, m.w.mover_cap, m.alive_count));
+    bool some_far = random_below(3) == 0;
+    for (uint32_t k = stay; k < m.alive_count; k++) {
+        aoi_entity_record *e = m.w.entities + m.alive[k];
+        aoi_mover *o = m.w.movers + m.w.mover_count;
+        *o = (aoi_mover){.entity = m.alive[k], .pos = {0, 0, e->pos[2]}};
+        bool far = some_far && random_below(16) == 0;
+        for (int a = 0; a < 2; a++) {
+            double unit = m.lattice ? (double)random_below(3) - 1 : (double)random_below(2001) / 1000 - 1;
+            o->pos[a] = e->pos[a] + unit * (m.lattice ? m.scale : m.scale * 0.5);
+            if (far) o->pos[a] = random_coordinate();
+            farthest = fmax(farthest, fabs(o->pos[a] - e->pos[a]));
+        }
+        e->mover = m.w.mover_count++;
+    }
+    return farthest;
+}
+
+static unsigned long joins;
+
+static void move_many(void) {
+    double farthest = choose_movers();
+    const aoi_engine_class *class = m.engine->class;
+    bool joined = class->supports_join && class->supports_join(m.engine, farthest);
+    joins += joined;
+    for (uint32_t i = 0; i < m.w.mover_count; i++) {
+        aoi_mover *o = m.w.movers + i;
+        aoi_entity_record *e = m.w.entities + o->entity;
+        double to[3];
+        memcpy(to, o->pos, sizeof to);
+        forget();
+        if (joined) {
+            run(do_place, o->entity, to);
+            EXPECT(m.w.candidate_count == 0);
+        } else EXPECT(class->move(m.engine, o->entity, to) == AOI_OK);
+        memcpy(o->pos, e->pos, sizeof to);
+        memcpy(e->pos, to, sizeof to);
+        m.w.moved++;
+    }
+    expect_sound();
+    if (joined) {
+        run(do_join, 0, NULL);
+        EXPECT(m.w.candidate_count == 0);
+        expect_candidates(AOI_NONE, NULL);
+    }
+    for (uint32_t i = 0; i < m.w.mover_count; i++) m.w.entities[m.w.movers[i].entity].mover = AOI_NONE;
+    m.w.moved = m.w.mover_count = 0;
+}
+
+/* ---- histories --------------------------------------------------------------------------------------------------- */
+
+static void open_mock(const aoi_engine_class *class, int dims, int history) {
+    static const double scales[] = {1, 16, 0.1, 1, 0x1p-40, 1e12, 1, 3, 1e-12, 1, 1e150, 7};
+    static const double origins[] = {0, -20, 5, 1e6, 0, -1e12, 0x1p30, 1e9, 0, -0x1p52, 0, 1e17};
+    memset(&m, 0, sizeof m);
+    m.w.memory.alloc = host_alloc;
+    m.w.dims = dims;
+    m.scale = scales[history % 12];
+    m.origin = origins[history % 12];
+    m.lattice = history % 3 == 0;
+    m.spread = history % 4 == 1 ? 400 : history % 4 == 2 ? 6 : 40;
+    m.engine = calloc(1, class->size);
+    if (!m.engine) abort();
+    m.engine->class = class;
+    m.engine->world = &m.w;
+    double cell = random_below(3) ? 0 : m.scale * (1 + random_below(8));
+    EXPECT(class->open(m.engine, cell) == AOI_OK);
+    m.w.entity_top = m.w.node_top = 0;
+}
+
+static void close_mock(void) {
+    while (m.node_count) remove_node(0);
+    while (m.alive_count) leave_one(0);
+    expect_sound();
+    m.engine->class->close(m.engine);
+    free(m.engine);
+    AOI_FREE_LINES(&m.w.memory, m.w.entities, m.w.entity_cap);
+    AOI_FREE_LINES(&m.w.memory, m.w.nodes, m.w.node_cap);
+    AOI_FREE(&m.w.memory, m.w.areas, m.w.area_cap);
+    AOI_FREE(&m.w.memory, m.w.candidates, m.w.candidate_cap);
+    AOI_FREE(&m.w.memory, m.w.hits, m.w.hit_cap);
+    AOI_FREE(&m.w.memory, m.w.movers, m.w.mover_cap);
+    EXPECT(host.used == 0 && host.blocks == 0);
+}
+
+static void one_verb(void) {
+    switch (random_below(16)) {
+    case 0:
+    case 1:
+        enter_one();
+        break;
+    case 2:
+        if (m.alive_count > 4 && random_below(2)) leave_one(random_below(m.alive_count));
+        break;
+    case 3:
+    case 4:
+        add_one_node();
+        break;
+    case 5:
+        if (m.node_count && random_below(2)) remove_node(random_below(m.node_count));
+        break;
+    case 6:
+        resize_one();
+        break;
+    case 7:
+        if (m.alive_count) move_many();
+        break;
+    default:
+        move_one();
+        break;
+    }
+    end_of_call();
+}
+
+static void history_of(const aoi_engine_class *class, int dims, int history, long steps) {
+    open_mock(class, dims, history);
+    for (long step = 0; step < steps && expect_state.failures < 10; step++) {
+        expect_at("%s %dD, history %d, step %ld", class->name, dims, history, step);
+        one_verb();
+    }
+    close_mock();
+}
+
+int main(void) {
+    const char *given = getenv("AOI_STEPS");
+    long steps = given ? strtol(given, NULL, 10) : STEPS;
+    random_start("engine_contract");
+    for (int i = 0; aoi_engines[i]; i++) {
+        m.candidates = joins = 0;
+        for (int history = 0; history < RUNS; history++)
+            for (int dims = 2; dims <= 3; dims++) history_of(aoi_engines[i], dims, history, steps);
+        printf("engine_contract: %s, %lu joins\n", aoi_engines[i]->name, joins);
+    }
+    return expect_report("engine_contract");
+}
