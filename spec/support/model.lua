@@ -1,13 +1,13 @@
--- model.lua: the contract in plain Lua, naive on purpose; the specs compare every engine with it.
+-- model.lua: the semantics of a space in plain Lua, naive on purpose; the specs compare every engine with it.
 --
 --   entities[id]            { id, position = {x, y, z}, kind, nodes }
 --   entities[id].nodes[n]   { id, watcher, radius, keep, mask, shape, seen }
 --   node.seen[entity]       true while the node sees that entity (the object: one life of an id)
---   pending                 events nobody has heard yet; each knows its call, and its turn: the calls that a deferred
---                           space saves up for one delivery share a turn, all others have turns of their own
+--   pending                 events not delivered yet, each with its call and its turn: the calls that a deferred space
+--                           collects for one delivery share a turn, every other call has its own
 --
--- A call changes the world, looks again at every pair that contains something it touched, and queues the
--- differences: leaves, then enters. Positions are arrays, so that 2D and 3D share every line.
+-- A call changes the state, evaluates every pair that contains something it touched, and queues the differences:
+-- leaves, then enters. Positions are arrays, so that 2D and 3D share every line.
 
 local bits = require "spec.support.bits"
 
@@ -73,7 +73,7 @@ local function event(self, kind, node, target)
   }
 end
 
--- An event meets its opposite that nobody has heard: both vanish.
+-- An event cancels its opposite if that is still queued.
 local function queue(self, e)
   for i, other in ipairs(self.pending) do
     if other.node == e.node and other.life == e.life then
@@ -279,7 +279,7 @@ function Model:hear(kind, watcher, target, node_id, any_order)
   return "heard, but not due: " .. Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id }
 end
 
--- After a delivery: drops what nobody asked for and returns what should have been heard.
+-- After a delivery: drops the events of nodes without a handler for them, and returns what should have been delivered.
 function Model:overdue()
   local due = {}
   for _, e in ipairs(self:drain()) do
