@@ -5,7 +5,7 @@ local history = require "spec.support.history"
 local bits = require "spec.support.bits"
 local random_run = require "spec.support.random_run"
 
-local seed, steps = random_run.seed("random histories"), random_run.steps(1500)
+local seed, steps = random_run.seed("random histories"), random_run.steps(3000)
 
 -- { scenario, mode, unruly, raises, yields }
 local plays = {}
