@@ -3,8 +3,8 @@
  *   a history of random calls    c0 c1 c2 ... ck ...
  *   for each k and n             a fresh space, c0 .. c(k-1), then ck with the n-th allocation refused
  *
- * Refused once, or from then on, so that undoing cannot need memory either. The space must then be as it was, the queued
- * events in their order, and ck must do afterwards what it does in a space without refusals. Nothing may leak.
+ * Refused once, or from then on, so that undoing cannot need memory either. The space must then be as it was, the
+ * queued events in their order, and ck must do afterwards what it does in a space without refusals. Nothing may leak.
  *
  * The order of the events of ck may differ: it follows from where an index keeps its entries, which is not observable
  * otherwise. Restoring the place of every entry would need a copy of what each call touches, on every call, for the
