@@ -1,4 +1,5 @@
-/* The unrolled lists: against a sorted array; and the list engine taking a batch back with not a block to spare. */
+/* The unrolled sorted list, compared with a sorted array; and the rollback of a batch in the list engine when no block
+ * can be allocated. */
 #include "core/space.h"
 #include "engines/list/tiles.h"
 
@@ -6,14 +7,14 @@
 
 #include <float.h>
 
-/* ---- one chain ------------------------------------------------------------------------------------------------------ */
+/* ---- one chain --------------------------------------------------------------------------------------------------- */
 
 enum { REFS = 300 };
 
 static aoi_memory memory = {.alloc = host_alloc};
 static aoi_chains chains;
 static aoi_chain chain;
-static uint32_t place_of[REFS]; /* as those who put entries in remember it */
+static uint32_t place_of[REFS]; /* as the owner of an entry remembers it */
 static double value_of[REFS];
 static bool is_in[REFS];
 
@@ -235,7 +236,7 @@ static void report_damage(void) {
     aoi_chains_close(&memory, &chains);
 }
 
-/* ---- the list engine, taking back ------------------------------------------------------------------------------------- */
+/* ---- the list engine, taking back -------------------------------------------------------------------------------- */
 
 enum { PEOPLE = 200, ROWS = 120 };
 
@@ -285,7 +286,7 @@ static void give_back(aoi_chains *c, int size, loan taken) {
     c->blocks[size].count += taken.count;
 }
 
-/* Villages far apart, so that whoever travels finds neighbours in tiles of any size. */
+/* Clusters far apart, so that a jump ends among neighbours whatever the size of tiles. */
 static void random_place(double *to) {
     double village = random_below(5) * 130;
     for (int a = 0; a < 3; a++) to[a] = village + (double)random_below(2000) / (random_below(4) ? 300 : 20);
@@ -362,7 +363,7 @@ static void batches_are_taken_back_with_no_block_to_spare(int dims) {
     close_space(s);
 }
 
-/* ---- strides, as on processors without the wider lanes ---------------------------------------------------------------- */
+/* ---- strides, as on processors without the wider lanes ----------------------------------------------------------- */
 
 static void plain_strides(int dims) {
     setup u = {.engine = "list", .dims = dims};

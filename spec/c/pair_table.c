@@ -1,4 +1,4 @@
-/* Pairs with a state: against a plain matrix, both chains walked after each step. */
+/* The table of pair states, compared with a matrix; both chains are walked after each step. */
 #include "core/pair_table.h"
 
 #include "host.h"
