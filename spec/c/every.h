@@ -35,13 +35,13 @@ static inline void close_space(aoi_space *s) {
 }
 
 static inline aoi_entity enter(aoi_space *s, int64_t id, double x) {
-    aoi_entity e = 0;
+    aoi_entity e = {0, 0};
     EXPECT(aoi_enter(s, id, (double[3]){x}, 1, &e) == AOI_OK);
     return e;
 }
 
 static inline aoi_node add_node(aoi_space *s, aoi_entity e, int64_t node_id, double radius) {
-    aoi_node n = 0;
+    aoi_node n = {0, 0};
     EXPECT(aoi_add_node(s, e, node_id, &(aoi_area){.radius = radius, .mask = AOI_ALL_KINDS}, &n) == AOI_OK);
     return n;
 }

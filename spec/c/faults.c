@@ -137,10 +137,11 @@ static void scene(const setup *u, verb last, int shape, bool counted) {
     }
     call *c = calls + n++;
     *c = (call){.verb = last, .bits = last == SET_KIND ? 8 : AOI_ALL_KINDS, .area = all};
-    if (last == MOVE_MANY || last == ENTER_MANY)
+    if (is_batch(last))
         for (int64_t id = 0; id < CROWD; id++)
-            c->rows[c->n++] = (aoi_row){.id = last == MOVE_MANY ? id : id + CROWD, .pos = {(double)(id % 3) * 4 - 50}};
+            c->rows[c->n++] = (aoi_row){.id = last == ENTER_MANY ? id + CROWD : id, .pos = {(double)(id % 3) * 4 - 50}};
     if (last == MOVE) c->rows[0].pos[0] = 1000;
+    if (last == ADD_NODE_MANY) c->node_id = 9;
     if (last == ROW_BUFFER) c->n = CROWD;
     refuse_all(u, calls, n - 1, n);
     free(calls);
@@ -162,7 +163,7 @@ static void endurance(const setup *u, uint32_t entities, int length) {
     EXPECT(aoi_open(&o, &rich) == AOI_OK);
     for (int i = 0; i < length; i++) {
         call c = random_call(entities);
-        if (c.verb == NEXT) c.verb = TAKE_ALL;
+        if (c.verb == NEXT || c.verb == DRAIN) c.verb = TAKE_ALL;
         make_possible(rich, &c);
         expect_at("%s %dD, endurance, call %d %s", u->engine, u->dims, i, verb_names[c.verb]);
         int wanted = make_call(rich, &c), result;
@@ -303,7 +304,7 @@ int main(void) {
         plain_ticks(&u);
     }
     for (int v = 0; v < VERBS; v++) { /* whatever can need memory was refused some */
-        bool frugal = v == NEXT || v == TAKE_ALL || v == LEAVES_FIRST || v == KEEP_ORDER || v == NEXT_FREED;
+        bool frugal = v == NEXT || v == DRAIN || v == TAKE_ALL || v == LEAVES_FIRST || v == KEEP_ORDER || v == NEXT_FREED;
         expect_at("%s", verb_names[v]);
         EXPECT((refusals[v] == 0) == frugal);
     }
