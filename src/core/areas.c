@@ -40,8 +40,9 @@ bool aoi_next_freed(aoi_space *s, uint64_t *user_data) {
 
 /* ---- in the index ------------------------------------------------------------------------------------------------ */
 
-static bool is_unbounded_keeping(const aoi_area_record *a) {
-    return isinf(a->keep) && !isinf(a->radius);
+/* Of infinite reach, and yet positions decide.  A circle's reach is infinite where the square of its radius is. */
+static bool is_unbounded_keeping(uint8_t shape, const aoi_area_record *a) {
+    return isinf(aoi_outer_extent(shape, a->keep)) && !isinf(aoi_outer_extent(shape, a->radius));
 }
 
 static void add_unbounded(aoi_space *s, uint32_t node) {
@@ -76,7 +77,7 @@ void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
     unindex_node(s, node);
     s->node_count--;
-    s->unbounded_keeping -= is_unbounded_keeping(s->world.areas + node);
+    s->unbounded_keeping -= is_unbounded_keeping(n->shape, s->world.areas + node);
     if (++n->generation == 0) return; /* all generations used: the slot retires */
     if (n->pending == 0) aoi_release_node(s, node);
 }
@@ -152,7 +153,7 @@ static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_are
     n->generation++;
     s->world.entities[owner].nodes = node;
     s->node_count++;
-    s->unbounded_keeping += is_unbounded_keeping(&is->area);
+    s->unbounded_keeping += is_unbounded_keeping(is->shape, &is->area);
     return AOI_OK;
 }
 
@@ -255,9 +256,9 @@ static int set_area(aoi_space *s, uint32_t node, const aoi_area_state *is) {
         aoi_rollback(s);
         return AOI_ENOMEM;
     }
-    s->unbounded_keeping -= is_unbounded_keeping(&was.area);
+    s->unbounded_keeping -= is_unbounded_keeping(was.shape, &was.area);
     set_state(s, node, is);
-    s->unbounded_keeping += is_unbounded_keeping(&is->area);
+    s->unbounded_keeping += is_unbounded_keeping(is->shape, &is->area);
     aoi_commit(s);
     return AOI_OK;
 }
