@@ -1,4 +1,6 @@
 /* The life of the API, call by call, from C alone: results, handles, errors, who owns what. */
+#include "core/space.h"
+
 #include "every.h"
 
 #include <math.h>
@@ -10,6 +12,20 @@ static bool same_dump(const text *before, aoi_space *s) {
     bool same = dump_same(before, &now);
     text_free(&now);
     return same;
+}
+
+static void the_library_names_itself_and_its_results(void) {
+    char version[40];
+    EXPECT(!strcmp(aoi_version(), AOI_VERSION));
+    (void)snprintf(version, sizeof version, "%d.%d.%d", AOI_VERSION_MAJOR, AOI_VERSION_MINOR, AOI_VERSION_PATCH);
+    EXPECT(!strcmp(aoi_version(), version));
+    for (int r = AOI_OK; r <= AOI_EVALUE; r++) {
+        const char *phrase = aoi_result_text(r);
+        EXPECT(phrase && strlen(phrase) > 5 && strcmp(phrase, aoi_result_text(-1)) != 0);
+        for (int other = AOI_OK; other < r; other++) EXPECT(strcmp(phrase, aoi_result_text(other)) != 0);
+    }
+    EXPECT(!strcmp(aoi_result_text(AOI_ENOMEM), "not enough memory"));
+    EXPECT(aoi_result_text(1000) && !strcmp(aoi_result_text(1000), aoi_result_text(INT32_MIN)));
 }
 
 static void options_are_checked(void) {
@@ -51,11 +67,14 @@ static void a_space_from_beginning_to_end(const setup *u) {
     aoi_space *s = open_space(u);
     EXPECT(aoi_count(s) == 0 && aoi_dimensions(s) == u->dims);
     aoi_entity a = enter(s, 10, 0), b = enter(s, -20, 3);
-    EXPECT(a && b && a != b && aoi_find(s, 10) == a && aoi_find(s, -20) == b && aoi_find(s, 11) == 0);
-    EXPECT(aoi_first_node(s, a) == 0);
+    EXPECT(!AOI_IS_NULL(a) && !AOI_IS_NULL(b) && !AOI_EQUALS(a, b));
+    EXPECT(AOI_EQUALS(aoi_find(s, 10), a) && AOI_EQUALS(aoi_find(s, -20), b) && AOI_IS_NULL(aoi_find(s, 11)));
+    EXPECT(AOI_IS_NULL(aoi_first_node(s, a)));
     aoi_node n = add_node(s, a, 7, 5), wide = add_node(s, a, 8, INFINITY);
-    EXPECT(aoi_find_node(s, a, 7) == n && aoi_find_node(s, a, 9) == 0 && aoi_find_node(s, b, 7) == 0);
-    EXPECT(aoi_first_node(s, a) == wide && aoi_following_node(s, wide) == n && aoi_following_node(s, n) == 0);
+    EXPECT(AOI_EQUALS(aoi_find_node(s, a, 7), n) && AOI_IS_NULL(aoi_find_node(s, a, 9)));
+    EXPECT(AOI_IS_NULL(aoi_find_node(s, b, 7)));
+    EXPECT(AOI_EQUALS(aoi_first_node(s, a), wide) && AOI_EQUALS(aoi_next_node(s, wide), n));
+    EXPECT(AOI_IS_NULL(aoi_next_node(s, n)));
     expect_event(s, AOI_ENTER, 10, 7, -20);
     expect_event(s, AOI_ENTER, 10, 8, -20);
     expect_silence(s);
@@ -84,7 +103,7 @@ static void answers(const setup *u) {
     const int64_t *ids, *nodes;
     size_t count;
     aoi_entity a = enter(s, 1, -0.0), b = enter(s, 2, 1);
-    aoi_node n = add_node(s, a, 3, 1), keeps = 0;
+    aoi_node n = add_node(s, a, 3, 1), keeps = {0, 0};
     EXPECT(aoi_add_node(s, b, 4, &(aoi_area){.radius = 2, .keep = 3, .mask = 1, .shape = AOI_CIRCLE, .silent = true},
                         &keeps) == AOI_OK);
     EXPECT(aoi_view(s, n, &ids, &count) == AOI_OK && count == 1 && ids[0] == 2);
@@ -95,9 +114,10 @@ static void answers(const setup *u) {
     EXPECT(aoi_near(s, (double[3]){0}, INFINITY, 1, &ids, &count) == AOI_OK && count == 2);
     EXPECT(aoi_near(s, (double[3]){0}, INFINITY, 2, &ids, &count) == AOI_OK && count == 0);
     EXPECT(aoi_ids(s, &ids, &count) == AOI_OK && count == 2 && ids[0] + ids[1] == 3);
-    const double *p = aoi_position(s, a);
-    EXPECT(p[0] == 0 && signbit(p[0])); /* the very numbers that were set */
-    EXPECT(aoi_move(s, a, (double[3]){0.0}) == AOI_OK && !signbit(aoi_position(s, a)[0]));
+    double p[4] = {9, 9, 9, 9};
+    EXPECT(aoi_position(s, a, p) && p[0] == 0 && signbit(p[0])); /* the very numbers that were set */
+    EXPECT(p[2] == (u->dims == 3 ? 0 : 9) && p[3] == 9);         /* and no more than there are dimensions */
+    EXPECT(aoi_move(s, a, (double[3]){0.0}) == AOI_OK && aoi_position(s, a, p) && !signbit(p[0]));
     aoi_area area;
     EXPECT(aoi_area_of(s, keeps, &area) && area.radius == 2 && area.keep == 3 && area.mask == 1);
     EXPECT(area.shape == AOI_CIRCLE && area.silent);
@@ -105,6 +125,11 @@ static void answers(const setup *u) {
     expect_event(s, AOI_ENTER, 1, 3, 2); /* and nothing from the silent one */
     expect_silence(s);
     close_space(s);
+}
+
+static bool stands_at(const aoi_space *s, aoi_entity e, double x) {
+    double p[3] = {NAN};
+    return aoi_position(s, e, p) && p[0] == x;
 }
 
 /* All calls that take handles, with handles that are null, stale, or of something else. */
@@ -124,33 +149,45 @@ static void refuse_handle(aoi_space *s, aoi_entity e, aoi_node n) {
     EXPECT(aoi_set_mask(s, n, 1) == AOI_EGONE);
     EXPECT(aoi_view(s, n, &ids, &count) == AOI_EGONE);
     EXPECT(aoi_viewers(s, e, &ids, &nodes, &count) == AOI_EGONE);
-    EXPECT(aoi_find_node(s, e, 1) == 0 && aoi_first_node(s, e) == 0 && aoi_following_node(s, n) == 0);
-    EXPECT(aoi_position(s, e) == NULL && !aoi_kind(s, e, &kind));
+    EXPECT(AOI_IS_NULL(aoi_find_node(s, e, 1)) && AOI_IS_NULL(aoi_first_node(s, e)));
+    EXPECT(AOI_IS_NULL(aoi_next_node(s, n)));
+    EXPECT(!aoi_position(s, e, p) && p[0] == 0 && !aoi_kind(s, e, &kind));
+    size_t bad = 9;
+    EXPECT(aoi_add_node_many(s, &e, 1, 1, &five, &bad) == AOI_EGONE && bad == 0);
     EXPECT(!aoi_area_of(s, n, &a) && !aoi_node_id(s, n, &node_id) && !aoi_sees(s, n, e));
 }
 
 static void handles_go_stale(const setup *u) {
     aoi_space *s = open_space(u);
-    refuse_handle(s, 0, 0); /* in an empty space */
+    refuse_handle(s, (aoi_entity){0, 0}, (aoi_node){0, 0}); /* in an empty space */
     aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 1);
     aoi_node n = add_node(s, a, 1, 5), m = add_node(s, a, 2, 5);
     EXPECT(aoi_remove_node(s, m) == AOI_OK);
     EXPECT(!aoi_sees(s, m, b) && aoi_sees(s, n, b));
     EXPECT(aoi_leave(s, a) == AOI_OK);
     aoi_take_all(s);
-    const uint64_t bad[] = {0, 1, a, UINT64_MAX, UINT32_MAX, (uint64_t)UINT32_MAX << 32, (a & UINT32_MAX) | a << 33};
+    const aoi_entity bad[] = {{0, 0},
+                              {0, 1},
+                              a,
+                              {a.index, a.generation + 1}, /* as the record of a dead entity has it */
+                              {a.index, a.generation + 2}, /* a life to come */
+                              {UINT32_MAX, 1},
+                              {UINT32_MAX, UINT32_MAX},
+                              {0, UINT32_MAX},
+                              {2, 1}};
     text before = dump(s, true);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         refuse_handle(s, bad[i], n);
         refuse_handle(s, bad[i], m);
+        refuse_handle(s, a, (aoi_node){bad[i].index, bad[i].generation});
         EXPECT(same_dump(&before, s));
     }
     aoi_entity again = enter(s, 1, 0); /* the same id, in a slot that was used before: a new handle */
     aoi_node node_again = add_node(s, again, 1, 0.5);
-    EXPECT(again != a && node_again != n && node_again != m);
+    EXPECT(!AOI_EQUALS(again, a) && !AOI_EQUALS(node_again, n) && !AOI_EQUALS(node_again, m));
     refuse_handle(s, a, n);
-    EXPECT(aoi_find(s, 1) == again && aoi_find_node(s, again, 1) == node_again);
-    EXPECT(aoi_position(s, b)[0] == 1);
+    EXPECT(AOI_EQUALS(aoi_find(s, 1), again) && AOI_EQUALS(aoi_find_node(s, again, 1), node_again));
+    EXPECT(stands_at(s, b, 1));
     text_free(&before);
     close_space(s);
 }
@@ -186,8 +223,13 @@ static void bad_values_change_nothing(const setup *u) {
         EXPECT(aoi_set_radius(s, n, radii[i][0], radii[i][1]) == AOI_EVALUE);
         aoi_area area = {.radius = radii[i][0], .keep = radii[i][1], .mask = 1};
         EXPECT(aoi_add_node(s, a, 2, &area, NULL) == AOI_EVALUE);
+        size_t bad_entity = 9;
+        EXPECT(aoi_add_node_many(s, &a, 1, 2, &area, &bad_entity) == AOI_EVALUE && bad_entity == 0);
+        EXPECT(aoi_add_node_many(s, NULL, 0, 2, &area, NULL) == AOI_EVALUE);
     }
     EXPECT(aoi_add_node(s, a, 2, &(aoi_area){.radius = 1, .mask = 1, .shape = 2}, NULL) == AOI_EVALUE);
+    EXPECT(aoi_add_node(s, a, 2, &(aoi_area){.radius = 1, .mask = 1, .shape = -1}, NULL) == AOI_EVALUE);
+    EXPECT(aoi_add_node(s, a, 2, &(aoi_area){.radius = 1, .mask = 1, .shape = 256}, NULL) == AOI_EVALUE);
     EXPECT(aoi_near(s, (double[3]){0}, -1, 1, &ids, &count) == AOI_EVALUE);
     EXPECT(aoi_near(s, (double[3]){0}, NAN, 1, &ids, &count) == AOI_EVALUE);
     EXPECT(aoi_enter(s, 1, (double[3]){9}, 1, NULL) == AOI_EEXIST);
@@ -231,12 +273,140 @@ static void batches_are_checked_first(const setup *u) {
     close_space(s);
 }
 
-static void positions_may_come_from_the_space_itself(const setup *u) {
+static void entities_leave_together(const setup *u) {
     aoi_space *s = open_space(u);
-    aoi_entity first = enter(s, 0, 42);
-    for (int64_t id = 1; id < 200; id++) { /* its memory moves in the meantime */
-        EXPECT(aoi_enter(s, id, aoi_position(s, first), 1, NULL) == AOI_OK);
-        EXPECT(aoi_position(s, aoi_find(s, id))[0] == 42);
+    size_t bad = 9;
+    aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 1), c = enter(s, 3, 2);
+    add_node(s, a, 1, 5);
+    add_node(s, b, 1, 5);
+    EXPECT(aoi_add_node(s, c, 1, &(aoi_area){.radius = 1, .keep = 5, .mask = 1}, NULL) == AOI_OK); /* sees b alone */
+    EXPECT(aoi_pending(s) == 5);
+    text before = dump(s, true);
+    EXPECT(aoi_leave_many(s, (int64_t[]){2, 3, 4}, 3, &bad) == AOI_EGONE && bad == 2);
+    EXPECT(aoi_leave_many(s, (int64_t[]){4, 2}, 2, &bad) == AOI_EGONE && bad == 0);
+    EXPECT(aoi_leave_many(s, (int64_t[]){2, 1, 2}, 3, &bad) == AOI_EGONE && bad == 2); /* gone by then */
+    EXPECT(aoi_leave_many(s, (int64_t[]){2, 2}, 2, NULL) == AOI_EGONE);
+    EXPECT(aoi_leave_many(s, NULL, 0, &bad) == AOI_OK);
+    EXPECT(same_dump(&before, s));
+    text_free(&before);
+    aoi_take_all(s);
+
+    EXPECT(aoi_move(s, a, (double[3]){-1}) == AOI_OK && aoi_move(s, b, (double[3]){-1}) == AOI_OK);
+    expect_silence(s); /* c keeps b */
+    EXPECT(aoi_leave_many(s, (int64_t[]){3, 2}, 2, &bad) == AOI_OK);
+    EXPECT(aoi_pending(s) == 5 && aoi_count(s) == 1 && aoi_check(s) == NULL);
+    aoi_event e[6];
+    EXPECT(aoi_drain(s, e, 6) == 5);
+    int times[4][4] = {{0}};
+    for (int i = 0; i < 5; i++) EXPECT(e[i].kind == AOI_LEAVE && times[e[i].watcher][e[i].target]++ == 0);
+    EXPECT(times[1][2] && times[1][3] && times[2][1] && times[2][3] && times[3][2]);
+    refuse_handle(s, b, (aoi_node){1, 1});
+    aoi_stats st;
+    aoi_read_stats(s, &st);
+    EXPECT(st.nodes == 1 && st.pairs == 0);
+
+    enter(s, 2, 1);
+    EXPECT(aoi_pending(s) == 1 && aoi_leave_many(s, (int64_t[]){2, 1}, 2, NULL) == AOI_OK);
+    expect_silence(s); /* its enter was not taken: both are gone */
+    EXPECT(aoi_count(s) == 0 && aoi_check(s) == NULL);
+    close_space(s);
+}
+
+static void nodes_come_together(const setup *u) {
+    aoi_space *s = open_space(u);
+    enum { N = 30 };
+    aoi_entity list[N + 1];
+    size_t bad = 9;
+    aoi_area area = {.radius = 1, .mask = AOI_ALL_KINDS, .user_data = 8};
+    for (int i = 0; i < N; i++) list[i] = enter(s, i, i);
+    list[N] = list[3];
+    text before = dump(s, true);
+    EXPECT(aoi_add_node_many(s, list, N + 1, 1, &area, &bad) == AOI_EEXIST && bad == N); /* an entity twice */
+    EXPECT(same_dump(&before, s));
+    list[N] = (aoi_entity){list[3].index, list[3].generation + 2};
+    EXPECT(aoi_add_node_many(s, list, N + 1, 1, &area, &bad) == AOI_EGONE && bad == N);
+    EXPECT(aoi_add_node_many(s, list, N + 1, 1, &area, NULL) == AOI_EGONE);
+    EXPECT(aoi_add_node_many(s, NULL, 0, 1, &area, &bad) == AOI_OK);
+    EXPECT(same_dump(&before, s));
+    text_free(&before);
+    EXPECT(aoi_add_node_many(s, list, N, 1, &area, &bad) == AOI_OK);
+    EXPECT(aoi_pending(s) == 2 * N - 2 && aoi_check(s) == NULL);
+    aoi_event e = {0};
+    EXPECT(aoi_next(s, &e) && e.kind == AOI_ENTER && e.user_data == 8);
+    aoi_take_all(s);
+    for (int i = 0; i < N; i++) EXPECT(!AOI_IS_NULL(aoi_find_node(s, list[i], 1)));
+    EXPECT(aoi_add_node_many(s, list + 2, 1, 1, &area, &bad) == AOI_EEXIST && bad == 0);
+    EXPECT(aoi_add_node_many(s, list, N, 2, &area, NULL) == AOI_OK && aoi_pending(s) == 2 * N - 2);
+    close_space(s);
+}
+
+/* An area that is unbounded only because its leave radius is: positions decide, whatever moves, alone or in a batch.  A
+ * circle is unbounded as soon as the square of its radius is. */
+static void what_is_kept_without_bounds(const setup *u) {
+    static const aoi_area areas[] = {{.radius = 5, .keep = INFINITY, .mask = 1},
+                                     {.radius = 5, .keep = INFINITY, .mask = 1, .shape = AOI_CIRCLE},
+                                     {.radius = 5, .keep = 1e200, .mask = 1, .shape = AOI_CIRCLE},
+                                     {.radius = 5, .keep = DBL_MAX, .mask = 1}};
+    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
+        aoi_space *s = open_space(u);
+        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 100);
+        EXPECT(aoi_add_node(s, a, 1, areas + i, NULL) == AOI_OK);
+        expect_silence(s);
+        EXPECT(aoi_move(s, b, (double[3]){3}) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        EXPECT(aoi_move(s, b, (double[3]){1e9}) == AOI_OK); /* kept, for ever */
+        expect_silence(s);
+        EXPECT(aoi_leave(s, b) == AOI_OK);
+        expect_event(s, AOI_LEAVE, 1, 1, 2);
+        enter(s, 2, 100);
+        enter(s, 3, 200);
+        expect_silence(s);
+        EXPECT(aoi_move(s, a, (double[3]){99}) == AOI_OK); /* the watcher comes */
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        EXPECT(aoi_move_many(s, (aoi_row[]){{1, {-50}}, {3, {-50}}}, 2, NULL) == AOI_OK); /* both */
+        expect_event(s, AOI_ENTER, 1, 1, 3);
+        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), 5, 0) == AOI_OK);
+        expect_event(s, AOI_LEAVE, 1, 1, 2);
+        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), 5, areas[i].keep) == AOI_OK);
+        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), areas[i].keep, 0) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        expect_silence(s);
+        EXPECT(aoi_check(s) == NULL);
+        close_space(s);
+    }
+}
+
+/* Where neighbouring doubles are 2 apart, what a rectangle holds after rounding may be outside of the circle. */
+static void circles_far_from_the_origin(const setup *u) {
+    static const double far = 1e16;
+    aoi_space *s = open_space(u);
+    double at[3] = {far, -far, 0};
+    aoi_entity a, b;
+    EXPECT(aoi_enter(s, 1, at, 1, &a) == AOI_OK && aoi_enter(s, 2, at, 1, &b) == AOI_OK);
+    EXPECT(aoi_add_node(s, a, 1, &(aoi_area){.radius = 1.5, .mask = 1, .shape = AOI_CIRCLE}, NULL) == AOI_OK);
+    expect_event(s, AOI_ENTER, 1, 1, 2);
+    for (int k = 0; k < 8; k++) { /* dx, dy: 2 or 0 */
+        aoi_entity mover = k & 1 ? a : b;
+        bool was = aoi_sees(s, aoi_first_node(s, a), b);
+        double to[3] = {far + (k & 2), -far - (k & 4) / 2.0, 0};
+        EXPECT(aoi_move(s, mover, to) == AOI_OK);
+        bool is = aoi_sees(s, aoi_first_node(s, a), b);
+        if (was != is) expect_event(s, is ? AOI_ENTER : AOI_LEAVE, 1, 1, 2);
+        expect_silence(s);
+    }
+    EXPECT(aoi_check(s) == NULL);
+    close_space(s);
+}
+
+/* A position is copied out, so that it stays while the space grows; and the argument may lie in the space's own memory,
+ * which moves in the meantime. */
+static void positions_are_copies(const setup *u) {
+    aoi_space *s = open_space(u);
+    double at[3];
+    EXPECT(aoi_position(s, enter(s, 0, 42), at));
+    for (int64_t id = 1; id < 200; id++) {
+        EXPECT(aoi_enter(s, id, s->world.entities[0].pos, 1, NULL) == AOI_OK);
+        EXPECT(stands_at(s, aoi_find(s, id), 42) && at[0] == 42);
     }
     EXPECT(aoi_check(s) == NULL);
     close_space(s);
@@ -247,17 +417,22 @@ static void events_can_be_read_first(const setup *u) {
     aoi_space *s = open_space(u);
     aoi_entity a = enter(s, 0, 0);
     for (int64_t id = 1; id <= TARGETS; id++) enter(s, id, (double)id / TARGETS);
-    add_node(s, a, 1, 5);
-    aoi_event peeked[TARGETS], e;
+    EXPECT(aoi_add_node(s, a, 1, &(aoi_area){.radius = 5, .mask = 1, .user_data = 77}, NULL) == AOI_OK);
+    aoi_event peeked[TARGETS], drained[TARGETS];
     uint32_t cursor = 0;
     size_t n = 0, more;
     while (n < TARGETS && (more = aoi_peek(s, &cursor, peeked + n, 7)) > 0) n += more;
     EXPECT(n == TARGETS && aoi_pending(s) == TARGETS);
-    for (size_t i = 0; i < TARGETS; i++) {
-        EXPECT(aoi_next(s, &e));
-        EXPECT(e.kind == peeked[i].kind && e.target == peeked[i].target && e.slot == peeked[i].slot);
+    EXPECT(aoi_next(s, drained) && aoi_drain(s, drained + 1, 0) == 0);
+    for (n = 1; n < TARGETS; n += more) {
+        more = aoi_drain(s, drained + n, 9);
+        if (!EXPECT(more == (TARGETS - n < 9 ? TARGETS - n : 9) && aoi_pending(s) == TARGETS - n - more)) break;
     }
+    for (size_t i = 0; i < TARGETS; i++)
+        EXPECT(drained[i].kind == AOI_ENTER && drained[i].watcher == 0 && drained[i].node_id == 1 &&
+               drained[i].target == peeked[i].target && drained[i].user_data == 77 && peeked[i].user_data == 77);
     expect_silence(s);
+    EXPECT(aoi_drain(s, drained, TARGETS) == 0);
     EXPECT(aoi_remove_node(s, aoi_first_node(s, a)) == AOI_OK);
     EXPECT(aoi_pending(s) == TARGETS);
     aoi_take_all(s);
@@ -269,35 +444,66 @@ static void events_can_be_read_first(const setup *u) {
     close_space(s);
 }
 
-/* A slot is told free once, when its node is gone and its last event taken, and until then nobody else gets it. */
-static void slots_are_told_when_free(const setup *u) {
+/* The user data of a node is told once, when the node is gone and its last event taken; until then its events have it. */
+static void user_data_is_told_when_free(const setup *u) {
     aoi_space *s = open_space(u);
-    uint32_t slot = 99, kept = aoi_next_slot(s);
-    aoi_entity a = enter(s, 1, 0);
-    EXPECT(!aoi_next_freed(s, &slot));
-    aoi_node n = add_node(s, a, 1, 5);
-    EXPECT(aoi_next_slot(s) != kept);
-    enter(s, 2, 1);
-    expect_event(s, AOI_ENTER, 1, 1, 2);
-    EXPECT(aoi_remove_node(s, n) == AOI_OK);
-    EXPECT(aoi_pending(s) == 1 && !aoi_next_freed(s, &slot) && aoi_next_slot(s) != kept);
+    uint64_t data = 99;
+    aoi_area area = five;
+    aoi_node n = {0, 0};
     aoi_event e = {0};
-    EXPECT(aoi_next(s, &e) && e.slot == kept);
-    EXPECT(aoi_next_freed(s, &slot) && slot == kept && !aoi_next_freed(s, &slot));
-    EXPECT(aoi_next_slot(s) == kept);
+    aoi_entity a = enter(s, 1, 0);
+    EXPECT(!aoi_next_freed(s, &data) && data == 99);
+    area.user_data = UINT64_MAX;
+    EXPECT(aoi_add_node(s, a, 1, &area, &n) == AOI_OK);
+    EXPECT(aoi_area_of(s, n, &area) && area.user_data == UINT64_MAX);
+    enter(s, 2, 1);
+    EXPECT(aoi_next(s, &e) && e.kind == AOI_ENTER && e.user_data == UINT64_MAX);
+    EXPECT(aoi_set_radius(s, n, 7, 8) == AOI_OK && aoi_set_mask(s, n, 1) == AOI_OK);
+    EXPECT(aoi_remove_node(s, n) == AOI_OK);
+    EXPECT(aoi_pending(s) == 1 && !aoi_next_freed(s, &data));
+    area = (aoi_area){.radius = 5, .mask = 1, .user_data = 5};
+    EXPECT(aoi_add_node(s, a, 1, &area, NULL) == AOI_OK); /* in another slot: the old one still has an event */
+    EXPECT(aoi_next(s, &e) && e.kind == AOI_LEAVE && e.user_data == UINT64_MAX);
+    EXPECT(aoi_next(s, &e) && e.kind == AOI_ENTER && e.user_data == 5);
+    EXPECT(aoi_next_freed(s, &data) && data == UINT64_MAX && !aoi_next_freed(s, &data));
+    EXPECT(aoi_leave(s, a) == AOI_OK && !aoi_next_freed(s, &data));
+    aoi_take_all(s);
+    EXPECT(aoi_next_freed(s, &data) && data == 5 && !aoi_next_freed(s, &data));
     close_space(s);
 }
 
-static void whoever_has_no_handle_need_not_ask(const setup *u) {
+/* A node that sees nothing is free at once; one whose only event is cancelled, too. */
+static void nodes_without_events_are_free_at_once(const setup *u) {
+    aoi_space *s = open_space(u);
+    uint64_t data = 0;
+    aoi_entity a = enter(s, 1, 0);
+    aoi_area area = {.radius = 5, .mask = 1, .user_data = 1};
+    aoi_node n = {0, 0};
+    EXPECT(aoi_add_node(s, a, 1, &area, &n) == AOI_OK && aoi_remove_node(s, n) == AOI_OK);
+    EXPECT(aoi_next_freed(s, &data) && data == 1);
+    enter(s, 2, 1);
+    area.user_data = 2;
+    EXPECT(aoi_add_node(s, a, 1, &area, &n) == AOI_OK && aoi_pending(s) == 1);
+    EXPECT(aoi_remove_node(s, n) == AOI_OK && aoi_pending(s) == 0);
+    EXPECT(aoi_next_freed(s, &data) && data == 2 && !aoi_next_freed(s, &data));
+    close_space(s);
+}
+
+/* Slots are used again, also where nothing asks which are free. */
+static void freed_slots_are_used_again(const setup *u) {
     aoi_space *s = open_space(u);
     aoi_entity a = enter(s, 1, 0);
-    uint32_t slot, most = 0;
-    for (int i = 0; i < 1000; i++) { /* slots are used again, though nobody asks which are free */
-        slot = aoi_next_slot(s);
-        if (slot > most) most = slot;
-        EXPECT(aoi_remove_node(s, add_node(s, a, 1, 5)) == AOI_OK);
+    for (int i = 0; i < 1000; i++) EXPECT(aoi_remove_node(s, add_node(s, a, 1, 5)) == AOI_OK);
+    EXPECT(s->world.node_top == 1);
+    aoi_entity list[3] = {a, enter(s, 2, 0), {0, 0}};
+    aoi_take_all(s);
+    for (int i = 0; i < 1000; i++) EXPECT(aoi_add_node_many(s, list, 3, 1, &five, NULL) == AOI_EGONE);
+    EXPECT(s->world.node_top == 2 && aoi_check(s) == NULL);
+    for (int i = 0; i < 1000; i++) {
+        enter(s, 3, 0);
+        EXPECT(aoi_leave_many(s, (int64_t[1]){3}, 1, NULL) == AOI_OK);
     }
-    EXPECT(most == 0);
+    EXPECT(s->world.entity_top == 3);
     close_space(s);
 }
 
@@ -339,8 +545,8 @@ static void the_ends_of_the_integers_are_ids(const setup *u) {
     EXPECT(aoi_count(s) == N);
     for (size_t i = 0; i < N; i++) {
         aoi_entity e = aoi_find(s, ids[i]);
-        EXPECT(e && aoi_position(s, e)[0] == (double)i && aoi_find_node(s, e, ids[N - 1 - i]));
-        EXPECT(aoi_find_node(s, e, 77) == 0);
+        EXPECT(stands_at(s, e, (double)i) && !AOI_IS_NULL(aoi_find_node(s, e, ids[N - 1 - i])));
+        EXPECT(AOI_IS_NULL(aoi_find_node(s, e, 77)));
     }
     EXPECT(aoi_check(s) == NULL);
     for (size_t i = 0; i < N; i++) EXPECT(aoi_leave(s, aoi_find(s, ids[i])) == AOI_OK);
@@ -349,6 +555,7 @@ static void the_ends_of_the_integers_are_ids(const setup *u) {
 
 int main(void) {
     setup u;
+    RUN(the_library_names_itself_and_its_results);
     RUN(options_are_checked);
     RUN(any_cell_will_do);
     for (int i = 0; every_setup(i, &u); i++) {
@@ -357,10 +564,15 @@ int main(void) {
         handles_go_stale(&u);
         bad_values_change_nothing(&u);
         batches_are_checked_first(&u);
-        positions_may_come_from_the_space_itself(&u);
+        entities_leave_together(&u);
+        nodes_come_together(&u);
+        what_is_kept_without_bounds(&u);
+        circles_far_from_the_origin(&u);
+        positions_are_copies(&u);
         events_can_be_read_first(&u);
-        slots_are_told_when_free(&u);
-        whoever_has_no_handle_need_not_ask(&u);
+        user_data_is_told_when_free(&u);
+        nodes_without_events_are_free_at_once(&u);
+        freed_slots_are_used_again(&u);
         leaves_come_first(&u);
         the_ends_of_the_integers_are_ids(&u);
     }
