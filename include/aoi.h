@@ -4,10 +4,21 @@
  *   node     one area of interest, carried by an entity, with kinds that it looks for
  *   watcher  the entity that carries the node            target  the entity that the node sees
  *
- * The rule.  A square node of half-extent r on a watcher at w sees a target at t if and only if on every axis
- * w - r <= t && t <= w + r in IEEE double (bounds inclusive), and kind(target) & mask(node) != 0, and target != watcher.
- * A circle (in 3D a sphere): dx*dx + dy*dy (+ dz*dz) <= r*r with dx = t - w.  A node with keep > radius goes on seeing
- * what it saw until that is outside of `keep`.
+ * The rule.  A node on a watcher at w sees a target at t if and only if t is inside the node's area,
+ * kind(target) & mask(node) != 0, and target != watcher.  Inside, with dx = t.x - w.x and so on, all in IEEE double as
+ * written and bounds inclusive:
+ *
+ *   square    w - radius <= t && t <= w + radius on every axis (in 3D a cube)
+ *   circle    dx*dx + dy*dy (+ dz*dz) <= radius*radius (in 3D a sphere)
+ *   box       w - e <= t && t <= w + e on every axis, e of extents
+ *   cylinder  dx*dx + dy*dy <= radius*radius and w.z - half_height <= t.z && t.z <= w.z + half_height; 3D only
+ *   sector    the circle in x and y, and dx*fx + dy*fy >= c * sqrt(dx*dx + dy*dy) with fx, fy, c = cos(facing),
+ *             sin(facing), cos(angle / 2); angle 2 pi is the whole circle; in 3D also the cylinder's rule of height
+ *   polygon   even-odd: for each side from corner j to corner i toggle if (yi > dy) != (yj > dy) and
+ *             dx < (xj - xi) * (dy - yi) / (yj - yi) + xi; in 3D also the rule of height
+ *
+ * A node with a margin goes on seeing what it saw until that is outside the area grown by the margin: radius, extents and
+ * half_height + margin, the angle as it is.  Squares and circles may name the leave radius itself: keep.
  *
  * Results.  Every call changes the space completely or not at all: any result but AOI_OK means that nothing changed.
  * Events.   No call calls back.  What changed waits as events, in order and as net change, until it is taken.
@@ -75,11 +86,20 @@ enum {
     AOI_ENOMEM, /* the allocator refused */
     AOI_EGONE,  /* a handle that is stale or null; an id that is not in the space */
     AOI_EEXIST, /* that id, or that node id on this entity, is taken */
-    AOI_EVALUE  /* a coordinate that is not finite, a radius that is negative or NaN, keep < radius, a bad option */
+    AOI_EVALUE  /* a coordinate that is not finite, an area that is none, a bad option */
 };
 
-enum { AOI_ENTER = 1, AOI_LEAVE = 2 };   /* kinds of events */
-enum { AOI_SQUARE = 0, AOI_CIRCLE = 1 }; /* shapes of areas; in three dimensions a cube and a sphere */
+enum { AOI_ENTER = 1, AOI_LEAVE = 2 };                                               /* kinds of events */
+enum { AOI_SQUARE = 0, AOI_CIRCLE, AOI_BOX, AOI_CYLINDER, AOI_SECTOR, AOI_POLYGON }; /* shapes of areas */
+enum { AOI_MOST_CORNERS = 64 };
+
+/* What a node does with one target, whatever the rule says (aoi_override). */
+enum {
+    AOI_BY_RULE = 0,
+    AOI_HIDE, /* never seen */
+    AOI_SHOW, /* seen wherever both are */
+    AOI_MATCH /* as if kind and mask met: the area still counts */
+};
 
 #define AOI_ALL_KINDS UINT64_MAX
 
@@ -96,11 +116,17 @@ typedef struct aoi_options {
     void *alloc_ud;
 } aoi_options;
 
-typedef struct aoi_area {
-    double radius;      /* half-extent, >= 0, may be INFINITY */
-    double keep;        /* leave radius, >= radius; 0 is the same as radius */
-    uint64_t mask;      /* kinds it looks for; AOI_ALL_KINDS for all */
-    int shape;          /* AOI_SQUARE or AOI_CIRCLE */
+typedef struct aoi_area { /* fields that a shape has no use for are not read */
+    int shape;            /* AOI_SQUARE ... */
+    uint64_t mask;        /* kinds it looks for; AOI_ALL_KINDS for all */
+    double radius;        /* square, circle: >= 0, may be INFINITY; cylinder, sector: finite */
+    double margin;        /* >= 0; what was seen is lost only outside the area grown by it; not for polygons */
+    double keep;          /* square, circle, instead of margin: leave radius, >= radius; 0: none */
+    double extents[3];    /* box: half-extents, finite */
+    double half_height;   /* cylinder, finite; in 3D sector and polygon, too: there INFINITY is any height */
+    double facing, angle; /* sector: radians, 0 is along +x, counter-clockwise; the whole opening, 0 < angle <= 2 pi */
+    const double *points; /* polygon: x, y of 3 to 64 corners relative to the watcher, in either winding; copied */
+    int corners;
     bool silent;        /* it answers questions but makes no events */
     uint64_t user_data; /* the caller's own: its events bring it back */
 } aoi_area;
@@ -186,9 +212,26 @@ AOI_API int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n
 /* Leave events for all that it saw.  AOI_EGONE, AOI_ENOMEM. */
 AOI_API int aoi_remove_node(aoi_space *s, aoi_node n);
 
-/* Exactly the difference in events.  keep 0: the same as radius.  AOI_EGONE, AOI_EVALUE, AOI_ENOMEM. */
+/* The whole area, shape and mask included, becomes this one; user_data and silent stay.  Exactly the difference in
+ * events: what it saw and still sees is not told again.  AOI_EGONE, AOI_EVALUE, AOI_ENOMEM. */
+AOI_API int aoi_set_area(aoi_space *s, aoi_node n, const aoi_area *area);
+
+/* The same for one field.  Radius: squares and circles; keep 0: there is none.  Facing: sectors. */
 AOI_API int aoi_set_radius(aoi_space *s, aoi_node n, double radius, double keep);
+AOI_API int aoi_set_facing(aoi_space *s, aoi_node n, double facing);
 AOI_API int aoi_set_mask(aoi_space *s, aoi_node n, uint64_t mask);
+
+/* One pair: AOI_HIDE, AOI_SHOW, AOI_MATCH, or AOI_BY_RULE to end it.  Exactly the difference in events.  It ends by itself
+ * when the node, the watcher or the target goes.  Costs nothing to nodes without.  AOI_EGONE, AOI_ENOMEM; AOI_EVALUE for
+ * the watcher itself or another value. */
+AOI_API int aoi_override(aoi_space *s, aoi_node n, aoi_entity target, int how);
+
+/* NULL, or what is wrong with an area in a space of that many dimensions: an English phrase that begins with the name of
+ * the field in quotes.  A constant. */
+AOI_API const char *aoi_area_fault(int dimensions, const aoi_area *area);
+
+/* "square" ...; NULL where there is no such shape. */
+AOI_API const char *aoi_shape_name(int shape);
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
 
@@ -216,7 +259,7 @@ AOI_API aoi_node aoi_next_node(const aoi_space *s, aoi_node n);
 /* Copies out 2 or 3 coordinates, the very numbers that were set; false, and nothing copied, for a stale handle. */
 AOI_API bool aoi_position(const aoi_space *s, aoi_entity e, double *pos);
 AOI_API bool aoi_kind(const aoi_space *s, aoi_entity e, uint64_t *kind);
-AOI_API bool aoi_area_of(const aoi_space *s, aoi_node n, aoi_area *area);
+AOI_API bool aoi_area_of(const aoi_space *s, aoi_node n, aoi_area *area); /* points: valid until the area changes */
 AOI_API bool aoi_node_id(const aoi_space *s, aoi_node n, int64_t *node_id);
 
 AOI_API bool aoi_sees(const aoi_space *s, aoi_node n, aoi_entity target); /* false for stale handles, too */
@@ -229,8 +272,43 @@ AOI_API void aoi_read_stats(const aoi_space *s, aoi_stats *out);
 AOI_API int aoi_view(aoi_space *s, aoi_node n, const int64_t **ids, size_t *count);
 AOI_API int aoi_viewers(aoi_space *s, aoi_entity e, const int64_t **ids, const int64_t **nodes, size_t *count);
 
-/* The entities whose kind meets the mask in the square of half-extent `radius` around pos, bounds inclusive. */
-AOI_API int aoi_near(aoi_space *s, const double *pos, double radius, uint64_t mask, const int64_t **ids, size_t *count);
+/* The entities inside that area put at pos whose kind meets its mask; with mask 0 of any kind, 0 included. */
+AOI_API int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_t **ids, size_t *count);
+
+/* Up to n entities, nearest first by dx*dx + dy*dy (+ dz*dz), equal ones by id, none farther than radius, which may be
+ * INFINITY; mask as in aoi_near.  Costs what the neighbourhood costs: it looks around in growing squares. */
+AOI_API int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
+                        size_t *count);
+
+/* The targets for which the node has an override, and what it is; both valid until the next call on the space. */
+AOI_API int aoi_overrides(aoi_space *s, aoi_node n, const int64_t **targets, const int64_t **hows, size_t *count);
+
+/* Why a node does or does not see a target: the first of these that applies. */
+enum {
+    AOI_WHY_NO_WATCHER,
+    AOI_WHY_NO_NODE,
+    AOI_WHY_NO_TARGET,
+    AOI_WHY_SELF,
+    AOI_WHY_HIDDEN,
+    AOI_WHY_SHOWN,
+    AOI_WHY_MASK,
+    AOI_WHY_INSIDE,
+    AOI_WHY_KEPT,
+    AOI_WHY_OUTSIDE
+};
+
+typedef struct aoi_explanation {
+    bool sees;
+    int why;               /* AOI_WHY_...; aoi_why_text names it */
+    bool pending;          /* an event about the pair waits */
+    double d[3], distance; /* target minus watcher; from "no target" on these and what follows are not set */
+    int shape;
+    uint64_t kind, mask;
+} aoi_explanation;
+
+/* By ids, since any of them may be missing.  O(1), but for the events that wait. */
+AOI_API void aoi_explain(aoi_space *s, int64_t watcher, int64_t node_id, int64_t target, aoi_explanation *out);
+AOI_API const char *aoi_why_text(int why); /* "no watcher" ... */
 AOI_API int aoi_ids(aoi_space *s, const int64_t **ids, size_t *count);
 
 /* Verifies every invariant and compares with brute force: O(n * nodes).  NULL if all holds, else what does not; the

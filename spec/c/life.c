@@ -1,7 +1,7 @@
 /* The life of the API, call by call, from C alone: results, handles, errors, who owns what. */
 #include "core/space.h"
 
-#include "every.h"
+#include "fixture.h"
 
 #include <math.h>
 

@@ -40,9 +40,10 @@ bool aoi_next_freed(aoi_space *s, uint64_t *user_data) {
 
 /* ---- in the index ------------------------------------------------------------------------------------------------ */
 
-/* Of infinite reach, and yet positions decide.  A circle's reach is infinite where the square of its radius is. */
-static bool is_unbounded_keeping(uint8_t shape, const aoi_area_record *a) {
-    return isinf(aoi_outer_extent(shape, a->keep)) && !isinf(aoi_outer_extent(shape, a->radius));
+/* Infinite bounds, but not everything is inside. */
+static bool is_unbounded_positional(const aoi_area_state *is) {
+    bool simple = is->shape == AOI_SQUARE || is->shape == AOI_CIRCLE;
+    return isinf(is->reach[0]) && !(simple && isinf(aoi_outer_extent(is->shape, is->area.radius)));
 }
 
 static void add_unbounded(aoi_space *s, uint32_t node) {
@@ -77,39 +78,26 @@ void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
     unindex_node(s, node);
     s->node_count--;
-    s->unbounded_keeping -= is_unbounded_keeping(n->shape, s->world.areas + node);
+    aoi_area_state was = aoi_state_of(s, node);
+    s->unbounded_positional -= is_unbounded_positional(&was);
+    aoi_shape_free(&s->world.memory, s->world.areas[node].shape);
+    s->world.areas[node].shape = NULL;
+    if (n->flags & AOI_NODE_OVERRIDES) aoi_overrides_drop(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
     if (++n->generation == 0) return; /* all generations used: the slot retires */
     if (n->pending == 0) aoi_release_node(s, node);
 }
 
 /* ---- areas ------------------------------------------------------------------------------------------------------- */
 
-/* Checks an area and fills in what may be left out; false if it is none. */
-static bool resolve(const aoi_space *s, const aoi_area *a, aoi_area_state *out) {
-    double keep = a->keep == 0 ? a->radius : a->keep;
-    if (!(a->radius >= 0) || !(keep >= a->radius) || (a->shape != AOI_SQUARE && a->shape != AOI_CIRCLE)) return false;
-    aoi_bounds b = aoi_bounds_from(s->world.dims, a->shape, a->radius, keep);
-    *out = (aoi_area_state){.area = {.radius = a->radius,
-                                     .keep = keep,
-                                     .hole = {b.hole[0], b.hole[1]},
-                                     .height = b.reach[2],
-                                     .user_data = a->user_data},
-                            .mask = a->mask,
-                            .shape = b.shape};
-    return true;
-}
-
 static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     aoi_node_record *n = s->world.nodes + node;
-    bool keeps = is->area.keep > is->area.radius;
-    aoi_bounds b = aoi_bounds_from(s->world.dims, is->shape, is->area.radius, is->area.keep);
     s->world.areas[node] = is->area;
-    n->reach[0] = b.reach[0];
-    n->reach[1] = b.reach[1];
+    n->reach[0] = is->reach[0];
+    n->reach[1] = is->reach[1];
     n->mask = is->mask;
     n->shape = is->shape;
-    n->flags &= AOI_NODE_SILENT;
-    if (keeps) n->flags |= AOI_NODE_KEEPS;
+    n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES;
+    if (is->margined) n->flags |= AOI_NODE_KEEPS;
     else if (is->shape == AOI_SQUARE) n->flags |= AOI_NODE_PLAIN;
 }
 
@@ -153,7 +141,7 @@ static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_are
     n->generation++;
     s->world.entities[owner].nodes = node;
     s->node_count++;
-    s->unbounded_keeping += is_unbounded_keeping(is->shape, &is->area);
+    s->unbounded_positional += is_unbounded_positional(is);
     return AOI_OK;
 }
 
@@ -176,11 +164,12 @@ int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_are
     uint32_t owner = aoi_entity_slot(s, handle), node;
     aoi_area_state is;
     if (owner == AOI_NONE) return AOI_EGONE;
-    if (!resolve(s, area, &is)) return AOI_EVALUE;
+    if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
     if (!AOI_IS_NULL(aoi_find_node(s, handle, node_id))) return AOI_EEXIST;
-    if (!aoi_begin(s)) return AOI_ENOMEM;
+    if (!aoi_begin(s) || !aoi_area_resolve(&s->world.memory, s->world.dims, area, &is)) return AOI_ENOMEM;
     if (add_node(s, owner, node_id, &is, area->silent, &node) != AOI_OK) {
         aoi_rollback(s);
+        aoi_shape_free(&s->world.memory, is.area.shape);
         return AOI_ENOMEM;
     }
     aoi_commit(s);
@@ -196,13 +185,15 @@ int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_
     uint32_t node;
     if (!bad) bad = &ignored;
     *bad = 0;
-    if (!resolve(s, area, &is)) return AOI_EVALUE;
+    if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
     if (!aoi_begin(s)) return AOI_ENOMEM;
     for (; i < n && result == AOI_OK; i += result == AOI_OK) {
         uint32_t owner = aoi_entity_slot(s, entities[i]);
         if (owner == AOI_NONE) result = AOI_EGONE;
         else if (!AOI_IS_NULL(aoi_find_node(s, entities[i], node_id))) result = AOI_EEXIST;
-        else result = add_node(s, owner, node_id, &is, area->silent, &node);
+        else if (!aoi_area_resolve(&s->world.memory, s->world.dims, area, &is)) result = AOI_ENOMEM;
+        else if ((result = add_node(s, owner, node_id, &is, area->silent, &node)) != AOI_OK)
+            aoi_shape_free(&s->world.memory, is.area.shape);
     }
     if (result == AOI_OK) {
         aoi_commit(s);
@@ -236,8 +227,7 @@ int aoi_remove_node(aoi_space *s, aoi_node handle) {
 /* Its place in the index for other bounds; where it fails nothing has changed. */
 static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     aoi_node_record *n = s->world.nodes + node;
-    aoi_bounds to = aoi_bounds_from(s->world.dims, is->shape, is->area.radius, is->area.keep);
-    aoi_bounds from = aoi_bounds_of(&s->world, node);
+    aoi_bounds from = aoi_bounds_of(&s->world, node), to = aoi_bounds_from(is);
     bool was_bounded = aoi_is_bounded(n), bounded = to.reach[0] <= DBL_MAX;
     if (aoi_same_bounds(&from, &to)) return AOI_OK;
     if (was_bounded && bounded) return s->engine->class->resize_node(s->engine, node, &to);
@@ -250,7 +240,8 @@ static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     return result;
 }
 
-static int set_area(aoi_space *s, uint32_t node, const aoi_area_state *is) {
+/* On success the state's block of parameters is the node's, else the caller's. */
+static int change_area(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     if (!aoi_begin(s)) return AOI_ENOMEM;
     aoi_area_state was = aoi_state_of(s, node);
     aoi_judge_node(s, node, &was, is);
@@ -258,20 +249,41 @@ static int set_area(aoi_space *s, uint32_t node, const aoi_area_state *is) {
         aoi_rollback(s);
         return AOI_ENOMEM;
     }
-    s->unbounded_keeping -= is_unbounded_keeping(was.shape, &was.area);
+    s->unbounded_positional -= is_unbounded_positional(&was);
     set_state(s, node, is);
-    s->unbounded_keeping += is_unbounded_keeping(is->shape, &is->area);
+    s->unbounded_positional += is_unbounded_positional(is);
+    if (was.area.shape != is->area.shape) aoi_shape_free(&s->world.memory, was.area.shape);
     aoi_commit(s);
     return AOI_OK;
 }
 
+int aoi_set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
+    uint32_t node = aoi_node_slot(s, handle);
+    aoi_area_state is;
+    if (node == AOI_NONE) return AOI_EGONE;
+    if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
+    if (!aoi_area_resolve(&s->world.memory, s->world.dims, area, &is)) return AOI_ENOMEM;
+    is.area.user_data = s->world.areas[node].user_data;
+    int result = change_area(s, node, &is);
+    if (result != AOI_OK) aoi_shape_free(&s->world.memory, is.area.shape);
+    return result;
+}
+
 int aoi_set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
     aoi_area a;
-    aoi_area_state is;
     if (!aoi_area_of(s, handle, &a)) return AOI_EGONE;
+    if (a.shape != AOI_SQUARE && a.shape != AOI_CIRCLE) return AOI_EVALUE;
     a.radius = radius;
     a.keep = keep;
-    return resolve(s, &a, &is) ? set_area(s, aoi_node_slot(s, handle), &is) : AOI_EVALUE;
+    return aoi_set_area(s, handle, &a);
+}
+
+int aoi_set_facing(aoi_space *s, aoi_node handle, double facing) {
+    aoi_area a;
+    if (!aoi_area_of(s, handle, &a)) return AOI_EGONE;
+    if (a.shape != AOI_SECTOR) return AOI_EVALUE;
+    a.facing = facing;
+    return aoi_set_area(s, handle, &a);
 }
 
 int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
@@ -279,5 +291,31 @@ int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
     if (node == AOI_NONE) return AOI_EGONE;
     aoi_area_state is = aoi_state_of(s, node);
     is.mask = mask;
-    return set_area(s, node, &is);
+    return change_area(s, node, &is);
+}
+
+/* ---- exceptions for one pair ------------------------------------------------------------------------------------- */
+
+static bool has_overrides(const aoi_space *s, uint32_t node) {
+    uint32_t at = AOI_SEEK;
+    return aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, node, &at) != NULL;
+}
+
+int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
+    uint32_t node = aoi_node_slot(s, handle), t = aoi_entity_slot(s, target);
+    if (node == AOI_NONE || t == AOI_NONE) return AOI_EGONE;
+    if (how < AOI_BY_RULE || how > AOI_MATCH || s->world.nodes[node].owner == t) return AOI_EVALUE;
+    if (aoi_override_of(s, node, t) == how) return AOI_OK;
+    if (!aoi_begin(s)) return AOI_ENOMEM;
+    if (aoi_overrides_reserve(&s->world.memory, &s->overrides)) aoi_judge_override(s, node, t, how);
+    else s->world.failed = true;
+    if (s->world.failed) {
+        aoi_rollback(s);
+        return AOI_ENOMEM;
+    }
+    aoi_overrides_set(&s->overrides, node, t, how);
+    s->world.nodes[node].flags &= (uint8_t)~AOI_NODE_OVERRIDES;
+    if (has_overrides(s, node)) s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
+    aoi_commit(s);
+    return AOI_OK;
 }

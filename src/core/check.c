@@ -17,9 +17,9 @@ static const char *check_node(aoi_space *s, uint32_t owner, uint32_t node) {
     const aoi_area_record *a = s->world.areas + node;
     long long id = s->world.entities[owner].id;
     if (n->owner != owner || !aoi_is_live(n->generation)) return say(s, "entity %lld carries a node of another", id);
-    aoi_bounds has = aoi_bounds_of(&s->world, node);
-    aoi_bounds wanted = aoi_bounds_from(s->world.dims, n->shape, a->radius, a->keep);
-    if (!aoi_same_bounds(&has, &wanted))
+    bool between = a->shape ? a->shape->margin > 0 : a->keep > a->radius;
+    double outer = aoi_outer_extent(n->shape, a->keep);
+    if (between != ((n->flags & AOI_NODE_KEEPS) != 0) || (!a->shape && !(n->reach[0] == outer && n->reach[1] == outer)))
         return say(s, "node %lld of entity %lld has the wrong bounds", (long long)n->node_id, id);
     return NULL;
 }
@@ -49,7 +49,8 @@ static const char *check_entities(aoi_space *s) {
 static aoi_zone checked_zone(const aoi_space *s, uint32_t node, uint32_t target) {
     const aoi_world *w = &s->world;
     const aoi_node_record *n = w->nodes + node;
-    if (target == n->owner || !(w->entities[target].kind & n->mask)) return AOI_OUTSIDE;
+    int how = aoi_override_of(s, node, target);
+    if (target == n->owner || !aoi_meets(how, w->entities[target].kind, n->mask)) return AOI_OUTSIDE;
     return aoi_zone_of(w->dims, n->shape, w->areas + node, w->entities[n->owner].pos, w->entities[target].pos);
 }
 
@@ -69,6 +70,20 @@ static const char *check_kept(aoi_space *s) {
         }
     }
     return count == s->kept.count ? NULL : say(s, "pairs of dead nodes or entities are kept");
+}
+
+/* Overrides are of live nodes, which are flagged, and of live targets. */
+static const char *check_overrides(aoi_space *s) {
+    const aoi_world *w = &s->world;
+    uint32_t flagged = 0, live = 0;
+    for (uint32_t i = 0; i < s->overrides.top; i++) {
+        const aoi_override_record *r = s->overrides.records + i;
+        if (r->how == AOI_BY_RULE) continue;
+        live += aoi_is_live(w->nodes[r->node].generation) && aoi_is_live(w->entities[r->target].generation);
+        flagged += (w->nodes[r->node].flags & AOI_NODE_OVERRIDES) != 0;
+    }
+    if (live != aoi_overrides_count(&s->overrides) || flagged != live) return say(s, "overrides of what is gone");
+    return aoi_overrides_check(&s->overrides);
 }
 
 static bool is_hit_once(const aoi_world *w, uint32_t slot) {
@@ -120,6 +135,7 @@ static const char *check_watchers(aoi_space *s) {
 const char *aoi_check(aoi_space *s) {
     const char *wrong = aoi_ready(s) ? check_entities(s) : "not enough memory";
     if (!wrong) wrong = check_kept(s);
+    if (!wrong) wrong = check_overrides(s);
     if (!wrong) wrong = aoi_queue_check(&s->queue);
     if (!wrong) wrong = s->engine->class->check(s->engine);
     if (!wrong) wrong = check_targets(s);

@@ -1,4 +1,6 @@
 /* query.c - questions.  They change nothing but the buffers in which the space leaves its answers. */
+#include <stdlib.h>
+
 #include "core/space.h"
 
 /* ---- the engine's queries, with what the space keeps to itself ---------------------------------------------------- */
@@ -38,62 +40,145 @@ static bool answer_ready(aoi_space *s, size_t count, bool pairs) {
     return ready;
 }
 
-/* By where both are; the index may have them elsewhere for a while. */
-static bool node_sees(const aoi_space *s, uint32_t node, uint32_t target) {
+bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target) {
     const aoi_node_record *n = s->world.nodes + node;
-    if (target == n->owner || !(s->world.entities[target].kind & n->mask)) return false;
+    int how = aoi_override_of(s, node, target);
+    if (how == AOI_SHOW) return true;
+    if (target == n->owner || !aoi_meets(how, s->world.entities[target].kind, n->mask)) return false;
     aoi_zone z = aoi_zone_of(s->world.dims, n->shape, s->world.areas + node, aoi_position_now(s, n->owner),
                              aoi_position_now(s, target));
     return z == AOI_INSIDE || (z == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target));
 }
 
+/* The index does not find pairs that are shown wherever both are: they follow from the overrides alone. */
+static bool is_found(const aoi_space *s, uint32_t node, uint32_t target) {
+    return aoi_override_of(s, node, target) != AOI_SHOW && aoi_node_sees(s, node, target);
+}
+
+static int give(aoi_space *s, const int64_t **ids, size_t *count) {
+    *ids = s->ids_out;
+    *count = s->answer_count;
+    return AOI_OK;
+}
+
 int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) {
-    uint32_t node = aoi_node_slot(s, handle);
+    uint32_t node = aoi_node_slot(s, handle), at = AOI_SEEK;
     if (node == AOI_NONE) return AOI_EGONE;
     if (!aoi_ready(s)) return AOI_ENOMEM;
     const aoi_world *w = &s->world;
     const aoi_node_record *n = w->nodes + node;
+    const aoi_override_record *r;
+    size_t shown = n->flags & AOI_NODE_OVERRIDES ? aoi_overrides_count(&s->overrides) : 0;
     aoi_find_targets(s, w->entities[n->owner].pos, n->reach);
-    if (!answer_ready(s, w->hit_count, false)) return AOI_ENOMEM;
+    if (!answer_ready(s, w->hit_count + shown, false)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++)
-        if (node_sees(s, node, w->hits[i])) s->ids_out[s->answer_count++] = w->entities[w->hits[i]].id;
-    *ids = s->ids_out;
-    *count = s->answer_count;
-    return AOI_OK;
+        if (is_found(s, node, w->hits[i])) s->ids_out[s->answer_count++] = w->entities[w->hits[i]].id;
+    while (shown && (r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, node, &at)) != NULL)
+        if (r->how == AOI_SHOW) s->ids_out[s->answer_count++] = w->entities[r->target].id;
+    return give(s, ids, count);
+}
+
+static void answer_viewer(aoi_space *s, uint32_t node) {
+    const aoi_node_record *n = s->world.nodes + node;
+    s->ids_out[s->answer_count] = s->world.entities[n->owner].id;
+    s->nodes_out[s->answer_count++] = n->node_id;
 }
 
 int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int64_t **nodes, size_t *count) {
-    uint32_t e = aoi_entity_slot(s, handle);
+    uint32_t e = aoi_entity_slot(s, handle), at = AOI_SEEK;
     if (e == AOI_NONE) return AOI_EGONE;
     if (!aoi_ready(s)) return AOI_ENOMEM;
     const aoi_world *w = &s->world;
+    const aoi_override_record *r;
+    size_t shown = aoi_overrides_count(&s->overrides);
     aoi_find_watchers(s, e);
-    if (!answer_ready(s, w->hit_count, true)) return AOI_ENOMEM;
-    for (uint32_t i = 0; i < w->hit_count; i++) {
-        const aoi_node_record *n = w->nodes + w->hits[i];
-        if (!node_sees(s, w->hits[i], e)) continue;
-        s->ids_out[s->answer_count] = w->entities[n->owner].id;
-        s->nodes_out[s->answer_count++] = n->node_id;
-    }
-    *ids = s->ids_out;
+    if (!answer_ready(s, w->hit_count + shown, true)) return AOI_ENOMEM;
+    for (uint32_t i = 0; i < w->hit_count; i++)
+        if (is_found(s, w->hits[i], e)) answer_viewer(s, w->hits[i]);
+    while (shown && (r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_TARGET, e, &at)) != NULL)
+        if (r->how == AOI_SHOW) answer_viewer(s, r->node);
     *nodes = s->nodes_out;
-    *count = s->answer_count;
-    return AOI_OK;
+    return give(s, ids, count);
 }
 
-int aoi_near(aoi_space *s, const double *pos, double radius, uint64_t mask, const int64_t **ids, size_t *count) {
-    if (!aoi_finite(s, pos) || !(radius >= 0)) return AOI_EVALUE;
-    if (!aoi_ready(s)) return AOI_ENOMEM;
-    const aoi_world *w = &s->world;
-    aoi_find_targets(s, pos, (double[2]){radius, radius});
+int aoi_overrides(aoi_space *s, aoi_node handle, const int64_t **targets, const int64_t **hows, size_t *count) {
+    uint32_t node = aoi_node_slot(s, handle), at = AOI_SEEK;
+    if (node == AOI_NONE) return AOI_EGONE;
+    const aoi_override_record *r;
+    if (!answer_ready(s, aoi_overrides_count(&s->overrides), true)) return AOI_ENOMEM;
+    while ((r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, node, &at)) != NULL) {
+        s->ids_out[s->answer_count] = s->world.entities[r->target].id;
+        s->nodes_out[s->answer_count++] = r->how;
+    }
+    *hows = s->nodes_out;
+    return give(s, targets, count);
+}
+
+/* ---- around a place ---------------------------------------------------------------------------------------------- */
+
+int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_t **ids, size_t *count) {
+    aoi_world *w = &s->world;
+    aoi_area_state is;
+    if (!aoi_finite(s, pos) || aoi_area_fault(w->dims, area)) return AOI_EVALUE;
+    if (!aoi_ready(s) || !aoi_area_borrow(&w->memory, &s->scratch, w->dims, area, &is)) return AOI_ENOMEM;
+    double reach[2] = {is.reach[0], is.reach[1]};
+    if (!is.area.shape) reach[0] = reach[1] = aoi_outer_extent(is.shape, is.area.radius); /* without margin */
+    aoi_find_targets(s, pos, reach);
     if (!answer_ready(s, w->hit_count, false)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         const aoi_entity_record *t = w->entities + w->hits[i];
-        if ((t->kind & mask) && aoi_in_box(w->dims, pos, t->pos, radius)) s->ids_out[s->answer_count++] = t->id;
+        bool meets = !area->mask || (t->kind & area->mask);
+        if (meets && aoi_zone_of(w->dims, is.shape, &is.area, pos, t->pos) == AOI_INSIDE)
+            s->ids_out[s->answer_count++] = t->id;
     }
-    *ids = s->ids_out;
-    *count = s->answer_count;
-    return AOI_OK;
+    return give(s, ids, count);
+}
+
+static int by_distance(const void *a, const void *b) {
+    const aoi_ranked *x = a, *y = b;
+    if (x->distance2 != y->distance2) return x->distance2 < y->distance2 ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The hits of a kind, with their distances, into s->ranked; how many of them are surely nearer than all that was not hit. */
+static size_t rank_hits(aoi_space *s, const double *pos, double within, double radius, uint64_t mask, size_t *count) {
+    const aoi_world *w = &s->world;
+    double sure = within * (1 - 0x1p-40);
+    size_t nearer = 0, n = 0;
+    for (uint32_t i = 0; i < w->hit_count; i++) {
+        const aoi_entity_record *t = w->entities + w->hits[i];
+        double dx = t->pos[0] - pos[0], dy = t->pos[1] - pos[1], dz = w->dims == 3 ? t->pos[2] - pos[2] : 0;
+        AOI_PRODUCT xx = dx * dx, yy = dy * dy, zz = dz * dz;
+        double d2 = w->dims == 3 ? xx + yy + zz : xx + yy;
+        if ((mask && !(t->kind & mask)) || !(d2 <= radius * radius)) continue;
+        s->ranked[n++] = (aoi_ranked){d2, t->id};
+        nearer += d2 < sure * sure;
+    }
+    *count = n;
+    return w->hit_count == w->entity_count || within > radius ? n : nearer;
+}
+
+int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
+                size_t *count) {
+    aoi_world *w = &s->world;
+    if (!aoi_finite(s, pos) || !(radius >= 0)) return AOI_EVALUE;
+    if (!aoi_ready(s)) return AOI_ENOMEM;
+    size_t found = 0, sure = 0;
+    double within = s->last_nearest > 0 ? s->last_nearest / 2 : 1; /* what is near now was near the last time */
+    for (bool all = !n; !all;) {
+        within *= 2;
+        double reach = within > radius ? radius * (1 + 0x1p-40) + DBL_MIN : within;
+        aoi_find_targets(s, pos, (double[2]){reach, reach});
+        if (!w->failed && !AOI_GROW(&w->memory, s->ranked, s->ranked_cap, w->hit_count)) w->failed = true;
+        if (w->failed) break;
+        sure = rank_hits(s, pos, within, radius, mask, &found);
+        all = sure >= n || w->hit_count == w->entity_count || within > radius;
+    }
+    if (!answer_ready(s, found < n ? found : n, false)) return AOI_ENOMEM;
+    if (n) s->last_nearest = within < 1e300 ? within / 2 : 1;
+    if (found) qsort(s->ranked, found, sizeof *s->ranked, by_distance);
+    for (size_t i = 0; i < found && i < n; i++) s->ids_out[s->answer_count++] = s->ranked[i].id;
+    return give(s, ids, count);
 }
 
 int aoi_ids(aoi_space *s, const int64_t **ids, size_t *count) {
@@ -101,9 +186,7 @@ int aoi_ids(aoi_space *s, const int64_t **ids, size_t *count) {
     if (!answer_ready(s, w->entity_count, false)) return AOI_ENOMEM;
     for (uint32_t e = 0; e < w->entity_top; e++)
         if (aoi_is_live(w->entities[e].generation)) s->ids_out[s->answer_count++] = w->entities[e].id;
-    *ids = s->ids_out;
-    *count = s->answer_count;
-    return AOI_OK;
+    return give(s, ids, count);
 }
 
 /* ---- one thing --------------------------------------------------------------------------------------------------- */
@@ -145,14 +228,9 @@ bool aoi_kind(const aoi_space *s, aoi_entity handle, uint64_t *kind) {
 bool aoi_area_of(const aoi_space *s, aoi_node handle, aoi_area *area) {
     uint32_t n = aoi_node_slot(s, handle);
     if (n == AOI_NONE) return false;
-    const aoi_node_record *r = s->world.nodes + n;
-    const aoi_area_record *a = s->world.areas + n;
-    *area = (aoi_area){.radius = a->radius,
-                       .keep = a->keep,
-                       .mask = r->mask,
-                       .shape = r->shape,
-                       .silent = (r->flags & AOI_NODE_SILENT) != 0,
-                       .user_data = a->user_data};
+    aoi_area_state is = aoi_state_of(s, n);
+    aoi_area_describe(&is, area);
+    area->silent = (s->world.nodes[n].flags & AOI_NODE_SILENT) != 0;
     return true;
 }
 
@@ -164,7 +242,7 @@ bool aoi_node_id(const aoi_space *s, aoi_node handle, int64_t *node_id) {
 
 bool aoi_sees(const aoi_space *s, aoi_node handle, aoi_entity target) {
     uint32_t node = aoi_node_slot(s, handle), t = aoi_entity_slot(s, target);
-    return node != AOI_NONE && t != AOI_NONE && node_sees(s, node, t);
+    return node != AOI_NONE && t != AOI_NONE && aoi_node_sees(s, node, t);
 }
 
 size_t aoi_count(const aoi_space *s) {

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#include "core/engine.h"
+#include "core/shapes.h"
 
 /* Where fused multiply-add is fast a compiler may fuse a product into a sum; a store keeps the rule to the letter. */
 #ifdef FP_FAST_FMA
@@ -40,14 +40,19 @@ static inline bool aoi_in_ball(int dims, const double *w, const double *t, doubl
     return (dims < 3 ? xx + yy : xx + yy + zz) <= rr;
 }
 
-/* The zone of a target at t around a watcher at w. */
+/* The zone of a target at t around a watcher at w.  Most areas are squares or circles: the others take a call. */
 static inline aoi_zone aoi_zone_of(int dims, int shape, const aoi_area_record *a, const double *w, const double *t) {
     if (shape == AOI_SQUARE) {
         if (aoi_in_box(dims, w, t, a->radius)) return AOI_INSIDE;
         return a->keep > a->radius && aoi_in_box(dims, w, t, a->keep) ? AOI_BETWEEN : AOI_OUTSIDE;
     }
-    if (aoi_in_ball(dims, w, t, a->radius)) return AOI_INSIDE;
-    return a->keep > a->radius && aoi_in_ball(dims, w, t, a->keep) ? AOI_BETWEEN : AOI_OUTSIDE;
+    if (shape == AOI_CIRCLE) {
+        if (aoi_in_ball(dims, w, t, a->radius)) return AOI_INSIDE;
+        return a->keep > a->radius && aoi_in_ball(dims, w, t, a->keep) ? AOI_BETWEEN : AOI_OUTSIDE;
+    }
+    if (aoi_shape_holds(dims, shape, a, w, t, 0)) return AOI_INSIDE;
+    double margin = a->shape->margin;
+    return margin > 0 && aoi_shape_holds(dims, shape, a, w, t, margin) ? AOI_BETWEEN : AOI_OUTSIDE;
 }
 
 /* Half-extent of a box that holds everything within a leave radius.  Of a square that is the radius itself, exactly.  A
@@ -63,12 +68,6 @@ static inline double aoi_inner_extent(int dims, int shape, double radius) {
     if (shape == AOI_SQUARE) return radius;
     if (dims == 3 || !(radius > 1e-150) || isinf(radius * radius)) return -1;
     return radius * (0.70710678118654752 * (1 - 0x1p-40));
-}
-
-/* Fills in the extents that engines see, from radius, keep and shape. */
-static inline aoi_bounds aoi_bounds_from(int dims, int shape, double radius, double keep) {
-    double outer = aoi_outer_extent(shape, keep), inner = aoi_inner_extent(dims, shape, radius);
-    return (aoi_bounds){{outer, outer, outer}, {inner, inner}, (uint8_t)shape};
 }
 
 #endif

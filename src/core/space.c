@@ -66,6 +66,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
     *s = (aoi_space){.world = {.memory = m, .dims = o->dimensions ? o->dimensions : 2}};
     s->unused_entity = s->unused_node = s->freed_node = s->unbounded = AOI_NONE;
     aoi_queue_open(&s->queue);
+    aoi_overrides_open(&s->overrides);
     /* one mover is always there: a move that is refused at the very end needs it */
     if (AOI_GROW(&s->world.memory, s->world.movers, s->world.mover_cap, (size_t)1) && open_engine(s, class, o->cell)) {
         *out = s;
@@ -85,6 +86,11 @@ void aoi_close(aoi_space *s) {
     }
     aoi_queue_close(m, &s->queue);
     aoi_pair_table_free(m, &s->kept);
+    aoi_overrides_free(m, &s->overrides);
+    for (uint32_t n = 0; n < w->node_top; n++)
+        if (aoi_is_live(w->nodes[n].generation)) aoi_shape_free(m, w->areas[n].shape);
+    aoi_scratch_free(m, s->scratch);
+    AOI_FREE(m, s->ranked, s->ranked_cap);
     aoi_index_free(m, &s->ids);
     AOI_FREE_LINES(m, w->entities, w->entity_cap);
     AOI_FREE_LINES(m, w->nodes, w->node_cap);
@@ -230,6 +236,7 @@ void aoi_take_out(aoi_space *s, uint32_t e) {
         r->nodes = s->world.nodes[n].next;
         aoi_free_node(s, n);
     }
+    if (aoi_overrides_count(&s->overrides)) aoi_overrides_drop(&s->overrides, AOI_OVERRIDE_BY_TARGET, e);
     s->engine->class->leave(s->engine, e);
     aoi_free_entity(s, e);
 }

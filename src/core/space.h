@@ -22,20 +22,27 @@
 #define AOI_SPACE_H
 
 #include "core/event_queue.h"
+#include "core/override_table.h"
 #include "core/pair_table.h"
 #include "core/rule.h"
 
 /* flags of a node */
 enum {
-    AOI_NODE_SILENT = 1, /* makes no events */
-    AOI_NODE_PLAIN = 2,  /* a square without keep: its box tells everything */
-    AOI_NODE_KEEPS = 4   /* has a zone BETWEEN */
+    AOI_NODE_SILENT = 1,   /* makes no events */
+    AOI_NODE_PLAIN = 2,    /* a square without keep: its box tells everything */
+    AOI_NODE_KEEPS = 4,    /* has a zone BETWEEN */
+    AOI_NODE_OVERRIDES = 8 /* has exceptions for single targets */
 };
 
 typedef struct aoi_pair_undo { /* one change of the pair table */
     uint32_t node, target;
     bool added;
 } aoi_pair_undo;
+
+typedef struct aoi_ranked { /* an entity by its distance from a place */
+    double distance2;
+    int64_t id;
+} aoi_ranked;
 
 struct aoi_space {
     aoi_world world; /* first: engines hand it back to aoi_judge_couples */
@@ -45,15 +52,19 @@ struct aoi_space {
     uint32_t unused_entity, unused_node; /* chains of free slots */
     uint32_t freed_node;                 /* free too, but not told by aoi_next_freed yet */
     uint32_t unbounded;                  /* chain of the nodes of infinite reach, by home and slot */
-    uint32_t unbounded_keeping;          /* those of them that see by position: finite radius, infinite keep */
+    uint32_t unbounded_positional;       /* those of them that do not simply see everything */
     bool repairing; /* movers are entities that the index has elsewhere, and that only have to be put in place */
     aoi_event_queue queue;
     aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
+    aoi_override_table overrides;
     aoi_pair_undo *undo;
     uint32_t undo_cap, undo_count;
     aoi_row *rows;
+    aoi_ranked *ranked;           /* of aoi_nearest: what was found, by distance */
+    aoi_shape *scratch;           /* of aoi_near: parameters of its area */
+    double last_nearest;          /* how far the last aoi_nearest had to look */
     int64_t *ids_out, *nodes_out; /* answers of questions */
-    uint32_t row_cap, ids_cap, nodes_cap, answer_count;
+    uint32_t row_cap, ids_cap, nodes_cap, ranked_cap, answer_count;
     uint64_t taken, candidates;
     char why[200];
 };
@@ -95,6 +106,21 @@ void aoi_take_out(aoi_space *s, uint32_t entity);      /* with its nodes; nothin
 void aoi_free_node(aoi_space *s, uint32_t node);    /* out of the index; the slot is free once its events are taken */
 void aoi_release_node(aoi_space *s, uint32_t node); /* a dead node whose last event is gone */
 
+/* ---- one pair ---------------------------------------------------------------------------------------------------- */
+
+static inline int aoi_override_of(const aoi_space *s, uint32_t node, uint32_t target) {
+    bool any = s->world.nodes[node].flags & AOI_NODE_OVERRIDES;
+    return any ? aoi_overrides_get(&s->overrides, node, target) : AOI_BY_RULE;
+}
+
+/* Whether a target of this kind counts for a node with this mask, so that its position tells whether it is seen. */
+static inline bool aoi_meets(int how, uint64_t kind, uint64_t mask) {
+    return how == AOI_BY_RULE ? (kind & mask) != 0 : how == AOI_MATCH;
+}
+
+/* Whether the node sees the target now, by where both are: the index may have them elsewhere for a while. */
+bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target);
+
 /* ---- a call: begin, judge, commit or rollback --------------------------------------------------------------------- */
 
 bool aoi_ready(aoi_space *s); /* the index has everything in place; false when memory is refused */
@@ -110,12 +136,9 @@ void aoi_commit(aoi_space *s);
 /* All pairs of an entity as a target: NULL before it enters or after it leaves, else its kind. */
 void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is);
 /* All pairs of a node: NULL before it is added or after it is removed, else its area. */
-typedef struct aoi_area_state {
-    aoi_area_record area;
-    uint64_t mask;
-    uint8_t shape;
-} aoi_area_state;
 void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, const aoi_area_state *is);
+/* A pair whose override becomes this one. */
+void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how);
 /* The candidates of a move from where the record has the entity to `to`. */
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to);
 /* The same as one of a batch, world.movers[world.moved]. */
@@ -123,6 +146,10 @@ void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to);
 void aoi_judge_unbounded_couples(aoi_space *s); /* after a join, what engines do not know of */
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
+
+static inline aoi_bounds aoi_bounds_from(const aoi_area_state *is) {
+    return (aoi_bounds){{is->reach[0], is->reach[1], is->area.height}, {is->area.hole[0], is->area.hole[1]}, is->shape};
+}
 
 static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
     return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->reach[2] == b->reach[2] &&

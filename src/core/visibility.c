@@ -88,6 +88,8 @@ static inline aoi_zone zone_of(const aoi_space *s, uint32_t node, const double *
 static inline bool is_judged(const aoi_space *s, uint32_t node, uint32_t target) {
     const aoi_node_record *n = s->world.nodes + node;
     bool idle = (n->flags & (AOI_NODE_SILENT | AOI_NODE_KEEPS)) == AOI_NODE_SILENT;
+    if (n->flags & AOI_NODE_OVERRIDES)
+        return !idle && aoi_meets(aoi_override_of(s, node, target), s->world.entities[target].kind, n->mask);
     return (s->world.entities[target].kind & n->mask) && !idle;
 }
 
@@ -106,9 +108,9 @@ AOI_INLINE void judge_candidates(aoi_space *s, uint32_t entity, const double *to
     }
     s->candidates += w->candidate_count;
     w->candidate_count = 0;
-    for (uint32_t n = s->unbounded; n != AOI_NONE && s->unbounded_keeping; n = w->nodes[n].home)
+    for (uint32_t n = s->unbounded; n != AOI_NONE && s->unbounded_positional; n = w->nodes[n].home)
         if (w->nodes[n].owner != entity) judge(s, entity, n, entity, to);
-    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE && s->unbounded_keeping; n = w->nodes[n].next)
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE && s->unbounded_positional; n = w->nodes[n].next)
         for (uint32_t t = 0; t < w->entity_top && !aoi_is_bounded(w->nodes + n); t++)
             if (t != entity && aoi_is_live(w->entities[t].generation)) judge(s, entity, n, t, to);
 }
@@ -177,7 +179,7 @@ void aoi_judge_couples(aoi_world *w, uint32_t level, const aoi_couple *couples, 
 
 void aoi_judge_unbounded_couples(aoi_space *s) {
     aoi_world *w = &s->world;
-    for (uint32_t n = s->unbounded; n != AOI_NONE && s->unbounded_keeping; n = w->nodes[n].home) {
+    for (uint32_t n = s->unbounded; n != AOI_NONE && s->unbounded_positional; n = w->nodes[n].home) {
         uint32_t owner = w->nodes[n].owner;
         const double *w0 = aoi_position_before(w, owner), *w1 = w->entities[owner].pos;
         for (uint32_t t = 0; t < w->entity_top; t++)
@@ -204,6 +206,17 @@ static void judge_change(aoi_space *s, uint32_t node, uint32_t target, bool met,
         record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);
 }
 
+/* Pairs that are shown wherever both are, of a node or a target that goes. */
+static void judge_shown(aoi_space *s, int which, uint32_t slot, uint32_t entity) {
+    const aoi_world *w = &s->world;
+    const aoi_override_record *r;
+    for (uint32_t at = AOI_SEEK; (r = aoi_overrides_next(&s->overrides, which, slot, &at)) != NULL;) {
+        uint32_t owner = w->nodes[r->node].owner, other = owner == entity ? r->target : owner;
+        if (r->how == AOI_SHOW && !is_judged_already(w, entity, other) && !(w->nodes[r->node].flags & AOI_NODE_SILENT))
+            record_event(s, AOI_LEAVE, r->node, r->target);
+    }
+}
+
 void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is) {
     const aoi_world *w = &s->world;
     aoi_find_watchers(s, entity);
@@ -211,41 +224,54 @@ void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const 
     for (uint32_t i = 0; i < w->hit_count; i++) {
         uint32_t node = w->hits[i];
         const aoi_node_record *n = w->nodes + node;
-        bool met = was && (*was & n->mask), meets = is && (*is & n->mask);
+        int how = aoi_override_of(s, node, entity);
+        bool met = was && aoi_meets(how, *was, n->mask), meets = is && aoi_meets(how, *is, n->mask);
         if ((!met && !meets) || is_judged_already(w, entity, n->owner)) continue;
         aoi_zone z = zone_of(s, node, w->entities[n->owner].pos, w->entities[entity].pos);
         if (z != AOI_OUTSIDE) judge_change(s, node, entity, met, z, meets, z);
     }
+    if (!is && aoi_overrides_count(&s->overrides)) judge_shown(s, AOI_OVERRIDE_BY_TARGET, entity, entity);
 }
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node) {
     const aoi_node_record *n = s->world.nodes + node;
-    return (aoi_area_state){s->world.areas[node], n->mask, n->shape};
-}
-
-static double larger_extent(const aoi_space *s, const aoi_area_state *was, const aoi_area_state *is) {
-    double a = was ? aoi_outer_extent(was->shape, was->area.keep) : 0;
-    double b = is ? aoi_outer_extent(is->shape, is->area.keep) : 0;
-    (void)s;
-    return a > b ? a : b;
+    return (aoi_area_state){.area = s->world.areas[node],
+                            .mask = n->mask,
+                            .shape = n->shape,
+                            .margined = (n->flags & AOI_NODE_KEEPS) != 0,
+                            .reach = {n->reach[0], n->reach[1]}};
 }
 
 void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, const aoi_area_state *is) {
     const aoi_world *w = &s->world;
     uint32_t owner = w->nodes[node].owner;
-    bool keeps = (was && was->area.keep > was->area.radius) || (is && is->area.keep > is->area.radius);
+    bool keeps = (was && was->margined) || (is && is->margined);
     if ((w->nodes[node].flags & AOI_NODE_SILENT) && !keeps) return;
     const double *at = w->entities[owner].pos;
-    double reach = larger_extent(s, was, is);
-    aoi_find_targets(s, at, (double[3]){reach, reach, reach});
+    double reach[2];
+    for (int i = 0; i < 2; i++) reach[i] = fmax(was ? was->reach[i] : 0, is ? is->reach[i] : 0);
+    aoi_find_targets(s, at, reach);
     s->candidates += w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         uint32_t target = w->hits[i];
         const aoi_entity_record *t = w->entities + target;
-        bool met = was && (t->kind & was->mask), meets = is && (t->kind & is->mask);
+        int how = aoi_override_of(s, node, target);
+        bool met = was && aoi_meets(how, t->kind, was->mask), meets = is && aoi_meets(how, t->kind, is->mask);
         if (target == owner || (!met && !meets) || is_judged_already(w, owner, target)) continue;
         aoi_zone before = met ? aoi_zone_of(w->dims, was->shape, &was->area, at, t->pos) : AOI_OUTSIDE;
         aoi_zone after = meets ? aoi_zone_of(w->dims, is->shape, &is->area, at, t->pos) : AOI_OUTSIDE;
         judge_change(s, node, target, met, before, meets, after);
     }
+    if (!is && w->nodes[node].flags & AOI_NODE_OVERRIDES) judge_shown(s, AOI_OVERRIDE_BY_NODE, node, owner);
+}
+
+void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how) {
+    const aoi_node_record *n = s->world.nodes + node;
+    const aoi_entity_record *t = s->world.entities + target;
+    aoi_zone z = zone_of(s, node, s->world.entities[n->owner].pos, t->pos);
+    bool kept = aoi_pair_table_has(&s->kept, node, target), was = aoi_node_sees(s, node, target);
+    bool by_position = aoi_meets(how, t->kind, n->mask) && (z == AOI_INSIDE || (z == AOI_BETWEEN && was));
+    bool is = how == AOI_SHOW || by_position;
+    if (kept != (by_position && z == AOI_BETWEEN)) record_kept(s, node, target, !kept);
+    if (was != is && !(n->flags & AOI_NODE_SILENT)) record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);
 }

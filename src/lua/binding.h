@@ -2,6 +2,8 @@
  *
  *   module.c          the module, the methods of a space
  *   args.c     arguments in, errors out, in the words of the standard library
+ *   queries.c       the methods that only ask
+ *   shapes_args.c   areas and explanations
  *   handlers.c which functions a node calls
  *   deliver.c  events to handlers
  *
@@ -50,6 +52,8 @@ void laoi_mark(laoi_space *b);        /* a new one */
 laoi_space *laoi_self(lua_State *L);  /* open, or an error */
 laoi_space *laoi_maybe(lua_State *L); /* open or closed */
 
+const char *laoi_key_name(lua_State *L, int i); /* of a table, for a message */
+
 int64_t laoi_integer(lua_State *L, int i);
 double laoi_finite(lua_State *L, int i);
 double laoi_number(lua_State *L, int i);
@@ -57,7 +61,15 @@ int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos); /* ret
 double laoi_radius(lua_State *L, int i);
 aoi_entity laoi_entity(lua_State *L, const laoi_space *b, int i);
 aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner); /* i: the entity; i + 1: the node id */
-void laoi_area(lua_State *L, int i, aoi_area *a);
+typedef struct laoi_area_arg { /* an area, and the corners of a polygon */
+    aoi_area area;
+    double points[2 * AOI_MOST_CORNERS];
+} laoi_area_arg;
+
+/* A number, the radius of a square, or a table; without fault. */
+void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out);
+void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a); /* a table that laoi_area would take */
+void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanation *e, const int64_t *ids);
 void laoi_options(lua_State *L, int i, aoi_options *o, bool *deferred);
 /* n rows `id, x, y [, z]` of the table at i into the space's row buffer, if there is one, else ids are skipped */
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
@@ -77,6 +89,12 @@ static inline uint32_t laoi_handler(const aoi_event *ev) {
     return (uint32_t)(ev->kind == AOI_ENTER ? ev->user_data >> 32 : ev->user_data);
 }
 void laoi_free_handlers(laoi_space *b);
+
+/* ---- methods that only ask; queries.c ------------------------------------------------------------------------------ */
+
+extern const luaL_Reg laoi_queries[];
+extern const char *const laoi_hows[]; /* names of overrides, by AOI_HIDE ... */
+int laoi_count(lua_State *L);
 
 /* ---- delivery ------------------------------------------------------------------------------------------------------- */
 
