@@ -1,0 +1,52 @@
+/* ring.h - where an area that moves a little may change: between its borders before and after.
+ *
+ *      +-----------------+     A target changes sides only near a border.  Targets surely within the inner border before
+ *      | . . . . . . . . |     and after, and those surely beyond the outer one, do not matter: the ring between the two
+ *      | . +---------+ . |     holds all that may have changed, and a few that have not.
+ *      | . | a -> b  | . |
+ *      | . +---------+ . |     Rings are rectangles around the middle of the step, in world units.  Rounding is on the
+ *      +-----------------+     safe side: a ring is a superset, and exact positions decide. */
+#ifndef AOI_RING_H
+#define AOI_RING_H
+
+#include "core/engine.h"
+
+/* The borders of one area, or of all areas of a layer: half-extents on two axes.  Round: radii, in [0]. */
+typedef struct aoi_borders {
+    double enter_min[2], enter_max[2]; /* least and greatest border of entering; enter_min <= 0: no inner region */
+    double leave_min[2], leave_max[2]; /* and of leaving */
+    bool round, gap;                   /* gap: every border of entering is well within every border of leaving */
+} aoi_borders;
+
+/* Round are circles in the plane; spheres are boxes without an inner region, as heights matter. */
+aoi_borders aoi_borders_of(int dims, const aoi_bounds *b);
+/* Widens the borders by others of the same roundness. */
+void aoi_borders_include(aoi_borders *all, const aoi_borders *b);
+/* Whether `all` contains the borders b. */
+bool aoi_borders_contain(const aoi_borders *all, const aoi_borders *b);
+
+typedef struct aoi_ring {
+    double center[2], inner[2], outer[2]; /* half-extents, bounds inclusive; inner < 0: no inner region */
+} aoi_ring;
+
+/* More than all the roundings together of the sums that take part, the largest of which is below `size`; the constant
+ * covers what halving a denormal loses. */
+static inline double aoi_ring_margin(double size) {
+    return size * 0x1p-49 + DBL_MIN;
+}
+
+static inline double aoi_magnitude(const double *p) {
+    double x = fabs(p[0]), y = fabs(p[1]);
+    return x > y ? x : y;
+}
+
+/* For a watcher, or a target, that moves between the two places.  solid: all that may be inside at either end, as where
+ * heights change. */
+aoi_ring aoi_ring_of_move(const double *from, const double *to, const aoi_borders *b, bool solid);
+/* The same as one ring, or as two disjoint ones without inner regions for a jump, at whose ends the areas do not meet: the
+ * cost is that of the two places, whatever lies between.  Returns how many. */
+size_t aoi_rings_of_move(const double *from, const double *to, const aoi_borders *b, bool solid, aoi_ring out[2]);
+/* For all in the box lo..hi. */
+aoi_ring aoi_ring_of_box(const double *lo, const double *hi);
+
+#endif
