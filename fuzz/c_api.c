@@ -291,7 +291,7 @@ static void ask(uint32_t what) {
     int r[2];
     aoi_entity e[2];
     aoi_node node[2];
-    double pos[3], radius;
+    double pos[3];
     if (what == 0) {
         next_node(node);
         for (int w = 0; w < 2; w++) r[w] = aoi_view(space(w), node[w], ids + w, n + w);
@@ -299,10 +299,21 @@ static void ask(uint32_t what) {
         next_entity(e);
         for (int w = 0; w < 2; w++) r[w] = aoi_viewers(space(w), e[w], ids + w, nodes + w, n + w);
     } else if (what == 2) {
+        aoi_area area = {0};
         next_position(pos);
-        radius = next_radius();
+        next_area(&area);
+        for (int w = 0; w < 2; w++) r[w] = aoi_near(space(w), pos, &area, ids + w, n + w);
+    } else if (what == 3) {
+        next_position(pos);
+        size_t most = choose(&f.in, 20);
+        double radius = next_radius();
         uint64_t mask = next_bits(&f.in);
-        for (int w = 0; w < 2; w++) r[w] = aoi_near(space(w), pos, radius, mask, ids + w, n + w);
+        for (int w = 0; w < 2; w++) r[w] = aoi_nearest(space(w), pos, most, radius, mask, ids + w, n + w);
+        for (size_t i = 0; r[0] == AOI_OK && r[1] == AOI_OK && i < n[0] && i < n[1]; i++)
+            require(ids[0][i] == ids[1][i], "the same order of nearness");
+    } else if (what == 4) {
+        next_node(node);
+        for (int w = 0; w < 2; w++) r[w] = aoi_overrides(space(w), node[w], ids + w, nodes + w, n + w);
     } else {
         for (int w = 0; w < 2; w++) r[w] = aoi_ids(space(w), ids + w, n + w);
     }

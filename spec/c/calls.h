@@ -21,8 +21,11 @@ typedef enum verb {
     ADD_NODE,
     ADD_NODE_MANY,
     REMOVE_NODE,
+    SET_AREA,
     SET_RADIUS,
+    SET_FACING,
     SET_MASK,
+    OVERRIDE,
     NEXT,
     DRAIN,
     TAKE_ALL,
@@ -32,15 +35,19 @@ typedef enum verb {
     VIEW,
     VIEWERS,
     NEAR,
+    NEAREST,
+    OVERRIDES,
+    EXPLAIN,
     IDS,
     CHECK,
     VERBS
 } verb;
 
 static const char *const verb_names[VERBS] = {
-    "enter",        "move",          "leave",       "set_kind",   "move_many", "enter_many", "leave_many", "row_buffer",
-    "add_node",     "add_node_many", "remove_node", "set_radius", "set_mask",  "next",       "drain",      "take_all",
-    "leaves_first", "keep_order",    "next_freed",  "view",       "viewers",   "near",       "ids",        "check",
+    "enter",    "move",          "leave",       "set_kind",     "move_many",  "enter_many", "leave_many", "row_buffer",
+    "add_node", "add_node_many", "remove_node", "set_area",     "set_radius", "set_facing", "set_mask",   "override",
+    "next",     "drain",         "take_all",    "leaves_first", "keep_order", "next_freed", "view",       "viewers",
+    "near",     "nearest",       "overrides",   "explain",      "ids",        "check",
 };
 
 enum { MOST_ROWS = 40 };
@@ -48,7 +55,7 @@ enum { MOST_ROWS = 40 };
 typedef struct call {
     verb verb;
     int64_t id, node_id;
-    uint64_t bits; /* kind or mask */
+    uint64_t bits; /* kind or mask, or how to override */
     aoi_area area;
     size_t n; /* rows */
     aoi_row rows[MOST_ROWS];
@@ -83,6 +90,7 @@ static inline int make_call(aoi_space *s, const call *c) {
     size_t count;
     aoi_event events[MOST_ROWS];
     uint64_t user_data;
+    aoi_explanation why;
     switch (c->verb) {
     case ENTER:
         return aoi_enter(s, c->id, pos, c->bits, NULL);
@@ -106,10 +114,16 @@ static inline int make_call(aoi_space *s, const call *c) {
         return add_node_many(s, c);
     case REMOVE_NODE:
         return aoi_remove_node(s, n);
+    case SET_AREA:
+        return aoi_set_area(s, n, &c->area);
     case SET_RADIUS:
         return aoi_set_radius(s, n, c->area.radius, c->area.keep);
+    case SET_FACING:
+        return aoi_set_facing(s, n, c->area.facing);
     case SET_MASK:
         return aoi_set_mask(s, n, c->bits);
+    case OVERRIDE:
+        return aoi_override(s, n, aoi_find(s, c->rows[0].id), (int)(c->bits & 3));
     case NEXT:
         return aoi_next(s, events), AOI_OK;
     case DRAIN:
@@ -127,7 +141,14 @@ static inline int make_call(aoi_space *s, const call *c) {
     case VIEWERS:
         return aoi_viewers(s, e, &ids, &nodes, &count);
     case NEAR:
-        return aoi_near(s, pos, c->area.radius, c->bits, &ids, &count);
+        return aoi_near(s, pos, &c->area, &ids, &count);
+    case NEAREST:
+        return aoi_nearest(s, pos, c->n, c->area.radius, c->bits, &ids, &count);
+    case OVERRIDES:
+        return aoi_overrides(s, n, &ids, &nodes, &count);
+    case EXPLAIN:
+        aoi_explain(s, c->id, c->node_id, c->rows[0].id, &why);
+        return EXPECT(why.sees == aoi_sees(s, n, aoi_find(s, c->rows[0].id))), AOI_OK;
     case IDS:
         return aoi_ids(s, &ids, &count);
     case CHECK:
@@ -161,26 +182,46 @@ static inline uint64_t random_bits(void) {
     return bits[random_below(sizeof bits / sizeof *bits)];
 }
 
+/* Any shape; of another that squares and circles one in three, and now and then one that is none. */
+static inline aoi_area random_area(void) {
+    static const double polygons[][10] = {
+        {-2, -2, 2, -2, 2, 2, -2, 2, 0, 0}, {0, 0, 3, 1, -1, 4}, {-1e3, 0, 0.1, 5, 7, -2}};
+    aoi_area a = {.shape = random_below(3) ? AOI_SQUARE : AOI_CIRCLE,
+                  .mask = random_below(3) ? AOI_ALL_KINDS : random_bits(),
+                  .radius = random_radius(),
+                  .silent = random_below(20) == 0,
+                  .user_data = random_below(5)};
+    if (random_below(3) == 0) a.keep = a.radius + random_radius();
+    if (random_below(3)) return a;
+    uint32_t polygon = random_below(3);
+    a.shape = (int)random_below(AOI_POLYGON + 1);
+    if (a.shape != AOI_POLYGON && random_below(3) == 0) a.keep = 0, a.margin = random_radius();
+    for (int i = 0; i < 3; i++) a.extents[i] = random_radius();
+    a.half_height = random_radius();
+    a.facing = (double)random_below(9) * 0.78539816339744831;
+    a.angle = 0.1 + (double)random_below(7);
+    a.points = polygons[polygon];
+    a.corners = polygon ? 3 : 5;
+    return a;
+}
+
 static inline int64_t random_id(uint32_t entities) {
     return (int64_t)random_below(entities) * INT64_C(0x100000001) - 7;
 }
 
 static inline call random_call(uint32_t entities) {
     static const int weights[VERBS] = {
-        [ENTER] = 14,     [MOVE] = 25,      [LEAVE] = 4,     [SET_KIND] = 5,      [MOVE_MANY] = 8,    [ENTER_MANY] = 4,
-        [LEAVE_MANY] = 2, [ROW_BUFFER] = 1, [ADD_NODE] = 14, [ADD_NODE_MANY] = 3, [REMOVE_NODE] = 4,  [SET_RADIUS] = 7,
-        [SET_MASK] = 4,   [NEXT] = 5,       [DRAIN] = 2,     [TAKE_ALL] = 2,      [LEAVES_FIRST] = 1, [KEEP_ORDER] = 1,
-        [NEXT_FREED] = 2, [VIEW] = 2,       [VIEWERS] = 2,   [NEAR] = 2,          [IDS] = 1,          [CHECK] = 1};
+        [ENTER] = 14,      [MOVE] = 25,      [LEAVE] = 4,      [SET_KIND] = 5,   [MOVE_MANY] = 8,
+        [ENTER_MANY] = 4,  [LEAVE_MANY] = 2, [ROW_BUFFER] = 1, [ADD_NODE] = 14,  [ADD_NODE_MANY] = 3,
+        [REMOVE_NODE] = 4, [SET_AREA] = 4,   [SET_RADIUS] = 5, [SET_FACING] = 1, [SET_MASK] = 4,
+        [OVERRIDE] = 5,    [NEXT] = 5,       [DRAIN] = 2,      [TAKE_ALL] = 2,   [LEAVES_FIRST] = 1,
+        [KEEP_ORDER] = 1,  [NEXT_FREED] = 2, [VIEW] = 2,       [VIEWERS] = 2,    [NEAR] = 2,
+        [NEAREST] = 2,     [OVERRIDES] = 1,  [EXPLAIN] = 1,    [IDS] = 1,        [CHECK] = 1};
     call c = {.id = random_id(entities), .node_id = random_below(3), .bits = random_bits()};
     int all = 0, at = 0;
     for (int v = 0; v < VERBS; v++) all += weights[v];
     for (at = (int)random_below((uint32_t)all); at >= weights[c.verb]; c.verb++) at -= weights[c.verb];
-    c.area = (aoi_area){.radius = random_radius(),
-                        .mask = random_below(3) ? AOI_ALL_KINDS : random_bits(),
-                        .shape = random_below(3) ? AOI_SQUARE : AOI_CIRCLE,
-                        .silent = random_below(20) == 0,
-                        .user_data = random_below(5)};
-    if (random_below(3) == 0) c.area.keep = c.area.radius + random_radius();
+    c.area = random_area();
     bool few = c.verb == ENTER_MANY || c.verb == LEAVE_MANY || c.verb == ADD_NODE_MANY;
     c.n = random_below(few ? 8 : MOST_ROWS + 1);
     for (size_t i = 0; i < MOST_ROWS; i++) {

@@ -110,9 +110,11 @@ static void answers(const setup *u) {
     EXPECT(aoi_view(s, keeps, &ids, &count) == AOI_OK && count == 1 && ids[0] == 1);
     EXPECT(aoi_viewers(s, b, &ids, &nodes, &count) == AOI_OK && count == 1 && ids[0] == 1 && nodes[0] == 3);
     EXPECT(aoi_viewers(s, a, &ids, &nodes, &count) == AOI_OK && count == 1 && ids[0] == 2 && nodes[0] == 4);
-    EXPECT(aoi_near(s, (double[3]){2}, 1, AOI_ALL_KINDS, &ids, &count) == AOI_OK && count == 1 && ids[0] == 2);
-    EXPECT(aoi_near(s, (double[3]){0}, INFINITY, 1, &ids, &count) == AOI_OK && count == 2);
-    EXPECT(aoi_near(s, (double[3]){0}, INFINITY, 2, &ids, &count) == AOI_OK && count == 0);
+    EXPECT(aoi_near(s, (double[3]){2}, &(aoi_area){.radius = 1}, &ids, &count) == AOI_OK && count == 1 && ids[0] == 2);
+    EXPECT(aoi_near(s, (double[3]){0}, &(aoi_area){.radius = INFINITY, .mask = 1}, &ids, &count) == AOI_OK &&
+           count == 2);
+    EXPECT(aoi_near(s, (double[3]){0}, &(aoi_area){.radius = INFINITY, .mask = 2}, &ids, &count) == AOI_OK &&
+           count == 0);
     EXPECT(aoi_ids(s, &ids, &count) == AOI_OK && count == 2 && ids[0] + ids[1] == 3);
     double p[4] = {9, 9, 9, 9};
     EXPECT(aoi_position(s, a, p) && p[0] == 0 && signbit(p[0])); /* the very numbers that were set */
@@ -147,6 +149,8 @@ static void refuse_handle(aoi_space *s, aoi_entity e, aoi_node n) {
     EXPECT(aoi_remove_node(s, n) == AOI_EGONE);
     EXPECT(aoi_set_radius(s, n, 1, 0) == AOI_EGONE);
     EXPECT(aoi_set_mask(s, n, 1) == AOI_EGONE);
+    EXPECT(aoi_set_area(s, n, &five) == AOI_EGONE && aoi_set_facing(s, n, 1) == AOI_EGONE);
+    EXPECT(aoi_override(s, n, e, AOI_HIDE) == AOI_EGONE && aoi_overrides(s, n, &ids, &nodes, &count) == AOI_EGONE);
     EXPECT(aoi_view(s, n, &ids, &count) == AOI_EGONE);
     EXPECT(aoi_viewers(s, e, &ids, &nodes, &count) == AOI_EGONE);
     EXPECT(AOI_IS_NULL(aoi_find_node(s, e, 1)) && AOI_IS_NULL(aoi_first_node(s, e)));
@@ -206,7 +210,8 @@ static void bad_values_change_nothing(const setup *u) {
         p[i % u->dims] = bad[i / u->dims];
         EXPECT(aoi_enter(s, 3, p, 1, NULL) == AOI_EVALUE);
         EXPECT(aoi_move(s, a, p) == AOI_EVALUE);
-        EXPECT(aoi_near(s, p, 1, 1, &ids, &count) == AOI_EVALUE);
+        EXPECT(aoi_near(s, p, &five, &ids, &count) == AOI_EVALUE);
+        EXPECT(aoi_nearest(s, p, 3, 5, 1, &ids, &count) == AOI_EVALUE);
         aoi_row rows[2] = {{.id = 1, .pos = {7, 7, 7}}, {.id = 2, .pos = {p[0], p[1], p[2]}}};
         size_t row = 9;
         EXPECT(aoi_move_many(s, rows, 2, &row) == AOI_EVALUE && row == 1);
@@ -226,12 +231,15 @@ static void bad_values_change_nothing(const setup *u) {
         size_t bad_entity = 9;
         EXPECT(aoi_add_node_many(s, &a, 1, 2, &area, &bad_entity) == AOI_EVALUE && bad_entity == 0);
         EXPECT(aoi_add_node_many(s, NULL, 0, 2, &area, NULL) == AOI_EVALUE);
+        EXPECT(aoi_set_area(s, n, &area) == AOI_EVALUE);
     }
-    EXPECT(aoi_add_node(s, a, 2, &(aoi_area){.radius = 1, .mask = 1, .shape = 2}, NULL) == AOI_EVALUE);
+    EXPECT(aoi_add_node(s, a, 2, &(aoi_area){.radius = 1, .mask = 1, .shape = 6}, NULL) == AOI_EVALUE);
     EXPECT(aoi_add_node(s, a, 2, &(aoi_area){.radius = 1, .mask = 1, .shape = -1}, NULL) == AOI_EVALUE);
     EXPECT(aoi_add_node(s, a, 2, &(aoi_area){.radius = 1, .mask = 1, .shape = 256}, NULL) == AOI_EVALUE);
-    EXPECT(aoi_near(s, (double[3]){0}, -1, 1, &ids, &count) == AOI_EVALUE);
-    EXPECT(aoi_near(s, (double[3]){0}, NAN, 1, &ids, &count) == AOI_EVALUE);
+    EXPECT(aoi_near(s, (double[3]){0}, &(aoi_area){.radius = -1}, &ids, &count) == AOI_EVALUE);
+    EXPECT(aoi_near(s, (double[3]){0}, &(aoi_area){.radius = NAN}, &ids, &count) == AOI_EVALUE);
+    EXPECT(aoi_nearest(s, (double[3]){0}, 1, -1, 0, &ids, &count) == AOI_EVALUE);
+    EXPECT(aoi_nearest(s, (double[3]){0}, 1, NAN, 0, &ids, &count) == AOI_EVALUE);
     EXPECT(aoi_enter(s, 1, (double[3]){9}, 1, NULL) == AOI_EEXIST);
     EXPECT(aoi_add_node(s, a, 1, &five, NULL) == AOI_EEXIST);
     EXPECT(same_dump(&before, s));
