@@ -109,6 +109,12 @@ static bool in_bounds(const aoi_world *w, uint32_t node, const double *at) {
     return aoi_in_side(p[0], at[0], n->reach[0]) & aoi_in_side(p[1], at[1], n->reach[1]);
 }
 
+/* Engines find targets by two axes, watchers by three. */
+static bool in_height(const aoi_world *w, uint32_t node, const double *at) {
+    const double *p = w->entities[w->nodes[node].owner].pos;
+    return w->dims < 3 || aoi_in_side(p[2], at[2], w->areas[node].height);
+}
+
 /* Every node against every entity: the engine must find all that are within bounds, each once. */
 static const char *check_targets(aoi_space *s) {
     const aoi_world *w = &s->world;
@@ -134,7 +140,7 @@ static const char *check_watchers(aoi_space *s) {
         for (uint32_t n = 0; n < w->node_top; n++) {
             const aoi_node_record *k = w->nodes + n;
             if (!aoi_is_live(k->generation) || k->owner == e) continue;
-            if (in_bounds(w, n, w->entities[e].pos) && !is_hit_once(w, n))
+            if (in_bounds(w, n, w->entities[e].pos) && in_height(w, n, w->entities[e].pos) && !is_hit_once(w, n))
                 return say(s, "engine %s does not find node %lld of entity %lld around entity %lld",
                            s->engine->class->name, (long long)k->node_id, (long long)w->entities[k->owner].id,
                            (long long)w->entities[e].id);
