@@ -219,10 +219,33 @@ static int do_call(call *c, int w) {
     case 10:
         for (size_t i = 0; i < c->count; i++) ids[i] = c->rows[i].id;
         return aoi_leave_many(s, ids, c->count, c->bad + w);
+    case 12:
+        return aoi_set_area(s, c->n[w], &c->area);
+    case 13:
+        return aoi_set_facing(s, c->n[w], c->area.facing);
+    case 14:
+        return aoi_override(s, c->n[w], c->e[w], (int)(c->bits & 3));
     default: /* the first rows' entities; where they are not there, null */
         for (size_t i = 0; i < c->count; i++) entities[i] = aoi_find(s, c->rows[i].id);
         return aoi_add_node_many(s, entities, c->count, c->node_id, &c->area, c->bad + w);
     }
+}
+
+/* Boxes, cylinders, sectors, polygons; what does not fit is refused. */
+static void next_shape(aoi_area *a, uint32_t b) {
+    static double points[16];
+    uint32_t margined = next_byte(&f.in);
+    a->shape = AOI_BOX + (int)(b % 5); /* the last is no shape */
+    a->keep = 0;
+    a->margin = margined < 100 ? 0 : fabs(next_number(&f.in));
+    for (int i = 0; i < 3; i++) a->extents[i] = next_radius();
+    a->half_height = margined & 1 ? INFINITY : next_radius();
+    a->facing = next_number(&f.in);
+    a->angle = next_byte(&f.in) / 40.0;
+    a->points = points;
+    a->corners = a->shape == AOI_POLYGON ? (int)choose(&f.in, 9) : 0;
+    for (int i = 0; i < 2 * a->corners; i++) points[i] = next_number(&f.in);
+    if (a->shape == AOI_POLYGON && margined < 250) a->margin = 0;
 }
 
 static void next_area(aoi_area *a) {
@@ -233,6 +256,7 @@ static void next_area(aoi_area *a) {
     a->shape = b & 4 ? b & 128 && b & 64 ? (int)(b >> 3) : AOI_CIRCLE : AOI_SQUARE;
     a->silent = (b & 56) == 56;
     a->user_data = b;
+    if ((b & 12) == 12) next_shape(a, b >> 4);
 }
 
 /* Entities that follow one another, so that whole batches succeed; any one, now and then, in between. */
@@ -246,12 +270,13 @@ static void next_few(call *c) {
 static call next_call(uint32_t verb) {
     call c = {.verb = verb};
     if (verb == 0) c.id = next_id();
-    if (verb <= 3 || verb == 6) next_entity(c.e);
-    if (verb >= 7 && verb <= 9) next_node(c.n);
+    if (verb <= 3 || verb == 6 || verb == 14) next_entity(c.e);
+    if ((verb >= 7 && verb <= 9) || verb >= 12) next_node(c.n);
     if (verb <= 1) next_position(c.pos);
-    if (verb == 0 || verb == 3 || verb == 5 || verb == 9) c.bits = next_bits(&f.in);
+    if (verb == 0 || verb == 3 || verb == 5 || verb == 9 || verb == 14) c.bits = next_bits(&f.in);
     if (verb == 6 || verb == 11) c.node_id = choose(&f.in, NODES);
-    if (verb == 6 || verb == 11) next_area(&c.area);
+    if (verb == 6 || verb == 11 || verb == 12) next_area(&c.area);
+    if (verb == 13) c.area.facing = next_number(&f.in);
     if (verb == 8) c.area.radius = next_radius();
     if (verb == 8) c.area.keep = next_keep(c.area.radius);
     if (verb == 4 || verb == 5) {
@@ -261,7 +286,7 @@ static call next_call(uint32_t verb) {
             next_position(c.rows[i].pos);
         }
     }
-    if (verb >= 10) next_few(&c);
+    if (verb == 10 || verb == 11) next_few(&c);
     return c;
 }
 
@@ -272,13 +297,20 @@ static void change(uint32_t verb, uint32_t refuse) {
     aoi_read_stats(f.tested, &before);
     if (refuse) host_refuse(refuse % 16, refuse & 16 ? HOST_FOR_EVER : 1);
     int result = do_call(&c, 0);
-    if (host_relent() && result == AOI_ENOMEM) {
+    bool refused = host_relent() && result == AOI_ENOMEM;
+    for (uint32_t again = refuse % 3; refused && again > 0;
+         again--) { /* putting right what was refused is refused, too */
+        host_refuse(again, HOST_FOR_EVER);
+        result = do_call(&c, 0);
+        refused = host_relent() && result == AOI_ENOMEM;
+    }
+    if (refused) {
         require(aoi_check(f.tested) == NULL, "sound after a refusal");
         require_same_events();
         result = do_call(&c, 0);
     }
     require(result == do_call(&c, 1), "the same result");
-    if (result != AOI_OK && (verb == 4 || verb == 5 || verb >= 10))
+    if (result != AOI_OK && (verb == 4 || verb == 5 || verb == 10 || verb == 11))
         require(c.bad[0] == c.bad[1], "the same row is bad");
     aoi_read_stats(f.tested, &after);
     if (result != AOI_OK) require(before.entities == after.entities && before.nodes == after.nodes, "nothing happened");
@@ -328,8 +360,8 @@ static void free_slots(void) {
 static void step(void) {
     uint32_t b = next_byte(&f.in);
     if (b < 200) change(b % 10, b >= 120 ? next_byte(&f.in) % 32 : 0);
-    else if (b < 208) ask(b % 4);
-    else if (b < 220) change(10 + b % 2, b >= 214 ? next_byte(&f.in) % 32 : 0);
+    else if (b < 208) ask(b % 8);
+    else if (b < 220) change(10 + b % 5, b >= 214 ? next_byte(&f.in) % 32 : 0);
     else if (b < 240) take_events(b % 3);
     else if (b < 245) free_slots();
     else if (b < 249) aoi_leaves_first(f.tested);

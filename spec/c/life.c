@@ -3,6 +3,7 @@
 
 #include "fixture.h"
 
+#include <float.h>
 #include <math.h>
 
 static const aoi_area five = {.radius = 5, .mask = AOI_ALL_KINDS};
@@ -406,6 +407,77 @@ static void circles_far_from_the_origin(const setup *u) {
     close_space(s);
 }
 
+/* Positions are read as far as there are dimensions: here they are blocks of just that size. */
+static void no_more_is_read_than_there_is(const setup *u) {
+    aoi_space *s = open_space(u);
+    const int64_t *ids;
+    size_t count;
+    size_t size = (size_t)u->dims * sizeof(double);
+    double *at = malloc(size);
+    if (!at) abort();
+    for (int i = 0; i < u->dims; i++) at[i] = 3;
+    aoi_entity e;
+    EXPECT(aoi_enter(s, 1, at, 1, &e) == AOI_OK && aoi_move(s, e, at) == AOI_OK && aoi_position(s, e, at));
+    for (int shape = AOI_SQUARE; shape <= AOI_POLYGON; shape++) {
+        static const double triangle[] = {-2, -2, 2, -2, 0, 3};
+        aoi_area area = {.shape = shape, .radius = 1, .angle = 1, .points = triangle, .corners = 3};
+        bool good = shape != AOI_CYLINDER || u->dims == 3;
+        EXPECT(aoi_near(s, at, &area, &ids, &count) == (good ? AOI_OK : AOI_EVALUE) && (!good || count == 1));
+    }
+    EXPECT(aoi_nearest(s, at, 4, 1, 0, &ids, &count) == AOI_OK && count == 1);
+    free(at);
+    close_space(s);
+}
+
+/* Radii whose squares are 0 or infinite: the answer follows from the formula, whatever was asked before. */
+static void nearest_of_extreme_radii(const setup *u) {
+    static const struct {
+        double x, radius;
+        size_t count;
+    } cases[] = {{1e-170, 0, 2}, {1e-170, 1e-200, 2}, {1e-150, 0, 1}, {1e250, 1e200, 2}, {1e250, 1e150, 1}, {3, 3, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        aoi_space *s = open_space(u);
+        const int64_t *ids;
+        size_t count;
+        enter(s, 1, 0);
+        enter(s, 2, cases[i].x);
+        for (int64_t id = 3; id < 40; id++) EXPECT(aoi_enter(s, id, (double[3]){1e300, (double)id}, 1, NULL) == AOI_OK);
+        for (int k = 0; k < 3; k++) {
+            expect_at("%s %dD, the nearest within %g, %d", u->engine, u->dims, cases[i].radius, k);
+            EXPECT(aoi_nearest(s, (double[3]){0}, 2, cases[i].radius, 0, &ids, &count) == AOI_OK);
+            EXPECT(count == cases[i].count && ids[0] == 1 && (count == 1 || ids[1] == 2));
+            EXPECT(aoi_nearest(s, (double[3]){0}, k ? 1 : 50, INFINITY, 0, &ids, &count) == AOI_OK);
+        }
+        close_space(s);
+    }
+}
+
+/* A box that is infinite on one axis alone once the margin is added. */
+static void boxes_without_bounds_on_one_axis(const setup *u) {
+    for (int axis = 0; axis < 2; axis++) {
+        aoi_space *s = open_space(u);
+        aoi_area area = {.shape = AOI_BOX, .mask = 1, .extents = {5, 5, 5}, .margin = DBL_MAX};
+        area.extents[axis] = DBL_MAX;
+        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 0);
+        EXPECT(aoi_add_node(s, a, 1, &area, NULL) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        double to[3] = {0};
+        to[axis] = 1e300;
+        to[1 - axis] = 3;
+        EXPECT(aoi_move(s, b, to) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
+        to[1 - axis] = -1e300; /* within the margin */
+        EXPECT(aoi_move(s, b, to) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
+        EXPECT(aoi_leave(s, b) == AOI_OK);
+        expect_event(s, AOI_LEAVE, 1, 1, 2);
+        EXPECT(aoi_enter(s, 2, to, 1, &b) == AOI_OK);
+        expect_silence(s);
+        to[1 - axis] = 5;
+        EXPECT(aoi_move(s, b, to) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        close_space(s);
+    }
+}
+
 /* A position is copied out, so that it stays while the space grows; and the argument may lie in the space's own memory,
  * which moves in the meantime. */
 static void positions_are_copies(const setup *u) {
@@ -576,6 +648,9 @@ int main(void) {
         nodes_come_together(&u);
         what_is_kept_without_bounds(&u);
         circles_far_from_the_origin(&u);
+        no_more_is_read_than_there_is(&u);
+        nearest_of_extreme_radii(&u);
+        boxes_without_bounds_on_one_axis(&u);
         positions_are_copies(&u);
         events_can_be_read_first(&u);
         user_data_is_told_when_free(&u);
