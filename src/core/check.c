@@ -103,16 +103,17 @@ static bool is_hit_once(const aoi_world *w, uint32_t slot) {
     return times == 1;
 }
 
-static bool in_bounds(const aoi_world *w, uint32_t node, const double *at) {
+/* In the box on the first two axes: where engines look for targets. */
+static bool in_box(const aoi_world *w, uint32_t node, const double *at) {
     const aoi_node_record *n = w->nodes + node;
     const double *p = w->entities[n->owner].pos;
     return aoi_in_side(p[0], at[0], n->reach[0]) & aoi_in_side(p[1], at[1], n->reach[1]);
 }
 
-/* Engines find targets by two axes, watchers by three. */
-static bool in_height(const aoi_world *w, uint32_t node, const double *at) {
-    const double *p = w->entities[w->nodes[node].owner].pos;
-    return w->dims < 3 || aoi_in_side(p[2], at[2], w->areas[node].height);
+/* Inside, or between the borders: what engines may not miss when they look for watchers. */
+static bool in_reach(const aoi_world *w, uint32_t node, const double *at) {
+    const aoi_node_record *n = w->nodes + node;
+    return aoi_zone_of(w->dims, n->shape, w->areas + node, w->entities[n->owner].pos, at) != AOI_OUTSIDE;
 }
 
 /* Every node against every entity: the engine must find all that are within bounds, each once. */
@@ -124,7 +125,7 @@ static const char *check_targets(aoi_space *s) {
         aoi_find_targets(s, owner->pos, w->nodes[n].reach);
         for (uint32_t e = 0; e < w->entity_top; e++) {
             if (!aoi_is_live(w->entities[e].generation) || e == w->nodes[n].owner) continue;
-            if (in_bounds(w, n, w->entities[e].pos) && !is_hit_once(w, e))
+            if (in_box(w, n, w->entities[e].pos) && !is_hit_once(w, e))
                 return say(s, "engine %s does not find entity %lld near entity %lld", s->engine->class->name,
                            (long long)w->entities[e].id, (long long)owner->id);
         }
@@ -140,7 +141,7 @@ static const char *check_watchers(aoi_space *s) {
         for (uint32_t n = 0; n < w->node_top; n++) {
             const aoi_node_record *k = w->nodes + n;
             if (!aoi_is_live(k->generation) || k->owner == e) continue;
-            if (in_bounds(w, n, w->entities[e].pos) && in_height(w, n, w->entities[e].pos) && !is_hit_once(w, n))
+            if (in_reach(w, n, w->entities[e].pos) && !is_hit_once(w, n))
                 return say(s, "engine %s does not find node %lld of entity %lld around entity %lld",
                            s->engine->class->name, (long long)k->node_id, (long long)w->entities[k->owner].id,
                            (long long)w->entities[e].id);
@@ -150,7 +151,7 @@ static const char *check_watchers(aoi_space *s) {
 }
 
 const char *aoi_check(aoi_space *s) {
-    const char *wrong = aoi_ready(s) ? check_entities(s) : "not enough memory";
+    const char *wrong = aoi_settle(s) ? check_entities(s) : "not enough memory";
     if (!wrong) wrong = check_kept(s);
     if (!wrong) wrong = check_overrides(s);
     if (!wrong) wrong = aoi_queue_check(&s->queue);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/simd.h"
+#include "engines/shared/ring.h"
 #include "engines/shared/spatial_hash.h"
 
 enum { RING_BOX, RING_ROUND, RING_GAP }; /* kinds of rings; RING_GAP is added to either */
@@ -18,6 +19,18 @@ enum { RING_BOX, RING_ROUND, RING_GAP }; /* kinds of rings; RING_GAP is added to
 typedef struct ring_limits { /* squares of distances: nothing has changed below `inner`, above `outer`, in the gap */
     int32_t inner, outer, gap_begin, gap_end;
 } ring_limits;
+
+/* Limits for circles whose distances may be off by `slack`; no distance is beyond 2^15. */
+AOI_INLINE ring_limits ring_limits_of(const aoi_borders *b, double scale, double slack, bool solid, bool gap) {
+    double inner = solid ? 0 : b->enter_min[0] * scale - slack, outer = b->leave_max[0] * scale + slack;
+    ring_limits l = {inner > 0 ? (int32_t)(inner * inner) : 0, (int32_t)(outer * outer) + 1, INT32_MAX, 0};
+    if (gap && !solid) {
+        double begin = b->enter_max[0] * scale + slack, end = b->leave_min[0] * scale - slack;
+        l.gap_begin = (int32_t)(begin * begin) + 1;
+        l.gap_end = end > 0 ? (int32_t)(end * end) : 0;
+    }
+    return l;
+}
 
 /* A ring as a bucket sees it, modulo 2^16; its items are less than half of that from the center. */
 typedef struct ring_window {

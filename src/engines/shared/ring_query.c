@@ -133,18 +133,6 @@ AOI_INLINE unsigned ring_plan_box(const aoi_spatial_hash *h, const aoi_cell *mid
     return ring_cells_met(beyond, covered);
 }
 
-/* Limits for circles whose distances may be off by `slack`; no distance is beyond 2^15. */
-AOI_INLINE ring_limits ring_limits_of(const aoi_borders *b, double scale, double slack, bool solid, bool gap) {
-    double inner = solid ? 0 : b->enter_min[0] * scale - slack, outer = b->leave_max[0] * scale + slack;
-    ring_limits l = {inner > 0 ? (int32_t)(inner * inner) : 0, (int32_t)(outer * outer) + 1, INT32_MAX, 0};
-    if (gap && !solid) {
-        double begin = b->enter_max[0] * scale + slack, end = b->leave_min[0] * scale - slack;
-        l.gap_begin = (int32_t)(begin * begin) + 1;
-        l.gap_end = end > 0 ? (int32_t)(end * end) : 0;
-    }
-    return l;
-}
-
 /* Without the cells at the corners that the circle does not reach: `gap` is the room between the center and the four
  * edges of the middle cell, left, above, right, below. */
 static inline unsigned ring_drop_corners(unsigned cells, const double *room, double outer2) {
