@@ -1,3 +1,5 @@
+-- The style of all Lua files: a block of one short statement stands on the line of its `if`, `for` or `function`; calls
+-- have parentheses, but for `require "name"` and `f { ... }`; `---` above what other files call, `--` within a file.
 std = "max"
 max_line_length = 120
 cache = false
@@ -13,6 +15,7 @@ files["lua"] = {
     coroutine = { fields = { "isyieldable" } },
   },
 }
+files["lua/aoi/skynet"] = { std = "max" } -- skynet brings Lua 5.4 or later
 files["spec"] = { std = "max+busted" }
 files["*.rockspec"] = { std = "rockspec" }
 files["config.ld"] = { std = "max+ldoc" }

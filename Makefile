@@ -11,7 +11,8 @@ VARIANT ?=
 CFLAGS  ?= -O3
 PREFIX  ?= /usr/local
 WERROR  ?=
-# Longer histories where the sanitizers watch.
+# The length of random histories in `make test-long` and where the sanitizers watch.
+LONG_STEPS ?= 20000
 ASAN_STEPS ?= 20000
 
 LUA_NAME   := $(notdir $(LUA))
@@ -80,7 +81,7 @@ say = @echo "  $(1)";
 endif
 
 .PHONY: all env demo example-skynet test spec cspec lint asan fuzz soak coverage docs bench install uninstall clean help
-.PHONY: tools FORCE
+.PHONY: test-long tools FORCE
 .DELETE_ON_ERROR:
 
 all: $(CORE_SO)
@@ -99,9 +100,9 @@ FUZZ_RT     := $(wildcard /usr/lib/llvm-*/lib/clang/*/lib/*/libclang_rt.fuzzer*.
 GOALS   := $(or $(MAKECMDGOALS),all)
 TOOLS   := $(firstword $(CC)):$(CC_PKG) $(if $(filter m32,$(VARIANT)),/usr/include/asm:gcc-multilib) \
            $(if $(filter-out cspec,$(GOALS)),$(LUA_INCDIR)/lua.h:$(LUA_DEV_PKG)) \
-           $(if $(filter demo bench test spec asan coverage,$(GOALS)),$(LUA):$(LUA_PKG) gzip:gzip) \
+           $(if $(filter demo bench test test-long spec asan coverage,$(GOALS)),$(LUA):$(LUA_PKG) gzip:gzip) \
            $(if $(filter bench,$(GOALS)),$(if $(shell $(LUA) -l argparse -e "print(1)" 2>/dev/null),,/no/argparse:lua-argparse)) \
-           $(if $(filter test spec asan coverage,$(GOALS)),busted:lua-busted) \
+           $(if $(filter test test-long spec asan coverage,$(GOALS)),busted:lua-busted) \
            $(if $(filter lint,$(GOALS)),luacheck:lua-check clang-format:clang-format clang:clang cppcheck:cppcheck) \
            $(if $(filter fuzz,$(GOALS)),clang:clang $(if $(FUZZ_RT),,/no/libfuzzer:libclang-rt-dev)) \
            $(if $(filter docs,$(GOALS)),ldoc:lua-ldoc)
@@ -225,9 +226,14 @@ uninstall:
 
 test: cspec spec
 
+# The same with long random histories.
+test-long:
+	@AOI_STEPS=$${AOI_STEPS:-$(LONG_STEPS)} $(MAKE) --no-print-directory test
+
 # The Lua specs; ARGS goes to busted, AOI_SEED replays a random history, AOI_STEPS makes it longer.
 spec: $(CORE_SO) $(BENCH_SO) $(FAULTY_SO) | tools
-	@$(LUA_ENV) AOI_TREE=$(TREE) AOI_FAULTY=$(CURDIR)/$(FAULTY_SO) $(LUA) "$$(command -v busted)" --cpath='$(TREE)/?.so' $(ARGS)
+	@spec/run.sh lua env $(LUA_ENV) AOI_TREE=$(TREE) AOI_FAULTY=$(CURDIR)/$(FAULTY_SO) \
+	  $(LUA) "$$(command -v busted)" --cpath='$(TREE)/?.so' $(ARGS)
 
 # The C specs: each file in spec/c is a program that is linked with the core, without Lua, and exits with 0.
 ifneq ($(M32),)
@@ -235,9 +241,7 @@ cspec:
 	@$(MAKE) --no-print-directory cspec VARIANT=m32 M32=
 else
 cspec: $(CSPECS)
-	@passed=0; failed=0; for program in $(CSPECS); do \
-	  if ./$$program; then passed=$$((passed + 1)); else failed=$$((failed + 1)); echo "FAILED $$program"; fi; \
-	done; echo "C specs: $$passed passed, $$failed failed"; test $$failed = 0
+	@spec/run.sh c $(CSPECS)
 endif
 
 LINT_LUA := $(wildcard lua spec examples bench *.rockspec .busted .luacheckrc config.ld)
@@ -288,7 +292,7 @@ coverage:
 	done | awk '{ p = $$2; sub(/%/, "", p); hit += p * $$3 / 100; all += $$3; printf "%8s of %5d  %s\n", $$2, $$3, $$1 } \
 	  END { if (all) printf "%7.2f%% of %5d  src\n", 100 * hit / all, all }'
 	@AOI_LINES=$(patsubst lua%,luac%,$(LUA_NAME)) AOI_STEPS=300 $(MAKE) --no-print-directory spec VARIANT=coverage \
-	  ARGS="--pattern='[456]%d%-.*_spec' --exclude-pattern='4[05]%-' --filter-out=crowd --filter-out=garbage" \
+	  ARGS="spec/lua spec/skynet --filter-out=crowd --filter-out=garbage" \
 	  | grep '% of'
 
 docs: | tools
@@ -301,7 +305,8 @@ help:
 	@echo "make              build aoi/core.so (LUA=lua5.1, luajit, ...: build/LUA/aoi/core.so)"
 	@echo "make demo         replay a recorded crowd, then a short story of guards and a thief"
 	@echo "make example-skynet  the AOI service and three small services in SKYNET=/path/to/skynet"
-	@echo "make test         all tests, C and Lua (LUA=...; ARGS=... for busted; AOI_SEED, AOI_STEPS)"
+	@echo "make test         all tests, C and Lua (LUA=...; ARGS=... for busted; AOI_SEED, AOI_STEPS; JOBS at a time)"
+	@echo "make test-long    the same with long random histories"
 	@echo "make spec, cspec  the Lua specs, the C specs alone (cspec M32=1: in 32 bits)"
 	@echo "make lint         luacheck, clang-format, clang warnings, cppcheck"
 	@echo "make asan         all tests under the address and undefined behaviour sanitizers"

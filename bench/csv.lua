@@ -14,7 +14,7 @@ function csv.line(values, count)
   return table.concat(out, ",") .. "\n"
 end
 
--- One line of text for each row, which is a table by the names of columns.
+--- One line of text for each row, which is a table by the names of columns.
 function csv.write(columns, rows)
   local out = { csv.line(columns) }
   for _, row in ipairs(rows) do
@@ -55,15 +55,13 @@ local function fields(text)
   return lines
 end
 
--- Rows by the names of columns, numbers as numbers, and the list of names.
+--- Rows by the names of columns, numbers as numbers, and the list of names.
 function csv.read(text)
   local lines, why = fields(text)
   if not lines then return nil, why end
   local columns, rows = lines[1] or {}, {}
   for i = 2, #lines do
-    if #lines[i] ~= #columns then
-      return nil, ("line %d: %d fields, not %d"):format(i, #lines[i], #columns)
-    end
+    if #lines[i] ~= #columns then return nil, ("line %d: %d fields, not %d"):format(i, #lines[i], #columns) end
     local row = {}
     for k, name in ipairs(columns) do row[name] = tonumber(lines[i][k]) or lines[i][k] end
     rows[#rows + 1] = row

@@ -1,5 +1,5 @@
 -- machine.lua: what figures are worth nothing without: when, on what and of which version they were measured.
-local native = require "bench.subjects".native
+local native = require("bench.subjects").native
 
 local function first_line(command)
   local pipe = io.popen and io.popen(command .. " 2>/dev/null")

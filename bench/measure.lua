@@ -18,7 +18,7 @@ local LEAST_TIME = 1e-12
 measure.DEFAULTS = { seconds = 0.3, min_rounds = 5, max_rounds = 40, most = math.huge, seed = 1 }
 measure.QUICK = { seconds = 0.02, min_rounds = 3, max_rounds = 10, most = 1000, seed = 1 }
 
--- The points of a scene with no more than `most` entities: larger ones shrink, and count once.
+--- The points of a scene with no more than `most` entities: larger ones shrink, and count once.
 function measure.points(scene, most)
   local points, seen = {}, {}
   for _, point in ipairs(scene.points) do
@@ -125,7 +125,7 @@ local function figures(run, scene, point, n, common)
   }
 end
 
--- Measures one point; returns a list of figures, one a subject, and what the engines disagree about, if they do.
+--- Measures one point; returns a list of figures, one a subject, and what the engines disagree about, if they do.
 -- limits: as measure.DEFAULTS; engines and layers: names.
 function measure.point(scene, point, engines, layers, limits)
   local world = scenes.world(scene, point, limits.seed)

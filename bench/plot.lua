@@ -35,7 +35,7 @@ end
 local function ticks(low, high)
   local all = {}
   for decade = math.floor(log10(low)), math.ceil(log10(high)) do
-    for _, digit in ipairs{ 1, 2, 5 } do all[#all + 1] = digit * 10 ^ decade end
+    for _, digit in ipairs { 1, 2, 5 } do all[#all + 1] = digit * 10 ^ decade end
   end
   local first, last = 1, #all
   while all[first + 1] and all[first + 1] <= low do first = first + 1 end
@@ -76,7 +76,7 @@ local function draw_panel(out, left, panel, chart, x_marks, y_marks)
   end
 end
 
--- chart: title, x_label, y_label, footer, panels = { { title, series = { { name, colour, points = { { x, y } } } } } }
+--- chart: title, x_label, y_label, footer, panels = { { title, series = { { name, colour, points = { { x, y } } } } } }
 function plot.svg(chart)
   local x_low, x_high, y_low, y_high = math.huge, 0, math.huge, 0
   local legend, listed = {}, {}
@@ -149,7 +149,7 @@ local function chart_of(scene, rows)
   }
 end
 
--- All charts that the rows allow: a list of { name =, svg = }.
+--- All charts that the rows allow: a list of { name =, svg = }.
 function plot.all(scene_list, rows)
   local charts = {}
   for _, scene in ipairs(scene_list) do

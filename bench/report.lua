@@ -23,7 +23,7 @@ end
 local HEAD = ("%-22s|%9s%9s%7s |%9s%9s%7s |%8s%8s%8s%7s%7s%9s"):format("", "C: min", "med", "ratio",
   "Lua: min", "med", "ratio", "ev", "cand", "step", "B", "Lua B", "fill")
 
--- The rows of one point as text: C and Lua side by side.
+--- The rows of one point as text: C and Lua side by side.
 function report.point(scene, rows)
   local out = { ("%s: %s; %d entities, %g neighbours"):format(scene.name, scene.title, rows[1].entities,
     rows[1].neighbours), HEAD }

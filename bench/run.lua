@@ -41,7 +41,7 @@ local function options()
   parser:argument("scene", "Scenes to play: " .. table.concat(names, ", ") .. "; all if none is named.")
     :args("*"):choices(names)
   parser:option("--engine", "An engine; may be given several times."):count("*"):choices(aoi.engines())
-  parser:option("--layer", "Only in C, or only through Lua."):choices{ "c", "lua" }
+  parser:option("--layer", "Only in C, or only through Lua."):choices { "c", "lua" }
   parser:option("--max", "Populations above this shrink to it."):convert(number_above(2))
   parser:option("--seconds", "Time for each subject at each point."):convert(number_above(0))
   parser:option("--seed", "Another movement."):convert(number_above(0))
@@ -106,7 +106,7 @@ local function main()
   for i, name in ipairs(o.scene) do chosen[i] = scenes.named[name] end
   if #chosen == 0 then chosen = scenes.list end
 
-  local machine = require "bench.machine"()
+  local machine = require("bench.machine")()
   local rows, tables, failed = {}, { describe(machine) }, false
   if not o.csv then io.write(tables[1]) end
   for _, scene in ipairs(chosen) do

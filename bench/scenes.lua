@@ -25,7 +25,7 @@ local RADIUS, STRIDE = 50, 2.5
 
 local M, A = 2147483647, 16807
 
--- Lehmer's generator: exact in doubles and in integers, so that all Luas agree.
+--- Lehmer's generator: exact in doubles and in integers, so that all Luas agree.
 function scenes.generator(seed)
   local state = seed % (M - 1) + 1
   local function random()
@@ -38,13 +38,13 @@ end
 
 local function populations(neighbours, ...)
   local points = {}
-  for i, n in ipairs{ ... } do points[i] = { n = n, neighbours = neighbours } end
+  for i, n in ipairs { ... } do points[i] = { n = n, neighbours = neighbours } end
   return points
 end
 
 local function densities(n, ...)
   local points = {}
-  for i, neighbours in ipairs{ ... } do points[i] = { n = n, neighbours = neighbours } end
+  for i, neighbours in ipairs { ... } do points[i] = { n = n, neighbours = neighbours } end
   return points
 end
 
@@ -168,7 +168,7 @@ end
 
 scenes.RADIUS = RADIUS
 
--- ---- the world of one point -----------------------------------------------------------------------------------
+-- The world of one point --------------------------------------------------------------------------------------------
 
 local world = {}
 world.__index = world
@@ -197,7 +197,7 @@ function world:jump()
   end
 end
 
--- A point is { n =, neighbours = }; the same scene, point and seed give the same world.
+--- A point is { n =, neighbours = }; the same scene, point and seed give the same world.
 function scenes.world(scene, point, seed)
   local n = point.n
   local half = math.sqrt(n / point.neighbours) * RADIUS

@@ -71,9 +71,7 @@ local function run(neighbours, engine)
       single_events = single_events + event_size("leave", watcher, target, node)
     end,
   }
-  for i = 1, SUBSCRIBERS do
-    client(i + 1):open("map"):add_node(i, 1, RADIUS, on)
-  end
+  for i = 1, SUBSCRIBERS do client(i + 1):open("map"):add_node(i, 1, RADIUS, on) end
 
   local moving, ticking, messages, bytes, moved_bytes, single_moves = 0, 0, 0, 0, 0, 0
   local sent_garbage, read_garbage = 0, 0
@@ -94,14 +92,14 @@ local function run(neighbours, engine)
       single_moves = single_moves + 1 + #"move" + integer_size(id) + 9 + 9
     end
     collectgarbage()
-    collectgarbage "stop"
-    local held = collectgarbage "count"
+    collectgarbage("stop")
+    local held = collectgarbage("count")
     local start = os.clock()
     scene:flush()
     local flushed = os.clock()
     server:tick()
     local ticked = os.clock()
-    local left = collectgarbage "count"
+    local left = collectgarbage("count")
     for i = 1, count do
       local address, message = mailbox[i][1], mailbox[i][2]
       messages, bytes = messages + 1, bytes + #message
@@ -111,8 +109,8 @@ local function run(neighbours, engine)
     count = 0
     moving, ticking = moving + flushed - start, ticking + ticked - flushed
     receiving = receiving + os.clock() - ticked
-    sent_garbage, read_garbage = sent_garbage + left - held, read_garbage + collectgarbage "count" - left
-    collectgarbage "restart"
+    sent_garbage, read_garbage = sent_garbage + left - held, read_garbage + collectgarbage("count") - left
+    collectgarbage("restart")
   end
   assert(server.counters.overruns == 0 and scene:check())
 

@@ -8,7 +8,7 @@
 --
 -- "textbook" is the list engine with one tile for the whole world: the orthogonal list as the books have it.
 local aoi = require "aoi"
-local RADIUS = require "bench.scenes".RADIUS
+local RADIUS = require("bench.scenes").RADIUS
 local built, native = pcall(require, "bench.native")
 
 local subjects = { native = built and native or nil }
@@ -21,7 +21,7 @@ local function engine_of(name)
   return name
 end
 
--- The names that can play a point of the scene.
+--- The names that can play a point of the scene.
 function subjects.names(engines, scene, point, layer)
   local names = {}
   for _, engine in ipairs(engines) do
@@ -31,7 +31,7 @@ function subjects.names(engines, scene, point, layer)
   return names
 end
 
--- ---- in C -----------------------------------------------------------------------------------------------------
+-- In C --------------------------------------------------------------------------------------------------------------
 
 local in_c = {}
 in_c.__index = in_c
@@ -53,7 +53,7 @@ function subjects.c(name, variant, world)
   return self
 end
 
--- ---- through Lua ----------------------------------------------------------------------------------------------
+-- Through Lua -------------------------------------------------------------------------------------------------------
 
 local in_lua = {}
 in_lua.__index = in_lua
@@ -165,7 +165,7 @@ function subjects.lua(name, variant, world)
     nodes[k] = { area = area, every = node.every or 1 }
   end
   return setmetatable({
-    space = aoi.new{ engine = engine, cell = cell, delivery = deferred and "deferred" or "immediate" },
+    space = aoi.new { engine = engine, cell = cell, delivery = deferred and "deferred" or "immediate" },
     verb = verbs[variant.verb],
     deferred = deferred,
     world = world,

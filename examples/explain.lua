@@ -24,7 +24,7 @@ end
 
 local function play(engine)
   local world = scenes.world(scene, { n = entities, neighbours = scene.points[1].neighbours })
-  local space = aoi.new{ engine = engine }
+  local space = aoi.new { engine = engine }
   local handlers = { enter = function() end, leave = function() end }
   for id = 1, world.n do
     space:enter(id, world.x[id], world.y[id])

@@ -4,7 +4,7 @@
 --   lua5.4 examples/replay.lua FILE.csv[.gz] RADIUS... [--engine NAME] [--dimensions 2]
 --
 -- Every entity carries one node for each RADIUS (world units; `inf` sees everybody).
--- lua/aoi/recording.lua describes the format. The exit code is 0 only if everything was proved.
+-- lua/aoi/tools/recording.lua describes the format. The exit code is 0 only if everything was proved.
 
 -- The checkout comes last on the path, so that whatever the environment names wins.
 local root = arg[0]:match("^(.*)examples[/\\]") or "../"
@@ -18,7 +18,7 @@ end
 
 local built, aoi = pcall(require, "aoi")
 if not built then stop("the library cannot be loaded, run `make` first: " .. tostring(aoi):match("[^\n]*")) end
-local recording, replay = require "aoi.recording", require "aoi.replay"
+local recording, replay = require "aoi.tools.recording", require "aoi.tools.replay"
 
 local USE = "use: replay.lua FILE.csv[.gz] RADIUS... [--engine " .. table.concat(aoi.engines(), "|")
   .. "] [--dimensions 2|3]"

@@ -24,9 +24,7 @@ local space = aoi.new()
 local awake, woken, thinking = {}, 0, 0
 
 local handlers = { wake = { radius = NEAR, keep = NEAR + 10, mask = PLAYER } } -- the keep: no waking at every step
-function handlers.wake.first(wolf)
-  awake[wolf], woken = true, woken + 1
-end
+function handlers.wake.first(wolf) awake[wolf], woken = true, woken + 1 end
 function handlers.wake.last(wolf) awake[wolf] = nil end
 
 local triggers = trigger.new(space, handlers)

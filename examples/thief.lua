@@ -50,7 +50,7 @@ for x = -9, 21 do
 end
 
 print("Nobody followed him, so he climbs over the roofs and comes back for Anna's purse.")
-for _, x in ipairs{ -6, 1 } do
+for _, x in ipairs { -6, 1 } do
   step = step + 1
   space:move(1, x, 1)
 end

@@ -1,5 +1,5 @@
 -- recording.lua: any bytes are a recording that is read, or a reason with file and line; what was read is consistent.
-local recording = require "aoi.recording"
+local recording = require "aoi.tools.recording"
 local rest, fail = rest, fail -- luacheck: ignore
 
 return function()

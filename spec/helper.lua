@@ -41,4 +41,4 @@ end
 busted.subscribe({ "test", "end" }, forget)
 busted.subscribe({ "describe", "end" }, forget)
 
-if os.getenv("AOI_LINES") then require "spec.support.lines" end
+if os.getenv("AOI_LINES") then require "spec.support.line_coverage" end

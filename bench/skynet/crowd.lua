@@ -6,8 +6,8 @@ local aoi = require "aoi.skynet"
 
 local function number(name) return assert(tonumber(skynet.getenv(name))) end
 
-local ENTITIES, SUBSCRIBERS = number "entities", number "subscribers"
-local TICKS, INTERVAL = number "ticks", number "interval"
+local ENTITIES, SUBSCRIBERS = number("entities"), number("subscribers")
+local TICKS, INTERVAL = number("ticks"), number("interval")
 local RADIUS, STEP, NEIGHBOURS = 50, 2.5, 20
 local SIDE = 2 * RADIUS * math.sqrt(ENTITIES / NEIGHBOURS)
 local x, y = {}, {}
@@ -68,7 +68,7 @@ skynet.start(function()
     info.tick.mean_ms, info.tick.max_ms, info.service.bytes / info.service.ticks))
   aoi.stop(service)
 
-  service = skynet.newservice "single"
+  service = skynet.newservice("single")
   run("single", service, {
     enter = function(_, ...) skynet.call(service, "lua", "enter", ...) end,
     move = function(_, ...) skynet.send(service, "lua", "move", ...) end,

@@ -11,7 +11,7 @@ local handlers = {}
 function handlers.enter(_, target)
   skynet.error(("%s sees %s"):format(name, NAMES[target]))
   if name == "bob" and target == 100 then
-    skynet.error "bob goes home"
+    skynet.error("bob goes home")
     skynet.exit()
   end
 end
@@ -24,7 +24,5 @@ skynet.start(function()
   local meadow = aoi.open(tonumber(service), "meadow")
   meadow:enter(tonumber(id), tonumber(x), 0)
   meadow:add_node(tonumber(id), 1, name == "ann" and 20 or 8, handlers)
-  meadow:on_close(function()
-    skynet.error(name .. " hears that the meadow is closed")
-  end)
+  meadow:on_close(function() skynet.error(name .. " hears that the meadow is closed") end)
 end)

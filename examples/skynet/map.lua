@@ -21,9 +21,7 @@ skynet.start(function()
 
   for topic, values in pairs(skynet.call(service, "debug", "INFO")) do
     local words = {}
-    for name, value in pairs(values) do
-      words[#words + 1] = name .. "=" .. tostring(value)
-    end
+    for name, value in pairs(values) do words[#words + 1] = name .. "=" .. tostring(value) end
     table.sort(words)
     skynet.error(topic .. ": " .. table.concat(words, " "))
   end

@@ -1,4 +1,4 @@
---- Area of interest for game servers: who came near whom.
+--- Area of interest for game servers: which entities came near which.
 ---
 ---     local aoi = require "aoi"
 ---     local space = aoi.new()                              -- 2D, engine "list"
@@ -8,7 +8,7 @@
 ---
 --- A **space** holds **entities**: things with a position and an integer id. An entity carries any number of **nodes**,
 --- areas of interest, and is then a **watcher**; those it sees are its **targets**. What comes into a node's area and
---- what leaves it is told to its handlers.
+--- what leaves it is an event for its handlers.
 ---
 --- A node of half-extent `r` at `w` sees a target at `t` if and only if `w - r <= t and t <= w + r` on every axis in
 --- doubles, the target is not the watcher, and a bit of the target's kind is in the node's mask.
@@ -25,7 +25,7 @@ local aoi = {}
 --- What `aoi.new` takes.
 ---@alias aoi.Engine "list"|"grid"|"tower"|"quadtree"|"brute"
 ---@class (exact) aoi.Options
----@field engine? aoi.Engine the index that finds who may see whom, one of `aoi.engines()`; all give the same events
+---@field engine? aoi.Engine the spatial index, one of `aoi.engines()`; all give the same events
 ---@field dimensions? 2|3 2 without it; in 3D the third coordinate is the height
 ---@field cell? number cell size in world units, a hint for the engines that use cells
 ---@field delivery? "immediate"|"deferred" when handlers run: before each call returns (default), or in `Space:flush`
@@ -33,7 +33,7 @@ local aoi = {}
 --- An area of interest.
 ---@class (exact) aoi.Area
 ---@field radius number half-extent in world units, >= 0; `math.huge` sees the whole space
----@field keep? number leave radius in world units, >= radius: who entered within `radius` leaves beyond `keep`
+---@field keep? number leave radius in world units, >= radius: a target enters within `radius` and leaves beyond `keep`
 ---@field mask? integer bits of the kinds it looks for, all without it
 ---@field shape? "square"|"circle" square without it (in 3D a cube); a circle (a sphere) measures the distance
 
@@ -80,7 +80,7 @@ local Space = {}
 ---@param x number world units
 ---@param y number world units
 ---@param z number world units; only in 3D
----@param kind? integer kind bits, 1 without it; nobody sees kind 0
+---@param kind? integer kind bits, 1 without it; no node sees kind 0
 ---@overload fun(self: aoi.Space, id: integer, x: number, y: number, kind?: integer)
 function Space:enter(id, x, y, z, kind) end
 
@@ -91,11 +91,12 @@ function Space:enter(id, x, y, z, kind) end
 ---@param z? number world units; only in 3D
 function Space:move(id, x, y, z) end
 
---- An entity leaves, with all its nodes. Whoever saw it, and each of its nodes that saw somebody, gets a leave event.
+--- An entity leaves, with all its nodes. Every node that saw it, and each node of its own for each of its targets, gets
+--- a leave event.
 ---@param id integer
 function Space:leave(id) end
 
---- Adds an area of interest. Whoever is in it already enters.
+--- Adds an area of interest. Targets that are in it already enter.
 ---@param id integer the entity that carries it, the watcher
 ---@param node_id integer unique on that entity
 ---@param area number|aoi.Area half-extent in world units, or the table
@@ -121,7 +122,7 @@ function Space:set_radius(id, node_id, radius, keep) end
 ---@param mask integer kind bits
 function Space:set_mask(id, node_id, mask) end
 
---- Changes what an entity is.
+--- Changes the kind of an entity.
 ---@param id integer
 ---@param kind integer kind bits
 function Space:set_kind(id, kind) end
@@ -138,13 +139,13 @@ function Space:move_many(t, n) end
 ---@param kind? integer kind bits of all of them, 1 without it
 function Space:enter_many(t, n, kind) end
 
---- Delivers what waits: in a deferred space the net change since the last time, in an immediate one what an error in a
---- handler has left.
+--- Delivers waiting events: in a deferred space the net change since the last time, in an immediate one what an error
+--- in a handler has left.
 ---@return integer n how many events
 function Space:flush() end
 
---- Hands over what waits as data and calls nobody: `kind, watcher, target, node_id, ...` with `aoi.ENTER` or
---- `aoi.LEAVE` as the kind.
+--- Hands over waiting events as data, without calling handlers: `kind, watcher, target, node_id, ...` with `aoi.ENTER`
+--- or `aoi.LEAVE` as the kind.
 ---@param buf? integer[] a table to fill
 ---@return integer[] buf only the first 4 * n items are meaningful
 ---@return integer n how many events
@@ -154,7 +155,7 @@ function Space:drain(buf) end
 ---@param f? fun(err: any, watcher: integer, target: integer, node_id: integer) nil takes it away again
 function Space:on_error(f) end
 
---- Whom a node sees now.
+--- The targets that a node sees now.
 ---@param id integer
 ---@param node_id integer
 ---@param buf? integer[] a table to fill
@@ -162,14 +163,14 @@ function Space:on_error(f) end
 ---@return integer n
 function Space:view(id, node_id, buf) end
 
---- Who sees an entity now.
+--- The nodes that see an entity now.
 ---@param id integer
 ---@param buf? integer[] a table to fill
 ---@return integer[] list pairs: `watcher, node_id, ...`
 ---@return integer n how many pairs
 function Space:viewers(id, buf) end
 
---- Who is in a square (in 3D a cube), whatever nodes there are.
+--- The entities in a square (in 3D a cube), whatever nodes there are.
 ---@param x number world units, the centre
 ---@param y number world units
 ---@param z number world units; only in 3D
@@ -188,25 +189,25 @@ function Space:near(x, y, z, radius, mask, buf) end
 ---@return boolean
 function Space:sees(id, node_id, target) end
 
---- Where an entity is.
+--- The position of an entity, as it was set.
 ---@param id integer
 ---@return number? x world units; nil if there is no such entity
 ---@return number? y
 ---@return number? z only in 3D
 function Space:position(id) end
 
---- What an entity is.
+--- The kind of an entity.
 ---@param id integer
 ---@return integer? kind kind bits; nil if there is no such entity
 function Space:kind(id) end
 
---- How large a node is.
+--- The radius of a node, as it was set.
 ---@param id integer
 ---@param node_id integer
 ---@return number? radius half-extent in world units; nil if there is no such node
 function Space:radius(id, node_id) end
 
---- Whether an entity is there.
+--- Whether an entity is in the space.
 ---@param id integer
 ---@return boolean
 function Space:has(id) end

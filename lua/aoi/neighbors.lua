@@ -1,18 +1,18 @@
---- Neighbour lists: who is near whom, kept by the events of a space, never by asking it.
+--- Neighbour lists: what is near each watcher, kept up to date by the events of a space, without queries.
 ---
 ---     local near = require("aoi.neighbors").new(space)
 ---     near:add(player, 30)                                 -- the player keeps a list of what is within 30
----     for _, other in near:each(player) do ... end         -- who is near; makes no garbage
----     for _, player in near:each_viewer(npc) do ... end    -- who has it in his list: whom to tell
+---     for _, other in near:each(player) do ... end         -- what is near; makes no garbage
+---     for _, player in near:each_viewer(npc) do ... end    -- whose list has it: the ones to inform
 ---
 --- Client synchronisation, once per tick:
 ---
 ---     near:move(id, x, y)                                  -- instead of space:move, for whatever clients see
 ---     near:sync(function(player, message) send(player, pack(message)) end)
 ---
---- A message is one flat array of numbers for one watcher: who disappeared, who appeared and who moved since his last
---- message; see `Neighbors:sync`. It is the net change: a target that came and went again is not in it. One that went
---- and came again, perhaps as a new entity of the same id, disappears and appears.
+--- A message is one flat array of numbers for one watcher: the targets that disappeared, appeared and moved since its
+--- last message; see `Neighbors:sync`. It is the net change: a target that came and went again is not in it. One that
+--- went and came again, perhaps as a new entity of the same id, disappears and appears.
 ---
 --- Call `sync` or `tick` once per tick, even if you only read the lists: until then, what changed is remembered.
 --- In a deferred space, `flush` before you read.
@@ -23,9 +23,9 @@
 --   space --(handlers of a node)--> watcher { list = {targets}, at = {target -> index} }
 --   seen[target] --> viewers { list = {watcher ids}, at = {watcher id -> index} }
 --
--- Both are dense arrays; whoever goes is replaced by the last. The watcher's record is the handlers table of its
--- node and else known only by weak references, so that it is garbage when its entity leaves; `held` keeps those that
--- see somebody until their last event came.
+-- Both are dense arrays; the last item fills the gap of one that goes. The watcher's record is the handlers table of
+-- its node, and every other reference to it is weak, so that it is garbage when its entity leaves; `held` keeps the
+-- records of watchers with targets until their last event.
 
 local reserved = require "aoi.reserved"
 
@@ -33,22 +33,22 @@ local neighbors = {}
 
 local Neighbors -- the class, below
 
--- What became of a target since the last tick. SAME: it came and went again, or it would not stand in `changed`.
+-- What happened to a target since the last tick. SAME: it came and went again; the net change is none.
 local SAME, JOINED, LEFT, RENEWED = 0, 1, 2, 3
 
 local ON_ENTER = { [SAME] = JOINED, [LEFT] = RENEWED }
 local ON_LEAVE = { [JOINED] = SAME, [RENEWED] = LEFT }
 
-local NOBODY = { n = 0, at = {} }
+local EMPTY = { n = 0, at = {} }
 
--- Lists ------------------------------------------------------------------------------------------------------------
+-- Lists -------------------------------------------------------------------------------------------------------------
 
 local function insert(list, id)
   local n = list.n + 1
   list.n, list[n], list.at[id] = n, id, n
 end
 
--- The last one takes its place: a walk from the end to the beginning misses nobody when its current one goes.
+-- The last item fills the gap: a walk from the end to the beginning misses none when its current item goes.
 local function delete(list, id)
   local n, at = list.n, list.at
   local i, last = at[id], list[n]
@@ -71,10 +71,10 @@ local function new_list(self)
   return list
 end
 
--- Events -----------------------------------------------------------------------------------------------------------
+-- Events ------------------------------------------------------------------------------------------------------------
 
--- A watcher stands in `dirty` when the next tick has to look at it.
-local function soil(self, watcher)
+-- A watcher is in `dirty` when it has changes for the next tick.
+local function mark_dirty(self, watcher)
   if watcher.dirty then return end
   watcher.dirty = true
   self.last = self.last + 1
@@ -86,7 +86,7 @@ local function note(self, watcher, target, what)
   if watcher.mark[target] == nil then
     changed.n = changed.n + 1
     changed[changed.n] = target
-    soil(self, watcher)
+    mark_dirty(self, watcher)
   end
   watcher.mark[target] = what
 end
@@ -117,7 +117,7 @@ local function on_leave(self, watcher, target)
   note(self, watcher, target, ON_LEAVE[watcher.mark[target]] or LEFT)
 end
 
--- Watchers ---------------------------------------------------------------------------------------------------------
+-- Watchers ----------------------------------------------------------------------------------------------------------
 
 --- Makes neighbour lists for a space; it may have several, with different areas.
 ---@param space aoi.Space
@@ -128,7 +128,7 @@ function neighbors.new(space)
     space = space,
     by_node = by_node, by_id = setmetatable({}, { __mode = "v" }), held = {},
     seen = {}, spare = {}, spares = 0,
-    emptied = {}, empties = 0, -- targets that nobody saw at some moment since the last tick
+    emptied = {}, empties = 0, -- targets that lost their last viewer since the last tick, perhaps for a moment
     dirty = {}, first = 1, last = 0, -- a queue of watchers
     moved_ids = {}, has_moved = {}, moves = 0,
     x = {}, y = {}, z = {}, placed = {}, places = 0, -- positions for the messages of this tick
@@ -178,9 +178,7 @@ end
 Neighbors = {}
 Neighbors.__index = Neighbors
 
-local function alive(self, watcher)
-  return self.space:radius(watcher.id, watcher.node) ~= nil
-end
+local function alive(self, watcher) return self.space:radius(watcher.id, watcher.node) ~= nil end
 
 local function watcher_of(self, id)
   local watcher = self.by_id[id]
@@ -219,14 +217,14 @@ function Neighbors:node(id)
   return watcher and watcher.node
 end
 
--- Questions --------------------------------------------------------------------------------------------------------
+-- Queries -----------------------------------------------------------------------------------------------------------
 
 local function list_of(self, id)
   local watcher = self.by_id[id]
-  return watcher and watcher.list or NOBODY
+  return watcher and watcher.list or EMPTY
 end
 
---- Who is near: `for _, other in near:each(id) do`. Anything may happen to the one it is at.
+--- Iterates over the targets that are near: `for _, other in near:each(id) do`. The current one may be removed.
 ---@param id integer the watcher
 ---@return fun(list: table, i: integer): integer?, integer? next
 ---@return table list
@@ -236,17 +234,17 @@ function Neighbors:each(id)
   return backwards, list, list.n + 1
 end
 
---- Who has it in his list: `for _, watcher in near:each_viewer(id) do`.
+--- Iterates over the watchers whose list has a target: `for _, watcher in near:each_viewer(id) do`.
 ---@param id integer the target
 ---@return fun(list: table, i: integer): integer?, integer? next
 ---@return table list
 ---@return integer first
 function Neighbors:each_viewer(id)
-  local list = self.seen[id] or NOBODY
+  local list = self.seen[id] or EMPTY
   return backwards, list, list.n + 1
 end
 
---- Who is near, as an array: the list itself, for reading, good until the next event.
+--- The targets that are near, as an array: the list itself, read-only, valid until the next event.
 ---@param id integer the watcher
 ---@return integer[] list
 ---@return integer n
@@ -255,37 +253,35 @@ function Neighbors:list(id)
   return list, list.n
 end
 
---- Who has it in his list, as an array: for reading, good until the next event.
+--- The watchers whose list has a target, as an array: read-only, valid until the next event.
 ---@param id integer the target
 ---@return integer[] list
 ---@return integer n
 function Neighbors:viewers(id)
-  local list = self.seen[id] or NOBODY
+  local list = self.seen[id] or EMPTY
   return list, list.n
 end
 
---- How many are near.
+--- How many targets are near.
 ---@param id integer the watcher
 ---@return integer
 function Neighbors:count(id) return list_of(self, id).n end
 
---- How many have it in their list.
+--- How many watchers have a target in their list.
 ---@param id integer the target
 ---@return integer
-function Neighbors:viewer_count(id) return (self.seen[id] or NOBODY).n end
+function Neighbors:viewer_count(id) return (self.seen[id] or EMPTY).n end
 
 --- Whether a target is in a watcher's list.
 ---@param id integer the watcher
 ---@param target integer
 ---@return boolean
-function Neighbors:has(id, target)
-  return list_of(self, id).at[target] ~= nil
-end
+function Neighbors:has(id, target) return list_of(self, id).at[target] ~= nil end
 
 local function changes(self, id, buf, this, that)
   local list, n = buf or {}, 0
   local watcher = self.by_id[id]
-  local changed = watcher and watcher.changed or NOBODY
+  local changed = watcher and watcher.changed or EMPTY
   for i = 1, changed.n do
     local mark = watcher.mark[changed[i]]
     if mark == this or mark == that then
@@ -296,23 +292,23 @@ local function changes(self, id, buf, this, that)
   return list, n
 end
 
---- Who came near since the last `tick` or `sync`, and stayed.
+--- The targets that came near since the last `tick` or `sync`, and stayed.
 ---@param id integer the watcher
 ---@param buf? integer[] a table to fill
 ---@return integer[] list only `list[1..n]` is meaningful
 ---@return integer n
 function Neighbors:joined(id, buf) return changes(self, id, buf, JOINED, RENEWED) end
 
---- Who was near at the last `tick` or `sync` and went; one that came back is in both lists.
+--- The targets that were near at the last `tick` or `sync` and went; one that came back is in both lists.
 ---@param id integer the watcher
 ---@param buf? integer[] a table to fill
 ---@return integer[] list only `list[1..n]` is meaningful
 ---@return integer n
 function Neighbors:left(id, buf) return changes(self, id, buf, LEFT, RENEWED) end
 
--- Moves ------------------------------------------------------------------------------------------------------------
+-- Moves -------------------------------------------------------------------------------------------------------------
 
---- Says that an entity has moved, so that the next `sync` tells its viewers.
+--- Marks an entity as moved, for the messages of the next `sync`.
 ---@param id integer
 function Neighbors:moved(id)
   if self.has_moved[id] then return end
@@ -344,18 +340,16 @@ function Neighbors:move_many(t, n)
   return self.space:move_many(t, n)
 end
 
--- Ticks ------------------------------------------------------------------------------------------------------------
+-- Ticks -------------------------------------------------------------------------------------------------------------
 
 local function clean(watcher)
   local changed, mark = watcher.changed, watcher.mark
-  for i = 1, changed.n do
-    mark[changed[i]], changed[i] = nil, nil
-  end
+  for i = 1, changed.n do mark[changed[i]], changed[i] = nil, nil end
   for i = 1, watcher.moved.n do watcher.moved[i] = nil end
   changed.n, watcher.moved.n, watcher.dirty = 0, 0, false
 end
 
--- The next watcher to look at, taken off the queue; nil past the one that was last when the tick began.
+-- Removes and returns the next watcher of the queue; nil past the one that was last when the tick began.
 local function next_dirty(self, last)
   local i = self.first
   if i > last then
@@ -368,9 +362,7 @@ local function next_dirty(self, last)
 end
 
 local function forget_moves(self)
-  for i = 1, self.moves do
-    self.has_moved[self.moved_ids[i]], self.moved_ids[i] = nil, nil
-  end
+  for i = 1, self.moves do self.has_moved[self.moved_ids[i]], self.moved_ids[i] = nil, nil end
   self.moves = 0
 end
 
@@ -382,7 +374,8 @@ local function forget_places(self)
   self.places = 0
 end
 
--- Lists of targets that nobody sees are used again, but not while somebody may be walking through them.
+-- Lists of targets without viewers are used again, but only at the end of a tick: an iteration may be on them until
+-- then.
 local function reuse_lists(self)
   for i = 1, self.empties do
     local target = self.emptied[i]
@@ -410,7 +403,7 @@ function Neighbors:tick()
   reuse_lists(self)
 end
 
--- Gives every move to those who see it, and looks its place up once.
+-- Appends each entity that moved to its viewers' messages, and reads its position once.
 local function spread_moves(self)
   for i = 1, self.moves do
     local id = self.moved_ids[i]
@@ -426,7 +419,7 @@ local function spread_moves(self)
           local moved = watcher.moved
           moved.n = moved.n + 1
           moved[moved.n] = id
-          soil(self, watcher)
+          mark_dirty(self, watcher)
         end
       end
     end
@@ -434,7 +427,7 @@ local function spread_moves(self)
   forget_moves(self)
 end
 
--- Writes a watcher's message; its size, and how many targets it speaks of.
+-- Writes a watcher's message. Returns its size in numbers, and how many targets it names.
 local function write(self, watcher)
   local space, out, changed, mark, at = self.space, self.message, watcher.changed, watcher.mark, watcher.list.at
   local k, gone, come, moved = 1, 0, 0, 0
@@ -486,7 +479,7 @@ local function write(self, watcher)
   return k, gone + come + moved
 end
 
---- Ends a tick: calls `send(watcher, message, n)` once for each watcher that has something to be told.
+--- Ends a tick: calls `send(watcher, message, n)` once for each watcher with changes.
 ---
 --- The message is `gone, id ..., appeared, (id, kind, x, y [, z]) ..., moved, (id, x, y [, z]) ...`: three counts, each
 --- followed by as many groups, to be read in this order. It has exactly `n` items, and the table is used again for the
@@ -513,18 +506,18 @@ function Neighbors:sync(send)
   return n
 end
 
---- Hands over events that `space:drain` returned. Other nodes' events are passed over.
+--- Takes events that `space:drain` returned; those of other nodes are passed over.
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Neighbors:dispatch(buf, n)
-  local ENTER = require "aoi".ENTER
+  local ENTER = require("aoi").ENTER
   for i = 1, 4 * n, 4 do
     local handle = buf[i] == ENTER and self.enter or self.leave
     handle(buf[i + 1], buf[i + 2], buf[i + 3])
   end
 end
 
---- Counts what there is, by walking through it: `watchers`, `neighbors` (pairs), `targets` (who are seen), `changes`.
+--- Counts, by a walk over all: `watchers`, `neighbors` (pairs), `targets` with viewers, `changes`.
 ---@return table<string, integer>
 function Neighbors:stats()
   local stats = { watchers = 0, neighbors = 0, targets = 0, changes = self.moves }

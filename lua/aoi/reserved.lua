@@ -1,15 +1,16 @@
---- Ids for what the Lua layers add to a user's space: -2^52, -2^52 - 1, and so on down.
+-- Ids of the nodes and entities that the Lua layers add to a user's space: -2^52, -2^52 - 1, and so on down.
 --
--- They are counted per space, so that any number of layers share one, and never used twice: an event that was still
--- waiting when its node went must not reach the next one.
--- @module aoi.reserved
--- @local
+-- They are counted per space, which any number of layers share, and never used twice: an event that still waits when
+-- its node is removed must not reach another node.
 
 local reserved = {}
 
 -- Without an exponent, so that it is an integer where Lua has them.
 local FIRST = -4503599627370496
 reserved.FIRST = FIRST
+
+--- `SLOT_BASE - node` numbers the nodes that `reserved.node` has given out in a space: 1, 2, 3, ...
+reserved.SLOT_BASE = FIRST + 1
 
 local counters = setmetatable({}, { __mode = "k" })
 

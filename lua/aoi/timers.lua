@@ -1,12 +1,10 @@
---- Timers for the Lua layers: a binary heap of records that are made once and set again and again.
+-- Timers for the Lua layers: a binary heap of records, each made once and set any number of times.
 --
 --   heap[1]  the earliest; heap[i] is never later than heap[2i] and heap[2i + 1]
 --   record   { kind, subject, due, order, place }   place is its index in the heap, nil when it is not set;
---                                                   order breaks ties: what was set first comes first
+--                                                   order breaks ties: the timer that was set first fires first
 --
--- Setting and cancelling cost the logarithm of what waits; asking what is due costs one comparison.
--- @module aoi.timers
--- @local
+-- To set and to cancel costs O(log n) of the timers that are set, to see whether one is due one comparison.
 
 local timers = {}
 
@@ -56,7 +54,7 @@ function Timers:set(record, due)
   return rise(self.heap, n, record)
 end
 
---- Takes a timer back; one that is not set does no harm.
+--- Cancels a timer; one that is not set is left alone.
 function Timers:cancel(record)
   local i = record.place
   if not i then return end

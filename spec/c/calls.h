@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "every.h"
+#include "fixture.h"
 
 typedef enum verb {
     ENTER,

@@ -1,7 +1,7 @@
 /* What aoi_check is for: damage of every sort is reported, and gone when it is repaired. */
 #include "core/space.h"
 
-#include "every.h"
+#include "fixture.h"
 
 #include <math.h>
 

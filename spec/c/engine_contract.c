@@ -57,6 +57,7 @@ static bool may_change(uint32_t node, const double *w0, const double *w1, const 
     if (b.shape == AOI_CIRCLE)
         return in_ball(w0, t0, a->radius) != in_ball(w1, t1, a->radius) ||
                in_ball(w0, t0, a->keep) != in_ball(w1, t1, a->keep);
+    if (aoi_is_plain_box(&b) && in_box(&b, w0, t0) && in_box(&b, w1, t1)) return false;
     bool level = m.w.dims < 3 || (w0[2] == w1[2] && t0[2] == t1[2]);
     if (level && b.shape == AOI_SQUARE && in_hole(&b, w0, t0) == in_hole(&b, w1, t1) &&
         in_box(&b, w0, t0) == in_box(&b, w1, t1))
@@ -392,7 +393,7 @@ static int do_place(uint32_t e, const void *to) {
 
 static int do_join(uint32_t unused, const void *nothing) {
     (void)unused, (void)nothing;
-    forget();
+    memset(m.seen, 0, sizeof m.seen);
     return m.engine->class->join(m.engine);
 }
 

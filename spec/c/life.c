@@ -1,5 +1,5 @@
 /* The life of the API, call by call, from C alone: results, handles, errors, who owns what. */
-#include "every.h"
+#include "fixture.h"
 
 #include <math.h>
 

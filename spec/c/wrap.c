@@ -3,7 +3,7 @@
  * Living 2^31 lives takes too long, so the spec starts a record just before its last ones. */
 #include "core/space.h"
 
-#include "every.h"
+#include "fixture.h"
 
 enum { LIVES = 4 };
 

@@ -9,7 +9,7 @@
  *   refuse(n, many)   the n-th request for memory from now on is refused, and many - 1 more (0: all) after it
  *   relent()          nothing is refused any more; returns how many were
  *   limit(bytes)      no request may bring the total over this; 0: any may; returns the bytes in use
- *   stranger(size)    userdata of so many bytes that is nobody's; without a size: light userdata */
+ *   foreign_userdata(size)   userdata of so many bytes that belongs to no library; without a size: light userdata */
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
@@ -78,7 +78,7 @@ static int l_limit(lua_State *L) {
     return 1;
 }
 
-static int l_stranger(lua_State *L) {
+static int l_foreign_userdata(lua_State *L) {
     if (lua_isnoneornil(L, 1)) {
         lua_pushlightuserdata(L, L);
     } else {
@@ -128,7 +128,7 @@ static int work(lua_State *L) {
     set_function(L, j->host, "refuse", l_refuse);
     set_function(L, j->host, "relent", l_relent);
     set_function(L, j->host, "limit", l_limit);
-    set_function(L, j->host, "stranger", l_stranger);
+    set_function(L, j->host, "foreign_userdata", l_foreign_userdata);
     lua_pushcfunction(L, traceback);
     if (luaL_loadfile(L, lua_tostring(j->from, 1))) return lua_error(L);
     int args = 0;

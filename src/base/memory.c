@@ -1,29 +1,7 @@
 /* memory.c - see memory.h. */
-#if defined(__linux__) && !defined(_DEFAULT_SOURCE)
-#define _DEFAULT_SOURCE /* for madvise */
-#endif
 #include "base/memory.h"
 
 #include <string.h>
-
-#if defined(__linux__) && !defined(AOI_SMALL_PAGES)
-#include <sys/mman.h>
-#include <unistd.h>
-#endif
-
-enum { LARGE = 1 << 20 }; /* bytes of a block that should lie in large pages */
-
-/* Where a crowd's records are is looked up in the processor's tables of pages, and in no order: with pages of 4 KB that takes
- * longer than the reading itself.  This only asks; whatever the system makes of it, the memory is the same. */
-static void want_large_pages(void *block, size_t size) {
-#ifdef MADV_HUGEPAGE
-    if (size < LARGE) return;
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)block / page * page;
-    (void)madvise((void *)begin, ((uintptr_t)block + size + page - 1) / page * page - begin, MADV_HUGEPAGE);
-#else
-    (void)block, (void)size;
-#endif
-}
 
 void *aoi_resize(aoi_memory *m, void *ptr, size_t osize, size_t nsize) {
     if (!ptr && nsize == 0) return NULL;
@@ -33,7 +11,6 @@ void *aoi_resize(aoi_memory *m, void *ptr, size_t osize, size_t nsize) {
         else return NULL;
     }
     m->used += nsize - (ptr ? osize : 0);
-    if (!ptr || nsize > osize) want_large_pages(p, nsize);
     return p;
 }
 

@@ -1,206 +1,319 @@
 /* areas.c - nodes: the areas that entities carry. */
-#include "core/rule.h"
 #include "core/space.h"
 
-enum { MOST = 1 << 30 };
+enum { MOST_NODES = 1 << 30 }; /* in one space */
 
-/* ---- slots -------------------------------------------------------------------------------------------------------------- */
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
 
 uint32_t aoi_node_slot(const aoi_space *s, aoi_node n) {
-    uint32_t slot = (uint32_t)n - 1, generation = (uint32_t)(n >> 32);
-    return slot < s->world.node_top && aoi_alive(generation) && s->world.nodes[slot].generation == generation
-               ? slot
-               : AOI_NONE;
+    bool live =
+        n.index < s->world.node_top && aoi_is_live(n.generation) && s->world.nodes[n.index].generation == n.generation;
+    return live ? n.index : AOI_NONE;
 }
 
-uint32_t aoi_next_slot(const aoi_space *s) {
+/* The slot of the next node; the chain of unused ones first. */
+static uint32_t next_slot(const aoi_space *s) {
     if (s->unused_node != AOI_NONE) return s->unused_node;
-    return s->fresh_node != AOI_NONE ? s->fresh_node : s->world.node_top;
+    return s->freed_node != AOI_NONE ? s->freed_node : s->world.node_top;
 }
 
 static void take_slot(aoi_space *s, uint32_t slot, uint32_t next) {
     if (slot == s->unused_node) s->unused_node = next;
-    else if (slot == s->fresh_node) s->fresh_node = next;
+    else if (slot == s->freed_node) s->freed_node = next;
     else s->world.node_top++;
 }
 
-void aoi_node_release(aoi_space *s, uint32_t node) {
-    s->world.nodes[node].home = s->fresh_node;
-    s->fresh_node = node;
+void aoi_release_node(aoi_space *s, uint32_t node) {
+    s->world.nodes[node].home = s->freed_node;
+    s->freed_node = node;
 }
 
-bool aoi_next_freed(aoi_space *s, uint32_t *slot) {
-    uint32_t n = s->fresh_node;
+bool aoi_next_freed(aoi_space *s, uint64_t *user_data) {
+    uint32_t n = s->freed_node;
     if (n == AOI_NONE) return false;
-    s->fresh_node = s->world.nodes[n].home;
+    s->freed_node = s->world.nodes[n].home;
     s->world.nodes[n].home = s->unused_node;
     s->unused_node = n;
-    *slot = n;
+    *user_data = s->world.areas[n].user_data;
     return true;
 }
 
-static void everywhere_add(aoi_space *s, uint32_t node) {
-    aoi_node_record *nodes = s->world.nodes;
-    nodes[node].home = s->everywhere;
-    nodes[node].slot = AOI_NONE;
-    nodes[node].level = AOI_NONE;
-    if (s->everywhere != AOI_NONE) nodes[s->everywhere].slot = node;
-    s->everywhere = node;
+/* ---- in the index ------------------------------------------------------------------------------------------------ */
+
+/* Infinite bounds, but not everything is inside. */
+static bool is_unbounded_positional(const aoi_area_state *is) {
+    bool simple = is->shape == AOI_SQUARE || is->shape == AOI_CIRCLE;
+    return isinf(is->reach[0]) && !(simple && isinf(aoi_outer_extent(is->shape, is->area.radius)));
 }
 
-static void everywhere_remove(aoi_space *s, uint32_t node) {
+static void add_unbounded(aoi_space *s, uint32_t node) {
+    aoi_node_record *nodes = s->world.nodes;
+    nodes[node].home = s->unbounded;
+    nodes[node].slot = AOI_NONE;
+    nodes[node].level = AOI_NONE;
+    if (s->unbounded != AOI_NONE) nodes[s->unbounded].slot = node;
+    s->unbounded = node;
+}
+
+static void remove_unbounded(aoi_space *s, uint32_t node) {
     aoi_node_record *nodes = s->world.nodes, *n = nodes + node;
     if (n->slot != AOI_NONE) nodes[n->slot].home = n->home;
-    else s->everywhere = n->home;
+    else s->unbounded = n->home;
     if (n->home != AOI_NONE) nodes[n->home].slot = n->slot;
 }
 
-static int attach(aoi_space *s, uint32_t node) {
-    if (!isinf(s->world.nodes[node].reach)) return s->engine->class->attach(s->engine, node);
-    everywhere_add(s, node);
+static int index_node(aoi_space *s, uint32_t node) {
+    if (aoi_is_bounded(s->world.nodes + node)) return s->engine->class->add_node(s->engine, node);
+    add_unbounded(s, node);
     return AOI_OK;
 }
 
-static void detach(aoi_space *s, uint32_t node) {
-    if (isinf(s->world.nodes[node].reach)) everywhere_remove(s, node);
-    else s->engine->class->detach(s->engine, node);
+static void unindex_node(aoi_space *s, uint32_t node) {
+    if (aoi_is_bounded(s->world.nodes + node)) s->engine->class->remove_node(s->engine, node);
+    else remove_unbounded(s, node);
 }
 
-/* The node is out of the index, out of its owner's chain, and all that it saw has been told or waits. */
-void aoi_node_free(aoi_space *s, uint32_t node) {
+/* The node is out of its owner's chain, and all that it saw has been told or waits. */
+void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
-    detach(s, node);
+    unindex_node(s, node);
     s->node_count--;
-    s->pair_nodes -= n->by_pair;
+    aoi_area_state was = aoi_state_of(s, node);
+    s->unbounded_positional -= is_unbounded_positional(&was);
+    aoi_shape_free(&s->world.memory, s->world.areas[node].shape);
+    s->world.areas[node].shape = NULL;
+    if (n->flags & AOI_NODE_OVERRIDES) aoi_overrides_drop(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
     if (++n->generation == 0) return; /* all generations used: the slot retires */
-    if (n->pending == 0) aoi_node_release(s, node);
+    if (n->pending == 0) aoi_release_node(s, node);
 }
 
-/* ---- verbs -------------------------------------------------------------------------------------------------------------- */
+/* ---- areas ------------------------------------------------------------------------------------------------------- */
 
-/* Fills in what may be left out; false if it is no area. */
-static bool resolve(aoi_area *a) {
-    if (!(a->radius >= 0) || isnan(a->keep) || (a->shape != AOI_SQUARE && a->shape != AOI_CIRCLE)) return false;
-    if (a->keep == 0) a->keep = a->radius;
-    return a->keep >= a->radius;
-}
-
-void aoi_node_set_area(aoi_space *s, uint32_t node, const aoi_area *a) {
+static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     aoi_node_record *n = s->world.nodes + node;
-    s->world.extents[node] = (aoi_extent){a->radius, a->keep};
-    n->reach = aoi_reach(a);
-    n->mask = a->mask;
-    n->shape = (uint8_t)a->shape;
-    n->silent = a->silent;
-    n->tag = a->tag;
-    n->by_pair = aoi_needs_pairs(a);
+    s->world.areas[node] = is->area;
+    n->reach[0] = is->reach[0];
+    n->reach[1] = is->reach[1];
+    n->mask = is->mask;
+    n->shape = is->shape;
+    n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES;
+    if (is->margined) n->flags |= AOI_NODE_KEEPS;
+    else if (is->shape == AOI_SQUARE) n->flags |= AOI_NODE_PLAIN;
 }
 
-int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, aoi_node *out) {
+/* ---- adding and removing ----------------------------------------------------------------------------------------- */
+
+/* A record for the node, in no chain and no index yet; AOI_NONE when memory is refused. */
+static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, bool silent) {
     aoi_world *w = &s->world;
-    uint32_t owner = aoi_entity_slot(s, handle), node = aoi_next_slot(s);
-    aoi_area a = *area;
-    if (owner == AOI_NONE) return AOI_EGONE;
-    if (!resolve(&a)) return AOI_EVALUE;
-    if (aoi_find_node(s, handle, node_id)) return AOI_EEXIST;
+    uint32_t node = next_slot(s);
     if (node == w->node_top) {
-        if (node == MOST || !AOI_GROW(&w->memory, w->extents, w->extent_cap, node + (size_t)1) ||
+        if (node == MOST_NODES || !AOI_GROW(&w->memory, w->areas, w->area_cap, node + (size_t)1) ||
             !AOI_GROW_LINES(&w->memory, w->nodes, w->node_cap, node + (size_t)1))
-            return AOI_ENOMEM;
+            return AOI_NONE;
         w->nodes[node].generation = 0;
         w->nodes[node].home = AOI_NONE;
     }
     aoi_node_record *n = w->nodes + node;
-    uint32_t unused = n->home;
     *n = (aoi_node_record){.node_id = node_id,
                            .owner = owner,
                            .next = w->entities[owner].nodes,
                            .generation = n->generation,
-                           .targets = AOI_NONE,
-                           .home = unused};
-    aoi_node_set_area(s, node, &a);
-    aoi_gather_node(s, node, NULL, &a);
-    if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
-    if (attach(s, node) != AOI_OK) {
+                           .home = n->home,
+                           .flags = silent ? AOI_NODE_SILENT : 0};
+    set_state(s, node, is);
+    return node;
+}
+
+/* Everything but commit; what fails leaves no trace but events, which the caller rolls back. */
+static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, bool silent,
+                    uint32_t *out) {
+    uint32_t node = *out = new_node(s, owner, node_id, is, silent);
+    if (node == AOI_NONE) return AOI_ENOMEM;
+    aoi_node_record *n = s->world.nodes + node;
+    uint32_t unused = n->home;
+    aoi_judge_node(s, node, NULL, is);
+    if (s->world.failed || index_node(s, node) != AOI_OK) {
         n->home = unused;
-        aoi_log_drop(s, 0);
         return AOI_ENOMEM;
     }
     take_slot(s, node, unused);
     n->generation++;
-    w->entities[owner].nodes = node;
+    s->world.entities[owner].nodes = node;
     s->node_count++;
-    s->pair_nodes += n->by_pair;
-    aoi_log_apply(s, 0);
-    s->engine->class->tidy(s->engine);
-    if (out) *out = aoi_handle(n->generation, node);
+    s->unbounded_positional += is_unbounded_positional(is);
     return AOI_OK;
+}
+
+static void unchain(aoi_space *s, uint32_t node) {
+    const aoi_node_record *n = s->world.nodes + node;
+    uint32_t *link = &s->world.entities[n->owner].nodes;
+    while (*link != node) link = &s->world.nodes[*link].next;
+    *link = n->next;
+}
+
+int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, aoi_node *out) {
+    uint32_t owner = aoi_entity_slot(s, handle), node;
+    aoi_area_state is;
+    if (owner == AOI_NONE) return AOI_EGONE;
+    if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
+    if (!AOI_IS_NULL(aoi_find_node(s, handle, node_id))) return AOI_EEXIST;
+    if (!aoi_begin(s) || !aoi_area_resolve(&s->world.memory, s->world.dims, area, &is)) return AOI_ENOMEM;
+    if (add_node(s, owner, node_id, &is, area->silent, &node) != AOI_OK) {
+        aoi_rollback(s);
+        aoi_shape_free(&s->world.memory, is.area.shape);
+        return AOI_ENOMEM;
+    }
+    aoi_commit(s);
+    if (out) *out = (aoi_node){node, s->world.nodes[node].generation};
+    return AOI_OK;
+}
+
+int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
+                      size_t *bad) {
+    aoi_area_state is;
+    size_t ignored, i = 0;
+    int result = AOI_OK;
+    uint32_t node;
+    if (!bad) bad = &ignored;
+    *bad = 0;
+    if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
+    if (!aoi_begin(s)) return AOI_ENOMEM;
+    for (; i < n && result == AOI_OK; i += result == AOI_OK) {
+        uint32_t owner = aoi_entity_slot(s, entities[i]);
+        if (owner == AOI_NONE) result = AOI_EGONE;
+        else if (!AOI_IS_NULL(aoi_find_node(s, entities[i], node_id))) result = AOI_EEXIST;
+        else if (!aoi_area_resolve(&s->world.memory, s->world.dims, area, &is)) result = AOI_ENOMEM;
+        else if ((result = add_node(s, owner, node_id, &is, area->silent, &node)) != AOI_OK)
+            aoi_shape_free(&s->world.memory, is.area.shape);
+    }
+    if (result == AOI_OK) {
+        aoi_commit(s);
+        return AOI_OK;
+    }
+    *bad = i;
+    aoi_rollback(s);
+    while (i-- > 0) { /* nodes that were never told */
+        node = aoi_node_slot(s, aoi_find_node(s, entities[i], node_id));
+        unchain(s, node);
+        aoi_free_node(s, node);
+        uint64_t user_data;
+        (void)aoi_next_freed(s, &user_data);
+    }
+    aoi_commit(s);
+    return result;
 }
 
 int aoi_remove_node(aoi_space *s, aoi_node handle) {
     uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
-    aoi_node_record *n = s->world.nodes + node;
-    aoi_area was = aoi_node_area(s, node);
-    aoi_gather_node(s, node, &was, NULL);
-    if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
-    aoi_log_apply(s, 0);
-    uint32_t *link = &s->world.entities[n->owner].nodes;
-    while (*link != node) link = &s->world.nodes[*link].next;
-    *link = n->next;
-    aoi_node_free(s, node);
-    s->engine->class->tidy(s->engine);
+    if (!aoi_begin(s)) return AOI_ENOMEM;
+    aoi_area_state was = aoi_state_of(s, node);
+    aoi_judge_node(s, node, &was, NULL);
+    if (s->world.failed) {
+        aoi_rollback(s);
+        return AOI_ENOMEM;
+    }
+    unchain(s, node);
+    aoi_free_node(s, node);
+    aoi_commit(s);
     return AOI_OK;
 }
 
-/* Its place in the index for another reach; where it may fail, nothing has changed. */
-static int resize(aoi_space *s, uint32_t node, double reach) {
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
+
+/* Its place in the index for other bounds; where it fails nothing has changed. */
+static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     aoi_node_record *n = s->world.nodes + node;
-    double old = n->reach;
-    if (reach == old) return AOI_OK;
-    if (!isinf(reach) && !isinf(old)) return s->engine->class->resize(s->engine, node, reach);
-    if (isinf(reach)) {
-        s->engine->class->detach(s->engine, node);
-        everywhere_add(s, node);
-        return AOI_OK;
-    }
-    everywhere_remove(s, node);
-    n->reach = reach;
-    int result = s->engine->class->attach(s->engine, node);
-    n->reach = old;
-    if (result != AOI_OK) everywhere_add(s, node);
+    aoi_bounds from = aoi_bounds_of(&s->world, node), to = aoi_bounds_from(is);
+    bool was_bounded = aoi_is_bounded(n), bounded = to.reach[0] <= DBL_MAX;
+    if (aoi_same_bounds(&from, &to)) return AOI_OK;
+    if (was_bounded && bounded) return s->engine->class->resize_node(s->engine, node, &to);
+    aoi_area_state was = aoi_state_of(s, node);
+    unindex_node(s, node);
+    set_state(s, node, is);
+    int result = index_node(s, node);
+    set_state(s, node, &was);
+    if (result != AOI_OK) add_unbounded(s, node); /* where it was: only bounded nodes need memory */
     return result;
 }
 
-static int set_area(aoi_space *s, uint32_t node, const aoi_area *a) {
-    aoi_area was = aoi_node_area(s, node);
-    aoi_gather_node(s, node, &was, a);
-    if (aoi_log_ready(s, 0, true) != AOI_OK) return AOI_ENOMEM;
-    if (resize(s, node, aoi_reach(a)) != AOI_OK) {
-        aoi_log_drop(s, 0);
+/* On success the state's block of parameters is the node's, else the caller's. */
+static int change_area(aoi_space *s, uint32_t node, const aoi_area_state *is) {
+    if (!aoi_begin(s)) return AOI_ENOMEM;
+    aoi_area_state was = aoi_state_of(s, node);
+    aoi_judge_node(s, node, &was, is);
+    if (s->world.failed || resize(s, node, is) != AOI_OK) {
+        aoi_rollback(s);
         return AOI_ENOMEM;
     }
-    s->pair_nodes -= s->world.nodes[node].by_pair;
-    aoi_node_set_area(s, node, a);
-    s->pair_nodes += s->world.nodes[node].by_pair;
-    aoi_log_apply(s, 0);
-    s->engine->class->tidy(s->engine);
+    s->unbounded_positional -= is_unbounded_positional(&was);
+    set_state(s, node, is);
+    s->unbounded_positional += is_unbounded_positional(is);
+    if (was.area.shape != is->area.shape) aoi_shape_free(&s->world.memory, was.area.shape);
+    aoi_commit(s);
     return AOI_OK;
 }
 
-int aoi_set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
+int aoi_set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
     uint32_t node = aoi_node_slot(s, handle);
+    aoi_area_state is;
     if (node == AOI_NONE) return AOI_EGONE;
-    aoi_area a = aoi_node_area(s, node);
+    if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
+    if (!aoi_area_resolve(&s->world.memory, s->world.dims, area, &is)) return AOI_ENOMEM;
+    is.area.user_data = s->world.areas[node].user_data;
+    int result = change_area(s, node, &is);
+    if (result != AOI_OK) aoi_shape_free(&s->world.memory, is.area.shape);
+    return result;
+}
+
+int aoi_set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
+    aoi_area a;
+    if (!aoi_area_of(s, handle, &a)) return AOI_EGONE;
+    if (a.shape != AOI_SQUARE && a.shape != AOI_CIRCLE) return AOI_EVALUE;
     a.radius = radius;
     a.keep = keep;
-    return resolve(&a) ? set_area(s, node, &a) : AOI_EVALUE;
+    return aoi_set_area(s, handle, &a);
+}
+
+int aoi_set_facing(aoi_space *s, aoi_node handle, double facing) {
+    aoi_area a;
+    if (!aoi_area_of(s, handle, &a)) return AOI_EGONE;
+    if (a.shape != AOI_SECTOR) return AOI_EVALUE;
+    a.facing = facing;
+    return aoi_set_area(s, handle, &a);
 }
 
 int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
     uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
-    aoi_area a = aoi_node_area(s, node);
-    a.mask = mask;
-    return set_area(s, node, &a);
+    aoi_area_state is = aoi_state_of(s, node);
+    is.mask = mask;
+    return change_area(s, node, &is);
+}
+
+/* ---- exceptions for one pair ------------------------------------------------------------------------------------- */
+
+static bool has_overrides(const aoi_space *s, uint32_t node) {
+    uint32_t at = AOI_SEEK;
+    return aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, node, &at) != NULL;
+}
+
+int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
+    uint32_t node = aoi_node_slot(s, handle), t = aoi_entity_slot(s, target);
+    if (node == AOI_NONE || t == AOI_NONE) return AOI_EGONE;
+    if (how < AOI_BY_RULE || how > AOI_MATCH || s->world.nodes[node].owner == t) return AOI_EVALUE;
+    if (aoi_override_of(s, node, t) == how) return AOI_OK;
+    if (!aoi_begin(s)) return AOI_ENOMEM;
+    if (aoi_overrides_reserve(&s->world.memory, &s->overrides)) aoi_judge_override(s, node, t, how);
+    else s->world.failed = true;
+    if (s->world.failed) {
+        aoi_rollback(s);
+        return AOI_ENOMEM;
+    }
+    aoi_overrides_set(&s->overrides, node, t, how);
+    s->world.nodes[node].flags &= (uint8_t)~AOI_NODE_OVERRIDES;
+    if (has_overrides(s, node)) s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
+    aoi_commit(s);
+    return AOI_OK;
 }

@@ -2,7 +2,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "core/rule.h"
 #include "core/space.h"
 
 static const char *say(aoi_space *s, const char *format, ...) {
@@ -13,96 +12,125 @@ static const char *say(aoi_space *s, const char *format, ...) {
     return s->why;
 }
 
-static const char *check_entities(aoi_space *s) {
-    uint32_t alive = 0, nodes = 0, pair_nodes = 0;
-    for (uint32_t e = 0; e < s->world.entity_top; e++) {
-        const aoi_entity_record *r = s->world.entities + e;
-        if (!aoi_alive(r->generation)) continue;
-        alive++;
-        if (!aoi_finite(s, r->pos)) return say(s, "entity %lld has no finite position", (long long)r->id);
-        if (aoi_slot_of_id(s, r->id) != e) return say(s, "entity %lld is not found by its id", (long long)r->id);
-        for (uint32_t n = r->nodes; n != AOI_NONE; n = s->world.nodes[n].next) {
-            const aoi_node_record *k = s->world.nodes + n;
-            if (++nodes > s->node_count) return say(s, "the chains of nodes are longer than their count");
-            pair_nodes += k->by_pair;
-            if (k->owner != e || !aoi_alive(k->generation))
-                return say(s, "entity %lld carries a node that is not its own", (long long)r->id);
-            aoi_area a = aoi_node_area(s, n);
-            if (k->reach != aoi_reach(&a) || k->by_pair != aoi_needs_pairs(&a))
-                return say(s, "node %lld of entity %lld has the wrong reach", (long long)k->node_id, (long long)r->id);
-        }
-    }
-    if (alive != s->entity_count || s->ids.count != alive) return say(s, "entities are counted wrongly");
-    if (nodes != s->node_count || pair_nodes != s->pair_nodes) return say(s, "nodes are counted wrongly");
-    return aoi_index_check(&s->ids);
-}
-
-static const char *check_pairs(aoi_space *s) {
-    uint32_t by_node = 0, by_target = 0, count = s->pairs.index.count;
-    for (uint32_t n = 0; n < s->world.node_top; n++) {
-        const aoi_node_record *k = s->world.nodes + n;
-        if (!aoi_alive(k->generation)) continue;
-        for (uint32_t p = k->targets; p != AOI_NONE; p = s->pairs.pairs[p].next[AOI_BY_NODE])
-            if (s->pairs.pairs[p].end[AOI_BY_NODE] != n || ++by_node > count)
-                return say(s, "the chain of pairs of node %lld is broken", (long long)k->node_id);
-    }
-    for (uint32_t e = 0; e < s->world.entity_top; e++) {
-        const aoi_entity_record *r = s->world.entities + e;
-        if (!aoi_alive(r->generation)) continue;
-        for (uint32_t p = r->watched; p != AOI_NONE; p = s->pairs.pairs[p].next[AOI_BY_TARGET])
-            if (s->pairs.pairs[p].end[AOI_BY_TARGET] != e || ++by_target > count)
-                return say(s, "the chain of pairs of entity %lld is broken", (long long)r->id);
-    }
-    if (by_node != count || by_target != count) return say(s, "pairs are counted wrongly");
-    return aoi_index_check(&s->pairs.index);
-}
-
-/* A pair with a state must be there exactly when it should, and `seen` must be what the rule allows. */
-static const char *check_pair(aoi_space *s, uint32_t node, uint32_t target) {
+static const char *check_node(aoi_space *s, uint32_t owner, uint32_t node) {
     const aoi_node_record *n = s->world.nodes + node;
-    const aoi_entity_record *w = s->world.entities + n->owner, *t = s->world.entities + target;
-    uint32_t p = aoi_pairs_find(&s->pairs, node, target);
-    aoi_area a = aoi_node_area(s, node);
-    bool seen = p != AOI_NONE && s->pairs.pairs[p].seen, match = (t->kind & a.mask) != 0;
-    bool needed = n->by_pair && match && aoi_in_box(s->world.dims, w->pos, t->pos, n->reach);
-    if (n->by_pair && aoi_rule(s->world.dims, &a, w->pos, t->pos, t->kind, seen) != seen)
-        return say(s, "node %lld of entity %lld %s %lld", (long long)n->node_id, (long long)w->id,
-                   seen ? "still sees" : "misses", (long long)t->id);
-    if ((p != AOI_NONE) != (needed || seen))
-        return say(s, "node %lld of entity %lld: wrong state for %lld", (long long)n->node_id, (long long)w->id,
-                   (long long)t->id);
+    const aoi_area_record *a = s->world.areas + node;
+    long long id = s->world.entities[owner].id;
+    if (n->owner != owner || !aoi_is_live(n->generation)) return say(s, "entity %lld carries a node of another", id);
+    bool between = a->shape ? a->shape->margin > 0 : a->keep > a->radius;
+    double outer = aoi_outer_extent(n->shape, a->keep);
+    if (between != ((n->flags & AOI_NODE_KEEPS) != 0) || (!a->shape && !(n->reach[0] == outer && n->reach[1] == outer)))
+        return say(s, "node %lld of entity %lld has the wrong bounds", (long long)n->node_id, id);
     return NULL;
 }
 
-static bool found(const aoi_space *s, uint32_t slot) {
-    uint32_t times = 0;
-    for (uint32_t i = 0; i < s->found.count; i++) times += s->found.items[i] == slot;
-    return times == 1;
-}
-
-/* Every node against every entity: the engine must find all that are inside, each once. */
-static const char *check_engine(aoi_space *s) {
+static const char *check_entities(aoi_space *s) {
     const aoi_world *w = &s->world;
-    for (uint32_t n = 0; n < w->node_top; n++) {
-        if (!aoi_alive(w->nodes[n].generation)) continue;
-        const aoi_entity_record *owner = w->entities + w->nodes[n].owner;
-        aoi_find_targets(s, owner->pos, w->nodes[n].reach);
-        for (uint32_t e = 0; e < w->entity_top; e++) {
-            if (!aoi_alive(w->entities[e].generation) || e == w->nodes[n].owner) continue;
-            if (aoi_in_box(w->dims, owner->pos, w->entities[e].pos, w->nodes[n].reach) && !found(s, e))
-                return say(s, "engine %s does not find entity %lld near entity %lld", s->engine->class->name,
-                           (long long)w->entities[e].id, (long long)owner->id);
-            const char *wrong = check_pair(s, n, e);
+    uint32_t live = 0, nodes = 0;
+    for (uint32_t e = 0; e < w->entity_top; e++) {
+        const aoi_entity_record *r = w->entities + e;
+        if (!aoi_is_live(r->generation)) continue;
+        live++;
+        if (!aoi_finite(s, r->pos)) return say(s, "entity %lld has no finite position", (long long)r->id);
+        if (aoi_slot_of_id(s, r->id) != e) return say(s, "entity %lld is not found by its id", (long long)r->id);
+        if (r->mover != AOI_NONE) return say(s, "entity %lld is left over from a batch", (long long)r->id);
+        for (uint32_t n = r->nodes; n != AOI_NONE; n = w->nodes[n].next) {
+            if (++nodes > s->node_count) return say(s, "the chains of nodes are longer than their count");
+            const char *wrong = check_node(s, e, n);
             if (wrong) return wrong;
         }
     }
+    if (live != w->entity_count || s->ids.count != live) return say(s, "entities are counted wrongly");
+    if (nodes != s->node_count) return say(s, "nodes are counted wrongly");
+    return aoi_index_check(&s->ids);
+}
+
+/* The zone of a live pair whose kind and mask meet; OUTSIDE for any other. */
+static aoi_zone checked_zone(const aoi_space *s, uint32_t node, uint32_t target) {
+    const aoi_world *w = &s->world;
+    const aoi_node_record *n = w->nodes + node;
+    int how = aoi_override_of(s, node, target);
+    if (target == n->owner || !aoi_meets(how, w->entities[target].kind, n->mask)) return AOI_OUTSIDE;
+    return aoi_zone_of(w->dims, n->shape, w->areas + node, w->entities[n->owner].pos, w->entities[target].pos);
+}
+
+/* Only pairs in the zone BETWEEN are kept. */
+static const char *check_kept(aoi_space *s) {
+    const aoi_world *w = &s->world;
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < w->node_top && s->kept.count; n++) {
+        if (!aoi_is_live(w->nodes[n].generation)) continue;
+        for (uint32_t e = 0; e < w->entity_top; e++) {
+            if (!aoi_is_live(w->entities[e].generation) || !aoi_pair_table_has(&s->kept, n, e)) continue;
+            count++;
+            if (checked_zone(s, n, e) != AOI_BETWEEN)
+                return say(s, "node %lld of entity %lld keeps %lld, which is not between its borders",
+                           (long long)w->nodes[n].node_id, (long long)w->entities[w->nodes[n].owner].id,
+                           (long long)w->entities[e].id);
+        }
+    }
+    return count == s->kept.count ? NULL : say(s, "pairs of dead nodes or entities are kept");
+}
+
+/* Overrides are of live nodes, which are flagged, and of live targets. */
+static const char *check_overrides(aoi_space *s) {
+    const aoi_world *w = &s->world;
+    uint32_t flagged = 0, live = 0;
+    for (uint32_t i = 0; i < s->overrides.top; i++) {
+        const aoi_override_record *r = s->overrides.records + i;
+        if (r->how == AOI_BY_RULE) continue;
+        live += aoi_is_live(w->nodes[r->node].generation) && aoi_is_live(w->entities[r->target].generation);
+        flagged += (w->nodes[r->node].flags & AOI_NODE_OVERRIDES) != 0;
+    }
+    if (live != aoi_overrides_count(&s->overrides) || flagged != live) return say(s, "overrides of what is gone");
+    return aoi_overrides_check(&s->overrides);
+}
+
+static bool is_hit_once(const aoi_world *w, uint32_t slot) {
+    uint32_t times = 0;
+    for (uint32_t i = 0; i < w->hit_count; i++) times += w->hits[i] == slot;
+    return times == 1;
+}
+
+/* In the box on the first two axes: where engines look for targets. */
+static bool in_box(const aoi_world *w, uint32_t node, const double *at) {
+    const aoi_node_record *n = w->nodes + node;
+    const double *p = w->entities[n->owner].pos;
+    return aoi_in_side(p[0], at[0], n->reach[0]) & aoi_in_side(p[1], at[1], n->reach[1]);
+}
+
+/* Inside, or between the borders: what engines may not miss when they look for watchers. */
+static bool in_reach(const aoi_world *w, uint32_t node, const double *at) {
+    const aoi_node_record *n = w->nodes + node;
+    return aoi_zone_of(w->dims, n->shape, w->areas + node, w->entities[n->owner].pos, at) != AOI_OUTSIDE;
+}
+
+/* Every node against every entity: the engine must find all that are within bounds, each once. */
+static const char *check_targets(aoi_space *s) {
+    const aoi_world *w = &s->world;
+    for (uint32_t n = 0; n < w->node_top; n++) {
+        if (!aoi_is_live(w->nodes[n].generation)) continue;
+        const aoi_entity_record *owner = w->entities + w->nodes[n].owner;
+        aoi_find_targets(s, owner->pos, w->nodes[n].reach);
+        for (uint32_t e = 0; e < w->entity_top; e++) {
+            if (!aoi_is_live(w->entities[e].generation) || e == w->nodes[n].owner) continue;
+            if (in_box(w, n, w->entities[e].pos) && !is_hit_once(w, e))
+                return say(s, "engine %s does not find entity %lld near entity %lld", s->engine->class->name,
+                           (long long)w->entities[e].id, (long long)owner->id);
+        }
+    }
+    return NULL;
+}
+
+static const char *check_watchers(aoi_space *s) {
+    const aoi_world *w = &s->world;
     for (uint32_t e = 0; e < w->entity_top; e++) {
-        if (!aoi_alive(w->entities[e].generation)) continue;
+        if (!aoi_is_live(w->entities[e].generation)) continue;
         aoi_find_watchers(s, e);
         for (uint32_t n = 0; n < w->node_top; n++) {
             const aoi_node_record *k = w->nodes + n;
-            if (!aoi_alive(k->generation) || k->owner == e) continue;
-            if (aoi_in_box(w->dims, w->entities[k->owner].pos, w->entities[e].pos, k->reach) && !found(s, n))
+            if (!aoi_is_live(k->generation) || k->owner == e) continue;
+            if (in_reach(w, n, w->entities[e].pos) && !is_hit_once(w, n))
                 return say(s, "engine %s does not find node %lld of entity %lld around entity %lld",
                            s->engine->class->name, (long long)k->node_id, (long long)w->entities[k->owner].id,
                            (long long)w->entities[e].id);
@@ -112,13 +140,15 @@ static const char *check_engine(aoi_space *s) {
 }
 
 const char *aoi_check(aoi_space *s) {
-    const char *wrong = check_entities(s);
-    if (!wrong) wrong = check_pairs(s);
+    const char *wrong = aoi_settle(s) ? check_entities(s) : "not enough memory";
+    if (!wrong) wrong = check_kept(s);
+    if (!wrong) wrong = check_overrides(s);
     if (!wrong) wrong = aoi_queue_check(&s->queue);
     if (!wrong) wrong = s->engine->class->check(s->engine);
-    if (!wrong) wrong = check_engine(s);
-    if (s->failed) { /* memory ran out in a query: no verdict */
-        s->failed = false;
+    if (!wrong) wrong = check_targets(s);
+    if (!wrong) wrong = check_watchers(s);
+    if (s->world.failed) { /* memory ran out in a query: no verdict */
+        s->world.failed = false;
         return "not enough memory";
     }
     return wrong;

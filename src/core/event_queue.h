@@ -1,58 +1,67 @@
 /* event_queue.h - events that wait to be taken, as net change.
  *
  *   events   [ taken | taken | leave | cancelled | enter | enter |           ]
- *                              ^ head                              ^ top
+ *                              ^ head              ^ call            ^ top
+ *
+ * A call appends its events at the top; when it succeeds its leaves are put before its enters, when it fails the queue is
+ * cut back to where the call began and what it cancelled waits again.
  *
  * An enter that meets its own waiting leave (same node, same life of the target) cancels it, and the other way round.
- * To find it the queue keeps an index by pair, but only from the moment two calls' events wait together: in the usual
- * case, a call whose events are taken before the next, no pair can occur twice and nothing is hashed. */
-#ifndef AOI_QUEUE_H
-#define AOI_QUEUE_H
+ * An index by pair finds it, but only from the moment two calls' events wait together: usually a call's events are taken
+ * before the next call, no pair can occur twice, and nothing is hashed. */
+#ifndef AOI_EVENT_QUEUE_H
+#define AOI_EVENT_QUEUE_H
 
 #include "base/hash_index.h"
 
 enum { AOI_QUEUE_KEEPS = 1024 }; /* records that an empty queue keeps */
 
-typedef struct aoi_waiting {
+typedef struct aoi_queued {
     int64_t watcher, target, node_id;
     uint32_t node, entity, life; /* the pair: the node's slot, the target's slot and generation */
     uint8_t kind;
     bool cancelled;
-    bool sleeps; /* cancelled by the present batch, which may bring it back */
-} aoi_waiting;
+} aoi_queued;
 
-typedef struct aoi_queue {
-    aoi_waiting *events;
+typedef struct aoi_event_queue {
+    aoi_queued *events;
     uint32_t cap, head, top, count; /* count: of those from head to top that are not cancelled */
-    uint32_t placed; /* where the events begin whose order is not settled: none of those before has been taken since */
-    uint32_t batch;  /* where the present batch began */
-    uint32_t sleeping; /* events that it has cancelled but may bring back */
-    uint32_t storm;    /* events in one go, lately at most */
-    bool hashed, in_batch;
-    aoi_index index; /* also of events that have been taken: head tells */
-} aoi_queue;
+    uint32_t call;                  /* where the events of the present call begin */
+    uint32_t ordered_end;           /* events before it keep their order */
+    uint32_t peak;                  /* most events at once, lately */
+    aoi_index index;                /* of pairs; also of events that have been taken: head tells */
+    uint32_t indexed;               /* events before it are in the index */
+    uint32_t *undo;                 /* events of former calls that the present call has cancelled */
+    uint32_t undo_cap, undo_count;
+} aoi_event_queue;
 
-void aoi_queue_open(aoi_queue *q);
-void aoi_queue_close(aoi_memory *m, aoi_queue *q);
+void aoi_queue_open(aoi_event_queue *q);
+void aoi_queue_close(aoi_memory *m, aoi_event_queue *q);
 
-/* Room for n events.  `alone`: they come from one single change and no event waits, so that no pair occurs twice; if not,
- * a batch begins.  An empty queue of the size it keeps needs nothing more, and that is how it nearly always is. */
-bool aoi_queue_make_room(aoi_memory *m, aoi_queue *q, size_t n, bool alone);
-static inline bool aoi_queue_reserve(aoi_memory *m, aoi_queue *q, size_t n, bool alone) {
-    bool idle = q->top == 0 && !q->hashed && !q->in_batch && q->cap <= AOI_QUEUE_KEEPS;
-    return (alone && idle && n <= q->cap) || aoi_queue_make_room(m, q, n, alone);
+/* Between begin and commit a call puts its events, each pair at most once. */
+void aoi_queue_tidy(aoi_memory *m, aoi_event_queue *q);
+static inline void aoi_queue_begin(aoi_memory *m, aoi_event_queue *q) {
+    if (q->top || q->cap > AOI_QUEUE_KEEPS) aoi_queue_tidy(m, q);
+    q->call = q->top;
+    q->undo_count = 0;
 }
-/* Adds an event and returns its record, whose ids the caller fills in; or cancels its opposite and returns NULL.  Cannot
- * fail after a reserve.  Within a batch what waited before it keeps its place when it is cancelled and comes back. */
-aoi_waiting *aoi_queue_cancel_or_add(aoi_queue *q, int kind, uint32_t node, uint32_t entity, uint32_t life);
-void aoi_queue_end_batch(aoi_queue *q);           /* puts its leaves before its enters */
-void aoi_queue_part(aoi_queue *q, uint32_t from); /* leaves before enters, of those that were put from there on */
+void aoi_queue_commit(aoi_event_queue *q); /* leaves before enters; cannot fail */
 
-/* At the end, whatever waits. */
-static inline aoi_waiting *aoi_queue_add(aoi_queue *q, int kind, uint32_t node, uint32_t entity, uint32_t life) {
-    aoi_waiting *e = q->events + q->top++;
+/* Makes room for one event more; false when memory is refused. */
+bool aoi_queue_grow(aoi_memory *m, aoi_event_queue *q);
+static inline bool aoi_queue_ready(aoi_memory *m, aoi_event_queue *q) {
+    return (q->top < q->cap && !q->call) || aoi_queue_grow(m, q);
+}
+
+/* Cancels the waiting event of this pair; false if there is none.  The opposite of a new event: the two alternate. */
+bool aoi_queue_cancel(aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life);
+
+/* Appends an event, whose ids the caller fills in. */
+static inline aoi_queued *aoi_queue_append(aoi_event_queue *q, int kind, uint32_t node, uint32_t entity,
+                                           uint32_t life) {
+    aoi_queued *e = q->events + q->top++;
     e->kind = (uint8_t)kind;
-    e->cancelled = e->sleeps = false;
+    e->cancelled = false;
     e->node = node;
     e->entity = entity;
     e->life = life;
@@ -60,28 +69,30 @@ static inline aoi_waiting *aoi_queue_add(aoi_queue *q, int kind, uint32_t node, 
     return e;
 }
 
-static inline aoi_waiting *aoi_queue_put(aoi_queue *q, int kind, uint32_t node, uint32_t entity, uint32_t life) {
-    return q->hashed ? aoi_queue_cancel_or_add(q, kind, node, entity, life)
-                     : aoi_queue_add(q, kind, node, entity, life);
-}
+/* To undo the present call, or the end of it: takes its events back, last first, then lets what it cancelled wait again;
+ * NULL when as many are left as there were then.  Neither can fail. */
+const aoi_queued *aoi_queue_take_back(aoi_event_queue *q, uint32_t top);
+const aoi_queued *aoi_queue_restore(aoi_event_queue *q, uint32_t undo_count);
 
-/* Takes the oldest; the queue must not be empty.  The record is valid until the next call. */
-static inline const aoi_waiting *aoi_queue_take(aoi_queue *q);
-void aoi_queue_clear(aoi_queue *q); /* all are taken */
-/* All leaves before all enters, otherwise in the same order, behind those whose place is settled; it settles all. */
-void aoi_queue_leaves_first(aoi_queue *q);
-const char *aoi_queue_check(const aoi_queue *q);
+/* The kind of the event of this pair that waits since a former call, 0 if none does, -1 when memory is refused. */
+int aoi_queue_waiting(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life);
+
+void aoi_queue_clear(aoi_event_queue *q); /* all are taken */
+/* All leaves before all enters, otherwise in the same order, behind those whose order is fixed; then all are fixed. */
+void aoi_queue_leaves_first(aoi_event_queue *q);
+const char *aoi_queue_check(const aoi_event_queue *q);
 
 /* The first at i or after that waits, or top. */
-static inline uint32_t aoi_queue_from(const aoi_queue *q, uint32_t i) {
+static inline uint32_t aoi_queue_from(const aoi_event_queue *q, uint32_t i) {
     while (i < q->top && q->events[i].cancelled) i++;
     return i;
 }
 
-static inline const aoi_waiting *aoi_queue_take(aoi_queue *q) {
+/* Takes the oldest; the queue must not be empty.  The record is valid until the next call. */
+static inline const aoi_queued *aoi_queue_take(aoi_event_queue *q) {
     uint32_t i = aoi_queue_from(q, q->head);
     q->head = i + 1;
-    q->placed = q->top;
+    q->ordered_end = q->top;
     if (--q->count == 0) aoi_queue_clear(q);
     return q->events + i;
 }

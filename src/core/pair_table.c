@@ -1,54 +1,72 @@
 /* pair_table.c - see pair_table.h. */
 #include "core/pair_table.h"
 
-void aoi_pairs_open(aoi_pairs *p) {
-    *p = (aoi_pairs){.unused = AOI_NONE};
+#include <string.h>
+
+#define PAIR_EMPTY UINT64_MAX
+
+enum { LEAST_PAIRS = 16 };
+
+static uint32_t pair_home(const aoi_pair_table *p, uint64_t key) {
+    return aoi_hash64(key) & (p->size - 1);
 }
 
-void aoi_pairs_close(aoi_memory *m, aoi_pairs *p) {
-    AOI_FREE(m, p->pairs, p->cap);
-    aoi_index_free(m, &p->index);
-    aoi_pairs_open(p);
-}
-
-static uint32_t hash_of(uint32_t node, uint32_t target) {
-    return aoi_hash64((uint64_t)node << 32 | target);
-}
-
-bool aoi_pairs_reserve(aoi_memory *m, aoi_pairs *p, size_t n) {
-    return n == 0 || (AOI_GROW(m, p->pairs, p->cap, p->top + n) && aoi_index_reserve(m, &p->index, p->index.count + n));
-}
-
-uint32_t aoi_pairs_find(const aoi_pairs *p, uint32_t node, uint32_t target) {
-    uint32_t at = AOI_SEEK, i;
-    while ((i = aoi_index_next(&p->index, hash_of(node, target), &at)) != AOI_NONE)
-        if (p->pairs[i].end[AOI_BY_NODE] == node && p->pairs[i].end[AOI_BY_TARGET] == target) break;
+/* The slot that has the key, or the empty one where the search ends. */
+static uint32_t pair_slot(const aoi_pair_table *p, uint64_t key) {
+    uint32_t i = pair_home(p, key);
+    while (p->slots[i] != PAIR_EMPTY && p->slots[i] != key) i = (i + 1) & (p->size - 1);
     return i;
 }
 
-void aoi_pairs_add(aoi_pairs *p, uint32_t node, uint32_t target, bool seen, uint32_t *by_node, uint32_t *by_target) {
-    uint32_t i = p->unused, *heads[2] = {by_node, by_target};
-    if (i != AOI_NONE) p->unused = p->pairs[i].next[0];
-    else i = p->top++;
-    aoi_pair *pair = p->pairs + i;
-    *pair = (aoi_pair){.end = {node, target}, .prev = {AOI_NONE, AOI_NONE}, .seen = seen};
-    for (int c = 0; c < 2; c++) {
-        pair->next[c] = *heads[c];
-        if (*heads[c] != AOI_NONE) p->pairs[*heads[c]].prev[c] = i;
-        *heads[c] = i;
-    }
-    aoi_index_add(&p->index, hash_of(node, target), i);
+void aoi_pair_table_free(aoi_memory *m, aoi_pair_table *p) {
+    AOI_FREE(m, p->slots, p->size);
+    *p = (aoi_pair_table){0};
 }
 
-void aoi_pairs_remove(aoi_pairs *p, uint32_t i, uint32_t *by_node, uint32_t *by_target) {
-    aoi_pair *pair = p->pairs + i;
-    uint32_t *heads[2] = {by_node, by_target};
-    for (int c = 0; c < 2; c++) {
-        if (pair->prev[c] != AOI_NONE) p->pairs[pair->prev[c]].next[c] = pair->next[c];
-        else *heads[c] = pair->next[c];
-        if (pair->next[c] != AOI_NONE) p->pairs[pair->next[c]].prev[c] = pair->prev[c];
+static bool pair_rehash(aoi_memory *m, aoi_pair_table *p, uint32_t size) {
+    aoi_pair_table to = {.size = size, .count = p->count};
+    if (!(to.slots = aoi_resize(m, NULL, 0, size * sizeof *to.slots))) return false;
+    memset(to.slots, 0xFF, size * sizeof *to.slots);
+    for (uint32_t i = 0; i < p->size; i++)
+        if (p->slots[i] != PAIR_EMPTY) to.slots[pair_slot(&to, p->slots[i])] = p->slots[i];
+    AOI_FREE(m, p->slots, p->size);
+    *p = to;
+    return true;
+}
+
+bool aoi_pair_table_reserve(aoi_memory *m, aoi_pair_table *p, uint32_t count) {
+    if (count <= p->size / 4 * 3) return true;
+    uint32_t size = LEAST_PAIRS;
+    while (size / 4 * 3 < count) {
+        if (size >= UINT32_MAX / 2) return false;
+        size *= 2;
     }
-    aoi_index_remove(&p->index, hash_of(pair->end[AOI_BY_NODE], pair->end[AOI_BY_TARGET]), i);
-    pair->next[0] = p->unused;
-    p->unused = i;
+    return pair_rehash(m, p, size);
+}
+
+bool aoi_pair_table_has(const aoi_pair_table *p, uint32_t node, uint32_t target) {
+    return p->count && p->slots[pair_slot(p, aoi_pair_key(node, target))] != PAIR_EMPTY;
+}
+
+void aoi_pair_table_add(aoi_pair_table *p, uint32_t node, uint32_t target) {
+    uint64_t key = aoi_pair_key(node, target);
+    p->slots[pair_slot(p, key)] = key;
+    p->count++;
+}
+
+void aoi_pair_table_remove(aoi_pair_table *p, uint32_t node, uint32_t target) {
+    uint32_t mask = p->size - 1, gap = pair_slot(p, aoi_pair_key(node, target));
+    for (uint32_t i = (gap + 1) & mask; p->slots[i] != PAIR_EMPTY; i = (i + 1) & mask) {
+        uint32_t home = pair_home(p, p->slots[i]);
+        if (((i - home) & mask) < ((i - gap) & mask)) continue; /* its home lies behind the gap */
+        p->slots[gap] = p->slots[i];
+        gap = i;
+    }
+    p->slots[gap] = PAIR_EMPTY;
+    p->count--;
+}
+
+void aoi_pair_table_tidy(aoi_memory *m, aoi_pair_table *p) {
+    if (!p->count) aoi_pair_table_free(m, p);
+    else if (p->size > LEAST_PAIRS && p->count < p->size / 16) (void)pair_rehash(m, p, p->size / 4);
 }

@@ -1,36 +1,28 @@
-/* pair_table.h - pairs of node and target that need a state of their own: those of nodes that keep, and of round ones.
+/* pair_table.h - a set of pairs (node, target): those that are seen only because they were seen before.
  *
- *            target A    target B
- *   node 1 --[1,A]-------[1,B]--        each pair stands in two chains, its node's and its target's,
- *                           |           and in an index; `seen` is whether the node sees the target
- *   node 2 ----------------[2,B]--
+ *   slots   [ node | target ] [ empty ] [ node | target ] ...    open addressing, linear probing, a power of two, at most
+ *                                                                 three quarters full; 8 bytes a slot
  *
- * A pair is there while the target is within the node's reach (rule.h) and of a kind it looks for, or is seen. */
-#ifndef AOI_PAIRS_H
-#define AOI_PAIRS_H
+ * A removal closes the gap (Knuth, TAOCP 3, 6.4, algorithm R), so that there are no tombstones. */
+#ifndef AOI_PAIR_TABLE_H
+#define AOI_PAIR_TABLE_H
 
 #include "base/hash_index.h"
 
-enum { AOI_BY_NODE, AOI_BY_TARGET };
+typedef struct aoi_pair_table {
+    uint64_t *slots;
+    uint32_t size, count; /* size: 0 or a power of two */
+} aoi_pair_table;
 
-typedef struct aoi_pair {
-    uint32_t end[2];           /* node, target */
-    uint32_t next[2], prev[2]; /* in the chain of each */
-    bool seen;
-} aoi_pair;
+static inline uint64_t aoi_pair_key(uint32_t node, uint32_t target) {
+    return (uint64_t)node << 32 | target;
+}
 
-typedef struct aoi_pairs {
-    aoi_pair *pairs;
-    uint32_t cap, top, unused;
-    aoi_index index;
-} aoi_pairs;
-
-void aoi_pairs_open(aoi_pairs *p);
-void aoi_pairs_close(aoi_memory *m, aoi_pairs *p);
-bool aoi_pairs_reserve(aoi_memory *m, aoi_pairs *p, size_t n);
-uint32_t aoi_pairs_find(const aoi_pairs *p, uint32_t node, uint32_t target);
-/* by_node, by_target: the heads of the two chains.  Adding cannot fail after a reserve. */
-void aoi_pairs_add(aoi_pairs *p, uint32_t node, uint32_t target, bool seen, uint32_t *by_node, uint32_t *by_target);
-void aoi_pairs_remove(aoi_pairs *p, uint32_t pair, uint32_t *by_node, uint32_t *by_target);
+void aoi_pair_table_free(aoi_memory *m, aoi_pair_table *p);
+bool aoi_pair_table_reserve(aoi_memory *m, aoi_pair_table *p, uint32_t count); /* room for count pairs in all */
+bool aoi_pair_table_has(const aoi_pair_table *p, uint32_t node, uint32_t target);
+void aoi_pair_table_add(aoi_pair_table *p, uint32_t node, uint32_t target);    /* is not in it; room is reserved */
+void aoi_pair_table_remove(aoi_pair_table *p, uint32_t node, uint32_t target); /* is in it; needs no memory */
+void aoi_pair_table_tidy(aoi_memory *m, aoi_pair_table *p); /* gives back what a far larger set has needed */
 
 #endif

@@ -1,125 +1,198 @@
 /* query.c - questions.  They change nothing but the buffers in which the space leaves its answers. */
-#include "core/rule.h"
+#include <stdlib.h>
+
 #include "core/space.h"
 
-/* ---- the engine's queries, with what the space keeps to itself -------------------------------------------------------- */
+/* ---- the engine's queries, with what the space keeps to itself ---------------------------------------------------- */
 
-static void find_box(aoi_space *s, const double *lo, const double *hi) {
-    s->found.count = 0;
-    s->engine->class->targets(s->engine, lo, hi);
-}
-
-void aoi_find_targets(aoi_space *s, const double *at, double reach) {
-    double lo[3], hi[3];
-    for (int a = 0; a < s->world.dims; a++) {
-        lo[a] = at[a] - reach;
-        hi[a] = at[a] + reach;
-    }
-    if (!isinf(reach)) {
-        find_box(s, lo, hi);
+void aoi_find_targets(aoi_space *s, const double *at, const double *reach) {
+    aoi_world *w = &s->world;
+    w->hit_count = 0;
+    if (reach[0] <= DBL_MAX && reach[1] <= DBL_MAX) {
+        double lo[2] = {at[0] - reach[0], at[1] - reach[1]}, hi[2] = {at[0] + reach[0], at[1] + reach[1]};
+        s->engine->class->targets(s->engine, lo, hi);
         return;
     }
-    s->found.count = 0;
-    for (uint32_t e = 0; e < s->world.entity_top; e++)
-        if (aoi_alive(s->world.entities[e].generation)) aoi_found(&s->world, e);
+    for (uint32_t e = 0; e < w->entity_top; e++)
+        if (aoi_is_live(w->entities[e].generation)) aoi_add_hit(w, e);
 }
 
 void aoi_find_watchers(aoi_space *s, uint32_t entity) {
-    s->found.count = 0;
-    s->engine->class->watchers(s->engine, s->world.entities[entity].pos);
-    for (uint32_t n = s->everywhere; n != AOI_NONE; n = s->world.nodes[n].home) aoi_found(&s->world, n);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < s->found.count; i++) /* nobody watches himself */
-        if (s->world.nodes[s->found.items[i]].owner != entity) s->found.items[kept++] = s->found.items[i];
-    s->found.count = kept;
+    aoi_world *w = &s->world;
+    w->hit_count = 0;
+    s->engine->class->watchers(s->engine, w->entities[entity].pos);
+    for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home) aoi_add_hit(w, n);
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < w->hit_count; i++) /* an entity does not watch itself */
+        if (w->nodes[w->hits[i]].owner != entity) w->hits[others++] = w->hits[i];
+    w->hit_count = others;
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------------------ */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-static void answer(aoi_space *s, int64_t id, const int64_t *node_id) {
+/* Room for all hits; false when memory is refused, now or when they were found. */
+static bool answer_ready(aoi_space *s, size_t count, bool pairs) {
     aoi_memory *m = &s->world.memory;
-    if (s->failed || !AOI_GROW(m, s->ids_out, s->ids_cap, s->answer_count + (size_t)1) ||
-        (node_id && !AOI_GROW(m, s->nodes_out, s->nodes_cap, s->answer_count + (size_t)1))) {
-        s->failed = true;
-        return;
-    }
-    s->ids_out[s->answer_count] = id;
-    if (node_id) s->nodes_out[s->answer_count] = *node_id;
-    s->answer_count++;
+    bool ready = !s->world.failed && AOI_GROW(m, s->ids_out, s->ids_cap, count) &&
+                 (!pairs || AOI_GROW(m, s->nodes_out, s->nodes_cap, count));
+    s->world.failed = false;
+    s->answer_count = 0;
+    return ready;
 }
 
-static int answered(aoi_space *s, const int64_t **ids, size_t *count) {
-    bool failed = s->failed;
-    s->failed = false;
-    if (failed) return AOI_ENOMEM;
+bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target) {
+    const aoi_node_record *n = s->world.nodes + node;
+    int how = aoi_override_of(s, node, target);
+    if (how == AOI_SHOW) return true;
+    if (target == n->owner || !aoi_meets(how, s->world.entities[target].kind, n->mask)) return false;
+    aoi_zone z = aoi_zone_of(s->world.dims, n->shape, s->world.areas + node, aoi_position_now(s, n->owner),
+                             aoi_position_now(s, target));
+    return z == AOI_INSIDE || (z == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target));
+}
+
+/* The index does not find pairs that are shown wherever both are: they follow from the overrides alone. */
+static bool is_found(const aoi_space *s, uint32_t node, uint32_t target) {
+    return aoi_override_of(s, node, target) != AOI_SHOW && aoi_node_sees(s, node, target);
+}
+
+static int give(aoi_space *s, const int64_t **ids, size_t *count) {
     *ids = s->ids_out;
     *count = s->answer_count;
     return AOI_OK;
 }
 
-static bool plainly_sees(const aoi_space *s, uint32_t node, uint32_t target) {
-    const aoi_node_record *n = s->world.nodes + node;
-    const aoi_entity_record *t = s->world.entities + target;
-    aoi_area a = aoi_node_area(s, node);
-    return target != n->owner && aoi_rule(s->world.dims, &a, s->world.entities[n->owner].pos, t->pos, t->kind, false);
+int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) {
+    uint32_t node = aoi_node_slot(s, handle), at = AOI_SEEK;
+    if (node == AOI_NONE) return AOI_EGONE;
+    if (!aoi_settle(s)) return AOI_ENOMEM;
+    const aoi_world *w = &s->world;
+    const aoi_node_record *n = w->nodes + node;
+    const aoi_override_record *r;
+    size_t shown = n->flags & AOI_NODE_OVERRIDES ? aoi_overrides_count(&s->overrides) : 0;
+    aoi_find_targets(s, w->entities[n->owner].pos, n->reach);
+    if (!answer_ready(s, w->hit_count + shown, false)) return AOI_ENOMEM;
+    for (uint32_t i = 0; i < w->hit_count; i++)
+        if (is_found(s, node, w->hits[i])) s->ids_out[s->answer_count++] = w->entities[w->hits[i]].id;
+    while (shown && (r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, node, &at)) != NULL)
+        if (r->how == AOI_SHOW) s->ids_out[s->answer_count++] = w->entities[r->target].id;
+    return give(s, ids, count);
 }
 
-int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) {
-    uint32_t node = aoi_node_slot(s, handle);
-    if (node == AOI_NONE) return AOI_EGONE;
+static void answer_viewer(aoi_space *s, uint32_t node) {
     const aoi_node_record *n = s->world.nodes + node;
-    s->answer_count = 0;
-    if (n->by_pair) {
-        for (uint32_t i = n->targets; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_NODE])
-            if (s->pairs.pairs[i].seen) answer(s, s->world.entities[s->pairs.pairs[i].end[AOI_BY_TARGET]].id, NULL);
-    } else {
-        aoi_find_targets(s, s->world.entities[n->owner].pos, n->reach);
-        for (uint32_t i = 0; i < s->found.count; i++)
-            if (plainly_sees(s, node, s->found.items[i])) answer(s, s->world.entities[s->found.items[i]].id, NULL);
-    }
-    return answered(s, ids, count);
+    s->ids_out[s->answer_count] = s->world.entities[n->owner].id;
+    s->nodes_out[s->answer_count++] = n->node_id;
 }
 
 int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int64_t **nodes, size_t *count) {
-    uint32_t e = aoi_entity_slot(s, handle);
+    uint32_t e = aoi_entity_slot(s, handle), at = AOI_SEEK;
     if (e == AOI_NONE) return AOI_EGONE;
-    s->answer_count = 0;
-    for (uint32_t i = s->world.entities[e].watched; i != AOI_NONE; i = s->pairs.pairs[i].next[AOI_BY_TARGET]) {
-        const aoi_node_record *n = s->world.nodes + s->pairs.pairs[i].end[AOI_BY_NODE];
-        if (s->pairs.pairs[i].seen) answer(s, s->world.entities[n->owner].id, &n->node_id);
-    }
+    if (!aoi_settle(s)) return AOI_ENOMEM;
+    const aoi_world *w = &s->world;
+    const aoi_override_record *r;
+    size_t shown = aoi_overrides_count(&s->overrides);
     aoi_find_watchers(s, e);
-    for (uint32_t i = 0; i < s->found.count; i++) {
-        const aoi_node_record *n = s->world.nodes + s->found.items[i];
-        if (!n->by_pair && plainly_sees(s, s->found.items[i], e))
-            answer(s, s->world.entities[n->owner].id, &n->node_id);
-    }
+    if (!answer_ready(s, w->hit_count + shown, true)) return AOI_ENOMEM;
+    for (uint32_t i = 0; i < w->hit_count; i++)
+        if (is_found(s, w->hits[i], e)) answer_viewer(s, w->hits[i]);
+    while (shown && (r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_TARGET, e, &at)) != NULL)
+        if (r->how == AOI_SHOW) answer_viewer(s, r->node);
     *nodes = s->nodes_out;
-    return answered(s, ids, count);
+    return give(s, ids, count);
 }
 
-int aoi_near(aoi_space *s, const double *pos, double radius, uint64_t mask, const int64_t **ids, size_t *count) {
-    if (!aoi_finite(s, pos) || !(radius >= 0)) return AOI_EVALUE;
-    s->answer_count = 0;
-    aoi_find_targets(s, pos, radius);
-    for (uint32_t i = 0; i < s->found.count; i++) {
-        const aoi_entity_record *t = s->world.entities + s->found.items[i];
-        if ((t->kind & mask) && aoi_in_box(s->world.dims, pos, t->pos, radius)) answer(s, t->id, NULL);
+int aoi_overrides(aoi_space *s, aoi_node handle, const int64_t **targets, const int64_t **hows, size_t *count) {
+    uint32_t node = aoi_node_slot(s, handle), at = AOI_SEEK;
+    if (node == AOI_NONE) return AOI_EGONE;
+    const aoi_override_record *r;
+    if (!answer_ready(s, aoi_overrides_count(&s->overrides), true)) return AOI_ENOMEM;
+    while ((r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, node, &at)) != NULL) {
+        s->ids_out[s->answer_count] = s->world.entities[r->target].id;
+        s->nodes_out[s->answer_count++] = r->how;
     }
-    return answered(s, ids, count);
+    *hows = s->nodes_out;
+    return give(s, targets, count);
+}
+
+/* ---- around a place ---------------------------------------------------------------------------------------------- */
+
+int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_t **ids, size_t *count) {
+    aoi_world *w = &s->world;
+    aoi_area_state is;
+    if (!aoi_finite(s, pos) || aoi_area_fault(w->dims, area)) return AOI_EVALUE;
+    if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &s->scratch, w->dims, area, &is)) return AOI_ENOMEM;
+    double reach[2] = {is.reach[0], is.reach[1]};
+    if (!is.area.shape) reach[0] = reach[1] = aoi_outer_extent(is.shape, is.area.radius); /* without margin */
+    aoi_find_targets(s, pos, reach);
+    if (!answer_ready(s, w->hit_count, false)) return AOI_ENOMEM;
+    for (uint32_t i = 0; i < w->hit_count; i++) {
+        const aoi_entity_record *t = w->entities + w->hits[i];
+        bool meets = !area->mask || (t->kind & area->mask);
+        if (meets && aoi_zone_of(w->dims, is.shape, &is.area, pos, t->pos) == AOI_INSIDE)
+            s->ids_out[s->answer_count++] = t->id;
+    }
+    return give(s, ids, count);
+}
+
+static int by_distance(const void *a, const void *b) {
+    const aoi_ranked *x = a, *y = b;
+    if (x->distance2 != y->distance2) return x->distance2 < y->distance2 ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The hits of a kind, with their distances, into s->ranked; how many of them are surely nearer than all that was not hit. */
+static size_t rank_hits(aoi_space *s, const double *pos, double within, double radius, uint64_t mask, size_t *count) {
+    const aoi_world *w = &s->world;
+    double sure = within * (1 - 0x1p-40);
+    size_t nearer = 0, n = 0;
+    for (uint32_t i = 0; i < w->hit_count; i++) {
+        const aoi_entity_record *t = w->entities + w->hits[i];
+        double dx = t->pos[0] - pos[0], dy = t->pos[1] - pos[1], dz = w->dims == 3 ? t->pos[2] - pos[2] : 0;
+        AOI_PRODUCT xx = dx * dx, yy = dy * dy, zz = dz * dz;
+        double d2 = w->dims == 3 ? xx + yy + zz : xx + yy;
+        if ((mask && !(t->kind & mask)) || !(d2 <= radius * radius)) continue;
+        s->ranked[n++] = (aoi_ranked){d2, t->id};
+        nearer += d2 < sure * sure;
+    }
+    *count = n;
+    return w->hit_count == w->entity_count || within > radius ? n : nearer;
+}
+
+int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
+                size_t *count) {
+    aoi_world *w = &s->world;
+    if (!aoi_finite(s, pos) || !(radius >= 0)) return AOI_EVALUE;
+    if (!aoi_settle(s)) return AOI_ENOMEM;
+    size_t found = 0, sure = 0;
+    double within = s->last_nearest > 0 ? s->last_nearest / 2 : 1; /* what is near now was near the last time */
+    for (bool all = !n; !all;) {
+        within *= 2;
+        double reach = within > radius ? radius * (1 + 0x1p-40) + DBL_MIN : within;
+        aoi_find_targets(s, pos, (double[2]){reach, reach});
+        if (!w->failed && !AOI_GROW(&w->memory, s->ranked, s->ranked_cap, w->hit_count)) w->failed = true;
+        if (w->failed) break;
+        sure = rank_hits(s, pos, within, radius, mask, &found);
+        all = sure >= n || w->hit_count == w->entity_count || within > radius;
+    }
+    if (!answer_ready(s, found < n ? found : n, false)) return AOI_ENOMEM;
+    if (n) s->last_nearest = within < 1e300 ? within / 2 : 1;
+    if (found) qsort(s->ranked, found, sizeof *s->ranked, by_distance);
+    for (size_t i = 0; i < found && i < n; i++) s->ids_out[s->answer_count++] = s->ranked[i].id;
+    return give(s, ids, count);
 }
 
 int aoi_ids(aoi_space *s, const int64_t **ids, size_t *count) {
-    s->answer_count = 0;
-    for (uint32_t e = 0; e < s->world.entity_top; e++)
-        if (aoi_alive(s->world.entities[e].generation)) answer(s, s->world.entities[e].id, NULL);
-    return answered(s, ids, count);
+    const aoi_world *w = &s->world;
+    if (!answer_ready(s, w->entity_count, false)) return AOI_ENOMEM;
+    for (uint32_t e = 0; e < w->entity_top; e++)
+        if (aoi_is_live(w->entities[e].generation)) s->ids_out[s->answer_count++] = w->entities[e].id;
+    return give(s, ids, count);
 }
 
-/* ---- one thing --------------------------------------------------------------------------------------------------------- */
+/* ---- one thing --------------------------------------------------------------------------------------------------- */
 
 static aoi_node node_handle(const aoi_space *s, uint32_t n) {
-    return n == AOI_NONE ? 0 : aoi_handle(s->world.nodes[n].generation, n);
+    return n == AOI_NONE ? (aoi_node){0, 0} : (aoi_node){n, s->world.nodes[n].generation};
 }
 
 aoi_node aoi_find_node(const aoi_space *s, aoi_entity handle, int64_t node_id) {
@@ -133,14 +206,17 @@ aoi_node aoi_first_node(const aoi_space *s, aoi_entity handle) {
     return node_handle(s, e == AOI_NONE ? AOI_NONE : s->world.entities[e].nodes);
 }
 
-aoi_node aoi_following_node(const aoi_space *s, aoi_node handle) {
+aoi_node aoi_next_node(const aoi_space *s, aoi_node handle) {
     uint32_t n = aoi_node_slot(s, handle);
     return node_handle(s, n == AOI_NONE ? AOI_NONE : s->world.nodes[n].next);
 }
 
-const double *aoi_position(const aoi_space *s, aoi_entity handle) {
+bool aoi_position(const aoi_space *s, aoi_entity handle, double *pos) {
     uint32_t e = aoi_entity_slot(s, handle);
-    return e == AOI_NONE ? NULL : s->world.entities[e].pos;
+    if (e == AOI_NONE) return false;
+    const double *at = aoi_position_now(s, e);
+    for (int a = 0; a < s->world.dims; a++) pos[a] = at[a];
+    return true;
 }
 
 bool aoi_kind(const aoi_space *s, aoi_entity handle, uint64_t *kind) {
@@ -151,8 +227,11 @@ bool aoi_kind(const aoi_space *s, aoi_entity handle, uint64_t *kind) {
 
 bool aoi_area_of(const aoi_space *s, aoi_node handle, aoi_area *area) {
     uint32_t n = aoi_node_slot(s, handle);
-    if (n != AOI_NONE) *area = aoi_node_area(s, n);
-    return n != AOI_NONE;
+    if (n == AOI_NONE) return false;
+    aoi_area_state is = aoi_state_of(s, n);
+    aoi_area_describe(&is, area);
+    area->silent = (s->world.nodes[n].flags & AOI_NODE_SILENT) != 0;
+    return true;
 }
 
 bool aoi_node_id(const aoi_space *s, aoi_node handle, int64_t *node_id) {
@@ -161,16 +240,14 @@ bool aoi_node_id(const aoi_space *s, aoi_node handle, int64_t *node_id) {
     return n != AOI_NONE;
 }
 
-bool aoi_sees(const aoi_space *s, aoi_node handle, aoi_entity target) {
+bool aoi_sees(aoi_space *s, aoi_node handle, aoi_entity target) {
+    (void)aoi_settle(s);
     uint32_t node = aoi_node_slot(s, handle), t = aoi_entity_slot(s, target);
-    if (node == AOI_NONE || t == AOI_NONE) return false;
-    if (!s->world.nodes[node].by_pair) return plainly_sees(s, node, t);
-    uint32_t p = aoi_pairs_find(&s->pairs, node, t);
-    return p != AOI_NONE && s->pairs.pairs[p].seen;
+    return node != AOI_NONE && t != AOI_NONE && aoi_node_sees(s, node, t);
 }
 
 size_t aoi_count(const aoi_space *s) {
-    return s->entity_count;
+    return s->world.entity_count;
 }
 
 int aoi_dimensions(const aoi_space *s) {
@@ -178,13 +255,13 @@ int aoi_dimensions(const aoi_space *s) {
 }
 
 void aoi_read_stats(const aoi_space *s, aoi_stats *out) {
-    *out = (aoi_stats){.entities = s->entity_count,
+    *out = (aoi_stats){.entities = s->world.entity_count,
                        .nodes = s->node_count,
                        .events = s->taken,
-                       .pending = s->queue.count,
+                       .pending = aoi_pending(s),
                        .memory = s->world.memory.used,
                        .candidates = s->candidates,
                        .steps = s->engine->steps,
-                       .pairs = s->pairs.index.count};
+                       .pairs = s->kept.count};
     s->engine->class->stats(s->engine, out);
 }

@@ -1,10 +1,19 @@
-/* rule.h - the one visibility rule (aoi.h states it).  Nothing else in the library decides who sees whom. */
+/* rule.h - the one visibility rule (aoi.h states it).  Nothing else in the library decides what is seen.
+ *
+ *            +-----------------+
+ *            |  BETWEEN        |     INSIDE    seen, if kind and mask meet
+ *            |   +---------+   |     BETWEEN   seen if it was seen before: only areas with keep > radius have such a zone
+ *            |   | INSIDE  |   |     OUTSIDE   not seen
+ *            |   |    w    |   |
+ *            |   +--radius-+   |     So only a pair that is BETWEEN needs a memory (pair_table.h); everything else
+ *            |                 |     follows from positions.
+ *            +------keep-------+   OUTSIDE                                                                        */
 #ifndef AOI_RULE_H
 #define AOI_RULE_H
 
 #include <math.h>
 
-#include "aoi.h"
+#include "core/shapes.h"
 
 /* Where fused multiply-add is fast a compiler may fuse a product into a sum; a store keeps the rule to the letter. */
 #ifdef FP_FAST_FMA
@@ -13,7 +22,9 @@
 #define AOI_PRODUCT double
 #endif
 
-/* On one axis.  Nobody can foretell which side decides, so there is no branch for each. */
+typedef enum aoi_zone { AOI_OUTSIDE, AOI_BETWEEN, AOI_INSIDE } aoi_zone;
+
+/* On one axis.  Which side decides is not predictable, so there is no branch for either. */
 static inline unsigned aoi_in_side(double w, double t, double r) {
     return (unsigned)(w - r <= t) & (unsigned)(t <= w + r);
 }
@@ -29,28 +40,34 @@ static inline bool aoi_in_ball(int dims, const double *w, const double *t, doubl
     return (dims < 3 ? xx + yy : xx + yy + zz) <= rr;
 }
 
-static inline bool aoi_inside(int dims, int shape, const double *w, const double *t, double r) {
-    return shape == AOI_SQUARE ? aoi_in_box(dims, w, t, r) : aoi_in_ball(dims, w, t, r);
+/* The zone of a target at t around a watcher at w.  Most areas are squares or circles: the others take a call. */
+static inline aoi_zone aoi_zone_of(int dims, int shape, const aoi_area_record *a, const double *w, const double *t) {
+    if (shape == AOI_SQUARE) {
+        if (aoi_in_box(dims, w, t, a->radius)) return AOI_INSIDE;
+        return a->keep > a->radius && aoi_in_box(dims, w, t, a->keep) ? AOI_BETWEEN : AOI_OUTSIDE;
+    }
+    if (shape == AOI_CIRCLE) {
+        if (aoi_in_ball(dims, w, t, a->radius)) return AOI_INSIDE;
+        return a->keep > a->radius && aoi_in_ball(dims, w, t, a->keep) ? AOI_BETWEEN : AOI_OUTSIDE;
+    }
+    if (aoi_shape_holds(dims, shape, a, w, t, 0)) return AOI_INSIDE;
+    double margin = a->shape->margin;
+    return margin > 0 && aoi_shape_holds(dims, shape, a, w, t, margin) ? AOI_BETWEEN : AOI_OUTSIDE;
 }
 
-/* Does a node with this area, on a watcher at w, see a target of this kind at t, when it saw it before, or not? */
-static inline bool aoi_rule(int dims, const aoi_area *a, const double *w, const double *t, uint64_t kind, bool saw) {
-    if (!(kind & a->mask)) return false;
-    return aoi_inside(dims, a->shape, w, t, a->radius) ||
-           (saw && a->keep > a->radius && aoi_inside(dims, a->shape, w, t, a->keep));
+/* Half-extent of a box that holds everything within a leave radius.  Of a square that is the radius itself, exactly.  A
+ * ball is rounded outwards: dx is rounded, and its square may underflow to 0 or overflow to infinity. */
+static inline double aoi_outer_extent(int shape, double keep) {
+    if (shape == AOI_SQUARE) return keep;
+    if (isinf(keep * keep)) return INFINITY;
+    return fmax(keep, 1e-150) * (1 + 0x1p-40);
 }
 
-/* Half-extent of a box that holds everything that can newly come into the area.  For a square that is the area itself,
- * exactly.  A ball is rounded outwards: dx is rounded, and its square may underflow to 0 or overflow to infinity. */
-static inline double aoi_reach(const aoi_area *a) {
-    if (a->shape == AOI_SQUARE) return a->radius;
-    if (isinf(a->radius * a->radius)) return INFINITY;
-    return fmax(a->radius, 1e-150) * (1 + 0x1p-40);
-}
-
-/* Whether a node needs a state for each pair: its box alone doesn't tell what it sees. */
-static inline bool aoi_needs_pairs(const aoi_area *a) {
-    return !isinf(aoi_reach(a)) && (a->shape != AOI_SQUARE || a->keep > a->radius);
+/* Half-extent of a rectangle that is surely inside on x and y, as long as heights do not change; < 0: none. */
+static inline double aoi_inner_extent(int dims, int shape, double radius) {
+    if (shape == AOI_SQUARE) return radius;
+    if (dims == 3 || !(radius > 1e-150) || isinf(radius * radius)) return -1;
+    return radius * (0.70710678118654752 * (1 - 0x1p-40));
 }
 
 #endif

@@ -1,121 +1,206 @@
 /* space.h - the space from inside, for the files that make it up:
  *
- *   space.c   opening and closing; entities: enter, move, leave, kind, batches
- *   areas.c   nodes: add, remove, radius, mask
- *   visibility.c  the log of what changes: asked of the rule, made sure of memory, then applied or dropped whole
- *   query.c   questions
- *   check.c   every invariant, and brute force
+ *   space.c       opening, closing, slots and handles; entities: enter, move, leave, kind
+ *   areas.c       nodes: add, remove, radius, mask
+ *   movers.c      moves that are judged together; the repair of an index whose batch was refused
+ *   batch.c       many at once
+ *   visibility.c  pairs before and after a change -> events and memories of pairs
+ *   events.c      taking events
+ *   query.c       questions
+ *   check.c       every invariant, and brute force
  *
- * Every change goes the same way: gather (read only) -> aoi_log_ready (all memory) -> the engine's structure, which may
- * still refuse -> aoi_log_apply (cannot fail).  Nothing is touched before everything that can fail has succeeded. */
+ * Every change takes the same way:
+ *
+ *   aoi_begin -> pairs that may change are judged, their events appended -> the index -> aoi_commit
+ *                     | memory refused                        | refused
+ *                     +---------------> aoi_rollback <--------+          the call has changed nothing
+ *
+ * The queue is cut back and the pair table's undo log played backwards.  A move has its candidates from the index, so
+ * that the index has moved already when memory for the events is refused.  Then the entity goes to the list of movers and
+ * is put in its place again before the next call that needs the index (aoi_settle): nothing but that later call can fail
+ * for it.  In a deferred space that list is where all moves wait. */
 #ifndef AOI_SPACE_H
 #define AOI_SPACE_H
 
-#include "core/engine.h"
 #include "core/event_queue.h"
+#include "core/override_table.h"
 #include "core/pair_table.h"
+#include "core/rule.h"
 
-enum { AOI_PAIR_SAME, AOI_PAIR_ADD, AOI_PAIR_ADD_SEEN, AOI_PAIR_DROP };
+/* flags of a node */
+enum {
+    AOI_NODE_SILENT = 1,   /* makes no events */
+    AOI_NODE_PLAIN = 2,    /* a square without keep: its box tells everything */
+    AOI_NODE_KEEPS = 4,    /* has a zone BETWEEN */
+    AOI_NODE_OVERRIDES = 8 /* has exceptions for single targets */
+};
 
-typedef struct aoi_change { /* what a call does to one pair */
+typedef struct aoi_pair_undo { /* one change of the pair table */
     uint32_t node, target;
-    uint8_t event; /* 0, AOI_ENTER or AOI_LEAVE */
-    uint8_t pair;  /* what becomes of the pair's state, if its node needs one */
-} aoi_change;
+    bool added;
+} aoi_pair_undo;
 
-typedef struct aoi_step { /* one row of a batch: whom it moves, and from where */
-    uint32_t entity;
-    uint32_t log; /* the log's length before it */
-    double from[3];
-} aoi_step;
+enum {                    /* what is to be done with the movers */
+       AOI_STAGE_NOTED,   /* to be judged; nothing has begun */
+       AOI_STAGE_TURNS,   /* are judged one after the other, up to `moved` */
+       AOI_STAGE_PLACING, /* are put in place, up to `moved`, and judged when all are */
+       AOI_STAGE_REPAIR   /* only have to be put in place: what was judged has been taken back */
+};
+
+typedef struct aoi_mark { /* a point of a call to roll back to */
+    uint32_t top, queue_undo, undo;
+} aoi_mark;
+
+typedef struct aoi_ranked { /* an entity by its distance from a place */
+    double distance2;
+    int64_t id;
+} aoi_ranked;
 
 struct aoi_space {
-    aoi_world world; /* first: engines hand it back to aoi_propose and aoi_found */
+    aoi_world world; /* first: engines hand it back to aoi_judge_couples */
     aoi_engine *engine;
     aoi_index ids; /* entity slots by id */
-    uint32_t entity_count, node_count;
+    uint32_t node_count;
     uint32_t unused_entity, unused_node; /* chains of free slots */
-    uint32_t fresh_node;                 /* free too, but not told by aoi_next_freed yet */
-    uint32_t everywhere;                 /* chain of the nodes of infinite reach */
-    uint32_t pair_nodes;                 /* nodes with a state for each pair */
-    bool failed;                         /* failed: memory ran out while gathering */
-    bool direct;                         /* what is gathered needs no log: it is put into the queue, which was empty */
-    aoi_queue queue;
-    aoi_pairs pairs;
-    struct {
-        aoi_change *items;
-        uint32_t cap, count;
-        uint32_t added; /* pairs that want a state, not applied yet */
-    } log;
-    struct {
-        uint32_t *items;
-        uint32_t cap, count;
-    } found; /* what the engine found */
-    struct {
-        uint32_t entity;
-        const double *to;
-        bool in_batch;
-        const aoi_row *rows; /* of the batch, if everybody stands in it once, else NULL */
-        size_t row, row_count;
-        uint32_t last, right; /* who moved last, alone; so many were guessed */
-    } mover;                  /* whom aoi_propose takes to be moving, and where to */
-    aoi_step *steps;
+    uint32_t freed_node;                 /* free too, but not told by aoi_next_freed yet */
+    uint32_t unbounded;                  /* chain of the nodes of infinite reach, by home and slot */
+    uint32_t unbounded_positional;       /* those of them that do not simply see everything */
+    bool deferred;
+    uint8_t stage;   /* of the movers: AOI_STAGE_NOTED ... */
+    bool half_moved; /* the index has movers[moved] where it goes, its record where it was */
+    aoi_event_queue queue;
+    aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
+    aoi_override_table overrides;
+    aoi_pair_undo *undo;
+    uint32_t undo_cap, undo_count;
     aoi_row *rows;
+    aoi_ranked *ranked;           /* of aoi_nearest: what was found, by distance */
+    aoi_shape *scratch;           /* of aoi_near: parameters of its area */
+    double last_nearest;          /* how far the last aoi_nearest had to look */
     int64_t *ids_out, *nodes_out; /* answers of questions */
-    uint32_t step_cap, row_cap, ids_cap, nodes_cap, answer_count;
+    uint32_t row_cap, ids_cap, nodes_cap, ranked_cap, answer_count;
     uint64_t taken, candidates;
     char why[200];
 };
 
-/* A node's area, put together and taken apart. */
-static inline aoi_area aoi_node_area(const aoi_space *s, uint32_t node) {
-    const aoi_node_record *n = s->world.nodes + node;
-    const aoi_extent *x = s->world.extents + node;
-    return (aoi_area){
-        .radius = x->radius, .keep = x->keep, .mask = n->mask, .shape = n->shape, .silent = n->silent, .tag = n->tag};
-}
-void aoi_node_set_area(aoi_space *s, uint32_t node, const aoi_area *a);
+/* ---- slots and handles ------------------------------------------------------------------------------------------- */
 
-/* slots and handles */
-static inline uint64_t aoi_handle(uint32_t generation, uint32_t slot) {
-    return (uint64_t)generation << 32 | (slot + 1);
-}
 uint32_t aoi_entity_slot(const aoi_space *s, aoi_entity e); /* AOI_NONE: stale or null */
 uint32_t aoi_node_slot(const aoi_space *s, aoi_node n);
 uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id);
 bool aoi_finite(const aoi_space *s, const double *pos);
 
-/* the log; `since` is where the present change began in it */
-void aoi_log_add(aoi_space *s, uint32_t node, uint32_t target, int event, int pair);
-int aoi_log_ready(aoi_space *s, uint32_t since, bool single);
-void aoi_log_apply(aoi_space *s, uint32_t since);
-void aoi_log_drop(aoi_space *s, uint32_t since);
-bool aoi_log_pairs_ready(aoi_space *s, uint32_t since);
-void aoi_log_apply_pairs(aoi_space *s, uint32_t since);
-void aoi_log_revert_pairs(aoi_space *s, uint32_t since);
-void aoi_log_apply_events(aoi_space *s, uint32_t since);
-void aoi_node_release(aoi_space *s, uint32_t node); /* a dead node whose last event is gone */
+/* Ids that follow one another share a line of the index: most hosts go through theirs in some order. */
+static inline uint32_t aoi_id_hash(int64_t id) {
+    return aoi_hash64((uint64_t)id >> 3) << 3 | (uint32_t)((uint64_t)id & 7);
+}
 
-/* Without the log, for a move where no event waits and no pair has a state: aoi_gather_move may run out of memory half
- * way, so what it has put can be taken back until it is settled. */
-int aoi_direct_begin(aoi_space *s);
-void aoi_direct_undo(aoi_space *s);
-void aoi_direct_settle(aoi_space *s);
+/* Where an entity is; the index may have it elsewhere for a while. */
+static inline const double *aoi_position_now(const aoi_space *s, uint32_t entity) {
+    const aoi_entity_record *e = s->world.entities + entity;
+    bool waits = e->mover != AOI_NONE && e->mover >= s->world.moved;
+    return waits ? s->world.movers[e->mover].pos : e->pos;
+}
 
-/* gathering: what changes for all pairs of one entity or node */
-void aoi_gather_move(aoi_space *s, uint32_t entity, const double *from, const double *to);
-/* the same for pairs with a state, after a batch in which it moved */
-void aoi_gather_settled(aoi_space *s, uint32_t entity);
-/* as a target: NULL before it enters or after it leaves, else its kind */
-void aoi_gather_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is);
-/* its area: NULL before it is added or after it is removed */
-void aoi_gather_node(aoi_space *s, uint32_t node, const aoi_area *was, const aoi_area *is);
+static inline void aoi_place(aoi_space *s, uint32_t entity, const double *pos) {
+    double *at = s->world.entities[entity].pos;
+    at[0] = pos[0];
+    at[1] = pos[1];
+    if (s->world.dims == 3) at[2] = pos[2];
+}
 
-/* Runs the engine's query into s->found. */
-void aoi_find_targets(aoi_space *s, const double *at, double reach);
-void aoi_find_watchers(aoi_space *s, uint32_t entity);
+static inline bool aoi_same_place(int dims, const double *a, const double *b) {
+    return a[0] == b[0] && a[1] == b[1] && (dims < 3 || a[2] == b[2]);
+}
 
-void aoi_node_free(aoi_space *s,
-                   uint32_t node); /* takes it out of the index; its slot is free once its events are taken */
+uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t kind); /* in no index yet; or AOI_NONE */
+void aoi_free_entity(aoi_space *s, uint32_t entity);
+void aoi_judge_leaving(aoi_space *s, uint32_t entity); /* all its pairs, as if it were gone */
+void aoi_take_out(aoi_space *s, uint32_t entity);      /* with its nodes; nothing more is judged */
+void aoi_free_node(aoi_space *s, uint32_t node);    /* out of the index; the slot is free once its events are taken */
+void aoi_release_node(aoi_space *s, uint32_t node); /* a dead node whose last event is gone */
+
+/* ---- one pair ---------------------------------------------------------------------------------------------------- */
+
+static inline int aoi_override_of(const aoi_space *s, uint32_t node, uint32_t target) {
+    bool any = s->world.nodes[node].flags & AOI_NODE_OVERRIDES;
+    return any ? aoi_overrides_get(&s->overrides, node, target) : AOI_BY_RULE;
+}
+
+/* Whether a target of this kind counts for a node with this mask, so that its position tells whether it is seen. */
+static inline bool aoi_meets(int how, uint64_t kind, uint64_t mask) {
+    return how == AOI_BY_RULE ? (kind & mask) != 0 : how == AOI_MATCH;
+}
+
+/* Whether the node sees the target now, by where both are: the index may have them elsewhere for a while. */
+bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target);
+
+/* ---- a call: begin, judge, commit or rollback --------------------------------------------------------------------- */
+
+/* Everything is in place in the index and judged; false when memory is refused. */
+bool aoi_settle_movers(aoi_space *s);
+static inline bool aoi_settle(aoi_space *s) {
+    return !s->world.mover_count || aoi_settle_movers(s);
+}
+/* Movers may be noted: none of them is judged already. */
+static inline bool aoi_may_note(aoi_space *s) {
+    return s->stage == AOI_STAGE_NOTED || aoi_settle_movers(s);
+}
+void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to); /* there is room for it */
+bool aoi_judge_movers(aoi_space *s); /* false when memory is refused: to be called again, or refused */
+void aoi_refuse_movers(aoi_space *s);
+
+static inline void aoi_open_call(aoi_space *s) {
+    aoi_queue_begin(&s->world.memory, &s->queue);
+    s->undo_count = 0;
+}
+static inline bool aoi_begin(aoi_space *s) {
+    if (!aoi_settle(s)) return false;
+    aoi_open_call(s);
+    return true;
+}
+static inline aoi_mark aoi_mark_of(const aoi_space *s) {
+    return (aoi_mark){s->queue.top, s->queue.undo_count, s->undo_count};
+}
+void aoi_rollback_to(aoi_space *s, aoi_mark mark);
+void aoi_rollback(aoi_space *s); /* the whole call */
+void aoi_commit(aoi_space *s);
+
+/* All pairs of an entity as a target: NULL before it enters or after it leaves, else its kind. */
+void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is);
+/* All pairs of a node: NULL before it is added or after it is removed, else its area. */
+void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, const aoi_area_state *is);
+/* A pair whose override becomes this one. */
+void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how);
+/* The candidates of a move from where the record has the entity to `to`. */
+void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to);
+/* The same as one of a batch, world.movers[world.moved]. */
+void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to);
+void aoi_judge_unbounded_couples(aoi_space *s); /* after a join, what engines do not know of */
+
+aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
+
+static inline aoi_bounds aoi_bounds_from(const aoi_area_state *is) {
+    return (aoi_bounds){{is->reach[0], is->reach[1], is->area.height}, {is->area.hole[0], is->area.hole[1]}, is->shape};
+}
+
+static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
+    return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->reach[2] == b->reach[2] &&
+           a->hole[0] == b->hole[0] && a->hole[1] == b->hole[1] && a->shape == b->shape;
+}
+
+/* ---- the engine's queries, with what the space keeps to itself ----------------------------------------------------- */
+
+void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* into world.hits */
+void aoi_find_watchers(aoi_space *s, uint32_t entity);                      /* bounded and unbounded, not its own */
+
+/* ---- what the Lua binding needs beside aoi.h ----------------------------------------------------------------------- */
+
+/* Tells the user data of each node that is gone with its last event, once, one a call; false when all are told. */
+bool aoi_next_freed(aoi_space *s, uint64_t *user_data);
+/* Reads without taking: up to max events from *cursor on, which starts at 0 and moves on; how many were read.  Nothing
+ * else may be called between the reads. */
+size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max);
+void aoi_take_all(aoi_space *s); /* what has been peeked counts as taken */
 
 #endif

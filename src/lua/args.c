@@ -105,7 +105,7 @@ const char *laoi_spell(lua_State *L, int64_t id) {
 aoi_entity laoi_entity(lua_State *L, const laoi_space *b, int i) {
     int64_t id = laoi_integer(L, i);
     aoi_entity e = aoi_find(b->core, id);
-    if (!e) laoi_argerror(L, i, "no entity %s", laoi_spell(L, id));
+    if (AOI_IS_NULL(e)) laoi_argerror(L, i, "no entity %s", laoi_spell(L, id));
     return e;
 }
 
@@ -113,7 +113,7 @@ aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner) 
     aoi_entity e = laoi_entity(L, b, i);
     int64_t node_id = laoi_integer(L, i + 1);
     aoi_node n = aoi_find_node(b->core, e, node_id);
-    if (!n) {
+    if (AOI_IS_NULL(n)) {
         const char *id = laoi_spell(L, laoi_integer(L, i));
         laoi_argerror(L, i + 1, "entity %s has no node %s", id, laoi_spell(L, node_id));
     }
@@ -122,55 +122,9 @@ aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner) 
 }
 
 /* A key that should have been a name. */
-static const char *key_name(lua_State *L, int i) {
+const char *laoi_key_name(lua_State *L, int i) {
     lua_pushvalue(L, i);
     return lua_type(L, -1) == LUA_TNUMBER ? lua_tostring(L, -1) : luaL_typename(L, -1);
-}
-
-/* ---- areas ------------------------------------------------------------------------------------------------------------ */
-
-static double number_field(lua_State *L, int i, const char *name) {
-    if (lua_type(L, -1) != LUA_TNUMBER)
-        laoi_argerror(L, i, "number expected for '%s', got %s", name, luaL_typename(L, -1));
-    return lua_tonumber(L, -1);
-}
-
-static void area_field(lua_State *L, int i, const char *name, aoi_area *a) {
-    if (!strcmp(name, "radius")) {
-        a->radius = number_field(L, i, name);
-    } else if (!strcmp(name, "keep")) {
-        a->keep = number_field(L, i, name);
-    } else if (!strcmp(name, "mask")) {
-        int64_t mask;
-        number_field(L, i, name);
-        if (!laoi_tointeger(L, -1, &mask)) laoi_argerror(L, i, "integer expected for 'mask'");
-        a->mask = (uint64_t)mask;
-    } else if (!strcmp(name, "shape")) {
-        const char *shape = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-        if (!strcmp(shape, "square")) a->shape = AOI_SQUARE;
-        else if (!strcmp(shape, "circle")) a->shape = AOI_CIRCLE;
-        else laoi_argerror(L, i, "bad value for 'shape': 'square' or 'circle' expected");
-    } else laoi_argerror(L, i, "unknown area option '%s'", name);
-}
-
-void laoi_area(lua_State *L, int i, aoi_area *a) {
-    *a = (aoi_area){.radius = -1, .keep = -1, .mask = AOI_ALL_KINDS, .shape = AOI_SQUARE};
-    if (lua_type(L, i) == LUA_TNUMBER) {
-        a->radius = a->keep = laoi_radius(L, i);
-        return;
-    }
-    if (!lua_istable(L, i)) laoi_typeerror(L, i, "number or table");
-    bool keeps = false, has_radius = false;
-    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING) laoi_argerror(L, i, "unknown area option '%s'", key_name(L, -2));
-        area_field(L, i, lua_tostring(L, -2), a);
-        keeps = keeps || !strcmp(lua_tostring(L, -2), "keep");
-        has_radius = has_radius || !strcmp(lua_tostring(L, -2), "radius");
-    }
-    if (!has_radius) laoi_argerror(L, i, "number expected for 'radius', got nil");
-    if (bad_radius(a->radius)) laoi_argerror(L, i, "%s", bad_radius(a->radius));
-    if (!keeps) a->keep = a->radius;
-    if (!(a->keep >= a->radius)) laoi_argerror(L, i, "keep must not be less than radius");
 }
 
 /* ---- options of aoi.new -------------------------------------------------------------------------------------------- */
@@ -204,7 +158,7 @@ void laoi_options(lua_State *L, int i, aoi_options *o, bool *deferred) {
     if (lua_isnoneornil(L, i)) return;
     if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
     for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING) laoi_argerror(L, i, "unknown option '%s'", key_name(L, -2));
+        if (lua_type(L, -2) != LUA_TSTRING) laoi_argerror(L, i, "unknown option '%s'", laoi_key_name(L, -2));
         option(L, i, lua_tostring(L, -2), o, deferred);
     }
 }

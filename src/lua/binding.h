@@ -2,6 +2,8 @@
  *
  *   module.c          the module, the methods of a space
  *   args.c     arguments in, errors out, in the words of the standard library
+ *   queries.c       the methods that only ask
+ *   shapes_args.c   areas and explanations
  *   handlers.c which functions a node calls
  *   deliver.c  events to handlers
  *
@@ -15,7 +17,7 @@
 #ifndef LAOI_H
 #define LAOI_H
 
-#include "aoi.h"
+#include "core/space.h"
 #include "lua/compat.h"
 
 enum { LAOI_ON_ERROR = 0, LAOI_COROUTINES = -1, LAOI_LOOP = -2 };
@@ -32,13 +34,10 @@ typedef struct laoi_space {
     lua_Alloc alloc;
     void *ud;
     struct {
-        uint32_t enter, leave;
-    } * refs; /* by node slot; 0: none */
-    struct {
         uint32_t count, next; /* nodes that have it; the next unused number */
     } * uses;                 /* by ref */
-    uint32_t ref_cap, use_cap, ref_top, unused_ref;
-    uint32_t orphan[2]; /* numbers that a node is about to have */
+    uint32_t use_cap, ref_top, unused_ref;
+    uint32_t orphan[2]; /* refs that a node is about to have */
 } laoi_space;
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */
@@ -53,14 +52,24 @@ void laoi_mark(laoi_space *b);        /* a new one */
 laoi_space *laoi_self(lua_State *L);  /* open, or an error */
 laoi_space *laoi_maybe(lua_State *L); /* open or closed */
 
+const char *laoi_key_name(lua_State *L, int i); /* of a table, for a message */
+
 int64_t laoi_integer(lua_State *L, int i);
 double laoi_finite(lua_State *L, int i);
 double laoi_number(lua_State *L, int i);
-int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos); /* the index after it */
+int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos); /* returns the index after it */
 double laoi_radius(lua_State *L, int i);
 aoi_entity laoi_entity(lua_State *L, const laoi_space *b, int i);
 aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner); /* i: the entity; i + 1: the node id */
-void laoi_area(lua_State *L, int i, aoi_area *a);
+typedef struct laoi_area_arg { /* an area, and the corners of a polygon */
+    aoi_area area;
+    double points[2 * AOI_MOST_CORNERS];
+} laoi_area_arg;
+
+/* A number, the radius of a square, or a table; without fault. */
+void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out);
+void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a); /* a table that laoi_area would take */
+void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanation *e, const int64_t *ids);
 void laoi_options(lua_State *L, int i, aoi_options *o, bool *deferred);
 /* n rows `id, x, y [, z]` of the table at i into the space's row buffer, if there is one, else ids are skipped */
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
@@ -69,13 +78,23 @@ void laoi_buffer(lua_State *L, int i, size_t n);
 
 /* ---- handlers; t: the index of the space's table ---------------------------------------------------------------- */
 
-/* Before a node is added in this slot: all that can fail.  Then, once it is known whether it was: what cannot. */
-void laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, uint32_t slot, int on_enter, int on_leave);
-uint32_t laoi_handlers_tag(const laoi_space *b); /* of those prepared: the node's tag, which saves looking them up */
-void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, uint32_t slot, bool added);
-uint32_t laoi_handler(const laoi_space *b, const aoi_event *ev); /* its key in the table, 0: none */
-void laoi_forget_freed(lua_State *L, laoi_space *b, int t);      /* handlers of slots that are free now */
+/* Before a node is added: all that can fail.  Returns the node's user data: both refs.  Then, once it is known whether
+ * the node was added: what cannot fail. */
+uint64_t laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, int on_enter, int on_leave);
+void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, bool added);
+void laoi_forget_freed(lua_State *L, laoi_space *b, int t); /* handlers of nodes that are gone with their last event */
+
+/* The ref of an event's handler: its key in the table, 0: none. */
+static inline uint32_t laoi_handler(const aoi_event *ev) {
+    return (uint32_t)(ev->kind == AOI_ENTER ? ev->user_data >> 32 : ev->user_data);
+}
 void laoi_free_handlers(laoi_space *b);
+
+/* ---- methods that only ask; queries.c ------------------------------------------------------------------------------ */
+
+extern const luaL_Reg laoi_queries[];
+extern const char *const laoi_hows[]; /* names of overrides, by AOI_HIDE ... */
+int laoi_count(lua_State *L);
 
 /* ---- delivery ------------------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* handlers.c - which functions a node calls.
  *
- *   node slot -> refs { enter, leave }      ref -> space's table [ref] = function or table of handlers
- *                                           [function] = ref, and `uses` counts the nodes that have it
+ *   node -> user data: two refs      ref -> space's table [ref] = function or table of handlers
+ *                                    [function] = ref, and `uses` counts the nodes that have it
  *
  * Thousands of nodes usually share a few functions: each stands in the table once, where it stays in the cache, and a
  * node costs 8 bytes.  A function whose last node is gone is forgotten.
@@ -75,51 +75,28 @@ static void forget_orphans(lua_State *L, laoi_space *b, int t) {
 }
 
 void laoi_forget_freed(lua_State *L, laoi_space *b, int t) {
-    uint32_t slot;
-    while (b->core && aoi_next_freed(b->core, &slot)) {
-        if (slot >= b->ref_cap) continue;
-        let_go(L, b, t, b->refs[slot].enter);
-        let_go(L, b, t, b->refs[slot].leave);
-        b->refs[slot].enter = b->refs[slot].leave = 0;
+    uint64_t refs;
+    while (b->core && aoi_next_freed(b->core, &refs)) {
+        let_go(L, b, t, (uint32_t)(refs >> 32));
+        let_go(L, b, t, (uint32_t)refs);
     }
 }
 
-void laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, uint32_t slot, int on_enter, int on_leave) {
+uint64_t laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, int on_enter, int on_leave) {
     forget_orphans(L, b, t);
-    uint32_t old = b->ref_cap;
-    if (!grow(b, (void **)&b->refs, &b->ref_cap, slot, sizeof *b->refs)) laoi_nomemory(L);
-    for (; old < b->ref_cap; old++) b->refs[old].enter = b->refs[old].leave = 0;
     b->orphan[0] = intern(L, b, t, on_enter);
     b->orphan[1] = intern(L, b, t, on_leave);
+    return (uint64_t)b->orphan[0] << 32 | b->orphan[1];
 }
 
-void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, uint32_t slot, bool added) {
-    if (added) {
-        b->refs[slot].enter = b->orphan[0];
-        b->refs[slot].leave = b->orphan[1];
-        if (b->orphan[0]) b->uses[b->orphan[0]].count++;
-        if (b->orphan[1]) b->uses[b->orphan[1]].count++;
-    }
+void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, bool added) {
+    for (int i = 0; i < 2 && added; i++)
+        if (b->orphan[i]) b->uses[b->orphan[i]].count++;
     forget_orphans(L, b, t);
-}
-
-enum { HALF = 16, MOST = (1 << HALF) - 1 };
-
-uint32_t laoi_handlers_tag(const laoi_space *b) {
-    uint32_t enter = b->orphan[0], leave = b->orphan[1];
-    return enter < MOST && leave < MOST ? enter << HALF | leave : UINT32_MAX;
-}
-
-uint32_t laoi_handler(const laoi_space *b, const aoi_event *ev) {
-    if (ev->tag != UINT32_MAX) return ev->kind == AOI_ENTER ? ev->tag >> HALF : ev->tag & MOST;
-    if (ev->slot >= b->ref_cap) return 0;
-    return ev->kind == AOI_ENTER ? b->refs[ev->slot].enter : b->refs[ev->slot].leave;
 }
 
 void laoi_free_handlers(laoi_space *b) {
-    if (b->refs) resize(b, b->refs, b->ref_cap * sizeof *b->refs, 0);
     if (b->uses) resize(b, b->uses, b->use_cap * sizeof *b->uses, 0);
-    b->refs = NULL;
     b->uses = NULL;
-    b->ref_cap = b->use_cap = 0;
+    b->use_cap = 0;
 }

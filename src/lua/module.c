@@ -12,7 +12,7 @@
 static int done(lua_State *L, laoi_space *b, int result) {
     if (result == AOI_OK) return b->deferred ? 0 : laoi_deliver(L, b, false);
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    return luaL_error(L, "aoi: unexpected result %d", result);
+    return luaL_error(L, "aoi: %s", aoi_result_text(result));
 }
 
 /* ---- entities ------------------------------------------------------------------------------------------------------ */
@@ -99,21 +99,19 @@ static int l_add_node(lua_State *L) {
     laoi_space *b = laoi_self(L);
     aoi_entity e = laoi_entity(L, b, 2);
     int64_t node_id = laoi_integer(L, 3);
-    aoi_area area;
-    if (aoi_find_node(b->core, e, node_id)) {
+    laoi_area_arg a;
+    if (!AOI_IS_NULL(aoi_find_node(b->core, e, node_id))) {
         const char *id = laoi_spell(L, laoi_integer(L, 2));
         return laoi_argerror(L, 3, "entity %s already has node %s", id, laoi_spell(L, node_id));
     }
-    laoi_area(L, 4, &area);
-    area.silent = !check_handlers(L) && !b->deferred;
+    laoi_area(L, b, 4, &a);
+    a.area.silent = !check_handlers(L) && !b->deferred;
     laoi_gettable(L, 1);
     int t = lua_gettop(L);
-    laoi_forget_freed(L, b, t); /* before the slot is asked for: it frees some */
-    uint32_t slot = aoi_next_slot(b->core);
-    laoi_prepare_handlers(L, b, t, slot, ON_ENTER, ON_LEAVE);
-    area.tag = laoi_handlers_tag(b);
-    int result = aoi_add_node(b->core, e, node_id, &area, NULL);
-    laoi_settle_handlers(L, b, t, slot, result == AOI_OK);
+    laoi_forget_freed(L, b, t); /* before a slot is used again */
+    a.area.user_data = laoi_prepare_handlers(L, b, t, ON_ENTER, ON_LEAVE);
+    int result = aoi_add_node(b->core, e, node_id, &a.area, NULL);
+    laoi_settle_handlers(L, b, t, result == AOI_OK);
     return done(L, b, result);
 }
 
@@ -125,9 +123,47 @@ static int l_remove_node(lua_State *L) {
     return done(L, b, result);
 }
 
+/* The area of a node whose shape must be one of two. */
+static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int shape, int or_shape, const char *cure) {
+    aoi_area a;
+    (void)aoi_area_of(b->core, n, &a);
+    if (a.shape != shape && a.shape != or_shape)
+        laoi_argerror(L, 3, "node %s is a %s: %s", laoi_spell(L, laoi_integer(L, 3)), aoi_shape_name(a.shape), cure);
+}
+
+static int l_set_area(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_node n = laoi_node(L, b, 2, NULL);
+    laoi_area_arg a;
+    laoi_area(L, b, 4, &a);
+    return done(L, b, aoi_set_area(b->core, n, &a.area));
+}
+
+static int l_set_facing(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_node n = laoi_node(L, b, 2, NULL);
+    require_shape(L, b, n, AOI_SECTOR, AOI_SECTOR, "only sectors face somewhere");
+    return done(L, b, aoi_set_facing(b->core, n, laoi_finite(L, 4)));
+}
+
+static int l_override(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_node n = laoi_node(L, b, 2, NULL);
+    aoi_entity t = laoi_entity(L, b, 4);
+    int how = AOI_BY_RULE;
+    if (!lua_isnoneornil(L, 5)) {
+        const char *text = lua_type(L, 5) == LUA_TSTRING ? lua_tostring(L, 5) : "";
+        for (how = AOI_MATCH; how > AOI_BY_RULE && strcmp(laoi_hows[how], text) != 0;) how--;
+        if (how == AOI_BY_RULE) laoi_argerror(L, 5, "'hide', 'show', 'match' or nil expected");
+    }
+    if (AOI_EQUALS(t, aoi_find(b->core, laoi_integer(L, 2)))) laoi_argerror(L, 4, "an entity does not see itself");
+    return done(L, b, aoi_override(b->core, n, t, how));
+}
+
 static int l_set_radius(lua_State *L) {
     laoi_space *b = laoi_self(L);
     aoi_node n = laoi_node(L, b, 2, NULL);
+    require_shape(L, b, n, AOI_SQUARE, AOI_CIRCLE, "use set_area");
     double radius = laoi_radius(L, 4), keep = lua_isnoneornil(L, 5) ? radius : laoi_number(L, 5);
     if (!(keep >= radius)) return laoi_argerror(L, 5, "keep must not be less than radius");
     return done(L, b, aoi_set_radius(b->core, n, radius, keep));
@@ -152,9 +188,10 @@ static int l_drain(lua_State *L) {
     size_t n, total = 0;
     uint32_t cursor = 0;
     lua_settop(L, 2);
+    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     laoi_buffer(L, 2, aoi_pending(b->core) * 4);
-    laoi_self(L); /* still open? a new table may cause a finalizer to run */
-    aoi_leaves_first(b->core);
+    laoi_self(L); /* still open? a new table may cause a finalizer to run, which may also move entities */
+    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     while (total < aoi_pending(b->core) && (n = aoi_peek(b->core, &cursor, chunk, 64)) > 0) {
         for (size_t k = 0; k < n; k++) {
             laoi_index at = (laoi_index)(total + k) * 4;
@@ -169,6 +206,8 @@ static int l_drain(lua_State *L) {
         }
         total += n;
     }
+    lua_pushnil(L);
+    lua_rawseti(L, 3, (laoi_index)total * 4 + 1); /* the list ends here */
     laoi_gettable(L, 1);
     aoi_take_all(b->core);
     laoi_forget_freed(L, b, 4);
@@ -187,173 +226,6 @@ static int l_on_error(lua_State *L) {
     lua_rawseti(L, 2, LAOI_ON_ERROR);
     b->has_on_error = set;
     return 0;
-}
-
-/* ---- questions ------------------------------------------------------------------------------------------------------- */
-
-/* The table at i, or a new one, filled with one or two numbers a row; returns it and the count.  A new table may cause
- * garbage to be collected, and a finalizer may call anything: if it used the space, the method asks once more. */
-static int answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const int64_t *ids,
-                  const int64_t *nodes, size_t n) {
-    if (result != AOI_OK) return laoi_nomemory(L);
-    uint32_t calls = b->calls;
-    lua_settop(L, i);
-    laoi_buffer(L, i, nodes ? 2 * n : n);
-    if (b->calls != calls) {
-        lua_replace(L, i);
-        return method(L);
-    }
-    laoi_index at = 0;
-    for (size_t k = 0; k < n; k++) {
-        laoi_pushinteger(L, ids[k]);
-        lua_rawseti(L, -2, ++at);
-        if (!nodes) continue;
-        laoi_pushinteger(L, nodes[k]);
-        lua_rawseti(L, -2, ++at);
-    }
-    laoi_pushinteger(L, (int64_t)n);
-    return 2;
-}
-
-static void check_buffer(lua_State *L, int i) {
-    if (!lua_isnoneornil(L, i) && !lua_istable(L, i)) laoi_typeerror(L, i, "table");
-}
-
-static int l_view(lua_State *L) {
-    laoi_space *b = laoi_self(L);
-    const int64_t *ids = NULL;
-    size_t n = 0;
-    aoi_node node = laoi_node(L, b, 2, NULL);
-    check_buffer(L, 4);
-    int result = aoi_view(b->core, node, &ids, &n);
-    return answer(L, b, l_view, 4, result, ids, NULL, n);
-}
-
-static int l_viewers(lua_State *L) {
-    laoi_space *b = laoi_self(L);
-    const int64_t *ids = NULL, *nodes = NULL;
-    size_t n = 0;
-    aoi_entity e = laoi_entity(L, b, 2);
-    check_buffer(L, 3);
-    int result = aoi_viewers(b->core, e, &ids, &nodes, &n);
-    return answer(L, b, l_viewers, 3, result, ids, nodes, n);
-}
-
-static int l_near(lua_State *L) {
-    laoi_space *b = laoi_self(L);
-    const int64_t *ids = NULL;
-    size_t n = 0;
-    double pos[3];
-    int i = laoi_position(L, b, 2, pos);
-    double radius = laoi_radius(L, i++);
-    uint64_t mask = AOI_ALL_KINDS;
-    if (!lua_istable(L, i)) { /* the mask may be left out, with or without a nil in its place */
-        if (!lua_isnoneornil(L, i)) mask = (uint64_t)laoi_integer(L, i);
-        i++;
-    }
-    check_buffer(L, i);
-    int result = aoi_near(b->core, pos, radius, mask, &ids, &n);
-    return answer(L, b, l_near, i, result, ids, NULL, n);
-}
-
-static int l_ids(lua_State *L) {
-    laoi_space *b = laoi_self(L);
-    const int64_t *ids = NULL;
-    size_t n = 0;
-    check_buffer(L, 2);
-    int result = aoi_ids(b->core, &ids, &n);
-    return answer(L, b, l_ids, 2, result, ids, NULL, n);
-}
-
-static int l_nodes(lua_State *L) {
-    int64_t id = 0, count = 0;
-    laoi_entity(L, laoi_self(L), 2);
-    laoi_buffer(L, 3, 0);
-    laoi_space *b = laoi_self(L); /* only now: a new table may cause a finalizer to run, which may close the space */
-    aoi_entity e = laoi_entity(L, b, 2);
-    for (aoi_node n = aoi_first_node(b->core, e); n; n = aoi_following_node(b->core, n)) {
-        aoi_node_id(b->core, n, &id);
-        laoi_pushinteger(L, id);
-        lua_rawseti(L, -2, (laoi_index)++count);
-    }
-    laoi_pushinteger(L, count);
-    return 2;
-}
-
-static int l_sees(lua_State *L) {
-    laoi_space *b = laoi_self(L);
-    aoi_node n = laoi_node(L, b, 2, NULL);
-    lua_pushboolean(L, aoi_sees(b->core, n, aoi_find(b->core, laoi_integer(L, 4)))); /* nobody sees who is gone */
-    return 1;
-}
-
-static int l_position(lua_State *L) {
-    laoi_space *b = laoi_self(L);
-    const double *pos = aoi_position(b->core, aoi_find(b->core, laoi_integer(L, 2)));
-    if (!pos) {
-        lua_pushnil(L);
-        return 1;
-    }
-    for (int a = 0; a < b->dims; a++) lua_pushnumber(L, pos[a]);
-    return b->dims;
-}
-
-static int l_kind(lua_State *L) {
-    laoi_space *b = laoi_self(L);
-    uint64_t kind;
-    if (aoi_kind(b->core, aoi_find(b->core, laoi_integer(L, 2)), &kind)) laoi_pushinteger(L, (int64_t)kind);
-    else lua_pushnil(L);
-    return 1;
-}
-
-static int l_radius(lua_State *L) {
-    laoi_space *b = laoi_self(L);
-    aoi_entity e = aoi_find(b->core, laoi_integer(L, 2));
-    aoi_area area;
-    if (aoi_area_of(b->core, aoi_find_node(b->core, e, laoi_integer(L, 3)), &area)) lua_pushnumber(L, area.radius);
-    else lua_pushnil(L);
-    return 1;
-}
-
-static int l_has(lua_State *L) {
-    laoi_space *b = laoi_self(L);
-    lua_pushboolean(L, aoi_find(b->core, laoi_integer(L, 2)) != 0);
-    return 1;
-}
-
-static int l_count(lua_State *L) {
-    laoi_pushinteger(L, (int64_t)aoi_count(laoi_self(L)->core));
-    return 1;
-}
-
-static int l_stats(lua_State *L) {
-    aoi_stats st;
-    aoi_read_stats(laoi_self(L)->core, &st);
-    const struct {
-        const char *name;
-        uint64_t value;
-    } fields[] = {
-        {"entities", st.entities}, {"nodes", st.nodes},           {"events", st.events}, {"pending", st.pending},
-        {"memory", st.memory},     {"candidates", st.candidates}, {"steps", st.steps},   {"pairs", st.pairs},
-        {"cells", st.cells},       {"levels", st.levels},
-    };
-    lua_createtable(L, 0, (int)(sizeof fields / sizeof *fields));
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        laoi_pushinteger(L, (int64_t)fields[i].value);
-        lua_setfield(L, -2, fields[i].name);
-    }
-    return 1;
-}
-
-static int l_check(lua_State *L) {
-    const char *wrong = aoi_check(laoi_self(L)->core);
-    if (wrong && !strcmp(wrong, "not enough memory")) return laoi_nomemory(L); /* no verdict */
-    if (wrong) {
-        lua_pushstring(L, wrong); /* a copy, first of all */
-        return luaL_error(L, "aoi: %s", lua_tostring(L, -1));
-    }
-    lua_pushboolean(L, 1);
-    return 1;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------------ */
@@ -402,7 +274,7 @@ static int l_new(lua_State *L) {
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));
     lua_setmetatable(L, 2);
     b->dims = o.dimensions ? o.dimensions : 2;
-    b->deferred = deferred;
+    b->deferred = o.deferred = deferred;
     o.alloc = b->alloc = lua_getallocf(L, &o.alloc_ud);
     b->ud = o.alloc_ud;
     return aoi_open(&o, &b->core) == AOI_OK ? 1 : laoi_nomemory(L);
@@ -420,38 +292,19 @@ static int l_engines(lua_State *L) {
 /* ---- the module ------------------------------------------------------------------------------------------------------ */
 
 static const luaL_Reg methods[] = {
-    {"enter", l_enter},
-    {"move", l_move},
-    {"leave", l_leave},
-    {"set_kind", l_set_kind},
-    {"move_many", l_move_many},
-    {"enter_many", l_enter_many},
-    {"add_node", l_add_node},
-    {"remove_node", l_remove_node},
-    {"set_radius", l_set_radius},
-    {"set_mask", l_set_mask},
-    {"flush", l_flush},
-    {"drain", l_drain},
-    {"on_error", l_on_error},
-    {"view", l_view},
-    {"viewers", l_viewers},
-    {"near", l_near},
-    {"ids", l_ids},
-    {"nodes", l_nodes},
-    {"sees", l_sees},
-    {"position", l_position},
-    {"kind", l_kind},
-    {"radius", l_radius},
-    {"has", l_has},
-    {"count", l_count},
-    {"stats", l_stats},
-    {"check", l_check},
-    {"close", l_close},
-    {NULL, NULL},
+    {"enter", l_enter},           {"move", l_move},
+    {"leave", l_leave},           {"set_kind", l_set_kind},
+    {"move_many", l_move_many},   {"enter_many", l_enter_many},
+    {"add_node", l_add_node},     {"remove_node", l_remove_node},
+    {"set_radius", l_set_radius}, {"set_area", l_set_area},
+    {"set_facing", l_set_facing}, {"override", l_override},
+    {"set_mask", l_set_mask},     {"flush", l_flush},
+    {"drain", l_drain},           {"on_error", l_on_error},
+    {"close", l_close},           {NULL, NULL},
 };
 
 static const luaL_Reg metamethods[] = {
-    {"__gc", l_close},    {"__len", l_count}, {"__tostring", l_tostring},
+    {"__gc", l_close},    {"__len", laoi_count}, {"__tostring", l_tostring},
 #if LUA_VERSION_NUM >= 504
     {"__close", l_close},
 #endif
@@ -481,8 +334,9 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     lua_pushliteral(L, TYPE_NAME);
     lua_setfield(L, meta, "__name");
     set_functions(L, meta, metamethods);
-    lua_createtable(L, 0, (int)(sizeof methods / sizeof *methods));
+    lua_createtable(L, 0, 48); /* methods */
     set_functions(L, meta, methods);
+    set_functions(L, meta, laoi_queries);
     lua_setfield(L, meta, "__index");
     lua_createtable(L, 0, 5);
     set_functions(L, meta, functions);

@@ -1,19 +1,15 @@
--- Checks of arguments, in the words of the core, for those that never reach it.
-
--- luacheck: std max
+-- Checks of arguments that do not reach a core, with the core's messages.
 
 local argument = {}
 
--- Level 1 is the caller, as with `error`; 0 adds no position.
+--- Level 1 is the caller, as with `error`; 0 adds no position.
 function argument.fail(n, name, level, text, ...)
   error(("bad argument #%d to '%s' (%s)"):format(n, name, text:format(...)), level == 0 and 0 or level + 1)
 end
 
--- The integer; a float with a whole value counts as one.
+--- The integer; a float with a whole value counts as one.
 function argument.integer(value, n, name, level)
-  if math.type(value) == "integer" then
-    return value
-  end
+  if math.type(value) == "integer" then return value end
   level = level == 0 and 0 or level + 1
   if not math.type(value) then
     argument.fail(n, name, level, "integer expected, got %s", value == nil and "no value" or type(value))

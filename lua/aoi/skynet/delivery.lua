@@ -1,7 +1,5 @@
--- From the events of a core to the messages of its subscribers: sorted by record, written, sent, or dropped where a
--- subscriber has fallen behind.
-
--- luacheck: std max
+-- From the events of a core to the messages of its subscribers: events are sorted by record, written and sent, or
+-- dropped where a subscriber has fallen behind.
 
 local links = require "aoi.skynet.links"
 local wire = require "aoi.skynet.wire"
@@ -11,7 +9,7 @@ local U32 = 0xffffffff
 
 local delivery = {}
 
--- The events of the space since the last tick, sorted by record.
+--- The events of the space since the last tick, sorted by record.
 function delivery.collect(server, space)
   local records, ENTER = server.records, server.ENTER
   local events, n = space.core:drain(space.events)
@@ -19,9 +17,7 @@ function delivery.collect(server, space)
     local record = records[events[i + 3]]
     local link = record.link
     if not (link.stale or link.gone) then
-      if not record.dirty then
-        links.mark_dirty(record)
-      end
+      if not record.dirty then links.mark_dirty(record) end
       if events[i] == ENTER then
         local k = record.enter_count + 1
         record.enter_count = k
@@ -39,26 +35,22 @@ function delivery.collect(server, space)
     closing[i] = nil
     records[record.handle] = nil
     record.closed = true
-    if not (record.link.stale or record.link.gone) then
-      links.mark_dirty(record)
-    end
+    if not (record.link.stale or record.link.gone) then links.mark_dirty(record) end
   end
   return n
 end
 
--- Sends what the writer holds. Returns false if the subscriber is no more.
+-- Sends the writer's content. Returns false if the subscriber is gone.
 local function send_events(server, subscriber)
   local seq = (subscriber.seq + 1) & U32
   local waiting = (seq - subscriber.acked) & U32
   local message = server.writer:finish(seq, waiting % server.ask_every == 0 or waiting >= server.window)
   local sent = server:post(subscriber.address, message)
-  if sent then
-    subscriber.seq, subscriber.sent_at = seq, server.now()
-  end
+  if sent then subscriber.seq, subscriber.sent_at = seq, server.now() end
   return sent ~= nil
 end
 
--- What has become long enough goes out. Returns false if the subscriber is no more.
+-- Sends the writer's content if it has reached the size of a message. Returns false if the subscriber is gone.
 local function make_room(server, subscriber)
   return server.writer.size < server.max_message or send_events(server, subscriber)
 end
@@ -69,9 +61,7 @@ local function write_changes(server, link)
     local record = link.dirty[i]
     local ids, leaves, enters = record.leaves, record.leave_count, record.enter_count
     table.move(record.enters, 1, enters, leaves + 1, ids)
-    if not make_room(server, link.subscriber) then
-      return false
-    end
+    if not make_room(server, link.subscriber) then return false end
     writer:group(record.handle, record.closed and CLOSE or 0, not record.opened and record, ids, leaves, enters)
     record.opened = true
   end
@@ -79,13 +69,11 @@ local function write_changes(server, link)
   return true
 end
 
--- All records of the link are named in the first message; the views that it has no room for follow.
+-- The first message names all records of the link; views that it has no room for follow in others.
 local function write_resync(server, link)
   local writer, core, view = server.writer, link.space.core, server.view
   local groups, later = 0, {}
-  for _ in pairs(link.records) do
-    groups = groups + 1
-  end
+  for _ in pairs(link.records) do groups = groups + 1 end
   writer:resync(link.space.number, groups)
   for handle, record in pairs(link.records) do
     record.opened = true
@@ -99,9 +87,7 @@ local function write_resync(server, link)
   end
   for _, record in ipairs(later) do
     local _, n = core:view(record.watcher, record.handle, view)
-    if not make_room(server, link.subscriber) then
-      return false
-    end
+    if not make_room(server, link.subscriber) then return false end
     writer:group(record.handle, WHOLE, nil, view, 0, n)
   end
   server.counters.resyncs = server.counters.resyncs + 1
@@ -109,14 +95,12 @@ local function write_resync(server, link)
   return true
 end
 
--- Everything that the subscriber knows is in doubt: it gets its whole view when next it is sent something.
+--- Marks all views of a subscriber as unknown: it gets them whole in the next message.
 function delivery.resync(subscriber)
-  for _, link in pairs(subscriber.links) do
-    links.make_stale(link)
-  end
+  for _, link in pairs(subscriber.links) do links.make_stale(link) end
 end
 
--- Sends what has been put on the subscriber's list.
+--- Sends the changes of the links on the subscriber's list, as one message or several.
 function delivery.deliver(server, subscriber)
   local todo, n = subscriber.todo, subscriber.todo_count
   subscriber.todo_count = 0
@@ -128,24 +112,16 @@ function delivery.deliver(server, subscriber)
     server.counters.overruns = server.counters.overruns + 1
     delivery.resync(subscriber)
   end
-  if subscriber.behind then
-    n = 0
-  end
+  if subscriber.behind then n = 0 end
   local width = 2
-  for i = 1, n do
-    width = math.max(width, todo[i].space.width)
-  end
+  for i = 1, n do width = math.max(width, todo[i].space.width) end
   server.writer:reset(width)
   for i = 1, n do
     local link = todo[i]
     local write = link.stale and write_resync or write_changes
-    if not write(server, link) then
-      return
-    end
+    if not write(server, link) then return end
   end
-  if n > 0 then
-    send_events(server, subscriber)
-  end
+  if n > 0 then send_events(server, subscriber) end
 end
 
 return delivery

@@ -7,41 +7,31 @@
 --   map:add_node(id, 1, 30, { enter = function(watcher, target) end, leave = function(watcher, target) end })
 --   map:move(id, x, y); map:flush()                      -- all moves of a tick in one message
 
--- luacheck: std max
-
 local skynet = require "skynet"
 local Client = require "aoi.skynet.client"
 local new_local = require "aoi.skynet.local"
 local protocol = require "aoi.skynet.protocol"
 local wire = require "aoi.skynet.wire"
 
-local M = {}
+local library = {}
 local clients, locals = {}, {}
 
 protocol(function(_, source, message)
   local client = clients[source]
   local ok, reason = true, nil
-  if client then
-    ok, reason = client:receive(message)
-  end
-  if not ok then
-    skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason))
-  end
+  if client then ok, reason = client:receive(message) end
+  if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
 end)
 
--- Options as of aoi.skynet.service, by name. Returns the address.
-function M.start(options)
+--- Options as of aoi.skynet.service, by name. Returns the address.
+function library.start(options)
   local words = {}
-  for name, value in pairs(options or {}) do
-    words[#words + 1] = name .. "=" .. tostring(value)
-  end
+  for name, value in pairs(options or {}) do words[#words + 1] = name .. "=" .. tostring(value) end
   return skynet.newservice("aoi/skynet/service", table.unpack(words))
 end
 
--- Ends the service: everybody gets the last events and a goodbye.
-function M.stop(service)
-  skynet.call(service, "lua", "shutdown")
-end
+--- Ends the service: every client gets its last events and a BYE message.
+function library.stop(service) skynet.call(service, "lua", "shutdown") end
 
 local function answered(address, ok, ...)
   if ok then
@@ -51,7 +41,7 @@ local function answered(address, ok, ...)
   return false, ("the AOI service %s is gone: %s"):format(skynet.address(address), reason)
 end
 
--- Waits until the service exits; then its spaces are closed, whether it said goodbye or not.
+-- Waits until the service exits; then its spaces are closed, whether or not a BYE message came.
 local function link(address, client)
   pcall(skynet.call, address, "debug", "LINK")
   clients[address] = nil
@@ -62,12 +52,8 @@ local function client_of(address)
   local client = clients[address]
   if not client then
     client = Client.new {
-      send = function(message)
-        return skynet.rawsend(address, "aoi", message)
-      end,
-      call = function(...)
-        return answered(address, pcall(skynet.call, address, "lua", ...))
-      end,
+      send = function(message) return skynet.rawsend(address, "aoi", message) end,
+      call = function(...) return answered(address, pcall(skynet.call, address, "lua", ...)) end,
       log = skynet.error,
     }
     clients[address] = client
@@ -86,9 +72,9 @@ local function keep_ticking(space, interval)
   end)
 end
 
--- options: engine, dimensions, cell; drive = true: this client's flush is the space's tick. For a space in the AOI
+--- options: engine, dimensions, cell; drive = true: this client's flush is the space's tick. For a space in the AOI
 -- service at that address, or in the caller's own: "local", where `interval` (1/100 s) is an option too.
-function M.open(service, name, options)
+function library.open(service, name, options)
   if service == "local" then
     if not locals[name] or locals[name].closed then
       local given, interval = {}, 10
@@ -100,9 +86,7 @@ function M.open(service, name, options)
         end
       end
       locals[name] = new_local(given, skynet.error)
-      if not given.drive then
-        keep_ticking(locals[name], interval)
-      end
+      if not given.drive then keep_ticking(locals[name], interval) end
     end
     return locals[name]
   end
@@ -113,9 +97,7 @@ function M.open(service, name, options)
   return client_of(address):open(name, options)
 end
 
--- What this client has seen of that service, in numbers.
-function M.info(service)
-  return clients[service] and clients[service]:info()
-end
+--- Counters of the client library for that service, nil if it has none.
+function library.info(service) return clients[service] and clients[service]:info() end
 
-return M
+return library

@@ -1,20 +1,17 @@
 -- A space in the caller's own service, with the interface of one that lives in the AOI service: what is written against
 -- one runs against the other. Nothing is sent, so errors and refused moves are raised at once.
 
--- luacheck: std max
-
 local aoi = require "aoi"
+local methods = require "aoi.skynet.methods"
 
 local Space = {}
 Space.__index = Space
 
--- options: engine, dimensions, cell, and drive = true: `flush` is the tick. log(text) takes errors nobody else does.
+-- options: engine, dimensions, cell, and drive = true: `flush` is the tick. log(text) takes errors without a handler.
 local function new(options, log)
   local given = { delivery = "deferred" }
   for key, value in pairs(options or {}) do
-    if key ~= "drive" then
-      given[key] = value
-    end
+    if key ~= "drive" then given[key] = value end
   end
   local drives = options and options.drive or false
   local self = setmetatable({ core = aoi.new(given), drives = drives, closed = false }, Space)
@@ -29,37 +26,20 @@ local function new(options, log)
   return self
 end
 
--- Errors point at the caller's line and count its arguments, not ours.
+-- Called as the last thing of a method, so that level 2 is the method's caller.
 local function results(ok, ...)
-  if ok then
-    return ...
-  end
-  local err = (...)
-  if type(err) == "string" then
-    err = err:gsub("^bad argument #(%d+)", function(n)
-      return ("bad argument #%d"):format(n - 1)
-    end)
-  end
-  error(err, 2)
+  if ok then return ... end
+  error((...), 2)
 end
 
-for _, name in ipairs { "enter", "enter_many", "leave", "move_many", "add_node", "remove_node", "set_radius",
-                        "set_mask", "set_kind", "view", "viewers", "near", "sees", "position", "kind", "radius", "has",
-                        "count", "ids", "nodes", "stats", "check" } do
-  Space[name] = function(self, ...)
-    local core = self.core
-    return results(pcall(core[name], core, ...))
-  end
+for _, method in ipairs(methods) do
+  local name = method.name
+  Space[name] = function(self, ...) return results(methods.invoke(self.core, name, ...)) end
 end
 
-function Space:move(id, x, y, z)
-  local core = self.core
-  return results(pcall(core.move, core, id, x, y, z))
-end
+function Space:move(...) return results(methods.invoke(self.core, "move", ...)) end
 
-function Space:__len()
-  return self.core:count()
-end
+function Space:__len() return self.core:count() end
 
 function Space:close()
   self.closed = true
@@ -68,28 +48,20 @@ end
 
 Space.__close = Space.close
 
-function Space:tick()
-  return results(pcall(self.core.flush, self.core))
-end
+function Space:tick() return results(methods.invoke(self.core, "flush")) end
 
 function Space:flush()
-  if self.drives or self.closed then
-    return results(pcall(self.core.flush, self.core))
-  end
+  if self.drives or self.closed then return results(methods.invoke(self.core, "flush")) end
 end
 
 function Space:seen(id, node, buf)
-  if self:radius(id, node) then
-    return self:view(id, node, buf)
-  end
+  if self:radius(id, node) then return self:view(id, node, buf) end
   return nil
 end
 
-function Space:on_error(f)
-  self.error_handler = f
-end
+function Space:on_error(f) self.error_handler = f end
 
--- What cannot happen here may still be asked for.
+-- These events cannot happen here; to set a handler for them is no error.
 for _, name in ipairs { "on_refused", "on_resync", "on_close" } do
   Space[name] = function() end
 end

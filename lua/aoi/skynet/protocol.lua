@@ -8,7 +8,7 @@ local TYPE = 65 -- config: aoi_ptype
 return function(dispatch)
   skynet.register_protocol {
     name = "aoi",
-    id = tonumber(skynet.getenv "aoi_ptype") or TYPE,
+    id = tonumber(skynet.getenv("aoi_ptype")) or TYPE,
     unpack = skynet.tostring,
     dispatch = dispatch,
   }

@@ -1,10 +1,9 @@
--- What clients may ask of the server: CMD[name](server, link, ...). Looked up at each request, so that code can be
--- reloaded. An error leaves everything as it was.
-
--- luacheck: std max
+-- The requests of clients: CMD[name](server, link, ...). They are looked up at each request, so that code can be
+-- reloaded. A request that raises has changed nothing.
 
 local argument = require "aoi.skynet.argument"
 local links = require "aoi.skynet.links"
+local methods = require "aoi.skynet.methods"
 local wire = require "aoi.skynet.wire"
 
 local U32 = 0xffffffff
@@ -12,24 +11,16 @@ local U32 = 0xffffffff
 local CMD = {}
 local requests = { CMD = CMD }
 
-local function argument_error(n, name, ...)
-  argument.fail(n, name, 0, ...)
-end
+local function argument_error(n, name, ...) argument.fail(n, name, 0, ...) end
 
 -- Ids index tables here before the core sees them.
-local function integer(value, n, name)
-  return argument.integer(value, n, name, 0)
-end
+local function integer(value, n, name) return argument.integer(value, n, name, 0) end
 
 local function record_of(space, id, node, name)
   id, node = integer(id, 1, name), integer(node, 2, name)
-  if not space.core:has(id) then
-    argument_error(1, name, "no entity %d", id)
-  end
+  if not space.core:has(id) then argument_error(1, name, "no entity %d", id) end
   local record = space.nodes[id] and space.nodes[id][node]
-  if not record then
-    argument_error(2, name, "entity %d has no node %d", id, node)
-  end
+  if not record then argument_error(2, name, "entity %d has no node %d", id, node) end
   return record
 end
 
@@ -48,11 +39,10 @@ local function subscribe(server, address)
   return subscriber
 end
 
--- What stands in the way of a newcomer may belong to somebody who died unnoticed.
-local function bury(server, link, newcomer)
-  if link and link.subscriber ~= newcomer.subscriber then
-    server:probe(link.subscriber.address)
-  end
+-- Before a conflict is an error: its cause may belong to a client that is gone without notice. Sending to that client
+-- finds out, and removes what it had.
+local function probe_owner(server, owner, link)
+  if owner and owner.subscriber ~= link.subscriber then server:probe(owner.subscriber.address) end
 end
 
 -- Options as a core takes them; those that are given must agree with a space that is there.
@@ -90,11 +80,9 @@ local function new_link(server, space, address)
   return link
 end
 
--- Opens the space of that name, or makes it. Unlike the others it is asked for by an address, which has no link yet.
+--- Opens the space of that name, or creates it. The one request without a link: it makes the link of this address.
 function requests.open(server, address, name, options)
-  if type(name) ~= "string" then
-    argument_error(1, "open", "name expected, got %s", type(name))
-  end
+  if type(name) ~= "string" then argument_error(1, "open", "name expected, got %s", type(name)) end
   options = options or {}
   local given, space = space_options(options), server.names[name]
   for key in pairs(space and SPACE_OPTIONS or {}) do
@@ -111,14 +99,29 @@ function requests.open(server, address, name, options)
   return space.number, space.dimensions
 end
 
-function CMD.close(server, link)
-  links.detach(server, link)
+local function results(ok, ...)
+  if ok then return ... end
+  error((...), 0)
 end
+
+for _, method in ipairs(methods) do
+  local name = method.name
+  if method.server == "space" then
+    CMD[name] = function(_, link, ...) return results(methods.invoke(link.space.core, name, ...)) end
+  elseif method.server == "node" then
+    CMD[name] = function(_, link, id, node, ...)
+      local record = record_of(link.space, id, node, name)
+      return results(methods.invoke(link.space.core, name, record.watcher, record.handle, ...))
+    end
+  end
+end
+
+function CMD.close(server, link) links.detach(server, link) end
 
 function CMD.enter(server, link, id, ...)
   local space = link.space
   id = integer(id, 1, "enter")
-  bury(server, space.owner[id], link)
+  probe_owner(server, space.owner[id], link)
   space.core:enter(id, ...)
   links.add_entity(space, link, id)
 end
@@ -128,12 +131,8 @@ function CMD.enter_many(server, link, rows, n, kind)
   local core, values = space.core, space.dimensions + 1
   local ok, err = pcall(core.enter_many, core, rows, n, kind)
   if not ok then
-    if type(rows) ~= "table" then
-      error(err, 0)
-    end
-    for i = 1, #rows, values do
-      bury(server, space.owner[rows[i]], link)
-    end
+    if type(rows) ~= "table" then error(err, 0) end
+    for i = 1, #rows, values do probe_owner(server, space.owner[rows[i]], link) end
     core:enter_many(rows, n, kind)
   end
   for i = 1, (n or #rows // values) * values, values do
@@ -143,14 +142,8 @@ end
 
 function CMD.leave(_, link, id)
   id = integer(id, 1, "leave")
-  if not link.space.core:has(id) then
-    argument_error(1, "leave", "no entity %d", id)
-  end
+  if not link.space.core:has(id) then argument_error(1, "leave", "no entity %d", id) end
   links.remove_entity(link.space, id)
-end
-
-function CMD.move_many(_, link, rows, n)
-  link.space.core:move_many(rows, n)
 end
 
 -- Returns the handle of the new life.
@@ -159,7 +152,7 @@ function CMD.add_node(server, link, id, node, area)
   id, node = integer(id, 1, "add_node"), integer(node, 2, "add_node")
   local taken = space.nodes[id] and space.nodes[id][node]
   if taken then
-    bury(server, taken.link, link)
+    probe_owner(server, taken.link, link)
     if space.nodes[id] and space.nodes[id][node] then
       argument_error(2, "add_node", "entity %d already has node %d", id, node)
     end
@@ -188,43 +181,15 @@ function CMD.remove_node(_, link, id, node)
   links.close_record(link.space, record)
 end
 
-function CMD.set_radius(_, link, id, node, ...)
-  local record = record_of(link.space, id, node, "set_radius")
-  link.space.core:set_radius(record.watcher, record.handle, ...)
-end
-
-function CMD.set_mask(_, link, id, node, mask)
-  local record = record_of(link.space, id, node, "set_mask")
-  link.space.core:set_mask(record.watcher, record.handle, mask)
-end
-
-function CMD.set_kind(_, link, id, kind)
-  link.space.core:set_kind(id, kind)
-end
-
-function CMD.view(_, link, id, node)
-  local record = record_of(link.space, id, node, "view")
-  return link.space.core:view(record.watcher, record.handle)
-end
-
-function CMD.sees(_, link, id, node, target)
-  local record = record_of(link.space, id, node, "sees")
-  return link.space.core:sees(record.watcher, record.handle, target)
-end
-
-function CMD.viewers(server, link, id)
-  local list, n = link.space.core:viewers(id)
-  for i = 2, 2 * n, 2 do
-    list[i] = server.records[list[i]].node
-  end
+function CMD.viewers(server, link, ...)
+  local list, n = link.space.core:viewers(...)
+  for i = 2, 2 * n, 2 do list[i] = server.records[list[i]].node end
   return list, n
 end
 
-function CMD.nodes(server, link, id)
-  local list, n = link.space.core:nodes(id)
-  for i = 1, n do
-    list[i] = server.records[list[i]].node
-  end
+function CMD.nodes(server, link, ...)
+  local list, n = link.space.core:nodes(...)
+  for i = 1, n do list[i] = server.records[list[i]].node end
   return list, n
 end
 
@@ -234,41 +199,7 @@ function CMD.radius(_, link, id, node)
   return record and link.space.core:radius(record.watcher, record.handle) or nil
 end
 
-function CMD.near(_, link, ...)
-  return link.space.core:near(...)
-end
-
-function CMD.position(_, link, ...)
-  return link.space.core:position(...)
-end
-
-function CMD.kind(_, link, ...)
-  return link.space.core:kind(...)
-end
-
-function CMD.has(_, link, ...)
-  return link.space.core:has(...)
-end
-
-function CMD.count(_, link, ...)
-  return link.space.core:count(...)
-end
-
-function CMD.ids(_, link, ...)
-  return link.space.core:ids(...)
-end
-
-function CMD.stats(_, link, ...)
-  return link.space.core:stats(...)
-end
-
-function CMD.check(_, link, ...)
-  return link.space.core:check(...)
-end
-
 -- Returns the number of events in this tick of the space.
-function CMD.tick(server, link)
-  return server:tick(link.space)
-end
+function CMD.tick(server, link) return server:tick(link.space) end
 
 return requests

@@ -1,20 +1,18 @@
--- The logic of the AOI service. It knows no skynet: who starts it gives it a way to send and a clock, and hands it
--- what arrives. Nothing in here waits, and every request is complete before the next one begins.
+-- The logic of the AOI service. It is independent of skynet: its options are a function that sends and a clock, `call`
+-- and `receive` take what arrives. No function yields, so every request is complete before the next one begins.
 --
 --   server                       one stream of messages to each subscriber, whatever spaces it has watchers in
 --     spaces[number]             one map; `core` is an aoi space with deferred delivery
 --       nodes[id][node] ----+    the record of a node; the core knows the node by the record's handle
---       owner[id] -> link   |    who entered it
+--       owner[id] -> link   |    the client that entered the entity
 --       links[address]      |    one client of this space, its records and its entities
---     records[handle] <-----+    one life of one node: whose it is, and its events of this tick
---     subscribers[address]       what was sent to it, what it has taken
+--     records[handle] <-----+    one life of one node: its link, and its events of this tick
+--     subscribers[address]       the number of the last message sent, and of the last one acknowledged
 --
 -- A tick drains each core, sorts the events by record, and sends one message to every subscriber that has any.
--- A subscriber that leaves more than `window` messages without acknowledgement is sent nothing more; when it has taken
--- everything, each of its spaces begins again with its whole view. Who fails to be sent to is dead: its nodes and the
--- entities that it entered are removed.
-
--- luacheck: std max
+-- A subscriber with `window` messages unacknowledged is behind and gets no more; when it has acknowledged all, each of
+-- its spaces begins again with a whole view. When a send fails the subscriber is gone: its nodes and the entities that
+-- it entered are removed.
 
 local delivery = require "aoi.skynet.delivery"
 local links = require "aoi.skynet.links"
@@ -29,12 +27,13 @@ Server.__index = Server
 local DEFAULTS = {
   window = 32,           -- messages that a subscriber may leave without acknowledgement
   max_message = 1 << 20, -- bytes; a longer tick is sent in several messages
-  heartbeat = 5,         -- seconds of silence after which a subscriber is asked whether it lives
-  silence = 0,           -- seconds without a word after which it counts as dead; 0 = never, only failing to send counts
+  heartbeat = 5,         -- seconds without a message to a subscriber after which it gets a PING
+  silence = 0,           -- seconds without a message from it after which it is dropped; 0: only when a send fails
 }
 
--- options: send(address, message) returns true; nil if nobody is there; false if the message cannot be sent. It must
--- not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, new_space, and DEFAULTS.
+--- options: send(address, message) returns true; nil if there is no such address; false if the message cannot be sent.
+-- It must not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, new_space, and
+-- DEFAULTS.
 function Server.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
@@ -63,23 +62,20 @@ function Server.new(options)
   return self
 end
 
--- ---- subscribers -------------------------------------------------------------------------------------------
+-- Subscribers -------------------------------------------------------------------------------------------------------
 
--- Returns whether there was such a subscriber.
+--- Returns whether there was such a subscriber.
 function Server:drop(address)
   local subscriber = self.subscribers[address]
-  if not subscriber then
-    return false
-  end
+  if not subscriber then return false end
   self.subscribers[address] = nil
   self.counters.deaths = self.counters.deaths + 1
-  for _, link in pairs(subscriber.links) do
-    links.detach(self, link)
-  end
+  for _, link in pairs(subscriber.links) do links.detach(self, link) end
   return true
 end
 
--- Sends; who is not there any more is dropped, after the tick if there is one. Returns what `send` returned.
+--- Sends a message; if the address is gone, drops the subscriber, during a tick at its end. Returns what `send`
+-- returned.
 function Server:post(address, message)
   local sent = self.send(address, message)
   if sent then
@@ -95,18 +91,16 @@ function Server:post(address, message)
   return sent
 end
 
--- Whether somebody is at this address; if not, what it had is gone when this returns.
+--- Whether a subscriber at this address can be sent to; if not, it has been dropped when this returns.
 function Server:probe(address)
   local subscriber = self.subscribers[address]
-  if not subscriber then
-    return false
-  end
+  if not subscriber then return false end
   self.counters.pings = self.counters.pings + 1
   subscriber.sent_at = self.now()
   return self:post(address, wire.ping(subscriber.seq)) ~= nil
 end
 
--- To be called every second or so.
+--- To be called every second or so.
 function Server:probe_all()
   local now = self.now()
   for address, subscriber in pairs(self.subscribers) do
@@ -118,20 +112,14 @@ function Server:probe_all()
   end
 end
 
--- ---- requests ----------------------------------------------------------------------------------------------
+-- Requests ----------------------------------------------------------------------------------------------------------
 
 -- One request: true and its results; or false and what was wrong, and nothing has changed.
 local function request(self, address, name, number, ...)
-  if self.closed then
-    error("the service is shutting down", 0)
-  end
+  if self.closed then error("the service is shutting down", 0) end
   local subscriber = self.subscribers[address]
-  if subscriber then
-    subscriber.heard_at = self.now()
-  end
-  if name == "open" then
-    return requests.open(self, address, number, ...)
-  end
+  if subscriber then subscriber.heard_at = self.now() end
+  if name == "open" then return requests.open(self, address, number, ...) end
   local command = requests.CMD[name] or error(("unknown request '%s'"):format(tostring(name)), 0)
   local link = subscriber and subscriber.links[number] or error("the space is closed", 0)
   return command(self, link, ...)
@@ -151,13 +139,11 @@ function Server:call(address, name, ...)
   return answer(self, pcall(request, self, address, name, ...))
 end
 
--- ---- messages ----------------------------------------------------------------------------------------------
+-- Messages ----------------------------------------------------------------------------------------------------------
 
-local function finite(x)
-  return x - x == 0
-end
+local function finite(x) return x - x == 0 end
 
--- Each row stands for itself: a bad one is refused, the others are made.
+-- Applies moves row by row where the batch has a bad one: that is refused, the others are made.
 local function apply_moves(self, link, n, batch)
   local space, rows = link.space, self.rows
   local core, values = space.core, space.dimensions + 1
@@ -185,20 +171,14 @@ end
 local function on_moves(self, subscriber, address, message, flags, number)
   local link = subscriber and subscriber.links[number]
   if not link then
-    self.send(address, wire.bye(subscriber and number or 0)) -- who believes in what has gone should know
+    self.send(address, wire.bye(subscriber and number or 0)) -- its space is closed
     return true
   end
   local n, batch, dimensions = wire.read_moves(message, self.rows)
-  if not n then
-    return nil, batch
-  end
-  if dimensions ~= link.space.dimensions then
-    return nil, "wrong dimensions"
-  end
+  if not n then return nil, batch end
+  if dimensions ~= link.space.dimensions then return nil, "wrong dimensions" end
   apply_moves(self, link, n, batch)
-  if flags & wire.TICK ~= 0 and not link.gone then
-    self:tick(link.space)
-  end
+  if flags & wire.TICK ~= 0 and not link.gone then self:tick(link.space) end
   return true
 end
 
@@ -206,29 +186,23 @@ local function on_ack(self, subscriber, address, flags, seq)
   if not subscriber then
     self.send(address, wire.bye(0))
   else
-    -- An acknowledgement of what was never sent, or had been acknowledged, says nothing.
+    -- An acknowledgement out of range, of a message never sent or already acknowledged, is ignored.
     if (subscriber.seq - seq) & U32 <= (subscriber.seq - subscriber.acked) & U32 then
       subscriber.acked = seq
     end
-    if flags & wire.LOST ~= 0 then
-      delivery.resync(subscriber)
-    end
+    if flags & wire.LOST ~= 0 then delivery.resync(subscriber) end
   end
   return true
 end
 
--- Returns true, or nil and what is wrong with the message.
+--- Returns true, or nil and what is wrong with the message.
 function Server:receive(address, message)
-  if self.closed then
-    return true
-  end
+  if self.closed then return true end
   local kind, flags, number = wire.head(message)
   local ok, reason
   if kind then
     local subscriber = self.subscribers[address]
-    if subscriber then
-      subscriber.heard_at = self.now()
-    end
+    if subscriber then subscriber.heard_at = self.now() end
     if kind == wire.MOVES then
       ok, reason = on_moves(self, subscriber, address, message, flags, number)
     elseif kind == wire.ACK then
@@ -239,15 +213,13 @@ function Server:receive(address, message)
   else
     reason = flags
   end
-  if not ok then
-    self.counters.malformed = self.counters.malformed + 1
-  end
+  if not ok then self.counters.malformed = self.counters.malformed + 1 end
   return ok, reason
 end
 
--- ---- the tick ----------------------------------------------------------------------------------------------
+-- The tick ----------------------------------------------------------------------------------------------------------
 
--- Who has something to be sent of this space joins the list.
+-- Appends the subscribers with changes in this space to the list.
 local function touch(space, touched, count)
   for _, link in pairs(space.links) do
     if link.stale or link.dirty_count > 0 then
@@ -271,7 +243,7 @@ local function measure(counters, events, seconds)
   counters.tick_max = math.max(counters.tick_max, seconds)
 end
 
--- One tick of the space; without one, of all spaces that no client drives. Returns the number of events.
+--- One tick of the space; without one, of all spaces that no client drives. Returns the number of events.
 function Server:tick(only)
   local start = self.clock()
   local touched, count, events = self.touched, 0, 0
@@ -299,34 +271,24 @@ function Server:tick(only)
   return events
 end
 
--- ---- the end, and what it has been doing -------------------------------------------------------------------
+-- Shutdown and figures ----------------------------------------------------------------------------------------------
 
--- The last events, then a goodbye to everybody; the memory of all spaces is free when this returns.
+--- Ends the service: sends the last events, then BYE to all subscribers, and closes all spaces.
 function Server:shutdown()
-  if self.closed then
-    return
-  end
+  if self.closed then return end
   self:tick()
   self.closed = true
-  for address in pairs(self.subscribers) do
-    self.send(address, wire.bye(0))
-  end
-  for _, space in pairs(self.spaces) do
-    space.core:close()
-  end
+  for address in pairs(self.subscribers) do self.send(address, wire.bye(0)) end
+  for _, space in pairs(self.spaces) do space.core:close() end
   self.spaces, self.names, self.subscribers, self.records = {}, {}, {}, {}
 end
 
--- Tables of numbers by topic, as a console prints them.
+--- Tables of numbers by topic, as a console prints them.
 function Server:info()
   local total = { spaces = 0, subscribers = 0, behind = 0 }
-  for name, value in pairs(self.counters) do
-    total[name] = value
-  end
+  for name, value in pairs(self.counters) do total[name] = value end
   total.tick_seconds, total.tick_last, total.tick_max = nil, nil, nil
-  local function milliseconds(seconds)
-    return math.floor(seconds * 1e6 + 0.5) / 1000
-  end
+  local function milliseconds(seconds) return math.floor(seconds * 1e6 + 0.5) / 1000 end
   local result = {
     service = total,
     tick = {
@@ -343,9 +305,7 @@ function Server:info()
     total.spaces = total.spaces + 1
     local stats = space.core:stats()
     local clients = 0
-    for _ in pairs(space.links) do
-      clients = clients + 1
-    end
+    for _ in pairs(space.links) do clients = clients + 1 end
     result["space " .. space.name] = {
       number = space.number, clients = clients, drivers = space.drivers, entities = stats.entities,
       nodes = stats.nodes, pending = stats.pending, memory = stats.memory,

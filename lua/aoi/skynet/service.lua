@@ -3,28 +3,20 @@
 --   interval     1/100 s between two ticks, as skynet.sleep counts; 0 = only clients that drive a space make ticks
 --   window, max_message, heartbeat, silence: see aoi.skynet.server
 
--- luacheck: std max
-
 local skynet = require "skynet"
 local Server = require "aoi.skynet.server"
 local protocol = require "aoi.skynet.protocol"
 
 local options = {
-  send = function(address, message)
-    return skynet.rawsend(address, "aoi", message)
-  end,
-  now = function()
-    return skynet.now() / 100
-  end,
-  clock = function()
-    return skynet.hpc() / 1e9
-  end,
+  send = function(address, message) return skynet.rawsend(address, "aoi", message) end,
+  now = function() return skynet.now() / 100 end,
+  clock = function() return skynet.hpc() / 1e9 end,
   log = skynet.error,
 }
 local interval = 10
 
 for _, word in ipairs { ... } do
-  local name, value = word:match "^([%w_]+)=(%d+%.?%d*)$"
+  local name, value = word:match("^([%w_]+)=(%d+%.?%d*)$")
   if name == "interval" then
     interval = tonumber(value)
   elseif name == "window" or name == "max_message" or name == "heartbeat" or name == "silence" then
@@ -37,14 +29,14 @@ end
 local server = Server.new(options)
 local linked = {}
 
--- Learns at once that a client exits. One that is killed is noticed by the next message to it.
+-- Waits for the exit of a client. One that is killed is noticed by the next message to it.
 local function link(address)
   if not linked[address] then
     linked[address] = true
     skynet.fork(function()
       pcall(skynet.call, address, "debug", "LINK")
       linked[address] = nil
-      skynet.sleep(10) -- it says goodbye before it is gone
+      skynet.sleep(10) -- LINK returns before the service is gone
       server:probe(address)
     end)
   end
@@ -55,18 +47,14 @@ local function every(centiseconds, name)
     while not server.closed do
       skynet.sleep(centiseconds)
       local ok, err = xpcall(server[name], debug.traceback, server)
-      if not ok then
-        skynet.error(err)
-      end
+      if not ok then skynet.error(err) end
     end
   end)
 end
 
 protocol(function(_, source, message)
   local ok, reason = server:receive(source, message)
-  if not ok then
-    skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason))
-  end
+  if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
 end)
 
 skynet.start(function()
@@ -77,15 +65,9 @@ skynet.start(function()
       skynet.exit()
     end
     skynet.ret(skynet.pack(server:call(source, name, ...)))
-    if name == "open" then
-      link(source)
-    end
+    if name == "open" then link(source) end
   end)
-  skynet.info_func(function()
-    return server:info()
-  end)
-  if interval > 0 then
-    every(interval, "tick")
-  end
+  skynet.info_func(function() return server:info() end)
+  if interval > 0 then every(interval, "tick") end
   every(100, "probe_all")
 end)

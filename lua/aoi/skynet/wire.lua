@@ -1,16 +1,16 @@
--- The wire format between an AOI service and those who use it. It knows strings and numbers only.
+-- The wire format between an AOI service and its clients: to and from strings, without any state of either.
 --
 -- Every message is little-endian, without padding, and begins with the same four bytes:
 --
 --   u8 version (1) | u8 kind | u8 flags | u8 bytes of an id (2, 4 or 8; 0 in kinds without ids)
 --
 --   kind       from      after the head
---   1 EVENTS   service   u32 seq, then records to the end; flag 1 = please acknowledge
+--   1 EVENTS   service   u32 seq, then records to the end; flag 1 = an ACK is expected
 --   2 MOVES    client    u32 space, u32 batch, u32 rows, each row: id, f64 x, f64 y [, f64 z];
 --                        flag 1 = then tick, 2 = rows have a z
 --   3 REFUSED  service   u32 space, u32 batch, u32 count, each: id
---   4 ACK      client    u32 seq: everything up to it has been taken; flag 1 = something was lost, please resync
---   5 PING     service   u32 seq of the last EVENTS; to be answered with an ACK
+--   4 ACK      client    u32 seq: all messages up to it have been delivered; flag 1 = some were lost, resync
+--   5 PING     service   u32 seq of the last EVENTS; an ACK is expected
 --   6 BYE      service   u32 space that was closed, 0 = all of them
 --
 -- A record is a group, or the beginning of a resync:
@@ -18,15 +18,13 @@
 --   group:     u32 handle (never 0), u8 flags (1 = open, 2 = close, 4 = whole, 8 = long),
 --              u8 leaves, u8 enters (long: u32 each), [open: u32 space, id watcher, id node],
 --              the ids of the targets that leave, the ids of those that enter
---   resync:    u32 0, u32 space, u32 groups: the next so many groups are all that there are in that space; any other
---              handle of it is closed
+--   resync:    u32 0, u32 space, u32 groups: the groups that follow, so many, are all of that space; any other handle
+--              of it is closed
 --
--- A handle stands for one life of one node: `open` says which, `close` that there will be no more. `whole`: the enters
--- are all that the node sees, whatever was known before. Ids are signed.
+-- A handle stands for one life of one node: `open` names the node, `close` ends the handle. `whole`: the enters are all
+-- that the node sees, and replace what was known before. Ids are signed.
 --
--- Readers take any bytes: they return nil and a reason, never raise, and hand out nothing before all of it is sound.
-
--- luacheck: std max
+-- Readers take any bytes: they return nil and a reason, never raise, and return no part of a message that is invalid.
 
 local concat, unpack = table.concat, table.unpack
 local spack, sunpack = string.pack, string.unpack
@@ -59,11 +57,9 @@ local row_formats = {
   [3] = { [2] = formats("<", "i2ddd"), [4] = formats("<", "i4ddd"), [8] = formats("<", "i8ddd") },
 }
 
--- The bytes that an id needs, or `width` if that is more.
+--- The bytes that an id needs, or `width` if that is more.
 function wire.width(id, width)
-  if id >= -0x8000 and id <= 0x7fff then
-    return width or 2
-  end
+  if id >= -0x8000 and id <= 0x7fff then return width or 2 end
   local needed = id >= -0x80000000 and id <= 0x7fffffff and 4 or 8
   return width and width > needed and width or needed
 end
@@ -73,9 +69,7 @@ local function put(parts, np, format, list, first, last, values)
   local step = CHUNK * values
   while first <= last do
     local stop = first + step - 1
-    if stop > last then
-      stop = last
-    end
+    if stop > last then stop = last end
     np = np + 1
     parts[np] = spack(format[(stop - first + 1) // values], unpack(list, first, stop))
     first = stop + 1
@@ -83,9 +77,10 @@ local function put(parts, np, format, list, first, last, values)
   return np
 end
 
--- ---- writing -----------------------------------------------------------------------------------------------
+-- Writing -----------------------------------------------------------------------------------------------------------
 
--- Collects the records of an EVENTS message. One writer serves for ever; `size` is what it holds, in bytes.
+-- Collects the records of an EVENTS message; `size` is their length in bytes. A writer is used for any number of
+-- messages.
 local Writer = {}
 Writer.__index = Writer
 
@@ -93,11 +88,9 @@ function wire.writer()
   return setmetatable({ parts = {}, np = 1, size = HEAD + 4, width = 2 }, Writer)
 end
 
--- Begins anew, with ids of so many bytes.
+--- Empties the writer, and sets the bytes of an id.
 function Writer:reset(width)
-  for i = self.np, 2, -1 do
-    self.parts[i] = nil
-  end
+  for i = self.np, 2, -1 do self.parts[i] = nil end
   self.np, self.size, self.width = 1, HEAD + 4, width
 end
 
@@ -107,7 +100,7 @@ function Writer:resync(space, groups)
   self.size = self.size + RESYNC
 end
 
--- ids[1..leaves] leave, ids[leaves + 1 .. leaves + enters] enter; `opens` is { space, watcher, node } or nil.
+--- ids[1..leaves] leave, ids[leaves + 1 .. leaves + enters] enter; `opens` is { space, watcher, node } or nil.
 function Writer:group(handle, flags, opens, ids, leaves, enters)
   local parts, np, n, width = self.parts, self.np + 1, leaves + enters, self.width
   if n <= CHUNK and not opens then
@@ -115,9 +108,7 @@ function Writer:group(handle, flags, opens, ids, leaves, enters)
     self.size = self.size + GROUP + n * width
   else
     local long = leaves > 0xff or enters > 0xff
-    if opens then
-      flags = flags | wire.OPEN
-    end
+    if opens then flags = flags | wire.OPEN end
     parts[np] = spack(long and "<I4BI4I4" or "<I4BBB", handle, long and flags | wire.LONG or flags, leaves, enters)
     if opens then
       np = np + 1
@@ -130,7 +121,7 @@ function Writer:group(handle, flags, opens, ids, leaves, enters)
   self.np = np
 end
 
--- The message; the writer is empty again.
+--- The message; the writer is empty again.
 function Writer:finish(seq, ask)
   self.parts[1] = spack("<BBBBI4", VERSION, wire.EVENTS, ask and wire.ASK or 0, self.width, seq)
   local message = concat(self.parts, "", 1, self.np)
@@ -138,7 +129,7 @@ function Writer:finish(seq, ask)
   return message
 end
 
--- `list` holds n rows of id, x, y [, z].
+--- `list` holds n rows of id, x, y [, z].
 function wire.moves(space, batch, dimensions, list, n, width, tick)
   local flags = (tick and wire.TICK or 0) | (dimensions == 3 and wire.Z or 0)
   local parts = { spack("<BBBBI4I4I4", VERSION, wire.MOVES, flags, width, space, batch, n) }
@@ -149,9 +140,7 @@ end
 
 function wire.refused(space, batch, ids, n)
   local width = 2
-  for i = 1, n do
-    width = wire.width(ids[i], width)
-  end
+  for i = 1, n do width = wire.width(ids[i], width) end
   local parts = { spack("<BBBBI4I4I4", VERSION, wire.REFUSED, 0, width, space, batch, n) }
   return concat(parts, "", 1, put(parts, 1, id_formats[width], ids, 1, n, 1))
 end
@@ -160,17 +149,13 @@ function wire.ack(seq, lost)
   return spack("<BBBBI4", VERSION, wire.ACK, lost and wire.LOST or 0, 0, seq)
 end
 
-function wire.ping(seq)
-  return spack("<BBBBI4", VERSION, wire.PING, 0, 0, seq)
-end
+function wire.ping(seq) return spack("<BBBBI4", VERSION, wire.PING, 0, 0, seq) end
 
-function wire.bye(space)
-  return spack("<BBBBI4", VERSION, wire.BYE, 0, 0, space)
-end
+function wire.bye(space) return spack("<BBBBI4", VERSION, wire.BYE, 0, 0, space) end
 
--- ---- reading -----------------------------------------------------------------------------------------------
+-- Reading -----------------------------------------------------------------------------------------------------------
 
--- out[o + 1 .. o + n] = the n ids at s[pos..]; the caller has made sure that they are there.
+-- out[o + 1 .. o + n] = the n ids at s[pos..]; the caller has checked the length.
 local function get_ids(s, pos, n, width, out, o)
   local format = id_formats[width]
   local eight, one = format[8], format[1]
@@ -196,56 +181,34 @@ local KINDS = {
   [wire.BYE] = { flags = 0, length = HEAD + 4 },
 }
 
--- Returns kind, flags, the first u32 (seq or space); or nil and a reason. Lists are not looked at yet.
+--- Returns kind, flags, the first u32 (seq or space); or nil and a reason. Lists are not checked yet.
 function wire.head(s)
-  if type(s) ~= "string" then
-    return nil, "a message is a string"
-  end
-  if #s < HEAD then
-    return nil, "message too short"
-  end
+  if type(s) ~= "string" then return nil, "a message is a string" end
+  if #s < HEAD then return nil, "message too short" end
   local version, kind, flags, width = s:byte(1, HEAD)
-  if version ~= VERSION then
-    return nil, "unknown version " .. version
-  end
+  if version ~= VERSION then return nil, "unknown version " .. version end
   local rule = KINDS[kind]
-  if not rule then
-    return nil, "unknown kind " .. kind
-  end
-  if flags & ~rule.flags ~= 0 then
-    return nil, "unknown flags " .. flags
-  end
+  if not rule then return nil, "unknown kind " .. kind end
+  if flags & ~rule.flags ~= 0 then return nil, "unknown flags " .. flags end
   if rule.ids and not id_formats[width] or not rule.ids and width ~= 0 then
     return nil, "impossible width of ids " .. width
   end
-  if #s < rule.length or not rule.ids and #s ~= rule.length then
-    return nil, "wrong length " .. #s
-  end
+  if #s < rule.length or not rule.ids and #s ~= rule.length then return nil, "wrong length " .. #s end
   return kind, flags, (sunpack("<I4", s, HEAD + 1))
 end
 
--- Checks the group at pos. Returns the position after it and what it says, or nil and a reason.
+-- Checks the group at pos. Returns the position after it and its fields, or nil and a reason.
 local function check_group(s, pos, width)
   local left = #s - pos + 1
-  if left < GROUP then
-    return nil, "group cut off"
-  end
+  if left < GROUP then return nil, "group cut off" end
   local handle, flags = sunpack("<I4B", s, pos)
   local long, opens = flags & wire.LONG ~= 0, flags & wire.OPEN ~= 0
-  if flags > 15 then
-    return nil, "unknown group flags " .. flags
-  end
-  if left < (long and LONG_GROUP or GROUP) + (opens and 4 + 2 * width or 0) then
-    return nil, "group cut off"
-  end
+  if flags > 15 then return nil, "unknown group flags " .. flags end
+  if left < (long and LONG_GROUP or GROUP) + (opens and 4 + 2 * width or 0) then return nil, "group cut off" end
   local leaves, enters, at = sunpack(long and "<I4I4" or "<BB", s, pos + 5)
-  if flags & wire.WHOLE ~= 0 and leaves > 0 then
-    return nil, "a whole view with leaves"
-  end
+  if flags & wire.WHOLE ~= 0 and leaves > 0 then return nil, "a whole view with leaves" end
   local stop = at + (opens and 4 + 2 * width or 0) + (leaves + enters) * width
-  if stop > #s + 1 then
-    return nil, "group cut off"
-  end
+  if stop > #s + 1 then return nil, "group cut off" end
   return stop, handle, flags, leaves, enters, at
 end
 
@@ -253,27 +216,17 @@ end
 local function walk_events(s, out)
   local width, pos, o, owed = s:byte(HEAD), HEAD + 5, 0, 0
   while pos <= #s do
-    if #s - pos + 1 < GROUP then
-      return nil, "record cut off"
-    end
+    if #s - pos + 1 < GROUP then return nil, "record cut off" end
     if sunpack("<I4", s, pos) == 0 then
-      if #s - pos + 1 < RESYNC then
-        return nil, "resync cut off"
-      end
-      if owed > 0 then
-        return nil, "a resync inside another"
-      end
+      if #s - pos + 1 < RESYNC then return nil, "resync cut off" end
+      if owed > 0 then return nil, "a resync inside another" end
       local space
       space, owed, pos = sunpack("<I4I4", s, pos + 4)
-      if out then
-        out[o + 1], out[o + 2], out[o + 3] = 0, space, owed
-      end
+      if out then out[o + 1], out[o + 2], out[o + 3] = 0, space, owed end
       o = o + 3
     else
       local stop, handle, flags, leaves, enters, at = check_group(s, pos, width)
-      if not stop then
-        return nil, handle
-      end
+      if not stop then return nil, handle end
       if out then
         out[o + 1], out[o + 2], out[o + 6], out[o + 7] = handle, flags, leaves, enters
         out[o + 3], out[o + 4], out[o + 5] = 0, 0, 0
@@ -288,30 +241,24 @@ local function walk_events(s, out)
       owed = owed > 0 and owed - 1 or 0
     end
   end
-  if owed > 0 then
-    return nil, "resync cut off"
-  end
+  if owed > 0 then return nil, "resync cut off" end
   return o
 end
 
--- EVENTS into the flat list `out`, whose length is returned. A group is: handle, flags, space, watcher, node (0, 0, 0
+--- EVENTS into the flat list `out`, whose length is returned. A group is: handle, flags, space, watcher, node (0, 0, 0
 -- where it is not opened), leaves, enters, then the ids of both; a resync is: 0, space, groups.
 function wire.read_events(s, out)
   local n, reason = walk_events(s)
-  if not n then
-    return nil, reason
-  end
+  if not n then return nil, reason end
   return walk_events(s, out)
 end
 
--- MOVES into the flat list `out`: rows of id, x, y [, z]. Returns the number of rows, the batch and the dimensions.
+--- MOVES into the flat list `out`: rows of id, x, y [, z]. Returns the number of rows, the batch and the dimensions.
 function wire.read_moves(s, out)
   local flags, width = s:byte(HEAD - 1, HEAD)
   local dimensions = flags & wire.Z ~= 0 and 3 or 2
   local batch, n, pos = sunpack("<I4I4", s, HEAD + 5)
-  if #s - pos + 1 ~= n * (width + 8 * dimensions) then
-    return nil, "wrong length " .. #s
-  end
+  if #s - pos + 1 ~= n * (width + 8 * dimensions) then return nil, "wrong length " .. #s end
   local format = row_formats[dimensions][width]
   local o, two = 0, format[2]
   for _ = 1, n // 2 do
@@ -329,13 +276,11 @@ function wire.read_moves(s, out)
   return n, batch, dimensions
 end
 
--- REFUSED into the list `out`. Returns the number of ids and the batch.
+--- REFUSED into the list `out`. Returns the number of ids and the batch.
 function wire.read_refused(s, out)
   local width = s:byte(HEAD)
   local batch, n, pos = sunpack("<I4I4", s, HEAD + 5)
-  if #s - pos + 1 ~= n * width then
-    return nil, "wrong length " .. #s
-  end
+  if #s - pos + 1 ~= n * width then return nil, "wrong length " .. #s end
   get_ids(s, pos, n, width, out, 0)
   return n, batch
 end

@@ -1,0 +1,197 @@
+-- Admission to triggers with visits: filter, limit, cooldown, once; and what the timers of visits do.
+--
+--   arrive --filter--> REFUSED
+--          --open----> INSIDE   (admit, then welcome calls the handlers)
+--          --closed--> WAITING  until settle finds the trigger open: after a leave, or when the gate's timer fires
+--
+-- A trigger is open while fewer than `limit` are inside, `cooldown` has passed since the last one was admitted, and
+-- `once` has not fired.
+
+local registry = require "aoi.trigger.registry"
+local steps = require "aoi.trigger.steps"
+local visits = require "aoi.trigger.visits"
+
+local alive, kill = registry.alive, registry.kill
+local run = steps.run
+local REFUSED, WAITING, INSIDE = visits.REFUSED, visits.WAITING, visits.INSIDE
+
+local admission = {}
+
+-- Calls a handler of a trigger.
+local function call(t, event, target) return steps.call(t.set, event, t.slot, t.id, target) end
+
+local function push(t, step, target) return steps.push(t.set, step, t.slot, t.id, target) end
+
+-- After `once` has fired: the trigger admits no more targets, and those inside do not dwell any more.
+local function spend(t)
+  t.spent = true
+  while t.head do visits.dequeue(t.head) end
+  for _, visit in pairs(t.visits) do t.set.timers:cancel(visit.dwell) end
+end
+
+local function open(t)
+  local set = t.set
+  return not t.spent and set.inside[t.slot] < t.limit and t.ready <= set.time
+end
+
+local function admit(t, visit)
+  local set = t.set
+  local time, heap = set.time, set.timers
+  visit.state, visit.since, visit.stays = INSIDE, time, 0
+  set.inside[t.slot] = set.inside[t.slot] + 1
+  t.ready = time + t.cooldown
+  if t.once and not t.after then spend(t) end
+  if t.after then heap:set(visit.dwell, time + t.after) end
+  if t.interval then heap:set(visit.stay, time + t.interval) end
+end
+
+-- Calls the handlers for a target that was admitted.
+local function welcome(t, target)
+  if t.occupied then return call(t, "enter", target) end
+  t.occupied = true
+  return steps.begin(t.set, t.set.handlers[t.name], t.slot, t.id, target)
+end
+
+-- Does the next thing that follows from the state of a trigger, and pushes itself for the one after it: admits the head
+-- of the queue, calls `last`, removes a trigger that is spent, or sets the gate's timer. `target` came or left; it is
+-- the last one if the trigger is empty now.
+local function settle(set, slot, _, target)
+  local t = set.triggers[slot]
+  while t.head and open(t) do
+    local visit = t.head
+    local admitted = visit.target
+    visits.dequeue(visit)
+    if set.space:has(admitted) then -- if not, its leave event is on the way
+      admit(t, visit)
+      push(t, settle, admitted)
+      return welcome(t, admitted)
+    end
+  end
+  if set.inside[slot] == 0 then
+    if t.occupied then
+      t.occupied = false
+      push(t, settle, target)
+      return call(t, "last", target)
+    elseif t.spent then
+      return t:remove()
+    end
+  end
+  if t.head and not t.gate.place and set.inside[slot] < t.limit then set.timers:set(t.gate, t.ready) end
+end
+
+local function settle_all(t, target)
+  settle(t.set, t.slot, t.id, target)
+  return run(t.set)
+end
+
+local function passes(t, target)
+  local filter = t.filter
+  if filter == true then
+    local own = t.set.handlers[t.name]
+    filter = own and own.filter
+  end
+  return not filter or filter(t.id, target, t)
+end
+
+-- Calls the filter, which may change anything. Returns whether the visit still exists, and whether the target passes.
+local function ask(t, visit)
+  if not t.filter then return true, true end
+  local target = visit.target
+  local ok = passes(t, target)
+  local stands = alive(t) and t.visits[target] == visit
+  return stands, stands and ok
+end
+
+--- A target came into the area.
+function admission.arrive(t, target)
+  if t.spent or t.visits[target] then return end
+  local visit = visits.new(t, target)
+  if t.filter then
+    local _, ok = ask(t, visit)
+    if not ok or t.spent or visit.state ~= REFUSED then return end
+  end
+  if not t.head and open(t) and (not t.filter or t.set.space:has(target)) then
+    admit(t, visit)
+    return welcome(t, target)
+  end
+  visits.enqueue(visit)
+  return settle_all(t, target)
+end
+
+-- Ends a stay or a wait, and calls what follows. With `gone` the visit itself ends: the node has lost the target.
+local function exit(t, visit, gone)
+  local set, slot, target, state = t.set, t.slot, visit.target, visit.state
+  if state == WAITING then visits.dequeue(visit) end
+  visit.state = REFUSED
+  if gone then visits.free(visit) else visits.cancel(visit) end
+  if state ~= INSIDE then return end
+  local n = set.inside[slot] - 1
+  set.inside[slot] = n
+  local muted = set.mutes > 0 and steps.unmute(set, slot, target)
+  if t.head or t.spent then
+    push(t, settle, target)
+    if not muted then call(t, "leave", target) end
+    return run(set)
+  elseif n > 0 then
+    if not muted then return call(t, "leave", target) end
+  else
+    t.occupied = false
+    return steps.finish(set, set.handlers[t.name], slot, t.id, target, muted)
+  end
+end
+
+--- A target went out of the area. If that is because the carrier has left, the trigger is silent.
+function admission.depart(t, target)
+  if not alive(t) then return kill(t) end
+  local visit = t.visits[target]
+  if visit then return exit(t, visit, true) end
+end
+
+--- Calls the filter again for a target in the area: its answer may have changed.
+function admission.ask_again(t, target)
+  local visit = t.visits[target]
+  if not visit then return end
+  local stands, ok = ask(t, visit)
+  if not stands then return end
+  if not ok then return exit(t, visit) end
+  if visit.state == REFUSED and not t.spent then
+    visits.enqueue(visit)
+    return settle_all(t, target)
+  end
+end
+
+-- Timers ------------------------------------------------------------------------------------------------------------
+
+-- Whether a timer may call a handler for this target; if not, its leave event is on the way.
+local function present(t, target)
+  if not alive(t) then return kill(t) end
+  return t.set.space:has(target) and not (t.mutes and t.mutes[target])
+end
+
+local function stay(visit)
+  local t, target = visit.trigger, visit.target
+  local set = t.set
+  if not present(t, target) then return end
+  visit.stays = visit.stays + 1
+  local due = visit.since + (visit.stays + 1) * t.interval -- not a sum of intervals: rounding would drift
+  if due <= set.time then error(("trigger '%s': the clock is too large for its interval"):format(t.name), 0) end
+  set.timers:set(visit.stay, due)
+  return call(t, "stay", target)
+end
+
+local function dwell(visit)
+  local t, target = visit.trigger, visit.target
+  if not present(t, target) then return end
+  if t.once then spend(t) end
+  return call(t, "dwell", target)
+end
+
+local function cooled_down(t)
+  if not alive(t) then return kill(t) end
+  return settle_all(t)
+end
+
+--- What each kind of timer does, called with the timer's subject: a visit, or for the gate a trigger.
+admission.fire = { [visits.STAY] = stay, [visits.DWELL] = dwell, [visits.GATE] = cooled_down }
+
+return admission

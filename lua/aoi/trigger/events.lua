@@ -1,0 +1,101 @@
+-- Events of the space: what enter and leave of a node mean to its trigger.
+--
+--   set.enter, set.leave --node--> slot --> steps waiting?    append to their queue
+--                                       --> with visits       aoi.trigger.admission
+--                                       --> plain             count, call the handlers
+--
+-- A plain trigger has no option that concerns single targets: it only counts how many are inside.
+
+local admission = require "aoi.trigger.admission"
+local registry = require "aoi.trigger.registry"
+local reserved = require "aoi.reserved"
+local steps = require "aoi.trigger.steps"
+
+local alive_at, kill = registry.alive_at, registry.kill
+local arrive, depart = admission.arrive, admission.depart
+local begin, finish, append, run, unmute = steps.begin, steps.finish, steps.append, steps.run, steps.unmute
+local SLOT_BASE, NEVER_CAME = reserved.SLOT_BASE, steps.NEVER_CAME
+
+local events = {}
+
+-- A target came into the area of a plain trigger.
+local function came(set, slot, name, id, target)
+  local n = set.inside[slot] + 1
+  set.inside[slot] = n
+  local own = set.handlers[name]
+  if not own then return end
+  local handler = own.enter
+  if n == 1 and own.first then
+    if handler then return begin(set, own, slot, id, target) end
+    handler = own.first
+  end
+  if handler then return handler(id, target, set.triggers[slot]) end
+end
+
+-- A target went out of the area of a plain trigger. If that is because the carrier has left, no handler is called.
+local function went(set, slot, name, id, target)
+  local muted = set.mutes > 0 and unmute(set, slot, target)
+  if muted == NEVER_CAME then return end
+  local n = set.inside[slot] - 1
+  set.inside[slot] = n
+  local own = set.handlers[name]
+  local leave, last = own and not muted and own.leave, n == 0 and own and own.last
+  if not (leave or last) then return end
+  if not alive_at(set, slot, id) then return kill(set.triggers[slot]) end
+  if leave and last then return finish(set, own, slot, id, target) end
+  return (leave or last)(id, target, set.triggers[slot])
+end
+
+-- Steps for events that have to wait. The target of an enter event may have left the space since: then its leave event
+-- is dropped when it comes; with visits, it finds no visit.
+local function enter_late(set, slot, id, target)
+  local name = set.names[slot]
+  if not set.has(set.space, target) then
+    if name then return steps.mute(set, slot, target, NEVER_CAME) end
+  elseif name then
+    return came(set, slot, name, id, target)
+  else
+    return arrive(set.triggers[slot], target)
+  end
+end
+
+local function leave_late(set, slot, id, target)
+  local name = set.names[slot]
+  if name then return went(set, slot, name, id, target) end
+  return depart(set.triggers[slot], target)
+end
+
+local function wait(set, step, slot, id, target)
+  append(set, step, slot, id, target)
+  return run(set)
+end
+
+--- Makes `set.enter` and `set.leave`, the handlers of all nodes of a set.
+function events.attach(set)
+  local names, work = set.names, set.steps
+
+  function set.enter(id, target, node)
+    local slot = SLOT_BASE - node
+    local name = names[slot]
+    if work.n > 0 and name ~= nil then return wait(set, enter_late, slot, id, target) end
+    if name then return came(set, slot, name, id, target) end
+    if name == false then return arrive(set.triggers[slot], target) end
+  end
+
+  function set.leave(id, target, node)
+    local slot = SLOT_BASE - node
+    local name = names[slot]
+    if work.n > 0 and name ~= nil then return wait(set, leave_late, slot, id, target) end
+    if name then return went(set, slot, name, id, target) end
+    if name == false then return depart(set.triggers[slot], target) end
+  end
+end
+
+--- Appends an event that `space:drain` returned to the queue. Events of other nodes are passed over.
+-- @param is_enter whether it is an enter event
+function events.append(set, is_enter, id, target, node)
+  local slot = SLOT_BASE - node
+  if set.names[slot] ~= nil then append(set, is_enter and enter_late or leave_late, slot, id, target) end
+end
+
+return events

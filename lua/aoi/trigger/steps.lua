@@ -1,0 +1,144 @@
+-- Steps: handler calls that are still to be made, and the events that wait for them.
+--
+--   stack   the rest of the current event: a handler may do anything, so each change is complete before a call, and
+--           what follows that call is a step meanwhile
+--   queue   events that came while there were steps, oldest first; they begin when the stack is empty
+--
+-- A step is a function step(set, slot, id, target): a set of triggers, the slot of one, the entity that carries it, a
+-- target. Stack and queue are flat arrays: step, slot, id, target, ... A step leaves them before it runs. So after an
+-- error, or while a handler is suspended, the next event or `update` goes on with the rest. Adding and removing a step
+-- is O(1).
+
+local registry = require "aoi.trigger.registry"
+
+local alive_at, kill = registry.alive_at, registry.kill
+
+local steps = {}
+
+--- No steps. `n` is how many there are in both; `top` and `last` are the ends of stack and queue, `first` is the oldest
+--- event. They belong to this file, `n` may be read.
+function steps.new() return { n = 0, stack = {}, top = 0, queue = {}, first = 1, last = 0 } end
+
+--- Forgets all steps.
+function steps.clear(work) work.n, work.stack, work.top, work.queue, work.first, work.last = 0, {}, 0, {}, 1, 0 end
+
+--- Puts a step on the stack.
+local function push(set, step, slot, id, target)
+  local work = set.steps
+  local stack, top = work.stack, work.top
+  stack[top + 1], stack[top + 2], stack[top + 3], stack[top + 4] = step, slot, id, target
+  work.top, work.n = top + 4, work.n + 1
+end
+
+--- Appends an event to the queue.
+function steps.append(set, step, slot, id, target)
+  local work = set.steps
+  local queue, last = work.queue, work.last
+  queue[last + 1], queue[last + 2], queue[last + 3], queue[last + 4] = step, slot, id, target
+  work.last, work.n = last + 4, work.n + 1
+end
+
+-- The next step, taken away: from the stack, or if that is empty from the queue.
+local function take(work)
+  work.n = work.n - 1
+  local top = work.top
+  if top > 0 then
+    local stack = work.stack
+    work.top = top - 4
+    return stack[top - 3], stack[top - 2], stack[top - 1], stack[top]
+  end
+  local queue, i = work.queue, work.first
+  local step, slot, id, target = queue[i], queue[i + 1], queue[i + 2], queue[i + 3]
+  queue[i], queue[i + 1], queue[i + 2], queue[i + 3] = nil, nil, nil, nil
+  work.first = i + 4
+  if work.first > work.last then work.first, work.last = 1, 0 end
+  return step, slot, id, target
+end
+
+--- Runs all steps. Those of a trigger that is gone are dropped.
+local function run(set)
+  local work = set.steps
+  while work.n > 0 do
+    local step, slot, id, target = take(work)
+    local t = set.triggers[slot]
+    if t then
+      if alive_at(set, slot, id) then step(set, slot, id, target) else kill(t) end
+    end
+  end
+end
+
+steps.push, steps.run = push, run
+
+-- Mutes -------------------------------------------------------------------------------------------------------------
+
+-- If the target left before its step runs, that call is skipped, and its counterpart too: the target is muted until
+-- its leave event comes. set.mutes counts the mutes of all triggers: mostly 0, and then no record is looked at.
+local ENTERED = 1    -- counted as inside, but `enter` was skipped: so is `leave`
+local NEVER_CAME = 2 -- not counted: its leave event is dropped
+steps.NEVER_CAME = NEVER_CAME
+
+function steps.mute(set, slot, target, how)
+  local t = set.triggers[slot]
+  t.mutes = t.mutes or {}
+  t.mutes[target] = how
+  set.mutes = set.mutes + 1
+end
+
+--- Ends the mute of a target; returns how it was muted, nil if it was not. Not to be called while set.mutes is 0.
+function steps.unmute(set, slot, target)
+  local t = set.triggers[slot]
+  local how = t.mutes and t.mutes[target]
+  if how then
+    t.mutes[target] = nil
+    set.mutes = set.mutes - 1
+  end
+  return how
+end
+
+-- Handlers ----------------------------------------------------------------------------------------------------------
+
+--- Calls one handler, if there is one. Handlers are looked up at each call, so that code can be reloaded.
+local function call(set, event, slot, id, target)
+  local t = set.triggers[slot]
+  local own = set.handlers[set.names[slot] or t.name] -- a look at the record less for plain triggers
+  local handler = own and own[event]
+  if handler then return handler(id, target, t) end
+end
+
+steps.call = call
+
+local function step_enter(set, slot, id, target)
+  if not set.has(set.space, target) then return steps.mute(set, slot, target, ENTERED) end
+  return call(set, "enter", slot, id, target)
+end
+
+local function step_last(set, slot, id, target) return call(set, "last", slot, id, target) end
+
+--- A target came into an empty trigger: `first`, then `enter`.
+-- @param own the handlers of this trigger, may be nil
+function steps.begin(set, own, slot, id, target)
+  if not own then return end
+  local first, enter = own.first, own.enter
+  if first and enter then
+    push(set, step_enter, slot, id, target)
+    first(id, target, set.triggers[slot])
+    return run(set)
+  end
+  local handler = first or enter
+  if handler then return handler(id, target, set.triggers[slot]) end
+end
+
+--- The last target went: `leave`, unless it is muted, then `last`.
+function steps.finish(set, own, slot, id, target, muted)
+  if not own then return end
+  local leave, last = not muted and own.leave, own.last
+  if leave and last then
+    push(set, step_last, slot, id, target)
+    leave(id, target, set.triggers[slot])
+    return run(set)
+  end
+  local handler = leave or last
+  if handler then return handler(id, target, set.triggers[slot]) end
+end
+
+return steps

@@ -1,0 +1,104 @@
+-- Visits: what a trigger with a filter, a queue or timers remembers of each target that its node sees.
+--
+--   t.visits[target] --> visit { trigger, target, state, since, stays, stay, dwell, prev, next }
+--
+--   state         REFUSED   by the filter, or sent away by `once`
+--                 WAITING   in the queue of `limit` or `cooldown`: t.head <-> ... <-> t.tail through `prev` and `next`
+--                 INSIDE    counted in t.inside; `since` is when it was admitted, `stays` counts its `stay` calls
+--   stay, dwell   its timers, set while it is inside
+--
+-- Visits are used again: set.spare chains the free ones through `next`. So are the tables of visits, in set.spare_maps;
+-- a trigger without visits shares one empty table.
+
+local timers = require "aoi.timers"
+
+local visits = {}
+
+visits.REFUSED, visits.WAITING, visits.INSIDE = 0, 1, 2
+visits.STAY, visits.DWELL, visits.GATE = 1, 2, 3 -- kinds of timers; GATE is the one of a trigger's cooldown
+
+local REFUSED, WAITING = visits.REFUSED, visits.WAITING
+local NO_VISITS = {}
+
+--- Gives a trigger its fields for visits: `visits` by target, `known`, how many; `head` and `tail` of the queue; `gate`,
+-- the timer that looks at the queue after the cooldown; `ready`, when that is over; `occupied`, whether `first` was
+-- called and `last` was not; `spent`, whether `once` has fired; and its options.
+-- @param t its record
+-- @param o its options, as `aoi.trigger.options` returns them
+function visits.prepare(t, o)
+  t.visits, t.known, t.gate, t.occupied = NO_VISITS, 0, timers.record(visits.GATE, t), false
+  t.interval, t.after, t.once, t.filter = o.interval, o.after, o.once, o.filter
+  t.limit, t.cooldown, t.ready = o.limit or math.huge, o.cooldown or 0, -math.huge
+end
+
+--- A visit in state REFUSED, for a target that has none.
+function visits.new(t, target)
+  local set = t.set
+  local visit = set.spare
+  if visit then
+    set.spare = visit.next
+    visit.next = nil
+  else
+    visit = {}
+    visit.stay, visit.dwell = timers.record(visits.STAY, visit), timers.record(visits.DWELL, visit)
+  end
+  visit.trigger, visit.target, visit.state = t, target, REFUSED
+  if t.known == 0 then t.visits = table.remove(set.spare_maps) or {} end
+  t.known = t.known + 1
+  t.visits[target] = visit
+  return visit
+end
+
+--- Stops the timers of a visit.
+function visits.cancel(visit)
+  local heap = visit.trigger.set.timers
+  if visit.stay.place then heap:cancel(visit.stay) end
+  if visit.dwell.place then heap:cancel(visit.dwell) end
+end
+
+--- Ends a visit that is not in the queue.
+function visits.free(visit)
+  local t = visit.trigger
+  local set = t.set
+  visits.cancel(visit)
+  t.visits[visit.target] = nil
+  t.known = t.known - 1
+  if t.known == 0 then
+    set.spare_maps[#set.spare_maps + 1] = t.visits
+    t.visits = NO_VISITS
+  end
+  visit.trigger = nil
+  visit.next = set.spare
+  set.spare = visit
+end
+
+--- Ends all visits of a trigger that is removed, and its queue.
+function visits.free_all(t)
+  t.set.timers:cancel(t.gate)
+  for _, visit in pairs(t.visits) do
+    visit.prev = nil
+    visits.free(visit)
+  end
+  t.visits, t.head, t.tail = nil, nil, nil
+end
+
+--- Appends a visit to the queue of its trigger.
+function visits.enqueue(visit)
+  local t = visit.trigger
+  visit.state = WAITING
+  visit.prev = t.tail
+  if t.tail then t.tail.next = visit else t.head = visit end
+  t.tail = visit
+end
+
+--- Takes a visit out of the queue, from any place in it.
+function visits.dequeue(visit)
+  local t, prev, next = visit.trigger, visit.prev, visit.next
+  if prev then prev.next = next else t.head = next end
+  if next then next.prev = prev else t.tail = prev end
+  visit.prev, visit.next = nil, nil
+  visit.state = REFUSED
+  if not t.head then t.set.timers:cancel(t.gate) end
+end
+
+return visits

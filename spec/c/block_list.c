@@ -1,0 +1,417 @@
+/* The unrolled lists: against a sorted array; and the list engine taking a batch back with not a block to spare. */
+#include "core/space.h"
+#include "engines/list/tiles.h"
+
+#include "fixture.h"
+
+#include <float.h>
+
+/* ---- one chain ------------------------------------------------------------------------------------------------------ */
+
+enum { REFS = 300 };
+
+static aoi_memory memory = {.alloc = host_alloc};
+static aoi_chains chains;
+static aoi_chain chain;
+static uint32_t place_of[REFS]; /* as those who put entries in remember it */
+static double value_of[REFS];
+static bool is_in[REFS];
+
+static aoi_label label = {7, 1, 3, 2, 0};
+
+static uint32_t ref_of(uint32_t i) {
+    return aoi_ref_of((int)(i % 3), i);
+}
+
+static void moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t place) {
+    (void)ud;
+    EXPECT(aoi_block_of(&chains, place) == b);
+    place_of[ref & AOI_SLOT_MASK] = place;
+}
+
+/* Every entry is where its owner remembers it, in a block whose interval its key is in. */
+static void check_chain(uint32_t wanted) {
+    uint32_t count = 0;
+    EXPECT(aoi_chain_check(&chains, &chain) == NULL);
+    for (uint32_t i = chain.head; i != AOI_NONE; i = aoi_block_at(&chains, i)->next) {
+        const aoi_block *b = aoi_block_at(&chains, i);
+        EXPECT(b->tile == 7 && b->axis == 1 && b->level == 3 && b->parity == 2);
+        count += (uint32_t)aoi_block_count(b);
+    }
+    EXPECT(count == wanted);
+    for (uint32_t i = 0; i < REFS; i++) {
+        if (!is_in[i]) continue;
+        aoi_block *b = aoi_block_of(&chains, place_of[i]);
+        uint32_t k = place_of[i] & AOI_PLACE_MASK;
+        EXPECT(k < b->points || (k >= (uint32_t)aoi_block_cap(b) - b->edges && k < (uint32_t)aoi_block_cap(b)));
+        EXPECT(aoi_block_refs(b)[k] == ref_of(i) && aoi_block_keys(b)[k] == aoi_block_key(b, value_of[i]));
+    }
+}
+
+typedef struct field { /* where values are: those of whole numbers, or so close that many of them have one key */
+    const char *name;
+    double base, origin, unit;
+    uint32_t span;
+} field;
+
+static double random_value(const field *f) {
+    uint32_t k = random_below(40);
+    if (k < 2) return k ? INFINITY : -INFINITY; /* edges may have overflowed */
+    if (k < 4) return k == 2 ? DBL_MAX : -1e39; /* their keys overflow */
+    return f->origin + ((double)random_below(f->span) - f->span / 2.0) * f->unit;
+}
+
+/* Whoever looks between two values finds all that are there, once, and of the others only those whose keys are. */
+static void look_between(double from, double to) {
+    bool found[REFS] = {false};
+    if (chain.head == AOI_NONE) return;
+    aoi_block *b = aoi_block_at(&chains, aoi_chain_seek(&chains, &chain, AOI_NONE, from));
+    float lo = aoi_block_key(b, from), hi = aoi_block_key(b, to);
+    EXPECT(b->low <= lo && lo <= b->high);
+    while (lo <= b->low && b->prev != AOI_NONE) b = aoi_block_at(&chains, b->prev);
+    for (;; b = aoi_block_at(&chains, b->next)) {
+        for (int points = 0; points < 2; points++) {
+            uint64_t bits = aoi_passed_places(b, lo, hi, points, aoi_lanes_plain);
+            for (; bits; bits &= bits - 1) {
+                uint32_t ref = aoi_block_refs(b)[aoi_lanes_first(bits)], i = ref & AOI_SLOT_MASK;
+                EXPECT(aoi_ref_is_point(ref) == (points == 1) && !found[i]);
+                found[i] = true;
+            }
+        }
+        if (hi < b->high || b->next == AOI_NONE) break;
+    }
+    for (uint32_t i = 0; i < REFS; i++) {
+        float key = aoi_block_key(b, value_of[i]);
+        EXPECT(found[i] == (is_in[i] && lo <= key && key <= hi));
+        EXPECT(found[i] || !is_in[i] || !(from <= value_of[i] && value_of[i] <= to));
+    }
+}
+
+static uint32_t in_use(const aoi_chains *c, int size) {
+    return c->blocks[size].all - c->blocks[size].count;
+}
+
+/* As few blocks as possible, the last entry of a short list in a short block. */
+static void check_packed(uint32_t count) {
+    uint32_t blocks = 0, largest = (count + AOI_MOST - 1) / AOI_MOST;
+    for (int size = 0; size < AOI_SIZES; size++) blocks += in_use(&chains, size);
+    EXPECT(blocks == largest);
+    if (count) EXPECT(in_use(&chains, count <= 4 ? 0 : count <= 12 ? 1 : count <= 20 ? 2 : 3) == largest);
+}
+
+static void stay_sorted(const field *f) {
+    uint32_t count = 0, filled = REFS;
+    memset(is_in, 0, sizeof is_in);
+    expect_at("sorted, %s", f->name);
+    label.base = f->base;
+    chains.moved = moved;
+    chain.head = chain.tail = AOI_NONE;
+    EXPECT(aoi_chain_check(&chains, &chain) == NULL);
+    for (int step = 0; step < 20000; step++) {
+        uint32_t i = random_below(filled), other = random_below(filled);
+        if (step % 500 == 0) filled = 1 + random_below(random_below(2) ? REFS : 30); /* fuller and emptier */
+        host_refuse(1, 1);
+        bool good = aoi_chains_reserve(&memory, &chains, 1);
+        EXPECT(host_relent() == !good && (good || aoi_chains_reserve(&memory, &chains, 1)));
+        if (!is_in[i]) {
+            value_of[i] = random_value(f);
+            uint32_t near = is_in[other] && random_below(2) ? place_of[other] : AOI_NONE;
+            place_of[i] = aoi_chain_insert(&chains, &chain, label, near, value_of[i], ref_of(i));
+            is_in[i] = true;
+            count++;
+        } else if (random_below(3) == 0) {
+            aoi_chain_remove(&chains, &chain, place_of[i]);
+            is_in[i] = false;
+            count--;
+        } else {
+            value_of[i] = random_below(3) ? value_of[i] + ((double)random_below(5) - 2) * f->unit : random_value(f);
+            uint32_t now = aoi_chain_rekey(&chains, &chain, place_of[i], value_of[i]);
+            place_of[i] = now;
+        }
+        if (random_below(200) == 0) {
+            aoi_chain_pack(&chains, &chain);
+            check_packed(count);
+        }
+        check_chain(count);
+        if (random_below(20) == 0) {
+            double from = random_value(f), to = random_below(2) ? random_value(f) : from;
+            look_between(from < to ? from : to, from < to ? to : from);
+        }
+        for (uint32_t r = filled; r < REFS; r++) /* whoever is beyond what is in play leaves */
+            if (is_in[r]) {
+                aoi_chain_remove(&chains, &chain, place_of[r]);
+                is_in[r] = false;
+                count--;
+            }
+    }
+    aoi_chains_close(&memory, &chains);
+    EXPECT(host.used == 0 && memory.used == 0);
+    label.base = 0;
+}
+
+/* A list of many equal keys, entered from the end that costs most: every block but the last stays full enough. */
+static void equals_are_spread(void) {
+    memset(is_in, 0, sizeof is_in);
+    chain.head = chain.tail = AOI_NONE;
+    for (uint32_t i = 0; i < REFS; i++) {
+        EXPECT(aoi_chains_reserve(&memory, &chains, 1));
+        value_of[i] = i % 50 ? 5 : i;
+        place_of[i] = aoi_chain_insert(&chains, &chain, label, AOI_NONE, value_of[i], ref_of(i));
+        is_in[i] = true;
+        check_chain(i + 1);
+    }
+    EXPECT(in_use(&chains, AOI_LARGEST) <= REFS / (AOI_MOST / 2));
+    for (uint32_t i = 0; i < REFS; i++) {
+        aoi_chain_remove(&chains, &chain, place_of[i]);
+        is_in[i] = false;
+        check_chain(REFS - 1 - i);
+    }
+    for (int size = 0; size < AOI_SIZES; size++) EXPECT(in_use(&chains, size) == 0);
+    aoi_chains_close(&memory, &chains);
+}
+
+/* Where no block is to be had, the entries of a packed list move up. */
+static void squeezes_in_without_a_block(void) {
+    enum { FULL = 2 * AOI_MOST + 10, ALL = 3 * AOI_MOST };
+    chain.head = chain.tail = AOI_NONE;
+    for (uint32_t i = 0; i < ALL; i++) {
+        value_of[i] = random_below(50);
+        is_in[i] = true;
+        if (i < FULL) {
+            EXPECT(aoi_chains_reserve(&memory, &chains, 1));
+        } else if (i == FULL) {
+            aoi_chain_pack(&chains, &chain);
+            for (int size = 0; size < AOI_SIZES; size++) chains.blocks[size].count = 0; /* never to be had again */
+        }
+        place_of[i] = aoi_chain_insert(&chains, &chain, label, AOI_NONE, value_of[i], ref_of(i));
+        if (i >= FULL) check_chain(i + 1);
+    }
+    aoi_chains_close(&memory, &chains);
+    memset(is_in, 0, sizeof is_in);
+}
+
+static void is_damage(void) {
+    EXPECT(aoi_chain_check(&chains, &chain) != NULL);
+}
+
+static void report_damage(void) {
+    chain.head = chain.tail = AOI_NONE;
+    EXPECT(aoi_chains_reserve(&memory, &chains, 20));
+    for (uint32_t i = 0; i < 100; i++) place_of[i] = aoi_chain_insert(&chains, &chain, label, AOI_NONE, i, ref_of(i));
+    aoi_block *first = aoi_block_at(&chains, chain.head), *second = aoi_block_at(&chains, first->next);
+    EXPECT(aoi_chain_check(&chains, &chain) == NULL);
+    float key = aoi_block_keys(first)[0], high = first->high;
+    aoi_block_keys(first)[0] = 1000; /* not within the bounds */
+    is_damage();
+    aoi_block_keys(first)[0] = key;
+    first->high++; /* bounds that do not meet */
+    is_damage();
+    first->high = high;
+    second->base++; /* keys that count from elsewhere */
+    is_damage();
+    second->base--;
+    uint32_t ref = aoi_block_refs(first)[0], edges = second->edges, points = second->points;
+    aoi_block_refs(first)[0] = aoi_ref_of(AOI_LOW, 0); /* an edge among the points */
+    is_damage();
+    aoi_block_refs(first)[0] = ref;
+    second->edges = second->points = 0;
+    is_damage();
+    second->edges = edges & 255U;
+    second->points = points & 255U;
+    second->size = 1;
+    is_damage();
+    second->size = AOI_LARGEST;
+    second->prev = AOI_NONE;
+    is_damage();
+    second->prev = chain.head;
+    uint32_t tail = chain.tail;
+    aoi_block_at(&chains, tail)->high = 1000;
+    is_damage();
+    aoi_block_at(&chains, tail)->high = INFINITY;
+    EXPECT(aoi_chain_check(&chains, &chain) == NULL);
+    chain.tail = chain.head;
+    is_damage();
+    chain.tail = tail;
+    aoi_chains_close(&memory, &chains);
+}
+
+/* ---- the list engine, taking back ------------------------------------------------------------------------------------- */
+
+enum { PEOPLE = 200, ROWS = 120 };
+
+typedef struct row {
+    uint32_t entity;
+    double from[3];
+} row;
+
+static void relocate(aoi_space *s, uint32_t e, const double *from, const double *to) {
+    EXPECT(s->engine->class->relocate(s->engine, e, from, to) == AOI_OK);
+    memcpy(s->world.entities[e].pos, to, 3 * sizeof *to);
+}
+
+/* The blocks that the move that is planned reserves. */
+static uint32_t reserved(const aoi_space *s, const aoi_list *g, uint32_t e) {
+    uint32_t blocks = g->stride.leaving;
+    if (g->stride.far & 1) blocks += (uint32_t)(g->level_count * s->world.dims);
+    int i = 1;
+    for (uint32_t n = s->world.entities[e].nodes; n != AOI_NONE; n = s->world.nodes[n].next, i++)
+        if (aoi_stride_far(&g->stride, i)) blocks += aoi_tiles_frame_places(g);
+    return blocks;
+}
+
+/* Takes all unused blocks of a size away but so many; gives them back. */
+typedef struct loan {
+    uint32_t first, count;
+} loan;
+
+static loan take_away(aoi_chains *c, int size, uint32_t but) {
+    loan taken = {c->blocks[size].first, c->blocks[size].count - but};
+    if (but) {
+        uint32_t last = c->blocks[size].first;
+        for (uint32_t i = 1; i < but; i++) last = aoi_block_at(c, last)->next;
+        taken.first = aoi_block_at(c, last)->next;
+        aoi_block_at(c, last)->next = AOI_NONE;
+    }
+    c->blocks[size].count = but;
+    return taken;
+}
+
+static void give_back(aoi_chains *c, int size, loan taken) {
+    uint32_t last = c->blocks[size].first;
+    if (!taken.count) return;
+    for (uint32_t i = 1; i < c->blocks[size].count; i++) last = aoi_block_at(c, last)->next;
+    if (c->blocks[size].count) aoi_block_at(c, last)->next = taken.first;
+    else c->blocks[size].first = taken.first;
+    c->blocks[size].count += taken.count;
+}
+
+/* Villages far apart, so that whoever travels finds neighbours in tiles of any size. */
+static void random_place(double *to) {
+    double village = random_below(5) * 130;
+    for (int a = 0; a < 3; a++) to[a] = village + (double)random_below(2000) / (random_below(4) ? 300 : 20);
+}
+
+/* As after a time without memory: then every move needs blocks, there and back. */
+static void pack_everything(aoi_list *g) {
+    for (int i = 0; i < g->level_count; i++)
+        for (uint32_t k = 0; k < g->levels[g->order[i]].top; k++)
+            for (int a = 0; a < g->head.world->dims; a++)
+                aoi_chain_pack(&g->chains, g->levels[g->order[i]].tiles[k].axis + a);
+}
+
+/* What a batch had when it began each of its rows is the least that it can have when it takes them back. */
+static void take_back(aoi_space *s, aoi_list *g) {
+    static row rows[ROWS];
+    uint32_t least[AOI_SIZES] = {0}, n = 1 + random_below(random_below(2) ? 4 : ROWS);
+    loan taken[AOI_SIZES];
+    if (random_below(3)) pack_everything(g);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t e = rows[i].entity = random_below(PEOPLE);
+        double to[3];
+        random_place(to);
+        memcpy(rows[i].from, s->world.entities[e].pos, sizeof to);
+        s->mover.entity = e;
+        s->mover.to = to;
+        s->engine->class->propose(s->engine, e, rows[i].from, to);
+        for (int size = 0; size < AOI_SIZES; size++) {
+            uint32_t had = in_use(&g->chains, size) + (size == AOI_LARGEST ? reserved(s, g, e) : 0);
+            if (had > least[size]) least[size] = had;
+        }
+        relocate(s, e, rows[i].from, to);
+    }
+    s->log.count = s->log.added = 0;
+    for (int size = 0; size < AOI_SIZES; size++) {
+        uint32_t used = in_use(&g->chains, size);
+        taken[size] = take_away(&g->chains, size, least[size] > used ? least[size] - used : 0);
+    }
+    s->world.undoing = true;
+    while (n-- > 0) {
+        double from[3];
+        memcpy(from, s->world.entities[rows[n].entity].pos, sizeof from);
+        relocate(s, rows[n].entity, from, rows[n].from);
+    }
+    s->world.undoing = false;
+    for (int size = 0; size < AOI_SIZES; size++) give_back(&g->chains, size, taken[size]);
+    const char *wrong = aoi_check(s);
+    if (!EXPECT(wrong == NULL)) fprintf(stderr, "  %s\n", wrong);
+}
+
+static void batches_are_taken_back_with_no_block_to_spare(int dims) {
+    setup u = {.engine = "list", .dims = dims};
+    aoi_space *s = open_space(&u);
+    aoi_list *g = (aoi_list *)s->engine;
+    expect_at("taking back, %dD", dims);
+    for (int64_t id = 0; id < PEOPLE; id++) {
+        double at[3];
+        aoi_entity e;
+        random_place(at);
+        EXPECT(aoi_enter(s, id, at, 1, &e) == AOI_OK);
+        if (id % 10 == 0) add_node(s, e, 1, id % 20 ? 2 : 40); /* two levels */
+    }
+    aoi_take_all(s);
+    for (int i = 0; i < 100; i++) {
+        text before = i % 10 ? (text){0} : dump(s, true);
+        take_back(s, g);
+        if (before.bytes) {
+            text after = dump(s, true);
+            EXPECT(dump_same(&before, &after));
+            text_free(&after);
+        }
+        text_free(&before);
+    }
+    close_space(s);
+}
+
+/* ---- strides, as on processors without the wider lanes ---------------------------------------------------------------- */
+
+static void plain_strides(int dims) {
+    setup u = {.engine = "list", .dims = dims};
+    aoi_space *s = open_space(&u);
+    expect_at("plain strides, %dD", dims);
+    for (int64_t id = 0; id < 300; id++) {
+        aoi_entity e;
+        double at[3] = {random_below(100), random_below(100), random_below(4)};
+        EXPECT(aoi_enter(s, id, at, 1, &e) == AOI_OK);
+        if (dims == 2 || id % 3) add_node(s, e, 1, dims == 2 || id % 2 ? 20 : 7); /* all alike, and not */
+    }
+    ((aoi_list *)s->engine)->propose = aoi_plain_strider();
+    for (int i = 0; i < 3000; i++) {
+        aoi_entity e = aoi_find(s, random_below(300));
+        const double *p = aoi_position(s, e);
+        double to[3] = {p[0] + random_below(5) - 2.0, p[1] + random_below(5) - 2.0, p[2]};
+        EXPECT(aoi_move(s, e, to) == AOI_OK);
+        if (i % 50 == 0) EXPECT(aoi_check(s) == NULL);
+    }
+    /* what the events add up to is what is seen */
+    int64_t sum = 0, seen = 0;
+    for (aoi_event e; aoi_next(s, &e);) sum += e.kind == AOI_ENTER ? 1 : -1;
+    for (int64_t id = 0; id < 300; id++) {
+        const int64_t *ids;
+        size_t n = 0;
+        aoi_node node = aoi_find_node(s, aoi_find(s, id), 1);
+        if (node) EXPECT(aoi_view(s, node, &ids, &n) == AOI_OK);
+        seen += (int64_t)n;
+    }
+    EXPECT(sum == seen && seen > 0);
+    close_space(s);
+}
+
+int main(void) {
+    random_start("block_list");
+    static const field fields[] = {
+        {"whole numbers", 0, 0, 1, 60},
+        {"far from zero, near the base", 1e9, 1e9, 0x1p-22, 60},
+        {"far from the base", -3, 0x1p30, 1, 1000}, /* 64 values to a key, or 128 */
+        {"all of one key", 0, 0x1p60, 0x1p10, 60},
+        {"below what a float can tell from zero", 0, 0, 0x1p-160, 60},
+        {"around what a float can hold", 0, FLT_MAX, FLT_MAX * 0x1p-26, 1000},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) stay_sorted(fields + i);
+    RUN(equals_are_spread);
+    for (int i = 0; i < 50; i++) RUN(squeezes_in_without_a_block);
+    RUN(report_damage);
+    for (int crowd = 0; crowd < 20; crowd++) batches_are_taken_back_with_no_block_to_spare(2);
+    for (int crowd = 0; crowd < 4; crowd++) batches_are_taken_back_with_no_block_to_spare(3);
+    for (int dims = 2; dims <= 3; dims++) plain_strides(dims);
+    return expect_report("block_list");
+}

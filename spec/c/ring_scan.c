@@ -1,0 +1,164 @@
+/* The scans of many points: what is written for this processor against the plain one against the definition, and that a
+ * ring leaves nobody out who may matter, whatever rounding does. */
+#include "engines/quadtree/ring_scan.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "core/rule.h"
+#include "expect.h"
+
+enum { MOST = 40, RUNS = 5 };
+
+/* Blocks of exactly as many items as must be readable, so that a sanitizer sees each item too many. */
+typedef struct points {
+    double *x, *y;
+    uint32_t *refs;
+    size_t n;
+} points;
+
+static double random_double(int scale) {
+    static const double special[] = {0,    -0.0,     5e-324, -5e-324, DBL_MIN, 1e-160,   1,          -1,
+                                     1e15, 1e15 + 1, 1e300,  -1e300,  DBL_MAX, -DBL_MAX, DBL_MAX / 2};
+    switch (scale) {
+    case 0:
+        return (double)random_below(21) - 10;
+    case 1:
+        return ((double)random_below(21) - 10) * 0.1;
+    case 2:
+        return ((double)random_below(2000001) - 1000000) * 1e-3;
+    case 3:
+        return ldexp((double)random_below(2001) - 1000, (int)random_below(1900) - 950);
+    default:
+        return special[random_below(sizeof special / sizeof *special)];
+    }
+}
+
+static points random_points(size_t n, uint32_t first, int scale) {
+    size_t room = n < AOI_SCAN_LANES ? n : (n + AOI_SCAN_LANES - 1) / AOI_SCAN_LANES * AOI_SCAN_LANES;
+    points p = {malloc(room * sizeof(double) + 1), malloc(room * sizeof(double) + 1), malloc(n * sizeof(uint32_t) + 1),
+                n};
+    if (!p.x || !p.y || !p.refs) abort();
+    for (size_t i = 0; i < n; i++) {
+        p.x[i] = random_double(scale);
+        p.y[i] = random_double(scale);
+        p.refs[i] = first + (uint32_t)i;
+    }
+    return p;
+}
+
+static void free_points(points *p) {
+    free(p->x);
+    free(p->y);
+    free(p->refs);
+}
+
+/* The definition. */
+static bool in_ring(const aoi_ring *q, double x, double y) {
+    double dx = fabs(x - q->center[0]), dy = fabs(y - q->center[1]);
+    return dx <= q->outer[0] && dy <= q->outer[1] && !(dx <= q->inner[0] && dy <= q->inner[1]);
+}
+
+typedef struct scene {
+    points p[RUNS];
+    aoi_run runs[RUNS];
+    size_t count, all;
+} scene;
+
+static scene random_scene(int scale) {
+    scene s = {.count = random_below(RUNS + 1)};
+    for (size_t k = 0; k < s.count; k++) {
+        s.p[k] = random_points(random_below(3) ? random_below(MOST) : random_below(6), (uint32_t)s.all, scale);
+        s.runs[k] = (aoi_run){s.p[k].x, s.p[k].y, s.p[k].refs, s.p[k].n};
+        s.all += s.p[k].n;
+    }
+    return s;
+}
+
+static void free_scene(scene *s) {
+    for (size_t k = 0; k < s->count; k++) free_points(s->p + k);
+}
+
+/* Marks who is found; everybody once, and everybody whom the definition holds. */
+static void scan(aoi_scanner scanner, const aoi_ring *q, const scene *s, bool *found) {
+    uint32_t *out = malloc(s->all * sizeof *out + 1);
+    if (!out) abort();
+    size_t n = scanner(q, s->runs, s->count, out);
+    EXPECT(n <= s->all);
+    for (size_t i = 0; i < n; i++) {
+        EXPECT(out[i] < s->all && !found[out[i]]);
+        found[out[i]] = true;
+    }
+    free(out);
+}
+
+/* Adds those whom this ring holds to `found`, where nobody may be yet. */
+static void check_scanners(const aoi_ring *q, const scene *s, bool *found) {
+    bool best[RUNS * MOST] = {false}, plain[RUNS * MOST] = {false};
+    scan(aoi_best_scanner(), q, s, best);
+    scan(aoi_plain_scanner(), q, s, plain);
+    for (size_t k = 0; k < s->count; k++)
+        for (size_t i = 0; i < s->p[k].n; i++) {
+            bool wanted = in_ring(q, s->p[k].x[i], s->p[k].y[i]);
+            uint32_t ref = s->p[k].refs[i];
+            EXPECT(best[ref] == wanted && plain[ref] == wanted && !(wanted && found[ref]));
+            found[ref] = found[ref] || wanted;
+        }
+}
+
+static bool sees(const double *w, double x, double y, double r) {
+    return aoi_in_box(2, w, (double[2]){x, y}, r);
+}
+
+static bool is_seen(const double *t, double x, double y, double r) {
+    return aoi_in_box(2, (double[2]){x, y}, t, r);
+}
+
+/* Whoever is inside at one end of the move and not at the other is found, for all reaches between the bounds. */
+static void check_move(int scale) {
+    double from[2] = {random_double(scale), random_double(scale)}, to[2] = {random_double(scale), random_double(scale)};
+    double least = fabs(random_double(scale)), most = random_below(2) ? least : least + fabs(random_double(scale));
+    bool all = random_below(4) == 0, found[RUNS * MOST] = {false};
+    if (random_below(2)) /* a step */
+        for (int a = 0; a < 2; a++) to[a] = from[a] + random_double(scale) / 16;
+    if (!isfinite(to[0]) || !isfinite(to[1]) || !isfinite(most)) return;
+    aoi_ring rings[2];
+    scene s = random_scene(scale);
+    size_t n = aoi_rings_of_move(from, to, least, most, all, rings);
+    EXPECT(n == 1 || n == 2);
+    for (size_t i = 0; i < n; i++) check_scanners(rings + i, &s, found); /* nobody is found in both */
+    const double reaches[] = {least, most, least / 2 + most / 2};
+    for (size_t k = 0; k < s.count; k++)
+        for (size_t i = 0; i < s.p[k].n; i++)
+            for (size_t r = 0; r < sizeof reaches / sizeof *reaches; r++) {
+                double x = s.p[k].x[i], y = s.p[k].y[i];
+                bool a = sees(from, x, y, reaches[r]), b = sees(to, x, y, reaches[r]);
+                bool c = is_seen(from, x, y, reaches[r]), d = is_seen(to, x, y, reaches[r]);
+                if (all ? a || b || c || d : a != b || c != d) EXPECT(found[s.p[k].refs[i]]);
+            }
+    free_scene(&s);
+}
+
+static void check_box(int scale) {
+    double at[2] = {random_double(scale), random_double(scale)}, r = fabs(random_double(scale));
+    double lo[2] = {at[0] - r, at[1] - r}, hi[2] = {at[0] + r, at[1] + r}; /* may overflow */
+    bool found[RUNS * MOST] = {false};
+    scene s = random_scene(scale);
+    aoi_ring q = aoi_ring_of_box(lo, hi);
+    check_scanners(&q, &s, found);
+    for (size_t k = 0; k < s.count; k++)
+        for (size_t i = 0; i < s.p[k].n; i++)
+            if (sees(at, s.p[k].x[i], s.p[k].y[i], r)) EXPECT(found[s.p[k].refs[i]]);
+    free_scene(&s);
+}
+
+int main(void) {
+    random_start("ring_scan");
+    for (int i = 0; i < 20000; i++) {
+        int scale = (int)random_below(5);
+        expect_at("scale %d, round %d", scale, i);
+        check_move(scale);
+        check_box(scale);
+    }
+    return expect_report("ring_scan");
+}

@@ -1,0 +1,316 @@
+-- Areas: the number and the table, circles (spheres), and hysteresis.
+local fixture = require "spec.support.fixture"
+
+local huge = math.huge
+
+for setup in fixture.all() do
+  describe("areas on " .. setup.name, function()
+    local w
+    before_each(function()
+      w = setup.new()
+      w:enter(1, w:at(0))
+    end)
+
+    it("are a number or a table, and a square without saying so", function()
+      w:watch(1, 1, 5)
+      w:watch(1, 2, { radius = 5 })
+      w:watch(1, 3, { radius = 5, shape = "square" })
+      w:enter(2, w:at(5, 1, 5))
+      w:enter(3, w:at(5, 1, 5.5))
+      assert.same({ "+1/1>2", "+1/2>2", "+1/3>2" }, w:take())
+    end)
+
+    it("do not depend on the table afterwards", function()
+      local area = { radius = 5 }
+      w:watch(1, 1, area)
+      area.radius, area.mask = 1, 0
+      w:enter(2, w:at(4))
+      assert.same({ "+1/1>2" }, w:take())
+      assert.equal(5, w.space:radius(1, 1))
+    end)
+
+    it("may be circles, edge included", function()
+      w:watch(1, 1, { radius = 5, shape = "circle" })
+      local p = w:at(0)
+      p[1], p[2] = 3, 4
+      w:enter(2, p)
+      p[1], p[2] = -3, -4
+      w:enter(3, p)
+      p[1], p[2] = 4, 4
+      w:enter(4, p)
+      w:enter(5, w:at(5))
+      w:enter(6, w:at(5 + 2 ^ -40))
+      assert.same({ "+1/1>2", "+1/1>3", "+1/1>5" }, w:take())
+    end)
+
+    if setup.dimensions == 3 then
+      it("may be spheres", function()
+        w:watch(1, 1, { radius = 7, shape = "circle" })
+        w:enter(2, { 2, 3, 6 })
+        w:enter(3, { 2, 3, 6.001 })
+        w:enter(4, { -6, -2, 3 })
+        w:enter(5, { 5, 5, 5 })
+        assert.same({ "+1/1>2", "+1/1>4" }, w:take())
+        w:move(5, { 4, 4, 4 })
+        assert.same({ "+1/1>5" }, w:take())
+      end)
+    end
+
+    it("turn corners with circles: no event in the corner of the square", function()
+      w:watch(1, 1, { radius = 10, shape = "circle" })
+      w:enter(2, w:at(9, 1, 9))
+      w:move(2, w:at(10, 1, 10))
+      w:move(2, w:at(8, 1, 8))
+      assert.same({}, w:take())
+      w:move(2, w:at(7, 1, w.dimensions == 2 and 7 or 5))
+      assert.same({ "+1/1>2" }, w:take())
+      w:move(1, w:at(-3))
+      assert.same({ "-1/1>2" }, w:take())
+    end)
+
+    it("follow the circle's rule in doubles, where it differs from the square's", function()
+      local cases = {
+        { 0, 0, 1e-200, true, "1e-200 squared is zero" },
+        { 0, 1e-170, 1e-165, true, "both squares are zero" },
+        { 0, 1e-170, 1e-150, false, "only one square is zero" },
+        { 0, 1e200, 1e250, true, "both squares are infinite" },
+        { -1e308, 1e200, 1e308, true, "the distance itself overflows, as the square of the radius" },
+        { 0, 1e150, 1e250, false, "only one square is infinite" },
+        { 0, huge, 1e308, true, "infinite radius" },
+        { 1e16 + 2, 1, 1e16, false, "the difference is exact, though the square's edge is not" },
+        { 0.7, 0.1, 0.8, 0.8 - 0.7 <= 0.1, "0.8 - 0.7 against 0.1" },
+        { 0.3, 0.1, 0.2, math.abs(0.2 - 0.3) <= 0.1, "0.2 - 0.3 against 0.1" },
+        { 0.9, 0.3, 0.6, math.abs(0.6 - 0.9) <= 0.3, "0.6 - 0.9 against 0.3" },
+        { 1 + 2 ^ -52, 1, 2 ^ -54, 1 + 2 ^ -52 - 2 ^ -54 <= 1, "a difference that rounds" },
+        { -(2 ^ -54), 1, 1, true, "a difference that rounds onto the radius" },
+        { -(2 ^ -53), 1, 1, true, "a difference that rounds onto the radius, beyond the square's rounded edge" },
+        { 2 ^ -53, 1, -1, true, "the same on the other side" },
+        { -(2 ^ -53) * 8, 8, 8, true, "the same, eight times as large" },
+        { 5, 0, 5, true, "radius zero" },
+        { 0.0, 0, -0.0, true, "radius zero, the two zeros" },
+      }
+      for _, case in ipairs(cases) do
+        local from, radius, to, seen, why = (table.unpack or unpack)(case) -- luacheck: ignore
+        for axis = 1, setup.dimensions do
+          for _, way in ipairs { "enter", "move", "watcher", "radius" } do
+            local v = setup.new()
+            v:enter(1, v:at(way == "watcher" and -12345 or from, axis))
+            if way ~= "radius" then v:watch(1, 1, { radius = radius, shape = "circle" }) end
+            v:enter(2, v:at(way == "move" and 12345 or to, axis))
+            if way == "move" then v:move(2, v:at(to, axis)) end
+            if way == "watcher" then v:move(1, v:at(from, axis)) end
+            if way == "radius" then
+              v:watch(1, 1, { radius = 1, shape = "circle" })
+              v.space:set_radius(1, 1, radius)
+            end
+            local d = to - from
+            assert.equal(d * d <= radius * radius, seen, "the table is wrong: " .. why)
+            assert.equal(seen, v.space:sees(1, 1, 2), ("%s (axis %d, %s)"):format(why, axis, way))
+            v:take()
+            v.space:close()
+          end
+        end
+      end
+    end)
+
+    it("keep what they saw until it is outside the leave radius", function()
+      w:watch(1, 1, { radius = 5, keep = 8 })
+      w:enter(2, w:at(7))
+      assert.same({}, w:take(), "between the two: not entered")
+      w:move(2, w:at(5))
+      assert.same({ "+1/1>2" }, w:take())
+      w:move(2, w:at(6))
+      w:move(2, w:at(4))
+      w:move(2, w:at(8))
+      w:move(2, w:at(-8))
+      assert.same({}, w:take(), "no flicker between the two")
+      w:move(2, w:at(-8.001))
+      assert.same({ "-1/1>2" }, w:take())
+      w:move(2, w:at(-8))
+      w:move(2, w:at(5.001))
+      assert.same({}, w:take(), "must come inside the radius again")
+      w:move(2, w:at(-5))
+      assert.same({ "+1/1>2" }, w:take())
+    end)
+
+    it("keep when the watcher moves, too", function()
+      w:watch(1, 1, { radius = 5, keep = 8 })
+      w:enter(2, w:at(3))
+      assert.same({ "+1/1>2" }, w:take())
+      w:move(1, w:at(-5))
+      assert.same({}, w:take())
+      w:move(1, w:at(-5.5))
+      assert.same({ "-1/1>2" }, w:take())
+      w:move(1, w:at(-5))
+      assert.same({}, w:take())
+      w:move(1, w:at(-2))
+      assert.same({ "+1/1>2" }, w:take())
+    end)
+
+    it("leave at once what jumps out and do not enter what jumps past", function()
+      w:watch(1, 1, { radius = 5, keep = 8 })
+      w:enter(2, w:at(3))
+      w:enter(3, w:at(100))
+      assert.same({ "+1/1>2" }, w:take())
+      w:move(2, w:at(100))
+      w:move(3, w:at(-7))
+      assert.same({ "-1/1>2" }, w:take())
+      w:move(3, w:at(7))
+      assert.same({}, w:take())
+    end)
+
+    it("keep in circles by the circle's rule", function()
+      w:watch(1, 1, { radius = 5, keep = 10, shape = "circle" })
+      local p = w:at(0)
+      p[1], p[2] = 3, 4
+      w:enter(2, p)
+      assert.same({ "+1/1>2" }, w:take())
+      p[1], p[2] = -6, 8
+      w:move(2, p)
+      assert.same({}, w:take())
+      p[1], p[2] = -6, 8.001
+      w:move(2, p)
+      assert.same({ "-1/1>2" }, w:take())
+      p[1], p[2] = 4, 4
+      w:move(2, p)
+      assert.same({}, w:take())
+    end)
+
+    it("may keep for ever", function()
+      w:watch(1, 1, { radius = 5, keep = huge })
+      w:enter(2, w:at(1e15))
+      w:move(2, w:at(5))
+      assert.same({ "+1/1>2" }, w:take())
+      w:move(2, w:at(1e300))
+      w:move(1, w:at(-1e300))
+      assert.same({}, w:take())
+      w.space:leave(2)
+      assert.same({ "-1/1>2" }, w:take())
+      w:enter(2, w:at(0))
+      assert.same({}, w:take(), "a new entity was not seen before")
+    end)
+
+    it("may have keep = radius, which is no hysteresis", function()
+      w:watch(1, 1, { radius = 5, keep = 5 })
+      w:enter(2, w:at(5))
+      w:move(2, w:at(5.5))
+      assert.same(setup.mode == "immediate" and { "+1/1>2", "-1/1>2" } or {}, w:take())
+    end)
+
+    it("forget what a mask or a kind took out of sight", function()
+      w:watch(1, 1, { radius = 5, keep = 8 })
+      w:enter(2, w:at(5))
+      assert.same({ "+1/1>2" }, w:take())
+      w:move(2, w:at(7))
+      assert.same({}, w:take())
+      w.space:set_mask(1, 1, 2)
+      assert.same({ "-1/1>2" }, w:take())
+      w.space:set_mask(1, 1, 1)
+      assert.same({}, w:take(), "only in keep: was not seen")
+      w:move(2, w:at(5))
+      assert.same({ "+1/1>2" }, w:take())
+      w:move(2, w:at(7))
+      assert.same({}, w:take())
+      w.space:set_kind(2, 2)
+      assert.same({ "-1/1>2" }, w:take())
+      w.space:set_kind(2, 1)
+      assert.same({}, w:take())
+    end)
+
+    it("keep a target seen while its kind changes to another that the mask knows", function()
+      w:watch(1, 1, { radius = 5, keep = 8, mask = 3 })
+      w:enter(2, w:at(5), 1)
+      assert.same({ "+1/1>2" }, w:take())
+      w:move(2, w:at(7))
+      assert.same({}, w:take())
+      w.space:set_kind(2, 2)
+      w.space:set_mask(1, 1, 2)
+      assert.same({}, w:take())
+    end)
+  end)
+
+  describe("set_radius on " .. setup.name, function()
+    local w
+    before_each(function()
+      w = setup.new()
+      w:enter(1, w:at(0))
+      for i = 1, 5 do w:enter(10 + i, w:at(2 * i)) end
+    end)
+
+    it("gives exactly the difference", function()
+      w:watch(1, 1, 4)
+      assert.same({ "+1/1>11", "+1/1>12" }, w:take())
+      w.space:set_radius(1, 1, 8)
+      assert.same({ "+1/1>13", "+1/1>14" }, w:take())
+      assert.equal(8, w.space:radius(1, 1))
+      w.space:set_radius(1, 1, 8)
+      assert.same({}, w:take())
+      w.space:set_radius(1, 1, 2)
+      assert.same({ "-1/1>12", "-1/1>13", "-1/1>14" }, w:take())
+      w.space:set_radius(1, 1, 0)
+      assert.same({ "-1/1>11" }, w:take())
+      w.space:set_radius(1, 1, huge)
+      assert.same({ "+1/1>11", "+1/1>12", "+1/1>13", "+1/1>14", "+1/1>15" }, w:take())
+      assert.equal(huge, w.space:radius(1, 1))
+      w:move(15, w:at(-1e300))
+      assert.same({}, w:take())
+      w.space:set_radius(1, 1, 7.5)
+      assert.same({ "-1/1>14", "-1/1>15" }, w:take())
+    end)
+
+    it("keeps the shape", function()
+      w:enter(21, w:at(4, 1, 4))
+      w:watch(1, 1, { radius = 5, shape = "circle" })
+      assert.same({ "+1/1>11", "+1/1>12" }, w:take())
+      w.space:set_radius(1, 1, 5.5)
+      assert.same({}, w:take())
+      w.space:set_radius(1, 1, 8)
+      assert.same({ "+1/1>13", "+1/1>14", "+1/1>21" }, w:take())
+      w.space:set_radius(1, 1, 6)
+      assert.same(w.dimensions == 2 and { "-1/1>14" } or { "-1/1>14", "-1/1>21" }, w:take())
+    end)
+
+    it("keeps the mask", function()
+      w.space:set_kind(12, 2)
+      w:watch(1, 1, { radius = 1, mask = 2 })
+      w.space:set_radius(1, 1, 10)
+      assert.same({ "+1/1>12" }, w:take())
+    end)
+
+    it("keeps what was seen inside the new leave radius", function()
+      w:watch(1, 1, 6)
+      assert.same({ "+1/1>11", "+1/1>12", "+1/1>13" }, w:take())
+      w.space:set_radius(1, 1, 2, 5)
+      assert.same({ "-1/1>13" }, w:take())
+      w:move(12, w:at(-5))
+      assert.same({}, w:take())
+      w.space:set_radius(1, 1, 3, 20)
+      assert.same({}, w:take())
+      w:move(12, w:at(-20))
+      assert.same({}, w:take())
+      w:move(13, w:at(-20))
+      assert.same({}, w:take())
+    end)
+
+    it("has no hysteresis any more without a leave radius", function()
+      w:watch(1, 1, { radius = 4, keep = 20 })
+      assert.same({ "+1/1>11", "+1/1>12" }, w:take())
+      w:move(12, w:at(15))
+      assert.same({}, w:take())
+      w.space:set_radius(1, 1, 4)
+      assert.same({ "-1/1>12" }, w:take())
+      w:move(11, w:at(5))
+      assert.same({ "-1/1>11" }, w:take())
+    end)
+
+    it("moves one node of many", function()
+      w:watch(1, 1, 4)
+      w:watch(1, 2, 4)
+      w:watch(11, 1, 1)
+      assert.equal(4, #w:take())
+      w.space:set_radius(1, 2, 6)
+      assert.same({ "+1/2>13" }, w:take())
+      assert.equal(4, w.space:radius(1, 1))
+    end)
+  end)
+end

@@ -1,0 +1,88 @@
+-- move_many in which most entities move a little: an engine may then examine the whole map once, after all have moved.
+-- The events of a tick must be those of brute force. AOI_SEED replays, AOI_STEPS sets the length.
+local aoi = require "aoi"
+local random_run = require "spec.support.random_run"
+local recorder = require "spec.support.recorder"
+local rng = require "spec.support.rng"
+
+local unpack = table.unpack or unpack -- luacheck: ignore
+local SEED, STEPS = random_run.seed("whole ticks"), random_run.steps(1500)
+local PEOPLE = 70
+
+-- unit: of coordinates; radii: in units, one node each; rare: of a few; far: one move in so many
+local MAPS = {
+  { name = "tenths", unit = 0.1, radii = { 7 }, span = 40, offset = 0, far = 2000 },
+  { name = "ties, and jumps in every other tick", unit = 1, radii = { 5 }, span = 25, offset = -9, far = 160 },
+  { name = "fractions of a cell", unit = 0.37, radii = { 20 }, span = 200, offset = -30, far = 2000 },
+  { name = "two nodes each", unit = 0.5, radii = { 6, 15 }, span = 60, offset = -75, far = 2000 },
+  { name = "a few see farther", unit = 0.5, radii = { 6 }, rare = 50, span = 60, offset = -75, far = 2000 },
+  { name = "reaches that differ", unit = 0.25, radii = { 9 }, spread = 4, span = 60, offset = 3, far = 2000 },
+  { name = "radius 0", unit = 1, radii = { 0 }, span = 6, offset = 0, far = 2000 },
+  { name = "beyond the outermost cell", unit = 2, radii = { 9 }, span = 60, offset = 2 ^ 37, far = 2000 },
+  { name = "around the outermost cell", unit = 1, radii = { 11 }, span = 40, offset = 2 ^ 34 - 20, far = 2000 },
+  { name = "steps below the last digit", unit = 0.1, radii = { 7 }, span = 40, offset = 2 ^ 49, far = 2000 },
+}
+
+local function agree(random, engine, dimensions, map, option)
+  local pair = recorder.against_brute { engine = engine, dimensions = dimensions }
+  local both, at = pair.both, {}
+  local function carry(id, node, radius)
+    local area = { radius = radius * map.unit, mask = option.masks and random(3) or 3, keep = option.keep and 1e4 }
+    pair.watch(id, node, area)
+  end
+  local function place(id, far)
+    local p = at[id] or {}
+    for a = 1, dimensions do
+      if far then p[a] = random(map.span)
+      elseif a < 3 or option.climb then p[a] = math.max(1, math.min(map.span, p[a] + random(5) - 3)) end
+    end
+    at[id] = p
+    local x = {}
+    for a = 1, dimensions do x[a] = map.offset + p[a] * map.unit end
+    return unpack(x)
+  end
+  for id = 1, PEOPLE do
+    both("enter", id, place(id, true))
+    for node, radius in ipairs(map.radii) do
+      carry(id, node, radius + (map.spread and random(map.spread) or 0))
+    end
+    if map.rare and id % 20 == 0 then carry(id, 9, map.rare) end
+    if option.masks then both("set_kind", id, random(4) - 1) end
+  end
+  both("flush")
+  for i = 1, STEPS / 30 do
+    local stand = random { 0, 0, 0.2, 0.45, 0.8 } -- the share of those who stand still
+    local rows = {}
+    for id = 1, PEOPLE do
+      if random() >= stand then
+        rows[#rows + 1] = id
+        for _, x in ipairs { place(id, random(map.far) == 1) } do rows[#rows + 1] = x end
+      end
+    end
+    both("move_many", rows)
+    if random(5) == 1 then both("set_radius", random(PEOPLE), 1, random(2 * map.radii[1] + 1) * map.unit) end
+    if i % 10 == 0 then pair.check() end
+  end
+  pair.close()
+end
+
+local engines = {}
+for _, engine in ipairs(aoi.engines()) do
+  if engine ~= "brute" then engines[#engines + 1] = engine end
+end
+
+for _, engine in ipairs(engines) do
+  for dimensions = 2, 3 do
+    describe(("whole ticks on %s %dD:"):format(engine, dimensions), function()
+      for i, map in ipairs(MAPS) do
+        it(map.name, function()
+          local random = rng.new(SEED + rng.hash(engine .. dimensions) + i)
+          agree(random, engine, dimensions, map, {})
+          agree(random, engine, dimensions, map, { masks = true })
+          if i == 1 then agree(random, engine, dimensions, map, { keep = true }) end
+          if dimensions == 3 then agree(random, engine, dimensions, map, { climb = true }) end
+        end)
+      end
+    end)
+  end
+end

@@ -1,0 +1,129 @@
+-- Contract section 5: flush and drain.
+local aoi = require "aoi"
+local fixture = require "spec.support.fixture"
+
+for setup in fixture.deferred() do
+  describe("deferred delivery on " .. setup.name, function()
+    local w, space
+    before_each(function()
+      w = setup.new()
+      space = w.space
+      w:enter(1, w:at(0))
+      w:watch(1, 7, 5)
+    end)
+
+    it("calls nobody before the flush", function()
+      w:enter(2, w:at(1))
+      w:enter(3, w:at(1))
+      space:leave(3)
+      assert.same({}, w.heard)
+      assert.equal(1, space:stats().pending)
+      assert.is_true(space:sees(1, 7, 2))
+      space:flush()
+      assert.same({ "+1/7>2" }, w.heard)
+      assert.equal(0, space:stats().pending)
+    end)
+
+    it("flush returns the number of events", function()
+      assert.equal(0, space:flush())
+      for id = 2, 6 do w:enter(id, w:at(1)) end
+      assert.equal(5, space:flush())
+      assert.equal(0, space:flush())
+      space:leave(1)
+      assert.equal(5, space:flush())
+      assert.equal(10, space:stats().events)
+    end)
+
+    it("flush delivers what its handlers cause, too", function()
+      w:enter(10, w:at(100))
+      space:add_node(10, 1, 5, function(_, target)
+        if target < 5 then w:enter(target + 1, w:at(101)) end
+      end)
+      w:enter(2, w:at(101))
+      assert.equal(4, space:flush())
+      assert.is_true(space:has(5))
+      assert.equal(0, space:stats().pending)
+    end)
+
+    it("drain fills an array with four values an event", function()
+      local buf = { "x", "x", "x", "x", "x", "x", "x", "x", "untouched" }
+      w:enter(2, w:at(1))
+      local list, n = space:drain(buf)
+      assert.equal(buf, list)
+      assert.equal(1, n)
+      assert.same({ aoi.ENTER, 1, 2, 7 }, { buf[1], buf[2], buf[3], buf[4] })
+      assert.equal("untouched", buf[9])
+      space:leave(2)
+      w:enter(3, w:at(2))
+      list, n = space:drain(buf)
+      assert.equal(buf, list)
+      assert.equal(2, n)
+      assert.same({ aoi.LEAVE, 1, 2, 7, aoi.ENTER, 1, 3, 7 }, { (table.unpack or unpack)(buf, 1, 8) }) -- luacheck: ignore
+      assert.same({}, w.heard, "nobody was called")
+      list, n = space:drain(buf)
+      assert.equal(buf, list)
+      assert.equal(0, n)
+      assert.equal(3, space:stats().events)
+      assert.equal(0, space:stats().pending)
+    end)
+
+    it("drain serves nodes with and without handlers", function()
+      space:add_node(1, 8, 5)
+      space:add_node(1, 9, 5, nil, w.on_leave)
+      space:add_node(1, 10, 5, {})
+      w:enter(2, w:at(1))
+      local buf, n = space:drain {}
+      assert.equal(4, n)
+      local nodes = {}
+      for i = 4, 4 * n, 4 do nodes[#nodes + 1] = buf[i] end
+      table.sort(nodes)
+      assert.same({ 7, 8, 9, 10 }, nodes)
+    end)
+
+    it("drain leaves nothing for flush, and flush nothing for drain", function()
+      w:enter(2, w:at(1))
+      space:drain {}
+      assert.equal(0, space:flush())
+      w:enter(3, w:at(1))
+      space:flush()
+      assert.equal(0, select(2, space:drain {}))
+      assert.same({ "+1/7>3" }, w.heard)
+    end)
+
+    it("holds events for as long as it takes", function()
+      for id = 2, 300 do w:enter(id, w:at(1)) end
+      for id = 2, 300 do w:move(id, w:at(id % 7)) end
+      for id = 2, 300, 2 do space:leave(id) end
+      local _, n = space:drain {}
+      local _, seen = space:view(1, 7)
+      assert.equal(seen, n)
+    end)
+  end)
+end
+
+for setup in fixture.immediate() do
+  describe("immediate delivery on " .. setup.name, function()
+    it("drops the events of nodes without a handler", function()
+      local w = setup.new()
+      w:enter(1, w:at(0))
+      w.space:add_node(1, 7, 5)
+      w.space:add_node(1, 8, 5, {})
+      w:enter(2, w:at(1))
+      assert.equal(0, w.space:stats().pending)
+      assert.equal(0, select(2, w.space:drain {}))
+      assert.equal(0, w.space:flush())
+      assert.is_true(w.space:sees(1, 7, 2))
+    end)
+
+    it("has nothing to flush or drain", function()
+      local w = setup.new()
+      w:enter(1, w:at(0))
+      w:watch(1, 7, 5)
+      w:enter(2, w:at(1))
+      assert.equal(0, w.space:flush())
+      assert.equal(0, select(2, w.space:drain {}))
+      assert.same({ "+1/7>2" }, w.heard)
+      assert.equal(1, w.space:stats().events)
+    end)
+  end)
+end

@@ -1,0 +1,313 @@
+-- Triggers: errors in handlers, handlers that yield, misuse, and deferred spaces.
+local aoi = require "aoi"
+local trigger = require "aoi.trigger"
+local trigger_fixture = require "spec.support.trigger_fixture"
+
+local function noop() end
+
+for _, engine in ipairs(aoi.engines()) do
+  describe("trigger errors on " .. engine .. ":", function()
+    local f = trigger_fixture(engine)
+    local recorder, take, note, crowd, come, go, add, nothing_left =
+      f.recorder, f.take, f.note, f.crowd, f.come, f.go, f.add, f.nothing_left
+    local space, handlers, triggers
+    before_each(function() space, handlers, triggers = f.start() end)
+
+    local rich = {
+      radius = 10, interval = 1, after = 1.5, limit = 2, cooldown = 0.25, filter = function() return true end,
+    }
+
+    -- Errors -------------------------------------------------------------------------------------------------------
+
+    for _, name in ipairs { "plain", "rich" } do
+      for _, event in ipairs { "first", "enter", "leave", "last" } do
+        it(("an error in %s of a %s trigger loses nothing"):format(event, name), function()
+          handlers.t = recorder()
+          handlers.t.stay, handlers.t.dwell = nil, nil
+          local good = handlers.t[event]
+          local why = { "an error that is a table" }
+          handlers.t[event] = function(...)
+            good(...)
+            handlers.t[event] = good
+            error(why, 0)
+          end
+          triggers:add(1, "t", name == "plain" and { radius = 10 } or rich)
+          crowd(1)
+          local function move() come(2) go(2) end
+          local ok, err = pcall(move)
+          assert.is_false(ok)
+          assert.equal(why, err)
+          if event == "first" or event == "enter" then go(2) end
+          triggers:update(0)
+          assert.equal("first 2, enter 2, leave 2, last 2", take())
+          assert.equal(0, triggers:stats().late)
+        end)
+      end
+    end
+
+    it("events that come before the error was made up for keep their order", function()
+      handlers.t = recorder()
+      handlers.t.stay, handlers.t.dwell = nil, nil
+      local record, fail = handlers.t, 0
+      for _, event in ipairs { "first", "enter", "leave", "last" } do
+        local good = record[event]
+        record[event] = function(...)
+          good(...)
+          fail = fail + 1
+          error(fail, 0)
+        end
+      end
+      triggers:add(1, "t", { radius = 10 })
+      crowd(2)
+      for _ = 1, 3 do
+        pcall(come, 2) pcall(come, 3) pcall(go, 2) pcall(go, 3)
+      end
+      while not pcall(triggers.update, triggers, 0) do noop() end
+      local visit = "first 2, enter 2, enter 3, leave 2, leave 3, last 3"
+      assert.equal(table.concat({ visit, visit, visit }, ", "), take())
+      assert.equal(0, triggers:get(1, "t"):count())
+      assert.equal(0, triggers:stats().late)
+    end)
+
+    it("a target that is gone by the time of a late event", function()
+      for _, options in ipairs { { radius = 10 }, { radius = 10, limit = 9 } } do
+        handlers.t = recorder()
+        handlers.t.stay, handlers.t.dwell = nil, nil
+        local good = handlers.t.first
+        handlers.t.first = function(id, target, t)
+          good(id, target, t)
+          handlers.t.first = good
+          error("boom", 0)
+        end
+        local t = triggers:add(1, "t", options)
+        space:enter(3, 500, 0)
+        assert.has_error(function() space:enter(2, 0, 0) end, "boom")
+        -- Owed: enter 2. Its handler fails as well, and 3 comes and goes in the meantime.
+        local enter = handlers.t.enter
+        handlers.t.enter = function(id, target)
+          enter(id, target, t)
+          handlers.t.enter = enter
+          error("bang", 0)
+        end
+        assert.has_error(function() space:move(3, 0, 0) end, "bang")
+        space:leave(3)
+        assert.equal("first 2, enter 2", take())
+        space:leave(2)
+        assert.equal("leave 2, last 2", take())
+        assert.equal(0, t:count())
+        t:remove()
+      end
+    end)
+
+    it("an error in a timer's handler: the others fire at the next update, the same time will do", function()
+      add({ radius = 10, interval = 1, after = 1 }, { "stay", "dwell" })
+      crowd(2)
+      come(2) come(3)
+      local dwell = handlers.t.dwell
+      handlers.t.dwell = function(...)
+        dwell(...)
+        handlers.t.dwell = dwell
+        error("boom", 0)
+      end
+      assert.has_error(function() triggers:update(2) end, "boom")
+      triggers:update(2)
+      assert.equal("dwell 2, stay 2, dwell 3, stay 3, stay 2, stay 3", take())
+    end)
+
+    it("space:on_error takes the errors, and what was left undone is done", function()
+      handlers.t = recorder(false, { "first", "enter", "leave", "last" })
+      for _, event in ipairs { "first", "leave" } do
+        local good = handlers.t[event]
+        handlers.t[event] = function(...)
+          good(...)
+          error(event, 0)
+        end
+      end
+      local errors = {}
+      space:on_error(function(err, watcher, target) errors[#errors + 1] = err .. " " .. watcher .. ">" .. target end)
+      triggers:add(1, "t", { radius = 10 })
+      crowd(2)
+      come(2)
+      come(3)
+      go(2)
+      go(3)
+      triggers:update(0)
+      assert.equal("first 2, enter 2, enter 3, leave 2, leave 3, last 3", take())
+      assert.same({ "first 1>2", "leave 1>2", "leave 1>3" }, errors)
+    end)
+
+    local can_yield = rawget(_G, "jit") == nil and _VERSION ~= "Lua 5.1" and _VERSION ~= "Lua 5.2"
+    if can_yield then
+      it("a handler may yield; others go on meanwhile", function()
+        for _, options in ipairs { { radius = 10 }, { radius = 10, limit = 5, interval = 1, after = 1 } } do
+          handlers.t = recorder()
+          if not options.limit then handlers.t.stay, handlers.t.dwell = nil, nil end
+          local first = handlers.t.first
+          handlers.t.first = function(...)
+            first(...)
+            coroutine.yield("waiting")
+            note("resumed")
+          end
+          local t = triggers:add(1, "t", options)
+          for id = 2, 3 do space:enter(id, 1000, 0) end
+          local co = coroutine.create(function() come(2) end)
+          assert.same({ true, "waiting" }, { coroutine.resume(co) })
+          assert.equal("first 2", take())
+          come(3) -- what waits for the suspended one comes first
+          assert.equal("enter 2, enter 3", take())
+          go(2)
+          assert.equal("leave 2", take())
+          assert.is_true(coroutine.resume(co))
+          assert.equal("resumed", take())
+          assert.equal(1, t:count())
+          space:leave(2)
+          space:leave(3)
+          assert.equal("leave 3, last 3", take())
+          t:remove()
+        end
+      end)
+    end
+
+    it("misuse is an error that names the option", function()
+      handlers.t, handlers.s, handlers.d = {}, { stay = noop }, { dwell = noop }
+      local function bad(what, name, options)
+        local ok, err = pcall(triggers.add, triggers, 1, name, options)
+        assert.is_false(ok)
+        assert.matches(what, err, 1, true)
+      end
+      bad("'radius' (required)", "t")
+      bad("'radius'", "t", { radius = -1 })
+      bad("'radius'", "t", { radius = 0 / 0 })
+      bad("'radius'", "t", { radius = "wide" })
+      bad("'keep'", "t", { radius = 2, keep = 1 })
+      bad("'mask'", "t", { radius = 2, mask = 1.5 })
+      bad("'shape'", "t", { radius = 2, shape = "star" })
+      bad("'filter'", "t", { radius = 2, filter = "red" })
+      bad("'interval'", "t", { radius = 2, interval = 0 })
+      bad("'after'", "t", { radius = 2, after = -1 })
+      bad("'cooldown'", "t", { radius = 2, cooldown = math.huge })
+      bad("'limit'", "t", { radius = 2, limit = 0 })
+      bad("'limit'", "t", { radius = 2, limit = 1.5 })
+      bad("'once'", "t", { radius = 2, once = 1 })
+      bad("'enabled'", "t", { radius = 2, enabled = 1 })
+      bad("'colour'", "t", { radius = 2, colour = 1 })
+      bad("'interval'", "s", { radius = 2 })
+      bad("'after'", "d", { radius = 2 })
+      bad("'nobody'", "nobody", { radius = 2 })
+      bad("table", "t", 5)
+      handlers.t.radius = -5
+      bad("'radius'", "t")
+      assert.has_error(function() triggers:add(99, "t", { radius = 1 }) end)
+      assert.has_error(function() triggers:region("t", { radius = 1, x = 1 }) end)
+      assert.has_error(function() triggers:region("t", { radius = 1, x = 1, y = 1, z = 1 }) end)
+      assert.has_error(function() triggers:region("t", { radius = 1, x = 1, y = 0 / 0 }) end)
+      assert.has_error(function() trigger.new(space) end)
+      assert.has_error(function() trigger.new(space, {}, "now") end)
+      assert.equal(1, space:count())
+      nothing_left()
+      triggers:add(1, "t", { radius = 1 })
+      bad("already", "t", { radius = 1 })
+    end)
+
+    it("the position of an error is the caller's", function()
+      handlers.t = {}
+      for _, call in ipairs {
+        function() triggers:add(1, "t", { colour = 1 }) end,
+        function() triggers:add(1, "t", { radius = -1 }) end,
+        function() triggers:add(1, "t", {}) end,
+        function() triggers:add(1, "nobody", {}) end,
+        function() triggers:region("t", { radius = 1 }) end,
+        function() triggers:update(-1) end,
+      } do
+        local ok, err = pcall(function() call() return nil end)
+        assert.is_false(ok)
+        assert.matches("trigger_errors_spec%.lua:", err)
+      end
+    end)
+
+    -- Deferred spaces ----------------------------------------------------------------------------------------------
+
+    it("deferred spaces: flush", function()
+      space, triggers = f.open { delivery = "deferred" }
+      space:enter(1, 0, 0)
+      add({ radius = 10, after = 1, limit = 1 }, { "enter", "dwell", "leave" })
+      crowd(2)
+      come(2) come(3)
+      assert.equal("", take())
+      space:flush()
+      space:leave(2)
+      triggers:update(1) -- its leave was not delivered yet, but it is gone
+      assert.matches("^enter %d$", (take()))
+      space:flush()
+      triggers:update(5)
+      space:leave(1)
+      triggers:update(50)
+      space:flush()
+      take()
+      nothing_left()
+    end)
+
+    it("deferred spaces: drain and dispatch", function()
+      space, triggers = f.open { delivery = "deferred" }
+      space:enter(1, 0, 0)
+      space:add_node(1, 1, 10)
+      add { radius = 10 }
+      crowd(1)
+      come(2)
+      triggers:dispatch(space:drain())
+      assert.equal("first 2, enter 2", take())
+      space:leave(2)
+      local buf, n = space:drain({})
+      assert.equal(2, n)
+      triggers:dispatch(buf, n)
+      assert.equal("leave 2, last 2", take())
+    end)
+
+    it("an error while dispatching loses nothing", function()
+      space, triggers = f.open { delivery = "deferred" }
+      space:enter(1, 0, 0)
+      add { radius = 10 }
+      local good = handlers.t
+      handlers.t = setmetatable({}, { __index = function(_, event)
+        return good[event] and function(...)
+          good[event](...)
+          error("boom", 0)
+        end
+      end })
+      for id = 2, 4 do space:enter(id, id, 0) end
+      local buf, n = space:drain()
+      assert.has_error(function() triggers:dispatch(buf, n) end, "boom")
+      for id = 2, 4 do space:leave(id) end
+      buf, n = space:drain(buf)
+      assert.has_error(function() triggers:dispatch(buf, n) end, "boom")
+      handlers.t = good
+      triggers:update(0)
+      -- Who was gone by his turn is not told of; who came in is told to go.
+      local heard = take()
+      assert.equal("first", heard:sub(1, 5))
+      assert.equal(0, triggers:get(1, "t"):count())
+      local _, enters = heard:gsub("enter", "")
+      local _, leaves = heard:gsub("leave", "")
+      local _, lasts = heard:gsub("last", "")
+      assert.same({ enters, 1 }, { leaves, lasts })
+    end)
+
+    it("close", function()
+      handlers.t = recorder()
+      triggers:add(1, "t", rich)
+      triggers:region("t", { x = 0, y = 0, radius = 10, interval = 1, after = 1 })
+      space:enter(2, 0, 0)
+      take()
+      triggers:close()
+      triggers:close()
+      assert.equal(2, space:count())
+      space:leave(2)
+      triggers:update(9)
+      assert.equal("", take())
+      nothing_left()
+      triggers:add(1, "t", rich)
+      space:close()
+      triggers:close()
+    end)
+  end)
+end

@@ -1,0 +1,264 @@
+-- One interface: what runs against a space in the caller's own service runs against one in the AOI service.
+if not string.pack then
+  describe("a space of either place", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local CMD = require("aoi.skynet.requests").CMD
+local methods = require "aoi.skynet.methods"
+local new_local = require "aoi.skynet.local"
+local transport = require "spec.support.transport"
+local Client = require "aoi.skynet.client"
+
+-- Each place: run(f) calls f(space) as a coroutine; tick() makes a tick; logged is what nobody else took.
+local places = {
+  here = function(options)
+    local logged = {}
+    local space = new_local(options, function(text) logged[#logged + 1] = text end)
+    return {
+      space = space, logged = logged,
+      run = function(f) return f(space) end,
+      tick = function() space:tick() end,
+    }
+  end,
+  service = function(options)
+    local net = transport.new(3)
+    local server, client = net:serve(1), net:client(2, 1)
+    local space = net:run(function() return client:open("map", options) end)
+    return {
+      space = space, logged = client.logged,
+      run = function(f) return net:run(function() return f(space) end) end,
+      tick = function() net:tick(server) end,
+    }
+  end,
+}
+
+-- Does the same in both places and returns what came of it, once for each.
+local function both(options, f)
+  local result = {}
+  for name, new in pairs(places) do
+    local place = new(options)
+    result[name] = { f(place) }
+  end
+  return result
+end
+
+-- The position must be the caller's: ours.
+local function words(err)
+  local text, n = tostring(err):gsub("^.-local_spec%.lua:%d+: ", "")
+  return n == 1 and text or "no position: " .. err
+end
+
+describe("a space of either place", function()
+  it("has the same methods", function()
+    local here = places.here()
+    local names = {}
+    for name, value in pairs(getmetatable(here.space)) do
+      if type(value) == "function" then names[#names + 1] = name end
+    end
+    assert.is_true(#names > 25)
+    for _, name in ipairs(names) do assert.is_function(Client.Space[name], name) end
+    for name, value in pairs(Client.Space) do
+      if type(value) == "function" and name ~= "push" then
+        assert.is_function(getmetatable(here.space)[name], name)
+      end
+    end
+  end)
+
+  it("has the methods of the table, and the service has their requests", function()
+    local requests = { tick = true, close = true }
+    for _, method in ipairs(methods) do
+      assert.is_function(Client.Space[method.name], method.name)
+      assert.is_function(getmetatable(places.here().space)[method.name], method.name)
+      assert.is_function(CMD[method.name], method.name)
+      requests[method.name] = true
+    end
+    for name in pairs(CMD) do assert.is_true(requests[name], name) end
+  end)
+
+  it("tells handlers the same at the tick", function()
+    local result = both({ dimensions = 2 }, function(place)
+      local heard = {}
+      local function write(sign)
+        return function(watcher, target, node) heard[#heard + 1] = sign .. watcher .. "/" .. node .. ">" .. target end
+      end
+      local on = { enter = write "+", leave = write "-" }
+      local function tick()
+        place.tick()
+        table.sort(heard)
+        heard[#heard + 1] = "tick"
+        local list = heard
+        heard = {}
+        return table.concat(list, " ")
+      end
+      local ticks = {}
+      place.run(function(space)
+        space:enter(1, 0, 0)
+        space:enter_many({ 2, 5, 0, 3, 50, 0 }, 2, 2)
+        space:add_node(1, 1, 10, on)
+        space:add_node(2, 1, { radius = 5, keep = 8, shape = "circle" }, on.enter, on.leave)
+        space:add_node(2, 2, 1)
+      end)
+      ticks[1] = tick()
+      place.run(function(space)
+        space:move(3, 4, 0)
+        space:move(1, -1, 0)
+        space:flush()
+      end)
+      ticks[2] = tick()
+      place.run(function(space)
+        space:set_radius(1, 1, 2)
+        space:set_mask(2, 1, 2)
+        space:set_kind(3, 1)
+        space:move_many { 2, 0, 0 }
+      end)
+      ticks[3] = tick()
+      place.run(function(space)
+        space:remove_node(1, 1)
+        space:leave(3)
+        space:leave(2)
+        space:enter(2, 0, 0)
+      end)
+      ticks[4] = tick()
+      return ticks
+    end)
+    assert.same(result.here, result.service)
+    assert.equal("+1/1>2 +2/1>1 tick", result.here[1][1])
+  end)
+
+  it("answers the same", function()
+    local result = both({ dimensions = 3, cell = 16 }, function(place)
+      return place.run(function(space)
+        space:enter(1, 0, 0, 0, 3)
+        space:enter(2, 1, 0, 1)
+        space:add_node(1, 5, { radius = 2, keep = 3 })
+        space:move(2, 1, 1, 1)
+        local answers = {}
+        local function add(...)
+          local t = table.pack(...)
+          if type(t[1]) == "table" then
+            t[1] = { table.unpack(t[1]) }
+            table.sort(t[1])
+          end
+          answers[#answers + 1] = t
+        end
+        local buf = { 0, 0, 0, 0, 0, 0 }
+        add(space:position(2)) add(space:position(9)) add(space:kind(1)) add(space:kind(9)) add(space:radius(1, 5))
+        add(space:radius(1, 6)) add(space:has(1)) add(space:has(9)) add(space:count()) add(#space)
+        add(space:sees(1, 5, 2)) add(space:sees(1, 5, 1)) add(space:check())
+        add(space:view(1, 5)) add(space:viewers(2)) add(space:viewers(2, buf)) add(space:nodes(1)) add(space:ids())
+        add(space:near(0, 0, 0, 5)) add(space:near(0, 0, 0, 5, 2)) add(space:near(0, 0, 0, 5, 2, buf))
+        add(space:stats().entities) add(space:stats().nodes)
+        place.tick()
+        add(space:seen(1, 5)) add(space:seen(1, 6)) add(space:seen(8, 6))
+        return answers
+      end)
+    end)
+    for i, answer in ipairs(result.here[1]) do assert.same(answer, result.service[1][i], "answer " .. i) end
+    assert.equal(#result.here[1], #result.service[1])
+    assert.same({ 1, 1, 1, n = 3 }, result.here[1][1])
+  end)
+
+  it("raises the same errors", function()
+    local calls = {
+      { "enter", 1, 0, 0 }, { "enter", 2, 0 / 0, 0 }, { "enter", "2", 0, 0 }, { "enter", 2.5, 0, 0 }, { "enter", 2, 0 },
+      { "leave", 9 }, { "leave", "x" }, { "add_node", 1, 5, 1 }, { "add_node", 9, 5, 1 }, { "add_node", 1, 6, -1 },
+      { "add_node", 1, 6, {} }, { "add_node", 1, 6, 1, 5 }, { "add_node", 1, 6, 1, nil, 5 }, { "add_node", 1, "6", 1 },
+      { "remove_node", 1, 6 }, { "remove_node", 9, 5 }, { "set_radius", 1, 6, 1 }, { "set_radius", 1, 5, 0 / 0 },
+      { "set_radius", 1, 5, 2, 1 }, { "set_mask", 1, 5 }, { "set_kind", 9, 1 }, { "view", 1, 6 }, { "view", 9, 5 },
+      { "viewers", 9 }, { "near", 0, 0 }, { "near", 0, 0, -1 }, { "near", 0, 0, 1, "x" }, { "view", 1, 5, 1 },
+      { "view", 1 }, { "sees", 1, 5 }, { "viewers" }, { "viewers", 1, 1 }, { "nodes", 1, 1 }, { "ids", 1 },
+      { "position", "x" }, { "has", 1.5 }, { "kind", "x" }, { "radius", 1 }, { "sees", 1, 6, 1 }, { "move_many", { 1, 0 } }, { "move_many", { 9, 0, 0 } },
+      { "enter_many", { 2, 0, 0, 1, 0, 0 } }, { "move", 1, 0 / 0, 0 }, { "move", 1, 0, 1 / 0 }, { "move", 1.5, 0, 0 },
+      { "move", "1", 0, 0 }, { "move", 1, "0", 0 },
+    }
+    local result = both({ dimensions = 2 }, function(place)
+      return place.run(function(space)
+        space:enter(1, 0, 0)
+        space:add_node(1, 5, 1)
+        local errors = {}
+        for i, call in ipairs(calls) do
+          local name = call[1]
+          local ok, err = pcall(function() space[name](space, table.unpack(call, 2, #call)) end)
+          errors[i] = name .. ": " .. (ok and "no error" or words(err))
+        end
+        return errors
+      end)
+    end)
+    for i, err in ipairs(result.here[1]) do
+      assert.not_matches("no error", err)
+      assert.equal(err, result.service[1][i])
+    end
+  end)
+
+  it("goes on after a handler that fails", function()
+    for name, new in pairs(places) do
+      local place = new {}
+      local heard, caught = 0, {}
+      place.run(function(space)
+        space:enter(1, 0, 0)
+        for id = 2, 4 do space:enter(id, 0, 0) end
+        space:add_node(1, 1, 5, function(_, target)
+          heard = heard + 1
+          if target == 3 then error "oh no" end
+        end)
+      end)
+      place.tick()
+      assert.equal(3, heard, name)
+      assert.equal(1, #place.logged, name)
+      assert.matches("oh no", place.logged[1])
+      place.run(function(space)
+        space:on_error(function(_, watcher, target, node) caught = { watcher, target, node } end)
+        space:move(3, 90, 0)
+        space:tick()
+        space:move(3, 0, 0)
+        space:tick()
+      end)
+      assert.same({ 1, 3, 1 }, caught, name)
+    end
+  end)
+
+  it("ticks with the flush of who drives it", function()
+    for name, new in pairs(places) do
+      for _, drive in ipairs { true, false } do
+        local place = new { drive = drive }
+        local heard = 0
+        place.run(function(space)
+          space:enter(1, 0, 0)
+          space:enter(2, 0, 0)
+          space:add_node(1, 1, 5, function() heard = heard + 1 end)
+          space:flush()
+        end)
+        assert.equal(drive and 1 or 0, heard, name)
+        local n = place.run(function(space) return space:tick() end)
+        assert.equal(drive and 0 or 1, n, name)
+        assert.equal(1, heard)
+      end
+    end
+  end)
+
+  it("is of no use when closed", function()
+    for name, new in pairs(places) do
+      local place = new {}
+      place.run(function(space)
+        space:enter(1, 0, 0)
+        space:close()
+        space:close()
+        assert.is_true(space.closed)
+        for _, method in ipairs { "enter", "move", "count", "has", "view", "add_node", "tick" } do
+          local ok, err = pcall(space[method], space, 1, 2, 3)
+          assert.is_false(ok, name .. " " .. method)
+          assert.matches("closed space", err)
+        end
+      end)
+    end
+  end)
+
+  it("refuses options that it does not know", function()
+    for name, new in pairs(places) do
+      local ok, err = pcall(new, { dimension = 3 })
+      assert.is_false(ok, name)
+      assert.matches("unknown option 'dimension'", err)
+    end
+  end)
+end)

@@ -1,0 +1,217 @@
+-- Random lives of several clients over a network that delays, reorders between senders, stalls and kills: whenever it
+-- has become quiet, each client's view is what a plain space in one piece has told its handlers.
+if not string.pack then
+  describe("the view of a subscriber", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local aoi = require "aoi"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+local transport = require "spec.support.transport"
+
+local SERVICE = 1
+local SEED = random_run.seed("service consistency")
+-- They are cheap here, so never fewer than these.
+local STEPS = math.max(6000, math.min(random_run.steps(6000), 50000))
+
+-- A core that tells a plain space of the brute engine with immediate delivery all that is done to it. In the core a
+-- node is known by its handle, so plain.views[handle] is what that node's handlers have heard.
+local function shadowed(given)
+  local core = aoi.new(given)
+  local plain = aoi.new { engine = "brute", dimensions = given.dimensions }
+  local views = {}
+  local shadow = { core = core, views = views, plain = plain }
+  local handlers = {
+    enter = function(_, target, handle)
+      assert(not views[handle][target])
+      views[handle][target] = true
+    end,
+    leave = function(_, target, handle)
+      assert(views[handle][target])
+      views[handle][target] = nil
+    end,
+  }
+  for _, name in ipairs { "enter", "enter_many", "leave", "move_many", "remove_node", "set_radius", "set_mask",
+                          "set_kind" } do
+    shadow[name] = function(_, ...)
+      core[name](core, ...)
+      plain[name](plain, ...)
+    end
+  end
+  function shadow.add_node(_, id, handle, area)
+    core:add_node(id, handle, area)
+    views[handle] = {}
+    plain:add_node(id, handle, area, handlers)
+  end
+  return setmetatable(shadow, { __index = function(_, name)
+    return function(_, ...) return core[name](core, ...) end
+  end })
+end
+
+local function same_set(a, b)
+  for k in pairs(a) do if not b[k] then return false end end
+  for k in pairs(b) do if not a[k] then return false end end
+  return true
+end
+
+local function world(seed, steps, options)
+  local random = rng.new(seed)
+  local net = transport.new(seed + 1)
+  local server = net:serve(SERVICE, { window = options.window, max_message = options.max_message,
+                                      new_space = shadowed, ENTER = aoi.ENTER })
+  local ids, nodes, size = 25, 3, 100
+  local people, next_address, stats = {}, 2, { quiet = 0, compared = 0, deaths = 0, events = 0, resyncs = 0 }
+
+  local function coordinates()
+    if options.dimensions == 3 then return random(size), random(size), random(10) end
+    return random(size), random(size)
+  end
+
+  local function area()
+    local r = random(40) - 1
+    if random(3) > 1 then return random(20) == 1 and math.huge or r end
+    return { radius = r, keep = r + random(10), mask = random(7), shape = random { "square", "circle" } }
+  end
+
+  -- Handlers that keep a set of their own and know when an event is wrong.
+  local function handlers(person)
+    local seen = {}
+    return {
+      seen = seen,
+      enter = function(watcher, target, node)
+        person.heard = person.heard + 1
+        if seen[target] then error(("second enter of %d for %d/%d"):format(target, watcher, node), 0) end
+        seen[target] = true
+        if options.handlers_wait and random(20) == 1 then person.map:has(target) end
+      end,
+      leave = function(watcher, target, node)
+        person.heard = person.heard + 1
+        if not seen[target] then error(("leave of unseen %d for %d/%d"):format(target, watcher, node), 0) end
+        seen[target] = nil
+      end,
+    }
+  end
+
+  local function born()
+    local address = next_address
+    next_address = next_address + 1
+    local person = { address = address, client = net:client(address, SERVICE), heard = 0, busy = true }
+    people[#people + 1] = person
+    coroutine.wrap(function()
+      person.map = person.client:open("map", { dimensions = options.dimensions, engine = options.engine })
+      person.map:on_refused(function() end) -- stale ids are part of the game
+      person.busy = false
+    end)()
+    return person
+  end
+
+  -- What one client may do; a mistake (an id that is there, or is not) is an error that changes nothing.
+  local function enter(map) map:enter(random(ids), coordinates()) end
+  local function watch(map, person) map:add_node(random(ids), random(nodes), area(), handlers(person)) end
+  local function walk(map)
+    for _ = 1, random(8) do map:move(random(ids), coordinates()) end
+    map:flush()
+  end
+  local acts = {
+    enter, enter, enter, enter, watch, watch, watch, walk, walk, walk, walk, walk, walk,
+    function(map) map:leave(random(ids)) end,
+    function(map) map:remove_node(random(ids), random(nodes)) end,
+    function(map) map:set_radius(random(ids), random(nodes), random(50)) end,
+    function(map) map:set_mask(random(ids), random(nodes), random(7)) end,
+    function(map) map:set_kind(random(ids), random(7)) end,
+    function(map)
+      local x, y, z = coordinates()
+      map:move_many(options.dimensions == 3 and { random(ids), x, y, z } or { random(ids), x, y })
+    end,
+    function(map) map:tick() end,
+  }
+
+  local function act(person)
+    if person.busy then return end
+    person.busy = true
+    local what = random(acts)
+    coroutine.wrap(function()
+      local ok, err = pcall(what, person.map, person)
+      if not ok and not tostring(err):find("bad argument", 1, true) then error(err, 0) end
+      person.busy = false
+    end)()
+  end
+
+  local function quiet()
+    net.stalled = {}
+    for _ = 1, 4 do -- events, the whole view of who fell behind, and what handlers caused
+      net.time = net.time + 10
+      server:probe_all()
+      net:tick(server)
+    end
+    stats.quiet = stats.quiet + 1
+    local space = server.names.map
+    if not space then return end
+    assert(space.core:check())
+    for _, person in ipairs(people) do
+      assert(#person.client.logged == 0, person.client.logged[1])
+      assert(person.client.counters.lost == 0)
+      local expected = space.links[person.address] and space.links[person.address].records or {}
+      for handle, record in pairs(person.client.records) do
+        assert(expected[handle], "a record that the service has not")
+        assert(same_set(record.view, space.core.views[handle]), "the view differs from the plain space's")
+        assert(same_set(record.view, record.handlers.seen), "the handlers have heard something else")
+        local view, n = space.core:view(record.watcher, handle)
+        assert(n == #view)
+        for _, target in ipairs(view) do assert(record.view[target]) end
+        stats.compared = stats.compared + 1
+      end
+      for handle in pairs(expected) do
+        assert(person.client.records[handle], "a record that the client has not")
+      end
+    end
+  end
+
+  for _ = 1, steps do
+    while #people < 4 do born() end
+    local what = random(400)
+    if what <= 180 then act(random(people))
+    elseif what <= 320 then for _ = 1, random(6) do net:step() end
+    elseif what <= 380 then server:tick()
+    elseif what <= 386 then net:stall(random(people).address)
+    elseif what <= 392 then net:resume(random(people).address)
+    elseif what == 393 then
+      local k = random(#people)
+      net:kill(people[k].address)
+      stats.events = stats.events + people[k].heard
+      stats.deaths = stats.deaths + 1
+      table.remove(people, k)
+    elseif what <= 396 then server:probe_all()
+    else quiet() end
+  end
+  quiet()
+  stats.resyncs = server.counters.resyncs
+  for _, person in ipairs(people) do stats.events = stats.events + person.heard end
+  return stats
+end
+
+describe("the view of a subscriber", function()
+  local cases = {
+    { name = "over a window that is wide enough", window = 1000 },
+    { name = "over a window of two messages", window = 2 },
+    { name = "in messages of 60 bytes", window = 3, max_message = 60 },
+    { name = "while handlers wait for answers", window = 4, handlers_wait = true },
+    { name = "in three dimensions", window = 4, dimensions = 3 },
+  }
+  for number, case in ipairs(cases) do
+    for _, engine in ipairs(number == 1 and aoi.engines() or { aoi.engines()[1] }) do
+      it(("always becomes the truth %s (%s)"):format(case.name, engine), function()
+        case.engine, case.dimensions = engine, case.dimensions or 2
+        world(SEED + number, STEPS, case)
+      end)
+    end
+    -- What chance brings is asked of one history that is always the same.
+    it("sees deaths and much else " .. case.name, function()
+      case.engine, case.dimensions = aoi.engines()[1], case.dimensions or 2
+      local stats = world(63, 6000, case)
+      assert.is_true(stats.compared > 100 and stats.events > 1000 and stats.deaths > 5)
+      if case.window <= 3 then assert.is_true(stats.resyncs > 0) end
+    end)
+  end
+end)

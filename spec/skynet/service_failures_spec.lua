@@ -1,0 +1,575 @@
+-- What happens to the AOI service when its clients die, fall behind, come back, fail or wait.
+if not string.pack then
+  describe("failures around the AOI service", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local transport = require "spec.support.transport"
+local wire = require "aoi.skynet.wire"
+
+local SERVICE, ANN, BOB = 1, 2, 3
+
+describe("failures around the AOI service:", function()
+  local net, server, ann, bob, map, same_map, heard
+
+  local function handlers(name)
+    heard[name] = {}
+    local function write(sign)
+      return function(_, target) table.insert(heard[name], sign .. target) end
+    end
+    return { enter = write "+", leave = write "-" }
+  end
+
+  local function take(name)
+    local list = heard[name]
+    heard[name] = {}
+    return table.concat(list, " ")
+  end
+
+  local function core() return server.names.map.core end
+
+  -- ann's entity 1 watches, bob's entity 2 watches; 3 is ann's, too.
+  before_each(function()
+    heard = {}
+    net = transport.new(7)
+    server = net:serve(SERVICE, { window = 8, heartbeat = 5 })
+    ann, bob = net:client(ANN, SERVICE), net:client(BOB, SERVICE)
+    net:run(function()
+      map, same_map = ann:open("map"), bob:open("map")
+      map:enter(1, 0, 0)
+      same_map:enter(2, 1, 0)
+      map:enter(3, 50, 0)
+      map:add_node(1, 1, 10, handlers "ann")
+      same_map:add_node(2, 1, 10, handlers "bob")
+    end)
+    net:tick(server)
+    assert.equal("+2", take "ann")
+    assert.equal("+1", take "bob")
+  end)
+
+  local function move(space, id, x)
+    net:run(function()
+      space:move(id, x, 0)
+      space:flush()
+    end)
+  end
+
+  describe("a subscriber that died", function()
+    it("is noticed by the next message to it, and all that it had is gone", function()
+      net:kill(ANN)
+      move(same_map, 2, 2)
+      net:tick(server)
+      assert.is_not_nil(server.subscribers[ANN], "nothing was sent to it, so nobody knows")
+      move(same_map, 2, 100)
+      net:tick(server)
+      assert.is_nil(server.subscribers[ANN])
+      assert.equal(1, server.counters.deaths)
+      assert.equal(1, core():count())
+      assert.is_false(core():has(1))
+      assert.equal("-1", take "bob")
+      move(same_map, 2, 0)
+      net:tick(server)
+      assert.equal("", take "bob", "there is nobody left to see")
+      assert.is_true(core():check())
+    end)
+
+    it("is noticed without any event", function()
+      net:kill(ANN)
+      net.time = 4
+      server:probe_all()
+      assert.is_not_nil(server.subscribers[ANN])
+      net.time = 6
+      server:probe_all()
+      assert.is_nil(server.subscribers[ANN])
+      net:tick(server)
+      assert.equal("-1", take "bob")
+      net.time = 12
+      server:probe_all()
+      net:run()
+      assert.is_not_nil(server.subscribers[BOB], "who lives answers")
+    end)
+
+    it("takes its nodes on others' entities along, and loses others' nodes on its own", function()
+      net:run(function()
+        map:add_node(2, 9, 10)
+        same_map:add_node(1, 9, 10, handlers "bob9")
+      end)
+      net:tick(server)
+      assert.equal("+2", take "bob9")
+      net:kill(ANN)
+      server:drop(ANN)
+      assert.equal(1, (select(2, core():nodes(2))))
+      net:tick(server)
+      assert.equal("-2", take "bob9")
+      assert.is_nil(same_map:seen(1, 9))
+      local records = 0
+      for _ in pairs(server.records) do records = records + 1 end
+      assert.equal(1, records)
+    end)
+
+    it("does not keep its successor out", function()
+      net:kill(ANN)
+      ann = net:client(4, SERVICE)
+      net:run(function()
+        map = ann:open("map")
+        map:enter(1, 5, 0)
+        map:add_node(1, 1, 10, handlers "new")
+        map:enter_many({ 3, 0, 0, 4, 0, 0 }, 2)
+      end)
+      net:tick(server)
+      local seen = map:seen(1, 1)
+      table.sort(seen)
+      assert.same({ 2, 3, 4 }, seen)
+      local events = take "bob"
+      assert.matches("^%-1", events, "the old life's leave and the new life's enter")
+      assert.matches("%+1", events)
+      assert.equal(1, server.counters.deaths)
+      assert.is_true(core():check())
+    end)
+
+    it("does not keep a successor's node out either", function()
+      net:run(function() map:add_node(2, 9, 10) end)
+      net:kill(ANN)
+      net:run(function() same_map:add_node(2, 9, 20, handlers "bob9") end)
+      net:tick(server)
+      assert.equal("", take "bob9", "its entities went with it")
+      assert.equal(1, server.counters.deaths)
+    end)
+
+    it("keeps who lives from nothing: a double enter is an error", function()
+      local ok, err = net:run(function() return pcall(same_map.enter, same_map, 1, 9, 9) end)
+      assert.is_false(ok)
+      assert.matches("bad argument #1 to 'enter'", err)
+      assert.same({ 0, 0 }, { core():position(1) })
+      assert.is_not_nil(server.subscribers[ANN])
+    end)
+
+    it("may be on a machine that tells nothing: then silence counts", function()
+      server.silence = 60
+      net:lose(ANN)
+      for t = 1, 70 do
+        net.time = t
+        server:probe_all()
+        net:run()
+      end
+      assert.is_nil(server.subscribers[ANN])
+      assert.is_not_nil(server.subscribers[BOB])
+      net:tick(server)
+      assert.equal("-1", take "bob")
+    end)
+
+    it("is asked once, not at every look", function()
+      net.time = 6
+      for _ = 1, 3 do server:probe_all() end
+      assert.equal(2, server.counters.pings)
+    end)
+
+    it("is not who asks for something now and then", function()
+      server.silence = 60
+      net:stall(ANN)
+      for t = 1, 100 do
+        net.time = t
+        server:call(ANN, "count", map.number)
+        server:probe_all()
+      end
+      assert.is_not_nil(server.subscribers[ANN])
+    end)
+
+    it("learns from its own acknowledgement that it was taken for dead", function()
+      server:drop(ANN)
+      assert.is_true(server:receive(ANN, wire.ack(1, false)))
+      net:run()
+      assert.is_true(map.closed)
+      assert.equal(0, ann.seq)
+    end)
+
+    it("learns that it was taken for dead", function()
+      local closed = false
+      map:on_close(function() closed = true end)
+      server:drop(ANN)
+      net:run(function()
+        map:move(1, 2, 0)
+        map:flush()
+      end)
+      assert.is_true(closed)
+      assert.is_true(map.closed)
+      net:run(function()
+        map = ann:open("map")
+        map:enter(1, 0, 0)
+        map:add_node(1, 1, 10, handlers "ann")
+      end)
+      net:tick(server)
+      assert.equal("+2", take "ann")
+      assert.same({ { 2 }, 1 }, { map:seen(1, 1) })
+      assert.equal(0, ann.counters.lost)
+    end)
+
+    it("leaves nothing behind when it was the last", function()
+      net:kill(ANN)
+      net:kill(BOB)
+      net.time = 100
+      server:probe_all()
+      assert.is_nil(next(server.spaces))
+      assert.is_nil(next(server.records))
+      assert.is_nil(next(server.subscribers))
+      server:tick()
+    end)
+  end)
+
+  describe("a subscriber that falls behind", function()
+    local function run_over(ticks)
+      net:stall(ANN)
+      for i = 1, ticks do
+        net:run(function()
+          same_map:move(2, i % 2 == 0 and 1 or 100, 0)
+          same_map:flush()
+        end)
+        server:tick()
+      end
+    end
+
+    it("is sent no more than the window, and the others their events", function()
+      run_over(50)
+      assert.equal(8, (server.subscribers[ANN].seq - server.subscribers[ANN].acked))
+      assert.is_true(server.subscribers[ANN].behind)
+      assert.equal(1, server.counters.overruns)
+      assert.equal(1, server:info().service.behind)
+      net:run()
+      assert.equal(50, #heard.bob)
+    end)
+
+    it("begins again with its whole view, of which its handlers hear the difference", function()
+      local resynced = 0
+      map:on_resync(function() resynced = resynced + 1 end)
+      run_over(50)
+      net:run(function() same_map:enter(5, 3, 0) end)
+      net:resume(ANN)
+      net:run()
+      assert.equal("-2 +2 -2 +2 -2 +2 -2", take "ann", "what was sent before it fell behind")
+      assert.equal(0, resynced)
+      net:tick(server)
+      assert.equal(1, resynced)
+      table.sort(heard.ann)
+      assert.equal("+2 +5", take "ann")
+      assert.is_false(server.subscribers[ANN].behind)
+      assert.equal(1, server.counters.resyncs)
+      move(same_map, 2, 100)
+      net:tick(server)
+      assert.equal("-2", take "ann", "and goes on as before")
+      assert.equal(0, ann.counters.lost)
+    end)
+
+    it("learns of nodes that came and went meanwhile", function()
+      net:run(function() map:add_node(3, 6, 100, handlers "gone") end)
+      net:tick(server)
+      take "gone"
+      run_over(30)
+      net:run(function()
+        same_map:remove_node(3, 6)
+        same_map:leave(1)
+      end)
+      server:tick()
+      net:resume(ANN)
+      net:run(function() map:add_node(3, 7, 100, handlers "new") end)
+      net:tick(server)
+      assert.is_nil(map:seen(3, 6))
+      assert.is_nil(map:seen(1, 1))
+      assert.equal("+2", take "new")
+      assert.equal("", table.concat(heard.new))
+      local last = heard.gone[#heard.gone]
+      assert.matches("%-", last)
+      local records = 0
+      for _ in pairs(ann.records) do records = records + 1 end
+      assert.equal(1, records)
+    end)
+
+    it("may open another space, which begins with its whole view", function()
+      run_over(20)
+      local on = handlers "other"
+      local answered
+      coroutine.wrap(function()
+        local other = ann:open("other")
+        other:enter(1, 0, 0)
+        other:enter(2, 0, 0)
+        other:add_node(1, 1, 1, on)
+        answered = true
+      end)()
+      net:run()
+      local number = server.names.other.number
+      assert.is_true(server:call(ANN, "enter", number, 8, 50, 0))
+      assert.is_true(server:call(ANN, "enter", number, 9, 50, 0))
+      assert.is_true(server:call(ANN, "add_node", number, 8, 1, 5))
+      server:tick()
+      assert.equal(0, server.names.other.links[ANN].dirty_count, "nothing is kept for it meanwhile")
+      net:resume(ANN)
+      net:run()
+      assert.is_true(answered)
+      net:tick(server)
+      net:tick(server)
+      assert.equal("+2", take "other")
+    end)
+
+    it("asks for a resync when a message is missing", function()
+      move(same_map, 2, 100)
+      server:tick()
+      local line = net.lines[SERVICE .. ">" .. ANN]
+      assert.equal(line.first, line.last)
+      line[line.first], line.first = nil, line.first + 1 -- it never happened
+      move(same_map, 3, 1)
+      net:tick(server)
+      assert.equal("+3", take "ann")
+      assert.equal(1, ann.counters.lost)
+      net:tick(server)
+      assert.equal("-2", take "ann")
+      assert.equal(1, ann.counters.resyncs)
+      net:tick(server)
+      assert.equal(1, server.counters.resyncs, "once is enough")
+    end)
+
+    it("hears no leave without an enter, and no second enter, when a message is missing", function()
+      net:run(function()
+        same_map:move(3, 1, 0)
+        same_map:move(2, 100, 0)
+        same_map:flush()
+      end)
+      server:tick()
+      local line = net.lines[SERVICE .. ">" .. ANN]
+      line[line.first], line.first = nil, line.first + 1 -- "+3 -2" never happened
+      net:run(function()
+        same_map:move(3, 100, 0)
+        same_map:move(2, 1, 0)
+        same_map:flush()
+      end)
+      net:tick(server)
+      net:tick(server)
+      assert.equal("", take "ann")
+      assert.same({ { 2 }, 1 }, { map:seen(1, 1) })
+    end)
+
+    it("begins again only when it has taken everything, however wide the window", function()
+      for _, window in ipairs { 1, 5, 11, 31 } do
+        server.window, server.ask_every = window, math.max(1, math.floor(window / 4))
+        assert.is_true(server:receive(ANN, wire.ack(server.subscribers[ANN].seq, false)))
+        run_over(3 * window)
+        assert.is_true(server.subscribers[ANN].behind)
+        net:resume(ANN)
+        net:run()
+        net:tick(server)
+        assert.is_false(server.subscribers[ANN].behind)
+      end
+      assert.equal(4, server.counters.resyncs)
+      run_over(40)
+      server:tick()
+      server:tick()
+      local subscriber = server.subscribers[ANN]
+      assert.is_true(server:receive(ANN, wire.ack(subscriber.seq - 1, false)))
+      server:tick()
+      assert.is_true(subscriber.behind)
+      assert.is_true(server:receive(ANN, wire.ack(subscriber.seq, false)))
+      server:tick()
+      assert.is_false(subscriber.behind)
+    end)
+
+    it("is asked again by the heartbeat, should it ever not have been asked", function()
+      server.ask_every = 1000
+      run_over(20)
+      server.subscribers[ANN].acked = 0
+      net:resume(ANN)
+      net:run()
+      server.subscribers[ANN].acked = 0
+      net:tick(server)
+      assert.is_true(server.subscribers[ANN].behind)
+      net.time = 10
+      server:probe_all()
+      net:run()
+      net:tick(server)
+      assert.is_false(server.subscribers[ANN].behind)
+    end)
+
+    it("cannot be told by an acknowledgement of what was never sent", function()
+      run_over(20)
+      for _, seq in ipairs { 9, 10, 1000, 0xffffffff } do
+        assert.is_true(server:receive(ANN, wire.ack((seq + server.subscribers[ANN].seq) % 4294967296, false)))
+      end
+      assert.is_true(server.subscribers[ANN].behind)
+    end)
+
+    it("counts on, past the largest number", function()
+      server.subscribers[ANN].seq, server.subscribers[ANN].acked = 0xfffffffc, 0xfffffffc
+      ann.seq, ann.taken = 0xfffffffc, 0xfffffffc
+      for i = 1, 20 do
+        move(same_map, 2, i % 2 == 0 and 1 or 100)
+        net:tick(server)
+      end
+      assert.equal(20, #heard.ann)
+      assert.equal(0, server.counters.overruns)
+      assert.equal(16, server.subscribers[ANN].seq)
+    end)
+  end)
+
+  it("a message that cannot be sent is logged and not counted as sent", function()
+    local logged
+    server.log = function(text) logged = text end
+    local send = server.send
+    server.send = function() return false end
+    move(same_map, 2, 100)
+    server:tick()
+    assert.matches("could not be sent", logged)
+    server.send = send
+    move(same_map, 3, 1)
+    net:tick(server)
+    assert.equal(0, ann.counters.lost)
+    assert.is_not_nil(server.subscribers[ANN])
+  end)
+
+  it("a subscriber for whom the tick fails begins again, and the others get their events", function()
+    local send, logged = server.send, nil
+    server.log = function(text) logged = text end
+    server.send = function(address, message)
+      if address == ANN then error "not now" end
+      return send(address, message)
+    end
+    net:run(function()
+      same_map:add_node(2, 2, 100, handlers "bob2")
+      same_map:move(3, 5, 0)
+      same_map:flush()
+    end)
+    net:tick(server)
+    assert.matches("not now", logged)
+    table.sort(heard.bob2)
+    assert.equal("+1 +3", take "bob2")
+    assert.equal("", take "ann")
+    server.send = send
+    net:tick(server)
+    assert.equal("+3", take "ann")
+    assert.equal(0, ann.counters.lost)
+  end)
+
+  describe("handlers", function()
+    it("may be replaced while the service runs", function()
+      local on = { enter = function() error "the old code" end }
+      net:run(function() map:add_node(3, 6, 5, on) end)
+      local news = {}
+      on.enter = function(_, target) news[#news + 1] = "+" .. target end
+      on.leave = function(_, target) news[#news + 1] = "-" .. target end
+      move(same_map, 2, 50)
+      net:tick(server)
+      assert.same({ "+2" }, news)
+      on.leave = nil
+      move(same_map, 2, 0)
+      net:tick(server)
+      assert.same({ "+2" }, news)
+      assert.same({}, ann.logged)
+    end)
+
+    it("that fail do not keep the others from theirs", function()
+      local on = handlers "more"
+      net:run(function()
+        map:add_node(3, 6, 5, { enter = function() error "oh no" end, leave = on.leave })
+        map:add_node(3, 7, 5, on)
+      end)
+      move(same_map, 2, 50)
+      net:tick(server)
+      assert.equal("+2", take "more")
+      assert.equal(1, #ann.logged)
+      assert.matches("oh no.*traceback", ann.logged[1])
+      local caught
+      map:on_error(function(...) caught = { ... } end)
+      move(same_map, 2, 0)
+      net:tick(server)
+      local problem = {}
+      net:run(function()
+        map:remove_node(3, 6)
+        map:add_node(3, 6, 5, function() error(problem) end)
+      end)
+      move(same_map, 2, 50)
+      net:tick(server)
+      assert.same({ problem, 3, 2, 6 }, caught)
+      assert.equal(problem, caught[1], "the very error")
+      map:on_error(function() error "worse" end)
+      move(same_map, 2, 0)
+      move(same_map, 2, 50)
+      net:run(function() map:remove_node(3, 6) map:add_node(3, 6, 5, function() error(problem) end) end)
+      net:tick(server)
+      assert.matches("worse", ann.logged[2])
+    end)
+
+    it("may ask the service, and what follows is delivered in order meanwhile", function()
+      local order = {}
+      net:run(function()
+        map:add_node(3, 6, 5, function(_, target)
+          local x = map:position(target)
+          order[#order + 1] = ("asked about %d at %d"):format(target, x)
+        end, function(_, target) order[#order + 1] = "-" .. target end)
+      end)
+      move(same_map, 2, 50)
+      server:tick()
+      net:stall(SERVICE)
+      net:run() -- the handler asks and waits
+      net.stalled = {}
+      same_map:move(2, 0, 0)
+      same_map:flush()
+      net:run()
+      net:tick(server)
+      assert.same({ "asked about 2 at 50", "-2" }, order)
+    end)
+
+    it("may wait while other messages arrive", function()
+      local waiting
+      local order = {}
+      net:run(function()
+        map:add_node(3, 6, 5, {
+          enter = function(_, target)
+            order[#order + 1] = "begin +" .. target
+            waiting = coroutine.running()
+            coroutine.yield()
+            order[#order + 1] = "end +" .. target
+          end,
+          leave = function(_, target) order[#order + 1] = "-" .. target end,
+        })
+      end)
+      move(same_map, 2, 50)
+      net:tick(server)
+      move(same_map, 2, 0)
+      net:tick(server)
+      assert(coroutine.resume(waiting))
+      assert.same({ "begin +2", "-2", "end +2" }, order)
+      assert.equal(0, ann:info().queued)
+    end)
+
+    it("may close the space: nothing comes after", function()
+      net:run(function()
+        map:add_node(3, 6, 100, function() map:close() end)
+        map:add_node(3, 7, 100, function() map:close() end)
+      end)
+      net:tick(server)
+      assert.equal(2, ann.counters.events, "that of the beginning, and the one that closed it")
+      assert.is_true(map.closed)
+      net:tick(server)
+      assert.is_nil(next(ann.records))
+    end)
+  end)
+
+  describe("a service that is gone", function()
+    it("is an error for its callers", function()
+      net:kill(SERVICE)
+      local ok, err = net:run(function() return pcall(map.enter, map, 9, 0, 0) end)
+      assert.is_false(ok)
+      assert.matches("the service is gone", err)
+      map:move(1, 2, 3)
+      ok, err = pcall(map.flush, map)
+      assert.is_false(ok)
+      assert.matches("gone", err)
+      net:run(function() map:close() end)
+    end)
+
+    it("fails those who wait for its answer", function()
+      net:stall(SERVICE)
+      local ok, err
+      coroutine.wrap(function() ok, err = pcall(map.enter, map, 9, 0, 0) end)()
+      net:kill(SERVICE)
+      assert.is_false(ok)
+      assert.matches("gone", err)
+    end)
+  end)
+end)

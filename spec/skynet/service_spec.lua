@@ -1,0 +1,511 @@
+-- The AOI service and its clients, without skynet: requests, batches, ticks, and who hears what.
+if not string.pack then
+  describe("the AOI service", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local transport = require "spec.support.transport"
+local wire = require "aoi.skynet.wire"
+
+local SERVICE, ANN, BOB = 1, 2, 3
+
+-- Handlers that write into a list: "+watcher/node>target".
+local function recorder()
+  local heard = {}
+  local function write(sign)
+    return function(watcher, target, node) heard[#heard + 1] = ("%s%d/%d>%d"):format(sign, watcher, node, target) end
+  end
+  return { enter = write "+", leave = write "-" }, function()
+    local list = heard
+    heard = {}
+    local handlers_write = list
+    table.sort(handlers_write)
+    return handlers_write
+  end
+end
+
+describe("the AOI service", function()
+  local net, server, ann, bob, map, same_map
+
+  before_each(function()
+    net = transport.new(1)
+    server = net:serve(SERVICE)
+    ann, bob = net:client(ANN, SERVICE), net:client(BOB, SERVICE)
+    net:run(function()
+      map = ann:open("map", { dimensions = 2 })
+      same_map = bob:open("map")
+    end)
+  end)
+
+  local function core() return server.names.map.core end
+
+  local function raises(pattern, f, ...)
+    local arguments = table.pack(...)
+    local ok, err = net:run(function() return pcall(f, table.unpack(arguments, 1, arguments.n)) end)
+    assert.is_false(ok)
+    assert.matches(pattern, err)
+  end
+
+  it("opens one space for one name, and others for others", function()
+    assert.equal(map.number, same_map.number)
+    assert.not_equal(map, same_map)
+    net:run(function()
+      assert.equal(map, ann:open("map"))
+      local other = ann:open("other", { dimensions = 3, engine = "brute", cell = 10 })
+      assert.not_equal(map.number, other.number)
+      assert.equal(3, other.dimensions)
+      other:enter(1, 2, 3, 4)
+      assert.same({ 2, 3, 4 }, { other:position(1) })
+      assert.is_false(map:has(1))
+    end)
+  end)
+
+  it("refuses options that it does not know or that do not fit", function()
+    raises("unknown option 'size'", ann.open, ann, "new", { size = 1 })
+    raises("delivery", ann.open, ann, "new", { delivery = "immediate" })
+    raises("engine", ann.open, ann, "new", { engine = "none" })
+    raises("another dimensions", bob.open, bob, "map", { dimensions = 3, drive = true })
+    raises("name expected", ann.open, ann, 12)
+    assert.is_nil(server.names.new)
+  end)
+
+  it("tells each subscriber what its own watchers see, one message a tick", function()
+    local on_ann, take_ann = recorder()
+    local on_bob, take_bob = recorder()
+    net:run(function()
+      map:enter(1, 0, 0)
+      same_map:enter(2, 5, 0)
+      map:enter(3, 6, 0)
+      map:add_node(1, 7, 5, on_ann)
+      same_map:add_node(2, 8, 5, on_bob.enter, on_bob.leave)
+      same_map:add_node(2, 9, 1, on_bob.enter)
+    end)
+    assert.same({}, take_ann(), "nothing before the tick")
+    net:tick(server)
+    assert.same({ "+1/7>2" }, take_ann())
+    assert.same({ "+2/8>1", "+2/8>3", "+2/9>3" }, take_bob())
+    assert.equal(1, ann.counters.messages)
+    assert.equal(1, bob.counters.messages)
+    net:tick(server)
+    assert.equal(1, bob.counters.messages, "nothing happened: no message")
+    net:run(function()
+      map:move(1, -1, 0)
+      map:move(3, 100, 0)
+      map:flush()
+    end)
+    net:tick(server)
+    assert.same({ "-1/7>2" }, take_ann())
+    assert.same({ "-2/8>1", "-2/8>3" }, take_bob())
+    assert.equal(2, bob.counters.messages)
+  end)
+
+  it("puts the events of several spaces into one message", function()
+    local on_ann, take_ann = recorder()
+    net:run(function()
+      local other = ann:open("other", { dimensions = 3 })
+      for i, space in ipairs { map, other } do
+        space:enter(1, 0, 0, space == other and 0 or nil)
+        space:enter(2, 1, 0, space == other and 0 or nil)
+        space:add_node(1, i, 5, on_ann)
+      end
+    end)
+    net:tick(server)
+    assert.same({ "+1/1>2", "+1/2>2" }, take_ann())
+    assert.equal(1, ann.counters.messages)
+  end)
+
+  it("takes all moves of a client's tick as one message", function()
+    local n = 10000
+    local rows = {}
+    for id = 1, n do rows[3 * id - 2], rows[3 * id - 1], rows[3 * id] = id, id, 0 end
+    net:run(function() map:enter_many(rows, n) end)
+    local before = net.sent
+    net:run(function()
+      for id = 1, n do map:move(id, id, id % 7) end
+      map:move(5, 1, 2)
+      map:move(5, 3, 4) -- the last one counts
+      map:flush()
+      map:flush() -- nothing left
+    end)
+    assert.equal(before + 1, net.sent)
+    assert.equal(1, server.counters.batches)
+    assert.equal(n, server.counters.moves)
+    assert.same({ 3, 4 }, { core():position(5) })
+    assert.same({ 9999, 9999 % 7 }, { core():position(9999) })
+  end)
+
+  it("makes earlier moves first, whatever is asked next", function()
+    net:run(function()
+      map:enter(1, 0, 0)
+      map:move(1, 3, 4)
+      assert.same({ 3, 4 }, { map:position(1) })
+      map:move(1, 5, 6)
+      map:leave(1)
+    end)
+    assert.equal(0, server.counters.refused)
+  end)
+
+  it("ticks when the client says so, if the client drives", function()
+    local on_bob, take_bob = recorder()
+    net:run(function()
+      map = ann:open("map", { drive = true })
+      map:enter(1, 0, 0)
+      map:enter(2, 1, 0)
+      same_map:add_node(1, 1, 5, on_bob)
+    end)
+    net:tick(server)
+    assert.same({}, take_bob(), "the service leaves it alone")
+    net:run(function() map:flush() end)
+    assert.same({ "+1/1>2" }, take_bob())
+    net:run(function()
+      map:move(2, 9, 9)
+      map:flush()
+    end)
+    assert.same({ "-1/1>2" }, take_bob())
+    net:run(function()
+      map:move(2, 1, 0)
+      assert.equal(1, map:tick())
+    end)
+    assert.same({ "+1/1>2" }, take_bob())
+    net:kill(ANN) -- nobody drives any more
+    net.time = 100
+    server:probe_all()
+    assert.equal(0, server.names.map.drivers)
+    net:tick(server)
+    assert.equal(0, server.names.map.core:stats().pending)
+  end)
+
+  it("answers every query", function()
+    net:run(function()
+      map:enter(1, 0, 0, 3)
+      map:enter(2, 1, 0)
+      map:enter(3, 2, 0)
+      map:add_node(1, 7, 1)
+      same_map:add_node(3, -4, { radius = 2, mask = 2 })
+      local function sorted(list, n)
+        assert.equal(n, #list)
+        table.sort(list)
+        return list
+      end
+      assert.same({ 2 }, sorted(same_map:view(1, 7)))
+      assert.same({ 1 }, sorted(map:view(3, -4)))
+      assert.same({ { 1, 7 }, 1 }, { map:viewers(2) })
+      assert.same({ { 3, -4 }, 1 }, { map:viewers(1) })
+      assert.same({ 1, 2 }, sorted(map:near(0, 0, 1)))
+      assert.same({ 1 }, sorted(map:near(0, 0, 1, 2)))
+      local buf = { 9, 9, 9, 9 }
+      local list, n = map:near(0, 0, 9, buf)
+      assert.equal(buf, list)
+      assert.equal(3, n)
+      assert.equal(9, buf[4])
+      assert.equal(buf, (map:viewers(2, buf)))
+      assert.same({ 1, 7 }, { buf[1], buf[2] })
+      assert.equal(buf, (map:view(1, 7, buf)))
+      assert.same({ { 7 }, 1 }, { map:nodes(1) })
+      assert.same({ 1, 2, 3 }, sorted(map:ids()))
+      assert.equal(3, map:count())
+      assert.equal(3, #map)
+      assert.is_true(map:has(3))
+      assert.is_false(map:has(4))
+      assert.equal(3, map:kind(1))
+      assert.equal(1, map:radius(1, 7))
+      assert.is_nil(map:radius(1, 8))
+      assert.is_nil(map:position(9))
+      assert.is_true(map:sees(1, 7, 2))
+      assert.is_false(map:sees(1, 7, 3))
+      assert.equal(3, map:stats().entities)
+      assert.is_true(map:check())
+    end)
+  end)
+
+  it("knows what has been told without asking", function()
+    net:run(function()
+      map:enter(1, 0, 0)
+      map:enter(2, 1, 0)
+      map:add_node(1, 7, 5)
+    end)
+    assert.same({ {}, 0 }, { map:seen(1, 7) })
+    net:tick(server)
+    assert.same({ { 2 }, 1 }, { map:seen(1, 7) })
+    assert.is_nil(same_map:seen(1, 7))
+    assert.is_nil(map:seen(1, 8))
+  end)
+
+  it("changes radius, mask and kind", function()
+    local on_ann, take = recorder()
+    net:run(function()
+      map:enter(1, 0, 0)
+      map:enter(2, 10, 0, 4)
+      map:add_node(1, 7, 5, on_ann)
+    end)
+    net:tick(server)
+    local function after(f)
+      net:run(f)
+      net:tick(server)
+      return take()
+    end
+    assert.same({ "+1/7>2" }, after(function() map:set_radius(1, 7, 10, 12) end))
+    assert.same({ "-1/7>2" }, after(function() map:set_mask(1, 7, 3) end))
+    assert.same({ "+1/7>2" }, after(function() map:set_kind(2, 2) end))
+    assert.same({ "-1/7>2" }, after(function() same_map:remove_node(1, 7) end))
+    assert.is_nil(map:seen(1, 7))
+    assert.is_nil(next(server.records))
+    assert.is_nil(next(ann.records))
+  end)
+
+  describe("on a mistake", function()
+    before_each(function()
+      net:run(function()
+        map:enter(1, 0, 0)
+        map:add_node(1, 7, 5)
+      end)
+      net:tick(server)
+    end)
+
+    it("answers the caller and changes nothing", function()
+      local before = server.counters.errors
+      local cases = {
+        { "enter", 1, 5, 5 }, { "enter", "x", 5, 5 }, { "enter", 2, 0 / 0, 5 }, { "enter", 2 }, { "enter", 1.5, 0, 0 },
+        { "enter" }, { "leave", 2 }, { "leave" }, { "move_many", { 1, 2, 3, 9, 9, 9 } },
+        { "enter_many", { 5, 0, 0, 1, 0, 0 } }, { "enter_many", 5 }, { "enter_many", { 5, 0, 0 }, 2 },
+        { "enter_many", { 5, 0, 0 }, -1 }, { "enter_many", { 5, 0, 0 }, 2 ^ 60 },
+        { "add_node", 1, 7, 5 }, { "add_node", 2, 7, 5 }, { "add_node", 1, 8, -5 }, { "add_node", 1, 8 },
+        { "add_node", 1, {}, 5 }, { "add_node", 1, 8, { radius = 1, kep = 1 } }, { "add_node", 1, 8, 5, 12 },
+        { "add_node", 1, 8, 5, print, 12 }, { "remove_node", 1, 8 }, { "remove_node", 2, 7 }, { "remove_node", 1 },
+        { "set_radius", 1, 8, 5 }, { "set_radius", 1, 7, -1 }, { "set_radius", 1, 7, 5, 4 }, { "set_mask", 1, 8, 1 },
+        { "set_mask", 1, 7 }, { "set_kind", 2, 1 }, { "set_kind", 1, "x" }, { "view", 1, 8 }, { "view", 2, 7 },
+        { "viewers", 2 }, { "near", 0 }, { "near" }, { "nodes", 2 },
+        { "move", 1, 0 / 0, 0 }, { "move", 1, 0, math.huge }, { "move", 1, "0", 0 }, { "move", 1.5, 0, 0 },
+        { "move", 1 },
+      }
+      for _, case in ipairs(cases) do
+        local name = case[1]
+        local ok, err = net:run(function() return pcall(map[name], map, table.unpack(case, 2)) end)
+        assert.is_false(ok, name .. " took " .. tostring(case[2]))
+        assert.is_string(err, name)
+        assert.not_matches("server.lua", err)
+        assert.equal(1, core():count(), name)
+        assert.same({ 0, 0 }, { core():position(1) })
+        assert.equal(1, select(2, core():nodes(1)), name)
+        assert.equal(5, core():radius(1, (next(server.records))))
+      end
+      assert.is_true(server.counters.errors > before + 30)
+      net:tick(server)
+      assert.equal(0, ann.counters.messages, "no events either")
+      assert.is_true(core():check())
+    end)
+
+    it("points at the caller's line", function()
+      local ok, err = net:run(function() return pcall(function() map:leave(9) end) end)
+      assert.is_false(ok)
+      assert.matches("service_spec.lua:%d+: bad argument #1 to 'leave'", err)
+    end)
+
+    it("refuses stale ids of a batch, and makes the other moves", function()
+      local refused = {}
+      map:on_refused(function(ids, n) refused[#refused + 1] = { n, table.unpack(ids) } end)
+      net:run(function()
+        map:enter(2, 0, 0)
+        map:move(1, 1, 1)
+        map:move(2, 2, 2)
+        map:move(3, 3, 3)
+        same_map:leave(2) -- before the batch arrives
+        map:flush()
+      end)
+      assert.same({ { 2, 2, 3 } }, refused)
+      assert.same({ 1, 1 }, { core():position(1) })
+      assert.is_false(core():has(2))
+      assert.equal(2, server.counters.refused)
+      assert.equal(1, server.counters.moves)
+      map:on_refused(nil)
+      net:run(function()
+        map:move(3, 3, 3)
+        map:flush()
+      end)
+      assert.matches("1 moves of space 'map' were refused, that of entity 3", ann.logged[1])
+    end)
+
+    it("refuses rows that no client of ours sends", function()
+      local bad = wire.moves(map.number, 1, 2, { 1, 0 / 0, 0, 1, 1, -1 / 0, 1, 4, 4, 77, 1, 1 }, 4, 2, false)
+      assert.is_true(server:receive(ANN, bad))
+      assert.same({ 4, 4 }, { core():position(1) })
+      assert.equal(3, server.counters.refused)
+      assert.is_nil((server:receive(ANN, wire.moves(map.number, 1, 3, { 1, 0, 0, 0 }, 1, 2, false))))
+      assert.is_nil((server:receive(ANN, "nonsense")))
+      assert.is_nil((server:receive(ANN, wire.ping(1))))
+      assert.equal(3, server.counters.malformed)
+      assert.is_true(server:receive(ANN, wire.ack(12345, false)))
+      assert.equal(0, server.subscribers[ANN].acked)
+    end)
+
+    it("knows no request by another name", function()
+      assert.same({ false, "unknown request 'steal'" }, { server:call(ANN, "steal", map.number) })
+      assert.same({ false, "the space is closed" }, { server:call(ANN, "leave", 99, 1) })
+      assert.same({ false, "the space is closed" }, { server:call(42, "leave", map.number, 1) })
+      assert.is_false((server:call(ANN)))
+    end)
+  end)
+
+  it("leaves a closed space to the others", function()
+    local on_bob, take_bob = recorder()
+    net:run(function()
+      map:enter(1, 0, 0)
+      map:add_node(1, 7, 5, function() error "not after close" end)
+      same_map:enter(2, 1, 0)
+      same_map:add_node(2, 8, 5, on_bob)
+      same_map:add_node(1, 9, 5, on_bob)
+    end)
+    net:tick(server)
+    assert.same({ "+1/9>2", "+2/8>1" }, take_bob())
+    net:run(function()
+      map:close()
+      map:close()
+    end)
+    net:tick(server)
+    assert.same({ "-1/9>2", "-2/8>1" }, take_bob())
+    assert.is_nil(next(ann.records))
+    assert.is_nil(bob.records[server.handle])
+    raises("closed space", map.enter, map, 5, 0, 0)
+    raises("closed space", map.move, map, 5, 0, 0)
+    raises("closed space", map.flush, map)
+    net:run(function()
+      assert.equal(1, same_map:count())
+      map = ann:open("map")
+      assert.equal(1, map:count())
+      map:close()
+      same_map:close()
+    end)
+    assert.is_nil(next(server.spaces), "without clients the space is gone")
+    assert.is_nil(next(server.names))
+    net:tick(server)
+  end)
+
+  it("says goodbye when it ends", function()
+    local on_ann, take = recorder()
+    local closed
+    net:run(function()
+      map:on_close(function() closed = true end)
+      map:enter(1, 0, 0)
+      map:enter(2, 1, 0)
+      map:add_node(1, 7, 5, on_ann)
+    end)
+    local space = core()
+    server:shutdown()
+    server:shutdown()
+    net:run()
+    assert.same({ "+1/7>2" }, take(), "the last events arrive, and no leave events: as with close")
+    assert.is_true(closed)
+    assert.is_true(map.closed)
+    assert.is_false(pcall(space.count, space), "its memory is free")
+    assert.same({ false, "the service is shutting down" }, { server:call(ANN, "open", "map") })
+    assert.is_true(server:receive(ANN, wire.ack(0)))
+  end)
+
+  it("counts what it does", function()
+    net:run(function()
+      map:enter(1, 0, 0)
+      map:enter(2, 1, 0)
+      map:add_node(1, 7, 5)
+      map:move(1, 0, 1)
+      map:flush()
+      pcall(map.leave, map, 9)
+    end)
+    net:tick(server)
+    local info = server:info()
+    local total = info.service
+    assert.same({ 1, 2, 6, 1, 1, 1, 1, 1, 1 }, {
+      total.spaces, total.subscribers, total.calls, total.errors, total.batches, total.moves, total.ticks, total.events,
+      total.messages,
+    })
+    assert.equal(2, info["space map"].entities)
+    assert.equal(2, info["space map"].clients)
+    assert.is_number(info.tick.mean_ms)
+    for _, topic in pairs(info) do
+      for _, value in pairs(topic) do assert.is_number(value) end
+    end
+    assert.equal(1, ann:info().events)
+    assert.equal(total.bytes, ann:info().bytes + bob:info().bytes)
+  end)
+
+  it("splits a tick that is too long for one message", function()
+    server.max_message = 100
+    local on_ann, take = recorder()
+    net:run(function()
+      for id = 1, 40 do
+        map:enter(id, id, 0)
+        map:add_node(id, 1, 1, on_ann)
+      end
+    end)
+    net:tick(server)
+    assert.equal(78, #take())
+    assert.is_true(ann.counters.messages > 5)
+    assert.equal(0, ann.counters.lost)
+    assert.is_true(server:receive(ANN, wire.ack(ann.taken, true)))
+    net:tick(server)
+    assert.same({}, take(), "a long resync finds nothing to mend")
+    assert.equal(1, ann.counters.resyncs)
+    for id = 1, 40 do
+      assert.equal(select(2, net:run(function() return map:view(id, 1) end)), select(2, map:seen(id, 1)))
+    end
+  end)
+
+  it("carries ids of any size", function()
+    local on_ann, take = recorder()
+    local big, small = math.maxinteger, math.mininteger
+    net:run(function()
+      map:enter(big, 0, 0)
+      map:enter(small, 1, 0)
+      map:add_node(big, small, 5, on_ann)
+    end)
+    net:tick(server)
+    assert.same({ ("+%d/%d>%d"):format(big, small, small) }, take())
+    net:run(function()
+      map:move(small, 50, 0)
+      map:flush()
+    end)
+    net:tick(server)
+    assert.same({ ("-%d/%d>%d"):format(big, small, small) }, take())
+  end)
+
+  it("carries nodes of any size on small entities, and the other way round", function()
+    for _, case in ipairs { { 1, math.maxinteger, 2 }, { 70000, 1, 2 }, { 1, 2, -70000 } } do
+      local on, take = recorder()
+      net:run(function()
+        local space = ann:open("map " .. case[1] .. case[2] .. case[3])
+        space:enter(case[1], 0, 0)
+        space:enter(case[3], 0, 0)
+        space:add_node(case[1], case[2], 5, on)
+      end)
+      net:tick(server)
+      assert.same({ ("+%d/%d>%d"):format(table.unpack(case)) }, take())
+    end
+  end)
+
+  it("is one space for two coroutines that open it at once", function()
+    local opened = {}
+    for i = 1, 2 do coroutine.wrap(function() opened[i] = ann:open("new") end)() end
+    net:run()
+    assert.is_table(opened[1])
+    assert.equal(opened[1], opened[2])
+  end)
+
+  it("does not hold the memory of what has ended", function()
+    net:run(function()
+      map:enter(1, 0, 0)
+      for _ = 1, 200 do
+        map:add_node(1, 7, 5)
+        map:enter(2, 1, 1)
+        map:add_node(2, 7, 5)
+        map:tick()
+        map:leave(2)
+        map:remove_node(1, 7)
+        map:tick()
+      end
+    end)
+    assert.is_nil(next(server.records))
+    assert.is_nil(next(ann.records))
+    assert.is_nil(next(map.mine))
+    assert.is_nil(next(server.names.map.nodes))
+    assert.is_nil(next(server.names.map.owner, 1))
+  end)
+end)

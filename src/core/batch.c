@@ -1,0 +1,109 @@
+/* batch.c - many at once: all or nothing, and the events are the net change. */
+#include "core/space.h"
+
+enum { FIND_AHEAD = 8 }; /* rows whose entities are looked up ahead */
+
+aoi_row *aoi_row_buffer(aoi_space *s, size_t n) {
+    return AOI_GROW(&s->world.memory, s->rows, s->row_cap, n) ? s->rows : NULL;
+}
+
+/* ---- moving ------------------------------------------------------------------------------------------------------ */
+
+/* The entities of all rows, into world.hits; the result of the first bad row. */
+static int find_rows(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
+    for (size_t i = 0; i < n; i++) {
+        *bad = i;
+        if (i + FIND_AHEAD < n) aoi_index_fetch(&s->ids, aoi_id_hash(rows[i + FIND_AHEAD].id));
+        uint32_t e = s->world.hits[i] = aoi_slot_of_id(s, rows[i].id);
+        if (e == AOI_NONE) return AOI_EGONE;
+        if (!aoi_finite(s, rows[i].pos)) return AOI_EVALUE;
+    }
+    return AOI_OK;
+}
+
+int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
+    aoi_world *w = &s->world;
+    size_t ignored;
+    if (!bad) bad = &ignored;
+    *bad = 0;
+    if (!n) return AOI_OK;
+    if (!aoi_may_note(s) || !AOI_GROW(&w->memory, w->hits, w->hit_cap, n) ||
+        !AOI_GROW(&w->memory, w->movers, w->mover_cap, w->mover_count + n))
+        return AOI_ENOMEM;
+    int result = find_rows(s, rows, n, bad);
+    if (result != AOI_OK) return result;
+    for (size_t i = 0; i < n; i++) aoi_note_mover(s, w->hits[i], rows[i].pos); /* of an id twice the last row counts */
+    if (s->deferred) return AOI_OK;
+    aoi_open_call(s);
+    if (!aoi_judge_movers(s)) {
+        aoi_refuse_movers(s);
+        return AOI_ENOMEM;
+    }
+    aoi_commit(s);
+    return AOI_OK;
+}
+
+/* ---- entering and leaving ---------------------------------------------------------------------------------------- */
+
+static int enter_row(aoi_space *s, const aoi_row *row, uint64_t kind) {
+    if (aoi_slot_of_id(s, row->id) != AOI_NONE) return AOI_EEXIST; /* twice in one batch */
+    uint32_t e = aoi_new_entity(s, row->id, row->pos, kind);
+    if (e == AOI_NONE) return AOI_ENOMEM;
+    aoi_judge_target(s, e, NULL, &kind);
+    if (!s->world.failed && s->engine->class->enter(s->engine, e) == AOI_OK) return AOI_OK;
+    aoi_free_entity(s, e);
+    return AOI_ENOMEM;
+}
+
+int aoi_enter_many(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, size_t *bad) {
+    size_t ignored, i;
+    int result = AOI_OK;
+    if (!bad) bad = &ignored;
+    for (*bad = 0; *bad < n; ++*bad) {
+        if (aoi_slot_of_id(s, rows[*bad].id) != AOI_NONE) return AOI_EEXIST;
+        if (!aoi_finite(s, rows[*bad].pos)) return AOI_EVALUE;
+    }
+    if (!aoi_begin(s)) return AOI_ENOMEM;
+    for (i = 0; i < n && (result = enter_row(s, rows + i, kind)) == AOI_OK;) i++;
+    if (result == AOI_OK) {
+        aoi_commit(s);
+        return AOI_OK;
+    }
+    *bad = i;
+    aoi_rollback(s);
+    while (i-- > 0) {
+        uint32_t e = aoi_slot_of_id(s, rows[i].id);
+        s->engine->class->leave(s->engine, e);
+        aoi_free_entity(s, e);
+    }
+    aoi_commit(s);
+    return result;
+}
+
+/* A pair of two that leave together is judged once: while they are judged `mover` numbers them. */
+int aoi_leave_many(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
+    aoi_world *w = &s->world;
+    size_t ignored, i = 0;
+    int result = AOI_OK;
+    if (!bad) bad = &ignored;
+    if (!aoi_begin(s)) return AOI_ENOMEM;
+    for (; i < n; i++) {
+        uint32_t e = aoi_slot_of_id(s, ids[i]);
+        if (e == AOI_NONE || w->entities[e].mover != AOI_NONE) break; /* not there, or twice in one batch */
+        w->entities[e].mover = (uint32_t)i;
+    }
+    *bad = i;
+    if (i < n) result = AOI_EGONE;
+    for (size_t k = 0; k < n && result == AOI_OK; k++) {
+        aoi_judge_leaving(s, aoi_slot_of_id(s, ids[k]));
+        if (w->failed) result = AOI_ENOMEM;
+    }
+    if (result != AOI_OK) {
+        aoi_rollback(s);
+        while (i-- > 0) w->entities[aoi_slot_of_id(s, ids[i])].mover = AOI_NONE;
+        return result;
+    }
+    for (size_t k = 0; k < n; k++) aoi_take_out(s, aoi_slot_of_id(s, ids[k]));
+    aoi_commit(s);
+    return AOI_OK;
+}

@@ -1,0 +1,74 @@
+/* events.c - taking the events that wait. */
+#include "core/space.h"
+
+enum { EVENTS_AHEAD = 8 }; /* events whose nodes are prefetched */
+
+size_t aoi_pending(const aoi_space *s) {
+    return s->queue.count + (s->stage == AOI_STAGE_REPAIR ? 0 : s->world.mover_count);
+}
+
+int aoi_flush(aoi_space *s) {
+    if (!s->deferred) return AOI_OK;
+    if (!aoi_settle(s)) return AOI_ENOMEM;
+    aoi_queue_leaves_first(&s->queue);
+    return AOI_OK;
+}
+
+void aoi_keep_order(aoi_space *s) {
+    s->queue.ordered_end = s->queue.top;
+}
+
+static void read_event(const aoi_space *s, const aoi_queued *e, aoi_event *out) {
+    *out = (aoi_event){e->kind, e->watcher, e->target, e->node_id, s->world.areas[e->node].user_data};
+}
+
+static void count_taken(aoi_space *s, uint32_t node) {
+    aoi_node_record *n = s->world.nodes + node;
+    s->taken++;
+    if (--n->pending > 0 || aoi_is_live(n->generation)) return;
+    if (n->generation != 0) aoi_release_node(s, node); /* 0: the slot retires */
+}
+
+bool aoi_next(aoi_space *s, aoi_event *out) {
+    if (!s->queue.count) return false;
+    const aoi_queued *e = aoi_queue_take(&s->queue);
+    read_event(s, e, out);
+    count_taken(s, e->node);
+    return true;
+}
+
+static void prefetch_event(const aoi_space *s, uint32_t i) {
+    if (i >= s->queue.top) return;
+    AOI_PREFETCH(s->world.nodes + s->queue.events[i].node);
+    AOI_PREFETCH(s->world.areas + s->queue.events[i].node);
+}
+
+size_t aoi_drain(aoi_space *s, aoi_event *events, size_t max) {
+    size_t n = 0;
+    while (n < max && s->queue.count) {
+        prefetch_event(s, s->queue.head + EVENTS_AHEAD);
+        (void)aoi_next(s, events + n++);
+    }
+    return n;
+}
+
+size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max) {
+    const aoi_event_queue *q = &s->queue;
+    size_t n = 0;
+    uint32_t i = *cursor > q->head ? *cursor : q->head;
+    for (; n < max && (i = aoi_queue_from(q, i)) < q->top; i++) {
+        prefetch_event(s, i + EVENTS_AHEAD);
+        read_event(s, q->events + i, out + n++);
+    }
+    *cursor = i;
+    return n;
+}
+
+void aoi_take_all(aoi_space *s) {
+    aoi_event_queue *q = &s->queue;
+    for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) {
+        prefetch_event(s, i + EVENTS_AHEAD);
+        count_taken(s, q->events[i].node);
+    }
+    aoi_queue_clear(q);
+}

@@ -1,0 +1,62 @@
+/* explain.c - why a node does or does not see a target. */
+#include "core/space.h"
+
+const char *aoi_why_text(int why) {
+    static const char *const texts[] = {[AOI_WHY_NO_WATCHER] = "no watcher",
+                                        [AOI_WHY_NO_NODE] = "no node",
+                                        [AOI_WHY_NO_TARGET] = "no target",
+                                        [AOI_WHY_SELF] = "self",
+                                        [AOI_WHY_HIDDEN] = "hidden",
+                                        [AOI_WHY_SHOWN] = "shown",
+                                        [AOI_WHY_MASK] = "mask",
+                                        [AOI_WHY_INSIDE] = "inside",
+                                        [AOI_WHY_KEPT] = "kept",
+                                        [AOI_WHY_OUTSIDE] = "outside"};
+    return why >= 0 && why <= AOI_WHY_OUTSIDE ? texts[why] : "unknown";
+}
+
+static int why_of(const aoi_space *s, uint32_t node, uint32_t target) {
+    const aoi_node_record *n = s->world.nodes + node;
+    int how = aoi_override_of(s, node, target);
+    if (n->owner == target) return AOI_WHY_SELF;
+    if (how == AOI_HIDE) return AOI_WHY_HIDDEN;
+    if (how == AOI_SHOW) return AOI_WHY_SHOWN;
+    if (!aoi_meets(how, s->world.entities[target].kind, n->mask)) return AOI_WHY_MASK;
+    if (!aoi_node_sees(s, node, target)) return AOI_WHY_OUTSIDE;
+    aoi_zone z = aoi_zone_of(s->world.dims, n->shape, s->world.areas + node, aoi_position_now(s, n->owner),
+                             aoi_position_now(s, target));
+    return z == AOI_INSIDE ? AOI_WHY_INSIDE : AOI_WHY_KEPT;
+}
+
+static bool is_pending(const aoi_space *s, int64_t watcher, int64_t node_id, int64_t target) {
+    const aoi_event_queue *q = &s->queue;
+    for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) {
+        const aoi_queued *e = q->events + i;
+        if (e->watcher == watcher && e->node_id == node_id && e->target == target) return true;
+    }
+    return false;
+}
+
+void aoi_explain(aoi_space *s, int64_t watcher, int64_t node_id, int64_t target, aoi_explanation *out) {
+    (void)aoi_settle(s);
+    aoi_entity w = aoi_find(s, watcher), t = aoi_find(s, target);
+    uint32_t node = aoi_node_slot(s, aoi_find_node(s, w, node_id));
+    *out = (aoi_explanation){.pending = is_pending(s, watcher, node_id, target)};
+    out->why = AOI_IS_NULL(w)     ? AOI_WHY_NO_WATCHER
+               : node == AOI_NONE ? AOI_WHY_NO_NODE
+               : AOI_IS_NULL(t)   ? AOI_WHY_NO_TARGET
+                                  : why_of(s, node, t.index);
+    if (out->why <= AOI_WHY_NO_TARGET) return;
+    const double *from = aoi_position_now(s, w.index), *to = aoi_position_now(s, t.index);
+    double sum = 0;
+    for (int a = 0; a < s->world.dims; a++) {
+        AOI_PRODUCT square = (to[a] - from[a]) * (to[a] - from[a]);
+        out->d[a] = to[a] - from[a];
+        sum += square;
+    }
+    out->distance = sqrt(sum);
+    out->sees = out->why == AOI_WHY_SHOWN || out->why == AOI_WHY_INSIDE || out->why == AOI_WHY_KEPT;
+    out->shape = s->world.nodes[node].shape;
+    out->kind = s->world.entities[t.index].kind;
+    out->mask = s->world.nodes[node].mask;
+}

@@ -1,0 +1,241 @@
+/* shapes.c - see shapes.h. */
+#include "core/shapes.h"
+
+#include <string.h>
+
+#include "core/rule.h"
+
+#define TWO_PI 6.283185307179586476925
+
+typedef struct shape_class {
+    const char *name;
+    unsigned needs, takes; /* fields; takes: beside those it needs */
+    int least_dims;
+    /* the point at d = t - w; w and t for comparisons that are made with sums */
+    bool (*holds)(int dims, const aoi_area_record *a, const double *w, const double *t, double margin);
+    /* half-extents on the first two axes, grown by the margin */
+    void (*reach)(const aoi_area_record *a, double *reach);
+} shape_class;
+
+/* ---- inside ------------------------------------------------------------------------------------------------------ */
+
+static bool in_height(int dims, const aoi_shape *p, const double *w, const double *t, double margin) {
+    return dims < 3 || aoi_in_side(w[2], t[2], p->half_height + margin);
+}
+
+static bool box_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin) {
+    bool in = true;
+    for (int i = 0; i < dims; i++) in &= aoi_in_side(w[i], t[i], a->shape->extents[i] + margin) != 0;
+    return in;
+}
+
+static bool cylinder_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin) {
+    return aoi_in_ball(2, w, t, a->radius + margin) && in_height(dims, a->shape, w, t, margin);
+}
+
+static bool sector_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin) {
+    const aoi_shape *p = a->shape;
+    double dx = t[0] - w[0], dy = t[1] - w[1];
+    AOI_PRODUCT xx = dx * dx, yy = dy * dy, ax = dx * p->fx, ay = dy * p->fy, edge = p->c * sqrt(xx + yy);
+    if (!cylinder_holds(dims, a, w, t, margin)) return false;
+    return p->angle == TWO_PI || ax + ay >= edge;
+}
+
+/* Even-odd: a ray from the point crosses an odd number of sides.  Each side owns its lower end only. */
+static bool polygon_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin) {
+    const aoi_shape *p = a->shape;
+    double dx = t[0] - w[0], dy = t[1] - w[1];
+    bool in = false;
+    (void)margin;
+    for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) {
+        double xi = p->points[2 * i], yi = p->points[2 * i + 1], xj = p->points[2 * j], yj = p->points[2 * j + 1];
+        if ((yi > dy) != (yj > dy) && dx < (xj - xi) * (dy - yi) / (yj - yi) + xi) in = !in;
+    }
+    return in && in_height(dims, p, w, t, 0);
+}
+
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
+
+static void box_reach(const aoi_area_record *a, double *reach) {
+    reach[0] = a->shape->extents[0] + a->shape->margin;
+    reach[1] = a->shape->extents[1] + a->shape->margin;
+}
+
+static void round_reach(const aoi_area_record *a, double *reach) {
+    reach[0] = reach[1] = aoi_outer_extent(AOI_CIRCLE, a->radius + a->shape->margin);
+}
+
+/* A point may be counted as inside by a rounded intersection next to the polygon: the bounds have room for that. */
+static void polygon_reach(const aoi_area_record *a, double *reach) {
+    const aoi_shape *p = a->shape;
+    double most[2] = {0, 0};
+    for (uint32_t i = 0; i < 2 * p->corners; i++) most[i & 1] = fmax(most[i & 1], fabs(p->points[i]));
+    double size = fmax(most[0], most[1]), room = size * 0x1p-40;
+    for (int i = 0; i < 2; i++) reach[i] = size > 1e150 ? INFINITY : fmax(most[i] + room, 1e-150); /* no overflow */
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static const shape_class shape_classes[] = {
+    [AOI_SQUARE] = {"square", AOI_FIELD_RADIUS, AOI_FIELD_KEEP | AOI_FIELD_MARGIN, 2, NULL, NULL},
+    [AOI_CIRCLE] = {"circle", AOI_FIELD_RADIUS, AOI_FIELD_KEEP | AOI_FIELD_MARGIN, 2, NULL, NULL},
+    [AOI_BOX] = {"box", AOI_FIELD_EXTENTS, AOI_FIELD_MARGIN, 2, box_holds, box_reach},
+    [AOI_CYLINDER] = {"cylinder", AOI_FIELD_RADIUS | AOI_FIELD_HALF_HEIGHT, AOI_FIELD_MARGIN, 3, cylinder_holds,
+                      round_reach},
+    [AOI_SECTOR] = {"sector", AOI_FIELD_RADIUS | AOI_FIELD_FACING | AOI_FIELD_ANGLE,
+                    AOI_FIELD_MARGIN | AOI_FIELD_HALF_HEIGHT, 2, sector_holds, round_reach},
+    [AOI_POLYGON] = {"polygon", AOI_FIELD_POINTS, AOI_FIELD_HALF_HEIGHT, 2, polygon_holds, polygon_reach},
+};
+
+enum { SHAPE_COUNT = sizeof shape_classes / sizeof *shape_classes };
+
+const char *aoi_shape_name(int shape) {
+    return shape >= 0 && shape < SHAPE_COUNT ? shape_classes[shape].name : NULL;
+}
+
+static unsigned with_height(unsigned fields, int dims) {
+    return dims < 3 ? fields & ~(unsigned)AOI_FIELD_HALF_HEIGHT : fields;
+}
+
+unsigned aoi_shape_needs(int shape, int dims) {
+    return with_height(shape_classes[shape].needs, dims);
+}
+
+unsigned aoi_shape_takes(int shape, int dims) {
+    return with_height(shape_classes[shape].needs | shape_classes[shape].takes, dims);
+}
+
+bool aoi_shape_holds(int dims, int shape, const aoi_area_record *a, const double *w, const double *t, double margin) {
+    return shape_classes[shape].holds(dims, a, w, t, margin);
+}
+
+/* ---- areas in and out -------------------------------------------------------------------------------------------- */
+
+static bool is_length(double v) { /* finite and not negative */
+    return v >= 0 && isfinite(v);
+}
+
+static const char *polygon_fault(const aoi_area *a) {
+    if (a->corners < 3 || a->corners > AOI_MOST_CORNERS || !a->points) return "points must have 3 to 64 corners";
+    for (int i = 0; i < 2 * a->corners; i++)
+        if (!isfinite(a->points[i])) return "points must be finite numbers";
+    return NULL;
+}
+
+static const char *square_fault(const aoi_area *a) {
+    if (!(a->radius >= 0)) return "radius must not be negative or nan";
+    if (a->keep != 0 && a->margin != 0) return "keep and 'margin' exclude each other";
+    if (!(a->margin >= 0)) return "margin must not be negative or nan";
+    if (a->keep != 0 && !(a->keep >= a->radius)) return "keep must not be less than radius";
+    return NULL;
+}
+
+const char *aoi_area_fault(int dims, const aoi_area *a) {
+    if (!aoi_shape_name(a->shape)) return "shape must be one of the shapes";
+    unsigned needs = aoi_shape_needs(a->shape, dims), takes = aoi_shape_takes(a->shape, dims);
+    if (dims < shape_classes[a->shape].least_dims) return "shape cylinder is for spaces of 3 dimensions";
+    if (a->shape == AOI_SQUARE || a->shape == AOI_CIRCLE) return square_fault(a);
+    if ((needs & AOI_FIELD_RADIUS) && !is_length(a->radius)) return "radius must be finite and not negative";
+    if (takes & AOI_FIELD_MARGIN ? !is_length(a->margin) : a->margin != 0)
+        return takes & AOI_FIELD_MARGIN ? "margin must be finite and not negative" : "margin is not for polygons";
+    for (int i = 0; i < dims && (needs & AOI_FIELD_EXTENTS); i++)
+        if (!is_length(a->extents[i])) return "extents must be finite and not negative";
+    if ((needs & AOI_FIELD_HALF_HEIGHT) && !is_length(a->half_height))
+        return "half_height must be finite and not negative";
+    if ((takes & AOI_FIELD_HALF_HEIGHT) && !(a->half_height >= 0)) return "half_height must not be negative or nan";
+    if ((needs & AOI_FIELD_FACING) && !isfinite(a->facing)) return "facing must be finite";
+    if ((needs & AOI_FIELD_ANGLE) && !(a->angle > 0 && a->angle <= TWO_PI))
+        return "angle must be greater than 0 and at most 2 pi";
+    return needs & AOI_FIELD_POINTS ? polygon_fault(a) : NULL;
+}
+
+static size_t shape_bytes(uint32_t corners) {
+    return sizeof(aoi_shape) + 2 * (size_t)corners * sizeof(double);
+}
+
+void aoi_shape_free(aoi_memory *m, aoi_shape *p) {
+    if (p) aoi_resize(m, p, shape_bytes(p->corners), 0);
+}
+
+void aoi_scratch_free(aoi_memory *m, aoi_shape *p) {
+    if (p) aoi_resize(m, p, shape_bytes(AOI_MOST_CORNERS), 0);
+}
+
+static void fill_shape(aoi_shape *p, int dims, const aoi_area *a) {
+    unsigned takes = aoi_shape_takes(a->shape, dims);
+    *p = (aoi_shape){.half_height = takes & AOI_FIELD_HALF_HEIGHT ? a->half_height : INFINITY,
+                     .margin = a->margin,
+                     .corners = takes & AOI_FIELD_POINTS ? (uint32_t)a->corners : 0};
+    for (int i = 0; i < dims && (takes & AOI_FIELD_EXTENTS); i++) p->extents[i] = a->extents[i];
+    if (takes & AOI_FIELD_ANGLE) {
+        p->facing = a->facing, p->angle = a->angle;
+        p->fx = cos(a->facing), p->fy = sin(a->facing), p->c = cos(a->angle / 2);
+    }
+    if (p->corners) memcpy(p->points, a->points, 2 * p->corners * sizeof *p->points);
+}
+
+static void resolve_round_or_square(int dims, const aoi_area *a, aoi_area_state *out) {
+    double keep = a->keep != 0 ? a->keep : a->radius + a->margin;
+    double outer = aoi_outer_extent(a->shape, keep), inner = aoi_inner_extent(dims, a->shape, a->radius);
+    out->area = (aoi_area_record){.radius = a->radius, .keep = keep, .hole = {inner, inner}, .height = outer};
+    out->reach[0] = out->reach[1] = outer;
+    out->margined = keep > a->radius;
+}
+
+static void resolve_other(int dims, const aoi_area *a, aoi_shape *p, aoi_area_state *out) {
+    bool box = a->shape == AOI_BOX;
+    double inner = a->shape == AOI_CYLINDER ? aoi_inner_extent(2, AOI_CIRCLE, a->radius) : -1;
+    double radius = aoi_shape_takes(a->shape, dims) & AOI_FIELD_RADIUS ? a->radius : 0;
+    out->area = (aoi_area_record){.radius = radius,
+                                  .keep = radius,
+                                  .hole = {box ? p->extents[0] : inner, box ? p->extents[1] : inner},
+                                  .height = (box ? p->extents[2] : p->half_height) + p->margin,
+                                  .shape = p};
+    shape_classes[a->shape].reach(&out->area, out->reach);
+    out->margined = p->margin > 0;
+}
+
+static bool is_simple(int shape) {
+    return shape == AOI_SQUARE || shape == AOI_CIRCLE;
+}
+
+static void resolve(int dims, const aoi_area *a, aoi_shape *p, aoi_area_state *out) {
+    *out = (aoi_area_state){.mask = a->mask, .shape = (uint8_t)a->shape};
+    if (p) {
+        fill_shape(p, dims, a);
+        resolve_other(dims, a, p, out);
+    } else resolve_round_or_square(dims, a, out);
+    out->area.user_data = a->user_data;
+}
+
+bool aoi_area_resolve(aoi_memory *m, int dims, const aoi_area *a, aoi_area_state *out) {
+    uint32_t corners = a->shape == AOI_POLYGON ? (uint32_t)a->corners : 0;
+    aoi_shape *p = is_simple(a->shape) ? NULL : aoi_resize(m, NULL, 0, shape_bytes(corners));
+    if (!p && !is_simple(a->shape)) return false;
+    resolve(dims, a, p, out);
+    return true;
+}
+
+bool aoi_area_borrow(aoi_memory *m, aoi_shape **scratch, int dims, const aoi_area *a, aoi_area_state *out) {
+    if (!is_simple(a->shape) && !*scratch) {
+        if (!(*scratch = aoi_resize(m, NULL, 0, shape_bytes(AOI_MOST_CORNERS)))) return false;
+    }
+    resolve(dims, a, is_simple(a->shape) ? NULL : *scratch, out);
+    return true;
+}
+
+void aoi_area_describe(const aoi_area_state *is, aoi_area *out) {
+    const aoi_shape *p = is->area.shape;
+    *out = (aoi_area){.shape = is->shape, .mask = is->mask, .radius = is->area.radius, .user_data = is->area.user_data};
+    if (!p) {
+        out->keep = is->area.keep;
+        return;
+    }
+    memcpy(out->extents, p->extents, sizeof out->extents);
+    out->margin = p->margin;
+    out->half_height = p->half_height;
+    out->facing = p->facing;
+    out->angle = p->angle;
+    out->points = p->corners ? p->points : NULL;
+    out->corners = (int)p->corners;
+}

@@ -1,0 +1,68 @@
+/* shapes.h - what each shape of an area is: its fields, its bounds, what is inside.  A seventh shape is one entry in the
+ * table of shapes.c.
+ *
+ *   square  circle  box      cylinder   sector        polygon
+ *   +---+    .-.    +-----+   .-.         .-._        +--.
+ *   | w |   ( w )   |  w  |  ( w )=h     w    )       | w \         all of them around the watcher w; in 3D cylinder,
+ *   +---+    '-'    +-----+   '-'         '-'         +----+        sector and polygon have a height of their own
+ *
+ * Squares and circles stand in the area record itself, since most areas are one of them; the parameters of the others
+ * are one block of their own. */
+#ifndef AOI_SHAPES_H
+#define AOI_SHAPES_H
+
+#include "core/engine.h"
+
+/* fields of an area, as bits */
+enum {
+    AOI_FIELD_RADIUS = 1,
+    AOI_FIELD_KEEP = 2,
+    AOI_FIELD_MARGIN = 4,
+    AOI_FIELD_EXTENTS = 8,
+    AOI_FIELD_HALF_HEIGHT = 16,
+    AOI_FIELD_FACING = 32,
+    AOI_FIELD_ANGLE = 64,
+    AOI_FIELD_POINTS = 128
+};
+
+typedef struct aoi_shape { /* parameters of a box, a cylinder, a sector or a polygon */
+    double extents[3];     /* box */
+    double half_height;    /* the others in 3D; INFINITY: any height */
+    double margin;
+    double facing, angle; /* sector, as they were given */
+    double fx, fy, c;     /* cos(facing), sin(facing), cos(angle / 2) */
+    uint32_t corners;
+    double points[]; /* polygon: x, y of each corner, relative to the watcher */
+} aoi_shape;
+
+/* All of an area but its owner: what a node has, or is about to have. */
+typedef struct aoi_area_state {
+    aoi_area_record area;
+    uint64_t mask;
+    uint8_t shape;
+    bool margined; /* it has a zone BETWEEN */
+    double reach[2];
+} aoi_area_state;
+
+/* NULL, or what is wrong with the area in `dims` dimensions: the name of a field and what it must be. */
+const char *aoi_area_fault(int dims, const aoi_area *a);
+
+/* The state of an area without fault; the block of parameters, if it needs one, comes from m.  False when memory is
+ * refused. */
+bool aoi_area_resolve(aoi_memory *m, int dims, const aoi_area *a, aoi_area_state *out);
+/* The same without a block of its own: parameters go to *scratch, which is made once with room for any. */
+bool aoi_area_borrow(aoi_memory *m, aoi_shape **scratch, int dims, const aoi_area *a, aoi_area_state *out);
+void aoi_shape_free(aoi_memory *m, aoi_shape *p); /* NULL is harmless */
+void aoi_scratch_free(aoi_memory *m, aoi_shape *p);
+
+/* The area as it was given. */
+void aoi_area_describe(const aoi_area_state *is, aoi_area *out);
+
+/* Whether a target at t is inside the area, grown by `margin`, of a watcher at w: shapes other than square and circle. */
+bool aoi_shape_holds(int dims, int shape, const aoi_area_record *a, const double *w, const double *t, double margin);
+
+/* Fields that a shape must have, and may have; in 2 dimensions without those of height. */
+unsigned aoi_shape_needs(int shape, int dims);
+unsigned aoi_shape_takes(int shape, int dims);
+
+#endif

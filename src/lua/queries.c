@@ -1,0 +1,257 @@
+/* queries.c - the methods of a space that ask and change nothing.  The contract of each is in lua/aoi/meta.lua. */
+#include <string.h>
+
+#include "lua/binding.h"
+
+const char *const laoi_hows[] = {"rule", "hide", "show", "match"};
+
+/* The table at i, or a new one, filled with one or two numbers a row; returns it and the count.  A new table may cause
+ * garbage to be collected, and a finalizer may call anything: if it used the space, the method asks once more. */
+static int answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const int64_t *ids,
+                  const int64_t *nodes, size_t n) {
+    if (result != AOI_OK) return laoi_nomemory(L);
+    uint32_t calls = b->calls;
+    lua_settop(L, i);
+    laoi_buffer(L, i, nodes ? 2 * n : n);
+    if (b->calls != calls) {
+        lua_replace(L, i);
+        return method(L);
+    }
+    laoi_index at = 0;
+    for (size_t k = 0; k < n; k++) {
+        laoi_pushinteger(L, ids[k]);
+        lua_rawseti(L, -2, ++at);
+        if (!nodes) continue;
+        laoi_pushinteger(L, nodes[k]);
+        lua_rawseti(L, -2, ++at);
+    }
+    lua_pushnil(L);
+    lua_rawseti(L, -2, ++at); /* the list ends here, whatever was in the table */
+    laoi_pushinteger(L, (int64_t)n);
+    return 2;
+}
+
+static void check_buffer(lua_State *L, int i) {
+    if (!lua_isnoneornil(L, i) && !lua_istable(L, i)) laoi_typeerror(L, i, "table");
+}
+
+static int l_view(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    aoi_node node = laoi_node(L, b, 2, NULL);
+    check_buffer(L, 4);
+    int result = aoi_view(b->core, node, &ids, &n);
+    return answer(L, b, l_view, 4, result, ids, NULL, n);
+}
+
+static int l_viewers(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t *ids = NULL, *nodes = NULL;
+    size_t n = 0;
+    aoi_entity e = laoi_entity(L, b, 2);
+    check_buffer(L, 3);
+    int result = aoi_viewers(b->core, e, &ids, &nodes, &n);
+    return answer(L, b, l_viewers, 3, result, ids, nodes, n);
+}
+
+/* The mask may be left out, with or without a nil in its place; returns the index after it. */
+static int optional_mask(lua_State *L, int i, uint64_t *mask) {
+    if (lua_istable(L, i)) return i;
+    if (!lua_isnoneornil(L, i)) *mask = (uint64_t)laoi_integer(L, i);
+    return i + 1;
+}
+
+static int l_near(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    double pos[3];
+    int i = laoi_position(L, b, 2, pos);
+    laoi_area_arg a;
+    laoi_area(L, b, i, &a);
+    if (a.area.mask == AOI_ALL_KINDS) a.area.mask = 0; /* of any kind, 0 included */
+    i = optional_mask(L, i + 1, &a.area.mask);
+    check_buffer(L, i);
+    int result = aoi_near(b->core, pos, &a.area, &ids, &n);
+    return answer(L, b, l_near, i, result, ids, NULL, n);
+}
+
+static int l_nearest(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    double pos[3], radius = INFINITY;
+    uint64_t mask = 0;
+    int i = laoi_position(L, b, 2, pos);
+    int64_t most = laoi_integer(L, i);
+    if (most < 0) laoi_argerror(L, i, "number must not be negative");
+    if (!lua_istable(L, ++i)) {
+        if (!lua_isnoneornil(L, i)) radius = laoi_radius(L, i);
+        i = optional_mask(L, i + 1, &mask);
+    }
+    check_buffer(L, i);
+    int result = aoi_nearest(b->core, pos, (size_t)most, radius, mask, &ids, &n);
+    return answer(L, b, l_nearest, i, result, ids, NULL, n);
+}
+
+static int l_overrides(lua_State *L) {
+    enum { BUFFER = 5 }; /* where the buffer is on the stack; the words follow it */
+    laoi_space *b = laoi_self(L);
+    laoi_node(L, b, 2, NULL);
+    check_buffer(L, 4);
+    lua_settop(L, 4);
+    laoi_buffer(L, 4, 0);
+    for (int k = AOI_HIDE; k <= AOI_MATCH; k++) lua_pushstring(L, laoi_hows[k]);
+    b = laoi_self(L); /* only now: a new table or string may cause a finalizer to run */
+    const int64_t *targets, *how;
+    size_t n = 0;
+    if (aoi_overrides(b->core, laoi_node(L, b, 2, NULL), &targets, &how, &n) != AOI_OK) return laoi_nomemory(L);
+    for (size_t k = 0; k < n; k++) {
+        laoi_pushinteger(L, targets[k]);
+        lua_rawseti(L, BUFFER, (laoi_index)(2 * k + 1));
+        lua_pushvalue(L, BUFFER + (int)how[k]);
+        lua_rawseti(L, BUFFER, (laoi_index)(2 * k + 2));
+    }
+    lua_settop(L, BUFFER);
+    lua_pushnil(L);
+    lua_rawseti(L, BUFFER, (laoi_index)(2 * n + 1));
+    laoi_pushinteger(L, (int64_t)n);
+    return 2;
+}
+
+static int l_area(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_area a;
+    aoi_node n = aoi_find_node(b->core, aoi_find(b->core, laoi_integer(L, 2)), laoi_integer(L, 3));
+    if (!aoi_area_of(b->core, n, &a)) {
+        lua_pushnil(L);
+        return 1;
+    }
+    laoi_area_arg copy = {.area = a}; /* building a table may run a finalizer, which may change the area */
+    if (a.corners) memcpy(copy.points, a.points, 2 * (size_t)a.corners * sizeof *a.points);
+    copy.area.points = copy.points;
+    laoi_push_area(L, b, &copy.area);
+    return 1;
+}
+
+static int l_explain(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    int64_t ids[3] = {laoi_integer(L, 2), laoi_integer(L, 3), laoi_integer(L, 4)};
+    aoi_explanation e;
+    aoi_explain(b->core, ids[0], ids[1], ids[2], &e);
+    laoi_push_explanation(L, b, &e, ids);
+    return 1;
+}
+
+static int l_ids(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    check_buffer(L, 2);
+    int result = aoi_ids(b->core, &ids, &n);
+    return answer(L, b, l_ids, 2, result, ids, NULL, n);
+}
+
+static int l_nodes(lua_State *L) {
+    int64_t id = 0, count = 0;
+    laoi_entity(L, laoi_self(L), 2);
+    laoi_buffer(L, 3, 0);
+    laoi_space *b = laoi_self(L); /* only now: a new table may cause a finalizer to run, which may close the space */
+    aoi_entity e = laoi_entity(L, b, 2);
+    for (aoi_node n = aoi_first_node(b->core, e); !AOI_IS_NULL(n); n = aoi_next_node(b->core, n)) {
+        aoi_node_id(b->core, n, &id);
+        laoi_pushinteger(L, id);
+        lua_rawseti(L, -2, (laoi_index)++count);
+    }
+    lua_pushnil(L);
+    lua_rawseti(L, -2, (laoi_index)count + 1);
+    laoi_pushinteger(L, count);
+    return 2;
+}
+
+static int l_sees(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_node n = laoi_node(L, b, 2, NULL);
+    lua_pushboolean(L, aoi_sees(b->core, n, aoi_find(b->core, laoi_integer(L, 4)))); /* nobody sees who is gone */
+    return 1;
+}
+
+static int l_position(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    double pos[3];
+    if (!aoi_position(b->core, aoi_find(b->core, laoi_integer(L, 2)), pos)) {
+        lua_pushnil(L);
+        return 1;
+    }
+    for (int a = 0; a < b->dims; a++) lua_pushnumber(L, pos[a]);
+    return b->dims;
+}
+
+static int l_kind(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    uint64_t kind;
+    if (aoi_kind(b->core, aoi_find(b->core, laoi_integer(L, 2)), &kind)) laoi_pushinteger(L, (int64_t)kind);
+    else lua_pushnil(L);
+    return 1;
+}
+
+static int l_radius(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_entity e = aoi_find(b->core, laoi_integer(L, 2));
+    aoi_area area;
+    bool has = aoi_area_of(b->core, aoi_find_node(b->core, e, laoi_integer(L, 3)), &area) &&
+               (aoi_shape_takes(area.shape, b->dims) & AOI_FIELD_RADIUS);
+    if (has) lua_pushnumber(L, area.radius);
+    else lua_pushnil(L);
+    return 1;
+}
+
+static int l_has(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    lua_pushboolean(L, !AOI_IS_NULL(aoi_find(b->core, laoi_integer(L, 2))));
+    return 1;
+}
+
+int laoi_count(lua_State *L) {
+    laoi_pushinteger(L, (int64_t)aoi_count(laoi_self(L)->core));
+    return 1;
+}
+
+static int l_stats(lua_State *L) {
+    aoi_stats st;
+    aoi_read_stats(laoi_self(L)->core, &st);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } fields[] = {
+        {"entities", st.entities}, {"nodes", st.nodes},           {"events", st.events}, {"pending", st.pending},
+        {"memory", st.memory},     {"candidates", st.candidates}, {"steps", st.steps},   {"pairs", st.pairs},
+        {"cells", st.cells},       {"levels", st.levels},
+    };
+    lua_createtable(L, 0, (int)(sizeof fields / sizeof *fields));
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        laoi_pushinteger(L, (int64_t)fields[i].value);
+        lua_setfield(L, -2, fields[i].name);
+    }
+    return 1;
+}
+
+static int l_check(lua_State *L) {
+    const char *wrong = aoi_check(laoi_self(L)->core);
+    if (wrong && !strcmp(wrong, "not enough memory")) return laoi_nomemory(L); /* no verdict */
+    if (wrong) {
+        lua_pushstring(L, wrong); /* a copy, first of all */
+        return luaL_error(L, "aoi: %s", lua_tostring(L, -1));
+    }
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+const luaL_Reg laoi_queries[] = {
+    {"view", l_view},           {"viewers", l_viewers}, {"near", l_near},         {"nearest", l_nearest},
+    {"overrides", l_overrides}, {"area", l_area},       {"explain", l_explain},   {"ids", l_ids},
+    {"nodes", l_nodes},         {"sees", l_sees},       {"position", l_position}, {"kind", l_kind},
+    {"radius", l_radius},       {"has", l_has},         {"count", laoi_count},    {"stats", l_stats},
+    {"check", l_check},         {NULL, NULL},
+};

@@ -1,0 +1,233 @@
+/* shapes_args.c - areas between Lua and the core: tables with the fields of a shape, and explanations.
+ *
+ * Which fields a shape takes, and what is wrong with their values, the core tells (core/shapes.h). */
+#include <string.h>
+
+#include "lua/binding.h"
+
+static const struct {
+    const char *name;
+    unsigned bit;
+} fields[] = {
+    {"radius", AOI_FIELD_RADIUS},
+    {"keep", AOI_FIELD_KEEP},
+    {"margin", AOI_FIELD_MARGIN},
+    {"extents", AOI_FIELD_EXTENTS},
+    {"half_height", AOI_FIELD_HALF_HEIGHT},
+    {"facing", AOI_FIELD_FACING},
+    {"angle", AOI_FIELD_ANGLE},
+    {"points", AOI_FIELD_POINTS},
+};
+
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+/* ---- in ---------------------------------------------------------------------------------------------------------- */
+
+static double field_number(lua_State *L, int i, const char *name) {
+    if (lua_type(L, -1) != LUA_TNUMBER)
+        laoi_argerror(L, i, "number expected for '%s', got %s", name, luaL_typename(L, -1));
+    return lua_tonumber(L, -1);
+}
+
+/* The numbers of an array on top of the stack, at most `most` of them; returns how many there are. */
+static size_t field_numbers(lua_State *L, int i, const char *name, double *out, size_t most) {
+    if (!lua_istable(L, -1)) laoi_argerror(L, i, "table expected for '%s', got %s", name, luaL_typename(L, -1));
+    size_t n = lua_rawlen(L, -1);
+    for (size_t k = 0; k < n && k < most; k++) {
+        if (laoi_rawgeti(L, -1, (laoi_index)k + 1) != LUA_TNUMBER)
+            laoi_argerror(L, i, "number expected in '%s', got %s", name, luaL_typename(L, -1));
+        out[k] = lua_tonumber(L, -1);
+        lua_pop(L, 1);
+    }
+    return n;
+}
+
+static int field_shape(lua_State *L, int i) {
+    const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+    luaL_Buffer known;
+    for (int k = 0; aoi_shape_name(k); k++)
+        if (!strcmp(aoi_shape_name(k), text)) return k;
+    luaL_buffinit(L, &known);
+    for (int k = 0; aoi_shape_name(k); k++) {
+        if (k) luaL_addstring(&known, aoi_shape_name(k + 1) ? ", " : " or ");
+        luaL_addchar(&known, '\'');
+        luaL_addstring(&known, aoi_shape_name(k));
+        luaL_addchar(&known, '\'');
+    }
+    luaL_pushresult(&known);
+    return laoi_argerror(L, i, "bad value for 'shape': %s expected", lua_tostring(L, -1));
+}
+
+static uint64_t field_mask(lua_State *L, int i) {
+    int64_t mask;
+    field_number(L, i, "mask");
+    if (!laoi_tointeger(L, -1, &mask)) laoi_argerror(L, i, "integer expected for 'mask'");
+    return (uint64_t)mask;
+}
+
+static void read_field(lua_State *L, const laoi_space *b, int i, unsigned bit, const char *name, laoi_area_arg *out) {
+    aoi_area *a = &out->area;
+    switch (bit) {
+    case AOI_FIELD_EXTENTS:
+        if (field_numbers(L, i, name, a->extents, 3) != (size_t)b->dims)
+            laoi_argerror(L, i, "'extents' must have %d numbers", b->dims);
+        break;
+    case AOI_FIELD_POINTS: {
+        size_t n = field_numbers(L, i, name, out->points, 2 * AOI_MOST_CORNERS);
+        if (n % 2 || n < 6 || n > 2 * AOI_MOST_CORNERS)
+            laoi_argerror(L, i, "'points' must have x and y of 3 to %d corners", AOI_MOST_CORNERS);
+        a->points = out->points;
+        a->corners = (int)(n / 2);
+        break;
+    }
+    default: {
+        double v = field_number(L, i, name);
+        if (bit == AOI_FIELD_RADIUS) a->radius = v;
+        if (bit == AOI_FIELD_KEEP) a->keep = v;
+        if (bit == AOI_FIELD_MARGIN) a->margin = v;
+        if (bit == AOI_FIELD_HALF_HEIGHT) a->half_height = v;
+        if (bit == AOI_FIELD_FACING) a->facing = v;
+        if (bit == AOI_FIELD_ANGLE) a->angle = v;
+    }
+    }
+}
+
+/* One key and its value, on top of the stack; returns the field's bit, 0 for shape and mask. */
+static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
+    if (lua_type(L, -2) != LUA_TSTRING) laoi_argerror(L, i, "unknown area option '%s'", laoi_key_name(L, -2));
+    const char *name = lua_tostring(L, -2);
+    if (!strcmp(name, "shape")) out->area.shape = field_shape(L, i);
+    else if (!strcmp(name, "mask")) out->area.mask = field_mask(L, i);
+    else {
+        for (int k = 0; k < FIELD_COUNT; k++) {
+            if (strcmp(fields[k].name, name) != 0) continue;
+            read_field(L, b, i, fields[k].bit, name, out);
+            return fields[k].bit;
+        }
+        laoi_argerror(L, i, "unknown area option '%s'", name);
+    }
+    return 0;
+}
+
+static void check_fields(lua_State *L, const laoi_space *b, int i, const aoi_area *a, unsigned given) {
+    unsigned needs = aoi_shape_needs(a->shape, b->dims), takes = aoi_shape_takes(a->shape, b->dims);
+    for (int k = 0; k < FIELD_COUNT; k++) {
+        unsigned bit = fields[k].bit;
+        const char *name = fields[k].name, *shape = aoi_shape_name(a->shape);
+        if ((needs & bit) && !(given & bit))
+            laoi_argerror(L, i, "%s expected for '%s', got nil",
+                          bit & (AOI_FIELD_EXTENTS | AOI_FIELD_POINTS) ? "table" : "number", name);
+        if (!(takes & bit) && (given & bit))
+            laoi_argerror(L, i, "a %s in %d dimensions has no '%s'", shape, b->dims, name);
+    }
+    /* 0 is no keep to the core, here it is a number like any other */
+    if ((given & AOI_FIELD_KEEP) && !(a->keep >= a->radius)) laoi_argerror(L, i, "keep must not be less than radius");
+    if ((given & AOI_FIELD_KEEP) && (given & AOI_FIELD_MARGIN))
+        laoi_argerror(L, i, "'keep' and 'margin' exclude each other");
+    const char *fault = aoi_area_fault(b->dims, a);
+    if (fault) laoi_argerror(L, i, "%s", fault);
+}
+
+void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
+    unsigned given = 0;
+    out->area = (aoi_area){.mask = AOI_ALL_KINDS, .half_height = INFINITY};
+    if (lua_type(L, i) == LUA_TNUMBER) {
+        out->area.radius = laoi_radius(L, i);
+        return;
+    }
+    if (!lua_istable(L, i)) laoi_typeerror(L, i, "number or table");
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) given |= read_option(L, b, i, out);
+    check_fields(L, b, i, &out->area, given);
+}
+
+/* ---- out --------------------------------------------------------------------------------------------------------- */
+
+static void push_numbers(lua_State *L, const char *name, const double *v, int n) {
+    lua_createtable(L, n, 0);
+    for (int k = 0; k < n; k++) {
+        lua_pushnumber(L, v[k]);
+        lua_rawseti(L, -2, k + 1);
+    }
+    lua_setfield(L, -2, name);
+}
+
+static void set_number(lua_State *L, const char *name, double v) {
+    lua_pushnumber(L, v);
+    lua_setfield(L, -2, name);
+}
+
+static void set_integer(lua_State *L, const char *name, int64_t v) {
+    laoi_pushinteger(L, v);
+    lua_setfield(L, -2, name);
+}
+
+void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
+    unsigned has = aoi_shape_takes(a->shape, b->dims);
+    lua_createtable(L, 0, 5);
+    lua_pushstring(L, aoi_shape_name(a->shape));
+    lua_setfield(L, -2, "shape");
+    set_integer(L, "mask", (int64_t)a->mask);
+    if (has & AOI_FIELD_RADIUS) set_number(L, "radius", a->radius);
+    if ((has & AOI_FIELD_KEEP) && a->keep > a->radius) set_number(L, "keep", a->keep);
+    if ((has & AOI_FIELD_MARGIN) && a->margin > 0) set_number(L, "margin", a->margin);
+    if (has & AOI_FIELD_EXTENTS) push_numbers(L, "extents", a->extents, b->dims);
+    if ((has & AOI_FIELD_HALF_HEIGHT) && !isinf(a->half_height)) set_number(L, "half_height", a->half_height);
+    if (has & AOI_FIELD_FACING) set_number(L, "facing", a->facing);
+    if (has & AOI_FIELD_ANGLE) set_number(L, "angle", a->angle);
+    if (has & AOI_FIELD_POINTS) push_numbers(L, "points", a->points, 2 * a->corners);
+}
+
+/* ---- explanations ------------------------------------------------------------------------------------------------ */
+
+/* One English sentence out of the table's fields. */
+static int explanation_text(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    static const char *const names[] = {"watcher", "node", "target", "why", "shape", "distance", "kind", "mask"};
+    for (int k = 0; k < 8; k++) {
+        lua_getfield(L, 1, names[k]);
+        if (lua_isnil(L, -1)) lua_pushliteral(L, "?");
+        else lua_pushstring(L, lua_tostring(L, -1));
+        lua_remove(L, -2);
+    }
+    lua_getfield(L, 1, "sees");
+    bool sees = lua_toboolean(L, -1);
+    lua_getfield(L, 1, "pending");
+    const char *waits = lua_toboolean(L, -1) ? "; an event waits" : "";
+    lua_getfield(L, 1, "distance");
+    if (lua_isnil(L, -1))
+        lua_pushfstring(L, "Node %s of entity %s does not see entity %s: %s%s.", lua_tostring(L, 3), lua_tostring(L, 2),
+                        lua_tostring(L, 4), lua_tostring(L, 5), waits);
+    else
+        lua_pushfstring(L, "Node %s of entity %s %s entity %s: %s (%s, distance %s, kind %s, mask %s)%s.",
+                        lua_tostring(L, 3), lua_tostring(L, 2), sees ? "sees" : "does not see", lua_tostring(L, 4),
+                        lua_tostring(L, 5), lua_tostring(L, 6), lua_tostring(L, 7), lua_tostring(L, 8),
+                        lua_tostring(L, 9), waits);
+    return 1;
+}
+
+void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanation *e, const int64_t *ids) {
+    static const char *const axes[] = {"dx", "dy", "dz"};
+    lua_createtable(L, 0, 13);
+    set_integer(L, "watcher", ids[0]);
+    set_integer(L, "node", ids[1]);
+    set_integer(L, "target", ids[2]);
+    lua_pushboolean(L, e->sees);
+    lua_setfield(L, -2, "sees");
+    lua_pushstring(L, aoi_why_text(e->why));
+    lua_setfield(L, -2, "why");
+    lua_pushboolean(L, e->pending);
+    lua_setfield(L, -2, "pending");
+    if (e->why > AOI_WHY_NO_TARGET) {
+        for (int a = 0; a < b->dims; a++) set_number(L, axes[a], e->d[a]);
+        set_number(L, "distance", e->distance);
+        lua_pushstring(L, aoi_shape_name(e->shape));
+        lua_setfield(L, -2, "shape");
+        set_integer(L, "kind", (int64_t)e->kind);
+        set_integer(L, "mask", (int64_t)e->mask);
+    }
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, explanation_text);
+    lua_setfield(L, -2, "__tostring");
+    lua_setmetatable(L, -2);
+}
