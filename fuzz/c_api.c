@@ -357,6 +357,10 @@ static void free_slots(void) {
     while (aoi_next_freed(f.tested, &user_data)) continue;
 }
 
+static void flush(void) {
+    require(aoi_flush(f.tested) == AOI_OK && aoi_flush(f.brute) == AOI_OK, "what waits can be judged");
+}
+
 static void step(void) {
     uint32_t b = next_byte(&f.in);
     if (b < 200) change(b % 10, b >= 120 ? next_byte(&f.in) % 32 : 0);
@@ -364,7 +368,7 @@ static void step(void) {
     else if (b < 220) change(10 + b % 5, b >= 214 ? next_byte(&f.in) % 32 : 0);
     else if (b < 240) take_events(b % 3);
     else if (b < 245) free_slots();
-    else if (b < 249) aoi_leaves_first(f.tested);
+    else if (b < 249) flush();
     else if (b < 251) aoi_keep_order(f.tested);
     else require_same_events();
     f.calls++;

@@ -29,7 +29,7 @@ typedef enum verb {
     NEXT,
     DRAIN,
     TAKE_ALL,
-    LEAVES_FIRST,
+    FLUSH,
     KEEP_ORDER,
     NEXT_FREED,
     VIEW,
@@ -46,7 +46,7 @@ typedef enum verb {
 static const char *const verb_names[VERBS] = {
     "enter",    "move",          "leave",       "set_kind",     "move_many",  "enter_many", "leave_many", "row_buffer",
     "add_node", "add_node_many", "remove_node", "set_area",     "set_radius", "set_facing", "set_mask",   "override",
-    "next",     "drain",         "take_all",    "leaves_first", "keep_order", "next_freed", "view",       "viewers",
+    "next",     "drain",         "take_all",    "flush", "keep_order", "next_freed", "view",       "viewers",
     "near",     "nearest",       "overrides",   "explain",      "ids",        "check",
 };
 
@@ -130,8 +130,8 @@ static inline int make_call(aoi_space *s, const call *c) {
         return EXPECT(aoi_drain(s, events, c->n) <= c->n), AOI_OK;
     case TAKE_ALL:
         return aoi_take_all(s), AOI_OK;
-    case LEAVES_FIRST:
-        return aoi_leaves_first(s), AOI_OK;
+    case FLUSH:
+        return aoi_flush(s);
     case KEEP_ORDER:
         return aoi_keep_order(s), AOI_OK;
     case NEXT_FREED:
@@ -214,7 +214,7 @@ static inline call random_call(uint32_t entities) {
         [ENTER] = 14,      [MOVE] = 25,      [LEAVE] = 4,      [SET_KIND] = 5,   [MOVE_MANY] = 8,
         [ENTER_MANY] = 4,  [LEAVE_MANY] = 2, [ROW_BUFFER] = 1, [ADD_NODE] = 14,  [ADD_NODE_MANY] = 3,
         [REMOVE_NODE] = 4, [SET_AREA] = 4,   [SET_RADIUS] = 5, [SET_FACING] = 1, [SET_MASK] = 4,
-        [OVERRIDE] = 5,    [NEXT] = 5,       [DRAIN] = 2,      [TAKE_ALL] = 2,   [LEAVES_FIRST] = 1,
+        [OVERRIDE] = 5,    [NEXT] = 5,       [DRAIN] = 2,      [TAKE_ALL] = 2,   [FLUSH] = 1,
         [KEEP_ORDER] = 1,  [NEXT_FREED] = 2, [VIEW] = 2,       [VIEWERS] = 2,    [NEAR] = 2,
         [NEAREST] = 2,     [OVERRIDES] = 1,  [EXPLAIN] = 1,    [IDS] = 1,        [CHECK] = 1};
     call c = {.id = random_id(entities), .node_id = random_below(3), .bits = random_bits()};

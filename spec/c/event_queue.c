@@ -29,8 +29,8 @@ static bool take(int kind, uint32_t node, uint32_t life) {
 }
 
 static void undo_call(void) {
-    while (aoi_queue_take_back(&queue)) continue;
-    while (aoi_queue_restore(&queue)) continue;
+    while (aoi_queue_take_back(&queue, queue.call)) continue;
+    while (aoi_queue_restore(&queue, 0)) continue;
 }
 
 static void start(void) {

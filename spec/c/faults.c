@@ -310,7 +310,7 @@ int main(void) {
         plain_ticks(&u);
     }
     for (int v = 0; v < VERBS; v++) { /* whatever can need memory was refused some */
-        bool frugal = v == NEXT || v == DRAIN || v == TAKE_ALL || v == LEAVES_FIRST || v == KEEP_ORDER ||
+        bool frugal = v == NEXT || v == DRAIN || v == TAKE_ALL || v == FLUSH || v == KEEP_ORDER ||
                       v == NEXT_FREED || v == EXPLAIN;
         expect_at("%s", verb_names[v]);
         EXPECT((refusals[v] == 0) == frugal);

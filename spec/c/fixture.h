@@ -9,6 +9,7 @@
 typedef struct setup {
     const char *engine;
     int dims;
+    bool deferred;
 } setup;
 
 /* Setup number i; false past the last. */
@@ -19,7 +20,7 @@ static inline bool every_setup(int i, setup *out) {
 }
 
 static inline aoi_options options_of(const setup *u) {
-    return (aoi_options){.engine = u->engine, .dimensions = u->dims, .alloc = host_alloc};
+    return (aoi_options){.engine = u->engine, .dimensions = u->dims, .deferred = u->deferred, .alloc = host_alloc};
 }
 
 static inline aoi_space *open_space(const setup *u) {
