@@ -116,16 +116,18 @@ static void history(const setup *u, uint32_t entities, size_t length) {
 enum { CROWD = 40 };
 
 static void scene(const setup *u, verb last, int shape, bool counted) {
-    call *calls = calloc(3 * CROWD + 2, sizeof *calls);
+    call *calls = calloc(4 * CROWD + 2, sizeof *calls);
     size_t n = 0;
     if (!calls) abort();
     aoi_area all = {.radius = 5, .mask = AOI_ALL_KINDS, .shape = shape}, nothing = all;
     nothing.mask = counted ? 4 : 0; /* no entity has that kind */
     calls[n++] = (call){.verb = ENTER, .id = 0, .bits = 1};
-    /* 0 carries three nodes; the first sees all, or none before the last call */
-    bool wakes = last == SET_RADIUS || last == SET_MASK;
+    /* 0 carries three nodes; the first sees everybody, or nobody before the last call */
+    bool wakes = last == SET_RADIUS || last == SET_MASK || last == SET_AREA;
     for (int64_t k = 0; k < 3; k++) {
         calls[n++] = (call){.verb = ADD_NODE, .id = 0, .node_id = k, .area = wakes ? nothing : all};
+        if (last == SET_FACING) /* away from the others */
+            calls[n - 1].area = (aoi_area){.shape = AOI_SECTOR, .mask = 1, .radius = 5, .facing = 2, .angle = 1};
         if (last == SET_RADIUS) calls[n - 1].area = (aoi_area){.radius = 0.5, .mask = AOI_ALL_KINDS, .shape = shape};
     }
     for (int64_t id = 1; id < CROWD; id++) {
@@ -134,12 +136,17 @@ static void scene(const setup *u, verb last, int shape, bool counted) {
             calls[n++] = (call){.verb = ADD_NODE, .id = id, .area = {.radius = 2, .mask = 8, .shape = shape}};
         if (last == VIEWERS) calls[n - 1].area.mask = AOI_ALL_KINDS;
     }
+    for (int64_t id = 1; id < CROWD && last == OVERRIDES; id++)
+        calls[n++] = (call){.verb = OVERRIDE, .bits = AOI_HIDE, .rows = {{.id = id}}};
     call *c = calls + n++;
     *c = (call){.verb = last, .bits = last == SET_KIND ? 8 : AOI_ALL_KINDS, .area = all};
-    if (last == MOVE_MANY || last == ENTER_MANY)
+    if (is_batch(last))
         for (int64_t id = 0; id < CROWD; id++)
-            c->rows[c->n++] = (aoi_row){.id = last == MOVE_MANY ? id : id + CROWD, .pos = {(double)(id % 3) * 4 - 50}};
+            c->rows[c->n++] = (aoi_row){.id = last == ENTER_MANY ? id + CROWD : id, .pos = {(double)(id % 3) * 4 - 50}};
+    if (last == SET_FACING) c->area.facing = -0.78; /* towards them */
+    if (last == OVERRIDE) c->bits = AOI_HIDE, c->rows[0].id = 1;
     if (last == MOVE) c->rows[0].pos[0] = 1000;
+    if (last == ADD_NODE_MANY) c->node_id = 9;
     if (last == ROW_BUFFER) c->n = CROWD;
     refuse_all(u, calls, n - 1, n);
     free(calls);
@@ -161,7 +168,7 @@ static void endurance(const setup *u, uint32_t entities, int length) {
     EXPECT(aoi_open(&o, &rich) == AOI_OK);
     for (int i = 0; i < length; i++) {
         call c = random_call(entities);
-        if (c.verb == NEXT) c.verb = TAKE_ALL;
+        if (c.verb == NEXT || c.verb == DRAIN) c.verb = TAKE_ALL;
         make_possible(rich, &c);
         expect_at("%s %dD, endurance, call %d %s", u->engine, u->dims, i, verb_names[c.verb]);
         int wanted = make_call(rich, &c), result;
@@ -302,7 +309,8 @@ int main(void) {
         plain_ticks(&u);
     }
     for (int v = 0; v < VERBS; v++) { /* whatever can need memory was refused some */
-        bool frugal = v == NEXT || v == TAKE_ALL || v == LEAVES_FIRST || v == KEEP_ORDER || v == NEXT_FREED;
+        bool frugal = v == NEXT || v == DRAIN || v == TAKE_ALL || v == FLUSH || v == KEEP_ORDER ||
+                      v == NEXT_FREED || v == EXPLAIN;
         expect_at("%s", verb_names[v]);
         EXPECT((refusals[v] == 0) == frugal);
     }
