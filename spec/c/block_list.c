@@ -1,5 +1,4 @@
-/* The unrolled sorted list, compared with a sorted array; and the rollback of a batch in the list engine when no block
- * can be allocated. */
+/* The unrolled lists: against a sorted array; and the list engine taking a batch back with not a block to spare. */
 #include "core/space.h"
 #include "engines/list/tiles.h"
 
@@ -7,14 +6,14 @@
 
 #include <float.h>
 
-/* ---- one chain --------------------------------------------------------------------------------------------------- */
+/* ---- one chain ------------------------------------------------------------------------------------------------------ */
 
 enum { REFS = 300 };
 
 static aoi_memory memory = {.alloc = host_alloc};
 static aoi_chains chains;
 static aoi_chain chain;
-static uint32_t place_of[REFS]; /* as the owner of an entry remembers it */
+static uint32_t place_of[REFS]; /* as those who put entries in remember it */
 static double value_of[REFS];
 static bool is_in[REFS];
 
@@ -236,183 +235,3 @@ static void report_damage(void) {
     aoi_chains_close(&memory, &chains);
 }
 
-/* ---- the list engine, taking back -------------------------------------------------------------------------------- */
-
-enum { PEOPLE = 200, ROWS = 120 };
-
-typedef struct row {
-    uint32_t entity;
-    double from[3];
-} row;
-
-static void relocate(aoi_space *s, uint32_t e, const double *from, const double *to) {
-    EXPECT(s->engine->class->relocate(s->engine, e, from, to) == AOI_OK);
-    memcpy(s->world.entities[e].pos, to, 3 * sizeof *to);
-}
-
-/* The blocks that the move that is planned reserves. */
-static uint32_t reserved(const aoi_space *s, const aoi_list *g, uint32_t e) {
-    uint32_t blocks = g->stride.leaving;
-    if (g->stride.far & 1) blocks += (uint32_t)(g->level_count * s->world.dims);
-    int i = 1;
-    for (uint32_t n = s->world.entities[e].nodes; n != AOI_NONE; n = s->world.nodes[n].next, i++)
-        if (aoi_stride_far(&g->stride, i)) blocks += aoi_tiles_frame_places(g);
-    return blocks;
-}
-
-/* Takes all unused blocks of a size away but so many; gives them back. */
-typedef struct loan {
-    uint32_t first, count;
-} loan;
-
-static loan take_away(aoi_chains *c, int size, uint32_t but) {
-    loan taken = {c->blocks[size].first, c->blocks[size].count - but};
-    if (but) {
-        uint32_t last = c->blocks[size].first;
-        for (uint32_t i = 1; i < but; i++) last = aoi_block_at(c, last)->next;
-        taken.first = aoi_block_at(c, last)->next;
-        aoi_block_at(c, last)->next = AOI_NONE;
-    }
-    c->blocks[size].count = but;
-    return taken;
-}
-
-static void give_back(aoi_chains *c, int size, loan taken) {
-    uint32_t last = c->blocks[size].first;
-    if (!taken.count) return;
-    for (uint32_t i = 1; i < c->blocks[size].count; i++) last = aoi_block_at(c, last)->next;
-    if (c->blocks[size].count) aoi_block_at(c, last)->next = taken.first;
-    else c->blocks[size].first = taken.first;
-    c->blocks[size].count += taken.count;
-}
-
-/* Clusters far apart, so that a jump ends among neighbours whatever the size of tiles. */
-static void random_place(double *to) {
-    double village = random_below(5) * 130;
-    for (int a = 0; a < 3; a++) to[a] = village + (double)random_below(2000) / (random_below(4) ? 300 : 20);
-}
-
-/* As after a time without memory: then every move needs blocks, there and back. */
-static void pack_everything(aoi_list *g) {
-    for (int i = 0; i < g->level_count; i++)
-        for (uint32_t k = 0; k < g->levels[g->order[i]].top; k++)
-            for (int a = 0; a < g->head.world->dims; a++)
-                aoi_chain_pack(&g->chains, g->levels[g->order[i]].tiles[k].axis + a);
-}
-
-/* What a batch had when it began each of its rows is the least that it can have when it takes them back. */
-static void take_back(aoi_space *s, aoi_list *g) {
-    static row rows[ROWS];
-    uint32_t least[AOI_SIZES] = {0}, n = 1 + random_below(random_below(2) ? 4 : ROWS);
-    loan taken[AOI_SIZES];
-    if (random_below(3)) pack_everything(g);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t e = rows[i].entity = random_below(PEOPLE);
-        double to[3];
-        random_place(to);
-        memcpy(rows[i].from, s->world.entities[e].pos, sizeof to);
-        s->mover.entity = e;
-        s->mover.to = to;
-        s->engine->class->propose(s->engine, e, rows[i].from, to);
-        for (int size = 0; size < AOI_SIZES; size++) {
-            uint32_t had = in_use(&g->chains, size) + (size == AOI_LARGEST ? reserved(s, g, e) : 0);
-            if (had > least[size]) least[size] = had;
-        }
-        relocate(s, e, rows[i].from, to);
-    }
-    s->log.count = s->log.added = 0;
-    for (int size = 0; size < AOI_SIZES; size++) {
-        uint32_t used = in_use(&g->chains, size);
-        taken[size] = take_away(&g->chains, size, least[size] > used ? least[size] - used : 0);
-    }
-    s->world.undoing = true;
-    while (n-- > 0) {
-        double from[3];
-        memcpy(from, s->world.entities[rows[n].entity].pos, sizeof from);
-        relocate(s, rows[n].entity, from, rows[n].from);
-    }
-    s->world.undoing = false;
-    for (int size = 0; size < AOI_SIZES; size++) give_back(&g->chains, size, taken[size]);
-    const char *wrong = aoi_check(s);
-    if (!EXPECT(wrong == NULL)) fprintf(stderr, "  %s\n", wrong);
-}
-
-static void batches_are_taken_back_with_no_block_to_spare(int dims) {
-    setup u = {.engine = "list", .dims = dims};
-    aoi_space *s = open_space(&u);
-    aoi_list *g = (aoi_list *)s->engine;
-    expect_at("taking back, %dD", dims);
-    for (int64_t id = 0; id < PEOPLE; id++) {
-        double at[3];
-        aoi_entity e;
-        random_place(at);
-        EXPECT(aoi_enter(s, id, at, 1, &e) == AOI_OK);
-        if (id % 10 == 0) add_node(s, e, 1, id % 20 ? 2 : 40); /* two levels */
-    }
-    aoi_take_all(s);
-    for (int i = 0; i < 100; i++) {
-        text before = i % 10 ? (text){0} : dump(s, true);
-        take_back(s, g);
-        if (before.bytes) {
-            text after = dump(s, true);
-            EXPECT(dump_same(&before, &after));
-            text_free(&after);
-        }
-        text_free(&before);
-    }
-    close_space(s);
-}
-
-/* ---- strides, as on processors without the wider lanes ----------------------------------------------------------- */
-
-static void plain_strides(int dims) {
-    setup u = {.engine = "list", .dims = dims};
-    aoi_space *s = open_space(&u);
-    expect_at("plain strides, %dD", dims);
-    for (int64_t id = 0; id < 300; id++) {
-        aoi_entity e;
-        double at[3] = {random_below(100), random_below(100), random_below(4)};
-        EXPECT(aoi_enter(s, id, at, 1, &e) == AOI_OK);
-        if (dims == 2 || id % 3) add_node(s, e, 1, dims == 2 || id % 2 ? 20 : 7); /* all alike, and not */
-    }
-    ((aoi_list *)s->engine)->propose = aoi_plain_strider();
-    for (int i = 0; i < 3000; i++) {
-        aoi_entity e = aoi_find(s, random_below(300));
-        const double *p = aoi_position(s, e);
-        double to[3] = {p[0] + random_below(5) - 2.0, p[1] + random_below(5) - 2.0, p[2]};
-        EXPECT(aoi_move(s, e, to) == AOI_OK);
-        if (i % 50 == 0) EXPECT(aoi_check(s) == NULL);
-    }
-    /* what the events add up to is what is seen */
-    int64_t sum = 0, seen = 0;
-    for (aoi_event e; aoi_next(s, &e);) sum += e.kind == AOI_ENTER ? 1 : -1;
-    for (int64_t id = 0; id < 300; id++) {
-        const int64_t *ids;
-        size_t n = 0;
-        aoi_node node = aoi_find_node(s, aoi_find(s, id), 1);
-        if (node) EXPECT(aoi_view(s, node, &ids, &n) == AOI_OK);
-        seen += (int64_t)n;
-    }
-    EXPECT(sum == seen && seen > 0);
-    close_space(s);
-}
-
-int main(void) {
-    random_start("block_list");
-    static const field fields[] = {
-        {"whole numbers", 0, 0, 1, 60},
-        {"far from zero, near the base", 1e9, 1e9, 0x1p-22, 60},
-        {"far from the base", -3, 0x1p30, 1, 1000}, /* 64 values to a key, or 128 */
-        {"all of one key", 0, 0x1p60, 0x1p10, 60},
-        {"below what a float can tell from zero", 0, 0, 0x1p-160, 60},
-        {"around what a float can hold", 0, FLT_MAX, FLT_MAX * 0x1p-26, 1000},
-    };
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) stay_sorted(fields + i);
-    RUN(equals_are_spread);
-    for (int i = 0; i < 50; i++) RUN(squeezes_in_without_a_block);
-    RUN(report_damage);
-    for (int crowd = 0; crowd < 20; crowd++) batches_are_taken_back_with_no_block_to_spare(2);
-    for (int crowd = 0; crowd < 4; crowd++) batches_are_taken_back_with_no_block_to_spare(3);
-    for (int dims = 2; dims <= 3; dims++) plain_strides(dims);
-    return expect_report("block_list");
-}
