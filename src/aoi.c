@@ -49,7 +49,9 @@
 
 #include "core/engines.c"
 #include "engines/brute.c"
+#include "engines/grid/batch_join.c"
 #include "engines/grid/grid.c"
+#include "engines/grid/grid_layers.c"
 #include "engines/grid/self_join.c"
 #include "engines/list/block_list.c"
 #include "engines/list/block_pool.c"
@@ -62,7 +64,7 @@
 #include "engines/quadtree/quadtree.c"
 #include "engines/quadtree/ring_scan.c"
 #include "engines/quadtree/tree.c"
-#include "engines/shared/points.c"
+#include "engines/shared/ring.c"
 #include "engines/shared/ring_query.c"
 #include "engines/shared/spatial_hash.c"
 #include "engines/tower.c"
