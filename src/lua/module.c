@@ -223,6 +223,10 @@ static int l_on_error(lua_State *L) {
     bool set = !lua_isnil(L, 2);
     laoi_gettable(L, 1);
     lua_insert(L, 2);
+    laoi_push_tracer(L, 2);
+    lua_rawseti(L, 2, LAOI_TRACER);
+    lua_pushboolean(L, 0); /* a place, so that noting an error needs no memory but the text's */
+    lua_rawseti(L, 2, LAOI_TRACEBACK);
     lua_rawseti(L, 2, LAOI_ON_ERROR);
     b->has_on_error = set;
     return 0;
