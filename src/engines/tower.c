@@ -382,24 +382,26 @@ typedef struct tower_step { /* of the mover; solid: heights change */
     bool solid, stays; /* stays: in its cell */
 } tower_step;
 
-/* Whether a node that covers the mover before or after may lose or gain it. */
-static bool tower_changes(const towers *g, uint32_t node, const tower_step *s, bool was, bool is) {
+/* Whether a thick node that covers the mover before or after may lose or gain it. */
+static bool tower_passes(const towers *g, uint32_t node, const tower_step *s) {
     const tower_box *b = g->boxes + node;
-    if (s->solid || !g->thick[node]) return (was != is) | s->solid;
     double center[2] = {b->lo[0] / 2 + b->hi[0] / 2, b->lo[1] / 2 + b->hi[1] / 2};
     return aoi_borders_passed(g->borders + node, s->from, s->to, center);
 }
 
-/* The nodes on a tower's list: where the mover was, those that covered it; where it comes to, those that did not. */
+/* The nodes on a tower's list: where the mover was, those that covered it; where it comes to, those that did not.  One
+ * branch an item, since the answers cannot be predicted. */
 static void tower_ask_list(towers *g, tower *t, const tower_step *s, bool arriving) {
     const uint32_t *list = tower_list(t);
     uint32_t count = s->stays && !s->solid ? t->edges : t->count;
+    bool leaving = !arriving, gaining = arriving | s->stays, solid = s->solid;
     for (uint32_t i = 0; i < count; i++) {
+        uint32_t n = list[i];
         if (i + TOWER_AHEAD < count) AOI_PREFETCH(g->boxes + list[i + TOWER_AHEAD]);
-        bool was = tower_covers(g->boxes + list[i], s->from), is = tower_covers(g->boxes + list[i], s->to);
-        bool due = arriving ? is & !was : was | (is & s->stays);
-        if (!due || !tower_changes(g, list[i], s, was, is)) continue;
-        if (g->head.world->nodes[list[i]].owner != s->entity) aoi_add_candidate(g->head.world, list[i], s->entity);
+        bool was = tower_covers(g->boxes + n, s->from), is = tower_covers(g->boxes + n, s->to), thick = g->thick[n];
+        if (!(((was & leaving) | (!was & is & gaining)) & ((was != is) | solid | thick))) continue;
+        if (thick && !solid && !tower_passes(g, n, s)) continue;
+        if (g->head.world->nodes[n].owner != s->entity) aoi_add_candidate(g->head.world, n, s->entity);
     }
     g->head.steps += count;
 }
