@@ -12,14 +12,25 @@ static const char *say(aoi_space *s, const char *format, ...) {
     return s->why;
 }
 
+/* The bounds follow from the area as it was given. */
+static bool has_its_bounds(aoi_space *s, uint32_t node) {
+    aoi_world *w = &s->world;
+    aoi_area_state has = aoi_state_of(s, node), wanted;
+    aoi_area given;
+    aoi_area_describe(&has, &given);
+    if (aoi_area_fault(w->dims, &given)) return false;
+    if (!aoi_area_borrow(&w->memory, &s->scratch, w->dims, &given, &wanted)) return w->failed = true;
+    aoi_bounds a = aoi_bounds_from(&has), b = aoi_bounds_from(&wanted);
+    bool plain = wanted.shape == AOI_SQUARE && !wanted.margined;
+    return aoi_same_bounds(&a, &b) && has.margined == wanted.margined &&
+           plain == ((w->nodes[node].flags & AOI_NODE_PLAIN) != 0);
+}
+
 static const char *check_node(aoi_space *s, uint32_t owner, uint32_t node) {
     const aoi_node_record *n = s->world.nodes + node;
-    const aoi_area_record *a = s->world.areas + node;
     long long id = s->world.entities[owner].id;
     if (n->owner != owner || !aoi_is_live(n->generation)) return say(s, "entity %lld carries a node of another", id);
-    bool between = a->shape ? a->shape->margin > 0 : a->keep > a->radius;
-    double outer = aoi_outer_extent(n->shape, a->keep);
-    if (between != ((n->flags & AOI_NODE_KEEPS) != 0) || (!a->shape && !(n->reach[0] == outer && n->reach[1] == outer)))
+    if (!has_its_bounds(s, node))
         return say(s, "node %lld of entity %lld has the wrong bounds", (long long)n->node_id, id);
     return NULL;
 }

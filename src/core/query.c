@@ -121,6 +121,7 @@ int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_
     aoi_area_state is;
     if (!aoi_finite(s, pos) || aoi_area_fault(w->dims, area)) return AOI_EVALUE;
     if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &s->scratch, w->dims, area, &is)) return AOI_ENOMEM;
+    double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* the rule reads three */
     double reach[2] = {is.reach[0], is.reach[1]};
     if (!is.area.shape) reach[0] = reach[1] = aoi_outer_extent(is.shape, is.area.radius); /* without margin */
     aoi_find_targets(s, pos, reach);
@@ -128,7 +129,7 @@ int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_
     for (uint32_t i = 0; i < w->hit_count; i++) {
         const aoi_entity_record *t = w->entities + w->hits[i];
         bool meets = !area->mask || (t->kind & area->mask);
-        if (meets && aoi_zone_of(w->dims, is.shape, &is.area, pos, t->pos) == AOI_INSIDE)
+        if (meets && aoi_zone_of(w->dims, is.shape, &is.area, at, t->pos) == AOI_INSIDE)
             s->ids_out[s->answer_count++] = t->id;
     }
     return give(s, ids, count);
@@ -167,7 +168,7 @@ int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64
     double within = s->last_nearest > 0 ? s->last_nearest / 2 : 1; /* what is near now was near the last time */
     for (bool all = !n; !all;) {
         within *= 2;
-        double reach = within > radius ? radius * (1 + 0x1p-40) + DBL_MIN : within;
+        double reach = within > radius ? aoi_outer_extent(AOI_CIRCLE, radius) : within;
         aoi_find_targets(s, pos, (double[2]){reach, reach});
         if (!w->failed && !AOI_GROW(&w->memory, s->ranked, s->ranked_cap, w->hit_count)) w->failed = true;
         if (w->failed) break;

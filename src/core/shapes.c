@@ -192,6 +192,8 @@ static void resolve_other(int dims, const aoi_area *a, aoi_shape *p, aoi_area_st
                                   .height = (box ? p->extents[2] : p->half_height) + p->margin,
                                   .shape = p};
     shape_classes[a->shape].reach(&out->area, out->reach);
+    if (isinf(out->reach[1])) out->reach[0] = INFINITY; /* without bounds on one axis: without bounds */
+    if (isinf(out->reach[0])) out->reach[1] = INFINITY;
     out->margined = p->margin > 0;
 }
 
