@@ -17,6 +17,7 @@ static struct {
     input in;
     aoi_space *tested, *brute;
     uint32_t ids; /* how many are in play */
+    bool deferred;
     aoi_entity old_entity[2][OLD];
     aoi_node old_node[2][OLD];
     uint32_t old_entities, old_nodes;
@@ -118,7 +119,13 @@ static size_t peek_all(int w) {
     return n;
 }
 
+static void flush(void) {
+    require(aoi_flush(f.tested) == AOI_OK && aoi_flush(f.brute) == AOI_OK, "what waits can be judged");
+}
+
+/* Those of a deferred space once all its moves are judged. */
 static void require_same_events(void) {
+    flush();
     size_t n0 = peek_all(0), n1 = peek_all(1);
     require_same_rows(n0, n1, "the same events wait");
 }
@@ -357,10 +364,6 @@ static void free_slots(void) {
     while (aoi_next_freed(f.tested, &user_data)) continue;
 }
 
-static void flush(void) {
-    require(aoi_flush(f.tested) == AOI_OK && aoi_flush(f.brute) == AOI_OK, "what waits can be judged");
-}
-
 static void step(void) {
     uint32_t b = next_byte(&f.in);
     if (b < 200) change(b % 10, b >= 120 ? next_byte(&f.in) % 32 : 0);
@@ -417,6 +420,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     aoi_options o = {.engine = aoi_engine_name((int)(b % engines)), .dimensions = b & 128 ? 3 : 2, .alloc = host_alloc};
     b = next_byte(&f.in);
     o.cell = cells[b % 8];
+    o.deferred = f.deferred = (b & 48) == 48;
     f.ids = b & 128 ? IDS : 12;
     if (b & 64) host_refuse(1 + b / 8 % 8, 1);
     int result = aoi_open(&o, &f.tested);
