@@ -307,7 +307,7 @@ static void change(uint32_t verb, uint32_t refuse) {
     bool refused = host_relent() && result == AOI_ENOMEM;
     for (uint32_t again = refuse % 3; refused && again > 0;
          again--) { /* putting right what was refused is refused, too */
-        host_refuse(again, HOST_FOR_EVER);
+        host_refuse((long)again, HOST_FOR_EVER);
         result = do_call(&c, 0);
         refused = host_relent() && result == AOI_ENOMEM;
     }
