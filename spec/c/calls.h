@@ -162,7 +162,7 @@ static inline int make_call(aoi_space *s, const call *c) {
 
 /* ---- random calls ----------------------------------------------------------------------------------------------- */
 
-/* Small whole numbers, so that ties and exact edges are common; now and then far away, which is another size of cell. */
+/* Small whole numbers, so that ties and exact edges are common; now and then far away, in cells of another size. */
 static inline double random_coordinate(void) {
     uint32_t k = random_below(100);
     double v = (double)random_below(17) - 8;

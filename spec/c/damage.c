@@ -1,4 +1,4 @@
-/* What aoi_check is for: damage of every sort is reported, and gone when it is repaired. */
+/* aoi_check reports every kind of corruption, and nothing once it is repaired. */
 #include "core/space.h"
 
 #include "fixture.h"

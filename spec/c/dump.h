@@ -1,4 +1,4 @@
-/* dump.h - all that can be asked of a space, as text: two dumps are equal exactly when the spaces are. */
+/* dump.h - the whole observable state of a space as text: two dumps are equal exactly when the spaces are. */
 #ifndef DUMP_H
 #define DUMP_H
 

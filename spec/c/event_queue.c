@@ -1,4 +1,4 @@
-/* The queue of events: order, cancellation, what it does when memory runs out, and what it gives back. */
+/* The event queue: order, cancellation, behaviour when memory runs out, memory that it gives back. */
 #include "core/event_queue.h"
 
 #include "host.h"

@@ -1,17 +1,16 @@
-/* Every allocation fails once: for every call, n = 1, 2, 3 ... until the call needs no more than n - 1.
+/* Fault injection: each allocation of each call fails once; n = 1, 2, 3 ... until the call makes fewer than n.
  *
  *   a history of random calls    c0 c1 c2 ... ck ...
  *   for each k and n             a fresh space, c0 .. c(k-1), then ck with the n-th allocation refused
  *
- * Refused once, or from then on (so that undoing cannot need memory either). The space must then be as it was, the events
- * that wait in their order, and ck must do afterwards what it does in a space in which nothing was ever refused. Nothing
- * may leak.
+ * Refused once, or from then on, so that undoing cannot need memory either. The space must then be as it was, the
+ * queued events in their order, and ck must do afterwards what it does in a space without refusals. Nothing may leak.
  *
- * A deferred space may have judged some of its moves by then, so that its events come in another order.
+ * A deferred space may have judged some of its moves by then: its events then come in another order.
  *
- * In which order ck then tells its events may differ: that follows from where an index keeps its entries, which nobody
- * can ask for, and from the sequence of calls, to which the refused one belongs. Putting every entry back in its old
- * place would need a copy of what each call touches, on every call, for the sake of one that fails. */
+ * The order of the events of ck may differ: it follows from where an index keeps its entries, which is not observable
+ * otherwise. Restoring the place of every entry would need a copy of what each call touches, on every call, for the
+ * sake of one that fails. */
 #include "calls.h"
 
 static bool same(const text *expected, aoi_space *s, bool in_order) {
@@ -25,7 +24,7 @@ static const char *ticks(const setup *u) {
     return u->deferred ? ", deferred" : "";
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static void opening(const setup *u) {
     aoi_options o = options_of(u);
@@ -43,7 +42,7 @@ static void opening(const setup *u) {
         }
 }
 
-/* ---- one call after a history --------------------------------------------------------------------------------------- */
+/* ---- one call after a history ------------------------------------------------------------------------------------ */
 
 static aoi_space *play(const setup *u, const call *calls, size_t n) {
     aoi_space *s = open_space(u);
@@ -87,7 +86,7 @@ static outcome look_ahead(const setup *u, const call *calls, size_t k) {
     return o;
 }
 
-/* ---- histories ------------------------------------------------------------------------------------------------------ */
+/* ---- histories --------------------------------------------------------------------------------------------------- */
 
 static unsigned long refusals[VERBS];
 
@@ -127,7 +126,7 @@ static void scene(const setup *u, verb last, int shape, bool counted) {
     size_t n = 0;
     if (!calls) abort();
     aoi_area all = {.radius = 5, .mask = AOI_ALL_KINDS, .shape = shape}, nothing = all;
-    nothing.mask = counted ? 4 : 0; /* nobody is of that kind */
+    nothing.mask = counted ? 4 : 0; /* no entity has that kind */
     calls[n++] = (call){.verb = ENTER, .id = 0, .bits = 1};
     /* 0 carries three nodes; the first sees everybody, or nobody before the last call */
     bool wakes = last == SET_RADIUS || last == SET_MASK || last == SET_AREA;
@@ -235,7 +234,7 @@ static void crowd(const setup *u, int batches) {
     close_space(s);
 }
 
-/* Moves where nothing waits and only plain nodes are there, which go without the log: each of their requests refused. */
+/* Moves with an empty queue and plain nodes only, which need no undo log: each allocation of theirs refused. */
 static void plain_moves(const setup *u) {
     aoi_space *s = open_space(u);
     unsigned refused = 0;
@@ -248,7 +247,7 @@ static void plain_moves(const setup *u) {
     aoi_take_all(s);
     for (int i = 0; i < 300; i++) {
         aoi_entity e = aoi_find(s, random_below(40));
-        double far = i % 3 ? 0 : 1000.0 * (i + 1); /* to where nobody has been, and back among the others */
+        double far = i % 3 ? 0 : 1000.0 * (i + 1); /* to an empty place, and back among the others */
         double to[3] = {far + random_below(10), far + random_below(10), 0};
         text before = dump(s, true);
         int result = AOI_ENOMEM;
@@ -267,7 +266,7 @@ static void plain_moves(const setup *u) {
     close_space(s);
 }
 
-/* Ticks in which everybody moves a little, whom an engine may move all before it looks: each of their requests refused. */
+/* Ticks in which all move a little, which an engine may handle as a whole: each allocation of theirs refused. */
 static void plain_ticks(const setup *u) {
     enum { PEOPLE = 200 };
     static aoi_row rows[PEOPLE];
@@ -283,7 +282,7 @@ static void plain_ticks(const setup *u) {
     aoi_take_all(s);
     for (int i = 0; i < 40; i++) {
         for (int k = 0; k < PEOPLE; k++) {
-            rows[k].pos[0] += 0.1 * (double)random_below(5); /* eastwards, where nobody has been */
+            rows[k].pos[0] += 0.1 * (double)random_below(5); /* eastwards, to new places */
             rows[k].pos[1] += 0.1 * (double)random_below(5) - 0.2;
         }
         text before = dump(s, true);

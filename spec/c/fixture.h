@@ -1,4 +1,4 @@
-/* fixture.h - a loop over all engines and dimensions. */
+/* fixture.h - a space per engine and number of dimensions, and calls that must succeed. */
 #ifndef FIXTURE_H
 #define FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* The life of the API, call by call, from C alone: results, handles, errors, who owns what. */
+/* The C API call by call: results, handles, errors, ownership. */
 #include "core/space.h"
 
 #include "fixture.h"

@@ -1,4 +1,4 @@
--- Areas: the number and the table, circles (spheres), and hysteresis.
+-- Areas: a number or a table, squares and circles (spheres), and hysteresis with `keep`.
 local fixture = require "spec.support.fixture"
 
 local huge = math.huge

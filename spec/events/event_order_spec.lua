@@ -1,4 +1,4 @@
--- Contract 4.1 to 4.3 and 4.5: alternation, a consistent space in handlers, order within a call, the net change.
+-- Enter and leave alternate for each pair, a call's leaves precede its enters, and a batch brings its net change.
 local fixture = require "spec.support.fixture"
 local bits = require "spec.support.bits"
 

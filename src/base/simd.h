@@ -54,6 +54,21 @@ __attribute__((target("avx2"))) static inline unsigned aoi_lanes_avx2(const floa
 }
 #endif
 
+/* The same for sixteen keys. */
+AOI_INLINE uint64_t aoi_lanes_sixteen(const float *key, float lo, float hi) {
+#ifdef __SSE2__
+    const __m128 low = _mm_set1_ps(lo), high = _mm_set1_ps(hi);
+    __m128i in[4];
+    for (int i = 0; i < 4; i++) {
+        const __m128 k = _mm_loadu_ps(key + 4 * i);
+        in[i] = _mm_castps_si128(_mm_and_ps(_mm_cmpge_ps(k, low), _mm_cmple_ps(k, high)));
+    }
+    return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(_mm_packs_epi32(in[0], in[1]), _mm_packs_epi32(in[2], in[3])));
+#else
+    return aoi_lanes_plain(key, lo, hi) | aoi_lanes_plain(key + AOI_LANE, lo, hi) << AOI_LANE;
+#endif
+}
+
 /* The same for any number up to 64; bits from the n-th on mean nothing. */
 AOI_INLINE uint64_t aoi_lanes_many(const float *key, int n, float lo, float hi, aoi_lanes between) {
     uint64_t bits = 0;

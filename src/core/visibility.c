@@ -26,6 +26,7 @@ static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target)
         return;
     }
     aoi_queued *e = aoi_queue_append(q, kind, node, target, t->generation);
+    AOI_PREFETCH(s->world.areas + node); /* its user data is read when the event is taken */
     e->watcher = s->world.entities[n->owner].id;
     e->target = t->id;
     e->node_id = n->node_id;

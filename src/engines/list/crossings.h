@@ -1,11 +1,11 @@
 /* crossings.h - the edges and points that a mover's entries have passed, and the candidates that follow.
  *
- *   from ----> (to.x, from.y) ----> to      A move goes along one axis after the other, a leg each.  A point that passes an
- *                                           edge, or an edge that passes a point, is collected.  It makes a candidate if
- *                                           on this leg the pair comes in or goes out, and the move as a whole changes it.
- *
- * A pair that the move changes comes in, or goes out, on exactly one leg and by exactly one edge: so it is a candidate
- * once.  Keys are rounded, so the lists tell of entries close by, too: positions decide. */
+ *     from           A point that passes an edge, or an edge that passes a point, is collected, on each axis.  A pair is a
+ *   +---o-----+      candidate if it is inside at only one end of the move; once, though it may pass two edges, as here:
+ *   |    \    |      the move goes along one axis after the other, and the pair comes in by the last edge that it passes,
+ *   +-----\---+      or goes out by the first.
+ *          to
+ * Keys are rounded, so the lists tell of entries close by, too: exact positions decide. */
 #ifndef AOI_CROSSINGS_H
 #define AOI_CROSSINGS_H
 
@@ -21,14 +21,18 @@ typedef struct aoi_crossing { /* the mover's point and a node's edge, or an edge
 
 typedef struct aoi_crossings {
     aoi_world *world;
-    uint32_t entity;    /* the mover */
-    double stage[4][3]; /* from, then with one coordinate more of `to` each */
+    uint32_t entity; /* the mover */
+    const double *from, *to;
     int count;
     aoi_crossing items[AOI_CROSSINGS];
 } aoi_crossings;
 
-void aoi_crossings_begin(aoi_crossings *p, aoi_world *w, uint32_t entity, const double *to);
 void aoi_crossings_judge(aoi_crossings *p); /* adds the candidates, forgets what was collected */
+
+/* The records that judging reads are anywhere in memory: first the entities and nodes that were collected, then, when these
+ * should have come, the owners of the nodes. */
+void aoi_crossings_prefetch(const aoi_crossings *p);
+void aoi_crossings_prefetch_owners(const aoi_crossings *p);
 
 static inline uint32_t aoi_own_of(uint32_t node, int axis) {
     return (uint32_t)axis << AOI_SIDE_SHIFT | (node & AOI_SLOT_MASK);
@@ -40,17 +44,14 @@ AOI_INLINE void aoi_crossings_note(aoi_crossings *p, const uint32_t *refs, uint6
     uint32_t keep = tag ? AOI_SLOT_MASK : UINT32_MAX;
     if (p->count > AOI_CROSSINGS - AOI_BLOCK_MOST) aoi_crossings_judge(p);
     do {
-        uint32_t ref = refs[aoi_lanes_first(bits + !bits)], slot = ref & AOI_SLOT_MASK;
-        if (tag) AOI_PREFETCH(p->world->entities + slot);
-        else AOI_PREFETCH(p->world->nodes + slot);
-        p->items[p->count] = (aoi_crossing){tag | (ref & keep), own};
+        p->items[p->count] = (aoi_crossing){tag | (refs[aoi_lanes_first(bits + !bits)] & keep), own};
         p->count += bits != 0;
         bits &= bits - 1;
     } while (bits);
 }
 
-/* Collects what an entry passes between two values, from a block that holds one of them on. */
-void aoi_crossings_walk(aoi_crossings *p, const aoi_block_lists *c, aoi_block *b, double v0, double v1, uint32_t tag,
+/* Collects what an entry passes between two keys, from a block that holds one of them on. */
+void aoi_crossings_walk(aoi_crossings *p, const aoi_block_lists *c, aoi_block *b, float k0, float k1, uint32_t tag,
                         uint32_t own);
 
 #endif

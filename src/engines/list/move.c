@@ -17,9 +17,11 @@
 
 typedef struct list_trip {
     aoi_list *g;
+    aoi_world *world;
     uint32_t entity;
     const double *from, *to;
     uint64_t far_levels; /* where its point changes tile; by number of the level */
+    bool far_nodes;      /* some node changes tiles, or is a ring, which may */
     uint32_t blocks;     /* that far parts need */
     bool failed;
     aoi_crossings passed;
@@ -27,44 +29,54 @@ typedef struct list_trip {
 
 /* ---- near parts -------------------------------------------------------------------------------------------------- */
 
-/* Most entries go from one place of a block's interval to another, and few points are in it. */
-AOI_INLINE void collect(list_trip *p, aoi_block *b, double v0, double v1, uint32_t tag, uint32_t own) {
-    enum { FEW = 2 * AOI_LANE };
-    float k0 = aoi_block_key(b, v0), k1 = aoi_block_key(b, v1), lo = k0 < k1 ? k0 : k1, hi = k0 < k1 ? k1 : k0;
-    if (b->size != AOI_LARGEST || lo <= b->low || hi >= b->high || (tag && b->points > FEW)) {
-        aoi_crossings_walk(&p->passed, &p->g->lists, b, v0, v1, tag, own);
-        return;
-    }
-    const float *key = aoi_block_keys(b);
-    uint64_t bits = aoi_lanes_many(key, tag ? FEW : AOI_BLOCK_MOST, lo, hi, aoi_lanes_plain);
-    if (tag) bits &= aoi_lanes_mask((int)b->points);
-    else bits &= aoi_lanes_mask(AOI_BLOCK_MOST) ^ aoi_lanes_mask(AOI_BLOCK_MOST - (int)b->edges);
-    aoi_crossings_note(&p->passed, (const uint32_t *)(const void *)(key + AOI_BLOCK_MOST), bits, tag, own);
-}
-
 static void note_leaving(list_trip *p, uint32_t *place, double to) {
     aoi_list *g = p->g;
     if (!AOI_GROW(aoi_list_memory(g), g->leaving, g->leaving_cap, g->leaving_count + (size_t)1)) p->failed = true;
     else g->leaving[g->leaving_count++] = (aoi_leaving){place, to};
 }
 
-enum list_pass { LIST_PREFETCH, LIST_MOVE, LIST_PUT_BACK };
+/* The way leads to a bound of the block's interval or beyond, or the block is of an unusual kind. */
+AOI_NOINLINE static void walk_entry(list_trip *p, uint32_t *place, double to, uint32_t tag, uint32_t own) {
+    aoi_block *b = aoi_block_of(&p->g->lists, *place);
+    float *key = aoi_block_keys(b) + (*place & AOI_PLACE_MASK), now = aoi_block_key(b, to);
+    aoi_crossings_walk(&p->passed, &p->g->lists, b, *key, now, tag, own);
+    if (b->low <= now && now <= b->high) *key = now;
+    else note_leaving(p, place, to);
+}
 
-/* An entry, if there is one at this place, goes from v0 to v1; tag: its side, 0 for a point. */
-AOI_INLINE void move_entry(list_trip *p, enum list_pass pass, uint32_t *place, double v0, double v1, uint32_t tag,
-                           uint32_t own) {
+enum list_pass { LIST_PREFETCH, LIST_MOVE, LIST_PUT_BACK };
+enum { FEW_KEYS = 16 };
+
+/* The entry at this place, if there is one, goes to a value; tag: its side, 0 for a point.  Most go from one place of their
+ * block's interval to another, and few points are in it. */
+AOI_INLINE void move_entry(list_trip *p, enum list_pass pass, uint32_t *place, double to, uint32_t tag, uint32_t own) {
     if (*place == AOI_NONE) return;
     aoi_block *b = aoi_block_of(&p->g->lists, *place);
-    float *key = aoi_block_keys(b) + (*place & AOI_PLACE_MASK);
+    float *keys = aoi_block_keys(b), *key = keys + (*place & AOI_PLACE_MASK);
     if (pass == LIST_PREFETCH) { /* a point compares edges, which may be all keys; an edge compares points, in front */
         for (int i = 0; i < (tag ? 2 : AOI_BLOCK_KEY_LINES); i++) AOI_PREFETCH((const char *)b + i * AOI_CACHE_LINE);
         AOI_PREFETCH(key);
         return;
     }
-    if (pass == LIST_MOVE) collect(p, b, v0, v1, tag, own);
-    float now = aoi_block_key(b, pass == LIST_MOVE ? v1 : v0);
-    if (b->low <= now && now <= b->high) *key = now;
-    else if (pass == LIST_MOVE) note_leaving(p, place, v1);
+    float was = *key, now = aoi_block_key(b, to), lo = was < now ? was : now, hi = was < now ? now : was;
+    if (pass == LIST_PUT_BACK) {
+        if (b->low <= now && now <= b->high) *key = now;
+        return;
+    }
+    if (b->size != AOI_LARGEST || lo <= b->low || hi >= b->high || (tag && b->points > FEW_KEYS)) {
+        walk_entry(p, place, to, tag, own);
+        return;
+    }
+    uint64_t bits = aoi_lanes_sixteen(keys, lo, hi);
+    if (tag) {
+        bits &= aoi_lanes_mask((int)b->points);
+    } else {
+        bits |= aoi_lanes_sixteen(keys + 16, lo, hi) << 16 | aoi_lanes_sixteen(keys + 32, lo, hi) << 32 |
+                (uint64_t)aoi_lanes_plain(keys + 48, lo, hi) << 48;
+        bits &= aoi_lanes_mask(AOI_BLOCK_MOST) ^ aoi_lanes_mask(AOI_BLOCK_MOST - (int)b->edges);
+    }
+    aoi_crossings_note(&p->passed, (const uint32_t *)(const void *)(keys + AOI_BLOCK_MOST), bits, tag, own);
+    *key = now;
 }
 
 static inline bool is_safe(const float *safe, const double *to) {
@@ -80,21 +92,23 @@ static inline bool has_edges(const aoi_world *w, uint32_t node) {
 }
 
 AOI_INLINE void move_near_point(list_trip *p, enum list_pass pass, int dims, const aoi_level *y) {
+    const double *to = pass == LIST_PUT_BACK ? p->from : p->to;
     uint32_t *place = aoi_point_places(y, dims, p->entity);
     for (int a = 0; a < dims; a++)
-        if (p->from[a] != p->to[a]) move_entry(p, pass, place + a, p->from[a], p->to[a], 0, aoi_own_of(AOI_NONE, a));
+        if (p->from[a] != p->to[a]) move_entry(p, pass, place + a, to[a], 0, aoi_own_of(AOI_NONE, a));
 }
 
 AOI_INLINE void move_near_box(list_trip *p, enum list_pass pass, int dims, uint32_t node) {
+    const double *to = pass == LIST_PUT_BACK ? p->from : p->to;
     uint32_t *place = aoi_edge_places(p->g, node);
-    double reach[3];
-    aoi_list_reach(p->g->head.world, node, reach);
     for (int a = 0; a < dims; a++) {
         int tiles = a < 2 ? 2 : 4;
-        for (int side = AOI_LOW; side <= AOI_HIGH; side++, place += tiles)
-            for (int i = 0; i < tiles && p->from[a] != p->to[a]; i++)
-                move_entry(p, pass, place + i, aoi_edge_at(p->from, reach, a, side), aoi_edge_at(p->to, reach, a, side),
+        double reach = a < 2 ? p->world->nodes[node].reach[a] : p->world->areas[node].height;
+        for (int side = AOI_LOW; side <= AOI_HIGH && p->from[a] != p->to[a]; side++)
+            for (int i = 0; i < tiles; i++)
+                move_entry(p, pass, place + (side - AOI_LOW) * tiles + i, side == AOI_LOW ? to[a] - reach : to[a] + reach,
                            aoi_ref_of(side, 0), aoi_own_of(node, a));
+        place += 2 * tiles;
     }
 }
 
@@ -110,23 +124,26 @@ AOI_INLINE void move_near_parts(list_trip *p, enum list_pass pass, int dims) {
 /* ---- far parts --------------------------------------------------------------------------------------------------- */
 
 /* Most often a node's safe region tells of its level's point, too. */
-static void find_far_levels(list_trip *p) {
+static void find_far_parts(list_trip *p) {
     aoi_list *g = p->g;
-    aoi_world *w = g->head.world;
+    const aoi_world *w = p->world;
     uint64_t near = 0;
     p->far_levels = 0;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
+    p->far_nodes = false;
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
         if (has_edges(w, n) && !is_far(g, n, p->to)) near |= (uint64_t)1 << w->nodes[n].level;
+        else p->far_nodes = true;
+    }
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         bool stays = (near >> g->order[i] & 1) || aoi_tiles_same(&y->map, p->from, p->to);
         if (!stays) p->far_levels |= (uint64_t)1 << g->order[i];
-        if (!y->nodes && y->idle++ > w->entity_top) w->untidy = true; /* keeping it has cost what dropping it costs */
+        if (!y->nodes && y->idle++ > w->entity_top) p->world->untidy = true; /* keeping it has cost what dropping it costs */
     }
 }
 
-static bool field_ready(list_trip *p, aoi_field *f) {
-    if (aoi_tiles_same(&f->map, p->from, p->to)) return true;
+static bool field_ready(list_trip *p, aoi_field *f, uint32_t place) {
+    if (aoi_field_stays(p->g, f, place, p->from, p->to)) return true;
     p->blocks++;
     return aoi_field_ready(p->g, f, p->to);
 }
@@ -136,7 +153,7 @@ static bool node_ready(list_trip *p, uint32_t node) {
     const aoi_node_record *n = g->head.world->nodes + node;
     double reach[3];
     if (!aoi_is_bounded(n)) return true;
-    if (!aoi_list_has_edges(n)) return field_ready(p, g->rings + (n->level - AOI_MOST_LEVELS));
+    if (!aoi_list_has_edges(n)) return field_ready(p, g->rings + (n->level - AOI_MOST_LEVELS), n->home);
     if (!is_far(g, node, p->to)) return true;
     aoi_list_reach(g->head.world, node, reach);
     p->blocks += aoi_edge_count(aoi_list_dims(g));
@@ -148,33 +165,37 @@ static bool trip_ready(list_trip *p) {
     aoi_list *g = p->g;
     const aoi_world *w = g->head.world;
     p->blocks = g->leaving_count;
-    if (p->failed || !field_ready(p, &g->points)) return false;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
+    if (p->failed || !field_ready(p, &g->points, w->entities[p->entity].home)) return false;
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && p->far_nodes; n = w->nodes[n].next)
         if (!node_ready(p, n)) return false;
     for (int i = 0; p->far_levels && i < g->level_count; i++) {
         if (!(p->far_levels >> g->order[i] & 1)) continue;
         p->blocks += (uint32_t)w->dims;
         if (!aoi_point_ready(g, g->levels + g->order[i], p->to)) return false;
     }
-    return aoi_pool_reserve(aoi_list_memory(g), &g->lists.pool, p->blocks);
+    return !p->blocks || aoi_pool_reserve(aoi_list_memory(g), &g->lists.pool, p->blocks);
 }
 
-/* The point goes along an axis, in its tile's list and on in the neighbour's. */
+/* The point goes along an axis, where the legs on the axes before have brought it, in its tile's list and on in the
+ * neighbour's. */
 static void walk_point(list_trip *p, const aoi_level *y, int axis) {
     aoi_list *g = p->g;
-    double v0 = p->from[axis], v1 = p->to[axis];
-    const double *from = p->passed.stage[axis], *to = p->passed.stage[axis + 1];
+    double at[2][3], v0 = p->from[axis], v1 = p->to[axis];
     uint32_t place = aoi_point_places(y, aoi_list_dims(g), p->entity)[axis];
-    if (v0 == v1) return;
-    aoi_span s = v0 < v1 ? aoi_tiles_span(&y->map, from, to) : aoi_tiles_span(&y->map, to, from);
-    for (int32_t ty = s.y0; ty <= s.y1; ty++)
+    for (int a = 0; a < aoi_list_dims(g); a++) {
+        at[0][a] = a < axis ? p->to[a] : a > axis ? p->from[a] : fmin(v0, v1);
+        at[1][a] = a == axis ? fmax(v0, v1) : at[0][a];
+    }
+    aoi_span s = aoi_tiles_span(&y->map, at[0], at[1]);
+    for (int32_t ty = s.y0; ty <= s.y1 && v0 != v1; ty++)
         for (int32_t tx = s.x0; tx <= s.x1; tx++) {
             uint32_t t = aoi_tiles_find(&y->map, tx, ty);
             const aoi_block_list *l = t != AOI_NONE ? y->map.tiles[t].axis + axis : NULL;
             if (!l || l->head == AOI_NONE) continue;
             aoi_block *b = aoi_block_of(&g->lists, place);
             if (b->tile != t) b = aoi_block_at(&g->lists, aoi_block_seek(&g->lists, l, v0));
-            aoi_crossings_walk(&p->passed, &g->lists, b, v0, v1, 0, aoi_own_of(AOI_NONE, axis));
+            float k0 = aoi_block_key(b, v0), k1 = aoi_block_key(b, v1);
+            aoi_crossings_walk(&p->passed, &g->lists, b, k0, k1, 0, aoi_own_of(AOI_NONE, axis));
         }
 }
 
@@ -192,7 +213,7 @@ static void jump_visit(void *ud, uint32_t node) {
     bool inside = true;
     aoi_list_reach(j->world, node, reach);
     for (int a = 0; a < j->world->dims; a++) inside &= at[a] - reach[a] <= t[a] && t[a] <= at[a] + reach[a];
-    if (!inside && n->owner != j->entity && (n->mask & j->world->entities[j->entity].kind))
+    if (!inside && n->owner != j->entity)
         aoi_add_candidate(j->world, node, j->entity);
 }
 
@@ -228,7 +249,7 @@ static void move_far_parts(list_trip *p) {
     const aoi_world *w = g->head.world;
     for (int i = 0; p->far_levels && i < g->level_count; i++)
         if (p->far_levels >> g->order[i] & 1) move_far_point(p, g->levels + g->order[i]);
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && p->far_nodes; n = w->nodes[n].next) {
         if (!aoi_is_bounded(w->nodes + n)) continue;
         if (!aoi_list_has_edges(w->nodes + n)) {
             aoi_rings_move(g, n, p->from, p->to);
@@ -251,30 +272,34 @@ static void rekey_leaving(aoi_list *g) {
 }
 
 int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to) {
+    aoi_world *w = head->world;
+    aoi_list *g = (aoi_list *)(void *)head;
     list_trip p;
-    p.g = (aoi_list *)(void *)head;
-    p.entity = entity;
-    p.from = head->world->entities[entity].pos;
-    p.to = to;
+    p.g = g, p.world = p.passed.world = w;
+    p.entity = p.passed.entity = entity;
+    p.from = p.passed.from = w->entities[entity].pos;
+    p.to = p.passed.to = to;
+    p.passed.count = 0;
     p.failed = false;
-    aoi_crossings_begin(&p.passed, head->world, entity, to);
-    find_far_levels(&p);
-    if (head->world->dims == 2) { /* compiled once for each number of axes */
+    find_far_parts(&p);
+    if (w->dims == 2) { /* compiled once for each number of axes */
         move_near_parts(&p, LIST_PREFETCH, 2);
         move_near_parts(&p, LIST_MOVE, 2);
     } else {
         move_near_parts(&p, LIST_PREFETCH, 3);
         move_near_parts(&p, LIST_MOVE, 3);
     }
+    aoi_crossings_prefetch(&p.passed);
     if (!trip_ready(&p)) {
-        p.g->leaving_count = 0;
-        move_near_parts(&p, LIST_PUT_BACK, head->world->dims);
+        g->leaving_count = 0;
+        move_near_parts(&p, LIST_PUT_BACK, w->dims);
         return AOI_ENOMEM;
     }
-    rekey_leaving(p.g);
+    rekey_leaving(g);
     move_far_parts(&p);
-    aoi_rings_passed(p.g, entity, p.from, to);
-    aoi_points_move(p.g, entity, p.from, to);
+    aoi_crossings_prefetch_owners(&p.passed);
+    aoi_rings_passed(g, entity, p.from, to);
+    aoi_points_move(g, entity, p.from, to);
     aoi_crossings_judge(&p.passed);
     return AOI_OK;
 }

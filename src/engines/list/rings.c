@@ -112,11 +112,22 @@ static void field_insert(aoi_list *g, aoi_field *f, const double *at, const floa
     bag_insert(g, f, tile, values, ref);
 }
 
+/* Most moves end well within the tile. */
+static inline bool is_inner_key(float key) {
+    return 0x1p-20F < key && key < 1 - 0x1p-20F;
+}
+
+bool aoi_field_stays(const aoi_list *g, const aoi_field *f, uint32_t place, const double *from, const double *to) {
+    const aoi_tile *t = f->map.tiles + aoi_bag_of(g, place >> AOI_PLACE_SHIFT)->tile;
+    bool inner = is_inner_key(tile_key(&f->map, 0, t, to[0])) && is_inner_key(tile_key(&f->map, 1, t, to[1]));
+    return inner || aoi_tiles_same(&f->map, from, to);
+}
+
 static void field_move(aoi_list *g, aoi_field *f, uint32_t ref, const double *from, const double *to) {
     uint32_t place = *bag_home(g, f, ref);
     int k = (int)(place & AOI_PLACE_MASK);
     aoi_bag *b = aoi_bag_of(g, place >> AOI_PLACE_SHIFT);
-    if (aoi_tiles_same(&f->map, from, to)) {
+    if (aoi_field_stays(g, f, place, from, to)) {
         const aoi_tile *t = f->map.tiles + b->tile;
         for (int a = 0; a < 2; a++) aoi_bag_lane(b, f->lanes, a)[k] = tile_key(&f->map, a, t, to[a]);
         return;
@@ -346,10 +357,10 @@ static void look_judge(look *l) {
     uint64_t kind = w->entities[l->mover].kind;
     for (int i = 0; i < l->count && l->node == AOI_NONE; i++) {
         const aoi_node_record *n = w->nodes + l->found[i];
-        if (n->owner != l->mover && (n->mask & kind)) aoi_add_candidate(w, l->found[i], l->mover);
+        if (n->owner != l->mover && aoi_list_meets(n, kind)) aoi_add_candidate(w, l->found[i], l->mover);
     }
     for (int i = 0; i < l->count && l->node != AOI_NONE; i++)
-        if (l->found[i] != l->mover && (w->entities[l->found[i]].kind & w->nodes[l->node].mask))
+        if (l->found[i] != l->mover && aoi_list_meets(w->nodes + l->node, w->entities[l->found[i]].kind))
             aoi_add_candidate(w, l->node, l->found[i]);
     l->count = 0;
 }

@@ -50,6 +50,7 @@ uint32_t aoi_point_beside(const aoi_list *g, uint32_t entity); /* another entity
 /* An insertion needs its tile and an unused block: _ready is false when memory is refused.  A move within a tile needs
  * neither. */
 bool aoi_field_ready(aoi_list *g, aoi_field *f, const double *at);
+bool aoi_field_stays(const aoi_list *g, const aoi_field *f, uint32_t place, const double *from, const double *to);
 void aoi_points_open(aoi_list *g);
 void aoi_points_insert(aoi_list *g, uint32_t entity, const double *at);
 void aoi_points_remove(aoi_list *g, uint32_t entity);
