@@ -234,6 +234,52 @@ static void crowd(const setup *u, int batches) {
     close_space(s);
 }
 
+/* Everything is where it was: told from the records, without a call that would put the index right. */
+static bool same_places(aoi_space *a, aoi_space *b) {
+    const int64_t *ids;
+    size_t n;
+    bool same = aoi_count(a) == aoi_count(b) && aoi_ids(b, &ids, &n) == AOI_OK;
+    for (size_t i = 0; same && i < n; i++) {
+        double p[3] = {0}, q[3] = {0};
+        same = aoi_position(a, aoi_find(a, ids[i]), p) && aoi_position(b, aoi_find(b, ids[i]), q) &&
+               !memcmp(p, q, sizeof p);
+    }
+    return same;
+}
+
+/* Batches that are refused while there is no memory at all, and calls after them for which there is none either: a call
+ * that returns AOI_OK has happened, in a space of plenty as well, and no other has. */
+static void hard_times(const setup *u, int length) {
+    enum { ENTITIES = 80 };
+    aoi_space *poor = open_space(u), *rich = NULL;
+    aoi_options o = options_of(u);
+    unsigned refused = 0, managed = 0;
+    o.alloc = NULL;
+    EXPECT(aoi_open(&o, &rich) == AOI_OK);
+    for (int i = 0; i < length; i++) {
+        bool hard = i % 40 >= 15;
+        call c = random_call(ENTITIES);
+        if (hard && random_below(4) == 0) c.verb = MOVE_MANY, c.n = MOST_ROWS;
+        if (c.verb == NEXT || c.verb == DRAIN || c.verb == TAKE_ALL) c.verb = hard ? MOVE : TAKE_ALL;
+        make_possible(rich, &c);
+        expect_at("%s %dD, hard times, call %d %s", u->engine, u->dims, i, verb_names[c.verb]);
+        if (hard) host_refuse(1, HOST_FOR_EVER);
+        int result = make_call(poor, &c);
+        refused += host_relent();
+        EXPECT(hard || result != AOI_ENOMEM);
+        if (result == AOI_ENOMEM) EXPECT(same_places(poor, rich));
+        else EXPECT(make_call(rich, &c) == result);
+        managed += hard && result == AOI_OK;
+        if (i % 40 != 39) continue;
+        text expected = dump(rich, false);
+        EXPECT(same(&expected, poor, false));
+        text_free(&expected);
+    }
+    EXPECT(refused > 0 && managed > 0);
+    close_space(poor);
+    aoi_close(rich);
+}
+
 /* Moves with an empty queue and plain nodes only, which need no undo log: each allocation of theirs refused. */
 static void plain_moves(const setup *u) {
     aoi_space *s = open_space(u);
@@ -315,6 +361,7 @@ int main(void) {
             endurance(&u, 50, 1500);
         }
         u.deferred = false;
+        hard_times(&u, 4000);
         crowd(&u, 200);
         plain_moves(&u);
         plain_ticks(&u);
