@@ -56,9 +56,10 @@ static bool polygon_holds(int dims, const aoi_area_record *a, const double *w, c
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
+/* A sum that overflows makes both infinite: engines know only of nodes that are bounded on all axes. */
 static void box_reach(const aoi_area_record *a, double *reach) {
-    reach[0] = a->shape->extents[0] + a->shape->margin;
-    reach[1] = a->shape->extents[1] + a->shape->margin;
+    for (int i = 0; i < 2; i++) reach[i] = a->shape->extents[i] + a->shape->margin;
+    if (isinf(reach[0]) || isinf(reach[1])) reach[0] = reach[1] = INFINITY;
 }
 
 static void round_reach(const aoi_area_record *a, double *reach) {
