@@ -5,8 +5,9 @@
  *        \-> brute force over the records, by the definition in engine.h: every pair that may have changed is reported,
  *            no pair is reported twice, and a verb for which memory is refused leaves the index as it was
  *
- * Of round nodes (AOI_CIRCLE) an engine may report only the pairs that pass the circle of the radius or that of `keep`:
- * the records tell it both.  In three dimensions they are spheres. */
+ * Of AOI_SQUARE and AOI_CIRCLE an engine may report only the pairs that pass the border of the radius or that of `keep`,
+ * as what stays between the two does not change, and of circles only the watchers that have the point within `keep`.  The
+ * bounds tell both borders, of a circle (not of a sphere) the inner one by the square that is inscribed in it. */
 #include <math.h>
 
 #include "core/engine.h"
@@ -56,7 +57,11 @@ static bool may_change(uint32_t node, const double *w0, const double *w1, const 
     if (b.shape == AOI_CIRCLE)
         return in_ball(w0, t0, a->radius) != in_ball(w1, t1, a->radius) ||
                in_ball(w0, t0, a->keep) != in_ball(w1, t1, a->keep);
+    if (aoi_is_plain_box(&b) && in_box(&b, w0, t0) && in_box(&b, w1, t1)) return false;
     bool level = m.w.dims < 3 || (w0[2] == w1[2] && t0[2] == t1[2]);
+    if (level && b.shape == AOI_SQUARE && in_hole(&b, w0, t0) == in_hole(&b, w1, t1) &&
+        in_box(&b, w0, t0) == in_box(&b, w1, t1))
+        return false;
     return !(level && in_hole(&b, w0, t0) && in_hole(&b, w1, t1));
 }
 
@@ -162,7 +167,10 @@ static void ask_watchers(void) {
     for (uint32_t i = 0; i < m.node_count; i++) {
         uint32_t n = m.in_use[i];
         aoi_bounds b = aoi_bounds_of(&m.w, n);
-        bool inside = aoi_is_bounded(m.w.nodes + n) && in_box(&b, m.w.entities[m.w.nodes[n].owner].pos, at);
+        if (!aoi_is_live(m.w.nodes[n].generation)) continue;
+        const double *w = m.w.entities[m.w.nodes[n].owner].pos;
+        bool inside = aoi_is_bounded(m.w.nodes + n) && in_box(&b, w, at) &&
+                      (b.shape != AOI_CIRCLE || in_ball(w, at, m.w.areas[n].keep));
         EXPECT(!inside || hit[n] == 1);
     }
 }
@@ -186,9 +194,10 @@ static void end_of_call(void) {
 
 typedef int (*verb)(uint32_t slot, const void *argument);
 
-/* What a refused verb leaves behind must be sound.  A verb that has had its way although memory was refused, as where only
+/* What a refused verb leaves behind must be sound, without the record that it was to add, if `born` tells that one's
+ * generation.  A verb that has had its way although memory was refused, as where only
  * candidates are lost, counts as done. */
-static void run(verb do_it, uint32_t slot, const void *argument) {
+static void run(verb do_it, uint32_t slot, const void *argument, uint32_t *born) {
     bool refusing = random_below(4) == 0;
     for (long n = 1; refusing; n++) {
         host_refuse(n, 1);
@@ -196,11 +205,12 @@ static void run(verb do_it, uint32_t slot, const void *argument) {
         unsigned refused = host_relent();
         if (code == AOI_OK) return;
         EXPECT(code == AOI_ENOMEM && refused);
+        if (born) ++*born;
         expect_sound();
-        forget();
         if (random_below(8) == 0) ask_targets();
         if (random_below(8) == 0) ask_watchers();
         forget();
+        if (born) --*born;
     }
     EXPECT(do_it(slot, argument) == AOI_OK);
 }
@@ -221,7 +231,7 @@ static void enter_one(void) {
     *r = (aoi_entity_record){.id = e, .kind = 1, .nodes = AOI_NONE, .mover = AOI_NONE, .generation = generation | 1};
     r->home = r->slot = r->link = random_below(1000); /* the engine's, and not cleared */
     random_place(r->pos);
-    run(do_enter, e, NULL);
+    run(do_enter, e, NULL, &r->generation);
     m.alive[m.alive_count++] = e;
     m.w.entity_count++;
 }
@@ -260,6 +270,7 @@ static aoi_bounds random_bounds(aoi_area_record *area) {
     switch (random_below(8)) {
     case 0:
         b.reach[1] = b.hole[1] = random_length();
+        b.shape = OTHER_SHAPE;
         break;
     case 1:
         b.hole[0] = b.hole[1] = -1;
@@ -270,7 +281,8 @@ static aoi_bounds random_bounds(aoi_area_record *area) {
     case 4:
         b.shape = AOI_CIRCLE;
         for (int a = 0; a < 3; a++) b.reach[a] = fmax(keep, 1e-150) * (1 + 0x1p-40);
-        b.hole[0] = b.hole[1] = m.w.dims < 3 ? r * 0.7071 : -1;
+        b.hole[0] = b.hole[1] = m.w.dims < 3 ? r * (0.70710678118654752 * (1 - 0x1p-40)) : -1;
+        if (!(r > 1e-150)) b.hole[0] = b.hole[1] = -1;
         break;
     default:
         break;
@@ -310,7 +322,7 @@ static void add_one_node(void) {
     set_bounds(n, &b, &area);
     m.w.entities[owner].nodes = n;
     m.in_use[m.node_count++] = n;
-    if (aoi_is_bounded(m.w.nodes + n)) run(do_add_node, n, NULL);
+    if (aoi_is_bounded(m.w.nodes + n)) run(do_add_node, n, NULL, &m.w.nodes[n].generation);
 }
 
 static int do_resize(uint32_t n, const void *bounds) {
@@ -323,7 +335,7 @@ static void resize_one(void) {
     aoi_area_record area;
     aoi_bounds b = random_bounds(&area);
     if (!aoi_is_bounded(m.w.nodes + n)) return;
-    run(do_resize, n, &b);
+    run(do_resize, n, &b, NULL);
     set_bounds(n, &b, &area);
 }
 
@@ -359,7 +371,7 @@ static void move_one(void) {
     if (random_below(2) && m.engine->class->prefetch)
         for (int stage = 0; stage < 2; stage++) m.engine->class->prefetch(m.engine, e, stage);
     forget();
-    run(do_move, e, to);
+    run(do_move, e, to, NULL);
     if (!m.w.failed) {
         take_candidates();
         expect_candidates(e, to);
@@ -422,7 +434,7 @@ static void move_many(void) {
         memcpy(to, o->pos, sizeof to);
         forget();
         if (joined) {
-            run(do_place, o->entity, to);
+            run(do_place, o->entity, to, NULL);
             EXPECT(m.w.candidate_count == 0);
         } else EXPECT(class->move(m.engine, o->entity, to) == AOI_OK);
         memcpy(o->pos, e->pos, sizeof to);
@@ -431,7 +443,7 @@ static void move_many(void) {
     }
     expect_sound();
     if (joined) {
-        run(do_join, 0, NULL);
+        run(do_join, 0, NULL, NULL);
         EXPECT(m.w.candidate_count == 0);
         expect_candidates(AOI_NONE, NULL);
     }

@@ -1,15 +1,14 @@
-/* Every allocation fails once: for every call, n = 1, 2, 3 ... until the call needs no more than n - 1.
+/* Fault injection: each allocation of each call fails once; n = 1, 2, 3 ... until the call makes fewer than n.
  *
  *   a history of random calls    c0 c1 c2 ... ck ...
  *   for each k and n             a fresh space, c0 .. c(k-1), then ck with the n-th allocation refused
  *
- * Refused once, or from then on (so that undoing cannot need memory either). The space must then be as it was, the events
- * that wait in their order, and ck must do afterwards what it does in a space in which nothing was ever refused. Nothing
- * may leak.
+ * Refused once, or from then on, so that undoing cannot need memory either. The space must then be as it was, the
+ * queued events in their order, and ck must do afterwards what it does in a space without refusals. Nothing may leak.
  *
- * In which order ck then tells its events may differ: that follows from where an index keeps its entries, which nobody
- * can ask for, and from the sequence of calls, to which the refused one belongs. Putting every entry back in its old
- * place would need a copy of what each call touches, on every call, for the sake of one that fails. */
+ * The order of the events of ck may differ: it follows from where an index keeps its entries, which is not observable
+ * otherwise. Restoring the place of every entry would need a copy of what each call touches, on every call, for the
+ * sake of one that fails. */
 #include "calls.h"
 
 static bool same(const text *expected, aoi_space *s, bool in_order) {
@@ -19,7 +18,7 @@ static bool same(const text *expected, aoi_space *s, bool in_order) {
     return equal;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static void opening(const setup *u) {
     aoi_options o = options_of(u);
@@ -37,7 +36,7 @@ static void opening(const setup *u) {
         }
 }
 
-/* ---- one call after a history --------------------------------------------------------------------------------------- */
+/* ---- one call after a history ------------------------------------------------------------------------------------ */
 
 static aoi_space *play(const setup *u, const call *calls, size_t n) {
     aoi_space *s = open_space(u);
@@ -81,7 +80,7 @@ static outcome look_ahead(const setup *u, const call *calls, size_t k) {
     return o;
 }
 
-/* ---- histories ------------------------------------------------------------------------------------------------------ */
+/* ---- histories --------------------------------------------------------------------------------------------------- */
 
 static unsigned long refusals[VERBS];
 
@@ -117,16 +116,18 @@ static void history(const setup *u, uint32_t entities, size_t length) {
 enum { CROWD = 40 };
 
 static void scene(const setup *u, verb last, int shape, bool counted) {
-    call *calls = calloc(3 * CROWD + 2, sizeof *calls);
+    call *calls = calloc(4 * CROWD + 2, sizeof *calls);
     size_t n = 0;
     if (!calls) abort();
     aoi_area all = {.radius = 5, .mask = AOI_ALL_KINDS, .shape = shape}, nothing = all;
-    nothing.mask = counted ? 4 : 0; /* nobody is of that kind */
+    nothing.mask = counted ? 4 : 0; /* no entity has that kind */
     calls[n++] = (call){.verb = ENTER, .id = 0, .bits = 1};
     /* 0 carries three nodes; the first sees everybody, or nobody before the last call */
-    bool wakes = last == SET_RADIUS || last == SET_MASK;
+    bool wakes = last == SET_RADIUS || last == SET_MASK || last == SET_AREA;
     for (int64_t k = 0; k < 3; k++) {
         calls[n++] = (call){.verb = ADD_NODE, .id = 0, .node_id = k, .area = wakes ? nothing : all};
+        if (last == SET_FACING) /* away from the others */
+            calls[n - 1].area = (aoi_area){.shape = AOI_SECTOR, .mask = 1, .radius = 5, .facing = 2, .angle = 1};
         if (last == SET_RADIUS) calls[n - 1].area = (aoi_area){.radius = 0.5, .mask = AOI_ALL_KINDS, .shape = shape};
     }
     for (int64_t id = 1; id < CROWD; id++) {
@@ -135,12 +136,17 @@ static void scene(const setup *u, verb last, int shape, bool counted) {
             calls[n++] = (call){.verb = ADD_NODE, .id = id, .area = {.radius = 2, .mask = 8, .shape = shape}};
         if (last == VIEWERS) calls[n - 1].area.mask = AOI_ALL_KINDS;
     }
+    for (int64_t id = 1; id < CROWD && last == OVERRIDES; id++)
+        calls[n++] = (call){.verb = OVERRIDE, .bits = AOI_HIDE, .rows = {{.id = id}}};
     call *c = calls + n++;
     *c = (call){.verb = last, .bits = last == SET_KIND ? 8 : AOI_ALL_KINDS, .area = all};
-    if (last == MOVE_MANY || last == ENTER_MANY)
+    if (is_batch(last))
         for (int64_t id = 0; id < CROWD; id++)
-            c->rows[c->n++] = (aoi_row){.id = last == MOVE_MANY ? id : id + CROWD, .pos = {(double)(id % 3) * 4 - 50}};
+            c->rows[c->n++] = (aoi_row){.id = last == ENTER_MANY ? id + CROWD : id, .pos = {(double)(id % 3) * 4 - 50}};
+    if (last == SET_FACING) c->area.facing = -0.78; /* towards them */
+    if (last == OVERRIDE) c->bits = AOI_HIDE, c->rows[0].id = 1;
     if (last == MOVE) c->rows[0].pos[0] = 1000;
+    if (last == ADD_NODE_MANY) c->node_id = 9;
     if (last == ROW_BUFFER) c->n = CROWD;
     refuse_all(u, calls, n - 1, n);
     free(calls);
@@ -162,7 +168,7 @@ static void endurance(const setup *u, uint32_t entities, int length) {
     EXPECT(aoi_open(&o, &rich) == AOI_OK);
     for (int i = 0; i < length; i++) {
         call c = random_call(entities);
-        if (c.verb == NEXT) c.verb = TAKE_ALL;
+        if (c.verb == NEXT || c.verb == DRAIN) c.verb = TAKE_ALL;
         make_possible(rich, &c);
         expect_at("%s %dD, endurance, call %d %s", u->engine, u->dims, i, verb_names[c.verb]);
         int wanted = make_call(rich, &c), result;
@@ -221,7 +227,7 @@ static void crowd(const setup *u, int batches) {
     close_space(s);
 }
 
-/* Moves where nothing waits and only plain nodes are there, which go without the log: each of their requests refused. */
+/* Moves with an empty queue and plain nodes only, which need no undo log: each allocation of theirs refused. */
 static void plain_moves(const setup *u) {
     aoi_space *s = open_space(u);
     unsigned refused = 0;
@@ -234,7 +240,7 @@ static void plain_moves(const setup *u) {
     aoi_take_all(s);
     for (int i = 0; i < 300; i++) {
         aoi_entity e = aoi_find(s, random_below(40));
-        double far = i % 3 ? 0 : 1000.0 * (i + 1); /* to where nobody has been, and back among the others */
+        double far = i % 3 ? 0 : 1000.0 * (i + 1); /* to an empty place, and back among the others */
         double to[3] = {far + random_below(10), far + random_below(10), 0};
         text before = dump(s, true);
         int result = AOI_ENOMEM;
@@ -253,7 +259,7 @@ static void plain_moves(const setup *u) {
     close_space(s);
 }
 
-/* Ticks in which everybody moves a little, whom an engine may move all before it looks: each of their requests refused. */
+/* Ticks in which all move a little, which an engine may handle as a whole: each allocation of theirs refused. */
 static void plain_ticks(const setup *u) {
     enum { PEOPLE = 200 };
     static aoi_row rows[PEOPLE];
@@ -269,7 +275,7 @@ static void plain_ticks(const setup *u) {
     aoi_take_all(s);
     for (int i = 0; i < 40; i++) {
         for (int k = 0; k < PEOPLE; k++) {
-            rows[k].pos[0] += 0.1 * (double)random_below(5); /* eastwards, where nobody has been */
+            rows[k].pos[0] += 0.1 * (double)random_below(5); /* eastwards, to new places */
             rows[k].pos[1] += 0.1 * (double)random_below(5) - 0.2;
         }
         text before = dump(s, true);
@@ -303,7 +309,8 @@ int main(void) {
         plain_ticks(&u);
     }
     for (int v = 0; v < VERBS; v++) { /* whatever can need memory was refused some */
-        bool frugal = v == NEXT || v == TAKE_ALL || v == LEAVES_FIRST || v == KEEP_ORDER || v == NEXT_FREED;
+        bool frugal = v == NEXT || v == DRAIN || v == TAKE_ALL || v == FLUSH || v == KEEP_ORDER ||
+                      v == NEXT_FREED || v == EXPLAIN;
         expect_at("%s", verb_names[v]);
         EXPECT((refusals[v] == 0) == frugal);
     }

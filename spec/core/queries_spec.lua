@@ -1,4 +1,4 @@
--- Queries: what they return, and that they change nothing and call nobody.
+-- Queries: their results; they change nothing and deliver nothing.
 local fixture = require "spec.support.fixture"
 local dump = require "spec.support.dump"
 local garbage_of = require "spec.support.garbage"

@@ -1,7 +1,7 @@
 -- Recorded movement, replayed on every engine, against the published number and checksum of its events.
 -- The recordings lie beside the project (../shared/data); where they are absent the spec says so and passes over.
 --
---   a step of the recording -> those gone leave, those who stay move, new ones enter with a node per radius -> drain
+--   a step of the recording -> entities leave, move, or enter with a node per radius -> drain
 --
 -- The checksum is the sum of FNV-1a 64 over "step:kind:watcher:target" for every event (e for enter, l for leave); the
 -- live one leaves out the leaves whose watcher has disappeared. It needs integers: elsewhere the numbers must do.

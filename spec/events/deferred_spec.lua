@@ -1,4 +1,4 @@
--- Contract section 5: flush and drain.
+-- Deferred delivery: flush and drain.
 local aoi = require "aoi"
 local fixture = require "spec.support.fixture"
 
@@ -58,7 +58,8 @@ for setup in fixture.deferred() do
       list, n = space:drain(buf)
       assert.equal(buf, list)
       assert.equal(2, n)
-      assert.same({ aoi.LEAVE, 1, 2, 7, aoi.ENTER, 1, 3, 7 }, { (table.unpack or unpack)(buf, 1, 8) }) -- luacheck: ignore
+      local events = { (table.unpack or unpack)(buf, 1, 8) } -- luacheck: ignore
+      assert.same({ aoi.LEAVE, 1, 2, 7, aoi.ENTER, 1, 3, 7 }, events)
       assert.same({}, w.heard, "nobody was called")
       list, n = space:drain(buf)
       assert.equal(buf, list)

@@ -1,4 +1,4 @@
--- Contract 4.6: errors in handlers.
+-- Errors in handlers: raised from the delivering call; the other events stay queued in order. on_error takes them.
 local fixture = require "spec.support.fixture"
 
 for setup in fixture.all { modes = { "immediate", "flush" } } do

@@ -1,4 +1,4 @@
--- Contract section 6: every misuse, its exact message, and a space that is afterwards what it was before.
+-- Every misuse raises its exact message and leaves the space as it was.
 local aoi = require "aoi"
 local bits = require "spec.support.bits"
 local dump = require "spec.support.dump"
@@ -298,7 +298,7 @@ local function cases(d)
   return list
 end
 
--- Not the numbers of any one engine: everybody has the same words.
+-- The messages are the same for all engines.
 for setup in fixture.all { modes = { "immediate", "drain" } } do
   describe("misuse on " .. setup.name, function()
     local w, space

@@ -1,4 +1,4 @@
--- One interface: what runs against a space in the caller's own service runs against one in the AOI service.
+-- A space in the caller's own service and one in the AOI service have the same interface: the same tests run on both.
 if not string.pack then
   describe("a space of either place", function() pending("needs Lua 5.3 or later: string.pack") end)
   return
@@ -10,7 +10,7 @@ local new_local = require "aoi.skynet.local"
 local transport = require "spec.support.transport"
 local Client = require "aoi.skynet.client"
 
--- Each place: run(f) calls f(space) as a coroutine; tick() makes a tick; logged is what nobody else took.
+-- Each place: run(f) calls f(space) as a coroutine; tick() makes a tick; `logged` takes errors that no handler took.
 local places = {
   here = function(options)
     local logged = {}

@@ -1,5 +1,5 @@
--- Random lives of several clients over a network that delays, reorders between senders, stalls and kills: whenever it
--- has become quiet, each client's view is what a plain space in one piece has told its handlers.
+-- Random histories of several clients over a network that delays, reorders between senders, stalls and kills: whenever
+-- no message is under way, each client's view equals what a plain space has told its handlers.
 if not string.pack then
   describe("the view of a subscriber", function() pending("needs Lua 5.3 or later: string.pack") end)
   return
@@ -140,7 +140,7 @@ local function world(seed, steps, options)
 
   local function quiet()
     net.stalled = {}
-    for _ = 1, 4 do -- events, the whole view of who fell behind, and what handlers caused
+    for _ = 1, 4 do -- events, the whole view of clients that fell behind, and what handlers caused
       net.time = net.time + 10
       server:probe_all()
       net:tick(server)

@@ -1,4 +1,4 @@
--- The AOI service and its clients, without skynet: requests, batches, ticks, and who hears what.
+-- The AOI service and its clients, without skynet: requests, batches, ticks, and which client gets which events.
 if not string.pack then
   describe("the AOI service", function() pending("needs Lua 5.3 or later: string.pack") end)
   return
@@ -167,7 +167,7 @@ describe("the AOI service", function()
       assert.equal(1, map:tick())
     end)
     assert.same({ "+1/1>2" }, take_bob())
-    net:kill(ANN) -- nobody drives any more
+    net:kill(ANN) -- no client drives any more
     net.time = 100
     server:probe_all()
     assert.equal(0, server.names.map.drivers)

@@ -1,4 +1,4 @@
--- dump.lua: everything that can be asked of a space, as lines of text: two dumps are equal exactly when the spaces are.
+-- dump.lua: the whole observable state of a space as text: two dumps are equal exactly when the spaces are.
 local bits = require "spec.support.bits"
 local shapes = require "spec.support.shapes"
 

@@ -1,14 +1,14 @@
--- model.lua: the contract in plain Lua, naive on purpose; the specs compare every engine with it.
+-- model.lua: the semantics of a space in plain Lua, naive on purpose; the specs compare every engine with it.
 --
 --   entities[id]            { id, position = {x, y, z}, kind, nodes }
 --   entities[id].nodes[n]   { id, watcher, area, seen, overrides }
 --   node.seen[entity]       true while the node sees that entity (the object: one life of an id)
 --   node.overrides[entity]  "hide", "show" or "match"
---   pending                 events nobody has heard yet; each knows its call, and its turn: the calls that a deferred
---                           space saves up for one delivery share a turn, all others have turns of their own
+--   pending                 events not delivered yet, each with its call and its turn: the calls that a deferred space
+--                           collects for one delivery share a turn, every other call has its own
 --
--- A call changes the world, looks again at every pair that contains something it touched, and queues the
--- differences: leaves, then enters. Positions are arrays, so that 2D and 3D share every line.
+-- A call changes the state, evaluates every pair that contains something it touched, and queues the differences:
+-- leaves, then enters. Positions are arrays, so that 2D and 3D share every line.
 
 local bits = require "spec.support.bits"
 local shapes = require "spec.support.shapes"
@@ -57,16 +57,18 @@ local function event(self, kind, node, target)
   }
 end
 
--- An event meets its opposite that nobody has heard: both vanish.
+-- An event cancels its opposite if that is still queued.
 local function queue(self, e)
-  for i, other in ipairs(self.pending) do
-    if other.node == e.node and other.life == e.life then
+  local pending, life, node = self.pending, e.life, e.node
+  for i = 1, #pending do
+    local other = pending[i]
+    if other.life == life and other.node == node then
       assert(other.kind ~= e.kind, "model: an event twice")
-      table.remove(self.pending, i)
+      table.remove(pending, i)
       return
     end
   end
-  self.pending[#self.pending + 1] = e
+  pending[#pending + 1] = e
 end
 
 local function finish(self, leaves, enters)
@@ -255,29 +257,33 @@ end
 -- Nobody asked for it.
 local function silent(e) return not e.node.hears[e.kind] end
 
--- Must `other` be heard before e? Turns follow each other, and within a call enters follow leaves.
-local function precedes(other, e)
-  return other.turn < e.turn or (other.call == e.call and other.kind == "leave" and e.kind == "enter")
+-- The first queued event that must be delivered before e: of an earlier turn, or a leave of the call whose enter e is.
+-- (These two loops are most of what random histories take, hence the order of their conditions.)
+local function predecessor(pending, e)
+  local turn, call = e.turn, e.kind == "enter" and e.call
+  for i = 1, #pending do
+    local other = pending[i]
+    if (other.turn < turn or other.call == call and other.kind == "leave") and not silent(other) then return other end
+  end
 end
 
 -- An event was heard: it must be pending, and its turn must have come (or any_order). Returns what is wrong, or nil.
 function Model:hear(kind, watcher, target, node_id, any_order)
-  for i, e in ipairs(self.pending) do
-    local same = e.kind == kind and e.watcher == watcher and e.target == target and e.node_id == node_id
+  local pending = self.pending
+  for i = 1, #pending do
+    local e = pending[i]
+    local same = e.target == target and e.watcher == watcher and e.node_id == node_id and e.kind == kind
     if same and not silent(e) then
-      for _, other in ipairs(self.pending) do
-        if not any_order and not silent(other) and precedes(other, e) then
-          return "heard too early: " .. Model.text(e) .. ", before " .. Model.text(other)
-        end
-      end
-      table.remove(self.pending, i)
+      local other = not any_order and predecessor(pending, e)
+      if other then return "heard too early: " .. Model.text(e) .. ", before " .. Model.text(other) end
+      table.remove(pending, i)
       return nil
     end
   end
   return "heard, but not due: " .. Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id }
 end
 
--- After a delivery: drops what nobody asked for and returns what should have been heard.
+-- After a delivery: drops the events of nodes without a handler for them, and returns what should have been delivered.
 function Model:overdue()
   local due = {}
   for _, e in ipairs(self:drain()) do

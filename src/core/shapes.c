@@ -56,10 +56,9 @@ static bool polygon_holds(int dims, const aoi_area_record *a, const double *w, c
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
-/* A sum that overflows makes both infinite: engines know only of nodes that are bounded on all axes. */
 static void box_reach(const aoi_area_record *a, double *reach) {
-    for (int i = 0; i < 2; i++) reach[i] = a->shape->extents[i] + a->shape->margin;
-    if (isinf(reach[0]) || isinf(reach[1])) reach[0] = reach[1] = INFINITY;
+    reach[0] = a->shape->extents[0] + a->shape->margin;
+    reach[1] = a->shape->extents[1] + a->shape->margin;
 }
 
 static void round_reach(const aoi_area_record *a, double *reach) {
@@ -199,6 +198,8 @@ static void resolve_other(int dims, const aoi_area *a, aoi_shape *p, aoi_area_st
                                   .height = (box ? p->extents[2] : p->half_height) + p->margin,
                                   .shape = p};
     shape_classes[a->shape].reach(&out->area, out->reach);
+    if (isinf(out->reach[1])) out->reach[0] = INFINITY; /* without bounds on one axis: without bounds */
+    if (isinf(out->reach[0])) out->reach[1] = INFINITY;
     out->margined = p->margin > 0;
 }
 

@@ -54,11 +54,17 @@ static void call_on_error(lua_State *L, lua_KContext count) {
     lua_callk(L, 4, 0, count, AGAIN);
 }
 
+/* Takes the next event.  In a deferred space a handler may have moved entities: what waits may have become void. */
+static bool next_event(lua_State *L, laoi_space *b, aoi_event *ev) {
+    if (b->core && !aoi_settle(b->core)) laoi_nomemory(L);
+    return b->core && aoi_next(b->core, ev);
+}
+
 /* The loop; on the stack there are the space and its table. */
 static int run(lua_State *L, lua_KContext count) {
     laoi_space *b = lua_touserdata(L, SELF);
     aoi_event ev;
-    while (b->core && aoi_next(b->core, &ev)) {
+    while (next_event(L, b, &ev)) {
         count++;
         if (b->has_on_error) push_ids(L, &ev);
         bool heard = push_handler(L, &ev);
@@ -206,7 +212,7 @@ int laoi_deliver(lua_State *L, laoi_space *b, bool counts) {
         if (counts) lua_pushinteger(L, 0);
         return counts;
     }
-    if (b->deferred) aoi_leaves_first(b->core);
+    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     push_loop(L);
     lua_pushvalue(L, SELF);
     lua_KContext ctx = begin(L, b) | (counts ? COUNTS : 0);

@@ -187,9 +187,10 @@ static int l_drain(lua_State *L) {
     size_t n, total = 0;
     uint32_t cursor = 0;
     lua_settop(L, 2);
+    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     laoi_buffer(L, 2, aoi_pending(b->core) * 4);
-    laoi_self(L); /* still open? a new table may cause a finalizer to run */
-    aoi_leaves_first(b->core);
+    laoi_self(L); /* still open? a new table may cause a finalizer to run, which may also move entities */
+    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     while (total < aoi_pending(b->core) && (n = aoi_peek(b->core, &cursor, chunk, 64)) > 0) {
         for (size_t k = 0; k < n; k++) {
             laoi_index at = (laoi_index)(total + k) * 4;
@@ -272,7 +273,7 @@ static int l_new(lua_State *L) {
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));
     lua_setmetatable(L, 2);
     b->dims = o.dimensions ? o.dimensions : 2;
-    b->deferred = deferred;
+    b->deferred = o.deferred = deferred;
     o.alloc = b->alloc = lua_getallocf(L, &o.alloc_ud);
     b->ud = o.alloc_ud;
     return aoi_open(&o, &b->core) == AOI_OK ? 1 : laoi_nomemory(L);

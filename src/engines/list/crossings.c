@@ -1,87 +1,76 @@
 /* crossings.c - see crossings.h. */
 #include "engines/list/crossings.h"
 
-#include <string.h>
-
-#include "core/rule.h"
-
-void aoi_passed_begin(aoi_passed *p, aoi_world *w, const uint32_t *owners, uint32_t entity, const double *from,
-                      const double *to) {
-    p->world = w;
-    p->owners = owners;
-    p->entity = entity;
-    p->mate = AOI_NONE;
-    p->count = 0;
-    for (int i = 0; i <= w->dims; i++) memcpy(p->stage[i], from, sizeof *p->stage);
-    for (int a = 0; a < w->dims; a++) p->stage[w->dims][a] = to[a];
-    p->stage[1][0] = to[0];
-    if (w->dims == 3) p->stage[2][0] = to[0], p->stage[2][1] = to[1];
-}
-
-/* The target is inside on the other axes, on which a leg changes nothing? */
-static inline unsigned is_beside(int dims, int axis, double r, const double *w, const double *t) {
-    int a = axis == 0, b = axis == 2 ? 1 : 2;
-    return aoi_in_side(w[a], t[a], r) & (unsigned)(dims < 3 || aoi_in_side(w[b], t[b], r));
-}
-
-/* A watcher with this reach goes from w0 to w1, or a target from t0 to t1: the edge of this side has been passed, and with
- * it what is inside has changed?  All conditions are computed: whether they hold nobody can predict. */
-static inline unsigned changes(int side, double r, double w0, double w1, double t0, double t1) {
-    unsigned low = (unsigned)(w0 - r <= t0) ^ (unsigned)(w1 - r <= t1);
-    unsigned high = (unsigned)(t0 <= w0 + r) ^ (unsigned)(t1 <= w1 + r);
-    return (side == AOI_LOW ? low : high) & (aoi_in_side(w0, t0, r) ^ aoi_in_side(w1, t1, r));
-}
-
-/* Each of the two may have come into, or gone out of, the other's node. */
-static void judge_alike(aoi_passed *p) {
-    aoi_world *w = p->world;
-    double r = w->nodes[p->mate].reach;
-    for (int i = 0; i < p->count; i++) {
-        const aoi_crossing *c = p->items + i;
-        int side = (int)(c->ref >> AOI_SIDE_SHIFT), axis = (int)(c->own >> AOI_SIDE_SHIFT);
-        uint32_t node = c->ref & AOI_SLOT_MASK, other = p->owners[node];
-        const double *from = p->stage[axis], *to = p->stage[axis + 1], *at = w->entities[other].pos;
-        unsigned its = is_beside(w->dims, axis, r, at, from), mine = is_beside(w->dims, axis, r, from, at);
-        if (!(its | mine)) continue;
-        its &= changes(side, r, at[axis], at[axis], from[axis], to[axis]);
-        mine &= changes(AOI_LOW + AOI_HIGH - side, r, from[axis], to[axis], at[axis], at[axis]);
-        if (other == p->entity) continue;
-        if (its) aoi_propose(w, node, p->entity);
-        if (mine) aoi_propose(w, p->mate, other);
+void aoi_crossings_walk(aoi_crossings *p, const aoi_block_lists *c, aoi_block *b, float k0, float k1, uint32_t tag,
+                        uint32_t own) {
+    float lo = k0 < k1 ? k0 : k1, hi = k0 < k1 ? k1 : k0;
+    while (lo <= b->low && b->prev != AOI_NONE) b = aoi_block_at(c, b->prev);
+    for (;; b = aoi_block_at(c, b->next)) {
+        aoi_crossings_note(p, aoi_block_refs(b), aoi_block_between(b, lo, hi, tag != 0), tag, own);
+        if (hi < b->high || b->next == AOI_NONE) return;
     }
 }
 
-/* Their records are anywhere in memory: all are asked for before the first is read. */
-static void judge_both(aoi_passed *p) {
-    aoi_world *w = p->world;
+static inline bool is_node(const aoi_crossing *c) {
+    return (c->own & AOI_SLOT_MASK) == AOI_SLOT_MASK;
+}
+
+void aoi_crossings_prefetch(const aoi_crossings *p) {
     for (int i = 0; i < p->count; i++) {
         uint32_t slot = p->items[i].ref & AOI_SLOT_MASK;
-        if ((p->items[i].own & AOI_SLOT_MASK) == AOI_SLOT_MASK) AOI_PREFETCH(w->entities + p->owners[slot]);
-        else AOI_PREFETCH(w->entities + slot);
-    }
-    for (int i = 0; i < p->count; i++) {
-        const aoi_crossing *c = p->items + i;
-        int side = (int)(c->ref >> AOI_SIDE_SHIFT), axis = (int)(c->own >> AOI_SIDE_SHIFT);
-        uint32_t slot = c->ref & AOI_SLOT_MASK, node = c->own & AOI_SLOT_MASK;
-        const double *from = p->stage[axis], *to = p->stage[axis + 1];
-        if (node == AOI_SLOT_MASK) {
-            const aoi_node_record *n = w->nodes + slot;
-            const double *at = w->entities[n->owner].pos;
-            if (is_beside(w->dims, axis, n->reach, at, from) && n->owner != p->entity &&
-                changes(side, n->reach, at[axis], at[axis], from[axis], to[axis]))
-                aoi_propose(w, slot, p->entity);
-        } else {
-            const double *at = w->entities[slot].pos;
-            double r = w->nodes[node].reach;
-            if (is_beside(w->dims, axis, r, from, at) && slot != p->entity &&
-                changes(side, r, from[axis], to[axis], at[axis], at[axis]))
-                aoi_propose(w, node, slot);
-        }
+        if (is_node(p->items + i)) AOI_PREFETCH(p->world->nodes + slot);
+        else AOI_PREFETCH(p->world->entities + slot);
     }
 }
 
-void aoi_passed_judge(aoi_passed *p) {
-    if (p->mate != AOI_NONE) judge_alike(p);
-    else judge_both(p);
+void aoi_crossings_prefetch_owners(const aoi_crossings *p) {
+    for (int i = 0; i < p->count; i++)
+        if (is_node(p->items + i))
+            AOI_PREFETCH(p->world->entities + p->world->nodes[p->items[i].ref & AOI_SLOT_MASK].owner);
+}
+
+/* On one axis; the sides are added up without a branch, which would often be mispredicted. */
+static inline unsigned is_within(double w, double t, double r) {
+    return (unsigned)(w - r <= t) & (unsigned)(t <= w + r);
+}
+
+/* The watcher goes from w0 to w1, or the target from t0 to t1; the edge of this side, on this axis, has been passed.  Is it
+ * the one by which the pair comes in or goes out? */
+AOI_INLINE bool changes(int dims, const double *reach, const double *w0, const double *w1, const double *t0,
+                        const double *t1, int axis, int side) {
+    unsigned in0[3], in1[3], before = 1, after = 1;
+    for (int a = 0; a < dims; a++) {
+        before &= in0[a] = is_within(w0[a], t0[a], reach[a]);
+        after &= in1[a] = is_within(w1[a], t1[a], reach[a]);
+    }
+    if (before == after) return false;
+    int decisive = 0;
+    for (int a = 0; a < dims; a++)
+        if (after && !in0[a]) decisive = a;
+    for (int a = dims - 1; a >= 0; a--)
+        if (before && !in1[a]) decisive = a;
+    bool low = after ? t0[decisive] < w0[decisive] - reach[decisive] : t1[decisive] < w1[decisive] - reach[decisive];
+    return axis == decisive && side == (low ? AOI_LOW : AOI_HIGH);
+}
+
+AOI_INLINE void judge(const aoi_crossings *p, int dims) {
+    aoi_world *w = p->world;
+    for (int i = 0; i < p->count; i++) {
+        const aoi_crossing *c = p->items + i;
+        int side = (int)(c->ref >> AOI_SIDE_SHIFT), axis = (int)(c->own >> AOI_SIDE_SHIFT);
+        bool watches = !is_node(c);
+        uint32_t slot = c->ref & AOI_SLOT_MASK, node = watches ? c->own & AOI_SLOT_MASK : slot;
+        const aoi_node_record *n = w->nodes + node;
+        uint32_t other = watches ? slot : n->owner, target = watches ? slot : p->entity;
+        const double *at = w->entities[other].pos, *w0 = watches ? p->from : at, *w1 = watches ? p->to : at;
+        const double *t0 = watches ? at : p->from, *t1 = watches ? at : p->to;
+        const double reach[3] = {n->reach[0], n->reach[1], dims == 3 ? w->areas[node].height : 0};
+        if (changes(dims, reach, w0, w1, t0, t1, axis, side) && other != p->entity) aoi_add_candidate(w, node, target);
+    }
+}
+
+void aoi_crossings_judge(aoi_crossings *p) {
+    if (p->world->dims == 2) judge(p, 2); /* compiled once for each number of axes */
+    else judge(p, 3);
     p->count = 0;
 }

@@ -4,315 +4,179 @@
  *     |   +-------------+         x-list:  n<  t   w  u   n>      each entity's point, and the low (<) and high (>) edge
  *     |   |  t       u  |         y-list:  n<  u   w  t   n>      of each node's box, sorted by coordinate
  *     |   |      w      |
- *     |   +-------------+         A point that passes an edge, or an edge a point, is a candidate; nothing else is:
- *     +------------------- x      edges and edges, points and points pass each other in silence.
+ *     |   +-------------+         A point that passes an edge, or an edge that passes a point, is a candidate, and nothing
+ *     +------------------- x      else is: edges pass edges, and points pass points, without effect.
  *
- * One pair of lists for the whole map (the textbook method) makes everybody pass all who share an x or a y, wherever
- * they are.  So the plane is cut into square tiles, each with lists of its own: a point stands in the lists of its tile,
- * an edge in those of all tiles its side of the box runs through.  One tile is the textbook method: cell = math.huge.
+ * With one pair of lists for the whole map (the textbook method) an entry passes all that share its x or its y, wherever
+ * they are.  So the plane is cut into square tiles with lists of their own: a point stands in the lists of its tile, an
+ * edge in those of all tiles that its side of the box runs through.  One tile is the textbook method: cell = INFINITY.
  *
  *   +-------+-------+     Tiles come in levels: sides of 2*4^k, at least 2.5 times the reach of the nodes in them, so that
  *   |   +---|---+   |     a side of a box runs through two tiles at most.  A node stands in one level, an entity in
  *   |   | w |   |   |     every level that has nodes.  Beyond +-2^30 tiles all share the outermost.
  *   +---|---+---|---+
  *
- * A move goes along one axis after the other.  On each leg a pair is proposed if on this axis it comes in or goes out
- * while it is inside on the others (crossings.h).  Moves within the tiles are short strides (move.h), those into
- * the next tile walks; one farther than that is a look around where it left and where it arrived (walks.h).
- * Ties: low edge <= point <= high edge is inside.  What the lists compare is rounded, bounds included: they collect all who
- * are passed, and maybe others close by; the rule is asked about each of them, by positions.  Only points against edges
- * matter: a list is sorted by blocks, and in no order within a block (block_list.h).
+ * A list is unrolled: sorted blocks of up to 52 entries, in no order within a block (block_list.h).
  *
- * Cost, d entities in an area: move O(entries passed), usually one or two a list; enter, leave, attach, teleport O(d);
- * memory about 12 bytes an entry: a point has 2 entries a level (3 with height), a node about 7 (13).
+ * A move (move.c), in ten lines:
+ *   1  which of the mover's parts, its point in each level and its nodes, stay in their tiles: most do
+ *   2  the blocks of their entries are prefetched, then each entry's block is compared with the way of the entry, and
+ *   3  what lies on the way is collected: edges if the point moves, points if an edge does (crossings.h)
+ *   4  the entry's key is changed in place; one that leaves its block's interval is noted
+ *   5  memory for all further changes is reserved; if it is refused the old keys are put back
+ *   6  noted entries go to another block of their list
+ *   7  parts that change tile collect along their way and change lists
+ *   8  nodes that are not plain boxes look around: they are rings, without edges (rings.h)
+ *   9  what is collected is judged by exact positions: a pair that comes in or goes out on this leg of the move, and
+ *  10  by the move as a whole, is a candidate, once
+ * Ties: low edge <= point <= high edge is inside.
+ *
+ * Cost, d entities in an area: move O(entries passed), usually one or two a list, of a ring O(d); enter, leave, add_node,
+ * teleport O(d).  Memory: about 12 bytes an entry; a point has 2 entries a level (3 with height), a box about 7 (13); 16
+ * bytes for a point in its field, 30 for a ring.
  * Method: AOINode lists of MMO servers (sweep and prune in collision detection: Baraff 1992), tiled and unrolled. */
-#include <string.h>
-
-#include "engines/list/box_query.h"
-#include "engines/list/walks.h"
+#include "engines/list/list.h"
 
 static aoi_list *self(aoi_engine *g) {
     return (aoi_list *)(void *)g;
 }
 
-/* ---- structure --------------------------------------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static int list_open(aoi_engine *head, double cell) {
     aoi_list *g = self(head);
-    g->propose = aoi_best_strider();
     g->hint = cell > 0 ? fmax(cell, AOI_LEAST_SIDE) : 0;
-    g->chains.moved = aoi_tiles_on_moved;
-    g->chains.ud = g;
+    g->lists.moved = aoi_level_moved;
+    g->lists.ud = g;
+    aoi_points_open(g);
     return AOI_OK;
 }
 
 static void list_close(aoi_engine *head) {
     aoi_list *g = self(head);
-    aoi_memory *m = aoi_tiles_memory(g);
-    for (int i = 0; i < g->level_count; i++) aoi_tiles_free_level(g, g->levels + g->order[i]);
-    aoi_chains_close(m, &g->chains);
-    AOI_FREE(m, g->frames, g->frame_cap);
-    AOI_FREE(m, g->owners, g->owner_cap);
+    aoi_memory *m = aoi_list_memory(g);
+    while (g->level_count) aoi_level_drop(g, 0);
+    aoi_fields_close(g);
+    aoi_pool_close(m, &g->lists.pool);
+    AOI_FREE(m, g->edges, g->edge_cap);
+    AOI_FREE(m, g->leaving, g->leaving_cap);
 }
+
+static void list_tidy(aoi_engine *head) {
+    aoi_list *g = self(head);
+    aoi_points_tidy(g);
+    aoi_rings_tidy(g);
+    for (int i = 0; i < g->level_count; i++) {
+        aoi_level *y = g->levels + g->order[i];
+        aoi_tiles_tidy(&y->map);
+        if (!y->nodes && y->idle > head->world->entity_top) aoi_level_drop(g, i--);
+    }
+}
+
+/* ---- entities ---------------------------------------------------------------------------------------------------- */
 
 static int list_enter(aoi_engine *head, uint32_t entity) {
     aoi_list *g = self(head);
+    aoi_memory *m = aoi_list_memory(g);
+    int dims = aoi_list_dims(g);
     const double *pos = head->world->entities[entity].pos;
-    if (!g->level_count) { /* with all entities, so with this one */
-        if (!aoi_tiles_make_level(g, g->hint > 0 ? g->hint : AOI_DEFAULT_SIDE)) return AOI_ENOMEM;
-        g->alike.entities++;
-        return AOI_OK;
-    }
+    head->world->entities[entity].home = AOI_NONE;
+    if (!aoi_field_ready(g, &g->points, pos)) return AOI_ENOMEM;
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
-        aoi_span s = aoi_tiles_span_of_point(y, pos);
-        if (!aoi_tiles_spots_ready(g, y, entity + 1) || !aoi_tiles_make(g, y, &s)) return AOI_ENOMEM;
+        if (!AOI_GROW(m, y->point_places, y->place_cap, ((size_t)entity + 1) * (size_t)dims)) return AOI_ENOMEM;
+        if (!aoi_point_ready(g, y, pos)) return AOI_ENOMEM;
     }
-    if (!aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, (uint32_t)(g->level_count * aoi_tiles_dims(g))))
-        return AOI_ENOMEM;
-    for (int i = 0; i < g->level_count; i++) {
-        aoi_level *y = g->levels + g->order[i];
-        aoi_span s = aoi_tiles_span_of_point(y, pos);
-        aoi_tiles_shift_point(g, y, aoi_tiles_finer_than(g, i), AOI_IN, entity, &AOI_NOWHERE, &s, pos);
-    }
-    g->alike.entities++;
+    if (!aoi_pool_reserve(m, &g->lists.pool, (uint32_t)(1 + g->level_count * dims))) return AOI_ENOMEM;
+    aoi_points_insert(g, entity, pos);
+    for (int i = 0; i < g->level_count; i++) aoi_insert_point(g, g->levels + g->order[i], entity, pos);
     return AOI_OK;
 }
 
 static void list_leave(aoi_engine *head, uint32_t entity) {
     aoi_list *g = self(head);
-    for (int i = 0; i < g->level_count; i++) {
-        aoi_level *y = g->levels + g->order[i];
-        aoi_span s = aoi_tiles_span_of_point(y, head->world->entities[entity].pos);
-        aoi_tiles_shift_point(g, y, NULL, AOI_OUT, entity, &s, &AOI_NOWHERE, NULL);
+    for (int i = 0; i < g->level_count; i++) aoi_remove_point(g, g->levels + g->order[i], entity);
+    aoi_points_remove(g, entity);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+/* Its level, or the field of its ring, with room for it there; both NULL when memory is refused. */
+typedef struct list_home {
+    aoi_level *level;
+    aoi_field *field;
+} list_home;
+
+static list_home find_home(aoi_list *g, uint32_t node, const aoi_bounds *b) {
+    aoi_memory *m = aoi_list_memory(g);
+    const double *pos = g->head.world->entities[g->head.world->nodes[node].owner].pos;
+    if (!aoi_is_plain_box(b)) {
+        aoi_field *f = aoi_rings_field(g, b);
+        return (list_home){NULL, aoi_field_ready(g, f, pos) ? f : NULL};
     }
-    g->alike.entities--;
+    aoi_level *y = aoi_level_for(g, fmax(b->reach[0], b->reach[1]));
+    uint32_t edges = aoi_edge_count(aoi_list_dims(g));
+    bool ready = y && AOI_GROW(m, g->edges, g->edge_cap, ((size_t)node + 1) * (edges + 4)) &&
+                 aoi_box_ready(g, y, pos, b->reach) && aoi_pool_reserve(m, &g->lists.pool, edges);
+    return (list_home){ready ? y : NULL, NULL};
 }
 
-static bool box_ready(aoi_list *g, aoi_level *y, uint32_t node, const double *pos, double reach) {
-    aoi_span s = aoi_tiles_span_of_box(y, pos, reach);
-    return AOI_GROW(aoi_tiles_memory(g), g->frames, g->frame_cap, ((size_t)node + 1) * aoi_tiles_frame_words(g)) &&
-           AOI_GROW(aoi_tiles_memory(g), g->owners, g->owner_cap, (size_t)node + 1) && aoi_tiles_make(g, y, &s) &&
-           aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, aoi_tiles_frame_places(g));
+static void settle(aoi_list *g, list_home at, uint32_t node, const aoi_bounds *b) {
+    aoi_node_record *n = g->head.world->nodes + node;
+    const double *pos = g->head.world->entities[n->owner].pos;
+    if (at.field) {
+        aoi_rings_insert(g, at.field, node, pos, b);
+        return;
+    }
+    aoi_insert_box(g, at.level, node, pos, b->reach);
+    n->level = (uint32_t)(at.level - g->levels);
+    at.level->nodes++;
+    at.level->idle = 0;
+    at.level->most = fmax(at.level->most, fmax(b->reach[0], b->reach[1]));
 }
 
-static void settle(aoi_list *g, aoi_level *y, uint32_t node, double reach) {
-    const aoi_world *w = g->head.world;
-    uint32_t *frame = aoi_tiles_frame_of(g, node);
-    for (uint32_t i = 0; i < aoi_tiles_frame_places(g); i++) frame[i] = AOI_NONE;
-    aoi_tiles_shift_box(g, y, AOI_IN, node, 0, NULL, reach, w->entities[w->nodes[node].owner].pos);
-    w->nodes[node].level = (uint32_t)(y - g->levels);
-    g->owners[node] = w->nodes[node].owner;
-    y->nodes++;
-    y->idle = 0;
-    y->most = fmax(y->most, reach);
-    aoi_alike_add(&g->alike, w, node, reach);
-}
-
-static int list_attach(aoi_engine *head, uint32_t node) {
+static int list_add_node(aoi_engine *head, uint32_t node) {
     aoi_list *g = self(head);
-    const aoi_node_record *n = head->world->nodes + node;
-    aoi_level *y = aoi_tiles_level_for(g, n->reach);
-    if (!y || !box_ready(g, y, node, head->world->entities[n->owner].pos, n->reach)) return AOI_ENOMEM;
-    settle(g, y, node, n->reach);
+    aoi_bounds b = aoi_bounds_of(head->world, node);
+    head->world->nodes[node].level = AOI_NONE;
+    list_home at = find_home(g, node, &b);
+    if (!at.level && !at.field) return AOI_ENOMEM;
+    settle(g, at, node, &b);
     return AOI_OK;
 }
 
-static void list_detach(aoi_engine *head, uint32_t node) {
+static void list_remove_node(aoi_engine *head, uint32_t node) {
     aoi_list *g = self(head);
     const aoi_node_record *n = head->world->nodes + node;
+    if (!aoi_list_has_edges(n)) {
+        aoi_rings_remove(g, node);
+        return;
+    }
     aoi_level *y = g->levels + n->level;
-    aoi_tiles_shift_box(g, y, AOI_OUT, node, n->reach, head->world->entities[n->owner].pos, 0, NULL);
+    aoi_remove_box(g, y, node);
     if (--y->nodes == 0) y->most = 0;
-    aoi_alike_remove(&g->alike, head->world, node, n->reach);
 }
 
-static int list_resize(aoi_engine *head, uint32_t node, double reach) {
+static int list_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *now) {
     aoi_list *g = self(head);
-    aoi_level *y = aoi_tiles_level_for(g, reach);
-    const aoi_node_record *n = head->world->nodes + node;
-    if (!y || !box_ready(g, y, node, head->world->entities[n->owner].pos, reach)) return AOI_ENOMEM;
-    list_detach(head, node);
-    settle(g, y, node, reach);
+    list_home at = find_home(g, node, now);
+    if (!at.level && !at.field) return AOI_ENOMEM;
+    list_remove_node(head, node);
+    settle(g, at, node, now);
     return AOI_OK;
 }
 
-static bool point_ready(aoi_list *g, const double *to) {
-    for (int i = 0; i < g->level_count; i++) {
-        aoi_level *y = g->levels + g->order[i];
-        aoi_span s = aoi_tiles_span_of_point(y, to);
-        if (!aoi_tiles_make(g, y, &s)) return false;
-    }
-    return true;
-}
-
-/* Tiles for what changes lists, and blocks for all that moves. */
-static bool relocate_ready(aoi_list *g, uint32_t entity, const double *to) {
-    const aoi_world *w = g->head.world;
-    uint32_t blocks = g->stride.leaving;
-    int i = 1;
-    if (!g->stride.far) return aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, blocks);
-    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++) {
-        if (isinf(w->nodes[n].reach) || !aoi_stride_far(&g->stride, i)) continue;
-        aoi_level *y = g->levels + w->nodes[n].level;
-        aoi_span s = aoi_tiles_span_of_box(y, to, w->nodes[n].reach);
-        if (!aoi_tiles_make(g, y, &s)) return false;
-        blocks += aoi_tiles_frame_places(g);
-    }
-    if (g->stride.far & 1) blocks += (uint32_t)(g->level_count * w->dims);
-    return aoi_chains_reserve(aoi_tiles_memory(g), &g->chains, blocks) && (!(g->stride.far & 1) || point_ready(g, to));
-}
-
-/* Entries change to the lists of other tiles.  All that leave go first: then what fitted before fits again, packed. */
-static void relocate_far(aoi_list *g, uint32_t entity, const double *from, const double *to) {
-    const aoi_world *w = g->head.world;
-    for (int phase = AOI_OUT; phase <= AOI_IN; phase++) {
-        for (int i = 0; (g->stride.far & 1) && i < g->level_count; i++) {
-            aoi_level *y = g->levels + g->order[i];
-            aoi_span s0 = aoi_tiles_span_of_point(y, from), s1 = aoi_tiles_span_of_point(y, to);
-            aoi_tiles_shift_point(g, y, aoi_tiles_finer_than(g, i), phase, entity, &s0, &s1, to);
-        }
-        int i = 1;
-        for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++)
-            if (!isinf(w->nodes[n].reach) && aoi_stride_far(&g->stride, i))
-                aoi_tiles_shift_box(g, g->levels + w->nodes[n].level, phase, n, w->nodes[n].reach, from,
-                                    w->nodes[n].reach, to);
-    }
-}
-
-static int list_relocate(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
-    aoi_list *g = self(head);
-    if (head->world->undoing) {
-        g->stride.far = UINT32_MAX;
-        relocate_far(g, entity, from, to);
-        return AOI_OK;
-    }
-    if (!relocate_ready(g, entity, to)) return AOI_ENOMEM;
-    aoi_stride_commit(g);
-    if (g->stride.far) relocate_far(g, entity, from, to);
-    return AOI_OK;
-}
-
-static void list_tidy(aoi_engine *head) {
-    aoi_list *g = self(head);
-    aoi_alike_tidy(&g->alike, head->world);
-    for (int i = 0; i < g->level_count; i++) {
-        aoi_level *y = g->levels + g->order[i];
-        aoi_tiles_tidy(y);
-        /* a level without nodes goes once keeping it has cost what dropping it costs */
-        if (!y->nodes && g->level_count > 1 && y->idle++ > head->world->entity_top) aoi_tiles_drop_level(g, i--);
-    }
-}
-
-/* ---- proposals ---------------------------------------------------------------------------------------------------- */
-
-static void list_propose(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
-    aoi_list *g = self(head);
-    const aoi_world *w = head->world;
-    aoi_passed p;
-    aoi_passed_begin(&p, head->world, g->owners, entity, from, to);
-    aoi_stride_plan(g, entity, from, to);
-    p.mate = g->stride.mate;
-    g->propose(g, &p);
-    if (g->stride.far) {
-        for (int i = 0; (g->stride.far & 1) && i < g->level_count; i++)
-            if (g->levels[g->order[i]].nodes) aoi_walk_point(g, g->levels + g->order[i], &p);
-        int i = 1;
-        for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next, i++)
-            if (!isinf(w->nodes[n].reach) && aoi_stride_far(&g->stride, i))
-                aoi_walk_box(g, g->levels + w->nodes[n].level, n, &p);
-    }
-    aoi_passed_judge(&p);
-}
-
-static void on_found(void *ud, uint32_t slot) {
-    aoi_found(ud, slot);
-}
-
-static void list_targets(aoi_engine *head, const double *lo, const double *hi) {
-    aoi_look_for_targets(self(head), lo, hi, on_found, head->world);
-}
-
-static void list_watchers(aoi_engine *head, const double *at) {
-    aoi_list *g = self(head);
-    for (int i = 0; i < g->level_count; i++)
-        aoi_look_for_watchers(g, g->levels + g->order[i], at, on_found, head->world);
-}
-
-/* ---- invariants ---------------------------------------------------------------------------------------------------------------------- */
-
-/* The corners of the safe area lie, with the box around them, in the same tiles. */
-static bool safe_area_holds(const aoi_list *g, const aoi_level *y, uint32_t node, const aoi_span *box, int32_t tx,
-                            int32_t ty) {
-    const float *safe = aoi_tiles_safe_of(g, node);
-    if (!(safe[0] <= safe[1] && safe[2] <= safe[3])) return true;
-    for (int i = 0; i < 2; i++) {
-        double at[2] = {safe[i], safe[2 + i]};
-        aoi_span s = aoi_tiles_span_of_box(y, at, g->head.world->nodes[node].reach);
-        if (memcmp(&s, box, sizeof s) != 0 || aoi_tiles_number(y, at[0]) != tx || aoi_tiles_number(y, at[1]) != ty)
-            return false;
-    }
-    return true;
-}
-
-static const char *check_alike(const aoi_list *g) {
-    const aoi_world *w = g->head.world;
-    aoi_alike a = {.reach = g->alike.reach};
-    for (uint32_t e = 0; e < w->entity_top; e++) {
-        uint32_t own = 0;
-        if (!aoi_alive(w->entities[e].generation)) continue;
-        a.entities++;
-        for (uint32_t n = w->entities[e].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-            if (isinf(w->nodes[n].reach)) continue;
-            a.same += w->nodes[n].reach == a.reach;
-            a.nodes++;
-            a.more += own++ > 0;
-        }
-    }
-    bool good = a.entities == g->alike.entities && a.nodes == g->alike.nodes && a.more == g->alike.more;
-    return good && a.same == g->alike.same ? NULL : "who is like whom is counted wrongly";
-}
+/* ---- the class --------------------------------------------------------------------------------------------------- */
 
 static const char *list_check(aoi_engine *head) {
-    aoi_list *g = self(head);
-    const aoi_world *w = head->world;
-    uint64_t entries = 0, expected = 0;
-    const char *wrong = NULL;
-    for (int i = 0; i < g->level_count && !wrong; i++)
-        wrong = aoi_tiles_check_level(g, g->levels + g->order[i], &entries);
-    for (uint32_t e = 0; e < w->entity_top && !wrong; e++)
-        for (int i = 0; i < g->level_count && aoi_alive(w->entities[e].generation); i++) {
-            const aoi_level *y = g->levels + g->order[i];
-            aoi_span s = aoi_tiles_span_of_point(y, w->entities[e].pos);
-            for (int a = 0; a < w->dims; a++, expected++)
-                if (!aoi_tiles_stands(g, y, &s, a, aoi_ref_of(AOI_POINT, e), w->entities[e].pos[a]))
-                    return "a point is lost in the lists";
-        }
-    for (uint32_t n = 0; n < w->node_top && !wrong; n++) {
-        const aoi_node_record *r = w->nodes + n;
-        if (!aoi_alive(r->generation) || isinf(r->reach)) continue;
-        const aoi_level *y = g->levels + r->level;
-        const double *p = w->entities[r->owner].pos;
-        aoi_span box = aoi_tiles_span_of_box(y, p, r->reach);
-        if (y->most < r->reach) return "a node is larger than its level knows";
-        if (!safe_area_holds(g, y, n, &box, aoi_tiles_number(y, p[0]), aoi_tiles_number(y, p[1])))
-            return "a safe area is too large";
-        for (int a = 0; a < w->dims; a++)
-            for (int side = AOI_LOW; side <= AOI_HIGH; side += AOI_HIGH - AOI_LOW) {
-                aoi_span s = aoi_tiles_span_of_edge(&box, a, side);
-                if (!aoi_tiles_stands(g, y, &s, a, aoi_ref_of(side, n), aoi_tiles_edge(p, r->reach, a, side)))
-                    return "an edge is lost in the lists";
-                expected += (uint64_t)(s.x1 - s.x0 + 1) * (uint64_t)(s.y1 - s.y0 + 1);
-            }
-    }
-    if (!wrong && entries != expected) wrong = "the lists hold entries of nobody";
-    return wrong ? wrong : check_alike(g);
+    const char *wrong = aoi_levels_check(self(head));
+    return wrong ? wrong : aoi_fields_check(self(head));
 }
 
 static void list_stats(const aoi_engine *head, aoi_stats *out) {
     const aoi_list *g = (const aoi_list *)(const void *)head;
-    out->steps += g->chains.steps;
-    for (int i = 0; i < g->level_count; i++) out->cells += g->levels[g->order[i]].used;
+    out->steps += g->lists.steps;
+    for (int i = 0; i < g->level_count; i++) out->cells += g->levels[g->order[i]].map.used;
     out->levels = (uint64_t)g->level_count;
 }
 
@@ -323,14 +187,13 @@ const aoi_engine_class aoi_engine_list = {
     .close = list_close,
     .enter = list_enter,
     .leave = list_leave,
-    .attach = list_attach,
-    .detach = list_detach,
-    .resize = list_resize,
-    .relocate = list_relocate,
+    .add_node = list_add_node,
+    .remove_node = list_remove_node,
+    .resize_node = list_resize_node,
+    .move = aoi_list_move,
     .tidy = list_tidy,
-    .propose = list_propose,
-    .targets = list_targets,
-    .watchers = list_watchers,
+    .targets = aoi_list_targets,
+    .watchers = aoi_list_watchers,
     .check = list_check,
     .stats = list_stats,
 };

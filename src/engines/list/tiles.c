@@ -1,350 +1,338 @@
 /* tiles.c - see tiles.h. */
-#include "engines/list/tiles.h"
+#include <string.h>
 
-enum { FEW_POINTS = 8 }; /* in a tile */
+#include "engines/list/list.h"
 
-/* ---- who stands where ------------------------------------------------------------------------------------------------------- */
+/* ---- tile maps --------------------------------------------------------------------------------------------------- */
 
-void aoi_tiles_on_moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t place) {
-    aoi_label at = {b->tile, (uint8_t)b->axis, (uint8_t)b->level, (uint8_t)b->parity, b->base};
-    *aoi_tiles_where(ud, ref, &at) = place;
-}
-
-static uint32_t make_tile(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty) {
-    aoi_memory *m = aoi_tiles_memory(g);
-    uint32_t i = aoi_tiles_find(y, tx, ty);
+uint32_t aoi_tiles_make(aoi_memory *m, aoi_tile_map *t, int32_t tx, int32_t ty) {
+    uint32_t i = aoi_tiles_find(t, tx, ty);
     if (i != AOI_NONE) return i;
-    if (!aoi_index_reserve(m, &y->index, y->index.count + (size_t)1)) return AOI_NONE;
-    if ((i = y->unused) != AOI_NONE) y->unused = y->tiles[i].entries;
-    else if (AOI_GROW(m, y->tiles, y->cap, y->top + (size_t)1)) i = y->top++;
+    if (!aoi_index_reserve(m, &t->index, t->index.count + (size_t)1)) return AOI_NONE;
+    if ((i = t->unused) != AOI_NONE) t->unused = t->tiles[i].entries;
+    else if (AOI_GROW(m, t->tiles, t->cap, t->top + (size_t)1)) i = t->top++;
     else return AOI_NONE;
-    aoi_tile *t = y->tiles + i;
-    *t = (aoi_tile){.tx = tx, .ty = ty};
-    for (int a = 0; a < 3; a++) t->axis[a].head = t->axis[a].tail = AOI_NONE;
-    aoi_index_add(&y->index, aoi_cell_hash(tx, ty), i);
-    y->used++;
-    y->empty++;
+    aoi_tile *tile = t->tiles + i;
+    *tile = (aoi_tile){.tx = tx, .ty = ty};
+    for (int a = 0; a < 3; a++) tile->axis[a] = (aoi_block_list){AOI_NONE, AOI_NONE};
+    aoi_index_add(&t->index, aoi_cell_hash(tx, ty), i);
+    t->used++;
+    t->empty++;
     return i;
 }
 
-bool aoi_tiles_make(aoi_list *g, aoi_level *y, const aoi_span *s) {
+bool aoi_tiles_make_all(aoi_memory *m, aoi_tile_map *t, const aoi_span *s) {
     for (int32_t ty = s->y0; ty <= s->y1; ty++)
         for (int32_t tx = s->x0; tx <= s->x1; tx++)
-            if (make_tile(g, y, tx, ty) == AOI_NONE) return false;
+            if (aoi_tiles_make(m, t, tx, ty) == AOI_NONE) return false;
     return true;
 }
 
-/* ---- entries in and out ------------------------------------------------------------------------------------------------------ */
-
-static void pack_all(aoi_list *g) {
-    for (int i = 0; i < g->level_count; i++) {
-        aoi_level *y = g->levels + g->order[i];
-        for (uint32_t t = 0; t < y->top; t++)
-            for (int a = 0; a < aoi_tiles_dims(g); a++) aoi_chain_pack(&g->chains, y->tiles[t].axis + a);
+void aoi_tiles_tidy(aoi_tile_map *t) {
+    if (!aoi_tiles_want_tidy(t)) return;
+    for (uint32_t i = 0; i < t->top; i++) {
+        aoi_tile *tile = t->tiles + i;
+        if (tile->entries || aoi_tiles_find(t, tile->tx, tile->ty) != i) continue;
+        aoi_index_remove(&t->index, aoi_cell_hash(tile->tx, tile->ty), i);
+        tile->entries = t->unused;
+        t->unused = i;
+        t->used--;
     }
+    t->empty = 0;
 }
 
-/* A block to insert with.  There always is one, but while a batch is taken back without memory it may have to be freed:
- * the entries fitted before the batch, so they do when the lists are packed.  Returns whether they were. */
-static bool need_block(aoi_list *g) {
-    if (!g->head.world->undoing || g->chains.blocks[AOI_LARGEST].count) return false;
-    pack_all(g);
-    pack_all(g); /* what the first round freed suits lists that came before */
-    return true;
+void aoi_tiles_close(aoi_memory *m, aoi_tile_map *t) {
+    AOI_FREE(m, t->tiles, t->cap);
+    aoi_index_free(m, &t->index);
+    *t = (aoi_tile_map){0};
 }
 
-static void stand(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty, int axis, uint32_t near, double key,
-                  uint32_t ref) {
-    uint32_t i = aoi_tiles_find(y, tx, ty);
-    aoi_tile *t = y->tiles + i;
-    aoi_label at = aoi_tiles_label(g, y, i, axis, tx, ty);
-    if (need_block(g)) near = AOI_NONE; /* that block may be free now */
-    uint32_t place = aoi_chain_insert(&g->chains, t->axis + axis, at, near, key, ref);
-    *aoi_tiles_where(g, ref, &at) = place;
-    if (t->entries++ == 0) y->empty--;
+const char *aoi_tiles_check(const aoi_tile_map *t) {
+    uint32_t used = 0, empty = 0;
+    for (uint32_t i = 0; i < t->top; i++) {
+        if (aoi_tiles_find(t, t->tiles[i].tx, t->tiles[i].ty) != i) continue; /* unused */
+        used++;
+        empty += t->tiles[i].entries == 0;
+    }
+    if (used != t->used || empty != t->empty) return "tiles are counted wrongly";
+    return aoi_index_check(&t->index);
 }
 
-static void step_out(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty, int axis, uint32_t ref) {
-    aoi_label at = aoi_tiles_label(g, y, 0, axis, tx, ty);
-    uint32_t *place = aoi_tiles_where(g, ref, &at);
-    aoi_tile *t = y->tiles + aoi_block_of(&g->chains, *place)->tile;
-    aoi_chain_remove(&g->chains, t->axis + axis, *place);
+/* ---- entries in the lists of a level ----------------------------------------------------------------------------- */
+
+enum { FEW_POINTS = 8 }; /* in a tile */
+
+/* The word in which the place of an entry is remembered. */
+static uint32_t *place_word(const aoi_list *g, uint32_t ref, uint32_t level, int axis, int parity) {
+    int side = (int)(ref >> AOI_SIDE_SHIFT), dims = aoi_list_dims(g), high = side == AOI_HIGH;
+    uint32_t slot = ref & AOI_SLOT_MASK;
+    if (side == AOI_POINT) return aoi_point_places(g->levels + level, dims, slot) + axis;
+    return aoi_edge_places(g, slot) + (axis < 2 ? axis * 4 + high * 2 : 8 + high * 4) + parity;
+}
+
+void aoi_level_moved(void *list, uint32_t ref, const aoi_block *b, uint32_t place) {
+    *place_word(list, ref, b->level, (int)b->axis, (int)b->parity) = place;
+}
+
+static void insert_entry(aoi_list *g, aoi_level *y, uint32_t tile, int axis, uint32_t near, double key, uint32_t ref) {
+    aoi_tile *t = y->map.tiles + tile;
+    int parity = aoi_tiles_parity(axis, t->tx, t->ty);
+    aoi_label label = {tile, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)parity,
+                       aoi_tiles_base(&y->map, axis, t->tx, t->ty)};
+    uint32_t place = aoi_block_insert(&g->lists, t->axis + axis, label, near, key, ref);
+    *place_word(g, ref, label.level, axis, parity) = place;
+    aoi_tiles_count(&y->map, t, 1);
+}
+
+static void remove_entry(aoi_list *g, aoi_level *y, uint32_t *place) {
+    const aoi_block *b = aoi_block_of(&g->lists, *place);
+    aoi_tile *t = y->map.tiles + b->tile;
+    aoi_block_remove(&g->lists, t->axis + b->axis, *place);
     *place = AOI_NONE;
-    if (--t->entries == 0) y->empty++;
+    aoi_tiles_count(&y->map, t, -1);
 }
 
-static void rekey(aoi_list *g, aoi_level *y, int32_t tx, int32_t ty, int axis, double key, uint32_t ref) {
-    aoi_label at = aoi_tiles_label(g, y, 0, axis, tx, ty);
-    uint32_t *place = aoi_tiles_where(g, ref, &at);
-    aoi_tile *t = y->tiles + aoi_block_of(&g->chains, *place)->tile;
-    (void)need_block(g);
-    uint32_t now = aoi_chain_rekey(&g->chains, t->axis + axis, *place, key);
-    *place = now;
+bool aoi_point_ready(aoi_list *g, aoi_level *y, const double *at) {
+    aoi_memory *m = aoi_list_memory(g);
+    return aoi_tiles_make(m, &y->map, aoi_tiles_number(&y->map, at[0]), aoi_tiles_number(&y->map, at[1])) != AOI_NONE;
 }
 
-/* An entry that stood in the tiles of s0 is to stand, with this key, in those of s1. */
-static void shift(aoi_list *g, aoi_level *y, int phase, int axis, uint32_t ref, const aoi_span *s0, const aoi_span *s1,
-                  uint32_t near, double key) {
-    const aoi_span *s = phase == AOI_OUT ? s0 : s1;
-    for (int32_t ty = s->y0; ty <= s->y1; ty++)
-        for (int32_t tx = s->x0; tx <= s->x1; tx++) {
-            if (phase == AOI_OUT && !aoi_span_holds(s1, tx, ty)) step_out(g, y, tx, ty, axis, ref);
-            if (phase == AOI_IN && aoi_span_holds(s0, tx, ty)) rekey(g, y, tx, ty, axis, key, ref);
-            else if (phase == AOI_IN) stand(g, y, tx, ty, axis, near, key, ref);
-        }
+/* An entry in this tile's list beside which the entity's entry belongs: that of an entity close by, if there is one. */
+static uint32_t near_place(const aoi_list *g, const aoi_level *y, uint32_t tile, int axis, uint32_t entity) {
+    uint32_t other = aoi_point_beside(g, entity);
+    if (other == AOI_NONE) return AOI_NONE;
+    uint32_t place = aoi_point_places(y, aoi_list_dims(g), other)[axis];
+    return place != AOI_NONE && aoi_block_of(&g->lists, place)->tile == tile ? place : AOI_NONE;
 }
 
-/* A block of this list near which the entity's point belongs: that of a neighbour in the finer level, who is close by.
- * It saves the walk along a list of many entries. */
-static uint32_t finger(const aoi_list *g, const aoi_level *finer, const aoi_level *y, uint32_t entity, int axis,
-                       uint32_t in_tile) {
-    uint32_t at = aoi_tiles_spot_of(g, finer, entity)[1 + axis] >> AOI_PLACE_SHIFT;
-    const aoi_block *mid = aoi_block_at(&g->chains, at);
-    const uint32_t near[3] = {at, mid->prev, mid->next};
-    for (int i = 0; i < 3; i++) {
-        aoi_block *b = near[i] != AOI_NONE ? aoi_block_at(&g->chains, near[i]) : NULL;
-        for (uint32_t k = 0; b && k < b->points; k++) {
-            uint32_t other = aoi_block_refs(b)[k] & AOI_SLOT_MASK;
-            if (other == entity) continue;
-            const uint32_t *spot = aoi_tiles_spot_of(g, y, other);
-            if (spot[0] == in_tile) return spot[1 + axis];
-        }
-    }
-    return AOI_NONE;
+void aoi_insert_point(aoi_list *g, aoi_level *y, uint32_t entity, const double *at) {
+    uint32_t tile = aoi_tiles_find(&y->map, aoi_tiles_number(&y->map, at[0]), aoi_tiles_number(&y->map, at[1]));
+    for (int a = 0; a < aoi_list_dims(g); a++)
+        insert_entry(g, y, tile, a, near_place(g, y, tile, a, entity), at[a], aoi_ref_of(AOI_POINT, entity));
 }
 
-void aoi_tiles_shift_point(aoi_list *g, aoi_level *y, const aoi_level *finer, int phase, uint32_t entity,
-                           const aoi_span *s0, const aoi_span *s1, const double *to) {
-    uint32_t *spot = aoi_tiles_spot_of(g, y, entity), in_tile = spot[0];
-    bool arrives = phase == AOI_IN && !aoi_span_holds(s0, s1->x0, s1->y0);
-    if (arrives) {
-        in_tile = aoi_tiles_find(y, s1->x0, s1->y0);
-        spot[0] = AOI_NONE; /* nobody's finger until it stands in all lists */
-    }
-    for (int a = 0; a < aoi_tiles_dims(g); a++) {
-        uint32_t near = arrives && finer ? finger(g, finer, y, entity, a, in_tile) : AOI_NONE;
-        shift(g, y, phase, a, aoi_ref_of(AOI_POINT, entity), s0, s1, near, to ? to[a] : 0);
-    }
-    spot[0] = in_tile;
+void aoi_remove_point(aoi_list *g, aoi_level *y, uint32_t entity) {
+    uint32_t *place = aoi_point_places(y, aoi_list_dims(g), entity);
+    for (int a = 0; a < aoi_list_dims(g); a++) remove_entry(g, y, place + a);
+}
+
+bool aoi_box_ready(aoi_list *g, aoi_level *y, const double *at, const double *reach) {
+    aoi_span s = aoi_tiles_span_around(&y->map, at, reach[0], reach[1]);
+    return aoi_tiles_make_all(aoi_list_memory(g), &y->map, &s);
 }
 
 /* The bounds are rounded, as positions and edges are: the margin is larger than all that. */
-static void note_safe_area(const aoi_level *y, const double *p, double r, float *safe) {
+static void note_safe_region(const aoi_tile_map *t, const double *p, const double *reach, float *safe) {
     for (int a = 0; a < 2; a++, safe += 2) {
-        double low = -INFINITY, high = INFINITY, size = fabs(p[a]) + r + y->side, margin = size * 0x1p-22;
-        for (int i = -1; i <= 1 && !isinf(y->side); i++) {
-            int32_t number = aoi_tiles_number(y, p[a] + i * r);
+        double low = -INFINITY, high = INFINITY, size = fabs(p[a]) + reach[a] + t->side, margin = size * 0x1p-22;
+        for (int i = -1; i <= 1 && !isinf(t->side); i++) {
+            int32_t number = aoi_tiles_number(t, p[a] + i * reach[a]);
             if (number <= -AOI_CELL_MOST || number >= AOI_CELL_MOST) size = INFINITY;
-            double first = number * y->side - i * r, end = (number + 1.0) * y->side - i * r;
-            low = first > low ? first : low;
-            high = end < high ? end : high;
+            low = fmax(low, number * t->side - i * reach[a]);
+            high = fmin(high, (number + 1.0) * t->side - i * reach[a]);
         }
-        bool tells = isinf(y->side) || (size < 1e30 && y->side > 1e-20); /* what a float can tell, with a margin */
+        bool tells = isinf(t->side) || (size < 1e30 && t->side > 1e-20); /* what a float can tell, with a margin */
         safe[0] = tells ? (float)(low + margin) : 1;
         safe[1] = tells ? (float)(high - margin) : 0;
     }
 }
 
-void aoi_tiles_shift_box(aoi_list *g, aoi_level *y, int phase, uint32_t node, double r0, const double *from, double r1,
-                         const double *to) {
-    aoi_span b0 = from ? aoi_tiles_span_of_box(y, from, r0) : AOI_NOWHERE,
-             b1 = to ? aoi_tiles_span_of_box(y, to, r1) : AOI_NOWHERE;
-    for (int a = 0; a < aoi_tiles_dims(g); a++)
-        for (int side = AOI_LOW; side <= AOI_HIGH; side += AOI_HIGH - AOI_LOW) {
-            aoi_span s0 = from ? aoi_tiles_span_of_edge(&b0, a, side) : AOI_NOWHERE;
-            aoi_span s1 = to ? aoi_tiles_span_of_edge(&b1, a, side) : AOI_NOWHERE;
-            shift(g, y, phase, a, aoi_ref_of(side, node), &s0, &s1, AOI_NONE, to ? aoi_tiles_edge(to, r1, a, side) : 0);
-        }
-    if (phase == AOI_IN) note_safe_area(y, to, r1, aoi_tiles_safe_of(g, node));
+/* A box without an upper and lower end needs no edges of the height. */
+static int box_axes(const aoi_list *g, const double *reach) {
+    return aoi_list_dims(g) == 3 && reach[2] <= DBL_MAX ? 3 : 2;
 }
 
-/* ---- levels ---------------------------------------------------------------------------------------------------------------------- */
+void aoi_insert_box(aoi_list *g, aoi_level *y, uint32_t node, const double *at, const double *reach) {
+    aoi_span box = aoi_tiles_span_around(&y->map, at, reach[0], reach[1]);
+    uint32_t *place = aoi_edge_places(g, node);
+    for (uint32_t i = 0; i < aoi_edge_count(aoi_list_dims(g)); i++) place[i] = AOI_NONE;
+    for (int a = 0; a < box_axes(g, reach); a++)
+        for (int side = AOI_LOW; side <= AOI_HIGH; side++) {
+            aoi_span s = aoi_tiles_span_of_edge(&box, a, side);
+            for (int32_t ty = s.y0; ty <= s.y1; ty++)
+                for (int32_t tx = s.x0; tx <= s.x1; tx++)
+                    insert_entry(g, y, aoi_tiles_find(&y->map, tx, ty), a, AOI_NONE, aoi_edge_at(at, reach, a, side),
+                                 aoi_ref_of(side, node));
+        }
+    note_safe_region(&y->map, at, reach, aoi_safe_region(g, node));
+}
 
-void aoi_tiles_free_level(aoi_list *g, aoi_level *y) {
-    aoi_memory *m = aoi_tiles_memory(g);
-    AOI_FREE(m, y->tiles, y->cap);
-    AOI_FREE(m, y->spots, y->spot_cap);
-    aoi_index_free(m, &y->index);
+void aoi_remove_box(aoi_list *g, aoi_level *y, uint32_t node) {
+    uint32_t *place = aoi_edge_places(g, node);
+    for (uint32_t i = 0; i < aoi_edge_count(aoi_list_dims(g)); i++)
+        if (place[i] != AOI_NONE) remove_entry(g, y, place + i);
+}
+
+/* ---- levels ------------------------------------------------------------------------------------------------------ */
+
+static void close_level(aoi_list *g, aoi_level *y) {
+    for (uint32_t t = 0; t < y->map.top; t++)
+        for (int a = 0; a < aoi_list_dims(g); a++) aoi_block_free_all(&g->lists, y->map.tiles[t].axis + a);
+    AOI_FREE(aoi_list_memory(g), y->point_places, y->place_cap);
+    aoi_tiles_close(aoi_list_memory(g), &y->map);
     *y = (aoi_level){0};
 }
 
-void aoi_tiles_drop_level(aoi_list *g, int i) {
-    aoi_level *y = g->levels + g->order[i];
-    const aoi_world *w = g->head.world;
-    for (uint32_t e = 0; e < w->entity_top; e++)
-        if (aoi_alive(w->entities[e].generation)) {
-            aoi_span s = aoi_tiles_span_of_point(y, w->entities[e].pos);
-            aoi_tiles_shift_point(g, y, NULL, AOI_OUT, e, &s, &AOI_NOWHERE, NULL);
-        }
-    aoi_tiles_free_level(g, y);
+void aoi_level_drop(aoi_list *g, int i) {
+    close_level(g, g->levels + g->order[i]);
     g->level_count--;
     for (; i < g->level_count; i++) g->order[i] = g->order[i + 1];
 }
 
-bool aoi_tiles_spots_ready(aoi_list *g, aoi_level *y, uint32_t entities) {
-    return AOI_GROW(aoi_tiles_memory(g), y->spots, y->spot_cap, (size_t)entities * (size_t)(1 + aoi_tiles_dims(g)));
-}
-
-/* Heap sort of slots by coordinate: in place, and never worse than n log n. */
-static bool sorts_before(const aoi_entity_record *e, int axis, uint32_t a, uint32_t b) {
-    return e[a].pos[axis] < e[b].pos[axis];
-}
-
-static void sift(const aoi_entity_record *e, int axis, uint32_t *slots, size_t i, size_t n) {
-    for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && sorts_before(e, axis, slots[child], slots[child + 1])) child++;
-        if (!sorts_before(e, axis, slots[i], slots[child])) return;
-        uint32_t t = slots[i];
-        slots[i] = slots[child];
-        slots[child] = t;
-    }
-}
-
-static void sort_by(const aoi_entity_record *e, int axis, uint32_t *slots, size_t n) {
-    for (size_t i = n / 2; i-- > 0;) sift(e, axis, slots, i, n);
-    for (size_t last = n; last-- > 1;) {
-        uint32_t t = slots[0];
-        slots[0] = slots[last];
-        slots[last] = t;
-        sift(e, axis, slots, 0, last);
-    }
-}
-
-/* The blocks that the new lists need, which they get at once; the tiles count their points meanwhile. */
-static bool begin_lists(aoi_list *g, aoi_level *y) {
-    uint32_t dims = (uint32_t)aoi_tiles_dims(g), needed[AOI_SIZES] = {0};
-    for (uint32_t i = 0; i < y->top; i++)
-        needed[aoi_chain_size(y->tiles[i].entries)] += dims * ((y->tiles[i].entries + AOI_MOST - 1) / AOI_MOST);
-    if (!aoi_chains_reserve_sizes(aoi_tiles_memory(g), &g->chains, needed)) return false;
-    for (uint32_t i = 0; i < y->top; i++) {
-        aoi_tile *t = y->tiles + i;
-        for (int a = 0; a < (int)dims; a++)
-            aoi_chain_begin(&g->chains, t->axis + a, aoi_tiles_label(g, y, i, a, t->tx, t->ty),
-                            aoi_chain_size(t->entries));
-        t->entries = 0;
-    }
+/* All entities into a new level, one after the other as they are beside each other on the map: a search of a place in a
+ * long list then begins close to it. */
+static bool populate(aoi_list *g, aoi_level *y) {
+    aoi_world *w = g->head.world;
+    aoi_memory *m = aoi_list_memory(g);
+    size_t words = (size_t)w->entity_top * (size_t)w->dims;
+    if (!AOI_GROW(m, y->point_places, y->place_cap, words)) return false;
+    memset(y->point_places, 255, words * sizeof *y->point_places);
+    const aoi_tile_map *map = &g->points.map;
+    for (uint32_t t = 0; t < map->top; t++)
+        for (uint32_t b = map->tiles[t].axis[0].head; b != AOI_NONE; b = aoi_bag_of(g, b)->next) {
+            aoi_bag *bag = aoi_bag_of(g, b);
+            for (uint32_t k = 0; k < bag->count; k++) {
+                uint32_t e = aoi_bag_refs(bag, AOI_POINT_LANES)[k];
+                if (!aoi_point_ready(g, y, w->entities[e].pos) ||
+                    !aoi_pool_reserve(m, &g->lists.pool, (uint32_t)w->dims))
+                    return false;
+                aoi_insert_point(g, y, e, w->entities[e].pos);
+            }
+        }
     return true;
 }
 
-/* All entities into a new level, in order, so that each list grows at its end. */
-static bool populate(aoi_list *g, aoi_level *y) {
-    const aoi_world *w = g->head.world;
-    uint32_t *slots = NULL, cap = 0, n = 0;
-    if (!AOI_GROW(aoi_tiles_memory(g), slots, cap, (size_t)w->entity_top + 1)) return false;
-    bool ready = aoi_tiles_spots_ready(g, y, w->entity_top + 1);
-    for (uint32_t e = 0; ready && e < w->entity_top; e++) {
-        if (!aoi_alive(w->entities[e].generation)) continue;
-        slots[n++] = e;
-        uint32_t t =
-            make_tile(g, y, aoi_tiles_number(y, w->entities[e].pos[0]), aoi_tiles_number(y, w->entities[e].pos[1]));
-        if (!(ready = t != AOI_NONE)) break;
-        aoi_tiles_spot_of(g, y, e)[0] = t;
-        y->tiles[t].entries++;
-    }
-    ready = ready && begin_lists(g, y);
-    for (int a = 0; ready && a < aoi_tiles_dims(g); a++) {
-        sort_by(w->entities, a, slots, n);
-        for (uint32_t k = 0; k < n; k++) {
-            const double *p = w->entities[slots[k]].pos;
-            aoi_tile *t = y->tiles + aoi_tiles_spot_of(g, y, slots[k])[0];
-            stand(g, y, t->tx, t->ty, a, t->axis[a].tail << AOI_PLACE_SHIFT, p[a], aoi_ref_of(AOI_POINT, slots[k]));
-        }
-    }
-    AOI_FREE(aoi_tiles_memory(g), slots, cap);
-    return ready;
-}
-
-aoi_level *aoi_tiles_make_level(aoi_list *g, double side) {
+static aoi_level *make_level(aoi_list *g, double side) {
     int slot = 0, i = g->level_count;
-    while (slot < AOI_MOST_LEVELS && g->levels[slot].side != 0) slot++;
+    while (slot < AOI_MOST_LEVELS && g->levels[slot].map.side != 0) slot++;
     aoi_level *y = g->levels + slot;
-    *y = (aoi_level){.side = side, .inverse = 1 / side, .unused = AOI_NONE};
+    *y = (aoi_level){0};
+    aoi_tiles_open(&y->map, side);
     if (!populate(g, y)) {
-        aoi_tiles_free_level(g, y);
+        close_level(g, y);
         return NULL;
     }
-    for (; i > 0 && g->levels[g->order[i - 1]].side > side; i--) g->order[i] = g->order[i - 1];
+    for (; i > 0 && g->levels[g->order[i - 1]].map.side > side; i--) g->order[i] = g->order[i - 1];
     g->order[i] = slot;
     g->level_count++;
     return y;
 }
 
-/* The side of the tiles for a reach: 2.5 times it or more. */
-static double side_for(const aoi_list *g, double reach) {
-    if (g->hint > 0) {
-        double side = g->hint;
-        while (side < 2.5 * reach) side *= 4;
+/* Sides of tiles: 2*4^k, or the hint times 4^k. */
+double aoi_level_side(double hint, double least) {
+    if (hint > 0) {
+        double side = hint;
+        while (side < least) side *= 4;
         return side;
     }
     int e;
-    frexp(2.5 * reach, &e);
-    return isinf(2.5 * reach) ? INFINITY : fmax(ldexp(1, e + !(e & 1)), AOI_LEAST_SIDE);
+    frexp(least, &e);
+    return isinf(least) ? INFINITY : fmax(ldexp(1, e + !(e & 1)), AOI_LEAST_SIDE);
 }
 
 /* The level for nodes of this reach; where one of up to four times the side is there already, that one.  Tiles so small
- * that they hold hardly anybody cost everybody memory and save nothing: they are made larger, towards the next level. */
-aoi_level *aoi_tiles_level_for(aoi_list *g, double reach) {
+ * that they hold hardly any points cost memory and save nothing: they are made larger, towards the next level. */
+aoi_level *aoi_level_for(aoi_list *g, double reach) {
     if (reach == 0 && g->level_count) return g->levels + g->order[0];
-    double side = reach == 0 && !(g->hint > 0) ? AOI_DEFAULT_SIDE : side_for(g, reach);
+    double side = reach == 0 && !(g->hint > 0) ? AOI_DEFAULT_SIDE : aoi_level_side(g->hint, 2.5 * reach);
     bool full = g->level_count == AOI_MOST_LEVELS; /* then the last is one tile, for all that fit nowhere else */
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
-        if (y->side < side) continue;
-        double points = y->used && !isinf(y->side) ? (double)g->alike.entities / y->used : INFINITY;
-        while (y->side > 4 * side && points * (side / y->side) * (side / y->side) < FEW_POINTS) side *= 4;
-        if (y->side <= 4 * side || full) return y;
+        const aoi_tile_map *t = &y->map;
+        if (t->side < side) continue;
+        double points = t->used && !isinf(t->side) ? (double)g->head.world->entity_count / t->used : INFINITY;
+        while (t->side > 4 * side && points * (side / t->side) * (side / t->side) < FEW_POINTS) side *= 4;
+        if (t->side <= 4 * side || full) return y;
         break;
     }
-    return aoi_tiles_make_level(g, g->level_count < AOI_MOST_LEVELS - 1 ? side : INFINITY);
+    return make_level(g, g->level_count < AOI_MOST_LEVELS - 1 ? side : INFINITY);
 }
 
-void aoi_tiles_clear_out(aoi_level *y) {
-    for (uint32_t i = 0; i < y->top; i++) {
-        aoi_tile *t = y->tiles + i;
-        if (t->entries || aoi_tiles_find(y, t->tx, t->ty) != i) continue;
-        aoi_index_remove(&y->index, aoi_cell_hash(t->tx, t->ty), i);
-        t->entries = y->unused;
-        y->unused = i;
-        y->used--;
-    }
-    y->empty = 0;
-}
+/* ---- invariants -------------------------------------------------------------------------------------------------- */
 
-/* ---- invariants ---------------------------------------------------------------------------------------------------- */
-
-bool aoi_tiles_stands(aoi_list *g, const aoi_level *y, const aoi_span *s, int axis, uint32_t ref, double value) {
+/* Whether the entry stands, with this value's key, in exactly the tiles of the span. */
+static bool stands(aoi_list *g, const aoi_level *y, const aoi_span *s, int axis, uint32_t ref, double value) {
+    uint32_t level = (uint32_t)(y - g->levels);
     for (int32_t ty = s->y0; ty <= s->y1; ty++)
         for (int32_t tx = s->x0; tx <= s->x1; tx++) {
-            aoi_label at = aoi_tiles_label(g, y, 0, axis, tx, ty);
-            uint32_t i = *aoi_tiles_where(g, ref, &at);
-            if (i == AOI_NONE) return false;
-            aoi_block *b = aoi_block_of(&g->chains, i);
-            int k = (int)(i & AOI_PLACE_MASK), first, end;
-            aoi_block_range(b, aoi_ref_is_point(ref), &first, &end);
-            if (k < first || k >= end || aoi_block_refs(b)[k] != ref || (int)b->axis != axis || b->level != at.level)
-                return false;
-            if (y->tiles[b->tile].tx != tx || y->tiles[b->tile].ty != ty || b->base != at.base) return false;
+            uint32_t place = *place_word(g, ref, level, axis, aoi_tiles_parity(axis, tx, ty));
+            if (place == AOI_NONE) return false;
+            aoi_block *b = aoi_block_of(&g->lists, place);
+            int k = (int)(place & AOI_PLACE_MASK), edges = aoi_block_cap(b) - (int)b->edges;
+            bool taken = aoi_ref_is_point(ref) ? k < (int)b->points : k >= edges && k < aoi_block_cap(b);
+            if (!taken || aoi_block_refs(b)[k] != ref || (int)b->axis != axis || b->level != level) return false;
+            const aoi_tile *t = y->map.tiles + b->tile;
+            if (t->tx != tx || t->ty != ty || b->base != aoi_tiles_base(&y->map, axis, tx, ty)) return false;
             if (aoi_block_keys(b)[k] != aoi_block_key(b, value)) return false;
         }
     return true;
 }
 
-const char *aoi_tiles_check_level(aoi_list *g, const aoi_level *y, uint64_t *entries) {
-    uint32_t used = 0, empty = 0;
-    for (uint32_t t = 0; t < y->top; t++) {
-        if (aoi_tiles_find(y, y->tiles[t].tx, y->tiles[t].ty) != t) continue; /* free */
+static const char *check_lists(aoi_list *g, const aoi_level *y, uint64_t *entries) {
+    for (uint32_t t = 0; t < y->map.top; t++) {
+        const aoi_tile *tile = y->map.tiles + t;
+        if (aoi_tiles_find(&y->map, tile->tx, tile->ty) != t) continue; /* unused */
         uint32_t n = 0;
-        for (int a = 0; a < aoi_tiles_dims(g); a++) {
-            const char *wrong = aoi_chain_check(&g->chains, y->tiles[t].axis + a);
+        for (int a = 0; a < aoi_list_dims(g); a++) {
+            const char *wrong = aoi_block_check(&g->lists, tile->axis + a);
             if (wrong) return wrong;
-            for (uint32_t i = y->tiles[t].axis[a].head; i != AOI_NONE; i = aoi_block_at(&g->chains, i)->next)
-                n += (uint32_t)aoi_block_count(aoi_block_at(&g->chains, i));
+            for (uint32_t i = tile->axis[a].head; i != AOI_NONE; i = aoi_block_at(&g->lists, i)->next)
+                n += (uint32_t)aoi_block_count(aoi_block_at(&g->lists, i));
         }
-        if (n != y->tiles[t].entries) return "a tile counts its entries wrongly";
+        if (n != tile->entries) return "a tile counts its entries wrongly";
         *entries += n;
-        used++;
-        empty += n == 0;
     }
-    if (used != y->used || empty != y->empty) return "tiles are counted wrongly";
-    return aoi_index_check(&y->index);
+    return aoi_tiles_check(&y->map);
+}
+
+/* The corners of the safe region lie, with the box around them, in the same tiles. */
+static bool safe_region_holds(const aoi_list *g, const aoi_level *y, uint32_t node, const double *p, const double *r) {
+    const float *safe = aoi_safe_region(g, node);
+    aoi_span box = aoi_tiles_span_around(&y->map, p, r[0], r[1]);
+    if (!(safe[0] <= safe[1] && safe[2] <= safe[3])) return true;
+    for (int i = 0; i < 2; i++) {
+        double at[2] = {safe[i], safe[2 + i]};
+        aoi_span s = aoi_tiles_span_around(&y->map, at, r[0], r[1]);
+        if (memcmp(&s, &box, sizeof s) != 0 || !aoi_tiles_same(&y->map, at, p)) return false;
+    }
+    return true;
+}
+
+static const char *check_box(aoi_list *g, uint32_t node, uint64_t *expected) {
+    const aoi_node_record *n = g->head.world->nodes + node;
+    const aoi_level *y = g->levels + n->level;
+    const double *p = g->head.world->entities[n->owner].pos;
+    double reach[3];
+    aoi_list_reach(g->head.world, node, reach);
+    aoi_span box = aoi_tiles_span_around(&y->map, p, reach[0], reach[1]);
+    if (y->most < reach[0] || y->most < reach[1]) return "a node is larger than its level knows";
+    if (!safe_region_holds(g, y, node, p, reach)) return "a safe region is too large";
+    for (int a = 0; a < box_axes(g, reach); a++)
+        for (int side = AOI_LOW; side <= AOI_HIGH; side++) {
+            aoi_span s = aoi_tiles_span_of_edge(&box, a, side);
+            if (!stands(g, y, &s, a, aoi_ref_of(side, node), aoi_edge_at(p, reach, a, side)))
+                return "an edge is lost in the lists";
+            *expected += (uint64_t)(s.x1 - s.x0 + 1) * (uint64_t)(s.y1 - s.y0 + 1);
+        }
+    return NULL;
+}
+
+const char *aoi_levels_check(aoi_list *g) {
+    const aoi_world *w = g->head.world;
+    uint64_t entries = 0, expected = 0;
+    const char *wrong = NULL;
+    for (int i = 0; i < g->level_count && !wrong; i++) wrong = check_lists(g, g->levels + g->order[i], &entries);
+    for (uint32_t e = 0; e < w->entity_top && !wrong; e++)
+        for (int i = 0; i < g->level_count && aoi_is_live(w->entities[e].generation) && w->entities[e].home != AOI_NONE; i++) {
+            const aoi_level *y = g->levels + g->order[i];
+            aoi_span s = aoi_tiles_span(&y->map, w->entities[e].pos, w->entities[e].pos);
+            for (int a = 0; a < w->dims; a++, expected++)
+                if (!stands(g, y, &s, a, aoi_ref_of(AOI_POINT, e), w->entities[e].pos[a]))
+                    return "a point is lost in the lists";
+        }
+    for (uint32_t n = 0; n < w->node_top && !wrong; n++) {
+        const aoi_node_record *r = w->nodes + n;
+        if (aoi_is_live(r->generation) && aoi_is_bounded(r) && aoi_list_has_edges(r)) wrong = check_box(g, n, &expected);
+    }
+    return wrong || entries == expected ? wrong : "the lists hold entries that belong to nothing";
 }

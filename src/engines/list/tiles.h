@@ -1,133 +1,117 @@
-/* tiles.h - the plane cut into tiles, in levels, and the entries that stand in the lists of each tile.
+/* tiles.h - the plane cut into square tiles, and the sorted lists of the tiles of a level.
  *
- *   level  tiles of one side, for nodes of about one reach:    +-------+-------+   an edge stands in every tile that its
- *          a side of a box runs through two tiles at most      |   +---|---+   |   side of the box runs through, a point
- *   tile   a sorted list for each axis (block_list.h)           |   | w |   |   |   in its own, of every level
- *   entry  a point, or a low or high edge, and its slot        +---|---+---|---+
+ *   tile map  the tiles of one side that are in use, found by a hash of their numbers
+ *   level     a tile map for nodes of about one reach, so that a    +-------+-------+
+ *             side of a box runs through two tiles at most          |   +---|---+   |  an edge stands in every tile that
+ *   tile      a sorted list for each axis (block_list.h)            |   | w |   |   |  its side of the box runs through,
+ *   entry     a point, or a low or high edge, and its slot          +---|---+---|---+  a point in its own, of every level
  *
- *   spot   of an entity in a level: its tile, its place in each list
- *   frame  of a node: the places of its edges, by axis, side and parity of the tile; and where its owner may go until a
- *          side of the box, or the owner in this level, comes to another tile
- *
- * list.c says what they are for. */
+ *   point_places  of an entity in a level: its place in each list
+ *   edge_places   of a node: the places of its edges, by axis, side and parity of the tile; behind them
+ *   safe_region   where its owner may go until a side of the box, or the owner's point in this level, changes tile */
 #ifndef AOI_TILES_H
 #define AOI_TILES_H
 
 #include "base/lattice.h"
 #include "core/engine.h"
-#include "engines/list/alike.h"
 #include "engines/list/block_list.h"
-#include "engines/list/move.h"
 
 #define AOI_DEFAULT_SIDE 128.0
-#define AOI_LEAST_SIDE 0x1p-199 /* finer tiles serve nobody, and the inverse must be finite */
+#define AOI_LEAST_SIDE 0x1p-199 /* the inverse must be finite */
 enum { AOI_MOST_LEVELS = 64 };
+
+/* ---- tile maps --------------------------------------------------------------------------------------------------- */
 
 typedef struct aoi_tile {
     int32_t tx, ty;
-    aoi_chain axis[3];
-    uint32_t entries;
+    aoi_block_list axis[3];
+    uint32_t entries; /* of an unused tile: the next one */
 } aoi_tile;
 
-typedef struct aoi_level {
-    double side, inverse; /* side 0: unused */
+typedef struct aoi_tile_map {
+    double side, inverse;
     aoi_tile *tiles;
     uint32_t cap, top, unused, used, empty;
     aoi_index index;
-    uint32_t *spots; /* of each entity: its tile, then its place in each list */
-    uint32_t spot_cap;
-    uint32_t nodes, idle; /* idle: calls since the last node left */
-    double most;          /* no reach is larger */
-} aoi_level;
+} aoi_tile_map;
 
-typedef struct aoi_list {
-    aoi_engine head;
-    double hint;
-    aoi_chains chains;
-    aoi_alike alike;
-    aoi_stride stride;
-    aoi_strider propose; /* what is planned there */
-    uint32_t *frames;    /* of each node: its places, by axis, side and parity of the tile (see `where`) */
-    uint32_t *owners;    /* of each node */
-    uint32_t frame_cap, owner_cap;
-    aoi_level levels[AOI_MOST_LEVELS];
-    int order[AOI_MOST_LEVELS], level_count; /* levels in use, by side */
-} aoi_list;
-
-/* ---- small questions ---------------------------------------------------------------------------------------------- */
-
-static inline aoi_memory *aoi_tiles_memory(aoi_list *g) {
-    return &g->head.world->memory;
+static inline void aoi_tiles_open(aoi_tile_map *t, double side) {
+    *t = (aoi_tile_map){.side = side, .inverse = 1 / side, .unused = AOI_NONE};
 }
 
-static inline int aoi_tiles_dims(const aoi_list *g) {
-    return g->head.world->dims;
+static inline int32_t aoi_tiles_number(const aoi_tile_map *t, double v) {
+    return aoi_cell_number(v, t->inverse);
 }
 
-static inline uint32_t *aoi_tiles_spot_of(const aoi_list *g, const aoi_level *y, uint32_t entity) {
-    return y->spots + (size_t)entity * (size_t)(1 + aoi_tiles_dims(g));
-}
-
-/* Frames hold the places, 2 sides * 2 parities for x and for y, and 2 * 4 for the height; then the safe area. */
-static inline uint32_t aoi_tiles_frame_places(const aoi_list *g) {
-    return aoi_tiles_dims(g) == 2 ? 8 : 16;
-}
-
-static inline size_t aoi_tiles_frame_words(const aoi_list *g) {
-    return aoi_tiles_frame_places(g) + 4;
-}
-
-static inline uint32_t *aoi_tiles_frame_of(const aoi_list *g, uint32_t node) {
-    return g->frames + node * aoi_tiles_frame_words(g);
-}
-
-/* From x, to x, from y, to y: positions of the owner.  Narrower rather than wider than it could be. */
-static inline float *aoi_tiles_safe_of(const aoi_list *g, uint32_t node) {
-    return (float *)(void *)(aoi_tiles_frame_of(g, node) + aoi_tiles_frame_places(g));
-}
-
-/* The word in which the place of an entry is remembered.  The tiles that an edge runs through differ in parity. */
-static inline uint32_t *aoi_tiles_where(const aoi_list *g, uint32_t ref, const aoi_label *at) {
-    int side = (int)(ref >> AOI_SIDE_SHIFT);
-    uint32_t slot = ref & AOI_SLOT_MASK;
-    if (side == AOI_POINT) return aoi_tiles_spot_of(g, g->levels + at->level, slot) + 1 + at->axis;
-    int high = side == AOI_HIGH;
-    return aoi_tiles_frame_of(g, slot) + (at->axis < 2 ? at->axis * 4 + high * 2 : 8 + high * 4) + at->parity;
-}
-
-static inline int aoi_tiles_parity_of(int axis, int32_t tx, int32_t ty) {
-    return axis == 0 ? ty & 1 : axis == 1 ? tx & 1 : (tx & 1) * 2 + (ty & 1);
-}
-
-/* From where the keys of a tile's list count: its lower corner on this axis.  The height has none, nor has the one tile. */
-static inline double aoi_tiles_base(const aoi_level *y, int axis, int32_t tx, int32_t ty) {
-    double corner = axis < 2 ? y->side * (axis == 0 ? tx : ty) : 0;
-    return isfinite(corner) ? corner : 0;
-}
-
-static inline int32_t aoi_tiles_number(const aoi_level *y, double v) {
-    return aoi_cell_number(v, y->inverse);
-}
-
-static inline uint32_t aoi_tiles_find(const aoi_level *y, int32_t tx, int32_t ty) {
+static inline uint32_t aoi_tiles_find(const aoi_tile_map *t, int32_t tx, int32_t ty) {
     uint32_t hash = aoi_cell_hash(tx, ty), at = AOI_SEEK, i;
-    while ((i = aoi_index_next(&y->index, hash, &at)) != AOI_NONE)
-        if (y->tiles[i].tx == tx && y->tiles[i].ty == ty) break;
+    while ((i = aoi_index_next(&t->index, hash, &at)) != AOI_NONE)
+        if (t->tiles[i].tx == tx && t->tiles[i].ty == ty) break;
     return i;
 }
 
-static inline aoi_span aoi_tiles_span_of_point(const aoi_level *y, const double *p) {
-    int32_t tx = aoi_tiles_number(y, p[0]), ty = aoi_tiles_number(y, p[1]);
-    return (aoi_span){tx, ty, tx, ty};
+static inline aoi_span aoi_tiles_span(const aoi_tile_map *t, const double *lo, const double *hi) {
+    return (aoi_span){aoi_tiles_number(t, lo[0]), aoi_tiles_number(t, lo[1]), aoi_tiles_number(t, hi[0]),
+                      aoi_tiles_number(t, hi[1])};
 }
 
-static inline aoi_span aoi_tiles_span_of_box(const aoi_level *y, const double *p, double r) {
-    return (aoi_span){aoi_tiles_number(y, p[0] - r), aoi_tiles_number(y, p[1] - r), aoi_tiles_number(y, p[0] + r),
-                      aoi_tiles_number(y, p[1] + r)};
+static inline aoi_span aoi_tiles_span_around(const aoi_tile_map *t, const double *p, double rx, double ry) {
+    return aoi_tiles_span(t, (const double[2]){p[0] - rx, p[1] - ry}, (const double[2]){p[0] + rx, p[1] + ry});
 }
 
-static inline double aoi_tiles_edge(const double *p, double r, int axis, int side) {
-    return side == AOI_LOW ? p[axis] - r : p[axis] + r;
+static inline bool aoi_tiles_same(const aoi_tile_map *t, const double *p, const double *q) {
+    return aoi_tiles_number(t, p[0]) == aoi_tiles_number(t, q[0]) &&
+           aoi_tiles_number(t, p[1]) == aoi_tiles_number(t, q[1]);
+}
+
+static inline void aoi_tiles_count(aoi_tile_map *t, aoi_tile *tile, int change) { /* of its entries, by 1 */
+    t->empty += (change < 0 && tile->entries == 1);
+    t->empty -= (change > 0 && tile->entries == 0);
+    tile->entries += (uint32_t)change;
+}
+
+uint32_t aoi_tiles_make(aoi_memory *m, aoi_tile_map *t, int32_t tx, int32_t ty); /* AOI_NONE: memory is refused */
+bool aoi_tiles_make_all(aoi_memory *m, aoi_tile_map *t, const aoi_span *s);
+static inline bool aoi_tiles_want_tidy(const aoi_tile_map *t) {
+    return t->empty >= 32 && t->empty >= t->used / 4;
+}
+void aoi_tiles_tidy(aoi_tile_map *t); /* forgets empty tiles when there are many */
+void aoi_tiles_close(aoi_memory *m, aoi_tile_map *t);
+const char *aoi_tiles_check(const aoi_tile_map *t);
+
+/* ---- levels ------------------------------------------------------------------------------------------------------ */
+
+typedef struct aoi_level {
+    aoi_tile_map map; /* side 0: unused */
+    uint32_t *point_places;
+    uint32_t place_cap;
+    uint32_t nodes, idle; /* idle: moves since the last node left */
+    double most;          /* no reach is larger */
+} aoi_level;
+
+typedef struct aoi_field aoi_field; /* rings.h */
+typedef struct aoi_list aoi_list;   /* list.h */
+
+static const aoi_span AOI_NOWHERE = {1, 1, 0, 0};
+
+static inline uint32_t *aoi_point_places(const aoi_level *y, int dims, uint32_t entity) {
+    return y->point_places + (size_t)entity * (size_t)dims;
+}
+
+/* Two sides of two parities for x and for y, and of four for the height. */
+static inline uint32_t aoi_edge_count(int dims) {
+    return dims == 2 ? 8 : 16;
+}
+
+/* The tiles that an edge runs through differ in parity. */
+static inline int aoi_tiles_parity(int axis, int32_t tx, int32_t ty) {
+    return axis == 0 ? ty & 1 : axis == 1 ? tx & 1 : (tx & 1) * 2 + (ty & 1);
+}
+
+/* From where the keys of a tile's list count: its lower corner on this axis.  The height has none, nor has an infinite tile. */
+static inline double aoi_tiles_base(const aoi_tile_map *t, int axis, int32_t tx, int32_t ty) {
+    double corner = axis < 2 ? t->side * (axis == 0 ? tx : ty) : 0;
+    return isfinite(corner) ? corner : 0;
 }
 
 /* The tiles that this side of the box runs through; of the height's edges, all that the box covers. */
@@ -138,46 +122,8 @@ static inline aoi_span aoi_tiles_span_of_edge(const aoi_span *box, int axis, int
     return s;
 }
 
-/* What the blocks of a tile's list carry. */
-static inline aoi_label aoi_tiles_label(const aoi_list *g, const aoi_level *y, uint32_t tile, int axis, int32_t tx,
-                                        int32_t ty) {
-    return (aoi_label){tile, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)aoi_tiles_parity_of(axis, tx, ty),
-                       aoi_tiles_base(y, axis, tx, ty)};
+static inline double aoi_edge_at(const double *p, const double *reach, int axis, int side) {
+    return side == AOI_LOW ? p[axis] - reach[axis] : p[axis] + reach[axis];
 }
-
-static inline const aoi_level *aoi_tiles_finer_than(const aoi_list *g, int i) {
-    return i > 0 ? g->levels + g->order[i - 1] : NULL;
-}
-
-static const aoi_span AOI_NOWHERE = {1, 1, 0, 0};
-
-/* ---- entries: in two phases, so that packed lists have room: first all that leave a tile step out, then the others ---- */
-
-enum { AOI_OUT, AOI_IN };
-
-/* What stood in the tiles of s0, or at `from`, is to stand in those of s1, or at `to`; NULL, AOI_NOWHERE: not at all.
- * The tiles must be there, and blocks reserved, one for each entry. */
-void aoi_tiles_shift_point(aoi_list *g, aoi_level *y, const aoi_level *finer, int phase, uint32_t entity,
-                           const aoi_span *s0, const aoi_span *s1, const double *to);
-void aoi_tiles_shift_box(aoi_list *g, aoi_level *y, int phase, uint32_t node, double r0, const double *from, double r1,
-                         const double *to);
-bool aoi_tiles_make(aoi_list *g, aoi_level *y, const aoi_span *s); /* false when memory is refused */
-bool aoi_tiles_spots_ready(aoi_list *g, aoi_level *y, uint32_t entities);
-void aoi_tiles_on_moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t place); /* for the chains */
-
-/* ---- levels --------------------------------------------------------------------------------------------------------- */
-
-aoi_level *aoi_tiles_make_level(aoi_list *g, double side); /* with all entities; NULL when memory is refused */
-aoi_level *aoi_tiles_level_for(aoi_list *g, double reach); /* found or made */
-void aoi_tiles_drop_level(aoi_list *g, int i);             /* the i-th of `order` */
-void aoi_tiles_free_level(aoi_list *g, aoi_level *y);
-void aoi_tiles_clear_out(aoi_level *y); /* forgets empty tiles */
-static inline void aoi_tiles_tidy(aoi_level *y) {
-    if (y->empty >= 32 && y->empty >= y->used / 4) aoi_tiles_clear_out(y);
-}
-
-/* Whether the entry stands, with this value's key, in exactly the tiles of the span. */
-bool aoi_tiles_stands(aoi_list *g, const aoi_level *y, const aoi_span *s, int axis, uint32_t ref, double value);
-const char *aoi_tiles_check_level(aoi_list *g, const aoi_level *y, uint64_t *entries);
 
 #endif

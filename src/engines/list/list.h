@@ -1,0 +1,88 @@
+/* list.h - the list engine's structure, and what its rooms offer each other.  list.c says how it works. */
+#ifndef AOI_LIST_H
+#define AOI_LIST_H
+
+#include "engines/list/rings.h"
+#include "engines/list/tiles.h"
+
+typedef struct aoi_leaving { /* an entry whose new key is not in its block's interval */
+    uint32_t *place;
+    double to;
+} aoi_leaving;
+
+struct aoi_list {
+    aoi_engine head;
+    double hint;
+    aoi_block_lists lists;
+    uint32_t *edges; /* of each node: edge_places and safe_region */
+    uint32_t edge_cap;
+    aoi_level levels[AOI_MOST_LEVELS];
+    int order[AOI_MOST_LEVELS], level_count; /* levels in use, by side */
+    aoi_field points;                        /* all entities' points */
+    aoi_field rings[AOI_MOST_LEVELS];        /* by reach; side 0: unused */
+    int ring_count;                          /* ever used */
+    aoi_leaving *leaving;
+    uint32_t leaving_cap, leaving_count;
+};
+
+static inline aoi_memory *aoi_list_memory(aoi_list *g) {
+    return &g->head.world->memory;
+}
+
+static inline int aoi_list_dims(const aoi_list *g) {
+    return g->head.world->dims;
+}
+
+static inline uint32_t *aoi_edge_places(const aoi_list *g, uint32_t node) {
+    return g->edges + node * ((size_t)aoi_edge_count(aoi_list_dims(g)) + 4);
+}
+
+/* From x, to x, from y, to y: positions of the owner.  Narrower rather than wider than it could be. */
+static inline float *aoi_safe_region(const aoi_list *g, uint32_t node) {
+    return (float *)(void *)(aoi_edge_places(g, node) + aoi_edge_count(aoi_list_dims(g)));
+}
+
+/* A node's level: of its edges, or, counted from AOI_MOST_LEVELS, of its ring. */
+static inline bool aoi_list_has_edges(const aoi_node_record *n) {
+    return n->level < AOI_MOST_LEVELS;
+}
+
+/* Whether the node may see this kind: its mask decides, unless flags of the space tell of more. */
+static inline bool aoi_list_meets(const aoi_node_record *n, uint64_t kind) {
+    return (n->mask & kind) || n->flags;
+}
+
+static inline void aoi_list_reach(const aoi_world *w, uint32_t node, double reach[3]) {
+    reach[0] = w->nodes[node].reach[0];
+    reach[1] = w->nodes[node].reach[1];
+    reach[2] = w->dims == 2 ? INFINITY : w->areas[node].height;
+}
+
+/* ---- tiles.c: entries in the lists of tiles --------------------------------------------------------------------- */
+
+/* Insertions need tiles and blocks: an unused block for each entry.  Each is false when memory is refused. */
+bool aoi_point_ready(aoi_list *g, aoi_level *y, const double *at);
+bool aoi_box_ready(aoi_list *g, aoi_level *y, const double *at, const double *reach);
+void aoi_insert_point(aoi_list *g, aoi_level *y, uint32_t entity, const double *at);
+void aoi_remove_point(aoi_list *g, aoi_level *y, uint32_t entity);
+void aoi_insert_box(aoi_list *g, aoi_level *y, uint32_t node, const double *at, const double *reach);
+void aoi_remove_box(aoi_list *g, aoi_level *y, uint32_t node);
+void aoi_level_moved(void *list, uint32_t ref, const aoi_block *b, uint32_t place); /* for the lists */
+
+aoi_level *aoi_level_for(aoi_list *g, double reach); /* found, or made with all entities; NULL: memory is refused */
+double aoi_level_side(double hint, double least);     /* of tiles */
+void aoi_level_drop(aoi_list *g, int i); /* the i-th of `order` */
+const char *aoi_levels_check(aoi_list *g);
+
+/* ---- move.c, box_query.c ----------------------------------------------------------------------------------------- */
+
+int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to);
+void aoi_list_prefetch(const aoi_engine *head, uint32_t entity, int stage);
+
+/* Calls visit() for every node of the level whose box contains the point, each once. */
+typedef void (*aoi_visit_node)(void *ud, uint32_t node);
+void aoi_find_boxes_around(aoi_list *g, const aoi_level *y, const double *at, aoi_visit_node visit, void *ud);
+void aoi_list_targets(aoi_engine *head, const double *lo, const double *hi);
+void aoi_list_watchers(aoi_engine *head, const double *at);
+
+#endif
