@@ -39,13 +39,23 @@ local function doubles(position, dimensions)
   return copy
 end
 
-local function visible(node, target)
+-- Whether the node saw the target at the last delivery, which of a deferred space lies back: an event that waits tells.
+local function saw(self, node, target)
+  if self.deferred then
+    for _, e in ipairs(self.pending) do
+      if e.node == node and e.life == target then return e.kind == "leave" end
+    end
+  end
+  return node.seen[target]
+end
+
+local function visible(self, node, target)
   local area, how = node.area, node.overrides[target]
   if target == node.watcher or how == "hide" then return false end
   if how == "show" then return true end
   if how ~= "match" and not bits.meet(target.kind, area.mask) then return false end
   local w, t = node.watcher.position, target.position
-  return shapes.holds(area, w, t) or (node.seen[target] and shapes.holds_still(area, w, t)) or false
+  return shapes.holds(area, w, t) or (shapes.holds_still(area, w, t) and saw(self, node, target)) or false
 end
 
 -- The queue ----------------------------------------------------------------------------------------------------------
@@ -87,11 +97,11 @@ local function settle(self, touched, leaves)
   local enters = {}
   leaves = leaves or {}
   local function look(node, target)
-    local saw, sees = node.seen[target] or false, visible(node, target)
-    if saw and not sees then
+    local had, sees = node.seen[target] or false, visible(self, node, target)
+    if had and not sees then
       leaves[#leaves + 1] = event(self, "leave", node, target)
       node.seen[target] = nil
-    elseif sees and not saw then
+    elseif sees and not had then
       enters[#enters + 1] = event(self, "enter", node, target)
       node.seen[target] = true
     end
