@@ -65,6 +65,7 @@ aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner);
 typedef struct laoi_area_arg { /* an area, and the corners of a polygon */
     aoi_area area;
     double points[2 * AOI_MOST_CORNERS];
+    bool masked; /* a mask was given: without one `near` finds kind 0, too */
 } laoi_area_arg;
 
 /* A number, the radius of a square, or a table; without fault. */
