@@ -48,7 +48,9 @@ LIB_A     := $(CORE_DIR)/libaoi.a
 BENCH_SO  := $(BIND_DIR)/bench/native.so
 FAULTY_SO := $(BIND_DIR)/spec/faulty.so
 SOAK      := $(CORE_DIR)/soak
-CSPECS    := $(patsubst %,$(CORE_DIR)/spec/%$(EXE),$(filter-out $(SKIP),$(sort $(patsubst spec/c/%.c,%,$(wildcard spec/c/*.c)))))
+CSPECS    := $(patsubst %,$(CORE_DIR)/spec/%$(EXE),$(filter-out $(SKIP),$(patsubst spec/c/%.c,%,$(sort $(wildcard spec/c/*.c)))))
+# The header in C++ only where the compiler is the one of this machine.
+CXXSPECS  := $(if $(VARIANT),,$(patsubst spec/c/%.cpp,$(CORE_DIR)/spec/%,$(sort $(wildcard spec/c/*.cpp))))
 FUZZERS   := $(patsubst fuzz/%.c,%,$(sort $(wildcard fuzz/*.c)))
 
 # What a Lua program needs to find the built tree, whichever Lua and variant it is. bench.native is in build/ alone.
@@ -68,7 +70,7 @@ lib: $(LIB_A) $(LIB_SO)
 # ---- build -------------------------------------------------------------------------------------------------
 
 tools:
-	@CC='$(CC)' LUA='$(LUA)' LUA_INCDIR='$(LUA_INCDIR)' VARIANT='$(VARIANT)' sh scripts/tools.sh $(GOALS)
+	@CC='$(CC)' CXX='$(CXX)' LUA='$(LUA)' LUA_INCDIR='$(LUA_INCDIR)' VARIANT='$(VARIANT)' sh scripts/tools.sh $(GOALS)
 
 $(CORE_DIR)/aoi.o: src/aoi.c $(CORE_DIR)/flags
 	$(call say,CC) $(COMPILE) -DAOI_BUILD_SHARED -c -o $@ $<
@@ -90,6 +92,8 @@ endif
 # From the archive, so that a program that includes what it needs of the core is linked without it.
 $(CSPECS): $(CORE_DIR)/spec/%$(EXE): spec/c/%.c $(LIB_A)
 	$(call say,CC) $(COMPILE) -Ispec/c -o $@ $< $(LIB_A) $(LINK)
+$(CXXSPECS): $(CORE_DIR)/spec/%: spec/c/%.cpp $(LIB_A)
+	$(call say,CXX) $(CXX) -std=c++11 -Wall -Wextra -pedantic -Werror -Iinclude -MMD -MP -MF $@.d -MT $@ -o $@ $< $(LIB_A) $(LINK)
 $(SOAK): spec/soak/soak.c $(LIB_A)
 	$(call say,CC) $(COMPILE) -o $@ $< $(LIB_A) $(LINK)
 $(BENCH_SO): bench/c/native.c $(LIB_A) $(BIND_DIR)/flags
@@ -162,8 +166,8 @@ ifneq ($(M32),)
 cspec:
 	@$(SUBMAKE) cspec VARIANT=m32 M32=
 else
-cspec: $(CSPECS)
-	@RUN='$(RUN_$(VARIANT))' spec/run.sh c $(CSPECS)
+cspec: $(CSPECS) $(CXXSPECS)
+	@RUN='$(RUN_$(VARIANT))' spec/run.sh c $^
 endif
 
 check-windows: $(CORE_SO)

@@ -2,7 +2,7 @@
 # tools.sh GOAL... - sees to it that what these goals of the Makefile need is installed.
 #
 # Says nothing where all is there. Otherwise it installs what is missing, if apt-get may be used, and if not it says in
-# one line what to run. The Makefile passes CC, LUA, LUA_INCDIR and VARIANT.
+# one line what to run. The Makefile passes CC, CXX, LUA, LUA_INCDIR and VARIANT.
 set -eu
 
 LUA=${LUA:-lua5.4} VARIANT=${VARIANT:-} missing=
@@ -58,6 +58,7 @@ for goal in "$@"; do
     clean | env | help | uninstall) continue ;;
   esac
   need_compiler
+  case $goal in cspec | test | test-long) if [ -z "$VARIANT" ]; then need "${CXX:-c++}" g++; fi ;; esac
   case $goal in cspec | lib | soak) continue ;; *) need_headers ;; esac
   case $goal in
     demo) need_lua ;;

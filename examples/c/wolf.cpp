@@ -1,4 +1,5 @@
-// wolf.cpp - the same in C++: the header declares C functions, the program owns the space by a unique_ptr.
+// wolf.cpp - the README's first example in C++: a wolf with an area of 10 around it, and Ann who passes by.
+// The header declares C functions; a unique_ptr owns the space.
 //
 //   c++ wolf.cpp $(pkg-config --cflags --libs aoi) -o wolf
 #include <aoi.h>
