@@ -26,9 +26,15 @@ need() {
 need_compiler() {
   case $compiler in
     *clang*) need "$compiler" clang libc6-dev ;;
+    aarch64-*) need "$compiler" gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
+    *-mingw32-*) need "$compiler" gcc-mingw-w64-x86-64 ;;
     *) need "$compiler" gcc libc6-dev ;;
   esac
-  if [ "$VARIANT" = m32 ]; then need /usr/include/asm gcc-multilib; fi
+  # gcc-multilib is only a name for it, and one that Debian does not install beside compilers for other processors.
+  if [ "$VARIANT" = m32 ]; then
+    version=$($compiler -dumpversion 2>/dev/null) || version=
+    need "/usr/lib/gcc/x86_64-linux-gnu/*/32/libgcc.a" "gcc${version:+-${version%%.*}}-multilib"
+  fi
 }
 
 need_headers() {

@@ -11,7 +11,8 @@ PRELOAD_asan              = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$
 VARIANT_CFLAGS_coverage  := -O0 -g --coverage
 VARIANT_LDFLAGS_coverage := --coverage
 # SSE2, because the x87 unit keeps more bits than a double has and would disagree at exact edges.
-VARIANT_CFLAGS_m32       := -m32 -msse2 -mfpmath=sse
+# The folder has asm/ where nothing but the compiler's own 32 bits are installed.
+VARIANT_CFLAGS_m32       := -m32 -msse2 -mfpmath=sse -idirafter /usr/include/x86_64-linux-gnu
 VARIANT_LDFLAGS_m32      := -m32
 VARIANT_CFLAGS_fuzz      := $(SANITIZE) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-coverage=trace-cmp
 # Other platforms: their compiler, and what runs their programs here.
