@@ -334,13 +334,12 @@ function Play:attempt(f)
 end
 
 function Play:flush()
-  self.model.delivering = true
+  self.model:deliver()
   local rounds = 0
   while not self:attempt(function() self.space:flush() end) do
     rounds = rounds + 1
     if rounds > 1000 then self:differ "flush never comes to an end" end
   end
-  self.model.delivering = false
 end
 
 local function sorted_text(list)
