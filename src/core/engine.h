@@ -38,6 +38,14 @@ typedef struct aoi_entity_record {          /* one cache line */
     uint32_t home, slot, link; /* the engine's, free for its use; a free record is chained through `home` */
 } aoi_entity_record;
 
+/* flags of a node */
+enum {
+    AOI_NODE_SILENT = 1,   /* makes no events */
+    AOI_NODE_PLAIN = 2,    /* a square without keep: its box tells everything */
+    AOI_NODE_KEEPS = 4,    /* has a zone BETWEEN */
+    AOI_NODE_OVERRIDES = 8 /* has exceptions for single targets */
+};
+
 typedef struct aoi_node_record {              /* one cache line */
     _Alignas(AOI_CACHE_LINE) double reach[2]; /* half-extents of its box on the first two axes */
     uint64_t mask;
@@ -47,7 +55,7 @@ typedef struct aoi_node_record {              /* one cache line */
     uint32_t pending;           /* events of it that wait; the slot of a dead node is free when there are none */
     uint32_t level, home, slot; /* the engine's; a free record is chained through `home` */
     uint8_t shape;              /* AOI_SQUARE ... */
-    uint8_t flags;              /* the space's */
+    uint8_t flags;              /* the space's: AOI_NODE_SILENT ... */
 } aoi_node_record;
 
 typedef struct aoi_shape { /* parameters of an area that is neither square nor circle, and its bounds */
@@ -176,6 +184,11 @@ static inline double aoi_inner_extent(int dims, int shape, double radius) {
 static inline double aoi_height_of(const aoi_world *w, uint32_t node) {
     const aoi_shape *p = w->areas[node].shape;
     return p ? p->height : w->nodes[node].reach[0];
+}
+
+/* Whether a node may see targets of this kind.  An exception for one target sets its kind aside. */
+static inline bool aoi_may_see(const aoi_node_record *n, uint64_t kind) {
+    return (n->mask & kind) || (n->flags & AOI_NODE_OVERRIDES);
 }
 
 static inline aoi_bounds aoi_bounds_of(const aoi_world *w, uint32_t node) {
