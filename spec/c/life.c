@@ -409,6 +409,38 @@ static void far_from_the_origin(const setup *u, int shape) {
     }
 }
 
+/* A margin so large that the box around it all is as large as an index gets: inside it the area's own borders count. */
+static void small_areas_with_huge_margins(const setup *u) {
+    static const aoi_area areas[] = {{.shape = AOI_BOX, .extents = {1, 8, 9}, .margin = 1e300},
+                                     {.shape = AOI_BOX, .extents = {3, 2, 9}, .margin = 1e12},
+                                     {.radius = 3, .keep = 1e300},
+                                     {.radius = 3, .keep = 1e6, .shape = AOI_CIRCLE},
+                                     {.radius = 3, .keep = 1e150, .shape = AOI_CIRCLE},
+                                     {.radius = 3, .margin = 4000, .shape = AOI_SECTOR, .angle = 2, .half_height = 9}};
+    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
+        aoi_space *s = open_space(u);
+        aoi_area area = areas[i];
+        aoi_node n = {0, 0};
+        aoi_entity e[12];
+        bool saw[12] = {false};
+        area.mask = 1;
+        for (int k = 0; k < 12; k++) e[k] = enter(s, k, 100 + k);
+        EXPECT(aoi_add_node(s, e[0], 1, &area, &n) == AOI_OK);
+        for (int step = 0; step < 400; step++) {
+            uint32_t k = random_below(4) ? random_below(12) : 0;
+            double to[3] = {random_below(13), random_below(13), 0};
+            expect_at("%s %dD, huge margin %d, step %d", u->engine, u->dims, (int)i, step);
+            EXPECT(aoi_move(s, e[k], to) == AOI_OK);
+            for (aoi_event event; aoi_next(s, &event);) saw[event.target] = event.kind == AOI_ENTER;
+            for (int t = 1; t < 12; t++) EXPECT(saw[t] == aoi_sees(s, n, e[t]));
+            if (step == 200) EXPECT(aoi_set_area(s, n, &(aoi_area){.radius = 0.5, .mask = 1}) == AOI_OK);
+            if (step == 202) EXPECT(aoi_set_area(s, n, &area) == AOI_OK);
+        }
+        EXPECT(aoi_check(s) == NULL);
+        close_space(s);
+    }
+}
+
 /* Positions are read as far as there are dimensions: here they are blocks of just that size. */
 static void no_more_is_read_than_there_is(const setup *u) {
     aoi_space *s = open_space(u);
@@ -698,6 +730,7 @@ int main(void) {
         what_is_kept_without_bounds(&u);
         far_from_the_origin(&u, AOI_CIRCLE);
         if (u.dims == 3) far_from_the_origin(&u, AOI_CYLINDER);
+        small_areas_with_huge_margins(&u);
         no_more_is_read_than_there_is(&u);
         nearest_of_extreme_radii(&u);
         boxes_without_bounds_on_one_axis(&u);
