@@ -413,6 +413,7 @@ static double choose_movers(void) {
             double unit = m.lattice ? (double)random_below(3) - 1 : (double)random_below(2001) / 1000 - 1;
             o->pos[a] = e->pos[a] + unit * (m.lattice ? m.scale : m.scale * 0.5);
             if (far) o->pos[a] = random_coordinate();
+            if (far && a && m.w.dims == 3 && random_below(2)) o->pos[2] = random_coordinate();
             farthest = fmax(farthest, fabs(o->pos[a] - e->pos[a]));
         }
         e->mover = m.w.mover_count++;

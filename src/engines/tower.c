@@ -24,6 +24,7 @@
  * Method: the lighthouse, or tower, AOI of Chinese MMO servers (pomelo-aoi), with the boxes' edges kept apart. */
 #include <string.h>
 
+#include "base/simd.h"
 #include "engines/shared/ring_query.h"
 
 #define TOWER_SIDE 64.0
@@ -358,9 +359,15 @@ static void tower_tidy(aoi_engine *head) {
 
 /* ---- candidates of a move ---------------------------------------------------------------------------------------- */
 
-/* Without branches, since the answers cannot be predicted. */
-static bool tower_covers(const tower_box *b, const double *at) {
-    return (b->lo[0] <= at[0]) & (at[0] <= b->hi[0]) & (b->lo[1] <= at[1]) & (at[1] <= b->hi[1]);
+/* 1 if the box contains the point.  Without branches, since the answers cannot be predicted. */
+static inline unsigned tower_covers(const tower_box *b, const double *at) {
+#ifdef __SSE2__
+    const __m128d p = _mm_loadu_pd(at);
+    return _mm_movemask_pd(_mm_and_pd(_mm_cmple_pd(_mm_loadu_pd(b->lo), p), _mm_cmple_pd(p, _mm_loadu_pd(b->hi)))) == 3;
+#else
+    return (unsigned)(b->lo[0] <= at[0]) & (unsigned)(at[0] <= b->hi[0]) & (unsigned)(b->lo[1] <= at[1]) &
+           (unsigned)(at[1] <= b->hi[1]);
+#endif
 }
 
 typedef struct tower_mover {
@@ -382,24 +389,29 @@ typedef struct tower_step { /* of the mover; solid: heights change */
     bool solid, stays; /* stays: in its cell */
 } tower_step;
 
-/* Whether a node that covers the mover before or after may lose or gain it. */
-static bool tower_changes(const towers *g, uint32_t node, const tower_step *s, bool was, bool is) {
+/* Whether a thick node that covers the mover before or after may lose or gain it. */
+AOI_NOINLINE static bool tower_passes(const towers *g, uint32_t node, const tower_step *s) {
     const tower_box *b = g->boxes + node;
-    if (s->solid || !g->thick[node]) return (was != is) | s->solid;
     double center[2] = {b->lo[0] / 2 + b->hi[0] / 2, b->lo[1] / 2 + b->hi[1] / 2};
     return aoi_borders_passed(g->borders + node, s->from, s->to, center);
 }
 
-/* The nodes on a tower's list: where the mover was, those that covered it; where it comes to, those that did not. */
+/* The nodes on a tower's list: where the mover was, those that covered it; where it comes to, those that did not.  One
+ * branch an item: bit k of `due` tells what to do with a node that covered it (k & 1) and that covers it (k & 2). */
 static void tower_ask_list(towers *g, tower *t, const tower_step *s, bool arriving) {
     const uint32_t *list = tower_list(t);
+    const tower_box *boxes = g->boxes;
+    const uint8_t *thick = g->thick;
     uint32_t count = s->stays && !s->solid ? t->edges : t->count;
+    unsigned due = s->stays ? 6 : arriving ? 4 : 2, both = arriving ? 0 : 8; /* both: of a thick one, or all if solid */
+    if (s->solid) due |= both;
     for (uint32_t i = 0; i < count; i++) {
-        if (i + TOWER_AHEAD < count) AOI_PREFETCH(g->boxes + list[i + TOWER_AHEAD]);
-        bool was = tower_covers(g->boxes + list[i], s->from), is = tower_covers(g->boxes + list[i], s->to);
-        bool due = arriving ? is & !was : was | (is & s->stays);
-        if (!due || !tower_changes(g, list[i], s, was, is)) continue;
-        if (g->head.world->nodes[list[i]].owner != s->entity) aoi_add_candidate(g->head.world, list[i], s->entity);
+        uint32_t n = list[i];
+        if (i + TOWER_AHEAD < count) AOI_PREFETCH(boxes + list[i + TOWER_AHEAD]);
+        unsigned k = tower_covers(boxes + n, s->from) | tower_covers(boxes + n, s->to) << 1;
+        if (!((due | (both & -(unsigned)thick[n])) >> k & 1)) continue;
+        if (thick[n] && !s->solid && !tower_passes(g, n, s)) continue;
+        if (g->head.world->nodes[n].owner != s->entity) aoi_add_candidate(g->head.world, n, s->entity);
     }
     g->head.steps += count;
 }

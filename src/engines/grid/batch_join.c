@@ -21,15 +21,20 @@ static double batch_distance(const double *a, const double *b) {
     return fmax(fabs(a[0] - b[0]), fabs(a[1] - b[1]));
 }
 
+/* A mover that goes up or down counts as one that goes far: rings in the plane do not tell what it loses and gains. */
+static double batch_way(const aoi_world *w, const double *from, const double *to) {
+    return w->dims == 3 && from[2] != to[2] ? INFINITY : batch_distance(from, to);
+}
+
 /* Far travellers are compared with each other one by one: the cost stays below that of the others. */
 bool aoi_grid_supports_join(const aoi_grid *g, double farthest) {
     const aoi_world *w = g->head.world;
     double limit = batch_limit(g), far = 0;
     if (limit < 0) return false;
-    if (farthest <= limit) return true;
+    if (farthest <= limit && w->dims == 2) return true;
     for (uint32_t i = 0; i < w->mover_count; i++)
-        far += batch_distance(w->entities[w->movers[i].entity].pos, w->movers[i].pos) > limit;
-    return far > 0 && far * far <= 4.0 * w->mover_count;
+        far += batch_way(w, w->entities[w->movers[i].entity].pos, w->movers[i].pos) > limit;
+    return far * far <= 4.0 * w->mover_count;
 }
 
 enum { BATCH_COUPLES = 128 }; /* judged together */
@@ -56,7 +61,7 @@ static bool batch_find_far(batch *b) {
     double limit = batch_limit(b->g);
     for (uint32_t i = 0; i < w->mover_count; i++) {
         uint32_t e = w->movers[i].entity;
-        double way = batch_distance(w->entities[e].pos, aoi_position_before(w, e));
+        double way = batch_way(w, w->entities[e].pos, aoi_position_before(w, e));
         if (way <= limit) b->farthest = fmax(b->farthest, way);
         else if (!AOI_GROW(&b->w->memory, b->far, b->far_cap, b->far_count + (size_t)1)) return false;
         else b->far[b->far_count++] = e;
