@@ -47,7 +47,7 @@ typedef struct aoi_node_record {              /* one cache line */
     uint32_t pending;           /* events of it that wait; the slot of a dead node is free when there are none */
     uint32_t level, home, slot; /* the engine's; a free record is chained through `home` */
     uint8_t shape;              /* AOI_SQUARE ... */
-    uint8_t flags;              /* the space's */
+    uint8_t flags;              /* the space's; engines read them by aoi_may_see */
 } aoi_node_record;
 
 typedef struct aoi_area_record { /* of a node, by its slot: what a usual move does not read */
@@ -158,6 +158,14 @@ static inline aoi_bounds aoi_bounds_of(const aoi_world *w, uint32_t node) {
     const aoi_node_record *n = w->nodes + node;
     return (aoi_bounds){
         {n->reach[0], n->reach[1], w->areas[node].height}, {w->areas[node].hole[0], w->areas[node].hole[1]}, n->shape};
+}
+
+/* A flag of nodes with exceptions for single targets: their masks do not tell everything. */
+enum { AOI_NODE_OVERRIDES = 8 };
+
+/* For engines that leave out candidates by kind: whether the node may see any target of this kind. */
+static inline bool aoi_may_see(const aoi_node_record *n, uint64_t kind) {
+    return (n->mask & kind) || (n->flags & AOI_NODE_OVERRIDES);
 }
 
 /* Whether only the border of the box matters: a target can change only by passing an edge. */

@@ -29,10 +29,9 @@
 
 /* flags of a node */
 enum {
-    AOI_NODE_SILENT = 1,   /* makes no events */
-    AOI_NODE_PLAIN = 2,    /* a square without keep: its box tells everything */
-    AOI_NODE_KEEPS = 4,    /* has a zone BETWEEN */
-    AOI_NODE_OVERRIDES = 8 /* has exceptions for single targets */
+    AOI_NODE_SILENT = 1, /* makes no events */
+    AOI_NODE_PLAIN = 2,  /* a square without keep: its box tells everything */
+    AOI_NODE_KEEPS = 4   /* has a zone BETWEEN; 8: AOI_NODE_OVERRIDES (engine.h) */
 };
 
 typedef struct aoi_pair_undo { /* one change of the pair table */

@@ -85,9 +85,9 @@ static inline uint32_t grid_in_layer(const aoi_world *w, uint32_t node, uint32_t
 static void grid_visit_points(void *ud, const uint32_t *refs, size_t count) {
     const grid_mover *m = ud;
     aoi_world *w = m->world;
-    uint64_t mask = w->nodes[m->node].mask;
     for (size_t i = 0; i < count; i++)
-        if (refs[i] != m->entity && (w->entities[refs[i]].kind & mask)) aoi_add_candidate(w, m->node, refs[i]);
+        if (refs[i] != m->entity && aoi_may_see(w->nodes + m->node, w->entities[refs[i]].kind))
+            aoi_add_candidate(w, m->node, refs[i]);
 }
 
 /* Nodes around the mover. */
@@ -96,7 +96,7 @@ static void grid_visit_nodes(void *ud, const uint32_t *refs, size_t count) {
     aoi_world *w = m->world;
     for (size_t i = 0; i < count; i++) {
         const aoi_node_record *n = w->nodes + refs[i];
-        if (n->owner != m->entity && (n->mask & m->kind)) aoi_add_candidate(w, refs[i], m->entity);
+        if (n->owner != m->entity && aoi_may_see(n, m->kind)) aoi_add_candidate(w, refs[i], m->entity);
     }
 }
 
@@ -116,10 +116,10 @@ static void grid_visit_crowd(void *ud, const uint32_t *refs, size_t count) {
         if (i + GRID_AHEAD < count) grid_prefetch_node(w, w->entities[refs[i + GRID_AHEAD]].nodes);
         if (refs[i] == m->entity) continue;
         for (uint32_t n = m->node; n != AOI_NONE; n = grid_in_layer(w, w->nodes[n].next, m->level))
-            if (w->nodes[n].mask & other->kind) aoi_add_candidate(w, n, refs[i]);
+            if (aoi_may_see(w->nodes + n, other->kind)) aoi_add_candidate(w, n, refs[i]);
         for (uint32_t n = grid_in_layer(w, other->nodes, m->level); n != AOI_NONE;
              n = grid_in_layer(w, w->nodes[n].next, m->level))
-            if (w->nodes[n].mask & m->kind) aoi_add_candidate(w, n, m->entity);
+            if (aoi_may_see(w->nodes + n, m->kind)) aoi_add_candidate(w, n, m->entity);
     }
 }
 
