@@ -129,11 +129,6 @@ static void answers(const setup *u) {
     close_space(s);
 }
 
-static bool stands_at(const aoi_space *s, aoi_entity e, double x) {
-    double p[3] = {NAN};
-    return aoi_position(s, e, p) && p[0] == x;
-}
-
 /* All calls that take handles, with handles that are null, stale, or of something else. */
 static void refuse_handle(aoi_space *s, aoi_entity e, aoi_node n) {
     const int64_t *ids, *nodes;
@@ -348,6 +343,43 @@ static void nodes_come_together(const setup *u) {
     close_space(s);
 }
 
+/* AOI_MATCH: kind and mask do not meet, and yet the area counts, whichever of the two moves, alone or in a batch. */
+static void a_match_follows_the_area(const setup *u) {
+    static const aoi_area areas[] = {
+        {.radius = 5, .mask = 2},
+        {.radius = 5, .mask = 2, .margin = 1},
+        {.radius = 5, .mask = 2, .shape = AOI_CIRCLE},
+        {.mask = 2, .shape = AOI_BOX, .extents = {5, 5, 5}},
+        {.radius = INFINITY, .mask = 2},
+    };
+    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
+        aoi_space *s = open_space(u);
+        bool all = isinf(areas[i].radius);
+        aoi_node n = {0, 0};
+        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, all ? 50 : 3), c = enter(s, 3, 40);
+        EXPECT(aoi_add_node(s, a, 1, areas + i, &n) == AOI_OK && aoi_pending(s) == 0);
+        EXPECT(aoi_override(s, n, b, AOI_MATCH) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        for (int way = 0; way < 4; way++) { /* out and in again */
+            double x = way & 1 ? 3 : 40;
+            aoi_row rows[] = {{1, {0}}, {2, {x, 0, 0}}, {3, {41, 0, 0}}};
+            if (way < 2) EXPECT(aoi_move(s, b, (double[3]){x}) == AOI_OK);
+            else EXPECT(aoi_move_many(s, rows, 3, NULL) == AOI_OK);
+            if (!all) expect_event(s, way & 1 ? AOI_ENTER : AOI_LEAVE, 1, 1, 2);
+            expect_silence(s);
+        }
+        for (int way = 0; way < 2; way++) { /* the watcher goes and comes, through 3, which does not match */
+            EXPECT(aoi_move(s, a, (double[3]){way ? 1 : 40}) == AOI_OK);
+            if (!all) expect_event(s, way & 1 ? AOI_ENTER : AOI_LEAVE, 1, 1, 2);
+            expect_silence(s);
+        }
+        EXPECT(!aoi_sees(s, n, c) && aoi_sees(s, n, b) && aoi_check(s) == NULL);
+        EXPECT(aoi_override(s, n, b, AOI_BY_RULE) == AOI_OK);
+        expect_event(s, AOI_LEAVE, 1, 1, 2);
+        close_space(s);
+    }
+}
+
 /* A position is copied out, so that it stays while the space grows; and the argument may lie in the space's own memory,
  * which moves in the meantime. */
 static void positions_are_copies(const setup *u) {
@@ -473,66 +505,6 @@ static void leaves_come_first(const setup *u) {
     close_space(s);
 }
 
-static bool moves(aoi_space *s, aoi_entity e, double x) {
-    return aoi_move(s, e, (double[3]){x}) == AOI_OK;
-}
-
-/* A deferred space looks when it is asked: net change, leaves first, behind what has its order already. */
-static void moves_wait(const setup *given) {
-    setup u = *given;
-    u.deferred = true;
-    aoi_space *s = open_space(&u);
-    aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 1), c = enter(s, 3, 20), d = enter(s, 4, 30);
-    add_node(s, a, 1, 5);
-    EXPECT(aoi_flush(s) == AOI_OK);
-    expect_event(s, AOI_ENTER, 1, 1, 2);
-    expect_silence(s);
-    EXPECT(moves(s, b, 20) && moves(s, c, 0) && moves(s, d, 2) && moves(s, d, 40) && moves(s, d, 3));
-    EXPECT(aoi_pending(s) > 0 && stands_at(s, b, 20) && stands_at(s, d, 3)); /* noted, and told when asked for */
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 3);
-    expect_event(s, AOI_LEAVE, 1, 1, 2);
-    aoi_take_all(s);
-    EXPECT(moves(s, b, 0) && moves(s, b, 20) && aoi_flush(s) == AOI_OK); /* there and back: nothing */
-    expect_silence(s);
-    EXPECT(moves(s, b, 0) && aoi_sees(s, aoi_first_node(s, a), b)); /* a question has the moves judged */
-    EXPECT(aoi_pending(s) == 1 && moves(s, b, 20) && aoi_flush(s) == AOI_OK);
-    expect_silence(s);
-    EXPECT(moves(s, b, 0) && aoi_flush(s) == AOI_OK);
-    aoi_keep_order(s); /* this enter stays in front */
-    EXPECT(moves(s, c, 20) && aoi_set_kind(s, d, 0) == AOI_OK && moves(s, c, 1) && moves(s, c, 25));
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 3);
-    expect_event(s, AOI_ENTER, 1, 1, 2);
-    EXPECT(moves(s, b, 50) && aoi_leave(s, b) == AOI_OK && aoi_flush(s) == AOI_OK && aoi_pending(s) == 3);
-    aoi_take_all(s);
-    EXPECT(moves(s, a, 25) && moves(s, c, 100) && aoi_check(s) == NULL && aoi_flush(s) == AOI_OK);
-    expect_silence(s);
-    close_space(s);
-}
-
-/* What a node with a margin holds on to is what it saw at the last delivery, whatever it saw in between. */
-static void margins_hold_what_was_delivered(const setup *given) {
-    setup u = *given;
-    u.deferred = true;
-    aoi_space *s = open_space(&u);
-    aoi_node n = {0, 0};
-    aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 7);
-    EXPECT(aoi_add_node(s, a, 1, &(aoi_area){.radius = 5, .margin = 3, .mask = 1}, &n) == AOI_OK);
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0);
-    EXPECT(moves(s, b, 3) && aoi_sees(s, n, b) && moves(s, b, 7) && !aoi_sees(s, n, b)); /* it was never told */
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0);
-    EXPECT(moves(s, b, 3) && aoi_flush(s) == AOI_OK);
-    expect_event(s, AOI_ENTER, 1, 1, 2);
-    EXPECT(moves(s, b, 9) && !aoi_sees(s, n, b) && moves(s, b, 7) && aoi_sees(s, n, b)); /* its leave was never told */
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
-    EXPECT(moves(s, a, -10) && !aoi_sees(s, n, b) && moves(s, a, 0) && aoi_sees(s, n, b));
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0);
-    EXPECT(moves(s, b, 9) && aoi_flush(s) == AOI_OK);
-    expect_event(s, AOI_LEAVE, 1, 1, 2);
-    EXPECT(moves(s, b, 7) && !aoi_sees(s, n, b));
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
-    close_space(s);
-}
-
 static void the_ends_of_the_integers_are_ids(const setup *u) {
     const int64_t ids[] = {INT64_MIN, INT64_MAX, 0, -1, 1, INT64_C(1) << 53, (INT64_C(1) << 53) + 1, INT64_C(1) << 32};
     enum { N = sizeof ids / sizeof *ids };
@@ -562,14 +534,13 @@ int main(void) {
         batches_are_checked_first(&u);
         entities_leave_together(&u);
         nodes_come_together(&u);
+        a_match_follows_the_area(&u);
         positions_are_copies(&u);
         events_can_be_read_first(&u);
         user_data_is_told_when_free(&u);
         nodes_without_events_are_free_at_once(&u);
         freed_slots_are_used_again(&u);
         leaves_come_first(&u);
-        moves_wait(&u);
-        margins_hold_what_was_delivered(&u);
         the_ends_of_the_integers_are_ids(&u);
     }
     return expect_report("life");
