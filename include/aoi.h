@@ -228,7 +228,7 @@ AOI_API int aoi_set_mask(aoi_space *s, aoi_node n, uint64_t mask);
 AOI_API int aoi_override(aoi_space *s, aoi_node n, aoi_entity target, int how);
 
 /* NULL, or what is wrong with an area in a space of that many dimensions: an English phrase that begins with the name of
- * the field in quotes.  A constant. */
+ * the field.  A constant. */
 AOI_API const char *aoi_area_fault(int dimensions, const aoi_area *area);
 
 /* "square" ...; NULL where there is no such shape. */

@@ -106,7 +106,7 @@ static int play_near(player *p, size_t m, double radius, uint64_t *count) {
     const int64_t *ids;
     size_t found = 0;
     for (size_t i = 0; i < m && result == AOI_OK; i++) {
-        result = aoi_near(p->space, p->at[i], radius, AOI_ALL_KINDS, &ids, &found);
+        result = aoi_near(p->space, p->at[i], &(aoi_area){.radius = radius}, &ids, &found);
         *count += found;
     }
     return result;

@@ -386,25 +386,27 @@ static void what_is_kept_without_bounds(const setup *u) {
 }
 
 /* Where neighbouring doubles are 2 apart, what a rectangle holds after rounding may be outside of the circle. */
-static void circles_far_from_the_origin(const setup *u) {
-    static const double far = 1e16;
-    aoi_space *s = open_space(u);
-    double at[3] = {far, -far, 0};
-    aoi_entity a, b;
-    EXPECT(aoi_enter(s, 1, at, 1, &a) == AOI_OK && aoi_enter(s, 2, at, 1, &b) == AOI_OK);
-    EXPECT(aoi_add_node(s, a, 1, &(aoi_area){.radius = 1.5, .mask = 1, .shape = AOI_CIRCLE}, NULL) == AOI_OK);
-    expect_event(s, AOI_ENTER, 1, 1, 2);
-    for (int k = 0; k < 8; k++) { /* dx, dy: 2 or 0 */
-        aoi_entity mover = k & 1 ? a : b;
-        bool was = aoi_sees(s, aoi_first_node(s, a), b);
-        double to[3] = {far + (k & 2), -far - (k & 4) / 2.0, 0};
-        EXPECT(aoi_move(s, mover, to) == AOI_OK);
-        bool is = aoi_sees(s, aoi_first_node(s, a), b);
-        if (was != is) expect_event(s, is ? AOI_ENTER : AOI_LEAVE, 1, 1, 2);
-        expect_silence(s);
+static void far_from_the_origin(const setup *u, int shape) {
+    static const double far = 1e16, radii[] = {1.1, 1.42, 1.5, 1.9, 2.2, 2.9, 3.3, 4.4, 5.7, 8.1};
+    for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
+        aoi_space *s = open_space(u);
+        double at[3] = {far, -far, 0};
+        aoi_entity e[2];
+        bool was = true;
+        EXPECT(aoi_enter(s, 1, at, 1, e) == AOI_OK && aoi_enter(s, 2, at, 1, e + 1) == AOI_OK);
+        EXPECT(aoi_add_node(s, e[0], 1, &(aoi_area){.radius = radii[i], .mask = 1, .shape = shape}, NULL) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        for (int k = 0; k < 300; k++) {
+            double to[3] = {far + 2 * random_below(5), -far + 2 * random_below(5), 0};
+            EXPECT(aoi_move(s, e[random_below(2)], to) == AOI_OK);
+            bool is = aoi_sees(s, aoi_first_node(s, e[0]), e[1]);
+            if (was != is) expect_event(s, is ? AOI_ENTER : AOI_LEAVE, 1, 1, 2);
+            expect_silence(s);
+            was = is;
+        }
+        EXPECT(aoi_check(s) == NULL);
+        close_space(s);
     }
-    EXPECT(aoi_check(s) == NULL);
-    close_space(s);
 }
 
 /* Positions are read as far as there are dimensions: here they are blocks of just that size. */
@@ -681,6 +683,7 @@ static void the_ends_of_the_integers_are_ids(const setup *u) {
 
 int main(void) {
     setup u;
+    random_start("life");
     RUN(the_library_names_itself_and_its_results);
     RUN(options_are_checked);
     RUN(any_cell_will_do);
@@ -693,7 +696,8 @@ int main(void) {
         entities_leave_together(&u);
         nodes_come_together(&u);
         what_is_kept_without_bounds(&u);
-        circles_far_from_the_origin(&u);
+        far_from_the_origin(&u, AOI_CIRCLE);
+        if (u.dims == 3) far_from_the_origin(&u, AOI_CYLINDER);
         no_more_is_read_than_there_is(&u);
         nearest_of_extreme_radii(&u);
         boxes_without_bounds_on_one_axis(&u);

@@ -1,8 +1,9 @@
 -- model.lua: the semantics of a space in plain Lua, naive on purpose; the specs compare every engine with it.
 --
 --   entities[id]            { id, position = {x, y, z}, kind, nodes }
---   entities[id].nodes[n]   { id, watcher, radius, keep, mask, shape, seen }
+--   entities[id].nodes[n]   { id, watcher, area, seen, overrides }
 --   node.seen[entity]       true while the node sees that entity (the object: one life of an id)
+--   node.overrides[entity]  "hide", "show" or "match"
 --   pending                 events not delivered yet, each with its call and its turn: the calls that a deferred space
 --                           collects for one delivery share a turn, every other call has its own
 --
@@ -10,6 +11,7 @@
 -- leaves, then enters. Positions are arrays, so that 2D and 3D share every line.
 
 local bits = require "spec.support.bits"
+local shapes = require "spec.support.shapes"
 
 local Model = {}
 Model.__index = Model
@@ -37,31 +39,23 @@ local function doubles(position, dimensions)
   return copy
 end
 
-local function in_square(watcher, target, extent)
-  for axis = 1, #watcher do
-    local lo, hi = watcher[axis] - extent, watcher[axis] + extent
-    if not (lo <= target[axis] and target[axis] <= hi) then return false end
+-- Whether the node saw the target at the last delivery, which of a deferred space lies back: an event that waits tells.
+local function saw(self, node, target)
+  if self.deferred then
+    for _, e in ipairs(self.pending) do
+      if e.node == node and e.life == target then return e.kind == "leave" end
+    end
   end
-  return true
+  return node.seen[target]
 end
 
-local function in_circle(watcher, target, extent)
-  local sum = 0.0
-  for axis = 1, #watcher do
-    local d = target[axis] - watcher[axis]
-    sum = sum + d * d
-  end
-  return sum <= extent * extent
-end
-
-local function in_area(node, target, extent)
-  local inside = node.shape == "circle" and in_circle or in_square
-  return inside(node.watcher.position, target.position, extent)
-end
-
-local function visible(node, target)
-  if target == node.watcher or not bits.meet(target.kind, node.mask) then return false end
-  return in_area(node, target, node.radius) or (node.seen[target] and in_area(node, target, node.keep)) or false
+local function visible(self, node, target)
+  local area, how = node.area, node.overrides[target]
+  if target == node.watcher or how == "hide" then return false end
+  if how == "show" then return true end
+  if how ~= "match" and not bits.meet(target.kind, area.mask) then return false end
+  local w, t = node.watcher.position, target.position
+  return shapes.holds(area, w, t) or (shapes.holds_still(area, w, t) and saw(self, node, target)) or false
 end
 
 -- The queue ----------------------------------------------------------------------------------------------------------
@@ -103,11 +97,11 @@ local function settle(self, touched, leaves)
   local enters = {}
   leaves = leaves or {}
   local function look(node, target)
-    local saw, sees = node.seen[target] or false, visible(node, target)
-    if saw and not sees then
+    local had, sees = node.seen[target] or false, visible(self, node, target)
+    if had and not sees then
       leaves[#leaves + 1] = event(self, "leave", node, target)
       node.seen[target] = nil
-    elseif sees and not saw then
+    elseif sees and not had then
       enters[#enters + 1] = event(self, "enter", node, target)
       node.seen[target] = true
     end
@@ -196,6 +190,7 @@ function Model:leave(id)
         leaves[#leaves + 1] = event(self, "leave", node, gone)
         node.seen[gone] = nil
       end
+      node.overrides[gone] = nil
     end
   end
   self.entities[id] = nil
@@ -205,13 +200,10 @@ end
 -- hears: which of its events somebody wants, { enter = true, leave = true } without it.
 function Model:add_node(id, node_id, area, hears)
   begin(self)
-  if type(area) == "number" then area = { radius = area } end
   local watcher = entity(self, id)
   assert(not watcher.nodes[node_id], "model: node twice")
   local node = {
-    id = node_id, watcher = watcher,
-    radius = area.radius + 0.0, keep = (area.keep or area.radius) + 0.0,
-    mask = area.mask or bits.all, shape = area.shape or "square",
+    id = node_id, watcher = watcher, area = shapes.copy(area), overrides = {},
     hears = hears or { enter = true, leave = true }, seen = {},
   }
   watcher.nodes[node_id] = node
@@ -226,18 +218,34 @@ function Model:remove_node(id, node_id)
   return finish(self, leaves, {})
 end
 
-function Model:set_radius(id, node_id, radius, keep)
+local function change_area(self, id, node_id, change)
   begin(self)
   local node = node_of(self, id, node_id)
-  node.radius, node.keep = radius + 0.0, (keep or radius) + 0.0
+  change(node)
   return settle(self, { [node] = true })
 end
 
+function Model:set_area(id, node_id, area)
+  return change_area(self, id, node_id, function(node) node.area = shapes.copy(area) end)
+end
+
+function Model:set_radius(id, node_id, radius, keep)
+  return change_area(self, id, node_id, function(node)
+    node.area.radius, node.area.keep, node.area.margin = radius * 1.0, keep and keep * 1.0, 0.0
+  end)
+end
+
+function Model:set_facing(id, node_id, facing)
+  return change_area(self, id, node_id, function(node) node.area.facing = facing * 1.0 end)
+end
+
 function Model:set_mask(id, node_id, mask)
-  begin(self)
-  local node = node_of(self, id, node_id)
-  node.mask = mask
-  return settle(self, { [node] = true })
+  return change_area(self, id, node_id, function(node) node.area.mask = mask end)
+end
+
+function Model:override(id, node_id, target, how)
+  local other = entity(self, target)
+  return change_area(self, id, node_id, function(node) node.overrides[other] = how end)
 end
 
 function Model:set_kind(id, kind)
@@ -330,12 +338,63 @@ function Model:viewers(id)
   return list
 end
 
-function Model:near(position, radius, mask)
+-- Without a mask it asks for no kind: one of kind 0 is found, too.
+function Model:near(position, area, mask)
   local list, center = {}, doubles(position, self.dimensions)
+  area = shapes.copy(area)
+  if area.has_mask and mask == nil then mask = area.mask end
   for id, e in pairs(self.entities) do
-    if bits.meet(e.kind, mask or bits.all) and in_square(center, e.position, radius + 0.0) then list[#list + 1] = id end
+    if (mask == nil or bits.meet(e.kind, mask)) and shapes.holds(area, center, e.position) then
+      list[#list + 1] = id
+    end
   end
   return sorted(list)
+end
+
+-- In order.
+function Model:nearest(position, n, radius, mask)
+  local list, center = {}, doubles(position, self.dimensions)
+  radius = (radius or math.huge) * 1.0
+  for id, e in pairs(self.entities) do
+    local sum = 0.0
+    for axis = 1, self.dimensions do
+      local d = e.position[axis] - center[axis]
+      sum = sum + d * d
+    end
+    if sum <= radius * radius and (mask == nil or bits.meet(e.kind, mask)) then
+      list[#list + 1] = { id = id, sum = sum }
+    end
+  end
+  table.sort(list, function(a, b) return a.sum < b.sum or (a.sum == b.sum and a.id < b.id) end)
+  local ids = {}
+  for i = 1, math.min(n, #list) do ids[i] = list[i].id end
+  return ids
+end
+
+-- { {target, how}, ... }
+function Model:overrides(id, node_id)
+  local list = {}
+  for target, how in pairs(node_of(self, id, node_id).overrides) do list[#list + 1] = { target.id, how } end
+  table.sort(list, function(a, b) return a[1] < b[1] end)
+  return list
+end
+
+function Model:area(id, node_id) return node_of(self, id, node_id).area end
+
+-- Returns `sees` and `why`.
+function Model:explain(id, node_id, target)
+  if not self:has(id) then return false, "no watcher" end
+  if not self:has_node(id, node_id) then return false, "no node" end
+  local node, other = node_of(self, id, node_id), self.entities[target]
+  if not other then return false, "no target" end
+  if other == node.watcher then return false, "self" end
+  local how = node.overrides[other]
+  if how == "hide" then return false, "hidden" end
+  if how == "show" then return true, "shown" end
+  if how ~= "match" and not bits.meet(other.kind, node.area.mask) then return false, "mask" end
+  if shapes.holds(node.area, node.watcher.position, other.position) then return true, "inside" end
+  if node.seen[other] then return true, "kept" end
+  return false, "outside"
 end
 
 function Model:position(id)
@@ -349,7 +408,7 @@ function Model:kind(id)
 end
 
 function Model:radius(id, node_id)
-  return self:has_node(id, node_id) and self.entities[id].nodes[node_id].radius or nil
+  return self:has_node(id, node_id) and self.entities[id].nodes[node_id].area.radius or nil
 end
 
 function Model:count()

@@ -76,6 +76,23 @@ AOI_INLINE uint64_t aoi_lanes_many(const float *key, int n, float lo, float hi, 
     return bits;
 }
 
+/* Of two numbers, without a branch, which would often be mispredicted. */
+static inline float aoi_lanes_least(float a, float b) {
+#ifdef __SSE2__
+    return _mm_cvtss_f32(_mm_min_ss(_mm_set_ss(a), _mm_set_ss(b)));
+#else
+    return a < b ? a : b;
+#endif
+}
+
+static inline float aoi_lanes_most(float a, float b) {
+#ifdef __SSE2__
+    return _mm_cvtss_f32(_mm_max_ss(_mm_set_ss(a), _mm_set_ss(b)));
+#else
+    return a > b ? a : b;
+#endif
+}
+
 /* The first n bits. */
 static inline uint64_t aoi_lanes_mask(int n) {
     return ((uint64_t)1 << n) - 1;

@@ -61,7 +61,8 @@ void aoi_area_describe(const aoi_area_state *is, aoi_area *out);
 /* Whether a target at t is inside the area, grown by `margin`, of a watcher at w: shapes other than square and circle. */
 bool aoi_shape_holds(int dims, int shape, const aoi_area_record *a, const double *w, const double *t, double margin);
 
-/* Fields that a shape must have, and may have; in 2 dimensions without those of height. */
+/* Fields that a shape must have, and may have; in 2 dimensions without those of height.  A shape that does not exist in
+ * so few dimensions takes none. */
 unsigned aoi_shape_needs(int shape, int dims);
 unsigned aoi_shape_takes(int shape, int dims);
 

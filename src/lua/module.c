@@ -123,12 +123,11 @@ static int l_remove_node(lua_State *L) {
     return done(L, b, result);
 }
 
-/* The area of a node whose shape must be one of two. */
-static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int shape, int or_shape, const char *cure) {
+/* The node's shape must be one of two. */
+static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int shape, int or_shape, const char *words) {
     aoi_area a;
     (void)aoi_area_of(b->core, n, &a);
-    if (a.shape != shape && a.shape != or_shape)
-        laoi_argerror(L, 3, "node %s is a %s: %s", laoi_spell(L, laoi_integer(L, 3)), aoi_shape_name(a.shape), cure);
+    if (a.shape != shape && a.shape != or_shape) laoi_argerror(L, 3, words, aoi_shape_name(a.shape));
 }
 
 static int l_set_area(lua_State *L) {
@@ -142,7 +141,7 @@ static int l_set_area(lua_State *L) {
 static int l_set_facing(lua_State *L) {
     laoi_space *b = laoi_self(L);
     aoi_node n = laoi_node(L, b, 2, NULL);
-    require_shape(L, b, n, AOI_SECTOR, AOI_SECTOR, "only sectors face somewhere");
+    require_shape(L, b, n, AOI_SECTOR, AOI_SECTOR, "a %s has no 'facing': only sectors have");
     return done(L, b, aoi_set_facing(b->core, n, laoi_finite(L, 4)));
 }
 
@@ -163,7 +162,7 @@ static int l_override(lua_State *L) {
 static int l_set_radius(lua_State *L) {
     laoi_space *b = laoi_self(L);
     aoi_node n = laoi_node(L, b, 2, NULL);
-    require_shape(L, b, n, AOI_SQUARE, AOI_CIRCLE, "use set_area");
+    require_shape(L, b, n, AOI_SQUARE, AOI_CIRCLE, "set_radius is for squares and circles, not for a %s: use set_area");
     double radius = laoi_radius(L, 4), keep = lua_isnoneornil(L, 5) ? radius : laoi_number(L, 5);
     if (!(keep >= radius)) return laoi_argerror(L, 5, "keep must not be less than radius");
     return done(L, b, aoi_set_radius(b->core, n, radius, keep));
@@ -223,6 +222,10 @@ static int l_on_error(lua_State *L) {
     bool set = !lua_isnil(L, 2);
     laoi_gettable(L, 1);
     lua_insert(L, 2);
+    laoi_push_tracer(L, 2);
+    lua_rawseti(L, 2, LAOI_TRACER);
+    lua_pushboolean(L, 0); /* a place, so that noting an error needs no memory but the text's */
+    lua_rawseti(L, 2, LAOI_TRACEBACK);
     lua_rawseti(L, 2, LAOI_ON_ERROR);
     b->has_on_error = set;
     return 0;

@@ -151,8 +151,9 @@ local function caller(step, n, many)
   return coroutine.wrap(function(s) return relax(pcall(short, s)) end)
 end
 
--- The dump without its first line, which counts events; and how many wait.
+-- The dump without its first line, which counts events; and how many wait, once all moves have been judged.
 local function look(space)
+  space:check()
   local first, rest = dump(space):match("^([^\n]*)\n(.*)$")
   return rest, tonumber(first:match("pending (%d+)"))
 end

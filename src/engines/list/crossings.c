@@ -6,7 +6,7 @@ void aoi_crossings_walk(aoi_crossings *p, const aoi_block_lists *c, aoi_block *b
     float lo = k0 < k1 ? k0 : k1, hi = k0 < k1 ? k1 : k0;
     while (lo <= b->low && b->prev != AOI_NONE) b = aoi_block_at(c, b->prev);
     for (;; b = aoi_block_at(c, b->next)) {
-        aoi_crossings_note(p, aoi_block_refs(b), aoi_block_between(b, lo, hi, tag != 0), tag, own);
+        aoi_crossings_note(p, aoi_block_refs(b), aoi_block_cap(b), aoi_block_between(b, lo, hi, tag != 0), tag, own);
         if (hi < b->high || b->next == AOI_NONE) return;
     }
 }

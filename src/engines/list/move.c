@@ -58,7 +58,7 @@ AOI_INLINE void move_entry(list_trip *p, enum list_pass pass, uint32_t *place, d
         AOI_PREFETCH(key);
         return;
     }
-    float was = *key, now = aoi_block_key(b, to), lo = was < now ? was : now, hi = was < now ? now : was;
+    float was = *key, now = aoi_block_key(b, to), lo = aoi_lanes_least(was, now), hi = aoi_lanes_most(was, now);
     if (pass == LIST_PUT_BACK) {
         if (b->low <= now && now <= b->high) *key = now;
         return;
@@ -75,7 +75,7 @@ AOI_INLINE void move_entry(list_trip *p, enum list_pass pass, uint32_t *place, d
                 (uint64_t)aoi_lanes_plain(keys + 48, lo, hi) << 48;
         bits &= aoi_lanes_mask(AOI_BLOCK_MOST) ^ aoi_lanes_mask(AOI_BLOCK_MOST - (int)b->edges);
     }
-    aoi_crossings_note(&p->passed, (const uint32_t *)(const void *)(keys + AOI_BLOCK_MOST), bits, tag, own);
+    aoi_crossings_note(&p->passed, (const uint32_t *)(const void *)(keys + AOI_BLOCK_MOST), AOI_BLOCK_MOST, bits, tag, own);
     *key = now;
 }
 
