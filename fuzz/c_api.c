@@ -8,15 +8,16 @@
 #include <string.h>
 
 #include "../spec/c/host.h"
-#include "aoi.h"
 #include "bytes.h"
+#include "core/space.h"
 
-enum { IDS = 40, NODES = 3, OLD = 16, MOST_CALLS = 120, MOST_EVENTS = 100000 };
+enum { IDS = 40, NODES = 3, OLD = 16, MOST_CALLS = 120, MOST_EVENTS = 100000, MOST_ROWS = 24, ROW = 5 };
 
 static struct {
     input in;
     aoi_space *tested, *brute;
     uint32_t ids; /* how many are in play */
+    bool deferred;
     aoi_entity old_entity[2][OLD];
     aoi_node old_node[2][OLD];
     uint32_t old_entities, old_nodes;
@@ -53,7 +54,7 @@ static void next_entity(aoi_entity out[2]) {
     uint32_t b = next_byte(&f.in);
     for (int w = 0; w < 2; w++) {
         out[w] = b < 240 ? aoi_find(space(w), id_of(b % f.ids)) : f.old_entity[w][b % OLD];
-        if (b < 240 && out[w]) f.old_entity[w][f.old_entities % OLD] = out[w];
+        if (b < 240 && !AOI_IS_NULL(out[w])) f.old_entity[w][f.old_entities % OLD] = out[w];
     }
     f.old_entities++;
 }
@@ -63,7 +64,7 @@ static void next_node(aoi_node out[2]) {
     for (int w = 0; w < 2; w++) {
         out[w] =
             b < 240 ? aoi_find_node(space(w), aoi_find(space(w), id_of(b % f.ids)), node_id) : f.old_node[w][b % OLD];
-        if (b < 240 && out[w]) f.old_node[w][f.old_nodes % OLD] = out[w];
+        if (b < 240 && !AOI_IS_NULL(out[w])) f.old_node[w][f.old_nodes % OLD] = out[w];
     }
     f.old_nodes++;
 }
@@ -85,11 +86,11 @@ static double next_keep(double radius) {
 /* ---- comparing ------------------------------------------------------------------------------------------------------ */
 
 static int by_value(const void *a, const void *b) {
-    return memcmp(a, b, 4 * sizeof(int64_t));
+    return memcmp(a, b, ROW * sizeof(int64_t));
 }
 
-/* Four numbers a row: as events, and as answers with zeros. */
-static int64_t rows[2][MOST_EVENTS][4];
+/* Five numbers a row: as events, and as answers with zeros. */
+static int64_t rows[2][MOST_EVENTS][ROW];
 
 static void require_same_rows(size_t n0, size_t n1, const char *what) {
     require(n0 == n1, what);
@@ -98,9 +99,9 @@ static void require_same_rows(size_t n0, size_t n1, const char *what) {
     require(!memcmp(rows[0], rows[1], n0 * sizeof *rows[0]), what);
 }
 
-static void put_row(int w, size_t i, int64_t a, int64_t b, int64_t c, int64_t d) {
+static void put_row(int w, size_t i, int64_t a, int64_t b, int64_t c, int64_t d, uint64_t data) {
     require(i < MOST_EVENTS, "room for events");
-    int64_t row[4] = {a, b, c, d};
+    int64_t row[ROW] = {a, b, c, d, (int64_t)data};
     memcpy(rows[w][i], row, sizeof row);
 }
 
@@ -111,13 +112,20 @@ static size_t peek_all(int w) {
         aoi_event e[16];
         size_t k = aoi_peek(space(w), &cursor, e, 16);
         require(k > 0, "as many events as are pending can be read");
-        for (size_t i = 0; i < k; i++, n++) put_row(w, n, e[i].kind, e[i].watcher, e[i].node_id, e[i].target);
+        for (size_t i = 0; i < k; i++, n++)
+            put_row(w, n, e[i].kind, e[i].watcher, e[i].node_id, e[i].target, e[i].user_data);
     }
     require(n == all, "no more events can be read than are pending");
     return n;
 }
 
+static void flush(void) {
+    require(aoi_flush(f.tested) == AOI_OK && aoi_flush(f.brute) == AOI_OK, "what waits can be judged");
+}
+
+/* Those of a deferred space once all its moves are judged. */
 static void require_same_events(void) {
+    flush();
     size_t n0 = peek_all(0), n1 = peek_all(1);
     require_same_rows(n0, n1, "the same events wait");
 }
@@ -126,7 +134,7 @@ static void require_same_answer(int r0, int r1, const int64_t *ids[2], const int
     require(r0 == r1, "the same result");
     if (r0 != AOI_OK) return;
     for (int w = 0; w < 2; w++)
-        for (size_t i = 0; i < n[w]; i++) put_row(w, i, ids[w][i], nodes[w] ? nodes[w][i] : 0, 0, 0);
+        for (size_t i = 0; i < n[w]; i++) put_row(w, i, ids[w][i], nodes[w] ? nodes[w][i] : 0, 0, 0, 0);
     require_same_rows(n[0], n[1], "the same answer");
 }
 
@@ -151,21 +159,28 @@ static void require_sum(void) {
         }
 }
 
-static void take_events(bool one_by_one) {
-    aoi_event e;
+/* One by one, a few at a time, or read first and then taken all. */
+static void take_events(uint32_t how) {
+    aoi_event e[5];
     uint32_t cursor = 0;
     require_same_events();
     aoi_take_all(f.brute);
-    if (one_by_one) {
-        while (aoi_next(f.tested, &e)) toggle(&e);
+    if (how == 0) {
+        while (aoi_next(f.tested, e)) toggle(e);
+    } else if (how == 1) {
+        for (size_t n = aoi_pending(f.tested), k; n > 0; n -= k) {
+            k = aoi_drain(f.tested, e, 5);
+            require(k == (n < 5 ? n : 5), "what is pending can be taken");
+            for (size_t i = 0; i < k; i++) toggle(e + i);
+        }
     } else {
         for (size_t n = aoi_pending(f.tested); n > 0; n--) {
-            require(aoi_peek(f.tested, &cursor, &e, 1) == 1, "what is pending can be read");
-            toggle(&e);
+            require(aoi_peek(f.tested, &cursor, e, 1) == 1, "what is pending can be read");
+            toggle(e);
         }
         aoi_take_all(f.tested);
     }
-    require(!aoi_pending(f.tested) && !aoi_next(f.tested, &e), "nothing waits after everything is taken");
+    require(!aoi_pending(f.tested) && !aoi_next(f.tested, e), "nothing waits after everything is taken");
     require_sum();
 }
 
@@ -179,12 +194,14 @@ typedef struct call {
     double pos[3];
     uint64_t bits;
     aoi_area area;
-    aoi_row rows[24];
+    aoi_row rows[MOST_ROWS];
     size_t count, bad[2];
 } call;
 
 static int do_call(call *c, int w) {
     aoi_space *s = space(w);
+    int64_t ids[MOST_ROWS];
+    aoi_entity entities[MOST_ROWS];
     switch (c->verb) {
     case 0:
         return aoi_enter(s, c->id, c->pos, c->bits, NULL);
@@ -204,9 +221,38 @@ static int do_call(call *c, int w) {
         return aoi_remove_node(s, c->n[w]);
     case 8:
         return aoi_set_radius(s, c->n[w], c->area.radius, c->area.keep);
-    default:
+    case 9:
         return aoi_set_mask(s, c->n[w], c->bits);
+    case 10:
+        for (size_t i = 0; i < c->count; i++) ids[i] = c->rows[i].id;
+        return aoi_leave_many(s, ids, c->count, c->bad + w);
+    case 12:
+        return aoi_set_area(s, c->n[w], &c->area);
+    case 13:
+        return aoi_set_facing(s, c->n[w], c->area.facing);
+    case 14:
+        return aoi_override(s, c->n[w], c->e[w], (int)(c->bits & 3));
+    default: /* the first rows' entities; where they are not there, null */
+        for (size_t i = 0; i < c->count; i++) entities[i] = aoi_find(s, c->rows[i].id);
+        return aoi_add_node_many(s, entities, c->count, c->node_id, &c->area, c->bad + w);
     }
+}
+
+/* Boxes, cylinders, sectors, polygons; what does not fit is refused. */
+static void next_shape(aoi_area *a, uint32_t b) {
+    static double points[16];
+    uint32_t margined = next_byte(&f.in);
+    a->shape = AOI_BOX + (int)(b % 5); /* the last is no shape */
+    a->keep = 0;
+    a->margin = margined < 100 ? 0 : fabs(next_number(&f.in));
+    for (int i = 0; i < 3; i++) a->extents[i] = next_radius();
+    a->half_height = margined & 1 ? INFINITY : next_radius();
+    a->facing = next_number(&f.in);
+    a->angle = next_byte(&f.in) / 40.0;
+    a->points = points;
+    a->corners = a->shape == AOI_POLYGON ? (int)choose(&f.in, 9) : 0;
+    for (int i = 0; i < 2 * a->corners; i++) points[i] = next_number(&f.in);
+    if (a->shape == AOI_POLYGON && margined < 250) a->margin = 0;
 }
 
 static void next_area(aoi_area *a) {
@@ -216,17 +262,28 @@ static void next_area(aoi_area *a) {
     a->mask = b & 2 ? next_bits(&f.in) : AOI_ALL_KINDS;
     a->shape = b & 4 ? b & 128 && b & 64 ? (int)(b >> 3) : AOI_CIRCLE : AOI_SQUARE;
     a->silent = (b & 56) == 56;
+    a->user_data = b;
+    if ((b & 12) == 12) next_shape(a, b >> 4);
+}
+
+/* Entities that follow one another, so that whole batches succeed; any one, now and then, in between. */
+static void next_few(call *c) {
+    uint32_t b = next_byte(&f.in), at = choose(&f.in, f.ids);
+    c->count = b % 8;
+    for (size_t i = 0; i < c->count; i++) c->rows[i].id = id_of((at + (uint32_t)i) % f.ids);
+    if (b >= 224 && c->count) c->rows[c->count - 1].id = next_id();
 }
 
 static call next_call(uint32_t verb) {
     call c = {.verb = verb};
     if (verb == 0) c.id = next_id();
-    if (verb <= 3 || verb == 6) next_entity(c.e);
-    if (verb >= 7) next_node(c.n);
+    if (verb <= 3 || verb == 6 || verb == 14) next_entity(c.e);
+    if ((verb >= 7 && verb <= 9) || verb >= 12) next_node(c.n);
     if (verb <= 1) next_position(c.pos);
-    if (verb == 0 || verb == 3 || verb == 5 || verb == 9) c.bits = next_bits(&f.in);
-    if (verb == 6) c.node_id = choose(&f.in, NODES);
-    if (verb == 6) next_area(&c.area);
+    if (verb == 0 || verb == 3 || verb == 5 || verb == 9 || verb == 14) c.bits = next_bits(&f.in);
+    if (verb == 6 || verb == 11) c.node_id = choose(&f.in, NODES);
+    if (verb == 6 || verb == 11 || verb == 12) next_area(&c.area);
+    if (verb == 13) c.area.facing = next_number(&f.in);
     if (verb == 8) c.area.radius = next_radius();
     if (verb == 8) c.area.keep = next_keep(c.area.radius);
     if (verb == 4 || verb == 5) {
@@ -236,6 +293,7 @@ static call next_call(uint32_t verb) {
             next_position(c.rows[i].pos);
         }
     }
+    if (verb == 10 || verb == 11) next_few(&c);
     return c;
 }
 
@@ -246,14 +304,21 @@ static void change(uint32_t verb, uint32_t refuse) {
     aoi_read_stats(f.tested, &before);
     if (refuse) host_refuse(refuse % 16, refuse & 16 ? HOST_FOR_EVER : 1);
     int result = do_call(&c, 0);
-    if (host_relent() && result == AOI_ENOMEM) {
+    bool refused = host_relent() && result == AOI_ENOMEM;
+    for (uint32_t again = refuse % 3; refused && again > 0;
+         again--) { /* putting right what was refused is refused, too */
+        host_refuse((long)again, HOST_FOR_EVER);
+        result = do_call(&c, 0);
+        refused = host_relent() && result == AOI_ENOMEM;
+    }
+    if (refused) {
         require(aoi_check(f.tested) == NULL, "sound after a refusal");
         require_same_events();
         result = do_call(&c, 0);
     }
     require(result == do_call(&c, 1), "the same result");
-    if (result == AOI_EEXIST || result == AOI_EVALUE)
-        if (verb == 4 || verb == 5) require(c.bad[0] == c.bad[1], "the same row is bad");
+    if (result != AOI_OK && (verb == 4 || verb == 5 || verb == 10 || verb == 11))
+        require(c.bad[0] == c.bad[1], "the same row is bad");
     aoi_read_stats(f.tested, &after);
     if (result != AOI_OK) require(before.entities == after.entities && before.nodes == after.nodes, "nothing happened");
     require(after.memory == host.used, "memory is counted rightly");
@@ -265,7 +330,7 @@ static void ask(uint32_t what) {
     int r[2];
     aoi_entity e[2];
     aoi_node node[2];
-    double pos[3], radius;
+    double pos[3];
     if (what == 0) {
         next_node(node);
         for (int w = 0; w < 2; w++) r[w] = aoi_view(space(w), node[w], ids + w, n + w);
@@ -273,10 +338,21 @@ static void ask(uint32_t what) {
         next_entity(e);
         for (int w = 0; w < 2; w++) r[w] = aoi_viewers(space(w), e[w], ids + w, nodes + w, n + w);
     } else if (what == 2) {
+        aoi_area area = {0};
         next_position(pos);
-        radius = next_radius();
+        next_area(&area);
+        for (int w = 0; w < 2; w++) r[w] = aoi_near(space(w), pos, &area, ids + w, n + w);
+    } else if (what == 3) {
+        next_position(pos);
+        size_t most = choose(&f.in, 20);
+        double radius = next_radius();
         uint64_t mask = next_bits(&f.in);
-        for (int w = 0; w < 2; w++) r[w] = aoi_near(space(w), pos, radius, mask, ids + w, n + w);
+        for (int w = 0; w < 2; w++) r[w] = aoi_nearest(space(w), pos, most, radius, mask, ids + w, n + w);
+        for (size_t i = 0; r[0] == AOI_OK && r[1] == AOI_OK && i < n[0] && i < n[1]; i++)
+            require(ids[0][i] == ids[1][i], "the same order of nearness");
+    } else if (what == 4) {
+        next_node(node);
+        for (int w = 0; w < 2; w++) r[w] = aoi_overrides(space(w), node[w], ids + w, nodes + w, n + w);
     } else {
         for (int w = 0; w < 2; w++) r[w] = aoi_ids(space(w), ids + w, n + w);
     }
@@ -284,17 +360,18 @@ static void ask(uint32_t what) {
 }
 
 static void free_slots(void) {
-    uint32_t slot;
-    while (aoi_next_freed(f.tested, &slot)) continue;
+    uint64_t user_data;
+    while (aoi_next_freed(f.tested, &user_data)) continue;
 }
 
 static void step(void) {
     uint32_t b = next_byte(&f.in);
     if (b < 200) change(b % 10, b >= 120 ? next_byte(&f.in) % 32 : 0);
-    else if (b < 220) ask(b % 4);
-    else if (b < 240) take_events(b & 1);
+    else if (b < 208) ask(b % 8);
+    else if (b < 220) change(10 + b % 5, b >= 214 ? next_byte(&f.in) % 32 : 0);
+    else if (b < 240) take_events(b % 3);
     else if (b < 245) free_slots();
-    else if (b < 249) aoi_leaves_first(f.tested);
+    else if (b < 249) flush();
     else if (b < 251) aoi_keep_order(f.tested);
     else require_same_events();
     f.calls++;
@@ -317,7 +394,7 @@ static void populate(uint32_t b) {
         double unit = alike ? 0.1 : 1;
         double pos[3] = {unit * (state >> 8 & 7), unit * (state >> 11 & 7), unit * (state >> 14 & 3)};
         for (int w = 0; w < 2; w++) {
-            aoi_entity e = 0;
+            aoi_entity e;
             require(aoi_enter(space(w), id_of(i), pos, state >> 17 & 3, &e) == AOI_OK, "an entity enters");
             for (uint32_t k = 0; k < (alike ? 1 : state >> 19 & 3); k++) {
                 double r = alike ? unit * radii[b >> 2 & 7] : radii[(state >> (20 + 3 * k)) & 7];
@@ -329,7 +406,7 @@ static void populate(uint32_t b) {
             }
         }
     }
-    if (b & 1) take_events(b & 2);
+    if (b & 1) take_events(b % 3);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -343,6 +420,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     aoi_options o = {.engine = aoi_engine_name((int)(b % engines)), .dimensions = b & 128 ? 3 : 2, .alloc = host_alloc};
     b = next_byte(&f.in);
     o.cell = cells[b % 8];
+    o.deferred = f.deferred = (b & 48) == 48;
     f.ids = b & 128 ? IDS : 12;
     if (b & 64) host_refuse(1 + b / 8 % 8, 1);
     int result = aoi_open(&o, &f.tested);
@@ -358,7 +436,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     while (f.in.at < f.in.end && f.calls < MOST_CALLS) step();
     const char *wrong = aoi_check(f.tested);
     require(wrong == NULL, wrong);
-    take_events(true);
+    take_events(0);
     aoi_close(f.tested);
     aoi_close(f.brute);
     require(host.used == 0 && host.blocks == 0, "nothing leaks");

@@ -112,6 +112,7 @@ typedef struct aoi_options {
     const char *engine; /* one of aoi_engine_name(); NULL is the default, "list" */
     int dimensions;     /* 2 or 3; 0 is 2 */
     double cell;        /* hint: cell size in world units, > 0, may be INFINITY; 0 leaves it to the engine */
+    bool deferred;      /* moves are judged together, by aoi_flush or the next call that needs them judged */
     aoi_alloc alloc;    /* NULL is realloc and free */
     void *alloc_ud;
 } aoi_options;
@@ -227,7 +228,7 @@ AOI_API int aoi_set_mask(aoi_space *s, aoi_node n, uint64_t mask);
 AOI_API int aoi_override(aoi_space *s, aoi_node n, aoi_entity target, int how);
 
 /* NULL, or what is wrong with an area in a space of that many dimensions: an English phrase that begins with the name of
- * the field in quotes.  A constant. */
+ * the field.  A constant. */
 AOI_API const char *aoi_area_fault(int dimensions, const aoi_area *area);
 
 /* "square" ...; NULL where there is no such shape. */
@@ -235,8 +236,15 @@ AOI_API const char *aoi_shape_name(int shape);
 
 /* ---- events ----------------------------------------------------------------------------------------------------- */
 
-/* Events wait call by call, each call's leaves before its enters.  An event that meets its waiting opposite cancels it. */
-AOI_API size_t aoi_pending(const aoi_space *s);
+/* Events wait call by call, each call's leaves before its enters.  An event that meets its waiting opposite cancels it.
+ *
+ * A deferred space is for hosts that tick: a move only notes where the entity goes (some ten nanoseconds), and aoi_flush
+ * looks once, at each mover's neighbourhood when few have moved, at the whole space when many have.  What is delivered is
+ * the difference between what each node saw at the last delivery and what it sees now; what lay in between is not judged:
+ * a node with a margin holds on to what it saw at the last delivery.  Then all leaves come before all enters.  Other
+ * changes, and questions, have the moves before them judged first. */
+AOI_API int aoi_flush(aoi_space *s);            /* AOI_ENOMEM: some moves wait to be judged; call it again */
+AOI_API size_t aoi_pending(const aoi_space *s); /* events that wait, and moves to be judged */
 
 /* Takes the oldest event into *out; false when none waits. */
 AOI_API bool aoi_next(aoi_space *s, aoi_event *out);
@@ -244,9 +252,7 @@ AOI_API bool aoi_next(aoi_space *s, aoi_event *out);
 /* Takes up to max events, oldest first, into the caller's array; returns how many.  Cheaper than aoi_next one by one. */
 AOI_API size_t aoi_drain(aoi_space *s, aoi_event *events, size_t max);
 
-/* For a host that takes events once a tick: all waiting leaves come before all waiting enters, otherwise in the same
- * order.  Events that were taken in part, or that aoi_keep_order fixed, keep their places in front. */
-AOI_API void aoi_leaves_first(aoi_space *s);
+/* What waits now keeps its order: the next aoi_flush puts leaves before enters only among what comes later. */
 AOI_API void aoi_keep_order(aoi_space *s);
 
 /* ---- questions: they change nothing and make no events ---------------------------------------------------------- */
@@ -262,7 +268,7 @@ AOI_API bool aoi_kind(const aoi_space *s, aoi_entity e, uint64_t *kind);
 AOI_API bool aoi_area_of(const aoi_space *s, aoi_node n, aoi_area *area); /* points: valid until the area changes */
 AOI_API bool aoi_node_id(const aoi_space *s, aoi_node n, int64_t *node_id);
 
-AOI_API bool aoi_sees(const aoi_space *s, aoi_node n, aoi_entity target); /* false for stale handles, too */
+AOI_API bool aoi_sees(aoi_space *s, aoi_node n, aoi_entity target); /* false for stale handles, too */
 AOI_API size_t aoi_count(const aoi_space *s);
 AOI_API int aoi_dimensions(const aoi_space *s);
 AOI_API void aoi_read_stats(const aoi_space *s, aoi_stats *out);

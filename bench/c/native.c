@@ -35,7 +35,7 @@ typedef struct {
     size_t n;
     double (*at)[3];
     aoi_entity *entity;
-    aoi_node *node; /* node 1 of each entity, 0 if it has none */
+    aoi_node *node; /* node 1 of each entity, null if it has none */
     node_kind kinds[MAX_KINDS];
     int kind_count;
 } player;
@@ -47,9 +47,9 @@ static double now(void) {
 }
 
 static uint64_t take(player *p) {
-    aoi_event ev;
+    aoi_event events[256];
     uint64_t count = 0;
-    while (aoi_next(p->space, &ev)) count++;
+    for (size_t n; (n = aoi_drain(p->space, events, sizeof events / sizeof *events)) > 0;) count += n;
     return count;
 }
 
@@ -58,7 +58,7 @@ static uint64_t take(player *p) {
 static int enter(player *p, size_t i) {
     int result = aoi_enter(p->space, (int64_t)i + 1, p->at[i], 1, &p->entity[i]);
     for (int k = 0; result == AOI_OK && k < p->kind_count; k++) {
-        aoi_node node = 0;
+        aoi_node node = {0, 0};
         if (((int64_t)i + 1) % p->kinds[k].every) continue;
         result = aoi_add_node(p->space, p->entity[i], k + 1, &p->kinds[k].area, &node);
         if (k == 0) p->node[i] = node;
@@ -106,7 +106,7 @@ static int play_near(player *p, size_t m, double radius, uint64_t *count) {
     const int64_t *ids;
     size_t found = 0;
     for (size_t i = 0; i < m && result == AOI_OK; i++) {
-        result = aoi_near(p->space, p->at[i], radius, AOI_ALL_KINDS, &ids, &found);
+        result = aoi_near(p->space, p->at[i], &(aoi_area){.radius = radius}, &ids, &found);
         *count += found;
     }
     return result;
@@ -154,7 +154,7 @@ static player *self(lua_State *L) {
 
 static int measured(lua_State *L, double start, int result, uint64_t count) {
     double seconds = now() - start;
-    if (result != AOI_OK) return luaL_error(L, "the core refused: result %d", result);
+    if (result != AOI_OK) return luaL_error(L, "the core refused: %s", aoi_result_text(result));
     lua_pushnumber(L, seconds);
     lua_pushnumber(L, (lua_Number)count);
     return 2;

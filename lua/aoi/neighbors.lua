@@ -178,7 +178,7 @@ end
 Neighbors = {}
 Neighbors.__index = Neighbors
 
-local function alive(self, watcher) return self.space:radius(watcher.id, watcher.node) ~= nil end
+local function alive(self, watcher) return reserved.has_node(self.space, watcher.id, watcher.node) end
 
 local function watcher_of(self, id)
   local watcher = self.by_id[id]
@@ -187,7 +187,7 @@ end
 
 --- Gives an entity a list. It ends by itself when the entity leaves the space.
 ---@param id integer the watcher
----@param area number|aoi.Area half-extent in world units, or a table as for `space:add_node`
+---@param area number|aoi.Area half-extent in world units, or a table of any shape as for `space:add_node`
 function Neighbors:add(id, area)
   if watcher_of(self, id) then error(("entity %s already has a list"):format(tostring(id)), 2) end
   local watcher = {
@@ -209,7 +209,7 @@ function Neighbors:remove(id)
   return true
 end
 
---- The node that keeps an entity's list, for `space:set_radius` and `space:set_mask`.
+--- The node that keeps an entity's list, for `space:set_area`, `set_facing`, `set_mask`, `override`.
 ---@param id integer the watcher
 ---@return integer? node nil if it has no list
 function Neighbors:node(id)
@@ -289,20 +289,21 @@ local function changes(self, id, buf, this, that)
       list[n] = changed[i]
     end
   end
+  list[n + 1] = nil
   return list, n
 end
 
 --- The targets that came near since the last `tick` or `sync`, and stayed.
 ---@param id integer the watcher
 ---@param buf? integer[] a table to fill
----@return integer[] list only `list[1..n]` is meaningful
+---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Neighbors:joined(id, buf) return changes(self, id, buf, JOINED, RENEWED) end
 
 --- The targets that were near at the last `tick` or `sync` and went; one that came back is in both lists.
 ---@param id integer the watcher
 ---@param buf? integer[] a table to fill
----@return integer[] list only `list[1..n]` is meaningful
+---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Neighbors:left(id, buf) return changes(self, id, buf, LEFT, RENEWED) end
 

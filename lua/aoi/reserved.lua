@@ -35,6 +35,12 @@ function reserved.entity(space)
   return id
 end
 
+--- Whether there is such a node. `space:radius` is the cheapest question; it has no answer for boxes and polygons, and
+--- `sees` raises an error where there is no node.
+function reserved.has_node(space, id, node)
+  return space:radius(id, node) ~= nil or pcall(space.sees, space, id, node, id)
+end
+
 --- Whether an id is of the reserved range: a region of `aoi.trigger`, where ids of entities are meant.
 function reserved.has(id) return id <= FIRST end
 

@@ -1,6 +1,6 @@
-/* The fuzzer of the C API without a fuzzer: its corpus, and random bytes, wherever there is a C compiler.
+/* Plays the corpus of the fuzzer of the C API, and random bytes, without libFuzzer: with any C compiler.
  *
- * What a fuzzer has found once goes into fuzz/corpus/c_api and so comes here. */
+ * Every finding of the fuzzer is kept in fuzz/corpus/c_api, and so is tested here. */
 #include <dirent.h>
 
 #include "../../fuzz/c_api.c"

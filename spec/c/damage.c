@@ -1,4 +1,4 @@
-/* What aoi_check is for: damage of every sort is reported, and gone when it is repaired. */
+/* aoi_check reports every kind of corruption, and nothing once it is repaired. */
 #include "core/space.h"
 
 #include "fixture.h"
@@ -49,44 +49,49 @@ static void of_the_space(void) {
     DAMAGE(double, e[3].pos[0], NAN);
     DAMAGE(int64_t, e[3].id, 999);
     DAMAGE(uint32_t, e[3].generation, e[3].generation + 1);
-    DAMAGE(uint32_t, s->entity_count, s->entity_count + 1);
+    DAMAGE(uint32_t, s->world.entity_count, s->world.entity_count + 1);
     DAMAGE(uint32_t, s->node_count, s->node_count + 1);
     DAMAGE(uint32_t, s->node_count, 1);
     DAMAGE(uint32_t, n[3].owner, n[0].owner);
     DAMAGE(uint32_t, n[1].generation, n[1].generation + 1);
-    DAMAGE(double, n[1].reach, n[1].reach * 2);
+    DAMAGE(double, n[1].reach[0], n[1].reach[0] * 2);
+    DAMAGE(double, n[1].reach[1], n[1].reach[1] * 2);
+    DAMAGE(double, s->world.areas[1].hole[0], s->world.areas[1].hole[0] / 2);
+    DAMAGE(double, s->world.areas[1].height, s->world.areas[1].height + 1);
+    DAMAGE(double, s->world.areas[1].radius, s->world.areas[1].radius + 1);
+    DAMAGE(uint8_t, n[1].shape, AOI_CIRCLE);
+    DAMAGE(uint32_t, e[3].mover, 0);
     DAMAGE(uint32_t, s->ids.count, s->ids.count - 1);
     DAMAGE(uint32_t, s->queue.count, s->queue.count - 1);
+    DAMAGE(bool, s->queue.events[2].cancelled, true);
 }
 
-/* A node with a state for each pair, that sees somebody and has somebody else within reach, unseen. */
+static uint32_t node_of(int64_t id, int64_t node_id) {
+    return aoi_node_slot(s, aoi_find_node(s, aoi_find(s, id), node_id));
+}
+
+/* Kept pairs: only those BETWEEN the borders of a node that is there. */
 static void of_pairs(void) {
-    aoi_pair *pairs = s->pairs.pairs;
-    uint32_t seen = AOI_NONE, unseen = AOI_NONE;
-    EXPECT(aoi_move(s, aoi_find(s, 1), (double[3]){0, 0, 0}) == AOI_OK); /* 2 stays unseen by 0, 1 is seen */
-    for (uint32_t p = 0; p < s->pairs.top; p++) {
-        if (pairs[p].seen && seen == AOI_NONE) seen = p;
-        if (!pairs[p].seen && unseen == AOI_NONE) unseen = p;
+    uint32_t node = node_of(0, 2), inside = 8, between = 1, outside = 7; /* 10, 10 and 14, and 70 away */
+    EXPECT(aoi_move(s, aoi_find(s, 1), (double[3]){14, 0, 0}) == AOI_OK);
+    EXPECT(aoi_pair_table_has(&s->kept, node, between) && s->kept.count == 1);
+    EXPECT(aoi_pair_table_reserve(&s->world.memory, &s->kept, 2));
+    const struct {
+        uint32_t node, target;
+        const char *what;
+    } bad[] = {{node, inside, "an inner pair that is kept"},
+               {node, outside, "an outer pair that is kept"},
+               {node, 0, "a watcher that is kept by its own node"},
+               {node, PEOPLE + 3, "a pair of no entity"},
+               {s->world.node_top + 3, 2, "a pair of no node"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        aoi_pair_table_add(&s->kept, bad[i].node, bad[i].target);
+        is_reported(bad[i].what);
+        aoi_pair_table_remove(&s->kept, bad[i].node, bad[i].target);
+        is_sound(bad[i].what);
     }
-    if (!EXPECT(seen != AOI_NONE)) return;
-    DAMAGE(bool, pairs[seen].seen, false);
-    if (unseen != AOI_NONE) DAMAGE(bool, pairs[unseen].seen, true);
-    DAMAGE(uint32_t, pairs[seen].end[AOI_BY_NODE], pairs[seen].end[AOI_BY_NODE] + 1);
-    DAMAGE(uint32_t, pairs[seen].end[AOI_BY_TARGET], pairs[seen].end[AOI_BY_TARGET] + 1);
-    DAMAGE(uint32_t, s->pairs.index.count, s->pairs.index.count + 1);
-    uint32_t node = pairs[seen].end[AOI_BY_NODE], target = pairs[seen].end[AOI_BY_TARGET];
-    uint32_t *by_node = &s->world.nodes[node].targets, *by_target = &s->world.entities[target].watched;
-    DAMAGE(uint32_t, *by_node, AOI_NONE);
-    aoi_pairs_remove(&s->pairs, seen, by_node, by_target);
-    is_reported("a pair without a state");
-    aoi_pairs_add(&s->pairs, node, target, true, by_node, by_target);
-    is_sound("a pair without a state");
-    uint32_t far = PEOPLE - 1;
-    EXPECT(aoi_pairs_find(&s->pairs, node, far) == AOI_NONE && aoi_pairs_reserve(&s->world.memory, &s->pairs, 1));
-    aoi_pairs_add(&s->pairs, node, far, false, by_node, &s->world.entities[far].watched);
-    is_reported("a state without a reason");
-    aoi_pairs_remove(&s->pairs, aoi_pairs_find(&s->pairs, node, far), by_node, &s->world.entities[far].watched);
-    is_sound("a state without a reason");
+    DAMAGE(uint32_t, s->kept.count, 2);
+    DAMAGE(uint64_t, s->world.entities[between].kind, 2); /* it does not meet the mask any more */
 }
 
 static void finds_nobody(aoi_engine *g, const double *at) {
@@ -114,12 +119,13 @@ static void of_an_index(void) {
     if (!strcmp(s->engine->class->name, "brute")) return;
     DAMAGE(double, e[3].pos[0], e[3].pos[0] + 3000); /* nobody's pairs, and in another cell of any size */
     DAMAGE(double, e[3].pos[1], e[3].pos[1] - 3000);
-    aoi_extent *x = s->world.extents, extent = x[0];
+    aoi_area_record *x = s->world.areas, extent = x[0];
     aoi_node_record whole = n[0];
-    n[0].reach = x[0].radius = x[0].keep = 1e6; /* as if it had been resized behind its back */
-    is_reported("a larger node");
-    n[0].reach = x[0].radius = x[0].keep = 0.01;
-    is_reported("a smaller node");
+    for (int i = 0; i < 2; i++) { /* as if it had been resized behind its back */
+        x[0].radius = x[0].keep = i ? 0.01 : 1e6;
+        n[0].reach[0] = n[0].reach[1] = x[0].hole[0] = x[0].hole[1] = x[0].height = x[0].radius;
+        is_reported(i ? "a smaller node" : "a larger node");
+    }
     n[0] = whole;
     x[0] = extent;
     is_sound("a resized node");

@@ -1,4 +1,4 @@
-/* dump.h - all that can be asked of a space, as text: two dumps are equal exactly when the spaces are. */
+/* dump.h - the whole observable state of a space as text: two dumps are equal exactly when the spaces are. */
 #ifndef DUMP_H
 #define DUMP_H
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aoi.h"
+#include "core/space.h"
 #include "expect.h"
 
 typedef struct text {
@@ -60,14 +60,18 @@ static inline void dump_list(text *t, const char *name, const int64_t *ids, cons
 }
 
 static inline void dump_node(text *t, aoi_space *s, aoi_node n) {
-    const int64_t *ids;
+    const int64_t *ids, *hows;
     size_t count;
     int64_t node_id = 0;
     aoi_area a = {0};
     EXPECT(aoi_node_id(s, n, &node_id) && aoi_area_of(s, n, &a));
-    text_add(t, "  node %lld radius %a keep %a mask %llx shape %d silent %d", (long long)node_id, a.radius, a.keep,
-             (unsigned long long)a.mask, a.shape, a.silent);
+    text_add(t, "  node %lld radius %a keep %a mask %llx shape %d silent %d data %llu", (long long)node_id, a.radius,
+             a.keep, (unsigned long long)a.mask, a.shape, a.silent, (unsigned long long)a.user_data);
+    text_add(t, " margin %a extents %a %a %a height %a facing %a angle %a", a.margin, a.extents[0], a.extents[1],
+             a.extents[2], a.half_height, a.facing, a.angle);
+    for (int i = 0; i < 2 * a.corners; i++) text_add(t, " %a", a.points[i]);
     if (EXPECT(aoi_view(s, n, &ids, &count) == AOI_OK)) dump_list(t, "sees", ids, NULL, count);
+    if (EXPECT(aoi_overrides(s, n, &ids, &hows, &count) == AOI_OK)) dump_list(t, "overrides", ids, hows, count);
     text_add(t, "\n");
 }
 
@@ -76,13 +80,12 @@ static inline void dump_entity(text *t, aoi_space *s, int64_t id) {
     size_t count;
     uint64_t kind = 0;
     aoi_entity e = aoi_find(s, id);
-    const double *p = aoi_position(s, e);
-    if (!EXPECT(p && aoi_kind(s, e, &kind))) return;
-    text_add(t, "entity %lld at %a %a %a kind %llx", (long long)id, p[0], p[1], aoi_dimensions(s) == 3 ? p[2] : 0,
-             (unsigned long long)kind);
+    double p[3] = {0};
+    if (!EXPECT(aoi_position(s, e, p) && aoi_kind(s, e, &kind))) return;
+    text_add(t, "entity %lld at %a %a %a kind %llx", (long long)id, p[0], p[1], p[2], (unsigned long long)kind);
     if (EXPECT(aoi_viewers(s, e, &ids, &nodes, &count) == AOI_OK)) dump_list(t, "seen by", ids, nodes, count);
     text_add(t, "\n");
-    for (aoi_node n = aoi_first_node(s, e); n; n = aoi_following_node(s, n)) dump_node(t, s, n);
+    for (aoi_node n = aoi_first_node(s, e); !AOI_IS_NULL(n); n = aoi_next_node(s, n)) dump_node(t, s, n);
 }
 
 static inline int dump_compare_events(const void *a, const void *b) {
@@ -103,8 +106,9 @@ static inline void dump_events(text *t, const aoi_space *s, bool in_order) {
     EXPECT(n == all);
     if (!in_order) qsort(list, n, sizeof *list, dump_compare_events);
     for (size_t i = 0; i < n; i++)
-        text_add(t, "%s %lld/%lld > %lld\n", list[i].kind == AOI_ENTER ? "enter" : "leave", (long long)list[i].watcher,
-                 (long long)list[i].node_id, (long long)list[i].target);
+        text_add(t, "%s %lld/%lld > %lld data %llu\n", list[i].kind == AOI_ENTER ? "enter" : "leave",
+                 (long long)list[i].watcher, (long long)list[i].node_id, (long long)list[i].target,
+                 (unsigned long long)list[i].user_data);
     free(list);
 }
 

@@ -1,4 +1,4 @@
-/* fixture.h - a loop over all engines and dimensions. */
+/* fixture.h - a space per engine and number of dimensions, and calls that must succeed. */
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
@@ -9,6 +9,7 @@
 typedef struct setup {
     const char *engine;
     int dims;
+    bool deferred;
 } setup;
 
 /* Setup number i; false past the last. */
@@ -19,7 +20,7 @@ static inline bool every_setup(int i, setup *out) {
 }
 
 static inline aoi_options options_of(const setup *u) {
-    return (aoi_options){.engine = u->engine, .dimensions = u->dims, .alloc = host_alloc};
+    return (aoi_options){.engine = u->engine, .dimensions = u->dims, .deferred = u->deferred, .alloc = host_alloc};
 }
 
 static inline aoi_space *open_space(const setup *u) {
@@ -35,13 +36,13 @@ static inline void close_space(aoi_space *s) {
 }
 
 static inline aoi_entity enter(aoi_space *s, int64_t id, double x) {
-    aoi_entity e = 0;
+    aoi_entity e = {0, 0};
     EXPECT(aoi_enter(s, id, (double[3]){x}, 1, &e) == AOI_OK);
     return e;
 }
 
 static inline aoi_node add_node(aoi_space *s, aoi_entity e, int64_t node_id, double radius) {
-    aoi_node n = 0;
+    aoi_node n = {0, 0};
     EXPECT(aoi_add_node(s, e, node_id, &(aoi_area){.radius = radius, .mask = AOI_ALL_KINDS}, &n) == AOI_OK);
     return n;
 }

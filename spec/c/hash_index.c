@@ -1,4 +1,4 @@
-/* The hash index: against a plain array of what should be in it, with hashes that collide on purpose. */
+/* The hash index, compared with a plain array, with hashes that collide on purpose. */
 #include "base/hash_index.h"
 
 #include "host.h"

@@ -61,7 +61,7 @@ static inline void *host_alloc(void *ud, void *ptr, size_t osize, size_t nsize) 
         free(block);
         return NULL;
     }
-    /* Always moves, so that whoever keeps an old pointer is caught. */
+    /* Always moves the block, so that the use of an old pointer is found. */
     char *to = malloc(HOST_HEAD + nsize);
     if (!to) abort();
     memcpy(to, &nsize, sizeof nsize);

@@ -1,6 +1,9 @@
-/* The life of the API, call by call, from C alone: results, handles, errors, who owns what. */
+/* The C API call by call: results, handles, errors, ownership. */
+#include "core/space.h"
+
 #include "fixture.h"
 
+#include <float.h>
 #include <math.h>
 
 static const aoi_area five = {.radius = 5, .mask = AOI_ALL_KINDS};
@@ -10,6 +13,20 @@ static bool same_dump(const text *before, aoi_space *s) {
     bool same = dump_same(before, &now);
     text_free(&now);
     return same;
+}
+
+static void the_library_names_itself_and_its_results(void) {
+    char version[40];
+    EXPECT(!strcmp(aoi_version(), AOI_VERSION));
+    (void)snprintf(version, sizeof version, "%d.%d.%d", AOI_VERSION_MAJOR, AOI_VERSION_MINOR, AOI_VERSION_PATCH);
+    EXPECT(!strcmp(aoi_version(), version));
+    for (int r = AOI_OK; r <= AOI_EVALUE; r++) {
+        const char *phrase = aoi_result_text(r);
+        EXPECT(phrase && strlen(phrase) > 5 && strcmp(phrase, aoi_result_text(-1)) != 0);
+        for (int other = AOI_OK; other < r; other++) EXPECT(strcmp(phrase, aoi_result_text(other)) != 0);
+    }
+    EXPECT(!strcmp(aoi_result_text(AOI_ENOMEM), "not enough memory"));
+    EXPECT(aoi_result_text(1000) && !strcmp(aoi_result_text(1000), aoi_result_text(INT32_MIN)));
 }
 
 static void options_are_checked(void) {
@@ -51,11 +68,14 @@ static void a_space_from_beginning_to_end(const setup *u) {
     aoi_space *s = open_space(u);
     EXPECT(aoi_count(s) == 0 && aoi_dimensions(s) == u->dims);
     aoi_entity a = enter(s, 10, 0), b = enter(s, -20, 3);
-    EXPECT(a && b && a != b && aoi_find(s, 10) == a && aoi_find(s, -20) == b && aoi_find(s, 11) == 0);
-    EXPECT(aoi_first_node(s, a) == 0);
+    EXPECT(!AOI_IS_NULL(a) && !AOI_IS_NULL(b) && !AOI_EQUALS(a, b));
+    EXPECT(AOI_EQUALS(aoi_find(s, 10), a) && AOI_EQUALS(aoi_find(s, -20), b) && AOI_IS_NULL(aoi_find(s, 11)));
+    EXPECT(AOI_IS_NULL(aoi_first_node(s, a)));
     aoi_node n = add_node(s, a, 7, 5), wide = add_node(s, a, 8, INFINITY);
-    EXPECT(aoi_find_node(s, a, 7) == n && aoi_find_node(s, a, 9) == 0 && aoi_find_node(s, b, 7) == 0);
-    EXPECT(aoi_first_node(s, a) == wide && aoi_following_node(s, wide) == n && aoi_following_node(s, n) == 0);
+    EXPECT(AOI_EQUALS(aoi_find_node(s, a, 7), n) && AOI_IS_NULL(aoi_find_node(s, a, 9)));
+    EXPECT(AOI_IS_NULL(aoi_find_node(s, b, 7)));
+    EXPECT(AOI_EQUALS(aoi_first_node(s, a), wide) && AOI_EQUALS(aoi_next_node(s, wide), n));
+    EXPECT(AOI_IS_NULL(aoi_next_node(s, n)));
     expect_event(s, AOI_ENTER, 10, 7, -20);
     expect_event(s, AOI_ENTER, 10, 8, -20);
     expect_silence(s);
@@ -84,20 +104,23 @@ static void answers(const setup *u) {
     const int64_t *ids, *nodes;
     size_t count;
     aoi_entity a = enter(s, 1, -0.0), b = enter(s, 2, 1);
-    aoi_node n = add_node(s, a, 3, 1), keeps = 0;
+    aoi_node n = add_node(s, a, 3, 1), keeps = {0, 0};
     EXPECT(aoi_add_node(s, b, 4, &(aoi_area){.radius = 2, .keep = 3, .mask = 1, .shape = AOI_CIRCLE, .silent = true},
                         &keeps) == AOI_OK);
     EXPECT(aoi_view(s, n, &ids, &count) == AOI_OK && count == 1 && ids[0] == 2);
     EXPECT(aoi_view(s, keeps, &ids, &count) == AOI_OK && count == 1 && ids[0] == 1);
     EXPECT(aoi_viewers(s, b, &ids, &nodes, &count) == AOI_OK && count == 1 && ids[0] == 1 && nodes[0] == 3);
     EXPECT(aoi_viewers(s, a, &ids, &nodes, &count) == AOI_OK && count == 1 && ids[0] == 2 && nodes[0] == 4);
-    EXPECT(aoi_near(s, (double[3]){2}, 1, AOI_ALL_KINDS, &ids, &count) == AOI_OK && count == 1 && ids[0] == 2);
-    EXPECT(aoi_near(s, (double[3]){0}, INFINITY, 1, &ids, &count) == AOI_OK && count == 2);
-    EXPECT(aoi_near(s, (double[3]){0}, INFINITY, 2, &ids, &count) == AOI_OK && count == 0);
+    EXPECT(aoi_near(s, (double[3]){2}, &(aoi_area){.radius = 1}, &ids, &count) == AOI_OK && count == 1 && ids[0] == 2);
+    EXPECT(aoi_near(s, (double[3]){0}, &(aoi_area){.radius = INFINITY, .mask = 1}, &ids, &count) == AOI_OK &&
+           count == 2);
+    EXPECT(aoi_near(s, (double[3]){0}, &(aoi_area){.radius = INFINITY, .mask = 2}, &ids, &count) == AOI_OK &&
+           count == 0);
     EXPECT(aoi_ids(s, &ids, &count) == AOI_OK && count == 2 && ids[0] + ids[1] == 3);
-    const double *p = aoi_position(s, a);
-    EXPECT(p[0] == 0 && signbit(p[0])); /* the very numbers that were set */
-    EXPECT(aoi_move(s, a, (double[3]){0.0}) == AOI_OK && !signbit(aoi_position(s, a)[0]));
+    double p[4] = {9, 9, 9, 9};
+    EXPECT(aoi_position(s, a, p) && p[0] == 0 && signbit(p[0])); /* the very numbers that were set */
+    EXPECT(p[2] == (u->dims == 3 ? 0 : 9) && p[3] == 9);         /* and no more than there are dimensions */
+    EXPECT(aoi_move(s, a, (double[3]){0.0}) == AOI_OK && aoi_position(s, a, p) && !signbit(p[0]));
     aoi_area area;
     EXPECT(aoi_area_of(s, keeps, &area) && area.radius == 2 && area.keep == 3 && area.mask == 1);
     EXPECT(area.shape == AOI_CIRCLE && area.silent);
@@ -105,6 +128,11 @@ static void answers(const setup *u) {
     expect_event(s, AOI_ENTER, 1, 3, 2); /* and nothing from the silent one */
     expect_silence(s);
     close_space(s);
+}
+
+static bool stands_at(const aoi_space *s, aoi_entity e, double x) {
+    double p[3] = {NAN};
+    return aoi_position(s, e, p) && p[0] == x;
 }
 
 /* All calls that take handles, with handles that are null, stale, or of something else. */
@@ -122,35 +150,49 @@ static void refuse_handle(aoi_space *s, aoi_entity e, aoi_node n) {
     EXPECT(aoi_remove_node(s, n) == AOI_EGONE);
     EXPECT(aoi_set_radius(s, n, 1, 0) == AOI_EGONE);
     EXPECT(aoi_set_mask(s, n, 1) == AOI_EGONE);
+    EXPECT(aoi_set_area(s, n, &five) == AOI_EGONE && aoi_set_facing(s, n, 1) == AOI_EGONE);
+    EXPECT(aoi_override(s, n, e, AOI_HIDE) == AOI_EGONE && aoi_overrides(s, n, &ids, &nodes, &count) == AOI_EGONE);
     EXPECT(aoi_view(s, n, &ids, &count) == AOI_EGONE);
     EXPECT(aoi_viewers(s, e, &ids, &nodes, &count) == AOI_EGONE);
-    EXPECT(aoi_find_node(s, e, 1) == 0 && aoi_first_node(s, e) == 0 && aoi_following_node(s, n) == 0);
-    EXPECT(aoi_position(s, e) == NULL && !aoi_kind(s, e, &kind));
+    EXPECT(AOI_IS_NULL(aoi_find_node(s, e, 1)) && AOI_IS_NULL(aoi_first_node(s, e)));
+    EXPECT(AOI_IS_NULL(aoi_next_node(s, n)));
+    EXPECT(!aoi_position(s, e, p) && p[0] == 0 && !aoi_kind(s, e, &kind));
+    size_t bad = 9;
+    EXPECT(aoi_add_node_many(s, &e, 1, 1, &five, &bad) == AOI_EGONE && bad == 0);
     EXPECT(!aoi_area_of(s, n, &a) && !aoi_node_id(s, n, &node_id) && !aoi_sees(s, n, e));
 }
 
 static void handles_go_stale(const setup *u) {
     aoi_space *s = open_space(u);
-    refuse_handle(s, 0, 0); /* in an empty space */
+    refuse_handle(s, (aoi_entity){0, 0}, (aoi_node){0, 0}); /* in an empty space */
     aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 1);
     aoi_node n = add_node(s, a, 1, 5), m = add_node(s, a, 2, 5);
     EXPECT(aoi_remove_node(s, m) == AOI_OK);
     EXPECT(!aoi_sees(s, m, b) && aoi_sees(s, n, b));
     EXPECT(aoi_leave(s, a) == AOI_OK);
     aoi_take_all(s);
-    const uint64_t bad[] = {0, 1, a, UINT64_MAX, UINT32_MAX, (uint64_t)UINT32_MAX << 32, (a & UINT32_MAX) | a << 33};
+    const aoi_entity bad[] = {{0, 0},
+                              {0, 1},
+                              a,
+                              {a.index, a.generation + 1}, /* as the record of a dead entity has it */
+                              {a.index, a.generation + 2}, /* a life to come */
+                              {UINT32_MAX, 1},
+                              {UINT32_MAX, UINT32_MAX},
+                              {0, UINT32_MAX},
+                              {2, 1}};
     text before = dump(s, true);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         refuse_handle(s, bad[i], n);
         refuse_handle(s, bad[i], m);
+        refuse_handle(s, a, (aoi_node){bad[i].index, bad[i].generation});
         EXPECT(same_dump(&before, s));
     }
     aoi_entity again = enter(s, 1, 0); /* the same id, in a slot that was used before: a new handle */
     aoi_node node_again = add_node(s, again, 1, 0.5);
-    EXPECT(again != a && node_again != n && node_again != m);
+    EXPECT(!AOI_EQUALS(again, a) && !AOI_EQUALS(node_again, n) && !AOI_EQUALS(node_again, m));
     refuse_handle(s, a, n);
-    EXPECT(aoi_find(s, 1) == again && aoi_find_node(s, again, 1) == node_again);
-    EXPECT(aoi_position(s, b)[0] == 1);
+    EXPECT(AOI_EQUALS(aoi_find(s, 1), again) && AOI_EQUALS(aoi_find_node(s, again, 1), node_again));
+    EXPECT(stands_at(s, b, 1));
     text_free(&before);
     close_space(s);
 }
@@ -169,7 +211,8 @@ static void bad_values_change_nothing(const setup *u) {
         p[i % u->dims] = bad[i / u->dims];
         EXPECT(aoi_enter(s, 3, p, 1, NULL) == AOI_EVALUE);
         EXPECT(aoi_move(s, a, p) == AOI_EVALUE);
-        EXPECT(aoi_near(s, p, 1, 1, &ids, &count) == AOI_EVALUE);
+        EXPECT(aoi_near(s, p, &five, &ids, &count) == AOI_EVALUE);
+        EXPECT(aoi_nearest(s, p, 3, 5, 1, &ids, &count) == AOI_EVALUE);
         aoi_row rows[2] = {{.id = 1, .pos = {7, 7, 7}}, {.id = 2, .pos = {p[0], p[1], p[2]}}};
         size_t row = 9;
         EXPECT(aoi_move_many(s, rows, 2, &row) == AOI_EVALUE && row == 1);
@@ -186,10 +229,18 @@ static void bad_values_change_nothing(const setup *u) {
         EXPECT(aoi_set_radius(s, n, radii[i][0], radii[i][1]) == AOI_EVALUE);
         aoi_area area = {.radius = radii[i][0], .keep = radii[i][1], .mask = 1};
         EXPECT(aoi_add_node(s, a, 2, &area, NULL) == AOI_EVALUE);
+        size_t bad_entity = 9;
+        EXPECT(aoi_add_node_many(s, &a, 1, 2, &area, &bad_entity) == AOI_EVALUE && bad_entity == 0);
+        EXPECT(aoi_add_node_many(s, NULL, 0, 2, &area, NULL) == AOI_EVALUE);
+        EXPECT(aoi_set_area(s, n, &area) == AOI_EVALUE);
     }
-    EXPECT(aoi_add_node(s, a, 2, &(aoi_area){.radius = 1, .mask = 1, .shape = 2}, NULL) == AOI_EVALUE);
-    EXPECT(aoi_near(s, (double[3]){0}, -1, 1, &ids, &count) == AOI_EVALUE);
-    EXPECT(aoi_near(s, (double[3]){0}, NAN, 1, &ids, &count) == AOI_EVALUE);
+    EXPECT(aoi_add_node(s, a, 2, &(aoi_area){.radius = 1, .mask = 1, .shape = 6}, NULL) == AOI_EVALUE);
+    EXPECT(aoi_add_node(s, a, 2, &(aoi_area){.radius = 1, .mask = 1, .shape = -1}, NULL) == AOI_EVALUE);
+    EXPECT(aoi_add_node(s, a, 2, &(aoi_area){.radius = 1, .mask = 1, .shape = 256}, NULL) == AOI_EVALUE);
+    EXPECT(aoi_near(s, (double[3]){0}, &(aoi_area){.radius = -1}, &ids, &count) == AOI_EVALUE);
+    EXPECT(aoi_near(s, (double[3]){0}, &(aoi_area){.radius = NAN}, &ids, &count) == AOI_EVALUE);
+    EXPECT(aoi_nearest(s, (double[3]){0}, 1, -1, 0, &ids, &count) == AOI_EVALUE);
+    EXPECT(aoi_nearest(s, (double[3]){0}, 1, NAN, 0, &ids, &count) == AOI_EVALUE);
     EXPECT(aoi_enter(s, 1, (double[3]){9}, 1, NULL) == AOI_EEXIST);
     EXPECT(aoi_add_node(s, a, 1, &five, NULL) == AOI_EEXIST);
     EXPECT(same_dump(&before, s));
@@ -231,12 +282,213 @@ static void batches_are_checked_first(const setup *u) {
     close_space(s);
 }
 
-static void positions_may_come_from_the_space_itself(const setup *u) {
+static void entities_leave_together(const setup *u) {
     aoi_space *s = open_space(u);
-    aoi_entity first = enter(s, 0, 42);
-    for (int64_t id = 1; id < 200; id++) { /* its memory moves in the meantime */
-        EXPECT(aoi_enter(s, id, aoi_position(s, first), 1, NULL) == AOI_OK);
-        EXPECT(aoi_position(s, aoi_find(s, id))[0] == 42);
+    size_t bad = 9;
+    aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 1), c = enter(s, 3, 2);
+    add_node(s, a, 1, 5);
+    add_node(s, b, 1, 5);
+    EXPECT(aoi_add_node(s, c, 1, &(aoi_area){.radius = 1, .keep = 5, .mask = 1}, NULL) == AOI_OK); /* sees b alone */
+    EXPECT(aoi_pending(s) == 5);
+    text before = dump(s, true);
+    EXPECT(aoi_leave_many(s, (int64_t[]){2, 3, 4}, 3, &bad) == AOI_EGONE && bad == 2);
+    EXPECT(aoi_leave_many(s, (int64_t[]){4, 2}, 2, &bad) == AOI_EGONE && bad == 0);
+    EXPECT(aoi_leave_many(s, (int64_t[]){2, 1, 2}, 3, &bad) == AOI_EGONE && bad == 2); /* gone by then */
+    EXPECT(aoi_leave_many(s, (int64_t[]){2, 2}, 2, NULL) == AOI_EGONE);
+    EXPECT(aoi_leave_many(s, NULL, 0, &bad) == AOI_OK);
+    EXPECT(same_dump(&before, s));
+    text_free(&before);
+    aoi_take_all(s);
+
+    EXPECT(aoi_move(s, a, (double[3]){-1}) == AOI_OK && aoi_move(s, b, (double[3]){-1}) == AOI_OK);
+    expect_silence(s); /* c keeps b */
+    EXPECT(aoi_leave_many(s, (int64_t[]){3, 2}, 2, &bad) == AOI_OK);
+    EXPECT(aoi_pending(s) == 5 && aoi_count(s) == 1 && aoi_check(s) == NULL);
+    aoi_event e[6];
+    EXPECT(aoi_drain(s, e, 6) == 5);
+    int times[4][4] = {{0}};
+    for (int i = 0; i < 5; i++) EXPECT(e[i].kind == AOI_LEAVE && times[e[i].watcher][e[i].target]++ == 0);
+    EXPECT(times[1][2] && times[1][3] && times[2][1] && times[2][3] && times[3][2]);
+    refuse_handle(s, b, (aoi_node){1, 1});
+    aoi_stats st;
+    aoi_read_stats(s, &st);
+    EXPECT(st.nodes == 1 && st.pairs == 0);
+
+    enter(s, 2, 1);
+    EXPECT(aoi_pending(s) == 1 && aoi_leave_many(s, (int64_t[]){2, 1}, 2, NULL) == AOI_OK);
+    expect_silence(s); /* its enter was not taken: both are gone */
+    EXPECT(aoi_count(s) == 0 && aoi_check(s) == NULL);
+    close_space(s);
+}
+
+static void nodes_come_together(const setup *u) {
+    aoi_space *s = open_space(u);
+    enum { N = 30 };
+    aoi_entity list[N + 1];
+    size_t bad = 9;
+    aoi_area area = {.radius = 1, .mask = AOI_ALL_KINDS, .user_data = 8};
+    for (int i = 0; i < N; i++) list[i] = enter(s, i, i);
+    list[N] = list[3];
+    text before = dump(s, true);
+    EXPECT(aoi_add_node_many(s, list, N + 1, 1, &area, &bad) == AOI_EEXIST && bad == N); /* an entity twice */
+    EXPECT(same_dump(&before, s));
+    list[N] = (aoi_entity){list[3].index, list[3].generation + 2};
+    EXPECT(aoi_add_node_many(s, list, N + 1, 1, &area, &bad) == AOI_EGONE && bad == N);
+    EXPECT(aoi_add_node_many(s, list, N + 1, 1, &area, NULL) == AOI_EGONE);
+    EXPECT(aoi_add_node_many(s, NULL, 0, 1, &area, &bad) == AOI_OK);
+    EXPECT(same_dump(&before, s));
+    text_free(&before);
+    EXPECT(aoi_add_node_many(s, list, N, 1, &area, &bad) == AOI_OK);
+    EXPECT(aoi_pending(s) == 2 * N - 2 && aoi_check(s) == NULL);
+    aoi_event e = {0};
+    EXPECT(aoi_next(s, &e) && e.kind == AOI_ENTER && e.user_data == 8);
+    aoi_take_all(s);
+    for (int i = 0; i < N; i++) EXPECT(!AOI_IS_NULL(aoi_find_node(s, list[i], 1)));
+    EXPECT(aoi_add_node_many(s, list + 2, 1, 1, &area, &bad) == AOI_EEXIST && bad == 0);
+    EXPECT(aoi_add_node_many(s, list, N, 2, &area, NULL) == AOI_OK && aoi_pending(s) == 2 * N - 2);
+    close_space(s);
+}
+
+/* An area that is unbounded only because its leave radius is: positions decide, whatever moves, alone or in a batch.  A
+ * circle is unbounded as soon as the square of its radius is. */
+static void what_is_kept_without_bounds(const setup *u) {
+    static const aoi_area areas[] = {{.radius = 5, .keep = INFINITY, .mask = 1},
+                                     {.radius = 5, .keep = INFINITY, .mask = 1, .shape = AOI_CIRCLE},
+                                     {.radius = 5, .keep = 1e200, .mask = 1, .shape = AOI_CIRCLE},
+                                     {.radius = 5, .keep = DBL_MAX, .mask = 1}};
+    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
+        aoi_space *s = open_space(u);
+        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 100);
+        EXPECT(aoi_add_node(s, a, 1, areas + i, NULL) == AOI_OK);
+        expect_silence(s);
+        EXPECT(aoi_move(s, b, (double[3]){3}) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        EXPECT(aoi_move(s, b, (double[3]){1e9}) == AOI_OK); /* kept, for ever */
+        expect_silence(s);
+        EXPECT(aoi_leave(s, b) == AOI_OK);
+        expect_event(s, AOI_LEAVE, 1, 1, 2);
+        enter(s, 2, 100);
+        enter(s, 3, 200);
+        expect_silence(s);
+        EXPECT(aoi_move(s, a, (double[3]){99}) == AOI_OK); /* the watcher comes */
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        EXPECT(aoi_move_many(s, (aoi_row[]){{1, {-50}}, {3, {-50}}}, 2, NULL) == AOI_OK); /* both */
+        expect_event(s, AOI_ENTER, 1, 1, 3);
+        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), 5, 0) == AOI_OK);
+        expect_event(s, AOI_LEAVE, 1, 1, 2);
+        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), 5, areas[i].keep) == AOI_OK);
+        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), areas[i].keep, 0) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        expect_silence(s);
+        EXPECT(aoi_check(s) == NULL);
+        close_space(s);
+    }
+}
+
+/* Where neighbouring doubles are 2 apart, what a rectangle holds after rounding may be outside of the circle. */
+static void far_from_the_origin(const setup *u, int shape) {
+    static const double far = 1e16, radii[] = {1.1, 1.42, 1.5, 1.9, 2.2, 2.9, 3.3, 4.4, 5.7, 8.1};
+    for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
+        aoi_space *s = open_space(u);
+        double at[3] = {far, -far, 0};
+        aoi_entity e[2];
+        bool was = true;
+        EXPECT(aoi_enter(s, 1, at, 1, e) == AOI_OK && aoi_enter(s, 2, at, 1, e + 1) == AOI_OK);
+        EXPECT(aoi_add_node(s, e[0], 1, &(aoi_area){.radius = radii[i], .mask = 1, .shape = shape}, NULL) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        for (int k = 0; k < 300; k++) {
+            double to[3] = {far + 2 * random_below(5), -far + 2 * random_below(5), 0};
+            EXPECT(aoi_move(s, e[random_below(2)], to) == AOI_OK);
+            bool is = aoi_sees(s, aoi_first_node(s, e[0]), e[1]);
+            if (was != is) expect_event(s, is ? AOI_ENTER : AOI_LEAVE, 1, 1, 2);
+            expect_silence(s);
+            was = is;
+        }
+        EXPECT(aoi_check(s) == NULL);
+        close_space(s);
+    }
+}
+
+/* Positions are read as far as there are dimensions: here they are blocks of just that size. */
+static void no_more_is_read_than_there_is(const setup *u) {
+    aoi_space *s = open_space(u);
+    const int64_t *ids;
+    size_t count;
+    size_t size = (size_t)u->dims * sizeof(double);
+    double *at = malloc(size);
+    if (!at) abort();
+    for (int i = 0; i < u->dims; i++) at[i] = 3;
+    aoi_entity e;
+    EXPECT(aoi_enter(s, 1, at, 1, &e) == AOI_OK && aoi_move(s, e, at) == AOI_OK && aoi_position(s, e, at));
+    for (int shape = AOI_SQUARE; shape <= AOI_POLYGON; shape++) {
+        static const double triangle[] = {-2, -2, 2, -2, 0, 3};
+        aoi_area area = {.shape = shape, .radius = 1, .angle = 1, .points = triangle, .corners = 3};
+        bool good = shape != AOI_CYLINDER || u->dims == 3;
+        EXPECT(aoi_near(s, at, &area, &ids, &count) == (good ? AOI_OK : AOI_EVALUE) && (!good || count == 1));
+    }
+    EXPECT(aoi_nearest(s, at, 4, 1, 0, &ids, &count) == AOI_OK && count == 1);
+    free(at);
+    close_space(s);
+}
+
+/* Radii whose squares are 0 or infinite: the answer follows from the formula, whatever was asked before. */
+static void nearest_of_extreme_radii(const setup *u) {
+    static const struct {
+        double x, radius;
+        size_t count;
+    } cases[] = {{1e-170, 0, 2}, {1e-170, 1e-200, 2}, {1e-150, 0, 1}, {1e250, 1e200, 2}, {1e250, 1e150, 1}, {3, 3, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        aoi_space *s = open_space(u);
+        const int64_t *ids;
+        size_t count;
+        enter(s, 1, 0);
+        enter(s, 2, cases[i].x);
+        for (int64_t id = 3; id < 40; id++) EXPECT(aoi_enter(s, id, (double[3]){1e300, (double)id}, 1, NULL) == AOI_OK);
+        for (int k = 0; k < 3; k++) {
+            expect_at("%s %dD, the nearest within %g, %d", u->engine, u->dims, cases[i].radius, k);
+            EXPECT(aoi_nearest(s, (double[3]){0}, 2, cases[i].radius, 0, &ids, &count) == AOI_OK);
+            EXPECT(count == cases[i].count && ids[0] == 1 && (count == 1 || ids[1] == 2));
+            EXPECT(aoi_nearest(s, (double[3]){0}, k ? 1 : 50, INFINITY, 0, &ids, &count) == AOI_OK);
+        }
+        close_space(s);
+    }
+}
+
+/* A box that is infinite on one axis alone once the margin is added. */
+static void boxes_without_bounds_on_one_axis(const setup *u) {
+    for (int axis = 0; axis < 2; axis++) {
+        aoi_space *s = open_space(u);
+        aoi_area area = {.shape = AOI_BOX, .mask = 1, .extents = {5, 5, 5}, .margin = DBL_MAX};
+        area.extents[axis] = DBL_MAX;
+        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 0);
+        EXPECT(aoi_add_node(s, a, 1, &area, NULL) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        double to[3] = {0};
+        to[axis] = 1e300;
+        to[1 - axis] = 3;
+        EXPECT(aoi_move(s, b, to) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
+        to[1 - axis] = -1e300; /* within the margin */
+        EXPECT(aoi_move(s, b, to) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
+        EXPECT(aoi_leave(s, b) == AOI_OK);
+        expect_event(s, AOI_LEAVE, 1, 1, 2);
+        EXPECT(aoi_enter(s, 2, to, 1, &b) == AOI_OK);
+        expect_silence(s);
+        to[1 - axis] = 5;
+        EXPECT(aoi_move(s, b, to) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        close_space(s);
+    }
+}
+
+/* A position is copied out, so that it stays while the space grows; and the argument may lie in the space's own memory,
+ * which moves in the meantime. */
+static void positions_are_copies(const setup *u) {
+    aoi_space *s = open_space(u);
+    double at[3];
+    EXPECT(aoi_position(s, enter(s, 0, 42), at));
+    for (int64_t id = 1; id < 200; id++) {
+        EXPECT(aoi_enter(s, id, s->world.entities[0].pos, 1, NULL) == AOI_OK);
+        EXPECT(stands_at(s, aoi_find(s, id), 42) && at[0] == 42);
     }
     EXPECT(aoi_check(s) == NULL);
     close_space(s);
@@ -247,17 +499,22 @@ static void events_can_be_read_first(const setup *u) {
     aoi_space *s = open_space(u);
     aoi_entity a = enter(s, 0, 0);
     for (int64_t id = 1; id <= TARGETS; id++) enter(s, id, (double)id / TARGETS);
-    add_node(s, a, 1, 5);
-    aoi_event peeked[TARGETS], e;
+    EXPECT(aoi_add_node(s, a, 1, &(aoi_area){.radius = 5, .mask = 1, .user_data = 77}, NULL) == AOI_OK);
+    aoi_event peeked[TARGETS], drained[TARGETS];
     uint32_t cursor = 0;
     size_t n = 0, more;
     while (n < TARGETS && (more = aoi_peek(s, &cursor, peeked + n, 7)) > 0) n += more;
     EXPECT(n == TARGETS && aoi_pending(s) == TARGETS);
-    for (size_t i = 0; i < TARGETS; i++) {
-        EXPECT(aoi_next(s, &e));
-        EXPECT(e.kind == peeked[i].kind && e.target == peeked[i].target && e.slot == peeked[i].slot);
+    EXPECT(aoi_next(s, drained) && aoi_drain(s, drained + 1, 0) == 0);
+    for (n = 1; n < TARGETS; n += more) {
+        more = aoi_drain(s, drained + n, 9);
+        if (!EXPECT(more == (TARGETS - n < 9 ? TARGETS - n : 9) && aoi_pending(s) == TARGETS - n - more)) break;
     }
+    for (size_t i = 0; i < TARGETS; i++)
+        EXPECT(drained[i].kind == AOI_ENTER && drained[i].watcher == 0 && drained[i].node_id == 1 &&
+               drained[i].target == peeked[i].target && drained[i].user_data == 77 && peeked[i].user_data == 77);
     expect_silence(s);
+    EXPECT(aoi_drain(s, drained, TARGETS) == 0);
     EXPECT(aoi_remove_node(s, aoi_first_node(s, a)) == AOI_OK);
     EXPECT(aoi_pending(s) == TARGETS);
     aoi_take_all(s);
@@ -269,35 +526,66 @@ static void events_can_be_read_first(const setup *u) {
     close_space(s);
 }
 
-/* A slot is told free once, when its node is gone and its last event taken, and until then nobody else gets it. */
-static void slots_are_told_when_free(const setup *u) {
+/* The user data of a node is told once, when the node is gone and its last event taken; until then its events have it. */
+static void user_data_is_told_when_free(const setup *u) {
     aoi_space *s = open_space(u);
-    uint32_t slot = 99, kept = aoi_next_slot(s);
-    aoi_entity a = enter(s, 1, 0);
-    EXPECT(!aoi_next_freed(s, &slot));
-    aoi_node n = add_node(s, a, 1, 5);
-    EXPECT(aoi_next_slot(s) != kept);
-    enter(s, 2, 1);
-    expect_event(s, AOI_ENTER, 1, 1, 2);
-    EXPECT(aoi_remove_node(s, n) == AOI_OK);
-    EXPECT(aoi_pending(s) == 1 && !aoi_next_freed(s, &slot) && aoi_next_slot(s) != kept);
+    uint64_t data = 99;
+    aoi_area area = five;
+    aoi_node n = {0, 0};
     aoi_event e = {0};
-    EXPECT(aoi_next(s, &e) && e.slot == kept);
-    EXPECT(aoi_next_freed(s, &slot) && slot == kept && !aoi_next_freed(s, &slot));
-    EXPECT(aoi_next_slot(s) == kept);
+    aoi_entity a = enter(s, 1, 0);
+    EXPECT(!aoi_next_freed(s, &data) && data == 99);
+    area.user_data = UINT64_MAX;
+    EXPECT(aoi_add_node(s, a, 1, &area, &n) == AOI_OK);
+    EXPECT(aoi_area_of(s, n, &area) && area.user_data == UINT64_MAX);
+    enter(s, 2, 1);
+    EXPECT(aoi_next(s, &e) && e.kind == AOI_ENTER && e.user_data == UINT64_MAX);
+    EXPECT(aoi_set_radius(s, n, 7, 8) == AOI_OK && aoi_set_mask(s, n, 1) == AOI_OK);
+    EXPECT(aoi_remove_node(s, n) == AOI_OK);
+    EXPECT(aoi_pending(s) == 1 && !aoi_next_freed(s, &data));
+    area = (aoi_area){.radius = 5, .mask = 1, .user_data = 5};
+    EXPECT(aoi_add_node(s, a, 1, &area, NULL) == AOI_OK); /* in another slot: the old one still has an event */
+    EXPECT(aoi_next(s, &e) && e.kind == AOI_LEAVE && e.user_data == UINT64_MAX);
+    EXPECT(aoi_next(s, &e) && e.kind == AOI_ENTER && e.user_data == 5);
+    EXPECT(aoi_next_freed(s, &data) && data == UINT64_MAX && !aoi_next_freed(s, &data));
+    EXPECT(aoi_leave(s, a) == AOI_OK && !aoi_next_freed(s, &data));
+    aoi_take_all(s);
+    EXPECT(aoi_next_freed(s, &data) && data == 5 && !aoi_next_freed(s, &data));
     close_space(s);
 }
 
-static void whoever_has_no_handle_need_not_ask(const setup *u) {
+/* A node that sees nothing is free at once; one whose only event is cancelled, too. */
+static void nodes_without_events_are_free_at_once(const setup *u) {
+    aoi_space *s = open_space(u);
+    uint64_t data = 0;
+    aoi_entity a = enter(s, 1, 0);
+    aoi_area area = {.radius = 5, .mask = 1, .user_data = 1};
+    aoi_node n = {0, 0};
+    EXPECT(aoi_add_node(s, a, 1, &area, &n) == AOI_OK && aoi_remove_node(s, n) == AOI_OK);
+    EXPECT(aoi_next_freed(s, &data) && data == 1);
+    enter(s, 2, 1);
+    area.user_data = 2;
+    EXPECT(aoi_add_node(s, a, 1, &area, &n) == AOI_OK && aoi_pending(s) == 1);
+    EXPECT(aoi_remove_node(s, n) == AOI_OK && aoi_pending(s) == 0);
+    EXPECT(aoi_next_freed(s, &data) && data == 2 && !aoi_next_freed(s, &data));
+    close_space(s);
+}
+
+/* Slots are used again, also where nothing asks which are free. */
+static void freed_slots_are_used_again(const setup *u) {
     aoi_space *s = open_space(u);
     aoi_entity a = enter(s, 1, 0);
-    uint32_t slot, most = 0;
-    for (int i = 0; i < 1000; i++) { /* slots are used again, though nobody asks which are free */
-        slot = aoi_next_slot(s);
-        if (slot > most) most = slot;
-        EXPECT(aoi_remove_node(s, add_node(s, a, 1, 5)) == AOI_OK);
+    for (int i = 0; i < 1000; i++) EXPECT(aoi_remove_node(s, add_node(s, a, 1, 5)) == AOI_OK);
+    EXPECT(s->world.node_top == 1);
+    aoi_entity list[3] = {a, enter(s, 2, 0), {0, 0}};
+    aoi_take_all(s);
+    for (int i = 0; i < 1000; i++) EXPECT(aoi_add_node_many(s, list, 3, 1, &five, NULL) == AOI_EGONE);
+    EXPECT(s->world.node_top == 2 && aoi_check(s) == NULL);
+    for (int i = 0; i < 1000; i++) {
+        enter(s, 3, 0);
+        EXPECT(aoi_leave_many(s, (int64_t[1]){3}, 1, NULL) == AOI_OK);
     }
-    EXPECT(most == 0);
+    EXPECT(s->world.entity_top == 3);
     close_space(s);
 }
 
@@ -309,25 +597,71 @@ static void leaves_come_first(const setup *u) {
     EXPECT(aoi_move(s, a, (double[3]){20}) == AOI_OK);
     expect_event(s, AOI_LEAVE, 1, 1, 2);
     expect_event(s, AOI_ENTER, 1, 1, 3);
-    for (int asked = 0; asked < 2; asked++) { /* over two calls, only where that is asked for */
-        EXPECT(aoi_move(s, b, (double[3]){20}) == AOI_OK);
-        EXPECT(aoi_move(s, c, (double[3]){0}) == AOI_OK);
-        if (asked) aoi_leaves_first(s);
-        EXPECT(aoi_check(s) == NULL);
-        if (asked) expect_event(s, AOI_LEAVE, 1, 1, 3);
-        expect_event(s, AOI_ENTER, 1, 1, 2);
-        if (!asked) expect_event(s, AOI_LEAVE, 1, 1, 3);
-        expect_silence(s);
-        aoi_leaves_first(s);
-        EXPECT(aoi_move(s, b, (double[3]){0}) == AOI_OK && aoi_move(s, c, (double[3]){20}) == AOI_OK);
-        aoi_take_all(s);
-    }
-    EXPECT(aoi_move(s, b, (double[3]){20}) == AOI_OK);
-    aoi_keep_order(s); /* and this enter stays in front */
-    EXPECT(aoi_move(s, c, (double[3]){0}) == AOI_OK);
-    aoi_leaves_first(s);
+    EXPECT(aoi_move(s, b, (double[3]){20}) == AOI_OK && aoi_move(s, c, (double[3]){0}) == AOI_OK);
+    EXPECT(aoi_flush(s) == AOI_OK); /* which is for deferred spaces: here each call has its own order */
     expect_event(s, AOI_ENTER, 1, 1, 2);
     expect_event(s, AOI_LEAVE, 1, 1, 3);
+    expect_silence(s);
+    close_space(s);
+}
+
+static bool moves(aoi_space *s, aoi_entity e, double x) {
+    return aoi_move(s, e, (double[3]){x}) == AOI_OK;
+}
+
+/* A deferred space looks when it is asked: net change, leaves first, behind what has its order already. */
+static void moves_wait(const setup *given) {
+    setup u = *given;
+    u.deferred = true;
+    aoi_space *s = open_space(&u);
+    aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 1), c = enter(s, 3, 20), d = enter(s, 4, 30);
+    add_node(s, a, 1, 5);
+    EXPECT(aoi_flush(s) == AOI_OK);
+    expect_event(s, AOI_ENTER, 1, 1, 2);
+    expect_silence(s);
+    EXPECT(moves(s, b, 20) && moves(s, c, 0) && moves(s, d, 2) && moves(s, d, 40) && moves(s, d, 3));
+    EXPECT(aoi_pending(s) > 0 && stands_at(s, b, 20) && stands_at(s, d, 3)); /* noted, and told when asked for */
+    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 3);
+    expect_event(s, AOI_LEAVE, 1, 1, 2);
+    aoi_take_all(s);
+    EXPECT(moves(s, b, 0) && moves(s, b, 20) && aoi_flush(s) == AOI_OK); /* there and back: nothing */
+    expect_silence(s);
+    EXPECT(moves(s, b, 0) && aoi_sees(s, aoi_first_node(s, a), b)); /* a question has the moves judged */
+    EXPECT(aoi_pending(s) == 1 && moves(s, b, 20) && aoi_flush(s) == AOI_OK);
+    expect_silence(s);
+    EXPECT(moves(s, b, 0) && aoi_flush(s) == AOI_OK);
+    aoi_keep_order(s); /* this enter stays in front */
+    EXPECT(moves(s, c, 20) && aoi_set_kind(s, d, 0) == AOI_OK && moves(s, c, 1) && moves(s, c, 25));
+    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 3);
+    expect_event(s, AOI_ENTER, 1, 1, 2);
+    EXPECT(moves(s, b, 50) && aoi_leave(s, b) == AOI_OK && aoi_flush(s) == AOI_OK && aoi_pending(s) == 3);
+    aoi_take_all(s);
+    EXPECT(moves(s, a, 25) && moves(s, c, 100) && aoi_check(s) == NULL && aoi_flush(s) == AOI_OK);
+    expect_silence(s);
+    close_space(s);
+}
+
+/* What a node with a margin holds on to is what it saw at the last delivery, whatever it saw in between. */
+static void margins_hold_what_was_delivered(const setup *given) {
+    setup u = *given;
+    u.deferred = true;
+    aoi_space *s = open_space(&u);
+    aoi_node n = {0, 0};
+    aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 7);
+    EXPECT(aoi_add_node(s, a, 1, &(aoi_area){.radius = 5, .margin = 3, .mask = 1}, &n) == AOI_OK);
+    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0);
+    EXPECT(moves(s, b, 3) && aoi_sees(s, n, b) && moves(s, b, 7) && !aoi_sees(s, n, b)); /* it was never told */
+    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0);
+    EXPECT(moves(s, b, 3) && aoi_flush(s) == AOI_OK);
+    expect_event(s, AOI_ENTER, 1, 1, 2);
+    EXPECT(moves(s, b, 9) && !aoi_sees(s, n, b) && moves(s, b, 7) && aoi_sees(s, n, b)); /* its leave was never told */
+    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
+    EXPECT(moves(s, a, -10) && !aoi_sees(s, n, b) && moves(s, a, 0) && aoi_sees(s, n, b));
+    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0);
+    EXPECT(moves(s, b, 9) && aoi_flush(s) == AOI_OK);
+    expect_event(s, AOI_LEAVE, 1, 1, 2);
+    EXPECT(moves(s, b, 7) && !aoi_sees(s, n, b));
+    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
     close_space(s);
 }
 
@@ -339,8 +673,8 @@ static void the_ends_of_the_integers_are_ids(const setup *u) {
     EXPECT(aoi_count(s) == N);
     for (size_t i = 0; i < N; i++) {
         aoi_entity e = aoi_find(s, ids[i]);
-        EXPECT(e && aoi_position(s, e)[0] == (double)i && aoi_find_node(s, e, ids[N - 1 - i]));
-        EXPECT(aoi_find_node(s, e, 77) == 0);
+        EXPECT(stands_at(s, e, (double)i) && !AOI_IS_NULL(aoi_find_node(s, e, ids[N - 1 - i])));
+        EXPECT(AOI_IS_NULL(aoi_find_node(s, e, 77)));
     }
     EXPECT(aoi_check(s) == NULL);
     for (size_t i = 0; i < N; i++) EXPECT(aoi_leave(s, aoi_find(s, ids[i])) == AOI_OK);
@@ -349,6 +683,8 @@ static void the_ends_of_the_integers_are_ids(const setup *u) {
 
 int main(void) {
     setup u;
+    random_start("life");
+    RUN(the_library_names_itself_and_its_results);
     RUN(options_are_checked);
     RUN(any_cell_will_do);
     for (int i = 0; every_setup(i, &u); i++) {
@@ -357,11 +693,22 @@ int main(void) {
         handles_go_stale(&u);
         bad_values_change_nothing(&u);
         batches_are_checked_first(&u);
-        positions_may_come_from_the_space_itself(&u);
+        entities_leave_together(&u);
+        nodes_come_together(&u);
+        what_is_kept_without_bounds(&u);
+        far_from_the_origin(&u, AOI_CIRCLE);
+        if (u.dims == 3) far_from_the_origin(&u, AOI_CYLINDER);
+        no_more_is_read_than_there_is(&u);
+        nearest_of_extreme_radii(&u);
+        boxes_without_bounds_on_one_axis(&u);
+        positions_are_copies(&u);
         events_can_be_read_first(&u);
-        slots_are_told_when_free(&u);
-        whoever_has_no_handle_need_not_ask(&u);
+        user_data_is_told_when_free(&u);
+        nodes_without_events_are_free_at_once(&u);
+        freed_slots_are_used_again(&u);
         leaves_come_first(&u);
+        moves_wait(&u);
+        margins_hold_what_was_delivered(&u);
         the_ends_of_the_integers_are_ids(&u);
     }
     return expect_report("life");

@@ -1,64 +1,159 @@
-/* Pairs with a state: against a plain matrix, both chains walked after each step. */
+/* The set of pairs: against a plain matrix, while it grows, while pairs leave gaps, and after it was tidied. */
 #include "core/pair_table.h"
 
 #include "host.h"
 
-enum { NODES = 12, TARGETS = 15 };
+enum { NODES = 40, TARGETS = 50 };
 
 static aoi_memory memory = {.alloc = host_alloc};
-static aoi_pairs pairs;
-static uint32_t by_node[NODES], by_target[TARGETS];
-static int expected[NODES][TARGETS]; /* 0: no pair, 1: not seen, 2: seen */
+static aoi_pair_table table;
+static bool expected[NODES][TARGETS];
+static uint32_t expected_count;
 
-static void check_chain(const uint32_t *heads, uint32_t i, int c) {
-    uint32_t length = 0, wanted = 0, others = c == AOI_BY_NODE ? TARGETS : NODES, prev = AOI_NONE;
-    for (uint32_t k = 0; k < others; k++) wanted += (c == AOI_BY_NODE ? expected[i][k] : expected[k][i]) != 0;
-    for (uint32_t p = heads[i]; p != AOI_NONE && length <= others; prev = p, p = pairs.pairs[p].next[c], length++) {
-        const aoi_pair *pair = pairs.pairs + p;
-        EXPECT(pair->end[c] == i && pair->prev[c] == prev);
-        EXPECT(expected[pair->end[0]][pair->end[1]] == (pair->seen ? 2 : 1));
-    }
-    EXPECT(length == wanted);
+/* Slots far apart as well, so that keys differ in their high and in their low bits. */
+static uint32_t node_slot(uint32_t n) {
+    return n % 2 ? n : n * 50000000u;
+}
+
+static bool has(uint32_t n, uint32_t t) {
+    return aoi_pair_table_has(&table, node_slot(n), t);
 }
 
 static void check_all(void) {
-    for (uint32_t n = 0; n < NODES; n++) check_chain(by_node, n, AOI_BY_NODE);
-    for (uint32_t t = 0; t < TARGETS; t++) check_chain(by_target, t, AOI_BY_TARGET);
+    uint32_t used = 0;
+    EXPECT(table.count == expected_count);
     for (uint32_t n = 0; n < NODES; n++)
-        for (uint32_t t = 0; t < TARGETS; t++)
-            EXPECT((aoi_pairs_find(&pairs, n, t) != AOI_NONE) == (expected[n][t] != 0));
-    EXPECT(aoi_index_check(&pairs.index) == NULL);
+        for (uint32_t t = 0; t < TARGETS; t++) EXPECT(has(n, t) == expected[n][t]);
+    for (uint32_t i = 0; i < table.size; i++) used += table.slots[i] != UINT64_MAX;
+    EXPECT(used == expected_count && (table.size == 0 || used < table.size)); /* a search ends */
+    EXPECT((table.size & (table.size - 1)) == 0 && memory.used == table.size * sizeof *table.slots);
 }
 
-static void stand_in_both_chains(void) {
-    aoi_pairs_open(&pairs);
-    for (uint32_t n = 0; n < NODES; n++) by_node[n] = AOI_NONE;
-    for (uint32_t t = 0; t < TARGETS; t++) by_target[t] = AOI_NONE;
-    EXPECT(aoi_pairs_reserve(&memory, &pairs, 0) && pairs.cap == 0);
-    for (int step = 0; step < 3000; step++) {
-        uint32_t n = random_below(NODES), t = random_below(TARGETS), p = aoi_pairs_find(&pairs, n, t);
-        bool seen = random_below(2);
-        if (p != AOI_NONE) {
-            aoi_pairs_remove(&pairs, p, by_node + n, by_target + t);
-            expected[n][t] = 0;
-        } else {
-            host_refuse(1 + (long)random_below(2), 1);
-            bool good = aoi_pairs_reserve(&memory, &pairs, 1);
-            if (!good) EXPECT(host_relent() == 1 && aoi_pairs_reserve(&memory, &pairs, 1));
-            host_relent();
-            aoi_pairs_add(&pairs, n, t, seen, by_node + n, by_target + t);
-            expected[n][t] = seen ? 2 : 1;
-        }
-        if (step % 10 == 0 || step < 100) check_all();
+static void start(void) {
+    table = (aoi_pair_table){0};
+    memset(expected, 0, sizeof expected);
+    expected_count = 0;
+}
+
+static void finish(void) {
+    check_all();
+    aoi_pair_table_free(&memory, &table);
+    EXPECT(host.used == 0 && memory.used == 0 && table.size == 0 && table.count == 0);
+    EXPECT(!has(0, 0));
+}
+
+/* Room for one more, now and then refused first: then nothing has changed. */
+static void make_room(void) {
+    uint32_t size = table.size;
+    host_refuse(1 + (long)random_below(2), 1);
+    bool good = aoi_pair_table_reserve(&memory, &table, expected_count + 1);
+    if (!host_relent() || good) return;
+    EXPECT(table.size == size && table.count == expected_count);
+    EXPECT(aoi_pair_table_reserve(&memory, &table, expected_count + 1));
+}
+
+static void change(uint32_t n, uint32_t t) {
+    if (expected[n][t]) {
+        aoi_pair_table_remove(&table, node_slot(n), t);
+        expected_count--;
+    } else {
+        make_room();
+        aoi_pair_table_add(&table, node_slot(n), t);
+        expected_count++;
     }
-    EXPECT(pairs.top <= NODES * TARGETS); /* records are used again */
-    aoi_pairs_close(&memory, &pairs);
-    EXPECT(host.used == 0 && memory.used == 0);
-    EXPECT(aoi_pairs_find(&pairs, 0, 0) == AOI_NONE);
+    expected[n][t] = !expected[n][t];
+    EXPECT(has(n, t) == expected[n][t]);
+}
+
+static void an_empty_set_has_nothing(void) {
+    start();
+    EXPECT(!has(0, 0) && aoi_pair_table_reserve(&memory, &table, 0) && table.size == 0);
+    aoi_pair_table_tidy(&memory, &table);
+    EXPECT(table.size == 0);
+    change(3, 4);
+    EXPECT(!has(4, 3) && !has(3, 3));
+    change(3, 4);
+    EXPECT(table.size > 0);
+    aoi_pair_table_tidy(&memory, &table);
+    EXPECT(table.size == 0 && !has(3, 4));
+    finish();
+}
+
+/* Sizes that swell and shrink: mostly added, then mostly removed, in waves. */
+static void agrees_with_a_matrix(void) {
+    start();
+    for (int step = 0; step < 60000; step++) {
+        uint32_t n = random_below(NODES), t = random_below(TARGETS);
+        bool swells = step / 5000 % 2 == 0;
+        if (expected[n][t] == swells && random_below(8)) continue;
+        change(n, t);
+        if (random_below(50) == 0) {
+            host_refuse(1, (long)random_below(2));
+            aoi_pair_table_tidy(&memory, &table); /* cannot fail: it may do without */
+            host_relent();
+        }
+        if (step % 500 == 0) check_all();
+    }
+    finish();
+}
+
+/* Every set of a few pairs whose probe sequences meet, and wrap at the end of the slots; each removed in turn. */
+static void removals_close_gaps(void) {
+    uint32_t found[8], count = 0;
+    start();
+    for (uint32_t t = 0; count < 8; t++) /* eight pairs that have the last two of 16 slots as their home */
+        if ((aoi_hash64(aoi_pair_key(1, t)) & 15) >= 14) found[count++] = t;
+    for (uint32_t set = 0; set < 256; set++)
+        for (uint32_t gone = 0; gone < 8; gone++) {
+            if (!(set >> gone & 1)) continue;
+            EXPECT(aoi_pair_table_reserve(&memory, &table, 8));
+            for (uint32_t i = 0; i < 8; i++)
+                if (set >> i & 1) aoi_pair_table_add(&table, 1, found[i]);
+            EXPECT(table.size == 16);
+            aoi_pair_table_remove(&table, 1, found[gone]);
+            for (uint32_t i = 0; i < 8; i++)
+                EXPECT(aoi_pair_table_has(&table, 1, found[i]) == ((set >> i & 1) && i != gone));
+            aoi_pair_table_free(&memory, &table);
+        }
+    finish();
+}
+
+static void removes_and_adds_again_without_memory(void) {
+    start();
+    for (uint32_t t = 0; t < 12; t++) change(1, t);
+    EXPECT(table.size == 16 && table.count == 12); /* full as far as it gets */
+    host_refuse(1, HOST_FOR_EVER);
+    for (uint32_t t = 0; t < 12; t++) aoi_pair_table_remove(&table, node_slot(1), t);
+    for (uint32_t t = 12; t-- > 0;) aoi_pair_table_add(&table, node_slot(1), t);
+    EXPECT(!host_relent());
+    finish();
+}
+
+static void gives_back_what_many_needed(void) {
+    enum { MANY = 100000 };
+    start();
+    EXPECT(aoi_pair_table_reserve(&memory, &table, MANY));
+    for (uint32_t i = 0; i < MANY; i++) aoi_pair_table_add(&table, i, i / 2);
+    size_t most = memory.used;
+    EXPECT(table.count == MANY && most <= MANY / 3 * 4 * 2 * sizeof *table.slots);
+    for (uint32_t i = 5; i < MANY; i++) {
+        aoi_pair_table_remove(&table, i, i / 2);
+        if (i % 10 == 0) aoi_pair_table_tidy(&memory, &table);
+    }
+    EXPECT(memory.used < most / 1000 && table.count == 5);
+    for (uint32_t i = 0; i < MANY; i++) EXPECT(aoi_pair_table_has(&table, i, i / 2) == (i < 5));
+    for (uint32_t i = 0; i < 5; i++) aoi_pair_table_remove(&table, i, i / 2);
+    aoi_pair_table_tidy(&memory, &table);
+    EXPECT(memory.used == 0);
+    finish();
 }
 
 int main(void) {
     random_start("pair_table");
-    RUN(stand_in_both_chains);
+    RUN(an_empty_set_has_nothing);
+    RUN(agrees_with_a_matrix);
+    RUN(removals_close_gaps);
+    RUN(removes_and_adds_again_without_memory);
+    RUN(gives_back_what_many_needed);
     return expect_report("pair_table");
 }

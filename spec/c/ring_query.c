@@ -1,5 +1,5 @@
-/* The sweeps over cells: what is written for this processor against the plain one, that nobody is left out who may
- * matter, whatever rounding does and however far from the origin, and that few others are visited. */
+/* Ring queries over cells: the SIMD variant agrees with the plain one; no candidate is missed, whatever rounding does
+ * and however far from the origin; few others are visited. */
 #include "engines/shared/ring_query.h"
 
 #include <math.h>

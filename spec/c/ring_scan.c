@@ -1,5 +1,5 @@
-/* The scans of many points: what is written for this processor against the plain one against the definition, and that a
- * ring leaves nobody out who may matter, whatever rounding does. */
+/* Ring scans over arrays of points: the SIMD variant, the plain one and the definition agree, and a ring misses no
+ * candidate, whatever rounding does. */
 #include "engines/quadtree/ring_scan.h"
 
 #include <float.h>
@@ -79,7 +79,7 @@ static void free_scene(scene *s) {
     for (size_t k = 0; k < s->count; k++) free_points(s->p + k);
 }
 
-/* Marks who is found; everybody once, and everybody whom the definition holds. */
+/* Marks the points found: each once, and all that the definition includes. */
 static void scan(aoi_scanner scanner, const aoi_ring *q, const scene *s, bool *found) {
     uint32_t *out = malloc(s->all * sizeof *out + 1);
     if (!out) abort();
@@ -92,7 +92,7 @@ static void scan(aoi_scanner scanner, const aoi_ring *q, const scene *s, bool *f
     free(out);
 }
 
-/* Adds those whom this ring holds to `found`, where nobody may be yet. */
+/* Adds the points in this ring to `found`, which must not contain them yet. */
 static void check_scanners(const aoi_ring *q, const scene *s, bool *found) {
     bool best[RUNS * MOST] = {false}, plain[RUNS * MOST] = {false};
     scan(aoi_best_scanner(), q, s, best);
@@ -126,7 +126,7 @@ static void check_move(int scale) {
     scene s = random_scene(scale);
     size_t n = aoi_rings_of_move(from, to, least, most, all, rings);
     EXPECT(n == 1 || n == 2);
-    for (size_t i = 0; i < n; i++) check_scanners(rings + i, &s, found); /* nobody is found in both */
+    for (size_t i = 0; i < n; i++) check_scanners(rings + i, &s, found); /* no point is found in both */
     const double reaches[] = {least, most, least / 2 + most / 2};
     for (size_t k = 0; k < s.count; k++)
         for (size_t i = 0; i < s.p[k].n; i++)

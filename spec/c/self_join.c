@@ -1,5 +1,5 @@
-/* The join of a field of cells whose items have moved: all couples for which that may matter, none of them twice, by every
- * version for this machine. */
+/* The self join of a grid of cells whose items have moved: it reports every pair that may have changed, once, in every
+ * variant (SSE2, AVX2, plain) that this machine runs. */
 #include "engines/grid/self_join.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
--- Areas: the number and the table, circles (spheres), and hysteresis.
+-- Areas: a number or a table, squares and circles (spheres), and hysteresis with `keep`.
 local fixture = require "spec.support.fixture"
 
 local huge = math.huge
@@ -200,15 +200,17 @@ for setup in fixture.all() do
     it("forget what a mask or a kind took out of sight", function()
       w:watch(1, 1, { radius = 5, keep = 8 })
       w:enter(2, w:at(5))
-      w:move(2, w:at(7))
       assert.same({ "+1/1>2" }, w:take())
+      w:move(2, w:at(7))
+      assert.same({}, w:take())
       w.space:set_mask(1, 1, 2)
       assert.same({ "-1/1>2" }, w:take())
       w.space:set_mask(1, 1, 1)
       assert.same({}, w:take(), "only in keep: was not seen")
       w:move(2, w:at(5))
-      w:move(2, w:at(7))
       assert.same({ "+1/1>2" }, w:take())
+      w:move(2, w:at(7))
+      assert.same({}, w:take())
       w.space:set_kind(2, 2)
       assert.same({ "-1/1>2" }, w:take())
       w.space:set_kind(2, 1)
@@ -218,8 +220,9 @@ for setup in fixture.all() do
     it("keep a target seen while its kind changes to another that the mask knows", function()
       w:watch(1, 1, { radius = 5, keep = 8, mask = 3 })
       w:enter(2, w:at(5), 1)
-      w:move(2, w:at(7))
       assert.same({ "+1/1>2" }, w:take())
+      w:move(2, w:at(7))
+      assert.same({}, w:take())
       w.space:set_kind(2, 2)
       w.space:set_mask(1, 1, 2)
       assert.same({}, w:take())
@@ -291,8 +294,9 @@ for setup in fixture.all() do
 
     it("has no hysteresis any more without a leave radius", function()
       w:watch(1, 1, { radius = 4, keep = 20 })
-      w:move(12, w:at(15))
       assert.same({ "+1/1>11", "+1/1>12" }, w:take())
+      w:move(12, w:at(15))
+      assert.same({}, w:take())
       w.space:set_radius(1, 1, 4)
       assert.same({ "-1/1>12" }, w:take())
       w:move(11, w:at(5))

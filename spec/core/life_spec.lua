@@ -1,4 +1,4 @@
--- Entities and nodes come and go: enter, leave, add_node, remove_node, and the ids they use.
+-- Entities and nodes are added and removed: enter, leave, add_node, remove_node, and which ids may be used again.
 local fixture = require "spec.support.fixture"
 local bits = require "spec.support.bits"
 

@@ -1,4 +1,4 @@
--- Memory follows the number of entities, never the size of the world.
+-- Memory follows the number of entities, not the extent of their positions.
 local aoi = require "aoi"
 local rng = require "spec.support.rng"
 

@@ -1,4 +1,4 @@
--- aoi.new and what the module offers.
+-- aoi.new: its options and their errors; the functions and constants of the module.
 local aoi = require "aoi"
 local bits = require "spec.support.bits"
 

@@ -1,4 +1,4 @@
--- Queries: what they return, and that they change nothing and call nobody.
+-- Queries: their results; they change nothing and deliver nothing.
 local fixture = require "spec.support.fixture"
 local dump = require "spec.support.dump"
 local garbage_of = require "spec.support.garbage"
@@ -69,11 +69,11 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
       assert.is_false(space:sees(1, 7, 2))
     end)
 
-    it("near: the ids in a square, whatever nodes exist", function()
+    it("near: the ids in a square, whatever nodes and kinds exist", function()
       assert.same({ 1, 2, 3, 4 }, sorted(w:near(w:at(0), 5)))
       assert.same({ 2 }, sorted(w:near(w:at(4), 1)))
       assert.same({ 1 }, sorted(w:near(w:at(0), 0)))
-      assert.same({ 1, 2, 3, 4 }, sorted(w:near(w:at(1e10), math.huge)))
+      assert.same({ 1, 2, 3, 4, 5 }, sorted(w:near(w:at(1e10), math.huge)))
       assert.same({}, sorted(w:near(w:at(50), 10)))
       assert.same({ 3 }, sorted(w:near(w:at(-5 - 0.5), 0.5)))
       assert.same({}, sorted(w:near(w:at(-5 - 0.5), 0.49)))
@@ -93,6 +93,12 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
       list, n = w:near(w:at(0), 5, nil, buf)
       assert.equal(buf, list)
       assert.equal(4, n)
+      assert.same({ 1, 2, 3, 4 }, sorted(w:near(w:at(0), 500, -1)), "a mask, even one of all bits, asks for a kind")
+      assert.same({ 1, 2, 3, 4 }, sorted(w:near(w:at(0), { radius = 500, mask = -1 })))
+      assert.same({ 1, 2, 3, 4, 5 }, sorted(w:near(w:at(0), { radius = 500 })))
+      assert.same({ 3, 4 }, sorted(w:near(w:at(0), { radius = 5, mask = 6 })))
+      assert.same({ 3 }, sorted(w:near(w:at(0), { radius = 5, mask = 6 }, 2)), "the later one counts")
+      assert.same({}, sorted(w:near(w:at(0), { radius = 5, mask = 0 })))
     end)
 
     it("near: follows the rule to the last bit", function()
@@ -181,7 +187,7 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
       assert.equal("integer", math.type(select(2, space:ids())))
     end)
 
-    it("fill the table they are given and leave the rest of it alone", function()
+    it("fill the table they are given, end the list with nil and leave the rest of it alone", function()
       local buf = { "a", "b", "c", "d", "e", "f", "g", "h", "i" }
       local function filled(n, list, count)
         assert.equal(buf, list)
@@ -190,12 +196,14 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
         return list, count
       end
       assert.same({ 1, 2, 3, 4, 5 }, sorted(filled(5, space:ids(buf))))
-      assert.same({ "f", "g", "h", "i" }, { buf[6], buf[7], buf[8], buf[9] })
+      assert.is_nil(buf[6])
+      assert.same({ "g", "h", "i" }, { buf[7], buf[8], buf[9] })
       assert.same({ 2, 3, 4 }, sorted(filled(3, space:view(1, 7, buf))))
       assert.same({ 7, 8 }, sorted(filled(2, space:nodes(1, buf))))
       assert.same({ "1/7", "2/7", "4/-1" }, sorted_pairs(filled(3, space:viewers(3, buf))))
-      assert.equal("g", buf[7])
+      assert.is_nil(buf[7])
       filled(0, space:view(1, 8, buf))
+      assert.is_nil(buf[1])
     end)
 
     it("give every caller without a table a new one", function()

@@ -7,7 +7,7 @@ local recorder = require "spec.support.recorder"
 local rng = require "spec.support.rng"
 
 local unpack = table.unpack or unpack -- luacheck: ignore
-local SEED, STEPS = random_run.seed("rounding"), random_run.steps(1500)
+local SEED, STEPS = random_run.seed("rounding"), random_run.steps(750)
 local PEOPLE = 60
 
 -- unit: of coordinates; radius: in units; offset: where the map is; far: one move in so many

@@ -1,4 +1,4 @@
--- Contract section 2: w - r <= t and t <= w + r on every axis, in doubles, bounds included.
+-- The rule: w - r <= t and t <= w + r on every axis, in doubles, bounds included.
 local fixture = require "spec.support.fixture"
 
 local huge = math.huge
@@ -308,7 +308,7 @@ for setup in fixture.all() do
       end
       assert.equal(12 * 11, #w:take())
       for id = 1, 12 do w:move(id, w:at(4)) end
-      -- Everybody ends where everybody is: a node of radius zero lost the others and found them again, one by one.
+      -- All end on one spot: a node of radius 0 loses the others and finds them again, one by one.
       assert.is_true(w.space:check())
       local balance_of = {}
       for _, e in ipairs(w:take()) do

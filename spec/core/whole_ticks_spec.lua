@@ -6,7 +6,7 @@ local recorder = require "spec.support.recorder"
 local rng = require "spec.support.rng"
 
 local unpack = table.unpack or unpack -- luacheck: ignore
-local SEED, STEPS = random_run.seed("whole ticks"), random_run.steps(1500)
+local SEED, STEPS = random_run.seed("whole ticks"), random_run.steps(750)
 local PEOPLE = 70
 
 -- unit: of coordinates; radii: in units, one node each; rare: of a few; far: one move in so many
@@ -51,7 +51,7 @@ local function agree(random, engine, dimensions, map, option)
   end
   both("flush")
   for i = 1, STEPS / 30 do
-    local stand = random { 0, 0, 0.2, 0.45, 0.8 } -- the share of those who stand still
+    local stand = random { 0, 0, 0.2, 0.45, 0.8 } -- the share of entities that do not move
     local rows = {}
     for id = 1, PEOPLE do
       if random() >= stand then

@@ -1,4 +1,4 @@
--- close: by call, by the collector, by the end of a scope.
+-- close: called, by the garbage collector, at the end of a scope.
 local aoi = require "aoi"
 local fixture = require "spec.support.fixture"
 

@@ -1,4 +1,4 @@
--- Contract 4.8: handlers, entities and spaces are garbage as soon as nothing reaches them.
+-- Handlers, entities and spaces are garbage as soon as nothing references them, and moves allocate nothing.
 local aoi = require "aoi"
 local garbage_of = require "spec.support.garbage"
 local fixture = require "spec.support.fixture"

@@ -1,4 +1,4 @@
--- Handler tables: `enter` and `leave` are looked up at each delivery.
+-- A table as handler: its fields `enter` and `leave` are looked up at each delivery.
 local fixture = require "spec.support.fixture"
 
 for setup in fixture.all { modes = { "immediate", "flush" } } do

@@ -1,4 +1,4 @@
--- Contract 4.7: handlers that yield, and what others do meanwhile.
+-- Handlers that yield; other coroutines use the space meanwhile.
 local fixture = require "spec.support.fixture"
 local bits = require "spec.support.bits"
 
@@ -15,7 +15,7 @@ if not bits.integers then
         end)
         local co = coroutine.create(function() w:enter(2, w:at(1)) w:enter(3, w:at(1)) end)
         local ok, value = coroutine.resume(co)
-        if not ok then                          -- the error came out of enter(2): nobody called enter(3)
+        if not ok then                          -- the error came out of enter(2): enter(3) was not called
           assert.matches("yield", value)
           assert.same({ "+1/7>2" }, w:take())
           assert.is_false(w.space:has(3))

@@ -1,4 +1,4 @@
--- Contract 4.2 and 4.4: what a handler sees, and what it may do.
+-- Handlers see the state after the change is complete, and may call anything on the space.
 local aoi = require "aoi"
 local fixture = require "spec.support.fixture"
 local Model = require "spec.support.model"

@@ -1,6 +1,6 @@
--- The annotations for editors say what is really there: they are read from the sources and held against the real
--- functions. Of C functions that means: they exist, none is missing, each parameter is asked for where the annotation
--- says, with its type, and each result is of its type.
+-- The LuaCATS annotations agree with the functions: parsed from the sources and compared with the real ones. Of C
+-- functions: each exists, none is missing, each parameter is required where the annotation says so and checked for its
+-- type, and each result has its type.
 local aoi = require "aoi"
 local neighbors = require "aoi.neighbors"
 local trigger = require "aoi.trigger"

@@ -1,4 +1,4 @@
--- The examples of the Lua layers run as a newcomer runs them, and say what they should.
+-- The examples run from the shell and print what they should.
 local process = require "spec.support.process"
 
 local _, lua = process.lua()

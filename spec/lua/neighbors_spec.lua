@@ -1,4 +1,4 @@
--- Neighbour lists: who is near, who sees me, what changed, and the messages for clients.
+-- Neighbour lists: view and viewers of an entity, what has changed since the last tick, and messages for clients.
 local aoi = require "aoi"
 local neighbors = require "aoi.neighbors"
 local garbage_of = require "spec.support.garbage"

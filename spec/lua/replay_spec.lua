@@ -1,4 +1,5 @@
--- Recorded movement: the reader takes what is right and names what is wrong; the replay gives the published events.
+-- Recorded movement: the reader accepts well-formed files and names file, line and reason of an error; replaying gives
+-- the published numbers and checksums of events.
 local aoi = require "aoi"
 local recording = require "aoi.tools.recording"
 local replay = require "aoi.tools.replay"

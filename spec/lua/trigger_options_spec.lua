@@ -1,4 +1,4 @@
--- Triggers: limit, cooldown, once, enabled, where options come from; regions; handlers that are replaced.
+-- Triggers: limit, cooldown, once, enabled, where options come from; regions; handlers replaced while running.
 local aoi = require "aoi"
 local trigger_fixture = require "spec.support.trigger_fixture"
 

@@ -1,4 +1,4 @@
--- Triggers: what is removed, by whom and when, in the middle of any handler; nothing is left over.
+-- Triggers: removal of trigger, carrier and target, also inside of each handler, leaves nothing behind.
 local aoi = require "aoi"
 local trigger = require "aoi.trigger"
 local trigger_fixture = require "spec.support.trigger_fixture"

@@ -1,4 +1,4 @@
--- Triggers: targets that come and go, filters, and simulated time.
+-- Triggers: targets that enter and leave, filters, and simulated time.
 local aoi = require "aoi"
 local trigger = require "aoi.trigger"
 local garbage_of = require "spec.support.garbage"

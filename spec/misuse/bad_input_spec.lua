@@ -1,4 +1,4 @@
--- Contract section 6: every misuse, its exact message, and a space that is afterwards what it was before.
+-- Every misuse raises its exact message and leaves the space as it was.
 local aoi = require "aoi"
 local bits = require "spec.support.bits"
 local dump = require "spec.support.dump"
@@ -20,10 +20,11 @@ local M = {
   radius = "radius must not be negative or nan",
   keep = "keep must not be less than radius",
   area = "number or table expected, got %s",
-  area_option = "unknown area option '%s'",
+  area_option = "unknown area option '%s' of a square",
   field = "number expected for '%s', got %s",
+  missing = "number expected for '%s' of a %s, got nil",
   mask = "integer expected for 'mask'",
-  shape = "bad value for 'shape': 'square' or 'circle' expected",
+  shape = "bad value for 'shape': 'square', 'circle', 'box', 'cylinder', 'sector' or 'polygon' expected",
   handler = "function or table expected, got %s",
   callback = "function expected, got %s",
   table = "table expected, got %s",
@@ -184,7 +185,7 @@ local function cases(d)
   case(bad(3, "add_node", M.area, "no value"), function(s) s:add_node(1, 9) end)
   case(bad(3, "add_node", M.area_option, "radios"), function(s) s:add_node(1, 9, { radius = 5, radios = 5 }) end)
   case(bad(3, "add_node", M.area_option, "1"), function(s) s:add_node(1, 9, { radius = 5, 6 }) end)
-  case(bad(3, "add_node", M.field, "radius", "nil"), function(s) s:add_node(1, 9, {}) end)
+  case(bad(3, "add_node", M.missing, "radius", "square"), function(s) s:add_node(1, 9, {}) end)
   case(bad(3, "add_node", M.field, "radius", "string"), function(s) s:add_node(1, 9, { radius = "5" }) end)
   case(bad(3, "add_node", M.field, "keep", "string"), function(s) s:add_node(1, 9, { radius = 5, keep = "6" }) end)
   case(bad(3, "add_node", M.field, "mask", "string"), function(s) s:add_node(1, 9, { radius = 5, mask = "1" }) end)
@@ -221,14 +222,14 @@ local function cases(d)
     case(bad(2, "near", M.number, "string"), function(s) s:near(0, "0", 5) end)
     case(bad(3, "near", M.radius), function(s) s:near(0, 0, -1) end)
     case(bad(3, "near", M.radius), function(s) s:near(0, 0, nan) end)
-    case(bad(3, "near", M.number, "no value"), function(s) s:near(0, 0) end)
+    case(bad(3, "near", M.area, "no value"), function(s) s:near(0, 0) end)
     case(bad(4, "near", M.whole), function(s) s:near(0, 0, 5, 0.5) end)
     case(bad(5, "near", M.table, "string"), function(s) s:near(0, 0, 5, 1, "buf") end)
   else
     case(bad(3, "near", M.finite, "nan"), function(s) s:near(0, 0, nan, 5) end)
     case(bad(3, "near", M.finite, "-inf"), function(s) s:near(0, 0, -huge, 5) end)
     case(bad(4, "near", M.radius), function(s) s:near(0, 0, 0, -1) end)
-    case(bad(4, "near", M.number, "no value"), function(s) s:near(0, 0, 0) end)
+    case(bad(4, "near", M.area, "no value"), function(s) s:near(0, 0, 0) end)
     case(bad(5, "near", M.whole), function(s) s:near(0, 0, 0, 5, 0.5) end)
     case(bad(6, "near", M.table, "string"), function(s) s:near(0, 0, 0, 5, 1, "buf") end)
   end
@@ -297,7 +298,7 @@ local function cases(d)
   return list
 end
 
--- Not the numbers of any one engine: everybody has the same words.
+-- The messages are the same for all engines.
 for setup in fixture.all { modes = { "immediate", "drain" } } do
   describe("misuse on " .. setup.name, function()
     local w, space

@@ -1,4 +1,4 @@
--- The collector at work in the middle of everything, in every mode; and things dying in every order.
+-- The garbage collector runs all the time, in every mode; objects that reference each other die in every order.
 local aoi = require "aoi"
 
 -- A small Lua of its own, built by make, next to the core: there a collection takes no time, so all can happen in one.

@@ -1,4 +1,4 @@
--- When memory runs out, when a handler's time is up, when the whole state ends in the middle of it all.
+-- Interruptions: memory runs out, a time budget ends inside a handler, the Lua state closes during a delivery.
 local aoi = require "aoi"
 local dump = require "spec.support.dump"
 local process = require "spec.support.process"

@@ -1,4 +1,4 @@
--- What depends on the version of Lua, tested as what it is on the version at hand; the README has the table.
+-- What depends on the version of Lua: each test asserts the behaviour of the version that runs it.
 local aoi = require "aoi"
 
 local compile = loadstring or load -- luacheck: ignore

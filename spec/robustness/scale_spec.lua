@@ -5,7 +5,7 @@ local rng = require "spec.support.rng"
 
 local M = 2147483647
 
--- The sums of all events of a day in a city: who comes, moves, jumps, leaves. Deferred, so that order does not matter.
+-- Sums over the events of entities that enter, walk, jump and leave. Deferred, so that the order does not matter.
 local function day(engine, dimensions, people, watchers)
   local random = rng.new(73)
   local space = aoi.new { engine = engine, dimensions = dimensions, delivery = "deferred" }
@@ -104,7 +104,7 @@ for _, engine in ipairs(aoi.engines()) do
         for id = MOVERS - tick, 1, -40 do
           if space:has(id) then space:leave(id) end
         end
-        space:enter(100000 + tick, 50, 5) -- into the place of one who has left
+        space:enter(100000 + tick, 50, 5) -- into a slot that was freed
       end
       local list, n = space:ids()
       table.sort(list, function(a, b) return a < b end)

@@ -1,5 +1,5 @@
--- Random lives of several clients over a network that delays, reorders between senders, stalls and kills: whenever it
--- has become quiet, each client's view is what a plain space in one piece has told its handlers.
+-- Random histories of several clients over a network that delays, reorders between senders, stalls and kills: whenever
+-- no message is under way, each client's view equals what a plain space has told its handlers.
 if not string.pack then
   describe("the view of a subscriber", function() pending("needs Lua 5.3 or later: string.pack") end)
   return
@@ -15,23 +15,14 @@ local SEED = random_run.seed("service consistency")
 -- They are cheap here, so never fewer than these.
 local STEPS = math.max(6000, math.min(random_run.steps(6000), 50000))
 
--- A core that tells a plain space of the brute engine with immediate delivery all that is done to it. In the core a
--- node is known by its handle, so plain.views[handle] is what that node's handlers have heard.
+-- A core that tells a plain space of the brute engine all that is done to it, deliveries included: what a node that keeps
+-- holds on to is what it saw at the last one. In the core a node is known by its handle, so plain.views[handle] is what
+-- that node has been told.
 local function shadowed(given)
   local core = aoi.new(given)
-  local plain = aoi.new { engine = "brute", dimensions = given.dimensions }
-  local views = {}
+  local plain = aoi.new { engine = "brute", dimensions = given.dimensions, delivery = "deferred" }
+  local views, events = {}, {}
   local shadow = { core = core, views = views, plain = plain }
-  local handlers = {
-    enter = function(_, target, handle)
-      assert(not views[handle][target])
-      views[handle][target] = true
-    end,
-    leave = function(_, target, handle)
-      assert(views[handle][target])
-      views[handle][target] = nil
-    end,
-  }
   for _, name in ipairs { "enter", "enter_many", "leave", "move_many", "remove_node", "set_radius", "set_mask",
                           "set_kind" } do
     shadow[name] = function(_, ...)
@@ -42,7 +33,16 @@ local function shadowed(given)
   function shadow.add_node(_, id, handle, area)
     core:add_node(id, handle, area)
     views[handle] = {}
-    plain:add_node(id, handle, area, handlers)
+    plain:add_node(id, handle, area)
+  end
+  function shadow.drain(_, buf)
+    local _, n = plain:drain(events)
+    for i = 1, 4 * n, 4 do
+      local comes, target, handle = events[i] == aoi.ENTER, events[i + 2], events[i + 3]
+      assert(comes == not views[handle][target])
+      views[handle][target] = comes or nil
+    end
+    return core:drain(buf)
   end
   return setmetatable(shadow, { __index = function(_, name)
     return function(_, ...) return core[name](core, ...) end
@@ -140,7 +140,7 @@ local function world(seed, steps, options)
 
   local function quiet()
     net.stalled = {}
-    for _ = 1, 4 do -- events, the whole view of who fell behind, and what handlers caused
+    for _ = 1, 4 do -- events, the whole view of clients that fell behind, and what handlers caused
       net.time = net.time + 10
       server:probe_all()
       net:tick(server)

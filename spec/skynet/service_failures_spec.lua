@@ -1,4 +1,4 @@
--- What happens to the AOI service when its clients die, fall behind, come back, fail or wait.
+-- The AOI service when clients die, fall behind, come back, fail or wait.
 if not string.pack then
   describe("failures around the AOI service", function() pending("needs Lua 5.3 or later: string.pack") end)
   return

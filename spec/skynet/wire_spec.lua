@@ -1,4 +1,4 @@
--- The wire format: every byte of it, and readers that take any bytes.
+-- The wire format, byte by byte; the readers accept or refuse any input without an error.
 if not string.pack then
   describe("the wire format", function() pending("needs Lua 5.3 or later: string.pack") end)
   return

@@ -61,13 +61,13 @@ static double anywhere(void) {
 
 static void must(int result) {
     if (result == AOI_OK) return;
-    fprintf(stderr, "a call failed with %d\n", result);
+    fprintf(stderr, "a call failed: %s\n", aoi_result_text(result));
     exit(EXIT_FAILURE);
 }
 
 static void take_events(void) {
-    aoi_event e;
-    while (aoi_next(w.s, &e)) w.events++;
+    static aoi_event events[1000];
+    for (size_t n; (n = aoi_drain(w.s, events, 1000)) > 0;) w.events += n;
 }
 
 static void add_node(aoi_entity e) {
@@ -111,7 +111,8 @@ static void change(void) {
     uint32_t k = random_below(100);
     aoi_entity e = somebody();
     aoi_node n = aoi_first_node(w.s, e);
-    const double *p = aoi_position(w.s, e);
+    double p[2] = {0, 0};
+    EXPECT(aoi_position(w.s, e, p));
     w.changes++;
     if (k < 80) {
         double to[2] = {p[0] + random_below(2001) / 500.0 - 2, p[1] + random_below(2001) / 500.0 - 2};
@@ -157,12 +158,13 @@ static void compare_with_brute_force(int nodes) {
         if (!EXPECT(n <= sizeof seen / sizeof *seen)) return;
         memcpy(seen, ids, n * sizeof *seen);
         qsort(seen, n, sizeof *seen, by_id);
-        const double *p = aoi_position(w.s, e);
+        double p[2] = {0, 0}, q[2];
+        EXPECT(aoi_position(w.s, e, p));
         for (int64_t id = w.oldest; id < w.next_id; id++) {
             aoi_entity t = aoi_find(w.s, id);
-            const double *q = aoi_position(w.s, t);
             uint64_t kind = 0;
-            if (t == e || !aoi_kind(w.s, t, &kind) || !(kind & a.mask)) continue;
+            if (AOI_EQUALS(t, e) || !aoi_kind(w.s, t, &kind) || !(kind & a.mask)) continue;
+            EXPECT(aoi_position(w.s, t, q));
             if (p[0] - a.radius <= q[0] && q[0] <= p[0] + a.radius && p[1] - a.radius <= q[1] &&
                 q[1] <= p[1] + a.radius)
                 EXPECT(wanted < n && seen[wanted++] == id);

@@ -1,4 +1,4 @@
--- bits.lua: what the specs need of 64-bit masks, on Lua versions with and without integers.
+-- bits.lua: 64-bit masks and ids for the specs, on Lua versions with and without integers.
 local bits = {}
 
 -- Lua 5.3 and later: integers of 64 bits and their operators (hidden from older parsers in a string).

@@ -1,5 +1,6 @@
--- dump.lua: everything that can be asked of a space, as lines of text: two dumps are equal exactly when the spaces are.
+-- dump.lua: the whole observable state of a space as text: two dumps are equal exactly when the spaces are.
 local bits = require "spec.support.bits"
+local shapes = require "spec.support.shapes"
 
 local function numbers(list, n)
   local t = {}
@@ -22,6 +23,14 @@ local function viewers(space, id)
   return table.concat(t, " ")
 end
 
+local function overrides(space, id, node_id)
+  local list, n = space:overrides(id, node_id)
+  local t = {}
+  for i = 1, n do t[i] = bits.id(list[2 * i - 1]) .. " " .. list[2 * i] end
+  table.sort(t)
+  return table.concat(t, " ")
+end
+
 local function dump(space)
   local lines = {}
   local function say(...) lines[#lines + 1] = table.concat({ ... }, " ") end
@@ -35,6 +44,7 @@ local function dump(space)
     for _, node_id in ipairs(sorted(space:nodes(id))) do
       say("  node", bits.id(node_id), "radius", numbers { space:radius(id, node_id) },
         "sees", numbers(sorted(space:view(id, node_id))))
+      say("    is", shapes.text(space:area(id, node_id)), "overrides", overrides(space, id, node_id))
     end
   end
   return table.concat(lines, "\n")

@@ -1,5 +1,5 @@
--- garbage.lua: how many KB of garbage f() makes: the least of three times, because a table that grows now and then is
--- none. The collector stands still meanwhile, and so does LuaJIT's compiler: its traces would be counted.
+-- garbage.lua: how many KB of garbage f() makes: the least of three runs, so that a table that grows now and then does
+-- not count. The collector is stopped meanwhile, and so is LuaJIT's compiler, whose traces would be counted.
 local jit = rawget(_G, "jit")
 
 return function(f)

@@ -1,15 +1,18 @@
--- model.lua: the contract in plain Lua, naive on purpose; the specs compare every engine with it.
+-- model.lua: the semantics of a space in plain Lua, naive on purpose; the specs compare every engine with it.
 --
 --   entities[id]            { id, position = {x, y, z}, kind, nodes }
---   entities[id].nodes[n]   { id, watcher, radius, keep, mask, shape, seen }
+--   entities[id].nodes[n]   { id, watcher, area, seen, overrides }
 --   node.seen[entity]       true while the node sees that entity (the object: one life of an id)
---   pending                 events nobody has heard yet; each knows its call, and its turn: the calls that a deferred
---                           space saves up for one delivery share a turn, all others have turns of their own
+--   node.overrides[entity]  "hide", "show" or "match"
+--   moved                   in a deferred space: what has moved and is not judged yet
+--   pending                 events not delivered yet, each with its call and its turn: the calls that a deferred space
+--                           collects for one delivery share a turn, every other call has its own
 --
--- A call changes the world, looks again at every pair that contains something it touched, and queues the
--- differences: leaves, then enters. Positions are arrays, so that 2D and 3D share every line.
+-- A call changes the state, evaluates every pair that contains something it touched, and queues the differences:
+-- leaves, then enters. Positions are arrays, so that 2D and 3D share every line.
 
 local bits = require "spec.support.bits"
+local shapes = require "spec.support.shapes"
 
 local Model = {}
 Model.__index = Model
@@ -24,7 +27,6 @@ function Model.new(options)
     entities = {},
     pending = {},
     calls = 0,
-    delivering = false,     -- set it while a deferred space delivers: the calls of handlers come behind
   }, Model)
 end
 
@@ -37,31 +39,23 @@ local function doubles(position, dimensions)
   return copy
 end
 
-local function in_square(watcher, target, extent)
-  for axis = 1, #watcher do
-    local lo, hi = watcher[axis] - extent, watcher[axis] + extent
-    if not (lo <= target[axis] and target[axis] <= hi) then return false end
+-- Whether the node saw the target at the last delivery, which of a deferred space lies back: an event that waits tells.
+local function saw(self, node, target)
+  if self.deferred then
+    for _, e in ipairs(self.pending) do
+      if e.node == node and e.life == target then return e.kind == "leave" end
+    end
   end
-  return true
+  return node.seen[target]
 end
 
-local function in_circle(watcher, target, extent)
-  local sum = 0.0
-  for axis = 1, #watcher do
-    local d = target[axis] - watcher[axis]
-    sum = sum + d * d
-  end
-  return sum <= extent * extent
-end
-
-local function in_area(node, target, extent)
-  local inside = node.shape == "circle" and in_circle or in_square
-  return inside(node.watcher.position, target.position, extent)
-end
-
-local function visible(node, target)
-  if target == node.watcher or not bits.meet(target.kind, node.mask) then return false end
-  return in_area(node, target, node.radius) or (node.seen[target] and in_area(node, target, node.keep)) or false
+local function visible(self, node, target)
+  local area, how = node.area, node.overrides[target]
+  if target == node.watcher or how == "hide" then return false end
+  if how == "show" then return true end
+  if how ~= "match" and not bits.meet(target.kind, area.mask) then return false end
+  local w, t = node.watcher.position, target.position
+  return shapes.holds(area, w, t) or (shapes.holds_still(area, w, t) and saw(self, node, target)) or false
 end
 
 -- The queue ----------------------------------------------------------------------------------------------------------
@@ -73,16 +67,18 @@ local function event(self, kind, node, target)
   }
 end
 
--- An event meets its opposite that nobody has heard: both vanish.
+-- An event cancels its opposite if that is still queued.
 local function queue(self, e)
-  for i, other in ipairs(self.pending) do
-    if other.node == e.node and other.life == e.life then
+  local pending, life, node = self.pending, e.life, e.node
+  for i = 1, #pending do
+    local other = pending[i]
+    if other.life == life and other.node == node then
       assert(other.kind ~= e.kind, "model: an event twice")
-      table.remove(self.pending, i)
+      table.remove(pending, i)
       return
     end
   end
-  self.pending[#self.pending + 1] = e
+  pending[#pending + 1] = e
 end
 
 local function finish(self, leaves, enters)
@@ -101,11 +97,11 @@ local function settle(self, touched, leaves)
   local enters = {}
   leaves = leaves or {}
   local function look(node, target)
-    local saw, sees = node.seen[target] or false, visible(node, target)
-    if saw and not sees then
+    local had, sees = node.seen[target] or false, visible(self, node, target)
+    if had and not sees then
       leaves[#leaves + 1] = event(self, "leave", node, target)
       node.seen[target] = nil
-    elseif sees and not saw then
+    elseif sees and not had then
       enters[#enters + 1] = event(self, "enter", node, target)
       node.seen[target] = true
     end
@@ -124,12 +120,26 @@ local function settle(self, touched, leaves)
   return finish(self, leaves, enters)
 end
 
-local function begin(self)
+-- Moves of a deferred space are judged together, as one call, before whatever else happens.
+local function judge_moves(self)
+  local moved = self.moved
+  if not moved then return end
+  self.moved = nil
   self.calls = self.calls + 1
   self.turn = self.calls
-  if self.deferred and not self.delivering then
-    for _, e in ipairs(self.pending) do e.turn = self.turn end
-  end
+  settle(self, moved)
+end
+
+local function begin(self)
+  judge_moves(self)
+  self.calls = self.calls + 1
+  self.turn = self.calls
+end
+
+-- A delivery begins: in a deferred space all that waits becomes one turn; calls of its handlers come behind.
+function Model:deliver()
+  judge_moves(self)
+  for _, e in ipairs(self.deferred and self.pending or {}) do e.turn = self.calls end
 end
 
 -- Calls: each returns its own list of events, as if nothing had been pending ------------------------------------------
@@ -156,23 +166,19 @@ function Model:enter(id, position, kind)
   return settle(self, { [place(self, id, position, kind)] = true })
 end
 
-function Model:move(id, position)
-  begin(self)
-  local e = entity(self, id)
-  e.position = doubles(position, self.dimensions)
-  return settle(self, { [e] = true })
-end
+function Model:move(id, position) return self:move_many { { id, position } } end
 
 -- rows: { {id, position}, ... }. A batch is one change: pairs are judged where it ends, not on the way.
 function Model:move_many(rows)
-  begin(self)
-  local touched = {}
+  if not self.deferred then begin(self) end
+  local touched = self.moved or {}
   for _, row in ipairs(rows) do
     local e = entity(self, row[1])
     e.position = doubles(row[2], self.dimensions)
     touched[e] = true
   end
-  return settle(self, touched)
+  if not self.deferred then return settle(self, touched) end
+  self.moved = touched
 end
 
 function Model:enter_many(rows, kind)
@@ -194,6 +200,7 @@ function Model:leave(id)
         leaves[#leaves + 1] = event(self, "leave", node, gone)
         node.seen[gone] = nil
       end
+      node.overrides[gone] = nil
     end
   end
   self.entities[id] = nil
@@ -203,13 +210,10 @@ end
 -- hears: which of its events somebody wants, { enter = true, leave = true } without it.
 function Model:add_node(id, node_id, area, hears)
   begin(self)
-  if type(area) == "number" then area = { radius = area } end
   local watcher = entity(self, id)
   assert(not watcher.nodes[node_id], "model: node twice")
   local node = {
-    id = node_id, watcher = watcher,
-    radius = area.radius + 0.0, keep = (area.keep or area.radius) + 0.0,
-    mask = area.mask or bits.all, shape = area.shape or "square",
+    id = node_id, watcher = watcher, area = shapes.copy(area), overrides = {},
     hears = hears or { enter = true, leave = true }, seen = {},
   }
   watcher.nodes[node_id] = node
@@ -224,18 +228,34 @@ function Model:remove_node(id, node_id)
   return finish(self, leaves, {})
 end
 
-function Model:set_radius(id, node_id, radius, keep)
+local function change_area(self, id, node_id, change)
   begin(self)
   local node = node_of(self, id, node_id)
-  node.radius, node.keep = radius + 0.0, (keep or radius) + 0.0
+  change(node)
   return settle(self, { [node] = true })
 end
 
+function Model:set_area(id, node_id, area)
+  return change_area(self, id, node_id, function(node) node.area = shapes.copy(area) end)
+end
+
+function Model:set_radius(id, node_id, radius, keep)
+  return change_area(self, id, node_id, function(node)
+    node.area.radius, node.area.keep, node.area.margin = radius * 1.0, keep and keep * 1.0, 0.0
+  end)
+end
+
+function Model:set_facing(id, node_id, facing)
+  return change_area(self, id, node_id, function(node) node.area.facing = facing * 1.0 end)
+end
+
 function Model:set_mask(id, node_id, mask)
-  begin(self)
-  local node = node_of(self, id, node_id)
-  node.mask = mask
-  return settle(self, { [node] = true })
+  return change_area(self, id, node_id, function(node) node.area.mask = mask end)
+end
+
+function Model:override(id, node_id, target, how)
+  local other = entity(self, target)
+  return change_area(self, id, node_id, function(node) node.overrides[other] = how end)
 end
 
 function Model:set_kind(id, kind)
@@ -249,6 +269,7 @@ end
 
 -- Everything pending, in order.
 function Model:drain()
+  judge_moves(self)
   local list = self.pending
   self.pending = {}
   return list
@@ -257,29 +278,34 @@ end
 -- Nobody asked for it.
 local function silent(e) return not e.node.hears[e.kind] end
 
--- Must `other` be heard before e? Turns follow each other, and within a call enters follow leaves.
-local function precedes(other, e)
-  return other.turn < e.turn or (other.call == e.call and other.kind == "leave" and e.kind == "enter")
+-- The first queued event that must be delivered before e: of an earlier turn, or a leave of the call whose enter e is.
+-- (These two loops are most of what random histories take, hence the order of their conditions.)
+local function predecessor(pending, e)
+  local turn, call = e.turn, e.kind == "enter" and e.call
+  for i = 1, #pending do
+    local other = pending[i]
+    if (other.turn < turn or other.call == call and other.kind == "leave") and not silent(other) then return other end
+  end
 end
 
 -- An event was heard: it must be pending, and its turn must have come (or any_order). Returns what is wrong, or nil.
 function Model:hear(kind, watcher, target, node_id, any_order)
-  for i, e in ipairs(self.pending) do
-    local same = e.kind == kind and e.watcher == watcher and e.target == target and e.node_id == node_id
+  judge_moves(self)
+  local pending = self.pending
+  for i = 1, #pending do
+    local e = pending[i]
+    local same = e.target == target and e.watcher == watcher and e.node_id == node_id and e.kind == kind
     if same and not silent(e) then
-      for _, other in ipairs(self.pending) do
-        if not any_order and not silent(other) and precedes(other, e) then
-          return "heard too early: " .. Model.text(e) .. ", before " .. Model.text(other)
-        end
-      end
-      table.remove(self.pending, i)
+      local other = not any_order and predecessor(pending, e)
+      if other then return "heard too early: " .. Model.text(e) .. ", before " .. Model.text(other) end
+      table.remove(pending, i)
       return nil
     end
   end
   return "heard, but not due: " .. Model.text { kind = kind, watcher = watcher, target = target, node_id = node_id }
 end
 
--- After a delivery: drops what nobody asked for and returns what should have been heard.
+-- After a delivery: drops the events of nodes without a handler for them, and returns what should have been delivered.
 function Model:overdue()
   local due = {}
   for _, e in ipairs(self:drain()) do
@@ -303,10 +329,12 @@ local function sorted(list)
 end
 
 function Model:sees(id, node_id, target)
+  judge_moves(self)
   return node_of(self, id, node_id).seen[self.entities[target]] == true
 end
 
 function Model:view(id, node_id)
+  judge_moves(self)
   local list = {}
   for target in pairs(node_of(self, id, node_id).seen) do list[#list + 1] = target.id end
   return sorted(list)
@@ -314,6 +342,7 @@ end
 
 -- { {watcher, node_id}, ... }
 function Model:viewers(id)
+  judge_moves(self)
   local list, target = {}, entity(self, id)
   for _, watcher in pairs(self.entities) do
     for _, node in pairs(watcher.nodes) do
@@ -324,12 +353,64 @@ function Model:viewers(id)
   return list
 end
 
-function Model:near(position, radius, mask)
+-- Without a mask it asks for no kind: one of kind 0 is found, too.
+function Model:near(position, area, mask)
   local list, center = {}, doubles(position, self.dimensions)
+  area = shapes.copy(area)
+  if area.has_mask and mask == nil then mask = area.mask end
   for id, e in pairs(self.entities) do
-    if bits.meet(e.kind, mask or bits.all) and in_square(center, e.position, radius + 0.0) then list[#list + 1] = id end
+    if (mask == nil or bits.meet(e.kind, mask)) and shapes.holds(area, center, e.position) then
+      list[#list + 1] = id
+    end
   end
   return sorted(list)
+end
+
+-- In order.
+function Model:nearest(position, n, radius, mask)
+  local list, center = {}, doubles(position, self.dimensions)
+  radius = (radius or math.huge) * 1.0
+  for id, e in pairs(self.entities) do
+    local sum = 0.0
+    for axis = 1, self.dimensions do
+      local d = e.position[axis] - center[axis]
+      sum = sum + d * d
+    end
+    if sum <= radius * radius and (mask == nil or bits.meet(e.kind, mask)) then
+      list[#list + 1] = { id = id, sum = sum }
+    end
+  end
+  table.sort(list, function(a, b) return a.sum < b.sum or (a.sum == b.sum and a.id < b.id) end)
+  local ids = {}
+  for i = 1, math.min(n, #list) do ids[i] = list[i].id end
+  return ids
+end
+
+-- { {target, how}, ... }
+function Model:overrides(id, node_id)
+  local list = {}
+  for target, how in pairs(node_of(self, id, node_id).overrides) do list[#list + 1] = { target.id, how } end
+  table.sort(list, function(a, b) return a[1] < b[1] end)
+  return list
+end
+
+function Model:area(id, node_id) return node_of(self, id, node_id).area end
+
+-- Returns `sees` and `why`.
+function Model:explain(id, node_id, target)
+  judge_moves(self)
+  if not self:has(id) then return false, "no watcher" end
+  if not self:has_node(id, node_id) then return false, "no node" end
+  local node, other = node_of(self, id, node_id), self.entities[target]
+  if not other then return false, "no target" end
+  if other == node.watcher then return false, "self" end
+  local how = node.overrides[other]
+  if how == "hide" then return false, "hidden" end
+  if how == "show" then return true, "shown" end
+  if how ~= "match" and not bits.meet(other.kind, node.area.mask) then return false, "mask" end
+  if shapes.holds(node.area, node.watcher.position, other.position) then return true, "inside" end
+  if node.seen[other] then return true, "kept" end
+  return false, "outside"
 end
 
 function Model:position(id)
@@ -343,7 +424,7 @@ function Model:kind(id)
 end
 
 function Model:radius(id, node_id)
-  return self:has_node(id, node_id) and self.entities[id].nodes[node_id].radius or nil
+  return self:has_node(id, node_id) and self.entities[id].nodes[node_id].area.radius or nil
 end
 
 function Model:count()

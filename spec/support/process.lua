@@ -1,4 +1,4 @@
--- process.lua: runs other programs, for specs of what is used from the shell.
+-- process.lua: runs shell commands, for specs of programs.
 local process = {}
 
 function process.quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end

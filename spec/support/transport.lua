@@ -46,7 +46,7 @@ local function put(self, from, to, item)
   line[line.last] = item
 end
 
--- Returns true, or nil where nobody is.
+-- Returns true, or nil if there is no service at that address.
 function Network:send(from, to, message)
   if self.lost[to] then return true end
   if not self.services[to] then return nil end
@@ -55,7 +55,7 @@ function Network:send(from, to, message)
   return true
 end
 
--- Waits for the answer, in a coroutine; false and a reason where nobody answers.
+-- Waits for the answer, in a coroutine; false and a reason if there is no service.
 function Network:call(from, to, ...)
   if not self.services[to] then return false, "the service is gone" end
   self.asked = self.asked + 1
@@ -97,7 +97,7 @@ function Network:step()
   return true
 end
 
--- Runs f, if given, and delivers until nothing is on its way to anybody who takes it.
+-- Runs f, if given, and delivers until no message is under way to a service that takes it.
 function Network:run(f)
   local result
   if f then spawn(function() result = { f() } end) end
@@ -125,7 +125,7 @@ local function forget(self, address)
   end
 end
 
--- Dies; who waits for its answer, and who sends to it, learns it.
+-- Dies; calls that wait for its answer fail, and sending to it returns nil.
 function Network:kill(address)
   forget(self, address)
   local orphans = {}
@@ -140,7 +140,7 @@ function Network:kill(address)
   end
 end
 
--- Dies so that nobody is told, as on another machine.
+-- Dies unnoticed, as on another machine.
 function Network:lose(address)
   forget(self, address)
   self.lost[address] = true

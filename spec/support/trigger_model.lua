@@ -1,5 +1,5 @@
--- trigger_model.lua: what triggers promise, naive on purpose: every change looks at every entity, every update at
--- every visit. Handlers are passive here: they only get written down.
+-- trigger_model.lua: the semantics of triggers, naive on purpose: every change examines every entity, every update
+-- every visit. Handlers only record.
 --
 --   model.entities[id]   { x, y, kind }
 --   model.triggers[i]    { id, options, radius, enabled, near = { target -> true }, visits, heard }
@@ -31,7 +31,7 @@ local function sees(self, trigger, id)
   return trigger.near[id] ~= nil and trigger.keep ~= nil and within(options, a, b, trigger.keep)
 end
 
--- Who goes and who comes, for one trigger as things are now.
+-- The targets that left and that entered the area of a trigger.
 local function differences(self, trigger)
   local gone, come = {}, {}
   for id in pairs(trigger.near) do
@@ -93,7 +93,7 @@ local function settle(self, trigger, leaver)
   end
 end
 
--- Nobody else comes in, nobody else will have dwelt.
+-- No further visit begins, no further `dwell` is due.
 function Model.send_away(trigger)
   for i = #trigger.visits, 1, -1 do
     local visit = trigger.visits[i]

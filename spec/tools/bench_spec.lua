@@ -1,5 +1,5 @@
--- The benchmark's machinery: every scene on every engine with few entities, the movement, the CSV and the plots.
--- Nothing here looks at a time.
+-- The benchmark: every scene on every engine with few entities, the movement, the CSV and the plots. No test looks at a
+-- time.
 package.path = package.path .. ";./?.lua"
 
 local aoi = require "aoi"

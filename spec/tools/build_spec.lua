@@ -1,4 +1,4 @@
--- What is built, installed and packaged: nothing forgotten, nothing beside `aoi`.
+-- Build, installation and packaging: every source is listed, and only `aoi` is installed.
 local process = require "spec.support.process"
 local must, quote, lines = process.must, process.quote, process.lines
 

@@ -152,6 +152,14 @@ static void unchain(aoi_space *s, uint32_t node) {
     *link = n->next;
 }
 
+/* A node whose call is refused: there is nothing to tell of it, so that its slot is free at once unless it retires. */
+static void drop_node(aoi_space *s, uint32_t node) {
+    uint64_t user_data;
+    unchain(s, node);
+    aoi_free_node(s, node);
+    if (s->world.nodes[node].generation != 0) (void)aoi_next_freed(s, &user_data);
+}
+
 int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, aoi_node *out) {
     uint32_t owner = aoi_entity_slot(s, handle), node;
     aoi_area_state is;
@@ -193,13 +201,7 @@ int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_
     }
     *bad = i;
     aoi_rollback(s);
-    while (i-- > 0) { /* nodes that were never told */
-        node = aoi_node_slot(s, aoi_find_node(s, entities[i], node_id));
-        unchain(s, node);
-        aoi_free_node(s, node);
-        uint64_t user_data;
-        (void)aoi_next_freed(s, &user_data);
-    }
+    while (i-- > 0) drop_node(s, aoi_node_slot(s, aoi_find_node(s, entities[i], node_id)));
     aoi_commit(s);
     return result;
 }
@@ -225,7 +227,7 @@ int aoi_remove_node(aoi_space *s, aoi_node handle) {
 /* Its place in the index for other bounds; where it fails nothing has changed. */
 static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     aoi_node_record *n = s->world.nodes + node;
-    aoi_bounds from = aoi_bounds_of(&s->world, node), to = aoi_bounds_from(is);
+    aoi_bounds from = aoi_bounds_of(&s->world, node), to = aoi_bounds_from(s->world.dims, is);
     bool was_bounded = aoi_is_bounded(n), bounded = to.reach[0] <= DBL_MAX;
     if (aoi_same_bounds(&from, &to)) return AOI_OK;
     if (was_bounded && bounded) return s->engine->class->resize_node(s->engine, node, &to);

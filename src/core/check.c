@@ -12,14 +12,25 @@ static const char *say(aoi_space *s, const char *format, ...) {
     return s->why;
 }
 
+/* The bounds follow from the area as it was given. */
+static bool has_its_bounds(aoi_space *s, uint32_t node) {
+    aoi_world *w = &s->world;
+    aoi_area_state has = aoi_state_of(s, node), wanted;
+    aoi_area given;
+    aoi_area_describe(&has, &given);
+    if (aoi_area_fault(w->dims, &given)) return false;
+    if (!aoi_area_borrow(&w->memory, &s->scratch, w->dims, &given, &wanted)) return w->failed = true;
+    aoi_bounds a = aoi_bounds_from(w->dims, &has), b = aoi_bounds_from(w->dims, &wanted);
+    bool plain = wanted.shape == AOI_SQUARE && !wanted.margined;
+    return aoi_same_bounds(&a, &b) && has.margined == wanted.margined &&
+           plain == ((w->nodes[node].flags & AOI_NODE_PLAIN) != 0);
+}
+
 static const char *check_node(aoi_space *s, uint32_t owner, uint32_t node) {
     const aoi_node_record *n = s->world.nodes + node;
-    const aoi_area_record *a = s->world.areas + node;
     long long id = s->world.entities[owner].id;
     if (n->owner != owner || !aoi_is_live(n->generation)) return say(s, "entity %lld carries a node of another", id);
-    bool between = a->shape ? a->shape->margin > 0 : a->keep > a->radius;
-    double outer = aoi_outer_extent(n->shape, a->keep);
-    if (between != ((n->flags & AOI_NODE_KEEPS) != 0) || (!a->shape && !(n->reach[0] == outer && n->reach[1] == outer)))
+    if (!has_its_bounds(s, node))
         return say(s, "node %lld of entity %lld has the wrong bounds", (long long)n->node_id, id);
     return NULL;
 }
@@ -92,10 +103,17 @@ static bool is_hit_once(const aoi_world *w, uint32_t slot) {
     return times == 1;
 }
 
-static bool in_bounds(const aoi_world *w, uint32_t node, const double *at) {
+/* In the box on the first two axes: where engines look for targets. */
+static bool in_box(const aoi_world *w, uint32_t node, const double *at) {
     const aoi_node_record *n = w->nodes + node;
     const double *p = w->entities[n->owner].pos;
     return aoi_in_side(p[0], at[0], n->reach[0]) & aoi_in_side(p[1], at[1], n->reach[1]);
+}
+
+/* Inside, or between the borders: what engines may not miss when they look for watchers. */
+static bool in_reach(const aoi_world *w, uint32_t node, const double *at) {
+    const aoi_node_record *n = w->nodes + node;
+    return aoi_zone_of(w->dims, n->shape, w->areas + node, w->entities[n->owner].pos, at) != AOI_OUTSIDE;
 }
 
 /* Every node against every entity: the engine must find all that are within bounds, each once. */
@@ -107,7 +125,7 @@ static const char *check_targets(aoi_space *s) {
         aoi_find_targets(s, owner->pos, w->nodes[n].reach);
         for (uint32_t e = 0; e < w->entity_top; e++) {
             if (!aoi_is_live(w->entities[e].generation) || e == w->nodes[n].owner) continue;
-            if (in_bounds(w, n, w->entities[e].pos) && !is_hit_once(w, e))
+            if (in_box(w, n, w->entities[e].pos) && !is_hit_once(w, e))
                 return say(s, "engine %s does not find entity %lld near entity %lld", s->engine->class->name,
                            (long long)w->entities[e].id, (long long)owner->id);
         }
@@ -123,7 +141,7 @@ static const char *check_watchers(aoi_space *s) {
         for (uint32_t n = 0; n < w->node_top; n++) {
             const aoi_node_record *k = w->nodes + n;
             if (!aoi_is_live(k->generation) || k->owner == e) continue;
-            if (in_bounds(w, n, w->entities[e].pos) && !is_hit_once(w, n))
+            if (in_reach(w, n, w->entities[e].pos) && !is_hit_once(w, n))
                 return say(s, "engine %s does not find node %lld of entity %lld around entity %lld",
                            s->engine->class->name, (long long)k->node_id, (long long)w->entities[k->owner].id,
                            (long long)w->entities[e].id);
@@ -133,7 +151,7 @@ static const char *check_watchers(aoi_space *s) {
 }
 
 const char *aoi_check(aoi_space *s) {
-    const char *wrong = aoi_ready(s) ? check_entities(s) : "not enough memory";
+    const char *wrong = aoi_settle(s) ? check_entities(s) : "not enough memory";
     if (!wrong) wrong = check_kept(s);
     if (!wrong) wrong = check_overrides(s);
     if (!wrong) wrong = aoi_queue_check(&s->queue);

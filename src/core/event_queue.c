@@ -134,14 +134,22 @@ bool aoi_queue_cancel(aoi_event_queue *q, uint32_t node, uint32_t entity, uint32
     return true;
 }
 
-const aoi_queued *aoi_queue_take_back(aoi_event_queue *q) {
-    if (q->top == q->call) return NULL;
+int aoi_queue_waiting(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life) {
+    aoi_queued key = {.node = node, .entity = entity, .life = life};
+    if (q->call == q->head) return 0;
+    if (!queue_index_ready(m, q)) return -1;
+    uint32_t i = queue_find(q, queue_hash(&key), node, entity, life);
+    return i == AOI_NONE ? 0 : q->events[i].kind;
+}
+
+const aoi_queued *aoi_queue_take_back(aoi_event_queue *q, uint32_t top) {
+    if (q->top == top) return NULL;
     q->count--;
     return q->events + --q->top;
 }
 
-const aoi_queued *aoi_queue_restore(aoi_event_queue *q) {
-    if (!q->undo_count) return NULL;
+const aoi_queued *aoi_queue_restore(aoi_event_queue *q, uint32_t undo_count) {
+    if (q->undo_count == undo_count) return NULL;
     uint32_t i = q->undo[--q->undo_count];
     q->events[i].cancelled = false;
     q->count++;

@@ -69,10 +69,13 @@ static inline aoi_queued *aoi_queue_append(aoi_event_queue *q, int kind, uint32_
     return e;
 }
 
-/* To undo the present call: takes its events back, last first, then lets what it cancelled wait again; NULL when there
- * is none left.  Neither can fail. */
-const aoi_queued *aoi_queue_take_back(aoi_event_queue *q);
-const aoi_queued *aoi_queue_restore(aoi_event_queue *q);
+/* To undo the present call, or the end of it: takes its events back, last first, then lets what it cancelled wait again;
+ * NULL when as many are left as there were then.  Neither can fail. */
+const aoi_queued *aoi_queue_take_back(aoi_event_queue *q, uint32_t top);
+const aoi_queued *aoi_queue_restore(aoi_event_queue *q, uint32_t undo_count);
+
+/* The kind of the event of this pair that waits since a former call, 0 if none does, -1 when memory is refused. */
+int aoi_queue_waiting(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life);
 
 void aoi_queue_clear(aoi_event_queue *q); /* all are taken */
 /* All leaves before all enters, otherwise in the same order, behind those whose order is fixed; then all are fixed. */

@@ -4,11 +4,14 @@
 enum { EVENTS_AHEAD = 8 }; /* events whose nodes are prefetched */
 
 size_t aoi_pending(const aoi_space *s) {
-    return s->queue.count;
+    return s->queue.count + (s->stage == AOI_STAGE_REPAIR ? 0 : s->world.mover_count);
 }
 
-void aoi_leaves_first(aoi_space *s) {
+int aoi_flush(aoi_space *s) {
+    if (!s->deferred) return AOI_OK;
+    if (!aoi_settle(s)) return AOI_ENOMEM;
     aoi_queue_leaves_first(&s->queue);
+    return AOI_OK;
 }
 
 void aoi_keep_order(aoi_space *s) {

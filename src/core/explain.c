@@ -38,6 +38,7 @@ static bool is_pending(const aoi_space *s, int64_t watcher, int64_t node_id, int
 }
 
 void aoi_explain(aoi_space *s, int64_t watcher, int64_t node_id, int64_t target, aoi_explanation *out) {
+    (void)aoi_settle(s);
     aoi_entity w = aoi_find(s, watcher), t = aoi_find(s, target);
     uint32_t node = aoi_node_slot(s, aoi_find_node(s, w, node_id));
     *out = (aoi_explanation){.pending = is_pending(s, watcher, node_id, target)};

@@ -64,7 +64,7 @@ static int give(aoi_space *s, const int64_t **ids, size_t *count) {
 int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) {
     uint32_t node = aoi_node_slot(s, handle), at = AOI_SEEK;
     if (node == AOI_NONE) return AOI_EGONE;
-    if (!aoi_ready(s)) return AOI_ENOMEM;
+    if (!aoi_settle(s)) return AOI_ENOMEM;
     const aoi_world *w = &s->world;
     const aoi_node_record *n = w->nodes + node;
     const aoi_override_record *r;
@@ -87,7 +87,7 @@ static void answer_viewer(aoi_space *s, uint32_t node) {
 int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int64_t **nodes, size_t *count) {
     uint32_t e = aoi_entity_slot(s, handle), at = AOI_SEEK;
     if (e == AOI_NONE) return AOI_EGONE;
-    if (!aoi_ready(s)) return AOI_ENOMEM;
+    if (!aoi_settle(s)) return AOI_ENOMEM;
     const aoi_world *w = &s->world;
     const aoi_override_record *r;
     size_t shown = aoi_overrides_count(&s->overrides);
@@ -120,7 +120,8 @@ int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_
     aoi_world *w = &s->world;
     aoi_area_state is;
     if (!aoi_finite(s, pos) || aoi_area_fault(w->dims, area)) return AOI_EVALUE;
-    if (!aoi_ready(s) || !aoi_area_borrow(&w->memory, &s->scratch, w->dims, area, &is)) return AOI_ENOMEM;
+    if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &s->scratch, w->dims, area, &is)) return AOI_ENOMEM;
+    double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* the rule reads three */
     double reach[2] = {is.reach[0], is.reach[1]};
     if (!is.area.shape) reach[0] = reach[1] = aoi_outer_extent(is.shape, is.area.radius); /* without margin */
     aoi_find_targets(s, pos, reach);
@@ -128,7 +129,7 @@ int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_
     for (uint32_t i = 0; i < w->hit_count; i++) {
         const aoi_entity_record *t = w->entities + w->hits[i];
         bool meets = !area->mask || (t->kind & area->mask);
-        if (meets && aoi_zone_of(w->dims, is.shape, &is.area, pos, t->pos) == AOI_INSIDE)
+        if (meets && aoi_zone_of(w->dims, is.shape, &is.area, at, t->pos) == AOI_INSIDE)
             s->ids_out[s->answer_count++] = t->id;
     }
     return give(s, ids, count);
@@ -162,12 +163,12 @@ int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64
                 size_t *count) {
     aoi_world *w = &s->world;
     if (!aoi_finite(s, pos) || !(radius >= 0)) return AOI_EVALUE;
-    if (!aoi_ready(s)) return AOI_ENOMEM;
+    if (!aoi_settle(s)) return AOI_ENOMEM;
     size_t found = 0, sure = 0;
     double within = s->last_nearest > 0 ? s->last_nearest / 2 : 1; /* what is near now was near the last time */
     for (bool all = !n; !all;) {
         within *= 2;
-        double reach = within > radius ? radius * (1 + 0x1p-40) + DBL_MIN : within;
+        double reach = within > radius ? aoi_outer_extent(AOI_CIRCLE, radius) : within;
         aoi_find_targets(s, pos, (double[2]){reach, reach});
         if (!w->failed && !AOI_GROW(&w->memory, s->ranked, s->ranked_cap, w->hit_count)) w->failed = true;
         if (w->failed) break;
@@ -240,7 +241,8 @@ bool aoi_node_id(const aoi_space *s, aoi_node handle, int64_t *node_id) {
     return n != AOI_NONE;
 }
 
-bool aoi_sees(const aoi_space *s, aoi_node handle, aoi_entity target) {
+bool aoi_sees(aoi_space *s, aoi_node handle, aoi_entity target) {
+    (void)aoi_settle(s);
     uint32_t node = aoi_node_slot(s, handle), t = aoi_entity_slot(s, target);
     return node != AOI_NONE && t != AOI_NONE && aoi_node_sees(s, node, t);
 }
@@ -257,7 +259,7 @@ void aoi_read_stats(const aoi_space *s, aoi_stats *out) {
     *out = (aoi_stats){.entities = s->world.entity_count,
                        .nodes = s->node_count,
                        .events = s->taken,
-                       .pending = s->queue.count,
+                       .pending = aoi_pending(s),
                        .memory = s->world.memory.used,
                        .candidates = s->candidates,
                        .steps = s->engine->steps,

@@ -65,12 +65,17 @@ static void round_reach(const aoi_area_record *a, double *reach) {
     reach[0] = reach[1] = aoi_outer_extent(AOI_CIRCLE, a->radius + a->shape->margin);
 }
 
-/* A point may be counted as inside by a rounded intersection next to the polygon: the bounds have room for that. */
+/* A point may be counted as inside by a rounded intersection next to the polygon: the bounds have room for that.  Next
+ * to a side that rises by next to nothing the product underflows, and the room is that of its rounding, divided. */
 static void polygon_reach(const aoi_area_record *a, double *reach) {
     const aoi_shape *p = a->shape;
-    double most[2] = {0, 0};
-    for (uint32_t i = 0; i < 2 * p->corners; i++) most[i & 1] = fmax(most[i & 1], fabs(p->points[i]));
-    double size = fmax(most[0], most[1]), room = size * 0x1p-40;
+    double most[2] = {0, 0}, flattest = INFINITY;
+    for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) {
+        double rise = fabs(p->points[2 * i + 1] - p->points[2 * j + 1]);
+        if (rise > 0) flattest = fmin(flattest, rise);
+        for (int k = 0; k < 2; k++) most[k] = fmax(most[k], fabs(p->points[2 * i + (uint32_t)k]));
+    }
+    double size = fmax(most[0], most[1]), room = size * 0x1p-40 + 0x1p-1074 / flattest;
     for (int i = 0; i < 2; i++) reach[i] = size > 1e150 ? INFINITY : fmax(most[i] + room, 1e-150); /* no overflow */
 }
 
@@ -102,6 +107,7 @@ unsigned aoi_shape_needs(int shape, int dims) {
 }
 
 unsigned aoi_shape_takes(int shape, int dims) {
+    if (dims < shape_classes[shape].least_dims) return 0;
     return with_height(shape_classes[shape].needs | shape_classes[shape].takes, dims);
 }
 
@@ -133,7 +139,7 @@ static const char *square_fault(const aoi_area *a) {
 const char *aoi_area_fault(int dims, const aoi_area *a) {
     if (!aoi_shape_name(a->shape)) return "shape must be one of the shapes";
     unsigned needs = aoi_shape_needs(a->shape, dims), takes = aoi_shape_takes(a->shape, dims);
-    if (dims < shape_classes[a->shape].least_dims) return "shape cylinder is for spaces of 3 dimensions";
+    if (dims < shape_classes[a->shape].least_dims) return "shape cylinder needs 3 dimensions";
     if (a->shape == AOI_SQUARE || a->shape == AOI_CIRCLE) return square_fault(a);
     if ((needs & AOI_FIELD_RADIUS) && !is_length(a->radius)) return "radius must be finite and not negative";
     if (takes & AOI_FIELD_MARGIN ? !is_length(a->margin) : a->margin != 0)
@@ -174,11 +180,10 @@ static void fill_shape(aoi_shape *p, int dims, const aoi_area *a) {
     if (p->corners) memcpy(p->points, a->points, 2 * p->corners * sizeof *p->points);
 }
 
-static void resolve_round_or_square(int dims, const aoi_area *a, aoi_area_state *out) {
+static void resolve_round_or_square(const aoi_area *a, aoi_area_state *out) {
     double keep = a->keep != 0 ? a->keep : a->radius + a->margin;
-    double outer = aoi_outer_extent(a->shape, keep), inner = aoi_inner_extent(dims, a->shape, a->radius);
-    out->area = (aoi_area_record){.radius = a->radius, .keep = keep, .hole = {inner, inner}, .height = outer};
-    out->reach[0] = out->reach[1] = outer;
+    out->area = (aoi_area_record){.radius = a->radius, .keep = keep};
+    out->reach[0] = out->reach[1] = aoi_outer_extent(a->shape, keep);
     out->margined = keep > a->radius;
 }
 
@@ -186,12 +191,13 @@ static void resolve_other(int dims, const aoi_area *a, aoi_shape *p, aoi_area_st
     bool box = a->shape == AOI_BOX;
     double inner = a->shape == AOI_CYLINDER ? aoi_inner_extent(2, AOI_CIRCLE, a->radius) : -1;
     double radius = aoi_shape_takes(a->shape, dims) & AOI_FIELD_RADIUS ? a->radius : 0;
-    out->area = (aoi_area_record){.radius = radius,
-                                  .keep = radius,
-                                  .hole = {box ? p->extents[0] : inner, box ? p->extents[1] : inner},
-                                  .height = (box ? p->extents[2] : p->half_height) + p->margin,
-                                  .shape = p};
+    p->hole[0] = box ? p->extents[0] : inner;
+    p->hole[1] = box ? p->extents[1] : inner;
+    p->height = (box ? p->extents[2] : p->half_height) + p->margin;
+    out->area = (aoi_area_record){.radius = radius, .keep = radius, .shape = p};
     shape_classes[a->shape].reach(&out->area, out->reach);
+    if (isinf(out->reach[1])) out->reach[0] = INFINITY; /* without bounds on one axis: without bounds */
+    if (isinf(out->reach[0])) out->reach[1] = INFINITY;
     out->margined = p->margin > 0;
 }
 
@@ -204,7 +210,7 @@ static void resolve(int dims, const aoi_area *a, aoi_shape *p, aoi_area_state *o
     if (p) {
         fill_shape(p, dims, a);
         resolve_other(dims, a, p, out);
-    } else resolve_round_or_square(dims, a, out);
+    } else resolve_round_or_square(a, out);
     out->area.user_data = a->user_data;
 }
 

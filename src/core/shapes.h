@@ -25,16 +25,6 @@ enum {
     AOI_FIELD_POINTS = 128
 };
 
-typedef struct aoi_shape { /* parameters of a box, a cylinder, a sector or a polygon */
-    double extents[3];     /* box */
-    double half_height;    /* the others in 3D; INFINITY: any height */
-    double margin;
-    double facing, angle; /* sector, as they were given */
-    double fx, fy, c;     /* cos(facing), sin(facing), cos(angle / 2) */
-    uint32_t corners;
-    double points[]; /* polygon: x, y of each corner, relative to the watcher */
-} aoi_shape;
-
 /* All of an area but its owner: what a node has, or is about to have. */
 typedef struct aoi_area_state {
     aoi_area_record area;
@@ -61,7 +51,8 @@ void aoi_area_describe(const aoi_area_state *is, aoi_area *out);
 /* Whether a target at t is inside the area, grown by `margin`, of a watcher at w: shapes other than square and circle. */
 bool aoi_shape_holds(int dims, int shape, const aoi_area_record *a, const double *w, const double *t, double margin);
 
-/* Fields that a shape must have, and may have; in 2 dimensions without those of height. */
+/* Fields that a shape must have, and may have; in 2 dimensions without those of height.  A shape that does not exist in
+ * so few dimensions takes none. */
 unsigned aoi_shape_needs(int shape, int dims);
 unsigned aoi_shape_takes(int shape, int dims);
 

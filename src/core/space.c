@@ -63,12 +63,11 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
     aoi_memory m = {.alloc = o->alloc ? o->alloc : default_alloc, .ud = o->alloc ? o->alloc_ud : NULL};
     aoi_space *s = aoi_resize(&m, NULL, 0, sizeof *s);
     if (!s) return AOI_ENOMEM;
-    *s = (aoi_space){.world = {.memory = m, .dims = o->dimensions ? o->dimensions : 2}};
+    *s = (aoi_space){.world = {.memory = m, .dims = o->dimensions ? o->dimensions : 2}, .deferred = o->deferred};
     s->unused_entity = s->unused_node = s->freed_node = s->unbounded = AOI_NONE;
     aoi_queue_open(&s->queue);
     aoi_overrides_open(&s->overrides);
-    /* one mover is always there: a move that is refused at the very end needs it */
-    if (AOI_GROW(&s->world.memory, s->world.movers, s->world.mover_cap, (size_t)1) && open_engine(s, class, o->cell)) {
+    if (open_engine(s, class, o->cell)) {
         *out = s;
         return AOI_OK;
     }
@@ -187,25 +186,32 @@ int aoi_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_en
 
 /* The index has moved the entity already, memory for its events is refused: it goes back before the next call. */
 static int refuse_move(aoi_space *s, uint32_t e, const double *to) {
-    aoi_world *w = &s->world;
     aoi_rollback(s);
-    w->candidate_count = 0;
-    w->movers[0] = (aoi_mover){{0}, e};
-    for (int a = 0; a < w->dims; a++) w->movers[0].pos[a] = w->entities[e].pos[a];
-    w->entities[e].mover = 0;
-    w->mover_count = 1;
-    w->moved = 0;
+    aoi_note_mover(s, e, s->world.entities[e].pos);
     aoi_place(s, e, to);
-    s->repairing = true;
+    s->stage = AOI_STAGE_REPAIR;
     return AOI_ENOMEM;
+}
+
+static bool mover_ready(aoi_space *s) {
+    aoi_world *w = &s->world;
+    return AOI_GROW(&w->memory, w->movers, w->mover_cap, w->mover_count + (size_t)1);
+}
+
+/* To be judged with all others, when events are asked for. */
+static int note_move(aoi_space *s, uint32_t e, const double *to) {
+    if (!aoi_may_note(s) || !mover_ready(s)) return AOI_ENOMEM;
+    aoi_note_mover(s, e, to);
+    return AOI_OK;
 }
 
 int aoi_move(aoi_space *s, aoi_entity handle, const double *pos) {
     uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
     if (!aoi_finite(s, pos)) return AOI_EVALUE;
-    if (!aoi_begin(s)) return AOI_ENOMEM;
     double to[3] = {pos[0], pos[1], s->world.dims == 3 ? pos[2] : 0};
+    if (s->deferred) return note_move(s, e, to);
+    if (!aoi_begin(s) || !mover_ready(s)) return AOI_ENOMEM;
     if (!aoi_same_place(s->world.dims, s->world.entities[e].pos, to)) {
         if (s->engine->class->move(s->engine, e, to) != AOI_OK) {
             s->world.candidate_count = 0;

@@ -2,7 +2,8 @@
  *
  *   space.c       opening, closing, slots and handles; entities: enter, move, leave, kind
  *   areas.c       nodes: add, remove, radius, mask
- *   batch.c       many at once; the repair of an index whose batch was refused
+ *   movers.c      moves that are judged together; the repair of an index whose batch was refused
+ *   batch.c       many at once
  *   visibility.c  pairs before and after a change -> events and memories of pairs
  *   events.c      taking events
  *   query.c       questions
@@ -15,9 +16,9 @@
  *                     +---------------> aoi_rollback <--------+          the call has changed nothing
  *
  * The queue is cut back and the pair table's undo log played backwards.  A move has its candidates from the index, so
- * that the index has moved already when memory for the events is refused.  Then the entity goes back to the list of
- * movers and is put in its place again before the next call that needs the index (aoi_ready): nothing but that later
- * call can fail for it. */
+ * that the index has moved already when memory for the events is refused.  Then the entity goes to the list of movers and
+ * is put in its place again before the next call that needs the index (aoi_settle): nothing but that later call can fail
+ * for it.  In a deferred space that list is where all moves wait. */
 #ifndef AOI_SPACE_H
 #define AOI_SPACE_H
 
@@ -26,18 +27,21 @@
 #include "core/pair_table.h"
 #include "core/rule.h"
 
-/* flags of a node */
-enum {
-    AOI_NODE_SILENT = 1,   /* makes no events */
-    AOI_NODE_PLAIN = 2,    /* a square without keep: its box tells everything */
-    AOI_NODE_KEEPS = 4,    /* has a zone BETWEEN */
-    AOI_NODE_OVERRIDES = 8 /* has exceptions for single targets */
-};
-
 typedef struct aoi_pair_undo { /* one change of the pair table */
     uint32_t node, target;
     bool added;
 } aoi_pair_undo;
+
+enum {                    /* what is to be done with the movers */
+       AOI_STAGE_NOTED,   /* to be judged; nothing has begun */
+       AOI_STAGE_TURNS,   /* are judged one after the other, up to `moved` */
+       AOI_STAGE_PLACING, /* are put in place, up to `moved`, and judged when all are */
+       AOI_STAGE_REPAIR   /* only have to be put in place: what was judged has been taken back */
+};
+
+typedef struct aoi_mark { /* a point of a call to roll back to */
+    uint32_t top, queue_undo, undo;
+} aoi_mark;
 
 typedef struct aoi_ranked { /* an entity by its distance from a place */
     double distance2;
@@ -53,7 +57,9 @@ struct aoi_space {
     uint32_t freed_node;                 /* free too, but not told by aoi_next_freed yet */
     uint32_t unbounded;                  /* chain of the nodes of infinite reach, by home and slot */
     uint32_t unbounded_positional;       /* those of them that do not simply see everything */
-    bool repairing; /* movers are entities that the index has elsewhere, and that only have to be put in place */
+    bool deferred;
+    uint8_t stage;   /* of the movers: AOI_STAGE_NOTED ... */
+    bool half_moved; /* the index has movers[moved] where it goes, its record where it was */
     aoi_event_queue queue;
     aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
     aoi_override_table overrides;
@@ -123,14 +129,33 @@ bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target);
 
 /* ---- a call: begin, judge, commit or rollback --------------------------------------------------------------------- */
 
-bool aoi_ready(aoi_space *s); /* the index has everything in place; false when memory is refused */
-static inline bool aoi_begin(aoi_space *s) {
-    if (s->repairing && !aoi_ready(s)) return false;
+/* Everything is in place in the index and judged; false when memory is refused. */
+bool aoi_settle_movers(aoi_space *s);
+static inline bool aoi_settle(aoi_space *s) {
+    return !s->world.mover_count || aoi_settle_movers(s);
+}
+/* Movers may be noted: none of them is judged already. */
+static inline bool aoi_may_note(aoi_space *s) {
+    return s->stage == AOI_STAGE_NOTED || aoi_settle_movers(s);
+}
+void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to); /* there is room for it */
+bool aoi_judge_movers(aoi_space *s); /* false when memory is refused: to be called again, or refused */
+void aoi_refuse_movers(aoi_space *s);
+
+static inline void aoi_open_call(aoi_space *s) {
     aoi_queue_begin(&s->world.memory, &s->queue);
     s->undo_count = 0;
+}
+static inline bool aoi_begin(aoi_space *s) {
+    if (!aoi_settle(s)) return false;
+    aoi_open_call(s);
     return true;
 }
-void aoi_rollback(aoi_space *s);
+static inline aoi_mark aoi_mark_of(const aoi_space *s) {
+    return (aoi_mark){s->queue.top, s->queue.undo_count, s->undo_count};
+}
+void aoi_rollback_to(aoi_space *s, aoi_mark mark);
+void aoi_rollback(aoi_space *s); /* the whole call */
 void aoi_commit(aoi_space *s);
 
 /* All pairs of an entity as a target: NULL before it enters or after it leaves, else its kind. */
@@ -147,8 +172,12 @@ void aoi_judge_unbounded_couples(aoi_space *s); /* after a join, what engines do
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
 
-static inline aoi_bounds aoi_bounds_from(const aoi_area_state *is) {
-    return (aoi_bounds){{is->reach[0], is->reach[1], is->area.height}, {is->area.hole[0], is->area.hole[1]}, is->shape};
+static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is) {
+    const aoi_shape *p = is->area.shape;
+    double inner = aoi_inner_extent(dims, is->shape, is->area.radius);
+    return (aoi_bounds){{is->reach[0], is->reach[1], p ? p->height : is->reach[0]},
+                        {p ? p->hole[0] : inner, p ? p->hole[1] : inner},
+                        is->shape};
 }
 
 static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {

@@ -25,7 +25,9 @@ static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target)
         n->pending--;
         return;
     }
+    AOI_PREFETCH(s->world.areas + node); /* taking the event reads its user data */
     aoi_queued *e = aoi_queue_append(q, kind, node, target, t->generation);
+    AOI_PREFETCH(s->world.areas + node); /* its user data is read when the event is taken */
     e->watcher = s->world.entities[n->owner].id;
     e->target = t->id;
     e->node_id = n->node_id;
@@ -44,16 +46,21 @@ static void record_kept(aoi_space *s, uint32_t node, uint32_t target, bool add) 
     s->undo[s->undo_count++] = (aoi_pair_undo){node, target, add};
 }
 
-void aoi_rollback(aoi_space *s) {
+void aoi_rollback_to(aoi_space *s, aoi_mark mark) {
     const aoi_queued *e;
-    while ((e = aoi_queue_take_back(&s->queue)) != NULL) s->world.nodes[e->node].pending--;
-    while ((e = aoi_queue_restore(&s->queue)) != NULL) s->world.nodes[e->node].pending++;
-    while (s->undo_count > 0) {
+    while ((e = aoi_queue_take_back(&s->queue, mark.top)) != NULL) s->world.nodes[e->node].pending--;
+    while ((e = aoi_queue_restore(&s->queue, mark.queue_undo)) != NULL) s->world.nodes[e->node].pending++;
+    while (s->undo_count > mark.undo) {
         const aoi_pair_undo *u = s->undo + --s->undo_count;
         if (u->added) aoi_pair_table_remove(&s->kept, u->node, u->target);
         else aoi_pair_table_add(&s->kept, u->node, u->target); /* where it was removed there is room */
     }
+    s->world.candidate_count = 0;
     s->world.failed = false;
+}
+
+void aoi_rollback(aoi_space *s) {
+    aoi_rollback_to(s, (aoi_mark){s->queue.call, 0, 0});
 }
 
 void aoi_commit(aoi_space *s) {
@@ -67,12 +74,20 @@ void aoi_commit(aoi_space *s) {
 
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
 
+/* Whether the node saw the target at the last delivery; `was`: whether it does by what has been judged since. */
+static bool saw_at_delivery(aoi_space *s, uint32_t node, uint32_t target, bool was) {
+    if (!s->deferred || !s->queue.call) return was;
+    int kind = aoi_queue_waiting(&s->world.memory, &s->queue, node, target, s->world.entities[target].generation);
+    if (kind < 0) s->world.failed = true;
+    return kind == AOI_LEAVE || (kind != AOI_ENTER && was);
+}
+
 /* From one zone to another. */
 static inline void judge_pair(aoi_space *s, uint32_t node, uint32_t target, aoi_zone before, aoi_zone after) {
     if (before == after) return;
     bool kept = before == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target);
     bool was = before == AOI_INSIDE || kept;
-    bool is = after == AOI_INSIDE || (after == AOI_BETWEEN && was);
+    bool is = after == AOI_INSIDE || (after == AOI_BETWEEN && saw_at_delivery(s, node, target, was));
     if (kept != (is && after == AOI_BETWEEN)) record_kept(s, node, target, !kept);
     if (was != is && !(s->world.nodes[node].flags & AOI_NODE_SILENT))
         record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);
@@ -200,7 +215,7 @@ static void judge_change(aoi_space *s, uint32_t node, uint32_t target, bool met,
                          aoi_zone after) {
     bool kept = met && before == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target);
     bool was = (met && before == AOI_INSIDE) || kept;
-    bool is = meets && (after == AOI_INSIDE || (after == AOI_BETWEEN && was));
+    bool is = meets && (after == AOI_INSIDE || (after == AOI_BETWEEN && saw_at_delivery(s, node, target, was)));
     if (kept != (is && after == AOI_BETWEEN)) record_kept(s, node, target, !kept);
     if (was != is && !(s->world.nodes[node].flags & AOI_NODE_SILENT))
         record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);
@@ -270,7 +285,8 @@ void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how) {
     const aoi_entity_record *t = s->world.entities + target;
     aoi_zone z = zone_of(s, node, s->world.entities[n->owner].pos, t->pos);
     bool kept = aoi_pair_table_has(&s->kept, node, target), was = aoi_node_sees(s, node, target);
-    bool by_position = aoi_meets(how, t->kind, n->mask) && (z == AOI_INSIDE || (z == AOI_BETWEEN && was));
+    bool saw = z == AOI_BETWEEN && saw_at_delivery(s, node, target, was);
+    bool by_position = aoi_meets(how, t->kind, n->mask) && (z == AOI_INSIDE || saw);
     bool is = how == AOI_SHOW || by_position;
     if (kept != (by_position && z == AOI_BETWEEN)) record_kept(s, node, target, !kept);
     if (was != is && !(n->flags & AOI_NODE_SILENT)) record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);

@@ -4,106 +4,109 @@
  *   ----+-------+-------+----           each of the cells that a node's box touches has it on the list of its tower,
  *       |  .---------.  |                   edges first   n n n n n | n n n   then those that cover it wholly
  *       |  |    |    |  |
- *   ----+--|----+----|--+----           towers stand where a node reaches; entities in cells of their own, points.h
+ *   ----+--|----+----|--+----           towers stand where a node reaches; entities are in a spatial hash of their own
  *       |  '---------'  |
  *       |       |       |               layer   towers for nodes of about one reach, in cells of 2 to 4 times that
  *   ----+-------+-------+----
  *
- * Whose nodes gain or lose me?  Within a cell only those whose edges run through it: the head of one list.  From cell
- * to cell, those of the list that I leave and of the list that I come to: between the two it does not matter where I
- * was.  Whom do my nodes gain or lose?  A sweep of their outlines over the entities; and where the box has come to
- * touch other cells, their towers are told.  With a hint cells may be smaller than areas, and whole covers are common.
+ * Nodes that have the mover as a target: within a cell only those whose edges run through it, the head of one list; from
+ * cell to cell, those of the list of the cell that it leaves and of the one that it enters.  Targets of the mover's nodes:
+ * a ring query around each node over the entities; and where the box has come to touch other cells, their lists change.
+ * With a hint cells may be smaller than areas, and whole covers are common.
  *
- * Cost, d nodes around a cell: a move O(layers + d) and O(outline + entities on it) for each of its nodes, seldom a few
- * towers more; enter and leave O(layers + d) without any sweep; attach, detach and resize O(t log d), and t, the towers
- * of a node, is 1 to 4, or up to 100 with a hint.  Memory: 40 bytes an entity, 32 + 4 t a node, some 55 a tower: 100 in
- * all for an entity with a node in a crowd, 550 where all are lonely.
+ * Plain boxes change only where their edges pass.  Other nodes (round ones, those with hysteresis) have their borders
+ * beside the box, and are edges in all of their cells.
+ *
+ * Cost, d nodes around a cell: a move O(layers + d) and O(border + entities on it) for each of its nodes, seldom a few
+ * towers more; enter and leave O(layers + d) without any query; add_node, remove_node O(t log d), where t, the towers of a
+ * node, is 1 to 4, or up to 100 with a hint.  Memory: 40 bytes an entity, 33 + 4 t a node, 72 more if it is not a plain
+ * box, some 55 a tower: 100 in all for an entity with a node in a crowd, 550 where all are lonely.
  * Method: the lighthouse, or tower, AOI of Chinese MMO servers (pomelo-aoi), with the boxes' edges kept apart. */
-#include <math.h>
 #include <string.h>
 
-#include "engines/shared/points.h"
+#include "base/simd.h"
 #include "engines/shared/ring_query.h"
 
-#define DEFAULT_SIDE 64.0
-#define LEAST_SIDE 0x1p-10 /* without a hint; finer cells would only narrow the world */
-#define LEAST_HINT 0x1p-200
+#define TOWER_SIDE 64.0
+#define TOWER_LEAST_SIDE 0x1p-10 /* without a hint; finer cells would only narrow the world */
+#define TOWER_LEAST_HINT 0x1p-200
 
-enum { FEW = 2, AHEAD = 12 };
+enum { TOWER_FEW = 2, TOWER_AHEAD = 12 };
 
 typedef struct tower {
     int32_t cx, cy;
     union {
         uint32_t *many;
-        uint32_t few[FEW]; /* a lonely node costs no block of its own */
+        uint32_t few[TOWER_FEW]; /* a lonely node costs no block of its own */
     } list;
     uint32_t count, cap, edges;
 } tower;
 
-typedef struct layer {
+typedef struct tower_layer {
     double side, inverse;
     tower *towers;
-    uint32_t cap, top, unused, used, empty; /* used: those that exist; empty: those of them that nobody covers */
+    uint32_t cap, top, unused, used, empty; /* used: those that exist; empty: those of them that nobody tower_covers */
     uint32_t count;                         /* nodes */
     aoi_index index;
-} layer;
+} tower_layer;
 
-typedef struct box { /* of a node, bounds as in the rule: all that a list of nodes is asked for */
+typedef struct tower_box { /* of a node, bounds as in the rule: all that a walk over a list of plain nodes reads */
     double lo[2], hi[2];
-} box;
+} tower_box;
 
 typedef struct towers {
     aoi_engine head;
     double base; /* sides are this times a power of two */
     bool fixed;  /* by the `cell` hint */
-    aoi_cells points;
-    const aoi_sweeper *sweeper;
-    layer *layers;
+    aoi_spatial_hash points;
+    tower_layer *layers;
     uint32_t layer_cap, layer_count;
-    box *boxes; /* by slot of node */
-    uint32_t box_cap;
+    tower_box *boxes;     /* by slot of node */
+    uint8_t *thick;       /* by slot of node: it is no plain box */
+    aoi_borders *borders; /* by slot of node, of thick ones */
+    uint32_t box_cap, thick_cap, border_cap;
     uint32_t tuned; /* nodes in the layer that chose the side of `points` */
 } towers;
 
-static towers *self(aoi_engine *g) {
+static towers *tower_engine_of(aoi_engine *g) {
     return (towers *)(void *)g;
 }
 
-static aoi_memory *memory_of(towers *g) {
+static aoi_memory *tower_memory(towers *g) {
     return &g->head.world->memory;
 }
 
 /* ---- towers ------------------------------------------------------------------------------------------------------ */
 
-static uint32_t *list_of(tower *t) {
-    return t->cap > FEW ? t->list.many : t->list.few;
+static uint32_t *tower_list(tower *t) {
+    return t->cap > TOWER_FEW ? t->list.many : t->list.few;
 }
 
-static bool exists(const tower *t) {
+static bool tower_exists(const tower *t) {
     return t->cap > 0;
 }
 
-static uint32_t find_tower(const layer *y, int32_t cx, int32_t cy) {
+static uint32_t tower_find(const tower_layer *y, int32_t cx, int32_t cy) {
     uint32_t hash = aoi_cell_hash(cx, cy), at = AOI_SEEK, i;
     while ((i = aoi_index_next(&y->index, hash, &at)) != AOI_NONE)
         if (y->towers[i].cx == cx && y->towers[i].cy == cy) break;
     return i;
 }
 
-static tower *tower_at(const layer *y, int32_t cx, int32_t cy) {
-    uint32_t i = find_tower(y, cx, cy);
+static tower *tower_at(const tower_layer *y, int32_t cx, int32_t cy) {
+    uint32_t i = tower_find(y, cx, cy);
     return i == AOI_NONE ? NULL : y->towers + i;
 }
 
 /* Makes sure of a tower there, with room for so many more nodes. */
-static bool make_ready(aoi_memory *m, layer *y, int32_t cx, int32_t cy, uint32_t more) {
-    uint32_t i = find_tower(y, cx, cy);
+static bool tower_reserve(aoi_memory *m, tower_layer *y, int32_t cx, int32_t cy, uint32_t more) {
+    uint32_t i = tower_find(y, cx, cy);
     if (i == AOI_NONE) {
         if (!aoi_index_reserve(m, &y->index, y->index.count + (size_t)1)) return false;
         if ((i = y->unused) != AOI_NONE) y->unused = y->towers[i].count;
         else if (AOI_GROW(m, y->towers, y->cap, y->top + (size_t)1)) i = y->top++;
         else return false;
-        y->towers[i] = (tower){.cx = cx, .cy = cy, .cap = FEW};
+        y->towers[i] = (tower){.cx = cx, .cy = cy, .cap = TOWER_FEW};
         aoi_index_add(&y->index, aoi_cell_hash(cx, cy), i);
         y->used++;
         y->empty++;
@@ -113,15 +116,15 @@ static bool make_ready(aoi_memory *m, layer *y, int32_t cx, int32_t cy, uint32_t
     uint32_t cap = t->count + t->count / 4 + more;
     uint32_t *list = aoi_resize(m, NULL, 0, cap * sizeof *list);
     if (!list) return false;
-    memcpy(list, list_of(t), t->count * sizeof *list);
-    if (t->cap > FEW) aoi_resize(m, t->list.many, t->cap * sizeof *list, 0);
+    memcpy(list, tower_list(t), t->count * sizeof *list);
+    if (t->cap > TOWER_FEW) aoi_resize(m, t->list.many, t->cap * sizeof *list, 0);
     t->list.many = list;
     t->cap = cap;
     return true;
 }
 
-/* Both parts of a list are sorted: what was done and taken back has left no trace in it. */
-static uint32_t place_of(const uint32_t *list, uint32_t from, uint32_t to, uint32_t node) {
+/* Both parts of a list are sorted. */
+static uint32_t tower_search(const uint32_t *list, uint32_t from, uint32_t to, uint32_t node) {
     while (from < to) {
         uint32_t mid = from + (to - from) / 2;
         if (list[mid] < node) from = mid + 1;
@@ -130,43 +133,47 @@ static uint32_t place_of(const uint32_t *list, uint32_t from, uint32_t to, uint3
     return from;
 }
 
-static void add(layer *y, tower *t, uint32_t node, bool edge) {
-    uint32_t *list = list_of(t),
-             i = edge ? place_of(list, 0, t->edges, node) : place_of(list, t->edges, t->count, node);
+static void tower_add(tower_layer *y, tower *t, uint32_t node, bool edge) {
+    uint32_t *list = tower_list(t),
+             i = edge ? tower_search(list, 0, t->edges, node) : tower_search(list, t->edges, t->count, node);
     if (t->count == 0) y->empty--;
     memmove(list + i + 1, list + i, (t->count++ - i) * sizeof *list);
     list[i] = node;
     t->edges += edge;
 }
 
-static void drop(layer *y, tower *t, uint32_t node, bool edge) {
-    uint32_t *list = list_of(t),
-             i = edge ? place_of(list, 0, t->edges, node) : place_of(list, t->edges, t->count, node);
+static void tower_drop(tower_layer *y, tower *t, uint32_t node, bool edge) {
+    uint32_t *list = tower_list(t),
+             i = edge ? tower_search(list, 0, t->edges, node) : tower_search(list, t->edges, t->count, node);
     memmove(list + i, list + i + 1, (--t->count - i) * sizeof *list);
     t->edges -= edge;
     if (t->count == 0) y->empty++;
 }
 
-static void close_layer(aoi_memory *m, layer *y) {
+static void tower_close_layer(aoi_memory *m, tower_layer *y) {
     for (uint32_t i = 0; i < y->top; i++)
-        if (y->towers[i].cap > FEW) aoi_resize(m, y->towers[i].list.many, y->towers[i].cap * sizeof(uint32_t), 0);
+        if (y->towers[i].cap > TOWER_FEW) aoi_resize(m, y->towers[i].list.many, y->towers[i].cap * sizeof(uint32_t), 0);
     AOI_FREE(m, y->towers, y->cap);
     aoi_index_free(m, &y->index);
 }
 
-/* Gives back towers that nobody covers once they are many: many steps pay for one walk over all. */
-static void tidy_layer(aoi_memory *m, layer *y) {
-    if (y->empty < 32 || y->empty < y->used / 4) return;
+/* Whether enough towers without nodes stand there to pay for one walk over all. */
+static bool tower_is_untidy(const tower_layer *y) {
+    return y->empty >= 32 && y->empty >= y->used / 4;
+}
+
+/* Removes towers without nodes. */
+static void tower_tidy_layer(aoi_memory *m, tower_layer *y) {
     y->unused = AOI_NONE;
     for (uint32_t i = 0; i < y->top; i++) {
         tower *t = y->towers + i;
-        if (exists(t) && t->count == 0) {
+        if (tower_exists(t) && t->count == 0) {
             aoi_index_remove(&y->index, aoi_cell_hash(t->cx, t->cy), i);
-            if (t->cap > FEW) aoi_resize(m, t->list.many, t->cap * sizeof(uint32_t), 0);
+            if (t->cap > TOWER_FEW) aoi_resize(m, t->list.many, t->cap * sizeof(uint32_t), 0);
             t->cap = 0;
             y->used--;
         }
-        if (exists(t)) continue;
+        if (tower_exists(t)) continue;
         t->count = y->unused;
         y->unused = i;
     }
@@ -176,323 +183,394 @@ static void tidy_layer(aoi_memory *m, layer *y) {
 /* ---- layers and spans -------------------------------------------------------------------------------------------- */
 
 /* A box touches at most 2 cells an axis, or 9 with a hint that wants them small. */
-static double side_for(const towers *g, double reach) {
+static double tower_side_for(const towers *g, double reach) {
     int r, b, e;
-    if (reach == 0) return g->fixed ? g->base : DEFAULT_SIDE;
+    if (reach == 0) return g->fixed ? g->base : TOWER_SIDE;
     frexp(reach, &r);
     frexp(g->base, &b);
     e = r - b + 2; /* the reach is less than half of the base times 2^e */
-    if (!g->fixed) return fmax(ldexp(g->base, e), LEAST_SIDE);
+    if (!g->fixed) return fmax(ldexp(g->base, e), TOWER_LEAST_SIDE);
     return ldexp(g->base, e > 3 ? e - 3 : 0);
 }
 
-static uint32_t make_layer(towers *g, double reach) {
-    double side = side_for(g, reach);
+static uint32_t tower_layer_for(towers *g, double reach) {
+    double side = tower_side_for(g, reach);
     for (uint32_t i = 0; i < g->layer_count; i++)
         if (g->layers[i].side == side) return i;
-    if (!AOI_GROW(memory_of(g), g->layers, g->layer_cap, g->layer_count + (size_t)1)) return AOI_NONE;
-    g->layers[g->layer_count] = (layer){.side = side, .inverse = 1 / side, .unused = AOI_NONE};
+    if (!AOI_GROW(tower_memory(g), g->layers, g->layer_cap, g->layer_count + (size_t)1)) return AOI_NONE;
+    g->layers[g->layer_count] = (tower_layer){.side = side, .inverse = 1 / side, .unused = AOI_NONE};
     return g->layer_count++;
 }
 
-static layer *layer_of(const towers *g, uint32_t node) {
+static tower_layer *tower_layer_of(const towers *g, uint32_t node) {
     return g->layers + g->head.world->nodes[node].level;
 }
 
-static int32_t cell_of(const layer *y, double v) {
+static int32_t tower_cell_of(const tower_layer *y, double v) {
     return aoi_cell_number(v, y->inverse);
 }
 
-static box box_of(const double *at, double reach) {
-    return (box){{at[0] - reach, at[1] - reach}, {at[0] + reach, at[1] + reach}};
+static tower_box tower_box_of(const double *at, const double *reach) {
+    return (tower_box){{at[0] - reach[0], at[1] - reach[1]}, {at[0] + reach[0], at[1] + reach[1]}};
 }
 
 /* The cells that a box touches: cells never contradict coordinates, nothing is rounded away. */
-static aoi_span span_of(const layer *y, const box *b) {
-    return (aoi_span){cell_of(y, b->lo[0]), cell_of(y, b->lo[1]), cell_of(y, b->hi[0]), cell_of(y, b->hi[1])};
+static aoi_span tower_span_of(const tower_layer *y, const tower_box *b) {
+    return (aoi_span){tower_cell_of(y, b->lo[0]), tower_cell_of(y, b->lo[1]), tower_cell_of(y, b->hi[0]),
+                      tower_cell_of(y, b->hi[1])};
 }
 
-static const aoi_span nowhere = {1, 1, 0, 0};
+static const aoi_span tower_nowhere = {1, 1, 0, 0};
 
-static bool same(const aoi_span *a, const aoi_span *b) {
+static bool tower_same_span(const aoi_span *a, const aoi_span *b) {
     return a->x0 == b->x0 && a->y0 == b->y0 && a->x1 == b->x1 && a->y1 == b->y1;
 }
 
-static bool is_edge(const aoi_span *s, int32_t cx, int32_t cy) {
+static bool tower_is_edge(const aoi_span *s, int32_t cx, int32_t cy) {
     return cx == s->x0 || cx == s->x1 || cy == s->y0 || cy == s->y1;
 }
 
 /* Room on every tower of the span that is not in `had` already. */
-static bool reserve_span(towers *g, layer *y, const aoi_span *s, const aoi_span *had, uint32_t more) {
+static bool tower_reserve_span(towers *g, tower_layer *y, const aoi_span *s, const aoi_span *had, uint32_t more) {
     for (int32_t cy = s->y0; cy <= s->y1; cy++)
         for (int32_t cx = s->x0; cx <= s->x1; cx++)
-            if (!aoi_span_holds(had, cx, cy) && !make_ready(memory_of(g), y, cx, cy, more)) return false;
+            if (!aoi_span_holds(had, cx, cy) && !tower_reserve(tower_memory(g), y, cx, cy, more)) return false;
     return true;
 }
 
 /* From one span to another: towers lost, towers gained, and those that it touches otherwise than before. */
-static void change_span(layer *y, uint32_t node, const aoi_span *had, const aoi_span *has) {
+static void tower_change_span(tower_layer *y, uint32_t node, const aoi_span *had, const aoi_span *has, bool thick) {
     for (int32_t cy = had->y0; cy <= had->y1; cy++)
         for (int32_t cx = had->x0; cx <= had->x1; cx++) {
-            bool edge = is_edge(had, cx, cy), stays = aoi_span_holds(has, cx, cy);
-            if (stays && is_edge(has, cx, cy) == edge) continue;
+            bool edge = thick || tower_is_edge(had, cx, cy), stays = aoi_span_holds(has, cx, cy);
+            if (stays && (thick || tower_is_edge(has, cx, cy)) == edge) continue;
             tower *t = tower_at(y, cx, cy);
-            drop(y, t, node, edge);
-            if (stays) add(y, t, node, !edge);
+            tower_drop(y, t, node, edge);
+            if (stays) tower_add(y, t, node, !edge);
         }
     for (int32_t cy = has->y0; cy <= has->y1; cy++)
         for (int32_t cx = has->x0; cx <= has->x1; cx++)
-            if (!aoi_span_holds(had, cx, cy)) add(y, tower_at(y, cx, cy), node, is_edge(has, cx, cy));
+            if (!aoi_span_holds(had, cx, cy))
+                tower_add(y, tower_at(y, cx, cy), node, thick || tower_is_edge(has, cx, cy));
 }
 
 /* ---- structure --------------------------------------------------------------------------------------------------- */
 
 static int tower_open(aoi_engine *head, double cell) {
-    towers *g = self(head);
+    towers *g = tower_engine_of(head);
     g->fixed = cell > 0;
-    g->base = g->fixed ? fmax(cell, LEAST_HINT) : 1;
-    g->sweeper = aoi_best_sweeper();
-    aoi_cells_open(&g->points, g->fixed ? g->base : DEFAULT_SIDE);
+    g->base = g->fixed ? fmax(cell, TOWER_LEAST_HINT) : 1;
+    aoi_spatial_open(&g->points, g->fixed ? g->base : TOWER_SIDE);
     return AOI_OK;
 }
 
 static void tower_close(aoi_engine *head) {
-    towers *g = self(head);
-    for (uint32_t i = 0; i < g->layer_count; i++) close_layer(memory_of(g), g->layers + i);
-    AOI_FREE(memory_of(g), g->layers, g->layer_cap);
-    AOI_FREE(memory_of(g), g->boxes, g->box_cap);
-    aoi_cells_close(memory_of(g), &g->points);
+    towers *g = tower_engine_of(head);
+    for (uint32_t i = 0; i < g->layer_count; i++) tower_close_layer(tower_memory(g), g->layers + i);
+    AOI_FREE(tower_memory(g), g->layers, g->layer_cap);
+    AOI_FREE(tower_memory(g), g->boxes, g->box_cap);
+    AOI_FREE(tower_memory(g), g->thick, g->thick_cap);
+    AOI_FREE(tower_memory(g), g->borders, g->border_cap);
+    aoi_spatial_close(tower_memory(g), &g->points);
 }
 
 static int tower_enter(aoi_engine *head, uint32_t entity) {
-    return aoi_points_put(head->world, &self(head)->points, entity) ? AOI_OK : AOI_ENOMEM;
+    return aoi_entities_insert(head->world, &tower_engine_of(head)->points, entity) ? AOI_OK : AOI_ENOMEM;
 }
 
 static void tower_leave(aoi_engine *head, uint32_t entity) {
-    aoi_points_take(head->world, &self(head)->points, entity);
+    towers *g = tower_engine_of(head);
+    aoi_entities_remove(head->world, &g->points, entity);
+    if (aoi_spatial_is_untidy(&g->points)) head->world->untidy = true;
 }
 
-/* Sweeps over entities want cells like the boxes most in use. */
-static void tune(towers *g, const layer *y) {
+/* Queries over entities want cells like the boxes most in use. */
+static void tower_tune(towers *g, const tower_layer *y) {
     if (g->fixed || y->count < 2 * g->tuned || y->count < 8) return;
     g->tuned = y->count;
-    if (g->points.side != y->side / 2) aoi_points_resize(g->head.world, &g->points, y->side / 2);
+    if (g->points.side != y->side / 2) aoi_entities_resize(g->head.world, &g->points, y->side / 2);
 }
 
-static void light(towers *g, uint32_t node, uint32_t level, const box *b) {
-    layer *y = g->layers + level;
-    aoi_span has = span_of(y, b);
+static double tower_reach(const aoi_bounds *b) {
+    return fmax(b->reach[0], b->reach[1]);
+}
+
+/* The layer for a node of these bounds, all its towers with room; AOI_NONE when memory is refused. */
+static uint32_t tower_prepare(towers *g, uint32_t node, const aoi_bounds *bounds, tower_box *b) {
+    const aoi_world *w = g->head.world;
+    uint32_t level = tower_layer_for(g, tower_reach(bounds));
+    if (level == AOI_NONE || !AOI_GROW(tower_memory(g), g->boxes, g->box_cap, node + (size_t)1) ||
+        !AOI_GROW(tower_memory(g), g->thick, g->thick_cap, node + (size_t)1))
+        return AOI_NONE;
+    if (!aoi_is_plain_box(bounds) && !AOI_GROW(tower_memory(g), g->borders, g->border_cap, node + (size_t)1))
+        return AOI_NONE;
+    *b = tower_box_of(w->entities[w->nodes[node].owner].pos, bounds->reach);
+    aoi_span has = tower_span_of(g->layers + level, b);
+    return tower_reserve_span(g, g->layers + level, &has, &tower_nowhere, 1) ? level : AOI_NONE;
+}
+
+static void tower_settle(towers *g, uint32_t node, uint32_t level, const aoi_bounds *bounds, const tower_box *b) {
+    tower_layer *y = g->layers + level;
+    aoi_span has = tower_span_of(y, b);
     g->head.world->nodes[node].level = level;
     g->boxes[node] = *b;
-    change_span(y, node, &nowhere, &has);
+    g->thick[node] = !aoi_is_plain_box(bounds);
+    if (g->thick[node]) g->borders[node] = aoi_borders_of(g->head.world->dims, bounds);
+    tower_change_span(y, node, &tower_nowhere, &has, g->thick[node]);
     y->count++;
 }
 
-static void tower_detach(aoi_engine *head, uint32_t node) {
-    towers *g = self(head);
-    layer *y = layer_of(g, node);
-    aoi_span had = span_of(y, g->boxes + node);
-    change_span(y, node, &had, &nowhere);
+static void tower_remove_node(aoi_engine *head, uint32_t node) {
+    towers *g = tower_engine_of(head);
+    tower_layer *y = tower_layer_of(g, node);
+    aoi_span had = tower_span_of(y, g->boxes + node);
+    tower_change_span(y, node, &had, &tower_nowhere, g->thick[node]);
     y->count--;
+    if (tower_is_untidy(y)) head->world->untidy = true;
 }
 
-/* The layer for a node of that reach, all its towers with room; AOI_NONE when memory is refused. */
-static uint32_t ready(towers *g, uint32_t node, double reach, box *b) {
-    const aoi_world *w = g->head.world;
-    uint32_t level = make_layer(g, reach);
-    if (level == AOI_NONE || !AOI_GROW(memory_of(g), g->boxes, g->box_cap, node + (size_t)1)) return AOI_NONE;
-    *b = box_of(w->entities[w->nodes[node].owner].pos, reach);
-    aoi_span has = span_of(g->layers + level, b);
-    return reserve_span(g, g->layers + level, &has, &nowhere, 1) ? level : AOI_NONE;
-}
-
-static int tower_attach(aoi_engine *head, uint32_t node) {
-    towers *g = self(head);
-    box b;
-    uint32_t level = ready(g, node, head->world->nodes[node].reach, &b);
+static int tower_add_node(aoi_engine *head, uint32_t node) {
+    towers *g = tower_engine_of(head);
+    aoi_bounds bounds = aoi_bounds_of(head->world, node);
+    tower_box b;
+    uint32_t level = tower_prepare(g, node, &bounds, &b);
     if (level == AOI_NONE) return AOI_ENOMEM;
-    light(g, node, level, &b);
-    tune(g, g->layers + level);
+    tower_settle(g, node, level, &bounds, &b);
+    tower_tune(g, g->layers + level);
     return AOI_OK;
 }
 
-static int tower_resize(aoi_engine *head, uint32_t node, double reach) {
-    towers *g = self(head);
-    box b;
-    uint32_t level = ready(g, node, reach, &b);
+static int tower_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *now) {
+    towers *g = tower_engine_of(head);
+    tower_box b;
+    uint32_t level = tower_prepare(g, node, now, &b);
     if (level == AOI_NONE) return AOI_ENOMEM;
-    tower_detach(head, node);
-    light(g, node, level, &b);
-    return AOI_OK;
-}
-
-/* The owner's nodes in the layer of one of them: they may come to the same tower. */
-static uint32_t twins_of(const aoi_world *w, uint32_t node) {
-    uint32_t count = 0;
-    for (uint32_t n = w->entities[w->nodes[node].owner].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        count += !isinf(w->nodes[n].reach) && w->nodes[n].level == w->nodes[node].level;
-    return count;
-}
-
-/* Nothing changes before there is room for all.  Where a step is taken back, the room of before is still there. */
-static int tower_relocate(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
-    towers *g = self(head);
-    aoi_world *w = head->world;
-    uint32_t first = w->entities[entity].nodes;
-    (void)from;
-    for (uint32_t n = w->undoing ? AOI_NONE : first; n != AOI_NONE; n = w->nodes[n].next) {
-        if (isinf(w->nodes[n].reach)) continue;
-        layer *y = layer_of(g, n);
-        box b = box_of(to, w->nodes[n].reach);
-        aoi_span had = span_of(y, g->boxes + n), has = span_of(y, &b);
-        if (!same(&had, &has) && !reserve_span(g, y, &has, &had, twins_of(w, n))) return AOI_ENOMEM;
-    }
-    if (!aoi_points_move(w, &g->points, entity, to)) return AOI_ENOMEM;
-    for (uint32_t n = first; n != AOI_NONE; n = w->nodes[n].next) {
-        if (isinf(w->nodes[n].reach)) continue;
-        layer *y = layer_of(g, n);
-        box b = box_of(to, w->nodes[n].reach);
-        aoi_span had = span_of(y, g->boxes + n), has = span_of(y, &b);
-        g->boxes[n] = b;
-        if (!same(&had, &has)) change_span(y, n, &had, &has);
-    }
+    tower_remove_node(head, node);
+    tower_settle(g, node, level, now, &b);
     return AOI_OK;
 }
 
 static void tower_tidy(aoi_engine *head) {
-    towers *g = self(head);
-    aoi_cells_tidy(memory_of(g), &g->points);
-    for (uint32_t i = 0; i < g->layer_count; i++) tidy_layer(memory_of(g), g->layers + i);
+    towers *g = tower_engine_of(head);
+    if (aoi_spatial_is_untidy(&g->points)) aoi_spatial_tidy(tower_memory(g), &g->points);
+    for (uint32_t i = 0; i < g->layer_count; i++)
+        if (tower_is_untidy(g->layers + i)) tower_tidy_layer(tower_memory(g), g->layers + i);
 }
 
-/* ---- proposals --------------------------------------------------------------------------------------------------- */
+/* ---- candidates of a move ---------------------------------------------------------------------------------------- */
 
-/* Without branches, since nobody can foretell the answers. */
-static bool covers(const box *b, const double *at) {
-    return (b->lo[0] <= at[0]) & (at[0] <= b->hi[0]) & (b->lo[1] <= at[1]) & (at[1] <= b->hi[1]);
+/* 1 if the box contains the point.  Without branches, since the answers cannot be predicted. */
+static inline unsigned tower_covers(const tower_box *b, const double *at) {
+#ifdef __SSE2__
+    const __m128d p = _mm_loadu_pd(at);
+    return _mm_movemask_pd(_mm_and_pd(_mm_cmple_pd(_mm_loadu_pd(b->lo), p), _mm_cmple_pd(p, _mm_loadu_pd(b->hi)))) == 3;
+#else
+    return (unsigned)(b->lo[0] <= at[0]) & (unsigned)(at[0] <= b->hi[0]) & (unsigned)(b->lo[1] <= at[1]) &
+           (unsigned)(at[1] <= b->hi[1]);
+#endif
 }
 
-typedef struct mover {
+typedef struct tower_mover {
     aoi_world *world;
     uint32_t entity, node;
-} mover;
+} tower_mover;
 
-static void on_point(void *ud, const uint32_t *refs, size_t count) {
-    const mover *m = ud;
+static void tower_visit_points(void *ud, const uint32_t *refs, size_t count) {
+    const tower_mover *m = ud;
+    const aoi_node_record *n = m->world->nodes + m->node;
     for (size_t i = 0; i < count; i++)
-        if (refs[i] != m->entity) aoi_propose(m->world, m->node, refs[i]);
+        if (refs[i] != m->entity && aoi_may_see(n, m->world->entities[refs[i]].kind))
+            aoi_add_candidate(m->world, m->node, refs[i]);
 }
 
-/* The nodes of a tower that lose the mover, those that gain it, and those that keep it, as asked for. */
-static void propose_list(towers *g, uint32_t entity, tower *t, bool edges, const double *from, const double *to,
-                         bool losing, bool gaining, bool keeping) {
-    const uint32_t *list = list_of(t);
-    uint32_t count = edges ? t->edges : t->count;
+typedef struct tower_step { /* of the mover; solid: heights change */
+    uint32_t entity;
+    const double *from, *to;
+    bool solid, stays; /* stays: in its cell */
+} tower_step;
+
+/* Whether a thick node that covers the mover before or after may lose or gain it. */
+AOI_NOINLINE static bool tower_passes(const towers *g, uint32_t node, const tower_step *s) {
+    const tower_box *b = g->boxes + node;
+    double center[2] = {b->lo[0] / 2 + b->hi[0] / 2, b->lo[1] / 2 + b->hi[1] / 2};
+    return aoi_borders_passed(g->borders + node, s->from, s->to, center);
+}
+
+/* The nodes on a tower's list: where the mover was, those that covered it; where it comes to, those that did not.  One
+ * branch an item: bit k of `due` tells what to do with a node that covered it (k & 1) and that covers it (k & 2). */
+static void tower_ask_list(towers *g, tower *t, const tower_step *s, bool arriving) {
+    const uint32_t *list = tower_list(t);
+    const tower_box *boxes = g->boxes;
+    const uint8_t *thick = g->thick;
+    uint32_t count = s->stays && !s->solid ? t->edges : t->count;
+    unsigned due = s->stays ? 6 : arriving ? 4 : 2, both = arriving ? 0 : 8; /* both: of a thick one, or all if solid */
+    if (s->solid) due |= both;
     for (uint32_t i = 0; i < count; i++) {
-        if (i + AHEAD < count) AOI_PREFETCH(g->boxes + list[i + AHEAD]);
-        const box *b = g->boxes + list[i];
-        bool was = covers(b, from), is = covers(b, to);
-        if (!((was != is) | (keeping & was)) || (was && !is && !losing) || (is && !was && !gaining)) continue;
-        if (g->head.world->nodes[list[i]].owner != entity) aoi_propose(g->head.world, list[i], entity);
+        uint32_t n = list[i];
+        if (i + TOWER_AHEAD < count) AOI_PREFETCH(boxes + list[i + TOWER_AHEAD]);
+        unsigned k = tower_covers(boxes + n, s->from) | tower_covers(boxes + n, s->to) << 1;
+        if (!((due | (both & -(unsigned)thick[n])) >> k & 1)) continue;
+        if (thick[n] && !s->solid && !tower_passes(g, n, s)) continue;
+        if (g->head.world->nodes[n].owner != s->entity) aoi_add_candidate(g->head.world, n, s->entity);
     }
     g->head.steps += count;
 }
 
-static void tower_propose(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
-    towers *g = self(head);
-    aoi_world *w = head->world;
+static void tower_find_candidates(towers *g, uint32_t entity, const double *to) {
+    aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
-    bool height = w->dims == 3 && from[2] != to[2];
+    tower_step s = {entity, e->pos, to, w->dims == 3 && e->pos[2] != to[2], false};
     for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        double r = w->nodes[n].reach;
-        mover m = {w, entity, n};
-        aoi_visitor v = {on_point, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
-        if (!isinf(r)) head->steps += g->sweeper->move(&g->points, from, to, height ? 0 : r, r, e->home, &v);
+        if (!aoi_is_bounded(w->nodes + n)) continue;
+        tower_mover m = {w, entity, n};
+        aoi_visitor v = {tower_visit_points, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
+        aoi_bounds bounds = aoi_bounds_of(w, n);
+        aoi_borders b = aoi_borders_of(w->dims, &bounds);
+        g->head.steps += aoi_ring_query(&g->points, e->pos, to, &b, s.solid, e->home, &v);
     }
     for (uint32_t i = 0; i < g->layer_count; i++) {
-        const layer *y = g->layers + i;
+        const tower_layer *y = g->layers + i;
         if (!y->count) continue;
-        int32_t x0 = cell_of(y, from[0]), y0 = cell_of(y, from[1]), x1 = cell_of(y, to[0]), y1 = cell_of(y, to[1]);
-        bool stays = x0 == x1 && y0 == y1;
-        tower *here = tower_at(y, x0, y0), *there = stays ? here : tower_at(y, x1, y1);
-        if (here) propose_list(g, entity, here, stays && !height, from, to, true, stays, height);
-        if (there && !stays) propose_list(g, entity, there, false, from, to, false, true, false);
+        int32_t x0 = tower_cell_of(y, s.from[0]), y0 = tower_cell_of(y, s.from[1]);
+        int32_t x1 = tower_cell_of(y, to[0]), y1 = tower_cell_of(y, to[1]);
+        s.stays = x0 == x1 && y0 == y1;
+        tower *here = tower_at(y, x0, y0), *there = s.stays ? NULL : tower_at(y, x1, y1);
+        if (here) tower_ask_list(g, here, &s, false);
+        if (there) tower_ask_list(g, there, &s, true);
     }
 }
 
-static void on_found(void *ud, const uint32_t *refs, size_t count) {
-    for (size_t i = 0; i < count; i++) aoi_found(ud, refs[i]);
+/* ---- moves ------------------------------------------------------------------------------------------------------- */
+
+/* The owner's nodes in the layer of one of them: they may come to the same tower. */
+static uint32_t tower_twins_of(const aoi_world *w, uint32_t node) {
+    uint32_t count = 0;
+    for (uint32_t n = w->entities[w->nodes[node].owner].nodes; n != AOI_NONE; n = w->nodes[n].next)
+        count += aoi_is_bounded(w->nodes + n) && w->nodes[n].level == w->nodes[node].level;
+    return count;
+}
+
+/* Room on all towers that the entity's nodes come to. */
+static bool tower_reserve_move(towers *g, uint32_t entity, const double *to) {
+    const aoi_world *w = g->head.world;
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
+        if (!aoi_is_bounded(w->nodes + n)) continue;
+        tower_layer *y = tower_layer_of(g, n);
+        tower_box b = tower_box_of(to, w->nodes[n].reach);
+        aoi_span had = tower_span_of(y, g->boxes + n), has = tower_span_of(y, &b);
+        if (!tower_same_span(&had, &has) && !tower_reserve_span(g, y, &has, &had, tower_twins_of(w, n))) return false;
+    }
+    return true;
+}
+
+static void tower_move_nodes(towers *g, uint32_t entity, const double *to) {
+    aoi_world *w = g->head.world;
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
+        if (!aoi_is_bounded(w->nodes + n)) continue;
+        tower_layer *y = tower_layer_of(g, n);
+        tower_box b = tower_box_of(to, w->nodes[n].reach);
+        aoi_span had = tower_span_of(y, g->boxes + n), has = tower_span_of(y, &b);
+        g->boxes[n] = b;
+        if (tower_same_span(&had, &has)) continue;
+        tower_change_span(y, n, &had, &has, g->thick[n]);
+        if (tower_is_untidy(y)) w->untidy = true;
+    }
+}
+
+/* Nothing changes before there is room for all. */
+static int tower_move(aoi_engine *head, uint32_t entity, const double *to) {
+    towers *g = tower_engine_of(head);
+    aoi_world *w = head->world;
+    uint32_t had = w->candidate_count;
+    tower_find_candidates(g, entity, to);
+    if (!tower_reserve_move(g, entity, to) || !aoi_entities_move(w, &g->points, entity, to)) {
+        w->candidate_count = had;
+        return AOI_ENOMEM;
+    }
+    tower_move_nodes(g, entity, to);
+    if (aoi_spatial_is_untidy(&g->points)) w->untidy = true;
+    return AOI_OK;
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static void tower_visit_hits(void *ud, const uint32_t *refs, size_t count) {
+    for (size_t i = 0; i < count; i++) aoi_add_hit(ud, refs[i]);
 }
 
 static void tower_targets(aoi_engine *head, const double *lo, const double *hi) {
-    towers *g = self(head);
     uintptr_t entities = (uintptr_t)head->world->entities;
-    head->steps += g->sweeper->box(&g->points, lo, hi, &(aoi_visitor){on_found, head->world, entities, entities});
+    aoi_visitor v = {tower_visit_hits, head->world, entities, entities};
+    head->steps += aoi_box_query(&tower_engine_of(head)->points, lo, hi, &v);
 }
 
 static void tower_watchers(aoi_engine *head, const double *at) {
-    towers *g = self(head);
+    towers *g = tower_engine_of(head);
     for (uint32_t i = 0; i < g->layer_count; i++) {
-        const layer *y = g->layers + i;
-        tower *t = y->count ? tower_at(y, cell_of(y, at[0]), cell_of(y, at[1])) : NULL;
+        const tower_layer *y = g->layers + i;
+        tower *t = y->count ? tower_at(y, tower_cell_of(y, at[0]), tower_cell_of(y, at[1])) : NULL;
         if (!t) continue;
         for (uint32_t k = 0; k < t->count; k++)
-            if (covers(g->boxes + list_of(t)[k], at)) aoi_found(head->world, list_of(t)[k]);
+            if (tower_covers(g->boxes + tower_list(t)[k], at)) aoi_add_hit(head->world, tower_list(t)[k]);
         head->steps += t->count;
     }
 }
 
 /* ---- invariants -------------------------------------------------------------------------------------------------- */
 
-static const char *check_layer(towers *g, uint32_t level) {
-    layer *y = g->layers + level;
+static const char *tower_check_layer(towers *g, uint32_t level) {
+    tower_layer *y = g->layers + level;
     uint32_t used = 0, empty = 0;
     for (uint32_t i = 0; i < y->top; i++) {
         tower *t = y->towers + i;
-        if (!exists(t)) continue;
+        if (!tower_exists(t)) continue;
         used++;
         empty += t->count == 0;
-        if (find_tower(y, t->cx, t->cy) != i) return "a tower is not found";
+        if (tower_find(y, t->cx, t->cy) != i) return "a tower is not found";
         if (t->edges > t->count || t->count > t->cap) return "a tower counts its nodes wrongly";
         for (uint32_t k = 0; k < t->count; k++) {
-            uint32_t n = list_of(t)[k];
+            uint32_t n = tower_list(t)[k];
             const aoi_node_record *r = g->head.world->nodes + n;
-            if (n >= g->head.world->node_top || !aoi_alive(r->generation) || isinf(r->reach) || r->level != level)
+            if (n >= g->head.world->node_top || !aoi_is_live(r->generation) || !aoi_is_bounded(r) || r->level != level)
                 return "a tower knows a node that is not of its layer";
-            aoi_span s = span_of(y, g->boxes + n);
+            aoi_span s = tower_span_of(y, g->boxes + n);
             if (!aoi_span_holds(&s, t->cx, t->cy)) return "a tower knows a node that does not reach it";
-            if (k > 0 && k != t->edges && list_of(t)[k - 1] >= n) return "the list of a tower is not sorted";
-            if (is_edge(&s, t->cx, t->cy) != (k < t->edges)) return "a tower takes an edge for a whole cover";
+            if (k > 0 && k != t->edges && tower_list(t)[k - 1] >= n) return "the list of a tower is not sorted";
+            if ((g->thick[n] || tower_is_edge(&s, t->cx, t->cy)) != (k < t->edges))
+                return "a tower takes an edge for a whole cover";
         }
     }
     return used == y->used && empty == y->empty ? aoi_index_check(&y->index) : "towers are counted wrongly";
 }
 
 static const char *tower_check(aoi_engine *head) {
-    towers *g = self(head);
+    towers *g = tower_engine_of(head);
     const aoi_world *w = head->world;
-    const char *wrong = aoi_points_check(w, &g->points);
+    const char *wrong = aoi_entities_check(w, &g->points);
     uint64_t known = 0, wanted = 0;
     uint32_t nodes = 0, counted = 0;
     for (uint32_t n = 0; n < w->node_top && !wrong; n++) {
         const aoi_node_record *r = w->nodes + n;
-        if (!aoi_alive(r->generation) || isinf(r->reach)) continue;
-        box b = box_of(w->entities[r->owner].pos, r->reach);
-        const box *has = g->boxes + n;
+        if (!aoi_is_live(r->generation) || !aoi_is_bounded(r)) continue;
+        tower_box b = tower_box_of(w->entities[r->owner].pos, r->reach);
+        const tower_box *has = g->boxes + n;
+        aoi_bounds bounds = aoi_bounds_of(w, n);
+        if (g->thick[n] == aoi_is_plain_box(&bounds)) return "a node is taken for a plain box, or the other way round";
         if (b.lo[0] != has->lo[0] || b.lo[1] != has->lo[1] || b.hi[0] != has->hi[0] || b.hi[1] != has->hi[1])
             return "a node's box is not where its owner is";
-        if (layer_of(g, n)->side != side_for(g, r->reach)) return "a node is in the wrong layer";
-        aoi_span s = span_of(layer_of(g, n), &b);
+        if (tower_layer_of(g, n)->side != tower_side_for(g, fmax(r->reach[0], r->reach[1])))
+            return "a node is in the wrong layer";
+        aoi_span s = tower_span_of(tower_layer_of(g, n), &b);
         wanted += (uint64_t)(s.x1 - s.x0 + 1) * (uint64_t)(s.y1 - s.y0 + 1);
         nodes++;
     }
     for (uint32_t i = 0; i < g->layer_count && !wrong; i++) {
-        wrong = check_layer(g, i);
+        wrong = tower_check_layer(g, i);
         counted += g->layers[i].count;
         for (uint32_t k = 0; k < g->layers[i].top; k++)
-            if (exists(g->layers[i].towers + k)) known += g->layers[i].towers[k].count;
+            if (tower_exists(g->layers[i].towers + k)) known += g->layers[i].towers[k].count;
     }
-    /* what is on a list is right, and nobody is twice on one: if they are as many as they should be, all are there */
+    /* what is on a list is right, and no node is twice on one: if they are as many as they should be, all are there */
     return wrong || (known == wanted && nodes == counted) ? wrong : "a tower does not know a node";
 }
 
@@ -512,12 +590,11 @@ const aoi_engine_class aoi_engine_tower = {
     .close = tower_close,
     .enter = tower_enter,
     .leave = tower_leave,
-    .attach = tower_attach,
-    .detach = tower_detach,
-    .resize = tower_resize,
-    .relocate = tower_relocate,
+    .add_node = tower_add_node,
+    .remove_node = tower_remove_node,
+    .resize_node = tower_resize_node,
+    .move = tower_move,
     .tidy = tower_tidy,
-    .propose = tower_propose,
     .targets = tower_targets,
     .watchers = tower_watchers,
     .check = tower_check,

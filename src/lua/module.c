@@ -123,12 +123,11 @@ static int l_remove_node(lua_State *L) {
     return done(L, b, result);
 }
 
-/* The area of a node whose shape must be one of two. */
-static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int shape, int or_shape, const char *cure) {
+/* The node's shape must be one of two. */
+static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int shape, int or_shape, const char *words) {
     aoi_area a;
     (void)aoi_area_of(b->core, n, &a);
-    if (a.shape != shape && a.shape != or_shape)
-        laoi_argerror(L, 3, "node %s is a %s: %s", laoi_spell(L, laoi_integer(L, 3)), aoi_shape_name(a.shape), cure);
+    if (a.shape != shape && a.shape != or_shape) laoi_argerror(L, 3, words, aoi_shape_name(a.shape));
 }
 
 static int l_set_area(lua_State *L) {
@@ -142,7 +141,7 @@ static int l_set_area(lua_State *L) {
 static int l_set_facing(lua_State *L) {
     laoi_space *b = laoi_self(L);
     aoi_node n = laoi_node(L, b, 2, NULL);
-    require_shape(L, b, n, AOI_SECTOR, AOI_SECTOR, "only sectors face somewhere");
+    require_shape(L, b, n, AOI_SECTOR, AOI_SECTOR, "a %s has no 'facing': only sectors have");
     return done(L, b, aoi_set_facing(b->core, n, laoi_finite(L, 4)));
 }
 
@@ -163,7 +162,7 @@ static int l_override(lua_State *L) {
 static int l_set_radius(lua_State *L) {
     laoi_space *b = laoi_self(L);
     aoi_node n = laoi_node(L, b, 2, NULL);
-    require_shape(L, b, n, AOI_SQUARE, AOI_CIRCLE, "use set_area");
+    require_shape(L, b, n, AOI_SQUARE, AOI_CIRCLE, "set_radius is for squares and circles, not for a %s: use set_area");
     double radius = laoi_radius(L, 4), keep = lua_isnoneornil(L, 5) ? radius : laoi_number(L, 5);
     if (!(keep >= radius)) return laoi_argerror(L, 5, "keep must not be less than radius");
     return done(L, b, aoi_set_radius(b->core, n, radius, keep));
@@ -188,9 +187,10 @@ static int l_drain(lua_State *L) {
     size_t n, total = 0;
     uint32_t cursor = 0;
     lua_settop(L, 2);
+    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     laoi_buffer(L, 2, aoi_pending(b->core) * 4);
-    laoi_self(L); /* still open? a new table may cause a finalizer to run */
-    aoi_leaves_first(b->core);
+    laoi_self(L); /* still open? a new table may cause a finalizer to run, which may also move entities */
+    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     while (total < aoi_pending(b->core) && (n = aoi_peek(b->core, &cursor, chunk, 64)) > 0) {
         for (size_t k = 0; k < n; k++) {
             laoi_index at = (laoi_index)(total + k) * 4;
@@ -222,6 +222,10 @@ static int l_on_error(lua_State *L) {
     bool set = !lua_isnil(L, 2);
     laoi_gettable(L, 1);
     lua_insert(L, 2);
+    laoi_push_tracer(L, 2);
+    lua_rawseti(L, 2, LAOI_TRACER);
+    lua_pushboolean(L, 0); /* a place, so that noting an error needs no memory but the text's */
+    lua_rawseti(L, 2, LAOI_TRACEBACK);
     lua_rawseti(L, 2, LAOI_ON_ERROR);
     b->has_on_error = set;
     return 0;
@@ -273,7 +277,7 @@ static int l_new(lua_State *L) {
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));
     lua_setmetatable(L, 2);
     b->dims = o.dimensions ? o.dimensions : 2;
-    b->deferred = deferred;
+    b->deferred = o.deferred = deferred;
     o.alloc = b->alloc = lua_getallocf(L, &o.alloc_ud);
     b->ud = o.alloc_ud;
     return aoi_open(&o, &b->core) == AOI_OK ? 1 : laoi_nomemory(L);

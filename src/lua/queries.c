@@ -56,9 +56,11 @@ static int l_viewers(lua_State *L) {
 }
 
 /* The mask may be left out, with or without a nil in its place; returns the index after it. */
-static int optional_mask(lua_State *L, int i, uint64_t *mask) {
+static int optional_mask(lua_State *L, int i, uint64_t *mask, bool *given) {
     if (lua_istable(L, i)) return i;
-    if (!lua_isnoneornil(L, i)) *mask = (uint64_t)laoi_integer(L, i);
+    if (lua_isnoneornil(L, i)) return i + 1;
+    *mask = (uint64_t)laoi_integer(L, i);
+    *given = true;
     return i + 1;
 }
 
@@ -70,10 +72,11 @@ static int l_near(lua_State *L) {
     int i = laoi_position(L, b, 2, pos);
     laoi_area_arg a;
     laoi_area(L, b, i, &a);
-    if (a.area.mask == AOI_ALL_KINDS) a.area.mask = 0; /* of any kind, 0 included */
-    i = optional_mask(L, i + 1, &a.area.mask);
+    i = optional_mask(L, i + 1, &a.area.mask, &a.masked);
     check_buffer(L, i);
-    int result = aoi_near(b->core, pos, &a.area, &ids, &n);
+    bool none = a.masked && !a.area.mask; /* to the core 0 is any kind */
+    if (!a.masked) a.area.mask = 0;
+    int result = none ? AOI_OK : aoi_near(b->core, pos, &a.area, &ids, &n);
     return answer(L, b, l_near, i, result, ids, NULL, n);
 }
 
@@ -83,14 +86,16 @@ static int l_nearest(lua_State *L) {
     size_t n = 0;
     double pos[3], radius = INFINITY;
     uint64_t mask = 0;
+    bool masked = false;
     int i = laoi_position(L, b, 2, pos);
     int64_t most = laoi_integer(L, i);
     if (most < 0) laoi_argerror(L, i, "number must not be negative");
     if (!lua_istable(L, ++i)) {
         if (!lua_isnoneornil(L, i)) radius = laoi_radius(L, i);
-        i = optional_mask(L, i + 1, &mask);
+        i = optional_mask(L, i + 1, &mask, &masked);
     }
     check_buffer(L, i);
+    if (masked && !mask) most = 0; /* to the core 0 is any kind */
     int result = aoi_nearest(b->core, pos, (size_t)most, radius, mask, &ids, &n);
     return answer(L, b, l_nearest, i, result, ids, NULL, n);
 }

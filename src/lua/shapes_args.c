@@ -92,50 +92,70 @@ static void read_field(lua_State *L, const laoi_space *b, int i, unsigned bit, c
     }
 }
 
-/* One key and its value, on top of the stack; returns the field's bit, 0 for shape and mask. */
+static int refuse_field(lua_State *L, const laoi_space *b, int i, int shape, unsigned bit, const char *name) {
+    if (aoi_shape_takes(shape, 3) & bit)
+        return laoi_argerror(L, i, "a %s in %d dimensions has no '%s'", aoi_shape_name(shape), b->dims, name);
+    return laoi_argerror(L, i, "a %s has no '%s'", aoi_shape_name(shape), name);
+}
+
+/* One key and its value, on top of the stack; the shape is known.  Returns the field's bit, 0 for shape and mask. */
 static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
-    if (lua_type(L, -2) != LUA_TSTRING) laoi_argerror(L, i, "unknown area option '%s'", laoi_key_name(L, -2));
-    const char *name = lua_tostring(L, -2);
-    if (!strcmp(name, "shape")) out->area.shape = field_shape(L, i);
-    else if (!strcmp(name, "mask")) out->area.mask = field_mask(L, i);
-    else {
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
+    int shape = out->area.shape;
+    if (lua_type(L, -2) == LUA_TSTRING) {
+        if (!strcmp(name, "shape")) return 0;
+        if (!strcmp(name, "mask")) {
+            out->area.mask = field_mask(L, i);
+            out->masked = true;
+            return 0;
+        }
         for (int k = 0; k < FIELD_COUNT; k++) {
             if (strcmp(fields[k].name, name) != 0) continue;
+            if (!(aoi_shape_takes(shape, b->dims) & fields[k].bit)) refuse_field(L, b, i, shape, fields[k].bit, name);
             read_field(L, b, i, fields[k].bit, name, out);
             return fields[k].bit;
         }
-        laoi_argerror(L, i, "unknown area option '%s'", name);
     }
+    laoi_argerror(L, i, "unknown area option '%s' of a %s", name, aoi_shape_name(shape));
     return 0;
 }
 
 static void check_fields(lua_State *L, const laoi_space *b, int i, const aoi_area *a, unsigned given) {
-    unsigned needs = aoi_shape_needs(a->shape, b->dims), takes = aoi_shape_takes(a->shape, b->dims);
+    unsigned missing = aoi_shape_needs(a->shape, b->dims) & ~given;
     for (int k = 0; k < FIELD_COUNT; k++) {
-        unsigned bit = fields[k].bit;
-        const char *name = fields[k].name, *shape = aoi_shape_name(a->shape);
-        if ((needs & bit) && !(given & bit))
-            laoi_argerror(L, i, "%s expected for '%s', got nil",
-                          bit & (AOI_FIELD_EXTENTS | AOI_FIELD_POINTS) ? "table" : "number", name);
-        if (!(takes & bit) && (given & bit))
-            laoi_argerror(L, i, "a %s in %d dimensions has no '%s'", shape, b->dims, name);
+        if (!(missing & fields[k].bit)) continue;
+        bool table = fields[k].bit == AOI_FIELD_EXTENTS || fields[k].bit == AOI_FIELD_POINTS;
+        laoi_argerror(L, i, "%s expected for '%s' of a %s, got nil", table ? "table" : "number", fields[k].name,
+                      aoi_shape_name(a->shape));
     }
-    /* 0 is no keep to the core, here it is a number like any other */
-    if ((given & AOI_FIELD_KEEP) && !(a->keep >= a->radius)) laoi_argerror(L, i, "keep must not be less than radius");
     if ((given & AOI_FIELD_KEEP) && (given & AOI_FIELD_MARGIN))
         laoi_argerror(L, i, "'keep' and 'margin' exclude each other");
     const char *fault = aoi_area_fault(b->dims, a);
     if (fault) laoi_argerror(L, i, "%s", fault);
+    /* 0 is no keep to the core, here it is a number like any other */
+    if ((given & AOI_FIELD_KEEP) && !(a->keep >= a->radius)) laoi_argerror(L, i, "keep must not be less than radius");
+}
+
+/* The shape comes first, since it decides about the other fields. */
+static void read_shape(lua_State *L, const laoi_space *b, int i, aoi_area *a) {
+    lua_pushliteral(L, "shape");
+    lua_rawget(L, i);
+    if (!lua_isnil(L, -1)) a->shape = field_shape(L, i);
+    lua_pop(L, 1);
+    if (!aoi_shape_takes(a->shape, b->dims))
+        laoi_argerror(L, i, "bad value for 'shape': a %s needs 3 dimensions", aoi_shape_name(a->shape));
 }
 
 void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
     unsigned given = 0;
     out->area = (aoi_area){.mask = AOI_ALL_KINDS, .half_height = INFINITY};
+    out->masked = false;
     if (lua_type(L, i) == LUA_TNUMBER) {
         out->area.radius = laoi_radius(L, i);
         return;
     }
     if (!lua_istable(L, i)) laoi_typeerror(L, i, "number or table");
+    read_shape(L, b, i, &out->area);
     for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) given |= read_option(L, b, i, out);
     check_fields(L, b, i, &out->area, given);
 }
@@ -179,30 +199,42 @@ void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
 
 /* ---- explanations ------------------------------------------------------------------------------------------------ */
 
+/* Pushes a field of the table at 1 as text. */
+static const char *explanation_field(lua_State *L, const char *name) {
+    lua_getfield(L, 1, name);
+    const char *text = lua_tostring(L, -1);
+    return text ? text : "?";
+}
+
 /* One English sentence out of the table's fields. */
 static int explanation_text(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
-    static const char *const names[] = {"watcher", "node", "target", "why", "shape", "distance", "kind", "mask"};
-    for (int k = 0; k < 8; k++) {
-        lua_getfield(L, 1, names[k]);
-        if (lua_isnil(L, -1)) lua_pushliteral(L, "?");
-        else lua_pushstring(L, lua_tostring(L, -1));
-        lua_remove(L, -2);
-    }
-    lua_getfield(L, 1, "sees");
-    bool sees = lua_toboolean(L, -1);
     lua_getfield(L, 1, "pending");
-    const char *waits = lua_toboolean(L, -1) ? "; an event waits" : "";
+    const char *waits = lua_toboolean(L, -1) ? "; an event about it waits" : "";
+    lua_getfield(L, 1, "sees");
+    const char *verb = lua_toboolean(L, -1) ? "sees" : "does not see";
+    lua_getfield(L, 1, "dz");
+    bool high = !lua_isnil(L, -1);
     lua_getfield(L, 1, "distance");
-    if (lua_isnil(L, -1))
-        lua_pushfstring(L, "Node %s of entity %s does not see entity %s: %s%s.", lua_tostring(L, 3), lua_tostring(L, 2),
-                        lua_tostring(L, 4), lua_tostring(L, 5), waits);
-    else
-        lua_pushfstring(L, "Node %s of entity %s %s entity %s: %s (%s, distance %s, kind %s, mask %s)%s.",
-                        lua_tostring(L, 3), lua_tostring(L, 2), sees ? "sees" : "does not see", lua_tostring(L, 4),
-                        lua_tostring(L, 5), lua_tostring(L, 6), lua_tostring(L, 7), lua_tostring(L, 8),
-                        lua_tostring(L, 9), waits);
+    bool measured = !lua_isnil(L, -1);
+    const char *node = explanation_field(L, "node"), *watcher = explanation_field(L, "watcher");
+    const char *target = explanation_field(L, "target"), *why = explanation_field(L, "why");
+    lua_pushfstring(L, "Node %s of entity %s %s entity %s: %s", node, watcher, verb, target, why);
+    int text = lua_gettop(L);
+    if (measured) {
+        const char *shape = explanation_field(L, "shape"), *dx = explanation_field(L, "dx");
+        const char *dy = explanation_field(L, "dy"), *dz = explanation_field(L, "dz");
+        const char *distance = explanation_field(L, "distance"), *kind = explanation_field(L, "kind");
+        const char *mask = explanation_field(L, "mask");
+        lua_pushfstring(L, " (%s, dx %s, dy %s%s%s, distance %s, kind %s, mask %s)", shape, dx, dy, high ? ", dz " : "",
+                        high ? dz : "", distance, kind, mask);
+    } else lua_pushliteral(L, "");
+    const char *figures = lua_tostring(L, -1);
+    lua_getfield(L, 1, "state"); /* of triggers */
+    const char *state = lua_tostring(L, -1);
+    lua_pushfstring(L, "%s%s%s%s%s.", lua_tostring(L, text), figures, waits, state ? "; state " : "",
+                    state ? state : "");
     return 1;
 }
 

@@ -101,10 +101,10 @@ end
 
 Space.__close = Space.close
 
--- The answer is copied into the caller's table, if there is one.
+-- The answer is copied into the caller's table, if there is one, and ends there with nil.
 local function fill(buf, width, ok, list, n)
   if ok and buf then
-    table.move(list, 1, n * width, 1, buf)
+    table.move(list, 1, n * width + 1, 1, buf)
     list = buf
   end
   return ok, list, n
@@ -202,6 +202,7 @@ function Space:seen(id, node, buf)
     n = n + 1
     buf[n] = target
   end
+  buf[n + 1] = nil
   return buf, n
 end
 

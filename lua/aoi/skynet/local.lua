@@ -3,6 +3,7 @@
 
 local aoi = require "aoi"
 local methods = require "aoi.skynet.methods"
+local reserved = require "aoi.reserved"
 
 local Space = {}
 Space.__index = Space
@@ -55,7 +56,7 @@ function Space:flush()
 end
 
 function Space:seen(id, node, buf)
-  if self:radius(id, node) then return self:view(id, node, buf) end
+  if reserved.has_node(self.core, id, node) then return self:view(id, node, buf) end
   return nil
 end
 

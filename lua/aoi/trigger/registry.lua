@@ -25,12 +25,14 @@ local ROUND = 256 -- updates; a dead trigger is found in the current round or in
 local SLOT_BASE = reserved.SLOT_BASE
 
 --- Whether the node of a slot, and with it the entity that carries it, is still in the space.
-function registry.alive_at(set, slot, id) return set.radius(set.space, id, SLOT_BASE - slot) ~= nil end
+function registry.alive_at(set, slot, id)
+  local space, node = set.space, SLOT_BASE - slot
+  return set.radius(space, id, node) ~= nil or reserved.has_node(space, id, node) -- boxes and polygons have no radius
+end
 
 --- The same of a trigger.
 local function alive(t)
-  local set = t.set
-  return not t.dead and set.radius(set.space, t.id, t.node) ~= nil
+  return not t.dead and registry.alive_at(t.set, t.slot, t.id)
 end
 
 --- Removes a trigger from the registry, with its visits and timers. The node is left to the caller.

@@ -1,5 +1,5 @@
--- finalizers.lua: runs in a small Lua of its own (faulty.c), where a whole collection at every allocation is cheap: so
--- finalizers run in the middle of every call that makes a table or a string, and use or close the space meanwhile.
+-- finalizers.lua: runs in a small Lua state (faulty.c), where a full collection at every allocation is cheap:
+-- finalizers run inside every call that makes a table or a string, and use or close the space.
 --
 -- Argument: engine.
 local engine = ...

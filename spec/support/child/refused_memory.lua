@@ -1,12 +1,12 @@
 -- refused_memory.lua: runs in a Lua state whose allocations can be refused (faulty.c): every method of a space with its
 -- n-th allocation refused, n = 1, 2, 3 ... until the method needs no more.
 --
--- A step is done three times: in a space of its own where nothing is refused (what should come out of it), in another
--- with the refusal, and, where that failed before it changed anything, once more. Before or after, never between:
+-- Each step runs in a space without refusals, which gives the expected state and events; then in another space with the
+-- refusal; and once more there if it failed without effect. The state must be that before or that after, never between:
 --
---   raised, space as before   no event was heard; done again, everything is as it should be
---   raised, space as after    memory ran out while events were delivered (contract 4.6): the others still wait
---   no error                  Lua collected garbage and found what was refused, or did without
+--   raised, space as before   no event was delivered; repeated, the step gives what is expected
+--   raised, space as after    memory ran out while events were delivered: the other events are still queued
+--   no error                  Lua found memory by collecting garbage, or did without
 --
 -- Arguments: engine, delivery, way ("plain": from the main program, "coroutine": from one that may yield, "on_error":
 -- with on_error set, which takes what is refused to a handler, as it takes any error there).
@@ -151,8 +151,9 @@ local function caller(step, n, many)
   return coroutine.wrap(function(s) return relax(pcall(short, s)) end)
 end
 
--- The dump without its first line, which counts events; and how many wait.
+-- The dump without its first line, which counts events; and how many wait, once all moves have been judged.
 local function look(space)
+  space:check()
   local first, rest = dump(space):match("^([^\n]*)\n(.*)$")
   return rest, tonumber(first:match("pending (%d+)"))
 end

@@ -1,35 +1,38 @@
-/* self_join.h - which items of a field of cells, most of which have just moved, have come to, or gone from, a distance?
+/* self_join.h - a batch that moves most entities, judged when all have arrived: couples of entities that may see more or
+ * less of each other than before.
  *
- *   +-----+-----+-----+     Of every two items the distance is taken on the axis where it is larger, as it was and as it is.
- *   |     | own |  1  |     If both are less than `near`, or both more than `far`, nothing has happened that matters; and
- *   +-----+-----+-----+     coordinates as the lines keep them are good enough to tell that for a line at once.  A cell is
- *   |  2  |  3  |  4  |     joined with itself and with four of its neighbours, and the other four with it: no two meet
- *   +-----+-----+-----+     twice, and what is read stays at hand from one item of a cell to the next.
+ *   +-----+-----+-----+     Of every two items the distance is taken as it was and as it is, and couples that were and are
+ *   |     | own |  1  |     on the same side of the borders are left out, a bucket at a time.  A cell is joined with itself
+ *   +-----+-----+-----+     and with four of its neighbours, and the other four with it: no couple meets twice, and what is
+ *   |  2  |  3  |  4  |     read stays in the cache from one item of a cell to the next.
+ *   +-----+-----+-----+
+ *
+ * Crowds whose areas fit into the neighbourhood of a cell are joined like that.  The rest goes one by one: each node of a
+ * rare layer by a ring query, as wide as two steps, over all entities; each entity that goes far by queries around the two
+ * places.  So neither keeps the others from the join.
  *
  * Method: spatial self-join by a grid. */
-#ifndef AOI_JOIN_H
-#define AOI_JOIN_H
+#ifndef AOI_SELF_JOIN_H
+#define AOI_SELF_JOIN_H
 
-#include "core/engine.h"
-#include "engines/shared/spatial_hash.h"
+#include "engines/grid/grid_layers.h"
 
-typedef struct aoi_past { /* of a line of the field: where its items were, in marks (aoi_cell_mark) */
-    _Alignas(AOI_CACHE_LINE) uint16_t x[AOI_LANES], y[AOI_LANES];
+typedef struct aoi_past { /* of a bucket: where its items were, in fixed-point coordinates */
+    _Alignas(AOI_CACHE_LINE) uint16_t x[AOI_BUCKET_LANES], y[AOI_BUCKET_LANES];
 } aoi_past;
 
-typedef void (*aoi_recall)(const void *ud, const uint32_t *refs, size_t count, double (*was_at)[2]);
-
-/* For each line of the field one, to be filled in.  An item must have moved less than half a side. */
-void aoi_join_recall(const aoi_cells *c, aoi_past *past, aoi_recall recall, const void *ud);
+/* Fills in past[i] for bucket i of a hash of entities.  Coordinates of entities that moved half a side or more are
+ * meaningless. */
+void aoi_join_recall(const aoi_world *w, const aoi_spatial_hash *h, aoi_past *past);
 
 typedef void (*aoi_meet)(void *ud, const aoi_couple *couples, size_t count);
 
-/* All couples for which something may matter, and a few others; no two that matter may be farther apart than a side now.
- * Returns the number of comparisons.  Cost: O(items * items in a cell). */
-typedef uint64_t (*aoi_join)(const aoi_cells *c, const aoi_past *past, double near, double far, aoi_meet meet,
-                             void *ud);
+/* Passes on all couples that may have passed a border, and a few others, each once.  No couple for which that matters may
+ * be farther apart than a side now.  Returns the comparisons.  O(items * items in a cell). */
+uint64_t aoi_self_join(const aoi_spatial_hash *h, const aoi_past *past, const aoi_borders *b, aoi_meet meet, void *ud);
 
-aoi_join aoi_best_join(void);  /* for this processor */
-aoi_join aoi_plain_join(void); /* for any */
+/* The `supports_join` and the `join` of the grid; false when memory is refused. */
+bool aoi_grid_supports_join(const aoi_grid *g, double farthest);
+bool aoi_grid_join(aoi_grid *g);
 
 #endif

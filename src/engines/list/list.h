@@ -47,15 +47,10 @@ static inline bool aoi_list_has_edges(const aoi_node_record *n) {
     return n->level < AOI_MOST_LEVELS;
 }
 
-/* Whether the node may see this kind: its mask decides, unless flags of the space tell of more. */
-static inline bool aoi_list_meets(const aoi_node_record *n, uint64_t kind) {
-    return (n->mask & kind) || n->flags;
-}
-
 static inline void aoi_list_reach(const aoi_world *w, uint32_t node, double reach[3]) {
     reach[0] = w->nodes[node].reach[0];
     reach[1] = w->nodes[node].reach[1];
-    reach[2] = w->dims == 2 ? INFINITY : w->areas[node].height;
+    reach[2] = w->dims == 2 ? INFINITY : aoi_height_of(w, node);
 }
 
 /* ---- tiles.c: entries in the lists of tiles --------------------------------------------------------------------- */

@@ -104,7 +104,7 @@ AOI_INLINE void move_near_box(list_trip *p, enum list_pass pass, int dims, uint3
     uint32_t *place = aoi_edge_places(p->g, node);
     for (int a = 0; a < dims; a++) {
         int tiles = a < 2 ? 2 : 4;
-        double reach = a < 2 ? p->world->nodes[node].reach[a] : p->world->areas[node].height;
+        double reach = a < 2 ? p->world->nodes[node].reach[a] : aoi_height_of(p->world, node);
         for (int side = AOI_LOW; side <= AOI_HIGH && p->from[a] != p->to[a]; side++)
             for (int i = 0; i < tiles; i++)
                 move_entry(p, pass, place + (side - AOI_LOW) * tiles + i,

@@ -363,10 +363,10 @@ static void look_judge(look *l) {
     uint64_t kind = w->entities[l->mover].kind;
     for (int i = 0; i < l->count && l->node == AOI_NONE; i++) {
         const aoi_node_record *n = w->nodes + l->found[i];
-        if (n->owner != l->mover && aoi_list_meets(n, kind)) aoi_add_candidate(w, l->found[i], l->mover);
+        if (n->owner != l->mover && aoi_may_see(n, kind)) aoi_add_candidate(w, l->found[i], l->mover);
     }
     for (int i = 0; i < l->count && l->node != AOI_NONE; i++)
-        if (l->found[i] != l->mover && aoi_list_meets(w->nodes + l->node, w->entities[l->found[i]].kind))
+        if (l->found[i] != l->mover && aoi_may_see(w->nodes + l->node, w->entities[l->found[i]].kind))
             aoi_add_candidate(w, l->node, l->found[i]);
     l->count = 0;
 }

@@ -2,221 +2,282 @@
  *
  *          +---------+         root, from which everything hangs; it grows outwards by a square around it
  *          |         |
- *      +---+---+   +---+       every square knows the classes of the nodes that are carried in it: powers of two of
- *      |   |   |   |   |       their reach.  A huge node is a bit on the path to its owner, and nothing else
- *    . . . . . . . . . .
+ *      +---+---+   +---+       every square records the classes of the nodes that are carried in it: size class by powers
+ *      |   |   |   |   |       of two, roundness, kind of border.  A huge node is a bit on the path to its owner, and
+ *    . . . . . . . . . .       nothing else
  *
- * A move sweeps the tree once for each class in use, with the ring (ring_scan.h) in which boxes of that reach may have
- * gained or lost somebody: whoever is hit is asked about by my nodes of that class, and asks with his.  Squares beyond
- * the ring, in its hole, or without such a node are passed over with all that they hold.
+ * A move queries the tree once for each class in use, with the ring (ring.h) in which areas of that class may have changed:
+ * an entity that hits is a candidate of the mover's nodes of that class, and the mover one of the entity's.  Squares
+ * beyond the ring, in its inner region, or without such a node are skipped with all that they hold.
  *
- * Cost, k squares on the ring's outline and d entities on it: a move O(classes (k + d)), also out of and into a crowd;
- * enter and leave O(depth + classes (k + d)), attach and detach O(depth), and depth is below 64 whatever the map.
+ * Cost, k squares on the ring and d entities on it: a move O(classes (k + d)), also out of and into a crowd; enter and
+ * leave O(depth + classes (k + d)), add_node and remove_node O(depth), and depth is below 64 whatever the map.
  * Memory: 24 bytes an entity and 72 a square, one for about 10 entities: 35 to 60 bytes an entity, nothing for a node.
  * Method: the bucket PR quadtree (Samet 1984), one summary per square instead of a tree per kind of node. */
-#include <math.h>
+#include <limits.h>
 
 #include "engines/quadtree/tree.h"
 
-#define FINEST_SIDE 0x1p-12
+#define QUADTREE_FINEST_SIDE 0x1p-12
 
-enum { CLASSES = 32 };
+enum { QUADTREE_CLASSES = 32 };
 
-typedef struct size_class {
-    double least, most; /* bounds of its nodes' reaches */
+typedef struct quadtree_class {
+    aoi_borders borders; /* of all of its nodes */
     uint32_t count;
-    int exponent;
-} size_class;
+    int exponent[2], kind;
+    bool mixed; /* it also has nodes for which no class was left */
+} quadtree_class;
 
 typedef struct quadtree {
     aoi_engine head;
-    aoi_quads tree;
-    size_class classes[CLASSES];
+    aoi_tree tree;
+    quadtree_class classes[QUADTREE_CLASSES];
 } quadtree;
 
-static quadtree *self(aoi_engine *g) {
+static quadtree *quadtree_of(aoi_engine *g) {
     return (quadtree *)(void *)g;
 }
 
 static int quadtree_open(aoi_engine *head, double cell) {
-    aoi_quads_open(&self(head)->tree, head->world, cell > 0 ? cell : FINEST_SIDE);
+    aoi_tree_open(&quadtree_of(head)->tree, head->world, cell > 0 ? cell : QUADTREE_FINEST_SIDE);
     return AOI_OK;
 }
 
 static void quadtree_close(aoi_engine *head) {
-    aoi_quads_close(&self(head)->tree);
+    aoi_tree_close(&quadtree_of(head)->tree);
+}
+
+static void quadtree_tidy(aoi_engine *head) {
+    aoi_tree_tidy(&quadtree_of(head)->tree);
 }
 
 /* ---- entities ---------------------------------------------------------------------------------------------------- */
 
 static int quadtree_enter(aoi_engine *head, uint32_t entity) {
-    aoi_quads *t = &self(head)->tree;
+    aoi_tree *t = &quadtree_of(head)->tree;
     const double *at = head->world->entities[entity].pos;
-    uint32_t leaf = aoi_quads_ready(t, AOI_NONE, at);
+    uint32_t leaf = aoi_tree_reserve(t, AOI_NONE, at);
     if (leaf == AOI_NONE) return AOI_ENOMEM;
-    aoi_quads_put(t, leaf, at, entity, 0);
+    aoi_tree_insert(t, leaf, at, entity, 0);
     return AOI_OK;
 }
 
 static void quadtree_leave(aoi_engine *head, uint32_t entity) {
-    aoi_quads_take(&self(head)->tree, entity);
-}
-
-static int quadtree_relocate(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
-    aoi_quads *t = &self(head)->tree;
-    (void)from;
-    if (aoi_quads_stay(t, entity, to)) return AOI_OK;
-    uint32_t leaf = aoi_quads_ready(t, head->world->entities[entity].home, to);
-    if (leaf == AOI_NONE) return AOI_ENOMEM;
-    uint32_t classes = aoi_quads_take(t, entity);
-    aoi_quads_put(t, leaf, to, entity, classes);
-    return AOI_OK;
-}
-
-static void quadtree_tidy(aoi_engine *head) {
-    aoi_quads_tidy(&self(head)->tree);
+    aoi_tree_remove(&quadtree_of(head)->tree, entity);
 }
 
 /* ---- classes of nodes -------------------------------------------------------------------------------------------- */
 
-/* The class of a reach.  Where there are too many, the last is for all of the rest. */
-static uint32_t class_of(quadtree *g, double reach) {
-    int exponent = -2000;
-    uint32_t spare = CLASSES - 1;
+static int quadtree_exponent(double reach) {
+    int exponent = INT_MIN;
     if (reach > 0) frexp(reach, &exponent);
-    for (uint32_t c = CLASSES; c-- > 0;) {
-        if (g->classes[c].count && g->classes[c].exponent == exponent) return c;
-        if (!g->classes[c].count) spare = c;
+    return exponent;
+}
+
+/* Borders that have nothing in common do not share a class. */
+static int quadtree_kind(const aoi_borders *b) {
+    int depth = b->enter_min[0] <= 0 || b->enter_min[1] <= 0 ? 0 : b->enter_min[0] < 0.6 * b->leave_max[0] ? 1 : 2;
+    return b->round | b->gap << 1 | depth << 2;
+}
+
+static bool quadtree_fits(const quadtree_class *c, const aoi_bounds *b, const aoi_borders *borders) {
+    return c->exponent[0] == quadtree_exponent(b->reach[0]) && c->exponent[1] == quadtree_exponent(b->reach[1]) &&
+           c->kind == quadtree_kind(borders);
+}
+
+/* Nodes for which no class is left share the last one, whose ring then is a box without an inner region. */
+static void quadtree_mix(quadtree_class *c, const aoi_borders *b) {
+    aoi_borders plain = *b;
+    c->mixed = true;
+    c->borders.round = c->borders.gap = plain.round = plain.gap = false;
+    for (int a = 0; a < 2; a++) {
+        c->borders.enter_min[a] = plain.enter_min[a] = 0;
+        c->borders.enter_max[a] = plain.enter_max[a] = INFINITY;
+        c->borders.leave_min[a] = plain.leave_min[a] = 0;
     }
-    if (!g->classes[spare].count) g->classes[spare] = (size_class){reach, reach, 0, exponent};
+    aoi_borders_include(&c->borders, &plain);
+}
+
+/* The class of a node of these bounds, which are included in its borders. */
+static uint32_t quadtree_class_for(quadtree *g, const aoi_bounds *b) {
+    aoi_borders borders = aoi_borders_of(g->head.world->dims, b);
+    uint32_t spare = QUADTREE_CLASSES - 1;
+    for (uint32_t c = QUADTREE_CLASSES; c-- > 0;) {
+        quadtree_class *y = g->classes + c;
+        if (!y->count) spare = c;
+        else if (!y->mixed && quadtree_fits(y, b, &borders)) {
+            aoi_borders_include(&y->borders, &borders);
+            return c;
+        }
+    }
+    quadtree_class *y = g->classes + spare;
+    if (y->count) quadtree_mix(y, &borders);
+    else
+        *y = (quadtree_class){.borders = borders,
+                              .exponent = {quadtree_exponent(b->reach[0]), quadtree_exponent(b->reach[1])},
+                              .kind = quadtree_kind(&borders)};
     return spare;
 }
 
-static void join(quadtree *g, uint32_t node, double reach) {
+static void quadtree_settle(quadtree *g, uint32_t node, const aoi_bounds *b) {
     aoi_node_record *n = g->head.world->nodes + node;
-    n->level = class_of(g, reach);
-    size_class *c = g->classes + n->level;
-    c->count++;
-    c->least = fmin(c->least, reach);
-    c->most = fmax(c->most, reach);
-    aoi_quads_classify(&g->tree, n->owner, UINT32_C(1) << n->level, 0);
+    n->level = quadtree_class_for(g, b);
+    g->classes[n->level].count++;
+    aoi_tree_classify(&g->tree, n->owner, UINT32_C(1) << n->level, 0);
 }
 
-/* The owner's nodes of a class, one after the other. */
-static uint32_t of_class(const aoi_world *w, uint32_t node, uint32_t class) {
-    while (node != AOI_NONE && (isinf(w->nodes[node].reach) || w->nodes[node].level != class))
+/* The next node of a chain, from this one on, that is of the class. */
+static uint32_t quadtree_in_class(const aoi_world *w, uint32_t node, uint32_t class) {
+    while (node != AOI_NONE && (!aoi_is_bounded(w->nodes + node) || w->nodes[node].level != class))
         node = w->nodes[node].next;
     return node;
 }
 
-static void quadtree_detach(aoi_engine *head, uint32_t node) {
-    quadtree *g = self(head);
+static void quadtree_remove_node(aoi_engine *head, uint32_t node) {
+    quadtree *g = quadtree_of(head);
     const aoi_world *w = head->world;
     const aoi_node_record *n = w->nodes + node;
-    uint32_t same = of_class(w, w->entities[n->owner].nodes, n->level);
-    if (same == node) same = of_class(w, n->next, n->level);
+    uint32_t same = quadtree_in_class(w, w->entities[n->owner].nodes, n->level);
+    if (same == node) same = quadtree_in_class(w, n->next, n->level);
     g->classes[n->level].count--;
-    if (same == AOI_NONE) aoi_quads_classify(&g->tree, n->owner, 0, UINT32_C(1) << n->level);
+    if (same == AOI_NONE) aoi_tree_classify(&g->tree, n->owner, 0, UINT32_C(1) << n->level);
 }
 
-static int quadtree_attach(aoi_engine *head, uint32_t node) {
-    join(self(head), node, head->world->nodes[node].reach);
+static int quadtree_add_node(aoi_engine *head, uint32_t node) {
+    aoi_bounds b = aoi_bounds_of(head->world, node);
+    quadtree_settle(quadtree_of(head), node, &b);
     return AOI_OK;
 }
 
-static int quadtree_resize(aoi_engine *head, uint32_t node, double reach) {
-    quadtree_detach(head, node);
-    join(self(head), node, reach);
+static int quadtree_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *now) {
+    quadtree_remove_node(head, node);
+    quadtree_settle(quadtree_of(head), node, now);
     return AOI_OK;
 }
 
-/* ---- sweeps ------------------------------------------------------------------------------------------------------ */
+/* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-typedef struct asker { /* who wants to know, about nodes of which class */
+typedef struct quadtree_query { /* about nodes of one class */
     aoi_world *world;
-    uint32_t entity, mine, class; /* mine: the first of the mover's own */
-} asker;
+    const aoi_borders *borders; /* where they are worth a second look: circles, whose ring is made of rectangles */
+    const double *from, *to;
+    uint32_t entity, first, class; /* first: of the mover's own nodes */
+} quadtree_query;
 
-static void on_pair(const void *ud, uint32_t entity, uint32_t classes) {
-    const asker *a = ud;
-    const aoi_world *w = a->world;
-    if (entity == a->entity) return;
-    for (uint32_t n = a->mine; n != AOI_NONE; n = of_class(w, w->nodes[n].next, a->class))
-        aoi_propose(a->world, n, entity);
-    if (!(classes >> a->class & 1)) return;
-    for (uint32_t n = w->entities[entity].nodes; (n = of_class(w, n, a->class)) != AOI_NONE; n = w->nodes[n].next)
-        aoi_propose(a->world, n, a->entity);
+static void quadtree_visit_pair(const void *ud, uint32_t entity, uint32_t classes) {
+    const quadtree_query *q = ud;
+    aoi_world *w = q->world;
+    const aoi_entity_record *e = w->entities + entity;
+    if (entity == q->entity || (q->borders && !aoi_borders_passed(q->borders, q->from, q->to, e->pos))) return;
+    for (uint32_t n = q->first; n != AOI_NONE; n = quadtree_in_class(w, w->nodes[n].next, q->class))
+        if (aoi_may_see(w->nodes + n, e->kind)) aoi_add_candidate(w, n, entity);
+    if (!(classes >> q->class & 1)) return;
+    uint64_t kind = w->entities[q->entity].kind;
+    for (uint32_t n = e->nodes; (n = quadtree_in_class(w, n, q->class)) != AOI_NONE; n = w->nodes[n].next)
+        if (aoi_may_see(w->nodes + n, kind)) aoi_add_candidate(w, n, q->entity);
 }
 
-static void quadtree_propose(aoi_engine *head, uint32_t entity, const double *from, const double *to) {
-    quadtree *g = self(head);
-    aoi_world *w = head->world;
+static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double *to) {
+    aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
-    bool height = w->dims == 3 && from[2] != to[2];
-    for (uint32_t c = 0; c < CLASSES; c++) {
-        if (!g->classes[c].count) continue;
-        asker a = {w, entity, of_class(w, e->nodes, c), c};
-        uint32_t who = a.mine == AOI_NONE ? UINT32_C(1) << c : 0;
-        aoi_ring q[2];
-        size_t n = aoi_rings_of_move(from, to, g->classes[c].least, g->classes[c].most, height, q);
-        head->steps += aoi_quads_sweep(&g->tree, e->home, q, who, on_pair, &a);
-        if (n == 2) head->steps += aoi_quads_sweep(&g->tree, AOI_NONE, q + 1, who, on_pair, &a);
+    bool solid = w->dims == 3 && e->pos[2] != to[2];
+    for (uint32_t c = 0; c < QUADTREE_CLASSES; c++) {
+        const quadtree_class *y = g->classes + c;
+        if (!y->count) continue;
+        bool twice = (y->borders.round || y->borders.gap) && !solid;
+        quadtree_query q = {w, twice ? &y->borders : NULL, e->pos, to, entity, quadtree_in_class(w, e->nodes, c), c};
+        uint32_t classes = q.first == AOI_NONE ? UINT32_C(1) << c : 0;
+        aoi_ring rings[2];
+        size_t n = aoi_rings_of_move(e->pos, to, &y->borders, solid, rings);
+        g->head.steps += aoi_tree_query(&g->tree, e->home, rings, classes, quadtree_visit_pair, &q);
+        if (n == 2) g->head.steps += aoi_tree_query(&g->tree, AOI_NONE, rings + 1, classes, quadtree_visit_pair, &q);
     }
 }
 
-static void on_target(const void *ud, uint32_t entity, uint32_t classes) {
-    const asker *a = ud;
+static int quadtree_move(aoi_engine *head, uint32_t entity, const double *to) {
+    aoi_tree *t = &quadtree_of(head)->tree;
+    uint32_t had = head->world->candidate_count;
+    quadtree_find_candidates(quadtree_of(head), entity, to);
+    if (aoi_tree_update(t, entity, to)) return AOI_OK;
+    uint32_t leaf = aoi_tree_reserve(t, head->world->entities[entity].home, to);
+    if (leaf == AOI_NONE) {
+        head->world->candidate_count = had;
+        return AOI_ENOMEM;
+    }
+    uint32_t classes = aoi_tree_remove(t, entity);
+    aoi_tree_insert(t, leaf, to, entity, classes);
+    return AOI_OK;
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static void quadtree_visit_target(const void *ud, uint32_t entity, uint32_t classes) {
+    const quadtree_query *q = ud;
     (void)classes;
-    aoi_found(a->world, entity);
+    aoi_add_hit(q->world, entity);
 }
 
 static void quadtree_targets(aoi_engine *head, const double *lo, const double *hi) {
-    aoi_ring q = aoi_ring_of_box(lo, hi);
-    asker a = {.world = head->world};
-    head->steps += aoi_quads_sweep(&self(head)->tree, AOI_NONE, &q, 0, on_target, &a);
+    aoi_ring ring = aoi_ring_of_box(lo, hi);
+    quadtree_query q = {.world = head->world};
+    head->steps += aoi_tree_query(&quadtree_of(head)->tree, AOI_NONE, &ring, 0, quadtree_visit_target, &q);
 }
 
-static void on_watcher(const void *ud, uint32_t entity, uint32_t classes) {
-    const asker *a = ud;
-    const aoi_world *w = a->world;
+static void quadtree_visit_watcher(const void *ud, uint32_t entity, uint32_t classes) {
+    const quadtree_query *q = ud;
+    const aoi_world *w = q->world;
     (void)classes;
-    for (uint32_t n = w->entities[entity].nodes; (n = of_class(w, n, a->class)) != AOI_NONE; n = w->nodes[n].next)
-        aoi_found(a->world, n);
+    for (uint32_t n = w->entities[entity].nodes; (n = quadtree_in_class(w, n, q->class)) != AOI_NONE;
+         n = w->nodes[n].next)
+        aoi_add_hit(q->world, n);
 }
 
 static void quadtree_watchers(aoi_engine *head, const double *at) {
-    quadtree *g = self(head);
-    for (uint32_t c = 0; c < CLASSES; c++) {
+    quadtree *g = quadtree_of(head);
+    for (uint32_t c = 0; c < QUADTREE_CLASSES; c++) {
         if (!g->classes[c].count) continue;
-        aoi_ring q = aoi_ring_of_move(at, at, g->classes[c].most, g->classes[c].most, true);
-        asker a = {.world = head->world, .class = c};
-        head->steps += aoi_quads_sweep(&g->tree, AOI_NONE, &q, UINT32_C(1) << c, on_watcher, &a);
+        aoi_ring ring = aoi_ring_of_move(at, at, &g->classes[c].borders, true);
+        quadtree_query q = {.world = head->world, .class = c};
+        head->steps += aoi_tree_query(&g->tree, AOI_NONE, &ring, UINT32_C(1) << c, quadtree_visit_watcher, &q);
     }
 }
 
 /* ---- invariants -------------------------------------------------------------------------------------------------- */
 
+/* Counts the nodes of an entity and collects their classes. */
+static const char *quadtree_check_nodes(const quadtree *g, uint32_t entity, uint32_t *classes, uint32_t *counts) {
+    const aoi_world *w = g->head.world;
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
+        const aoi_node_record *r = w->nodes + n;
+        if (!aoi_is_bounded(r)) continue;
+        if (r->level >= QUADTREE_CLASSES) return "a node is in no class";
+        const quadtree_class *c = g->classes + r->level;
+        aoi_bounds b = aoi_bounds_of(w, n);
+        aoi_borders borders = aoi_borders_of(w->dims, &b);
+        if (c->mixed ? borders.leave_max[0] > c->borders.leave_max[0] || borders.leave_max[1] > c->borders.leave_max[1]
+                     : !quadtree_fits(c, &b, &borders) || !aoi_borders_contain(&c->borders, &borders))
+            return "a node is in the wrong class";
+        *classes |= UINT32_C(1) << r->level;
+        counts[r->level]++;
+    }
+    return NULL;
+}
+
 static const char *quadtree_check(aoi_engine *head) {
-    quadtree *g = self(head);
+    quadtree *g = quadtree_of(head);
     const aoi_world *w = head->world;
-    const char *wrong = aoi_quads_check(&g->tree);
-    uint32_t entities = 0, counts[CLASSES] = {0};
+    const char *wrong = aoi_tree_check(&g->tree);
+    uint32_t entities = 0, counts[QUADTREE_CLASSES] = {0};
     for (uint32_t e = 0; e < w->entity_top && !wrong; e++) {
         uint32_t classes = 0;
-        if (!aoi_alive(w->entities[e].generation)) continue;
+        if (!aoi_is_live(w->entities[e].generation)) continue;
         entities++;
-        for (uint32_t n = w->entities[e].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-            const aoi_node_record *r = w->nodes + n;
-            if (isinf(r->reach)) continue;
-            if (r->level >= CLASSES || r->reach < g->classes[r->level].least || r->reach > g->classes[r->level].most)
-                return "a node is in the wrong class";
-            classes |= UINT32_C(1) << r->level;
-            counts[r->level]++;
-        }
-        if (!aoi_quads_has(&g->tree, e)) return "the quadtree has lost an entity";
-        if (aoi_quads_classes(&g->tree, e) != classes) return "an entity is wrong about the classes of its nodes";
+        wrong = quadtree_check_nodes(g, e, &classes, counts);
+        if (!wrong && !aoi_tree_has(&g->tree, e)) wrong = "the quadtree has lost an entity";
+        if (!wrong && aoi_tree_classes(&g->tree, e) != classes) wrong = "an entity is wrong about its nodes' classes";
     }
-    for (uint32_t c = 0; c < CLASSES && !wrong; c++)
+    for (uint32_t c = 0; c < QUADTREE_CLASSES && !wrong; c++)
         if (counts[c] != g->classes[c].count) return "a class counts its nodes wrongly";
     return wrong || entities == g->tree.count ? wrong : "the quadtree counts its entities wrongly";
 }
@@ -224,7 +285,7 @@ static const char *quadtree_check(aoi_engine *head) {
 static void quadtree_stats(const aoi_engine *head, aoi_stats *out) {
     const quadtree *g = (const quadtree *)(const void *)head;
     out->cells = g->tree.used;
-    for (uint32_t c = 0; c < CLASSES; c++) out->levels += g->classes[c].count > 0;
+    for (uint32_t c = 0; c < QUADTREE_CLASSES; c++) out->levels += g->classes[c].count > 0;
 }
 
 const aoi_engine_class aoi_engine_quadtree = {
@@ -234,12 +295,11 @@ const aoi_engine_class aoi_engine_quadtree = {
     .close = quadtree_close,
     .enter = quadtree_enter,
     .leave = quadtree_leave,
-    .attach = quadtree_attach,
-    .detach = quadtree_detach,
-    .resize = quadtree_resize,
-    .relocate = quadtree_relocate,
+    .add_node = quadtree_add_node,
+    .remove_node = quadtree_remove_node,
+    .resize_node = quadtree_resize_node,
+    .move = quadtree_move,
     .tidy = quadtree_tidy,
-    .propose = quadtree_propose,
     .targets = quadtree_targets,
     .watchers = quadtree_watchers,
     .check = quadtree_check,

@@ -1,187 +1,275 @@
 /* spatial_hash.c - see spatial_hash.h. */
 #include "engines/shared/spatial_hash.h"
 
-#define MOST_LINES (UINT32_MAX / AOI_LANES)
+#define SPATIAL_MOST_BUCKETS (UINT32_MAX / AOI_BUCKET_LANES)
 
-void aoi_cells_open(aoi_cells *c, double side) {
-    *c = (aoi_cells){
-        .side = side, .scale = 1 / side * (1 << AOI_CELL_BITS), .unused = AOI_NONE, .unused_line = AOI_NONE};
+void aoi_spatial_open(aoi_spatial_hash *h, double side) {
+    *h = (aoi_spatial_hash){
+        .side = side, .scale = 1 / side * (1 << AOI_FIXED_BITS), .unused = AOI_NONE, .unused_bucket = AOI_NONE};
 }
 
-void aoi_cells_close(aoi_memory *m, aoi_cells *c) {
-    AOI_FREE_LINES(m, c->cells, c->cap);
-    AOI_FREE_LINES(m, c->lines, c->line_cap);
-    aoi_index_free(m, &c->index);
-    aoi_cells_open(c, c->side);
+void aoi_spatial_close(aoi_memory *m, aoi_spatial_hash *h) {
+    AOI_FREE_LINES(m, h->cells, h->cap);
+    AOI_FREE_LINES(m, h->buckets, h->bucket_cap);
+    aoi_index_free(m, &h->index);
+    aoi_spatial_open(h, h->side);
 }
 
-/* Makes a new cell and its neighbours known to each other; neither has the other's lines yet. */
-static void introduce(aoi_cells *c, uint32_t i) {
-    aoi_cell *k = c->cells + i;
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
+
+/* Links a new cell, which has no bucket yet, and its neighbours in both directions. */
+static void spatial_link_neighbors(aoi_spatial_hash *h, uint32_t i) {
+    aoi_cell *k = h->cells + i;
     for (int d = 0; d < 9; d++) {
-        uint32_t n = d == AOI_MIDDLE ? i : aoi_cells_find(c, k->cx + d % 3 - 1, k->cy + d / 3 - 1);
-        k->near[d] = n;
-        k->first[d] = AOI_NONE;
+        uint32_t n = d == AOI_MIDDLE ? i : aoi_spatial_find(h, k->cx + d % 3 - 1, k->cy + d / 3 - 1);
+        k->neighbor[d] = n;
+        k->head[d] = AOI_NONE;
         if (n == AOI_NONE || n == i) continue;
-        k->first[d] = c->cells[n].first[AOI_MIDDLE];
-        c->cells[n].near[8 - d] = i;
-        c->cells[n].first[8 - d] = AOI_NONE;
+        k->head[d] = h->cells[n].head[AOI_MIDDLE];
+        h->cells[n].neighbor[8 - d] = i;
+        h->cells[n].head[8 - d] = AOI_NONE;
     }
 }
 
-/* An empty one is forgotten. */
-static void part(aoi_cells *c, uint32_t i) {
+/* Unlinks an empty cell from its neighbours. */
+static void spatial_unlink_neighbors(aoi_spatial_hash *h, uint32_t i) {
     for (int d = 0; d < 9; d++)
-        if (c->cells[i].near[d] != AOI_NONE) c->cells[c->cells[i].near[d]].near[8 - d] = AOI_NONE;
+        if (h->cells[i].neighbor[d] != AOI_NONE) h->cells[h->cells[i].neighbor[d]].neighbor[8 - d] = AOI_NONE;
 }
 
-/* All who look for it find its first line. */
-static void set_first(aoi_cells *c, aoi_cell *k, uint32_t line) {
+/* Stores the head bucket of a cell in the cell and in its neighbours. */
+static void spatial_set_head(aoi_spatial_hash *h, aoi_cell *k, uint32_t bucket) {
     for (int d = 0; d < 9; d++)
-        if (k->near[d] != AOI_NONE) c->cells[k->near[d]].first[8 - d] = line;
+        if (k->neighbor[d] != AOI_NONE) h->cells[k->neighbor[d]].head[8 - d] = bucket;
 }
 
-static uint32_t make(aoi_memory *m, aoi_cells *c, int32_t cx, int32_t cy) {
-    uint32_t i = c->unused;
-    if (!aoi_index_reserve(m, &c->index, c->index.count + (size_t)1)) return AOI_NONE;
-    if (i != AOI_NONE) c->unused = c->cells[i].near[0];
-    else if (AOI_GROW_LINES(m, c->cells, c->cap, c->top + (size_t)1)) i = c->top++;
+static uint32_t spatial_new_cell(aoi_memory *m, aoi_spatial_hash *h, int32_t cx, int32_t cy) {
+    uint32_t i = h->unused;
+    if (!aoi_index_reserve(m, &h->index, h->index.count + (size_t)1)) return AOI_NONE;
+    if (i != AOI_NONE) h->unused = h->cells[i].neighbor[0];
+    else if (AOI_GROW_LINES(m, h->cells, h->cap, h->top + (size_t)1)) i = h->top++;
     else return AOI_NONE;
-    c->cells[i] = (aoi_cell){.cx = cx, .cy = cy, .begin = {aoi_cell_begin(cx), aoi_cell_begin(cy)}};
-    aoi_index_add(&c->index, aoi_cell_hash(cx, cy), i);
-    introduce(c, i);
-    c->used++;
-    c->empty++;
+    h->cells[i] = (aoi_cell){.cx = cx, .cy = cy, .begin = {aoi_block_begin(cx), aoi_block_begin(cy)}};
+    aoi_index_add(&h->index, aoi_cell_hash(cx, cy), i);
+    spatial_link_neighbors(h, i);
+    h->used++;
+    h->empty++;
     return i;
 }
 
-static bool has_gap(const aoi_cells *c, const aoi_cell *k) {
-    return k->count && c->lines[k->first[AOI_MIDDLE]].count < AOI_ITEMS;
+/* ---- items ------------------------------------------------------------------------------------------------------- */
+
+static bool spatial_has_gap(const aoi_spatial_hash *h, const aoi_cell *k) {
+    return k->count && h->buckets[k->head[AOI_MIDDLE]].count < AOI_BUCKET_ITEMS;
 }
 
-static bool line_ready(aoi_memory *m, aoi_cells *c) {
-    if (c->unused_line != AOI_NONE || c->line_top < c->line_cap) return true;
-    return c->line_top < MOST_LINES && AOI_GROW_LINES(m, c->lines, c->line_cap, c->line_top + (size_t)1);
+static bool spatial_reserve_bucket(aoi_memory *m, aoi_spatial_hash *h) {
+    if (h->unused_bucket != AOI_NONE || h->bucket_top < h->bucket_cap) return true;
+    return h->bucket_top < SPATIAL_MOST_BUCKETS &&
+           AOI_GROW_LINES(m, h->buckets, h->bucket_cap, h->bucket_top + (size_t)1);
 }
 
-uint32_t aoi_cells_ready(aoi_memory *m, aoi_cells *c, uint32_t near, const double *at) {
-    int32_t cx = aoi_cell_of_mark(aoi_cell_mark(c, at[0])), cy = aoi_cell_of_mark(aoi_cell_mark(c, at[1]));
+uint32_t aoi_spatial_reserve(aoi_memory *m, aoi_spatial_hash *h, uint32_t near, const double *at) {
+    int32_t cx = aoi_cell_of_fixed(aoi_fixed_of(h, at[0])), cy = aoi_cell_of_fixed(aoi_fixed_of(h, at[1]));
     uint32_t i = AOI_NONE;
     if (near != AOI_NONE) {
-        const aoi_cell *k = c->cells + near;
-        if (aoi_cell_touches(k, cx, cy)) i = k->near[aoi_cell_direction(cx - k->cx, cy - k->cy)];
+        const aoi_cell *k = h->cells + near;
+        if (aoi_cell_touches(k, cx, cy)) i = k->neighbor[aoi_cell_direction(cx - k->cx, cy - k->cy)];
     }
-    if (i == AOI_NONE) i = aoi_cells_find(c, cx, cy);
-    if (i == AOI_NONE) i = make(m, c, cx, cy);
-    return i != AOI_NONE && (has_gap(c, c->cells + i) || line_ready(m, c)) ? i : AOI_NONE;
+    if (i == AOI_NONE) i = aoi_spatial_find(h, cx, cy);
+    if (i == AOI_NONE) i = spatial_new_cell(m, h, cx, cy);
+    return i != AOI_NONE && (spatial_has_gap(h, h->cells + i) || spatial_reserve_bucket(m, h)) ? i : AOI_NONE;
 }
 
-/* A new first line for the cell. */
-static void add_line(aoi_cells *c, aoi_cell *k) {
-    uint32_t i = c->unused_line;
-    if (i != AOI_NONE) c->unused_line = c->lines[i].next;
-    else i = c->line_top++;
-    c->lines[i].next = k->first[AOI_MIDDLE];
-    c->lines[i].count = c->lines[i].used = 0;
-    set_first(c, k, i);
+/* Gives the cell a new head bucket. */
+static void spatial_add_bucket(aoi_spatial_hash *h, aoi_cell *k) {
+    uint32_t i = h->unused_bucket;
+    if (i != AOI_NONE) h->unused_bucket = h->buckets[i].next;
+    else i = h->bucket_top++;
+    h->buckets[i].next = k->head[AOI_MIDDLE];
+    h->buckets[i].count = h->buckets[i].used = 0;
+    spatial_set_head(h, k, i);
 }
 
-static void drop_line(aoi_cells *c, aoi_cell *k) {
-    uint32_t i = k->first[AOI_MIDDLE];
-    set_first(c, k, c->lines[i].next);
-    c->lines[i].next = c->unused_line;
-    c->unused_line = i;
+static void spatial_drop_bucket(aoi_spatial_hash *h, aoi_cell *k) {
+    uint32_t i = k->head[AOI_MIDDLE];
+    spatial_set_head(h, k, h->buckets[i].next);
+    h->buckets[i].next = h->unused_bucket;
+    h->unused_bucket = i;
 }
 
-uint32_t aoi_cells_put(aoi_cells *c, uint32_t cell, const double *at, uint32_t ref) {
-    aoi_cell *k = c->cells + cell;
-    if (!has_gap(c, k)) add_line(c, k);
-    uint32_t i = k->first[AOI_MIDDLE];
-    aoi_line *l = c->lines + i;
-    uint32_t lane = l->count++;
-    l->used = l->used << 2 | 1;
-    l->x[lane] = (uint16_t)aoi_cell_mark(c, at[0]);
-    l->y[lane] = (uint16_t)aoi_cell_mark(c, at[1]);
-    l->ref[lane] = ref;
-    c->count++;
-    c->empty -= k->count++ == 0;
-    return i * AOI_LANES + lane;
+uint32_t aoi_spatial_insert(aoi_spatial_hash *h, uint32_t cell, const double *at, uint32_t ref) {
+    aoi_cell *k = h->cells + cell;
+    if (!spatial_has_gap(h, k)) spatial_add_bucket(h, k);
+    uint32_t i = k->head[AOI_MIDDLE];
+    aoi_bucket *b = h->buckets + i;
+    uint32_t lane = b->count++;
+    b->used = b->used << 2 | 1;
+    b->x[lane] = (uint16_t)aoi_fixed_of(h, at[0]);
+    b->y[lane] = (uint16_t)aoi_fixed_of(h, at[1]);
+    b->ref[lane] = ref;
+    h->count++;
+    h->empty -= k->count++ == 0;
+    return i * AOI_BUCKET_LANES + lane;
 }
 
-uint32_t aoi_cells_take(aoi_cells *c, uint32_t cell, uint32_t slot) {
-    aoi_cell *k = c->cells + cell;
-    uint32_t i = k->first[AOI_MIDDLE], ref = AOI_NONE;
-    aoi_line *last = c->lines + i, *l = c->lines + slot / AOI_LANES;
-    uint32_t lane = --last->count;
-    last->used >>= 2;
-    c->count--;
-    c->empty += --k->count == 0;
-    if (slot != i * AOI_LANES + lane) {
-        l->x[slot % AOI_LANES] = last->x[lane];
-        l->y[slot % AOI_LANES] = last->y[lane];
-        l->ref[slot % AOI_LANES] = ref = last->ref[lane];
+uint32_t aoi_spatial_remove(aoi_spatial_hash *h, uint32_t cell, uint32_t slot) {
+    aoi_cell *k = h->cells + cell;
+    uint32_t i = k->head[AOI_MIDDLE], ref = AOI_NONE;
+    aoi_bucket *head = h->buckets + i, *b = h->buckets + slot / AOI_BUCKET_LANES;
+    uint32_t lane = --head->count;
+    head->used >>= 2;
+    h->count--;
+    h->empty += --k->count == 0;
+    if (slot != i * AOI_BUCKET_LANES + lane) {
+        b->x[slot % AOI_BUCKET_LANES] = head->x[lane];
+        b->y[slot % AOI_BUCKET_LANES] = head->y[lane];
+        b->ref[slot % AOI_BUCKET_LANES] = ref = head->ref[lane];
     }
-    if (lane == 0) drop_line(c, k);
+    if (lane == 0) spatial_drop_bucket(h, k);
     return ref;
 }
 
-void aoi_cells_clear_out(aoi_memory *m, aoi_cells *c) {
-    if (!c->count) aoi_cells_close(m, c);
-    for (uint32_t i = 0; i < c->top; i++) {
-        aoi_cell *k = c->cells + i;
+void aoi_spatial_tidy(aoi_memory *m, aoi_spatial_hash *h) {
+    if (!h->count) aoi_spatial_close(m, h);
+    for (uint32_t i = 0; i < h->top; i++) {
+        aoi_cell *k = h->cells + i;
         if (!aoi_cell_exists(k) || k->count) continue;
-        aoi_index_remove(&c->index, aoi_cell_hash(k->cx, k->cy), i);
-        part(c, i);
+        aoi_index_remove(&h->index, aoi_cell_hash(k->cx, k->cy), i);
+        spatial_unlink_neighbors(h, i);
         k->count = UINT32_MAX;
-        c->used--;
+        h->used--;
     }
-    c->empty = 0;
-    c->unused = AOI_NONE;
-    while (c->top && !aoi_cell_exists(c->cells + c->top - 1)) c->top--;
-    for (uint32_t i = c->top; i-- > 0;) {
-        if (aoi_cell_exists(c->cells + i)) continue;
-        c->cells[i].near[0] = c->unused;
-        c->unused = i;
+    h->empty = 0;
+    h->unused = AOI_NONE;
+    while (h->top && !aoi_cell_exists(h->cells + h->top - 1)) h->top--;
+    for (uint32_t i = h->top; i-- > 0;) {
+        if (aoi_cell_exists(h->cells + i)) continue;
+        h->cells[i].neighbor[0] = h->unused;
+        h->unused = i;
     }
 }
 
-bool aoi_cells_has(const aoi_cells *c, uint32_t cell, uint32_t slot, const double *at, uint32_t ref) {
-    int64_t x = aoi_cell_mark(c, at[0]), y = aoi_cell_mark(c, at[1]);
-    if (cell >= c->top || slot / AOI_LANES >= c->line_top) return false;
-    const aoi_cell *k = c->cells + cell;
-    const aoi_line *l = c->lines + slot / AOI_LANES;
-    uint32_t lane = slot % AOI_LANES;
-    return aoi_cell_exists(k) && k->cx == aoi_cell_of_mark(x) && k->cy == aoi_cell_of_mark(y) &&
-           l->x[lane] == (uint16_t)x && l->y[lane] == (uint16_t)y && l->ref[lane] == ref;
+/* ---- entities of a world ----------------------------------------------------------------------------------------- */
+
+static void spatial_settle(aoi_world *w, aoi_spatial_hash *h, uint32_t entity, uint32_t cell, const double *at) {
+    aoi_entity_record *e = w->entities + entity;
+    e->slot = aoi_spatial_insert(h, cell, at, entity);
+    e->home = cell;
 }
 
-const char *aoi_cells_check(const aoi_cells *c) {
-    uint32_t used = 0, empty = 0, count = 0, lines = 0;
-    for (uint32_t i = 0; i < c->top; i++) {
-        const aoi_cell *k = c->cells + i;
-        uint32_t own = 0, items = 0;
+bool aoi_entities_insert(aoi_world *w, aoi_spatial_hash *h, uint32_t entity) {
+    const double *at = w->entities[entity].pos;
+    uint32_t cell = aoi_spatial_reserve(&w->memory, h, AOI_NONE, at);
+    if (cell != AOI_NONE) spatial_settle(w, h, entity, cell, at);
+    return cell != AOI_NONE;
+}
+
+void aoi_entities_remove(aoi_world *w, aoi_spatial_hash *h, uint32_t entity) {
+    const aoi_entity_record *e = w->entities + entity;
+    uint32_t moved = aoi_spatial_remove(h, e->home, e->slot);
+    if (moved != AOI_NONE) w->entities[moved].slot = e->slot;
+}
+
+AOI_NOINLINE bool aoi_entities_change_cell(aoi_world *w, aoi_spatial_hash *h, uint32_t entity, const double *to) {
+    uint32_t cell = aoi_spatial_reserve(&w->memory, h, w->entities[entity].home, to);
+    if (cell == AOI_NONE) return false;
+    aoi_entities_remove(w, h, entity);
+    spatial_settle(w, h, entity, cell, to);
+    return true;
+}
+
+/* Stores each entity's cell and slot from what the buckets hold. */
+static void spatial_renumber(aoi_world *w, const aoi_spatial_hash *h) {
+    for (uint32_t i = 0; i < h->top; i++)
+        for (uint32_t b = h->cells[i].head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next)
+            for (uint32_t lane = 0; lane < h->buckets[b].count; lane++) {
+                aoi_entity_record *e = w->entities + h->buckets[b].ref[lane];
+                e->home = i;
+                e->slot = b * AOI_BUCKET_LANES + lane;
+            }
+}
+
+void aoi_entities_resize(aoi_world *w, aoi_spatial_hash *h, double side) {
+    aoi_spatial_hash next;
+    aoi_spatial_open(&next, side);
+    for (uint32_t e = 0; e < w->entity_top; e++) {
+        const double *at = w->entities[e].pos;
+        if (!aoi_is_live(w->entities[e].generation)) continue;
+        uint32_t cell = aoi_spatial_reserve(&w->memory, &next, AOI_NONE, at);
+        if (cell == AOI_NONE) {
+            aoi_spatial_close(&w->memory, &next);
+            return;
+        }
+        aoi_spatial_insert(&next, cell, at, e);
+    }
+    aoi_spatial_close(&w->memory, h);
+    *h = next;
+    spatial_renumber(w, h);
+}
+
+/* ---- invariants -------------------------------------------------------------------------------------------------- */
+
+bool aoi_spatial_has(const aoi_spatial_hash *h, uint32_t cell, uint32_t slot, const double *at, uint32_t ref) {
+    int64_t x = aoi_fixed_of(h, at[0]), y = aoi_fixed_of(h, at[1]);
+    if (cell >= h->top || slot / AOI_BUCKET_LANES >= h->bucket_top) return false;
+    const aoi_cell *k = h->cells + cell;
+    const aoi_bucket *b = h->buckets + slot / AOI_BUCKET_LANES;
+    uint32_t lane = slot % AOI_BUCKET_LANES;
+    return aoi_cell_exists(k) && k->cx == aoi_cell_of_fixed(x) && k->cy == aoi_cell_of_fixed(y) && lane < b->count &&
+           b->x[lane] == (uint16_t)x && b->y[lane] == (uint16_t)y && b->ref[lane] == ref;
+}
+
+static const char *spatial_check_neighbors(const aoi_spatial_hash *h, const aoi_cell *k) {
+    for (int d = 0; d < 9; d++) {
+        uint32_t n = aoi_spatial_find(h, k->cx + d % 3 - 1, k->cy + d / 3 - 1);
+        if (k->neighbor[d] != n || k->head[d] != (n == AOI_NONE ? AOI_NONE : h->cells[n].head[AOI_MIDDLE]))
+            return "a cell does not know its neighbours";
+    }
+    return NULL;
+}
+
+/* Adds the buckets of the cell to *buckets. */
+static const char *spatial_check_buckets(const aoi_spatial_hash *h, const aoi_cell *k, uint32_t *buckets) {
+    uint32_t own = 0, items = 0;
+    for (uint32_t b = k->head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next) {
+        uint32_t n = h->buckets[b].count;
+        if (++own > h->bucket_top) return "the buckets of a cell have no end";
+        if (n < 1 || n > AOI_BUCKET_ITEMS || (own > 1 && n < AOI_BUCKET_ITEMS) ||
+            h->buckets[b].used != ((1u << 2 * n) - 1) / 3)
+            return "a bucket of a cell has gaps";
+        items += n;
+    }
+    *buckets += own;
+    return items == k->count ? NULL : "a cell counts its items wrongly";
+}
+
+const char *aoi_spatial_check(const aoi_spatial_hash *h) {
+    uint32_t used = 0, empty = 0, count = 0, buckets = 0;
+    for (uint32_t i = 0; i < h->top; i++) {
+        const aoi_cell *k = h->cells + i;
         if (!aoi_cell_exists(k)) continue;
-        if (aoi_cells_find(c, k->cx, k->cy) != i) return "a cell is not found";
+        if (aoi_spatial_find(h, k->cx, k->cy) != i) return "a cell is not found";
         used++;
         empty += k->count == 0;
         count += k->count;
-        for (int d = 0; d < 9; d++) {
-            uint32_t n = aoi_cells_find(c, k->cx + d % 3 - 1, k->cy + d / 3 - 1);
-            if (k->near[d] != n || k->first[d] != (n == AOI_NONE ? AOI_NONE : c->cells[n].first[AOI_MIDDLE]))
-                return "a cell does not know its neighbours";
-        }
-        for (uint32_t l = k->first[AOI_MIDDLE]; l != AOI_NONE; l = c->lines[l].next) {
-            uint32_t n = c->lines[l].count;
-            if (++own > c->line_top) return "the lines of a cell have no end";
-            if (n < 1 || n > AOI_ITEMS || (own > 1 && n < AOI_ITEMS) || c->lines[l].used != ((1u << 2 * n) - 1) / 3)
-                return "a line of a cell has gaps";
-            items += n;
-        }
-        if (items != k->count) return "a cell counts its items wrongly";
-        lines += own;
+        const char *wrong = spatial_check_neighbors(h, k);
+        if (!wrong) wrong = spatial_check_buckets(h, k, &buckets);
+        if (wrong) return wrong;
     }
-    for (uint32_t l = c->unused_line; l != AOI_NONE && lines <= c->line_top; l = c->lines[l].next) lines++;
-    if (lines != c->line_top) return "lines of cells are lost";
-    if (used != c->used || empty != c->empty || count != c->count) return "cells are counted wrongly";
-    return aoi_index_check(&c->index);
+    for (uint32_t b = h->unused_bucket; b != AOI_NONE && buckets <= h->bucket_top; b = h->buckets[b].next) buckets++;
+    if (buckets != h->bucket_top) return "buckets of cells are lost";
+    if (used != h->used || empty != h->empty || count != h->count) return "cells are counted wrongly";
+    return aoi_index_check(&h->index);
+}
+
+const char *aoi_entities_check(const aoi_world *w, const aoi_spatial_hash *h) {
+    uint32_t entities = 0;
+    for (uint32_t e = 0; e < w->entity_top; e++) {
+        const aoi_entity_record *r = w->entities + e;
+        if (!aoi_is_live(r->generation)) continue;
+        entities++;
+        if (!aoi_spatial_has(h, r->home, r->slot, r->pos, e)) return "an entity is not where its cell has it";
+    }
+    return entities == h->count ? aoi_spatial_check(h) : "a spatial hash counts its entities wrongly";
 }

@@ -1,0 +1,116 @@
+/* Bounds of shapes: what is inside an area is within its reach and its height, what is in its hole is inside; for random
+ * areas of every shape, with numbers at the ends of the double's range, and for targets close to each border. */
+#include "core/shapes.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "core/rule.h"
+#include "host.h"
+
+static aoi_memory memory = {.alloc = host_alloc};
+
+static double lattice(void) {
+    return (double)random_below(9) - 4;
+}
+
+static double extreme(void) {
+    static const double some[] = {0,       1,        -1,        1e15,       1e16 + 2,  1e300,
+                                  -1e300,  DBL_MAX,  -DBL_MAX,  1e154,      1e-160,    -1e-170,
+                                  DBL_MIN, -DBL_MIN, 0x1p-1074, -0x1p-1074, 0x1p-1073, 0x1p-537};
+    return some[random_below(sizeof some / sizeof *some)];
+}
+
+static double fraction(void) {
+    return (double)random_below(1u << 30) / (1 << 30) * 20 - 10;
+}
+
+static double coordinate(int scene) {
+    return scene == 0 ? lattice() : scene == 1 ? fraction() : random_below(3) ? extreme() : lattice();
+}
+
+static void make_area(int scene, int dims, double *points, aoi_area *a) {
+    static const double angles[] = {6.283185307179586, 3.141592653589793, 1.5707963267948966, 1e-9, 5};
+    *a = (aoi_area){.mask = AOI_ALL_KINDS, .points = points, .corners = 3 + (int)random_below(5)};
+    do a->shape = (int)random_below(6);
+    while (a->shape == AOI_CYLINDER && dims == 2);
+    for (int i = 0; i < 2 * a->corners; i++) points[i] = coordinate(scene);
+    for (int i = 0; i < 3; i++) a->extents[i] = fabs(coordinate(scene));
+    a->radius = fabs(coordinate(scene));
+    a->margin = random_below(2) && a->shape != AOI_POLYGON ? fabs(coordinate(scene)) : 0;
+    a->half_height = fabs(coordinate(scene));
+    a->facing = fraction();
+    a->angle = angles[random_below(5)];
+}
+
+/* Somewhere, or next to a border: a watcher, moved by one of the area's own numbers, and a few steps aside. */
+static double aside(int scene, double w, const aoi_area *a) {
+    double by = random_below(2)   ? a->radius
+                : random_below(2) ? a->extents[random_below(2)]
+                                  : a->points[random_below(6)];
+    double t = random_below(4) == 0 ? coordinate(scene) : w + (random_below(2) ? by : -by);
+    if (random_below(2)) t = w + by * (double)random_below(1000) / 999;
+    for (uint32_t steps = random_below(4); steps > 0; steps--) t = nextafter(t, random_below(2) ? DBL_MAX : -DBL_MAX);
+    return isfinite(t) ? t : w;
+}
+
+static bool within(double w, double t, double reach) {
+    return w - reach <= t && t <= w + reach;
+}
+
+/* Of squares and boxes the hole is the rule's own box; of what is round it is known by the distance. */
+static bool in_hole(int shape, const double *hole, const double *w, const double *t) {
+    if (hole[0] < 0 || hole[1] < 0) return false;
+    if (shape == AOI_CIRCLE || shape == AOI_CYLINDER)
+        return fabs(t[0] - w[0]) <= hole[0] && fabs(t[1] - w[1]) <= hole[1];
+    return within(w[0], t[0], hole[0]) && within(w[1], t[1], hole[1]);
+}
+
+static void bounds_hold(int scene, int dims) {
+    double points[2 * AOI_MOST_CORNERS], w[3], t[3];
+    unsigned long inside = 0;
+    for (int round = 0; round < 60000; round++) {
+        aoi_area a;
+        aoi_area_state is;
+        make_area(scene, dims, points, &a);
+        if (!EXPECT(aoi_area_fault(dims, &a) == NULL)) return;
+        if (!EXPECT(aoi_area_resolve(&memory, dims, &a, &is))) return;
+        expect_at("scene %d, %dD, round %d, shape %d", scene, dims, round, a.shape);
+        for (int k = 0; k < 8; k++) {
+            for (int i = 0; i < 3; i++) w[i] = random_below(2) ? 0 : coordinate(scene);
+            for (int i = 0; i < 3; i++) t[i] = random_below(5) ? aside(scene, w[i], &a) : w[i];
+            aoi_zone zone = aoi_zone_of(dims, a.shape, &is.area, w, t);
+            bool reached = within(w[0], t[0], is.reach[0]) && within(w[1], t[1], is.reach[1]);
+            bool high = dims == 2 || within(w[2], t[2], is.area.height);
+            bool deep = in_hole(a.shape, is.area.hole, w, t);
+            if (zone != AOI_OUTSIDE) EXPECT(reached && high);
+            if (zone == AOI_BETWEEN) EXPECT(is.margined);
+            if (deep && dims == 2) EXPECT(zone == AOI_INSIDE);
+            inside += zone != AOI_OUTSIDE;
+        }
+        EXPECT(isinf(is.reach[0]) == isinf(is.reach[1]));
+        aoi_shape_free(&memory, is.area.shape);
+    }
+    EXPECT(inside > 10000);
+    EXPECT(host.used == 0);
+}
+
+/* (0.6, 0), (0, d), (0, 0) with d the smallest double: the product of the side that rises is rounded up to d, so that it
+ * is crossed at 1 instead of 0.6. */
+static void flat_side(void) {
+    const double points[] = {0.6, 0, 0, 0x1p-1074, 0, 0}, w[3] = {0}, t[3] = {0.9};
+    aoi_area a = {.shape = AOI_POLYGON, .points = points, .corners = 3};
+    aoi_area_state is;
+    if (!EXPECT(aoi_area_resolve(&memory, 2, &a, &is))) return;
+    EXPECT(aoi_zone_of(2, a.shape, &is.area, w, t) == AOI_INSIDE);
+    EXPECT(is.reach[0] >= 0.9);
+    aoi_shape_free(&memory, is.area.shape);
+}
+
+int main(void) {
+    random_start("shapes");
+    RUN(flat_side);
+    for (int scene = 0; scene < 3; scene++)
+        for (int dims = 2; dims <= 3; dims++) bounds_hold(scene, dims);
+    return expect_report("shapes");
+}

@@ -1,0 +1,75 @@
+-- random_area.lua: areas of every shape for random histories, out of a scenario's own coordinates and radii, so that
+-- ties are as frequent as the scenario makes them.
+local random_area = {}
+
+local pi, huge = math.pi, math.huge
+
+-- Corners lie on the scenario's lattice: horizontal sides, sides through targets, crossing ones.
+local function points(random, scenario)
+  local list, corners = {}, random { 3, 3, 4, 4, 5, 6, 8 }
+  if random(40) == 1 then corners = 64 end
+  for i = 1, 2 * corners do list[i] = scenario.coordinate(random) end
+  return list
+end
+
+local function finite(random, scenario)
+  local radius = scenario.radius(random)
+  return radius < huge and radius or 3
+end
+
+local function angle(random)
+  return random { 2 * pi, 2 * pi, pi, pi / 2, pi / 4, 3 * pi / 2, 1e-9, random() * 2 * pi + 1e-300 }
+end
+
+function random_area.facing(random)
+  return random { random(17) * pi / 4 - 2 * pi, random(17) * pi / 4 - 2 * pi, random() * 20 - 10, 1e6 }
+end
+
+local makers = {}
+
+function makers.square(random, scenario) return { shape = random(2) == 1 and "square" or nil, radius = scenario.radius(random) } end
+
+function makers.circle(random, scenario) return { shape = "circle", radius = scenario.radius(random) } end
+
+function makers.box(random, scenario, dimensions)
+  local extents = {}
+  for axis = 1, dimensions do extents[axis] = finite(random, scenario) end
+  if random(4) == 1 then extents[1], extents[2] = 100, 2 end
+  return { shape = "box", extents = extents }
+end
+
+function makers.cylinder(random, scenario)
+  return { shape = "cylinder", radius = finite(random, scenario), half_height = finite(random, scenario) }
+end
+
+local function any_height(random, scenario, dimensions)
+  return dimensions == 3 and random(3) > 1 and scenario.radius(random) or nil
+end
+
+function makers.sector(random, scenario, dimensions)
+  return {
+    shape = "sector", radius = finite(random, scenario), facing = random_area.facing(random), angle = angle(random),
+    half_height = any_height(random, scenario, dimensions),
+  }
+end
+
+function makers.polygon(random, scenario, dimensions)
+  return { shape = "polygon", points = points(random, scenario), half_height = any_height(random, scenario, dimensions) }
+end
+
+-- One area of any shape; a number now and then. `masks`: what a mask may be.
+function random_area.make(random, scenario, dimensions, masks)
+  if random(4) == 1 then return scenario.radius(random) end
+  local shape = random { "square", "circle", "circle", "box", "box", "sector", "sector", "polygon", "polygon", "cylinder" }
+  if shape == "cylinder" and dimensions == 2 then shape = "circle" end
+  local area = makers[shape](random, scenario, dimensions)
+  local grown = random { "margin", "keep", "none", "none" }
+  local round = shape == "square" or shape == "circle"
+  if grown == "keep" and round then area.keep = area.radius + scenario.radius(random)
+  elseif grown ~= "none" and shape ~= "polygon" then area.margin = round and scenario.radius(random) or finite(random, scenario)
+  end
+  if random(3) == 1 then area.mask = random(masks) end
+  return area
+end
+
+return random_area

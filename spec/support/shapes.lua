@@ -1,0 +1,118 @@
+-- shapes.lua: section 2 of the contract in plain Lua: what each shape of an area is. The formulas stand as they do there.
+--
+--   shapes.copy(area)            an area as add_node takes it, a number or a table -> a table of its own, all in doubles
+--   shapes.holds(area, w, t)     whether a target at t is inside the area of a watcher at w
+--   shapes.holds_still(...)      whether it is inside the grown one, by margin or keep
+--
+-- Positions are arrays of 2 or 3 doubles.
+local bits = require "spec.support.bits"
+
+local shapes = {}
+
+local huge = math.huge
+
+local function numbers(list)
+  if not list then return nil end
+  local copy = {}
+  for i, v in ipairs(list) do copy[i] = v * 1.0 end
+  return copy
+end
+
+function shapes.copy(area)
+  if type(area) == "number" then area = { radius = area } end
+  local copy = { shape = area.shape or "square", mask = area.mask or bits.all, has_mask = area.mask ~= nil }
+  for _, name in ipairs { "radius", "keep", "margin", "half_height", "facing", "angle" } do
+    copy[name] = area[name] and area[name] * 1.0
+  end
+  copy.extents, copy.points = numbers(area.extents), numbers(area.points)
+  copy.margin = copy.margin or 0.0
+  return copy
+end
+
+local function on_every_axis(w, t, extent)
+  for axis = 1, #w do
+    local e = extent(axis)
+    if not (w[axis] - e <= t[axis] and t[axis] <= w[axis] + e) then return false end
+  end
+  return true
+end
+
+local function within(w, t, radius, axes)
+  local sum = 0.0
+  for axis = 1, axes do
+    local d = t[axis] - w[axis]
+    sum = sum + d * d
+  end
+  return sum <= radius * radius
+end
+
+local function in_height(a, w, t, margin)
+  if #w == 2 then return true end
+  local h = (a.half_height or huge) + margin
+  return w[3] - h <= t[3] and t[3] <= w[3] + h
+end
+
+-- Of squares and circles the grown radius is given, since `keep` names it.
+local holds = {}
+
+function holds.square(a, w, t, _, radius) return on_every_axis(w, t, function() return radius end) end
+
+function holds.circle(a, w, t, _, radius) return within(w, t, radius, #w) end
+
+function holds.box(a, w, t, margin)
+  return on_every_axis(w, t, function(axis) return a.extents[axis] + margin end)
+end
+
+function holds.cylinder(a, w, t, margin) return within(w, t, a.radius + margin, 2) and in_height(a, w, t, margin) end
+
+function holds.sector(a, w, t, margin)
+  if not (within(w, t, a.radius + margin, 2) and in_height(a, w, t, margin)) then return false end
+  if a.angle == 2 * math.pi then return true end
+  local dx, dy = t[1] - w[1], t[2] - w[2]
+  local fx, fy, c = math.cos(a.facing), math.sin(a.facing), math.cos(a.angle / 2)
+  return dx * fx + dy * fy >= c * math.sqrt(dx * dx + dy * dy)
+end
+
+function holds.polygon(a, w, t)
+  local dx, dy, p = t[1] - w[1], t[2] - w[2], a.points
+  local inside, j = false, #p - 1
+  for i = 1, #p, 2 do
+    local xi, yi, xj, yj = p[i], p[i + 1], p[j], p[j + 1]
+    if (yi > dy) ~= (yj > dy) and dx < (xj - xi) * (dy - yi) / (yj - yi) + xi then inside = not inside end
+    j = i
+  end
+  return inside and in_height(a, w, t, 0.0)
+end
+
+function shapes.holds(a, w, t) return holds[a.shape](a, w, t, 0.0, a.radius) end
+
+function shapes.holds_still(a, w, t)
+  return holds[a.shape](a, w, t, a.margin, a.radius and (a.keep or a.radius + a.margin))
+end
+
+-- Fields of an area as `space:area` tells them, for comparing: one text. Of a square or a circle `margin` comes back as
+-- the leave radius that it makes.
+function shapes.text(area)
+  local a = shapes.copy(area)
+  local function show(v)
+    if type(v) == "table" then
+      local list = {}
+      for i, x in ipairs(v) do list[i] = ("%.17g"):format(x) end
+      return "{" .. table.concat(list, " ") .. "}"
+    end
+    return v and ("%.17g"):format(v) or "-"
+  end
+  local text = { a.shape, "mask", bits.id(a.mask) }
+  local named = a.shape == "square" or a.shape == "circle"
+  local keep = named and (a.keep or a.radius + a.margin) or nil
+  for _, item in ipairs {
+    { "radius", a.radius }, { "keep", keep }, { "margin", not named and a.margin or nil },
+    { "extents", a.extents }, { "half_height", a.half_height ~= huge and a.half_height or nil },
+    { "facing", a.facing }, { "angle", a.angle }, { "points", a.points },
+  } do
+    text[#text + 1] = item[1] .. " " .. show(item[2])
+  end
+  return table.concat(text, ", ")
+end
+
+return shapes

@@ -1,0 +1,186 @@
+/* movers.c - entities that have moved and are judged together: a batch, or all moves since the last delivery.
+ *
+ *   movers   [ 3 | 9 | 4 | 7 | 1 ]    each with where it goes; its turn swaps that with where it was, so that both ends
+ *                      ^ moved        of its move are at hand for the pairs of two movers (visibility.c)
+ *
+ * In turn: one move after the other.  Joined: all are put in place first, then the engine looks at all pairs at once;
+ * that pays when at least half of the entities move and the engine supports it.
+ *
+ * A deferred space only notes where an entity goes; its moves are judged by the next call that needs the index, or the
+ * events.  When memory is refused half way, the judging goes on from there with the next such call: until then no mover
+ * may change its mind, so that every pair is judged once, by the same two places.
+ *
+ * A batch of an immediate space must be all or nothing instead.  It needs no undo in any engine: positions are the space's
+ * own, so the movers that the index has elsewhere become the ones to be put in place, by ordinary means, before the next
+ * call. */
+#include "core/space.h"
+
+enum { ENTITY_AHEAD = 8, FETCH_AHEAD = 4, FETCH_SOON = 2 }; /* movers whose memory is prefetched */
+
+void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
+    aoi_world *w = &s->world;
+    aoi_entity_record *e = w->entities + entity;
+    if (e->mover == AOI_NONE) {
+        e->mover = w->mover_count++;
+        w->movers[e->mover].entity = entity;
+    }
+    for (int a = 0; a < w->dims; a++) w->movers[e->mover].pos[a] = to[a];
+}
+
+static void forget_movers(aoi_space *s) {
+    aoi_world *w = &s->world;
+    for (uint32_t i = 0; i < w->mover_count; i++) w->entities[w->movers[i].entity].mover = AOI_NONE;
+    if (w->mover_cap > AOI_QUEUE_KEEPS && w->mover_count < w->mover_cap / 8) { /* ticks have become small again */
+        AOI_FREE(&w->memory, w->movers, w->mover_cap);
+        w->movers = NULL;
+        w->mover_cap = 0;
+    }
+    w->mover_count = w->moved = 0;
+    s->stage = AOI_STAGE_NOTED;
+}
+
+/* The places of a mover's record and of its entity change. */
+static void swap_places(aoi_world *w, aoi_mover *m) {
+    double *pos = w->entities[m->entity].pos;
+    for (int a = 0; a < w->dims; a++) {
+        double from = pos[a];
+        pos[a] = m->pos[a];
+        m->pos[a] = from;
+    }
+}
+
+static void take_turn(aoi_world *w) {
+    swap_places(w, w->movers + w->moved++);
+}
+
+/* ---- the index, without judging ---------------------------------------------------------------------------------- */
+
+static bool put_in_place(aoi_space *s, uint32_t entity, const double *to) {
+    const aoi_engine_class *class = s->engine->class;
+    if (class->place) return class->place(s->engine, entity, to) == AOI_OK;
+    bool placed = class->move(s->engine, entity, to) == AOI_OK;
+    s->world.candidate_count = 0;
+    s->world.failed = false;
+    return placed;
+}
+
+static bool place_all(aoi_space *s) {
+    aoi_world *w = &s->world;
+    for (; w->moved < w->mover_count; take_turn(w)) {
+        const aoi_mover *m = w->movers + w->moved;
+        if (w->moved + ENTITY_AHEAD < w->mover_count)
+            AOI_PREFETCH(w->entities + w->movers[w->moved + ENTITY_AHEAD].entity);
+        if (!put_in_place(s, m->entity, m->pos)) return false;
+    }
+    return true;
+}
+
+/* ---- judging ----------------------------------------------------------------------------------------------------- */
+
+static void prefetch_ahead(const aoi_space *s, uint32_t i) {
+    const aoi_world *w = &s->world;
+    void (*prefetch)(const aoi_engine *, uint32_t, int) = s->engine->class->prefetch;
+    if (i + ENTITY_AHEAD < w->mover_count) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD].entity);
+    if (!prefetch) return;
+    if (i + FETCH_AHEAD < w->mover_count) prefetch(s->engine, w->movers[i + FETCH_AHEAD].entity, 0);
+    if (i + FETCH_SOON < w->mover_count) prefetch(s->engine, w->movers[i + FETCH_SOON].entity, 1);
+}
+
+/* One mover after the other.  False when memory is refused; of the one it was refused for nothing is judged. */
+static bool move_in_turn(aoi_space *s) {
+    aoi_world *w = &s->world;
+    while (w->moved < w->mover_count) {
+        aoi_mark mark = aoi_mark_of(s);
+        const aoi_mover *m = w->movers + w->moved;
+        prefetch_ahead(s, w->moved);
+        if (!aoi_same_place(w->dims, w->entities[m->entity].pos, m->pos)) {
+            if (s->engine->class->move(s->engine, m->entity, m->pos) != AOI_OK) w->failed = true;
+            else {
+                if (!w->failed) aoi_judge_mover(s, m->entity, m->pos);
+                s->half_moved = w->failed;
+            }
+            if (w->failed) {
+                aoi_rollback_to(s, mark);
+                return false;
+            }
+        }
+        take_turn(w);
+    }
+    return true;
+}
+
+/* The mover for which memory was refused stands in the index where it goes: back, so that it can be judged again. */
+static bool move_half_back(aoi_space *s) {
+    aoi_world *w = &s->world;
+    aoi_mover *m = w->movers + w->moved;
+    double from[3] = {0};
+    if (!s->half_moved) return true;
+    for (int a = 0; a < w->dims; a++) from[a] = w->entities[m->entity].pos[a];
+    swap_places(w, m); /* the record must have it where the index has it */
+    bool placed = put_in_place(s, m->entity, from);
+    swap_places(w, m);
+    s->half_moved = !placed;
+    return placed;
+}
+
+/* Whether to: at least half of the entities move, none of them up or down, and the engine supports it. */
+static bool join_pays(const aoi_space *s) {
+    const aoi_world *w = &s->world;
+    double farthest = 0;
+    if (!s->engine->class->join || w->mover_count < w->entity_count / 2) return false;
+    for (uint32_t i = 0; i < w->mover_count; i++) {
+        if (i + ENTITY_AHEAD < w->mover_count) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD].entity);
+        const double *from = w->entities[w->movers[i].entity].pos, *to = w->movers[i].pos;
+        double x = fabs(to[0] - from[0]), y = fabs(to[1] - from[1]), far = x > y ? x : y;
+        farthest = far > farthest ? far : farthest;
+        if (w->dims == 3 && from[2] != to[2]) return false;
+    }
+    return s->engine->class->supports_join(s->engine, farthest);
+}
+
+bool aoi_judge_movers(aoi_space *s) {
+    aoi_world *w = &s->world;
+    if (s->stage == AOI_STAGE_NOTED) s->stage = join_pays(s) ? AOI_STAGE_PLACING : AOI_STAGE_TURNS;
+    if (!move_half_back(s)) return false;
+    if (s->stage == AOI_STAGE_TURNS ? !move_in_turn(s) : !place_all(s)) return false;
+    if (s->stage == AOI_STAGE_PLACING) {
+        aoi_mark mark = aoi_mark_of(s);
+        if (s->engine->class->join(s->engine) == AOI_OK) aoi_judge_unbounded_couples(s);
+        else w->failed = true;
+        if (w->failed) {
+            aoi_rollback_to(s, mark);
+            return false;
+        }
+    }
+    forget_movers(s);
+    return true;
+}
+
+/* ---- refusing ---------------------------------------------------------------------------------------------------- */
+
+void aoi_refuse_movers(aoi_space *s) {
+    aoi_world *w = &s->world;
+    aoi_rollback(s);
+    w->candidate_count = 0;
+    if (s->half_moved) take_turn(w);
+    for (uint32_t i = w->moved; i < w->mover_count; i++) w->entities[w->movers[i].entity].mover = AOI_NONE;
+    w->mover_count = w->moved;
+    w->moved = 0;
+    s->half_moved = false;
+    s->stage = AOI_STAGE_REPAIR;
+    (void)aoi_settle(s); /* now, if there is memory; else before the next call */
+}
+
+/* ---- before a call ----------------------------------------------------------------------------------------------- */
+
+bool aoi_settle_movers(aoi_space *s) {
+    if (s->stage == AOI_STAGE_REPAIR) {
+        if (!place_all(s)) return false;
+        forget_movers(s);
+        return true;
+    }
+    aoi_open_call(s);
+    bool judged = aoi_judge_movers(s);
+    aoi_commit(s);
+    return judged;
+}

@@ -1,0 +1,70 @@
+/* grid_layers.h - the nodes of the grid engine in layers: nodes of like borders are asked about together.
+ *
+ *   points    all entities
+ *   layer     uniform   nodes of exactly the same bounds: the ring around them is as thin as a step is long
+ *             mixed     the rest, by size class on each axis, roundness and kind of border
+ *                crowd  most entities carry such a node: its nodes are found through their owners, in `points`
+ *                rare   its nodes are items of cells of its own
+ *
+ * A new node joins a mixed layer, unless a uniform one has its bounds.  When a mixed layer has doubled and most of its
+ * nodes agree, those become a uniform layer: a few odd nodes do not widen the ring of the others.  A uniform layer
+ * that has lost nearly all of its nodes returns them to a mixed one.
+ *
+ * A node's `level` is its layer; `home` and `slot` are its cell and slot there if the layer is rare. */
+#ifndef AOI_GRID_LAYERS_H
+#define AOI_GRID_LAYERS_H
+
+#include "engines/shared/ring_query.h"
+
+typedef struct aoi_grid_layer {
+    aoi_spatial_hash cells; /* of nodes; empty if it is a crowd */
+    aoi_borders borders;    /* of all of its nodes */
+    aoi_bounds bounds;      /* of each of its nodes, if it is uniform */
+    int exponent[2], kind;  /* of its mixed class */
+    uint32_t count, voted;  /* nodes; and how many there were when a majority was looked for */
+    bool uniform, crowd;
+} aoi_grid_layer;
+
+typedef struct aoi_grid {
+    aoi_engine head;
+    double base;  /* sides are this times a power of two */
+    bool fixed;   /* by the `cell` hint */
+    bool changed; /* other numbers of entities or nodes since the last tuning */
+    aoi_spatial_hash points;
+    aoi_grid_layer *layers;
+    uint32_t layer_cap, layer_count;
+    uint32_t tuned;        /* nodes in the layer that chose the side of `points` */
+    uint32_t rare;         /* nodes in rare layers */
+    uint32_t last, streak; /* the last mover, and how many movers in a row were predicted */
+} aoi_grid;
+
+#define AOI_GRID_SIDE 64.0           /* where nothing tells the side of cells */
+#define AOI_GRID_LEAST_SIDE 0x1p-200 /* finer cells are of no use, and the inverse must be finite */
+
+static inline aoi_grid *aoi_grid_of(aoi_engine *e) {
+    return (aoi_grid *)(void *)e;
+}
+
+static inline aoi_memory *aoi_grid_memory(aoi_grid *g) {
+    return &g->head.world->memory;
+}
+
+/* Indexes a node of these bounds, false when memory is refused; and removes it. */
+bool aoi_grid_insert_node(aoi_grid *g, uint32_t node, const aoi_bounds *b);
+void aoi_grid_remove_node(aoi_grid *g, uint32_t node);
+/* The same for a node that is in the index with other bounds. */
+bool aoi_grid_resize_node(aoi_grid *g, uint32_t node, const aoi_bounds *b);
+
+/* Moves the nodes of a chain, and then their owner, from one place to another; false when memory is refused, and then
+ * nothing has moved. */
+bool aoi_grid_move_chain(aoi_grid *g, uint32_t node, uint32_t owner, const double *from, const double *to);
+
+/* Chooses sides of cells, uniform layers and crowds anew, where numbers have changed enough to pay for it; where memory is
+ * refused all goes on as it was. */
+void aoi_grid_tune(aoi_grid *g);
+/* Whether some cells of layers want to be given back. */
+bool aoi_grid_is_untidy(const aoi_grid *g);
+
+const char *aoi_grid_check_layers(const aoi_grid *g);
+
+#endif

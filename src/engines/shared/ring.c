@@ -1,0 +1,85 @@
+/* ring.c - see ring.h. */
+#include "engines/shared/ring.h"
+
+#define RING_SQRT2 1.4142135623730951
+
+/* A circle is known by its inscribed square, so that its radius is known to within 2^-14. */
+static aoi_borders ring_round_borders(const aoi_bounds *b) {
+    double enter = b->hole[0] * (RING_SQRT2 * (1 - 0x1p-45)), leave = b->reach[0];
+    return (aoi_borders){.enter_min = {enter, enter},
+                         .enter_max = {enter * (1 + 0x1p-14)},
+                         .leave_min = {leave * (1 - 0x1p-30)},
+                         .leave_max = {leave, leave},
+                         .round = true};
+}
+
+aoi_borders aoi_borders_of(int dims, const aoi_bounds *b) {
+    aoi_borders r = {.round = b->shape == AOI_CIRCLE && dims == 2 && b->hole[0] > 1e-100};
+    if (r.round) r = ring_round_borders(b);
+    else
+        for (int a = 0; a < 2; a++) {
+            bool none = b->hole[0] < 0 || b->hole[1] < 0;
+            r.enter_min[a] = none ? 0 : b->hole[a];
+            r.enter_max[a] = b->shape == AOI_SQUARE && !none ? b->hole[a] : b->reach[a];
+            r.leave_min[a] = r.leave_max[a] = b->reach[a];
+        }
+    r.gap =
+        r.enter_max[0] < r.leave_min[0] * (1 - 0x1p-6) && (r.round || r.enter_max[1] < r.leave_min[1] * (1 - 0x1p-6));
+    return r;
+}
+
+void aoi_borders_include(aoi_borders *all, const aoi_borders *b) {
+    for (int a = 0; a < 2; a++) {
+        if (b->enter_min[a] < all->enter_min[a]) all->enter_min[a] = b->enter_min[a];
+        if (b->enter_max[a] > all->enter_max[a]) all->enter_max[a] = b->enter_max[a];
+        if (b->leave_min[a] < all->leave_min[a]) all->leave_min[a] = b->leave_min[a];
+        if (b->leave_max[a] > all->leave_max[a]) all->leave_max[a] = b->leave_max[a];
+    }
+    all->gap = all->gap && b->gap && all->enter_max[0] < all->leave_min[0] &&
+               (all->round || all->enter_max[1] < all->leave_min[1]);
+}
+
+bool aoi_borders_contain(const aoi_borders *all, const aoi_borders *b) {
+    bool holds = all->round == b->round;
+    for (int a = 0; a < 2; a++)
+        holds = holds && all->enter_min[a] <= b->enter_min[a] && b->enter_max[a] <= all->enter_max[a] &&
+                all->leave_min[a] <= b->leave_min[a] && b->leave_max[a] <= all->leave_max[a];
+    return holds && (!all->gap || b->gap);
+}
+
+aoi_ring aoi_ring_of_move(const double *from, const double *to, const aoi_borders *b, bool solid) {
+    aoi_ring q;
+    double far = fmax(aoi_magnitude(from), aoi_magnitude(to));
+    double safe = aoi_ring_margin(far + aoi_magnitude(b->leave_max));
+    for (int a = 0; a < 2; a++) {
+        double half = fabs(to[a] / 2 - from[a] / 2); /* halves first: the sum might overflow */
+        double enter = b->round ? b->enter_min[0] * 0.7071 : b->enter_min[a];
+        q.center[a] = to[a] / 2 + from[a] / 2;
+        q.outer[a] = b->leave_max[a] + half + safe;
+        q.inner[a] = solid ? -1 : enter - half - safe;
+    }
+    return q;
+}
+
+size_t aoi_rings_of_move(const double *from, const double *to, const aoi_borders *b, bool solid, aoi_ring out[2]) {
+    double dx = fabs(to[0] - from[0]), dy = fabs(to[1] - from[1]);
+    if (dx > 2 * b->leave_max[0] || dy > 2 * b->leave_max[1]) {
+        out[0] = aoi_ring_of_move(from, from, b, true);
+        out[1] = aoi_ring_of_move(to, to, b, true);
+        if (dx > 2.5 * fmax(out[0].outer[0], out[1].outer[0]) || dy > 2.5 * fmax(out[0].outer[1], out[1].outer[1]))
+            return 2;
+    }
+    out[0] = aoi_ring_of_move(from, to, b, solid);
+    return 1;
+}
+
+aoi_ring aoi_ring_of_box(const double *lo, const double *hi) {
+    aoi_ring q;
+    for (int a = 0; a < 2; a++) {
+        double l = lo[a] < -DBL_MAX ? -DBL_MAX : lo[a], h = hi[a] > DBL_MAX ? DBL_MAX : hi[a];
+        q.center[a] = h / 2 + l / 2;
+        q.outer[a] = h / 2 - l / 2 + aoi_ring_margin(fmax(fabs(l), fabs(h)));
+        q.inner[a] = -1;
+    }
+    return q;
+}

@@ -1,0 +1,160 @@
+/* ring_match.h - which items of a bucket are in a ring: rectangles and circles on 16-bit fixed-point coordinates.
+ *
+ *   rectangle   distances on each axis, eight items at a time: within the outer border, and not within the inner one
+ *   circle      differences of x and y interleaved, multiplied and added in pairs (pmaddwd), give squares of distances in
+ *               32 bits, eight items at a time: compared with the squares of the borders, moved apart by the rounding
+ *
+ * Either has a second ring if areas have a border of leaving besides that of entering: nothing changes in the gap. */
+#ifndef AOI_RING_MATCH_H
+#define AOI_RING_MATCH_H
+
+#include <stdlib.h>
+
+#include "base/simd.h"
+#include "engines/shared/ring.h"
+#include "engines/shared/spatial_hash.h"
+
+enum { RING_BOX, RING_ROUND, RING_GAP }; /* kinds of rings; RING_GAP is added to either */
+
+typedef struct ring_limits { /* squares of distances: nothing has changed below `inner`, above `outer`, in the gap */
+    int32_t inner, outer, gap_begin, gap_end;
+} ring_limits;
+
+/* Limits for circles whose distances may be off by `slack`; no distance is beyond 2^15. */
+AOI_INLINE ring_limits ring_limits_of(const aoi_borders *b, double scale, double slack, bool solid, bool gap) {
+    double inner = solid ? 0 : b->enter_min[0] * scale - slack, outer = b->leave_max[0] * scale + slack;
+    ring_limits l = {inner > 0 ? (int32_t)(inner * inner) : 0, (int32_t)(outer * outer) + 1, INT32_MAX, 0};
+    if (gap && !solid) {
+        double begin = b->enter_max[0] * scale + slack, end = b->leave_min[0] * scale - slack;
+        l.gap_begin = (int32_t)(begin * begin) + 1;
+        l.gap_end = end > 0 ? (int32_t)(end * end) : 0;
+    }
+    return l;
+}
+
+/* A ring as a bucket sees it, modulo 2^16; its items are less than half of that from the center. */
+typedef struct ring_window {
+    uint16_t center[2];
+    /* rectangles: an item is within if it is less than that far from the center on both axes */
+    int16_t outer[2], inner[2], gap_begin[2], gap_end[2];
+    /* circles: around the center, and around the two ends of the step */
+    ring_limits limits, end_limits;
+    uint16_t ends[2][2];
+    bool has_ends;
+    /* circles too wide for 16 bits: coordinates relative to `base`, in units of 2^shift */
+    uint16_t base[2];
+    int shift;
+} ring_window;
+
+/* Two bits for each item, of which the lower is set if the item is in a ring. */
+#ifdef __SSE2__
+
+static inline __m128i ring_load(const uint16_t *item) {
+    return _mm_load_si128((const __m128i *)(const void *)item);
+}
+
+static inline __m128i ring_within(__m128i dx, __m128i dy, const int16_t *half) {
+    return _mm_and_si128(_mm_cmpgt_epi16(_mm_set1_epi16(half[0]), dx), _mm_cmpgt_epi16(_mm_set1_epi16(half[1]), dy));
+}
+
+AOI_INLINE uint32_t ring_match_box(const ring_window *w, const uint16_t *x, const uint16_t *y, bool gap) {
+    __m128i dx = _mm_sub_epi16(ring_load(x), _mm_set1_epi16((int16_t)w->center[0])),
+            dy = _mm_sub_epi16(ring_load(y), _mm_set1_epi16((int16_t)w->center[1]));
+    dx = _mm_max_epi16(dx, _mm_sub_epi16(_mm_setzero_si128(), dx));
+    dy = _mm_max_epi16(dy, _mm_sub_epi16(_mm_setzero_si128(), dy));
+    __m128i idle = ring_within(dx, dy, w->inner);
+    if (gap)
+        idle = _mm_or_si128(idle, _mm_andnot_si128(ring_within(dx, dy, w->gap_begin), ring_within(dx, dy, w->gap_end)));
+    return (uint32_t)_mm_movemask_epi8(_mm_andnot_si128(idle, ring_within(dx, dy, w->outer)));
+}
+
+AOI_INLINE __m128i ring_idle(const ring_limits *l, __m128i d, bool gap) {
+    __m128i idle =
+        _mm_or_si128(_mm_cmpgt_epi32(_mm_set1_epi32(l->inner), d), _mm_cmpgt_epi32(d, _mm_set1_epi32(l->outer)));
+    if (gap)
+        idle = _mm_or_si128(idle, _mm_and_si128(_mm_cmpgt_epi32(d, _mm_set1_epi32(l->gap_begin)),
+                                                _mm_cmpgt_epi32(_mm_set1_epi32(l->gap_end), d)));
+    return idle;
+}
+
+/* Interleaved differences, multiplied and added in pairs, are squares of distances in 32 bits. */
+AOI_INLINE uint32_t ring_match_round(const ring_window *w, const uint16_t *x, const uint16_t *y, bool gap, bool wide) {
+    __m128i px = ring_load(x), py = ring_load(y);
+    if (wide) {
+        __m128i shift = _mm_cvtsi32_si128(w->shift);
+        px = _mm_srl_epi16(_mm_sub_epi16(px, _mm_set1_epi16((int16_t)w->base[0])), shift);
+        py = _mm_srl_epi16(_mm_sub_epi16(py, _mm_set1_epi16((int16_t)w->base[1])), shift);
+    }
+    __m128i dx = _mm_sub_epi16(px, _mm_set1_epi16((int16_t)w->center[0])),
+            dy = _mm_sub_epi16(py, _mm_set1_epi16((int16_t)w->center[1]));
+    __m128i lo = _mm_unpacklo_epi16(dx, dy), hi = _mm_unpackhi_epi16(dx, dy);
+    __m128i idle = _mm_packs_epi32(ring_idle(&w->limits, _mm_madd_epi16(lo, lo), gap),
+                                   ring_idle(&w->limits, _mm_madd_epi16(hi, hi), gap));
+    return (uint32_t)_mm_movemask_epi8(idle) ^ 0xFFFF;
+}
+
+/* The last two of sixteen lanes hold no item. */
+AOI_INLINE uint32_t ring_match(const ring_window *w, const aoi_bucket *b, int kind, bool wide) {
+    uint32_t low, high;
+    if (kind & RING_ROUND) {
+        low = ring_match_round(w, b->x, b->y, kind & RING_GAP, wide);
+        high = ring_match_round(w, b->x + 8, b->y + 8, kind & RING_GAP, wide);
+    } else {
+        low = ring_match_box(w, b->x, b->y, kind & RING_GAP);
+        high = ring_match_box(w, b->x + 8, b->y + 8, kind & RING_GAP);
+    }
+    return (low | high << 16) & b->used;
+}
+
+#else
+
+static inline bool ring_within(int dx, int dy, const int16_t *half) {
+    return (dx < half[0]) & (dy < half[1]);
+}
+
+AOI_INLINE bool ring_match_box(const ring_window *w, uint16_t x, uint16_t y, bool gap) {
+    int dx = abs((int16_t)(uint16_t)(x - w->center[0])), dy = abs((int16_t)(uint16_t)(y - w->center[1]));
+    bool idle = ring_within(dx, dy, w->inner);
+    if (gap) idle |= ring_within(dx, dy, w->gap_end) & !ring_within(dx, dy, w->gap_begin);
+    return ring_within(dx, dy, w->outer) & !idle;
+}
+
+AOI_INLINE bool ring_match_round(const ring_window *w, uint16_t x, uint16_t y, bool gap, bool wide) {
+    const ring_limits *l = &w->limits;
+    if (wide) {
+        x = (uint16_t)((uint16_t)(x - w->base[0]) >> w->shift);
+        y = (uint16_t)((uint16_t)(y - w->base[1]) >> w->shift);
+    }
+    int32_t dx = (int16_t)(uint16_t)(x - w->center[0]), dy = (int16_t)(uint16_t)(y - w->center[1]);
+    int32_t d = dx * dx + dy * dy;
+    return !((d < l->inner) | (d > l->outer) | (gap & (d > l->gap_begin) & (d < l->gap_end)));
+}
+
+AOI_INLINE uint32_t ring_match(const ring_window *w, const aoi_bucket *b, int kind, bool wide) {
+    uint32_t bits = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
+        bool hit = kind & RING_ROUND ? ring_match_round(w, b->x[i], b->y[i], kind & RING_GAP, wide)
+                                     : ring_match_box(w, b->x[i], b->y[i], kind & RING_GAP);
+        bits |= (uint32_t)hit << 2 * i;
+    }
+    return bits;
+}
+
+#endif
+
+static inline int32_t ring_square(const uint16_t *end, uint16_t x, uint16_t y) {
+    int32_t dx = (int16_t)(uint16_t)(x - end[0]), dy = (int16_t)(uint16_t)(y - end[1]);
+    return dx * dx + dy * dy;
+}
+
+/* Whether an item in the ring has surely not changed sides: a circle's ring is half as wide again as what the circle
+ * passes. */
+AOI_INLINE bool ring_keeps_sides(const ring_window *w, uint16_t x, uint16_t y, bool gap) {
+    const ring_limits *l = &w->end_limits;
+    int32_t d = ring_square(w->ends[0], x, y), e = ring_square(w->ends[1], x, y);
+    bool same = ((d < l->inner) & (e < l->inner)) | ((d > l->outer) & (e > l->outer));
+    if (gap) same |= (d > l->gap_begin) & (d < l->gap_end) & (e > l->gap_begin) & (e < l->gap_end);
+    return same;
+}
+
+#endif
