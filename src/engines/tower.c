@@ -377,9 +377,9 @@ typedef struct tower_mover {
 
 static void tower_visit_points(void *ud, const uint32_t *refs, size_t count) {
     const tower_mover *m = ud;
-    uint64_t mask = m->world->nodes[m->node].mask;
+    const aoi_node_record *n = m->world->nodes + m->node;
     for (size_t i = 0; i < count; i++)
-        if (refs[i] != m->entity && (m->world->entities[refs[i]].kind & mask))
+        if (refs[i] != m->entity && aoi_may_see(n, m->world->entities[refs[i]].kind))
             aoi_add_candidate(m->world, m->node, refs[i]);
 }
 

@@ -171,11 +171,11 @@ static void quadtree_visit_pair(const void *ud, uint32_t entity, uint32_t classe
     const aoi_entity_record *e = w->entities + entity;
     if (entity == q->entity || (q->borders && !aoi_borders_passed(q->borders, q->from, q->to, e->pos))) return;
     for (uint32_t n = q->first; n != AOI_NONE; n = quadtree_in_class(w, w->nodes[n].next, q->class))
-        if (w->nodes[n].mask & e->kind) aoi_add_candidate(w, n, entity);
+        if (aoi_may_see(w->nodes + n, e->kind)) aoi_add_candidate(w, n, entity);
     if (!(classes >> q->class & 1)) return;
     uint64_t kind = w->entities[q->entity].kind;
     for (uint32_t n = e->nodes; (n = quadtree_in_class(w, n, q->class)) != AOI_NONE; n = w->nodes[n].next)
-        if (w->nodes[n].mask & kind) aoi_add_candidate(w, n, q->entity);
+        if (aoi_may_see(w->nodes + n, kind)) aoi_add_candidate(w, n, q->entity);
 }
 
 static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double *to) {
