@@ -56,8 +56,7 @@ static void of_the_space(void) {
     DAMAGE(uint32_t, n[1].generation, n[1].generation + 1);
     DAMAGE(double, n[1].reach[0], n[1].reach[0] * 2);
     DAMAGE(double, n[1].reach[1], n[1].reach[1] * 2);
-    DAMAGE(double, s->world.areas[1].hole[0], s->world.areas[1].hole[0] / 2);
-    DAMAGE(double, s->world.areas[1].height, s->world.areas[1].height + 1);
+    DAMAGE(double, s->world.areas[1].keep, s->world.areas[1].keep + 1);
     DAMAGE(double, s->world.areas[1].radius, s->world.areas[1].radius + 1);
     DAMAGE(uint8_t, n[1].shape, AOI_CIRCLE);
     DAMAGE(uint32_t, e[3].mover, 0);
@@ -123,7 +122,7 @@ static void of_an_index(void) {
     aoi_node_record whole = n[0];
     for (int i = 0; i < 2; i++) { /* as if it had been resized behind its back */
         x[0].radius = x[0].keep = i ? 0.01 : 1e6;
-        n[0].reach[0] = n[0].reach[1] = x[0].hole[0] = x[0].hole[1] = x[0].height = x[0].radius;
+        n[0].reach[0] = n[0].reach[1] = x[0].radius;
         is_reported(i ? "a smaller node" : "a larger node");
     }
     n[0] = whole;
