@@ -17,6 +17,7 @@ static struct {
     input in;
     aoi_space *tested, *brute;
     uint32_t ids; /* how many are in play */
+    bool deferred;
     aoi_entity old_entity[2][OLD];
     aoi_node old_node[2][OLD];
     uint32_t old_entities, old_nodes;
@@ -118,7 +119,13 @@ static size_t peek_all(int w) {
     return n;
 }
 
+static void flush(void) {
+    require(aoi_flush(f.tested) == AOI_OK && aoi_flush(f.brute) == AOI_OK, "what waits can be judged");
+}
+
+/* Those of a deferred space once all its moves are judged. */
 static void require_same_events(void) {
+    flush();
     size_t n0 = peek_all(0), n1 = peek_all(1);
     require_same_rows(n0, n1, "the same events wait");
 }
@@ -300,7 +307,7 @@ static void change(uint32_t verb, uint32_t refuse) {
     bool refused = host_relent() && result == AOI_ENOMEM;
     for (uint32_t again = refuse % 3; refused && again > 0;
          again--) { /* putting right what was refused is refused, too */
-        host_refuse(again, HOST_FOR_EVER);
+        host_refuse((long)again, HOST_FOR_EVER);
         result = do_call(&c, 0);
         refused = host_relent() && result == AOI_ENOMEM;
     }
@@ -355,10 +362,6 @@ static void ask(uint32_t what) {
 static void free_slots(void) {
     uint64_t user_data;
     while (aoi_next_freed(f.tested, &user_data)) continue;
-}
-
-static void flush(void) {
-    require(aoi_flush(f.tested) == AOI_OK && aoi_flush(f.brute) == AOI_OK, "what waits can be judged");
 }
 
 static void step(void) {
@@ -417,6 +420,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     aoi_options o = {.engine = aoi_engine_name((int)(b % engines)), .dimensions = b & 128 ? 3 : 2, .alloc = host_alloc};
     b = next_byte(&f.in);
     o.cell = cells[b % 8];
+    o.deferred = f.deferred = (b & 48) == 48;
     f.ids = b & 128 ? IDS : 12;
     if (b & 64) host_refuse(1 + b / 8 % 8, 1);
     int result = aoi_open(&o, &f.tested);

@@ -88,7 +88,7 @@ static void agrees_with_a_matrix(void) {
         if (expected[n][t] == swells && random_below(8)) continue;
         change(n, t);
         if (random_below(50) == 0) {
-            host_refuse(1, random_below(2));
+            host_refuse(1, (long)random_below(2));
             aoi_pair_table_tidy(&memory, &table); /* cannot fail: it may do without */
             host_relent();
         }

@@ -103,6 +103,58 @@ for setup in fixture.deferred() do
 end
 
 for setup in fixture.immediate() do
+  describe("a deferred space on " .. setup.name, function()
+    local function scene()
+      local w = setup.new { delivery = "deferred" }
+      w:enter(1, w:at(0))
+      w.space:add_node(1, 10, 10)
+      w:enter(2, w:at(500))
+      w:enter(10, w:at(100))
+      w.space:add_node(10, 10, 10)
+      w:enter(11, w:at(100))
+      w:enter(12, w:at(300))
+      w.space:drain {}
+      return w
+    end
+
+    it("has all leaves before all enters, whatever calls and batches they come from", function()
+      local w = scene()
+      w:move(2, w:at(5))
+      w.space:move_many(w:flat { { 12, w:at(101) }, { 11, w:at(900) } })
+      local events, n = w.space:drain {}
+      assert.equal(3, n)
+      assert.same({ aoi.LEAVE, aoi.ENTER, aoi.ENTER }, { events[1], events[5], events[9] })
+    end)
+
+    it("looks once: a margin holds on to what was seen at the last delivery, not in between", function()
+      local w = scene()
+      w.space:add_node(1, 11, { radius = 10, keep = 20 })
+      w:move(2, w:at(15))
+      w.space:drain {}
+      w:move(2, w:at(5))
+      w:move(2, w:at(15)) -- was inside, and nobody looked
+      assert.is_false(w.space:sees(1, 11, 2))
+      w:move(2, w:at(5))
+      w.space:drain {}
+      w:move(2, w:at(500))
+      w.space:set_kind(2, 1) -- has the move judged
+      w:move(2, w:at(15)) -- was outside, but not at a delivery
+      assert.is_true(w.space:sees(1, 11, 2))
+      local events, n = w.space:drain {}
+      for i = 1, 4 * n, 4 do assert.are_not.equal(11, events[i + 3]) end
+      assert.is_true(w.space:check())
+    end)
+
+    it("counts moves that are still to be looked at as pending", function()
+      local w = scene()
+      assert.equal(0, w.space:stats().pending)
+      w:move(12, w:at(301))
+      assert.equal(1, w.space:stats().pending)
+      assert.equal(0, select(2, w.space:drain {}))
+      assert.equal(0, w.space:stats().pending)
+    end)
+  end)
+
   describe("immediate delivery on " .. setup.name, function()
     it("drops the events of nodes without a handler", function()
       local w = setup.new()

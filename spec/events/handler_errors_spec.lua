@@ -199,7 +199,9 @@ for setup in fixture.all { modes = { "immediate", "flush" } } do
       table.sort(errors, function(a, b) return a[3] < b[3] end)
       assert.is_true(rawequal(value, errors[1][1]))
       assert.same({ 1, 3, 7 }, { errors[1][2], errors[1][3], errors[1][4] })
-      assert.same({ n = 4, "five", 1, 5, 7 }, errors[2])
+      assert.equal("string", type(errors[2][5])) -- the traceback
+      errors[2][5] = nil
+      assert.same({ n = 5, "five", 1, 5, 7 }, errors[2])
     end)
 
     it("finds a consistent space in on_error, which may call anything", function()
@@ -247,7 +249,7 @@ for setup in fixture.all { modes = { "immediate", "flush" } } do
         error("mine", 0)
       end)
       assert.is_true(attempt(function() w:enter(2, w:at(1)) end))
-      assert.same({ "mine", 1, 2, 8 }, taken)
+      assert.same({ "mine", 1, 2, 8 }, { taken[1], taken[2], taken[3], taken[4] })
       assert.is_false(pcall(space.count, space))
     end)
 
@@ -263,6 +265,50 @@ for setup in fixture.all { modes = { "immediate", "flush" } } do
       table.sort(errors)
       assert.same({ "handled 2", "handled 3", "handled 4" }, errors)
       assert.same({ "+1/7>2", "+1/7>3", "+1/7>4" }, w:take())
+    end)
+
+    it("comes to on_error with a traceback of where it was raised", function()
+      local traceback
+      space:on_error(function(err, _, _, _, text)
+        assert.equal("mine", err)
+        traceback = text
+      end)
+      space:remove_node(1, 7)
+      local function deep_inside() error("mine", 0) end
+      space:add_node(1, 8, 5, function() deep_inside() end)
+      assert.is_true(attempt(function() w:enter(2, w:at(1)) end))
+      assert.truthy(traceback:find("traceback", 1, true))
+      assert.truthy(traceback:find("deep_inside", 1, true) or traceback:find("handler_errors_spec", 1, true))
+    end)
+
+    it("has the right company, whatever a metamethod does to on_error while the handler is looked up", function()
+      local calls, count = {}, 0
+      local function note(...) calls[#calls + 1] = { ... } end
+      local clearing = setmetatable({}, { __index = function()
+        space:on_error(nil)
+        return function() space:on_error(note) end
+      end })
+      local setting = setmetatable({}, { __index = function()
+        space:on_error(note)
+        return function() count = count + 1 error("mine", 0) end
+      end })
+      space:remove_node(1, 7)
+      space:on_error(note)
+      space:add_node(1, 8, 5, clearing)
+      for id = 2, 400 do w:enter(id, w:at(1)) end -- were slots left on the stack, they would overflow it
+      space:flush()
+      assert.same({}, calls)
+      space:remove_node(1, 8)
+      space:flush()
+      space:on_error(nil)
+      space:add_node(1, 9, 5, setting)
+      space:flush()
+      assert.equal(399, count)
+      assert.equal(399, #calls)
+      for _, call in ipairs(calls) do
+        assert.equal("mine", call[1])
+        assert.same({ 1, 9 }, { call[2], call[4] })
+      end
     end)
   end)
 end

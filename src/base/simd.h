@@ -76,6 +76,23 @@ AOI_INLINE uint64_t aoi_lanes_many(const float *key, int n, float lo, float hi, 
     return bits;
 }
 
+/* Of two numbers, without a branch, which would often be mispredicted. */
+static inline float aoi_lanes_least(float a, float b) {
+#ifdef __SSE2__
+    return _mm_cvtss_f32(_mm_min_ss(_mm_set_ss(a), _mm_set_ss(b)));
+#else
+    return a < b ? a : b;
+#endif
+}
+
+static inline float aoi_lanes_most(float a, float b) {
+#ifdef __SSE2__
+    return _mm_cvtss_f32(_mm_max_ss(_mm_set_ss(a), _mm_set_ss(b)));
+#else
+    return a > b ? a : b;
+#endif
+}
+
 /* The first n bits. */
 static inline uint64_t aoi_lanes_mask(int n) {
     return ((uint64_t)1 << n) - 1;
@@ -105,7 +122,7 @@ enum { AOI_LANES_BORDER = 4 };          /* compared at once */
 
 typedef struct aoi_lanes_ends {
     float x[2], y[2];
-    float scale[2]; /* of the axes: makes a rectangle a square */
+    float scale[2]; /* of the axes, for points: makes a rectangle a square */
     float most_in;  /* a limit to inner borders; 0: there are none */
     bool boxes;     /* measure all as boxes */
 } aoi_lanes_ends;
@@ -113,12 +130,13 @@ typedef struct aoi_lanes_ends {
 #ifdef __SSE2__
 /* box: all bits set where the metric is that of a box.  Bits of those that may change. */
 AOI_INLINE unsigned aoi_lanes_changing(const float *x, const float *y, __m128 in, __m128 out, __m128 box,
-                                       const aoi_lanes_ends *e) {
-    const __m128 px = _mm_loadu_ps(x), py = _mm_loadu_ps(y), sx = _mm_set1_ps(e->scale[0]), sy = _mm_set1_ps(e->scale[1]);
+                                       const aoi_lanes_ends *e, bool scaled) {
+    const __m128 px = _mm_loadu_ps(x), py = _mm_loadu_ps(y), sx = _mm_set1_ps(e->scale[0]),
+                 sy = _mm_set1_ps(e->scale[1]);
     __m128 d[2];
     for (int i = 0; i < 2; i++) {
-        __m128 dx = _mm_mul_ps(_mm_sub_ps(px, _mm_set1_ps(e->x[i])), sx);
-        __m128 dy = _mm_mul_ps(_mm_sub_ps(py, _mm_set1_ps(e->y[i])), sy);
+        __m128 dx = _mm_sub_ps(px, _mm_set1_ps(e->x[i])), dy = _mm_sub_ps(py, _mm_set1_ps(e->y[i]));
+        if (scaled) dx = _mm_mul_ps(dx, sx), dy = _mm_mul_ps(dy, sy);
         dx = _mm_mul_ps(dx, dx);
         dy = _mm_mul_ps(dy, dy);
         d[i] = _mm_or_ps(_mm_and_ps(box, _mm_max_ps(dx, dy)), _mm_andnot_ps(box, _mm_add_ps(dx, dy)));
@@ -136,19 +154,20 @@ AOI_INLINE unsigned aoi_lanes_rings(const float *x, const float *y, const float 
                                     const aoi_lanes_ends *e) {
     const __m128 sign = _mm_set1_ps(-0.0f), o = _mm_loadu_ps(out);
     const __m128 box = e->boxes ? _mm_cmpeq_ps(sign, sign) : _mm_cmplt_ps(o, _mm_setzero_ps());
-    return aoi_lanes_changing(x, y, _mm_loadu_ps(in), _mm_andnot_ps(sign, o), box, e);
+    return aoi_lanes_changing(x, y, _mm_loadu_ps(in), _mm_andnot_ps(sign, o), box, e, false);
 }
 
 /* Four centres with the same borders. */
 AOI_INLINE unsigned aoi_lanes_points(const float *x, const float *y, float in, float out, const aoi_lanes_ends *e) {
     const __m128 zero = _mm_setzero_ps(), box = e->boxes ? _mm_cmpeq_ps(zero, zero) : zero;
-    return aoi_lanes_changing(x, y, _mm_set1_ps(in), _mm_set1_ps(out), box, e);
+    return aoi_lanes_changing(x, y, _mm_set1_ps(in), _mm_set1_ps(out), box, e, true);
 }
 #else
-static inline unsigned aoi_lanes_changes(float x, float y, float in, float out, bool box, const aoi_lanes_ends *e) {
+static inline unsigned aoi_lanes_changes(float x, float y, float in, float out, bool box, const aoi_lanes_ends *e,
+                                         bool scaled) {
     float d[2];
     for (int i = 0; i < 2; i++) {
-        float dx = (x - e->x[i]) * e->scale[0], dy = (y - e->y[i]) * e->scale[1];
+        float dx = (x - e->x[i]) * (scaled ? e->scale[0] : 1), dy = (y - e->y[i]) * (scaled ? e->scale[1] : 1);
         dx *= dx;
         dy *= dy;
         d[i] = !box ? dx + dy : dx > dy ? dx : dy;
@@ -164,14 +183,14 @@ static inline unsigned aoi_lanes_rings(const float *x, const float *y, const flo
     unsigned bits = 0;
     for (int i = 0; i < AOI_LANES_BORDER; i++) {
         float most = out[i] < 0 ? -out[i] : out[i];
-        bits |= aoi_lanes_changes(x[i], y[i], in[i], most, e->boxes || out[i] < 0, e) << i;
+        bits |= aoi_lanes_changes(x[i], y[i], in[i], most, e->boxes || out[i] < 0, e, false) << i;
     }
     return bits;
 }
 
 static inline unsigned aoi_lanes_points(const float *x, const float *y, float in, float out, const aoi_lanes_ends *e) {
     unsigned bits = 0;
-    for (int i = 0; i < AOI_LANES_BORDER; i++) bits |= aoi_lanes_changes(x[i], y[i], in, out, e->boxes, e) << i;
+    for (int i = 0; i < AOI_LANES_BORDER; i++) bits |= aoi_lanes_changes(x[i], y[i], in, out, e->boxes, e, true) << i;
     return bits;
 }
 #endif

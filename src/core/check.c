@@ -20,7 +20,7 @@ static bool has_its_bounds(aoi_space *s, uint32_t node) {
     aoi_area_describe(&has, &given);
     if (aoi_area_fault(w->dims, &given)) return false;
     if (!aoi_area_borrow(&w->memory, &s->scratch, w->dims, &given, &wanted)) return w->failed = true;
-    aoi_bounds a = aoi_bounds_from(&has), b = aoi_bounds_from(&wanted);
+    aoi_bounds a = aoi_bounds_from(w->dims, &has), b = aoi_bounds_from(w->dims, &wanted);
     bool plain = wanted.shape == AOI_SQUARE && !wanted.margined;
     return aoi_same_bounds(&a, &b) && has.margined == wanted.margined &&
            plain == ((w->nodes[node].flags & AOI_NODE_PLAIN) != 0);

@@ -172,8 +172,12 @@ void aoi_judge_unbounded_couples(aoi_space *s); /* after a join, what engines do
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
 
-static inline aoi_bounds aoi_bounds_from(const aoi_area_state *is) {
-    return (aoi_bounds){{is->reach[0], is->reach[1], is->area.height}, {is->area.hole[0], is->area.hole[1]}, is->shape};
+static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is) {
+    const aoi_shape *p = is->area.shape;
+    double inner = aoi_inner_extent(dims, is->shape, is->area.radius);
+    return (aoi_bounds){{is->reach[0], is->reach[1], p ? p->height : is->reach[0]},
+                        {p ? p->hole[0] : inner, p ? p->hole[1] : inner},
+                        is->shape};
 }
 
 static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {

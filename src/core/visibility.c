@@ -25,7 +25,7 @@ static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target)
         n->pending--;
         return;
     }
-    AOI_PREFETCH(s->world.areas + node); /* taking the event reads its user data */
+    AOI_PREFETCH(&s->world.areas[node].user_data); /* read when the event is taken */
     aoi_queued *e = aoi_queue_append(q, kind, node, target, t->generation);
     AOI_PREFETCH(s->world.areas + node); /* its user data is read when the event is taken */
     e->watcher = s->world.entities[n->owner].id;

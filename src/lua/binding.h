@@ -11,7 +11,8 @@
  *        | user value
  *        v
  *   { [ref] = a handler or a table of handlers, ref > 0; [handler] = ref;
- *     [0] = on_error, [-1] = weak set of the coroutines that are delivering, [-2] = the drain loop (before 5.2 only) }
+ *     [0] = on_error, [-1] = weak set of the coroutines that are delivering, [-2] = the drain loop (before 5.2 only),
+ *     with on_error: [-3] = the function that notes where an error was raised, [-4] = what it has noted, or false }
  *
  * Nothing is referenced from the registry, so a handler that captures its own space dies with it. */
 #ifndef LAOI_H
@@ -20,7 +21,7 @@
 #include "core/space.h"
 #include "lua/compat.h"
 
-enum { LAOI_ON_ERROR = 0, LAOI_COROUTINES = -1, LAOI_LOOP = -2 };
+enum { LAOI_ON_ERROR = 0, LAOI_COROUTINES = -1, LAOI_LOOP = -2, LAOI_TRACER = -3, LAOI_TRACEBACK = -4 };
 enum { LAOI_META = 1, LAOI_NAME = 2 }; /* upvalues of every method: the metatable, the method's name */
 
 typedef struct laoi_space {
@@ -96,6 +97,9 @@ void laoi_free_handlers(laoi_space *b);
 extern const luaL_Reg laoi_queries[];
 extern const char *const laoi_hows[]; /* names of overrides, by AOI_HIDE ... */
 int laoi_count(lua_State *L);
+
+/* Pushes a function that, called with an error, notes a traceback in the table at t, and returns the error. */
+void laoi_push_tracer(lua_State *L, int t);
 
 /* ---- delivery ------------------------------------------------------------------------------------------------------- */
 

@@ -58,6 +58,21 @@ typedef intptr_t lua_KContext;
 #define laoi_rawgeti(L, i, n) (lua_rawgeti((L), (i), (n)), lua_type((L), -1))
 #endif
 
+/* Pushes the text of debug.traceback, from the level of the function that raised on. */
+static inline void laoi_traceback(lua_State *L, int level) {
+#if LUA_VERSION_NUM >= 502
+    luaL_traceback(L, L, NULL, level);
+#else
+    lua_getglobal(L, "debug");
+    if (lua_istable(L, -1)) lua_getfield(L, -1, "traceback");
+    if (lua_isfunction(L, -1)) {
+        lua_pushliteral(L, "");
+        lua_pushinteger(L, level + 1);
+        lua_call(L, 2, 1);
+    }
+#endif
+}
+
 /* An index into a table fits lua_Integer since 5.3, an int before. */
 #if LUA_VERSION_NUM >= 503
 typedef lua_Integer laoi_index;

@@ -11,8 +11,8 @@
  * and the loop asks each time whether the space is still open. */
 #include "lua/binding.h"
 
-/* stack of the loop: the space, its table, then what one event needs */
-enum { SELF = 1, TABLE = 2, WATCHER = 3, TARGET = 4, NODE = 5 };
+/* stack of the loop: the space, its table, then what one event needs; from WATCHER on only where on_error is set */
+enum { SELF = 1, TABLE = 2, HANDLER = 3, WATCHER = 4, TARGET = 5, NODE = 6, TRACER = 7 };
 
 /* Pushes the handler of the event; false if there is none. */
 static bool push_handler(lua_State *L, const aoi_event *ev) {
@@ -40,7 +40,19 @@ static int again(lua_State *L, int status, lua_KContext count);
 #define AGAIN NULL
 #endif
 
-/* on_error(err, watcher, target, node_id); the ids are still on the stack, the error on top. */
+static int note_traceback(lua_State *L) {
+    laoi_traceback(L, 1);
+    lua_rawseti(L, lua_upvalueindex(1), LAOI_TRACEBACK);
+    lua_settop(L, 1);
+    return 1;
+}
+
+void laoi_push_tracer(lua_State *L, int t) {
+    lua_pushvalue(L, t);
+    lua_pushcclosure(L, note_traceback, 1);
+}
+
+/* on_error(err, watcher, target, node_id, traceback); the ids are still on the stack, the error on top. */
 static void call_on_error(lua_State *L, lua_KContext count) {
     lua_rawgeti(L, TABLE, LAOI_ON_ERROR);
     if (lua_isnil(L, -1)) { /* taken away in the meantime */
@@ -51,7 +63,13 @@ static void call_on_error(lua_State *L, lua_KContext count) {
     lua_pushvalue(L, WATCHER);
     lua_pushvalue(L, TARGET);
     lua_pushvalue(L, NODE);
-    lua_callk(L, 4, 0, count, AGAIN);
+    if (laoi_rawgeti(L, TABLE, LAOI_TRACEBACK) != LUA_TSTRING) { /* none where memory ran out */
+        lua_pop(L, 1);
+        lua_pushnil(L);
+    }
+    lua_pushboolean(L, 0);
+    lua_rawseti(L, TABLE, LAOI_TRACEBACK);
+    lua_callk(L, 5, 0, count, AGAIN);
 }
 
 /* Takes the next event.  In a deferred space a handler may have moved entities: what waits may have become void. */
@@ -60,27 +78,30 @@ static bool next_event(lua_State *L, laoi_space *b, aoi_event *ev) {
     return b->core && aoi_next(b->core, ev);
 }
 
+/* Calls the handler at HANDLER, which may set or take away on_error itself: what holds is what is set before the call. */
+static void call_handler(lua_State *L, const laoi_space *b, const aoi_event *ev, lua_KContext count) {
+    if (!b->has_on_error) {
+        push_ids(L, ev);
+        lua_callk(L, 3, 0, count, AGAIN);
+        return;
+    }
+    push_ids(L, ev);
+    lua_rawgeti(L, TABLE, LAOI_TRACER);
+    lua_pushvalue(L, HANDLER);
+    push_ids(L, ev);
+    if (lua_pcallk(L, 3, 0, TRACER, count, AGAIN) > 1) call_on_error(L, count); /* neither LUA_OK nor LUA_YIELD */
+}
+
 /* The loop; on the stack there are the space and its table. */
 static int run(lua_State *L, lua_KContext count) {
     laoi_space *b = lua_touserdata(L, SELF);
     aoi_event ev;
     while (next_event(L, b, &ev)) {
         count++;
-        if (b->has_on_error) push_ids(L, &ev);
         bool heard = push_handler(L, &ev);
         laoi_forget_freed(L, b, TABLE);
-        if (!heard) {
-            lua_settop(L, TABLE);
-            continue;
-        }
-        push_ids(L, &ev);
-        if (!b->has_on_error) {
-            lua_callk(L, 3, 0, count, AGAIN);
-        } else {
-            int status = lua_pcallk(L, 3, 0, 0, count, AGAIN);
-            if (status > 1) call_on_error(L, count);
-            lua_settop(L, TABLE);
-        }
+        if (heard) call_handler(L, b, &ev, count);
+        lua_settop(L, TABLE);
     }
     laoi_pushinteger(L, (int64_t)count);
     return 1;
@@ -89,7 +110,7 @@ static int run(lua_State *L, lua_KContext count) {
 #if LAOI_YIELDS
 /* Its continuation after a handler that yielded or, under on_error, raised. */
 static int again(lua_State *L, int status, lua_KContext count) {
-    if (status > 1) call_on_error(L, count); /* neither LUA_OK nor LUA_YIELD */
+    if (status > 1) call_on_error(L, count);
     lua_settop(L, TABLE);
     return run(L, count);
 }

@@ -125,7 +125,7 @@ static int l_remove_node(lua_State *L) {
 
 /* The node's shape must be one of two. */
 static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int shape, int or_shape, const char *words) {
-    aoi_area a;
+    aoi_area a = {0};
     (void)aoi_area_of(b->core, n, &a);
     if (a.shape != shape && a.shape != or_shape) laoi_argerror(L, 3, words, aoi_shape_name(a.shape));
 }
@@ -222,6 +222,10 @@ static int l_on_error(lua_State *L) {
     bool set = !lua_isnil(L, 2);
     laoi_gettable(L, 1);
     lua_insert(L, 2);
+    laoi_push_tracer(L, 2);
+    lua_rawseti(L, 2, LAOI_TRACER);
+    lua_pushboolean(L, 0); /* a place, so that noting an error needs no memory but the text's */
+    lua_rawseti(L, 2, LAOI_TRACEBACK);
     lua_rawseti(L, 2, LAOI_ON_ERROR);
     b->has_on_error = set;
     return 0;

@@ -100,13 +100,20 @@ static void grid_visit_nodes(void *ud, const uint32_t *refs, size_t count) {
     }
 }
 
+/* The node need not exist. */
+static inline void grid_prefetch_node(const aoi_world *w, uint32_t node) {
+    AOI_PREFETCH((const void *)((uintptr_t)w->nodes + (size_t)node * sizeof *w->nodes));
+}
+
 /* Entities around the mover, in whose layer both may have nodes. */
 static void grid_visit_crowd(void *ud, const uint32_t *refs, size_t count) {
     const grid_mover *m = ud;
     aoi_world *w = m->world;
     for (size_t i = 0; i < count; i++) {
         const aoi_entity_record *other = w->entities + refs[i];
-        if (i + GRID_AHEAD < count) AOI_PREFETCH(w->nodes + w->entities[refs[i + GRID_AHEAD]].nodes);
+        if (other->nodes != AOI_NONE)
+            AOI_PREFETCH(&w->areas[other->nodes].user_data); /* for events: most hits make one */
+        if (i + GRID_AHEAD < count) grid_prefetch_node(w, w->entities[refs[i + GRID_AHEAD]].nodes);
         if (refs[i] == m->entity) continue;
         for (uint32_t n = m->node; n != AOI_NONE; n = grid_in_layer(w, w->nodes[n].next, m->level))
             if (aoi_may_see(w->nodes + n, other->kind)) aoi_add_candidate(w, n, refs[i]);
@@ -155,9 +162,9 @@ AOI_NOINLINE static void grid_query_rare(aoi_grid *g, uint32_t entity, uint32_t 
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-static void grid_prefetch(const aoi_engine *head, uint32_t entity, int stage) {
-    const aoi_grid *g = (const aoi_grid *)(const void *)head;
-    const aoi_entity_record *e = head->world->entities + entity;
+AOI_INLINE void grid_fetch(const aoi_grid *g, uint32_t entity, int stage) {
+    const aoi_world *w = g->head.world;
+    const aoi_entity_record *e = w->entities + entity;
     const aoi_cell *k = g->points.cells + e->home;
     if (stage) {
         for (int d = 0; d < 9; d++)
@@ -166,7 +173,13 @@ static void grid_prefetch(const aoi_engine *head, uint32_t entity, int stage) {
     }
     AOI_PREFETCH(k);
     AOI_PREFETCH(g->points.buckets + e->slot / AOI_BUCKET_LANES);
-    if (e->nodes != AOI_NONE) AOI_PREFETCH(head->world->nodes + e->nodes);
+    if (e->nodes == AOI_NONE) return;
+    AOI_PREFETCH(w->nodes + e->nodes);
+    AOI_PREFETCH(&w->areas[e->nodes].user_data); /* for the space, when it takes the node's events */
+}
+
+static void grid_prefetch(const aoi_engine *head, uint32_t entity, int stage) {
+    grid_fetch((const aoi_grid *)(const void *)head, entity, stage);
 }
 
 enum { GRID_LARGE = 1 << 12, GRID_TRUSTED = 8 }; /* entities that no near cache holds; right predictions in a row */
@@ -189,9 +202,9 @@ static void grid_predict(aoi_grid *g, uint32_t entity) {
     g->last = entity;
     if (g->streak < GRID_TRUSTED) return;
     uint32_t next = grid_follower(w, entity), second = grid_follower(w, next);
-    if (next != AOI_NONE) grid_prefetch(&g->head, next, 1);
+    if (next != AOI_NONE) grid_fetch(g, next, 1);
     if (second == AOI_NONE) return;
-    grid_prefetch(&g->head, second, 0);
+    grid_fetch(g, second, 0);
     uint32_t third = w->entities[second].link;
     if (third < w->entity_top) AOI_PREFETCH(w->entities + third);
 }

@@ -6,7 +6,7 @@ void aoi_crossings_walk(aoi_crossings *p, const aoi_block_lists *c, aoi_block *b
     float lo = k0 < k1 ? k0 : k1, hi = k0 < k1 ? k1 : k0;
     while (lo <= b->low && b->prev != AOI_NONE) b = aoi_block_at(c, b->prev);
     for (;; b = aoi_block_at(c, b->next)) {
-        aoi_crossings_note(p, aoi_block_refs(b), aoi_block_between(b, lo, hi, tag != 0), tag, own);
+        aoi_crossings_note(p, aoi_block_refs(b), aoi_block_cap(b), aoi_block_between(b, lo, hi, tag != 0), tag, own);
         if (hi < b->high || b->next == AOI_NONE) return;
     }
 }
@@ -64,7 +64,7 @@ AOI_INLINE void judge(const aoi_crossings *p, int dims) {
         uint32_t other = watches ? slot : n->owner, target = watches ? slot : p->entity;
         const double *at = w->entities[other].pos, *w0 = watches ? p->from : at, *w1 = watches ? p->to : at;
         const double *t0 = watches ? at : p->from, *t1 = watches ? at : p->to;
-        const double reach[3] = {n->reach[0], n->reach[1], dims == 3 ? w->areas[node].height : 0};
+        const double reach[3] = {n->reach[0], n->reach[1], dims == 3 ? aoi_height_of(w, node) : 0};
         if (changes(dims, reach, w0, w1, t0, t1, axis, side) && other != p->entity) aoi_add_candidate(w, node, target);
     }
 }

@@ -14,9 +14,10 @@
 
 enum { AOI_CROSSINGS = 128 };
 
-typedef struct aoi_crossing { /* the mover's point and a node's edge, or an edge of the mover's node and an entity's point */
-    uint32_t ref;             /* the side of the edge; the slot of the other end, node or entity */
-    uint32_t own;             /* the axis; the mover's own node, or none when its point moves */
+typedef struct
+    aoi_crossing { /* the mover's point and a node's edge, or an edge of the mover's node and an entity's point */
+    uint32_t ref;  /* the side of the edge; the slot of the other end, node or entity */
+    uint32_t own;  /* the axis; the mover's own node, or none when its point moves */
 } aoi_crossing;
 
 typedef struct aoi_crossings {
@@ -39,12 +40,14 @@ static inline uint32_t aoi_own_of(uint32_t node, int axis) {
 }
 
 /* Appends one crossing per set bit; tag: the side of an edge that moves, 0 for a point.  Branch-free for the usual none or
- * one: it always writes one, and keeps it if a bit was set. */
-AOI_INLINE void aoi_crossings_note(aoi_crossings *p, const uint32_t *refs, uint64_t bits, uint32_t tag, uint32_t own) {
+ * one: it always writes one, and keeps it if a bit was set; if none is, it reads a key, which is in a cache line that has
+ * been read already, instead of a ref. */
+AOI_INLINE void aoi_crossings_note(aoi_crossings *p, const uint32_t *refs, int cap, uint64_t bits, uint32_t tag,
+                                   uint32_t own) {
     uint32_t keep = tag ? AOI_SLOT_MASK : UINT32_MAX;
     if (p->count > AOI_CROSSINGS - AOI_BLOCK_MOST) aoi_crossings_judge(p);
     do {
-        p->items[p->count] = (aoi_crossing){tag | (refs[aoi_lanes_first(bits + !bits)] & keep), own};
+        p->items[p->count] = (aoi_crossing){tag | (refs[aoi_lanes_first(bits + !bits) - cap * !bits] & keep), own};
         p->count += bits != 0;
         bits &= bits - 1;
     } while (bits);

@@ -30,13 +30,14 @@ static inline unsigned ring_lowest(uint32_t bits) {
 AOI_INLINE void ring_scan_by(ring_scan *s, const aoi_cell *mid, unsigned cells, const ring_window *w, int kind,
                              bool wide) {
     const aoi_bucket *buckets = s->h->buckets, *b;
+    const ring_lanes lanes = ring_spread(w, kind, wide);
     bool ends = (kind & RING_ROUND) && !wide && w->has_ends;
     uint64_t count = 0;
     for (; cells; cells &= cells - 1) {
         for (uint32_t i = mid->head[ring_lowest(cells)]; i != AOI_NONE; i = b->next) {
             b = buckets + i;
             count++;
-            for (uint32_t bits = ring_match(w, b, kind, wide); bits; bits &= bits - 1) {
+            for (uint32_t bits = ring_match(&lanes, b, kind, wide); bits; bits &= bits - 1) {
                 unsigned lane = ring_lowest(bits) / 2;
                 if (ends && ring_keeps_sides(w, b->x[lane], b->y[lane], kind & RING_GAP)) continue;
                 uint32_t ref = b->ref[lane];
