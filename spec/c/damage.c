@@ -56,6 +56,7 @@ static void of_the_space(void) {
     DAMAGE(uint32_t, n[1].generation, n[1].generation + 1);
     DAMAGE(double, n[1].reach[0], n[1].reach[0] * 2);
     DAMAGE(double, n[1].reach[1], n[1].reach[1] * 2);
+    DAMAGE(double, s->world.areas[1].keep, s->world.areas[1].keep + 1);
     DAMAGE(double, s->world.areas[1].radius, s->world.areas[1].radius + 1);
     DAMAGE(uint8_t, n[1].shape, AOI_CIRCLE);
     DAMAGE(uint32_t, e[3].mover, 0);
