@@ -69,6 +69,21 @@ static uint32_t node_of(int64_t id, int64_t node_id) {
     return aoi_node_slot(s, aoi_find_node(s, aoi_find(s, id), node_id));
 }
 
+/* The parameters of a box stand in a block of their own. */
+static void of_a_shape(void) {
+    aoi_node n = {0, 0};
+    aoi_area box = {.shape = AOI_BOX, .mask = 4, .extents = {3, 4, 5}, .margin = 1};
+    EXPECT(aoi_add_node(s, aoi_find(s, 6), 1, &box, &n) == AOI_OK);
+    aoi_shape *p = s->world.areas[n.index].shape;
+    DAMAGE(double, p->extents[0], 2);
+    DAMAGE(double, p->extents[1], NAN);
+    DAMAGE(double, p->margin, 2);
+    DAMAGE(double, p->margin, 0);
+    DAMAGE(double, p->hole[1], 2);
+    DAMAGE(uint8_t, s->world.nodes[n.index].flags, 0);
+    EXPECT(aoi_remove_node(s, n) == AOI_OK);
+}
+
 /* Kept pairs: only those BETWEEN the borders of a node that is there. */
 static void of_pairs(void) {
     uint32_t node = node_of(0, 2), inside = 8, between = 1, outside = 7; /* 10, 10 and 14, and 70 away */
@@ -137,6 +152,7 @@ int main(void) {
     for (int i = 0; every_setup(i, &u); i++) {
         crowd(&u);
         of_the_space();
+        of_a_shape();
         of_pairs();
         of_an_index();
         of_an_answer();
