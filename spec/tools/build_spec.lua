@@ -143,6 +143,51 @@ describe("a rule of the house", function()
   end)
 end)
 
+describe("a sixth engine", function()
+  -- Brute force under another name stands for an engine of somebody's own.
+  it("is one file, its line in the table of engines and its line in the unit", function()
+    if not process.has("cc") then pending("cc is not installed") end
+    local folder, remove = process.folder()
+    finally(remove)
+    must("cp -r include src lua " .. quote(folder))
+    local function write(path, text)
+      local file = assert(io.open(folder .. "/" .. path, "w"))
+      file:write(text)
+      file:close()
+    end
+    local function change(path, pattern, by)
+      local text, n = process.read(folder .. "/" .. path):gsub(pattern, by)
+      assert.equal(1, n, path)
+      write(path, text)
+    end
+    write("src/engines/toy.c", (process.read("src/engines/brute.c"):gsub("brute", "toy")))
+    change("src/core/engines.c", "\n(%s*E%(brute%))", function(line) return " \\\n    E(toy) \\\n" .. line end)
+    change("src/core/engines.c", "(E%(quadtree%)%s*\\?) \\?\n", "%1\n")
+    change("src/aoi.c", '(#include "engines/brute.c"\n)', '%1#include "engines/toy.c"\n')
+    must("mkdir " .. quote(folder .. "/aoi"))
+    local headers = must("make -s --no-print-directory print-LUA_INCDIR LUA=" .. quote(lua)):gsub("%s+$", "")
+    must(("cc -O1 -std=c11 -fPIC -shared -Iinclude -Isrc -isystem %s -o aoi/core.so src/lua/core.c -lm"):format(
+      quote(headers)):gsub("^", "cd " .. quote(folder) .. " && "))
+    local program = [[
+      package.path, package.cpath = "./lua/?.lua;./lua/?/init.lua", "./?.so"
+      local aoi = require "aoi"
+      local known = " " .. table.concat(aoi.engines(), " ") .. " "
+      assert(known:find(" toy ", 1, true), known)
+      local space, events = aoi.new { engine = "toy" }, 0
+      local function count() events = events + 1 end
+      for id = 1, 50 do
+        space:enter(id, id * 3, 0)
+        space:add_node(id, 1, 10, count, count)
+      end
+      for id = 1, 50 do space:move(id, id * 2, id % 7) end
+      assert(space:check() and events > 100)
+      print("sound")
+    ]]
+    write("toy.lua", program)
+    assert.equal("sound\n", must("cd " .. quote(folder) .. " && " .. quote(lua) .. " toy.lua"))
+  end)
+end)
+
 describe("the core", function()
   -- A product and a sum in one, on the processors that can.
   local FUSED = [[grep -cE '\<(v?fn?m(add|sub)[0-9]*[sp][sd]|fn?m(add|sub)|fml[as])\>' || true]]
