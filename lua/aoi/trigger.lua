@@ -78,8 +78,8 @@ local Triggers, Trigger -- the two classes, below
 ---@field margin? number world units, >= 0: a target leaves outside the area grown by it
 ---@field extents? number[] half-extents of a box
 ---@field half_height? number world units, in 3D
----@field facing? number of a sector; not in world units but radians, 0 is along +x, counter-clockwise
----@field angle? number the opening of a sector; not in world units but radians, > 0 and at most 2 pi
+---@field facing? number radians, of a sector: 0 is along +x, counter-clockwise
+---@field angle? number radians, the opening of a sector, > 0 and at most 2 pi
 ---@field points? number[] corners of a polygon, `x1, y1, x2, y2, ...`, relative to the entity
 ---@field mask? integer bits of the kinds that count, all without it
 ---@field filter? fun(id: integer, target: integer, trigger: aoi.Trigger): any targets that count
@@ -358,7 +358,7 @@ function Trigger:set_radius(radius, keep)
 end
 
 --- Changes its whole area, with exactly the difference in events. The mask stays, unless the area has one.
----@param area number|aoi.Area
+---@param area number|aoi.Area half-extent of a square in world units, or the table
 function Trigger:set_area(area)
   expect_alive(self)
   local own = { mask = self.mask }
@@ -374,7 +374,7 @@ function Trigger:set_area(area)
 end
 
 --- Turns a sector, with exactly the difference in events.
----@param facing number not in world units but radians, 0 is along +x, counter-clockwise
+---@param facing number radians, 0 is along +x, counter-clockwise
 function Trigger:set_facing(facing)
   expect_alive(self)
   self.set.space:set_facing(self.id, self.node, facing)

@@ -255,6 +255,7 @@ end
 
 function Model:override(id, node_id, target, how)
   local other = entity(self, target)
+  if node_of(self, id, node_id).overrides[other] == how then return {} end -- no change: moves go on waiting
   return change_area(self, id, node_id, function(node) node.overrides[other] = how end)
 end
 
