@@ -9,18 +9,18 @@
  *       |       |       |               layer   towers for nodes of about one reach, in cells of 2 to 4 times that
  *   ----+-------+-------+----
  *
- * Nodes that have the mover as a target: within a cell only those whose edges run through it, the head of one list; from
- * cell to cell, those of the list of the cell that it leaves and of the one that it enters.  Targets of the mover's nodes:
- * a ring query around each node over the entities; and where the box has come to touch other cells, their lists change.
- * With a hint cells may be smaller than areas, and whole covers are common.
+ * Nodes that have the mover as a target: within a cell only those whose edges run through it, the head of one list;
+ * from cell to cell, those of the list of the cell that it leaves and of the one that it enters.  Targets of the
+ * mover's nodes: a ring query around each node over the entities; and where the box has come to touch other cells,
+ * their lists change. With a hint cells may be smaller than areas, and whole covers are common.
  *
  * Plain boxes change only where their edges pass.  Other nodes (round ones, those with hysteresis) have their borders
  * beside the box, and are edges in all of their cells.
  *
  * Cost, d nodes around a cell: a move O(layers + d) and O(border + entities on it) for each of its nodes, seldom a few
- * towers more; enter and leave O(layers + d) without any query; add_node, remove_node O(t log d), where t, the towers of a
- * node, is 1 to 4, or up to 100 with a hint.  Memory: 40 bytes an entity, 33 + 4 t a node, 72 more if it is not a plain
- * box, some 55 a tower: 100 in all for an entity with a node in a crowd, 550 where all are lonely.
+ * towers more; enter and leave O(layers + d) without any query; add_node, remove_node O(t log d), where t, the towers
+ * of a node, is 1 to 4, or up to 100 with a hint.  Memory: 40 bytes an entity, 33 + 4 t a node, 72 more if it is not a
+ * plain box, some 55 a tower: 100 in all for an entity with a node in a crowd, 550 where all are lonely.
  * Method: the lighthouse, or tower, AOI of Chinese MMO servers (pomelo-aoi), with the boxes' edges kept apart. */
 #include <string.h>
 
@@ -45,7 +45,7 @@ typedef struct tower {
 typedef struct tower_layer {
     double side, inverse;
     tower *towers;
-    uint32_t cap, top, unused, used, empty; /* used: those that exist; empty: those of them that nobody tower_covers */
+    uint32_t cap, top, unused, used, empty; /* used: those that exist; empty: those of them without nodes */
     uint32_t count;                         /* nodes */
     aoi_index index;
 } tower_layer;
@@ -291,14 +291,10 @@ static void tower_tune(towers *g, const tower_layer *y) {
     if (g->points.side != y->side / 2) aoi_entities_resize(g->head.world, &g->points, y->side / 2);
 }
 
-static double tower_reach(const aoi_bounds *b) {
-    return fmax(b->reach[0], b->reach[1]);
-}
-
 /* The layer for a node of these bounds, all its towers with room; AOI_NONE when memory is refused. */
 static uint32_t tower_prepare(towers *g, uint32_t node, const aoi_bounds *bounds, tower_box *b) {
     const aoi_world *w = g->head.world;
-    uint32_t level = tower_layer_for(g, tower_reach(bounds));
+    uint32_t level = tower_layer_for(g, fmax(bounds->reach[0], bounds->reach[1]));
     if (level == AOI_NONE || !AOI_GROW(tower_memory(g), g->boxes, g->box_cap, node + (size_t)1) ||
         !AOI_GROW(tower_memory(g), g->thick, g->thick_cap, node + (size_t)1))
         return AOI_NONE;
@@ -442,7 +438,7 @@ static void tower_find_candidates(towers *g, uint32_t entity, const double *to) 
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-/* The owner's nodes in the layer of one of them: they may come to the same tower. */
+/* How many nodes of the owner are in its layer: they may come to the same tower. */
 static uint32_t tower_twins_of(const aoi_world *w, uint32_t node) {
     uint32_t count = 0;
     for (uint32_t n = w->entities[w->nodes[node].owner].nodes; n != AOI_NONE; n = w->nodes[n].next)

@@ -4,9 +4,9 @@
  *   layers   nodes of like borders (grid_layers.h); of a crowd, which most entities carry, no node needs a place of its
  *            own: the entities around a mover also tell which nodes are around it; rare nodes stand in their own cells
  *
- * A move makes two kinds of candidates.  Targets of the mover's nodes: a ring query around each node over `points`.  Nodes
- * that have the mover as a target: a ring query of each layer's borders, around the mover, over the layer; a few huge
- * nodes are a few items in a layer of their own.  For a crowd both are one query over `points`.
+ * A move makes two kinds of candidates.  Targets of the mover's nodes: a ring query around each node over `points`.
+ * Nodes that have the mover as a target: a ring query of each layer's borders, around the mover, over the layer; a few
+ * huge nodes are a few items in a layer of their own.  For a crowd both are one query over `points`.
  *
  * Cost, d entities in an area: move O(cells on the border + d), with a small constant; enter, leave, add_node O(1);
  * memory about 40 bytes an entity, and a rare node.  Cells are sparse (spatial_hash.h): memory follows the entities.
@@ -155,6 +155,7 @@ AOI_NOINLINE static void grid_query_rare(aoi_grid *g, uint32_t entity, uint32_t 
         }
         g->head.steps += aoi_ring_query(&g->points, e->pos, to, &own, solid, e->home, &v);
     }
+    if (!aoi_grid_reaches(y, e->pos, to)) return;
     grid_mover m = {w, entity, AOI_NONE, level, e->kind};
     aoi_visitor v = grid_node_visitor(w, grid_visit_nodes, &m);
     g->head.steps += aoi_ring_query(&y->cells, e->pos, to, &y->borders, solid, AOI_NONE, &v);
@@ -190,8 +191,8 @@ static uint32_t grid_follower(const aoi_world *w, uint32_t entity) {
     return next < w->entity_top && aoi_is_live(w->entities[next].generation) ? next : AOI_NONE;
 }
 
-/* Hosts often move all entities in the same order, tick by tick: `link` of each is the entity that moved after it.  While
- * that proves right, what the next movers read is prefetched: in a large world a move waits mostly for memory. */
+/* Hosts often move all entities in the same order, tick by tick: `link` of each is the entity that moved after it.
+ * While that proves right, what the next movers read is prefetched: in a large world a move waits mostly for memory. */
 static void grid_predict(aoi_grid *g, uint32_t entity) {
     const aoi_world *w = g->head.world;
     if (g->last != AOI_NONE) {
@@ -209,28 +210,45 @@ static void grid_predict(aoi_grid *g, uint32_t entity) {
     if (third < w->entity_top) AOI_PREFETCH(w->entities + third);
 }
 
-static int grid_place(aoi_engine *head, uint32_t entity, const double *to) {
-    aoi_grid *g = aoi_grid_of(head);
-    aoi_world *w = head->world;
+/* Bit i: the entity has a node in layer i; bit 63 stands for all layers from there on. */
+static uint64_t grid_levels_of(const aoi_world *w, uint32_t entity) {
+    uint64_t levels = 0;
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
+        if (aoi_is_bounded(w->nodes + n)) levels |= UINT64_C(1) << (w->nodes[n].level < 63 ? w->nodes[n].level : 63);
+    return levels;
+}
+
+/* carries: the entity may have rare nodes. */
+static int grid_relocate(aoi_grid *g, uint32_t entity, const double *to, bool carries) {
+    aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
     bool moved =
-        g->rare ? aoi_grid_move_chain(g, e->nodes, entity, e->pos, to) : aoi_entities_move(w, &g->points, entity, to);
+        carries ? aoi_grid_move_chain(g, e->nodes, entity, e->pos, to) : aoi_entities_move(w, &g->points, entity, to);
     if (aoi_spatial_is_untidy(&g->points)) w->untidy = true;
     return moved ? AOI_OK : AOI_ENOMEM;
+}
+
+static int grid_place(aoi_engine *head, uint32_t entity, const double *to) {
+    return grid_relocate(aoi_grid_of(head), entity, to, aoi_grid_of(head)->rare > 0);
 }
 
 static int grid_move(aoi_engine *head, uint32_t entity, const double *to) {
     aoi_grid *g = aoi_grid_of(head);
     aoi_world *w = head->world;
+    const double *from = w->entities[entity].pos;
     uint32_t had = w->candidate_count;
-    bool solid = w->dims == 3 && w->entities[entity].pos[2] != to[2];
+    bool solid = w->dims == 3 && from[2] != to[2], carries = false;
     if (g->points.count >= GRID_LARGE && !w->mover_count) grid_predict(g, entity);
+    uint64_t levels = g->rare ? grid_levels_of(w, entity) : 0;
     for (uint32_t i = 0; i < g->layer_count; i++) {
-        if (!g->layers[i].count) continue;
-        if (g->layers[i].crowd) grid_query_crowd(g, entity, i, to, solid);
-        else grid_query_rare(g, entity, i, to, solid);
+        const aoi_grid_layer *y = g->layers + i;
+        if (!y->count) continue;
+        bool own = levels >> (i < 63 ? i : 63) & 1;
+        carries |= own && !y->crowd;
+        if (y->crowd) grid_query_crowd(g, entity, i, to, solid);
+        else if (own || aoi_grid_reaches(y, from, to)) grid_query_rare(g, entity, i, to, solid);
     }
-    if (grid_place(head, entity, to) == AOI_OK) return AOI_OK;
+    if (grid_relocate(g, entity, to, carries) == AOI_OK) return AOI_OK;
     w->candidate_count = had;
     return AOI_ENOMEM;
 }

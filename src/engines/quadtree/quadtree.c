@@ -2,13 +2,13 @@
  *
  *          +---------+         root, from which everything hangs; it grows outwards by a square around it
  *          |         |
- *      +---+---+   +---+       every square records the classes of the nodes that are carried in it: size class by powers
- *      |   |   |   |   |       of two, roundness, kind of border.  A huge node is a bit on the path to its owner, and
+ *      +---+---+   +---+       every square records the classes of the nodes carried in it: size class by powers of
+ *      |   |   |   |   |       two, roundness, kind of border.  A huge node is a bit on the path to its owner, and
  *    . . . . . . . . . .       nothing else
  *
- * A move queries the tree once for each class in use, with the ring (ring.h) in which areas of that class may have changed:
- * an entity that hits is a candidate of the mover's nodes of that class, and the mover one of the entity's.  Squares
- * beyond the ring, in its inner region, or without such a node are skipped with all that they hold.
+ * A move queries the tree once for each class in use, with the ring (ring.h) in which areas of that class may have
+ * changed: an entity that hits is a candidate of the mover's nodes of that class, and the mover one of the entity's.
+ * Squares beyond the ring, in its inner region, or without such a node are skipped with all that they hold.
  *
  * Cost, k squares on the ring and d entities on it: a move O(classes (k + d)), also out of and into a crowd; enter and
  * leave O(depth + classes (k + d)), add_node and remove_node O(depth), and depth is below 64 whatever the map.

@@ -1,8 +1,8 @@
 /* ring_match.h - which items of a bucket are in a ring: rectangles and circles on 16-bit fixed-point coordinates.
  *
  *   rectangle   distances on each axis, eight items at a time: within the outer border, and not within the inner one
- *   circle      differences of x and y interleaved, multiplied and added in pairs (pmaddwd), give squares of distances in
- *               32 bits, eight items at a time: compared with the squares of the borders, moved apart by the rounding
+ *   circle      differences of x and y interleaved, multiplied and added in pairs (pmaddwd), give squares of distances
+ *               in 32 bits, eight items at a time: compared with the squares of the borders, with room for roundings
  *
  * Either has a second ring if areas have a border of leaving besides that of entering: nothing changes in the gap. */
 #ifndef AOI_RING_MATCH_H
@@ -114,7 +114,8 @@ AOI_INLINE uint32_t ring_match_round(const ring_lanes *r, const uint16_t *x, con
     return (uint32_t)_mm_movemask_epi8(idle) ^ 0xFFFF;
 }
 
-/* Two bits for each item, of which the lower is set if the item is in a ring.  The last two of sixteen lanes hold none. */
+/* Two bits for each item, of which the lower is set if the item is in a ring.  The last two of sixteen lanes hold
+ * none. */
 AOI_INLINE uint32_t ring_match(const ring_lanes *r, const aoi_bucket *b, int kind, bool wide) {
     uint32_t low, high;
     if (kind & RING_ROUND) {

@@ -83,7 +83,7 @@ static void ring_scan_around(ring_scan *s, aoi_cell *k, unsigned cells, const ri
     ring_scan_cells(s, k, cells, w, kind);
 }
 
-/* ---- the usual case: a step from a place in the middle of nine cells, and areas that reach no farther than these ------ */
+/* ---- the usual case: a step from a place in the middle of nine cells, and areas that reach no farther than these - */
 
 /* Which of the nine a ring meets if it goes beyond the middle one to the left, above, to the right, below. */
 #define RING_ROWS(columns, above, below) (uint16_t)((columns) * ((above) | 8 | (below) << 6))
@@ -94,15 +94,16 @@ static const uint16_t RING_MET[16] = {
     RING_ROWS(6, 0, 1), RING_ROWS(7, 0, 1), RING_ROWS(6, 1, 1), RING_ROWS(7, 1, 1),
 };
 
-/* Without the middle one if the inner region covers it; it covers no other, since the outer border stays in the nine. */
+/* Without the middle one if the inner region covers it; it covers no other, since the outer border stays in the
+ * nine. */
 static inline unsigned ring_cells_met(unsigned beyond, bool covered) {
     return RING_MET[beyond] & ~((unsigned)covered << AOI_MIDDLE);
 }
 
 /* More than all roundings together, in fixed-point units, which are less than 2^44. */
 #define RING_SAFE 0x1p-4
-/* An item's fixed-point coordinate is up to 1 below where it is, and so is the center's: on an axis a distance is off by
- * less than 1, in the plane by less than the root of 2. */
+/* An item's fixed-point coordinate is up to 1 below where it is, and so is the center's: on an axis a distance is off
+ * by less than 1, in the plane by less than the root of 2. */
 #define RING_BAND 1.5
 
 static inline int16_t ring_positive(double v) {
