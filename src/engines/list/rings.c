@@ -398,6 +398,13 @@ static uint64_t point_bits(aoi_bag *b, float in, float out, const aoi_lanes_ends
     return bits & aoi_lanes_mask((int)b->count);
 }
 
+/* Tiles of the owners whose boxes may hold the point.  A bound is a rounded sum: far from the owner it may reach the point
+ * although the distance is a little more than the half-extent. */
+static aoi_span owners_span(const aoi_field *f, const double *at) {
+    double far = f->most + fmax(fabs(at[0]), fabs(at[1])) * 0x1p-50;
+    return aoi_tiles_span_around(&f->map, at, far, far);
+}
+
 void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const double *to) {
     const aoi_world *w = g->head.world;
     float most_in = w->dims == 3 && from[2] != to[2] ? 0 : INFINITY;
@@ -407,8 +414,8 @@ void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const do
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
         if (!f->nodes) continue;
-        l.span[0] = aoi_tiles_span_around(&f->map, from, f->most, f->most);
-        l.span[1] = aoi_tiles_span_around(&f->map, to, f->most, f->most);
+        l.span[0] = owners_span(f, from);
+        l.span[1] = owners_span(f, to);
         tile_walk walk;
         walk_begin(&walk, &f->map, l.span, l.span + 1);
         for (uint32_t t; (t = walk_next(&walk)) != AOI_NONE;) {
@@ -493,7 +500,7 @@ void aoi_rings_around(aoi_list *g, const double *at) {
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
         if (!f->nodes) continue;
-        l.span[0] = l.span[1] = aoi_tiles_span_around(&f->map, at, f->most, f->most);
+        l.span[0] = l.span[1] = owners_span(f, at);
         tile_walk walk;
         walk_begin(&walk, &f->map, l.span, &AOI_NOWHERE);
         for (uint32_t t; (t = walk_next(&walk)) != AOI_NONE;) {
