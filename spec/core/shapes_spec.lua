@@ -12,11 +12,17 @@ end
 
 -- { area, inside, outside }, in the plane; in 3D the same at the watcher's height.
 local plane = {
-  { { shape = "box", extents = { 100, 2 } }, { { 100, 2 }, { -100, -2 }, { 0, 2 } }, { { 100.5, 0 }, { 0, 2.5 }, { 3, 3 } } },
+  {
+    { shape = "box", extents = { 100, 2 } },
+    { { 100, 2 }, { -100, -2 }, { 0, 2 } }, { { 100.5, 0 }, { 0, 2.5 }, { 3, 3 } },
+  },
   { { shape = "box", extents = { 0, 3 } }, { { 0, 3 }, { 0, 0 } }, { { 1e-300, 0 }, { 0, 4 } } },
   { { shape = "circle", radius = 5 }, { { 3, 4 }, { -4, -3 }, { 5, 0 } }, { { 4, 4 }, { 5, 1 } } },
   { { shape = "sector", radius = 5, facing = 0, angle = 2 * pi }, { { -5, 0 }, { -3, 4 }, { 0, 0 } }, { { -5, 1 } } },
-  { { shape = "sector", radius = 5, facing = 0, angle = pi / 2 }, { { 0, 0 }, { 5, 0 }, { 3, 2 } }, { { -1, 0 }, { 2, 3 }, { 6, 0 } } },
+  {
+    { shape = "sector", radius = 5, facing = 0, angle = pi / 2 },
+    { { 0, 0 }, { 5, 0 }, { 3, 2 } }, { { -1, 0 }, { 2, 3 }, { 6, 0 } },
+  },
   { { shape = "sector", radius = 5, facing = pi / 2, angle = 3 }, { { 0, 5 }, { 1, 1 } }, { { 0, -1 }, { 5, -1 } } },
   { -- each side owns its lower end, and what lies to its left: a square of this kind is half-open
     { shape = "polygon", points = { -2, -2, 2, -2, 2, 2, -2, 2 } },
