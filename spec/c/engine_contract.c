@@ -396,7 +396,7 @@ static int do_place(uint32_t e, const void *to) {
 
 static int do_join(uint32_t unused, const void *nothing) {
     (void)unused, (void)nothing;
-    memset(m.seen, 0, sizeof m.seen);
+    forget();
     return m.engine->class->join(m.engine);
 }
 

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "core/rule.h"
+#include "core/space.h"
 #include "host.h"
 
 static aoi_memory memory = {.alloc = host_alloc};
@@ -75,14 +75,15 @@ static void bounds_hold(int scene, int dims) {
         make_area(scene, dims, points, &a);
         if (!EXPECT(aoi_area_fault(dims, &a) == NULL)) return;
         if (!EXPECT(aoi_area_resolve(&memory, dims, &a, &is))) return;
+        aoi_bounds bounds = aoi_bounds_from(dims, &is);
         expect_at("scene %d, %dD, round %d, shape %d", scene, dims, round, a.shape);
         for (int k = 0; k < 8; k++) {
             for (int i = 0; i < 3; i++) w[i] = random_below(2) ? 0 : coordinate(scene);
             for (int i = 0; i < 3; i++) t[i] = random_below(5) ? aside(scene, w[i], &a) : w[i];
             aoi_zone zone = aoi_zone_of(dims, a.shape, &is.area, w, t);
             bool reached = within(w[0], t[0], is.reach[0]) && within(w[1], t[1], is.reach[1]);
-            bool high = dims == 2 || within(w[2], t[2], is.area.height);
-            bool deep = in_hole(a.shape, is.area.hole, w, t);
+            bool high = dims == 2 || within(w[2], t[2], bounds.reach[2]);
+            bool deep = in_hole(a.shape, bounds.hole, w, t);
             if (zone != AOI_OUTSIDE) EXPECT(reached && high);
             if (zone == AOI_BETWEEN) EXPECT(is.margined);
             if (deep && dims == 2) EXPECT(zone == AOI_INSIDE);

@@ -82,7 +82,7 @@ void aoi_free_node(aoi_space *s, uint32_t node) {
     s->unbounded_positional -= is_unbounded_positional(&was);
     aoi_shape_free(&s->world.memory, s->world.areas[node].shape);
     s->world.areas[node].shape = NULL;
-    if (n->flags & AOI_NODE_OVERRIDES) aoi_overrides_drop(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
+    if (n->flags & AOI_NODE_OVERRIDES) aoi_overrides_drop(&s->world.memory, &s->overrides, AOI_OVERRIDE_BY_NODE, node);
     if (++n->generation == 0) return; /* all generations used: the slot retires */
     if (n->pending == 0) aoi_release_node(s, node);
 }
@@ -296,11 +296,6 @@ int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
 
 /* ---- exceptions for one pair ------------------------------------------------------------------------------------- */
 
-static bool has_overrides(const aoi_space *s, uint32_t node) {
-    uint32_t at = AOI_SEEK;
-    return aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, node, &at) != NULL;
-}
-
 int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
     uint32_t node = aoi_node_slot(s, handle), t = aoi_entity_slot(s, target);
     if (node == AOI_NONE || t == AOI_NONE) return AOI_EGONE;
@@ -314,8 +309,10 @@ int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
         return AOI_ENOMEM;
     }
     aoi_overrides_set(&s->overrides, node, t, how);
+    if (!aoi_overrides_count(&s->overrides)) aoi_overrides_free(&s->world.memory, &s->overrides);
     s->world.nodes[node].flags &= (uint8_t)~AOI_NODE_OVERRIDES;
-    if (has_overrides(s, node)) s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
+    if (aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node))
+        s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
     aoi_commit(s);
     return AOI_OK;
 }

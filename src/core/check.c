@@ -90,8 +90,8 @@ static const char *check_overrides(aoi_space *s) {
     for (uint32_t i = 0; i < s->overrides.top; i++) {
         const aoi_override_record *r = s->overrides.records + i;
         if (r->how == AOI_BY_RULE) continue;
-        live += aoi_is_live(w->nodes[r->node].generation) && aoi_is_live(w->entities[r->target].generation);
-        flagged += (w->nodes[r->node].flags & AOI_NODE_OVERRIDES) != 0;
+        live += aoi_is_live(w->nodes[r->end[0]].generation) && aoi_is_live(w->entities[r->end[1]].generation);
+        flagged += (w->nodes[r->end[0]].flags & AOI_NODE_OVERRIDES) != 0;
     }
     if (live != aoi_overrides_count(&s->overrides) || flagged != live) return say(s, "overrides of what is gone");
     return aoi_overrides_check(&s->overrides);

@@ -157,6 +157,7 @@ static inline aoi_mark aoi_mark_of(const aoi_space *s) {
 void aoi_rollback_to(aoi_space *s, aoi_mark mark);
 void aoi_rollback(aoi_space *s); /* the whole call */
 void aoi_commit(aoi_space *s);
+void aoi_tidy(aoi_space *s); /* lets the engine give back what it does not need, if it wants to */
 
 /* All pairs of an entity as a target: NULL before it enters or after it leaves, else its kind. */
 void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is);
