@@ -164,27 +164,28 @@ describe("a sixth engine", function()
     change("src/core/engines.c", "\n(%s*E%(brute%))", function(line) return " \\\n    E(toy) \\\n" .. line end)
     change("src/core/engines.c", "(E%(quadtree%)%s*\\?) \\?\n", "%1\n")
     change("src/aoi.c", '(#include "engines/brute.c"\n)', '%1#include "engines/toy.c"\n')
-    must("mkdir " .. quote(folder .. "/aoi"))
-    local headers = must("make -s --no-print-directory print-LUA_INCDIR LUA=" .. quote(lua)):gsub("%s+$", "")
-    must(("cc -O1 -std=c11 -fPIC -shared -Iinclude -Isrc -isystem %s -o aoi/core.so src/lua/core.c -lm"):format(
-      quote(headers)):gsub("^", "cd " .. quote(folder) .. " && "))
-    local program = [[
-      package.path, package.cpath = "./lua/?.lua;./lua/?/init.lua", "./?.so"
-      local aoi = require "aoi"
-      local known = " " .. table.concat(aoi.engines(), " ") .. " "
-      assert(known:find(" toy ", 1, true), known)
-      local space, events = aoi.new { engine = "toy" }, 0
-      local function count() events = events + 1 end
-      for id = 1, 50 do
-        space:enter(id, id * 3, 0)
-        space:add_node(id, 1, 10, count, count)
-      end
-      for id = 1, 50 do space:move(id, id * 2, id % 7) end
-      assert(space:check() and events > 100)
-      print("sound")
-    ]]
-    write("toy.lua", program)
-    assert.equal("sound\n", must("cd " .. quote(folder) .. " && " .. quote(lua) .. " toy.lua"))
+    write("toy.c", [[
+      #include <stdio.h>
+      #include <string.h>
+      #include "aoi.h"
+      int main(void) {
+        aoi_space *s;
+        aoi_entity e[50];
+        int known = 0;
+        for (int i = 0; aoi_engine_name(i); i++) known += strcmp(aoi_engine_name(i), "toy") == 0;
+        if (known != 1 || aoi_open(&(aoi_options){.engine = "toy"}, &s) != AOI_OK) return 1;
+        for (int i = 0; i < 50; i++) {
+          aoi_enter(s, i, (double[2]){i * 3, 0}, 1, e + i);
+          aoi_add_node(s, e[i], 1, &(aoi_area){.radius = 10, .mask = AOI_ALL_KINDS}, NULL);
+        }
+        for (int i = 0; i < 50; i++) aoi_move(s, e[i], (double[2]){i * 2, i % 7});
+        printf("%s, %s\n", aoi_check(s) ? aoi_check(s) : "sound", aoi_pending(s) > 100 ? "events" : "no events");
+        aoi_close(s);
+        return 0;
+      }
+    ]])
+    must("cd " .. quote(folder) .. " && cc -O1 -std=c11 -Iinclude -Isrc -o toy toy.c src/aoi.c -lm")
+    assert.equal("sound, events\n", must(quote(folder .. "/toy")))
   end)
 end)
 
