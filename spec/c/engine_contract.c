@@ -28,7 +28,7 @@ typedef struct mock {
 } mock;
 
 static mock m;
-static aoi_shape shapes[NODES]; /* bounds that do not follow from radius and keep */
+static aoi_shape *shapes[NODES]; /* bounds that do not follow from radius and keep */
 
 /* ---- the definition ---------------------------------------------------------------------------------------------- */
 
@@ -299,8 +299,9 @@ static void set_bounds(uint32_t n, const aoi_bounds *b, const aoi_area_record *a
     r->reach[1] = b->reach[1];
     r->shape = b->shape;
     bool derived = b->shape == AOI_CIRCLE || (b->shape == AOI_SQUARE && b->reach[2] == b->reach[0]);
-    shapes[n] = (aoi_shape){.hole = {b->hole[0], b->hole[1]}, .height = b->reach[2]};
-    m.w.areas[n] = (aoi_area_record){area->radius, area->keep, 0, derived ? NULL : shapes + n};
+    if (!shapes[n] && !(shapes[n] = malloc(sizeof *shapes[n]))) abort();
+    *shapes[n] = (aoi_shape){.hole = {b->hole[0], b->hole[1]}, .height = b->reach[2]};
+    m.w.areas[n] = (aoi_area_record){area->radius, area->keep, 0, derived ? NULL : shapes[n]};
 }
 
 static int do_add_node(uint32_t n, const void *unused) {
@@ -539,5 +540,6 @@ int main(void) {
             for (int dims = 2; dims <= 3; dims++) history_of(aoi_engines[i], dims, history, steps);
         printf("engine_contract: %s, %lu joins\n", aoi_engines[i]->name, joins);
     }
+    for (uint32_t n = 0; n < NODES; n++) free(shapes[n]);
     return expect_report("engine_contract");
 }
