@@ -2,7 +2,7 @@
  *
  *        space                                   engine
  *   records: positions, bounds   -- reads -->    an index over positions and over the bounds of nodes
- *   the rule: who sees what      <-- proposes -- candidates: (node, target) pairs that may have changed
+ *   the rule: visibility         <-- proposes -- candidates: (node, target) pairs that may have changed
  *                                <-- answers --  hits: slots in a box, nodes around a point
  *
  * An engine never decides visibility, so engines cannot differ in meaning.  A sixth engine is one new file that defines

@@ -237,7 +237,7 @@ static int l_close(lua_State *L) {
     laoi_space *b = laoi_maybe(L);
     aoi_space *core = b->core;
     if (!core) return 0;
-    b->core = NULL; /* first: whatever happens, nobody sees a half-closed space */
+    b->core = NULL; /* first: whatever happens, a half-closed space is never used */
     aoi_close(core);
     laoi_free_handlers(b);
 #if LUA_VERSION_NUM >= 502
