@@ -1,6 +1,6 @@
 -- A thief walks past two guards, through a garden, and under a third guard's eyes. The two carry a wide node that makes
--- them alert and a narrow one in which they attack, the third a cone of vision that turns; the garden is a polygon, with
--- a corner cut out of it. The space tells what came near what; what that means is the business of this file.
+-- them alert and a narrow one in which they attack, the third a cone of vision that turns; the garden is a polygon,
+-- with a corner cut out of it. The space tells what came near what; what that means is the business of this file.
 
 -- The checkout comes last on the path, so that whatever the environment names wins.
 local root = arg[0]:match("^(.*)examples[/\\]") or "../"

@@ -83,9 +83,13 @@ local shapes = {
   function(r) return { shape = "circle", radius = r, keep = choose(2) == 0 and r + radius() or nil } end,
   function(r) return { shape = "circle", radius = r, margin = radius() } end,
   function(r, d) return { shape = "box", extents = distances(d), margin = choose(2) == 0 and r or nil } end,
-  function(r, d) return { shape = d == 3 and "cylinder" or "circle", radius = r, half_height = d == 3 and r or nil } end,
+  function(r, d)
+    if d == 2 then return { shape = "circle", radius = r } end
+    return { shape = "cylinder", radius = r, half_height = r }
+  end,
   function(r)
-    return { shape = "sector", radius = r, facing = facing(), angle = (choose(8) + 1) * math.pi / 4, margin = choose(2) }
+    local angle = (choose(8) + 1) * math.pi / 4
+    return { shape = "sector", radius = r, facing = facing(), angle = angle, margin = choose(2) }
   end,
   function() return { shape = "polygon", points = numbers(2 * (choose(6) + 3)) } end,
 }

@@ -10,9 +10,9 @@
 --- areas of interest, and is then a **watcher**; those it sees are its **targets**. What comes into a node's area and
 --- what leaves it is an event for its handlers.
 ---
---- A square node of half-extent `r` at `w` sees a target at `t` if and only if `w - r <= t and t <= w + r` on every axis
---- in doubles, the target is not the watcher, and a bit of the target's kind is in the node's mask. Other shapes have
---- formulas of their own (aoi.Area); what a node does with one target can be set aside (`Space:override`).
+--- A square node of half-extent `r` at `w` sees a target at `t` if and only if `w - r <= t and t <= w + r` on every
+--- axis in doubles, the target is not the watcher, and a bit of the target's kind is in the node's mask. Other shapes
+--- have formulas of their own (aoi.Area); for one target the rule can be set aside (`Space:override`).
 ---
 --- Misuse raises an error in the words of the standard library; then nothing has changed. This file only describes: the
 --- functions are C, in `aoi.core`.
@@ -31,8 +31,8 @@ local aoi = {}
 ---@field cell? number cell size in world units, a hint for the engines that use cells
 ---@field delivery? "immediate"|"deferred" when handlers run: before each call returns (default), or in `Space:flush`
 
---- Shapes: what is inside, with `d` = target - watcher, all bounds inclusive. A field that the shape has no use for is an
---- error.
+--- Shapes: what is inside, with `d` = target - watcher, all bounds inclusive. A field that the shape has no use for is
+--- an error.
 ---
 --- * `square` (default; in 3D a cube): on every axis `w - radius <= t and t <= w + radius`
 --- * `circle` (in 3D a sphere): `dx*dx + dy*dy (+ dz*dz) <= radius*radius`
@@ -159,8 +159,8 @@ function Space:remove_node(id, node_id) end
 ---@param keep? number leave radius in world units, >= radius; the same without it
 function Space:set_radius(id, node_id, radius, keep) end
 
---- Gives a node another area, shape and mask included, with exactly the difference in events: what it saw and still sees
---- is not told again.
+--- Gives a node another area, shape and mask included, with exactly the difference in events: what it saw and still
+--- sees is not told again.
 ---@param id integer
 ---@param node_id integer
 ---@param area number|aoi.Area half-extent of a square in world units, or the table
@@ -234,8 +234,8 @@ function Space:view(id, node_id, buf) end
 ---@return integer n how many pairs
 function Space:viewers(id, buf) end
 
---- The entities inside an area put at a place, whatever nodes there are: of any kind, 0 included, where neither `mask` nor
---- the area's own says which.
+--- The entities inside an area put at a place, whatever nodes there are: of any kind, 0 included, where neither `mask`
+--- nor the area's own says which.
 ---@param x number world units, the centre
 ---@param y number world units
 ---@param z number world units; only in 3D
@@ -244,11 +244,11 @@ function Space:viewers(id, buf) end
 ---@param buf? integer[] a table to fill
 ---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
----@overload fun(self: aoi.Space, x: number, y: number, area: number|aoi.Area, mask?: integer, buf?: table): table, integer
+---@overload fun(self: aoi.Space, x: number, y: number, area: number|aoi.Area, m?: integer, b?: table): table, integer
 function Space:near(x, y, z, area, mask, buf) end
 
---- The entities that are nearest to a place, nearest first by `dx*dx + dy*dy (+ dz*dz)`, equal ones by id. Costs what the
---- neighbourhood costs.
+--- The entities that are nearest to a place, nearest first by `dx*dx + dy*dy (+ dz*dz)`, equal ones by id. Costs what
+--- the neighbourhood costs.
 ---@param x number world units
 ---@param y number world units
 ---@param z number world units; only in 3D
@@ -258,7 +258,7 @@ function Space:near(x, y, z, area, mask, buf) end
 ---@param buf? integer[] a table to fill
 ---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
----@overload fun(self: aoi.Space, x: number, y: number, n: integer, radius?: number, mask?: integer, buf?: table): table, integer
+---@overload fun(self: aoi.Space, x: number, y: number, n: integer, r?: number, m?: integer, b?: table): table, integer
 function Space:nearest(x, y, z, n, radius, mask, buf) end
 
 --- What `override` has set for a node.

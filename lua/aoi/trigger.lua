@@ -68,8 +68,8 @@ local trigger = {}
 local Triggers, Trigger -- the two classes, below
 
 --- What a trigger does. Every option may stand beside the handlers, `handlers[name]`; those given to `add` go first.
---- The area is that of a node, of any shape: one of square and circle needs `radius`, for the others see aoi.Area. Where
---- `add` is given a `shape`, the area is taken from there alone.
+--- The area is that of a node, of any shape: one of square and circle needs `radius`, for the others see aoi.Area.
+--- Where `add` is given a `shape`, the area is taken from there alone.
 --- With `once`, a trigger that has fired admits no more targets, and removes itself when it is empty.
 ---@class (exact) aoi.TriggerOptions
 ---@field shape? aoi.Shape square without it
@@ -98,8 +98,8 @@ local Triggers, Trigger -- the two classes, below
 ---@class aoi.TriggerExplanation: aoi.Explanation
 ---@field state? "inside"|"waiting"|"refused"|"muted"|"disabled"|"spent" nil for a target that is not in the area
 
---- What a trigger calls; a missing handler is no error. Other fields than these and the options are refused. A target goes by moving, by leaving the space, by its kind, or
---- because the trigger moves or is disabled.
+--- What a trigger calls; a missing handler is no error. Other fields than these and the options are refused. A target
+--- goes by moving, by leaving the space, by its kind, or because the trigger moves or is disabled.
 ---@alias aoi.TriggerHandler fun(id: integer, target: integer, trigger: aoi.Trigger)
 ---@class aoi.TriggerHandlers: aoi.TriggerOptions
 ---@field enter? aoi.TriggerHandler a target came in

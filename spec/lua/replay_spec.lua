@@ -345,10 +345,13 @@ describe("examples/thief.lua", function()
     local output, code = process.run("cd examples && " .. lua .. " thief.lua")
     assert.equal(0, code, output)
     local said = process.lines(output)
-    -- The order of leaves, and of enters, of one call is the engine's choice; whole floats have no point before Lua 5.3.
+    -- The order of leaves, and of enters, of one call is the engine's choice; whole floats have no point before Lua
+    -- 5.3.
     local function step(i) return said[i] and said[i]:match "^step .- gone" end
     for i = 2, #said do
-      if step(i) and step(i) == step(i - 1) and said[i] < said[i - 1] then said[i - 1], said[i] = said[i], said[i - 1] end
+      if step(i) and step(i) == step(i - 1) and said[i] < said[i - 1] then
+        said[i - 1], said[i] = said[i], said[i - 1]
+      end
     end
     for i = 1, #said do said[i] = said[i]:gsub("%.0([,)])", "%1") end
     assert.same({

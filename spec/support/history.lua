@@ -162,8 +162,8 @@ local function coordinates(p, kind)
 end
 
 -- Unruly handlers get all or nothing: a node with half of them is deaf to some events, and whether such an event has
--- passed when a nested call makes its opposite cannot be told from outside. In a deferred space neither can it of a node
--- with none: there its events wait, too, and a node with a margin holds on to what has been delivered.
+-- passed when a nested call makes its opposite cannot be told from outside. In a deferred space neither can it of a
+-- node with none: there its events wait, too, and a node with a margin holds on to what has been delivered.
 function Play:handlers(hears)
   local half = hears == "enter" or hears == "leave" or (hears == "none" and self.mode ~= "immediate")
   if self.unruly and half then hears = "both" end

@@ -143,6 +143,52 @@ describe("a rule of the house", function()
   end)
 end)
 
+describe("a sixth engine", function()
+  -- Brute force under another name stands for an engine of somebody's own.
+  it("is one file, its line in the table of engines and its line in the unit", function()
+    if not process.has("cc") then pending("cc is not installed") end
+    local folder, remove = process.folder()
+    finally(remove)
+    must("cp -r include src lua " .. quote(folder))
+    local function write(path, text)
+      local file = assert(io.open(folder .. "/" .. path, "w"))
+      file:write(text)
+      file:close()
+    end
+    local function change(path, pattern, by)
+      local text, n = process.read(folder .. "/" .. path):gsub(pattern, by)
+      assert.equal(1, n, path)
+      write(path, text)
+    end
+    write("src/engines/toy.c", (process.read("src/engines/brute.c"):gsub("brute", "toy")))
+    change("src/core/engines.c", "\n(%s*E%(brute%))", function(line) return " \\\n    E(toy) \\\n" .. line end)
+    change("src/core/engines.c", "(E%(quadtree%)%s*\\?) \\?\n", "%1\n")
+    change("src/aoi.c", '(#include "engines/brute.c"\n)', '%1#include "engines/toy.c"\n')
+    write("toy.c", [[
+      #include <stdio.h>
+      #include <string.h>
+      #include "aoi.h"
+      int main(void) {
+        aoi_space *s;
+        aoi_entity e[50];
+        int known = 0;
+        for (int i = 0; aoi_engine_name(i); i++) known += strcmp(aoi_engine_name(i), "toy") == 0;
+        if (known != 1 || aoi_open(&(aoi_options){.engine = "toy"}, &s) != AOI_OK) return 1;
+        for (int i = 0; i < 50; i++) {
+          aoi_enter(s, i, (double[2]){i * 3, 0}, 1, e + i);
+          aoi_add_node(s, e[i], 1, &(aoi_area){.radius = 10, .mask = AOI_ALL_KINDS}, NULL);
+        }
+        for (int i = 0; i < 50; i++) aoi_move(s, e[i], (double[2]){i * 2, i % 7});
+        printf("%s, %s\n", aoi_check(s) ? aoi_check(s) : "sound", aoi_pending(s) > 100 ? "events" : "no events");
+        aoi_close(s);
+        return 0;
+      }
+    ]])
+    must("cd " .. quote(folder) .. " && cc -O1 -std=c11 -Iinclude -Isrc -o toy toy.c src/aoi.c -lm")
+    assert.equal("sound, events\n", must(quote(folder .. "/toy")))
+  end)
+end)
+
 describe("the core", function()
   -- A product and a sum in one, on the processors that can.
   local FUSED = [[grep -cE '\<(v?fn?m(add|sub)[0-9]*[sp][sd]|fn?m(add|sub)|fml[as])\>' || true]]

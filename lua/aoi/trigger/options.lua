@@ -114,7 +114,8 @@ local function check_area(space, area)
   if is_high(space) then ok, err = pcall(space.near, space, 0, 0, 0, area)
   else ok, err = pcall(space.near, space, 0, 0, area) end
   area.mask = mask
-  if not ok then error(("bad options (%s)"):format(tostring(err):match "%b()$" and err:match "(%b())$":sub(2, -2) or err), 4) end
+  local words = not ok and tostring(err):match "%b()$" -- without the position, and the argument of `near`
+  if not ok then error("bad options " .. (words or ("(%s)"):format(tostring(err))), 4) end
 end
 
 options.check_area = check_area

@@ -336,6 +336,11 @@ typedef struct look {
     uint32_t found[LOOK_MOST + 64];
 } look;
 
+/* The tiles of rings that a point may be in; the bounds of a ring are rounded sums, which the span allows for. */
+static aoi_span ring_span(const aoi_field *f, const double *p) {
+    return aoi_tiles_span_around(&f->map, p, f->most + fabs(p[0]) * 0x1p-50, f->most + fabs(p[1]) * 0x1p-50);
+}
+
 static bool is_border_tile(int32_t number) {
     return number <= -AOI_CELL_MOST || number >= AOI_CELL_MOST;
 }
@@ -407,8 +412,8 @@ void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const do
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
         if (!f->nodes) continue;
-        l.span[0] = aoi_tiles_span_around(&f->map, from, f->most, f->most);
-        l.span[1] = aoi_tiles_span_around(&f->map, to, f->most, f->most);
+        l.span[0] = ring_span(f, from);
+        l.span[1] = ring_span(f, to);
         tile_walk walk;
         walk_begin(&walk, &f->map, l.span, l.span + 1);
         for (uint32_t t; (t = walk_next(&walk)) != AOI_NONE;) {
@@ -493,7 +498,7 @@ void aoi_rings_around(aoi_list *g, const double *at) {
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
         if (!f->nodes) continue;
-        l.span[0] = l.span[1] = aoi_tiles_span_around(&f->map, at, f->most, f->most);
+        l.span[0] = l.span[1] = ring_span(f, at);
         tile_walk walk;
         walk_begin(&walk, &f->map, l.span, &AOI_NOWHERE);
         for (uint32_t t; (t = walk_next(&walk)) != AOI_NONE;) {
