@@ -46,6 +46,8 @@ static points random_points(size_t n, size_t first, int scale) {
 /* The definition. */
 static bool in_ring(const aoi_ring *q, double x, double y) {
     double dx = fabs(x - q->center[0]), dy = fabs(y - q->center[1]);
+    volatile double xx = dx * dx, yy = dy * dy;
+    if (q->round) return xx + yy <= q->outer2 && xx + yy > q->inner2;
     return dx <= q->outer[0] && dy <= q->outer[1] && !(dx <= q->inner[0] && dy <= q->inner[1]);
 }
 
@@ -91,17 +93,19 @@ static void check_scan(const aoi_ring *q, const scene *s, bool *found) {
     }
 }
 
-static bool sees(const double *w, double x, double y, double r) {
-    return aoi_in_box(2, w, (double[2]){x, y}, r);
+static bool sees(const double *w, double x, double y, double r, bool round) {
+    const double t[3] = {x, y, 0};
+    return round ? aoi_in_ball(2, w, t, r) : aoi_in_box(2, w, t, r);
 }
 
-static bool is_seen(const double *t, double x, double y, double r) {
-    return aoi_in_box(2, (double[2]){x, y}, t, r);
+static bool is_seen(const double *t, double x, double y, double r, bool round) {
+    const double w[3] = {x, y, 0};
+    return round ? aoi_in_ball(2, w, t, r) : aoi_in_box(2, w, t, r);
 }
 
 /* Whoever is inside at one end of the move and not at the other is found, for all reaches between the bounds. */
 static void check_move(int scale) {
-    double from[2] = {random_double(scale), random_double(scale)}, to[2] = {random_double(scale), random_double(scale)};
+    double from[3] = {random_double(scale), random_double(scale)}, to[3] = {random_double(scale), random_double(scale)};
     double least = fabs(random_double(scale)), most = random_below(2) ? least : least + fabs(random_double(scale));
     bool all = random_below(4) == 0, found[RUNS * MOST] = {false};
     if (random_below(2)) /* a step */
@@ -109,8 +113,10 @@ static void check_move(int scale) {
     if (!isfinite(to[0]) || !isfinite(to[1]) || !isfinite(most)) return;
     aoi_ring rings[2];
     scene s = random_scene(scale);
+    bool round = random_below(3) == 0 && least > 1e-150 && most < 1e150; /* other circles are boxes to an engine */
     aoi_borders borders = {
         .enter_min = {least, least}, .enter_max = {most, most}, .leave_min = {least, least}, .leave_max = {most, most}};
+    borders.round = round;
     size_t n = aoi_rings_of_move(from, to, &borders, all, rings);
     EXPECT(n == 1 || n == 2);
     for (size_t i = 0; i < n; i++) check_scan(rings + i, &s, found); /* no point is found in both */
@@ -119,15 +125,15 @@ static void check_move(int scale) {
         for (size_t i = 0; i < s.p[k].n; i++)
             for (size_t r = 0; r < sizeof reaches / sizeof *reaches; r++) {
                 double x = s.p[k].x[i], y = s.p[k].y[i];
-                bool a = sees(from, x, y, reaches[r]), b = sees(to, x, y, reaches[r]);
-                bool c = is_seen(from, x, y, reaches[r]), d = is_seen(to, x, y, reaches[r]);
+                bool a = sees(from, x, y, reaches[r], round), b = sees(to, x, y, reaches[r], round);
+                bool c = is_seen(from, x, y, reaches[r], round), d = is_seen(to, x, y, reaches[r], round);
                 if (all ? a || b || c || d : a != b || c != d) EXPECT(found[s.p[k].first + i]);
             }
     free_scene(&s);
 }
 
 static void check_box(int scale) {
-    double at[2] = {random_double(scale), random_double(scale)}, r = fabs(random_double(scale));
+    double at[3] = {random_double(scale), random_double(scale)}, r = fabs(random_double(scale));
     double lo[2] = {at[0] - r, at[1] - r}, hi[2] = {at[0] + r, at[1] + r}; /* may overflow */
     bool found[RUNS * MOST] = {false};
     scene s = random_scene(scale);
@@ -135,7 +141,7 @@ static void check_box(int scale) {
     check_scan(&q, &s, found);
     for (size_t k = 0; k < s.count; k++)
         for (size_t i = 0; i < s.p[k].n; i++)
-            if (sees(at, s.p[k].x[i], s.p[k].y[i], r)) EXPECT(found[s.p[k].first + i]);
+            if (sees(at, s.p[k].x[i], s.p[k].y[i], r, false)) EXPECT(found[s.p[k].first + i]);
     free_scene(&s);
 }
 

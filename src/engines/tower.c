@@ -221,7 +221,6 @@ static aoi_span tower_span_of(const tower_layer *y, const tower_box *b) {
 }
 
 static const aoi_span tower_nowhere = {1, 1, 0, 0};
-
 static bool tower_same_span(const aoi_span *a, const aoi_span *b) {
     return a->x0 == b->x0 && a->y0 == b->y0 && a->x1 == b->x1 && a->y1 == b->y1;
 }
@@ -284,7 +283,7 @@ static void tower_leave(aoi_engine *head, uint32_t entity) {
     if (aoi_spatial_is_untidy(&g->points)) head->world->untidy = true;
 }
 
-/* Queries over entities want cells like the boxes most in use. */
+/* Cells for queries over entities are like the boxes most in use. */
 static void tower_tune(towers *g, const tower_layer *y) {
     if (g->fixed || y->count < 2 * g->tuned || y->count < 8) return;
     g->tuned = y->count;
@@ -395,8 +394,10 @@ AOI_NOINLINE static bool tower_passes(const towers *g, uint32_t node, const towe
 /* The nodes on a tower's list: where the mover was, those that covered it; where it comes to, those that did not.  One
  * branch an item: bit k of `due` tells what to do with a node that covered it (k & 1) and that covers it (k & 2). */
 static void tower_ask_list(towers *g, tower *t, const tower_step *s, bool arriving) {
+    aoi_world *w = g->head.world;
     const uint32_t *list = tower_list(t);
     const tower_box *boxes = g->boxes;
+    uint64_t kind = w->entities[s->entity].kind;
     const uint8_t *thick = g->thick;
     uint32_t count = s->stays && !s->solid ? t->edges : t->count;
     unsigned due = s->stays ? 6 : arriving ? 4 : 2, both = arriving ? 0 : 8; /* both: of a thick one, or all if solid */
@@ -406,8 +407,9 @@ static void tower_ask_list(towers *g, tower *t, const tower_step *s, bool arrivi
         if (i + TOWER_AHEAD < count) AOI_PREFETCH(boxes + list[i + TOWER_AHEAD]);
         unsigned k = tower_covers(boxes + n, s->from) | tower_covers(boxes + n, s->to) << 1;
         if (!((due | (both & -(unsigned)thick[n])) >> k & 1)) continue;
-        if (thick[n] && !s->solid && !tower_passes(g, n, s)) continue;
-        if (g->head.world->nodes[n].owner != s->entity) aoi_add_candidate(g->head.world, n, s->entity);
+        const aoi_node_record *r = w->nodes + n;
+        if (!(r->mask & kind) || r->owner == s->entity) continue;
+        if (!thick[n] || s->solid || tower_passes(g, n, s)) aoi_add_candidate(w, n, s->entity);
     }
     g->head.steps += count;
 }

@@ -27,6 +27,8 @@ bool aoi_borders_contain(const aoi_borders *all, const aoi_borders *b);
 
 typedef struct aoi_ring {
     double center[2], inner[2], outer[2]; /* half-extents, bounds inclusive; inner < 0: no inner region */
+    bool round;                           /* then also, of distances from the center: */
+    double inner2, outer2;                /* squares of radii, bounds inclusive; inner2 < 0: no inner region */
 } aoi_ring;
 
 /* More than all the roundings together of the sums that take part, the largest of which is below `size`; the constant
