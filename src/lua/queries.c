@@ -179,7 +179,8 @@ static int l_nodes(lua_State *L) {
 static int l_sees(lua_State *L) {
     laoi_space *b = laoi_self(L);
     aoi_node n = laoi_node(L, b, 2, NULL);
-    lua_pushboolean(L, aoi_sees(b->core, n, aoi_find(b->core, laoi_integer(L, 4)))); /* false for a target that is gone */
+    lua_pushboolean(L,
+                    aoi_sees(b->core, n, aoi_find(b->core, laoi_integer(L, 4)))); /* false for a target that is gone */
     return 1;
 }
 

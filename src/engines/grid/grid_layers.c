@@ -239,7 +239,7 @@ static uint32_t grid_majority(const aoi_grid *g, uint32_t level, aoi_bounds *mos
 
 static void grid_divide(aoi_grid *g, uint32_t level) {
     aoi_grid_layer *y = g->layers + level;
-    aoi_bounds most;
+    aoi_bounds most = {0};
     if (y->uniform || y->count < GRID_VOTERS || y->count < 2 * y->voted || y->count < g->points.count / 16) return;
     y->voted = y->count;
     uint32_t votes = grid_majority(g, level, &most);

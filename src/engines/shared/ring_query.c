@@ -197,7 +197,7 @@ static int64_t ring_smaller(int64_t a, int64_t b) {
 
 /* A cell of a rectangle that may be too wide for 16 bits: as if its center were the nearest place in the cell. */
 static void ring_scan_box_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
-    ring_window w;
+    ring_window w = {0};
     for (int a = 0; a < 2; a++) {
         int64_t first = (int64_t)(a ? k->cy : k->cx) * RING_CELL, last = first + RING_CELL - 1;
         int64_t near = ring_smaller(ring_larger(r->center[a], first), last), off = llabs(r->center[a] - near);
@@ -211,7 +211,7 @@ static void ring_scan_box_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
 /* A cell of a circle that may be too wide for 16 bits: all lengths are halved until it is not.  Both coordinates of a
  * difference are rounded twice, so that distances are off by less than 3 units. */
 static void ring_scan_round_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
-    ring_window w;
+    ring_window w = {0};
     double unit = 1;
     w.shift = 0;
     while ((ring_larger(r->outer[0], r->outer[1]) + RING_CELL) >> w.shift >= INT16_MAX) w.shift++, unit *= 0.5;
