@@ -408,7 +408,7 @@ static void tower_ask_list(towers *g, tower *t, const tower_step *s, bool arrivi
         unsigned k = tower_covers(boxes + n, s->from) | tower_covers(boxes + n, s->to) << 1;
         if (!((due | (both & -(unsigned)thick[n])) >> k & 1)) continue;
         const aoi_node_record *r = w->nodes + n;
-        if (!(r->mask & kind) || r->owner == s->entity) continue;
+        if (!aoi_may_see(r, kind) || r->owner == s->entity) continue;
         if (!thick[n] || s->solid || tower_passes(g, n, s)) aoi_add_candidate(w, n, s->entity);
     }
     g->head.steps += count;

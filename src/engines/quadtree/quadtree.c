@@ -170,7 +170,7 @@ typedef struct quadtree_query { /* about nodes of one class */
 static bool quadtree_looks_for(const quadtree_query *q, uint32_t node, uint64_t kind) {
     const aoi_world *w = q->world;
     uint32_t n = node;
-    while (n != AOI_NONE && !(w->nodes[n].mask & kind)) n = quadtree_in_class(w, w->nodes[n].next, q->class);
+    while (n != AOI_NONE && !aoi_may_see(w->nodes + n, kind)) n = quadtree_in_class(w, w->nodes[n].next, q->class);
     return n != AOI_NONE;
 }
 
@@ -186,9 +186,9 @@ static void quadtree_visit_pair(const void *ud, uint32_t entity, uint32_t classe
     if (own == AOI_NONE && other == AOI_NONE) return;
     if (q->borders && !aoi_borders_passed(q->borders, q->from, q->to, e->pos)) return;
     for (uint32_t n = own; n != AOI_NONE; n = quadtree_in_class(w, w->nodes[n].next, q->class))
-        if (w->nodes[n].mask & e->kind) aoi_add_candidate(w, n, entity);
+        if (aoi_may_see(w->nodes + n, e->kind)) aoi_add_candidate(w, n, entity);
     for (uint32_t n = other; n != AOI_NONE; n = quadtree_in_class(w, w->nodes[n].next, q->class))
-        if (w->nodes[n].mask & q->kind) aoi_add_candidate(w, n, q->entity);
+        if (aoi_may_see(w->nodes + n, q->kind)) aoi_add_candidate(w, n, q->entity);
 }
 
 static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double *to) {
