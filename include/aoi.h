@@ -208,6 +208,12 @@ AOI_API aoi_row *aoi_row_buffer(aoi_space *s, size_t n);
  * AOI_EGONE, AOI_EEXIST, AOI_EVALUE for an area that is none, AOI_ENOMEM. */
 AOI_API int aoi_add_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, aoi_node *out);
 
+/* aoi_add_node with a past: the node counts as having seen the entities with these ids (a hand-over, a restart), in any
+ * order; only differences are events.  An id that is not in the space makes a leave event; the watcher's own and ids that
+ * stand there twice are passed over.  Cost: that of aoi_add_node and O(count log count). */
+AOI_API int aoi_adopt_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, const int64_t *seen,
+                           size_t count, aoi_node *out);
+
 /* The same node for each of n entities; all or nothing; *bad (may be NULL) is the index of the entity that was refused. */
 AOI_API int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
                               size_t *bad);

@@ -147,6 +147,18 @@ function Space:leave(id) end
 ---@param on_leave? aoi.Handler
 function Space:add_node(id, node_id, area, on_enter, on_leave) end
 
+--- `add_node` with a past: the node counts as having seen the ids in `seen` (a hand-over, a restart), and only the
+--- differences are events: an enter for what it sees and `seen` lacks, a leave for what `seen` names and the node does
+--- not see. Ids of no entity are legal and give a leave.
+---@param id integer
+---@param node_id integer
+---@param area number|aoi.Area half-extent of a square in world units, or the table
+---@param seen integer[] ids; repeated ones count once
+---@param n? integer how many of `seen`; up to its first nil without it
+---@param on_enter? aoi.Handler|aoi.Handlers
+---@param on_leave? aoi.Handler
+function Space:adopt(id, node_id, area, seen, n, on_enter, on_leave) end
+
 --- Removes an area of interest; leave events for all it saw.
 ---@param id integer
 ---@param node_id integer

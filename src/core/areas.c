@@ -1,4 +1,7 @@
 /* areas.c - nodes: the areas that entities carry. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/space.h"
 
 enum { MOST_NODES = 1 << 30 }; /* in one space */
@@ -125,14 +128,22 @@ static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const ao
     return node;
 }
 
+typedef struct new_area { /* what a node is added with */
+    aoi_area_state is;
+    bool silent;
+    const int64_t *seen; /* sorted ids that it has seen */
+    size_t seen_count;
+} new_area;
+
 /* Everything but commit; what fails leaves no trace but events, which the caller rolls back. */
-static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, bool silent,
-                    uint32_t *out) {
-    uint32_t node = *out = new_node(s, owner, node_id, is, silent);
+static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const new_area *a, uint32_t *out) {
+    const aoi_area_state *is = &a->is;
+    uint32_t node = *out = new_node(s, owner, node_id, is, a->silent);
     if (node == AOI_NONE) return AOI_ENOMEM;
     aoi_node_record *n = s->world.nodes + node;
     uint32_t unused = n->home;
-    aoi_judge_node(s, node, NULL, is);
+    if (a->seen_count) aoi_judge_adopted(s, node, is, a->seen, a->seen_count);
+    else aoi_judge_node(s, node, NULL, is);
     if (s->world.failed || index_node(s, node) != AOI_OK) {
         n->home = unused;
         return AOI_ENOMEM;
@@ -160,16 +171,17 @@ static void drop_node(aoi_space *s, uint32_t node) {
     if (s->world.nodes[node].generation != 0) (void)aoi_next_freed(s, &user_data);
 }
 
-int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, aoi_node *out) {
+static int add_one(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, const int64_t *seen,
+                   size_t count, aoi_node *out) {
     uint32_t owner = aoi_entity_slot(s, handle), node;
-    aoi_area_state is;
+    new_area a = {.silent = area->silent, .seen = seen, .seen_count = count};
     if (owner == AOI_NONE) return AOI_EGONE;
     if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
     if (!AOI_IS_NULL(aoi_find_node(s, handle, node_id))) return AOI_EEXIST;
-    if (!aoi_begin(s) || !aoi_area_resolve(&s->world.memory, s->world.dims, area, &is)) return AOI_ENOMEM;
-    if (add_node(s, owner, node_id, &is, area->silent, &node) != AOI_OK) {
+    if (!aoi_begin(s) || !aoi_area_resolve(&s->world.memory, s->world.dims, area, &a.is)) return AOI_ENOMEM;
+    if (add_node(s, owner, node_id, &a, &node) != AOI_OK) {
         aoi_rollback(s);
-        aoi_shape_free(&s->world.memory, is.area.shape);
+        aoi_shape_free(&s->world.memory, a.is.area.shape);
         return AOI_ENOMEM;
     }
     aoi_commit(s);
@@ -177,9 +189,34 @@ int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_are
     return AOI_OK;
 }
 
+int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, aoi_node *out) {
+    return add_one(s, handle, node_id, area, NULL, 0, out);
+}
+
+static int by_id(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+int aoi_adopt_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, const int64_t *seen,
+                   size_t count, aoi_node *out) {
+    aoi_memory *m = &s->world.memory;
+    if (!count) return add_one(s, handle, node_id, area, NULL, 0, out);
+    int64_t *sorted = count <= SIZE_MAX / sizeof *sorted ? aoi_resize(m, NULL, 0, count * sizeof *sorted) : NULL;
+    if (!sorted) return AOI_ENOMEM;
+    size_t kept = 0;
+    memcpy(sorted, seen, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_id);
+    for (size_t i = 0; i < count; i++)
+        if (!i || sorted[i] != sorted[kept - 1]) sorted[kept++] = sorted[i];
+    int result = add_one(s, handle, node_id, area, sorted, kept, out);
+    aoi_resize(m, sorted, count * sizeof *sorted, 0);
+    return result;
+}
+
 int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
                       size_t *bad) {
-    aoi_area_state is;
+    new_area a = {.silent = area->silent};
     size_t ignored, i = 0;
     int result = AOI_OK;
     uint32_t node;
@@ -191,9 +228,9 @@ int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_
         uint32_t owner = aoi_entity_slot(s, entities[i]);
         if (owner == AOI_NONE) result = AOI_EGONE;
         else if (!AOI_IS_NULL(aoi_find_node(s, entities[i], node_id))) result = AOI_EEXIST;
-        else if (!aoi_area_resolve(&s->world.memory, s->world.dims, area, &is)) result = AOI_ENOMEM;
-        else if ((result = add_node(s, owner, node_id, &is, area->silent, &node)) != AOI_OK)
-            aoi_shape_free(&s->world.memory, is.area.shape);
+        else if (!aoi_area_resolve(&s->world.memory, s->world.dims, area, &a.is)) result = AOI_ENOMEM;
+        else if ((result = add_node(s, owner, node_id, &a, &node)) != AOI_OK)
+            aoi_shape_free(&s->world.memory, a.is.area.shape);
     }
     if (result == AOI_OK) {
         aoi_commit(s);

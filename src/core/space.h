@@ -165,6 +165,8 @@ void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const 
 void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, const aoi_area_state *is);
 /* A pair whose override becomes this one. */
 void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how);
+/* A node that is added as one that has seen these ids, sorted. */
+void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, const int64_t *seen, size_t count);
 /* The candidates of a move from where the record has the entity to `to`. */
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to);
 /* The same as one of a batch, world.movers[world.moved]. */

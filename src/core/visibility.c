@@ -284,6 +284,58 @@ void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, cons
     if (!is && w->nodes[node].flags & AOI_NODE_OVERRIDES) judge_shown(s, AOI_OVERRIDE_BY_NODE, node, owner);
 }
 
+/* Whether the id is among the sorted ones. */
+static bool is_among(const int64_t *ids, size_t count, int64_t id) {
+    size_t from = 0, to = count;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (ids[mid] < id) from = mid + 1;
+        else to = mid;
+    }
+    return from < count && ids[from] == id;
+}
+
+/* A leave of an id that is not in the space; `life` tells several such events of one node apart. */
+static void record_absent(aoi_space *s, uint32_t node, int64_t id, uint32_t life) {
+    aoi_node_record *n = s->world.nodes + node;
+    if (!aoi_queue_ready(&s->world.memory, &s->queue)) {
+        s->world.failed = true;
+        return;
+    }
+    aoi_queued *e = aoi_queue_append(&s->queue, AOI_LEAVE, node, AOI_NONE, life);
+    e->watcher = s->world.entities[n->owner].id;
+    e->target = id;
+    e->node_id = n->node_id;
+    n->pending++;
+}
+
+void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, const int64_t *seen, size_t count) {
+    const aoi_world *w = &s->world;
+    const aoi_node_record *n = w->nodes + node;
+    const double *at = w->entities[n->owner].pos;
+    bool silent = n->flags & AOI_NODE_SILENT;
+    aoi_find_targets(s, at, is->reach);
+    s->candidates += w->hit_count;
+    for (uint32_t i = 0; i < w->hit_count; i++) { /* strangers that are inside */
+        const aoi_entity_record *t = w->entities + w->hits[i];
+        if (w->hits[i] == n->owner || !(t->kind & is->mask) || is_among(seen, count, t->id)) continue;
+        if (!silent && aoi_zone_of(w->dims, is->shape, &is->area, at, t->pos) == AOI_INSIDE)
+            record_event(s, AOI_ENTER, node, w->hits[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint32_t target = aoi_slot_of_id(s, seen[i]);
+        if (target == n->owner) continue;
+        const aoi_entity_record *t = target == AOI_NONE ? NULL : w->entities + target;
+        bool meets = t && (t->kind & is->mask);
+        aoi_zone z = meets ? aoi_zone_of(w->dims, is->shape, &is->area, at, t->pos) : AOI_OUTSIDE;
+        if (z == AOI_BETWEEN) record_kept(s, node, target, true);
+        else if (z == AOI_OUTSIDE && !silent) {
+            if (t) record_event(s, AOI_LEAVE, node, target);
+            else record_absent(s, node, seen[i], (uint32_t)i);
+        }
+    }
+}
+
 void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how) {
     const aoi_node_record *n = s->world.nodes + node;
     const aoi_entity_record *t = s->world.entities + target;

@@ -39,6 +39,13 @@ typedef intptr_t lua_KContext;
 #define laoi_settable(L, i) ((void)lua_setfenv((L), (i)))
 #endif
 
+/* Plain memory that is garbage as soon as it is off the stack. */
+#if LUA_VERSION_NUM >= 504
+#define laoi_newbuffer(L, size) lua_newuserdatauv((L), (size), 0)
+#else
+#define laoi_newbuffer(L, size) lua_newuserdata((L), (size))
+#endif
+
 #if LUA_VERSION_NUM < 502
 #define lua_rawlen(L, i) lua_objlen((L), (i))
 #endif

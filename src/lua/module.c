@@ -80,39 +80,79 @@ static int l_enter_many(lua_State *L) {
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------------- */
 
-enum { ON_ENTER = 5, ON_LEAVE = 6 }; /* arguments of add_node */
+enum { AREA = 4 }; /* the argument of add_node and adopt; behind it the handlers, or what adopt has seen */
 
-/* Handlers or nil; true if there is any. */
-static bool check_handlers(lua_State *L) {
-    if (lua_istable(L, ON_ENTER)) {
-        lua_settop(L, ON_ENTER);
-        lua_pushvalue(L, ON_ENTER); /* the table serves both kinds */
+/* Handlers or nil, from argument `enter` on; true if there is any. */
+static bool check_handlers(lua_State *L, int enter) {
+    int leave = enter + 1;
+    if (lua_istable(L, enter)) {
+        lua_settop(L, enter);
+        lua_pushvalue(L, enter); /* the table serves both kinds */
         return true;
     }
-    lua_settop(L, ON_LEAVE);
-    if (!lua_isnil(L, ON_ENTER) && !lua_isfunction(L, ON_ENTER)) laoi_typeerror(L, ON_ENTER, "function or table");
-    if (!lua_isnil(L, ON_LEAVE) && !lua_isfunction(L, ON_LEAVE)) laoi_typeerror(L, ON_LEAVE, "function");
-    return !lua_isnil(L, ON_ENTER) || !lua_isnil(L, ON_LEAVE);
+    lua_settop(L, leave);
+    if (!lua_isnil(L, enter) && !lua_isfunction(L, enter)) laoi_typeerror(L, enter, "function or table");
+    if (!lua_isnil(L, leave) && !lua_isfunction(L, leave)) laoi_typeerror(L, leave, "function");
+    return !lua_isnil(L, enter) || !lua_isnil(L, leave);
+}
+
+/* From the arguments `id, node_id, area`, and the handlers from argument `enter` on; ids that the node has seen. */
+static int adopt_node(lua_State *L, laoi_space *b, const laoi_area_arg *area, const int64_t *seen, size_t count,
+                      int enter) {
+    aoi_area a = area->area;
+    a.silent = !check_handlers(L, enter) && !b->deferred;
+    laoi_gettable(L, 1);
+    int t = lua_gettop(L);
+    laoi_forget_freed(L, b, t); /* before a slot is used again */
+    a.user_data = laoi_prepare_handlers(L, b, t, enter, enter + 1);
+    int64_t node_id = laoi_integer(L, 3);
+    int result = aoi_adopt_node(b->core, laoi_entity(L, b, 2), node_id, &a, seen, count, NULL);
+    laoi_settle_handlers(L, b, t, result == AOI_OK);
+    return done(L, b, result);
+}
+
+/* Reads `id, node_id, area`: the node must be new. */
+static void new_node_args(lua_State *L, const laoi_space *b, laoi_area_arg *a) {
+    aoi_entity e = laoi_entity(L, b, 2);
+    int64_t node_id = laoi_integer(L, 3);
+    if (!AOI_IS_NULL(aoi_find_node(b->core, e, node_id))) {
+        const char *id = laoi_spell(L, laoi_integer(L, 2));
+        laoi_argerror(L, 3, "entity %s already has node %s", id, laoi_spell(L, node_id));
+    }
+    laoi_area(L, b, 4, a);
 }
 
 static int l_add_node(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    aoi_entity e = laoi_entity(L, b, 2);
-    int64_t node_id = laoi_integer(L, 3);
     laoi_area_arg a;
-    if (!AOI_IS_NULL(aoi_find_node(b->core, e, node_id))) {
-        const char *id = laoi_spell(L, laoi_integer(L, 2));
-        return laoi_argerror(L, 3, "entity %s already has node %s", id, laoi_spell(L, node_id));
+    new_node_args(L, b, &a);
+    return adopt_node(L, b, &a, NULL, 0, AREA + 1);
+}
+
+/* adopt(id, node_id, area, seen [, n], on_enter, on_leave): there is an n if the sixth argument is a number, or if there
+ * are arguments for it and both handlers. */
+static int l_adopt(lua_State *L) {
+    enum { SEEN = AREA + 1, COUNT };
+    laoi_space *b = laoi_self(L);
+    laoi_area_arg a;
+    new_node_args(L, b, &a);
+    if (!lua_istable(L, SEEN)) laoi_typeerror(L, SEEN, "table");
+    bool counted = lua_type(L, COUNT) == LUA_TNUMBER || lua_gettop(L) > COUNT + 1;
+    size_t length = lua_rawlen(L, SEEN), n = length;
+    if (counted && !lua_isnil(L, COUNT)) {
+        int64_t given = laoi_integer(L, COUNT);
+        if (given < 0 || (uint64_t)given > length) laoi_argerror(L, COUNT, "the array has %d ids", (int)length);
+        n = (size_t)given;
     }
-    laoi_area(L, b, 4, &a);
-    a.area.silent = !check_handlers(L) && !b->deferred;
-    laoi_gettable(L, 1);
-    int t = lua_gettop(L);
-    laoi_forget_freed(L, b, t); /* before a slot is used again */
-    a.area.user_data = laoi_prepare_handlers(L, b, t, ON_ENTER, ON_LEAVE);
-    int result = aoi_add_node(b->core, e, node_id, &a.area, NULL);
-    laoi_settle_handlers(L, b, t, result == AOI_OK);
-    return done(L, b, result);
+    int64_t *seen = laoi_newbuffer(L, n * sizeof *seen);
+    lua_replace(L, AREA); /* has been read */
+    for (size_t k = 0; k < n; k++) {
+        if (laoi_rawgeti(L, SEEN, (laoi_index)k + 1) != LUA_TNUMBER || !laoi_tointeger(L, -1, seen + k))
+            laoi_argerror(L, SEEN, "id %d: integer expected, got %s", (int)k + 1, luaL_typename(L, -1));
+        lua_pop(L, 1);
+    }
+    b = laoi_self(L); /* still open? the buffer may have caused a finalizer to run */
+    return adopt_node(L, b, &a, seen, n, counted ? COUNT + 1 : COUNT);
 }
 
 static int l_remove_node(lua_State *L) {
@@ -295,15 +335,25 @@ static int l_engines(lua_State *L) {
 /* ---- the module ------------------------------------------------------------------------------------------------------ */
 
 static const luaL_Reg methods[] = {
-    {"enter", l_enter},           {"move", l_move},
-    {"leave", l_leave},           {"set_kind", l_set_kind},
-    {"move_many", l_move_many},   {"enter_many", l_enter_many},
-    {"add_node", l_add_node},     {"remove_node", l_remove_node},
-    {"set_radius", l_set_radius}, {"set_area", l_set_area},
-    {"set_facing", l_set_facing}, {"override", l_override},
-    {"set_mask", l_set_mask},     {"flush", l_flush},
-    {"drain", l_drain},           {"on_error", l_on_error},
-    {"close", l_close},           {NULL, NULL},
+    {"enter", l_enter},
+    {"move", l_move},
+    {"leave", l_leave},
+    {"set_kind", l_set_kind},
+    {"move_many", l_move_many},
+    {"enter_many", l_enter_many},
+    {"add_node", l_add_node},
+    {"adopt", l_adopt},
+    {"remove_node", l_remove_node},
+    {"set_radius", l_set_radius},
+    {"set_area", l_set_area},
+    {"set_facing", l_set_facing},
+    {"override", l_override},
+    {"set_mask", l_set_mask},
+    {"flush", l_flush},
+    {"drain", l_drain},
+    {"on_error", l_on_error},
+    {"close", l_close},
+    {NULL, NULL},
 };
 
 static const luaL_Reg metamethods[] = {

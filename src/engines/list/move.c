@@ -126,6 +126,7 @@ AOI_INLINE void move_near_parts(list_trip *p, enum list_pass pass, int dims) {
 
 /* Most often a node's safe region tells of its level's point, too. */
 static void find_far_parts(list_trip *p) {
+    /* cppcheck-suppress ctuuninitvar ; the caller has set what is read */
     aoi_list *g = p->g;
     const aoi_world *w = p->world;
     uint64_t near = 0;

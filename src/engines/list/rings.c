@@ -177,7 +177,7 @@ static void rebuild_points(aoi_list *g, double side) {
     const aoi_entity_record *e = g->head.world->entities;
     bool ready = true;
     open_field(&now, side, AOI_POINT_LANES);
-    for (int undo = 0; undo < 2 && undo <= !ready; undo++)
+    for (int undo = 0; undo < 2 && undo <= (ready ? 0 : 1); undo++)
         for (uint32_t t = 0; t < old.map.top; t++)
             for (uint32_t i = old.map.tiles[t].axis[0].head; i != AOI_NONE; i = aoi_bag_of(g, i)->next)
                 for (int k = 0; k < (int)aoi_bag_of(g, i)->count; k++) {
