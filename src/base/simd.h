@@ -17,7 +17,6 @@
 
 /* Bit i: lo <= key[i] <= hi, for eight keys. */
 enum { AOI_LANE = 8 };
-typedef unsigned (*aoi_lanes)(const float *key, float lo, float hi);
 
 static inline unsigned aoi_lanes_plain(const float *key, float lo, float hi) {
 #ifdef __SSE2__
@@ -47,9 +46,9 @@ AOI_INLINE uint64_t aoi_lanes_sixteen(const float *key, float lo, float hi) {
 }
 
 /* The same for any number up to 64; bits from the n-th on mean nothing. */
-AOI_INLINE uint64_t aoi_lanes_many(const float *key, int n, float lo, float hi, aoi_lanes between) {
+AOI_INLINE uint64_t aoi_lanes_many(const float *key, int n, float lo, float hi) {
     uint64_t bits = 0;
-    for (int i = 0; i < n; i += AOI_LANE) bits |= (uint64_t)between(key + i, lo, hi) << i;
+    for (int i = 0; i < n; i += AOI_LANE) bits |= (uint64_t)aoi_lanes_plain(key + i, lo, hi) << i;
     return bits;
 }
 
@@ -83,6 +82,31 @@ static inline int aoi_lanes_first(uint64_t bits) {
     int i = 0;
     while (!(bits >> i & 1)) i++;
     return i;
+#endif
+}
+
+/* ---- two axes at once ---------------------------------------------------------------------------------------------- */
+
+/* Bit a: w[a] - reach[a] <= t[a] <= w[a] + reach[a], for two axes. */
+static inline unsigned aoi_lanes_within(const double *w, const double *t, const double *reach) {
+#ifdef __SSE2__
+    const __m128d at = _mm_loadu_pd(w), p = _mm_loadu_pd(t), r = _mm_loadu_pd(reach);
+    return (unsigned)_mm_movemask_pd(_mm_and_pd(_mm_cmple_pd(_mm_sub_pd(at, r), p), _mm_cmple_pd(p, _mm_add_pd(at, r))));
+#else
+    unsigned bits = 0;
+    for (int a = 0; a < 2; a++) bits |= (unsigned)(w[a] - reach[a] <= t[a] && t[a] <= w[a] + reach[a]) << a;
+    return bits;
+#endif
+}
+
+/* Whether a point lies in a rectangle: x and y of the lower corner, of the upper corner. */
+static inline bool aoi_lanes_inside(const float *corners, const double *p) {
+#ifdef __SSE2__
+    const __m128 both = _mm_loadu_ps(corners);
+    const __m128d at = _mm_loadu_pd(p), low = _mm_cvtps_pd(both), high = _mm_cvtps_pd(_mm_movehl_ps(both, both));
+    return _mm_movemask_pd(_mm_and_pd(_mm_cmple_pd(low, at), _mm_cmple_pd(at, high))) == 3;
+#else
+    return corners[0] <= p[0] && p[0] <= corners[2] && corners[1] <= p[1] && p[1] <= corners[3];
 #endif
 }
 

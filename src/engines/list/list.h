@@ -33,11 +33,15 @@ static inline int aoi_list_dims(const aoi_list *g) {
     return g->head.world->dims;
 }
 
-static inline uint32_t *aoi_edge_places(const aoi_list *g, uint32_t node) {
-    return g->edges + node * ((size_t)aoi_edge_count(aoi_list_dims(g)) + 4);
+AOI_INLINE uint32_t *aoi_edge_places_in(const aoi_list *g, int dims, uint32_t node) {
+    return g->edges + node * ((size_t)aoi_edge_count(dims) + 4);
 }
 
-/* From x, to x, from y, to y: positions of the owner.  Narrower rather than wider than it could be. */
+static inline uint32_t *aoi_edge_places(const aoi_list *g, uint32_t node) {
+    return aoi_edge_places_in(g, aoi_list_dims(g), node);
+}
+
+/* x and y of the lower corner, of the upper corner: positions of the owner.  Narrower rather than wider than it could be. */
 static inline float *aoi_safe_region(const aoi_list *g, uint32_t node) {
     return (float *)(void *)(aoi_edge_places(g, node) + aoi_edge_count(aoi_list_dims(g)));
 }

@@ -123,6 +123,19 @@ bool aoi_field_stays(const aoi_list *g, const aoi_field *f, uint32_t place, cons
     return inner || aoi_tiles_same(&f->map, from, to);
 }
 
+/* Moves a point to where its tile surely is the same; false: nothing is changed. */
+bool aoi_points_step(aoi_list *g, uint32_t entity, const double *to) {
+    const aoi_tile_map *map = &g->points.map;
+    uint32_t place = g->head.world->entities[entity].home;
+    aoi_bag *b = aoi_bag_of(g, place >> AOI_PLACE_SHIFT);
+    const aoi_tile *t = map->tiles + b->tile;
+    float x = tile_key(map, 0, t, to[0]), y = tile_key(map, 1, t, to[1]);
+    if (!is_inner_key(x) || !is_inner_key(y)) return false;
+    aoi_bag_lane(b, AOI_POINT_LANES, 0)[place & AOI_PLACE_MASK] = x;
+    aoi_bag_lane(b, AOI_POINT_LANES, 1)[place & AOI_PLACE_MASK] = y;
+    return true;
+}
+
 static void field_move(aoi_list *g, aoi_field *f, uint32_t ref, const double *from, const double *to) {
     uint32_t place = *bag_home(g, f, ref);
     int k = (int)(place & AOI_PLACE_MASK);
@@ -483,8 +496,8 @@ void aoi_points_in_box(aoi_list *g, const double *lo, const double *hi) {
             aoi_bag *b = aoi_bag_of(g, i);
             const uint32_t *refs = aoi_bag_refs(b, AOI_POINT_LANES);
             uint64_t bits =
-                aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 0), (int)b->count, x0, x1, aoi_lanes_plain) &
-                aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 1), (int)b->count, y0, y1, aoi_lanes_plain) &
+                aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 0), (int)b->count, x0, x1) &
+                aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 1), (int)b->count, y0, y1) &
                 aoi_lanes_mask((int)b->count);
             for (; bits; bits &= bits - 1) aoi_add_hit(g->head.world, refs[aoi_lanes_first(bits)]);
         }

@@ -55,6 +55,7 @@ void aoi_points_open(aoi_list *g);
 void aoi_points_insert(aoi_list *g, uint32_t entity, const double *at);
 void aoi_points_remove(aoi_list *g, uint32_t entity);
 void aoi_points_move(aoi_list *g, uint32_t entity, const double *from, const double *to);
+bool aoi_points_step(aoi_list *g, uint32_t entity, const double *to);
 void aoi_points_tidy(aoi_list *g); /* reconsiders the side of their tiles */
 
 aoi_field *aoi_rings_field(aoi_list *g, const aoi_bounds *b); /* for nodes of this reach; cannot fail */
