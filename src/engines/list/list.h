@@ -10,6 +10,8 @@ typedef struct aoi_leaving { /* an entry whose new key is not in its block's int
     double to;
 } aoi_leaving;
 
+typedef struct aoi_list_trip aoi_list_trip; /* move.c */
+
 struct aoi_list {
     aoi_engine head;
     double hint;
@@ -21,6 +23,8 @@ struct aoi_list {
     aoi_field points;                        /* all entities' points */
     aoi_field rings[AOI_MOST_LEVELS];        /* by reach; side 0: unused */
     int ring_count;                          /* ever used */
+    void (*walk)(aoi_list_trip *);           /* kernels for this processor */
+    aoi_lanes_borders rings_changing, points_changing;
     aoi_leaving *leaving;
     uint32_t leaving_cap, leaving_count;
 };
@@ -75,8 +79,8 @@ const char *aoi_levels_check(aoi_list *g);
 
 /* ---- move.c, box_query.c ----------------------------------------------------------------------------------------- */
 
+void aoi_list_choose_kernels(aoi_list *g);
 int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to);
-void aoi_list_prefetch(const aoi_engine *head, uint32_t entity, int stage);
 
 /* Calls visit() for every node of the level whose box contains the point, each once. */
 typedef void (*aoi_visit_node)(void *ud, uint32_t node);

@@ -22,7 +22,7 @@ typedef struct list_entry { /* that stays in its tile */
     uint32_t side, own; /* as in a crossing */
 } list_entry;
 
-typedef struct list_trip {
+struct aoi_list_trip {
     aoi_list *g;
     aoi_world *world;
     uint32_t entity;
@@ -36,18 +36,18 @@ typedef struct list_trip {
     int edges, count;
     list_entry entries[AOI_PASSAGES]; /* edges, then points */
     aoi_crossings passed;
-} list_trip;
+};
 
 /* ---- near parts -------------------------------------------------------------------------------------------------- */
 
-static void note_leaving(list_trip *p, uint32_t *place, double to) {
+static void note_leaving(aoi_list_trip *p, uint32_t *place, double to) {
     aoi_list *g = p->g;
     if (!AOI_GROW(aoi_list_memory(g), g->leaving, g->leaving_cap, g->leaving_count + (size_t)1)) p->failed = true;
     else g->leaving[g->leaving_count++] = (aoi_leaving){place, to};
 }
 
 /* The way leads to a bound of the block's interval or beyond, or the block is of an unusual kind. */
-AOI_NOINLINE static void walk_entry(list_trip *p, const list_entry *e) {
+AOI_NOINLINE static void walk_entry(aoi_list_trip *p, const list_entry *e) {
     aoi_block *b = e->block;
     float *key = aoi_block_keys(b) + (*e->place & AOI_PLACE_MASK), now = aoi_block_key(b, e->to);
     aoi_crossings_walk(&p->passed, &p->g->lists, b, *key, now, e->side, e->own);
@@ -55,10 +55,10 @@ AOI_NOINLINE static void walk_entry(list_trip *p, const list_entry *e) {
     else note_leaving(p, e->place, e->to);
 }
 
-enum { FEW_KEYS = 16 };
+enum { FEW_KEYS = 16, ALL_KEYS = (AOI_BLOCK_MOST + AOI_LANE - 1) / AOI_LANE * AOI_LANE };
 
 /* Most go from one place of their block's interval to another; few points are in it. */
-AOI_INLINE void walk_entries(list_trip *p, int first, int count, bool points) {
+AOI_INLINE void walk_entries(aoi_list_trip *p, int first, int count, bool points, aoi_lanes between) {
     for (const list_entry *e = p->entries + first; e < p->entries + count; e++) {
         aoi_block *b = e->block;
         float *keys = aoi_block_keys(b), *key = keys + (*e->place & AOI_PLACE_MASK);
@@ -67,34 +67,52 @@ AOI_INLINE void walk_entries(list_trip *p, int first, int count, bool points) {
             walk_entry(p, e);
             continue;
         }
-        uint64_t bits = aoi_lanes_sixteen(keys, lo, hi);
-        if (points) {
-            bits |= aoi_lanes_sixteen(keys + 16, lo, hi) << 16 | aoi_lanes_sixteen(keys + 32, lo, hi) << 32 |
-                    (uint64_t)aoi_lanes_plain(keys + 48, lo, hi) << 48;
-            bits &= aoi_lanes_mask(AOI_BLOCK_MOST) ^ aoi_lanes_mask(AOI_BLOCK_MOST - (int)b->edges);
-        } else {
-            bits &= aoi_lanes_mask((int)b->points);
-        }
+        uint64_t bits = between(keys, points ? ALL_KEYS : FEW_KEYS, lo, hi);
+        bits &= points ? aoi_lanes_mask(AOI_BLOCK_MOST) ^ aoi_lanes_mask(AOI_BLOCK_MOST - (int)b->edges)
+                       : aoi_lanes_mask((int)b->points);
         aoi_crossings_note(&p->passed, bits, (const uint32_t *)(const void *)(keys + AOI_BLOCK_MOST), e->side, e->own);
         *key = now;
     }
 }
 
-static void run_entries(list_trip *p) {
+static void walk_plain(aoi_list_trip *p) {
+    walk_entries(p, p->edges, p->count, true, aoi_lanes_keys);
+    walk_entries(p, 0, p->edges, false, aoi_lanes_keys);
+}
+
+#if AOI_HAS_AVX2
+AOI_AVX2 static void walk_wide(aoi_list_trip *p) {
+    walk_entries(p, p->edges, p->count, true, aoi_wide_keys);
+    walk_entries(p, 0, p->edges, false, aoi_wide_keys);
+}
+#endif
+
+void aoi_list_choose_kernels(aoi_list *g) {
+    g->walk = walk_plain;
+    g->rings_changing = aoi_lanes_rings;
+    g->points_changing = aoi_lanes_points;
+#if AOI_HAS_AVX2
+    if (!aoi_lanes_have_avx2()) return;
+    g->walk = walk_wide;
+    g->rings_changing = aoi_wide_rings;
+    g->points_changing = aoi_wide_points;
+#endif
+}
+
+static void run_entries(aoi_list_trip *p) {
     for (int i = 0; p->puts_back && i < p->count; i++) {
         aoi_block *b = p->entries[i].block;
         aoi_block_keys(b)[*p->entries[i].place & AOI_PLACE_MASK] = aoi_block_key(b, p->entries[i].to);
     }
     if (!p->puts_back) {
-        walk_entries(p, p->edges, p->count, true);
-        walk_entries(p, 0, p->edges, false);
+        p->g->walk(p);
         aoi_crossings_collect(&p->passed);
     }
     p->edges = p->count = 0;
 }
 
 /* The entry at this place, if there is one: whether there is cannot be predicted, so that is no branch. */
-AOI_INLINE void add_entry(list_trip *p, uint32_t *place, double to, uint32_t side, uint32_t own) {
+AOI_INLINE void add_entry(aoi_list_trip *p, uint32_t *place, double to, uint32_t side, uint32_t own) {
     uint32_t stands = *place != AOI_NONE, at = stands ? *place : 0; /* any block if it stands nowhere */
     aoi_block *b = aoi_block_of(&p->g->lists, at);
     p->entries[p->count] = (list_entry){b, place, to, side, own};
@@ -104,7 +122,7 @@ AOI_INLINE void add_entry(list_trip *p, uint32_t *place, double to, uint32_t sid
     AOI_PREFETCH(aoi_block_keys(b) + (at & AOI_PLACE_MASK));
 }
 
-AOI_INLINE void add_box(list_trip *p, int dims, uint32_t node, const double *to) {
+AOI_INLINE void add_box(aoi_list_trip *p, int dims, uint32_t node, const double *to) {
     uint32_t *place = aoi_edge_places_in(p->g, dims, node);
     for (int a = 0; a < dims; a++) {
         int tiles = a < 2 ? 2 : 4;
@@ -118,7 +136,7 @@ AOI_INLINE void add_box(list_trip *p, int dims, uint32_t node, const double *to)
     }
 }
 
-AOI_INLINE void add_point(list_trip *p, int dims, const aoi_level *y, const double *to) {
+AOI_INLINE void add_point(aoi_list_trip *p, int dims, const aoi_level *y, const double *to) {
     uint32_t *place = aoi_point_places(y, dims, p->entity);
     if (p->count > AOI_PASSAGES - dims) run_entries(p);
     for (int a = 0; a < dims; a++)
@@ -136,7 +154,7 @@ AOI_INLINE bool is_far(const aoi_list *g, int dims, uint32_t node, const double 
 
 /* Finds out which parts are near, and takes their entries `to` somewhere.  Most often a node's safe region tells of its
  * level's point, too. */
-AOI_INLINE void move_near_parts(list_trip *p, int dims, const double *to) {
+AOI_INLINE void move_near_parts(aoi_list_trip *p, int dims, const double *to) {
     aoi_list *g = p->g;
     const aoi_world *w = p->world;
     uint64_t near = 0;
@@ -164,20 +182,20 @@ AOI_INLINE void move_near_parts(list_trip *p, int dims, const double *to) {
     run_entries(p);
 }
 
-static void move_near(list_trip *p, const double *to) {
+static void move_near(aoi_list_trip *p, const double *to) {
     if (p->world->dims == 2) move_near_parts(p, 2, to); /* compiled once for each number of axes */
     else move_near_parts(p, 3, to);
 }
 
 /* ---- far parts --------------------------------------------------------------------------------------------------- */
 
-static bool field_ready(list_trip *p, aoi_field *f, uint32_t place) {
+static bool field_ready(aoi_list_trip *p, aoi_field *f, uint32_t place) {
     if (aoi_field_stays(p->g, f, place, p->from, p->to)) return true;
     p->blocks++;
     return aoi_field_ready(p->g, f, p->to);
 }
 
-static bool node_ready(list_trip *p, uint32_t node) {
+static bool node_ready(aoi_list_trip *p, uint32_t node) {
     aoi_list *g = p->g;
     const aoi_node_record *n = g->head.world->nodes + node;
     double reach[3];
@@ -190,12 +208,13 @@ static bool node_ready(list_trip *p, uint32_t node) {
 }
 
 /* Tiles for what changes tiles, and a block for each entry that changes its own. */
-static bool trip_ready(list_trip *p) {
+static bool trip_ready(aoi_list_trip *p) {
     aoi_list *g = p->g;
     const aoi_world *w = g->head.world;
     p->blocks = g->leaving_count;
     if (p->failed || !field_ready(p, &g->points, w->entities[p->entity].home)) return false;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && (p->far_nodes || p->has_rings); n = w->nodes[n].next)
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && (p->far_nodes || p->has_rings);
+         n = w->nodes[n].next)
         if (!node_ready(p, n)) return false;
     for (int i = 0; p->far_levels && i < g->level_count; i++) {
         if (!(p->far_levels >> g->order[i] & 1)) continue;
@@ -207,7 +226,7 @@ static bool trip_ready(list_trip *p) {
 
 /* The point goes along an axis, where the legs on the axes before have brought it, in its tile's list and on in the
  * neighbour's. */
-static void walk_point(list_trip *p, const aoi_level *y, int axis) {
+static void walk_point(aoi_list_trip *p, const aoi_level *y, int axis) {
     aoi_list *g = p->g;
     double at[2][3], v0 = p->from[axis], v1 = p->to[axis];
     uint32_t place = aoi_point_places(y, aoi_list_dims(g), p->entity)[axis];
@@ -245,7 +264,7 @@ static void jump_visit(void *ud, uint32_t node) {
     if (!inside && n->owner != j->entity) aoi_add_candidate(j->world, node, j->entity);
 }
 
-static void move_far_point(list_trip *p, aoi_level *y) {
+static void move_far_point(aoi_list_trip *p, aoi_level *y) {
     aoi_list *g = p->g;
     aoi_world *w = g->head.world;
     bool far = false;
@@ -263,7 +282,7 @@ static void move_far_point(list_trip *p, aoi_level *y) {
     aoi_insert_point(g, y, p->entity, p->to);
 }
 
-static void move_far_box(list_trip *p, uint32_t node) {
+static void move_far_box(aoi_list_trip *p, uint32_t node) {
     aoi_list *g = p->g;
     aoi_level *y = g->levels + g->head.world->nodes[node].level;
     double reach[3];
@@ -273,12 +292,13 @@ static void move_far_box(list_trip *p, uint32_t node) {
     aoi_insert_box(g, y, node, p->to, reach);
 }
 
-static void move_far_parts(list_trip *p) {
+static void move_far_parts(aoi_list_trip *p) {
     aoi_list *g = p->g;
     const aoi_world *w = g->head.world;
     for (int i = 0; p->far_levels && i < g->level_count; i++)
         if (p->far_levels >> g->order[i] & 1) move_far_point(p, g->levels + g->order[i]);
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && (p->far_nodes || p->has_rings); n = w->nodes[n].next) {
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && (p->far_nodes || p->has_rings);
+         n = w->nodes[n].next) {
         if (!aoi_is_bounded(w->nodes + n)) continue;
         if (!aoi_list_has_edges(w->nodes + n)) {
             aoi_rings_move(g, n, p->from, p->to);
@@ -303,7 +323,7 @@ static void rekey_leaving(aoi_list *g) {
 int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to) {
     aoi_world *w = head->world;
     aoi_list *g = (aoi_list *)(void *)head;
-    list_trip p;
+    aoi_list_trip p;
     p.g = g, p.world = p.passed.world = w;
     p.entity = p.passed.entity = entity;
     p.from = p.passed.from = w->entities[entity].pos;

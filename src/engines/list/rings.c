@@ -399,21 +399,10 @@ static inline void look_note(look *l, const uint32_t *refs, uint64_t bits) {
     }
 }
 
-static uint64_t ring_bits(aoi_bag *b, const aoi_lanes_ends *e) {
-    const float *x = aoi_bag_lane(b, AOI_RING_LANES, 0), *y = aoi_bag_lane(b, AOI_RING_LANES, 1);
-    const float *in = aoi_bag_lane(b, AOI_RING_LANES, 2), *out = aoi_bag_lane(b, AOI_RING_LANES, 3);
-    uint64_t bits = 0;
-    for (uint32_t k = 0; k < b->count; k += AOI_LANES_BORDER)
-        bits |= (uint64_t)aoi_lanes_rings(x + k, y + k, in + k, out + k, e) << k;
-    return bits & aoi_lanes_mask((int)b->count);
-}
-
-static uint64_t point_bits(aoi_bag *b, float in, float out, const aoi_lanes_ends *e) {
-    const float *x = aoi_bag_lane(b, AOI_POINT_LANES, 0), *y = aoi_bag_lane(b, AOI_POINT_LANES, 1);
-    uint64_t bits = 0;
-    for (uint32_t k = 0; k < b->count; k += AOI_LANES_BORDER)
-        bits |= (uint64_t)aoi_lanes_points(x + k, y + k, in, out, e) << k;
-    return bits & aoi_lanes_mask((int)b->count);
+static inline uint64_t ring_bits(const aoi_list *g, aoi_bag *b, const aoi_lanes_ends *e) {
+    const float *x = aoi_bag_lane(b, AOI_RING_LANES, 0), *in = aoi_bag_lane(b, AOI_RING_LANES, 2);
+    const float *y = aoi_bag_lane(b, AOI_RING_LANES, 1), *out = aoi_bag_lane(b, AOI_RING_LANES, 3);
+    return g->rings_changing(x, y, in, out, (int)b->count, e);
 }
 
 void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const double *to) {
@@ -433,7 +422,7 @@ void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const do
             set_ends(&l, &f->map, f->map.tiles + t);
             for (uint32_t i = f->map.tiles[t].axis[0].head; i != AOI_NONE; i = aoi_bag_of(g, i)->next) {
                 aoi_bag *b = aoi_bag_of(g, i);
-                look_note(&l, aoi_bag_refs(b, AOI_RING_LANES), ring_bits(b, &l.ends));
+                look_note(&l, aoi_bag_refs(b, AOI_RING_LANES), ring_bits(g, b, &l.ends));
                 if (l.count > LOOK_MOST) look_judge(&l);
                 g->head.steps++;
             }
@@ -457,6 +446,7 @@ void aoi_points_passed(aoi_list *g, uint32_t node, const double *from, const dou
     look l;
     find_scale(&b, scale);
     find_borders(&b, map->inverse, scale, borders);
+    borders[1] = fabsf(borders[1]);
     if (w->dims == 3 && from[2] != to[2]) borders[0] = 0;
     l.g = g, l.from = from, l.to = to, l.mover = w->nodes[node].owner, l.node = node, l.count = 0;
     l.ends = (aoi_lanes_ends){
@@ -473,7 +463,9 @@ void aoi_points_passed(aoi_list *g, uint32_t node, const double *from, const dou
         if (clamped) take_all(&l);
         for (uint32_t i = map->tiles[t].axis[0].head; i != AOI_NONE; i = aoi_bag_of(g, i)->next) {
             aoi_bag *bag = aoi_bag_of(g, i);
-            look_note(&l, aoi_bag_refs(bag, AOI_POINT_LANES), point_bits(bag, borders[0], fabsf(borders[1]), &l.ends));
+            const float *x = aoi_bag_lane(bag, AOI_POINT_LANES, 0), *y = aoi_bag_lane(bag, AOI_POINT_LANES, 1);
+            look_note(&l, aoi_bag_refs(bag, AOI_POINT_LANES),
+                      g->points_changing(x, y, borders, borders + 1, (int)bag->count, &l.ends));
             if (l.count > LOOK_MOST) look_judge(&l);
             g->head.steps++;
         }
@@ -495,10 +487,9 @@ void aoi_points_in_box(aoi_list *g, const double *lo, const double *hi) {
         for (uint32_t i = tile->axis[0].head; i != AOI_NONE; i = aoi_bag_of(g, i)->next) {
             aoi_bag *b = aoi_bag_of(g, i);
             const uint32_t *refs = aoi_bag_refs(b, AOI_POINT_LANES);
-            uint64_t bits =
-                aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 0), (int)b->count, x0, x1) &
-                aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 1), (int)b->count, y0, y1) &
-                aoi_lanes_mask((int)b->count);
+            uint64_t bits = aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 0), (int)b->count, x0, x1) &
+                            aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 1), (int)b->count, y0, y1) &
+                            aoi_lanes_mask((int)b->count);
             for (; bits; bits &= bits - 1) aoi_add_hit(g->head.world, refs[aoi_lanes_first(bits)]);
         }
     }
@@ -519,7 +510,7 @@ void aoi_rings_around(aoi_list *g, const double *at) {
             for (uint32_t i = f->map.tiles[t].axis[0].head; i != AOI_NONE; i = aoi_bag_of(g, i)->next) {
                 aoi_bag *b = aoi_bag_of(g, i);
                 const uint32_t *refs = aoi_bag_refs(b, AOI_RING_LANES);
-                for (uint64_t bits = ring_bits(b, &l.ends); bits; bits &= bits - 1)
+                for (uint64_t bits = ring_bits(g, b, &l.ends); bits; bits &= bits - 1)
                     aoi_add_hit(g->head.world, refs[aoi_lanes_first(bits)]);
             }
         }
