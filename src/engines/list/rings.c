@@ -75,7 +75,7 @@ static void bag_remove(aoi_list *g, aoi_field *f, uint32_t place) {
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 static void open_field(aoi_field *f, double side, int lanes) {
-    *f = (aoi_field){.lanes = lanes};
+    *f = (aoi_field){.lanes = lanes, .low = {INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY}};
     aoi_tiles_open(&f->map, side);
 }
 
@@ -260,12 +260,28 @@ aoi_field *aoi_rings_field(aoi_list *g, const aoi_bounds *b) {
     return unused;
 }
 
+static void extend_field(aoi_field *f, const double *at, const double *reach) {
+    for (int a = 0; a < 2; a++) {
+        f->low[a] = fmin(f->low[a], at[a] - reach[a]);
+        f->high[a] = fmax(f->high[a], at[a] + reach[a]);
+    }
+}
+
+/* Whether something that goes from one point to the other may come near a ring. */
+static inline bool field_is_near(const aoi_field *f, const double *from, const double *to) {
+    bool near = true;
+    for (int a = 0; a < 2; a++)
+        near &= (from[a] >= f->low[a] || to[a] >= f->low[a]) && (from[a] <= f->high[a] || to[a] <= f->high[a]);
+    return near;
+}
+
 void aoi_rings_insert(aoi_list *g, aoi_field *f, uint32_t node, const double *at, const aoi_bounds *b) {
     float borders[2];
     find_borders(b, f->map.inverse, UNSCALED, borders);
     field_insert(g, f, at, borders, node);
     f->nodes++;
     f->most = fmax(f->most, fmax(b->reach[0], b->reach[1]));
+    extend_field(f, at, b->reach);
     g->head.world->nodes[node].level = AOI_MOST_LEVELS + (uint32_t)(f - g->rings);
 }
 
@@ -273,9 +289,7 @@ void aoi_rings_remove(aoi_list *g, uint32_t node) {
     aoi_node_record *n = g->head.world->nodes + node;
     aoi_field *f = g->rings + (n->level - AOI_MOST_LEVELS);
     bag_remove(g, f, n->home);
-    if (--f->nodes) return;
-    f->most = 0;
-    g->head.world->untidy = true;
+    if (!--f->nodes) g->head.world->untidy = true; /* the field closes */
 }
 
 void aoi_rings_tidy(aoi_list *g) {
@@ -285,7 +299,10 @@ void aoi_rings_tidy(aoi_list *g) {
 }
 
 void aoi_rings_move(aoi_list *g, uint32_t node, const double *from, const double *to) {
-    field_move(g, g->rings + (g->head.world->nodes[node].level - AOI_MOST_LEVELS), node, from, to);
+    const aoi_node_record *n = g->head.world->nodes + node;
+    aoi_field *f = g->rings + (n->level - AOI_MOST_LEVELS);
+    field_move(g, f, node, from, to);
+    extend_field(f, to, n->reach);
 }
 
 /* ---- looking around ---------------------------------------------------------------------------------------------- */
@@ -413,7 +430,7 @@ void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const do
     l.ends = (aoi_lanes_ends){.scale = {1, 1}, .most_in = most_in};
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
-        if (!f->nodes) continue;
+        if (!f->nodes || !field_is_near(f, from, to)) continue;
         l.span[0] = ring_span(f, from);
         l.span[1] = ring_span(f, to);
         tile_walk walk;
@@ -501,7 +518,7 @@ void aoi_rings_around(aoi_list *g, const double *at) {
     l.ends = (aoi_lanes_ends){.scale = {1, 1}, .boxes = true};
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
-        if (!f->nodes) continue;
+        if (!f->nodes || !field_is_near(f, at, at)) continue;
         l.span[0] = l.span[1] = ring_span(f, at);
         tile_walk walk;
         walk_begin(&walk, &f->map, l.span, &AOI_NOWHERE);
@@ -534,6 +551,8 @@ static bool entry_holds(const aoi_list *g, aoi_field *f, const aoi_tile *t, aoi_
         if (g->rings + (w->nodes[ref].level - AOI_MOST_LEVELS) != f || !(bounds.reach[0] <= f->most)) return false;
     }
     const double *p = w->entities[entity].pos;
+    for (int a = 0; a < 2 && is_ring; a++)
+        if (p[a] - w->nodes[ref].reach[a] < f->low[a] || p[a] + w->nodes[ref].reach[a] > f->high[a]) return false;
     return aoi_tiles_number(&f->map, p[0]) == t->tx && aoi_tiles_number(&f->map, p[1]) == t->ty &&
            aoi_bag_lane(b, f->lanes, 0)[k] == tile_key(&f->map, 0, t, p[0]) &&
            aoi_bag_lane(b, f->lanes, 1)[k] == tile_key(&f->map, 1, t, p[1]);
