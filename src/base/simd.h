@@ -124,15 +124,16 @@ static inline int aoi_lanes_first(uint64_t bits) {
 
 /* ---- two axes at once ---------------------------------------------------------------------------------------------- */
 
-/* Bit a: w[a] - reach[a] <= t[a] <= w[a] + reach[a], for two axes. */
-static inline unsigned aoi_lanes_within(const double *w, const double *t, const double *reach) {
+/* Bit a: t[a] < w[a] - reach[a]; bit 4 + a: w[a] + reach[a] < t[a]; for two axes. */
+static inline unsigned aoi_lanes_outside(const double *w, const double *t, const double *reach) {
 #ifdef __SSE2__
     const __m128d at = _mm_loadu_pd(w), p = _mm_loadu_pd(t), r = _mm_loadu_pd(reach);
-    return (unsigned)_mm_movemask_pd(
-        _mm_and_pd(_mm_cmple_pd(_mm_sub_pd(at, r), p), _mm_cmple_pd(p, _mm_add_pd(at, r))));
+    return (unsigned)_mm_movemask_pd(_mm_cmplt_pd(p, _mm_sub_pd(at, r))) |
+           (unsigned)_mm_movemask_pd(_mm_cmplt_pd(_mm_add_pd(at, r), p)) << 4;
 #else
     unsigned bits = 0;
-    for (int a = 0; a < 2; a++) bits |= (unsigned)(w[a] - reach[a] <= t[a] && t[a] <= w[a] + reach[a]) << a;
+    for (int a = 0; a < 2; a++)
+        bits |= (unsigned)(t[a] < w[a] - reach[a]) << a | (unsigned)(w[a] + reach[a] < t[a]) << (4 + a);
     return bits;
 #endif
 }
