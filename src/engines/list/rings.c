@@ -260,11 +260,17 @@ aoi_field *aoi_rings_field(aoi_list *g, const aoi_bounds *b) {
     return unused;
 }
 
+static void clear_bounds(aoi_field *f) {
+    for (int a = 0; a < 2; a++) f->low[a] = INFINITY, f->high[a] = -INFINITY;
+    f->most = 0;
+}
+
 static void extend_field(aoi_field *f, const double *at, const double *reach) {
     for (int a = 0; a < 2; a++) {
         f->low[a] = fmin(f->low[a], at[a] - reach[a]);
         f->high[a] = fmax(f->high[a], at[a] + reach[a]);
     }
+    f->most = fmax(f->most, fmax(reach[0], reach[1]));
 }
 
 /* Whether something that goes from one point to the other may come near a ring. */
@@ -280,7 +286,6 @@ void aoi_rings_insert(aoi_list *g, aoi_field *f, uint32_t node, const double *at
     find_borders(b, f->map.inverse, UNSCALED, borders);
     field_insert(g, f, at, borders, node);
     f->nodes++;
-    f->most = fmax(f->most, fmax(b->reach[0], b->reach[1]));
     extend_field(f, at, b->reach);
     g->head.world->nodes[node].level = AOI_MOST_LEVELS + (uint32_t)(f - g->rings);
 }
@@ -289,7 +294,9 @@ void aoi_rings_remove(aoi_list *g, uint32_t node) {
     aoi_node_record *n = g->head.world->nodes + node;
     aoi_field *f = g->rings + (n->level - AOI_MOST_LEVELS);
     bag_remove(g, f, n->home);
-    if (!--f->nodes) g->head.world->untidy = true; /* the field closes */
+    if (--f->nodes) return;
+    clear_bounds(f);
+    g->head.world->untidy = true; /* the field closes */
 }
 
 void aoi_rings_tidy(aoi_list *g) {
@@ -302,6 +309,7 @@ void aoi_rings_move(aoi_list *g, uint32_t node, const double *from, const double
     const aoi_node_record *n = g->head.world->nodes + node;
     aoi_field *f = g->rings + (n->level - AOI_MOST_LEVELS);
     field_move(g, f, node, from, to);
+    if (f->nodes == 1) clear_bounds(f);
     extend_field(f, to, n->reach);
 }
 
