@@ -202,6 +202,44 @@ static void report_damage(void) {
     aoi_pool_close(&memory, &lists.pool);
 }
 
+/* ---- kernels ------------------------------------------------------------------------------------------------------- */
+
+enum { KEYS = 56 };
+
+/* Small whole numbers, of which many are equal, and what may stand behind the entries of a block. */
+static float random_key(void) {
+    static const float odd[] = {INFINITY, -INFINITY, NAN, -0.0f};
+    uint32_t k = random_below(40);
+    return k < 4 ? odd[k] : (float)k - 20;
+}
+
+static uint64_t keys_between(const float *key, int n, float lo, float hi) {
+    uint64_t bits = 0;
+    for (int i = 0; i < n; i++) bits |= (uint64_t)(lo <= key[i] && key[i] <= hi) << i;
+    return bits;
+}
+
+/* All versions give the same bits; that for AVX2 where this processor has it. */
+static void kernels_agree(void) {
+    float lane[4][KEYS];
+    for (int round = 0; round < 20000; round++) {
+        for (int i = 0; i < 4 * KEYS; i++) lane[i / KEYS][i % KEYS] = random_key();
+        float a = random_key(), b = random_key(), lo = aoi_lanes_least(a, b), hi = aoi_lanes_most(a, b);
+        EXPECT(aoi_lanes_keys(lane[0], 16, lo, hi) == keys_between(lane[0], 16, lo, hi));
+        EXPECT(aoi_lanes_keys(lane[0], KEYS, lo, hi) == keys_between(lane[0], KEYS, lo, hi));
+#if AOI_HAS_AVX2
+        if (!aoi_lanes_have_avx2()) continue;
+        aoi_lanes_ends e = {
+            {a, b}, {random_key(), random_key()}, {1, 2}, random_below(3) ? INFINITY : 0, random_below(2)};
+        int n = (int)random_below(KEYS - AOI_LANE);
+        EXPECT(aoi_wide_rings(lane[0], lane[1], lane[2], lane[3], n, &e) ==
+               aoi_lanes_rings(lane[0], lane[1], lane[2], lane[3], n, &e));
+        EXPECT(aoi_wide_points(lane[0], lane[1], lane[2], lane[3], n, &e) ==
+               aoi_lanes_points(lane[0], lane[1], lane[2], lane[3], n, &e));
+#endif
+    }
+}
+
 int main(void) {
     random_start("block_list");
     static const field fields[] = {
@@ -215,5 +253,6 @@ int main(void) {
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) stay_sorted(fields + i);
     RUN(equals_are_spread);
     RUN(report_damage);
+    RUN(kernels_agree);
     return expect_report("block_list");
 }

@@ -92,7 +92,7 @@ static inline bool aoi_ref_is_point(uint32_t ref) {
 /* Bit k: entry k is one of the block's points, or of its edges, and its key lies between two, bounds included. */
 AOI_INLINE uint64_t aoi_block_between(aoi_block *b, float lo, float hi, bool points) {
     int cap = aoi_block_cap(b);
-    uint64_t bits = aoi_lanes_many(aoi_block_keys(b), points ? (int)b->points : cap, lo, hi, aoi_lanes_plain);
+    uint64_t bits = aoi_lanes_many(aoi_block_keys(b), points ? (int)b->points : cap, lo, hi);
     return points ? bits & aoi_lanes_mask((int)b->points)
                   : bits & aoi_lanes_mask(cap) & ~aoi_lanes_mask(cap - (int)b->edges);
 }

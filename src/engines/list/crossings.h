@@ -12,7 +12,13 @@
 #include "core/engine.h"
 #include "engines/list/block_list.h"
 
-enum { AOI_CROSSINGS = 128 };
+enum { AOI_CROSSINGS = 128, AOI_PASSAGES = 64 };
+
+typedef struct aoi_passage { /* what an entry passes in a block: bit k for refs[k] */
+    uint64_t bits;
+    const uint32_t *refs;
+    uint32_t side, own; /* side: of an edge that moves, as in a ref; 0 for a point */
+} aoi_passage;
 
 typedef struct
     aoi_crossing { /* the mover's point and a node's edge, or an edge of the mover's node and an entity's point */
@@ -24,37 +30,30 @@ typedef struct aoi_crossings {
     aoi_world *world;
     uint32_t entity; /* the mover */
     const double *from, *to;
-    int count;
+    int found, count;
+    aoi_passage passages[2 * AOI_PASSAGES + 1];
     aoi_crossing items[AOI_CROSSINGS];
 } aoi_crossings;
-
-void aoi_crossings_judge(aoi_crossings *p); /* adds the candidates, forgets what was collected */
-
-/* The records that judging reads are anywhere in memory: first the entities and nodes that were collected, then, when these
- * should have come, the owners of the nodes. */
-void aoi_crossings_prefetch(const aoi_crossings *p);
-void aoi_crossings_prefetch_owners(const aoi_crossings *p);
 
 static inline uint32_t aoi_own_of(uint32_t node, int axis) {
     return (uint32_t)axis << AOI_SIDE_SHIFT | (node & AOI_SLOT_MASK);
 }
 
-/* Appends one crossing per set bit; tag: the side of an edge that moves, 0 for a point.  Branch-free for the usual none or
- * one: it always writes one, and keeps it if a bit was set; if none is, it reads a key, which is in a cache line that has
- * been read already, instead of a ref. */
-AOI_INLINE void aoi_crossings_note(aoi_crossings *p, const uint32_t *refs, int cap, uint64_t bits, uint32_t tag,
-                                   uint32_t own) {
-    uint32_t keep = tag ? AOI_SLOT_MASK : UINT32_MAX;
-    if (p->count > AOI_CROSSINGS - AOI_BLOCK_MOST) aoi_crossings_judge(p);
-    do {
-        p->items[p->count] = (aoi_crossing){tag | (refs[aoi_lanes_first(bits + !bits) - cap * !bits] & keep), own};
-        p->count += bits != 0;
-        bits &= bits - 1;
-    } while (bits);
+/* Branch-free for the usual none: always writes, and keeps it if a bit is set. */
+AOI_INLINE void aoi_crossings_note(aoi_crossings *p, uint64_t bits, const uint32_t *refs, uint32_t side, uint32_t own) {
+    p->passages[p->found] = (aoi_passage){bits, refs, side, own};
+    p->found += bits != 0;
 }
 
-/* Collects what an entry passes between two keys, from a block that holds one of them on. */
-void aoi_crossings_walk(aoi_crossings *p, const aoi_block_lists *c, aoi_block *b, float k0, float k1, uint32_t tag,
+/* Notes what an entry passes between two keys, from a block that holds one of them on; at most AOI_PASSAGES have been noted. */
+void aoi_crossings_walk(aoi_crossings *p, const aoi_block_lists *c, aoi_block *b, float k0, float k1, uint32_t side,
                         uint32_t own);
+
+/* What was noted becomes crossings, before a block changes.  The records that judging reads are anywhere in memory, and are
+ * prefetched: the entities and nodes here; when these should have come, the owners of the nodes. */
+void aoi_crossings_collect(aoi_crossings *p);
+void aoi_crossings_prefetch_owners(const aoi_crossings *p);
+
+void aoi_crossings_judge(aoi_crossings *p); /* adds the candidates, forgets what was collected */
 
 #endif

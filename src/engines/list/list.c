@@ -48,6 +48,7 @@ static int list_open(aoi_engine *head, double cell) {
     g->hint = cell > 0 ? fmax(cell, AOI_LEAST_SIDE) : 0;
     g->lists.moved = aoi_level_moved;
     g->lists.ud = g;
+    aoi_lanes_choose(&g->rings_changing, &g->points_changing);
     aoi_points_open(g);
     return AOI_OK;
 }

@@ -17,10 +17,11 @@ struct aoi_list {
     uint32_t *edges; /* of each node: edge_places and safe_region */
     uint32_t edge_cap;
     aoi_level levels[AOI_MOST_LEVELS];
-    int order[AOI_MOST_LEVELS], level_count; /* levels in use, by side */
-    aoi_field points;                        /* all entities' points */
-    aoi_field rings[AOI_MOST_LEVELS];        /* by reach; side 0: unused */
-    int ring_count;                          /* ever used */
+    int order[AOI_MOST_LEVELS], level_count;           /* levels in use, by side */
+    aoi_field points;                                  /* all entities' points */
+    aoi_field rings[AOI_MOST_LEVELS];                  /* by reach; side 0: unused */
+    int ring_count;                                    /* ever used */
+    aoi_lanes_borders rings_changing, points_changing; /* kernels for this processor */
     aoi_leaving *leaving;
     uint32_t leaving_cap, leaving_count;
 };
@@ -33,11 +34,15 @@ static inline int aoi_list_dims(const aoi_list *g) {
     return g->head.world->dims;
 }
 
-static inline uint32_t *aoi_edge_places(const aoi_list *g, uint32_t node) {
-    return g->edges + node * ((size_t)aoi_edge_count(aoi_list_dims(g)) + 4);
+AOI_INLINE uint32_t *aoi_edge_places_in(const aoi_list *g, int dims, uint32_t node) {
+    return g->edges + node * ((size_t)aoi_edge_count(dims) + 4);
 }
 
-/* From x, to x, from y, to y: positions of the owner.  Narrower rather than wider than it could be. */
+static inline uint32_t *aoi_edge_places(const aoi_list *g, uint32_t node) {
+    return aoi_edge_places_in(g, aoi_list_dims(g), node);
+}
+
+/* x and y of the lower corner, of the upper corner: positions of the owner.  Narrower rather than wider than it could be. */
 static inline float *aoi_safe_region(const aoi_list *g, uint32_t node) {
     return (float *)(void *)(aoi_edge_places(g, node) + aoi_edge_count(aoi_list_dims(g)));
 }
@@ -72,7 +77,6 @@ const char *aoi_levels_check(aoi_list *g);
 /* ---- move.c, box_query.c ----------------------------------------------------------------------------------------- */
 
 int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to);
-void aoi_list_prefetch(const aoi_engine *head, uint32_t entity, int stage);
 
 /* Calls visit() for every node of the level whose box contains the point, each once. */
 typedef void (*aoi_visit_node)(void *ud, uint32_t node);

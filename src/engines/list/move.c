@@ -15,15 +15,26 @@
 #include "engines/list/crossings.h"
 #include "engines/list/list.h"
 
+typedef struct list_entry { /* that stays in its tile */
+    aoi_block *block;
+    uint32_t *place;
+    double to;
+    uint32_t side, own; /* as in a crossing */
+} list_entry;
+
 typedef struct list_trip {
     aoi_list *g;
     aoi_world *world;
     uint32_t entity;
     const double *from, *to;
     uint64_t far_levels; /* where its point changes tile; by number of the level */
-    bool far_nodes;      /* some node changes tiles, or is a ring, which may */
-    uint32_t blocks;     /* that far parts need */
+    bool far_nodes;      /* some node changes tiles */
+    bool has_rings;
+    bool puts_back; /* near entries get their old keys back */
     bool failed;
+    uint32_t blocks; /* that far parts need */
+    int edges, count;
+    list_entry entries[AOI_PASSAGES]; /* edges, then points */
     aoi_crossings passed;
 } list_trip;
 
@@ -36,117 +47,125 @@ static void note_leaving(list_trip *p, uint32_t *place, double to) {
 }
 
 /* The way leads to a bound of the block's interval or beyond, or the block is of an unusual kind. */
-AOI_NOINLINE static void walk_entry(list_trip *p, uint32_t *place, double to, uint32_t tag, uint32_t own) {
-    aoi_block *b = aoi_block_of(&p->g->lists, *place);
-    float *key = aoi_block_keys(b) + (*place & AOI_PLACE_MASK), now = aoi_block_key(b, to);
-    aoi_crossings_walk(&p->passed, &p->g->lists, b, *key, now, tag, own);
+AOI_NOINLINE static void walk_entry(list_trip *p, const list_entry *e) {
+    aoi_block *b = e->block;
+    float *key = aoi_block_keys(b) + (*e->place & AOI_PLACE_MASK), now = aoi_block_key(b, e->to);
+    aoi_crossings_walk(&p->passed, &p->g->lists, b, *key, now, e->side, e->own);
     if (b->low <= now && now <= b->high) *key = now;
-    else note_leaving(p, place, to);
+    else note_leaving(p, e->place, e->to);
 }
 
-enum list_pass { LIST_PREFETCH, LIST_MOVE, LIST_PUT_BACK };
-enum { FEW_KEYS = 16 };
+enum { FEW_KEYS = 16, ALL_KEYS = (AOI_BLOCK_MOST + AOI_LANE - 1) / AOI_LANE * AOI_LANE };
 
-/* The entry at this place, if there is one, goes to a value; tag: its side, 0 for a point.  Most go from one place of their
- * block's interval to another, and few points are in it. */
-AOI_INLINE void move_entry(list_trip *p, enum list_pass pass, uint32_t *place, double to, uint32_t tag, uint32_t own) {
-    if (*place == AOI_NONE) return;
-    aoi_block *b = aoi_block_of(&p->g->lists, *place);
-    float *keys = aoi_block_keys(b), *key = keys + (*place & AOI_PLACE_MASK);
-    if (pass == LIST_PREFETCH) { /* a point compares edges, which may be all keys; an edge compares points, in front */
-        for (int i = 0; i < (tag ? 2 : AOI_BLOCK_KEY_LINES); i++) AOI_PREFETCH((const char *)b + i * AOI_CACHE_LINE);
-        AOI_PREFETCH(key);
-        return;
+/* Most go from one place of their block's interval to another; few points are in it. */
+AOI_INLINE void walk_entries(list_trip *p, int first, int count, bool points) {
+    for (const list_entry *e = p->entries + first; e < p->entries + count; e++) {
+        aoi_block *b = e->block;
+        float *keys = aoi_block_keys(b), *key = keys + (*e->place & AOI_PLACE_MASK);
+        float was = *key, now = aoi_block_key(b, e->to), lo = aoi_lanes_least(was, now), hi = aoi_lanes_most(was, now);
+        if (b->size != AOI_LARGEST || lo <= b->low || hi >= b->high || (!points && b->points > FEW_KEYS)) {
+            walk_entry(p, e);
+            continue;
+        }
+        uint64_t bits = aoi_lanes_keys(keys, points ? ALL_KEYS : FEW_KEYS, lo, hi);
+        bits &= points ? aoi_lanes_mask(AOI_BLOCK_MOST) ^ aoi_lanes_mask(AOI_BLOCK_MOST - (int)b->edges)
+                       : aoi_lanes_mask((int)b->points);
+        aoi_crossings_note(&p->passed, bits, (const uint32_t *)(const void *)(keys + AOI_BLOCK_MOST), e->side, e->own);
+        *key = now;
     }
-    float was = *key, now = aoi_block_key(b, to), lo = aoi_lanes_least(was, now), hi = aoi_lanes_most(was, now);
-    if (pass == LIST_PUT_BACK) {
-        if (b->low <= now && now <= b->high) *key = now;
-        return;
-    }
-    if (b->size != AOI_LARGEST || lo <= b->low || hi >= b->high || (tag && b->points > FEW_KEYS)) {
-        walk_entry(p, place, to, tag, own);
-        return;
-    }
-    uint64_t bits = aoi_lanes_sixteen(keys, lo, hi);
-    if (tag) {
-        bits &= aoi_lanes_mask((int)b->points);
-    } else {
-        bits |= aoi_lanes_sixteen(keys + 16, lo, hi) << 16 | aoi_lanes_sixteen(keys + 32, lo, hi) << 32 |
-                (uint64_t)aoi_lanes_plain(keys + 48, lo, hi) << 48;
-        bits &= aoi_lanes_mask(AOI_BLOCK_MOST) ^ aoi_lanes_mask(AOI_BLOCK_MOST - (int)b->edges);
-    }
-    aoi_crossings_note(&p->passed, (const uint32_t *)(const void *)(keys + AOI_BLOCK_MOST), AOI_BLOCK_MOST, bits, tag,
-                       own);
-    *key = now;
 }
 
-static inline bool is_safe(const float *safe, const double *to) {
-    return safe[0] <= to[0] && to[0] <= safe[1] && safe[2] <= to[1] && to[1] <= safe[3];
+static void run_entries(list_trip *p) {
+    for (int i = 0; p->puts_back && i < p->count; i++) {
+        aoi_block *b = p->entries[i].block;
+        aoi_block_keys(b)[*p->entries[i].place & AOI_PLACE_MASK] = aoi_block_key(b, p->entries[i].to);
+    }
+    if (!p->puts_back) {
+        walk_entries(p, p->edges, p->count, true);
+        walk_entries(p, 0, p->edges, false);
+        aoi_crossings_collect(&p->passed);
+    }
+    p->edges = p->count = 0;
 }
 
-static inline bool is_far(const aoi_list *g, uint32_t node, const double *to) {
-    return !is_safe(aoi_safe_region(g, node), to);
+/* The entry at this place, if there is one: whether there is cannot be predicted, so that is no branch. */
+AOI_INLINE void add_entry(list_trip *p, uint32_t *place, double to, uint32_t side, uint32_t own) {
+    uint32_t stands = *place != AOI_NONE, at = stands ? *place : 0; /* any block if it stands nowhere */
+    aoi_block *b = aoi_block_of(&p->g->lists, at);
+    p->entries[p->count] = (list_entry){b, place, to, side, own};
+    p->count += (int)stands;
+    for (int i = 0; i < (side ? 2 : AOI_BLOCK_KEY_LINES); i++) /* an edge compares points, in front; a point edges */
+        AOI_PREFETCH((const char *)b + i * AOI_CACHE_LINE);
+    AOI_PREFETCH(aoi_block_keys(b) + (at & AOI_PLACE_MASK));
+}
+
+AOI_INLINE void add_box(list_trip *p, int dims, uint32_t node, const double *to) {
+    uint32_t *place = aoi_edge_places_in(p->g, dims, node);
+    for (int a = 0; a < dims; a++) {
+        int tiles = a < 2 ? 2 : 4;
+        double reach = a < 2 ? p->world->nodes[node].reach[a] : aoi_height_of(p->world, node);
+        if (p->count > AOI_PASSAGES - 2 * tiles) run_entries(p);
+        for (int i = 0; i < 2 * tiles && p->from[a] != p->to[a]; i++)
+            add_entry(p, place + i, i < tiles ? to[a] - reach : to[a] + reach,
+                      aoi_ref_of(i < tiles ? AOI_LOW : AOI_HIGH, 0), aoi_own_of(node, a));
+        place += 2 * tiles;
+        p->edges = p->count;
+    }
+}
+
+AOI_INLINE void add_point(list_trip *p, int dims, const aoi_level *y, const double *to) {
+    uint32_t *place = aoi_point_places(y, dims, p->entity);
+    if (p->count > AOI_PASSAGES - dims) run_entries(p);
+    for (int a = 0; a < dims; a++)
+        if (p->from[a] != p->to[a]) add_entry(p, place + a, to[a], 0, aoi_own_of(AOI_NONE, a));
 }
 
 static inline bool has_edges(const aoi_world *w, uint32_t node) {
     return aoi_is_bounded(w->nodes + node) && aoi_list_has_edges(w->nodes + node);
 }
 
-AOI_INLINE void move_near_point(list_trip *p, enum list_pass pass, int dims, const aoi_level *y) {
-    const double *to = pass == LIST_PUT_BACK ? p->from : p->to;
-    uint32_t *place = aoi_point_places(y, dims, p->entity);
-    for (int a = 0; a < dims; a++)
-        if (p->from[a] != p->to[a]) move_entry(p, pass, place + a, to[a], 0, aoi_own_of(AOI_NONE, a));
+AOI_INLINE bool is_far(const aoi_list *g, int dims, uint32_t node, const double *to) {
+    const uint32_t *safe = aoi_edge_places_in(g, dims, node) + aoi_edge_count(dims);
+    return !aoi_lanes_inside((const float *)(const void *)safe, to);
 }
 
-AOI_INLINE void move_near_box(list_trip *p, enum list_pass pass, int dims, uint32_t node) {
-    const double *to = pass == LIST_PUT_BACK ? p->from : p->to;
-    uint32_t *place = aoi_edge_places(p->g, node);
-    for (int a = 0; a < dims; a++) {
-        int tiles = a < 2 ? 2 : 4;
-        double reach = a < 2 ? p->world->nodes[node].reach[a] : aoi_height_of(p->world, node);
-        for (int side = AOI_LOW; side <= AOI_HIGH && p->from[a] != p->to[a]; side++)
-            for (int i = 0; i < tiles; i++)
-                move_entry(p, pass, place + (side - AOI_LOW) * tiles + i,
-                           side == AOI_LOW ? to[a] - reach : to[a] + reach, aoi_ref_of(side, 0), aoi_own_of(node, a));
-        place += 2 * tiles;
-    }
-}
-
-AOI_INLINE void move_near_parts(list_trip *p, enum list_pass pass, int dims) {
-    const aoi_list *g = p->g;
-    const aoi_world *w = g->head.world;
-    for (int i = 0; i < g->level_count; i++)
-        if (!(p->far_levels >> g->order[i] & 1)) move_near_point(p, pass, dims, g->levels + g->order[i]);
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (has_edges(w, n) && !is_far(g, n, p->to)) move_near_box(p, pass, dims, n);
-}
-
-/* ---- far parts --------------------------------------------------------------------------------------------------- */
-
-/* Most often a node's safe region tells of its level's point, too. */
-static void find_far_parts(list_trip *p) {
-    /* cppcheck-suppress ctuuninitvar ; the caller has set what is read */
+/* Finds out which parts are near, and takes their entries `to` somewhere.  Most often a node's safe region tells of its
+ * level's point, too. */
+AOI_INLINE void move_near_parts(list_trip *p, int dims, const double *to) {
     aoi_list *g = p->g;
     const aoi_world *w = p->world;
     uint64_t near = 0;
     p->far_levels = 0;
-    p->far_nodes = false;
+    p->far_nodes = p->has_rings = false;
     for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (has_edges(w, n) && !is_far(g, n, p->to)) near |= (uint64_t)1 << w->nodes[n].level;
-        else {
+        if (!has_edges(w, n)) {
+            p->has_rings |= aoi_is_bounded(w->nodes + n);
+            AOI_PREFETCH(w->areas + n);
+        } else if (is_far(g, dims, n, p->to)) {
             p->far_nodes = true;
             AOI_PREFETCH(w->areas + n);
+        } else {
+            near |= (uint64_t)1 << w->nodes[n].level;
+            add_box(p, dims, n, to);
         }
     }
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
-        bool stays = (near >> g->order[i] & 1) || aoi_tiles_same(&y->map, p->from, p->to);
-        if (!stays) p->far_levels |= (uint64_t)1 << g->order[i];
+        if ((near >> g->order[i] & 1) || aoi_tiles_same(&y->map, p->from, p->to)) add_point(p, dims, y, to);
+        else p->far_levels |= (uint64_t)1 << g->order[i];
         if (!y->nodes && y->idle++ > w->entity_top)
             p->world->untidy = true; /* keeping it has cost what dropping it costs */
     }
+    run_entries(p);
 }
+
+static void move_near(list_trip *p, const double *to) {
+    /* cppcheck-suppress ctuuninitvar ; the caller has set what is read */
+    if (p->world->dims == 2) move_near_parts(p, 2, to); /* compiled once for each number of axes */
+    else move_near_parts(p, 3, to);
+}
+
+/* ---- far parts --------------------------------------------------------------------------------------------------- */
 
 static bool field_ready(list_trip *p, aoi_field *f, uint32_t place) {
     if (aoi_field_stays(p->g, f, place, p->from, p->to)) return true;
@@ -160,7 +179,7 @@ static bool node_ready(list_trip *p, uint32_t node) {
     double reach[3];
     if (!aoi_is_bounded(n)) return true;
     if (!aoi_list_has_edges(n)) return field_ready(p, g->rings + (n->level - AOI_MOST_LEVELS), n->home);
-    if (!is_far(g, node, p->to)) return true;
+    if (!is_far(g, aoi_list_dims(g), node, p->to)) return true;
     aoi_list_reach(g->head.world, node, reach);
     p->blocks += aoi_edge_count(aoi_list_dims(g));
     return aoi_box_ready(g, g->levels + n->level, p->to, reach);
@@ -172,7 +191,8 @@ static bool trip_ready(list_trip *p) {
     const aoi_world *w = g->head.world;
     p->blocks = g->leaving_count;
     if (p->failed || !field_ready(p, &g->points, w->entities[p->entity].home)) return false;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && p->far_nodes; n = w->nodes[n].next)
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && (p->far_nodes || p->has_rings);
+         n = w->nodes[n].next)
         if (!node_ready(p, n)) return false;
     for (int i = 0; p->far_levels && i < g->level_count; i++) {
         if (!(p->far_levels >> g->order[i] & 1)) continue;
@@ -235,6 +255,7 @@ static void move_far_point(list_trip *p, aoi_level *y) {
         aoi_find_boxes_around(g, y, p->to, jump_visit, &(list_jump){w, p->entity, p->from});
     }
     for (int a = 0; a < w->dims && !far; a++) walk_point(p, y, a);
+    aoi_crossings_collect(&p->passed);
     aoi_remove_point(g, y, p->entity);
     aoi_insert_point(g, y, p->entity, p->to);
 }
@@ -254,12 +275,13 @@ static void move_far_parts(list_trip *p) {
     const aoi_world *w = g->head.world;
     for (int i = 0; p->far_levels && i < g->level_count; i++)
         if (p->far_levels >> g->order[i] & 1) move_far_point(p, g->levels + g->order[i]);
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && p->far_nodes; n = w->nodes[n].next) {
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && (p->far_nodes || p->has_rings);
+         n = w->nodes[n].next) {
         if (!aoi_is_bounded(w->nodes + n)) continue;
         if (!aoi_list_has_edges(w->nodes + n)) {
             aoi_rings_move(g, n, p->from, p->to);
             aoi_points_passed(g, n, p->from, p->to);
-        } else if (is_far(g, n, p->to)) move_far_box(p, n);
+        } else if (is_far(g, w->dims, n, p->to)) move_far_box(p, n);
     }
 }
 
@@ -284,27 +306,23 @@ int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to) {
     p.entity = p.passed.entity = entity;
     p.from = p.passed.from = w->entities[entity].pos;
     p.to = p.passed.to = to;
-    p.passed.count = 0;
-    p.failed = false;
-    find_far_parts(&p);
-    if (w->dims == 2) { /* compiled once for each number of axes */
-        move_near_parts(&p, LIST_PREFETCH, 2);
-        move_near_parts(&p, LIST_MOVE, 2);
-    } else {
-        move_near_parts(&p, LIST_PREFETCH, 3);
-        move_near_parts(&p, LIST_MOVE, 3);
+    p.edges = p.count = p.passed.found = p.passed.count = 0;
+    p.failed = p.puts_back = false;
+    move_near(&p, to);
+    bool usual = !p.far_levels && !p.far_nodes && !p.has_rings && !g->leaving_count && !p.failed;
+    if (!usual || !aoi_points_step(g, entity, to)) {
+        if (!trip_ready(&p)) {
+            g->leaving_count = 0;
+            p.puts_back = true;
+            move_near(&p, p.from);
+            return AOI_ENOMEM;
+        }
+        rekey_leaving(g);
+        move_far_parts(&p);
+        aoi_points_move(g, entity, p.from, to);
     }
-    aoi_crossings_prefetch(&p.passed);
-    if (!trip_ready(&p)) {
-        g->leaving_count = 0;
-        move_near_parts(&p, LIST_PUT_BACK, w->dims);
-        return AOI_ENOMEM;
-    }
-    rekey_leaving(g);
-    move_far_parts(&p);
-    aoi_crossings_prefetch_owners(&p.passed);
-    aoi_rings_passed(g, entity, p.from, to);
-    aoi_points_move(g, entity, p.from, to);
-    aoi_crossings_judge(&p.passed);
+    if (p.passed.count) aoi_crossings_prefetch_owners(&p.passed);
+    if (g->ring_count) aoi_rings_passed(g, entity, p.from, to);
+    if (p.passed.count) aoi_crossings_judge(&p.passed);
     return AOI_OK;
 }

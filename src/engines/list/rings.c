@@ -75,7 +75,7 @@ static void bag_remove(aoi_list *g, aoi_field *f, uint32_t place) {
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 static void open_field(aoi_field *f, double side, int lanes) {
-    *f = (aoi_field){.lanes = lanes};
+    *f = (aoi_field){.lanes = lanes, .low = {INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY}};
     aoi_tiles_open(&f->map, side);
 }
 
@@ -121,6 +121,19 @@ bool aoi_field_stays(const aoi_list *g, const aoi_field *f, uint32_t place, cons
     const aoi_tile *t = f->map.tiles + aoi_bag_of(g, place >> AOI_PLACE_SHIFT)->tile;
     bool inner = is_inner_key(tile_key(&f->map, 0, t, to[0])) && is_inner_key(tile_key(&f->map, 1, t, to[1]));
     return inner || aoi_tiles_same(&f->map, from, to);
+}
+
+/* Moves a point to where its tile surely is the same; false: nothing is changed. */
+bool aoi_points_step(aoi_list *g, uint32_t entity, const double *to) {
+    const aoi_tile_map *map = &g->points.map;
+    uint32_t place = g->head.world->entities[entity].home;
+    aoi_bag *b = aoi_bag_of(g, place >> AOI_PLACE_SHIFT);
+    const aoi_tile *t = map->tiles + b->tile;
+    float x = tile_key(map, 0, t, to[0]), y = tile_key(map, 1, t, to[1]);
+    if (!is_inner_key(x) || !is_inner_key(y)) return false;
+    aoi_bag_lane(b, AOI_POINT_LANES, 0)[place & AOI_PLACE_MASK] = x;
+    aoi_bag_lane(b, AOI_POINT_LANES, 1)[place & AOI_PLACE_MASK] = y;
+    return true;
 }
 
 static void field_move(aoi_list *g, aoi_field *f, uint32_t ref, const double *from, const double *to) {
@@ -247,12 +260,33 @@ aoi_field *aoi_rings_field(aoi_list *g, const aoi_bounds *b) {
     return unused;
 }
 
+static void clear_bounds(aoi_field *f) {
+    for (int a = 0; a < 2; a++) f->low[a] = INFINITY, f->high[a] = -INFINITY;
+    f->most = 0;
+}
+
+static void extend_field(aoi_field *f, const double *at, const double *reach) {
+    for (int a = 0; a < 2; a++) {
+        f->low[a] = fmin(f->low[a], at[a] - reach[a]);
+        f->high[a] = fmax(f->high[a], at[a] + reach[a]);
+    }
+    f->most = fmax(f->most, fmax(reach[0], reach[1]));
+}
+
+/* Whether something that goes from one point to the other may come near a ring. */
+static inline bool field_is_near(const aoi_field *f, const double *from, const double *to) {
+    bool near = true;
+    for (int a = 0; a < 2; a++)
+        near &= (from[a] >= f->low[a] || to[a] >= f->low[a]) && (from[a] <= f->high[a] || to[a] <= f->high[a]);
+    return near;
+}
+
 void aoi_rings_insert(aoi_list *g, aoi_field *f, uint32_t node, const double *at, const aoi_bounds *b) {
     float borders[2];
     find_borders(b, f->map.inverse, UNSCALED, borders);
     field_insert(g, f, at, borders, node);
     f->nodes++;
-    f->most = fmax(f->most, fmax(b->reach[0], b->reach[1]));
+    extend_field(f, at, b->reach);
     g->head.world->nodes[node].level = AOI_MOST_LEVELS + (uint32_t)(f - g->rings);
 }
 
@@ -261,8 +295,8 @@ void aoi_rings_remove(aoi_list *g, uint32_t node) {
     aoi_field *f = g->rings + (n->level - AOI_MOST_LEVELS);
     bag_remove(g, f, n->home);
     if (--f->nodes) return;
-    f->most = 0;
-    g->head.world->untidy = true;
+    clear_bounds(f);
+    g->head.world->untidy = true; /* the field closes */
 }
 
 void aoi_rings_tidy(aoi_list *g) {
@@ -272,7 +306,11 @@ void aoi_rings_tidy(aoi_list *g) {
 }
 
 void aoi_rings_move(aoi_list *g, uint32_t node, const double *from, const double *to) {
-    field_move(g, g->rings + (g->head.world->nodes[node].level - AOI_MOST_LEVELS), node, from, to);
+    const aoi_node_record *n = g->head.world->nodes + node;
+    aoi_field *f = g->rings + (n->level - AOI_MOST_LEVELS);
+    field_move(g, f, node, from, to);
+    if (f->nodes == 1) clear_bounds(f);
+    extend_field(f, to, n->reach);
 }
 
 /* ---- looking around ---------------------------------------------------------------------------------------------- */
@@ -386,21 +424,10 @@ static inline void look_note(look *l, const uint32_t *refs, uint64_t bits) {
     }
 }
 
-static uint64_t ring_bits(aoi_bag *b, const aoi_lanes_ends *e) {
-    const float *x = aoi_bag_lane(b, AOI_RING_LANES, 0), *y = aoi_bag_lane(b, AOI_RING_LANES, 1);
-    const float *in = aoi_bag_lane(b, AOI_RING_LANES, 2), *out = aoi_bag_lane(b, AOI_RING_LANES, 3);
-    uint64_t bits = 0;
-    for (uint32_t k = 0; k < b->count; k += AOI_LANES_BORDER)
-        bits |= (uint64_t)aoi_lanes_rings(x + k, y + k, in + k, out + k, e) << k;
-    return bits & aoi_lanes_mask((int)b->count);
-}
-
-static uint64_t point_bits(aoi_bag *b, float in, float out, const aoi_lanes_ends *e) {
-    const float *x = aoi_bag_lane(b, AOI_POINT_LANES, 0), *y = aoi_bag_lane(b, AOI_POINT_LANES, 1);
-    uint64_t bits = 0;
-    for (uint32_t k = 0; k < b->count; k += AOI_LANES_BORDER)
-        bits |= (uint64_t)aoi_lanes_points(x + k, y + k, in, out, e) << k;
-    return bits & aoi_lanes_mask((int)b->count);
+static inline uint64_t ring_bits(const aoi_list *g, aoi_bag *b, const aoi_lanes_ends *e) {
+    const float *x = aoi_bag_lane(b, AOI_RING_LANES, 0), *in = aoi_bag_lane(b, AOI_RING_LANES, 2);
+    const float *y = aoi_bag_lane(b, AOI_RING_LANES, 1), *out = aoi_bag_lane(b, AOI_RING_LANES, 3);
+    return g->rings_changing(x, y, in, out, (int)b->count, e);
 }
 
 void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const double *to) {
@@ -411,7 +438,7 @@ void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const do
     l.ends = (aoi_lanes_ends){.scale = {1, 1}, .most_in = most_in};
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
-        if (!f->nodes) continue;
+        if (!f->nodes || !field_is_near(f, from, to)) continue;
         l.span[0] = ring_span(f, from);
         l.span[1] = ring_span(f, to);
         tile_walk walk;
@@ -420,7 +447,7 @@ void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const do
             set_ends(&l, &f->map, f->map.tiles + t);
             for (uint32_t i = f->map.tiles[t].axis[0].head; i != AOI_NONE; i = aoi_bag_of(g, i)->next) {
                 aoi_bag *b = aoi_bag_of(g, i);
-                look_note(&l, aoi_bag_refs(b, AOI_RING_LANES), ring_bits(b, &l.ends));
+                look_note(&l, aoi_bag_refs(b, AOI_RING_LANES), ring_bits(g, b, &l.ends));
                 if (l.count > LOOK_MOST) look_judge(&l);
                 g->head.steps++;
             }
@@ -444,6 +471,7 @@ void aoi_points_passed(aoi_list *g, uint32_t node, const double *from, const dou
     look l;
     find_scale(&b, scale);
     find_borders(&b, map->inverse, scale, borders);
+    borders[1] = fabsf(borders[1]);
     if (w->dims == 3 && from[2] != to[2]) borders[0] = 0;
     l.g = g, l.from = from, l.to = to, l.mover = w->nodes[node].owner, l.node = node, l.count = 0;
     l.ends = (aoi_lanes_ends){
@@ -460,7 +488,9 @@ void aoi_points_passed(aoi_list *g, uint32_t node, const double *from, const dou
         if (clamped) take_all(&l);
         for (uint32_t i = map->tiles[t].axis[0].head; i != AOI_NONE; i = aoi_bag_of(g, i)->next) {
             aoi_bag *bag = aoi_bag_of(g, i);
-            look_note(&l, aoi_bag_refs(bag, AOI_POINT_LANES), point_bits(bag, borders[0], fabsf(borders[1]), &l.ends));
+            const float *x = aoi_bag_lane(bag, AOI_POINT_LANES, 0), *y = aoi_bag_lane(bag, AOI_POINT_LANES, 1);
+            look_note(&l, aoi_bag_refs(bag, AOI_POINT_LANES),
+                      g->points_changing(x, y, borders, borders + 1, (int)bag->count, &l.ends));
             if (l.count > LOOK_MOST) look_judge(&l);
             g->head.steps++;
         }
@@ -482,10 +512,9 @@ void aoi_points_in_box(aoi_list *g, const double *lo, const double *hi) {
         for (uint32_t i = tile->axis[0].head; i != AOI_NONE; i = aoi_bag_of(g, i)->next) {
             aoi_bag *b = aoi_bag_of(g, i);
             const uint32_t *refs = aoi_bag_refs(b, AOI_POINT_LANES);
-            uint64_t bits =
-                aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 0), (int)b->count, x0, x1, aoi_lanes_plain) &
-                aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 1), (int)b->count, y0, y1, aoi_lanes_plain) &
-                aoi_lanes_mask((int)b->count);
+            uint64_t bits = aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 0), (int)b->count, x0, x1) &
+                            aoi_lanes_many(aoi_bag_lane(b, AOI_POINT_LANES, 1), (int)b->count, y0, y1) &
+                            aoi_lanes_mask((int)b->count);
             for (; bits; bits &= bits - 1) aoi_add_hit(g->head.world, refs[aoi_lanes_first(bits)]);
         }
     }
@@ -497,7 +526,7 @@ void aoi_rings_around(aoi_list *g, const double *at) {
     l.ends = (aoi_lanes_ends){.scale = {1, 1}, .boxes = true};
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
-        if (!f->nodes) continue;
+        if (!f->nodes || !field_is_near(f, at, at)) continue;
         l.span[0] = l.span[1] = ring_span(f, at);
         tile_walk walk;
         walk_begin(&walk, &f->map, l.span, &AOI_NOWHERE);
@@ -506,7 +535,7 @@ void aoi_rings_around(aoi_list *g, const double *at) {
             for (uint32_t i = f->map.tiles[t].axis[0].head; i != AOI_NONE; i = aoi_bag_of(g, i)->next) {
                 aoi_bag *b = aoi_bag_of(g, i);
                 const uint32_t *refs = aoi_bag_refs(b, AOI_RING_LANES);
-                for (uint64_t bits = ring_bits(b, &l.ends); bits; bits &= bits - 1)
+                for (uint64_t bits = ring_bits(g, b, &l.ends); bits; bits &= bits - 1)
                     aoi_add_hit(g->head.world, refs[aoi_lanes_first(bits)]);
             }
         }
@@ -530,6 +559,8 @@ static bool entry_holds(const aoi_list *g, aoi_field *f, const aoi_tile *t, aoi_
         if (g->rings + (w->nodes[ref].level - AOI_MOST_LEVELS) != f || !(bounds.reach[0] <= f->most)) return false;
     }
     const double *p = w->entities[entity].pos;
+    for (int a = 0; a < 2 && is_ring; a++)
+        if (p[a] - w->nodes[ref].reach[a] < f->low[a] || p[a] + w->nodes[ref].reach[a] > f->high[a]) return false;
     return aoi_tiles_number(&f->map, p[0]) == t->tx && aoi_tiles_number(&f->map, p[1]) == t->ty &&
            aoi_bag_lane(b, f->lanes, 0)[k] == tile_key(&f->map, 0, t, p[0]) &&
            aoi_bag_lane(b, f->lanes, 1)[k] == tile_key(&f->map, 1, t, p[1]);

@@ -27,9 +27,10 @@ typedef struct aoi_bag { /* behind this head: the lanes, of as many floats as it
 struct aoi_field {
     aoi_tile_map map; /* a bag starts at the head of the tile's first list */
     int lanes;
-    uint32_t nodes;      /* of rings */
-    double most;         /* of rings: no reach is larger */
-    uint32_t next_check; /* of points: when so many entities and tiles are there, the side is reconsidered */
+    uint32_t nodes;         /* of rings */
+    double most;            /* of rings: no reach is larger */
+    double low[2], high[2]; /* of rings: none reaches beyond */
+    uint32_t next_check;    /* of points: when so many entities and tiles are there, the side is reconsidered */
 };
 
 static inline int aoi_bag_cap(uint32_t size, int lanes) {
@@ -55,6 +56,7 @@ void aoi_points_open(aoi_list *g);
 void aoi_points_insert(aoi_list *g, uint32_t entity, const double *at);
 void aoi_points_remove(aoi_list *g, uint32_t entity);
 void aoi_points_move(aoi_list *g, uint32_t entity, const double *from, const double *to);
+bool aoi_points_step(aoi_list *g, uint32_t entity, const double *to);
 void aoi_points_tidy(aoi_list *g); /* reconsiders the side of their tiles */
 
 aoi_field *aoi_rings_field(aoi_list *g, const aoi_bounds *b); /* for nodes of this reach; cannot fail */

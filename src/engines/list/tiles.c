@@ -123,7 +123,7 @@ bool aoi_box_ready(aoi_list *g, aoi_level *y, const double *at, const double *re
 
 /* The bounds are rounded, as positions and edges are: the margin is larger than all that. */
 static void note_safe_region(const aoi_tile_map *t, const double *p, const double *reach, float *safe) {
-    for (int a = 0; a < 2; a++, safe += 2) {
+    for (int a = 0; a < 2; a++) {
         double low = -INFINITY, high = INFINITY, size = fabs(p[a]) + reach[a] + t->side, margin = size * 0x1p-22;
         for (int i = -1; i <= 1 && !isinf(t->side); i++) {
             int32_t number = aoi_tiles_number(t, p[a] + i * reach[a]);
@@ -132,8 +132,8 @@ static void note_safe_region(const aoi_tile_map *t, const double *p, const doubl
             high = fmin(high, (number + 1.0) * t->side - i * reach[a]);
         }
         bool tells = isinf(t->side) || (size < 1e30 && t->side > 1e-20); /* what a float can tell, with a margin */
-        safe[0] = tells ? (float)(low + margin) : 1;
-        safe[1] = tells ? (float)(high - margin) : 0;
+        safe[a] = tells ? (float)(low + margin) : 1;
+        safe[2 + a] = tells ? (float)(high - margin) : 0;
     }
 }
 
@@ -289,9 +289,9 @@ static const char *check_lists(aoi_list *g, const aoi_level *y, uint64_t *entrie
 static bool safe_region_holds(const aoi_list *g, const aoi_level *y, uint32_t node, const double *p, const double *r) {
     const float *safe = aoi_safe_region(g, node);
     aoi_span box = aoi_tiles_span_around(&y->map, p, r[0], r[1]);
-    if (!(safe[0] <= safe[1] && safe[2] <= safe[3])) return true;
+    if (!(safe[0] <= safe[2] && safe[1] <= safe[3])) return true;
     for (int i = 0; i < 2; i++) {
-        double at[2] = {safe[i], safe[2 + i]};
+        double at[2] = {safe[2 * i], safe[2 * i + 1]};
         aoi_span s = aoi_tiles_span_around(&y->map, at, r[0], r[1]);
         if (memcmp(&s, &box, sizeof s) != 0 || !aoi_tiles_same(&y->map, at, p)) return false;
     }
