@@ -83,6 +83,10 @@ void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_shape_free(&s->world.memory, s->world.areas[node].shape);
     s->world.areas[node].shape = NULL;
     if (n->flags & AOI_NODE_OVERRIDES) aoi_overrides_drop(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
+    if (n->flags & AOI_NODE_SYNC) {
+        aoi_client_end(aoi_client_from(s->world.areas[node].user_data));
+        s->world.areas[node].user_data = 0; /* nothing of the host's */
+    }
     if (++n->generation == 0) return; /* all generations used: the slot retires */
     if (n->pending == 0) aoi_release_node(s, node);
 }
@@ -96,7 +100,7 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     n->reach[1] = is->reach[1];
     n->mask = is->mask;
     n->shape = is->shape;
-    n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES;
+    n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES | AOI_NODE_SYNC;
     if (is->margined) n->flags |= AOI_NODE_KEEPS;
     else if (is->shape == AOI_SQUARE) n->flags |= AOI_NODE_PLAIN;
 }
@@ -104,7 +108,7 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
 /* ---- adding and removing ----------------------------------------------------------------------------------------- */
 
 /* A record for the node, in no chain and no index yet; AOI_NONE when memory is refused. */
-static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, bool silent) {
+static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, int flags) {
     aoi_world *w = &s->world;
     uint32_t node = next_slot(s);
     if (node == w->node_top) {
@@ -120,15 +124,15 @@ static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const ao
                            .next = w->entities[owner].nodes,
                            .generation = n->generation,
                            .home = n->home,
-                           .flags = silent ? AOI_NODE_SILENT : 0};
+                           .flags = (uint8_t)flags};
     set_state(s, node, is);
     return node;
 }
 
 /* Everything but commit; what fails leaves no trace but events, which the caller rolls back. */
-static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, bool silent,
+static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, int flags,
                     uint32_t *out) {
-    uint32_t node = *out = new_node(s, owner, node_id, is, silent);
+    uint32_t node = *out = new_node(s, owner, node_id, is, flags);
     if (node == AOI_NONE) return AOI_ENOMEM;
     aoi_node_record *n = s->world.nodes + node;
     uint32_t unused = n->home;
@@ -160,14 +164,23 @@ static void drop_node(aoi_space *s, uint32_t node) {
     if (s->world.nodes[node].generation != 0) (void)aoi_next_freed(s, &user_data);
 }
 
+static int silence_of(const aoi_area *area) {
+    return area->silent ? AOI_NODE_SILENT : 0;
+}
+
 int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, aoi_node *out) {
+    return aoi_add_flagged_node(s, handle, node_id, area, silence_of(area), out);
+}
+
+int aoi_add_flagged_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, int flags,
+                         aoi_node *out) {
     uint32_t owner = aoi_entity_slot(s, handle), node;
     aoi_area_state is;
     if (owner == AOI_NONE) return AOI_EGONE;
     if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
     if (!AOI_IS_NULL(aoi_find_node(s, handle, node_id))) return AOI_EEXIST;
     if (!aoi_begin(s) || !aoi_area_resolve(&s->world.memory, s->world.dims, area, &is)) return AOI_ENOMEM;
-    if (add_node(s, owner, node_id, &is, area->silent, &node) != AOI_OK) {
+    if (add_node(s, owner, node_id, &is, flags, &node) != AOI_OK) {
         aoi_rollback(s);
         aoi_shape_free(&s->world.memory, is.area.shape);
         return AOI_ENOMEM;
@@ -192,7 +205,7 @@ int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_
         if (owner == AOI_NONE) result = AOI_EGONE;
         else if (!AOI_IS_NULL(aoi_find_node(s, entities[i], node_id))) result = AOI_EEXIST;
         else if (!aoi_area_resolve(&s->world.memory, s->world.dims, area, &is)) result = AOI_ENOMEM;
-        else if ((result = add_node(s, owner, node_id, &is, area->silent, &node)) != AOI_OK)
+        else if ((result = add_node(s, owner, node_id, &is, silence_of(area), &node)) != AOI_OK)
             aoi_shape_free(&s->world.memory, is.area.shape);
     }
     if (result == AOI_OK) {

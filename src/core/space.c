@@ -77,6 +77,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
 
 void aoi_close(aoi_space *s) {
     if (!s) return;
+    if (s->syncs) aoi_syncs_free(s->syncs);
     aoi_world *w = &s->world;
     aoi_memory *m = &w->memory;
     if (s->engine) {
@@ -222,6 +223,7 @@ int aoi_move(aoi_space *s, aoi_entity handle, const double *pos) {
         if (s->world.failed) return refuse_move(s, e, to);
     }
     aoi_place(s, e, to); /* also where only the sign of a zero differs */
+    if (s->syncs) aoi_syncs_moved(s->syncs, e);
     aoi_commit(s);
     return AOI_OK;
 }
@@ -243,6 +245,7 @@ void aoi_take_out(aoi_space *s, uint32_t e) {
         aoi_free_node(s, n);
     }
     if (aoi_overrides_count(&s->overrides)) aoi_overrides_drop(&s->overrides, AOI_OVERRIDE_BY_TARGET, e);
+    if (s->syncs) aoi_syncs_left(s->syncs, e);
     s->engine->class->leave(s->engine, e);
     aoi_free_entity(s, e);
 }
@@ -271,6 +274,7 @@ int aoi_set_kind(aoi_space *s, aoi_entity handle, uint64_t kind) {
         return AOI_ENOMEM;
     }
     s->world.entities[e].kind = kind;
+    if (s->syncs) aoi_syncs_touched(s->syncs, e);
     aoi_commit(s);
     return AOI_OK;
 }

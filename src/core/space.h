@@ -26,18 +26,22 @@
 #include "core/override_table.h"
 #include "core/pair_table.h"
 #include "core/rule.h"
+#include "core/sync_hook.h"
 
 /* flags of a node */
 enum {
     AOI_NODE_SILENT = 1,   /* makes no events */
     AOI_NODE_PLAIN = 2,    /* a square without keep: its box tells everything */
     AOI_NODE_KEEPS = 4,    /* has a zone BETWEEN */
-    AOI_NODE_OVERRIDES = 8 /* has exceptions for single targets */
+    AOI_NODE_OVERRIDES = 8, /* has exceptions for single targets */
+    AOI_NODE_SYNC = 16      /* a client's: its events change his picture (sync_hook.h) */
 };
 
-typedef struct aoi_pair_undo { /* one change of the pair table */
+enum { AOI_DID_KEEP, AOI_DID_UNKEEP, AOI_DID_ENTER, AOI_DID_LEAVE };
+
+typedef struct aoi_pair_undo { /* one change of the pair table, or of a client's picture */
     uint32_t node, target;
-    bool added;
+    uint8_t did;
 } aoi_pair_undo;
 
 enum {                    /* what is to be done with the movers */
@@ -71,6 +75,8 @@ struct aoi_space {
     aoi_event_queue queue;
     aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
     aoi_override_table overrides;
+    aoi_sync *syncs; /* chain of the synchronisers that are open on it */
+    uint32_t sync_count; /* ever opened */
     aoi_pair_undo *undo;
     uint32_t undo_cap, undo_count;
     aoi_row *rows;
@@ -177,6 +183,9 @@ void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to);
 /* The same as one of a batch, world.movers[world.moved]. */
 void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to);
 void aoi_judge_unbounded_couples(aoi_space *s); /* after a join, what engines do not know of */
+
+/* aoi_add_node with flags: AOI_NODE_SILENT, or AOI_NODE_SYNC with the address of a client for user data. */
+int aoi_add_flagged_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, int flags, aoi_node *out);
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
 

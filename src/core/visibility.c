@@ -13,10 +13,27 @@ enum { JUDGE_AHEAD = 4 }; /* candidates whose records are prefetched */
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
+/* An event of a client's node. */
+static AOI_NOINLINE void record_picture(aoi_space *s, int kind, uint32_t node, uint32_t target) {
+    aoi_client *c = aoi_client_from(s->world.areas[node].user_data);
+    bool enters = kind == AOI_ENTER;
+    if (!AOI_GROW(&s->world.memory, s->undo, s->undo_cap, s->undo_count + (size_t)1) ||
+        (enters && !aoi_client_enter(c, target))) {
+        s->world.failed = true;
+        return;
+    }
+    if (!enters) aoi_client_leave(c, target);
+    s->undo[s->undo_count++] = (aoi_pair_undo){node, target, enters ? AOI_DID_ENTER : AOI_DID_LEAVE};
+}
+
 static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target) {
     aoi_event_queue *q = &s->queue;
     aoi_node_record *n = s->world.nodes + node;
     const aoi_entity_record *t = s->world.entities + target;
+    if (n->flags & AOI_NODE_SYNC) {
+        record_picture(s, kind, node, target);
+        return;
+    }
     if (!aoi_queue_ready(&s->world.memory, q)) {
         s->world.failed = true;
         return;
@@ -25,7 +42,6 @@ static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target)
         n->pending--;
         return;
     }
-    AOI_PREFETCH(s->world.areas + node); /* taking the event reads its user data */
     aoi_queued *e = aoi_queue_append(q, kind, node, target, t->generation);
     AOI_PREFETCH(s->world.areas + node); /* its user data is read when the event is taken */
     e->watcher = s->world.entities[n->owner].id;
@@ -43,18 +59,23 @@ static void record_kept(aoi_space *s, uint32_t node, uint32_t target, bool add) 
     }
     if (add) aoi_pair_table_add(&s->kept, node, target);
     else aoi_pair_table_remove(&s->kept, node, target);
-    s->undo[s->undo_count++] = (aoi_pair_undo){node, target, add};
+    s->undo[s->undo_count++] = (aoi_pair_undo){node, target, add ? AOI_DID_KEEP : AOI_DID_UNKEEP};
+}
+
+/* Where something was taken away there is room for it. */
+static void undo_change(aoi_space *s, const aoi_pair_undo *u) {
+    aoi_client *c = aoi_client_from(s->world.areas[u->node].user_data);
+    if (u->did == AOI_DID_KEEP) aoi_pair_table_remove(&s->kept, u->node, u->target);
+    else if (u->did == AOI_DID_UNKEEP) aoi_pair_table_add(&s->kept, u->node, u->target);
+    else if (u->did == AOI_DID_ENTER) aoi_client_leave(c, u->target);
+    else (void)aoi_client_enter(c, u->target);
 }
 
 void aoi_rollback_to(aoi_space *s, aoi_mark mark) {
     const aoi_queued *e;
     while ((e = aoi_queue_take_back(&s->queue, mark.top)) != NULL) s->world.nodes[e->node].pending--;
     while ((e = aoi_queue_restore(&s->queue, mark.queue_undo)) != NULL) s->world.nodes[e->node].pending++;
-    while (s->undo_count > mark.undo) {
-        const aoi_pair_undo *u = s->undo + --s->undo_count;
-        if (u->added) aoi_pair_table_remove(&s->kept, u->node, u->target);
-        else aoi_pair_table_add(&s->kept, u->node, u->target); /* where it was removed there is room */
-    }
+    while (s->undo_count > mark.undo) undo_change(s, s->undo + --s->undo_count);
     s->world.candidate_count = 0;
     s->world.failed = false;
 }
@@ -76,6 +97,8 @@ void aoi_commit(aoi_space *s) {
 
 /* Whether the node saw the target at the last delivery; `was`: whether it does by what has been judged since. */
 static bool saw_at_delivery(aoi_space *s, uint32_t node, uint32_t target, bool was) {
+    if (s->world.nodes[node].flags & AOI_NODE_SYNC)
+        return aoi_client_saw(aoi_client_from(s->world.areas[node].user_data), target);
     if (!s->deferred || !s->queue.call) return was;
     int kind = aoi_queue_waiting(&s->world.memory, &s->queue, node, target, s->world.entities[target].generation);
     if (kind < 0) s->world.failed = true;

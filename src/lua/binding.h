@@ -92,6 +92,12 @@ static inline uint32_t laoi_handler(const aoi_event *ev) {
 }
 void laoi_free_handlers(laoi_space *b);
 
+/* ---- the module -------------------------------------------------------------------------------------------------- */
+
+/* Into the table on top, each with the metatable and its own name for upvalues. */
+void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
+void laoi_open_sync(lua_State *L, int space_meta); /* pushes the table aoi.sync; sync.c */
+
 /* ---- methods that only ask; queries.c ------------------------------------------------------------------------------ */
 
 extern const luaL_Reg laoi_queries[];

@@ -1,0 +1,326 @@
+/* tick.c - which clients have news, what a message says, and what it changes when it is sent.
+ *
+ *   begin -> tracks catch up, clients with news are queued -> next: pack -> the host sends -> sent: apply
+ *                                                              ^                                  |
+ *                                                              +---- the next client -------------+
+ *
+ * Packing marks what it says (SAID, CUT) and changes nothing else that counts; applying cannot fail.  So a refused
+ * allocation, an error of the host or a change in between costs nothing: the client stays at the head of the queue and is
+ * packed again. */
+#include "sync/sync.h"
+
+enum { TRACKS_AHEAD = 6 };
+
+/* ---- head of the message ------------------------------------------------------------------------------------------ */
+
+int aoi_scale_of(double quantum) {
+    double power = 1;
+    if (!(quantum > 0)) return AOI_SCALE_FLOATS;
+    for (int k = AOI_SCALE_TEN; k < AOI_SCALE_TWO; k++, power *= 10)
+        if (quantum == 1 / power) return k;
+    power = 1;
+    for (int k = AOI_SCALE_TWO; k < AOI_SCALE_TOP; k++, power *= 2)
+        if (quantum == 1 / power) return k;
+    return AOI_SCALE_OTHER;
+}
+
+/* Numbers of quanta are told relative to where the client is. */
+static void writer_open(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    aoi_writer *w = &y->writer;
+    double at[3];
+    int dims = y->space->world.dims;
+    w->end = AOI_WIRE_HEAD;
+    w->records = 0;
+    w->last = 0;
+    w->axes = dims;
+    w->quanta = y->quantum > 0;
+    w->full = false;
+    bool wide = aoi_round_position(y, aoi_position_now(y->space, c->entity), at);
+    uint32_t head = 3 + (aoi_scale_of(y->quantum) == AOI_SCALE_OTHER ? 8 : 0);
+    for (int a = 0; a < dims && w->quanta; a++) {
+        w->origin[a] = wide ? 0 : (int64_t)at[a];
+        head += aoi_varint_size(aoi_zigzag((uint64_t)w->origin[a]));
+    }
+    w->most = c->bytes ? c->bytes - head : UINT32_MAX;
+}
+
+/* Right before the first record. */
+static void writer_close(const aoi_client *c, aoi_message *out) {
+    const aoi_sync *y = c->sync;
+    const aoi_writer *w = &y->writer;
+    unsigned char head[AOI_WIRE_HEAD], *p = head;
+    int scale = aoi_scale_of(y->quantum);
+    *p++ = AOI_WIRE_VERSION;
+    *p++ = w->axes == 3 ? AOI_WIRE_3D : 0;
+    *p++ = (unsigned char)scale;
+    if (scale == AOI_SCALE_OTHER) {
+        uint64_t bits;
+        memcpy(&bits, &y->quantum, sizeof bits);
+        p = aoi_put_bytes(p, bits, 8);
+    }
+    p = aoi_put_varint(p, w->records);
+    for (int a = 0; a < w->axes && w->quanta; a++) p = aoi_put_varint(p, aoi_zigzag((uint64_t)w->origin[a]));
+    size_t size = (size_t)(p - head);
+    memcpy(w->bytes + AOI_WIRE_HEAD - size, head, size);
+    *out = (aoi_message){c->id, w->bytes + AOI_WIRE_HEAD - size, w->end - AOI_WIRE_HEAD + size};
+}
+
+/* ---- records: false when memory is refused -------------------------------------------------------------------------- */
+
+static uint64_t kind_of(const aoi_sync *y, const aoi_track *t) {
+    return y->space->world.entities[t->entity].kind;
+}
+
+static bool say_gone(aoi_client *c, uint32_t record) {
+    aoi_writer *w = &c->sync->writer;
+    uint64_t last = w->last;
+    if (!aoi_writer_ready(aoi_sync_memory(c->sync), w)) return false;
+    unsigned char *p = aoi_put_id(w, w->bytes + w->end, AOI_TAG_GONE, c->sync->tracks[c->tracks[record]].id);
+    if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_SAID;
+    return true;
+}
+
+static bool say_appeared(aoi_client *c, uint32_t record) {
+    aoi_sync *y = c->sync;
+    aoi_writer *w = &y->writer;
+    uint32_t track = c->tracks[record];
+    uint64_t last = w->last;
+    aoi_track_locate(y, track);
+    if (!aoi_writer_ready(aoi_sync_memory(y), w) || !aoi_track_reserve_knower(y, track)) return false;
+    const aoi_track *t = y->tracks + track;
+    bool wide = t->flags & AOI_TRACK_WIDE;
+    unsigned char *p = aoi_put_id(w, w->bytes + w->end, wide ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED, t->id);
+    p = aoi_put_varint(p, kind_of(y, t));
+    p = wide ? aoi_put_doubles(w, p, t->at) : aoi_put_position(w, p, t->at);
+    if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_SAID;
+    return true;
+}
+
+/* A position, a touch, or both; true if it fits into the message, for which there is room. */
+static inline bool put_update(aoi_sync *y, const aoi_track *t, bool moved, bool touched) {
+    aoi_writer *w = &y->writer;
+    uint64_t last = w->last;
+    bool wide = t->flags & AOI_TRACK_WIDE;
+    int tag = !moved ? AOI_TAG_TOUCHED : wide ? AOI_TAG_MOVED_WIDE : touched ? AOI_TAG_MOVED_TOUCHED : AOI_TAG_MOVED;
+    unsigned char *p = aoi_put_id(w, w->bytes + w->end, tag, t->id);
+    if (tag == AOI_TAG_TOUCHED || tag == AOI_TAG_MOVED_TOUCHED) p = aoi_put_varint(p, kind_of(y, t));
+    if (moved) p = wide ? aoi_put_doubles(w, p, t->at) : aoi_put_position(w, p, t->at);
+    return aoi_writer_take(w, p, last);
+}
+
+/* A wide position has a record of its own. */
+static bool say_update(aoi_client *c, uint32_t record, bool moved, bool touched) {
+    aoi_sync *y = c->sync;
+    const aoi_track *t = y->tracks + c->tracks[record];
+    bool apart = touched && moved && (t->flags & AOI_TRACK_WIDE);
+    if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
+    if (apart) {
+        if (put_update(y, t, false, true)) c->flags[record] |= AOI_RECORD_SAID;
+        if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
+        touched = false;
+    }
+    if (!y->writer.full && put_update(y, t, moved, touched))
+        c->flags[record] |= (uint8_t)((moved ? AOI_RECORD_PLACED : 0) | (touched ? AOI_RECORD_SAID : 0));
+    return true;
+}
+
+/* ---- packing ------------------------------------------------------------------------------------------------------ */
+
+static void track_prefetch(const aoi_client *c, uint32_t i) {
+    if (i < c->told) AOI_PREFETCH(c->sync->tracks + c->tracks[i]);
+}
+
+/* Updates of a client that is told everything at once, so that nothing has to be remembered of a record. */
+static bool pack_updates(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    uint32_t synced = c->synced;
+    for (uint32_t i = 0; i < TRACKS_AHEAD; i++) track_prefetch(c, i);
+    for (uint32_t i = 0; i < c->told; i++) {
+        const aoi_track *t = y->tracks + c->tracks[i];
+        track_prefetch(c, i + TRACKS_AHEAD);
+        bool moved = aoi_tick_after(t->moved, synced), touched = aoi_tick_after(t->touched, synced);
+        if (!(moved | touched) || (c->changed && c->flags[i] & AOI_RECORD_CUT)) continue;
+        if (touched) {
+            if (!say_update(c, i, moved, true)) return false;
+            continue;
+        }
+        if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
+        (void)put_update(y, t, true, false);
+    }
+    return true;
+}
+
+/* What waits is marked; of what is due, the most urgent first where there is a budget. */
+static bool pack_timed_updates(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    uint32_t n = 0, synced = c->synced;
+    if (c->bytes && !AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, c->told)) return false;
+    for (uint32_t i = 0; i < c->told; i++) {
+        const aoi_track *t = y->tracks + c->tracks[i];
+        track_prefetch(c, i + TRACKS_AHEAD);
+        uint8_t *flags = c->flags + i;
+        if (*flags & AOI_RECORD_CUT) continue;
+        *flags &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_PLACED);
+        if (aoi_tick_after(t->moved, synced) && !(*flags & AOI_RECORD_WAITS)) {
+            *flags |= AOI_RECORD_WAITS;
+            c->since[i] = y->now;
+        }
+        if (aoi_tick_after(t->touched, synced)) *flags |= AOI_RECORD_TOUCH;
+        if (!(*flags & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH))) continue;
+        bool touched = *flags & AOI_RECORD_TOUCH, due = (*flags & AOI_RECORD_WAITS) && aoi_tier_due(c, i);
+        c->backlog |= (*flags & AOI_RECORD_WAITS) && !due;
+        if (!due && !touched) continue;
+        if (c->bytes) y->picks[n++] = (aoi_pick){.weight = aoi_urgency(c, i), .id = t->id, .record = i, .known = due};
+        else if (!say_update(c, i, due, touched)) return false;
+    }
+    if (n > 1) aoi_order_picks(y, n);
+    for (uint32_t k = 0; k < n && !y->writer.full; k++) {
+        const aoi_pick *p = y->picks + k;
+        if (!say_update(c, p->record, p->known, c->flags[p->record] & AOI_RECORD_TOUCH)) return false;
+    }
+    return true;
+}
+
+/* Known records that do not stay. */
+static void mark_gone(aoi_client *c) {
+    for (uint32_t i = 0; i < c->told; i++)
+        if (!aoi_record_stays(c, i)) c->flags[i] |= AOI_RECORD_CUT;
+}
+
+static bool pack_gone(aoi_client *c) {
+    for (uint32_t i = 0; i < c->told && !c->sync->writer.full; i++)
+        if (c->flags[i] & AOI_RECORD_CUT && !say_gone(c, i)) return false;
+    return true;
+}
+
+/* The picks; with a budget the most urgent first. */
+static bool pack_appeared(aoi_client *c, uint32_t n) {
+    aoi_sync *y = c->sync;
+    if (c->bytes && n > 1 && !y->writer.full) {
+        for (uint32_t k = 0; k < n; k++) {
+            aoi_pick *p = y->picks + k;
+            p->weight = aoi_urgency(c, p->record) + aoi_track_priority(y, c->tracks[p->record]);
+            p->distance2 = aoi_client_distance2(c, p->record);
+            p->id = y->tracks[c->tracks[p->record]].id;
+        }
+        aoi_order_picks(y, n);
+    }
+    for (uint32_t k = 0; k < n && !y->writer.full; k++)
+        if (!say_appeared(c, y->picks[k].record)) return false;
+    return true;
+}
+
+static bool pack(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    writer_open(c);
+    c->backlog = false;
+    if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
+    if (c->changed || c->overflow) {
+        for (uint32_t i = 0; i < c->count; i++) c->flags[i] &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_CUT);
+        mark_gone(c);
+        uint32_t n = aoi_choose(c);
+        c->changed = true; /* the message may say more than updates: to be applied */
+        if (n == AOI_NONE || !pack_gone(c) || !pack_appeared(c, n)) return false;
+    }
+    return aoi_is_timed(c) ? pack_timed_updates(c) : pack_updates(c);
+}
+
+/* ---- applying: nothing can fail ----------------------------------------------------------------------------------- */
+
+/* Of known records those that were said to be gone; last first, as others take their places. */
+static void apply_gone(aoi_client *c, bool *left) {
+    for (uint32_t i = c->told; i-- > 0;) {
+        if (!(c->flags[i] & AOI_RECORD_CUT)) continue;
+        if (!(c->flags[i] & AOI_RECORD_SAID)) {
+            *left = true;
+            continue;
+        }
+        aoi_picture_untell(c, i);
+        uint32_t now_at = c->told;
+        if (aoi_is_timed(c)) c->told_at[now_at] = c->since[now_at] = c->sync->now;
+    }
+}
+
+/* Of the others those that were said to have appeared; what is not seen any more is forgotten. */
+static void apply_appeared(aoi_client *c, bool *left) {
+    for (uint32_t i = c->told; i < c->count; i++) {
+        if (!(c->flags[i] & AOI_RECORD_SAID)) continue;
+        if (aoi_is_timed(c)) c->told_at[i] = c->since[i] = c->sync->now;
+        c->flags[i] &= (uint8_t)~AOI_RECORD_SAID;
+        aoi_picture_tell(c, i);
+    }
+    for (uint32_t i = c->count; i-- > c->told;) {
+        if (!aoi_record_stays(c, i)) aoi_picture_drop(c, i);
+        else if (!c->limit) *left = true;
+    }
+}
+
+static void apply_updates(aoi_client *c) {
+    for (uint32_t i = 0; i < c->told; i++) {
+        uint8_t *flags = c->flags + i;
+        if (*flags & AOI_RECORD_CUT) continue;
+        if (*flags & AOI_RECORD_SAID) *flags &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_TOUCH);
+        if (*flags & AOI_RECORD_PLACED) {
+            *flags &= (uint8_t)~(AOI_RECORD_PLACED | AOI_RECORD_WAITS);
+            c->told_at[i] = c->sync->now;
+        }
+        if (*flags & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) c->backlog = true;
+    }
+}
+
+static void apply(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    bool left = y->writer.full && c->changed;
+    if (aoi_is_timed(c)) apply_updates(c);
+    if (c->changed) {
+        apply_gone(c, &left);
+        apply_appeared(c, &left);
+        for (uint32_t i = 0; i < c->count; i++) {
+            c->flags[i] &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_CUT | AOI_RECORD_PLACED | AOI_RECORD_SAW);
+            if (c->flags[i] & AOI_RECORD_SEEN) c->flags[i] |= AOI_RECORD_SAW;
+        }
+        y->overflows -= c->overflow;
+        c->overflow = c->limit && c->told < c->count;
+        y->overflows += c->overflow;
+        aoi_picture_shrink(c);
+    }
+    c->changed = left;
+    c->synced = y->now;
+    aoi_client_unqueue(c);
+    if (left || c->backlog) aoi_client_queue(c, y->now + 1);
+    y->packed = NULL;
+}
+
+/* ---- the tick ----------------------------------------------------------------------------------------------------- */
+
+int aoi_sync_begin(aoi_sync *y) {
+    if (!aoi_settle(y->space)) return AOI_ENOMEM;
+    y->now++;
+    y->packed = NULL;
+    y->changes++;
+    aoi_track_catch_up(y);
+    return AOI_OK;
+}
+
+int aoi_sync_next(aoi_sync *y, aoi_message *out) {
+    *out = (aoi_message){0};
+    for (aoi_client *c; (c = y->first) != NULL && !aoi_tick_after(c->queued_for, y->now);) {
+        if (!pack(c)) return AOI_ENOMEM;
+        if (!y->writer.records) {
+            apply(c);
+            continue;
+        }
+        writer_close(c, out);
+        y->packed = c;
+        y->packed_at = y->changes;
+        break;
+    }
+    return AOI_OK;
+}
+
+bool aoi_sync_sent(aoi_sync *y) {
+    if (!y->packed || y->packed_at != y->changes) return false;
+    apply(y->packed);
+    return true;
+}
