@@ -100,6 +100,8 @@ void aoi_close(aoi_space *s) {
     AOI_FREE(m, w->movers, w->mover_cap);
     AOI_FREE(m, s->undo, s->undo_cap);
     AOI_FREE(m, s->rows, s->row_cap);
+    AOI_FREE(m, s->sightings, s->sighting_cap);
+    AOI_FREE(m, s->sorted, s->sorted_cap);
     AOI_FREE(m, s->ids_out, s->ids_cap);
     AOI_FREE(m, s->nodes_out, s->nodes_cap);
     aoi_memory last = *m;
@@ -159,6 +161,7 @@ uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
 
 void aoi_free_entity(aoi_space *s, uint32_t e) {
     aoi_entity_record *r = s->world.entities + e;
+    if (s->syncs) aoi_syncs_left(s->syncs, e);
     aoi_index_remove(&s->ids, aoi_id_hash(r->id), e);
     s->world.entity_count--;
     if (++r->generation == 0) return; /* all generations used: the slot retires, or old handles would come alive */
@@ -245,7 +248,6 @@ void aoi_take_out(aoi_space *s, uint32_t e) {
         aoi_free_node(s, n);
     }
     if (aoi_overrides_count(&s->overrides)) aoi_overrides_drop(&s->overrides, AOI_OVERRIDE_BY_TARGET, e);
-    if (s->syncs) aoi_syncs_left(s->syncs, e);
     s->engine->class->leave(s->engine, e);
     aoi_free_entity(s, e);
 }

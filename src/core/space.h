@@ -37,11 +37,9 @@ enum {
     AOI_NODE_SYNC = 16      /* a client's: its events change his picture (sync_hook.h) */
 };
 
-enum { AOI_DID_KEEP, AOI_DID_UNKEEP, AOI_DID_ENTER, AOI_DID_LEAVE };
-
-typedef struct aoi_pair_undo { /* one change of the pair table, or of a client's picture */
+typedef struct aoi_pair_undo { /* one change of the pair table */
     uint32_t node, target;
-    uint8_t did;
+    bool added;
 } aoi_pair_undo;
 
 enum {                    /* what is to be done with the movers */
@@ -52,7 +50,7 @@ enum {                    /* what is to be done with the movers */
 };
 
 typedef struct aoi_mark { /* a point of a call to roll back to */
-    uint32_t top, queue_undo, undo;
+    uint32_t top, queue_undo, undo, sightings;
 } aoi_mark;
 
 typedef struct aoi_ranked { /* an entity by its distance from a place */
@@ -75,8 +73,11 @@ struct aoi_space {
     aoi_event_queue queue;
     aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
     aoi_override_table overrides;
-    aoi_sync *syncs; /* chain of the synchronisers that are open on it */
-    uint32_t sync_count; /* ever opened */
+    aoi_sync *syncs;          /* chain of the synchronisers that are open on it */
+    uint32_t sync_count;      /* ever opened */
+    aoi_sighting *sightings;  /* events of clients' nodes that are not in their pictures yet */
+    aoi_sighting *sorted;     /* room to sort them */
+    uint32_t sighting_cap, sorted_cap, sighting_count, sighting_call; /* call: where those of the present call begin */
     aoi_pair_undo *undo;
     uint32_t undo_cap, undo_count;
     aoi_row *rows;
@@ -159,6 +160,9 @@ void aoi_refuse_movers(aoi_space *s);
 static inline void aoi_open_call(aoi_space *s) {
     aoi_queue_begin(&s->world.memory, &s->queue);
     s->undo_count = 0;
+    if (s->sighting_count > AOI_SIGHTINGS && s->sighting_count / AOI_SIGHTINGS_A_NODE > s->node_count)
+        (void)aoi_syncs_see(s);
+    s->sighting_call = s->sighting_count;
 }
 static inline bool aoi_begin(aoi_space *s) {
     if (!aoi_settle(s)) return false;
@@ -166,7 +170,7 @@ static inline bool aoi_begin(aoi_space *s) {
     return true;
 }
 static inline aoi_mark aoi_mark_of(const aoi_space *s) {
-    return (aoi_mark){s->queue.top, s->queue.undo_count, s->undo_count};
+    return (aoi_mark){s->queue.top, s->queue.undo_count, s->undo_count, s->sighting_count};
 }
 void aoi_rollback_to(aoi_space *s, aoi_mark mark);
 void aoi_rollback(aoi_space *s); /* the whole call */

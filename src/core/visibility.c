@@ -13,17 +13,13 @@ enum { JUDGE_AHEAD = 4 }; /* candidates whose records are prefetched */
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
-/* An event of a client's node. */
-static AOI_NOINLINE void record_picture(aoi_space *s, int kind, uint32_t node, uint32_t target) {
-    aoi_client *c = aoi_client_from(s->world.areas[node].user_data);
-    bool enters = kind == AOI_ENTER;
-    if (!AOI_GROW(&s->world.memory, s->undo, s->undo_cap, s->undo_count + (size_t)1) ||
-        (enters && !aoi_client_enter(c, target))) {
-        s->world.failed = true;
-        return;
-    }
-    if (!enters) aoi_client_leave(c, target);
-    s->undo[s->undo_count++] = (aoi_pair_undo){node, target, enters ? AOI_DID_ENTER : AOI_DID_LEAVE};
+/* An event of a client's node: not for the queue. */
+static AOI_NOINLINE void record_sighting(aoi_space *s, int kind, uint32_t node, uint32_t target) {
+    uint32_t track = AOI_NONE;
+    if (AOI_GROW(&s->world.memory, s->sightings, s->sighting_cap, s->sighting_count + (size_t)1))
+        track = aoi_node_track(s, node, target);
+    if (track == AOI_NONE) s->world.failed = true;
+    else s->sightings[s->sighting_count++] = (aoi_sighting){node, track & INT32_MAX, kind == AOI_ENTER};
 }
 
 static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target) {
@@ -31,7 +27,7 @@ static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target)
     aoi_node_record *n = s->world.nodes + node;
     const aoi_entity_record *t = s->world.entities + target;
     if (n->flags & AOI_NODE_SYNC) {
-        record_picture(s, kind, node, target);
+        record_sighting(s, kind, node, target);
         return;
     }
     if (!aoi_queue_ready(&s->world.memory, q)) {
@@ -59,29 +55,25 @@ static void record_kept(aoi_space *s, uint32_t node, uint32_t target, bool add) 
     }
     if (add) aoi_pair_table_add(&s->kept, node, target);
     else aoi_pair_table_remove(&s->kept, node, target);
-    s->undo[s->undo_count++] = (aoi_pair_undo){node, target, add ? AOI_DID_KEEP : AOI_DID_UNKEEP};
-}
-
-/* Where something was taken away there is room for it. */
-static void undo_change(aoi_space *s, const aoi_pair_undo *u) {
-    aoi_client *c = aoi_client_from(s->world.areas[u->node].user_data);
-    if (u->did == AOI_DID_KEEP) aoi_pair_table_remove(&s->kept, u->node, u->target);
-    else if (u->did == AOI_DID_UNKEEP) aoi_pair_table_add(&s->kept, u->node, u->target);
-    else if (u->did == AOI_DID_ENTER) aoi_client_leave(c, u->target);
-    else (void)aoi_client_enter(c, u->target);
+    s->undo[s->undo_count++] = (aoi_pair_undo){node, target, add};
 }
 
 void aoi_rollback_to(aoi_space *s, aoi_mark mark) {
     const aoi_queued *e;
     while ((e = aoi_queue_take_back(&s->queue, mark.top)) != NULL) s->world.nodes[e->node].pending--;
     while ((e = aoi_queue_restore(&s->queue, mark.queue_undo)) != NULL) s->world.nodes[e->node].pending++;
-    while (s->undo_count > mark.undo) undo_change(s, s->undo + --s->undo_count);
+    while (s->undo_count > mark.undo) {
+        const aoi_pair_undo *u = s->undo + --s->undo_count;
+        if (u->added) aoi_pair_table_remove(&s->kept, u->node, u->target);
+        else aoi_pair_table_add(&s->kept, u->node, u->target); /* where it was removed there is room */
+    }
+    s->sighting_count = mark.sightings;
     s->world.candidate_count = 0;
     s->world.failed = false;
 }
 
 void aoi_rollback(aoi_space *s) {
-    aoi_rollback_to(s, (aoi_mark){s->queue.call, 0, 0});
+    aoi_rollback_to(s, (aoi_mark){s->queue.call, 0, 0, s->sighting_call});
 }
 
 void aoi_commit(aoi_space *s) {

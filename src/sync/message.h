@@ -52,7 +52,19 @@ static inline uint64_t aoi_zigzag(uint64_t v) { /* 0, -1, 1, -2 ... -> 0, 1, 2, 
     return v << 1 ^ (uint64_t)-(int64_t)(v >> 63);
 }
 
+static inline unsigned char *aoi_put_bytes(unsigned char *p, uint64_t v, int n) {
+    for (int i = 0; i < n; i++) p[i] = (unsigned char)(v >> 8 * i);
+    return p + n;
+}
+
+/* Lengths vary from one number to the next: up to three bytes are written without a branch that depends on them. */
 static inline unsigned char *aoi_put_varint(unsigned char *p, uint64_t v) {
+    if (v < 1u << 21) {
+        uint32_t u = (uint32_t)v, n = 1u + (u >= 1u << 7) + (u >= 1u << 14);
+        uint32_t spread = (u & 0x7F) | (u << 1 & 0x7F00) | (u << 2 & 0x7F0000);
+        (void)aoi_put_bytes(p, spread | (0x8080u & ((1u << 8 * (n - 1)) - 1)), 4);
+        return p + n;
+    }
     for (; v >= 0x80; v >>= 7) *p++ = (unsigned char)(v | 0x80);
     *p++ = (unsigned char)v;
     return p;
@@ -64,17 +76,13 @@ static inline uint32_t aoi_varint_size(uint64_t v) {
     return n;
 }
 
-static inline unsigned char *aoi_put_bytes(unsigned char *p, uint64_t v, int n) {
-    for (int i = 0; i < n; i++) p[i] = (unsigned char)(v >> 8 * i);
-    return p + n;
-}
-
-/* Tag in the low three bits, then four bits of the id's difference from the last one, the rest of it as a varint. */
+/* A varint of the id's difference from the last one, zigzagged, with the tag below it. */
 static inline unsigned char *aoi_put_id(aoi_writer *w, unsigned char *p, int tag, int64_t id) {
     uint64_t z = aoi_zigzag((uint64_t)id - w->last);
     w->last = (uint64_t)id;
-    *p++ = (unsigned char)((unsigned)tag | (unsigned)(z & 15) << 3 | (z > 15 ? 0x80u : 0));
-    return z > 15 ? aoi_put_varint(p, z >> 4) : p;
+    if (z < 1u << 18) return aoi_put_varint(p, z << 3 | (unsigned)tag);
+    *p++ = (unsigned char)((unsigned)tag | (unsigned)(z & 15) << 3 | 0x80u);
+    return aoi_put_varint(p, z >> 4);
 }
 
 static inline unsigned char *aoi_put_doubles(const aoi_writer *w, unsigned char *p, const double *at) {
@@ -109,7 +117,7 @@ static inline bool aoi_writer_ready(aoi_memory *m, aoi_writer *w) {
 /* The record that ends at p is in the message, unless the budget does not hold it. */
 static inline bool aoi_writer_take(aoi_writer *w, const unsigned char *p, uint64_t last) {
     uint32_t end = (uint32_t)(p - w->bytes);
-    if (end - AOI_WIRE_HEAD + aoi_varint_size(w->records + 1u) > w->most) {
+    if (w->most < UINT32_MAX && end - AOI_WIRE_HEAD + aoi_varint_size(w->records + 1u) > w->most) {
         w->last = last;
         w->full = true;
         return false;

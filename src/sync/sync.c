@@ -192,7 +192,7 @@ int aoi_sync_add(aoi_sync *y, aoi_entity entity, const aoi_area *view, const aoi
     if (client_of(y, entity)) return AOI_EEXIST;
     if (!r) r = &y->defaults;
     if (aoi_relevance_fault(y, r)) return AOI_EVALUE;
-    aoi_client *c = client_new(y, slot, r);
+    aoi_client *c = aoi_syncs_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may find a new node */
     if (!c) return AOI_ENOMEM;
     area.user_data = (uint64_t)(uintptr_t)c;
     int result = aoi_add_flagged_node(y->space, entity, y->node_id, &area, AOI_NODE_SYNC, &node);

@@ -38,13 +38,12 @@ typedef struct aoi_track { /* one cache line: all that a record of a mover needs
     uint32_t knower_count;
     uint32_t *knowers; /* numbers of the clients that have been told of it */
     uint32_t flags;
+    uint32_t refs; /* records in pictures */
 } aoi_track;
 
 typedef struct aoi_track_rest {
     double priority;
-    uint32_t refs; /* records in pictures */
-    uint32_t knower_cap;
-    uint32_t next_free;
+    uint32_t knower_cap, next_free;
 } aoi_track_rest;
 
 /* flags of a record; it is told if it lies before client->told */
@@ -68,22 +67,23 @@ enum {
  *              known     ^ told    ^ count
  *              to the client
  */
-struct aoi_client {
+struct aoi_client { /* what events need comes first */
     aoi_sync *sync;
-    int64_t id;
-    uint32_t number, node, entity;
-    uint32_t cap, count, told;
-    uint32_t unseen;     /* records that the node does not see */
-    uint32_t synced;     /* tick of its last message, or when it had no news */
-    uint32_t queued_for; /* tick, while it is in the queue */
-    uint32_t index_size;
     uint32_t *tracks, *told_at, *since;
     uint8_t *flags;
     uint32_t *index; /* numbers of records by track, in large pictures */
-    aoi_client *previous, *next; /* in the queue of those with news */
-    uint32_t limit, bytes, tier_count;
-    aoi_tier *tiers;
+    uint32_t cap, count, told;
+    uint32_t unseen; /* records that the node does not see */
     bool queued, changed /* records have come or gone */, backlog, overflow /* sees more than the limit */;
+    uint32_t index_size;
+    uint32_t number, node, entity;
+    uint32_t stay;       /* of the message that is packed: known records before it stay known */
+    uint32_t synced;     /* tick of its last message, or when it had no news */
+    uint32_t queued_for; /* tick, while it is in the queue */
+    uint32_t limit, bytes, tier_count;
+    int64_t id;
+    aoi_client *previous, *next; /* in the queue of those with news */
+    aoi_tier *tiers;
 };
 
 typedef struct aoi_pick { /* a record to be chosen from */
@@ -153,6 +153,7 @@ uint32_t aoi_picture_find(const aoi_client *c, uint32_t track); /* the record, o
 uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags); /* AOI_NONE: memory refused */
 void aoi_picture_drop(aoi_client *c, uint32_t record);         /* of those that are not told */
 void aoi_picture_tell(aoi_client *c, uint32_t record);         /* it becomes known */
+void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* both told, or both not */
 void aoi_picture_untell(aoi_client *c, uint32_t record);
 void aoi_picture_free(aoi_client *c);
 bool aoi_picture_set_timed(aoi_client *c, bool timed); /* with told_at and since, or without; false: memory refused */
@@ -169,8 +170,8 @@ static inline void aoi_client_changed(aoi_client *c) {
 
 /* Whether a record belongs into the picture: seen or pinned, and alive. */
 static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
-    return (c->flags[record] & (AOI_RECORD_SEEN | AOI_RECORD_PIN)) &&
-           !(c->sync->tracks[c->tracks[record]].flags & AOI_TRACK_DEAD);
+    if (c->flags[record] & AOI_RECORD_SEEN) return true;
+    return c->flags[record] & AOI_RECORD_PIN && !(c->sync->tracks[c->tracks[record]].flags & AOI_TRACK_DEAD);
 }
 
 /* ---- relevance.c -------------------------------------------------------------------------------------------------- */

@@ -49,12 +49,12 @@ static const char *check_tracks(const aoi_sync *y) {
     for (uint32_t k = 0; k < y->client_top; k++) records += y->clients[k] ? y->clients[k]->count : 0;
     for (uint32_t t = 0; t < y->track_top; t++) {
         const aoi_track *r = y->tracks + t;
-        refs += y->rests[t].refs;
+        refs += y->tracks[t].refs;
         listed += (r->flags & AOI_TRACK_LISTED) != 0;
         if (r->flags & (AOI_TRACK_FREE | AOI_TRACK_DEAD)) continue;
         if (aoi_track_of(y, r->entity) != t || y->space->world.entities[r->entity].id != r->id)
             return sync_say(y, "entity %lld is not found by its track", (long long)r->id);
-        if (!y->rests[t].refs && !(r->flags & AOI_TRACK_RANKED)) return sync_say(y, "a track is kept for nothing");
+        if (!r->refs && !(r->flags & (AOI_TRACK_RANKED | AOI_TRACK_LISTED))) return sync_say(y, "a track is kept for nothing");
     }
     if (refs != records) return sync_say(y, "tracks count their records wrongly");
     return listed == y->mover_count ? NULL : sync_say(y, "the list of movers is wrong");

@@ -9,7 +9,7 @@
  * packed again. */
 #include "sync/sync.h"
 
-enum { TRACKS_AHEAD = 6 };
+enum { TRACKS_AHEAD = 6, RECORDS_AT_ONCE = 64 };
 
 /* ---- head of the message ------------------------------------------------------------------------------------------ */
 
@@ -98,7 +98,7 @@ static bool say_appeared(aoi_client *c, uint32_t record) {
 }
 
 /* A position, a touch, or both; true if it fits into the message, for which there is room. */
-static inline bool put_update(aoi_sync *y, const aoi_track *t, bool moved, bool touched) {
+static bool put_update(aoi_sync *y, const aoi_track *t, bool moved, bool touched) {
     aoi_writer *w = &y->writer;
     uint64_t last = w->last;
     bool wide = t->flags & AOI_TRACK_WIDE;
@@ -131,22 +131,50 @@ static void track_prefetch(const aoi_client *c, uint32_t i) {
     if (i < c->told) AOI_PREFETCH(c->sync->tracks + c->tracks[i]);
 }
 
+/* Those of records from..to that have moved and nothing else: the bulk of all messages.  The writer is a copy, since
+ * stores of bytes may alias anything in memory; the number of axes is a constant.  Returns the first other one. */
+AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t from, uint32_t to, int axes,
+                              bool quanta) {
+    aoi_writer w = *writer;
+    const aoi_track *tracks = c->sync->tracks;
+    const uint32_t *records = c->tracks, synced = c->synced;
+    unsigned char *p = w.bytes + w.end;
+    uint32_t i = from;
+    w.axes = axes;
+    w.quanta = quanta;
+    for (; i < to; i++) {
+        const aoi_track *t = tracks + records[i];
+        AOI_PREFETCH(tracks + records[i + TRACKS_AHEAD < to ? i + TRACKS_AHEAD : i]);
+        if (aoi_tick_after(t->touched, synced) || t->flags & AOI_TRACK_WIDE) break;
+        if (!aoi_tick_after(t->moved, synced)) continue;
+        p = aoi_put_position(&w, aoi_put_id(&w, p, AOI_TAG_MOVED, t->id), t->at);
+        w.records++;
+    }
+    writer->end = (uint32_t)(p - w.bytes);
+    writer->records = w.records;
+    writer->last = w.last;
+    return i;
+}
+
+static uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t from, uint32_t to) {
+    if (w->quanta) return w->axes == 2 ? put_moves(c, w, from, to, 2, true) : put_moves(c, w, from, to, 3, true);
+    return w->axes == 2 ? put_moves(c, w, from, to, 2, false) : put_moves(c, w, from, to, 3, false);
+}
+
 /* Updates of a client that is told everything at once, so that nothing has to be remembered of a record. */
 static bool pack_updates(aoi_client *c) {
     aoi_sync *y = c->sync;
-    uint32_t synced = c->synced;
-    for (uint32_t i = 0; i < TRACKS_AHEAD; i++) track_prefetch(c, i);
-    for (uint32_t i = 0; i < c->told; i++) {
+    aoi_writer *w = &y->writer;
+    for (uint32_t i = 0; i < c->stay;) {
+        uint32_t to = i + RECORDS_AT_ONCE < c->stay ? i + RECORDS_AT_ONCE : c->stay;
+        if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD * RECORDS_AT_ONCE))
+            return false;
+        i = put_moves_of(c, w, i, to);
+        if (i == to) continue;
         const aoi_track *t = y->tracks + c->tracks[i];
-        track_prefetch(c, i + TRACKS_AHEAD);
-        bool moved = aoi_tick_after(t->moved, synced), touched = aoi_tick_after(t->touched, synced);
-        if (!(moved | touched) || (c->changed && c->flags[i] & AOI_RECORD_CUT)) continue;
-        if (touched) {
-            if (!say_update(c, i, moved, true)) return false;
-            continue;
-        }
-        if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
-        (void)put_update(y, t, true, false);
+        bool moved = aoi_tick_after(t->moved, c->synced), touched = aoi_tick_after(t->touched, c->synced);
+        if ((moved || touched) && !say_update(c, i, moved, touched)) return false;
+        i++;
     }
     return true;
 }
@@ -156,11 +184,10 @@ static bool pack_timed_updates(aoi_client *c) {
     aoi_sync *y = c->sync;
     uint32_t n = 0, synced = c->synced;
     if (c->bytes && !AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, c->told)) return false;
-    for (uint32_t i = 0; i < c->told; i++) {
+    for (uint32_t i = 0; i < c->stay; i++) {
         const aoi_track *t = y->tracks + c->tracks[i];
         track_prefetch(c, i + TRACKS_AHEAD);
         uint8_t *flags = c->flags + i;
-        if (*flags & AOI_RECORD_CUT) continue;
         *flags &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_PLACED);
         if (aoi_tick_after(t->moved, synced) && !(*flags & AOI_RECORD_WAITS)) {
             *flags |= AOI_RECORD_WAITS;
@@ -182,15 +209,20 @@ static bool pack_timed_updates(aoi_client *c) {
     return true;
 }
 
-/* Known records that do not stay. */
+/* Known records that do not stay are CUT, those of them that the limit cuts as well; then they go behind all others:
+ *
+ *   [ stay         | cut   | untold      ]
+ *                  ^ stay  ^ told        ^ count      */
 static void mark_gone(aoi_client *c) {
-    for (uint32_t i = 0; i < c->told; i++)
+    for (uint32_t i = 0; i < c->told && c->unseen; i++)
         if (!aoi_record_stays(c, i)) c->flags[i] |= AOI_RECORD_CUT;
 }
 
 static bool pack_gone(aoi_client *c) {
-    for (uint32_t i = 0; i < c->told && !c->sync->writer.full; i++)
-        if (c->flags[i] & AOI_RECORD_CUT && !say_gone(c, i)) return false;
+    for (uint32_t i = c->told; i-- > 0;)
+        if (c->flags[i] & AOI_RECORD_CUT) aoi_picture_swap(c, i, --c->stay);
+    for (uint32_t i = c->stay; i < c->told && !c->sync->writer.full; i++)
+        if (!say_gone(c, i)) return false;
     return true;
 }
 
@@ -215,6 +247,7 @@ static bool pack(aoi_client *c) {
     aoi_sync *y = c->sync;
     writer_open(c);
     c->backlog = false;
+    c->stay = c->told;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     if (c->changed || c->overflow) {
         for (uint32_t i = 0; i < c->count; i++) c->flags[i] &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_CUT);
@@ -230,8 +263,7 @@ static bool pack(aoi_client *c) {
 
 /* Of known records those that were said to be gone; last first, as others take their places. */
 static void apply_gone(aoi_client *c, bool *left) {
-    for (uint32_t i = c->told; i-- > 0;) {
-        if (!(c->flags[i] & AOI_RECORD_CUT)) continue;
+    for (uint32_t i = c->told; i-- > c->stay;) {
         if (!(c->flags[i] & AOI_RECORD_SAID)) {
             *left = true;
             continue;
@@ -257,9 +289,8 @@ static void apply_appeared(aoi_client *c, bool *left) {
 }
 
 static void apply_updates(aoi_client *c) {
-    for (uint32_t i = 0; i < c->told; i++) {
+    for (uint32_t i = 0; i < c->stay; i++) {
         uint8_t *flags = c->flags + i;
-        if (*flags & AOI_RECORD_CUT) continue;
         if (*flags & AOI_RECORD_SAID) *flags &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_TOUCH);
         if (*flags & AOI_RECORD_PLACED) {
             *flags &= (uint8_t)~(AOI_RECORD_PLACED | AOI_RECORD_WAITS);
@@ -277,8 +308,8 @@ static void apply(aoi_client *c) {
         apply_gone(c, &left);
         apply_appeared(c, &left);
         for (uint32_t i = 0; i < c->count; i++) {
-            c->flags[i] &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_CUT | AOI_RECORD_PLACED | AOI_RECORD_SAW);
-            if (c->flags[i] & AOI_RECORD_SEEN) c->flags[i] |= AOI_RECORD_SAW;
+            unsigned flags = c->flags[i] & ~(unsigned)(AOI_RECORD_SAID | AOI_RECORD_CUT | AOI_RECORD_PLACED | AOI_RECORD_SAW);
+            c->flags[i] = (uint8_t)(flags | (flags & AOI_RECORD_SEEN) * AOI_RECORD_SAW);
         }
         y->overflows -= c->overflow;
         c->overflow = c->limit && c->told < c->count;
@@ -295,7 +326,7 @@ static void apply(aoi_client *c) {
 /* ---- the tick ----------------------------------------------------------------------------------------------------- */
 
 int aoi_sync_begin(aoi_sync *y) {
-    if (!aoi_settle(y->space)) return AOI_ENOMEM;
+    if (!aoi_settle(y->space) || !aoi_syncs_see(y->space)) return AOI_ENOMEM;
     y->now++;
     y->packed = NULL;
     y->changes++;
@@ -305,6 +336,7 @@ int aoi_sync_begin(aoi_sync *y) {
 
 int aoi_sync_next(aoi_sync *y, aoi_message *out) {
     *out = (aoi_message){0};
+    if (!aoi_syncs_see(y->space)) return AOI_ENOMEM;
     for (aoi_client *c; (c = y->first) != NULL && !aoi_tick_after(c->queued_for, y->now);) {
         if (!pack(c)) return AOI_ENOMEM;
         if (!y->writer.records) {

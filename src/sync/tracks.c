@@ -29,30 +29,32 @@ uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
     uint32_t t = aoi_track_of(y, entity);
     if (t != AOI_NONE) return t;
     if (!track_map_ready(y, entity) || !track_arrays_ready(y)) return AOI_NONE;
-    uint32_t listed = 0;
-    if ((t = y->free_track) != AOI_NONE) {
-        y->free_track = y->rests[t].next_free;
-        listed = y->tracks[t].flags & AOI_TRACK_LISTED; /* from its former life: it is in the list once */
-    } else t = y->track_top++;
+    if ((t = y->free_track) != AOI_NONE) y->free_track = y->rests[t].next_free;
+    else t = y->track_top++;
     y->tracks[t] = (aoi_track){.id = y->space->world.entities[entity].id,
                                .moved = y->now,
                                .touched = y->now,
                                .entity = entity,
-                               .flags = AOI_TRACK_FRESH | listed};
+                               .flags = AOI_TRACK_FRESH};
     y->rests[t] = (aoi_track_rest){.priority = 1, .next_free = AOI_NONE};
     y->track_of[entity] = t;
     aoi_track_list(y, t);
     return t;
 }
 
+/* Sightings that wait may be of it: it is freed by the next tick, if nothing refers to it then. */
 void aoi_track_release(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
-    if (y->rests[track].refs || t->flags & AOI_TRACK_RANKED) return;
+    if (!t->refs && !(t->flags & AOI_TRACK_RANKED)) aoi_track_list(y, track);
+}
+
+static void track_free(aoi_sync *y, uint32_t track) {
+    aoi_track *t = y->tracks + track;
     if (!(t->flags & AOI_TRACK_DEAD)) y->track_of[t->entity] = AOI_NONE;
     AOI_FREE(aoi_sync_memory(y), t->knowers, y->rests[track].knower_cap);
     t->knowers = NULL;
     t->knower_count = 0;
-    t->flags = (t->flags & AOI_TRACK_LISTED) | AOI_TRACK_FREE;
+    t->flags = AOI_TRACK_FREE;
     y->rests[track] = (aoi_track_rest){.next_free = y->free_track};
     y->free_track = track;
 }
@@ -182,7 +184,11 @@ void aoi_track_catch_up(aoi_sync *y) {
             if (ahead != AOI_NONE) AOI_PREFETCH(entities + ahead);
         }
         t->flags &= ~(uint32_t)AOI_TRACK_LISTED;
-        if (t->flags & (AOI_TRACK_DEAD | AOI_TRACK_FREE)) continue;
+        if (!t->refs && !(t->flags & AOI_TRACK_RANKED)) {
+            track_free(y, y->movers[i]);
+            continue;
+        }
+        if (t->flags & AOI_TRACK_DEAD) continue;
         bool fresh = t->flags & AOI_TRACK_FRESH, moved = track_relocate(y, t), touched = t->flags & AOI_TRACK_TOUCHED;
         t->flags &= ~(uint32_t)AOI_TRACK_TOUCHED;
         if (moved && !fresh) t->moved = y->now;
