@@ -3,9 +3,9 @@
  *   record_event --(node flagged AOI_NODE_SYNC)--> sightings [ node, track, enters | ... ] --> pictures, not the queue
  *   moves, kinds, deaths --(space->syncs != NULL)--> aoi_syncs_moved, ...                        what is news at the tick
  *
- * The user data of a flagged node is the address of its client.  Sightings wait for the tick, which takes client after
- * client, so that a move touches none of them; a call that fails cuts its own off, those of a node that goes are void.
- * Without a synchroniser each of these costs one predictable branch. */
+ * The user data of a flagged node is the address of its client.  Sightings wait until some have come together: then they
+ * are sorted by client and what they touch is prefetched.  A call that fails cuts its own off; those of a node that goes
+ * are void.  Without a synchroniser each of these costs one predictable branch. */
 #ifndef AOI_SYNC_HOOK_H
 #define AOI_SYNC_HOOK_H
 
@@ -13,7 +13,7 @@
 
 typedef struct aoi_client aoi_client;
 
-enum { AOI_SIGHTINGS = 4096, AOI_SIGHTINGS_A_NODE = 16 }; /* that wait, at most, when a call begins */
+enum { AOI_SIGHTINGS = 256, AOI_SIGHTINGS_A_NODE = 2 }; /* that wait, at most, before a call */
 
 typedef struct aoi_sighting {
     uint32_t node;

@@ -53,7 +53,11 @@ static inline uint64_t aoi_zigzag(uint64_t v) { /* 0, -1, 1, -2 ... -> 0, 1, 2, 
 }
 
 static inline unsigned char *aoi_put_bytes(unsigned char *p, uint64_t v, int n) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(p, &v, (size_t)n); /* one store: n is a constant */
+#else
     for (int i = 0; i < n; i++) p[i] = (unsigned char)(v >> 8 * i);
+#endif
     return p + n;
 }
 

@@ -5,8 +5,8 @@
  *                  probing, at most 4/5 full, its size no power of two: at this size every byte counts */
 #include "sync/sync.h"
 
-enum { LEAST_RECORDS = 8, INDEXED_FROM = 256, SCAN_LANES = 8 };
-enum { NODES_AHEAD = 12, CLIENTS_AHEAD = 8, RECORDS_AHEAD = 4 }; /* sightings whose memory is prefetched */
+enum { LEAST_RECORDS = 8, INDEXED_FROM = 256 };
+enum { NODES_AHEAD = 24, CLIENTS_AHEAD = 16, RECORDS_AHEAD = 8 }; /* sightings whose memory is prefetched */
 enum { PREFETCHED = 128, FEW_SIGHTINGS = 32 };                   /* records; not worth to be sorted */
 
 /* ---- the index of a large picture --------------------------------------------------------------------------------- */
@@ -117,17 +117,9 @@ void aoi_picture_free(aoi_client *c) {
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
 uint32_t aoi_picture_find(const aoi_client *c, uint32_t track) {
-    uint32_t i = 0, n = c->count;
-    const uint32_t *t = c->tracks;
-    if (c->index) return n ? c->index[picture_place(c, track)] : AOI_NONE;
-    for (; i + SCAN_LANES <= n; i += SCAN_LANES) { /* no way out in the middle: compilers compare several at a time */
-        uint32_t hit = 0;
-        for (int k = 0; k < SCAN_LANES; k++) hit |= t[i + (uint32_t)k] == track;
-        if (hit) break;
-    }
-    for (; i < n; i++)
-        if (t[i] == track) return i;
-    return AOI_NONE;
+    if (c->index) return c->count ? c->index[picture_place(c, track)] : AOI_NONE;
+    uint32_t i = aoi_lanes_find(c->tracks, c->count, track);
+    return i < c->count ? i : AOI_NONE;
 }
 
 void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {

@@ -111,8 +111,8 @@ uint32_t aoi_choose(aoi_client *c) {
     if (!picks_ready(y, c->count)) return AOI_NONE;
     if (!c->limit) return pick_untold(c, 0, false);
     aoi_pick *p = y->picks;
-    for (uint32_t i = 0; i < c->told; i++) {
-        if (c->flags[i] & (AOI_RECORD_PIN | AOI_RECORD_CUT)) continue; /* cut: gone anyway */
+    for (uint32_t i = 0; i < c->stay; i++) {
+        if (c->flags[i] & AOI_RECORD_PIN) continue;
         p[n] = pick_of(c, i);
         if (worst == AOI_NONE || pick_before(p + worst, p + n)) worst = n;
         n++;

@@ -16,6 +16,7 @@
 #ifndef AOI_SYNC_INNER_H
 #define AOI_SYNC_INNER_H
 
+#include "base/simd.h"
 #include "core/space.h"
 #include "sync/message.h"
 
@@ -75,6 +76,7 @@ struct aoi_client { /* what events need comes first */
     uint32_t cap, count, told;
     uint32_t unseen; /* records that the node does not see */
     bool queued, changed /* records have come or gone */, backlog, overflow /* sees more than the limit */;
+    bool marked; /* records are SAID or CUT */
     uint32_t index_size;
     uint32_t number, node, entity;
     uint32_t stay;       /* of the message that is packed: known records before it stay known */

@@ -11,6 +11,8 @@
 
 enum { TRACKS_AHEAD = 6, RECORDS_AT_ONCE = 64 };
 
+#define EIGHT_SEEN (UINT64_C(0x0101010101010101) * AOI_RECORD_SEEN) /* flags of eight records */
+
 /* ---- head of the message ------------------------------------------------------------------------------------------ */
 
 int aoi_scale_of(double quantum) {
@@ -209,18 +211,29 @@ static bool pack_timed_updates(aoi_client *c) {
     return true;
 }
 
-/* Known records that do not stay are CUT, those of them that the limit cuts as well; then they go behind all others:
+/* Known records that do not stay go behind all others, and so do those that the limit cuts:
  *
- *   [ stay         | cut   | untold      ]
+ *   [ stay         | gone  | untold      ]
  *                  ^ stay  ^ told        ^ count      */
-static void mark_gone(aoi_client *c) {
-    for (uint32_t i = 0; i < c->told && c->unseen; i++)
-        if (!aoi_record_stays(c, i)) c->flags[i] |= AOI_RECORD_CUT;
+static void put_gone_last(aoi_client *c) {
+    const uint8_t *flags = c->flags;
+    uint32_t stay = c->told;
+    for (uint32_t i = 0; i < stay && c->unseen;) {
+        uint64_t eight;
+        memcpy(&eight, flags + i, i + sizeof eight <= stay ? sizeof eight : 0);
+        if (i + sizeof eight <= stay && !(~eight & EIGHT_SEEN)) i += sizeof eight;
+        else if (aoi_record_stays(c, i)) i++;
+        else aoi_picture_swap(c, i, --stay);
+    }
+    c->stay = stay;
+}
+
+static void put_cut_last(aoi_client *c) {
+    for (uint32_t i = c->stay; i-- > 0;)
+        if (c->flags[i] & AOI_RECORD_CUT) aoi_picture_swap(c, i, --c->stay);
 }
 
 static bool pack_gone(aoi_client *c) {
-    for (uint32_t i = c->told; i-- > 0;)
-        if (c->flags[i] & AOI_RECORD_CUT) aoi_picture_swap(c, i, --c->stay);
     for (uint32_t i = c->stay; i < c->told && !c->sync->writer.full; i++)
         if (!say_gone(c, i)) return false;
     return true;
@@ -243,6 +256,10 @@ static bool pack_appeared(aoi_client *c, uint32_t n) {
     return true;
 }
 
+static void unmark(uint8_t *flags, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) flags[i] &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_CUT);
+}
+
 static bool pack(aoi_client *c) {
     aoi_sync *y = c->sync;
     writer_open(c);
@@ -250,10 +267,11 @@ static bool pack(aoi_client *c) {
     c->stay = c->told;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     if (c->changed || c->overflow) {
-        for (uint32_t i = 0; i < c->count; i++) c->flags[i] &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_CUT);
-        mark_gone(c);
+        if (c->marked) unmark(c->flags, c->count);
+        c->marked = c->changed = true; /* also where only the limit has news: to be applied */
+        put_gone_last(c);
         uint32_t n = aoi_choose(c);
-        c->changed = true; /* the message may say more than updates: to be applied */
+        if (c->limit) put_cut_last(c);
         if (n == AOI_NONE || !pack_gone(c) || !pack_appeared(c, n)) return false;
     }
     return aoi_is_timed(c) ? pack_timed_updates(c) : pack_updates(c);
@@ -300,6 +318,15 @@ static void apply_updates(aoi_client *c) {
     }
 }
 
+/* What is seen now is what was seen at the last tick. */
+static void settle_flags(uint8_t *flags, uint32_t n) {
+    const unsigned past = AOI_RECORD_SAID | AOI_RECORD_CUT | AOI_RECORD_PLACED | AOI_RECORD_SAW;
+    for (uint32_t i = 0; i < n; i++) {
+        unsigned kept = flags[i] & ~past;
+        flags[i] = (uint8_t)(kept | (kept & AOI_RECORD_SEEN) * AOI_RECORD_SAW);
+    }
+}
+
 static void apply(aoi_client *c) {
     aoi_sync *y = c->sync;
     bool left = y->writer.full && c->changed;
@@ -307,16 +334,14 @@ static void apply(aoi_client *c) {
     if (c->changed) {
         apply_gone(c, &left);
         apply_appeared(c, &left);
-        for (uint32_t i = 0; i < c->count; i++) {
-            unsigned flags = c->flags[i] & ~(unsigned)(AOI_RECORD_SAID | AOI_RECORD_CUT | AOI_RECORD_PLACED | AOI_RECORD_SAW);
-            c->flags[i] = (uint8_t)(flags | (flags & AOI_RECORD_SEEN) * AOI_RECORD_SAW);
-        }
+        settle_flags(c->flags, c->count);
         y->overflows -= c->overflow;
         c->overflow = c->limit && c->told < c->count;
         y->overflows += c->overflow;
         aoi_picture_shrink(c);
     }
     c->changed = left;
+    c->marked = false;
     c->synced = y->now;
     aoi_client_unqueue(c);
     if (left || c->backlog) aoi_client_queue(c, y->now + 1);

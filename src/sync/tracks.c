@@ -96,11 +96,9 @@ void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client) {
     t->knowers[t->knower_count++] = client;
 }
 
-/* Searches from the end: the newest come and go most often. */
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client) {
     aoi_track *t = y->tracks + track;
-    uint32_t i = t->knower_count - 1;
-    while (t->knowers[i] != client) i--;
+    uint32_t i = aoi_lanes_find(t->knowers, t->knower_count, client);
     t->knowers[i] = t->knowers[--t->knower_count];
 }
 
