@@ -6,8 +6,9 @@
  *     distance, rising: known * 9/10        flap; a newcomer that is exactly a tenth nearer takes the room
  *     known before new if both are 0, else new before known; then by id
  *
- * One pass finds the last of the known; newcomers behind it drop out at once, so that nothing is ordered where nothing
- * changes.  Else the first ones are found by Hoare's quickselect, in O(view).
+ * As a rule nothing changes, which single precision shows: the last of the known, made nearer by a tenth and by twice the
+ * error of the figures, is nearer than all others.  Else those in doubt, a few on both sides, are ranked exactly, and the
+ * first of them found by Hoare's quickselect.
  *
  * Tiers.  A move is told when (tick + phase) is a multiple of the tier's period; the phase is a hash of client and
  * target, so that updates spread over the ticks.  A move that waits as long as the period, because the tier has changed
@@ -76,22 +77,103 @@ static void pick_select(aoi_pick *p, uint32_t n, uint32_t most) {
     }
 }
 
+/* ---- in single precision ------------------------------------------------------------------------------------------- */
+
+/* Three coordinates are rounded twice, each by at most 2^-24 of the largest: with room to spare. */
+aoi_scope aoi_scope_of(const aoi_client *c) {
+    const aoi_sync *y = c->sync;
+    const double *p = aoi_position_now(y->space, c->entity);
+    aoi_scope scope = {.error = y->far};
+    for (int a = 0; a < y->space->world.dims; a++) {
+        scope.at[a] = (float)p[a];
+        scope.error = fmax(scope.error, fabs(p[a]));
+    }
+    scope.error *= 0x1p-21;
+    return scope;
+}
+
+static inline float spot_distance2(const aoi_scope *scope, const aoi_spot *spot) {
+    float x = spot->at[0] - scope->at[0], y = spot->at[1] - scope->at[1], z = spot->at[2] - scope->at[2];
+    return x * x + y * y + z * z;
+}
+
+/* How far the farthest known record that is not pinned may be, and how many these are; infinite if one is not known. */
+static double last_distance(const aoi_client *c, const aoi_scope *scope, uint32_t *count) {
+    const aoi_spot *spots = c->sync->spots;
+    float last = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->stay; i++) {
+        if (c->flags[i] & AOI_RECORD_PIN) continue;
+        float d = spot_distance2(scope, spots + c->tracks[i]);
+        last = d <= last ? last : d <= FLT_MAX ? d : INFINITY;
+        n++;
+    }
+    *count = n;
+    return sqrt((double)last) + scope->error;
+}
+
+/* A square in single precision that is surely above, or below, that of a distance. */
+static float square_above(double distance) {
+    return distance < 0 ? 0 : (float)(distance * distance * (1 + 0x1p-20));
+}
+
+static float square_below(double distance) {
+    return distance < 0 ? 0 : (float)(distance * distance * (1 - 0x1p-20));
+}
+
 /* ---- limit -------------------------------------------------------------------------------------------------------- */
 
 static bool picks_ready(aoi_sync *y, size_t count) {
     return AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, count);
 }
 
-/* Among the picks are the known records, and newcomers that may take their place: cuts and keeps. */
-static uint32_t choose_first(aoi_client *c, uint32_t n) {
+/* Untold records that may be before a known one at `last`: among the picks.  Returns how near they come, at least. */
+static double pick_newcomers(const aoi_client *c, const aoi_scope *scope, double last, uint32_t *n) {
+    aoi_sync *y = c->sync;
+    float least2 = square_above(0.9 * last + scope->error), nearest = INFINITY;
+    for (uint32_t i = c->told; i < c->count; i++) {
+        float d = spot_distance2(scope, y->spots + c->tracks[i]);
+        if (d > least2 || c->flags[i] & AOI_RECORD_PIN || !aoi_record_stays(c, i)) continue;
+        y->picks[(*n)++] = pick_of(c, i);
+        nearest = d >= nearest ? nearest : d <= FLT_MAX ? d : 0;
+    }
+    return sqrt((double)nearest) - scope->error;
+}
+
+/* Known records that newcomers as near as this may be before: among the picks.  Returns how many are not. */
+static uint32_t pick_known(const aoi_client *c, const aoi_scope *scope, double nearest, uint32_t *n) {
+    aoi_sync *y = c->sync;
+    float safe2 = square_below(nearest / 0.9 - scope->error);
+    uint32_t safe = 0;
+    for (uint32_t i = 0; i < c->stay; i++) {
+        if (c->flags[i] & AOI_RECORD_PIN) continue;
+        if (spot_distance2(scope, y->spots + c->tracks[i]) < safe2) safe++;
+        else y->picks[(*n)++] = pick_of(c, i);
+    }
+    return safe;
+}
+
+/* Of n picks the first `most` are to be known: cuts the others, and keeps the new ones among the picks. */
+static uint32_t choose_first(aoi_client *c, uint32_t n, uint32_t most) {
     aoi_pick *p = c->sync->picks;
     uint32_t kept = 0;
-    pick_select(p, n, c->limit);
+    pick_select(p, n, most);
     for (uint32_t i = 0; i < n; i++) {
-        if (i < c->limit && !p[i].known) p[kept++] = p[i];
-        else if (i >= c->limit && p[i].known) c->flags[p[i].record] |= AOI_RECORD_CUT;
+        if (i < most && !p[i].known) p[kept++] = p[i];
+        else if (i >= most && p[i].known) c->flags[p[i].record] |= AOI_RECORD_CUT;
     }
     return kept;
+}
+
+static uint32_t choose_within_limit(aoi_client *c) {
+    const aoi_scope scope = aoi_scope_of(c);
+    uint32_t known, n = 0;
+    double last = last_distance(c, &scope, &known);
+    bool full = known >= c->limit;
+    double nearest = pick_newcomers(c, &scope, full ? last : INFINITY, &n);
+    if (!n && known <= c->limit) return 0;
+    uint32_t safe = pick_known(c, &scope, known <= c->limit ? nearest : -1, &n);
+    return choose_first(c, n, c->limit - safe);
 }
 
 /* Everything untold that stays: without a limit, or what is pinned. */
@@ -105,41 +187,45 @@ static uint32_t pick_untold(const aoi_client *c, uint32_t n, bool pinned_only) {
 }
 
 uint32_t aoi_choose(aoi_client *c) {
-    aoi_sync *y = c->sync;
-    uint32_t n = 0, worst = AOI_NONE, known;
     if (!c->limit && c->told == c->count) return 0;
-    if (!picks_ready(y, c->count)) return AOI_NONE;
-    if (!c->limit) return pick_untold(c, 0, false);
-    aoi_pick *p = y->picks;
-    for (uint32_t i = 0; i < c->stay; i++) {
-        if (c->flags[i] & AOI_RECORD_PIN) continue;
-        p[n] = pick_of(c, i);
-        if (worst == AOI_NONE || pick_before(p + worst, p + n)) worst = n;
-        n++;
-    }
-    known = n;
-    bool room = known < c->limit;
-    aoi_pick last = worst == AOI_NONE ? (aoi_pick){0} : p[worst];
-    for (uint32_t i = c->told; i < c->count; i++) {
-        if (c->flags[i] & AOI_RECORD_PIN || !aoi_record_stays(c, i)) continue;
-        p[n] = pick_of(c, i);
-        if (room || pick_before(p + n, &last)) n++;
-    }
-    n = n > known || n > c->limit ? choose_first(c, n) : 0;
-    return pick_untold(c, n, true);
+    if (!picks_ready(c->sync, c->count)) return AOI_NONE;
+    return c->limit ? pick_untold(c, choose_within_limit(c), true) : pick_untold(c, 0, false);
 }
 
 /* ---- tiers -------------------------------------------------------------------------------------------------------- */
 
-bool aoi_tier_due(const aoi_client *c, uint32_t record) {
-    if (!c->tier_count) return true;
-    uint32_t now = c->sync->now, i = 0;
-    double distance2 = aoi_client_distance2(c, record);
-    while (i + 1 < c->tier_count && distance2 > c->tiers[i].distance * c->tiers[i].distance) i++;
-    uint32_t every = c->tiers[i].every;
-    if (every == 1) return true;
+void aoi_scope_tiers(const aoi_client *c, aoi_scope *scope) {
+    for (uint32_t i = 0; i < c->tier_count; i++) {
+        scope->inside[i] = square_below(c->tiers[i].distance - scope->error);
+        scope->outside[i] = square_above(c->tiers[i].distance + scope->error);
+    }
+}
+
+/* The tier of a record; exact where single precision leaves a doubt. */
+static uint32_t tier_of(const aoi_client *c, uint32_t record, const aoi_scope *scope) {
+    float near2 = spot_distance2(scope, c->sync->spots + c->tracks[record]);
+    double distance2 = -1;
+    uint32_t i = 0;
+    for (; i + 1 < c->tier_count; i++) {
+        double most = c->tiers[i].distance;
+        if (near2 < scope->inside[i]) break;
+        if (near2 > scope->outside[i]) continue;
+        if (distance2 < 0) distance2 = aoi_client_distance2(c, record);
+        if (distance2 <= most * most) break;
+    }
+    return i;
+}
+
+static bool in_phase(const aoi_client *c, uint32_t record, uint32_t every) {
     uint32_t phase = (c->tracks[record] * UINT32_C(0x9E3779B9) + c->number * UINT32_C(0x85EBCA6B)) >> 16;
-    return (now + phase) % every == 0 || now - c->since[record] + 1 >= every;
+    uint32_t at = c->sync->now + phase;
+    return (every & (every - 1)) == 0 ? (at & (every - 1)) == 0 : at % every == 0;
+}
+
+bool aoi_tier_due(const aoi_client *c, uint32_t record, const aoi_scope *scope) {
+    if (!c->tier_count) return true;
+    uint32_t every = c->tiers[tier_of(c, record, scope)].every;
+    return in_phase(c, record, every) || c->sync->now - c->since[record] + 1 >= every;
 }
 
 /* ---- budget ------------------------------------------------------------------------------------------------------- */

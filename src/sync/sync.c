@@ -78,6 +78,7 @@ static void sync_free(aoi_sync *y) {
     for (uint32_t t = 0; t < y->track_top; t++) AOI_FREE(m, y->tracks[t].knowers, y->rests[t].knower_cap);
     AOI_FREE_LINES(m, y->tracks, y->track_cap);
     AOI_FREE(m, y->rests, y->rest_cap);
+    AOI_FREE(m, y->spots, y->spot_cap);
     AOI_FREE(m, y->movers, y->mover_cap);
     AOI_FREE(m, y->track_of, y->track_of_cap);
     AOI_FREE(m, y->clients, y->client_cap);
@@ -242,6 +243,7 @@ int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority) {
     y->rests[t].priority = priority;
     if (priority != 1) y->tracks[t].flags |= AOI_TRACK_RANKED;
     else y->tracks[t].flags &= ~(uint32_t)AOI_TRACK_RANKED;
+    aoi_track_spot(y, t);
     aoi_track_release(y, t);
     y->reranked = true;
     y->changes++;

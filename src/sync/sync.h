@@ -88,6 +88,12 @@ struct aoi_client { /* what events need comes first */
     aoi_tier *tiers;
 };
 
+/* Where the entity of a track is, roughly: small enough to stay in the cache while ranks are compared.  NaN where that is
+ * not known, or where the track has a priority of its own. */
+typedef struct aoi_spot {
+    float at[3], unused;
+} aoi_spot;
+
 typedef struct aoi_pick { /* a record to be chosen from */
     double weight, distance2;
     int64_t id;
@@ -102,8 +108,10 @@ struct aoi_sync {
     int64_t node_id; /* of the nodes of its clients */
     aoi_track *tracks;
     aoi_track_rest *rests;
+    aoi_spot *spots;
+    double far; /* no coordinate of a spot is larger */
     uint32_t *movers; /* tracks whose entity has moved since the last tick, or is touched; as many as there are tracks */
-    uint32_t track_cap, rest_cap, mover_cap, track_top, free_track, mover_count;
+    uint32_t track_cap, rest_cap, spot_cap, mover_cap, track_top, free_track, mover_count;
     uint32_t *track_of; /* by entity slot */
     uint32_t track_of_cap;
     aoi_client **clients; /* by number; NULL: free */
@@ -143,6 +151,7 @@ bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track);
 void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client); /* there is room */
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client);
 void aoi_track_catch_up(aoi_sync *y); /* at the beginning of a tick: what has moved; clients that know it are queued */
+void aoi_track_spot(aoi_sync *y, uint32_t track); /* where it is now, or that it is ranked */
 bool aoi_round_position(const aoi_sync *y, const double *pos, double *at); /* true: wide */
 
 static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
@@ -181,8 +190,15 @@ static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
 /* Chooses among what is seen: marks known records that must go CUT, and leaves those to be told in sync->picks.  The
  * number of picks, or AOI_NONE when memory is refused. */
 uint32_t aoi_choose(aoi_client *c);
+typedef struct aoi_scope { /* a client's place, and the error of a distance from it to a spot */
+    float at[3];
+    float inside[AOI_MOST_TIERS], outside[AOI_MOST_TIERS]; /* squares: nearer, farther is surely in, out of a tier */
+    double error;
+} aoi_scope;
+aoi_scope aoi_scope_of(const aoi_client *c);
+void aoi_scope_tiers(const aoi_client *c, aoi_scope *scope);
 /* Whether the move of a known record that waits is due by its tier. */
-bool aoi_tier_due(const aoi_client *c, uint32_t record);
+bool aoi_tier_due(const aoi_client *c, uint32_t record, const aoi_scope *scope);
 double aoi_client_distance2(const aoi_client *c, uint32_t record);
 double aoi_urgency(const aoi_client *c, uint32_t record);
 /* The first `count` picks by falling weight, equal ones nearest first. */

@@ -185,6 +185,8 @@ static bool pack_updates(aoi_client *c) {
 static bool pack_timed_updates(aoi_client *c) {
     aoi_sync *y = c->sync;
     uint32_t n = 0, synced = c->synced;
+    aoi_scope scope = aoi_scope_of(c);
+    aoi_scope_tiers(c, &scope);
     if (c->bytes && !AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, c->told)) return false;
     for (uint32_t i = 0; i < c->stay; i++) {
         const aoi_track *t = y->tracks + c->tracks[i];
@@ -197,7 +199,7 @@ static bool pack_timed_updates(aoi_client *c) {
         }
         if (aoi_tick_after(t->touched, synced)) *flags |= AOI_RECORD_TOUCH;
         if (!(*flags & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH))) continue;
-        bool touched = *flags & AOI_RECORD_TOUCH, due = (*flags & AOI_RECORD_WAITS) && aoi_tier_due(c, i);
+        bool touched = *flags & AOI_RECORD_TOUCH, due = (*flags & AOI_RECORD_WAITS) && aoi_tier_due(c, i, &scope);
         c->backlog |= (*flags & AOI_RECORD_WAITS) && !due;
         if (!due && !touched) continue;
         if (c->bytes) y->picks[n++] = (aoi_pick){.weight = aoi_urgency(c, i), .id = t->id, .record = i, .known = due};

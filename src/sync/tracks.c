@@ -22,7 +22,7 @@ static bool track_arrays_ready(aoi_sync *y) {
     size_t need = y->track_top + (size_t)1;
     return y->free_track != AOI_NONE ||
            (AOI_GROW(m, y->movers, y->mover_cap, need) && AOI_GROW(m, y->rests, y->rest_cap, need) &&
-            AOI_GROW_LINES(m, y->tracks, y->track_cap, need));
+            AOI_GROW(m, y->spots, y->spot_cap, need) && AOI_GROW_LINES(m, y->tracks, y->track_cap, need));
 }
 
 uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
@@ -37,6 +37,7 @@ uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
                                .entity = entity,
                                .flags = AOI_TRACK_FRESH};
     y->rests[t] = (aoi_track_rest){.priority = 1, .next_free = AOI_NONE};
+    y->spots[t] = (aoi_spot){{NAN, NAN, NAN}, 0};
     y->track_of[entity] = t;
     aoi_track_list(y, t);
     return t;
@@ -142,10 +143,21 @@ bool aoi_round_position(const aoi_sync *y, const double *pos, double *at) {
     return wide;
 }
 
+void aoi_track_spot(aoi_sync *y, uint32_t track) {
+    const aoi_track *t = y->tracks + track;
+    const double *p = aoi_position_now(y->space, t->entity);
+    for (int a = 0; a < 3; a++) {
+        double v = a < y->space->world.dims ? p[a] : 0;
+        y->spots[track].at[a] = t->flags & AOI_TRACK_RANKED ? NAN : (float)v;
+        if (fabs(v) > y->far) y->far = fabs(v);
+    }
+}
+
 /* True if the position, as it is told, is another one. */
 static bool track_relocate(aoi_sync *y, aoi_track *t) {
     double at[3] = {0};
     bool wide = aoi_round_position(y, aoi_position_now(y->space, t->entity), at);
+    aoi_track_spot(y, (uint32_t)(t - y->tracks));
     bool same = aoi_same_place(y->space->world.dims, at, t->at) && wide == ((t->flags & AOI_TRACK_WIDE) != 0);
     for (int a = 0; a < 3; a++) t->at[a] = at[a];
     t->flags &= ~(uint32_t)(AOI_TRACK_WIDE | AOI_TRACK_FRESH);
