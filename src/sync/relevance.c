@@ -79,39 +79,6 @@ static void pick_select(aoi_pick *p, uint32_t n, uint32_t most) {
 
 /* ---- in single precision ------------------------------------------------------------------------------------------- */
 
-/* Three coordinates are rounded twice, each by at most 2^-24 of the largest: with room to spare. */
-aoi_scope aoi_scope_of(const aoi_client *c) {
-    const aoi_sync *y = c->sync;
-    const double *p = aoi_position_now(y->space, c->entity);
-    aoi_scope scope = {.error = y->far};
-    for (int a = 0; a < y->space->world.dims; a++) {
-        scope.at[a] = (float)p[a];
-        scope.error = fmax(scope.error, fabs(p[a]));
-    }
-    scope.error *= 0x1p-21;
-    return scope;
-}
-
-static inline float spot_distance2(const aoi_scope *scope, const aoi_spot *spot) {
-    float x = spot->at[0] - scope->at[0], y = spot->at[1] - scope->at[1], z = spot->at[2] - scope->at[2];
-    return x * x + y * y + z * z;
-}
-
-/* How far the farthest known record that is not pinned may be, and how many these are; infinite if one is not known. */
-static double last_distance(const aoi_client *c, const aoi_scope *scope, uint32_t *count) {
-    const aoi_spot *spots = c->sync->spots;
-    float last = 0;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < c->stay; i++) {
-        if (c->flags[i] & AOI_RECORD_PIN) continue;
-        float d = spot_distance2(scope, spots + c->tracks[i]);
-        last = d <= last ? last : d <= FLT_MAX ? d : INFINITY;
-        n++;
-    }
-    *count = n;
-    return sqrt((double)last) + scope->error;
-}
-
 /* A square in single precision that is surely above, or below, that of a distance. */
 static float square_above(double distance) {
     return distance < 0 ? 0 : (float)(distance * distance * (1 + 0x1p-20));
@@ -121,21 +88,68 @@ static float square_below(double distance) {
     return distance < 0 ? 0 : (float)(distance * distance * (1 - 0x1p-20));
 }
 
+/* Three coordinates are rounded twice, each by at most 2^-24 of the largest: with room to spare. */
+static void scope_open(const aoi_client *c, aoi_scope *scope) {
+    const aoi_sync *y = c->sync;
+    const double *p = aoi_position_now(y->space, c->entity);
+    double z = y->space->world.dims == 3 ? p[2] : 0;
+    scope->at = (aoi_spot){(float)p[0], (float)p[1], (float)z};
+    scope->error = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z)))) * 0x1p-21;
+    for (uint32_t i = 0; i < c->tier_count; i++) {
+        scope->inside[i] = square_below(c->tiers[i].distance - scope->error);
+        scope->outside[i] = square_above(c->tiers[i].distance + scope->error);
+    }
+}
+
+bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope) {
+    aoi_sync *y = c->sync;
+    if (!AOI_GROW(aoi_sync_memory(y), y->near2, y->near_cap, n)) return false;
+    scope_open(c, scope);
+    const aoi_spot at = scope->at, *spots = y->spots;
+    const uint32_t *tracks = c->tracks;
+    float *near2 = y->near2;
+    for (uint32_t i = 0; i < n; i++) {
+        const aoi_spot *s = spots + tracks[i];
+        float dx = s->x - at.x, dy = s->y - at.y, dz = s->z - at.z;
+        near2[i] = dx * dx + dy * dy + dz * dz;
+    }
+    return true;
+}
+
 /* ---- limit -------------------------------------------------------------------------------------------------------- */
 
 static bool picks_ready(aoi_sync *y, size_t count) {
     return AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, count);
 }
 
+/* How far the farthest known record that is not pinned may be, and how many these are; infinite if one is not known. */
+static double last_distance(const aoi_client *c, const aoi_scope *scope, uint32_t *count) {
+    const float *near2 = c->sync->near2;
+    const uint8_t *flags = c->flags;
+    float last = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->stay; i++) {
+        bool counts = !(flags[i] & AOI_RECORD_PIN);
+        float d = counts ? near2[i] : 0;
+        last = d > last ? d : last;
+        n += counts;
+    }
+    *count = n;
+    return sqrt((double)last) + scope->error;
+}
+
 /* Untold records that may be before a known one at `last`: among the picks.  Returns how near they come, at least. */
 static double pick_newcomers(const aoi_client *c, const aoi_scope *scope, double last, uint32_t *n) {
     aoi_sync *y = c->sync;
-    float least2 = square_above(0.9 * last + scope->error), nearest = INFINITY;
-    for (uint32_t i = c->told; i < c->count; i++) {
-        float d = spot_distance2(scope, y->spots + c->tracks[i]);
-        if (d > least2 || c->flags[i] & AOI_RECORD_PIN || !aoi_record_stays(c, i)) continue;
+    const float *near2 = y->near2, least2 = square_above(0.9 * last + scope->error);
+    float nearest = INFINITY;
+    for (uint32_t i = c->told, end = c->count; i < end; i++) {
+        float d = near2[i];
+        if (d > least2 && d <= FLT_MAX) continue;
+        if (c->flags[i] & AOI_RECORD_PIN || !aoi_record_stays(c, i)) continue;
         y->picks[(*n)++] = pick_of(c, i);
-        nearest = d >= nearest ? nearest : d <= FLT_MAX ? d : 0;
+        if (d > FLT_MAX) nearest = 0;
+        else if (d < nearest) nearest = d;
     }
     return sqrt((double)nearest) - scope->error;
 }
@@ -147,7 +161,7 @@ static uint32_t pick_known(const aoi_client *c, const aoi_scope *scope, double n
     uint32_t safe = 0;
     for (uint32_t i = 0; i < c->stay; i++) {
         if (c->flags[i] & AOI_RECORD_PIN) continue;
-        if (spot_distance2(scope, y->spots + c->tracks[i]) < safe2) safe++;
+        if (y->near2[i] < safe2) safe++;
         else y->picks[(*n)++] = pick_of(c, i);
     }
     return safe;
@@ -165,51 +179,42 @@ static uint32_t choose_first(aoi_client *c, uint32_t n, uint32_t most) {
     return kept;
 }
 
-static uint32_t choose_within_limit(aoi_client *c) {
-    const aoi_scope scope = aoi_scope_of(c);
+static uint32_t choose_within_limit(aoi_client *c, const aoi_scope *scope) {
     uint32_t known, n = 0;
-    double last = last_distance(c, &scope, &known);
+    double last = last_distance(c, scope, &known);
     bool full = known >= c->limit;
-    double nearest = pick_newcomers(c, &scope, full ? last : INFINITY, &n);
+    double nearest = pick_newcomers(c, scope, full ? last : INFINITY, &n);
     if (!n && known <= c->limit) return 0;
-    uint32_t safe = pick_known(c, &scope, known <= c->limit ? nearest : -1, &n);
+    uint32_t safe = pick_known(c, scope, known <= c->limit ? nearest : -1, &n);
     return choose_first(c, n, c->limit - safe);
 }
 
-/* Everything untold that stays: without a limit, or what is pinned. */
-static uint32_t pick_untold(const aoi_client *c, uint32_t n, bool pinned_only) {
+/* Without a limit everything untold that stays, else what is pinned of it. */
+static uint32_t pick_untold(const aoi_client *c, uint32_t n) {
     aoi_sync *y = c->sync;
-    for (uint32_t i = c->told; i < c->count; i++) {
-        if (pinned_only && !(c->flags[i] & AOI_RECORD_PIN)) continue;
+    uint8_t flag = c->limit ? AOI_RECORD_PIN : AOI_RECORD_PIN | AOI_RECORD_SEEN;
+    for (uint32_t i = c->told; (i = aoi_next_flagged(c->flags, i, c->count, flag, false)) < c->count; i++)
         if (aoi_record_stays(c, i)) y->picks[n++] = (aoi_pick){.record = i};
-    }
     return n;
 }
 
-uint32_t aoi_choose(aoi_client *c) {
+uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope) {
     if (!c->limit && c->told == c->count) return 0;
     if (!picks_ready(c->sync, c->count)) return AOI_NONE;
-    return c->limit ? pick_untold(c, choose_within_limit(c), true) : pick_untold(c, 0, false);
+    return pick_untold(c, c->limit ? choose_within_limit(c, scope) : 0);
 }
 
 /* ---- tiers -------------------------------------------------------------------------------------------------------- */
 
-void aoi_scope_tiers(const aoi_client *c, aoi_scope *scope) {
-    for (uint32_t i = 0; i < c->tier_count; i++) {
-        scope->inside[i] = square_below(c->tiers[i].distance - scope->error);
-        scope->outside[i] = square_above(c->tiers[i].distance + scope->error);
-    }
-}
-
 /* The tier of a record; exact where single precision leaves a doubt. */
 static uint32_t tier_of(const aoi_client *c, uint32_t record, const aoi_scope *scope) {
-    float near2 = spot_distance2(scope, c->sync->spots + c->tracks[record]);
+    float near2 = c->sync->near2[record];
     double distance2 = -1;
     uint32_t i = 0;
     for (; i + 1 < c->tier_count; i++) {
         double most = c->tiers[i].distance;
         if (near2 < scope->inside[i]) break;
-        if (near2 > scope->outside[i]) continue;
+        if (near2 > scope->outside[i] && near2 <= FLT_MAX) continue;
         if (distance2 < 0) distance2 = aoi_client_distance2(c, record);
         if (distance2 <= most * most) break;
     }

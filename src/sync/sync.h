@@ -88,10 +88,10 @@ struct aoi_client { /* what events need comes first */
     aoi_tier *tiers;
 };
 
-/* Where the entity of a track is, roughly: small enough to stay in the cache while ranks are compared.  NaN where that is
- * not known, or where the track has a priority of its own. */
+/* Where the entity of a track is, roughly: small enough to stay in the cache while ranks are compared.  Infinite where
+ * that is not known, or where the track has a priority of its own. */
 typedef struct aoi_spot {
-    float at[3], unused;
+    float x, y, z;
 } aoi_spot;
 
 typedef struct aoi_pick { /* a record to be chosen from */
@@ -100,6 +100,12 @@ typedef struct aoi_pick { /* a record to be chosen from */
     uint32_t record;
     bool known;
 } aoi_pick;
+
+typedef struct aoi_scope { /* a client's place, and the error of a distance from it to a spot */
+    aoi_spot at;
+    float inside[AOI_MOST_TIERS], outside[AOI_MOST_TIERS]; /* squares: nearer, farther is surely in, out of a tier */
+    double error;
+} aoi_scope;
 
 struct aoi_sync {
     aoi_sync *next;
@@ -128,7 +134,8 @@ struct aoi_sync {
     aoi_tier default_tiers[AOI_MOST_TIERS];
     aoi_writer writer;
     aoi_pick *picks;
-    uint32_t pick_cap;
+    float *near2; /* of the records of the client that is packed: squared distances of their spots */
+    uint32_t pick_cap, near_cap;
 };
 
 static inline aoi_memory *aoi_sync_memory(const aoi_sync *y) {
@@ -179,6 +186,21 @@ static inline void aoi_client_changed(aoi_client *c) {
     if (!c->queued) aoi_client_queue(c, c->sync->now + 1);
 }
 
+/* The first record from i on, before n, with that flag - without, if it is `missing`; else n.  By eights. */
+static inline uint32_t aoi_next_flagged(const uint8_t *flags, uint32_t i, uint32_t n, uint8_t flag, bool missing) {
+    const uint64_t all = UINT64_C(0x0101010101010101) * flag, flip = missing ? all : 0;
+    for (uint64_t eight; i + sizeof eight <= n; i += (uint32_t)sizeof eight) {
+        memcpy(&eight, flags + i, sizeof eight);
+        if ((eight ^ flip) & all) break;
+    }
+    while (i < n && ((flags[i] & flag) != 0) == missing) i++;
+    return i;
+}
+
+static inline uint32_t aoi_next_unseen(const uint8_t *flags, uint32_t i, uint32_t n) {
+    return aoi_next_flagged(flags, i, n, AOI_RECORD_SEEN, true);
+}
+
 /* Whether a record belongs into the picture: seen or pinned, and alive. */
 static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
     if (c->flags[record] & AOI_RECORD_SEEN) return true;
@@ -189,15 +211,10 @@ static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
 
 /* Chooses among what is seen: marks known records that must go CUT, and leaves those to be told in sync->picks.  The
  * number of picks, or AOI_NONE when memory is refused. */
-uint32_t aoi_choose(aoi_client *c);
-typedef struct aoi_scope { /* a client's place, and the error of a distance from it to a spot */
-    float at[3];
-    float inside[AOI_MOST_TIERS], outside[AOI_MOST_TIERS]; /* squares: nearer, farther is surely in, out of a tier */
-    double error;
-} aoi_scope;
-aoi_scope aoi_scope_of(const aoi_client *c);
-void aoi_scope_tiers(const aoi_client *c, aoi_scope *scope);
-/* Whether the move of a known record that waits is due by its tier. */
+uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope); /* of clients with a limit: measured */
+/* Fills sync->near2 for the first n records, or all; false when memory is refused. */
+bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope);
+/* Whether the move of a known record that waits is due by its tier; it has been measured. */
 bool aoi_tier_due(const aoi_client *c, uint32_t record, const aoi_scope *scope);
 double aoi_client_distance2(const aoi_client *c, uint32_t record);
 double aoi_urgency(const aoi_client *c, uint32_t record);

@@ -11,8 +11,6 @@
 
 enum { TRACKS_AHEAD = 6, RECORDS_AT_ONCE = 64 };
 
-#define EIGHT_SEEN (UINT64_C(0x0101010101010101) * AOI_RECORD_SEEN) /* flags of eight records */
-
 /* ---- head of the message ------------------------------------------------------------------------------------------ */
 
 int aoi_scale_of(double quantum) {
@@ -182,11 +180,10 @@ static bool pack_updates(aoi_client *c) {
 }
 
 /* What waits is marked; of what is due, the most urgent first where there is a budget. */
-static bool pack_timed_updates(aoi_client *c) {
+static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
     aoi_sync *y = c->sync;
     uint32_t n = 0, synced = c->synced;
-    aoi_scope scope = aoi_scope_of(c);
-    aoi_scope_tiers(c, &scope);
+    if (c->tier_count && !measured && !aoi_measure(c, c->stay, scope)) return false;
     if (c->bytes && !AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, c->told)) return false;
     for (uint32_t i = 0; i < c->stay; i++) {
         const aoi_track *t = y->tracks + c->tracks[i];
@@ -199,7 +196,7 @@ static bool pack_timed_updates(aoi_client *c) {
         }
         if (aoi_tick_after(t->touched, synced)) *flags |= AOI_RECORD_TOUCH;
         if (!(*flags & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH))) continue;
-        bool touched = *flags & AOI_RECORD_TOUCH, due = (*flags & AOI_RECORD_WAITS) && aoi_tier_due(c, i, &scope);
+        bool touched = *flags & AOI_RECORD_TOUCH, due = (*flags & AOI_RECORD_WAITS) && aoi_tier_due(c, i, scope);
         c->backlog |= (*flags & AOI_RECORD_WAITS) && !due;
         if (!due && !touched) continue;
         if (c->bytes) y->picks[n++] = (aoi_pick){.weight = aoi_urgency(c, i), .id = t->id, .record = i, .known = due};
@@ -218,21 +215,21 @@ static bool pack_timed_updates(aoi_client *c) {
  *   [ stay         | gone  | untold      ]
  *                  ^ stay  ^ told        ^ count      */
 static void put_gone_last(aoi_client *c) {
-    const uint8_t *flags = c->flags;
-    uint32_t stay = c->told;
-    for (uint32_t i = 0; i < stay && c->unseen;) {
-        uint64_t eight;
-        memcpy(&eight, flags + i, i + sizeof eight <= stay ? sizeof eight : 0);
-        if (i + sizeof eight <= stay && !(~eight & EIGHT_SEEN)) i += sizeof eight;
-        else if (aoi_record_stays(c, i)) i++;
+    uint32_t stay = c->told, i = 0;
+    while (c->unseen && (i = aoi_next_unseen(c->flags, i, stay)) < stay) {
+        if (aoi_record_stays(c, i)) i++;
         else aoi_picture_swap(c, i, --stay);
     }
     c->stay = stay;
 }
 
-static void put_cut_last(aoi_client *c) {
-    for (uint32_t i = c->stay; i-- > 0;)
-        if (c->flags[i] & AOI_RECORD_CUT) aoi_picture_swap(c, i, --c->stay);
+/* True if there were any. */
+static bool put_cut_last(aoi_client *c) {
+    uint32_t stay = c->stay, i = 0;
+    while ((i = aoi_next_flagged(c->flags, i, stay, AOI_RECORD_CUT, false)) < stay) aoi_picture_swap(c, i, --stay);
+    bool any = stay < c->stay;
+    c->stay = stay;
+    return any;
 }
 
 static bool pack_gone(aoi_client *c) {
@@ -265,6 +262,8 @@ static void unmark(uint8_t *flags, uint32_t n) {
 static bool pack(aoi_client *c) {
     aoi_sync *y = c->sync;
     writer_open(c);
+    aoi_scope scope;
+    bool measured = false;
     c->backlog = false;
     c->stay = c->told;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
@@ -272,11 +271,12 @@ static bool pack(aoi_client *c) {
         if (c->marked) unmark(c->flags, c->count);
         c->marked = c->changed = true; /* also where only the limit has news: to be applied */
         put_gone_last(c);
-        uint32_t n = aoi_choose(c);
-        if (c->limit) put_cut_last(c);
+        if (c->limit && !aoi_measure(c, c->count, &scope)) return false;
+        uint32_t n = aoi_choose(c, &scope);
+        measured = c->limit && n != AOI_NONE && !put_cut_last(c);
         if (n == AOI_NONE || !pack_gone(c) || !pack_appeared(c, n)) return false;
     }
-    return aoi_is_timed(c) ? pack_timed_updates(c) : pack_updates(c);
+    return aoi_is_timed(c) ? pack_timed_updates(c, &scope, measured) : pack_updates(c);
 }
 
 /* ---- applying: nothing can fail ----------------------------------------------------------------------------------- */
@@ -302,10 +302,11 @@ static void apply_appeared(aoi_client *c, bool *left) {
         c->flags[i] &= (uint8_t)~AOI_RECORD_SAID;
         aoi_picture_tell(c, i);
     }
-    for (uint32_t i = c->count; i-- > c->told;) {
-        if (!aoi_record_stays(c, i)) aoi_picture_drop(c, i);
-        else if (!c->limit) *left = true;
+    for (uint32_t i = c->told; c->unseen && (i = aoi_next_unseen(c->flags, i, c->count)) < c->count;) {
+        if (aoi_record_stays(c, i)) i++;
+        else aoi_picture_drop(c, i);
     }
+    *left |= !c->limit && c->told < c->count;
 }
 
 static void apply_updates(aoi_client *c) {
@@ -320,12 +321,16 @@ static void apply_updates(aoi_client *c) {
     }
 }
 
-/* What is seen now is what was seen at the last tick. */
+/* What is seen now is what was seen at the last tick.  By eights. */
 static void settle_flags(uint8_t *flags, uint32_t n) {
-    const unsigned past = AOI_RECORD_SAID | AOI_RECORD_CUT | AOI_RECORD_PLACED | AOI_RECORD_SAW;
-    for (uint32_t i = 0; i < n; i++) {
-        unsigned kept = flags[i] & ~past;
-        flags[i] = (uint8_t)(kept | (kept & AOI_RECORD_SEEN) * AOI_RECORD_SAW);
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    const uint64_t past = ones * (AOI_RECORD_SAID | AOI_RECORD_CUT | AOI_RECORD_PLACED | AOI_RECORD_SAW);
+    for (uint32_t i = 0; i < n; i += sizeof ones) {
+        uint64_t eight = 0;
+        uint32_t size = n - i < sizeof eight ? n - i : (uint32_t)sizeof eight;
+        memcpy(&eight, flags + i, size);
+        eight = (eight & ~past) | (eight & ones * AOI_RECORD_SEEN) * AOI_RECORD_SAW;
+        memcpy(flags + i, &eight, size);
     }
 }
 

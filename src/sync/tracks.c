@@ -37,7 +37,7 @@ uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
                                .entity = entity,
                                .flags = AOI_TRACK_FRESH};
     y->rests[t] = (aoi_track_rest){.priority = 1, .next_free = AOI_NONE};
-    y->spots[t] = (aoi_spot){{NAN, NAN, NAN}, 0};
+    y->spots[t] = (aoi_spot){INFINITY, INFINITY, INFINITY};
     y->track_of[entity] = t;
     aoi_track_list(y, t);
     return t;
@@ -146,11 +146,10 @@ bool aoi_round_position(const aoi_sync *y, const double *pos, double *at) {
 void aoi_track_spot(aoi_sync *y, uint32_t track) {
     const aoi_track *t = y->tracks + track;
     const double *p = aoi_position_now(y->space, t->entity);
-    for (int a = 0; a < 3; a++) {
-        double v = a < y->space->world.dims ? p[a] : 0;
-        y->spots[track].at[a] = t->flags & AOI_TRACK_RANKED ? NAN : (float)v;
-        if (fabs(v) > y->far) y->far = fabs(v);
-    }
+    double z = y->space->world.dims == 3 ? p[2] : 0;
+    y->far = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z))));
+    bool ranked = t->flags & AOI_TRACK_RANKED;
+    y->spots[track] = ranked ? (aoi_spot){INFINITY, INFINITY, INFINITY} : (aoi_spot){(float)p[0], (float)p[1], (float)z};
 }
 
 /* True if the position, as it is told, is another one. */
