@@ -14,9 +14,11 @@
 --   place       "even" or "crowd": four of five stand on a hundredth of the map
 --   step        "walk": up to STRIDE on each axis; "jump": anywhere
 --   movers      the share that moves, 1 if not given
---   nodes       what the entities carry: the area of node 1, 2, ...; with `every` only each so manieth entity has it
---   verb        what is one operation: move, batch (a row of move_many), churn (leave, enter and its nodes again),
---               near, view, viewers (questions)
+--   nodes       what the entities carry: the area of node 1, 2, ...; with `every` only each so manieth entity has it,
+--               with `from` and `to` (shares of the population) only those between
+--   kinds       { to = share, kind = bits }, ...: up to which share of the population entities are of which kind
+--   verb        what is one operation: move, batch (a row of move_many in a deferred space), tick (a move in a deferred
+--               space that is drained once), churn (leave, enter and its nodes again), near, view, viewers (questions)
 --   brute_up_to, textbook_up_to    the largest population on which these two are still bearable
 --   variants    what is compared within one run; the first is the measure of the others
 local scenes = {}
@@ -79,6 +81,28 @@ scenes.list = {
     movers = 0.05,
   },
   {
+    name = "town",
+    title = "a tenth players, half NPCs that look for players, the rest things; players and NPCs walk",
+    points = populations(20, 10000, 100000),
+    movers = 0.6,
+    kinds = { { to = 0.1, kind = 1 }, { to = 0.6, kind = 2 }, { to = 1, kind = 4 } },
+    nodes = {
+      { radius = RADIUS, keep = RADIUS * 1.1, shape = "circle", to = 0.1 },
+      { radius = RADIUS * 0.4, shape = "circle", mask = 1, from = 0.1, to = 0.6 },
+      { radius = RADIUS * 0.1, shape = "circle", mask = 1, from = 0.1, to = 0.6 },
+    },
+  },
+  {
+    name = "mixed",
+    title = "square views, round views that keep, and small alarms, a third of the population each",
+    points = populations(20, 10000, 100000),
+    nodes = {
+      { radius = RADIUS, to = 1 / 3 },
+      { radius = RADIUS, keep = RADIUS * 1.1, shape = "circle", from = 1 / 3, to = 2 / 3 },
+      { radius = RADIUS / 5, from = 2 / 3 },
+    },
+  },
+  {
     name = "few",
     title = "only one in twenty watches, all walk",
     points = populations(20, 10000),
@@ -134,9 +158,9 @@ scenes.list = {
   },
   {
     name = "batch",
-    title = "a whole tick in one call against a call for each move",
+    title = "a whole tick: a call for each move, one for all, or a call for each that is only noted",
     points = populations(20, 10000, 100000),
-    variants = { { name = "single" }, { name = "batch", verb = "batch" } },
+    variants = { { name = "single" }, { name = "batch", verb = "batch" }, { name = "tick", verb = "tick" } },
   },
   {
     name = "ask",

@@ -42,10 +42,35 @@ function in_c:play(m) return self.player:play(self.verb, m, RADIUS) end
 function in_c:stats() return self.player:stats() end
 function in_c:close() self.player:close() end
 
+-- Deferred spaces are for verbs that make a tick of all moves.
+local function is_deferred(variant) return variant.verb == "batch" or variant.verb == "tick" end
+
+-- Shares of the population as numbers of entities: of a node the first and the last that carry it, of kinds the last.
+local function nodes_of(variant, n)
+  local nodes = {}
+  for k, node in ipairs(variant.nodes) do
+    nodes[k] = {
+      radius = node.radius, keep = node.keep, shape = node.shape, mask = node.mask, every = node.every or 1,
+      first = math.floor((node.from or 0) * n) + 1, last = math.floor((node.to or 1) * n),
+    }
+  end
+  return nodes
+end
+
+local function kinds_of(variant, n)
+  local kinds = {}
+  for _, kind in ipairs(variant.kinds or {}) do
+    kinds[#kinds + 1] = math.floor(kind.to * n)
+    kinds[#kinds + 1] = kind.kind
+  end
+  return kinds
+end
+
 function subjects.c(name, variant, world)
   local engine, cell = engine_of(name)
   local self = setmetatable({
-    player = native.open(engine, cell or 0, variant.nodes),
+    player = native.open(engine, cell or 0, nodes_of(variant, world.n), kinds_of(variant, world.n),
+      is_deferred(variant)),
     verb = variant.verb,
     world = world,
   }, in_c)
@@ -64,7 +89,7 @@ local function heard() heard_events = heard_events + 1 end
 local function add_nodes(space, nodes, i)
   for k = 1, #nodes do
     local node = nodes[k]
-    if i % node.every == 0 then space:add_node(i, k, node.area, heard, heard) end
+    if i % node.every == 0 and node.first <= i and i <= node.last then space:add_node(i, k, node.area, heard, heard) end
   end
 end
 
@@ -84,6 +109,13 @@ function verbs.batch(self, m)
     at = at + 3
   end
   space:move_many(rows, m)
+  local _, n = space:drain(self.buf)
+  return n
+end
+
+function verbs.tick(self, m)
+  local space, x, y = self.space, self.world.x, self.world.y
+  for i = 1, m do space:move(i, x[i], y[i]) end
   local _, n = space:drain(self.buf)
   return n
 end
@@ -127,12 +159,20 @@ function verbs.viewers(self, m)
   return found
 end
 
+function in_lua:kind_of(i)
+  local kinds = self.kinds
+  for k = 1, #kinds, 2 do
+    if i <= kinds[k] then return kinds[k + 1] end
+  end
+  return 1
+end
+
 function in_lua:fill()
   local space, x, y, nodes = self.space, self.world.x, self.world.y, self.nodes
   heard_events = 0
   local start = clock()
   for i = 1, self.world.n do
-    space:enter(i, x[i], y[i])
+    space:enter(i, x[i], y[i], self:kind_of(i))
     add_nodes(space, nodes, i)
   end
   local events = self.deferred and space:flush() or heard_events
@@ -157,12 +197,10 @@ function in_lua:close() self.space:close() end
 
 function subjects.lua(name, variant, world)
   local engine, cell = engine_of(name)
-  local deferred = variant.verb == "batch"
-  local nodes = {}
-  for k, node in ipairs(variant.nodes) do
-    local plain = not node.keep and not node.shape
-    local area = plain and node.radius or { radius = node.radius, keep = node.keep, shape = node.shape }
-    nodes[k] = { area = area, every = node.every or 1 }
+  local deferred = is_deferred(variant)
+  local nodes = nodes_of(variant, world.n)
+  for _, node in ipairs(nodes) do
+    node.area = { radius = node.radius, keep = node.keep, shape = node.shape, mask = node.mask }
   end
   return setmetatable({
     space = aoi.new { engine = engine, cell = cell, delivery = deferred and "deferred" or "immediate" },
@@ -170,6 +208,7 @@ function subjects.lua(name, variant, world)
     deferred = deferred,
     world = world,
     nodes = nodes,
+    kinds = kinds_of(variant, world.n),
     rows = {},
     buf = {},
   }, in_lua)

@@ -63,12 +63,46 @@ end
 
 local function bits() return ({ 1, 1, 1, -1, 0, 2, 3, math.mininteger })[choose(8) + 1] end
 
-local function area()
-  local b = choose(16)
-  if b < 6 then return radius() end
-  local r = radius()
-  return { radius = r, keep = b % 2 == 0 and r + radius() or nil, mask = b % 3 == 0 and bits() or nil,
-    shape = b % 4 < 2 and "circle" or "square" }
+local function numbers(n)
+  local t = {}
+  for i = 1, n do t[i] = number() end
+  if choose(24) == 0 then t[choose(n + 2) + 1] = any() end
+  return t
+end
+
+local function distances(n)
+  local t = {}
+  for i = 1, n do t[i] = radius() end
+  return t
+end
+
+local function facing() return (choose(17) - 8) * math.pi / 4 end
+
+local shapes = {
+  function(r) return { radius = r, keep = choose(2) == 0 and r + radius() or nil } end,
+  function(r) return { shape = "circle", radius = r, keep = choose(2) == 0 and r + radius() or nil } end,
+  function(r) return { shape = "circle", radius = r, margin = radius() } end,
+  function(r, d) return { shape = "box", extents = distances(d), margin = choose(2) == 0 and r or nil } end,
+  function(r, d)
+    if d == 2 then return { shape = "circle", radius = r } end
+    return { shape = "cylinder", radius = r, half_height = r }
+  end,
+  function(r)
+    local angle = (choose(8) + 1) * math.pi / 4
+    return { shape = "sector", radius = r, facing = facing(), angle = angle, margin = choose(2) }
+  end,
+  function() return { shape = "polygon", points = numbers(2 * (choose(6) + 3)) } end,
+}
+
+local function area(d)
+  if choose(16) < 5 then return radius() end
+  local a = shapes[choose(#shapes) + 1](radius(), d)
+  if choose(3) == 0 then a.mask = bits() end
+  if choose(32) == 0 then
+    local names = { "radius", "keep", "margin", "extents", "half_height", "facing", "angle", "points", "mask", "shape" }
+    a[names[choose(#names) + 1]] = any()
+  end
+  return a
 end
 
 local function rows(dimensions)
@@ -160,8 +194,8 @@ end
 
 local function maybe(f) return choose(2) == 1 and f() or nil end
 local function buffer() return {} end
-local function area_handlers(_, i)
-  return area(), handlers(i)
+local function area_handlers(d, i)
+  return area(d), handlers(i)
 end
 
 -- method -> its arguments
@@ -180,12 +214,21 @@ local methods = {
   { "remove_node", function() return id(), node_id() end },
   { "set_radius", function() return id(), node_id(), radius(), maybe(radius) end },
   { "set_mask", function() return id(), node_id(), bits() end },
+  { "set_area", function(d) return id(), node_id(), area(d) end },
+  { "set_area", function(d) return id(), node_id(), area(d) end },
+  { "set_facing", function() return id(), node_id(), facing() end },
+  { "override", function() return id(), node_id(), id(), ({ "hide", "show", "match", nil })[choose(4) + 1] end },
+  { "override", function() return id(), node_id(), id(), ({ "hide", "show", "match", nil })[choose(4) + 1] end },
   { "flush", function() end },
   { "drain", function() return maybe(buffer) end },
   { "on_error", function() return maybe(function() return misbehave end) end },
   { "view", function() return id(), node_id(), maybe(buffer) end },
   { "viewers", function() return id(), maybe(buffer) end },
-  { "near", function(d) return xyz(d, radius(), maybe(bits), maybe(buffer)) end },
+  { "near", function(d) return xyz(d, area(d), maybe(bits), maybe(buffer)) end },
+  { "nearest", function(d) return xyz(d, choose(6), maybe(radius), maybe(bits), maybe(buffer)) end },
+  { "overrides", function() return id(), node_id(), maybe(buffer) end },
+  { "area", function() return id(), node_id() end },
+  { "explain", function() return id(), node_id(), id() end },
   { "ids", function() return maybe(buffer) end },
   { "nodes", function() return id(), maybe(buffer) end },
   { "sees", function() return id(), node_id(), id() end },

@@ -51,8 +51,10 @@
 #define AOI_VERSION_PATCH 0
 #define AOI_VERSION "0.2.0"
 
-/* AOI_SHARED: the program uses the shared library.  AOI_BUILD_SHARED: the library is being built. */
-#if defined(_WIN32) && defined(AOI_BUILD_SHARED)
+/* AOI_SHARED: the program uses the shared library.  AOI_BUILD_SHARED: the library is being built.  A program that includes
+ * the sources may define AOI_API itself: static makes the functions its own. */
+#if defined(AOI_API)
+#elif defined(_WIN32) && defined(AOI_BUILD_SHARED)
 #define AOI_API __declspec(dllexport)
 #elif defined(_WIN32) && defined(AOI_SHARED)
 #define AOI_API __declspec(dllimport)

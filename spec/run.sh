@@ -2,7 +2,7 @@
 # Runs the C specs, or the Lua specs folder by folder, JOBS at a time (default: one per processor). The output of a job
 # is printed when the job has ended; the exit code is 0 if all jobs have succeeded.
 #
-#   spec/run.sh c PROGRAM...       the programs of the C specs
+#   spec/run.sh c PROGRAM...       the programs of the C specs; RUN is what runs those of another platform
 #   spec/run.sh lua COMMAND...     COMMAND is busted with its options. Where these name files, folders or a pattern of
 #                                  file names, that is one job; otherwise each folder of Lua specs is a job.
 #
@@ -34,7 +34,7 @@ start() {
 }
 
 if [ "$kind" = c ]; then
-  for program; do start "$program" "./$program"; done
+  for program; do start "$program" ${RUN:-} "./$program"; done
 else
   for word; do
     case $word in spec/* | -p | --pattern*) exec "$@" ;; esac

@@ -4,7 +4,8 @@
  * measure themselves, so that C and Lua do the very same things. A caller in C keeps handles, so this one does too;
  * through Lua an id has to be found each time.
  *
- *   native.open(engine, cell, nodes)   a player: a space of that engine; cell 0 leaves it to the engine
+ *   native.open(engine, cell, nodes, kinds, deferred)   a player: a space of that engine; cell 0 leaves it to the engine;
+ *                                  kinds: last, kind, last, kind ...: up to which entity entities are of which kind
  *   player:load(x, y, n)                         positions of the entities 1 .. n; the first time of all there are
  *   player:fill()                  -> seconds, events     all enter and get their nodes
  *   player:play(verb, m, radius)   -> seconds, events     the operation for entities 1 .. m; questions count answers
@@ -25,10 +26,15 @@
 
 enum { MAX_KINDS = 8 };
 
-typedef struct {
+typedef struct { /* of a node: each so manieth of the entities first to last has it */
     aoi_area area;
-    int64_t every;
+    int64_t every, first, last;
 } node_kind;
+
+typedef struct {
+    int64_t last;
+    uint64_t kind;
+} entity_kind;
 
 typedef struct {
     aoi_space *space;
@@ -38,6 +44,8 @@ typedef struct {
     aoi_node *node; /* node 1 of each entity, null if it has none */
     node_kind kinds[MAX_KINDS];
     int kind_count;
+    entity_kind entity_kinds[MAX_KINDS];
+    int entity_kind_count;
 } player;
 
 static double now(void) {
@@ -55,11 +63,18 @@ static uint64_t take(player *p) {
 
 /* ---- the operations; each returns AOI_OK and adds to *count ---------------------------------------------------------- */
 
+static uint64_t kind_of(const player *p, int64_t id) {
+    int k = 0;
+    while (k < p->entity_kind_count && id > p->entity_kinds[k].last) k++;
+    return k < p->entity_kind_count ? p->entity_kinds[k].kind : 1;
+}
+
 static int enter(player *p, size_t i) {
-    int result = aoi_enter(p->space, (int64_t)i + 1, p->at[i], 1, &p->entity[i]);
+    int64_t id = (int64_t)i + 1;
+    int result = aoi_enter(p->space, id, p->at[i], kind_of(p, id), &p->entity[i]);
     for (int k = 0; result == AOI_OK && k < p->kind_count; k++) {
         aoi_node node = {0, 0};
-        if (((int64_t)i + 1) % p->kinds[k].every) continue;
+        if (id % p->kinds[k].every || id < p->kinds[k].first || id > p->kinds[k].last) continue;
         result = aoi_add_node(p->space, p->entity[i], k + 1, &p->kinds[k].area, &node);
         if (k == 0) p->node[i] = node;
     }
@@ -85,6 +100,17 @@ static int play_batch(player *p, size_t m, double radius, uint64_t *count) {
         memcpy(rows[i].pos, p->at[i], sizeof rows[i].pos);
     }
     int result = aoi_move_many(p->space, rows, m, NULL);
+    if (result == AOI_OK) result = aoi_flush(p->space);
+    *count += take(p);
+    return result;
+}
+
+/* The tick of a deferred space: each mover says where it is, then one look. */
+static int play_tick(player *p, size_t m, double radius, uint64_t *count) {
+    int result = AOI_OK;
+    (void)radius;
+    for (size_t i = 0; i < m && result == AOI_OK; i++) result = aoi_move(p->space, p->entity[i], p->at[i]);
+    if (result == AOI_OK) result = aoi_flush(p->space);
     *count += take(p);
     return result;
 }
@@ -140,7 +166,7 @@ static const struct {
     const char *name;
     int (*play)(player *, size_t, double, uint64_t *);
 } verbs[] = {
-    {"move", play_move}, {"batch", play_batch}, {"churn", play_churn},
+    {"move", play_move}, {"batch", play_batch}, {"tick", play_tick},       {"churn", play_churn},
     {"near", play_near}, {"view", play_view},   {"viewers", play_viewers},
 };
 
@@ -171,15 +197,30 @@ static double field(lua_State *L, const char *name, double otherwise) {
 static void read_kind(lua_State *L, node_kind *kind) {
     kind->area.radius = field(L, "radius", 0);
     kind->area.keep = field(L, "keep", 0);
-    kind->area.mask = AOI_ALL_KINDS;
+    double mask = field(L, "mask", -1);
+    kind->area.mask = mask < 0 ? AOI_ALL_KINDS : (uint64_t)mask;
     kind->every = (int64_t)field(L, "every", 1);
+    kind->first = (int64_t)field(L, "first", 1);
+    kind->last = (int64_t)field(L, "last", 1e15);
     lua_getfield(L, -1, "shape");
     kind->area.shape = strcmp(luaL_optstring(L, -1, "square"), "circle") == 0 ? AOI_CIRCLE : AOI_SQUARE;
     lua_pop(L, 1);
 }
 
+static void read_entity_kinds(lua_State *L, player *p) {
+    for (int n = 0; p->entity_kind_count < MAX_KINDS; n += 2) {
+        lua_rawgeti(L, 4, n + 1);
+        lua_rawgeti(L, 4, n + 2);
+        if (lua_isnil(L, -1)) break;
+        p->entity_kinds[p->entity_kind_count++] =
+            (entity_kind){(int64_t)lua_tonumber(L, -2), (uint64_t)lua_tonumber(L, -1)};
+        lua_pop(L, 2);
+    }
+    lua_pop(L, 2);
+}
+
 static int l_open(lua_State *L) {
-    aoi_options o = {0};
+    aoi_options o = {.deferred = lua_toboolean(L, 5)};
     o.engine = luaL_checkstring(L, 1);
     o.cell = luaL_checknumber(L, 2);
     luaL_checktype(L, 3, LUA_TTABLE);
@@ -195,6 +236,7 @@ static int l_open(lua_State *L) {
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
+    if (lua_istable(L, 4)) read_entity_kinds(L, p);
     if (aoi_open(&o, &p->space) != AOI_OK) return luaL_error(L, "no space for engine '%s'", o.engine);
     return 1;
 }

@@ -10,8 +10,9 @@
 --- areas of interest, and is then a **watcher**; those it sees are its **targets**. What comes into a node's area and
 --- what leaves it is an event for its handlers.
 ---
---- A node of half-extent `r` at `w` sees a target at `t` if and only if `w - r <= t and t <= w + r` on every axis in
---- doubles, the target is not the watcher, and a bit of the target's kind is in the node's mask.
+--- A square node of half-extent `r` at `w` sees a target at `t` if and only if `w - r <= t and t <= w + r` on every
+--- axis in doubles, the target is not the watcher, and a bit of the target's kind is in the node's mask. Other shapes
+--- have formulas of their own (aoi.Area); for one target the rule can be set aside (`Space:override`).
 ---
 --- Misuse raises an error in the words of the standard library; then nothing has changed. This file only describes: the
 --- functions are C, in `aoi.core`.
@@ -30,12 +31,54 @@ local aoi = {}
 ---@field cell? number cell size in world units, a hint for the engines that use cells
 ---@field delivery? "immediate"|"deferred" when handlers run: before each call returns (default), or in `Space:flush`
 
---- An area of interest.
+--- Shapes: what is inside, with `d` = target - watcher, all bounds inclusive. A field that the shape has no use for is
+--- an error.
+---
+--- * `square` (default; in 3D a cube): on every axis `w - radius <= t and t <= w + radius`
+--- * `circle` (in 3D a sphere): `dx*dx + dy*dy (+ dz*dz) <= radius*radius`
+--- * `box`: on every axis `w - e <= t and t <= w + e`, with `extents = { ex, ey [, ez] }`
+--- * `cylinder` (3D only): a circle in the plane, and `w - half_height <= t and t <= w + half_height` for the heights
+--- * `sector`: of a circle in the plane, `dx*cos(facing) + dy*sin(facing) >= cos(angle / 2) * sqrt(dx*dx + dy*dy)`
+--- * `polygon`: even-odd, of either winding, sides may cross; corners relative to the watcher
+---
+--- Sector and polygon have any height without `half_height`.
+---@alias aoi.Shape "square"|"circle"|"box"|"cylinder"|"sector"|"polygon"
+
+--- An area of interest. It is read when it is given: changing the table later changes nothing.
 ---@class (exact) aoi.Area
----@field radius number half-extent in world units, >= 0; `math.huge` sees the whole space
----@field keep? number leave radius in world units, >= radius: a target enters within `radius` and leaves beyond `keep`
+---@field shape? aoi.Shape square without it
+---@field radius? number world units, >= 0; in squares and circles it may be `math.huge`, which sees the whole space
+---@field keep? number squares and circles, instead of `margin`: the leave radius itself in world units, >= radius
+---@field margin? number world units, >= 0; what it sees it loses only outside the area grown by it; not for polygons
 ---@field mask? integer bits of the kinds it looks for, all without it
----@field shape? "square"|"circle" square without it (in 3D a cube); a circle (a sphere) measures the distance
+---@field extents? number[] box: half-extents in world units, one for each axis
+---@field half_height? number world units; cylinder, and in 3D sector and polygon
+---@field facing? number radians; sector: 0 is along +x, counter-clockwise
+---@field angle? number radians; sector: the whole opening, > 0 and at most 2 pi
+---@field points? number[] polygon: `x1, y1, x2, y2, ...` in world units, 3 to 64 corners
+
+--- What sets aside the rule for one target: never seen, seen wherever both are, or seen as if kind and mask met.
+---@alias aoi.How "hide"|"show"|"match"
+
+--- Why a node sees a target or not: the first that applies.
+---@alias aoi.Why "no watcher"|"no node"|"no target"|"self"|"hidden"|"shown"|"mask"|"inside"|"kept"|"outside"
+
+--- What `Space:explain` returns. `tostring` of it is one English sentence. Without watcher, node or target there are no
+--- figures.
+---@class aoi.Explanation
+---@field watcher integer
+---@field node integer
+---@field target integer
+---@field sees boolean
+---@field why aoi.Why
+---@field pending boolean an event about the pair waits
+---@field dx? number world units, target - watcher
+---@field dy? number world units
+---@field dz? number world units, in 3D
+---@field distance? number world units
+---@field shape? aoi.Shape
+---@field kind? integer of the target
+---@field mask? integer of the node
 
 --- Handlers of nodes: the fields are looked up at each event, and any number of nodes may share one table.
 ---@alias aoi.Handler fun(watcher: integer, target: integer, node_id: integer)
@@ -99,7 +142,7 @@ function Space:leave(id) end
 --- Adds an area of interest. Targets that are in it already enter.
 ---@param id integer the entity that carries it, the watcher
 ---@param node_id integer unique on that entity
----@param area number|aoi.Area half-extent in world units, or the table
+---@param area number|aoi.Area half-extent of a square in world units, or the table
 ---@param on_enter? aoi.Handler|aoi.Handlers one function for entering, or a table with both
 ---@param on_leave? aoi.Handler
 function Space:add_node(id, node_id, area, on_enter, on_leave) end
@@ -109,12 +152,33 @@ function Space:add_node(id, node_id, area, on_enter, on_leave) end
 ---@param node_id integer
 function Space:remove_node(id, node_id) end
 
---- Changes the size of an area, with exactly the difference in events.
+--- Changes the size of a square or a circle, with exactly the difference in events.
 ---@param id integer
 ---@param node_id integer
 ---@param radius number half-extent in world units, >= 0, may be `math.huge`
 ---@param keep? number leave radius in world units, >= radius; the same without it
 function Space:set_radius(id, node_id, radius, keep) end
+
+--- Gives a node another area, shape and mask included, with exactly the difference in events: what it saw and still
+--- sees is not told again.
+---@param id integer
+---@param node_id integer
+---@param area number|aoi.Area half-extent of a square in world units, or the table
+function Space:set_area(id, node_id, area) end
+
+--- Turns a sector, with exactly the difference in events.
+---@param id integer
+---@param node_id integer
+---@param facing number radians, 0 is along +x, counter-clockwise
+function Space:set_facing(id, node_id, facing) end
+
+--- Sets aside the rule for one target of a node, with exactly the difference in events: stealth, party members, objects
+--- of one player alone. It ends when the node, the watcher or the target goes. Costs nothing to nodes without.
+---@param id integer the watcher
+---@param node_id integer
+---@param target integer another entity
+---@param how? aoi.How nil: as the rule says
+function Space:override(id, node_id, target, how) end
 
 --- Changes which kinds a node looks for.
 ---@param id integer
@@ -147,7 +211,7 @@ function Space:flush() end
 --- Hands over waiting events as data, without calling handlers: `kind, watcher, target, node_id, ...` with `aoi.ENTER`
 --- or `aoi.LEAVE` as the kind.
 ---@param buf? integer[] a table to fill
----@return integer[] buf only the first 4 * n items are meaningful
+---@return integer[] buf 4 * n items; nil behind the last
 ---@return integer n how many events
 function Space:drain(buf) end
 
@@ -159,28 +223,65 @@ function Space:on_error(f) end
 ---@param id integer
 ---@param node_id integer
 ---@param buf? integer[] a table to fill
----@return integer[] list ids; only `list[1..n]` is meaningful
+---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Space:view(id, node_id, buf) end
 
 --- The nodes that see an entity now.
 ---@param id integer
 ---@param buf? integer[] a table to fill
----@return integer[] list pairs: `watcher, node_id, ...`
+---@return integer[] list pairs: `watcher, node_id, ...`; nil behind the last
 ---@return integer n how many pairs
 function Space:viewers(id, buf) end
 
---- The entities in a square (in 3D a cube), whatever nodes there are.
+--- The entities inside an area put at a place, whatever nodes there are: of any kind, 0 included, where neither `mask`
+--- nor the area's own says which.
 ---@param x number world units, the centre
 ---@param y number world units
 ---@param z number world units; only in 3D
----@param radius number half-extent in world units
----@param mask? integer kind bits, all without it
+---@param area number|aoi.Area half-extent of a square in world units, or the table
+---@param mask? integer kind bits; instead of the area's
 ---@param buf? integer[] a table to fill
----@return integer[] list ids; only `list[1..n]` is meaningful
+---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
----@overload fun(self: aoi.Space, x: number, y: number, radius: number, mask?: integer, buf?: table): table, integer
-function Space:near(x, y, z, radius, mask, buf) end
+---@overload fun(self: aoi.Space, x: number, y: number, area: number|aoi.Area, m?: integer, b?: table): table, integer
+function Space:near(x, y, z, area, mask, buf) end
+
+--- The entities that are nearest to a place, nearest first by `dx*dx + dy*dy (+ dz*dz)`, equal ones by id. Costs what
+--- the neighbourhood costs.
+---@param x number world units
+---@param y number world units
+---@param z number world units; only in 3D
+---@param n integer how many at most, >= 0
+---@param radius? number world units: none farther than that
+---@param mask? integer kind bits; any kind without it, 0 included
+---@param buf? integer[] a table to fill
+---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
+---@return integer n
+---@overload fun(self: aoi.Space, x: number, y: number, n: integer, r?: number, m?: integer, b?: table): table, integer
+function Space:nearest(x, y, z, n, radius, mask, buf) end
+
+--- What `override` has set for a node.
+---@param id integer
+---@param node_id integer
+---@param buf? table a table to fill
+---@return table list pairs: `target, how, ...`; nil behind the last
+---@return integer n how many pairs
+function Space:overrides(id, node_id, buf) end
+
+--- The area of a node: a new table that `set_area` would take to make the very same one. Of squares and circles a
+--- `margin` comes back as `keep`.
+---@param id integer
+---@param node_id integer
+---@return aoi.Area? area nil if there is no such node
+function Space:area(id, node_id) end
+
+--- Why a node sees a target or not. Any of the three may be missing.
+---@param id integer
+---@param node_id integer
+---@param target integer
+---@return aoi.Explanation
+function Space:explain(id, node_id, target) end
 
 --- Whether a node sees a target now.
 ---@param id integer
@@ -204,7 +305,7 @@ function Space:kind(id) end
 --- The radius of a node, as it was set.
 ---@param id integer
 ---@param node_id integer
----@return number? radius half-extent in world units; nil if there is no such node
+---@return number? radius world units; nil if there is no such node, or it is a box or a polygon
 function Space:radius(id, node_id) end
 
 --- Whether an entity is in the space.
@@ -218,14 +319,14 @@ function Space:count() end
 
 --- All entities.
 ---@param buf? integer[] a table to fill
----@return integer[] list ids; only `list[1..n]` is meaningful
+---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Space:ids(buf) end
 
 --- The nodes of an entity.
 ---@param id integer
 ---@param buf? integer[] a table to fill
----@return integer[] list node ids; only `list[1..n]` is meaningful
+---@return integer[] list node ids: `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Space:nodes(id, buf) end
 

@@ -68,12 +68,20 @@ local trigger = {}
 local Triggers, Trigger -- the two classes, below
 
 --- What a trigger does. Every option may stand beside the handlers, `handlers[name]`; those given to `add` go first.
+--- The area is that of a node, of any shape: one of square and circle needs `radius`, for the others see aoi.Area.
+--- Where `add` is given a `shape`, the area is taken from there alone.
 --- With `once`, a trigger that has fired admits no more targets, and removes itself when it is empty.
 ---@class (exact) aoi.TriggerOptions
----@field radius? number half-extent in world units, >= 0, may be `math.huge`; required
+---@field shape? aoi.Shape square without it
+---@field radius? number world units, >= 0, may be `math.huge` in squares and circles
 ---@field keep? number leave radius in world units, >= radius; the same without it
+---@field margin? number world units, >= 0: a target leaves outside the area grown by it
+---@field extents? number[] half-extents of a box
+---@field half_height? number world units, in 3D
+---@field facing? number radians, of a sector: 0 is along +x, counter-clockwise
+---@field angle? number radians, the opening of a sector, > 0 and at most 2 pi
+---@field points? number[] corners of a polygon, `x1, y1, x2, y2, ...`, relative to the entity
 ---@field mask? integer bits of the kinds that count, all without it
----@field shape? "square"|"circle" square without it
 ---@field filter? fun(id: integer, target: integer, trigger: aoi.Trigger): any targets that count
 ---@field interval? number seconds, > 0, from `enter` to the first `stay`, and to each next one
 ---@field after? number seconds, >= 0, from `enter` to `dwell`
@@ -86,8 +94,12 @@ local Triggers, Trigger -- the two classes, below
 ---@field y? number world units
 ---@field z? number world units; only in 3D
 
---- What a trigger calls; a missing handler is no error. A target goes by moving, by leaving the space, by its kind, or
---- because the trigger moves or is disabled.
+--- What `Trigger:explain` returns.
+---@class aoi.TriggerExplanation: aoi.Explanation
+---@field state? "inside"|"waiting"|"refused"|"muted"|"disabled"|"spent" nil for a target that is not in the area
+
+--- What a trigger calls; a missing handler is no error. Other fields than these and the options are refused. A target
+--- goes by moving, by leaving the space, by its kind, or because the trigger moves or is disabled.
 ---@alias aoi.TriggerHandler fun(id: integer, target: integer, trigger: aoi.Trigger)
 ---@class aoi.TriggerHandlers: aoi.TriggerOptions
 ---@field enter? aoi.TriggerHandler a target came in
@@ -149,7 +161,7 @@ Triggers.__index = Triggers
 ---@param options? aoi.TriggerOptions what is missing is taken from `handlers[name]`
 ---@return aoi.Trigger
 function Triggers:add(id, name, options)
-  local o = check.read(self.handlers, name, options)
+  local o = check.read(self, name, options)
   local t = new_trigger(self, name, o)
   install(self, t, id, o.area)
   return t
@@ -161,7 +173,7 @@ end
 ---@param options? aoi.TriggerOptions
 ---@return aoi.Trigger
 function Triggers:region(name, options)
-  local o = check.read(self.handlers, name, options, true)
+  local o = check.read(self, name, options, true)
   local space, id = self.space, reserved.entity(self.space)
   space:enter(id, o.x, o.y, 0, 0) -- in 2D the fourth is the kind, in 3D the height: kind 0 in both
   local _, _, height = space:position(id)
@@ -274,6 +286,18 @@ function Triggers:close()
   steps.clear(self.steps)
 end
 
+-- Nil where there is nothing to say: the target is not in the area, or the trigger is gone.
+local function state_of(t, target)
+  if not alive(t) then return nil end
+  if t.disabled then return "disabled" end
+  if t.mutes and t.mutes[target] then return "muted" end
+  if t:has(target) then return "inside" end
+  local visit = t.visits and t.visits[target]
+  if visit and visit.state == visits.WAITING then return "waiting" end
+  if t.spent and t.set.space:has(target) and t.set.space:sees(t.id, t.node, target) then return "spent" end
+  if visit then return "refused" end
+end
+
 -- One trigger -------------------------------------------------------------------------------------------------------
 
 local function expect_alive(t)
@@ -325,12 +349,35 @@ end
 ---@return boolean
 function Trigger:enabled() return not self.disabled and alive(self) end
 
---- Changes its size, with exactly the difference in events.
+--- Changes the size of a square or a circle, with exactly the difference in events.
 ---@param radius number half-extent in world units, may be math.huge
 ---@param keep? number leave radius in world units, >= radius
 function Trigger:set_radius(radius, keep)
   expect_alive(self)
   self.set.space:set_radius(self.id, self.node, radius, keep)
+end
+
+--- Changes its whole area, with exactly the difference in events. The mask stays, unless the area has one.
+---@param area number|aoi.Area half-extent of a square in world units, or the table
+function Trigger:set_area(area)
+  expect_alive(self)
+  local own = { mask = self.mask }
+  if type(area) == "table" then
+    for name, value in pairs(area) do own[name] = value end
+  else
+    own.radius = area
+  end
+  local mask = own.mask
+  if self.disabled then own.mask = 0 end
+  self.set.space:set_area(self.id, self.node, own)
+  self.mask = mask
+end
+
+--- Turns a sector, with exactly the difference in events.
+---@param facing number radians, 0 is along +x, counter-clockwise
+function Trigger:set_facing(facing)
+  expect_alive(self)
+  self.set.space:set_facing(self.id, self.node, facing)
 end
 
 --- Changes the kinds it looks for.
@@ -364,12 +411,22 @@ function Trigger:has(target)
   return visit ~= nil and visit.state == visits.INSIDE
 end
 
+--- Why a target is in it or not: what `space:explain` tells of its node, with `state` in addition.
+---@param target integer
+---@return aoi.TriggerExplanation
+function Trigger:explain(target)
+  local told = self.set.space:explain(self.id, self.node, target)
+  told.state = state_of(self, target)
+  return told
+end
+
 --- The targets that are inside, in no particular order.
 ---@param buf? integer[] a table to fill
----@return integer[] list only `list[1..n]` is meaningful
+---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Trigger:targets(buf)
   local list, n = buf or {}, 0
+  list[1] = nil
   if not alive(self) then return list, 0 end
   if not self.visits then return self.set.space:view(self.id, self.node, list) end
   for target, visit in pairs(self.visits) do
@@ -378,6 +435,7 @@ function Trigger:targets(buf)
       list[n] = target
     end
   end
+  list[n + 1] = nil
   return list, n
 end
 

@@ -1,18 +1,17 @@
-/* The unrolled lists: against a sorted array; and the list engine taking a batch back with not a block to spare. */
-#include "core/space.h"
-#include "engines/list/tiles.h"
+/* The unrolled lists, against a sorted array. */
+#include "engines/list/block_list.h"
 
-#include "fixture.h"
+#include "host.h"
 
 #include <float.h>
 
-/* ---- one chain ------------------------------------------------------------------------------------------------------ */
+/* ---- one list ------------------------------------------------------------------------------------------------------- */
 
 enum { REFS = 300 };
 
 static aoi_memory memory = {.alloc = host_alloc};
-static aoi_chains chains;
-static aoi_chain chain;
+static aoi_block_lists lists;
+static aoi_block_list list;
 static uint32_t place_of[REFS]; /* as those who put entries in remember it */
 static double value_of[REFS];
 static bool is_in[REFS];
@@ -25,23 +24,23 @@ static uint32_t ref_of(uint32_t i) {
 
 static void moved(void *ud, uint32_t ref, const aoi_block *b, uint32_t place) {
     (void)ud;
-    EXPECT(aoi_block_of(&chains, place) == b);
+    EXPECT(aoi_block_of(&lists, place) == b);
     place_of[ref & AOI_SLOT_MASK] = place;
 }
 
 /* Every entry is where its owner remembers it, in a block whose interval its key is in. */
-static void check_chain(uint32_t wanted) {
+static void check_list(uint32_t wanted) {
     uint32_t count = 0;
-    EXPECT(aoi_chain_check(&chains, &chain) == NULL);
-    for (uint32_t i = chain.head; i != AOI_NONE; i = aoi_block_at(&chains, i)->next) {
-        const aoi_block *b = aoi_block_at(&chains, i);
+    EXPECT(aoi_block_check(&lists, &list) == NULL);
+    for (uint32_t i = list.head; i != AOI_NONE; i = aoi_block_at(&lists, i)->next) {
+        const aoi_block *b = aoi_block_at(&lists, i);
         EXPECT(b->tile == 7 && b->axis == 1 && b->level == 3 && b->parity == 2);
         count += (uint32_t)aoi_block_count(b);
     }
     EXPECT(count == wanted);
     for (uint32_t i = 0; i < REFS; i++) {
         if (!is_in[i]) continue;
-        aoi_block *b = aoi_block_of(&chains, place_of[i]);
+        aoi_block *b = aoi_block_of(&lists, place_of[i]);
         uint32_t k = place_of[i] & AOI_PLACE_MASK;
         EXPECT(k < b->points || (k >= (uint32_t)aoi_block_cap(b) - b->edges && k < (uint32_t)aoi_block_cap(b)));
         EXPECT(aoi_block_refs(b)[k] == ref_of(i) && aoi_block_keys(b)[k] == aoi_block_key(b, value_of[i]));
@@ -64,14 +63,14 @@ static double random_value(const field *f) {
 /* Whoever looks between two values finds all that are there, once, and of the others only those whose keys are. */
 static void look_between(double from, double to) {
     bool found[REFS] = {false};
-    if (chain.head == AOI_NONE) return;
-    aoi_block *b = aoi_block_at(&chains, aoi_chain_seek(&chains, &chain, AOI_NONE, from));
+    if (list.head == AOI_NONE) return;
+    aoi_block *b = aoi_block_at(&lists, aoi_block_seek(&lists, &list, from));
     float lo = aoi_block_key(b, from), hi = aoi_block_key(b, to);
     EXPECT(b->low <= lo && lo <= b->high);
-    while (lo <= b->low && b->prev != AOI_NONE) b = aoi_block_at(&chains, b->prev);
-    for (;; b = aoi_block_at(&chains, b->next)) {
+    while (lo <= b->low && b->prev != AOI_NONE) b = aoi_block_at(&lists, b->prev);
+    for (;; b = aoi_block_at(&lists, b->next)) {
         for (int points = 0; points < 2; points++) {
-            uint64_t bits = aoi_passed_places(b, lo, hi, points, aoi_lanes_plain);
+            uint64_t bits = aoi_block_between(b, lo, hi, points);
             for (; bits; bits &= bits - 1) {
                 uint32_t ref = aoi_block_refs(b)[aoi_lanes_first(bits)], i = ref & AOI_SLOT_MASK;
                 EXPECT(aoi_ref_is_point(ref) == (points == 1) && !found[i]);
@@ -87,16 +86,8 @@ static void look_between(double from, double to) {
     }
 }
 
-static uint32_t in_use(const aoi_chains *c, int size) {
-    return c->blocks[size].all - c->blocks[size].count;
-}
-
-/* As few blocks as possible, the last entry of a short list in a short block. */
-static void check_packed(uint32_t count) {
-    uint32_t blocks = 0, largest = (count + AOI_MOST - 1) / AOI_MOST;
-    for (int size = 0; size < AOI_SIZES; size++) blocks += in_use(&chains, size);
-    EXPECT(blocks == largest);
-    if (count) EXPECT(in_use(&chains, count <= 4 ? 0 : count <= 12 ? 1 : count <= 20 ? 2 : 3) == largest);
+static uint32_t in_use(const aoi_block_lists *c, int size) {
+    return c->pool.blocks[size].all - c->pool.blocks[size].count;
 }
 
 static void stay_sorted(const field *f) {
@@ -104,47 +95,43 @@ static void stay_sorted(const field *f) {
     memset(is_in, 0, sizeof is_in);
     expect_at("sorted, %s", f->name);
     label.base = f->base;
-    chains.moved = moved;
-    chain.head = chain.tail = AOI_NONE;
-    EXPECT(aoi_chain_check(&chains, &chain) == NULL);
+    lists.moved = moved;
+    list.head = list.tail = AOI_NONE;
+    EXPECT(aoi_block_check(&lists, &list) == NULL);
     for (int step = 0; step < 20000; step++) {
         uint32_t i = random_below(filled), other = random_below(filled);
         if (step % 500 == 0) filled = 1 + random_below(random_below(2) ? REFS : 30); /* fuller and emptier */
         host_refuse(1, 1);
-        bool good = aoi_chains_reserve(&memory, &chains, 1);
-        EXPECT(host_relent() == !good && (good || aoi_chains_reserve(&memory, &chains, 1)));
+        bool good = aoi_pool_reserve(&memory, &lists.pool, 1);
+        EXPECT(host_relent() == !good && (good || aoi_pool_reserve(&memory, &lists.pool, 1)));
         if (!is_in[i]) {
             value_of[i] = random_value(f);
             uint32_t near = is_in[other] && random_below(2) ? place_of[other] : AOI_NONE;
-            place_of[i] = aoi_chain_insert(&chains, &chain, label, near, value_of[i], ref_of(i));
+            place_of[i] = aoi_block_insert(&lists, &list, label, near, value_of[i], ref_of(i));
             is_in[i] = true;
             count++;
         } else if (random_below(3) == 0) {
-            aoi_chain_remove(&chains, &chain, place_of[i]);
+            aoi_block_remove(&lists, &list, place_of[i]);
             is_in[i] = false;
             count--;
         } else {
             value_of[i] = random_below(3) ? value_of[i] + ((double)random_below(5) - 2) * f->unit : random_value(f);
-            uint32_t now = aoi_chain_rekey(&chains, &chain, place_of[i], value_of[i]);
+            uint32_t now = aoi_block_rekey(&lists, &list, place_of[i], value_of[i]);
             place_of[i] = now;
         }
-        if (random_below(200) == 0) {
-            aoi_chain_pack(&chains, &chain);
-            check_packed(count);
-        }
-        check_chain(count);
+        check_list(count);
         if (random_below(20) == 0) {
             double from = random_value(f), to = random_below(2) ? random_value(f) : from;
             look_between(from < to ? from : to, from < to ? to : from);
         }
         for (uint32_t r = filled; r < REFS; r++) /* whoever is beyond what is in play leaves */
             if (is_in[r]) {
-                aoi_chain_remove(&chains, &chain, place_of[r]);
+                aoi_block_remove(&lists, &list, place_of[r]);
                 is_in[r] = false;
                 count--;
             }
     }
-    aoi_chains_close(&memory, &chains);
+    aoi_pool_close(&memory, &lists.pool);
     EXPECT(host.used == 0 && memory.used == 0);
     label.base = 0;
 }
@@ -152,54 +139,34 @@ static void stay_sorted(const field *f) {
 /* A list of many equal keys, entered from the end that costs most: every block but the last stays full enough. */
 static void equals_are_spread(void) {
     memset(is_in, 0, sizeof is_in);
-    chain.head = chain.tail = AOI_NONE;
+    list.head = list.tail = AOI_NONE;
     for (uint32_t i = 0; i < REFS; i++) {
-        EXPECT(aoi_chains_reserve(&memory, &chains, 1));
+        EXPECT(aoi_pool_reserve(&memory, &lists.pool, 1));
         value_of[i] = i % 50 ? 5 : i;
-        place_of[i] = aoi_chain_insert(&chains, &chain, label, AOI_NONE, value_of[i], ref_of(i));
+        place_of[i] = aoi_block_insert(&lists, &list, label, AOI_NONE, value_of[i], ref_of(i));
         is_in[i] = true;
-        check_chain(i + 1);
+        check_list(i + 1);
     }
-    EXPECT(in_use(&chains, AOI_LARGEST) <= REFS / (AOI_MOST / 2));
+    EXPECT(in_use(&lists, AOI_LARGEST) <= REFS / (AOI_BLOCK_MOST / 2));
     for (uint32_t i = 0; i < REFS; i++) {
-        aoi_chain_remove(&chains, &chain, place_of[i]);
+        aoi_block_remove(&lists, &list, place_of[i]);
         is_in[i] = false;
-        check_chain(REFS - 1 - i);
+        check_list(REFS - 1 - i);
     }
-    for (int size = 0; size < AOI_SIZES; size++) EXPECT(in_use(&chains, size) == 0);
-    aoi_chains_close(&memory, &chains);
-}
-
-/* Where no block is to be had, the entries of a packed list move up. */
-static void squeezes_in_without_a_block(void) {
-    enum { FULL = 2 * AOI_MOST + 10, ALL = 3 * AOI_MOST };
-    chain.head = chain.tail = AOI_NONE;
-    for (uint32_t i = 0; i < ALL; i++) {
-        value_of[i] = random_below(50);
-        is_in[i] = true;
-        if (i < FULL) {
-            EXPECT(aoi_chains_reserve(&memory, &chains, 1));
-        } else if (i == FULL) {
-            aoi_chain_pack(&chains, &chain);
-            for (int size = 0; size < AOI_SIZES; size++) chains.blocks[size].count = 0; /* never to be had again */
-        }
-        place_of[i] = aoi_chain_insert(&chains, &chain, label, AOI_NONE, value_of[i], ref_of(i));
-        if (i >= FULL) check_chain(i + 1);
-    }
-    aoi_chains_close(&memory, &chains);
-    memset(is_in, 0, sizeof is_in);
+    for (int size = 0; size < AOI_BLOCK_SIZES; size++) EXPECT(in_use(&lists, size) == 0);
+    aoi_pool_close(&memory, &lists.pool);
 }
 
 static void is_damage(void) {
-    EXPECT(aoi_chain_check(&chains, &chain) != NULL);
+    EXPECT(aoi_block_check(&lists, &list) != NULL);
 }
 
 static void report_damage(void) {
-    chain.head = chain.tail = AOI_NONE;
-    EXPECT(aoi_chains_reserve(&memory, &chains, 20));
-    for (uint32_t i = 0; i < 100; i++) place_of[i] = aoi_chain_insert(&chains, &chain, label, AOI_NONE, i, ref_of(i));
-    aoi_block *first = aoi_block_at(&chains, chain.head), *second = aoi_block_at(&chains, first->next);
-    EXPECT(aoi_chain_check(&chains, &chain) == NULL);
+    list.head = list.tail = AOI_NONE;
+    EXPECT(aoi_pool_reserve(&memory, &lists.pool, 20));
+    for (uint32_t i = 0; i < 100; i++) place_of[i] = aoi_block_insert(&lists, &list, label, AOI_NONE, i, ref_of(i));
+    aoi_block *first = aoi_block_at(&lists, list.head), *second = aoi_block_at(&lists, first->next);
+    EXPECT(aoi_block_check(&lists, &list) == NULL);
     float key = aoi_block_keys(first)[0], high = first->high;
     aoi_block_keys(first)[0] = 1000; /* not within the bounds */
     is_damage();
@@ -223,15 +190,30 @@ static void report_damage(void) {
     second->size = AOI_LARGEST;
     second->prev = AOI_NONE;
     is_damage();
-    second->prev = chain.head;
-    uint32_t tail = chain.tail;
-    aoi_block_at(&chains, tail)->high = 1000;
+    second->prev = list.head;
+    uint32_t tail = list.tail;
+    aoi_block_at(&lists, tail)->high = 1000;
     is_damage();
-    aoi_block_at(&chains, tail)->high = INFINITY;
-    EXPECT(aoi_chain_check(&chains, &chain) == NULL);
-    chain.tail = chain.head;
+    aoi_block_at(&lists, tail)->high = INFINITY;
+    EXPECT(aoi_block_check(&lists, &list) == NULL);
+    list.tail = list.head;
     is_damage();
-    chain.tail = tail;
-    aoi_chains_close(&memory, &chains);
+    list.tail = tail;
+    aoi_pool_close(&memory, &lists.pool);
 }
 
+int main(void) {
+    random_start("block_list");
+    static const field fields[] = {
+        {"whole numbers", 0, 0, 1, 60},
+        {"far from zero, near the base", 1e9, 1e9, 0x1p-22, 60},
+        {"far from the base", -3, 0x1p30, 1, 1000}, /* 64 values to a key, or 128 */
+        {"all of one key", 0, 0x1p60, 0x1p10, 60},
+        {"below what a float can tell from zero", 0, 0, 0x1p-160, 60},
+        {"around what a float can hold", 0, FLT_MAX, FLT_MAX * 0x1p-26, 1000},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) stay_sorted(fields + i);
+    RUN(equals_are_spread);
+    RUN(report_damage);
+    return expect_report("block_list");
+}

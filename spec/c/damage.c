@@ -56,8 +56,7 @@ static void of_the_space(void) {
     DAMAGE(uint32_t, n[1].generation, n[1].generation + 1);
     DAMAGE(double, n[1].reach[0], n[1].reach[0] * 2);
     DAMAGE(double, n[1].reach[1], n[1].reach[1] * 2);
-    DAMAGE(double, s->world.areas[1].hole[0], s->world.areas[1].hole[0] / 2);
-    DAMAGE(double, s->world.areas[1].height, s->world.areas[1].height + 1);
+    DAMAGE(double, s->world.areas[1].keep, s->world.areas[1].keep + 1);
     DAMAGE(double, s->world.areas[1].radius, s->world.areas[1].radius + 1);
     DAMAGE(uint8_t, n[1].shape, AOI_CIRCLE);
     DAMAGE(uint32_t, e[3].mover, 0);
@@ -68,6 +67,21 @@ static void of_the_space(void) {
 
 static uint32_t node_of(int64_t id, int64_t node_id) {
     return aoi_node_slot(s, aoi_find_node(s, aoi_find(s, id), node_id));
+}
+
+/* The parameters of a box stand in a block of their own. */
+static void of_a_shape(void) {
+    aoi_node n = {0, 0};
+    aoi_area box = {.shape = AOI_BOX, .mask = 4, .extents = {3, 4, 5}, .margin = 1};
+    EXPECT(aoi_add_node(s, aoi_find(s, 6), 1, &box, &n) == AOI_OK);
+    aoi_shape *p = s->world.areas[n.index].shape;
+    DAMAGE(double, p->extents[0], 2);
+    DAMAGE(double, p->extents[1], NAN);
+    DAMAGE(double, p->margin, 2);
+    DAMAGE(double, p->margin, 0);
+    DAMAGE(double, p->hole[1], 2);
+    DAMAGE(uint8_t, s->world.nodes[n.index].flags, 0);
+    EXPECT(aoi_remove_node(s, n) == AOI_OK);
 }
 
 /* Kept pairs: only those BETWEEN the borders of a node that is there. */
@@ -123,7 +137,7 @@ static void of_an_index(void) {
     aoi_node_record whole = n[0];
     for (int i = 0; i < 2; i++) { /* as if it had been resized behind its back */
         x[0].radius = x[0].keep = i ? 0.01 : 1e6;
-        n[0].reach[0] = n[0].reach[1] = x[0].hole[0] = x[0].hole[1] = x[0].height = x[0].radius;
+        n[0].reach[0] = n[0].reach[1] = x[0].radius;
         is_reported(i ? "a smaller node" : "a larger node");
     }
     n[0] = whole;
@@ -138,6 +152,7 @@ int main(void) {
     for (int i = 0; every_setup(i, &u); i++) {
         crowd(&u);
         of_the_space();
+        of_a_shape();
         of_pairs();
         of_an_index();
         of_an_answer();

@@ -47,6 +47,11 @@ static inline aoi_node add_node(aoi_space *s, aoi_entity e, int64_t node_id, dou
     return n;
 }
 
+static inline bool stands_at(const aoi_space *s, aoi_entity e, double x) {
+    double p[3] = {0};
+    return aoi_position(s, e, p) && p[0] == x;
+}
+
 /* Takes the next event, which must be this one. */
 static inline void expect_event(aoi_space *s, int kind, int64_t watcher, int64_t node_id, int64_t target) {
     aoi_event e = {0};

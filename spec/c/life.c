@@ -3,7 +3,6 @@
 
 #include "fixture.h"
 
-#include <float.h>
 #include <math.h>
 
 static const aoi_area five = {.radius = 5, .mask = AOI_ALL_KINDS};
@@ -128,11 +127,6 @@ static void answers(const setup *u) {
     expect_event(s, AOI_ENTER, 1, 3, 2); /* and nothing from the silent one */
     expect_silence(s);
     close_space(s);
-}
-
-static bool stands_at(const aoi_space *s, aoi_entity e, double x) {
-    double p[3] = {NAN};
-    return aoi_position(s, e, p) && p[0] == x;
 }
 
 /* All calls that take handles, with handles that are null, stale, or of something else. */
@@ -349,133 +343,39 @@ static void nodes_come_together(const setup *u) {
     close_space(s);
 }
 
-/* An area that is unbounded only because its leave radius is: positions decide, whatever moves, alone or in a batch.  A
- * circle is unbounded as soon as the square of its radius is. */
-static void what_is_kept_without_bounds(const setup *u) {
-    static const aoi_area areas[] = {{.radius = 5, .keep = INFINITY, .mask = 1},
-                                     {.radius = 5, .keep = INFINITY, .mask = 1, .shape = AOI_CIRCLE},
-                                     {.radius = 5, .keep = 1e200, .mask = 1, .shape = AOI_CIRCLE},
-                                     {.radius = 5, .keep = DBL_MAX, .mask = 1}};
+/* AOI_MATCH: kind and mask do not meet, and yet the area counts, whichever of the two moves, alone or in a batch. */
+static void a_match_follows_the_area(const setup *u) {
+    static const aoi_area areas[] = {
+        {.radius = 5, .mask = 2},
+        {.radius = 5, .mask = 2, .margin = 1},
+        {.radius = 5, .mask = 2, .shape = AOI_CIRCLE},
+        {.mask = 2, .shape = AOI_BOX, .extents = {5, 5, 5}},
+        {.radius = INFINITY, .mask = 2},
+    };
     for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
         aoi_space *s = open_space(u);
-        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 100);
-        EXPECT(aoi_add_node(s, a, 1, areas + i, NULL) == AOI_OK);
-        expect_silence(s);
-        EXPECT(aoi_move(s, b, (double[3]){3}) == AOI_OK);
+        bool all = isinf(areas[i].radius);
+        aoi_node n = {0, 0};
+        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, all ? 50 : 3), c = enter(s, 3, 40);
+        EXPECT(aoi_add_node(s, a, 1, areas + i, &n) == AOI_OK && aoi_pending(s) == 0);
+        EXPECT(aoi_override(s, n, b, AOI_MATCH) == AOI_OK);
         expect_event(s, AOI_ENTER, 1, 1, 2);
-        EXPECT(aoi_move(s, b, (double[3]){1e9}) == AOI_OK); /* kept, for ever */
-        expect_silence(s);
-        EXPECT(aoi_leave(s, b) == AOI_OK);
-        expect_event(s, AOI_LEAVE, 1, 1, 2);
-        enter(s, 2, 100);
-        enter(s, 3, 200);
-        expect_silence(s);
-        EXPECT(aoi_move(s, a, (double[3]){99}) == AOI_OK); /* the watcher comes */
-        expect_event(s, AOI_ENTER, 1, 1, 2);
-        EXPECT(aoi_move_many(s, (aoi_row[]){{1, {-50}}, {3, {-50}}}, 2, NULL) == AOI_OK); /* both */
-        expect_event(s, AOI_ENTER, 1, 1, 3);
-        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), 5, 0) == AOI_OK);
-        expect_event(s, AOI_LEAVE, 1, 1, 2);
-        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), 5, areas[i].keep) == AOI_OK);
-        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), areas[i].keep, 0) == AOI_OK);
-        expect_event(s, AOI_ENTER, 1, 1, 2);
-        expect_silence(s);
-        EXPECT(aoi_check(s) == NULL);
-        close_space(s);
-    }
-}
-
-/* Where neighbouring doubles are 2 apart, what a rectangle holds after rounding may be outside of the circle. */
-static void far_from_the_origin(const setup *u, int shape) {
-    static const double far = 1e16, radii[] = {1.1, 1.42, 1.5, 1.9, 2.2, 2.9, 3.3, 4.4, 5.7, 8.1};
-    for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
-        aoi_space *s = open_space(u);
-        double at[3] = {far, -far, 0};
-        aoi_entity e[2];
-        bool was = true;
-        EXPECT(aoi_enter(s, 1, at, 1, e) == AOI_OK && aoi_enter(s, 2, at, 1, e + 1) == AOI_OK);
-        EXPECT(aoi_add_node(s, e[0], 1, &(aoi_area){.radius = radii[i], .mask = 1, .shape = shape}, NULL) == AOI_OK);
-        expect_event(s, AOI_ENTER, 1, 1, 2);
-        for (int k = 0; k < 300; k++) {
-            double to[3] = {far + 2 * random_below(5), -far + 2 * random_below(5), 0};
-            EXPECT(aoi_move(s, e[random_below(2)], to) == AOI_OK);
-            bool is = aoi_sees(s, aoi_first_node(s, e[0]), e[1]);
-            if (was != is) expect_event(s, is ? AOI_ENTER : AOI_LEAVE, 1, 1, 2);
+        for (int way = 0; way < 4; way++) { /* out and in again */
+            double x = way & 1 ? 3 : 40;
+            aoi_row rows[] = {{1, {0}}, {2, {x, 0, 0}}, {3, {41, 0, 0}}};
+            if (way < 2) EXPECT(aoi_move(s, b, (double[3]){x}) == AOI_OK);
+            else EXPECT(aoi_move_many(s, rows, 3, NULL) == AOI_OK);
+            if (!all) expect_event(s, way & 1 ? AOI_ENTER : AOI_LEAVE, 1, 1, 2);
             expect_silence(s);
-            was = is;
         }
-        EXPECT(aoi_check(s) == NULL);
-        close_space(s);
-    }
-}
-
-/* Positions are read as far as there are dimensions: here they are blocks of just that size. */
-static void no_more_is_read_than_there_is(const setup *u) {
-    aoi_space *s = open_space(u);
-    const int64_t *ids;
-    size_t count;
-    size_t size = (size_t)u->dims * sizeof(double);
-    double *at = malloc(size);
-    if (!at) abort();
-    for (int i = 0; i < u->dims; i++) at[i] = 3;
-    aoi_entity e;
-    EXPECT(aoi_enter(s, 1, at, 1, &e) == AOI_OK && aoi_move(s, e, at) == AOI_OK && aoi_position(s, e, at));
-    for (int shape = AOI_SQUARE; shape <= AOI_POLYGON; shape++) {
-        static const double triangle[] = {-2, -2, 2, -2, 0, 3};
-        aoi_area area = {.shape = shape, .radius = 1, .angle = 1, .points = triangle, .corners = 3};
-        bool good = shape != AOI_CYLINDER || u->dims == 3;
-        EXPECT(aoi_near(s, at, &area, &ids, &count) == (good ? AOI_OK : AOI_EVALUE) && (!good || count == 1));
-    }
-    EXPECT(aoi_nearest(s, at, 4, 1, 0, &ids, &count) == AOI_OK && count == 1);
-    free(at);
-    close_space(s);
-}
-
-/* Radii whose squares are 0 or infinite: the answer follows from the formula, whatever was asked before. */
-static void nearest_of_extreme_radii(const setup *u) {
-    static const struct {
-        double x, radius;
-        size_t count;
-    } cases[] = {{1e-170, 0, 2}, {1e-170, 1e-200, 2}, {1e-150, 0, 1}, {1e250, 1e200, 2}, {1e250, 1e150, 1}, {3, 3, 2}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        aoi_space *s = open_space(u);
-        const int64_t *ids;
-        size_t count;
-        enter(s, 1, 0);
-        enter(s, 2, cases[i].x);
-        for (int64_t id = 3; id < 40; id++) EXPECT(aoi_enter(s, id, (double[3]){1e300, (double)id}, 1, NULL) == AOI_OK);
-        for (int k = 0; k < 3; k++) {
-            expect_at("%s %dD, the nearest within %g, %d", u->engine, u->dims, cases[i].radius, k);
-            EXPECT(aoi_nearest(s, (double[3]){0}, 2, cases[i].radius, 0, &ids, &count) == AOI_OK);
-            EXPECT(count == cases[i].count && ids[0] == 1 && (count == 1 || ids[1] == 2));
-            EXPECT(aoi_nearest(s, (double[3]){0}, k ? 1 : 50, INFINITY, 0, &ids, &count) == AOI_OK);
+        for (int way = 0; way < 2; way++) { /* the watcher goes and comes, through 3, which does not match */
+            EXPECT(aoi_move(s, a, (double[3]){way ? 1 : 40}) == AOI_OK);
+            if (!all) expect_event(s, way & 1 ? AOI_ENTER : AOI_LEAVE, 1, 1, 2);
+            expect_silence(s);
         }
-        close_space(s);
-    }
-}
-
-/* A box that is infinite on one axis alone once the margin is added. */
-static void boxes_without_bounds_on_one_axis(const setup *u) {
-    for (int axis = 0; axis < 2; axis++) {
-        aoi_space *s = open_space(u);
-        aoi_area area = {.shape = AOI_BOX, .mask = 1, .extents = {5, 5, 5}, .margin = DBL_MAX};
-        area.extents[axis] = DBL_MAX;
-        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 0);
-        EXPECT(aoi_add_node(s, a, 1, &area, NULL) == AOI_OK);
-        expect_event(s, AOI_ENTER, 1, 1, 2);
-        double to[3] = {0};
-        to[axis] = 1e300;
-        to[1 - axis] = 3;
-        EXPECT(aoi_move(s, b, to) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
-        to[1 - axis] = -1e300; /* within the margin */
-        EXPECT(aoi_move(s, b, to) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
-        EXPECT(aoi_leave(s, b) == AOI_OK);
+        EXPECT(!aoi_sees(s, n, c) && aoi_sees(s, n, b) && aoi_check(s) == NULL);
+        EXPECT(aoi_override(s, n, b, AOI_BY_RULE) == AOI_OK);
         expect_event(s, AOI_LEAVE, 1, 1, 2);
-        EXPECT(aoi_enter(s, 2, to, 1, &b) == AOI_OK);
-        expect_silence(s);
-        to[1 - axis] = 5;
-        EXPECT(aoi_move(s, b, to) == AOI_OK);
-        expect_event(s, AOI_ENTER, 1, 1, 2);
         close_space(s);
     }
 }
@@ -605,66 +505,6 @@ static void leaves_come_first(const setup *u) {
     close_space(s);
 }
 
-static bool moves(aoi_space *s, aoi_entity e, double x) {
-    return aoi_move(s, e, (double[3]){x}) == AOI_OK;
-}
-
-/* A deferred space looks when it is asked: net change, leaves first, behind what has its order already. */
-static void moves_wait(const setup *given) {
-    setup u = *given;
-    u.deferred = true;
-    aoi_space *s = open_space(&u);
-    aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 1), c = enter(s, 3, 20), d = enter(s, 4, 30);
-    add_node(s, a, 1, 5);
-    EXPECT(aoi_flush(s) == AOI_OK);
-    expect_event(s, AOI_ENTER, 1, 1, 2);
-    expect_silence(s);
-    EXPECT(moves(s, b, 20) && moves(s, c, 0) && moves(s, d, 2) && moves(s, d, 40) && moves(s, d, 3));
-    EXPECT(aoi_pending(s) > 0 && stands_at(s, b, 20) && stands_at(s, d, 3)); /* noted, and told when asked for */
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 3);
-    expect_event(s, AOI_LEAVE, 1, 1, 2);
-    aoi_take_all(s);
-    EXPECT(moves(s, b, 0) && moves(s, b, 20) && aoi_flush(s) == AOI_OK); /* there and back: nothing */
-    expect_silence(s);
-    EXPECT(moves(s, b, 0) && aoi_sees(s, aoi_first_node(s, a), b)); /* a question has the moves judged */
-    EXPECT(aoi_pending(s) == 1 && moves(s, b, 20) && aoi_flush(s) == AOI_OK);
-    expect_silence(s);
-    EXPECT(moves(s, b, 0) && aoi_flush(s) == AOI_OK);
-    aoi_keep_order(s); /* this enter stays in front */
-    EXPECT(moves(s, c, 20) && aoi_set_kind(s, d, 0) == AOI_OK && moves(s, c, 1) && moves(s, c, 25));
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 3);
-    expect_event(s, AOI_ENTER, 1, 1, 2);
-    EXPECT(moves(s, b, 50) && aoi_leave(s, b) == AOI_OK && aoi_flush(s) == AOI_OK && aoi_pending(s) == 3);
-    aoi_take_all(s);
-    EXPECT(moves(s, a, 25) && moves(s, c, 100) && aoi_check(s) == NULL && aoi_flush(s) == AOI_OK);
-    expect_silence(s);
-    close_space(s);
-}
-
-/* What a node with a margin holds on to is what it saw at the last delivery, whatever it saw in between. */
-static void margins_hold_what_was_delivered(const setup *given) {
-    setup u = *given;
-    u.deferred = true;
-    aoi_space *s = open_space(&u);
-    aoi_node n = {0, 0};
-    aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 7);
-    EXPECT(aoi_add_node(s, a, 1, &(aoi_area){.radius = 5, .margin = 3, .mask = 1}, &n) == AOI_OK);
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0);
-    EXPECT(moves(s, b, 3) && aoi_sees(s, n, b) && moves(s, b, 7) && !aoi_sees(s, n, b)); /* it was never told */
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0);
-    EXPECT(moves(s, b, 3) && aoi_flush(s) == AOI_OK);
-    expect_event(s, AOI_ENTER, 1, 1, 2);
-    EXPECT(moves(s, b, 9) && !aoi_sees(s, n, b) && moves(s, b, 7) && aoi_sees(s, n, b)); /* its leave was never told */
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
-    EXPECT(moves(s, a, -10) && !aoi_sees(s, n, b) && moves(s, a, 0) && aoi_sees(s, n, b));
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0);
-    EXPECT(moves(s, b, 9) && aoi_flush(s) == AOI_OK);
-    expect_event(s, AOI_LEAVE, 1, 1, 2);
-    EXPECT(moves(s, b, 7) && !aoi_sees(s, n, b));
-    EXPECT(aoi_flush(s) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
-    close_space(s);
-}
-
 static void the_ends_of_the_integers_are_ids(const setup *u) {
     const int64_t ids[] = {INT64_MIN, INT64_MAX, 0, -1, 1, INT64_C(1) << 53, (INT64_C(1) << 53) + 1, INT64_C(1) << 32};
     enum { N = sizeof ids / sizeof *ids };
@@ -683,7 +523,6 @@ static void the_ends_of_the_integers_are_ids(const setup *u) {
 
 int main(void) {
     setup u;
-    random_start("life");
     RUN(the_library_names_itself_and_its_results);
     RUN(options_are_checked);
     RUN(any_cell_will_do);
@@ -695,20 +534,13 @@ int main(void) {
         batches_are_checked_first(&u);
         entities_leave_together(&u);
         nodes_come_together(&u);
-        what_is_kept_without_bounds(&u);
-        far_from_the_origin(&u, AOI_CIRCLE);
-        if (u.dims == 3) far_from_the_origin(&u, AOI_CYLINDER);
-        no_more_is_read_than_there_is(&u);
-        nearest_of_extreme_radii(&u);
-        boxes_without_bounds_on_one_axis(&u);
+        a_match_follows_the_area(&u);
         positions_are_copies(&u);
         events_can_be_read_first(&u);
         user_data_is_told_when_free(&u);
         nodes_without_events_are_free_at_once(&u);
         freed_slots_are_used_again(&u);
         leaves_come_first(&u);
-        moves_wait(&u);
-        margins_hold_what_was_delivered(&u);
         the_ends_of_the_integers_are_ids(&u);
     }
     return expect_report("life");

@@ -1,5 +1,5 @@
-/* Ring queries over cells: the SIMD variant agrees with the plain one; no candidate is missed, whatever rounding does
- * and however far from the origin; few others are visited. */
+/* Ring queries over cells, of boxes and of circles, with and without hysteresis: no candidate is missed, whatever rounding
+ * does and however far from the origin; few others are visited. */
 #include "engines/shared/ring_query.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ enum { MOST = 300, ROUNDS = 3000 };
 static aoi_memory memory = {.alloc = host_alloc};
 
 static struct {
-    aoi_cells cells;
+    aoi_spatial_hash cells;
     uint32_t count, home[MOST], slot[MOST];
     double at[MOST][2];
 } field;
@@ -33,7 +33,7 @@ static double random_center(void) {
 
 /* A few marks. */
 static double a_little(void) {
-    return unit() * 8 / (1 << AOI_CELL_BITS) * field.cells.side;
+    return unit() * 8 / (1 << AOI_FIXED_BITS) * field.cells.side;
 }
 
 static void random_place(const double *center, double spread, double *at) {
@@ -44,20 +44,20 @@ static void random_place(const double *center, double spread, double *at) {
 }
 
 static void put(uint32_t i, uint32_t near) {
-    uint32_t cell = aoi_cells_ready(&memory, &field.cells, near, field.at[i]);
+    uint32_t cell = aoi_spatial_reserve(&memory, &field.cells, near, field.at[i]);
     EXPECT(cell != AOI_NONE);
-    field.slot[i] = aoi_cells_put(&field.cells, cell, field.at[i], i);
+    field.slot[i] = aoi_spatial_insert(&field.cells, cell, field.at[i], i);
     field.home[i] = cell;
 }
 
 static void take(uint32_t i) {
-    uint32_t moved = aoi_cells_take(&field.cells, field.home[i], field.slot[i]);
+    uint32_t moved = aoi_spatial_remove(&field.cells, field.home[i], field.slot[i]);
     if (moved != AOI_NONE) field.slot[moved] = field.slot[i];
 }
 
 static void move(uint32_t i, const double *to) {
     memcpy(field.at[i], to, sizeof field.at[i]);
-    if (aoi_cells_set(&field.cells, field.home[i], field.slot[i], to)) return;
+    if (aoi_spatial_update(&field.cells, field.home[i], field.slot[i], to)) return;
     take(i);
     put(i, field.home[i]);
 }
@@ -78,58 +78,79 @@ static aoi_visitor visitor(found *f) {
     return (aoi_visitor){visit, f, (uintptr_t)field.at, (uintptr_t)field.at};
 }
 
-static void expect_alike(const found *a, const found *b) {
-    for (uint32_t i = 0; i < field.count; i++) EXPECT(a->times[i] <= 1 && a->times[i] == b->times[i]);
+/* The distance of a from b: the larger one of the axes, or the one in the plane. */
+static double distance(const double *a, const double *b, bool round) {
+    double x = fabs(a[0] - b[0]), y = fabs(a[1] - b[1]);
+    return round ? sqrt(x * x + y * y) : fmax(x, y);
 }
 
-static bool sees(const double *w, const double *t, double r) {
-    return aoi_in_box(2, w, t, r);
+/* The zone as the rule has it: inside, kept, outside. */
+static int zone(const double *w, const double *t, double r, double keep, bool round) {
+    if (round) return aoi_in_ball(2, w, t, r) ? 0 : aoi_in_ball(2, w, t, keep) ? 1 : 2;
+    return aoi_in_box(2, w, t, r) ? 0 : aoi_in_box(2, w, t, keep) ? 1 : 2;
 }
 
-/* May the item have come in or gone out, as target or as watcher?  With `all`, may it be inside? */
-static bool matters(const double *from, const double *to, const double *at, double r, bool all) {
-    bool a = sees(from, at, r), b = sees(to, at, r), c = sees(at, from, r), d = sees(at, to, r);
-    return all ? a || b || c || d : a != b || c != d;
+typedef struct area {
+    double r, keep;
+    bool round, solid;
+} area;
+
+/* May the item have changed, as target or as watcher?  Solid: may it be inside? */
+static bool matters(const area *k, const double *from, const double *to, const double *at) {
+    int a = zone(from, at, k->r, k->keep, k->round), b = zone(to, at, k->r, k->keep, k->round);
+    int c = zone(at, from, k->r, k->keep, k->round), d = zone(at, to, k->r, k->keep, k->round);
+    return k->solid ? a < 2 || b < 2 || c < 2 || d < 2 : a != b || c != d;
 }
 
-/* Farther out, or in, than roundings explain: by more than five marks. */
-static bool is_idle(const double *from, const double *to, const double *at, double least, double most, bool all) {
-    double mark = field.cells.side / (1 << AOI_CELL_BITS);
-    bool kept = !all;
-    for (int a = 0; a < 2; a++) {
-        double low = fmin(from[a], to[a]), high = fmax(from[a], to[a]);
-        if (at[a] < low - most - 5 * mark || at[a] > high + most + 5 * mark) return true;
-        kept = kept && at[a] > high - least + 5 * mark && at[a] < low + least - 5 * mark;
+/* 1 farther in, or 2 farther out, than roundings explain: by more than a few fixed-point units; else 0. */
+static int idle_side(const area *k, const double *from, const double *to, const double *at) {
+    double slack = 8 * field.cells.side / (1 << AOI_FIXED_BITS), step = distance(from, to, true);
+    double near = fmin(distance(from, at, k->round), distance(to, at, k->round));
+    double far = fmax(distance(from, at, k->round), distance(to, at, k->round));
+    if (near > k->keep + step + slack) return 2;
+    return !k->solid && far < k->r - step - slack;
+}
+
+static aoi_borders borders_of(const area *k) {
+    aoi_bounds b = {.reach = {k->keep, k->keep, INFINITY}, .hole = {k->r, k->r}, .shape = AOI_SQUARE};
+    if (k->round) {
+        b.shape = AOI_CIRCLE;
+        for (int a = 0; a < 2; a++) {
+            b.reach[a] = k->keep * (1 + 0x1p-40);
+            b.hole[a] = k->r * (0.70710678118654752 * (1 - 0x1p-40));
+        }
     }
-    return kept;
+    return aoi_borders_of(2, &b);
 }
 
-static void check_move(const double *from, const double *to, double least, double most, bool all, uint32_t center) {
-    found best, plain;
-    aoi_visitor v = visitor(&best), u = visitor(&plain);
-    uint64_t steps = aoi_best_sweeper()->move(&field.cells, from, to, all ? 0 : least, most, center, &v);
-    EXPECT(aoi_plain_sweeper()->move(&field.cells, from, to, all ? 0 : least, most, center, &u) == steps);
-    expect_alike(&best, &plain);
-    bool far = false; /* at the end of the world boxes are cut off, and holes with them */
+static void check_move(const double *from, const double *to, const area *least, const area *most, uint32_t center) {
+    found f;
+    aoi_visitor v = visitor(&f);
+    aoi_borders b = borders_of(least), more = borders_of(most);
+    aoi_borders_include(&b, &more);
+    aoi_ring_query(&field.cells, from, to, &b, least->solid, center, &v);
+    bool far = false; /* at the border of the lattice rings are cut off, and inner regions with them */
     for (int a = 0; a < 2; a++)
-        far = far || fmax(fabs(from[a]), fabs(to[a])) + most > ((double)AOI_CELL_MOST - 2) * field.cells.side;
+        far = far || fmax(fabs(from[a]), fabs(to[a])) + most->keep > ((double)AOI_CELL_MOST - 8) * field.cells.side;
+    bool step = most->keep < field.cells.side && distance(from, to, false) < field.cells.side / 4;
     for (uint32_t i = 0; i < field.count; i++) {
-        const double *at = field.at[i], reaches[] = {least, most, least / 2 + most / 2};
-        for (int k = 0; k < 3; k++)
-            if (matters(from, to, at, reaches[k], all)) EXPECT(best.times[i] == 1);
-        if (!far && is_idle(from, to, at, least, most, all)) EXPECT(best.times[i] == 0);
+        const double *at = field.at[i];
+        EXPECT(f.times[i] <= 1);
+        if (matters(least, from, to, at) || matters(most, from, to, at)) EXPECT(f.times[i] == 1);
+        int side = idle_side(least, from, to, at);
+        if (!far && step && side && side == idle_side(most, from, to, at)) EXPECT(f.times[i] == 0);
     }
 }
 
 static void check_box(const double *at, double r) {
     double lo[2] = {at[0] - r, at[1] - r}, hi[2] = {at[0] + r, at[1] + r};
-    found best, plain;
-    aoi_visitor v = visitor(&best), u = visitor(&plain);
-    uint64_t steps = aoi_best_sweeper()->box(&field.cells, lo, hi, &v);
-    EXPECT(aoi_plain_sweeper()->box(&field.cells, lo, hi, &u) == steps);
-    expect_alike(&best, &plain);
-    for (uint32_t i = 0; i < field.count; i++)
-        if (sees(at, field.at[i], r)) EXPECT(best.times[i] == 1);
+    found f;
+    aoi_visitor v = visitor(&f);
+    aoi_box_query(&field.cells, lo, hi, &v);
+    for (uint32_t i = 0; i < field.count; i++) {
+        EXPECT(f.times[i] <= 1);
+        if (aoi_in_box(2, at, field.at[i], r)) EXPECT(f.times[i] == 1);
+    }
 }
 
 /* At random, or so that an edge comes to lie at an item. */
@@ -154,7 +175,7 @@ static double random_reach(const double *from) {
 
 static void round_of(double side, double spread) {
     double center[2] = {random_center(), random_center()};
-    aoi_cells_open(&field.cells, side);
+    aoi_spatial_open(&field.cells, side);
     field.count = 1 + random_below(random_below(4) ? 40 : MOST);
     for (uint32_t i = 0; i < field.count; i++) {
         random_place(center, spread, field.at[i]);
@@ -162,18 +183,21 @@ static void round_of(double side, double spread) {
     }
     for (int k = 0; k < 12; k++) {
         uint32_t i = random_below(field.count);
-        double *from = field.at[i], to[2], least = random_reach(from), most = random_below(2) ? least : least * 1.5;
+        double *from = field.at[i], to[2], r = random_reach(from);
+        area least = {r, r * (random_below(2) ? 1 : 1.2), random_below(2), random_below(4) == 0}, most = least;
+        if (least.round && r < 1e-140) continue; /* the space takes such circles for boxes */
+        if (random_below(3) == 0) most.r *= 1.5, most.keep *= 1.5;
         uint32_t home = random_below(4) ? field.home[i] : AOI_NONE;
         random_place(center, spread, to);
         if (random_below(4))
             for (int a = 0; a < 2; a++) to[a] = from[a] + (random_below(3) ? unit() * side / 8 : a_little());
-        check_move(from, to, least, most, random_below(4) == 0, home);
-        check_box(to, most);
+        check_move(from, to, &least, &most, home);
+        check_box(to, most.keep);
         move(i, to);
-        EXPECT(aoi_cells_has(&field.cells, field.home[i], field.slot[i], to, i));
+        EXPECT(aoi_spatial_has(&field.cells, field.home[i], field.slot[i], to, i));
     }
-    EXPECT(aoi_cells_check(&field.cells) == NULL);
-    aoi_cells_close(&memory, &field.cells);
+    EXPECT(aoi_spatial_check(&field.cells) == NULL);
+    aoi_spatial_close(&memory, &field.cells);
     EXPECT(host.used == 0);
 }
 

@@ -1,5 +1,4 @@
-/* Ring scans over arrays of points: the SIMD variant, the plain one and the definition agree, and a ring misses no
- * candidate, whatever rounding does. */
+/* Ring scans over arrays of points agree with the definition, and a ring misses no candidate, whatever rounding does. */
 #include "engines/quadtree/ring_scan.h"
 
 #include <float.h>
@@ -13,8 +12,7 @@ enum { MOST = 40, RUNS = 5 };
 /* Blocks of exactly as many items as must be readable, so that a sanitizer sees each item too many. */
 typedef struct points {
     double *x, *y;
-    uint32_t *refs;
-    size_t n;
+    size_t n, first; /* first: the number of the first of them in the scene */
 } points;
 
 static double random_double(int scale) {
@@ -34,89 +32,80 @@ static double random_double(int scale) {
     }
 }
 
-static points random_points(size_t n, uint32_t first, int scale) {
-    size_t room = n < AOI_SCAN_LANES ? n : (n + AOI_SCAN_LANES - 1) / AOI_SCAN_LANES * AOI_SCAN_LANES;
-    points p = {malloc(room * sizeof(double) + 1), malloc(room * sizeof(double) + 1), malloc(n * sizeof(uint32_t) + 1),
-                n};
-    if (!p.x || !p.y || !p.refs) abort();
+static points random_points(size_t n, size_t first, int scale) {
+    size_t room = n < AOI_SCAN_WIDTH ? n : (n + AOI_SCAN_WIDTH - 1) / AOI_SCAN_WIDTH * AOI_SCAN_WIDTH;
+    points p = {malloc(room * sizeof(double) + 1), malloc(room * sizeof(double) + 1), n, first};
+    if (!p.x || !p.y) abort();
     for (size_t i = 0; i < n; i++) {
         p.x[i] = random_double(scale);
         p.y[i] = random_double(scale);
-        p.refs[i] = first + (uint32_t)i;
     }
     return p;
-}
-
-static void free_points(points *p) {
-    free(p->x);
-    free(p->y);
-    free(p->refs);
 }
 
 /* The definition. */
 static bool in_ring(const aoi_ring *q, double x, double y) {
     double dx = fabs(x - q->center[0]), dy = fabs(y - q->center[1]);
+    volatile double xx = dx * dx, yy = dy * dy;
+    if (q->round) return xx + yy <= q->outer2 && xx + yy > q->inner2;
     return dx <= q->outer[0] && dy <= q->outer[1] && !(dx <= q->inner[0] && dy <= q->inner[1]);
 }
 
 typedef struct scene {
     points p[RUNS];
-    aoi_run runs[RUNS];
     size_t count, all;
 } scene;
 
 static scene random_scene(int scale) {
     scene s = {.count = random_below(RUNS + 1)};
     for (size_t k = 0; k < s.count; k++) {
-        s.p[k] = random_points(random_below(3) ? random_below(MOST) : random_below(6), (uint32_t)s.all, scale);
-        s.runs[k] = (aoi_run){s.p[k].x, s.p[k].y, s.p[k].refs, s.p[k].n};
+        s.p[k] = random_points(random_below(3) ? random_below(MOST) : random_below(6), s.all, scale);
         s.all += s.p[k].n;
     }
     return s;
 }
 
 static void free_scene(scene *s) {
-    for (size_t k = 0; k < s->count; k++) free_points(s->p + k);
-}
-
-/* Marks the points found: each once, and all that the definition includes. */
-static void scan(aoi_scanner scanner, const aoi_ring *q, const scene *s, bool *found) {
-    uint32_t *out = malloc(s->all * sizeof *out + 1);
-    if (!out) abort();
-    size_t n = scanner(q, s->runs, s->count, out);
-    EXPECT(n <= s->all);
-    for (size_t i = 0; i < n; i++) {
-        EXPECT(out[i] < s->all && !found[out[i]]);
-        found[out[i]] = true;
+    for (size_t k = 0; k < s->count; k++) {
+        free(s->p[k].x);
+        free(s->p[k].y);
     }
-    free(out);
 }
 
-/* Adds the points in this ring to `found`, which must not contain them yet. */
-static void check_scanners(const aoi_ring *q, const scene *s, bool *found) {
-    bool best[RUNS * MOST] = {false}, plain[RUNS * MOST] = {false};
-    scan(aoi_best_scanner(), q, s, best);
-    scan(aoi_plain_scanner(), q, s, plain);
-    for (size_t k = 0; k < s->count; k++)
-        for (size_t i = 0; i < s->p[k].n; i++) {
-            bool wanted = in_ring(q, s->p[k].x[i], s->p[k].y[i]);
-            uint32_t ref = s->p[k].refs[i];
-            EXPECT(best[ref] == wanted && plain[ref] == wanted && !(wanted && found[ref]));
-            found[ref] = found[ref] || wanted;
+/* Adds the points that this ring holds to `found`, where none of them may be yet. */
+static void check_scan(const aoi_ring *q, const scene *s, bool *found) {
+    for (size_t k = 0; k < s->count; k++) {
+        const points *p = s->p + k;
+        bool hit[MOST] = {false};
+        uint32_t *out = malloc(p->n * sizeof *out + 1);
+        if (!out) abort();
+        size_t n = aoi_ring_scan(q, p->x, p->y, p->n, out);
+        EXPECT(n <= p->n);
+        for (size_t i = 0; i < n; i++) {
+            EXPECT(out[i] < p->n && !hit[out[i]]);
+            hit[out[i]] = true;
         }
+        free(out);
+        for (size_t i = 0; i < p->n; i++) {
+            EXPECT(hit[i] == in_ring(q, p->x[i], p->y[i]) && !(hit[i] && found[p->first + i]));
+            found[p->first + i] |= hit[i];
+        }
+    }
 }
 
-static bool sees(const double *w, double x, double y, double r) {
-    return aoi_in_box(2, w, (double[2]){x, y}, r);
+static bool sees(const double *w, double x, double y, double r, bool round) {
+    const double t[3] = {x, y, 0};
+    return round ? aoi_in_ball(2, w, t, r) : aoi_in_box(2, w, t, r);
 }
 
-static bool is_seen(const double *t, double x, double y, double r) {
-    return aoi_in_box(2, (double[2]){x, y}, t, r);
+static bool is_seen(const double *t, double x, double y, double r, bool round) {
+    const double w[3] = {x, y, 0};
+    return round ? aoi_in_ball(2, w, t, r) : aoi_in_box(2, w, t, r);
 }
 
 /* Whoever is inside at one end of the move and not at the other is found, for all reaches between the bounds. */
 static void check_move(int scale) {
-    double from[2] = {random_double(scale), random_double(scale)}, to[2] = {random_double(scale), random_double(scale)};
+    double from[3] = {random_double(scale), random_double(scale)}, to[3] = {random_double(scale), random_double(scale)};
     double least = fabs(random_double(scale)), most = random_below(2) ? least : least + fabs(random_double(scale));
     bool all = random_below(4) == 0, found[RUNS * MOST] = {false};
     if (random_below(2)) /* a step */
@@ -124,31 +113,35 @@ static void check_move(int scale) {
     if (!isfinite(to[0]) || !isfinite(to[1]) || !isfinite(most)) return;
     aoi_ring rings[2];
     scene s = random_scene(scale);
-    size_t n = aoi_rings_of_move(from, to, least, most, all, rings);
+    bool round = random_below(3) == 0 && least > 1e-150 && most < 1e150; /* other circles are boxes to an engine */
+    aoi_borders borders = {
+        .enter_min = {least, least}, .enter_max = {most, most}, .leave_min = {least, least}, .leave_max = {most, most}};
+    borders.round = round;
+    size_t n = aoi_rings_of_move(from, to, &borders, all, rings);
     EXPECT(n == 1 || n == 2);
-    for (size_t i = 0; i < n; i++) check_scanners(rings + i, &s, found); /* no point is found in both */
+    for (size_t i = 0; i < n; i++) check_scan(rings + i, &s, found); /* no point is found in both */
     const double reaches[] = {least, most, least / 2 + most / 2};
     for (size_t k = 0; k < s.count; k++)
         for (size_t i = 0; i < s.p[k].n; i++)
             for (size_t r = 0; r < sizeof reaches / sizeof *reaches; r++) {
                 double x = s.p[k].x[i], y = s.p[k].y[i];
-                bool a = sees(from, x, y, reaches[r]), b = sees(to, x, y, reaches[r]);
-                bool c = is_seen(from, x, y, reaches[r]), d = is_seen(to, x, y, reaches[r]);
-                if (all ? a || b || c || d : a != b || c != d) EXPECT(found[s.p[k].refs[i]]);
+                bool a = sees(from, x, y, reaches[r], round), b = sees(to, x, y, reaches[r], round);
+                bool c = is_seen(from, x, y, reaches[r], round), d = is_seen(to, x, y, reaches[r], round);
+                if (all ? a || b || c || d : a != b || c != d) EXPECT(found[s.p[k].first + i]);
             }
     free_scene(&s);
 }
 
 static void check_box(int scale) {
-    double at[2] = {random_double(scale), random_double(scale)}, r = fabs(random_double(scale));
+    double at[3] = {random_double(scale), random_double(scale)}, r = fabs(random_double(scale));
     double lo[2] = {at[0] - r, at[1] - r}, hi[2] = {at[0] + r, at[1] + r}; /* may overflow */
     bool found[RUNS * MOST] = {false};
     scene s = random_scene(scale);
     aoi_ring q = aoi_ring_of_box(lo, hi);
-    check_scanners(&q, &s, found);
+    check_scan(&q, &s, found);
     for (size_t k = 0; k < s.count; k++)
         for (size_t i = 0; i < s.p[k].n; i++)
-            if (sees(at, s.p[k].x[i], s.p[k].y[i], r)) EXPECT(found[s.p[k].refs[i]]);
+            if (sees(at, s.p[k].x[i], s.p[k].y[i], r, false)) EXPECT(found[s.p[k].first + i]);
     free_scene(&s);
 }
 

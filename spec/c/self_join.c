@@ -1,11 +1,10 @@
-/* The self join of a grid of cells whose items have moved: it reports every pair that may have changed, once, in every
- * variant (SSE2, AVX2, plain) that this machine runs. */
+/* The self-join of a spatial hash whose items have moved: every couple that may have passed a border, once, for boxes and
+ * for circles, with and without hysteresis; and few that have not. */
 #include "engines/grid/self_join.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "expect.h"
+#include "host.h"
 
 enum { MOST = 300 };
 
@@ -15,86 +14,92 @@ typedef struct crowd {
     unsigned char met[MOST][MOST];
 } crowd;
 
-static void recall(const void *ud, const uint32_t *refs, size_t count, double (*was_at)[2]) {
-    const crowd *w = ud;
-    for (size_t i = 0; i < count; i++)
-        for (int a = 0; a < 2; a++) was_at[i][a] = w->was_at[refs[i]][a];
-}
+static crowd w;
 
 static void meet(void *ud, const aoi_couple *couples, size_t count) {
-    crowd *w = ud;
+    (void)ud;
     for (size_t i = 0; i < count; i++) {
         uint32_t a = couples[i].a < couples[i].b ? couples[i].a : couples[i].b, b = couples[i].a + couples[i].b - a;
-        EXPECT(a < b && b < w->n);
-        w->met[a][b]++;
+        EXPECT(a < b && b < w.n);
+        w.met[a][b]++;
     }
 }
 
-static double distance(double (*p)[2], uint32_t a, uint32_t b) {
-    return fmax(fabs(p[a][0] - p[b][0]), fabs(p[a][1] - p[b][1]));
+static double distance(double (*p)[2], uint32_t a, uint32_t b, bool round) {
+    double x = fabs(p[a][0] - p[b][0]), y = fabs(p[a][1] - p[b][1]);
+    return round ? sqrt(x * x + y * y) : fmax(x, y);
 }
 
-/* sharp: coordinates are such that marks can tell; then few meet in vain. */
-static void look(const aoi_cells *c, const aoi_past *past, crowd *w, aoi_join join, double near, double far,
-                 bool sharp) {
+static int zone(double d, double near, double far) {
+    return d < near ? 0 : d <= far ? 1 : 2;
+}
+
+/* sharp: coordinates are such that fixed-point ones can tell; then few meet in vain. */
+static void look(const aoi_spatial_hash *h, const aoi_past *past, double near, double far, bool round, bool sharp) {
     long idle = 0, due = 0;
-    for (uint32_t a = 0; a < w->n; a++)
-        for (uint32_t b = 0; b < w->n; b++) w->met[a][b] = 0;
-    EXPECT(join(c, past, near, far, meet, w) > 0);
-    for (uint32_t a = 0; a < w->n; a++)
-        for (uint32_t b = a + 1; b < w->n; b++) {
-            double was = distance(w->was_at, a, b), is = distance(w->at, a, b);
-            bool matters = !((was < near && is < near) || (was > far && is > far));
-            EXPECT(w->met[a][b] <= 1 && w->met[a][b] >= matters);
+    aoi_borders b = {.enter_min = {near, near},
+                     .enter_max = {near, near},
+                     .leave_min = {far, far},
+                     .leave_max = {far, far},
+                     .round = round,
+                     .gap = round && near < far};
+    memset(w.met, 0, sizeof w.met);
+    EXPECT(aoi_self_join(h, past, &b, meet, NULL) > 0);
+    for (uint32_t i = 0; i < w.n; i++)
+        for (uint32_t k = i + 1; k < w.n; k++) {
+            int was = zone(distance(w.was_at, i, k, round), near, far),
+                is = zone(distance(w.at, i, k, round), near, far);
+            bool matters = round ? was != is : !(was == is && was != 1); /* boxes have no gap here */
+            EXPECT(w.met[i][k] <= 1 && w.met[i][k] >= matters);
             due += matters;
-            idle += w->met[a][b] && !matters;
+            idle += w.met[i][k] && !matters;
         }
     if (sharp) EXPECT(idle <= 10 + due / 4);
 }
 
-static void field(aoi_memory *m, int run) {
+static void field(aoi_world *world, int run) {
     static const double offsets[] = {0, -1e6, 0x1p40, -0x1p36 - 3, 1e300};
-    static crowd w;
-    aoi_cells c;
+    aoi_spatial_hash h;
     aoi_past *past = NULL;
+    aoi_memory *m = &world->memory;
     uint32_t cap = 0;
     double side = ldexp(1 + (double)random_below(3) / 4, (int)random_below(9) - 2);
     double spread = side * (1 + (double)random_below(8)), offset = offsets[run % 5], step = side * 0.4;
-    w = (crowd){.n = 2 + (uint32_t)random_below(MOST - 1)};
-    aoi_cells_open(&c, side);
+    w.n = 2 + (uint32_t)random_below(MOST - 1);
+    aoi_spatial_open(&h, side);
     for (uint32_t i = 0; i < w.n; i++) {
         for (int a = 0; a < 2; a++) {
             w.at[i][a] = offset + spread * (double)random_below(100000) / 100000;
             w.was_at[i][a] = w.at[i][a] + step * ((double)random_below(2001) / 1000 - 1);
+            world->entities[i].pos[a] = w.at[i][a];
+            world->movers[i].pos[a] = w.was_at[i][a];
         }
-        uint32_t cell = aoi_cells_ready(m, &c, AOI_NONE, w.at[i]);
+        world->entities[i].mover = i;
+        uint32_t cell = aoi_spatial_reserve(m, &h, AOI_NONE, w.at[i]);
         EXPECT(cell != AOI_NONE);
-        aoi_cells_put(&c, cell, w.at[i], i);
+        aoi_spatial_insert(&h, cell, w.at[i], i);
     }
-    EXPECT(AOI_GROW_LINES(m, past, cap, c.line_top));
-    aoi_join_recall(&c, past, recall, &w);
-    for (int i = 0; i < 4; i++) {
+    world->moved = world->mover_count = w.n;
+    EXPECT(AOI_GROW_LINES(m, past, cap, h.bucket_top));
+    aoi_join_recall(world, &h, past);
+    for (int i = 0; i < 8; i++) {
         double far = 0.19 * side * (double)random_below(1001) / 1000, near = far * (double)random_below(11) / 10;
         bool sharp = fabs(offset) < side * 0x1p29;
         expect_at("run %d: %u items, side %g, from %g to %g", run, w.n, side, near, far);
-        look(&c, past, &w, aoi_plain_join(), near, far, sharp);
-        look(&c, past, &w, aoi_best_join(), near, far, sharp);
+        look(&h, past, near, far, i & 1, sharp);
     }
     AOI_FREE_LINES(m, past, cap);
-    aoi_cells_close(m, &c);
-}
-
-static void *allocate(void *ud, void *ptr, size_t osize, size_t nsize) {
-    (void)ud, (void)osize;
-    if (nsize) return realloc(ptr, nsize);
-    free(ptr);
-    return NULL;
+    aoi_spatial_close(m, &h);
 }
 
 int main(void) {
-    aoi_memory m = {.alloc = allocate};
+    aoi_world world = {.memory = {.alloc = host_alloc}, .dims = 2};
     random_start("self_join");
-    for (int run = 0; run < 60; run++) field(&m, run);
-    EXPECT(m.used == 0);
+    EXPECT(AOI_GROW_LINES(&world.memory, world.entities, world.entity_cap, MOST));
+    EXPECT(AOI_GROW(&world.memory, world.movers, world.mover_cap, MOST));
+    for (int run = 0; run < 60; run++) field(&world, run);
+    AOI_FREE_LINES(&world.memory, world.entities, world.entity_cap);
+    AOI_FREE(&world.memory, world.movers, world.mover_cap);
+    EXPECT(host.used == 0);
     return expect_report("self_join");
 }

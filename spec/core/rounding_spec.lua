@@ -98,3 +98,21 @@ for _, engine in ipairs(aoi.engines()) do
     pair.close()
   end)
 end
+
+-- The sum w + e rounds up to t, which lies farther away than e: by tiles, on the other side of the origin.
+for _, engine in ipairs(aoi.engines()) do
+  it("a bound that is a rounded sum reaches what lies farther away, on " .. engine, function()
+    local space = aoi.new { engine = engine }
+    for id, x in ipairs { -1e15, 1e300, -1e300 } do space:enter(id, x, id == 1 and 1e15 or 0) end
+    space:add_node(1, 1, { shape = "box", extents = { 2, 0 }, margin = 1e300 })
+    space:add_node(1, 2, { shape = "box", extents = { 1e300, 1e300 } })
+    assert.is_true(space:check())
+    assert.is_true(space:sees(1, 2, 2))
+    local _, n = space:viewers(2)
+    assert.equal(1, n)
+    space:move(2, 5, 0)
+    space:move(2, 1e300, 0)
+    assert.is_true(space:check())
+    space:close()
+  end)
+end

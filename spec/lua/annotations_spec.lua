@@ -106,22 +106,24 @@ end
 
 -- Samples ------------------------------------------------------------------------------------------------------------
 
--- A space in 3D, where every parameter is asked for: 1 sees 2 with node 7.
+-- A space in 3D, where every parameter is asked for: 1 sees 2 with node 7; its node 9 is a sector.
 local function new_space()
   local space = aoi.new { dimensions = 3, delivery = "deferred" }
   space:enter(1, 0, 0, 0)
   space:enter(2, 1, 0, 0)
   space:add_node(1, 7, 5)
+  space:add_node(1, 9, { shape = "sector", radius = 5, facing = 0, angle = 1 })
   return space
 end
 
 local SAMPLES = {
   id = 1, node_id = 7, target = 2, x = 1, y = 2, z = 3, kind = 1, mask = 1, radius = 5, keep = 6, area = 5,
   t = { 1, 0, 0, 0 }, n = 1, buf = {}, f = function() end, on_enter = function() end, on_leave = function() end,
-  options = {},
+  options = {}, facing = 1, how = "hide",
 }
 -- Where a name means something that is not there yet.
 local SPECIAL = { enter = { id = 50 }, add_node = { node_id = 8 }, enter_many = { t = { 50, 0, 0, 0 } } }
+SPECIAL.set_facing = { node_id = 9 }
 
 local function sample(name, param)
   local special = SPECIAL[name] and SPECIAL[name][param]
@@ -206,7 +208,7 @@ describe("annotations:", function()
         local unit
         for _, item in ipairs(list or {}) do
           if item.type:match "^number%??$" or item.type:match "^number|" then
-            unit = item.text:match "world units" or item.text:match "seconds"
+            unit = item.text:match "world units" or item.text:match "seconds" or item.text:match "radians"
               or (unit == "world units" and item.text:match "^[yz]%f[%W]" and unit) -- the other coordinates
             assert.is_truthy(unit, ("%s: %s %s"):format(name, key, item.name or item.text))
           end
@@ -315,17 +317,34 @@ describe("annotations:", function()
       count = count + 1
     end
     assert.equal(4, count)
-    values = { radius = 2, keep = 3, mask = 1, shape = "circle" }
-    count = 0
-    for _, field in ipairs(files.meta.classes["aoi.Area"].field) do
-      local area = { radius = 1 }
-      area[field.name] = assert(values[field.name])
+    local areas = {
+      { shape = "square", radius = 2, keep = 3, mask = 1 },
+      { shape = "circle", radius = 2, margin = 3, mask = 1 },
+      { shape = "box", extents = { 1, 2, 3 }, margin = 1, mask = 1 },
+      { shape = "cylinder", radius = 2, half_height = 3, margin = 1, mask = 1 },
+      { shape = "sector", radius = 2, facing = 0, angle = 1, half_height = 3, margin = 1, mask = 1 },
+      { shape = "polygon", points = { 0, 0, 1, 0, 0, 1 }, half_height = 3, mask = 1 },
+    }
+    local taken = {}
+    for _, area in ipairs(areas) do
       new_space():add_node(1, 8, area)
-      area[field.name] = {}
-      assert.has_error(function() new_space():add_node(1, 8, area) end)
-      count = count + 1
+      for name, value in pairs(area) do
+        taken[name] = true
+        area[name] = print
+        assert.has_error(function() new_space():add_node(1, 8, area) end)
+        area[name] = value
+      end
     end
-    assert.equal(4, count)
+    local fields = {}
+    for _, field in ipairs(files.meta.classes["aoi.Area"].field) do fields[field.name] = true end
+    assert.same(taken, fields)
+    local told, space_told = {}, new_space()
+    for _, field in ipairs(files.meta.classes["aoi.Explanation"].field) do told[field.name] = true end
+    for name in pairs(space_told:explain(1, 7, 2)) do
+      assert.is_true(told[name], name)
+      told[name] = nil
+    end
+    assert.same({}, told)
     local stats = new_space():stats()
     for _, field in ipairs(files.meta.classes["aoi.Stats"].field) do assert.is_number(stats[field.name]) end
     local heard = {}
@@ -354,10 +373,16 @@ describe("annotations:", function()
       radius = 2, keep = 3, mask = 1, shape = "circle", filter = function() return true end, interval = 1, after = 1,
       limit = 2, cooldown = 1, once = true, enabled = false, data = {}, x = 1, y = 2, z = 3,
     }
+    local sector = { shape = "sector", radius = 1, facing = 1, angle = 1, margin = 1, half_height = 1 }
+    local others = {
+      margin = sector, facing = sector, angle = sector, half_height = sector,
+      extents = { shape = "box", extents = { 1, 2, 3 } }, points = { shape = "polygon", points = { 0, 0, 1, 0, 0, 1 } },
+    }
     local count = 0
     for _, field in ipairs(files.trigger.classes["aoi.TriggerOptions"].field) do
-      local options = { radius = 1, x = 1, y = 1, z = 1 }
-      options[field.name] = values[field.name]
+      local options = { x = 1, y = 1, z = 1 }
+      for name, value in pairs(others[field.name] or { radius = 1 }) do options[name] = value end
+      if values[field.name] ~= nil then options[field.name] = values[field.name] end
       assert.not_nil(options[field.name], field.name)
       local triggers = trigger.new(new_space(), { t = {} })
       assert.is_true(triggers:region("t", options):alive())
@@ -365,11 +390,11 @@ describe("annotations:", function()
         options[field.name] = field.type == "boolean" and 1 or true
         assert.error_matches(function() triggers:region("t", options) end, "'" .. field.name .. "'")
       end
-      values[field.name] = nil
+      values[field.name], others[field.name] = nil, nil
       count = count + 1
     end
-    assert.is_nil(next(values))
-    assert.equal(15, count)
+    assert.is_nil(next(values) or next(others))
+    assert.equal(21, count)
   end)
 
   it("handlers of triggers are those that are called", function()

@@ -345,19 +345,34 @@ describe("examples/thief.lua", function()
     local output, code = process.run("cd examples && " .. lua .. " thief.lua")
     assert.equal(0, code, output)
     local said = process.lines(output)
-    -- Which of his two nodes a guard hears first is the engine's choice when one call ends both.
-    if said[11] > said[12] then said[11], said[12] = said[12], said[11] end
+    -- The order of leaves, and of enters, of one call is the engine's choice; whole floats have no point before Lua
+    -- 5.3.
+    local function step(i) return said[i] and said[i]:match "^step .- gone" end
+    for i = 2, #said do
+      if step(i) and step(i) == step(i - 1) and said[i] < said[i - 1] then
+        said[i - 1], said[i] = said[i], said[i - 1]
+      end
+    end
+    for i = 1, #said do said[i] = said[i]:gsub("%.0([,)])", "%1") end
     assert.same({
-      "Anna stands guard at 0,0 and Bert at 12,6: alert within 8, attack within 2. A thief walks by along y = 1.",
+      "Anna stands guard at 0,0 and Bert at 12,6: alert within 8, attack within 2. Carl looks south from 16,10.",
+      "A thief walks by along y = 1.",
       "step  2, thief at  -8, 1: Anna hears steps and looks around",
       "step  8, thief at  -2, 1: Anna draws the sword against the thief",
+      "step 11, thief at   1, 1: the garden bell rings",
       "step 13, thief at   3, 1: Anna lowers the sword",
       "step 14, thief at   4, 1: Bert hears steps and looks around",
+      "step 15, thief at   5, 1: the garden bell is silent",
       "step 19, thief at   9, 1: Anna shrugs and goes back to sleep",
+      "step 21, thief at  11, 1: Carl sees him from the tower",
+      "step 24, thief at  14, 1: Carl sees him no more",
+      "step 27, thief at  17, 1: Carl sees him from the tower",
       "step 31, thief at  21, 1: Bert shrugs and goes back to sleep",
+      "Node 3 of entity 4 sees entity 1: inside (sector, dx 5, dy -9, distance 10.295630140987, kind 1, mask 1).",
       "Nobody followed him, so he climbs over the roofs and comes back for Anna's purse.",
+      "step 32, thief at  -6, 1: Carl sees him no more",
       "step 32, thief at  -6, 1: Anna hears steps and looks around",
-      "step 33, thief at   1, 1: Anna does not miss a second time",
+      "step 33, thief at  -1, 1: Anna does not miss a second time",
       "step 33, thief is gone  : Anna lowers the sword",
       "step 33, thief is gone  : Anna shrugs and goes back to sleep",
     }, said)

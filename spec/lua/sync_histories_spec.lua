@@ -294,6 +294,8 @@ table.sort(NAMES)
 
 local function play(setup, name)
   local w = new_world(setup, name, SEED + rng.hash(setup.name .. name))
+  for _ = 1, 12 do calls.enter(w) end
+  for _ = 1, 4 do calls.add(w, w:some()) end
   for step = 1, STEPS do
     for _ = 1, w.random(6) do
       local call, id = w.random { "step", "step", "step", "jump", w.random(NAMES) }, w:some()

@@ -345,7 +345,7 @@ describe("triggers:", function()
   end)
 
   it("events that have to wait cost the same however many wait", function()
-    if rawget(_G, "jit") then jit.off() end -- luacheck: ignore; compiled code counts no instructions
+    if rawget(_G, "jit") then jit.off() end -- luacheck: ignore
     finally(function() if rawget(_G, "jit") then jit.on() end end) -- luacheck: ignore
 
     -- Guards who each hear one target come in. Each event makes two calls that raise, and ends with one: half of the

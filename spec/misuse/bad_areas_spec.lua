@@ -208,7 +208,8 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
       refused(words:format(2, "set_area", "entity 1 has no node 9"), function() space:set_area(1, 9, 1) end)
       refused(words:format(1, "set_area", "no entity 9"), function() space:set_area(9, 9, 1) end)
 
-      refused(words:format(3, "override", "an entity does not see itself"), function() space:override(1, 7, 1, "hide") end)
+      refused(words:format(3, "override", "an entity does not see itself"),
+        function() space:override(1, 7, 1, "hide") end)
       refused(words:format(3, "override", "no entity 99"), function() space:override(1, 7, 99, "hide") end)
       refused(words:format(3, "override", "no entity 99"), function() space:override(1, 7, 99, nil) end)
       refused(words:format(2, "override", "entity 1 has no node 9"), function() space:override(1, 9, 2, "hide") end)

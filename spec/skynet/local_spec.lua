@@ -109,11 +109,15 @@ describe("a space of either place", function()
       place.run(function(space)
         space:set_radius(1, 1, 2)
         space:set_mask(2, 1, 2)
+        space:set_area(2, 1, { shape = "sector", radius = 9, facing = 0, angle = 1, mask = 2 })
+        space:override(1, 1, 2, "hide")
         space:set_kind(3, 1)
         space:move_many { 2, 0, 0 }
       end)
       ticks[3] = tick()
       place.run(function(space)
+        space:set_facing(2, 1, math.pi)
+        space:override(1, 1, 2, nil)
         space:remove_node(1, 1)
         space:leave(3)
         space:leave(2)
@@ -141,7 +145,7 @@ describe("a space of either place", function()
             while t[1][n] do n = n + 1 end
             t[1] = table.move(t[1], 1, 6, 1, {}) -- the nil that ends a list is compared, too
             local list = table.move(t[1], 1, n - 1, 1, {})
-            table.sort(list)
+            table.sort(list, function(a, b) return tostring(a) < tostring(b) end)
             table.move(list, 1, n - 1, 1, t[1])
           end
           answers[#answers + 1] = t
@@ -153,6 +157,19 @@ describe("a space of either place", function()
         add(space:view(1, 5)) add(space:viewers(2)) add(space:viewers(2, buf)) add(space:nodes(1)) add(space:ids())
         add(space:near(0, 0, 0, 5)) add(space:near(0, 0, 0, 5, 2)) add(space:near(0, 0, 0, 5, 2, buf))
         add(space:stats().entities) add(space:stats().nodes)
+        space:add_node(2, 1, { shape = "sector", radius = 5, facing = 0, angle = 1, margin = 1 })
+        space:override(1, 5, 2, "hide")
+        space:override(2, 1, 1, "show")
+        add(space:overrides(1, 5)) add(space:overrides(2, 1, buf)) add(space:sees(1, 5, 2)) add(space:sees(2, 1, 1))
+        add(space:area(2, 1).facing) add(space:area(2, 1).shape) add(space:area(2, 9)) add(space:area(9, 9))
+        add(space:nearest(0, 0, 0, 5)) add(space:nearest(0, 0, 0, 1, 9, 1, buf)) add(space:nearest(5, 5, 5, 2, 1))
+        add(space:near(0, 0, 0, { shape = "box", extents = { 1, 1, 1 } }, buf))
+        add(space:near(0, 0, 0, { shape = "polygon", points = { -1, -1, 3, -1, 1, 3 } }))
+        for _, pair in ipairs { { 1, 5, 2 }, { 2, 1, 1 }, { 1, 9, 2 }, { 9, 1, 2 }, { 1, 5, 9 } } do
+          local told = space:explain(pair[1], pair[2], pair[3])
+          add(told.sees, told.why, told.node, told.distance, told.shape, tostring(told))
+        end
+        add(space:explain(1, 5, 2).why, space:explain(1, 5, 2).dx)
         place.tick()
         add(space:seen(1, 5)) add(space:seen(1, 6)) add(space:seen(8, 6))
         return answers
@@ -172,9 +189,15 @@ describe("a space of either place", function()
       { "set_radius", 1, 5, 2, 1 }, { "set_mask", 1, 5 }, { "set_kind", 9, 1 }, { "view", 1, 6 }, { "view", 9, 5 },
       { "viewers", 9 }, { "near", 0, 0 }, { "near", 0, 0, -1 }, { "near", 0, 0, 1, "x" }, { "view", 1, 5, 1 },
       { "view", 1 }, { "sees", 1, 5 }, { "viewers" }, { "viewers", 1, 1 }, { "nodes", 1, 1 }, { "ids", 1 },
-      { "position", "x" }, { "has", 1.5 }, { "kind", "x" }, { "radius", 1 }, { "sees", 1, 6, 1 }, { "move_many", { 1, 0 } }, { "move_many", { 9, 0, 0 } },
+      { "position", "x" }, { "has", 1.5 }, { "kind", "x" }, { "radius", 1 }, { "sees", 1, 6, 1 },
+      { "move_many", { 1, 0 } }, { "move_many", { 9, 0, 0 } },
       { "enter_many", { 2, 0, 0, 1, 0, 0 } }, { "move", 1, 0 / 0, 0 }, { "move", 1, 0, 1 / 0 }, { "move", 1.5, 0, 0 },
-      { "move", "1", 0, 0 }, { "move", 1, "0", 0 },
+      { "move", "1", 0, 0 }, { "move", 1, "0", 0 }, { "set_area", 1, 6, 1 }, { "set_area", 1, 5, { radius = -1 } },
+      { "set_area", 1, 5, { shape = "box", radius = 1 } }, { "set_area", 1, 5 }, { "set_facing", 1, 5, 0 },
+      { "override", 1, 5, 1, "hide" }, { "override", 1, 5, 9, "hide" }, { "override", 1, 6, 1 },
+      { "override", 1, 5, 2, "see" }, { "overrides", 1, 6 }, { "area", "x", 1 }, { "area", 1 },
+      { "nearest", 0, 0 }, { "nearest", 0, 0, -1 }, { "nearest", 0, 0, 1, -1 }, { "explain", 1, 5, "x" },
+      { "explain", "x", 5, 1 }, { "explain", 1 }, { "near", 0, 0, { shape = "box" } },
     }
     local result = both({ dimensions = 2 }, function(place)
       return place.run(function(space)

@@ -15,9 +15,9 @@ local SEED = random_run.seed("service consistency")
 -- They are cheap here, so never fewer than these.
 local STEPS = math.max(6000, math.min(random_run.steps(6000), 50000))
 
--- A core that tells a plain space of the brute engine all that is done to it, deliveries included: what a node that keeps
--- holds on to is what it saw at the last one. In the core a node is known by its handle, so plain.views[handle] is what
--- that node has been told.
+-- A core that tells a plain space of the brute engine all that is done to it, deliveries included: what a node that
+-- keeps holds on to is what it saw at the last one. In the core a node is known by its handle, so plain.views[handle]
+-- is what that node has been told.
 local function shadowed(given)
   local core = aoi.new(given)
   local plain = aoi.new { engine = "brute", dimensions = given.dimensions, delivery = "deferred" }

@@ -162,9 +162,11 @@ local function coordinates(p, kind)
 end
 
 -- Unruly handlers get all or nothing: a node with half of them is deaf to some events, and whether such an event has
--- passed when a nested call makes its opposite cannot be told from outside.
+-- passed when a nested call makes its opposite cannot be told from outside. In a deferred space neither can it of a
+-- node with none: there its events wait, too, and a node with a margin holds on to what has been delivered.
 function Play:handlers(hears)
-  if self.unruly and (hears == "enter" or hears == "leave") then hears = "both" end
+  local half = hears == "enter" or hears == "leave" or (hears == "none" and self.mode ~= "immediate")
+  if self.unruly and half then hears = "both" end
   local on_enter, on_leave = self.on_enter, self.on_leave
   if hears == "both" then return { enter = true, leave = true }, on_enter, on_leave end
   if hears == "table" then return { enter = true, leave = true }, { enter = on_enter, leave = on_leave } end
@@ -334,13 +336,12 @@ function Play:attempt(f)
 end
 
 function Play:flush()
-  self.model.delivering = true
+  self.model:deliver()
   local rounds = 0
   while not self:attempt(function() self.space:flush() end) do
     rounds = rounds + 1
     if rounds > 1000 then self:differ "flush never comes to an end" end
   end
-  self.model.delivering = false
 end
 
 local function sorted_text(list)

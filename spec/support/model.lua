@@ -4,6 +4,7 @@
 --   entities[id].nodes[n]   { id, watcher, area, seen, overrides }
 --   node.seen[entity]       true while the node sees that entity (the object: one life of an id)
 --   node.overrides[entity]  "hide", "show" or "match"
+--   moved                   in a deferred space: what has moved and is not judged yet
 --   pending                 events not delivered yet, each with its call and its turn: the calls that a deferred space
 --                           collects for one delivery share a turn, every other call has its own
 --
@@ -26,7 +27,6 @@ function Model.new(options)
     entities = {},
     pending = {},
     calls = 0,
-    delivering = false,     -- set it while a deferred space delivers: the calls of handlers come behind
   }, Model)
 end
 
@@ -120,12 +120,26 @@ local function settle(self, touched, leaves)
   return finish(self, leaves, enters)
 end
 
-local function begin(self)
+-- Moves of a deferred space are judged together, as one call, before whatever else happens.
+local function judge_moves(self)
+  local moved = self.moved
+  if not moved then return end
+  self.moved = nil
   self.calls = self.calls + 1
   self.turn = self.calls
-  if self.deferred and not self.delivering then
-    for _, e in ipairs(self.pending) do e.turn = self.turn end
-  end
+  settle(self, moved)
+end
+
+local function begin(self)
+  judge_moves(self)
+  self.calls = self.calls + 1
+  self.turn = self.calls
+end
+
+-- A delivery begins: in a deferred space all that waits becomes one turn; calls of its handlers come behind.
+function Model:deliver()
+  judge_moves(self)
+  for _, e in ipairs(self.deferred and self.pending or {}) do e.turn = self.calls end
 end
 
 -- Calls: each returns its own list of events, as if nothing had been pending ------------------------------------------
@@ -152,23 +166,19 @@ function Model:enter(id, position, kind)
   return settle(self, { [place(self, id, position, kind)] = true })
 end
 
-function Model:move(id, position)
-  begin(self)
-  local e = entity(self, id)
-  e.position = doubles(position, self.dimensions)
-  return settle(self, { [e] = true })
-end
+function Model:move(id, position) return self:move_many { { id, position } } end
 
 -- rows: { {id, position}, ... }. A batch is one change: pairs are judged where it ends, not on the way.
 function Model:move_many(rows)
-  begin(self)
-  local touched = {}
+  if not self.deferred then begin(self) end
+  local touched = self.moved or {}
   for _, row in ipairs(rows) do
     local e = entity(self, row[1])
     e.position = doubles(row[2], self.dimensions)
     touched[e] = true
   end
-  return settle(self, touched)
+  if not self.deferred then return settle(self, touched) end
+  self.moved = touched
 end
 
 function Model:enter_many(rows, kind)
@@ -245,6 +255,7 @@ end
 
 function Model:override(id, node_id, target, how)
   local other = entity(self, target)
+  if node_of(self, id, node_id).overrides[other] == how then return {} end -- no change: moves go on waiting
   return change_area(self, id, node_id, function(node) node.overrides[other] = how end)
 end
 
@@ -259,6 +270,7 @@ end
 
 -- Everything pending, in order.
 function Model:drain()
+  judge_moves(self)
   local list = self.pending
   self.pending = {}
   return list
@@ -279,6 +291,7 @@ end
 
 -- An event was heard: it must be pending, and its turn must have come (or any_order). Returns what is wrong, or nil.
 function Model:hear(kind, watcher, target, node_id, any_order)
+  judge_moves(self)
   local pending = self.pending
   for i = 1, #pending do
     local e = pending[i]
@@ -317,10 +330,12 @@ local function sorted(list)
 end
 
 function Model:sees(id, node_id, target)
+  judge_moves(self)
   return node_of(self, id, node_id).seen[self.entities[target]] == true
 end
 
 function Model:view(id, node_id)
+  judge_moves(self)
   local list = {}
   for target in pairs(node_of(self, id, node_id).seen) do list[#list + 1] = target.id end
   return sorted(list)
@@ -328,6 +343,7 @@ end
 
 -- { {watcher, node_id}, ... }
 function Model:viewers(id)
+  judge_moves(self)
   local list, target = {}, entity(self, id)
   for _, watcher in pairs(self.entities) do
     for _, node in pairs(watcher.nodes) do
@@ -383,6 +399,7 @@ function Model:area(id, node_id) return node_of(self, id, node_id).area end
 
 -- Returns `sees` and `why`.
 function Model:explain(id, node_id, target)
+  judge_moves(self)
   if not self:has(id) then return false, "no watcher" end
   if not self:has_node(id, node_id) then return false, "no node" end
   local node, other = node_of(self, id, node_id), self.entities[target]

@@ -27,7 +27,9 @@ end
 
 local makers = {}
 
-function makers.square(random, scenario) return { shape = random(2) == 1 and "square" or nil, radius = scenario.radius(random) } end
+function makers.square(random, scenario)
+  return { shape = random(2) == 1 and "square" or nil, radius = scenario.radius(random) }
+end
 
 function makers.circle(random, scenario) return { shape = "circle", radius = scenario.radius(random) } end
 
@@ -54,19 +56,23 @@ function makers.sector(random, scenario, dimensions)
 end
 
 function makers.polygon(random, scenario, dimensions)
-  return { shape = "polygon", points = points(random, scenario), half_height = any_height(random, scenario, dimensions) }
+  local half_height = any_height(random, scenario, dimensions)
+  return { shape = "polygon", points = points(random, scenario), half_height = half_height }
 end
 
 -- One area of any shape; a number now and then. `masks`: what a mask may be.
 function random_area.make(random, scenario, dimensions, masks)
   if random(4) == 1 then return scenario.radius(random) end
-  local shape = random { "square", "circle", "circle", "box", "box", "sector", "sector", "polygon", "polygon", "cylinder" }
+  local shape = random {
+    "square", "circle", "circle", "box", "box", "sector", "sector", "polygon", "polygon", "cylinder",
+  }
   if shape == "cylinder" and dimensions == 2 then shape = "circle" end
   local area = makers[shape](random, scenario, dimensions)
   local grown = random { "margin", "keep", "none", "none" }
   local round = shape == "square" or shape == "circle"
   if grown == "keep" and round then area.keep = area.radius + scenario.radius(random)
-  elseif grown ~= "none" and shape ~= "polygon" then area.margin = round and scenario.radius(random) or finite(random, scenario)
+  elseif grown ~= "none" and shape ~= "polygon" then
+    area.margin = round and scenario.radius(random) or finite(random, scenario)
   end
   if random(3) == 1 then area.mask = random(masks) end
   return area

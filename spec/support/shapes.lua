@@ -1,8 +1,8 @@
--- shapes.lua: section 2 of the contract in plain Lua: what each shape of an area is. The formulas stand as they do there.
+-- shapes.lua: what each shape of an area is, in plain Lua. The formulas stand as the README has them.
 --
---   shapes.copy(area)            an area as add_node takes it, a number or a table -> a table of its own, all in doubles
---   shapes.holds(area, w, t)     whether a target at t is inside the area of a watcher at w
---   shapes.holds_still(...)      whether it is inside the grown one, by margin or keep
+--   shapes.copy(area)          an area as add_node takes it, a number or a table -> a table of its own, all in doubles
+--   shapes.holds(area, w, t)   whether a target at t is inside the area of a watcher at w
+--   shapes.holds_still(...)    whether it is inside the grown one, by margin or keep
 --
 -- Positions are arrays of 2 or 3 doubles.
 local bits = require "spec.support.bits"
@@ -55,9 +55,9 @@ end
 -- Of squares and circles the grown radius is given, since `keep` names it.
 local holds = {}
 
-function holds.square(a, w, t, _, radius) return on_every_axis(w, t, function() return radius end) end
+function holds.square(_, w, t, _, radius) return on_every_axis(w, t, function() return radius end) end
 
-function holds.circle(a, w, t, _, radius) return within(w, t, radius, #w) end
+function holds.circle(_, w, t, _, radius) return within(w, t, radius, #w) end
 
 function holds.box(a, w, t, margin)
   return on_every_axis(w, t, function(axis) return a.extents[axis] + margin end)

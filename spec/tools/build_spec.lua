@@ -1,6 +1,9 @@
 -- Build, installation and packaging: every source is listed, and only `aoi` is installed.
 local process = require "spec.support.process"
-local must, quote, lines = process.must, process.quote, process.lines
+local quote, lines = process.quote, process.lines
+
+-- The makes that specs run are on their own, not helpers of the one that runs the specs.
+local function must(command) return process.must("unset MAKEFLAGS MFLAGS MAKELEVEL; " .. command) end
 
 local tree = os.getenv("AOI_TREE") or "."
 local plain = tree == "." or not tree:find("-", 1, true) -- not a build for sanitizers or coverage
@@ -28,8 +31,8 @@ end
 describe("the rockspec", function()
   local spec = rockspec()
 
-  it("names every C source, and only those", function()
-    assert.same(list("find src -name '*.c' | LC_ALL=C sort"), spec.build.modules["aoi.core"].sources)
+  it("names one C file, which includes all others", function()
+    assert.same({ "src/lua/core.c" }, spec.build.modules["aoi.core"].sources)
   end)
 
   it("names every Lua module, and only those", function()
@@ -47,12 +50,170 @@ describe("the rockspec", function()
   end)
 end)
 
-describe("the core", function()
-  it("knows nothing of Lua: only the binding includes its headers", function()
-    for _, path in ipairs(list("find src include -name '*.[ch]'")) do
-      local includes = process.read(path):find("#%s*include%s*[<\"]l[ua]+[%w]*%.h")
-      assert.truthy(not includes or path:find("^src/lua/"), path .. " includes a header of Lua")
+describe("a rule of the house", function()
+  local folder, remove
+
+  setup(function()
+    folder, remove = process.folder()
+    must("cp -r include src lua " .. quote(folder))
+  end)
+
+  teardown(function() remove() end)
+
+  -- The lines of house.lua about the copy.
+  local function complaints()
+    return lines((process.run(("%s scripts/house.lua %s"):format(lua, quote(folder)))))
+  end
+
+  -- Changes one file of the copy, or makes it, and takes that back: what is wrong then.
+  local function complaints_with(path, change)
+    local file = io.open(folder .. "/" .. path, "rb")
+    local text = file and file:read("*a")
+    if file then file:close() end
+    process.write(folder .. "/" .. path, change(text or ""))
+    local found = complaints()
+    if text then process.write(folder .. "/" .. path, text) else os.remove(folder .. "/" .. path) end
+    return found
+  end
+
+  -- `found` has a line about that file and rule.
+  local function names(found, path, rule)
+    for _, line in ipairs(found) do
+      if line:sub(1, #path + #rule + 4) == path .. ": " .. rule .. ": " then return true end
     end
+    return false, table.concat(found, "\n")
+  end
+
+  local function including(name) return function(text) return '#include "' .. name .. '"\n' .. text end end
+
+  it("is kept by the tree", function() assert.same({}, complaints()) end)
+
+  for _, case in ipairs {
+    { "lua-headers", "src/core/space.c", "lua.h" },
+    { "lua-headers", "src/base/memory.h", "lauxlib.h" },
+    { "lua-headers", "include/aoi.h", "lualib.h" },
+    { "base", "src/base/memory.h", "core/space.h" },
+    { "base", "src/base/memory.c", "lua/compat.h" },
+    { "core", "src/core/space.c", "engines/list/tiles.h" },
+    { "core", "src/core/engine.h", "engines/shared/spatial_hash.h" },
+    { "engines", "src/engines/grid/grid.c", "engines/list/tiles.h" },
+    { "engines", "src/engines/tower.c", "engines/quadtree/tree.h" },
+    { "engines", "src/engines/brute.c", "core/space.h" },
+    { "engines", "src/engines/shared/ring_query.h", "engines/grid/self_join.h" },
+    { "engines", "src/engines/grid/grid.c", "../list/tiles.h" },
+    { "engines", "src/engines/list/list.c", "lua/binding.h" },
+    { "circle", "include/aoi.h", "lua/binding.h" },
+    { "unit", "src/core/space.c", "sys/mman.h" },
+  } do
+    local rule, path, header = case[1], case[2], case[3]
+    it(rule .. " is broken by " .. header .. " in " .. path, function()
+      assert.truthy(names(complaints_with(path, including(header)), path, rule))
+    end)
+  end
+
+  it("circle names the whole circle", function()
+    local found = complaints_with("src/base/memory.h", including("base/hash_index.h"))
+    assert.truthy(table.concat(found, "\n"):find("src/base/hash_index.h: circle: "
+      .. "src/base/hash_index.h > src/base/memory.h > src/base/hash_index.h", 1, true))
+  end)
+
+  it("unit is broken by a source that is missing, or there twice, or not of the core", function()
+    assert.truthy(names(complaints_with("src/engines/hexes.c", function() return "int aoi_hexes;\n" end),
+      "src/engines/hexes.c", "unit"))
+    assert.truthy(names(complaints_with("src/aoi.c", including("core/space.c")), "src/core/space.c", "unit"))
+    assert.truthy(names(complaints_with("src/aoi.c", including("lua/args.c")), "src/lua/args.c", "unit"))
+    local function without_core(text) return (text:gsub('#include "aoi.c"', "")) end
+    assert.truthy(names(complaints_with("src/lua/core.c", without_core), "src/aoi.c", "unit"))
+  end)
+
+  it("length is broken by the 601st line", function()
+    local function long(n) return function() return ("\n"):rep(n) end end
+    for _, path in ipairs { "src/core/long.h", "include/long.h", "lua/aoi/long.lua" } do
+      assert.falsy((names(complaints_with(path, long(600)), path, "length")))
+      assert.truthy(names(complaints_with(path, long(601)), path, "length"))
+    end
+  end)
+
+  it("names is broken by a second file of a name", function()
+    local function empty() return "" end
+    assert.truthy(names(complaints_with("src/engines/list/space.h", empty), "src/engines/list/space.h", "names"))
+    assert.truthy(names(complaints_with("src/lua/tower.c", empty), "src/lua/tower.c", "names"))
+    assert.truthy(names(complaints_with("lua/aoi/skynet/trigger.lua", empty), "lua/aoi/trigger.lua", "names")
+      or names(complaints_with("lua/aoi/skynet/trigger.lua", empty), "lua/aoi/skynet/trigger.lua", "names"))
+  end)
+end)
+
+describe("a sixth engine", function()
+  -- Brute force under another name stands for an engine of somebody's own.
+  it("is one file, its line in the table of engines and its line in the unit", function()
+    if not process.has("cc") then pending("cc is not installed") end
+    local folder, remove = process.folder()
+    finally(remove)
+    must("cp -r include src lua " .. quote(folder))
+    local function write(path, text)
+      local file = assert(io.open(folder .. "/" .. path, "w"))
+      file:write(text)
+      file:close()
+    end
+    local function change(path, pattern, by)
+      local text, n = process.read(folder .. "/" .. path):gsub(pattern, by)
+      assert.equal(1, n, path)
+      write(path, text)
+    end
+    write("src/engines/toy.c", (process.read("src/engines/brute.c"):gsub("brute", "toy")))
+    change("src/core/engines.c", "\n(%s*E%(brute%))", function(line) return " \\\n    E(toy) \\\n" .. line end)
+    change("src/core/engines.c", "(E%(quadtree%)%s*\\?) \\?\n", "%1\n")
+    change("src/aoi.c", '(#include "engines/brute.c"\n)', '%1#include "engines/toy.c"\n')
+    write("toy.c", [[
+      #include <stdio.h>
+      #include <string.h>
+      #include "aoi.h"
+      int main(void) {
+        aoi_space *s;
+        aoi_entity e[50];
+        int known = 0;
+        for (int i = 0; aoi_engine_name(i); i++) known += strcmp(aoi_engine_name(i), "toy") == 0;
+        if (known != 1 || aoi_open(&(aoi_options){.engine = "toy"}, &s) != AOI_OK) return 1;
+        for (int i = 0; i < 50; i++) {
+          aoi_enter(s, i, (double[2]){i * 3, 0}, 1, e + i);
+          aoi_add_node(s, e[i], 1, &(aoi_area){.radius = 10, .mask = AOI_ALL_KINDS}, NULL);
+        }
+        for (int i = 0; i < 50; i++) aoi_move(s, e[i], (double[2]){i * 2, i % 7});
+        printf("%s, %s\n", aoi_check(s) ? aoi_check(s) : "sound", aoi_pending(s) > 100 ? "events" : "no events");
+        aoi_close(s);
+        return 0;
+      }
+    ]])
+    must("cd " .. quote(folder) .. " && cc -O1 -std=c11 -Iinclude -Isrc -o toy toy.c src/aoi.c -lm")
+    assert.equal("sound, events\n", must(quote(folder .. "/toy")))
+  end)
+end)
+
+describe("the core", function()
+  -- A product and a sum in one, on the processors that can.
+  local FUSED = [[grep -cE '\<(v?fn?m(add|sub)[0-9]*[sp][sd]|fn?m(add|sub)|fml[as])\>' || true]]
+
+  it("fuses no product with a sum, whatever flags it is built with", function()
+    if not process.has("objdump") then pending("objdump is not installed") end
+    if tree ~= "." then pending("once is enough") end
+    if not must("uname -m"):find("x86_64", 1, true) then pending("the flags are those of x86-64") end
+    local folder, remove = process.folder()
+    finally(remove)
+    local cc = os.getenv("CC") or "cc"
+    local function fused(file)
+      must(("%s -O2 -fPIC -std=gnu17 -mfma -Iinclude -Isrc -c %s -o %s/x.o"):format(cc, quote(file), quote(folder)))
+      return tonumber(must(("objdump -d %s/x.o | %s"):format(quote(folder), FUSED)))
+    end
+    process.write(folder .. "/fuses.c", "double f(double a, double b, double c) { return a * b + c; }")
+    assert.equal(1, fused(folder .. "/fuses.c"))
+    assert.equal(0, fused("src/aoi.c"))
+  end)
+
+  it("refuses to be built without IEEE arithmetic", function()
+    local cc = os.getenv("CC") or "cc"
+    local output, code = process.run(cc .. " -ffast-math -Iinclude -Isrc -fsyntax-only src/aoi.c")
+    assert.not_equal(0, code)
+    assert.truthy(output:find("aoi needs IEEE arithmetic", 1, true))
   end)
 
   it("exports nothing but what require looks for", function()
@@ -123,19 +284,98 @@ describe("make", function()
     end
   end)
 
-  it("install puts exactly the core and the Lua modules below PREFIX, and uninstall removes them", function()
-    if not plain then pending("nobody installs a build with instruments") end
-    local folder, remove = process.folder()
-    finally(remove)
-    local where = (" LUA=%s DESTDIR=%s PREFIX=/opt/x"):format(quote(lua), quote(folder))
-    must("make -s install" .. where)
+  describe("install", function()
+    if not plain then return end -- nobody installs a build with instruments
+    local VERSION = process.read("include/aoi.h"):match('#define AOI_VERSION%s+"([%d.]+)"') or "0.0.0"
+    local MAJOR = VERSION:match("%d+")
     local version = _VERSION:match("[%d.]+")
-    local share, lib = folder .. "/opt/x/share/lua/" .. version, folder .. "/opt/x/lib/lua/" .. version
-    assert.same(expected, installed(share, lib))
-    assert.equal(#expected, #list("find " .. quote(folder) .. " -type f"))
-    runs_from(share, lib)
-    must("make -s uninstall" .. where)
-    assert.same({}, list("find " .. quote(folder) .. " -type f"))
+    local folder, remove, prefix, where
+
+    setup(function()
+      folder, remove = process.folder()
+      prefix = folder .. "/opt/x"
+      where = (" LUA=%s DESTDIR=%s PREFIX=/opt/x"):format(quote(lua), quote(folder))
+      must("make -s install" .. where)
+    end)
+
+    teardown(function() remove() end)
+
+    it("puts exactly these files below PREFIX, and uninstall removes them", function()
+      local all = {}
+      for _, name in ipairs(expected) do
+        all[#all + 1] = (name:find("%.so$") and "lib/lua/" or "share/lua/") .. version .. "/" .. name
+      end
+      for _, name in ipairs { "include/aoi.h", "lib/libaoi.a", "lib/libaoi.so", "lib/libaoi.so." .. MAJOR,
+        "lib/libaoi.so." .. VERSION, "lib/pkgconfig/aoi.pc" } do
+        all[#all + 1] = name
+      end
+      table.sort(all)
+      local found = list(("cd %s && find . ! -type d | sed 's,^./,,' | LC_ALL=C sort"):format(quote(prefix)))
+      table.sort(found)
+      assert.same(all, found)
+
+      -- Into another folder, where two files of somebody else's lie.
+      local other, remove_other = process.folder()
+      finally(remove_other)
+      local there = (" LUA=%s DESTDIR=%s PREFIX=/opt/x"):format(quote(lua), quote(other))
+      local share = other .. "/opt/x/share/lua/" .. version
+      must(("mkdir -p %s/aoi %s/opt/x/include"):format(quote(share), quote(other)))
+      must(("touch %s/aoi/mine.lua %s/opt/x/include/mine.h"):format(quote(share), quote(other)))
+      must("make -s install" .. there .. " && make -s uninstall" .. there)
+      assert.same({ "./include/mine.h", "./share/lua/" .. version .. "/aoi/mine.lua" },
+        list(("cd %s/opt/x && find . ! -type d | LC_ALL=C sort"):format(quote(other))))
+      assert.is_false(process.has(quote(share .. "/aoi/skynet")))
+      assert.same({ share .. "/aoi" }, list("find " .. quote(share) .. " -mindepth 1 -type d"))
+    end)
+
+    it("gives modules that run from there", function()
+      runs_from(prefix .. "/share/lua/" .. version, prefix .. "/lib/lua/" .. version)
+    end)
+
+    it("gives a shared library that exports the C API and nothing else", function()
+      if not (process.has("nm") and process.has("readelf")) then pending("nm or readelf is not installed") end
+      local exported = list(("nm -D --defined-only %s/lib/libaoi.so | awk '{ print $3 }'"):format(quote(prefix)))
+      local header = " " .. process.read("include/aoi.h"):gsub("/%*.-%*/", "")
+      assert.truthy(#exported > 20)
+      for _, name in ipairs(exported) do
+        assert.truthy(header:find("[^%w_]" .. name .. "%("), name .. " is exported and not in aoi.h")
+      end
+      assert.truthy(must(("readelf -d %s/lib/libaoi.so"):format(quote(prefix)))
+        :find("soname: [libaoi.so." .. MAJOR .. "]", 1, true))
+    end)
+
+    -- Compiles a program against what is installed, with the flags of pkg-config, and runs it: its last line.
+    local function runs(compiler, source, libraries)
+      for _, program in ipairs { compiler, "pkg-config" } do
+        if not process.has(program) then pending(program .. " is not installed") end
+      end
+      local command = "cd %s && export PKG_CONFIG_LIBDIR=%s/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=%s && "
+        .. "%s -Wall -Wextra -Werror %s -o program $(pkg-config --cflags aoi) " .. libraries .. " && "
+        .. "LD_LIBRARY_PATH=%s/lib ./program && rm program"
+      local output = lines(must(command:format(quote(folder), quote(prefix), quote(folder), compiler,
+        quote(must("pwd"):match("[^\n]+") .. "/" .. source), quote(prefix))))
+      return output[#output]
+    end
+
+    for _, case in ipairs {
+      { "cc", "examples/c/guard.c", "a stale handle: no such entity or node" },
+      { "c++", "examples/c/wolf.cpp", "2 went away from 1" },
+    } do
+      local compiler, source, last = case[1], case[2], case[3]
+      it("lets " .. source .. " be linked with the shared library", function()
+        assert.equal(last, runs(compiler, source, "$(pkg-config --libs aoi)"))
+      end)
+
+      it("lets " .. source .. " be linked with the static library", function()
+        assert.equal(last, runs(compiler, source, "$(pkg-config --static --libs aoi | sed 's/-laoi/-l:libaoi.a/')"))
+      end)
+    end
+
+    it("tells pkg-config the version of aoi.h", function()
+      if not process.has("pkg-config") then pending("pkg-config is not installed") end
+      assert.equal(VERSION .. "\n",
+        must(("PKG_CONFIG_LIBDIR=%s/lib/pkgconfig pkg-config --modversion aoi"):format(quote(prefix))))
+    end)
   end)
 
   it("is what luarocks does too", function()
@@ -150,6 +390,10 @@ describe("make", function()
     assert.same(expected, installed(share, lib))
     assert.same({ "aoi" }, list("ls " .. quote(share)))
     assert.same({ "aoi" }, list("ls " .. quote(lib)))
+    if process.has("nm") then
+      assert.same({ "luaopen_aoi_core" },
+        list(("nm -D --defined-only %s/aoi/core.so | awk '{ print $3 }'"):format(quote(lib))))
+    end
     runs_from(share, lib)
   end)
 
@@ -160,7 +404,8 @@ describe("make", function()
     for _, name in ipairs{ "sh", "make", "find", "sort", "id", "tr", "mkdir", "echo", "cmp", "test", "cc", "gcc" } do
       if process.has(name) then must(("ln -s \"$(command -v %s)\" %s/"):format(name, quote(folder))) end
     end
-    local output, code = process.run(("PATH=%s make -s tools spec LUA=lua5.4 CC=cc"):format(quote(folder)))
+    local command = "unset MAKEFLAGS MFLAGS MAKELEVEL; PATH=%s make -s tools spec LUA=lua5.4 CC=cc"
+    local output, code = process.run(command:format(quote(folder)))
     assert.not_equal(0, code)
     local told = {}
     for _, line in ipairs(lines(output)) do

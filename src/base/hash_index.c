@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void put(aoi_index *ix, uint32_t hash, uint32_t value) {
+static void index_put(aoi_index *ix, uint32_t hash, uint32_t value) {
     uint32_t mask = ix->size - 1, i = hash & mask;
     while (ix->slots[i].value != AOI_NONE) i = (i + 1) & mask;
     ix->slots[i].hash = hash;
@@ -21,18 +21,18 @@ bool aoi_index_reserve(aoi_memory *m, aoi_index *ix, size_t count) {
     if (!to.slots) return false;
     memset(to.slots, 0xFF, size * sizeof *to.slots);
     for (uint32_t i = 0; i < ix->size; i++)
-        if (ix->slots[i].value != AOI_NONE) put(&to, ix->slots[i].hash, ix->slots[i].value);
+        if (ix->slots[i].value != AOI_NONE) index_put(&to, ix->slots[i].hash, ix->slots[i].value);
     aoi_index_free(m, ix);
     *ix = to;
     return true;
 }
 
 void aoi_index_add(aoi_index *ix, uint32_t hash, uint32_t value) {
-    put(ix, hash, value);
+    index_put(ix, hash, value);
     ix->count++;
 }
 
-static uint32_t seek(const aoi_index *ix, uint32_t hash, uint32_t value) {
+static uint32_t index_seek(const aoi_index *ix, uint32_t hash, uint32_t value) {
     uint32_t at = AOI_SEEK, v;
     while ((v = aoi_index_next(ix, hash, &at)) != AOI_NONE)
         if (v == value) return at;
@@ -40,7 +40,7 @@ static uint32_t seek(const aoi_index *ix, uint32_t hash, uint32_t value) {
 }
 
 void aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value) {
-    uint32_t hole = seek(ix, hash, value), mask = ix->size - 1;
+    uint32_t hole = index_seek(ix, hash, value), mask = ix->size - 1;
     if (hole == AOI_NONE) return;
     for (uint32_t i = (hole + 1) & mask; ix->slots[i].value != AOI_NONE; i = (i + 1) & mask) {
         uint32_t home = ix->slots[i].hash & mask;
@@ -54,7 +54,7 @@ void aoi_index_remove(aoi_index *ix, uint32_t hash, uint32_t value) {
 }
 
 void aoi_index_replace(aoi_index *ix, uint32_t hash, uint32_t value, uint32_t by) {
-    uint32_t at = seek(ix, hash, value);
+    uint32_t at = index_seek(ix, hash, value);
     if (at != AOI_NONE) ix->slots[at].value = by;
 }
 
@@ -73,7 +73,7 @@ const char *aoi_index_check(const aoi_index *ix) {
     for (uint32_t i = 0; i < ix->size; i++) {
         if (ix->slots[i].value == AOI_NONE) continue;
         n++;
-        if (seek(ix, ix->slots[i].hash, ix->slots[i].value) != i) return "an index entry cannot be reached";
+        if (index_seek(ix, ix->slots[i].hash, ix->slots[i].value) != i) return "an index entry cannot be reached";
     }
     return n == ix->count ? NULL : "an index counts its entries wrongly";
 }

@@ -5,9 +5,14 @@
 
 enum { AOI_CACHE_LINE = 64 }; /* bytes */
 
-/* Prefetches the cache line that holds the address; the address need not be valid. */
+/* Prefetches the cache line that holds the address; the address need not be valid.  The empty statement keeps GCC from
+ * taking a function that only prefetches for one without effect, and dropping its calls. */
 #ifdef __GNUC__
-#define AOI_PREFETCH(p) __builtin_prefetch(p)
+#define AOI_PREFETCH(p)                                                                                                \
+    do {                                                                                                               \
+        __builtin_prefetch(p);                                                                                         \
+        __asm__ volatile("");                                                                                          \
+    } while (0)
 #else
 #define AOI_PREFETCH(p) ((void)(p))
 #endif

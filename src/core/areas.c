@@ -82,7 +82,7 @@ void aoi_free_node(aoi_space *s, uint32_t node) {
     s->unbounded_positional -= is_unbounded_positional(&was);
     aoi_shape_free(&s->world.memory, s->world.areas[node].shape);
     s->world.areas[node].shape = NULL;
-    if (n->flags & AOI_NODE_OVERRIDES) aoi_overrides_drop(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
+    if (n->flags & AOI_NODE_OVERRIDES) aoi_overrides_drop(&s->world.memory, &s->overrides, AOI_OVERRIDE_BY_NODE, node);
     if (n->flags & AOI_NODE_SYNC) {
         aoi_client_end(aoi_client_from(s->world.areas[node].user_data));
         s->world.areas[node].user_data = 0; /* nothing of the host's */
@@ -240,7 +240,7 @@ int aoi_remove_node(aoi_space *s, aoi_node handle) {
 /* Its place in the index for other bounds; where it fails nothing has changed. */
 static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     aoi_node_record *n = s->world.nodes + node;
-    aoi_bounds from = aoi_bounds_of(&s->world, node), to = aoi_bounds_from(is);
+    aoi_bounds from = aoi_bounds_of(&s->world, node), to = aoi_bounds_from(s->world.dims, is);
     bool was_bounded = aoi_is_bounded(n), bounded = to.reach[0] <= DBL_MAX;
     if (aoi_same_bounds(&from, &to)) return AOI_OK;
     if (was_bounded && bounded) return s->engine->class->resize_node(s->engine, node, &to);
@@ -309,11 +309,6 @@ int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
 
 /* ---- exceptions for one pair ------------------------------------------------------------------------------------- */
 
-static bool has_overrides(const aoi_space *s, uint32_t node) {
-    uint32_t at = AOI_SEEK;
-    return aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, node, &at) != NULL;
-}
-
 int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
     uint32_t node = aoi_node_slot(s, handle), t = aoi_entity_slot(s, target);
     if (node == AOI_NONE || t == AOI_NONE) return AOI_EGONE;
@@ -327,8 +322,10 @@ int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
         return AOI_ENOMEM;
     }
     aoi_overrides_set(&s->overrides, node, t, how);
+    if (!aoi_overrides_count(&s->overrides)) aoi_overrides_free(&s->world.memory, &s->overrides);
     s->world.nodes[node].flags &= (uint8_t)~AOI_NODE_OVERRIDES;
-    if (has_overrides(s, node)) s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
+    if (aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node))
+        s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
     aoi_commit(s);
     return AOI_OK;
 }

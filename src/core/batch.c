@@ -86,6 +86,7 @@ int aoi_leave_many(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
     size_t ignored, i = 0;
     int result = AOI_OK;
     if (!bad) bad = &ignored;
+    *bad = 0;
     if (!aoi_begin(s)) return AOI_ENOMEM;
     for (; i < n; i++) {
         uint32_t e = aoi_slot_of_id(s, ids[i]);

@@ -20,7 +20,7 @@ static bool has_its_bounds(aoi_space *s, uint32_t node) {
     aoi_area_describe(&has, &given);
     if (aoi_area_fault(w->dims, &given)) return false;
     if (!aoi_area_borrow(&w->memory, &s->scratch, w->dims, &given, &wanted)) return w->failed = true;
-    aoi_bounds a = aoi_bounds_from(&has), b = aoi_bounds_from(&wanted);
+    aoi_bounds a = aoi_bounds_from(w->dims, &has), b = aoi_bounds_from(w->dims, &wanted);
     bool plain = wanted.shape == AOI_SQUARE && !wanted.margined;
     return aoi_same_bounds(&a, &b) && has.margined == wanted.margined &&
            plain == ((w->nodes[node].flags & AOI_NODE_PLAIN) != 0);
@@ -90,8 +90,8 @@ static const char *check_overrides(aoi_space *s) {
     for (uint32_t i = 0; i < s->overrides.top; i++) {
         const aoi_override_record *r = s->overrides.records + i;
         if (r->how == AOI_BY_RULE) continue;
-        live += aoi_is_live(w->nodes[r->node].generation) && aoi_is_live(w->entities[r->target].generation);
-        flagged += (w->nodes[r->node].flags & AOI_NODE_OVERRIDES) != 0;
+        live += aoi_is_live(w->nodes[r->end[0]].generation) && aoi_is_live(w->entities[r->end[1]].generation);
+        flagged += (w->nodes[r->end[0]].flags & AOI_NODE_OVERRIDES) != 0;
     }
     if (live != aoi_overrides_count(&s->overrides) || flagged != live) return say(s, "overrides of what is gone");
     return aoi_overrides_check(&s->overrides);

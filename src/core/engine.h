@@ -2,7 +2,7 @@
  *
  *        space                                   engine
  *   records: positions, bounds   -- reads -->    an index over positions and over the bounds of nodes
- *   the rule: who sees what      <-- proposes -- candidates: (node, target) pairs that may have changed
+ *   the rule: visibility         <-- proposes -- candidates: (node, target) pairs that may have changed
  *                                <-- answers --  hits: slots in a box, nodes around a point
  *
  * An engine never decides visibility, so engines cannot differ in meaning.  A sixth engine is one new file that defines
@@ -38,6 +38,15 @@ typedef struct aoi_entity_record {          /* one cache line */
     uint32_t home, slot, link; /* the engine's, free for its use; a free record is chained through `home` */
 } aoi_entity_record;
 
+/* flags of a node */
+enum {
+    AOI_NODE_SILENT = 1,   /* makes no events */
+    AOI_NODE_PLAIN = 2,    /* a square without keep: its box tells everything */
+    AOI_NODE_KEEPS = 4,    /* has a zone BETWEEN */
+    AOI_NODE_OVERRIDES = 8, /* has exceptions for single targets */
+    AOI_NODE_SYNC = 16      /* a client's: its events change its picture (sync_hook.h) */
+};
+
 typedef struct aoi_node_record {              /* one cache line */
     _Alignas(AOI_CACHE_LINE) double reach[2]; /* half-extents of its box on the first two axes */
     uint64_t mask;
@@ -47,15 +56,25 @@ typedef struct aoi_node_record {              /* one cache line */
     uint32_t pending;           /* events of it that wait; the slot of a dead node is free when there are none */
     uint32_t level, home, slot; /* the engine's; a free record is chained through `home` */
     uint8_t shape;              /* AOI_SQUARE ... */
-    uint8_t flags;              /* the space's */
+    uint8_t flags;              /* the space's: AOI_NODE_SILENT ... */
 } aoi_node_record;
+
+typedef struct aoi_shape { /* parameters of an area that is neither square nor circle, and its bounds */
+    double hole[2];
+    double height;      /* half-extent of its box on the third axis, may be INFINITY */
+    double extents[3];  /* box */
+    double half_height; /* the others in 3D; INFINITY: any height */
+    double margin;
+    double facing, angle; /* sector, as they were given */
+    double fx, fy, c;     /* cos(facing), sin(facing), cos(angle / 2) */
+    uint32_t corners;
+    double points[]; /* polygon: x, y of each corner, relative to the watcher */
+} aoi_shape;
 
 typedef struct aoi_area_record { /* of a node, by its slot: what a usual move does not read */
     double radius, keep;         /* squares and circles: enter and leave radius */
-    double hole[2];
-    double height; /* half-extent of its box on the third axis, may be INFINITY */
     uint64_t user_data;
-    struct aoi_shape *shape; /* parameters of the other shapes, or NULL */
+    aoi_shape *shape; /* of the other shapes, or NULL */
 } aoi_area_record;
 
 typedef struct aoi_bounds { /* all that an engine knows of an area */
@@ -154,10 +173,32 @@ static inline bool aoi_is_bounded(const aoi_node_record *n) {
     return n->reach[0] <= DBL_MAX;
 }
 
+/* Half-extent of a rectangle that is surely inside a square or a circle on x and y, as long as heights do not change; < 0:
+ * none. */
+static inline double aoi_inner_extent(int dims, int shape, double radius) {
+    if (shape == AOI_SQUARE) return radius;
+    if (dims == 3 || !(radius > 1e-150) || isinf(radius * radius)) return -1;
+    return radius * (0.70710678118654752 * (1 - 0x1p-40));
+}
+
+/* Half-extent of a node's box on the third axis. */
+static inline double aoi_height_of(const aoi_world *w, uint32_t node) {
+    const aoi_shape *p = w->areas[node].shape;
+    return p ? p->height : w->nodes[node].reach[0];
+}
+
+/* Whether a node may see targets of this kind.  An exception for one target sets its kind aside. */
+static inline bool aoi_may_see(const aoi_node_record *n, uint64_t kind) {
+    return (n->mask & kind) || (n->flags & AOI_NODE_OVERRIDES);
+}
+
 static inline aoi_bounds aoi_bounds_of(const aoi_world *w, uint32_t node) {
     const aoi_node_record *n = w->nodes + node;
-    return (aoi_bounds){
-        {n->reach[0], n->reach[1], w->areas[node].height}, {w->areas[node].hole[0], w->areas[node].hole[1]}, n->shape};
+    const aoi_area_record *a = w->areas + node;
+    aoi_bounds b = {{n->reach[0], n->reach[1], aoi_height_of(w, node)}, {0, 0}, n->shape};
+    b.hole[0] = a->shape ? a->shape->hole[0] : aoi_inner_extent(w->dims, n->shape, a->radius);
+    b.hole[1] = a->shape ? a->shape->hole[1] : b.hole[0];
+    return b;
 }
 
 /* Whether only the border of the box matters: a target can change only by passing an edge. */

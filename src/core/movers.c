@@ -176,9 +176,10 @@ void aoi_refuse_movers(aoi_space *s) {
 
 bool aoi_settle_movers(aoi_space *s) {
     if (s->stage == AOI_STAGE_REPAIR) {
-        if (!place_all(s)) return false;
-        forget_movers(s);
-        return true;
+        bool placed = place_all(s);
+        if (placed) forget_movers(s);
+        aoi_tidy(s);
+        return placed;
     }
     aoi_open_call(s);
     bool judged = aoi_judge_movers(s);

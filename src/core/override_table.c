@@ -1,9 +1,8 @@
 /* override_table.c - see override_table.h. */
 #include "core/override_table.h"
 
-static uint32_t override_hash(int which, uint32_t node, uint32_t target) {
-    if (which == AOI_OVERRIDE_BY_PAIR) return aoi_hash64((uint64_t)node << 32 | target);
-    return aoi_hash64(which == AOI_OVERRIDE_BY_NODE ? node : target);
+static uint32_t override_hash(uint32_t node, uint32_t target) {
+    return aoi_hash64((uint64_t)node << 32 | target);
 }
 
 void aoi_overrides_open(aoi_override_table *t) {
@@ -12,20 +11,31 @@ void aoi_overrides_open(aoi_override_table *t) {
 
 void aoi_overrides_free(aoi_memory *m, aoi_override_table *t) {
     AOI_FREE(m, t->records, t->cap);
-    for (int i = 0; i < AOI_OVERRIDE_INDEXES; i++) aoi_index_free(m, t->index + i);
+    aoi_index_free(m, &t->pairs);
+    for (int c = 0; c < AOI_OVERRIDE_CHAINS; c++) aoi_index_free(m, t->heads + c);
     aoi_overrides_open(t);
 }
 
 bool aoi_overrides_reserve(aoi_memory *m, aoi_override_table *t) {
-    for (int i = 0; i < AOI_OVERRIDE_INDEXES; i++)
-        if (!aoi_index_reserve(m, t->index + i, t->index[i].count + (size_t)1)) return false;
+    if (!aoi_index_reserve(m, &t->pairs, t->pairs.count + (size_t)1)) return false;
+    for (int c = 0; c < AOI_OVERRIDE_CHAINS; c++)
+        if (!aoi_index_reserve(m, t->heads + c, t->heads[c].count + (size_t)1)) return false;
     return t->unused != AOI_NONE || AOI_GROW(m, t->records, t->cap, t->top + (size_t)1);
 }
 
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
+
 static uint32_t find_override(const aoi_override_table *t, uint32_t node, uint32_t target) {
-    uint32_t hash = override_hash(AOI_OVERRIDE_BY_PAIR, node, target), at = AOI_SEEK, i;
-    while ((i = aoi_index_next(t->index + AOI_OVERRIDE_BY_PAIR, hash, &at)) != AOI_NONE)
-        if (t->records[i].node == node && t->records[i].target == target) break;
+    uint32_t hash = override_hash(node, target), at = AOI_SEEK, i;
+    while ((i = aoi_index_next(&t->pairs, hash, &at)) != AOI_NONE)
+        if (t->records[i].end[0] == node && t->records[i].end[1] == target) break;
+    return i;
+}
+
+static uint32_t override_head(const aoi_override_table *t, int chain, uint32_t slot) {
+    uint32_t hash = aoi_hash64(slot), at = AOI_SEEK, i;
+    while ((i = aoi_index_next(t->heads + chain, hash, &at)) != AOI_NONE)
+        if (t->records[i].end[chain] == slot) break;
     return i;
 }
 
@@ -34,12 +44,45 @@ int aoi_overrides_get(const aoi_override_table *t, uint32_t node, uint32_t targe
     return i == AOI_NONE ? AOI_BY_RULE : t->records[i].how;
 }
 
+const aoi_override_record *aoi_overrides_first(const aoi_override_table *t, int chain, uint32_t slot) {
+    uint32_t i = override_head(t, chain, slot);
+    return i == AOI_NONE ? NULL : t->records + i;
+}
+
+const aoi_override_record *aoi_overrides_next(const aoi_override_table *t, int chain, const aoi_override_record *r) {
+    return r->next[chain] == AOI_NONE ? NULL : t->records + r->next[chain];
+}
+
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
+
+static void link_override(aoi_override_table *t, int chain, uint32_t i) {
+    aoi_override_record *r = t->records + i;
+    uint32_t hash = aoi_hash64(r->end[chain]), head = override_head(t, chain, r->end[chain]);
+    r->prev[chain] = AOI_NONE;
+    r->next[chain] = head;
+    if (head == AOI_NONE) {
+        aoi_index_add(t->heads + chain, hash, i);
+        return;
+    }
+    t->records[head].prev[chain] = i;
+    aoi_index_replace(t->heads + chain, hash, head, i);
+}
+
+static void unlink_override(aoi_override_table *t, int chain, uint32_t i) {
+    const aoi_override_record *r = t->records + i;
+    uint32_t hash = aoi_hash64(r->end[chain]), next = r->next[chain], prev = r->prev[chain];
+    if (next != AOI_NONE) t->records[next].prev[chain] = prev;
+    if (prev != AOI_NONE) t->records[prev].next[chain] = next;
+    else if (next != AOI_NONE) aoi_index_replace(t->heads + chain, hash, i, next);
+    else aoi_index_remove(t->heads + chain, hash, i);
+}
+
 static void remove_override(aoi_override_table *t, uint32_t i) {
     aoi_override_record *r = t->records + i;
-    for (int k = 0; k < AOI_OVERRIDE_INDEXES; k++)
-        aoi_index_remove(t->index + k, override_hash(k, r->node, r->target), i);
+    aoi_index_remove(&t->pairs, override_hash(r->end[0], r->end[1]), i);
+    for (int c = 0; c < AOI_OVERRIDE_CHAINS; c++) unlink_override(t, c, i);
     r->how = AOI_BY_RULE;
-    r->target = t->unused;
+    r->next[0] = t->unused;
     t->unused = i;
 }
 
@@ -50,40 +93,37 @@ void aoi_overrides_set(aoi_override_table *t, uint32_t node, uint32_t target, in
         return;
     }
     if (i == AOI_NONE) {
-        if ((i = t->unused) != AOI_NONE) t->unused = t->records[i].target;
+        if ((i = t->unused) != AOI_NONE) t->unused = t->records[i].next[0];
         else i = t->top++;
-        for (int k = 0; k < AOI_OVERRIDE_INDEXES; k++) aoi_index_add(t->index + k, override_hash(k, node, target), i);
+        t->records[i] = (aoi_override_record){.end = {node, target}};
+        aoi_index_add(&t->pairs, override_hash(node, target), i);
+        for (int c = 0; c < AOI_OVERRIDE_CHAINS; c++) link_override(t, c, i);
     }
-    t->records[i] = (aoi_override_record){node, target, how};
+    t->records[i].how = how;
 }
 
-const aoi_override_record *aoi_overrides_next(const aoi_override_table *t, int which, uint32_t slot, uint32_t *at) {
-    uint32_t hash = override_hash(which, slot, slot), i;
-    while ((i = aoi_index_next(t->index + which, hash, at)) != AOI_NONE) {
-        const aoi_override_record *r = t->records + i;
-        if ((which == AOI_OVERRIDE_BY_NODE ? r->node : r->target) == slot) return r;
-    }
-    return NULL;
+void aoi_overrides_drop(aoi_memory *m, aoi_override_table *t, int chain, uint32_t slot) {
+    for (uint32_t i; (i = override_head(t, chain, slot)) != AOI_NONE;) remove_override(t, i);
+    if (!aoi_overrides_count(t)) aoi_overrides_free(m, t);
 }
 
-void aoi_overrides_drop(aoi_override_table *t, int which, uint32_t slot) {
-    const aoi_override_record *r;
-    uint32_t at;
-    while (at = AOI_SEEK, (r = aoi_overrides_next(t, which, slot, &at)) != NULL)
-        remove_override(t, (uint32_t)(r - t->records));
-}
+/* ---- check ------------------------------------------------------------------------------------------------------- */
 
 const char *aoi_overrides_check(const aoi_override_table *t) {
-    uint32_t used = 0;
+    uint32_t used = 0, chained[AOI_OVERRIDE_CHAINS] = {0};
     for (uint32_t i = 0; i < t->top; i++) {
         const aoi_override_record *r = t->records + i;
         if (r->how == AOI_BY_RULE) continue;
         used++;
-        if (find_override(t, r->node, r->target) != i) return "an override is not found by its pair";
+        if (find_override(t, r->end[0], r->end[1]) != i) return "an override is not found by its pair";
+        for (int c = 0; c < AOI_OVERRIDE_CHAINS; c++) {
+            chained[c] += r->prev[c] == AOI_NONE;
+            if (r->prev[c] == AOI_NONE && override_head(t, c, r->end[c]) != i)
+                return "a chain of overrides has no head";
+            if (r->next[c] != AOI_NONE && t->records[r->next[c]].prev[c] != i) return "a chain of overrides is broken";
+        }
     }
-    for (int k = 0; k < AOI_OVERRIDE_INDEXES; k++) {
-        const char *wrong = aoi_index_check(t->index + k);
-        if (wrong || t->index[k].count != used) return wrong ? wrong : "overrides are counted wrongly";
-    }
-    return NULL;
+    if (used != t->pairs.count || chained[0] != t->heads[0].count || chained[1] != t->heads[1].count)
+        return "overrides are counted wrongly";
+    return aoi_index_check(&t->pairs);
 }

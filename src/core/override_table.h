@@ -1,7 +1,9 @@
 /* override_table.h - exceptions for single pairs of node and target: hide, show, match.
  *
- *   records   [ node, target, how ] [ unused ] [ node, target, how ] ...
- *   three indexes of record numbers: by pair, by node, by target
+ *               target A      target B
+ *   node 1 ----[1,A hide]----[1,B show]--     each record stands in two chains, its node's and its target's, whose heads
+ *                                |            are found by hash, and in an index by pair
+ *   node 2 -----------------[2,B match]--
  *
  * A node that has any is flagged, so that all others never look here. */
 #ifndef AOI_OVERRIDE_TABLE_H
@@ -9,17 +11,20 @@
 
 #include "base/hash_index.h"
 
-typedef struct aoi_override_record {
-    uint32_t node, target; /* target: the next unused record */
-    int how;               /* AOI_BY_RULE: unused */
-} aoi_override_record;
+enum { AOI_OVERRIDE_BY_NODE, AOI_OVERRIDE_BY_TARGET, AOI_OVERRIDE_CHAINS };
 
-enum { AOI_OVERRIDE_BY_PAIR, AOI_OVERRIDE_BY_NODE, AOI_OVERRIDE_BY_TARGET, AOI_OVERRIDE_INDEXES };
+typedef struct aoi_override_record {
+    uint32_t end[AOI_OVERRIDE_CHAINS]; /* node, target */
+    uint32_t next[AOI_OVERRIDE_CHAINS],
+        prev[AOI_OVERRIDE_CHAINS]; /* next[0] of an unused record: the next unused one */
+    int how;                       /* AOI_BY_RULE: unused */
+} aoi_override_record;
 
 typedef struct aoi_override_table {
     aoi_override_record *records;
     uint32_t cap, top, unused;
-    aoi_index index[AOI_OVERRIDE_INDEXES];
+    aoi_index pairs;                      /* records by pair */
+    aoi_index heads[AOI_OVERRIDE_CHAINS]; /* first records by node and by target */
 } aoi_override_table;
 
 void aoi_overrides_open(aoi_override_table *t);
@@ -27,17 +32,18 @@ void aoi_overrides_free(aoi_memory *m, aoi_override_table *t);
 bool aoi_overrides_reserve(aoi_memory *m, aoi_override_table *t); /* room for one more */
 
 static inline uint32_t aoi_overrides_count(const aoi_override_table *t) {
-    return t->index[AOI_OVERRIDE_BY_PAIR].count;
+    return t->pairs.count;
 }
 
 int aoi_overrides_get(const aoi_override_table *t, uint32_t node, uint32_t target); /* AOI_BY_RULE: none */
 /* After a reserve; cannot fail.  AOI_BY_RULE removes what is there. */
 void aoi_overrides_set(aoi_override_table *t, uint32_t node, uint32_t target, int how);
 
-/* The records of a node, or of a target, one after the other: *at starts with AOI_SEEK; NULL past the last.  Nothing may
- * be set meanwhile. */
-const aoi_override_record *aoi_overrides_next(const aoi_override_table *t, int which, uint32_t slot, uint32_t *at);
-void aoi_overrides_drop(aoi_override_table *t, int which, uint32_t slot); /* all of a node, or of a target */
+/* The first record of a node, or of a target, and the one that follows another in that chain; NULL: none. */
+const aoi_override_record *aoi_overrides_first(const aoi_override_table *t, int chain, uint32_t slot);
+const aoi_override_record *aoi_overrides_next(const aoi_override_table *t, int chain, const aoi_override_record *r);
+/* All of a node, or of a target; gives everything back with the last one. */
+void aoi_overrides_drop(aoi_memory *m, aoi_override_table *t, int chain, uint32_t slot);
 const char *aoi_overrides_check(const aoi_override_table *t);
 
 #endif

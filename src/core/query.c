@@ -62,7 +62,7 @@ static int give(aoi_space *s, const int64_t **ids, size_t *count) {
 }
 
 int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) {
-    uint32_t node = aoi_node_slot(s, handle), at = AOI_SEEK;
+    uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
     if (!aoi_settle(s)) return AOI_ENOMEM;
     const aoi_world *w = &s->world;
@@ -73,8 +73,9 @@ int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) 
     if (!answer_ready(s, w->hit_count + shown, false)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++)
         if (is_found(s, node, w->hits[i])) s->ids_out[s->answer_count++] = w->entities[w->hits[i]].id;
-    while (shown && (r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, node, &at)) != NULL)
-        if (r->how == AOI_SHOW) s->ids_out[s->answer_count++] = w->entities[r->target].id;
+    r = shown ? aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node) : NULL;
+    for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r))
+        if (r->how == AOI_SHOW) s->ids_out[s->answer_count++] = w->entities[r->end[1]].id;
     return give(s, ids, count);
 }
 
@@ -85,7 +86,7 @@ static void answer_viewer(aoi_space *s, uint32_t node) {
 }
 
 int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int64_t **nodes, size_t *count) {
-    uint32_t e = aoi_entity_slot(s, handle), at = AOI_SEEK;
+    uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
     if (!aoi_settle(s)) return AOI_ENOMEM;
     const aoi_world *w = &s->world;
@@ -95,19 +96,21 @@ int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int6
     if (!answer_ready(s, w->hit_count + shown, true)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++)
         if (is_found(s, w->hits[i], e)) answer_viewer(s, w->hits[i]);
-    while (shown && (r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_TARGET, e, &at)) != NULL)
-        if (r->how == AOI_SHOW) answer_viewer(s, r->node);
+    r = shown ? aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_TARGET, e) : NULL;
+    for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_TARGET, r))
+        if (r->how == AOI_SHOW) answer_viewer(s, r->end[0]);
     *nodes = s->nodes_out;
     return give(s, ids, count);
 }
 
 int aoi_overrides(aoi_space *s, aoi_node handle, const int64_t **targets, const int64_t **hows, size_t *count) {
-    uint32_t node = aoi_node_slot(s, handle), at = AOI_SEEK;
+    uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
     const aoi_override_record *r;
     if (!answer_ready(s, aoi_overrides_count(&s->overrides), true)) return AOI_ENOMEM;
-    while ((r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, node, &at)) != NULL) {
-        s->ids_out[s->answer_count] = s->world.entities[r->target].id;
+    r = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
+    for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) {
+        s->ids_out[s->answer_count] = s->world.entities[r->end[1]].id;
         s->nodes_out[s->answer_count++] = r->how;
     }
     *hows = s->nodes_out;

@@ -63,11 +63,4 @@ static inline double aoi_outer_extent(int shape, double keep) {
     return fmax(keep, 1e-150) * (1 + 0x1p-40);
 }
 
-/* Half-extent of a rectangle that is surely inside on x and y, as long as heights do not change; < 0: none. */
-static inline double aoi_inner_extent(int dims, int shape, double radius) {
-    if (shape == AOI_SQUARE) return radius;
-    if (dims == 3 || !(radius > 1e-150) || isinf(radius * radius)) return -1;
-    return radius * (0.70710678118654752 * (1 - 0x1p-40));
-}
-
 #endif

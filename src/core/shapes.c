@@ -180,11 +180,10 @@ static void fill_shape(aoi_shape *p, int dims, const aoi_area *a) {
     if (p->corners) memcpy(p->points, a->points, 2 * p->corners * sizeof *p->points);
 }
 
-static void resolve_round_or_square(int dims, const aoi_area *a, aoi_area_state *out) {
+static void resolve_round_or_square(const aoi_area *a, aoi_area_state *out) {
     double keep = a->keep != 0 ? a->keep : a->radius + a->margin;
-    double outer = aoi_outer_extent(a->shape, keep), inner = aoi_inner_extent(dims, a->shape, a->radius);
-    out->area = (aoi_area_record){.radius = a->radius, .keep = keep, .hole = {inner, inner}, .height = outer};
-    out->reach[0] = out->reach[1] = outer;
+    out->area = (aoi_area_record){.radius = a->radius, .keep = keep};
+    out->reach[0] = out->reach[1] = aoi_outer_extent(a->shape, keep);
     out->margined = keep > a->radius;
 }
 
@@ -192,11 +191,10 @@ static void resolve_other(int dims, const aoi_area *a, aoi_shape *p, aoi_area_st
     bool box = a->shape == AOI_BOX;
     double inner = a->shape == AOI_CYLINDER ? aoi_inner_extent(2, AOI_CIRCLE, a->radius) : -1;
     double radius = aoi_shape_takes(a->shape, dims) & AOI_FIELD_RADIUS ? a->radius : 0;
-    out->area = (aoi_area_record){.radius = radius,
-                                  .keep = radius,
-                                  .hole = {box ? p->extents[0] : inner, box ? p->extents[1] : inner},
-                                  .height = (box ? p->extents[2] : p->half_height) + p->margin,
-                                  .shape = p};
+    p->hole[0] = box ? p->extents[0] : inner;
+    p->hole[1] = box ? p->extents[1] : inner;
+    p->height = (box ? p->extents[2] : p->half_height) + p->margin;
+    out->area = (aoi_area_record){.radius = radius, .keep = radius, .shape = p};
     shape_classes[a->shape].reach(&out->area, out->reach);
     if (isinf(out->reach[1])) out->reach[0] = INFINITY; /* without bounds on one axis: without bounds */
     if (isinf(out->reach[0])) out->reach[1] = INFINITY;
@@ -212,7 +210,7 @@ static void resolve(int dims, const aoi_area *a, aoi_shape *p, aoi_area_state *o
     if (p) {
         fill_shape(p, dims, a);
         resolve_other(dims, a, p, out);
-    } else resolve_round_or_square(dims, a, out);
+    } else resolve_round_or_square(a, out);
     out->area.user_data = a->user_data;
 }
 

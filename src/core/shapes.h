@@ -25,16 +25,6 @@ enum {
     AOI_FIELD_POINTS = 128
 };
 
-typedef struct aoi_shape { /* parameters of a box, a cylinder, a sector or a polygon */
-    double extents[3];     /* box */
-    double half_height;    /* the others in 3D; INFINITY: any height */
-    double margin;
-    double facing, angle; /* sector, as they were given */
-    double fx, fy, c;     /* cos(facing), sin(facing), cos(angle / 2) */
-    uint32_t corners;
-    double points[]; /* polygon: x, y of each corner, relative to the watcher */
-} aoi_shape;
-
 /* All of an area but its owner: what a node has, or is about to have. */
 typedef struct aoi_area_state {
     aoi_area_record area;

@@ -247,7 +247,8 @@ void aoi_take_out(aoi_space *s, uint32_t e) {
         r->nodes = s->world.nodes[n].next;
         aoi_free_node(s, n);
     }
-    if (aoi_overrides_count(&s->overrides)) aoi_overrides_drop(&s->overrides, AOI_OVERRIDE_BY_TARGET, e);
+    if (aoi_overrides_count(&s->overrides))
+        aoi_overrides_drop(&s->world.memory, &s->overrides, AOI_OVERRIDE_BY_TARGET, e);
     s->engine->class->leave(s->engine, e);
     aoi_free_entity(s, e);
 }

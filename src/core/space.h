@@ -28,15 +28,6 @@
 #include "core/rule.h"
 #include "core/sync_hook.h"
 
-/* flags of a node */
-enum {
-    AOI_NODE_SILENT = 1,   /* makes no events */
-    AOI_NODE_PLAIN = 2,    /* a square without keep: its box tells everything */
-    AOI_NODE_KEEPS = 4,    /* has a zone BETWEEN */
-    AOI_NODE_OVERRIDES = 8, /* has exceptions for single targets */
-    AOI_NODE_SYNC = 16      /* a client's: its events change his picture (sync_hook.h) */
-};
-
 typedef struct aoi_pair_undo { /* one change of the pair table */
     uint32_t node, target;
     bool added;
@@ -175,6 +166,7 @@ static inline aoi_mark aoi_mark_of(const aoi_space *s) {
 void aoi_rollback_to(aoi_space *s, aoi_mark mark);
 void aoi_rollback(aoi_space *s); /* the whole call */
 void aoi_commit(aoi_space *s);
+void aoi_tidy(aoi_space *s); /* lets the engine give back what it does not need, if it wants to */
 
 /* All pairs of an entity as a target: NULL before it enters or after it leaves, else its kind. */
 void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is);
@@ -193,8 +185,12 @@ int aoi_add_flagged_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
 
-static inline aoi_bounds aoi_bounds_from(const aoi_area_state *is) {
-    return (aoi_bounds){{is->reach[0], is->reach[1], is->area.height}, {is->area.hole[0], is->area.hole[1]}, is->shape};
+static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is) {
+    const aoi_shape *p = is->area.shape;
+    double inner = aoi_inner_extent(dims, is->shape, is->area.radius);
+    return (aoi_bounds){{is->reach[0], is->reach[1], p ? p->height : is->reach[0]},
+                        {p ? p->hole[0] : inner, p ? p->hole[1] : inner},
+                        is->shape};
 }
 
 static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {

@@ -38,8 +38,8 @@ static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target)
         n->pending--;
         return;
     }
+    AOI_PREFETCH(&s->world.areas[node].user_data); /* read when the event is taken */
     aoi_queued *e = aoi_queue_append(q, kind, node, target, t->generation);
-    AOI_PREFETCH(s->world.areas + node); /* its user data is read when the event is taken */
     e->watcher = s->world.entities[n->owner].id;
     e->target = t->id;
     e->node_id = n->node_id;
@@ -76,12 +76,15 @@ void aoi_rollback(aoi_space *s) {
     aoi_rollback_to(s, (aoi_mark){s->queue.call, 0, 0, s->sighting_call});
 }
 
+void aoi_tidy(aoi_space *s) {
+    if (!s->world.untidy) return;
+    s->world.untidy = false;
+    s->engine->class->tidy(s->engine);
+}
+
 void aoi_commit(aoi_space *s) {
     aoi_queue_commit(&s->queue);
-    if (s->world.untidy) {
-        s->world.untidy = false;
-        s->engine->class->tidy(s->engine);
-    }
+    aoi_tidy(s);
     if (s->undo_count) aoi_pair_table_tidy(&s->world.memory, &s->kept);
 }
 
@@ -240,10 +243,11 @@ static void judge_change(aoi_space *s, uint32_t node, uint32_t target, bool met,
 static void judge_shown(aoi_space *s, int which, uint32_t slot, uint32_t entity) {
     const aoi_world *w = &s->world;
     const aoi_override_record *r;
-    for (uint32_t at = AOI_SEEK; (r = aoi_overrides_next(&s->overrides, which, slot, &at)) != NULL;) {
-        uint32_t owner = w->nodes[r->node].owner, other = owner == entity ? r->target : owner;
-        if (r->how == AOI_SHOW && !is_judged_already(w, entity, other) && !(w->nodes[r->node].flags & AOI_NODE_SILENT))
-            record_event(s, AOI_LEAVE, r->node, r->target);
+    for (r = aoi_overrides_first(&s->overrides, which, slot); r; r = aoi_overrides_next(&s->overrides, which, r)) {
+        uint32_t node = r->end[0], target = r->end[1], owner = w->nodes[node].owner;
+        if (r->how == AOI_SHOW && !is_judged_already(w, entity, owner == entity ? target : owner) &&
+            !(w->nodes[node].flags & AOI_NODE_SILENT))
+            record_event(s, AOI_LEAVE, node, target);
     }
 }
 

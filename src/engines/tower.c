@@ -9,18 +9,18 @@
  *       |       |       |               layer   towers for nodes of about one reach, in cells of 2 to 4 times that
  *   ----+-------+-------+----
  *
- * Nodes that have the mover as a target: within a cell only those whose edges run through it, the head of one list; from
- * cell to cell, those of the list of the cell that it leaves and of the one that it enters.  Targets of the mover's nodes:
- * a ring query around each node over the entities; and where the box has come to touch other cells, their lists change.
- * With a hint cells may be smaller than areas, and whole covers are common.
+ * Nodes that have the mover as a target: within a cell only those whose edges run through it, the head of one list;
+ * from cell to cell, those of the list of the cell that it leaves and of the one that it enters.  Targets of the
+ * mover's nodes: a ring query around each node over the entities; and where the box has come to touch other cells,
+ * their lists change. With a hint cells may be smaller than areas, and whole covers are common.
  *
  * Plain boxes change only where their edges pass.  Other nodes (round ones, those with hysteresis) have their borders
  * beside the box, and are edges in all of their cells.
  *
  * Cost, d nodes around a cell: a move O(layers + d) and O(border + entities on it) for each of its nodes, seldom a few
- * towers more; enter and leave O(layers + d) without any query; add_node, remove_node O(t log d), where t, the towers of a
- * node, is 1 to 4, or up to 100 with a hint.  Memory: 40 bytes an entity, 33 + 4 t a node, 72 more if it is not a plain
- * box, some 55 a tower: 100 in all for an entity with a node in a crowd, 550 where all are lonely.
+ * towers more; enter and leave O(layers + d) without any query; add_node, remove_node O(t log d), where t, the towers
+ * of a node, is 1 to 4, or up to 100 with a hint.  Memory: 40 bytes an entity, 33 + 4 t a node, 72 more if it is not a
+ * plain box, some 55 a tower: 100 in all for an entity with a node in a crowd, 550 where all are lonely.
  * Method: the lighthouse, or tower, AOI of Chinese MMO servers (pomelo-aoi), with the boxes' edges kept apart. */
 #include <string.h>
 
@@ -45,7 +45,7 @@ typedef struct tower {
 typedef struct tower_layer {
     double side, inverse;
     tower *towers;
-    uint32_t cap, top, unused, used, empty; /* used: those that exist; empty: those of them that nobody tower_covers */
+    uint32_t cap, top, unused, used, empty; /* used: those that exist; empty: those of them without nodes */
     uint32_t count;                         /* nodes */
     aoi_index index;
 } tower_layer;
@@ -221,7 +221,6 @@ static aoi_span tower_span_of(const tower_layer *y, const tower_box *b) {
 }
 
 static const aoi_span tower_nowhere = {1, 1, 0, 0};
-
 static bool tower_same_span(const aoi_span *a, const aoi_span *b) {
     return a->x0 == b->x0 && a->y0 == b->y0 && a->x1 == b->x1 && a->y1 == b->y1;
 }
@@ -284,21 +283,17 @@ static void tower_leave(aoi_engine *head, uint32_t entity) {
     if (aoi_spatial_is_untidy(&g->points)) head->world->untidy = true;
 }
 
-/* Queries over entities want cells like the boxes most in use. */
+/* Cells for queries over entities are like the boxes most in use. */
 static void tower_tune(towers *g, const tower_layer *y) {
     if (g->fixed || y->count < 2 * g->tuned || y->count < 8) return;
     g->tuned = y->count;
     if (g->points.side != y->side / 2) aoi_entities_resize(g->head.world, &g->points, y->side / 2);
 }
 
-static double tower_reach(const aoi_bounds *b) {
-    return fmax(b->reach[0], b->reach[1]);
-}
-
 /* The layer for a node of these bounds, all its towers with room; AOI_NONE when memory is refused. */
 static uint32_t tower_prepare(towers *g, uint32_t node, const aoi_bounds *bounds, tower_box *b) {
     const aoi_world *w = g->head.world;
-    uint32_t level = tower_layer_for(g, tower_reach(bounds));
+    uint32_t level = tower_layer_for(g, fmax(bounds->reach[0], bounds->reach[1]));
     if (level == AOI_NONE || !AOI_GROW(tower_memory(g), g->boxes, g->box_cap, node + (size_t)1) ||
         !AOI_GROW(tower_memory(g), g->thick, g->thick_cap, node + (size_t)1))
         return AOI_NONE;
@@ -377,9 +372,9 @@ typedef struct tower_mover {
 
 static void tower_visit_points(void *ud, const uint32_t *refs, size_t count) {
     const tower_mover *m = ud;
-    uint64_t mask = m->world->nodes[m->node].mask;
+    const aoi_node_record *n = m->world->nodes + m->node;
     for (size_t i = 0; i < count; i++)
-        if (refs[i] != m->entity && (m->world->entities[refs[i]].kind & mask))
+        if (refs[i] != m->entity && aoi_may_see(n, m->world->entities[refs[i]].kind))
             aoi_add_candidate(m->world, m->node, refs[i]);
 }
 
@@ -399,8 +394,10 @@ AOI_NOINLINE static bool tower_passes(const towers *g, uint32_t node, const towe
 /* The nodes on a tower's list: where the mover was, those that covered it; where it comes to, those that did not.  One
  * branch an item: bit k of `due` tells what to do with a node that covered it (k & 1) and that covers it (k & 2). */
 static void tower_ask_list(towers *g, tower *t, const tower_step *s, bool arriving) {
+    aoi_world *w = g->head.world;
     const uint32_t *list = tower_list(t);
     const tower_box *boxes = g->boxes;
+    uint64_t kind = w->entities[s->entity].kind;
     const uint8_t *thick = g->thick;
     uint32_t count = s->stays && !s->solid ? t->edges : t->count;
     unsigned due = s->stays ? 6 : arriving ? 4 : 2, both = arriving ? 0 : 8; /* both: of a thick one, or all if solid */
@@ -410,8 +407,9 @@ static void tower_ask_list(towers *g, tower *t, const tower_step *s, bool arrivi
         if (i + TOWER_AHEAD < count) AOI_PREFETCH(boxes + list[i + TOWER_AHEAD]);
         unsigned k = tower_covers(boxes + n, s->from) | tower_covers(boxes + n, s->to) << 1;
         if (!((due | (both & -(unsigned)thick[n])) >> k & 1)) continue;
-        if (thick[n] && !s->solid && !tower_passes(g, n, s)) continue;
-        if (g->head.world->nodes[n].owner != s->entity) aoi_add_candidate(g->head.world, n, s->entity);
+        const aoi_node_record *r = w->nodes + n;
+        if (!aoi_may_see(r, kind) || r->owner == s->entity) continue;
+        if (!thick[n] || s->solid || tower_passes(g, n, s)) aoi_add_candidate(w, n, s->entity);
     }
     g->head.steps += count;
 }
@@ -442,7 +440,7 @@ static void tower_find_candidates(towers *g, uint32_t entity, const double *to) 
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-/* The owner's nodes in the layer of one of them: they may come to the same tower. */
+/* How many nodes of the owner are in its layer: they may come to the same tower. */
 static uint32_t tower_twins_of(const aoi_world *w, uint32_t node) {
     uint32_t count = 0;
     for (uint32_t n = w->entities[w->nodes[node].owner].nodes; n != AOI_NONE; n = w->nodes[n].next)

@@ -121,7 +121,7 @@ static int loop(lua_State *L) {
     return run(L, 0);
 }
 
-/* ---- who is delivering ------------------------------------------------------------------------------------------------ */
+/* ---- deliveries under way ------------------------------------------------------------------------------------------------ */
 
 enum { COUNTS = 1, SUSPENDABLE = 2 }; /* bits of a delivery's context */
 

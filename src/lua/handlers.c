@@ -10,14 +10,14 @@
  * when something later failed is remembered as `orphan` and forgotten by the next call. */
 #include "lua/binding.h"
 
-static void *resize(laoi_space *b, void *p, size_t osize, size_t nsize) {
+static void *resize_slots(laoi_space *b, void *p, size_t osize, size_t nsize) {
     return b->alloc(b->ud, p, osize, nsize);
 }
 
 static bool grow(laoi_space *b, void **items, uint32_t *cap, uint32_t need, size_t size) {
     if (need < *cap) return true;
     uint32_t to = need + need / 2 + 8;
-    void *p = resize(b, *items, *cap * size, to * size);
+    void *p = resize_slots(b, *items, *cap * size, to * size);
     if (!p) return false;
     *items = p;
     *cap = to;
@@ -96,7 +96,7 @@ void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, bool added) {
 }
 
 void laoi_free_handlers(laoi_space *b) {
-    if (b->uses) resize(b, b->uses, b->use_cap * sizeof *b->uses, 0);
+    if (b->uses) resize_slots(b, b->uses, b->use_cap * sizeof *b->uses, 0);
     b->uses = NULL;
     b->use_cap = 0;
 }

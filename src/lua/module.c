@@ -125,7 +125,7 @@ static int l_remove_node(lua_State *L) {
 
 /* The node's shape must be one of two. */
 static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int shape, int or_shape, const char *words) {
-    aoi_area a;
+    aoi_area a = {0};
     (void)aoi_area_of(b->core, n, &a);
     if (a.shape != shape && a.shape != or_shape) laoi_argerror(L, 3, words, aoi_shape_name(a.shape));
 }
@@ -237,7 +237,7 @@ static int l_close(lua_State *L) {
     laoi_space *b = laoi_maybe(L);
     aoi_space *core = b->core;
     if (!core) return 0;
-    b->core = NULL; /* first: whatever happens, nobody sees a half-closed space */
+    b->core = NULL; /* first: whatever happens, a half-closed space is never used */
     aoi_close(core);
     laoi_free_handlers(b);
 #if LUA_VERSION_NUM >= 502

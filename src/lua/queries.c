@@ -128,8 +128,8 @@ static int l_overrides(lua_State *L) {
 static int l_area(lua_State *L) {
     laoi_space *b = laoi_self(L);
     aoi_area a;
-    aoi_node n = aoi_find_node(b->core, aoi_find(b->core, laoi_integer(L, 2)), laoi_integer(L, 3));
-    if (!aoi_area_of(b->core, n, &a)) {
+    aoi_entity e = aoi_find(b->core, laoi_integer(L, 2));
+    if (!aoi_area_of(b->core, aoi_find_node(b->core, e, laoi_integer(L, 3)), &a)) {
         lua_pushnil(L);
         return 1;
     }
@@ -142,8 +142,9 @@ static int l_area(lua_State *L) {
 
 static int l_explain(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    int64_t ids[3] = {laoi_integer(L, 2), laoi_integer(L, 3), laoi_integer(L, 4)};
+    int64_t ids[3];
     aoi_explanation e;
+    for (int i = 0; i < 3; i++) ids[i] = laoi_integer(L, 2 + i);
     aoi_explain(b->core, ids[0], ids[1], ids[2], &e);
     laoi_push_explanation(L, b, &e, ids);
     return 1;
@@ -178,7 +179,8 @@ static int l_nodes(lua_State *L) {
 static int l_sees(lua_State *L) {
     laoi_space *b = laoi_self(L);
     aoi_node n = laoi_node(L, b, 2, NULL);
-    lua_pushboolean(L, aoi_sees(b->core, n, aoi_find(b->core, laoi_integer(L, 4)))); /* nobody sees who is gone */
+    lua_pushboolean(L,
+                    aoi_sees(b->core, n, aoi_find(b->core, laoi_integer(L, 4)))); /* false for a target that is gone */
     return 1;
 }
 

@@ -233,7 +233,8 @@ static int explanation_text(lua_State *L) {
     const char *figures = lua_tostring(L, -1);
     lua_getfield(L, 1, "state"); /* of triggers */
     const char *state = lua_tostring(L, -1);
-    lua_pushfstring(L, "%s%s%s%s%s.", lua_tostring(L, text), figures, waits, state ? "; state " : "", state ? state : "");
+    lua_pushfstring(L, "%s%s%s%s%s.", lua_tostring(L, text), figures, waits, state ? "; state " : "",
+                    state ? state : "");
     return 1;
 }
 

@@ -2,7 +2,7 @@
  *
  *   tracks.c     entities that clients know or see: where they were last, what is new about them, which clients know them
  *   picture.c    what one client knows and sees; events of its node change it
- *   sync.c       opening, closing, clients, pins
+ *   clients.c    opening, closing, clients, pins
  *   tick.c       which clients have news; what a message says; what it changes when it is sent
  *   relevance.c  limit, tiers, budget of bytes
  *   message.h    writes records; reader.c reads them
@@ -39,7 +39,7 @@ typedef struct aoi_track { /* one cache line: all that a record of a mover needs
     uint32_t knower_count;
     uint32_t *knowers; /* numbers of the clients that have been told of it */
     uint32_t flags;
-    uint32_t refs; /* records in pictures */
+    uint32_t refs; /* records in pictures, and its own client */
 } aoi_track;
 
 typedef struct aoi_track_rest {
@@ -78,7 +78,7 @@ struct aoi_client { /* what events need comes first */
     bool queued, changed /* records have come or gone */, backlog, overflow /* sees more than the limit */;
     bool marked; /* records are SAID or CUT */
     uint32_t index_size;
-    uint32_t number, node, entity;
+    uint32_t number, node, entity, track; /* of the client itself */
     uint32_t stay;       /* of the message that is packed: known records before it stay known */
     uint32_t synced;     /* tick of its last message, or when it had no news */
     uint32_t queued_for; /* tick, while it is in the queue */

@@ -125,6 +125,16 @@ for _, method in ipairs(methods) do
   end
 end
 
+local function explanation(ok, told, text)
+  if ok then setmetatable(told, { __tostring = function() return text end }) end
+  return ok, told
+end
+
+--- What `Space:explain` of a space tells; `pending` means events that wait in the service for the next tick.
+function Space:explain(id, node, target)
+  return results(explanation(request(self, "explain", id, node, target)))
+end
+
 function Space:__len() return self:count() end
 
 -- Moving ------------------------------------------------------------------------------------------------------------

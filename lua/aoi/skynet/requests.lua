@@ -193,10 +193,29 @@ function CMD.nodes(server, link, ...)
   return list, n
 end
 
+-- The record of a node, nil if there is none.
+local function find_record(space, id, node, name)
+  id, node = integer(id, 1, name), integer(node, 2, name)
+  return space.nodes[id] and space.nodes[id][node]
+end
+
 function CMD.radius(_, link, id, node)
-  local nodes = link.space.nodes[integer(id, 1, "radius")]
-  local record = nodes and nodes[integer(node, 2, "radius")]
-  return record and link.space.core:radius(record.watcher, record.handle) or nil
+  local record = find_record(link.space, id, node, "radius")
+  return record and link.space.core:radius(record.watcher, record.handle)
+end
+
+function CMD.area(_, link, id, node)
+  local record = find_record(link.space, id, node, "area")
+  return record and link.space.core:area(record.watcher, record.handle)
+end
+
+-- Returns the explanation as a table, and its text, since a message carries no metatable. 0 is no node's handle.
+function CMD.explain(_, link, id, node, target)
+  local record = find_record(link.space, id, node, "explain")
+  local told = link.space.core:explain(id, record and record.handle or 0, integer(target, 3, "explain"))
+  told.node = integer(node, 2, "explain")
+  local text = tostring(told)
+  return setmetatable(told, nil), text
 end
 
 -- Returns the number of events in this tick of the space.

@@ -1,7 +1,7 @@
 -- Options of triggers: which there are, what each may be, and what a trigger needs.
 --
 -- An option is looked for among those given to `add` or `region`, then beside the handlers, in `handlers[name]`.
--- Errors name the option and carry the position of the caller of `add` or `region`.
+-- Errors name the option, and the handlers it stands beside, and carry the position of the caller of `add` or `region`.
 
 local options = {}
 
@@ -14,11 +14,25 @@ local function boolean(v) return type(v) == "boolean" end
 
 options.is_whole, options.is_finite = whole, coordinate
 
-local KNOWN = {
+local function list(v) return type(v) == "table" end
+
+local SHAPES = { square = true, circle = true, box = true, cylinder = true, sector = true, polygon = true }
+
+-- What belongs to the area; which of it a shape takes, and within which limits, the space itself tells.
+local AREA = {
+  shape = { function(v) return SHAPES[v] end, "'square', 'circle', 'box', 'cylinder', 'sector' or 'polygon'" },
   radius = { not_negative, "a number >= 0" },
   keep = { not_negative, "a number >= radius" },
+  margin = { not_negative, "a number >= 0" },
+  extents = { list, "a table" },
+  half_height = { not_negative, "a number >= 0" },
+  facing = { coordinate, "a finite number" },
+  angle = { positive, "a number > 0 and at most 2 pi" },
+  points = { list, "a table" },
+}
+
+local KNOWN = {
   mask = { whole, "kind bits" },
-  shape = { function(v) return v == "square" or v == "circle" end, "'square' or 'circle'" },
   filter = { function(v) return type(v) == "function" end, "a function" },
   interval = { positive, "a number > 0" },
   after = { delay, "a number >= 0" },
@@ -29,56 +43,108 @@ local KNOWN = {
   data = { function() return true end },
   x = { coordinate, "a coordinate" }, y = { coordinate, "a coordinate" }, z = { coordinate, "a coordinate" },
 }
+for name, check in pairs(AREA) do KNOWN[name] = check end
+
+local HANDLERS = { enter = true, leave = true, first = true, last = true, stay = true, dwell = true }
 
 --- Raises an error about one option.
 -- @param level as for `error`, counted from the caller of this function
-function options.fail(name, why, level) error(("bad option '%s' (%s)"):format(name, why), level + 1) end
+-- @param name of the handlers it stands beside, nil if it was given to the call
+function options.fail(option, why, level, name)
+  local where = name and (" in handlers '%s'"):format(tostring(name)) or ""
+  error(("bad option '%s'%s (%s)"):format(option, where, why), level + 1)
+end
 
 local fail = options.fail
 
--- The value of one option, checked; `get` is called by `options.read` alone, which makes the caller's level 4.
-local function get(given, own, name)
-  local value = given[name]
-  if value == nil then value = own[name] end
-  local check = KNOWN[name]
-  if value ~= nil and not check[1](value) then fail(name, check[2] .. " expected", 4) end
+-- The value of one option, checked; called by functions that `options.read` calls, so that its caller is level 5.
+local function get(from, option)
+  local value, name = from.given[option], nil
+  if value == nil then value, name = from.own[option], from.name end
+  local check = KNOWN[option]
+  if value ~= nil and not check[1](value) then fail(option, check[2] .. " expected", 5, name) end
   return value
 end
 
+local function check_names(from)
+  for key in pairs(from.given) do
+    if not KNOWN[key] then fail(tostring(key), "unknown", 4) end
+  end
+  for key in pairs(from.own) do
+    if not KNOWN[key] and not HANDLERS[key] then fail(tostring(key), "unknown", 4, from.name) end
+  end
+end
+
+-- An area is one thing: with a shape of its own a trigger takes nothing of the area beside the handlers.
+local function read_area(from)
+  local area, source = {}, from
+  if from.given.shape ~= nil then source = { given = from.given, own = {}, name = from.name } end
+  for option in pairs(AREA) do area[option] = get(source, option) end
+  return area
+end
+
+local function read_values(from)
+  local o = {}
+  for option in pairs(KNOWN) do
+    if not AREA[option] then o[option] = get(from, option) end
+  end
+  return o
+end
+
+local function is_plain(area)
+  for option in pairs(area) do
+    if option ~= "radius" and option ~= "keep" and option ~= "shape" then return false end
+  end
+  return area.shape == nil or area.shape == "square" or area.shape == "circle"
+end
+
+-- Whether a space is of 3 dimensions: then two coordinates are not enough for `near`.
+local function is_high(space) return not pcall(space.near, space, 0, 0, { radius = 0, mask = 0 }) end
+
+-- Raises what the space has against an area. Nothing has changed then: `near` looks for no kind with a mask of 0.
+local function check_area(space, area)
+  if is_plain(area) then
+    if not area.radius then fail("radius", "required", 4) end
+    if area.keep and area.keep < area.radius then fail("keep", "a number >= radius expected", 4) end
+    return
+  end
+  local mask = area.mask
+  area.mask = 0
+  local ok, err
+  if is_high(space) then ok, err = pcall(space.near, space, 0, 0, 0, area)
+  else ok, err = pcall(space.near, space, 0, 0, area) end
+  area.mask = mask
+  local words = not ok and tostring(err):match "%b()$" -- without the position, and the argument of `near`
+  if not ok then error("bad options " .. (words or ("(%s)"):format(tostring(err))), 4) end
+end
+
+options.check_area = check_area
+
 --- Reads and checks all options of a trigger. Called by `Triggers:add` and `Triggers:region` themselves.
--- @param handlers the handlers by name; `handlers[name]` must be there
+-- @param set of triggers; `set.handlers[name]` must be there
 -- @param name of the trigger
 -- @param given the options of this one, or nil
 -- @param is_region whether the place, `x`, `y` and `z`, is an option
 -- @return a new table: the options by name, `area` as `space:add_node` takes it, and `has_visits`, whether the trigger
 --   must remember each target. `filter` is true where it stands beside the handlers, to be looked up at each use.
-function options.read(handlers, name, given, is_region)
-  local own = handlers[name]
+function options.read(set, name, given, is_region)
+  local own = set.handlers[name]
   if type(own) ~= "table" then error(("no handlers named '%s'"):format(tostring(name)), 3) end
   if given ~= nil and type(given) ~= "table" then error("bad options (table expected)", 3) end
-  given = given or {}
-  for key in pairs(given) do
-    if not KNOWN[key] then fail(tostring(key), "unknown", 3) end
-  end
-  local o = {
-    mask = get(given, own, "mask"), data = get(given, own, "data"), enabled = get(given, own, "enabled") ~= false,
-    interval = get(given, own, "interval"), after = get(given, own, "after"), once = get(given, own, "once"),
-    limit = get(given, own, "limit"), cooldown = get(given, own, "cooldown"), filter = get(given, own, "filter"),
-  }
-  o.area = {
-    radius = get(given, own, "radius"), keep = get(given, own, "keep"), shape = get(given, own, "shape"),
-    mask = o.enabled and o.mask or not o.enabled and 0 or nil,
-  }
-  if not o.area.radius then fail("radius", "required", 3) end
-  if o.area.keep and o.area.keep < o.area.radius then fail("keep", "a number >= radius expected", 3) end
+  local from = { given = given or {}, own = own, name = name }
+  check_names(from)
+  local o = read_values(from)
+  o.area = read_area(from)
+  check_area(set.space, o.area)
+  o.enabled = o.enabled ~= false
+  o.area.mask = o.enabled and o.mask or not o.enabled and 0 or nil
   if own.stay and not o.interval then fail("interval", "required by the handler 'stay'", 3) end
   if own.dwell and not o.after then fail("after", "required by the handler 'dwell'", 3) end
   if is_region then
-    o.x, o.y, o.z = get(given, own, "x"), get(given, own, "y"), get(given, own, "z")
     if not o.x then fail("x", "required", 3) end
     if not o.y then fail("y", "required", 3) end
   end
-  o.filter = o.filter and (given.filter or true)
+  o.filter = o.filter and (from.given.filter or true)
   o.has_visits = (o.limit or o.cooldown or o.interval or o.after or o.once or o.filter) and true or false
   return o
 end

@@ -20,7 +20,7 @@ visits.STAY, visits.DWELL, visits.GATE = 1, 2, 3 -- kinds of timers; GATE is the
 local REFUSED, WAITING = visits.REFUSED, visits.WAITING
 local NO_VISITS = {}
 
---- Gives a trigger its fields for visits: `visits` by target, `known`, how many; `head` and `tail` of the queue; `gate`,
+--- Gives a trigger the fields of visits: `visits` by target, `known`, how many; `head` and `tail` of the queue; `gate`,
 -- the timer that looks at the queue after the cooldown; `ready`, when that is over; `occupied`, whether `first` was
 -- called and `last` was not; `spent`, whether `once` has fired; and its options.
 -- @param t its record

@@ -1,4 +1,5 @@
-/* batch_join.c - the join of a batch: crowds by the self-join, rare nodes and far travellers one by one (self_join.h). */
+/* batch_join.c - the join of a batch: crowds by the self-join, rare nodes and far travellers one by one
+ * (self_join.h). */
 #include "engines/grid/self_join.h"
 
 /* ---- what can be joined ------------------------------------------------------------------------------------------ */
@@ -112,7 +113,8 @@ static void batch_visit(void *ud, const uint32_t *refs, size_t count) {
     if (n) aoi_judge_couples(b->w, b->level, kept, n);
 }
 
-/* Borders as seen from where things are now, if they have come nearer or gone farther by no more than `way` on an axis. */
+/* Borders as seen from where things are now, if they have come nearer or gone farther by no more than `way` on an
+ * axis. */
 static aoi_borders batch_widened(const aoi_borders *b, double way) {
     aoi_borders r = *b;
     if (r.round) way *= 1.4143;

@@ -4,9 +4,9 @@
  *   layers   nodes of like borders (grid_layers.h); of a crowd, which most entities carry, no node needs a place of its
  *            own: the entities around a mover also tell which nodes are around it; rare nodes stand in their own cells
  *
- * A move makes two kinds of candidates.  Targets of the mover's nodes: a ring query around each node over `points`.  Nodes
- * that have the mover as a target: a ring query of each layer's borders, around the mover, over the layer; a few huge
- * nodes are a few items in a layer of their own.  For a crowd both are one query over `points`.
+ * A move makes two kinds of candidates.  Targets of the mover's nodes: a ring query around each node over `points`.
+ * Nodes that have the mover as a target: a ring query of each layer's borders, around the mover, over the layer; a few
+ * huge nodes are a few items in a layer of their own.  For a crowd both are one query over `points`.
  *
  * Cost, d entities in an area: move O(cells on the border + d), with a small constant; enter, leave, add_node O(1);
  * memory about 40 bytes an entity, and a rare node.  Cells are sparse (spatial_hash.h): memory follows the entities.
@@ -85,9 +85,9 @@ static inline uint32_t grid_in_layer(const aoi_world *w, uint32_t node, uint32_t
 static void grid_visit_points(void *ud, const uint32_t *refs, size_t count) {
     const grid_mover *m = ud;
     aoi_world *w = m->world;
-    uint64_t mask = w->nodes[m->node].mask;
     for (size_t i = 0; i < count; i++)
-        if (refs[i] != m->entity && (w->entities[refs[i]].kind & mask)) aoi_add_candidate(w, m->node, refs[i]);
+        if (refs[i] != m->entity && aoi_may_see(w->nodes + m->node, w->entities[refs[i]].kind))
+            aoi_add_candidate(w, m->node, refs[i]);
 }
 
 /* Nodes around the mover. */
@@ -96,8 +96,13 @@ static void grid_visit_nodes(void *ud, const uint32_t *refs, size_t count) {
     aoi_world *w = m->world;
     for (size_t i = 0; i < count; i++) {
         const aoi_node_record *n = w->nodes + refs[i];
-        if (n->owner != m->entity && (n->mask & m->kind)) aoi_add_candidate(w, refs[i], m->entity);
+        if (n->owner != m->entity && aoi_may_see(n, m->kind)) aoi_add_candidate(w, refs[i], m->entity);
     }
+}
+
+/* The node need not exist. */
+static inline void grid_prefetch_node(const aoi_world *w, uint32_t node) {
+    AOI_PREFETCH((const void *)((uintptr_t)w->nodes + (size_t)node * sizeof *w->nodes));
 }
 
 /* Entities around the mover, in whose layer both may have nodes. */
@@ -106,13 +111,15 @@ static void grid_visit_crowd(void *ud, const uint32_t *refs, size_t count) {
     aoi_world *w = m->world;
     for (size_t i = 0; i < count; i++) {
         const aoi_entity_record *other = w->entities + refs[i];
-        if (i + GRID_AHEAD < count) AOI_PREFETCH(w->nodes + w->entities[refs[i + GRID_AHEAD]].nodes);
+        if (other->nodes != AOI_NONE)
+            AOI_PREFETCH(&w->areas[other->nodes].user_data); /* for events: most hits make one */
+        if (i + GRID_AHEAD < count) grid_prefetch_node(w, w->entities[refs[i + GRID_AHEAD]].nodes);
         if (refs[i] == m->entity) continue;
         for (uint32_t n = m->node; n != AOI_NONE; n = grid_in_layer(w, w->nodes[n].next, m->level))
-            if (w->nodes[n].mask & other->kind) aoi_add_candidate(w, n, refs[i]);
+            if (aoi_may_see(w->nodes + n, other->kind)) aoi_add_candidate(w, n, refs[i]);
         for (uint32_t n = grid_in_layer(w, other->nodes, m->level); n != AOI_NONE;
              n = grid_in_layer(w, w->nodes[n].next, m->level))
-            if (w->nodes[n].mask & m->kind) aoi_add_candidate(w, n, m->entity);
+            if (aoi_may_see(w->nodes + n, m->kind)) aoi_add_candidate(w, n, m->entity);
     }
 }
 
@@ -148,6 +155,7 @@ AOI_NOINLINE static void grid_query_rare(aoi_grid *g, uint32_t entity, uint32_t 
         }
         g->head.steps += aoi_ring_query(&g->points, e->pos, to, &own, solid, e->home, &v);
     }
+    if (!aoi_grid_reaches(y, e->pos, to)) return;
     grid_mover m = {w, entity, AOI_NONE, level, e->kind};
     aoi_visitor v = grid_node_visitor(w, grid_visit_nodes, &m);
     g->head.steps += aoi_ring_query(&y->cells, e->pos, to, &y->borders, solid, AOI_NONE, &v);
@@ -155,9 +163,9 @@ AOI_NOINLINE static void grid_query_rare(aoi_grid *g, uint32_t entity, uint32_t 
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
-static void grid_prefetch(const aoi_engine *head, uint32_t entity, int stage) {
-    const aoi_grid *g = (const aoi_grid *)(const void *)head;
-    const aoi_entity_record *e = head->world->entities + entity;
+AOI_INLINE void grid_fetch(const aoi_grid *g, uint32_t entity, int stage) {
+    const aoi_world *w = g->head.world;
+    const aoi_entity_record *e = w->entities + entity;
     const aoi_cell *k = g->points.cells + e->home;
     if (stage) {
         for (int d = 0; d < 9; d++)
@@ -166,7 +174,13 @@ static void grid_prefetch(const aoi_engine *head, uint32_t entity, int stage) {
     }
     AOI_PREFETCH(k);
     AOI_PREFETCH(g->points.buckets + e->slot / AOI_BUCKET_LANES);
-    if (e->nodes != AOI_NONE) AOI_PREFETCH(head->world->nodes + e->nodes);
+    if (e->nodes == AOI_NONE) return;
+    AOI_PREFETCH(w->nodes + e->nodes);
+    AOI_PREFETCH(&w->areas[e->nodes].user_data); /* for the space, when it takes the node's events */
+}
+
+static void grid_prefetch(const aoi_engine *head, uint32_t entity, int stage) {
+    grid_fetch((const aoi_grid *)(const void *)head, entity, stage);
 }
 
 enum { GRID_LARGE = 1 << 12, GRID_TRUSTED = 8 }; /* entities that no near cache holds; right predictions in a row */
@@ -177,8 +191,8 @@ static uint32_t grid_follower(const aoi_world *w, uint32_t entity) {
     return next < w->entity_top && aoi_is_live(w->entities[next].generation) ? next : AOI_NONE;
 }
 
-/* Hosts often move all entities in the same order, tick by tick: `link` of each is the entity that moved after it.  While
- * that proves right, what the next movers read is prefetched: in a large world a move waits mostly for memory. */
+/* Hosts often move all entities in the same order, tick by tick: `link` of each is the entity that moved after it.
+ * While that proves right, what the next movers read is prefetched: in a large world a move waits mostly for memory. */
 static void grid_predict(aoi_grid *g, uint32_t entity) {
     const aoi_world *w = g->head.world;
     if (g->last != AOI_NONE) {
@@ -189,35 +203,52 @@ static void grid_predict(aoi_grid *g, uint32_t entity) {
     g->last = entity;
     if (g->streak < GRID_TRUSTED) return;
     uint32_t next = grid_follower(w, entity), second = grid_follower(w, next);
-    if (next != AOI_NONE) grid_prefetch(&g->head, next, 1);
+    if (next != AOI_NONE) grid_fetch(g, next, 1);
     if (second == AOI_NONE) return;
-    grid_prefetch(&g->head, second, 0);
+    grid_fetch(g, second, 0);
     uint32_t third = w->entities[second].link;
     if (third < w->entity_top) AOI_PREFETCH(w->entities + third);
 }
 
-static int grid_place(aoi_engine *head, uint32_t entity, const double *to) {
-    aoi_grid *g = aoi_grid_of(head);
-    aoi_world *w = head->world;
+/* Bit i: the entity has a node in layer i; bit 63 stands for all layers from there on. */
+static uint64_t grid_levels_of(const aoi_world *w, uint32_t entity) {
+    uint64_t levels = 0;
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
+        if (aoi_is_bounded(w->nodes + n)) levels |= UINT64_C(1) << (w->nodes[n].level < 63 ? w->nodes[n].level : 63);
+    return levels;
+}
+
+/* carries: the entity may have rare nodes. */
+static int grid_relocate(aoi_grid *g, uint32_t entity, const double *to, bool carries) {
+    aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
     bool moved =
-        g->rare ? aoi_grid_move_chain(g, e->nodes, entity, e->pos, to) : aoi_entities_move(w, &g->points, entity, to);
+        carries ? aoi_grid_move_chain(g, e->nodes, entity, e->pos, to) : aoi_entities_move(w, &g->points, entity, to);
     if (aoi_spatial_is_untidy(&g->points)) w->untidy = true;
     return moved ? AOI_OK : AOI_ENOMEM;
+}
+
+static int grid_place(aoi_engine *head, uint32_t entity, const double *to) {
+    return grid_relocate(aoi_grid_of(head), entity, to, aoi_grid_of(head)->rare > 0);
 }
 
 static int grid_move(aoi_engine *head, uint32_t entity, const double *to) {
     aoi_grid *g = aoi_grid_of(head);
     aoi_world *w = head->world;
+    const double *from = w->entities[entity].pos;
     uint32_t had = w->candidate_count;
-    bool solid = w->dims == 3 && w->entities[entity].pos[2] != to[2];
+    bool solid = w->dims == 3 && from[2] != to[2], carries = false;
     if (g->points.count >= GRID_LARGE && !w->mover_count) grid_predict(g, entity);
+    uint64_t levels = g->rare ? grid_levels_of(w, entity) : 0;
     for (uint32_t i = 0; i < g->layer_count; i++) {
-        if (!g->layers[i].count) continue;
-        if (g->layers[i].crowd) grid_query_crowd(g, entity, i, to, solid);
-        else grid_query_rare(g, entity, i, to, solid);
+        const aoi_grid_layer *y = g->layers + i;
+        if (!y->count) continue;
+        bool own = levels >> (i < 63 ? i : 63) & 1;
+        carries |= own && !y->crowd;
+        if (y->crowd) grid_query_crowd(g, entity, i, to, solid);
+        else if (own || aoi_grid_reaches(y, from, to)) grid_query_rare(g, entity, i, to, solid);
     }
-    if (grid_place(head, entity, to) == AOI_OK) return AOI_OK;
+    if (grid_relocate(g, entity, to, carries) == AOI_OK) return AOI_OK;
     w->candidate_count = had;
     return AOI_ENOMEM;
 }

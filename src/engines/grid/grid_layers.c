@@ -4,6 +4,7 @@
 #include <limits.h>
 
 enum { GRID_SPARSE = 2, GRID_DENSE = 16 }; /* items in a cell */
+enum { GRID_GROWTHS = 64 };                /* of a layer's box, before it is measured anew */
 enum { GRID_VOTERS = 8 };                  /* a majority of fewer nodes is of no use */
 
 /* ---- classes ----------------------------------------------------------------------------------------------------- */
@@ -24,7 +25,8 @@ static int grid_exponent(double reach) {
     return reach == 0 ? INT_MIN : m == 0.5 ? e - 1 : e;
 }
 
-/* Borders that have nothing in common do not share a layer: round ones, those with a gap, those without an inner region. */
+/* Borders that have nothing in common do not share a layer: round ones, those with a gap, those without an inner
+ * region. */
 static int grid_kind(const aoi_borders *b) {
     int depth = b->enter_min[0] <= 0 || b->enter_min[1] <= 0 ? 0 : b->enter_min[0] < 0.6 * b->leave_max[0] ? 1 : 2;
     return b->round | b->gap << 1 | depth << 2;
@@ -91,6 +93,22 @@ static bool grid_reserve(aoi_grid *g, uint32_t level, uint32_t node, uint32_t *c
     return *cell != AOI_NONE;
 }
 
+/* Grows the box around the layer's owners; measured anew when it has grown so often that most of it may be empty. */
+static void grid_cover(aoi_grid *g, aoi_grid_layer *y, const double *at) {
+    bool grows = false;
+    for (int a = 0; a < 2; a++) {
+        grows = grows || at[a] < y->lo[a] || at[a] > y->hi[a];
+        y->lo[a] = fmin(y->lo[a], at[a]);
+        y->hi[a] = fmax(y->hi[a], at[a]);
+    }
+    if (grows && ++y->grown >= GRID_GROWTHS + y->count) g->changed = g->head.world->untidy = true;
+}
+
+static void grid_cover_nothing(aoi_grid_layer *y) {
+    for (int a = 0; a < 2; a++) y->lo[a] = INFINITY, y->hi[a] = -INFINITY;
+    y->grown = 0;
+}
+
 static void grid_settle(aoi_grid *g, uint32_t level, uint32_t node, uint32_t cell, const aoi_bounds *b) {
     aoi_node_record *n = g->head.world->nodes + node;
     aoi_grid_layer *y = g->layers + level;
@@ -101,6 +119,8 @@ static void grid_settle(aoi_grid *g, uint32_t level, uint32_t node, uint32_t cel
         n->home = cell;
         n->slot = aoi_spatial_insert(&y->cells, cell, g->head.world->entities[n->owner].pos, node);
     }
+    if (y->count == 0) grid_cover_nothing(y);
+    grid_cover(g, y, g->head.world->entities[n->owner].pos);
     if (y->count++ == 0) y->borders = borders;
     else if (!y->uniform) aoi_borders_include(&y->borders, &borders);
 }
@@ -149,7 +169,9 @@ static bool grid_move_node(aoi_grid *g, uint32_t node, const double *to) {
     aoi_node_record *n = g->head.world->nodes + node;
     if (!aoi_is_bounded(n)) return true;
     aoi_grid_layer *y = g->layers + n->level;
-    if (y->crowd || aoi_spatial_update(&y->cells, n->home, n->slot, to)) return true;
+    if (y->crowd) return true;
+    grid_cover(g, y, to);
+    if (aoi_spatial_update(&y->cells, n->home, n->slot, to)) return true;
     uint32_t cell = aoi_spatial_reserve(aoi_grid_memory(g), &y->cells, n->home, to);
     if (cell == AOI_NONE) return false;
     grid_take(g, y, node);
@@ -170,8 +192,8 @@ bool aoi_grid_move_chain(aoi_grid *g, uint32_t node, uint32_t owner, const doubl
 
 /* ---- uniform layers ---------------------------------------------------------------------------------------------- */
 
-/* Moves nodes of one layer to another: those of these bounds, or all.  Stops where memory is refused: each node is in one
- * layer or the other. */
+/* Moves nodes of one layer to another: those of these bounds, or all.  Stops where memory is refused: each node is in
+ * one layer or the other. */
 static void grid_transfer(aoi_grid *g, uint32_t from, uint32_t to, const aoi_bounds *only) {
     const aoi_world *w = g->head.world;
     for (uint32_t n = 0; n < w->node_top; n++) {
@@ -217,7 +239,7 @@ static uint32_t grid_majority(const aoi_grid *g, uint32_t level, aoi_bounds *mos
 
 static void grid_divide(aoi_grid *g, uint32_t level) {
     aoi_grid_layer *y = g->layers + level;
-    aoi_bounds most;
+    aoi_bounds most = {0};
     if (y->uniform || y->count < GRID_VOTERS || y->count < 2 * y->voted || y->count < g->points.count / 16) return;
     y->voted = y->count;
     uint32_t votes = grid_majority(g, level, &most);
@@ -257,8 +279,8 @@ static bool grid_resize_points(aoi_grid *g, double side) {
     return g->points.side == side;
 }
 
-/* Cells like the areas most in use suit the queries over points, but not if most are empty.  Looked at when the nodes in
- * one layer have doubled. */
+/* Cells like the areas most in use suit the queries over points, but not if most are empty.  Looked at when the nodes
+ * in one layer have doubled. */
 static void grid_tune_points(aoi_grid *g, const aoi_grid_layer *y) {
     if (y->count < 2 * g->tuned || y->count < 8 || g->points.count < 8) return;
     bool good = g->points.side >= y->cells.side || grid_resize_points(g, y->cells.side);
@@ -267,6 +289,19 @@ static void grid_tune_points(aoi_grid *g, const aoi_grid_layer *y) {
         good = grid_resize_points(g, g->points.side / 2);
     while (good && g->points.count / GRID_SPARSE < grid_occupied(g)) /* ends: at last four cells hold all */
         good = grid_resize_points(g, g->points.side * 2);
+}
+
+/* The box around the owners anew. */
+static void grid_measure_box(aoi_grid *g, aoi_grid_layer *y) {
+    const aoi_world *w = g->head.world;
+    grid_cover_nothing(y);
+    for (uint32_t i = 0; i < y->cells.top; i++) {
+        if (!aoi_cell_exists(y->cells.cells + i)) continue;
+        for (uint32_t b = y->cells.cells[i].head[AOI_MIDDLE]; b != AOI_NONE; b = y->cells.buckets[b].next)
+            for (uint32_t lane = 0; lane < y->cells.buckets[b].count; lane++)
+                grid_cover(g, y, w->entities[w->nodes[y->cells.buckets[b].ref[lane]].owner].pos);
+    }
+    y->grown = 0;
 }
 
 /* Makes a crowd a rare layer: each of its nodes gets a place. */
@@ -286,6 +321,7 @@ static void grid_disperse(aoi_grid *g, uint32_t level) {
         r->slot = aoi_spatial_insert(&y->cells, cell, pos, n);
     }
     y->crowd = false;
+    grid_measure_box(g, y);
     g->rare += y->count;
 }
 
@@ -307,6 +343,8 @@ void aoi_grid_tune(aoi_grid *g) {
     for (uint32_t i = 0; i < count; i++) grid_dissolve(g, i);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         grid_choose_crowd(g, i);
+        aoi_grid_layer *y = g->layers + i;
+        if (!y->crowd && y->grown >= GRID_GROWTHS + y->count) grid_measure_box(g, y);
         if (aoi_spatial_is_untidy(&g->layers[i].cells)) aoi_spatial_tidy(aoi_grid_memory(g), &g->layers[i].cells);
     }
     g->changed = false;
@@ -334,6 +372,9 @@ static const char *grid_check_node(const aoi_grid *g, uint32_t n) {
     if (borders.round && !(borders.enter_min[0] <= a->radius && a->radius <= borders.enter_max[0] &&
                            borders.leave_min[0] <= a->keep && a->keep <= borders.leave_max[0]))
         return "the bounds of a circle do not tell its radius";
+    const double *at = w->entities[r->owner].pos;
+    for (int i = 0; i < 2 && !y->crowd; i++)
+        if (at[i] < y->lo[i] || at[i] > y->hi[i]) return "a node is beyond the box of its layer";
     if (!y->crowd && !aoi_spatial_has(&y->cells, r->home, r->slot, w->entities[r->owner].pos, n))
         return "the grid has lost a node";
     return NULL;

@@ -23,6 +23,8 @@ typedef struct aoi_grid_layer {
     int exponent[2], kind;  /* of its mixed class */
     uint32_t count, voted;  /* nodes; and how many there were when a majority was looked for */
     bool uniform, crowd;
+    double lo[2], hi[2]; /* rare: a box that has held the owners of all of its nodes since it was measured */
+    uint32_t grown;      /* how often that box has grown */
 } aoi_grid_layer;
 
 typedef struct aoi_grid {
@@ -59,8 +61,20 @@ bool aoi_grid_resize_node(aoi_grid *g, uint32_t node, const aoi_bounds *b);
  * nothing has moved. */
 bool aoi_grid_move_chain(aoi_grid *g, uint32_t node, uint32_t owner, const double *from, const double *to);
 
-/* Chooses sides of cells, uniform layers and crowds anew, where numbers have changed enough to pay for it; where memory is
- * refused all goes on as it was. */
+/* Whether an area of a rare layer may reach one of the two places: few nodes far away cost the others no query. */
+static inline bool aoi_grid_reaches(const aoi_grid_layer *y, const double *from, const double *to) {
+    double safe = aoi_ring_margin(aoi_magnitude(from) + aoi_magnitude(to) + aoi_magnitude(y->borders.leave_max));
+    bool was = true, is = true;
+    for (int a = 0; a < 2; a++) {
+        double lo = y->lo[a] - y->borders.leave_max[a] - safe, hi = y->hi[a] + y->borders.leave_max[a] + safe;
+        was = was && lo <= from[a] && from[a] <= hi;
+        is = is && lo <= to[a] && to[a] <= hi;
+    }
+    return was || is;
+}
+
+/* Chooses sides of cells, uniform layers and crowds anew, where numbers have changed enough to pay for it; where memory
+ * is refused all goes on as it was. */
 void aoi_grid_tune(aoi_grid *g);
 /* Whether some cells of layers want to be given back. */
 bool aoi_grid_is_untidy(const aoi_grid *g);

@@ -221,8 +221,8 @@ AOI_INLINE void join_cell(join_run *s, const aoi_cell *k, const join_limits *l, 
 
 /* ---- the field --------------------------------------------------------------------------------------------------- */
 
-/* Coordinates of items beyond the outermost cells are clamped: its own items, or its neighbours', may be there or may have
- * been. */
+/* Coordinates of items beyond the outermost cells are clamped: its own items, or its neighbours', may be there or may
+ * have been. */
 static inline bool join_is_outermost(const aoi_cell *k) {
     return k->cx <= 3 - AOI_CELL_MOST || k->cx >= AOI_CELL_MOST - 3 || k->cy <= 3 - AOI_CELL_MOST ||
            k->cy >= AOI_CELL_MOST - 3;

@@ -21,8 +21,8 @@
 #include "base/simd.h"
 #include "engines/list/block_pool.h"
 
-enum { AOI_BLOCK_MOST = 52 };      /* entries of the largest block */
-enum { AOI_BLOCK_KEY_LINES = 4 };  /* of the largest: where its head and its keys are */
+enum { AOI_BLOCK_MOST = 52 };          /* entries of the largest block */
+enum { AOI_BLOCK_KEY_LINES = 4 };      /* of the largest: where its head and its keys are */
 enum { AOI_POINT, AOI_LOW, AOI_HIGH }; /* sides of a ref */
 enum { AOI_SIDE_SHIFT = 30, AOI_SLOT_MASK = (1 << AOI_SIDE_SHIFT) - 1 };
 

@@ -12,7 +12,7 @@ typedef struct box_look { /* nodes whose low edge is close by; their records are
     uint32_t nodes[BOXES_MOST];
 } box_look;
 
-static bool box_holds(const aoi_world *w, uint32_t node, const double *t) {
+static bool query_box_holds(const aoi_world *w, uint32_t node, const double *t) {
     const double *at = w->entities[w->nodes[node].owner].pos;
     double reach[3];
     bool inside = true;
@@ -24,7 +24,7 @@ static bool box_holds(const aoi_world *w, uint32_t node, const double *t) {
 static void visit_boxes(box_look *s) {
     for (int i = 0; i < s->count; i++) AOI_PREFETCH(s->world->entities + s->world->nodes[s->nodes[i]].owner);
     for (int i = 0; i < s->count; i++)
-        if (box_holds(s->world, s->nodes[i], s->at)) s->visit(s->ud, s->nodes[i]);
+        if (query_box_holds(s->world, s->nodes[i], s->at)) s->visit(s->ud, s->nodes[i]);
     s->count = 0;
 }
 

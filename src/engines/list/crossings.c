@@ -64,7 +64,7 @@ AOI_INLINE void judge(const aoi_crossings *p, int dims) {
         uint32_t other = watches ? slot : n->owner, target = watches ? slot : p->entity;
         const double *at = w->entities[other].pos, *w0 = watches ? p->from : at, *w1 = watches ? p->to : at;
         const double *t0 = watches ? at : p->from, *t1 = watches ? at : p->to;
-        const double reach[3] = {n->reach[0], n->reach[1], dims == 3 ? w->areas[node].height : 0};
+        const double reach[3] = {n->reach[0], n->reach[1], dims == 3 ? aoi_height_of(w, node) : 0};
         if (changes(dims, reach, w0, w1, t0, t1, axis, side) && other != p->entity) aoi_add_candidate(w, node, target);
     }
 }

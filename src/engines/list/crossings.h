@@ -14,9 +14,10 @@
 
 enum { AOI_CROSSINGS = 128 };
 
-typedef struct aoi_crossing { /* the mover's point and a node's edge, or an edge of the mover's node and an entity's point */
-    uint32_t ref;             /* the side of the edge; the slot of the other end, node or entity */
-    uint32_t own;             /* the axis; the mover's own node, or none when its point moves */
+typedef struct
+    aoi_crossing { /* the mover's point and a node's edge, or an edge of the mover's node and an entity's point */
+    uint32_t ref;  /* the side of the edge; the slot of the other end, node or entity */
+    uint32_t own;  /* the axis; the mover's own node, or none when its point moves */
 } aoi_crossing;
 
 typedef struct aoi_crossings {

@@ -47,15 +47,10 @@ static inline bool aoi_list_has_edges(const aoi_node_record *n) {
     return n->level < AOI_MOST_LEVELS;
 }
 
-/* Whether the node may see this kind: its mask decides, unless flags of the space tell of more. */
-static inline bool aoi_list_meets(const aoi_node_record *n, uint64_t kind) {
-    return (n->mask & kind) || n->flags;
-}
-
 static inline void aoi_list_reach(const aoi_world *w, uint32_t node, double reach[3]) {
     reach[0] = w->nodes[node].reach[0];
     reach[1] = w->nodes[node].reach[1];
-    reach[2] = w->dims == 2 ? INFINITY : w->areas[node].height;
+    reach[2] = w->dims == 2 ? INFINITY : aoi_height_of(w, node);
 }
 
 /* ---- tiles.c: entries in the lists of tiles --------------------------------------------------------------------- */
@@ -70,8 +65,8 @@ void aoi_remove_box(aoi_list *g, aoi_level *y, uint32_t node);
 void aoi_level_moved(void *list, uint32_t ref, const aoi_block *b, uint32_t place); /* for the lists */
 
 aoi_level *aoi_level_for(aoi_list *g, double reach); /* found, or made with all entities; NULL: memory is refused */
-double aoi_level_side(double hint, double least);     /* of tiles */
-void aoi_level_drop(aoi_list *g, int i); /* the i-th of `order` */
+double aoi_level_side(double hint, double least);    /* of tiles */
+void aoi_level_drop(aoi_list *g, int i);             /* the i-th of `order` */
 const char *aoi_levels_check(aoi_list *g);
 
 /* ---- move.c, box_query.c ----------------------------------------------------------------------------------------- */

@@ -75,7 +75,8 @@ AOI_INLINE void move_entry(list_trip *p, enum list_pass pass, uint32_t *place, d
                 (uint64_t)aoi_lanes_plain(keys + 48, lo, hi) << 48;
         bits &= aoi_lanes_mask(AOI_BLOCK_MOST) ^ aoi_lanes_mask(AOI_BLOCK_MOST - (int)b->edges);
     }
-    aoi_crossings_note(&p->passed, (const uint32_t *)(const void *)(keys + AOI_BLOCK_MOST), AOI_BLOCK_MOST, bits, tag, own);
+    aoi_crossings_note(&p->passed, (const uint32_t *)(const void *)(keys + AOI_BLOCK_MOST), AOI_BLOCK_MOST, bits, tag,
+                       own);
     *key = now;
 }
 
@@ -103,11 +104,11 @@ AOI_INLINE void move_near_box(list_trip *p, enum list_pass pass, int dims, uint3
     uint32_t *place = aoi_edge_places(p->g, node);
     for (int a = 0; a < dims; a++) {
         int tiles = a < 2 ? 2 : 4;
-        double reach = a < 2 ? p->world->nodes[node].reach[a] : p->world->areas[node].height;
+        double reach = a < 2 ? p->world->nodes[node].reach[a] : aoi_height_of(p->world, node);
         for (int side = AOI_LOW; side <= AOI_HIGH && p->from[a] != p->to[a]; side++)
             for (int i = 0; i < tiles; i++)
-                move_entry(p, pass, place + (side - AOI_LOW) * tiles + i, side == AOI_LOW ? to[a] - reach : to[a] + reach,
-                           aoi_ref_of(side, 0), aoi_own_of(node, a));
+                move_entry(p, pass, place + (side - AOI_LOW) * tiles + i,
+                           side == AOI_LOW ? to[a] - reach : to[a] + reach, aoi_ref_of(side, 0), aoi_own_of(node, a));
         place += 2 * tiles;
     }
 }
@@ -132,13 +133,17 @@ static void find_far_parts(list_trip *p) {
     p->far_nodes = false;
     for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
         if (has_edges(w, n) && !is_far(g, n, p->to)) near |= (uint64_t)1 << w->nodes[n].level;
-        else p->far_nodes = true;
+        else {
+            p->far_nodes = true;
+            AOI_PREFETCH(w->areas + n);
+        }
     }
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         bool stays = (near >> g->order[i] & 1) || aoi_tiles_same(&y->map, p->from, p->to);
         if (!stays) p->far_levels |= (uint64_t)1 << g->order[i];
-        if (!y->nodes && y->idle++ > w->entity_top) p->world->untidy = true; /* keeping it has cost what dropping it costs */
+        if (!y->nodes && y->idle++ > w->entity_top)
+            p->world->untidy = true; /* keeping it has cost what dropping it costs */
     }
 }
 
@@ -213,8 +218,7 @@ static void jump_visit(void *ud, uint32_t node) {
     bool inside = true;
     aoi_list_reach(j->world, node, reach);
     for (int a = 0; a < j->world->dims; a++) inside &= at[a] - reach[a] <= t[a] && t[a] <= at[a] + reach[a];
-    if (!inside && n->owner != j->entity)
-        aoi_add_candidate(j->world, node, j->entity);
+    if (!inside && n->owner != j->entity) aoi_add_candidate(j->world, node, j->entity);
 }
 
 static void move_far_point(list_trip *p, aoi_level *y) {

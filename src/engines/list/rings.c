@@ -140,7 +140,7 @@ static void field_move(aoi_list *g, aoi_field *f, uint32_t ref, const double *fr
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
-enum { POINTS_LEAST = 4, POINTS_WANTED = 12, POINTS_MOST = 40 }; /* in a tile that is in use, on average */
+enum { POINTS_LEAST = 4, POINTS_MOST = 40 }; /* in a tile that is in use, on average */
 
 void aoi_points_open(aoi_list *g) {
     open_field(&g->points, g->hint > 0 && isfinite(g->hint) ? g->hint : AOI_DEFAULT_SIDE, AOI_POINT_LANES);
@@ -223,10 +223,14 @@ static void find_borders(const aoi_bounds *b, double inverse, const double *scal
 
 static const double UNSCALED[2] = {1, 1};
 
+/* At least twice the reach, and no less than that of the points: a few tiles of many entries cost less than many tiles of
+ * a few. */
+static double ring_side(const aoi_list *g, double reach) {
+    return fmax(aoi_level_side(isfinite(g->hint) ? g->hint : 0, 2 * reach), g->points.map.side);
+}
+
 aoi_field *aoi_rings_field(aoi_list *g, const aoi_bounds *b) {
-    double reach = fmax(b->reach[0], b->reach[1]), side = aoi_level_side(isfinite(g->hint) ? g->hint : 0, 2 * reach);
-    while (side < g->points.map.side / 4) side *= 4;
-    if (!isfinite(side)) side = INFINITY;
+    double side = ring_side(g, fmax(b->reach[0], b->reach[1]));
     aoi_field *unused = NULL;
     for (int i = 0; i < g->ring_count; i++) {
         if (g->rings[i].map.side == side) return g->rings + i;
@@ -288,7 +292,8 @@ static bool is_large(const aoi_tile_map *t, const aoi_span *s) {
 }
 
 static void walk_begin(tile_walk *w, const aoi_tile_map *t, const aoi_span *s0, const aoi_span *s1) {
-    *w = (tile_walk){.map = t, .span = {*s0, *s1}, .tx = s0->x0, .ty = s0->y0};
+    bool same = memcmp(s0, s1, sizeof *s0) == 0;
+    *w = (tile_walk){.map = t, .span = {*s0, same ? AOI_NOWHERE : *s1}, .tx = s0->x0, .ty = s0->y0};
     w->all = is_large(t, s0) || is_large(t, s1);
 }
 
@@ -331,6 +336,11 @@ typedef struct look {
     uint32_t found[LOOK_MOST + 64];
 } look;
 
+/* The tiles of rings that a point may be in; the bounds of a ring are rounded sums, which the span allows for. */
+static aoi_span ring_span(const aoi_field *f, const double *p) {
+    return aoi_tiles_span_around(&f->map, p, f->most + fabs(p[0]) * 0x1p-50, f->most + fabs(p[1]) * 0x1p-50);
+}
+
 static bool is_border_tile(int32_t number) {
     return number <= -AOI_CELL_MOST || number >= AOI_CELL_MOST;
 }
@@ -341,12 +351,13 @@ static void take_all(look *l) {
 }
 
 /* The ends of the move as the tile's entries see them; an end from which the tile is out of reach is infinitely far. */
-static void set_ends(look *l, const aoi_tile_map *map, const aoi_tile *t) {
+static inline void set_ends(look *l, const aoi_tile_map *map, const aoi_tile *t) {
+    double x = aoi_tiles_base(map, 0, t->tx, t->ty), y = aoi_tiles_base(map, 1, t->tx, t->ty);
     const double *end[2] = {l->from, l->to};
     for (int i = 0; i < 2; i++) {
-        bool near = aoi_span_holds(l->span + i, t->tx, t->ty);
-        l->ends.x[i] = near ? tile_key(map, 0, t, end[i][0]) : INFINITY;
-        l->ends.y[i] = near ? tile_key(map, 1, t, end[i][1]) : INFINITY;
+        l->ends.x[i] = (float)((end[i][0] - x) * map->inverse);
+        l->ends.y[i] = (float)((end[i][1] - y) * map->inverse);
+        if (!aoi_span_holds(l->span + i, t->tx, t->ty)) l->ends.x[i] = l->ends.y[i] = INFINITY;
     }
     if (is_border_tile(t->tx) || is_border_tile(t->ty) || isinf(map->side)) take_all(l);
 }
@@ -357,10 +368,10 @@ static void look_judge(look *l) {
     uint64_t kind = w->entities[l->mover].kind;
     for (int i = 0; i < l->count && l->node == AOI_NONE; i++) {
         const aoi_node_record *n = w->nodes + l->found[i];
-        if (n->owner != l->mover && aoi_list_meets(n, kind)) aoi_add_candidate(w, l->found[i], l->mover);
+        if (n->owner != l->mover && aoi_may_see(n, kind)) aoi_add_candidate(w, l->found[i], l->mover);
     }
     for (int i = 0; i < l->count && l->node != AOI_NONE; i++)
-        if (l->found[i] != l->mover && aoi_list_meets(w->nodes + l->node, w->entities[l->found[i]].kind))
+        if (l->found[i] != l->mover && aoi_may_see(w->nodes + l->node, w->entities[l->found[i]].kind))
             aoi_add_candidate(w, l->node, l->found[i]);
     l->count = 0;
 }
@@ -401,8 +412,8 @@ void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const do
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
         if (!f->nodes) continue;
-        l.span[0] = aoi_tiles_span_around(&f->map, from, f->most, f->most);
-        l.span[1] = aoi_tiles_span_around(&f->map, to, f->most, f->most);
+        l.span[0] = ring_span(f, from);
+        l.span[1] = ring_span(f, to);
         tile_walk walk;
         walk_begin(&walk, &f->map, l.span, l.span + 1);
         for (uint32_t t; (t = walk_next(&walk)) != AOI_NONE;) {
@@ -435,7 +446,8 @@ void aoi_points_passed(aoi_list *g, uint32_t node, const double *from, const dou
     find_borders(&b, map->inverse, scale, borders);
     if (w->dims == 3 && from[2] != to[2]) borders[0] = 0;
     l.g = g, l.from = from, l.to = to, l.mover = w->nodes[node].owner, l.node = node, l.count = 0;
-    l.ends = (aoi_lanes_ends){.scale = {(float)scale[0], (float)scale[1]}, .most_in = INFINITY, .boxes = b.shape != AOI_CIRCLE};
+    l.ends = (aoi_lanes_ends){
+        .scale = {(float)scale[0], (float)scale[1]}, .most_in = INFINITY, .boxes = b.shape != AOI_CIRCLE};
     l.span[0] = aoi_tiles_span_around(map, from, b.reach[0], b.reach[1]);
     l.span[1] = aoi_tiles_span_around(map, to, b.reach[0], b.reach[1]);
     bool clamped = false; /* so far out that bounds are coarser than tiles */
@@ -486,7 +498,7 @@ void aoi_rings_around(aoi_list *g, const double *at) {
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
         if (!f->nodes) continue;
-        l.span[0] = l.span[1] = aoi_tiles_span_around(&f->map, at, f->most, f->most);
+        l.span[0] = l.span[1] = ring_span(f, at);
         tile_walk walk;
         walk_begin(&walk, &f->map, l.span, &AOI_NOWHERE);
         for (uint32_t t; (t = walk_next(&walk)) != AOI_NONE;) {
@@ -534,7 +546,8 @@ static const char *check_field(const aoi_list *g, aoi_field *f, uint32_t *entrie
             if (!b->count || b->count > (uint32_t)aoi_bag_cap(b->size, f->lanes) || b->tile != t)
                 return "a bag has a wrong count or tile";
             for (int k = 0; k < (int)b->count; k++)
-                if (!entry_holds(g, f, tile, b, k, aoi_place_of(i, k))) return "a point or ring is not where it was put";
+                if (!entry_holds(g, f, tile, b, k, aoi_place_of(i, k)))
+                    return "a point or ring is not where it was put";
             n += b->count;
         }
         if (n != tile->entries) return "a tile counts its points or rings wrongly";

@@ -323,7 +323,8 @@ const char *aoi_levels_check(aoi_list *g) {
     const char *wrong = NULL;
     for (int i = 0; i < g->level_count && !wrong; i++) wrong = check_lists(g, g->levels + g->order[i], &entries);
     for (uint32_t e = 0; e < w->entity_top && !wrong; e++)
-        for (int i = 0; i < g->level_count && aoi_is_live(w->entities[e].generation) && w->entities[e].home != AOI_NONE; i++) {
+        for (int i = 0; i < g->level_count && aoi_is_live(w->entities[e].generation) && w->entities[e].home != AOI_NONE;
+             i++) {
             const aoi_level *y = g->levels + g->order[i];
             aoi_span s = aoi_tiles_span(&y->map, w->entities[e].pos, w->entities[e].pos);
             for (int a = 0; a < w->dims; a++, expected++)
@@ -332,7 +333,8 @@ const char *aoi_levels_check(aoi_list *g) {
         }
     for (uint32_t n = 0; n < w->node_top && !wrong; n++) {
         const aoi_node_record *r = w->nodes + n;
-        if (aoi_is_live(r->generation) && aoi_is_bounded(r) && aoi_list_has_edges(r)) wrong = check_box(g, n, &expected);
+        if (aoi_is_live(r->generation) && aoi_is_bounded(r) && aoi_list_has_edges(r))
+            wrong = check_box(g, n, &expected);
     }
     return wrong || entries == expected ? wrong : "the lists hold entries that belong to nothing";
 }

@@ -2,13 +2,13 @@
  *
  *          +---------+         root, from which everything hangs; it grows outwards by a square around it
  *          |         |
- *      +---+---+   +---+       every square records the classes of the nodes that are carried in it: size class by powers
- *      |   |   |   |   |       of two, roundness, kind of border.  A huge node is a bit on the path to its owner, and
+ *      +---+---+   +---+       every square records the classes of the nodes carried in it: size class by powers of
+ *      |   |   |   |   |       two, roundness, kind of border.  A huge node is a bit on the path to its owner, and
  *    . . . . . . . . . .       nothing else
  *
- * A move queries the tree once for each class in use, with the ring (ring.h) in which areas of that class may have changed:
- * an entity that hits is a candidate of the mover's nodes of that class, and the mover one of the entity's.  Squares
- * beyond the ring, in its inner region, or without such a node are skipped with all that they hold.
+ * A move queries the tree once for each class in use, with the ring (ring.h) in which areas of that class may have
+ * changed: an entity that hits is a candidate of the mover's nodes of that class, and the mover one of the entity's.
+ * Squares beyond the ring, in its inner region, or without such a node are skipped with all that they hold.
  *
  * Cost, k squares on the ring and d entities on it: a move O(classes (k + d)), also out of and into a crowd; enter and
  * leave O(depth + classes (k + d)), add_node and remove_node O(depth), and depth is below 64 whatever the map.
@@ -163,19 +163,32 @@ typedef struct quadtree_query { /* about nodes of one class */
     const aoi_borders *borders; /* where they are worth a second look: circles, whose ring is made of rectangles */
     const double *from, *to;
     uint32_t entity, first, class; /* first: of the mover's own nodes */
+    uint64_t kind;                 /* of the mover */
 } quadtree_query;
 
+/* Whether nodes of the chain look for this kind. */
+static bool quadtree_looks_for(const quadtree_query *q, uint32_t node, uint64_t kind) {
+    const aoi_world *w = q->world;
+    uint32_t n = node;
+    while (n != AOI_NONE && !aoi_may_see(w->nodes + n, kind)) n = quadtree_in_class(w, w->nodes[n].next, q->class);
+    return n != AOI_NONE;
+}
+
+/* Masks are compared before positions: in a world of several kinds they leave out more, at less cost. */
 static void quadtree_visit_pair(const void *ud, uint32_t entity, uint32_t classes) {
     const quadtree_query *q = ud;
     aoi_world *w = q->world;
     const aoi_entity_record *e = w->entities + entity;
-    if (entity == q->entity || (q->borders && !aoi_borders_passed(q->borders, q->from, q->to, e->pos))) return;
-    for (uint32_t n = q->first; n != AOI_NONE; n = quadtree_in_class(w, w->nodes[n].next, q->class))
-        if (w->nodes[n].mask & e->kind) aoi_add_candidate(w, n, entity);
-    if (!(classes >> q->class & 1)) return;
-    uint64_t kind = w->entities[q->entity].kind;
-    for (uint32_t n = e->nodes; (n = quadtree_in_class(w, n, q->class)) != AOI_NONE; n = w->nodes[n].next)
-        if (w->nodes[n].mask & kind) aoi_add_candidate(w, n, q->entity);
+    if (entity == q->entity) return;
+    uint32_t own = q->first, other = classes >> q->class & 1 ? quadtree_in_class(w, e->nodes, q->class) : AOI_NONE;
+    if (!quadtree_looks_for(q, own, e->kind)) own = AOI_NONE;
+    if (!quadtree_looks_for(q, other, q->kind)) other = AOI_NONE;
+    if (own == AOI_NONE && other == AOI_NONE) return;
+    if (q->borders && !aoi_borders_passed(q->borders, q->from, q->to, e->pos)) return;
+    for (uint32_t n = own; n != AOI_NONE; n = quadtree_in_class(w, w->nodes[n].next, q->class))
+        if (aoi_may_see(w->nodes + n, e->kind)) aoi_add_candidate(w, n, entity);
+    for (uint32_t n = other; n != AOI_NONE; n = quadtree_in_class(w, w->nodes[n].next, q->class))
+        if (aoi_may_see(w->nodes + n, q->kind)) aoi_add_candidate(w, n, q->entity);
 }
 
 static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double *to) {
@@ -186,7 +199,8 @@ static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double 
         const quadtree_class *y = g->classes + c;
         if (!y->count) continue;
         bool twice = (y->borders.round || y->borders.gap) && !solid;
-        quadtree_query q = {w, twice ? &y->borders : NULL, e->pos, to, entity, quadtree_in_class(w, e->nodes, c), c};
+        quadtree_query q = {w,      twice ? &y->borders : NULL,        e->pos, to,
+                            entity, quadtree_in_class(w, e->nodes, c), c,      e->kind};
         uint32_t classes = q.first == AOI_NONE ? UINT32_C(1) << c : 0;
         aoi_ring rings[2];
         size_t n = aoi_rings_of_move(e->pos, to, &y->borders, solid, rings);

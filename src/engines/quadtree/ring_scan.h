@@ -1,10 +1,10 @@
 /* ring_scan.h - which of many points are in a ring (ring.h), several at a time.
  *
- *   x  [ 0 1 2 3 4 5 6 7 ... ]     out <- numbers of the points whose distance from the center is within `outer` on both
- *   y  [ 0 1 2 3 4 5 6 7 ... ]            axes and beyond `inner` on one
+ *   x  [ 0 1 2 3 4 5 6 7 ... ]     out <- numbers of the points whose distance from the center is within `outer`
+ *   y  [ 0 1 2 3 4 5 6 7 ... ]            on both axes and beyond `inner` on one
  *
- * Compared in double, without branches; the few that hit are then written.  In versions: for any processor, and two at a
- * time where the compiler can count on SSE2, as on every x86-64. */
+ * Compared in double, without branches; the few that hit are then written.  In versions: for any processor, and two at
+ * a time where the compiler can count on SSE2, as on every x86-64. */
 #ifndef AOI_RING_SCAN_H
 #define AOI_RING_SCAN_H
 

@@ -57,8 +57,8 @@ void aoi_tree_tidy(aoi_tree *t);
 /* Consumes an entity that was hit, and that carries nodes of these classes. */
 typedef void (*aoi_tree_visit)(const void *ud, uint32_t entity, uint32_t classes);
 
-/* Visits all in the ring that carry nodes of one of the classes, all in the ring if that is 0.  `near` is a square about
- * there, or AOI_NONE.  Returns the number of entities compared. */
+/* Visits all in the ring that carry nodes of one of the classes, all in the ring if that is 0.  `near` is a square
+ * about there, or AOI_NONE.  Returns the number of entities compared. */
 uint64_t aoi_tree_query(const aoi_tree *t, uint32_t near, const aoi_ring *q, uint32_t classes, aoi_tree_visit visit,
                         const void *ud);
 

@@ -1,10 +1,10 @@
 /* ring.h - where an area that moves a little may change: between its borders before and after.
  *
- *      +-----------------+     A target changes sides only near a border.  Targets surely within the inner border before
- *      | . . . . . . . . |     and after, and those surely beyond the outer one, do not matter: the ring between the two
- *      | . +---------+ . |     holds all that may have changed, and a few that have not.
+ *      +-----------------+    A target changes sides only near a border.  Targets surely within the inner border before
+ *      | . . . . . . . . |    and after, and those surely beyond the outer one, do not matter: the ring between the two
+ *      | . +---------+ . |    holds all that may have changed, and a few that have not.
  *      | . | a -> b  | . |
- *      | . +---------+ . |     Rings are rectangles around the middle of the step, in world units.  Rounding is on the
+ *      | . +---------+ . |    Rings are rectangles around the middle of the step, in world units.  Rounding is on the
  *      +-----------------+     safe side: a ring is a superset, and exact positions decide. */
 #ifndef AOI_RING_H
 #define AOI_RING_H
@@ -27,6 +27,8 @@ bool aoi_borders_contain(const aoi_borders *all, const aoi_borders *b);
 
 typedef struct aoi_ring {
     double center[2], inner[2], outer[2]; /* half-extents, bounds inclusive; inner < 0: no inner region */
+    bool round;                           /* then also, of distances from the center: */
+    double inner2, outer2;                /* squares of radii, bounds inclusive; inner2 < 0: no inner region */
 } aoi_ring;
 
 /* More than all the roundings together of the sums that take part, the largest of which is below `size`; the constant
@@ -68,8 +70,8 @@ static inline bool aoi_borders_passed(const aoi_borders *b, const double *from, 
 /* For a watcher, or a target, that moves between the two places.  solid: all that may be inside at either end, as where
  * heights change. */
 aoi_ring aoi_ring_of_move(const double *from, const double *to, const aoi_borders *b, bool solid);
-/* The same as one ring, or as two disjoint ones without inner regions for a jump, at whose ends the areas do not meet: the
- * cost is that of the two places, whatever lies between.  Returns how many. */
+/* The same as one ring, or as two disjoint ones without inner regions for a jump, at whose ends the areas do not meet:
+ * the cost is that of the two places, whatever lies between.  Returns how many. */
 size_t aoi_rings_of_move(const double *from, const double *to, const aoi_borders *b, bool solid, aoi_ring out[2]);
 /* For all in the box lo..hi. */
 aoi_ring aoi_ring_of_box(const double *lo, const double *hi);

@@ -1,8 +1,8 @@
 /* ring_match.h - which items of a bucket are in a ring: rectangles and circles on 16-bit fixed-point coordinates.
  *
  *   rectangle   distances on each axis, eight items at a time: within the outer border, and not within the inner one
- *   circle      differences of x and y interleaved, multiplied and added in pairs (pmaddwd), give squares of distances in
- *               32 bits, eight items at a time: compared with the squares of the borders, moved apart by the rounding
+ *   circle      differences of x and y interleaved, multiplied and added in pairs (pmaddwd), give squares of distances
+ *               in 32 bits, eight items at a time: compared with the squares of the borders, with room for roundings
  *
  * Either has a second ring if areas have a border of leaving besides that of entering: nothing changes in the gap. */
 #ifndef AOI_RING_MATCH_H
@@ -46,67 +46,96 @@ typedef struct ring_window {
     int shift;
 } ring_window;
 
-/* Two bits for each item, of which the lower is set if the item is in a ring. */
 #ifdef __SSE2__
+
+typedef struct ring_lanes { /* numbers of a window, eight or four times each, to be kept in registers */
+    __m128i center[2], outer[2], inner[2], gap_begin[2], gap_end[2];
+    __m128i near, far, from, to; /* squares: inner, outer, of the gap */
+    __m128i base[2], shift;
+} ring_lanes;
+
+AOI_INLINE ring_lanes ring_spread(const ring_window *w, int kind, bool wide) {
+    ring_lanes r;
+    for (int a = 0; a < 2; a++) {
+        r.center[a] = _mm_set1_epi16((int16_t)w->center[a]);
+        if (wide) r.base[a] = _mm_set1_epi16((int16_t)w->base[a]);
+        if (kind & RING_ROUND) continue;
+        r.outer[a] = _mm_set1_epi16(w->outer[a]);
+        r.inner[a] = _mm_set1_epi16(w->inner[a]);
+        if (!(kind & RING_GAP)) continue;
+        r.gap_begin[a] = _mm_set1_epi16(w->gap_begin[a]);
+        r.gap_end[a] = _mm_set1_epi16(w->gap_end[a]);
+    }
+    if (wide) r.shift = _mm_cvtsi32_si128(w->shift);
+    if (!(kind & RING_ROUND)) return r;
+    r.near = _mm_set1_epi32(w->limits.inner);
+    r.far = _mm_set1_epi32(w->limits.outer);
+    if (!(kind & RING_GAP)) return r;
+    r.from = _mm_set1_epi32(w->limits.gap_begin);
+    r.to = _mm_set1_epi32(w->limits.gap_end);
+    return r;
+}
 
 static inline __m128i ring_load(const uint16_t *item) {
     return _mm_load_si128((const __m128i *)(const void *)item);
 }
 
-static inline __m128i ring_within(__m128i dx, __m128i dy, const int16_t *half) {
-    return _mm_and_si128(_mm_cmpgt_epi16(_mm_set1_epi16(half[0]), dx), _mm_cmpgt_epi16(_mm_set1_epi16(half[1]), dy));
+static inline __m128i ring_within(__m128i dx, __m128i dy, const __m128i *half) {
+    return _mm_and_si128(_mm_cmpgt_epi16(half[0], dx), _mm_cmpgt_epi16(half[1], dy));
 }
 
-AOI_INLINE uint32_t ring_match_box(const ring_window *w, const uint16_t *x, const uint16_t *y, bool gap) {
-    __m128i dx = _mm_sub_epi16(ring_load(x), _mm_set1_epi16((int16_t)w->center[0])),
-            dy = _mm_sub_epi16(ring_load(y), _mm_set1_epi16((int16_t)w->center[1]));
+AOI_INLINE uint32_t ring_match_box(const ring_lanes *r, const uint16_t *x, const uint16_t *y, bool gap) {
+    __m128i dx = _mm_sub_epi16(ring_load(x), r->center[0]), dy = _mm_sub_epi16(ring_load(y), r->center[1]);
     dx = _mm_max_epi16(dx, _mm_sub_epi16(_mm_setzero_si128(), dx));
     dy = _mm_max_epi16(dy, _mm_sub_epi16(_mm_setzero_si128(), dy));
-    __m128i idle = ring_within(dx, dy, w->inner);
+    __m128i idle = ring_within(dx, dy, r->inner);
     if (gap)
-        idle = _mm_or_si128(idle, _mm_andnot_si128(ring_within(dx, dy, w->gap_begin), ring_within(dx, dy, w->gap_end)));
-    return (uint32_t)_mm_movemask_epi8(_mm_andnot_si128(idle, ring_within(dx, dy, w->outer)));
+        idle = _mm_or_si128(idle, _mm_andnot_si128(ring_within(dx, dy, r->gap_begin), ring_within(dx, dy, r->gap_end)));
+    return (uint32_t)_mm_movemask_epi8(_mm_andnot_si128(idle, ring_within(dx, dy, r->outer)));
 }
 
-AOI_INLINE __m128i ring_idle(const ring_limits *l, __m128i d, bool gap) {
-    __m128i idle =
-        _mm_or_si128(_mm_cmpgt_epi32(_mm_set1_epi32(l->inner), d), _mm_cmpgt_epi32(d, _mm_set1_epi32(l->outer)));
-    if (gap)
-        idle = _mm_or_si128(idle, _mm_and_si128(_mm_cmpgt_epi32(d, _mm_set1_epi32(l->gap_begin)),
-                                                _mm_cmpgt_epi32(_mm_set1_epi32(l->gap_end), d)));
+AOI_INLINE __m128i ring_idle(const ring_lanes *r, __m128i d, bool gap) {
+    __m128i idle = _mm_or_si128(_mm_cmpgt_epi32(r->near, d), _mm_cmpgt_epi32(d, r->far));
+    if (gap) idle = _mm_or_si128(idle, _mm_and_si128(_mm_cmpgt_epi32(d, r->from), _mm_cmpgt_epi32(r->to, d)));
     return idle;
 }
 
 /* Interleaved differences, multiplied and added in pairs, are squares of distances in 32 bits. */
-AOI_INLINE uint32_t ring_match_round(const ring_window *w, const uint16_t *x, const uint16_t *y, bool gap, bool wide) {
+AOI_INLINE uint32_t ring_match_round(const ring_lanes *r, const uint16_t *x, const uint16_t *y, bool gap, bool wide) {
     __m128i px = ring_load(x), py = ring_load(y);
     if (wide) {
-        __m128i shift = _mm_cvtsi32_si128(w->shift);
-        px = _mm_srl_epi16(_mm_sub_epi16(px, _mm_set1_epi16((int16_t)w->base[0])), shift);
-        py = _mm_srl_epi16(_mm_sub_epi16(py, _mm_set1_epi16((int16_t)w->base[1])), shift);
+        px = _mm_srl_epi16(_mm_sub_epi16(px, r->base[0]), r->shift);
+        py = _mm_srl_epi16(_mm_sub_epi16(py, r->base[1]), r->shift);
     }
-    __m128i dx = _mm_sub_epi16(px, _mm_set1_epi16((int16_t)w->center[0])),
-            dy = _mm_sub_epi16(py, _mm_set1_epi16((int16_t)w->center[1]));
+    __m128i dx = _mm_sub_epi16(px, r->center[0]), dy = _mm_sub_epi16(py, r->center[1]);
     __m128i lo = _mm_unpacklo_epi16(dx, dy), hi = _mm_unpackhi_epi16(dx, dy);
-    __m128i idle = _mm_packs_epi32(ring_idle(&w->limits, _mm_madd_epi16(lo, lo), gap),
-                                   ring_idle(&w->limits, _mm_madd_epi16(hi, hi), gap));
+    __m128i idle =
+        _mm_packs_epi32(ring_idle(r, _mm_madd_epi16(lo, lo), gap), ring_idle(r, _mm_madd_epi16(hi, hi), gap));
     return (uint32_t)_mm_movemask_epi8(idle) ^ 0xFFFF;
 }
 
-/* The last two of sixteen lanes hold no item. */
-AOI_INLINE uint32_t ring_match(const ring_window *w, const aoi_bucket *b, int kind, bool wide) {
+/* Two bits for each item, of which the lower is set if the item is in a ring.  The last two of sixteen lanes hold
+ * none. */
+AOI_INLINE uint32_t ring_match(const ring_lanes *r, const aoi_bucket *b, int kind, bool wide) {
     uint32_t low, high;
     if (kind & RING_ROUND) {
-        low = ring_match_round(w, b->x, b->y, kind & RING_GAP, wide);
-        high = ring_match_round(w, b->x + 8, b->y + 8, kind & RING_GAP, wide);
+        low = ring_match_round(r, b->x, b->y, kind & RING_GAP, wide);
+        high = ring_match_round(r, b->x + 8, b->y + 8, kind & RING_GAP, wide);
     } else {
-        low = ring_match_box(w, b->x, b->y, kind & RING_GAP);
-        high = ring_match_box(w, b->x + 8, b->y + 8, kind & RING_GAP);
+        low = ring_match_box(r, b->x, b->y, kind & RING_GAP);
+        high = ring_match_box(r, b->x + 8, b->y + 8, kind & RING_GAP);
     }
     return (low | high << 16) & b->used;
 }
 
 #else
+
+typedef ring_window ring_lanes;
+
+static inline ring_window ring_spread(const ring_window *w, int kind, bool wide) {
+    (void)kind, (void)wide;
+    return *w;
+}
 
 static inline bool ring_within(int dx, int dy, const int16_t *half) {
     return (dx < half[0]) & (dy < half[1]);
@@ -130,6 +159,7 @@ AOI_INLINE bool ring_match_round(const ring_window *w, uint16_t x, uint16_t y, b
     return !((d < l->inner) | (d > l->outer) | (gap & (d > l->gap_begin) & (d < l->gap_end)));
 }
 
+/* Two bits for each item, of which the lower is set if the item is in a ring. */
 AOI_INLINE uint32_t ring_match(const ring_window *w, const aoi_bucket *b, int kind, bool wide) {
     uint32_t bits = 0;
     for (uint32_t i = 0; i < b->count; i++) {

@@ -30,13 +30,14 @@ static inline unsigned ring_lowest(uint32_t bits) {
 AOI_INLINE void ring_scan_by(ring_scan *s, const aoi_cell *mid, unsigned cells, const ring_window *w, int kind,
                              bool wide) {
     const aoi_bucket *buckets = s->h->buckets, *b;
+    const ring_lanes lanes = ring_spread(w, kind, wide);
     bool ends = (kind & RING_ROUND) && !wide && w->has_ends;
     uint64_t count = 0;
     for (; cells; cells &= cells - 1) {
         for (uint32_t i = mid->head[ring_lowest(cells)]; i != AOI_NONE; i = b->next) {
             b = buckets + i;
             count++;
-            for (uint32_t bits = ring_match(w, b, kind, wide); bits; bits &= bits - 1) {
+            for (uint32_t bits = ring_match(&lanes, b, kind, wide); bits; bits &= bits - 1) {
                 unsigned lane = ring_lowest(bits) / 2;
                 if (ends && ring_keeps_sides(w, b->x[lane], b->y[lane], kind & RING_GAP)) continue;
                 uint32_t ref = b->ref[lane];
@@ -82,7 +83,7 @@ static void ring_scan_around(ring_scan *s, aoi_cell *k, unsigned cells, const ri
     ring_scan_cells(s, k, cells, w, kind);
 }
 
-/* ---- the usual case: a step from a place in the middle of nine cells, and areas that reach no farther than these ------ */
+/* ---- the usual case: a step from a place in the middle of nine cells, and areas that reach no farther than these - */
 
 /* Which of the nine a ring meets if it goes beyond the middle one to the left, above, to the right, below. */
 #define RING_ROWS(columns, above, below) (uint16_t)((columns) * ((above) | 8 | (below) << 6))
@@ -93,15 +94,16 @@ static const uint16_t RING_MET[16] = {
     RING_ROWS(6, 0, 1), RING_ROWS(7, 0, 1), RING_ROWS(6, 1, 1), RING_ROWS(7, 1, 1),
 };
 
-/* Without the middle one if the inner region covers it; it covers no other, since the outer border stays in the nine. */
+/* Without the middle one if the inner region covers it; it covers no other, since the outer border stays in the
+ * nine. */
 static inline unsigned ring_cells_met(unsigned beyond, bool covered) {
     return RING_MET[beyond] & ~((unsigned)covered << AOI_MIDDLE);
 }
 
 /* More than all roundings together, in fixed-point units, which are less than 2^44. */
 #define RING_SAFE 0x1p-4
-/* An item's fixed-point coordinate is up to 1 below where it is, and so is the center's: on an axis a distance is off by
- * less than 1, in the plane by less than the root of 2. */
+/* An item's fixed-point coordinate is up to 1 below where it is, and so is the center's: on an axis a distance is off
+ * by less than 1, in the plane by less than the root of 2. */
 #define RING_BAND 1.5
 
 static inline int16_t ring_positive(double v) {
@@ -195,7 +197,7 @@ static int64_t ring_smaller(int64_t a, int64_t b) {
 
 /* A cell of a rectangle that may be too wide for 16 bits: as if its center were the nearest place in the cell. */
 static void ring_scan_box_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
-    ring_window w;
+    ring_window w = {0};
     for (int a = 0; a < 2; a++) {
         int64_t first = (int64_t)(a ? k->cy : k->cx) * RING_CELL, last = first + RING_CELL - 1;
         int64_t near = ring_smaller(ring_larger(r->center[a], first), last), off = llabs(r->center[a] - near);
@@ -209,7 +211,7 @@ static void ring_scan_box_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
 /* A cell of a circle that may be too wide for 16 bits: all lengths are halved until it is not.  Both coordinates of a
  * difference are rounded twice, so that distances are off by less than 3 units. */
 static void ring_scan_round_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
-    ring_window w;
+    ring_window w = {0};
     double unit = 1;
     w.shift = 0;
     while ((ring_larger(r->outer[0], r->outer[1]) + RING_CELL) >> w.shift >= INT16_MAX) w.shift++, unit *= 0.5;

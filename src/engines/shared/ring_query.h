@@ -1,15 +1,16 @@
 /* ring_query.h - the items of a spatial hash for which an area that moves a little may change.
  *
  *   +-----+-----+-----+     The ring (ring.h) in which something may change meets some of the nine cells around the
- *   |  .--+-----+--.  |     mover, whose head buckets its cell records: these are compared as a whole (ring_match.h).  A
- *   +--|--+-----+--|--+     cell wholly in the inner region is skipped, whatever it holds, and so is one at a corner that
- *   |  |  |  m  |  |  |     a circle does not reach.  Larger rings, and rings around places without a cell, go by
+ *   |  .--+-----+--.  |     mover, whose head buckets its cell records: these are compared as a whole (ring_match.h).
+ *   +--|--+-----+--|--+     A cell wholly in the inner region is skipped, whatever it holds, and so is one at a corner
+ *   |  |  |  m  |  |  |     that a circle does not reach.  Larger rings, and rings around places without a cell, go by
  *   +--|--+-----+--|--+     look-ups, or over all cells where these are fewer.
  *   |  '--+-----+--'  |
  *   +-----+-----+-----+     Round areas have rings of circles; areas with hysteresis have two, and a gap between them.
  *
- * Coordinates are rounded, so that a query returns a superset: rounding is on the safe side, and exact positions decide.
- * Cost: the cells that the ring meets and the items in them; for a jump those of both places, whatever lies between. */
+ * Coordinates are rounded, so that a query returns a superset: rounding is on the safe side, and exact positions
+ * decide. Cost: the cells that the ring meets and the items in them; for a jump those of both places, whatever lies
+ * between. */
 #ifndef AOI_RING_QUERY_H
 #define AOI_RING_QUERY_H
 
@@ -25,8 +26,8 @@ typedef struct aoi_visitor {
     uintptr_t records, others; /* two arrays of cache lines; the lines of the refs are prefetched before the visit */
 } aoi_visitor;
 
-/* Visits every item in the box lo..hi (bounds inclusive), and maybe others, each once.  Returns the items compared, gaps
- * included. */
+/* Visits every item in the box lo..hi (bounds inclusive), and maybe others, each once.  Returns the items compared,
+ * gaps included. */
 uint64_t aoi_box_query(const aoi_spatial_hash *h, const double *lo, const double *hi, const aoi_visitor *v);
 
 /* Visits every item for which an area with these borders may change when the area, or the item's own one, moves between

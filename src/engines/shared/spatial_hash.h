@@ -3,14 +3,14 @@
  *         |       |       |             cell (cx, cy) holds the points with floor(x / side) = cx, floor(y / side) = cy
  *   ------+-------+-------+------       (lattice.h); it records its eight neighbours and the head bucket of each
  *         | -1, 0 |  0, 0 |
- *   ------+-------+-------+------       the items of a cell stand in buckets of fourteen; only the head bucket has gaps:
+ *   ------+-------+-------+------       its items stand in buckets of fourteen; only the head bucket has gaps:
  *         |       |       |             cell -> [ x x . . | y y . . | next  ] -> [ full ] -> [ full ]
  *                                               [ ref ref . .       | count ]
  *
  * A bucket keeps fixed-point coordinates: multiples of 1/8192 of a side, rounded down, of which the low 16 bits are
  * stored.  They tell apart whatever is within 8 cells, which is enough to reject nearly all items a bucket at a time.
- * Coordinates and the link to the next bucket share one cache line; refs are in the other, read only for items that hit.
- * Exact positions are in the records.
+ * Coordinates and the link to the next bucket share one cache line; refs are in the other, read only for items that
+ * hit. Exact positions are in the records.
  *
  * Only cells that have held something since the last `tidy` exist: memory follows the items, not the map.
  * Method: spatial hashing (Teschner et al. 2003); the "nine-grid" of the AOI literature. */
@@ -113,8 +113,8 @@ uint32_t aoi_spatial_insert(aoi_spatial_hash *h, uint32_t cell, const double *at
 /* Removes an item; returns the ref of the item that now has its slot, or AOI_NONE.  O(1). */
 uint32_t aoi_spatial_remove(aoi_spatial_hash *h, uint32_t cell, uint32_t slot);
 
-/* Stores new coordinates of an item that stays in its cell.  False, and nothing stored, if `at` is in another cell, or in
- * a clamped cell at the border of the lattice. */
+/* Stores new coordinates of an item that stays in its cell.  False, and nothing stored, if `at` is in another cell, or
+ * in a clamped cell at the border of the lattice. */
 static inline bool aoi_spatial_update(aoi_spatial_hash *h, uint32_t cell, uint32_t slot, const double *at) {
     const double *begin = h->cells[cell].begin, side = 1 << AOI_FIXED_BITS;
     double x = at[0] * h->scale, y = at[1] * h->scale, x0 = begin[0] + side, y0 = begin[1] + side;
@@ -142,7 +142,7 @@ static inline bool aoi_span_is_wide(const aoi_spatial_hash *h, const aoi_span *s
 bool aoi_spatial_has(const aoi_spatial_hash *h, uint32_t cell, uint32_t slot, const double *at, uint32_t ref);
 const char *aoi_spatial_check(const aoi_spatial_hash *h); /* NULL, or the invariant that does not hold */
 
-/* ---- all entities of a world as items: `home` is an entity's cell, `slot` its slot ---------------------------------- */
+/* ---- all entities of a world as items: `home` is an entity's cell, `slot` its slot ------------------------------- */
 
 bool aoi_entities_insert(aoi_world *w, aoi_spatial_hash *h,
                          uint32_t entity); /* false: memory refused, nothing changed */

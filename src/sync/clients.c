@@ -1,4 +1,4 @@
-/* sync.c - synchronisers and their clients: opening, closing, options, pins, questions about pictures. */
+/* clients.c - synchronisers and their clients: opening, closing, options, pins, questions about pictures. */
 #include "sync/sync.h"
 
 #define FIRST_NODE_ID (-INT64_C(4503599627370496) - (INT64_C(1) << 51)) /* below what lua/aoi/reserved.lua counts */
@@ -149,7 +149,8 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
     aoi_memory *m = aoi_sync_memory(y);
     uint32_t number = y->free_number;
     while (number < y->client_top && y->clients[number]) number++;
-    if (number == MOST_CLIENTS || !AOI_GROW(m, y->clients, y->client_cap, number + (size_t)1) ||
+    uint32_t track = aoi_track_ready(y, entity); /* its own moves count for ranks */
+    if (track == AOI_NONE || number == MOST_CLIENTS || !AOI_GROW(m, y->clients, y->client_cap, number + (size_t)1) ||
         !AOI_GROW(m, y->client_ids, y->client_id_cap, number + (size_t)1))
         return NULL;
     aoi_client *c = aoi_resize(m, NULL, 0, sizeof *c);
@@ -158,12 +159,14 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
                       .id = y->space->world.entities[entity].id,
                       .number = number,
                       .entity = entity,
+                      .track = track,
                       .node = AOI_NONE,
                       .synced = y->now};
     if (!client_set(c, r)) {
         aoi_resize(m, c, sizeof *c, 0);
         return NULL;
     }
+    y->tracks[track].refs++;
     if (number == y->client_top) y->client_top++;
     y->free_number = number + 1;
     y->clients[number] = c;
@@ -178,6 +181,8 @@ void aoi_client_end(aoi_client *c) {
     for (uint32_t i = 0; i < c->told; i++) aoi_track_remove_knower(y, c->tracks[i], c->number);
     c->told = 0;
     while (c->count) aoi_picture_drop(c, c->count - 1);
+    y->tracks[c->track].refs--;
+    aoi_track_release(y, c->track);
     if (c->queued) aoi_client_unqueue(c);
     if (y->packed == c) y->packed = NULL;
     y->overflows -= c->overflow;

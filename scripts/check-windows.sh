@@ -1,0 +1,77 @@
+#!/bin/sh
+# check-windows.sh - after the C specs have passed in wine: aoi.dll and the Lua module, in a Lua for Windows.
+#
+# Nobody packages that Lua for Debian, so Debian's own source of it is fetched and compiled, below build/ alone. Without
+# apt-get only the libraries are looked at.
+set -eu
+cc=x86_64-w64-mingw32-gcc
+here=$(pwd)
+out=build/core-windows
+lua=build/lua-windows
+
+exports() { x86_64-w64-mingw32-objdump -p "$1" | sed -n 's/^[ \t]*\[ *[0-9]*\].* \([a-z_]*\)\r*$/\1/p'; }
+
+names=$(exports $out/aoi.dll)
+for name in aoi_open aoi_move aoi_next aoi_close; do
+  echo "$names" | grep -qx $name || { echo "aoi.dll does not export $name"; exit 1; }
+done
+echo "aoi.dll exports $(echo "$names" | wc -l) functions"
+
+# The source, by lists of packages of our own: the machine's stay as they are.
+fetch() {
+  mkdir -p $lua/parts $lua/lists/partial
+  cd $lua
+  for file in /etc/apt/sources.list.d/debian.sources; do
+    if [ -e $file ]; then sed 's/^Types:.*/Types: deb-src/' $file >parts/debian.sources; fi
+  done
+  if [ -e /etc/apt/sources.list ]; then
+    sed -n 's/^deb\(-src\)\{0,1\} /deb-src /p' /etc/apt/sources.list >parts/debian.list
+  fi
+  for step in update "--download-only source lua5.4"; do
+    apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$here/$lua/parts" \
+      -o Dir::State::Lists="$here/$lua/lists" $step >>apt.log 2>&1
+  done
+  tar -xzf lua5.4_*.orig.tar.gz
+  mv lua-5.4*/src src
+  cd "$here"
+}
+
+if [ ! -d $lua/src ]; then
+  if ! command -v apt-get >/dev/null; then echo "no apt-get, no Lua for Windows: the module is not tested"; exit 0; fi
+  fetch || { tail -n 5 $lua/apt.log; exit 1; }
+fi
+
+sources=$(ls $lua/src/*.c | grep -v '/luac*\.c$')
+if [ ! -e $lua/lua.exe ]; then
+  $cc -O2 -DLUA_BUILD_AS_DLL -shared -o $lua/lua54.dll $sources
+  $cc -O2 -DLUA_BUILD_AS_DLL -o $lua/lua.exe $lua/src/lua.c $lua/lua54.dll
+fi
+mkdir -p $lua/aoi
+$cc -std=c11 -O2 -ffp-contract=off -DLUA_BUILD_AS_DLL -Iinclude -Isrc -isystem $lua/src -shared -o $lua/aoi/core.dll \
+  src/lua/core.c $lua/lua54.dll
+test "$(exports $lua/aoi/core.dll)" = luaopen_aoi_core
+
+# The same walk, and two examples, here and there: the same words.
+cat >$lua/walk.lua <<'LUA'
+local aoi = require "aoi"
+for _, engine in ipairs(aoi.engines()) do
+  local space, seed, sum = aoi.new { engine = engine }, 1, 0
+  local function random(n) seed = (seed * 1103515245 + 12345) % 2147483648 return seed / 2147483648 * n end
+  local function count(watcher, target) sum = (sum * 31 + watcher * 1009 + target) % 1000000007 end
+  for id = 1, 100 do
+    space:enter(id, random(200), random(200))
+    space:add_node(id, 1, id % 7 == 0 and { radius = 20, shape = "circle" } or 5 + id % 3 * 10, count, count)
+  end
+  for step = 1, 3000 do space:move(step % 100 + 1, random(200), random(200)) end
+  assert(space:check())
+  print(engine, space:stats().events)
+  space:close()
+end
+LUA
+path='lua/?.lua;lua/?/init.lua'
+for script in $lua/walk.lua examples/thief.lua examples/guard.lua; do
+  LUA_PATH=$path LUA_CPATH=$(echo $lua)/?.dll sh scripts/wine.sh $lua/lua.exe $script | tr -d '\r' >$lua/there.txt
+  LUA_PATH=$path LUA_CPATH='./?.so' lua5.4 $script >$lua/here.txt
+  cmp $lua/here.txt $lua/there.txt || { echo "$script differs on Windows"; exit 1; }
+  echo "$script: the same $(wc -l <$lua/here.txt) lines as here"
+done

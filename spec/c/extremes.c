@@ -1,0 +1,184 @@
+/* Areas and questions at the ends of the doubles: infinite and half infinite areas, squares of radii that overflow, places
+ * where rounding is as large as the area, in every engine. */
+#include "fixture.h"
+
+#include <float.h>
+#include <math.h>
+
+/* An area that is unbounded only because its leave radius is: positions decide, whatever moves, alone or in a batch.  A
+ * circle is unbounded as soon as the square of its radius is. */
+static void what_is_kept_without_bounds(const setup *u) {
+    static const aoi_area areas[] = {{.radius = 5, .keep = INFINITY, .mask = 1},
+                                     {.radius = 5, .keep = INFINITY, .mask = 1, .shape = AOI_CIRCLE},
+                                     {.radius = 5, .keep = 1e200, .mask = 1, .shape = AOI_CIRCLE},
+                                     {.radius = 5, .keep = DBL_MAX, .mask = 1}};
+    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
+        aoi_space *s = open_space(u);
+        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 100);
+        EXPECT(aoi_add_node(s, a, 1, areas + i, NULL) == AOI_OK);
+        expect_silence(s);
+        EXPECT(aoi_move(s, b, (double[3]){3}) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        EXPECT(aoi_move(s, b, (double[3]){1e9}) == AOI_OK); /* kept, for ever */
+        expect_silence(s);
+        EXPECT(aoi_leave(s, b) == AOI_OK);
+        expect_event(s, AOI_LEAVE, 1, 1, 2);
+        enter(s, 2, 100);
+        enter(s, 3, 200);
+        expect_silence(s);
+        EXPECT(aoi_move(s, a, (double[3]){99}) == AOI_OK); /* the watcher comes */
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        EXPECT(aoi_move_many(s, (aoi_row[]){{1, {-50}}, {3, {-50}}}, 2, NULL) == AOI_OK); /* both */
+        expect_event(s, AOI_ENTER, 1, 1, 3);
+        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), 5, 0) == AOI_OK);
+        expect_event(s, AOI_LEAVE, 1, 1, 2);
+        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), 5, areas[i].keep) == AOI_OK);
+        EXPECT(aoi_set_radius(s, aoi_find_node(s, a, 1), areas[i].keep, 0) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        expect_silence(s);
+        EXPECT(aoi_check(s) == NULL);
+        close_space(s);
+    }
+}
+
+/* Where neighbouring doubles are 2 apart, what a rectangle holds after rounding may be outside of the circle. */
+static void far_from_the_origin(const setup *u, int shape) {
+    static const double far = 1e16, radii[] = {1.1, 1.42, 1.5, 1.9, 2.2, 2.9, 3.3, 4.4, 5.7, 8.1};
+    for (size_t i = 0; i < sizeof radii / sizeof *radii; i++) {
+        aoi_space *s = open_space(u);
+        double at[3] = {far, -far, 0};
+        aoi_entity e[2];
+        bool was = true;
+        EXPECT(aoi_enter(s, 1, at, 1, e) == AOI_OK && aoi_enter(s, 2, at, 1, e + 1) == AOI_OK);
+        EXPECT(aoi_add_node(s, e[0], 1, &(aoi_area){.radius = radii[i], .mask = 1, .shape = shape}, NULL) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        for (int k = 0; k < 300; k++) {
+            double to[3] = {far + 2 * random_below(5), -far + 2 * random_below(5), 0};
+            EXPECT(aoi_move(s, e[random_below(2)], to) == AOI_OK);
+            bool is = aoi_sees(s, aoi_first_node(s, e[0]), e[1]);
+            if (was != is) expect_event(s, is ? AOI_ENTER : AOI_LEAVE, 1, 1, 2);
+            expect_silence(s);
+            was = is;
+        }
+        EXPECT(aoi_check(s) == NULL);
+        close_space(s);
+    }
+}
+
+/* A margin so large that the box around it all is as large as an index gets: inside it the area's own borders count. */
+static void small_areas_with_huge_margins(const setup *u) {
+    static const aoi_area areas[] = {{.shape = AOI_BOX, .extents = {1, 8, 9}, .margin = 1e300},
+                                     {.shape = AOI_BOX, .extents = {3, 2, 9}, .margin = 1e12},
+                                     {.radius = 3, .keep = 1e300},
+                                     {.radius = 3, .keep = 1e6, .shape = AOI_CIRCLE},
+                                     {.radius = 3, .keep = 1e150, .shape = AOI_CIRCLE},
+                                     {.radius = 3, .margin = 4000, .shape = AOI_SECTOR, .angle = 2, .half_height = 9}};
+    for (size_t i = 0; i < sizeof areas / sizeof *areas; i++) {
+        aoi_space *s = open_space(u);
+        aoi_area area = areas[i];
+        aoi_node n = {0, 0};
+        aoi_entity e[12];
+        bool saw[12] = {false};
+        area.mask = 1;
+        for (int k = 0; k < 12; k++) e[k] = enter(s, k, 100 + k);
+        EXPECT(aoi_add_node(s, e[0], 1, &area, &n) == AOI_OK);
+        for (int step = 0; step < 400; step++) {
+            uint32_t k = random_below(4) ? random_below(12) : 0;
+            double to[3] = {random_below(13), random_below(13), 0};
+            expect_at("%s %dD, huge margin %d, step %d", u->engine, u->dims, (int)i, step);
+            EXPECT(aoi_move(s, e[k], to) == AOI_OK);
+            for (aoi_event event; aoi_next(s, &event);) saw[event.target] = event.kind == AOI_ENTER;
+            for (int t = 1; t < 12; t++) EXPECT(saw[t] == aoi_sees(s, n, e[t]));
+            if (step == 200) EXPECT(aoi_set_area(s, n, &(aoi_area){.radius = 0.5, .mask = 1}) == AOI_OK);
+            if (step == 202) EXPECT(aoi_set_area(s, n, &area) == AOI_OK);
+        }
+        EXPECT(aoi_check(s) == NULL);
+        close_space(s);
+    }
+}
+
+/* Positions are read as far as there are dimensions: here they are blocks of just that size. */
+static void no_more_is_read_than_there_is(const setup *u) {
+    aoi_space *s = open_space(u);
+    const int64_t *ids;
+    size_t count;
+    size_t size = (size_t)u->dims * sizeof(double);
+    double *at = malloc(size);
+    if (!at) abort();
+    for (int i = 0; i < u->dims; i++) at[i] = 3;
+    aoi_entity e;
+    EXPECT(aoi_enter(s, 1, at, 1, &e) == AOI_OK && aoi_move(s, e, at) == AOI_OK && aoi_position(s, e, at));
+    for (int shape = AOI_SQUARE; shape <= AOI_POLYGON; shape++) {
+        static const double triangle[] = {-2, -2, 2, -2, 0, 3};
+        aoi_area area = {.shape = shape, .radius = 1, .angle = 1, .points = triangle, .corners = 3};
+        bool good = shape != AOI_CYLINDER || u->dims == 3;
+        EXPECT(aoi_near(s, at, &area, &ids, &count) == (good ? AOI_OK : AOI_EVALUE) && (!good || count == 1));
+    }
+    EXPECT(aoi_nearest(s, at, 4, 1, 0, &ids, &count) == AOI_OK && count == 1);
+    free(at);
+    close_space(s);
+}
+
+/* Radii whose squares are 0 or infinite: the answer follows from the formula, whatever was asked before. */
+static void nearest_of_extreme_radii(const setup *u) {
+    static const struct {
+        double x, radius;
+        size_t count;
+    } cases[] = {{1e-170, 0, 2}, {1e-170, 1e-200, 2}, {1e-150, 0, 1}, {1e250, 1e200, 2}, {1e250, 1e150, 1}, {3, 3, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        aoi_space *s = open_space(u);
+        const int64_t *ids;
+        size_t count;
+        enter(s, 1, 0);
+        enter(s, 2, cases[i].x);
+        for (int64_t id = 3; id < 40; id++) EXPECT(aoi_enter(s, id, (double[3]){1e300, (double)id}, 1, NULL) == AOI_OK);
+        for (int k = 0; k < 3; k++) {
+            expect_at("%s %dD, the nearest within %g, %d", u->engine, u->dims, cases[i].radius, k);
+            EXPECT(aoi_nearest(s, (double[3]){0}, 2, cases[i].radius, 0, &ids, &count) == AOI_OK);
+            EXPECT(count == cases[i].count && ids[0] == 1 && (count == 1 || ids[1] == 2));
+            EXPECT(aoi_nearest(s, (double[3]){0}, k ? 1 : 50, INFINITY, 0, &ids, &count) == AOI_OK);
+        }
+        close_space(s);
+    }
+}
+
+/* A box that is infinite on one axis alone once the margin is added. */
+static void boxes_without_bounds_on_one_axis(const setup *u) {
+    for (int axis = 0; axis < 2; axis++) {
+        aoi_space *s = open_space(u);
+        aoi_area area = {.shape = AOI_BOX, .mask = 1, .extents = {5, 5, 5}, .margin = DBL_MAX};
+        area.extents[axis] = DBL_MAX;
+        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 0);
+        EXPECT(aoi_add_node(s, a, 1, &area, NULL) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        double to[3] = {0};
+        to[axis] = 1e300;
+        to[1 - axis] = 3;
+        EXPECT(aoi_move(s, b, to) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
+        to[1 - axis] = -1e300; /* within the margin */
+        EXPECT(aoi_move(s, b, to) == AOI_OK && aoi_pending(s) == 0 && aoi_check(s) == NULL);
+        EXPECT(aoi_leave(s, b) == AOI_OK);
+        expect_event(s, AOI_LEAVE, 1, 1, 2);
+        EXPECT(aoi_enter(s, 2, to, 1, &b) == AOI_OK);
+        expect_silence(s);
+        to[1 - axis] = 5;
+        EXPECT(aoi_move(s, b, to) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        close_space(s);
+    }
+}
+
+int main(void) {
+    setup u;
+    random_start("extremes");
+    for (int i = 0; every_setup(i, &u); i++) {
+        what_is_kept_without_bounds(&u);
+        far_from_the_origin(&u, AOI_CIRCLE);
+        if (u.dims == 3) far_from_the_origin(&u, AOI_CYLINDER);
+        small_areas_with_huge_margins(&u);
+        no_more_is_read_than_there_is(&u);
+        nearest_of_extreme_radii(&u);
+        boxes_without_bounds_on_one_axis(&u);
+    }
+    return expect_report("extremes");
+}

@@ -1,0 +1,98 @@
+/* aoi.c - the whole C core as one translation unit.
+ *
+ * Core and engines are compiled as one program, so that the optimiser sees through the calls between them, whatever the
+ * build system: `cc -O2 -Iinclude -Isrc -c src/aoi.c` is a complete build.  Each file compiles alone, too; names that
+ * are local to a file are therefore unique over all of src.  `make lint` checks that every source stands here once.
+ *
+ * Floating point.  The rule of visibility is evaluated in IEEE double exactly as written, so that every engine, compiler
+ * and machine gives the same events.  A fused multiply-add rounds once where the source rounds twice, and compilers fuse
+ * by default (GCC) or within expressions (clang) where the processor can: the pragmas forbid it.  GCC's is only given
+ * where the processor can, because functions on either side of it are not inlined into each other.
+ *
+ * Visibility.  What the core's files share with each other is hidden, so that a shared object exports the C API alone
+ * and calls between files are direct.  System headers come first: what they declare lives elsewhere. */
+#include <float.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+#if defined(__FAST_MATH__)
+#error "aoi needs IEEE arithmetic: compile without -ffast-math"
+#elif defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD == 2
+#error "aoi needs IEEE doubles, not x87 registers: compile with -msse2 -mfpmath=sse"
+#endif
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__) && (defined(__FP_FAST_FMA) || defined(__FP_FAST_FMAF))
+#pragma GCC optimize("fp-contract=off")
+#elif defined(_MSC_VER)
+#pragma fp_contract(off)
+#endif
+
+#if defined(__ELF__) || defined(__APPLE__)
+#pragma GCC visibility push(hidden)
+#endif
+
+#include "base/hash_index.c"
+#include "base/memory.c"
+
+#include "core/engines.c"
+#include "engines/brute.c"
+#include "engines/grid/batch_join.c"
+#include "engines/grid/grid.c"
+#include "engines/grid/grid_layers.c"
+#include "engines/grid/self_join.c"
+#include "engines/list/block_list.c"
+#include "engines/list/block_pool.c"
+#include "engines/list/box_query.c"
+#include "engines/list/crossings.c"
+#include "engines/list/list.c"
+#include "engines/list/move.c"
+#include "engines/list/rings.c"
+#include "engines/list/tiles.c"
+#include "engines/quadtree/quadtree.c"
+#include "engines/quadtree/ring_scan.c"
+#include "engines/quadtree/tree.c"
+#include "engines/shared/ring.c"
+#include "engines/shared/ring_query.c"
+#include "engines/shared/spatial_hash.c"
+#include "engines/tower.c"
+
+#ifndef AOI_ENGINES_ALONE /* spec/c/engine_contract.c stands in for the space */
+#include "core/areas.c"
+#include "core/batch.c"
+#include "core/check.c"
+#include "core/event_queue.c"
+#include "core/events.c"
+#include "core/explain.c"
+#include "core/movers.c"
+#include "core/override_table.c"
+#include "core/pair_table.c"
+#include "core/query.c"
+#include "core/shapes.c"
+#include "core/space.c"
+#include "core/visibility.c"
+
+#include "sync/clients.c"
+#include "sync/picture.c"
+#include "sync/reader.c"
+#include "sync/relevance.c"
+#include "sync/sync_check.c"
+#include "sync/tick.c"
+#include "sync/tracks.c"
+#endif
+
+#if defined(__ELF__) || defined(__APPLE__)
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,29 @@
+/* core.c - the Lua module aoi.core as one translation unit: the core and its binding.
+ *
+ * Here the functions of the C API are file-local (AOI_API, see aoi.h), so that those with one caller are compiled into
+ * the method that calls them.  The module exports luaopen_aoi_core and nothing else. */
+#define AOI_API static
+
+#ifdef __GNUC__
+#pragma GCC diagnostic ignored "-Wunused-function" /* what only C programs call */
+#endif
+
+#include "aoi.c"
+
+#include "lua/compat.h" /* and Lua's headers, before the binding is hidden as the core is */
+
+#if defined(__ELF__) || defined(__APPLE__)
+#pragma GCC visibility push(hidden)
+#endif
+
+#include "lua/args.c"
+#include "lua/deliver.c"
+#include "lua/handlers.c"
+#include "lua/module.c"
+#include "lua/queries.c"
+#include "lua/shapes_args.c"
+#include "lua/sync_methods.c"
+
+#if defined(__ELF__) || defined(__APPLE__)
+#pragma GCC visibility pop
+#endif
