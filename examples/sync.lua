@@ -1,14 +1,13 @@
--- A town of 300 players who all walk about: what each client is sent a tick when everything is told to everybody, when
--- only what is in view is told, and with a limit and tiers. Clients keep a picture from their messages alone; in the end
--- those of the second row are compared with the truth.
+-- A town of 300 players who all walk about: what each client is sent a tick when everything is told to everybody,
+-- when only what is in view is told, and with a limit and tiers. Clients keep a picture from their messages alone; in
+-- the end those of the second row are compared with the truth.
 
--- The checkout comes last on the path, so that whatever the environment names wins.
+-- The checkout comes last on the path.
 local root = arg[0]:match("^(.*)examples[/\\\\]") or "../"
 package.path = package.path .. ";" .. root .. "lua/?.lua;" .. root .. "lua/?/init.lua"
 package.cpath = package.cpath .. ";" .. root .. "?.so"
 
-local aoi = require "aoi"
-local Sync = require "aoi.sync"
+local aoi, Sync = require "aoi", require "aoi.sync"
 
 local PLAYERS, SIDE, SIGHT, TICKS, QUANTUM = 300, 400, 60, 100, 0.01
 

@@ -387,7 +387,8 @@ AOI_API int aoi_sync_remove(aoi_sync *y, aoi_entity client);
 AOI_API int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r);
 AOI_API bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out); /* tiers: valid until it is set */
 AOI_API int aoi_sync_resend(aoi_sync *y, aoi_entity client); /* it has reconnected and knows nothing */
-AOI_API aoi_node aoi_sync_node(const aoi_sync *y, aoi_entity client); /* its view, for aoi_set_area and others; or null */
+AOI_API aoi_node aoi_sync_node(const aoi_sync *y,
+                               aoi_entity client); /* its view, for aoi_set_area and others; or null */
 
 /* Of a target, for all clients: > 0, 1 by default.  AOI_EVALUE, AOI_EGONE, AOI_ENOMEM. */
 AOI_API int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority);

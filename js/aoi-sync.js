@@ -1,5 +1,5 @@
-// aoi-sync.js - reads messages of aoi.sync; the format is in docs/sync-wire.md. Plain JavaScript without dependencies, for
-// browsers (a global `aoiSync`, or `import`ed for its side effect) and node (`require`).
+// aoi-sync.js - reads messages of aoi.sync; the format is in docs/sync-wire.md. Plain JavaScript without dependencies,
+// for browsers (a global `aoiSync`, or `import`ed for its side effect) and node (`require`).
 //
 //   const picture = new aoiSync.Picture()
 //   socket.binaryType = 'arraybuffer'
@@ -53,7 +53,9 @@
     // Numbers up to 2^54 and their signs; exact where the sum with the origin is.
     quanta(origin) {
       const z = this.varint(56)
-      const n = typeof z === 'number' ? (z % 2 ? -(z + 1) / 2 : z / 2) : z & 1n ? -Number((z >> 1n) + 1n) : Number(z >> 1n)
+      let n
+      if (typeof z === 'number') n = z % 2 ? -(z + 1) / 2 : z / 2
+      else n = z & 1n ? -Number((z >> 1n) + 1n) : Number(z >> 1n)
       const sum = origin + n
       if (Math.abs(sum) > MOST_QUANTA) fail('a position is out of range')
       return sum

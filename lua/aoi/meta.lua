@@ -355,14 +355,14 @@ aoi.sync = nil
 
 --- What a client is told when not everything. `false` in `Sync:set` takes an option away.
 ---@class aoi.ClientOptions
----@field limit? integer|false known at a time: pinned ones besides, then by priority, then the nearest; a known one stays
---- until one of higher priority, or at least a tenth nearer, needs the room
----@field bytes? integer|false longest message: what is gone, then what appears, then updates, the most urgent first
+---@field limit? integer|false known at a time: pinned ones besides, then by priority, then the nearest; a known one
+--- stays until one of higher priority, or at least a tenth nearer, needs the room
+---@field bytes? integer|false longest message: what is gone, then what appears, then updates, most urgent first
 ---@field tiers? aoi.Tier[]|false `{ { 20, 1 }, { 50, 4 } }`, by rising distance; beyond the last as in the last
 
 --- What `aoi.sync.new` takes: `quantum`, and what clients without options of their own have.
 ---@class aoi.SyncOptions: aoi.ClientOptions
----@field quantum? number world units: positions are told as `quantum * floor(v / quantum + 0.5)`; as 32-bit floats without
+---@field quantum? number world units: positions are told as `quantum * floor(v / quantum + 0.5)`; without, as floats
 
 --- What a message says: flat arrays, `n` rows each, to be applied in this order.
 ---@class aoi.News

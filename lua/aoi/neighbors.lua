@@ -330,8 +330,8 @@ local function make_clients(self)
   for _, id in ipairs(ids) do self.clients:add(id, self.space:area(id, self.by_id[id].node)) end
 end
 
---- Ends a tick: hands over to `aoi.sync`, where every watcher is a client: `near.clients`, from the first call on. Options,
---- and a view that is to change later, are the client's own: `near.clients:set(id, options)`, `near.clients:node(id)`.
+--- Ends a tick: hands over to `aoi.sync`, where every watcher is a client: `near.clients`, from the first call on.
+--- Options, and a view that is to change later, are the client's own: `near.clients:set(id, options)` and `:node(id)`.
 ---@param send fun(watcher: integer, message: string) as for `Sync:tick`; `aoi.sync.read` reads the message
 ---@return integer messages
 ---@return integer bytes

@@ -277,7 +277,8 @@ static void mutations(void) {
         for (size_t n = 0; n < size; n++) EXPECT(!reads(bytes, n));
         for (int k = 0; k < 20000; k++) {
             memcpy(copy, bytes, size);
-            for (uint32_t j = random_below(3); j < 3; j++) copy[random_below((uint32_t)size)] = (unsigned char)random_below(256);
+            for (uint32_t j = random_below(3); j < 3; j++)
+                copy[random_below((uint32_t)size)] = (unsigned char)random_below(256);
             (void)reads(copy, size);
         }
         close_space(s);

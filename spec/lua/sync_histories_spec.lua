@@ -218,7 +218,7 @@ function World:check_limit(id, known, seen)
   end
 end
 
-function World:check_position(id, target, told, quantum)
+function World:check_position(target, told, quantum)
   local position = { self.space:position(target) }
   for axis = 1, self.dims do
     local v = position[axis]
@@ -243,7 +243,7 @@ function World:check_client(id, c)
       assert.equal(self.space:kind(target), told.kind)
     end
     if self.space:has(target) then
-      local right = self:check_position(id, target, told, options.quantum)
+      local right = self:check_position(target, told, options.quantum)
       stale[target] = not right and (stale[target] or 0) + 1 or nil
       local most = options.bytes and 40 or options.tiers and 3 or 0
       assert.is_true((stale[target] or 0) <= most, "a position is too old")

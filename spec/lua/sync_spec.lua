@@ -483,10 +483,11 @@ describe("aoi.sync", function()
       set({ tiers = { { 1 } } }, "bad value for option 'tiers' (pairs of numbers {distance, ticks} expected)")
       set({ tiers = { { 1, 0.5 } } }, "bad value for option 'tiers' (ticks must be whole, from 1 to 65536)")
       set({ tiers = { { 2, 1 }, { 1, 2 } } }, "bad value for option 'tiers' must have rising distances")
-      refused("bad argument #2 to 'new' (bad value for option 'quantum' (a positive, finite number expected))", Sync.new,
-        space, { quantum = -1 })
-      refused("bad argument #2 to 'new' (bad value for option 'bytes' (40 hold one record of any size))", Sync.new, space,
-        { bytes = 39 })
+      local function new(options, message)
+        refused("bad argument #2 to 'new' (bad value for option " .. message .. ")", Sync.new, space, options)
+      end
+      new({ quantum = -1 }, "'quantum' (a positive, finite number expected)")
+      new({ bytes = 39 }, "'bytes' (40 hold one record of any size)")
       sync:set(1, { bytes = 56 })
     end)
   end)

@@ -130,8 +130,7 @@ static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const ao
 }
 
 /* Everything but commit; what fails leaves no trace but events, which the caller rolls back. */
-static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, int flags,
-                    uint32_t *out) {
+static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, int flags, uint32_t *out) {
     uint32_t node = *out = new_node(s, owner, node_id, is, flags);
     if (node == AOI_NONE) return AOI_ENOMEM;
     aoi_node_record *n = s->world.nodes + node;

@@ -64,10 +64,10 @@ struct aoi_space {
     aoi_event_queue queue;
     aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
     aoi_override_table overrides;
-    aoi_sync *syncs;          /* chain of the synchronisers that are open on it */
-    uint32_t sync_count;      /* ever opened */
-    aoi_sighting *sightings;  /* events of clients' nodes that are not in their pictures yet */
-    aoi_sighting *sorted;     /* room to sort them */
+    aoi_sync *syncs;         /* chain of the synchronisers that are open on it */
+    uint32_t sync_count;     /* ever opened */
+    aoi_sighting *sightings; /* events of clients' nodes that are not in their pictures yet */
+    aoi_sighting *sorted;    /* room to sort them */
     uint32_t sighting_cap, sorted_cap, sighting_count, sighting_call; /* call: where those of the present call begin */
     aoi_pair_undo *undo;
     uint32_t undo_cap, undo_count;

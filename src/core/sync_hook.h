@@ -1,11 +1,11 @@
 /* sync_hook.h - what the space tells the synchronisers (src/sync/) that are open on it.
  *
  *   record_event --(node flagged AOI_NODE_SYNC)--> sightings [ node, track, enters | ... ] --> pictures, not the queue
- *   moves, kinds, deaths --(space->syncs != NULL)--> aoi_syncs_moved, ...                        what is news at the tick
+ *   moves, kinds, deaths --(space->syncs != NULL)--> aoi_syncs_moved ...       what is news at the tick
  *
- * The user data of a flagged node is the address of its client.  Sightings wait until some have come together: then they
- * are sorted by client and what they touch is prefetched.  A call that fails cuts its own off; those of a node that goes
- * are void.  Without a synchroniser each of these costs one predictable branch. */
+ * The user data of a flagged node is the address of its client.  Sightings wait until some have come together: then
+ * they are sorted by client and what they touch is prefetched.  A call that fails cuts its own off; those of a node
+ * that goes are void.  Without a synchroniser each of these costs one predictable branch. */
 #ifndef AOI_SYNC_HOOK_H
 #define AOI_SYNC_HOOK_H
 

@@ -4,6 +4,7 @@
  *   args.c     arguments in, errors out, in the words of the standard library
  *   queries.c       the methods that only ask
  *   shapes_args.c   areas and explanations
+ *   sync_methods.c  aoi.sync
  *   handlers.c which functions a node calls
  *   deliver.c  events to handlers
  *

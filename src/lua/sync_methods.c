@@ -7,7 +7,8 @@
  *
  * A tick takes the message of one client after the other: pack, make a string of it, count it as sent, call.  Making a
  * string may run finalizers, which may change what was packed: then it is packed again.  The callback is called when
- * nothing is under way in the core, so that it may do anything; there is no state but the core's own queue of clients. */
+ * nothing is under way in the core, so that it may do anything; there is no state but the core's own queue of clients.
+ * */
 #include "lua/binding.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ typedef struct laoi_sync {
     uint32_t calls;
 } laoi_sync;
 
-/* ---- self and arguments ------------------------------------------------------------------------------------------- */
+/* ---- self and arguments ------------------------------------------------------------------------------------------ */
 
 static laoi_sync *sync_maybe(lua_State *L) {
     laoi_sync *y = lua_touserdata(L, 1);
@@ -57,7 +58,7 @@ static int sync_done(lua_State *L, int result) {
     return luaL_error(L, "aoi: %s", aoi_result_text(result));
 }
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 typedef struct sync_options_arg {
     aoi_sync_options o;
@@ -131,7 +132,7 @@ static void check_relevance(lua_State *L, int i, const aoi_sync *core, const aoi
     if (wrong) laoi_argerror(L, i, "bad value for option %s", wrong);
 }
 
-/* ---- making and closing ------------------------------------------------------------------------------------------- */
+/* ---- making and closing ------------------------------------------------------------------------------------------ */
 
 static int y_close(lua_State *L) {
     laoi_sync *y = sync_maybe(L);
@@ -180,7 +181,7 @@ static int y_tostring(lua_State *L) {
     return 1;
 }
 
-/* ---- clients ------------------------------------------------------------------------------------------------------ */
+/* ---- clients ----------------------------------------------------------------------------------------------------- */
 
 static int y_add(lua_State *L) {
     laoi_sync *y = sync_self(L);
@@ -225,7 +226,7 @@ static int y_node(lua_State *L) {
     return 1;
 }
 
-/* ---- targets ------------------------------------------------------------------------------------------------------ */
+/* ---- targets ----------------------------------------------------------------------------------------------------- */
 
 static int y_set_priority(lua_State *L) {
     laoi_sync *y = sync_self(L);
@@ -254,7 +255,7 @@ static int y_touch(lua_State *L) {
     return sync_done(L, aoi_sync_touch(y->core, laoi_entity(L, y->space, 2)));
 }
 
-/* ---- questions ---------------------------------------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------------------------------------- */
 
 static int y_knows(lua_State *L) {
     laoi_sync *y = sync_self(L);
@@ -296,7 +297,7 @@ static int y_knowers(lua_State *L) {
     return answer_ids(L, aoi_sync_knowers, false);
 }
 
-/* ---- the tick ----------------------------------------------------------------------------------------------------- */
+/* ---- the tick ---------------------------------------------------------------------------------------------------- */
 
 enum { CALLBACK = 2, BYTES = 3, TICK_TOP = 3 }; /* on the stack: self, the callback, bytes so far */
 
@@ -355,7 +356,7 @@ static int y_tick(lua_State *L) {
     return tick_run(L, 0);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 enum { GONE = 3, APPEARED = 4, MOVED = 5, TOUCHED = 6 }; /* lists, on the stack */
 static const char *const list_names[] = {"gone", "appeared", "moved", "touched"};
@@ -454,28 +455,19 @@ static int y_read(lua_State *L) {
     return 1;
 }
 
-/* ---- the module --------------------------------------------------------------------------------------------------- */
+/* ---- the module -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg sync_methods[] = {
-    {"add", y_add},
-    {"remove", y_remove},
-    {"set", y_set},
-    {"resend", y_resend},
-    {"node", y_node},
-    {"set_priority", y_set_priority},
-    {"pin", y_pin},
-    {"unpin", y_unpin},
-    {"touch", y_touch},
-    {"knows", y_knows},
-    {"known", y_known},
-    {"knowers", y_knowers},
-    {"tick", y_tick},
-    {"close", y_close},
-    {NULL, NULL},
+    {"add", y_add},       {"remove", y_remove}, {"set", y_set},
+    {"resend", y_resend}, {"node", y_node},     {"set_priority", y_set_priority},
+    {"pin", y_pin},       {"unpin", y_unpin},   {"touch", y_touch},
+    {"knows", y_knows},   {"known", y_known},   {"knowers", y_knowers},
+    {"tick", y_tick},     {"close", y_close},   {NULL, NULL},
 };
 
 static const luaL_Reg sync_metamethods[] = {
-    {"__gc", y_close},    {"__tostring", y_tostring},
+    {"__gc", y_close},
+    {"__tostring", y_tostring},
 #if LUA_VERSION_NUM >= 504
     {"__close", y_close},
 #endif

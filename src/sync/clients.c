@@ -5,7 +5,7 @@
 
 enum { MOST_CLIENTS = 1 << 24 };
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* ---- options ----------------------------------------------------------------------------------------------------- */
 
 /* What a message takes besides its records, at most. */
 static uint32_t head_bytes(const aoi_sync *y) {
@@ -24,8 +24,7 @@ const char *aoi_relevance_fault(const aoi_sync *y, const aoi_relevance *r) {
     for (uint32_t i = 0; i < r->tier_count; i++) {
         if (!(r->tiers[i].distance >= 0)) return "'tiers' must have distances that are not negative or nan";
         if (i && !(r->tiers[i].distance > r->tiers[i - 1].distance)) return "'tiers' must have rising distances";
-        if (r->tiers[i].every < 1 || r->tiers[i].every > AOI_MOST_EVERY)
-            return "'tiers' must have 1 to 65536 ticks";
+        if (r->tiers[i].every < 1 || r->tiers[i].every > AOI_MOST_EVERY) return "'tiers' must have 1 to 65536 ticks";
     }
     return NULL;
 }
@@ -42,7 +41,7 @@ void aoi_sync_get_defaults(const aoi_sync *y, aoi_relevance *out) {
     *out = y->defaults;
 }
 
-/* ---- opening and closing ------------------------------------------------------------------------------------------ */
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     if (!(o->quantum >= 0) || isinf(o->quantum)) return AOI_EVALUE;
@@ -115,7 +114,7 @@ void aoi_sync_close(aoi_sync *y) {
     sync_free(y);
 }
 
-/* ---- clients ------------------------------------------------------------------------------------------------------ */
+/* ---- clients ----------------------------------------------------------------------------------------------------- */
 
 static aoi_client *client_of(const aoi_sync *y, aoi_entity entity) {
     uint32_t node = aoi_node_slot(y->space, aoi_find_node(y->space, entity, y->node_id));
@@ -237,7 +236,7 @@ int aoi_sync_resend(aoi_sync *y, aoi_entity client) {
     return AOI_OK;
 }
 
-/* ---- targets ------------------------------------------------------------------------------------------------------ */
+/* ---- targets ----------------------------------------------------------------------------------------------------- */
 
 int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority) {
     uint32_t slot = aoi_entity_slot(y->space, target);
@@ -294,7 +293,7 @@ int aoi_sync_touch(aoi_sync *y, aoi_entity target) {
     return AOI_OK;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------------------------- */
+/* ---- questions --------------------------------------------------------------------------------------------------- */
 
 bool aoi_sync_knows(const aoi_sync *y, aoi_entity client, aoi_entity target) {
     const aoi_client *c = client_of(y, client);

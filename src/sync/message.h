@@ -24,13 +24,13 @@ enum {
     AOI_TAG_APPEARED_WIDE
 };
 
-/* How the head spells the quantum: 0 there is none, 1 + k it is 1 / 10^k, 17 + k it is 1 / 2^k, OTHER a double follows. */
+/* How the head spells the quantum: 0: there is none; 1 + k: 1 / 10^k; 17 + k: 1 / 2^k; OTHER: a double follows. */
 enum { AOI_SCALE_FLOATS = 0, AOI_SCALE_TEN = 1, AOI_SCALE_TWO = 17, AOI_SCALE_TOP = 49, AOI_SCALE_OTHER = 255 };
 
 enum {
-    AOI_WIRE_HEAD = 64,    /* room for the longest head: 3 + 8 + 5 + 3 * 8 */
-    AOI_WIRE_RECORD = 64,  /* the longest record: 10 + 10 + 3 * 8 */
-    AOI_WIRE_ID = 10,      /* a tag and any id */
+    AOI_WIRE_HEAD = 64,   /* room for the longest head: 3 + 8 + 5 + 3 * 8 */
+    AOI_WIRE_RECORD = 64, /* the longest record: 10 + 10 + 3 * 8 */
+    AOI_WIRE_ID = 10,     /* a tag and any id */
     AOI_WIRE_KIND = 10,
     AOI_WIRE_VARINT53 = 8, /* a number of quanta up to 2^53, with its sign */
     AOI_WIRE_DOUBLE = 8
@@ -49,7 +49,7 @@ typedef struct aoi_writer {
 } aoi_writer;
 
 static inline uint64_t aoi_zigzag(uint64_t v) { /* 0, -1, 1, -2 ... -> 0, 1, 2, 3 ... */
-    return v << 1 ^ (uint64_t)-(int64_t)(v >> 63);
+    return v << 1 ^ (uint64_t) - (int64_t)(v >> 63);
 }
 
 static inline unsigned char *aoi_put_bytes(unsigned char *p, uint64_t v, int n) {
@@ -100,8 +100,7 @@ static inline unsigned char *aoi_put_doubles(const aoi_writer *w, unsigned char 
 
 static inline unsigned char *aoi_put_position(const aoi_writer *w, unsigned char *p, const double *at) {
     if (w->quanta) {
-        for (int a = 0; a < w->axes; a++)
-            p = aoi_put_varint(p, aoi_zigzag((uint64_t)((int64_t)at[a] - w->origin[a])));
+        for (int a = 0; a < w->axes; a++) p = aoi_put_varint(p, aoi_zigzag((uint64_t)((int64_t)at[a] - w->origin[a])));
         return p;
     }
     for (int a = 0; a < w->axes; a++) {

@@ -1,15 +1,16 @@
 /* picture.c - what one client knows and sees (sync.h), and the queue of clients with news.
  *
- *   record         told, untold     what the client has been told of lies before c->told
- *   a small one    is searched through; a large one has an index: [ record | none | record ... ], open addressing, linear
- *                  probing, at most 4/5 full, its size no power of two: at this size every byte counts */
+ *   record         told, untold: what the client has been told of lies before c->told
+ *   a small one    is searched through
+ *   a large one    has an index: [ record | none | record ... ], open addressing, linear probing, at most 4/5 full, its
+ *                  size no power of two: at this size every byte counts */
 #include "sync/sync.h"
 
 enum { LEAST_RECORDS = 8, INDEXED_FROM = 256 };
 enum { NODES_AHEAD = 24, CLIENTS_AHEAD = 16, RECORDS_AHEAD = 8 }; /* sightings whose memory is prefetched */
-enum { PREFETCHED = 128, FEW_SIGHTINGS = 32 };                   /* records; not worth to be sorted */
+enum { PREFETCHED = 128, FEW_SIGHTINGS = 32 };                    /* records; not worth to be sorted */
 
-/* ---- the index of a large picture --------------------------------------------------------------------------------- */
+/* ---- the index of a large picture -------------------------------------------------------------------------------- */
 
 static uint32_t picture_home(const aoi_client *c, uint32_t track) {
     return (uint32_t)((uint64_t)(track * UINT32_C(0x9E3779B9)) * c->index_size >> 32);
@@ -58,7 +59,7 @@ static bool picture_index_ready(aoi_client *c, uint32_t cap) {
     return true;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 static size_t picture_bytes(uint32_t cap, bool timed) {
     return cap * ((timed ? 3 : 1) * sizeof(uint32_t) + 1);
@@ -114,7 +115,7 @@ void aoi_picture_free(aoi_client *c) {
     c->cap = c->count = c->told = 0;
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 uint32_t aoi_picture_find(const aoi_client *c, uint32_t track) {
     if (c->index) return c->count ? c->index[picture_place(c, track)] : AOI_NONE;
@@ -178,7 +179,7 @@ void aoi_picture_untell(aoi_client *c, uint32_t record) {
     aoi_picture_swap(c, record, --c->told);
 }
 
-/* ---- events of the clients' nodes ----------------------------------------------------------------------------------- */
+/* ---- events of the clients' nodes -------------------------------------------------------------------------------- */
 
 static bool picture_enter(aoi_client *c, uint32_t track) {
     uint32_t i = c->unseen ? aoi_picture_find(c, track) : AOI_NONE;
@@ -217,7 +218,7 @@ static aoi_client *client_of_sighting(const aoi_space *s, uint32_t i) {
     return is ? aoi_client_from(s->world.areas[node].user_data) : NULL;
 }
 
-/* A client's together, in the order in which they came: a counting sort by node.  Without memory they stay as they are. */
+/* A client's together, in the order in which they came: a counting sort by node.  Without memory nothing changes. */
 static void sort_sightings(aoi_space *s) {
     aoi_world *w = &s->world;
     uint32_t n = s->sighting_count, at = 0;
@@ -281,7 +282,7 @@ bool aoi_client_saw(const aoi_client *c, uint32_t target) {
     return i != AOI_NONE && (c->flags[i] & AOI_RECORD_SAW);
 }
 
-/* ---- the queue ---------------------------------------------------------------------------------------------------- */
+/* ---- the queue --------------------------------------------------------------------------------------------------- */
 
 void aoi_client_queue(aoi_client *c, uint32_t tick) {
     aoi_sync *y = c->sync;

@@ -1,7 +1,7 @@
 /* reader.c - reads messages (docs/sync-wire.md): any bytes are read or refused.
  *
- * A varint has the shortest form, and all bytes belong to the head or to the records it counts: a message that is cut off
- * or padded is refused.  Whether ids are told twice is the host's affair. */
+ * A varint has the shortest form, and all bytes belong to the head or to the records it counts: a message that is cut
+ * off or padded is refused.  Whether ids are told twice is the host's affair. */
 #include <math.h>
 
 #include "sync/message.h"
@@ -53,7 +53,7 @@ static bool read_float(aoi_reader *r, double *out) {
 }
 
 static uint64_t from_zigzag(uint64_t z) {
-    return z >> 1 ^ (uint64_t)-(int64_t)(z & 1);
+    return z >> 1 ^ (uint64_t) - (int64_t)(z & 1);
 }
 
 static double power_of(double base, int n) {
@@ -132,8 +132,8 @@ static bool read_id(aoi_reader *r, int *tag, int64_t *id) {
 }
 
 bool aoi_read_next(aoi_reader *r, aoi_news *out) {
-    static const int what[] = {AOI_MOVED, AOI_MOVED | AOI_TOUCHED, AOI_TOUCHED, AOI_APPEARED,
-                               AOI_GONE,  AOI_MOVED,               AOI_APPEARED};
+    static const int what[] = {AOI_MOVED,   AOI_MOVED | AOI_TOUCHED, AOI_TOUCHED, AOI_APPEARED, AOI_GONE, AOI_MOVED,
+                               AOI_APPEARED};
     int tag;
     if (!r->records) return false;
     *out = (aoi_news){0};

@@ -6,22 +6,23 @@
  *     distance, rising: known * 9/10        flap; a newcomer that is exactly a tenth nearer takes the room
  *     known before new if both are 0, else new before known; then by id
  *
- * As a rule nothing changes, which single precision shows: the last of the known, made nearer by a tenth and by twice the
- * error of the figures, is nearer than all others.  Else those in doubt, a few on both sides, are ranked exactly, and the
- * first of them found by Hoare's quickselect.
+ * As a rule nothing changes, which single precision shows: the last of the known, made nearer by a tenth and by twice
+ * the error of the figures, is nearer than all others.  Else those in doubt, a few on both sides, are ranked exactly,
+ * and the first of them found by Hoare's quickselect.
  *
  * Tiers.  A move is told when (tick + phase) is a multiple of the tier's period; the phase is a hash of client and
  * target, so that updates spread over the ticks.  A move that waits as long as the period, because the tier has changed
  * meanwhile, is due, too: a position is never older.
  *
- * Budget.  The most urgent first: priority times ticks since the last update.  That is the priority accumulator of Glenn
- * Fiedler's "State Synchronization" (gafferongames.com, 2015), which adds a priority a tick and is reset when the object
- * is sent, in closed form; Unreal's net prioritisation multiplies priority and time since the last update likewise. */
+ * Budget.  The most urgent first: priority times ticks since the last update.  That is the priority accumulator of
+ * Glenn Fiedler's "State Synchronization" (gafferongames.com, 2015), which adds a priority a tick and is reset when the
+ * object is sent, in closed form; Unreal's net prioritisation multiplies priority and time since the last update
+ * likewise. */
 #include <stdlib.h>
 
 #include "sync/sync.h"
 
-/* ---- distances and ranks ------------------------------------------------------------------------------------------ */
+/* ---- distances and ranks ----------------------------------------------------------------------------------------- */
 
 double aoi_client_distance2(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
@@ -77,7 +78,7 @@ static void pick_select(aoi_pick *p, uint32_t n, uint32_t most) {
     }
 }
 
-/* ---- in single precision ------------------------------------------------------------------------------------------- */
+/* ---- in single precision ----------------------------------------------------------------------------------------- */
 
 /* A square in single precision that is surely above, or below, that of a distance. */
 static float square_above(double distance) {
@@ -116,7 +117,7 @@ bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope) {
     return true;
 }
 
-/* ---- limit -------------------------------------------------------------------------------------------------------- */
+/* ---- limit ------------------------------------------------------------------------------------------------------- */
 
 static bool picks_ready(aoi_sync *y, size_t count) {
     return AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, count);
@@ -204,7 +205,7 @@ uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope) {
     return pick_untold(c, c->limit ? choose_within_limit(c, scope) : 0);
 }
 
-/* ---- tiers -------------------------------------------------------------------------------------------------------- */
+/* ---- tiers ------------------------------------------------------------------------------------------------------- */
 
 /* The tier of a record; exact where single precision leaves a doubt. */
 static uint32_t tier_of(const aoi_client *c, uint32_t record, const aoi_scope *scope) {
@@ -233,7 +234,7 @@ bool aoi_tier_due(const aoi_client *c, uint32_t record, const aoi_scope *scope) 
     return in_phase(c, record, every) || c->sync->now - c->since[record] + 1 >= every;
 }
 
-/* ---- budget ------------------------------------------------------------------------------------------------------- */
+/* ---- budget ------------------------------------------------------------------------------------------------------ */
 
 static int pick_compare(const void *a, const void *b) {
     const aoi_pick *p = a, *q = b;

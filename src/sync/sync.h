@@ -1,6 +1,6 @@
 /* sync.h - a synchroniser from inside:
  *
- *   tracks.c     entities that clients know or see: where they were last, what is new about them, which clients know them
+ *   tracks.c     entities that clients know or see: where they were, what is new about them, which clients know them
  *   picture.c    what one client knows and sees; events of its node change it
  *   clients.c    opening, closing, clients, pins
  *   tick.c       which clients have news; what a message says; what it changes when it is sent
@@ -11,8 +11,9 @@
  *                                                                    |                   ^
  *                                                                    +---- by number ----+
  *
- * A track outlives its entity until no record refers to it: an id that comes again is another track, so that a client is
- * told that one is gone and the other has appeared.  A position is rounded once a tick and mover, not once a record. */
+ * A track outlives its entity until no record refers to it: an id that comes again is another track, so that a client
+ * is told that one is gone and the other has appeared.  A position is rounded once a tick and mover, not once a
+ * record. */
 #ifndef AOI_SYNC_INNER_H
 #define AOI_SYNC_INNER_H
 
@@ -31,7 +32,7 @@ enum {
     AOI_TRACK_RANKED = 64 /* has a priority of its own */
 };
 
-typedef struct aoi_track { /* one cache line: all that a record of a mover needs */
+typedef struct aoi_track {                 /* one cache line: all that a record of a mover needs */
     _Alignas(AOI_CACHE_LINE) double at[3]; /* as told: numbers of quanta, floats, or doubles if it is wide */
     int64_t id;
     uint32_t moved, touched; /* ticks */
@@ -49,13 +50,13 @@ typedef struct aoi_track_rest {
 
 /* flags of a record; it is told if it lies before client->told */
 enum {
-    AOI_RECORD_SEEN = 1,  /* by the client's node, now */
-    AOI_RECORD_SAW = 2,   /* at the last tick */
+    AOI_RECORD_SEEN = 1, /* by the client's node, now */
+    AOI_RECORD_SAW = 2,  /* at the last tick */
     AOI_RECORD_PIN = 4,
     AOI_RECORD_WAITS = 8, /* has moved, which is not told yet */
     AOI_RECORD_TOUCH = 16,
-    AOI_RECORD_SAID = 32, /* in the message that is being packed: gone, appeared, or touched */
-    AOI_RECORD_CUT = 64,  /* goes out of the picture, if it is said */
+    AOI_RECORD_SAID = 32,   /* in the message that is being packed: gone, appeared, or touched */
+    AOI_RECORD_CUT = 64,    /* goes out of the picture, if it is said */
     AOI_RECORD_PLACED = 128 /* the message has where it is */
 };
 
@@ -63,8 +64,8 @@ enum {
  *
  *   tracks   [ 7 | 3 | 9 | 4 | 8 |     ]
  *   flags    [   |   |   |   |   |     ]
- *   told_at  [   |   |   |   |   |     ]    only with tiers or bytes: tick of the last update; while it is not told, since
- *   since    [   |   |   |   |   |     ]    when it is seen; tick since which a move waits
+ *   told_at  [   |   |   |   |   |     ]    only with tiers or bytes: tick of the last update, or since when it is seen
+ *   since    [   |   |   |   |   |     ]    likewise: tick since which a move waits
  *              known     ^ told    ^ count
  *              to the client
  */
@@ -79,9 +80,9 @@ struct aoi_client { /* what events need comes first */
     bool marked; /* records are SAID or CUT */
     uint32_t index_size;
     uint32_t number, node, entity, track; /* of the client itself */
-    uint32_t stay;       /* of the message that is packed: known records before it stay known */
-    uint32_t synced;     /* tick of its last message, or when it had no news */
-    uint32_t queued_for; /* tick, while it is in the queue */
+    uint32_t stay;                        /* of the message that is packed: known records before it stay known */
+    uint32_t synced;                      /* tick of its last message, or when it had no news */
+    uint32_t queued_for;                  /* tick, while it is in the queue */
     uint32_t limit, bytes, tier_count;
     int64_t id;
     aoi_client *previous, *next; /* in the queue of those with news */
@@ -116,14 +117,15 @@ struct aoi_sync {
     aoi_track_rest *rests;
     aoi_spot *spots;
     double far; /* no coordinate of a spot is larger */
-    uint32_t *movers; /* tracks whose entity has moved since the last tick, or is touched; as many as there are tracks */
+    uint32_t
+        *movers; /* tracks whose entity has moved since the last tick, or is touched; as many as there are tracks */
     uint32_t track_cap, rest_cap, spot_cap, mover_cap, track_top, free_track, mover_count;
     uint32_t *track_of; /* by entity slot */
     uint32_t track_of_cap;
     aoi_client **clients; /* by number; NULL: free */
     int64_t *client_ids;
     uint32_t client_cap, client_id_cap, client_top, client_count;
-    uint32_t free_number; /* no number below it is free */
+    uint32_t free_number;     /* no number below it is free */
     aoi_client *first, *last; /* queue of clients with news */
     aoi_client *packed;       /* whose message is in the writer */
     uint64_t changes, packed_at;
@@ -147,30 +149,30 @@ static inline bool aoi_tick_after(uint32_t a, uint32_t b) {
     return (int32_t)(a - b) > 0;
 }
 
-/* ---- tracks.c ----------------------------------------------------------------------------------------------------- */
+/* ---- tracks.c ---------------------------------------------------------------------------------------------------- */
 
-uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity);   /* or AOI_NONE */
-uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity);      /* a new one if it must be; AOI_NONE: memory refused */
-void aoi_track_release(aoi_sync *y, uint32_t track);         /* frees it if nothing refers to it */
-void aoi_track_list(aoi_sync *y, uint32_t track);            /* among the movers */
-void aoi_track_locate(aoi_sync *y, uint32_t track);          /* rounds its position if it has none yet */
+uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity); /* or AOI_NONE */
+uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity);    /* a new one if it must be; AOI_NONE: memory refused */
+void aoi_track_release(aoi_sync *y, uint32_t track);       /* frees it if nothing refers to it */
+void aoi_track_list(aoi_sync *y, uint32_t track);          /* among the movers */
+void aoi_track_locate(aoi_sync *y, uint32_t track);        /* rounds its position if it has none yet */
 bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track);
 void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client); /* there is room */
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client);
 void aoi_track_catch_up(aoi_sync *y); /* at the beginning of a tick: what has moved; clients that know it are queued */
-void aoi_track_spot(aoi_sync *y, uint32_t track); /* where it is now, or that it is ranked */
+void aoi_track_spot(aoi_sync *y, uint32_t track);                          /* where it is now, or that it is ranked */
 bool aoi_round_position(const aoi_sync *y, const double *pos, double *at); /* true: wide */
 
 static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
     return y->tracks[track].flags & AOI_TRACK_RANKED ? y->rests[track].priority : 1;
 }
 
-/* ---- picture.c ---------------------------------------------------------------------------------------------------- */
+/* ---- picture.c --------------------------------------------------------------------------------------------------- */
 
-uint32_t aoi_picture_find(const aoi_client *c, uint32_t track); /* the record, or AOI_NONE */
+uint32_t aoi_picture_find(const aoi_client *c, uint32_t track);        /* the record, or AOI_NONE */
 uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags); /* AOI_NONE: memory refused */
-void aoi_picture_drop(aoi_client *c, uint32_t record);         /* of those that are not told */
-void aoi_picture_tell(aoi_client *c, uint32_t record);         /* it becomes known */
+void aoi_picture_drop(aoi_client *c, uint32_t record);                 /* of those that are not told */
+void aoi_picture_tell(aoi_client *c, uint32_t record);                 /* it becomes known */
 void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* both told, or both not */
 void aoi_picture_untell(aoi_client *c, uint32_t record);
 void aoi_picture_free(aoi_client *c);
@@ -207,7 +209,7 @@ static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
     return c->flags[record] & AOI_RECORD_PIN && !(c->sync->tracks[c->tracks[record]].flags & AOI_TRACK_DEAD);
 }
 
-/* ---- relevance.c -------------------------------------------------------------------------------------------------- */
+/* ---- relevance.c ------------------------------------------------------------------------------------------------- */
 
 /* Chooses among what is seen: marks known records that must go CUT, and leaves those to be told in sync->picks.  The
  * number of picks, or AOI_NONE when memory is refused. */

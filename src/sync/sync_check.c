@@ -54,7 +54,8 @@ static const char *check_tracks(const aoi_sync *y) {
         if (r->flags & (AOI_TRACK_FREE | AOI_TRACK_DEAD)) continue;
         if (aoi_track_of(y, r->entity) != t || y->space->world.entities[r->entity].id != r->id)
             return sync_say(y, "entity %lld is not found by its track", (long long)r->id);
-        if (!r->refs && !(r->flags & (AOI_TRACK_RANKED | AOI_TRACK_LISTED))) return sync_say(y, "a track is kept for nothing");
+        if (!r->refs && !(r->flags & (AOI_TRACK_RANKED | AOI_TRACK_LISTED)))
+            return sync_say(y, "a track is kept for nothing");
     }
     if (refs != records) return sync_say(y, "tracks count their records wrongly");
     return listed == y->mover_count ? NULL : sync_say(y, "the list of movers is wrong");
@@ -68,7 +69,8 @@ static const char *check_queue(const aoi_sync *y) {
         clients++;
         queued += c->queued;
         overflows += c->overflow;
-        if (c->changed && !c->queued) return sync_say(y, "client %lld has news and waits for nothing", (long long)c->id);
+        if (c->changed && !c->queued)
+            return sync_say(y, "client %lld has news and waits for nothing", (long long)c->id);
     }
     for (const aoi_client *c = y->first; c; c = c->next) n++;
     if (n != queued || clients != y->client_count || overflows != y->overflows)

@@ -5,13 +5,13 @@
  *                                                              +---- the next client -------------+
  *
  * Packing marks what it says (SAID, CUT) and changes nothing else that counts; applying cannot fail.  So a refused
- * allocation, an error of the host or a change in between costs nothing: the client stays at the head of the queue and is
- * packed again. */
+ * allocation, an error of the host or a change in between costs nothing: the client stays at the head of the queue and
+ * is packed again. */
 #include "sync/sync.h"
 
 enum { TRACKS_AHEAD = 6, RECORDS_AT_ONCE = 64 };
 
-/* ---- head of the message ------------------------------------------------------------------------------------------ */
+/* ---- head of the message ----------------------------------------------------------------------------------------- */
 
 int aoi_scale_of(double quantum) {
     double power = 1;
@@ -66,7 +66,7 @@ static void writer_close(const aoi_client *c, aoi_message *out) {
     *out = (aoi_message){c->id, w->bytes + AOI_WIRE_HEAD - size, w->end - AOI_WIRE_HEAD + size};
 }
 
-/* ---- records: false when memory is refused -------------------------------------------------------------------------- */
+/* ---- records: false when memory is refused ----------------------------------------------------------------------- */
 
 static uint64_t kind_of(const aoi_sync *y, const aoi_track *t) {
     return y->space->world.entities[t->entity].kind;
@@ -125,7 +125,7 @@ static bool say_update(aoi_client *c, uint32_t record, bool moved, bool touched)
     return true;
 }
 
-/* ---- packing ------------------------------------------------------------------------------------------------------ */
+/* ---- packing ----------------------------------------------------------------------------------------------------- */
 
 static void track_prefetch(const aoi_client *c, uint32_t i) {
     if (i < c->told) AOI_PREFETCH(c->sync->tracks + c->tracks[i]);
@@ -189,7 +189,7 @@ static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
         const aoi_track *t = y->tracks + c->tracks[i];
         track_prefetch(c, i + TRACKS_AHEAD);
         uint8_t *flags = c->flags + i;
-        *flags &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_PLACED);
+        *flags &= (uint8_t) ~(AOI_RECORD_SAID | AOI_RECORD_PLACED);
         if (aoi_tick_after(t->moved, synced) && !(*flags & AOI_RECORD_WAITS)) {
             *flags |= AOI_RECORD_WAITS;
             c->since[i] = y->now;
@@ -256,7 +256,7 @@ static bool pack_appeared(aoi_client *c, uint32_t n) {
 }
 
 static void unmark(uint8_t *flags, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) flags[i] &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_CUT);
+    for (uint32_t i = 0; i < n; i++) flags[i] &= (uint8_t) ~(AOI_RECORD_SAID | AOI_RECORD_CUT);
 }
 
 static bool pack(aoi_client *c) {
@@ -279,7 +279,7 @@ static bool pack(aoi_client *c) {
     return aoi_is_timed(c) ? pack_timed_updates(c, &scope, measured) : pack_updates(c);
 }
 
-/* ---- applying: nothing can fail ----------------------------------------------------------------------------------- */
+/* ---- applying: nothing can fail ---------------------------------------------------------------------------------- */
 
 /* Of known records those that were said to be gone; last first, as others take their places. */
 static void apply_gone(aoi_client *c, bool *left) {
@@ -312,9 +312,9 @@ static void apply_appeared(aoi_client *c, bool *left) {
 static void apply_updates(aoi_client *c) {
     for (uint32_t i = 0; i < c->stay; i++) {
         uint8_t *flags = c->flags + i;
-        if (*flags & AOI_RECORD_SAID) *flags &= (uint8_t)~(AOI_RECORD_SAID | AOI_RECORD_TOUCH);
+        if (*flags & AOI_RECORD_SAID) *flags &= (uint8_t) ~(AOI_RECORD_SAID | AOI_RECORD_TOUCH);
         if (*flags & AOI_RECORD_PLACED) {
-            *flags &= (uint8_t)~(AOI_RECORD_PLACED | AOI_RECORD_WAITS);
+            *flags &= (uint8_t) ~(AOI_RECORD_PLACED | AOI_RECORD_WAITS);
             c->told_at[i] = c->sync->now;
         }
         if (*flags & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) c->backlog = true;
@@ -355,7 +355,7 @@ static void apply(aoi_client *c) {
     y->packed = NULL;
 }
 
-/* ---- the tick ----------------------------------------------------------------------------------------------------- */
+/* ---- the tick ---------------------------------------------------------------------------------------------------- */
 
 int aoi_sync_begin(aoi_sync *y) {
     if (!aoi_settle(y->space) || !aoi_syncs_see(y->space)) return AOI_ENOMEM;

@@ -3,7 +3,7 @@
 
 enum { TRACK_ENTITIES_AHEAD = 8, LEAST_KNOWERS = 4 };
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity) {
     return entity < y->track_of_cap ? y->track_of[entity] : AOI_NONE;
@@ -77,15 +77,14 @@ void aoi_syncs_left(aoi_sync *first, uint32_t entity) {
     }
 }
 
-/* ---- clients that know it ----------------------------------------------------------------------------------------- */
+/* ---- clients that know it ---------------------------------------------------------------------------------------- */
 
 /* Grows by an eighth: lists are many and mostly of a steady size. */
 bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
     uint32_t cap = y->rests[track].knower_cap, to = cap + cap / 8 + LEAST_KNOWERS;
     if (t->knower_count < cap) return true;
-    uint32_t *knowers =
-        aoi_resize(aoi_sync_memory(y), t->knowers, cap * sizeof *t->knowers, to * sizeof *t->knowers);
+    uint32_t *knowers = aoi_resize(aoi_sync_memory(y), t->knowers, cap * sizeof *t->knowers, to * sizeof *t->knowers);
     if (!knowers) return false;
     t->knowers = knowers;
     y->rests[track].knower_cap = to;
@@ -103,7 +102,7 @@ void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client) {
     t->knowers[i] = t->knowers[--t->knower_count];
 }
 
-/* ---- news --------------------------------------------------------------------------------------------------------- */
+/* ---- news -------------------------------------------------------------------------------------------------------- */
 
 void aoi_track_list(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
@@ -149,7 +148,8 @@ void aoi_track_spot(aoi_sync *y, uint32_t track) {
     double z = y->space->world.dims == 3 ? p[2] : 0;
     y->far = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z))));
     bool ranked = t->flags & AOI_TRACK_RANKED;
-    y->spots[track] = ranked ? (aoi_spot){INFINITY, INFINITY, INFINITY} : (aoi_spot){(float)p[0], (float)p[1], (float)z};
+    y->spots[track] =
+        ranked ? (aoi_spot){INFINITY, INFINITY, INFINITY} : (aoi_spot){(float)p[0], (float)p[1], (float)z};
 }
 
 /* True if the position, as it is told, is another one. */
