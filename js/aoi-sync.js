@@ -50,13 +50,12 @@
       }
     }
 
-    // Numbers up to 2^54 and their signs; exact where the sum with the origin is.
+    // A difference of up to 2^55 from the origin: only their sum is exact as a number.
     quanta(origin) {
       const z = this.varint(56)
-      let n
-      if (typeof z === 'number') n = z % 2 ? -(z + 1) / 2 : z / 2
-      else n = z & 1n ? -Number((z >> 1n) + 1n) : Number(z >> 1n)
-      const sum = origin + n
+      let sum
+      if (typeof z === 'number') sum = origin + (z % 2 ? -(z + 1) / 2 : z / 2)
+      else sum = Number(BigInt(origin) + (z & 1n ? -(z >> 1n) - 1n : z >> 1n))
       if (Math.abs(sum) > MOST_QUANTA) fail('a position is out of range')
       return sum
     }
