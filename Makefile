@@ -104,7 +104,7 @@ $(FAULTY_SO): spec/support/faulty.c $(BIND_DIR)/flags
 # Only in the variant fuzz. All but the fuzzer of the C API have a Lua in them.
 $(FUZZERS:%=$(CORE_DIR)/%): $(CORE_DIR)/%: fuzz/%.c $(LIB_A) $(BIND_DIR)/core.o
 	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) -fsanitize=fuzzer -o $@ $< \
-	  $(if $(filter c_api,$*),$(LIB_A),$(BIND_DIR)/core.o -l$(LUA_NAME)) $(LINK)
+	  $(if $(filter c_api sync_read,$*),$(LIB_A),$(BIND_DIR)/core.o -l$(LUA_NAME)) $(LINK)
 
 # Remembers the command, so that another compiler or other flags rebuild what they should.
 $(CORE_DIR)/flags: COMMAND = $(COMPILE) $(LINK)

@@ -28,6 +28,7 @@ build = {
     ["aoi.meta"] = "lua/aoi/meta.lua",
     ["aoi.neighbors"] = "lua/aoi/neighbors.lua",
     ["aoi.reserved"] = "lua/aoi/reserved.lua",
+    ["aoi.sync"] = "lua/aoi/sync.lua",
     ["aoi.skynet"] = "lua/aoi/skynet/init.lua",
     ["aoi.skynet.argument"] = "lua/aoi/skynet/argument.lua",
     ["aoi.skynet.client"] = "lua/aoi/skynet/client.lua",

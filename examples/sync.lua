@@ -1,17 +1,15 @@
--- "Tell every player what appeared, moved and disappeared around him, once per tick, and nothing else." Each player's
--- client keeps a picture of his surroundings from those messages alone; in the end it is compared with the truth.
+-- A town of 300 players who all walk about: what each client is sent a tick when everything is told to everybody,
+-- when only what is in view is told, and with a limit and tiers. Clients keep a picture from their messages alone; in
+-- the end those of the second row are compared with the truth.
 
--- The checkout comes last on the path, so that whatever the environment names wins.
+-- The checkout comes last on the path.
 local root = arg[0]:match("^(.*)examples[/\\\\]") or "../"
 package.path = package.path .. ";" .. root .. "lua/?.lua;" .. root .. "lua/?/init.lua"
 package.cpath = package.cpath .. ";" .. root .. "?.so"
 
-local aoi = require "aoi"
-local neighbors = require "aoi.neighbors"
+local aoi, Sync = require "aoi", require "aoi.sync"
 
-local PLAYER, NPC = 1, 2
-local PLAYERS, NPCS, SIDE, SIGHT, TICKS = 200, 800, 1000, 50, 100
-local BYTES = 4 -- each number as 32 bits
+local PLAYERS, SIDE, SIGHT, TICKS, QUANTUM = 300, 400, 60, 100, 0.01
 
 -- The same walk on every machine: Lehmer's generator.
 local state = 7
@@ -20,57 +18,62 @@ local function random()
   return state / 2147483647
 end
 
-local space = aoi.new { delivery = "deferred" }
-local near = neighbors.new(space)
+local space = aoi.new { engine = "grid" }
+local function add(name, view, options)
+  local sync = Sync.new(space, options)
+  for id = 1, PLAYERS do sync:add(id, view) end
+  return { name = name, sync = sync, messages = 0, bytes = 0, known = 0 }
+end
+
 local x, y = {}, {}
-for id = 1, PLAYERS + NPCS do
+for id = 1, PLAYERS do
   x[id], y[id] = random() * SIDE, random() * SIDE
-  space:enter(id, x[id], y[id], id <= PLAYERS and PLAYER or NPC)
-  if id <= PLAYERS then near:add(id, { radius = SIGHT, keep = SIGHT * 1.1 }) end
+  space:enter(id, x[id], y[id])
 end
+local view = { shape = "circle", radius = SIGHT, margin = 5 }
+local tiers = { { 20, 1 }, { 40, 3 }, { 65, 6 } }
+local rows = {
+  add("everybody to everybody", math.huge, { quantum = QUANTUM }),
+  add("what is in view", view, { quantum = QUANTUM }),
+  add("the nearest 15, tiers", view, { quantum = QUANTUM, limit = 15, tiers = tiers }),
+}
 
--- The other end of the wire: a picture for each player.
-local pictures = {}
-local drawing = pictures -- the picture that a message is about
-local client = {}
-function client.appeared(id, kind, px, py) drawing[id] = { kind = kind, x = px, y = py } end
-function client.moved(id, px, py) drawing[id].x, drawing[id].y = px, py end
-function client.disappeared(id) drawing[id] = nil end
+-- The other end of the wire.
+local pictures, news = {}, {}
 for id = 1, PLAYERS do pictures[id] = {} end
-
-local messages, sent, everybody = 0, 0, 0
-local function send(player, message, n)
-  messages, sent = messages + 1, sent + n * BYTES -- here you would pack the array and write it to a socket
-  drawing = pictures[player]
-  neighbors.read(message, 2, client)
+local function receive(player, message)
+  Sync.read(message, news)
+  local picture, gone, appeared, moved = pictures[player], news.gone, news.appeared, news.moved
+  for i = 1, gone.n do picture[gone[i]] = nil end
+  for i = 1, 4 * appeared.n, 4 do picture[appeared[i]] = { x = appeared[i + 2], y = appeared[i + 3] } end
+  for i = 1, 3 * moved.n, 3 do picture[moved[i]].x, picture[moved[i]].y = moved[i + 1], moved[i + 2] end
 end
 
-for _ = 1, TICKS do
-  local moves = 0
-  for id = 1, PLAYERS + NPCS do
-    if random() < 0.6 then -- the others stand still
-      x[id] = math.min(SIDE, math.max(0, x[id] + (random() - 0.5) * 4))
-      y[id] = math.min(SIDE, math.max(0, y[id] + (random() - 0.5) * 4))
-      near:move(id, x[id], y[id])
-      moves = moves + 1
-    end
+for _ = 0, TICKS do -- the first tick is not counted: it tells all that is there
+  for id = 1, PLAYERS do
+    x[id] = math.min(SIDE, math.max(0, x[id] + (random() - 0.5) * 3))
+    y[id] = math.min(SIDE, math.max(0, y[id] + (random() - 0.5) * 3))
+    space:move(id, x[id], y[id])
   end
-  space:flush() -- the net events of the tick, into the lists
-  near:sync(send) -- and out of them, one message a player
-  everybody = everybody + PLAYERS * moves * 3 * BYTES -- every move to every player: id, x, y
+  for i, row in ipairs(rows) do
+    local n, bytes = row.sync:tick(i == 2 and receive or function() end)
+    if row.started then row.messages, row.bytes = row.messages + n, row.bytes + bytes end
+    row.started = true
+  end
 end
 
 local wrong, seen = 0, 0
+local function told(v) return QUANTUM * math.floor(v / QUANTUM + 0.5) end
 for player, picture in pairs(pictures) do
-  local list, n = space:view(player, near:node(player))
+  local list, n = rows[2].sync:known(player)
   for i = 1, n do
-    local id, drawn = list[i], picture[list[i]]
-    local same = drawn and drawn.x == x[id] and drawn.y == y[id] and drawn.kind == space:kind(id)
-    wrong, seen, picture[id] = wrong + (same and 0 or 1), seen + 1, nil
+    local it = picture[list[i]]
+    if not it or it.x ~= told(x[list[i]]) or it.y ~= told(y[list[i]]) then wrong = wrong + 1 end
   end
-  for _ in pairs(picture) do wrong = wrong + 1 end
+  seen = seen + n
 end
-print(("%d players among %d walkers, %d ticks"):format(PLAYERS, PLAYERS + NPCS, TICKS))
-print(("%d messages, %.1f bytes each; a player sees %.1f others"):format(messages, sent / messages, seen / PLAYERS))
-print(("%d bytes instead of %d, %.1f%% saved"):format(sent, everybody, 100 - 100 * sent / everybody))
+print(("%d players, %d ticks; %.1f others in view"):format(PLAYERS, TICKS, seen / PLAYERS))
+for _, row in ipairs(rows) do
+  print(("%-24s %7.1f bytes a client and tick"):format(row.name, row.bytes / PLAYERS / TICKS))
+end
 print(("the clients' pictures: %d differences"):format(wrong))

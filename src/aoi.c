@@ -83,6 +83,14 @@
 #include "core/shapes.c"
 #include "core/space.c"
 #include "core/visibility.c"
+
+#include "sync/clients.c"
+#include "sync/picture.c"
+#include "sync/reader.c"
+#include "sync/relevance.c"
+#include "sync/sync_check.c"
+#include "sync/tick.c"
+#include "sync/tracks.c"
 #endif
 
 #if defined(__ELF__) || defined(__APPLE__)

@@ -5,16 +5,9 @@
 ---     for _, other in near:each(player) do ... end         -- what is near; makes no garbage
 ---     for _, player in near:each_viewer(npc) do ... end    -- whose list has it: the ones to inform
 ---
---- Client synchronisation, once per tick:
+--- Lists are for game logic. To tell clients, in bytes, there is `aoi.sync`, to which `near:sync` hands over.
 ---
----     near:move(id, x, y)                                  -- instead of space:move, for whatever clients see
----     near:sync(function(player, message) send(player, pack(message)) end)
----
---- A message is one flat array of numbers for one watcher: the targets that disappeared, appeared and moved since its
---- last message; see `Neighbors:sync`. It is the net change: a target that came and went again is not in it. One that
---- went and came again, perhaps as a new entity of the same id, disappears and appears.
----
---- Call `sync` or `tick` once per tick, even if you only read the lists: until then, what changed is remembered.
+--- Call `tick` (or `sync`) once per tick, even if you only read the lists: until then, what changed is remembered.
 --- In a deferred space, `flush` before you read.
 --- @module aoi.neighbors
 
@@ -130,9 +123,6 @@ function neighbors.new(space)
     seen = {}, spare = {}, spares = 0,
     emptied = {}, empties = 0, -- targets that lost their last viewer since the last tick, perhaps for a moment
     dirty = {}, first = 1, last = 0, -- a queue of watchers
-    moved_ids = {}, has_moved = {}, moves = 0,
-    x = {}, y = {}, z = {}, placed = {}, places = 0, -- positions for the messages of this tick
-    message = {}, size = 0,
   }, Neighbors)
 
   function self.enter(_, target, node)
@@ -144,33 +134,6 @@ function neighbors.new(space)
     if watcher then return on_leave(self, watcher, target) end
   end
   return self
-end
-
---- Reads a message of `Neighbors:sync`.
----@param message number[]
----@param dimensions integer of the space, 2 or 3
----@param on table handlers: `disappeared(id)`, `appeared(id, kind, x, y [, z])`, `moved(id, x, y [, z])`, none required
-function neighbors.read(message, dimensions, on)
-  local k = 1
-  for i = 1, message[k] do
-    if on.disappeared then on.disappeared(message[k + i]) end
-  end
-  k = k + message[k] + 1
-  local stride = dimensions + 2
-  for i = k + 1, k + message[k] * stride, stride do
-    if on.appeared then
-      local z = dimensions == 3 and message[i + 4] or nil
-      on.appeared(message[i], message[i + 1], message[i + 2], message[i + 3], z)
-    end
-  end
-  k = k + message[k] * stride + 1
-  stride = dimensions + 1
-  for i = k + 1, k + message[k] * stride, stride do
-    if on.moved then
-      local z = dimensions == 3 and message[i + 3] or nil
-      on.moved(message[i], message[i + 1], message[i + 2], z)
-    end
-  end
 end
 
 --- Neighbour lists of one space. Each set has one area per watcher.
@@ -192,10 +155,11 @@ function Neighbors:add(id, area)
   if watcher_of(self, id) then error(("entity %s already has a list"):format(tostring(id)), 2) end
   local watcher = {
     id = id, node = reserved.node(self.space), enter = self.enter, leave = self.leave,
-    list = { n = 0, at = {} }, mark = {}, changed = { n = 0 }, moved = { n = 0 },
+    list = { n = 0, at = {} }, mark = {}, changed = { n = 0 },
   }
   self.by_id[id], self.by_node[watcher.node] = watcher, watcher
   self.space:add_node(id, watcher.node, area, watcher)
+  if self.clients then self.clients:add(id, area) end
 end
 
 --- Takes the list away again.
@@ -206,6 +170,7 @@ function Neighbors:remove(id)
   if not watcher then return false end
   self.by_id[id] = nil
   self.space:remove_node(id, watcher.node)
+  if self.clients then self.clients:remove(id) end
   return true
 end
 
@@ -307,47 +272,12 @@ function Neighbors:joined(id, buf) return changes(self, id, buf, JOINED, RENEWED
 ---@return integer n
 function Neighbors:left(id, buf) return changes(self, id, buf, LEFT, RENEWED) end
 
--- Moves -------------------------------------------------------------------------------------------------------------
-
---- Marks an entity as moved, for the messages of the next `sync`.
----@param id integer
-function Neighbors:moved(id)
-  if self.has_moved[id] then return end
-  self.has_moved[id] = true
-  self.moves = self.moves + 1
-  self.moved_ids[self.moves] = id
-end
-
---- `space:move` and `moved` in one.
----@param id integer
----@param x number world units
----@param y number world units
----@param z? number world units, in 3D
-function Neighbors:move(id, x, y, z)
-  self:moved(id)
-  if z == nil then return self.space:move(id, x, y) end
-  return self.space:move(id, x, y, z)
-end
-
---- `space:move_many` and `moved` in one.
----@param t number[] id, x, y [, z], id, x, y [, z], ...
----@param n? integer how many rows, all without it
-function Neighbors:move_many(t, n)
-  if t[1] ~= nil then
-    local _, _, z = self.space:position(t[1])
-    local stride = z and 4 or 3
-    for i = 1, n and n * stride or #t, stride do self:moved(t[i]) end
-  end
-  return self.space:move_many(t, n)
-end
-
 -- Ticks -------------------------------------------------------------------------------------------------------------
 
 local function clean(watcher)
   local changed, mark = watcher.changed, watcher.mark
   for i = 1, changed.n do mark[changed[i]], changed[i] = nil, nil end
-  for i = 1, watcher.moved.n do watcher.moved[i] = nil end
-  changed.n, watcher.moved.n, watcher.dirty = 0, 0, false
+  changed.n, watcher.dirty = 0, false
 end
 
 -- Removes and returns the next watcher of the queue; nil past the one that was last when the tick began.
@@ -360,19 +290,6 @@ local function next_dirty(self, last)
   local watcher = self.dirty[i]
   self.dirty[i], self.first = nil, i + 1
   return watcher
-end
-
-local function forget_moves(self)
-  for i = 1, self.moves do self.has_moved[self.moved_ids[i]], self.moved_ids[i] = nil, nil end
-  self.moves = 0
-end
-
-local function forget_places(self)
-  for i = 1, self.places do
-    local id = self.placed[i]
-    self.x[id], self.y[id], self.z[id], self.placed[i] = nil, nil, nil, nil
-  end
-  self.places = 0
 end
 
 -- Lists of targets without viewers are used again, but only at the end of a tick: an iteration may be on them until
@@ -391,7 +308,7 @@ local function reuse_lists(self)
   self.empties = 0
 end
 
---- Begins a new tick for `joined` and `left` without sending anything.
+--- Begins a new tick for `joined` and `left`.
 function Neighbors:tick()
   local last = self.last
   local watcher = next_dirty(self, last)
@@ -399,112 +316,29 @@ function Neighbors:tick()
     clean(watcher)
     watcher = next_dirty(self, last)
   end
-  forget_moves(self)
-  forget_places(self)
   reuse_lists(self)
 end
 
--- Appends each entity that moved to its viewers' messages, and reads its position once.
-local function spread_moves(self)
-  for i = 1, self.moves do
-    local id = self.moved_ids[i]
-    local viewers = self.seen[id]
-    local x, y, z = self.space:position(id)
-    if viewers and x then
-      self.places = self.places + 1
-      self.placed[self.places] = id
-      self.x[id], self.y[id], self.z[id] = x, y, z
-      for k = 1, viewers.n do
-        local watcher = self.by_id[viewers[k]]
-        if watcher then
-          local moved = watcher.moved
-          moved.n = moved.n + 1
-          moved[moved.n] = id
-          mark_dirty(self, watcher)
-        end
-      end
-    end
+-- Each watcher is a client from the first `sync` on, with the area that its list has then.
+local function make_clients(self)
+  self.clients = require("aoi.sync").new(self.space)
+  local ids = {}
+  for id, watcher in pairs(self.by_id) do
+    if alive(self, watcher) then ids[#ids + 1] = id end
   end
-  forget_moves(self)
+  table.sort(ids) -- so that messages come in the same order each time
+  for _, id in ipairs(ids) do self.clients:add(id, self.space:area(id, self.by_id[id].node)) end
 end
 
--- Writes a watcher's message. Returns its size in numbers, and how many targets it names.
-local function write(self, watcher)
-  local space, out, changed, mark, at = self.space, self.message, watcher.changed, watcher.mark, watcher.list.at
-  local k, gone, come, moved = 1, 0, 0, 0
-  for i = 1, changed.n do
-    local id = changed[i]
-    local what = mark[id]
-    if what == LEFT or what == RENEWED then
-      gone = gone + 1
-      out[k + gone] = id
-    end
-  end
-  out[k] = gone
-  local head = k + gone + 1
-  k = head
-  for i = 1, changed.n do
-    local id = changed[i]
-    local what = mark[id]
-    if what == JOINED or what == RENEWED then
-      local x, y, z = space:position(id)
-      if x then
-        come = come + 1
-        out[k + 1], out[k + 2], out[k + 3], out[k + 4] = id, space:kind(id), x, y
-        k = k + 4
-        if z then
-          k = k + 1
-          out[k] = z
-        end
-      end
-    end
-  end
-  out[head] = come
-  head, k = k + 1, k + 1
-  for i = 1, watcher.moved.n do
-    local id = watcher.moved[i]
-    if at[id] and mark[id] == nil and self.x[id] then
-      moved = moved + 1
-      local z = self.z[id]
-      out[k + 1], out[k + 2], out[k + 3] = id, self.x[id], self.y[id]
-      k = k + 3
-      if z then
-        k = k + 1
-        out[k] = z
-      end
-    end
-  end
-  out[head] = moved
-  for i = k + 1, self.size do out[i] = nil end
-  self.size = k
-  return k, gone + come + moved
-end
-
---- Ends a tick: calls `send(watcher, message, n)` once for each watcher with changes.
----
---- The message is `gone, id ..., appeared, (id, kind, x, y [, z]) ..., moved, (id, x, y [, z]) ...`: three counts, each
---- followed by as many groups, to be read in this order. It has exactly `n` items, and the table is used again for the
---- next message. `read` reads it. An error in `send` is raised; that message counts as sent, the others wait
---- for the next `sync`.
----@param send fun(watcher: integer, message: number[], n: integer)
----@return integer n how many messages
+--- Ends a tick: hands over to `aoi.sync`, where every watcher is a client: `near.clients`, from the first call on.
+--- Options, and a view that is to change later, are the client's own: `near.clients:set(id, options)` and `:node(id)`.
+---@param send fun(watcher: integer, message: string) as for `Sync:tick`; `aoi.sync.read` reads the message
+---@return integer messages
+---@return integer bytes
 function Neighbors:sync(send)
-  spread_moves(self)
-  local last, n = self.last, 0
-  local watcher = next_dirty(self, last)
-  while watcher do
-    local size, about = 0, 0
-    if alive(self, watcher) then size, about = write(self, watcher) end
-    clean(watcher)
-    if about > 0 then
-      n = n + 1
-      send(watcher.id, self.message, size)
-    end
-    watcher = next_dirty(self, last)
-  end
-  forget_places(self)
-  reuse_lists(self)
-  return n
+  if not self.clients then make_clients(self) end
+  self:tick()
+  return self.clients:tick(send)
 end
 
 --- Takes events that `space:drain` returned; those of other nodes are passed over.
@@ -521,7 +355,7 @@ end
 --- Counts, by a walk over all: `watchers`, `neighbors` (pairs), `targets` with viewers, `changes`.
 ---@return table<string, integer>
 function Neighbors:stats()
-  local stats = { watchers = 0, neighbors = 0, targets = 0, changes = self.moves }
+  local stats = { watchers = 0, neighbors = 0, targets = 0, changes = 0 }
   for node, watcher in pairs(self.by_node) do
     if alive(self, watcher) then
       stats.watchers = stats.watchers + 1

@@ -245,6 +245,20 @@ describe("annotations:", function()
     assert.same(keys(index, "Space:"), owned(files.meta, "Space"))
   end)
 
+  it("of client synchronisation, all and nothing else", function()
+    local space = new_space()
+    local index = debug.getmetatable(aoi.sync.new(space)).__index
+    assert.same(keys(index, "Sync:"), owned(files.meta, "Sync"))
+    assert.same(keys(require "aoi.sync", "sync."), owned(files.meta, "sync"))
+    local clients = require("aoi.sync").new(space)
+    local options = { limit = 3, bytes = 200, tiers = { { 5, 1 } } }
+    clients:add(1, 5)
+    for _, field in ipairs(files.meta.classes["aoi.ClientOptions"].field) do
+      clients:set(1, { [field.name] = assert(options[field.name]) })
+      clients:set(1, { [field.name] = false })
+    end
+  end)
+
   it("of triggers and neighbours, all and nothing else", function()
     local space = new_space()
     local triggers = trigger.new(space, { t = { radius = 1 } })
@@ -263,7 +277,7 @@ describe("annotations:", function()
   end)
 
   for key, f in pairs(files.meta.functions) do
-    if f.method then
+    if f.method and f.owner == "Space" then
       describe(key, function()
         local call = method(f.name)
 

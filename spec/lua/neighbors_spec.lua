@@ -1,6 +1,7 @@
--- Neighbour lists: view and viewers of an entity, what has changed since the last tick, and messages for clients.
+-- Neighbour lists: view and viewers of an entity, what has changed since the last tick.
 local aoi = require "aoi"
 local neighbors = require "aoi.neighbors"
+local Sync = require "aoi.sync"
 local garbage_of = require "spec.support.garbage"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
@@ -35,35 +36,12 @@ for _, engine in ipairs(aoi.engines()) do
       for id = 1, 4 do space:enter(id, id * 10, 0, id <= 2 and PLAYER or NPC) end
     end)
 
-    -- What the last sync said, as text by watcher: "-gone +appeared(kind,x,y) >moved(x,y)".
-    local function sync(dimensions)
-      local said = {}
-      local n = near:sync(function(watcher, message, size)
-        assert.equal(size, #message)
-        assert.is_nil(said[watcher])
-        local parts = {}
-        local function point(x, y, z) return x .. "," .. y .. (z and "," .. z or "") end
-        neighbors.read(message, dimensions or 2, {
-          disappeared = function(id) parts[#parts + 1] = "-" .. id end,
-          appeared = function(id, kind, x, y, z)
-            parts[#parts + 1] = ("+%d(%d,%s)"):format(id, kind, point(x, y, z))
-          end,
-          moved = function(id, x, y, z) parts[#parts + 1] = (">%d(%s)"):format(id, point(x, y, z)) end,
-        })
-        said[watcher] = table.concat(parts, " "):gsub("%.0", "")
-      end)
-      local count = 0
-      for _ in pairs(said) do count = count + 1 end
-      assert.equal(n, count)
-      return said
-    end
-
     local function nothing_left()
       collectgarbage()
       collectgarbage()
       assert.same({ watchers = 0, neighbors = 0, targets = 0, changes = 0 }, near:stats())
       for name, list in pairs(near) do
-        if type(list) == "table" and name ~= "spare" and name ~= "message" then assert.is_nil(next(list), name) end
+        if type(list) == "table" and name ~= "spare" then assert.is_nil(next(list), name) end
       end
     end
 
@@ -154,138 +132,42 @@ for _, engine in ipairs(aoi.engines()) do
       assert.same({ 3, 4 }, walk(near:each(1)))
     end)
 
-    it("sync: appeared, moved, disappeared, grouped by watcher", function()
+    it("sync hands over to aoi.sync: watchers are clients", function()
       near:add(1, 15)
+      local said = {}
+      local function sync()
+        said = {}
+        return near:sync(function(watcher, message) said[watcher] = Sync.read(message) end)
+      end
+      assert.equal(1, (sync()))
+      assert.same({ 1, 2 }, { said[1].appeared.n, said[1].appeared[1] })
       near:add(2, 15)
-      assert.same({ [1] = "+2(1,20,0)", [2] = "+1(1,10,0) +3(2,30,0)" }, (function()
-        local said = sync()
-        if said[2] == "+3(2,30,0) +1(1,10,0)" then said[2] = "+1(1,10,0) +3(2,30,0)" end -- any order
-        return said
-      end)())
-      assert.same({}, sync())
-      near:move(1, 11, 0)
-      near:move(1, 12, 1)
-      near:move(4, 50, 0)
-      assert.same({ [2] = ">1(12,1)" }, sync())
-      near:move(3, 20, 5)
-      assert.same({ [1] = "+3(2,20,5)", [2] = ">3(20,5)" }, sync())
-      space:leave(3)
-      assert.same({ [1] = "-3", [2] = "-3" }, sync())
-      assert.same({}, sync())
-    end)
-
-    it("sync: a new entity of an old id disappears and appears", function()
+      space:move(2, 22, 0)
+      assert.equal(2, (sync()))
+      assert.same({ 1, 2, 22 }, { said[1].moved.n, said[1].moved[1], said[1].moved[2] })
+      assert.equal(2, said[2].appeared.n)
+      assert.same({}, sorted(near:joined(2)))
+      near:remove(1)
+      space:leave(2)
+      assert.equal(0, (sync()))
       near:add(1, 15)
-      sync()
-      space:leave(2)
-      space:enter(2, 12, 3, NPC)
-      near:moved(2)
-      assert.same({ [1] = "-2 +2(2,12,3)" }, sync())
-      space:enter(9, 11, 0)
-      space:leave(9)
-      assert.same({}, sync())
-    end)
-
-    it("sync: moves marked by hand and in batches, in 2D and 3D", function()
-      for dimensions = 2, 3 do
-        space = aoi.new { engine = engine, dimensions = dimensions }
-        near = neighbors.new(space)
-        space:enter(1, 0, 0, 0)
-        if dimensions == 2 then space:set_kind(1, 1) end
-        local rows = dimensions == 2 and { 2, 1, 1, 3, 2, 2 } or { 2, 1, 1, 1, 3, 2, 2, 2 }
-        space:enter_many(rows)
-        near:add(1, 10)
-        sync(dimensions)
-        for i, v in ipairs(rows) do
-          if v > 1 then rows[i] = v end
-        end
-        rows[2] = 5
-        near:move_many(rows, 1)
-        assert.same({ [1] = dimensions == 2 and ">2(5,1)" or ">2(5,1,1)" }, sync(dimensions))
-        rows[2] = 6
-        near:move_many(rows)
-        local both = sync(dimensions)[1]
-        assert.matches(dimensions == 2 and ">2(6,1)" or ">2(6,1,1)", both, 1, true)
-        assert.matches(dimensions == 2 and ">3(2,2)" or ">3(2,2,2)", both, 1, true)
-        if dimensions == 3 then near:move(2, 7, 7, 7) else near:move(2, 7, 7) end
-        near:moved(2)
-        assert.same({ [1] = dimensions == 2 and ">2(7,7)" or ">2(7,7,7)" }, sync(dimensions))
-        near:move_many({})
-        near:moved(77) -- nobody
-        assert.same({}, sync(dimensions))
-      end
-    end)
-
-    it("sync: the message is exact, and the table is used again", function()
-      near:add(1, 100)
-      local tables = {}
-      local function keep(_, message, n)
-        tables[message] = n
-        for i = 1, n do assert.is_number(message[i]) end
-      end
-      near:sync(keep)
-      space:leave(2)
-      near:sync(function(_, message, n)
-        keep(_, message, n)
-        assert.same({ 1, 2, 0, 0 }, message)
-      end)
-      local count = 0
-      for _ in pairs(tables) do count = count + 1 end
-      assert.equal(1, count)
-    end)
-
-    it("sync: an error in send is raised, the other messages follow next time", function()
-      for id = 1, 4 do near:add(id, 1000) end
-      local sent = {}
-      local ok, err = pcall(near.sync, near, function(watcher)
-        sent[#sent + 1] = watcher
-        if #sent == 2 then error("line down", 0) end
-      end)
-      assert.is_false(ok)
-      assert.equal("line down", err)
-      near:move(sent[1], 11, 11)
-      local said = sync()
-      local was_sent = { [sent[1]] = true, [sent[2]] = true }
-      for id = 1, 4 do
-        if id == sent[1] then
-          assert.is_nil(said[id])
-        elseif was_sent[id] then
-          assert.equal((">%d(11,11)"):format(sent[1]), said[id])
-        else
-          assert.matches(("+%d("):format(sent[1]), said[id], 1, true)
-          assert.not_matches(">", said[id])
-        end
-      end
-      assert.same({}, sync())
-    end)
-
-    it("sync: send may change the world", function()
-      for id = 1, 4 do near:add(id, 1000) end
-      local told = 0
-      near:sync(function(watcher)
-        told = told + 1
-        space:leave(watcher)
-      end)
-      assert.equal(3, told) -- whoever was near the last one is gone before he heard of it
-      space:leave((space:ids())[1])
-      sync()
-      nothing_left()
+      assert.equal(0, (sync()))
+      near.clients:set(1, { limit = 1 })
+      space:leave(1)
+      assert.equal(0, (sync()))
     end)
 
     it("watchers and targets that go leave nothing", function()
       for id = 1, 4 do near:add(id, 1000) end
-      near:moved(1)
-      sync()
       space:leave(1)
       assert.same({}, walk(near:each(1)))
-      assert.same({ [2] = "-1", [3] = "-1", [4] = "-1" }, sync())
       assert.is_true(near:remove(2))
       assert.same({}, walk(near:each(2)))
       assert.same({ 3 }, walk(near:each_viewer(4)))
       near:add(2, 5)
       space:enter(1, 10, 0)
       near:add(1, 1000)
-      sync()
+      near:tick()
       for id = 1, 4 do space:leave(id) end
       near:tick()
       nothing_left()
@@ -366,37 +248,17 @@ for _, engine in ipairs(aoi.engines()) do
 
     it("random histories agree with what the space says", function()
       local random = rng.new(SEED + rng.hash(engine))
-      local client = {} -- what each watcher has been told
+      local watchers = {}
       local function compare()
-        near:sync(function(watcher, message, n)
-          assert.equal(n, #message)
-          local world = client[watcher]
-          neighbors.read(message, 2, {
-            disappeared = function(id)
-              assert.is_truthy(world[id])
-              world[id] = nil
-            end,
-            appeared = function(id, kind, x, y)
-              assert.is_nil(world[id])
-              world[id] = { kind, x, y }
-            end,
-            moved = function(id, x, y)
-              world[id][2], world[id][3] = x, y
-            end,
-          })
-        end)
+        near:tick()
         local viewers = {}
-        for watcher, world in pairs(client) do
-          local expected = {}
+        for watcher in pairs(watchers) do
           local list, n = space:view(watcher, near:node(watcher))
           for i = 1, n do
             local id = list[i]
-            local x, y = space:position(id)
-            expected[id] = { space:kind(id), x, y }
             viewers[id] = viewers[id] or {}
             table.insert(viewers[id], watcher)
           end
-          assert.same(expected, world)
           assert.same(sorted(list, n), walk(near:each(watcher)))
           assert.equal(n, near:count(watcher))
         end
@@ -414,19 +276,17 @@ for _, engine in ipairs(aoi.engines()) do
             space:enter(id, random(60), random(60), random(3))
             if id <= 8 then
               near:add(id, { radius = random(20), mask = random(3) })
-              client[id] = {}
+              watchers[id] = true
             end
           elseif what < 0.1 then
             space:leave(id)
-            client[id] = nil
-          elseif what < 0.2 and client[id] then
+            watchers[id] = nil
+          elseif what < 0.2 and watchers[id] then
             space:set_radius(id, near:node(id), random(20))
-          elseif what < 0.25 and client[id] then
-            -- A kind is only told with an appearance: let it go blind first.
-            space:set_mask(id, near:node(id), 0)
+          elseif what < 0.25 and watchers[id] then
             space:set_mask(id, near:node(id), random(3))
           else
-            near:move(id, random(60), random(60))
+            space:move(id, random(60), random(60))
           end
         end
         compare()
@@ -449,13 +309,12 @@ describe("neighbours:", function()
       near:add(id, 20)
     end
     local random, seen = rng.new(7), 0
-    local function send(_, _, n) seen = seen + n end
     local function round()
       for _ = 1, 100 do
-        for id = 1, 40 do near:move(id, random(300), 0) end
+        for id = 1, 40 do space:move(id, random(300), 0) end
         for _ in near:each(1) do seen = seen + 1 end
         for _ in near:each_viewer(1) do seen = seen + 1 end
-        near:sync(send)
+        near:tick()
       end
     end
     for _ = 1, 5 do round() end

@@ -86,6 +86,10 @@ void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_shape_free(&s->world.memory, s->world.areas[node].shape);
     s->world.areas[node].shape = NULL;
     if (n->flags & AOI_NODE_OVERRIDES) aoi_overrides_drop(&s->world.memory, &s->overrides, AOI_OVERRIDE_BY_NODE, node);
+    if (n->flags & AOI_NODE_SYNC) {
+        aoi_client_end(aoi_client_from(s->world.areas[node].user_data));
+        s->world.areas[node].user_data = 0; /* nothing of the host's */
+    }
     if (++n->generation == 0) return; /* all generations used: the slot retires */
     if (n->pending == 0) aoi_release_node(s, node);
 }
@@ -99,7 +103,7 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     n->reach[1] = is->reach[1];
     n->mask = is->mask;
     n->shape = is->shape;
-    n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES;
+    n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES | AOI_NODE_SYNC;
     if (is->margined) n->flags |= AOI_NODE_KEEPS;
     else if (is->shape == AOI_SQUARE) n->flags |= AOI_NODE_PLAIN;
 }
@@ -107,7 +111,7 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
 /* ---- adding and removing ----------------------------------------------------------------------------------------- */
 
 /* A record for the node, in no chain and no index yet; AOI_NONE when memory is refused. */
-static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, bool silent) {
+static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, int flags) {
     aoi_world *w = &s->world;
     uint32_t node = next_slot(s);
     if (node == w->node_top) {
@@ -123,14 +127,14 @@ static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const ao
                            .next = w->entities[owner].nodes,
                            .generation = n->generation,
                            .home = n->home,
-                           .flags = silent ? AOI_NODE_SILENT : 0};
+                           .flags = (uint8_t)flags};
     set_state(s, node, is);
     return node;
 }
 
 typedef struct new_area { /* what a node is added with */
     aoi_area_state is;
-    bool silent;
+    int flags;           /* as in the node's record */
     const int64_t *seen; /* sorted ids that it has seen */
     size_t seen_count;
 } new_area;
@@ -138,7 +142,7 @@ typedef struct new_area { /* what a node is added with */
 /* Everything but commit; what fails leaves no trace but events, which the caller rolls back. */
 static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const new_area *a, uint32_t *out) {
     const aoi_area_state *is = &a->is;
-    uint32_t node = *out = new_node(s, owner, node_id, is, a->silent);
+    uint32_t node = *out = new_node(s, owner, node_id, is, a->flags);
     if (node == AOI_NONE) return AOI_ENOMEM;
     aoi_node_record *n = s->world.nodes + node;
     uint32_t unused = n->home;
@@ -171,10 +175,12 @@ static void drop_node(aoi_space *s, uint32_t node) {
     if (s->world.nodes[node].generation != 0) (void)aoi_next_freed(s, &user_data);
 }
 
-static int add_one(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, const int64_t *seen,
-                   size_t count, aoi_node *out) {
+static int silence_of(const aoi_area *area) {
+    return area->silent ? AOI_NODE_SILENT : 0;
+}
+
+static int add_one(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, new_area a, aoi_node *out) {
     uint32_t owner = aoi_entity_slot(s, handle), node;
-    new_area a = {.silent = area->silent, .seen = seen, .seen_count = count};
     if (owner == AOI_NONE) return AOI_EGONE;
     if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
     if (!AOI_IS_NULL(aoi_find_node(s, handle, node_id))) return AOI_EEXIST;
@@ -190,7 +196,12 @@ static int add_one(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_a
 }
 
 int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, aoi_node *out) {
-    return add_one(s, handle, node_id, area, NULL, 0, out);
+    return add_one(s, handle, node_id, area, (new_area){.flags = silence_of(area)}, out);
+}
+
+int aoi_add_flagged_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, int flags,
+                         aoi_node *out) {
+    return add_one(s, handle, node_id, area, (new_area){.flags = flags}, out);
 }
 
 static int by_id(const void *a, const void *b) {
@@ -201,7 +212,7 @@ static int by_id(const void *a, const void *b) {
 int aoi_adopt_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, const int64_t *seen,
                    size_t count, aoi_node *out) {
     aoi_memory *m = &s->world.memory;
-    if (!count) return add_one(s, handle, node_id, area, NULL, 0, out);
+    if (!count) return aoi_add_node(s, handle, node_id, area, out);
     int64_t *sorted = count <= SIZE_MAX / sizeof *sorted ? aoi_resize(m, NULL, 0, count * sizeof *sorted) : NULL;
     if (!sorted) return AOI_ENOMEM;
     size_t kept = 0;
@@ -209,14 +220,15 @@ int aoi_adopt_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_a
     qsort(sorted, count, sizeof *sorted, by_id);
     for (size_t i = 0; i < count; i++)
         if (!i || sorted[i] != sorted[kept - 1]) sorted[kept++] = sorted[i];
-    int result = add_one(s, handle, node_id, area, sorted, kept, out);
+    new_area a = {.flags = silence_of(area), .seen = sorted, .seen_count = kept};
+    int result = add_one(s, handle, node_id, area, a, out);
     aoi_resize(m, sorted, count * sizeof *sorted, 0);
     return result;
 }
 
 int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
                       size_t *bad) {
-    new_area a = {.silent = area->silent};
+    new_area a = {.flags = silence_of(area)};
     size_t ignored, i = 0;
     int result = AOI_OK;
     uint32_t node;

@@ -40,10 +40,11 @@ typedef struct aoi_entity_record {          /* one cache line */
 
 /* flags of a node */
 enum {
-    AOI_NODE_SILENT = 1,   /* makes no events */
-    AOI_NODE_PLAIN = 2,    /* a square without keep: its box tells everything */
-    AOI_NODE_KEEPS = 4,    /* has a zone BETWEEN */
-    AOI_NODE_OVERRIDES = 8 /* has exceptions for single targets */
+    AOI_NODE_SILENT = 1,    /* makes no events */
+    AOI_NODE_PLAIN = 2,     /* a square without keep: its box tells everything */
+    AOI_NODE_KEEPS = 4,     /* has a zone BETWEEN */
+    AOI_NODE_OVERRIDES = 8, /* has exceptions for single targets */
+    AOI_NODE_SYNC = 16      /* a client's: its events change its picture (sync_hook.h) */
 };
 
 typedef struct aoi_node_record {              /* one cache line */

@@ -25,6 +25,7 @@ void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
         w->movers[e->mover].entity = entity;
     }
     for (int a = 0; a < w->dims; a++) w->movers[e->mover].pos[a] = to[a];
+    if (s->syncs) aoi_syncs_moved(s->syncs, entity);
 }
 
 static void forget_movers(aoi_space *s) {

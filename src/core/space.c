@@ -77,6 +77,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
 
 void aoi_close(aoi_space *s) {
     if (!s) return;
+    if (s->syncs) aoi_syncs_free(s->syncs);
     aoi_world *w = &s->world;
     aoi_memory *m = &w->memory;
     if (s->engine) {
@@ -99,6 +100,8 @@ void aoi_close(aoi_space *s) {
     AOI_FREE(m, w->movers, w->mover_cap);
     AOI_FREE(m, s->undo, s->undo_cap);
     AOI_FREE(m, s->rows, s->row_cap);
+    AOI_FREE(m, s->sightings, s->sighting_cap);
+    AOI_FREE(m, s->sorted, s->sorted_cap);
     AOI_FREE(m, s->ids_out, s->ids_cap);
     AOI_FREE(m, s->nodes_out, s->nodes_cap);
     aoi_memory last = *m;
@@ -158,6 +161,7 @@ uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
 
 void aoi_free_entity(aoi_space *s, uint32_t e) {
     aoi_entity_record *r = s->world.entities + e;
+    if (s->syncs) aoi_syncs_left(s->syncs, e);
     aoi_index_remove(&s->ids, aoi_id_hash(r->id), e);
     s->world.entity_count--;
     if (++r->generation == 0) return; /* all generations used: the slot retires, or old handles would come alive */
@@ -222,6 +226,7 @@ int aoi_move(aoi_space *s, aoi_entity handle, const double *pos) {
         if (s->world.failed) return refuse_move(s, e, to);
     }
     aoi_place(s, e, to); /* also where only the sign of a zero differs */
+    if (s->syncs) aoi_syncs_moved(s->syncs, e);
     aoi_commit(s);
     return AOI_OK;
 }
@@ -272,6 +277,7 @@ int aoi_set_kind(aoi_space *s, aoi_entity handle, uint64_t kind) {
         return AOI_ENOMEM;
     }
     s->world.entities[e].kind = kind;
+    if (s->syncs) aoi_syncs_touched(s->syncs, e);
     aoi_commit(s);
     return AOI_OK;
 }

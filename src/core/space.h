@@ -26,6 +26,7 @@
 #include "core/override_table.h"
 #include "core/pair_table.h"
 #include "core/rule.h"
+#include "core/sync_hook.h"
 
 typedef struct aoi_pair_undo { /* one change of the pair table */
     uint32_t node, target;
@@ -40,7 +41,7 @@ enum {                    /* what is to be done with the movers */
 };
 
 typedef struct aoi_mark { /* a point of a call to roll back to */
-    uint32_t top, queue_undo, undo;
+    uint32_t top, queue_undo, undo, sightings;
 } aoi_mark;
 
 typedef struct aoi_ranked { /* an entity by its distance from a place */
@@ -63,6 +64,11 @@ struct aoi_space {
     aoi_event_queue queue;
     aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
     aoi_override_table overrides;
+    aoi_sync *syncs;         /* chain of the synchronisers that are open on it */
+    uint32_t sync_count;     /* ever opened */
+    aoi_sighting *sightings; /* events of clients' nodes that are not in their pictures yet */
+    aoi_sighting *sorted;    /* room to sort them */
+    uint32_t sighting_cap, sorted_cap, sighting_count, sighting_call; /* call: where those of the present call begin */
     aoi_pair_undo *undo;
     uint32_t undo_cap, undo_count;
     aoi_row *rows;
@@ -145,6 +151,9 @@ void aoi_refuse_movers(aoi_space *s);
 static inline void aoi_open_call(aoi_space *s) {
     aoi_queue_begin(&s->world.memory, &s->queue);
     s->undo_count = 0;
+    if (s->sighting_count > AOI_SIGHTINGS && s->sighting_count / AOI_SIGHTINGS_A_NODE > s->node_count)
+        (void)aoi_syncs_see(s);
+    s->sighting_call = s->sighting_count;
 }
 static inline bool aoi_begin(aoi_space *s) {
     if (!aoi_settle(s)) return false;
@@ -152,7 +161,7 @@ static inline bool aoi_begin(aoi_space *s) {
     return true;
 }
 static inline aoi_mark aoi_mark_of(const aoi_space *s) {
-    return (aoi_mark){s->queue.top, s->queue.undo_count, s->undo_count};
+    return (aoi_mark){s->queue.top, s->queue.undo_count, s->undo_count, s->sighting_count};
 }
 void aoi_rollback_to(aoi_space *s, aoi_mark mark);
 void aoi_rollback(aoi_space *s); /* the whole call */
@@ -172,6 +181,9 @@ void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to);
 /* The same as one of a batch, world.movers[world.moved]. */
 void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to);
 void aoi_judge_unbounded_couples(aoi_space *s); /* after a join, what engines do not know of */
+
+/* aoi_add_node with flags: AOI_NODE_SILENT, or AOI_NODE_SYNC with the address of a client for user data. */
+int aoi_add_flagged_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, int flags, aoi_node *out);
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
 

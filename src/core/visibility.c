@@ -13,10 +13,23 @@ enum { JUDGE_AHEAD = 4 }; /* candidates whose records are prefetched */
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
+/* An event of a client's node: not for the queue. */
+static AOI_NOINLINE void record_sighting(aoi_space *s, int kind, uint32_t node, uint32_t target) {
+    uint32_t track = AOI_NONE;
+    if (AOI_GROW(&s->world.memory, s->sightings, s->sighting_cap, s->sighting_count + (size_t)1))
+        track = aoi_node_track(s, node, target);
+    if (track == AOI_NONE) s->world.failed = true;
+    else s->sightings[s->sighting_count++] = (aoi_sighting){node, track & INT32_MAX, kind == AOI_ENTER};
+}
+
 static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target) {
     aoi_event_queue *q = &s->queue;
     aoi_node_record *n = s->world.nodes + node;
     const aoi_entity_record *t = s->world.entities + target;
+    if (n->flags & AOI_NODE_SYNC) {
+        record_sighting(s, kind, node, target);
+        return;
+    }
     if (!aoi_queue_ready(&s->world.memory, q)) {
         s->world.failed = true;
         return;
@@ -27,7 +40,6 @@ static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target)
     }
     AOI_PREFETCH(&s->world.areas[node].user_data); /* read when the event is taken */
     aoi_queued *e = aoi_queue_append(q, kind, node, target, t->generation);
-    AOI_PREFETCH(s->world.areas + node); /* its user data is read when the event is taken */
     e->watcher = s->world.entities[n->owner].id;
     e->target = t->id;
     e->node_id = n->node_id;
@@ -55,12 +67,13 @@ void aoi_rollback_to(aoi_space *s, aoi_mark mark) {
         if (u->added) aoi_pair_table_remove(&s->kept, u->node, u->target);
         else aoi_pair_table_add(&s->kept, u->node, u->target); /* where it was removed there is room */
     }
+    s->sighting_count = mark.sightings;
     s->world.candidate_count = 0;
     s->world.failed = false;
 }
 
 void aoi_rollback(aoi_space *s) {
-    aoi_rollback_to(s, (aoi_mark){s->queue.call, 0, 0});
+    aoi_rollback_to(s, (aoi_mark){s->queue.call, 0, 0, s->sighting_call});
 }
 
 void aoi_tidy(aoi_space *s) {
@@ -79,6 +92,8 @@ void aoi_commit(aoi_space *s) {
 
 /* Whether the node saw the target at the last delivery; `was`: whether it does by what has been judged since. */
 static bool saw_at_delivery(aoi_space *s, uint32_t node, uint32_t target, bool was) {
+    if (s->world.nodes[node].flags & AOI_NODE_SYNC)
+        return aoi_client_saw(aoi_client_from(s->world.areas[node].user_data), target);
     if (!s->deferred || !s->queue.call) return was;
     int kind = aoi_queue_waiting(&s->world.memory, &s->queue, node, target, s->world.entities[target].generation);
     if (kind < 0) s->world.failed = true;

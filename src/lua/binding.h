@@ -4,6 +4,7 @@
  *   args.c     arguments in, errors out, in the words of the standard library
  *   queries.c       the methods that only ask
  *   shapes_args.c   areas and explanations
+ *   sync_methods.c  aoi.sync
  *   handlers.c which functions a node calls
  *   deliver.c  events to handlers
  *
@@ -91,6 +92,12 @@ static inline uint32_t laoi_handler(const aoi_event *ev) {
     return (uint32_t)(ev->kind == AOI_ENTER ? ev->user_data >> 32 : ev->user_data);
 }
 void laoi_free_handlers(laoi_space *b);
+
+/* ---- the module -------------------------------------------------------------------------------------------------- */
+
+/* Into the table on top, each with the metatable and its own name for upvalues. */
+void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
+void laoi_open_sync(lua_State *L, int space_meta); /* pushes the table aoi.sync; sync.c */
 
 /* ---- methods that only ask; queries.c ------------------------------------------------------------------------------ */
 

@@ -22,6 +22,7 @@
 #include "lua/module.c"
 #include "lua/queries.c"
 #include "lua/shapes_args.c"
+#include "lua/sync_methods.c"
 
 #if defined(__ELF__) || defined(__APPLE__)
 #pragma GCC visibility pop

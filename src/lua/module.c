@@ -367,7 +367,7 @@ static const luaL_Reg metamethods[] = {
 static const luaL_Reg functions[] = {{"new", l_new}, {"engines", l_engines}, {NULL, NULL}};
 
 /* Into the table on top, each with the metatable and its own name for upvalues. */
-static void set_functions(lua_State *L, int meta, const luaL_Reg *f) {
+void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f) {
     for (; f->name; f++) {
         lua_pushvalue(L, meta);
         lua_pushstring(L, f->name);
@@ -386,16 +386,18 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     int meta = lua_gettop(L);
     lua_pushliteral(L, TYPE_NAME);
     lua_setfield(L, meta, "__name");
-    set_functions(L, meta, metamethods);
+    laoi_set_functions(L, meta, metamethods);
     lua_createtable(L, 0, 48); /* methods */
-    set_functions(L, meta, methods);
-    set_functions(L, meta, laoi_queries);
+    laoi_set_functions(L, meta, methods);
+    laoi_set_functions(L, meta, laoi_queries);
     lua_setfield(L, meta, "__index");
-    lua_createtable(L, 0, 5);
-    set_functions(L, meta, functions);
+    lua_createtable(L, 0, 6);
+    laoi_set_functions(L, meta, functions);
     lua_pushinteger(L, AOI_ENTER);
     lua_setfield(L, -2, "ENTER");
     lua_pushinteger(L, AOI_LEAVE);
     lua_setfield(L, -2, "LEAVE");
+    laoi_open_sync(L, meta);
+    lua_setfield(L, -2, "sync");
     return 1;
 }

@@ -1,0 +1,11 @@
+--- Client synchronisation: what each client must be told, as bytes ready to be sent.
+---
+---     local sync = require("aoi.sync").new(space, { quantum = 0.01 })
+---     sync:add(player, { radius = 50, margin = 5, shape = "circle" })   -- the player is a client: this is the view
+---     space:move(id, x, y)                                              -- as ever: the space knows what has moved
+---     sync:tick(function(player, message) socket[player]:send(message) end)
+---
+--- It is made in C (src/sync/); aoi.meta has the contract of each function, docs/sync.md the whole.
+--- @module aoi.sync
+
+return require("aoi.core").sync

@@ -1,0 +1,296 @@
+/* Client synchronisation through the C API: a decoder as the host would write it, every allocation refused once, and the
+ * reader on messages with flipped, cut and added bytes. */
+#include <math.h>
+
+#include "fixture.h"
+
+enum { MOST = 64 };
+
+/* What a client has been told, by id 0 .. MOST - 1. */
+typedef struct picture {
+    bool known[MOST];
+    uint64_t kind[MOST];
+    double pos[MOST][3];
+} picture;
+
+static void picture_apply(picture *p, const aoi_message *m, int dims) {
+    aoi_reader r;
+    aoi_news news;
+    for (int pass = 0; pass < 2; pass++) { /* what is gone first: an id may be gone and have appeared */
+        EXPECT(!aoi_read_begin(&r, m->bytes, m->size) && r.dimensions == dims);
+        while (aoi_read_next(&r, &news)) {
+            if (!EXPECT(news.id >= 0 && news.id < MOST) || (pass == 0) != (news.what == AOI_GONE)) continue;
+            EXPECT(p->known[news.id] == (news.what != AOI_APPEARED));
+            p->known[news.id] = news.what != AOI_GONE;
+            if (news.what & (AOI_APPEARED | AOI_TOUCHED)) p->kind[news.id] = news.kind;
+            if (news.what & (AOI_APPEARED | AOI_MOVED)) memcpy(p->pos[news.id], news.pos, sizeof news.pos);
+        }
+        EXPECT(!r.fault);
+    }
+}
+
+/* ---- a town: all clients, told without limits ---------------------------------------------------------------------- */
+
+typedef struct town {
+    aoi_space *space;
+    aoi_sync *sync;
+    picture pictures[MOST];
+    double quantum;
+    int dims;
+} town;
+
+static bool town_open(town *t, const setup *u, double quantum, const aoi_relevance *r) {
+    aoi_options o = options_of(u);
+    memset(t, 0, sizeof *t);
+    t->dims = u->dims;
+    t->quantum = quantum;
+    if (aoi_open(&o, &t->space) != AOI_OK) return false;
+    aoi_sync_options so = {.quantum = quantum};
+    if (r) so.clients = *r;
+    return aoi_sync_open(t->space, &so, &t->sync) == AOI_OK;
+}
+
+/* One random call; AOI_OK, AOI_ENOMEM, or a refusal that has nothing to do with memory. */
+typedef struct town_call {
+    int verb;
+    int64_t id, other;
+    double pos[3], radius;
+} town_call;
+
+enum { ENTER, LEAVE, MOVE, KIND, ADD, REMOVE, RESEND, PIN, UNPIN, TOUCH, PRIORITY, VERBS };
+
+static town_call random_call(void) {
+    town_call c = {.verb = (int)random_below(VERBS + 8), .id = random_below(MOST / 2), .other = random_below(MOST / 2)};
+    if (c.verb >= VERBS) c.verb = c.verb % 2 ? MOVE : c.verb % 4 ? ENTER : ADD;
+    for (int a = 0; a < 3; a++) c.pos[a] = (double)random_below(400) / 10 - 20;
+    c.radius = 1 + random_below(20);
+    return c;
+}
+
+static int town_do(town *t, const town_call *c) {
+    aoi_entity e = aoi_find(t->space, c->id), other = aoi_find(t->space, c->other);
+    aoi_area view = {.shape = AOI_CIRCLE, .mask = AOI_ALL_KINDS, .radius = c->radius, .margin = 3};
+    bool client = !AOI_IS_NULL(aoi_sync_node(t->sync, e));
+    int result = AOI_OK;
+    switch (c->verb) {
+    case ENTER:
+        return aoi_enter(t->space, c->id, c->pos, 1 + (uint64_t)c->other % 3, NULL);
+    case LEAVE:
+        return aoi_leave(t->space, e);
+    case MOVE:
+        return aoi_move(t->space, e, c->pos);
+    case KIND:
+        return aoi_set_kind(t->space, e, (uint64_t)c->other % 3);
+    case ADD:
+        result = client ? AOI_EEXIST : aoi_sync_add(t->sync, e, &view, NULL);
+        if (result == AOI_OK) t->pictures[c->id] = (picture){0};
+        return result;
+    case REMOVE:
+        return aoi_sync_remove(t->sync, e);
+    case RESEND:
+        result = aoi_sync_resend(t->sync, e);
+        if (result == AOI_OK) t->pictures[c->id] = (picture){0};
+        return result;
+    case PIN:
+        return aoi_sync_pin(t->sync, e, other);
+    case UNPIN:
+        return aoi_sync_unpin(t->sync, e, other);
+    case TOUCH:
+        return aoi_sync_touch(t->sync, e);
+    default:
+        return aoi_sync_set_priority(t->sync, e, 1 + (double)(c->other % 3));
+    }
+}
+
+static int town_tick(town *t) {
+    aoi_message m;
+    int result = aoi_sync_begin(t->sync);
+    while (result == AOI_OK && (result = aoi_sync_next(t->sync, &m)) == AOI_OK && m.bytes) {
+        picture_apply(&t->pictures[m.client], &m, t->dims);
+        EXPECT(aoi_sync_sent(t->sync));
+    }
+    return result;
+}
+
+static double rounded(const town *t, double v) {
+    return t->quantum > 0 ? t->quantum * floor(v / t->quantum + 0.5) : (double)(float)v;
+}
+
+/* After a tick each client knows what its node sees, what is pinned aside. */
+static void town_check(town *t) {
+    const char *wrong = aoi_check(t->space);
+    if (!EXPECT(!wrong)) fprintf(stderr, "%s\n", wrong);
+    for (int64_t id = 0; id < MOST; id++) {
+        aoi_entity e = aoi_find(t->space, id);
+        aoi_node n = aoi_sync_node(t->sync, e);
+        for (int64_t k = 0; k < MOST && !AOI_IS_NULL(n); k++) {
+            aoi_entity target = aoi_find(t->space, k);
+            const picture *p = &t->pictures[id];
+            EXPECT(p->known[k] == aoi_sync_knows(t->sync, e, target));
+            if (!p->known[k]) {
+                EXPECT(!aoi_sees(t->space, n, target));
+                continue;
+            }
+            double pos[3] = {0};
+            uint64_t kind = 0;
+            EXPECT(aoi_position(t->space, target, pos) && aoi_kind(t->space, target, &kind) && kind == p->kind[k]);
+            for (int a = 0; a < t->dims; a++) EXPECT(p->pos[k][a] == rounded(t, pos[a]));
+        }
+    }
+}
+
+static void histories(void) {
+    setup u;
+    for (int i = 0; every_setup(i, &u); i++) {
+        town *t = malloc(sizeof *t);
+        if (!EXPECT(t && town_open(t, &u, i % 3 ? 0.05 : 0, NULL))) exit(expect_report("sync"));
+        for (int step = 0; step < 120; step++) {
+            for (int k = 0; k < 8; k++) {
+                town_call c = random_call();
+                (void)town_do(t, &c);
+            }
+            EXPECT(town_tick(t) == AOI_OK);
+            town_check(t);
+        }
+        if (i % 2) aoi_sync_close(t->sync);
+        close_space(t->space);
+        free(t);
+    }
+}
+
+/* ---- refused memory: call or tick n fails once, or for ever, and has no effect ------------------------------------- */
+
+/* A tick that is refused memory tells the rest with the next one. */
+static void refuse_tick(town *t) {
+    for (long n = 1;; n++) {
+        host_refuse(n, 1);
+        int result = town_tick(t);
+        bool refused = host_relent();
+        EXPECT(result == AOI_OK || (refused && result == AOI_ENOMEM));
+        if (!refused) break;
+        if (result == AOI_OK) continue;
+        EXPECT(!aoi_check(t->space));
+    }
+    EXPECT(town_tick(t) == AOI_OK);
+}
+
+static void refusals(void) {
+    const aoi_tier tiers[] = {{5, 1}, {20, 2}};
+    const aoi_relevance kinds[] = {{0}, {.limit = 5}, {.bytes = 120}, {.limit = 6, .tier_count = 2, .tiers = tiers}};
+    setup u;
+    for (int i = 0; every_setup(i, &u); i++) {
+        town *t = malloc(sizeof *t);
+        int kind = i % 4;
+        if (!EXPECT(t && town_open(t, &u, 0.05, kinds + kind))) exit(expect_report("sync"));
+        for (int step = 0; step < 60; step++) {
+            for (int k = 0; k < 6; k++) {
+                town_call c = random_call();
+                for (long n = 1;; n++) {
+                    host_refuse(n, step % 2 ? 1 : HOST_FOR_EVER);
+                    int result = town_do(t, &c);
+                    if (!host_relent() || result != AOI_ENOMEM) break;
+                    if (n % 4 == 1) EXPECT(!aoi_check(t->space));
+                }
+            }
+            refuse_tick(t);
+            if (kind == 0) town_check(t);
+            else EXPECT(!aoi_check(t->space));
+        }
+        close_space(t->space);
+        free(t);
+    }
+}
+
+static void opening(void) {
+    setup u;
+    every_setup(0, &u);
+    aoi_space *s = open_space(&u);
+    aoi_sync *y = NULL;
+    host_refuse(1, 1);
+    EXPECT(aoi_sync_open(s, &(aoi_sync_options){0}, &y) == AOI_ENOMEM && !y);
+    host_relent();
+    EXPECT(aoi_sync_open(s, &(aoi_sync_options){.quantum = -1}, &y) == AOI_EVALUE);
+    EXPECT(aoi_sync_open(s, &(aoi_sync_options){.clients = {.bytes = 5}}, &y) == AOI_EVALUE);
+    EXPECT(aoi_sync_open(s, &(aoi_sync_options){0}, &y) == AOI_OK);
+    EXPECT(aoi_sync_add(y, (aoi_entity){0, 0}, &(aoi_area){.radius = 1}, NULL) == AOI_EGONE);
+    EXPECT(!aoi_sync_sent(y));
+    close_space(s); /* and the synchroniser with it */
+}
+
+/* ---- large pictures: the index, growing and shrinking -------------------------------------------------------------- */
+
+static void crowd(void) {
+    setup u = {.engine = "grid", .dims = 2};
+    aoi_space *s = open_space(&u);
+    aoi_sync *y = NULL;
+    aoi_message m;
+    EXPECT(aoi_sync_open(s, &(aoi_sync_options){.quantum = 0.01}, &y) == AOI_OK);
+    for (int64_t id = 0; id < 3000; id++) enter(s, id, (double)(id % 50));
+    aoi_area all = {.radius = INFINITY, .mask = AOI_ALL_KINDS};
+    EXPECT(aoi_sync_add(y, aoi_find(s, 7), &all, NULL) == AOI_OK);
+    EXPECT(aoi_sync_begin(y) == AOI_OK && aoi_sync_next(y, &m) == AOI_OK && m.bytes && aoi_sync_sent(y));
+    EXPECT(!aoi_check(s));
+    for (int64_t id = 8; id < 3000; id++) {
+        if (id % 3) EXPECT(aoi_leave(s, aoi_find(s, id)) == AOI_OK);
+        else EXPECT(aoi_set_kind(s, aoi_find(s, id), 0) == AOI_OK && aoi_set_kind(s, aoi_find(s, id), 2) == AOI_OK);
+    }
+    EXPECT(!aoi_check(s));
+    EXPECT(aoi_sync_begin(y) == AOI_OK && aoi_sync_next(y, &m) == AOI_OK && m.bytes && aoi_sync_sent(y));
+    for (int64_t id = 8; id < 3000; id += 2) (void)aoi_leave(s, aoi_find(s, id));
+    EXPECT(aoi_sync_begin(y) == AOI_OK && aoi_sync_next(y, &m) == AOI_OK && m.bytes && aoi_sync_sent(y));
+    EXPECT(!aoi_check(s));
+    close_space(s);
+}
+
+/* ---- the reader ---------------------------------------------------------------------------------------------------- */
+
+static bool reads(const unsigned char *bytes, size_t size) {
+    unsigned char *copy = malloc(size ? size : 1); /* of that size, so that a sanitizer sees what is read beyond it */
+    aoi_reader r;
+    aoi_news news;
+    if (!copy) exit(1);
+    memcpy(copy, bytes, size);
+    const char *fault = aoi_read_begin(&r, copy, size);
+    while (!fault && aoi_read_next(&r, &news))
+        for (int a = 0; a < r.dimensions; a++) EXPECT(isfinite(news.pos[a]));
+    bool good = !fault && !r.fault;
+    free(copy);
+    return good;
+}
+
+static void mutations(void) {
+    setup u = {.engine = "list", .dims = 3};
+    unsigned char bytes[4096], copy[4096];
+    const double quanta[] = {0, 0.01, 0.25, 0.3};
+    for (int q = 0; q < 4; q++) {
+        aoi_space *s = open_space(&u);
+        aoi_sync *y = NULL;
+        aoi_message m;
+        EXPECT(aoi_sync_open(s, &(aoi_sync_options){.quantum = quanta[q]}, &y) == AOI_OK);
+        for (int64_t id = 0; id < 20; id++) enter(s, id * id * id, (double)id);
+        enter(s, INT64_MIN, 1e300);
+        EXPECT(aoi_sync_add(y, aoi_find(s, 0), &(aoi_area){.radius = INFINITY, .mask = 1}, NULL) == AOI_OK);
+        EXPECT(aoi_sync_begin(y) == AOI_OK && aoi_sync_next(y, &m) == AOI_OK && m.size && m.size < sizeof bytes);
+        size_t size = m.size;
+        memcpy(bytes, m.bytes, size);
+        EXPECT(reads(bytes, size));
+        for (size_t n = 0; n < size; n++) EXPECT(!reads(bytes, n));
+        for (int k = 0; k < 20000; k++) {
+            memcpy(copy, bytes, size);
+            for (uint32_t j = random_below(3); j < 3; j++)
+                copy[random_below((uint32_t)size)] = (unsigned char)random_below(256);
+            (void)reads(copy, size);
+        }
+        close_space(s);
+    }
+}
+
+int main(void) {
+    random_start("sync");
+    RUN(opening);
+    RUN(histories);
+    RUN(crowd);
+    RUN(mutations);
+    RUN(refusals);
+    return expect_report("sync");
+}

@@ -1,0 +1,332 @@
+-- aoi.sync under random histories: clients that know only their messages have the right picture after every tick.
+local aoi = require "aoi"
+local Sync = require "aoi.sync"
+local client = require "spec.support.client_model"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+
+local SEED = random_run.seed("client synchronisation")
+local STEPS = random_run.steps(60)
+
+local OPTIONS = {
+  plain = {},
+  quantum = { quantum = 0.01 },
+  odd = { quantum = 0.3 },
+  limit = { quantum = 0.125, limit = 4 },
+  tiers = { tiers = { { 4, 1 }, { 8, 3 }, { 30, 4 } } },
+  bytes = { quantum = 0.01, bytes = 90 },
+  all = { quantum = 0.01, limit = 6, tiers = { { 5, 1 }, { 20, 4 } }, bytes = 120 },
+}
+
+local World = {}
+World.__index = World
+
+local function new_world(setup, name, seed)
+  local self = setmetatable({
+    random = rng.new(seed), dims = setup.dims, options = OPTIONS[name], clients = {}, pins = {}, priority = {},
+    stale = {}, tick_number = 0, into = {}, heard = 0,
+  }, World)
+  self.space = aoi.new { engine = setup.engine, dimensions = setup.dims, delivery = setup.delivery }
+  self.sync = Sync.new(self.space, OPTIONS[name])
+  return self
+end
+
+function World:place()
+  local function coordinate()
+    local v = self.random() * 30 - 15
+    if self.random(3) == 1 then v = math.floor(v) end
+    return v
+  end
+  local z
+  if self.dims == 3 then z = coordinate() / 3 end
+  return coordinate(), coordinate(), z
+end
+
+function World:some() -- an id in the space, or nil
+  local ids, n = self.space:ids()
+  if n == 0 then return nil end
+  table.sort(ids)
+  return ids[self.random(n)]
+end
+
+function World:some_client()
+  local ids = {}
+  for id in pairs(self.clients) do ids[#ids + 1] = id end
+  table.sort(ids)
+  return ids[1] and self.random(ids)
+end
+
+function World:forget(id)
+  self.clients[id], self.priority[id] = nil, nil
+  self.pins[id] = nil
+  for _, pins in pairs(self.pins) do pins[id] = nil end
+end
+
+local function area(self)
+  local radius = self.random(12)
+  local shape = self.random { "square", "circle", "box" }
+  if shape == "box" then
+    local extents = { radius, self.random(12) }
+    if self.dims == 3 then extents[3] = self.random(6) end
+    return { shape = "box", extents = extents, margin = self.random(3) - 1 }
+  end
+  if self.random(8) == 1 then return math.huge end
+  return { shape = shape, radius = radius, margin = self.random(4) - 1, mask = self.random { 1, 3, 7, -1 } }
+end
+
+local calls = {}
+
+function calls.enter(self)
+  local id = self.random(24)
+  if self.space:has(id) then return end
+  local x, y, z = self:place()
+  if z then self.space:enter(id, x, y, z, self.random(4) - 1) else self.space:enter(id, x, y, self.random(4) - 1) end
+end
+
+function calls.leave(self, id)
+  self.space:leave(id)
+  self:forget(id)
+end
+
+-- It leaves and comes again at once: a new entity.
+function calls.rebirth(self, id)
+  calls.leave(self, id)
+  local x, y, z = self:place()
+  if z then self.space:enter(id, x, y, z, 1) else self.space:enter(id, x, y, 1) end
+end
+
+function calls.step(self, id)
+  local x, y, z = self.space:position(id)
+  local function step(v) return v and v + self.random(9) - 5 + (self.random(2) - 1) * self.random() end
+  x, y, z = step(x), step(y), step(z)
+  if z then self.space:move(id, x, y, z) else self.space:move(id, x, y) end
+end
+
+function calls.jump(self, id)
+  local x, y, z = self:place()
+  if self.random(12) == 1 then x = x * 1e300 end
+  if self.random(12) == 1 then y = y + 1e9 end
+  if z then self.space:move(id, x, y, z) else self.space:move(id, x, y) end
+end
+
+function calls.crowd(self)
+  local rows, seen = {}, {}
+  for _ = 1, self.random(20) do
+    local id = self:some()
+    if id and not seen[id] then
+      seen[id] = true
+      rows[#rows + 1] = id
+      for _, v in ipairs { self:place() } do rows[#rows + 1] = v end
+    end
+  end
+  self.space:move_many(rows)
+end
+
+function calls.kind(self, id) self.space:set_kind(id, self.random(4) - 1) end
+
+function calls.touch(self, id) self.sync:touch(id) end
+
+function calls.add(self, id)
+  if self.clients[id] then return end
+  self.sync:add(id, area(self))
+  self.clients[id], self.pins[id] = client.new(self.dims), {}
+end
+
+function calls.remove(self)
+  local id = self:some_client()
+  if not id then return end
+  self.sync:remove(id)
+  self.clients[id], self.pins[id] = nil, nil
+end
+
+function calls.view(self)
+  local id = self:some_client()
+  if id then self.space:set_area(id, self.sync:node(id), area(self)) end
+end
+
+function calls.override(self, target)
+  local id = self:some_client()
+  if id and id ~= target then
+    self.space:override(id, self.sync:node(id), target, self.random { "hide", "show", "match" })
+  end
+end
+
+function calls.resend(self)
+  local id = self:some_client()
+  if not id then return end
+  self.sync:resend(id)
+  self.clients[id] = client.new(self.dims)
+end
+
+function calls.pin(self, target)
+  local id = self:some_client()
+  if not id or id == target then return end
+  self.sync:pin(id, target)
+  self.pins[id][target] = true
+end
+
+function calls.unpin(self, target)
+  local id = self:some_client()
+  if not id then return end
+  self.sync:unpin(id, target)
+  self.pins[id][target] = nil
+end
+
+function calls.rank(self, id)
+  self.priority[id] = self.random { 1, 2, 0.5 }
+  self.sync:set_priority(id, self.priority[id])
+end
+
+function calls.flush(self) self.space:flush() end
+
+-- What a client should know, from its node and pins alone.
+function World:seen(id)
+  local seen = {}
+  local list, n = self.space:view(id, self.sync:node(id))
+  for i = 1, n do seen[list[i]] = true end
+  for target in pairs(self.pins[id]) do seen[target] = true end
+  return seen
+end
+
+function World:distance2(a, b)
+  local x1, y1, z1 = self.space:position(a)
+  local x2, y2, z2 = self.space:position(b)
+  return (x2 - x1) ^ 2 + (y2 - y1) ^ 2 + ((z2 or 0) - (z1 or 0)) ^ 2
+end
+
+function World:check_limit(id, known, seen)
+  local n = 0
+  for target in pairs(known) do
+    if not self.pins[id][target] then n = n + 1 end
+  end
+  assert.is_true(n <= self.options.limit)
+  if self.options.bytes then return end -- what is chosen may still wait for its message
+  for target in pairs(self.pins[id]) do assert.is_truthy(known[target]) end
+  for out in pairs(seen) do
+    if not known[out] then
+      assert.equal(self.options.limit, n)
+      for target in pairs(known) do
+        if not self.pins[id][target] then
+          local p, q = self.priority[out] or 1, self.priority[target] or 1
+          assert.is_true(p <= q, "left out although of higher priority")
+          if p == q then
+            assert.is_true(self:distance2(id, out) * 100 >= self:distance2(id, target) * 81 * (1 - 1e-9))
+          end
+        end
+      end
+    end
+  end
+end
+
+function World:check_position(target, told, quantum)
+  local position = { self.space:position(target) }
+  for axis = 1, self.dims do
+    local v = position[axis]
+    local should = client.rounded(v, quantum)
+    if quantum and math.abs(math.floor(v / quantum + 0.5)) > 2 ^ 53 then should = v end
+    if told[axis] ~= should then return false end
+  end
+  return true
+end
+
+function World:check_client(id, c)
+  local seen, options = self:seen(id), self.options
+  local stale = self.stale[c] or {}
+  self.stale[c] = stale
+  local list, n = self.sync:known(id)
+  local count = 0
+  for target, told in pairs(c.known) do
+    count = count + 1
+    assert.is_true(self.sync:knows(id, target))
+    if not options.bytes then
+      assert.is_true(seen[target] or false, "knows what it does not see: " .. target)
+      assert.equal(self.space:kind(target), told.kind)
+    end
+    if self.space:has(target) then
+      local right = self:check_position(target, told, options.quantum)
+      stale[target] = not right and (stale[target] or 0) + 1 or nil
+      local most = options.bytes and 40 or options.tiers and 3 or 0
+      assert.is_true((stale[target] or 0) <= most, "a position is too old")
+    end
+  end
+  assert.equal(count, n)
+  for i = 1, n do assert.is_truthy(c.known[list[i]]) end
+  if options.limit then self:check_limit(id, c.known, seen)
+  elseif not options.bytes then
+    for target in pairs(seen) do assert.is_truthy(c.known[target], "does not know what it sees") end
+  end
+end
+
+function World:check_knowers()
+  local ids, n = self.space:ids()
+  for i = 1, n do
+    local knowers, m = self.sync:knowers(ids[i])
+    local count = 0
+    for k = 1, m do assert.is_truthy(self.clients[knowers[k]].known[ids[i]]) end
+    for _, c in pairs(self.clients) do count = count + (c.known[ids[i]] and 1 or 0) end
+    -- With a budget a client may still know a former life of the id.
+    if self.options.bytes then assert.is_true(m <= count) else assert.equal(count, m) end
+  end
+end
+
+function World:tick()
+  self.tick_number = self.tick_number + 1
+  local told = {}
+  local messages, bytes = self.sync:tick(function(id, message)
+    assert.is_nil(told[id])
+    told[id] = #message
+    if self.options.bytes then assert.is_true(#message <= self.options.bytes) end
+    local news = self.clients[id]:apply(message, self.into)
+    assert.is_true(news.gone.n + news.appeared.n + news.moved.n + news.touched.n > 0)
+  end)
+  local n, total = 0, 0
+  for _, size in pairs(told) do n, total = n + 1, total + size end
+  assert.equal(n, messages)
+  assert.equal(total, bytes)
+  self.heard = self.heard + n
+  for id, c in pairs(self.clients) do self:check_client(id, c) end
+  if not self.options.bytes then self:check_knowers() end
+end
+
+local NAMES = {}
+for name in pairs(calls) do NAMES[#NAMES + 1] = name end
+table.sort(NAMES)
+
+local function play(setup, name)
+  local w = new_world(setup, name, SEED + rng.hash(setup.name .. name))
+  for _ = 1, 12 do calls.enter(w) end
+  for _ = 1, 4 do calls.add(w, w:some()) end
+  for step = 1, STEPS do
+    for _ = 1, w.random(6) do
+      local call, id = w.random { "step", "step", "step", "jump", w.random(NAMES) }, w:some()
+      if id or call == "enter" then calls[call](w, id) end
+    end
+    calls.enter(w)
+    w:tick()
+    if step % 16 == 0 then w.space:check() end
+  end
+  -- When all stands still, and every budget has had time, pictures are what is seen.
+  for id in pairs(w.clients) do w.sync:set(id, { bytes = false, limit = false }) end
+  w.options = { quantum = w.options.quantum }
+  for _ = 1, 8 do w.sync:tick(function(id, message) w.clients[id]:apply(message) end) end
+  w.stale = {}
+  w:tick()
+  assert.equal(0, (w.sync:tick(function() end)))
+  assert.is_true(w.heard > 0)
+  w.space:check()
+  w.space:close()
+end
+
+for _, engine in ipairs(aoi.engines()) do
+  for _, dims in ipairs { 2, 3 } do
+    for _, delivery in ipairs { "immediate", "deferred" } do
+      local setup = { engine = engine, dims = dims, delivery = delivery }
+      setup.name = ("%s %dD %s"):format(engine, dims, delivery)
+      describe("clients on " .. setup.name, function()
+        for _, name in ipairs { "plain", "quantum", "odd", "limit", "tiers", "bytes", "all" } do
+          it("have the right picture: " .. name, function() play(setup, name) end)
+        end
+      end)
+    end
+  end
+end

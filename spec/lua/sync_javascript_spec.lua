@@ -1,0 +1,123 @@
+-- The JavaScript decoder reads what aoi.sync.read reads, and refuses what it refuses. Needs node.
+local aoi = require "aoi"
+local Sync = require "aoi.sync"
+local process = require "spec.support.process"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+
+local SEED = random_run.seed("JavaScript decoder")
+local MESSAGES = random_run.steps(300)
+local NODE = process.run "node --version 2>&1":find "^v%d" ~= nil and string.pack ~= nil
+
+local function bits(v) return (string.pack(">d", v):gsub(".", function(c) return ("%02x"):format(c:byte()) end)) end
+
+local function hex(bytes) return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end)) end
+
+-- What a message says, as text; "-" if it is refused.
+local function text(message, dims)
+  local news = Sync.read(message)
+  if not news then return "-" end
+  local parts = {}
+  local function rows(list, mark, width, whole)
+    for i = 1, list.n * width, width do
+      local row = { mark }
+      for k = 0, width - 1 do
+        local v = list[i + k]
+        row[#row + 1] = k < whole and ("%d"):format(v) or bits(v)
+      end
+      parts[#parts + 1] = table.concat(row, ",")
+    end
+  end
+  -- The number of axes is not in what was read: it is in the second byte.
+  dims = dims or 2 + message:byte(2)
+  rows(news.gone, "g", 1, 1)
+  rows(news.appeared, "a", 2 + dims, 2)
+  rows(news.moved, "m", 1 + dims, 1)
+  rows(news.touched, "t", 2, 2)
+  return #parts > 0 and table.concat(parts, ";") or "nothing"
+end
+
+describe("js/aoi-sync.js", function()
+  local IDS = { 1, 2, 3, 40, 500, 123456, 2147483648, 2 ^ 53 - 1, -7, math.maxinteger, math.mininteger }
+  local function random_id(random)
+    local id = random(IDS)
+    return math.tointeger and math.tointeger(id) or id
+  end
+
+  local function messages(random, add)
+    for _, quantum in ipairs { 0.01, 0.25, 0.3, 1, 1e-7, 0 } do
+      for dims = 2, 3 do
+        local space = aoi.new { dimensions = dims }
+        local sync = Sync.new(space, quantum > 0 and { quantum = quantum } or nil)
+        local function place()
+          local scale = random { 1, 10, 1000, 1e9, 1e17, 1e300 }
+          local function coordinate() return (random() * 2 - 1) * scale end
+          local z
+          if dims == 3 then z = coordinate() end
+          return coordinate(), coordinate(), z
+        end
+        local function call(f, id, kind)
+          local x, y, z = place()
+          if z then f(space, id, x, y, z, kind) else f(space, id, x, y, kind) end
+        end
+        call(space.enter, 0)
+        sync:add(0, math.huge)
+        for _ = 1, MESSAGES / 12 do
+          for _ = 1, random(6) do
+            local id = random_id(random)
+            if not space:has(id) then call(space.enter, id, random { 1, 77, 1099511627776, -1, math.mininteger })
+            elseif random(5) == 1 then space:leave(id)
+            elseif random(3) == 1 then space:set_kind(id, random(300))
+            else call(space.move, id) end
+          end
+          if random(4) == 1 then call(space.move, 0) end
+          sync:tick(function(_, message) add(message) end)
+        end
+        space:close()
+      end
+    end
+  end
+
+  it("reads what the C encoder writes, and refuses what the C reader refuses", function()
+    if not NODE then return pending "node is not installed, or this Lua has no string.pack" end
+    local random, lines = rng.new(SEED), {}
+    local function line(message) lines[#lines + 1] = hex(message) .. " " .. text(message) end
+    messages(random, function(message)
+      line(message)
+      for _ = 1, 3 do
+        local at = random(#message)
+        line(message:sub(1, at - 1) .. string.char(random(256) - 1) .. message:sub(at + random(2) - 1))
+      end
+      line(message:sub(1, random(#message)))
+    end)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(table.concat(lines, "\n"), "\n")
+    file:close()
+    local output, code = process.run("node js/check.js <" .. path)
+    os.remove(path)
+    assert.equal(0, code, output)
+    assert.equal(#lines .. " messages, 0 read differently\n", output)
+  end)
+
+  it("keeps a picture", function()
+    if not NODE then return pending "node is not installed, or this Lua has no string.pack" end
+    local space = aoi.new()
+    local sync = Sync.new(space, { quantum = 0.5 })
+    for id = 1, 3 do space:enter(id, id, 0, id) end
+    sync:add(1, 50)
+    local said = {}
+    local function tick() sync:tick(function(_, message) said[#said + 1] = "'" .. hex(message) .. "'" end) end
+    tick()
+    space:move(2, 7, 1)
+    space:set_kind(2, 9)
+    space:leave(3)
+    tick()
+    local script = ([[
+      const { Picture } = require("./js/aoi-sync.js"), p = new Picture();
+      for (const m of [%s]) p.apply(Uint8Array.from(Buffer.from(m, "hex")));
+      console.log(JSON.stringify([...p.known.values()]))]]):format(table.concat(said, ","))
+    local output = process.run("node -e '" .. script:gsub("'", '"'):gsub("\n%s*", " ") .. "'")
+    assert.equal('[{"id":2,"kind":9,"x":7,"y":1}]\n', output)
+  end)
+end)

@@ -1,0 +1,520 @@
+-- aoi.sync by example: messages, options, pins, ranks, callbacks that do anything, misuse.
+local aoi = require "aoi"
+local Sync = require "aoi.sync"
+local client = require "spec.support.client_model"
+
+local YIELDS = not (_VERSION == "Lua 5.1" or _VERSION == "Lua 5.2")
+
+local function dump(message)
+  local news = assert(Sync.read(message))
+  local parts = {}
+  for i = 1, news.gone.n do parts[#parts + 1] = "-" .. news.gone[i] end
+  for i = 1, news.appeared.n do
+    local at = 4 * i - 3
+    parts[#parts + 1] = ("+%d(%d,%g,%g)"):format(news.appeared[at], news.appeared[at + 1], news.appeared[at + 2],
+      news.appeared[at + 3])
+  end
+  for i = 1, news.moved.n do
+    local at = 3 * i - 2
+    parts[#parts + 1] = (">%d(%g,%g)"):format(news.moved[at], news.moved[at + 1], news.moved[at + 2])
+  end
+  for i = 1, news.touched.n do parts[#parts + 1] = ("!%d(%d)"):format(news.touched[2 * i - 1], news.touched[2 * i]) end
+  table.sort(parts)
+  return table.concat(parts, " ")
+end
+
+describe("aoi.sync", function()
+  local space, sync
+
+  local function tick()
+    local said = {}
+    sync:tick(function(id, message) said[id] = dump(message) end)
+    return said
+  end
+
+  local function fresh(options, of_space)
+    space = aoi.new(of_space)
+    sync = Sync.new(space, options)
+    for id = 1, 4 do space:enter(id, id * 10, 0) end
+  end
+
+  before_each(function() fresh({ quantum = 0.5 }) end)
+
+  it("tells what appears, moves, is touched and goes, each in one message a tick", function()
+    sync:add(1, 15)
+    assert.same({ "+2(1,20,0)" }, tick())
+    assert.same({}, tick())
+    space:move(2, 21, 1)
+    space:move(3, 24, 0)
+    assert.same({ "+3(1,24,0) >2(21,1)" }, tick())
+    space:set_kind(2, 6)
+    sync:touch(3)
+    assert.same({ "!2(6) !3(1)" }, tick())
+    space:move(2, 22, 1)
+    sync:touch(2)
+    space:leave(3)
+    assert.same({ "!2(6) -3 >2(22,1)" }, tick())
+    space:move(2, 500, 1)
+    assert.same({ "-2" }, tick())
+    sync:touch(2)
+    assert.same({}, tick())
+  end)
+
+  it("returns the number of messages and of bytes, and tells nothing to clients without news", function()
+    sync:add(1, 15)
+    sync:add(4, 15)
+    local total = 0
+    local n, bytes = sync:tick(function(_, message) total = total + #message end)
+    assert.same({ 2, total }, { n, bytes })
+    assert.same({ 0, 0 }, { sync:tick(error) })
+    space:move(2, 21, 0)
+    assert.same({ [1] = ">2(21,0)" }, tick())
+    space:move(2, 21.1, 0.1) -- rounded, it has not moved
+    assert.same({}, tick())
+  end)
+
+  it("says gone and appeared of an id that left and came again, and nothing of one that only came and went", function()
+    sync:add(1, 15)
+    tick()
+    space:leave(2)
+    space:enter(2, 20, 0, 3)
+    space:enter(9, 11, 0)
+    space:leave(9)
+    space:move(3, 12, 0)
+    space:move(3, 30, 0)
+    assert.same({ "+2(3,20,0) -2" }, tick())
+  end)
+
+  it("keeps by the margin what was seen at the last tick, not what was seen in between", function()
+    sync:add(1, { radius = 15, margin = 10 })
+    tick()
+    space:move(3, 20, 0)
+    space:move(3, 32, 0) -- came within 15 and is within 25 now
+    assert.same({}, tick())
+    space:move(3, 20, 0)
+    tick()
+    space:move(3, 32, 0)
+    assert.same({ ">3(32,0)" }, tick())
+    space:move(3, 36, 0)
+    space:move(3, 32, 0)
+    assert.same({}, tick())
+    space:move(3, 36, 0)
+    assert.same({ "-3" }, tick())
+  end)
+
+  it("takes no other events away, and gives none of its own to others", function()
+    fresh({}, { delivery = "deferred" })
+    space:add_node(1, 7, 15)
+    sync:add(1, 15)
+    space:flush()
+    space:move(3, 20, 0)
+    assert.same({ "+2(1,20,0) +3(1,20,0)" }, tick())
+    local buf, n = space:drain {}
+    assert.same({ 1, aoi.ENTER, 1, 3, 7 }, { n, buf[1], buf[2], buf[3], buf[4] })
+  end)
+
+  it("tells a client that has reconnected everything again", function()
+    sync:add(1, 15)
+    tick()
+    sync:resend(1)
+    assert.is_false(sync:knows(1, 2))
+    assert.same({ "+2(1,20,0)" }, tick())
+    space:move(2, 500, 0)
+    sync:resend(1)
+    assert.same({}, tick())
+  end)
+
+  it("knows pinned ones wherever they are, until they are unpinned or leave", function()
+    sync:add(1, 15)
+    sync:pin(1, 4)
+    assert.same({ "+2(1,20,0) +4(1,40,0)" }, tick())
+    space:set_kind(4, 0)
+    space:move(4, 400, 0)
+    assert.same({ "!4(0) >4(400,0)" }, tick())
+    sync:unpin(1, 4)
+    sync:unpin(1, 4)
+    assert.same({ "-4" }, tick())
+    sync:pin(1, 4)
+    tick()
+    space:leave(4)
+    space:enter(4, 400, 0)
+    assert.same({ "-4" }, tick())
+    sync:unpin(1, 99)
+  end)
+
+  it("answers what is known to which client, as of the last message", function()
+    sync:add(1, 25)
+    sync:add(4, 15)
+    assert.is_false(sync:knows(1, 2))
+    tick()
+    local known, n = sync:known(1)
+    table.sort(known)
+    assert.same({ 2, 2, 3 }, { n, known[1], known[2] })
+    local knowers, m = sync:knowers(3, { 9, 9, 9, 9 })
+    assert.equal(2, m)
+    assert.is_nil(knowers[3])
+    space:move(2, 500, 0)
+    assert.is_true(sync:knows(1, 2))
+    tick()
+    assert.is_false(sync:knows(1, 2))
+    assert.is_false(sync:knows(1, 99))
+    assert.same({ {}, 0 }, { sync:knowers(2) })
+  end)
+
+  describe("limit", function()
+    before_each(function()
+      fresh { limit = 2, quantum = 0.5 }
+      for id = 5, 9 do space:enter(id, 10 + id, 0) end
+    end)
+
+    it("knows the nearest", function()
+      sync:add(1, 100)
+      assert.same({ "+5(1,15,0) +6(1,16,0)" }, tick())
+    end)
+
+    it("changes for one that is a tenth nearer, no less", function()
+      sync:add(1, 100)
+      tick()
+      space:move(6, 20, 0) -- at 10; then others move to 9.5 and 9
+      for id = 7, 9 do space:move(id, 40, 0) end
+      tick()
+      space:move(7, 19.5, 0)
+      assert.is_true(sync:knows(1, 6))
+      assert.same({}, tick())
+      space:move(7, 19, 0)
+      assert.same({ "+7(1,19,0) -6" }, tick())
+      space:move(6, 18.5, 0)
+      assert.same({}, tick())
+    end)
+
+    it("knows those of higher priority first, whatever the distance, and pinned ones besides", function()
+      sync:set_priority(4, 2)
+      sync:add(1, 100)
+      sync:pin(1, 9)
+      assert.same({ "+4(1,40,0) +5(1,15,0) +9(1,19,0)" }, tick())
+      sync:set_priority(4, 0.5)
+      assert.same({ "+6(1,16,0) -4" }, tick())
+      sync:set_priority(4, 3)
+      space:leave(4)
+      space:enter(4, 40, 0)
+      assert.same({}, tick())
+      sync:unpin(1, 9)
+      assert.same({ "-9" }, tick())
+    end)
+
+    it("counts the client's own moves", function()
+      sync:add(1, 100)
+      tick()
+      space:move(1, 40, 1)
+      assert.same({ "+3(1,30,0) +4(1,40,0) -5 -6" }, tick())
+    end)
+
+    it("can be set and taken away", function()
+      sync:add(1, 100, { limit = 1 })
+      assert.same({ "+5(1,15,0)" }, tick())
+      sync:set(1, { limit = 3 })
+      assert.same({ "+6(1,16,0) +7(1,17,0)" }, tick())
+      sync:set(1, { limit = 1 })
+      assert.same({ "-6 -7" }, tick())
+      sync:set(1, { limit = false })
+      tick()
+      assert.equal(8, select(2, sync:known(1)))
+    end)
+  end)
+
+  it("tells far ones less often, spread over the ticks, and appearances at once", function()
+    fresh { quantum = 0.5 }
+    for id = 10, 49 do space:enter(id, 40 + id % 7, id) end
+    sync:add(1, 100, { tiers = { { 12, 1 }, { 100, 4 } } })
+    tick()
+    local records, most = 0, 0
+    for t = 1, 8 do
+      for id = 10, 49 do space:move(id, 40 + id % 7, id + t % 2) end
+      space:move(2, 20, t % 2)
+      local n = 0
+      sync:tick(function(_, message)
+        local news = Sync.read(message)
+        n = news.moved.n
+        local near = false
+        for i = 1, 3 * n, 3 do near = near or news.moved[i] == 2 end
+        assert.is_true(near)
+      end)
+      records, most = records + n - 1, math.max(most, n - 1)
+    end
+    assert.equal(80, records) -- 40 entities, every fourth of eight ticks
+    assert.is_true(most < 20)
+  end)
+
+  it("fits messages into a budget; everything comes in the end, more urgent first", function()
+    fresh { quantum = 0.01, bytes = 100 }
+    for id = 10, 109 do space:enter(id, id, 1) end
+    sync:set_priority(70, 50)
+    sync:add(1, math.huge)
+    local c = client.new(2)
+    local ticks = 0
+    repeat
+      local n = sync:tick(function(_, message)
+        assert.is_true(#message <= 100)
+        c:apply(message)
+      end)
+      ticks = ticks + 1
+      if ticks == 1 then assert.is_truthy(c.known[70]) end
+    until n == 0
+    assert.is_true(ticks > 5 and ticks < 30)
+    assert.equal(103, select(2, sync:known(1)))
+    for id = 10, 109 do space:move(id, id, 2) end
+    sync:tick(function(_, message)
+      local news = c:apply(message)
+      assert.equal(70, news.moved[1])
+    end)
+    for _ = 1, 30 do sync:tick(function(_, message) c:apply(message) end) end
+    for id = 10, 109 do assert.equal(2, c.known[id][2]) end
+  end)
+
+  it("tells positions as numbers of quanta, as floats, or as doubles", function()
+    for _, quantum in ipairs { 0.01, 0.5, 1, 0.3, 1e-9, 0 } do
+      fresh(quantum > 0 and { quantum = quantum } or nil)
+      space:enter(9, 12.3456789, -1e9 - 1 / 3)
+      sync:add(1, math.huge)
+      local c = client.new(2)
+      sync:tick(function(_, message) c:apply(message) end)
+      local told = c.known[9]
+      assert.equal(client.rounded(12.3456789, quantum > 0 and quantum), told[1])
+      if quantum ~= 1e-9 then assert.equal(client.rounded(-1e9 - 1 / 3, quantum > 0 and quantum), told[2]) end
+      space:move(9, 1e300, 0)
+      sync:touch(9)
+      sync:tick(function(_, message) c:apply(message) end)
+      assert.same({ 1e300, 0 }, { told[1], told[2] })
+      assert.equal(1, c.touches[9])
+    end
+  end)
+
+  it("carries any id and kind", function()
+    local ids = { 0, -1, 2 ^ 53, -2 ^ 53, 4503599627370497 }
+    if math.maxinteger then
+      ids[#ids + 1], ids[#ids + 2] = math.maxinteger, math.mininteger
+    end
+    fresh()
+    sync:add(1, math.huge)
+    for i, id in ipairs(ids) do
+      if math.tointeger then id = math.tointeger(id) end
+      space:enter(id, i, i, i == 1 and -1 or 2 ^ i)
+      ids[i] = id
+    end
+    local c = client.new(2)
+    sync:tick(function(_, message) c:apply(message) end)
+    for i, id in ipairs(ids) do
+      assert.equal(i == 1 and -1 or 2 ^ i, c.known[id].kind)
+      assert.equal(i, c.known[id][1])
+    end
+  end)
+
+  describe("a callback", function()
+    before_each(function()
+      for id = 1, 4 do sync:add(id, 1000) end
+    end)
+
+    it("may move: what it moves is news at the next tick", function()
+      local said = {}
+      sync:tick(function(id, message)
+        said[#said + 1] = dump(message)
+        space:move(id, id * 10, 5)
+      end)
+      assert.equal(4, #said)
+      assert.is_nil(table.concat(said):find(",5)", 1, true))
+      assert.equal(">2(20,5) >3(30,5) >4(40,5)", tick()[1])
+    end)
+
+    it("may remove clients, the one being told included, and entities", function()
+      local told = {}
+      sync:tick(function(id)
+        told[#told + 1] = id
+        sync:remove(id)
+        if id == 2 then space:leave(3) end
+      end)
+      assert.same({ 1, 2, 4 }, told)
+      assert.same({}, tick())
+      space:check()
+    end)
+
+    it("may close the space, or the sync", function()
+      assert.same({ 1 }, { (sync:tick(function() space:close() end)) })
+      assert.has_error(function() sync:tick(print) end, "attempt to use a closed space")
+      fresh()
+      sync:add(1, 50)
+      sync:add(2, 50)
+      assert.equal(1, (sync:tick(function() sync:close() end)))
+      assert.has_error(function() sync:tick(print) end, "attempt to use a closed sync")
+      sync:close()
+      assert.same({ {}, 0 }, { space:nodes(1) })
+      space:check()
+    end)
+
+    it("may raise: that message counts as sent, the others are told by the next tick", function()
+      local ok, why = pcall(sync.tick, sync, function(id) if id == 2 then error({ "mine" }) end end)
+      assert.same({ false, { "mine" } }, { ok, why })
+      space:move(1, 10, 2)
+      local said = tick()
+      assert.equal(">1(10,2)", said[2])
+      assert.equal("+1(1,10,2) +2(1,20,0) +4(1,40,0)", said[3])
+      assert.truthy(said[4])
+      assert.is_nil(said[1])
+    end)
+
+    it("may tick", function()
+      local told = {}
+      sync:tick(function(id)
+        told[#told + 1] = id
+        if id == 1 then sync:tick(function(other) told[#told + 1] = other end) end
+      end)
+      assert.same({ 1, 2, 3, 4 }, told)
+    end)
+
+    if YIELDS then
+      it("may yield; other coroutines may tick meanwhile", function()
+        local told = {}
+        local co = coroutine.wrap(function()
+          local n = sync:tick(function(id)
+            told[#told + 1] = id
+            coroutine.yield(id)
+          end)
+          return "done", n
+        end)
+        assert.equal(1, co())
+        assert.equal(2, co())
+        assert.equal(2, (sync:tick(function(id) told[#told + 1] = id end)))
+        assert.same({ "done", 2 }, { co() })
+        assert.same({ 1, 2, 3, 4 }, told)
+      end)
+    end
+  end)
+
+  it("ends a client with its entity, or with its node", function()
+    sync:add(1, 50)
+    sync:add(2, 50)
+    tick()
+    space:leave(1)
+    assert.same({ [2] = "-1" }, tick())
+    assert.has_error(function() sync:known(1) end, "bad argument #1 to 'known' (no entity 1)")
+    space:remove_node(2, sync:node(2))
+    assert.same({}, tick())
+    assert.same({ {}, 0 }, { sync:knowers(3) })
+    sync:add(2, 50)
+    assert.same({ [2] = "+3(1,30,0) +4(1,40,0)" }, tick())
+  end)
+
+  it("serves several syncs of one space", function()
+    local other = Sync.new(space)
+    sync:add(1, 15)
+    other:add(1, 25)
+    assert.same({ "+2(1,20,0)" }, tick())
+    space:move(2, 21, 0)
+    local said
+    other:tick(function(_, message) said = dump(message) end)
+    assert.equal("+2(1,21,0) +3(1,30,0)", said)
+    assert.same({ ">2(21,0)" }, tick())
+    other:close()
+    space:check()
+  end)
+
+  it("is garbage when nothing reaches it, and takes its nodes along", function()
+    sync:add(1, 15)
+    sync = nil
+    collectgarbage()
+    collectgarbage()
+    assert.same({ {}, 0 }, { space:nodes(1) })
+    space:check()
+  end)
+
+  it("makes no garbage but messages", function()
+    sync:add(1, 50)
+    local f = function() end
+    for i = 1, 20 do
+      space:move(2, 20 + i, 0)
+      sync:tick(f)
+    end
+    local list = {}
+    collectgarbage()
+    collectgarbage "stop"
+    local before = collectgarbage "count"
+    for _ = 1, 100 do
+      sync:tick(f)
+      sync:known(1, list)
+      sync:knowers(2, list)
+    end
+    local after = collectgarbage "count"
+    collectgarbage "restart"
+    assert.is_true(after - before < 1)
+  end)
+
+  describe("misuse:", function()
+    local function refused(message, f, ...)
+      local ok, why = pcall(f, ...)
+      assert.is_false(ok)
+      assert.equal(message, (why:gsub("^[^ ]*:%d+: ", "")))
+    end
+
+    it("arguments", function()
+      sync:add(1, 15)
+      refused("bad argument #2 to 'add' (entity 1 is already a client)", sync.add, sync, 1, 15)
+      refused("bad argument #2 to 'add' (no entity 9)", sync.add, sync, 9, 15)
+      refused("bad argument #2 to 'remove' (entity 2 is no client)", sync.remove, sync, 2)
+      refused("bad argument #2 to 'pin' (entity 2 is no client)", sync.pin, sync, 2, 1)
+      refused("bad argument #3 to 'pin' (an entity does not see itself)", sync.pin, sync, 1, 1)
+      refused("bad argument #3 to 'pin' (no entity 9)", sync.pin, sync, 1, 9)
+      refused("bad argument #2 to 'touch' (no entity 9)", sync.touch, sync, 9)
+      refused("bad argument #3 to 'set_priority' (priority must be positive)", sync.set_priority, sync, 2, 0)
+      refused("bad argument #2 to 'tick' (function expected, got nil)", sync.tick, sync, nil)
+      refused("bad argument #1 to 'read' (string expected, got nil)", Sync.read, nil)
+      refused("bad argument #2 to 'read' (table expected, got number)", Sync.read, "", 1)
+    end)
+
+    it("options", function()
+      sync:add(1, 15)
+      local function set(options, message)
+        refused("bad argument #3 to 'set' (" .. message .. ")", sync.set, sync, 1, options)
+      end
+      set({ speed = 1 }, "unknown option 'speed'")
+      set({ quantum = 1 }, "unknown option 'quantum'")
+      set({ limit = 0 }, "bad value for option 'limit' (a whole number of 1 or more expected)")
+      set({ limit = "3" }, "bad value for option 'limit' (a number expected)")
+      set({ bytes = 20 }, "bad value for option 'bytes' (56 hold one record of any size)")
+      set({ tiers = {} }, "bad value for option 'tiers' (1 to 16 pairs {distance, ticks} expected)")
+      set({ tiers = { { 1 } } }, "bad value for option 'tiers' (pairs of numbers {distance, ticks} expected)")
+      set({ tiers = { { 1, 0.5 } } }, "bad value for option 'tiers' (ticks must be whole, from 1 to 65536)")
+      set({ tiers = { { 2, 1 }, { 1, 2 } } }, "bad value for option 'tiers' must have rising distances")
+      local function new(options, message)
+        refused("bad argument #2 to 'new' (bad value for option " .. message .. ")", Sync.new, space, options)
+      end
+      new({ quantum = -1 }, "'quantum' (a positive, finite number expected)")
+      new({ bytes = 39 }, "'bytes' (40 hold one record of any size)")
+      sync:set(1, { bytes = 56 })
+    end)
+  end)
+
+  it("read refuses other bytes, and every beginning of a message", function()
+    local message
+    sync:add(1, 50)
+    sync:tick(function(_, m) message = m end)
+    assert.truthy(Sync.read(message))
+    for n = 0, #message - 1 do
+      local news, why = Sync.read(message:sub(1, n))
+      assert.is_nil(news)
+      assert.truthy(why:find "^no message of aoi.sync: ")
+    end
+    assert.is_nil((Sync.read(message .. "\0")))
+    assert.is_nil((Sync.read("\2" .. message:sub(2))))
+  end)
+
+  it("read fills the same tables again", function()
+    local into = { gone = { 7, 8, 9 } }
+    local gone = into.gone
+    sync:add(1, 50)
+    sync:tick(function(_, m)
+      assert.equal(into, Sync.read(m, into))
+      assert.equal(gone, into.gone)
+      assert.same({ n = 0 }, { n = gone.n, gone[1] })
+      assert.equal(3, into.appeared.n)
+    end)
+  end)
+end)

@@ -1,0 +1,67 @@
+-- client_model.lua: a client that knows only its messages, and what those messages must amount to.
+--
+--   local c = client.new(dimensions)  c:apply(message)        c.known[id] = { kind, x, y [, z] }
+--   client.rounded(v, quantum)        a coordinate as it is told
+local Sync = require "aoi.sync"
+
+local client = {}
+local Client = {}
+Client.__index = Client
+
+function client.new(dimensions) return setmetatable({ dimensions = dimensions, known = {}, touches = {} }, Client) end
+
+-- A 32-bit float without string.pack: 24 bits of mantissa, ties to even.
+local function float(v)
+  if v == 0 or v ~= v then return v end
+  local m, e
+  if math.frexp then
+    m, e = math.frexp(v)
+  else
+    e = math.floor(math.log(math.abs(v), 2)) + 1
+    m = v / 2.0 ^ e
+  end
+  if e > 128 then return v end
+  local scale = 2.0 ^ (e < -125 and e + 149 or 24)
+  local n = m * scale
+  local whole = math.floor(n)
+  local rest = n - whole
+  if rest > 0.5 or (rest == 0.5 and whole % 2 == 1) then whole = whole + 1 end
+  return whole / scale * 2.0 ^ e
+end
+
+function client.rounded(v, quantum)
+  if not quantum then return float(v) end
+  return quantum * math.floor(v / quantum + 0.5)
+end
+
+-- Gone, then appeared, then moved and touched: each must fit what is known.
+function Client:apply(message, into)
+  local news, why = Sync.read(message, into)
+  assert(news, why)
+  local known = self.known
+  for i = 1, news.gone.n do
+    local id = news.gone[i]
+    assert(known[id], "gone, but not known: " .. id)
+    known[id] = nil
+  end
+  local list = news.appeared
+  local stride = self.dimensions + 2
+  for i = 1, list.n * stride, stride do
+    assert(not known[list[i]], "appeared, but known: " .. list[i])
+    known[list[i]] = { kind = list[i + 1], list[i + 2], list[i + 3], stride == 5 and list[i + 4] or nil }
+  end
+  list = news.moved
+  stride = self.dimensions + 1
+  for i = 1, list.n * stride, stride do
+    local it = assert(known[list[i]], "moved, but not known")
+    it[1], it[2], it[3] = list[i + 1], list[i + 2], stride == 4 and list[i + 3] or nil
+  end
+  list = news.touched
+  for i = 1, 2 * list.n, 2 do
+    assert(known[list[i]], "touched, but not known").kind = list[i + 1]
+    self.touches[list[i]] = (self.touches[list[i]] or 0) + 1
+  end
+  return news
+end
+
+return client

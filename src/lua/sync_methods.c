@@ -1,0 +1,498 @@
+/* sync_methods.c - `aoi.sync`: client synchronisation for Lua.  The contract of each method is in lua/aoi/meta.lua.
+ *
+ *   userdata aoi.Sync { core, space } --core-->  aoi_sync, which the space frees when it closes
+ *        | user value
+ *        v
+ *   { the space's userdata }
+ *
+ * A tick takes the message of one client after the other: pack, make a string of it, count it as sent, call.  Making a
+ * string may run finalizers, which may change what was packed: then it is packed again.  The callback is called when
+ * nothing is under way in the core, so that it may do anything; there is no state but the core's own queue of clients.
+ * */
+#include "lua/binding.h"
+
+#include <string.h>
+
+#define SYNC_NAME "aoi.Sync"
+
+typedef struct laoi_sync {
+    aoi_sync *core; /* NULL: closed */
+    laoi_space *space;
+    uint32_t calls;
+} laoi_sync;
+
+/* ---- self and arguments ------------------------------------------------------------------------------------------ */
+
+static laoi_sync *sync_maybe(lua_State *L) {
+    laoi_sync *y = lua_touserdata(L, 1);
+    bool is = y && lua_getmetatable(L, 1);
+    if (is) {
+        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
+        lua_pop(L, 1);
+    }
+    if (!is) laoi_typeerror(L, 1, SYNC_NAME);
+    y->calls++;
+    return y;
+}
+
+static bool sync_is_open(const laoi_sync *y) {
+    return y->core && y->space->core;
+}
+
+static laoi_sync *sync_self(lua_State *L) {
+    laoi_sync *y = sync_maybe(L);
+    if (!sync_is_open(y)) luaL_error(L, y->core ? "attempt to use a closed space" : "attempt to use a closed sync");
+    return y;
+}
+
+static aoi_entity sync_client(lua_State *L, const laoi_sync *y) {
+    aoi_entity e = laoi_entity(L, y->space, 2);
+    if (AOI_IS_NULL(aoi_sync_node(y->core, e)))
+        laoi_argerror(L, 2, "entity %s is no client", laoi_spell(L, laoi_integer(L, 2)));
+    return e;
+}
+
+static int sync_done(lua_State *L, int result) {
+    if (result == AOI_OK) return 0;
+    if (result == AOI_ENOMEM) return laoi_nomemory(L);
+    return luaL_error(L, "aoi: %s", aoi_result_text(result));
+}
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+typedef struct sync_options_arg {
+    aoi_sync_options o;
+    aoi_tier tiers[AOI_MOST_TIERS];
+} sync_options_arg;
+
+static int bad_option(lua_State *L, int i, const char *name, const char *why) {
+    return laoi_argerror(L, i, "bad value for option '%s' (%s)", name, why);
+}
+
+/* A whole number from 1 on, or false or infinity for none: 0.  The value is on top. */
+static uint32_t count_option(lua_State *L, int i, const char *name) {
+    double v = lua_tonumber(L, -1);
+    if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) return 0;
+    if (lua_type(L, -1) != LUA_TNUMBER) bad_option(L, i, name, "a number expected");
+    if (v > 0 && isinf(v)) return 0;
+    if (!(v >= 1 && v < 2147483648.0 && v == floor(v))) bad_option(L, i, name, "a whole number of 1 or more expected");
+    return (uint32_t)v;
+}
+
+static double tier_number(lua_State *L, int i, int k) {
+    lua_rawgeti(L, -1, k);
+    if (lua_type(L, -1) != LUA_TNUMBER) bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
+    double v = lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    return v;
+}
+
+static void tiers_option(lua_State *L, int i, sync_options_arg *a) {
+    a->o.clients.tiers = a->tiers;
+    a->o.clients.tier_count = 0;
+    if (lua_type(L, -1) == LUA_TBOOLEAN && !lua_toboolean(L, -1)) return;
+    if (!lua_istable(L, -1)) bad_option(L, i, "tiers", "a table of pairs {distance, ticks} expected");
+    size_t n = lua_rawlen(L, -1);
+    if (n < 1 || n > AOI_MOST_TIERS) bad_option(L, i, "tiers", "1 to 16 pairs {distance, ticks} expected");
+    for (size_t k = 0; k < n; k++) {
+        lua_rawgeti(L, -1, (int)k + 1);
+        if (!lua_istable(L, -1)) bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
+        double distance = tier_number(L, i, 1), every = tier_number(L, i, 2);
+        if (!(every >= 1 && every <= AOI_MOST_EVERY && every == floor(every)))
+            bad_option(L, i, "tiers", "ticks must be whole, from 1 to 65536");
+        a->tiers[k] = (aoi_tier){distance, (uint32_t)every};
+        lua_pop(L, 1);
+    }
+    a->o.clients.tier_count = (uint32_t)n;
+}
+
+/* Options named in the table at i replace those in *a; `quantum` only where a synchroniser is made. */
+static void read_sync_options(lua_State *L, int i, sync_options_arg *a, bool making) {
+    if (lua_isnoneornil(L, i)) return;
+    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+        if (!strcmp(name, "limit")) a->o.clients.limit = count_option(L, i, name);
+        else if (!strcmp(name, "bytes")) a->o.clients.bytes = count_option(L, i, name);
+        else if (!strcmp(name, "tiers")) tiers_option(L, i, a);
+        else if (!strcmp(name, "quantum") && making) {
+            double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+            if (!(v > 0) || isinf(v)) bad_option(L, i, name, "a positive, finite number expected");
+            a->o.quantum = v;
+        } else laoi_argerror(L, i, "unknown option '%s'", *name ? name : laoi_key_name(L, -2));
+    }
+}
+
+/* What only the core can judge: raises an error for the option that is wrong. */
+static void check_relevance(lua_State *L, int i, const aoi_sync *core, const aoi_relevance *r) {
+    const char *wrong = aoi_relevance_fault(core, r);
+    if (wrong && !strncmp(wrong, "'bytes'", 7))
+        laoi_argerror(L, i, "bad value for option 'bytes' (%d hold one record of any size)",
+                      (int)aoi_sync_least_bytes(core));
+    if (wrong) laoi_argerror(L, i, "bad value for option %s", wrong);
+}
+
+/* ---- making and closing ------------------------------------------------------------------------------------------ */
+
+static int y_close(lua_State *L) {
+    laoi_sync *y = sync_maybe(L);
+    aoi_sync *core = y->core;
+    y->core = NULL;
+    if (core && y->space->core) aoi_sync_close(core);
+    return 0;
+}
+
+static int y_new(lua_State *L) {
+    sync_options_arg a = {0};
+    laoi_space *b = laoi_self(L);
+    read_sync_options(L, 2, &a, true);
+    lua_settop(L, 2);
+    laoi_sync *y = laoi_newuserdata(L, sizeof *y);
+    *y = (laoi_sync){.space = b};
+    lua_createtable(L, 1, 0);
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, 1);
+    laoi_settable(L, 3);
+    lua_pushvalue(L, lua_upvalueindex(3));
+    lua_setmetatable(L, 3);
+    laoi_self(L); /* still open? making a table may run a finalizer */
+    aoi_relevance clients = a.o.clients;
+    a.o.clients = (aoi_relevance){0};
+    int result = aoi_sync_open(b->core, &a.o, &y->core);
+    if (result != AOI_OK) return sync_done(L, result);
+    const char *wrong = aoi_relevance_fault(y->core, &clients);
+    if (wrong) {
+        aoi_sync *core = y->core;
+        uint32_t least = aoi_sync_least_bytes(core);
+        y->core = NULL;
+        aoi_sync_close(core);
+        if (!strncmp(wrong, "'bytes'", 7))
+            laoi_argerror(L, 2, "bad value for option 'bytes' (%d hold one record of any size)", (int)least);
+        laoi_argerror(L, 2, "bad value for option %s", wrong);
+    }
+    (void)aoi_sync_set_defaults(y->core, &clients);
+    return 1;
+}
+
+static int y_tostring(lua_State *L) {
+    laoi_sync *y = sync_maybe(L);
+    if (sync_is_open(y)) lua_pushfstring(L, SYNC_NAME ": %p", (void *)y);
+    else lua_pushliteral(L, SYNC_NAME " (closed)");
+    return 1;
+}
+
+/* ---- clients ----------------------------------------------------------------------------------------------------- */
+
+static int y_add(lua_State *L) {
+    laoi_sync *y = sync_self(L);
+    aoi_entity e = laoi_entity(L, y->space, 2);
+    laoi_area_arg area;
+    sync_options_arg a = {0};
+    if (!AOI_IS_NULL(aoi_sync_node(y->core, e)))
+        return laoi_argerror(L, 2, "entity %s is already a client", laoi_spell(L, laoi_integer(L, 2)));
+    laoi_area(L, y->space, 3, &area);
+    aoi_sync_get_defaults(y->core, &a.o.clients);
+    read_sync_options(L, 4, &a, false);
+    check_relevance(L, 4, y->core, &a.o.clients);
+    return sync_done(L, aoi_sync_add(y->core, e, &area.area, &a.o.clients));
+}
+
+static int y_remove(lua_State *L) {
+    laoi_sync *y = sync_self(L);
+    return sync_done(L, aoi_sync_remove(y->core, sync_client(L, y)));
+}
+
+static int y_set(lua_State *L) {
+    laoi_sync *y = sync_self(L);
+    aoi_entity e = sync_client(L, y);
+    sync_options_arg a = {0};
+    if (!lua_istable(L, 3)) laoi_typeerror(L, 3, "table");
+    (void)aoi_sync_get(y->core, e, &a.o.clients);
+    read_sync_options(L, 3, &a, false);
+    check_relevance(L, 3, y->core, &a.o.clients);
+    return sync_done(L, aoi_sync_set(y->core, e, &a.o.clients));
+}
+
+static int y_resend(lua_State *L) {
+    laoi_sync *y = sync_self(L);
+    return sync_done(L, aoi_sync_resend(y->core, sync_client(L, y)));
+}
+
+static int y_node(lua_State *L) {
+    laoi_sync *y = sync_self(L);
+    int64_t id;
+    if (aoi_node_id(y->space->core, aoi_sync_node(y->core, sync_client(L, y)), &id)) laoi_pushinteger(L, id);
+    else lua_pushnil(L);
+    return 1;
+}
+
+/* ---- targets ----------------------------------------------------------------------------------------------------- */
+
+static int y_set_priority(lua_State *L) {
+    laoi_sync *y = sync_self(L);
+    aoi_entity e = laoi_entity(L, y->space, 2);
+    double priority = laoi_finite(L, 3);
+    if (!(priority > 0)) return laoi_argerror(L, 3, "priority must be positive");
+    return sync_done(L, aoi_sync_set_priority(y->core, e, priority));
+}
+
+static int y_pin(lua_State *L) {
+    laoi_sync *y = sync_self(L);
+    aoi_entity e = sync_client(L, y), target = laoi_entity(L, y->space, 3);
+    if (AOI_EQUALS(e, target)) return laoi_argerror(L, 3, "an entity does not see itself");
+    return sync_done(L, aoi_sync_pin(y->core, e, target));
+}
+
+/* A target that has left has no pins: there is nothing to do. */
+static int y_unpin(lua_State *L) {
+    laoi_sync *y = sync_self(L);
+    aoi_entity e = sync_client(L, y), target = aoi_find(y->space->core, laoi_integer(L, 3));
+    return AOI_IS_NULL(target) ? 0 : sync_done(L, aoi_sync_unpin(y->core, e, target));
+}
+
+static int y_touch(lua_State *L) {
+    laoi_sync *y = sync_self(L);
+    return sync_done(L, aoi_sync_touch(y->core, laoi_entity(L, y->space, 2)));
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static int y_knows(lua_State *L) {
+    laoi_sync *y = sync_self(L);
+    aoi_entity e = sync_client(L, y);
+    lua_pushboolean(L, aoi_sync_knows(y->core, e, aoi_find(y->space->core, laoi_integer(L, 3))));
+    return 1;
+}
+
+/* A new table may run a finalizer, which may call anything: the table comes first. */
+static int answer_ids(lua_State *L, int (*ask)(aoi_sync *, aoi_entity, const int64_t **, size_t *), bool of_client) {
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    laoi_sync *y = sync_self(L);
+    if (of_client) sync_client(L, y);
+    else laoi_entity(L, y->space, 2);
+    lua_settop(L, 3);
+    laoi_buffer(L, 3, 0);
+    y = sync_self(L);
+    aoi_entity e = of_client ? sync_client(L, y) : laoi_entity(L, y->space, 2);
+    int result = ask(y->core, e, &ids, &n);
+    if (result != AOI_OK) return sync_done(L, result);
+    for (size_t k = 0; k < n; k++) {
+        uint32_t calls = y->space->calls, own = y->calls;
+        laoi_pushinteger(L, ids[k]);
+        lua_rawseti(L, 4, (laoi_index)k + 1);
+        if (y->space->calls != calls || y->calls != own) return answer_ids(L, ask, of_client); /* ids is void */
+    }
+    lua_pushnil(L);
+    lua_rawseti(L, 4, (laoi_index)n + 1);
+    laoi_pushinteger(L, (int64_t)n);
+    return 2;
+}
+
+static int y_known(lua_State *L) {
+    return answer_ids(L, aoi_sync_known, true);
+}
+
+static int y_knowers(lua_State *L) {
+    return answer_ids(L, aoi_sync_knowers, false);
+}
+
+/* ---- the tick ---------------------------------------------------------------------------------------------------- */
+
+enum { CALLBACK = 2, BYTES = 3, TICK_TOP = 3 }; /* on the stack: self, the callback, bytes so far */
+
+/* Pushes the callback and what it is called with; false when no client has news, or nothing is open any more. */
+static bool push_message(lua_State *L, laoi_sync *y, size_t *size) {
+    aoi_message m;
+    while (sync_is_open(y)) {
+        if (aoi_sync_next(y->core, &m) != AOI_OK) laoi_nomemory(L);
+        if (!m.bytes) return false;
+        *size = m.size;
+        lua_pushvalue(L, CALLBACK);
+        laoi_pushinteger(L, m.client);
+        lua_pushlstring(L, (const char *)m.bytes, m.size);
+        if (sync_is_open(y) && aoi_sync_sent(y->core)) return true;
+        lua_settop(L, TICK_TOP);
+    }
+    return false;
+}
+
+#if LAOI_YIELDS
+static int tick_again(lua_State *L, int status, lua_KContext messages);
+#define TICK_AGAIN tick_again
+#else
+#define TICK_AGAIN NULL
+#endif
+
+static int tick_run(lua_State *L, lua_KContext messages) {
+    laoi_sync *y = lua_touserdata(L, 1);
+    size_t size;
+    luaL_checkstack(L, 4, NULL);
+    while (push_message(L, y, &size)) {
+        messages++;
+        laoi_pushinteger(L, (int64_t)lua_tonumber(L, BYTES) + (int64_t)size);
+        lua_replace(L, BYTES);
+        lua_callk(L, 2, 0, messages, TICK_AGAIN);
+    }
+    lua_settop(L, TICK_TOP);
+    laoi_pushinteger(L, (int64_t)messages);
+    lua_insert(L, BYTES);
+    return 2;
+}
+
+#if LAOI_YIELDS
+static int tick_again(lua_State *L, int status, lua_KContext messages) {
+    (void)status;
+    return tick_run(L, messages);
+}
+#endif
+
+static int y_tick(lua_State *L) {
+    laoi_sync *y = sync_self(L);
+    if (!lua_isfunction(L, 2) && !luaL_getmetafield(L, 2, "__call")) laoi_typeerror(L, 2, "function");
+    lua_settop(L, CALLBACK);
+    lua_pushinteger(L, 0);
+    if (aoi_sync_begin(y->core) != AOI_OK) return laoi_nomemory(L);
+    return tick_run(L, 0);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+enum { GONE = 3, APPEARED = 4, MOVED = 5, TOUCHED = 6 }; /* lists, on the stack */
+static const char *const list_names[] = {"gone", "appeared", "moved", "touched"};
+
+static int refuse_message(lua_State *L, const char *fault) {
+    lua_pushnil(L);
+    lua_pushfstring(L, "no message of aoi.sync: %s", fault);
+    return 2;
+}
+
+/* Before anything is written: NULL, or what is wrong anywhere. */
+static const char *message_fault(const char *bytes, size_t size) {
+    aoi_reader r;
+    aoi_news news;
+    const char *fault = aoi_read_begin(&r, bytes, size);
+    while (!fault && aoi_read_next(&r, &news)) {
+#if LUA_VERSION_NUM < 503
+        if (news.id > INT64_C(9007199254740992) || news.id < -INT64_C(9007199254740992))
+            fault = "an id is beyond 2^53, and this Lua has no integers";
+#endif
+    }
+    return fault ? fault : r.fault;
+}
+
+/* Pushes list k of the table at 2, a new one if there is none. */
+static void push_list(lua_State *L, int k) {
+    lua_pushstring(L, list_names[k]);
+    lua_rawget(L, 2);
+    if (lua_istable(L, -1)) return;
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushstring(L, list_names[k]);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, 2);
+}
+
+static void put_integer(lua_State *L, int list, laoi_index *at, int64_t v) {
+    laoi_pushinteger(L, v);
+    lua_rawseti(L, list, ++*at);
+}
+
+static void put_place(lua_State *L, int list, laoi_index *at, const aoi_reader *r, const aoi_news *news) {
+    for (int a = 0; a < r->dimensions; a++) {
+        lua_pushnumber(L, news->pos[a]);
+        lua_rawseti(L, list, ++*at);
+    }
+}
+
+/* The records into the lists; `at`, `rows`: values and rows in each. */
+static void fill_lists(lua_State *L, aoi_reader *r, laoi_index *at, laoi_index *rows) {
+    aoi_news news;
+    while (aoi_read_next(r, &news)) {
+        if (news.what & AOI_GONE) put_integer(L, GONE, at, news.id), rows[0]++;
+        if (news.what & AOI_APPEARED) {
+            put_integer(L, APPEARED, at + 1, news.id);
+            put_integer(L, APPEARED, at + 1, (int64_t)news.kind);
+            put_place(L, APPEARED, at + 1, r, &news);
+            rows[1]++;
+        }
+        if (news.what & AOI_MOVED) {
+            put_integer(L, MOVED, at + 2, news.id);
+            put_place(L, MOVED, at + 2, r, &news);
+            rows[2]++;
+        }
+        if (news.what & AOI_TOUCHED) {
+            put_integer(L, TOUCHED, at + 3, news.id);
+            put_integer(L, TOUCHED, at + 3, (int64_t)news.kind);
+            rows[3]++;
+        }
+    }
+}
+
+static int y_read(lua_State *L) {
+    size_t size;
+    laoi_index at[4] = {0}, rows[4] = {0};
+    aoi_reader r;
+    if (lua_type(L, 1) != LUA_TSTRING) laoi_typeerror(L, 1, "string");
+    if (!lua_isnoneornil(L, 2) && !lua_istable(L, 2)) laoi_typeerror(L, 2, "table");
+    const char *bytes = lua_tolstring(L, 1, &size), *fault = message_fault(bytes, size);
+    if (fault) return refuse_message(L, fault);
+    lua_settop(L, 2);
+    if (lua_isnil(L, 2)) {
+        lua_createtable(L, 0, 4);
+        lua_replace(L, 2);
+    }
+    for (int k = 0; k < 4; k++) push_list(L, k);
+    (void)aoi_read_begin(&r, bytes, size);
+    fill_lists(L, &r, at, rows);
+    for (int k = 0; k < 4; k++) {
+        lua_pushnil(L);
+        lua_rawseti(L, GONE + k, at[k] + 1); /* the list ends here */
+        lua_pushinteger(L, (lua_Integer)rows[k]);
+        lua_setfield(L, GONE + k, "n");
+    }
+    lua_settop(L, 2);
+    return 1;
+}
+
+/* ---- the module -------------------------------------------------------------------------------------------------- */
+
+static const luaL_Reg sync_methods[] = {
+    {"add", y_add},       {"remove", y_remove}, {"set", y_set},
+    {"resend", y_resend}, {"node", y_node},     {"set_priority", y_set_priority},
+    {"pin", y_pin},       {"unpin", y_unpin},   {"touch", y_touch},
+    {"knows", y_knows},   {"known", y_known},   {"knowers", y_knowers},
+    {"tick", y_tick},     {"close", y_close},   {NULL, NULL},
+};
+
+static const luaL_Reg sync_metamethods[] = {
+    {"__gc", y_close},
+    {"__tostring", y_tostring},
+#if LUA_VERSION_NUM >= 504
+    {"__close", y_close},
+#endif
+    {NULL, NULL},
+};
+
+void laoi_open_sync(lua_State *L, int space_meta) {
+    static const luaL_Reg reader[] = {{"read", y_read}, {NULL, NULL}};
+    lua_createtable(L, 0, 2);
+    int module = lua_gettop(L);
+    lua_createtable(L, 0, 6);
+    int meta = module + 1;
+    lua_pushliteral(L, SYNC_NAME);
+    lua_setfield(L, meta, "__name");
+    laoi_set_functions(L, meta, sync_metamethods);
+    lua_createtable(L, 0, 16);
+    laoi_set_functions(L, meta, sync_methods);
+    lua_setfield(L, meta, "__index");
+    lua_pushvalue(L, module);
+    laoi_set_functions(L, meta, reader);
+    lua_pop(L, 1);
+    lua_pushvalue(L, space_meta);
+    lua_pushliteral(L, "new");
+    lua_pushvalue(L, meta);
+    lua_pushcclosure(L, y_new, 3);
+    lua_setfield(L, module, "new");
+    lua_settop(L, module);
+}

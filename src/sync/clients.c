@@ -1,0 +1,326 @@
+/* clients.c - synchronisers and their clients: opening, closing, options, pins, questions about pictures. */
+#include "sync/sync.h"
+
+#define FIRST_NODE_ID (-INT64_C(4503599627370496) - (INT64_C(1) << 51)) /* below what lua/aoi/reserved.lua counts */
+
+enum { MOST_CLIENTS = 1 << 24 };
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+/* What a message takes besides its records, at most. */
+static uint32_t head_bytes(const aoi_sync *y) {
+    bool other = aoi_scale_of(y->quantum) == AOI_SCALE_OTHER;
+    uint32_t origin = y->quantum > 0 ? AOI_WIRE_VARINT53 * (uint32_t)y->space->world.dims : 0;
+    return 3u + (other ? AOI_WIRE_DOUBLE : 0u) + origin;
+}
+
+uint32_t aoi_sync_least_bytes(const aoi_sync *y) {
+    return head_bytes(y) + 1 + AOI_WIRE_ID + AOI_WIRE_KIND + AOI_WIRE_DOUBLE * (uint32_t)y->space->world.dims;
+}
+
+const char *aoi_relevance_fault(const aoi_sync *y, const aoi_relevance *r) {
+    if (r->bytes && r->bytes < aoi_sync_least_bytes(y)) return "'bytes' must hold a record of any size";
+    if (r->tier_count > AOI_MOST_TIERS) return "'tiers' must not be more than 16";
+    for (uint32_t i = 0; i < r->tier_count; i++) {
+        if (!(r->tiers[i].distance >= 0)) return "'tiers' must have distances that are not negative or nan";
+        if (i && !(r->tiers[i].distance > r->tiers[i - 1].distance)) return "'tiers' must have rising distances";
+        if (r->tiers[i].every < 1 || r->tiers[i].every > AOI_MOST_EVERY) return "'tiers' must have 1 to 65536 ticks";
+    }
+    return NULL;
+}
+
+int aoi_sync_set_defaults(aoi_sync *y, const aoi_relevance *r) {
+    if (aoi_relevance_fault(y, r)) return AOI_EVALUE;
+    y->defaults = *r;
+    if (r->tier_count) memmove(y->default_tiers, r->tiers, r->tier_count * sizeof(aoi_tier));
+    y->defaults.tiers = y->default_tiers;
+    return AOI_OK;
+}
+
+void aoi_sync_get_defaults(const aoi_sync *y, aoi_relevance *out) {
+    *out = y->defaults;
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
+    if (!(o->quantum >= 0) || isinf(o->quantum)) return AOI_EVALUE;
+    aoi_sync *y = aoi_resize(&s->world.memory, NULL, 0, sizeof *y);
+    if (!y) return AOI_ENOMEM;
+    *y = (aoi_sync){.space = s, .quantum = o->quantum, .free_track = AOI_NONE, .next = s->syncs};
+    y->node_id = FIRST_NODE_ID - s->sync_count;
+    if (aoi_sync_set_defaults(y, &o->clients) != AOI_OK) {
+        aoi_resize(&s->world.memory, y, sizeof *y, 0);
+        return AOI_EVALUE;
+    }
+    s->sync_count++;
+    s->syncs = y;
+    *out = y;
+    return AOI_OK;
+}
+
+/* The client's own memory, and its number. */
+static void client_free(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    aoi_memory *m = aoi_sync_memory(y);
+    aoi_picture_free(c);
+    AOI_FREE(m, c->tiers, c->tier_count);
+    y->clients[c->number] = NULL;
+    if (c->number < y->free_number) y->free_number = c->number;
+    aoi_resize(m, c, sizeof *c, 0);
+}
+
+static void sync_free(aoi_sync *y) {
+    aoi_memory *m = aoi_sync_memory(y);
+    for (uint32_t k = 0; k < y->client_top; k++)
+        if (y->clients[k]) client_free(y->clients[k]);
+    for (uint32_t t = 0; t < y->track_top; t++) AOI_FREE(m, y->tracks[t].knowers, y->rests[t].knower_cap);
+    AOI_FREE_LINES(m, y->tracks, y->track_cap);
+    AOI_FREE(m, y->rests, y->rest_cap);
+    AOI_FREE(m, y->spots, y->spot_cap);
+    AOI_FREE(m, y->movers, y->mover_cap);
+    AOI_FREE(m, y->track_of, y->track_of_cap);
+    AOI_FREE(m, y->clients, y->client_cap);
+    AOI_FREE(m, y->client_ids, y->client_id_cap);
+    AOI_FREE(m, y->writer.bytes, y->writer.cap);
+    AOI_FREE(m, y->picks, y->pick_cap);
+    AOI_FREE(m, y->near2, y->near_cap);
+    aoi_resize(m, y, sizeof *y, 0);
+}
+
+void aoi_syncs_free(aoi_sync *first) {
+    while (first) {
+        aoi_sync *next = first->next;
+        sync_free(first);
+        first = next;
+    }
+}
+
+/* Nodes that cannot be removed for want of memory become silent ones of the space. */
+void aoi_sync_close(aoi_sync *y) {
+    if (!y) return;
+    aoi_space *s = y->space;
+    for (uint32_t k = 0; k < y->client_top; k++) {
+        aoi_client *c = y->clients[k];
+        if (!c) continue;
+        aoi_node_record *n = s->world.nodes + c->node;
+        if (aoi_remove_node(s, (aoi_node){c->node, n->generation}) == AOI_OK) continue;
+        s->world.areas[c->node].user_data = 0;
+        n->flags = (uint8_t)((n->flags & ~AOI_NODE_SYNC) | AOI_NODE_SILENT);
+    }
+    aoi_sync **link = &s->syncs;
+    while (*link != y) link = &(*link)->next;
+    *link = y->next;
+    sync_free(y);
+}
+
+/* ---- clients ----------------------------------------------------------------------------------------------------- */
+
+static aoi_client *client_of(const aoi_sync *y, aoi_entity entity) {
+    uint32_t node = aoi_node_slot(y->space, aoi_find_node(y->space, entity, y->node_id));
+    return node == AOI_NONE ? NULL : aoi_client_from(y->space->world.areas[node].user_data);
+}
+
+aoi_node aoi_sync_node(const aoi_sync *y, aoi_entity client) {
+    return aoi_find_node(y->space, client, y->node_id);
+}
+
+/* Its own copy of the tiers, and times if they are needed; on failure as it was. */
+static bool client_set(aoi_client *c, const aoi_relevance *r) {
+    aoi_memory *m = aoi_sync_memory(c->sync);
+    size_t size = r->tier_count * sizeof(aoi_tier);
+    aoi_tier *tiers = size ? aoi_resize(m, NULL, 0, size) : NULL;
+    if ((size && !tiers) || !aoi_picture_set_timed(c, r->bytes || r->tier_count)) {
+        aoi_resize(m, tiers, size, 0);
+        return false;
+    }
+    if (size) memcpy(tiers, r->tiers, size);
+    AOI_FREE(m, c->tiers, c->tier_count);
+    c->tiers = tiers;
+    c->tier_count = r->tier_count;
+    c->limit = r->limit;
+    c->bytes = r->bytes;
+    aoi_client_changed(c);
+    return true;
+}
+
+static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance *r) {
+    aoi_memory *m = aoi_sync_memory(y);
+    uint32_t number = y->free_number;
+    while (number < y->client_top && y->clients[number]) number++;
+    uint32_t track = aoi_track_ready(y, entity); /* its own moves count for ranks */
+    if (track == AOI_NONE || number == MOST_CLIENTS || !AOI_GROW(m, y->clients, y->client_cap, number + (size_t)1) ||
+        !AOI_GROW(m, y->client_ids, y->client_id_cap, number + (size_t)1))
+        return NULL;
+    aoi_client *c = aoi_resize(m, NULL, 0, sizeof *c);
+    if (!c) return NULL;
+    *c = (aoi_client){.sync = y,
+                      .id = y->space->world.entities[entity].id,
+                      .number = number,
+                      .entity = entity,
+                      .track = track,
+                      .node = AOI_NONE,
+                      .synced = y->now};
+    if (!client_set(c, r)) {
+        aoi_resize(m, c, sizeof *c, 0);
+        return NULL;
+    }
+    y->tracks[track].refs++;
+    if (number == y->client_top) y->client_top++;
+    y->free_number = number + 1;
+    y->clients[number] = c;
+    y->client_ids[number] = c->id;
+    y->client_count++;
+    return c;
+}
+
+/* Its tracks forget it, then it is freed. */
+void aoi_client_end(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    for (uint32_t i = 0; i < c->told; i++) aoi_track_remove_knower(y, c->tracks[i], c->number);
+    c->told = 0;
+    while (c->count) aoi_picture_drop(c, c->count - 1);
+    y->tracks[c->track].refs--;
+    aoi_track_release(y, c->track);
+    if (c->queued) aoi_client_unqueue(c);
+    if (y->packed == c) y->packed = NULL;
+    y->overflows -= c->overflow;
+    y->client_count--;
+    y->changes++;
+    client_free(c);
+}
+
+int aoi_sync_add(aoi_sync *y, aoi_entity entity, const aoi_area *view, const aoi_relevance *r) {
+    uint32_t slot = aoi_entity_slot(y->space, entity);
+    aoi_area area = *view;
+    aoi_node node;
+    if (slot == AOI_NONE) return AOI_EGONE;
+    if (client_of(y, entity)) return AOI_EEXIST;
+    if (!r) r = &y->defaults;
+    if (aoi_relevance_fault(y, r)) return AOI_EVALUE;
+    aoi_client *c = aoi_syncs_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may find a new node */
+    if (!c) return AOI_ENOMEM;
+    area.user_data = (uint64_t)(uintptr_t)c;
+    int result = aoi_add_flagged_node(y->space, entity, y->node_id, &area, AOI_NODE_SYNC, &node);
+    if (result == AOI_OK) c->node = node.index;
+    else aoi_client_end(c);
+    return result;
+}
+
+int aoi_sync_remove(aoi_sync *y, aoi_entity client) {
+    return aoi_remove_node(y->space, aoi_sync_node(y, client));
+}
+
+int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r) {
+    aoi_client *c = client_of(y, client);
+    if (!c) return AOI_EGONE;
+    if (!r) r = &y->defaults;
+    if (aoi_relevance_fault(y, r)) return AOI_EVALUE;
+    return client_set(c, r) ? AOI_OK : AOI_ENOMEM;
+}
+
+bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out) {
+    const aoi_client *c = client_of(y, client);
+    if (c) *out = (aoi_relevance){c->limit, c->bytes, c->tier_count, c->tiers};
+    return c != NULL;
+}
+
+int aoi_sync_resend(aoi_sync *y, aoi_entity client) {
+    aoi_client *c = client_of(y, client);
+    if (!c) return AOI_EGONE;
+    while (c->told) {
+        aoi_picture_untell(c, c->told - 1);
+        if (aoi_is_timed(c)) c->told_at[c->told] = c->since[c->told] = y->now;
+    }
+    aoi_client_changed(c);
+    return AOI_OK;
+}
+
+/* ---- targets ----------------------------------------------------------------------------------------------------- */
+
+int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority) {
+    uint32_t slot = aoi_entity_slot(y->space, target);
+    if (!(priority > 0) || isinf(priority)) return AOI_EVALUE;
+    if (slot == AOI_NONE) return AOI_EGONE;
+    uint32_t t = aoi_track_of(y, slot);
+    if (t == AOI_NONE && priority == 1) return AOI_OK;
+    if (t == AOI_NONE && (t = aoi_track_ready(y, slot)) == AOI_NONE) return AOI_ENOMEM;
+    y->rests[t].priority = priority;
+    if (priority != 1) y->tracks[t].flags |= AOI_TRACK_RANKED;
+    else y->tracks[t].flags &= ~(uint32_t)AOI_TRACK_RANKED;
+    aoi_track_spot(y, t);
+    aoi_track_release(y, t);
+    y->reranked = true;
+    y->changes++;
+    return AOI_OK;
+}
+
+int aoi_sync_pin(aoi_sync *y, aoi_entity client, aoi_entity target) {
+    aoi_client *c = client_of(y, client);
+    uint32_t slot = aoi_entity_slot(y->space, target);
+    if (!c || slot == AOI_NONE) return AOI_EGONE;
+    if (slot == c->entity) return AOI_EVALUE;
+    uint32_t track = aoi_track_ready(y, slot);
+    if (track == AOI_NONE) return AOI_ENOMEM;
+    uint32_t i = aoi_picture_find(c, track);
+    if (i == AOI_NONE && (i = aoi_picture_append(c, track, 0)) == AOI_NONE) {
+        aoi_track_release(y, track);
+        return AOI_ENOMEM;
+    }
+    c->flags[i] |= AOI_RECORD_PIN;
+    aoi_client_changed(c);
+    return AOI_OK;
+}
+
+int aoi_sync_unpin(aoi_sync *y, aoi_entity client, aoi_entity target) {
+    aoi_client *c = client_of(y, client);
+    uint32_t slot = aoi_entity_slot(y->space, target);
+    if (!c || slot == AOI_NONE) return AOI_EGONE;
+    uint32_t track = aoi_track_of(y, slot), i = track == AOI_NONE ? AOI_NONE : aoi_picture_find(c, track);
+    if (i == AOI_NONE || !(c->flags[i] & AOI_RECORD_PIN)) return AOI_OK;
+    c->flags[i] &= (uint8_t)~AOI_RECORD_PIN;
+    if (i >= c->told && !(c->flags[i] & (AOI_RECORD_SEEN | AOI_RECORD_SAW))) aoi_picture_drop(c, i);
+    aoi_client_changed(c);
+    return AOI_OK;
+}
+
+int aoi_sync_touch(aoi_sync *y, aoi_entity target) {
+    uint32_t slot = aoi_entity_slot(y->space, target), t = slot == AOI_NONE ? AOI_NONE : aoi_track_of(y, slot);
+    if (slot == AOI_NONE) return AOI_EGONE;
+    if (t == AOI_NONE) return AOI_OK;
+    y->tracks[t].flags |= AOI_TRACK_TOUCHED;
+    aoi_track_list(y, t);
+    return AOI_OK;
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+bool aoi_sync_knows(const aoi_sync *y, aoi_entity client, aoi_entity target) {
+    const aoi_client *c = client_of(y, client);
+    uint32_t slot = aoi_entity_slot(y->space, target);
+    uint32_t track = c && slot != AOI_NONE ? aoi_track_of(y, slot) : AOI_NONE;
+    return track != AOI_NONE && aoi_picture_find(c, track) < c->told;
+}
+
+int aoi_sync_known(aoi_sync *y, aoi_entity client, const int64_t **ids, size_t *count) {
+    const aoi_client *c = client_of(y, client);
+    aoi_space *s = y->space;
+    if (!c) return AOI_EGONE;
+    if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, c->told)) return AOI_ENOMEM;
+    for (uint32_t i = 0; i < c->told; i++) s->ids_out[i] = y->tracks[c->tracks[i]].id;
+    *ids = s->ids_out;
+    *count = c->told;
+    return AOI_OK;
+}
+
+int aoi_sync_knowers(aoi_sync *y, aoi_entity target, const int64_t **ids, size_t *count) {
+    uint32_t slot = aoi_entity_slot(y->space, target), track = slot == AOI_NONE ? AOI_NONE : aoi_track_of(y, slot);
+    aoi_space *s = y->space;
+    if (slot == AOI_NONE) return AOI_EGONE;
+    const aoi_track *t = track == AOI_NONE ? NULL : y->tracks + track;
+    *count = t ? t->knower_count : 0;
+    if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, *count)) return AOI_ENOMEM;
+    for (size_t i = 0; i < *count; i++) s->ids_out[i] = y->client_ids[t->knowers[i]];
+    *ids = s->ids_out;
+    return AOI_OK;
+}

@@ -1,0 +1,133 @@
+/* message.h - writes messages; docs/sync-wire.md describes the format.
+ *
+ *   buffer   [ room for the head | record | record | ...        ]
+ *                                ^ HEAD                  ^ end
+ *
+ * Records are packed as they are found.  The head, which counts them, is written last, right before the first one. */
+#ifndef AOI_SYNC_MESSAGE_H
+#define AOI_SYNC_MESSAGE_H
+
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { AOI_WIRE_VERSION = 1, AOI_WIRE_3D = 1 };
+
+/* tags of records */
+enum {
+    AOI_TAG_MOVED,
+    AOI_TAG_MOVED_TOUCHED,
+    AOI_TAG_TOUCHED,
+    AOI_TAG_APPEARED,
+    AOI_TAG_GONE,
+    AOI_TAG_MOVED_WIDE,
+    AOI_TAG_APPEARED_WIDE
+};
+
+/* How the head spells the quantum: 0: there is none; 1 + k: 1 / 10^k; 17 + k: 1 / 2^k; OTHER: a double follows. */
+enum { AOI_SCALE_FLOATS = 0, AOI_SCALE_TEN = 1, AOI_SCALE_TWO = 17, AOI_SCALE_TOP = 49, AOI_SCALE_OTHER = 255 };
+
+enum {
+    AOI_WIRE_HEAD = 64,   /* room for the longest head: 3 + 8 + 5 + 3 * 8 */
+    AOI_WIRE_RECORD = 64, /* the longest record: 10 + 10 + 3 * 8 */
+    AOI_WIRE_ID = 10,     /* a tag and any id */
+    AOI_WIRE_KIND = 10,
+    AOI_WIRE_VARINT53 = 8, /* a number of quanta up to 2^53, with its sign */
+    AOI_WIRE_DOUBLE = 8
+};
+#define AOI_WIRE_QUANTA 0x1p53 /* no position is told as more quanta */
+
+typedef struct aoi_writer {
+    unsigned char *bytes;
+    uint32_t cap, end, records;
+    uint32_t most; /* bytes of records that a budget leaves; UINT32_MAX without one */
+    uint64_t last; /* id */
+    int64_t origin[3];
+    int axes;
+    bool quanta;
+    bool full; /* a record did not fit into the budget */
+} aoi_writer;
+
+static inline uint64_t aoi_zigzag(uint64_t v) { /* 0, -1, 1, -2 ... -> 0, 1, 2, 3 ... */
+    return v << 1 ^ (uint64_t) - (int64_t)(v >> 63);
+}
+
+static inline unsigned char *aoi_put_bytes(unsigned char *p, uint64_t v, int n) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(p, &v, (size_t)n); /* one store: n is a constant */
+#else
+    for (int i = 0; i < n; i++) p[i] = (unsigned char)(v >> 8 * i);
+#endif
+    return p + n;
+}
+
+/* Lengths vary from one number to the next: up to three bytes are written without a branch that depends on them. */
+static inline unsigned char *aoi_put_varint(unsigned char *p, uint64_t v) {
+    if (v < 1u << 21) {
+        uint32_t u = (uint32_t)v, n = 1u + (u >= 1u << 7) + (u >= 1u << 14);
+        uint32_t spread = (u & 0x7F) | (u << 1 & 0x7F00) | (u << 2 & 0x7F0000);
+        (void)aoi_put_bytes(p, spread | (0x8080u & ((1u << 8 * (n - 1)) - 1)), 4);
+        return p + n;
+    }
+    for (; v >= 0x80; v >>= 7) *p++ = (unsigned char)(v | 0x80);
+    *p++ = (unsigned char)v;
+    return p;
+}
+
+static inline uint32_t aoi_varint_size(uint64_t v) {
+    uint32_t n = 1;
+    for (; v >= 0x80; v >>= 7) n++;
+    return n;
+}
+
+/* A varint of the id's difference from the last one, zigzagged, with the tag below it. */
+static inline unsigned char *aoi_put_id(aoi_writer *w, unsigned char *p, int tag, int64_t id) {
+    uint64_t z = aoi_zigzag((uint64_t)id - w->last);
+    w->last = (uint64_t)id;
+    if (z < 1u << 18) return aoi_put_varint(p, z << 3 | (unsigned)tag);
+    *p++ = (unsigned char)((unsigned)tag | (unsigned)(z & 15) << 3 | 0x80u);
+    return aoi_put_varint(p, z >> 4);
+}
+
+static inline unsigned char *aoi_put_doubles(const aoi_writer *w, unsigned char *p, const double *at) {
+    for (int a = 0; a < w->axes; a++) {
+        uint64_t bits;
+        memcpy(&bits, at + a, sizeof bits);
+        p = aoi_put_bytes(p, bits, 8);
+    }
+    return p;
+}
+
+static inline unsigned char *aoi_put_position(const aoi_writer *w, unsigned char *p, const double *at) {
+    if (w->quanta) {
+        for (int a = 0; a < w->axes; a++) p = aoi_put_varint(p, aoi_zigzag((uint64_t)((int64_t)at[a] - w->origin[a])));
+        return p;
+    }
+    for (int a = 0; a < w->axes; a++) {
+        float f = (float)at[a];
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        p = aoi_put_bytes(p, bits, 4);
+    }
+    return p;
+}
+
+/* Room for one record more; false when memory is refused. */
+static inline bool aoi_writer_ready(aoi_memory *m, aoi_writer *w) {
+    return AOI_GROW(m, w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD);
+}
+
+/* The record that ends at p is in the message, unless the budget does not hold it. */
+static inline bool aoi_writer_take(aoi_writer *w, const unsigned char *p, uint64_t last) {
+    uint32_t end = (uint32_t)(p - w->bytes);
+    if (w->most < UINT32_MAX && end - AOI_WIRE_HEAD + aoi_varint_size(w->records + 1u) > w->most) {
+        w->last = last;
+        w->full = true;
+        return false;
+    }
+    w->end = end;
+    w->records++;
+    return true;
+}
+
+#endif

@@ -1,0 +1,305 @@
+/* picture.c - what one client knows and sees (sync.h), and the queue of clients with news.
+ *
+ *   record         told, untold: what the client has been told of lies before c->told
+ *   a small one    is searched through
+ *   a large one    has an index: [ record | none | record ... ], open addressing, linear probing, at most 4/5 full, its
+ *                  size no power of two: at this size every byte counts */
+#include "sync/sync.h"
+
+enum { LEAST_RECORDS = 8, INDEXED_FROM = 256 };
+enum { NODES_AHEAD = 24, CLIENTS_AHEAD = 16, RECORDS_AHEAD = 8 }; /* sightings whose memory is prefetched */
+enum { PREFETCHED = 128, FEW_SIGHTINGS = 32 };                    /* records; not worth to be sorted */
+
+/* ---- the index of a large picture -------------------------------------------------------------------------------- */
+
+static uint32_t picture_home(const aoi_client *c, uint32_t track) {
+    return (uint32_t)((uint64_t)(track * UINT32_C(0x9E3779B9)) * c->index_size >> 32);
+}
+
+static uint32_t picture_next(const aoi_client *c, uint32_t i) {
+    return i + 1 < c->index_size ? i + 1 : 0;
+}
+
+/* The place that has the track, or the empty one where the search ends. */
+static uint32_t picture_place(const aoi_client *c, uint32_t track) {
+    uint32_t i = picture_home(c, track);
+    while (c->index[i] != AOI_NONE && c->tracks[c->index[i]] != track) i = picture_next(c, i);
+    return i;
+}
+
+static void picture_unindex(aoi_client *c, uint32_t record) {
+    uint32_t gap = picture_place(c, c->tracks[record]), n = c->index_size;
+    for (uint32_t i = picture_next(c, gap); c->index[i] != AOI_NONE; i = picture_next(c, i)) {
+        uint32_t home = picture_home(c, c->tracks[c->index[i]]);
+        uint32_t from_home = i >= home ? i - home : i + n - home, from_gap = i >= gap ? i - gap : i + n - gap;
+        if (from_home < from_gap) continue; /* its home lies behind the gap */
+        c->index[gap] = c->index[i];
+        gap = i;
+    }
+    c->index[gap] = AOI_NONE;
+}
+
+static void picture_drop_index(aoi_client *c) {
+    AOI_FREE(aoi_sync_memory(c->sync), c->index, c->index_size);
+    c->index = NULL;
+    c->index_size = 0;
+}
+
+/* Room in the index for as many records as in the arrays. */
+static bool picture_index_ready(aoi_client *c, uint32_t cap) {
+    uint32_t size = cap + cap / 4 + 1;
+    if (cap <= INDEXED_FROM || size <= c->index_size) return true;
+    uint32_t *index = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, size * sizeof *index);
+    if (!index) return false;
+    picture_drop_index(c);
+    c->index = index;
+    c->index_size = size;
+    memset(index, 0xFF, size * sizeof *index);
+    for (uint32_t i = 0; i < c->count; i++) c->index[picture_place(c, c->tracks[i])] = i;
+    return true;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+
+static size_t picture_bytes(uint32_t cap, bool timed) {
+    return cap * ((timed ? 3 : 1) * sizeof(uint32_t) + 1);
+}
+
+/* The same records in a block of another size. */
+static bool picture_relay(aoi_client *c, uint32_t cap, bool timed) {
+    aoi_memory *m = aoi_sync_memory(c->sync);
+    bool was_timed = aoi_is_timed(c);
+    uint32_t *tracks = cap ? aoi_resize(m, NULL, 0, picture_bytes(cap, timed)) : NULL;
+    if (cap && !tracks) return false;
+    uint32_t *told_at = timed && cap ? tracks + cap : NULL, *since = told_at ? told_at + cap : NULL;
+    uint8_t *flags = cap ? (uint8_t *)(tracks + (timed ? 3 : 1) * (size_t)cap) : NULL;
+    if (c->count) {
+        memcpy(tracks, c->tracks, c->count * sizeof *tracks);
+        memcpy(flags, c->flags, c->count);
+    }
+    for (uint32_t i = 0; i < c->count && timed; i++) {
+        told_at[i] = was_timed ? c->told_at[i] : c->sync->now;
+        since[i] = was_timed ? c->since[i] : c->sync->now;
+    }
+    if (c->tracks) aoi_resize(m, c->tracks, picture_bytes(c->cap, was_timed), 0);
+    c->tracks = tracks;
+    c->told_at = told_at;
+    c->since = since;
+    c->flags = flags;
+    c->cap = cap;
+    return true;
+}
+
+bool aoi_picture_set_timed(aoi_client *c, bool timed) {
+    return timed == aoi_is_timed(c) || picture_relay(c, c->cap ? c->cap : LEAST_RECORDS, timed);
+}
+
+static bool picture_ready(aoi_client *c) {
+    uint32_t cap = c->cap + c->cap / 8 + LEAST_RECORDS;
+    if (c->count < c->cap) return true;
+    return picture_index_ready(c, cap) && picture_relay(c, cap, aoi_is_timed(c));
+}
+
+void aoi_picture_shrink(aoi_client *c) {
+    uint32_t cap = c->count + c->count / 8 + LEAST_RECORDS;
+    if (c->cap < 64 || c->count > c->cap / 4) return;
+    if (cap <= INDEXED_FROM && c->index) picture_drop_index(c);
+    (void)picture_relay(c, cap, aoi_is_timed(c));
+}
+
+void aoi_picture_free(aoi_client *c) {
+    if (c->tracks) aoi_resize(aoi_sync_memory(c->sync), c->tracks, picture_bytes(c->cap, aoi_is_timed(c)), 0);
+    picture_drop_index(c);
+    c->tracks = c->told_at = c->since = NULL;
+    c->flags = NULL;
+    c->cap = c->count = c->told = 0;
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+uint32_t aoi_picture_find(const aoi_client *c, uint32_t track) {
+    if (c->index) return c->count ? c->index[picture_place(c, track)] : AOI_NONE;
+    uint32_t i = aoi_lanes_find(c->tracks, c->count, track);
+    return i < c->count ? i : AOI_NONE;
+}
+
+void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
+    if (i == k) return;
+    if (c->index) {
+        uint32_t a = picture_place(c, c->tracks[i]), b = picture_place(c, c->tracks[k]);
+        c->index[a] = k;
+        c->index[b] = i;
+    }
+    uint32_t track = c->tracks[i];
+    uint8_t flags = c->flags[i];
+    c->tracks[i] = c->tracks[k];
+    c->tracks[k] = track;
+    c->flags[i] = c->flags[k];
+    c->flags[k] = flags;
+    if (!aoi_is_timed(c)) return;
+    uint32_t told_at = c->told_at[i], since = c->since[i];
+    c->told_at[i] = c->told_at[k];
+    c->told_at[k] = told_at;
+    c->since[i] = c->since[k];
+    c->since[k] = since;
+}
+
+uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags) {
+    if (!picture_ready(c)) return AOI_NONE;
+    uint32_t i = c->count;
+    c->tracks[i] = track;
+    c->flags[i] = (uint8_t)flags;
+    if (aoi_is_timed(c)) c->told_at[i] = c->since[i] = c->sync->now;
+    if (c->index) c->index[picture_place(c, track)] = i;
+    c->count++;
+    c->unseen += !(flags & AOI_RECORD_SEEN);
+    c->sync->tracks[track].refs++;
+    return i;
+}
+
+void aoi_picture_drop(aoi_client *c, uint32_t record) {
+    aoi_sync *y = c->sync;
+    uint32_t track = c->tracks[record], last = c->count - 1;
+    c->unseen -= !(c->flags[record] & AOI_RECORD_SEEN);
+    aoi_picture_swap(c, record, last);
+    if (c->index) picture_unindex(c, last);
+    c->count--;
+    y->tracks[track].refs--;
+    aoi_track_release(y, track);
+}
+
+void aoi_picture_tell(aoi_client *c, uint32_t record) {
+    aoi_track_add_knower(c->sync, c->tracks[record], c->number);
+    aoi_picture_swap(c, record, c->told++);
+}
+
+void aoi_picture_untell(aoi_client *c, uint32_t record) {
+    aoi_track_remove_knower(c->sync, c->tracks[record], c->number);
+    c->flags[record] &= AOI_RECORD_SEEN | AOI_RECORD_SAW | AOI_RECORD_PIN;
+    aoi_picture_swap(c, record, --c->told);
+}
+
+/* ---- events of the clients' nodes -------------------------------------------------------------------------------- */
+
+static bool picture_enter(aoi_client *c, uint32_t track) {
+    uint32_t i = c->unseen ? aoi_picture_find(c, track) : AOI_NONE;
+    if (i == AOI_NONE) {
+        if (aoi_picture_append(c, track, AOI_RECORD_SEEN) == AOI_NONE) return false;
+    } else {
+        c->flags[i] |= AOI_RECORD_SEEN;
+        c->unseen--;
+    }
+    aoi_client_changed(c);
+    return true;
+}
+
+static void picture_leave(aoi_client *c, uint32_t track) {
+    uint32_t i = aoi_picture_find(c, track);
+    aoi_client_changed(c);
+    if (i >= c->told && !(c->flags[i] & (AOI_RECORD_SAW | AOI_RECORD_PIN))) {
+        aoi_picture_drop(c, i);
+        return;
+    }
+    c->flags[i] &= (uint8_t)~AOI_RECORD_SEEN;
+    c->unseen++;
+}
+
+/* Of the only synchroniser, as a rule: then the client is not looked at. */
+uint32_t aoi_node_track(const aoi_space *s, uint32_t node, uint32_t target) {
+    aoi_sync *y = s->syncs;
+    if (y->next) y = aoi_client_from(s->world.areas[node].user_data)->sync;
+    return aoi_track_ready(y, target);
+}
+
+/* NULL: the node has been removed since. */
+static aoi_client *client_of_sighting(const aoi_space *s, uint32_t i) {
+    uint32_t node = s->sightings[i].node;
+    bool is = s->world.nodes[node].flags & AOI_NODE_SYNC;
+    return is ? aoi_client_from(s->world.areas[node].user_data) : NULL;
+}
+
+/* A client's together, in the order in which they came: a counting sort by node.  Without memory nothing changes. */
+static void sort_sightings(aoi_space *s) {
+    aoi_world *w = &s->world;
+    uint32_t n = s->sighting_count, at = 0;
+    if (n < FEW_SIGHTINGS || !AOI_GROW(&w->memory, w->hits, w->hit_cap, w->node_top + (size_t)1) ||
+        !AOI_GROW(&w->memory, s->sorted, s->sorted_cap, n))
+        return;
+    memset(w->hits, 0, w->node_top * sizeof *w->hits);
+    for (uint32_t i = 0; i < n; i++) w->hits[s->sightings[i].node]++;
+    for (uint32_t k = 0; k < w->node_top; k++) {
+        uint32_t count = w->hits[k];
+        w->hits[k] = at;
+        at += count;
+    }
+    for (uint32_t i = 0; i < n; i++) s->sorted[w->hits[s->sightings[i].node]++] = s->sightings[i];
+    aoi_sighting *sorted = s->sorted;
+    uint32_t cap = s->sorted_cap;
+    s->sorted = s->sightings;
+    s->sorted_cap = s->sighting_cap;
+    s->sightings = sorted;
+    s->sighting_cap = cap;
+}
+
+/* In three steps: the node, its client, the picture. */
+static void prefetch_sightings(const aoi_space *s, uint32_t i) {
+    if (i + NODES_AHEAD < s->sighting_count) {
+        AOI_PREFETCH(s->world.nodes + s->sightings[i + NODES_AHEAD].node);
+        AOI_PREFETCH(s->world.areas + s->sightings[i + NODES_AHEAD].node);
+    }
+    const aoi_client *c = i + CLIENTS_AHEAD < s->sighting_count ? client_of_sighting(s, i + CLIENTS_AHEAD) : NULL;
+    if (c) {
+        AOI_PREFETCH(c);
+        AOI_PREFETCH((const char *)c + AOI_CACHE_LINE);
+    }
+    c = i + RECORDS_AHEAD < s->sighting_count ? client_of_sighting(s, i + RECORDS_AHEAD) : NULL;
+    if (!c) return;
+    AOI_PREFETCH(c->sync->tracks + s->sightings[i + RECORDS_AHEAD].track);
+    if (s->sightings[i + RECORDS_AHEAD].node == s->sightings[i + RECORDS_AHEAD - 1].node) return;
+    AOI_PREFETCH(c->flags + c->count);
+    for (uint32_t k = 0; k <= c->count && k < PREFETCHED; k += AOI_CACHE_LINE / sizeof *c->tracks)
+        AOI_PREFETCH(c->tracks + k);
+}
+
+bool aoi_syncs_see(aoi_space *s) {
+    uint32_t i = 0;
+    if (!s->sighting_count) return true;
+    sort_sightings(s);
+    for (; i < s->sighting_count; i++) {
+        prefetch_sightings(s, i);
+        aoi_client *c = client_of_sighting(s, i);
+        if (!c) continue;
+        if (!s->sightings[i].enters) picture_leave(c, s->sightings[i].track);
+        else if (!picture_enter(c, s->sightings[i].track)) break;
+    }
+    s->sighting_count -= i;
+    if (s->sighting_count) memmove(s->sightings, s->sightings + i, s->sighting_count * sizeof *s->sightings);
+    return !s->sighting_count;
+}
+
+bool aoi_client_saw(const aoi_client *c, uint32_t target) {
+    uint32_t track = aoi_track_of(c->sync, target), i = track == AOI_NONE ? AOI_NONE : aoi_picture_find(c, track);
+    return i != AOI_NONE && (c->flags[i] & AOI_RECORD_SAW);
+}
+
+/* ---- the queue --------------------------------------------------------------------------------------------------- */
+
+void aoi_client_queue(aoi_client *c, uint32_t tick) {
+    aoi_sync *y = c->sync;
+    c->queued = true;
+    c->queued_for = tick;
+    c->next = NULL;
+    c->previous = y->last;
+    if (y->last) y->last->next = c;
+    else y->first = c;
+    y->last = c;
+}
+
+void aoi_client_unqueue(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    if (c->previous) c->previous->next = c->next;
+    else y->first = c->next;
+    if (c->next) c->next->previous = c->previous;
+    else y->last = c->previous;
+    c->queued = false;
+}

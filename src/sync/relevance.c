@@ -1,0 +1,248 @@
+/* relevance.c - what a client is told when not everything: limit, tiers, budget of bytes.
+ *
+ * Limit.  Among what is seen and not pinned, the first `limit` in this order are known:
+ *
+ *     priority, falling                     a known record counts as a tenth nearer than it is, so that ranks do not
+ *     distance, rising: known * 9/10        flap; a newcomer that is exactly a tenth nearer takes the room
+ *     known before new if both are 0, else new before known; then by id
+ *
+ * As a rule nothing changes, which single precision shows: the last of the known, made nearer by a tenth and by twice
+ * the error of the figures, is nearer than all others.  Else those in doubt, a few on both sides, are ranked exactly,
+ * and the first of them found by Hoare's quickselect.
+ *
+ * Tiers.  A move is told when (tick + phase) is a multiple of the tier's period; the phase is a hash of client and
+ * target, so that updates spread over the ticks.  A move that waits as long as the period, because the tier has changed
+ * meanwhile, is due, too: a position is never older.
+ *
+ * Budget.  The most urgent first: priority times ticks since the last update.  That is the priority accumulator of
+ * Glenn Fiedler's "State Synchronization" (gafferongames.com, 2015), which adds a priority a tick and is reset when the
+ * object is sent, in closed form; Unreal's net prioritisation multiplies priority and time since the last update
+ * likewise. */
+#include <stdlib.h>
+
+#include "sync/sync.h"
+
+/* ---- distances and ranks ----------------------------------------------------------------------------------------- */
+
+double aoi_client_distance2(const aoi_client *c, uint32_t record) {
+    const aoi_sync *y = c->sync;
+    const double *w = aoi_position_now(y->space, c->entity);
+    const double *t = aoi_position_now(y->space, y->tracks[c->tracks[record]].entity);
+    double dx = t[0] - w[0], dy = t[1] - w[1], dz = y->space->world.dims == 3 ? t[2] - w[2] : 0;
+    return dx * dx + dy * dy + dz * dz;
+}
+
+double aoi_urgency(const aoi_client *c, uint32_t record) {
+    const aoi_sync *y = c->sync;
+    return aoi_track_priority(y, c->tracks[record]) * (double)(uint32_t)(y->now - c->told_at[record]);
+}
+
+/* Distances are compared as 81 d^2 of known records and 100 d^2 of new ones. */
+static aoi_pick pick_of(const aoi_client *c, uint32_t record) {
+    const aoi_sync *y = c->sync;
+    bool known = record < c->told;
+    return (aoi_pick){.weight = aoi_track_priority(y, c->tracks[record]),
+                      .distance2 = aoi_client_distance2(c, record) * (known ? 81 : 100),
+                      .id = y->tracks[c->tracks[record]].id,
+                      .record = record,
+                      .known = known};
+}
+
+static bool pick_before(const aoi_pick *a, const aoi_pick *b) {
+    if (a->weight != b->weight) return a->weight > b->weight;
+    if (a->distance2 != b->distance2) return a->distance2 < b->distance2;
+    if (a->known != b->known) return a->distance2 > 0 ? b->known : a->known;
+    return a->id < b->id;
+}
+
+static void pick_swap(aoi_pick *a, aoi_pick *b) {
+    aoi_pick other = *a;
+    *a = *b;
+    *b = other;
+}
+
+/* The first `most` of n in order come to the front, themselves in no order. */
+static void pick_select(aoi_pick *p, uint32_t n, uint32_t most) {
+    while (n > 1 && most > 0 && most < n) {
+        uint32_t i = 0;
+        pick_swap(p + n / 2, p + n - 1);
+        for (uint32_t k = 0; k + 1 < n; k++)
+            if (pick_before(p + k, p + n - 1)) pick_swap(p + k, p + i++);
+        pick_swap(p + i, p + n - 1); /* the pivot: i are before it */
+        if (most <= i) n = i;
+        else {
+            p += i + 1;
+            n -= i + 1;
+            most -= i + 1;
+        }
+    }
+}
+
+/* ---- in single precision ----------------------------------------------------------------------------------------- */
+
+/* A square in single precision that is surely above, or below, that of a distance. */
+static float square_above(double distance) {
+    return distance < 0 ? 0 : (float)(distance * distance * (1 + 0x1p-20));
+}
+
+static float square_below(double distance) {
+    return distance < 0 ? 0 : (float)(distance * distance * (1 - 0x1p-20));
+}
+
+/* Three coordinates are rounded twice, each by at most 2^-24 of the largest: with room to spare. */
+static void scope_open(const aoi_client *c, aoi_scope *scope) {
+    const aoi_sync *y = c->sync;
+    const double *p = aoi_position_now(y->space, c->entity);
+    double z = y->space->world.dims == 3 ? p[2] : 0;
+    scope->at = (aoi_spot){(float)p[0], (float)p[1], (float)z};
+    scope->error = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z)))) * 0x1p-21;
+    for (uint32_t i = 0; i < c->tier_count; i++) {
+        scope->inside[i] = square_below(c->tiers[i].distance - scope->error);
+        scope->outside[i] = square_above(c->tiers[i].distance + scope->error);
+    }
+}
+
+bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope) {
+    aoi_sync *y = c->sync;
+    if (!AOI_GROW(aoi_sync_memory(y), y->near2, y->near_cap, n)) return false;
+    scope_open(c, scope);
+    const aoi_spot at = scope->at, *spots = y->spots;
+    const uint32_t *tracks = c->tracks;
+    float *near2 = y->near2;
+    for (uint32_t i = 0; i < n; i++) {
+        const aoi_spot *s = spots + tracks[i];
+        float dx = s->x - at.x, dy = s->y - at.y, dz = s->z - at.z;
+        near2[i] = dx * dx + dy * dy + dz * dz;
+    }
+    return true;
+}
+
+/* ---- limit ------------------------------------------------------------------------------------------------------- */
+
+static bool picks_ready(aoi_sync *y, size_t count) {
+    return AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, count);
+}
+
+/* How far the farthest known record that is not pinned may be, and how many these are; infinite if one is not known. */
+static double last_distance(const aoi_client *c, const aoi_scope *scope, uint32_t *count) {
+    const float *near2 = c->sync->near2;
+    const uint8_t *flags = c->flags;
+    float last = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->stay; i++) {
+        bool counts = !(flags[i] & AOI_RECORD_PIN);
+        float d = counts ? near2[i] : 0;
+        last = d > last ? d : last;
+        n += counts;
+    }
+    *count = n;
+    return sqrt((double)last) + scope->error;
+}
+
+/* Untold records that may be before a known one at `last`: among the picks.  Returns how near they come, at least. */
+static double pick_newcomers(const aoi_client *c, const aoi_scope *scope, double last, uint32_t *n) {
+    aoi_sync *y = c->sync;
+    const float *near2 = y->near2, least2 = square_above(0.9 * last + scope->error);
+    float nearest = INFINITY;
+    for (uint32_t i = c->told, end = c->count; i < end; i++) {
+        float d = near2[i];
+        if (d > least2 && d <= FLT_MAX) continue;
+        if (c->flags[i] & AOI_RECORD_PIN || !aoi_record_stays(c, i)) continue;
+        y->picks[(*n)++] = pick_of(c, i);
+        if (d > FLT_MAX) nearest = 0;
+        else if (d < nearest) nearest = d;
+    }
+    return sqrt((double)nearest) - scope->error;
+}
+
+/* Known records that newcomers as near as this may be before: among the picks.  Returns how many are not. */
+static uint32_t pick_known(const aoi_client *c, const aoi_scope *scope, double nearest, uint32_t *n) {
+    aoi_sync *y = c->sync;
+    float safe2 = square_below(nearest / 0.9 - scope->error);
+    uint32_t safe = 0;
+    for (uint32_t i = 0; i < c->stay; i++) {
+        if (c->flags[i] & AOI_RECORD_PIN) continue;
+        if (y->near2[i] < safe2) safe++;
+        else y->picks[(*n)++] = pick_of(c, i);
+    }
+    return safe;
+}
+
+/* Of n picks the first `most` are to be known: cuts the others, and keeps the new ones among the picks. */
+static uint32_t choose_first(aoi_client *c, uint32_t n, uint32_t most) {
+    aoi_pick *p = c->sync->picks;
+    uint32_t kept = 0;
+    pick_select(p, n, most);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i < most && !p[i].known) p[kept++] = p[i];
+        else if (i >= most && p[i].known) c->flags[p[i].record] |= AOI_RECORD_CUT;
+    }
+    return kept;
+}
+
+static uint32_t choose_within_limit(aoi_client *c, const aoi_scope *scope) {
+    uint32_t known, n = 0;
+    double last = last_distance(c, scope, &known);
+    bool full = known >= c->limit;
+    double nearest = pick_newcomers(c, scope, full ? last : INFINITY, &n);
+    if (!n && known <= c->limit) return 0;
+    uint32_t safe = pick_known(c, scope, known <= c->limit ? nearest : -1, &n);
+    return choose_first(c, n, c->limit - safe);
+}
+
+/* Without a limit everything untold that stays, else what is pinned of it. */
+static uint32_t pick_untold(const aoi_client *c, uint32_t n) {
+    aoi_sync *y = c->sync;
+    uint8_t flag = c->limit ? AOI_RECORD_PIN : AOI_RECORD_PIN | AOI_RECORD_SEEN;
+    for (uint32_t i = c->told; (i = aoi_next_flagged(c->flags, i, c->count, flag, false)) < c->count; i++)
+        if (aoi_record_stays(c, i)) y->picks[n++] = (aoi_pick){.record = i};
+    return n;
+}
+
+uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope) {
+    if (!c->limit && c->told == c->count) return 0;
+    if (!picks_ready(c->sync, c->count)) return AOI_NONE;
+    return pick_untold(c, c->limit ? choose_within_limit(c, scope) : 0);
+}
+
+/* ---- tiers ------------------------------------------------------------------------------------------------------- */
+
+/* The tier of a record; exact where single precision leaves a doubt. */
+static uint32_t tier_of(const aoi_client *c, uint32_t record, const aoi_scope *scope) {
+    float near2 = c->sync->near2[record];
+    double distance2 = -1;
+    uint32_t i = 0;
+    for (; i + 1 < c->tier_count; i++) {
+        double most = c->tiers[i].distance;
+        if (near2 < scope->inside[i]) break;
+        if (near2 > scope->outside[i] && near2 <= FLT_MAX) continue;
+        if (distance2 < 0) distance2 = aoi_client_distance2(c, record);
+        if (distance2 <= most * most) break;
+    }
+    return i;
+}
+
+static bool in_phase(const aoi_client *c, uint32_t record, uint32_t every) {
+    uint32_t phase = (c->tracks[record] * UINT32_C(0x9E3779B9) + c->number * UINT32_C(0x85EBCA6B)) >> 16;
+    uint32_t at = c->sync->now + phase;
+    return (every & (every - 1)) == 0 ? (at & (every - 1)) == 0 : at % every == 0;
+}
+
+bool aoi_tier_due(const aoi_client *c, uint32_t record, const aoi_scope *scope) {
+    if (!c->tier_count) return true;
+    uint32_t every = c->tiers[tier_of(c, record, scope)].every;
+    return in_phase(c, record, every) || c->sync->now - c->since[record] + 1 >= every;
+}
+
+/* ---- budget ------------------------------------------------------------------------------------------------------ */
+
+static int pick_compare(const void *a, const void *b) {
+    const aoi_pick *p = a, *q = b;
+    if (p->weight != q->weight) return p->weight > q->weight ? -1 : 1;
+    if (p->distance2 != q->distance2) return p->distance2 < q->distance2 ? -1 : 1;
+    return p->id < q->id ? -1 : p->id > q->id;
+}
+
+void aoi_order_picks(aoi_sync *y, uint32_t count) {
+    qsort(y->picks, count, sizeof *y->picks, pick_compare);
+}

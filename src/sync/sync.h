@@ -1,0 +1,232 @@
+/* sync.h - a synchroniser from inside:
+ *
+ *   tracks.c     entities that clients know or see: where they were, what is new about them, which clients know them
+ *   picture.c    what one client knows and sees; events of its node change it
+ *   clients.c    opening, closing, clients, pins
+ *   tick.c       which clients have news; what a message says; what it changes when it is sent
+ *   relevance.c  limit, tiers, budget of bytes
+ *   message.h    writes records; reader.c reads them
+ *
+ *   entity slot --track_of--> track [ at | id | moved | touched | knowers ] <--record-- client [ known | seen, untold ]
+ *                                                                    |                   ^
+ *                                                                    +---- by number ----+
+ *
+ * A track outlives its entity until no record refers to it: an id that comes again is another track, so that a client
+ * is told that one is gone and the other has appeared.  A position is rounded once a tick and mover, not once a
+ * record. */
+#ifndef AOI_SYNC_INNER_H
+#define AOI_SYNC_INNER_H
+
+#include "base/simd.h"
+#include "core/space.h"
+#include "sync/message.h"
+
+/* flags of a track */
+enum {
+    AOI_TRACK_LISTED = 1,  /* in the list of movers */
+    AOI_TRACK_FRESH = 2,   /* has no position yet */
+    AOI_TRACK_TOUCHED = 4, /* since the last tick began */
+    AOI_TRACK_WIDE = 8,    /* its position travels as doubles */
+    AOI_TRACK_DEAD = 16,   /* its entity has left */
+    AOI_TRACK_FREE = 32,
+    AOI_TRACK_RANKED = 64 /* has a priority of its own */
+};
+
+typedef struct aoi_track {                 /* one cache line: all that a record of a mover needs */
+    _Alignas(AOI_CACHE_LINE) double at[3]; /* as told: numbers of quanta, floats, or doubles if it is wide */
+    int64_t id;
+    uint32_t moved, touched; /* ticks */
+    uint32_t entity;         /* its slot */
+    uint32_t knower_count;
+    uint32_t *knowers; /* numbers of the clients that have been told of it */
+    uint32_t flags;
+    uint32_t refs; /* records in pictures, and its own client */
+} aoi_track;
+
+typedef struct aoi_track_rest {
+    double priority;
+    uint32_t knower_cap, next_free;
+} aoi_track_rest;
+
+/* flags of a record; it is told if it lies before client->told */
+enum {
+    AOI_RECORD_SEEN = 1, /* by the client's node, now */
+    AOI_RECORD_SAW = 2,  /* at the last tick */
+    AOI_RECORD_PIN = 4,
+    AOI_RECORD_WAITS = 8, /* has moved, which is not told yet */
+    AOI_RECORD_TOUCH = 16,
+    AOI_RECORD_SAID = 32,   /* in the message that is being packed: gone, appeared, or touched */
+    AOI_RECORD_CUT = 64,    /* goes out of the picture, if it is said */
+    AOI_RECORD_PLACED = 128 /* the message has where it is */
+};
+
+/* A picture: arrays of one block, a record is a column.
+ *
+ *   tracks   [ 7 | 3 | 9 | 4 | 8 |     ]
+ *   flags    [   |   |   |   |   |     ]
+ *   told_at  [   |   |   |   |   |     ]    only with tiers or bytes: tick of the last update, or since when it is seen
+ *   since    [   |   |   |   |   |     ]    likewise: tick since which a move waits
+ *              known     ^ told    ^ count
+ *              to the client
+ */
+struct aoi_client { /* what events need comes first */
+    aoi_sync *sync;
+    uint32_t *tracks, *told_at, *since;
+    uint8_t *flags;
+    uint32_t *index; /* numbers of records by track, in large pictures */
+    uint32_t cap, count, told;
+    uint32_t unseen; /* records that the node does not see */
+    bool queued, changed /* records have come or gone */, backlog, overflow /* sees more than the limit */;
+    bool marked; /* records are SAID or CUT */
+    uint32_t index_size;
+    uint32_t number, node, entity, track; /* of the client itself */
+    uint32_t stay;                        /* of the message that is packed: known records before it stay known */
+    uint32_t synced;                      /* tick of its last message, or when it had no news */
+    uint32_t queued_for;                  /* tick, while it is in the queue */
+    uint32_t limit, bytes, tier_count;
+    int64_t id;
+    aoi_client *previous, *next; /* in the queue of those with news */
+    aoi_tier *tiers;
+};
+
+/* Where the entity of a track is, roughly: small enough to stay in the cache while ranks are compared.  Infinite where
+ * that is not known, or where the track has a priority of its own. */
+typedef struct aoi_spot {
+    float x, y, z;
+} aoi_spot;
+
+typedef struct aoi_pick { /* a record to be chosen from */
+    double weight, distance2;
+    int64_t id;
+    uint32_t record;
+    bool known;
+} aoi_pick;
+
+typedef struct aoi_scope { /* a client's place, and the error of a distance from it to a spot */
+    aoi_spot at;
+    float inside[AOI_MOST_TIERS], outside[AOI_MOST_TIERS]; /* squares: nearer, farther is surely in, out of a tier */
+    double error;
+} aoi_scope;
+
+struct aoi_sync {
+    aoi_sync *next;
+    aoi_space *space;
+    double quantum;
+    int64_t node_id; /* of the nodes of its clients */
+    aoi_track *tracks;
+    aoi_track_rest *rests;
+    aoi_spot *spots;
+    double far; /* no coordinate of a spot is larger */
+    uint32_t
+        *movers; /* tracks whose entity has moved since the last tick, or is touched; as many as there are tracks */
+    uint32_t track_cap, rest_cap, spot_cap, mover_cap, track_top, free_track, mover_count;
+    uint32_t *track_of; /* by entity slot */
+    uint32_t track_of_cap;
+    aoi_client **clients; /* by number; NULL: free */
+    int64_t *client_ids;
+    uint32_t client_cap, client_id_cap, client_top, client_count;
+    uint32_t free_number;     /* no number below it is free */
+    aoi_client *first, *last; /* queue of clients with news */
+    aoi_client *packed;       /* whose message is in the writer */
+    uint64_t changes, packed_at;
+    uint32_t now; /* tick */
+    uint32_t overflows;
+    bool reranked; /* a priority has changed since the last tick */
+    aoi_relevance defaults;
+    aoi_tier default_tiers[AOI_MOST_TIERS];
+    aoi_writer writer;
+    aoi_pick *picks;
+    float *near2; /* of the records of the client that is packed: squared distances of their spots */
+    uint32_t pick_cap, near_cap;
+};
+
+static inline aoi_memory *aoi_sync_memory(const aoi_sync *y) {
+    return &y->space->world.memory;
+}
+
+/* Whether a tick is later than another; they wrap. */
+static inline bool aoi_tick_after(uint32_t a, uint32_t b) {
+    return (int32_t)(a - b) > 0;
+}
+
+/* ---- tracks.c ---------------------------------------------------------------------------------------------------- */
+
+uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity); /* or AOI_NONE */
+uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity);    /* a new one if it must be; AOI_NONE: memory refused */
+void aoi_track_release(aoi_sync *y, uint32_t track);       /* frees it if nothing refers to it */
+void aoi_track_list(aoi_sync *y, uint32_t track);          /* among the movers */
+void aoi_track_locate(aoi_sync *y, uint32_t track);        /* rounds its position if it has none yet */
+bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track);
+void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client); /* there is room */
+void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client);
+void aoi_track_catch_up(aoi_sync *y); /* at the beginning of a tick: what has moved; clients that know it are queued */
+void aoi_track_spot(aoi_sync *y, uint32_t track);                          /* where it is now, or that it is ranked */
+bool aoi_round_position(const aoi_sync *y, const double *pos, double *at); /* true: wide */
+
+static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
+    return y->tracks[track].flags & AOI_TRACK_RANKED ? y->rests[track].priority : 1;
+}
+
+/* ---- picture.c --------------------------------------------------------------------------------------------------- */
+
+uint32_t aoi_picture_find(const aoi_client *c, uint32_t track);        /* the record, or AOI_NONE */
+uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags); /* AOI_NONE: memory refused */
+void aoi_picture_drop(aoi_client *c, uint32_t record);                 /* of those that are not told */
+void aoi_picture_tell(aoi_client *c, uint32_t record);                 /* it becomes known */
+void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* both told, or both not */
+void aoi_picture_untell(aoi_client *c, uint32_t record);
+void aoi_picture_free(aoi_client *c);
+bool aoi_picture_set_timed(aoi_client *c, bool timed); /* with told_at and since, or without; false: memory refused */
+void aoi_picture_shrink(aoi_client *c);
+
+/* Clients with news; in the order in which they are queued. */
+void aoi_client_queue(aoi_client *c, uint32_t tick);
+void aoi_client_unqueue(aoi_client *c);
+static inline void aoi_client_changed(aoi_client *c) {
+    c->changed = true;
+    c->sync->changes++;
+    if (!c->queued) aoi_client_queue(c, c->sync->now + 1);
+}
+
+/* The first record from i on, before n, with that flag - without, if it is `missing`; else n.  By eights. */
+static inline uint32_t aoi_next_flagged(const uint8_t *flags, uint32_t i, uint32_t n, uint8_t flag, bool missing) {
+    const uint64_t all = UINT64_C(0x0101010101010101) * flag, flip = missing ? all : 0;
+    for (uint64_t eight; i + sizeof eight <= n; i += (uint32_t)sizeof eight) {
+        memcpy(&eight, flags + i, sizeof eight);
+        if ((eight ^ flip) & all) break;
+    }
+    while (i < n && ((flags[i] & flag) != 0) == missing) i++;
+    return i;
+}
+
+static inline uint32_t aoi_next_unseen(const uint8_t *flags, uint32_t i, uint32_t n) {
+    return aoi_next_flagged(flags, i, n, AOI_RECORD_SEEN, true);
+}
+
+/* Whether a record belongs into the picture: seen or pinned, and alive. */
+static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
+    if (c->flags[record] & AOI_RECORD_SEEN) return true;
+    return c->flags[record] & AOI_RECORD_PIN && !(c->sync->tracks[c->tracks[record]].flags & AOI_TRACK_DEAD);
+}
+
+/* ---- relevance.c ------------------------------------------------------------------------------------------------- */
+
+/* Chooses among what is seen: marks known records that must go CUT, and leaves those to be told in sync->picks.  The
+ * number of picks, or AOI_NONE when memory is refused. */
+uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope); /* of clients with a limit: measured */
+/* Fills sync->near2 for the first n records, or all; false when memory is refused. */
+bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope);
+/* Whether the move of a known record that waits is due by its tier; it has been measured. */
+bool aoi_tier_due(const aoi_client *c, uint32_t record, const aoi_scope *scope);
+double aoi_client_distance2(const aoi_client *c, uint32_t record);
+double aoi_urgency(const aoi_client *c, uint32_t record);
+/* The first `count` picks by falling weight, equal ones nearest first. */
+void aoi_order_picks(aoi_sync *y, uint32_t count);
+
+int aoi_scale_of(double quantum); /* tick.c: how the head of a message spells it */
+
+static inline bool aoi_is_timed(const aoi_client *c) {
+    return c->told_at != NULL;
+}
+
+#endif

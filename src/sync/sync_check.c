@@ -1,0 +1,90 @@
+/* sync_check.c - every invariant of the synchronisers, and what their clients see against the rule. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "sync/sync.h"
+
+static const char *sync_say(const aoi_sync *y, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(y->space->why, sizeof y->space->why, format, args);
+    va_end(args);
+    return y->space->why;
+}
+
+static const char *check_record(const aoi_client *c, uint32_t i) {
+    const aoi_sync *y = c->sync;
+    const aoi_track *t = y->tracks + c->tracks[i];
+    uint32_t known = 0;
+    if (c->tracks[i] >= y->track_top || t->flags & AOI_TRACK_FREE) return sync_say(y, "a picture has a free track");
+    if (aoi_picture_find(c, c->tracks[i]) != i) return sync_say(y, "a record of a picture is not found");
+    for (uint32_t k = 0; k < t->knower_count; k++) known += t->knowers[k] == c->number;
+    if (known != (i < c->told)) return sync_say(y, "entity %lld has a wrong list of knowers", (long long)t->id);
+    bool sees = !(t->flags & AOI_TRACK_DEAD) && aoi_node_sees(y->space, c->node, t->entity);
+    if (sees != ((c->flags[i] & AOI_RECORD_SEEN) != 0))
+        return sync_say(y, "client %lld has %lld wrongly as seen or not", (long long)c->id, (long long)t->id);
+    return NULL;
+}
+
+static const char *check_client(const aoi_client *c) {
+    const aoi_sync *y = c->sync;
+    const aoi_world *w = &y->space->world;
+    uint32_t unseen = 0, seen = 0;
+    const char *wrong = NULL;
+    for (uint32_t i = 0; i < c->count && !wrong; i++) {
+        wrong = check_record(c, i);
+        unseen += !(c->flags[i] & AOI_RECORD_SEEN);
+    }
+    if (wrong) return wrong;
+    for (uint32_t e = 0; e < w->entity_top; e++)
+        seen += aoi_is_live(w->entities[e].generation) && e != c->entity && aoi_node_sees(y->space, c->node, e);
+    if (unseen != c->unseen || c->told > c->count) return sync_say(y, "a picture counts its records wrongly");
+    if (seen != c->count - unseen) return sync_say(y, "client %lld misses what it sees", (long long)c->id);
+    return NULL;
+}
+
+static const char *check_tracks(const aoi_sync *y) {
+    uint32_t listed = 0;
+    size_t refs = 0, records = 0;
+    for (uint32_t k = 0; k < y->client_top; k++) records += y->clients[k] ? y->clients[k]->count + 1u : 0;
+    for (uint32_t t = 0; t < y->track_top; t++) {
+        const aoi_track *r = y->tracks + t;
+        refs += y->tracks[t].refs;
+        listed += (r->flags & AOI_TRACK_LISTED) != 0;
+        if (r->flags & (AOI_TRACK_FREE | AOI_TRACK_DEAD)) continue;
+        if (aoi_track_of(y, r->entity) != t || y->space->world.entities[r->entity].id != r->id)
+            return sync_say(y, "entity %lld is not found by its track", (long long)r->id);
+        if (!r->refs && !(r->flags & (AOI_TRACK_RANKED | AOI_TRACK_LISTED)))
+            return sync_say(y, "a track is kept for nothing");
+    }
+    if (refs != records) return sync_say(y, "tracks count their records wrongly");
+    return listed == y->mover_count ? NULL : sync_say(y, "the list of movers is wrong");
+}
+
+static const char *check_queue(const aoi_sync *y) {
+    uint32_t queued = 0, n = 0, clients = 0, overflows = 0;
+    for (uint32_t k = 0; k < y->client_top; k++) {
+        const aoi_client *c = y->clients[k];
+        if (!c) continue;
+        clients++;
+        queued += c->queued;
+        overflows += c->overflow;
+        if (c->changed && !c->queued)
+            return sync_say(y, "client %lld has news and waits for nothing", (long long)c->id);
+    }
+    for (const aoi_client *c = y->first; c; c = c->next) n++;
+    if (n != queued || clients != y->client_count || overflows != y->overflows)
+        return sync_say(y, "clients are counted wrongly");
+    return NULL;
+}
+
+const char *aoi_syncs_check(const aoi_sync *first) {
+    const char *wrong = NULL;
+    for (const aoi_sync *y = first; y && !wrong; y = y->next) {
+        wrong = check_tracks(y);
+        if (!wrong) wrong = check_queue(y);
+        for (uint32_t k = 0; k < y->client_top && !wrong; k++)
+            if (y->clients[k]) wrong = check_client(y->clients[k]);
+    }
+    return wrong;
+}

@@ -1,0 +1,212 @@
+/* tracks.c - entities that clients know or see (sync.h), and what is new about them. */
+#include "sync/sync.h"
+
+enum { TRACK_ENTITIES_AHEAD = 8, LEAST_KNOWERS = 4 };
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity) {
+    return entity < y->track_of_cap ? y->track_of[entity] : AOI_NONE;
+}
+
+static bool track_map_ready(aoi_sync *y, uint32_t entity) {
+    uint32_t cap = y->track_of_cap;
+    if (!AOI_GROW(aoi_sync_memory(y), y->track_of, y->track_of_cap, entity + (size_t)1)) return false;
+    for (uint32_t e = cap; e < y->track_of_cap; e++) y->track_of[e] = AOI_NONE;
+    return true;
+}
+
+/* With every track there is room for it among the movers, so that a move cannot fail. */
+static bool track_arrays_ready(aoi_sync *y) {
+    aoi_memory *m = aoi_sync_memory(y);
+    size_t need = y->track_top + (size_t)1;
+    return y->free_track != AOI_NONE ||
+           (AOI_GROW(m, y->movers, y->mover_cap, need) && AOI_GROW(m, y->rests, y->rest_cap, need) &&
+            AOI_GROW(m, y->spots, y->spot_cap, need) && AOI_GROW_LINES(m, y->tracks, y->track_cap, need));
+}
+
+uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
+    uint32_t t = aoi_track_of(y, entity);
+    if (t != AOI_NONE) return t;
+    if (!track_map_ready(y, entity) || !track_arrays_ready(y)) return AOI_NONE;
+    if ((t = y->free_track) != AOI_NONE) y->free_track = y->rests[t].next_free;
+    else t = y->track_top++;
+    y->tracks[t] = (aoi_track){.id = y->space->world.entities[entity].id,
+                               .moved = y->now,
+                               .touched = y->now,
+                               .entity = entity,
+                               .flags = AOI_TRACK_FRESH};
+    y->rests[t] = (aoi_track_rest){.priority = 1, .next_free = AOI_NONE};
+    y->spots[t] = (aoi_spot){INFINITY, INFINITY, INFINITY};
+    y->track_of[entity] = t;
+    aoi_track_list(y, t);
+    return t;
+}
+
+/* Sightings that wait may be of it: it is freed by the next tick, if nothing refers to it then. */
+void aoi_track_release(aoi_sync *y, uint32_t track) {
+    aoi_track *t = y->tracks + track;
+    if (!t->refs && !(t->flags & AOI_TRACK_RANKED)) aoi_track_list(y, track);
+}
+
+static void track_free(aoi_sync *y, uint32_t track) {
+    aoi_track *t = y->tracks + track;
+    if (!(t->flags & AOI_TRACK_DEAD)) y->track_of[t->entity] = AOI_NONE;
+    AOI_FREE(aoi_sync_memory(y), t->knowers, y->rests[track].knower_cap);
+    t->knowers = NULL;
+    t->knower_count = 0;
+    t->flags = AOI_TRACK_FREE;
+    y->rests[track] = (aoi_track_rest){.next_free = y->free_track};
+    y->free_track = track;
+}
+
+static void track_die(aoi_sync *y, uint32_t track) {
+    aoi_track *t = y->tracks + track;
+    y->track_of[t->entity] = AOI_NONE;
+    t->entity = AOI_NONE;
+    t->flags = (t->flags & ~(uint32_t)AOI_TRACK_RANKED) | AOI_TRACK_DEAD;
+    for (uint32_t i = 0; i < t->knower_count; i++) aoi_client_changed(y->clients[t->knowers[i]]);
+    y->changes++;
+    aoi_track_release(y, track);
+}
+
+void aoi_syncs_left(aoi_sync *first, uint32_t entity) {
+    for (aoi_sync *y = first; y; y = y->next) {
+        uint32_t t = aoi_track_of(y, entity);
+        if (t != AOI_NONE) track_die(y, t);
+    }
+}
+
+/* ---- clients that know it ---------------------------------------------------------------------------------------- */
+
+/* Grows by an eighth: lists are many and mostly of a steady size. */
+bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track) {
+    aoi_track *t = y->tracks + track;
+    uint32_t cap = y->rests[track].knower_cap, to = cap + cap / 8 + LEAST_KNOWERS;
+    if (t->knower_count < cap) return true;
+    uint32_t *knowers = aoi_resize(aoi_sync_memory(y), t->knowers, cap * sizeof *t->knowers, to * sizeof *t->knowers);
+    if (!knowers) return false;
+    t->knowers = knowers;
+    y->rests[track].knower_cap = to;
+    return true;
+}
+
+void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client) {
+    aoi_track *t = y->tracks + track;
+    t->knowers[t->knower_count++] = client;
+}
+
+void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client) {
+    aoi_track *t = y->tracks + track;
+    uint32_t i = aoi_lanes_find(t->knowers, t->knower_count, client);
+    t->knowers[i] = t->knowers[--t->knower_count];
+}
+
+/* ---- news -------------------------------------------------------------------------------------------------------- */
+
+void aoi_track_list(aoi_sync *y, uint32_t track) {
+    aoi_track *t = y->tracks + track;
+    if (t->flags & AOI_TRACK_LISTED) return;
+    t->flags |= AOI_TRACK_LISTED;
+    y->movers[y->mover_count++] = track;
+}
+
+void aoi_syncs_moved(aoi_sync *first, uint32_t entity) {
+    for (aoi_sync *y = first; y; y = y->next) {
+        uint32_t t = aoi_track_of(y, entity);
+        if (t != AOI_NONE) aoi_track_list(y, t);
+    }
+}
+
+void aoi_syncs_touched(aoi_sync *first, uint32_t entity) {
+    for (aoi_sync *y = first; y; y = y->next) {
+        uint32_t t = aoi_track_of(y, entity);
+        if (t == AOI_NONE) continue;
+        y->tracks[t].flags |= AOI_TRACK_TOUCHED;
+        aoi_track_list(y, t);
+    }
+}
+
+bool aoi_round_position(const aoi_sync *y, const double *pos, double *at) {
+    bool wide = false, fits[3];
+    int dims = y->space->world.dims;
+    for (int a = 0; a < dims; a++) {
+        at[a] = y->quantum > 0 ? floor(pos[a] / y->quantum + 0.5) : (double)(float)pos[a];
+        fits[a] = y->quantum > 0 ? fabs(at[a]) <= AOI_WIRE_QUANTA : isfinite(at[a]);
+        wide |= !fits[a];
+    }
+    for (int a = 0; a < dims && wide; a++) {
+        if (!fits[a]) at[a] = pos[a];
+        else if (y->quantum > 0) at[a] = y->quantum * at[a];
+    }
+    return wide;
+}
+
+void aoi_track_spot(aoi_sync *y, uint32_t track) {
+    const aoi_track *t = y->tracks + track;
+    const double *p = aoi_position_now(y->space, t->entity);
+    double z = y->space->world.dims == 3 ? p[2] : 0;
+    y->far = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z))));
+    bool ranked = t->flags & AOI_TRACK_RANKED;
+    y->spots[track] =
+        ranked ? (aoi_spot){INFINITY, INFINITY, INFINITY} : (aoi_spot){(float)p[0], (float)p[1], (float)z};
+}
+
+/* True if the position, as it is told, is another one. */
+static bool track_relocate(aoi_sync *y, aoi_track *t) {
+    double at[3] = {0};
+    bool wide = aoi_round_position(y, aoi_position_now(y->space, t->entity), at);
+    aoi_track_spot(y, (uint32_t)(t - y->tracks));
+    bool same = aoi_same_place(y->space->world.dims, at, t->at) && wide == ((t->flags & AOI_TRACK_WIDE) != 0);
+    for (int a = 0; a < 3; a++) t->at[a] = at[a];
+    t->flags &= ~(uint32_t)(AOI_TRACK_WIDE | AOI_TRACK_FRESH);
+    if (wide) t->flags |= AOI_TRACK_WIDE;
+    return !same;
+}
+
+void aoi_track_locate(aoi_sync *y, uint32_t track) {
+    if (y->tracks[track].flags & AOI_TRACK_FRESH) (void)track_relocate(y, y->tracks + track);
+}
+
+static void queue_knowers(aoi_sync *y, const aoi_track *t) {
+    for (uint32_t i = 0; i < t->knower_count; i++) {
+        aoi_client *c = y->clients[t->knowers[i]];
+        if (!c->queued) aoi_client_queue(c, y->now);
+    }
+}
+
+/* Where many have moved nearly all clients have news: then the lists of knowers are not walked. */
+static void queue_clients(aoi_sync *y, bool all) {
+    for (uint32_t k = 0; k < y->client_top; k++) {
+        aoi_client *c = y->clients[k];
+        if (c && !c->queued && (all ? c->told > 0 || c->overflow : c->overflow)) aoi_client_queue(c, y->now);
+    }
+}
+
+void aoi_track_catch_up(aoi_sync *y) {
+    uint32_t news = 0;
+    const aoi_entity_record *entities = y->space->world.entities;
+    for (uint32_t i = 0; i < y->mover_count; i++) {
+        aoi_track *t = y->tracks + y->movers[i];
+        if (i + TRACK_ENTITIES_AHEAD < y->mover_count) {
+            uint32_t ahead = y->tracks[y->movers[i + TRACK_ENTITIES_AHEAD]].entity;
+            if (ahead != AOI_NONE) AOI_PREFETCH(entities + ahead);
+        }
+        t->flags &= ~(uint32_t)AOI_TRACK_LISTED;
+        if (!t->refs && !(t->flags & AOI_TRACK_RANKED)) {
+            track_free(y, y->movers[i]);
+            continue;
+        }
+        if (t->flags & AOI_TRACK_DEAD) continue;
+        bool fresh = t->flags & AOI_TRACK_FRESH, moved = track_relocate(y, t), touched = t->flags & AOI_TRACK_TOUCHED;
+        t->flags &= ~(uint32_t)AOI_TRACK_TOUCHED;
+        if (moved && !fresh) t->moved = y->now;
+        if (touched) t->touched = y->now;
+        if ((moved || touched) && t->knower_count) y->movers[news++] = y->movers[i];
+    }
+    bool any = y->mover_count > 0 || y->reranked, all = news > y->track_top / 8;
+    if (all || (any && y->overflows)) queue_clients(y, all);
+    for (uint32_t i = 0; i < news && !all; i++) queue_knowers(y, y->tracks + y->movers[i]);
+    y->mover_count = 0;
+    y->reranked = false;
+}
