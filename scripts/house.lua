@@ -3,8 +3,8 @@
 --   rule          what it asks for
 --   lua-headers   only src/lua includes the headers of Lua
 --   base          src/base includes nothing of ours but base, and the types of aoi.h
---   core          src/core includes nothing of src/engines, which it knows by core/engine.h, and nothing of src/sync, which
---                 it knows by core/sync_hook.h
+--   core          src/core includes nothing of src/engines, which it knows by core/engine.h, and nothing of
+--                 src/sync, which it knows by core/sync_hook.h
 --   engines       an engine includes its own folder, engines/shared, core/engine.h, core/rule.h and base alone
 --   circle        includes form no circle
 --   unit          src/aoi.c includes every source of the core once, src/lua/core.c those of the binding; and

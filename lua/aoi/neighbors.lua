@@ -371,4 +371,21 @@ function Neighbors:stats()
   return stats
 end
 
+-- Moves -------------------------------------------------------------------------------------------------------------
+
+--- `space:move`: the space knows what has moved; moving entities there is as good.
+---@param id integer
+---@param x number world units
+---@param y number world units
+---@param z? number world units, in 3D
+function Neighbors:move(id, x, y, z)
+  if z == nil then return self.space:move(id, x, y) end
+  return self.space:move(id, x, y, z)
+end
+
+--- `space:move_many`.
+---@param t number[] id, x, y [, z], id, x, y [, z], ...
+---@param n? integer how many rows, all without it
+function Neighbors:move_many(t, n) return self.space:move_many(t, n) end
+
 return neighbors

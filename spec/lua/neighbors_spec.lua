@@ -173,6 +173,15 @@ for _, engine in ipairs(aoi.engines()) do
       nothing_left()
     end)
 
+    it("moves are the space's", function()
+      near:add(1, 10)
+      near:move(2, 500, 500)
+      assert.same({ 500, 500 }, { space:position(2) })
+      near:move_many({ 2, 400, 400, 3, 401, 401 }, 1)
+      assert.same({ 400, 400 }, { space:position(2) })
+      assert.is_false(near:has(1, 2))
+    end)
+
     it("a watcher that sees nobody leaves nothing either", function()
       near:add(1, 0)
       near:tick()

@@ -302,6 +302,7 @@ local function play(setup, name)
       if id or call == "enter" then calls[call](w, id) end
     end
     calls.enter(w)
+    if w.random(2) == 1 then calls.add(w, w:some()) end
     w:tick()
     if step % 16 == 0 then w.space:check() end
   end

@@ -179,27 +179,36 @@ static bool pack_updates(aoi_client *c) {
     return true;
 }
 
-/* What waits is marked; of what is due, the most urgent first where there is a budget. */
+/* What is new about a known record waits from now on. */
+static void mark_waiting(const aoi_client *c, uint32_t record) {
+    const aoi_track *t = c->sync->tracks + c->tracks[record];
+    uint8_t *flags = c->flags + record;
+    if (aoi_tick_after(t->moved, c->synced) && !(*flags & AOI_RECORD_WAITS)) {
+        *flags |= AOI_RECORD_WAITS;
+        c->since[record] = c->sync->now;
+    }
+    if (aoi_tick_after(t->touched, c->synced)) *flags |= AOI_RECORD_TOUCH;
+}
+
+/* Of what waits and is due, the most urgent first where there is a budget.  A record that is to go but does not fit into
+ * the message may stay after all: what is new about it waits, too. */
 static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
     aoi_sync *y = c->sync;
-    uint32_t n = 0, synced = c->synced;
+    uint32_t n = 0;
     if (c->tier_count && !measured && !aoi_measure(c, c->stay, scope)) return false;
     if (c->bytes && !AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, c->told)) return false;
-    for (uint32_t i = 0; i < c->stay; i++) {
-        const aoi_track *t = y->tracks + c->tracks[i];
-        track_prefetch(c, i + TRACKS_AHEAD);
+    for (uint32_t i = 0; i < c->told; i++) {
         uint8_t *flags = c->flags + i;
+        track_prefetch(c, i + TRACKS_AHEAD);
+        mark_waiting(c, i);
+        if (i >= c->stay) continue;
         *flags &= (uint8_t) ~(AOI_RECORD_SAID | AOI_RECORD_PLACED);
-        if (aoi_tick_after(t->moved, synced) && !(*flags & AOI_RECORD_WAITS)) {
-            *flags |= AOI_RECORD_WAITS;
-            c->since[i] = y->now;
-        }
-        if (aoi_tick_after(t->touched, synced)) *flags |= AOI_RECORD_TOUCH;
         if (!(*flags & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH))) continue;
         bool touched = *flags & AOI_RECORD_TOUCH, due = (*flags & AOI_RECORD_WAITS) && aoi_tier_due(c, i, scope);
         c->backlog |= (*flags & AOI_RECORD_WAITS) && !due;
         if (!due && !touched) continue;
-        if (c->bytes) y->picks[n++] = (aoi_pick){.weight = aoi_urgency(c, i), .id = t->id, .record = i, .known = due};
+        int64_t id = y->tracks[c->tracks[i]].id;
+        if (c->bytes) y->picks[n++] = (aoi_pick){.weight = aoi_urgency(c, i), .id = id, .record = i, .known = due};
         else if (!say_update(c, i, due, touched)) return false;
     }
     if (n > 1) aoi_order_picks(y, n);
