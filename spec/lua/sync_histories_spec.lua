@@ -245,7 +245,7 @@ function World:check_client(id, c)
     if self.space:has(target) then
       local right = self:check_position(target, told, options.quantum)
       stale[target] = not right and (stale[target] or 0) + 1 or nil
-      local most = options.bytes and 40 or options.tiers and 3 or 0
+      local most = options.bytes and 150 or options.tiers and 3 or 0
       assert.is_true((stale[target] or 0) <= most, "a position is too old")
     end
   end

@@ -125,12 +125,18 @@ aoi_node aoi_sync_node(const aoi_sync *y, aoi_entity client) {
     return aoi_find_node(y->space, client, y->node_id);
 }
 
+/* Whether something known has news that it has not been told yet: then times go on to be needed. */
+static bool client_waits(const aoi_client *c) {
+    uint8_t flag = AOI_RECORD_WAITS | AOI_RECORD_TOUCH;
+    return aoi_is_timed(c) && aoi_next_flagged(c->flags, 0, c->told, flag, false) < c->told;
+}
+
 /* Its own copy of the tiers, and times if they are needed; on failure as it was. */
 static bool client_set(aoi_client *c, const aoi_relevance *r) {
     aoi_memory *m = aoi_sync_memory(c->sync);
     size_t size = r->tier_count * sizeof(aoi_tier);
     aoi_tier *tiers = size ? aoi_resize(m, NULL, 0, size) : NULL;
-    if ((size && !tiers) || !aoi_picture_set_timed(c, r->bytes || r->tier_count)) {
+    if ((size && !tiers) || !aoi_picture_set_timed(c, r->bytes || r->tier_count || client_waits(c))) {
         aoi_resize(m, tiers, size, 0);
         return false;
     }
