@@ -22,6 +22,16 @@ static AOI_NOINLINE void record_sighting(aoi_space *s, int kind, uint32_t node, 
     else s->sightings[s->sighting_count++] = (aoi_sighting){node, track & INT32_MAX, kind == AOI_ENTER};
 }
 
+/* At the end of the queue, which is ready. */
+static inline void append_event(aoi_space *s, int kind, uint32_t node, uint32_t target, uint32_t life, int64_t id) {
+    aoi_node_record *n = s->world.nodes + node;
+    aoi_queued *e = aoi_queue_append(&s->queue, kind, node, target, life);
+    e->watcher = s->world.entities[n->owner].id;
+    e->target = id;
+    e->node_id = n->node_id;
+    n->pending++;
+}
+
 static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target) {
     aoi_event_queue *q = &s->queue;
     aoi_node_record *n = s->world.nodes + node;
@@ -39,11 +49,7 @@ static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target)
         return;
     }
     AOI_PREFETCH(&s->world.areas[node].user_data); /* read when the event is taken */
-    aoi_queued *e = aoi_queue_append(q, kind, node, target, t->generation);
-    e->watcher = s->world.entities[n->owner].id;
-    e->target = t->id;
-    e->node_id = n->node_id;
-    n->pending++;
+    append_event(s, kind, node, target, t->generation, t->id);
 }
 
 static void record_kept(aoi_space *s, uint32_t node, uint32_t target, bool add) {
@@ -100,15 +106,21 @@ static bool saw_at_delivery(aoi_space *s, uint32_t node, uint32_t target, bool w
     return kind == AOI_LEAVE || (kind != AOI_ENTER && was);
 }
 
+/* A pair whose state between two borders, and whether it is seen, become these. */
+static inline void record_change(aoi_space *s, uint32_t node, uint32_t target, bool kept, bool keeps, bool was,
+                                 bool is) {
+    if (kept != keeps) record_kept(s, node, target, keeps);
+    if (was != is && !(s->world.nodes[node].flags & AOI_NODE_SILENT))
+        record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);
+}
+
 /* From one zone to another. */
 static inline void judge_pair(aoi_space *s, uint32_t node, uint32_t target, aoi_zone before, aoi_zone after) {
     if (before == after) return;
     bool kept = before == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target);
     bool was = before == AOI_INSIDE || kept;
     bool is = after == AOI_INSIDE || (after == AOI_BETWEEN && saw_at_delivery(s, node, target, was));
-    if (kept != (is && after == AOI_BETWEEN)) record_kept(s, node, target, !kept);
-    if (was != is && !(s->world.nodes[node].flags & AOI_NODE_SILENT))
-        record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);
+    record_change(s, node, target, kept, is && after == AOI_BETWEEN, was, is);
 }
 
 static inline aoi_zone zone_of(const aoi_space *s, uint32_t node, const double *w, const double *t) {
@@ -234,9 +246,7 @@ static void judge_change(aoi_space *s, uint32_t node, uint32_t target, bool met,
     bool kept = met && before == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target);
     bool was = (met && before == AOI_INSIDE) || kept;
     bool is = meets && (after == AOI_INSIDE || (after == AOI_BETWEEN && saw_at_delivery(s, node, target, was)));
-    if (kept != (is && after == AOI_BETWEEN)) record_kept(s, node, target, !kept);
-    if (was != is && !(s->world.nodes[node].flags & AOI_NODE_SILENT))
-        record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);
+    record_change(s, node, target, kept, is && after == AOI_BETWEEN, was, is);
 }
 
 /* Pairs that are shown wherever both are, of a node or a target that goes. */
@@ -312,16 +322,8 @@ static bool is_among(const int64_t *ids, size_t count, int64_t id) {
 
 /* A leave of an id that is not in the space; `life` tells several such events of one node apart. */
 static void record_absent(aoi_space *s, uint32_t node, int64_t id, uint32_t life) {
-    aoi_node_record *n = s->world.nodes + node;
-    if (!aoi_queue_ready(&s->world.memory, &s->queue)) {
-        s->world.failed = true;
-        return;
-    }
-    aoi_queued *e = aoi_queue_append(&s->queue, AOI_LEAVE, node, AOI_NONE, life);
-    e->watcher = s->world.entities[n->owner].id;
-    e->target = id;
-    e->node_id = n->node_id;
-    n->pending++;
+    if (aoi_queue_ready(&s->world.memory, &s->queue)) append_event(s, AOI_LEAVE, node, AOI_NONE, life, id);
+    else s->world.failed = true;
 }
 
 void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, const int64_t *seen, size_t count) {
@@ -359,6 +361,5 @@ void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how) {
     bool saw = z == AOI_BETWEEN && saw_at_delivery(s, node, target, was);
     bool by_position = aoi_meets(how, t->kind, n->mask) && (z == AOI_INSIDE || saw);
     bool is = how == AOI_SHOW || by_position;
-    if (kept != (by_position && z == AOI_BETWEEN)) record_kept(s, node, target, !kept);
-    if (was != is && !(n->flags & AOI_NODE_SILENT)) record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);
+    record_change(s, node, target, kept, by_position && z == AOI_BETWEEN, was, is);
 }

@@ -116,13 +116,13 @@ void aoi_sync_close(aoi_sync *y) {
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
-static aoi_client *client_of(const aoi_sync *y, aoi_entity entity) {
-    uint32_t node = aoi_node_slot(y->space, aoi_find_node(y->space, entity, y->node_id));
-    return node == AOI_NONE ? NULL : aoi_client_from(y->space->world.areas[node].user_data);
-}
-
 aoi_node aoi_sync_node(const aoi_sync *y, aoi_entity client) {
     return aoi_find_node(y->space, client, y->node_id);
+}
+
+static aoi_client *client_of(const aoi_sync *y, aoi_entity entity) {
+    uint32_t node = aoi_node_slot(y->space, aoi_sync_node(y, entity));
+    return node == AOI_NONE ? NULL : aoi_client_from(y->space->world.areas[node].user_data);
 }
 
 /* Whether something known has news that it has not been told yet: then times go on to be needed. */
@@ -291,7 +291,7 @@ int aoi_sync_unpin(aoi_sync *y, aoi_entity client, aoi_entity target) {
 }
 
 int aoi_sync_touch(aoi_sync *y, aoi_entity target) {
-    uint32_t slot = aoi_entity_slot(y->space, target), t = slot == AOI_NONE ? AOI_NONE : aoi_track_of(y, slot);
+    uint32_t slot = aoi_entity_slot(y->space, target), t = aoi_track_of(y, slot);
     if (slot == AOI_NONE) return AOI_EGONE;
     if (t == AOI_NONE) return AOI_OK;
     y->tracks[t].flags |= AOI_TRACK_TOUCHED;
@@ -303,9 +303,8 @@ int aoi_sync_touch(aoi_sync *y, aoi_entity target) {
 
 bool aoi_sync_knows(const aoi_sync *y, aoi_entity client, aoi_entity target) {
     const aoi_client *c = client_of(y, client);
-    uint32_t slot = aoi_entity_slot(y->space, target);
-    uint32_t track = c && slot != AOI_NONE ? aoi_track_of(y, slot) : AOI_NONE;
-    return track != AOI_NONE && aoi_picture_find(c, track) < c->told;
+    uint32_t track = aoi_track_of(y, aoi_entity_slot(y->space, target));
+    return c && track != AOI_NONE && aoi_picture_find(c, track) < c->told;
 }
 
 int aoi_sync_known(aoi_sync *y, aoi_entity client, const int64_t **ids, size_t *count) {
@@ -320,7 +319,7 @@ int aoi_sync_known(aoi_sync *y, aoi_entity client, const int64_t **ids, size_t *
 }
 
 int aoi_sync_knowers(aoi_sync *y, aoi_entity target, const int64_t **ids, size_t *count) {
-    uint32_t slot = aoi_entity_slot(y->space, target), track = slot == AOI_NONE ? AOI_NONE : aoi_track_of(y, slot);
+    uint32_t slot = aoi_entity_slot(y->space, target), track = aoi_track_of(y, slot);
     aoi_space *s = y->space;
     if (slot == AOI_NONE) return AOI_EGONE;
     const aoi_track *t = track == AOI_NONE ? NULL : y->tracks + track;

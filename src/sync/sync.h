@@ -151,7 +151,7 @@ static inline bool aoi_tick_after(uint32_t a, uint32_t b) {
 
 /* ---- tracks.c ---------------------------------------------------------------------------------------------------- */
 
-uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity); /* or AOI_NONE */
+uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity); /* or AOI_NONE, as of the slot AOI_NONE */
 uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity);    /* a new one if it must be; AOI_NONE: memory refused */
 void aoi_track_release(aoi_sync *y, uint32_t track);       /* frees it if nothing refers to it */
 void aoi_track_list(aoi_sync *y, uint32_t track);          /* among the movers */

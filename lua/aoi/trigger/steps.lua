@@ -114,31 +114,26 @@ end
 
 local function step_last(set, slot, id, target) return call(set, "last", slot, id, target) end
 
+-- One handler and then another, either of which may be missing; `step` calls the other if the one raises.
+local function in_turn(set, one, other, step, slot, id, target)
+  if one and other then
+    push(set, step, slot, id, target)
+    one(id, target, set.triggers[slot])
+    return run(set)
+  end
+  local handler = one or other
+  if handler then return handler(id, target, set.triggers[slot]) end
+end
+
 --- A target came into an empty trigger: `first`, then `enter`.
 -- @param own the handlers of this trigger, may be nil
 function steps.begin(set, own, slot, id, target)
-  if not own then return end
-  local first, enter = own.first, own.enter
-  if first and enter then
-    push(set, step_enter, slot, id, target)
-    first(id, target, set.triggers[slot])
-    return run(set)
-  end
-  local handler = first or enter
-  if handler then return handler(id, target, set.triggers[slot]) end
+  if own then return in_turn(set, own.first, own.enter, step_enter, slot, id, target) end
 end
 
 --- The last target went: `leave`, unless it is muted, then `last`.
 function steps.finish(set, own, slot, id, target, muted)
-  if not own then return end
-  local leave, last = not muted and own.leave, own.last
-  if leave and last then
-    push(set, step_last, slot, id, target)
-    leave(id, target, set.triggers[slot])
-    return run(set)
-  end
-  local handler = leave or last
-  if handler then return handler(id, target, set.triggers[slot]) end
+  if own then return in_turn(set, not muted and own.leave, own.last, step_last, slot, id, target) end
 end
 
 return steps
