@@ -5,7 +5,7 @@
 ---     space:move(id, x, y)                                              -- as ever: the space knows what has moved
 ---     sync:tick(function(player, message) socket[player]:send(message) end)
 ---
---- It is made in C (src/sync/); aoi.meta has the contract of each function, docs/sync.md the whole.
+--- It is made in C (src/sync/); aoi.meta.sync has the contract of each function, docs/sync.md the whole.
 --- @module aoi.sync
 
 return require("aoi.core").sync

@@ -4,105 +4,19 @@
 local aoi = require "aoi"
 local neighbors = require "aoi.neighbors"
 local trigger = require "aoi.trigger"
+local annotations = require "spec.support.annotations"
+local process = require "spec.support.process"
 
 local unpack = table.unpack or unpack
 local compile = loadstring or load
+local keys, owned = annotations.keys, annotations.owned
 
--- Reading ------------------------------------------------------------------------------------------------------------
-
-local KINDS = { param = true, ["return"] = true, field = true, class = true, alias = true, overload = true }
-KINDS.operator, KINDS.meta, KINDS.type = true, true, true
-
--- "fun(a: b, c): d rest" -> the type, the rest.
-local function split_type(text)
-  local depth = 0
-  for i = 1, #text do
-    local c = text:sub(i, i)
-    if c:match "[%(<{]" then depth = depth + 1 end
-    if c:match "[%)>}]" then depth = depth - 1 end
-    local inside = depth > 0 or text:sub(1, i - 1):match "[:,]$"
-    if c == " " and not inside then return text:sub(1, i - 1), text:sub(i + 1) end
-  end
-  return text, ""
-end
-
-local function read_tag(block, kind, rest)
-  if kind == "param" or kind == "field" then
-    local name, optional, tail = rest:match "^([%w_]+)(%??)%s+(.+)$"
-    assert(name, "cannot read @" .. kind .. " " .. rest)
-    local type_, text = split_type(tail)
-    table.insert(block[kind], { name = name, optional = optional == "?", type = type_, text = text })
-  elseif kind == "return" then
-    local type_, text = split_type(rest)
-    table.insert(block["return"], { type = type_, text = text })
-  elseif kind == "class" then
-    block.class = rest:gsub("^%(exact%)%s*", ""):match "^[%w_%.]+"
-    block.parent = rest:match ":%s*([%w_%.]+)"
-  elseif kind == "alias" then
-    block.alias = rest:match "^[%w_%.]+"
-  end
-end
-
--- A file's functions, classes and what types it speaks of.
-local function read(path)
-  local found = { functions = {}, classes = {}, names = {}, undocumented = {} }
-  local block
-  for line in io.lines(path) do
-    local doc = line:match "^%-%-%-(.*)$"
-    if doc then
-      block = block or { param = {}, ["return"] = {}, field = {}, text = "" }
-      local kind, rest = doc:match "^@([%w_]+)%s*(.*)$"
-      if kind then
-        assert(KINDS[kind], path .. ": unknown annotation @" .. kind)
-        read_tag(block, kind, rest)
-        if block.class then found.classes[block.class] = block end
-        if block.alias then found.names[block.alias] = true end
-        for name in rest:gmatch "aoi%.%u%w*" do found.names[name] = found.names[name] or false end
-      else
-        block.text = block.text .. doc
-      end
-    else
-      local owner, separator, name, params = line:match "^function ([%w_]+)([%.:])([%w_]+)%((.-)%)"
-      if owner then
-        local f = block or {}
-        f.owner, f.name, f.method, f.params = owner, name, separator == ":", {}
-        for param in params:gmatch "[%w_%.]+" do table.insert(f.params, param) end
-        if block then found.functions[owner .. separator .. name] = f else table.insert(found.undocumented, line) end
-      end
-      local constant = line:match "^aoi%.([%w_]+) = nil"
-      if constant and block then found.functions["aoi." .. constant] = { constant = true } end
-      block = nil
-    end
-  end
-  for class in pairs(found.classes) do found.names[class] = true end
-  return found
-end
-
+-- By topic: lua/aoi/meta/TOPIC.lua, and the sources that carry annotations themselves.
 local files = {}
-for _, name in ipairs { "meta", "trigger", "neighbors" } do
-  files[name] = read("lua/aoi/" .. name .. ".lua")
+for _, path in ipairs(process.lines(process.must "ls lua/aoi/meta/*.lua")) do
+  files[path:match "([%w_]+)%.lua$"] = annotations.read(path)
 end
-
-local function keys(t, prefix)
-  local list = {}
-  for key, value in pairs(t) do
-    if type(key) == "string" and not key:match "^_" and (type(value) == "function" or prefix == nil) then
-      list[#list + 1] = (prefix or "") .. key
-    end
-  end
-  table.sort(list)
-  return list
-end
-
--- "trigger.new", "Triggers:add" ... of one owner.
-local function owned(found, owner)
-  local list = {}
-  for key, f in pairs(found.functions) do
-    if f.owner == owner then list[#list + 1] = key end
-  end
-  table.sort(list)
-  return list
-end
+for _, name in ipairs { "trigger", "neighbors" } do files[name] = annotations.read("lua/aoi/" .. name .. ".lua") end
 
 -- Samples ------------------------------------------------------------------------------------------------------------
 
@@ -233,7 +147,7 @@ describe("annotations:", function()
 
   it("of the module, all and nothing else", function()
     local documented = {}
-    for key, f in pairs(files.meta.functions) do
+    for key, f in pairs(files.aoi.functions) do
       if f.owner == "aoi" or f.constant then documented[#documented + 1] = (key:gsub("^aoi%.", "")) end
     end
     table.sort(documented)
@@ -242,18 +156,18 @@ describe("annotations:", function()
 
   it("of spaces, all and nothing else", function()
     local index = debug.getmetatable(aoi.new()).__index
-    assert.same(keys(index, "Space:"), owned(files.meta, "Space"))
+    assert.same(keys(index, "Space:"), owned(files.space, "Space"))
   end)
 
   it("of client synchronisation, all and nothing else", function()
     local space = new_space()
     local index = debug.getmetatable(aoi.sync.new(space)).__index
-    assert.same(keys(index, "Sync:"), owned(files.meta, "Sync"))
-    assert.same(keys(require "aoi.sync", "sync."), owned(files.meta, "sync"))
+    assert.same(keys(index, "Sync:"), owned(files.sync, "Sync"))
+    assert.same(keys(require "aoi.sync", "sync."), owned(files.sync, "sync"))
     local clients = require("aoi.sync").new(space)
     local options = { limit = 3, bytes = 200, tiers = { { 5, 1 } } }
     clients:add(1, 5)
-    for _, field in ipairs(files.meta.classes["aoi.ClientOptions"].field) do
+    for _, field in ipairs(files.sync.classes["aoi.ClientOptions"].field) do
       clients:set(1, { [field.name] = assert(options[field.name]) })
       clients:set(1, { [field.name] = false })
     end
@@ -276,7 +190,7 @@ describe("annotations:", function()
     end
   end)
 
-  for key, f in pairs(files.meta.functions) do
+  for key, f in pairs(files.space.functions) do
     if f.method and f.owner == "Space" then
       describe(key, function()
         local call = method(f.name)
@@ -326,7 +240,7 @@ describe("annotations:", function()
   it("options and areas are those that are taken", function()
     local values = { engine = "brute", dimensions = 3, cell = 5, delivery = "deferred" }
     local count = 0
-    for _, field in ipairs(files.meta.classes["aoi.Options"].field) do
+    for _, field in ipairs(files.aoi.classes["aoi.Options"].field) do
       aoi.new { [field.name] = assert(values[field.name]) }
       assert.has_error(function() aoi.new { [field.name] = {} } end)
       count = count + 1
@@ -351,22 +265,22 @@ describe("annotations:", function()
       end
     end
     local fields = {}
-    for _, field in ipairs(files.meta.classes["aoi.Area"].field) do fields[field.name] = true end
+    for _, field in ipairs(files.area.classes["aoi.Area"].field) do fields[field.name] = true end
     assert.same(taken, fields)
     local told, space_told = {}, new_space()
-    for _, field in ipairs(files.meta.classes["aoi.Explanation"].field) do told[field.name] = true end
+    for _, field in ipairs(files.space.classes["aoi.Explanation"].field) do told[field.name] = true end
     for name in pairs(space_told:explain(1, 7, 2)) do
       assert.is_true(told[name], name)
       told[name] = nil
     end
     assert.same({}, told)
     local stats = new_space():stats()
-    for _, field in ipairs(files.meta.classes["aoi.Stats"].field) do assert.is_number(stats[field.name]) end
+    for _, field in ipairs(files.space.classes["aoi.Stats"].field) do assert.is_number(stats[field.name]) end
     local heard = {}
     local space = aoi.new()
     space:enter(1, 0, 0)
     local handlers = {}
-    for _, field in ipairs(files.meta.classes["aoi.Handlers"].field) do
+    for _, field in ipairs(files.space.classes["aoi.Handlers"].field) do
       handlers[field.name] = function(...) heard[#heard + 1] = select("#", ...) end
     end
     space:add_node(1, 1, 5, handlers)
@@ -377,7 +291,7 @@ describe("annotations:", function()
 
   it("engines are those that there are", function()
     local text
-    for line in io.lines "lua/aoi/meta.lua" do text = text or line:match "^%-%-%-@alias aoi%.Engine (.*)$" end
+    for line in io.lines "lua/aoi/meta/aoi.lua" do text = text or line:match "^%-%-%-@alias aoi%.Engine (.*)$" end
     local listed = {}
     for name in text:gmatch '"(%w+)"' do listed[name] = true end
     for _, name in ipairs(aoi.engines()) do assert.is_true(listed[name], name) end

@@ -1,4 +1,4 @@
-/* module.c - `require "aoi.core"`: the module and the methods of a space.  The contract of each is in lua/aoi/meta.lua.
+/* module.c - `require "aoi.core"`: the module and the methods of a space.  lua/aoi/meta/ has their contract.
  *
  * A method reads all its arguments before it changes anything, and anything it needs of Lua's memory it gets before
  * the core changes: then a refused allocation leaves the space as it was. */

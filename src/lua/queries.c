@@ -1,4 +1,4 @@
-/* queries.c - the methods of a space that ask and change nothing.  The contract of each is in lua/aoi/meta.lua. */
+/* queries.c - the methods of a space that ask and change nothing.  lua/aoi/meta/ has their contract. */
 #include <string.h>
 
 #include "lua/binding.h"

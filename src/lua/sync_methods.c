@@ -1,4 +1,4 @@
-/* sync_methods.c - `aoi.sync`: client synchronisation for Lua.  The contract of each method is in lua/aoi/meta.lua.
+/* sync_methods.c - `aoi.sync`: client synchronisation for Lua.  lua/aoi/meta/sync.lua has its contract.
  *
  *   userdata aoi.Sync { core, space } --core-->  aoi_sync, which the space frees when it closes
  *        | user value

@@ -1,0 +1,55 @@
+--- Area of interest for game servers: which entities came near which.
+---
+---     local aoi = require "aoi"
+---     local space = aoi.new()                              -- 2D, engine "list"
+---     space:enter(1, 0, 0)
+---     space:add_node(1, 1, 50, function(watcher, target) print(watcher, "sees", target) end)
+---     space:enter(2, 30, 40)                               -- 1 sees 2
+---
+--- A **space** holds **entities**: things with a position and an integer id. An entity carries any number of **nodes**,
+--- areas of interest, and is then a **watcher**; those it sees are its **targets**. What comes into a node's area and
+--- what leaves it is an event for its handlers.
+---
+--- A square node of half-extent `r` at `w` sees a target at `t` if and only if `w - r <= t and t <= w + r` on every
+--- axis in doubles, the target is not the watcher, and a bit of the target's kind is in the node's mask. Other shapes
+--- have formulas of their own (aoi.Area); for one target the rule can be set aside (`Space:override`).
+---
+--- Misuse raises an error in the words of the standard library; then nothing has changed. This file only describes: the
+--- functions are C, in `aoi.core`.
+--- @module aoi
+---@meta aoi.core
+
+-- luacheck: ignore 212 241
+
+local aoi = {}
+
+--- What `aoi.new` takes.
+---@alias aoi.Engine "list"|"grid"|"tower"|"quadtree"|"brute"
+---@class (exact) aoi.Options
+---@field engine? aoi.Engine the spatial index, one of `aoi.engines()`; all give the same events
+---@field dimensions? 2|3 2 without it; in 3D the third coordinate is the height
+---@field cell? number cell size in world units, a hint for the engines that use cells
+---@field delivery? "immediate"|"deferred" when handlers run: before each call returns (default), or in `Space:flush`
+
+--- Kind of an event in what `Space:drain` returns: the target came in.
+---@type integer
+aoi.ENTER = nil
+
+--- Kind of an event in what `Space:drain` returns: the target left.
+---@type integer
+aoi.LEAVE = nil
+
+--- Makes a space.
+---@param options? aoi.Options
+---@return aoi.Space
+function aoi.new(options) end
+
+--- The engines there are.
+---@return aoi.Engine[]
+function aoi.engines() end
+
+--- The module `aoi.sync`, too: what each client must be told, as bytes ready to be sent.
+---@type table
+aoi.sync = nil
+
+return aoi

@@ -1,0 +1,29 @@
+--- Areas of interest: their shapes and what else a node's area says.
+--- @module aoi.area
+---@meta _
+
+--- Shapes: what is inside, with `d` = target - watcher, all bounds inclusive. A field that the shape has no use for is
+--- an error.
+---
+--- * `square` (default; in 3D a cube): on every axis `w - radius <= t and t <= w + radius`
+--- * `circle` (in 3D a sphere): `dx*dx + dy*dy (+ dz*dz) <= radius*radius`
+--- * `box`: on every axis `w - e <= t and t <= w + e`, with `extents = { ex, ey [, ez] }`
+--- * `cylinder` (3D only): a circle in the plane, and `w - half_height <= t and t <= w + half_height` for the heights
+--- * `sector`: of a circle in the plane, `dx*cos(facing) + dy*sin(facing) >= cos(angle / 2) * sqrt(dx*dx + dy*dy)`
+--- * `polygon`: even-odd, of either winding, sides may cross; corners relative to the watcher
+---
+--- Sector and polygon have any height without `half_height`.
+---@alias aoi.Shape "square"|"circle"|"box"|"cylinder"|"sector"|"polygon"
+
+--- An area of interest. It is read when it is given: changing the table later changes nothing.
+---@class (exact) aoi.Area
+---@field shape? aoi.Shape square without it
+---@field radius? number world units, >= 0; in squares and circles it may be `math.huge`, which sees the whole space
+---@field keep? number squares and circles, instead of `margin`: the leave radius itself in world units, >= radius
+---@field margin? number world units, >= 0; what it sees it loses only outside the area grown by it; not for polygons
+---@field mask? integer bits of the kinds it looks for, all without it
+---@field extents? number[] box: half-extents in world units, one for each axis
+---@field half_height? number world units; cylinder, and in 3D sector and polygon
+---@field facing? number radians; sector: 0 is along +x, counter-clockwise
+---@field angle? number radians; sector: the whole opening, > 0 and at most 2 pi
+---@field points? number[] polygon: `x1, y1, x2, y2, ...` in world units, 3 to 64 corners

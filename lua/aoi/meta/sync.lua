@@ -1,0 +1,124 @@
+--- Client synchronisation: what each client must be told, as bytes ready to be sent.
+--- @module aoi.sync
+---@meta aoi.sync
+
+-- luacheck: ignore 212 241
+
+--- Bytes ready to be sent; docs/sync-wire.md has the format, js/aoi-sync.js a decoder.
+---@alias aoi.Message string
+
+--- Up to `distance` world units away, updates in every `ticks`-th tick.
+---@alias aoi.Tier number[]
+
+--- What a client is told when not everything. `false` in `Sync:set` takes an option away.
+---@class aoi.ClientOptions
+---@field limit? integer|false known at a time: pinned ones besides, then by priority, then the nearest; a known one
+--- stays until one of higher priority, or at least a tenth nearer, needs the room
+---@field bytes? integer|false longest message: what is gone, then what appears, then updates, most urgent first
+---@field tiers? aoi.Tier[]|false `{ { 20, 1 }, { 50, 4 } }`, by rising distance; beyond the last as in the last
+
+--- What `aoi.sync.new` takes: `quantum`, and what clients without options of their own have.
+---@class aoi.SyncOptions: aoi.ClientOptions
+---@field quantum? number world units: positions are told as `quantum * floor(v / quantum + 0.5)`; without, as floats
+
+--- What a message says: flat arrays, `n` rows each, to be applied in this order.
+---@class aoi.News
+---@field gone integer[] id
+---@field appeared number[] in world units but for the first two: id, kind, x, y [, z]
+---@field moved number[] in world units but for the first: id, x, y [, z]
+---@field touched integer[] id, kind
+
+local sync = {}
+
+--- A synchroniser of a space, which may have several. It ends with the space, or when nothing reaches it any more.
+---@param space aoi.Space
+---@param options? aoi.SyncOptions
+---@return aoi.Sync
+function sync.new(space, options) end
+
+--- Decodes a message. Nothing is written if it is refused.
+---@param message aoi.Message
+---@param into? aoi.News a table to fill, whose arrays are used again
+---@return aoi.News? news nil for any other bytes
+---@return string? why
+function sync.read(message, into) end
+
+--- Clients of one space. A tick is the delivery for their views, whatever the space's; their events go nowhere else.
+---@class aoi.Sync
+local Sync = {}
+
+--- The entity becomes a client with that view. It ends with the entity's life.
+---@param id integer
+---@param area number|aoi.Area half-extent of a square in world units, or a table as for `Space:add_node`
+---@param options? aoi.ClientOptions
+function Sync:add(id, area, options) end
+
+--- It is a client no longer, and is told nothing more.
+---@param id integer
+function Sync:remove(id) end
+
+--- Changes the options that are named.
+---@param id integer
+---@param options aoi.ClientOptions
+function Sync:set(id, options) end
+
+--- The client has reconnected and knows nothing: the next tick tells it everything.
+---@param id integer
+function Sync:resend(id) end
+
+--- The node that is the client's view, for `Space:set_area`, `Space:set_mask`, `Space:override` and others.
+---@param id integer
+---@return integer node_id
+function Sync:node(id) end
+
+--- Of a target, for all clients: its rank before all distance, and its urgency. Ends with its life.
+---@param target integer
+---@param priority number > 0, without a unit; 1 is that of all others (world units do not come into it)
+function Sync:set_priority(target, priority) end
+
+--- Always known while both are in the space, whatever the distance, mask and limit: party members.
+---@param id integer
+---@param target integer
+function Sync:pin(id, target) end
+
+--- No longer. Nothing happens to a target that is not pinned, or is gone.
+---@param id integer
+---@param target integer
+function Sync:unpin(id, target) end
+
+--- Its state of yours has changed: the next tick flags it for every client that knows it. `Space:set_kind` does so by
+--- itself.
+---@param target integer
+function Sync:touch(target) end
+
+--- Whether the target is in the client's picture, as of its last message.
+---@param id integer
+---@param target integer
+---@return boolean
+function Sync:knows(id, target) end
+
+--- The client's picture.
+---@param id integer
+---@param buf? integer[] a table to fill
+---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
+---@return integer n
+function Sync:known(id, buf) end
+
+--- The clients that know a target: where to send a chat line or a skill's effect. Costs what reading a list costs.
+---@param target integer
+---@param buf? integer[] a table to fill
+---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
+---@return integer n
+function Sync:knowers(target, buf) end
+
+--- One tick: calls `f` once for each client with news. It may do anything; an error is raised from here, its message
+--- counts as sent, and the other clients are told by the next tick.
+---@param f fun(id: integer, message: aoi.Message)
+---@return integer messages
+---@return integer bytes
+function Sync:tick(f) end
+
+--- Ends all clients now. Closing twice is harmless.
+function Sync:close() end
+
+return sync
