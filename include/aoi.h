@@ -441,6 +441,36 @@ AOI_API const char *aoi_read_begin(aoi_reader *r, const void *bytes, size_t size
 /* The next record; false past the last one or where r->fault says what is wrong. */
 AOI_API bool aoi_read_next(aoi_reader *r, aoi_news *out);
 
+/* ---- observers: a whole space to look at, for viewers ------------------------------------------------------------- */
+
+/* An observer tells what a space is and how it changes, without being in it: nothing that the space answers or delivers
+ * is otherwise.  What it tells are blocks of bytes; docs/viewer-wire.md has the format.  A space may have several.
+ *
+ * Cost: taking an event is one branch dearer while there is none; of aoi_observe O(entities + nodes), some 10 ns each, and
+ * those that have changed some 20 ns more; memory 40 to 48 bytes an entity, 32 a node, and what it tells at a time. */
+typedef struct aoi_observer aoi_observer;
+
+typedef struct aoi_observer_options {
+    double quantum;  /* of positions, as in aoi_sync_options; 0: floats */
+    bool exact;      /* a position that does not come back from that exactly is told as doubles */
+    uint32_t events; /* so many of the events that are taken between two calls are told, oldest first; all are counted */
+    uint32_t share;  /* of all nodes one in so many is looked at in a call, in turn; 0 or 1: all in each */
+} aoi_observer_options;
+
+AOI_API int aoi_observer_open(aoi_space *s, const aoi_observer_options *options, aoi_observer **out);
+AOI_API void aoi_observer_close(aoi_observer *o); /* before or after its space; NULL is harmless */
+
+/* What has changed since the last call, of the first one all there is.  The bytes are valid until the next call on the
+ * observer; *size is 0 where nothing has changed.  AOI_EGONE: the space is closed.  AOI_ENOMEM: the next call tells
+ * everything anew. */
+AOI_API int aoi_observe(aoi_observer *o, const unsigned char **bytes, size_t *size);
+AOI_API void aoi_observer_restart(aoi_observer *o); /* the next call tells everything anew */
+
+/* What the engine's index is made of within the rectangle lo..hi (x and y): at most `most` parts, the others are counted.
+ * The entries of the parts that hold the point `at`; of all of them if it is NULL.  As aoi_observe. */
+AOI_API int aoi_observe_structure(aoi_observer *o, const double *lo, const double *hi, const double *at, uint32_t most,
+                                  const unsigned char **bytes, size_t *size);
+
 #ifdef __cplusplus
 }
 #endif

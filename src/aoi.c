@@ -58,6 +58,7 @@
 #include "engines/list/box_query.c"
 #include "engines/list/crossings.c"
 #include "engines/list/list.c"
+#include "engines/list/list_parts.c"
 #include "engines/list/move.c"
 #include "engines/list/rings.c"
 #include "engines/list/tiles.c"
@@ -68,6 +69,7 @@
 #include "engines/shared/ring_query.c"
 #include "engines/shared/spatial_hash.c"
 #include "engines/tower.c"
+#include "engines/tower/tower_parts.c"
 
 #ifndef AOI_ENGINES_ALONE /* spec/c/engine_contract.c stands in for the space */
 #include "core/areas.c"
@@ -91,6 +93,9 @@
 #include "sync/sync_check.c"
 #include "sync/tick.c"
 #include "sync/tracks.c"
+
+#include "view/observer.c"
+#include "view/structure.c"
 #endif
 
 #if defined(__ELF__) || defined(__APPLE__)

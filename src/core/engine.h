@@ -113,6 +113,43 @@ typedef struct aoi_world {
     uint32_t moved; /* movers that have had their turn */
 } aoi_world;
 
+/* What an index is made of, for those who want to look at it.  A part is a rectangle and what the index has filed there;
+ * lo and hi may be infinite.  Its entries come in the order of the index, list by list. */
+enum { /* kinds of parts */
+       AOI_PART_ALL,    /* no index: everything */
+       AOI_PART_CELL,   /* entities that stand in it */
+       AOI_PART_NODES,  /* nodes whose owners stand in it */
+       AOI_PART_TOWER,  /* nodes that reach it */
+       AOI_PART_TILE,   /* sorted lists, one for each axis, of points and of edges of boxes */
+       AOI_PART_LEAF,   /* a leaf of a tree and its entities */
+       AOI_PART_SQUARE, /* an inner square of a tree */
+       AOI_PART_KINDS
+};
+
+enum { /* kinds of entries; of an entity the slot is told, of all others that of a node */
+       AOI_ENTRY_ENTITY,
+       AOI_ENTRY_NODE,  /* of a tower: its border runs through the cell */
+       AOI_ENTRY_COVER, /* of a tower: it covers the cell wholly */
+       AOI_ENTRY_LOW,   /* the low edge of a box */
+       AOI_ENTRY_HIGH,
+       AOI_ENTRY_BREAK, /* no entry: here one block of a list ends and the next begins */
+       AOI_ENTRY_KINDS
+};
+
+typedef struct aoi_part {
+    uint8_t kind;
+    uint32_t layer; /* parts of like sides; of a tree the depth */
+    double lo[2], hi[2];
+    uint32_t entities, nodes; /* filed in it; of a tile the entries of its lists, points and edges */
+} aoi_part;
+
+typedef struct aoi_describer aoi_describer;
+struct aoi_describer {
+    double lo[2], hi[2];                                   /* parts that this rectangle does not touch are left out */
+    bool (*part)(aoi_describer *, const aoi_part *);       /* true: its entries are wanted */
+    void (*entry)(aoi_describer *, int list, int kind, uint32_t slot); /* list: 0, or the axis of a tile's list */
+};
+
 typedef struct aoi_engine { /* the head of every engine's own structure */
     const aoi_engine_class *class;
     aoi_world *world;
@@ -158,6 +195,7 @@ struct aoi_engine_class {
 
     const char *(*check)(aoi_engine *); /* NULL, or the invariant that does not hold */
     void (*stats)(const aoi_engine *, aoi_stats *);
+    void (*describe)(const aoi_engine *, aoi_describer *); /* changes nothing */
 };
 
 /* The table of engines, ended by NULL; the first is the default. */
@@ -179,6 +217,12 @@ static inline double aoi_inner_extent(int dims, int shape, double radius) {
     if (shape == AOI_SQUARE) return radius;
     if (dims == 3 || !(radius > 1e-150) || isinf(radius * radius)) return -1;
     return radius * (0.70710678118654752 * (1 - 0x1p-40));
+}
+
+/* Tells a part if it is asked about; true: its entries are wanted. */
+static inline bool aoi_tell_part(aoi_describer *d, const aoi_part *p) {
+    bool apart = p->lo[0] > d->hi[0] || p->lo[1] > d->hi[1] || p->hi[0] < d->lo[0] || p->hi[1] < d->lo[1];
+    return !apart && d->part(d, p);
 }
 
 /* Half-extent of a node's box on the third axis. */

@@ -33,6 +33,7 @@ bool aoi_next(aoi_space *s, aoi_event *out) {
     if (!s->queue.count) return false;
     const aoi_queued *e = aoi_queue_take(&s->queue);
     read_event(s, e, out);
+    if (s->observers) aoi_observers_took(s->observers, e);
     count_taken(s, e->node);
     return true;
 }
@@ -68,6 +69,7 @@ void aoi_take_all(aoi_space *s) {
     aoi_event_queue *q = &s->queue;
     for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) {
         prefetch_event(s, i + EVENTS_AHEAD);
+        if (s->observers) aoi_observers_took(s->observers, q->events + i);
         count_taken(s, q->events[i].node);
     }
     aoi_queue_clear(q);

@@ -78,6 +78,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
 void aoi_close(aoi_space *s) {
     if (!s) return;
     if (s->syncs) aoi_syncs_free(s->syncs);
+    if (s->observers) aoi_observers_orphan(s->observers);
     aoi_world *w = &s->world;
     aoi_memory *m = &w->memory;
     if (s->engine) {

@@ -23,6 +23,7 @@
 #define AOI_SPACE_H
 
 #include "core/event_queue.h"
+#include "core/observer_hook.h"
 #include "core/override_table.h"
 #include "core/pair_table.h"
 #include "core/rule.h"
@@ -66,6 +67,7 @@ struct aoi_space {
     aoi_override_table overrides;
     aoi_sync *syncs;         /* chain of the synchronisers that are open on it */
     uint32_t sync_count;     /* ever opened */
+    aoi_observer *observers; /* chain of those that are open on it */
     aoi_sighting *sightings; /* events of clients' nodes that are not in their pictures yet */
     aoi_sighting *sorted;    /* room to sort them */
     uint32_t sighting_cap, sorted_cap, sighting_count, sighting_call; /* call: where those of the present call begin */

@@ -72,6 +72,18 @@ static void brute_stats(const aoi_engine *g, aoi_stats *out) {
     (void)g, (void)out;
 }
 
+static void brute_describe(const aoi_engine *g, aoi_describer *d) {
+    const aoi_world *w = g->world;
+    aoi_part all = {.kind = AOI_PART_ALL, .lo = {-INFINITY, -INFINITY}, .hi = {INFINITY, INFINITY}};
+    all.entities = w->entity_count;
+    for (uint32_t n = 0; n < w->node_top; n++) all.nodes += brute_is_indexed(w->nodes + n);
+    if (!aoi_tell_part(d, &all)) return;
+    for (uint32_t e = 0; e < w->entity_top; e++)
+        if (aoi_is_live(w->entities[e].generation)) d->entry(d, 0, AOI_ENTRY_ENTITY, e);
+    for (uint32_t n = 0; n < w->node_top; n++)
+        if (brute_is_indexed(w->nodes + n)) d->entry(d, 0, AOI_ENTRY_NODE, n);
+}
+
 const aoi_engine_class aoi_engine_brute = {
     .name = "brute",
     .size = sizeof(aoi_engine),
@@ -87,4 +99,5 @@ const aoi_engine_class aoi_engine_brute = {
     .watchers = brute_watchers,
     .check = brute_check,
     .stats = brute_stats,
+    .describe = brute_describe,
 };

@@ -26,47 +26,13 @@
 
 #include "base/simd.h"
 #include "engines/shared/ring_query.h"
+#include "engines/tower/towers.h"
 
 #define TOWER_SIDE 64.0
 #define TOWER_LEAST_SIDE 0x1p-10 /* without a hint; finer cells would only narrow the world */
 #define TOWER_LEAST_HINT 0x1p-200
 
-enum { TOWER_FEW = 2, TOWER_AHEAD = 12 };
-
-typedef struct tower {
-    int32_t cx, cy;
-    union {
-        uint32_t *many;
-        uint32_t few[TOWER_FEW]; /* a lonely node costs no block of its own */
-    } list;
-    uint32_t count, cap, edges;
-} tower;
-
-typedef struct tower_layer {
-    double side, inverse;
-    tower *towers;
-    uint32_t cap, top, unused, used, empty; /* used: those that exist; empty: those of them without nodes */
-    uint32_t count;                         /* nodes */
-    aoi_index index;
-} tower_layer;
-
-typedef struct tower_box { /* of a node, bounds as in the rule: all that a walk over a list of plain nodes reads */
-    double lo[2], hi[2];
-} tower_box;
-
-typedef struct towers {
-    aoi_engine head;
-    double base; /* sides are this times a power of two */
-    bool fixed;  /* by the `cell` hint */
-    aoi_spatial_hash points;
-    tower_layer *layers;
-    uint32_t layer_cap, layer_count;
-    tower_box *boxes;     /* by slot of node */
-    uint8_t *thick;       /* by slot of node: it is no plain box */
-    aoi_borders *borders; /* by slot of node, of thick ones */
-    uint32_t box_cap, thick_cap, border_cap;
-    uint32_t tuned; /* nodes in the layer that chose the side of `points` */
-} towers;
+enum { TOWER_AHEAD = 12 };
 
 static towers *tower_engine_of(aoi_engine *g) {
     return (towers *)(void *)g;
@@ -77,14 +43,6 @@ static aoi_memory *tower_memory(towers *g) {
 }
 
 /* ---- towers ------------------------------------------------------------------------------------------------------ */
-
-static uint32_t *tower_list(tower *t) {
-    return t->cap > TOWER_FEW ? t->list.many : t->list.few;
-}
-
-static bool tower_exists(const tower *t) {
-    return t->cap > 0;
-}
 
 static uint32_t tower_find(const tower_layer *y, int32_t cx, int32_t cy) {
     uint32_t hash = aoi_cell_hash(cx, cy), at = AOI_SEEK, i;
@@ -597,4 +555,5 @@ const aoi_engine_class aoi_engine_tower = {
     .watchers = tower_watchers,
     .check = tower_check,
     .stats = tower_stats,
+    .describe = aoi_towers_describe,
 };

@@ -5,6 +5,7 @@
  *   queries.c       the methods that only ask
  *   shapes_args.c   areas and explanations
  *   sync_methods.c  aoi.sync
+ *   observe_methods.c  aoi.observe
  *   handlers.c which functions a node calls
  *   deliver.c  events to handlers
  *
@@ -98,6 +99,8 @@ void laoi_free_handlers(laoi_space *b);
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
 void laoi_open_sync(lua_State *L, int space_meta); /* pushes the table aoi.sync; sync.c */
+
+void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the module on top; observe_methods.c */
 
 /* ---- methods that only ask; queries.c ------------------------------------------------------------------------------ */
 

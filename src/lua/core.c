@@ -20,6 +20,7 @@
 #include "lua/deliver.c"
 #include "lua/handlers.c"
 #include "lua/module.c"
+#include "lua/observe_methods.c"
 #include "lua/queries.c"
 #include "lua/shapes_args.c"
 #include "lua/sync_methods.c"

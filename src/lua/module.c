@@ -399,5 +399,6 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     lua_setfield(L, -2, "LEAVE");
     laoi_open_sync(L, meta);
     lua_setfield(L, -2, "sync");
+    laoi_open_observe(L, meta);
     return 1;
 }

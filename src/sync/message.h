@@ -112,6 +112,23 @@ static inline unsigned char *aoi_put_position(const aoi_writer *w, unsigned char
     return p;
 }
 
+/* Right before the first record; returns where the message begins. */
+static inline unsigned char *aoi_writer_head(aoi_writer *w, int scale, double quantum) {
+    unsigned char head[AOI_WIRE_HEAD], *p = head;
+    *p++ = AOI_WIRE_VERSION;
+    *p++ = w->axes == 3 ? AOI_WIRE_3D : 0;
+    *p++ = (unsigned char)scale;
+    if (scale == AOI_SCALE_OTHER) {
+        uint64_t bits;
+        memcpy(&bits, &quantum, sizeof bits);
+        p = aoi_put_bytes(p, bits, 8);
+    }
+    p = aoi_put_varint(p, w->records);
+    for (int a = 0; a < w->axes && w->quanta; a++) p = aoi_put_varint(p, aoi_zigzag((uint64_t)w->origin[a]));
+    size_t size = (size_t)(p - head);
+    return memcpy(w->bytes + AOI_WIRE_HEAD - size, head, size);
+}
+
 /* Room for one record more; false when memory is refused. */
 static inline bool aoi_writer_ready(aoi_memory *m, aoi_writer *w) {
     return AOI_GROW(m, w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD);

@@ -45,25 +45,10 @@ static void writer_open(aoi_client *c) {
     w->most = c->bytes ? c->bytes - head : UINT32_MAX;
 }
 
-/* Right before the first record. */
 static void writer_close(const aoi_client *c, aoi_message *out) {
-    const aoi_sync *y = c->sync;
-    const aoi_writer *w = &y->writer;
-    unsigned char head[AOI_WIRE_HEAD], *p = head;
-    int scale = aoi_scale_of(y->quantum);
-    *p++ = AOI_WIRE_VERSION;
-    *p++ = w->axes == 3 ? AOI_WIRE_3D : 0;
-    *p++ = (unsigned char)scale;
-    if (scale == AOI_SCALE_OTHER) {
-        uint64_t bits;
-        memcpy(&bits, &y->quantum, sizeof bits);
-        p = aoi_put_bytes(p, bits, 8);
-    }
-    p = aoi_put_varint(p, w->records);
-    for (int a = 0; a < w->axes && w->quanta; a++) p = aoi_put_varint(p, aoi_zigzag((uint64_t)w->origin[a]));
-    size_t size = (size_t)(p - head);
-    memcpy(w->bytes + AOI_WIRE_HEAD - size, head, size);
-    *out = (aoi_message){c->id, w->bytes + AOI_WIRE_HEAD - size, w->end - AOI_WIRE_HEAD + size};
+    aoi_sync *y = c->sync;
+    const unsigned char *begin = aoi_writer_head(&y->writer, aoi_scale_of(y->quantum), y->quantum);
+    *out = (aoi_message){c->id, begin, (size_t)(y->writer.bytes + y->writer.end - begin)};
 }
 
 /* ---- records: false when memory is refused ----------------------------------------------------------------------- */

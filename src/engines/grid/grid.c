@@ -309,6 +309,13 @@ static int grid_join(aoi_engine *head) {
     return aoi_grid_join(aoi_grid_of(head)) ? AOI_OK : AOI_ENOMEM;
 }
 
+static void grid_describe(const aoi_engine *head, aoi_describer *d) {
+    const aoi_grid *g = (const aoi_grid *)(const void *)head;
+    aoi_spatial_describe(&g->points, d, AOI_PART_CELL, 0, AOI_ENTRY_ENTITY);
+    for (uint32_t i = 0; i < g->layer_count; i++)
+        if (!g->layers[i].crowd) aoi_spatial_describe(&g->layers[i].cells, d, AOI_PART_NODES, i + 1, AOI_ENTRY_NODE);
+}
+
 const aoi_engine_class aoi_engine_grid = {
     .name = "grid",
     .size = sizeof(aoi_grid),
@@ -329,4 +336,5 @@ const aoi_engine_class aoi_engine_grid = {
     .watchers = grid_watchers,
     .check = grid_check,
     .stats = grid_stats,
+    .describe = grid_describe,
 };

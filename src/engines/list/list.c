@@ -197,4 +197,5 @@ const aoi_engine_class aoi_engine_list = {
     .watchers = aoi_list_watchers,
     .check = list_check,
     .stats = list_stats,
+    .describe = aoi_list_describe,
 };

@@ -83,5 +83,6 @@ typedef void (*aoi_visit_node)(void *ud, uint32_t node);
 void aoi_find_boxes_around(aoi_list *g, const aoi_level *y, const double *at, aoi_visit_node visit, void *ud);
 void aoi_list_targets(aoi_engine *head, const double *lo, const double *hi);
 void aoi_list_watchers(aoi_engine *head, const double *at);
+void aoi_list_describe(const aoi_engine *head, aoi_describer *d); /* list_parts.c */
 
 #endif

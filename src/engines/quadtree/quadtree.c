@@ -302,6 +302,10 @@ static void quadtree_stats(const aoi_engine *head, aoi_stats *out) {
     for (uint32_t c = 0; c < QUADTREE_CLASSES; c++) out->levels += g->classes[c].count > 0;
 }
 
+static void quadtree_describe(const aoi_engine *head, aoi_describer *d) {
+    aoi_tree_describe(&((const quadtree *)(const void *)head)->tree, d);
+}
+
 const aoi_engine_class aoi_engine_quadtree = {
     .name = "quadtree",
     .size = sizeof(quadtree),
@@ -318,4 +322,5 @@ const aoi_engine_class aoi_engine_quadtree = {
     .watchers = quadtree_watchers,
     .check = quadtree_check,
     .stats = quadtree_stats,
+    .describe = quadtree_describe,
 };

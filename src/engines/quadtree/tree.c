@@ -477,6 +477,35 @@ void aoi_tree_close(aoi_tree *t) {
     AOI_FREE(&t->world->memory, t->quads, t->cap);
 }
 
+/* ---- to look at -------------------------------------------------------------------------------------------------- */
+
+/* Bounds of a square on one axis: what is beyond the outermost step is in it, too. */
+static void tree_interval(const aoi_tree *t, uint64_t from, int level, double *lo, double *hi) {
+    uint64_t last = from + tree_last_of(level);
+    double begin = (double)from - TREE_HALF_STEPS, side = level == TREE_TOP ? 2 * TREE_HALF_STEPS : ldexp(1, level);
+    *lo = from == 0 ? (double)-INFINITY : begin / t->inverse;
+    *hi = last == UINT64_MAX ? (double)INFINITY : (begin + side) / t->inverse;
+}
+
+static uint32_t tree_depth(const aoi_tree *t, const aoi_quad *k) {
+    uint32_t depth = 0;
+    for (; k->parent != AOI_NONE; k = t->quads + k->parent) depth++;
+    return depth;
+}
+
+void aoi_tree_describe(const aoi_tree *t, aoi_describer *d) {
+    for (uint32_t i = 0; i < t->top; i++) {
+        const aoi_quad *k = t->quads + i;
+        if (k->state == TREE_DEAD) continue;
+        aoi_part p = {.kind = k->state == TREE_LEAF ? AOI_PART_LEAF : AOI_PART_SQUARE, .entities = k->count};
+        p.layer = tree_depth(t, k);
+        tree_interval(t, k->x, k->level, p.lo, p.hi);
+        tree_interval(t, k->y, k->level, p.lo + 1, p.hi + 1);
+        if (!aoi_tell_part(d, &p)) continue;
+        for (uint32_t s = 0; s < k->count; s++) d->entry(d, 0, AOI_ENTRY_ENTITY, tree_refs(k)[s]);
+    }
+}
+
 /* ---- invariants -------------------------------------------------------------------------------------------------- */
 
 static const char *tree_check_quad(const aoi_tree *t, uint32_t i) {

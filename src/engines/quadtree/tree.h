@@ -62,6 +62,7 @@ typedef void (*aoi_tree_visit)(const void *ud, uint32_t entity, uint32_t classes
 uint64_t aoi_tree_query(const aoi_tree *t, uint32_t near, const aoi_ring *q, uint32_t classes, aoi_tree_visit visit,
                         const void *ud);
 
+void aoi_tree_describe(const aoi_tree *t, aoi_describer *d);
 bool aoi_tree_has(const aoi_tree *t, uint32_t entity); /* for checks */
 const char *aoi_tree_check(const aoi_tree *t);
 

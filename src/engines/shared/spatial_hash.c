@@ -208,6 +208,23 @@ void aoi_entities_resize(aoi_world *w, aoi_spatial_hash *h, double side) {
     spatial_renumber(w, h);
 }
 
+/* ---- to look at -------------------------------------------------------------------------------------------------- */
+
+void aoi_spatial_describe(const aoi_spatial_hash *h, aoi_describer *d, int part, uint32_t layer, int entry) {
+    for (uint32_t i = 0; i < h->top; i++) {
+        const aoi_cell *k = h->cells + i;
+        if (!aoi_cell_exists(k)) continue;
+        aoi_part p = {.kind = (uint8_t)part, .layer = layer};
+        if (entry == AOI_ENTRY_ENTITY) p.entities = k->count;
+        else p.nodes = k->count;
+        aoi_cell_interval(k->cx, h->side, p.lo, p.hi);
+        aoi_cell_interval(k->cy, h->side, p.lo + 1, p.hi + 1);
+        if (!aoi_tell_part(d, &p)) continue;
+        for (uint32_t b = k->head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next)
+            for (uint32_t lane = 0; lane < h->buckets[b].count; lane++) d->entry(d, 0, entry, h->buckets[b].ref[lane]);
+    }
+}
+
 /* ---- invariants -------------------------------------------------------------------------------------------------- */
 
 bool aoi_spatial_has(const aoi_spatial_hash *h, uint32_t cell, uint32_t slot, const double *at, uint32_t ref) {

@@ -140,6 +140,8 @@ static inline bool aoi_span_is_wide(const aoi_spatial_hash *h, const aoi_span *s
 
 /* Whether the item is in that slot, with the fixed-point coordinates of `at`. */
 bool aoi_spatial_has(const aoi_spatial_hash *h, uint32_t cell, uint32_t slot, const double *at, uint32_t ref);
+/* Tells each cell as a part, with its items as entries. */
+void aoi_spatial_describe(const aoi_spatial_hash *h, aoi_describer *d, int part, uint32_t layer, int entry);
 const char *aoi_spatial_check(const aoi_spatial_hash *h); /* NULL, or the invariant that does not hold */
 
 /* ---- all entities of a world as items: `home` is an entity's cell, `slot` its slot ------------------------------- */

@@ -1,0 +1,182 @@
+/* observe_methods.c - `aoi.observe`: a whole space as bytes, for viewers.  The contract is in lua/aoi/meta/viewer.lua.
+ *
+ *   userdata aoi.Observer { core, space } --core-->  aoi_observer, which may outlive its space
+ *        | user value
+ *        v
+ *   { the space's userdata }
+ *
+ * Making a string of what was told may run finalizers or be refused memory.  So it is made in a protected call: meanwhile
+ * the observer cannot be used, and what was not handed over is told anew. */
+#include "lua/binding.h"
+
+#include <string.h>
+
+#define OBSERVER_NAME "aoi.Observer"
+
+typedef struct laoi_observer {
+    aoi_observer *core; /* NULL: closed */
+    bool busy;
+} laoi_observer;
+
+typedef struct told_bytes {
+    const unsigned char *bytes;
+    size_t size;
+} told_bytes;
+
+static laoi_observer *observer_maybe(lua_State *L) {
+    laoi_observer *y = lua_touserdata(L, 1);
+    bool is = y && lua_getmetatable(L, 1);
+    if (is) {
+        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
+        lua_pop(L, 1);
+    }
+    if (!is) laoi_typeerror(L, 1, OBSERVER_NAME);
+    if (y->busy) luaL_error(L, "attempt to use an observer while it is being used");
+    return y;
+}
+
+static laoi_observer *observer_self(lua_State *L) {
+    laoi_observer *y = observer_maybe(L);
+    if (!y->core) luaL_error(L, "attempt to use a closed observer");
+    return y;
+}
+
+static int push_told(lua_State *L) {
+    const told_bytes *t = lua_touserdata(L, 1);
+    lua_pushlstring(L, (const char *)t->bytes, t->size);
+    return 1;
+}
+
+/* Calls push_told, which is on top of the stack. */
+static int hand_over(lua_State *L, laoi_observer *y, int result, told_bytes *t) {
+    if (result == AOI_ENOMEM) return laoi_nomemory(L);
+    if (result != AOI_OK) return luaL_error(L, "attempt to use a closed space");
+    if (!t->size) return 0;
+    lua_pushlightuserdata(L, t);
+    y->busy = true;
+    int failed = lua_pcall(L, 1, 1, 0);
+    y->busy = false;
+    if (!failed) return 1;
+    aoi_observer_restart(y->core);
+    return lua_error(L);
+}
+
+static int o_changes(lua_State *L) {
+    laoi_observer *y = observer_self(L);
+    told_bytes t = {NULL, 0};
+    lua_pushcfunction(L, push_told);
+    return hand_over(L, y, aoi_observe(y->core, &t.bytes, &t.size), &t);
+}
+
+static double bound(lua_State *L, int i) {
+    double v = laoi_number(L, i);
+    if (v != v) laoi_argerror(L, i, "number expected, got nan");
+    return v;
+}
+
+static int o_structure(lua_State *L) {
+    laoi_observer *y = observer_self(L);
+    told_bytes t = {NULL, 0};
+    double lo[2] = {bound(L, 2), bound(L, 3)}, hi[2] = {bound(L, 4), bound(L, 5)}, at[2];
+    int64_t most = lua_isnoneornil(L, 6) ? UINT32_MAX : laoi_integer(L, 6);
+    bool one = !lua_isnoneornil(L, 7);
+    if (most < 0) laoi_argerror(L, 6, "number must not be negative");
+    if (one) at[0] = bound(L, 7), at[1] = bound(L, 8);
+    lua_pushcfunction(L, push_told);
+    uint32_t parts = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+    return hand_over(L, y, aoi_observe_structure(y->core, lo, hi, one ? at : NULL, parts, &t.bytes, &t.size), &t);
+}
+
+static int o_restart(lua_State *L) {
+    aoi_observer_restart(observer_self(L)->core);
+    return 0;
+}
+
+static int o_close(lua_State *L) {
+    laoi_observer *y = observer_maybe(L);
+    aoi_observer *core = y->core;
+    y->core = NULL;
+    aoi_observer_close(core);
+    return 0;
+}
+
+static int o_tostring(lua_State *L) {
+    laoi_observer *y = lua_touserdata(L, 1);
+    if (observer_maybe(L)->core) lua_pushfstring(L, OBSERVER_NAME ": %p", (void *)y);
+    else lua_pushliteral(L, OBSERVER_NAME " (closed)");
+    return 1;
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+static double whole_option(lua_State *L, int i, const char *name, double least) {
+    double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+    if (!(v >= least && v < 4294967296.0 && v == floor(v)))
+        laoi_argerror(L, i, "bad value for option '%s' (a whole number of %d or more expected)", name, (int)least);
+    return v;
+}
+
+static void observer_options(lua_State *L, int i, aoi_observer_options *o) {
+    if (lua_isnoneornil(L, i)) return;
+    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+        if (!strcmp(name, "events")) o->events = (uint32_t)whole_option(L, i, name, 0);
+        else if (!strcmp(name, "share")) o->share = (uint32_t)whole_option(L, i, name, 1);
+        else if (!strcmp(name, "exact")) {
+            if (!lua_isboolean(L, -1)) laoi_argerror(L, i, "bad value for option 'exact' (a boolean expected)");
+            o->exact = lua_toboolean(L, -1);
+        } else if (!strcmp(name, "quantum")) {
+            o->quantum = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+            if (!(o->quantum > 0) || isinf(o->quantum))
+                laoi_argerror(L, i, "bad value for option 'quantum' (a positive, finite number expected)");
+        } else laoi_argerror(L, i, "unknown option '%s'", *name ? name : laoi_key_name(L, -2));
+    }
+}
+
+static int o_new(lua_State *L) {
+    aoi_observer_options o = {0};
+    (void)laoi_self(L);
+    observer_options(L, 2, &o);
+    lua_settop(L, 2);
+    laoi_observer *y = laoi_newuserdata(L, sizeof *y);
+    memset(y, 0, sizeof *y);
+    lua_createtable(L, 1, 0);
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, 1);
+    laoi_settable(L, 3);
+    lua_pushvalue(L, lua_upvalueindex(3));
+    lua_setmetatable(L, 3);
+    laoi_space *b = laoi_self(L); /* still open? a finalizer may have closed it */
+    return aoi_observer_open(b->core, &o, &y->core) == AOI_OK ? 1 : laoi_nomemory(L);
+}
+
+static const luaL_Reg observer_methods[] = {
+    {"changes", o_changes}, {"structure", o_structure}, {"restart", o_restart}, {"close", o_close}, {NULL, NULL},
+};
+
+static const luaL_Reg observer_metamethods[] = {
+    {"__gc", o_close},
+    {"__tostring", o_tostring},
+#if LUA_VERSION_NUM >= 504
+    {"__close", o_close},
+#endif
+    {NULL, NULL},
+};
+
+void laoi_open_observe(lua_State *L, int space_meta) {
+    int module = lua_gettop(L), meta = module + 1;
+    lua_createtable(L, 0, 6);
+    lua_pushliteral(L, OBSERVER_NAME);
+    lua_setfield(L, meta, "__name");
+    laoi_set_functions(L, meta, observer_metamethods);
+    lua_createtable(L, 0, 4);
+    laoi_set_functions(L, meta, observer_methods);
+    lua_setfield(L, meta, "__index");
+    lua_pushvalue(L, space_meta);
+    lua_pushliteral(L, "observe");
+    lua_pushvalue(L, meta);
+    lua_pushcclosure(L, o_new, 3);
+    lua_setfield(L, module, "observe");
+    lua_settop(L, module);
+}

@@ -1,0 +1,352 @@
+/* observer.c - a whole space as bytes: what has changed since it was told last.
+ *
+ *   told entities  [ id, kind, position, generation | ... ]   by slot, compared with the records
+ *   told nodes     [ ids, generation, hash of the area | ... ]
+ *   taken          events since the last call (core/observer_hook.h)
+ *
+ *   aoi_observe -->  [ R engine ] [ S message of aoi.sync ] [ N nodes ] [ E events ]     blocks; docs/viewer-wire.md
+ *
+ * Blocks that say nothing are left out; R stands where everything is told anew.  The space is only read: positions are
+ * those that queries answer with, moves that wait to be judged stay where they are. */
+#include "view/observer.h"
+
+enum { NODE_IS_GONE = 0, NODE_IS_SILENT = 1, NODE_HAS_MARGIN = 2 };
+
+/* ---- life and hooks ---------------------------------------------------------------------------------------------- */
+
+int aoi_observer_open(aoi_space *s, const aoi_observer_options *options, aoi_observer **out) {
+    aoi_memory m = s->world.memory;
+    double q = options ? options->quantum : 0;
+    if (!(q >= 0) || isinf(q)) return AOI_EVALUE;
+    aoi_observer *o = aoi_resize(&m, NULL, 0, sizeof *o);
+    if (!o) return AOI_ENOMEM;
+    m.used = sizeof *o;
+    *o = (aoi_observer){.space = s, .next = s->observers, .memory = m, .fresh = true};
+    if (options) o->options = *options;
+    s->observers = o;
+    *out = o;
+    return AOI_OK;
+}
+
+void aoi_observer_close(aoi_observer *o) {
+    if (!o) return;
+    aoi_memory m = o->memory;
+    if (o->space) {
+        aoi_observer **at = &o->space->observers;
+        while (*at != o) at = &(*at)->next;
+        *at = o->next;
+    }
+    AOI_FREE(&m, o->entities, o->entity_cap);
+    AOI_FREE(&m, o->nodes, o->node_cap);
+    AOI_FREE(&m, o->taken, o->taken_cap);
+    AOI_FREE(&m, o->writer.bytes, o->writer.cap);
+    aoi_resize(&m, o, sizeof *o, 0);
+}
+
+void aoi_observers_orphan(aoi_observer *o) {
+    for (aoi_observer *next; o; o = next) {
+        next = o->next;
+        o->space = NULL;
+    }
+}
+
+void aoi_observers_took(aoi_observer *o, const aoi_queued *e) {
+    for (; o; o = o->next)
+        if (o->taken_count < o->options.events && AOI_GROW(&o->memory, o->taken, o->taken_cap, o->taken_count + 1u))
+            o->taken[o->taken_count++] = *e;
+        else o->dropped++;
+}
+
+void aoi_observer_restart(aoi_observer *o) {
+    o->fresh = true;
+}
+
+/* ---- R and S: entities ------------------------------------------------------------------------------------------- */
+
+/* In quanta, or as it is; true: it has to be told as doubles. */
+static bool round_place(const aoi_observer *o, int dims, const double *pos, double *out) {
+    double quantum = o->options.quantum;
+    bool wide = false;
+    for (int a = 0; a < dims; a++) {
+        out[a] = quantum > 0 ? floor(pos[a] / quantum + 0.5) : pos[a];
+        double back = quantum > 0 ? quantum * out[a] : (double)(float)pos[a];
+        if (quantum > 0 ? !(fabs(out[a]) <= AOI_WIRE_QUANTA) : !isfinite(back)) wide = true;
+        if (o->options.exact && (back != pos[a] || (back == 0 && signbit(back) != signbit(pos[a])))) wide = true;
+    }
+    return wide;
+}
+
+static bool put_mark(aoi_observer *o, int tag, int64_t id, uint64_t kind) { /* gone, or touched */
+    aoi_writer *w = &o->writer;
+    if (!aoi_writer_ready(&o->memory, w)) return false;
+    unsigned char *p = aoi_put_id(w, w->bytes + w->end, tag, id);
+    if (tag == AOI_TAG_TOUCHED) p = aoi_put_varint(p, kind);
+    w->end = (uint32_t)(p - w->bytes);
+    w->records++;
+    return true;
+}
+
+/* tag: appeared, moved, or moved and touched. */
+static bool put_entity(aoi_observer *o, int tag, const aoi_entity_record *e, const double *pos) {
+    aoi_writer *w = &o->writer;
+    double at[3];
+    if (!aoi_writer_ready(&o->memory, w)) return false;
+    bool wide = round_place(o, w->axes, pos, at);
+    if (wide && tag == AOI_TAG_MOVED_TOUCHED) { /* there is no such record */
+        if (!put_mark(o, AOI_TAG_TOUCHED, e->id, e->kind) || !aoi_writer_ready(&o->memory, w)) return false;
+        tag = AOI_TAG_MOVED;
+    }
+    if (wide) tag = tag == AOI_TAG_APPEARED ? AOI_TAG_APPEARED_WIDE : AOI_TAG_MOVED_WIDE;
+    unsigned char *p = aoi_put_id(w, w->bytes + w->end, tag, e->id);
+    if (tag != AOI_TAG_MOVED && tag != AOI_TAG_MOVED_WIDE) p = aoi_put_varint(p, e->kind);
+    p = wide ? aoi_put_doubles(w, p, pos) : aoi_put_position(w, p, at);
+    w->end = (uint32_t)(p - w->bytes);
+    w->records++;
+    return true;
+}
+
+static bool tell_entity(aoi_observer *o, uint32_t slot) {
+    const aoi_entity_record *e = o->space->world.entities + slot;
+    observer_entity *t = o->entities + slot;
+    const double *pos = aoi_position_now(o->space, slot);
+    bool lives = aoi_is_live(e->generation), same = lives && t->generation == e->generation;
+    if (t->generation && !same && !put_mark(o, AOI_TAG_GONE, t->id, 0)) return false;
+    bool moved = same && !aoi_same_place(o->writer.axes, t->pos, pos);
+    bool touched = same && t->kind != e->kind;
+    if (moved && !put_entity(o, touched ? AOI_TAG_MOVED_TOUCHED : AOI_TAG_MOVED, e, pos)) return false;
+    if (touched && !moved && !put_mark(o, AOI_TAG_TOUCHED, e->id, e->kind)) return false;
+    if (lives && !same && !put_entity(o, AOI_TAG_APPEARED, e, pos)) return false;
+    if (!same || moved)
+        for (int a = 0; a < o->writer.axes; a++) t->pos[a] = pos[a];
+    t->kind = e->kind;
+    t->id = e->id;
+    t->generation = lives ? e->generation : 0;
+    return true;
+}
+
+/* Numbers of quanta are told relative to the first entity. */
+static void choose_origin(aoi_observer *o) {
+    const aoi_world *w = &o->space->world;
+    double at[3] = {0};
+    uint32_t first = 0;
+    while (first < w->entity_top && !aoi_is_live(w->entities[first].generation)) first++;
+    bool any = first < w->entity_top;
+    bool wide = any && round_place(o, w->dims, aoi_position_now(o->space, first), at);
+    for (int a = 0; a < w->dims; a++) {
+        bool told = o->options.quantum > 0 && any && (!wide || fabs(at[a]) <= AOI_WIRE_QUANTA);
+        o->writer.origin[a] = told ? (int64_t)at[a] : 0;
+    }
+}
+
+/* The message is packed behind the room for its head, and moved to its block when that is known. */
+static bool tell_entities(aoi_observer *o) {
+    const aoi_world *w = &o->space->world;
+    aoi_writer *y = &o->writer;
+    if (!AOI_GROW(&o->memory, o->entities, o->entity_cap, w->entity_top)) return false;
+    if (o->entity_top < w->entity_top)
+        memset(o->entities + o->entity_top, 0, (w->entity_top - o->entity_top) * sizeof *o->entities);
+    o->entity_top = w->entity_top;
+    y->last = 0;
+    y->records = 0;
+    y->axes = w->dims;
+    y->quanta = o->options.quantum > 0;
+    choose_origin(o);
+    for (uint32_t e = 0; e < w->entity_top; e++)
+        if (!tell_entity(o, e)) return false;
+    return true;
+}
+
+/* ---- N: nodes ---------------------------------------------------------------------------------------------------- */
+
+static inline uint64_t mix(uint64_t h, uint64_t v) {
+    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
+
+static inline uint64_t mix_double(uint64_t h, double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return mix(h, bits);
+}
+
+static uint64_t hash_shape(uint64_t h, const aoi_shape *p) {
+    for (int a = 0; a < 3; a++) h = mix_double(h, p->extents[a]);
+    h = mix_double(mix_double(h, p->half_height), p->margin);
+    h = mix_double(mix_double(h, p->facing), p->angle);
+    for (uint32_t i = 0; i < 2 * p->corners; i++) h = mix_double(h, p->points[i]);
+    return h;
+}
+
+static uint64_t hash_overrides(const aoi_space *s, uint64_t h, uint32_t node) {
+    const aoi_override_record *r = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
+    for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r))
+        h += mix(mix(s->world.entities[r->end[1]].generation, r->end[1]), (uint64_t)r->how); /* in any order */
+    return h;
+}
+
+static uint64_t hash_node(const aoi_space *s, uint32_t node) {
+    const aoi_node_record *n = s->world.nodes + node;
+    const aoi_area_record *a = s->world.areas + node;
+    uint64_t h = mix(mix(n->mask, (uint64_t)n->shape << 8 | n->flags), 1);
+    h = mix_double(mix_double(h, a->radius), a->keep);
+    if (a->shape) h = hash_shape(h, a->shape);
+    return n->flags & AOI_NODE_OVERRIDES ? hash_overrides(s, h, node) : h;
+}
+
+static unsigned char *put_parameters(unsigned char *p, const aoi_node_record *n, const aoi_area_record *a) {
+    const aoi_shape *s = a->shape;
+    if (n->shape == AOI_BOX)
+        for (int k = 0; k < 3; k++) p = put_double(p, s->extents[k]);
+    else if (n->shape != AOI_POLYGON) p = put_double(p, a->radius);
+    if (!s) return put_double(p, a->keep);
+    if (n->shape != AOI_BOX) p = put_double(p, s->half_height);
+    if (n->shape != AOI_POLYGON) return put_double(p, s->margin);
+    p = aoi_put_varint(p, s->corners);
+    for (uint32_t i = 0; i < 2 * s->corners; i++) p = put_double(p, s->points[i]);
+    return p;
+}
+
+static unsigned char *put_sector(unsigned char *p, const aoi_shape *s) {
+    const double numbers[] = {s->facing, s->angle, s->fx, s->fy, s->c};
+    for (int k = 0; k < 5; k++) p = put_double(p, numbers[k]);
+    return p;
+}
+
+static bool put_node(aoi_observer *o, uint32_t node) {
+    const aoi_space *s = o->space;
+    const aoi_node_record *n = s->world.nodes + node;
+    const aoi_area_record *a = s->world.areas + node;
+    uint32_t corners = a->shape ? a->shape->corners : 0, count = 0;
+    const aoi_override_record *first = NULL, *r;
+    if (n->flags & AOI_NODE_OVERRIDES) first = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
+    for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) count++;
+    size_t room = OBSERVER_PARAMETERS + 16 * (size_t)corners + OBSERVER_NUMBER + 11 * (size_t)count;
+    if (!observer_room(o, room)) return false;
+    unsigned char *p = o->writer.bytes + o->writer.end;
+    *p++ = (unsigned char)(n->shape + 1);
+    p = put_signed(put_signed(p, s->world.entities[n->owner].id), n->node_id);
+    *p++ = (unsigned char)((n->flags & AOI_NODE_SILENT ? NODE_IS_SILENT : 0) |
+                           (n->flags & AOI_NODE_KEEPS ? NODE_HAS_MARGIN : 0));
+    p = put_parameters(aoi_put_varint(p, n->mask), n, a);
+    if (n->shape == AOI_SECTOR) p = put_sector(p, a->shape);
+    p = aoi_put_varint(p, count);
+    for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) {
+        p = put_signed(p, s->world.entities[r->end[1]].id);
+        *p++ = (unsigned char)r->how;
+    }
+    ends_at(o, p);
+    return true;
+}
+
+static bool put_gone_node(aoi_observer *o, const observer_node *t) {
+    if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER)) return false;
+    unsigned char *p = o->writer.bytes + o->writer.end;
+    *p++ = NODE_IS_GONE;
+    ends_at(o, put_signed(put_signed(p, t->owner), t->node_id));
+    return true;
+}
+
+static bool tell_node(aoi_observer *o, uint32_t slot) {
+    const aoi_node_record *n = o->space->world.nodes + slot;
+    observer_node *t = o->nodes + slot;
+    bool lives = aoi_is_live(n->generation), same = lives && t->generation == n->generation;
+    uint64_t hash = lives ? hash_node(o->space, slot) : 0;
+    if (t->generation && !same && !put_gone_node(o, t)) return false;
+    if (lives && (!same || t->hash != hash) && !put_node(o, slot)) return false;
+    t->generation = lives ? n->generation : 0;
+    t->hash = hash;
+    if (lives && !same) {
+        t->owner = o->space->world.entities[n->owner].id;
+        t->node_id = n->node_id;
+    }
+    return true;
+}
+
+static bool tell_nodes(aoi_observer *o, bool all) {
+    const aoi_world *w = &o->space->world;
+    if (!AOI_GROW(&o->memory, o->nodes, o->node_cap, w->node_top) || !observer_room(o, OBSERVER_BLOCK)) return false;
+    if (o->node_top < w->node_top)
+        memset(o->nodes + o->node_top, 0, (w->node_top - o->node_top) * sizeof *o->nodes);
+    o->node_top = w->node_top;
+    uint32_t share = all || !o->options.share ? 1 : o->options.share, part = o->turn++ % share;
+    uint32_t from = (uint32_t)((uint64_t)w->node_top * part / share);
+    uint32_t to = (uint32_t)((uint64_t)w->node_top * (part + 1) / share), block = begin_block(o, 'N');
+    for (uint32_t n = from; n < to; n++)
+        if (!tell_node(o, n)) return false;
+    end_block(o, block);
+    return true;
+}
+
+/* ---- E: events --------------------------------------------------------------------------------------------------- */
+
+static bool tell_events(aoi_observer *o) {
+    if (!o->taken_count && !o->dropped) return true;
+    if (!observer_room(o, OBSERVER_BLOCK + 2 * OBSERVER_NUMBER + o->taken_count * (1 + 3 * (size_t)OBSERVER_NUMBER)))
+        return false;
+    uint32_t block = begin_block(o, 'E');
+    unsigned char *p = o->writer.bytes + o->writer.end;
+    p = aoi_put_varint(aoi_put_varint(p, o->taken_count), o->dropped);
+    for (uint32_t i = 0; i < o->taken_count; i++) {
+        const aoi_queued *e = o->taken + i;
+        *p++ = e->kind;
+        p = put_signed(put_signed(put_signed(p, e->watcher), e->target), e->node_id);
+    }
+    ends_at(o, p);
+    end_block(o, block);
+    o->taken_count = 0;
+    o->dropped = 0;
+    return true;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static unsigned char *put_reset(const aoi_observer *o, unsigned char *p) {
+    const char *name = o->space->engine->class->name;
+    size_t length = strlen(name);
+    *p++ = 1; /* version */
+    *p++ = (unsigned char)o->space->world.dims;
+    *p++ = (unsigned char)length;
+    memcpy(p, name, length);
+    return p + length;
+}
+
+static bool tell_all(aoi_observer *o, uint32_t *begin) {
+    enum { RESET = 64 }; /* room in front for R, S's type and length, and the head of its message */
+    aoi_writer *w = &o->writer;
+    bool fresh = o->fresh;
+    w->end = 0;
+    if (!observer_room(o, RESET + AOI_WIRE_HEAD + OBSERVER_BLOCK)) return false;
+    if (fresh) {
+        o->entity_top = o->node_top = 0; /* nothing has been told */
+        uint32_t block = begin_block(o, 'R');
+        ends_at(o, put_reset(o, w->bytes + w->end));
+        end_block(o, block);
+    }
+    uint32_t front = w->end;
+    w->end = AOI_WIRE_HEAD + RESET;
+    o->fresh = true; /* until all is told: what fails on the way is told anew */
+    if (!tell_entities(o)) return false;
+    *begin = 0;
+    if (w->records) { /* the head right before the records, the block before the head, and what was in front before it */
+        w->bytes += RESET;
+        unsigned char *head = aoi_writer_head(w, aoi_scale_of(o->options.quantum), o->options.quantum);
+        w->bytes -= RESET;
+        unsigned char *block = head - OBSERVER_BLOCK;
+        *block = 'S';
+        (void)aoi_put_bytes(block + 1, w->end - (uint32_t)(head - w->bytes), 4);
+        memmove(block - front, w->bytes, front);
+        *begin = (uint32_t)(block - w->bytes) - front;
+    } else w->end = front;
+    if (!tell_nodes(o, fresh) || !tell_events(o)) return false;
+    o->fresh = false;
+    return true;
+}
+
+int aoi_observe(aoi_observer *o, const unsigned char **bytes, size_t *size) {
+    uint32_t begin;
+    if (!o->space) return AOI_EGONE;
+    if (!tell_all(o, &begin)) return AOI_ENOMEM;
+    *bytes = o->writer.bytes + begin;
+    *size = o->writer.end - begin;
+    return AOI_OK;
+}

@@ -1,0 +1,72 @@
+/* observer.h - an observer from inside.  observer.c says how it works. */
+#ifndef AOI_OBSERVER_H
+#define AOI_OBSERVER_H
+
+#include "core/space.h"
+#include "sync/sync.h"
+
+enum { OBSERVER_BLOCK = 5 }; /* a type and four bytes of length in front of each */
+enum { OBSERVER_NUMBER = 10, OBSERVER_PARAMETERS = 1 + 4 * OBSERVER_NUMBER + 8 * 8 };
+
+typedef struct observer_entity {
+    double pos[3];
+    uint64_t kind;
+    int64_t id;
+    uint32_t generation; /* 0: not told */
+} observer_entity;
+
+typedef struct observer_node {
+    int64_t owner, node_id;
+    uint64_t hash;
+    uint32_t generation;
+} observer_node;
+
+struct aoi_observer {
+    aoi_space *space; /* NULL: it has closed */
+    aoi_observer *next;
+    aoi_memory memory; /* its own, since it may outlive the space */
+    aoi_observer_options options;
+    bool fresh; /* everything is to be told */
+    observer_entity *entities;
+    observer_node *nodes;
+    aoi_queued *taken;
+    uint64_t dropped; /* events beyond the option */
+    uint32_t entity_cap, entity_top, node_cap, node_top, taken_cap, taken_count, turn;
+    aoi_writer writer;
+};
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+
+static inline bool observer_room(aoi_observer *o, size_t bytes) {
+    return AOI_GROW(&o->memory, o->writer.bytes, o->writer.cap, o->writer.end + bytes);
+}
+
+static inline unsigned char *put_signed(unsigned char *p, int64_t v) {
+    return aoi_put_varint(p, aoi_zigzag((uint64_t)v));
+}
+
+static inline unsigned char *put_double(unsigned char *p, double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return aoi_put_bytes(p, bits, 8);
+}
+
+/* Begins a block, for which there is room; returns where it stands.  An end without content takes it back. */
+static inline uint32_t begin_block(aoi_observer *o, char type) {
+    uint32_t at = o->writer.end;
+    o->writer.bytes[at] = (unsigned char)type;
+    o->writer.end += OBSERVER_BLOCK;
+    return at;
+}
+
+static inline void end_block(aoi_observer *o, uint32_t at) {
+    uint32_t size = o->writer.end - at - OBSERVER_BLOCK;
+    (void)aoi_put_bytes(o->writer.bytes + at + 1, size, 4);
+    if (!size) o->writer.end = at;
+}
+
+static inline void ends_at(aoi_observer *o, const unsigned char *p) {
+    o->writer.end = (uint32_t)(p - o->writer.bytes);
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* structure.c - what an engine's index is made of, as a block of bytes: docs/viewer-wire.md, G.
+ *
+ *   engine->describe --part--> its rectangle, kind and counts --entry--> entities and nodes, in the order of the index */
+#include "view/observer.h"
+
+typedef struct structure_writer {
+    aoi_describer d; /* first: the engine hands it back */
+    aoi_observer *o;
+    const double *at;
+    uint32_t most, told, left_out;
+    bool open, failed; /* open: entries are being told */
+} structure_writer;
+
+enum { STRUCTURE_PART = 2 + 4 * 8 + 3 * 10, STRUCTURE_ENTRY = 1 + 2 * 10 };
+
+static void close_part(structure_writer *y) {
+    if (y->open) y->o->writer.bytes[y->o->writer.end++] = 0; /* there is room */
+    y->open = false;
+}
+
+static bool tell_part(aoi_describer *d, const aoi_part *part) {
+    structure_writer *y = (structure_writer *)(void *)d;
+    close_part(y);
+    if (y->told == y->most) {
+        y->left_out++;
+        return false;
+    }
+    y->failed = y->failed || !observer_room(y->o, STRUCTURE_PART + 1 + STRUCTURE_ENTRY);
+    if (y->failed) return false;
+    y->told++;
+    bool wanted = !y->at || (part->lo[0] <= y->at[0] && y->at[0] <= part->hi[0] && part->lo[1] <= y->at[1] &&
+                             y->at[1] <= part->hi[1]);
+    unsigned char *p = y->o->writer.bytes + y->o->writer.end;
+    *p++ = (unsigned char)(part->kind + 1);
+    *p++ = wanted;
+    p = aoi_put_varint(aoi_put_varint(aoi_put_varint(p, part->layer), part->entities), part->nodes);
+    for (int a = 0; a < 2; a++) p = put_double(put_double(p, part->lo[a]), part->hi[a]);
+    ends_at(y->o, p);
+    y->open = wanted;
+    return wanted;
+}
+
+static void tell_entry(aoi_describer *d, int list, int kind, uint32_t slot) {
+    structure_writer *y = (structure_writer *)(void *)d;
+    const aoi_world *w = &y->o->space->world;
+    y->failed = y->failed || !observer_room(y->o, STRUCTURE_ENTRY + 1);
+    if (y->failed) return;
+    unsigned char *p = y->o->writer.bytes + y->o->writer.end;
+    *p++ = (unsigned char)(1 + list * AOI_ENTRY_KINDS + kind);
+    if (kind == AOI_ENTRY_ENTITY) p = put_signed(p, w->entities[slot].id);
+    else if (kind != AOI_ENTRY_BREAK)
+        p = put_signed(put_signed(p, w->entities[w->nodes[slot].owner].id), w->nodes[slot].node_id);
+    ends_at(y->o, p);
+}
+
+int aoi_observe_structure(aoi_observer *o, const double *lo, const double *hi, const double *at, uint32_t most,
+                          const unsigned char **bytes, size_t *size) {
+    if (!o->space) return AOI_EGONE;
+    const aoi_engine *engine = o->space->engine;
+    structure_writer y = {.d = {.part = tell_part, .entry = tell_entry}, .o = o, .at = at, .most = most};
+    for (int a = 0; a < 2; a++) y.d.lo[a] = lo[a], y.d.hi[a] = hi[a];
+    o->writer.end = 0;
+    if (!observer_room(o, OBSERVER_BLOCK + 1 + OBSERVER_NUMBER)) return AOI_ENOMEM;
+    uint32_t block = begin_block(o, 'G');
+    engine->class->describe(engine, &y.d);
+    close_part(&y);
+    if (y.failed || !observer_room(o, 1 + OBSERVER_NUMBER)) return AOI_ENOMEM;
+    unsigned char *p = o->writer.bytes + o->writer.end;
+    *p++ = 0;
+    ends_at(o, aoi_put_varint(p, y.left_out));
+    end_block(o, block);
+    *bytes = o->writer.bytes;
+    *size = o->writer.end;
+    return AOI_OK;
+}
