@@ -114,26 +114,27 @@ typedef struct aoi_world {
 } aoi_world;
 
 /* What an index is made of, for those who want to look at it.  A part is a rectangle and what the index has filed there;
- * lo and hi may be infinite.  Its entries come in the order of the index, list by list. */
-enum { /* kinds of parts */
-       AOI_PART_ALL,    /* no index: everything */
-       AOI_PART_CELL,   /* entities that stand in it */
-       AOI_PART_NODES,  /* nodes whose owners stand in it */
-       AOI_PART_TOWER,  /* nodes that reach it */
-       AOI_PART_TILE,   /* sorted lists, one for each axis, of points and of edges of boxes */
-       AOI_PART_LEAF,   /* a leaf of a tree and its entities */
-       AOI_PART_SQUARE, /* an inner square of a tree */
-       AOI_PART_KINDS
+ * lo and hi may be infinite.  Its entries come in the order of the index, list by list.  Kinds of parts: */
+enum {
+    AOI_PART_ALL,    /* no index: everything */
+    AOI_PART_CELL,   /* entities that stand in it */
+    AOI_PART_NODES,  /* nodes whose owners stand in it */
+    AOI_PART_TOWER,  /* nodes that reach it */
+    AOI_PART_TILE,   /* sorted lists, one for each axis, of points and of edges of boxes */
+    AOI_PART_LEAF,   /* a leaf of a tree and its entities */
+    AOI_PART_SQUARE, /* an inner square of a tree */
+    AOI_PART_KINDS
 };
 
-enum { /* kinds of entries; of an entity the slot is told, of all others that of a node */
-       AOI_ENTRY_ENTITY,
-       AOI_ENTRY_NODE,  /* of a tower: its border runs through the cell */
-       AOI_ENTRY_COVER, /* of a tower: it covers the cell wholly */
-       AOI_ENTRY_LOW,   /* the low edge of a box */
-       AOI_ENTRY_HIGH,
-       AOI_ENTRY_BREAK, /* no entry: here one block of a list ends and the next begins */
-       AOI_ENTRY_KINDS
+/* kinds of entries; of an entity the slot is told, of all others that of a node */
+enum {
+    AOI_ENTRY_ENTITY,
+    AOI_ENTRY_NODE,  /* of a tower: its border runs through the cell */
+    AOI_ENTRY_COVER, /* of a tower: it covers the cell wholly */
+    AOI_ENTRY_LOW,   /* the low edge of a box */
+    AOI_ENTRY_HIGH,
+    AOI_ENTRY_BREAK, /* no entry: here one block of a list ends and the next begins */
+    AOI_ENTRY_KINDS
 };
 
 typedef struct aoi_part {
@@ -145,8 +146,8 @@ typedef struct aoi_part {
 
 typedef struct aoi_describer aoi_describer;
 struct aoi_describer {
-    double lo[2], hi[2];                                   /* parts that this rectangle does not touch are left out */
-    bool (*part)(aoi_describer *, const aoi_part *);       /* true: its entries are wanted */
+    double lo[2], hi[2];                             /* parts that this rectangle does not touch are left out */
+    bool (*part)(aoi_describer *, const aoi_part *); /* true: its entries are wanted */
     void (*entry)(aoi_describer *, int list, int kind, uint32_t slot); /* list: 0, or the axis of a tile's list */
 };
 

@@ -265,8 +265,7 @@ static bool tell_node(aoi_observer *o, uint32_t slot) {
 static bool tell_nodes(aoi_observer *o, bool all) {
     const aoi_world *w = &o->space->world;
     if (!AOI_GROW(&o->memory, o->nodes, o->node_cap, w->node_top) || !observer_room(o, OBSERVER_BLOCK)) return false;
-    if (o->node_top < w->node_top)
-        memset(o->nodes + o->node_top, 0, (w->node_top - o->node_top) * sizeof *o->nodes);
+    if (o->node_top < w->node_top) memset(o->nodes + o->node_top, 0, (w->node_top - o->node_top) * sizeof *o->nodes);
     o->node_top = w->node_top;
     uint32_t share = all || !o->options.share ? 1 : o->options.share, part = o->turn++ % share;
     uint32_t from = (uint32_t)((uint64_t)w->node_top * part / share);

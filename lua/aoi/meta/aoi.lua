@@ -48,6 +48,12 @@ function aoi.new(options) end
 ---@return aoi.Engine[]
 function aoi.engines() end
 
+--- Watches a whole space without being in it, for viewers: `aoi.viewer` is made of it.
+---@param space aoi.Space
+---@param options? aoi.ObserverOptions
+---@return aoi.Observer
+function aoi.observe(space, options) end
+
 --- The module `aoi.sync`, too: what each client must be told, as bytes ready to be sent.
 ---@type table
 aoi.sync = nil

@@ -18,8 +18,7 @@ static bool comes_before(aoi_block *b, int i, int k) {
 }
 
 static void describe_block(aoi_describer *d, int axis, aoi_block *b) {
-    static const int kinds[] = {
-        [AOI_POINT] = AOI_ENTRY_ENTITY, [AOI_LOW] = AOI_ENTRY_LOW, [AOI_HIGH] = AOI_ENTRY_HIGH};
+    static const int kinds[] = {[AOI_POINT] = AOI_ENTRY_ENTITY, [AOI_LOW] = AOI_ENTRY_LOW, [AOI_HIGH] = AOI_ENTRY_HIGH};
     int order[AOI_BLOCK_MOST], n = 0, cap = aoi_block_cap(b);
     for (int k = 0; k < cap; k++) {
         if (k >= (int)b->points && k < cap - (int)b->edges) continue; /* the gap */

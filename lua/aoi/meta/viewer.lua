@@ -1,0 +1,40 @@
+--- Looking at a space: pages of recordings, a live page, and what both are made of.
+--- @module aoi.viewer
+---@meta aoi.viewer
+
+-- luacheck: ignore 212 241
+
+--- Blocks of bytes; docs/viewer-wire.md has the format.
+---@alias aoi.Blocks string
+
+--- What `aoi.observe` takes.
+---@class (exact) aoi.ObserverOptions
+---@field quantum? number world units: positions are told in whole quanta, as `aoi.sync` does; without, as floats
+---@field exact? boolean positions that do not come back from that exactly are told as doubles
+---@field events? integer so many of the events that are delivered between two calls are told; all are counted
+---@field share? integer of all nodes one in so many is looked at in a call, in turn; all of them without it
+
+--- Tells what a space is and how it changes. Nothing that the space answers or delivers is otherwise.
+---@class aoi.Observer
+local Observer = {}
+
+--- What has changed since the last call; all there is at the first one. Costs some ten nanoseconds an entity and a node.
+---@return aoi.Blocks? blocks nil where nothing has changed
+function Observer:changes() end
+
+--- The next `changes` tells everything anew.
+function Observer:restart() end
+
+--- What the engine's index is made of within a rectangle.
+---@param x0 number world units, like all others
+---@param y0 number world units
+---@param x1 number world units
+---@param y1 number world units
+---@param most? integer parts, all without it; the others are counted
+---@param x? number world units: the entries of parts around this place alone
+---@param y? number world units
+---@return aoi.Blocks blocks
+function Observer:structure(x0, y0, x1, y1, most, x, y) end
+
+--- Ends it. Closing twice is harmless.
+function Observer:close() end

@@ -1,0 +1,168 @@
+-- observed.lua: what the blocks of an observer say (docs/viewer-wire.md), as tables. Needs string.unpack.
+local sync = require "aoi.sync"
+
+local observed = {}
+
+local SHAPES = { "square", "circle", "box", "cylinder", "sector", "polygon" }
+local PARTS = { "all", "cell", "nodes", "tower", "tile", "leaf", "square" }
+local ENTRIES = { "entity", "node", "cover", "low", "high", "break" }
+local HOWS = { "hide", "show", "match" }
+
+local function varint(s, at)
+  local v, shift = 0, 0
+  while true do
+    local byte = s:byte(at)
+    v, at = v | (byte & 0x7f) << shift, at + 1
+    if byte < 0x80 then return v, at end
+    shift = shift + 7
+  end
+end
+
+local function signed(s, at)
+  local z
+  z, at = varint(s, at)
+  return (z >> 1) ~ -(z & 1), at
+end
+
+local function doubles(s, at, n)
+  local list = { string.unpack("<" .. ("d"):rep(n), s, at) }
+  at = table.remove(list)
+  return list, at
+end
+
+-- Fields in the order of the block, by shape.
+local FIELDS = {
+  square = { "radius", "keep" }, circle = { "radius", "keep" }, box = { "ex", "ey", "ez", "margin" },
+  cylinder = { "radius", "half_height", "margin" },
+  sector = { "radius", "half_height", "margin", "facing", "angle", "fx", "fy", "c" }, polygon = { "half_height" },
+}
+
+local function read_nodes(s, nodes)
+  local at, n = 1, nil
+  while at <= #s do
+    local op, owner, id = s:byte(at), nil, nil
+    owner, at = signed(s, at + 1)
+    id, at = signed(s, at)
+    local key = owner .. ":" .. id
+    if op == 0 then
+      assert(nodes[key], "a node is gone that was never told")
+      nodes[key] = nil
+    else
+      local node = { shape = SHAPES[op], flags = s:byte(at), overrides = {} }
+      node.mask, at = varint(s, at + 1)
+      local list
+      list, at = doubles(s, at, #FIELDS[node.shape])
+      for i, name in ipairs(FIELDS[node.shape]) do node[name] = list[i] end
+      if node.shape == "polygon" then
+        n, at = varint(s, at)
+        node.points, at = doubles(s, at, 2 * n)
+      end
+      n, at = varint(s, at)
+      for _ = 1, n do
+        local target
+        target, at = signed(s, at)
+        node.overrides[target] = HOWS[s:byte(at)]
+        at = at + 1
+      end
+      nodes[key] = node
+    end
+  end
+end
+
+local function read_events(s, events)
+  local n, at = varint(s, 1)
+  events.dropped, at = varint(s, at)
+  for _ = 1, n do
+    local e = { s:byte(at) }
+    at = at + 1
+    for i = 2, 4 do e[i], at = signed(s, at) end
+    events[#events + 1] = e
+  end
+  assert(at == #s + 1)
+end
+
+local function read_structure(s)
+  local parts, at = {}, 1
+  while s:byte(at) ~= 0 do
+    local part = { kind = PARTS[s:byte(at)], wanted = s:byte(at + 1) == 1, lists = { {}, {}, {} }, breaks = 0 }
+    part.layer, at = varint(s, at + 2)
+    part.entities, at = varint(s, at)
+    part.nodes, at = varint(s, at)
+    local r
+    r, at = doubles(s, at, 4)
+    part.x0, part.x1, part.y0, part.y1 = table.unpack(r)
+    if part.wanted then
+      while s:byte(at) ~= 0 do
+        local tag = s:byte(at) - 1
+        local entry = { kind = ENTRIES[tag % 6 + 1] }
+        at = at + 1
+        if entry.kind == "break" then
+          part.breaks = part.breaks + 1
+        else
+          entry.id, at = signed(s, at)
+          if entry.kind ~= "entity" then entry.node, at = signed(s, at) end
+          table.insert(part.lists[tag // 6 + 1], entry)
+        end
+      end
+      at = at + 1
+    end
+    parts[#parts + 1] = part
+  end
+  parts.left_out, at = varint(s, at + 1)
+  assert(at == #s + 1)
+  return parts
+end
+
+--- A picture without anything in it.
+function observed.new() return { entities = {}, nodes = {}, events = {}, resets = 0 } end
+
+local function apply_message(picture, payload)
+  local news, entities = assert(sync.read(payload)), picture.entities
+  local dims = payload:byte(2) == 1 and 3 or 2
+  for i = 1, news.gone.n do
+    assert(entities[news.gone[i]], "an entity is gone that was never told")
+    entities[news.gone[i]] = nil
+  end
+  local function rows(list, width, first, fresh)
+    for i = 1, list.n * width, width do
+      assert(fresh == (entities[list[i]] == nil), "told twice, or moved before it was told")
+      local e = entities[list[i]] or { kind = list[i + 1] }
+      entities[list[i]] = e
+      for k = 1, dims do e[k] = list[i + first + k - 1] end
+    end
+  end
+  rows(news.appeared, 2 + dims, 2, true)
+  rows(news.moved, 1 + dims, 1, false)
+  for i = 1, 2 * news.touched.n, 2 do entities[news.touched[i]].kind = news.touched[i + 1] end
+end
+
+--- Applies blocks to a picture: `entities[id]` is `{ x, y [, z], kind = }`, `nodes["id:node"]` an area, `events` those
+-- of these blocks, `structure` the parts. `types` counts the blocks.
+function observed.apply(picture, blocks)
+  local at = 1
+  picture.events, picture.types = {}, {}
+  while blocks and at <= #blocks do
+    local type_, size = string.unpack("<c1I4", blocks, at)
+    local payload = blocks:sub(at + 5, at + 4 + size)
+    assert(#payload == size and size > 0)
+    picture.types[type_] = (picture.types[type_] or 0) + 1
+    at = at + 5 + size
+    if type_ == "R" then
+      picture.entities, picture.nodes, picture.resets = {}, {}, picture.resets + 1
+      picture.dimensions, picture.engine = payload:byte(2), payload:sub(4)
+    elseif type_ == "S" then
+      apply_message(picture, payload)
+    elseif type_ == "N" then
+      read_nodes(payload, picture.nodes)
+    elseif type_ == "E" then
+      read_events(payload, picture.events)
+    elseif type_ == "G" then
+      picture.structure = read_structure(payload)
+    else
+      error("unknown block " .. type_)
+    end
+  end
+  return picture
+end
+
+return observed
