@@ -451,10 +451,11 @@ AOI_API bool aoi_read_next(aoi_reader *r, aoi_news *out);
 typedef struct aoi_observer aoi_observer;
 
 typedef struct aoi_observer_options {
-    double quantum;  /* of positions, as in aoi_sync_options; 0: floats */
-    bool exact;      /* a position that does not come back from that exactly is told as doubles */
-    uint32_t events; /* so many of the events that are taken between two calls are told, oldest first; all are counted */
-    uint32_t share;  /* of all nodes one in so many is looked at in a call, in turn; 0 or 1: all in each */
+    double quantum; /* of positions, as in aoi_sync_options; 0: floats */
+    bool exact;     /* a position that does not come back from that exactly is told as doubles */
+    uint32_t
+        events;     /* so many of the events that are taken between two calls are told, oldest first; all are counted */
+    uint32_t share; /* of all nodes one in so many is looked at in a call, in turn; 0 or 1: all in each */
 } aoi_observer_options;
 
 AOI_API int aoi_observer_open(aoi_space *s, const aoi_observer_options *options, aoi_observer **out);

@@ -38,11 +38,12 @@ local FIELDS = {
 }
 
 local function read_nodes(s, nodes)
-  local at, n = 1, nil
+  local at = 1
   while at <= #s do
-    local op, owner, id = s:byte(at), nil, nil
-    owner, at = signed(s, at + 1)
-    id, at = signed(s, at)
+    local op = s:byte(at)
+    local owner, after = signed(s, at + 1)
+    local id
+    id, at = signed(s, after)
     local key = owner .. ":" .. id
     if op == 0 then
       assert(nodes[key], "a node is gone that was never told")
@@ -53,6 +54,7 @@ local function read_nodes(s, nodes)
       local list
       list, at = doubles(s, at, #FIELDS[node.shape])
       for i, name in ipairs(FIELDS[node.shape]) do node[name] = list[i] end
+      local n
       if node.shape == "polygon" then
         n, at = varint(s, at)
         node.points, at = doubles(s, at, 2 * n)

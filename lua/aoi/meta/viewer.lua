@@ -18,7 +18,7 @@
 ---@class aoi.Observer
 local Observer = {}
 
---- What has changed since the last call; all there is at the first one. Costs some ten nanoseconds an entity and a node.
+--- What has changed since the last call; all there is at the first one. Costs some ten nanoseconds an entity or node.
 ---@return aoi.Blocks? blocks nil where nothing has changed
 function Observer:changes() end
 
