@@ -492,6 +492,19 @@ static void close_mock(void) {
     EXPECT(host.used == 0 && host.blocks == 0);
 }
 
+/* All leave: the engine keeps nothing, and goes on. */
+static void leave_all(void) {
+    while (m.node_count) remove_node(0);
+    while (m.alive_count) leave_one(0);
+    if (!m.engine->class->tidy) return;
+    m.engine->class->tidy(m.engine);
+    size_t own = m.w.entity_cap * sizeof *m.w.entities + m.w.node_cap * sizeof *m.w.nodes +
+                 m.w.area_cap * sizeof *m.w.areas + m.w.candidate_cap * sizeof *m.w.candidates +
+                 m.w.hit_cap * sizeof *m.w.hits + m.w.mover_cap * sizeof *m.w.movers;
+    EXPECT(m.w.memory.used <= own + 2 * AOI_CACHE_LINE); /* two of the arrays begin at a line */
+    expect_sound();
+}
+
 static void one_verb(void) {
     switch (random_below(16)) {
     case 0:
@@ -499,7 +512,8 @@ static void one_verb(void) {
         enter_one();
         break;
     case 2:
-        if (m.alive_count > 4 && random_below(2)) leave_one(random_below(m.alive_count));
+        if (random_below(64) == 0) leave_all();
+        else if (m.alive_count > 4 && random_below(2)) leave_one(random_below(m.alive_count));
         break;
     case 3:
     case 4:

@@ -242,6 +242,40 @@ static void bad_values_change_nothing(const setup *u) {
     close_space(s);
 }
 
+/* A space that all have left gives its records back, and yet knows the handles of those that were there. */
+static void an_empty_space_is_small(const setup *u) {
+    enum { MANY = 3000 };
+    static aoi_entity old[MANY];
+    static aoi_node old_nodes[MANY];
+    aoi_space *s = open_space(u);
+    aoi_stats full, empty;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < MANY; i++) {
+            aoi_entity e = enter(s, i, i * 100);
+            aoi_node n = add_node(s, e, 1, 5);
+            double pos[3];
+            EXPECT(!round || !aoi_position(s, old[i], pos));
+            EXPECT(!round || aoi_remove_node(s, old_nodes[i]) == AOI_EGONE);
+            EXPECT(aoi_position(s, e, pos) && pos[0] == i * 100);
+            old[i] = e;
+            old_nodes[i] = n;
+        }
+        EXPECT(aoi_pending(s) == 0);
+        aoi_read_stats(s, &full);
+        for (int i = 0; i < MANY; i++) {
+            uint64_t user_data;
+            EXPECT(aoi_leave(s, old[i]) == AOI_OK);
+            while (aoi_next_freed(s, &user_data)) {
+            }
+        }
+        aoi_read_stats(s, &empty);
+        EXPECT(empty.memory < full.memory / 16);
+        EXPECT(aoi_check(s) == NULL);
+        EXPECT(AOI_IS_NULL(aoi_find(s, 1)) && aoi_leave(s, old[0]) == AOI_EGONE);
+    }
+    close_space(s);
+}
+
 static void batches_are_checked_first(const setup *u) {
     aoi_space *s = open_space(u);
     aoi_entity a = enter(s, 1, 0);
@@ -531,6 +565,7 @@ int main(void) {
         answers(&u);
         handles_go_stale(&u);
         bad_values_change_nothing(&u);
+        an_empty_space_is_small(&u);
         batches_are_checked_first(&u);
         entities_leave_together(&u);
         nodes_come_together(&u);

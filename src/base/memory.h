@@ -27,6 +27,9 @@ void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size);
 
 #define AOI_FREE(m, items, cap) ((void)aoi_resize((m), (items), (size_t)(cap) * sizeof *(items), 0))
 
+/* Likewise, for an array that is used on: none is left of it. */
+#define AOI_CLEAR(m, items, cap) (AOI_FREE(m, items, cap), (items) = NULL, (cap) = 0)
+
 #define AOI_GROW_LINES(m, items, cap, need)                                                                            \
     ((need) <= (cap) || aoi_grow_lines((m), (void **)&(items), &(cap), (need), sizeof *(items)))
 

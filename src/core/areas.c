@@ -33,7 +33,10 @@ void aoi_release_node(aoi_space *s, uint32_t node) {
 
 bool aoi_next_freed(aoi_space *s, uint64_t *user_data) {
     uint32_t n = s->freed_node;
-    if (n == AOI_NONE) return false;
+    if (n == AOI_NONE) {
+        aoi_give_back(s);
+        return false;
+    }
     s->freed_node = s->world.nodes[n].home;
     s->world.nodes[n].home = s->unused_node;
     s->unused_node = n;
@@ -118,7 +121,7 @@ static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const ao
         if (node == MOST_NODES || !AOI_GROW(&w->memory, w->areas, w->area_cap, node + (size_t)1) ||
             !AOI_GROW_LINES(&w->memory, w->nodes, w->node_cap, node + (size_t)1))
             return AOI_NONE;
-        w->nodes[node].generation = 0;
+        w->nodes[node].generation = s->node_generation;
         w->nodes[node].home = AOI_NONE;
     }
     aoi_node_record *n = w->nodes + node;

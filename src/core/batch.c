@@ -1,4 +1,6 @@
 /* batch.c - many at once: all or nothing, and the events are the net change. */
+#include <stdlib.h>
+
 #include "core/space.h"
 
 enum { FIND_AHEAD = 8 }; /* rows whose entities are looked up ahead */
@@ -45,38 +47,63 @@ int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
 
 /* ---- entering and leaving ---------------------------------------------------------------------------------------- */
 
-static int enter_row(aoi_space *s, const aoi_row *row, uint64_t kind) {
+/* judged: its pairs are judged at once. */
+static int enter_row(aoi_space *s, const aoi_row *row, uint64_t kind, bool judged) {
     if (aoi_slot_of_id(s, row->id) != AOI_NONE) return AOI_EEXIST; /* twice in one batch */
     uint32_t e = aoi_new_entity(s, row->id, row->pos, kind);
     if (e == AOI_NONE) return AOI_ENOMEM;
-    aoi_judge_target(s, e, NULL, &kind);
+    if (judged) aoi_judge_target(s, e, NULL, &kind);
     if (!s->world.failed && s->engine->class->enter(s->engine, e) == AOI_OK) return AOI_OK;
     aoi_free_entity(s, e);
     return AOI_ENOMEM;
 }
 
+static int by_x(const void *a, const void *b) {
+    double x = ((const aoi_ranked *)a)->by, y = ((const aoi_ranked *)b)->by;
+    return x < y ? -1 : x > y;
+}
+
+/* Pairs of nodes and newcomers by the newcomers in the order of their x: what stands there already is not looked at, nor
+ * are newcomers compared with each other, so that n on one spot cost n log n in any engine. */
+static int judge_newcomers(aoi_space *s, const aoi_row *rows, size_t n) {
+    if (!s->node_count) return AOI_OK;
+    if (!AOI_GROW(&s->world.memory, s->ranked, s->ranked_cap, n)) return AOI_ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t e = aoi_slot_of_id(s, rows[i].id);
+        s->ranked[i] = (aoi_ranked){s->world.entities[e].pos[0], e};
+    }
+    qsort(s->ranked, n, sizeof *s->ranked, by_x);
+    aoi_judge_entered(s, s->ranked, n);
+    return s->world.failed ? AOI_ENOMEM : AOI_OK;
+}
+
+enum { NODES_A_ROW = 4 }; /* up to which nodes look for rows, not rows for nodes */
+
 int aoi_enter_many(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, size_t *bad) {
     size_t ignored, i;
     int result = AOI_OK;
+    bool by_node = s->node_count / NODES_A_ROW <= n;
     if (!bad) bad = &ignored;
     for (*bad = 0; *bad < n; ++*bad) {
         if (aoi_slot_of_id(s, rows[*bad].id) != AOI_NONE) return AOI_EEXIST;
         if (!aoi_finite(s, rows[*bad].pos)) return AOI_EVALUE;
     }
     if (!aoi_begin(s)) return AOI_ENOMEM;
-    for (i = 0; i < n && (result = enter_row(s, rows + i, kind)) == AOI_OK;) i++;
+    for (i = 0; i < n && (result = enter_row(s, rows + i, kind, !by_node)) == AOI_OK;) i++;
+    *bad = i;
+    if (result == AOI_OK && by_node) result = judge_newcomers(s, rows, n);
     if (result == AOI_OK) {
         aoi_commit(s);
         return AOI_OK;
     }
-    *bad = i;
     aoi_rollback(s);
     while (i-- > 0) {
         uint32_t e = aoi_slot_of_id(s, rows[i].id);
         s->engine->class->leave(s->engine, e);
         aoi_free_entity(s, e);
     }
-    aoi_commit(s);
+    aoi_queue_commit(&s->queue);
+    aoi_tidy(s); /* and no more: the caller's rows may be the space's buffer */
     return result;
 }
 

@@ -137,7 +137,7 @@ static const char *check_watchers(aoi_space *s) {
     const aoi_world *w = &s->world;
     for (uint32_t e = 0; e < w->entity_top; e++) {
         if (!aoi_is_live(w->entities[e].generation)) continue;
-        aoi_find_watchers(s, e);
+        aoi_find_watchers(s, e, true);
         for (uint32_t n = 0; n < w->node_top; n++) {
             const aoi_node_record *k = w->nodes + n;
             if (!aoi_is_live(k->generation) || k->owner == e) continue;

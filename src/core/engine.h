@@ -176,7 +176,7 @@ struct aoi_engine_class {
      * those that are in the hole before and after, and those that are out of the box before and after.  Each pair
      * at most once; others may be among them.  The record still holds `from` when the call returns. */
     int (*move)(aoi_engine *, uint32_t entity, const double *to);
-    void (*tidy)(aoi_engine *); /* gives back what is not needed any more; may be NULL */
+    void (*tidy)(aoi_engine *); /* gives back what is not needed any more, all where no entity is left; may be NULL */
 
     /* Prefetches what `move` will read of this entity: stage 0 some movers ahead, stage 1 just before.  May be NULL. */
     void (*prefetch)(const aoi_engine *, uint32_t entity, int stage);

@@ -31,11 +31,8 @@ void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
 static void forget_movers(aoi_space *s) {
     aoi_world *w = &s->world;
     for (uint32_t i = 0; i < w->mover_count; i++) w->entities[w->movers[i].entity].mover = AOI_NONE;
-    if (w->mover_cap > AOI_QUEUE_KEEPS && w->mover_count < w->mover_cap / 8) { /* ticks have become small again */
-        AOI_FREE(&w->memory, w->movers, w->mover_cap);
-        w->movers = NULL;
-        w->mover_cap = 0;
-    }
+    if (w->mover_cap > AOI_QUEUE_KEEPS && w->mover_count < w->mover_cap / 8) /* ticks are small again */
+        AOI_CLEAR(&w->memory, w->movers, w->mover_cap);
     w->mover_count = w->moved = 0;
     s->stage = AOI_STAGE_NOTED;
 }

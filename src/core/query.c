@@ -17,10 +17,21 @@ void aoi_find_targets(aoi_space *s, const double *at, const double *reach) {
         if (aoi_is_live(w->entities[e].generation)) aoi_add_hit(w, e);
 }
 
-void aoi_find_watchers(aoi_space *s, uint32_t entity) {
+enum { FEW_NODES = 32 };
+
+/* A few nodes are looked at one by one: a crowd beside them costs nothing. */
+static void find_among_few(aoi_space *s) {
+    const aoi_world *w = &s->world;
+    for (uint32_t n = 0; n < w->node_top; n++)
+        if (aoi_is_live(w->nodes[n].generation) && aoi_is_bounded(w->nodes + n)) aoi_add_hit(&s->world, n);
+    s->engine->steps += w->node_top;
+}
+
+void aoi_find_watchers(aoi_space *s, uint32_t entity, bool by_index) {
     aoi_world *w = &s->world;
     w->hit_count = 0;
-    s->engine->class->watchers(s->engine, w->entities[entity].pos);
+    if (w->node_top <= FEW_NODES && !by_index) find_among_few(s);
+    else s->engine->class->watchers(s->engine, w->entities[entity].pos);
     for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home) aoi_add_hit(w, n);
     uint32_t others = 0;
     for (uint32_t i = 0; i < w->hit_count; i++) /* an entity does not watch itself */
@@ -92,7 +103,7 @@ int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int6
     const aoi_world *w = &s->world;
     const aoi_override_record *r;
     size_t shown = aoi_overrides_count(&s->overrides);
-    aoi_find_watchers(s, e);
+    aoi_find_watchers(s, e, false);
     if (!answer_ready(s, w->hit_count + shown, true)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++)
         if (is_found(s, w->hits[i], e)) answer_viewer(s, w->hits[i]);
@@ -140,7 +151,7 @@ int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_
 
 static int by_distance(const void *a, const void *b) {
     const aoi_ranked *x = a, *y = b;
-    if (x->distance2 != y->distance2) return x->distance2 < y->distance2 ? -1 : 1;
+    if (x->by != y->by) return x->by < y->by ? -1 : 1;
     return x->id < y->id ? -1 : x->id > y->id;
 }
 

@@ -143,7 +143,7 @@ uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
             !AOI_GROW_LINES(&w->memory, w->entities, w->entity_cap, w->entity_top + (size_t)1))
             return AOI_NONE;
         e = w->entity_top;
-        w->entities[e].generation = 0;
+        w->entities[e].generation = s->entity_generation;
         w->entities[e].home = AOI_NONE; /* the end of the chain of unused ones */
     }
     /* half empty: runs of the index that meet are seldom */
@@ -168,6 +168,62 @@ void aoi_free_entity(aoi_space *s, uint32_t e) {
     if (++r->generation == 0) return; /* all generations used: the slot retires, or old handles would come alive */
     r->home = s->unused_entity;
     s->unused_entity = e;
+}
+
+/* ---- an empty space ---------------------------------------------------------------------------------------------- */
+
+enum { EMPTY_KEEPS = 1024 }; /* records that an empty space may keep */
+
+/* A generation that no record has passed, all of which are dead: new records begin with it, so that old handles stay
+ * stale.  0: some slot has retired, or soon may. */
+static uint32_t later_generation(uint32_t most, uint32_t generation) {
+    if (!most || !generation || generation > UINT32_MAX / 2) return 0;
+    return generation > most ? generation : most;
+}
+
+static void give_back_entities(aoi_space *s) {
+    aoi_world *w = &s->world;
+    uint32_t most = s->entity_generation | 2;
+    for (uint32_t e = 0; e < w->entity_top; e++) most = later_generation(most, w->entities[e].generation);
+    if (!most) return;
+    AOI_FREE_LINES(&w->memory, w->entities, w->entity_cap);
+    w->entities = NULL;
+    w->entity_cap = w->entity_top = 0;
+    s->entity_generation = most;
+    s->unused_entity = AOI_NONE;
+}
+
+static void give_back_nodes(aoi_space *s) {
+    aoi_world *w = &s->world;
+    uint32_t most = s->node_generation | 2;
+    for (uint32_t n = 0; n < w->node_top; n++)
+        most = later_generation(w->nodes[n].pending ? 0 : most, w->nodes[n].generation);
+    if (!most) return;
+    AOI_FREE_LINES(&w->memory, w->nodes, w->node_cap);
+    AOI_CLEAR(&w->memory, w->areas, w->area_cap);
+    w->nodes = NULL;
+    w->node_cap = w->node_top = 0;
+    s->node_generation = most;
+    s->unused_node = AOI_NONE;
+}
+
+void aoi_give_back(aoi_space *s) {
+    aoi_world *w = &s->world;
+    aoi_memory *m = &w->memory;
+    if (w->entity_count || (w->entity_cap <= EMPTY_KEEPS && w->node_cap <= EMPTY_KEEPS)) return;
+    if (s->engine->class->tidy) s->engine->class->tidy(s->engine);
+    if (!s->sighting_count) give_back_entities(s);
+    if (!s->sighting_count && s->freed_node == AOI_NONE) give_back_nodes(s);
+    if (!s->ids.count) aoi_index_free(m, &s->ids);
+    AOI_CLEAR(m, w->candidates, w->candidate_cap);
+    AOI_CLEAR(m, w->hits, w->hit_cap);
+    if (!w->mover_count) AOI_CLEAR(m, w->movers, w->mover_cap);
+    AOI_CLEAR(m, s->undo, s->undo_cap);
+    AOI_CLEAR(m, s->rows, s->row_cap);
+    AOI_CLEAR(m, s->ranked, s->ranked_cap);
+    AOI_CLEAR(m, s->ids_out, s->ids_cap);
+    AOI_CLEAR(m, s->nodes_out, s->nodes_cap);
+    if (!s->queue.count) aoi_queue_close(m, &s->queue);
 }
 
 /* ---- one at a time ----------------------------------------------------------------------------------------------- */

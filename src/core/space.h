@@ -45,9 +45,9 @@ typedef struct aoi_mark { /* a point of a call to roll back to */
     uint32_t top, queue_undo, undo, sightings;
 } aoi_mark;
 
-typedef struct aoi_ranked { /* an entity by its distance from a place */
-    double distance2;
-    int64_t id;
+typedef struct aoi_ranked { /* an entity by a number: the square of its distance from a place, its x */
+    double by;
+    int64_t id; /* or its slot */
 } aoi_ranked;
 
 struct aoi_space {
@@ -55,10 +55,11 @@ struct aoi_space {
     aoi_engine *engine;
     aoi_index ids; /* entity slots by id */
     uint32_t node_count;
-    uint32_t unused_entity, unused_node; /* chains of free slots */
-    uint32_t freed_node;                 /* free too, but not told by aoi_next_freed yet */
-    uint32_t unbounded;                  /* chain of the nodes of infinite reach, by home and slot */
-    uint32_t unbounded_positional;       /* those of them that do not simply see everything */
+    uint32_t unused_entity, unused_node;         /* chains of free slots */
+    uint32_t entity_generation, node_generation; /* with which the slots of new records begin */
+    uint32_t freed_node;                         /* free too, but not told by aoi_next_freed yet */
+    uint32_t unbounded;                          /* chain of the nodes of infinite reach, by home and slot */
+    uint32_t unbounded_positional;               /* those of them that do not simply see everything */
     bool deferred;
     uint8_t stage;   /* of the movers: AOI_STAGE_NOTED ... */
     bool half_moved; /* the index has movers[moved] where it goes, its record where it was */
@@ -116,6 +117,7 @@ static inline bool aoi_same_place(int dims, const double *a, const double *b) {
 uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t kind); /* in no index yet; or AOI_NONE */
 void aoi_free_entity(aoi_space *s, uint32_t entity);
 void aoi_judge_leaving(aoi_space *s, uint32_t entity); /* all its pairs, as if it were gone */
+void aoi_give_back(aoi_space *s);                      /* the storage of a space that everything has left */
 void aoi_take_out(aoi_space *s, uint32_t entity);      /* with its nodes; nothing more is judged */
 void aoi_free_node(aoi_space *s, uint32_t node);    /* out of the index; the slot is free once its events are taken */
 void aoi_release_node(aoi_space *s, uint32_t node); /* a dead node whose last event is gone */
@@ -172,6 +174,8 @@ void aoi_tidy(aoi_space *s); /* lets the engine give back what it does not need,
 
 /* All pairs of an entity as a target: NULL before it enters or after it leaves, else its kind. */
 void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is);
+/* The pairs of all nodes with entities that have entered just now, in the order of their x, by slot. */
+void aoi_judge_entered(aoi_space *s, const aoi_ranked *entered, size_t n);
 /* All pairs of a node: NULL before it is added or after it is removed, else its area. */
 void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, const aoi_area_state *is);
 /* A pair whose override becomes this one. */
@@ -205,7 +209,8 @@ static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
 /* ---- the engine's queries, with what the space keeps to itself ----------------------------------------------------- */
 
 void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* into world.hits */
-void aoi_find_watchers(aoi_space *s, uint32_t entity);                      /* bounded and unbounded, not its own */
+/* Bounded and unbounded ones, not its own; by_index: by the engine even where looking at each node is less. */
+void aoi_find_watchers(aoi_space *s, uint32_t entity, bool by_index);
 
 /* ---- what the Lua binding needs beside aoi.h ----------------------------------------------------------------------- */
 

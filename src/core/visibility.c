@@ -92,6 +92,7 @@ void aoi_commit(aoi_space *s) {
     aoi_queue_commit(&s->queue);
     aoi_tidy(s);
     if (s->undo_count) aoi_pair_table_tidy(&s->world.memory, &s->kept);
+    if (!s->world.entity_count) aoi_give_back(s);
 }
 
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
@@ -263,7 +264,7 @@ static void judge_shown(aoi_space *s, int which, uint32_t slot, uint32_t entity)
 
 void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is) {
     const aoi_world *w = &s->world;
-    aoi_find_watchers(s, entity);
+    aoi_find_watchers(s, entity, false);
     s->candidates += w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         uint32_t node = w->hits[i];
@@ -275,6 +276,36 @@ void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const 
         if (z != AOI_OUTSIDE) judge_change(s, node, entity, met, z, meets, z);
     }
     if (!is && aoi_overrides_count(&s->overrides)) judge_shown(s, AOI_OVERRIDE_BY_TARGET, entity, entity);
+}
+
+/* The first that is not left of x. */
+static size_t first_from(const aoi_ranked *r, size_t n, double x) {
+    size_t from = 0;
+    while (from < n) {
+        size_t mid = from + (n - from) / 2;
+        if (r[mid].by < x) from = mid + 1;
+        else n = mid;
+    }
+    return from;
+}
+
+void aoi_judge_entered(aoi_space *s, const aoi_ranked *entered, size_t count) {
+    const aoi_world *w = &s->world;
+    for (uint32_t node = 0; node < w->node_top && !w->failed; node++) {
+        const aoi_node_record *n = w->nodes + node;
+        if (!aoi_is_live(n->generation)) continue;
+        const double *at = w->entities[n->owner].pos;
+        double last = at[0] + n->reach[0];
+        size_t i = first_from(entered, count, at[0] - n->reach[0]);
+        for (; i < count && entered[i].by <= last; i++) {
+            uint32_t target = (uint32_t)entered[i].id;
+            const aoi_entity_record *t = w->entities + target;
+            if (!(t->kind & n->mask) || !aoi_in_side(at[1], t->pos[1], n->reach[1])) continue;
+            aoi_zone z = zone_of(s, node, at, t->pos);
+            s->candidates++;
+            if (z != AOI_OUTSIDE) judge_change(s, node, target, false, z, true, z);
+        }
+    }
 }
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node) {

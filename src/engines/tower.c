@@ -223,12 +223,14 @@ static int tower_open(aoi_engine *head, double cell) {
 
 static void tower_close(aoi_engine *head) {
     towers *g = tower_engine_of(head);
-    for (uint32_t i = 0; i < g->layer_count; i++) tower_close_layer(tower_memory(g), g->layers + i);
-    AOI_FREE(tower_memory(g), g->layers, g->layer_cap);
-    AOI_FREE(tower_memory(g), g->boxes, g->box_cap);
-    AOI_FREE(tower_memory(g), g->thick, g->thick_cap);
-    AOI_FREE(tower_memory(g), g->borders, g->border_cap);
-    aoi_spatial_close(tower_memory(g), &g->points);
+    aoi_memory *m = tower_memory(g);
+    while (g->layer_count) tower_close_layer(m, g->layers + --g->layer_count);
+    AOI_CLEAR(m, g->layers, g->layer_cap);
+    AOI_CLEAR(m, g->boxes, g->box_cap);
+    AOI_CLEAR(m, g->thick, g->thick_cap);
+    AOI_CLEAR(m, g->borders, g->border_cap);
+    g->tuned = 0;
+    aoi_spatial_close(m, &g->points);
 }
 
 static int tower_enter(aoi_engine *head, uint32_t entity) {
@@ -241,21 +243,14 @@ static void tower_leave(aoi_engine *head, uint32_t entity) {
     if (aoi_spatial_is_untidy(&g->points)) head->world->untidy = true;
 }
 
-/* Cells for queries over entities are like the boxes most in use. */
-static void tower_tune(towers *g, const tower_layer *y) {
-    if (g->fixed || y->count < 2 * g->tuned || y->count < 8) return;
-    g->tuned = y->count;
-    if (g->points.side != y->side / 2) aoi_entities_resize(g->head.world, &g->points, y->side / 2);
-}
-
 /* The layer for a node of these bounds, all its towers with room; AOI_NONE when memory is refused. */
 static uint32_t tower_prepare(towers *g, uint32_t node, const aoi_bounds *bounds, tower_box *b) {
     const aoi_world *w = g->head.world;
+    aoi_memory *m = tower_memory(g);
+    size_t need = node + (size_t)1;
     uint32_t level = tower_layer_for(g, fmax(bounds->reach[0], bounds->reach[1]));
-    if (level == AOI_NONE || !AOI_GROW(tower_memory(g), g->boxes, g->box_cap, node + (size_t)1) ||
-        !AOI_GROW(tower_memory(g), g->thick, g->thick_cap, node + (size_t)1))
-        return AOI_NONE;
-    if (!aoi_is_plain_box(bounds) && !AOI_GROW(tower_memory(g), g->borders, g->border_cap, node + (size_t)1))
+    if (level == AOI_NONE || !AOI_GROW(m, g->boxes, g->box_cap, need) || !AOI_GROW(m, g->thick, g->thick_cap, need) ||
+        (!aoi_is_plain_box(bounds) && !AOI_GROW(m, g->borders, g->border_cap, need)))
         return AOI_NONE;
     *b = tower_box_of(w->entities[w->nodes[node].owner].pos, bounds->reach);
     aoi_span has = tower_span_of(g->layers + level, b);
@@ -289,13 +284,16 @@ static int tower_add_node(aoi_engine *head, uint32_t node) {
     uint32_t level = tower_prepare(g, node, &bounds, &b);
     if (level == AOI_NONE) return AOI_ENOMEM;
     tower_settle(g, node, level, &bounds, &b);
-    tower_tune(g, g->layers + level);
+    const tower_layer *y = g->layers + level;
+    if (g->fixed || y->count < 2 * g->tuned || y->count < 8) return AOI_OK;
+    g->tuned = y->count; /* cells for queries over entities are like the boxes most in use */
+    if (g->points.side != y->side / 2) aoi_entities_resize(head->world, &g->points, y->side / 2);
     return AOI_OK;
 }
 
 static int tower_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *now) {
-    towers *g = tower_engine_of(head);
     tower_box b;
+    towers *g = tower_engine_of(head);
     uint32_t level = tower_prepare(g, node, now, &b);
     if (level == AOI_NONE) return AOI_ENOMEM;
     tower_remove_node(head, node);
@@ -305,6 +303,7 @@ static int tower_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *
 
 static void tower_tidy(aoi_engine *head) {
     towers *g = tower_engine_of(head);
+    if (!head->world->entity_count) tower_close(head);
     if (aoi_spatial_is_untidy(&g->points)) aoi_spatial_tidy(tower_memory(g), &g->points);
     for (uint32_t i = 0; i < g->layer_count; i++)
         if (tower_is_untidy(g->layers + i)) tower_tidy_layer(tower_memory(g), g->layers + i);

@@ -25,9 +25,10 @@ static int grid_open(aoi_engine *head, double cell) {
 
 static void grid_close(aoi_engine *head) {
     aoi_grid *g = aoi_grid_of(head);
-    for (uint32_t i = 0; i < g->layer_count; i++) aoi_spatial_close(aoi_grid_memory(g), &g->layers[i].cells);
-    AOI_FREE(aoi_grid_memory(g), g->layers, g->layer_cap);
+    while (g->layer_count) aoi_spatial_close(aoi_grid_memory(g), &g->layers[--g->layer_count].cells);
+    AOI_CLEAR(aoi_grid_memory(g), g->layers, g->layer_cap);
     aoi_spatial_close(aoi_grid_memory(g), &g->points);
+    g->tuned = 0;
 }
 
 static int grid_enter(aoi_engine *head, uint32_t entity) {
@@ -60,6 +61,7 @@ static int grid_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *n
 
 static void grid_tidy(aoi_engine *head) {
     aoi_grid *g = aoi_grid_of(head);
+    if (!head->world->entity_count) grid_close(head);
     if (g->changed || aoi_grid_is_untidy(g)) aoi_grid_tune(g);
     if (aoi_spatial_is_untidy(&g->points)) aoi_spatial_tidy(aoi_grid_memory(g), &g->points);
 }

@@ -53,18 +53,28 @@ static int list_open(aoi_engine *head, double cell) {
     return AOI_OK;
 }
 
-static void list_close(aoi_engine *head) {
-    aoi_list *g = self(head);
+/* All storage, as when it was opened. */
+static void list_clear(aoi_list *g) {
     aoi_memory *m = aoi_list_memory(g);
     while (g->level_count) aoi_level_drop(g, 0);
     aoi_fields_close(g);
     aoi_pool_close(m, &g->lists.pool);
-    AOI_FREE(m, g->edges, g->edge_cap);
-    AOI_FREE(m, g->leaving, g->leaving_cap);
+    AOI_CLEAR(m, g->edges, g->edge_cap);
+    AOI_CLEAR(m, g->leaving, g->leaving_cap);
+    g->ring_count = 0;
+}
+
+static void list_close(aoi_engine *head) {
+    list_clear(self(head));
 }
 
 static void list_tidy(aoi_engine *head) {
     aoi_list *g = self(head);
+    if (!head->world->entity_count) {
+        list_clear(g);
+        aoi_points_open(g);
+        return;
+    }
     aoi_points_tidy(g);
     aoi_rings_tidy(g);
     for (int i = 0; i < g->level_count; i++) {

@@ -49,7 +49,9 @@ static void quadtree_close(aoi_engine *head) {
 }
 
 static void quadtree_tidy(aoi_engine *head) {
-    aoi_tree_tidy(&quadtree_of(head)->tree);
+    aoi_tree *t = &quadtree_of(head)->tree;
+    if (t->count) aoi_tree_tidy(t);
+    else aoi_tree_clear(t);
 }
 
 /* ---- entities ---------------------------------------------------------------------------------------------------- */

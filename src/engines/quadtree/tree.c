@@ -477,6 +477,13 @@ void aoi_tree_close(aoi_tree *t) {
     AOI_FREE(&t->world->memory, t->quads, t->cap);
 }
 
+void aoi_tree_clear(aoi_tree *t) {
+    double inverse = t->inverse;
+    aoi_tree_close(t);
+    aoi_tree_open(t, t->world, 1);
+    t->inverse = inverse;
+}
+
 /* ---- to look at -------------------------------------------------------------------------------------------------- */
 
 /* Bounds of a square on one axis: what is beyond the outermost step is in it, too. */

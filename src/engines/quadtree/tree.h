@@ -39,6 +39,7 @@ typedef struct aoi_tree {
 
 void aoi_tree_open(aoi_tree *t, aoi_world *world, double finest);
 void aoi_tree_close(aoi_tree *t);
+void aoi_tree_clear(aoi_tree *t); /* as when it was opened */
 
 /* The leaf of a place, made if it is missing, with room for one more; looked for from a square nearby, or AOI_NONE.
  * AOI_NONE when memory is refused. */
