@@ -25,6 +25,7 @@ build = {
       libraries = { "m" },
     },
     ["aoi"] = "lua/aoi/init.lua",
+    ["aoi.checks"] = "lua/aoi/checks.lua",
     ["aoi.meta.aoi"] = "lua/aoi/meta/aoi.lua",
     ["aoi.meta.area"] = "lua/aoi/meta/area.lua",
     ["aoi.meta.space"] = "lua/aoi/meta/space.lua",

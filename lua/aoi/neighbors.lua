@@ -2,8 +2,8 @@
 ---
 ---     local near = require("aoi.neighbors").new(space)
 ---     near:add(player, 30)                                 -- the player keeps a list of what is within 30
----     for _, other in near:each(player) do ... end         -- what is near; makes no garbage
----     for _, player in near:each_viewer(npc) do ... end    -- whose list has it: the ones to inform
+---     for other in near:each(player) do ... end            -- what is near; makes no garbage
+---     for player in near:each_viewer(npc) do ... end       -- whose list has it: the ones to inform
 ---
 --- Lists are for game logic. To tell clients, in bytes, there is `aoi.sync`, to which `near:sync` hands over.
 ---
@@ -20,6 +20,7 @@
 -- its node, and every other reference to it is weak, so that it is garbage when its entity leaves; `held` keeps the
 -- records of watchers with targets until their last event.
 
+local checks = require "aoi.checks"
 local reserved = require "aoi.reserved"
 
 local neighbors = {}
@@ -50,10 +51,33 @@ local function delete(list, id)
   list.n = n - 1
 end
 
-local function backwards(list, i)
-  i = i - 1
+-- Walks { list, at, spare }: the list from its end; the walk itself is kept for the next `each` when it is over.
+local function backwards(walk)
+  local list, i = walk.list, walk.at - 1
+  if not list then return nil end
   if i > list.n then i = list.n end
-  if i > 0 then return i, list[i] end
+  if i > 0 then
+    walk.at = i
+    local id = list[i]
+    return id, id
+  end
+  local spare = walk.spare
+  spare.n = spare.n + 1
+  spare[spare.n], walk.list = walk, false
+end
+
+-- What a `for` walks a list with. One that is left by `break` is garbage.
+local function walk_over(self, list)
+  local spare = self.spare.walks
+  local n = spare.n
+  local walk = spare[n]
+  if walk then
+    spare[n], spare.n = nil, n - 1
+  else
+    walk = { spare = spare }
+  end
+  walk.list, walk.at = list, list.n + 1
+  return backwards, walk
 end
 
 local function new_list(self)
@@ -116,11 +140,12 @@ end
 ---@param space aoi.Space
 ---@return aoi.Neighbors
 function neighbors.new(space)
+  checks.space(space, neighbors, "neighbors")
   local by_node = setmetatable({}, { __mode = "v" })
   local self = setmetatable({
     space = space,
     by_node = by_node, by_id = setmetatable({}, { __mode = "v" }), held = {},
-    seen = {}, spare = {}, spares = 0,
+    seen = {}, spare = { walks = { n = 0 } }, spares = 0, -- lists to be used again, and walks
     emptied = {}, empties = 0, -- targets that lost their last viewer since the last tick, perhaps for a moment
     dirty = {}, first = 1, last = 0, -- a queue of watchers
   }, Neighbors)
@@ -152,13 +177,14 @@ end
 ---@param id integer the watcher
 ---@param area number|aoi.Area half-extent in world units, or a table of any shape as for `space:add_node`
 function Neighbors:add(id, area)
-  if watcher_of(self, id) then error(("entity %s already has a list"):format(tostring(id)), 2) end
+  checks.entity(self.space, id, 1, "add")
+  if watcher_of(self, id) then checks.fail(1, "add", ("entity %s already has a list"):format(tostring(id))) end
   local watcher = {
     id = id, node = reserved.node(self.space), enter = self.enter, leave = self.leave,
     list = { n = 0, at = {} }, mark = {}, changed = { n = 0 },
   }
   self.by_id[id], self.by_node[watcher.node] = watcher, watcher
-  self.space:add_node(id, watcher.node, area, watcher)
+  checks.call("add", { [2] = 1, [4] = 2 }, self.space.add_node, self.space, id, watcher.node, area, watcher)
   if self.clients then self.clients:add(id, area) end
 end
 
@@ -166,6 +192,7 @@ end
 ---@param id integer the watcher
 ---@return boolean done false if it had none
 function Neighbors:remove(id)
+  checks.id(id, 1, "remove")
   local watcher = watcher_of(self, id)
   if not watcher then return false end
   self.by_id[id] = nil
@@ -178,6 +205,7 @@ end
 ---@param id integer the watcher
 ---@return integer? node nil if it has no list
 function Neighbors:node(id)
+  checks.id(id, 1, "node")
   local watcher = watcher_of(self, id)
   return watcher and watcher.node
 end
@@ -189,24 +217,23 @@ local function list_of(self, id)
   return watcher and watcher.list or EMPTY
 end
 
---- Iterates over the targets that are near: `for _, other in near:each(id) do`. The current one may be removed.
+--- Iterates over the targets that are near: `for other in near:each(id) do`. Gives each id twice, so that
+--- `for _, other in` is right, too. Any of them may be removed meanwhile.
 ---@param id integer the watcher
----@return fun(list: table, i: integer): integer?, integer? next
----@return table list
----@return integer first
+---@return fun(walk: table): integer?, integer? next
+---@return table walk
 function Neighbors:each(id)
-  local list = list_of(self, id)
-  return backwards, list, list.n + 1
+  checks.id(id, 1, "each")
+  return walk_over(self, list_of(self, id))
 end
 
---- Iterates over the watchers whose list has a target: `for _, watcher in near:each_viewer(id) do`.
+--- Iterates over the watchers whose list has a target, as `each`: `for watcher in near:each_viewer(id) do`.
 ---@param id integer the target
----@return fun(list: table, i: integer): integer?, integer? next
----@return table list
----@return integer first
+---@return fun(walk: table): integer?, integer? next
+---@return table walk
 function Neighbors:each_viewer(id)
-  local list = self.seen[id] or EMPTY
-  return backwards, list, list.n + 1
+  checks.id(id, 1, "each_viewer")
+  return walk_over(self, self.seen[id] or EMPTY)
 end
 
 --- The targets that are near, as an array: the list itself, read-only, valid until the next event.
@@ -214,6 +241,7 @@ end
 ---@return integer[] list
 ---@return integer n
 function Neighbors:list(id)
+  checks.id(id, 1, "list")
   local list = list_of(self, id)
   return list, list.n
 end
@@ -223,6 +251,7 @@ end
 ---@return integer[] list
 ---@return integer n
 function Neighbors:viewers(id)
+  checks.id(id, 1, "viewers")
   local list = self.seen[id] or EMPTY
   return list, list.n
 end
@@ -230,18 +259,28 @@ end
 --- How many targets are near.
 ---@param id integer the watcher
 ---@return integer
-function Neighbors:count(id) return list_of(self, id).n end
+function Neighbors:count(id)
+  checks.id(id, 1, "count")
+  return list_of(self, id).n
+end
 
 --- How many watchers have a target in their list.
 ---@param id integer the target
 ---@return integer
-function Neighbors:viewer_count(id) return (self.seen[id] or EMPTY).n end
+function Neighbors:viewer_count(id)
+  checks.id(id, 1, "viewer_count")
+  return (self.seen[id] or EMPTY).n
+end
 
 --- Whether a target is in a watcher's list.
 ---@param id integer the watcher
 ---@param target integer
 ---@return boolean
-function Neighbors:has(id, target) return list_of(self, id).at[target] ~= nil end
+function Neighbors:has(id, target)
+  checks.id(id, 1, "has")
+  checks.id(target, 2, "has")
+  return list_of(self, id).at[target] ~= nil
+end
 
 local function changes(self, id, buf, this, that)
   local list, n = buf or {}, 0
@@ -254,7 +293,7 @@ local function changes(self, id, buf, this, that)
       list[n] = changed[i]
     end
   end
-  list[n + 1] = nil
+  checks.end_list(list, n)
   return list, n
 end
 
@@ -263,14 +302,20 @@ end
 ---@param buf? integer[] a table to fill
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
-function Neighbors:joined(id, buf) return changes(self, id, buf, JOINED, RENEWED) end
+function Neighbors:joined(id, buf)
+  checks.id(id, 1, "joined")
+  return changes(self, id, buf, JOINED, RENEWED)
+end
 
 --- The targets that were near at the last `tick` or `sync` and went; one that came back is in both lists.
 ---@param id integer the watcher
 ---@param buf? integer[] a table to fill
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
-function Neighbors:left(id, buf) return changes(self, id, buf, LEFT, RENEWED) end
+function Neighbors:left(id, buf)
+  checks.id(id, 1, "left")
+  return changes(self, id, buf, LEFT, RENEWED)
+end
 
 -- Ticks -------------------------------------------------------------------------------------------------------------
 
@@ -345,6 +390,8 @@ end
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Neighbors:dispatch(buf, n)
+  checks.type(buf, "table", 1, "dispatch")
+  checks.type(n, "number", 2, "dispatch")
   local ENTER = require("aoi").ENTER
   for i = 1, 4 * n, 4 do
     local handle = buf[i] == ENTER and self.enter or self.leave
@@ -373,19 +420,24 @@ end
 
 -- Moves -------------------------------------------------------------------------------------------------------------
 
---- `space:move`: the space knows what has moved; moving entities there is as good.
+local IN_MOVE = { [2] = 1, [3] = 2, [4] = 3, [5] = 4 } -- where the arguments of methods of the space stand in ours
+
+--- `space:move`, which is as good: the space itself tells `aoi.sync` what has moved.
 ---@param id integer
 ---@param x number world units
 ---@param y number world units
 ---@param z? number world units, in 3D
 function Neighbors:move(id, x, y, z)
-  if z == nil then return self.space:move(id, x, y) end
-  return self.space:move(id, x, y, z)
+  local space = self.space
+  checks.call("move", IN_MOVE, space.move, space, id, x, y, z)
 end
 
 --- `space:move_many`.
 ---@param t number[] id, x, y [, z], id, x, y [, z], ...
 ---@param n? integer how many rows, all without it
-function Neighbors:move_many(t, n) return self.space:move_many(t, n) end
+function Neighbors:move_many(t, n)
+  local space = self.space
+  checks.call("move_many", IN_MOVE, space.move_many, space, t, n)
+end
 
 return neighbors

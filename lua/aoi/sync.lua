@@ -8,4 +8,4 @@
 --- It is made in C (src/sync/); aoi.meta.sync has the contract of each function, docs/sync.md the whole.
 --- @module aoi.sync
 
-return require("aoi.core").sync
+return require("aoi").sync

@@ -54,6 +54,7 @@
 
 local admission = require "aoi.trigger.admission"
 local check = require "aoi.trigger.options"
+local checks = require "aoi.checks"
 local events = require "aoi.trigger.events"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
@@ -115,8 +116,9 @@ local Triggers, Trigger -- the two classes, below
 ---@param now? number seconds: the time at the beginning, 0 without it; the clock is the caller's
 ---@return aoi.Triggers
 function trigger.new(space, handlers, now)
-  if type(handlers) ~= "table" then error("bad argument #2 to 'new' (table expected)", 2) end
-  if now ~= nil and not check.is_finite(now) then error("bad argument #3 to 'new' (finite number expected)", 2) end
+  checks.space(space, trigger, "trigger")
+  checks.type(handlers, "table", 2, "new")
+  if now ~= nil then checks.finite(now, 3, "new") end
   local self = setmetatable({
     space = space, radius = space.radius, has = space.has, handlers = handlers, time = now or 0,
     triggers = {}, names = {}, inside = {}, families = {}, all = {}, hand = 0, share = 1,
@@ -135,14 +137,17 @@ local function new_trigger(set, name, o)
   return t
 end
 
+-- Where the arguments of methods of the space stand in those of ours.
+local IN_SET_RADIUS = { [3] = 1, [4] = 1, [5] = 2 }
+local IN_SET = { [3] = 1, [4] = 1 }
+
 -- Gives a trigger its entity and its node. Errors carry the position of the caller of `add` or `region`.
 local function install(set, t, id, area)
   registry.sweep(set, 2) -- so that dead triggers are never more than living ones, whether or not there are updates
   local family = registry.family(set, id)
   if family and family[t.name] then
-    error(("entity %s already has a trigger '%s'"):format(tostring(id), t.name), 3)
+    checks.fail(2, "add", ("entity %s already has a trigger '%s'"):format(tostring(id), t.name), 3)
   end
-  if not set.space:has(id) then error(("no entity %s"):format(tostring(id)), 3) end
   t.id, t.node = id, reserved.node(set.space)
   registry.insert(set, t)
   set.space:add_node(id, t.node, area, set.enter, set.leave)
@@ -161,6 +166,7 @@ Triggers.__index = Triggers
 ---@param options? aoi.TriggerOptions what is missing is taken from `handlers[name]`
 ---@return aoi.Trigger
 function Triggers:add(id, name, options)
+  checks.entity(self.space, id, 1, "add")
   local o = check.read(self, name, options)
   local t = new_trigger(self, name, o)
   install(self, t, id, o.area)
@@ -174,14 +180,10 @@ end
 ---@return aoi.Trigger
 function Triggers:region(name, options)
   local o = check.read(self, name, options, true)
-  local space, id = self.space, reserved.entity(self.space)
-  space:enter(id, o.x, o.y, 0, 0) -- in 2D the fourth is the kind, in 3D the height: kind 0 in both
-  local _, _, height = space:position(id)
-  if (o.z ~= nil) ~= (height ~= nil) then
-    space:leave(id)
-    check.fail("z", height and "required in 3D" or "the space is 2D", 2)
-  end
-  if o.z then space:move(id, o.x, o.y, o.z) end
+  local space, high = self.space, checks.dimensions(self.space) == 3
+  if (o.z ~= nil) ~= high then check.fail("z", high and "required in 3D" or "the space is 2D", 2) end
+  local id = reserved.entity(space)
+  if high then space:enter(id, o.x, o.y, o.z, 0) else space:enter(id, o.x, o.y, 0) end -- of kind 0
   local t = new_trigger(self, name, o)
   t.is_region = true
   install(self, t, id, o.area)
@@ -193,6 +195,8 @@ end
 ---@param name string
 ---@return aoi.Trigger? trigger nil if there is none
 function Triggers:get(id, name)
+  checks.id(id, 1, "get")
+  if name == nil then checks.fail(2, "get", "the name of a trigger expected, got no value") end
   local family = self.families[id]
   local t = family and family[name]
   if t and alive(t) then return t end
@@ -203,6 +207,7 @@ end
 ---@param name? string only this one
 ---@return integer n how many were removed
 function Triggers:remove(id, name)
+  checks.id(id, 1, "remove")
   local list, n = {}, 0
   for key, t in pairs(self.families[id] or {}) do
     if name == nil or key == name then list[#list + 1] = t end
@@ -218,6 +223,7 @@ end
 --- number of nodes that see it.
 ---@param target integer
 function Triggers:refresh(target)
+  checks.id(target, 1, "refresh")
   steps.run(self)
   if not self.space:has(target) then return end
   local pairs_of, n = self.space:viewers(target)
@@ -232,8 +238,8 @@ end
 ---@param now number seconds, never less than before
 ---@return integer n how many timers fired
 function Triggers:update(now)
-  if not check.is_finite(now) then error("bad argument #1 to 'update' (finite number expected)", 2) end
-  if now < self.time then error(("bad argument #1 to 'update' (%.14g is before %.14g)"):format(now, self.time), 2) end
+  checks.finite(now, 1, "update")
+  if now < self.time then checks.fail(1, "update", ("%.14g is before %.14g"):format(now, self.time)) end
   steps.run(self)
   registry.sweep(self)
   local waiting, n = self.timers, 0
@@ -248,11 +254,22 @@ function Triggers:update(now)
   return n
 end
 
+--- `update`, for who has the length of a tick: `update(time + dt)`.
+---@param dt number seconds since the last one, >= 0
+---@return integer n how many timers fired
+function Triggers:advance(dt)
+  checks.finite(dt, 1, "advance")
+  if dt < 0 then checks.fail(1, "advance", "number must not be negative") end
+  return self:update(self.time + dt)
+end
+
 --- Takes events that `space:drain` returned; those of other nodes are passed over. After an error of a handler the rest
 --- waits for the next event or `update`.
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Triggers:dispatch(buf, n)
+  checks.type(buf, "table", 1, "dispatch")
+  checks.type(n, "number", 2, "dispatch")
   local ENTER = require("aoi").ENTER
   for i = 1, 4 * n, 4 do events.append(self, buf[i] == ENTER, buf[i + 1], buf[i + 2], buf[i + 3]) end
   return steps.run(self)
@@ -354,7 +371,8 @@ function Trigger:enabled() return not self.disabled and alive(self) end
 ---@param keep? number leave radius in world units, >= radius
 function Trigger:set_radius(radius, keep)
   expect_alive(self)
-  self.set.space:set_radius(self.id, self.node, radius, keep)
+  local space = self.set.space
+  checks.call("set_radius", IN_SET_RADIUS, space.set_radius, space, self.id, self.node, radius, keep)
 end
 
 --- Changes its whole area, with exactly the difference in events. The mask stays, unless the area has one.
@@ -369,7 +387,8 @@ function Trigger:set_area(area)
   end
   local mask = own.mask
   if self.disabled then own.mask = 0 end
-  self.set.space:set_area(self.id, self.node, own)
+  local space = self.set.space
+  checks.call("set_area", IN_SET, space.set_area, space, self.id, self.node, own)
   self.mask = mask
 end
 
@@ -377,14 +396,15 @@ end
 ---@param facing number radians, 0 is along +x, counter-clockwise
 function Trigger:set_facing(facing)
   expect_alive(self)
-  self.set.space:set_facing(self.id, self.node, facing)
+  local space = self.set.space
+  checks.call("set_facing", IN_SET, space.set_facing, space, self.id, self.node, facing)
 end
 
 --- Changes the kinds it looks for.
 ---@param mask integer kind bits
 function Trigger:set_mask(mask)
   expect_alive(self)
-  if not check.is_whole(mask) then error("bad argument #1 to 'set_mask' (kind bits expected)", 2) end
+  if not check.is_whole(mask) then checks.fail(1, "set_mask", "kind bits expected") end
   self.mask = mask
   if not self.disabled then self.set.space:set_mask(self.id, self.node, mask) end
 end
@@ -405,6 +425,7 @@ end
 ---@param target integer
 ---@return boolean
 function Trigger:has(target)
+  checks.id(target, 1, "has")
   if not alive(self) then return false end
   if not self.visits then return self.set.space:has(target) and self.set.space:sees(self.id, self.node, target) end
   local visit = self.visits[target]
@@ -415,6 +436,7 @@ end
 ---@param target integer
 ---@return aoi.TriggerExplanation
 function Trigger:explain(target)
+  checks.id(target, 1, "explain")
   local told = self.set.space:explain(self.id, self.node, target)
   told.state = state_of(self, target)
   return told
@@ -426,8 +448,10 @@ end
 ---@return integer n
 function Trigger:targets(buf)
   local list, n = buf or {}, 0
-  list[1] = nil
-  if not alive(self) then return list, 0 end
+  if not alive(self) then
+    checks.end_list(list, 0)
+    return list, 0
+  end
   if not self.visits then return self.set.space:view(self.id, self.node, list) end
   for target, visit in pairs(self.visits) do
     if visit.state == visits.INSIDE then
@@ -435,7 +459,7 @@ function Trigger:targets(buf)
       list[n] = target
     end
   end
-  list[n + 1] = nil
+  checks.end_list(list, n)
   return list, n
 end
 

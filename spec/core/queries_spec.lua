@@ -207,6 +207,31 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
       assert.is_nil(buf[1])
     end)
 
+    it("leave nothing of an earlier, longer list, so that # is right", function()
+      space:override(1, 7, 4, "hide")
+      space:override(1, 7, 5, "show")
+      local unpack = table.unpack or unpack -- luacheck: ignore
+      for _, ask in ipairs {
+        { "ids" }, { "view", 1, 7 }, { "viewers", 3 }, { "nodes", 1 }, { "overrides", 1, 7 }, { "drain" },
+      } do
+        local buf = {}
+        for i = 1, 100 do buf[i] = i end
+        local function filled()
+          local args = { ask[2], ask[3] }
+          args[#args + 1] = buf
+          local _, n = space[ask[1]](space, unpack(args))
+          return n * (({ viewers = 2, overrides = 2, drain = 4 })[ask[1]] or 1)
+        end
+        assert.equal(filled(), #buf, ask[1])
+        for i = 1, 100 do assert.equal(i <= #buf, buf[i] ~= nil, ask[1]) end
+        if ask[1] == "overrides" then
+          space:override(1, 7, 5, nil)
+          assert.equal(2, filled())
+          assert.same({ 4, "hide" }, buf)
+        end
+      end
+    end)
+
     it("give every caller without a table a new one", function()
       local a, b = space:ids(), space:ids()
       assert.are_not.equal(a, b)

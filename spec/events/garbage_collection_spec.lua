@@ -118,7 +118,7 @@ for setup in fixture.all { modes = { "immediate", "flush" }, dimensions = { 2 } 
         w:enter(1, w:at(0))
         w:enter(2, w:at(1))
         w.space:add_node(1, 1, 5, note(function() return w end), note(function() return 1 end))
-        w.space:add_node(1, 2, 5, note { space = w.space })
+        w.space:add_node(1, 2, 5, note { enter = nil, leave = function() return w end })
         w.space:on_error(note(function() return w end))
       end)
       w.space:close()

@@ -32,7 +32,12 @@ local M = {
   length = "the length of the array is no multiple of %s",
   row = "row %s: %s",
   option = "unknown option '%s'",
-  option_value = "bad value for option '%s'",
+  option_value = "bad value for option '%s': %s expected, got %s",
+  engines = "'list', 'grid', 'tower', 'quadtree' or 'brute'",
+  deliveries = "'immediate' or 'deferred'",
+  nothing = "nothing expected, got %s",
+  nothing_in = "nothing expected in %d dimensions, got %s",
+  unknown_handler = "unknown handler '%s': 'enter' or 'leave' expected",
   self = "aoi.space expected, got %s",
   closed = "attempt to use a closed space",
 }
@@ -206,6 +211,53 @@ local function cases(d)
   case(bad(5, "add_node", M.callback, "string"), function(s) s:add_node(1, 9, 5, print, "leave") end)
   case(bad(5, "add_node", M.callback, "table"), function(s) s:add_node(1, 9, 5, nil, {}) end)
   case(bad(1, "on_error", M.callback, "string"), function(s) s:on_error "print" end)
+  case(bad(4, "add_node", M.unknown_handler, "on_enter"), function(s) s:add_node(1, 9, 5, { on_enter = print }) end)
+  case(bad(4, "add_node", M.unknown_handler, "on_leave"), function(s)
+    s:add_node(1, 9, 5, { enter = print, on_leave = print })
+  end)
+  case(bad(4, "add_node", M.unknown_handler, "entre"), function(s) s:add_node(1, 9, 5, { entre = print }) end)
+  case(bad(4, "add_node", M.unknown_handler, "1"), function(s) s:add_node(1, 9, 5, { print }) end)
+  case(bad(5, "adopt", M.unknown_handler, "on_enter"), function(s) s:adopt(1, 9, 5, {}, { on_enter = print }) end)
+  case(bad(5, "add_node", "nothing expected after a table of handlers, got function"), function(s)
+    s:add_node(1, 9, 5, { enter = print }, print)
+  end)
+
+  -- arguments that there are not
+  case(bad(d + 2, "move", M.nothing_in, d, "number"), function(s)
+    if d == 2 then s:move(1, 0, 0, 0) else s:move(1, 0, 0, 0, 0) end
+  end)
+  case(bad(d + 3, "enter", M.nothing_in, d, "number"), function(s)
+    if d == 2 then s:enter(50, 0, 0, 0, 1) else s:enter(50, 0, 0, 0, 1, 1) end
+  end)
+  case(bad(d + 4, "near", M.nothing_in, d, "table"), function(s)
+    if d == 2 then s:near(0, 0, 5, 1, {}, {}) else s:near(0, 0, 0, 5, 1, {}, {}) end
+  end)
+  case(bad(d + 2, "near", "a table to fill expected in %d dimensions, got an area", d), function(s)
+    if d == 2 then s:near(0, 0, 0, { radius = 5 }) else s:near(0, 0, 0, 0, { shape = "box" }) end
+  end)
+  for name, call in pairs {
+    add_node = function(s, extra) s:add_node(1, 9, 5, print, print, extra) end,
+    leave = function(s, extra) s:leave(1, extra) end,
+    set_kind = function(s, extra) s:set_kind(1, 7, extra) end,
+    set_mask = function(s, extra) s:set_mask(1, 7, 1, extra) end,
+    set_radius = function(s, extra) s:set_radius(1, 7, 5, 6, extra) end,
+    remove_node = function(s, extra) s:remove_node(1, 7, extra) end,
+    kind = function(s, extra) s:kind(1, extra) end,
+    position = function(s, extra) s:position(1, extra) end,
+    radius = function(s, extra) s:radius(1, 7, extra) end,
+    area = function(s, extra) s:area(1, 7, extra) end,
+    has = function(s, extra) s:has(1, extra) end,
+    count = function(s, extra) s:count(extra) end,
+    flush = function(s, extra) s:flush(extra) end,
+    stats = function(s, extra) s:stats(extra) end,
+    ids = function(s, extra) s:ids({}, extra) end,
+    view = function(s, extra) s:view(1, 7, {}, extra) end,
+    move_many = function(s, extra) s:move_many({}, 0, extra) end,
+  } do
+    local places = { add_node = 6, set_kind = 3, set_mask = 4, set_radius = 5, remove_node = 3, radius = 3, area = 3 }
+    places.count, places.flush, places.stats, places.view, places.move_many = 1, 1, 1, 4, 3
+    case(bad(places[name] or 2, name, M.nothing, "number"), function(s) call(s, 1) end)
+  end
 
   -- kinds and masks
   case(bad(2, "set_kind", M.integer, "string"), function(s) s:set_kind(1, "1") end)
@@ -340,6 +392,8 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
           move(self, 1, 0, 0)
         end):gsub("got userdata", "got FILE*"):gsub("%(to '%?'", "to 'move'"))
       end
+      assert.equal("bad argument #1 to 'move' (aoi.space expected, got number: call it with a colon, space:move(...))",
+        message_of(function() space.move(1, 0, 0) end))
       local object = { leave = space.leave }
       assert.matches("bad self", message_of(function() object:leave(1) end))
       assert.matches(M.self:format "no value", message_of(function() local move = space.move move() end), 1, true)
@@ -377,20 +431,21 @@ describe("misuse of aoi.new", function()
   for _, case in ipairs {
     { { engin = "list" }, M.option:format "engin" },
     { { "list" }, M.option:format "1" },
-    { { engine = "lists" }, M.option_value:format "engine" },
-    { { engine = 1 }, M.option_value:format "engine" },
-    { { engine = true }, M.option_value:format "engine" },
-    { { dimensions = 1 }, M.option_value:format "dimensions" },
-    { { dimensions = 4 }, M.option_value:format "dimensions" },
-    { { dimensions = 2.5 }, M.option_value:format "dimensions" },
-    { { dimensions = "2" }, M.option_value:format "dimensions" },
-    { { cell = 0 }, M.option_value:format "cell" },
-    { { cell = -1 }, M.option_value:format "cell" },
-    { { cell = nan }, M.option_value:format "cell" },
-    { { cell = -huge }, M.option_value:format "cell" },
-    { { cell = "10" }, M.option_value:format "cell" },
-    { { delivery = "later" }, M.option_value:format "delivery" },
-    { { delivery = false }, M.option_value:format "delivery" },
+    { { engine = "lists" }, M.option_value:format("engine", M.engines, "'lists'") },
+    { { engine = 1 }, M.option_value:format("engine", M.engines, "1") },
+    { { engine = true }, M.option_value:format("engine", M.engines, "true") },
+    { { dimensions = 1 }, M.option_value:format("dimensions", "2 or 3", "1") },
+    { { dimensions = 4 }, M.option_value:format("dimensions", "2 or 3", "4") },
+    { { dimensions = 2.5 }, M.option_value:format("dimensions", "2 or 3", "2.5") },
+    { { dimensions = "2" }, M.option_value:format("dimensions", "2 or 3", "'2'") },
+    { { cell = 0 }, M.option_value:format("cell", "a number > 0", "0") },
+    { { cell = -1 }, M.option_value:format("cell", "a number > 0", "-1") },
+    { { cell = nan }, M.option_value:format("cell", "a number > 0", tostring(nan)) },
+    { { cell = -huge }, M.option_value:format("cell", "a number > 0", "-inf") },
+    { { cell = "10" }, M.option_value:format("cell", "a number > 0", "'10'") },
+    { { cell = {} }, M.option_value:format("cell", "a number > 0", "table") },
+    { { delivery = "later" }, M.option_value:format("delivery", M.deliveries, "'later'") },
+    { { delivery = false }, M.option_value:format("delivery", M.deliveries, "false") },
     { 1, M.table:format "number" },
     { "list", M.table:format "string" },
   } do
@@ -402,6 +457,21 @@ describe("misuse of aoi.new", function()
       assert.equal(bad(1, "new", case[2]), err)
     end)
   end
+end)
+
+describe("misuse of the module", function()
+  it("with a colon says to use a dot", function()
+    assert.equal("calling 'new' on bad self (the module, not options: call aoi.new{...} with a dot)",
+      message_of(function() return (aoi:new { engine = "grid" }) end))
+    assert.equal("calling 'engines' on bad self (nothing expected, got table)",
+      message_of(function() return (aoi:engines()) end))
+    assert.equal("calling 'new' on bad self (the module, not a space: call new(space) with a dot)",
+      message_of(function() return (aoi.sync:new(aoi.new())) end))
+  end)
+
+  it("takes nothing after the options", function()
+    assert.equal(bad(2, "new", M.nothing, "number"), message_of(function() return (aoi.new({}, 2)) end))
+  end)
 end)
 
 describe("misuse of a closed space", function()

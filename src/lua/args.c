@@ -41,9 +41,18 @@ void laoi_mark(laoi_space *b) {
     b->mark = &MARK;
 }
 
+/* space.move(id, x, y) with a dot has the id for its space. */
+static int no_space(lua_State *L) {
+    lua_Debug ar;
+    bool dot = lua_type(L, 1) == LUA_TNUMBER && lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) &&
+               !strcmp(ar.namewhat, "field");
+    if (dot) return laoi_argerror(L, 1, "aoi.space expected, got number: call it with a colon, space:%s(...)", ar.name);
+    return laoi_typeerror(L, 1, "aoi.space");
+}
+
 laoi_space *laoi_maybe(lua_State *L) {
     laoi_space *b = lua_touserdata(L, 1);
-    if (!b || lua_rawlen(L, 1) != sizeof *b || b->mark != &MARK) laoi_typeerror(L, 1, "aoi.space");
+    if (!b || lua_rawlen(L, 1) != sizeof *b || b->mark != &MARK) no_space(L);
     b->calls++;
     return b;
 }
@@ -52,6 +61,23 @@ laoi_space *laoi_self(lua_State *L) {
     laoi_space *b = laoi_maybe(L);
     if (!b->core) luaL_error(L, "attempt to use a closed space");
     return b;
+}
+
+laoi_space *laoi_self_of(lua_State *L, int most) {
+    laoi_space *b = laoi_self(L);
+    if (lua_gettop(L) > most) laoi_no_more(L, most + 1);
+    return b;
+}
+
+void laoi_no_more(lua_State *L, int i) {
+    for (int top = lua_gettop(L); i <= top; i++)
+        if (!lua_isnil(L, i)) laoi_argerror(L, i, "nothing expected, got %s", luaL_typename(L, i));
+}
+
+void laoi_no_more_in(lua_State *L, const laoi_space *b, int i) {
+    for (int top = lua_gettop(L); i <= top; i++)
+        if (!lua_isnil(L, i))
+            laoi_argerror(L, i, "nothing expected in %d dimensions, got %s", b->dims, luaL_typename(L, i));
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */
@@ -129,38 +155,92 @@ const char *laoi_key_name(lua_State *L, int i) {
 
 /* ---- options of aoi.new -------------------------------------------------------------------------------------------- */
 
+static const char *delivery_name(int k) {
+    static const char *const names[] = {"immediate", "deferred", NULL};
+    return names[k];
+}
+
+const char *laoi_choices(lua_State *L, const char *(*name)(int)) {
+    luaL_Buffer list;
+    luaL_buffinit(L, &list);
+    for (int k = 0; name(k); k++) {
+        if (k) luaL_addstring(&list, name(k + 1) ? ", " : " or ");
+        luaL_addchar(&list, '\'');
+        luaL_addstring(&list, name(k));
+        luaL_addchar(&list, '\'');
+    }
+    luaL_pushresult(&list);
+    return lua_tostring(L, -1);
+}
+
+const char *laoi_value(lua_State *L, int i) {
+    int type = lua_type(L, i);
+    lua_pushvalue(L, i);
+    if (type == LUA_TSTRING) return lua_pushfstring(L, "'%s'", lua_tostring(L, -1));
+    if (type == LUA_TNUMBER) return lua_tostring(L, -1);
+    if (type == LUA_TBOOLEAN) return lua_toboolean(L, -1) ? "true" : "false";
+    return luaL_typename(L, -1);
+}
+
+/* The value of the option is on top. */
+static void bad_option_value(lua_State *L, int i, const char *name, const char *expected) {
+    const char *got = laoi_value(L, lua_gettop(L));
+    laoi_argerror(L, i, "bad value for option '%s': %s expected, got %s", name, expected, got);
+}
+
+/* The index of the word on top among the names, -1 if it is none. */
+static int option_word(lua_State *L, const char *(*name)(int)) {
+    const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+    for (int k = 0; name(k); k++)
+        if (!strcmp(name(k), text)) return k;
+    return -1;
+}
+
+static void bad_option_word(lua_State *L, int i, const char *name, const char *(*choice)(int)) {
+    const char *expected = laoi_choices(L, choice);
+    lua_pushvalue(L, -2);
+    bad_option_value(L, i, name, expected);
+}
+
 static void option(lua_State *L, int i, const char *name, aoi_options *o, bool *deferred) {
-    int type = lua_type(L, -1);
-    const char *text = type == LUA_TSTRING ? lua_tostring(L, -1) : "";
-    bool good = false;
+    double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
     if (!strcmp(name, "engine")) {
-        for (int k = 0; aoi_engine_name(k) && !good; k++) {
-            o->engine = aoi_engine_name(k);
-            good = !strcmp(o->engine, text);
-        }
+        int k = option_word(L, aoi_engine_name);
+        if (k < 0) bad_option_word(L, i, name, aoi_engine_name);
+        o->engine = aoi_engine_name(k);
     } else if (!strcmp(name, "dimensions")) {
-        double d = type == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
-        o->dimensions = d == 2 ? 2 : 3;
-        good = d == 2 || d == 3;
+        if (v != 2 && v != 3) bad_option_value(L, i, name, "2 or 3");
+        o->dimensions = v == 2 ? 2 : 3;
     } else if (!strcmp(name, "cell")) {
-        o->cell = type == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
-        good = o->cell > 0;
+        if (!(v > 0)) bad_option_value(L, i, name, "a number > 0");
+        o->cell = v;
     } else if (!strcmp(name, "delivery")) {
-        *deferred = !strcmp(text, "deferred");
-        good = *deferred || !strcmp(text, "immediate");
+        int k = option_word(L, delivery_name);
+        if (k < 0) bad_option_word(L, i, name, delivery_name);
+        *deferred = k == 1;
     } else laoi_argerror(L, i, "unknown option '%s'", name);
-    if (!good) laoi_argerror(L, i, "bad value for option '%s'", name);
+}
+
+/* aoi:new{} hands over the module itself. */
+static void refuse_module(lua_State *L, int i) {
+    lua_pushliteral(L, "engines");
+    lua_rawget(L, i);
+    if (lua_iscfunction(L, -1)) laoi_argerror(L, i, "the module, not options: call aoi.new{...} with a dot");
+    lua_pop(L, 1);
 }
 
 void laoi_options(lua_State *L, int i, aoi_options *o, bool *deferred) {
     *o = (aoi_options){0};
     *deferred = false;
-    if (lua_isnoneornil(L, i)) return;
-    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
-    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        if (lua_type(L, -2) != LUA_TSTRING) laoi_argerror(L, i, "unknown option '%s'", laoi_key_name(L, -2));
-        option(L, i, lua_tostring(L, -2), o, deferred);
+    if (!lua_isnoneornil(L, i)) {
+        if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
+        refuse_module(L, i);
+        for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+            if (lua_type(L, -2) != LUA_TSTRING) laoi_argerror(L, i, "unknown option '%s'", laoi_key_name(L, -2));
+            option(L, i, lua_tostring(L, -2), o, deferred);
+        }
     }
+    laoi_no_more(L, i + 1);
 }
 
 /* ---- flat arrays --------------------------------------------------------------------------------------------------- */
@@ -204,4 +284,18 @@ void laoi_buffer(lua_State *L, int i, size_t n) {
     if (lua_isnoneornil(L, i)) lua_createtable(L, n < 1 << 20 ? (int)n : 0, 0);
     else if (lua_istable(L, i)) lua_pushvalue(L, i);
     else laoi_typeerror(L, i, "table");
+}
+
+void laoi_end_list(lua_State *L, int i, laoi_index n, int row) {
+    int type;
+    do {
+        type = laoi_rawgeti(L, i, n + 1);
+        lua_pop(L, 1);
+        for (int k = 1; k <= row && type != LUA_TNIL; k++) {
+            lua_pushnil(L);
+            lua_rawseti(L, i, n + k);
+            if (type != LUA_TNUMBER) return;
+        }
+        n += row;
+    } while (type != LUA_TNIL);
 }

@@ -55,7 +55,17 @@ void laoi_mark(laoi_space *b);        /* a new one */
 laoi_space *laoi_self(lua_State *L);  /* open, or an error */
 laoi_space *laoi_maybe(lua_State *L); /* open or closed */
 
-const char *laoi_key_name(lua_State *L, int i); /* of a table, for a message */
+laoi_space *laoi_self_of(lua_State *L, int most); /* open, and no more than `most` arguments, self included */
+
+/* Raises an error if there is an argument from i on; nil counts as none.  The other one says how many dimensions there
+ * are: where a third coordinate is too many. */
+void laoi_no_more(lua_State *L, int i);
+void laoi_no_more_in(lua_State *L, const laoi_space *b, int i);
+
+/* For messages; each pushes what it returns. */
+const char *laoi_key_name(lua_State *L, int i);                     /* of a table */
+const char *laoi_value(lua_State *L, int i);                        /* 'text', 5, true, table */
+const char *laoi_choices(lua_State *L, const char *(*name)(int k)); /* "'a', 'b' or 'c'", up to the first NULL */
 
 int64_t laoi_integer(lua_State *L, int i);
 double laoi_finite(lua_State *L, int i);
@@ -79,6 +89,9 @@ void laoi_options(lua_State *L, int i, aoi_options *o, bool *deferred);
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
 /* The table to fill at i, or a new one; it is on top of the stack then. */
 void laoi_buffer(lua_State *L, int i, size_t n);
+/* Ends the list at i with a nil behind its nth item.  Further rows that an earlier, longer list has left there, a number
+ * first, go too, so that # is right; what else the table holds stays. */
+void laoi_end_list(lua_State *L, int i, laoi_index n, int row);
 
 /* ---- handlers; t: the index of the space's table ---------------------------------------------------------------- */
 
@@ -106,7 +119,6 @@ void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the m
 
 extern const luaL_Reg laoi_queries[];
 extern const char *const laoi_hows[]; /* names of overrides, by AOI_HIDE ... */
-int laoi_count(lua_State *L);
 
 /* Pushes a function that, called with an error, notes a traceback in the table at t, and returns the error. */
 void laoi_push_tracer(lua_State *L, int t);

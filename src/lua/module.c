@@ -23,6 +23,7 @@ static int l_enter(lua_State *L) {
     double pos[3];
     int i = laoi_position(L, b, 3, pos);
     uint64_t kind = lua_isnoneornil(L, i) ? 1 : (uint64_t)laoi_integer(L, i);
+    laoi_no_more_in(L, b, i + 1);
     int result = aoi_enter(b->core, id, pos, kind, NULL);
     if (result == AOI_EEXIST) {
         return laoi_argerror(L, 2, "entity %s is already in the space", laoi_spell(L, id));
@@ -34,12 +35,12 @@ static int l_move(lua_State *L) {
     laoi_space *b = laoi_self(L);
     aoi_entity e = laoi_entity(L, b, 2);
     double pos[3];
-    laoi_position(L, b, 3, pos);
+    laoi_no_more_in(L, b, laoi_position(L, b, 3, pos));
     return done(L, b, aoi_move(b->core, e, pos));
 }
 
 static int l_leave(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 2);
     int result = aoi_leave(b->core, laoi_entity(L, b, 2));
     laoi_gettable(L, 1);
     laoi_forget_freed(L, b, lua_gettop(L));
@@ -47,7 +48,7 @@ static int l_leave(lua_State *L) {
 }
 
 static int l_set_kind(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 3);
     aoi_entity e = laoi_entity(L, b, 2);
     return done(L, b, aoi_set_kind(b->core, e, (uint64_t)laoi_integer(L, 3)));
 }
@@ -62,7 +63,7 @@ static int bad_row(lua_State *L, laoi_space *b, int result, const aoi_row *rows,
 }
 
 static int l_move_many(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 3);
     size_t n, bad = 0;
     const aoi_row *rows = laoi_rows(L, b, 2, &n);
     int result = aoi_move_many(b->core, rows, n, &bad);
@@ -70,7 +71,7 @@ static int l_move_many(lua_State *L) {
 }
 
 static int l_enter_many(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 4);
     size_t n, bad = 0;
     uint64_t kind = lua_isnoneornil(L, 4) ? 1 : (uint64_t)laoi_integer(L, 4);
     const aoi_row *rows = laoi_rows(L, b, 2, &n);
@@ -82,14 +83,51 @@ static int l_enter_many(lua_State *L) {
 
 enum { AREA = 4 }; /* the argument of add_node and adopt; behind it the handlers, or what adopt has seen */
 
+/* Raises an error for the name of a handler that is none. */
+static void refuse_handler(lua_State *L, int i, const char *name) {
+    lua_pushstring(L, name);
+    lua_rawget(L, i);
+    if (!lua_isnil(L, -1)) laoi_argerror(L, i, "unknown handler '%s': 'enter' or 'leave' expected", name);
+    lua_pop(L, 1);
+}
+
+static bool has_field(lua_State *L, int i, const char *name) {
+    lua_pushstring(L, name);
+    lua_rawget(L, i);
+    bool has = !lua_isnil(L, -1);
+    lua_pop(L, 1);
+    return has;
+}
+
+/* A table of handlers is looked up at each delivery: it may be filled later, inherit, and have other fields beside its
+ * handlers.  It is refused where it has fields and none of them can ever be called. */
+static void check_handler_table(lua_State *L, int i) {
+    refuse_handler(L, i, "on_enter");
+    refuse_handler(L, i, "on_leave");
+    if (has_field(L, i, "enter") || has_field(L, i, "leave")) return;
+    if (lua_getmetatable(L, i)) {
+        lua_pop(L, 1);
+        return;
+    }
+    lua_pushnil(L);
+    if (!lua_next(L, i)) return;
+    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
+    laoi_argerror(L, i, "unknown handler '%s': 'enter' or 'leave' expected", name);
+}
+
 /* Handlers or nil, from argument `enter` on; true if there is any. */
 static bool check_handlers(lua_State *L, int enter) {
     int leave = enter + 1;
     if (lua_istable(L, enter)) {
+        check_handler_table(L, enter);
+        if (lua_gettop(L) > enter && !lua_isnil(L, leave))
+            laoi_argerror(L, leave, "nothing expected after a table of handlers, got %s", luaL_typename(L, leave));
+        laoi_no_more(L, leave);
         lua_settop(L, enter);
         lua_pushvalue(L, enter); /* the table serves both kinds */
         return true;
     }
+    laoi_no_more(L, leave + 1);
     lua_settop(L, leave);
     if (!lua_isnil(L, enter) && !lua_isfunction(L, enter)) laoi_typeerror(L, enter, "function or table");
     if (!lua_isnil(L, leave) && !lua_isfunction(L, leave)) laoi_typeerror(L, leave, "function");
@@ -156,7 +194,7 @@ static int l_adopt(lua_State *L) {
 }
 
 static int l_remove_node(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 3);
     int result = aoi_remove_node(b->core, laoi_node(L, b, 2, NULL));
     laoi_gettable(L, 1);
     laoi_forget_freed(L, b, lua_gettop(L));
@@ -171,7 +209,7 @@ static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int sha
 }
 
 static int l_set_area(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 4);
     aoi_node n = laoi_node(L, b, 2, NULL);
     laoi_area_arg a;
     laoi_area(L, b, 4, &a);
@@ -179,14 +217,14 @@ static int l_set_area(lua_State *L) {
 }
 
 static int l_set_facing(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 4);
     aoi_node n = laoi_node(L, b, 2, NULL);
     require_shape(L, b, n, AOI_SECTOR, AOI_SECTOR, "a %s has no 'facing': only sectors have");
     return done(L, b, aoi_set_facing(b->core, n, laoi_finite(L, 4)));
 }
 
 static int l_override(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 5);
     aoi_node n = laoi_node(L, b, 2, NULL);
     aoi_entity t = laoi_entity(L, b, 4);
     int how = AOI_BY_RULE;
@@ -200,7 +238,7 @@ static int l_override(lua_State *L) {
 }
 
 static int l_set_radius(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 5);
     aoi_node n = laoi_node(L, b, 2, NULL);
     require_shape(L, b, n, AOI_SQUARE, AOI_CIRCLE, "set_radius is for squares and circles, not for a %s: use set_area");
     double radius = laoi_radius(L, 4), keep = lua_isnoneornil(L, 5) ? radius : laoi_number(L, 5);
@@ -209,7 +247,7 @@ static int l_set_radius(lua_State *L) {
 }
 
 static int l_set_mask(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 4);
     aoi_node n = laoi_node(L, b, 2, NULL);
     return done(L, b, aoi_set_mask(b->core, n, (uint64_t)laoi_integer(L, 4)));
 }
@@ -217,12 +255,12 @@ static int l_set_mask(lua_State *L) {
 /* ---- events ---------------------------------------------------------------------------------------------------------- */
 
 static int l_flush(lua_State *L) {
-    return laoi_deliver(L, laoi_self(L), true);
+    return laoi_deliver(L, laoi_self_of(L, 1), true);
 }
 
 /* Filling may run out of memory, so the events are only read first, and taken once all are in the table. */
 static int l_drain(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 2);
     aoi_event chunk[64];
     size_t n, total = 0;
     uint32_t cursor = 0;
@@ -245,8 +283,7 @@ static int l_drain(lua_State *L) {
         }
         total += n;
     }
-    lua_pushnil(L);
-    lua_rawseti(L, 3, (laoi_index)total * 4 + 1); /* the list ends here */
+    laoi_end_list(L, 3, (laoi_index)total * 4, 1);
     laoi_gettable(L, 1);
     aoi_take_all(b->core);
     laoi_forget_freed(L, b, 4);
@@ -256,7 +293,7 @@ static int l_drain(lua_State *L) {
 }
 
 static int l_on_error(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 2);
     lua_settop(L, 2);
     if (!lua_isnil(L, 2) && !lua_isfunction(L, 2)) return laoi_typeerror(L, 2, "function");
     bool set = !lua_isnil(L, 2);
@@ -287,6 +324,11 @@ static int l_close(lua_State *L) {
 #endif
     laoi_settable(L, 1);
     return 0;
+}
+
+static int l_length(lua_State *L) { /* Lua hands over the operand twice */
+    laoi_pushinteger(L, (int64_t)aoi_count(laoi_self(L)->core));
+    return 1;
 }
 
 static int l_tostring(lua_State *L) {
@@ -324,6 +366,7 @@ static int l_new(lua_State *L) {
 }
 
 static int l_engines(lua_State *L) {
+    laoi_no_more(L, 1);
     lua_newtable(L);
     for (int i = 0; aoi_engine_name(i); i++) {
         lua_pushstring(L, aoi_engine_name(i));
@@ -357,7 +400,7 @@ static const luaL_Reg methods[] = {
 };
 
 static const luaL_Reg metamethods[] = {
-    {"__gc", l_close},    {"__len", laoi_count}, {"__tostring", l_tostring},
+    {"__gc", l_close},    {"__len", l_length}, {"__tostring", l_tostring},
 #if LUA_VERSION_NUM >= 504
     {"__close", l_close},
 #endif
@@ -397,6 +440,8 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     lua_setfield(L, -2, "ENTER");
     lua_pushinteger(L, AOI_LEAVE);
     lua_setfield(L, -2, "LEAVE");
+    lua_pushliteral(L, AOI_VERSION);
+    lua_setfield(L, -2, "VERSION");
     laoi_open_sync(L, meta);
     lua_setfield(L, -2, "sync");
     laoi_open_observe(L, meta);

@@ -25,14 +25,28 @@ static int answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int 
         laoi_pushinteger(L, nodes[k]);
         lua_rawseti(L, -2, ++at);
     }
-    lua_pushnil(L);
-    lua_rawseti(L, -2, ++at); /* the list ends here, whatever was in the table */
+    laoi_end_list(L, lua_gettop(L), at, 1);
     laoi_pushinteger(L, (int64_t)n);
     return 2;
 }
 
+/* The table to fill is the last argument. */
 static void check_buffer(lua_State *L, int i) {
     if (!lua_isnoneornil(L, i) && !lua_istable(L, i)) laoi_typeerror(L, i, "table");
+    laoi_no_more(L, i + 1);
+}
+
+/* The same behind an area, or behind what an area may be taken for: in 2 dimensions `near(x, y, z, area)` would have z
+ * for its radius and the area for the table to fill. */
+static void check_buffer_in(lua_State *L, const laoi_space *b, int i) {
+    if (!lua_isnoneornil(L, i) && !lua_istable(L, i)) laoi_typeerror(L, i, "table");
+    for (int k = 0; k < 2 && lua_istable(L, i); k++) {
+        lua_pushstring(L, k ? "shape" : "radius");
+        lua_rawget(L, i);
+        if (!lua_isnil(L, -1)) laoi_argerror(L, i, "a table to fill expected in %d dimensions, got an area", b->dims);
+        lua_pop(L, 1);
+    }
+    laoi_no_more_in(L, b, i + 1);
 }
 
 static int l_view(lua_State *L) {
@@ -73,7 +87,7 @@ static int l_near(lua_State *L) {
     laoi_area_arg a;
     laoi_area(L, b, i, &a);
     i = optional_mask(L, i + 1, &a.area.mask, &a.masked);
-    check_buffer(L, i);
+    check_buffer_in(L, b, i);
     bool none = a.masked && !a.area.mask; /* to the core 0 is any kind */
     if (!a.masked) a.area.mask = 0;
     int result = none ? AOI_OK : aoi_near(b->core, pos, &a.area, &ids, &n);
@@ -94,7 +108,7 @@ static int l_nearest(lua_State *L) {
         if (!lua_isnoneornil(L, i)) radius = laoi_radius(L, i);
         i = optional_mask(L, i + 1, &mask, &masked);
     }
-    check_buffer(L, i);
+    check_buffer_in(L, b, i);
     if (masked && !mask) most = 0; /* to the core 0 is any kind */
     int result = aoi_nearest(b->core, pos, (size_t)most, radius, mask, &ids, &n);
     return answer(L, b, l_nearest, i, result, ids, NULL, n);
@@ -102,7 +116,7 @@ static int l_nearest(lua_State *L) {
 
 static int l_overrides(lua_State *L) {
     enum { BUFFER = 5 }; /* where the buffer is on the stack; the words follow it */
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 4);
     laoi_node(L, b, 2, NULL);
     check_buffer(L, 4);
     lua_settop(L, 4);
@@ -119,14 +133,13 @@ static int l_overrides(lua_State *L) {
         lua_rawseti(L, BUFFER, (laoi_index)(2 * k + 2));
     }
     lua_settop(L, BUFFER);
-    lua_pushnil(L);
-    lua_rawseti(L, BUFFER, (laoi_index)(2 * n + 1));
+    laoi_end_list(L, BUFFER, (laoi_index)(2 * n), 2);
     laoi_pushinteger(L, (int64_t)n);
     return 2;
 }
 
 static int l_area(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 3);
     aoi_area a;
     aoi_entity e = aoi_find(b->core, laoi_integer(L, 2));
     if (!aoi_area_of(b->core, aoi_find_node(b->core, e, laoi_integer(L, 3)), &a)) {
@@ -141,7 +154,7 @@ static int l_area(lua_State *L) {
 }
 
 static int l_explain(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 4);
     int64_t ids[3];
     aoi_explanation e;
     for (int i = 0; i < 3; i++) ids[i] = laoi_integer(L, 2 + i);
@@ -161,7 +174,7 @@ static int l_ids(lua_State *L) {
 
 static int l_nodes(lua_State *L) {
     int64_t id = 0, count = 0;
-    laoi_entity(L, laoi_self(L), 2);
+    laoi_entity(L, laoi_self_of(L, 3), 2);
     laoi_buffer(L, 3, 0);
     laoi_space *b = laoi_self(L); /* only now: a new table may cause a finalizer to run, which may close the space */
     aoi_entity e = laoi_entity(L, b, 2);
@@ -170,14 +183,13 @@ static int l_nodes(lua_State *L) {
         laoi_pushinteger(L, id);
         lua_rawseti(L, -2, (laoi_index)++count);
     }
-    lua_pushnil(L);
-    lua_rawseti(L, -2, (laoi_index)count + 1);
+    laoi_end_list(L, lua_gettop(L), (laoi_index)count, 1);
     laoi_pushinteger(L, count);
     return 2;
 }
 
 static int l_sees(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 4);
     aoi_node n = laoi_node(L, b, 2, NULL);
     lua_pushboolean(L,
                     aoi_sees(b->core, n, aoi_find(b->core, laoi_integer(L, 4)))); /* false for a target that is gone */
@@ -185,7 +197,7 @@ static int l_sees(lua_State *L) {
 }
 
 static int l_position(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 2);
     double pos[3];
     if (!aoi_position(b->core, aoi_find(b->core, laoi_integer(L, 2)), pos)) {
         lua_pushnil(L);
@@ -196,7 +208,7 @@ static int l_position(lua_State *L) {
 }
 
 static int l_kind(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 2);
     uint64_t kind;
     if (aoi_kind(b->core, aoi_find(b->core, laoi_integer(L, 2)), &kind)) laoi_pushinteger(L, (int64_t)kind);
     else lua_pushnil(L);
@@ -204,7 +216,7 @@ static int l_kind(lua_State *L) {
 }
 
 static int l_radius(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 3);
     aoi_entity e = aoi_find(b->core, laoi_integer(L, 2));
     aoi_area area;
     bool has = aoi_area_of(b->core, aoi_find_node(b->core, e, laoi_integer(L, 3)), &area) &&
@@ -215,19 +227,19 @@ static int l_radius(lua_State *L) {
 }
 
 static int l_has(lua_State *L) {
-    laoi_space *b = laoi_self(L);
+    laoi_space *b = laoi_self_of(L, 2);
     lua_pushboolean(L, !AOI_IS_NULL(aoi_find(b->core, laoi_integer(L, 2))));
     return 1;
 }
 
-int laoi_count(lua_State *L) {
-    laoi_pushinteger(L, (int64_t)aoi_count(laoi_self(L)->core));
+static int l_count(lua_State *L) {
+    laoi_pushinteger(L, (int64_t)aoi_count(laoi_self_of(L, 1)->core));
     return 1;
 }
 
 static int l_stats(lua_State *L) {
     aoi_stats st;
-    aoi_read_stats(laoi_self(L)->core, &st);
+    aoi_read_stats(laoi_self_of(L, 1)->core, &st);
     const struct {
         const char *name;
         uint64_t value;
@@ -245,7 +257,7 @@ static int l_stats(lua_State *L) {
 }
 
 static int l_check(lua_State *L) {
-    const char *wrong = aoi_check(laoi_self(L)->core);
+    const char *wrong = aoi_check(laoi_self_of(L, 1)->core);
     if (wrong && !strcmp(wrong, "not enough memory")) return laoi_nomemory(L); /* no verdict */
     if (wrong) {
         lua_pushstring(L, wrong); /* a copy, first of all */
@@ -259,6 +271,6 @@ const luaL_Reg laoi_queries[] = {
     {"view", l_view},           {"viewers", l_viewers}, {"near", l_near},         {"nearest", l_nearest},
     {"overrides", l_overrides}, {"area", l_area},       {"explain", l_explain},   {"ids", l_ids},
     {"nodes", l_nodes},         {"sees", l_sees},       {"position", l_position}, {"kind", l_kind},
-    {"radius", l_radius},       {"has", l_has},         {"count", laoi_count},    {"stats", l_stats},
+    {"radius", l_radius},       {"has", l_has},         {"count", l_count},    {"stats", l_stats},
     {"check", l_check},         {NULL, NULL},
 };

@@ -44,18 +44,9 @@ static size_t field_numbers(lua_State *L, int i, const char *name, double *out, 
 
 static int field_shape(lua_State *L, int i) {
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-    luaL_Buffer known;
     for (int k = 0; aoi_shape_name(k); k++)
         if (!strcmp(aoi_shape_name(k), text)) return k;
-    luaL_buffinit(L, &known);
-    for (int k = 0; aoi_shape_name(k); k++) {
-        if (k) luaL_addstring(&known, aoi_shape_name(k + 1) ? ", " : " or ");
-        luaL_addchar(&known, '\'');
-        luaL_addstring(&known, aoi_shape_name(k));
-        luaL_addchar(&known, '\'');
-    }
-    luaL_pushresult(&known);
-    return laoi_argerror(L, i, "bad value for 'shape': %s expected", lua_tostring(L, -1));
+    return laoi_argerror(L, i, "bad value for 'shape': %s expected", laoi_choices(L, aoi_shape_name));
 }
 
 static uint64_t field_mask(lua_State *L, int i) {

@@ -45,6 +45,12 @@ static laoi_sync *sync_self(lua_State *L) {
     return y;
 }
 
+static laoi_sync *sync_self_of(lua_State *L, int most) {
+    laoi_sync *y = sync_self(L);
+    laoi_no_more(L, most + 1);
+    return y;
+}
+
 static aoi_entity sync_client(lua_State *L, const laoi_sync *y) {
     aoi_entity e = laoi_entity(L, y->space, 2);
     if (AOI_IS_NULL(aoi_sync_node(y->core, e)))
@@ -142,10 +148,21 @@ static int y_close(lua_State *L) {
     return 0;
 }
 
+/* sync:new(space) hands over the module itself. */
+static void refuse_sync_module(lua_State *L) {
+    if (!lua_istable(L, 1)) return;
+    lua_pushliteral(L, "read");
+    lua_rawget(L, 1);
+    if (lua_iscfunction(L, -1)) laoi_argerror(L, 1, "the module, not a space: call new(space) with a dot");
+    lua_pop(L, 1);
+}
+
 static int y_new(lua_State *L) {
     sync_options_arg a = {0};
+    refuse_sync_module(L);
     laoi_space *b = laoi_self(L);
     read_sync_options(L, 2, &a, true);
+    laoi_no_more(L, 3);
     lua_settop(L, 2);
     laoi_sync *y = laoi_newuserdata(L, sizeof *y);
     *y = (laoi_sync){.space = b};
@@ -184,7 +201,7 @@ static int y_tostring(lua_State *L) {
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
 static int y_add(lua_State *L) {
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 4);
     aoi_entity e = laoi_entity(L, y->space, 2);
     laoi_area_arg area;
     sync_options_arg a = {0};
@@ -198,12 +215,12 @@ static int y_add(lua_State *L) {
 }
 
 static int y_remove(lua_State *L) {
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 2);
     return sync_done(L, aoi_sync_remove(y->core, sync_client(L, y)));
 }
 
 static int y_set(lua_State *L) {
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 3);
     aoi_entity e = sync_client(L, y);
     sync_options_arg a = {0};
     if (!lua_istable(L, 3)) laoi_typeerror(L, 3, "table");
@@ -214,12 +231,12 @@ static int y_set(lua_State *L) {
 }
 
 static int y_resend(lua_State *L) {
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 2);
     return sync_done(L, aoi_sync_resend(y->core, sync_client(L, y)));
 }
 
 static int y_node(lua_State *L) {
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 2);
     int64_t id;
     if (aoi_node_id(y->space->core, aoi_sync_node(y->core, sync_client(L, y)), &id)) laoi_pushinteger(L, id);
     else lua_pushnil(L);
@@ -229,7 +246,7 @@ static int y_node(lua_State *L) {
 /* ---- targets ----------------------------------------------------------------------------------------------------- */
 
 static int y_set_priority(lua_State *L) {
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 3);
     aoi_entity e = laoi_entity(L, y->space, 2);
     double priority = laoi_finite(L, 3);
     if (!(priority > 0)) return laoi_argerror(L, 3, "priority must be positive");
@@ -237,7 +254,7 @@ static int y_set_priority(lua_State *L) {
 }
 
 static int y_pin(lua_State *L) {
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 3);
     aoi_entity e = sync_client(L, y), target = laoi_entity(L, y->space, 3);
     if (AOI_EQUALS(e, target)) return laoi_argerror(L, 3, "an entity does not see itself");
     return sync_done(L, aoi_sync_pin(y->core, e, target));
@@ -245,20 +262,20 @@ static int y_pin(lua_State *L) {
 
 /* A target that has left has no pins: there is nothing to do. */
 static int y_unpin(lua_State *L) {
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 3);
     aoi_entity e = sync_client(L, y), target = aoi_find(y->space->core, laoi_integer(L, 3));
     return AOI_IS_NULL(target) ? 0 : sync_done(L, aoi_sync_unpin(y->core, e, target));
 }
 
 static int y_touch(lua_State *L) {
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 2);
     return sync_done(L, aoi_sync_touch(y->core, laoi_entity(L, y->space, 2)));
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 static int y_knows(lua_State *L) {
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 3);
     aoi_entity e = sync_client(L, y);
     lua_pushboolean(L, aoi_sync_knows(y->core, e, aoi_find(y->space->core, laoi_integer(L, 3))));
     return 1;
@@ -268,7 +285,7 @@ static int y_knows(lua_State *L) {
 static int answer_ids(lua_State *L, int (*ask)(aoi_sync *, aoi_entity, const int64_t **, size_t *), bool of_client) {
     const int64_t *ids = NULL;
     size_t n = 0;
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 3);
     if (of_client) sync_client(L, y);
     else laoi_entity(L, y->space, 2);
     lua_settop(L, 3);
@@ -281,10 +298,11 @@ static int answer_ids(lua_State *L, int (*ask)(aoi_sync *, aoi_entity, const int
         uint32_t calls = y->space->calls, own = y->calls;
         laoi_pushinteger(L, ids[k]);
         lua_rawseti(L, 4, (laoi_index)k + 1);
-        if (y->space->calls != calls || y->calls != own) return answer_ids(L, ask, of_client); /* ids is void */
+        if (y->space->calls == calls && y->calls == own) continue;
+        lua_settop(L, 3);
+        return answer_ids(L, ask, of_client); /* ids is void */
     }
-    lua_pushnil(L);
-    lua_rawseti(L, 4, (laoi_index)n + 1);
+    laoi_end_list(L, 4, (laoi_index)n, 1);
     laoi_pushinteger(L, (int64_t)n);
     return 2;
 }
@@ -348,7 +366,7 @@ static int tick_again(lua_State *L, int status, lua_KContext messages) {
 #endif
 
 static int y_tick(lua_State *L) {
-    laoi_sync *y = sync_self(L);
+    laoi_sync *y = sync_self_of(L, 2);
     if (!lua_isfunction(L, 2) && !luaL_getmetafield(L, 2, "__call")) laoi_typeerror(L, 2, "function");
     lua_settop(L, CALLBACK);
     lua_pushinteger(L, 0);
@@ -446,8 +464,7 @@ static int y_read(lua_State *L) {
     (void)aoi_read_begin(&r, bytes, size);
     fill_lists(L, &r, at, rows);
     for (int k = 0; k < 4; k++) {
-        lua_pushnil(L);
-        lua_rawseti(L, GONE + k, at[k] + 1); /* the list ends here */
+        laoi_end_list(L, GONE + k, at[k], 1);
         lua_pushinteger(L, (lua_Integer)rows[k]);
         lua_setfield(L, GONE + k, "n");
     }

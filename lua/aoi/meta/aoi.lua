@@ -39,6 +39,10 @@ aoi.ENTER = nil
 ---@type integer
 aoi.LEAVE = nil
 
+--- The version of the core that is loaded: "0.2.0".
+---@type string
+aoi.VERSION = nil
+
 --- Makes a space.
 ---@param options? aoi.Options
 ---@return aoi.Space

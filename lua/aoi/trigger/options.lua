@@ -3,6 +3,8 @@
 -- An option is looked for among those given to `add` or `region`, then beside the handlers, in `handlers[name]`.
 -- Errors name the option, and the handlers it stands beside, and carry the position of the caller of `add` or `region`.
 
+local checks = require "aoi.checks"
+
 local options = {}
 
 local function positive(v) return type(v) == "number" and v > 0 and v < math.huge end
@@ -66,12 +68,20 @@ local function get(from, option)
   return value
 end
 
+local function callable(value)
+  local meta = type(value) ~= "function" and getmetatable(value)
+  return type(value) == "function" or type(meta) == "table" and meta.__call ~= nil
+end
+
 local function check_names(from)
   for key in pairs(from.given) do
     if not KNOWN[key] then fail(tostring(key), "unknown", 4) end
   end
-  for key in pairs(from.own) do
+  for key, value in pairs(from.own) do
     if not KNOWN[key] and not HANDLERS[key] then fail(tostring(key), "unknown", 4, from.name) end
+    if HANDLERS[key] and not callable(value) then
+      error(("bad handler '%s' in handlers '%s' (function expected, got %s)"):format(key, from.name, type(value)), 4)
+    end
   end
 end
 
@@ -98,9 +108,6 @@ local function is_plain(area)
   return area.shape == nil or area.shape == "square" or area.shape == "circle"
 end
 
--- Whether a space is of 3 dimensions: then two coordinates are not enough for `near`.
-local function is_high(space) return not pcall(space.near, space, 0, 0, { radius = 0, mask = 0 }) end
-
 -- Raises what the space has against an area. Nothing has changed then: `near` looks for no kind with a mask of 0.
 local function check_area(space, area)
   if is_plain(area) then
@@ -111,7 +118,7 @@ local function check_area(space, area)
   local mask = area.mask
   area.mask = 0
   local ok, err
-  if is_high(space) then ok, err = pcall(space.near, space, 0, 0, 0, area)
+  if checks.dimensions(space) == 3 then ok, err = pcall(space.near, space, 0, 0, 0, area)
   else ok, err = pcall(space.near, space, 0, 0, area) end
   area.mask = mask
   local words = not ok and tostring(err):match "%b()$" -- without the position, and the argument of `near`
@@ -129,8 +136,12 @@ options.check_area = check_area
 --   must remember each target. `filter` is true where it stands beside the handlers, to be looked up at each use.
 function options.read(set, name, given, is_region)
   local own = set.handlers[name]
-  if type(own) ~= "table" then error(("no handlers named '%s'"):format(tostring(name)), 3) end
-  if given ~= nil and type(given) ~= "table" then error("bad options (table expected)", 3) end
+  if type(own) ~= "table" then
+    checks.fail(is_region and 1 or 2, is_region and "region" or "add", ("no handlers named '%s'"):format(tostring(name)), 3)
+  end
+  if given ~= nil and type(given) ~= "table" then
+    error(("bad options (table expected, got %s)"):format(type(given)), 3)
+  end
   local from = { given = given or {}, own = own, name = name }
   check_names(from)
   local o = read_values(from)
@@ -140,7 +151,11 @@ function options.read(set, name, given, is_region)
   o.area.mask = o.enabled and o.mask or not o.enabled and 0 or nil
   if own.stay and not o.interval then fail("interval", "required by the handler 'stay'", 3) end
   if own.dwell and not o.after then fail("after", "required by the handler 'dwell'", 3) end
-  if is_region then
+  if not is_region then
+    for _, option in ipairs { "x", "y", "z" } do
+      if o[option] then fail(option, "only regions have a place: a trigger is where its entity is", 3) end
+    end
+  else
     if not o.x then fail("x", "required", 3) end
     if not o.y then fail("y", "required", 3) end
   end

@@ -1,0 +1,88 @@
+-- Checks of arguments for the modules in Lua, in the words of the standard library.
+--
+-- `n` counts the arguments as the caller writes them, without self. Errors carry the position of the caller of the
+-- function that checks: level 3 here.
+
+local checks = {}
+
+local function got(value) return value == nil and "no value" or type(value) end
+
+--- Raises "bad argument #n to 'name' (words)".
+-- @param level as for `error`, counted from the caller of this function; 2 without it
+function checks.fail(n, name, words, level)
+  error(("bad argument #%d to '%s' (%s)"):format(n, name, words), (level or 2) + 1)
+end
+
+local fail = checks.fail
+
+--- A value of that type.
+function checks.type(value, expected, n, name)
+  if type(value) ~= expected then fail(n, name, ("%s expected, got %s"):format(expected, got(value)), 3) end
+end
+
+--- An id: of an entity, or of one that is gone.
+function checks.id(id, n, name)
+  if type(id) ~= "number" then fail(n, name, ("integer expected, got %s"):format(got(id)), 3) end
+  if id % 1 ~= 0 then fail(n, name, "number has no integer representation", 3) end
+end
+
+--- The id of an entity in the space.
+function checks.entity(space, id, n, name)
+  if type(id) ~= "number" then fail(n, name, ("integer expected, got %s"):format(got(id)), 3) end
+  if id % 1 ~= 0 then fail(n, name, "number has no integer representation", 3) end
+  if not space:has(id) then fail(n, name, ("no entity %s"):format(tostring(id)), 3) end
+end
+
+--- A finite number.
+function checks.finite(value, n, name)
+  if type(value) ~= "number" or value - value ~= 0 then fail(n, name, "finite number expected", 3) end
+end
+
+--- A space, or what has its methods, as the first argument of a module's `new`.
+-- @param module the module itself, which a call with a colon would hand over
+function checks.space(space, module, name)
+  if space == module then error("calling 'new' on bad self (call " .. name .. ".new(space) with a dot)", 3) end
+  local ok, method = pcall(function() return space.add_node end)
+  if not ok or method == nil then fail(1, "new", ("aoi.space expected, got %s"):format(got(space)), 3) end
+  if type(space) == "userdata" and not pcall(space.count, space) then
+    fail(1, "new", "the space is closed", 3)
+  end
+end
+
+--- Calls a method of a space that may refuse its arguments: then the error names those of our caller.
+-- What handlers raise goes on unchanged: an error of the method itself has no position here.
+-- @param name of the function that our caller's caller has called
+-- @param places by place in the arguments of `method`, self included, that in the arguments of `name`
+function checks.call(name, places, method, ...)
+  local ok, err = pcall(method, ...)
+  if ok then return end
+  local n, words
+  if type(err) == "string" then n, words = err:match "^bad argument #(%d+) to '[^']*' %((.*)%)$" end
+  local place = places[tonumber(n)]
+  if place then fail(place, name, words, 3) end
+  error(err, 0)
+end
+
+--- Ends a list of ids with a nil behind its nth item. Further ids that an earlier, longer list has left there go, too,
+-- so that # is right; what else the table holds stays.
+function checks.end_list(list, n)
+  repeat
+    n = n + 1
+    local more = type(list[n]) == "number"
+    list[n] = nil
+  until not more
+end
+
+local dimensions = setmetatable({}, { __mode = "k" })
+
+--- 2 or 3. `near` takes two coordinates only where there are two; a mask of 0 finds nothing.
+function checks.dimensions(space)
+  local d = dimensions[space]
+  if not d then
+    d = pcall(space.near, space, 0, 0, { radius = 0, mask = 0 }) and 2 or 3
+    dimensions[space] = d
+  end
+  return d
+end
+
+return checks
