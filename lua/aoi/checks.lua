@@ -63,13 +63,14 @@ function checks.call(name, places, method, ...)
   error(err, 0)
 end
 
---- Ends a list of ids with a nil behind its nth item. Further ids that an earlier, longer list has left there go, too,
--- so that # is right; what else the table holds stays.
-function checks.end_list(list, n)
+--- Ends a list with a nil behind its nth item. Further rows that an earlier, longer list has left there, an id first, go,
+-- too, so that # is right; what else the table holds stays.
+-- @param row how many items are a row, 1 without it
+function checks.end_list(list, n, row)
   repeat
-    n = n + 1
-    local more = type(list[n]) == "number"
-    list[n] = nil
+    local more = type(list[n + 1]) == "number"
+    for i = n + 1, n + (more and row or 1) do list[i] = nil end
+    n = n + (row or 1)
   until not more
 end
 

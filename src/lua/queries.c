@@ -271,6 +271,6 @@ const luaL_Reg laoi_queries[] = {
     {"view", l_view},           {"viewers", l_viewers}, {"near", l_near},         {"nearest", l_nearest},
     {"overrides", l_overrides}, {"area", l_area},       {"explain", l_explain},   {"ids", l_ids},
     {"nodes", l_nodes},         {"sees", l_sees},       {"position", l_position}, {"kind", l_kind},
-    {"radius", l_radius},       {"has", l_has},         {"count", l_count},    {"stats", l_stats},
+    {"radius", l_radius},       {"has", l_has},         {"count", l_count},       {"stats", l_stats},
     {"check", l_check},         {NULL, NULL},
 };

@@ -11,6 +11,7 @@
 -- wait for something, and another message that arrives meanwhile delivers what follows, in order.
 
 local argument = require "aoi.skynet.argument"
+local checks = require "aoi.checks"
 local methods = require "aoi.skynet.methods"
 local wire = require "aoi.skynet.wire"
 
@@ -104,7 +105,8 @@ Space.__close = Space.close
 -- The answer is copied into the caller's table, if there is one, and ends there with nil.
 local function fill(buf, width, ok, list, n)
   if ok and buf then
-    table.move(list, 1, n * width + 1, 1, buf)
+    table.move(list, 1, n * width, 1, buf)
+    checks.end_list(buf, n * width, width)
     list = buf
   end
   return ok, list, n
@@ -212,7 +214,7 @@ function Space:seen(id, node, buf)
     n = n + 1
     buf[n] = target
   end
-  buf[n + 1] = nil
+  checks.end_list(buf, n)
   return buf, n
 end
 

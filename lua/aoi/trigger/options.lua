@@ -137,7 +137,8 @@ options.check_area = check_area
 function options.read(set, name, given, is_region)
   local own = set.handlers[name]
   if type(own) ~= "table" then
-    checks.fail(is_region and 1 or 2, is_region and "region" or "add", ("no handlers named '%s'"):format(tostring(name)), 3)
+    local why = ("no handlers named '%s'"):format(tostring(name))
+    checks.fail(is_region and 1 or 2, is_region and "region" or "add", why, 3)
   end
   if given ~= nil and type(given) ~= "table" then
     error(("bad options (table expected, got %s)"):format(type(given)), 3)
