@@ -63,8 +63,8 @@ function checks.call(name, places, method, ...)
   error(err, 0)
 end
 
---- Ends a list with a nil behind its nth item. Further rows that an earlier, longer list has left there, an id first, go,
--- too, so that # is right; what else the table holds stays.
+--- Ends a list with a nil behind its nth item. Further rows that an earlier, longer one has left there go, too, so that
+-- # is right: those that begin with a number. What else the table holds stays.
 -- @param row how many items are a row, 1 without it
 function checks.end_list(list, n, row)
   repeat
