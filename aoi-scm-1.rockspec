@@ -45,6 +45,7 @@ build = {
     ["aoi.skynet.server"] = "lua/aoi/skynet/server.lua",
     ["aoi.skynet.service"] = "lua/aoi/skynet/service.lua",
     ["aoi.skynet.wire"] = "lua/aoi/skynet/wire.lua",
+    ["aoi.team"] = "lua/aoi/team.lua",
     ["aoi.timers"] = "lua/aoi/timers.lua",
     ["aoi.tools.recording"] = "lua/aoi/tools/recording.lua",
     ["aoi.tools.replay"] = "lua/aoi/tools/replay.lua",

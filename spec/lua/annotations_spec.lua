@@ -3,6 +3,7 @@
 -- type, and each result has its type.
 local aoi = require "aoi"
 local neighbors = require "aoi.neighbors"
+local team = require "aoi.team"
 local trigger = require "aoi.trigger"
 local annotations = require "spec.support.annotations"
 local process = require "spec.support.process"
@@ -16,7 +17,9 @@ local files = {}
 for _, path in ipairs(process.lines(process.must "ls lua/aoi/meta/*.lua")) do
   files[path:match "([%w_]+)%.lua$"] = annotations.read(path)
 end
-for _, name in ipairs { "trigger", "neighbors" } do files[name] = annotations.read("lua/aoi/" .. name .. ".lua") end
+for _, name in ipairs { "trigger", "neighbors", "team" } do
+  files[name] = annotations.read("lua/aoi/" .. name .. ".lua")
+end
 
 -- Samples ------------------------------------------------------------------------------------------------------------
 
@@ -179,6 +182,9 @@ describe("annotations:", function()
     local t = triggers:add(1, "t")
     local near = neighbors.new(space)
     local triggers_file, neighbors_file = files.trigger, files.neighbors
+    local sight = team.new(space, {})
+    assert.same(keys(team, "team."), owned(files.team, "team"))
+    assert.same(keys(getmetatable(sight).__index, "Sight:"), owned(files.team, "Sight"))
     assert.same(keys(trigger, "trigger."), owned(triggers_file, "trigger"))
     assert.same(keys(getmetatable(triggers).__index, "Triggers:"), owned(triggers_file, "Triggers"))
     assert.same(keys(getmetatable(t).__index, "Trigger:"), owned(triggers_file, "Trigger"))
@@ -358,8 +364,9 @@ describe("annotations:", function()
       local owners = {
         trigger = trigger, neighbors = neighbors, Triggers = getmetatable(triggers).__index,
         Trigger = getmetatable(triggers:add(1, "t")).__index, Neighbors = getmetatable(neighbors.new(space)).__index,
+        team = team, Sight = getmetatable(team.new(space, {})).__index,
       }
-      for _, name in ipairs { "trigger", "neighbors" } do
+      for _, name in ipairs { "trigger", "neighbors", "team" } do
         for key, f in pairs(files[name].functions) do
           local real = owners[f.owner][f.name]
           local info = debug.getinfo(real, "u")

@@ -158,7 +158,7 @@ function Space:flush() end
 function Space:drain(buf) end
 
 --- Takes the errors of handlers; without it they are raised from the call that was delivering.
----@param f? fun(err: any, watcher: integer, target: integer, node_id: integer) nil takes it away again
+---@param f? fun(err: any, watcher: integer, target: integer, node: integer, traceback: string) nil takes it away again
 function Space:on_error(f) end
 
 --- The targets that a node sees now.

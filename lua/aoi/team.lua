@@ -1,0 +1,312 @@
+--- Sight shared by a team: heroes and wards watch for it, and a target is told once, when the first of them sees it,
+--- and once when the last one no longer does.
+---
+---     local sight = require("aoi.team").new(space, {
+---       enter = function(team, target) reveal(team, target) end,
+---       leave = function(team, target) cover(team, target) end,
+---     })
+---     sight:add("red", hero, { radius = 30, mask = BLUE })
+---     sight:add("red", ward, { shape = "circle", radius = 20, mask = BLUE })
+---     sight:bush { 10, 10, 20, 10, 20, 18, 10, 18 }
+---     sight:tick()                           -- once per tick: what has changed since the last one
+---
+--- What a tick tells is the net change: a target that walks from one ward's area into another's is told nothing about.
+---
+--- **Bushes** are polygons on the map, and may overlap. A target in a bush is seen only by a watcher that is in one
+--- bush with it, and has it in its area.
+---
+--- In a deferred space `flush` before `tick`; `drain` would take the events away.
+--- @module aoi.team
+
+-- How it is built
+--
+--   space --(handlers of a team's nodes)--> team { count = {target -> nodes that see it}, known = {target -> true} }
+--         --(handlers of the bushes)------> inside { entity -> { bush -> true } }
+--   either marks targets; tick judges those that are marked, and calls
+--
+-- Nothing is kept for a single node but its id, team.nodes: {watcher -> node id}. Those of watchers that have left the
+-- space are dropped when their number may have doubled.
+
+local checks = require "aoi.checks"
+local reserved = require "aoi.reserved"
+
+local team = {}
+
+local Sight -- the class, below
+
+--- What a set of teams calls; the fields are looked up at each call.
+---@alias aoi.TeamHandler fun(team: any, target: integer)
+---@class (exact) aoi.TeamHandlers
+---@field enter? aoi.TeamHandler the first watcher of the team sees the target
+---@field leave? aoi.TeamHandler the last one no longer does, or the target has left the space
+
+-- What the handlers of the space do -----------------------------------------------------------------------------------
+
+-- A target whose visibility may have changed for a team.
+local function mark(side, target)
+  if side.marked[target] then return end
+  side.marked[target] = true
+  side.n = side.n + 1
+  side.changed[side.n] = target
+end
+
+local function new_side(self, name)
+  local side = {
+    name = name, count = {}, known = {}, gone = {}, marked = {}, changed = {}, n = 0, nodes = {}, size = 0, bound = 16,
+  }
+  function side.enter(_, target)
+    side.count[target] = (side.count[target] or 0) + 1
+    mark(side, target)
+  end
+  function side.leave(_, target)
+    local n = side.count[target] - 1
+    side.count[target] = n > 0 and n or nil
+    if n == 0 and not self.space:has(target) then side.gone[target] = true end -- what comes by that id is another
+    mark(side, target)
+  end
+  self.sides[name] = side
+  self.order[#self.order + 1] = side
+  return side
+end
+
+-- An entity came into a bush or went out of one: what each team knows of it, and what it sees for its teams.
+local function mark_entity(self, id)
+  for _, side in ipairs(self.order) do
+    if side.count[id] then mark(side, id) end
+    local node = side.nodes[id]
+    if node and reserved.has_node(self.space, id, node) then
+      for _, target in ipairs((self.space:view(id, node))) do
+        if self.inside[target] then mark(side, target) end
+      end
+    end
+  end
+end
+
+local function new_bush_handlers(self)
+  return {
+    enter = function(bush, id)
+      self.inside[id] = self.inside[id] or {}
+      self.inside[id][bush] = true
+      mark_entity(self, id)
+    end,
+    leave = function(bush, id)
+      local bushes = self.inside[id]
+      bushes[bush] = nil
+      if next(bushes) == nil then self.inside[id] = nil end
+      mark_entity(self, id)
+    end,
+  }
+end
+
+-- Judging -------------------------------------------------------------------------------------------------------------
+
+local function share(bushes, others)
+  for bush in pairs(others or {}) do
+    if bushes[bush] then return true end
+  end
+  return false
+end
+
+local function is_visible(self, side, target)
+  if not side.count[target] then return false end
+  local bushes = self.inside[target]
+  if not bushes then return true end
+  local watchers, n = self.space:viewers(target, self.buffer)
+  for i = 1, 2 * n, 2 do
+    local watcher = watchers[i]
+    if side.nodes[watcher] == watchers[i + 1] and share(bushes, self.inside[watcher]) then return true end
+  end
+  return false
+end
+
+-- Drops the nodes of watchers that are gone.
+local function sweep(self, side)
+  side.size = 0
+  for id, node in pairs(side.nodes) do
+    if reserved.has_node(self.space, id, node) then side.size = side.size + 1 else side.nodes[id] = nil end
+  end
+  side.bound = 2 * side.size + 16
+end
+
+-- Into the queue of calls: side, event, target.
+local function queue(self, side, event, target)
+  local calls, last = self.calls, self.last
+  calls[last + 1], calls[last + 2], calls[last + 3] = side, event, target
+  self.last = last + 3
+end
+
+local function judge(self, side, event)
+  for i = 1, side.n do
+    local target = side.changed[i]
+    local known, now = side.known[target], is_visible(self, side, target)
+    if event == "leave" and known and (side.gone[target] or not now) then
+      side.known[target] = nil
+      queue(self, side, "leave", target)
+    elseif event == "enter" and now and not known then
+      side.known[target] = true
+      queue(self, side, "enter", target)
+    end
+  end
+end
+
+local function unmark(side)
+  for i = 1, side.n do
+    local target = side.changed[i]
+    side.marked[target], side.gone[target], side.changed[i] = nil, nil, nil
+  end
+  side.n = 0
+end
+
+-- The public part -----------------------------------------------------------------------------------------------------
+
+--- Makes a set of teams for a space. Bushes are the same for all of them.
+---@param space aoi.Space
+---@param handlers aoi.TeamHandlers
+---@return aoi.Sight
+function team.new(space, handlers)
+  checks.space(space, team, "team")
+  checks.type(handlers, "table", 2, "new")
+  for name in pairs(handlers) do
+    if name ~= "enter" and name ~= "leave" then
+      checks.fail(2, "new", ("unknown handler '%s': 'enter' or 'leave' expected"):format(tostring(name)))
+    end
+  end
+  local self = setmetatable({
+    space = space, handlers = handlers, sides = {}, order = {}, inside = {}, buffer = {},
+    calls = {}, first = 1, last = 0,
+  }, Sight)
+  self.in_bush = new_bush_handlers(self)
+  return self
+end
+
+--- The teams on one space.
+---@class aoi.Sight
+Sight = {}
+Sight.__index = Sight
+
+local function side_of(self, name, method)
+  if name == nil then checks.fail(1, method, "a team expected, got no value", 3) end
+  return self.sides[name]
+end
+
+--- Lets an entity watch for a team, which needs no making. It ends when the entity leaves the space.
+---@param name any of the team; not nil
+---@param id integer the watcher: a hero, a ward
+---@param area number|aoi.Area half-extent of a square in world units, or the table; the mask is what the team looks for
+function Sight:add(name, id, area)
+  local side = side_of(self, name, "add")
+  checks.entity(self.space, id, 2, "add")
+  local node = side and side.nodes[id]
+  if node and reserved.has_node(self.space, id, node) then
+    checks.fail(2, "add", ("entity %s watches for that team already"):format(tostring(id)))
+  end
+  side = side or new_side(self, name)
+  if side.size >= side.bound then sweep(self, side) end
+  node = reserved.node(self.space)
+  side.nodes[id], side.size = node, side.size + 1
+  checks.call("add", { [2] = 2, [4] = 3 }, self.space.add_node, self.space, id, node, area, side.enter, side.leave)
+end
+
+--- It watches no longer.
+---@param name any of the team
+---@param id integer the watcher
+---@return boolean done false if it did not
+function Sight:remove(name, id)
+  local side = side_of(self, name, "remove")
+  checks.id(id, 2, "remove")
+  local node = side and side.nodes[id]
+  if not node then return false end
+  side.nodes[id] = nil
+  if not reserved.has_node(self.space, id, node) then return false end
+  self.space:remove_node(id, node)
+  return true
+end
+
+--- The node by which an entity watches, for `space:set_area`, `set_mask`, `override`.
+---@param name any of the team
+---@param id integer the watcher
+---@return integer? node nil if it does not
+function Sight:node(name, id)
+  local side = side_of(self, name, "node")
+  checks.id(id, 2, "node")
+  local node = side and side.nodes[id]
+  if node and reserved.has_node(self.space, id, node) then return node end
+end
+
+--- Plants a bush, for all teams. Bushes may overlap: one bush in common is enough to be seen.
+---@param points number[] `x1, y1, x2, y2, ...` in world units, 3 to 64 corners on the map
+---@return integer bush its id, an entity of kind 0; `space:leave(bush)` fells it
+function Sight:bush(points)
+  checks.type(points, "table", 1, "bush")
+  local space, low, high = self.space, { math.huge, math.huge }, { -math.huge, -math.huge }
+  for i, v in ipairs(points) do
+    checks.finite(v, 1, "bush")
+    local axis = 2 - i % 2
+    low[axis], high[axis] = math.min(low[axis], v), math.max(high[axis], v)
+  end
+  if #points % 2 ~= 0 or #points < 6 or #points > 128 then
+    checks.fail(1, "bush", "x and y of 3 to 64 corners expected")
+  end
+  local x, y = (low[1] + high[1]) / 2, (low[2] + high[2]) / 2
+  local corners = {}
+  for i, v in ipairs(points) do corners[i] = v - (i % 2 == 1 and x or y) end
+  local id = reserved.entity(space)
+  if checks.dimensions(space) == 3 then space:enter(id, x, y, 0, 0) else space:enter(id, x, y, 0) end
+  local area = { shape = "polygon", points = corners }
+  checks.call("bush", { [4] = 1 }, space.add_node, space, id, reserved.node(space), area, self.in_bush)
+  return id
+end
+
+--- Calls the handlers for what has changed since the last tick: all leaves, then all enters. Handlers may do anything;
+--- the error of one is raised from here, and the other calls are made by the next tick.
+---@return integer n how many calls
+function Sight:tick()
+  for _, event in ipairs { "leave", "enter" } do
+    for _, side in ipairs(self.order) do judge(self, side, event) end
+  end
+  for _, side in ipairs(self.order) do unmark(side) end
+  local n, calls = 0, self.calls
+  while self.first <= self.last do
+    local i = self.first
+    local side, event, target = calls[i], calls[i + 1], calls[i + 2]
+    calls[i], calls[i + 1], calls[i + 2] = nil, nil, nil
+    self.first = i + 3
+    if event == "enter" and not self.space:has(target) then -- gone since it was judged
+      side.known[target] = nil
+    else
+      n = n + 1
+      local handler = self.handlers[event]
+      if handler then handler(side.name, target) end
+    end
+  end
+  self.first, self.last = 1, 0
+  return n
+end
+
+--- Whether a team knows a target, as of the last tick.
+---@param name any of the team
+---@param target integer
+---@return boolean
+function Sight:knows(name, target)
+  local side = side_of(self, name, "knows")
+  checks.id(target, 2, "knows")
+  return side ~= nil and side.known[target] ~= nil
+end
+
+--- What a team knows, as of the last tick, by rising id.
+---@param name any of the team
+---@param buf? integer[] a table to fill
+---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
+---@return integer n
+function Sight:known(name, buf)
+  local side, list, n = side_of(self, name, "known"), buf or {}, 0
+  for target in pairs(side and side.known or {}) do
+    n = n + 1
+    list[n] = target
+  end
+  checks.end_list(list, n)
+  table.sort(list)
+  return list, n
+end
+
+return team

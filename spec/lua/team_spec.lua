@@ -1,0 +1,238 @@
+-- Sight shared by a team: one enter, one leave, nothing between wards, bushes; random histories against plain counting.
+local aoi = require "aoi"
+local rng = require "spec.support.rng"
+local team = require "aoi.team"
+
+local RED, BLUE = 1, 2
+
+for _, engine in ipairs(aoi.engines()) do
+  describe("teams on " .. engine .. ":", function()
+    local space, sight, heard
+
+    before_each(function()
+      space = aoi.new { engine = engine }
+      heard = {}
+      sight = team.new(space, {
+        enter = function(name, target) heard[#heard + 1] = ("%s+%d"):format(name, target) end,
+        leave = function(name, target) heard[#heard + 1] = ("%s-%d"):format(name, target) end,
+      })
+      space:enter(1, 0, 0, RED)
+      space:enter(2, 10, 0, RED)
+      space:enter(9, 100, 0, BLUE)
+    end)
+
+    local function told()
+      sight:tick()
+      local list = heard
+      heard = {}
+      return list
+    end
+
+    it("the first one that sees, the last one that no longer does", function()
+      sight:add("red", 1, { radius = 8, mask = BLUE })
+      sight:add("red", 2, { radius = 8, mask = BLUE })
+      assert.same({}, told())
+      space:move(9, 5, 0)
+      assert.same({ "red+9" }, told())
+      assert.is_true(sight:knows("red", 9))
+      assert.same({ 9 }, (sight:known "red"))
+      space:move(9, 15, 0)
+      assert.same({}, told())
+      space:move(9, 30, 0)
+      assert.same({ "red-9" }, told())
+      assert.is_false(sight:knows("red", 9))
+    end)
+
+    it("nothing is told of a step from ward to ward", function()
+      sight:add("red", 1, { radius = 4, mask = BLUE })
+      sight:add("red", 2, { radius = 4, mask = BLUE })
+      space:move(9, 3, 0)
+      assert.same({ "red+9" }, told())
+      space:move(9, 8, 0)
+      assert.same({}, told())
+      space:move(9, 50, 0)
+      space:move(9, 2, 0)
+      assert.same({}, told())
+      sight:remove("red", 1)
+      sight:add("red", 1, 5)
+      assert.same({ "red+2" }, (function() space:move(2, 3, 0) return told() end)())
+    end)
+
+    it("teams are apart, and end with their watchers", function()
+      sight:add("red", 1, { radius = 20, mask = BLUE })
+      sight:add("blue", 9, { radius = 200, mask = RED })
+      space:move(9, 5, 0)
+      assert.same({ "red+9", "blue+1", "blue+2" }, told())
+      space:leave(9)
+      assert.same({ "red-9", "blue-1", "blue-2" }, told())
+      space:leave(1)
+      assert.same({}, told())
+      space:enter(1, 0, 0)
+      sight:add("red", 1, 5)
+      assert.same({}, told())
+    end)
+
+    it("an id that is another entity is told anew", function()
+      sight:add("red", 1, { radius = 20, mask = BLUE })
+      space:move(9, 5, 0)
+      assert.same({ "red+9" }, told())
+      space:leave(9)
+      space:enter(9, 6, 0, BLUE)
+      assert.same({ "red-9", "red+9" }, told())
+      space:leave(9)
+      space:enter(9, 6, 0, BLUE)
+      space:leave(9)
+      assert.same({ "red-9" }, told())
+    end)
+
+    it("a bush hides from outside, overlapping ones too", function()
+      sight:add("red", 1, { radius = 50, mask = BLUE })
+      local left = sight:bush { 4, -2, 8, -2, 8, 2, 4, 2 }
+      sight:bush { 6, -2, 12, -2, 12, 2, 6, 2 }
+      space:move(9, 3, 0)
+      assert.same({ "red+9" }, told())
+      space:move(9, 5, 0)
+      assert.same({ "red-9" }, told())
+      space:move(1, 4.5, 0)
+      assert.same({ "red+9" }, told())
+      space:move(9, 7, 0) -- in both: one in common
+      assert.same({}, told())
+      space:move(9, 10, 0) -- in the other one alone
+      assert.same({ "red-9" }, told())
+      space:move(1, 7, 0)
+      assert.same({ "red+9" }, told())
+      space:move(1, 3, 0)
+      space:move(9, 5, 0)
+      assert.same({ "red-9" }, told())
+      space:leave(left)
+      assert.same({ "red+9" }, told())
+    end)
+
+    it("an error of a handler is raised, and the other calls are made", function()
+      sight:add("red", 1, { radius = 200, mask = BLUE })
+      space:enter(8, 1, 0, BLUE)
+      local calls = 0
+      sight.handlers.enter = function() calls = calls + 1 if calls == 1 then error("oops", 0) end end
+      local ok, err = pcall(sight.tick, sight)
+      assert.same({ false, "oops" }, { ok, err })
+      assert.equal(1, sight:tick())
+      assert.equal(2, calls)
+    end)
+
+    it("random histories agree with counting", function()
+      local random = rng.new(11)
+      local polygons = {}
+      for i = 1, 4 do
+        local x, y = random(60), random(60)
+        polygons[i] = { low = { x, y }, id = sight:bush { x, y, x + 20, y, x + 20, y + 20, x, y + 20 } }
+      end
+      for id = 10, 29 do
+        space:enter(id, random(80) + 0.5, random(80) + 0.5, id % 2 == 0 and RED or BLUE)
+        sight:add(id % 2 == 0 and "red" or "blue", id, { radius = 12, mask = id % 2 == 0 and BLUE or RED })
+      end
+      local picture = { red = {}, blue = {} }
+      sight.handlers.enter = function(name, target)
+        assert.is_nil(picture[name][target])
+        picture[name][target] = true
+      end
+      sight.handlers.leave = function(name, target)
+        assert.is_true(picture[name][target])
+        picture[name][target] = nil
+      end
+      local function in_bush(polygon, id)
+        local x, y = space:position(id)
+        local dx, dy = x - polygon.low[1], y - polygon.low[2]
+        return dx >= 0 and dx < 20 and dy >= 0 and dy < 20
+      end
+      local function expected(name, target)
+        for id = 10, 29 do
+          local is_of = space:has(id) and (id % 2 == 0 and "red" or "blue") == name
+          local node = is_of and sight:node(name, id)
+          if node and space:sees(id, node, target) then
+            local hidden = false
+            for _, polygon in ipairs(polygons) do
+              if in_bush(polygon, target) then
+                if in_bush(polygon, id) then return true end
+                hidden = true
+              end
+            end
+            if not hidden then return true end
+          end
+        end
+      end
+      for _ = 1, 150 do
+        for _ = 1, random(6) do
+          local id = 9 + random(20)
+          if space:has(id) and random(12) > 1 then
+            space:move(id, random(80) + 0.5, random(80) + 0.5)
+          elseif space:has(id) then
+            space:leave(id)
+          else
+            space:enter(id, random(80) + 0.5, random(80) + 0.5, id % 2 == 0 and RED or BLUE)
+            sight:add(id % 2 == 0 and "red" or "blue", id, { radius = 12, mask = id % 2 == 0 and BLUE or RED })
+          end
+        end
+        sight:tick()
+        for name, known in pairs(picture) do
+          for id = 10, 29 do
+            assert.equal(space:has(id) and expected(name, id) or nil, known[id], name .. " " .. id)
+          end
+        end
+      end
+    end)
+  end)
+end
+
+describe("teams:", function()
+  it("take 3D and deferred spaces", function()
+    local space = aoi.new { dimensions = 3, delivery = "deferred" }
+    local heard = {}
+    local sight = team.new(space, { enter = function(_, target) heard[#heard + 1] = target end })
+    space:enter(1, 0, 0, 5)
+    space:enter(2, 1, 1, 5)
+    sight:add("red", 1, 10)
+    sight:bush { -2, -2, 2, -2, 0, 2 }
+    space:flush()
+    sight:tick()
+    assert.same({ 2 }, heard)
+  end)
+
+  it("forget watchers that have left", function()
+    local space = aoi.new()
+    local sight = team.new(space, {})
+    for id = 1, 1000 do
+      space:enter(id, 0, 0)
+      sight:add("red", id, 1)
+      space:leave(id)
+    end
+    local n = 0
+    for _ in pairs(sight.sides.red.nodes) do n = n + 1 end
+    assert.is_true(n < 40)
+  end)
+
+  it("refuse what cannot be meant", function()
+    local space = aoi.new()
+    space:enter(1, 0, 0)
+    local sight = team.new(space, {})
+    sight:add("red", 1, 5)
+    for says, call in pairs {
+      ["#1 to 'new' (aoi.space expected"] = function() return (team.new()) end,
+      ["unknown handler 'on_enter'"] = function() return (team.new(space, { on_enter = print })) end,
+      ["#1 to 'add' (a team expected"] = function() sight:add(nil, 1, 5) end,
+      ["#2 to 'add' (no entity 9)"] = function() sight:add("red", 9, 5) end,
+      ["#2 to 'add' (entity 1 watches for that team already)"] = function() sight:add("red", 1, 5) end,
+      ["#3 to 'add' (number or table expected"] = function() sight:add("blue", 1) end,
+      ["#1 to 'bush' (x and y of 3"] = function() sight:bush { 1, 2, 3, 4 } end,
+      ["#1 to 'bush' (table expected"] = function() sight:bush(5) end,
+    } do
+      local ok, err = pcall(call)
+      assert.is_false(ok, says)
+      assert.is_truthy(err:find(says, 1, true), err)
+      assert.is_truthy(err:find "team_spec.lua:", err)
+    end
+    local many = {}
+    for i = 1, 130 do many[i] = i end
+    assert.is_false(pcall(sight.bush, sight, many))
+    assert.equal(1, space:count())
+  end)
+end)

@@ -1,0 +1,348 @@
+-- What a newcomer gets wrong, and what is said: wrong order, missing, wrong type, misspelt, dead, wrong delivery. Each
+-- line is one mistake: { title, what the error says, the call }. The error is about the caller's own line. A line whose
+-- message is nil is no error, because it does what was meant; what that is, is checked by the call itself.
+local aoi = require "aoi"
+local neighbors = require "aoi.neighbors"
+local sync = require "aoi.sync"
+local trigger = require "aoi.trigger"
+
+local nan, huge = 0 / 0, math.huge
+local function noop() end
+
+-- A space with 1 at (0, 0), which sees 2 at (3, 0) by node 7; and what stands on top of it.
+local function world()
+  local w = { heard = {} }
+  w.space = aoi.new()
+  w.space:enter(1, 0, 0)
+  w.space:enter(2, 3, 0, 2)
+  w.space:add_node(1, 7, 5, noop, noop)
+  w.handlers = { alert = { radius = 5, enter = noop }, bell = { radius = 4, x = 0, y = 0 } }
+  w.triggers = trigger.new(w.space, w.handlers)
+  w.near = neighbors.new(w.space)
+  w.near:add(1, 5)
+  w.sync = sync.new(w.space)
+  w.sync:add(1, 5)
+  w.high = aoi.new { dimensions = 3 }
+  w.high:enter(1, 0, 0, 0)
+  w.late = aoi.new { delivery = "deferred" }
+  return w
+end
+
+local function sector(fields)
+  local area = { shape = "sector", radius = 5, facing = 0, angle = 1 }
+  for name, value in pairs(fields) do area[name] = value end
+  return area
+end
+
+local MISTAKES = {
+  -- making a space
+  { "a colon: aoi:new", "call aoi.new{...} with a dot", function() return (aoi:new()) end },
+  { "a colon: aoi:engines", "calling 'engines' on bad self", function() return (aoi:engines()) end },
+  { "an engine in capitals", "'list', 'grid', 'tower', 'quadtree' or 'brute' expected, got 'Grid'",
+    function() return (aoi.new { engine = "Grid" }) end },
+  { "the engine alone", "#1 to 'new' (table expected, got string)", function() return (aoi.new "grid") end },
+  { "options without names", "unknown option '1'", function() return (aoi.new { "grid" }) end },
+  { "an option misspelt", "unknown option 'engin'", function() return (aoi.new { engin = "grid" }) end },
+  { "dims for dimensions", "unknown option 'dims'", function() return (aoi.new { dims = 3 }) end },
+  { "the number of dimensions as a word", "2 or 3 expected, got '3D'",
+    function() return (aoi.new { dimensions = "3D" }) end },
+  { "four dimensions", "2 or 3 expected, got 4", function() return (aoi.new { dimensions = 4 }) end },
+  { "a width and a height", "unknown option '", function() return (aoi.new { width = 100, height = 100 }) end },
+  { "a cell of 0", "a number > 0 expected, got 0", function() return (aoi.new { cell = 0 }) end },
+  { "a misspelt delivery", "'immediate' or 'deferred' expected, got 'defered'",
+    function() return (aoi.new { delivery = "defered" }) end },
+  { "two tables of options", "#2 to 'new' (nothing expected, got table)", function() return (aoi.new({}, {})) end },
+
+  -- entities
+  { "a dot: space.move", "call it with a colon, space:move(...)", function(w) w.space.move(1, 2, 3) end },
+  { "enter without a position", "#2 to 'enter' (number expected, got no value)", function(w) w.space:enter(3) end },
+  { "the position as a table", "#2 to 'enter' (number expected, got table)",
+    function(w) w.space:enter(3, { x = 1, y = 2 }) end },
+  { "an id that is a string", "#1 to 'enter' (integer expected, got string)",
+    function(w) w.space:enter("ann", 0, 0) end },
+  { "an id that is an object", "#1 to 'enter' (integer expected, got table)", function(w) w.space:enter({}, 0, 0) end },
+  { "an id with a fraction", "number has no integer representation", function(w) w.space:enter(1.5, 0, 0) end },
+  { "nil for an id", "#1 to 'move' (integer expected, got nil)", function(w) w.space:move(nil, 0, 0) end },
+  { "entering twice", "entity 1 is already in the space", function(w) w.space:enter(1, 5, 5) end },
+  { "moving before entering", "no entity 9", function(w) w.space:move(9, 0, 0) end },
+  { "moving after leaving", "no entity 2", function(w) w.space:leave(2) w.space:move(2, 0, 0) end },
+  { "leaving twice", "no entity 2", function(w) w.space:leave(2) w.space:leave(2) end },
+  { "a height in 2 dimensions: enter", "#5 to 'enter' (nothing expected in 2 dimensions, got number)",
+    function(w) w.space:enter(3, 0, 0, 0, 1) end },
+  { "a height with a fraction in 2 dimensions: enter", "#4 to 'enter' (number has no integer representation)",
+    function(w) w.space:enter(3, 0, 0, 1.5) end },
+  { "a height in 2 dimensions: move", "#4 to 'move' (nothing expected in 2 dimensions, got number)",
+    function(w) w.space:move(1, 0, 0, 0) end },
+  { "no height in 3 dimensions", "#4 to 'move' (number expected, got no value)",
+    function(w) w.high:move(1, 0, 0) end },
+  { "a kind in place of the height", "#4 to 'enter' (number expected, got no value)",
+    function(w) w.high:enter(3, 0, 0) end },
+  { "a fifth number for move", "#5 to 'move' (nothing expected in 3 dimensions, got number)",
+    function(w) w.high:move(1, 0, 0, 0, 1) end },
+  { "a coordinate that is nan", "finite number expected, got nan", function(w) w.space:move(1, nan, 0) end },
+  { "a coordinate that is infinite", "finite number expected, got inf", function(w) w.space:move(1, huge, 0) end },
+  { "coordinates as text", "#2 to 'move' (number expected, got string)", function(w) w.space:move(1, "10", "20") end },
+  { "a kind by name", "#4 to 'enter' (integer expected, got string)",
+    function(w) w.space:enter(3, 0, 0, "player") end },
+  { "leave with a node, for remove_node", "#2 to 'leave' (nothing expected, got number)",
+    function(w) w.space:leave(1, 7) end },
+  { "set_kind with a node, for set_mask", "#3 to 'set_kind' (nothing expected, got number)",
+    function(w) w.space:set_kind(1, 7, 2) end },
+  { "position as a setter", "#2 to 'position' (nothing expected, got number)",
+    function(w) w.space:position(1, 5, 5) end },
+  { "kind as a setter", "#2 to 'kind' (nothing expected, got number)", function(w) w.space:kind(1, 2) end },
+  { "radius as a setter", "#3 to 'radius' (nothing expected, got number)", function(w) w.space:radius(1, 7, 9) end },
+  { "area as a setter", "#3 to 'area' (nothing expected, got number)", function(w) w.space:area(1, 7, 9) end },
+  { "a method that there is not", "attempt to call", function(w) w.space:update(1, 0, 0) end },
+
+  -- nodes
+  { "no node id", "#3 to 'add_node' (number or table expected, got function)",
+    function(w) w.space:add_node(1, 5, noop, noop) end },
+  { "a node id by name", "#2 to 'add_node' (integer expected, got string)",
+    function(w) w.space:add_node(1, "view", 5) end },
+  { "an entity that is not there yet", "no entity 9", function(w) w.space:add_node(9, 1, 5, noop) end },
+  { "the same node twice", "entity 1 already has node 7", function(w) w.space:add_node(1, 7, 5, noop) end },
+  { "a negative radius", "radius must not be negative", function(w) w.space:add_node(1, 8, -5, noop) end },
+  { "a radius as text", "#3 to 'add_node' (number or table expected, got string)",
+    function(w) w.space:add_node(1, 8, "5", noop) end },
+  { "no radius", "number expected for 'radius' of a square, got nil",
+    function(w) w.space:add_node(1, 8, { mask = 1 }, noop) end },
+  { "a radius misspelt", "unknown area option 'raduis' of a square",
+    function(w) w.space:add_node(1, 8, { raduis = 5 }, noop) end },
+  { "a mask misspelt", "unknown area option 'masc' of a square",
+    function(w) w.space:add_node(1, 8, { radius = 5, masc = 1 }, noop) end },
+  { "a shape misspelt", "'square', 'circle', 'box', 'cylinder', 'sector' or 'polygon' expected",
+    function(w) w.space:add_node(1, 8, { shape = "Circle", radius = 5 }, noop) end },
+  { "an angle of a circle", "a circle has no 'angle'",
+    function(w) w.space:add_node(1, 8, { shape = "circle", radius = 5, angle = 1 }, noop) end },
+  { "an angle in degrees", "angle must be greater than 0 and at most 2 pi",
+    function(w) w.space:add_node(1, 8, sector { angle = 90 }, noop) end },
+  { "a sector that faces nowhere", "number expected for 'facing' of a sector, got nil",
+    function(w) w.space:add_node(1, 8, { shape = "sector", radius = 5, angle = 1 }, noop) end },
+  { "a cylinder in 2 dimensions", "a cylinder needs 3 dimensions",
+    function(w) w.space:add_node(1, 8, { shape = "cylinder", radius = 5, half_height = 1 }, noop) end },
+  { "a box with a width", "unknown area option 'width' of a box",
+    function(w) w.space:add_node(1, 8, { shape = "box", width = 5 }, noop) end },
+  { "a box with too few extents", "'extents' must have 2 numbers",
+    function(w) w.space:add_node(1, 8, { shape = "box", extents = { 5 } }, noop) end },
+  { "a polygon of pairs", "number expected in 'points', got table",
+    function(w) w.space:add_node(1, 8, { shape = "polygon", points = { { 0, 0 }, { 1, 0 }, { 0, 1 } } }, noop) end },
+  { "a polygon of two corners", "'points' must have x and y of 3 to 64 corners",
+    function(w) w.space:add_node(1, 8, { shape = "polygon", points = { 0, 0, 1, 0 } }, noop) end },
+  { "keep smaller than radius", "keep must not be less than radius",
+    function(w) w.space:add_node(1, 8, { radius = 5, keep = 2 }, noop) end },
+  { "keep and margin", "'keep' and 'margin' exclude each other",
+    function(w) w.space:add_node(1, 8, { radius = 5, keep = 6, margin = 1 }, noop) end },
+  { "the mask as an argument", "#4 to 'add_node' (function or table expected, got number)",
+    function(w) w.space:add_node(1, 8, 5, 1, noop) end },
+  { "on_enter in a table", "unknown handler 'on_enter': 'enter' or 'leave' expected",
+    function(w) w.space:add_node(1, 8, 5, { on_enter = noop, on_leave = noop }) end },
+  { "on_leave beside enter", "unknown handler 'on_leave': 'enter' or 'leave' expected",
+    function(w) w.space:add_node(1, 8, 5, { enter = noop, on_leave = noop }) end },
+  { "handlers in a list", "unknown handler '1': 'enter' or 'leave' expected",
+    function(w) w.space:add_node(1, 8, 5, { noop, noop }) end },
+  { "a table of handlers without any", "unknown handler 'onEnter': 'enter' or 'leave' expected",
+    function(w) w.space:add_node(1, 8, 5, { onEnter = noop }) end },
+  { "a function after a table of handlers", "nothing expected after a table of handlers, got function",
+    function(w) w.space:add_node(1, 8, 5, { enter = noop }, noop) end },
+  { "a handler that was called, not given", "attempt to perform arithmetic",
+    function(w)
+      local function on_enter(_, target) return target + 1 end
+      w.space:add_node(1, 8, 5, on_enter(1), noop)
+    end },
+  { "the name of a handler", "#4 to 'add_node' (function or table expected, got string)",
+    function(w) w.space:add_node(1, 8, 5, "on_enter") end },
+  { "adopt without what was seen", "#4 to 'adopt' (table expected, got function)",
+    function(w) w.space:adopt(1, 8, 5, noop, noop) end },
+  { "a radius for the node of somebody else", "entity 2 has no node 7",
+    function(w) w.space:set_radius(2, 7, 9) end },
+  { "set_radius without the node", "#3 to 'set_radius' (number expected, got no value)",
+    function(w) w.space:set_radius(1, 7) end },
+  { "set_radius with a table", "#3 to 'set_radius' (number expected, got table)",
+    function(w) w.space:set_radius(1, 7, { radius = 5 }) end },
+  { "set_radius of a box", "set_radius is for squares and circles, not for a box: use set_area",
+    function(w) w.space:set_area(1, 7, { shape = "box", extents = { 1, 1 } }) w.space:set_radius(1, 7, 5) end },
+  { "set_facing of a square", "a square has no 'facing': only sectors have",
+    function(w) w.space:set_facing(1, 7, 1) end },
+  { "set_mask without the node", "#3 to 'set_mask' (integer expected, got no value)",
+    function(w) w.space:set_mask(1, 7) end },
+  { "a mask as a list", "#3 to 'set_mask' (integer expected, got table)",
+    function(w) w.space:set_mask(1, 7, { 1, 2 }) end },
+  { "override with a boolean", "'hide', 'show', 'match' or nil expected",
+    function(w) w.space:override(1, 7, 2, true) end },
+  { "override of oneself", "an entity does not see itself", function(w) w.space:override(1, 7, 1, "show") end },
+  { "override of a target that is gone", "no entity 9", function(w) w.space:override(1, 7, 9, "hide") end },
+
+  -- batches
+  { "rows as tables", "row 1: integer expected, got table",
+    function(w) w.space:move_many { { 1, 0, 0 }, { 2, 0, 0 }, { 3, 0, 0 } } end },
+  { "a row that is short", "the length of the array is no multiple of 3",
+    function(w) w.space:move_many { 1, 0, 0, 2, 0 } end },
+  { "the number of values for that of rows", "the array has 2 rows",
+    function(w) w.space:move_many({ 1, 0, 0, 2, 0, 0 }, 6) end },
+  { "a row of somebody who has left", "row 2: no entity 9",
+    function(w) w.space:move_many { 1, 0, 0, 9, 0, 0 } end },
+  { "heights in 2 dimensions", "row 2: ",
+    function(w) w.space:move_many { 1, 0, 0, 0.5, 2, 0, 0, 0.5, 1, 1, 1, 0.5 } end },
+  { "enter_many with kinds in the rows", "the length of the array is no multiple of 3",
+    function(w) w.space:enter_many { 3, 0, 0, 1, 4, 0, 0, 1 } end },
+
+  -- questions
+  { "a height for near in 2 dimensions", "a table to fill expected in 2 dimensions, got an area",
+    function(w) w.space:near(0, 0, 0, { radius = 5 }) end },
+  { "near around an entity", "#3 to 'near' (number or table expected, got no value)",
+    function(w) w.space:near(1, 5) end },
+  { "the circle of near in a table of its own", "unknown area option '1' of a square",
+    function(w) w.space:near(0, 0, { 5 }) end },
+  { "nearest without a number", "#3 to 'nearest' (integer expected, got no value)",
+    function(w) w.space:nearest(0, 0) end },
+  { "nearest: the area for the radius", "got an area",
+    function(w) w.space:nearest(0, 0, 3, { radius = 5 }) end },
+  { "sees without the node", "entity 1 has no node 2", function(w) w.space:sees(1, 2) end },
+  { "view without the node", "#2 to 'view' (integer expected, got no value)", function(w) w.space:view(1) end },
+  { "viewers of a node", "#2 to 'viewers' (table expected, got number)", function(w) w.space:viewers(1, 7) end },
+  { "has of a node", "#2 to 'has' (nothing expected, got number)", function(w) w.space:has(1, 7) end },
+  { "explain without the node", "#3 to 'explain' (integer expected, got no value)",
+    function(w) w.space:explain(1, 2) end },
+  { "a closed space", "attempt to use a closed space", function(w) w.space:close() w.space:move(1, 0, 0) end },
+
+  -- delivery
+  { "flush with a table, for drain", "#1 to 'flush' (nothing expected, got table)",
+    function(w) w.late:flush {} end },
+  { "drain with a function", "#1 to 'drain' (table expected, got function)", function(w) w.late:drain(noop) end },
+  { "on_error with a message", "#1 to 'on_error' (function expected, got string)",
+    function(w) w.space:on_error "oops" end },
+  { "flush where nothing waits", nil, function(w) assert.equal(0, w.space:flush()) end },
+
+  -- triggers
+  { "triggers without a space", "#1 to 'new' (aoi.space expected, got no value)",
+    function() return (trigger.new(nil, {})) end },
+  { "triggers on a table", "#1 to 'new' (aoi.space expected, got table)",
+    function() return (trigger.new({}, {})) end },
+  { "triggers with a colon", "calling 'new' on bad self (call trigger.new(space) with a dot)",
+    function(w) return (trigger:new(w.space, {})) end },
+  { "triggers without handlers", "#2 to 'new' (table expected, got no value)",
+    function(w) return (trigger.new(w.space)) end },
+  { "handlers before the space", "#1 to 'new' (aoi.space expected, got table)",
+    function(w) return (trigger.new({}, w.space)) end },
+  { "triggers on a closed space", "#1 to 'new' (the space is closed)",
+    function(w) w.space:close() return (trigger.new(w.space, {})) end },
+  { "a trigger by a name that has no handlers", "no handlers named 'allert'",
+    function(w) w.triggers:add(1, "allert") end },
+  { "the name before the entity", "#1 to 'add' (integer expected, got string)",
+    function(w) w.triggers:add("alert", 1) end },
+  { "a trigger on an entity that is gone", "#1 to 'add' (no entity 9)", function(w) w.triggers:add(9, "alert") end },
+  { "the same trigger twice", "entity 1 already has a trigger 'alert'",
+    function(w) w.triggers:add(1, "alert") w.triggers:add(1, "alert") end },
+  { "a radius as options", "bad options (table expected, got number)",
+    function(w) w.triggers:add(1, "alert", 12) end },
+  { "an option misspelt among handlers", "bad option 'masc' in handlers 'alert' (unknown)",
+    function(w) w.handlers.alert.masc = 1 w.triggers:add(1, "alert") end },
+  { "an option of a trigger misspelt", "bad option 'raduis' (unknown)",
+    function(w) w.triggers:add(1, "alert", { raduis = 5 }) end },
+  { "on_enter among handlers", "bad option 'on_enter' in handlers 'alert' (unknown)",
+    function(w) w.handlers.alert.on_enter = noop w.triggers:add(1, "alert") end },
+  { "a handler that is none", "bad handler 'enter' in handlers 'alert' (function expected, got string)",
+    function(w) w.handlers.alert.enter = "attack" w.triggers:add(1, "alert") end },
+  { "a place for a trigger of an entity", "bad option 'x' (only regions have a place",
+    function(w) w.triggers:add(1, "alert", { x = 5, y = 5 }) end },
+  { "add for region", "bad option 'x' (only regions have a place", function(w) w.triggers:add(1, "bell") end },
+  { "a region without a place", "bad option 'x' (required)", function(w) w.triggers:region("alert") end },
+  { "a region with an entity", "no handlers named '1'", function(w) w.triggers:region(1, "bell") end },
+  { "a region with a height in 2 dimensions", "bad option 'z' (the space is 2D)",
+    function(w) w.triggers:region("bell", { z = 0 }) end },
+  { "stay without an interval", "bad option 'interval' (required by the handler 'stay')",
+    function(w) w.handlers.alert.stay = noop w.triggers:add(1, "alert") end },
+  { "dwell without after", "bad option 'after' (required by the handler 'dwell')",
+    function(w) w.handlers.alert.dwell = noop w.triggers:add(1, "alert") end },
+  { "a limit of 0", "bad option 'limit' (a whole number >= 1 expected)",
+    function(w) w.triggers:add(1, "alert", { limit = 0 }) end },
+  { "update without the time", "#1 to 'update' (finite number expected)", function(w) w.triggers:update() end },
+  { "update with the length of a tick", "#1 to 'update' (0.1 is before 10)",
+    function(w) w.triggers:update(10) w.triggers:update(0.1) end },
+  { "advance backwards", "#1 to 'advance' (number must not be negative)", function(w) w.triggers:advance(-1) end },
+  { "advance by the length of a tick", nil, function(w)
+    w.triggers:update(10)
+    w.triggers:advance(0.5)
+    assert.equal(10.5, w.triggers.time)
+  end },
+  { "a negative radius of a trigger", "#1 to 'set_radius' (radius must not be negative",
+    function(w) w.triggers:add(1, "alert"):set_radius(-1) end },
+  { "a trigger that is removed", "trigger 'alert' is removed", function(w)
+    local t = w.triggers:add(1, "alert")
+    t:remove()
+    t:enable()
+  end },
+  { "get without a name", "#2 to 'get' (the name of a trigger expected, got no value)",
+    function(w) return (w.triggers:get(1)) end },
+  { "dispatch without events", "#1 to 'dispatch' (table expected, got no value)",
+    function(w) w.triggers:dispatch() end },
+
+  -- neighbour lists
+  { "neighbours without a space", "#1 to 'new' (aoi.space expected, got no value)",
+    function() return (neighbors.new()) end },
+  { "neighbours with a colon", "calling 'new' on bad self (call neighbors.new(space) with a dot)",
+    function(w) return (neighbors:new(w.space)) end },
+  { "a list for an entity that is gone", "#1 to 'add' (no entity 9)", function(w) w.near:add(9, 5) end },
+  { "a second list", "#1 to 'add' (entity 1 already has a list)", function(w) w.near:add(1, 5) end },
+  { "a list without an area", "#2 to 'add' (number or table expected, got nil)", function(w) w.near:add(2) end },
+  { "each of nothing", "#1 to 'each' (integer expected, got no value)",
+    function(w) for _ in w.near:each() do error "never" end end },
+  { "each as for pairs, index first", nil, function(w)
+    local found = {}
+    for _, id in w.near:each(1) do found[#found + 1] = id end
+    assert.same({ 2 }, found)
+  end },
+  { "each with the id alone", nil, function(w)
+    local found = {}
+    for id in w.near:each(1) do found[#found + 1] = id end
+    assert.same({ 2 }, found)
+  end },
+  { "has without the target", "#2 to 'has' (integer expected, got no value)", function(w) return (w.near:has(1)) end },
+  { "near:move to tell the clients, not needed any more", nil, function(w)
+    w.near:move(2, 4, 0)
+    assert.same({ 4, 0 }, { w.space:position(2) })
+  end },
+
+  -- client synchronisation
+  { "synchronisation with a colon", "call new(space) with a dot", function(w) return (sync:new(w.space)) end },
+  { "synchronisation without a space", "#1 to 'new' (aoi.space expected, got no value)",
+    function() return (sync.new()) end },
+  { "a client that is no entity", "no entity 9", function(w) w.sync:add(9, 5) end },
+  { "a client twice", "entity 1 is already a client", function(w) w.sync:add(1, 5) end },
+  { "an option of a client misspelt", "unknown option 'limits'",
+    function(w) w.sync:add(2, 5, { limits = 30 }) end },
+  { "tiers without a table each", "pairs of numbers {distance, ticks} expected",
+    function(w) w.sync:set(1, { tiers = { 20, 1, 50, 4 } }) end },
+  { "a pin of somebody who is no client", "entity 2 is no client", function(w) w.sync:pin(2, 1) end },
+  { "a tick without a function", "#1 to 'tick' (function expected, got no value)", function(w) w.sync:tick() end },
+  { "a priority of 0", "priority must be positive", function(w) w.sync:set_priority(2, 0) end },
+  { "read with a colon, of a client", "attempt to call", function(w) w.sync:read "" end },
+}
+
+describe("a newcomer's mistake:", function()
+  for _, mistake in ipairs(MISTAKES) do
+    local title, says, call = mistake[1], mistake[2], mistake[3]
+    it(title, function()
+      local w = world()
+      local ok, err = pcall(call, w)
+      if not says then
+        assert.is_true(ok, tostring(err))
+        return
+      end
+      assert.is_false(ok, "accepted in silence")
+      assert.is_truthy(tostring(err):find(says, 1, true), tostring(err) .. "\n does not say\n" .. says)
+      assert.is_truthy(tostring(err):find("newcomer_spec.lua:%d+: "), "not about the caller's line: " .. tostring(err))
+    end)
+  end
+
+  it("is one of more than a hundred and seven", function()
+    local seen, n = {}, 0
+    for _, mistake in ipairs(MISTAKES) do
+      assert.is_nil(seen[mistake[1]], mistake[1])
+      seen[mistake[1]] = true
+      if mistake[2] then n = n + 1 end
+    end
+    assert.is_true(n >= 107)
+  end)
+end)
