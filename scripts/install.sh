@@ -3,6 +3,7 @@
 #
 #   CORE_SO                            LIBDIR/aoi/core.so         the Lua module
 #   lua/                               LUADIR/                    Lua modules
+#   js/                                LUADIR/aoi/viewer/assets/  what pages of the viewer are made of
 #   include/aoi.h                      PREFIX/include/aoi.h
 #   LIBRARIES: libaoi.a, libaoi.so.*   PREFIX/lib/                and LINKS, NAME=TARGET, to the shared one
 #   made here                          PREFIX/lib/pkgconfig/aoi.pc
@@ -32,6 +33,7 @@ place 755 "$CORE_SO" "$LIBDIR/aoi/core.so"
 find lua -name '*.lua' | {
   while read -r file; do place 644 "$file" "$LUADIR/${file#lua/}"; done
 }
+for file in js/aoi-sync.js js/viewer/*; do place 644 "$file" "$LUADIR/aoi/viewer/assets/${file##*/}"; done
 place 644 include/aoi.h "$PREFIX/include/aoi.h"
 for file in $LIBRARIES; do
   case $file in *.a) mode=644 ;; *) mode=755 ;; esac

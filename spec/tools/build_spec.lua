@@ -234,6 +234,9 @@ describe("make", function()
   -- What the modules are called once installed, from the checkout's own files.
   local expected = { "aoi/core.so" }
   for _, path in ipairs(list("find lua -name '*.lua'")) do expected[#expected + 1] = (path:gsub("^lua/", "")) end
+  for _, path in ipairs(list("ls js/aoi-sync.js js/viewer/*")) do
+    expected[#expected + 1] = "aoi/viewer/assets/" .. path:match("[^/]+$")
+  end
   table.sort(expected)
 
   -- The README's example in small, run outside the checkout: everything must come from the named folders.
@@ -253,6 +256,8 @@ describe("make", function()
     local command = "cd / && unset LUA_PATH LUA_CPATH LUA_PATH_5_4 LUA_CPATH_5_4; LUA_PATH=%s LUA_CPATH=%s %s -e %s"
     local output = must(command:format(quote(path), quote(lib .. "/?.so"), quote(lua), quote(script)))
     assert.equal("enter 1 2\nleave 1 2\n", output)
+    local page = "local a, b = require 'aoi.viewer.assets'.page() print(#a > 2000 and #b > 50000)"
+    assert.equal("true\n", must(command:format(quote(path), quote(lib .. "/?.so"), quote(lua), quote(page))))
   end
 
   local function installed(...)
@@ -384,7 +389,7 @@ describe("make", function()
     local folder, remove = process.folder()
     finally(remove)
     -- A copy, because luarocks leaves its objects beside the sources.
-    must(("mkdir %s/in && cp -r aoi-scm-1.rockspec LICENSE include src lua %s/in"):format(quote(folder), quote(folder)))
+    must(("mkdir %s/in && cp -r aoi-scm-1.rockspec LICENSE include src lua js %s/in"):format(quote(folder), quote(folder)))
     must(("cd %s/in && luarocks --lua-version 5.4 --tree %s/out make"):format(quote(folder), quote(folder)))
     local share, lib = folder .. "/out/share/lua/5.4", folder .. "/out/lib/lua/5.4"
     assert.same(expected, installed(share, lib))

@@ -1,0 +1,170 @@
+// blocks.js - reads the blocks of a viewer; the format is in docs/viewer-wire.md. Plain JavaScript, in the page and in node.
+//
+//   for (const b of blocks(bytes)) ...        { type, at, end } of each block of a Uint8Array
+//   readNodes(bytes, b), readEvents(bytes, b, take), readStructure(bytes, b)
+//
+// Ids are numbers up to 2^53 and BigInts beyond, as in aoi-sync.js.
+(function (V) {
+  'use strict'
+
+  const PARTS = ['all', 'cell', 'nodes', 'tower', 'tile', 'leaf', 'square']
+  const ENTRIES = ['entity', 'node', 'cover', 'low', 'high', 'break']
+  const SHAPES = ['square', 'circle', 'box', 'cylinder', 'sector', 'polygon']
+  const HOWS = ['', 'hide', 'show', 'match']
+  const text = new TextDecoder()
+
+  const fail = why => { throw new RangeError('no blocks of a viewer: ' + why) }
+
+  // An id as the maps have it: a number, or a BigInt beyond 2^53.
+  function idOf(text) {
+    if (!/^-?\d+$/.test(text)) return undefined
+    const big = BigInt(text)
+    return big >= -9007199254740992n && big <= 9007199254740992n ? Number(big) : big
+  }
+
+  class Cursor {
+    constructor(bytes, at, end) {
+      this.bytes = bytes
+      this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      this.at = at
+      this.end = end
+    }
+
+    byte() {
+      if (this.at >= this.end) fail('a block is cut off')
+      return this.bytes[this.at++]
+    }
+
+    // Unsigned: a number as long as it is exact, else a BigInt.
+    varint() {
+      let value = 0
+      for (let shift = 0; shift < 49; shift += 7) {
+        const byte = this.byte()
+        value += (byte & 0x7f) * 2 ** shift
+        if (byte < 0x80) return value
+      }
+      let big = BigInt(value)
+      for (let shift = 49n; ; shift += 7n) {
+        const byte = this.byte()
+        if (shift > 63n) fail('a number is too large')
+        big |= BigInt(byte & 0x7f) << shift
+        if (byte < 0x80) return big < 9007199254740992n ? Number(big) : big
+      }
+    }
+
+    id() {
+      const z = this.varint()
+      if (typeof z === 'number') return z % 2 ? -(z + 1) / 2 : z / 2
+      const v = z & 1n ? -(z >> 1n) - 1n : z >> 1n
+      return v >= -9007199254740992n && v <= 9007199254740992n ? Number(v) : v
+    }
+
+    double() {
+      if (this.at + 8 > this.end) fail('a block is cut off')
+      this.at += 8
+      return this.view.getFloat64(this.at - 8, true)
+    }
+
+    text() {
+      const length = this.byte()
+      this.at += length
+      if (this.at > this.end) fail('a block is cut off')
+      return text.decode(this.bytes.subarray(this.at - length, this.at))
+    }
+  }
+
+  function * blocks(bytes, from = 0) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    for (let at = from; at < bytes.length;) {
+      if (at + 5 > bytes.length) fail('a block is cut off')
+      const size = view.getUint32(at + 1, true), end = at + 5 + size
+      if (end > bytes.length) fail('a block is cut off')
+      yield { type: String.fromCharCode(bytes[at]), at: at + 5, end }
+      at = end
+    }
+  }
+
+  const cursor = (bytes, block) => new Cursor(bytes, block.at, block.end)
+
+  function readReset(bytes, block) {
+    const c = cursor(bytes, block)
+    if (c.byte() !== 1) fail('they are of another version')
+    return { dimensions: c.byte(), engine: c.text() }
+  }
+
+  function readArea(c, shape) {
+    const a = { shape: SHAPES[shape] || fail('a shape is unknown') }
+    if (a.shape === 'box') a.extents = [c.double(), c.double(), c.double()]
+    else if (a.shape !== 'polygon') a.radius = c.double()
+    if (shape < 2) a.keep = c.double()
+    else {
+      if (a.shape !== 'box') a.half_height = c.double()
+      a.margin = a.shape === 'polygon' ? 0 : c.double()
+    }
+    if (a.shape === 'sector') [a.facing, a.angle, a.fx, a.fy, a.c] = [0, 0, 0, 0, 0].map(() => c.double())
+    if (a.shape === 'polygon') {
+      a.points = []
+      for (let n = 2 * c.varint(); n > 0; n--) a.points.push(c.double())
+    }
+    return a
+  }
+
+  // Each node that has changed: { owner, node, area, mask (a BigInt), silent, keeps, overrides (a Map) or null }, or, if it
+  // is gone, { owner, node, gone: true }.
+  function readNodes(bytes, block) {
+    const c = cursor(bytes, block), list = []
+    while (c.at < c.end) {
+      const op = c.byte(), owner = c.id(), node = c.id()
+      if (op === 0) {
+        list.push({ owner, node, gone: true })
+        continue
+      }
+      const flags = c.byte(), mask = BigInt(c.varint()), area = readArea(c, op - 1)
+      let overrides = null
+      for (let n = c.varint(); n > 0; n--) {
+        overrides = overrides || new Map()
+        overrides.set(c.id(), HOWS[c.byte()])
+      }
+      list.push({ owner, node, area, mask, silent: (flags & 1) > 0, keeps: (flags & 2) > 0, overrides })
+    }
+    return list
+  }
+
+  // Calls take(enters, watcher, target, node) for each; returns how many more there were.
+  function readEvents(bytes, block, take) {
+    const c = cursor(bytes, block), n = c.varint(), dropped = c.varint()
+    for (let i = 0; i < n; i++) take(c.byte() === 1, c.id(), c.id(), c.id())
+    return dropped
+  }
+
+  // { parts: [{ kind, layer, entities, nodes, x0, x1, y0, y1, lists }], left_out }; lists: null, or three lists of entries
+  // [what, id] or [what, owner, node].
+  function readStructure(bytes, block, engine) {
+    const c = cursor(bytes, block), parts = []
+    if (engine) c.text()
+    for (let kind; (kind = c.byte()) !== 0;) {
+      const told = c.byte()
+      const part = { kind: PARTS[kind - 1] || fail('a part is unknown'), layer: c.varint() }
+      part.entities = c.varint()
+      part.nodes = c.varint()
+      part.x0 = c.double()
+      part.x1 = c.double()
+      part.y0 = c.double()
+      part.y1 = c.double()
+      part.lists = told ? [[], [], []] : null
+      for (let tag; told && (tag = c.byte()) !== 0;) {
+        const what = ENTRIES[(tag - 1) % 6], list = part.lists[Math.floor((tag - 1) / 6)]
+        if (what === 'break') list.push([what])
+        else list.push(what === 'entity' ? [what, c.id()] : [what, c.id(), c.id()])
+      }
+      parts.push(part)
+    }
+    return { parts, left_out: c.varint() }
+  }
+
+  const readTime = (bytes, block) => cursor(bytes, block).double()
+  const readName = (bytes, block) => cursor(bytes, block).text()
+  const readJSON = (bytes, block) => JSON.parse(text.decode(bytes.subarray(block.at, block.end)))
+
+  Object.assign(V, { idOf, blocks, readReset, readNodes, readEvents, readStructure, readTime, readName, readJSON })
+})(globalThis.aoiViewer = globalThis.aoiViewer || {})

@@ -1,0 +1,123 @@
+// rule.js - whether and why a node sees a target: the rule of the library (include/aoi.h), in doubles as written there.
+(function (V) {
+  'use strict'
+
+  const inside = (w, t, r) => w - r <= t && t <= w + r
+
+  function inBall(axes, w, t, r) {
+    const dx = t.x - w.x, dy = t.y - w.y, dz = t.z - w.z
+    return (axes < 3 ? dx * dx + dy * dy : dx * dx + dy * dy + dz * dz) <= r * r
+  }
+
+  const inHeight = (dims, a, w, t, margin) => dims < 3 || inside(w.z, t.z, a.half_height + margin)
+
+  function inPolygon(a, w, t) {
+    const p = a.points, n = p.length, dx = t.x - w.x, dy = t.y - w.y
+    let is = false
+    for (let i = 0, j = n - 2; i < n; j = i, i += 2) {
+      const xi = p[i], yi = p[i + 1], xj = p[j], yj = p[j + 1]
+      if ((yi > dy) !== (yj > dy) && dx < (xj - xi) * (dy - yi) / (yj - yi) + xi) is = !is
+    }
+    return is
+  }
+
+  // Inside the area, or, with `grown`, inside the area that it is lost beyond.
+  function holds(dims, a, w, t, grown) {
+    const margin = grown ? a.margin : 0, r = grown && a.keep !== undefined ? a.keep : a.radius + (margin || 0)
+    switch (a.shape) {
+      case 'square': return inside(w.x, t.x, r) && inside(w.y, t.y, r) && (dims < 3 || inside(w.z, t.z, r))
+      case 'circle': return inBall(dims, w, t, r)
+      case 'box': return inside(w.x, t.x, a.extents[0] + margin) && inside(w.y, t.y, a.extents[1] + margin) &&
+        (dims < 3 || inside(w.z, t.z, a.extents[2] + margin))
+      case 'cylinder': return inBall(2, w, t, r) && inHeight(dims, a, w, t, margin)
+      case 'polygon': return inPolygon(a, w, t) && inHeight(dims, a, w, t, 0)
+    }
+    const dx = t.x - w.x, dy = t.y - w.y
+    return inBall(2, w, t, r) && inHeight(dims, a, w, t, margin) &&
+      (a.angle === 6.283185307179586 || dx * a.fx + dy * a.fy >= a.c * Math.sqrt(dx * dx + dy * dy))
+  }
+
+  // Why, the first that applies. `saw`: whether the node had seen the target, asked where that decides.
+  function why(dims, it, watcher, target, w, t, kind, saw) {
+    if (watcher === target) return 'self'
+    const how = it.overrides ? it.overrides.get(target) : undefined
+    if (how === 'hide') return 'hidden'
+    if (how === 'show') return 'shown'
+    if (how !== 'match' && !(BigInt.asUintN(64, BigInt(kind)) & it.mask)) return 'mask'
+    if (holds(dims, it.area, w, t, false)) return 'inside'
+    return it.keeps && holds(dims, it.area, w, t, true) && saw() ? 'kept' : 'outside'
+  }
+
+  const SEES = new Set(['shown', 'inside', 'kept'])
+
+  // As Lua writes numbers: %.14g, and whole ones with a decimal point, as Lua 5.3 and later do with floats.
+  function luaNumber(v) {
+    if (v === Infinity || v === -Infinity) return v > 0 ? 'inf' : '-inf'
+    if (v === 0) return Object.is(v, -0) ? '-0.0' : '0.0'
+    const exponent = Number(v.toExponential(13).split('e')[1])
+    let s
+    if (exponent < -5 || exponent >= 14) {
+      let [mantissa, e] = v.toExponential(13).split('e')
+      if (mantissa.includes('.')) mantissa = mantissa.replace(/\.?0+$/, '')
+      s = mantissa + 'e' + e[0] + e.slice(1).padStart(2, '0')
+    } else {
+      s = v.toPrecision(14)
+      if (s.includes('.')) s = s.replace(/\.?0+$/, '')
+    }
+    return /^-?\d+$/.test(s) ? s + '.0' : s
+  }
+
+  const short = v => (Number.isFinite(v) ? String(Number(v.toPrecision(6))) : '∞')
+  const signed = big => BigInt.asIntN(64, BigInt(big)).toString()
+  const kindText = big => '0x' + BigInt.asUintN(64, BigInt(big)).toString(16)
+
+  function areaText(a) {
+    const m = a.margin > 0 ? `, margin ${short(a.margin)}` : a.keep > a.radius ? `, leaves at ${short(a.keep)}` : ''
+    const h = a.half_height < Infinity ? `, ±${short(a.half_height)} high` : ''
+    switch (a.shape) {
+      case 'box': return `box ${a.extents.slice(0, 2).map(short).join(' × ')}${m}`
+      case 'polygon': return `polygon of ${a.points.length / 2} corners${h}`
+      case 'sector': return `sector of ${short(a.angle * 180 / Math.PI)}°, radius ${short(a.radius)}${h}${m}`
+      default: return `${a.shape}, radius ${short(a.radius)}${h}${m}`
+    }
+  }
+
+  // What decides, in plain words.
+  function reason(e, it) {
+    const d = short(e.distance)
+    switch (e.why) {
+      case 'self': return 'An entity does not see itself.'
+      case 'hidden': return 'An override of this pair hides it.'
+      case 'shown': return 'An override of this pair shows it, wherever it is.'
+      case 'mask': return `Its kind ${kindText(e.kind)} has no bit of the mask ${kindText(it.mask)}.`
+      case 'inside': return `It is ${d} away, inside the area (${areaText(it.area)}).`
+      case 'kept': return `It is ${d} away, outside the area, but not beyond what the node holds on to (${areaText(it.area)}).`
+      default: return `It is ${d} away, outside the area (${areaText(it.area)}).`
+    }
+  }
+
+  // The explanation of Space:explain for a node of a world, with its sentence in `text` and plain words in `reason`.
+  function explain(world, owner, node, target, saw) {
+    const e = { watcher: owner, node, target, sees: false }
+    const from = world.slots.get(owner), to = world.slots.get(target), it = world.nodes.get(V.nodeKey(owner, node))
+    e.why = from === undefined ? 'no watcher' : !it ? 'no node' : to === undefined ? 'no target' : ''
+    if (!e.why) {
+      const place = s => ({ x: world.x[s], y: world.y[s], z: world.z[s] }), w = place(from), t = place(to)
+      e.kind = world.kinds[to]
+      e.why = why(world.dimensions, it, owner, target, w, t, e.kind, saw)
+      e.sees = SEES.has(e.why)
+      e.dx = t.x - w.x
+      e.dy = t.y - w.y
+      e.dz = t.z - w.z
+      e.distance = Math.sqrt(world.dimensions < 3 ? e.dx * e.dx + e.dy * e.dy : e.dx * e.dx + e.dy * e.dy + e.dz * e.dz)
+      e.reason = reason(e, it)
+    }
+    const high = world.dimensions === 3 ? `, dz ${luaNumber(e.dz || 0)}` : ''
+    const figures = e.distance === undefined ? '' : ` (${it.area.shape}, dx ${luaNumber(e.dx)}, dy ${luaNumber(e.dy)}${high}, ` +
+      `distance ${luaNumber(e.distance)}, kind ${signed(e.kind)}, mask ${signed(it.mask)})`
+    e.text = `Node ${node} of entity ${owner} ${e.sees ? 'sees' : 'does not see'} entity ${target}: ${e.why}${figures}.`
+    return e
+  }
+
+  Object.assign(V, { holds, why, explain, areaText, kindText, luaNumber, short, SEES })
+})(globalThis.aoiViewer = globalThis.aoiViewer || {})

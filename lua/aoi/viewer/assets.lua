@@ -1,0 +1,53 @@
+-- The page without data: HTML, style and scripts of js/viewer and the decoder js/aoi-sync.js, as one text.
+--
+--   installed   beside this file, in assets/       in a checkout   in js/ at its root
+
+local assets = {}
+
+local SCRIPTS = {
+  "aoi-sync.js", "blocks.js", "world.js", "rule.js", "recording.js", "draw.js", "timeline.js", "live.js", "app.js",
+  "input.js",
+}
+
+local function read(path)
+  local file = io.open(path, "rb")
+  if not file then return nil end
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local function asset(name)
+  local here = debug.getinfo(1, "S").source:match("^@(.*)assets%.lua$")
+  local root = here and here .. "../../../js/"
+  for _, folder in ipairs { here and here .. "assets/", root and root .. "viewer/", root } do
+    local text = read(folder .. name)
+    if text then return text end
+  end
+  error(("aoi.viewer: the file '%s' of the page is not installed"):format(name), 0)
+end
+
+local head, tail
+
+local function make()
+  local scripts = {}
+  for i, name in ipairs(SCRIPTS) do scripts[i] = asset(name) end
+  local html = asset("page.html")
+  -- Not gsub: what is put in may have "%" in it.
+  local function put(mark, text)
+    local from, to = html:find(mark, 1, true)
+    html = html:sub(1, from - 1) .. text .. html:sub(to + 1)
+  end
+  put("/*AOI-STYLE*/", asset("page.css"))
+  put("/*AOI-SCRIPT*/", table.concat(scripts, ";\n"))
+  local from, to = html:find("<!--AOI-DATA-->", 1, true)
+  head, tail = html:sub(1, from - 1), html:sub(to + 1)
+end
+
+--- The page up to its data, and behind it.
+function assets.page()
+  if not head then make() end
+  return head, tail
+end
+
+return assets

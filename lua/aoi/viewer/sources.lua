@@ -1,0 +1,129 @@
+-- What a page can be made of, as sources: CSV recordings (aoi.tools.recording) and journals (aoi.journal).
+--
+--   source:open(engine) -> run      run.space, run:step() -> the time of the next tick or nil, run:close()
+
+local aoi = require "aoi"
+local recording = require "aoi.tools.recording"
+
+local sources = {}
+
+-- A round radius within which about ten others are, at the fullest step.
+local function usual_radius(rec)
+  local full = rec[1]
+  for _, step in ipairs(rec) do
+    if step.n > full.n then full = step end
+  end
+  local stride, x0, x1, y0, y1 = rec.dimensions + 1, math.huge, -math.huge, math.huge, -math.huge
+  for at = 1, full.n * stride, stride do
+    x0, x1 = math.min(x0, full[at + 1]), math.max(x1, full[at + 1])
+    y0, y1 = math.min(y0, full[at + 2]), math.max(y1, full[at + 2])
+  end
+  local r = math.sqrt(10 * math.max((x1 - x0) * (y1 - y0), 1e-12) / (math.pi * full.n))
+  local power = 10 ^ math.floor(math.log(r) / math.log(10))
+  for _, k in ipairs { 1, 2, 5, 10 } do
+    if r <= k * power then return k * power end
+  end
+  return r
+end
+
+-- ---- CSV -----------------------------------------------------------------------------------------------------------
+
+local CsvRun = {}
+CsvRun.__index = CsvRun
+
+-- As aoi.tools.replay: who has no row leaves, who had one moves, the others enter.
+function CsvRun:step()
+  local now = self.rec[self.at + 1]
+  if not now then return nil end
+  self.at = self.at + 1
+  local space, stride, before = self.space, self.rec.dimensions + 1, self.before
+  local moved, entered, here, was = {}, {}, {}, {}
+  for at = 1, now.n * stride, stride do here[now[at]] = true end
+  for at = 1, before.n * stride, stride do
+    was[before[at]] = true
+    if not here[before[at]] then space:leave(before[at]) end
+  end
+  for at = 1, now.n * stride, stride do
+    local list = was[now[at]] and moved or entered
+    for i = 0, stride - 1 do list[#list + 1] = now[at + i] end
+  end
+  space:move_many(moved)
+  space:enter_many(entered)
+  for at = 1, #entered, stride do
+    for node, area in ipairs(self.areas) do space:add_node(entered[at], node, area) end
+  end
+  space:drain(self.events)
+  self.before = now
+  return now.t
+end
+
+function CsvRun:close() self.space:close() end
+
+local function open_csv(path, options)
+  local rec, why = recording.read(path, options.dimensions)
+  if not rec then return nil, why end
+  if #rec == 0 then return nil, path .. ": there is no row in it" end
+  local areas = options.areas or { { shape = "circle", radius = usual_radius(rec) } }
+  return {
+    title = path:match("[^/\\]*$"), ticks = #rec, most = rec.most,
+    open = function(_, engine, cell)
+      local space = aoi.new { engine = engine, dimensions = rec.dimensions, cell = cell, delivery = "deferred" }
+      return setmetatable({ space = space, rec = rec, areas = areas, at = 0, before = { n = 0 }, events = {} }, CsvRun)
+    end,
+  }
+end
+
+-- ---- journals ------------------------------------------------------------------------------------------------------
+
+local JournalRun = {}
+JournalRun.__index = JournalRun
+
+-- To the next mark; what comes behind the last one is a tick of its own.
+function JournalRun:step()
+  if self.ended then return nil end
+  local player = self.player
+  local time, calls = player.time, 0
+  repeat
+    local more = player:step()
+    calls = calls + 1
+    self.ended = not more
+  until self.ended or player.time ~= time
+  if self.ended and calls == 1 then return nil end
+  self.at = self.at + 1
+  return player.time or self.at
+end
+
+function JournalRun:close()
+  if self.player.close then self.player:close() else self.player.space:close() end
+end
+
+local function open_journal(path)
+  local found, journal = pcall(require, "aoi.journal")
+  if not found then return nil, path .. ": neither a CSV recording nor a journal" end
+  local nobody = {}
+  local function handlers() return nobody end -- a node without handlers would make no events
+  local function open(engine) return journal.read(path, { engine = engine, handlers = handlers }) end
+  local ok, first, why = pcall(open, aoi.engines()[1])
+  if not ok or not first then return nil, path .. ": " .. tostring(ok and why or first) end
+  return {
+    title = path:match("[^/\\]*$"), most = first.space:count(),
+    open = function(_, engine)
+      local player = open(engine)
+      return setmetatable({ player = player, space = player.space, at = 0, begins_full = true }, JournalRun)
+    end,
+  }
+end
+
+--- Opens a file of either sort; nil and what is wrong with it otherwise.
+function sources.open(path, options)
+  local file, why = io.open(path, "rb")
+  if not file then return nil, why end
+  local begin = file:read(3) or ""
+  file:close()
+  if begin:sub(1, 2) == "\31\139" or begin == "t,i" or path:find("%.csv$") or path:find("%.csv%.gz$") then
+    return open_csv(path, options)
+  end
+  return open_journal(path)
+end
+
+return sources

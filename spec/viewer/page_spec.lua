@@ -1,0 +1,149 @@
+-- Pages of recordings: read in node, and looked at in a real browser where there is one.
+local aoi = require "aoi"
+local blocks = require "aoi.viewer.blocks"
+local page = require "aoi.viewer.page"
+local process = require "spec.support.process"
+local random_run = require "spec.support.random_run"
+local recording = require "aoi.tools.recording"
+local rng = require "spec.support.rng"
+
+local SEED = random_run.seed("page")
+local NODE = process.run "node --version 2>&1":find "^v%d" ~= nil and string.pack ~= nil
+local HAS = [[node -e 'process.exit(require("./spec/viewer/browser.js").command() ? 0 : 1)']]
+local BROWSER = NODE and select(2, process.run(HAS)) == 0
+local LEFT_OUT = "left out: node or chromium is not installed, or this Lua has no string.pack"
+if not BROWSER then print("the page in a browser is " .. LEFT_OUT) end
+
+local AREAS = {
+  { shape = "circle", radius = 8, margin = 4 }, { shape = "box", extents = { 12, 3 }, margin = 1 },
+  { shape = "sector", radius = 20, facing = 0.7, angle = 1.1 }, { radius = 5 },
+  { shape = "polygon", points = { -9, -9, 9, -9, 0, 14 } },
+}
+
+-- A walk of some who come and go, on a lattice now and then, so that there are ties.
+local function walk(random, path, ticks, most)
+  local rows, at = { "t,id,x,y" }, {}
+  for tick = 0, ticks - 1 do
+    for id = 1, most do
+      local p = at[id]
+      if not p and random(4) == 1 then
+        at[id] = { random(81) - 41, random(61) - 31 }
+      elseif p and random(60) == 1 then
+        at[id] = nil
+      elseif p then
+        for axis = 1, 2 do p[axis] = p[axis] + (random(3) == 1 and random(3) - 2 or (random() - 0.5) * 3) end
+      end
+      if at[id] then
+        rows[#rows + 1] = ("%.4f,%d,%.17g,%.4f"):format(tick / 8, id, at[id][1], at[id][2])
+      end
+    end
+  end
+  process.write(path, table.concat(rows, "\n") .. "\n")
+end
+
+describe("a page", function()
+  local folder, remove, csv, html
+
+  setup(function()
+    folder, remove = process.folder()
+    csv, html = folder .. "/walk.csv", folder .. "/walk.html"
+    walk(rng.new(SEED), csv, 60, 30)
+    assert(page.write(csv, html, { areas = AREAS, cell = 16, title = "<a> & \"b\"" }))
+  end)
+
+  teardown(function() remove() end)
+
+  -- The same recording on another engine, its answers in some ticks as lines.
+  local function expectations(random)
+    local rec, lines, before = assert(recording.read(csv)), {}, {}
+    local space = aoi.new { engine = "brute", delivery = "deferred" }
+    for tick, step in ipairs(rec) do
+      local now = {}
+      for i = 1, step.n * 3, 3 do now[step[i]] = { step[i + 1], step[i + 2] } end
+      for id in pairs(before) do
+        if not now[id] then space:leave(id) end
+      end
+      for id, p in pairs(now) do
+        if before[id] then space:move(id, p[1], p[2]) end
+      end
+      for id, p in pairs(now) do
+        if not before[id] then
+          space:enter(id, p[1], p[2])
+          for node, area in ipairs(AREAS) do space:add_node(id, node, area) end
+        end
+      end
+      space:drain()
+      before = now
+      for _ = 1, 12 do
+        local ids = { random(30), random(5), random(31) }
+        lines[#lines + 1] = ("%d %d %d %d %s"):format(tick - 1, ids[1], ids[2], ids[3],
+          tostring(space:explain(ids[1], ids[2], ids[3])))
+        if now[ids[1]] then
+          local view = space:view(ids[1], ids[2])
+          table.sort(view)
+          lines[#lines + 1] = ("view %d %d %d %s"):format(tick - 1, ids[1], ids[2], table.concat(view, ","))
+        end
+      end
+    end
+    return lines
+  end
+
+  it("says what the library says: of every shape, in every tick", function()
+    if not NODE then return pending "node is not installed, or this Lua has no string.pack" end
+    local lines = expectations(rng.new(SEED + 1))
+    process.write(folder .. "/expected", table.concat(lines, "\n"))
+    local output, code = process.run(("node spec/viewer/explain_check.js %s %s/expected"):format(html, folder))
+    assert.equal(0, code, output)
+    assert.equal(("%d answers, 0 otherwise; 60 ticks\n"):format(#lines), output)
+  end)
+
+  it("is good in a browser", function()
+    if not BROWSER then return pending(LEFT_OUT) end
+    local output, code = process.run(("timeout 120 node spec/viewer/page_check.js %s %s %s"):format(html,
+      table.concat(aoi.engines(), ","), os.getenv("AOI_PICTURES") or ""))
+    assert.equal(0, code, output)
+  end)
+
+  it("loads nothing and is one text", function()
+    local text = process.read(html)
+    assert.is_nil(text:find("src=", 1, true))
+    assert.is_nil(text:find("AOI%-%u"))
+    for address in text:gmatch "https?://[^%s\"'`]+" do error("an address in the page: " .. address) end
+    assert.is_nil(text:find("<a>", 1, true))
+  end)
+
+  it("may be part of a recording", function()
+    local options = { from = 2, to = 4, every = 0.5, engines = {}, areas = { 5 } }
+    local told = assert(page.write(csv, html .. "2", options))
+    assert.equal(5, told.ticks)
+    assert.is_true(told.complete)
+    told = assert(page.write(csv, html .. "2", { limit = 1000, engines = {} }))
+    assert.is_false(told.complete)
+  end)
+
+  it("says what is wrong", function()
+    assert.same({ nil, "no/such.csv: No such file or directory" }, { page.write("no/such.csv", html .. "2") })
+    process.write(folder .. "/bad.csv", "t,id,x,y\n1,2\n")
+    local _, why = page.write(folder .. "/bad.csv", html .. "2")
+    assert.equal(folder .. "/bad.csv:2: a row of 4 fields expected, found '1,2'", why)
+    _, why = page.write(csv, "no/such/page.html")
+    assert.matches("^no/such/page.html: ", why)
+    assert.error_matches(function() page.write(csv, html, { engin = "list" }) end, "unknown option 'engin'")
+    assert.error_matches(function() page.write(csv, html, { engine = "lists" }) end, "no engine 'lists'")
+    assert.error_matches(function() page.write(csv, html, { every = "1" }) end, "'every': number expected, got string")
+    assert.error_matches(function() page.write() end, "bad argument #1 to 'write' %(string expected%)")
+  end)
+end)
+
+describe("blocks", function()
+  it("have doubles in eight bytes, whatever this Lua has", function()
+    local known = {
+      [0] = "0000000000000000", [1] = "000000000000f03f", [-2.5] = "00000000000004c0", [0.1] = "9a9999999999b93f",
+      [2 ^ -1074] = "0100000000000000", [-2 ^ -1022] = "0000000000001080", [123456.789] = "c976be9f0c24fe40",
+      [1.7976931348623157e308] = "ffffffffffffef7f",
+    }
+    for v, hex in pairs(known) do
+      assert.equal(hex, (blocks.double(v):gsub(".", function(c) return ("%02x"):format(c:byte()) end)))
+    end
+  end)
+end)
