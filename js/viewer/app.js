@@ -6,7 +6,7 @@
 
   const $ = id => document.getElementById(id)
   const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 8, 16]
-  const LOG_ROWS = 100, LOG_SCAN = 300000, MOST_IDS = 60, DECODE_MS = 8, LIVE_MS = 250
+  const LOG_ROWS = 100, LOG_SCAN = 300000, MOST_IDS = 60, DECODE_MS = 8, LIVE_MS = 250, MOST_LIVE = 400 * 2 ** 20
 
   const escape = text => String(text).replace(/[&<>"]/g, c => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c])
   const link = id => `<a data-id="${escape(id)}">${escape(id)}</a>`
@@ -64,13 +64,14 @@
       const engines = this.live ? [''] : rec.engines
       for (const name of engines)
         if (![...select.options].some(o => o.value === name)) {
-          select.add(new Option(name || rec.head.engine || 'recorded engine', name))
+          select.add(new Option(name || rec.head.engine || 'on', name))
         }
     }
 
     connect(url) {
       this.playing = true
       this.socket = new V.Live(url, bytes => {
+        if (this.rec.bytes > MOST_LIVE) return this.start_anew()
         this.append(bytes)
         this.arrived = performance.now()
         if (this.previous) this.gap = 0.8 * (this.gap || 100) + 0.2 * Math.min(1000, this.arrived - this.previous)
@@ -79,6 +80,12 @@
         $('state').textContent = state
         $('state').className = state
       })
+    }
+
+    // A page that nobody has looked at for long (browsers stop its pictures) begins again instead of growing.
+    start_anew() {
+      this.rec = new V.Recording()
+      this.socket.restart()
     }
 
     // What the server is asked for: it makes nothing that the page does not show.

@@ -29,6 +29,9 @@
       }
     }
 
+    // Everything is told anew.
+    restart() { this.socket.close() }
+
     // Says what the page looks at, if that is something else than it said last.
     tell(wants) {
       const text = JSON.stringify(wants)

@@ -131,6 +131,7 @@
       this.world = new V.World()
       this.at = -1 // the frame that `world` shows
       this.bytes = 0
+      this.offset = 0 // of times
       this.open = { blocks: [], bytes: 0 } // the frame that is being read
       this.engines = []
     }

@@ -1,4 +1,5 @@
 -- observed.lua: what the blocks of an observer say (docs/viewer-wire.md), as tables. Needs string.unpack.
+local json = require "aoi.viewer.json"
 local sync = require "aoi.sync"
 
 local observed = {}
@@ -139,8 +140,8 @@ local function apply_message(picture, payload)
 end
 
 --- Applies blocks to a picture: `entities[id]` is `{ x, y [, z], kind = }`, `nodes["id:node"]` an area, `events` those
--- of these blocks, `structure` the parts. `types` counts the blocks.
-function observed.apply(picture, blocks)
+-- of these blocks, `structure` the parts, `time` that of the tick. `types` counts the blocks; JSON goes to `said`.
+function observed.apply(picture, blocks, said)
   local at = 1
   picture.events, picture.types = {}, {}
   while blocks and at <= #blocks do
@@ -160,6 +161,10 @@ function observed.apply(picture, blocks)
       read_events(payload, picture.events)
     elseif type_ == "G" then
       picture.structure = read_structure(payload)
+    elseif type_ == "T" then
+      picture.time = string.unpack("<d", payload)
+    elseif type_ == "J" then
+      said[#said + 1] = assert(json.decode(payload), payload)
     else
       error("unknown block " .. type_)
     end

@@ -1,0 +1,237 @@
+--- A running space in a browser: the page of `aoi view`, live.
+---
+---     local server = require("aoi.viewer").serve(space, { port = 8642 })
+---     while running do
+---       tick()
+---       server:poll()      -- never waits; costs nothing while nobody looks
+---     end
+---
+--- The server is read only and on 127.0.0.1. It needs LuaSocket; in skynet use `aoi.skynet.viewer_host`. docs/viewer.md
+--- has the whole.
+--- @module aoi.viewer
+
+local gate = require "aoi.viewer.gate"
+local Session = require "aoi.viewer.session"
+local websocket = require "aoi.viewer.websocket"
+
+local viewer = {}
+
+local Server = {}
+Server.__index = Server
+
+local MOST_REQUEST = 8192 -- bytes of a request's head
+local PATIENCE = 10       -- seconds for it
+local MOST_CLIENTS = 16
+local OPTIONS = { port = "number", address = "string", token = "string", interval = "number", title = "string" }
+
+-- ---- connections --------------------------------------------------------------------------------------------------
+--
+--   client   in: bytes that have come      out, sent: bytes to go, and how many of them have gone
+--            session: once it is a stream  ends: when all has gone
+
+local function send(client, bytes)
+  client.out, client.sent = client.out:sub(client.sent + 1) .. bytes, 0
+end
+
+local REASONS = { [200] = "OK", [403] = "Forbidden", [404] = "Not Found", [405] = "Method Not Allowed",
+  [426] = "Upgrade Required", [400] = "Bad Request", [503] = "Service Unavailable" }
+
+local function respond(client, status, kind, body)
+  local lines = { ("HTTP/1.1 %d %s"):format(status, REASONS[status]), "content-type: " .. kind .. "; charset=utf-8",
+    "content-length: " .. #body }
+  for name, value in pairs(gate.HEADERS) do lines[#lines + 1] = name .. ": " .. value end
+  send(client, table.concat(lines, "\r\n") .. "\r\n\r\n" .. body)
+  client.ends = true
+end
+
+local function open_stream(self, client, headers)
+  local key = headers["sec-websocket-key"]
+  if not key or headers["sec-websocket-version"] ~= "13" then
+    return respond(client, 400, "text/plain", "no WebSocket of version 13\n")
+  end
+  if self.watchers >= MOST_CLIENTS then return respond(client, 503, "text/plain", "too many look already\n") end
+  send(client, "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: "
+    .. websocket.accept(key) .. "\r\n\r\n")
+  client.session = Session.new(self.space, self.options)
+  client.due = -math.huge
+  self.watchers = self.watchers + 1
+end
+
+local function on_request(self, client)
+  local stop = select(2, client.input:find("\r\n\r\n", 1, true))
+  if not stop then
+    if #client.input > MOST_REQUEST then respond(client, 400, "text/plain", "the request is too long\n") end
+    return
+  end
+  local method, target = client.input:match("^(%u+) (%S+) HTTP/1%.%d\r\n")
+  if not method then return respond(client, 400, "text/plain", "no request of HTTP/1.1\n") end
+  local headers = {}
+  for name, value in client.input:sub(1, stop):gmatch("\r\n([^:%s]+):[ \t]*([^\r\n]*)") do
+    headers[name:lower()] = value
+  end
+  client.input = client.input:sub(stop + 1)
+  local what, text = gate.judge(self.options, method, target, headers)
+  if what == "page" then
+    respond(client, 200, "text/html", gate.page())
+  elseif what == "stream" then
+    open_stream(self, client, headers)
+  else
+    respond(client, what, "text/plain", text .. "\n")
+  end
+end
+
+local function on_frames(client)
+  while true do
+    local kind, content, behind = websocket.read(client.input)
+    if not kind then
+      if content then
+        send(client, websocket.close(1002))
+        client.ends = true
+      end
+      return
+    end
+    client.input = client.input:sub(behind)
+    if kind == "text" then
+      client.session:receive(content)
+    elseif kind == "ping" then
+      send(client, websocket.pong(content))
+    elseif kind == "close" then
+      send(client, websocket.close(1000))
+      client.ends = true
+      return
+    end
+  end
+end
+
+-- ---- polling ------------------------------------------------------------------------------------------------------
+
+local function receive(self, client)
+  local bytes, why, part = client.socket:receive(16384)
+  bytes = bytes or part
+  if bytes and #bytes > 0 and not client.ends then
+    client.input = client.input .. bytes
+    if not client.session then on_request(self, client) end
+    if client.session then on_frames(client) end
+  end
+  return why ~= "closed"
+end
+
+-- A frame if one is due, and only when the last one has gone.
+local function show(self, client, now)
+  if client.ends or client.sent < #client.out or now < client.due then return end
+  local bytes = client.session:frame(now - self.started)
+  client.due = now + self.interval
+  if bytes then send(client, websocket.message(bytes)) end
+end
+
+local function transmit(client)
+  if client.sent == #client.out then return not client.ends end
+  local last, why, part = client.socket:send(client.out, client.sent + 1)
+  client.sent = last or part or client.sent
+  if client.sent == #client.out then
+    client.out, client.sent = "", 0
+    if client.ends then return false end
+  end
+  return why ~= "closed"
+end
+
+local function drop(self, i)
+  local client = table.remove(self.clients, i)
+  client.socket:close()
+  if client.session then
+    client.session:close()
+    self.watchers = self.watchers - 1
+  end
+end
+
+local function serve_client(self, client, now)
+  if not receive(self, client) then return false end
+  if client.session then
+    local ok = pcall(show, self, client, now)
+    if not ok then -- the space is closed
+      send(client, websocket.close(1001))
+      client.ends = true
+    end
+  elseif now > client.deadline then
+    return false
+  end
+  return transmit(client)
+end
+
+--- Does what is to be done now, and never waits: to be called once in each loop of the host.
+-- @return how many look
+function Server:poll()
+  if not self.listener then error("attempt to use a closed server", 2) end
+  local now = self.now()
+  local socket = self.listener:accept()
+  while socket do
+    socket:settimeout(0)
+    socket:setoption("tcp-nodelay", true)
+    local client = { socket = socket, input = "", out = "", sent = 0, deadline = now + PATIENCE }
+    self.clients[#self.clients + 1] = client
+    socket = #self.clients < 4 * MOST_CLIENTS and self.listener:accept()
+  end
+  for i = #self.clients, 1, -1 do
+    if not serve_client(self, self.clients[i], now) then drop(self, i) end
+  end
+  return self.watchers
+end
+
+--- Ends it. The space is as it was; closing twice is harmless.
+function Server:close()
+  if not self.listener then return end
+  for i = #self.clients, 1, -1 do drop(self, i) end
+  self.listener:close()
+  self.listener = nil
+end
+
+Server.__gc = Server.close
+Server.__close = Server.close
+
+local function check(options)
+  for name, value in pairs(options) do
+    if not OPTIONS[name] then
+      error(("bad argument #2 to 'serve' (unknown option '%s')"):format(tostring(name)), 3)
+    elseif type(value) ~= OPTIONS[name] then
+      error(("bad argument #2 to 'serve' (bad value for option '%s': %s expected, got %s)"):format(name, OPTIONS[name],
+        type(value)), 3)
+    end
+  end
+  local port, interval = options.port or 8642, options.interval or 0.1
+  if not (port >= 0 and port <= 65535 and port % 1 == 0) then
+    error("bad argument #2 to 'serve' (bad value for option 'port': 0 to 65535 expected)", 3)
+  elseif not (interval >= 0 and interval < math.huge) then
+    error("bad argument #2 to 'serve' (bad value for option 'interval': seconds, 0 or more, expected)", 3)
+  end
+  gate.check(options, 3)
+  return port, interval
+end
+
+--- Shows a space in a browser, live.
+-- @param space an aoi space
+-- @param options all optional: `port` (8642; 0: any free one), `address` (127.0.0.1), `token` (8 or more letters,
+--   digits, `-`, `_`, which stand in the page's address as `?token=`; needed with another address than the loopback's),
+--   `interval` (seconds between two frames at least, 0.1), `title`
+-- @return a server: `server:poll()` once in each loop, `server.url`, `server:close()`; or nil and what is wrong with
+--   the port
+function viewer.serve(space, options)
+  options = options or {}
+  if type(options) ~= "table" then error("bad argument #2 to 'serve' (table expected)", 2) end
+  local port, interval = check(options)
+  local observer = require("aoi").observe(space) -- an error if it is no open space
+  observer:close()
+  local socket = require "socket"
+  local address = options.address or "127.0.0.1"
+  local listener, why = socket.bind(address, port)
+  if not listener then return nil, ("%s:%d: %s"):format(address, port, why) end
+  listener:settimeout(0)
+  local _, taken = listener:getsockname()
+  return setmetatable({
+    space = space, options = options, interval = interval, listener = listener, clients = {}, watchers = 0,
+    now = socket.gettime, started = socket.gettime(), port = tonumber(taken),
+    url = ("http://%s:%d/%s"):format(address:find(":", 1, true) and "[" .. address .. "]" or address, tonumber(taken),
+      options.token and "?token=" .. options.token or ""),
+  }, Server)
+end
+
+return viewer

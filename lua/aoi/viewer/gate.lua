@@ -1,0 +1,82 @@
+-- What a live page's server answers to a request, whatever serves it: the page, the stream, or a refusal.
+--
+-- The server shows a game: it is read only, and only who may look is let in.
+--
+--   address   127.0.0.1 unless told otherwise; with another one a token is asked for
+--   Host      of a server on the loopback must name the loopback: no web site can take its place (DNS rebinding)
+--   Origin    of a stream must be the page's own: a web site cannot open one from a visitor's browser
+
+local assets = require "aoi.viewer.assets"
+
+local gate = {}
+
+local LOOPBACK = { ["127.0.0.1"] = true, ["localhost"] = true, ["[::1]"] = true, ["::1"] = true }
+
+--- Whether an address is of this machine alone.
+function gate.is_loopback(address) return LOOPBACK[address] or address:find("^127%.%d+%.%d+%.%d+$") ~= nil end
+
+-- In a time that does not tell how much of it was right.
+local function same(a, b)
+  local wrong = #a == #b and 0 or 1
+  for i = 1, #b do
+    if a:byte(i) ~= b:byte(i) then wrong = wrong + 1 end
+  end
+  return wrong == 0
+end
+
+local function name_of(host) return (host:gsub(":%d+$", ""):lower()) end
+
+--- Checks options that all servers have: `address`, `port`, `token`. Raises what is wrong with them at that level.
+function gate.check(options, level)
+  local address, token = options.address or "127.0.0.1", options.token
+  if type(address) ~= "string" then
+    error("bad argument #2 to 'serve' (bad value for option 'address': string expected)", level + 1)
+  elseif token ~= nil and (type(token) ~= "string" or not token:find("^[%w%-_]+$") or #token < 8) then
+    error("bad argument #2 to 'serve' (bad value for option 'token': 8 or more letters, digits, - or _ expected)",
+      level + 1)
+  elseif not gate.is_loopback(address) and not token then
+    error(("bad argument #2 to 'serve' (address '%s' is open to others: option 'token' is needed)"):format(address),
+      level + 1)
+  end
+end
+
+-- "/stream?token=abc&space=map" -> "/stream", { token = "abc", space = "map" }
+local function split(target)
+  local path, query = target:match("^([^?]*)%??(.*)$")
+  local values = {}
+  for name, value in query:gmatch("([%w_]+)=([^&]*)") do
+    values[name] = value:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
+  end
+  return path, values
+end
+
+--- Judges a request. `headers` by lower-case name. Returns "page" or "stream" and the query's values; or a status and a
+-- text.
+function gate.judge(options, method, target, headers)
+  local path, query = split(target)
+  local host, origin = headers.host or "", headers.origin
+  if method ~= "GET" then return 405, "only GET" end
+  if gate.is_loopback(options.address or "127.0.0.1") and not gate.is_loopback(name_of(host)) then
+    return 403, "this server is for its own machine"
+  end
+  if options.token and not same(query.token or "", options.token) then return 403, "the token is missing or wrong" end
+  if path == "/" then return "page", query end
+  if path ~= "/stream" then return 404, "there is / and /stream" end
+  if (headers.upgrade or ""):lower() ~= "websocket" then return 426, "a WebSocket is expected" end
+  if origin and origin:lower():gsub("^https?://", "") ~= host:lower() then return 403, "another site's page" end
+  return "stream", query
+end
+
+--- The page, ready for a stream.
+function gate.page()
+  local head, tail = assets.page()
+  return head .. tail
+end
+
+--- Headers that every answer has.
+gate.HEADERS = {
+  ["cache-control"] = "no-store", ["x-content-type-options"] = "nosniff", ["referrer-policy"] = "no-referrer",
+  ["x-frame-options"] = "DENY", connection = "close",
+}
+
+return gate

@@ -1,0 +1,258 @@
+-- The live page's server: the handshake, who is let in, what is sent, and the page itself in a real browser.
+local aoi = require "aoi"
+local base64 = require "aoi.viewer.base64"
+local gate = require "aoi.viewer.gate"
+local json = require "aoi.viewer.json"
+local observed = require "spec.support.observed"
+local process = require "spec.support.process"
+local Session = require "aoi.viewer.session"
+local sha1 = require "aoi.viewer.sha1"
+local websocket = require "aoi.viewer.websocket"
+
+local has_socket, socket = pcall(require, "socket")
+local UNPACKS = string.unpack ~= nil
+local HAS = [[node -e 'process.exit(require("./spec/viewer/browser.js").command() ? 0 : 1)']]
+local BROWSER = UNPACKS and has_socket and select(2, process.run(HAS)) == 0
+local LEFT_OUT = "left out: node, chromium or LuaSocket is not installed, or this Lua has no string.pack"
+if not BROWSER then print("the live page in a browser is " .. LEFT_OUT) end
+
+local function hex(bytes) return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end)) end
+
+describe("the handshake", function()
+  it("has SHA-1 and base64", function()
+    assert.equal("da39a3ee5e6b4b0d3255bfef95601890afd80709", hex(sha1 ""))
+    assert.equal("a9993e364706816aba3e25717850c26c9cd0d89d", hex(sha1 "abc"))
+    assert.equal("84983e441c3bd26ebaae4aa1f95129e5e54670f1",
+      hex(sha1 "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"))
+    assert.equal("10c9fb17de89337084ef824066ca138aa3273a3d", hex(sha1(("\255\0\17"):rep(37))))
+    for text, expected in pairs { [""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", foobar = "Zm9vYmFy" } do
+      assert.equal(expected, base64(text))
+    end
+    assert.equal("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", websocket.accept "dGhlIHNhbXBsZSBub25jZQ==")
+  end)
+
+  it("has frames", function()
+    local masked = "\129\133\55\250\33\61\127\159\77\81\88" -- of RFC 6455, 5.7
+    for n = 0, #masked - 1 do assert.same({}, { websocket.read(masked:sub(1, n)) }) end
+    assert.same({ "text", "Hello", 12 }, { websocket.read(masked .. "rest") })
+    assert.same({ nil, "a frame that is not masked" }, { websocket.read "\129\5Hello" })
+    assert.same({ nil, "a frame in fragments, or of an unknown kind" }, { websocket.read "\1\133" })
+    assert.same({ nil, "a message that is too long" }, { websocket.read("\129\254\255\255" .. ("x"):rep(9)) })
+    assert.same({ nil, "a message that is too long" }, { websocket.read("\129\255" .. ("\0"):rep(20)) })
+    assert.equal("82057869", hex(websocket.message(("xi"):rep(2) .. "x")):sub(1, 8))
+    assert.equal("827e0100", hex(websocket.message(("x"):rep(256))):sub(1, 8))
+    assert.equal("827f0000000000010000", hex(websocket.message(("x"):rep(65536))):sub(1, 20))
+  end)
+
+  it("has JSON", function()
+    local value = { a = { 1, -2.5, "x<\"\\\n" }, b = true, c = {}, d = { e = "y" }, f = 1e300 }
+    assert.equal([[{"a":[1,-2.5,"x\u003c\"\\\n"],"b":true,"c":[],"d":{"e":"y"},"f":1.0000000000000001e+300}]],
+      json.encode(value))
+    assert.same({ watcher = "12", at = true, structure = { 1, -2.5, 300 } },
+      json.decode ' { "watcher" : "12","at":true, "structure":[1,-2.5,3e2]} ')
+    for _, bad in ipairs { "", "{", "[1,]", '{"a"}', '{"a":1', "nope", '"\\n"', "[1]x", ("["):rep(99), '{"a":--1}' } do
+      assert.is_nil(json.decode(bad), bad)
+    end
+  end)
+end)
+
+describe("the gate", function()
+  local function judge(options, target, headers, method)
+    return (gate.judge(options, method or "GET", target, headers))
+  end
+
+  it("lets the page and its stream in, and nothing else", function()
+    local own = { host = "127.0.0.1:8642" }
+    local stream = { host = "localhost:8642", upgrade = "WebSocket", origin = "http://localhost:8642" }
+    assert.equal("page", judge({}, "/", own))
+    assert.equal("page", judge({}, "/?x=1", { host = "[::1]:8642" }))
+    assert.equal("stream", judge({}, "/stream", stream))
+    assert.equal(404, judge({}, "/etc/passwd", own))
+    assert.equal(405, judge({}, "/", own, "POST"))
+    assert.equal(426, judge({}, "/stream", own))
+    assert.equal(403, judge({}, "/", { host = "evil.example:8642" }))
+    assert.equal(403, judge({}, "/", {}))
+    stream.origin = "http://evil.example"
+    assert.equal(403, judge({}, "/stream", stream))
+    stream.origin = "https://localhost:8642"
+    assert.equal("stream", judge({}, "/stream", stream))
+  end)
+
+  it("asks for the token", function()
+    local open = { address = "0.0.0.0", token = "abcdefgh" }
+    local headers = { host = "game.example:8642" }
+    assert.equal(403, judge(open, "/", headers))
+    assert.equal(403, judge(open, "/?token=abcdefgx", headers))
+    assert.equal(403, judge(open, "/?token=abcdefghi", headers))
+    assert.equal("page", judge(open, "/?token=abcdefgh", headers))
+    assert.equal("page", judge(open, "/?a=b&token=%61bcdefgh", headers))
+  end)
+end)
+
+describe("a session", function()
+  it("tells the space, and what the page has chosen", function()
+    if not UNPACKS then return pending(LEFT_OUT) end
+    local space = aoi.new()
+    for id = 1, 5 do
+      space:enter(id, id, 0)
+      space:add_node(id, 1, 2)
+    end
+    local session, picture = Session.new(space, { title = "x" }), observed.new()
+    local function frame(now)
+      local said, bytes = {}, session:frame(now)
+      observed.apply(picture, bytes, said)
+      return bytes, said
+    end
+    local _, said = frame(0)
+    assert.equal("x", said[1].title)
+    assert.same({ 3, 0, kind = 1 }, picture.entities[3])
+    assert.is_nil(session:frame(0.1))
+    assert.is_string(session:frame(1.2), "a sign of life")
+    session:receive '{"watcher":"3","target":"5","structure":[-9,-9,9,9]}'
+    _, said = frame(1.3)
+    assert.same({ { node = "1", view = said[1].nodes[1].view, text = tostring(space:explain(3, 1, 5)), sees = true,
+      why = "inside" } }, said[1].nodes)
+    table.sort(said[1].nodes[1].view)
+    assert.same({ "1", "2", "4", "5" }, said[1].nodes[1].view)
+    assert.equal(8, #said[1].viewers)
+    assert.is_true(#picture.structure > 0)
+    picture.structure = nil
+    frame(1.4)
+    assert.is_nil(picture.structure, "not in each frame")
+    for _, odd in ipairs { "", "nonsense", "[]", '{"watcher":7}', '{"watcher":"99999999999999999999"}', '"x"',
+      '{"structure":[1,2]}', '{"structure":["a",1,2,3]}', '{"watcher":"4","structure":{}}', '{"watcher":"x"}' } do
+      session:receive(odd)
+      assert.is_true(pcall(session.frame, session, 2))
+    end
+    space:close()
+    assert.is_false(pcall(session.frame, session, 3))
+    session:close()
+  end)
+end)
+
+describe("a server", function()
+  local server, space
+
+  before_each(function()
+    if not has_socket then return end
+    space = aoi.new()
+    space:enter(1, 2, 3)
+    server = assert(require("aoi.viewer").serve(space, { port = 0, interval = 0 }))
+  end)
+
+  after_each(function()
+    if server then server:close() end
+  end)
+
+  local function connect()
+    local client = assert(socket.connect("127.0.0.1", server.port))
+    client:settimeout(0)
+    return client
+  end
+
+  -- What comes until `stop` is in it, or the other end closes.
+  local function hear(client, stop, heard)
+    heard = heard or ""
+    for _ = 1, 2000 do
+      server:poll()
+      local bytes, why, part = client:receive(4096)
+      heard = heard .. (bytes or part or "")
+      if (stop and heard:find(stop, 1, true)) or why == "closed" then return heard end
+      socket.sleep(0.001)
+    end
+    error("nothing came but " .. heard:sub(1, 200))
+  end
+
+  local function ask(text)
+    local client = connect()
+    client:send(text)
+    return hear(client)
+  end
+
+  local UPGRADE = "GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    .. "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+
+  it("is on the loopback and serves the page", function()
+    if not has_socket then return pending "LuaSocket is not installed" end
+    assert.equal("http://127.0.0.1:" .. server.port .. "/", server.url)
+    local answer = ask "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    assert.matches("^HTTP/1.1 200 OK\r\n", answer)
+    assert.matches("content%-type: text/html", answer)
+    assert.equal(gate.page(), answer:match("\r\n\r\n(.*)$"))
+    assert.matches("^HTTP/1.1 404 ", ask "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert.matches("^HTTP/1.1 403 ", ask "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+    assert.matches("^HTTP/1.1 400 ", ask "what is this\r\n\r\n")
+    assert.matches("^HTTP/1.1 400 ", ask(("x"):rep(9000)))
+  end)
+
+  it("streams, and ends a page that sends nonsense, and all when the space closes", function()
+    if not has_socket then return pending "LuaSocket is not installed" end
+    local client, other = connect(), connect()
+    client:send(UPGRADE)
+    assert.matches("sec%-websocket%-accept: s3pPLMBiTxaQ9kYGzzhZRbK%+xOo=\r\n\r\n", hear(client, "list"))
+    assert.equal(1, server:poll())
+    other:send(UPGRADE)
+    hear(other, "list")
+    assert.equal(2, server:poll())
+    other:send "nonsense that is no frame"
+    assert.matches("\136\2\3\234$", hear(other))
+    assert.equal(1, server:poll())
+    client:send "\129\128\1\2\3\4\137\129\0\0\0\0x"
+    hear(client, "\138\1x")
+    space:close()
+    assert.matches("\136\2\3\233$", hear(client))
+    assert.equal(0, server:poll())
+  end)
+
+  it("does not wait for a page that does not read", function()
+    if not has_socket then return pending "LuaSocket is not installed" end
+    for id = 2, 3000 do space:enter(id, id, 0) end
+    local client = connect()
+    client:send(UPGRADE)
+    for round = 1, 400 do
+      for id = 2, 3000 do space:move(id, id, round) end
+      server:poll()
+    end
+    assert.equal(1, server:poll())
+    client:close()
+    for _ = 1, 10 do server:poll() end
+    assert.equal(0, server:poll())
+    assert.is_true(space:check())
+  end)
+
+  it("says what is wrong", function()
+    if not has_socket then return pending "LuaSocket is not installed" end
+    local serve = require("aoi.viewer").serve
+    local function fails(text, ...)
+      local ok, err = pcall(serve, ...)
+      assert.is_false(ok)
+      assert.matches(text, err, 1, true)
+    end
+    fails("unknown option 'prot'", space, { prot = 1 })
+    fails("'port': number expected, got string", space, { port = "8642" })
+    fails("'port': 0 to 65535 expected", space, { port = 70000 })
+    fails("'interval': seconds", space, { interval = -1 })
+    fails("address '0.0.0.0' is open to others: option 'token' is needed", space, { address = "0.0.0.0" })
+    fails("'token': 8 or more letters", space, { address = "0.0.0.0", token = "short" })
+    fails("aoi.space expected", "space")
+    local none, why = serve(space, { port = server.port })
+    assert.is_nil(none)
+    assert.matches("^127.0.0.1:" .. server.port .. ": address already in use$", why)
+    server:close()
+    server:close()
+    assert.error_matches(function() server:poll() end, "attempt to use a closed server")
+    space:close()
+    fails("attempt to use a closed space", space)
+  end)
+end)
+
+describe("the live page", function()
+  it("is good in a browser", function()
+    if not BROWSER then return pending(LEFT_OUT) end
+    local _, lua = process.lua()
+    local paths = ("LUA_PATH=%s LUA_CPATH=%s "):format(process.quote(package.path), process.quote(package.cpath))
+    local command = "timeout 120 node spec/viewer/live_check.js %s %s"
+    local output, code = process.run(command:format(process.quote(paths .. lua), os.getenv("AOI_PICTURES") or ""))
+    assert.equal(0, code, output)
+  end)
+end)
