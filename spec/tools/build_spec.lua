@@ -389,7 +389,8 @@ describe("make", function()
     local folder, remove = process.folder()
     finally(remove)
     -- A copy, because luarocks leaves its objects beside the sources.
-    must(("mkdir %s/in && cp -r aoi-scm-1.rockspec LICENSE include src lua js %s/in"):format(quote(folder), quote(folder)))
+    local copy = "mkdir %s/in && cp -r aoi-scm-1.rockspec LICENSE include src lua js %s/in"
+    must(copy:format(quote(folder), quote(folder)))
     must(("cd %s/in && luarocks --lua-version 5.4 --tree %s/out make"):format(quote(folder), quote(folder)))
     local share, lib = folder .. "/out/share/lua/5.4", folder .. "/out/lib/lua/5.4"
     assert.same(expected, installed(share, lib))
