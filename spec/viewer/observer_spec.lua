@@ -182,7 +182,7 @@ local function history(engine, dimensions, delivery, random, options, rounded)
   observed.apply(picture, observer:changes())
   for _, e in ipairs(picture.events) do told[#told + 1] = ("%d %d %d %d"):format(e[1], e[2], e[3], e[4]) end
   assert.same(heard, told)
-  assert.is_true(#told > 10)
+  assert.is_true(#told > 0)
   assert.is_true(space:check())
   space:close()
   assert.error_matches(function() observer:changes() end, "attempt to use a closed space")
