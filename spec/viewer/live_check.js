@@ -43,7 +43,7 @@ async function main() {
     if (process.argv[3]) await page.shot(process.argv[3] + '-live.png')
 
     await page.key('ArrowLeft')
-    await page.until(`!${APP}.playing && ${APP}.rec.at < ${APP}.rec.last - 2`)
+    await page.until(`!${APP}.playing && ${APP}.rec.at < ${APP}.rec.last - 2 && ${APP}.rec.at === ${APP}.rec.frame_at(${APP}.time)`)
     const at = await page.eval(`${APP}.rec.at`)
     await page.until(`${APP}.rec.last > ${at} + 5`)
     assert.strictEqual(await page.eval(`${APP}.rec.at`), at, 'it stands still while more comes')

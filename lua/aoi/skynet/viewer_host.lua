@@ -1,0 +1,141 @@
+-- Shows spaces of this service in a browser, live: the side of the service that has them.
+--
+--   local view = require("aoi.skynet.viewer_host").serve(space, { port = 8642 })     in the service that has the space
+--
+--   page <--WebSocket--> aoi/skynet/viewer_service <--calls--> this service: sessions, one for each page
+--
+-- The other service pulls: it asks for a frame when the last one has gone. While nobody looks, nothing runs here.
+
+local skynet = require "skynet"
+local gate = require "aoi.viewer.gate"
+local Session = require "aoi.viewer.session"
+
+local host = {}
+
+local TYPE = 66     -- of the protocol; config: aoi_view_ptype
+local SILENCE = 30  -- seconds after which a page counts as gone that nobody has asked for
+local OPTIONS = { port = "number", address = "string", token = "string", interval = "number", title = "string" }
+
+-- By the address of the viewer's service: how to find a space, the options, and its sessions.
+local served = {}
+local registered = false
+
+local function forget_silent(view)
+  while next(view.sessions) do
+    skynet.sleep(100 * SILENCE / 2)
+    for number, it in pairs(view.sessions) do
+      if skynet.now() - it.asked > 100 * SILENCE then
+        view.sessions[number] = nil
+        it.session:close()
+      end
+    end
+  end
+  view.watched = false
+end
+
+local CMD = {}
+
+function CMD.open(view, name)
+  local space = view.find(name)
+  if not space then return nil, ("there is no space '%s'"):format(name or "") end
+  view.number = view.number + 1
+  local options = { title = view.options.title or name }
+  view.sessions[view.number] = { session = Session.new(space, options), asked = skynet.now() }
+  if not view.watched then
+    view.watched = true
+    skynet.fork(forget_silent, view)
+  end
+  return view.number
+end
+
+-- Blocks, false where there is nothing to say, nil where the session is over.
+function CMD.frame(view, number, text)
+  local it = view.sessions[number]
+  if not it then return nil end
+  it.asked = skynet.now()
+  if text then it.session:receive(text) end
+  local start = skynet.hpc()
+  local ok, bytes = pcall(it.session.frame, it.session, skynet.now() / 100)
+  view.seconds, view.frames = view.seconds + (skynet.hpc() - start) / 1e9, view.frames + 1
+  if ok then return bytes or false end
+  CMD.close(view, number) -- the space is closed
+  return nil
+end
+
+function CMD.close(view, number)
+  local it = view.sessions[number]
+  view.sessions[number] = nil
+  if it then it.session:close() end
+end
+
+local function register()
+  if registered then return end
+  registered = true
+  skynet.register_protocol {
+    name = "aoi_view", id = tonumber(skynet.getenv("aoi_view_ptype")) or TYPE,
+    pack = skynet.pack, unpack = skynet.unpack,
+    dispatch = function(_, source, name, ...)
+      local view = served[source]
+      if view then
+        skynet.ret(skynet.pack(CMD[name](view, ...)))
+      else
+        skynet.ret(skynet.pack(nil, "nothing is shown"))
+      end
+    end,
+  }
+end
+
+local function check(options)
+  for name, value in pairs(options) do
+    if not OPTIONS[name] then
+      error(("bad argument #2 to 'serve' (unknown option '%s')"):format(tostring(name)), 3)
+    elseif type(value) ~= OPTIONS[name] then
+      error(("bad argument #2 to 'serve' (bad value for option '%s': %s expected, got %s)"):format(name, OPTIONS[name],
+        type(value)), 3)
+    end
+  end
+  gate.check(options, 3)
+end
+
+local View = {}
+View.__index = View
+
+--- What it has cost this service: a table with `pages` that look now, `frames` made, and the `seconds` spent on them.
+function View:stats()
+  local view, pages = self.view, 0
+  for _ in pairs(view.sessions) do pages = pages + 1 end
+  return { pages = pages, frames = view.frames, seconds = view.seconds }
+end
+
+--- Ends it. Closing twice is harmless.
+function View:close()
+  local view = served[self.service]
+  if not view then return end
+  served[self.service] = nil
+  for number in pairs(view.sessions) do CMD.close(view, number) end
+  pcall(skynet.call, self.service, "lua", "close")
+end
+
+--- Shows a space, or several.
+-- @param space an aoi space of this service; or `function(name)` that returns one: pages ask by `?space=NAME`, the name
+--   is nil without it
+-- @param options as of `aoi.viewer.serve`, but a `port` must be named by a number other than 0
+-- @return a table: `url`, `service` (its address), `stats()`, `close()`; an error where the port is taken
+function host.serve(space, options)
+  options = options or {}
+  if type(options) ~= "table" then error("bad argument #2 to 'serve' (table expected)", 2) end
+  check(options)
+  register()
+  local find = type(space) == "function" and space or function() return space end
+  if type(space) ~= "function" then require("aoi").observe(space):close() end -- an error if it is no open space
+  local address, port = options.address or "127.0.0.1", options.port or 8642
+  local started, service = pcall(skynet.newservice, "aoi/skynet/viewer_service", skynet.self(), address, port,
+    options.token or "-", options.interval or 0.1)
+  if not started then error(("the viewer cannot listen on %s:%d"):format(address, port), 2) end
+  local view = { find = find, options = options, sessions = {}, number = 0, seconds = 0, frames = 0 }
+  served[service] = view
+  local query = options.token and "?token=" .. options.token or ""
+  return setmetatable({ view = view, service = service, url = ("http://%s:%d/%s"):format(address, port, query) }, View)
+end
+
+return host
