@@ -25,7 +25,7 @@
       this.bytes = bytes
       this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
       this.at = 0
-      this.last = 0n // id
+      this.last = 0 // id
     }
 
     byte() {
@@ -79,15 +79,28 @@
     // Tag and id; ids are differences from the last one, modulo 2^64.
     tag() {
       const first = this.byte()
-      let z = BigInt(first >> 3 & 15)
+      let z = first >> 3 & 15
       if (first & 0x80) {
-        const high = BigInt(this.varint(60))
-        if (high === 0n) fail('a number has more bytes than it needs')
-        z |= high << 4n
+        const high = this.varint(60)
+        if (high === 0) fail('a number has more bytes than it needs')
+        z = typeof high === 'number' && high < 2 ** 44 ? z + 16 * high : BigInt(z) | BigInt(high) << 4n
       }
+      if (typeof z === 'number' && typeof this.last === 'number') { // most ids: no BigInt is made
+        const sum = this.last + (z % 2 ? -(z + 1) / 2 : z / 2)
+        if (Math.abs(sum) < 2 ** 53) {
+          this.last = sum
+          return first & 7
+        }
+      }
+      z = BigInt(z)
       const difference = z & 1n ? -(z >> 1n) - 1n : z >> 1n
-      this.last = BigInt.asIntN(64, this.last + difference)
+      this.last = number(BigInt.asIntN(64, BigInt(this.last) + difference))
       return first & 7
+    }
+
+    kind() {
+      const v = this.varint(64)
+      return typeof v === 'number' ? v : number(v)
     }
 
     quantum() {
@@ -130,14 +143,14 @@
     const r = new Reader(bytes), news = { gone: [], appeared: [], moved: [], touched: [] }
     r.head()
     for (let i = 0; i < r.records; i++) {
-      const tag = r.tag(), id = number(r.last)
+      const tag = r.tag(), id = r.last
       if (tag > APPEARED_WIDE) fail('a record has an unknown tag')
       if (tag === GONE) {
         news.gone.push(id)
         continue
       }
       const appears = tag === APPEARED || tag === APPEARED_WIDE, touches = tag === TOUCHED || tag === MOVED_TOUCHED
-      const kind = appears || touches ? number(BigInt(r.varint(64))) : undefined
+      const kind = appears || touches ? r.kind() : undefined
       if (touches) news.touched.push({ id, kind })
       if (tag === TOUCHED) continue
       const [x, y, z] = r.position(tag === MOVED_WIDE || tag === APPEARED_WIDE)

@@ -414,6 +414,7 @@
       this.panels_at = now
       this.shown = rec.at
       $('facts').textContent = `${rec.world.engine}, ${rec.world.dimensions}D, ${rec.world.count} entities, ${rec.world.nodes.size} nodes`
+      if (this.live) $('engine').options[1].text = rec.world.engine
       if (s === undefined) this.sees = new Map()
       this.show_chosen()
       this.show_part()

@@ -286,7 +286,8 @@
           const y0 = clamp(this.screen_y(p.y1), this.height), y1 = clamp(this.screen_y(p.y0), this.height)
           if (x1 < 0 || y1 < 0 || x0 > this.width || y0 > this.height) continue
           c.fillStyle = c.strokeStyle = strong ? this.colors.hot : this.colors.part
-          c.globalAlpha = p.kind === 'square' || p.kind === 'all' ? 0 : 0.02 + 0.12 * Math.sqrt((p.entities + p.nodes) / most)
+          const fill = 0.02 + 0.12 * Math.sqrt((p.entities + p.nodes) / most)
+          c.globalAlpha = p.kind === 'square' || p.kind === 'all' ? 0 : strong ? 0.05 : fill
           c.fillRect(x0, y0, x1 - x0, y1 - y0)
           c.globalAlpha = strong ? 1 : 0.6
           c.lineWidth = (strong ? 2 : 1) * this.ratio

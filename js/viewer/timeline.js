@@ -83,10 +83,11 @@
       const counts = this.bars(rec, width)
       const sorted = counts.filter(n => n > 0).sort(), most = sorted[Math.floor(sorted.length * 0.98)] || 1 // a few may be cut off
       c.fillStyle = colors.part
+      const shown = rec.frame_at(this.to) - rec.frame_at(this.from) + 1, bar = Math.max(1, Math.floor(0.8 * width / shown))
       for (let x = 0; x < width; x++)
         if (counts[x]) {
           const h = Math.max(1, (height - 14 * ratio) * Math.min(1, counts[x] / most))
-          c.fillRect(x, height - h, 1, h)
+          c.fillRect(x, height - h, bar, h)
         }
       c.fillStyle = colors.dim
       c.font = `${10 * ratio}px system-ui, sans-serif`

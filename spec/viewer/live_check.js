@@ -32,7 +32,7 @@ async function main() {
     await page.until(`${APP}.answer && ${APP}.answer.nodes.length === 1`)
     await page.until(`/Node 1 of entity 7 (sees|does not see) entity 8: /.test(${TEXT('chosen')})`)
     // By the rule in the page, but for those whose rounded position is next to the border.
-    const differ = await page.eval(`new Promise(done => { const a = ${APP}, take = a.take_answer.bind(a); a.take_answer = it => { take(it)
+    const differ = await page.eval(`new Promise(done => { const a = ${APP}; a.take_answer = it => { delete a.take_answer; a.take_answer(it)
       const f = a.rec.last; a.rec.seek(f); const w = a.rec.world, s = w.slots.get(7), n = w.nodes_of(7)[0], seen = new Set(it.nodes[0].view)
       done([...w.slots.keys()].filter(id => id !== 7).filter(id => { const t = w.slots.get(id), e = aoiViewer.explain(w, 7, 1, id, () => seen.has(String(id)))
         return e.sees !== seen.has(String(id)) && Math.abs(Math.max(Math.abs(e.dx), Math.abs(e.dy)) - 25) > 0.001 })) } })`)

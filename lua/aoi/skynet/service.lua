@@ -2,6 +2,7 @@
 --
 --   interval     1/100 s between two ticks, as skynet.sleep counts; 0 = only clients that drive a space make ticks
 --   window, max_message, heartbeat, silence: see aoi.skynet.server
+--   viewer       a port: shows the spaces in a browser, http://127.0.0.1:PORT/?space=NAME (docs/viewer.md)
 
 local skynet = require "skynet"
 local Server = require "aoi.skynet.server"
@@ -14,6 +15,7 @@ local options = {
   log = skynet.error,
 }
 local interval = 10
+local viewer_port
 
 for _, word in ipairs { ... } do
   local name, value = word:match("^([%w_]+)=(%d+%.?%d*)$")
@@ -21,6 +23,8 @@ for _, word in ipairs { ... } do
     interval = tonumber(value)
   elseif name == "window" or name == "max_message" or name == "heartbeat" or name == "silence" then
     options[name] = tonumber(value)
+  elseif name == "viewer" then
+    viewer_port = tonumber(value)
   else
     error(("aoi: unknown option '%s'"):format(word))
   end
@@ -57,6 +61,13 @@ protocol(function(_, source, message)
   if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
 end)
 
+-- For the viewer: without a name the only space there is, or one of them.
+local function find_space(name)
+  local space
+  if name then space = server.names[name] else space = select(2, next(server.names)) end
+  return space and space.core
+end
+
 skynet.start(function()
   skynet.dispatch("lua", function(_, source, name, ...)
     if name == "shutdown" then
@@ -69,5 +80,6 @@ skynet.start(function()
   end)
   skynet.info_func(function() return server:info() end)
   if interval > 0 then every(interval, "tick") end
+  if viewer_port then require("aoi.skynet.viewer_host").serve(find_space, { port = viewer_port }) end
   every(100, "probe_all")
 end)
