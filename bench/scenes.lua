@@ -20,6 +20,7 @@
 --   verb        what is one operation: move, batch (a row of move_many in a deferred space), tick (a move in a deferred
 --               space that is drained once), churn (leave, enter and its nodes again), near, view, viewers (questions)
 --   brute_up_to, textbook_up_to    the largest population on which these two are still bearable
+--   byhand_up_to    the same for the grid of Lua tables: one radius for all, no verb but `move`
 --   variants    what is compared within one run; the first is the measure of the others
 local scenes = {}
 
@@ -59,12 +60,14 @@ scenes.list = {
     points = populations(20, 1000, 3000, 10000, 30000, 100000),
     brute_up_to = 3000,
     textbook_up_to = 10000,
+    byhand_up_to = 100000,
   },
   {
     name = "dense",
     title = "the same steps, more and more neighbours",
     points = densities(10000, 1, 5, 20, 50, 100, 200),
     textbook_up_to = 10000,
+    byhand_up_to = 10000,
   },
   {
     name = "crowd",
@@ -178,6 +181,7 @@ scenes.list = {
 
 local DEFAULTS = {
   place = "even", step = "walk", movers = 1, nodes = VIEW, verb = "move", brute_up_to = 1000, textbook_up_to = 0,
+  byhand_up_to = 0,
 }
 
 scenes.named = {}

@@ -7,7 +7,9 @@
 --   subject:close()
 --
 -- "textbook" is the list engine with one tile for the whole world: the orthogonal list as the books have it.
+-- "byhand" is no engine but a grid of Lua tables (byhand.lua), as one writes it without a library; only through Lua.
 local aoi = require "aoi"
+local byhand = require "bench.byhand"
 local RADIUS = require("bench.scenes").RADIUS
 local built, native = pcall(require, "bench.native")
 
@@ -27,6 +29,7 @@ function subjects.names(engines, scene, point, layer)
   for _, engine in ipairs(engines) do
     if engine ~= "brute" or point.n <= scene.brute_up_to then names[#names + 1] = engine end
     if engine == "list" and layer == "c" and point.n <= scene.textbook_up_to then names[#names + 1] = "textbook" end
+    if engine == "list" and layer == "lua" and point.n <= scene.byhand_up_to then names[#names + 1] = "byhand" end
   end
   return names
 end
@@ -195,7 +198,37 @@ end
 
 function in_lua:close() self.space:close() end
 
+-- By hand -----------------------------------------------------------------------------------------------------------
+
+local by_hand = {}
+by_hand.__index = by_hand
+
+function by_hand:fill()
+  local cells, x, y = self.cells, self.world.x, self.world.y
+  heard_events = 0
+  local start = clock()
+  for i = 1, self.world.n do cells:enter(i, x[i], y[i]) end
+  return clock() - start, heard_events
+end
+
+function by_hand.load() end
+
+function by_hand:play(m)
+  local cells, x, y = self.cells, self.world.x, self.world.y
+  heard_events = 0
+  local start = clock()
+  for i = 1, m do cells:move(i, x[i], y[i]) end
+  return clock() - start, heard_events
+end
+
+function by_hand.stats() return 0, 0, 0 end
+
+function by_hand.close() end
+
 function subjects.lua(name, variant, world)
+  if name == "byhand" then
+    return setmetatable({ cells = byhand.new(RADIUS, heard, heard), world = world }, by_hand)
+  end
   local engine, cell = engine_of(name)
   local deferred = is_deferred(variant)
   local nodes = nodes_of(variant, world.n)
