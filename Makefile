@@ -150,13 +150,13 @@ clean:
 # ---- check -------------------------------------------------------------------------------------------------
 
 test: cspec spec
-# The same with long random histories.
+# The same with random histories that are so many times as long.
 test-long:
-	@AOI_STEPS=$${AOI_STEPS:-20000} $(SUBMAKE) test
+	@AOI_LENGTH=$${AOI_LENGTH:-7} $(SUBMAKE) test
 asan:
-	@AOI_STEPS=$${AOI_STEPS:-20000} $(SUBMAKE) cspec spec VARIANT=asan
+	@AOI_LENGTH=$${AOI_LENGTH:-2} $(SUBMAKE) cspec spec VARIANT=asan
 
-# The Lua specs; ARGS goes to busted, AOI_SEED replays a random history, AOI_STEPS makes it longer.
+# The Lua specs; ARGS goes to busted, AOI_SEED replays a random history, AOI_LENGTH=5 makes it so much longer.
 spec: $(CORE_SO) $(BENCH_SO) $(FAULTY_SO)
 	@spec/run.sh lua env $(LUA_ENV) AOI_TREE=$(TREE) AOI_FAULTY=$(CURDIR)/$(FAULTY_SO) \
 	  $(LUA) "$$(command -v busted)" --cpath='$(TREE)/?.so' $(ARGS)
@@ -190,7 +190,7 @@ coverage:
 	@find build -name '*.gcda' -exec rm -f {} +
 	@$(SUBMAKE) cspec spec VARIANT=coverage
 	@sh scripts/coverage.sh build/core-coverage build/$(LUA_NAME)-coverage
-	@AOI_LINES=$(patsubst lua%,luac%,$(LUA_NAME)) AOI_STEPS=300 $(SUBMAKE) spec VARIANT=coverage \
+	@AOI_LINES=$(patsubst lua%,luac%,$(LUA_NAME)) AOI_LENGTH=0.1 $(SUBMAKE) spec VARIANT=coverage \
 	  ARGS="spec/lua spec/skynet --filter-out=crowd --filter-out=garbage" | grep '% of'
 
 help:

@@ -545,9 +545,8 @@ static void history_of(const aoi_engine_class *class, int dims, int history, lon
 }
 
 int main(void) {
-    const char *given = getenv("AOI_STEPS");
-    long steps = given ? strtol(given, NULL, 10) : STEPS;
     random_start("engine_contract");
+    long steps = random_steps(STEPS);
     for (int i = 0; aoi_engines[i]; i++) {
         m.candidates = joins = 0;
         for (int history = 0; history < RUNS; history++)

@@ -35,7 +35,7 @@ static inline int expect_report(const char *topic) {
     return expect_state.failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* ---- random numbers: AOI_SEED replays them ------------------------------------------------------------------- */
+/* ---- random histories: AOI_SEED replays them, AOI_STEPS and AOI_LENGTH as in spec/support/random_run.lua --------- */
 
 static uint64_t random_state;
 
@@ -51,6 +51,13 @@ static inline void random_start(const char *topic) {
     uint64_t seed = given ? strtoull(given, NULL, 10) : 4;
     printf("%s: AOI_SEED=%llu\n", topic, (unsigned long long)seed);
     random_state = random_mix(seed); /* else the next seed would give the same numbers, one later */
+}
+
+static inline long random_steps(long usual) {
+    const char *steps = getenv("AOI_STEPS"), *length = getenv("AOI_LENGTH");
+    if (steps) return strtol(steps, NULL, 10);
+    long n = length ? (long)((double)usual * strtod(length, NULL)) : usual;
+    return n > 1 ? n : 1;
 }
 
 /* 0 .. n - 1. */

@@ -1,5 +1,5 @@
 -- Random histories: every engine against the model, call by call.
--- AOI_SEED replays, AOI_STEPS is the number of operations per engine and dimension.
+-- AOI_SEED replays, AOI_LENGTH makes them longer; AOI_STEPS is the number of operations per engine and dimension.
 local aoi = require "aoi"
 local history = require "spec.support.history"
 local bits = require "spec.support.bits"

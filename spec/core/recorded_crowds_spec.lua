@@ -8,6 +8,7 @@
 -- live one leaves out the leaves whose watcher has disappeared. It needs integers: elsewhere the numbers must do.
 local aoi = require "aoi"
 local bits = require "spec.support.bits"
+local tree = require "spec.support.tree"
 
 local compile = loadstring or load -- luacheck: ignore
 
@@ -139,7 +140,7 @@ for _, recording in ipairs(recordings) do
     end)
     teardown(function() steps = nil end)
 
-    for _, engine in ipairs(aoi.engines()) do
+    for _, engine in ipairs(tree.engines) do
       it("has the published events on " .. engine, function()
         local result = replay(engine, steps, recording)
         for i, wanted in ipairs(recording) do

@@ -1,6 +1,6 @@
 -- Coordinates whose sums round to either side, and coordinates beyond what a float can tell apart: `t - r <= w` and
 -- `t <= w + r` then differ, and keys of an index that are rounded must still find every pair. Crowds in which all nodes
--- have one radius, or two, against brute force. AOI_SEED replays, AOI_STEPS sets the length.
+-- have one radius, or two, against brute force. AOI_SEED replays, AOI_LENGTH makes it longer.
 local aoi = require "aoi"
 local random_run = require "spec.support.random_run"
 local recorder = require "spec.support.recorder"

@@ -1,5 +1,5 @@
 -- move_many in which most entities move a little: an engine may then examine the whole map once, after all have moved.
--- The events of a tick must be those of brute force. AOI_SEED replays, AOI_STEPS sets the length.
+-- The events of a tick must be those of brute force. AOI_SEED replays, AOI_LENGTH makes it longer.
 local aoi = require "aoi"
 local random_run = require "spec.support.random_run"
 local recorder = require "spec.support.recorder"

@@ -1,5 +1,5 @@
 -- Random histories of triggers: compared with a model while handlers only record; with handlers that move, remove and
--- raise, the invariants are checked instead. AOI_SEED replays, AOI_STEPS sets the length.
+-- raise, the invariants are checked instead. AOI_SEED replays, AOI_LENGTH makes it longer.
 local aoi = require "aoi"
 local trigger = require "aoi.trigger"
 local random_run = require "spec.support.random_run"

@@ -2,6 +2,7 @@
 local aoi = require "aoi"
 local dump = require "spec.support.dump"
 local process = require "spec.support.process"
+local tree = require "spec.support.tree"
 
 local is_jit = type(jit) == "table" -- luacheck: ignore
 
@@ -25,7 +26,7 @@ describe("memory that runs out", function()
     run("refused_memory.lua", aoi.engines()[1], "immediate", "on_error")
   end)
 
-  for _, engine in ipairs(aoi.engines()) do
+  for _, engine in ipairs(tree.engines) do
     for _, delivery in ipairs { "immediate", "deferred" } do
       -- a deferred space delivers only in flush, the same way
       for _, way in ipairs(delivery == "immediate" and { "plain", "coroutine" } or { "plain" }) do

@@ -8,6 +8,7 @@ local aoi = require "aoi"
 local Model = require "spec.support.model"
 local bits = require "spec.support.bits"
 local random_area = require "spec.support.random_area"
+local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 local shapes = require "spec.support.shapes"
 
@@ -520,9 +521,8 @@ function history.run(o)
 
   local ok, err = pcall(game)
   if ok then return play.events end
-  local report = "%s\n  step %d of %s\n  the last calls:\n    %s\n  again: AOI_SEED=%d AOI_STEPS=%s"
-  error(report:format(tostring(err), play.step, o.name, table.concat(play.log, "\n    "), o.seed,
-    os.getenv "AOI_STEPS" or "(the default)"), 0)
+  local report = "%s\n  step %d of %s\n  the last calls:\n    %s\n  again: %s"
+  error(report:format(tostring(err), play.step, o.name, table.concat(play.log, "\n    "), random_run.again(o.seed)), 0)
 end
 
 return history

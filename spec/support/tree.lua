@@ -1,0 +1,16 @@
+-- tree.lua: which build is being tested. The Makefile names its folder.
+--
+--   path      "." or build/NAME, which has aoi/core.so in it
+--   usual     the one for the Lua that the Makefile takes by itself. What no other Lua does otherwise is tested with
+--             this one alone
+--   plain     none for sanitizers or coverage
+--   engines   those to go through where it is the binding that is tested: all of the usual Lua, with and without
+--             sanitizers; one of every other Lua, as they share the core
+local aoi = require "aoi"
+
+local path = os.getenv("AOI_TREE") or "."
+local tree = { path = path, usual = path == ".", plain = path == "." or not path:find("-", 1, true) }
+
+tree.engines = (tree.usual or not tree.plain) and aoi.engines() or { aoi.engines()[1] }
+
+return tree
