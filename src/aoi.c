@@ -53,6 +53,7 @@
 #include "engines/grid/grid.c"
 #include "engines/grid/grid_layers.c"
 #include "engines/grid/self_join.c"
+#include "engines/grid/sought.c"
 #include "engines/list/block_list.c"
 #include "engines/list/block_pool.c"
 #include "engines/list/box_query.c"

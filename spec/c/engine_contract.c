@@ -20,6 +20,7 @@ typedef struct mock {
     aoi_world w; /* first: the engine hands it back */
     aoi_engine *engine;
     double scale, origin, spread; /* of the history: a step, where the world lies, its size in steps */
+    bool varied;                  /* kinds and masks: most nodes look for a kind that few entities are of */
     bool lattice;                 /* positions are whole steps, so that many are equal */
     uint32_t alive[ENTITIES], alive_count, free_entities[ENTITIES], free_count;
     uint32_t in_use[NODES], node_count, free_nodes[NODES], free_node_count;
@@ -112,6 +113,7 @@ static void expect_candidates(uint32_t mover, const double *to) {
             if (t == owner || (mover != AOI_NONE && mover != t && mover != owner)) continue;
             const double *w0 = before(owner), *w1 = owner == mover ? to : m.w.entities[owner].pos;
             const double *t0 = before(t), *t1 = t == mover ? to : m.w.entities[t].pos;
+            if (!aoi_may_see(m.w.nodes + n, m.w.entities[t].kind)) continue;
             if (may_change(n, w0, w1, t0, t1)) EXPECT(m.seen[n][t] == 1);
         }
     }
@@ -222,6 +224,14 @@ static int do_enter(uint32_t e, const void *unused) {
     return m.engine->class->enter(m.engine, e);
 }
 
+static uint64_t random_kind(void) {
+    return !m.varied || random_below(8) == 0 ? 1 : random_below(16) ? 2 + random_below(2) * 2 : random_below(8);
+}
+
+static uint64_t random_mask(void) {
+    return !m.varied || random_below(4) ? 1 : random_below(2) ? UINT64_MAX : random_below(8);
+}
+
 static void enter_one(void) {
     uint32_t e;
     if (m.free_count) e = m.free_entities[--m.free_count];
@@ -230,7 +240,8 @@ static void enter_one(void) {
     EXPECT(AOI_GROW_LINES(&m.w.memory, m.w.entities, m.w.entity_cap, m.w.entity_top));
     aoi_entity_record *r = m.w.entities + e;
     uint32_t generation = e + 1 == m.w.entity_top && !r->generation ? 1 : r->generation + 1;
-    *r = (aoi_entity_record){.id = e, .kind = 1, .nodes = AOI_NONE, .mover = AOI_NONE, .generation = generation | 1};
+    *r = (aoi_entity_record){
+        .id = e, .kind = random_kind(), .nodes = AOI_NONE, .mover = AOI_NONE, .generation = generation | 1};
     r->home = r->slot = r->link = random_below(1000); /* the engine's, and not cleared */
     random_place(r->pos);
     run(do_enter, e, NULL, &r->generation);
@@ -319,8 +330,12 @@ static void add_one_node(void) {
     EXPECT(AOI_GROW_LINES(&m.w.memory, m.w.nodes, m.w.node_cap, m.w.node_top));
     EXPECT(AOI_GROW(&m.w.memory, m.w.areas, m.w.area_cap, m.w.node_top));
     uint32_t owner = m.alive[random_below(m.alive_count)];
-    m.w.nodes[n] = (aoi_node_record){
-        .mask = 1, .node_id = n, .owner = owner, .next = m.w.entities[owner].nodes, .generation = 1, .level = n};
+    m.w.nodes[n] = (aoi_node_record){.mask = random_mask(),
+                                     .node_id = n,
+                                     .owner = owner,
+                                     .next = m.w.entities[owner].nodes,
+                                     .generation = 1,
+                                     .level = n};
     aoi_bounds b = random_bounds(&area);
     if (random_below(16) == 0) b.reach[0] = b.reach[1] = b.hole[0] = b.hole[1] = INFINITY, b.shape = AOI_SQUARE;
     set_bounds(n, &b, &area);
@@ -341,6 +356,26 @@ static void resize_one(void) {
     if (!aoi_is_bounded(m.w.nodes + n)) return;
     run(do_resize, n, &b, NULL);
     set_bounds(n, &b, &area);
+}
+
+static int do_set_kind(uint32_t e, const void *kind) {
+    return m.engine->class->set_kind ? m.engine->class->set_kind(m.engine, e, *(const uint64_t *)kind) : AOI_OK;
+}
+
+static void change_kind(void) {
+    if (!m.alive_count) return;
+    uint32_t e = m.alive[random_below(m.alive_count)];
+    uint64_t kind = random_kind();
+    run(do_set_kind, e, &kind, NULL);
+    m.w.entities[e].kind = kind;
+}
+
+static void change_mask(void) {
+    if (!m.node_count) return;
+    uint32_t n = m.in_use[random_below(m.node_count)];
+    if (random_below(8)) m.w.nodes[n].mask = random_mask();
+    else m.w.nodes[n].flags ^= AOI_NODE_OVERRIDES;
+    if (m.engine->class->mask_changed && aoi_is_bounded(m.w.nodes + n)) m.engine->class->mask_changed(m.engine, n);
 }
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
@@ -467,6 +502,7 @@ static void open_mock(const aoi_engine_class *class, int dims, int history) {
     m.scale = scales[history % 12];
     m.origin = origins[history % 12];
     m.lattice = history % 3 == 0;
+    m.varied = history % 5 < 3;
     m.spread = history % 4 == 1 ? 400 : history % 4 == 2 ? 6 : 40;
     m.engine = calloc(1, class->size);
     if (!m.engine) abort();
@@ -506,32 +542,35 @@ static void leave_all(void) {
 }
 
 static void one_verb(void) {
-    switch (random_below(16)) {
-    case 0:
-    case 1:
-        enter_one();
-        break;
-    case 2:
-        if (random_below(64) == 0) leave_all();
-        else if (m.alive_count > 4 && random_below(2)) leave_one(random_below(m.alive_count));
-        break;
-    case 3:
-    case 4:
-        add_one_node();
-        break;
-    case 5:
-        if (m.node_count && random_below(2)) remove_node(random_below(m.node_count));
-        break;
-    case 6:
-        resize_one();
-        break;
-    case 7:
-        if (m.alive_count) move_many();
-        break;
-    default:
-        move_one();
-        break;
-    }
+    if (m.varied && random_below(8) == 0) {
+        if (random_below(2)) change_kind();
+        else change_mask();
+    } else switch (random_below(16)) {
+        case 0:
+        case 1:
+            enter_one();
+            break;
+        case 2:
+            if (random_below(64) == 0) leave_all();
+            else if (m.alive_count > 4 && random_below(2)) leave_one(random_below(m.alive_count));
+            break;
+        case 3:
+        case 4:
+            add_one_node();
+            break;
+        case 5:
+            if (m.node_count && random_below(2)) remove_node(random_below(m.node_count));
+            break;
+        case 6:
+            resize_one();
+            break;
+        case 7:
+            if (m.alive_count) move_many();
+            break;
+        default:
+            move_one();
+            break;
+        }
     end_of_call();
 }
 

@@ -292,6 +292,11 @@ static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     return result;
 }
 
+static void tell_mask(aoi_space *s, uint32_t node) {
+    const aoi_engine_class *class = s->engine->class;
+    if (class->mask_changed && aoi_is_bounded(s->world.nodes + node)) class->mask_changed(s->engine, node);
+}
+
 /* On success the state's block of parameters is the node's, else the caller's. */
 static int change_area(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     if (!aoi_begin(s)) return AOI_ENOMEM;
@@ -303,6 +308,7 @@ static int change_area(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     }
     s->unbounded_positional -= is_unbounded_positional(&was);
     set_state(s, node, is);
+    if (was.mask != is->mask) tell_mask(s, node);
     s->unbounded_positional += is_unbounded_positional(is);
     if (was.area.shape != is->area.shape) aoi_shape_free(&s->world.memory, was.area.shape);
     aoi_commit(s);
@@ -365,6 +371,7 @@ int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
     s->world.nodes[node].flags &= (uint8_t)~AOI_NODE_OVERRIDES;
     if (aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node))
         s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
+    tell_mask(s, node);
     aoi_commit(s);
     return AOI_OK;
 }

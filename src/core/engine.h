@@ -171,10 +171,15 @@ struct aoi_engine_class {
     void (*remove_node)(aoi_engine *, uint32_t node);
     int (*resize_node)(aoi_engine *, uint32_t node, const aoi_bounds *now); /* the records still hold the old bounds */
 
+    /* The entity's kind becomes this one, its record still holds the old.  A node's mask has become another, or it has
+     * exceptions for single targets now: the record tells.  Both may be NULL. */
+    int (*set_kind)(aoi_engine *, uint32_t entity, uint64_t kind);
+    void (*mask_changed)(aoi_engine *, uint32_t node);
+
     /* Moves the entity in the index from where its record has it to `to`, and adds a candidate for every pair of it and
      * a bounded node of another entity, or of a node of its own and another entity, that may have changed: all but
-     * those that are in the hole before and after, and those that are out of the box before and after.  Each pair
-     * at most once; others may be among them.  The record still holds `from` when the call returns. */
+     * those that are in the hole before and after, those that are out of the box before and after, and those whose
+     * target the node does not look for (aoi_may_see).  Each pair at most once; others may be among them.  The record still holds `from` when the call returns. */
     int (*move)(aoi_engine *, uint32_t entity, const double *to);
     void (*tidy)(aoi_engine *); /* gives back what is not needed any more, all where no entity is left; may be NULL */
 

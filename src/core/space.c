@@ -329,6 +329,8 @@ int aoi_set_kind(aoi_space *s, aoi_entity handle, uint64_t kind) {
     if (e == AOI_NONE) return AOI_EGONE;
     if (!aoi_begin(s)) return AOI_ENOMEM;
     aoi_judge_target(s, e, &s->world.entities[e].kind, &kind);
+    const aoi_engine_class *class = s->engine->class;
+    if (!s->world.failed && class->set_kind && class->set_kind(s->engine, e, kind) != AOI_OK) s->world.failed = true;
     if (s->world.failed) {
         aoi_rollback(s);
         return AOI_ENOMEM;

@@ -20,6 +20,7 @@ static int grid_open(aoi_engine *head, double cell) {
     g->base = g->fixed ? fmax(cell, AOI_GRID_LEAST_SIDE) : 1;
     g->last = AOI_NONE;
     aoi_spatial_open(&g->points, g->fixed ? g->base : AOI_GRID_SIDE);
+    aoi_spatial_open(&g->sought.cells, g->points.side);
     return AOI_OK;
 }
 
@@ -28,12 +29,18 @@ static void grid_close(aoi_engine *head) {
     while (g->layer_count) aoi_spatial_close(aoi_grid_memory(g), &g->layers[--g->layer_count].cells);
     AOI_CLEAR(aoi_grid_memory(g), g->layers, g->layer_cap);
     aoi_spatial_close(aoi_grid_memory(g), &g->points);
+    aoi_sought_clear(head->world, &g->sought);
     g->tuned = 0;
 }
 
 static int grid_enter(aoi_engine *head, uint32_t entity) {
     aoi_grid *g = aoi_grid_of(head);
-    if (!aoi_entities_insert(head->world, &g->points, entity)) return AOI_ENOMEM;
+    bool sought = aoi_is_sought(&g->sought, head->world->entities[entity].kind);
+    if (sought && !aoi_sought_insert(head->world, &g->sought, entity)) return AOI_ENOMEM;
+    if (!aoi_entities_insert(head->world, &g->points, entity)) {
+        if (sought) aoi_sought_remove(&g->sought, entity);
+        return AOI_ENOMEM;
+    }
     head->world->entities[entity].link = AOI_NONE;
     g->changed = head->world->untidy = true;
     return AOI_OK;
@@ -44,6 +51,20 @@ static void grid_leave(aoi_engine *head, uint32_t entity) {
     if (g->last == entity) g->last = AOI_NONE;
     g->changed = head->world->untidy = true;
     aoi_entities_remove(head->world, &g->points, entity);
+    if (aoi_is_sought(&g->sought, head->world->entities[entity].kind)) aoi_sought_remove(&g->sought, entity);
+}
+
+static int grid_set_kind(aoi_engine *head, uint32_t entity, uint64_t kind) {
+    aoi_sought *s = &aoi_grid_of(head)->sought;
+    bool was = aoi_is_sought(s, head->world->entities[entity].kind), is = aoi_is_sought(s, kind);
+    if (is && !was && !aoi_sought_insert(head->world, s, entity)) return AOI_ENOMEM;
+    if (was && !is) aoi_sought_remove(s, entity);
+    return AOI_OK;
+}
+
+static void grid_mask_changed(aoi_engine *head, uint32_t node) {
+    const aoi_node_record *n = head->world->nodes + node;
+    aoi_grid_note_mask(aoi_grid_of(head)->layers + n->level, n);
 }
 
 static int grid_add_node(aoi_engine *head, uint32_t node) {
@@ -142,8 +163,9 @@ static void grid_query_crowd(aoi_grid *g, uint32_t entity, uint32_t level, const
     g->head.steps += aoi_ring_query(&g->points, e->pos, to, &g->layers[level].borders, solid, e->home, &v);
 }
 
-/* A node that the layer's borders are those of need not have its own made up. */
-AOI_NOINLINE static void grid_query_rare(aoi_grid *g, uint32_t entity, uint32_t level, const double *to, bool solid) {
+/* Targets of the mover's nodes in a layer, among those that are looked for where the node looks for no others.  A node
+ * that the layer's borders are those of need not have its own made up. */
+AOI_NOINLINE static void grid_query_own(aoi_grid *g, uint32_t entity, uint32_t level, const double *to, bool solid) {
     aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
     const aoi_grid_layer *y = g->layers + level;
@@ -155,9 +177,16 @@ AOI_NOINLINE static void grid_query_rare(aoi_grid *g, uint32_t entity, uint32_t 
             aoi_bounds b = aoi_bounds_of(w, n);
             own = aoi_borders_of(w->dims, &b);
         }
-        g->head.steps += aoi_ring_query(&g->points, e->pos, to, &own, solid, e->home, &v);
+        bool few = aoi_seeks(&g->sought, w->nodes + n);
+        g->head.steps +=
+            aoi_ring_query(few ? &g->sought.cells : &g->points, e->pos, to, &own, solid, few ? AOI_NONE : e->home, &v);
     }
-    if (!aoi_grid_reaches(y, e->pos, to)) return;
+}
+
+static void grid_query_rare(aoi_grid *g, uint32_t entity, uint32_t level, const double *to, bool solid) {
+    aoi_world *w = g->head.world;
+    const aoi_entity_record *e = w->entities + entity;
+    const aoi_grid_layer *y = g->layers + level;
     grid_mover m = {w, entity, AOI_NONE, level, e->kind};
     aoi_visitor v = grid_node_visitor(w, grid_visit_nodes, &m);
     g->head.steps += aoi_ring_query(&y->cells, e->pos, to, &y->borders, solid, AOI_NONE, &v);
@@ -212,11 +241,20 @@ static void grid_predict(aoi_grid *g, uint32_t entity) {
     if (third < w->entity_top) AOI_PREFETCH(w->entities + third);
 }
 
-/* Bit i: the entity has a node in layer i; bit 63 stands for all layers from there on. */
-static uint64_t grid_levels_of(const aoi_world *w, uint32_t entity) {
-    uint64_t levels = 0;
-    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (aoi_is_bounded(w->nodes + n)) levels |= UINT64_C(1) << (w->nodes[n].level < 63 ? w->nodes[n].level : 63);
+typedef struct grid_levels { /* bit i: layer i; bit 63 stands for all layers from there on */
+    uint64_t own;            /* the entity has a node in it */
+    uint64_t wide;           /* and one that does not only look for the sought */
+} grid_levels;
+
+static grid_levels grid_levels_of(const aoi_grid *g, uint32_t entity) {
+    const aoi_world *w = g->head.world;
+    grid_levels levels = {0, 0};
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
+        if (!aoi_is_bounded(w->nodes + n)) continue;
+        uint64_t bit = UINT64_C(1) << (w->nodes[n].level < 63 ? w->nodes[n].level : 63);
+        levels.own |= bit;
+        if (!aoi_seeks(&g->sought, w->nodes + n)) levels.wide |= bit;
+    }
     return levels;
 }
 
@@ -224,8 +262,11 @@ static uint64_t grid_levels_of(const aoi_world *w, uint32_t entity) {
 static int grid_relocate(aoi_grid *g, uint32_t entity, const double *to, bool carries) {
     aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
+    bool sought = aoi_is_sought(&g->sought, e->kind);
+    if (sought && !aoi_sought_move(w, &g->sought, entity, to)) return AOI_ENOMEM;
     bool moved =
         carries ? aoi_grid_move_chain(g, e->nodes, entity, e->pos, to) : aoi_entities_move(w, &g->points, entity, to);
+    if (sought && !moved) (void)aoi_sought_move(w, &g->sought, entity, e->pos); /* there is room where it was */
     if (aoi_spatial_is_untidy(&g->points)) w->untidy = true;
     return moved ? AOI_OK : AOI_ENOMEM;
 }
@@ -237,18 +278,25 @@ static int grid_place(aoi_engine *head, uint32_t entity, const double *to) {
 static int grid_move(aoi_engine *head, uint32_t entity, const double *to) {
     aoi_grid *g = aoi_grid_of(head);
     aoi_world *w = head->world;
-    const double *from = w->entities[entity].pos;
+    const aoi_entity_record *e = w->entities + entity;
+    const double *from = e->pos;
     uint32_t had = w->candidate_count;
     bool solid = w->dims == 3 && from[2] != to[2], carries = false;
     if (g->points.count >= GRID_LARGE && !w->mover_count) grid_predict(g, entity);
-    uint64_t levels = g->rare ? grid_levels_of(w, entity) : 0;
+    grid_levels levels = {0, e->nodes == AOI_NONE ? 0 : UINT64_MAX};
+    if (g->rare || g->sought.mask) levels = grid_levels_of(g, entity);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const aoi_grid_layer *y = g->layers + i;
         if (!y->count) continue;
-        bool own = levels >> (i < 63 ? i : 63) & 1;
+        bool own = levels.own >> (i < 63 ? i : 63) & 1, wide = levels.wide >> (i < 63 ? i : 63) & 1;
+        bool seen = aoi_grid_looks_for(y, e->kind);
         carries |= own && !y->crowd;
-        if (y->crowd) grid_query_crowd(g, entity, i, to, solid);
-        else if (own || aoi_grid_reaches(y, from, to)) grid_query_rare(g, entity, i, to, solid);
+        if (y->crowd && (wide || seen)) {
+            grid_query_crowd(g, entity, i, to, solid);
+            continue;
+        }
+        if (own) grid_query_own(g, entity, i, to, solid);
+        if (seen && aoi_grid_reaches(y, from, to)) grid_query_rare(g, entity, i, to, solid);
     }
     if (grid_relocate(g, entity, to, carries) == AOI_OK) return AOI_OK;
     w->candidate_count = had;
@@ -291,12 +339,13 @@ static void grid_watchers(aoi_engine *head, const double *at) {
 
 static const char *grid_check(aoi_engine *head) {
     const char *wrong = aoi_entities_check(head->world, &aoi_grid_of(head)->points);
+    if (!wrong) wrong = aoi_sought_check(head->world, &aoi_grid_of(head)->sought);
     return wrong ? wrong : aoi_grid_check_layers(aoi_grid_of(head));
 }
 
 static void grid_stats(const aoi_engine *head, aoi_stats *out) {
     const aoi_grid *g = (const aoi_grid *)(const void *)head;
-    out->cells = g->points.used;
+    out->cells = g->points.used + g->sought.cells.used;
     for (uint32_t i = 0; i < g->layer_count; i++) {
         out->cells += g->layers[i].cells.used;
         out->levels += g->layers[i].count > 0;
@@ -328,6 +377,8 @@ const aoi_engine_class aoi_engine_grid = {
     .add_node = grid_add_node,
     .remove_node = grid_remove_node,
     .resize_node = grid_resize_node,
+    .set_kind = grid_set_kind,
+    .mask_changed = grid_mask_changed,
     .move = grid_move,
     .tidy = grid_tidy,
     .prefetch = grid_prefetch,

@@ -60,8 +60,9 @@ static uint32_t grid_new_layer(aoi_grid *g, const aoi_bounds *b, bool uniform) {
     aoi_grid_layer *y = g->layers + i;
     aoi_borders borders = aoi_borders_of(g->head.world->dims, b);
     *y = (aoi_grid_layer){.borders = borders, .bounds = *b, .kind = grid_kind(&borders), .uniform = uniform};
+    y->side = grid_side_for(g, fmax(b->reach[0], b->reach[1]));
     for (int a = 0; a < 2; a++) y->exponent[a] = grid_exponent(b->reach[a]);
-    aoi_spatial_open(&y->cells, grid_side_for(g, fmax(b->reach[0], b->reach[1])));
+    aoi_spatial_open(&y->cells, y->side);
     return i;
 }
 
@@ -114,6 +115,7 @@ static void grid_settle(aoi_grid *g, uint32_t level, uint32_t node, uint32_t cel
     aoi_grid_layer *y = g->layers + level;
     aoi_borders borders = aoi_borders_of(g->head.world->dims, b);
     n->level = level;
+    aoi_grid_note_mask(y, n);
     if (!y->crowd) {
         g->rare++;
         n->home = cell;
@@ -283,9 +285,9 @@ static bool grid_resize_points(aoi_grid *g, double side) {
  * in one layer have doubled. */
 static void grid_tune_points(aoi_grid *g, const aoi_grid_layer *y) {
     if (y->count < 2 * g->tuned || y->count < 8 || g->points.count < 8) return;
-    bool good = g->points.side >= y->cells.side || grid_resize_points(g, y->cells.side);
+    bool good = g->points.side >= y->side || grid_resize_points(g, y->side);
     g->tuned = y->count;
-    while (good && g->points.side >= 2 * y->cells.side && g->points.count / GRID_DENSE > grid_occupied(g))
+    while (good && g->points.side >= 2 * y->side && g->points.count / GRID_DENSE > grid_occupied(g))
         good = grid_resize_points(g, g->points.side / 2);
     while (good && g->points.count / GRID_SPARSE < grid_occupied(g)) /* ends: at last four cells hold all */
         good = grid_resize_points(g, g->points.side * 2);
@@ -328,12 +330,31 @@ static void grid_disperse(aoi_grid *g, uint32_t level) {
 /* Whether a query over all entities that finds the nodes of some is worth it. */
 static void grid_choose_crowd(aoi_grid *g, uint32_t level) {
     aoi_grid_layer *y = g->layers + level;
-    bool fits = y->cells.side <= g->points.side;
+    bool fits = y->side <= g->points.side;
     if (!y->crowd && fits && y->count && y->count >= g->points.count / 2) {
         aoi_spatial_close(aoi_grid_memory(g), &y->cells);
         y->crowd = true;
+        y->spread = 0;
         g->rare -= y->count;
     } else if (y->crowd && (!fits || y->count < g->points.count / 8)) grid_disperse(g, level);
+}
+
+static const double *grid_node_position(const aoi_world *w, uint32_t node) {
+    return w->entities[w->nodes[node].owner].pos;
+}
+
+static void grid_node_placed(void *ud, uint32_t node, uint32_t cell, uint32_t slot) {
+    aoi_node_record *n = (aoi_node_record *)ud + node;
+    n->home = cell;
+    n->slot = slot;
+}
+
+/* A few nodes are to share a cell: most queries find the cell that they begin with, and look at four. */
+static void grid_spread(aoi_grid *g, aoi_grid_layer *y) {
+    aoi_world *w = g->head.world;
+    if (y->crowd || y->count < 2 * y->spread) return;
+    y->spread = y->count;
+    aoi_spatial_spread(w, &y->cells, y->side, grid_node_position, grid_node_placed, w->nodes);
 }
 
 void aoi_grid_tune(aoi_grid *g) {
@@ -345,12 +366,18 @@ void aoi_grid_tune(aoi_grid *g) {
         grid_choose_crowd(g, i);
         aoi_grid_layer *y = g->layers + i;
         if (!y->crowd && y->grown >= GRID_GROWTHS + y->count) grid_measure_box(g, y);
+        grid_spread(g, y);
         if (aoi_spatial_is_untidy(&g->layers[i].cells)) aoi_spatial_tidy(aoi_grid_memory(g), &g->layers[i].cells);
     }
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < g->layer_count; i++) nodes += g->layers[i].count;
+    aoi_sought_tune(g->head.world, &g->sought, nodes, g->points.side);
+    if (aoi_spatial_is_untidy(&g->sought.cells)) aoi_spatial_tidy(aoi_grid_memory(g), &g->sought.cells);
     g->changed = false;
 }
 
 bool aoi_grid_is_untidy(const aoi_grid *g) {
+    if (aoi_spatial_is_untidy(&g->sought.cells)) return true;
     for (uint32_t i = 0; i < g->layer_count; i++)
         if (aoi_spatial_is_untidy(&g->layers[i].cells)) return true;
     return false;
@@ -372,6 +399,8 @@ static const char *grid_check_node(const aoi_grid *g, uint32_t n) {
     if (borders.round && !(borders.enter_min[0] <= a->radius && a->radius <= borders.enter_max[0] &&
                            borders.leave_min[0] <= a->keep && a->keep <= borders.leave_max[0]))
         return "the bounds of a circle do not tell its radius";
+    if ((r->mask & ~y->masks) || ((r->flags & AOI_NODE_OVERRIDES) && !y->excepts))
+        return "a layer does not know what its nodes look for";
     const double *at = w->entities[r->owner].pos;
     for (int i = 0; i < 2 && !y->crowd; i++)
         if (at[i] < y->lo[i] || at[i] > y->hi[i]) return "a node is beyond the box of its layer";

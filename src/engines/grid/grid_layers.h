@@ -14,12 +14,17 @@
 #ifndef AOI_GRID_LAYERS_H
 #define AOI_GRID_LAYERS_H
 
+#include "engines/grid/sought.h"
 #include "engines/shared/ring_query.h"
 
 typedef struct aoi_grid_layer {
     aoi_spatial_hash cells; /* of nodes; empty if it is a crowd */
     aoi_borders borders;    /* of all of its nodes */
     aoi_bounds bounds;      /* of each of its nodes, if it is uniform */
+    double side;            /* that suits its reach: its cells are no smaller */
+    uint64_t masks;         /* kinds that some node of it may see */
+    bool excepts;           /* some node may have exceptions for single targets, of any kind */
+    uint32_t spread;        /* nodes when the side of its cells was chosen */
     int exponent[2], kind;  /* of its mixed class */
     uint32_t count, voted;  /* nodes; and how many there were when a majority was looked for */
     bool uniform, crowd;
@@ -33,6 +38,7 @@ typedef struct aoi_grid {
     bool fixed;   /* by the `cell` hint */
     bool changed; /* other numbers of entities or nodes since the last tuning */
     aoi_spatial_hash points;
+    aoi_sought sought;
     aoi_grid_layer *layers;
     uint32_t layer_cap, layer_count;
     uint32_t tuned;        /* nodes in the layer that chose the side of `points` */
@@ -49,6 +55,16 @@ static inline aoi_grid *aoi_grid_of(aoi_engine *e) {
 
 static inline aoi_memory *aoi_grid_memory(aoi_grid *g) {
     return &g->head.world->memory;
+}
+
+/* Whether some node of the layer may see targets of this kind. */
+static inline bool aoi_grid_looks_for(const aoi_grid_layer *y, uint64_t kind) {
+    return (y->masks & kind) || y->excepts;
+}
+
+static inline void aoi_grid_note_mask(aoi_grid_layer *y, const aoi_node_record *n) {
+    y->masks |= n->mask;
+    if (n->flags & AOI_NODE_OVERRIDES) y->excepts = true;
 }
 
 /* Indexes a node of these bounds, false when memory is refused; and removes it. */

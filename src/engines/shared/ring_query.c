@@ -365,11 +365,16 @@ uint64_t aoi_box_query(const aoi_spatial_hash *h, const double *lo, const double
     return s.steps;
 }
 
+static inline uint32_t ring_cell_at(const aoi_spatial_hash *h, const double *at) {
+    return aoi_spatial_find(h, aoi_cell_of_fixed(aoi_fixed_of(h, at[0])), aoi_cell_of_fixed(aoi_fixed_of(h, at[1])));
+}
+
 AOI_INLINE uint64_t ring_query_by(const aoi_spatial_hash *h, const double *from, const double *to, const aoi_borders *b,
                                   bool solid, uint32_t center, const aoi_visitor *v, int kind) {
     ring_scan s;
     ring_window w;
     s.h = h, s.v = v, s.steps = s.found = 0;
+    if (center == AOI_NONE) center = ring_cell_at(h, from);
     const aoi_cell *mid = center == AOI_NONE ? NULL : h->cells + center;
     unsigned cells = mid ? ring_plan(h, mid, from, to, b, solid, &w, kind) : 0;
     if (cells) ring_scan_by(&s, mid, cells, &w, kind, false);
