@@ -112,7 +112,7 @@ local function run(neighbours, engine)
     sent_garbage, read_garbage = sent_garbage + left - held, read_garbage + collectgarbage("count") - left
     collectgarbage("restart")
   end
-  assert(server.counters.overruns == 0 and scene:check())
+  assert(server.post:counters() == 0 and scene:check())
 
   local function ms(seconds) return 1000 * seconds / TICKS end
   print(("%-8s %4d in view %8.1f events a tick"):format(engine, neighbours, events / TICKS))

@@ -1,30 +1,45 @@
--- One subscriber of the crowd: counts what it hears.
+-- A subscriber of the crowd: counts what it hears.
 local skynet = require "skynet"
 local aoi = require "aoi.skynet"
 
-local mode, service, id, radius = ...
-service, id, radius = tonumber(service), tonumber(id), tonumber(radius)
-local events, messages = 0, 0
+local events = 0
 local CMD = {}
 
-local function count() events = events + 1 end
+local function enter() events = events + 1 end
+local function leave() events = events + 1 end
 
-function CMD.take()
-  local n, m = events, mode == "packed" and aoi.info(service).messages - messages or events
-  events, messages = 0, mode == "packed" and aoi.info(service).messages or 0
-  return n, m
+-- ids: the entities that this service watches with.
+function CMD.watch(kind, service, ids, radius)
+  if kind == "aoi" or kind == "rows" then
+    local map = aoi.open(service, "map")
+    for _, id in ipairs(ids) do map:add_node(id, 1, radius, { enter = enter, leave = leave }) end
+  else
+    for _, id in ipairs(ids) do skynet.call(service, "lua", "watch", id, radius) end
+  end
+  return true
 end
 
-CMD.enter, CMD.leave = count, count
+function CMD.take()
+  local n = events
+  events = 0
+  return n
+end
+
+function CMD.events(list)
+  for i = 1, #list, 3 do
+    if list[i] == 1 then
+      enter(list[i + 1], list[i + 2])
+    else
+      leave(list[i + 1], list[i + 2])
+    end
+  end
+end
+
+CMD.enter, CMD.leave = enter, leave
 
 skynet.start(function()
-  skynet.dispatch("lua", function(_, _, name, ...)
-    local n, m = CMD[name](...)
-    if n then skynet.ret(skynet.pack(n, m)) end
+  skynet.dispatch("lua", function(session, _, name, ...)
+    local result = CMD[name](...)
+    if session ~= 0 then skynet.ret(skynet.pack(result)) end
   end)
-  if mode == "packed" then
-    aoi.open(service, "map"):add_node(id, 1, radius, { enter = count, leave = count })
-  else
-    skynet.call(service, "lua", "add_node", id, 1, radius)
-  end
 end)

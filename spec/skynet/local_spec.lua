@@ -59,7 +59,7 @@ describe("a space of either place", function()
     assert.is_true(#names > 25)
     for _, name in ipairs(names) do assert.is_function(Client.Space[name], name) end
     for name, value in pairs(Client.Space) do
-      if type(value) == "function" and name ~= "push" then
+      if type(value) == "function" and not ({ push = 1, new = 1, request = 1, forget = 1, __eq = 1 })[name] then
         assert.is_function(getmetatable(here.space)[name], name)
       end
     end
@@ -171,7 +171,7 @@ describe("a space of either place", function()
         end
         add(space:explain(1, 5, 2).why, space:explain(1, 5, 2).dx)
         place.tick()
-        add(space:seen(1, 5)) add(space:seen(1, 6)) add(space:seen(8, 6))
+        add(space:seen(1, 5))
         return answers
       end)
     end)

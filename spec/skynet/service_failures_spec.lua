@@ -28,11 +28,23 @@ describe("failures around the AOI service:", function()
 
   local function core() return server.names.map.core end
 
+  -- Of a subscriber: the number of the last message, how many are unacknowledged, whether it is behind.
+  local function state(address) return server.post:state(server.subscribers[address].slot) end
+  local function waiting(address) return (select(2, state(address))) end
+  local function is_behind(address) return (select(3, state(address))) end
+  local function overruns() return (server.post:counters()) end
+  local function resyncs() return (select(2, server.post:counters())) end
+  local function sees_nothing(space, id, node)
+    local ok, err = pcall(space.seen, space, id, node)
+    assert.is_false(ok)
+    assert.matches("has no node", err)
+  end
+
   -- ann's entity 1 watches, bob's entity 2 watches; 3 is ann's, too.
-  before_each(function()
+  local function begin(options)
     heard = {}
     net = transport.new(7)
-    server = net:serve(SERVICE, { window = 8, heartbeat = 5 })
+    server = net:serve(SERVICE, options)
     ann, bob = net:client(ANN, SERVICE), net:client(BOB, SERVICE)
     net:run(function()
       map, same_map = ann:open("map"), bob:open("map")
@@ -45,7 +57,9 @@ describe("failures around the AOI service:", function()
     net:tick(server)
     assert.equal("+2", take "ann")
     assert.equal("+1", take "bob")
-  end)
+  end
+
+  before_each(function() begin { window = 8, heartbeat = 5 } end)
 
   local function move(space, id, x)
     net:run(function()
@@ -101,7 +115,7 @@ describe("failures around the AOI service:", function()
       assert.equal(1, (select(2, core():nodes(2))))
       net:tick(server)
       assert.equal("-2", take "bob9")
-      assert.is_nil(same_map:seen(1, 9))
+      sees_nothing(same_map, 1, 9)
       local records = 0
       for _ in pairs(server.records) do records = records + 1 end
       assert.equal(1, records)
@@ -180,7 +194,7 @@ describe("failures around the AOI service:", function()
       assert.is_true(server:receive(ANN, wire.ack(1, false)))
       net:run()
       assert.is_true(map.closed)
-      assert.equal(0, ann.seq)
+      assert.equal(0, ann:info().seq)
     end)
 
     it("learns that it was taken for dead", function()
@@ -230,9 +244,9 @@ describe("failures around the AOI service:", function()
 
     it("is sent no more than the window, and the others their events", function()
       run_over(50)
-      assert.equal(8, (server.subscribers[ANN].seq - server.subscribers[ANN].acked))
-      assert.is_true(server.subscribers[ANN].behind)
-      assert.equal(1, server.counters.overruns)
+      assert.equal(8, waiting(ANN))
+      assert.is_true(is_behind(ANN))
+      assert.equal(1, overruns())
       assert.equal(1, server:info().service.behind)
       net:run()
       assert.equal(50, #heard.bob)
@@ -251,8 +265,8 @@ describe("failures around the AOI service:", function()
       assert.equal(1, resynced)
       table.sort(heard.ann)
       assert.equal("+2 +5", take "ann")
-      assert.is_false(server.subscribers[ANN].behind)
-      assert.equal(1, server.counters.resyncs)
+      assert.is_false(is_behind(ANN))
+      assert.equal(1, resyncs())
       move(same_map, 2, 100)
       net:tick(server)
       assert.equal("-2", take "ann", "and goes on as before")
@@ -272,8 +286,8 @@ describe("failures around the AOI service:", function()
       net:resume(ANN)
       net:run(function() map:add_node(3, 7, 100, handlers "new") end)
       net:tick(server)
-      assert.is_nil(map:seen(3, 6))
-      assert.is_nil(map:seen(1, 1))
+      sees_nothing(map, 3, 6)
+      sees_nothing(map, 1, 1)
       assert.equal("+2", take "new")
       assert.equal("", table.concat(heard.new))
       local last = heard.gone[#heard.gone]
@@ -295,12 +309,11 @@ describe("failures around the AOI service:", function()
         answered = true
       end)()
       net:run()
-      local number = server.names.other.number
-      assert.is_true(server:call(ANN, "enter", number, 8, 50, 0))
-      assert.is_true(server:call(ANN, "enter", number, 9, 50, 0))
-      assert.is_true(server:call(ANN, "add_node", number, 8, 1, 5))
+      local link = ann.maps[2] and 2 or next(server.names.other.links)
+      assert.is_true(server:call(ANN, "enter", link, 8, 50, 0))
+      assert.is_true(server:call(ANN, "enter", link, 9, 50, 0))
+      assert.is_true(server:call(ANN, "add_node", link, 8, 1, 5))
       server:tick()
-      assert.equal(0, server.names.other.links[ANN].dirty_count, "nothing is kept for it meanwhile")
       net:resume(ANN)
       net:run()
       assert.is_true(answered)
@@ -323,7 +336,7 @@ describe("failures around the AOI service:", function()
       assert.equal("-2", take "ann")
       assert.equal(1, ann.counters.resyncs)
       net:tick(server)
-      assert.equal(1, server.counters.resyncs, "once is enough")
+      assert.equal(1, resyncs(), "once is enough")
     end)
 
     it("hears no leave without an enter, and no second enter, when a message is missing", function()
@@ -348,77 +361,92 @@ describe("failures around the AOI service:", function()
 
     it("begins again only when it has taken everything, however wide the window", function()
       for _, window in ipairs { 1, 5, 11, 31 } do
-        server.window, server.ask_every = window, math.max(1, math.floor(window / 4))
-        assert.is_true(server:receive(ANN, wire.ack(server.subscribers[ANN].seq, false)))
+        begin { window = window }
         run_over(3 * window)
-        assert.is_true(server.subscribers[ANN].behind)
+        assert.is_true(is_behind(ANN))
         net:resume(ANN)
         net:run()
         net:tick(server)
-        assert.is_false(server.subscribers[ANN].behind)
+        assert.is_false(is_behind(ANN))
+        assert.equal(1, resyncs())
+        run_over(3 * window)
+        server:tick()
+        local seq = state(ANN)
+        if window > 1 then
+          assert.is_true(server:receive(ANN, wire.ack(seq - 1, false)))
+          server:tick()
+          assert.is_true(is_behind(ANN))
+        end
+        assert.is_true(server:receive(ANN, wire.ack(seq, false)))
+        server:tick()
+        assert.is_false(is_behind(ANN))
       end
-      assert.equal(4, server.counters.resyncs)
-      run_over(40)
-      server:tick()
-      server:tick()
-      local subscriber = server.subscribers[ANN]
-      assert.is_true(server:receive(ANN, wire.ack(subscriber.seq - 1, false)))
-      server:tick()
-      assert.is_true(subscriber.behind)
-      assert.is_true(server:receive(ANN, wire.ack(subscriber.seq, false)))
-      server:tick()
-      assert.is_false(subscriber.behind)
     end)
 
-    it("is asked again by the heartbeat, should it ever not have been asked", function()
-      server.ask_every = 1000
+    it("is asked again by the heartbeat, should its acknowledgement ever be lost", function()
       run_over(20)
-      server.subscribers[ANN].acked = 0
+      local receive = net.services[SERVICE].receive
+      net.services[SERVICE].receive = function() end
       net:resume(ANN)
       net:run()
-      server.subscribers[ANN].acked = 0
       net:tick(server)
-      assert.is_true(server.subscribers[ANN].behind)
+      assert.is_true(is_behind(ANN))
+      net.services[SERVICE].receive = receive
       net.time = 10
       server:probe_all()
       net:run()
       net:tick(server)
-      assert.is_false(server.subscribers[ANN].behind)
+      assert.is_false(is_behind(ANN))
     end)
 
     it("cannot be told by an acknowledgement of what was never sent", function()
       run_over(20)
       for _, seq in ipairs { 9, 10, 1000, 0xffffffff } do
-        assert.is_true(server:receive(ANN, wire.ack((seq + server.subscribers[ANN].seq) % 4294967296, false)))
+        assert.is_true(server:receive(ANN, wire.ack((seq + state(ANN)) % 4294967296, false)))
       end
-      assert.is_true(server.subscribers[ANN].behind)
+      assert.is_true(is_behind(ANN))
     end)
 
     it("counts on, past the largest number", function()
-      server.subscribers[ANN].seq, server.subscribers[ANN].acked = 0xfffffffc, 0xfffffffc
-      ann.seq, ann.taken = 0xfffffffc, 0xfffffffc
+      net = transport.new(7)
+      server = net:serve(SERVICE, { first_seq = 0xfffffffc, window = 8 })
+      ann, bob = net:client(ANN, SERVICE), net:client(BOB, SERVICE)
+      ann.inbox:seq(0xfffffffc)
+      net:run(function()
+        map, same_map = ann:open("map"), bob:open("map")
+        map:enter(1, 0, 0)
+        same_map:enter(2, 1, 0)
+        map:add_node(1, 1, 10, handlers "ann")
+      end)
       for i = 1, 20 do
         move(same_map, 2, i % 2 == 0 and 1 or 100)
         net:tick(server)
       end
-      assert.equal(20, #heard.ann)
-      assert.equal(0, server.counters.overruns)
-      assert.equal(16, server.subscribers[ANN].seq)
+      assert.equal(19, #heard.ann)
+      assert.equal(0, overruns())
+      assert.equal(0, ann.counters.lost)
+      assert.equal(15, (state(ANN)))
+      assert.equal(15, ann:info().taken)
     end)
   end)
 
-  it("a message that cannot be sent is logged and not counted as sent", function()
+  it("a message that cannot be sent is logged and not counted; its subscriber notices and begins again", function()
     local logged
     server.log = function(text) logged = text end
     local send = server.send
     server.send = function() return false end
+    local sent = server.counters.messages
     move(same_map, 2, 100)
     server:tick()
     assert.matches("could not be sent", logged)
+    assert.equal(sent, server.counters.messages)
     server.send = send
     move(same_map, 3, 1)
     net:tick(server)
-    assert.equal(0, ann.counters.lost)
+    assert.equal("+3", take "ann")
+    assert.equal(1, ann.counters.lost)
+    net:tick(server)
+    assert.equal("-2", take "ann")
     assert.is_not_nil(server.subscribers[ANN])
   end)
 
@@ -442,7 +470,7 @@ describe("failures around the AOI service:", function()
     server.send = send
     net:tick(server)
     assert.equal("+3", take "ann")
-    assert.equal(0, ann.counters.lost)
+    assert.equal(0, #ann.logged)
   end)
 
   describe("handlers", function()
@@ -514,16 +542,82 @@ describe("failures around the AOI service:", function()
       assert.same({ "asked about 2 at 50", "-2" }, order)
     end)
 
-    it("may wait while other messages arrive", function()
-      local waiting
+    -- Handlers of which those of enter wait until `go` is called with their text.
+    local function waiting_handlers(order)
+      local waits = {}
+      return {
+        enter = function(watcher, target)
+          order[#order + 1] = ("begin %d+%d"):format(watcher, target)
+          waits[("%d+%d"):format(watcher, target)] = coroutine.running()
+          coroutine.yield()
+          order[#order + 1] = ("end %d+%d"):format(watcher, target)
+        end,
+        leave = function(watcher, target) order[#order + 1] = ("%d-%d"):format(watcher, target) end,
+      }, function(text) assert(coroutine.resume(waits[text])) end
+    end
+
+    it("may wait: what follows for the same watcher waits, too", function()
       local order = {}
+      local on, go = waiting_handlers(order)
+      net:run(function() map:add_node(3, 6, 5, on) end)
+      move(same_map, 2, 50)
+      net:tick(server)
+      move(same_map, 2, 0)
+      net:tick(server)
+      move(same_map, 2, 50)
+      net:tick(server)
+      assert.same({ "begin 3+2" }, order)
+      assert.is_true(ann:info().parked > 0)
+      go "3+2"
+      assert.same({ "begin 3+2", "end 3+2", "3-2", "begin 3+2" }, order)
+      go "3+2"
+      assert.equal("end 3+2", order[5])
+      assert.equal(0, ann:info().queued)
+      assert.equal(0, ann:info().parked)
+      assert.is_nil(next(map.busy))
+    end)
+
+    it("may wait: other watchers of the same message are told at once", function()
+      local order = {}
+      local on, go = waiting_handlers(order)
+      net:run(function()
+        map:enter_many { 10, 50, 0, 11, 50, 0, 12, 50, 0 }
+        for id = 10, 12 do map:add_node(id, 6, 5, on) end
+      end)
+      net:tick(server)
+      local begun = {}
+      for _, text in ipairs(order) do begun[text:match "begin (%d+)"] = true end
+      assert.same({ ["10"] = true, ["11"] = true, ["12"] = true }, begun)
+      assert.equal(3, #order)
+      go(order[1]:sub(7))
+      assert.is_true(#order > 4, "the first watcher's next event, though the others wait")
+    end)
+
+    it("may wait freely: then nothing waits for them", function()
+      local order = {}
+      local on, go = waiting_handlers(order)
+      map:handlers_wait "free"
+      net:run(function() map:add_node(3, 6, 5, on) end)
+      move(same_map, 2, 50)
+      net:tick(server)
+      move(same_map, 2, 0)
+      net:tick(server)
+      go "3+2"
+      assert.same({ "begin 3+2", "3-2", "end 3+2" }, order)
+      assert.equal(0, ann:info().queued)
+      for _, how in ipairs { "never", 1 } do
+        assert.error_matches(function() map:handlers_wait(how) end, "bad argument #1 to 'handlers_wait'")
+      end
+    end)
+
+    it("may wait and then fail: what waited behind them is told", function()
+      local order, waiting_co = {}, nil
       net:run(function()
         map:add_node(3, 6, 5, {
-          enter = function(_, target)
-            order[#order + 1] = "begin +" .. target
-            waiting = coroutine.running()
+          enter = function()
+            waiting_co = coroutine.running()
             coroutine.yield()
-            order[#order + 1] = "end +" .. target
+            error "too late"
           end,
           leave = function(_, target) order[#order + 1] = "-" .. target end,
         })
@@ -532,18 +626,46 @@ describe("failures around the AOI service:", function()
       net:tick(server)
       move(same_map, 2, 0)
       net:tick(server)
-      assert(coroutine.resume(waiting))
-      assert.same({ "begin +2", "-2", "end +2" }, order)
-      assert.equal(0, ann:info().queued)
+      assert.same({}, order)
+      assert(coroutine.resume(waiting_co))
+      assert.same({ "-2" }, order)
+      assert.matches("too late", ann.logged[1])
+      assert.is_nil(next(map.busy))
+    end)
+
+    it("that wait for ever hold back acknowledgements when too much waits behind them", function()
+      local on = waiting_handlers {}
+      net:run(function()
+        local rows = {}
+        for i = 1, 3000 do rows[3 * i - 2], rows[3 * i - 1], rows[3 * i] = 1000 + i, 50, 0 end
+        same_map:enter_many(rows)
+        map:add_node(3, 6, 5, on)
+      end)
+      net:tick(server)
+      for i = 1, 40 do
+        net:run(function()
+          map:set_radius(3, 6, i % 2 == 0 and 5 or 0)
+          same_map:move(3, i % 2 == 0 and 50 or 90, 0)
+          same_map:flush()
+        end)
+        net:tick(server)
+      end
+      assert.is_true(is_behind(ANN))
+      assert.is_true(ann:info().parked < 50000)
     end)
 
     it("may close the space: nothing comes after", function()
+      local calls = 0
+      local function close()
+        calls = calls + 1
+        map:close()
+      end
       net:run(function()
-        map:add_node(3, 6, 100, function() map:close() end)
-        map:add_node(3, 7, 100, function() map:close() end)
+        map:add_node(3, 6, 100, close)
+        map:add_node(3, 7, 100, close)
       end)
       net:tick(server)
-      assert.equal(2, ann.counters.events, "that of the beginning, and the one that closed it")
+      assert.equal(1, calls)
       assert.is_true(map.closed)
       net:tick(server)
       assert.is_nil(next(ann.records))
@@ -555,12 +677,46 @@ describe("failures around the AOI service:", function()
       net:kill(SERVICE)
       local ok, err = net:run(function() return pcall(map.enter, map, 9, 0, 0) end)
       assert.is_false(ok)
-      assert.matches("the service is gone", err)
-      map:move(1, 2, 3)
-      ok, err = pcall(map.flush, map)
-      assert.is_false(ok)
-      assert.matches("gone", err)
+      assert.matches("is gone", err)
+      assert.is_true(map.closed)
       net:run(function() map:close() end)
+      assert.error_matches(function() map:move(1, 2, 3) end, "closed space %(the AOI service is gone%)")
+    end)
+
+    it("is noticed by a flush, which says so, and closes", function()
+      local reason
+      map:on_close(function(text) reason = text end)
+      net:kill(SERVICE)
+      map:move(1, 2, 3)
+      local ok, err = pcall(map.flush, map)
+      assert.is_false(ok)
+      assert.matches("the AOI service is gone", err)
+      assert.equal("the AOI service is gone", reason)
+      assert.is_true(map.closed)
+    end)
+
+    it("is noticed by clients that only listen", function()
+      local closed = 0
+      for _, space in ipairs { map, same_map } do space:on_close(function() closed = closed + 1 end) end
+      assert.is_true(ann:beat(false))
+      net:run()
+      net:kill(SERVICE)
+      assert.is_false(ann:beat(false))
+      assert.is_false(bob:beat(false))
+      assert.equal(2, closed)
+      assert.is_false(ann:beat(false))
+      assert.equal(2, closed, "once")
+    end)
+
+    it("is noticed on another machine by its silence", function()
+      local closed = 0
+      map:on_close(function() closed = closed + 1 end)
+      assert.is_true(ann:beat(true))
+      net:lose(SERVICE)
+      assert.is_true(ann:beat(true))
+      assert.is_true(ann:beat(true))
+      assert.is_false(ann:beat(true))
+      assert.equal(1, closed)
     end)
 
     it("fails those who wait for its answer", function()

@@ -1,10 +1,13 @@
--- The wire format, byte by byte; the readers accept or refuse any input without an error.
+-- The messages of the AOI service, byte by byte: what C writes is read by the reference in Lua, and the other way
+-- round; the readers accept or refuse any input without an error.
 if not string.pack then
   describe("the wire format", function() pending("needs Lua 5.3 or later: string.pack") end)
   return
 end
 
+local aoi = require "aoi"
 local wire = require "aoi.skynet.wire"
+local reference = require "spec.support.wire_reference"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 
@@ -12,103 +15,169 @@ local function hex(s)
   return (s:gsub(".", function(c) return ("%02x "):format(c:byte()) end):sub(1, -2))
 end
 
-local function events(message)
-  local list = {}
-  local n, reason = wire.read_events(message, list)
-  if not n then return nil, reason end
-  for i = n + 1, #list do list[i] = nil end
-  return list
-end
+local FAR = { [2] = -32768, [4] = 2147483647, [8] = math.mininteger }
 
 -- A message with a record of each sort.
 local function sample(width)
-  local w = wire.writer()
-  w:reset(width)
-  local far = ({ [2] = -32768, [4] = 2147483647, [8] = math.mininteger })[width]
-  w:group(1, 0, { space = 7, watcher = 100, node = 1 }, { 5, 6, 7 }, 1, 2)
-  w:group(2, 0, nil, { far }, 0, 1)
-  w:resync(8, 2)
-  w:group(3, wire.WHOLE, { space = 8, watcher = 101, node = far }, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }, 0, 11)
-  w:group(4, 0, nil, {}, 0, 0)
-  w:group(5, wire.CLOSE, nil, { 8 }, 1, 0)
-  return w:finish(99, true), far
+  local far = FAR[width]
+  return reference.events(99, true, {
+    { handle = 1, open = { 7, 100, 1 }, leaves = { 5 }, enters = { 6, 7 }, width = width },
+    { handle = 2, enters = { far }, width = width },
+    { resync = 8, groups = 2 },
+    { handle = 3, whole = true, open = { 8, 101, far }, enters = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }, width = width },
+    { handle = 4, places = 3, enters = { { far, -1, 0.5, -1e300, 3 } }, width = width },
+    { handle = 5, close = true, leaves = { 8 }, width = width },
+  })
+end
+
+-- Applies EVENTS to an inbox that has these handles open; returns the list.
+local function read(inbox, message)
+  local list = {}
+  local n, reason = inbox:read(message, list, 0)
+  if not n then return nil, reason end
+  assert(#list == n)
+  return list
+end
+
+local function inbox_with(...)
+  local inbox = wire.inbox()
+  for _, handle in ipairs { ... } do inbox:open(handle, 7) end
+  return inbox
+end
+
+-- A space with a watcher 1 and targets, its post, one subscriber, one link 7, one node.
+local function posted(options)
+  options = options or {}
+  local space = aoi.new { delivery = "deferred", dimensions = options.dimensions }
+  local post = wire.post(32, options.max or 1000000)
+  local subscriber = post:subscribe()
+  local link = post:link(subscriber, space, 7)
+  space:enter(1, 0, 0, options.dimensions == 3 and 0 or nil)
+  local handle = post:add(link, 1, 20, options.places)
+  space:add_node(1, handle, 10)
+  return { space = space, post = post, subscriber = subscriber, link = link, handle = handle, tick = function()
+    post:collect(space)
+    local s, message = post:next()
+    assert(not s or s == subscriber)
+    return message
+  end }
 end
 
 describe("the wire format", function()
   it("has these bytes in EVENTS", function()
-    local w = wire.writer()
-    w:reset(4)
-    w:group(1, 0, { space = 7, watcher = 100, node = 2 }, { 5, -1 }, 1, 1)
+    local p = posted()
+    p.space:enter(-1, 1, 0)
+    p.space:enter(70000, 2, 0)
     assert.equal(
-      "01 01 01 04 " .. "63 00 00 00 "                        -- version, kind, flags, width; seq
-      .. "01 00 00 00 " .. "01 " .. "01 " .. "01 "            -- handle, flags, leaves, enters
-      .. "07 00 00 00 " .. "64 00 00 00 " .. "02 00 00 00 "   -- space, watcher, node
-      .. "05 00 00 00 " .. "ff ff ff ff", hex(w:finish(99, true)))
-    w:reset(8)
-    w:resync(7, 1)
-    w:group(2, wire.CLOSE, nil, { 3 }, 1, 0)
+      "02 01 00 00 " .. "01 00 00 00 "                             -- version, kind, flags, no width; seq
+      .. "01 00 00 00 " .. "41 " .. "00 " .. "02 "                 -- handle, flags (open, ids of 4), leaves, enters
+      .. "07 00 00 00 " .. "01 00 00 00 " .. "14 00 00 00 "        -- link, watcher, node
+      .. "ff ff ff ff " .. "70 11 01 00", hex(p.tick()))
+    p.space:leave(70000)
+    p.space:move(-1, 50, 0)
+    local message = p.tick()
+    assert.equal("02 01 00 00 02 00 00 00 01 00 00 00 40 02 00", hex(message:sub(1, 15)))
+    p.post:ack(p.subscriber, 2, true)
+    p.space:enter(3, 1, 0)
     assert.equal(
-      "01 01 00 08 " .. "64 00 00 00 "
-      .. "00 00 00 00 " .. "07 00 00 00 " .. "01 00 00 00 "   -- resync: 0, space, groups
-      .. "02 00 00 00 " .. "02 " .. "01 " .. "00 "
-      .. "03 00 00 00 00 00 00 00", hex(w:finish(100, false)))
-    local ids = {}
-    for i = 1, 256 do ids[i] = i end
-    w:reset(2)
-    w:group(9, wire.WHOLE, nil, ids, 0, 256)
+      "02 01 00 00 " .. "03 00 00 00 "
+      .. "00 00 00 00 " .. "07 00 00 00 " .. "01 00 00 00 "        -- resync: 0, link, groups
+      .. "01 00 00 00 " .. "05 " .. "00 " .. "01 "                 -- flags: open, whole; ids of 2
+      .. "07 00 00 00 " .. "01 00 " .. "14 00 " .. "03 00", hex(p.tick()))
+    p.space:remove_node(1, p.handle)
+    p.post:remove(p.handle)
+    assert.equal("02 01 00 00 04 00 00 00 01 00 00 00 02 01 00 03 00", hex(p.tick()))
+    assert.is_nil(p.tick())
+  end)
+
+  it("has these bytes where a node asks for places", function()
+    local p = posted { places = true }
+    p.space:enter(2, 1.5, -2, 5)
     assert.equal(
-      "01 01 00 02 " .. "00 00 00 00 "
-      .. "09 00 00 00 " .. "0c " .. "00 00 00 00 " .. "00 01 00 00 "   -- long
-      .. "01 00 02 00", hex(w:finish(0, false):sub(1, 25)))
+      "02 01 00 00 01 00 00 00 " .. "01 00 00 00 " .. "11 00 01 " .. "07 00 00 00 01 00 14 00 "
+      .. "02 00 " .. "05 00 00 00 00 00 00 00 " .. "00 00 00 00 00 00 f8 3f " .. "00 00 00 00 00 00 00 c0",
+      hex(p.tick()))
+    p = posted { places = true, dimensions = 3 }
+    p.space:enter(2, 0, 0, 1)
+    assert.equal("21 00 01", hex(p.tick():sub(13, 15)))
   end)
 
   it("has these bytes in the other kinds", function()
-    assert.equal("01 02 01 04 07 00 00 00 03 00 00 00 01 00 00 00 09 00 00 00 "
-      .. "00 00 00 00 00 00 f8 3f 00 00 00 00 00 00 00 c0", hex(wire.moves(7, 3, 2, { 9, 1.5, -2 }, 1, 4, true)))
-    assert.equal("01 02 02 08 07 00 00 00 03 00 00 00 01 00 00 00 09 00 00 00 00 00 00 00 "
-      .. ("00 "):rep(16) .. "00 00 00 00 00 00 f0 3f", hex(wire.moves(7, 3, 3, { 9, 0, 0, 1 }, 1, 8, false)))
-    assert.equal("01 03 00 02 07 00 00 00 03 00 00 00 02 00 00 00 0a 00 0b 00", hex(wire.refused(7, 3, { 10, 11 }, 2)))
-    assert.equal("01 04 01 00 05 00 00 00", hex(wire.ack(5, true)))
-    assert.equal("01 05 00 00 05 00 00 00", hex(wire.ping(5)))
-    assert.equal("01 06 00 00 05 00 00 00", hex(wire.bye(5)))
+    local buffer = wire.buffer(2)
+    local move = buffer:writers()
+    move(nil, 9, 1.5, -2)
+    assert.equal("02 02 01 02 07 00 00 00 03 00 00 00 01 00 00 00 09 00 "
+      .. "00 00 00 00 00 00 f8 3f 00 00 00 00 00 00 00 c0", hex((buffer:take(7, 3, true))))
+    buffer = wire.buffer(3)
+    move = buffer:writers()
+    move(nil, 2 ^ 40, 0, 0, 1)
+    assert.equal("02 02 02 08 07 00 00 00 03 00 00 00 01 00 00 00 00 00 00 00 00 01 00 00 "
+      .. ("00 "):rep(16) .. "00 00 00 00 00 00 f0 3f", hex((buffer:take(7, 3, false))))
+    assert.equal("02 03 00 02 07 00 00 00 03 00 00 00 02 00 00 00 0a 00 0b 00", hex(wire.refused(7, 3, { 10, 11 }, 2)))
+    assert.equal("02 04 01 00 05 00 00 00", hex(wire.ack(5, true)))
+    assert.equal("02 04 02 00 05 00 00 00", hex(wire.packets_ack(5)))
+    assert.equal("02 05 00 00 05 00 00 00", hex(wire.ping(5)))
+    assert.equal("02 06 00 00 05 00 00 00", hex(wire.bye(5)))
+    assert.equal("02 07 01 00 05 00 00 00", hex(wire.packets(5, true)))
+    assert.equal("07 00 00 00 09 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00 02 00 00 00 61 62",
+      hex(wire.packet(7, 9, 3, "ab")))
+    assert.equal("02 08 00 00 07 00 00 00 09 00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 04 00 00 00 "
+      .. "05 00 00 00 00 00 00 00 61", hex(wire.broadcast(7, 9, { 4 }, { 5 }, "a")))
+    assert.equal("02 09 00 00 07 00 00 00 ff ff ff ff ff ff ff ff", hex(wire.taken(7, -1)))
+    assert.equal("02 0a 00 00 00 00 00 00", hex(wire.gone()))
   end)
 
-  it("reads what it wrote", function()
+  it("is read as it is in the table", function()
     for _, width in ipairs { 2, 4, 8 } do
-      local message, far = sample(width)
+      local message, far = sample(width), FAR[width]
       assert.same({ wire.EVENTS, wire.ASK, 99 }, { wire.head(message) })
+      local inbox = inbox_with(1, 2, 4, 5)
+      assert.same({ 5, 0, 1, 1, 8 }, read(inbox, reference.events(1, false, { { handle = 5, enters = { 8 } } })))
       assert.same({
-        1, wire.OPEN, 7, 100, 1, 1, 2, 5, 6, 7,
-        2, 0, 0, 0, 0, 0, 1, far,
-        0, 8, 2,
-        3, wire.OPEN + wire.WHOLE, 8, 101, far, 0, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
-        4, 0, 0, 0, 0, 0, 0,
-        5, wire.CLOSE, 0, 0, 0, 1, 0, 8,
-      }, events(message))
+        1, 0, 2, 1, 6, 7,                            -- 5 leaves that was never seen
+        2, 0, 1, 1, far,
+        0, wire.OPENED, 8, 101, far, 3,
+        3, 0, 11, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+        4, 0, 1, 5, far, -1, 0.5, -1e300, 3,
+        0, wire.RESYNCED, 8, 0, 0, 0,
+        5, 1, 0, 1, 8,
+        0, wire.CLOSED, 5, 0, 0, 0,
+      }, read(inbox, message))
+      local list, at = read(inbox_with(4), message), 1
+      while list[at] ~= 0.5 do at = at + 1 end
+      assert.equal("float", math.type(list[at + 2]), "a coordinate")
+      assert.equal("integer", math.type(list[at - 1]), "a kind")
     end
   end)
 
   it("carries groups of any length", function()
-    for _, n in ipairs { 0, 1, 63, 64, 65, 128, 255, 256, 1000, 70000 } do
-      local ids = {}
-      for i = 1, n do ids[i] = 3 * i - 50000 end
-      for leaves = 0, n, math.max(n, 1) do
-        local w = wire.writer()
-        w:reset(4)
-        w:group(5, 0, nil, ids, leaves, n - leaves)
-        w:group(6, 0, { space = 3, watcher = 1, node = 2 }, ids, leaves, n - leaves)
-        local size = w.size
-        local message = w:finish(1, false)
-        assert.equal(#message, size)
-        local list = events(message)
-        local long = (leaves > 255 or n - leaves > 255) and wire.LONG or 0
-        assert.same({ 5, long, 0, 0, 0, leaves, n - leaves }, { table.unpack(list, 1, 7) })
-        assert.same({ 6, wire.OPEN + long, 3, 1, 2, leaves, n - leaves }, { table.unpack(list, 8 + n, 14 + n) })
-        assert.equal(14 + 2 * n, #list)
-        for i = 1, n do
-          if list[7 + i] ~= ids[i] or list[14 + n + i] ~= ids[i] then error("wrong id " .. i) end
-        end
+    for _, n in ipairs { 1, 63, 64, 65, 128, 255, 256, 1000, 70000 } do
+      local p, expected = posted(), {}
+      local rows = {}
+      for i = 1, n do
+        local id = 3 * i - 50000
+        if id == 1 then id = 4 * n end
+        rows[3 * i - 2], rows[3 * i - 1], rows[3 * i] = id, 0, 0
+        expected[id] = true
       end
+      p.space:enter_many(rows)
+      local message = p.tick()
+      local records = reference.read_events(message)
+      assert.equal(1, #records)
+      assert.equal(n, #records[1].enters)
+      local inbox = inbox_with(p.handle)
+      local list = read(inbox, message)
+      assert.same({ p.handle, 0, n, 1 }, { table.unpack(list, 1, 4) })
+      for i = 5, 4 + n do
+        if not expected[list[i]] then error("wrong id " .. list[i]) end
+        expected[list[i]] = nil
+      end
+      assert.is_nil(next(expected))
+      assert.equal(n, inbox:view(p.handle, {}))
+      p.space:move(1, 1000, 0)
+      list = read(inbox, p.tick())
+      assert.same({ p.handle, n, 0, 1 }, { table.unpack(list, 1, 4) })
+      assert.equal(0, inbox:view(p.handle, {}))
     end
   end)
 
@@ -116,19 +185,61 @@ describe("the wire format", function()
     for dimensions = 2, 3 do
       for _, n in ipairs { 0, 1, 2, 63, 64, 65, 129 } do
         for _, width in ipairs { 2, 4, 8 } do
-          local rows = {}
+          local rows, buffer = {}, wire.buffer(dimensions)
+          local move, put = buffer:writers()
           for i = 1, n do
-            rows[#rows + 1] = width == 8 and math.mininteger + i or -i
-            for axis = 1, dimensions do rows[#rows + 1] = axis == 1 and 0.1 * i or -1e300 / i end
+            local at = #rows
+            rows[at + 1] = width == 8 and math.mininteger + i or width == 4 and -70000 - i or -i
+            for axis = 1, dimensions do rows[at + 1 + axis] = axis == 1 and 0.1 * i or -1e300 / i end
+            move(nil, table.unpack(rows, at + 1, at + 1 + dimensions))
           end
-          local list = {}
-          local message = wire.moves(4, 5, dimensions, rows, n, width, false)
+          assert.equal(n, buffer:count())
+          local message, count = buffer:take(4, 5, false)
+          assert.equal(n, count)
           assert.same({ wire.MOVES, dimensions == 3 and wire.Z or 0, 4 }, { wire.head(message) })
-          assert.same({ n, 5, dimensions }, { wire.read_moves(message, list) })
-          assert.same(rows, { table.unpack(list, 1, #rows) })
+          assert.same({ rows, n, 5, dimensions, 4, false }, { reference.read_moves(message) })
+          if n > 0 then assert.equal(reference.moves(4, 5, dimensions, rows, n, width, false), message) end
+          put(nil, rows, n)
+          if n > 0 then assert.equal(message, (buffer:take(4, 5, false))) end
         end
       end
     end
+  end)
+
+  it("keeps the last move of an entity", function()
+    local buffer = wire.buffer(2)
+    local move, put = buffer:writers()
+    for i = 1, 100 do move(nil, i % 7, i, 0) end
+    put(nil, { 3, 1, 2, 3, 4, 5, 90, 0, 0 })
+    local rows, n = reference.read_moves((buffer:take(1, 1, false)))
+    assert.equal(8, n)
+    for i = 1, 3 * n, 3 do if rows[i] == 3 then assert.same({ 4, 5 }, { rows[i + 1], rows[i + 2] }) end end
+    assert.error_matches(function() put(nil, { 1, 2, 3, 4, 0 / 0, 0 }) end, "row 2")
+    assert.error_matches(function() put(nil, { 1, 2 }) end, "multiple of 3")
+    assert.error_matches(function() put(nil, { 1, 2, 3 }, 2) end, "has 1 rows")
+    assert.equal(0, buffer:count())
+    buffer:close()
+    assert.error_matches(function() move(nil, 1, 2, 3) end, "closed space")
+  end)
+
+  it("applies moves, and passes over what cannot be made", function()
+    local space, refused = aoi.new { delivery = "deferred" }, {}
+    for id = 1, 3 do space:enter(id, 0, 0) end
+    local function moves(...) return reference.moves(1, 6, 2, { ... }, select("#", ...) // 3, 4, false) end
+    assert.same({ 2, 0, 6 }, { wire.apply(space, moves(1, 5, 6, 2, 7, 8), refused) })
+    assert.same({ 1, 3, 6 }, { wire.apply(space, moves(9, 1, 1, 3, 4, 4, 1, 0 / 0, 0, 2, 1 / 0, 1), refused) })
+    assert.same({ 9, 1, 2 }, refused)
+    assert.same({ 5, 6, 7, 8, 4, 4 }, { space:position(1), select(2, space:position(1)), space:position(2),
+      select(2, space:position(2)), space:position(3) })
+    assert.same({ nil, "wrong length" }, { wire.apply(space, moves(1, 5, 6):sub(1, -2), refused) })
+    assert.same({ nil, "wrong length" }, { wire.apply(space, moves(1, 5, 6) .. "x", refused) })
+    assert.same({ nil, "wrong dimensions" },
+      { wire.apply(space, reference.moves(1, 1, 3, { 1, 2, 3, 4 }, 1, 2, false), refused) })
+    assert.same({ nil, "not a message of moves" }, { wire.apply(space, wire.ack(1), refused) })
+    assert.error_matches(function() wire.apply(aoi.new(), moves(1, 5, 6), refused) end, "deferred")
+    assert.error_matches(function() wire.apply(space, moves(1, 5, 6)) end, "table expected")
+    space:close()
+    assert.error_matches(function() wire.apply(space, moves(1, 5, 6), refused) end, "closed space")
   end)
 
   it("widens REFUSED by itself", function()
@@ -139,13 +250,18 @@ describe("the wire format", function()
     end
   end)
 
-  it("knows how many bytes an id needs", function()
-    for id, width in pairs { [32767] = 2, [-32768] = 2, [32768] = 4, [-32769] = 4, [2147483647] = 4, [-2147483648] = 4,
-                             [2147483648] = 8, [-2147483649] = 8, [math.maxinteger] = 8 } do
-      assert.equal(width, wire.width(id))
-      assert.equal(8, wire.width(id, 8))
-      assert.equal(math.max(4, width), wire.width(id, 4))
+  it("carries packets and broadcasts", function()
+    local list = {}
+    local message = wire.packets(1, false) .. wire.packet(3, -5, nil, "") .. wire.packet(4, 6, 77, ("x"):rep(1000))
+    assert.equal(2, wire.read_packets(message, list))
+    assert.same({ 3, -5, false, "", 4, 6, 77, ("x"):rep(1000) }, list)
+    for n = 9, #message - 1 do
+      if n ~= 32 then assert.is_nil((wire.read_packets(message:sub(1, n), {})), n) end
     end
+    local broadcast = wire.broadcast(3, -9, { 1, 2 }, { 3 }, "hello")
+    assert.same({ -9, { 1, 2 }, { 3 }, "hello" }, { wire.read_broadcast(broadcast) })
+    assert.same({ nil, "wrong length 31" }, { wire.read_broadcast(broadcast:sub(1, 31)) })
+    assert.equal(-7, wire.read_taken(wire.taken(3, -7)))
   end)
 end)
 
@@ -159,48 +275,55 @@ describe("the readers of the wire format", function()
     assert.matches("string", reason(nil))
     assert.matches("string", reason(12))
     assert.matches("short", reason "")
-    assert.matches("version 2", reason "\2\1\0\0\0\0\0\0\0\0")
-    assert.matches("kind 7", reason "\1\7\0\0\0\0\0\0")
-    assert.matches("flags 2", reason "\1\1\2\2\0\0\0\0")
-    assert.matches("width of ids 3", reason "\1\1\0\3\0\0\0\0")
-    assert.matches("width of ids 0", reason "\1\1\0\0\0\0\0\0")
-    assert.matches("width of ids 4", reason "\1\4\0\4\0\0\0\0")
-    assert.matches("length", reason "\1\1\0\4\0\0\0")
-    assert.matches("length", reason "\1\4\0\0\0\0\0")
-    assert.matches("length", reason "\1\4\0\0\0\0\0\0\0")
+    assert.matches("version 1", reason "\1\1\0\0\0\0\0\0\0\0")
+    assert.matches("kind 11", reason "\2\11\0\0\0\0\0\0")
+    assert.matches("kind 0", reason "\2\0\0\0\0\0\0\0")
+    assert.matches("flags 2", reason "\2\1\2\0\0\0\0\0")
+    assert.matches("width of ids 3", reason(("\2\2\0\3"):rep(5)))
+    assert.matches("width of ids 0", reason(("\2\2\0\0"):rep(5)))
+    assert.matches("width of ids 4", reason "\2\4\0\4\0\0\0\0")
+    assert.matches("length", reason "\2\1\0\0\0\0\0")
+    assert.matches("length", reason "\2\4\0\0\0\0\0")
+    assert.matches("length", reason "\2\4\0\0\0\0\0\0\0")
   end)
 
   it("refuse EVENTS with impossible contents", function()
-    local function message(...)
-      return string.pack("<BBBBI4", 1, 1, 0, 4, 1) .. table.concat { ... }
-    end
+    local function message(...) return string.pack("<BBBBI4", 2, 1, 0, 0, 1) .. table.concat { ... } end
     local function reason(...)
-      local list, why = events(message(...))
+      local inbox = inbox_with(1)
+      local list, why = read(inbox, message(...))
       assert.is_nil(list)
+      assert.equal(0, inbox:view(1, {}), "nothing has changed")
       return why
     end
     local function group(flags, leaves, enters)
-      return string.pack(flags == wire.LONG and "<I4BI4I4" or "<I4BBB", 1, flags, leaves, enters)
+      return string.pack(flags & 8 ~= 0 and "<I4BI4I4" or "<I4BBB", 1, flags, leaves, enters)
     end
+    local one = string.pack("<I4BBBi2", 1, 0, 0, 1, 5) -- sound, and not applied if what follows is not
     local function resync(groups) return string.pack("<I4I4I4", 0, 5, groups) end
-    assert.same({}, events(message()))
-    assert.same({ 0, 5, 0 }, events(message(resync(0))))
+    assert.same({}, read(inbox_with(1), message()))
+    assert.same({ 0, wire.RESYNCED, 5, 0, 0, 0 }, read(inbox_with(1), message(resync(0))))
     assert.matches("record cut", reason "\0")
-    assert.matches("record cut", reason(group(0, 0, 0), "\0\0\0\0\0\0"))
-    assert.matches("group flags 16", reason(group(16, 0, 0)))
-    assert.matches("whole", reason(group(wire.WHOLE, 1, 0), "\0\0\0\0"))
-    assert.matches("group cut", reason(group(wire.LONG, 0, 0):sub(1, 12)))
-    assert.matches("group cut", reason(group(wire.LONG, 0xffffffff, 0xffffffff)))
-    assert.matches("group cut", reason(group(wire.OPEN, 0, 0), ("\0"):rep(11)))
-    assert.matches("group cut", reason(group(0, 1, 1), ("\0"):rep(7)))
-    assert.matches("resync cut", reason(resync(0):sub(1, 11)))
-    assert.matches("resync cut", reason(resync(1)))
+    assert.matches("record cut", reason(one, "\0\0\0\0\0\0"))
+    assert.matches("group flags", reason(one, group(48, 0, 0)))
+    assert.matches("group flags", reason(one, group(192, 0, 0)))
+    assert.matches("whole", reason(one, group(4, 1, 0), "\0\0\0\0"))
+    assert.matches("group cut", reason(one, group(8, 0, 0):sub(1, 12)))
+    assert.matches("group cut", reason(one, group(8, 0xffffffff, 0xffffffff)))
+    assert.matches("group cut", reason(one, group(8 + 32, 0, 0xffffffff), ("\0"):rep(40)))
+    assert.matches("group cut", reason(one, group(64 + 1, 0, 0), ("\0"):rep(11)))
+    assert.matches("group cut", reason(one, group(64, 1, 1), ("\0"):rep(7)))
+    assert.matches("group cut", reason(one, group(16, 0, 1), ("\0"):rep(25)))
+    assert.matches("resync cut", reason(one, resync(0):sub(1, 11)))
+    assert.matches("resync cut", reason(one, resync(1)))
     assert.matches("resync cut", reason(resync(0xffffffff), group(0, 0, 0)))
     assert.matches("inside another", reason(resync(2), group(0, 0, 0), resync(0)))
   end)
 
+  local some_space = aoi.new { delivery = "deferred" }
+
   -- Any bytes: they must return, not raise, and never hand out more than the bytes can hold.
-  local function read(s)
+  local function read_any(s, inbox)
     local list = {}
     local kind, why = wire.head(s)
     if not kind then
@@ -208,12 +331,15 @@ describe("the readers of the wire format", function()
       return false
     end
     local n
-    if kind == wire.EVENTS then n, why = wire.read_events(s, list)
-    elseif kind == wire.MOVES then n, why = wire.read_moves(s, list)
+    if kind == wire.EVENTS then n, why = inbox:read(s, list, 0)
+    elseif kind == wire.MOVES then n, why = wire.apply(some_space, s, list)
     elseif kind == wire.REFUSED then n, why = wire.read_refused(s, list)
+    elseif kind == wire.PACKETS then n, why = wire.read_packets(s, list)
+    elseif kind == wire.BROADCAST then n, why = wire.read_broadcast(s)
+    elseif kind == wire.TAKEN then n, why = wire.read_taken(s)
     else n = 0 end
     if not n then assert.is_string(why) end
-    assert.is_true(#list <= 2 * #s)
+    assert.is_true(#list <= 4 * #s + 2 * select(1, inbox:count()) * 200)
     return n ~= nil
   end
 
@@ -221,19 +347,21 @@ describe("the readers of the wire format", function()
   it("take any bytes", function()
     local random = rng.new(seed)
     local samples = {
-      (sample(2)), (sample(4)), (sample(8)), wire.moves(1, 2, 2, { 1, 2, 3, 4, 5, 6 }, 2, 2, true),
-      wire.moves(1, 2, 3, { 1, 2, 3, 4 }, 1, 8, false), wire.refused(1, 2, { 3, 4 }, 2), wire.ack(1, false),
-      wire.ping(2), wire.bye(3),
+      sample(2), sample(4), sample(8), reference.moves(1, 2, 2, { 1, 2, 3, 4, 5, 6 }, 2, 2, true),
+      reference.moves(1, 2, 3, { 1, 2, 3, 4 }, 1, 8, false), wire.refused(1, 2, { 3, 4 }, 2), wire.ack(1, false),
+      wire.ping(2), wire.bye(3), wire.taken(1, 2), wire.gone(), wire.broadcast(1, 2, { 3, 4 }, { 5 }, "abc"),
+      wire.packets(1, true) .. wire.packet(1, 2, nil, "abc") .. wire.packet(1, 2, 7, ""),
     }
     local function bytes(n)
       local t = {}
       for i = 1, n do t[i] = string.char(random(256) - 1) end
       return table.concat(t)
     end
-    local sound, broken, steps = 0, 0, random_run.steps(20000)
-    for _ = 1, steps do
+    local sound, broken, steps, inbox = 0, 0, random_run.steps(20000), inbox_with(1, 2, 5)
+    for step = 1, steps do
       local s = random(samples)
       local what = random(5)
+      if step % 500 == 0 then inbox = inbox_with(1, 2, 5) end
       if what == 1 then
         s = bytes(random(60))
       elseif what == 2 then -- the head of a message, then anything
@@ -246,7 +374,7 @@ describe("the readers of the wire format", function()
           s = s:sub(1, at - 1) .. bytes(1) .. s:sub(at + 1)
         end
       end
-      if read(s) then sound = sound + 1 else broken = broken + 1 end
+      if read_any(s, inbox) then sound = sound + 1 else broken = broken + 1 end
     end
     assert.is_true(steps < 500 or sound > 0 and broken > 0)
   end)
@@ -255,10 +383,62 @@ describe("the readers of the wire format", function()
     for _, width in ipairs { 2, 4, 8 } do
       local s = sample(width)
       local sound = 0
-      for n = 0, #s - 1 do sound = sound + (read(s:sub(1, n)) and 1 or 0) end
+      for n = 0, #s - 1 do sound = sound + (read_any(s:sub(1, n), wire.inbox()) and 1 or 0) end
       assert.equal(4, sound, "after the head, after a group each, but not inside the resync")
-      assert.is_true(read(s))
-      assert.is_false(read(s .. "\0"))
+      assert.is_true(read_any(s, wire.inbox()))
+      assert.is_false(read_any(s .. "\0", wire.inbox()))
     end
+  end)
+end)
+
+describe("the views of an inbox", function()
+  it("are what a model says, whatever comes", function()
+    local random = rng.new(random_run.seed("inbox"))
+    local inbox, model, heard = inbox_with(1, 2), { {}, {} }, { {}, {} }
+    for seq = 1, random_run.steps(3000) do
+      local records = {}
+      for handle = 1, 2 do
+        local r = { handle = handle, leaves = {}, enters = {}, whole = random(10) == 1 or nil, width = 4 }
+        for _ = 1, random(40) do r.enters[#r.enters + 1] = random(60) end
+        for _ = 1, r.whole and 0 or random(40) do r.leaves[#r.leaves + 1] = random(60) end
+        if r.whole then model[handle] = {} end
+        for _, id in ipairs(r.leaves) do model[handle][id] = nil end
+        for _, id in ipairs(r.enters) do model[handle][id] = true end
+        records[handle] = r
+      end
+      local list, at = read(inbox, reference.events(seq, false, records)), 1
+      while at <= #list do
+        local seen, leaves, enters = heard[list[at]], list[at + 1], list[at + 2]
+        for i = at + 4, at + 3 + leaves do
+          assert(seen[list[i]], "a leave of what was not seen")
+          seen[list[i]] = nil
+        end
+        for i = at + 4 + leaves, at + 3 + leaves + enters do
+          assert(not seen[list[i]], "an enter of what was seen")
+          seen[list[i]] = true
+        end
+        at = at + 4 + leaves + enters
+      end
+      for handle = 1, 2 do
+        assert.same(model[handle], heard[handle])
+        local ids, set = {}, {}
+        for i = 1, inbox:view(handle, ids) do set[ids[i]] = true end
+        assert.same(model[handle], set)
+        local id = random(60)
+        assert.equal(model[handle][id] or false, inbox:sees(handle, id))
+      end
+    end
+  end)
+
+  it("end with their link", function()
+    local inbox = inbox_with(1, 2)
+    inbox:open(3, 9)
+    read(inbox, reference.events(1, false, { { handle = 1, enters = { 5 } }, { handle = 3, enters = { 5 } } }))
+    inbox:close(7)
+    assert.equal(1, (inbox:count()))
+    assert.is_false(inbox:sees(1, 5))
+    assert.is_true(inbox:sees(3, 5))
+    assert.error_matches(function() inbox:open(3, 9) end, "taken")
+    assert.same({}, read(inbox, reference.events(1, false, { { handle = 1, enters = { 5 } } })))
   end)
 end)

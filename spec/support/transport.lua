@@ -25,6 +25,11 @@ function transport.new(seed)
   }, Network)
 end
 
+-- What a service has forked runs when the message has been dispatched, as in skynet.
+local function run_forks(service)
+  while service and service.forks and service.forks[1] do table.remove(service.forks, 1)() end
+end
+
 local function resume(co, ...)
   local ok, err = coroutine.resume(co, ...)
   if not ok then error(debug.traceback(co, err), 0) end
@@ -69,7 +74,7 @@ local function answer(self, line, item, ...)
   put(self, line.to, line.from, { response = item.request, n = select("#", ...), ... })
 end
 
-local function arrive(self, line, item)
+local function dispatch(self, line, item)
   local service = self.services[line.to]
   if item.response then
     local waiting = self.waiting[item.response]
@@ -80,6 +85,12 @@ local function arrive(self, line, item)
   elseif service then
     spawn(service.receive, line.from, item.message)
   end
+end
+
+local function arrive(self, line, item)
+  local service = self.services[line.to]
+  dispatch(self, line, item)
+  run_forks(service)
 end
 
 -- Delivers one message; returns whether there was one.
@@ -164,8 +175,9 @@ end
 
 -- The logic of the client library at this address. What it logs is in client.logged.
 function Network:client(address, service)
-  local logged = {}
+  local logged, forks = {}, {}
   local client = require("aoi.skynet.client").new {
+    fork = function(f) forks[#forks + 1] = function() spawn(f) end end,
     send = function(message) return self:send(address, service, message) end,
     call = function(...) return self:call(address, service, ...) end,
     log = function(text) logged[#logged + 1] = text end,
@@ -173,6 +185,7 @@ function Network:client(address, service)
   client.logged = logged
   self.lost[address] = nil
   self.services[address] = {
+    forks = forks,
     receive = function(_, message) assert(client:receive(message)) end,
     call = function() return false, "this is no server" end,
   }

@@ -50,11 +50,18 @@ static int no_space(lua_State *L) {
     return laoi_typeerror(L, 1, "aoi.space");
 }
 
-laoi_space *laoi_maybe(lua_State *L) {
-    laoi_space *b = lua_touserdata(L, 1);
-    if (!b || lua_rawlen(L, 1) != sizeof *b || b->mark != &MARK) no_space(L);
+static laoi_space *maybe_at(lua_State *L, int i) {
+    laoi_space *b = lua_touserdata(L, i);
+    if (!b || lua_rawlen(L, i) != sizeof *b || b->mark != &MARK) {
+        if (i == 1) no_space(L);
+        laoi_typeerror(L, i, "aoi.space");
+    }
     b->calls++;
     return b;
+}
+
+laoi_space *laoi_maybe(lua_State *L) {
+    return maybe_at(L, 1);
 }
 
 laoi_space *laoi_self(lua_State *L) {
@@ -78,6 +85,12 @@ void laoi_no_more_in(lua_State *L, const laoi_space *b, int i) {
     for (int top = lua_gettop(L); i <= top; i++)
         if (!lua_isnil(L, i))
             laoi_argerror(L, i, "nothing expected in %d dimensions, got %s", b->dims, luaL_typename(L, i));
+}
+
+laoi_space *laoi_space_argument(lua_State *L, int i) {
+    laoi_space *b = maybe_at(L, i);
+    if (!b->core) luaL_error(L, "attempt to use a closed space");
+    return b;
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */
@@ -251,32 +264,37 @@ static int bad_row_number(lua_State *L, int i, int row, const char *expected) {
     return laoi_argerror(L, i, "row %d: finite number expected, got %s", row, not_finite(lua_tonumber(L, -1)));
 }
 
-static void read_row(lua_State *L, const laoi_space *b, int i, int row, laoi_index at, aoi_row *r) {
+void laoi_read_row(lua_State *L, int dims, int i, size_t k, aoi_row *r) {
+    int row = (int)k + 1;
+    laoi_index at = (laoi_index)(k * ((size_t)dims + 1) + 1);
     if (laoi_rawgeti(L, i, at) != LUA_TNUMBER) bad_row_number(L, i, row, "integer");
     if (!laoi_tointeger(L, -1, &r->id)) laoi_argerror(L, i, "row %d: number has no integer representation", row);
-    for (int a = 0; a < b->dims; a++) {
+    for (int a = 0; a < dims; a++) {
         bool number = laoi_rawgeti(L, i, at + 1 + a) == LUA_TNUMBER;
         r->pos[a] = number ? lua_tonumber(L, -1) : NAN;
         if (!isfinite(r->pos[a])) bad_row_number(L, i, row, "number");
     }
-    lua_settop(L, -2 - b->dims);
+    lua_settop(L, -2 - dims);
+}
+
+size_t laoi_row_count(lua_State *L, int dims, int i) {
+    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
+    size_t stride = (size_t)dims + 1, length = lua_rawlen(L, i);
+    if (lua_isnoneornil(L, i + 1)) {
+        if (length % stride) laoi_argerror(L, i, "the length of the array is no multiple of %d", (int)stride);
+        return length / stride;
+    }
+    int64_t rows = laoi_integer(L, i + 1);
+    if (rows < 0 || (uint64_t)rows > length / stride)
+        laoi_argerror(L, i + 1, "the array has %d rows", (int)(length / stride));
+    return (size_t)rows;
 }
 
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n) {
-    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
-    size_t stride = (size_t)b->dims + 1, length = lua_rawlen(L, i);
-    if (lua_isnoneornil(L, i + 1)) {
-        if (length % stride) laoi_argerror(L, i, "the length of the array is no multiple of %d", (int)stride);
-        *n = length / stride;
-    } else {
-        int64_t rows = laoi_integer(L, i + 1);
-        if (rows < 0 || (uint64_t)rows > length / stride)
-            laoi_argerror(L, i + 1, "the array has %d rows", (int)(length / stride));
-        *n = (size_t)rows;
-    }
+    *n = laoi_row_count(L, b->dims, i);
     aoi_row *rows = aoi_row_buffer(b->core, *n);
     if (!rows && *n) laoi_nomemory(L);
-    for (size_t k = 0; k < *n; k++) read_row(L, b, i, (int)k + 1, (laoi_index)(k * stride + 1), rows + k);
+    for (size_t k = 0; k < *n; k++) laoi_read_row(L, b->dims, i, k, rows + k);
     return rows;
 }
 

@@ -6,6 +6,7 @@
  *   shapes_args.c   areas and explanations
  *   sync_methods.c  aoi.sync
  *   observe_methods.c  aoi.observe
+ *   wire_*.c   messages of the AOI service: wire.h
  *   handlers.c which functions a node calls
  *   deliver.c  events to handlers
  *
@@ -51,9 +52,10 @@ int laoi_typeerror(lua_State *L, int i, const char *expected);
 int laoi_nomemory(lua_State *L);
 const char *laoi_spell(lua_State *L, int64_t id); /* an id for a message; in full, whatever this Lua's numbers are */
 
-void laoi_mark(laoi_space *b);        /* a new one */
-laoi_space *laoi_self(lua_State *L);  /* open, or an error */
-laoi_space *laoi_maybe(lua_State *L); /* open or closed */
+void laoi_mark(laoi_space *b);                        /* a new one */
+laoi_space *laoi_self(lua_State *L);                  /* open, or an error */
+laoi_space *laoi_maybe(lua_State *L);                 /* open or closed */
+laoi_space *laoi_space_argument(lua_State *L, int i); /* the same as laoi_self for argument i */
 
 laoi_space *laoi_self_of(lua_State *L, int most); /* open, and no more than `most` arguments, self included */
 
@@ -87,6 +89,9 @@ void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanat
 void laoi_options(lua_State *L, int i, aoi_options *o, bool *deferred);
 /* n rows `id, x, y [, z]` of the table at i into the space's row buffer, if there is one, else ids are skipped */
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
+/* The rows of a flat array: how many there are at i, by the count at i + 1 if it is given; and row k of them. */
+size_t laoi_row_count(lua_State *L, int dims, int i);
+void laoi_read_row(lua_State *L, int dims, int i, size_t k, aoi_row *r);
 /* The table to fill at i, or a new one; it is on top of the stack then. */
 void laoi_buffer(lua_State *L, int i, size_t n);
 /* Ends the list at i with a nil behind its nth item.  Further rows that an earlier, longer list has left there, a number
@@ -112,6 +117,7 @@ void laoi_free_handlers(laoi_space *b);
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
 void laoi_open_sync(lua_State *L, int space_meta); /* pushes the table aoi.sync; sync.c */
+void laoi_open_wire(lua_State *L);                 /* what is in wire.h, as module aoi.core.wire */
 
 void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the module on top; observe_methods.c */
 

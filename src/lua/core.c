@@ -24,6 +24,10 @@
 #include "lua/queries.c"
 #include "lua/shapes_args.c"
 #include "lua/sync_methods.c"
+#include "lua/wire_inbox.c"
+#include "lua/wire_moves.c"
+#include "lua/wire_pack.c"
+#include "lua/wire_post.c"
 
 #if defined(__ELF__) || defined(__APPLE__)
 #pragma GCC visibility pop

@@ -2,21 +2,25 @@
 --
 --   local aoi = require "aoi.skynet"
 --   local service = aoi.start { interval = 10 }          -- or skynet.uniqueservice "aoi/skynet/service"
---   local map = aoi.open(service, "map-1")               -- or aoi.open("local", "map-1"): here, without messages
+--   local map = aoi.open(service, "map-1")               -- or aoi.open("local", "map-1"): here, without messages;
+--                                                        -- or aoi.open("node@name", "map-1"): over skynet's cluster
 --   map:enter(id, x, y)
 --   map:add_node(id, 1, 30, { enter = function(watcher, target) end, leave = function(watcher, target) end })
 --   map:move(id, x, y); map:flush()                      -- all moves of a tick in one message
 
 local skynet = require "skynet"
+local core = require "skynet.core"
 local Client = require "aoi.skynet.client"
+local last_words = require "aoi.skynet.last_words"
 local new_local = require "aoi.skynet.local"
+local period = require "aoi.skynet.period"
 local protocol = require "aoi.skynet.protocol"
 local wire = require "aoi.skynet.wire"
 
 local library = {}
 local clients, locals = {}, {}
 
-protocol(function(_, source, message)
+local ptype = protocol(function(_, source, message)
   local client = clients[source]
   local ok, reason = true, nil
   if client then ok, reason = client:receive(message) end
@@ -30,7 +34,7 @@ function library.start(options)
   return skynet.newservice("aoi/skynet/service", table.unpack(words))
 end
 
---- Ends the service: every client gets its last events and a BYE message.
+--- Ends the service: every client gets its last events, and its maps are closed.
 function library.stop(service) skynet.call(service, "lua", "shutdown") end
 
 local function answered(address, ok, ...)
@@ -41,60 +45,87 @@ local function answered(address, ok, ...)
   return false, ("the AOI service %s is gone: %s"):format(skynet.address(address), reason)
 end
 
--- Waits until the service exits; then its spaces are closed, whether or not a BYE message came.
-local function link(address, client)
-  pcall(skynet.call, address, "debug", "LINK")
-  clients[address] = nil
-  client:receive(wire.bye(0))
+-- For as long as the service is there: tells it that this one is, and notices when it is not.
+local function beat(address, client)
+  local _, far = skynet.harbor(address)
+  repeat skynet.sleep(math.max(1, math.floor(client.heartbeat * 100))) until not client:beat(far)
 end
 
-local function client_of(address)
-  local client = clients[address]
-  if not client then
-    client = Client.new {
-      send = function(message) return skynet.rawsend(address, "aoi", message) end,
-      call = function(...) return answered(address, pcall(skynet.call, address, "lua", ...)) end,
-      log = skynet.error,
-    }
-    clients[address] = client
-    skynet.fork(link, address, client)
-  end
+local function new_client(address)
+  local words
+  local client = Client.new {
+    send = function(message) return core.send(address, ptype, 0, message) end,
+    call = function(...) return answered(address, pcall(skynet.call, address, "lua", ...)) end,
+    log = skynet.error,
+    fork = skynet.fork,
+    name = function() return "the AOI service " .. skynet.address(address) end,
+    gone = function()
+      clients[address] = nil
+      words.cancel()
+    end,
+  }
+  -- This service may be killed; then the AOI service is told by its last breath.
+  local _, far = skynet.harbor(address)
+  words = last_words(function()
+    if not far then core.send(address, ptype, 0, wire.gone()) end
+  end)
+  clients[address] = client
   return client
 end
 
 -- A local space has no service that ticks for it.
 local function keep_ticking(space, interval)
-  skynet.fork(function()
-    while not space.closed do
-      space:tick()
-      skynet.sleep(interval)
-    end
+  skynet.fork(period, interval, function()
+    if space.closed then return false end
+    space:tick()
   end)
 end
 
---- options: engine, dimensions, cell; drive = true: this client's flush is the space's tick. For a space in the AOI
--- service at that address, or in the caller's own: "local", where `interval` (1/100 s) is an option too.
-function library.open(service, name, options)
-  if service == "local" then
-    if not locals[name] or locals[name].closed then
-      local given, interval = {}, 10
-      for key, value in pairs(options or {}) do
-        if key == "interval" then
-          interval = value
-        else
-          given[key] = value
-        end
-      end
-      locals[name] = new_local(given, skynet.error)
-      if not given.drive then keep_ticking(locals[name], interval) end
+local function open_local(name, options)
+  local given, interval = { address = skynet.self() }, 10
+  for key, value in pairs(options or {}) do
+    if key == "interval" then
+      interval = value
+    else
+      given[key] = value
     end
-    return locals[name]
   end
-  local address = type(service) == "string" and skynet.localname(service) or service
-  if math.type(address) ~= "integer" then
-    error(("bad argument #1 to 'open' (no service '%s')"):format(tostring(service)), 2)
+  local space = locals[name]
+  if space and not space.closed then return space end
+  space = new_local(given, skynet.error)
+  locals[name] = space
+  if not given.drive then keep_ticking(space, interval) end
+  return space
+end
+
+local function fail(n, text, ...) error(("bad argument #%d to 'open' (%s)"):format(n, text:format(...)), 3) end
+
+-- A service by its address or local name; "node@name" is the relay here of a service there.
+local function address_of(service)
+  if type(service) == "string" then
+    local node, name = service:match("^([^@]+)@(.+)$")
+    if node then return skynet.call(skynet.uniqueservice("aoi/skynet/relays"), "lua", "open", node, name) end
+    service = skynet.localname(service) or service
   end
-  return client_of(address):open(name, options)
+  if math.type(service) ~= "integer" then fail(1, "no service '%s'", tostring(service)) end
+  return service
+end
+
+--- options: engine, dimensions, cell, quantum; drive = true: this map's flush is the space's tick. For a space in the
+-- AOI service of that address or name, of that name on another node of the cluster ("node@name"), or in the caller's
+-- own: "local", where `interval` (1/100 s) is an option too.
+function library.open(service, name, options)
+  if options ~= nil and type(options) ~= "table" then fail(3, "table expected, got %s", type(options)) end
+  if service == "local" then return open_local(name, options) end
+  local address = address_of(service)
+  local client = clients[address] or new_client(address)
+  local ok, map = pcall(client.open, client, name, options)
+  if not ok then error((tostring(map):gsub("^[^\n]-:%d+: ", "")), 2) end
+  if not client.beating then
+    client.beating = true
+    skynet.fork(beat, address, client)
+  end
+  return map
 end
 
 --- Counters of the client library for that service, nil if it has none.

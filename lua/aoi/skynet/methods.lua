@@ -9,8 +9,10 @@
 --               "node": the first two name a node as clients do, the core knows it by its handle
 --               "own": written out in requests.lua
 --
--- In the caller's own service all of them go to the core. `move`, `flush`, `tick`, `seen`, `close` and `on_...` are no
--- methods of a space, or other ones: each place has its own.
+--   here        "own": written out in local.lua
+--
+-- In the caller's own service all others go to the core. `move`, `flush`, `tick`, `seen`, `listen`, `close`, `on_...`
+-- are no methods of a space, or other ones: each place has its own.
 
 local methods = {
   -- These change the space.
@@ -18,7 +20,10 @@ local methods = {
   { name = "enter_many", arguments = { "rows", "n?", "kind?" }, client = "request", server = "own" },
   { name = "leave", arguments = { "id" }, client = "request", server = "own" },
   { name = "move_many", arguments = { "rows", "n?" }, client = "request", server = "space" },
-  { name = "add_node", arguments = { "id", "node", "area", "on_enter?", "on_leave?" }, client = "own", server = "own" },
+  {
+    name = "add_node", arguments = { "id", "node", "area", "on_enter?", "on_leave?", "options?" }, client = "own",
+    server = "own", here = "own",
+  },
   { name = "remove_node", arguments = { "id", "node" }, client = "request", server = "own" },
   { name = "set_radius", arguments = { "id", "node", "radius", "keep?" }, client = "request", server = "node" },
   { name = "set_area", arguments = { "id", "node", "area" }, client = "request", server = "node" },
@@ -47,6 +52,18 @@ local methods = {
   { name = "nodes", arguments = { "id" }, fills = 1, client = "request", server = "own" },
   { name = "stats", arguments = {}, client = "request", server = "space" },
   { name = "check", arguments = {}, client = "request", server = "space" },
+  -- These are of client views, and of services.
+  { name = "add_client", arguments = { "id", "area", "options?" }, client = "request", server = "own", here = "own" },
+  { name = "remove_client", arguments = { "id" }, client = "request", server = "own", here = "own" },
+  { name = "resend", arguments = { "id" }, client = "request", server = "own", here = "own" },
+  { name = "pin", arguments = { "id", "target" }, client = "request", server = "own", here = "own" },
+  { name = "unpin", arguments = { "id", "target" }, client = "request", server = "own", here = "own" },
+  { name = "touch", arguments = { "id" }, client = "request", server = "own", here = "own" },
+  { name = "set_priority", arguments = { "id", "p" }, client = "request", server = "own", here = "own" },
+  { name = "known", arguments = { "id" }, fills = 1, client = "request", server = "own", here = "own" },
+  { name = "knowers", arguments = { "id" }, fills = 1, client = "request", server = "own", here = "own" },
+  { name = "broadcast", arguments = { "id", "bytes" }, client = "request", server = "own", here = "own" },
+  { name = "take_over", arguments = { "id" }, client = "request", server = "own", here = "own" },
 }
 
 -- How many arguments a method must have.

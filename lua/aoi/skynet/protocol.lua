@@ -4,12 +4,14 @@ local skynet = require "skynet"
 
 local TYPE = 65 -- config: aoi_ptype
 
--- dispatch(session, source, message) takes what arrives, as a string.
+-- dispatch(session, source, message) takes what arrives, as a string. Returns the type's number.
 return function(dispatch)
+  local id = tonumber(skynet.getenv("aoi_ptype")) or TYPE
   skynet.register_protocol {
     name = "aoi",
-    id = tonumber(skynet.getenv("aoi_ptype")) or TYPE,
+    id = id,
     unpack = skynet.tostring,
     dispatch = dispatch,
   }
+  return id
 end

@@ -4,9 +4,8 @@
 local argument = require "aoi.skynet.argument"
 local links = require "aoi.skynet.links"
 local methods = require "aoi.skynet.methods"
+local packets = require "aoi.skynet.packets"
 local wire = require "aoi.skynet.wire"
-
-local U32 = 0xffffffff
 
 local CMD = {}
 local requests = { CMD = CMD }
@@ -24,26 +23,20 @@ local function record_of(space, id, node, name)
   return record
 end
 
-local SPACE_OPTIONS = { engine = true, dimensions = true, cell = true }
-
-local function subscribe(server, address)
-  local subscriber = server.subscribers[address]
-  if not subscriber then
-    local now = server.now()
-    subscriber = {
-      address = address, links = {}, seq = 0, acked = 0, behind = false, sent_at = now, heard_at = now,
-      todo = {}, todo_count = 0,
-    }
-    server.subscribers[address] = subscriber
-  end
-  return subscriber
-end
-
 -- Before a conflict is an error: its cause may belong to a client that is gone without notice. Sending to that client
 -- finds out, and removes what it had.
 local function probe_owner(server, owner, link)
   if owner and owner.subscriber ~= link.subscriber then server:probe(owner.subscriber.address) end
 end
+
+local function results(ok, ...)
+  if ok then return ... end
+  error((...), 0)
+end
+
+-- Opening -----------------------------------------------------------------------------------------------------------
+
+local SPACE_OPTIONS = { engine = true, dimensions = true, cell = true }
 
 -- Options as a core takes them; those that are given must agree with a space that is there.
 local function space_options(options)
@@ -51,58 +44,72 @@ local function space_options(options)
   for key, value in pairs(options) do
     if SPACE_OPTIONS[key] then
       given[key] = value
+    elseif key == "quantum" then
+      if type(value) ~= "number" or value ~= value or value <= 0 or value == math.huge then
+        argument_error(3, "open", "bad value for option 'quantum' (a positive, finite number expected)")
+      end
     elseif key ~= "drive" then
-      argument_error(2, "open", "unknown option '%s'", tostring(key))
+      argument_error(3, "open", "unknown option '%s'", tostring(key))
+    elseif type(value) ~= "boolean" then
+      argument_error(3, "open", "bad value for option 'drive' (a boolean expected)")
     end
   end
   return given
 end
 
-local function new_space(server, name, given)
-  local core = server.new_space(given)
+-- The core's complaints count its one argument.
+local function new_core(server, given)
+  local ok, core = pcall(server.new_space, given)
+  if ok then return core end
+  error((tostring(core):gsub("^[^\n]-:%d+: ", ""):gsub("^bad argument #1 to '[^']*'", "bad argument #3 to 'open'")), 0)
+end
+
+local function new_space(server, name, given, quantum)
+  local core = new_core(server, given)
   local number = server.space_number + 1
   local space = {
     number = number, name = name, core = core,
-    engine = given.engine or "list", dimensions = given.dimensions or 2, cell = given.cell,
-    links = {}, nodes = {}, owner = {}, closing = {}, drivers = 0, width = 2, events = {},
+    engine = given.engine or "list", dimensions = given.dimensions or 2, cell = given.cell, quantum = quantum,
+    links = {}, nodes = {}, owner = {}, views = {}, drivers = 0,
   }
   server.space_number, server.spaces[number], server.names[name] = number, space, space
   return space
 end
 
-local function new_link(server, space, address)
-  local subscriber = subscribe(server, address)
-  local link = {
-    space = space, subscriber = subscriber, entities = {}, records = {},
-    dirty = {}, dirty_count = 0, stale = subscriber.behind, drives = false, gone = false,
-  }
-  space.links[address], subscriber.links[space.number] = link, link
-  return link
+local function space_name(name)
+  if math.type(name) then
+    return math.tointeger(name) or argument_error(2, "open", "number has no integer representation")
+  elseif type(name) ~= "string" then
+    argument_error(2, "open", "name expected, got %s", name == nil and "no value" or type(name))
+  end
+  return name
 end
 
---- Opens the space of that name, or creates it. The one request without a link: it makes the link of this address.
+--- Opens the space of that name (a string or an integer), or creates it. The one request without a link: it makes one
+-- for this address. Returns its number, the space's, its dimensions, and seconds between two heartbeats. Arguments
+-- are counted as those of aoi.open, behind the service.
 function requests.open(server, address, name, options)
-  if type(name) ~= "string" then argument_error(1, "open", "name expected, got %s", type(name)) end
+  name = space_name(name)
   options = options or {}
+  if type(options) ~= "table" then argument_error(3, "open", "table expected, got %s", type(options)) end
   local given, space = space_options(options), server.names[name]
-  for key in pairs(space and SPACE_OPTIONS or {}) do
-    if given[key] ~= nil and given[key] ~= space[key] then
-      argument_error(2, "open", "space '%s' has another %s", name, key)
+  for _, key in ipairs(space and { "engine", "dimensions", "cell", "quantum" } or {}) do
+    if options[key] ~= nil and options[key] ~= space[key] then
+      argument_error(3, "open", "space '%s' has another %s", name, key)
     end
   end
-  space = space or new_space(server, name, given)
-  local link = space.links[address] or new_link(server, space, address)
-  if options.drive and not link.drives then
+  space = space or new_space(server, name, given, options.quantum)
+  local link = links.new(server, space, server:subscribe(address))
+  if options.drive then
     link.drives = true
     space.drivers = space.drivers + 1
   end
-  return space.number, space.dimensions
+  return link.number, space.number, space.dimensions, server.heartbeat
 end
 
-local function results(ok, ...)
-  if ok then return ... end
-  error((...), 0)
-end
+function CMD.close(server, link) links.detach(server, link) end
+
+-- What the core does ------------------------------------------------------------------------------------------------
 
 for _, method in ipairs(methods) do
   local name = method.name
@@ -116,81 +123,134 @@ for _, method in ipairs(methods) do
   end
 end
 
-function CMD.close(server, link) links.detach(server, link) end
+-- Entities ----------------------------------------------------------------------------------------------------------
 
 function CMD.enter(server, link, id, ...)
   local space = link.space
   id = integer(id, 1, "enter")
   probe_owner(server, space.owner[id], link)
-  space.core:enter(id, ...)
+  results(methods.invoke(space.core, "enter", id, ...))
   links.add_entity(space, link, id)
 end
 
 function CMD.enter_many(server, link, rows, n, kind)
   local space = link.space
   local core, values = space.core, space.dimensions + 1
-  local ok, err = pcall(core.enter_many, core, rows, n, kind)
+  local ok = pcall(core.enter_many, core, rows, n, kind)
   if not ok then
-    if type(rows) ~= "table" then error(err, 0) end
-    for i = 1, #rows, values do probe_owner(server, space.owner[rows[i]], link) end
-    core:enter_many(rows, n, kind)
+    for i = 1, type(rows) == "table" and #rows or 0, values do probe_owner(server, space.owner[rows[i]], link) end
+    results(methods.invoke(core, "enter_many", rows, n, kind))
   end
   for i = 1, (n or #rows // values) * values, values do
     links.add_entity(space, link, integer(rows[i], 1, "enter_many"))
   end
 end
 
-function CMD.leave(_, link, id)
+function CMD.leave(server, link, id)
   id = integer(id, 1, "leave")
   if not link.space.core:has(id) then argument_error(1, "leave", "no entity %d", id) end
-  links.remove_entity(link.space, id)
+  links.remove_entity(server, link.space, id)
 end
 
--- Returns the handle of the new life.
-function CMD.add_node(server, link, id, node, area)
+--- The entity is this link's from now on: it stays when the client that had it ends. What that client had on it, nodes
+-- and view, ends, and it is told. Returns where the entity is.
+function CMD.take_over(server, link, id)
+  local space = link.space
+  id = integer(id, 1, "take_over")
+  if not space.core:has(id) then argument_error(1, "take_over", "no entity %d", id) end
+  local owner = space.owner[id]
+  if owner ~= link then
+    for _, record in pairs(space.nodes[id] or {}) do
+      if owner and record.link.subscriber == owner.subscriber then
+        space.core:remove_node(id, record.handle)
+        links.close_record(server, record)
+      end
+    end
+    packets.forget(space, id)
+    if owner then owner.entities[id] = nil end
+    links.add_entity(space, link, id)
+    if owner then server:post_message(owner.subscriber.address, wire.taken(owner.number, id)) end
+  end
+  return space.core:position(id)
+end
+
+-- Nodes -------------------------------------------------------------------------------------------------------------
+
+-- The link of the service that is to be told: the caller's, or the first that the named one has opened in that space.
+local function link_of(link, to, n, name)
+  if to == nil then return link end
+  to = integer(to, n, name)
+  local found
+  for number, other in pairs(link.space.links) do
+    if other.subscriber.address == to and (not found or number < found.number) then found = other end
+  end
+  return found or argument_error(n, name, "service :%08x has not opened space '%s'", to, link.space.name)
+end
+
+-- Is free, or belongs to a client that is gone.
+local function check_free(server, link, id, node)
+  local space = link.space
+  local taken = space.nodes[id] and space.nodes[id][node]
+  if not taken then return end
+  probe_owner(server, taken.link, link)
+  if space.nodes[id] and space.nodes[id][node] then
+    argument_error(2, "add_node", "entity %d already has node %d", id, node)
+  end
+end
+
+-- options: to, the address of the service that is told; positions, whether enters bring kind and position. Returns the
+-- handle of the new life, false if another service is told.
+function CMD.add_node(server, link, id, node, area, options)
   local space = link.space
   id, node = integer(id, 1, "add_node"), integer(node, 2, "add_node")
-  local taken = space.nodes[id] and space.nodes[id][node]
-  if taken then
-    probe_owner(server, taken.link, link)
-    if space.nodes[id] and space.nodes[id][node] then
-      argument_error(2, "add_node", "entity %d already has node %d", id, node)
-    end
+  local owner = link_of(link, options and options.to, 5, "add_node")
+  check_free(server, link, id, node)
+  local handle = server.post:add(owner.slot, id, node, options and options.positions)
+  local ok, err = methods.invoke(space.core, "add_node", id, handle, area)
+  if not ok then
+    server.post:drop(handle)
+    error(err, 0)
   end
-  local handle = server.handle
-  repeat
-    handle = handle % U32 + 1
-  until not server.records[handle]
-  space.core:add_node(id, handle, area)
-  server.handle = handle
-  local record = {
-    handle = handle, link = link, space = space.number, watcher = id, node = node, opened = false, closed = false,
-    dirty = false, leaves = {}, leave_count = 0, enters = {}, enter_count = 0,
-  }
-  server.records[handle] = record
+  local record = { handle = handle, link = owner, watcher = id, node = node }
+  server.records[handle], owner.records[handle] = record, record
   space.nodes[id] = space.nodes[id] or {}
   space.nodes[id][node] = record
-  space.width = wire.width(node, space.width)
-  link.records[handle] = record
-  return handle
+  return owner.subscriber == link.subscriber and handle
 end
 
-function CMD.remove_node(_, link, id, node)
+function CMD.remove_node(server, link, id, node)
   local record = record_of(link.space, id, node, "remove_node")
   link.space.core:remove_node(record.watcher, record.handle)
-  links.close_record(link.space, record)
+  links.close_record(server, record)
 end
 
+-- Client views have nodes, too, which are aoi.sync's own.
 function CMD.viewers(server, link, ...)
-  local list, n = link.space.core:viewers(...)
-  for i = 2, 2 * n, 2 do list[i] = server.records[list[i]].node end
-  return list, n
+  local list, n = results(methods.invoke(link.space.core, "viewers", ...))
+  local kept = 0
+  for i = 1, 2 * n, 2 do
+    local record = server.records[list[i + 1]]
+    if record then
+      list[kept + 1], list[kept + 2] = list[i], record.node
+      kept = kept + 2
+    end
+  end
+  list[kept + 1] = nil
+  return list, kept // 2
 end
 
 function CMD.nodes(server, link, ...)
-  local list, n = link.space.core:nodes(...)
-  for i = 1, n do list[i] = server.records[list[i]].node end
-  return list, n
+  local list, n = results(methods.invoke(link.space.core, "nodes", ...))
+  local kept = 0
+  for i = 1, n do
+    local record = server.records[list[i]]
+    if record then
+      kept = kept + 1
+      list[kept] = record.node
+    end
+  end
+  list[kept + 1] = nil
+  return list, kept
 end
 
 -- The record of a node, nil if there is none.
@@ -216,6 +276,101 @@ function CMD.explain(_, link, id, node, target)
   told.node = integer(node, 2, "explain")
   local text = tostring(told)
   return setmetatable(told, nil), text
+end
+
+-- Client views ------------------------------------------------------------------------------------------------------
+
+local OWN = { to = true, fd = true }
+
+function CMD.add_client(server, link, id, area, options)
+  local given, to, fd = {}, nil, nil
+  id = integer(id, 1, "add_client")
+  if options ~= nil and type(options) ~= "table" then
+    argument_error(3, "add_client", "table expected, got %s", type(options))
+  end
+  for key, value in pairs(options or {}) do
+    if not OWN[key] then given[key] = value end
+  end
+  if options and options.to ~= nil then to = link_of(link, options.to, 3, "add_client") end
+  if options and options.fd ~= nil then fd = integer(options.fd, 3, "add_client") end
+  local ok, err = pcall(packets.add, server, link.space, to or link, id, area, given, fd)
+  if not ok then -- the core's complaints are those of aoi.sync's `add`
+    error((tostring(err):gsub("^[^\n]-:%d+: ", ""):gsub("to 'add'", "to 'add_client'")), 0)
+  end
+end
+
+local function view_of(link, id, name)
+  id = integer(id, 1, name)
+  return link.space.views[id] or argument_error(1, name, "entity %d is no client", id)
+end
+
+function CMD.remove_client(_, link, id)
+  packets.forget(link.space, view_of(link, id, "remove_client").id)
+end
+
+for _, name in ipairs { "resend", "pin", "unpin", "touch", "set_priority", "known" } do
+  CMD[name] = function(_, link, id, ...)
+    if name ~= "touch" and name ~= "set_priority" then view_of(link, id, name) end
+    local sync = link.space.sync
+    if sync then return results(methods.invoke(sync, name, id, ...)) end
+    if not link.space.core:has(integer(id, 1, name)) then argument_error(1, name, "no entity %d", id) end
+  end
+end
+
+-- Who knows an entity -----------------------------------------------------------------------------------------------
+
+-- f(link, handle) for nodes that see it, f(link, nil, view) for client views that know it.
+local function each_knower(server, space, id, f)
+  local list, n = space.core:viewers(id)
+  for i = 2, 2 * n, 2 do
+    local record = server.records[list[i]]
+    if record then f(record.link, record.handle) end
+  end
+  if not space.sync then return end
+  list, n = space.sync:knowers(id)
+  for i = 1, n do
+    local view = space.views[list[i]]
+    if view then f(view.link, nil, view) end
+  end
+end
+
+-- The addresses of the services that know it, each once.
+function CMD.knowers(server, link, id)
+  id = integer(id, 1, "knowers")
+  if not link.space.core:has(id) then argument_error(1, "knowers", "no entity %d", id) end
+  local list, n, seen = {}, 0, {}
+  each_knower(server, link.space, id, function(other)
+    local address = other.subscriber.address
+    if not seen[address] then
+      n = n + 1
+      seen[address], list[n] = true, address
+    end
+  end)
+  return list, n
+end
+
+-- One message to each link that knows it: the handles of its nodes, 0 and the entity for a client view. Returns how
+-- many services it went to.
+function CMD.broadcast(server, link, id, bytes)
+  id = integer(id, 1, "broadcast")
+  if type(bytes) ~= "string" then argument_error(2, "broadcast", "string expected, got %s", type(bytes)) end
+  if not link.space.core:has(id) then argument_error(1, "broadcast", "no entity %d", id) end
+  local by_link, order, addresses, n = {}, {}, {}, 0
+  each_knower(server, link.space, id, function(other, handle, view)
+    local to = by_link[other]
+    if not to then
+      to = { handles = {}, packets = {} }
+      by_link[other], order[#order + 1] = to, other
+    end
+    if handle then to.handles[#to.handles + 1] = handle else to.packets[#to.packets + 1] = view.id end
+  end)
+  for _, other in ipairs(order) do
+    local address, to = other.subscriber.address, by_link[other]
+    server:post_message(address, wire.broadcast(other.number, id, to.handles, to.packets, bytes))
+    if not addresses[address] then addresses[address], n = true, n + 1 end
+  end
+  server.counters.broadcasts = server.counters.broadcasts + 1
+  return n
 end
 
 -- Returns the number of events in this tick of the space.

@@ -4,22 +4,24 @@
 --   server                       one stream of messages to each subscriber, whatever spaces it has watchers in
 --     spaces[number]             one map; `core` is an aoi space with deferred delivery
 --       nodes[id][node] ----+    the record of a node; the core knows the node by the record's handle
---       owner[id] -> link   |    the client that entered the entity
---       links[address]      |    one client of this space, its records and its entities
---     records[handle] <-----+    one life of one node: its link, and its events of this tick
---     subscribers[address]       the number of the last message sent, and of the last one acknowledged
+--       owner[id] -> link   |    the link that entered the entity, or took it over
+--     links[number]         |    one client of one space (one `open`): its records, its entities, its client views
+--     records[handle] <-----+    one life of one node: its link
+--     subscribers[address]       a service that has links
+--     post                       in C: events of the cores -> records -> messages of subscribers, and their windows
 --
--- A tick drains each core, sorts the events by record, and sends one message to every subscriber that has any.
--- A subscriber with `window` messages unacknowledged is behind and gets no more; when it has acknowledged all, each of
--- its spaces begins again with a whole view. When a send fails the subscriber is gone: its nodes and the entities that
--- it entered are removed.
+-- A tick collects the events of each core, and sends one message to every subscriber that has any. A subscriber with
+-- `window` messages unacknowledged is behind and gets no more; when it has acknowledged all, each of its links begins
+-- again with whole views. When a send fails the subscriber is gone: its nodes and the entities that it entered are
+-- removed.
 
-local delivery = require "aoi.skynet.delivery"
 local links = require "aoi.skynet.links"
+local packets = require "aoi.skynet.packets"
 local requests = require "aoi.skynet.requests"
 local wire = require "aoi.skynet.wire"
 
-local U32 = 0xffffffff
+local head = wire.head
+local MOVES, ACK, GONE, TICK = wire.MOVES, wire.ACK, wire.GONE, wire.TICK
 
 local Server = {}
 Server.__index = Server
@@ -28,27 +30,35 @@ local DEFAULTS = {
   window = 32,           -- messages that a subscriber may leave without acknowledgement
   max_message = 1 << 20, -- bytes; a longer tick is sent in several messages
   heartbeat = 5,         -- seconds without a message to a subscriber after which it gets a PING
-  silence = 0,           -- seconds without a message from it after which it is dropped; 0: only when a send fails
+  silence = 0,           -- seconds without a message from it after which it is dropped; 0: three heartbeats if the
+                         -- address is on another machine, where a failing send cannot be noticed, else never
 }
 
 --- options: send(address, message) returns true; nil if there is no such address; false if the message cannot be sent.
--- It must not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, new_space, and
--- DEFAULTS.
+-- It must not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, remote(address):
+-- whether it is on another machine, queue(): messages that wait for this service, new_space, and DEFAULTS.
 function Server.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
     now = assert(options.now, "option 'now' is required"),
     log = options.log or function() end,
     clock = options.clock or os.clock,
+    remote = options.remote or function() return false end,
+    queue = options.queue or function() return 0 end,
     new_space = options.new_space or require("aoi").new,
-    ENTER = options.ENTER or require("aoi").ENTER,
+    new_sync = options.new_sync or require("aoi.sync").new,
+    apply = options.apply or wire.apply,
     spaces = {}, names = {}, space_number = 0,
-    subscribers = {},
-    records = {}, handle = 0,
-    writer = wire.writer(), rows = {}, view = {}, touched = {}, ticking = false, dead = {},
+    links = {}, link_number = 0,
+    subscribers = {}, of_slot = {},
+    records = {},
+    refused = {}, dead = {}, ticking = false,
+    first_seq = options.first_seq, -- of new subscribers, instead of 0
+    with_packets = {}, packet_count = 0,
     counters = {
-      calls = 0, errors = 0, batches = 0, moves = 0, refused = 0, malformed = 0, ticks = 0, events = 0, messages = 0,
-      bytes = 0, pings = 0, overruns = 0, resyncs = 0, deaths = 0, tick_seconds = 0, tick_max = 0, tick_last = 0,
+      calls = 0, errors = 0, batches = 0, moves = 0, refused = 0, malformed = 0, ticks = 0, late = 0, skipped = 0,
+      events = 0, messages = 0, bytes = 0, pings = 0, packets = 0, broadcasts = 0, deaths = 0, tick_seconds = 0,
+      tick_max = 0, tick_last = 0,
     },
   }, Server)
   for name, value in pairs(DEFAULTS) do
@@ -59,24 +69,40 @@ function Server.new(options)
     self[name] = value
   end
   self.ask_every = math.max(1, self.window // 4)
+  self.post = wire.post(math.tointeger(self.window // 1), math.tointeger(self.max_message // 1))
   return self
 end
 
 -- Subscribers -------------------------------------------------------------------------------------------------------
 
+--- The subscriber at this address, a new one if there is none.
+function Server:subscribe(address)
+  local subscriber = self.subscribers[address]
+  if not subscriber then
+    local now = self.now()
+    subscriber = {
+      address = address, links = {}, slot = self.post:subscribe(self.first_seq), remote = self.remote(address),
+      sent_at = now, heard_at = now, heard = false, packet_seq = 0, packets_acked = 0,
+    }
+    self.subscribers[address], self.of_slot[subscriber.slot] = subscriber, subscriber
+  end
+  return subscriber
+end
+
 --- Returns whether there was such a subscriber.
 function Server:drop(address)
   local subscriber = self.subscribers[address]
   if not subscriber then return false end
-  self.subscribers[address] = nil
+  self.subscribers[address], self.of_slot[subscriber.slot] = nil, nil
   self.counters.deaths = self.counters.deaths + 1
   for _, link in pairs(subscriber.links) do links.detach(self, link) end
+  self.post:unsubscribe(subscriber.slot)
   return true
 end
 
 --- Sends a message; if the address is gone, drops the subscriber, during a tick at its end. Returns what `send`
 -- returned.
-function Server:post(address, message)
+function Server:post_message(address, message)
   local sent = self.send(address, message)
   if sent then
     self.counters.messages = self.counters.messages + 1
@@ -97,14 +123,21 @@ function Server:probe(address)
   if not subscriber then return false end
   self.counters.pings = self.counters.pings + 1
   subscriber.sent_at = self.now()
-  return self:post(address, wire.ping(subscriber.seq)) ~= nil
+  return self:post_message(address, wire.ping((self.post:state(subscriber.slot)))) ~= nil
+end
+
+-- Seconds of silence after which the subscriber counts as dead, nil: any.
+local function patience(self, subscriber)
+  return self.silence > 0 and self.silence or subscriber.remote and 3 * self.heartbeat or nil
 end
 
 --- To be called every second or so.
 function Server:probe_all()
   local now = self.now()
   for address, subscriber in pairs(self.subscribers) do
-    if self.silence > 0 and now - subscriber.heard_at > self.silence then
+    if subscriber.heard then subscriber.heard, subscriber.heard_at = false, now end
+    local most = patience(self, subscriber)
+    if most and now - subscriber.heard_at > most then
       self:drop(address)
     elseif now - subscriber.sent_at >= self.heartbeat then
       self:probe(address)
@@ -118,7 +151,7 @@ end
 local function request(self, address, name, number, ...)
   if self.closed then error("the service is shutting down", 0) end
   local subscriber = self.subscribers[address]
-  if subscriber then subscriber.heard_at = self.now() end
+  if subscriber then subscriber.heard = true end
   if name == "open" then return requests.open(self, address, number, ...) end
   local command = requests.CMD[name] or error(("unknown request '%s'"):format(tostring(name)), 0)
   local link = subscriber and subscriber.links[number] or error("the space is closed", 0)
@@ -141,56 +174,37 @@ end
 
 -- Messages ----------------------------------------------------------------------------------------------------------
 
-local function finite(x) return x - x == 0 end
-
--- Applies moves row by row where the batch has a bad one: that is refused, the others are made.
-local function apply_moves(self, link, n, batch)
-  local space, rows = link.space, self.rows
-  local core, values = space.core, space.dimensions + 1
-  if n > 0 and not pcall(core.move_many, core, rows, n) then
-    local good, refused, bad = 0, {}, 0
-    for i = 1, n * values, values do
-      local id = rows[i]
-      if core:has(id) and finite(rows[i + 1]) and finite(rows[i + 2]) and (values == 3 or finite(rows[i + 3])) then
-        table.move(rows, i, i + values - 1, good * values + 1)
-        good = good + 1
-      else
-        bad = bad + 1
-        refused[bad] = id
-      end
-    end
-    core:move_many(rows, good)
-    self.counters.refused = self.counters.refused + bad
-    self:post(link.subscriber.address, wire.refused(space.number, batch, refused, bad))
-    n = good
-  end
-  self.counters.batches = self.counters.batches + 1
-  self.counters.moves = self.counters.moves + n
+local function refuse(self, link, batch, n)
+  self.counters.refused = self.counters.refused + n
+  self:post_message(link.subscriber.address, wire.refused(link.number, batch, self.refused, n))
 end
 
-local function on_moves(self, subscriber, address, message, flags, number)
-  local link = subscriber and subscriber.links[number]
-  if not link then
-    self.send(address, wire.bye(subscriber and number or 0)) -- its space is closed
+local function on_moves(self, address, message, flags, number)
+  local link = self.links[number]
+  if not link or link.subscriber.address ~= address then
+    self.send(address, wire.bye(self.subscribers[address] and number or 0)) -- its space is closed
     return true
   end
-  local n, batch, dimensions = wire.read_moves(message, self.rows)
-  if not n then return nil, batch end
-  if dimensions ~= link.space.dimensions then return nil, "wrong dimensions" end
-  apply_moves(self, link, n, batch)
-  if flags & wire.TICK ~= 0 and not link.gone then self:tick(link.space) end
+  local good, bad, batch = self.apply(link.space.core, message, self.refused)
+  if not good then return nil, bad end
+  link.subscriber.heard = true
+  local counters = self.counters
+  counters.batches, counters.moves = counters.batches + 1, counters.moves + good
+  if bad > 0 then refuse(self, link, batch, bad) end
+  if flags & TICK ~= 0 and self.links[number] == link then self:tick(link.space) end
   return true
 end
 
-local function on_ack(self, subscriber, address, flags, seq)
+local function on_ack(self, address, flags, seq)
+  local subscriber = self.subscribers[address]
   if not subscriber then
     self.send(address, wire.bye(0))
+  elseif flags & wire.OF_PACKETS ~= 0 then
+    subscriber.heard = true
+    packets.ack(subscriber, seq)
   else
-    -- An acknowledgement out of range, of a message never sent or already acknowledged, is ignored.
-    if (subscriber.seq - seq) & U32 <= (subscriber.seq - subscriber.acked) & U32 then
-      subscriber.acked = seq
-    end
-    if flags & wire.LOST ~= 0 then delivery.resync(subscriber) end
+    subscriber.heard = true
+    self.post:ack(subscriber.slot, seq, flags & wire.LOST ~= 0)
   end
   return true
 end
@@ -198,43 +212,23 @@ end
 --- Returns true, or nil and what is wrong with the message.
 function Server:receive(address, message)
   if self.closed then return true end
-  local kind, flags, number = wire.head(message)
+  local kind, flags, number = head(message)
   local ok, reason
-  if kind then
-    local subscriber = self.subscribers[address]
-    if subscriber then subscriber.heard_at = self.now() end
-    if kind == wire.MOVES then
-      ok, reason = on_moves(self, subscriber, address, message, flags, number)
-    elseif kind == wire.ACK then
-      ok, reason = on_ack(self, subscriber, address, flags, number)
-    else
-      reason = "not for a service"
-    end
+  if kind == MOVES then
+    ok, reason = on_moves(self, address, message, flags, number)
+  elseif kind == ACK then
+    ok, reason = on_ack(self, address, flags, number)
+  elseif kind == GONE then
+    ok = true
+    self:drop(address)
   else
-    reason = flags
+    reason = kind and "not for a service" or flags
   end
   if not ok then self.counters.malformed = self.counters.malformed + 1 end
   return ok, reason
 end
 
 -- The tick ----------------------------------------------------------------------------------------------------------
-
--- Appends the subscribers with changes in this space to the list.
-local function touch(space, touched, count)
-  for _, link in pairs(space.links) do
-    if link.stale or link.dirty_count > 0 then
-      local subscriber = link.subscriber
-      local k = subscriber.todo_count + 1
-      subscriber.todo_count = k
-      subscriber.todo[k] = link
-      if k == 1 then
-        count = count + 1
-        touched[count] = subscriber
-      end
-    end
-  end
-  return count
-end
 
 local function measure(counters, events, seconds)
   counters.ticks = counters.ticks + 1
@@ -243,25 +237,53 @@ local function measure(counters, events, seconds)
   counters.tick_max = math.max(counters.tick_max, seconds)
 end
 
+-- Sends what the post has ready. A message that cannot be sent is missed by its number, and its subscriber asks for
+-- all.
+local function send_events(self)
+  local post, of_slot, now = self.post, self.of_slot, self.now()
+  while true do
+    local slot, message = post:next()
+    if not slot then return end
+    local subscriber = of_slot[slot]
+    self.sending = slot
+    if self:post_message(subscriber.address, message) then subscriber.sent_at = now end
+  end
+end
+
+local function collect(self, space)
+  local events = self.post:collect(space.core)
+  if space.sync then packets.tick(self, space) end
+  return events
+end
+
+local function send_all(self)
+  packets.send(self)
+  send_events(self)
+end
+
+-- Until all has been sent; a subscriber for whom it fails begins again.
+local function keep_sending(self)
+  while true do
+    self.sending = nil
+    local ok, err = pcall(send_all, self)
+    if ok then return end
+    self.log(("aoi: %s"):format(tostring(err)))
+    if self.of_slot[self.sending] then self.post:resync(self.sending) end
+  end
+end
+
 --- One tick of the space; without one, of all spaces that no client drives. Returns the number of events.
 function Server:tick(only)
-  local start = self.clock()
-  local touched, count, events = self.touched, 0, 0
-  for _, space in pairs(only and { only } or self.spaces) do
-    if space == only or space.drivers == 0 then
-      events = events + delivery.collect(self, space)
-      count = touch(space, touched, count)
+  local start, events = self.clock(), 0
+  if only then
+    events = collect(self, only)
+  else
+    for _, space in pairs(self.spaces) do
+      if space.drivers == 0 then events = events + collect(self, space) end
     end
   end
   self.ticking = true
-  for i = 1, count do
-    local ok, err = pcall(delivery.deliver, self, touched[i])
-    if not ok then
-      self.log(("aoi: %s"):format(tostring(err)))
-      delivery.resync(touched[i])
-    end
-    touched[i] = nil
-  end
+  keep_sending(self)
   self.ticking = false
   for i, address in ipairs(self.dead) do
     self.dead[i] = nil
@@ -280,14 +302,38 @@ function Server:shutdown()
   self.closed = true
   for address in pairs(self.subscribers) do self.send(address, wire.bye(0)) end
   for _, space in pairs(self.spaces) do space.core:close() end
-  self.spaces, self.names, self.subscribers, self.records = {}, {}, {}, {}
+  self.spaces, self.names, self.subscribers, self.records, self.links, self.of_slot = {}, {}, {}, {}, {}, {}
+end
+
+-- Where there is something to say of subscribers: the ten with most messages unacknowledged.
+local function worst_subscribers(self)
+  local list = {}
+  for address, subscriber in pairs(self.subscribers) do
+    local seq, waiting, behind = self.post:state(subscriber.slot)
+    if waiting > 0 then
+      list[#list + 1] = { address = address, sent = seq, waiting = waiting, behind = behind and 1 or 0 }
+    end
+  end
+  table.sort(list, function(a, b) return a.waiting > b.waiting or a.waiting == b.waiting and a.address < b.address end)
+  for i = #list, 11, -1 do list[i] = nil end
+  return list
+end
+
+--- The length of the stream to one subscriber: messages sent, unacknowledged, and whether it is behind; nil if there is
+-- no such subscriber.
+function Server:subscriber_info(address)
+  local subscriber = self.subscribers[address]
+  if not subscriber then return nil end
+  local seq, waiting, behind = self.post:state(subscriber.slot)
+  return { sent = seq, waiting = waiting, behind = behind and 1 or 0 }
 end
 
 --- Tables of numbers by topic, as a console prints them.
 function Server:info()
-  local total = { spaces = 0, subscribers = 0, behind = 0 }
+  local total = { spaces = 0, subscribers = 0, behind = 0, waiting = 0, queue = self.queue() }
   for name, value in pairs(self.counters) do total[name] = value end
   total.tick_seconds, total.tick_last, total.tick_max = nil, nil, nil
+  total.overruns, total.resyncs = self.post:counters()
   local function milliseconds(seconds) return math.floor(seconds * 1e6 + 0.5) / 1000 end
   local result = {
     service = total,
@@ -295,20 +341,27 @@ function Server:info()
       last_ms = milliseconds(self.counters.tick_last),
       max_ms = milliseconds(self.counters.tick_max),
       mean_ms = milliseconds(self.counters.tick_seconds / math.max(1, self.counters.ticks)),
+      late = self.counters.late, skipped = self.counters.skipped,
     },
   }
   for _, subscriber in pairs(self.subscribers) do
+    local _, waiting, behind = self.post:state(subscriber.slot)
     total.subscribers = total.subscribers + 1
-    total.behind = total.behind + (subscriber.behind and 1 or 0)
+    total.behind = total.behind + (behind and 1 or 0)
+    total.waiting = math.max(total.waiting, waiting)
+  end
+  for _, topic in ipairs(worst_subscribers(self)) do
+    result[("subscriber :%08x"):format(topic.address)] = topic
   end
   for _, space in pairs(self.spaces) do
     total.spaces = total.spaces + 1
     local stats = space.core:stats()
-    local clients = 0
+    local clients, views = 0, 0
     for _ in pairs(space.links) do clients = clients + 1 end
+    for _ in pairs(space.views) do views = views + 1 end
     result["space " .. space.name] = {
       number = space.number, clients = clients, drivers = space.drivers, entities = stats.entities,
-      nodes = stats.nodes, pending = stats.pending, memory = stats.memory,
+      nodes = stats.nodes, pending = stats.pending, memory = stats.memory, client_views = views,
     }
   end
   return result

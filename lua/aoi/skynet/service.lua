@@ -1,18 +1,28 @@
 -- The AOI service: skynet.newservice("aoi/skynet/service", "interval=10", ...). All its logic is in aoi.skynet.server.
 --
---   interval     1/100 s between two ticks, as skynet.sleep counts; 0 = only clients that drive a space make ticks
+--   interval     1/100 s between two ticks, a fixed rate; 0 = only clients that drive a space make ticks
 --   window, max_message, heartbeat, silence: see aoi.skynet.server
 --   viewer       a port: shows the spaces in a browser, http://127.0.0.1:PORT/?space=NAME (docs/viewer.md)
 
 local skynet = require "skynet"
+local core = require "skynet.core"
 local Server = require "aoi.skynet.server"
+local last_words = require "aoi.skynet.last_words"
+local period = require "aoi.skynet.period"
 local protocol = require "aoi.skynet.protocol"
+local wire = require "aoi.skynet.wire"
 
+local ptype
 local options = {
-  send = function(address, message) return skynet.rawsend(address, "aoi", message) end,
+  send = function(address, message) return core.send(address, ptype, 0, message) end,
   now = function() return skynet.now() / 100 end,
   clock = function() return skynet.hpc() / 1e9 end,
   log = skynet.error,
+  queue = skynet.mqlen,
+  remote = function(address)
+    local _, far = skynet.harbor(address)
+    return far
+  end,
 }
 local interval = 10
 local viewer_port
@@ -20,7 +30,7 @@ local viewer_port
 for _, word in ipairs { ... } do
   local name, value = word:match("^([%w_]+)=(%d+%.?%d*)$")
   if name == "interval" then
-    interval = tonumber(value)
+    interval = math.tointeger(tonumber(value)) or error("aoi: option 'interval' is a whole number of 1/100 s")
   elseif name == "window" or name == "max_message" or name == "heartbeat" or name == "silence" then
     options[name] = tonumber(value)
   elseif name == "viewer" then
@@ -31,35 +41,38 @@ for _, word in ipairs { ... } do
 end
 
 local server = Server.new(options)
-local linked = {}
 
--- Waits for the exit of a client. One that is killed is noticed by the next message to it.
-local function link(address)
-  if not linked[address] then
-    linked[address] = true
-    skynet.fork(function()
-      pcall(skynet.call, address, "debug", "LINK")
-      linked[address] = nil
-      skynet.sleep(10) -- LINK returns before the service is gone
-      server:probe(address)
-    end)
+local function guarded(name)
+  return function()
+    if server.closed then return false end
+    local ok, err = xpcall(server[name], debug.traceback, server)
+    if not ok then skynet.error(err) end
   end
 end
 
-local function every(centiseconds, name)
-  skynet.fork(function()
-    while not server.closed do
-      skynet.sleep(centiseconds)
-      local ok, err = xpcall(server[name], debug.traceback, server)
-      if not ok then skynet.error(err) end
+local function late(skipped)
+  server.counters.late = server.counters.late + 1
+  server.counters.skipped = server.counters.skipped + skipped
+end
+
+local function receive(_, source, message)
+  local ok, reason = server:receive(source, message)
+  if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
+end
+
+ptype = protocol(receive)
+
+-- Moves need no coroutine, and come more often than anything else: they are taken before skynet makes one.
+local function take_messages()
+  local dispatch, tostring = skynet.dispatch_message, skynet.tostring
+  core.callback(function(kind, message, size, session, source)
+    if kind == ptype then
+      receive(session, source, tostring(message, size))
+    else
+      dispatch(kind, message, size, session, source)
     end
   end)
 end
-
-protocol(function(_, source, message)
-  local ok, reason = server:receive(source, message)
-  if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
-end)
 
 -- For the viewer: without a name the only space there is, or one of them.
 local function find_space(name)
@@ -74,12 +87,22 @@ skynet.start(function()
       server:shutdown()
       skynet.ret(skynet.pack(true))
       skynet.exit()
+    elseif name == "subscriber" then
+      skynet.ret(skynet.pack(server:subscriber_info(...)))
+    else
+      skynet.ret(skynet.pack(server:call(source, name, ...)))
     end
-    skynet.ret(skynet.pack(server:call(source, name, ...)))
-    if name == "open" then link(source) end
   end)
   skynet.info_func(function() return server:info() end)
-  if interval > 0 then every(interval, "tick") end
   if viewer_port then require("aoi.skynet.viewer_host").serve(find_space, { port = viewer_port }) end
-  every(100, "probe_all")
+  if interval > 0 then skynet.fork(period, interval, guarded "tick", late) end
+  skynet.fork(period, 100, guarded "probe_all")
+  take_messages()
+  -- Killed, this service tells its clients by its last breath.
+  server.words = last_words(function()
+    if server.closed then return end
+    for address, subscriber in pairs(server.subscribers) do
+      if not subscriber.remote then core.send(address, ptype, 0, wire.bye(0)) end
+    end
+  end)
 end)

@@ -1,0 +1,261 @@
+-- Events to handlers, in the service of a client.
+--
+--   queue    flat entries as the inbox appends them (src/lua/wire_inbox.c), up to `tail`; empty but while handlers wait
+--   cursor   what a coroutine delivers: a list of entries up to `stop`, and the value behind its last event: at
+--   running  the cursor of the coroutine that delivers what has just come
+--   busy     of a map: watcher -> the cursor of the coroutine that waits in a handler of it
+--
+-- A handler may wait. Whoever finds `running` set knows that the coroutine of that cursor waits (overtake): the
+-- watcher is busy, what its coroutine has not begun yet is the queue again. What comes for a busy watcher is put
+-- behind what its coroutine still has, so that a watcher hears everything in order, and the others are not held up.
+-- So a handler that does not wait costs nothing: the group that an event is of is looked up when it is needed. A map
+-- may choose "free" instead: what comes later is delivered at once, to the same watcher, too.
+
+local wire = require "aoi.skynet.wire"
+
+local OPENED, CLOSED, RESYNCED = wire.OPENED, wire.CLOSED, wire.RESYNCED
+local ACKNOWLEDGE = 100 -- pushed by the client: an acknowledgement that is due
+
+local PARKED_MOST = 4096 -- values that wait behind handlers, from which on acknowledgements are held back
+local KEPT_MOST = 65536  -- values of a list that is used again
+
+local dispatch = { ACKNOWLEDGE = ACKNOWLEDGE }
+
+local function failed(self, map, err, ...)
+  self.counters.errors = self.counters.errors + 1
+  local f = map.error_handler
+  if not f then
+    self.log(tostring(err))
+    return
+  end
+  local ok, again = pcall(f, err, ...)
+  if not ok then self.log(tostring(again)) end
+end
+
+--- Calls a function of the user's; an error goes to the map's on_error.
+function dispatch.run(self, map, f, ...)
+  local handler = map.error_handler and function(err) return err end or debug.traceback
+  local ok, err = xpcall(f, handler, ...)
+  if not ok then failed(self, map, err, ...) end
+end
+
+local function catch(err) return { err, debug.traceback(tostring(err), 2) } end
+
+-- The handler of the event that ends before list[at] has raised.
+local function blame(self, record, caught, list, at, middle, values)
+  local target = list[at <= middle and at - 1 or at - values]
+  failed(self, record.map, record.map.error_handler and caught[1] or caught[2], record.watcher, target, record.node)
+end
+
+-- ---- entries that are no groups
+-- ---------------------------------------------------------------------------------------
+
+local function acknowledge(self, seq)
+  if self.parked > PARKED_MOST then
+    self.held = seq
+  else
+    self.taken, self.held = seq, nil
+    self.send(wire.ack(seq))
+  end
+end
+
+-- A node that another client has added for this one.
+local function on_opened(self, link, watcher, node, handle)
+  local map = self.maps[link]
+  if not map then return end
+  self.records[handle] = {
+    map = map, watcher = watcher, node = node, handle = handle, handlers = map.listener or {}, foreign = true,
+  }
+end
+
+local function on_closed(self, handle)
+  local record = self.records[handle]
+  self.records[handle] = nil
+  local mine = record and record.map.mine
+  local nodes = mine and mine[record.watcher]
+  if nodes and nodes[record.node] == record then
+    nodes[record.node] = nil
+    if next(nodes) == nil then mine[record.watcher] = nil end
+  end
+end
+
+local function special(self, what, a, b, c, d)
+  if what == ACKNOWLEDGE then
+    acknowledge(self, a)
+  elseif what == CLOSED then
+    on_closed(self, a)
+  elseif what == OPENED then
+    on_opened(self, a, b, c, d)
+  elseif what == RESYNCED then
+    local map = self.maps[a]
+    self.counters.resyncs = self.counters.resyncs + 1
+    if map and map.resync_handler then dispatch.run(self, map, map.resync_handler) end
+  end
+end
+
+-- ---- groups ---------------------------------------------------------------------------------------------------------
+
+-- The events of one group from list[at] on. An error in a handler leaves the cursor behind its event.
+local function hear(cursor, record, list, at, middle, stop, values)
+  local watcher, node, handlers = record.watcher, record.node, record.handlers
+  while at < middle and not record.closed do
+    local target, f = list[at], handlers.leave
+    at = at + 1
+    cursor.at = at
+    if f then f(watcher, target, node) end
+  end
+  while at < stop and not record.closed do
+    local i, f = at, handlers.enter
+    at = at + values
+    cursor.at = at
+    if f and values == 1 then
+      f(watcher, list[i], node)
+    elseif f and values == 4 then
+      f(watcher, list[i], node, list[i + 1], list[i + 2], list[i + 3])
+    elseif f then
+      f(watcher, list[i], node, list[i + 1], list[i + 2], list[i + 3], list[i + 4])
+    end
+  end
+end
+
+-- The entry at `head`: its end, its record (nil: none), first value, first of what enters, values of each.
+local function entry(self, list, head)
+  local handle = list[head]
+  if handle == 0 then return head + 6, nil, head + 6, head + 6, 1 end
+  local values, middle = list[head + 3], head + 4 + list[head + 1]
+  return middle + list[head + 2] * values, self.records[handle], head + 4, middle, values
+end
+
+-- The entry that ends at `at` or behind it: as `entry`.
+local function entry_of(self, list, at)
+  local head, stop = 1, entry(self, list, 1)
+  while stop < at do head, stop = stop, entry(self, list, stop) end
+  return entry(self, list, head)
+end
+
+-- ---- handlers that wait ---------------------------------------------------------------------------------------------
+
+local function park(self, cursor, record, list, first, middle, stop, values)
+  cursor.parked = cursor.parked or {}
+  table.insert(cursor.parked, {
+    record = record, middle = middle - first + 1, values = values, list = table.move(list, first, stop - 1, 1, {}),
+  })
+  self.parked = self.parked + stop - first
+end
+
+-- What came for the watcher of this cursor while its handler waited; more may come meanwhile.
+local function hear_parked(self, cursor)
+  while cursor.parked and cursor.parked[1] do
+    local group = table.remove(cursor.parked, 1)
+    local record, list, stop = group.record, group.list, #group.list + 1
+    local ok, caught
+    self.parked = self.parked - stop + 1
+    cursor.at = 1
+    repeat
+      ok, caught = xpcall(hear, catch, cursor, record, list, cursor.at, group.middle, stop, group.values)
+      if not ok then blame(self, record, caught, list, cursor.at, group.middle, group.values) end
+    until ok
+  end
+  if cursor.busy then
+    cursor.busy[cursor.watcher] = nil
+    self.waiting = self.waiting - 1
+  end
+  if self.held and self.parked <= PARKED_MOST then acknowledge(self, self.held) end
+end
+
+-- The coroutine of `running` waits in a handler: its watcher is busy, and what it has not begun is the queue again.
+local function overtake(self)
+  local other = self.running
+  local list = other.list
+  local stop, record = entry_of(self, list, other.at)
+  self.running, self.spare = nil, nil
+  self.queue = table.move(list, stop, other.stop, 1, {})
+  self.tail = math.max(0, other.stop - stop + 1)
+  other.stop = stop - 1
+  if record and record.map.in_order then
+    other.busy, other.watcher = record.map.busy, record.watcher
+    other.busy[record.watcher] = other
+    self.waiting = self.waiting + 1
+  end
+end
+
+-- ---- the list of a message ------------------------------------------------------------------------------------------
+
+-- Entries from `head` up to the cursor's stop, which another coroutine may have put back meanwhile.
+local function loop(self, cursor, list, head)
+  local records = self.records
+  while head <= cursor.stop do
+    local handle = list[head]
+    if handle == 0 then
+      cursor.at = head + 1
+      special(self, list[head + 1], list[head + 2], list[head + 3], list[head + 4], list[head + 5])
+      head = head + 6
+    else
+      local values, middle = list[head + 3], head + 4 + list[head + 1]
+      local stop = middle + list[head + 2] * values
+      local record = records[handle]
+      if record then
+        local waits = self.waiting > 0 and record.map.busy[record.watcher]
+        if waits then
+          park(self, waits, record, list, head + 4, middle, stop, values)
+        elseif stop == head + 5 and not record.closed then -- one event: most groups are
+          cursor.at = stop
+          local handlers = record.handlers
+          local f = middle == stop and handlers.leave or middle < stop and handlers.enter
+          if f then f(record.watcher, list[head + 4], record.node) end
+        else
+          hear(cursor, record, list, head + 4, middle, stop, values)
+        end
+      end
+      head = stop
+    end
+    if self.running ~= cursor then return end
+  end
+end
+
+-- After an error: the rest of its group, and of the list.
+local function resume(self, cursor, list)
+  local stop, record, first, middle, values = entry_of(self, list, cursor.at)
+  if record and cursor.at >= first then hear(cursor, record, list, cursor.at, middle, stop, values) end
+  if self.running == cursor then loop(self, cursor, list, stop) end
+end
+
+local function after_error(self, cursor, caught)
+  local list = cursor.list
+  local _, record, _, middle, values = entry_of(self, list, cursor.at)
+  if record then blame(self, record, caught, list, cursor.at, middle, values) else self.log(caught[2]) end
+end
+
+--- Delivers the queue. `several`: it may have more than one group, so that another coroutine must go on should a
+-- handler of this one wait.
+function dispatch.deliver(self, several)
+  local list = self.queue
+  local cursor = self.spare or {}
+  cursor.list, cursor.stop, cursor.at = list, self.tail, 1
+  self.running, self.tail = cursor, 0
+  if several then self.fork(self.continue) end
+  local ok, caught = xpcall(loop, catch, self, cursor, list, 1)
+  while not ok do
+    after_error(self, cursor, caught)
+    ok, caught = xpcall(resume, catch, self, cursor, list)
+  end
+  if self.running == cursor then
+    self.running, self.spare = nil, cursor
+    if cursor.stop > KEPT_MOST then self.queue = {} end
+  else
+    hear_parked(self, cursor)
+  end
+end
+
+--- Before anything new is put into the queue.
+dispatch.overtake = overtake
+
+--- For a client: the function that goes on with its queue.
+function dispatch.continue(self)
+  return function()
+    if self.running then overtake(self) end
+    if self.tail > 0 then dispatch.deliver(self, true) end
+  end
+end
+
+return dispatch

@@ -1,0 +1,67 @@
+-- Handlers as arguments: of nodes, and of what else may happen to a map. Checked where they are given, because where
+-- they are called a mistake would only be silence.
+
+local argument = require "aoi.skynet.argument"
+
+local handlers = {}
+
+local function callable(value)
+  return value == nil or type(value) == "function" or (getmetatable(value) or {}).__call ~= nil
+end
+
+--- A table of handlers: empty (its fields may come later), or one that has `enter` or `leave`.
+function handlers.check_table(t, n, name, level)
+  level = level + 1
+  if type(t) ~= "table" then argument.fail(n, name, level, "table expected, got %s", type(t)) end
+  if t.enter == nil and t.leave == nil and next(t) ~= nil then
+    argument.fail(n, name, level, "a table of handlers has 'enter' or 'leave', and not '%s'", tostring((next(t))))
+  end
+  for _, field in ipairs { "enter", "leave" } do
+    if t[field] and not callable(t[field]) then
+      argument.fail(n, name, level, "function expected for '%s', got %s", field, type(t[field]))
+    end
+  end
+end
+
+local OPTIONS = { positions = "boolean", to = "number" }
+
+local function check_options(options, n)
+  if options == nil then return nil end
+  if type(options) ~= "table" then argument.fail(n, "add_node", 4, "table expected, got %s", type(options)) end
+  for key, value in pairs(options) do
+    if not OPTIONS[key] then argument.fail(n, "add_node", 4, "unknown option '%s'", tostring(key)) end
+    if type(value) ~= OPTIONS[key] then
+      argument.fail(n, "add_node", 4, "bad value for option '%s' (a %s expected)", key, OPTIONS[key])
+    end
+  end
+  return options
+end
+
+--- What add_node is called with behind the area: a table of handlers and the options, or nil. Raises errors of the
+-- caller of the function that calls this.
+function handlers.arguments(on_enter, on_leave, options)
+  if type(on_enter) == "table" and not callable(on_enter) then
+    handlers.check_table(on_enter, 4, "add_node", 3)
+    return on_enter, check_options(on_leave, 5)
+  elseif not callable(on_enter) then
+    argument.fail(4, "add_node", 3, "function or table expected, got %s", type(on_enter))
+  elseif not callable(on_leave) then
+    argument.fail(5, "add_node", 3, "function expected, got %s", type(on_leave))
+  end
+  return { enter = on_enter, leave = on_leave }, check_options(options, 6)
+end
+
+handlers.NAMES = { "error", "refused", "resync", "close", "client", "broadcast", "taken" }
+
+--- Adds on_error, on_refused and so on to a class; set(object, "error", f) keeps it.
+function handlers.setters(class, set)
+  for _, name in ipairs(handlers.NAMES) do
+    local setter = "on_" .. name
+    class[setter] = function(self, f)
+      if not callable(f) then argument.fail(1, setter, 2, "function expected, got %s", type(f)) end
+      set(self, name, f)
+    end
+  end
+end
+
+return handlers

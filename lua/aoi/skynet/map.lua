@@ -1,0 +1,220 @@
+-- A map: a space of the AOI service, as its client has opened it. Each `open` makes one, with nodes, entities and
+-- handlers of its own; two maps of one client and one space are equal (==).
+
+local argument = require "aoi.skynet.argument"
+local checks = require "aoi.checks"
+local handlers_of = require "aoi.skynet.handlers"
+local methods = require "aoi.skynet.methods"
+local wire = require "aoi.skynet.wire"
+
+local Map = {}
+Map.__index = Map
+
+--- answer: what the service's `open` returned.
+function Map.new(client, name, link, number, dimensions)
+  local buffer = wire.buffer(dimensions)
+  local move, rows = buffer:writers()
+  return setmetatable({
+    client = client, link = link, number = number, name = name, dimensions = dimensions, closed = false,
+    mine = {}, busy = {}, in_order = true, buffer = buffer, batch = 0, drives = false,
+    move = move, -- a closure over the buffer: one call into C
+    put_rows = rows,
+  }, Map)
+end
+
+function Map.__eq(a, b) return a.client == b.client and a.number == b.number and a.name == b.name end
+
+-- Requests ----------------------------------------------------------------------------------------------------------
+
+-- Called as the last thing of a method, so that level 2 is the method's caller.
+local function results(ok, ...)
+  if ok then
+    return ...
+  end
+  error((...), 2)
+end
+
+local function closed_text(map)
+  return "attempt to use a closed space" .. (map.reason and (" (%s)"):format(map.reason) or "")
+end
+
+local function usable(map)
+  if map.closed then error(closed_text(map), 3) end
+end
+
+--- The collected moves as one message. Returns what the client's `send` returned.
+function Map:push(tick)
+  self.batch = (self.batch + 1) & 0xffffffff
+  local message, n = self.buffer:take(self.link, self.batch, tick)
+  local counters = self.client.counters
+  counters.batches, counters.moves = counters.batches + 1, counters.moves + n
+  return self.client.send(message)
+end
+
+--- A request to the service: true and its results, or false and what was wrong. The collected moves go first.
+function Map:request(name, ...)
+  if self.closed then return false, closed_text(self) end
+  if self.buffer:count() > 0 then self:push(false) end
+  return self.client:request(name, self.link, ...)
+end
+
+-- Without the request's round trip: nothing of the map is used any more.
+function Map:forget(reason)
+  local client = self.client
+  self.closed, self.reason = true, reason
+  client.maps[self.link] = nil
+  for handle, record in pairs(client.records) do
+    if record.map == self then client.records[handle], record.closed = nil, true end
+  end
+  client.inbox:close(self.link)
+  self.mine, self.busy, self.move = {}, {}, nil
+  self.buffer:close()
+end
+
+--- Leaves the space with everything that this map has put into it. No events; closing twice is harmless.
+function Map:close()
+  if not self.closed then
+    self:forget()
+    pcall(self.client.request, self.client, "close", self.link) -- a service that has gone has closed it
+  end
+end
+
+Map.__close = Map.close
+
+-- The answer is copied into the caller's table, if there is one, and ends there with nil.
+local function fill(buf, width, ok, list, n)
+  if ok and buf then
+    table.move(list, 1, n * width, 1, buf)
+    checks.end_list(buf, n * width, width)
+    list = buf
+  end
+  return ok, list, n
+end
+
+local function ask_and_fill(map, method, buf, ...)
+  return fill(buf, method.fills, map:request(method.name, ...))
+end
+
+for _, method in ipairs(methods) do
+  local name = method.name
+  if method.fills then
+    Map[name] = function(self, ...)
+      return results(ask_and_fill(self, method, methods.split(method, self.dimensions, ...)))
+    end
+  elseif method.client == "request" then
+    Map[name] = function(self, ...) return results(self:request(name, ...)) end
+  end
+end
+
+local function explanation(ok, told, text)
+  if ok then setmetatable(told, { __tostring = function() return text end }) end
+  return ok, told
+end
+
+--- What `Space:explain` of a space tells; `pending` means events that wait in the service for the next tick.
+function Map:explain(id, node, target)
+  return results(explanation(self:request("explain", id, node, target)))
+end
+
+function Map:__len() return self:count() end
+
+-- Moving ------------------------------------------------------------------------------------------------------------
+
+--- Moves an entity. Moves are collected until `flush` or the next request; the last one of an entity counts.
+function Map:move(...)
+  usable(self)
+  return rawget(self, "move")(self, ...)
+end
+
+-- The core counts the map as an argument, where the rows are read through pcall.
+local function words(err)
+  return (tostring(err):gsub("^[^\n]-:%d+: ", ""):gsub("^bad argument #(%d+)", function(n)
+    return ("bad argument #%d"):format(n - 1)
+  end))
+end
+
+--- The end of the caller's tick: its moves go out as one message, which is the space's tick too if this map drives.
+-- With `rows`, a flat array of id, x, y [, z], they are moved first: one call for whoever has them already. Where the
+-- service is gone the map is closed, its on_close is called, and an error says so.
+function Map:flush(rows, n)
+  usable(self)
+  if rows ~= nil then
+    local ok, err = pcall(self.put_rows, self, rows, n)
+    if not ok then error(words(err), 2) end
+  end
+  if (self.buffer:count() > 0 or self.drives) and not self:push(self.drives) then
+    local reason = self.client:lose()
+    error(reason, 2)
+  end
+end
+
+--- Makes a tick now and waits for it. Returns the number of events, which are delivered when this returns.
+function Map:tick() return results(self:request("tick")) end
+
+-- Watching ----------------------------------------------------------------------------------------------------------
+
+-- The answer to add_node: a handle where this map is told of the node, false where another service is.
+local function added(map, id, node, handlers, ok, handle)
+  if not ok then return false, handle end
+  if handle and not map.closed then
+    local client = map.client
+    id, node = math.tointeger(id), math.tointeger(node)
+    local record = { map = map, watcher = id, node = node, handle = handle, handlers = handlers }
+    client.records[handle] = record
+    client.inbox:open(handle, map.link)
+    map.mine[id] = map.mine[id] or {}
+    map.mine[id][node] = record
+  end
+  return true
+end
+
+--- Adds a node: add_node(id, node, area, on_enter, on_leave [, options]) or add_node(id, node, area, handlers [,
+-- options]). options: positions = true: on_enter(watcher, target, node, kind, x, y [, z]), as of the tick; to =
+-- address: that service is told, through a map of the same space that it has opened, and its handlers are those of
+-- Map:listen.
+function Map:add_node(id, node, area, ...)
+  local handlers, options = handlers_of.arguments(...)
+  return results(added(self, id, node, handlers, self:request("add_node", id, node, area, options)))
+end
+
+--- The handlers of nodes that other services add for this one, with `to`: a table with `enter` and `leave`.
+function Map:listen(handlers)
+  handlers_of.check_table(handlers, 1, "listen", 2)
+  self.listener = handlers
+  for _, record in pairs(self.client.records) do
+    if record.map == self and record.foreign then record.handlers = handlers end
+  end
+end
+
+local function seen(map, id, node, buf)
+  if map.closed then return false, closed_text(map) end
+  local key = argument.integer(id, 1, "seen", 3)
+  local record = map.mine[key] and map.mine[key][argument.integer(node, 2, "seen", 3)]
+  if not record then return false, ("bad argument #2 to 'seen' (entity %d has no node %d here)"):format(key, node) end
+  buf = buf or {}
+  local n = map.client.inbox:view(record.handle, buf)
+  checks.end_list(buf, n, 1)
+  return true, buf, n
+end
+
+--- What a node of this map sees after the messages so far. Sends nothing. An error for nodes of others.
+function Map:seen(id, node, buf) return results(seen(self, id, node, buf)) end
+
+--- Handlers that wait hold up nothing but the later events of the same watcher ("order", the default), or nothing at
+-- all ("free": a leave may be told while the enter's handler still waits).
+function Map:handlers_wait(how)
+  if how ~= "order" and how ~= "free" then argument.fail(1, "handlers_wait", 2, "'order' or 'free' expected") end
+  self.in_order = how == "order"
+end
+
+-- on_error(f): f(err, watcher, target, node) takes the errors of handlers; otherwise they are logged. The other events
+--   go on.
+-- on_refused(f): f(ids, n) gets the entities whose moves were refused, because they have left. Without it they are
+-- logged. on_resync(f): f() is called after a resync: this client had fallen behind, and the difference has been
+-- delivered. on_close(f): f(reason) is called when the service has closed the space, or is gone. on_client(f): f(id,
+-- bytes, fd) gets the messages of client views, ready for the connection of that player. on_broadcast(f): f(bytes,
+-- target, ids, n): to the entities `ids`, which know the target. on_taken(f): f(id): another client has taken that
+-- entity over; nodes and view of this client on it have ended.
+handlers_of.setters(Map, function(map, name, f) map[name .. "_handler"] = f end)
+
+return Map

@@ -1,0 +1,115 @@
+/* wire.h - the messages between an AOI service and its clients, as far as C makes and reads them: moves and events.  The
+ * other kinds, which are short and rare, are in lua/aoi/skynet/wire.lua; docs/skynet.md has the table of all of them.
+ *
+ *   wire_moves.c   client:  map:move -> rows of a buffer -> one MOVES       service:  MOVES -> aoi_move, row by row
+ *   wire_post.h    service: events of a tick -> one EVENTS for each subscriber
+ *   wire_inbox.c   client:  EVENTS -> views, and a list of what handlers have to be told
+ *
+ *   head    u8 version | u8 kind | u8 flags | u8 bytes of an id (2, 4, 8; 0: none, or each group says its own) | u32
+ *
+ * All numbers are little-endian. */
+#ifndef LAOI_WIRE_H
+#define LAOI_WIRE_H
+
+#include "lua/binding.h"
+
+#include <string.h>
+
+enum { WIRE_VERSION = 2, WIRE_HEAD = 8 };
+enum { WIRE_EVENTS = 1, WIRE_MOVES = 2, WIRE_KINDS = 10 };
+enum { WIRE_ASK = 1 };              /* flag of EVENTS: an ACK is expected */
+enum { WIRE_TICK = 1, WIRE_Z = 2 }; /* flags of MOVES */
+
+/* A group of EVENTS: u32 handle, u8 flags, u8 leaves, u8 enters (WIRE_LONG: u32 each), with WIRE_OPEN: u32 link, watcher,
+ * node; ids that leave; ids that enter, each with i64 kind and f64 coordinates if it has a place. */
+enum {
+    WIRE_OPEN = 1,    /* names the node */
+    WIRE_CLOSE = 2,   /* the node's life ends */
+    WIRE_WHOLE = 4,   /* what enters is all that the node sees */
+    WIRE_LONG = 8,    /* more than 255 of a sort */
+    WIRE_PLACE2 = 16, /* what enters has kind, x, y */
+    WIRE_PLACE3 = 32, /* kind, x, y, z */
+    WIRE_WIDTH4 = 64, /* bytes of an id; without these two: 2 */
+    WIRE_WIDTH8 = 128
+};
+enum { WIRE_GROUP = 7, WIRE_LONG_GROUP = 13, WIRE_RESYNC = 12 }; /* bytes, without what is opened and without ids */
+
+/* ---- numbers in bytes --------------------------------------------------------------------------------------------- */
+
+static inline unsigned char *wire_put(unsigned char *p, uint64_t v, int bytes) {
+    for (int i = 0; i < bytes; i++) p[i] = (unsigned char)(v >> (8 * i));
+    return p + bytes;
+}
+
+static inline uint64_t wire_get(const unsigned char *p, int bytes) {
+    uint64_t v = 0;
+    for (int i = 0; i < bytes; i++) v |= (uint64_t)p[i] << (8 * i);
+    return v;
+}
+
+static inline uint32_t wire_get32(const unsigned char *p) {
+    return (uint32_t)wire_get(p, 4);
+}
+
+static inline unsigned char *wire_put_double(unsigned char *p, double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return wire_put(p, bits, 8);
+}
+
+static inline double wire_get_double(const unsigned char *p) {
+    uint64_t bits = wire_get(p, 8);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* Ids are signed; a constant width lets the compiler make one load or store of it. */
+static inline int64_t wire_get_id(const unsigned char *p, int width) {
+    if (width == 2) return (int16_t)wire_get(p, 2);
+    if (width == 4) return (int32_t)wire_get(p, 4);
+    return (int64_t)wire_get(p, 8);
+}
+
+static inline unsigned char *wire_put_id(unsigned char *p, int64_t id, int width) {
+    if (width == 2) return wire_put(p, (uint64_t)id, 2);
+    if (width == 4) return wire_put(p, (uint64_t)id, 4);
+    return wire_put(p, (uint64_t)id, 8);
+}
+
+/* The bytes that an id needs, at least `width`. */
+static inline int wire_width(int64_t id, int width) {
+    if (id >= INT16_MIN && id <= INT16_MAX) return width;
+    if (id >= INT32_MIN && id <= INT32_MAX) return width > 4 ? width : 4;
+    return 8;
+}
+
+static inline unsigned char *wire_put_head(unsigned char *p, int kind, int flags, int width, uint32_t number) {
+    p[0] = WIRE_VERSION;
+    p[1] = (unsigned char)kind;
+    p[2] = (unsigned char)flags;
+    p[3] = (unsigned char)width;
+    return wire_put(p + 4, number, 4);
+}
+
+/* ---- objects ------------------------------------------------------------------------------------------------------ */
+
+/* A userdata of `size` zeroed bytes on top of the stack, with the metatable that the function has as upvalue 3. */
+void *laoi_new_wire(lua_State *L, size_t size);
+
+/* The userdata at index 1, of the type whose metatable is the method's upvalue; or an error. */
+void *laoi_wire_self(lua_State *L, const char *name);
+
+aoi_memory laoi_memory(lua_State *L);
+uint32_t laoi_u32(lua_State *L, int i);
+
+/* Each adds its functions to the table on top: aoi.core's `wire`. */
+void laoi_open_moves(lua_State *L);
+void laoi_open_post(lua_State *L);
+void laoi_open_inbox(lua_State *L);
+
+/* A type: `make` under the name `maker` in the table on top, and the methods of what it makes. */
+void laoi_set_type(lua_State *L, const char *type, const char *maker, lua_CFunction make, const luaL_Reg *methods,
+                   lua_CFunction gc);
+
+#endif

@@ -1,0 +1,370 @@
+/* wire_moves.c - see wire.h: moves from a client's buffer to the service's space, and what all of the wire has in common.
+ *
+ *   MOVES   head, u32 link | u32 batch | u32 rows | each row: id, f64 x, f64 y [, f64 z]
+ *
+ *   buffer  rows   [ id x y z | id x y z | ... ]    of an id the last move counts
+ *           index  id -> row
+ *
+ * The function that a map has as its `move` is a closure over the buffer: one call from Lua to C a move. */
+#include "lua/wire.h"
+
+#define BUFFER_NAME "aoi.MoveBuffer"
+
+enum { BUFFER = 3 }; /* upvalue of `move` and of `rows` */
+
+typedef struct move_buffer {
+    aoi_memory memory;
+    aoi_row *rows;
+    aoi_index index;
+    unsigned char *bytes;
+    uint32_t row_cap, count, byte_cap;
+    int dims, width;
+    bool dead; /* its map is closed */
+} move_buffer;
+
+/* ---- objects ------------------------------------------------------------------------------------------------------ */
+
+aoi_memory laoi_memory(lua_State *L) {
+    aoi_memory m = {0};
+    m.alloc = lua_getallocf(L, &m.ud);
+    return m;
+}
+
+void *laoi_new_wire(lua_State *L, size_t size) {
+    void *p = laoi_newuserdata(L, size);
+    memset(p, 0, size);
+    lua_newtable(L);
+    laoi_settable(L, -2);
+    lua_pushvalue(L, lua_upvalueindex(3));
+    lua_setmetatable(L, -2);
+    return p;
+}
+
+void *laoi_wire_self(lua_State *L, const char *name) {
+    void *p = lua_touserdata(L, 1);
+    bool is = p && lua_getmetatable(L, 1);
+    if (is) {
+        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
+        lua_pop(L, 1);
+    }
+    if (!is) laoi_typeerror(L, 1, name);
+    return p;
+}
+
+uint32_t laoi_u32(lua_State *L, int i) {
+    int64_t v = laoi_integer(L, i);
+    if (v < 0 || v > UINT32_MAX) laoi_argerror(L, i, "an unsigned number of 32 bits expected");
+    return (uint32_t)v;
+}
+
+void laoi_set_type(lua_State *L, const char *type, const char *maker, lua_CFunction make, const luaL_Reg *m,
+                   lua_CFunction gc) {
+    int module = lua_gettop(L), meta = module + 1;
+    const luaL_Reg collector[] = {{"__gc", gc}, {NULL, NULL}};
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, type);
+    lua_setfield(L, meta, "__name");
+    laoi_set_functions(L, meta, collector);
+    lua_createtable(L, 0, 16);
+    laoi_set_functions(L, meta, m);
+    lua_setfield(L, meta, "__index");
+    lua_pushvalue(L, meta);
+    lua_pushstring(L, maker);
+    lua_pushvalue(L, meta);
+    lua_pushcclosure(L, make, 3);
+    lua_setfield(L, module, maker);
+    lua_settop(L, module);
+}
+
+/* ---- head --------------------------------------------------------------------------------------------------------- */
+
+/* What the head of each kind may say, and how long the message is at least; exact: not longer either. */
+static const struct {
+    unsigned char flags, least;
+    bool exact, ids;
+} wire_rules[WIRE_KINDS + 1] = {
+    {0, 0, true, false},                   /* there is no kind 0 */
+    {WIRE_ASK, 8, false, false},           /* EVENTS */
+    {WIRE_TICK | WIRE_Z, 16, false, true}, /* MOVES */
+    {0, 16, false, true},                  /* REFUSED */
+    {3, 8, true, false},                   /* ACK */
+    {0, 8, true, false},                   /* PING */
+    {0, 8, true, false},                   /* BYE */
+    {WIRE_ASK, 8, false, false},           /* PACKETS */
+    {0, 24, false, false},                 /* BROADCAST */
+    {0, 16, true, false},                  /* TAKEN */
+    {0, 8, true, false},                   /* GONE */
+};
+
+/* NULL, or what is wrong with the head. */
+static const char *head_fault(const unsigned char *p, size_t size) {
+    if (size < 4) return "message too short";
+    if (p[0] != WIRE_VERSION) return "unknown version %d";
+    if (p[1] < 1 || p[1] > WIRE_KINDS) return "unknown kind %d";
+    if (p[2] & ~wire_rules[p[1]].flags) return "unknown flags %d";
+    bool width = p[3] == 2 || p[3] == 4 || p[3] == 8;
+    if (wire_rules[p[1]].ids ? !width : p[3] != 0) return "impossible width of ids %d";
+    if (size < wire_rules[p[1]].least || (wire_rules[p[1]].exact && size != wire_rules[p[1]].least))
+        return "wrong length";
+    return NULL;
+}
+
+/* head(message): kind, flags, the u32 behind them; or nil and a reason. */
+static int wire_head(lua_State *L) {
+    size_t size = 0;
+    const unsigned char *p = NULL;
+    const char *fault = "a message is a string";
+    if (lua_type(L, 1) == LUA_TSTRING) {
+        p = (const unsigned char *)lua_tolstring(L, 1, &size);
+        fault = head_fault(p, size);
+    }
+    if (fault) {
+        static const char *const fields[] = {"version", "kind", "flags", "width"};
+        int at = 0;
+        lua_pushnil(L);
+        for (int k = 0; k < 4; k++)
+            if (strstr(fault, fields[k])) at = k;
+        lua_pushfstring(L, fault, p && size >= 4 ? (int)p[at] : 0);
+        return 2;
+    }
+    lua_pushinteger(L, p[1]);
+    lua_pushinteger(L, p[2]);
+    laoi_pushinteger(L, (int64_t)wire_get32(p + 4));
+    return 3;
+}
+
+/* ---- the client's buffer ------------------------------------------------------------------------------------------ */
+
+static move_buffer *buffer_self(lua_State *L) {
+    return laoi_wire_self(L, BUFFER_NAME);
+}
+
+static int buffer_new(lua_State *L) {
+    int64_t dims = laoi_integer(L, 1);
+    if (dims != 2 && dims != 3) return laoi_argerror(L, 1, "2 or 3 expected");
+    move_buffer *b = laoi_new_wire(L, sizeof *b);
+    b->memory = laoi_memory(L);
+    b->dims = (int)dims;
+    b->width = 2;
+    return 1;
+}
+
+static int buffer_gc(lua_State *L) {
+    move_buffer *b = buffer_self(L);
+    AOI_FREE(&b->memory, b->rows, b->row_cap);
+    AOI_FREE(&b->memory, b->bytes, b->byte_cap);
+    aoi_index_free(&b->memory, &b->index);
+    b->rows = NULL;
+    b->bytes = NULL;
+    b->row_cap = b->byte_cap = b->count = 0;
+    b->dead = true;
+    return 0;
+}
+
+static aoi_row *find_buffered(move_buffer *b, uint32_t hash, int64_t id) {
+    for (uint32_t at = AOI_SEEK, v; (v = aoi_index_next(&b->index, hash, &at)) != AOI_NONE;)
+        if (b->rows[v].id == id) return b->rows + v;
+    return NULL;
+}
+
+/* Room for a row; the index has it, too. */
+static bool buffer_room(move_buffer *b, size_t rows) {
+    return AOI_GROW(&b->memory, b->rows, b->row_cap, b->count + rows) &&
+           aoi_index_reserve(&b->memory, &b->index, b->count + rows);
+}
+
+/* After buffer_room: cannot fail. */
+static void buffer_put(move_buffer *b, int64_t id, const double *pos) {
+    uint32_t hash = aoi_id_hash(id);
+    aoi_row *row = find_buffered(b, hash, id);
+    if (!row) {
+        aoi_index_add(&b->index, hash, b->count);
+        row = b->rows + b->count++;
+        row->id = id;
+        b->width = wire_width(id, b->width);
+    }
+    row->pos[0] = pos[0];
+    row->pos[1] = pos[1];
+    row->pos[2] = b->dims == 3 ? pos[2] : 0;
+}
+
+static move_buffer *buffer_upvalue(lua_State *L) {
+    move_buffer *b = lua_touserdata(L, lua_upvalueindex(BUFFER));
+    if (b->dead) luaL_error(L, "attempt to use a closed space");
+    return b;
+}
+
+/* An error of `move`; i counts the map, the message does not, however the function was called. */
+static int bad_move(lua_State *L, int i, const char *why, const char *what) {
+    lua_pushfstring(L, why, what);
+    return luaL_error(L, "bad argument #%d to 'move' (%s)", i - 1, lua_tostring(L, -1));
+}
+
+static int bad_coordinate(lua_State *L, int i) {
+    if (lua_type(L, i) != LUA_TNUMBER) return bad_move(L, i, "number expected, got %s", luaL_typename(L, i));
+    double v = lua_tonumber(L, i);
+    return bad_move(L, i, "finite number expected, got %s", isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+}
+
+/* move(map, id, x, y [, z]) */
+static int buffer_move(lua_State *L) {
+    move_buffer *b = buffer_upvalue(L);
+    double pos[3];
+    int64_t id;
+    if (lua_type(L, 2) != LUA_TNUMBER) return bad_move(L, 2, "integer expected, got %s", luaL_typename(L, 2));
+    if (!laoi_tointeger(L, 2, &id)) return bad_move(L, 2, "%s", "number has no integer representation");
+    for (int a = 0; a < b->dims; a++) {
+        pos[a] = lua_type(L, 3 + a) == LUA_TNUMBER ? lua_tonumber(L, 3 + a) : NAN;
+        if (!isfinite(pos[a])) return bad_coordinate(L, 3 + a);
+    }
+    if (!lua_isnoneornil(L, 3 + b->dims))
+        return bad_move(L, 3 + b->dims, "nothing expected, got %s", luaL_typename(L, 3 + b->dims));
+    if (!buffer_room(b, 1)) return laoi_nomemory(L);
+    buffer_put(b, id, pos);
+    return 0;
+}
+
+/* rows(map, t [, n]): all of them, or an error and none. */
+static int buffer_rows(lua_State *L) {
+    move_buffer *b = buffer_upvalue(L);
+    size_t n = laoi_row_count(L, b->dims, 2);
+    if (!buffer_room(b, n)) return laoi_nomemory(L);
+    aoi_row *rows = b->rows + b->count; /* behind those that count */
+    for (size_t k = 0; k < n; k++) laoi_read_row(L, b->dims, 2, k, rows + k);
+    for (size_t k = 0; k < n; k++) {
+        aoi_row row = rows[k];
+        buffer_put(b, row.id, row.pos);
+    }
+    return 0;
+}
+
+/* writers(): the functions `move` and `rows` of a map. */
+static int buffer_writers(lua_State *L) {
+    static const struct {
+        const char *name;
+        lua_CFunction f;
+    } writers[] = {{"move", buffer_move}, {"flush", buffer_rows}};
+    buffer_self(L);
+    for (int k = 0; k < 2; k++) {
+        lua_pushvalue(L, lua_upvalueindex(LAOI_META));
+        lua_pushstring(L, writers[k].name);
+        lua_pushvalue(L, 1);
+        lua_pushcclosure(L, writers[k].f, 3);
+    }
+    return 2;
+}
+
+static int buffer_count(lua_State *L) {
+    laoi_pushinteger(L, buffer_self(L)->count);
+    return 1;
+}
+
+static int buffer_close(lua_State *L) {
+    return buffer_gc(L);
+}
+
+static void buffer_clear(move_buffer *b) {
+    b->count = 0;
+    b->width = 2;
+    aoi_index_clear(&b->index);
+}
+
+/* take(link, batch, tick): the message, and its rows; the buffer is empty then. */
+static int buffer_take(lua_State *L) {
+    move_buffer *b = buffer_self(L);
+    uint32_t link = laoi_u32(L, 2), batch = laoi_u32(L, 3), n = b->count;
+    size_t row = (size_t)b->width + 8 * (size_t)b->dims, size = WIRE_HEAD + 8 + n * row;
+    if (!AOI_GROW(&b->memory, b->bytes, b->byte_cap, size)) return laoi_nomemory(L);
+    int flags = (lua_toboolean(L, 4) ? WIRE_TICK : 0) | (b->dims == 3 ? WIRE_Z : 0);
+    unsigned char *p = wire_put_head(b->bytes, WIRE_MOVES, flags, b->width, link);
+    p = wire_put(wire_put(p, batch, 4), n, 4);
+    for (uint32_t i = 0; i < n; i++) {
+        p = wire_put_id(p, b->rows[i].id, b->width);
+        for (int a = 0; a < b->dims; a++) p = wire_put_double(p, b->rows[i].pos[a]);
+    }
+    lua_pushlstring(L, (const char *)b->bytes, size);
+    buffer_clear(b);
+    laoi_pushinteger(L, n);
+    return 2;
+}
+
+/* ---- the service -------------------------------------------------------------------------------------------------- */
+
+enum { MOVES_LIST = WIRE_HEAD + 8 };
+
+static int refuse_moves(lua_State *L, const char *why) {
+    lua_pushnil(L);
+    lua_pushstring(L, why);
+    return 2;
+}
+
+/* Row by row.  Ids of rows that cannot be made are gathered at the beginning of the buffer; returns how many. */
+static size_t move_good_rows(lua_State *L, laoi_space *b, aoi_row *rows, size_t n) {
+    size_t bad = 0;
+    for (size_t i = 0; i < n; i++) {
+        int result = aoi_move(b->core, aoi_find(b->core, rows[i].id), rows[i].pos);
+        if (result == AOI_ENOMEM) laoi_nomemory(L);
+        if (result != AOI_OK) rows[bad++].id = rows[i].id;
+    }
+    return bad;
+}
+
+/* apply(space, message, refused): the moves of a message to a deferred space.  Rows that cannot be made are passed over,
+ * their ids put into the list `refused`.  Returns the rows that were made, those that were refused, the batch; or nil
+ * and a reason, and nothing has changed. */
+static int wire_apply(lua_State *L) {
+    laoi_space *b = laoi_space_argument(L, 1);
+    size_t size, bad = 0;
+    if (!b->deferred) return laoi_argerror(L, 1, "a space with deferred delivery expected");
+    if (lua_type(L, 2) != LUA_TSTRING) return laoi_typeerror(L, 2, "string");
+    if (!lua_istable(L, 3)) return laoi_typeerror(L, 3, "table");
+    const unsigned char *p = (const unsigned char *)lua_tolstring(L, 2, &size);
+    if (head_fault(p, size) || p[1] != WIRE_MOVES) return refuse_moves(L, "not a message of moves");
+    int dims = p[2] & WIRE_Z ? 3 : 2, width = p[3];
+    size_t n = wire_get32(p + WIRE_HEAD + 4), row = (size_t)width + 8 * (size_t)dims;
+    if ((size - MOVES_LIST) / row != n || (size - MOVES_LIST) % row) return refuse_moves(L, "wrong length");
+    if (dims != b->dims) return refuse_moves(L, "wrong dimensions");
+    aoi_row *rows = aoi_row_buffer(b->core, n);
+    if (!rows && n) return laoi_nomemory(L);
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char *at = p + MOVES_LIST + i * row;
+        rows[i].id = wire_get_id(at, width);
+        for (int a = 0; a < dims; a++) rows[i].pos[a] = wire_get_double(at + width + 8 * a);
+    }
+    int result = aoi_move_many(b->core, rows, n, NULL);
+    if (result == AOI_ENOMEM) return laoi_nomemory(L);
+    if (result != AOI_OK) bad = move_good_rows(L, b, rows, n);
+    for (size_t i = 0; i < bad; i++) {
+        laoi_pushinteger(L, aoi_row_buffer(laoi_space_argument(L, 1)->core, n)[i].id);
+        lua_rawseti(L, 3, (laoi_index)i + 1); /* may run a finalizer, which may close the space */
+    }
+    laoi_pushinteger(L, (int64_t)(n - bad));
+    laoi_pushinteger(L, (int64_t)bad);
+    laoi_pushinteger(L, (int64_t)wire_get32(p + WIRE_HEAD));
+    return 3;
+}
+
+/* ---- the module --------------------------------------------------------------------------------------------------- */
+
+static const luaL_Reg buffer_methods[] = {
+    {"writers", buffer_writers}, {"count", buffer_count}, {"take", buffer_take}, {"close", buffer_close}, {NULL, NULL},
+};
+
+void laoi_open_moves(lua_State *L) {
+    static const luaL_Reg functions[] = {{"head", wire_head}, {"apply", wire_apply}, {NULL, NULL}};
+    laoi_set_type(L, BUFFER_NAME, "buffer", buffer_new, buffer_methods, buffer_gc);
+    lua_pushvalue(L, -1);
+    laoi_set_functions(L, lua_gettop(L), functions);
+    lua_pop(L, 1);
+}
+
+void laoi_open_wire(lua_State *L) {
+    lua_createtable(L, 0, 8);
+    laoi_open_moves(L);
+    laoi_open_post(L);
+    laoi_open_inbox(L);
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED"); /* it is in no library of its own, and not a part of `aoi` */
+    lua_insert(L, -2);
+    lua_setfield(L, -2, "aoi.core.wire");
+    lua_pop(L, 1);
+}

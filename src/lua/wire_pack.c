@@ -1,0 +1,270 @@
+/* wire_pack.c - see wire_post.h: events into messages. */
+#include "lua/wire_post.h"
+
+/* ---- collecting --------------------------------------------------------------------------------------------------- */
+
+static uint32_t place_of(post *p, const aoi_space *core, int64_t target) {
+    aoi_entity e = aoi_find(core, target);
+    post_place *at = p->places + p->place_count;
+    *at = (post_place){0};
+    (void)aoi_kind(core, e, &at->kind);
+    (void)aoi_position(core, e, at->pos);
+    return p->place_count++;
+}
+
+static void collect_event(post *p, const laoi_space *b, const aoi_event *ev) {
+    uint32_t r = laoi_record_of_handle(p, ev->node_id), i = p->event_count;
+    if (r == AOI_NONE) return; /* of another owner, or of a link that is closed */
+    post_record *c = p->records + r;
+    post_link *k = p->links + c->link;
+    if (k->stale || k->space != b) return;
+    post_chain *chain = c->chains + (ev->kind == AOI_ENTER);
+    bool place = c->places && ev->kind == AOI_ENTER;
+    p->events[i] = (post_event){ev->target, AOI_NONE, place ? place_of(p, b->core, ev->target) : AOI_NONE};
+    if (chain->count++) p->events[chain->last].next = i;
+    else chain->first = i;
+    chain->last = i;
+    p->event_count++;
+    laoi_mark_dirty(p, r);
+    laoi_queue_link(p, k);
+}
+
+/* Records of the space whose last events have been collected. */
+static void collect_closing(post *p, const laoi_space *b) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->closing_count; i++) {
+        uint32_t r = p->closing[i];
+        post_link *k = p->links + p->records[r].link;
+        if (k->space != b) {
+            p->closing[kept++] = r;
+            continue;
+        }
+        p->records[r].closed = true;
+        if (k->stale) laoi_free_record(p, r);
+        else {
+            laoi_mark_dirty(p, r);
+            laoi_queue_link(p, k);
+        }
+    }
+    p->closing_count = kept;
+}
+
+static void collect_stale(post *p, const laoi_space *b) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->stale_count; i++) {
+        post_link *k = p->links + p->stale[i];
+        k->in_stale = k->stale;
+        if (!k->stale) continue;
+        p->stale[kept++] = p->stale[i];
+        if (k->space == b) laoi_queue_link(p, k);
+    }
+    p->stale_count = kept;
+}
+
+/* collect(space): takes the events that wait, those of nodes without a record included.  Returns how many. */
+int laoi_post_collect(lua_State *L) {
+    aoi_event chunk[64];
+    post *p = laoi_post_self(L);
+    laoi_space *b = laoi_space_argument(L, 2);
+    uint32_t cursor = 0;
+    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
+    size_t pending = aoi_pending(b->core), n;
+    if (!AOI_GROW(&p->memory, p->events, p->event_cap, p->event_count + pending) ||
+        (p->place_records && !AOI_GROW(&p->memory, p->places, p->place_cap, p->place_count + pending)))
+        return laoi_nomemory(L);
+    while ((n = aoi_peek(b->core, &cursor, chunk, 64)) > 0)
+        for (size_t i = 0; i < n; i++) collect_event(p, b, chunk + i);
+    aoi_take_all(b->core);
+    collect_closing(p, b);
+    collect_stale(p, b);
+    lua_settop(L, 2);
+    lua_insert(L, 1); /* the space */
+    laoi_gettable(L, 1);
+    laoi_forget_freed(L, b, 3);
+    laoi_pushinteger(L, (int64_t)pending);
+    return 1;
+}
+
+/* ---- messages ----------------------------------------------------------------------------------------------------- */
+
+/* Room for so many bytes more; the message is p->bytes[0 .. p->size - 1]. */
+static bool post_room(post *p, size_t more) {
+    return AOI_GROW(&p->memory, p->bytes, p->byte_cap, p->size + more);
+}
+
+typedef struct post_group { /* what is written of a record */
+    const post_record *record;
+    int flags, dims, width;
+    uint32_t leaves, enters;
+} post_group;
+
+static bool put_group(post *p, post_group *g) {
+    const post_record *c = g->record;
+    const post_link *k = p->links + c->link;
+    bool longer = g->leaves > 0xff || g->enters > 0xff;
+    if (g->flags & WIRE_OPEN) g->width = wire_width(c->node, wire_width(c->watcher, g->width));
+    if (c->places) g->flags |= g->dims == 3 ? WIRE_PLACE3 : WIRE_PLACE2;
+    g->flags |= (longer ? WIRE_LONG : 0) | (g->width == 8 ? WIRE_WIDTH8 : g->width == 4 ? WIRE_WIDTH4 : 0);
+    size_t each = (size_t)g->width + (c->places ? 8 + 8 * (size_t)g->dims : 0);
+    if (!post_room(p, WIRE_LONG_GROUP + 20 + (size_t)g->leaves * 8 + g->enters * each)) return false;
+    unsigned char *q = wire_put(p->bytes + p->size, c->handle, 4);
+    *q++ = (unsigned char)g->flags;
+    q = wire_put(q, g->leaves, longer ? 4 : 1);
+    q = wire_put(q, g->enters, longer ? 4 : 1);
+    if (g->flags & WIRE_OPEN)
+        q = wire_put_id(wire_put_id(wire_put(q, k->number, 4), c->watcher, g->width), c->node, g->width);
+    p->size = (uint32_t)(q - p->bytes);
+    return true;
+}
+
+static unsigned char *post_put_place(unsigned char *q, const post_place *at, int dims) {
+    q = wire_put(q, at->kind, 8);
+    for (int a = 0; a < dims; a++) q = wire_put_double(q, at->pos[a]);
+    return q;
+}
+
+/* The chains of a changed record. */
+static bool write_changes(post *p, uint32_t r) {
+    post_record *c = p->records + r;
+    post_group g = {.record = c, .width = 2, .leaves = c->chains[0].count, .enters = c->chains[1].count};
+    g.dims = p->links[c->link].space->dims;
+    g.flags = (c->opened ? 0 : WIRE_OPEN) | (c->closed ? WIRE_CLOSE : 0);
+    for (int way = 0; way < 2; way++)
+        for (uint32_t i = c->chains[way].first; i != AOI_NONE; i = p->events[i].next)
+            g.width = wire_width(p->events[i].target, g.width);
+    if (!put_group(p, &g)) return false;
+    unsigned char *q = p->bytes + p->size;
+    for (int way = 0; way < 2; way++)
+        for (uint32_t i = c->chains[way].first; i != AOI_NONE; i = p->events[i].next) {
+            q = wire_put_id(q, p->events[i].target, g.width);
+            if (p->events[i].place != AOI_NONE) q = post_put_place(q, p->places + p->events[i].place, g.dims);
+        }
+    p->size = (uint32_t)(q - p->bytes);
+    c->opened = true;
+    return true;
+}
+
+/* All that a node sees, or with `empty` nothing yet. */
+static bool write_whole(post *p, uint32_t r, bool empty) {
+    post_record *c = p->records + r;
+    laoi_space *b = p->links[c->link].space;
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    aoi_node node = aoi_find_node(b->core, aoi_find(b->core, c->watcher), c->handle);
+    if (!empty && !AOI_IS_NULL(node) && aoi_view(b->core, node, &ids, &n) != AOI_OK) return false;
+    post_group g = {.record = c, .width = 2, .enters = (uint32_t)n, .dims = b->dims};
+    g.flags = WIRE_OPEN | (empty ? 0 : WIRE_WHOLE);
+    for (size_t i = 0; i < n; i++) g.width = wire_width(ids[i], g.width);
+    if (!put_group(p, &g)) return false;
+    unsigned char *q = p->bytes + p->size;
+    for (size_t i = 0; i < n; i++) {
+        q = wire_put_id(q, ids[i], g.width);
+        if (c->places) {
+            aoi_entity e = aoi_find(b->core, ids[i]);
+            post_place at = {0};
+            (void)aoi_kind(b->core, e, &at.kind);
+            (void)aoi_position(b->core, e, at.pos);
+            q = post_put_place(q, &at, b->dims);
+        }
+    }
+    p->size = (uint32_t)(q - p->bytes);
+    c->opened = true;
+    c->owes_whole = empty;
+    if (empty) laoi_mark_dirty(p, r);
+    return true;
+}
+
+/* The first message names all records of the link; views that it has no room for follow in others. */
+static bool write_resync(post *p, post_link *k) {
+    if (!post_room(p, WIRE_RESYNC)) return false;
+    unsigned char *q = wire_put(wire_put(wire_put(p->bytes + p->size, 0, 4), k->number, 4), k->count, 4);
+    p->size = (uint32_t)(q - p->bytes);
+    for (uint32_t r = k->records; r != AOI_NONE; r = p->records[r].next)
+        if (!write_whole(p, r, p->size >= p->max_message)) return false;
+    k->stale = false;
+    p->resyncs++;
+    return true;
+}
+
+/* What the link has to tell, until the message is full.  False when memory is refused. */
+static bool write_link(post *p, post_link *k) {
+    if (k->stale && !write_resync(p, k)) return false;
+    while (k->first_dirty != AOI_NONE && p->size < p->max_message) {
+        uint32_t r = k->first_dirty;
+        if (p->records[r].owes_whole ? !write_whole(p, r, false) : !write_changes(p, r)) return false;
+        laoi_take_dirty(p, k);
+    }
+    return true;
+}
+
+/* A stale link waits while its space has changed since it was collected: events that wait are not in any view. */
+static bool may_write(const post_link *k) {
+    return k->space->core && (!k->stale || aoi_pending(k->space->core) == 0);
+}
+
+static void forget_todo(post *p, post_subscriber *u) {
+    for (; u->first_todo != AOI_NONE; u->first_todo = p->links[u->first_todo].next_todo)
+        p->links[u->first_todo].queued = false;
+}
+
+/* Whether the subscriber may be sent something now; else its links are stale. */
+static bool in_window(post *p, post_subscriber *u) {
+    uint32_t waiting = u->seq - u->acked;
+    if (u->behind) u->behind = waiting > 0;
+    else if (waiting >= p->window) {
+        u->behind = true;
+        p->overruns++;
+        laoi_make_all_stale(p, u);
+    }
+    return !u->behind;
+}
+
+/* One message of the subscriber's links; its size stays WIRE_HEAD if there is nothing to tell. */
+static bool write_message(post *p, post_subscriber *u) {
+    p->size = WIRE_HEAD;
+    if (!post_room(p, 0)) return false;
+    while (u->first_todo != AOI_NONE && p->size < p->max_message) {
+        post_link *k = p->links + u->first_todo;
+        if (may_write(k) && !write_link(p, k)) return false;
+        if (!may_write(k) || k->first_dirty == AOI_NONE) {
+            u->first_todo = k->next_todo;
+            k->queued = false;
+        }
+    }
+    return true;
+}
+
+static void next_subscriber(post *p, post_subscriber *u) {
+    u->touched = u->started = u->unsent = false;
+    if (++p->touched_at < p->touched_count) return;
+    p->touched_at = p->touched_count = p->event_count = p->place_count = 0;
+}
+
+/* next(): a subscriber and a message for it; nothing when all have been told. */
+int laoi_post_next(lua_State *L) {
+    post *p = laoi_post_self(L);
+    while (p->touched_at < p->touched_count) {
+        uint32_t s = p->touched[p->touched_at];
+        post_subscriber *u = p->subscribers + s;
+        if (u->used && u->unsent) laoi_make_all_stale(p, u); /* the last call failed */
+        if (!u->used || u->unsent || u->first_todo == AOI_NONE || (!u->started && !in_window(p, u))) {
+            forget_todo(p, u);
+            next_subscriber(p, u);
+            continue;
+        }
+        u->started = u->unsent = true;
+        if (!write_message(p, u)) return laoi_nomemory(L);
+        uint32_t seq = u->seq + 1, waiting = seq - u->acked, often = p->window / 4 ? p->window / 4 : 1;
+        bool ask = waiting % often == 0 || waiting >= p->window, told = p->size > WIRE_HEAD;
+        wire_put_head(p->bytes, WIRE_EVENTS, ask ? WIRE_ASK : 0, 0, seq);
+        lua_settop(L, 1);
+        laoi_pushinteger(L, (int64_t)s + 1);
+        lua_pushlstring(L, (const char *)p->bytes, p->size);
+        u = p->subscribers + s; /* a finalizer may have run */
+        u->unsent = false;
+        if (told) u->seq = seq;
+        if (u->first_todo == AOI_NONE) next_subscriber(p, u);
+        if (told) return 2;
+    }
+    return 0;
+}

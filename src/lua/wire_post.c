@@ -1,0 +1,341 @@
+/* wire_post.c - see wire_post.h: who subscribes to what. */
+#include "lua/wire_post.h"
+
+post *laoi_post_self(lua_State *L) {
+    return laoi_wire_self(L, POST_NAME);
+}
+
+static int post_new(lua_State *L) {
+    uint32_t window = laoi_u32(L, 1), most = laoi_u32(L, 2);
+    if (window < 1) return laoi_argerror(L, 1, "a window of 1 or more expected");
+    post *p = laoi_new_wire(L, sizeof *p);
+    p->memory = laoi_memory(L);
+    p->free_subscriber = p->free_link = p->free_record = AOI_NONE;
+    p->window = window;
+    p->max_message = most;
+    return 1;
+}
+
+static int post_gc(lua_State *L) {
+    post *p = laoi_post_self(L);
+    aoi_memory m = p->memory;
+    AOI_FREE(&m, p->subscribers, p->subscriber_cap);
+    AOI_FREE(&m, p->links, p->link_cap);
+    AOI_FREE(&m, p->records, p->record_cap);
+    AOI_FREE(&m, p->events, p->event_cap);
+    AOI_FREE(&m, p->places, p->place_cap);
+    AOI_FREE(&m, p->touched, p->touched_cap);
+    AOI_FREE(&m, p->stale, p->stale_cap);
+    AOI_FREE(&m, p->closing, p->closing_cap);
+    AOI_FREE(&m, p->bytes, p->byte_cap);
+    aoi_index_free(&m, &p->handles);
+    memset(p, 0, sizeof *p);
+    p->memory.alloc = m.alloc;
+    p->memory.ud = m.ud;
+    p->free_subscriber = p->free_link = p->free_record = AOI_NONE;
+    p->window = 1;
+    return 0;
+}
+
+/* ---- subscribers -------------------------------------------------------------------------------------------------- */
+
+/* Numbers that Lua knows are slots + 1. */
+static post_subscriber *post_subscriber_at(lua_State *L, const post *p, int i) {
+    uint32_t s = laoi_u32(L, i) - 1;
+    if (s >= p->subscriber_count || !p->subscribers[s].used) laoi_argerror(L, i, "no such subscriber");
+    return p->subscribers + s;
+}
+
+/* subscribe([seq]): seq is the number of the message before its first one, 0 by default. */
+static int post_subscribe(lua_State *L) {
+    post *p = laoi_post_self(L);
+    uint32_t seq = lua_isnoneornil(L, 2) ? 0 : laoi_u32(L, 2);
+    uint32_t s = p->free_subscriber;
+    if (s == AOI_NONE) {
+        s = p->subscriber_count;
+        if (!AOI_GROW(&p->memory, p->subscribers, p->subscriber_cap, s + 1) ||
+            !AOI_GROW(&p->memory, p->touched, p->touched_cap, s + 1))
+            return laoi_nomemory(L);
+        p->subscribers[s].touched = false;
+        p->subscriber_count++;
+    } else p->free_subscriber = p->subscribers[s].links;
+    bool touched = p->subscribers[s].touched; /* one that was dropped while it was on the list */
+    p->subscribers[s] = (post_subscriber){.seq = seq, .acked = seq, .links = AOI_NONE, .first_todo = AOI_NONE};
+    p->subscribers[s].used = true;
+    p->subscribers[s].touched = touched;
+    laoi_pushinteger(L, (int64_t)s + 1);
+    return 1;
+}
+
+static int post_unsubscribe(lua_State *L) {
+    post *p = laoi_post_self(L);
+    post_subscriber *u = post_subscriber_at(L, p, 2);
+    if (u->links != AOI_NONE) return laoi_argerror(L, 2, "it still has links");
+    u->used = false;
+    u->links = p->free_subscriber;
+    p->free_subscriber = (uint32_t)(u - p->subscribers);
+    return 0;
+}
+
+/* ---- records ------------------------------------------------------------------------------------------------------ */
+
+uint32_t laoi_record_of_handle(const post *p, int64_t handle) {
+    if (handle <= 0 || handle > UINT32_MAX) return AOI_NONE;
+    for (uint32_t at = AOI_SEEK, v; (v = aoi_index_next(&p->handles, aoi_hash64((uint64_t)handle), &at)) != AOI_NONE;)
+        if (p->records[v].handle == (uint32_t)handle) return v;
+    return AOI_NONE;
+}
+
+void laoi_free_record(post *p, uint32_t r) {
+    post_record *c = p->records + r;
+    aoi_index_remove(&p->handles, aoi_hash64(c->handle), r);
+    if (c->places) p->place_records--;
+    c->handle = 0;
+    c->next = p->free_record;
+    p->free_record = r;
+}
+
+static void unchain_record(post *p, uint32_t r) {
+    post_record *c = p->records + r;
+    post_link *k = p->links + c->link;
+    if (c->previous != AOI_NONE) p->records[c->previous].next = c->next;
+    else k->records = c->next;
+    if (c->next != AOI_NONE) p->records[c->next].previous = c->previous;
+    k->count--;
+}
+
+static void clear_chains(post_record *c) {
+    c->chains[0] = c->chains[1] = (post_chain){AOI_NONE, AOI_NONE, 0};
+    c->dirty = c->owes_whole = false;
+}
+
+void laoi_mark_dirty(post *p, uint32_t r) {
+    post_record *c = p->records + r;
+    post_link *k = p->links + c->link;
+    if (c->dirty) return;
+    c->dirty = true;
+    c->next_dirty = AOI_NONE;
+    if (k->first_dirty == AOI_NONE) k->first_dirty = r;
+    else p->records[k->last_dirty].next_dirty = r;
+    k->last_dirty = r;
+}
+
+/* The first changed record is done with; one that is closed is gone now. */
+void laoi_take_dirty(post *p, post_link *k) {
+    uint32_t r = k->first_dirty;
+    k->first_dirty = p->records[r].next_dirty;
+    clear_chains(p->records + r);
+    if (p->records[r].closed) laoi_free_record(p, r);
+}
+
+/* add(link, watcher, node, places): the handle of a new record. */
+static int post_add(lua_State *L) {
+    post *p = laoi_post_self(L);
+    uint32_t l = laoi_u32(L, 2) - 1, r = p->free_record;
+    int64_t watcher = laoi_integer(L, 3), node = laoi_integer(L, 4);
+    if (l >= p->link_count || !p->links[l].space) return laoi_argerror(L, 2, "no such link");
+    post_link *k = p->links + l;
+    if (!aoi_index_reserve(&p->memory, &p->handles, (size_t)p->handles.count + 1) ||
+        !AOI_GROW(&p->memory, p->records, p->record_cap, p->record_count + 1) ||
+        !AOI_GROW(&p->memory, p->closing, p->closing_cap, p->record_count + 1))
+        return laoi_nomemory(L);
+    if (r == AOI_NONE) r = p->record_count++;
+    else p->free_record = p->records[r].next;
+    do p->handle++;
+    while (p->handle == 0 || laoi_record_of_handle(p, p->handle) != AOI_NONE);
+    post_record *c = p->records + r;
+    *c = (post_record){.watcher = watcher, .node = node, .handle = p->handle, .link = l, .next = k->records};
+    c->places = lua_toboolean(L, 5);
+    c->previous = AOI_NONE;
+    clear_chains(c);
+    if (c->places) p->place_records++;
+    if (k->records != AOI_NONE) p->records[k->records].previous = r;
+    k->records = r;
+    k->count++;
+    aoi_index_add(&p->handles, aoi_hash64(p->handle), r);
+    laoi_pushinteger(L, p->handle);
+    return 1;
+}
+
+/* remove(handle): the node is gone; the next collect of its space has its last events. */
+static int post_remove(lua_State *L) {
+    post *p = laoi_post_self(L);
+    uint32_t r = laoi_record_of_handle(p, laoi_integer(L, 2));
+    if (r == AOI_NONE || p->records[r].closed) return laoi_argerror(L, 2, "no such handle");
+    for (uint32_t i = 0; i < p->closing_count; i++)
+        if (p->closing[i] == r) return laoi_argerror(L, 2, "no such handle");
+    unchain_record(p, r);
+    p->closing[p->closing_count++] = r;
+    return 0;
+}
+
+/* drop(handle): a record that was added and has not been used. */
+static int post_drop(lua_State *L) {
+    post *p = laoi_post_self(L);
+    uint32_t r = laoi_record_of_handle(p, laoi_integer(L, 2));
+    if (r == AOI_NONE || p->records[r].opened || p->records[r].dirty) return laoi_argerror(L, 2, "no such handle");
+    for (uint32_t i = 0; i < p->closing_count; i++)
+        if (p->closing[i] == r) return laoi_argerror(L, 2, "no such handle");
+    unchain_record(p, r);
+    laoi_free_record(p, r);
+    return 0;
+}
+
+/* ---- links -------------------------------------------------------------------------------------------------------- */
+
+static void make_stale(post *p, post_link *k) {
+    k->stale = true;
+    while (k->first_dirty != AOI_NONE) laoi_take_dirty(p, k);
+    if (k->in_stale) return;
+    k->in_stale = true;
+    p->stale[p->stale_count++] = (uint32_t)(k - p->links);
+}
+
+void laoi_queue_link(post *p, post_link *k) {
+    post_subscriber *u = p->subscribers + k->subscriber;
+    uint32_t l = (uint32_t)(k - p->links);
+    if (k->queued) return;
+    k->queued = true;
+    k->next_todo = AOI_NONE;
+    if (u->first_todo == AOI_NONE) u->first_todo = l;
+    else p->links[u->last_todo].next_todo = l;
+    u->last_todo = l;
+    if (u->touched) return;
+    u->touched = true;
+    p->touched[p->touched_count++] = k->subscriber;
+}
+
+/* link(subscriber, space, number): what the subscriber has in that space, as the wire calls it. */
+static int post_add_link(lua_State *L) {
+    post *p = laoi_post_self(L);
+    post_subscriber *u = post_subscriber_at(L, p, 2);
+    laoi_space *b = laoi_space_argument(L, 3);
+    uint32_t number = laoi_u32(L, 4), l = p->free_link;
+    if (!b->deferred) return laoi_argerror(L, 3, "a space with deferred delivery expected");
+    if (l == AOI_NONE) l = p->link_count;
+    laoi_gettable(L, 1);
+    lua_pushvalue(L, 3);
+    lua_rawseti(L, -2, (laoi_index)l + 1);
+    if (!AOI_GROW(&p->memory, p->links, p->link_cap, p->link_count + 1) ||
+        !AOI_GROW(&p->memory, p->stale, p->stale_cap, p->link_count + 1))
+        return laoi_nomemory(L);
+    post_link *k = p->links + l;
+    bool in_stale = l < p->link_count && k->in_stale;
+    if (l == p->link_count) p->link_count++;
+    else p->free_link = k->next;
+    *k = (post_link){.space = b, .number = number, .subscriber = (uint32_t)(u - p->subscribers), .in_stale = in_stale};
+    k->records = k->first_dirty = k->previous = AOI_NONE;
+    k->next = u->links;
+    if (u->links != AOI_NONE) p->links[u->links].previous = l;
+    u->links = l;
+    if (u->behind) make_stale(p, k);
+    laoi_pushinteger(L, (int64_t)l + 1);
+    return 1;
+}
+
+static void unqueue_link(post *p, post_link *k) {
+    post_subscriber *u = p->subscribers + k->subscriber;
+    uint32_t l = (uint32_t)(k - p->links), before = AOI_NONE;
+    if (!k->queued) return;
+    k->queued = false;
+    for (uint32_t i = u->first_todo; i != l; i = p->links[i].next_todo) before = i;
+    if (before == AOI_NONE) u->first_todo = k->next_todo;
+    else p->links[before].next_todo = k->next_todo;
+    if (u->last_todo == l) u->last_todo = before;
+}
+
+/* unlink(link): with its records.  Their nodes are removed by the caller; what the space still tells of them is dropped. */
+static int post_unlink(lua_State *L) {
+    post *p = laoi_post_self(L);
+    uint32_t l = laoi_u32(L, 2) - 1, kept = 0;
+    if (l >= p->link_count || !p->links[l].space) return laoi_argerror(L, 2, "no such link");
+    post_link *k = p->links + l;
+    laoi_gettable(L, 1);
+    lua_pushnil(L);
+    lua_rawseti(L, -2, (laoi_index)l + 1);
+    while (k->first_dirty != AOI_NONE) laoi_take_dirty(p, k);
+    while (k->records != AOI_NONE) {
+        uint32_t r = k->records;
+        k->records = p->records[r].next;
+        laoi_free_record(p, r);
+    }
+    for (uint32_t i = 0; i < p->closing_count; i++) {
+        if (p->records[p->closing[i]].link == l) laoi_free_record(p, p->closing[i]);
+        else p->closing[kept++] = p->closing[i];
+    }
+    p->closing_count = kept;
+    unqueue_link(p, k);
+    if (k->previous != AOI_NONE) p->links[k->previous].next = k->next;
+    else p->subscribers[k->subscriber].links = k->next;
+    if (k->next != AOI_NONE) p->links[k->next].previous = k->previous;
+    k->space = NULL;
+    k->stale = false;
+    k->next = p->free_link;
+    p->free_link = l;
+    return 0;
+}
+
+/* ---- acknowledgements --------------------------------------------------------------------------------------------- */
+
+void laoi_make_all_stale(post *p, post_subscriber *u) {
+    for (uint32_t l = u->links; l != AOI_NONE; l = p->links[l].next) make_stale(p, p->links + l);
+}
+
+/* ack(subscriber, seq, lost): out of range, of a message never sent or already acknowledged, it is ignored. */
+static int post_ack(lua_State *L) {
+    post *p = laoi_post_self(L);
+    post_subscriber *u = post_subscriber_at(L, p, 2);
+    uint32_t seq = laoi_u32(L, 3);
+    if (u->seq - seq <= u->seq - u->acked) u->acked = seq;
+    if (lua_toboolean(L, 4)) laoi_make_all_stale(p, u);
+    return 0;
+}
+
+/* state(subscriber): number of the last message, how many are unacknowledged, whether it is behind. */
+static int post_state(lua_State *L) {
+    post *p = laoi_post_self(L);
+    post_subscriber *u = post_subscriber_at(L, p, 2);
+    laoi_pushinteger(L, u->seq);
+    laoi_pushinteger(L, u->seq - u->acked);
+    lua_pushboolean(L, u->behind);
+    return 3;
+}
+
+static int post_counters(lua_State *L) {
+    post *p = laoi_post_self(L);
+    laoi_pushinteger(L, p->overruns);
+    laoi_pushinteger(L, p->resyncs);
+    laoi_pushinteger(L, (int64_t)p->handles.count);
+    laoi_pushinteger(L, (int64_t)p->memory.used);
+    return 4;
+}
+
+/* ---- the module ---------------------------------------------------------------------------------------------------- */
+
+/* resync(subscriber): its next message has the whole view of each of its nodes. */
+static int post_resync(lua_State *L) {
+    post *p = laoi_post_self(L);
+    laoi_make_all_stale(p, post_subscriber_at(L, p, 2));
+    return 0;
+}
+
+static const luaL_Reg post_methods[] = {
+    {"subscribe", post_subscribe},
+    {"unsubscribe", post_unsubscribe},
+    {"link", post_add_link},
+    {"unlink", post_unlink},
+    {"add", post_add},
+    {"remove", post_remove},
+    {"drop", post_drop},
+    {"collect", laoi_post_collect},
+    {"next", laoi_post_next},
+    {"ack", post_ack},
+    {"state", post_state},
+    {"resync", post_resync},
+    {"counters", post_counters},
+    {NULL, NULL},
+};
+
+void laoi_open_post(lua_State *L) {
+    laoi_set_type(L, POST_NAME, "post", post_new, post_methods, post_gc);
+}
