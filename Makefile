@@ -101,10 +101,11 @@ $(BENCH_SO): bench/c/native.c $(LIB_A) $(BIND_DIR)/flags
 $(FAULTY_SO): spec/support/faulty.c $(BIND_DIR)/flags
 	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) $(LINK_LUA) -o $@ $< $(LINK)
 
-# Only in the variant fuzz. All but the fuzzer of the C API have a Lua in them.
+# Only in the variant fuzz. All but these have a Lua in them.
+CORE_FUZZERS := c_api snapshot sync_read
 $(FUZZERS:%=$(CORE_DIR)/%): $(CORE_DIR)/%: fuzz/%.c $(LIB_A) $(BIND_DIR)/core.o
 	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) -fsanitize=fuzzer -o $@ $< \
-	  $(if $(filter c_api sync_read,$*),$(LIB_A),$(BIND_DIR)/core.o -l$(LUA_NAME)) $(LINK)
+	  $(if $(filter $(CORE_FUZZERS),$*),$(LIB_A),$(BIND_DIR)/core.o -l$(LUA_NAME)) $(LINK)
 
 # Remembers the command, so that another compiler or other flags rebuild what they should.
 $(CORE_DIR)/flags: COMMAND = $(COMPILE) $(LINK)

@@ -329,6 +329,40 @@ AOI_API int aoi_ids(aoi_space *s, const int64_t **ids, size_t *count);
  * text is the space's, valid until the next call. */
 AOI_API const char *aoi_check(aoi_space *s);
 
+/* ---- snapshots: a space as bytes ---------------------------------------------------------------------------------- */
+
+/* Takes the next bytes of an output; false: it refuses, and gets no more. */
+typedef bool (*aoi_write)(void *ud, const void *bytes, size_t size);
+
+/* Writes all that the space is: options, entities, nodes with their areas, overrides, what every node sees (kept pairs
+ * included), events that wait.  Not the caller's: user data, handles, the views of clients (aoi_sync), statistics.  The
+ * bytes are the same on every machine for the same calls; their format is in docs/snapshot.md.  A question like others:
+ * moves that wait are judged.  Cost: O(n log n) where ids were not entered in order, and 16 bytes an entity of memory for
+ * a while.  AOI_ENOMEM; AOI_EVALUE when write has refused. */
+AOI_API int aoi_save(aoi_space *s, aoi_write write, void *ud);
+
+typedef struct aoi_loaded_node {
+    int64_t watcher, node_id;
+    bool gone;          /* removed, but events of it wait: the caller's user data is asked for them */
+    bool deferred;      /* of the space that is being loaded */
+    bool silent;        /* as it was saved; the caller may change it */
+    uint64_t user_data; /* 0; the caller may set it */
+} aoi_loaded_node;
+
+typedef struct aoi_load_options {
+    const char *engine;                         /* to load it into; NULL: the one that it was in */
+    bool (*node)(void *ud, aoi_loaded_node *n); /* once for each node; false: the space is not loaded; may be NULL */
+    void *node_ud;
+    aoi_alloc alloc; /* as in aoi_options */
+    void *alloc_ud;
+} aoi_load_options;
+
+/* A new space in *out that is the one that was saved; nothing is judged, and no event is made.  Other bytes than aoi_save
+ * makes are refused: AOI_EVALUE, and *fault (may be NULL) says why in words that follow "not a snapshot:", a constant;
+ * *out is then as it was.  options may be NULL.  Cost: that of aoi_enter_many.  AOI_ENOMEM. */
+AOI_API int aoi_load(const void *bytes, size_t size, const aoi_load_options *options, aoi_space **out,
+                     const char **fault);
+
 /* ---- client synchronisation: what each client must be told, as bytes ready to be sent ---------------------------- */
 
 /* A client is an entity with a view, an area as of a node, and a picture: what its messages have told it.  A tick packs

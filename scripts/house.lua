@@ -4,7 +4,8 @@
 --   lua-headers   only src/lua includes the headers of Lua
 --   base          src/base includes nothing of ours but base, and the types of aoi.h
 --   core          src/core includes nothing of src/engines, which it knows by core/engine.h, and nothing of
---                 src/sync and src/view, which it knows by core/sync_hook.h and core/observer_hook.h
+--                 src/sync and src/view, which it knows by core/sync_hook.h and core/observer_hook.h, nothing of
+--                 src/snapshot and src/journal, which stand on it
 --   engines       an engine includes its own folder, engines/shared, core/engine.h, core/rule.h and base alone
 --   circle        includes form no circle
 --   unit          src/aoi.c includes every source of the core once, src/lua/core.c those of the binding; and
@@ -101,6 +102,11 @@ for _, path in ipairs(c_files) do
       violation(path, "core", "includes %s: the core knows synchronisers by core/sync_hook.h", file)
     elseif starts(path, "src/core/") and starts(file, "src/view/") then
       violation(path, "core", "includes %s: the core knows observers by core/observer_hook.h", file)
+    elseif starts(path, "src/core/") and (starts(file, "src/snapshot/") or starts(file, "src/journal/")) then
+      violation(path, "core", "includes %s, which stands on it", file)
+    elseif starts(path, "src/snapshot/") and not (starts(file, "src/snapshot/") or starts(file, "src/core/")
+      or starts(file, "src/base/")) then
+      violation(path, "core", "includes %s: a snapshot knows the core alone", file)
     elseif starts(path, "src/engines/") and not engine_may(path, file) then
       violation(path, "engines", "includes %s, which is not for this engine", file)
     end

@@ -44,6 +44,7 @@
 #pragma GCC visibility push(hidden)
 #endif
 
+#include "base/crc32.c"
 #include "base/hash_index.c"
 #include "base/memory.c"
 
@@ -86,6 +87,9 @@
 #include "core/shapes.c"
 #include "core/space.c"
 #include "core/visibility.c"
+
+#include "snapshot/load.c"
+#include "snapshot/save.c"
 
 #include "sync/clients.c"
 #include "sync/picture.c"

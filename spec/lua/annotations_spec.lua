@@ -72,6 +72,7 @@ local function is(value, annotation)
   end
   if annotation == "integer" then return type(value) == "number" and value % 1 == 0 end
   if annotation == "number" or annotation == "boolean" then return type(value) == annotation end
+  if annotation == "string" then return type(value) == "string" end
   if annotation:sub(-2) == "[]" then return type(value) == "table" end
   if annotation:match "^table" or annotation == "aoi.Stats" then return type(value) == "table" end
   if annotation:match "^fun" then return type(value) == "function" end

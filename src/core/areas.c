@@ -140,6 +140,7 @@ typedef struct new_area { /* what a node is added with */
     int flags;           /* as in the node's record */
     const int64_t *seen; /* sorted ids that it has seen */
     size_t seen_count;
+    bool restored; /* what it sees is known already */
 } new_area;
 
 /* Everything but commit; what fails leaves no trace but events, which the caller rolls back. */
@@ -150,7 +151,7 @@ static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const new_are
     aoi_node_record *n = s->world.nodes + node;
     uint32_t unused = n->home;
     if (a->seen_count) aoi_judge_adopted(s, node, is, a->seen, a->seen_count);
-    else aoi_judge_node(s, node, NULL, is);
+    else if (!a->restored) aoi_judge_node(s, node, NULL, is);
     if (s->world.failed || index_node(s, node) != AOI_OK) {
         n->home = unused;
         return AOI_ENOMEM;
@@ -205,6 +206,27 @@ int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_are
 int aoi_add_flagged_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, int flags,
                          aoi_node *out) {
     return add_one(s, handle, node_id, area, (new_area){.flags = flags}, out);
+}
+
+int aoi_restore_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area *area, uint32_t *out) {
+    new_area a = {.flags = silence_of(area), .restored = true};
+    if (!aoi_area_resolve(&s->world.memory, s->world.dims, area, &a.is)) return AOI_ENOMEM;
+    int result = add_node(s, owner, node_id, &a, out);
+    if (result != AOI_OK) aoi_shape_free(&s->world.memory, a.is.area.shape);
+    return result;
+}
+
+/* As if it had been removed: nothing carries it, and its slot is free with its last event. */
+bool aoi_restore_gone_node(aoi_space *s, int64_t node_id, uint64_t user_data, uint32_t *out) {
+    aoi_world *w = &s->world;
+    uint32_t node = *out = w->node_top;
+    if (node == MOST_NODES || !AOI_GROW(&w->memory, w->areas, w->area_cap, node + (size_t)1) ||
+        !AOI_GROW_LINES(&w->memory, w->nodes, w->node_cap, node + (size_t)1))
+        return false;
+    w->nodes[node] = (aoi_node_record){.node_id = node_id, .generation = 2};
+    w->areas[node] = (aoi_area_record){.user_data = user_data};
+    w->node_top++;
+    return true;
 }
 
 static int by_id(const void *a, const void *b) {

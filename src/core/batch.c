@@ -66,7 +66,7 @@ static int by_x(const void *a, const void *b) {
 /* Pairs of nodes and newcomers by the newcomers in the order of their x: what stands there already is not looked at, nor
  * are newcomers compared with each other, so that n on one spot cost n log n in any engine. */
 static int judge_newcomers(aoi_space *s, const aoi_row *rows, size_t n) {
-    if (!s->node_count) return AOI_OK;
+    if (!s->node_count || !n) return AOI_OK;
     if (!AOI_GROW(&s->world.memory, s->ranked, s->ranked_cap, n)) return AOI_ENOMEM;
     for (size_t i = 0; i < n; i++) {
         uint32_t e = aoi_slot_of_id(s, rows[i].id);

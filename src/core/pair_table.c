@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define PAIR_EMPTY UINT64_MAX
-
 enum { LEAST_PAIRS = 16 };
 
 static uint32_t pair_home(const aoi_pair_table *p, uint64_t key) {
@@ -14,7 +12,7 @@ static uint32_t pair_home(const aoi_pair_table *p, uint64_t key) {
 /* The slot that has the key, or the empty one where the search ends. */
 static uint32_t pair_slot(const aoi_pair_table *p, uint64_t key) {
     uint32_t i = pair_home(p, key);
-    while (p->slots[i] != PAIR_EMPTY && p->slots[i] != key) i = (i + 1) & (p->size - 1);
+    while (p->slots[i] != AOI_PAIR_EMPTY && p->slots[i] != key) i = (i + 1) & (p->size - 1);
     return i;
 }
 
@@ -28,7 +26,7 @@ static bool pair_rehash(aoi_memory *m, aoi_pair_table *p, uint32_t size) {
     if (!(to.slots = aoi_resize(m, NULL, 0, size * sizeof *to.slots))) return false;
     memset(to.slots, 0xFF, size * sizeof *to.slots);
     for (uint32_t i = 0; i < p->size; i++)
-        if (p->slots[i] != PAIR_EMPTY) to.slots[pair_slot(&to, p->slots[i])] = p->slots[i];
+        if (p->slots[i] != AOI_PAIR_EMPTY) to.slots[pair_slot(&to, p->slots[i])] = p->slots[i];
     AOI_FREE(m, p->slots, p->size);
     *p = to;
     return true;
@@ -45,7 +43,7 @@ bool aoi_pair_table_reserve(aoi_memory *m, aoi_pair_table *p, uint32_t count) {
 }
 
 bool aoi_pair_table_has(const aoi_pair_table *p, uint32_t node, uint32_t target) {
-    return p->count && p->slots[pair_slot(p, aoi_pair_key(node, target))] != PAIR_EMPTY;
+    return p->count && p->slots[pair_slot(p, aoi_pair_key(node, target))] != AOI_PAIR_EMPTY;
 }
 
 void aoi_pair_table_add(aoi_pair_table *p, uint32_t node, uint32_t target) {
@@ -56,13 +54,13 @@ void aoi_pair_table_add(aoi_pair_table *p, uint32_t node, uint32_t target) {
 
 void aoi_pair_table_remove(aoi_pair_table *p, uint32_t node, uint32_t target) {
     uint32_t mask = p->size - 1, gap = pair_slot(p, aoi_pair_key(node, target));
-    for (uint32_t i = (gap + 1) & mask; p->slots[i] != PAIR_EMPTY; i = (i + 1) & mask) {
+    for (uint32_t i = (gap + 1) & mask; p->slots[i] != AOI_PAIR_EMPTY; i = (i + 1) & mask) {
         uint32_t home = pair_home(p, p->slots[i]);
         if (((i - home) & mask) < ((i - gap) & mask)) continue; /* its home lies behind the gap */
         p->slots[gap] = p->slots[i];
         gap = i;
     }
-    p->slots[gap] = PAIR_EMPTY;
+    p->slots[gap] = AOI_PAIR_EMPTY;
     p->count--;
 }
 

@@ -9,6 +9,8 @@
 
 #include "base/hash_index.h"
 
+#define AOI_PAIR_EMPTY UINT64_MAX /* a slot without a pair */
+
 typedef struct aoi_pair_table {
     uint64_t *slots;
     uint32_t size, count; /* size: 0 or a power of two */

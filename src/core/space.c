@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ENTITIES = 1 << 30 }; /* in one space */
-
 /* ---- the library ------------------------------------------------------------------------------------------------- */
 
 const char *aoi_version(void) {
@@ -63,7 +61,8 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
     aoi_memory m = {.alloc = o->alloc ? o->alloc : default_alloc, .ud = o->alloc ? o->alloc_ud : NULL};
     aoi_space *s = aoi_resize(&m, NULL, 0, sizeof *s);
     if (!s) return AOI_ENOMEM;
-    *s = (aoi_space){.world = {.memory = m, .dims = o->dimensions ? o->dimensions : 2}, .deferred = o->deferred};
+    *s = (aoi_space){
+        .world = {.memory = m, .dims = o->dimensions ? o->dimensions : 2}, .cell = o->cell, .deferred = o->deferred};
     s->unused_entity = s->unused_node = s->freed_node = s->unbounded = AOI_NONE;
     aoi_queue_open(&s->queue);
     aoi_overrides_open(&s->overrides);
@@ -139,7 +138,7 @@ uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
     double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* pos may lie in memory that moves */
     uint32_t e = s->unused_entity;
     if (e == AOI_NONE) {
-        if (w->entity_top == MOST_ENTITIES ||
+        if (w->entity_top == AOI_MOST_ENTITIES ||
             !AOI_GROW_LINES(&w->memory, w->entities, w->entity_cap, w->entity_top + (size_t)1))
             return AOI_NONE;
         e = w->entity_top;

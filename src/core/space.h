@@ -29,6 +29,8 @@
 #include "core/rule.h"
 #include "core/sync_hook.h"
 
+enum { AOI_MOST_ENTITIES = 1 << 30 }; /* in one space */
+
 typedef struct aoi_pair_undo { /* one change of the pair table */
     uint32_t node, target;
     bool added;
@@ -60,6 +62,7 @@ struct aoi_space {
     uint32_t freed_node;                         /* free too, but not told by aoi_next_freed yet */
     uint32_t unbounded;                          /* chain of the nodes of infinite reach, by home and slot */
     uint32_t unbounded_positional;               /* those of them that do not simply see everything */
+    double cell;                                 /* the hint, as it was given */
     bool deferred;
     uint8_t stage;   /* of the movers: AOI_STAGE_NOTED ... */
     bool half_moved; /* the index has movers[moved] where it goes, its record where it was */
@@ -190,6 +193,11 @@ void aoi_judge_unbounded_couples(aoi_space *s); /* after a join, what engines do
 
 /* aoi_add_node with flags: AOI_NODE_SILENT, or AOI_NODE_SYNC with the address of a client for user data. */
 int aoi_add_flagged_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, int flags, aoi_node *out);
+
+/* For a space that is being loaded.  What the node sees follows from positions and kept pairs; nothing is judged.  And a
+ * node that is gone, with events to come that wait. */
+int aoi_restore_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area *area, uint32_t *out);
+bool aoi_restore_gone_node(aoi_space *s, int64_t node_id, uint64_t user_data, uint32_t *out);
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
 

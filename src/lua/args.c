@@ -242,9 +242,9 @@ static void refuse_module(lua_State *L, int i) {
     lua_pop(L, 1);
 }
 
-void laoi_options(lua_State *L, int i, aoi_options *o, bool *deferred) {
+void laoi_options(lua_State *L, int i, aoi_options *o) {
+    bool *deferred = &o->deferred;
     *o = (aoi_options){0};
-    *deferred = false;
     if (!lua_isnoneornil(L, i)) {
         if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
         refuse_module(L, i);

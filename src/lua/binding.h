@@ -4,6 +4,7 @@
  *   args.c     arguments in, errors out, in the words of the standard library
  *   queries.c       the methods that only ask
  *   shapes_args.c   areas and explanations
+ *   snapshot_methods.c  save and load
  *   sync_methods.c  aoi.sync
  *   observe_methods.c  aoi.observe
  *   wire_*.c   messages of the AOI service: wire.h
@@ -86,7 +87,7 @@ typedef struct laoi_area_arg { /* an area, and the corners of a polygon */
 void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out);
 void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a); /* a table that laoi_area would take */
 void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanation *e, const int64_t *ids);
-void laoi_options(lua_State *L, int i, aoi_options *o, bool *deferred);
+void laoi_options(lua_State *L, int i, aoi_options *o);
 /* n rows `id, x, y [, z]` of the table at i into the space's row buffer, if there is one, else ids are skipped */
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
 /* The rows of a flat array: how many there are at i, by the count at i + 1 if it is given; and row k of them. */
@@ -120,6 +121,14 @@ void laoi_open_sync(lua_State *L, int space_meta); /* pushes the table aoi.sync;
 void laoi_open_wire(lua_State *L);                 /* what is in wire.h, as module aoi.core.wire */
 
 void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the module on top; observe_methods.c */
+/* Pushes a space that is closed until it adopts a core, whose memory must be that of `alloc` and `ud`. */
+laoi_space *laoi_new_space(lua_State *L);
+void laoi_adopt_core(laoi_space *b, aoi_space *core);
+
+/* ---- snapshots; snapshot_methods.c --------------------------------------------------------------------------------- */
+
+int laoi_save(lua_State *L);
+int laoi_load(lua_State *L);
 
 /* ---- methods that only ask; queries.c ------------------------------------------------------------------------------ */
 

@@ -23,6 +23,7 @@
 #include "lua/observe_methods.c"
 #include "lua/queries.c"
 #include "lua/shapes_args.c"
+#include "lua/snapshot_methods.c"
 #include "lua/sync_methods.c"
 #include "lua/wire_inbox.c"
 #include "lua/wire_moves.c"

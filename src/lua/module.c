@@ -338,12 +338,9 @@ static int l_tostring(lua_State *L) {
     return 1;
 }
 
-static int l_new(lua_State *L) {
-    aoi_options o;
-    bool deferred;
-    laoi_options(L, 1, &o, &deferred);
-    lua_settop(L, 1);
-    laoi_space *b = laoi_newuserdata(L, sizeof *b); /* closed, until the core is open */
+laoi_space *laoi_new_space(lua_State *L) {
+    laoi_space *b = laoi_newuserdata(L, sizeof *b);
+    int box = lua_gettop(L);
     memset(b, 0, sizeof *b);
     laoi_mark(b);
     lua_newtable(L);
@@ -355,14 +352,29 @@ static int l_new(lua_State *L) {
     lua_setmetatable(L, -2);
     lua_rawseti(L, -2, LAOI_COROUTINES);
 #endif
-    laoi_settable(L, 2);
+    laoi_settable(L, box);
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));
-    lua_setmetatable(L, 2);
-    b->dims = o.dimensions ? o.dimensions : 2;
-    b->deferred = o.deferred = deferred;
-    o.alloc = b->alloc = lua_getallocf(L, &o.alloc_ud);
-    b->ud = o.alloc_ud;
-    return aoi_open(&o, &b->core) == AOI_OK ? 1 : laoi_nomemory(L);
+    lua_setmetatable(L, box);
+    b->alloc = lua_getallocf(L, &b->ud);
+    return b;
+}
+
+void laoi_adopt_core(laoi_space *b, aoi_space *core) {
+    b->dims = core->world.dims;
+    b->deferred = core->deferred;
+    b->core = core;
+}
+
+static int l_new(lua_State *L) {
+    aoi_options o;
+    aoi_space *core;
+    laoi_options(L, 1, &o);
+    laoi_space *b = laoi_new_space(L);
+    o.alloc = b->alloc;
+    o.alloc_ud = b->ud;
+    if (aoi_open(&o, &core) != AOI_OK) return laoi_nomemory(L);
+    laoi_adopt_core(b, core);
+    return 1;
 }
 
 static int l_engines(lua_State *L) {
@@ -395,6 +407,7 @@ static const luaL_Reg methods[] = {
     {"flush", l_flush},
     {"drain", l_drain},
     {"on_error", l_on_error},
+    {"save", laoi_save},
     {"close", l_close},
     {NULL, NULL},
 };
@@ -407,7 +420,7 @@ static const luaL_Reg metamethods[] = {
     {NULL, NULL},
 };
 
-static const luaL_Reg functions[] = {{"new", l_new}, {"engines", l_engines}, {NULL, NULL}};
+static const luaL_Reg functions[] = {{"new", l_new}, {"load", laoi_load}, {"engines", l_engines}, {NULL, NULL}};
 
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f) {

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 
 enum { AOI_WIRE_VERSION = 1, AOI_WIRE_3D = 1 };
@@ -48,38 +49,6 @@ typedef struct aoi_writer {
     bool full; /* a record did not fit into the budget */
 } aoi_writer;
 
-static inline uint64_t aoi_zigzag(uint64_t v) { /* 0, -1, 1, -2 ... -> 0, 1, 2, 3 ... */
-    return v << 1 ^ (uint64_t) - (int64_t)(v >> 63);
-}
-
-static inline unsigned char *aoi_put_bytes(unsigned char *p, uint64_t v, int n) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    memcpy(p, &v, (size_t)n); /* one store: n is a constant */
-#else
-    for (int i = 0; i < n; i++) p[i] = (unsigned char)(v >> 8 * i);
-#endif
-    return p + n;
-}
-
-/* Lengths vary from one number to the next: up to three bytes are written without a branch that depends on them. */
-static inline unsigned char *aoi_put_varint(unsigned char *p, uint64_t v) {
-    if (v < 1u << 21) {
-        uint32_t u = (uint32_t)v, n = 1u + (u >= 1u << 7) + (u >= 1u << 14);
-        uint32_t spread = (u & 0x7F) | (u << 1 & 0x7F00) | (u << 2 & 0x7F0000);
-        (void)aoi_put_bytes(p, spread | (0x8080u & ((1u << 8 * (n - 1)) - 1)), 4);
-        return p + n;
-    }
-    for (; v >= 0x80; v >>= 7) *p++ = (unsigned char)(v | 0x80);
-    *p++ = (unsigned char)v;
-    return p;
-}
-
-static inline uint32_t aoi_varint_size(uint64_t v) {
-    uint32_t n = 1;
-    for (; v >= 0x80; v >>= 7) n++;
-    return n;
-}
-
 /* A varint of the id's difference from the last one, zigzagged, with the tag below it. */
 static inline unsigned char *aoi_put_id(aoi_writer *w, unsigned char *p, int tag, int64_t id) {
     uint64_t z = aoi_zigzag((uint64_t)id - w->last);
@@ -90,11 +59,7 @@ static inline unsigned char *aoi_put_id(aoi_writer *w, unsigned char *p, int tag
 }
 
 static inline unsigned char *aoi_put_doubles(const aoi_writer *w, unsigned char *p, const double *at) {
-    for (int a = 0; a < w->axes; a++) {
-        uint64_t bits;
-        memcpy(&bits, at + a, sizeof bits);
-        p = aoi_put_bytes(p, bits, 8);
-    }
+    for (int a = 0; a < w->axes; a++) p = aoi_put_double(p, at[a]);
     return p;
 }
 

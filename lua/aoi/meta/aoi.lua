@@ -48,6 +48,17 @@ aoi.VERSION = nil
 ---@return aoi.Space
 function aoi.new(options) end
 
+--- What `aoi.load` takes beside the bytes; all else is in them.
+---@class (exact) aoi.LoadOptions
+---@field engine? aoi.Engine to load it into; without it the one that it was in
+
+--- A new space that is the one that `Space:save` has saved; nothing is delivered. docs/snapshot.md says what is in it.
+---@param bytes string any others than those of `save` are an error that says what is wrong
+---@param handlers? fun(id: integer, node_id: integer): function|aoi.Handlers?, function? what `add_node` would take
+---@param options? aoi.LoadOptions
+---@return aoi.Space
+function aoi.load(bytes, handlers, options) end
+
 --- The engines there are.
 ---@return aoi.Engine[]
 function aoi.engines() end

@@ -276,6 +276,11 @@ function Space:nodes(id, buf) end
 ---@return aoi.Stats
 function Space:stats() end
 
+--- The whole space as bytes, for `aoi.load`: what there is, what every node sees, events that wait. The same bytes on
+--- every machine for the same calls. Handlers are not in it, nor the views of clients.
+---@return string bytes
+function Space:save() end
+
 --- Verifies every invariant and compares with brute force: for tests. Raises a description of what is wrong.
 ---@return boolean
 function Space:check() end

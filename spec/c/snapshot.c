@@ -1,0 +1,420 @@
+/* Snapshots: what is loaded is what was saved, in every answer and every later event; other bytes are refused. */
+#include <math.h>
+
+#include "calls.h"
+#include "output.h"
+
+enum { PEOPLE = 12, BEFORE = 60, AFTER = 40, DAMAGED = 200 };
+
+/* User data is the host's: here it follows from the ids. */
+static bool same_data(void *ud, aoi_loaded_node *n) {
+    (void)ud;
+    n->user_data = (uint64_t)(n->node_id & 3);
+    return true;
+}
+
+static aoi_load_options load_options(const char *engine) {
+    return (aoi_load_options){.engine = engine, .node = same_data, .alloc = host_alloc};
+}
+
+static aoi_space *load_by(const output *o, aoi_load_options lo) {
+    const char *fault = NULL;
+    aoi_space *s = NULL;
+    if (!EXPECT(aoi_load(o->bytes, o->size, &lo, &s, &fault) == AOI_OK)) {
+        fprintf(stderr, "  %s\n", fault ? fault : "no fault");
+        exit(expect_report("snapshot"));
+    }
+    return s;
+}
+
+static aoi_space *load(const output *o, const char *engine) {
+    return load_by(o, load_options(engine));
+}
+
+static aoi_space *load_plain(const output *o) {
+    return load_by(o, (aoi_load_options){.alloc = host_alloc});
+}
+
+static call next_call(aoi_space *s) {
+    call c = random_call(PEOPLE);
+    c.area.user_data = (uint64_t)(c.node_id & 3);
+    make_possible(s, &c);
+    return c;
+}
+
+static bool equal(aoi_space *a, aoi_space *b, bool in_order) {
+    text x = dump(a, in_order), y = dump(b, in_order);
+    bool same = dump_same(&x, &y);
+    text_free(&x);
+    text_free(&y);
+    return EXPECT(same);
+}
+
+/* ---- random histories --------------------------------------------------------------------------------------------- */
+
+/* The order in which a call's events wait may differ, so that both spaces take all that wait or nothing. */
+static void live_on(aoi_space *a, aoi_space *b) {
+    for (int i = 0; i < AFTER; i++) {
+        call c = next_call(a);
+        if (c.verb == NEXT || c.verb == DRAIN) c.verb = TAKE_ALL;
+        if (c.verb == TAKE_ALL) EXPECT(aoi_flush(a) == AOI_OK && aoi_flush(b) == AOI_OK);
+        EXPECT(make_call(a, &c) == make_call(b, &c));
+        if (!equal(a, b, false)) return;
+    }
+}
+
+static void one_history(const setup *u) {
+    aoi_space *s = open_space(u);
+    for (uint32_t i = random_below(BEFORE); i > 0; i--) {
+        call c = next_call(s);
+        (void)make_call(s, &c);
+    }
+    const char *other = aoi_engine_name((int)random_below(5));
+    output saved = save(s), again = save(s);
+    EXPECT(output_same(&saved, &again));
+    output_free(&again);
+    aoi_space *same = load(&saved, NULL), *copy = load(&saved, other);
+    equal(s, same, true);
+    equal(s, copy, true);
+    again = save(same);
+    EXPECT(output_same(&saved, &again));
+    output_free(&again);
+    live_on(s, copy);
+    output_free(&saved);
+    aoi_close(s);
+    aoi_close(same);
+    close_space(copy);
+}
+
+static void loaded_spaces_live_on_as_the_saved_ones(void) {
+    const char *more = getenv("AOI_STEPS");
+    int rounds = more ? atoi(more) / 300 + 8 : 8;
+    setup u;
+    for (int i = 0; every_setup(i, &u); i++)
+        for (int round = 0; round < rounds; round++) {
+            u.deferred = round & 1;
+            one_history(&u);
+        }
+}
+
+/* ---- the same bytes on every machine ------------------------------------------------------------------------------ */
+
+/* All but sectors: sines and cosines are those of the C library. */
+static output of_a_history(const setup *u, bool all_taken) {
+    aoi_space *s = open_space(u);
+    random_state = random_mix(16);
+    for (int i = 0; i < 400; i++) {
+        call c = next_call(s);
+        if (c.area.shape == AOI_SECTOR || c.verb == SET_FACING) continue;
+        if (c.verb == NEXT || c.verb == DRAIN || c.verb == TAKE_ALL) EXPECT(aoi_flush(s) == AOI_OK);
+        if (all_taken && (c.verb == NEXT || c.verb == DRAIN)) c.verb = TAKE_ALL;
+        (void)make_call(s, &c);
+    }
+    if (all_taken) EXPECT(aoi_flush(s) == AOI_OK);
+    if (all_taken) aoi_take_all(s);
+    output o = save(s);
+    close_space(s);
+    return o;
+}
+
+static uint32_t sum_of_brute_force(int dims, bool deferred) {
+    setup u = {"brute", dims, deferred};
+    output o = of_a_history(&u, false);
+    uint32_t sum = output_sum(o.bytes, o.size - 4); /* with its own sum at the end it would be the same for all */
+    output_free(&o);
+    return sum;
+}
+
+/* Whatever the compiler, the processor and its words. */
+static void the_bytes_are_the_same_on_every_machine(void) {
+    static const uint32_t sums[2][2] = {{0x735b080f, 0x96489020}, {0x2eb7cb51, 0x6e696793}};
+    uint64_t kept = random_state;
+    for (int dims = 2; dims <= 3; dims++)
+        for (int deferred = 0; deferred < 2; deferred++) {
+            uint32_t sum = sum_of_brute_force(dims, deferred);
+            expect_at("%dD %d: 0x%08x", dims, deferred, (unsigned)sum);
+            EXPECT(sum == sums[dims - 2][deferred]);
+        }
+    random_state = kept;
+}
+
+/* But for its name, and the order in which events wait. */
+static void the_bytes_do_not_depend_on_the_engine(void) {
+    uint64_t kept = random_state;
+    for (int i = 0; aoi_engine_name(i); i++)
+        for (int deferred = 0; deferred < 2; deferred++) {
+            setup brute = {"brute", 2, deferred}, u = {aoi_engine_name(i), 2, deferred};
+            expect_at("%s %d", u.engine, deferred);
+            output wanted = of_a_history(&brute, true), o = of_a_history(&u, true);
+            aoi_space *s = load(&o, "brute");
+            output again = save(s);
+            EXPECT(output_same(&wanted, &again));
+            close_space(s);
+            output_free(&o);
+            output_free(&again);
+            output_free(&wanted);
+        }
+    random_state = kept;
+}
+
+static void the_format_is_the_documented_one(void) {
+    static const unsigned char wanted[] = {
+        'A', 'O', 'I',  'S', 1, 2, 0, 5, 'b',  'r',  'u',  't',  'e', 0, 0, 0, 0, 0, 0, 0, 0, /* cell 0 */
+        1,                                                                                    /* one event delivered */
+        2,                                                                                    /* entities */
+        13,  1,   0,    0,   0, 0, 0, 0, 0xF0, 0x3F, 0,    0,    0,   0, 0, 0, 0, 0, /* id -7, kind 1, at 1, 0 */
+        10,  1,   0,    0,   0, 0, 0, 0, 0,    0x40, 0,    0,    0,   0, 0, 0, 0, 0, /* id 3, at 2, 0 */
+        1,                                                                           /* nodes */
+        1,   8,   0x11, 5,   0, 0, 0, 0, 0,    0,    0x14, 0x40, /* of the second: node 4, a circle of radius 5, mask 5 */
+        0,   0,                                                  /* no overrides, no kept pairs */
+        1,   6,   2,                                             /* a node that is gone: node 1 of 3 */
+        1,   0,                                                  /* one event waits, its order is not fixed */
+        2,   1,   0,                                             /* leave, of that node, of the first entity */
+    };
+    aoi_space *s = NULL;
+    expect_at("format");
+    EXPECT(aoi_open(&(aoi_options){.engine = "brute", .alloc = host_alloc}, &s) == AOI_OK);
+    aoi_entity e = enter(s, 3, 2);
+    enter(s, -7, 1);
+    EXPECT(aoi_add_node(s, e, 4, &(aoi_area){.shape = AOI_CIRCLE, .radius = 5, .mask = 5}, NULL) == AOI_OK);
+    aoi_node n = add_node(s, e, 1, 5);
+    expect_event(s, AOI_ENTER, 3, 4, -7);
+    aoi_event taken;
+    EXPECT(aoi_next(s, &taken) && taken.node_id == 1);
+    s->taken = 1;
+    EXPECT(aoi_remove_node(s, n) == AOI_OK);
+    output o = save(s);
+    EXPECT(o.size == sizeof wanted + 4 && !memcmp(o.bytes, wanted, sizeof wanted));
+    for (size_t i = 0; i < sizeof wanted && i < o.size; i++)
+        if (o.bytes[i] != wanted[i]) fprintf(stderr, "  byte %d: %d instead of %d\n", (int)i, o.bytes[i], wanted[i]);
+    output_free(&o);
+    close_space(s);
+    EXPECT(output_sum((const unsigned char *)"123456789", 9) == 0xCBF43926u); /* the check value of this CRC */
+}
+
+/* ---- what waits ---------------------------------------------------------------------------------------------------- */
+
+/* An id that left and came again: its old life's leave and its new life's enter both wait; nodes that are gone, too. */
+static void lives_are_told_apart(const setup *u) {
+    aoi_space *s = open_space(u);
+    aoi_entity w = enter(s, 1, 0);
+    aoi_node n = add_node(s, w, 1, 10);
+    enter(s, 2, 1);
+    EXPECT(aoi_flush(s) == AOI_OK);
+    expect_event(s, AOI_ENTER, 1, 1, 2);
+    EXPECT(aoi_leave(s, aoi_find(s, 2)) == AOI_OK);
+    enter(s, 2, 3);
+    EXPECT(aoi_flush(s) == AOI_OK);
+    enter(s, 3, 4);
+    EXPECT(aoi_adopt_node(s, w, 2, &(aoi_area){.radius = 1, .mask = 1}, (int64_t[]){2, 77}, 2, NULL) == AOI_OK);
+    output o = save(s);
+    aoi_space *copy = load_plain(&o);
+    equal(s, copy, true);
+    output_free(&o);
+    EXPECT(aoi_remove_node(copy, aoi_find_node(copy, aoi_find(copy, 1), 1)) == AOI_OK);
+    EXPECT(aoi_remove_node(s, n) == AOI_OK);
+    equal(s, copy, true); /* both enters are cancelled, the leave waits on for a node that is gone */
+    o = save(copy);
+    aoi_space *third = load_plain(&o);
+    equal(s, third, true);
+    output_free(&o);
+    for (aoi_space *const *each = (aoi_space *[]){s, copy, third, NULL}; *each; each++) {
+        EXPECT(aoi_flush(*each) == AOI_OK && aoi_pending(*each) == 3);
+        aoi_take_all(*each);
+        EXPECT(aoi_check(*each) == NULL);
+    }
+    aoi_close(s);
+    aoi_close(copy);
+    close_space(third);
+}
+
+static void waiting_events_are_loaded(void) {
+    setup u;
+    for (int i = 0; every_setup(i, &u); i++)
+        for (u.deferred = false;; u.deferred = true) {
+            lives_are_told_apart(&u);
+            if (u.deferred) break;
+        }
+}
+
+/* The records of all that has left are given back, its events wait on. */
+static void an_empty_space_has_events(void) {
+    setup u = {"list", 2, false};
+    aoi_space *s = open_space(&u);
+    add_node(s, enter(s, 0, 0), 1, 1e6);
+    for (int64_t id = 1; id < 3000; id++) enter(s, id, (double)id);
+    aoi_take_all(s);
+    for (int64_t id = 2999; id >= 0; id--) EXPECT(aoi_leave(s, aoi_find(s, id)) == AOI_OK);
+    EXPECT(aoi_count(s) == 0 && aoi_pending(s) == 2999);
+    output o = save(s);
+    aoi_space *copy = load_plain(&o);
+    equal(s, copy, true);
+    output_free(&o);
+    aoi_close(s);
+    close_space(copy);
+}
+
+/* ---- bytes that are no snapshot ------------------------------------------------------------------------------------ */
+
+static output history_to_damage(int i) {
+    setup u = {aoi_engine_name(i % 5), 2 + i / 5 % 2, i & 1};
+    aoi_space *s = open_space(&u);
+    for (int k = 0; k < BEFORE; k++) {
+        call c = next_call(s);
+        (void)make_call(s, &c);
+    }
+    output o = save(s);
+    close_space(s);
+    return o;
+}
+
+/* Refused, or a sound space that is saved as these very bytes. */
+static bool refused_or_sound(const output *o, const char *engine) {
+    aoi_load_options lo = load_options(engine);
+    const char *fault = NULL;
+    aoi_space *s = NULL;
+    int result = aoi_load(o->bytes, o->size, &lo, &s, &fault);
+    if (result != AOI_OK) {
+        EXPECT(result == AOI_EVALUE && s == NULL && fault && strlen(fault) > 5 && host.used == 0);
+        return true;
+    }
+    const char *wrong = aoi_check(s);
+    if (!EXPECT(wrong == NULL)) fprintf(stderr, "  %s\n", wrong);
+    if (!engine) {
+        output again = save(s);
+        EXPECT(output_same(o, &again));
+        output_free(&again);
+    }
+    close_space(s);
+    return false;
+}
+
+static void damaged_bytes_are_refused(void) {
+    int refused = 0;
+    for (int i = 0; i < DAMAGED; i++) {
+        output whole = history_to_damage(i), o = output_copy(&whole);
+        expect_at("damaged %d", i);
+        output_damage(&o);
+        bool differs = !output_same(&whole, &o);
+        EXPECT(refused_or_sound(&o, NULL) == differs);
+        output_free(&o);
+        o = output_copy(&whole); /* and with the right sum, so that the reader has to judge by itself */
+        o.size -= 4;
+        output_damage(&o);
+        uint32_t sum = output_sum(o.bytes, o.size);
+        unsigned char bytes[4] = {(unsigned char)sum, (unsigned char)(sum >> 8), (unsigned char)(sum >> 16),
+                                  (unsigned char)(sum >> 24)};
+        (void)output_write(&o, bytes, 4);
+        refused += refused_or_sound(&o, random_below(2) ? aoi_engine_name((int)random_below(5)) : NULL);
+        output_free(&o);
+        output_free(&whole);
+    }
+    EXPECT(refused > DAMAGED / 4 && refused < DAMAGED); /* some bytes mean another space */
+}
+
+static void every_prefix_is_refused(void) {
+    output o = history_to_damage(3);
+    for (; o.size > 0; o.size--) (void)(o.size == 0 || refused_or_sound(&o, NULL));
+    EXPECT(refused_or_sound(&(output){.bytes = o.bytes}, NULL));
+    output_free(&o);
+}
+
+/* ---- refusals ----------------------------------------------------------------------------------------------------- */
+
+static void memory_may_be_refused(void) {
+    output o = history_to_damage(2), other = {0};
+    aoi_load_options lo = load_options(NULL);
+    aoi_space *s = NULL;
+    bool again = true;
+    for (long n = 1; again; n++) {
+        host_refuse(n, HOST_FOR_EVER);
+        int result = aoi_load(o.bytes, o.size, &lo, &s, NULL);
+        again = host_relent() > 0;
+        EXPECT(result == (again ? AOI_ENOMEM : AOI_OK) && (s == NULL) == again && (host.used == 0) == again);
+    }
+    again = true;
+    for (long n = 1; again; n++) {
+        text before = dump(s, true);
+        host_refuse(n, HOST_FOR_EVER);
+        int result = aoi_save(s, output_write, &other);
+        again = host_relent() > 0;
+        EXPECT(result == (again ? AOI_ENOMEM : AOI_OK));
+        text after = dump(s, true);
+        EXPECT(dump_same(&before, &after));
+        text_free(&before);
+        text_free(&after);
+        if (again) other.size = 0;
+    }
+    EXPECT(output_same(&o, &other));
+    output_free(&o);
+    output_free(&other);
+    close_space(s);
+}
+
+static bool no_node(void *ud, aoi_loaded_node *n) {
+    int *left = ud;
+    (void)n;
+    return (*left)-- > 0;
+}
+
+static void the_host_may_refuse(void) {
+    setup u = {"grid", 2, false};
+    aoi_space *s = open_space(&u), *copy = NULL;
+    for (int64_t id = 0; id < 900; id++) add_node(s, enter(s, id, (double)id), 1, 2);
+    output o = save(s), half = {.most = o.size / 2};
+    EXPECT(aoi_save(s, output_write, &half) == AOI_EVALUE && half.size <= half.most);
+    output_free(&half);
+    close_space(s);
+    int left = 899;
+    const char *fault = NULL;
+    aoi_load_options lo = {.node = no_node, .node_ud = &left, .alloc = host_alloc};
+    EXPECT(aoi_load(o.bytes, o.size, &lo, &copy, &fault) == AOI_EVALUE && !copy && fault && host.used == 0);
+    left = 900;
+    EXPECT(aoi_load(o.bytes, o.size, &lo, &copy, &fault) == AOI_OK && left == 0);
+    close_space(copy);
+    lo.engine = "crystal ball";
+    copy = NULL;
+    EXPECT(aoi_load(o.bytes, o.size, &lo, &copy, &fault) == AOI_EVALUE && !copy && strstr(fault, "engine"));
+    EXPECT(aoi_load(o.bytes, o.size, NULL, &copy, NULL) == AOI_OK);
+    aoi_close(copy);
+    output_free(&o);
+}
+
+/* The views of clients are the synchroniser's: it adds them again. */
+static void clients_are_left_out(void) {
+    setup u = {"list", 2, false};
+    aoi_space *s = open_space(&u);
+    aoi_sync *y = NULL;
+    EXPECT(aoi_sync_open(s, &(aoi_sync_options){0}, &y) == AOI_OK);
+    for (int64_t id = 1; id <= 3; id++) {
+        add_node(s, enter(s, id, (double)id), 1, 1);
+        EXPECT(aoi_sync_add(y, aoi_find(s, id), &(aoi_area){.radius = 5, .mask = 1, .keep = 9}, NULL) == AOI_OK);
+        add_node(s, aoi_find(s, id), 2, 1);
+    }
+    EXPECT(aoi_override(s, aoi_sync_node(y, aoi_find(s, 1)), aoi_find(s, 2), AOI_HIDE) == AOI_OK);
+    EXPECT(aoi_override(s, aoi_find_node(s, aoi_find(s, 1), 2), aoi_find(s, 3), AOI_SHOW) == AOI_OK);
+    EXPECT(aoi_move(s, aoi_find(s, 3), (double[2]){8, 0}) == AOI_OK);
+    output o = save(s);
+    aoi_space *copy = load_plain(&o);
+    aoi_sync_close(y);
+    equal(s, copy, true);
+    output_free(&o);
+    aoi_close(s);
+    close_space(copy);
+}
+
+int main(void) {
+    random_start("snapshot");
+    RUN(the_format_is_the_documented_one);
+    RUN(waiting_events_are_loaded);
+    RUN(an_empty_space_has_events);
+    RUN(loaded_spaces_live_on_as_the_saved_ones);
+    RUN(the_bytes_are_the_same_on_every_machine);
+    RUN(the_bytes_do_not_depend_on_the_engine);
+    RUN(damaged_bytes_are_refused);
+    RUN(every_prefix_is_refused);
+    RUN(memory_may_be_refused);
+    RUN(the_host_may_refuse);
+    RUN(clients_are_left_out);
+    return expect_report("snapshot");
+}

@@ -1,0 +1,125 @@
+/* bytes.h - numbers as bytes, the same on every machine: little-endian, doubles by their bits, integers as varints.
+ *
+ *   300  ->  [ 1 0101100 | 0 0000010 ]    seven bits a byte, the lowest first; the top bit says that more follow
+ *
+ * Zigzag folds a sign into the lowest bit, so that small negative numbers are short, too.  Writers append at a pointer and
+ * return the one behind; readers know the end, and read 0 once something is missing. */
+#ifndef AOI_BYTES_H
+#define AOI_BYTES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    AOI_MOST_VARINT = 10, /* bytes of any number */
+    AOI_VARINT_ROOM = 4   /* aoi_put_varint may write that many, whatever the length */
+};
+
+static inline uint64_t aoi_zigzag(uint64_t v) { /* 0, -1, 1, -2 ... -> 0, 1, 2, 3 ... */
+    return v << 1 ^ (uint64_t) - (int64_t)(v >> 63);
+}
+
+static inline unsigned char *aoi_put_bytes(unsigned char *p, uint64_t v, int n) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(p, &v, (size_t)n); /* one store: n is a constant */
+#else
+    for (int i = 0; i < n; i++) p[i] = (unsigned char)(v >> 8 * i);
+#endif
+    return p + n;
+}
+
+static inline unsigned char *aoi_put_double(unsigned char *p, double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return aoi_put_bytes(p, bits, 8);
+}
+
+/* Lengths vary from one number to the next: up to three bytes are written without a branch that depends on them. */
+static inline unsigned char *aoi_put_varint(unsigned char *p, uint64_t v) {
+    if (v < 1u << 21) {
+        uint32_t u = (uint32_t)v, n = 1u + (u >= 1u << 7) + (u >= 1u << 14);
+        uint32_t spread = (u & 0x7F) | (u << 1 & 0x7F00) | (u << 2 & 0x7F0000);
+        (void)aoi_put_bytes(p, spread | (0x8080u & ((1u << 8 * (n - 1)) - 1)), 4);
+        return p + n;
+    }
+    for (; v >= 0x80; v >>= 7) *p++ = (unsigned char)(v | 0x80);
+    *p++ = (unsigned char)v;
+    return p;
+}
+
+static inline unsigned char *aoi_put_signed(unsigned char *p, int64_t v) {
+    return aoi_put_varint(p, aoi_zigzag((uint64_t)v));
+}
+
+static inline uint32_t aoi_varint_size(uint64_t v) {
+    uint32_t n = 1;
+    for (; v >= 0x80; v >>= 7) n++;
+    return n;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+typedef struct aoi_bytes {
+    const unsigned char *at, *end;
+    bool cut;    /* there were not enough of them */
+    bool padded; /* a varint had more than it needs, or more than 64 bits */
+} aoi_bytes;
+
+static inline bool aoi_bytes_good(const aoi_bytes *b) {
+    return !b->cut && !b->padded;
+}
+
+static inline unsigned aoi_get_byte(aoi_bytes *b) {
+    if (b->at < b->end) return *b->at++;
+    b->cut = true;
+    return 0;
+}
+
+static inline uint64_t aoi_get_varint(aoi_bytes *b) {
+    uint64_t v = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        unsigned byte = aoi_get_byte(b);
+        if (shift == 63 && byte > 1) {
+            b->padded = true;
+            return 0;
+        }
+        v |= (uint64_t)(byte & 0x7F) << shift;
+        if (byte & 0x80) continue;
+        if (!byte && shift) b->padded = true;
+        return v;
+    }
+}
+
+static inline int64_t aoi_get_signed(aoi_bytes *b) {
+    uint64_t z = aoi_get_varint(b);
+    return (int64_t)(z >> 1 ^ (uint64_t) - (int64_t)(z & 1));
+}
+
+/* At most the number of `size` byte things that can still follow: room may be made for so many. */
+static inline uint64_t aoi_get_count(aoi_bytes *b, size_t size) {
+    uint64_t n = aoi_get_varint(b);
+    if (n <= (uint64_t)(b->end - b->at) / size) return n;
+    b->cut = true;
+    return 0;
+}
+
+static inline uint64_t aoi_get_bytes(aoi_bytes *b, int n) {
+    uint64_t v = 0;
+    if (b->end - b->at < n) {
+        b->at = b->end;
+        b->cut = true;
+        return 0;
+    }
+    for (int i = 0; i < n; i++) v |= (uint64_t)*b->at++ << 8 * i;
+    return v;
+}
+
+static inline double aoi_get_double(aoi_bytes *b) {
+    uint64_t bits = aoi_get_bytes(b, 8);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+#endif

@@ -1,0 +1,154 @@
+/* snapshot_methods.c - `space:save` and `aoi.load`.  The contract of each is in lua/aoi/meta/snapshot.lua.
+ *
+ * The core is never left by an error of Lua: bytes are collected in memory that a userdata owns, and what may raise while
+ * a space is loaded, the host's function and the table of handlers, is called in protected mode. */
+#include "lua/binding.h"
+
+#include <string.h>
+
+/* ---- saving ------------------------------------------------------------------------------------------------------- */
+
+typedef struct collected { /* bytes, in the host's memory */
+    lua_Alloc alloc;
+    void *ud;
+    char *bytes;
+    size_t size, room;
+} collected;
+
+static int free_collected(lua_State *L) {
+    collected *c = lua_touserdata(L, 1);
+    if (c->bytes) c->alloc(c->ud, c->bytes, c->room, 0);
+    c->bytes = NULL;
+    return 0;
+}
+
+/* Pushes it; the bytes go with it. */
+static collected *new_collected(lua_State *L) {
+    collected *c = laoi_newbuffer(L, sizeof *c);
+    memset(c, 0, sizeof *c);
+    c->alloc = lua_getallocf(L, &c->ud);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, free_collected);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    return c;
+}
+
+static bool collect(void *ud, const void *bytes, size_t size) {
+    collected *c = ud;
+    if (size > c->room - c->size) {
+        size_t room = c->room + c->room / 2 + size;
+        char *p = room > c->room ? c->alloc(c->ud, c->bytes, c->bytes ? c->room : 0, room) : NULL;
+        if (!p) return false;
+        c->bytes = p;
+        c->room = room;
+    }
+    memcpy(c->bytes + c->size, bytes, size);
+    c->size += size;
+    return true;
+}
+
+int laoi_save(lua_State *L) {
+    laoi_self(L);
+    laoi_no_more(L, 2);
+    collected *c = new_collected(L);
+    laoi_space *b = laoi_self(L); /* still open? a new userdata may cause a finalizer to run */
+    if (aoi_save(b->core, collect, c) != AOI_OK) return laoi_nomemory(L);
+    lua_pushlstring(L, c->bytes, c->size);
+    c->alloc(c->ud, c->bytes, c->room, 0);
+    c->bytes = NULL;
+    return 1;
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------ */
+
+enum { SAVED = 1, HANDLERS, LOAD_OPTIONS, LOADED, LOADED_TABLE }; /* stack of aoi.load */
+
+typedef struct loading {
+    lua_State *L;
+    laoi_space *b;
+    bool failed; /* an error is on top of the stack */
+    int64_t watcher, node_id;
+    uint64_t user_data;
+    bool heard;
+} loading;
+
+static void check_result(lua_State *L, const loading *g, int i, bool table) {
+    if (lua_isnil(L, i) || lua_isfunction(L, i) || (table && lua_istable(L, i))) return;
+    const char *node = laoi_spell(L, g->node_id), *watcher = laoi_spell(L, g->watcher);
+    luaL_error(L, "bad result #%d of the function for node %s of entity %s (%s expected, got %s)", table ? 1 : 2, node,
+               watcher, table ? "function or table" : "function", luaL_typename(L, i));
+}
+
+/* handlers(id, node_id) -> functions, or a table, or nothing; protected. */
+static int ask_handlers(lua_State *L) {
+    enum { TO = 2, ENTER = 3, LEAVE }; /* the space's table; the results stand where the function was */
+    loading *g = lua_touserdata(L, 1);
+    laoi_pushinteger(L, g->watcher);
+    laoi_pushinteger(L, g->node_id);
+    lua_call(L, 2, 2);
+    check_result(L, g, ENTER, true);
+    if (lua_istable(L, ENTER)) {
+        lua_settop(L, ENTER);
+        lua_pushvalue(L, ENTER); /* the table serves both kinds */
+    } else check_result(L, g, LEAVE, false);
+    g->user_data = laoi_prepare_handlers(L, g->b, TO, ENTER, LEAVE);
+    laoi_settle_handlers(L, g->b, TO, true);
+    g->heard = !lua_isnil(L, ENTER) || !lua_isnil(L, LEAVE);
+    return 0;
+}
+
+static bool give_handlers(void *ud, aoi_loaded_node *n) {
+    loading *g = ud;
+    lua_State *L = g->L;
+    g->watcher = n->watcher;
+    g->node_id = n->node_id;
+    g->heard = false;
+    g->user_data = 0;
+    if (!lua_isnil(L, HANDLERS)) {
+        lua_pushcfunction(L, ask_handlers);
+        lua_pushlightuserdata(L, g);
+        lua_pushvalue(L, LOADED_TABLE);
+        lua_pushvalue(L, HANDLERS);
+        g->failed = lua_pcall(L, 3, 0, 0) != 0;
+    }
+    n->user_data = g->user_data;
+    n->silent = n->deferred ? n->silent : !g->heard; /* as add_node does */
+    return !g->failed;
+}
+
+static const char *engine_option(lua_State *L) {
+    aoi_options o;
+    if (lua_isnoneornil(L, LOAD_OPTIONS)) return NULL;
+    laoi_options(L, LOAD_OPTIONS, &o);
+    if (o.dimensions || o.cell != 0 || o.deferred)
+        laoi_argerror(L, LOAD_OPTIONS, "'engine' is the only option: the others are in the snapshot");
+    return o.engine;
+}
+
+int laoi_load(lua_State *L) {
+    size_t size;
+    const char *fault = NULL;
+    aoi_space *core = NULL;
+    if (lua_type(L, SAVED) != LUA_TSTRING) return laoi_typeerror(L, SAVED, "string");
+    if (!lua_isnoneornil(L, HANDLERS) && !lua_isfunction(L, HANDLERS)) return laoi_typeerror(L, HANDLERS, "function");
+    const char *bytes = lua_tolstring(L, SAVED, &size);
+    laoi_no_more(L, LOAD_OPTIONS + 1);
+    lua_settop(L, LOAD_OPTIONS);
+    aoi_load_options o = {.engine = engine_option(L), .node = give_handlers};
+    loading g = {.L = L, .b = laoi_new_space(L)};
+    laoi_gettable(L, LOADED);
+    luaL_checkstack(L, 8, NULL);
+    o.node_ud = &g;
+    o.alloc = g.b->alloc;
+    o.alloc_ud = g.b->ud;
+    int result = aoi_load(bytes, size, &o, &core, &fault);
+    if (result == AOI_OK) {
+        laoi_adopt_core(g.b, core);
+        lua_settop(L, LOADED);
+        return 1;
+    }
+    laoi_free_handlers(g.b);
+    if (g.failed) return lua_error(L); /* the host's, unchanged */
+    return result == AOI_ENOMEM ? laoi_nomemory(L) : laoi_argerror(L, SAVED, "not a snapshot: %s", fault);
+}

@@ -1,0 +1,393 @@
+/* load.c - bytes into a space; see snapshot.h.
+ *
+ * Any bytes are a space or refused.  What is read is what aoi_save would write, to the byte: numbers have their shortest
+ * form, lists their order.  In the new space entities and nodes have the slots 0, 1, 2 ... of their places in the lists,
+ * so that nothing is looked up.  Nothing is judged: what nodes see follows from positions and kept pairs. */
+#include <stdlib.h>
+
+#include "snapshot/snapshot.h"
+
+typedef struct loader {
+    aoi_bytes in;
+    const aoi_load_options *o;
+    aoi_space *s;
+    const char *fault; /* the first one */
+    bool no_memory;
+    uint32_t nodes, gone;
+    uint64_t *seen; /* pairs of events */
+    uint32_t seen_cap;
+} loader;
+
+/* All of these return whether to go on. */
+static bool fail(loader *l, const char *fault) {
+    if (!l->fault) l->fault = fault;
+    return false;
+}
+
+static bool lacks_memory(loader *l) {
+    l->no_memory = true;
+    return false;
+}
+
+static bool is_good(loader *l) {
+    if (l->in.cut) return fail(l, "it is cut off");
+    return l->in.padded ? fail(l, "a number is spelled too long") : true;
+}
+
+/* ---- head --------------------------------------------------------------------------------------------------------- */
+
+static const char *known_engine(const unsigned char *name, unsigned length) {
+    const char *known;
+    for (int i = 0; (known = aoi_engine_name(i)) != NULL; i++)
+        if (strlen(known) == length && !memcmp(known, name, length)) break;
+    return known;
+}
+
+static bool load_head(loader *l) {
+    aoi_bytes *in = &l->in;
+    if (in->end - in->at < 8 || memcmp(in->at, AOI_SNAPSHOT_MAGIC, 4) != 0)
+        return fail(l, "it does not begin as a snapshot does");
+    const unsigned char *head = in->at;
+    if (head[4] != AOI_SNAPSHOT_VERSION) return fail(l, "it is of a version that this library does not read");
+    if (head[5] != 2 && head[5] != 3) return fail(l, "dimensions are neither 2 nor 3");
+    if (head[6] & ~AOI_SNAPSHOT_DEFERRED) return fail(l, "an unknown flag is set");
+    in->at += 8;
+    if (in->end - in->at < head[7]) return fail(l, "it is cut off");
+    const char *engine = known_engine(in->at, head[7]);
+    in->at += head[7];
+    aoi_options o = {.engine = l->o->engine ? l->o->engine : engine,
+                     .dimensions = head[5],
+                     .cell = aoi_get_double(in),
+                     .deferred = (head[6] & AOI_SNAPSHOT_DEFERRED) != 0,
+                     .alloc = l->o->alloc,
+                     .alloc_ud = l->o->alloc_ud};
+    uint64_t taken = aoi_get_varint(in);
+    if (!engine) return fail(l, "it is of an engine that this library does not have");
+    if (!is_good(l)) return false;
+    if (!(o.cell >= 0)) return fail(l, "the cell size is negative or nan");
+    int result = aoi_open(&o, &l->s);
+    if (result == AOI_EVALUE) return fail(l, "there is no engine of that name to load it into");
+    if (result != AOI_OK) return lacks_memory(l);
+    l->s->taken = taken;
+    return true;
+}
+
+/* ---- entities and nodes -------------------------------------------------------------------------------------------- */
+
+static bool load_entities(loader *l) {
+    aoi_world *w = &l->s->world;
+    aoi_bytes *in = &l->in;
+    uint64_t count = aoi_get_count(in, 2 + 8 * (size_t)w->dims);
+    uint64_t id = 0;
+    if (count > AOI_MOST_ENTITIES) return fail(l, "it has too many entities");
+    if (!AOI_GROW_LINES(&w->memory, w->entities, w->entity_cap, (size_t)count) ||
+        !aoi_index_reserve(&w->memory, &l->s->ids, (size_t)(count + count / 2)))
+        return lacks_memory(l);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t last = id;
+        id = i ? id + aoi_get_varint(in) : (uint64_t)aoi_get_signed(in);
+        uint64_t kind = aoi_get_varint(in);
+        double pos[3] = {0};
+        for (int a = 0; a < w->dims; a++) pos[a] = aoi_get_double(in);
+        if (!is_good(l)) return false;
+        if (i && (int64_t)id <= (int64_t)last) return fail(l, "ids of entities do not rise");
+        if (!aoi_finite(l->s, pos)) return fail(l, "a coordinate is not finite");
+        uint32_t e = aoi_new_entity(l->s, (int64_t)id, pos, kind);
+        if (e == AOI_NONE || l->s->engine->class->enter(l->s->engine, e) != AOI_OK) return lacks_memory(l);
+    }
+    return is_good(l);
+}
+
+const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out) {
+    unsigned head = aoi_get_byte(in);
+    *out = (aoi_area){.shape = (int)(head & AOI_AREA_SHAPE), .silent = (head & AOI_AREA_SILENT) != 0, .points = points};
+    bool simple = out->shape == AOI_SQUARE || out->shape == AOI_CIRCLE;
+    bool flat = out->shape == AOI_SECTOR || out->shape == AOI_POLYGON;
+    if (!aoi_shape_name(out->shape) || head > 127 || ((head & AOI_AREA_HEIGHT) && (!flat || dims < 3)))
+        return "an area is of no shape";
+    out->mask = head & AOI_AREA_MASKED ? aoi_get_varint(in) : AOI_ALL_KINDS;
+    if ((head & AOI_AREA_MASKED) && out->mask == AOI_ALL_KINDS) return "a mask of all kinds is spelled out";
+    out->half_height = INFINITY;
+    if (out->shape == AOI_BOX) {
+        for (int a = 0; a < dims; a++) out->extents[a] = aoi_get_double(in);
+    } else if (out->shape == AOI_POLYGON) {
+        out->corners = (int)aoi_get_byte(in);
+        for (int i = 0; i < 2 * out->corners && out->corners <= AOI_MOST_CORNERS; i++) points[i] = aoi_get_double(in);
+    } else out->radius = aoi_get_double(in);
+    if (out->shape == AOI_SECTOR) {
+        out->facing = aoi_get_double(in);
+        out->angle = aoi_get_double(in);
+    }
+    if (out->shape == AOI_CYLINDER || (head & AOI_AREA_HEIGHT)) out->half_height = aoi_get_double(in);
+    double grown = head & AOI_AREA_GROWN ? aoi_get_double(in) : 0;
+    if (simple) out->keep = grown;
+    else out->margin = grown;
+    if ((head & AOI_AREA_GROWN) && !(grown > (simple ? out->radius : 0))) return "an area does not grow";
+    if ((head & AOI_AREA_HEIGHT) && isinf(out->half_height)) return "an infinite height is spelled out";
+    if (in->cut) return "it is cut off";
+    return aoi_area_fault(dims, out);
+}
+
+static int by_number(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* No two nodes of an entity have the same id. */
+static bool are_unique(loader *l, uint32_t owner) {
+    aoi_space *s = l->s;
+    uint32_t count = 0, first = s->world.entities[owner].nodes;
+    if (first == AOI_NONE || s->world.nodes[first].next == AOI_NONE) return true;
+    for (uint32_t n = first; n != AOI_NONE; n = s->world.nodes[n].next) {
+        if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, count + (size_t)1)) return lacks_memory(l);
+        s->ids_out[count++] = s->world.nodes[n].node_id;
+    }
+    qsort(s->ids_out, count, sizeof *s->ids_out, by_number);
+    for (uint32_t i = 1; i < count; i++)
+        if (s->ids_out[i] == s->ids_out[i - 1]) return fail(l, "an entity has two nodes of one id");
+    return true;
+}
+
+/* What the host has to say of a node. */
+static bool ask_host(loader *l, aoi_loaded_node *n) {
+    n->deferred = l->s->deferred;
+    return !l->o->node || l->o->node(l->o->node_ud, n) || fail(l, "the host has refused a node");
+}
+
+static bool load_node(loader *l, uint32_t owner) {
+    aoi_space *s = l->s;
+    double points[2 * AOI_MOST_CORNERS] = {0};
+    aoi_area area;
+    aoi_loaded_node n = {.watcher = s->world.entities[owner].id, .node_id = aoi_get_signed(&l->in)};
+    const char *fault = aoi_get_area(&l->in, s->world.dims, points, &area);
+    uint32_t slot;
+    if (!is_good(l)) return false;
+    if (fault) return fail(l, fault);
+    n.silent = area.silent;
+    if (!ask_host(l, &n)) return false;
+    area.silent = n.silent;
+    area.user_data = n.user_data;
+    return aoi_restore_node(s, owner, n.node_id, &area, &slot) == AOI_OK || lacks_memory(l);
+}
+
+static bool load_nodes(loader *l) {
+    uint64_t count = aoi_get_count(&l->in, 11), owner = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t gap = aoi_get_varint(&l->in);
+        if (!is_good(l)) return false;
+        if (gap >= l->s->world.entity_count - owner) return fail(l, "a node is carried by no entity");
+        if (gap && i && !are_unique(l, (uint32_t)owner)) return false;
+        owner += gap;
+        if (!load_node(l, (uint32_t)owner)) return false;
+    }
+    l->nodes = (uint32_t)count;
+    return is_good(l) && (!count || are_unique(l, (uint32_t)owner));
+}
+
+/* ---- pairs -------------------------------------------------------------------------------------------------------- */
+
+/* The next pair of a list that rises. */
+static bool next_pair(loader *l, uint64_t i, uint32_t *node, uint32_t *target) {
+    uint64_t gap = aoi_get_varint(&l->in), to = aoi_get_varint(&l->in);
+    if (!is_good(l)) return false;
+    if (i && !gap && !to) return fail(l, "a pair stands there twice");
+    if (gap >= l->nodes - *node) return fail(l, "a pair has no node");
+    if (to >= l->s->world.entity_count - (gap ? 0 : *target)) return fail(l, "a pair has no target");
+    *target = (uint32_t)to + (gap ? 0 : *target);
+    *node += (uint32_t)gap;
+    if (l->s->world.nodes[*node].owner == *target) return fail(l, "an entity watches itself");
+    return true;
+}
+
+static bool load_overrides(loader *l) {
+    aoi_space *s = l->s;
+    uint64_t count = aoi_get_count(&l->in, 3);
+    uint32_t node = 0, target = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!next_pair(l, i, &node, &target)) return false;
+        unsigned how = aoi_get_byte(&l->in);
+        if (!is_good(l)) return false;
+        if (how < AOI_HIDE || how > AOI_MATCH) return fail(l, "an override is of no kind");
+        if (!aoi_overrides_reserve(&s->world.memory, &s->overrides)) return lacks_memory(l);
+        aoi_overrides_set(&s->overrides, node, target, (int)how);
+        s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
+    }
+    return is_good(l);
+}
+
+/* The border of a sector comes from the sine and cosine of the C library, which may round differently here. */
+static bool is_exact(const aoi_space *s, uint32_t node) {
+    return s->world.nodes[node].shape != AOI_SECTOR;
+}
+
+static bool load_kept(loader *l) {
+    aoi_space *s = l->s;
+    uint64_t count = aoi_get_count(&l->in, 2);
+    uint32_t node = 0, target = 0;
+    if (count > UINT32_MAX || !aoi_pair_table_reserve(&s->world.memory, &s->kept, (uint32_t)count))
+        return lacks_memory(l);
+    for (uint64_t i = 0; i < count; i++) {
+        if (!next_pair(l, i, &node, &target)) return false;
+        const aoi_node_record *n = s->world.nodes + node;
+        const aoi_entity_record *t = s->world.entities + target;
+        bool meets = aoi_meets(aoi_override_of(s, node, target), t->kind, n->mask);
+        aoi_zone z =
+            aoi_zone_of(s->world.dims, n->shape, s->world.areas + node, s->world.entities[n->owner].pos, t->pos);
+        if (meets && z == AOI_BETWEEN) aoi_pair_table_add(&s->kept, node, target);
+        else if (!meets || is_exact(s, node)) return fail(l, "a pair is kept that is not between the borders");
+    }
+    return is_good(l);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------- */
+
+static bool load_gone(loader *l, int64_t **watchers) {
+    aoi_space *s = l->s;
+    uint64_t count = aoi_get_count(&l->in, 2);
+    if (count && !AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, (size_t)count)) return lacks_memory(l);
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t slot;
+        aoi_loaded_node n = {.gone = true};
+        n.watcher = aoi_get_signed(&l->in);
+        n.node_id = aoi_get_signed(&l->in);
+        if (!is_good(l) || !ask_host(l, &n)) return false;
+        if (!aoi_restore_gone_node(s, n.node_id, n.user_data, &slot)) return lacks_memory(l);
+        s->ids_out[i] = n.watcher;
+    }
+    l->gone = (uint32_t)count;
+    *watchers = s->ids_out;
+    return is_good(l);
+}
+
+typedef struct loaded_event {
+    unsigned kind;
+    uint32_t node, target; /* target: AOI_NONE if it is gone */
+    int64_t target_id;
+} loaded_event;
+
+static bool read_waiting(loader *l, loaded_event *e) {
+    unsigned head = aoi_get_byte(&l->in);
+    uint64_t node = aoi_get_varint(&l->in), target = 0;
+    if (head & AOI_EVENT_GONE) e->target_id = aoi_get_signed(&l->in);
+    else target = aoi_get_varint(&l->in);
+    if (!is_good(l)) return false;
+    e->kind = head & AOI_EVENT_KIND;
+    if (head > 7 || (e->kind != AOI_ENTER && e->kind != AOI_LEAVE)) return fail(l, "an event is of no kind");
+    if (node >= (uint64_t)l->nodes + l->gone) return fail(l, "an event has no node");
+    e->node = (uint32_t)node;
+    e->target = AOI_NONE;
+    if (!(head & AOI_EVENT_GONE)) {
+        if (target >= l->s->world.entity_count) return fail(l, "an event has no target");
+        e->target = (uint32_t)target;
+        e->target_id = l->s->world.entities[target].id;
+    }
+    return true;
+}
+
+/* An event that waits is the last word on its pair. */
+static bool is_the_last_word(loader *l, const loaded_event *e) {
+    const aoi_space *s = l->s;
+    bool here = e->node < l->nodes && e->target != AOI_NONE;
+    if (!here) return e->kind == AOI_LEAVE || fail(l, "something that is gone enters");
+    if (s->world.nodes[e->node].owner == e->target) return fail(l, "an entity watches itself");
+    if (is_exact(s, e->node) && aoi_node_sees(s, e->node, e->target) != (e->kind == AOI_ENTER))
+        return fail(l, "an event tells what is not so");
+    return true;
+}
+
+static int by_pair(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool load_events(loader *l, const int64_t *watchers) {
+    aoi_space *s = l->s;
+    aoi_memory *m = &s->world.memory;
+    uint64_t count = aoi_get_count(&l->in, 3), ordered = aoi_get_varint(&l->in);
+    uint32_t gone = 0, pairs = 0;
+    if (ordered > count) return fail(l, "more events are in order than there are");
+    if (count && (!AOI_GROW(m, s->queue.events, s->queue.cap, (size_t)count) ||
+                  !AOI_GROW(m, l->seen, l->seen_cap, (size_t)count)))
+        return lacks_memory(l);
+    for (uint32_t i = 0; i < count; i++) {
+        loaded_event e;
+        if (!read_waiting(l, &e) || !is_the_last_word(l, &e)) return false;
+        if (e.node == l->nodes + gone) gone++;
+        if (e.node >= l->nodes + gone) return fail(l, "nodes that are gone do not stand in the order of events");
+        uint32_t life = e.target == AOI_NONE ? i : s->world.entities[e.target].generation;
+        aoi_queued *q = aoi_queue_append(&s->queue, (int)e.kind, e.node, e.target, life);
+        q->watcher =
+            e.node < l->nodes ? s->world.entities[s->world.nodes[e.node].owner].id : watchers[e.node - l->nodes];
+        q->target = e.target_id;
+        q->node_id = s->world.nodes[e.node].node_id;
+        s->world.nodes[e.node].pending++;
+        if (e.target != AOI_NONE) l->seen[pairs++] = aoi_pair_key(e.node, e.target);
+    }
+    if (gone != l->gone) return fail(l, "a node that is gone has no event");
+    if (pairs) qsort(l->seen, pairs, sizeof *l->seen, by_pair);
+    for (uint32_t i = 1; i < pairs; i++)
+        if (l->seen[i] == l->seen[i - 1]) return fail(l, "two events wait for one pair");
+    s->queue.ordered_end = (uint32_t)ordered;
+    return is_good(l);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------------------- */
+
+static bool has_its_sum(loader *l, const unsigned char *begin) {
+    aoi_crc32 sums;
+    size_t size = (size_t)(l->in.at - begin);
+    uint32_t sum = (uint32_t)aoi_get_bytes(&l->in, AOI_SNAPSHOT_CRC);
+    if (!is_good(l)) return false;
+    aoi_crc32_open(&sums);
+    return aoi_crc32_of(&sums, 0, begin, size) == sum || fail(l, "its checksum is another: it has been damaged");
+}
+
+static bool load_all(loader *l) {
+    const unsigned char *begin = l->in.at;
+    int64_t *watchers = NULL;
+    return load_head(l) && load_entities(l) && load_nodes(l) && load_overrides(l) && load_kept(l) &&
+           load_gone(l, &watchers) && load_events(l, watchers) && has_its_sum(l, begin);
+}
+
+int aoi_load_first(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, size_t *used,
+                   const char **fault) {
+    static const aoi_load_options none = {0};
+    const unsigned char *begin = bytes;
+    loader l = {.in = {.at = begin, .end = begin + size}, .o = o ? o : &none};
+    bool loaded = load_all(&l);
+    if (l.s) {
+        AOI_FREE(&l.s->world.memory, l.seen, l.seen_cap);
+        if (loaded) aoi_tidy(l.s);
+        else aoi_close(l.s);
+    }
+    if (fault) *fault = l.fault;
+    if (!loaded) return l.no_memory ? AOI_ENOMEM : AOI_EVALUE;
+    *used = (size_t)(l.in.at - begin);
+    *out = l.s;
+    return AOI_OK;
+}
+
+/* The sum is looked at first: it says more than what a damaged byte happens to mean. */
+int aoi_load(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, const char **fault) {
+    aoi_crc32 sums;
+    const unsigned char *p = bytes;
+    aoi_space *s = NULL;
+    size_t used = 0;
+    const char *ignored;
+    if (!fault) fault = &ignored;
+    if (size > AOI_SNAPSHOT_CRC + 4 && !memcmp(p, AOI_SNAPSHOT_MAGIC, 4) && p[4] == AOI_SNAPSHOT_VERSION) {
+        aoi_bytes sum = {.at = p + size - AOI_SNAPSHOT_CRC, .end = p + size};
+        aoi_crc32_open(&sums);
+        *fault = "its checksum is another: it is damaged or cut off";
+        if (aoi_crc32_of(&sums, 0, p, size - AOI_SNAPSHOT_CRC) != aoi_get_bytes(&sum, AOI_SNAPSHOT_CRC))
+            return AOI_EVALUE;
+    }
+    int result = aoi_load_first(bytes, size, o, &s, &used, fault);
+    if (result == AOI_OK && used < size) {
+        *fault = "bytes follow its end";
+        aoi_close(s);
+        return AOI_EVALUE;
+    }
+    if (result == AOI_OK) *out = s;
+    return result;
+}
