@@ -85,6 +85,7 @@ static void sync_free(aoi_sync *y) {
     AOI_FREE(m, y->writer.bytes, y->writer.cap);
     AOI_FREE(m, y->picks, y->pick_cap);
     AOI_FREE(m, y->near2, y->near_cap);
+    AOI_FREE(m, y->due, y->due_cap);
     aoi_resize(m, y, sizeof *y, 0);
 }
 

@@ -61,14 +61,20 @@ static void pick_swap(aoi_pick *a, aoi_pick *b) {
     *b = other;
 }
 
-/* The first `most` of n in order come to the front, themselves in no order. */
-static void pick_select(aoi_pick *p, uint32_t n, uint32_t most) {
+typedef bool pick_order(const aoi_pick *a, const aoi_pick *b);
+
+/* The first `most` of n in order come to the front, themselves in no order.  How two compare follows no pattern: no
+ * branch depends on it. */
+AOI_INLINE void pick_select(aoi_pick *p, uint32_t n, uint32_t most, pick_order *before) {
     while (n > 1 && most > 0 && most < n) {
         uint32_t i = 0;
         pick_swap(p + n / 2, p + n - 1);
-        for (uint32_t k = 0; k + 1 < n; k++)
-            if (pick_before(p + k, p + n - 1)) pick_swap(p + k, p + i++);
-        pick_swap(p + i, p + n - 1); /* the pivot: i are before it */
+        const aoi_pick pivot = p[n - 1];
+        for (uint32_t k = 0; k + 1 < n; k++) {
+            pick_swap(p + k, p + i);
+            i += before(p + i, &pivot);
+        }
+        pick_swap(p + i, p + n - 1); /* i are before it */
         if (most <= i) n = i;
         else {
             p += i + 1;
@@ -96,7 +102,9 @@ static void scope_open(const aoi_client *c, aoi_scope *scope) {
     double z = y->space->world.dims == 3 ? p[2] : 0;
     scope->at = (aoi_spot){(float)p[0], (float)p[1], (float)z};
     scope->error = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z)))) * 0x1p-21;
+    scope->by_two = true;
     for (uint32_t i = 0; i < c->tier_count; i++) {
+        scope->by_two &= (c->tiers[i].every & (c->tiers[i].every - 1)) == 0;
         scope->inside[i] = square_below(c->tiers[i].distance - scope->error);
         scope->outside[i] = square_above(c->tiers[i].distance + scope->error);
     }
@@ -172,7 +180,7 @@ static uint32_t pick_known(const aoi_client *c, const aoi_scope *scope, double n
 static uint32_t choose_first(aoi_client *c, uint32_t n, uint32_t most) {
     aoi_pick *p = c->sync->picks;
     uint32_t kept = 0;
-    pick_select(p, n, most);
+    pick_select(p, n, most, pick_before);
     for (uint32_t i = 0; i < n; i++) {
         if (i < most && !p[i].known) p[kept++] = p[i];
         else if (i >= most && p[i].known) c->flags[p[i].record] |= AOI_RECORD_CUT;
@@ -207,42 +215,67 @@ uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope) {
 
 /* ---- tiers ------------------------------------------------------------------------------------------------------- */
 
-/* The tier of a record; exact where single precision leaves a doubt. */
-static uint32_t tier_of(const aoi_client *c, uint32_t record, const aoi_scope *scope) {
-    float near2 = c->sync->near2[record];
-    double distance2 = -1;
-    uint32_t i = 0;
-    for (; i + 1 < c->tier_count; i++) {
-        double most = c->tiers[i].distance;
-        if (near2 < scope->inside[i]) break;
-        if (near2 > scope->outside[i] && near2 <= FLT_MAX) continue;
-        if (distance2 < 0) distance2 = aoi_client_distance2(c, record);
-        if (distance2 <= most * most) break;
+static uint32_t exact_tier(const aoi_client *c, uint32_t record) {
+    double distance2 = aoi_client_distance2(c, record);
+    uint32_t tier = 0;
+    while (tier + 1 < c->tier_count && distance2 > c->tiers[tier].distance * c->tiers[tier].distance) tier++;
+    return tier;
+}
+
+static bool is_tier_in_doubt(const aoi_client *c, const aoi_scope *scope, float near2) {
+    bool doubt = !(near2 <= FLT_MAX);
+    for (uint32_t k = 0; k + 1 < c->tier_count; k++) doubt |= near2 >= scope->inside[k] && near2 <= scope->outside[k];
+    return doubt;
+}
+
+/* Loops over records, one for each border, are what compilers turn into vectors. */
+void aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n, uint32_t *tiers) {
+    const float *near2 = c->sync->near2;
+    uint32_t doubts = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        tiers[i] = 0;
+        doubts |= !(near2[i] <= FLT_MAX);
     }
-    return i;
-}
-
-static bool in_phase(const aoi_client *c, uint32_t record, uint32_t every) {
-    uint32_t phase = (c->tracks[record] * UINT32_C(0x9E3779B9) + c->number * UINT32_C(0x85EBCA6B)) >> 16;
-    uint32_t at = c->sync->now + phase;
-    return (every & (every - 1)) == 0 ? (at & (every - 1)) == 0 : at % every == 0;
-}
-
-bool aoi_tier_due(const aoi_client *c, uint32_t record, const aoi_scope *scope) {
-    if (!c->tier_count) return true;
-    uint32_t every = c->tiers[tier_of(c, record, scope)].every;
-    return in_phase(c, record, every) || c->sync->now - c->since[record] + 1 >= every;
+    for (uint32_t k = 0; k + 1 < c->tier_count; k++) {
+        const float inside = scope->inside[k], outside = scope->outside[k];
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t beyond = near2[i] > outside;
+            tiers[i] += beyond;
+            doubts |= (near2[i] >= inside) & ~beyond;
+        }
+    }
+    for (uint32_t i = 0; i < n && doubts; i++)
+        if (is_tier_in_doubt(c, scope, near2[i])) tiers[i] = exact_tier(c, i);
 }
 
 /* ---- budget ------------------------------------------------------------------------------------------------------ */
 
-static int pick_compare(const void *a, const void *b) {
-    const aoi_pick *p = a, *q = b;
-    if (p->weight != q->weight) return p->weight > q->weight ? -1 : 1;
-    if (p->distance2 != q->distance2) return p->distance2 < q->distance2 ? -1 : 1;
-    return p->id < q->id ? -1 : p->id > q->id;
+enum { FIRST_PICKS = 32 }; /* put in order at first: as a rule the message is full then */
+
+static bool pick_is_more_urgent(const aoi_pick *a, const aoi_pick *b) {
+    return (a->weight > b->weight) | ((a->weight == b->weight) & ((a->distance2 < b->distance2) |
+                                                                  ((a->distance2 == b->distance2) & (a->id < b->id))));
 }
 
-void aoi_order_picks(aoi_sync *y, uint32_t count) {
-    qsort(y->picks, count, sizeof *y->picks, pick_compare);
+static int pick_compare(const void *a, const void *b) {
+    return pick_is_more_urgent(a, b) ? -1 : pick_is_more_urgent(b, a);
+}
+
+static void pick_insertion_sort(aoi_pick *p, uint32_t n) {
+    for (uint32_t i = 1; i < n; i++) {
+        const aoi_pick pick = p[i];
+        uint32_t k = i;
+        for (; k > 0 && pick_is_more_urgent(&pick, p + k - 1); k--) p[k] = p[k - 1];
+        p[k] = pick;
+    }
+}
+
+uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count) {
+    aoi_pick *p = y->picks + ready;
+    uint32_t n = count - ready, most = ready > FIRST_PICKS ? ready : FIRST_PICKS;
+    if (most > n) most = n;
+    pick_select(p, n, most, pick_is_more_urgent);
+    if (most <= FIRST_PICKS) pick_insertion_sort(p, most);
+    else qsort(p, most, sizeof *p, pick_compare);
+    return ready + most;
 }

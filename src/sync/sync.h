@@ -106,6 +106,7 @@ typedef struct aoi_scope { /* a client's place, and the error of a distance from
     aoi_spot at;
     float inside[AOI_MOST_TIERS], outside[AOI_MOST_TIERS]; /* squares: nearer, farther is surely in, out of a tier */
     double error;
+    bool by_two; /* all periods of its tiers are powers of two */
 } aoi_scope;
 
 struct aoi_sync {
@@ -136,8 +137,9 @@ struct aoi_sync {
     aoi_tier default_tiers[AOI_MOST_TIERS];
     aoi_writer writer;
     aoi_pick *picks;
-    float *near2; /* of the records of the client that is packed: squared distances of their spots */
-    uint32_t pick_cap, near_cap;
+    float *near2;  /* of the records of the client that is packed: squared distances of their spots */
+    uint32_t *due; /* of the records of that client: those of which something is to be told */
+    uint32_t pick_cap, near_cap, due_cap;
 };
 
 static inline aoi_memory *aoi_sync_memory(const aoi_sync *y) {
@@ -216,17 +218,27 @@ static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
 uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope); /* of clients with a limit: measured */
 /* Fills sync->near2 for the first n records, or all; false when memory is refused. */
 bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope);
-/* Whether the move of a known record that waits is due by its tier; it has been measured. */
-bool aoi_tier_due(const aoi_client *c, uint32_t record, const aoi_scope *scope);
+/* The tiers of the first n records, which have been measured. */
+void aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n, uint32_t *tiers);
 double aoi_client_distance2(const aoi_client *c, uint32_t record);
 double aoi_urgency(const aoi_client *c, uint32_t record);
-/* The first `count` picks by falling weight, equal ones nearest first. */
-void aoi_order_picks(aoi_sync *y, uint32_t count);
+/* Of `count` picks, of which the first `ready` are in order already, puts more in order: by falling weight, equal ones
+ * nearest first, then by id.  Returns how many are in order now; as many more as it takes each time, all of them cost
+ * little more than a sort, and the first few much less. */
+uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count);
 
 int aoi_scale_of(double quantum); /* tick.c: how the head of a message spells it */
 
 static inline bool aoi_is_timed(const aoi_client *c) {
     return c->told_at != NULL;
+}
+
+/* Whether a move that waits since then is due.  Tiers and phases follow no pattern: no branch depends on them. */
+AOI_INLINE unsigned aoi_tier_due(const aoi_client *c, uint32_t track, uint32_t tier, uint32_t since, bool by_two) {
+    uint32_t every = c->tiers[tier].every, now = c->sync->now;
+    uint32_t at = now + ((track * UINT32_C(0x9E3779B9) + c->number * UINT32_C(0x85EBCA6B)) >> 16);
+    unsigned in_phase = by_two ? (at & (every - 1)) == 0 : at % every == 0;
+    return in_phase | (now - since + 1 >= every);
 }
 
 #endif

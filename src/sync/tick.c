@@ -112,10 +112,6 @@ static bool say_update(aoi_client *c, uint32_t record, bool moved, bool touched)
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-static void track_prefetch(const aoi_client *c, uint32_t i) {
-    if (i < c->told) AOI_PREFETCH(c->sync->tracks + c->tracks[i]);
-}
-
 /* Those of records from..to that have moved and nothing else: the bulk of all messages.  The writer is a copy, since
  * stores of bytes may alias anything in memory; the number of axes is a constant.  Returns the first other one. */
 AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t from, uint32_t to, int axes,
@@ -164,44 +160,109 @@ static bool pack_updates(aoi_client *c) {
     return true;
 }
 
-/* What is new about a known record waits from now on. */
-static void mark_waiting(const aoi_client *c, uint32_t record) {
-    const aoi_track *t = c->sync->tracks + c->tracks[record];
-    uint8_t *flags = c->flags + record;
-    if (aoi_tick_after(t->moved, c->synced) && !(*flags & AOI_RECORD_WAITS)) {
-        *flags |= AOI_RECORD_WAITS;
-        c->since[record] = c->sync->now;
-    }
-    if (aoi_tick_after(t->touched, c->synced)) *flags |= AOI_RECORD_TOUCH;
+/* What is new about a known record waits from now on.  Returns its flags. */
+AOI_INLINE unsigned mark_waiting(const aoi_client *c, const aoi_track *tracks, uint32_t i, uint32_t told,
+                                 uint32_t now) {
+    const aoi_track *t = tracks + c->tracks[i];
+    AOI_PREFETCH(tracks + c->tracks[i + TRACKS_AHEAD < told ? i + TRACKS_AHEAD : i]);
+    unsigned flags = c->flags[i] & ~(unsigned)(AOI_RECORD_SAID | AOI_RECORD_PLACED);
+    c->since[i] = flags & AOI_RECORD_WAITS ? c->since[i] : now;
+    return flags | aoi_tick_after(t->moved, c->synced) * (unsigned)AOI_RECORD_WAITS |
+           aoi_tick_after(t->touched, c->synced) * (unsigned)AOI_RECORD_TOUCH;
 }
 
-/* Of what waits and is due, the most urgent first where there is a budget.  A record that is to go but does not fit into
- * the message may stay after all: what is new about it waits, too. */
-static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
-    aoi_sync *y = c->sync;
-    uint32_t n = 0;
-    if (c->tier_count && !measured && !aoi_measure(c, c->stay, scope)) return false;
-    if (c->bytes && !AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, c->told)) return false;
-    for (uint32_t i = 0; i < c->told; i++) {
-        uint8_t *flags = c->flags + i;
-        track_prefetch(c, i + TRACKS_AHEAD);
-        mark_waiting(c, i);
-        if (i >= c->stay) continue;
-        *flags &= (uint8_t) ~(AOI_RECORD_SAID | AOI_RECORD_PLACED);
-        if (!(*flags & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH))) continue;
-        bool touched = *flags & AOI_RECORD_TOUCH, due = (*flags & AOI_RECORD_WAITS) && aoi_tier_due(c, i, scope);
-        c->backlog |= (*flags & AOI_RECORD_WAITS) && !due;
-        if (!due && !touched) continue;
-        int64_t id = y->tracks[c->tracks[i]].id;
-        if (c->bytes) y->picks[n++] = (aoi_pick){.weight = aoi_urgency(c, i), .id = id, .record = i, .known = due};
-        else if (!say_update(c, i, due, touched)) return false;
+/* Records of which something is to be told, into sync->due: twice the number, and 1 more if its move is due.  How many;
+ * no branch depends on which.  About one that is to go news wait, too, as that may not fit into the message, and it
+ * stay after all. */
+static uint32_t list_due(const aoi_client *client, const aoi_scope *scope, bool *backlog) {
+    const aoi_client c = *client; /* a copy, since stores of bytes may alias anything in memory */
+    const aoi_track *tracks = c.sync->tracks;
+    const bool tiered = c.tier_count, by_two = tiered && scope->by_two;
+    uint32_t *list = c.sync->due, n = 0, now = c.sync->now; /* the list grows over the tiers that have been looked at */
+    if (tiered) aoi_find_tiers(&c, scope, c.stay, list);
+    unsigned left = 0;
+    for (uint32_t i = 0; i < c.stay; i++) {
+        unsigned flags = mark_waiting(&c, tracks, i, c.told, now);
+        unsigned waits = flags / AOI_RECORD_WAITS & 1, touched = flags / AOI_RECORD_TOUCH & 1;
+        unsigned due = tiered ? waits & aoi_tier_due(&c, c.tracks[i], list[i], c.since[i], by_two) : waits;
+        c.flags[i] = (uint8_t)flags;
+        list[n] = 2 * i + due;
+        n += due | touched;
+        left |= waits & ~due;
     }
-    if (n > 1) aoi_order_picks(y, n);
-    for (uint32_t k = 0; k < n && !y->writer.full; k++) {
-        const aoi_pick *p = y->picks + k;
-        if (!say_update(c, p->record, p->known, c->flags[p->record] & AOI_RECORD_TOUCH)) return false;
+    for (uint32_t i = c.stay; i < c.told; i++)
+        c.flags[i] = (uint8_t)(mark_waiting(&c, tracks, i, c.told, now) | (c.flags[i] & AOI_RECORD_SAID));
+    *backlog |= left;
+    return n;
+}
+
+/* From the k-th of n due records on those that have moved and nothing else; see put_moves.  Returns the first other. */
+AOI_INLINE uint32_t put_due(const aoi_client *c, aoi_writer *writer, uint32_t k, uint32_t n, int axes, bool quanta) {
+    aoi_writer w = *writer;
+    const aoi_track *tracks = c->sync->tracks;
+    const uint32_t *records = c->tracks, *due = c->sync->due;
+    uint8_t *flags = c->flags;
+    unsigned char *p = w.bytes + w.end;
+    w.axes = axes;
+    w.quanta = quanta;
+    for (; k < n; k++) {
+        uint32_t i = due[k] / 2;
+        const aoi_track *t = tracks + records[i];
+        if (flags[i] & AOI_RECORD_TOUCH || t->flags & AOI_TRACK_WIDE) break;
+        p = aoi_put_position(&w, aoi_put_id(&w, p, AOI_TAG_MOVED, t->id), t->at);
+        flags[i] |= AOI_RECORD_PLACED;
+        w.records++;
+    }
+    writer->end = (uint32_t)(p - w.bytes);
+    writer->records = w.records;
+    writer->last = w.last;
+    return k;
+}
+
+static uint32_t put_due_of(const aoi_client *c, aoi_writer *w, uint32_t k, uint32_t n) {
+    if (w->quanta) return w->axes == 2 ? put_due(c, w, k, n, 2, true) : put_due(c, w, k, n, 3, true);
+    return w->axes == 2 ? put_due(c, w, k, n, 2, false) : put_due(c, w, k, n, 3, false);
+}
+
+static bool say_due(aoi_client *c, uint32_t which) {
+    return say_update(c, which / 2, which & 1, c->flags[which / 2] & AOI_RECORD_TOUCH);
+}
+
+static bool pack_due(aoi_client *c, uint32_t n) {
+    aoi_sync *y = c->sync;
+    aoi_writer *w = &y->writer;
+    for (uint32_t k = 0; k < n;) {
+        uint32_t to = n - k > RECORDS_AT_ONCE ? k + RECORDS_AT_ONCE : n;
+        if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD * RECORDS_AT_ONCE))
+            return false;
+        k = put_due_of(c, w, k, to);
+        if (k < to && !say_due(c, y->due[k++])) return false;
     }
     return true;
+}
+
+/* The most urgent first. */
+static bool pack_most_urgent(aoi_client *c, uint32_t n) {
+    aoi_sync *y = c->sync;
+    if (!AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, n)) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = y->due[k] / 2;
+        y->picks[k] = (aoi_pick){.weight = aoi_urgency(c, i), .id = y->tracks[c->tracks[i]].id, .record = y->due[k]};
+    }
+    for (uint32_t k = 0, ready = 0; k < n && !y->writer.full; k++) {
+        if (k == ready) ready = aoi_order_picks(y, k, n);
+        if (!say_due(c, y->picks[k].record)) return false;
+    }
+    return true;
+}
+
+/* Of what waits and is due. */
+static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
+    aoi_sync *y = c->sync;
+    if (c->tier_count && !measured && !aoi_measure(c, c->stay, scope)) return false;
+    if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, c->stay + (size_t)1)) return false;
+    uint32_t n = list_due(c, scope, &c->backlog);
+    return c->bytes ? pack_most_urgent(c, n) : pack_due(c, n);
 }
 
 /* Known records that do not stay go behind all others, and so do those that the limit cuts:
@@ -242,10 +303,11 @@ static bool pack_appeared(aoi_client *c, uint32_t n) {
             p->distance2 = aoi_client_distance2(c, p->record);
             p->id = y->tracks[c->tracks[p->record]].id;
         }
-        aoi_order_picks(y, n);
     }
-    for (uint32_t k = 0; k < n && !y->writer.full; k++)
+    for (uint32_t k = 0, ready = c->bytes ? 0 : n; k < n && !y->writer.full; k++) {
+        if (k == ready) ready = aoi_order_picks(y, k, n);
         if (!say_appeared(c, y->picks[k].record)) return false;
+    }
     return true;
 }
 
@@ -253,8 +315,19 @@ static void unmark(uint8_t *flags, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) flags[i] &= (uint8_t) ~(AOI_RECORD_SAID | AOI_RECORD_CUT);
 }
 
+/* Of the client that is packed next. */
+static void prefetch_picture(const aoi_client *c) {
+    if (!c) return;
+    if (c->next) AOI_PREFETCH(c->next);
+    AOI_PREFETCH(c->flags);
+    AOI_PREFETCH(c->flags + AOI_CACHE_LINE);
+    AOI_PREFETCH(c->tracks);
+    AOI_PREFETCH(c->tracks + AOI_CACHE_LINE / sizeof *c->tracks);
+}
+
 static bool pack(aoi_client *c) {
     aoi_sync *y = c->sync;
+    prefetch_picture(c->next);
     writer_open(c);
     aoi_scope scope;
     bool measured = false;
@@ -303,16 +376,20 @@ static void apply_appeared(aoi_client *c, bool *left) {
     *left |= !c->limit && c->told < c->count;
 }
 
+/* Which records are said follows no pattern: no branch depends on it. */
 static void apply_updates(aoi_client *c) {
-    for (uint32_t i = 0; i < c->stay; i++) {
-        uint8_t *flags = c->flags + i;
-        if (*flags & AOI_RECORD_SAID) *flags &= (uint8_t) ~(AOI_RECORD_SAID | AOI_RECORD_TOUCH);
-        if (*flags & AOI_RECORD_PLACED) {
-            *flags &= (uint8_t) ~(AOI_RECORD_PLACED | AOI_RECORD_WAITS);
-            c->told_at[i] = c->sync->now;
-        }
-        if (*flags & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) c->backlog = true;
+    const uint32_t now = c->sync->now, stay = c->stay;
+    uint32_t *told_at = c->told_at;
+    uint8_t *all = c->flags;
+    unsigned waits = 0;
+    for (uint32_t i = 0; i < stay; i++) {
+        unsigned flags = all[i], placed = flags / AOI_RECORD_PLACED & 1, said = flags / AOI_RECORD_SAID & 1;
+        flags &= ~(AOI_RECORD_SAID | AOI_RECORD_PLACED | placed * AOI_RECORD_WAITS | said * AOI_RECORD_TOUCH);
+        told_at[i] = placed ? now : told_at[i];
+        all[i] = (uint8_t)flags;
+        waits |= flags;
     }
+    c->backlog |= (waits & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) != 0;
 }
 
 /* What is seen now is what was seen at the last tick.  By eights. */
