@@ -143,7 +143,7 @@ install uninstall:
 	  CORE_SO='$(CORE_SO)' LIBRARIES='$(LIB_A) $(LIB_SO)' LINKS='$(LIB_LINKS:%=%=$(notdir $(LIB_SO)))' sh scripts/install.sh $@
 
 docs: tools
-	ldoc -q .
+	@$(LUA) scripts/docs.lua build/docs
 
 clean:
 	rm -rf build aoi

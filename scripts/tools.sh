@@ -61,6 +61,10 @@ for goal in "$@"; do
       need lua5.4 lua5.4
       need_headers
       continue ;;
+    docs)
+      need_lua
+      need cmark-gfm cmark-gfm
+      continue ;;
     clean | env | help | uninstall) continue ;;
   esac
   need_compiler
@@ -81,7 +85,6 @@ for goal in "$@"; do
     fuzz)
       need clang clang
       need "/usr/lib/llvm-*/lib/clang/*/lib/*/libclang_rt.fuzzer*.a" libclang-rt-dev ;;
-    docs) need ldoc lua-ldoc ;;
   esac
 done
 if [ -z "$missing" ]; then exit 0; fi

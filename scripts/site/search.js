@@ -1,0 +1,32 @@
+// The search of the documentation: `sections` stands above this, [url, title, page, text] each.
+const input = document.getElementById("search"), found = document.getElementById("found"), pages = document.getElementById("pages");
+const escape = (text) => text.replace(/[&<>]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[c]);
+function search() {
+  const words = input.value.toLowerCase().split(/\s+/).filter((word) => word);
+  pages.hidden = words.length > 0;
+  found.innerHTML = "";
+  if (!words.length) return;
+  const hits = [];
+  for (const [url, title, page, text] of sections) {
+    const low = text.toLowerCase(), head = title.toLowerCase();
+    let score = 0;
+    for (const word of words) {
+      const here = (head.includes(word) ? 10 + (head === word ? 20 : 0) : 0) + (low.includes(word) ? 1 : 0);
+      if (!here) { score = 0; break; }
+      score += here;
+    }
+    if (score) hits.push([score, url, title, page, text, low.indexOf(words[0])]);
+  }
+  hits.sort((a, b) => b[0] - a[0]);
+  found.innerHTML = hits.slice(0, 30).map(([, url, title, page, text, at]) =>
+    `<li><a href="${url}">${escape(title)}<small>${escape(page)}: ${escape(text.slice(Math.max(0, at - 30), at + 70))}</small></a></li>`
+  ).join("") || "<li>nothing</li>";
+}
+input.addEventListener("input", search);
+input.addEventListener("keydown", (event) => {
+  const first = found.querySelector("a");
+  if (event.key === "Enter" && first) location.href = first.href;
+});
+found.addEventListener("click", () => { input.value = ""; search(); if (matchMedia("(max-width: 50rem)").matches) menu.open = false; });
+const menu = document.getElementById("menu");
+if (matchMedia("(max-width: 50rem)").matches) menu.open = false;

@@ -1,0 +1,71 @@
+-- README.md is short, and README.zh-CN.md says the same: sections, snippets, figures, links, rows of tables.
+local process = require "spec.support.process"
+
+local function lines(path) return process.lines((process.read(path):gsub("\n\n", "\n \n"))) end
+
+-- What does not depend on the language: by kind, in order. Numbers section by section: sentences are turned around.
+local function essence(path)
+  local found = { headings = {}, code = {}, rows = {}, links = {}, numbers = {} }
+  local mode, section, numbers
+  local function close()
+    if not numbers then return end
+    table.sort(numbers)
+    table.insert(found.numbers, section .. ": " .. table.concat(numbers, " "))
+  end
+  for _, line in ipairs(lines(path)) do
+    local fence = line:match "^```(%w*)"
+    if fence then
+      mode = not mode and (fence == "" and "drawing" or fence) or nil
+      if mode then table.insert(found.code, "```" .. fence) end
+    elseif mode == "lua" then
+      table.insert(found.code, (line:gsub("%s*%-%- .*$", "")))
+    elseif mode == "sh" then
+      table.insert(found.code, (line:gsub("%s*#.*$", "")))
+    elseif line:find "^#" then
+      close()
+      section, numbers = #found.headings + 1, {}
+      table.insert(found.headings, (line:match "^#+"))
+    elseif mode ~= "drawing" then
+      if line:find "^|" then table.insert(found.rows, select(2, line:gsub("|", ""))) end
+      for target in line:gmatch "%]%(([^)]+)%)" do
+        if not target:find "^README" then table.insert(found.links, target) end
+      end
+      local text = line:gsub("%(.-%)", ""):gsub("\239\188\136.-\239\188\137", "") -- nor what stands in full-width ones
+      for number in text:gmatch "%d[%d.,^-]*" do
+        table.insert(numbers, (number:gsub("[.,-]+$", "")))
+      end
+    end
+  end
+  close()
+  return found
+end
+
+describe("the README", function()
+  it("has at most 170 lines", function()
+    for _, path in ipairs { "README.md", "README.zh-CN.md" } do assert.is_true(#lines(path) <= 170, path) end
+  end)
+
+  it("says the same in Chinese", function()
+    local english, chinese = essence "README.md", essence "README.zh-CN.md"
+    for _, what in ipairs { "headings", "code", "rows", "links", "numbers" } do
+      assert.same(english[what], chinese[what], what)
+      assert.is_true(#english[what] > 5, what)
+    end
+  end)
+
+  it("has the figures of the comparison", function()
+    local comparison, seen = process.read "docs/comparison.md", 0
+    for _, line in ipairs(lines "README.md") do
+      for figure in line:gmatch "| (%d[%d.]* / %d[%d.]*)" do
+        seen = seen + 1
+        local one, other = figure:match "^(%S+) / (%S+)$"
+        local found = false
+        for row in comparison:gmatch "[^\n]+" do
+          found = found or row:gsub("%*", ""):find("| " .. one .. " / " .. other .. " |", 1, true)
+        end
+        assert.is_truthy(found, figure)
+      end
+    end
+    assert.is_true(seen >= 20)
+  end)
+end)

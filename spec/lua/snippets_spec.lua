@@ -1,0 +1,48 @@
+-- Every snippet of the README, in both languages, and of docs/ runs and prints what it says.
+local process = require "spec.support.process"
+local snippets = require "spec.support.snippets"
+
+-- Pages whose snippets need more than a Lua; each names the specs that run them.
+local ELSEWHERE = {
+  ["docs/skynet.md"] = "spec/skynet", ["docs/world.md"] = "spec/skynet", ["docs/viewer.md"] = "spec/viewer",
+  ["docs/journal.md"] = "spec/journal", ["docs/snapshot.md"] = "spec/journal", ["docs/why.md"] = "spec/journal",
+  ["docs/command.md"] = "spec/journal",
+}
+
+describe("the Lua snippets of", function()
+  for _, path in ipairs(process.lines(process.must "ls README*.md docs/*.md")) do
+    if not ELSEWHERE[path] then
+      for i, chunk in ipairs(snippets.read(path)) do
+        it(path .. (i > 1 and ", part " .. i or ""), function()
+          local printed, expected = snippets.run(chunk, path)
+          assert.same(expected, printed)
+        end)
+      end
+    end
+  end
+end)
+
+describe("the C snippets of", function()
+  for _, path in ipairs(process.lines(process.must "ls README*.md docs/*.md")) do
+    local file = assert(io.open(path))
+    local text = file:read "*a"
+    file:close()
+    local n = 0
+    for code in text:gmatch "\n```c\n(.-)\n```" do
+      n = n + 1
+      it(("%s, number %d"):format(path, n), function()
+        local archive = io.open "build/core/libaoi.a"
+        if not (archive and process.has "cc") then pending("needs cc and `make lib`") end
+        archive:close()
+        local folder, remove = process.folder()
+        process.write(folder .. "/snippet.c", code)
+        process.must(("cc -std=c11 -Wall -Wextra -Werror -Iinclude %s/snippet.c build/core/libaoi.a -lm -o %s/snippet")
+          :format(folder, folder))
+        local expected = {}
+        for line in code:gmatch "/%* %-%-> (.-) %*/" do expected[#expected + 1] = line end
+        assert.same(expected, process.lines(process.must(folder .. "/snippet")))
+        remove()
+      end)
+    end
+  end
+end)
