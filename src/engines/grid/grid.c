@@ -55,11 +55,7 @@ static void grid_leave(aoi_engine *head, uint32_t entity) {
 }
 
 static int grid_set_kind(aoi_engine *head, uint32_t entity, uint64_t kind) {
-    aoi_sought *s = &aoi_grid_of(head)->sought;
-    bool was = aoi_is_sought(s, head->world->entities[entity].kind), is = aoi_is_sought(s, kind);
-    if (is && !was && !aoi_sought_insert(head->world, s, entity)) return AOI_ENOMEM;
-    if (was && !is) aoi_sought_remove(s, entity);
-    return AOI_OK;
+    return aoi_sought_change(head->world, &aoi_grid_of(head)->sought, entity, kind) ? AOI_OK : AOI_ENOMEM;
 }
 
 static void grid_mask_changed(aoi_engine *head, uint32_t node) {

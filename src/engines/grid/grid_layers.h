@@ -14,8 +14,8 @@
 #ifndef AOI_GRID_LAYERS_H
 #define AOI_GRID_LAYERS_H
 
-#include "engines/grid/sought.h"
 #include "engines/shared/ring_query.h"
+#include "engines/shared/sought.h"
 
 typedef struct aoi_grid_layer {
     aoi_spatial_hash cells; /* of nodes; empty if it is a crowd */

@@ -50,6 +50,7 @@ static int list_open(aoi_engine *head, double cell) {
     g->lists.ud = g;
     aoi_lanes_choose(&g->rings_changing, &g->points_changing);
     aoi_points_open(g);
+    aoi_spatial_open(&g->sought.cells, AOI_DEFAULT_SIDE);
     return AOI_OK;
 }
 
@@ -58,6 +59,7 @@ static void list_clear(aoi_list *g) {
     aoi_memory *m = aoi_list_memory(g);
     while (g->level_count) aoi_level_drop(g, 0);
     aoi_fields_close(g);
+    aoi_sought_clear(g->head.world, &g->sought);
     aoi_pool_close(m, &g->lists.pool);
     AOI_CLEAR(m, g->edges, g->edge_cap);
     AOI_CLEAR(m, g->leaving, g->leaving_cap);
@@ -76,6 +78,7 @@ static void list_tidy(aoi_engine *head) {
         return;
     }
     aoi_points_tidy(g);
+    aoi_seekers_tidy(g);
     aoi_rings_tidy(g);
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
@@ -99,6 +102,9 @@ static int list_enter(aoi_engine *head, uint32_t entity) {
         if (!aoi_point_ready(g, y, pos)) return AOI_ENOMEM;
     }
     if (!aoi_pool_reserve(m, &g->lists.pool, (uint32_t)(1 + g->level_count * dims))) return AOI_ENOMEM;
+    bool sought = aoi_is_sought(&g->sought, head->world->entities[entity].kind);
+    if (sought && !aoi_sought_insert(head->world, &g->sought, entity)) return AOI_ENOMEM;
+    if (aoi_sought_is_due(&g->sought, head->world->entity_count)) head->world->untidy = true;
     aoi_points_insert(g, entity, pos);
     for (int i = 0; i < g->level_count; i++) aoi_insert_point(g, g->levels + g->order[i], entity, pos);
     return AOI_OK;
@@ -108,6 +114,11 @@ static void list_leave(aoi_engine *head, uint32_t entity) {
     aoi_list *g = self(head);
     for (int i = 0; i < g->level_count; i++) aoi_remove_point(g, g->levels + g->order[i], entity);
     aoi_points_remove(g, entity);
+    if (aoi_is_sought(&g->sought, head->world->entities[entity].kind)) aoi_sought_remove(&g->sought, entity);
+}
+
+static int list_set_kind(aoi_engine *head, uint32_t entity, uint64_t kind) {
+    return aoi_sought_change(head->world, &self(head)->sought, entity, kind) ? AOI_OK : AOI_ENOMEM;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -122,7 +133,7 @@ static list_home find_home(aoi_list *g, uint32_t node, const aoi_bounds *b) {
     aoi_memory *m = aoi_list_memory(g);
     const double *pos = g->head.world->entities[g->head.world->nodes[node].owner].pos;
     if (!aoi_is_plain_box(b)) {
-        aoi_field *f = aoi_rings_field(g, b);
+        aoi_field *f = aoi_rings_field(g, b, aoi_list_seeks(g, node));
         return (list_home){NULL, aoi_field_ready(g, f, pos) ? f : NULL};
     }
     aoi_level *y = aoi_level_for(g, fmax(b->reach[0], b->reach[1]));
@@ -153,7 +164,12 @@ static int list_add_node(aoi_engine *head, uint32_t node) {
     list_home at = find_home(g, node, &b);
     if (!at.level && !at.field) return AOI_ENOMEM;
     settle(g, at, node, &b);
+    if (aoi_sought_is_due(&g->sought, head->world->entity_count + head->world->node_top)) head->world->untidy = true;
     return AOI_OK;
+}
+
+static void list_mask_changed(aoi_engine *head, uint32_t node) {
+    if (!aoi_list_has_edges(head->world->nodes + node)) aoi_rings_note_mask(self(head), node);
 }
 
 static void list_remove_node(aoi_engine *head, uint32_t node) {
@@ -181,6 +197,7 @@ static int list_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *n
 
 static const char *list_check(aoi_engine *head) {
     const char *wrong = aoi_levels_check(self(head));
+    if (!wrong) wrong = aoi_sought_check(head->world, &self(head)->sought);
     return wrong ? wrong : aoi_fields_check(self(head));
 }
 
@@ -201,6 +218,8 @@ const aoi_engine_class aoi_engine_list = {
     .add_node = list_add_node,
     .remove_node = list_remove_node,
     .resize_node = list_resize_node,
+    .set_kind = list_set_kind,
+    .mask_changed = list_mask_changed,
     .move = aoi_list_move,
     .tidy = list_tidy,
     .targets = aoi_list_targets,

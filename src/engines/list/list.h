@@ -4,6 +4,7 @@
 
 #include "engines/list/rings.h"
 #include "engines/list/tiles.h"
+#include "engines/shared/sought.h"
 
 typedef struct aoi_leaving { /* an entry whose new key is not in its block's interval */
     uint32_t *place;
@@ -17,10 +18,11 @@ struct aoi_list {
     uint32_t *edges; /* of each node: edge_places and safe_region */
     uint32_t edge_cap;
     aoi_level levels[AOI_MOST_LEVELS];
-    int order[AOI_MOST_LEVELS], level_count;           /* levels in use, by side */
-    aoi_field points;                                  /* all entities' points */
-    aoi_field rings[AOI_MOST_LEVELS];                  /* by reach; side 0: unused */
-    int ring_count;                                    /* ever used */
+    int order[AOI_MOST_LEVELS], level_count; /* levels in use, by side */
+    aoi_field points;                        /* all entities' points */
+    aoi_field rings[AOI_MOST_LEVELS];        /* by reach; side 0: unused */
+    int ring_count;                          /* ever used */
+    aoi_sought sought;
     aoi_lanes_borders rings_changing, points_changing; /* kernels for this processor */
     aoi_leaving *leaving;
     uint32_t leaving_cap, leaving_count;
@@ -73,6 +75,13 @@ aoi_level *aoi_level_for(aoi_list *g, double reach); /* found, or made with all 
 double aoi_level_side(double hint, double least);    /* of tiles */
 void aoi_level_drop(aoi_list *g, int i);             /* the i-th of `order` */
 const char *aoi_levels_check(aoi_list *g);
+
+/* ---- seekers.c: nodes that look for the sought alone ------------------------------------------------------------- */
+
+bool aoi_list_seeks(const aoi_list *g, uint32_t node);
+/* aoi_points_passed() for such a node. */
+void aoi_sought_passed(aoi_list *g, uint32_t node, const aoi_bounds *b, const double *from, const double *to);
+void aoi_seekers_tidy(aoi_list *g); /* reconsiders what is sought, and which rings look for nothing else */
 
 /* ---- move.c, box_query.c ----------------------------------------------------------------------------------------- */
 

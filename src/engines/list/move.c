@@ -308,6 +308,8 @@ int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to) {
     p.to = p.passed.to = to;
     p.edges = p.count = p.passed.found = p.passed.count = 0;
     p.failed = p.puts_back = false;
+    bool sought = aoi_is_sought(&g->sought, w->entities[entity].kind);
+    if (sought && !aoi_sought_move(w, &g->sought, entity, to)) return AOI_ENOMEM;
     move_near(&p, to);
     bool usual = !p.far_levels && !p.far_nodes && !p.has_rings && !g->leaving_count && !p.failed;
     if (!usual || !aoi_points_step(g, entity, to)) {
@@ -315,6 +317,7 @@ int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to) {
             g->leaving_count = 0;
             p.puts_back = true;
             move_near(&p, p.from);
+            if (sought) (void)aoi_sought_move(w, &g->sought, entity, p.from); /* there is room where it was */
             return AOI_ENOMEM;
         }
         rekey_leaving(g);

@@ -3,75 +3,6 @@
 
 #include "engines/list/list.h"
 
-/* ---- bags -------------------------------------------------------------------------------------------------------- */
-
-_Static_assert(sizeof(aoi_bag) == 16, "so that the smallest block holds four points");
-
-aoi_bag *aoi_bag_of(const aoi_list *g, uint32_t block) {
-    return aoi_pool_at(&g->lists.pool, block);
-}
-
-static uint32_t *bag_home(const aoi_list *g, const aoi_field *f, uint32_t ref) {
-    return f->lanes == AOI_POINT_LANES ? &g->head.world->entities[ref].home : &g->head.world->nodes[ref].home;
-}
-
-static uint32_t new_bag(aoi_list *g, int size, uint32_t tile, uint32_t next) {
-    uint32_t block = aoi_pool_take(&g->lists.pool, size);
-    *aoi_bag_of(g, block) = (aoi_bag){next, tile, 0, (uint32_t)size};
-    return block;
-}
-
-static void copy_entry(const aoi_field *f, aoi_bag *from, int k, aoi_bag *to, int into) {
-    for (int lane = 0; lane <= f->lanes; lane++) /* the refs are the last lane */
-        memcpy(aoi_bag_lane(to, f->lanes, lane) + into, aoi_bag_lane(from, f->lanes, lane) + k, sizeof(float));
-}
-
-static uint32_t enlarge_bag(aoi_list *g, const aoi_field *f, uint32_t head) {
-    aoi_bag *b = aoi_bag_of(g, head);
-    uint32_t block = new_bag(g, aoi_pool_size(&g->lists.pool, (int)b->size + 1), b->tile, b->next);
-    aoi_bag *larger = aoi_bag_of(g, block);
-    for (; larger->count < b->count; larger->count++) {
-        int k = (int)larger->count;
-        copy_entry(f, b, k, larger, k);
-        *bag_home(g, f, aoi_bag_refs(b, f->lanes)[k]) = aoi_place_of(block, k);
-    }
-    aoi_pool_put(&g->lists.pool, head, (int)b->size);
-    return block;
-}
-
-static void bag_insert(aoi_list *g, aoi_field *f, uint32_t tile, const float *values, uint32_t ref) {
-    aoi_tile *t = f->map.tiles + tile;
-    uint32_t *head = &t->axis[0].head;
-    const aoi_bag *first = *head != AOI_NONE ? aoi_bag_of(g, *head) : NULL;
-    if (!first || (first->size == AOI_LARGEST && first->count == (uint32_t)aoi_bag_cap(first->size, f->lanes)))
-        *head = new_bag(g, aoi_pool_size(&g->lists.pool, 0), tile, *head);
-    else if (first->count == (uint32_t)aoi_bag_cap(first->size, f->lanes)) *head = enlarge_bag(g, f, *head);
-    aoi_bag *b = aoi_bag_of(g, *head);
-    int k = (int)b->count++;
-    for (int lane = 0; lane < f->lanes; lane++) aoi_bag_lane(b, f->lanes, lane)[k] = values[lane];
-    aoi_bag_refs(b, f->lanes)[k] = ref;
-    *bag_home(g, f, ref) = aoi_place_of(*head, k);
-    aoi_tiles_count(&f->map, t, 1);
-}
-
-/* The last entry of the first block fills the hole. */
-static void bag_remove(aoi_list *g, aoi_field *f, uint32_t place) {
-    aoi_bag *b = aoi_bag_of(g, place >> AOI_PLACE_SHIFT);
-    aoi_tile *t = f->map.tiles + b->tile;
-    uint32_t head = t->axis[0].head;
-    aoi_bag *first = aoi_bag_of(g, head);
-    int k = (int)(place & AOI_PLACE_MASK), last = (int)--first->count;
-    if (first != b || k != last) {
-        copy_entry(f, first, last, b, k);
-        *bag_home(g, f, aoi_bag_refs(b, f->lanes)[k]) = place;
-    }
-    if (!first->count) {
-        t->axis[0].head = first->next;
-        aoi_pool_put(&g->lists.pool, head, (int)first->size);
-    }
-    aoi_tiles_count(&f->map, t, -1);
-}
-
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 static void open_field(aoi_field *f, double side, int lanes) {
@@ -109,7 +40,7 @@ static void field_insert(aoi_list *g, aoi_field *f, const double *at, const floa
     const aoi_tile *t = f->map.tiles + tile;
     float values[AOI_RING_LANES] = {tile_key(&f->map, 0, t, at[0]), tile_key(&f->map, 1, t, at[1])};
     if (borders) memcpy(values + 2, borders, 2 * sizeof *borders);
-    bag_insert(g, f, tile, values, ref);
+    aoi_bag_insert(g, f, tile, values, ref);
 }
 
 /* Most moves end well within the tile. */
@@ -137,7 +68,7 @@ bool aoi_points_step(aoi_list *g, uint32_t entity, const double *to) {
 }
 
 static void field_move(aoi_list *g, aoi_field *f, uint32_t ref, const double *from, const double *to) {
-    uint32_t place = *bag_home(g, f, ref);
+    uint32_t place = *aoi_bag_home(g, f, ref);
     int k = (int)(place & AOI_PLACE_MASK);
     aoi_bag *b = aoi_bag_of(g, place >> AOI_PLACE_SHIFT);
     if (aoi_field_stays(g, f, place, from, to)) {
@@ -147,7 +78,7 @@ static void field_move(aoi_list *g, aoi_field *f, uint32_t ref, const double *fr
     }
     float borders[2] = {0, 0};
     for (int i = 2; i < f->lanes; i++) borders[i - 2] = aoi_bag_lane(b, f->lanes, i)[k];
-    bag_remove(g, f, place);
+    aoi_bag_remove(g, f, place);
     field_insert(g, f, to, borders, ref);
 }
 
@@ -170,7 +101,7 @@ void aoi_points_insert(aoi_list *g, uint32_t entity, const double *at) {
 }
 
 void aoi_points_remove(aoi_list *g, uint32_t entity) {
-    bag_remove(g, &g->points, g->head.world->entities[entity].home);
+    aoi_bag_remove(g, &g->points, g->head.world->entities[entity].home);
 }
 
 void aoi_points_move(aoi_list *g, uint32_t entity, const double *from, const double *to) {
@@ -195,7 +126,7 @@ static void rebuild_points(aoi_list *g, double side) {
             for (uint32_t i = old.map.tiles[t].axis[0].head; i != AOI_NONE; i = aoi_bag_of(g, i)->next)
                 for (int k = 0; k < (int)aoi_bag_of(g, i)->count; k++) {
                     uint32_t ref = aoi_bag_refs(aoi_bag_of(g, i), AOI_POINT_LANES)[k];
-                    if (undo) *bag_home(g, &old, ref) = aoi_place_of(i, k);
+                    if (undo) *aoi_bag_home(g, &old, ref) = aoi_place_of(i, k);
                     else if (ready && (ready = aoi_field_ready(g, &now, e[ref].pos)))
                         field_insert(g, &now, e[ref].pos, NULL, ref);
                 }
@@ -242,11 +173,11 @@ static double ring_side(const aoi_list *g, double reach) {
     return fmax(aoi_level_side(isfinite(g->hint) ? g->hint : 0, 2 * reach), g->points.map.side);
 }
 
-aoi_field *aoi_rings_field(aoi_list *g, const aoi_bounds *b) {
+aoi_field *aoi_rings_field(aoi_list *g, const aoi_bounds *b, bool seeks) {
     double side = ring_side(g, fmax(b->reach[0], b->reach[1]));
     aoi_field *unused = NULL;
     for (int i = 0; i < g->ring_count; i++) {
-        if (g->rings[i].map.side == side) return g->rings + i;
+        if (g->rings[i].map.side == side && g->rings[i].seeks == seeks) return g->rings + i;
         if (g->rings[i].map.side == 0) unused = g->rings + i;
     }
     if (!unused && g->ring_count < AOI_MOST_LEVELS - 1) unused = g->rings + g->ring_count++;
@@ -257,7 +188,15 @@ aoi_field *aoi_rings_field(aoi_list *g, const aoi_bounds *b) {
         if (unused->map.side != 0) return unused;
     }
     open_field(unused, side, AOI_RING_LANES);
+    unused->seeks = seeks;
     return unused;
+}
+
+void aoi_rings_note_mask(aoi_list *g, uint32_t node) {
+    const aoi_node_record *n = g->head.world->nodes + node;
+    aoi_field *f = g->rings + (n->level - AOI_MOST_LEVELS);
+    f->masks |= n->mask;
+    if (n->flags & AOI_NODE_OVERRIDES) f->excepts = true;
 }
 
 static void clear_bounds(aoi_field *f) {
@@ -288,12 +227,13 @@ void aoi_rings_insert(aoi_list *g, aoi_field *f, uint32_t node, const double *at
     f->nodes++;
     extend_field(f, at, b->reach);
     g->head.world->nodes[node].level = AOI_MOST_LEVELS + (uint32_t)(f - g->rings);
+    aoi_rings_note_mask(g, node);
 }
 
 void aoi_rings_remove(aoi_list *g, uint32_t node) {
     aoi_node_record *n = g->head.world->nodes + node;
     aoi_field *f = g->rings + (n->level - AOI_MOST_LEVELS);
-    bag_remove(g, f, n->home);
+    aoi_bag_remove(g, f, n->home);
     if (--f->nodes) return;
     clear_bounds(f);
     g->head.world->untidy = true; /* the field closes */
@@ -432,13 +372,14 @@ static inline uint64_t ring_bits(const aoi_list *g, aoi_bag *b, const aoi_lanes_
 
 void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const double *to) {
     const aoi_world *w = g->head.world;
+    uint64_t kind = w->entities[entity].kind;
     float most_in = w->dims == 3 && from[2] != to[2] ? 0 : INFINITY;
     look l;
     l.g = g, l.from = from, l.to = to, l.mover = entity, l.node = AOI_NONE, l.count = 0;
     l.ends = (aoi_lanes_ends){.scale = {1, 1}, .most_in = most_in};
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
-        if (!f->nodes || !field_is_near(f, from, to)) continue;
+        if (!f->nodes || !((f->masks & kind) || f->excepts) || !field_is_near(f, from, to)) continue;
         l.span[0] = ring_span(f, from);
         l.span[1] = ring_span(f, to);
         tile_walk walk;
@@ -466,6 +407,10 @@ void aoi_points_passed(aoi_list *g, uint32_t node, const double *from, const dou
     const aoi_world *w = g->head.world;
     const aoi_tile_map *map = &g->points.map;
     aoi_bounds b = aoi_bounds_of(w, node);
+    if (g->sought.mask && aoi_seeks(&g->sought, w->nodes + node)) {
+        aoi_sought_passed(g, node, &b, from, to);
+        return;
+    }
     double scale[2];
     float borders[2];
     look l;
@@ -548,7 +493,7 @@ static bool entry_holds(const aoi_list *g, aoi_field *f, const aoi_tile *t, aoi_
     const aoi_world *w = g->head.world;
     uint32_t ref = aoi_bag_refs(b, f->lanes)[k], entity = ref;
     bool is_ring = f->lanes == AOI_RING_LANES;
-    if (ref >= (is_ring ? w->node_top : w->entity_top) || *bag_home(g, f, ref) != place) return false;
+    if (ref >= (is_ring ? w->node_top : w->entity_top) || *aoi_bag_home(g, f, ref) != place) return false;
     if (is_ring) {
         float borders[2];
         aoi_bounds bounds = aoi_bounds_of(w, ref);
@@ -556,6 +501,7 @@ static bool entry_holds(const aoi_list *g, aoi_field *f, const aoi_tile *t, aoi_
         find_borders(&bounds, f->map.inverse, UNSCALED, borders);
         for (int i = 0; i < 2; i++)
             if (aoi_bag_lane(b, f->lanes, 2 + i)[k] != borders[i]) return false;
+        if (w->nodes[ref].mask & ~f->masks) return false;
         if (g->rings + (w->nodes[ref].level - AOI_MOST_LEVELS) != f || !(bounds.reach[0] <= f->most)) return false;
     }
     const double *p = w->entities[entity].pos;

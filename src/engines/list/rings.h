@@ -28,6 +28,9 @@ struct aoi_field {
     aoi_tile_map map; /* a bag starts at the head of the tile's first list */
     int lanes;
     uint32_t nodes;         /* of rings */
+    uint64_t masks;         /* of rings: kinds that they may see */
+    bool excepts;           /* of rings: some may have exceptions for single targets, of any kind */
+    bool seeks;             /* of rings: their nodes looked for the sought alone when they came */
     double most;            /* of rings: no reach is larger */
     double low[2], high[2]; /* of rings: none reaches beyond */
     uint32_t next_check;    /* of points: when so many entities and tiles are there, the side is reconsidered */
@@ -45,6 +48,10 @@ static inline uint32_t *aoi_bag_refs(aoi_bag *b, int lanes) {
     return (uint32_t *)(void *)aoi_bag_lane(b, lanes, lanes);
 }
 
+/* bags.c; an insertion needs an unused block. */
+uint32_t *aoi_bag_home(const aoi_list *g, const aoi_field *f, uint32_t ref); /* the word that has an entry's place */
+void aoi_bag_insert(aoi_list *g, aoi_field *f, uint32_t tile, const float *values, uint32_t ref);
+void aoi_bag_remove(aoi_list *g, aoi_field *f, uint32_t place);
 aoi_bag *aoi_bag_of(const aoi_list *g, uint32_t block);
 uint32_t aoi_point_beside(const aoi_list *g, uint32_t entity); /* another entity close by, or AOI_NONE */
 
@@ -59,7 +66,9 @@ void aoi_points_move(aoi_list *g, uint32_t entity, const double *from, const dou
 bool aoi_points_step(aoi_list *g, uint32_t entity, const double *to);
 void aoi_points_tidy(aoi_list *g); /* reconsiders the side of their tiles */
 
-aoi_field *aoi_rings_field(aoi_list *g, const aoi_bounds *b); /* for nodes of this reach; cannot fail */
+/* For nodes of this reach, those apart that look for the sought alone; cannot fail. */
+aoi_field *aoi_rings_field(aoi_list *g, const aoi_bounds *b, bool seeks);
+void aoi_rings_note_mask(aoi_list *g, uint32_t node);
 void aoi_rings_insert(aoi_list *g, aoi_field *f, uint32_t node, const double *at, const aoi_bounds *b);
 void aoi_rings_remove(aoi_list *g, uint32_t node);
 void aoi_rings_tidy(aoi_list *g);

@@ -1,5 +1,5 @@
 /* sought.c - see sought.h. */
-#include "engines/grid/sought.h"
+#include "engines/shared/sought.h"
 
 enum { SOUGHT_LEAST = 16, SOUGHT_SHARE = 4 }; /* of entities, where it is worth it: so many, one in so many is sought */
 enum { SPREAD_ITEMS = 3, SPREAD_LEAST = 16 }; /* in a cell; in all */
@@ -68,6 +68,13 @@ bool aoi_sought_move(aoi_world *w, aoi_sought *s, uint32_t entity, const double 
     return true;
 }
 
+bool aoi_sought_change(aoi_world *w, aoi_sought *s, uint32_t entity, uint64_t kind) {
+    bool was = aoi_is_sought(s, w->entities[entity].kind), is = aoi_is_sought(s, kind);
+    if (is && !was && !aoi_sought_insert(w, s, entity)) return false;
+    if (was && !is) aoi_sought_remove(s, entity);
+    return true;
+}
+
 void aoi_sought_clear(aoi_world *w, aoi_sought *s) {
     aoi_spatial_close(&w->memory, &s->cells);
     AOI_CLEAR(&w->memory, s->places, s->cap);
@@ -113,7 +120,7 @@ static void sought_placed(void *ud, uint32_t entity, uint32_t cell, uint32_t slo
 
 void aoi_sought_tune(aoi_world *w, aoi_sought *s, uint32_t nodes, double side) {
     uint32_t size = w->entity_count + nodes;
-    if (size < 2 * s->looked && size >= s->looked / 4) return;
+    if (!aoi_sought_is_due(s, size)) return;
     uint64_t mask = sought_mask(w);
     if (mask != s->mask) {
         aoi_sought_clear(w, s);
@@ -136,5 +143,5 @@ const char *aoi_sought_check(const aoi_world *w, const aoi_sought *s) {
         if (e >= s->cap || !aoi_spatial_has(&s->cells, s->places[e].cell, s->places[e].slot, w->entities[e].pos, e))
             return "an entity that is looked for is not where its cell has it";
     }
-    return count == s->cells.count ? aoi_spatial_check(&s->cells) : "the grid counts what is looked for wrongly";
+    return count == s->cells.count ? aoi_spatial_check(&s->cells) : "what is looked for is counted wrongly";
 }

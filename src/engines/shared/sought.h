@@ -32,9 +32,15 @@ static inline bool aoi_seeks(const aoi_sought *s, const aoi_node_record *n) {
     return !(n->mask & ~s->mask) && !(n->flags & AOI_NODE_OVERRIDES);
 }
 
+/* Whether entities and nodes are so many that they are to be chosen anew. */
+static inline bool aoi_sought_is_due(const aoi_sought *s, uint32_t size) {
+    return size >= 2 * s->looked || size < s->looked / 4;
+}
+
 bool aoi_sought_insert(aoi_world *w, aoi_sought *s, uint32_t entity); /* false: memory refused, nothing changed */
 void aoi_sought_remove(aoi_sought *s, uint32_t entity);
 bool aoi_sought_move(aoi_world *w, aoi_sought *s, uint32_t entity, const double *to); /* false: as above */
+bool aoi_sought_change(aoi_world *w, aoi_sought *s, uint32_t entity, uint64_t kind);  /* its kind; false: as above */
 void aoi_sought_clear(aoi_world *w, aoi_sought *s);
 
 /* Chooses anew if numbers have changed enough; nodes: how many are in the index; side: of the cells of all entities. */
