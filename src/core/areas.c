@@ -314,7 +314,7 @@ static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     return result;
 }
 
-static void tell_mask(aoi_space *s, uint32_t node) {
+void aoi_tell_mask(aoi_space *s, uint32_t node) {
     const aoi_engine_class *class = s->engine->class;
     if (class->mask_changed && aoi_is_bounded(s->world.nodes + node)) class->mask_changed(s->engine, node);
 }
@@ -330,7 +330,7 @@ static int change_area(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     }
     s->unbounded_positional -= is_unbounded_positional(&was);
     set_state(s, node, is);
-    if (was.mask != is->mask) tell_mask(s, node);
+    if (was.mask != is->mask) aoi_tell_mask(s, node);
     s->unbounded_positional += is_unbounded_positional(is);
     if (was.area.shape != is->area.shape) aoi_shape_free(&s->world.memory, was.area.shape);
     aoi_commit(s);
@@ -393,7 +393,7 @@ int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
     s->world.nodes[node].flags &= (uint8_t)~AOI_NODE_OVERRIDES;
     if (aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node))
         s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
-    tell_mask(s, node);
+    aoi_tell_mask(s, node);
     aoi_commit(s);
     return AOI_OK;
 }

@@ -123,6 +123,7 @@ void aoi_judge_leaving(aoi_space *s, uint32_t entity); /* all its pairs, as if i
 void aoi_give_back(aoi_space *s);                      /* the storage of a space that everything has left */
 void aoi_take_out(aoi_space *s, uint32_t entity);      /* with its nodes; nothing more is judged */
 void aoi_free_node(aoi_space *s, uint32_t node);    /* out of the index; the slot is free once its events are taken */
+void aoi_tell_mask(aoi_space *s, uint32_t node);    /* to the engine, that it has changed, or has exceptions now */
 void aoi_release_node(aoi_space *s, uint32_t node); /* a dead node whose last event is gone */
 
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
