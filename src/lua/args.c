@@ -317,3 +317,17 @@ void laoi_end_list(lua_State *L, int i, laoi_index n, int row) {
         n += row;
     } while (type != LUA_TNIL);
 }
+
+int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_t n) {
+    laoi_index at = 0;
+    for (size_t k = 0; k < n; k++) {
+        laoi_pushinteger(L, ids[k]);
+        lua_rawseti(L, -2, ++at);
+        if (!nodes) continue;
+        laoi_pushinteger(L, nodes[k]);
+        lua_rawseti(L, -2, ++at);
+    }
+    laoi_end_list(L, lua_gettop(L), at, 1);
+    laoi_pushinteger(L, (int64_t)n);
+    return 2;
+}

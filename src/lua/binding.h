@@ -98,6 +98,8 @@ void laoi_buffer(lua_State *L, int i, size_t n);
 /* Ends the list at i with a nil behind its nth item.  Further rows that an earlier, longer list has left there, a number
  * first, go too, so that # is right; what else the table holds stays. */
 void laoi_end_list(lua_State *L, int i, laoi_index n, int row);
+/* Fills the table on top of the stack with n rows, an id, or an id and a node each; pushes n; returns 2. */
+int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_t n);
 
 /* ---- handlers; t: the index of the space's table ---------------------------------------------------------------- */
 

@@ -22,6 +22,12 @@ typedef intptr_t lua_KContext;
 #define lua_callk(L, n, r, ctx, k) ((void)(ctx), lua_call(L, n, r))
 #define lua_pcallk(L, n, r, h, ctx, k) ((void)(ctx), lua_pcall(L, n, r, h))
 #define lua_isyieldable(L) ((void)(L), 0)
+#if LUA_VERSION_NUM == 502 /* where these are macros of those above, each would end at itself */
+#undef lua_call
+#undef lua_pcall
+#define lua_call(L, n, r) ((lua_callk)((L), (n), (r), 0, NULL))
+#define lua_pcall(L, n, r, h) ((lua_pcallk)((L), (n), (r), (h), 0, NULL))
+#endif
 #endif
 
 /* One table goes with each space. */

@@ -17,17 +17,7 @@ static int answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int 
         lua_replace(L, i);
         return method(L);
     }
-    laoi_index at = 0;
-    for (size_t k = 0; k < n; k++) {
-        laoi_pushinteger(L, ids[k]);
-        lua_rawseti(L, -2, ++at);
-        if (!nodes) continue;
-        laoi_pushinteger(L, nodes[k]);
-        lua_rawseti(L, -2, ++at);
-    }
-    laoi_end_list(L, lua_gettop(L), at, 1);
-    laoi_pushinteger(L, (int64_t)n);
-    return 2;
+    return laoi_fill_list(L, ids, nodes, n);
 }
 
 /* The table to fill is the last argument. */

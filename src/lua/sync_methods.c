@@ -281,30 +281,21 @@ static int y_knows(lua_State *L) {
     return 1;
 }
 
-/* A new table may run a finalizer, which may call anything: the table comes first. */
+/* A new table may run a finalizer, which may call anything: if it used the space or this, the question is asked again. */
 static int answer_ids(lua_State *L, int (*ask)(aoi_sync *, aoi_entity, const int64_t **, size_t *), bool of_client) {
     const int64_t *ids = NULL;
     size_t n = 0;
     laoi_sync *y = sync_self_of(L, 3);
-    if (of_client) sync_client(L, y);
-    else laoi_entity(L, y->space, 2);
-    lua_settop(L, 3);
-    laoi_buffer(L, 3, 0);
-    y = sync_self(L);
     aoi_entity e = of_client ? sync_client(L, y) : laoi_entity(L, y->space, 2);
+    if (!lua_isnoneornil(L, 3) && !lua_istable(L, 3)) laoi_typeerror(L, 3, "table");
     int result = ask(y->core, e, &ids, &n);
     if (result != AOI_OK) return sync_done(L, result);
-    for (size_t k = 0; k < n; k++) {
-        uint32_t calls = y->space->calls, own = y->calls;
-        laoi_pushinteger(L, ids[k]);
-        lua_rawseti(L, 4, (laoi_index)k + 1);
-        if (y->space->calls == calls && y->calls == own) continue;
-        lua_settop(L, 3);
-        return answer_ids(L, ask, of_client); /* ids is void */
-    }
-    laoi_end_list(L, 4, (laoi_index)n, 1);
-    laoi_pushinteger(L, (int64_t)n);
-    return 2;
+    uint32_t calls = y->space->calls, own = y->calls;
+    lua_settop(L, 3);
+    laoi_buffer(L, 3, n);
+    if (y->space->calls == calls && y->calls == own) return laoi_fill_list(L, ids, NULL, n);
+    lua_replace(L, 3);
+    return answer_ids(L, ask, of_client); /* ids is void */
 }
 
 static int y_known(lua_State *L) {
