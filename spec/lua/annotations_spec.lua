@@ -281,7 +281,9 @@ describe("annotations:", function()
       told[name] = nil
     end
     assert.same({}, told)
-    local stats = new_space():stats()
+    local stats, counted = new_space():stats(), {}
+    for _, field in ipairs(files.space.classes["aoi.Stats"].field) do counted[field.name] = true end
+    for name in pairs(stats) do assert.is_true(counted[name], name) end
     for _, field in ipairs(files.space.classes["aoi.Stats"].field) do assert.is_number(stats[field.name]) end
     local heard = {}
     local space = aoi.new()

@@ -2,7 +2,7 @@
 --- @module aoi.space
 ---@meta _
 
--- luacheck: ignore 212 241
+-- luacheck: ignore 212 241 631
 
 --- What sets aside the rule for one target: never seen, seen wherever both are, or seen as if kind and mask met.
 ---@alias aoi.How "hide"|"show"|"match"
@@ -42,6 +42,9 @@
 ---@field memory integer bytes held by the core
 ---@field candidates integer pairs that were examined
 ---@field steps integer list or cell entries that were walked
+---@field pairs integer pairs of node and target with a state of their own: between two borders, or overridden
+---@field cells integer cells, tiles, towers or quadrants that exist now
+---@field levels integer sizes of cells that are in use
 
 --- A map or scene. `#space` is `space:count()`.
 ---@class aoi.Space
@@ -186,7 +189,7 @@ function Space:viewers(id, buf) end
 ---@param buf? integer[] a table to fill
 ---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
----@overload fun(self: aoi.Space, x: number, y: number, area: number|aoi.Area, m?: integer, b?: table): table, integer
+---@overload fun(self: aoi.Space, x: number, y: number, area: number|aoi.Area, mask?: integer, buf?: integer[]): integer[], integer
 function Space:near(x, y, z, area, mask, buf) end
 
 --- The entities that are nearest to a place, nearest first by `dx*dx + dy*dy (+ dz*dz)`, equal ones by id. Costs what
@@ -200,7 +203,7 @@ function Space:near(x, y, z, area, mask, buf) end
 ---@param buf? integer[] a table to fill
 ---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
----@overload fun(self: aoi.Space, x: number, y: number, n: integer, r?: number, m?: integer, b?: table): table, integer
+---@overload fun(self: aoi.Space, x: number, y: number, n: integer, radius?: number, mask?: integer, buf?: integer[]): integer[], integer
 function Space:nearest(x, y, z, n, radius, mask, buf) end
 
 --- What `override` has set for a node.

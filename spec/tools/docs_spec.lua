@@ -1,0 +1,86 @@
+-- The site of `make docs`: every page there, no raw markup, no dead link, every function on the page of the API; and,
+-- where there is a browser, a search that finds and a width that fits a phone.
+local annotations = require "spec.support.annotations"
+local process = require "spec.support.process"
+
+local _, lua = process.lua()
+local HAS_CMARK = process.has "cmark-gfm"
+local HAS_BROWSER = process.has "node"
+  and select(2, process.run [[node -e 'process.exit(require("./spec/viewer/browser.js").command() ? 0 : 1)']]) == 0
+if not HAS_CMARK then print "the site is left out: cmark-gfm is not installed (make tools GOALS=docs)" end
+
+describe("the site", function()
+  local folder, remove
+  setup(function()
+    folder, remove = process.folder()
+    if HAS_CMARK then process.must(lua .. " scripts/docs.lua " .. folder) end
+  end)
+  teardown(function() remove() end)
+
+  local function pages()
+    if not HAS_CMARK then pending "needs cmark-gfm" end
+    return process.lines(process.must("cd " .. folder .. " && ls *.html"))
+  end
+
+  it("has a page for the README and for every file of docs", function()
+    local there = {}
+    for _, name in ipairs(pages()) do there[name] = true end
+    assert.is_true(there["index.html"] and there["zh.html"] and there["api.html"])
+    for _, path in ipairs(process.lines(process.must "ls docs/*.md")) do
+      assert.is_true(there[path:match "([^/]+)%.md$" .. ".html"], path)
+    end
+  end)
+
+  it("has no raw markup, and nothing that is run and not shown", function()
+    for _, name in ipairs(pages()) do
+      local html = process.read(folder .. "/" .. name)
+      local text = html:gsub("<code.-</code>", ""):gsub("<[^>]*>", "")
+      for _, raw in ipairs { "%*%*", "```", "\n#+ ", "%]%(", "\n| ", "<!%-%-" } do
+        assert.is_nil(text:find(raw), name .. ": " .. tostring(text:match("[^\n]*" .. raw .. "[^\n]*")))
+      end
+      assert.is_nil(html:find("<!-- lua", 1, true), name)
+    end
+  end)
+
+  it("names every function on the page of the API", function()
+    pages()
+    local html = process.read(folder .. "/api.html"):gsub("<[^>]*>", "")
+    for _, path in ipairs(process.lines(process.must "grep -rlE '^---@(class|param|alias)' lua")) do
+      for key, f in pairs(annotations.read(path).functions) do
+        if not f.constant then assert.is_truthy(html:find(f.name .. "(", 1, true), path .. ": " .. key) end
+      end
+    end
+    assert.is_truthy(html:find("space:enter(id, x, y [, kind])", 1, true)) -- the other dimensions, too
+    assert.is_truthy(html:find("space:near(x, y, area [, mask] [, buf])", 1, true))
+  end)
+
+  it("refuses a dead link and a heading that is not there", function()
+    pages()
+    local copy, remove_copy = process.folder()
+    process.must("cp -R README*.md docs scripts lua spec examples js include bench src " .. copy)
+    for link, says in pairs {
+      ["[x](nowhere.md)"] = "a link to nowhere.md, which is not there",
+      ["[x](guide.md#nothing)"] = "a link to #nothing of docs/guide.md, which has no such heading",
+    } do
+      process.write(copy .. "/docs/extra.md", "# Extra\n\n" .. link .. "\n")
+      local output, code = process.run(("cd %s && %s scripts/docs.lua out"):format(copy, lua))
+      assert.equal(1, code)
+      assert.is_truthy(output:find("docs/extra.md: " .. says, 1, true), output)
+    end
+    remove_copy()
+  end)
+
+  it("says what is missing on a machine without cmark-gfm", function()
+    local output, code = process.run("PATH=/nowhere " .. lua:gsub("^'([^/].*)'$", function(name)
+      return process.must("command -v " .. name):match "[^\n]+"
+    end) .. " scripts/docs.lua " .. folder .. "/without")
+    assert.equal(1, code, output)
+  end)
+
+  it("in a browser: every page fits a phone, the search finds, no link is dead", function()
+    pages()
+    if not HAS_BROWSER then pending "needs node and chromium" end
+    local output, code = process.run("timeout 120 node spec/tools/docs_check.js " .. folder)
+    assert.equal(0, code, output)
+  end)
+end)
