@@ -11,6 +11,7 @@
  *
  * Visibility.  What the core's files share with each other is hidden, so that a shared object exports the C API alone
  * and calls between files are direct.  System headers come first: what they declare lives elsewhere. */
+#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -89,6 +90,10 @@
 #include "core/shapes.c"
 #include "core/space.c"
 #include "core/visibility.c"
+
+#include "journal/play.c"
+#include "journal/record.c"
+#include "journal/records.c"
 
 #include "snapshot/load.c"
 #include "snapshot/save.c"

@@ -99,6 +99,7 @@ describe("a rule of the house", function()
     { "core", "src/core/space.c", "engines/list/tiles.h" },
     { "core", "src/core/engine.h", "engines/shared/spatial_hash.h" },
     { "core", "src/core/space.c", "snapshot/snapshot.h" },
+    { "core", "src/core/space.c", "journal/journal.h" },
     { "core", "src/snapshot/save.c", "sync/sync.h" },
     { "engines", "src/engines/grid/grid.c", "engines/list/tiles.h" },
     { "engines", "src/engines/tower.c", "engines/quadtree/tree.h" },

@@ -200,7 +200,9 @@ static int add_one(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_a
 }
 
 int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, aoi_node *out) {
-    return add_one(s, handle, node_id, area, (new_area){.flags = silence_of(area)}, out);
+    int result = add_one(s, handle, node_id, area, (new_area){.flags = silence_of(area)}, out);
+    if (s->journal) aoi_log_add(s, handle, node_id, area, result);
+    return result;
 }
 
 int aoi_add_flagged_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, int flags,
@@ -248,11 +250,12 @@ int aoi_adopt_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_a
     new_area a = {.flags = silence_of(area), .seen = sorted, .seen_count = kept};
     int result = add_one(s, handle, node_id, area, a, out);
     aoi_resize(m, sorted, count * sizeof *sorted, 0);
+    if (s->journal) aoi_log_adopt(s, handle, node_id, area, seen, count, result);
     return result;
 }
 
-int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
-                      size_t *bad) {
+static int add_to_each(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
+                       size_t *bad) {
     new_area a = {.flags = silence_of(area)};
     size_t ignored, i = 0;
     int result = AOI_OK;
@@ -280,7 +283,14 @@ int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_
     return result;
 }
 
-int aoi_remove_node(aoi_space *s, aoi_node handle) {
+int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
+                      size_t *bad) {
+    int result = add_to_each(s, entities, n, node_id, area, bad);
+    if (s->journal) aoi_log_add_many(s, entities, n, node_id, area, result);
+    return result;
+}
+
+static int remove_node(aoi_space *s, aoi_node handle) {
     uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
     if (!aoi_begin(s)) return AOI_ENOMEM;
@@ -294,6 +304,12 @@ int aoi_remove_node(aoi_space *s, aoi_node handle) {
     aoi_free_node(s, node);
     aoi_commit(s);
     return AOI_OK;
+}
+
+int aoi_remove_node(aoi_space *s, aoi_node handle) {
+    int result = remove_node(s, handle);
+    if (s->journal) aoi_log_remove(s, handle, result);
+    return result;
 }
 
 /* ---- changing ---------------------------------------------------------------------------------------------------- */
@@ -337,7 +353,7 @@ static int change_area(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     return AOI_OK;
 }
 
-int aoi_set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
+static int set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
     uint32_t node = aoi_node_slot(s, handle);
     aoi_area_state is;
     if (node == AOI_NONE) return AOI_EGONE;
@@ -349,24 +365,42 @@ int aoi_set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
     return result;
 }
 
-int aoi_set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
+int aoi_set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
+    int result = set_area(s, handle, area);
+    if (s->journal) aoi_log_area(s, handle, area, result);
+    return result;
+}
+
+static int set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
     aoi_area a;
     if (!aoi_area_of(s, handle, &a)) return AOI_EGONE;
     if (a.shape != AOI_SQUARE && a.shape != AOI_CIRCLE) return AOI_EVALUE;
     a.radius = radius;
     a.keep = keep;
-    return aoi_set_area(s, handle, &a);
+    return set_area(s, handle, &a);
 }
 
-int aoi_set_facing(aoi_space *s, aoi_node handle, double facing) {
+int aoi_set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
+    int result = set_radius(s, handle, radius, keep);
+    if (s->journal) aoi_log_values(s, AOI_CALL_SET_RADIUS, handle, (double[]){radius, keep}, 2, result);
+    return result;
+}
+
+static int set_facing(aoi_space *s, aoi_node handle, double facing) {
     aoi_area a;
     if (!aoi_area_of(s, handle, &a)) return AOI_EGONE;
     if (a.shape != AOI_SECTOR) return AOI_EVALUE;
     a.facing = facing;
-    return aoi_set_area(s, handle, &a);
+    return set_area(s, handle, &a);
 }
 
-int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
+int aoi_set_facing(aoi_space *s, aoi_node handle, double facing) {
+    int result = set_facing(s, handle, facing);
+    if (s->journal) aoi_log_values(s, AOI_CALL_SET_FACING, handle, &facing, 1, result);
+    return result;
+}
+
+static int set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
     uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
     aoi_area_state is = aoi_state_of(s, node);
@@ -374,9 +408,15 @@ int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
     return change_area(s, node, &is);
 }
 
+int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
+    int result = set_mask(s, handle, mask);
+    if (s->journal) aoi_log_mask(s, handle, mask, result);
+    return result;
+}
+
 /* ---- exceptions for one pair ------------------------------------------------------------------------------------- */
 
-int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
+static int override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
     uint32_t node = aoi_node_slot(s, handle), t = aoi_entity_slot(s, target);
     if (node == AOI_NONE || t == AOI_NONE) return AOI_EGONE;
     if (how < AOI_BY_RULE || how > AOI_MATCH || s->world.nodes[node].owner == t) return AOI_EVALUE;
@@ -396,4 +436,10 @@ int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
     aoi_tell_mask(s, node);
     aoi_commit(s);
     return AOI_OK;
+}
+
+int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
+    int result = override(s, handle, target, how);
+    if (s->journal) aoi_log_override(s, handle, target, how, result);
+    return result;
 }

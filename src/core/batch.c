@@ -23,7 +23,7 @@ static int find_rows(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
     return AOI_OK;
 }
 
-int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
+static int move_rows(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
     aoi_world *w = &s->world;
     size_t ignored;
     if (!bad) bad = &ignored;
@@ -43,6 +43,12 @@ int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
     }
     aoi_commit(s);
     return AOI_OK;
+}
+
+int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
+    int result = move_rows(s, rows, n, bad);
+    if (s->journal) aoi_log_rows(s, AOI_CALL_MOVE_MANY, rows, n, 0, result);
+    return result;
 }
 
 /* ---- entering and leaving ---------------------------------------------------------------------------------------- */
@@ -79,7 +85,7 @@ static int judge_newcomers(aoi_space *s, const aoi_row *rows, size_t n) {
 
 enum { NODES_A_ROW = 4 }; /* up to which nodes look for rows, not rows for nodes */
 
-int aoi_enter_many(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, size_t *bad) {
+static int enter_rows(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, size_t *bad) {
     size_t ignored, i;
     int result = AOI_OK;
     bool by_node = s->node_count / NODES_A_ROW <= n;
@@ -107,8 +113,14 @@ int aoi_enter_many(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, s
     return result;
 }
 
+int aoi_enter_many(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, size_t *bad) {
+    int result = enter_rows(s, rows, n, kind, bad);
+    if (s->journal) aoi_log_rows(s, AOI_CALL_ENTER_MANY, rows, n, kind, result);
+    return result;
+}
+
 /* A pair of two that leave together is judged once: while they are judged `mover` numbers them. */
-int aoi_leave_many(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
+static int leave_ids(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
     aoi_world *w = &s->world;
     size_t ignored, i = 0;
     int result = AOI_OK;
@@ -134,4 +146,10 @@ int aoi_leave_many(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
     for (size_t k = 0; k < n; k++) aoi_take_out(s, aoi_slot_of_id(s, ids[k]));
     aoi_commit(s);
     return AOI_OK;
+}
+
+int aoi_leave_many(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
+    int result = leave_ids(s, ids, n, bad);
+    if (s->journal) aoi_log_leave_many(s, ids, n, result);
+    return result;
 }

@@ -161,6 +161,13 @@ void aoi_queue_commit(aoi_event_queue *q) {
     if (q->top - q->call > 1) queue_partition(q, q->call);
 }
 
+void aoi_queue_take_out(aoi_event_queue *q, uint32_t i) {
+    if (i < q->indexed) aoi_index_remove(&q->index, queue_hash(q->events + i), i);
+    q->events[i].cancelled = true;
+    q->ordered_end = q->top;
+    if (--q->count == 0) aoi_queue_clear(q);
+}
+
 void aoi_queue_clear(aoi_event_queue *q) {
     q->peak = q->top > q->peak ? q->top : q->peak - q->peak / 8;
     q->head = q->top = q->count = q->call = q->ordered_end = 0;

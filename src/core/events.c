@@ -9,12 +9,14 @@ size_t aoi_pending(const aoi_space *s) {
 
 int aoi_flush(aoi_space *s) {
     if (!s->deferred) return AOI_OK;
-    if (!aoi_settle(s)) return AOI_ENOMEM;
-    aoi_queue_leaves_first(&s->queue);
-    return AOI_OK;
+    bool settled = aoi_settle(s);
+    if (settled) aoi_queue_leaves_first(&s->queue);
+    if (s->journal) aoi_log_flush(s, settled ? AOI_OK : AOI_ENOMEM);
+    return settled ? AOI_OK : AOI_ENOMEM;
 }
 
 void aoi_keep_order(aoi_space *s) {
+    if (s->journal) aoi_log_kept_order(s);
     s->queue.ordered_end = s->queue.top;
 }
 
@@ -34,8 +36,27 @@ bool aoi_next(aoi_space *s, aoi_event *out) {
     const aoi_queued *e = aoi_queue_take(&s->queue);
     read_event(s, e, out);
     if (s->observers) aoi_observers_took(s->observers, e);
+    if (s->journal) aoi_log_taken(s, e);
     count_taken(s, e->node);
     return true;
+}
+
+bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out) {
+    aoi_event_queue *q = &s->queue;
+    for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) {
+        const aoi_queued *e = q->events + i;
+        if (e->kind != which->kind || e->watcher != which->watcher || e->node_id != which->node_id ||
+            e->target != which->target)
+            continue;
+        read_event(s, e, out);
+        aoi_queued taken = *e;
+        aoi_queue_take_out(q, i);
+        if (s->observers) aoi_observers_took(s->observers, &taken);
+        if (s->journal) aoi_log_taken(s, &taken);
+        count_taken(s, taken.node);
+        return true;
+    }
+    return false;
 }
 
 static void prefetch_event(const aoi_space *s, uint32_t i) {
@@ -67,6 +88,7 @@ size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max
 
 void aoi_take_all(aoi_space *s) {
     aoi_event_queue *q = &s->queue;
+    if (s->journal) aoi_log_all_taken(s);
     for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) {
         prefetch_event(s, i + EVENTS_AHEAD);
         if (s->observers) aoi_observers_took(s->observers, q->events + i);

@@ -181,5 +181,6 @@ bool aoi_settle_movers(aoi_space *s) {
     aoi_open_call(s);
     bool judged = aoi_judge_movers(s);
     aoi_commit(s);
+    if (s->journal) aoi_log_settled(s, judged);
     return judged;
 }

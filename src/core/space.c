@@ -36,6 +36,10 @@ static void *default_alloc(void *ud, void *ptr, size_t osize, size_t nsize) {
     return NULL;
 }
 
+aoi_memory aoi_memory_from(aoi_alloc alloc, void *ud) {
+    return (aoi_memory){.alloc = alloc ? alloc : default_alloc, .ud = alloc ? ud : NULL};
+}
+
 static const aoi_engine_class *class_named(const char *name) {
     if (!name) return aoi_engines[0];
     for (int i = 0; aoi_engines[i]; i++)
@@ -58,7 +62,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
     const aoi_engine_class *class = class_named(o->engine);
     if (!class || !(o->dimensions == 0 || o->dimensions == 2 || o->dimensions == 3) || !(o->cell >= 0))
         return AOI_EVALUE;
-    aoi_memory m = {.alloc = o->alloc ? o->alloc : default_alloc, .ud = o->alloc ? o->alloc_ud : NULL};
+    aoi_memory m = aoi_memory_from(o->alloc, o->alloc_ud);
     aoi_space *s = aoi_resize(&m, NULL, 0, sizeof *s);
     if (!s) return AOI_ENOMEM;
     *s = (aoi_space){
@@ -76,6 +80,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
 
 void aoi_close(aoi_space *s) {
     if (!s) return;
+    if (s->journal) aoi_log_close(s);
     if (s->syncs) aoi_syncs_free(s->syncs);
     if (s->observers) aoi_observers_orphan(s->observers);
     aoi_world *w = &s->world;
@@ -227,7 +232,7 @@ void aoi_give_back(aoi_space *s) {
 
 /* ---- one at a time ----------------------------------------------------------------------------------------------- */
 
-int aoi_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_entity *out) {
+static int enter_entity(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_entity *out) {
     if (!aoi_finite(s, pos)) return AOI_EVALUE;
     if (aoi_slot_of_id(s, id) != AOI_NONE) return AOI_EEXIST;
     if (!aoi_begin(s)) return AOI_ENOMEM;
@@ -242,6 +247,12 @@ int aoi_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_en
     aoi_commit(s);
     if (out) *out = (aoi_entity){e, s->world.entities[e].generation};
     return AOI_OK;
+}
+
+int aoi_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_entity *out) {
+    int result = enter_entity(s, id, pos, kind, out);
+    if (s->journal) aoi_log_enter(s, id, pos, kind, result);
+    return result;
 }
 
 /* The index has moved the entity already, memory for its events is refused: it goes back before the next call. */
@@ -265,7 +276,7 @@ static int note_move(aoi_space *s, uint32_t e, const double *to) {
     return AOI_OK;
 }
 
-int aoi_move(aoi_space *s, aoi_entity handle, const double *pos) {
+static int move_entity(aoi_space *s, aoi_entity handle, const double *pos) {
     uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
     if (!aoi_finite(s, pos)) return AOI_EVALUE;
@@ -285,6 +296,12 @@ int aoi_move(aoi_space *s, aoi_entity handle, const double *pos) {
     if (s->syncs) aoi_syncs_moved(s->syncs, e);
     aoi_commit(s);
     return AOI_OK;
+}
+
+int aoi_move(aoi_space *s, aoi_entity handle, const double *pos) {
+    int result = move_entity(s, handle, pos);
+    if (s->journal) aoi_log_move(s, handle, pos, result);
+    return result;
 }
 
 void aoi_judge_leaving(aoi_space *s, uint32_t e) {
@@ -309,7 +326,7 @@ void aoi_take_out(aoi_space *s, uint32_t e) {
     aoi_free_entity(s, e);
 }
 
-int aoi_leave(aoi_space *s, aoi_entity handle) {
+static int leave_entity(aoi_space *s, aoi_entity handle) {
     uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
     if (!aoi_begin(s)) return AOI_ENOMEM;
@@ -323,7 +340,14 @@ int aoi_leave(aoi_space *s, aoi_entity handle) {
     return AOI_OK;
 }
 
-int aoi_set_kind(aoi_space *s, aoi_entity handle, uint64_t kind) {
+int aoi_leave(aoi_space *s, aoi_entity handle) {
+    int64_t id = s->journal ? aoi_logged_id(s, handle) : 0; /* its record may be given back */
+    int result = leave_entity(s, handle);
+    if (s->journal) aoi_log_leave(s, handle, id, result);
+    return result;
+}
+
+static int set_kind_of(aoi_space *s, aoi_entity handle, uint64_t kind) {
     uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
     if (!aoi_begin(s)) return AOI_ENOMEM;
@@ -338,4 +362,10 @@ int aoi_set_kind(aoi_space *s, aoi_entity handle, uint64_t kind) {
     if (s->syncs) aoi_syncs_touched(s->syncs, e);
     aoi_commit(s);
     return AOI_OK;
+}
+
+int aoi_set_kind(aoi_space *s, aoi_entity handle, uint64_t kind) {
+    int result = set_kind_of(s, handle, kind);
+    if (s->journal) aoi_log_kind(s, handle, kind, result);
+    return result;
 }

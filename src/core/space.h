@@ -23,6 +23,7 @@
 #define AOI_SPACE_H
 
 #include "core/event_queue.h"
+#include "core/journal_hook.h"
 #include "core/observer_hook.h"
 #include "core/override_table.h"
 #include "core/pair_table.h"
@@ -71,6 +72,7 @@ struct aoi_space {
     aoi_override_table overrides;
     aoi_sync *syncs;         /* chain of the synchronisers that are open on it */
     uint32_t sync_count;     /* ever opened */
+    aoi_journal *journal;    /* what records it, or NULL */
     aoi_observer *observers; /* chain of those that are open on it */
     aoi_sighting *sightings; /* events of clients' nodes that are not in their pictures yet */
     aoi_sighting *sorted;    /* room to sort them */
@@ -93,6 +95,7 @@ uint32_t aoi_entity_slot(const aoi_space *s, aoi_entity e); /* AOI_NONE: stale o
 uint32_t aoi_node_slot(const aoi_space *s, aoi_node n);
 uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id);
 bool aoi_finite(const aoi_space *s, const double *pos);
+aoi_memory aoi_memory_from(aoi_alloc alloc, void *ud); /* realloc and free without an alloc */
 
 /* Ids that follow one another share a line of the index: most hosts go through theirs in some order. */
 static inline uint32_t aoi_id_hash(int64_t id) {
@@ -229,5 +232,7 @@ bool aoi_next_freed(aoi_space *s, uint64_t *user_data);
  * else may be called between the reads. */
 size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max);
 void aoi_take_all(aoi_space *s); /* what has been peeked counts as taken */
+/* Takes one that says the same, the oldest of them, wherever it stands; false if there is none.  For the journal. */
+bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out);
 
 #endif

@@ -66,6 +66,7 @@ laoi_space *laoi_maybe(lua_State *L) {
 
 laoi_space *laoi_self(lua_State *L) {
     laoi_space *b = laoi_maybe(L);
+    if (b->sink_due) laoi_hand_on(L, b); /* which may do anything */
     if (!b->core) luaL_error(L, "attempt to use a closed space");
     return b;
 }

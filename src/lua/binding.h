@@ -5,6 +5,7 @@
  *   queries.c       the methods that only ask
  *   shapes_args.c   areas and explanations
  *   snapshot_methods.c  save and load
+ *   journal_methods.c  what records and plays
  *   sync_methods.c  aoi.sync
  *   observe_methods.c  aoi.observe
  *   wire_*.c   messages of the AOI service: wire.h
@@ -16,6 +17,7 @@
  *        v
  *   { [ref] = a handler or a table of handlers, ref > 0; [handler] = ref;
  *     [0] = on_error, [-1] = weak set of the coroutines that are delivering, [-2] = the drain loop (before 5.2 only),
+ *     [-5] = what records it,
  *     with on_error: [-3] = the function that notes where an error was raised, [-4] = what it has noted, or false }
  *
  * Nothing is referenced from the registry, so a handler that captures its own space dies with it. */
@@ -25,7 +27,14 @@
 #include "core/space.h"
 #include "lua/compat.h"
 
-enum { LAOI_ON_ERROR = 0, LAOI_COROUTINES = -1, LAOI_LOOP = -2, LAOI_TRACER = -3, LAOI_TRACEBACK = -4 };
+enum {
+    LAOI_ON_ERROR = 0,
+    LAOI_COROUTINES = -1,
+    LAOI_LOOP = -2,
+    LAOI_TRACER = -3,
+    LAOI_TRACEBACK = -4,
+    LAOI_JOURNAL = -5
+};
 enum { LAOI_META = 1, LAOI_NAME = 2 }; /* upvalues of every method: the metatable, the method's name */
 
 typedef struct laoi_space {
@@ -36,6 +45,7 @@ typedef struct laoi_space {
     int dims;
     uint32_t calls; /* of methods, to notice those that a finalizer made meanwhile */
     bool deferred, has_on_error;
+    bool sink_due; /* bytes of its journal are to be handed on */
     lua_Alloc alloc;
     void *ud;
     struct {
@@ -124,13 +134,42 @@ void laoi_open_wire(lua_State *L);                 /* what is in wire.h, as modu
 
 void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the module on top; observe_methods.c */
 /* Pushes a space that is closed until it adopts a core, whose memory must be that of `alloc` and `ud`. */
-laoi_space *laoi_new_space(lua_State *L);
+laoi_space *laoi_new_space(lua_State *L, int meta); /* meta: index of the metatable of spaces */
 void laoi_adopt_core(laoi_space *b, aoi_space *core);
 
 /* ---- snapshots; snapshot_methods.c --------------------------------------------------------------------------------- */
 
 int laoi_save(lua_State *L);
 int laoi_load(lua_State *L);
+
+typedef struct laoi_bytes { /* that are collected, in the host's memory */
+    lua_Alloc alloc;
+    void *ud;
+    char *bytes;
+    size_t size, room;
+} laoi_bytes;
+
+laoi_bytes *laoi_new_bytes(lua_State *L); /* pushes a userdata that owns them */
+void laoi_free_bytes(laoi_bytes *c);
+bool laoi_collect(void *ud, const void *bytes, size_t size); /* an aoi_write to laoi_bytes */
+
+typedef struct laoi_loading { /* a space that is loaded, or played: what its nodes get for handlers */
+    lua_State *L;
+    laoi_space *b;
+    int handlers, table; /* stack: the host's function, or nil; the space's table */
+    bool keeps_silence;  /* nodes make events as they did, whatever hears them */
+    bool failed;         /* an error is on top of the stack */
+    bool heard;          /* the last node that was asked for */
+    int64_t watcher, node_id;
+    uint64_t user_data;
+} laoi_loading;
+
+bool laoi_give_handlers(void *ud, aoi_loaded_node *n); /* for aoi_load_options; ud: laoi_loading */
+
+/* ---- journals; journal_methods.c ----------------------------------------------------------------------------------- */
+
+void laoi_open_journal(lua_State *L, int space_meta); /* pushes the table aoi.core.journal */
+void laoi_hand_on(lua_State *L, laoi_space *b);       /* what is collected, to the sink of the space at 1 */
 
 /* ---- methods that only ask; queries.c ------------------------------------------------------------------------------ */
 

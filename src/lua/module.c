@@ -338,9 +338,11 @@ static int l_tostring(lua_State *L) {
     return 1;
 }
 
-laoi_space *laoi_new_space(lua_State *L) {
+laoi_space *laoi_new_space(lua_State *L, int meta) {
+    lua_pushvalue(L, meta);
     laoi_space *b = laoi_newuserdata(L, sizeof *b);
-    int box = lua_gettop(L);
+    lua_insert(L, -2);
+    int box = lua_gettop(L) - 1;
     memset(b, 0, sizeof *b);
     laoi_mark(b);
     lua_newtable(L);
@@ -353,7 +355,6 @@ laoi_space *laoi_new_space(lua_State *L) {
     lua_rawseti(L, -2, LAOI_COROUTINES);
 #endif
     laoi_settable(L, box);
-    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
     lua_setmetatable(L, box);
     b->alloc = lua_getallocf(L, &b->ud);
     return b;
@@ -369,7 +370,7 @@ static int l_new(lua_State *L) {
     aoi_options o;
     aoi_space *core;
     laoi_options(L, 1, &o);
-    laoi_space *b = laoi_new_space(L);
+    laoi_space *b = laoi_new_space(L, lua_upvalueindex(LAOI_META));
     o.alloc = b->alloc;
     o.alloc_ud = b->ud;
     if (aoi_open(&o, &core) != AOI_OK) return laoi_nomemory(L);
@@ -455,6 +456,8 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     lua_setfield(L, -2, "LEAVE");
     lua_pushliteral(L, AOI_VERSION);
     lua_setfield(L, -2, "VERSION");
+    laoi_open_journal(L, meta);
+    lua_setfield(L, -2, "journal");
     laoi_open_sync(L, meta);
     lua_setfield(L, -2, "sync");
     laoi_open_observe(L, meta);

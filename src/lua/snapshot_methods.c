@@ -8,23 +8,19 @@
 
 /* ---- saving ------------------------------------------------------------------------------------------------------- */
 
-typedef struct collected { /* bytes, in the host's memory */
-    lua_Alloc alloc;
-    void *ud;
-    char *bytes;
-    size_t size, room;
-} collected;
-
-static int free_collected(lua_State *L) {
-    collected *c = lua_touserdata(L, 1);
+void laoi_free_bytes(laoi_bytes *c) {
     if (c->bytes) c->alloc(c->ud, c->bytes, c->room, 0);
     c->bytes = NULL;
+    c->size = c->room = 0;
+}
+
+static int free_collected(lua_State *L) {
+    laoi_free_bytes(lua_touserdata(L, 1));
     return 0;
 }
 
-/* Pushes it; the bytes go with it. */
-static collected *new_collected(lua_State *L) {
-    collected *c = laoi_newbuffer(L, sizeof *c);
+laoi_bytes *laoi_new_bytes(lua_State *L) {
+    laoi_bytes *c = laoi_newbuffer(L, sizeof *c);
     memset(c, 0, sizeof *c);
     c->alloc = lua_getallocf(L, &c->ud);
     lua_createtable(L, 0, 1);
@@ -34,8 +30,8 @@ static collected *new_collected(lua_State *L) {
     return c;
 }
 
-static bool collect(void *ud, const void *bytes, size_t size) {
-    collected *c = ud;
+bool laoi_collect(void *ud, const void *bytes, size_t size) {
+    laoi_bytes *c = ud;
     if (size > c->room - c->size) {
         size_t room = c->room + c->room / 2 + size;
         char *p = room > c->room ? c->alloc(c->ud, c->bytes, c->bytes ? c->room : 0, room) : NULL;
@@ -51,12 +47,11 @@ static bool collect(void *ud, const void *bytes, size_t size) {
 int laoi_save(lua_State *L) {
     laoi_self(L);
     laoi_no_more(L, 2);
-    collected *c = new_collected(L);
+    laoi_bytes *c = laoi_new_bytes(L);
     laoi_space *b = laoi_self(L); /* still open? a new userdata may cause a finalizer to run */
-    if (aoi_save(b->core, collect, c) != AOI_OK) return laoi_nomemory(L);
+    if (aoi_save(b->core, laoi_collect, c) != AOI_OK) return laoi_nomemory(L);
     lua_pushlstring(L, c->bytes, c->size);
-    c->alloc(c->ud, c->bytes, c->room, 0);
-    c->bytes = NULL;
+    laoi_free_bytes(c);
     return 1;
 }
 
@@ -64,16 +59,7 @@ int laoi_save(lua_State *L) {
 
 enum { SAVED = 1, HANDLERS, LOAD_OPTIONS, LOADED, LOADED_TABLE }; /* stack of aoi.load */
 
-typedef struct loading {
-    lua_State *L;
-    laoi_space *b;
-    bool failed; /* an error is on top of the stack */
-    int64_t watcher, node_id;
-    uint64_t user_data;
-    bool heard;
-} loading;
-
-static void check_result(lua_State *L, const loading *g, int i, bool table) {
+static void check_result(lua_State *L, const laoi_loading *g, int i, bool table) {
     if (lua_isnil(L, i) || lua_isfunction(L, i) || (table && lua_istable(L, i))) return;
     const char *node = laoi_spell(L, g->node_id), *watcher = laoi_spell(L, g->watcher);
     luaL_error(L, "bad result #%d of the function for node %s of entity %s (%s expected, got %s)", table ? 1 : 2, node,
@@ -83,7 +69,7 @@ static void check_result(lua_State *L, const loading *g, int i, bool table) {
 /* handlers(id, node_id) -> functions, or a table, or nothing; protected. */
 static int ask_handlers(lua_State *L) {
     enum { TO = 2, ENTER = 3, LEAVE }; /* the space's table; the results stand where the function was */
-    loading *g = lua_touserdata(L, 1);
+    laoi_loading *g = lua_touserdata(L, 1);
     laoi_pushinteger(L, g->watcher);
     laoi_pushinteger(L, g->node_id);
     lua_call(L, 2, 2);
@@ -98,22 +84,22 @@ static int ask_handlers(lua_State *L) {
     return 0;
 }
 
-static bool give_handlers(void *ud, aoi_loaded_node *n) {
-    loading *g = ud;
+bool laoi_give_handlers(void *ud, aoi_loaded_node *n) {
+    laoi_loading *g = ud;
     lua_State *L = g->L;
     g->watcher = n->watcher;
     g->node_id = n->node_id;
     g->heard = false;
     g->user_data = 0;
-    if (!lua_isnil(L, HANDLERS)) {
+    if (!lua_isnil(L, g->handlers)) {
         lua_pushcfunction(L, ask_handlers);
         lua_pushlightuserdata(L, g);
-        lua_pushvalue(L, LOADED_TABLE);
-        lua_pushvalue(L, HANDLERS);
+        lua_pushvalue(L, g->table);
+        lua_pushvalue(L, g->handlers);
         g->failed = lua_pcall(L, 3, 0, 0) != 0;
     }
     n->user_data = g->user_data;
-    n->silent = n->deferred ? n->silent : !g->heard; /* as add_node does */
+    if (!n->deferred && !g->keeps_silence) n->silent = !g->heard; /* as add_node does */
     return !g->failed;
 }
 
@@ -135,8 +121,9 @@ int laoi_load(lua_State *L) {
     const char *bytes = lua_tolstring(L, SAVED, &size);
     laoi_no_more(L, LOAD_OPTIONS + 1);
     lua_settop(L, LOAD_OPTIONS);
-    aoi_load_options o = {.engine = engine_option(L), .node = give_handlers};
-    loading g = {.L = L, .b = laoi_new_space(L)};
+    aoi_load_options o = {.engine = engine_option(L), .node = laoi_give_handlers};
+    laoi_loading g = {.L = L, .handlers = HANDLERS, .table = LOADED_TABLE};
+    g.b = laoi_new_space(L, lua_upvalueindex(LAOI_META));
     laoi_gettable(L, LOADED);
     luaL_checkstack(L, 8, NULL);
     o.node_ud = &g;

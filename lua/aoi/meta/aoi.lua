@@ -69,6 +69,10 @@ function aoi.engines() end
 ---@return aoi.Observer
 function aoi.observe(space, options) end
 
+--- The part in C of the module `aoi.journal`: what was, call by call.
+---@type table
+aoi.journal = nil
+
 --- The module `aoi.sync`, too: what each client must be told, as bytes ready to be sent.
 ---@type table
 aoi.sync = nil

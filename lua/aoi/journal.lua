@@ -1,0 +1,163 @@
+-- aoi.journal: records every call that changes a space, and plays a record again.
+--
+--   record   space --every call--> core --pieces--> file | function | ring
+--   read     bytes --> cursor (C: where it is, what comes) --> player: one space, which the next call changes
+--
+-- A player keeps snapshots of the marks it passes, some tens at most: going back loads the last one before, and steps
+-- on from there.
+local core = require "aoi.core"
+
+local journal = {}
+
+local MARK_BYTES = 9 -- of its record
+local MOST_FRAMES, MOST_FRAME_BYTES, FRAME_CALLS = 48, 64 * 2 ^ 20, 20000
+
+--- Records a space from now on. docs/journal.md says what a journal is for and what is in it.
+journal.record = core.journal.record
+
+local Player = {}
+Player.__index = Player
+
+-- Number of the last mark that is not later; 0 before the first.
+local function mark_at(times, time)
+  local from, to = 0, #times
+  while from < to do
+    local mid = math.ceil((from + to) / 2)
+    if times[mid] <= time then from = mid else to = mid - 1 end
+  end
+  return from
+end
+
+-- Number of the last mark that is not behind that place.
+local function marks_before(places, place)
+  return mark_at(places, place)
+end
+
+-- Half of the frames go when there are too many, and those to come are twice as far apart.
+local function thin_frames(self)
+  local kept, bytes = {}, 0
+  for i, frame in ipairs(self.frames) do
+    if i % 2 == 1 then
+      kept[#kept + 1] = frame
+      bytes = bytes + #frame.bytes
+    end
+  end
+  self.frames, self.frame_bytes, self.frame_calls = kept, bytes, self.frame_calls * 2
+end
+
+local function keep_frame(self)
+  local last = self.frames[#self.frames]
+  if self.calls - (last and last.calls or 0) < self.frame_calls or (last and last.mark >= self.mark) then return end
+  local frame = { bytes = self.space:save(), place = self.cursor:tell(), mark = self.mark, calls = self.calls }
+  self.frames[#self.frames + 1] = frame
+  self.frame_bytes = self.frame_bytes + #frame.bytes
+  if #self.frames > MOST_FRAMES or self.frame_bytes > MOST_FRAME_BYTES then thin_frames(self) end
+end
+
+local function pass_mark(self)
+  self.mark = self.mark + 1
+  self.time = self.times[self.mark]
+  keep_frame(self)
+end
+
+-- The next call, behind any marks; nothing at the end.
+local function advance(self, hears)
+  local cursor = self.cursor
+  while true do
+    if hears then cursor:deliver(self.space) end
+    local name, id, node, rows, refused = cursor:step(self.space)
+    if name ~= "mark" then
+      if name then self.calls = self.calls + 1 end
+      return name, id, node, rows, refused
+    end
+    pass_mark(self)
+  end
+end
+
+--- Makes the next call on `player.space`, calls the handlers of what was heard of it, and passes the marks behind it.
+function Player:step()
+  local cursor = self.cursor
+  local name, id, node, rows, refused = advance(self, true)
+  if not name then return false end
+  cursor:deliver(self.space)
+  while self.places[self.mark + 1] == cursor:tell() + MARK_BYTES do
+    cursor:step(self.space)
+    pass_mark(self)
+    cursor:deliver(self.space)
+  end
+  return name, id, node, rows, refused
+end
+
+-- On to a mark that has not been passed. `cursor:step` takes the events that nobody has been told.
+local function forward(self, mark, hears)
+  local cursor = self.cursor
+  while self.mark < mark do
+    if hears then cursor:deliver(self.space) end
+    local name = cursor:step(self.space)
+    if name == "mark" then pass_mark(self)
+    elseif name then self.calls = self.calls + 1
+    else return end
+  end
+end
+
+local function replace_space(self, space)
+  self.space:close()
+  self.space = space
+end
+
+local function rewind(self, mark)
+  local cursor, frame = self.cursor, nil
+  for _, each in ipairs(self.frames) do
+    if each.mark <= mark then frame = each end
+  end
+  if frame then
+    replace_space(self, cursor:load(frame.bytes))
+    cursor:go(frame.place)
+    self.mark, self.calls = frame.mark, frame.calls
+  else
+    replace_space(self, cursor:start(self.places[mark] or 0))
+    self.mark, self.calls = marks_before(self.places, cursor:tell()), 0
+  end
+  self.time = self.times[self.mark]
+  forward(self, mark, false)
+end
+
+--- Goes to the last mark that is not later than `time`; to the beginning where there is none.
+function Player:seek(time)
+  if type(time) ~= "number" or time ~= time then
+    error(("bad argument #1 to 'seek' (number expected, got %s)"):format(time ~= time and "nan" or type(time)), 2)
+  end
+  local mark = mark_at(self.times, time)
+  if mark > self.mark then forward(self, mark, true)
+  elseif mark < self.mark or self.cursor:tell() ~= (self.places[mark] or self.begin) then rewind(self, mark) end
+  return self.time
+end
+
+--- A player of these bytes; as `read`, which gets them from a file.
+function journal.open(bytes, options)
+  options = options or {}
+  for name in pairs(options) do
+    if name ~= "engine" and name ~= "handlers" then
+      error(("bad argument #2 to 'open' (unknown option '%s')"):format(tostring(name)), 2)
+    end
+  end
+  local cursor = core.journal.cursor(bytes, options.handlers, options.engine)
+  local times, places = cursor:marks()
+  local space = cursor:start()
+  return setmetatable({
+    cursor = cursor, space = space, times = times, places = places, info = cursor:info(), begin = cursor:tell(),
+    mark = 0, calls = 0, frames = {}, frame_bytes = 0, frame_calls = FRAME_CALLS,
+  }, Player)
+end
+
+--- Reads a journal; `player.space` is the space as the journal begins.
+function journal.read(path, options)
+  local file, why = io.open(path, "rb")
+  if not file then error("cannot read the journal: " .. why, 2) end
+  local bytes = file:read "*a"
+  file:close()
+  if not bytes then error("cannot read the journal: " .. path, 2) end
+  return journal.open(bytes, options)
+end
+
+return journal

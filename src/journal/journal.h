@@ -1,0 +1,55 @@
+/* journal.h - a journal: a snapshot and every call that has changed the space since, as bytes.
+ *
+ *   "AOIJ" version  [ snapshot | call | call | taken | mark | ... | check ]  [ snapshot | ... | check ]  ...  end
+ *
+ * A record is a byte that says what it is, and what goes with it.  A check is the CRC-32 of all records since the last
+ * one: it ends each piece that is handed over, so that what a crash cuts off is good up to its last whole record.
+ * docs/journal.md describes the records. */
+#ifndef AOI_JOURNAL_H
+#define AOI_JOURNAL_H
+
+#include "core/journal_hook.h"
+#include "snapshot/snapshot.h"
+
+#define AOI_JOURNAL_MAGIC "AOIJ"
+
+enum {
+    AOI_JOURNAL_VERSION = 1,
+    AOI_JOURNAL_HEAD = 5, /* bytes before the first record */
+    AOI_CHECK_BYTES = 5   /* of a check */
+};
+
+/* Records that are no calls; calls have the numbers of aoi.h. */
+enum {
+    AOI_RECORD_SNAPSHOT = 1, /* pieces: length, bytes; a length of 0 ends it */
+    AOI_RECORD_MARK,         /* time */
+    AOI_RECORD_CHECK,        /* CRC-32 of what is between the last one and this one */
+    AOI_RECORD_END,          /* the host has stopped */
+    AOI_RECORD_ALL_TAKEN,    /* all events that waited; how many since the record before */
+    AOI_RECORD_TAKEN,        /* single events, in order */
+    AOI_RECORD_SETTLED,      /* moves that waited were judged */
+    AOI_RECORD_HALF_SETTLED, /* some were, and then memory was refused */
+    AOI_RECORD_KEPT_ORDER,   /* aoi_keep_order */
+    AOI_RECORD_REFUSED       /* a call, its result, the ids it named */
+};
+
+typedef struct aoi_record { /* one that has been read; what is used depends on `what` */
+    unsigned what;          /* a record, or AOI_CALL_ENTER ... */
+    unsigned call, result;  /* refused */
+    int64_t id, node_id, target;
+    uint64_t bits; /* kind, mask, how, sum */
+    double values[3];
+    aoi_area area;
+    double points[2 * AOI_MOST_CORNERS];
+    uint64_t count;
+    aoi_bytes list; /* so many rows, ids, events; the pieces of a snapshot */
+} aoi_record;
+
+/* The next record; false at the end, where there is no whole one, or where r->what is none: then *fault says so. */
+bool aoi_get_record(aoi_bytes *in, int dims, aoi_record *r, const char **fault);
+
+/* Of a list. */
+void aoi_get_row(aoi_bytes *list, int dims, aoi_row *row);
+void aoi_get_event(aoi_bytes *list, aoi_event *e);
+
+#endif

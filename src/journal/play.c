@@ -1,0 +1,380 @@
+/* play.c - reads a journal and makes its calls again on another space; see journal.h.
+ *
+ *   bytes   [ head | snapshot | call | taken | call | mark | ... ]
+ *                                      ^ at: what was made has been taken, the next call has not been made
+ *
+ * The bytes are looked through once, when the player is opened: sums, marks, snapshots, how often each call was made.  The
+ * space belongs to the caller, so that it may be looked at, saved and loaded between two steps. */
+#include <stdlib.h>
+
+#include "journal/journal.h"
+
+typedef struct play_mark {
+    double time;
+    size_t at; /* behind its record */
+} play_mark;
+
+struct aoi_player {
+    aoi_memory memory;
+    const unsigned char *bytes;
+    size_t at, end; /* end: of the last whole record */
+    int dims;
+    play_mark *marks;
+    size_t *snapshots; /* records, by place */
+    uint32_t mark_cap, mark_count, snapshot_cap, snapshot_count;
+    uint64_t to_take; /* of the record of events that is being taken; of AOI_RECORD_ALL_TAKEN all that wait */
+    aoi_bytes takes;  /* single events; empty: all */
+    int64_t *ids;
+    aoi_row *rows;
+    uint32_t id_cap, row_cap;
+    aoi_play_info info;
+    aoi_record record;
+};
+
+/* ---- opening ------------------------------------------------------------------------------------------------------ */
+
+static aoi_bytes bytes_from(const aoi_player *p, size_t at) {
+    return (aoi_bytes){.at = p->bytes + at, .end = p->bytes + p->end};
+}
+
+/* The dimensions stand in the head of the snapshot, which is the first record. */
+static const char *find_dims(aoi_player *p) {
+    aoi_bytes in = bytes_from(p, AOI_JOURNAL_HEAD);
+    if (aoi_get_byte(&in) != AOI_RECORD_SNAPSHOT) return "it does not begin with a snapshot";
+    uint64_t n = aoi_get_count(&in, 1);
+    if (in.cut || n < 6) return "it is cut off within its first snapshot";
+    p->dims = in.at[5];
+    return p->dims == 2 || p->dims == 3 ? NULL : "it does not begin with a snapshot";
+}
+
+static int note_mark(aoi_player *p, double time, size_t at) {
+    aoi_play_info *i = &p->info;
+    if (p->mark_count && !(time >= i->last)) return AOI_EVALUE;
+    if (!AOI_GROW(&p->memory, p->marks, p->mark_cap, p->mark_count + (size_t)1)) return AOI_ENOMEM;
+    if (!p->mark_count) i->first = time;
+    i->last = time;
+    i->marks++;
+    p->marks[p->mark_count++] = (play_mark){time, at};
+    return AOI_OK;
+}
+
+static int note_record(aoi_player *p, size_t begin, size_t at, const char **fault) {
+    const aoi_record *r = &p->record;
+    aoi_play_info *i = &p->info;
+    int result = AOI_OK;
+    if (r->what == AOI_RECORD_MARK) result = note_mark(p, r->values[0], at);
+    else if (r->what == AOI_RECORD_SNAPSHOT) {
+        if (!AOI_GROW(&p->memory, p->snapshots, p->snapshot_cap, p->snapshot_count + (size_t)1)) return AOI_ENOMEM;
+        p->snapshots[p->snapshot_count++] = begin;
+    } else if (r->what == AOI_RECORD_REFUSED) i->refused++;
+    else if (r->what == AOI_RECORD_END) i->whole = true;
+    else if (r->what == AOI_RECORD_HALF_SETTLED) i->inexact = true;
+    else if (r->what == AOI_RECORD_TAKEN || r->what == AOI_RECORD_ALL_TAKEN) i->events += r->count;
+    else if (aoi_call_name((int)r->what)) {
+        i->calls++;
+        i->of_call[r->what]++;
+    }
+    if (result == AOI_EVALUE) *fault = "the time of its marks goes back";
+    return result;
+}
+
+static int look_through(aoi_player *p, const char **fault) {
+    aoi_crc32 sums;
+    aoi_bytes in = bytes_from(p, AOI_JOURNAL_HEAD);
+    const unsigned char *summed = in.at, *begin = in.at;
+    aoi_crc32_open(&sums);
+    while (aoi_get_record(&in, p->dims, &p->record, fault)) {
+        if (p->record.what == AOI_RECORD_CHECK) {
+            if (aoi_crc32_of(&sums, 0, summed, (size_t)(begin - summed)) != p->record.bits)
+                *fault = "a checksum is another: it has been damaged";
+            summed = in.at;
+        } else if (p->info.whole) *fault = "records follow its end";
+        else {
+            int result = note_record(p, (size_t)(begin - p->bytes), (size_t)(in.at - p->bytes), fault);
+            if (result == AOI_ENOMEM) return AOI_ENOMEM;
+        }
+        if (*fault) break;
+        begin = in.at;
+    }
+    if (!*fault && !p->snapshot_count) *fault = "it is cut off within its first snapshot";
+    p->end = (size_t)(begin - p->bytes);
+    p->info.bytes = p->end;
+    return *fault ? AOI_EVALUE : AOI_OK;
+}
+
+int aoi_play_open(const void *bytes, size_t size, const aoi_load_options *o, aoi_player **out, const char **fault) {
+    const char *ignored;
+    aoi_memory m = aoi_memory_from(o ? o->alloc : NULL, o ? o->alloc_ud : NULL);
+    if (!fault) fault = &ignored;
+    *fault = "it does not begin as a journal does";
+    if (size < AOI_JOURNAL_HEAD || memcmp(bytes, AOI_JOURNAL_MAGIC, 4) != 0) return AOI_EVALUE;
+    *fault = "it is of a version that this library does not read";
+    if (((const unsigned char *)bytes)[4] != AOI_JOURNAL_VERSION) return AOI_EVALUE;
+    *fault = NULL;
+    aoi_player *p = aoi_resize(&m, NULL, 0, sizeof *p);
+    if (!p) return AOI_ENOMEM;
+    memset(p, 0, sizeof *p);
+    p->memory = m;
+    p->bytes = bytes;
+    p->end = size;
+    *fault = find_dims(p);
+    int result = *fault ? AOI_EVALUE : look_through(p, fault);
+    if (result == AOI_OK) *out = p;
+    else aoi_play_close(p);
+    return result;
+}
+
+void aoi_play_close(aoi_player *p) {
+    if (!p) return;
+    aoi_memory m = p->memory;
+    AOI_FREE(&m, p->marks, p->mark_cap);
+    AOI_FREE(&m, p->snapshots, p->snapshot_cap);
+    AOI_FREE(&m, p->ids, p->id_cap);
+    AOI_FREE(&m, p->rows, p->row_cap);
+    aoi_resize(&m, p, sizeof *p, 0);
+}
+
+void aoi_play_read_info(const aoi_player *p, aoi_play_info *out) {
+    *out = p->info;
+}
+
+bool aoi_play_mark(const aoi_player *p, size_t i, double *time, uint64_t *at) {
+    if (i >= p->mark_count) return false;
+    *time = p->marks[i].time;
+    *at = p->marks[i].at;
+    return true;
+}
+
+uint64_t aoi_play_tell(const aoi_player *p) {
+    return p->at;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------- */
+
+/* The pieces of the snapshot in one block. */
+static int join_pieces(aoi_player *p, aoi_bytes list, unsigned char **joined, size_t *size) {
+    aoi_bytes in = list;
+    size_t all = 0;
+    uint64_t n;
+    while ((n = aoi_get_count(&in, 1)) > 0) {
+        in.at += n;
+        all += (size_t)n;
+    }
+    if (!(*joined = aoi_resize(&p->memory, NULL, 0, all + 1))) return AOI_ENOMEM;
+    *size = 0;
+    for (in = list; (n = aoi_get_count(&in, 1)) > 0; in.at += n) {
+        memcpy(*joined + *size, in.at, (size_t)n);
+        *size += (size_t)n;
+    }
+    return AOI_OK;
+}
+
+int aoi_play_start(aoi_player *p, uint64_t before, const aoi_load_options *o, aoi_space **out, const char **fault) {
+    uint32_t i = p->snapshot_count;
+    unsigned char *joined;
+    size_t size;
+    const char *ignored;
+    if (!fault) fault = &ignored;
+    *fault = NULL;
+    while (i > 1 && p->snapshots[i - 1] >= before) i--;
+    aoi_bytes in = bytes_from(p, p->snapshots[i - 1]);
+    if (!aoi_get_record(&in, p->dims, &p->record, fault)) return AOI_EVALUE;
+    int result = join_pieces(p, p->record.list, &joined, &size);
+    if (result != AOI_OK) return result;
+    aoi_space *s = NULL;
+    result = aoi_load(joined, size, o, &s, fault);
+    aoi_resize(&p->memory, joined, size + 1, 0);
+    if (result == AOI_OK && s->world.dims != p->dims) {
+        aoi_close(s);
+        *fault = "a snapshot is of other dimensions";
+        result = AOI_EVALUE;
+    }
+    if (result != AOI_OK) return result;
+    p->at = (size_t)(in.at - p->bytes);
+    p->to_take = 0;
+    *out = s;
+    return AOI_OK;
+}
+
+int aoi_play_goto(aoi_player *p, uint64_t at) {
+    uint32_t from = 0, to = p->mark_count;
+    while (from < to) {
+        uint32_t mid = from + (to - from) / 2;
+        if (p->marks[mid].at < at) from = mid + 1;
+        else to = mid;
+    }
+    if (from == p->mark_count || p->marks[from].at != at) return AOI_EVALUE;
+    p->at = (size_t)at;
+    p->to_take = 0;
+    return AOI_OK;
+}
+
+/* ---- making calls again ------------------------------------------------------------------------------------------- */
+
+/* A list of ids as what the call takes; false when memory is refused. */
+static bool read_ids(aoi_player *p, const aoi_record *r) {
+    aoi_bytes in = r->list;
+    if (!AOI_GROW(&p->memory, p->ids, p->id_cap, (size_t)r->count + 1)) return false;
+    for (uint64_t i = 0; i < r->count; i++) p->ids[i] = aoi_get_signed(&in);
+    return true;
+}
+
+static bool read_rows(aoi_player *p, const aoi_record *r) {
+    aoi_bytes in = r->list;
+    if (!AOI_GROW(&p->memory, p->rows, p->row_cap, (size_t)r->count + 1)) return false;
+    for (uint64_t i = 0; i < r->count; i++) aoi_get_row(&in, p->dims, p->rows + i);
+    return true;
+}
+
+/* What the host has to say of a node that is added; as when a space is loaded. */
+static bool ask_of_node(const aoi_load_options *o, const aoi_space *s, int64_t watcher, aoi_record *r) {
+    aoi_loaded_node n = {.watcher = watcher, .node_id = r->node_id, .deferred = s->deferred, .silent = r->area.silent};
+    if (!o || !o->node) return true;
+    if (!o->node(o->node_ud, &n)) return false;
+    r->area.silent = n.silent;
+    r->area.user_data = n.user_data;
+    return true;
+}
+
+/* One by one, because the host is asked for each. */
+static int add_many(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_record *r) {
+    int result = read_ids(p, r) ? AOI_OK : AOI_ENOMEM;
+    for (uint64_t i = 0; i < r->count && result == AOI_OK; i++) {
+        if (!ask_of_node(o, s, p->ids[i], r)) return AOI_EVALUE;
+        result = aoi_add_node(s, aoi_find(s, p->ids[i]), r->node_id, &r->area, NULL);
+    }
+    return result == AOI_ENOMEM ? AOI_EVALUE : result; /* it cannot be made once more */
+}
+
+static int make_again(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_record *r) {
+    aoi_entity e = aoi_find(s, r->id);
+    aoi_node n = aoi_find_node(s, e, r->node_id);
+    size_t count = (size_t)r->count;
+    switch (r->what) {
+    case AOI_CALL_ENTER:
+        return aoi_enter(s, r->id, r->values, r->bits, NULL);
+    case AOI_CALL_MOVE:
+        return aoi_move(s, e, r->values);
+    case AOI_CALL_LEAVE:
+        return aoi_leave(s, e);
+    case AOI_CALL_SET_KIND:
+        return aoi_set_kind(s, e, r->bits);
+    case AOI_CALL_MOVE_MANY:
+        return read_rows(p, r) ? aoi_move_many(s, p->rows, count, NULL) : AOI_ENOMEM;
+    case AOI_CALL_ENTER_MANY:
+        return read_rows(p, r) ? aoi_enter_many(s, p->rows, count, r->bits, NULL) : AOI_ENOMEM;
+    case AOI_CALL_LEAVE_MANY:
+        return read_ids(p, r) ? aoi_leave_many(s, p->ids, count, NULL) : AOI_ENOMEM;
+    case AOI_CALL_ADD_NODE:
+        return ask_of_node(o, s, r->id, r) ? aoi_add_node(s, e, r->node_id, &r->area, NULL) : AOI_EVALUE;
+    case AOI_CALL_ADOPT_NODE:
+        if (!read_ids(p, r)) return AOI_ENOMEM;
+        if (!ask_of_node(o, s, r->id, r)) return AOI_EVALUE;
+        return aoi_adopt_node(s, e, r->node_id, &r->area, p->ids, count, NULL);
+    case AOI_CALL_ADD_NODE_MANY:
+        return add_many(p, s, o, r);
+    case AOI_CALL_REMOVE_NODE:
+        return aoi_remove_node(s, n);
+    case AOI_CALL_SET_AREA:
+        return aoi_set_area(s, n, &r->area);
+    case AOI_CALL_SET_RADIUS:
+        return aoi_set_radius(s, n, r->values[0], r->values[1]);
+    case AOI_CALL_SET_FACING:
+        return aoi_set_facing(s, n, r->values[0]);
+    case AOI_CALL_SET_MASK:
+        return aoi_set_mask(s, n, r->bits);
+    case AOI_CALL_OVERRIDE:
+        return aoi_override(s, n, aoi_find(s, r->target), (int)r->bits);
+    default:
+        return aoi_flush(s);
+    }
+}
+
+/* ---- stepping ----------------------------------------------------------------------------------------------------- */
+
+/* Records that are part of the step before: events that were taken, moves that were judged between calls.  False when
+ * the next record is none of them; then *result says whether anything is wrong. */
+static bool follow(aoi_player *p, aoi_space *s, int *result) {
+    const char *fault;
+    aoi_bytes in = bytes_from(p, p->at);
+    *result = AOI_OK;
+    if (!aoi_get_record(&in, p->dims, &p->record, &fault)) return false;
+    switch (p->record.what) {
+    case AOI_RECORD_TAKEN:
+        p->to_take = p->record.count;
+        p->takes = p->record.list;
+        break;
+    case AOI_RECORD_ALL_TAKEN:
+        p->to_take = p->record.count;
+        p->takes = (aoi_bytes){0};
+        if (p->info.inexact) p->to_take = s->queue.count;
+        if (s->queue.count != p->to_take) *result = AOI_EVALUE;
+        break;
+    case AOI_RECORD_SETTLED:
+    case AOI_RECORD_HALF_SETTLED:
+        if (!aoi_settle(s)) *result = AOI_ENOMEM;
+        break;
+    case AOI_RECORD_KEPT_ORDER:
+        aoi_keep_order(s);
+        break;
+    case AOI_RECORD_CHECK:
+    case AOI_RECORD_SNAPSHOT:
+        break;
+    default:
+        return false;
+    }
+    if (*result != AOI_OK) {
+        p->to_take = 0;
+        return false;
+    }
+    p->at = (size_t)(in.at - p->bytes);
+    return true;
+}
+
+int aoi_play_next(aoi_player *p, aoi_space *s, aoi_event *e) {
+    int result = AOI_OK;
+    *e = (aoi_event){0};
+    for (;;) {
+        while (!p->to_take)
+            if (!follow(p, s, &result)) return result;
+        p->to_take--;
+        if (!p->takes.at) return aoi_next(s, e) ? AOI_OK : AOI_EVALUE;
+        aoi_event wanted;
+        aoi_get_event(&p->takes, &wanted);
+        if (aoi_take_event(s, &wanted, e)) return AOI_OK;
+        if (!p->info.inexact) return AOI_EVALUE;
+    }
+}
+
+static void describe(const aoi_record *r, aoi_step *out) {
+    bool refused = r->what == AOI_RECORD_REFUSED;
+    *out = (aoi_step){.call = (int)(refused ? r->call : r->what),
+                      .result = refused ? (int)r->result : AOI_OK,
+                      .id = r->id,
+                      .node_id = r->node_id,
+                      .count = refused ? 0 : r->count};
+}
+
+int aoi_play_step(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_step *out) {
+    aoi_event ignored;
+    const char *fault;
+    int result;
+    do {
+        if ((result = aoi_play_next(p, s, &ignored)) != AOI_OK) return result;
+    } while (ignored.kind);
+    aoi_bytes in = bytes_from(p, p->at);
+    *out = (aoi_step){0};
+    p->record.id = p->record.node_id = p->record.target = 0;
+    if (!aoi_get_record(&in, p->dims, &p->record, &fault)) return AOI_OK;
+    aoi_record *r = &p->record;
+    size_t behind = (size_t)(in.at - p->bytes);
+    if (r->what == AOI_RECORD_END) return AOI_OK;
+    if (r->what == AOI_RECORD_MARK) *out = (aoi_step){.call = AOI_STEP_MARK, .time = r->values[0]};
+    else {
+        if (r->what != AOI_RECORD_REFUSED && (result = make_again(p, s, o, r)) != AOI_OK)
+            return result == AOI_ENOMEM ? AOI_ENOMEM : AOI_EVALUE;
+        describe(r, out);
+    }
+    p->at = behind;
+    return AOI_OK;
+}

@@ -1,0 +1,520 @@
+/* record.c - writes a journal; see journal.h.
+ *
+ *   call -> record -> buffer (64 KB) --full, mark, stop--> check -> the host's `write`
+ *                                                               -> or the ring: [ segment | segment | segment ]
+ *
+ * A segment of the ring begins with a snapshot; when there are more bytes than it may keep the oldest goes.
+ *
+ * Events that are taken become a record only before the next one: usually all that wait are taken between two calls, and
+ * one record says so.  Else each is named, because another engine may have them wait in another order. */
+#include "journal/journal.h"
+
+enum {
+    JOURNAL_BUFFER = 1 << 16,
+    RESERVE = 2 * AOI_CHECK_BYTES, /* of the buffer: for a check at its end */
+    RECORD_ROOM = 64 + AOI_AREA_ROOM,
+    MOST_NAMED = 1 << 16, /* events that are remembered before they are written */
+    MOST_SEGMENTS = 8,
+    SHARES = 4 /* a segment ends with that part of the ring */
+};
+
+typedef struct ring_segment {
+    unsigned char *bytes;
+    size_t size, room;
+} ring_segment;
+
+struct aoi_journal {
+    aoi_space *space;  /* NULL: closed */
+    aoi_memory memory; /* the space's allocator; may outlive it */
+    aoi_write write;
+    void *ud;
+    size_t ring; /* bytes; 0: there is none */
+    int failed;  /* result of what has gone wrong: nothing more is recorded */
+    bool all_taken, marked;
+    double last_mark;
+    uint64_t bytes, all_count; /* handed over; taken since the last record */
+    aoi_event *named;          /* taken since the last record, all still waiting then */
+    uint32_t named_cap, named_count;
+    ring_segment segments[MOST_SEGMENTS];
+    uint32_t segment_count;
+    size_t segment_least; /* no new one before the last has as many bytes: snapshots are at most half of it all */
+    uint32_t fill, sum;   /* of the buffer; of what was handed over since the last check */
+    aoi_crc32 sums;
+    unsigned char buffer[JOURNAL_BUFFER + AOI_VARINT_ROOM];
+};
+
+/* ---- handing over ------------------------------------------------------------------------------------------------- */
+
+static size_t ring_size(const aoi_journal *j) {
+    size_t size = 0;
+    for (uint32_t i = 0; i < j->segment_count; i++) size += j->segments[i].size;
+    return size;
+}
+
+static void drop_segment(aoi_journal *j) {
+    aoi_resize(&j->memory, j->segments[0].bytes, j->segments[0].room, 0);
+    memmove(j->segments, j->segments + 1, --j->segment_count * sizeof *j->segments);
+}
+
+static int keep_in_ring(aoi_journal *j, const unsigned char *bytes, size_t size) {
+    ring_segment *g = j->segments + j->segment_count - 1;
+    if (g->room - g->size < size) {
+        size_t room = g->room + g->room / 2 + size;
+        void *p = aoi_resize(&j->memory, g->bytes, g->room, room);
+        if (!p) return AOI_ENOMEM;
+        g->bytes = p;
+        g->room = room;
+    }
+    memcpy(g->bytes + g->size, bytes, size);
+    g->size += size;
+    while (j->segment_count > 1 && ring_size(j) > j->ring) drop_segment(j);
+    return AOI_OK;
+}
+
+/* What is in the buffer; with a check behind it, where a record ends. */
+static void pass_on(aoi_journal *j, bool checked) {
+    if (j->failed) j->fill = 0;
+    if (!j->fill && !(checked && j->sum)) return;
+    j->sum = aoi_crc32_of(&j->sums, j->sum, j->buffer, j->fill);
+    if (checked) {
+        j->buffer[j->fill] = AOI_RECORD_CHECK;
+        (void)aoi_put_bytes(j->buffer + j->fill + 1, j->sum, 4);
+        j->fill += AOI_CHECK_BYTES;
+        j->sum = 0;
+    }
+    j->bytes += j->fill;
+    if (j->ring) j->failed = keep_in_ring(j, j->buffer, j->fill);
+    else if (!j->write(j->ud, j->buffer, j->fill)) j->failed = AOI_EVALUE;
+    j->fill = 0;
+}
+
+/* Room within a record for so many bytes more. */
+static unsigned char *more_room(aoi_journal *j, uint32_t bytes) {
+    if (j->fill + bytes > JOURNAL_BUFFER - RESERVE) pass_on(j, false);
+    return j->buffer + j->fill;
+}
+
+/* ---- records ------------------------------------------------------------------------------------------------------ */
+
+static inline void wrote(aoi_journal *j, const unsigned char *p) {
+    j->fill = (uint32_t)(p - j->buffer);
+}
+
+static inline unsigned char *new_record(aoi_journal *j, int what) {
+    if (j->fill + RECORD_ROOM > JOURNAL_BUFFER - RESERVE) pass_on(j, true);
+    unsigned char *p = j->buffer + j->fill;
+    *p = (unsigned char)what;
+    return p + 1;
+}
+
+static void write_named(aoi_journal *j) {
+    unsigned char *p = aoi_put_varint(new_record(j, AOI_RECORD_TAKEN), j->named_count);
+    wrote(j, p);
+    for (uint32_t i = 0; i < j->named_count; i++) {
+        const aoi_event *e = j->named + i;
+        p = more_room(j, 1 + 3 * AOI_MOST_VARINT);
+        *p++ = (unsigned char)e->kind;
+        p = aoi_put_signed(aoi_put_signed(aoi_put_signed(p, e->watcher), e->node_id), e->target);
+        wrote(j, p);
+    }
+    j->named_count = 0;
+    j->all_count = 0;
+}
+
+static AOI_NOINLINE void write_taken(aoi_journal *j) {
+    if (j->all_taken) wrote(j, aoi_put_varint(new_record(j, AOI_RECORD_ALL_TAKEN), j->all_count));
+    else write_named(j);
+    j->all_taken = false;
+    j->all_count = 0;
+}
+
+/* Where the next record goes, behind what has been taken since the last one. */
+static inline unsigned char *record_of(aoi_journal *j, int what) {
+    if (j->all_taken || j->named_count) write_taken(j);
+    return new_record(j, what);
+}
+
+static bool write_piece(void *ud, const void *bytes, size_t size) {
+    aoi_journal *j = ud;
+    const unsigned char *from = bytes;
+    while (size > 0 && !j->failed) {
+        uint32_t n = size < JOURNAL_BUFFER / 2 ? (uint32_t)size : JOURNAL_BUFFER / 2;
+        unsigned char *p = aoi_put_varint(more_room(j, n + AOI_MOST_VARINT), n);
+        memcpy(p, from, n);
+        wrote(j, p + n);
+        from += n;
+        size -= n;
+    }
+    return !j->failed;
+}
+
+static int write_snapshot(aoi_journal *j) {
+    if (!aoi_settle(j->space)) return AOI_ENOMEM; /* first: it may be a record of its own */
+    wrote(j, record_of(j, AOI_RECORD_SNAPSHOT));
+    int result = aoi_save(j->space, write_piece, j);
+    wrote(j, aoi_put_varint(more_room(j, AOI_MOST_VARINT), 0));
+    return result;
+}
+
+/* A new segment of the ring: from here on the journal can be read. */
+static int open_segment(aoi_journal *j) {
+    if (!aoi_settle(j->space)) return AOI_ENOMEM; /* a record of the old one */
+    if (j->all_taken || j->named_count) write_taken(j);
+    if (j->segment_count) pass_on(j, true);
+    if (j->segment_count == MOST_SEGMENTS) drop_segment(j);
+    j->segments[j->segment_count++] = (ring_segment){0};
+    int result = write_snapshot(j);
+    pass_on(j, true);
+    j->segment_least = 2 * j->segments[j->segment_count - 1].size;
+    return result;
+}
+
+/* After a whole record. */
+static AOI_NOINLINE void end_segment(aoi_journal *j) {
+    size_t size = j->segments[j->segment_count - 1].size + j->fill;
+    if (j->failed || size < j->ring / SHARES || size < j->segment_least) return;
+    int result = open_segment(j);
+    if (result != AOI_OK) j->failed = result;
+}
+
+static inline void recorded(aoi_journal *j, const unsigned char *p) {
+    wrote(j, p);
+    if (j->ring) end_segment(j);
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------------- */
+
+static void log_refused(aoi_journal *j, int call, int result, const int64_t *ids, int count) {
+    unsigned char *p = record_of(j, AOI_RECORD_REFUSED);
+    *p++ = (unsigned char)call;
+    *p++ = (unsigned char)result;
+    *p++ = (unsigned char)count;
+    for (int i = 0; i < count; i++) p = aoi_put_signed(p, ids[i]);
+    recorded(j, p);
+}
+
+static inline int64_t id_of(const aoi_space *s, aoi_entity e) {
+    return s->world.entities[e.index].id;
+}
+
+static void refused_entity(aoi_space *s, int call, aoi_entity e, int result) {
+    uint32_t slot = aoi_entity_slot(s, e);
+    int64_t id = slot == AOI_NONE ? 0 : s->world.entities[slot].id;
+    log_refused(s->journal, call, result, &id, slot != AOI_NONE);
+}
+
+static void refused_node(aoi_space *s, int call, aoi_node n, int result) {
+    uint32_t slot = aoi_node_slot(s, n);
+    int64_t ids[2] = {0, 0};
+    if (slot != AOI_NONE) {
+        ids[0] = s->world.entities[s->world.nodes[slot].owner].id;
+        ids[1] = s->world.nodes[slot].node_id;
+    }
+    log_refused(s->journal, call, result, ids, slot == AOI_NONE ? 0 : 2);
+}
+
+static inline unsigned char *put_doubles(unsigned char *p, const double *v, int n) {
+    for (int i = 0; i < n; i++) p = aoi_put_double(p, v[i]);
+    return p;
+}
+
+void aoi_log_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, int result) {
+    aoi_journal *j = s->journal;
+    if (j->failed) return;
+    if (result != AOI_OK) {
+        log_refused(j, AOI_CALL_ENTER, result, &id, 1);
+        return;
+    }
+    unsigned char *p = aoi_put_varint(aoi_put_signed(record_of(j, AOI_CALL_ENTER), id), kind);
+    recorded(j, put_doubles(p, pos, s->world.dims));
+}
+
+void aoi_log_move(aoi_space *s, aoi_entity e, const double *pos, int result) {
+    aoi_journal *j = s->journal;
+    if (j->failed) return;
+    if (result != AOI_OK) {
+        refused_entity(s, AOI_CALL_MOVE, e, result);
+        return;
+    }
+    unsigned char *p = aoi_put_signed(record_of(j, AOI_CALL_MOVE), id_of(s, e));
+    p = aoi_put_double(aoi_put_double(p, pos[0]), pos[1]);
+    recorded(j, s->world.dims == 3 ? aoi_put_double(p, pos[2]) : p);
+}
+
+int64_t aoi_logged_id(const aoi_space *s, aoi_entity e) {
+    uint32_t slot = aoi_entity_slot(s, e);
+    return slot == AOI_NONE ? 0 : s->world.entities[slot].id;
+}
+
+void aoi_log_leave(aoi_space *s, aoi_entity e, int64_t id, int result) {
+    aoi_journal *j = s->journal;
+    if (j->failed) return;
+    if (result != AOI_OK) refused_entity(s, AOI_CALL_LEAVE, e, result);
+    else recorded(j, aoi_put_signed(record_of(j, AOI_CALL_LEAVE), id));
+}
+
+void aoi_log_kind(aoi_space *s, aoi_entity e, uint64_t kind, int result) {
+    aoi_journal *j = s->journal;
+    if (j->failed) return;
+    if (result != AOI_OK) refused_entity(s, AOI_CALL_SET_KIND, e, result);
+    else recorded(j, aoi_put_varint(aoi_put_signed(record_of(j, AOI_CALL_SET_KIND), id_of(s, e)), kind));
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------------------ */
+
+void aoi_log_rows(aoi_space *s, int call, const aoi_row *rows, size_t n, uint64_t kind, int result) {
+    aoi_journal *j = s->journal;
+    if (j->failed) return;
+    if (result != AOI_OK) {
+        log_refused(j, call, result, NULL, 0);
+        return;
+    }
+    unsigned char *p = aoi_put_varint(record_of(j, call), n);
+    if (call == AOI_CALL_ENTER_MANY) p = aoi_put_varint(p, kind);
+    wrote(j, p);
+    for (size_t i = 0; i < n; i++) {
+        p = aoi_put_signed(more_room(j, AOI_MOST_VARINT + 3 * 8), rows[i].id);
+        wrote(j, put_doubles(p, rows[i].pos, s->world.dims));
+    }
+    recorded(j, j->buffer + j->fill);
+}
+
+static void write_ids(aoi_journal *j, const int64_t *ids, size_t n) {
+    wrote(j, aoi_put_varint(more_room(j, AOI_MOST_VARINT), n));
+    for (size_t i = 0; i < n; i++) wrote(j, aoi_put_signed(more_room(j, AOI_MOST_VARINT), ids[i]));
+    recorded(j, j->buffer + j->fill);
+}
+
+void aoi_log_leave_many(aoi_space *s, const int64_t *ids, size_t n, int result) {
+    aoi_journal *j = s->journal;
+    if (j->failed) return;
+    if (result != AOI_OK) {
+        log_refused(j, AOI_CALL_LEAVE_MANY, result, NULL, 0);
+        return;
+    }
+    wrote(j, record_of(j, AOI_CALL_LEAVE_MANY));
+    write_ids(j, ids, n);
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+
+static bool log_refused_add(aoi_space *s, int call, aoi_entity e, int64_t node_id, int result) {
+    uint32_t slot = aoi_entity_slot(s, e);
+    if (result == AOI_OK) return false;
+    int64_t ids[2] = {slot == AOI_NONE ? 0 : s->world.entities[slot].id, node_id};
+    log_refused(s->journal, call, result, ids, slot == AOI_NONE ? 0 : 2);
+    return true;
+}
+
+static void write_add(aoi_space *s, int call, aoi_entity e, int64_t node_id, const aoi_area *area) {
+    aoi_journal *j = s->journal;
+    unsigned char *p = aoi_put_signed(aoi_put_signed(record_of(j, call), id_of(s, e)), node_id);
+    wrote(j, aoi_put_area(p, s->world.dims, area));
+}
+
+void aoi_log_add(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, int result) {
+    aoi_journal *j = s->journal;
+    if (j->failed || log_refused_add(s, AOI_CALL_ADD_NODE, e, node_id, result)) return;
+    write_add(s, AOI_CALL_ADD_NODE, e, node_id, area);
+    recorded(j, j->buffer + j->fill);
+}
+
+void aoi_log_adopt(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, const int64_t *seen, size_t n,
+                   int result) {
+    if (s->journal->failed || log_refused_add(s, AOI_CALL_ADOPT_NODE, e, node_id, result)) return;
+    write_add(s, AOI_CALL_ADOPT_NODE, e, node_id, area);
+    write_ids(s->journal, seen, n);
+}
+
+void aoi_log_add_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
+                      int result) {
+    aoi_journal *j = s->journal;
+    if (j->failed) return;
+    if (result != AOI_OK) {
+        log_refused(j, AOI_CALL_ADD_NODE_MANY, result, NULL, 0);
+        return;
+    }
+    unsigned char *p = aoi_put_signed(record_of(j, AOI_CALL_ADD_NODE_MANY), node_id);
+    wrote(j, aoi_put_varint(aoi_put_area(p, s->world.dims, area), n));
+    for (size_t i = 0; i < n; i++) wrote(j, aoi_put_signed(more_room(j, AOI_MOST_VARINT), id_of(s, entities[i])));
+    recorded(j, j->buffer + j->fill);
+}
+
+/* Of a node that was there when the call began; NULL where the call was refused, or nothing is recorded. */
+static unsigned char *record_of_node(aoi_space *s, int call, aoi_node n, int result) {
+    bool known = n.index < s->world.node_top;
+    if (s->journal->failed || (known && (s->world.nodes[n.index].flags & AOI_NODE_SYNC))) return NULL;
+    if (result != AOI_OK) {
+        refused_node(s, call, n, result);
+        return NULL;
+    }
+    const aoi_node_record *r = s->world.nodes + n.index;
+    unsigned char *p = record_of(s->journal, call);
+    return aoi_put_signed(aoi_put_signed(p, s->world.entities[r->owner].id), r->node_id);
+}
+
+void aoi_log_remove(aoi_space *s, aoi_node n, int result) {
+    unsigned char *p = record_of_node(s, AOI_CALL_REMOVE_NODE, n, result);
+    if (p) recorded(s->journal, p);
+}
+
+void aoi_log_area(aoi_space *s, aoi_node n, const aoi_area *area, int result) {
+    unsigned char *p = record_of_node(s, AOI_CALL_SET_AREA, n, result);
+    if (p) recorded(s->journal, aoi_put_area(p, s->world.dims, area));
+}
+
+void aoi_log_values(aoi_space *s, int call, aoi_node n, const double *values, int count, int result) {
+    unsigned char *p = record_of_node(s, call, n, result);
+    if (p) recorded(s->journal, put_doubles(p, values, count));
+}
+
+void aoi_log_mask(aoi_space *s, aoi_node n, uint64_t mask, int result) {
+    unsigned char *p = record_of_node(s, AOI_CALL_SET_MASK, n, result);
+    if (p) recorded(s->journal, aoi_put_varint(p, mask));
+}
+
+void aoi_log_override(aoi_space *s, aoi_node n, aoi_entity target, int how, int result) {
+    unsigned char *p = record_of_node(s, AOI_CALL_OVERRIDE, n, result);
+    if (!p) return;
+    p = aoi_put_signed(p, id_of(s, target));
+    *p++ = (unsigned char)how;
+    recorded(s->journal, p);
+}
+
+/* ---- delivery ----------------------------------------------------------------------------------------------------- */
+
+void aoi_log_flush(aoi_space *s, int result) {
+    aoi_journal *j = s->journal;
+    if (j->failed) return;
+    if (result == AOI_OK) recorded(j, record_of(j, AOI_CALL_FLUSH));
+    else log_refused(j, AOI_CALL_FLUSH, result, NULL, 0);
+}
+
+/* Between calls: no snapshot is made here, whatever the size of the segment. */
+static void note_taken(aoi_journal *j, const aoi_queued *e) {
+    bool full = j->named_count == MOST_NAMED;
+    if (full || !AOI_GROW(&j->memory, j->named, j->named_cap, j->named_count + (size_t)1)) write_named(j);
+    j->named[j->named_count++] = (aoi_event){e->kind, e->watcher, e->target, e->node_id, 0};
+    j->all_count++;
+}
+
+void aoi_log_taken(aoi_space *s, const aoi_queued *e) {
+    aoi_journal *j = s->journal;
+    if (j->failed) return;
+    if (s->queue.count || s->world.mover_count) {
+        note_taken(j, e);
+        return;
+    }
+    j->all_count++;
+    j->named_count = 0;
+    j->all_taken = true;
+}
+
+void aoi_log_all_taken(aoi_space *s) {
+    aoi_journal *j = s->journal;
+    const aoi_event_queue *q = &s->queue;
+    if (j->failed || !q->count) return;
+    if (s->world.mover_count) {
+        for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) note_taken(j, q->events + i);
+        return;
+    }
+    j->all_count += q->count;
+    j->named_count = 0;
+    j->all_taken = true;
+}
+
+void aoi_log_settled(aoi_space *s, bool all) {
+    aoi_journal *j = s->journal;
+    if (!j->failed) wrote(j, record_of(j, all ? AOI_RECORD_SETTLED : AOI_RECORD_HALF_SETTLED));
+}
+
+void aoi_log_kept_order(aoi_space *s) {
+    aoi_journal *j = s->journal;
+    if (!j->failed) wrote(j, record_of(j, AOI_RECORD_KEPT_ORDER));
+}
+
+/* ---- life --------------------------------------------------------------------------------------------------------- */
+
+static void free_journal(aoi_journal *j) {
+    aoi_memory m = j->memory;
+    while (j->segment_count) drop_segment(j);
+    AOI_FREE(&m, j->named, j->named_cap);
+    aoi_resize(&m, j, sizeof *j, 0);
+}
+
+static bool write_head(aoi_write write, void *ud) {
+    unsigned char head[AOI_JOURNAL_HEAD] = {0, 0, 0, 0, AOI_JOURNAL_VERSION};
+    memcpy(head, AOI_JOURNAL_MAGIC, 4);
+    return write(ud, head, sizeof head);
+}
+
+int aoi_journal_start(aoi_space *s, const aoi_journal_options *o, aoi_journal **out) {
+    if (s->journal) return AOI_EEXIST;
+    if (!o->write == !o->ring) return AOI_EVALUE;
+    aoi_memory m = {.alloc = s->world.memory.alloc, .ud = s->world.memory.ud};
+    aoi_journal *j = aoi_resize(&m, NULL, 0, sizeof *j);
+    if (!j) return AOI_ENOMEM;
+    memset(j, 0, sizeof *j - sizeof j->buffer);
+    j->space = s;
+    j->memory = m;
+    j->write = o->write;
+    j->ud = o->ud;
+    j->ring = o->ring;
+    aoi_crc32_open(&j->sums);
+    int result = o->ring || write_head(o->write, o->ud) ? AOI_OK : AOI_EVALUE;
+    if (!AOI_GROW(&j->memory, j->named, j->named_cap, 1u)) result = AOI_ENOMEM; /* room for some, whatever comes */
+    if (result == AOI_OK) result = j->ring ? open_segment(j) : write_snapshot(j);
+    pass_on(j, true);
+    if (result == AOI_OK) result = j->failed;
+    if (result != AOI_OK) {
+        free_journal(j);
+        return result;
+    }
+    s->journal = j;
+    *out = j;
+    return AOI_OK;
+}
+
+int aoi_journal_mark(aoi_journal *j, double time) {
+    if (!j->space) return AOI_EGONE;
+    if (j->failed) return j->failed;
+    if (!isfinite(time) || (j->marked && !(time >= j->last_mark))) return AOI_EVALUE;
+    recorded(j, aoi_put_double(record_of(j, AOI_RECORD_MARK), time));
+    j->marked = true;
+    j->last_mark = time;
+    pass_on(j, true);
+    return j->failed;
+}
+
+uint64_t aoi_journal_bytes(const aoi_journal *j) {
+    return j->ring ? AOI_JOURNAL_HEAD + ring_size(j) + j->fill : AOI_JOURNAL_HEAD + j->bytes + j->fill;
+}
+
+int aoi_journal_dump(aoi_journal *j, aoi_write write, void *ud) {
+    if (!j->ring) return AOI_EVALUE;
+    if (j->all_taken || j->named_count) write_taken(j);
+    pass_on(j, true);
+    if (!write_head(write, ud)) return AOI_EVALUE;
+    for (uint32_t i = 0; i < j->segment_count; i++)
+        if (!write(ud, j->segments[i].bytes, j->segments[i].size)) return AOI_EVALUE;
+    return j->failed;
+}
+
+static void end_journal(aoi_journal *j) {
+    if (!j->failed) wrote(j, record_of(j, AOI_RECORD_END));
+    pass_on(j, true);
+    j->space->journal = NULL;
+    j->space = NULL;
+}
+
+void aoi_log_close(aoi_space *s) {
+    end_journal(s->journal);
+}
+
+int aoi_journal_stop(aoi_journal *j) {
+    if (!j) return AOI_OK;
+    if (j->space) end_journal(j);
+    int result = j->failed;
+    free_journal(j);
+    return result;
+}

@@ -1,0 +1,476 @@
+/* journal_methods.c - `aoi.journal`, its part in C: what records a space, and a cursor that plays a journal again.  The
+ * contract is in lua/aoi/meta/journal.lua, the player in lua/aoi/journal.lua.
+ *
+ *   space's table [LAOI_JOURNAL] --> userdata aoi.Journal { core, file or collected bytes } --user value--> the sink
+ *
+ * The core hands its bytes over in the middle of calls.  To a file they are written at once; for a function they are
+ * collected, and handed on where Lua may run: when a method begins, at a mark, at the end. */
+#include "lua/binding.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define JOURNAL_NAME "aoi.Journal"
+#define CURSOR_NAME "aoi.Cursor"
+
+enum { SINK_PIECE = 1 << 16 }; /* bytes that are collected before a method hands them on */
+
+typedef struct laoi_journal {
+    aoi_journal *core; /* NULL: stopped */
+    laoi_space *space; /* whose `sink_due` it sets; valid while the core is open on it */
+    FILE *file;        /* or NULL: collected */
+    int error;         /* errno of what could not be written */
+    bool ring;
+    laoi_bytes out;
+} laoi_journal;
+
+static void *check_object(lua_State *L, const char *name) {
+    void *p = lua_touserdata(L, 1);
+    bool is = p && lua_getmetatable(L, 1);
+    if (is) {
+        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
+        lua_pop(L, 1);
+    }
+    if (!is) laoi_typeerror(L, 1, name);
+    return p;
+}
+
+/* ---- recording ---------------------------------------------------------------------------------------------------- */
+
+static bool write_file(void *ud, const void *bytes, size_t size) {
+    laoi_journal *j = ud;
+    errno = 0;
+    if (fwrite(bytes, 1, size, j->file) == size) return true;
+    j->error = errno;
+    return false;
+}
+
+static bool collect_piece(void *ud, const void *bytes, size_t size) {
+    laoi_journal *j = ud;
+    if (!laoi_collect(&j->out, bytes, size)) return false;
+    if (j->out.size >= SINK_PIECE && j->space) j->space->sink_due = true;
+    return true;
+}
+
+/* Stops without a word. */
+static void end_recording(laoi_journal *j) {
+    aoi_journal *core = j->core;
+    j->core = NULL;
+    if (core) (void)aoi_journal_stop(core);
+    if (j->file) (void)fclose(j->file);
+    j->file = NULL;
+}
+
+/* What is collected, to the function of the journal at index i.  Its error ends the journal and is raised. */
+static void hand_on(lua_State *L, laoi_journal *j, int i) {
+    if (!j->out.size) return;
+    laoi_bytes *piece = laoi_new_bytes(L); /* first, because garbage may be collected, and the space used */
+    laoi_bytes empty = *piece;
+    *piece = j->out;
+    j->out = empty;
+    laoi_gettable(L, i);
+    lua_rawgeti(L, -1, 1);
+    lua_pushlstring(L, piece->bytes, piece->size);
+    laoi_free_bytes(piece);
+    if (lua_pcall(L, 1, 0, 0) != 0) {
+        end_recording(j);
+        lua_error(L);
+    }
+    lua_pop(L, 2);
+}
+
+void laoi_hand_on(lua_State *L, laoi_space *b) {
+    b->sink_due = false;
+    laoi_gettable(L, 1);
+    lua_rawgeti(L, -1, LAOI_JOURNAL);
+    laoi_journal *j = lua_touserdata(L, -1);
+    if (j) hand_on(L, j, lua_gettop(L));
+    lua_pop(L, 2);
+}
+
+static int cannot_write(lua_State *L, laoi_journal *j, int result) {
+    if (result == AOI_ENOMEM || !j->file) return laoi_nomemory(L);
+    return luaL_error(L, "cannot write the journal: %s", strerror(j->error));
+}
+
+/* journal:stop(): the rest goes to the sink. */
+static int journal_stop(lua_State *L) {
+    laoi_journal *j = check_object(L, JOURNAL_NAME);
+    aoi_journal *core = j->core;
+    lua_settop(L, 1);
+    j->core = NULL;
+    j->space = NULL;
+    int result = core ? aoi_journal_stop(core) : AOI_OK;
+    bool failed = j->file && fclose(j->file) != 0 && result == AOI_OK;
+    if (failed) j->error = errno, result = AOI_EVALUE;
+    if (result != AOI_OK) {
+        if (!j->file) return laoi_nomemory(L);
+        j->file = NULL;
+        return luaL_error(L, "cannot write the journal: %s", strerror(j->error));
+    }
+    j->file = NULL;
+    if (!j->ring) hand_on(L, j, 1);
+    return 0;
+}
+
+static int journal_gc(lua_State *L) {
+    laoi_journal *j = check_object(L, JOURNAL_NAME);
+    end_recording(j);
+    laoi_free_bytes(&j->out);
+    return 0;
+}
+
+static laoi_journal *open_journal(lua_State *L) {
+    laoi_journal *j = check_object(L, JOURNAL_NAME);
+    if (!j->core) luaL_error(L, "attempt to use a stopped journal");
+    return j;
+}
+
+static int journal_mark(lua_State *L) {
+    laoi_journal *j = open_journal(L);
+    double time = laoi_finite(L, 2);
+    laoi_no_more(L, 3);
+    int result = aoi_journal_mark(j->core, time);
+    if (result == AOI_EGONE) return luaL_error(L, "attempt to use a closed space");
+    if (result == AOI_EVALUE && !j->error) return laoi_argerror(L, 2, "the time of a mark must not go back");
+    if (result != AOI_OK) return cannot_write(L, j, result);
+    if (!j->ring) hand_on(L, j, 1);
+    return 0;
+}
+
+/* journal:dump(): what a ring has. */
+static int journal_dump(lua_State *L) {
+    laoi_journal *j = open_journal(L);
+    laoi_no_more(L, 2);
+    if (!j->ring) return luaL_error(L, "only a ring has its bytes in memory: give record the option 'ring'");
+    laoi_bytes *all = laoi_new_bytes(L);
+    j = open_journal(L);
+    if (aoi_journal_dump(j->core, laoi_collect, all) != AOI_OK) return laoi_nomemory(L);
+    lua_pushlstring(L, all->bytes, all->size);
+    laoi_free_bytes(all);
+    return 1;
+}
+
+static int journal_bytes(lua_State *L) {
+    laoi_journal *j = open_journal(L);
+    laoi_pushinteger(L, (int64_t)aoi_journal_bytes(j->core));
+    return 1;
+}
+
+static size_t ring_option(lua_State *L, int i) {
+    if (lua_isnoneornil(L, i)) return 0;
+    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
+    double ring = 0;
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
+        if (strcmp(name, "ring") != 0) laoi_argerror(L, i, "unknown option '%s'", name);
+        ring = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+        if (!(ring >= 1) || ring > (double)(SIZE_MAX / 2))
+            laoi_argerror(L, i, "bad value for option 'ring': bytes expected");
+    }
+    return (size_t)ring;
+}
+
+enum { RECORDED = 1, SINK, RECORD_OPTIONS, RECORDER };
+
+/* record(space, sink, { ring = bytes }) */
+static int journal_record(lua_State *L) {
+    laoi_self(L);
+    laoi_no_more(L, RECORD_OPTIONS + 1);
+    lua_settop(L, RECORD_OPTIONS);
+    size_t ring = ring_option(L, RECORD_OPTIONS);
+    bool path = lua_type(L, SINK) == LUA_TSTRING;
+    if (ring && !lua_isnil(L, SINK))
+        return laoi_argerror(L, SINK, "a ring has no sink: journal:dump() returns its bytes");
+    if (!ring && !path && !lua_isfunction(L, SINK)) return laoi_typeerror(L, SINK, "path or function");
+    laoi_journal *j = laoi_newuserdata(L, sizeof *j);
+    memset(j, 0, sizeof *j);
+    j->out.alloc = lua_getallocf(L, &j->out.ud);
+    lua_createtable(L, 1, 0);
+    lua_pushvalue(L, SINK);
+    lua_rawseti(L, -2, 1);
+    laoi_settable(L, RECORDER);
+    lua_getfield(L, lua_upvalueindex(LAOI_META), "journal");
+    lua_setmetatable(L, RECORDER);
+    laoi_gettable(L, RECORDED);
+    lua_pushvalue(L, RECORDER);
+    lua_rawseti(L, -2, LAOI_JOURNAL); /* a place, before anything begins */
+    laoi_space *b = laoi_self(L);
+    if (b->core->journal) return laoi_argerror(L, RECORDED, "the space is recorded already");
+    if (path && !(j->file = fopen(lua_tostring(L, SINK), "wb")))
+        return laoi_argerror(L, SINK, "cannot open '%s': %s", lua_tostring(L, SINK), strerror(errno));
+    if (j->file) setvbuf(j->file, NULL, _IONBF, 0); /* pieces are large, or should be safe at once */
+    j->ring = ring > 0;
+    j->space = b;
+    aoi_journal_options o = {.write = ring ? NULL : j->file ? write_file : collect_piece, .ud = j, .ring = ring};
+    int result = aoi_journal_start(b->core, &o, &j->core);
+    if (result != AOI_OK) return cannot_write(L, j, result);
+    if (!j->ring) hand_on(L, j, RECORDER);
+    lua_settop(L, RECORDER);
+    return 1;
+}
+
+/* ---- playing ------------------------------------------------------------------------------------------------------ */
+
+/* A cursor's user value: { bytes, handlers }. */
+typedef struct laoi_cursor {
+    aoi_player *core;
+    const char *engine;
+} laoi_cursor;
+
+enum { CURSOR = 1, PLAYED };
+
+static laoi_cursor *cursor_self(lua_State *L) {
+    laoi_cursor *c = check_object(L, CURSOR_NAME);
+    if (!c->core) luaL_error(L, "attempt to use a closed cursor");
+    return c;
+}
+
+static int cursor_gc(lua_State *L) {
+    laoi_cursor *c = check_object(L, CURSOR_NAME);
+    aoi_play_close(c->core);
+    c->core = NULL;
+    return 0;
+}
+
+/* cursor(bytes, handlers, engine) */
+static int new_cursor(lua_State *L) {
+    enum { BYTES_ = 1, HANDLERS_, ENGINE_, MADE };
+    size_t size;
+    const char *fault = NULL;
+    const char *bytes = luaL_checklstring(L, BYTES_, &size);
+    lua_settop(L, ENGINE_);
+    laoi_cursor *c = laoi_newuserdata(L, sizeof *c);
+    *c = (laoi_cursor){0};
+    if (!lua_isnil(L, ENGINE_)) {
+        const char *name = luaL_checkstring(L, ENGINE_);
+        for (int i = 0; aoi_engine_name(i); i++)
+            if (!strcmp(name, aoi_engine_name(i))) c->engine = aoi_engine_name(i);
+        if (!c->engine) return luaL_error(L, "no engine '%s'", name);
+    }
+    lua_createtable(L, 2, 0);
+    lua_pushvalue(L, BYTES_);
+    lua_rawseti(L, -2, 1);
+    lua_pushvalue(L, HANDLERS_);
+    lua_rawseti(L, -2, 2);
+    laoi_settable(L, MADE);
+    lua_getfield(L, lua_upvalueindex(LAOI_META), "cursor");
+    lua_setmetatable(L, MADE);
+    lua_settop(L, MADE);
+    aoi_load_options o = {0};
+    o.alloc = lua_getallocf(L, &o.alloc_ud);
+    int result = aoi_play_open(bytes, size, &o, &c->core, &fault);
+    if (result == AOI_OK) return 1;
+    if (result == AOI_ENOMEM) return laoi_nomemory(L);
+    return luaL_error(L, "not a journal: %s", fault);
+}
+
+static int cursor_info(lua_State *L) {
+    aoi_play_info i;
+    aoi_play_read_info(cursor_self(L)->core, &i);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {
+        {"bytes", i.bytes}, {"calls", i.calls}, {"refused", i.refused}, {"events", i.events}, {"marks", i.marks}};
+    lua_createtable(L, 0, 10);
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        laoi_pushinteger(L, (int64_t)counts[k].value);
+        lua_setfield(L, -2, counts[k].name);
+    }
+    lua_pushboolean(L, i.whole);
+    lua_setfield(L, -2, "whole");
+    lua_pushboolean(L, i.inexact);
+    lua_setfield(L, -2, "inexact");
+    if (i.marks) {
+        lua_pushnumber(L, i.first);
+        lua_setfield(L, -2, "first");
+        lua_pushnumber(L, i.last);
+        lua_setfield(L, -2, "last");
+    }
+    lua_newtable(L);
+    for (int call = AOI_CALL_ENTER; call < AOI_CALLS_END; call++) {
+        if (!i.of_call[call]) continue;
+        laoi_pushinteger(L, (int64_t)i.of_call[call]);
+        lua_setfield(L, -2, aoi_call_name(call));
+    }
+    lua_setfield(L, -2, "of_call");
+    return 1;
+}
+
+/* Two arrays: times and places of all marks. */
+static int cursor_marks(lua_State *L) {
+    laoi_cursor *c = cursor_self(L);
+    double time;
+    uint64_t place;
+    lua_newtable(L);
+    lua_newtable(L);
+    for (size_t i = 0; aoi_play_mark(c->core, i, &time, &place); i++) {
+        lua_pushnumber(L, time);
+        lua_rawseti(L, -3, (laoi_index)i + 1);
+        laoi_pushinteger(L, (int64_t)place);
+        lua_rawseti(L, -2, (laoi_index)i + 1);
+    }
+    return 2;
+}
+
+static int cursor_tell(lua_State *L) {
+    laoi_pushinteger(L, (int64_t)aoi_play_tell(cursor_self(L)->core));
+    return 1;
+}
+
+static int cursor_go(lua_State *L) {
+    laoi_cursor *c = cursor_self(L);
+    if (aoi_play_goto(c->core, (uint64_t)laoi_integer(L, 2)) != AOI_OK) laoi_argerror(L, 2, "no place of a mark");
+    return 0;
+}
+
+/* Pushes the cursor's handlers and a new space with its table; loads into it. */
+static int start_space(lua_State *L, laoi_cursor *c, const char *snapshot, size_t size, uint64_t place) {
+    const char *fault = NULL;
+    aoi_space *core = NULL;
+    laoi_gettable(L, CURSOR);
+    lua_rawgeti(L, -1, 2);
+    laoi_loading g = {.L = L, .handlers = lua_gettop(L), .keeps_silence = true};
+    lua_getfield(L, lua_upvalueindex(LAOI_META), "space");
+    g.b = laoi_new_space(L, lua_gettop(L));
+    int made = lua_gettop(L);
+    laoi_gettable(L, made);
+    g.table = lua_gettop(L);
+    luaL_checkstack(L, 8, NULL);
+    aoi_load_options o = {.engine = c->engine, .node = laoi_give_handlers, .node_ud = &g, .alloc = g.b->alloc};
+    o.alloc_ud = g.b->ud;
+    int result =
+        snapshot ? aoi_load(snapshot, size, &o, &core, &fault) : aoi_play_start(c->core, place, &o, &core, &fault);
+    if (result == AOI_OK) {
+        laoi_adopt_core(g.b, core);
+        lua_pushvalue(L, made);
+        return 1;
+    }
+    laoi_free_handlers(g.b);
+    if (g.failed) return lua_error(L);
+    return result == AOI_ENOMEM ? laoi_nomemory(L) : luaL_error(L, "not a journal: %s", fault);
+}
+
+/* cursor:start(place): the space as the last snapshot before that place has it. */
+static int cursor_start(lua_State *L) {
+    laoi_cursor *c = cursor_self(L);
+    int64_t place = lua_isnoneornil(L, 2) ? 0 : laoi_integer(L, 2);
+    lua_settop(L, CURSOR);
+    return start_space(L, c, NULL, 0, (uint64_t)place);
+}
+
+/* cursor:load(snapshot): a space that was saved on the way. */
+static int cursor_load(lua_State *L) {
+    size_t size;
+    laoi_cursor *c = cursor_self(L);
+    const char *snapshot = luaL_checklstring(L, 2, &size);
+    return start_space(L, c, snapshot, size, 0);
+}
+
+/* The space at PLAYED, which is open; args.c reads it where self is. */
+static laoi_space *played(lua_State *L) {
+    lua_pushvalue(L, CURSOR);
+    lua_pushvalue(L, PLAYED);
+    lua_replace(L, CURSOR);
+    laoi_space *b = laoi_self(L);
+    lua_replace(L, CURSOR);
+    return b;
+}
+
+static int does_not_fit(lua_State *L, int result) {
+    if (result == AOI_ENOMEM) return laoi_nomemory(L);
+    return luaL_error(L, "the journal does not fit the space: it is damaged, or the space has been changed");
+}
+
+/* cursor:step(space) -> name, id, node id, rows, why it was refused; "mark", time; nothing at the end. */
+static int cursor_step(lua_State *L) {
+    laoi_cursor *c = cursor_self(L);
+    aoi_step step;
+    lua_settop(L, PLAYED);
+    laoi_space *b = played(L);
+    laoi_gettable(L, CURSOR);
+    lua_rawgeti(L, -1, 2);
+    laoi_gettable(L, PLAYED);
+    luaL_checkstack(L, 8, NULL);
+    laoi_loading g = {.L = L, .b = b, .handlers = lua_gettop(L) - 1, .table = lua_gettop(L), .keeps_silence = true};
+    laoi_forget_freed(L, b, g.table);
+    aoi_load_options o = {.node = laoi_give_handlers, .node_ud = &g};
+    int result = aoi_play_step(c->core, b->core, &o, &step);
+    if (g.failed) return lua_error(L);
+    if (result != AOI_OK) return does_not_fit(L, result);
+    if (step.call == AOI_STEP_END) return 0;
+    if (step.call == AOI_STEP_MARK) {
+        lua_pushliteral(L, "mark");
+        lua_pushnumber(L, step.time);
+        return 2;
+    }
+    lua_pushstring(L, aoi_call_name(step.call));
+    laoi_pushinteger(L, step.id);
+    laoi_pushinteger(L, step.node_id);
+    laoi_pushinteger(L, (int64_t)step.count);
+    if (step.result == AOI_OK) lua_pushnil(L);
+    else lua_pushstring(L, aoi_result_text(step.result));
+    return 5;
+}
+
+/* cursor:deliver(space): the events that were taken between the last call and the next one, to their handlers. */
+static int cursor_deliver(lua_State *L) {
+    enum { SPACE_TABLE = 3 };
+    laoi_cursor *c = cursor_self(L);
+    aoi_event e;
+    lua_settop(L, PLAYED);
+    laoi_space *b = played(L);
+    laoi_gettable(L, PLAYED);
+    for (;;) {
+        if (!b->core) return luaL_error(L, "attempt to use a closed space");
+        int result = aoi_play_next(c->core, b->core, &e);
+        if (result != AOI_OK) return does_not_fit(L, result);
+        if (!e.kind) return 0;
+        uint32_t ref = laoi_handler(&e);
+        int type = ref ? laoi_rawgeti(L, SPACE_TABLE, (laoi_index)ref) : LUA_TNIL;
+        if (type == LUA_TTABLE) lua_getfield(L, -1, e.kind == AOI_ENTER ? "enter" : "leave");
+        laoi_forget_freed(L, b, SPACE_TABLE);
+        if (ref && lua_toboolean(L, -1)) {
+            laoi_pushinteger(L, e.watcher);
+            laoi_pushinteger(L, e.target);
+            laoi_pushinteger(L, e.node_id);
+            lua_call(L, 3, 0);
+        }
+        lua_settop(L, SPACE_TABLE);
+    }
+}
+
+/* ---- the module --------------------------------------------------------------------------------------------------- */
+
+static void new_class(lua_State *L, const char *name, lua_CFunction gc, const luaL_Reg *methods_of) {
+    const luaL_Reg metas[] = {{"__gc", gc}, {NULL, NULL}};
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, name);
+    lua_setfield(L, -2, "__name");
+    laoi_set_functions(L, lua_gettop(L), metas);
+    lua_newtable(L);
+    laoi_set_functions(L, lua_gettop(L) - 1, methods_of);
+    lua_setfield(L, -2, "__index");
+}
+
+void laoi_open_journal(lua_State *L, int space_meta) {
+    static const luaL_Reg journal_methods[] = {
+        {"mark", journal_mark}, {"stop", journal_stop}, {"dump", journal_dump}, {"bytes", journal_bytes}, {NULL, NULL}};
+    static const luaL_Reg cursor_methods[] = {{"info", cursor_info}, {"marks", cursor_marks},     {"tell", cursor_tell},
+                                              {"go", cursor_go},     {"start", cursor_start},     {"load", cursor_load},
+                                              {"step", cursor_step}, {"deliver", cursor_deliver}, {NULL, NULL}};
+    static const luaL_Reg journal_functions[] = {{"record", journal_record}, {"cursor", new_cursor}, {NULL, NULL}};
+    lua_createtable(L, 0, 2);
+    int classes = lua_gettop(L);
+    new_class(L, JOURNAL_NAME, journal_gc, journal_methods);
+    lua_setfield(L, classes, "journal");
+    new_class(L, CURSOR_NAME, cursor_gc, cursor_methods);
+    lua_pushvalue(L, space_meta);
+    lua_setfield(L, -2, "space");
+    lua_setfield(L, classes, "cursor");
+    lua_newtable(L);
+    laoi_set_functions(L, classes, journal_functions);
+    lua_replace(L, classes);
+}
