@@ -60,7 +60,7 @@ LUA_ENV   = LUA_PATH='$(LUA_DIRS);;' LUA_CPATH='$(LIB_DIRS);$(CURDIR)/$(BIND_DIR
 SUBMAKE  := $(MAKE) --no-print-directory
 say       = $(if $(V),,@echo "  $(1) $@"; mkdir -p $(@D);)
 
-.PHONY: all lib env demo example-skynet test test-long spec cspec lint asan fuzz soak coverage docs bench install
+.PHONY: all lib env demo example-skynet example-world test test-long spec cspec lint asan fuzz soak coverage docs bench install
 .PHONY: uninstall clean help tools check-aarch64 check-windows FORCE
 .DELETE_ON_ERROR:
 
@@ -133,6 +133,14 @@ example-skynet:
 	@test -n "$(SKYNET)" || { echo "set SKYNET to a built skynet: SKYNET=/path/to/skynet make example-skynet"; exit 1; }
 	@$(SUBMAKE) build/skynet/aoi/core.so LUA=skynet LUA_INCDIR=$(abspath $(SKYNET))/3rd/lua
 	@SKYNET=$(abspath $(SKYNET)) $(SKYNET)/skynet examples/skynet/config
+
+# Two processes on this machine, until the first one goes and the other hears of it.
+example-world:
+	@test -n "$(SKYNET)" || { echo "set SKYNET to a built skynet: SKYNET=/path/to/skynet make example-world"; exit 1; }
+	@$(SUBMAKE) build/skynet/aoi/core.so LUA=skynet LUA_INCDIR=$(abspath $(SKYNET))/3rd/lua
+	@export SKYNET=$(abspath $(SKYNET)); \
+	  (NODE=world_b exec $(SKYNET)/skynet examples/skynet/world/config) & other=$$!; \
+	  NODE=world_a $(SKYNET)/skynet examples/skynet/world/config; wait $$other
 
 bench: $(CORE_SO) $(BENCH_SO)
 	@$(LUA_ENV) $(LUA) bench/run.lua $(ARGS)

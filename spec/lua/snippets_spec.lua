@@ -4,7 +4,7 @@ local snippets = require "spec.support.snippets"
 
 -- Pages whose snippets need more than a Lua; each names the specs that run them.
 local ELSEWHERE = {
-  ["docs/skynet.md"] = "spec/skynet", ["docs/world.md"] = "spec/skynet", ["docs/viewer.md"] = "spec/viewer",
+  ["docs/skynet.md"] = "spec/skynet", ["docs/world.md"] = "spec/world", ["docs/viewer.md"] = "spec/viewer",
   ["docs/journal.md"] = "spec/journal", ["docs/snapshot.md"] = "spec/journal", ["docs/why.md"] = "spec/journal",
   ["docs/command.md"] = "spec/journal",
 }

@@ -9,6 +9,7 @@
  *   sync_methods.c  aoi.sync
  *   observe_methods.c  aoi.observe
  *   wire_*.c   messages of the AOI service: wire.h
+ *   world_*.c       a world of many spaces: world.h
  *   handlers.c which functions a node calls
  *   deliver.c  events to handlers
  *
@@ -131,6 +132,7 @@ void laoi_free_handlers(laoi_space *b);
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
 void laoi_open_sync(lua_State *L, int space_meta); /* pushes the table aoi.sync; sync.c */
 void laoi_open_wire(lua_State *L);                 /* what is in wire.h, as module aoi.core.wire */
+void laoi_open_world(lua_State *L);                /* the module aoi.core.world; world_router.c */
 
 void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the module on top; observe_methods.c */
 /* Pushes a space that is closed until it adopts a core, whose memory must be that of `alloc` and `ud`. */

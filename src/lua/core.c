@@ -30,6 +30,12 @@
 #include "lua/wire_moves.c"
 #include "lua/wire_pack.c"
 #include "lua/wire_post.c"
+#include "lua/world_areas.c"
+#include "lua/world_events.c"
+#include "lua/world_map.c"
+#include "lua/world_outbox.c"
+#include "lua/world_parts.c"
+#include "lua/world_router.c"
 
 #if defined(__ELF__) || defined(__APPLE__)
 #pragma GCC visibility pop

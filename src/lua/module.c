@@ -462,5 +462,6 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     lua_setfield(L, -2, "sync");
     laoi_open_observe(L, meta);
     laoi_open_wire(L);
+    laoi_open_world(L);
     return 1;
 }

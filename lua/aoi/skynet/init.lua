@@ -131,4 +131,7 @@ end
 --- Counters of the client library for that service, nil if it has none.
 function library.info(service) return clients[service] and clients[service]:info() end
 
+--- One world over many services and processes: options or its name; docs/world.md.
+library.world = require("aoi.skynet.world")(clients)
+
 return library

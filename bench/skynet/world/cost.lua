@@ -1,0 +1,139 @@
+-- cost.lua [EPOCHS]: what it costs a shard to be one of many, without skynet: thread time of an epoch of the middle
+-- shard of nine, each with n walkers of its own, all of which move, beside that of a shard that is the whole world
+-- with as many.
+--
+--   read     rows of moves from clients          close   routing, packing, hand-overs
+--   apply    own moves, ghosts, hand-overs       drain   judging, events, messages
+package.path = "./?.lua;" .. package.path
+local Shard = require "aoi.skynet.world.shard"
+local tiles = require "aoi.skynet.world.tiles"
+local world = require "aoi.skynet.world.native"
+
+local EPOCHS = tonumber(arg[1]) or 20
+local REACH, STEP, HYSTERESIS = 50, 1.4, 4
+
+local state = 1
+local function random()
+  state = state * 16807 % 2147483647
+  return state / 2147483647
+end
+
+-- A world of side * side shards, each with n walkers; watched: one node in so many walkers, of the reach.
+local function new_world(side, n, neighbours, watched)
+  local region = math.floor(2 * REACH * math.sqrt(n / neighbours) / 32 + 0.5) * 32
+  local plan = tiles.plan {
+    size = side * region, reach = REACH, tile = 32, hysteresis = HYSTERESIS, shards = { side, side },
+  }
+  local w = { plan = plan, map = tiles.map(plan), shards = {}, x = {}, y = {}, outbox = world.outbox(2, plan.shards),
+              n = side * side * n, size = side * region, region = region, epoch = 0, batch = 0, handle = 0 }
+  for number = 1, plan.shards do
+    w.shards[number] = Shard.new { number = number, plan = plan, engine = "grid", clock = os.clock }
+  end
+  local lives = 0
+  for id = 1, w.n do
+    w.x[id], w.y[id] = random() * w.size, random() * w.size
+    local owner = w.map:owner(w.x[id], w.y[id])
+    local shard = w.shards[owner]
+    local function done(status, _, reason) assert(status == true, reason) end
+    lives = lives + 1
+    shard:request(1, 0, done, "enter", id, lives, 1, 0, w.x[id], w.y[id])
+    if id % watched == 0 then
+      w.handle = w.handle + 1
+      shard:request(1, 0, done, "add_node", id, 1, REACH, w.handle)
+    end
+    w.outbox:set(id, owner)
+  end
+  return w
+end
+
+local list = {}
+
+local function routes(w, message)
+  local n = world.read_events(message, list)
+  local at = 1
+  while at <= n do
+    if list[at] == 16 then
+      w.outbox:set(list[at + 1], list[at + 2])
+      at = at + 3
+    else
+      at = at + 5 + list[at + 3] + list[at + 4]
+    end
+  end
+end
+
+local function step(w)
+  w.epoch, w.batch = w.epoch + 1, w.batch + 1
+  if w.epoch > 1 then
+    for id = 1, w.n do
+      w.x[id] = math.min(w.size, math.max(0, w.x[id] + (2 * random() - 1) * STEP))
+      w.y[id] = math.min(w.size, math.max(0, w.y[id] + (2 * random() - 1) * STEP))
+      w.outbox:move(id, w.x[id], w.y[id])
+    end
+    local shards, n = w.outbox:pending()
+    for i = 1, n do assert(w.shards[shards[i]]:moves(w.outbox:take(shards[i], 1, w.batch))) end
+  end
+  local inbox = {}
+  for number in ipairs(w.shards) do inbox[number] = {} end
+  collectgarbage()
+  for number, shard in ipairs(w.shards) do
+    for to, part in pairs(shard:close(w.epoch)) do
+      table.insert(inbox[to], part)
+      if to ~= number then w.bytes = (w.bytes or 0) + #part end
+    end
+  end
+  for number, shard in ipairs(w.shards) do
+    for _, message in pairs(shard:apply(w.epoch, inbox[number])) do routes(w, message) end
+  end
+end
+
+local NAMES = { "read_seconds", "close_seconds", "apply_seconds", "drain_seconds", "hand_seconds" }
+
+-- The least time of each part over the epochs, in ms, and their sum.
+local function measure(w, shard)
+  local least, counters = {}, shard.counters
+  for _ = 1, EPOCHS do
+    local before = {}
+    for _, name in ipairs(NAMES) do before[name] = counters[name] end
+    step(w)
+    for _, name in ipairs(NAMES) do
+      local ms = 1000 * (counters[name] - before[name])
+      least[name] = math.min(least[name] or ms, ms)
+    end
+  end
+  return least, least.read_seconds + least.close_seconds + least.apply_seconds + least.drain_seconds
+end
+
+local function row(name, least, sum)
+  print(("%-26s read %5.2f  close %5.2f  apply %5.2f  drain %5.2f  sum %6.2f ms"):format(name, least.read_seconds,
+    least.close_seconds, least.apply_seconds, least.drain_seconds, sum))
+end
+
+for _, case in ipairs { { 20, 1 }, { 20, 10 }, { 100, 1 } } do
+  local n, neighbours, watched = tonumber(arg[2]) or 15625, case[1], case[2]
+  local alone = new_world(1, n, neighbours, watched)
+  local many = new_world(3, n, neighbours, watched)
+  for _ = 1, 3 do
+    step(alone)
+    step(many)
+  end
+  local middle = many.shards[5]
+  local handed, bytes, epochs, rows = middle.counters.handed, middle.counters.bytes, many.epoch, middle:info().rows
+  local one, one_sum = measure(alone, alone.shards[1])
+  local seconds = middle.counters.hand_seconds
+  local mid, mid_sum = measure(many, middle)
+  local info, epochs_run = middle:info(), many.epoch - epochs
+  local halo = many.plan.halo * many.plan.tile
+  local formula = ((1 + 2 * halo / many.region) ^ 2 - 1) * n
+  local told = info.rows - rows
+  print(("n = %d, %d in view, one in %d watches; region %d, halo %d"):format(n, neighbours, watched, many.region, halo))
+  row("  alone", one, one_sum)
+  row("  one of nine, the middle", mid, mid_sum)
+  print(("  for being one of many: %+.1f %%; ghosts %d (formula %.0f, %+.1f %%)"):format(100 * (mid_sum / one_sum - 1),
+    info.ghosts, formula, 100 * (info.ghosts / formula - 1)))
+  local words = "  out %.1f kB an epoch (formula: %.1f kB, %d rows of 20 bytes); %.1f handed over, %.1f us each"
+  print(words:format((info.bytes - bytes) / epochs_run / 1000, told / epochs_run * 20 / 1000, told // epochs_run,
+    (info.handed - handed) / epochs_run, 1e6 * (info.hand_seconds - seconds) / math.max(1, info.handed - handed)))
+  for _, w in ipairs { alone, many } do
+    for _, shard in ipairs(w.shards) do shard:shutdown() end
+  end
+end

@@ -1,0 +1,47 @@
+-- Moves a share of the walkers, ten times a second: small steps, a jump now and then.
+local skynet = require "skynet"
+local aoi = require "aoi.skynet"
+
+local first, count, side, epochs = ...
+first, count = math.tointeger(tonumber(first)), math.tointeger(tonumber(count))
+side, epochs = tonumber(side), tonumber(epochs)
+local x, y = {}, {}
+local CMD = {}
+
+local function step(world)
+  for i = 1, count do
+    if math.random(2000) == 1 then
+      x[i], y[i] = math.random() * side, math.random() * side
+    else
+      x[i] = math.min(side, math.max(0, x[i] + 5 * math.random() - 2.5))
+      y[i] = math.min(side, math.max(0, y[i] + 5 * math.random() - 2.5))
+    end
+    world:move(first + i - 1, x[i], y[i])
+  end
+  world:flush()
+end
+
+local function walk(world)
+  local at = skynet.now()
+  while world:epoch() < epochs and not world.closed do
+    if not (pcall(step, world) and pcall(world.tick, world)) then return end -- no faster than the world
+    at = at + 10
+    skynet.sleep(math.max(0, at - skynet.now()))
+    if at < skynet.now() then at = skynet.now() end
+  end
+end
+
+function CMD.start()
+  local world = aoi.world "earth"
+  local rows = {}
+  for i = 1, count do
+    x[i], y[i] = math.random() * side, math.random() * side
+    rows[3 * i - 2], rows[3 * i - 1], rows[3 * i] = first + i - 1, x[i], y[i]
+  end
+  world:enter_many(rows)
+  skynet.fork(walk, world)
+end
+
+skynet.start(function()
+  skynet.dispatch("lua", function(_, _, name) skynet.retpack(CMD[name]()) end)
+end)

@@ -1,0 +1,47 @@
+--- One world over many services and processes: what `aoi.world` of aoi.skynet takes and returns; docs/world.md.
+--- @module aoi.skynet.world
+---@meta aoi.skynet.world
+
+-- luacheck: ignore 212 241
+
+--- What `aoi.world` takes.
+---@class aoi.WorldOptions
+---@field name string in all processes
+---@field size? number|number[] world units: the side of the square of regions from the origin, or its x0, y0, x1, y1
+---@field reach? number world units: no area reaches farther
+---@field shards? integer|integer[]|fun(column: integer, row: integer): integer a number, columns and rows, or by tile
+---@field node? string the name of this process in the cluster
+---@field nodes? table<string, integer> shards by process; the process that gives them is the director
+---@field director? string the name of the process to ask for all other options
+---@field tile? number world units: a power of two
+---@field hysteresis? number world units: so far an entity may leave its shard's region
+---@field interval? integer hundredths of a second an epoch, 10
+---@field heartbeat? number seconds for which failed calls to a process are repeated, 5
+---@field silence? number seconds without an answer after which a process counts as dead, 0: never
+---@field window? integer messages that a client may leave without acknowledgement, 32
+---@field engine? string as of `aoi.new`
+---@field dimensions? integer 2 or 3
+---@field cell? number world units: as of `aoi.new`
+---@field journal? string a path: each shard writes what it accepts
+
+--- A world: the methods of a space of `aoi.open`, and these.
+---@class aoi.World
+local World = {}
+
+--- Waits for an epoch that takes what this client has sent.
+---@return integer events heard meanwhile
+function World:tick() end
+
+--- The shard that owns an entity, and the process where that is.
+---@param id integer
+---@return integer shard
+---@return string? process
+function World:where(id) end
+
+--- The last epoch of which this client has heard.
+---@return integer epoch
+function World:epoch() end
+
+--- Numbers of the barrier, of this client and of each shard.
+---@return table<string, table> info
+function World:info() end

@@ -1,0 +1,300 @@
+-- The requests of clients to the shard that owns an entity: commands[name](shard, client, ...). Each is checked against
+-- what the entity will be at the end of the coming epoch, and then waits for it; the core changes when the epoch is
+-- applied. A request that raises has changed nothing. What it raises is a text for the caller, or a table: { id,
+-- moved = shard } where the entity is another's by now, { id } where this shard knows nothing of it.
+
+local argument = require "aoi.skynet.argument"
+local methods = require "aoi.skynet.methods"
+
+local commands = {}
+
+local function fail(n, name, ...) argument.fail(n, name, 0, ...) end
+
+local function entity(shard, id)
+  local ent = shard.ents[id]
+  if ent then return ent end
+  local moved = shard.moved[id]
+  error(moved and { moved = moved.shard } or { unknown = id }, 0)
+end
+
+local function node(shard, id, number, name)
+  local ent = entity(shard, id)
+  local rec = ent.nodes and ent.nodes[number]
+  if not rec then fail(2, name, "entity %d has no node %d", id, number) end
+  return rec, ent
+end
+
+-- The core's words count the arguments of other functions.
+local function renamed(n, name, ok, ...)
+  if ok then return ... end
+  error((tostring((...)):gsub("^[^\n]-:%d+: ", ""):gsub("^bad argument #%-?%d+ to '[^']*'",
+    ("bad argument #%d to '%s'"):format(n, name))), 0)
+end
+
+local function pack(shard, n, name, area)
+  return renamed(n, name, pcall(shard.router.pack, shard.router, area, shard.plan.reach))
+end
+
+local function repack(shard, name, rec, ...)
+  return renamed(3, name, pcall(shard.router.repack, shard.router, rec.area, shard.plan.reach, ...))
+end
+
+-- Entities ----------------------------------------------------------------------------------------------------------
+
+--- Its id has been claimed, and its coordinates have been checked. batch: the client's last one before; moves of that
+-- and older ones were of a former life.
+function commands.enter(shard, client, id, life, kind, batch, x, y, z)
+  if shard.ents[id] then fail(1, "enter", "entity %d is already in the world", id) end
+  shard.ents[id] = { life = life, client = client, kind = kind, birth = { x = x, y = y, z = z, batch = batch } }
+  shard.births[#shard.births + 1] = id
+end
+
+--- lives, rows: id, x, y [, z].
+function commands.enter_many(shard, client, lives, kind, batch, rows)
+  local values = shard.dimensions + 1
+  for i = 1, #lives do
+    local at = (i - 1) * values + 1
+    if shard.ents[rows[at]] then fail(1, "enter_many", "entity %d is already in the world", rows[at]) end
+  end
+  for i = 1, #lives do
+    local at = (i - 1) * values + 1
+    local z = values == 4 and rows[at + 3] or nil
+    commands.enter(shard, client, rows[at], lives[i], kind, batch, rows[at + 1], rows[at + 2], z)
+  end
+end
+
+-- Its client is told with the events of the epoch; until then the record is none of the entity's.
+function commands.drop_node(shard, ent, rec)
+  ent.nodes[rec.node] = nil
+  if next(ent.nodes) == nil then ent.nodes = nil end
+  rec.dead = true
+  shard.recs[rec.number] = nil
+  shard.router:shut(rec.number)
+  if not rec.added then shard.removed[#shard.removed + 1] = rec end
+end
+
+--- Returns the life that ends.
+function commands.leave(shard, _, id)
+  local ent = entity(shard, id)
+  for _, rec in pairs(ent.nodes or {}) do
+    rec.dead = true
+    shard.recs[rec.number] = nil
+    shard.router:shut(rec.number)
+  end
+  if ent.birth then
+    shard.releases = shard.releases or {}
+    shard.releases[#shard.releases + 1] = { id = id, life = ent.life }
+  else
+    shard.router:leave(id)
+    shard.leaves[#shard.leaves + 1] = { id = id, life = ent.life }
+  end
+  shard.ents[id], shard.kinds[id] = nil, nil
+  return ent.life
+end
+
+function commands.set_kind(shard, _, id, kind)
+  local ent = entity(shard, id)
+  if ent.birth then
+    ent.kind = kind
+  else
+    shard.kinds[id] = kind
+  end
+end
+
+-- Nodes -------------------------------------------------------------------------------------------------------------
+
+--- handle: as the client knows this life of the node.
+function commands.add_node(shard, client, id, number, area, handle)
+  local ent = entity(shard, id)
+  if ent.nodes and ent.nodes[number] then fail(2, "add_node", "entity %d already has node %d", id, number) end
+  local packed = pack(shard, 3, "add_node", area)
+  local rec = { id = id, node = number, client = client, handle = handle, area = packed, added = true }
+  rec.number = shard.router:open(id, client, handle, 0)
+  shard.recs[rec.number] = rec
+  ent.nodes = ent.nodes or {}
+  ent.nodes[number] = rec
+  shard.added[#shard.added + 1] = rec
+end
+
+function commands.remove_node(shard, _, id, number)
+  local rec, ent = node(shard, id, number, "remove_node")
+  commands.drop_node(shard, ent, rec)
+end
+
+local function change(shard, rec, area)
+  rec.area = area
+  if not rec.added then shard.changed[rec] = true end
+end
+
+function commands.set_area(shard, _, id, number, area)
+  local rec = node(shard, id, number, "set_area")
+  change(shard, rec, pack(shard, 3, "set_area", area))
+end
+
+function commands.set_radius(shard, _, id, number, radius, keep)
+  local rec = node(shard, id, number, "set_radius")
+  change(shard, rec, repack(shard, "set_radius", rec, "radius", radius, keep))
+end
+
+function commands.set_facing(shard, _, id, number, facing)
+  local rec = node(shard, id, number, "set_facing")
+  change(shard, rec, repack(shard, "set_facing", rec, "facing", facing))
+end
+
+function commands.set_mask(shard, _, id, number, mask)
+  local rec = node(shard, id, number, "set_mask")
+  change(shard, rec, repack(shard, "set_mask", rec, "mask", mask))
+end
+
+-- Questions to the owner --------------------------------------------------------------------------------------------
+
+function commands.position(shard, _, id)
+  local ent = entity(shard, id)
+  if ent.birth then return ent.birth.x, ent.birth.y, ent.birth.z end
+  return shard.router:where(id)
+end
+
+function commands.kind(shard, _, id)
+  local ent = entity(shard, id)
+  if ent.birth then return ent.kind end
+  return shard.kinds[id] or shard.core:kind(id)
+end
+
+function commands.has(shard, _, id)
+  entity(shard, id)
+  return true
+end
+
+function commands.nodes(shard, _, id)
+  local list = {}
+  for number in pairs(entity(shard, id).nodes or {}) do list[#list + 1] = number end
+  table.sort(list)
+  return list, #list
+end
+
+local function find(shard, id, number)
+  local ent = entity(shard, id)
+  return ent.nodes and ent.nodes[number]
+end
+
+function commands.area(shard, _, id, number)
+  local rec = find(shard, id, number)
+  if rec then return (shard.router:unpack(rec.area)) end
+end
+
+function commands.radius(shard, _, id, number)
+  local rec = find(shard, id, number)
+  if rec then return (select(2, shard.router:unpack(rec.area))) end
+end
+
+function commands.view(shard, _, id, number)
+  local rec = node(shard, id, number, "view")
+  if rec.added then return {}, 0 end
+  return shard.core:view(id, rec.number)
+end
+
+--- Of a target anywhere: one that is not near is not seen.
+function commands.sees(shard, _, id, number, target)
+  local rec = node(shard, id, number, "sees")
+  return not rec.added and shard.core:has(target) and shard.core:sees(id, rec.number, target)
+end
+
+--- A table, and its text.
+function commands.explain(shard, _, id, number, target)
+  local rec = find(shard, id, number)
+  local told = shard.core:explain(id, rec and not rec.added and rec.number or 0, target)
+  told.node = number
+  local text = tostring(told)
+  return setmetatable(told, nil), text
+end
+
+-- Questions to several shards -----------------------------------------------------------------------------------------
+
+--- The own entity's place and the shards where its viewers stand.
+function commands.audience(shard, _, id)
+  local ent = entity(shard, id)
+  if ent.birth then return {} end
+  local x, y = shard.core:position(id)
+  return shard.map:audience(x, y)
+end
+
+--- Who of this shard's own sees it: pairs watcher, node.
+function commands.viewers_here(shard, _, id)
+  local list, n = {}, 0
+  if not shard.core:has(id) then return list, 0 end
+  local pairs_seen, count = shard.core:viewers(id)
+  for i = 1, 2 * count, 2 do
+    local rec = shard.recs[pairs_seen[i + 1]]
+    if rec then
+      list[2 * n + 1], list[2 * n + 2] = pairs_seen[i], rec.node
+      n = n + 1
+    end
+  end
+  return list, n
+end
+
+--- What is in the area and this shard's own; arguments as of a space.
+function commands.near_here(shard, _, ...)
+  local ok, list, count = methods.invoke(shard.core, "near", ...)
+  if not ok then error(list, 0) end
+  local n = 0
+  for i = 1, count do
+    if shard.router:owns(list[i]) then
+      n = n + 1
+      list[n] = list[i]
+    end
+  end
+  for i = count, n + 1, -1 do list[i] = nil end
+  return list, n
+end
+
+--- Up to n of its own, nearest first, with their squared distances.
+function commands.nearest_here(shard, _, n, radius, mask, x, y, z)
+  local core, count = shard.core, shard.core:count()
+  local ids, distances, ask, found = {}, {}, n
+  repeat -- ghosts are among the answers: ask for more until there are n own ones
+    local list, got
+    if z then
+      list, got = core:nearest(x, y, z, math.min(ask, count), radius, mask)
+    else
+      list, got = core:nearest(x, y, math.min(ask, count), radius, mask)
+    end
+    found = 0
+    for i = 1, got do
+      if found < n and shard.router:owns(list[i]) then
+        found = found + 1
+        local px, py, pz = core:position(list[i])
+        local dx, dy, dz = px - x, py - y, z and pz - z or 0
+        ids[found], distances[found] = list[i], dx * dx + dy * dy + dz * dz
+      end
+    end
+    local all = got < ask
+    ask = 2 * ask
+  until found == n or all or ask > 2 * count
+  return ids, distances
+end
+
+function commands.ids_here(shard)
+  local list, n = shard.router:reals()
+  for id, ent in pairs(shard.ents) do
+    if ent.birth then
+      n = n + 1
+      list[n] = id
+    end
+  end
+  return list, n
+end
+
+function commands.count_here(shard)
+  local n = 0
+  for _ in pairs(shard.ents) do n = n + 1 end
+  return n
+end
+
+function commands.stats_here(shard) return shard.core:stats() end
+
+function commands.info_here(shard) return shard:info() end
+
+function commands.check_here(shard) return shard:check() end
+
+return commands

@@ -1,0 +1,68 @@
+-- The directory of ids: each id has a home, one shard by a hash of it, which knows the life that is alive and whose
+-- it is.
+--
+--   life[id]    the number of its life; one home never gives the same number twice
+--   holder[id]  the shard that owns it
+--
+-- An id is claimed before the entity enters, so that it is unique in the world. Owners tell homes of hand-overs and of
+-- lives that end (epoch.HOME); what is said of another life than the one that is alive comes too late and is ignored.
+
+local argument = require "aoi.skynet.argument"
+local world = require "aoi.skynet.world.native"
+
+local directory = { commands = {} }
+local CMD = directory.commands
+
+function directory.home(shard, id) return world.home(id, shard.plan.shards) end
+
+-- Ids are unique in the world; `left` is the life that the caller has made leave itself, of which this home may not
+-- have heard yet.
+local function claim(shard, id, holder, left)
+  if shard.life[id] and shard.life[id] ~= left then
+    argument.fail(1, "enter", 0, "entity %d is already in the world", id)
+  end
+  shard.last_life = shard.last_life % 0xffffffff + 1
+  shard.life[id], shard.holder[id] = shard.last_life, holder
+  return shard.last_life
+end
+
+--- claim(ids, holders, left): for each the shard that will own it. Returns the lives; all ids or none.
+function CMD.claim(shard, _, ids, holders, left)
+  for i, id in ipairs(ids) do
+    if shard.life[id] and shard.life[id] ~= left[i] then claim(shard, id, holders[i], left[i]) end
+  end
+  local lives, seen = {}, {}
+  for _, id in ipairs(ids) do
+    if seen[id] then argument.fail(1, "enter_many", 0, "entity %d stands there twice", id) end
+    seen[id] = true
+  end
+  for i, id in ipairs(ids) do lives[i] = claim(shard, id, holders[i], left[i]) end
+  return lives
+end
+
+--- release(ids, lives): they have not entered after all.
+function CMD.release(shard, _, ids, lives)
+  for i, id in ipairs(ids) do
+    if shard.life[id] == lives[i] then shard.life[id], shard.holder[id] = nil, nil end
+  end
+end
+
+--- whose(ids): the owners of these ids, false where there is none.
+function CMD.whose(shard, _, ids)
+  local list = {}
+  for i, id in ipairs(ids) do list[i] = shard.holder[id] or false end
+  return list
+end
+
+--- What an owner has told of the closed epoch.
+function directory.on_home(shard, home)
+  local id = home.id
+  if shard.life[id] ~= home.life then return end
+  if home.shard == 0 then
+    shard.life[id], shard.holder[id] = nil, nil
+  else
+    shard.holder[id] = home.shard
+  end
+end
+
+return directory

@@ -1,0 +1,150 @@
+-- What one shard tells another about an epoch, as far as it is not rows of positions: those are written and read by the
+-- router (src/lua/world_parts.c, which describes a part and its sections).
+--
+--   tag       row, little-endian
+--   7 HAND    i64 id, u32 life, i64 kind, u32 client, u32 mover, u32 batch, u8 flags, f64 x, y [, z], u16 nodes, each:
+--             i64 node, u32 client, u32 handle, u32 seq, u8 flags, u8 bytes of an id, u16 + area, u32 + ids seen
+--             An entity changes hands; flags 1: it has also entered the world, the node is new: both have no past.
+--   8 HOME    i64 id, u32 life, u16 shard
+--             To the id's home: that life has a new owner; 0: it has ended.
+--   9 ROWS    i64 id, u32 client, u32 batch, u8 hops, f64 x, y [, z]
+--             A move that went astray.
+--
+-- Readers take any bytes: they return nil and a reason, never raise, and return no part of what is invalid.
+
+local core = require "aoi.skynet.world.native"
+
+local spack, sunpack = string.pack, string.unpack
+
+local epoch = { HAND = 7, HOME = 8, ROWS = 9, BORN = 1, ADDED = 1 }
+
+local HEAD = "<BBBB"
+local SECTION = "<BI4I4"
+local HAND_HEAD = { [2] = "<i8I4i8I4I4I4BddI2", [3] = "<i8I4i8I4I4I4BdddI2" }
+local NODE = "<i8I4I4I4BBs2s4"
+local HOME = "<i8I4I2"
+local ROW = { [2] = "<i8I4I4Bdd", [3] = "<i8I4I4Bddd" }
+
+--- hand: id, life, kind, client, mover, batch, born, x, y, z, nodes: each node, client, handle, seq, added, area, seen,
+-- width.
+function epoch.hand(hand, dimensions)
+  local list = {}
+  for i, n in ipairs(hand.nodes) do
+    list[i] = spack(NODE, n.node, n.client, n.handle, n.seq, n.added and epoch.ADDED or 0, n.width, n.area, n.seen)
+  end
+  local flags = hand.born and epoch.BORN or 0
+  local head
+  if dimensions == 2 then
+    head = spack(HAND_HEAD[2], hand.id, hand.life, hand.kind, hand.client, hand.mover, hand.batch, flags, hand.x,
+      hand.y, #list)
+  else
+    head = spack(HAND_HEAD[3], hand.id, hand.life, hand.kind, hand.client, hand.mover, hand.batch, flags, hand.x,
+      hand.y, hand.z, #list)
+  end
+  return head .. table.concat(list)
+end
+
+function epoch.home(id, life, shard) return spack(HOME, id, life, shard) end
+
+function epoch.row(dimensions, id, client, batch, hops, x, y, z)
+  if dimensions == 2 then return spack(ROW[2], id, client, batch, hops, x, y) end
+  return spack(ROW[3], id, client, batch, hops, x, y, z)
+end
+
+--- A router's part, or nil, and the lists of rows by tag that follow it: the whole part, or nil if there is nothing.
+function epoch.part(part, lists, dimensions)
+  if not lists then return part end
+  local pieces = { part or spack(HEAD, 1, 3, 4, dimensions) }
+  for tag = epoch.HAND, epoch.ROWS do
+    local rows = lists[tag]
+    if rows then
+      local bytes = table.concat(rows)
+      pieces[#pieces + 1] = spack(SECTION, tag, #rows, #bytes)
+      pieces[#pieces + 1] = bytes
+    end
+  end
+  return table.concat(pieces)
+end
+
+local function finite(...)
+  for i = 1, select("#", ...) do
+    local v = select(i, ...)
+    if v - v ~= 0 then error("a coordinate that is not finite", 0) end
+  end
+  return ...
+end
+
+local function read_node(bytes, at, dimensions)
+  local n, flags = {}
+  n.node, n.client, n.handle, n.seq, flags, n.width, n.area, n.seen, at = sunpack(NODE, bytes, at)
+  n.added = flags == epoch.ADDED
+  local ok, reason = core.check_area(n.area, dimensions)
+  if not ok then error(reason, 0) end
+  if flags > 1 or n.width ~= 4 and n.width ~= 8 or #n.seen % n.width ~= 0 then error("an impossible node", 0) end
+  return n, at
+end
+
+local function read_hand(bytes, at, dimensions)
+  local hand, flags, count = { nodes = {} }
+  if dimensions == 2 then
+    hand.id, hand.life, hand.kind, hand.client, hand.mover, hand.batch, flags, hand.x, hand.y, count, at =
+      sunpack(HAND_HEAD[2], bytes, at)
+    finite(hand.x, hand.y)
+  else
+    hand.id, hand.life, hand.kind, hand.client, hand.mover, hand.batch, flags, hand.x, hand.y, hand.z, count, at =
+      sunpack(HAND_HEAD[3], bytes, at)
+    finite(hand.x, hand.y, hand.z)
+  end
+  if flags > 1 then error("unknown flags " .. flags, 0) end
+  hand.born = flags == epoch.BORN
+  for i = 1, count do hand.nodes[i], at = read_node(bytes, at, dimensions) end
+  return hand, at
+end
+
+local function read_home(bytes, at)
+  local home = {}
+  home.id, home.life, home.shard, at = sunpack(HOME, bytes, at)
+  return home, at
+end
+
+local function read_row(bytes, at, dimensions)
+  local row = {}
+  if dimensions == 2 then
+    row.id, row.client, row.batch, row.hops, row.x, row.y, at = sunpack(ROW[2], bytes, at)
+    finite(row.x, row.y)
+  else
+    row.id, row.client, row.batch, row.hops, row.x, row.y, row.z, at = sunpack(ROW[3], bytes, at)
+    finite(row.x, row.y, row.z)
+  end
+  return row, at
+end
+
+local READERS = { [epoch.HAND] = read_hand, [epoch.HOME] = read_home, [epoch.ROWS] = read_row }
+
+local function read_section(bytes, count, reader, dimensions)
+  local list, at = {}, 1
+  for i = 1, count do
+    if at > #bytes then error("section cut off", 0) end
+    list[i], at = reader(bytes, at, dimensions)
+  end
+  if at ~= #bytes + 1 then error("wrong length of a section", 0) end
+  return list
+end
+
+--- Checks a whole part. Returns { bytes =, [tag] = list of rows }, or nil and a reason.
+function epoch.read(bytes, dimensions)
+  local ok, reason = core.check_part(bytes, dimensions)
+  if not ok then return nil, reason end
+  local part = { bytes = bytes }
+  for tag, reader in pairs(READERS) do
+    local rows, count = core.section(bytes, tag)
+    if rows then
+      local good, list = pcall(read_section, rows, count, reader, dimensions)
+      if not good then return nil, (tostring(list):gsub("^[^\n]-:%d+: ", "")) end
+      part[tag] = list
+    end
+  end
+  return part
+end
+
+return epoch

@@ -1,0 +1,389 @@
+-- The exchange: one for each process of a world. It is the barrier of epochs, the post between shards and clients of
+-- different processes, and the window of each client here. Independent of skynet: its options are functions that send.
+--
+--   idle --(clock, or a batch of the next epoch)--> closing: each shard here makes its parts
+--        --(all parts)--> waiting: one batch to each other process; until those of all others have come
+--        --(all batches)--> applying: each shard here gets the parts for it, and answers with messages for clients
+--        --(all messages)--> idle; the messages go to clients here, those for others with the next batch
+--
+--   lines[process]    line.lua: what is put on it comes once and in order
+--     { "epoch", e, { shard, part, ... } }            { "done", e }: all messages of e are on their way
+--     { "mail", client, bytes }                       { "moves", shard, bytes }
+--     { "request", key, shard, client, after, ... }   { "answer", key, ... }
+--     { "whole" | "death", client, epoch }
+--   clients[number]   where it lives, the numbers of the last message sent and of the last one acknowledged
+--
+-- Whatever dies ends the world for everybody, with a reason: a shard, a process, an error in an epoch.
+
+local Line = require "aoi.skynet.world.line"
+
+local Exchange = {}
+Exchange.__index = Exchange
+
+local U32 = 0xffffffff
+local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is process << 24 | n
+local AHEAD = 3              -- epochs after which everybody obeys an order given now
+
+Exchange.EVENTS, Exchange.BYE, Exchange.RESYNCED, Exchange.ASK = 5, 6, 7, 1
+
+local ENVELOPE = "<BBBBI4I4" -- version, kind, flags, 0, world, seq
+
+function Exchange.envelope(kind, flags, world, seq, bytes)
+  return string.pack(ENVELOPE, 1, kind, flags, 0, world, seq) .. (bytes or "")
+end
+
+--- An envelope's kind, flags, world, seq, and its content; or nil and a reason.
+function Exchange.open_envelope(message)
+  if #message < 12 then return nil, "cut off" end
+  local version, kind, flags, zero, world, seq, at = string.unpack(ENVELOPE, message)
+  if version ~= 1 or kind < 5 or kind > 7 or zero ~= 0 or flags > 1 then return nil, "no message of a world" end
+  return kind, flags, world, seq, message:sub(at)
+end
+
+--- options: number of the world in this process; processes: a list of { name, boot, shards = list }; here: the index
+-- of this one; tell(shard, verb, ...) to a shard here; call(process, batch, done); post(address, message) to a client
+-- here, nil if it is gone; on_end(reason); now() in seconds; interval in seconds; window, patience, silence.
+function Exchange.new(options)
+  local self = setmetatable({
+    epoch = 0, phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0,
+    lines = {}, process_of = {}, batches = {}, done = {}, inbox = {}, outgoing = {}, ticks = {}, relays = {},
+    relay_key = 0,
+    resyncs = {}, closed = false,
+    counters = {
+      epochs = 0, messages = 0, bytes = 0, overruns = 0, resyncs = 0, events = 0, wait_seconds = 0, wait_max = 0,
+      epoch_seconds = 0, epoch_max = 0,
+    },
+  }, Exchange)
+  for name, value in pairs(options) do self[name] = value end
+  self.shards = self.processes[self.here].shards
+  for index, process in ipairs(self.processes) do
+    for _, shard in ipairs(process.shards) do self.process_of[shard] = index end
+    if index ~= self.here then
+      self.batches[index], self.done[index] = {}, 0
+      self.lines[index] = Line.new {
+        boot = self.processes[self.here].boot, peer = process.boot, now = self.now, patience = self.patience,
+        silence = self.silence,
+        call = function(batch, done) self.call(index, batch, done) end,
+        take = function(item) self:take(index, item) end,
+        fail = function(reason) self:finish(("process '%s' is gone: %s"):format(process.name, reason)) end,
+      }
+    end
+  end
+  self.next_at = self.now() + self.interval
+  return self
+end
+
+-- Epochs ------------------------------------------------------------------------------------------------------------
+
+local function apply(self)
+  self.phase, self.left = "applying", #self.shards
+  local waited = self.now() - self.waiting_since
+  self.counters.wait_seconds = self.counters.wait_seconds + waited
+  self.counters.wait_max = math.max(self.counters.wait_max, waited)
+  for index, batches in pairs(self.batches) do
+    local parts = batches[self.epoch + 1]
+    batches[self.epoch + 1] = nil
+    for i = 1, #parts, 2 do
+      local inbox = self.inbox[parts[i]]
+      if not inbox then return self:finish(("process %d sent a part astray"):format(index)) end
+      inbox[#inbox + 1] = parts[i + 1]
+    end
+  end
+  local inbox = self.inbox
+  self.inbox = {}
+  for _, shard in ipairs(self.shards) do self.tell(shard, "apply", self.epoch + 1, inbox[shard]) end
+  if self.left == 0 then self:applied() end
+end
+
+local function check_barrier(self)
+  if self.phase ~= "waiting" then return end
+  for _, batches in pairs(self.batches) do
+    if not batches[self.epoch + 1] then return end
+  end
+  apply(self)
+end
+
+local function all_closed(self)
+  self.phase, self.waiting_since = "waiting", self.now()
+  for index, line in pairs(self.lines) do
+    line:put { "epoch", self.epoch + 1, self.outgoing[index] }
+    line:push()
+  end
+  check_barrier(self)
+end
+
+local function begin(self)
+  local now = self.now()
+  self.phase, self.left, self.started = "closing", #self.shards, now
+  self.next_at = math.max(self.next_at + self.interval, now)
+  for _, shard in ipairs(self.shards) do self.inbox[shard] = {} end
+  for index in pairs(self.lines) do self.outgoing[index] = {} end
+  for _, shard in ipairs(self.shards) do self.tell(shard, "close", self.epoch + 1) end
+  if self.left == 0 then all_closed(self) end
+end
+
+-- Whoever is first pulls all others along.
+local function is_called(self)
+  for _, batches in pairs(self.batches) do
+    if batches[self.epoch + 1] then return true end
+  end
+  return false
+end
+
+local function proceed(self)
+  if self.phase == "idle" and not self.closed and (self.now() >= self.next_at or is_called(self)) then begin(self) end
+end
+
+--- What a shard here has made of the epoch that is being closed: parts by shard.
+function Exchange:parts(_, parts)
+  if self.closed or self.phase ~= "closing" then return end
+  for to, part in pairs(parts) do
+    local process = self.process_of[to]
+    local list = process == self.here and self.inbox[to] or self.outgoing[process]
+    if process ~= self.here then list[#list + 1] = to end
+    list[#list + 1] = part
+  end
+  self.left = self.left - 1
+  if self.left == 0 then all_closed(self) end
+end
+
+--- A shard here has applied the epoch: messages by client, and the number of events.
+function Exchange:mail(_, mail, events)
+  if self.closed then return end
+  for client, bytes in pairs(mail) do self:deliver(client, bytes) end
+  self.counters.events = self.counters.events + events
+  self.left = self.left - 1
+  if self.left == 0 then self:applied() end
+end
+
+function Exchange:applied()
+  local counters, seconds = self.counters, self.now() - self.started
+  self.epoch, self.phase = self.epoch + 1, "idle"
+  counters.epochs, counters.epoch_seconds = counters.epochs + 1, counters.epoch_seconds + seconds
+  counters.epoch_max = math.max(counters.epoch_max, seconds)
+  if self.on_epoch then self.on_epoch(self.epoch, seconds) end
+  for _, line in pairs(self.lines) do
+    line:put { "done", self.epoch }
+    line:push()
+  end
+  self:check_ticks()
+  proceed(self)
+end
+
+--- To be called some hundred times a second: the clock of epochs, and of what has failed.
+function Exchange:poll()
+  if self.closed then return end
+  proceed(self)
+  for _, line in pairs(self.lines) do
+    line:push()
+    line:poll()
+  end
+end
+
+-- Waiting for an epoch ------------------------------------------------------------------------------------------------
+
+--- Calls reply(epoch) when an epoch has been told here that takes all that was sent before.
+function Exchange:tick(reply)
+  if self.closed then return reply(nil) end
+  local at = self.epoch + (self.phase == "idle" and 1 or 2)
+  if next(self.lines) then at = at + 1 end -- what goes to another process may miss the next one there
+  self.ticks[#self.ticks + 1] = { at = at, reply = reply }
+end
+
+function Exchange:check_ticks()
+  local told, left, resyncs = self.epoch, {}, {}
+  for _, done in pairs(self.done) do told = math.min(told, done) end
+  for _, tick in ipairs(self.ticks) do
+    if tick.at <= told then tick.reply(told) else left[#left + 1] = tick end
+  end
+  self.ticks = left
+  for _, resync in ipairs(self.resyncs) do
+    if resync.at <= told then self:tell_resynced(resync.client, resync.at) else resyncs[#resyncs + 1] = resync end
+  end
+  self.resyncs = resyncs
+end
+
+-- Clients -----------------------------------------------------------------------------------------------------------
+
+--- A client at that address here; the same one again if there is one. Returns its number.
+function Exchange:join(address)
+  local number = self.by_address[address]
+  if number then return number end
+  self.client_count = self.client_count % (MOST_CLIENTS - 1) + 1
+  number = (self.here - 1) << 24 | self.client_count
+  self.by_address[address] = number
+  self.clients[number] = { address = address, seq = 0, acked = 0, behind = false, grace = -1 }
+  return number
+end
+
+-- Everybody obeys in the same epoch.
+local function order(self, what, client)
+  local at = self.epoch + AHEAD
+  for _, shard in ipairs(self.shards) do self.tell(shard, what, client, at) end
+  for _, line in pairs(self.lines) do
+    line:put { what, client, at }
+    line:push()
+  end
+  return at
+end
+
+--- The client at that address is gone: what it has entered leaves.
+function Exchange:leave(address)
+  local number = self.by_address[address]
+  if not number then return end
+  self.by_address[address], self.clients[number] = nil, nil
+  if not self.closed then order(self, "death", number) end
+end
+
+local function post(self, number, kind, flags, bytes)
+  local client = self.clients[number]
+  local message = Exchange.envelope(kind, flags, self.number, client.seq, bytes)
+  if self.post(client.address, message) == nil then return self:leave(client.address) end
+  self.counters.messages, self.counters.bytes = self.counters.messages + 1, self.counters.bytes + #message
+end
+
+-- To a client here, which has a window of messages that it has not acknowledged; one that has left all of them is
+-- behind, and hears nothing until it has acknowledged what it got: then all its nodes tell what they see.
+local function deliver_here(self, number, bytes)
+  local client = self.clients[number]
+  if not client or client.behind then return end
+  local waiting = client.seq - client.acked & U32
+  if waiting >= self.window and self.epoch > client.grace then
+    client.behind = true
+    self.counters.overruns = self.counters.overruns + 1
+    return
+  end
+  client.seq = client.seq + 1 & U32
+  waiting = waiting + 1
+  local asks = waiting % math.max(1, self.window // 4) == 0 or waiting >= self.window
+  post(self, number, Exchange.EVENTS, asks and Exchange.ASK or 0, bytes)
+end
+
+function Exchange:deliver(number, bytes)
+  local process = (number >> 24) + 1
+  if process == self.here then return deliver_here(self, number, bytes) end
+  local line = self.lines[process]
+  if line then line:put { "mail", number, bytes } end
+end
+
+--- The client at that address has delivered the messages up to seq.
+function Exchange:ack(address, seq)
+  local number = self.by_address[address]
+  local client = self.clients[number]
+  if not client or self.closed then return end
+  if (client.seq - seq) & U32 <= (client.seq - client.acked) & U32 then client.acked = seq end
+  if client.behind and client.acked == client.seq then
+    client.behind = false
+    client.grace = order(self, "whole", number) -- whole views come from all shards at once, whatever the window
+    self.resyncs[#self.resyncs + 1] = { client = number, at = client.grace }
+  end
+end
+
+function Exchange:tell_resynced(number, at)
+  self.counters.resyncs = self.counters.resyncs + 1
+  local client = self.clients[number]
+  if client and not client.behind and client.grace == at then
+    post(self, number, Exchange.RESYNCED, 0, string.pack("<I4", at))
+  end
+end
+
+-- To shards of other processes ----------------------------------------------------------------------------------------
+
+--- A request of a client here to a shard elsewhere; reply(...) gets the shard's answer.
+function Exchange:relay(reply, shard, ...)
+  local line = self.lines[self.process_of[shard]]
+  if self.closed or not line then return reply(false, 0, "the world is closed") end
+  self.relay_key = self.relay_key + 1
+  self.relays[self.relay_key] = reply
+  line:put { "request", self.relay_key, shard, table.pack(...) }
+  line:push()
+end
+
+--- Moves of a client here for a shard elsewhere.
+function Exchange:relay_moves(shard, message)
+  local line = self.lines[self.process_of[shard]]
+  if not line or self.closed then return nil end
+  line:put { "moves", shard, message }
+  line:push()
+  return true
+end
+
+local TAKE = {}
+
+function TAKE.epoch(self, process, number, parts)
+  self.batches[process][number] = parts
+  proceed(self)
+  check_barrier(self)
+end
+
+function TAKE.done(self, process, number)
+  self.done[process] = number
+  self:check_ticks()
+end
+
+function TAKE.mail(self, _, client, bytes) deliver_here(self, client, bytes) end
+
+function TAKE.moves(self, _, shard, message) self.tell(shard, "moves", message) end
+
+function TAKE.request(self, process, key, shard, arguments)
+  self.tell(shard, "request", function(...)
+    if self.closed then return end
+    self.lines[process]:put { "answer", key, table.pack(...) }
+    self.lines[process]:push()
+  end, table.unpack(arguments, 1, arguments.n))
+end
+
+function TAKE.answer(self, _, key, results)
+  local reply = self.relays[key]
+  self.relays[key] = nil
+  if reply then reply(table.unpack(results, 1, results.n)) end
+end
+
+function TAKE.whole(self, _, client, at)
+  for _, shard in ipairs(self.shards) do self.tell(shard, "whole", client, at) end
+end
+
+function TAKE.death(self, _, client, at)
+  for _, shard in ipairs(self.shards) do self.tell(shard, "death", client, at) end
+end
+
+function Exchange:take(process, item)
+  if self.closed then return end
+  TAKE[item[1]](self, process, table.unpack(item, 2))
+end
+
+--- A batch from another process, by its index. Returns the answer to its call.
+function Exchange:receive(process, batch)
+  if self.closed then return { boot = false, reason = self.reason } end
+  local line = self.lines[process]
+  if batch.ended and batch.boot == line.peer then
+    line:close()
+    self:finish(batch.ended)
+    return { boot = line.boot }
+  end
+  return line:receive(batch)
+end
+
+-- The end -----------------------------------------------------------------------------------------------------------
+
+--- Ends the world, here and everywhere: shards and clients are told, nothing waits any more.
+function Exchange:finish(reason)
+  if self.closed then return end
+  self.closed, self.reason = true, reason
+  for _, shard in ipairs(self.shards) do self.tell(shard, "shutdown") end
+  for index, line in pairs(self.lines) do
+    if not line.dead then self.call(index, { boot = line.boot, ended = reason }, function() end) end
+    line:close()
+  end
+  for _, reply in pairs(self.relays) do reply(false, 0, "the world is closed: " .. reason) end
+  for _, tick in ipairs(self.ticks) do tick.reply(nil) end
+  self.relays, self.ticks = {}, {}
+  for number, client in pairs(self.clients) do
+    self.post(client.address, Exchange.envelope(Exchange.BYE, 0, self.number, client.seq, reason))
+    self.clients[number] = nil
+  end
+  self.by_address = {}
+  self.on_end(reason)
+end
+
+return Exchange

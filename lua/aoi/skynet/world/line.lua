@@ -1,0 +1,95 @@
+-- A line to another process: whatever is put on it arrives there once and in order, over calls that may fail before or
+-- after they have been served. One call is under way at a time; its return is the acknowledgement. What waits meanwhile
+-- goes with the next one; a batch whose call failed is sent again with its number, by which the other side knows it.
+--
+--   put -> queue -> batch { boot, number, items } --call--> take -> items, in order
+--
+-- `boot` stands for one life of a world in one process: a batch from or to another life is refused.
+
+local REPEATS = 0.2 -- seconds between a call that failed and the next one
+
+local Line = {}
+Line.__index = Line
+
+--- options: boot, of this side; peer, the boot of the other; call(batch, done), which calls done(ok, answer) once,
+-- later; take(item) takes what arrives; fail(reason) is called once, when the line is of no use any more; now() in
+-- seconds; patience: for so many seconds failed calls are repeated; silence: a call that does not return for so many
+-- seconds counts as the end, 0: it never does.
+function Line.new(options)
+  local self = setmetatable({ queue = {}, number = 0, taken = 0, dead = false, calls = 0 }, Line)
+  for name, value in pairs(options) do self[name] = value end
+  return self
+end
+
+local function die(self, reason)
+  if self.dead then return end
+  self.dead = true
+  self.queue, self.batch = {}, nil
+  self.fail(reason)
+end
+
+local function send(self)
+  self.flying, self.sent_at, self.calls = true, self.now(), self.calls + 1
+  self.call(self.batch, function(ok, answer)
+    self.flying = false
+    if self.dead then return end
+    if ok and answer.boot == self.peer then
+      self.failing, self.batch = nil, nil
+      self:push()
+    elseif ok then
+      die(self, answer.reason or "it has been started again")
+    else
+      self.failing = self.failing or self.now()
+      self.reason = tostring(answer)
+    end
+  end)
+end
+
+--- Sends what waits, if the line is free.
+function Line:push()
+  if self.flying or self.dead or self.failing then return end
+  if not self.batch then
+    if #self.queue == 0 then return end
+    self.number = self.number + 1
+    self.batch = { boot = self.boot, number = self.number, items = self.queue }
+    self.queue = {}
+  end
+  send(self)
+end
+
+--- To be called often: repeats what has failed, and ends what has failed for too long.
+function Line:poll()
+  if self.dead then return end
+  local now = self.now()
+  if self.flying then
+    if self.silence > 0 and now - self.sent_at > self.silence then
+      die(self, ("it has not answered for %g s"):format(self.silence))
+    end
+  elseif self.failing then
+    if now - self.failing > self.patience then return die(self, self.reason) end
+    if now - self.sent_at >= REPEATS then send(self) end
+  end
+end
+
+function Line:put(item)
+  self.queue[#self.queue + 1] = item
+end
+
+--- A batch of the other side. Returns the answer to its call.
+function Line:receive(batch)
+  if batch.boot ~= self.peer then return { boot = false, reason = "a stranger" } end
+  if self.dead then return { boot = false, reason = "it has ended" } end
+  if batch.number == self.taken + 1 then
+    self.taken = batch.number
+    for _, item in ipairs(batch.items) do self.take(item) end
+  end
+  return { boot = self.boot }
+end
+
+--- No more calls; nothing is told.
+function Line:close()
+  self.dead = true
+  self.queue, self.batch = {}, nil
+end
+
+return Line

@@ -1,0 +1,67 @@
+-- What a shard has accepted, epoch by epoch, as lines: the union of all shards' lines of an epoch, made in one
+-- space in the order of the phases, gives the events of the world.
+--
+--   1 leave ID | 1 remove ID NODE | 2 move ID X Y [Z] | 2 rows BYTES | 3 kind ID KIND | 4 area ID NODE AREA
+--   5 enter ID KIND X Y [Z] | 6 add ID NODE AREA
+--
+-- The number in front is the phase; coordinates are hexadecimal, so that no bit is lost; AREA is the packed area in
+-- hexadecimal, BYTES a message of moves as a client sends it.
+
+local log = {}
+
+local function hex(bytes)
+  return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end))
+end
+
+local function place(x, y, z)
+  return z and ("%a %a %a"):format(x, y, z) or ("%a %a"):format(x, y)
+end
+
+--- When an epoch is closed, before entities enter or are handed over.
+function log.commands(shard)
+  local function put(...) shard.log(shard.closed, (...):format(select(2, ...))) end
+  for _, leave in ipairs(shard.leaves) do put("1 leave %d", leave.id) end
+  for _, rec in ipairs(shard.removed) do put("1 remove %d %d", rec.id, rec.node) end
+  for id, kind in pairs(shard.kinds) do put("3 kind %d %d", id, kind) end
+  for rec in pairs(shard.changed) do
+    if not rec.dead then put("4 area %d %d %s", rec.id, rec.node, hex(rec.area)) end
+  end
+  for _, id in ipairs(shard.births) do
+    local ent = shard.ents[id]
+    if ent and ent.birth and not ent.logged then
+      ent.logged = true
+      put("5 enter %d %d %s", id, ent.kind, place(ent.birth.x, ent.birth.y, ent.birth.z))
+    end
+  end
+  for _, rec in ipairs(shard.added) do
+    if not rec.dead then put("6 add %d %d %s", rec.id, rec.node, hex(rec.area)) end
+  end
+end
+
+--- When its moves have been routed.
+function log.moves(shard)
+  shard.log(shard.closed, "2 rows " .. shard.router:closed_rows(shard.closed))
+  for _, given in ipairs(shard.given) do
+    if not given.stays then
+      shard.log(shard.closed, ("2 move %d %s"):format(given.id, place(given.x, given.y, given.z)))
+    end
+  end
+end
+
+--- A line as a list: phase, verb, id, ...; areas as bytes.
+function log.read(line)
+  if line:sub(1, 7) == "2 rows " then return { 2, "rows", line:sub(8) } end
+  local list = {}
+  for word in line:gmatch("%S+") do list[#list + 1] = word end
+  for i = 1, #list do
+    local n = i ~= 2 and tonumber(list[i])
+    if i == 5 and (list[2] == "add" or list[2] == "area") then
+      list[i] = list[i]:gsub("%x%x", function(c) return string.char(tonumber(c, 16)) end)
+    elseif n then
+      list[i] = n
+    end
+  end
+  return list
+end
+
+return log

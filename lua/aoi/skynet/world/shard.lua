@@ -1,0 +1,537 @@
+-- One shard of a world: a region of it, with everything that stands there or may be seen from there. No function yields
+-- and nothing is sent: `request` and `moves` take what clients want, `close` and `apply` are the two halves of an
+-- epoch.
+--
+--   core                     an aoi space with deferred delivery: its own entities, and ghosts of those nearby
+--   router                   (C) which are its own, moves sorted by who must hear of them, events made messages
+--   ents[id]                 its own entities, those that enter in the coming epoch included: life, client, kind,
+--     nodes[node] --> rec      birth = { x, y, z } until it has entered
+--   recs[number] --> rec     one life of a node: the core and the router know it by its number
+--   moved[id]                where an entity went that was its own, for a while
+--   life[id], holder[id]     the directory: of the ids whose home this shard is, which life is alive and whose it is
+--
+--   commands -> coming epoch -> close(e) -> parts for other shards
+--                                           apply(e, parts of others) -> messages for clients
+--
+-- Between close and apply only moves are taken; a request waits, so that it always finds the end of an epoch and what
+-- has been accepted since. An entity's former owner removes and tells what ends with it, its new one all the rest.
+
+local commands = require "aoi.skynet.world.commands"
+local directory = require "aoi.skynet.world.directory"
+local epoch = require "aoi.skynet.world.epoch"
+local tiles = require "aoi.skynet.world.tiles"
+local world = require "aoi.skynet.world.native"
+
+local MOVE, NEAR, FAR, GONE, BORN, KIND = 1, 2, 3, 4, 5, 6
+local REMEMBERS = 600 -- epochs for which a shard knows where an entity went
+local MOST_HOPS = 8   -- of a move that goes astray
+
+local Shard = {}
+Shard.__index = Shard
+
+--- options: number; plan, as of tiles.plan; engine, dimensions, cell. Optional: clock() in seconds; log(epoch, line)
+-- takes the commands of each closed epoch, for a replay.
+function Shard.new(options)
+  local space = require("aoi").new {
+    engine = options.engine, dimensions = options.dimensions, cell = options.cell, delivery = "deferred",
+  }
+  local map = tiles.map(options.plan)
+  local self = setmetatable({
+    number = options.number, plan = options.plan, dimensions = options.dimensions or 2, map = map,
+    core = space, router = world.router(space, map, options.number),
+    clock = options.clock or os.clock, log = options.log,
+    ents = {}, recs = {}, moved = {},
+    life = {}, holder = {}, last_life = 0,
+    closed = 0, applied = 0, queue = {}, early = {}, forward = {}, forwarding = {}, orders = {},
+    counters = {
+      requests = 0, moves = 0, strays = 0, refused = 0, handed = 0, adopted = 0, events = 0, bytes = 0,
+      read_seconds = 0, close_seconds = 0, hand_seconds = 0, apply_seconds = 0, drain_seconds = 0,
+    },
+  }, Shard)
+  self:begin()
+  return self
+end
+
+-- What the coming epoch will do.
+function Shard:begin()
+  self.births, self.leaves, self.added, self.removed, self.changed, self.kinds = {}, {}, {}, {}, {}, {}
+end
+
+-- Requests ----------------------------------------------------------------------------------------------------------
+
+local function answer(self, reply, ok, ...)
+  if ok then return reply(true, self.applied, ...) end
+  local reason = (...)
+  if type(reason) == "table" then -- a move that is sent after it arrives with the next epoch: it comes first
+    local applied = self.forwarding[reason.id] and self.applied + 1 or self.applied
+    return reply(reason.moved and "moved" or "unknown", applied, reason.moved)
+  end
+  reply(false, self.applied, (tostring(reason):gsub("^[^\n]-:%d+: ", "", 1)))
+end
+
+local function run(self, client, reply, name, ...)
+  local command = commands[name] or directory.commands[name]
+  self.counters.requests = self.counters.requests + 1
+  if not command then return reply(false, self.applied, ("unknown request '%s'"):format(tostring(name))) end
+  answer(self, reply, pcall(command, self, client, ...))
+end
+
+--- A request of a client, by its number, which may begin once epoch `after` has been applied here. Calls, at once or
+-- later, reply(true, applied, results ...), reply(false, applied, reason), reply("moved", applied, shard) where the
+-- entity is another's, or reply("unknown", applied). A request that fails has changed nothing.
+function Shard:request(client, after, reply, name, ...)
+  if self.shut then return reply(false, self.applied, "the world is closed") end
+  if self.closed > self.applied or after > self.applied then
+    self.queue[#self.queue + 1] = { client = client, after = after, reply = reply, n = select("#", ...) + 1, name, ... }
+  else
+    run(self, client, reply, name, ...)
+  end
+end
+
+local function run_queue(self)
+  local queue = self.queue
+  if #queue == 0 then return end
+  self.queue = {}
+  for _, r in ipairs(queue) do
+    self:request(r.client, r.after, r.reply, table.unpack(r, 1, r.n))
+  end
+end
+
+-- Moves -------------------------------------------------------------------------------------------------------------
+
+local function is_later(batch, than) return (batch - than & 0xffffffff) < 0x80000000 and batch ~= than end
+
+-- A move of an entity that is not known here as its own.
+local function on_stray(self, client, batch, hops, id, x, y, z)
+  local ent, counters = self.ents[id], self.counters
+  counters.strays = counters.strays + 1
+  local finite = x - x == 0 and y - y == 0 and (not z or z - z == 0)
+  if finite and ent and ent.birth then
+    local birth = ent.birth
+    if client ~= ent.client or is_later(batch, birth.batch) then
+      birth.x, birth.y, birth.z = x, y, z
+      if client == ent.client then birth.batch = batch end
+    end
+    return
+  elseif finite and self.closed > self.applied and not self.moved[id] then
+    self.early[#self.early + 1] = { client, batch, hops, id, x, y, z }
+    return
+  end
+  local home = directory.home(self, id)
+  local to = self.moved[id] and self.moved[id].shard or home ~= self.number and home or self.holder[id]
+  if not finite or not to or to == self.number or hops >= MOST_HOPS then
+    counters.refused = counters.refused + 1
+    self.router:refuse(client, id)
+    return
+  end
+  if to ~= home or self.moved[id] then self.router:route(client, id, to) end
+  self.forward[#self.forward + 1] = { to, epoch.row(self.dimensions, id, client, batch, hops + 1, x, y, z) }
+  self.forwarding[id] = true
+end
+
+local function try_move(self, client, batch, hops, id, x, y, z)
+  if not self.router:move(id, client, batch, x, y, z) then on_stray(self, client, batch, hops, id, x, y, z) end
+end
+
+--- A client's message of moves (src/lua/world_outbox.c). Returns true, or nil and what is wrong with it.
+function Shard:moves(message)
+  if self.shut then return true end
+  local started = self.clock()
+  local n, client, batch, strays, count = self.router:read(message)
+  if not n then return nil, client end
+  self.counters.moves = self.counters.moves + n
+  local values = self.dimensions + 1
+  for i = 1, count * values, values do
+    on_stray(self, client, batch, 0, strays[i], strays[i + 1], strays[i + 2], values == 4 and strays[i + 3] or nil)
+  end
+  self.counters.read_seconds = self.counters.read_seconds + self.clock() - started
+  return true
+end
+
+local function retry_early(self)
+  local early = self.early
+  self.early = {}
+  for _, row in ipairs(early) do try_move(self, table.unpack(row, 1, 7)) end
+end
+
+-- Orders of the exchange, dated so that all shards obey them in the same epoch
+-- ------------------------------------------
+
+--- The client's nodes tell all that they see, with the events of that epoch.
+function Shard:order_whole(client, at) self.orders[#self.orders + 1] = { at = at, whole = client } end
+
+--- The client is gone: its entities leave and its nodes are removed, in that epoch.
+function Shard:order_death(client, at) self.orders[#self.orders + 1] = { at = at, dead = client } end
+
+local function obey(self, number, what, f)
+  local kept = {}
+  for _, order in ipairs(self.orders) do
+    if order[what] and order.at <= number then
+      f(self, order[what])
+    else
+      kept[#kept + 1] = order
+    end
+  end
+  self.orders = kept
+end
+
+local function bury(self, client)
+  local ids = {}
+  for id, ent in pairs(self.ents) do
+    if ent.client == client then
+      ids[#ids + 1] = id
+    elseif ent.nodes then
+      for _, rec in pairs(ent.nodes) do
+        if rec.client == client then commands.drop_node(self, ent, rec) end
+      end
+    end
+  end
+  table.sort(ids)
+  for _, id in ipairs(ids) do commands.leave(self, client, id) end
+end
+
+-- close -------------------------------------------------------------------------------------------------------------
+
+local function list_for(lists, shard, tag)
+  lists[shard] = lists[shard] or {}
+  lists[shard][tag] = lists[shard][tag] or {}
+  return lists[shard][tag]
+end
+
+-- Tells the id's home; the home may be here, and hears of it with all others.
+local function tell_home(self, lists, id, life, shard)
+  local list = list_for(lists, directory.home(self, id), epoch.HOME)
+  list[#list + 1] = epoch.home(id, life, shard)
+end
+
+-- Its nodes as a hand-over has them; from now on they are silent here.
+local function give_nodes(self, id, ent)
+  local list, numbers = {}, {}
+  for node, rec in pairs(ent.nodes or {}) do
+    local seen, width = "", 4
+    if not rec.added then
+      seen, width = self.router:seen(id, rec.number)
+      numbers[#numbers + 1] = rec.number
+    end
+    local client, handle, seq = self.router:give(rec.number)
+    list[#list + 1] = { node = node, client = client, handle = handle, seq = seq, added = rec.added, area = rec.area,
+                        seen = seen, width = width }
+    rec.dead = true
+    self.recs[rec.number] = nil
+  end
+  return list, numbers
+end
+
+local function route_clients(self, id, ent, mover, shard)
+  self.router:route(ent.client, id, shard)
+  if mover ~= 0 and mover ~= ent.client then self.router:route(mover, id, shard) end
+end
+
+local function hand_over(self, lists, id, shard, x, y, z)
+  local ent, router = self.ents[id], self.router
+  local mover, batch = router:mover(id)
+  local nodes, numbers = give_nodes(self, id, ent)
+  local stays, kind, life = router:hand(id, shard, x, y, z)
+  kind = self.kinds[id] or kind
+  local list = list_for(lists, shard, epoch.HAND)
+  list[#list + 1] = epoch.hand({ id = id, life = life, kind = kind, client = ent.client, mover = mover, batch = batch,
+                                 x = x, y = y, z = z, nodes = nodes }, self.dimensions)
+  route_clients(self, id, ent, mover, shard)
+  tell_home(self, lists, id, life, shard)
+  self.given[#self.given + 1] = { id = id, stays = stays, numbers = numbers, x = x, y = y, z = z }
+  self.ents[id], self.moved[id] = nil, { shard = shard, epoch = self.closed }
+end
+
+local function hand_over_all(self, lists)
+  local list, n = self.router:close()
+  local started, values = self.clock(), self.dimensions + 2
+  for i = 1, n * values, values do
+    hand_over(self, lists, list[i], list[i + 1], list[i + 2], list[i + 3], values == 5 and list[i + 4] or nil)
+  end
+  if n > 0 then
+    self.counters.handed = self.counters.handed + n
+    self.counters.hand_seconds = self.counters.hand_seconds + self.clock() - started
+  end
+end
+
+-- One that enters. It may have been moved into another's region since: then it is handed over as it enters.
+local function bear(self, lists, id, ent)
+  local at, router = ent.birth, self.router
+  local owner, here = router:born(id, ent.life, ent.kind, at.x, at.y, at.z)
+  local birth = { id = id, life = ent.life, kind = ent.kind, x = at.x, y = at.y, z = at.z,
+                  client = ent.client, batch = at.batch, real = owner == self.number }
+  tell_home(self, lists, id, ent.life, owner)
+  if birth.real then
+    ent.birth = nil
+  else
+    local hand = { id = id, life = ent.life, kind = ent.kind, client = ent.client, mover = ent.client, batch = at.batch,
+                   born = true,
+                   x = at.x, y = at.y, z = at.z, nodes = give_nodes(self, id, ent) }
+    local list = list_for(lists, owner, epoch.HAND)
+    list[#list + 1] = epoch.hand(hand, self.dimensions)
+    self.router:route(ent.client, id, owner)
+    self.ents[id], self.moved[id] = nil, { shard = owner, epoch = self.closed }
+  end
+  if birth.real or here then self.borne[#self.borne + 1] = birth end
+end
+
+local function rekind_all(self)
+  for id, kind in pairs(self.kinds) do
+    local moved = self.moved[id]
+    self.router:rekind(id, kind, not self.ents[id] and moved and moved.shard or self.number)
+  end
+end
+
+local function forward_rows(self, lists)
+  for _, row in ipairs(self.forward) do
+    local list = list_for(lists, row[1], epoch.ROWS)
+    list[#list + 1] = row[2]
+  end
+  self.forward, self.forwarding = {}, {}
+end
+
+--- Closes epoch `number`: what has been accepted belongs to it. Returns the parts for the shards that must hear of
+-- it, by shard.
+function Shard:close(number)
+  assert(self.closed == self.applied and number == self.closed + 1, "an epoch out of turn")
+  local started, lists, router = self.clock(), {}, self.router
+  obey(self, number, "dead", bury)
+  self.closed, self.given, self.borne = number, {}, {}
+  for _, id in ipairs(self.births) do router:widen(id) end
+  for _, leave in ipairs(self.leaves) do
+    router:gone(leave.id)
+    tell_home(self, lists, leave.id, leave.life, 0)
+  end
+  for _, release in ipairs(self.releases or {}) do tell_home(self, lists, release.id, release.life, 0) end
+  self.releases = nil
+  if self.log then require("aoi.skynet.world.log").commands(self) end
+  for _, id in ipairs(self.births) do
+    local ent = self.ents[id]
+    if ent and ent.birth then bear(self, lists, id, ent) end
+  end
+  hand_over_all(self, lists)
+  rekind_all(self)
+  forward_rows(self, lists)
+  if self.log then require("aoi.skynet.world.log").moves(self) end
+  local parts = {}
+  for shard = 1, self.plan.shards do
+    local part = epoch.part(router:part(shard), lists[shard], self.dimensions)
+    if part then
+      parts[shard] = part
+      if shard ~= self.number then self.counters.bytes = self.counters.bytes + #part end
+    end
+  end
+  self.closing = { leaves = self.leaves, added = self.added, removed = self.removed, changed = self.changed,
+                   kinds = self.kinds }
+  self:begin()
+  self.counters.close_seconds = self.counters.close_seconds + self.clock() - started
+  return parts
+end
+
+-- apply -------------------------------------------------------------------------------------------------------------
+
+local function each_row(parts, tag, f, self)
+  for _, part in ipairs(parts) do
+    for _, row in ipairs(part[tag] or {}) do f(self, row) end
+  end
+end
+
+local function apply_rows(self, parts, tag)
+  for _, part in ipairs(parts) do self.router:apply(tag, part.bytes) end
+end
+
+-- Phase 1: what ends. Nodes that are given away have been silent since the epoch was closed.
+local function apply_ends(self, parts)
+  local core = self.core
+  for _, rec in ipairs(self.closing.removed) do core:remove_node(rec.id, rec.number) end
+  for _, given in ipairs(self.given) do
+    if given.stays then
+      for _, number in ipairs(given.numbers) do core:remove_node(given.id, number) end
+    else
+      core:leave(given.id)
+    end
+  end
+  for _, leave in ipairs(self.closing.leaves) do core:leave(leave.id) end
+  apply_rows(self, parts, FAR)
+  apply_rows(self, parts, GONE)
+end
+
+local function place_hand(self, hand)
+  local core, router = self.core, self.router
+  local id = hand.id
+  if hand.born then return end
+  if not core:has(id) then
+    core:enter(id, hand.x, hand.y, table.unpack(self.dimensions == 3 and { hand.z, hand.kind } or { hand.kind }))
+  elseif not router:ghost(id) then
+    error(("shard %d was handed entity %d, which is its own"):format(self.number, id), 0)
+  end
+  router:note(id, hand.life, true)
+  router:mover(id, hand.mover, hand.batch)
+  self.ents[id] = { life = hand.life, client = hand.client, kind = hand.kind }
+  self.moved[id] = nil
+end
+
+local function move_hand(self, hand)
+  if not hand.born and self.core:has(hand.id) then self.core:move(hand.id, hand.x, hand.y, hand.z) end
+end
+
+local function take_node(self, hand, n)
+  local ent = self.ents[hand.id]
+  local number = self.router:open(hand.id, n.client, n.handle, n.seq)
+  local rec = { id = hand.id, node = n.node, number = number, client = n.client, handle = n.handle, area = n.area }
+  self.recs[number] = rec
+  ent.nodes = ent.nodes or {}
+  ent.nodes[n.node] = rec
+  self.router:adopt(hand.id, number, n.area, n.seen, n.width)
+end
+
+local function adopt_nodes(self, hand)
+  self.counters.adopted = self.counters.adopted + (hand.born and 0 or 1)
+  for _, n in ipairs(hand.nodes) do
+    if not n.added then take_node(self, hand, n) end
+  end
+end
+
+-- Phase 2: everything is where it will be, then the nodes that come are judged.
+local function apply_moves(self, parts)
+  self.router:apply_moves()
+  apply_rows(self, parts, MOVE)
+  each_row(parts, epoch.HAND, move_hand, self)
+  apply_rows(self, parts, NEAR)
+  each_row(parts, epoch.HAND, place_hand, self)
+  each_row(parts, epoch.HAND, adopt_nodes, self)
+end
+
+-- Phase 3.
+local function apply_kinds(self, parts)
+  for id, kind in pairs(self.closing.kinds) do
+    if self.core:has(id) then self.core:set_kind(id, kind) end
+  end
+  apply_rows(self, parts, KIND)
+  each_row(parts, epoch.HAND, function(_, hand)
+    if not hand.born and self.core:kind(hand.id) ~= hand.kind then self.core:set_kind(hand.id, hand.kind) end
+  end, self)
+end
+
+local function enter_one(self, birth)
+  if self.dimensions == 3 then
+    self.core:enter(birth.id, birth.x, birth.y, birth.z, birth.kind)
+  else
+    self.core:enter(birth.id, birth.x, birth.y, birth.kind)
+  end
+  self.router:note(birth.id, birth.life, birth.real)
+  if birth.real then self.router:mover(birth.id, birth.client, birth.batch) end
+end
+
+local function enter_hand(self, hand)
+  if not hand.born then return end
+  hand.real = true
+  enter_one(self, hand)
+  self.ents[hand.id] = { life = hand.life, client = hand.client, kind = hand.kind }
+  self.moved[hand.id] = nil
+end
+
+-- Phase 5.
+local function apply_births(self, parts)
+  for _, birth in ipairs(self.borne) do enter_one(self, birth) end
+  apply_rows(self, parts, BORN)
+  each_row(parts, epoch.HAND, enter_hand, self)
+end
+
+-- Phase 6.
+local function apply_nodes(self, parts)
+  for _, rec in ipairs(self.closing.added) do
+    if not rec.dead then
+      rec.added = nil
+      self.router:adopt(rec.id, rec.number, rec.area, "", 4)
+    end
+  end
+  each_row(parts, epoch.HAND, function(_, hand)
+    for _, n in ipairs(hand.nodes) do
+      if n.added then take_node(self, hand, n) end
+    end
+  end, self)
+end
+
+local function read_parts(self, list)
+  local parts = {}
+  for i, bytes in ipairs(list) do
+    local part, reason = epoch.read(bytes, self.dimensions)
+    if not part then error(("aoi: a part of epoch %d is malformed: %s"):format(self.closed, reason), 0) end
+    parts[i] = part
+  end
+  return parts
+end
+
+local function forget_moved(self)
+  local old = self.applied - REMEMBERS
+  for id, moved in pairs(self.moved) do
+    if moved.epoch < old then self.moved[id] = nil end
+  end
+end
+
+--- Applies the closed epoch with the parts that other shards have made for this one. Returns the messages for
+-- clients, by client, and the number of events in them. An error in here leaves the shard in no state to go on.
+function Shard:apply(number, list)
+  assert(number == self.closed and number == self.applied + 1, "an epoch out of turn")
+  local started = self.clock()
+  local parts = read_parts(self, list)
+  apply_ends(self, parts)
+  apply_moves(self, parts)
+  apply_kinds(self, parts)
+  for rec in pairs(self.closing.changed) do
+    if not rec.dead then self.router:set(rec.id, rec.number, rec.area) end
+  end
+  apply_births(self, parts)
+  apply_nodes(self, parts)
+  self.counters.apply_seconds = self.counters.apply_seconds + self.clock() - started
+  obey(self, number, "whole", function(_, client) self.router:whole(client) end)
+  started = self.clock()
+  local mail, events = self.router:drain(number)
+  self.counters.drain_seconds = self.counters.drain_seconds + self.clock() - started
+  self.counters.events = self.counters.events + events
+  self.applied = number
+  each_row(parts, epoch.HOME, directory.on_home, self)
+  each_row(parts, epoch.ROWS, function(_, row)
+    try_move(self, row.client, row.batch, row.hops, row.id, row.x, row.y, row.z)
+  end, self)
+  retry_early(self)
+  if number % 100 == 0 then forget_moved(self) end
+  run_queue(self)
+  return mail, events
+end
+
+--- Numbers for a console: own entities, ghosts, rows told (moves, nears, fars), and the counters.
+function Shard:info()
+  local info = {}
+  for name, value in pairs(self.counters) do info[name] = value end
+  info.reals, info.ghosts, info.rows, info.nears, info.fars = self.router:counts()
+  info.epoch = self.applied
+  return info
+end
+
+--- Verifies the core, and that what the shard knows agrees with it; raises what is wrong.
+function Shard:check()
+  assert(self.core:check())
+  for id, ent in pairs(self.ents) do
+    if not ent.birth and not (self.core:has(id) and self.router:owns(id)) then
+      error(("entity %d is none of shard %d's own"):format(id, self.number), 0)
+    end
+  end
+  local _, n = self.router:reals()
+  for _, ent in pairs(self.ents) do n = n - (ent.birth and 0 or 1) end
+  if n ~= 0 and self.closed == self.applied then
+    error(("shard %d has %d entities too many"):format(self.number, n), 0)
+  end
+  return true
+end
+
+--- What comes afterwards is answered that the world is closed.
+function Shard:shutdown()
+  self.shut = true
+  self.core:close()
+  for _, r in ipairs(self.queue) do r.reply(false, self.applied, "the world is closed") end
+  self.queue = {}
+end
+
+return Shard

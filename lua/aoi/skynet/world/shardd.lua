@@ -1,0 +1,71 @@
+-- The service of one shard; the exchange of its process starts it. All its logic is in aoi.skynet.world.shard.
+
+local skynet = require "skynet"
+local Shard = require "aoi.skynet.world.shard"
+local protocol = require "aoi.skynet.protocol"
+
+local shard, exchange, world
+local CMD = {}
+
+-- An error in here leaves the shard in no state to go on: it ends the world.
+local function step(f, ...)
+  local ok, err = xpcall(f, debug.traceback, ...)
+  if not ok then
+    skynet.error(err)
+    skynet.send(exchange, "lua", "failed", world, shard and shard.number or 0, (tostring(err):match("^[^\n]*")))
+  end
+end
+
+function CMD.start(source, number, options)
+  exchange, world = source, number
+  options.clock = function() return skynet.hpc() / 1e9 end
+  if options.journal then
+    local file = assert(io.open(("%s.%d"):format(options.journal, options.number), "wb"))
+    options.log = function(epoch, line) file:write(string.pack("<I4s4", epoch, line)) end
+  end
+  shard = Shard.new(options)
+  return true
+end
+
+function CMD.close(_, epoch)
+  step(function() skynet.send(exchange, "lua", "parts", world, shard.number, shard:close(epoch)) end)
+end
+
+function CMD.apply(_, epoch, parts)
+  step(function()
+    local mail, events = shard:apply(epoch, parts)
+    skynet.send(exchange, "lua", "mail", world, shard.number, mail, events)
+  end)
+end
+
+function CMD.whole(_, client, at) shard:order_whole(client, at) end
+
+function CMD.death(_, client, at) shard:order_death(client, at) end
+
+local function moves(message)
+  local ok, reason = shard:moves(message)
+  if not ok then skynet.error(("aoi: bad moves: %s"):format(reason)) end
+end
+
+function CMD.moves(_, message) step(moves, message) end
+
+function CMD.shutdown()
+  shard:shutdown()
+  skynet.exit()
+end
+
+protocol(function(_, _, message) step(moves, message) end)
+
+skynet.start(function()
+  skynet.dispatch("lua", function(session, source, name, ...)
+    if name == "request" then
+      local response = skynet.response()
+      return step(function(client, after, ...)
+        shard:request(client, after, function(...) response(true, ...) end, ...)
+      end, ...)
+    end
+    local result = CMD[name](source, ...)
+    if session ~= 0 then skynet.ret(skynet.pack(result)) end
+  end)
+  skynet.info_func(function() return shard and shard:info() end)
+end)

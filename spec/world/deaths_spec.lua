@@ -1,0 +1,180 @@
+-- Whatever dies ends the world for everybody, soon and with a reason: no barrier waits for ever, no client hangs. A
+-- client that dies takes along only what it has entered. And that a pause is only a pause.
+if not string.pack then
+  describe("the end of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local network = require "spec.world.network"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+
+local SEED = random_run.seed("world deaths")
+local PLAN = { size = 64, reach = 10, tile = 8, shards = { 2, 2 } }
+local HEARTBEAT = 1 -- seconds: the patience of the network below
+
+local function new_network(options)
+  local given = { seed = SEED, plan = PLAN, processes = { 2, 2 }, patience = HEARTBEAT }
+  for name, value in pairs(options or {}) do given[name] = value end
+  return network.new(given)
+end
+
+-- Clients that move what they have for as long as the world lasts; each notes how it ended.
+local function busy(net, count)
+  local members = {}
+  for i = 1, count do
+    local member, random = net:member(i % #net.processes + 1), rng.new(SEED + i)
+    members[i] = member
+    member:on_close(function(reason) member.ended_at, member.ended = net.time, reason end)
+    net:spawn(function()
+      local ok, err = pcall(function()
+        for id = 10 * i, 10 * i + 9 do
+          member:enter(id, random() * 64, random() * 64)
+          member:add_node(id, 1, 9, {})
+        end
+        while true do
+          for id = 10 * i, 10 * i + 9 do member:move(id, random() * 64, random() * 64) end
+          member:flush()
+          member:has(random(10 * count))
+          member:tick()
+        end
+      end)
+      member.raised = not ok and tostring(err)
+    end)
+  end
+  return members
+end
+
+local function all_ended(net, members, except)
+  for _, member in ipairs(members) do
+    if member.process ~= except and not (member.ended and member.raised) then return false end
+  end
+  for index in ipairs(net.processes) do
+    if index ~= except and not net.ended[index] then return false end
+  end
+  return true
+end
+
+describe("the end of a world", function()
+  it("comes to everybody within two heartbeats when a process is killed", function()
+    for run = 1, 10 do
+      local net = new_network { seed = SEED + run }
+      local members = busy(net, 4)
+      net:run(2 + run / 7)
+      local at = net.time
+      net:kill_process(2)
+      net:run_until(function() return all_ended(net, members, 2) end, 2 * HEARTBEAT)
+      assert(net.time - at <= 2 * HEARTBEAT)
+      net:run(0.1)
+      for _, member in ipairs(members) do
+        if member.process == 1 then
+          assert(member.ended:find("process 'p2' is gone", 1, true), member.ended)
+          assert(member.raised:find("closed world", 1, true) or member.raised:find("world is closed", 1, true) or
+            member.raised:find("gone", 1, true), member.raised)
+        end
+      end
+      for shard = 1, 2 do
+        assert.error_matches(function() net.shards[shard].core:count() end, "closed space")
+      end
+    end
+  end)
+
+  it("comes to everybody, in all processes, when a shard dies", function()
+    for run = 1, 10 do
+      local net = new_network { seed = SEED + run }
+      local members = busy(net, 4)
+      net:run(2 + run / 7)
+      net:kill_shard(3)
+      net:run_until(function() return all_ended(net, members) end, 2 * HEARTBEAT)
+      for _, member in ipairs(members) do assert(member.ended:find("shard 3 is gone", 1, true), member.ended) end
+    end
+  end)
+
+  it("does not come with calls that fail for less than a heartbeat, nor with a process that stands still", function()
+    local net = new_network { lose = 0.2, patience = 30 }
+    local members = busy(net, 2)
+    net:run(3)
+    net.stopped[2] = true
+    local epoch = net.exchanges[1].epoch
+    net:run(3)
+    assert(net.exchanges[1].epoch <= epoch + 1, "somebody went on alone")
+    assert.same({}, net.ended)
+    net.stopped[2] = nil
+    net:run(3)
+    assert(net.exchanges[1].epoch > epoch + 5)
+    assert.same({}, net.ended)
+    for _, member in ipairs(members) do
+      assert.is_nil(member.ended)
+      member:close()
+    end
+  end)
+
+  it("comes when a process has stood still for longer than option silence", function()
+    local net = new_network()
+    for _, exchange in ipairs(net.exchanges) do
+      for _, line in pairs(exchange.lines) do line.silence = 2 end
+    end
+    local members = busy(net, 2)
+    net:run(2)
+    net.stopped[2] = true
+    net:run_until(function() return all_ended(net, members, 2) end, 5)
+    for _, member in ipairs(members) do
+      if member.process == 1 then assert(member.ended:find("has not answered for 2 s", 1, true), member.ended) end
+    end
+  end)
+
+  it("can be followed by another life, in which ids are free again", function()
+    local net = new_network()
+    local members = busy(net, 2)
+    net:run(2)
+    net:kill_process(2)
+    net:run_until(function() return all_ended(net, members, 2) end, 5)
+    local again = new_network { seed = SEED + 1 }
+    busy(again, 4)
+    again:run(3)
+    assert.same({}, again.ended)
+    for _, shard in ipairs(again.shards) do shard:check() end
+  end)
+end)
+
+describe("a client that dies", function()
+  it("takes along what it has entered, wherever that is, in one epoch", function()
+    for run = 1, 5 do
+      local net = new_network { seed = SEED + run }
+      local members = busy(net, 3)
+      net:run(4)
+      net:kill_client(members[1])
+      net:run(2)
+      local left = {}
+      for _, shard in ipairs(net.shards) do
+        shard:check()
+        for id in pairs(shard.ents) do left[#left + 1] = id end
+      end
+      for _, id in ipairs(left) do assert(id >= 20, "an entity of the dead client is there") end
+      for _, shard in ipairs(net.shards) do
+        for id = 10, 19 do assert.is_false(shard.core:has(id)) end
+        for id = 10, 19 do assert.is_nil(shard.holder[id]) end
+      end
+      assert.same({}, net.ended)
+    end
+  end)
+
+  it("or closes the world for itself only takes along what is its own", function()
+    local net = new_network()
+    local members = busy(net, 2)
+    net:run(4)
+    members[1]:close()
+    members[1]:close()
+    net:run(2)
+    local count = 0
+    for _, shard in ipairs(net.shards) do
+      for id in pairs(shard.ents) do
+        assert(id >= 20)
+        count = count + 1
+      end
+    end
+    assert(count <= 10)
+    assert.error_matches(function() members[1]:move(10, 1, 1) end, "attempt to use a closed world")
+    assert.same({}, net.ended)
+  end)
+end)

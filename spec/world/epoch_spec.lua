@@ -1,0 +1,192 @@
+-- What shards tell each other: round trips, and readers that take any bytes.
+if not string.pack then
+  describe("parts of an epoch", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local aoi = require "aoi"
+local epoch = require "aoi.skynet.world.epoch"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+local tiles = require "aoi.skynet.world.tiles"
+local world = require "aoi.skynet.world.native"
+
+local SEED = random_run.seed("world epoch")
+local MUTATIONS = random_run.steps(60000)
+
+local function router(dimensions, shard)
+  local plan = tiles.plan { size = 64, reach = 8, tile = 8, shards = { 2, 1 } }
+  local space = aoi.new { delivery = "deferred", dimensions = dimensions }
+  return world.router(space, tiles.map(plan), shard or 1), space
+end
+
+local function samples(dimensions)
+  local r, space = router(dimensions)
+  local z = dimensions == 3 and 5.5 or nil
+  local list = {}
+  local function enter(id, x)
+    if z then space:enter(id, x, 3, z, 6) else space:enter(id, x, 3, 6) end
+    r:note(id, id + 100, true)
+  end
+  for id = 1, 4 do enter(id, 28) end
+  enter(5, 4)
+  for id = 1, 3 do r:move(id, 9, 1, 29.25, 4, z) end
+  r:move(4, 9, 1, 3, 4, z) -- FAR
+  r:move(5, 9, 1, 30, 4, z) -- NEAR
+  r:close()
+  r:gone(1)
+  r:rekind(2, -7, 1)
+  r:born(77, 3, -1, 30, 2, z)
+  local area = r:pack({ shape = "polygon", points = { 0, 0, 3, 0, 3, 3 } }, 8)
+  local rows = {
+    [epoch.HAND] = {
+      epoch.hand({
+        id = -5, life = 7, kind = -1, client = 3, mover = 4, batch = 5, born = false, x = 1.5, y = -2, z = z,
+        nodes = { { node = 8, client = 3, handle = 9, seq = 10, added = false, area = area, width = 4,
+                    seen = string.pack("<i4i4", 1, 2) } },
+      }, dimensions),
+      epoch.hand({ id = 6, life = 1, kind = 1, client = 1, mover = 0, batch = 0, born = true, x = 0, y = 0, z = z,
+                   nodes = {} }, dimensions),
+    },
+    [epoch.HOME] = { epoch.home(9, 8, 2), epoch.home(-9, 8, 0) },
+    [epoch.ROWS] = { epoch.row(dimensions, 4, 5, 6, 7, 1.25, 2, z) },
+  }
+  list[1] = epoch.part(r:part(2), rows, dimensions)
+  list[2] = epoch.part(nil, { [epoch.HOME] = rows[epoch.HOME] }, dimensions)
+  list[3] = list[1] -- the most of what may go wrong is in the whole one
+  return list, area
+end
+
+describe("parts of an epoch", function()
+  for dimensions = 2, 3 do
+    it(("say the same when they are read, in %d dimensions"):format(dimensions), function()
+      local list, area = samples(dimensions)
+      local part = assert(epoch.read(list[1], dimensions))
+      local hand = part[epoch.HAND][1]
+      assert.same({ -5, 7, -1, 3, 4, 5, false, 1.5, -2.0 },
+        { hand.id, hand.life, hand.kind, hand.client, hand.mover, hand.batch, hand.born, hand.x, hand.y })
+      assert.equal(dimensions == 3 and 5.5 or nil, hand.z)
+      assert.same({ node = 8, client = 3, handle = 9, seq = 10, added = false, area = area, width = 4,
+                    seen = string.pack("<i4i4", 1, 2) }, hand.nodes[1])
+      assert.is_true(part[epoch.HAND][2].born)
+      assert.same({ { id = 9, life = 8, shard = 2 }, { id = -9, life = 8, shard = 0 } }, part[epoch.HOME])
+      assert.equal(1.25, part[epoch.ROWS][1].x)
+
+      local other, space = router(dimensions, 2)
+      assert.equal(1, other:apply(2, list[1])) -- NEAR: entity 5
+      assert.same({ 30.0, 4.0, dimensions == 3 and 5.5 or nil }, { space:position(5) })
+      assert.equal(6, space:kind(5))
+      assert.is_true(other:ghost(5))
+      assert.equal(1, other:apply(5, list[1])) -- BORN
+      assert.equal(-1, space:kind(77))
+      assert.error_matches(function() other:apply(1, list[1]) end, "told that 1 is moved, which is unknown there")
+      assert.error_matches(function() other:apply(2, list[1]) end, "told twice of entity 5")
+    end)
+
+    it(("are refused with a reason where they are malformed, in %d dimensions"):format(dimensions), function()
+      local random, refused = rng.new(SEED + dimensions), 0
+      local list = samples(dimensions)
+      for _ = 1, MUTATIONS do
+        local bytes = random(list)
+        local what = random(5)
+        if what == 1 then
+          bytes = bytes:sub(1, random(#bytes) - 1)
+        elseif what == 2 then
+          bytes = bytes .. string.char(random(256) - 1)
+        else
+          for _ = 1, random(3) do
+            local at = random(#bytes)
+            local byte = random { 0, 1, 2, 127, 128, 255, random(256) - 1 }
+            bytes = bytes:sub(1, at - 1) .. string.char(byte) .. bytes:sub(at + 1)
+          end
+        end
+        local part, reason = epoch.read(bytes, dimensions)
+        if not part then
+          refused = refused + 1
+          assert(type(reason) == "string" and not reason:find("attempt to"), reason)
+        end
+      end
+      assert(refused > MUTATIONS / 3)
+    end)
+  end
+
+  it("are one form, of which anything else is refused", function()
+    local list = samples(2)
+    for _, bytes in ipairs { "", "\1\3\4", "\2\3\4\2", "\1\2\4\2", "\1\3\5\2", "\1\3\4\3", "\1\3\4\2\1",
+                             "\1\3\4\2\11" .. ("\0"):rep(8) } do
+      local part, reason = epoch.read(bytes, 2)
+      assert.is_nil(part)
+      assert.equal("string", type(reason))
+    end
+    local twice = list[2] .. list[2]:sub(5)
+    assert.same({ nil, "sections out of order" }, { epoch.read(twice, 2) })
+    local nan = epoch.part(nil, { [epoch.ROWS] = { epoch.row(2, 4, 5, 6, 7, 0 / 0, 2) } }, 2)
+    assert.same({ nil, "a coordinate that is not finite" }, { epoch.read(nan, 2) })
+  end)
+end)
+
+describe("messages of a world", function()
+  it("of events are read or refused, whatever bytes come", function()
+    local random, list, refused = rng.new(SEED + 9), {}, 0
+    local r, space = router(2)
+    for id = 1, 300 do
+      space:enter(id, 10, 10)
+      r:note(id, 1, true)
+    end
+    space:add_node(1, r:open(1, 5, 77, 0), 3)
+    space:add_node(2, r:open(2, 5, 78, 4), 3)
+    r:route(5, 8, 2)
+    r:refuse(5, 9)
+    local mail, told = r:drain(12)
+    assert.equal(598, told)
+    local message = mail[5]
+    local n, number = world.read_events(message, list)
+    assert.equal(12, number)
+    assert.same({ 16, 8, 2, 17, 9 }, { table.unpack(list, 1, 5) })
+    assert.same({ 4, 77, 1, 0, 299 }, { table.unpack(list, 6, 10) })
+    assert.equal(5 + 2 * (5 + 299), n)
+    for _ = 1, MUTATIONS do
+      local at = random(40)
+      local bytes = message:sub(1, at - 1) .. string.char(random(256) - 1) .. message:sub(at + 1)
+      if random(3) == 1 then bytes = bytes:sub(1, random(#bytes)) end
+      local count, reason = world.read_events(bytes, list)
+      if not count then
+        refused = refused + 1
+        assert.equal("string", type(reason))
+      end
+    end
+    assert(refused > MUTATIONS / 10)
+  end)
+
+  it("of moves are read or refused, whatever bytes come", function()
+    local random, refused = rng.new(SEED + 10), 0
+    local r, space = router(2)
+    local outbox = world.outbox(2, 2)
+    for id = 1, 4 do
+      space:enter(id, 1, 1)
+      r:note(id, 1, true)
+      outbox:set(id, 1)
+      assert.is_true(outbox:move(id, 5 * id, id))
+    end
+    assert.is_true(outbox:move(1, 7, 8))
+    assert.is_false(outbox:move(9, 7, 8))
+    assert.same({ 1 }, (outbox:pending()))
+    local message, rows = outbox:take(1, 3, 4)
+    assert.equal(4, rows)
+    assert.same({}, (outbox:pending()))
+    local n, client, batch, strays, count = r:read(message)
+    assert.same({ 4, 3, 4, {}, 0 }, { n, client, batch, strays, count })
+    assert.same({ 7.0, 8.0 }, { r:where(1) })
+    for _ = 1, MUTATIONS do
+      local at = random(#message)
+      local bytes = message:sub(1, at - 1) .. string.char(random(256) - 1) .. message:sub(at + 1)
+      if random(3) == 1 then bytes = bytes:sub(1, random(#bytes) - 1) end
+      local ok, reason = r:read(bytes)
+      if not ok then
+        refused = refused + 1
+        assert.equal("string", type(reason))
+      end
+    end
+    assert(refused > MUTATIONS / 10)
+  end)
+end)

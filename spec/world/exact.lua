@@ -1,0 +1,282 @@
+-- exact.lua: a world of shards beside one big space that gets the union of all commands, once an epoch, in the order of
+-- the phases. After each epoch the events of both are compared as multisets.
+local aoi = require "aoi"
+local rng = require "spec.support.rng"
+local Shard = require "aoi.skynet.world.shard"
+local tiles = require "aoi.skynet.world.tiles"
+local world = require "aoi.skynet.world.native"
+
+local exact = {}
+local Run = {}
+Run.__index = Run
+
+local CLIENT = 1
+
+function exact.new(scene, engine, seed)
+  local plan = tiles.plan(scene.plan)
+  local self = setmetatable({
+    scene = scene, random = rng.new(seed), plan = plan, map = tiles.map(plan), dimensions = scene.dimensions,
+    shards = {}, outbox = world.outbox(scene.dimensions, plan.shards), batch = 0, epoch = 0,
+    space = aoi.new { engine = engine, dimensions = scene.dimensions, delivery = "deferred" },
+    alive = {}, dead = {}, people = {}, handle = 0, nodes = {}, list = {}, drained = {},
+    counters = { events = 0, handed = 0, epochs = 0, seen = 0 },
+  }, Run)
+  for number = 1, plan.shards do
+    self.shards[number] = Shard.new { number = number, plan = plan, engine = engine, dimensions = scene.dimensions }
+  end
+  for i = 1, scene.population do self.dead[i] = { id = scene.id(i), nodes = {} } end
+  return self
+end
+
+local function coordinates(self, near)
+  local random, scene = self.random, self.scene
+  local x0, y0 = self.plan.column * self.plan.tile, self.plan.row * self.plan.tile
+  local w, h = self.plan.columns * self.plan.tile, self.plan.rows * self.plan.tile
+  local x, y, z
+  if near and random(scene.jump) > 1 then
+    x, y, z = near.x + (random() - 0.5) * 4, near.y + (random() - 0.5) * 4, (near.z or 0) + (random() - 0.5) * 2
+  else -- and beyond the grid's edge
+    x, y, z = x0 + (random() * 1.2 - 0.1) * w, y0 + (random() * 1.2 - 0.1) * h, random() * 10
+  end
+  x, y, z = scene.place(random, x), scene.place(random, y), scene.place(random, z)
+  return x, y, self.dimensions == 3 and z or nil
+end
+
+-- A request that must be answered at once.
+local function ask(self, shard, ...)
+  local got
+  self.shards[shard]:request(CLIENT, self.epoch, function(...) got = table.pack(...) end, ...)
+  assert(got and got[1] == true, got and tostring(got[3]) or "no answer")
+  return table.unpack(got, 3, got.n)
+end
+
+local function owner(self, who) return assert(self.outbox:where(who.id)) end
+
+local function enter(self, who)
+  local x, y, z = coordinates(self)
+  local kind, shard = self.random(7), self.map:owner(x, y)
+  local home = world.home(who.id, self.plan.shards)
+  local lives = ask(self, home, "claim", { who.id }, { shard }, { who.left or false })
+  ask(self, shard, "enter", who.id, lives[1], kind, self.batch, x, y, z)
+  self.outbox:set(who.id, shard)
+  who.x, who.y, who.z, who.kind, who.nodes = x, y, z, kind, {}
+  self.todo[5][#self.todo[5] + 1] = who
+  who.unborn = true
+end
+
+local function leave(self, who)
+  who.left = ask(self, owner(self, who), "leave", who.id)
+  self.outbox:set(who.id, 0)
+  self.todo[1][#self.todo[1] + 1] = { "leave", who.id }
+end
+
+local function move(self, who)
+  who.x, who.y, who.z = coordinates(self, who)
+  assert(self.outbox:move(who.id, who.x, who.y, who.z))
+  self.todo[2][who] = true
+end
+
+local function add_node(self, who)
+  local number = self.random(3)
+  if who.nodes[number] then return end
+  local area = self.scene.area(self.random)
+  self.handle = self.handle + 1
+  ask(self, owner(self, who), "add_node", who.id, number, area, self.handle)
+  who.nodes[number] = { area = area, new = true }
+  self.nodes[self.handle] = { who.id, number, {}, seq = 0 }
+  self.todo[6][#self.todo[6] + 1] = { who, number }
+end
+
+local function change_node(self, who)
+  local number = self.random(3)
+  local node = who.nodes[number]
+  if not node then return end
+  if self.random(3) == 1 then
+    ask(self, owner(self, who), "remove_node", who.id, number)
+    who.nodes[number] = nil
+    if not node.new then self.todo[1][#self.todo[1] + 1] = { "remove_node", who.id, number } end
+  else
+    node.area = self.scene.area(self.random)
+    ask(self, owner(self, who), "set_area", who.id, number, node.area)
+    if not node.new then self.todo[4][#self.todo[4] + 1] = { who, number, node } end
+  end
+end
+
+local function set_kind(self, who)
+  who.kind = self.random(7)
+  ask(self, owner(self, who), "set_kind", who.id, who.kind)
+  self.todo[3][who] = true
+end
+
+-- The commands of one epoch: who left in it is not touched again, but may enter again.
+local function command(self)
+  local random, todo = self.random, {}
+  for phase = 1, 6 do todo[phase] = {} end
+  self.todo = todo
+  for _ = 1, math.max(1, self.scene.population // self.scene.churn) do
+    if #self.dead > 0 and (random(3) > 1 or #self.alive < self.scene.population / 2) then
+      local who = table.remove(self.dead, random(#self.dead))
+      enter(self, who)
+      self.alive[#self.alive + 1] = who
+    elseif #self.alive > 0 then
+      local at = random(#self.alive)
+      local who = self.alive[at]
+      if not who.unborn then
+        leave(self, who)
+        self.alive[at] = self.alive[#self.alive]
+        self.alive[#self.alive] = nil
+        self.dead[#self.dead + 1] = who
+      end
+    end
+  end
+  for _, who in ipairs(self.alive) do
+    if random(4) > 1 then move(self, who) end
+    if random(8) == 1 then add_node(self, who) end
+    if random(8) == 1 then change_node(self, who) end
+    if random(20) == 1 then set_kind(self, who) end
+  end
+end
+
+local function send_moves(self)
+  local list, n = self.outbox:pending()
+  self.batch = self.batch + 1
+  for i = 1, n do assert(self.shards[list[i]]:moves(self.outbox:take(list[i], CLIENT, self.batch))) end
+end
+
+-- The same in one space, in the order of the phases.
+local function reference(self)
+  local space, todo = self.space, self.todo
+  for _, c in ipairs(todo[1]) do space[c[1]](space, c[2], c[3]) end
+  for who in pairs(todo[2]) do
+    if not who.unborn and who.x and space:has(who.id) then space:move(who.id, who.x, who.y, who.z) end
+  end
+  for who in pairs(todo[3]) do
+    if not who.unborn and space:has(who.id) then space:set_kind(who.id, who.kind) end
+  end
+  for _, c in ipairs(todo[4]) do
+    local who, number, node = c[1], c[2], c[3]
+    if who.nodes[number] == node and not node.new and space:has(who.id) then
+      space:set_area(who.id, number, node.area)
+    end
+  end
+  for _, who in ipairs(todo[5]) do
+    if self.dimensions == 3 then
+      space:enter(who.id, who.x, who.y, who.z, who.kind)
+    else
+      space:enter(who.id, who.x, who.y, who.kind)
+    end
+    who.unborn = nil
+  end
+  for _, c in ipairs(todo[6]) do
+    local who, number = c[1], c[2]
+    local node = who.nodes[number]
+    if node and node.new then
+      space:add_node(who.id, number, node.area)
+      node.new = nil
+    end
+  end
+  return space:drain(self.drained)
+end
+
+local function key(kind, watcher, node, target) return kind .. " " .. watcher .. " " .. node .. " " .. target end
+
+-- Reads a message: what it says of each node must follow what was said before.
+local function hear(self, message, count)
+  local list, w = self.list, world
+  local n, number = w.read_events(message, list)
+  assert(n and number == self.epoch, number)
+  local at = 1
+  while at <= n do
+    if list[at] == 16 then
+      if self.outbox:where(list[at + 1]) then self.outbox:set(list[at + 1], list[at + 2]) end
+      at = at + 3
+    else
+      assert(list[at] < 16, "a move was refused")
+      local handle, seq, leaves, enters = list[at + 1], list[at + 2], list[at + 3], list[at + 4]
+      local node = self.nodes[handle]
+      assert(seq == node.seq + 1, "a group of a node is missing")
+      node.seq = seq
+      for i = 1, leaves + enters do
+        local kind = i <= leaves and aoi.LEAVE or aoi.ENTER
+        count(kind, node[1], node[2], list[at + 4 + i])
+      end
+      if list[at] & 1 == 1 then self.nodes[handle] = nil end
+      at = at + 5 + leaves + enters
+    end
+  end
+end
+
+-- One epoch. Returns the number of events, and of keys in which the two differ with one of them.
+function Run:step()
+  self.epoch = self.epoch + 1
+  self.batch = self.batch + 1
+  local here = self.epoch
+  self.epoch = here - 1 -- requests are made on the epoch before
+  command(self)
+  send_moves(self)
+  self.epoch = here
+  local inbox, diff, example, events, bad = {}, {}, nil, 0, 0
+  for number in ipairs(self.shards) do inbox[number] = {} end
+  for _, shard in ipairs(self.shards) do
+    for to, part in pairs(shard:close(here)) do table.insert(inbox[to], part) end
+  end
+  for number, shard in ipairs(self.shards) do
+    local mail = shard:apply(here, inbox[number])
+    for _, message in pairs(mail) do
+      hear(self, message, function(...)
+        local k = key(...)
+        diff[k] = (diff[k] or 0) + 1
+      end)
+    end
+  end
+  local drained, n = reference(self)
+  for i = 1, 4 * n, 4 do
+    local k = key(drained[i], drained[i + 1], drained[i + 3], drained[i + 2])
+    diff[k] = (diff[k] or 0) - 1
+    events = events + 1
+  end
+  for k, count in pairs(diff) do
+    if count ~= 0 then
+      bad, example = bad + 1, ("%s: %+d"):format(k, count)
+    end
+  end
+  self.counters.events = self.counters.events + events
+  return events, bad, example
+end
+
+-- Each entity is real once; each ghost is, to the last bit, what its real is; cores and what is known of them agree.
+function Run:verify()
+  local real, total = {}, 0
+  for number, shard in ipairs(self.shards) do
+    shard:check()
+    local ids, n = shard.router:reals()
+    total = total + n
+    for i = 1, n do
+      assert(not real[ids[i]], "an entity is real twice")
+      real[ids[i]] = number
+    end
+  end
+  assert(total == self.space:count(), "entities are lost")
+  for number, shard in ipairs(self.shards) do
+    for _, id in ipairs((shard.core:ids())) do
+      local from = self.shards[assert(real[id], "a ghost without a real")]
+      local x, y, z = shard.core:position(id)
+      local rx, ry, rz = from.core:position(id)
+      assert(x == rx and y == ry and z == rz and shard.core:kind(id) == from.core:kind(id), "a ghost differs")
+      assert(real[id] == number or shard.router:ghost(id))
+    end
+  end
+end
+
+function Run:handed()
+  local n = 0
+  for _, shard in ipairs(self.shards) do n = n + shard.counters.handed end
+  return n
+end
+
+function Run:close()
+  for _, shard in ipairs(self.shards) do shard:shutdown() end
+  self.space:close()
+end
+
+return exact

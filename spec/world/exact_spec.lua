@@ -1,0 +1,38 @@
+-- The promise of a world: for every epoch the union of the shards' events is, as a multiset, what one big space with
+-- the same commands tells. Nine scenes, every engine. AOI_STEPS sets the number of epochs of each.
+if not string.pack then
+  describe("a world of shards", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local aoi = require "aoi"
+local exact = require "spec.world.exact"
+local random_run = require "spec.support.random_run"
+local scenes = require "spec.world.scenes"
+
+local SEED = random_run.seed("world exact")
+local EPOCHS = random_run.steps(110)
+
+describe("a world of shards tells the events of one space", function()
+  local total, handed = 0, 0
+  for i, scene in ipairs(scenes.list) do
+    for k, engine in ipairs(aoi.engines()) do
+      it(("%s, engine %s"):format(scene.name, engine), function()
+        local run = exact.new(scene, engine, SEED + 100 * i + k)
+        for number = 1, EPOCHS do
+          local _, bad, example = run:step()
+          if bad > 0 then error(("epoch %d: %d differences, %s"):format(number, bad, example)) end
+          if number % 40 == 0 then run:verify() end
+        end
+        run:verify()
+        total, handed = total + run.counters.events, handed + run:handed()
+        run:close()
+      end)
+    end
+  end
+
+  it("and there were many of them, and many hand-overs", function()
+    print(("world exact: %d events, %d hand-overs"):format(total, handed))
+    assert(total > 3000 * EPOCHS and handed > 150 * EPOCHS)
+  end)
+end)

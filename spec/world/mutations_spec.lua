@@ -1,0 +1,109 @@
+-- The comparison has teeth: deliberate mistakes in the protocol, each of which must be found, by a difference of events
+-- or by an assertion.
+if not string.pack then
+  describe("mistakes in the protocol of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local exact = require "spec.world.exact"
+local random_run = require "spec.support.random_run"
+local scenes = require "spec.world.scenes"
+local tiles = require "aoi.skynet.world.tiles"
+local world = require "aoi.skynet.world.native"
+
+local SEED = random_run.seed("world mutations")
+local MOST_EPOCHS = 400
+
+-- Methods of the shard's router are replaced by f(router, name, ...).
+local function wrap_router(shard, replaced)
+  local router = shard.router
+  shard.router = setmetatable({}, { __index = function(_, name)
+    return function(_, ...)
+      if replaced[name] then return replaced[name](router, ...) end
+      return router[name](router, ...)
+    end
+  end })
+end
+
+local function each_router(replaced)
+  return function(run)
+    for _, shard in ipairs(run.shards) do wrap_router(shard, replaced) end
+  end
+end
+
+local MOVE, NEAR, FAR, GONE, KIND = 1, 2, 3, 4, 6
+
+-- With another map than the plan has.
+local function other_map(change)
+  return function(run)
+    for number, shard in ipairs(run.shards) do
+      local plan = {}
+      for name, value in pairs(run.plan) do plan[name] = value end
+      change(plan)
+      shard.map = tiles.map(plan)
+      shard.router = world.router(shard.core, shard.map, number)
+    end
+  end
+end
+
+local function skip(tag)
+  return each_router { apply = function(router, t, ...) if t ~= tag then return router:apply(t, ...) end end }
+end
+
+-- Its halo has no room to spare.
+local tight = {}
+for name, value in pairs(scenes.list[1]) do tight[name] = value end
+tight.plan = { size = 64, reach = 7.5, tile = 8, shards = { 2, 2 }, hysteresis = 0 }
+tight.area = function(random) return random(7) + 0.5 end
+
+local mistakes = {
+  { "a halo one tile short", 5, other_map(function(plan) plan.halo = plan.halo - 1 end) },
+  { "a hand-over that comes late", tight, other_map(function(plan) plan.hysteresis = plan.tile / 2 end) },
+  { "a hand-over that forgets what was seen", 1, each_router { seen = function() return "", 4 end } },
+  { "a hand-over with an old position", 1, function(run)
+    for _, shard in ipairs(run.shards) do
+      local core = shard.core
+      shard.core = setmetatable({ move = function() end }, { __index = function(_, name)
+        return function(_, ...) return core[name](core, ...) end
+      end })
+    end
+  end },
+  { "nodes that are not silent when they are given away", 1, each_router {
+    give = function(router, number)
+      local client, handle, seq = router:give(number)
+      return client, handle, seq - 1
+    end,
+  } },
+  { "a ghost that stays when it goes far", 1, skip(FAR) },
+  { "an entity that is told as gone too late", 9, skip(GONE) },
+  { "a kind that is told to nobody else", 9, skip(KIND) },
+  { "a ghost that does not move", 1, skip(MOVE) },
+  { "what comes near is not told", 1, skip(NEAR) },
+  { "an area that is changed is lost", 1, each_router { set = function() end } },
+  { "a barrier that does not wait", 1, function(run)
+    for _, shard in ipairs(run.shards) do
+      local apply, late = shard.apply, {}
+      function shard:apply(number, list)
+        list, late = late, list
+        return apply(self, number, list)
+      end
+    end
+  end },
+}
+
+describe("mistakes in the protocol of a world are found", function()
+  for i, mistake in ipairs(mistakes) do
+    it(mistake[1], function()
+      local scene = scenes.list[mistake[2]] or mistake[2]
+      local right = exact.new(scene, "list", SEED + i)
+      for _ = 1, 20 do assert.equal(0, (select(2, right:step()))) end
+      local run = exact.new(scene, "list", SEED + i)
+      mistake[3](run)
+      for _ = 1, MOST_EPOCHS do
+        local ok, _, bad = pcall(run.step, run)
+        if not ok or bad > 0 then return end
+      end
+      error("not found in " .. MOST_EPOCHS .. " epochs")
+    end)
+  end
+end)

@@ -1,0 +1,309 @@
+-- network.lua: a world of several processes in one: exchanges, shards and clients that send each other messages;
+-- random, but the same for the same seed. Messages between two arrive in order, others in any; calls between
+-- processes may fail before or after they have been served.
+--
+--   local net = network.new { seed = 1, plan = ..., processes = { 2, 2, 0 } }      shards of each process
+--   local member = net:member(2)                              a client in process 2
+--   net:spawn(function() member:enter(...) end)               in a coroutine
+--   net:run(seconds)
+local Exchange = require "aoi.skynet.world.exchange"
+local Member = require "aoi.skynet.world.member"
+local Shard = require "aoi.skynet.world.shard"
+local rng = require "spec.support.rng"
+local tiles = require "aoi.skynet.world.tiles"
+
+local network = {}
+local Network = {}
+Network.__index = Network
+
+local WORLD = 7
+
+-- f runs when it arrives, lost where there is nobody any more.
+local function post(self, from, to, f, lost)
+  local key = from .. ">" .. to
+  local line = self.lines[key]
+  if not line then
+    line = { from = from, to = to, first = 1, last = 0 }
+    self.lines[key], self.order[#self.order + 1] = line, line
+  end
+  line.last = line.last + 1
+  line[line.last] = { f, lost }
+end
+
+local function resume(co, ...)
+  local ok, err = coroutine.resume(co, ...)
+  if not ok then error(debug.traceback(co, err), 0) end
+end
+
+function Network:spawn(f, ...)
+  self.running = self.running + 1
+  resume(coroutine.create(function(...)
+    f(...)
+    self.running = self.running - 1
+  end), ...)
+end
+
+local function process_of(place) return tonumber(place:match("^%a(%d+)")) end
+
+local function dead(self, place) return self.killed[process_of(place)] or self.killed[place] end
+
+-- options: lose = share of calls that fail.
+local function call(self, from, to, batch, done)
+  local a, b, random = "x" .. from, "x" .. to, self.random
+  local function fail(text) post(self, b, a, function() done(false, text) end) end
+  if self.killed[to] then return fail("connection refused") end
+  local what = random() < self.lose and random(2) or 0
+  if what == 1 then
+    self.lost = self.lost + 1
+    return fail("lost before")
+  end
+  local served = { done = false, fail = fail }
+  self.calls[to][served] = true
+  post(self, a, b, function()
+    self.calls[to][served] = nil
+    local exchange = self.exchanges[to]
+    local answer = exchange:receive(from, batch)
+    if what == 2 then
+      self.lost = self.lost + 1
+      return fail("lost after")
+    end
+    post(self, b, a, function() done(true, answer) end)
+  end)
+end
+
+local function tell(self, process, shard, verb, ...)
+  local x, s, arguments = "x" .. process, ("s%d_%d"):format(process, shard), table.pack(...)
+  post(self, x, s, function()
+    local logic, exchange = self.shards[shard], self.exchanges[process]
+    local function back(name, ...)
+      local results = table.pack(...)
+      post(self, s, x, function() exchange[name](exchange, shard, table.unpack(results, 1, results.n)) end)
+    end
+    local ok, err = xpcall(function()
+      if verb == "close" then
+        back("parts", logic:close(arguments[1]))
+      elseif verb == "apply" then
+        back("mail", logic:apply(arguments[1], arguments[2]))
+      elseif verb == "moves" then
+        assert(logic:moves(arguments[1]))
+      elseif verb == "request" then
+        local reply = arguments[1]
+        logic:request(arguments[2], arguments[3], function(...)
+          local results = table.pack(...)
+          post(self, s, x, function() reply(table.unpack(results, 1, results.n)) end)
+        end, table.unpack(arguments, 4, arguments.n))
+      elseif verb == "whole" then
+        logic:order_whole(arguments[1], arguments[2])
+      elseif verb == "death" then
+        logic:order_death(arguments[1], arguments[2])
+      elseif verb == "shutdown" then
+        logic:shutdown()
+      end
+    end, debug.traceback)
+    if not ok then error(err, 0) end
+  end)
+end
+
+local function new_exchange(self, index, processes, options)
+  return Exchange.new {
+    number = WORLD, processes = processes, here = index, interval = self.interval, window = self.window,
+    patience = options.patience or 30,
+    silence = self.silence, now = function() return self.time end,
+    tell = function(...) tell(self, index, ...) end,
+    call = function(to, batch, done) call(self, index, to, batch, done) end,
+    post = function(address, message)
+      local member = self.members[address]
+      if not member or self.killed[address] then return nil end
+      post(self, "x" .. index, address, function() self:arrive(index, address, member, message) end)
+      return true
+    end,
+    on_end = function(reason) self.ended[index] = reason end,
+    on_epoch = function(number, seconds) self.epochs[number] = math.max(self.epochs[number] or 0, seconds) end,
+  }
+end
+
+function Network:arrive(index, address, member, message)
+  local kind, flags, world, seq, bytes = assert(Exchange.open_envelope(message))
+  assert(world == WORLD)
+  if kind == Exchange.BYE then
+    member:finish(bytes)
+  elseif kind == Exchange.RESYNCED then
+    member:resynced((string.unpack("<I4", bytes)))
+  else
+    assert(member:receive(bytes))
+  end
+  member:deliver()
+  if flags & Exchange.ASK ~= 0 then
+    post(self, address, "x" .. index, function() self.exchanges[index]:ack(address, seq) end)
+  end
+end
+
+-- options: seed, plan (of tiles.plan), processes: shards of each, dimensions, engine, interval, window, lose,
+-- log(shard, epoch, line).
+function network.new(options)
+  local plan = tiles.plan(options.plan)
+  local self = setmetatable({
+    random = rng.new(options.seed), plan = plan, dimensions = options.dimensions or 2, time = 0,
+    interval = options.interval or 0.1, window = options.window or 32, lose = options.lose or 0, silence = 0,
+    lines = {}, order = {}, shards = {}, exchanges = {}, members = {}, member_count = 0, killed = {}, stopped = {},
+    calls = {}, ended = {}, epochs = {}, lost = 0, running = 0, sleepers = {},
+  }, Network)
+  local processes, shard = {}, 0
+  for index, count in ipairs(options.processes) do
+    local list = {}
+    for _ = 1, count do
+      shard = shard + 1
+      list[#list + 1] = shard
+      local number = shard
+      self.shards[number] = Shard.new {
+        number = number, plan = plan, engine = options.engine, dimensions = options.dimensions,
+        log = options.log and function(...) options.log(number, ...) end,
+      }
+    end
+    processes[index] = { name = "p" .. index, boot = "boot" .. index, shards = list }
+    self.calls[index] = {}
+  end
+  assert(shard == plan.shards)
+  self.processes = processes
+  for index in ipairs(processes) do self.exchanges[index] = new_exchange(self, index, processes, options) end
+  return self
+end
+
+-- A client in that process.
+function Network:member(index)
+  self.member_count = self.member_count + 1
+  local address = ("c%d_%d"):format(index, self.member_count)
+  local exchange, x, logged = self.exchanges[index], "x" .. index, {}
+  local number = exchange:join(address)
+  local function wait(f)
+    local co, running = coroutine.running()
+    assert(not running, "only in a coroutine")
+    f(function(...) resume(co, ...) end)
+    return coroutine.yield()
+  end
+  local member = Member.new {
+    number = number, plan = self.plan, dimensions = self.dimensions,
+    ask = function(shard, after, ...)
+      local arguments = table.pack(...)
+      return wait(function(go)
+        local function reply(...)
+          local results = table.pack(...)
+          post(self, ("s%d_%d"):format(exchange.process_of[shard], shard), address, function()
+            go(table.unpack(results, 1, results.n))
+          end)
+        end
+        if exchange.process_of[shard] == index then
+          post(self, address, ("s%d_%d"):format(index, shard), function()
+            self.shards[shard]:request(number, after, reply, table.unpack(arguments, 1, arguments.n))
+          end, function() reply(false, 0, "the world is gone") end)
+        else
+          post(self, address, x, function()
+            exchange:relay(function(...)
+              local results = table.pack(...)
+              post(self, x, address, function() go(table.unpack(results, 1, results.n)) end)
+            end, shard, number, after, table.unpack(arguments, 1, arguments.n))
+          end)
+        end
+      end)
+    end,
+    send = function(shard, message)
+      if exchange.process_of[shard] == index then
+        post(self, address, ("s%d_%d"):format(index, shard), function() assert(self.shards[shard]:moves(message)) end)
+      else
+        post(self, address, x, function() exchange:relay_moves(shard, message) end)
+      end
+      return true
+    end,
+    tick_epoch = function()
+      return wait(function(go)
+        post(self, address, x, function()
+          exchange:tick(function(epoch) post(self, x, address, function() go(epoch) end) end)
+        end)
+      end)
+    end,
+    quit = function() post(self, address, x, function() exchange:leave(address) end) end,
+    log = function(text) logged[#logged + 1] = text end,
+  }
+  member.logged, member.address, member.process = logged, address, index
+  self.members[address] = member
+  return member
+end
+
+-- In a coroutine: lets that much time pass.
+function Network:sleep(seconds)
+  local co = coroutine.running()
+  table.insert(self.sleepers, { at = self.time + seconds, co = co })
+  coroutine.yield()
+end
+
+-- Delivers one message of a random line; some time passes.
+function Network:step()
+  local ready = {}
+  for _, line in ipairs(self.order) do
+    if line.first <= line.last and not self.stopped[process_of(line.to)] then ready[#ready + 1] = line end
+  end
+  if #ready > 0 then
+    local line = self.random(ready)
+    local item = line[line.first]
+    line[line.first] = nil
+    line.first = line.first + 1
+    if not dead(self, line.to) then
+      item[1]()
+    elseif item[2] then
+      item[2]()
+    end
+  end
+  self.time = self.time + (#ready > 0 and 0.0005 or 0.01)
+  for i = #self.sleepers, 1, -1 do
+    local sleeper = self.sleepers[i]
+    if self.time >= sleeper.at then
+      table.remove(self.sleepers, i)
+      resume(sleeper.co)
+    end
+  end
+  self.steps = (self.steps or 0) + 1
+  if self.steps % 10 == 0 or #ready == 0 then
+    for index, exchange in ipairs(self.exchanges) do
+      if not self.killed[index] and not self.stopped[index] then exchange:poll() end
+    end
+  end
+end
+
+function Network:run(seconds)
+  local stop = self.time + seconds
+  while self.time < stop do self:step() end
+end
+
+-- Until f() is true; raises after so many seconds.
+function Network:run_until(f, seconds)
+  local stop = self.time + (seconds or 60)
+  repeat
+    self:step()
+    if self.time > stop then error("it still waits", 2) end
+  until f()
+end
+
+-- A client that is gone: nothing reaches it any more.
+function Network:kill_client(member)
+  self.killed[member.address] = true
+  self.exchanges[member.process]:leave(member.address)
+end
+
+-- kill -9: calls to it and under way fail.
+function Network:kill_process(index)
+  self.killed[index] = true
+  for served in pairs(self.calls[index]) do served.fail("connection closed") end
+  self.calls[index] = {}
+end
+
+-- A shard dies; its exchange hears of it.
+function Network:kill_shard(shard)
+  local index = self.exchanges[1].process_of[shard]
+  self.killed[("s%d_%d"):format(index, shard)] = true
+  self.shards[shard]:shutdown() -- calls that it has not answered fail
+  post(self, "s" .. index, "x" .. index, function()
+    self.exchanges[index]:finish(("shard %d is gone"):format(shard))
+  end)
+end
+
+return network

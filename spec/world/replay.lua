@@ -1,0 +1,63 @@
+-- replay.lua: what the shards of a world have accepted, made again in one space: epoch by epoch, in the order of the
+-- phases.
+--
+--   local replay = replay.new(plan, dimensions)      replay:take(epoch, line) ...
+--   for kind, watcher, node, target in replay:events(epoch) do ... end
+local aoi = require "aoi"
+local log = require "aoi.skynet.world.log"
+local tiles = require "aoi.skynet.world.tiles"
+local world = require "aoi.skynet.world.native"
+
+local replay = {}
+local Replay = {}
+Replay.__index = Replay
+
+function replay.new(plan, dimensions)
+  local space = aoi.new { engine = "grid", delivery = "deferred", dimensions = dimensions }
+  return setmetatable({
+    space = space, dimensions = dimensions, lines = {}, drained = {}, rows = {},
+    router = world.router(space, tiles.map(plan), 1), -- knows how areas are packed
+  }, Replay)
+end
+
+function Replay:take(epoch, line)
+  local phases = self.lines[epoch]
+  if not phases then
+    phases = { {}, {}, {}, {}, {}, {} }
+    self.lines[epoch] = phases
+  end
+  local command = log.read(line)
+  table.insert(phases[command[1]], command)
+end
+
+local MAKE = {}
+
+function MAKE.leave(self, id) self.space:leave(id) end
+
+function MAKE.remove(self, id, node) self.space:remove_node(id, node) end
+
+function MAKE.move(self, id, x, y, z) self.space:move(id, x, y, z) end
+
+function MAKE.rows(self, bytes) self.space:move_many(self.rows, world.read_rows(bytes, self.rows)) end
+
+function MAKE.kind(self, id, kind) self.space:set_kind(id, kind) end
+
+function MAKE.area(self, id, node, area) self.space:set_area(id, node, (self.router:unpack(area))) end
+
+function MAKE.enter(self, id, kind, x, y, z)
+  if z then self.space:enter(id, x, y, z, kind) else self.space:enter(id, x, y, kind) end
+end
+
+function MAKE.add(self, id, node, area) self.space:add_node(id, node, (self.router:unpack(area))) end
+
+-- The commands of that epoch; returns what space:drain returns.
+function Replay:epoch(number)
+  for phase, commands in ipairs(self.lines[number] or {}) do
+    if phase == 1 then table.sort(commands, function(a, b) return a[2] > b[2] end) end -- nodes go before entities
+    for _, c in ipairs(commands) do MAKE[c[2]](self, table.unpack(c, 3)) end
+  end
+  self.lines[number] = nil
+  return self.space:drain(self.drained)
+end
+
+return replay

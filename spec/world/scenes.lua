@@ -1,0 +1,70 @@
+-- scenes.lua: worlds in which everything happens that may happen between shards, and how they are cut.
+--
+--   plan       options of tiles.plan          population, jump    entities, and one move in `jump` goes anywhere
+--   area       f(random) -> an area           place               f(random, v): v on the places of the scene
+local scenes = {}
+
+local function uniform(_, v) return v end
+
+local function squares(random) return random(9) end
+
+-- Who owns a tile where regions have no shape at all.
+local function scattered(column, row) return (column * 7 + row * 13 + column * row) % 5 + 1 end
+
+local function any_area(random)
+  local what = random(6)
+  if what == 1 then return { shape = "circle", radius = random(9) } end
+  if what == 2 then return { shape = "box", extents = { random(9), random(6) } } end
+  if what == 3 then return { shape = "sector", radius = random(9), facing = random(7), angle = 1 + random(4) } end
+  if what == 4 then return { shape = "polygon", points = { -random(9), -random(9), random(9), -1, 2, random(9) } } end
+  if what == 5 then return { shape = "circle", radius = random(6), margin = random(3), mask = random(7) } end
+  return { radius = random(9), mask = random(7) }
+end
+
+scenes.list = {
+  { name = "two by two", plan = { size = 60, reach = 10, tile = 4, shards = { 2, 2 } }, area = squares },
+  { name = "four by four, a tile each", plan = { size = 32, reach = 10, tile = 8, shards = { 4, 4 } }, area = squares },
+  { name = "a reach of many tiles", plan = { size = 48, reach = 10, tile = 1, shards = { 3, 3 } }, area = squares },
+  {
+    name = "circles", plan = { size = { -30, -30, 30, 30 }, reach = 10, tile = 4, shards = 5 },
+    area = function(random) return { shape = "circle", radius = random(10) } end,
+  },
+  {
+    name = "nodes that keep", plan = { size = 60, reach = 10, tile = 4, shards = { 2, 2 } },
+    area = function(random)
+      local r = random(7)
+      return { shape = random { "square", "circle" }, radius = r, keep = r + random(3) }
+    end,
+  },
+  {
+    name = "nodes that keep, scattered tiles", plan = { size = 40, reach = 10, tile = 8, shards = scattered },
+    area = function(random) return { radius = random(6), margin = random(4) } end,
+  },
+  {
+    name = "ties on quarters of tiles", plan = { size = 48, reach = 8, tile = 4, shards = { 3, 2 }, hysteresis = 1 },
+    area = function(random) return random(8) end, place = function(_, v) return math.floor(v) end,
+  },
+  {
+    name = "three dimensions", dimensions = 3, plan = { size = 48, reach = 10, tile = 4, shards = { 2, 3 } },
+    area = function(random)
+      if random(2) == 1 then return { shape = "cylinder", radius = random(9), half_height = random(5) } end
+      return { shape = random { "square", "circle" }, radius = random(7), margin = random(3) }
+    end,
+  },
+  {
+    name = "all shapes, ids that come again",
+    plan = { size = 48, reach = 14, tile = 4, shards = { 2, 2 }, hysteresis = 0 },
+    area = any_area, churn = 6, id = function(i) return (i % 3 - 1) * 5000000000 + i end,
+  },
+}
+
+for _, scene in ipairs(scenes.list) do
+  scene.dimensions = scene.dimensions or 2
+  scene.place = scene.place or uniform
+  scene.population = scene.population or 120
+  scene.jump = scene.jump or 12
+  scene.churn = scene.churn or 25
+  scene.id = scene.id or function(i) return i end
+end
+
+return scenes

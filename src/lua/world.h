@@ -1,0 +1,188 @@
+/* world.h - a world of many spaces, from inside: `aoi.core.world`.
+ *
+ *   world_map.c      the tiles of the plane: which shard owns each, and which shards must hear of an entity that stands there
+ *   world_router.c   one shard: its entities, the moves of an epoch sorted by the shards that must hear of them
+ *   world_parts.c    what one shard tells another about an epoch: sections of rows, written and read
+ *   world_areas.c    areas of nodes as bytes
+ *   world_events.c   the events of an epoch, as one message for each client
+ *   world_outbox.c   the client's side: moves sorted by shard, messages of events read
+ *
+ * Numbers travel little-endian, doubles as their bits: the very numbers. */
+#ifndef LAOI_WORLD_H
+#define LAOI_WORLD_H
+
+#include <string.h>
+
+#include "lua/binding.h"
+
+/* ---- bytes ------------------------------------------------------------------------------------------------------- */
+
+typedef struct world_bytes { /* a buffer that grows; after a failed append `refused` stays true until it is cleared */
+    unsigned char *at;
+    uint32_t size, cap;
+} world_bytes;
+
+typedef struct world_reader { /* reads within [at, end); every read is preceded by a check of what is left */
+    const unsigned char *at, *end;
+} world_reader;
+
+static inline void world_put(unsigned char *to, uint64_t v, int width) {
+    for (int i = 0; i < width; i++) to[i] = (unsigned char)(v >> 8 * i);
+}
+
+static inline uint64_t world_get(const unsigned char *from, int width) {
+    uint64_t v = 0;
+    for (int i = 0; i < width; i++) v |= (uint64_t)from[i] << 8 * i;
+    return v;
+}
+
+static inline uint64_t world_read(world_reader *r, int width) {
+    r->at += width;
+    return world_get(r->at - width, width);
+}
+
+static inline size_t world_left(const world_reader *r) {
+    return (size_t)(r->end - r->at);
+}
+
+static inline int64_t world_read_id(world_reader *r, int width) { /* of 4 or 8 bytes, signed */
+    uint64_t v = world_read(r, width);
+    return width == 4 ? (int64_t)(int32_t)(uint32_t)v : (int64_t)v;
+}
+
+static inline void world_put_double(unsigned char *to, double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    world_put(to, bits, 8);
+}
+
+static inline double world_read_double(world_reader *r) {
+    uint64_t bits = world_read(r, 8);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static inline bool world_is_wide(int64_t id) { /* needs 8 bytes */
+    return id < INT32_MIN || id > INT32_MAX;
+}
+
+/* Room for `more` bytes at the end, which then belong to the buffer; NULL when memory is refused. */
+unsigned char *world_append(aoi_memory *m, world_bytes *b, size_t more);
+
+/* ---- the map ----------------------------------------------------------------------------------------------------- */
+
+typedef struct world_set { /* shards, ascending: members[first .. first + count - 1] */
+    uint32_t first, count;
+} world_set;
+
+typedef struct world_map {
+    aoi_memory memory;
+    double tile, hysteresis;
+    double first[2]; /* the tile at column 0, row 0 */
+    uint32_t columns, rows, halo, shards;
+    uint16_t *owners;   /* by row * columns + column */
+    uint32_t *audience; /* the same: a set, AOI_NONE: not asked for yet */
+    uint32_t tile_cap;
+    world_set *sets;
+    uint32_t set_count, set_cap;
+    uint16_t *members;
+    uint32_t member_count, member_cap;
+    aoi_index by_members;
+} world_map;
+
+world_map *world_check_map(lua_State *L, int i);
+uint32_t world_tile(const world_map *m, double x, double y);
+uint32_t world_audience(world_map *m, uint32_t tile); /* AOI_NONE when memory is refused */
+
+static inline uint32_t world_owner(const world_map *m, const double *pos) {
+    return m->owners[world_tile(m, pos[0], pos[1])];
+}
+
+/* A real stays with its owner while a square of half-side `hysteresis` around it touches a tile of that shard. */
+bool world_stays(const world_map *m, uint32_t shard, const double *pos);
+
+/* ---- areas as bytes ---------------------------------------------------------------------------------------------- */
+
+void world_push_area(lua_State *L, const aoi_area *a); /* a string */
+/* NULL, or what is wrong.  points: room for the corners of a polygon. */
+const char *world_area_from(const char *bytes, size_t size, int dims, aoi_area *a, double *points);
+void world_check_area(lua_State *L, int i, int dims, laoi_area_arg *out); /* from the string at i */
+
+/* ---- a shard ----------------------------------------------------------------------------------------------------- */
+
+/* What is told of an epoch, by tag; beyond KIND the rows are written in Lua. */
+enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 10 };
+
+enum { WORLD_REAL = 1, WORLD_LEFT = 2 }; /* flags of a record */
+
+typedef struct world_record { /* of an entity of the core, by the core's slot */
+    uint32_t life;
+    uint32_t audience;     /* of a real: the set of the tile where it was told to be */
+    uint32_t pending;      /* of a real that moves in the coming epoch: its number among the movers + 1; else 0 */
+    uint32_t mover, batch; /* the client that moved it last, and the number of that batch */
+    uint32_t flags;
+} world_record;
+
+typedef struct world_mover {
+    uint32_t slot;
+    double pos[3];
+} world_mover;
+
+typedef struct world_node { /* one life of a node in this shard; the core knows it by its number */
+    uint32_t handle, seq;   /* as its client knows it; messages about it so far */
+    uint32_t client;        /* index into clients */
+    uint32_t leaves, enters, at;
+    uint32_t next; /* with news for the same client; or unused */
+    int64_t watcher;
+    bool dirty, closed, given, whole;
+} world_node;
+
+typedef struct world_client {
+    uint32_t number, first, nodes; /* first: chain of nodes with news; nodes: alive */
+    world_bytes notes;             /* records that are no groups: routes and refusals */
+    bool dirty;
+} world_client;
+
+typedef struct world_router {
+    aoi_memory memory;
+    laoi_space *space;
+    world_map *map;
+    uint32_t self, width;
+    world_record *records;
+    uint32_t record_cap;
+    world_mover *movers; /* what the coming epoch will move */
+    uint32_t mover_count, mover_cap;
+    world_mover *closed; /* what the closed epoch moves here */
+    uint32_t closed_count, closed_cap;
+    world_bytes *out; /* by shard * WORLD_TAGS + tag */
+    uint32_t out_cap;
+    uint64_t rows[WORLD_TAGS]; /* written so far */
+    uint32_t ghosts, reals;
+    world_node *nodes; /* from 1 on */
+    uint32_t node_count, node_cap, unused_node;
+    world_client *clients;
+    uint32_t client_count, client_cap, unused_client;
+    aoi_index by_number; /* of clients */
+    aoi_event *events;
+    uint32_t event_cap;
+    uint32_t *dirty;
+    uint32_t dirty_count, dirty_cap;
+    int64_t *ids;
+    uint32_t id_cap;
+} world_router;
+
+world_router *world_self(lua_State *L);                                         /* its space is open */
+bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags); /* false when memory is refused */
+/* The entity's slot and record; AOI_NONE: not in the core. */
+uint32_t world_slot(world_router *r, int64_t id, world_record **record);
+void world_open_node_events(world_router *r);
+void world_free_events(world_router *r);
+
+extern const luaL_Reg world_part_methods[], world_event_methods[], world_area_methods[]; /* of a router */
+extern const luaL_Reg world_part_functions[], world_area_functions[];                    /* of aoi.core.world */
+void world_open_outbox(lua_State *L); /* adds its functions to the table on top */
+void world_open_map(lua_State *L);
+void world_add_class(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *class);
+
+#endif

@@ -1,0 +1,198 @@
+/* world_areas.c - areas of nodes as bytes: they wait for an epoch, and travel with a hand-over.
+ *
+ *   area      u8 shape, u8 corners, u64 mask, u16 which of the nine numbers below are not zero, those; the corners
+ *   numbers   radius, margin, keep, extents (3), half_height, facing, angle
+ *   seen      ids of 4 or 8 bytes, one behind the other */
+#include "lua/world.h"
+
+enum { AREA_HEAD = 12, NUMBERS = 9 };
+
+static double *area_number(aoi_area *a, int i) {
+    double *all[NUMBERS] = {&a->radius,     &a->margin,      &a->keep,   a->extents, a->extents + 1,
+                            a->extents + 2, &a->half_height, &a->facing, &a->angle};
+    return all[i];
+}
+
+void world_push_area(lua_State *L, const aoi_area *given) {
+    unsigned char bytes[AREA_HEAD + 8 * NUMBERS + 16 * AOI_MOST_CORNERS], *at = bytes + AREA_HEAD;
+    aoi_area a = *given;
+    unsigned present = 0;
+    int corners = a.shape == AOI_POLYGON ? a.corners : 0;
+    for (int i = 0; i < NUMBERS; i++) {
+        double v = *area_number(&a, i);
+        if (v == 0 && !signbit(v)) continue;
+        present |= 1u << i;
+        world_put_double(at, v);
+        at += 8;
+    }
+    bytes[0] = (unsigned char)a.shape;
+    bytes[1] = (unsigned char)corners;
+    world_put(bytes + 2, a.mask, 8);
+    world_put(bytes + 10, present, 2);
+    for (int i = 0; i < 2 * corners; i++, at += 8) world_put_double(at, a.points[i]);
+    lua_pushlstring(L, (const char *)bytes, (size_t)(at - bytes));
+}
+
+const char *world_area_from(const char *bytes, size_t size, int dims, aoi_area *a, double *points) {
+    world_reader r = {(const unsigned char *)bytes, (const unsigned char *)bytes + size};
+    if (size < AREA_HEAD) return "an area cut off";
+    *a = (aoi_area){.shape = (int)world_read(&r, 1)};
+    a->corners = (int)world_read(&r, 1);
+    a->mask = world_read(&r, 8);
+    unsigned present = (unsigned)world_read(&r, 2);
+    if (present >> NUMBERS || a->corners > AOI_MOST_CORNERS) return "no area";
+    for (int i = 0; i < NUMBERS; i++) {
+        if (!(present >> i & 1)) continue;
+        if (world_left(&r) < 8) return "an area cut off";
+        *area_number(a, i) = world_read_double(&r);
+    }
+    if (world_left(&r) != 16 * (size_t)a->corners) return "an area of the wrong length";
+    for (int i = 0; i < 2 * a->corners; i++) points[i] = world_read_double(&r);
+    a->points = a->corners ? points : NULL;
+    if (a->corners && a->shape != AOI_POLYGON) return "no area";
+    return aoi_area_fault(dims, a);
+}
+
+void world_check_area(lua_State *L, int i, int dims, laoi_area_arg *out) {
+    size_t size;
+    const char *bytes = luaL_checklstring(L, i, &size);
+    const char *fault = world_area_from(bytes, size, dims, &out->area, out->points);
+    if (fault) laoi_argerror(L, i, "%s", fault);
+}
+
+/* ---- from and to Lua --------------------------------------------------------------------------------------------- */
+
+/* How far the area can see in the plane, what it keeps included. */
+static double reach_of(const aoi_area *a) {
+    double most = a->radius;
+    if (a->shape == AOI_BOX) most = a->extents[0] > a->extents[1] ? a->extents[0] : a->extents[1];
+    if (a->shape == AOI_POLYGON) {
+        most = 0;
+        for (int i = 0; i < 2 * a->corners; i++)
+            if (fabs(a->points[i]) > most) most = fabs(a->points[i]);
+    }
+    most += a->margin;
+    return a->keep > most ? a->keep : most;
+}
+
+static int push_checked(lua_State *L, const world_router *r, int i, const aoi_area *a, double reach) {
+    const char *fault = aoi_area_fault(r->space->dims, a);
+    if (fault) return laoi_argerror(L, i, "%s", fault);
+    if (reach_of(a) > reach)
+        return laoi_argerror(L, i, "it reaches %f, more than the world's reach of %f", reach_of(a), reach);
+    world_push_area(L, a);
+    return 1;
+}
+
+/* pack(area, reach): a radius or a table as bytes. */
+static int r_pack(lua_State *L) {
+    world_router *r = world_self(L);
+    laoi_area_arg a;
+    double reach = laoi_number(L, 3);
+    laoi_area(L, r->space, 2, &a);
+    return push_checked(L, r, 2, &a.area, reach);
+}
+
+/* unpack(bytes): a table as `space:area` gives it, and its radius. */
+static int r_unpack(lua_State *L) {
+    world_router *r = world_self(L);
+    laoi_area_arg a;
+    world_check_area(L, 2, r->space->dims, &a);
+    laoi_push_area(L, r->space, &a.area);
+    lua_pushnumber(L, a.area.radius);
+    return 2;
+}
+
+/* repack(bytes, reach, field, value [, keep]): with another radius (and keep), facing or mask. */
+static int r_repack(lua_State *L) {
+    world_router *r = world_self(L);
+    laoi_area_arg a;
+    world_check_area(L, 2, r->space->dims, &a);
+    double reach = laoi_number(L, 3);
+    const char *field = luaL_checkstring(L, 4);
+    if (!strcmp(field, "mask")) {
+        a.area.mask = (uint64_t)laoi_integer(L, 5);
+    } else if (!strcmp(field, "facing")) {
+        if (a.area.shape != AOI_SECTOR)
+            return laoi_argerror(L, 4, "a %s has no 'facing': only sectors have", aoi_shape_name(a.area.shape));
+        a.area.facing = laoi_finite(L, 5);
+    } else {
+        if (a.area.shape != AOI_SQUARE && a.area.shape != AOI_CIRCLE)
+            return laoi_argerror(L, 4, "set_radius is for squares and circles, not for a %s: use set_area",
+                                 aoi_shape_name(a.area.shape));
+        a.area.radius = laoi_radius(L, 5);
+        a.area.margin = 0;
+        a.area.keep = lua_isnoneornil(L, 6) ? 0 : laoi_number(L, 6);
+        if (!lua_isnoneornil(L, 6) && !(a.area.keep >= a.area.radius))
+            return laoi_argerror(L, 6, "keep must not be less than radius");
+    }
+    return push_checked(L, r, 5, &a.area, reach);
+}
+
+/* ---- nodes of the core ------------------------------------------------------------------------------------------- */
+
+/* seen(id, node): the ids that the node sees, as bytes of the router's width, and that width. */
+static int r_seen(lua_State *L) {
+    world_router *r = world_self(L);
+    const int64_t *ids;
+    size_t n;
+    aoi_node node = laoi_node(L, r->space, 2, NULL);
+    if (aoi_view(r->space->core, node, &ids, &n) != AOI_OK) return laoi_nomemory(L);
+    unsigned char *bytes = laoi_newbuffer(L, n * r->width + 1);
+    for (size_t i = 0; i < n; i++) world_put(bytes + i * r->width, (uint64_t)ids[i], (int)r->width);
+    lua_pushlstring(L, (const char *)bytes, n * r->width);
+    laoi_pushinteger(L, r->width);
+    return 2;
+}
+
+/* adopt(id, node, area, seen, width): adds the node as one that has seen these. */
+static int r_adopt(lua_State *L) {
+    world_router *r = world_self(L);
+    laoi_area_arg a;
+    size_t size;
+    aoi_entity e = laoi_entity(L, r->space, 2);
+    int64_t node = laoi_integer(L, 3), width = laoi_integer(L, 6);
+    world_check_area(L, 4, r->space->dims, &a);
+    const char *bytes = luaL_checklstring(L, 5, &size);
+    if ((width != 4 && width != 8) || size % (size_t)width) return laoi_argerror(L, 5, "wrong length");
+    world_reader in = {(const unsigned char *)bytes, (const unsigned char *)bytes + size};
+    size_t n = size / (size_t)width;
+    if (!AOI_GROW(&r->memory, r->ids, r->id_cap, n)) return laoi_nomemory(L);
+    for (size_t i = 0; i < n; i++) r->ids[i] = world_read_id(&in, (int)width);
+    int result = aoi_adopt_node(r->space->core, e, node, &a.area, r->ids, n, NULL);
+    if (result == AOI_ENOMEM) return laoi_nomemory(L);
+    return result == AOI_OK ? 0 : luaL_error(L, "aoi: %s", aoi_result_text(result));
+}
+
+/* set(id, node, area): the whole area becomes this one. */
+static int r_set(lua_State *L) {
+    world_router *r = world_self(L);
+    laoi_area_arg a;
+    aoi_node node = laoi_node(L, r->space, 2, NULL);
+    world_check_area(L, 4, r->space->dims, &a);
+    int result = aoi_set_area(r->space->core, node, &a.area);
+    if (result == AOI_ENOMEM) return laoi_nomemory(L);
+    return result == AOI_OK ? 0 : luaL_error(L, "aoi: %s", aoi_result_text(result));
+}
+
+/* check_area(bytes, dimensions): true; or nil and a reason. */
+static int l_check_area(lua_State *L) {
+    laoi_area_arg a;
+    size_t size;
+    const char *bytes = luaL_checklstring(L, 1, &size);
+    const char *fault = world_area_from(bytes, size, (int)laoi_integer(L, 2), &a.area, a.points);
+    if (!fault) {
+        lua_pushboolean(L, 1);
+        return 1;
+    }
+    lua_pushnil(L);
+    lua_pushstring(L, fault);
+    return 2;
+}
+
+const luaL_Reg world_area_methods[] = {
+    {"pack", r_pack},   {"unpack", r_unpack}, {"repack", r_repack}, {"seen", r_seen},
+    {"adopt", r_adopt}, {"set", r_set},       {NULL, NULL},
+};
+
+const luaL_Reg world_area_functions[] = {{"check_area", l_check_area}, {NULL, NULL}};

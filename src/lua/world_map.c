@@ -1,0 +1,277 @@
+/* world_map.c - the tiles of the plane: which shard owns each, and which shards must hear of an entity that stands there.
+ *
+ *   tile       floor(x / side), side a power of two: the same on every machine, to the last bit
+ *   grid       columns x rows of tiles from `first` on; the outermost tiles go on for ever
+ *   audience   of a tile: all shards that own a tile within `halo` tiles of it, on either axis; the owner is among them.
+ *              Asked for once a tile; equal ones are one set, so that two are compared by number.
+ *
+ * To cut coordinates off at the grid's edge never makes two tiles more distant, so nothing is missed out there. */
+#include "lua/world.h"
+
+#include <stdlib.h>
+
+#define MAP_NAME "aoi.world.map"
+
+enum { MOST_TILES = 1 << 22, MOST_SHARDS = 4096 };
+
+unsigned char *world_append(aoi_memory *m, world_bytes *b, size_t more) {
+    if (more > UINT32_MAX - (size_t)b->size || !AOI_GROW(m, b->at, b->cap, b->size + more)) return NULL;
+    b->size += (uint32_t)more;
+    return b->at + b->size - more;
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+static inline uint32_t cut(double v, double first, uint32_t count) {
+    double at = floor(v) - first;
+    return at <= 0 ? 0 : at >= count - 1.0 ? count - 1 : (uint32_t)at;
+}
+
+uint32_t world_tile(const world_map *m, double x, double y) {
+    return cut(y / m->tile, m->first[1], m->rows) * m->columns + cut(x / m->tile, m->first[0], m->columns);
+}
+
+bool world_stays(const world_map *m, uint32_t shard, const double *pos) {
+    double h = m->hysteresis;
+    if (m->owners[world_tile(m, pos[0], pos[1])] == shard) return true;
+    return h > 0 && (m->owners[world_tile(m, pos[0] - h, pos[1] - h)] == shard ||
+                     m->owners[world_tile(m, pos[0] + h, pos[1] - h)] == shard ||
+                     m->owners[world_tile(m, pos[0] - h, pos[1] + h)] == shard ||
+                     m->owners[world_tile(m, pos[0] + h, pos[1] + h)] == shard);
+}
+
+/* ---- audiences --------------------------------------------------------------------------------------------------- */
+
+static int by_shard(const void *a, const void *b) {
+    return *(const uint16_t *)a - *(const uint16_t *)b;
+}
+
+/* The set of the members that stand behind the last one; they become its own unless there is an equal one. */
+static uint32_t intern_set(world_map *m, uint32_t count) {
+    const uint16_t *members = m->members + m->member_count;
+    uint64_t key = count;
+    for (uint32_t i = 0; i < count; i++) key = key * UINT64_C(1099511628211) + members[i];
+    uint32_t hash = aoi_hash64(key), at = AOI_SEEK, s;
+    while ((s = aoi_index_next(&m->by_members, hash, &at)) != AOI_NONE)
+        if (m->sets[s].count == count && !memcmp(m->members + m->sets[s].first, members, count * sizeof *members))
+            return s;
+    if (!AOI_GROW(&m->memory, m->sets, m->set_cap, m->set_count + (size_t)1) ||
+        !aoi_index_reserve(&m->memory, &m->by_members, m->set_count + (size_t)1))
+        return AOI_NONE;
+    m->sets[m->set_count] = (world_set){m->member_count, count};
+    m->member_count += count;
+    aoi_index_add(&m->by_members, hash, m->set_count);
+    return m->set_count++;
+}
+
+static uint32_t find_audience(world_map *m, uint32_t tile) {
+    uint32_t column = tile % m->columns, row = tile / m->columns, halo = m->halo, count = 0;
+    uint32_t left = column > halo ? column - halo : 0, low = row > halo ? row - halo : 0;
+    uint32_t right = m->columns - 1 - column > halo ? column + halo : m->columns - 1;
+    uint32_t high = m->rows - 1 - row > halo ? row + halo : m->rows - 1;
+    if (!AOI_GROW(&m->memory, m->members, m->member_cap, m->member_count + (size_t)m->shards + 1)) return AOI_NONE;
+    uint16_t *members = m->members + m->member_count, last = 0;
+    for (uint32_t y = low; y <= high; y++) {
+        for (uint32_t x = left; x <= right; x++) {
+            uint16_t owner = m->owners[y * m->columns + x];
+            if (owner == last) continue;
+            last = owner;
+            uint32_t i = 0;
+            while (i < count && members[i] != owner) i++;
+            if (i == count) members[count++] = owner;
+        }
+    }
+    qsort(members, count, sizeof *members, by_shard);
+    return intern_set(m, count);
+}
+
+uint32_t world_audience(world_map *m, uint32_t tile) {
+    if (m->audience[tile] == AOI_NONE) m->audience[tile] = find_audience(m, tile);
+    return m->audience[tile];
+}
+
+/* ---- methods ----------------------------------------------------------------------------------------------------- */
+
+static const char MAP_KEY = 0;
+
+world_map *world_check_map(lua_State *L, int i) {
+    world_map *m = lua_touserdata(L, i);
+    bool is = m && lua_getmetatable(L, i);
+    if (is) {
+        lua_pushlightuserdata(L, (void *)&MAP_KEY);
+        lua_rawget(L, -2);
+        is = lua_toboolean(L, -1);
+        lua_pop(L, 2);
+    }
+    if (!is) laoi_typeerror(L, i, MAP_NAME);
+    if (!m->owners) luaL_error(L, "attempt to use a closed map");
+    return m;
+}
+
+static uint32_t tile_arg(lua_State *L, const world_map *m) {
+    double x = laoi_finite(L, 2), y = laoi_finite(L, 3);
+    return world_tile(m, x, y);
+}
+
+/* owner(x, y): the shard of that place. */
+static int m_owner(lua_State *L) {
+    const world_map *m = world_check_map(L, 1);
+    lua_pushinteger(L, m->owners[tile_arg(L, m)]);
+    return 1;
+}
+
+/* tile(x, y): column and row, from 0 on. */
+static int m_tile(lua_State *L) {
+    const world_map *m = world_check_map(L, 1);
+    uint32_t tile = tile_arg(L, m);
+    lua_pushinteger(L, (int)(tile % m->columns));
+    lua_pushinteger(L, (int)(tile / m->columns));
+    return 2;
+}
+
+/* audience(x, y): a list of shards, the owner among them. */
+static int m_audience(lua_State *L) {
+    world_map *m = world_check_map(L, 1);
+    uint32_t set = world_audience(m, tile_arg(L, m));
+    if (set == AOI_NONE) return laoi_nomemory(L);
+    lua_createtable(L, (int)m->sets[set].count, 0);
+    for (uint32_t i = 0; i < m->sets[set].count; i++) {
+        lua_pushinteger(L, m->members[m->sets[set].first + i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+/* stays(shard, x, y): whether a real of that shard remains its own there. */
+static int m_stays(lua_State *L) {
+    const world_map *m = world_check_map(L, 1);
+    double pos[2] = {laoi_finite(L, 3), laoi_finite(L, 4)};
+    lua_pushboolean(L, world_stays(m, (uint32_t)laoi_integer(L, 2), pos));
+    return 1;
+}
+
+/* around(x, y, ex, ey): the shards of all tiles that the box touches, grown by the hysteresis: whoever is in the box is
+ * real in one of them. */
+static int m_around(lua_State *L) {
+    const world_map *m = world_check_map(L, 1);
+    double x = laoi_finite(L, 2), y = laoi_finite(L, 3);
+    double ex = (laoi_radius(L, 4) + m->hysteresis) * 1.000001, ey = (laoi_radius(L, 5) + m->hysteresis) * 1.000001;
+    uint32_t left = cut((x - ex) / m->tile, m->first[0], m->columns), n = 0;
+    uint32_t right = cut((x + ex) / m->tile, m->first[0], m->columns);
+    uint32_t low = cut((y - ey) / m->tile, m->first[1], m->rows), high = cut((y + ey) / m->tile, m->first[1], m->rows);
+    unsigned char *seen = laoi_newbuffer(L, (size_t)m->shards + 1);
+    memset(seen, 0, (size_t)m->shards + 1);
+    lua_newtable(L);
+    for (uint32_t r = low; r <= high; r++) {
+        for (uint32_t c = left; c <= right; c++) {
+            uint16_t owner = m->owners[r * m->columns + c];
+            if (seen[owner]) continue;
+            seen[owner] = 1;
+            lua_pushinteger(L, owner);
+            lua_rawseti(L, -2, (int)++n);
+        }
+    }
+    return 1;
+}
+
+static int m_gc(lua_State *L) {
+    world_map *m = lua_touserdata(L, 1); /* the metatable is hidden: the collector alone calls this */
+    AOI_FREE(&m->memory, m->owners, m->tile_cap);
+    AOI_FREE(&m->memory, m->audience, m->tile_cap);
+    AOI_FREE(&m->memory, m->sets, m->set_cap);
+    AOI_FREE(&m->memory, m->members, m->member_cap);
+    aoi_index_free(&m->memory, &m->by_members);
+    m->owners = NULL;
+    m->audience = NULL;
+    m->sets = NULL;
+    m->members = NULL;
+    m->tile_cap = m->set_cap = m->member_cap = 0;
+    return 0;
+}
+
+static bool fill_tiles(world_map *m, const unsigned char *bytes, uint32_t n) {
+    m->owners = aoi_resize(&m->memory, NULL, 0, n * sizeof *m->owners);
+    if (!m->owners) return false;
+    m->audience = aoi_resize(&m->memory, NULL, 0, n * sizeof *m->audience);
+    if (!m->audience) {
+        aoi_resize(&m->memory, m->owners, n * sizeof *m->owners, 0);
+        m->owners = NULL;
+        return false;
+    }
+    m->tile_cap = n;
+    for (uint32_t i = 0; i < n; i++) {
+        m->owners[i] = (uint16_t)world_get(bytes + 2 * (size_t)i, 2);
+        m->audience[i] = AOI_NONE;
+        if (m->owners[i] > m->shards) m->shards = m->owners[i];
+        if (!m->owners[i]) m->shards = MOST_SHARDS + 1; /* shards count from 1 */
+    }
+    return true;
+}
+
+/* map { columns, rows, column, row, tile, hysteresis, halo, owners }: owners is a string of u16, row after row; `column`
+ * and `row` are the tile where the grid begins. */
+static int l_map(lua_State *L) {
+    static const char *const names[] = {"columns", "rows", "halo", "column", "row", "tile", "hysteresis"};
+    double v[7];
+    size_t size;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    for (int i = 0; i < 7; i++) {
+        lua_getfield(L, 1, names[i]);
+        v[i] = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : NAN;
+        if (!isfinite(v[i])) return laoi_argerror(L, 1, "bad value for option '%s'", names[i]);
+    }
+    lua_getfield(L, 1, "owners");
+    const char *bytes = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : NULL;
+    if (!(v[0] >= 1 && v[1] >= 1 && v[0] * v[1] <= MOST_TILES && v[2] >= 1 && v[2] <= MOST_TILES && v[5] > 0 &&
+          v[6] >= 0 && 2 * v[6] <= v[5]))
+        return laoi_argerror(L, 1, "a map of that size is impossible");
+    uint32_t n = (uint32_t)v[0] * (uint32_t)v[1];
+    if (!bytes || size != 2 * (size_t)n) return laoi_argerror(L, 1, "bad value for option 'owners'");
+    world_map *m = laoi_newuserdata(L, sizeof *m);
+    memset(m, 0, sizeof *m);
+    m->memory.alloc = lua_getallocf(L, &m->memory.ud);
+    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
+    lua_setmetatable(L, -2);
+    m->columns = (uint32_t)v[0];
+    m->rows = (uint32_t)v[1];
+    m->halo = (uint32_t)v[2];
+    m->first[0] = v[3];
+    m->first[1] = v[4];
+    m->tile = v[5];
+    m->hysteresis = v[6];
+    if (!fill_tiles(m, (const unsigned char *)bytes, n)) return laoi_nomemory(L);
+    if (m->shards > MOST_SHARDS) return laoi_argerror(L, 1, "shards are numbers from 1 to %d", MOST_SHARDS);
+    return 1;
+}
+
+static const luaL_Reg map_methods[] = {{"owner", m_owner}, {"tile", m_tile},     {"audience", m_audience},
+                                       {"stays", m_stays}, {"around", m_around}, {NULL, NULL}};
+static const luaL_Reg map_meta[] = {{"__gc", m_gc}, {NULL, NULL}};
+
+/* Pushes a metatable with these; the methods in its __index. */
+void world_add_class(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *class) {
+    lua_newtable(L);
+    int at = lua_gettop(L);
+    lua_pushstring(L, name);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, at, "__name");
+    lua_setfield(L, at, "__metatable"); /* getmetatable tells the name: __gc stays the collector's */
+    laoi_set_functions(L, at, meta);
+    lua_newtable(L);
+    laoi_set_functions(L, at, class);
+    lua_setfield(L, at, "__index");
+}
+
+void world_open_map(lua_State *L) {
+    static const luaL_Reg functions[] = {{"map", l_map}, {NULL, NULL}};
+    int world = lua_gettop(L);
+    world_add_class(L, MAP_NAME, map_meta, map_methods);
+    lua_pushlightuserdata(L, (void *)&MAP_KEY);
+    lua_pushboolean(L, 1);
+    lua_rawset(L, -3);
+    int meta = lua_gettop(L);
+    lua_pushvalue(L, world);
+    laoi_set_functions(L, meta, functions);
+    lua_settop(L, world);
+}

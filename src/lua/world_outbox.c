@@ -1,0 +1,332 @@
+/* world_outbox.c - the client's side of a world: moves sorted by the shard that owns the entity, messages of events read.
+ *
+ *   entries[]          by id: the shard that owns the entity, as far as this client knows, and its row
+ *   boxes[shard]       rows that wait to be sent: the last place of each entity
+ *
+ *   moves     u8 version (1), u8 kind (2), u8 bytes of an id (4 or 8), u8 dimensions, u32 client, u32 batch, u32 rows,
+ *             rows: id, f64 x, y [, z] */
+#include "lua/world.h"
+
+#define OUTBOX_NAME "aoi.world.outbox"
+
+enum { MOVES_START = 16, GROUP_FLAGS = 7, LONG_GROUP = 4, ROUTE_NOTE = 16, REFUSED_NOTE = 17, EVENTS_HEAD = 8 };
+
+typedef struct outbox_entry {
+    int64_t id;
+    uint32_t shard; /* 0: unused, and then row is the next unused one */
+    uint32_t row;   /* in its box, + 1; 0: none */
+} outbox_entry;
+
+typedef struct outbox_row {
+    uint32_t entry; /* AOI_NONE: it has gone to another box */
+    double pos[3];
+} outbox_row;
+
+typedef struct outbox_box {
+    outbox_row *rows;
+    uint32_t count, cap, live;
+} outbox_box;
+
+typedef struct world_outbox {
+    aoi_memory memory;
+    int dims;
+    aoi_index by_id;
+    outbox_entry *entries;
+    uint32_t entry_count, entry_cap, unused;
+    outbox_box *boxes; /* by shard */
+    uint32_t box_cap;
+} world_outbox;
+
+static world_outbox *outbox_self(lua_State *L) {
+    world_outbox *o = lua_touserdata(L, 1);
+    bool is = o && lua_getmetatable(L, 1);
+    if (is) {
+        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
+        lua_pop(L, 1);
+    }
+    if (!is) laoi_typeerror(L, 1, OUTBOX_NAME);
+    return o;
+}
+
+static outbox_entry *find_entry(const world_outbox *o, int64_t id) {
+    uint32_t at = AOI_SEEK, e, hash = aoi_hash64((uint64_t)id);
+    while ((e = aoi_index_next(&o->by_id, hash, &at)) != AOI_NONE)
+        if (o->entries[e].id == id) return o->entries + e;
+    return NULL;
+}
+
+static outbox_entry *new_entry(world_outbox *o, int64_t id) {
+    uint32_t e = o->unused;
+    if (!aoi_index_reserve(&o->memory, &o->by_id, o->by_id.count + (size_t)1)) return NULL;
+    if (e != AOI_NONE) o->unused = o->entries[e].row;
+    else {
+        if (!AOI_GROW(&o->memory, o->entries, o->entry_cap, o->entry_count + (size_t)1)) return NULL;
+        e = o->entry_count++;
+    }
+    o->entries[e] = (outbox_entry){.id = id};
+    aoi_index_add(&o->by_id, aoi_hash64((uint64_t)id), e);
+    return o->entries + e;
+}
+
+static bool put_row(world_outbox *o, outbox_entry *e, const double *pos) {
+    outbox_box *b = o->boxes + e->shard;
+    if (!e->row) {
+        if (!AOI_GROW(&o->memory, b->rows, b->cap, b->count + (size_t)1)) return false;
+        e->row = ++b->count;
+        b->live++;
+    }
+    b->rows[e->row - 1].entry = (uint32_t)(e - o->entries);
+    memcpy(b->rows[e->row - 1].pos, pos, sizeof b->rows->pos);
+    return true;
+}
+
+static void drop_row(world_outbox *o, outbox_entry *e) {
+    if (!e->row) return;
+    o->boxes[e->shard].rows[e->row - 1].entry = AOI_NONE;
+    o->boxes[e->shard].live--;
+    e->row = 0;
+}
+
+/* set(id, shard): it is owned by that shard; 0: by none that is known, and its row is dropped. */
+static int o_set(lua_State *L) {
+    world_outbox *o = outbox_self(L);
+    int64_t id = laoi_integer(L, 2), shard = laoi_integer(L, 3);
+    double pos[3];
+    bool moved;
+    if (shard < 0 || shard >= (int64_t)o->box_cap) return laoi_argerror(L, 3, "no shard %s", laoi_spell(L, shard));
+    outbox_entry *e = find_entry(o, id);
+    if (!shard) {
+        if (!e) return 0;
+        drop_row(o, e);
+        aoi_index_remove(&o->by_id, aoi_hash64((uint64_t)id), (uint32_t)(e - o->entries));
+        *e = (outbox_entry){.row = o->unused};
+        o->unused = (uint32_t)(e - o->entries);
+        return 0;
+    }
+    if (!e && !(e = new_entry(o, id))) return laoi_nomemory(L);
+    if (e->shard == (uint32_t)shard) return 0;
+    moved = e->row != 0;
+    if (moved) memcpy(pos, o->boxes[e->shard].rows[e->row - 1].pos, sizeof pos);
+    drop_row(o, e);
+    e->shard = (uint32_t)shard;
+    if (moved && !put_row(o, e, pos)) return laoi_nomemory(L);
+    return 0;
+}
+
+/* where(id): the shard, or nil. */
+static int o_where(lua_State *L) {
+    const world_outbox *o = outbox_self(L);
+    const outbox_entry *e = find_entry(o, laoi_integer(L, 2));
+    if (!e) return 0;
+    laoi_pushinteger(L, e->shard);
+    return 1;
+}
+
+/* move(id, x, y [, z]): whether it is known whose the entity is, so that the row waits to be sent. */
+static int o_move(lua_State *L) {
+    world_outbox *o = outbox_self(L);
+    int64_t id = laoi_integer(L, 2);
+    double pos[3] = {0};
+    for (int a = 0; a < o->dims; a++) pos[a] = laoi_finite(L, 3 + a);
+    outbox_entry *e = find_entry(o, id);
+    if (e && !put_row(o, e, pos)) return laoi_nomemory(L);
+    lua_pushboolean(L, e != NULL);
+    return 1;
+}
+
+/* pending(): the shards for which rows wait, a list, and their number. */
+static int o_pending(lua_State *L) {
+    const world_outbox *o = outbox_self(L);
+    int n = 0;
+    lua_newtable(L);
+    for (uint32_t s = 1; s < o->box_cap; s++) {
+        if (!o->boxes[s].live) continue;
+        lua_pushinteger(L, (int)s);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_pushinteger(L, n);
+    return 2;
+}
+
+/* take(shard, client, batch): the rows for that shard as a message, and their number; they wait no more. */
+static int o_take(lua_State *L) {
+    world_outbox *o = outbox_self(L);
+    int64_t shard = laoi_integer(L, 2);
+    uint32_t client = (uint32_t)laoi_integer(L, 3), batch = (uint32_t)laoi_integer(L, 4);
+    if (shard < 1 || shard >= (int64_t)o->box_cap) return laoi_argerror(L, 2, "no shard %s", laoi_spell(L, shard));
+    outbox_box *b = o->boxes + shard;
+    if (!b->live) {
+        b->count = 0;
+        return 0;
+    }
+    int width = 4;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->rows[i].entry != AOI_NONE && world_is_wide(o->entries[b->rows[i].entry].id)) width = 8;
+    size_t size = MOVES_START + (size_t)b->live * (size_t)(width + 8 * o->dims);
+    unsigned char *bytes = laoi_newbuffer(L, size), *at = bytes + MOVES_START;
+    world_put(bytes, 1 | 2 << 8 | (uint64_t)width << 16 | (uint64_t)o->dims << 24, 4);
+    world_put(bytes + 4, client, 4);
+    world_put(bytes + 8, batch, 4);
+    world_put(bytes + 12, b->live, 4);
+    for (uint32_t i = 0; i < b->count; i++) {
+        const outbox_row *r = b->rows + i;
+        if (r->entry == AOI_NONE) continue;
+        world_put(at, (uint64_t)o->entries[r->entry].id, width);
+        at += width;
+        for (int a = 0; a < o->dims; a++, at += 8) world_put_double(at, r->pos[a]);
+    }
+    lua_pushlstring(L, (const char *)bytes, size);
+    laoi_pushinteger(L, b->live);
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->rows[i].entry != AOI_NONE) o->entries[b->rows[i].entry].row = 0;
+    b->count = b->live = 0;
+    return 2;
+}
+
+static int o_gc(lua_State *L) {
+    world_outbox *o = lua_touserdata(L, 1);
+    for (uint32_t s = 0; s < o->box_cap; s++) AOI_FREE(&o->memory, o->boxes[s].rows, o->boxes[s].cap);
+    AOI_FREE(&o->memory, o->boxes, o->box_cap);
+    AOI_FREE(&o->memory, o->entries, o->entry_cap);
+    aoi_index_free(&o->memory, &o->by_id);
+    return 0;
+}
+
+/* outbox(dimensions, shards) */
+static int l_outbox(lua_State *L) {
+    int64_t dims = laoi_integer(L, 1), shards = laoi_integer(L, 2);
+    if (dims != 2 && dims != 3) return laoi_argerror(L, 1, "2 or 3 expected");
+    if (shards < 1 || shards > UINT16_MAX) return laoi_argerror(L, 2, "1 to 65535 expected");
+    world_outbox *o = laoi_newuserdata(L, sizeof *o);
+    memset(o, 0, sizeof *o);
+    o->memory.alloc = lua_getallocf(L, &o->memory.ud);
+    o->dims = (int)dims;
+    o->unused = AOI_NONE;
+    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
+    lua_setmetatable(L, -2);
+    o->boxes = aoi_resize(&o->memory, NULL, 0, (size_t)(shards + 1) * sizeof *o->boxes);
+    if (!o->boxes) return laoi_nomemory(L);
+    o->box_cap = (uint32_t)shards + 1;
+    memset(o->boxes, 0, o->box_cap * sizeof *o->boxes);
+    return 1;
+}
+
+/* ---- messages of events ------------------------------------------------------------------------------------------- */
+
+/* Checks the record at r->at; its end, or NULL where it is cut off or unknown. */
+static const unsigned char *record_end(const world_reader *r, size_t width) {
+    size_t left = world_left(r), size, counts;
+    unsigned tag = *r->at;
+    if (tag == ROUTE_NOTE || tag == REFUSED_NOTE) size = 1 + width + (tag == ROUTE_NOTE ? 2 : 0);
+    else {
+        if (tag & ~(unsigned)GROUP_FLAGS) return NULL;
+        counts = tag & LONG_GROUP ? 4 : 1;
+        if (left < 9 + 2 * counts) return NULL;
+        uint64_t leaves = world_get(r->at + 9, (int)counts), enters = world_get(r->at + 9 + counts, (int)counts);
+        if ((leaves + enters) > left / width) return NULL;
+        size = 9 + 2 * counts + (size_t)(leaves + enters) * width;
+    }
+    return size <= left ? r->at + size : NULL;
+}
+
+static void push_value(lua_State *L, laoi_index *n, int64_t v) {
+    laoi_pushinteger(L, v);
+    lua_rawseti(L, 2, ++*n);
+}
+
+/* read_events(bytes, list): fills the flat list with records, returns the number of values and the epoch; or nil and a
+ * reason, and then the list is as it was.  Group: flags, handle, seq, leaves, enters, ids; route: 16, id, shard; refused: 17, id. */
+static int l_read_events(lua_State *L) {
+    size_t size;
+    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size), *end;
+    const char *fault = NULL;
+    laoi_index n = 0;
+    luaL_checktype(L, 2, LUA_TTABLE);
+    int width = size >= EVENTS_HEAD ? bytes[2] : 0;
+    if (size < EVENTS_HEAD) fault = "cut off";
+    else if (bytes[0] != 1 || bytes[1] != 4 || bytes[3] != 0) fault = "no events of version 1";
+    else if (width != 4 && width != 8) fault = "impossible width of ids";
+    world_reader r = {bytes + EVENTS_HEAD, bytes + size};
+    for (; !fault && world_left(&r); r.at = end)
+        if (!(end = record_end(&r, (size_t)width))) {
+            fault = "an impossible record";
+            break;
+        }
+    if (fault) {
+        lua_pushnil(L);
+        lua_pushstring(L, fault);
+        return 2;
+    }
+    for (r.at = bytes + EVENTS_HEAD; world_left(&r);) {
+        unsigned tag = (unsigned)world_read(&r, 1);
+        push_value(L, &n, tag);
+        if (tag == ROUTE_NOTE || tag == REFUSED_NOTE) {
+            push_value(L, &n, world_read_id(&r, width));
+            if (tag == ROUTE_NOTE) push_value(L, &n, (int64_t)world_read(&r, 2));
+            continue;
+        }
+        int counts = tag & LONG_GROUP ? 4 : 1;
+        push_value(L, &n, (int64_t)world_read(&r, 4));
+        push_value(L, &n, (int64_t)world_read(&r, 4));
+        uint64_t leaves = world_read(&r, counts), enters = world_read(&r, counts);
+        push_value(L, &n, (int64_t)leaves);
+        push_value(L, &n, (int64_t)enters);
+        for (uint64_t i = 0; i < leaves + enters; i++) push_value(L, &n, world_read_id(&r, width));
+    }
+    laoi_pushinteger(L, (int64_t)n);
+    laoi_pushinteger(L, (int64_t)world_get(bytes + 4, 4));
+    return 2;
+}
+
+/* read_rows(bytes, list): a message of moves into a flat list, and the number of rows; for replays of what a shard has
+ * logged.  Raises where it is none. */
+static int l_read_rows(lua_State *L) {
+    size_t size, n;
+    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    int dims = size > 3 ? bytes[3] : 0, width = size > 3 ? bytes[2] : 0;
+    n = size >= MOVES_START ? (size_t)world_get(bytes + 12, 4) : 0;
+    if (size < MOVES_START || bytes[1] != 2 || (dims != 2 && dims != 3) || (width != 4 && width != 8) ||
+        (size - MOVES_START) / (size_t)(width + 8 * dims) != n)
+        return laoi_argerror(L, 1, "no message of moves");
+    world_reader in = {bytes + MOVES_START, bytes + size};
+    for (laoi_index i = 0, at = 0; (size_t)i < n; i++) {
+        push_value(L, &at, world_read_id(&in, width));
+        for (int a = 0; a < dims; a++) {
+            lua_pushnumber(L, world_read_double(&in));
+            lua_rawseti(L, 2, ++at);
+        }
+    }
+    laoi_pushinteger(L, (int64_t)n);
+    return 1;
+}
+
+/* home(id, n): which of n equal buckets the id falls into, from 1 on; the same on every machine. */
+static int l_home(lua_State *L) {
+    uint64_t id = (uint64_t)laoi_integer(L, 1);
+    int64_t n = laoi_integer(L, 2);
+    if (n < 1 || n > UINT16_MAX) return laoi_argerror(L, 2, "1 to 65535 expected");
+    lua_pushinteger(L, (int)(aoi_hash64(id) % 1024 % (uint64_t)n) + 1);
+    return 1;
+}
+
+static const luaL_Reg outbox_methods[] = {{"set", o_set},         {"where", o_where}, {"move", o_move},
+                                          {"pending", o_pending}, {"take", o_take},   {NULL, NULL}};
+static const luaL_Reg outbox_meta[] = {{"__gc", o_gc}, {NULL, NULL}};
+
+/* Into the table on top. */
+void world_open_outbox(lua_State *L) {
+    static const luaL_Reg functions[] = {{"outbox", l_outbox},
+                                         {"read_events", l_read_events},
+                                         {"read_rows", l_read_rows},
+                                         {"home", l_home},
+                                         {NULL, NULL}};
+    int world = lua_gettop(L);
+    world_add_class(L, OUTBOX_NAME, outbox_meta, outbox_methods);
+    int meta = lua_gettop(L);
+    lua_pushvalue(L, world);
+    laoi_set_functions(L, meta, functions);
+    laoi_set_functions(L, meta, world_part_functions);
+    laoi_set_functions(L, meta, world_area_functions);
+    lua_settop(L, world);
+}

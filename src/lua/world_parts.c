@@ -1,0 +1,262 @@
+/* world_parts.c - what one shard tells another about an epoch: sections of rows, written and read.
+ *
+ *   part      u8 version (1), u8 kind (3), u8 bytes of an id (4 or 8), u8 dimensions, then sections by ascending tag
+ *   section   u8 tag, u32 rows, u32 bytes, the rows
+ *
+ *   tag       row                                      when
+ *   1 MOVE    id, f64 x, y [, z]                       an entity that the reader has as a ghost has moved
+ *   2 NEAR    id, u32 life, i64 kind, x, y [, z]       comes near: the reader gets a ghost
+ *   3 FAR     id                                       is near no more
+ *   4 GONE    id                                       has left the world
+ *   5 BORN    as NEAR                                  has entered the world
+ *   6 KIND    id, i64 kind
+ *   7 to 9    written and read in Lua, with the same section heads
+ *
+ * `check` takes any bytes: nil and a reason, never an error.  `apply` is for what `check` has passed. */
+#include "lua/world.h"
+
+enum { PART_HEAD = 4, SECTION_HEAD = 9 };
+
+static size_t row_size(int tag, int width, int dims) {
+    size_t id = (size_t)width, position = 8 * (size_t)dims;
+    switch (tag) {
+    case WORLD_MOVE:
+        return id + position;
+    case WORLD_NEAR:
+    case WORLD_BORN:
+        return id + 12 + position;
+    case WORLD_KIND:
+        return id + 8;
+    default:
+        return id;
+    }
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* part(shard): what the closed epoch has for it, a string; nil: nothing.  It is forgotten here. */
+static int r_part(lua_State *L) {
+    world_router *r = world_self(L);
+    int64_t shard = laoi_integer(L, 2);
+    if (shard < 1 || shard > (int64_t)r->map->shards)
+        return laoi_argerror(L, 2, "the map has %d shards", (int)r->map->shards);
+    world_bytes *out = r->out + shard * WORLD_TAGS;
+    size_t size = 0;
+    for (int tag = 1; tag < WORLD_TAGS; tag++) size += out[tag].size ? SECTION_HEAD + (size_t)out[tag].size : 0;
+    if (!size) return 0;
+    unsigned char *bytes = laoi_newbuffer(L, size + PART_HEAD), *at = bytes + PART_HEAD;
+    bytes[0] = 1;
+    bytes[1] = 3;
+    bytes[2] = (unsigned char)r->width;
+    bytes[3] = (unsigned char)r->space->dims;
+    for (int tag = 1; tag < WORLD_TAGS; tag++) {
+        if (!out[tag].size) continue;
+        at[0] = (unsigned char)tag;
+        world_put(at + 1, out[tag].size / row_size(tag, (int)r->width, r->space->dims), 4);
+        world_put(at + 5, out[tag].size, 4);
+        memcpy(at + SECTION_HEAD, out[tag].at, out[tag].size);
+        at += SECTION_HEAD + out[tag].size;
+    }
+    lua_pushlstring(L, (const char *)bytes, size + PART_HEAD);
+    for (int tag = 1; tag < WORLD_TAGS; tag++) out[tag].size = 0;
+    return 1;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+typedef struct section {
+    int tag;
+    size_t rows;
+    world_reader in;
+} section;
+
+/* The next section of a part; false at its end, or where *fault says what is wrong. */
+static bool next_section(world_reader *r, section *s, const char **fault) {
+    if (!world_left(r)) return false;
+    if (world_left(r) < SECTION_HEAD) *fault = "section cut off";
+    else {
+        s->tag = (int)world_read(r, 1);
+        s->rows = (size_t)world_read(r, 4);
+        size_t bytes = (size_t)world_read(r, 4);
+        if (bytes > world_left(r)) *fault = "section cut off";
+        else s->in = (world_reader){r->at, r->at + bytes};
+        r->at += *fault ? 0 : bytes;
+    }
+    return !*fault;
+}
+
+static const char *part_section_fault(const section *s, int width, int dims) {
+    if (s->tag >= WORLD_TAGS) return NULL;
+    size_t size = row_size(s->tag, width, dims);
+    if (world_left(&s->in) % size || world_left(&s->in) / size != s->rows) return "wrong length of a section";
+    if (s->tag != WORLD_MOVE && s->tag != WORLD_NEAR && s->tag != WORLD_BORN) return NULL;
+    world_reader in = s->in;
+    for (size_t i = 0; i < s->rows; i++) {
+        in.at += size - 8 * (size_t)dims;
+        for (int a = 0; a < dims; a++)
+            if (!isfinite(world_read_double(&in))) return "a coordinate that is not finite";
+    }
+    return NULL;
+}
+
+static const char *part_head_fault(const unsigned char *bytes, size_t size, int dims) {
+    if (size < PART_HEAD) return "cut off";
+    if (bytes[0] != 1 || bytes[1] != 3) return "no part of version 1";
+    if (bytes[2] != 4 && bytes[2] != 8) return "impossible width of ids";
+    return bytes[3] != dims ? "wrong dimensions" : NULL;
+}
+
+/* check_part(bytes, dimensions): true; or nil and a reason. */
+static int l_check_part(lua_State *L) {
+    size_t size;
+    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
+    int dims = (int)laoi_integer(L, 2), last = 0;
+    const char *fault = dims == 2 || dims == 3 ? part_head_fault(bytes, size, dims) : "wrong dimensions";
+    section s;
+    if (!fault) {
+        world_reader in = {bytes + PART_HEAD, bytes + size};
+        while (!fault && next_section(&in, &s, &fault)) {
+            if (s.tag <= last || s.tag >= WORLD_MOST_TAGS) fault = "sections out of order";
+            else fault = part_section_fault(&s, bytes[2], dims);
+            last = s.tag;
+        }
+    }
+    if (!fault) {
+        lua_pushboolean(L, 1);
+        return 1;
+    }
+    lua_pushnil(L);
+    lua_pushstring(L, fault);
+    return 2;
+}
+
+static bool find_section(const unsigned char *bytes, size_t size, int tag, section *s) {
+    const char *fault = NULL;
+    world_reader in = {bytes + PART_HEAD, bytes + size};
+    if (size < PART_HEAD) return false;
+    while (next_section(&in, s, &fault))
+        if (s->tag == tag) return true;
+    return false;
+}
+
+/* section(bytes, tag): the rows as a string, their number and the width of ids; nothing where there is no such one. */
+static int l_section(lua_State *L) {
+    size_t size;
+    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
+    section s;
+    if (!find_section(bytes, size, (int)laoi_integer(L, 2), &s)) return 0;
+    lua_pushlstring(L, (const char *)s.in.at, world_left(&s.in));
+    laoi_pushinteger(L, (int64_t)s.rows);
+    lua_pushinteger(L, bytes[2]);
+    return 3;
+}
+
+/* ---- applying ---------------------------------------------------------------------------------------------------- */
+
+/* The slot of a ghost; what is none must never come, and ends the world. */
+static uint32_t ghost_slot(lua_State *L, world_router *r, int64_t id, const char *what) {
+    world_record *record;
+    uint32_t slot = world_slot(r, id, &record);
+    if (!record || record->flags & WORLD_REAL)
+        luaL_error(L, "aoi: shard %d was told that %s is %s, which is %s there", (int)r->self, laoi_spell(L, id), what,
+                   record ? "its own" : "unknown");
+    return slot;
+}
+
+static aoi_entity handle_of(const world_router *r, uint32_t slot) {
+    return (aoi_entity){slot, r->space->core->world.entities[slot].generation};
+}
+
+static int core_done(lua_State *L, int result) {
+    if (result == AOI_ENOMEM) return laoi_nomemory(L);
+    if (result != AOI_OK) return luaL_error(L, "aoi: %s", aoi_result_text(result));
+    return 0;
+}
+
+static void apply_move(lua_State *L, world_router *r, section *s, int width) {
+    double pos[3] = {0};
+    const aoi_index *ids = &r->space->core->ids;
+    size_t stride = row_size(WORLD_MOVE, width, r->space->dims);
+    for (size_t i = 0; i < s->rows; i++) {
+        if (i + 8 < s->rows) {
+            world_reader ahead = {s->in.at + 8 * stride, s->in.end};
+            aoi_index_fetch(ids, aoi_id_hash(world_read_id(&ahead, width)));
+        }
+        uint32_t slot = ghost_slot(L, r, world_read_id(&s->in, width), "moved");
+        for (int a = 0; a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
+        core_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
+    }
+}
+
+static void apply_enter(lua_State *L, world_router *r, section *s, int width) {
+    double pos[3] = {0};
+    for (size_t i = 0; i < s->rows; i++) {
+        int64_t id = world_read_id(&s->in, width);
+        uint32_t life = (uint32_t)world_read(&s->in, 4);
+        uint64_t kind = world_read(&s->in, 8);
+        aoi_entity e = {0, 0};
+        for (int a = 0; a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
+        int result = aoi_enter(r->space->core, id, pos, kind, &e);
+        if (result == AOI_EEXIST)
+            luaL_error(L, "aoi: shard %d was told twice of entity %s", (int)r->self, laoi_spell(L, id));
+        core_done(L, result);
+        if (!world_note(r, e.index, life, 0)) laoi_nomemory(L);
+    }
+}
+
+/* apply(tag, bytes): the rows with that tag, as ghosts.  Returns their number. */
+static int r_apply(lua_State *L) {
+    world_router *r = world_self(L);
+    size_t size;
+    int tag = (int)laoi_integer(L, 2), width;
+    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 3, &size);
+    section s;
+    if (tag < 1 || tag >= WORLD_TAGS || !find_section(bytes, size, tag, &s)) return 0;
+    width = bytes[2];
+    laoi_pushinteger(L, (int64_t)s.rows);
+    if (tag == WORLD_MOVE) apply_move(L, r, &s, width);
+    else if (tag == WORLD_NEAR || tag == WORLD_BORN) apply_enter(L, r, &s, width);
+    else
+        for (size_t i = 0; i < s.rows; i++) {
+            uint32_t slot =
+                ghost_slot(L, r, world_read_id(&s.in, width), tag == WORLD_KIND ? "of another kind" : "far");
+            if (tag == WORLD_KIND) core_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), world_read(&s.in, 8)));
+            else core_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
+        }
+    return 1;
+}
+
+/* apply_moves(): the moves of the closed epoch, of own entities and of those that have been handed over. */
+static int r_apply_moves(lua_State *L) {
+    world_router *r = world_self(L);
+    for (uint32_t i = 0; i < r->closed_count; i++)
+        core_done(L, aoi_move(r->space->core, handle_of(r, r->closed[i].slot), r->closed[i].pos));
+    laoi_pushinteger(L, (int64_t)r->closed_count);
+    r->closed_count = 0;
+    return 1;
+}
+
+/* closed_rows(epoch): what apply_moves would apply, as a message of moves (world_outbox.c) of client 0, batch `epoch`. */
+static int r_closed_rows(lua_State *L) {
+    world_router *r = world_self(L);
+    int dims = r->space->dims;
+    size_t stride = 8 + 8 * (size_t)dims, size = 16 + r->closed_count * stride;
+    uint32_t batch = (uint32_t)laoi_integer(L, 2);
+    unsigned char *bytes = laoi_newbuffer(L, size), *at = bytes + 16;
+    world_put(bytes, 1 | 2 << 8 | 8 << 16 | (uint64_t)dims << 24, 4);
+    world_put(bytes + 4, 0, 4);
+    world_put(bytes + 8, batch, 4);
+    world_put(bytes + 12, r->closed_count, 4);
+    for (uint32_t i = 0; i < r->closed_count; i++, at += stride) {
+        world_put(at, (uint64_t)r->space->core->world.entities[r->closed[i].slot].id, 8);
+        for (int a = 0; a < dims; a++) world_put_double(at + 8 + 8 * a, r->closed[i].pos[a]);
+    }
+    lua_pushlstring(L, (const char *)bytes, size);
+    return 1;
+}
+
+const luaL_Reg world_part_methods[] = {
+    {"part", r_part}, {"apply", r_apply}, {"apply_moves", r_apply_moves}, {"closed_rows", r_closed_rows}, {NULL, NULL},
+};
+
+const luaL_Reg world_part_functions[] = {{"check_part", l_check_part}, {"section", l_section}, {NULL, NULL}};

@@ -1,0 +1,539 @@
+/* world_router.c - one shard of a world: which entities of its core are its own, and the moves of an epoch.
+ *
+ *   core         all entities whose tile is near this shard's: reals, its own, and ghosts, told of by their owners
+ *   records[]    by the core's slot of an entity: real or ghost, and of a real to whom its place has been told
+ *   movers[]     of the coming epoch: the last place of each real that has been moved
+ *   closed[]     of the closed epoch: the same, once they have been told to others and wait to be applied
+ *
+ *   rows from clients -> read -> movers -> close -> closed          -> apply (world_parts.c)
+ *                                                -> out[shard][tag] -> part -> the other shards
+ *
+ * A real that has left its owner's region is not routed but listed: the caller hands it over. */
+#include "lua/world.h"
+
+#define ROUTER_NAME "aoi.world.router"
+
+/* ---- self and arguments ------------------------------------------------------------------------------------------ */
+
+world_router *world_self(lua_State *L) {
+    world_router *r = lua_touserdata(L, 1);
+    bool is = r && lua_getmetatable(L, 1);
+    if (is) {
+        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
+        lua_pop(L, 1);
+    }
+    if (!is) laoi_typeerror(L, 1, ROUTER_NAME);
+    if (!r->space->core) luaL_error(L, "attempt to use a closed space");
+    return r;
+}
+
+uint32_t world_slot(world_router *r, int64_t id, world_record **record) {
+    uint32_t slot = aoi_slot_of_id(r->space->core, id);
+    *record = slot < r->record_cap ? r->records + slot : NULL;
+    return slot;
+}
+
+static world_record *entity_arg(lua_State *L, world_router *r, uint32_t *slot) {
+    int64_t id = laoi_integer(L, 2);
+    world_record *record;
+    *slot = world_slot(r, id, &record);
+    if (!record) laoi_argerror(L, 2, "no entity %s", laoi_spell(L, id));
+    return record;
+}
+
+static bool is_own(const world_record *r) {
+    return r && (r->flags & (WORLD_REAL | WORLD_LEFT)) == WORLD_REAL;
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags) {
+    uint32_t had = r->record_cap;
+    if (!AOI_GROW(&r->memory, r->records, r->record_cap, slot + (size_t)1)) return false;
+    if (had < r->record_cap) memset(r->records + had, 0, (r->record_cap - had) * sizeof *r->records);
+    const aoi_entity_record *e = r->space->core->world.entities + slot;
+    double pos[3];
+    (void)aoi_position(r->space->core, (aoi_entity){slot, e->generation}, pos);
+    uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
+    if (audience == AOI_NONE) return false;
+    r->records[slot] = (world_record){.life = life, .audience = audience, .flags = flags};
+    if (world_is_wide(e->id)) r->width = 8;
+    return true;
+}
+
+/* note(id, life, real): the core has this entity, from now on as this shard's own or as a ghost.  Of an own one the
+ * audience is that of its place now. */
+static int r_note(lua_State *L) {
+    world_router *r = world_self(L);
+    int64_t id = laoi_integer(L, 2);
+    uint32_t slot = aoi_slot_of_id(r->space->core, id);
+    if (slot == AOI_NONE) return laoi_argerror(L, 2, "no entity %s", laoi_spell(L, id));
+    if (!world_note(r, slot, (uint32_t)laoi_integer(L, 3), lua_toboolean(L, 4) ? WORLD_REAL : 0))
+        return laoi_nomemory(L);
+    return 0;
+}
+
+/* owns(id): whether it is real here and has not left. */
+static int r_owns(lua_State *L) {
+    world_router *r = world_self(L);
+    world_record *record;
+    (void)world_slot(r, laoi_integer(L, 2), &record);
+    lua_pushboolean(L, is_own(record));
+    return 1;
+}
+
+/* ghost(id): whether the core has it as a ghost. */
+static int r_ghost(lua_State *L) {
+    world_router *r = world_self(L);
+    world_record *record;
+    (void)world_slot(r, laoi_integer(L, 2), &record);
+    lua_pushboolean(L, record && !(record->flags & WORLD_REAL));
+    return 1;
+}
+
+/* leave(id): an own entity leaves in the coming epoch: it moves no more, and is asked for no more. */
+static int r_leave(lua_State *L) {
+    world_router *r = world_self(L);
+    uint32_t slot;
+    world_record *record = entity_arg(L, r, &slot);
+    if (record->pending) r->movers[record->pending - 1].slot = AOI_NONE;
+    record->pending = 0;
+    record->flags |= WORLD_LEFT;
+    return 0;
+}
+
+/* ---- moves of the coming epoch ----------------------------------------------------------------------------------- */
+
+static bool add_mover(world_router *r, uint32_t slot, world_record *record, const double *pos) {
+    if (!record->pending) {
+        if (!AOI_GROW(&r->memory, r->movers, r->mover_cap, r->mover_count + (size_t)1)) return false;
+        record->pending = ++r->mover_count;
+    }
+    world_mover *m = r->movers + record->pending - 1;
+    m->slot = slot;
+    memcpy(m->pos, pos, sizeof m->pos);
+    return true;
+}
+
+/* Whether a row of this batch is not older than the last one that the same client has sent for that entity. */
+static bool is_newer(const world_record *record, uint32_t client, uint32_t batch) {
+    return record->mover != client || (int32_t)(batch - record->batch) >= 0;
+}
+
+/* move(id, client, batch, x, y [, z]): true where it is an own entity; an older row than the last of the same client
+ * changes nothing. */
+static int r_move(lua_State *L) {
+    world_router *r = world_self(L);
+    int64_t id = laoi_integer(L, 2);
+    uint32_t client = (uint32_t)laoi_integer(L, 3), batch = (uint32_t)laoi_integer(L, 4);
+    double pos[3] = {0};
+    world_record *record;
+    laoi_position(L, r->space, 5, pos);
+    uint32_t slot = world_slot(r, id, &record);
+    bool own = is_own(record);
+    if (own && is_newer(record, client, batch)) {
+        if (!add_mover(r, slot, record, pos)) return laoi_nomemory(L);
+        record->mover = client;
+        record->batch = batch;
+    }
+    lua_pushboolean(L, own);
+    return 1;
+}
+
+/* mover(id [, client, batch]): the client of its last row and the number of that batch, which may be set. */
+static int r_mover(lua_State *L) {
+    world_router *r = world_self(L);
+    uint32_t slot;
+    world_record *record = entity_arg(L, r, &slot);
+    if (!lua_isnoneornil(L, 3)) {
+        record->mover = (uint32_t)laoi_integer(L, 3);
+        record->batch = (uint32_t)laoi_integer(L, 4);
+    }
+    laoi_pushinteger(L, record->mover);
+    laoi_pushinteger(L, record->batch);
+    return 2;
+}
+
+enum { MOVES_HEAD = 16, FIND_AHEAD_ROWS = 8 };
+
+static const char *moves_fault(const unsigned char *bytes, size_t size, int dims, size_t *n, int *width) {
+    if (size < MOVES_HEAD) return "cut off";
+    if (bytes[0] != 1 || bytes[1] != 2) return "no moves of version 1";
+    *width = bytes[2];
+    *n = (size_t)world_get(bytes + 12, 4);
+    if (*width != 4 && *width != 8) return "impossible width of ids";
+    if (bytes[3] != dims) return "wrong dimensions";
+    if ((size - MOVES_HEAD) % (size_t)(*width + 8 * dims) != 0 ||
+        (size - MOVES_HEAD) / (size_t)(*width + 8 * dims) != *n)
+        return "wrong length";
+    return NULL;
+}
+
+/* The next stray row into the flat list at `list`. */
+static void push_stray(lua_State *L, int list, size_t at, int64_t id, const double *pos, int dims) {
+    laoi_pushinteger(L, id);
+    lua_rawseti(L, list, (int)at + 1);
+    for (int a = 0; a < dims; a++) {
+        lua_pushnumber(L, pos[a]);
+        lua_rawseti(L, list, (int)at + 2 + a);
+    }
+}
+
+/* read(bytes): a message of moves.  Returns the number of rows, the client, the batch, and the rows of entities that are
+ * not this shard's own: a flat list and their number; or nil and a reason. */
+static int r_read(lua_State *L) {
+    world_router *r = world_self(L);
+    size_t size, n, strays = 0;
+    int width, dims = r->space->dims;
+    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 2, &size);
+    const char *fault = moves_fault(bytes, size, dims, &n, &width);
+    if (fault) {
+        lua_pushnil(L);
+        lua_pushstring(L, fault);
+        return 2;
+    }
+    uint32_t client = (uint32_t)world_get(bytes + 4, 4), batch = (uint32_t)world_get(bytes + 8, 4);
+    lua_settop(L, 2);
+    lua_newtable(L);
+    if (!AOI_GROW(&r->memory, r->movers, r->mover_cap, r->mover_count + n)) return laoi_nomemory(L);
+    world_reader in = {bytes + MOVES_HEAD, bytes + size};
+    const aoi_index *ids = &r->space->core->ids;
+    size_t stride = (size_t)(width + 8 * dims);
+    for (size_t i = 0; i < n; i++) {
+        world_record *record;
+        double pos[3] = {0};
+        if (i + FIND_AHEAD_ROWS < n) {
+            world_reader ahead = {in.at + FIND_AHEAD_ROWS * stride, bytes + size};
+            aoi_index_fetch(ids, aoi_id_hash(world_read_id(&ahead, width)));
+        }
+        int64_t id = world_read_id(&in, width);
+        for (int a = 0; a < dims; a++) pos[a] = world_read_double(&in);
+        bool finite = isfinite(pos[0]) && isfinite(pos[1]) && isfinite(pos[2]);
+        uint32_t slot = world_slot(r, id, &record);
+        if (!is_own(record) || !finite) {
+            push_stray(L, 3, strays++ * (size_t)(dims + 1), id, pos, dims);
+        } else if (is_newer(record, client, batch)) {
+            (void)add_mover(r, slot, record, pos); /* there is room */
+            record->mover = client;
+            record->batch = batch;
+        }
+    }
+    laoi_pushinteger(L, (int64_t)n);
+    laoi_pushinteger(L, client);
+    laoi_pushinteger(L, batch);
+    lua_pushvalue(L, 3);
+    laoi_pushinteger(L, (int64_t)strays);
+    return 5;
+}
+
+/* ---- rows for other shards ---------------------------------------------------------------------------------------- */
+
+/* Room for a row with that tag for that shard, with the id written; NULL when memory is refused. */
+static unsigned char *row_for(world_router *r, uint32_t shard, int tag, int64_t id, size_t more) {
+    unsigned char *at = world_append(&r->memory, r->out + (size_t)shard * WORLD_TAGS + tag, r->width + more);
+    if (!at) return NULL;
+    r->rows[tag]++;
+    world_put(at, (uint64_t)id, (int)r->width);
+    return at + r->width;
+}
+
+static void put_position(unsigned char *at, const double *pos, int dims) {
+    for (int a = 0; a < dims; a++) world_put_double(at + 8 * a, pos[a]);
+}
+
+static bool tell_move(world_router *r, uint32_t shard, int64_t id, const double *pos) {
+    int dims = r->space->dims;
+    unsigned char *at = row_for(r, shard, WORLD_MOVE, id, (size_t)(8 * dims));
+    if (at) put_position(at, pos, dims);
+    return at != NULL;
+}
+
+static bool tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
+                       const double *pos) {
+    int dims = r->space->dims;
+    unsigned char *at = row_for(r, shard, tag, id, (size_t)(12 + 8 * dims));
+    if (!at) return false;
+    world_put(at, life, 4);
+    world_put(at + 4, kind, 8);
+    put_position(at + 12, pos, dims);
+    return true;
+}
+
+/* An entity whose tile was in the audience `was` and is in `is` now: everybody of them but this shard and `taker`, which
+ * both know, is told what is new to it. */
+static bool tell_others(world_router *r, uint32_t slot, uint32_t was, uint32_t is, uint32_t taker, const double *pos) {
+    const aoi_entity_record *e = r->space->core->world.entities + slot;
+    const world_set *a = r->map->sets + was, *b = r->map->sets + is;
+    const uint16_t *old = r->map->members + a->first, *new = r->map->members + b->first;
+    bool done = true;
+    for (uint32_t i = 0, k = 0; done && (i < a->count || k < b->count);) {
+        uint32_t from = i < a->count ? old[i] : UINT32_MAX, to = k < b->count ? new[k] : UINT32_MAX;
+        uint32_t shard = from < to ? from : to;
+        i += from == shard;
+        k += to == shard;
+        if (shard == r->self || shard == taker) continue;
+        if (from == to) done = tell_move(r, shard, e->id, pos);
+        else if (to == shard) done = tell_whole(r, shard, WORLD_NEAR, e->id, r->records[slot].life, e->kind, pos);
+        else done = row_for(r, shard, WORLD_FAR, e->id, 0) != NULL;
+    }
+    return done;
+}
+
+/* Routes one mover; *handed: it has left the region, and nothing has been done. */
+static bool route(world_router *r, const world_mover *m, bool *handed) {
+    world_record *record = r->records + m->slot;
+    uint32_t tile = world_tile(r->map, m->pos[0], m->pos[1]);
+    uint32_t audience = world_audience(r->map, tile), was = record->audience;
+    if (audience == AOI_NONE) return false;
+    *handed = r->map->owners[tile] != r->self && !world_stays(r->map, r->self, m->pos);
+    if (*handed) return true;
+    const world_set *set = r->map->sets + audience;
+    bool alone = audience == was && set->count == 1 && r->map->members[set->first] == r->self;
+    record->audience = audience;
+    return alone || tell_others(r, m->slot, was, audience, r->self, m->pos);
+}
+
+/* close(): the coming epoch's moves are the closed one's.  Returns a flat list `id, shard, x, y [, z]` of the own
+ * entities that are to be handed over, and their number. */
+static int r_close(lua_State *L) {
+    world_router *r = world_self(L);
+    int dims = r->space->dims, n = 0;
+    if (r->closed_count) return luaL_error(L, "aoi: the closed epoch has not been applied");
+    if (!AOI_GROW(&r->memory, r->closed, r->closed_cap, (size_t)r->mover_count)) return laoi_nomemory(L);
+    lua_settop(L, 1);
+    lua_newtable(L);
+    for (uint32_t i = 0; i < r->mover_count; i++) {
+        const world_mover *m = r->movers + i;
+        bool handed = false;
+        if (m->slot == AOI_NONE) continue;
+        r->records[m->slot].pending = 0;
+        if (!route(r, m, &handed)) return laoi_nomemory(L);
+        if (handed) {
+            laoi_pushinteger(L, r->space->core->world.entities[m->slot].id);
+            lua_rawseti(L, 2, ++n);
+            lua_pushinteger(L, (int)world_owner(r->map, m->pos));
+            lua_rawseti(L, 2, ++n);
+            for (int a = 0; a < dims; a++) {
+                lua_pushnumber(L, m->pos[a]);
+                lua_rawseti(L, 2, ++n);
+            }
+        } else r->closed[r->closed_count++] = *m;
+    }
+    r->mover_count = 0;
+    lua_pushinteger(L, n / (dims + 2));
+    return 2;
+}
+
+/* hand(id, shard, x, y [, z]): it belongs to that shard from the closed epoch on.  Returns whether it stays in this core
+ * as a ghost, which then moves with the closed epoch; its kind and its life. */
+static int r_hand(lua_State *L) {
+    world_router *r = world_self(L);
+    uint32_t slot, shard = (uint32_t)laoi_integer(L, 3);
+    world_record *record = entity_arg(L, r, &slot);
+    double pos[3] = {0};
+    laoi_position(L, r->space, 4, pos);
+    uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1])), was = record->audience;
+    if (audience == AOI_NONE || !AOI_GROW(&r->memory, r->closed, r->closed_cap, r->closed_count + (size_t)1) ||
+        !tell_others(r, slot, was, audience, shard, pos))
+        return laoi_nomemory(L);
+    const world_set *set = r->map->sets + audience;
+    bool stays = false;
+    for (uint32_t i = 0; i < set->count; i++) stays = stays || r->map->members[set->first + i] == r->self;
+    record->flags &= ~(uint32_t)WORLD_REAL;
+    record->audience = audience;
+    if (stays) {
+        r->closed[r->closed_count].slot = slot;
+        memcpy(r->closed[r->closed_count++].pos, pos, sizeof pos);
+    }
+    lua_pushboolean(L, stays);
+    laoi_pushinteger(L, (int64_t)r->space->core->world.entities[slot].kind);
+    laoi_pushinteger(L, record->life);
+    return 3;
+}
+
+/* Every member of a set but this shard and `taker`. */
+#define FOR_OTHERS(r, set, taker, shard)                                                                               \
+    for (uint32_t i_ = 0, shard = 0; i_ < (set)->count && (shard = (r)->map->members[(set)->first + i_], 1); i_++)     \
+        if (shard != (r)->self && shard != (taker))
+
+/* gone(id): tells the audience of an own entity that it leaves the world. */
+static int r_gone(lua_State *L) {
+    world_router *r = world_self(L);
+    uint32_t slot;
+    const world_record *record = entity_arg(L, r, &slot);
+    const world_set *set = r->map->sets + record->audience;
+    int64_t id = r->space->core->world.entities[slot].id;
+    FOR_OTHERS(r, set, r->self, shard) if (!row_for(r, shard, WORLD_GONE, id, 0)) return laoi_nomemory(L);
+    return 0;
+}
+
+/* rekind(id, kind, taker): tells the audience as of the closed epoch; taker, which knows, may be this shard. */
+static int r_rekind(lua_State *L) {
+    world_router *r = world_self(L);
+    uint32_t slot, taker = (uint32_t)laoi_integer(L, 4);
+    const world_record *record = entity_arg(L, r, &slot);
+    uint64_t kind = (uint64_t)laoi_integer(L, 3);
+    const world_set *set = r->map->sets + record->audience;
+    int64_t id = r->space->core->world.entities[slot].id;
+    FOR_OTHERS(r, set, taker, shard) {
+        unsigned char *at = row_for(r, shard, WORLD_KIND, id, 8);
+        if (!at) return laoi_nomemory(L);
+        world_put(at, kind, 8);
+    }
+    return 0;
+}
+
+/* born(id, life, kind, x, y [, z]): tells whose it is, and the audience but its owner.  Returns the owner and whether
+ * this shard is in the audience. */
+static int r_born(lua_State *L) {
+    world_router *r = world_self(L);
+    int64_t id = laoi_integer(L, 2);
+    uint32_t life = (uint32_t)laoi_integer(L, 3);
+    uint64_t kind = (uint64_t)laoi_integer(L, 4);
+    double pos[3] = {0};
+    bool here = false;
+    laoi_position(L, r->space, 5, pos);
+    if (world_is_wide(id) && r->width == 4) return luaL_error(L, "aoi: widen() comes first");
+    uint32_t owner = world_owner(r->map, pos), audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
+    if (audience == AOI_NONE) return laoi_nomemory(L);
+    const world_set *set = r->map->sets + audience;
+    FOR_OTHERS(r, set, owner, shard)
+    if (!tell_whole(r, shard, WORLD_BORN, id, life, kind, pos)) return laoi_nomemory(L);
+    for (uint32_t i = 0; i < set->count; i++) here = here || r->map->members[set->first + i] == r->self;
+    laoi_pushinteger(L, owner);
+    lua_pushboolean(L, here);
+    return 2;
+}
+
+/* widen(id): before an epoch is closed, for each id that has come since: rows of one epoch have ids of one width. */
+static int r_widen(lua_State *L) {
+    world_router *r = world_self(L);
+    if (world_is_wide(laoi_integer(L, 2))) r->width = 8;
+    return 0;
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+/* where(id): the position of an own entity after all that has been accepted; nothing if it is none. */
+static int r_where(lua_State *L) {
+    world_router *r = world_self(L);
+    world_record *record;
+    uint32_t slot = world_slot(r, laoi_integer(L, 2), &record);
+    if (!is_own(record)) return 0;
+    double pos[3];
+    (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
+    if (record->pending) memcpy(pos, r->movers[record->pending - 1].pos, sizeof pos);
+    for (int a = 0; a < r->space->dims; a++) lua_pushnumber(L, pos[a]);
+    return r->space->dims;
+}
+
+/* counts(): reals, ghosts, and the rows written so far: moves, nears, fars. */
+static int r_counts(lua_State *L) {
+    world_router *r = world_self(L);
+    const aoi_world *w = &r->space->core->world;
+    int64_t reals = 0, ghosts = 0;
+    for (uint32_t i = 0; i < w->entity_top; i++) {
+        if (!aoi_is_live(w->entities[i].generation)) continue;
+        if (i < r->record_cap && r->records[i].flags & WORLD_REAL) reals++;
+        else ghosts++;
+    }
+    laoi_pushinteger(L, reals);
+    laoi_pushinteger(L, ghosts);
+    for (int tag = WORLD_MOVE; tag <= WORLD_FAR; tag++) laoi_pushinteger(L, (int64_t)r->rows[tag]);
+    return 5;
+}
+
+/* reals([buf]): the ids of all own entities, and their number. */
+static int r_reals(lua_State *L) {
+    world_router *r = world_self(L);
+    lua_settop(L, 2);
+    laoi_buffer(L, 2, r->space->core->world.entity_count);
+    r = world_self(L);
+    const aoi_world *w = &r->space->core->world;
+    int64_t n = 0;
+    for (uint32_t i = 0; i < w->entity_top; i++) {
+        if (!aoi_is_live(w->entities[i].generation) || i >= r->record_cap || !is_own(r->records + i)) continue;
+        laoi_pushinteger(L, w->entities[i].id);
+        lua_rawseti(L, 3, (laoi_index)++n);
+    }
+    lua_pushnil(L);
+    lua_rawseti(L, 3, (laoi_index)n + 1);
+    laoi_pushinteger(L, n);
+    return 2;
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static int r_gc(lua_State *L) {
+    world_router *r = lua_touserdata(L, 1);
+    aoi_memory *m = &r->memory;
+    for (uint32_t i = 0; i < r->out_cap; i++) AOI_FREE(m, r->out[i].at, r->out[i].cap);
+    AOI_FREE(m, r->out, r->out_cap);
+    AOI_FREE(m, r->records, r->record_cap);
+    AOI_FREE(m, r->movers, r->mover_cap);
+    AOI_FREE(m, r->closed, r->closed_cap);
+    world_free_events(r);
+    r->out_cap = 0;
+    return 0;
+}
+
+/* router(space, map, shard): for a space with deferred delivery, which it then owns; there is one router for a space. */
+static int l_router(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    world_map *m = world_check_map(L, 2);
+    int64_t shard = laoi_integer(L, 3);
+    if (!b->deferred) return laoi_argerror(L, 1, "a space with deferred delivery expected");
+    if (shard < 1 || shard > (int64_t)m->shards) return laoi_argerror(L, 3, "the map has %d shards", (int)m->shards);
+    lua_settop(L, 3);
+    world_router *r = laoi_newuserdata(L, sizeof *r);
+    memset(r, 0, sizeof *r);
+    r->memory.alloc = lua_getallocf(L, &r->memory.ud);
+    r->space = laoi_self(L);
+    r->map = m;
+    r->self = (uint32_t)shard;
+    r->width = 4;
+    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
+    lua_setmetatable(L, 4);
+    lua_createtable(L, 2, 0); /* keeps both alive */
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, 1);
+    lua_pushvalue(L, 2);
+    lua_rawseti(L, -2, 2);
+    laoi_settable(L, 4);
+    size_t n = ((size_t)m->shards + 1) * WORLD_TAGS;
+    if (!AOI_GROW(&r->memory, r->out, r->out_cap, n)) return laoi_nomemory(L);
+    memset(r->out, 0, r->out_cap * sizeof *r->out);
+    world_open_node_events(r);
+    return 1;
+}
+
+static const luaL_Reg router_methods[] = {
+    {"note", r_note},     {"owns", r_owns}, {"ghost", r_ghost}, {"leave", r_leave}, {"move", r_move},
+    {"mover", r_mover},   {"read", r_read}, {"close", r_close}, {"hand", r_hand},   {"gone", r_gone},
+    {"rekind", r_rekind}, {"born", r_born}, {"widen", r_widen}, {"where", r_where}, {"counts", r_counts},
+    {"reals", r_reals},   {NULL, NULL},
+};
+
+static const luaL_Reg router_meta[] = {{"__gc", r_gc}, {NULL, NULL}};
+
+/* Loads the module `aoi.core.world`: it is for lua/aoi/skynet/world alone, and no part of `aoi`. */
+void laoi_open_world(lua_State *L) {
+    lua_newtable(L);
+    int world = lua_gettop(L);
+    static const luaL_Reg functions[] = {{"router", l_router}, {NULL, NULL}};
+    world_add_class(L, ROUTER_NAME, router_meta, router_methods);
+    int meta = lua_gettop(L);
+    lua_getfield(L, meta, "__index");
+    laoi_set_functions(L, meta, world_part_methods);
+    laoi_set_functions(L, meta, world_event_methods);
+    laoi_set_functions(L, meta, world_area_methods);
+    lua_pushvalue(L, world);
+    laoi_set_functions(L, meta, functions);
+    lua_settop(L, world);
+    world_open_map(L);
+    world_open_outbox(L);
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+    lua_pushvalue(L, world);
+    lua_setfield(L, -2, "aoi.core.world");
+    lua_settop(L, world - 1);
+}
