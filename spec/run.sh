@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 
 kind=$1
 shift
-jobs=${JOBS:-$(nproc 2>/dev/null || echo 2)}
+jobs=${JOBS:-$(nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)}
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
@@ -27,9 +27,9 @@ run() {
   if command -v flock >/dev/null; then flock "$logs" cat "$log"; else cat "$log"; fi
 }
 
-# Starts a job as soon as fewer than $jobs are running.
+# Starts a job as soon as fewer than $jobs are running. The bash of macOS knows no `wait -n`.
 start() {
-  while [ "$(jobs -pr | wc -l)" -ge "$jobs" ]; do wait -n || true; done
+  while [ "$(jobs -pr | wc -l)" -ge "$jobs" ]; do wait -n 2>/dev/null || sleep 0.1; done
   run "$@" &
 }
 

@@ -7,6 +7,7 @@ local rng = require "spec.support.rng"
 
 local SEED = random_run.seed("client synchronisation")
 local STEPS = random_run.steps(60)
+local IDS = 24
 
 local OPTIONS = {
   plain = {},
@@ -24,7 +25,7 @@ World.__index = World
 local function new_world(setup, name, seed)
   local self = setmetatable({
     random = rng.new(seed), dims = setup.dims, options = OPTIONS[name], clients = {}, pins = {}, priority = {},
-    stale = {}, tick_number = 0, into = {}, heard = 0,
+    stale = {}, crowded = {}, tick_number = 0, into = {}, heard = 0,
   }, World)
   self.space = aoi.new { engine = setup.engine, dimensions = setup.dims, delivery = setup.delivery }
   self.sync = Sync.new(self.space, OPTIONS[name])
@@ -77,7 +78,7 @@ end
 local calls = {}
 
 function calls.enter(self)
-  local id = self.random(24)
+  local id = self.random(IDS)
   if self.space:has(id) then return end
   local x, y, z = self:place()
   if z then self.space:enter(id, x, y, z, self.random(4) - 1) else self.space:enter(id, x, y, self.random(4) - 1) end
@@ -229,6 +230,15 @@ function World:check_position(target, told, quantum)
   return true
 end
 
+-- Records that fit into any message; the longest that this world has: id, kind, coordinates as doubles.
+function World:least_records()
+  local head, longest = 3 + 1 + 8 * self.dims, 3 + 2 + 8 * self.dims
+  return math.floor((self.options.bytes - head) / longest)
+end
+
+-- Promise 5 for priorities from 0.5 to 2, in ticks that are not full of what goes and appears.
+function World:most_ticks() return math.ceil(2 * IDS * (1 + 2 / 0.5) / self:least_records()) end
+
 function World:check_client(id, c)
   local seen, options = self:seen(id), self.options
   local stale = self.stale[c] or {}
@@ -244,8 +254,9 @@ function World:check_client(id, c)
     end
     if self.space:has(target) then
       local right = self:check_position(target, told, options.quantum)
-      stale[target] = not right and (stale[target] or 0) + 1 or nil
-      local most = options.bytes and 150 or options.tiers and 3 or 0
+      if right then stale[target] = nil
+      elseif not self.crowded[id] then stale[target] = (stale[target] or 0) + 1 end
+      local most = options.bytes and self:most_ticks() or options.tiers and 3 or 0
       assert.is_true((stale[target] or 0) <= most, "a position is too old")
     end
   end
@@ -271,12 +282,16 @@ end
 
 function World:tick()
   self.tick_number = self.tick_number + 1
+  self.crowded = {}
   local told = {}
   local messages, bytes = self.sync:tick(function(id, message)
     assert.is_nil(told[id])
     told[id] = #message
-    if self.options.bytes then assert.is_true(#message <= self.options.bytes) end
     local news = self.clients[id]:apply(message, self.into)
+    if self.options.bytes then
+      assert.is_true(#message <= self.options.bytes)
+      self.crowded[id] = news.gone.n + news.appeared.n >= self:least_records()
+    end
     assert.is_true(news.gone.n + news.appeared.n + news.moved.n + news.touched.n > 0)
   end)
   local n, total = 0, 0
@@ -331,3 +346,47 @@ for _, engine in ipairs(aoi.engines()) do
     end
   end
 end
+
+describe("a budget of bytes", function()
+  -- All are seen and move in every tick: how long each waits, and how many records are in every message at least.
+  local function longest_waits(random, priority, ticks)
+    local space = aoi.new()
+    local sync = Sync.new(space, { quantum = 0.01, bytes = 100 })
+    local n, told, waits, least = 40, {}, {}, math.huge
+    space:enter(0, 0, 0)
+    for id = 1, n do space:enter(id, random() * 20, random() * 20) end
+    sync:add(0, math.huge, { bytes = false })
+    sync:tick(function() end)
+    sync:set(0, { bytes = 100 })
+    for id, p in pairs(priority) do sync:set_priority(id, p) end
+    for id = 1, n do told[id], waits[id] = 0, 0 end
+    for now = 1, ticks do
+      for id = 1, n do space:move(id, random() * 20, random() * 20) end
+      sync:tick(function(_, message)
+        assert.is_true(#message <= 100)
+        local moved = Sync.read(message).moved
+        least = math.min(least, moved.n)
+        for i = 1, moved.n * 3, 3 do told[moved[i]] = now end
+      end)
+      for id = 1, n do waits[id] = math.max(waits[id], now - told[id]) end
+    end
+    space:close()
+    return n, least, waits
+  end
+
+  it("lets a change wait no longer than W / k ticks", function()
+    local n, least, waits = longest_waits(rng.new(SEED), {}, math.max(20, STEPS))
+    assert.is_true(least >= 5 and least < n / 2)
+    for id = 1, n do assert.is_true(waits[id] > 0 and waits[id] < math.ceil(n / least)) end
+  end)
+
+  it("lets a change of low priority wait no longer than 2 W (1 + P / p) / k ticks", function()
+    local priority = { [7] = 0.25 }
+    for id = 10, 30 do priority[id] = 4 end
+    local n, least, waits = longest_waits(rng.new(SEED), priority, math.max(300, STEPS))
+    for id = 1, n do
+      assert.is_true(waits[id] < math.ceil(2 * n * (1 + 4 / (priority[id] or 1)) / least), "starved: " .. id)
+    end
+    assert.is_true(waits[7] > waits[10])
+  end)
+end)
