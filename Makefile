@@ -147,7 +147,7 @@ bench: $(CORE_SO) $(BENCH_SO)
 
 install: all
 install uninstall:
-	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LUADIR='$(LUADIR)' LIBDIR='$(LIBDIR)' VERSION='$(VERSION)' \
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LUADIR='$(LUADIR)' LIBDIR='$(LIBDIR)' VERSION='$(VERSION)' LUA='$(LUA_NAME)' \
 	  CORE_SO='$(CORE_SO)' LIBRARIES='$(LIB_A) $(LIB_SO)' LINKS='$(LIB_LINKS:%=%=$(notdir $(LIB_SO)))' sh scripts/install.sh $@
 
 docs: tools

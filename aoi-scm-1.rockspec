@@ -31,6 +31,7 @@ build = {
     ["aoi.meta.space"] = "lua/aoi/meta/space.lua",
     ["aoi.meta.sync"] = "lua/aoi/meta/sync.lua",
     ["aoi.meta.viewer"] = "lua/aoi/meta/viewer.lua",
+    ["aoi.command"] = "lua/aoi/command.lua",
     ["aoi.journal"] = "lua/aoi/journal.lua",
     ["aoi.meta.journal"] = "lua/aoi/meta/journal.lua",
     ["aoi.meta.world"] = "lua/aoi/meta/world.lua",
@@ -95,6 +96,7 @@ build = {
     ["aoi.trigger.visits"] = "lua/aoi/trigger/visits.lua",
   },
   install = {
+    bin = { "bin/aoi" }, -- needs argparse
     lua = { -- the page, beside its module
       ["aoi.viewer.assets.sync"] = "js/aoi-sync.js",
       ["aoi.viewer.assets.app"] = "js/viewer/app.js",

@@ -4,11 +4,12 @@
 #   CORE_SO                            LIBDIR/aoi/core.so         the Lua module
 #   lua/                               LUADIR/                    Lua modules
 #   js/                                LUADIR/aoi/viewer/assets/  what pages of the viewer are made of
+#   bin/aoi                            PREFIX/bin/aoi             the program
 #   include/aoi.h                      PREFIX/include/aoi.h
 #   LIBRARIES: libaoi.a, libaoi.so.*   PREFIX/lib/                and LINKS, NAME=TARGET, to the shared one
 #   made here                          PREFIX/lib/pkgconfig/aoi.pc
 #
-# The Makefile passes PREFIX, DESTDIR, VERSION and the names in capitals. Options of BSD's install alone.
+# The Makefile passes PREFIX, DESTDIR, VERSION, LUA (its name) and the names in capitals. Options of BSD's install alone.
 set -eu
 verb=$1
 
@@ -34,6 +35,9 @@ find lua -name '*.lua' | {
   while read -r file; do place 644 "$file" "$LUADIR/${file#lua/}"; done
 }
 for file in js/aoi-sync.js js/viewer/*; do place 644 "$file" "$LUADIR/aoi/viewer/assets/${file##*/}"; done
+mkdir -p build
+sed "1s|lua\$|${LUA:-lua}|" bin/aoi >build/program
+place 755 build/program "$PREFIX/bin/aoi"
 place 644 include/aoi.h "$PREFIX/include/aoi.h"
 for file in $LIBRARIES; do
   case $file in *.a) mode=644 ;; *) mode=755 ;; esac
@@ -43,7 +47,6 @@ for link in $LINKS; do
   name=$DESTDIR$PREFIX/lib/${link%%=*}
   if [ "$verb" = uninstall ]; then rm -f "$name"; else ln -sf "${link#*=}" "$name"; fi
 done
-mkdir -p build
 pc >build/aoi.pc
 place 644 build/aoi.pc "$PREFIX/lib/pkgconfig/aoi.pc"
 

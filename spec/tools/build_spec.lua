@@ -319,7 +319,7 @@ describe("make", function()
       for _, name in ipairs(expected) do
         all[#all + 1] = (name:find("%.so$") and "lib/lua/" or "share/lua/") .. version .. "/" .. name
       end
-      for _, name in ipairs { "include/aoi.h", "lib/libaoi.a", "lib/libaoi.so", "lib/libaoi.so." .. MAJOR,
+      for _, name in ipairs { "bin/aoi", "include/aoi.h", "lib/libaoi.a", "lib/libaoi.so", "lib/libaoi.so." .. MAJOR,
         "lib/libaoi.so." .. VERSION, "lib/pkgconfig/aoi.pc" } do
         all[#all + 1] = name
       end
@@ -399,7 +399,7 @@ describe("make", function()
     local folder, remove = process.folder()
     finally(remove)
     -- A copy, because luarocks leaves its objects beside the sources.
-    local copy = "mkdir %s/in && cp -r aoi-scm-1.rockspec LICENSE include src lua js %s/in"
+    local copy = "mkdir %s/in && cp -r aoi-scm-1.rockspec LICENSE bin include src lua js %s/in"
     must(copy:format(quote(folder), quote(folder)))
     local command = "cd %s/in && luarocks --lua-version 5.4 --tree %s/out make CFLAGS='-O0 -fPIC'"
     must(command:format(quote(folder), quote(folder)))

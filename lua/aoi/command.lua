@@ -1,0 +1,254 @@
+-- aoi.command: the program `aoi`, which replays, explains, shows and sums up journals and recordings.
+--
+--   aoi replay FILE    aoi explain FILE --at TIME WATCHER NODE TARGET    aoi view FILE    aoi stat FILE
+--
+-- FILE is a journal (docs/journal.md) or a recording of movement in CSV (aoi.tools.recording). Exit status: 0; 1 where
+-- a file cannot be read or a check fails; 2 for misuse.
+local aoi = require "aoi"
+local journal = require "aoi.journal"
+local sources = require "aoi.viewer.sources"
+
+local command = {}
+
+local OK, FAILED, MISUSED = 0, 1, 2
+
+-- Progress of long work: from the second second on, one line that is written over.
+local function progress(quiet)
+  local begin, last, shown = os.time(), os.time(), false
+  local function say(done, all)
+    local now = os.time()
+    if quiet or now == last or now - begin < 2 then return end
+    last, shown = now, true
+    io.stderr:write(all and ("\r%3d %%"):format(100 * done / all) or ("\r%d"):format(done))
+    io.stderr:flush()
+  end
+  local function stop()
+    if shown then io.stderr:write("\r            \r") end
+  end
+  return say, stop
+end
+
+-- ---- files ---------------------------------------------------------------------------------------------------------
+
+local function is_csv(path)
+  local file = io.open(path, "rb")
+  local begin = file and file:read(3) or ""
+  if file then file:close() end
+  return begin:sub(1, 2) == "\31\139" or begin == "t,i" or path:find("%.csv$") or path:find("%.csv%.gz$")
+end
+
+local function refuse(why) error({ why = why }, 0) end
+
+-- A player of either sort: `space`, `time`, `step()` to the next tick, `all`: ticks; `tally`: events.
+local function open_csv(path, engine, radii)
+  local areas
+  for i, radius in ipairs(radii or {}) do
+    areas = areas or {}
+    areas[i] = { radius = radius }
+  end
+  local source, why = sources.open(path, { areas = areas })
+  if not source then refuse(why) end
+  local run = source:open(engine or aoi.engines()[1])
+  local self = { space = run.space, all = source.ticks, done = 0, tally = { enter = 0, leave = 0 } }
+  function self.step()
+    local time = run:step()
+    if not time then return false end
+    self.time, self.done = time, self.done + 1
+    local i = 1
+    while run.events[i] do
+      local name = run.events[i] == aoi.ENTER and "enter" or "leave"
+      self.tally[name] = self.tally[name] + 1
+      i = i + 4
+    end
+    return true
+  end
+  function self.go(time)
+    local ahead = source:open(engine or aoi.engines()[1])
+    local steps, now = 0, ahead:step()
+    while now and now <= time do
+      steps = steps + 1
+      now = ahead:step()
+    end
+    ahead:close()
+    for _ = 1, steps do self.step() end
+    return self.time
+  end
+  return self
+end
+
+local function open_journal(path, engine)
+  local tally = { enter = 0, leave = 0 }
+  local handlers = {
+    enter = function() tally.enter = tally.enter + 1 end,
+    leave = function() tally.leave = tally.leave + 1 end,
+  }
+  local ok, player = pcall(journal.read, path, { engine = engine, handlers = function() return handlers end })
+  if not ok then refuse(path .. ": " .. tostring(player):gsub("^[^:]+:%d+: ", "")) end
+  local self = { space = player.space, all = player.info.calls, done = 0, tally = tally, player = player }
+  function self.step() -- to the next mark, or to the end
+    local time, more = player.time
+    repeat
+      more = player:step()
+      if more then self.done = self.done + 1 end
+    until not more or player.time ~= time
+    self.space, self.time = player.space, player.time
+    return more and true or self.time ~= time
+  end
+  function self.go(time)
+    player:seek(time)
+    self.space, self.time = player.space, player.time
+    return self.time
+  end
+  return self
+end
+
+local function open(path, engine, radii)
+  if is_csv(path) then return open_csv(path, engine, radii) end
+  if radii and radii[1] then refuse(path .. ": a journal has areas of its own: --radius is for recordings") end
+  return open_journal(path, engine)
+end
+
+-- ---- commands ------------------------------------------------------------------------------------------------------
+
+function command.replay(args)
+  local run = open(args.file, args.engine, args.radius)
+  local say, stop = progress(args.quiet)
+  local ticks, clock = 0, os.clock()
+  while run.step() do
+    ticks = ticks + 1
+    say(run.done, run.all)
+    if args.check then
+      local ok, why = pcall(run.space.check, run.space)
+      if not ok then
+        stop()
+        print(("%s: at %s: %s"):format(args.file, tostring(run.time), why))
+        return FAILED
+      end
+    end
+  end
+  stop()
+  local stats = run.space:stats()
+  print(("%d ticks, up to %s: %d entities, %d nodes, %d enter, %d leave, in %.2f s%s"):format(ticks,
+    tostring(run.time or "the end"), stats.entities, stats.nodes, run.tally.enter, run.tally.leave,
+    os.clock() - clock, args.check and "; every tick checked against brute force" or ""))
+  return OK
+end
+
+function command.explain(args)
+  local run = open(args.file, args.engine, args.radius)
+  local time = run.go(args.at)
+  local e = run.space:explain(args.watcher, args.node, args.target)
+  print(("%s: %s"):format(time and ("at " .. tostring(time)) or "at the beginning", tostring(e)))
+  return OK
+end
+
+function command.view(args)
+  local out = args.output or args.file:match("[^/\\]*$"):gsub("%.gz$", ""):gsub("%.[^.]*$", "") .. ".html"
+  local say, stop = progress(args.quiet)
+  local page = require "aoi.viewer.page"
+  local done, why = page.write(args.file, out, { engine = args.engine, on_progress = say })
+  stop()
+  if not done then refuse(why) end
+  print(("%s: %d ticks, %.1f MB%s"):format(out, done.ticks, done.bytes / 1e6, done.complete and "" or
+    "; the end is left out: choose less with aoi.viewer.page"))
+  return OK
+end
+
+local function stat_csv(path)
+  local rec, why = require("aoi.tools.recording").read(path)
+  if not rec then refuse(why) end
+  print(("recording, %d dimensions"):format(rec.dimensions))
+  print(("%d rows in %d steps, at most %d entities at once"):format(rec.rows, #rec, rec.most))
+  if rec[1] then print(("from %s to %s"):format(tostring(rec[1].t), tostring(rec[#rec].t))) end
+end
+
+local function stat_journal(path)
+  local run = open_journal(path)
+  local info, space = run.player.info, run.space
+  local stats = space:stats()
+  print(("journal, %.1f KB%s"):format(info.bytes / 1024, info.whole and "" or ", cut off: good up to there"))
+  print(("begins with %d entities and %d nodes"):format(stats.entities, stats.nodes))
+  if info.marks > 0 then
+    print(("%d marks from %s to %s"):format(info.marks, tostring(info.first), tostring(info.last)))
+  end
+  print(("%d calls, %d refused; %d events delivered"):format(info.calls, info.refused, info.events))
+  local names = {}
+  for name in pairs(info.of_call) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do print(("  %-14s %d"):format(name, info.of_call[name])) end
+end
+
+function command.stat(args)
+  if is_csv(args.file) then stat_csv(args.file) else stat_journal(args.file) end
+  return OK
+end
+
+-- ---- arguments -----------------------------------------------------------------------------------------------------
+
+local function integer(text)
+  local value = text:find "^[+-]?%d+$" and tonumber(text)
+  if not value then return nil, "'" .. text .. "' is not an integer" end
+  return value
+end
+
+local function number(text)
+  local value = tonumber(text)
+  if not value or value ~= value then return nil, "'" .. text .. "' is not a number" end
+  return value
+end
+
+local function new_parser(argparse)
+  local parser = argparse("aoi", "What was in a recorded space, and why.",
+    "FILE is a journal, as aoi.journal writes it, or a recording of movement in CSV (t,id,x,y[,z]; may be gzipped).\n"
+    .. "Exit status: 0; 1 where a file cannot be read or a check fails; 2 for misuse.")
+  parser:command_target "command"
+  parser:require_command(true)
+  local function add(name, what)
+    local c = parser:command(name, what)
+    c:argument("file", "A journal, or a recording in CSV."):args(1)
+    return c
+  end
+  local function options(c)
+    c:option("--engine", "Play it on this engine; a journal's own without it."):choices(aoi.engines())
+    c:option("--radius", "Of a recording, which has no areas: a square of that half-extent for each entity; may be"
+      .. " repeated. Circles around about ten without it."):count("*"):convert(number):argname "<r>"
+    c:flag("-q --quiet", "No progress.")
+  end
+  local replay = add("replay", "Make all calls again; sum up the events.")
+  options(replay)
+  replay:flag("--check", "Compare every tick with brute force, and verify all invariants.")
+  local explain = add("explain", "Say why a node did or did not see a target at a time, in a sentence.")
+  explain:option("--at", "The last tick that is not later than this."):args(1):count(1):convert(number):argname "<time>"
+  explain:argument("watcher", "Id of the entity that carries the node."):convert(integer)
+  explain:argument("node", "Id of the node."):convert(integer)
+  explain:argument("target", "Id of the entity that is seen, or not."):convert(integer)
+  options(explain)
+  local view = add("view", "Write one page that shows it in a browser; no server is needed.")
+  view:option("-o --output", "The page; FILE with .html in the current folder without it."):argname "<page.html>"
+  view:option("--engine", "Whose index is told first."):choices(aoi.engines())
+  view:flag("-q --quiet", "No progress.")
+  add("stat", "Sum up what is in it.")
+  return parser
+end
+
+--- Runs the command line; returns its exit status.
+function command.run(argv)
+  local found, argparse = pcall(require, "argparse")
+  if not found then
+    io.stderr:write "aoi: needs argparse: luarocks install argparse, or the package lua-argparse of Debian\n"
+    return FAILED
+  end
+  local parser = new_parser(argparse)
+  local ok, args = parser:pparse(argv)
+  if not ok then
+    io.stderr:write(parser:get_usage(), "\n\nError: ", tostring(args), "\n")
+    return MISUSED
+  end
+  local good, result = pcall(command[args.command], args)
+  if good then return result end
+  if type(result) ~= "table" or not result.why then error(result, 0) end
+  io.stderr:write("aoi: ", tostring(result.why), "\n")
+  return FAILED
+end
+
+return command

@@ -1,0 +1,130 @@
+-- The program `aoi`, and the pages that show it.
+local aoi = require "aoi"
+local journal = require "aoi.journal"
+
+local compile = loadstring or load
+
+describe("docs/why.md", function()
+  it("answers its questions", function()
+    local file = assert(io.open "docs/why.md")
+    local text, snippets = file:read "*a", { "local print = function() end" }
+    file:close()
+    for snippet in text:gmatch "```lua\n(.-)```" do snippets[#snippets + 1] = snippet end
+    assert.equal(12, #snippets)
+    assert(compile(table.concat(snippets, "\n"), "why.md"))()
+    for i = 1, 10 do assert.truthy(text:find("\n**" .. i .. ". ", 1, true)) end
+  end)
+end)
+
+describe("the program aoi", function()
+  if not pcall(require, "argparse") then
+    pending "argparse is not installed"
+    return
+  end
+  local command = require "aoi.command"
+  local path
+
+  -- Exit status, what went to stdout and to stderr.
+  local function run(...)
+    local out, err, stderr, show = {}, {}, io.stderr, print
+    io.stderr = { -- luacheck: ignore 122
+      write = function(_, ...) err[#err + 1] = table.concat { ... } end,
+      flush = function() end,
+    }
+    _G.print = function(text) out[#out + 1] = text end
+    local ok, status = pcall(command.run, { ... })
+    io.stderr, _G.print = stderr, show -- luacheck: ignore 122
+    if not ok then error(status, 0) end
+    return status, table.concat(out, "\n"), table.concat(err)
+  end
+
+  setup(function()
+    path = os.tmpname()
+    local space = aoi.new { engine = "tower" }
+    local j = journal.record(space, path)
+    space:enter(7, 0, 0)
+    space:add_node(7, 1, 5, function() end)
+    space:enter(12, 20, 0)
+    for tick = 1, 300 do
+      space:move(12, 20 - tick / 10, 0)
+      j:mark(tick)
+    end
+    j:stop()
+  end)
+  teardown(function() os.remove(path) end)
+
+  it("sums up a journal and a recording", function()
+    local status, out = run("stat", path)
+    assert.equal(0, status)
+    assert.matches("journal, %d+%.%d KB\nbegins with 0 entities and 0 nodes\n300 marks from 1", out)
+    assert.matches("303 calls, 0 refused; 2 events delivered\n  add_node       1\n  enter          2\n", out)
+    status, out = run("stat", "examples/data/hermes_ao300.csv.gz")
+    assert.equal(0, status)
+    assert.matches("recording, 2 dimensions\n128783 rows in 959 steps", out)
+  end)
+
+  it("explains what was", function()
+    local _, out = run("explain", path, "--at", "100", "7", "1", "12")
+    assert.matches("^at 100%D.*does not see entity 12: outside", out)
+    _, out = run("explain", path, "--at", "160.5", "7", "1", "12", "--engine", "brute")
+    assert.matches("^at 160%D.*sees entity 12: inside", out)
+    _, out = run("explain", path, "--at=-3", "7", "1", "12")
+    assert.matches("^at the beginning: .*no watcher", out)
+    _, out = run("explain", "examples/data/hermes_ao300.csv.gz", "--at", "10", "5", "1", "7", "--radius", "2")
+    assert.matches("^at 10%D.*entity 7: inside %(square", out)
+  end)
+
+  it("replays on any engine, and checks", function()
+    for _, engine in ipairs(aoi.engines()) do
+      local status, out = run("replay", path, "--engine", engine, "--check")
+      assert.equal(0, status)
+      assert.matches("^300 ticks, up to 300.*: 2 entities, 1 nodes, 1 enter, 1 leave, .*brute force$", out)
+    end
+    local csv = os.tmpname()
+    local file = assert(io.open(csv .. ".csv", "w"))
+    file:write "t,id,x,y\n0,1,0,0\n0,2,5,0\n1,1,0,0\n1,2,1,0\n2,1,0,0\n"
+    file:close()
+    local status, out = run("replay", csv .. ".csv", "--radius", "2", "--check")
+    assert.equal(0, status)
+    assert.matches("^3 ticks, up to 2.*: 1 entities, 1 nodes, 2 enter, 2 leave", out)
+    os.remove(csv)
+    os.remove(csv .. ".csv")
+  end)
+
+  it("writes a page", function()
+    local page = os.tmpname()
+    local status, out = run("view", path, "-o", page, "-q")
+    assert.equal(0, status)
+    assert.matches("300 ticks", out)
+    local file = assert(io.open(page))
+    assert.truthy(file:read("*a"):find "</html>")
+    file:close()
+    os.remove(page)
+  end)
+
+  it("says 2 for misuse and 1 for files that it cannot read", function()
+    local function misused(...)
+      local status, _, err = run(...)
+      assert.equal(2, status)
+      assert.matches("Usage: aoi", err)
+    end
+    misused()
+    misused("stat")
+    misused("dance", path)
+    misused("replay", path, "--engine", "crystal ball")
+    misused("explain", path, "7", "1", "12")
+    misused("explain", path, "--at", "soon", "7", "1", "12")
+    misused("explain", path, "--at", "1", "7", "1", "x")
+    local function unread(...)
+      local status, _, err = run(...)
+      assert.equal(1, status)
+      assert.matches("^aoi: ", err)
+    end
+    for _, name in ipairs { "stat", "replay", "view" } do
+      unread(name, "/no/such/file")
+      unread(name, "/no/such/file.csv")
+      unread(name, "README.md")
+    end
+    unread("replay", path, "--radius", "5")
+  end)
+end)
