@@ -379,7 +379,7 @@ void aoi_rings_passed(aoi_list *g, uint32_t entity, const double *from, const do
     l.ends = (aoi_lanes_ends){.scale = {1, 1}, .most_in = most_in};
     for (int r = 0; r < g->ring_count; r++) {
         const aoi_field *f = g->rings + r;
-        if (!f->nodes || !((f->masks & kind) || f->excepts) || !field_is_near(f, from, to)) continue;
+        if (!f->nodes || !field_is_near(f, from, to) || !((f->masks & kind) || f->excepts)) continue;
         l.span[0] = ring_span(f, from);
         l.span[1] = ring_span(f, to);
         tile_walk walk;
