@@ -5,6 +5,7 @@
 --
 -- A player keeps snapshots of the marks it passes, some tens at most: going back loads the last one before, and steps
 -- on from there.
+local checks = require "aoi.checks"
 local core = require "aoi.core"
 
 local journal = {}
@@ -152,6 +153,7 @@ end
 
 --- Reads a journal; `player.space` is the space as the journal begins.
 function journal.read(path, options)
+  checks.type(path, "string", 1, "read")
   local file, why = io.open(path, "rb")
   if not file then error("cannot read the journal: " .. why, 2) end
   local bytes = file:read "*a"

@@ -5,8 +5,7 @@ local snippets = require "spec.support.snippets"
 -- Pages whose snippets need more than a Lua; each names the specs that run them.
 local ELSEWHERE = {
   ["docs/skynet.md"] = "spec/skynet", ["docs/world.md"] = "spec/world", ["docs/viewer.md"] = "spec/viewer",
-  ["docs/journal.md"] = "spec/journal", ["docs/snapshot.md"] = "spec/journal", ["docs/why.md"] = "spec/journal",
-  ["docs/command.md"] = "spec/journal",
+  ["docs/why.md"] = "spec/journal", ["docs/command.md"] = "spec/journal",
 }
 
 describe("the Lua snippets of", function()
@@ -15,7 +14,7 @@ describe("the Lua snippets of", function()
       for i, chunk in ipairs(snippets.read(path)) do
         it(path .. (i > 1 and ", part " .. i or ""), function()
           local printed, expected = snippets.run(chunk, path)
-          assert.same(expected, printed)
+          if #expected > 0 then assert.same(expected, printed) end -- a page without `-->` only has to run
         end)
       end
     end

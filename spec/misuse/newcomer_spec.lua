@@ -2,6 +2,7 @@
 -- line is one mistake: { title, what the error says, the call }. The error is about the caller's own line. A line whose
 -- message is nil is no error, because it does what was meant; what that is, is checked by the call itself.
 local aoi = require "aoi"
+local journal = require "aoi.journal"
 local neighbors = require "aoi.neighbors"
 local sync = require "aoi.sync"
 local trigger = require "aoi.trigger"
@@ -213,6 +214,22 @@ local MISTAKES = {
   { "on_error with a message", "#1 to 'on_error' (function expected, got string)",
     function(w) w.space:on_error "oops" end },
   { "flush where nothing waits", nil, function(w) assert.equal(0, w.space:flush()) end },
+
+  -- bytes
+  { "load without bytes", "#1 to 'load' (string expected, got no value)", function() return (aoi.load()) end },
+  { "load of what is no snapshot", "not a snapshot", function() return (aoi.load "hello") end },
+  { "load with a colon", "calling 'load' on bad self", function(w) return (aoi:load(w.space:save())) end },
+  { "load with a table of handlers", "#2 to 'load' (function expected, got table)",
+    function(w) return (aoi.load(w.space:save(), {})) end },
+  { "load into other dimensions", "'engine' is the only option",
+    function(w) return (aoi.load(w.space:save(), nil, { dimensions = 3 })) end },
+  { "save to a file", "#1 to 'save' (nothing expected, got string)", function(w) return (w.space:save "x.aoi") end },
+  { "a journal without a place to go", "#2 to 'record' (path or function expected",
+    function(w) return (journal.record(w.space)) end },
+  { "a journal of nothing", "#1 to 'record' (aoi.space expected, got no value)", function() return (journal.record()) end },
+  { "reading a journal that is not there", "cannot read the journal: /nowhere/x",
+    function() return (journal.read "/nowhere/x") end },
+  { "reading no journal", "#1 to 'read' (string expected, got no value)", function() return (journal.read()) end },
 
   -- triggers
   { "triggers without a space", "#1 to 'new' (aoi.space expected, got no value)",

@@ -2,7 +2,8 @@
 --
 --   ```lua ... ```        shown and run. All of a page are one chunk, in order, so that one may use another's locals.
 --   <!-- lua ... -->      run, not shown: what a page takes for granted. `<!-- lua fresh ... -->` begins a new chunk.
---   --> text              in a shown snippet: the next line that is printed. Every printed line must stand there.
+--   --> text              in a shown snippet: the next line that is printed. Every printed line must stand there, in a
+--                         chunk that has any.
 local snippets = {}
 
 --- The chunks of a page: { lines, expected }. Lines keep their numbers, so that an error names those of the page.
