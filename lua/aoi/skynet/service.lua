@@ -6,6 +6,7 @@
 
 local skynet = require "skynet"
 local core = require "skynet.core"
+local Remote = require "aoi.skynet.remote"
 local Server = require "aoi.skynet.server"
 local last_words = require "aoi.skynet.last_words"
 local period = require "aoi.skynet.period"
@@ -13,13 +14,18 @@ local protocol = require "aoi.skynet.protocol"
 local wire = require "aoi.skynet.wire"
 
 local ptype
+local remote = Remote.new(5)
 local options = {
-  send = function(address, message) return core.send(address, ptype, 0, message) end,
+  send = function(address, message)
+    if Remote.has(address) then return remote:send(address, message) end
+    return core.send(address, ptype, 0, message)
+  end,
   now = function() return skynet.now() / 100 end,
   clock = function() return skynet.hpc() / 1e9 end,
   log = skynet.error,
   queue = skynet.mqlen,
   remote = function(address)
+    if Remote.has(address) then return false end
     local _, far = skynet.harbor(address)
     return far
   end,
@@ -41,6 +47,7 @@ for _, word in ipairs { ... } do
 end
 
 local server = Server.new(options)
+remote.server, remote.heartbeat = server, server.heartbeat
 
 local function guarded(name)
   return function()
@@ -83,8 +90,12 @@ end
 
 skynet.start(function()
   skynet.dispatch("lua", function(_, source, name, ...)
-    if name == "shutdown" then
+    if remote:command(name, ...) then
+      return
+    elseif name == "shutdown" then
       server:shutdown()
+      skynet.sleep(0) -- what is left for relays goes
+      remote:close()
       skynet.ret(skynet.pack(true))
       skynet.exit()
     elseif name == "subscriber" then
@@ -97,12 +108,17 @@ skynet.start(function()
   if viewer_port then require("aoi.skynet.viewer_host").serve(find_space, { port = viewer_port }) end
   if interval > 0 then skynet.fork(period, interval, guarded "tick", late) end
   skynet.fork(period, 100, guarded "probe_all")
+  skynet.fork(period, 50, function()
+    if server.closed then return false end
+    remote:beat()
+  end)
   take_messages()
   -- Killed, this service tells its clients by its last breath.
   server.words = last_words(function()
     if server.closed then return end
     for address, subscriber in pairs(server.subscribers) do
-      if not subscriber.remote then core.send(address, ptype, 0, wire.bye(0)) end
+      if not subscriber.remote and not Remote.has(address) then core.send(address, ptype, 0, wire.bye(0)) end
     end
+    remote:close()
   end)
 end)

@@ -1,0 +1,169 @@
+-- An AOI service of another node of the cluster, as its clients here see it: they send to this service and call it as if
+-- it were the AOI service itself. skynet.newservice("aoi/skynet/relay", node, name)
+--
+--   client --message, request--> [ up ] ==cluster.call==> aoi.skynet.remote --as the client--> the AOI service
+--   client <--message, answer--  <==answer of a cluster.call that waits there==  [ down ]
+--
+-- One call up is under way at a time, and takes along whatever has come meanwhile; one call down waits at the other end
+-- until there is something to bring, at most a heartbeat. So order is kept, and nothing is lost unseen: a call that fails,
+-- or three heartbeats of silence, end the connection, and with it the maps of all clients here. A client that ends here is
+-- dropped there; the next request after a failure connects anew.
+
+local skynet = require "skynet"
+local core = require "skynet.core"
+local cluster = require "skynet.cluster"
+local last_words = require "aoi.skynet.last_words"
+local protocol = require "aoi.skynet.protocol"
+local wire = require "aoi.skynet.wire"
+
+local node, name = ...
+local PTYPE_LUA, PTYPE_RESPONSE, PTYPE_ERROR = skynet.PTYPE_LUA, skynet.PTYPE_RESPONSE, skynet.PTYPE_ERROR
+local MESSAGE, REQUEST, GONE = 1, 2, 3 -- pieces, each: u8 what, u32 client, u32 session, u32 length, bytes
+local SELF = ("%d %d %d"):format(skynet.self(), os.time(), skynet.hpc())
+
+local ptype = protocol(function() end)
+local connection -- token, heartbeat, up, sending, heard; nil: there is none
+local connecting, words
+local clients = {}  -- handle -> true
+local requests = {} -- handle -> { session = true }
+
+local function call(command, ...) return cluster.call(node, "@" .. name, command, ...) end
+
+-- The connection has failed: its clients are told that the service is gone.
+local function lose(broken)
+  if connection ~= broken then return end
+  connection = nil
+  local told, failed = clients, requests
+  clients, requests = {}, {}
+  for handle, sessions in pairs(failed) do
+    for session in pairs(sessions) do core.send(handle, PTYPE_ERROR, session, "") end
+  end
+  for handle in pairs(told) do core.send(handle, ptype, 0, wire.bye(0)) end
+end
+
+local function upload(c)
+  while connection == c and c.up[1] do
+    local pieces = table.concat(c.up)
+    c.up = {}
+    if not pcall(call, "relay_up", c.token, pieces) then lose(c) end
+  end
+  c.sending = false
+end
+
+local function push(c, what, client, session, bytes)
+  c.up[#c.up + 1] = string.pack("<BI4I4s4", what, client, session, bytes)
+  if not c.sending then
+    c.sending = true
+    skynet.timeout(0, function() upload(c) end)
+  end
+end
+
+local function forget(c, client)
+  if not clients[client] then return end
+  clients[client], requests[client] = nil, nil
+  push(c, GONE, client, 0, "")
+end
+
+-- What has come down: messages for clients, and answers to their requests.
+local function take(c, pieces)
+  local pos = 1
+  while pos <= #pieces do
+    local what, client, session, bytes
+    what, client, session, bytes, pos = string.unpack("<BI4I4s4", pieces, pos)
+    local sent
+    if what == MESSAGE then
+      sent = core.send(client, ptype, 0, bytes)
+    else
+      if requests[client] then requests[client][session] = nil end
+      sent = core.send(client, PTYPE_RESPONSE, session, bytes)
+    end
+    if sent == nil then forget(c, client) end
+  end
+end
+
+local function download(c)
+  while connection == c do
+    local ok, pieces = pcall(call, "relay_down", c.token)
+    if connection ~= c then return end
+    if not ok then return lose(c) end
+    c.heard = skynet.now()
+    take(c, pieces)
+  end
+end
+
+local function watch(c)
+  while connection == c do
+    skynet.sleep(100)
+    if skynet.now() - c.heard > 300 * c.heartbeat then lose(c) end
+  end
+end
+
+local function connect()
+  connecting = true
+  local waiting = {}
+  local ok, token, heartbeat = pcall(call, "relay_hello", SELF)
+  if ok then
+    connection = { token = token, heartbeat = heartbeat, up = waiting, sending = false, heard = skynet.now() }
+    skynet.fork(download, connection)
+    skynet.fork(watch, connection)
+  end
+  connecting = false
+end
+
+-- A request of a client; the first one connects.
+local function request(client, session, bytes)
+  clients[client] = true
+  requests[client] = requests[client] or {}
+  requests[client][session] = true
+  if not connection then
+    skynet.timeout(0, function()
+      if not connection and not connecting then connect() end
+      while connecting do skynet.sleep(1) end
+      if connection then
+        clients[client] = true
+        requests[client] = requests[client] or {}
+        requests[client][session] = true
+        push(connection, REQUEST, client, session, bytes)
+      else
+        requests[client] = nil
+        core.send(client, PTYPE_ERROR, session, "")
+      end
+    end)
+    return
+  end
+  push(connection, REQUEST, client, session, bytes)
+end
+
+local function message(client, bytes)
+  if not connection or not clients[client] then
+    if wire.head(bytes) ~= wire.GONE then core.send(client, ptype, 0, wire.bye(0)) end
+  elseif wire.head(bytes) == wire.GONE then
+    forget(connection, client)
+  else
+    push(connection, MESSAGE, client, 0, bytes)
+  end
+end
+
+skynet.start(function()
+  skynet.info_func(function()
+    local n = 0
+    for _ in pairs(clients) do n = n + 1 end
+    return { clients = n, connected = connection and 1 or 0, waiting = connection and #connection.up or 0 }
+  end)
+  local dispatch, tostring = skynet.dispatch_message, skynet.tostring
+  -- Requests and messages are passed on as they are, unread.
+  core.callback(function(kind, bytes, size, session, source)
+    if kind == PTYPE_LUA then
+      request(source, session, bytes and tostring(bytes, size) or "")
+    elseif kind == ptype then
+      message(source, tostring(bytes, size))
+    else
+      dispatch(kind, bytes, size, session, source)
+    end
+  end)
+  words = last_words(function()
+    if words then
+      for handle in pairs(clients) do core.send(handle, ptype, 0, wire.bye(0)) end
+    end
+  end)
+end)

@@ -1,0 +1,20 @@
+-- One relay for each AOI service of another node, started when it is first asked for: skynet.uniqueservice of this name.
+
+local skynet = require "skynet"
+
+local relays = {} -- "node@name" -> address, or false while it starts
+
+skynet.start(function()
+  skynet.dispatch("lua", function(_, _, command, node, name)
+    assert(command == "open", "unknown command")
+    local key = node .. "@" .. name
+    while relays[key] == false do skynet.sleep(1) end
+    -- One that was killed is started again.
+    if not relays[key] or not pcall(skynet.call, relays[key], "debug", "PING") then
+      relays[key] = false
+      local ok, address = pcall(skynet.newservice, "aoi/skynet/relay", node, name)
+      relays[key] = ok and address or nil
+    end
+    skynet.ret(skynet.pack(relays[key]))
+  end)
+end)

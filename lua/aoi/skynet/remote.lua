@@ -1,0 +1,125 @@
+-- The relays of other nodes (aoi.skynet.relay), at the side of the AOI service. A client behind a relay has an address of
+-- its own here, the relay's number and the client's handle; for the server it is a subscriber like any other.
+--
+--   relays[token]    pieces that wait to be brought down; the answer to the relay's call that waits for them; when it was
+--                    heard last
+
+local skynet = require "skynet"
+
+local MESSAGE, REQUEST, GONE = 1, 2, 3
+
+local Remote = {}
+Remote.__index = Remote
+
+--- server: that of aoi.skynet.server.
+function Remote.new(heartbeat)
+  return setmetatable({ relays = {}, token = 0, heartbeat = heartbeat }, Remote)
+end
+
+--- Whether the address is that of a client behind a relay.
+function Remote.has(address) return address > 0xffffffff end
+
+local function bring_down(relay)
+  relay.flushing = false
+  local response, pieces = relay.response, relay.down
+  if not response then return end
+  relay.response, relay.down = nil, {}
+  response(true, table.concat(pieces))
+end
+
+local function push(relay, what, client, session, bytes)
+  relay.down[#relay.down + 1] = string.pack("<BI4I4s4", what, client, session, bytes)
+  if not relay.flushing then
+    relay.flushing = true
+    skynet.timeout(0, function() bring_down(relay) end)
+  end
+end
+
+--- As the server's option `send`.
+function Remote:send(address, message)
+  local relay = self.relays[address >> 32]
+  if not relay then return nil end
+  push(relay, MESSAGE, address & 0xffffffff, 0, message)
+  return true
+end
+
+-- The relay is gone, and its clients with it.
+local function drop(self, relay)
+  self.relays[relay.token] = nil
+  if relay.response then relay.response(false) end
+  local gone = {}
+  for address in pairs(self.server.subscribers) do
+    if address >> 32 == relay.token then gone[#gone + 1] = address end
+  end
+  for _, address in ipairs(gone) do self.server:drop(address) end
+end
+
+local function take(self, relay, pieces)
+  local pos = 1
+  while pos <= #pieces do
+    local what, client, session, bytes
+    what, client, session, bytes, pos = string.unpack("<BI4I4s4", pieces, pos)
+    local address = relay.token << 32 | client
+    if what == MESSAGE then
+      self.server:receive(address, bytes)
+    elseif what == GONE then
+      self.server:drop(address)
+    else
+      push(relay, REQUEST, client, session, skynet.packstring(self.server:call(address, skynet.unpack(bytes))))
+    end
+  end
+end
+
+local CMD = {}
+
+function CMD.relay_hello(self, id)
+  for _, relay in pairs(self.relays) do
+    if relay.id == id then drop(self, relay) end -- it has connected anew
+  end
+  self.token = self.token + 1
+  self.relays[self.token] = { token = self.token, id = id, down = {}, heard = skynet.now() }
+  skynet.ret(skynet.pack(self.token, self.heartbeat))
+end
+
+function CMD.relay_up(self, token, pieces)
+  local relay = assert(self.relays[token], "unknown relay")
+  relay.heard = skynet.now()
+  take(self, relay, pieces)
+  skynet.ret(skynet.pack(true))
+end
+
+function CMD.relay_down(self, token)
+  local relay = assert(self.relays[token], "unknown relay")
+  relay.heard = skynet.now()
+  relay.response = skynet.response()
+  if relay.down[1] then bring_down(relay) end
+end
+
+--- Whether it was a command of a relay; then it is answered.
+function Remote:command(name, ...)
+  if not CMD[name] then return false end
+  CMD[name](self, ...)
+  return true
+end
+
+--- To be called every second or so: answers calls that have waited for a heartbeat, and drops relays that are silent.
+function Remote:beat()
+  local now = skynet.now()
+  for _, relay in pairs(self.relays) do
+    local silent = (now - relay.heard) / 100
+    if silent > 3 * self.heartbeat then
+      drop(self, relay)
+    elseif relay.response and silent >= self.heartbeat / 2 then
+      bring_down(relay)
+    end
+  end
+end
+
+--- The service is being closed: calls that wait fail.
+function Remote:close()
+  for _, relay in pairs(self.relays) do
+    if relay.response then pcall(relay.response, false) end
+  end
+end
+
+return Remote
