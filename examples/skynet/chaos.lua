@@ -10,7 +10,7 @@ local aoi = require "aoi.skynet"
 local role, SECONDS = skynet.getenv "role", tonumber(skynet.getenv "seconds")
 local NPCS, AGENTS, RADIUS, SIDE = 2000, 200, 50, 700
 
-local service, scene
+local service, scene, resting
 local agents, next_id = {}, 1
 
 local function born()
@@ -75,11 +75,15 @@ local function something()
 end
 
 local function compare()
-  local differences, seen, closed = 0, 0, 0
+  local differences, seen, closed, left = 0, 0, 0, #agents
   for _, agent in ipairs(agents) do
-    local bad, n = skynet.call(agent.address, "lua", "compare")
-    if bad < 0 then closed = closed + 1 else differences, seen = differences + bad, seen + n end
+    skynet.fork(function()
+      local ok, bad, n = pcall(skynet.call, agent.address, "lua", "compare")
+      if not ok or bad < 0 then closed = closed + 1 else differences, seen = differences + bad, seen + n end
+      left = left - 1
+    end)
   end
+  while left > 0 do skynet.sleep(5) end
   local text = ("rest: %d players, %d in view each, %d differences, %d closed"):format(#agents, seen // #agents,
     differences, closed)
   return differences, text, closed
@@ -90,9 +94,16 @@ local function entities()
   return count, ("%d entities"):format(count)
 end
 
+-- The scene rests, too, wherever it is.
+local function rest_all(how)
+  resting = how
+  if role == "far" then require("skynet.cluster").call("near", "@scene", how) end
+  each("rest", how)
+end
+
 -- Players live through chaos for some seconds, and are compared at each rest. Returns all differences.
 local function play(walk)
-  local resting, total = false, 0
+  local total = 0
   if walk then
     skynet.fork(function()
       while true do
@@ -108,9 +119,8 @@ local function play(walk)
       something()
       skynet.sleep(6)
     end
-    resting = true
+    rest_all(true)
     each("wait", false)
-    each("rest", true)
     skynet.sleep(250)
     local differences, text = compare()
     local _, there = entities()
@@ -120,8 +130,7 @@ local function play(walk)
       total = total + 1
       skynet.error(("%d entities are there instead of %d"):format(scene:count(), NPCS + #agents))
     end
-    resting = false
-    each("rest", false)
+    rest_all(false)
   end
   return total
 end
@@ -152,13 +161,18 @@ function roles.near()
   service = aoi.start { interval = 10, heartbeat = 1 }
   cluster.reload { near = "127.0.0.1:" .. skynet.getenv "port", far = false }
   cluster.register("aoi", service)
+  cluster.register("scene", skynet.self())
   cluster.open "near"
   local walk = drive()
   skynet.fork(function()
     while true do
-      walk()
+      if not resting then walk() end
       skynet.sleep(10)
     end
+  end)
+  skynet.dispatch("lua", function(_, _, how)
+    resting = how
+    skynet.ret(skynet.pack(true))
   end)
   for _ = 1, SECONDS do
     skynet.sleep(100)
@@ -174,6 +188,7 @@ function roles.far()
   service = "near@aoi"
   local walking = play(nil)
   -- Alone from now on: the near node may be killed and come again.
+  rest_all(true)
   for _ = 1, tonumber(skynet.getenv "watch") do
     skynet.sleep(100)
     local _, text = compare()

@@ -37,15 +37,16 @@ sleep 6
 echo "6 s later: $(besides)"
 test "$(besides)" = 0
 WATCH=1000 start far 20 far2; FAR=$!
-sleep 40
+tries=0
+until grep -q 'far: rest' "$LOGS/far2" || [ $tries -ge 120 ]; do sleep 1; tries=$((tries + 1)); done
 grep 'rest:' "$LOGS/far2" | sed 's/^/far: /'
 kill -9 $NEAR
-sleep 6
+sleep 8
 echo "near killed:"; grep 'far: rest' "$LOGS/far2" | tail -1
 grep 'far: rest' "$LOGS/far2" | tail -1 | grep -q '200 closed'
 start near 1000 near; NEAR=$!
-sleep 15
-echo "near is there again:"; grep 'far: rest' "$LOGS/far2" | tail -1
+sleep 20
+echo "near is there again, $(besides) entities besides the NPCs:"; grep 'far: rest' "$LOGS/far2" | tail -1
 grep 'far: rest' "$LOGS/far2" | tail -1 | grep -q ' 0 closed'
 test "$(besides)" = 200
 ! grep 'rest:' "$LOGS/far2" | grep -v 'far: rest' | grep -v ' 0 differences'

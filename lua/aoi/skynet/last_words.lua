@@ -4,10 +4,12 @@
 --   local words = last_words(function() core.send(address, ptype, 0, message) end)
 --   words.cancel()
 
+local armed = {} -- sentinel -> true: kept until the end
+
 return function(f)
-  local armed = true
-  local sentinel = setmetatable({}, { __gc = function()
-    if armed then f() end
+  local sentinel = setmetatable({}, { __gc = function(self)
+    if armed[self] then f() end
   end })
-  return { sentinel = sentinel, cancel = function() armed = false end }
+  armed[sentinel] = true
+  return { cancel = function() armed[sentinel] = nil end }
 end

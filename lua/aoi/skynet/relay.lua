@@ -23,16 +23,17 @@ local SELF = ("%d %d %d"):format(skynet.self(), os.time(), skynet.hpc())
 
 local ptype = protocol(function() end)
 local connection -- token, heartbeat, up, sending, heard; nil: there is none
-local connecting, words
+local connecting
 local clients = {}  -- handle -> true
 local requests = {} -- handle -> { session = true }
 
 local function call(command, ...) return cluster.call(node, "@" .. name, command, ...) end
 
 -- The connection has failed: its clients are told that the service is gone.
-local function lose(broken)
+local function lose(broken, reason)
   if connection ~= broken then return end
   connection = nil
+  skynet.error(("aoi: the connection to %s@%s is lost: %s"):format(node, name, tostring(reason)))
   local told, failed = clients, requests
   clients, requests = {}, {}
   for handle, sessions in pairs(failed) do
@@ -45,7 +46,8 @@ local function upload(c)
   while connection == c and c.up[1] do
     local pieces = table.concat(c.up)
     c.up = {}
-    if not pcall(call, "relay_up", c.token, pieces) then lose(c) end
+    local ok, err = pcall(call, "relay_up", c.token, pieces)
+    if not ok then lose(c, err) end
   end
   c.sending = false
 end
@@ -85,7 +87,7 @@ local function download(c)
   while connection == c do
     local ok, pieces = pcall(call, "relay_down", c.token)
     if connection ~= c then return end
-    if not ok then return lose(c) end
+    if not ok then return lose(c, pieces) end
     c.heard = skynet.now()
     take(c, pieces)
   end
@@ -94,7 +96,7 @@ end
 local function watch(c)
   while connection == c do
     skynet.sleep(100)
-    if skynet.now() - c.heard > 300 * c.heartbeat then lose(c) end
+    if skynet.now() - c.heard > 300 * c.heartbeat then lose(c, "silence") end
   end
 end
 
@@ -161,9 +163,7 @@ skynet.start(function()
       dispatch(kind, bytes, size, session, source)
     end
   end)
-  words = last_words(function()
-    if words then
-      for handle in pairs(clients) do core.send(handle, ptype, 0, wire.bye(0)) end
-    end
+  last_words(function()
+    for handle in pairs(clients) do core.send(handle, ptype, 0, wire.bye(0)) end
   end)
 end)

@@ -114,7 +114,7 @@ skynet.start(function()
   end)
   take_messages()
   -- Killed, this service tells its clients by its last breath.
-  server.words = last_words(function()
+  last_words(function()
     if server.closed then return end
     for address, subscriber in pairs(server.subscribers) do
       if not subscriber.remote and not Remote.has(address) then core.send(address, ptype, 0, wire.bye(0)) end
