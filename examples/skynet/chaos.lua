@@ -188,9 +188,9 @@ function roles.far()
   service = "near@aoi"
   local walking = play(nil)
   -- Alone from now on: the near node may be killed and come again.
-  rest_all(true)
   for _ = 1, tonumber(skynet.getenv "watch") do
-    skynet.sleep(100)
+    pcall(rest_all, true)
+    skynet.sleep(150)
     local _, text = compare()
     skynet.error("far: " .. text)
   end

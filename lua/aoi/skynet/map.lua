@@ -64,7 +64,7 @@ function Map:forget(reason)
   self.closed, self.reason = true, reason
   client.maps[self.link] = nil
   for handle, record in pairs(client.records) do
-    if record.map == self then client.records[handle], record.closed = nil, true end
+    if rawequal(record.map, self) then client.records[handle], record.closed = nil, true end
   end
   client.inbox:close(self.link)
   self.mine, self.busy, self.move = {}, {}, nil
@@ -182,7 +182,7 @@ function Map:listen(handlers)
   handlers_of.check_table(handlers, 1, "listen", 2)
   self.listener = handlers
   for _, record in pairs(self.client.records) do
-    if record.map == self and record.foreign then record.handlers = handlers end
+    if rawequal(record.map, self) and record.foreign then record.handlers = handlers end
   end
 end
 

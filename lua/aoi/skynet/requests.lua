@@ -2,6 +2,7 @@
 -- reloaded. A request that raises has changed nothing.
 
 local argument = require "aoi.skynet.argument"
+local checks = require "aoi.checks"
 local links = require "aoi.skynet.links"
 local methods = require "aoi.skynet.methods"
 local packets = require "aoi.skynet.packets"
@@ -235,7 +236,7 @@ function CMD.viewers(server, link, ...)
       kept = kept + 2
     end
   end
-  list[kept + 1] = nil
+  checks.end_list(list, kept, 2)
   return list, kept // 2
 end
 
@@ -249,7 +250,7 @@ function CMD.nodes(server, link, ...)
       list[kept] = record.node
     end
   end
-  list[kept + 1] = nil
+  checks.end_list(list, kept, 1)
   return list, kept
 end
 
