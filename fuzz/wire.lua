@@ -17,13 +17,15 @@ local next_byte, rest, fail = byte, rest, fail -- luacheck: ignore
 local function walk(list, n, seen)
   local at = 1
   while at <= n do
-    if list[at] == 0 then
+    local form, view = list[at] & 3, seen[list[at] >> 2]
+    if form == 0 then
       if list[at + 1] == wire.OPENED then seen[list[at + 5]] = {} end
       at = at + 6
     else
-      local view, leaves, enters, values = seen[list[at]], list[at + 1], list[at + 2], list[at + 3]
+      local leaves, enters, values = form == 1 and 1 or 0, form == 2 and 1 or 0, 1
       if not view then fail "a group of a node that is not there" end
-      at = at + 4
+      if form == 3 then leaves, enters, values = list[at + 1], list[at + 2], list[at + 3] end
+      at = at + (form == 3 and 4 or 1)
       for _ = 1, leaves do
         if not view[list[at]] then fail "a leave of what was not seen" end
         view[list[at]] = nil

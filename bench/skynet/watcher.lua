@@ -7,12 +7,13 @@ local CMD = {}
 
 local function enter() events = events + 1 end
 local function leave() events = events + 1 end
+local handlers = { enter = enter, leave = leave }
 
 -- ids: the entities that this service watches with.
 function CMD.watch(kind, service, ids, radius)
   if kind == "aoi" or kind == "rows" then
     local map = aoi.open(service, "map")
-    for _, id in ipairs(ids) do map:add_node(id, 1, radius, { enter = enter, leave = leave }) end
+    for _, id in ipairs(ids) do map:add_node(id, 1, radius, handlers) end
   else
     for _, id in ipairs(ids) do skynet.call(service, "lua", "watch", id, radius) end
   end

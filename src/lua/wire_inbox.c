@@ -4,11 +4,13 @@
  *   read     checks the whole message, applies it group by group, and notes what really changes in `news`; then, when no
  *            view is in use, the notes are appended to a Lua list, which may run finalizers
  *
- *   list     handle, leaves, enters, values, then the ids that leave, then `values` numbers for each that enters: the id
- *            alone, or id, kind, x, y [, z]
- *            0, OPENED, link, watcher, node, handle     a node that another client has added for this one
- *            0, CLOSED, handle, 0, 0, 0                 the end of a node, behind its last leaves
- *            0, RESYNCED, link, 0, 0, 0                 behind the changes that a resync has brought
+ *   list     entries, each begins with 4 * handle + form:
+ *            LEAVES, id  or  ENTERS, id                 one event without a place, as most groups have
+ *            GROUP, leaves, enters, values              then the ids that leave, then `values` numbers for each that enters:
+ *                                                       the id alone, or id, kind, x, y [, z]
+ *            SPECIAL (handle 0), OPENED, link, watcher, node, handle   a node that another client has added for this one
+ *            SPECIAL, CLOSED, handle, 0, 0, 0                          the end of a node, behind its last leaves
+ *            SPECIAL, RESYNCED, link, 0, 0, 0                          behind the changes that a resync has brought
  *
  * A view takes an enter only of what it does not have, and a leave only of what it has: so a handler hears them in turn
  * whatever was lost on the way. */
@@ -17,6 +19,7 @@
 #define INBOX_NAME "aoi.Inbox"
 
 enum { INDEX_FROM = 64 }; /* below, a walk over ids that lie together beats a look-up */
+enum { FORM_SPECIAL = 0, FORM_LEAVES = 1, FORM_ENTERS = 2, FORM_GROUP = 3 };
 enum { INBOX_OPENED = 1, INBOX_CLOSED = 2, INBOX_RESYNCED = 3 };
 
 typedef struct inbox_view {
@@ -223,7 +226,13 @@ enum { ENTRY_HEAD = 4 }; /* handle, leaves, enters, values */
 /* The head of an entry whose lists are noted already. */
 static void set_entry_head(inbox *x, uint32_t at, const wire_group *g, uint32_t leaves, uint32_t enters) {
     int64_t *head = x->news + at;
-    head[0] = g->handle;
+    if (leaves + enters == 1 && (leaves || !g->dims)) {
+        head[0] = (int64_t)g->handle * 4 + (leaves ? FORM_LEAVES : FORM_ENTERS);
+        head[1] = head[ENTRY_HEAD];
+        x->news_count = at + 2;
+        return;
+    }
+    head[0] = (int64_t)g->handle * 4 + FORM_GROUP;
     head[1] = leaves;
     head[2] = enters;
     head[3] = g->dims ? 2 + g->dims : 1;
@@ -363,15 +372,21 @@ static void tell_number(lua_State *L, const inbox *x, uint32_t i, laoi_index at,
     lua_rawseti(L, LIST, at);
 }
 
+static uint32_t entry_length(const int64_t *head) {
+    if ((head[0] & 3) == FORM_SPECIAL) return 6;
+    if ((head[0] & 3) != FORM_GROUP) return 2;
+    return ENTRY_HEAD + (uint32_t)head[1] + (uint32_t)(head[2] * head[3]);
+}
+
 /* Appends the entries to the list; a finalizer may do anything meanwhile, but only what is there is read. */
 static laoi_index tell_news(lua_State *L, const inbox *x, laoi_index at) {
     uint32_t i = 0, end;
     while (i < x->news_count) {
         const int64_t *head = x->news + i;
-        bool special = head[0] == 0;
-        uint32_t values = special ? 1 : (uint32_t)head[3];
-        uint32_t first = special ? i + 6 : i + ENTRY_HEAD + (uint32_t)head[1]; /* what enters */
-        end = special ? first : first + (uint32_t)head[2] * values;
+        bool group = (head[0] & 3) == FORM_GROUP;
+        uint32_t values = group ? (uint32_t)head[3] : 1;
+        uint32_t first = i + (group ? ENTRY_HEAD + (uint32_t)head[1] : entry_length(head)); /* what enters */
+        end = i + entry_length(head);
         for (; i < end && i < x->news_count; i++) tell_number(L, x, i, ++at, i >= first && (i - first) % values >= 2);
     }
     return at;
@@ -405,9 +420,7 @@ static int inbox_read(lua_State *L) {
     x->news_count = 0;
     x->seq = seq;
     if (!apply_records(x, p + WIRE_HEAD, end)) return laoi_nomemory(L);
-    bool special = x->news_count && x->news[0] == 0;
-    uint32_t first = special ? 6 : x->news_count ? ENTRY_HEAD + (uint32_t)(x->news[1] + x->news[2] * x->news[3]) : 0;
-    if (at > 0 || x->news_count > first) bits |= 4;
+    if (at > 0 || (x->news_count && x->news_count > entry_length(x->news))) bits |= 4;
     at = tell_news(L, x, at);
     x->torn = false;
     laoi_pushinteger(L, (int64_t)at);

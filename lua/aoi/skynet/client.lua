@@ -35,7 +35,7 @@ function Client.new(options)
     on_gone = options.gone or function() end,
     maps = {}, records = {}, inbox = wire.inbox(),
     queue = {}, tail = 0, parked = 0, waiting = 0,
-    taken = 0, heartbeat = 5, heard = true, silent = 0,
+    taken = 0, heartbeat = 5, heard = -1, silent = 0,
     counters = {
       messages = 0, bytes = 0, malformed = 0, resyncs = 0, lost = 0, errors = 0, batches = 0, moves = 0,
       packets = 0, broadcasts = 0,
@@ -105,8 +105,9 @@ end
 -- heartbeats of silence; elsewhere a send that fails tells. Returns false when it is gone.
 function Client:beat(far)
   if self.lost then return false end
-  self.silent = self.heard and 0 or self.silent + 1
-  self.heard = false
+  local messages = self.counters.messages
+  self.silent = messages ~= self.heard and 0 or self.silent + 1
+  self.heard = messages
   if self.send(wire.ack(taken(self))) and not (far and self.silent >= 3) then return true end
   self:lose()
   return false
@@ -229,9 +230,8 @@ end
 function Client:receive(message)
   local counters = self.counters
   if self.running then dispatch.overtake(self) end
-  local tail, news, seq = read(self.inbox, message, self.queue, self.tail)
-  self.heard = true
   counters.messages, counters.bytes = counters.messages + 1, counters.bytes + #message
+  local tail, news, seq = read(self.inbox, message, self.queue, self.tail)
   if not tail then return receive_other(self, message, news) end
   self.tail = tail
   if news & (LOST | ASK) ~= 0 then

@@ -16,6 +16,8 @@ local wire = require "aoi.skynet.wire"
 local OPENED, CLOSED, RESYNCED = wire.OPENED, wire.CLOSED, wire.RESYNCED
 local ACKNOWLEDGE = 100 -- pushed by the client: an acknowledgement that is due
 
+local SPECIAL, LEAVES, ENTERS, GROUP = 0, 1, 2, 3 -- forms of entries
+
 local PARKED_MOST = 4096 -- values that wait behind handlers, from which on acknowledgements are held back
 local KEPT_MOST = 65536  -- values of a list that is used again
 
@@ -120,10 +122,13 @@ end
 
 -- The entry at `head`: its end, its record (nil: none), first value, first of what enters, values of each.
 local function entry(self, list, head)
-  local handle = list[head]
-  if handle == 0 then return head + 6, nil, head + 6, head + 6, 1 end
+  local word = list[head]
+  local form = word & 3
+  if form == SPECIAL then return head + 6, nil, head + 6, head + 6, 1 end
+  local record = self.records[word >> 2]
+  if form ~= GROUP then return head + 2, record, head + 1, form == LEAVES and head + 2 or head + 1, 1 end
   local values, middle = list[head + 3], head + 4 + list[head + 1]
-  return middle + list[head + 2] * values, self.records[handle], head + 4, middle, values
+  return middle + list[head + 2] * values, record, head + 4, middle, values
 end
 
 -- The entry that ends at `at` or behind it: as `entry`.
@@ -181,33 +186,38 @@ end
 
 -- ---- the list of a message ------------------------------------------------------------------------------------------
 
+-- A group, unless its watcher is busy.
+local function hear_group(self, cursor, record, list, first, middle, stop, values)
+  local waits = record.map.busy[record.watcher]
+  if waits then
+    park(self, waits, record, list, first, middle, stop, values)
+  else
+    hear(cursor, record, list, first, middle, stop, values)
+  end
+end
+
 -- Entries from `head` up to the cursor's stop, which another coroutine may have put back meanwhile.
 local function loop(self, cursor, list, head)
   local records = self.records
   while head <= cursor.stop do
-    local handle = list[head]
-    if handle == 0 then
+    local word = list[head]
+    local form = word & 3
+    if form == SPECIAL then
       cursor.at = head + 1
       special(self, list[head + 1], list[head + 2], list[head + 3], list[head + 4], list[head + 5])
       head = head + 6
     else
-      local values, middle = list[head + 3], head + 4 + list[head + 1]
-      local stop = middle + list[head + 2] * values
-      local record = records[handle]
-      if record then
-        local waits = self.waiting > 0 and record.map.busy[record.watcher]
-        if waits then
-          park(self, waits, record, list, head + 4, middle, stop, values)
-        elseif stop == head + 5 and not record.closed then -- one event: most groups are
-          cursor.at = stop
-          local handlers = record.handlers
-          local f = middle == stop and handlers.leave or middle < stop and handlers.enter
-          if f then f(record.watcher, list[head + 4], record.node) end
-        else
-          hear(cursor, record, list, head + 4, middle, stop, values)
-        end
+      local record = records[word >> 2]
+      if form ~= GROUP and record and self.waiting == 0 then -- one event, as most groups are
+        cursor.at = head + 2
+        local f = form == ENTERS and record.handlers.enter or form == LEAVES and record.handlers.leave
+        if f then f(record.watcher, list[head + 1], record.node) end
+        head = head + 2
+      else
+        local stop, _, first, middle, values = entry(self, list, head)
+        if record then hear_group(self, cursor, record, list, first, middle, stop, values) end
+        head = stop
       end
-      head = stop
     end
     if self.running ~= cursor then return end
   end
