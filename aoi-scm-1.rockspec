@@ -28,6 +28,7 @@ build = {
     ["aoi.checks"] = "lua/aoi/checks.lua",
     ["aoi.meta.aoi"] = "lua/aoi/meta/aoi.lua",
     ["aoi.meta.area"] = "lua/aoi/meta/area.lua",
+    ["aoi.meta.skynet"] = "lua/aoi/meta/skynet.lua",
     ["aoi.meta.space"] = "lua/aoi/meta/space.lua",
     ["aoi.meta.sync"] = "lua/aoi/meta/sync.lua",
     ["aoi.meta.viewer"] = "lua/aoi/meta/viewer.lua",

@@ -1,5 +1,5 @@
--- Agents that move themselves, each with a message of its own ten times a second, against the AOI service and the simplest
--- service by hand. CPU is that of the service, a second; lag is how long a question waits behind the moves.
+-- Agents that move themselves, each with a message of its own ten times a second, against the AOI service and the
+-- simplest service by hand. CPU is that of the service, a second; lag is how long a question waits behind the moves.
 local skynet = require "skynet"
 require "skynet.manager"
 local aoi = require "aoi.skynet"
@@ -10,15 +10,15 @@ local AGENTS, SECONDS, RADIUS, NEIGHBOURS = 2000, tonumber(skynet.getenv "ticks"
 
 local function agent()
   local x, y = math.random() * side, math.random() * side
-  local address, map, move = tonumber(service), nil, nil
+  local address, move = tonumber(service), nil
   local events = 0
   local function enter() events = events + 1 end
   local me = tonumber(id)
   if kind == "aoi" then
-    map = aoi.open(address, "map")
+    local map = aoi.open(address, "map")
     map:enter(me, x, y)
     map:add_node(me, 1, RADIUS, { enter = enter, leave = enter })
-    function move()
+    move = function()
       map:move(me, x, y)
       map:flush()
     end
@@ -26,7 +26,7 @@ local function agent()
     skynet.dispatch("lua", function() events = events + 1 end)
     skynet.call(address, "lua", "enter", me, x, y)
     skynet.call(address, "lua", "watch", me, RADIUS)
-    function move() skynet.send(address, "lua", "move", me, x, y) end
+    move = function() skynet.send(address, "lua", "move", me, x, y) end
   end
   skynet.sleep(math.random(10))
   skynet.fork(function()

@@ -51,7 +51,8 @@ local function main()
   local again = aoi.start { interval = 10 }
   local other = aoi.open(again, "map")
   other:enter(1, 0, 0)
-  skynet.error(("opened again: %d entity; the old map: %s"):format(other:count(), tostring(select(2, pcall(map.count, map)))))
+  local _, err = pcall(map.count, map)
+  skynet.error(("opened again: %d entity; the old map: %s"):format(other:count(), err))
   skynet.sleep(50)
   skynet.abort()
 end

@@ -1,6 +1,6 @@
 -- A world of NPCs that a scene drives and players that drive themselves, and everything that can happen to them: kills,
--- ends, restarts, handlers that wait, busy loops, new code. Whenever all rest, what each player has been told is compared
--- with what the service says. examples/skynet/chaos.sh runs it, in one process or in two.
+-- ends, restarts, handlers that wait, busy loops, new code. Whenever all rest, what each player has been told is
+-- compared with what the service says. examples/skynet/chaos.sh runs it, in one process or in two.
 --
 --   role    "all": everything is here; "near": the service and the scene; "far": the players, over the cluster
 local skynet = require "skynet"

@@ -1,5 +1,5 @@
--- A player of chaos.lua: walks, watches, and knows from its handlers alone who is in view. What it is told is checked: an
--- enter of what is in view, or a leave of what is not, is a difference.
+-- A player of chaos.lua: walks, watches, and knows from its handlers alone who is in view. What it is told is
+-- checked: an enter of what is in view, or a leave of what is not, is a difference.
 local skynet = require "skynet"
 local aoi = require "aoi.skynet"
 

@@ -1,13 +1,13 @@
--- An AOI service of another node of the cluster, as its clients here see it: they send to this service and call it as if
--- it were the AOI service itself. skynet.newservice("aoi/skynet/relay", node, name)
+-- An AOI service of another node of the cluster, as its clients here see it: they send to this service and call it as
+-- if it were the AOI service itself. skynet.newservice("aoi/skynet/relay", node, name)
 --
 --   client --message, request--> [ up ] ==cluster.call==> aoi.skynet.remote --as the client--> the AOI service
 --   client <--message, answer--  <==answer of a cluster.call that waits there==  [ down ]
 --
 -- One call up is under way at a time, and takes along whatever has come meanwhile; one call down waits at the other end
--- until there is something to bring, at most a heartbeat. So order is kept, and nothing is lost unseen: a call that fails,
--- or three heartbeats of silence, end the connection, and with it the maps of all clients here. A client that ends here is
--- dropped there; the next request after a failure connects anew.
+-- until there is something to bring, at most a heartbeat. So order is kept, and nothing is lost unseen: a call that
+-- fails, or three heartbeats of silence, end the connection, and with it the maps of all clients here. A client that
+-- ends here is dropped there; the next request after a failure connects anew.
 
 local skynet = require "skynet"
 local core = require "skynet.core"

@@ -1,4 +1,5 @@
--- One relay for each AOI service of another node, started when it is first asked for: skynet.uniqueservice of this name.
+-- One relay for each AOI service of another node, started when it is first asked for: skynet.uniqueservice of this
+-- name.
 
 local skynet = require "skynet"
 

@@ -1,7 +1,9 @@
--- The relays of other nodes (aoi.skynet.relay), at the side of the AOI service. A client behind a relay has an address of
--- its own here, the relay's number and the client's handle; for the server it is a subscriber like any other.
+-- The relays of other nodes (aoi.skynet.relay), at the side of the AOI service. A client behind a relay has an
+-- address of its own here, the relay's number and the client's handle; for the server it is a subscriber like any
+-- other.
 --
---   relays[token]    pieces that wait to be brought down; the answer to the relay's call that waits for them; when it was
+-- relays[token]    pieces that wait to be brought down; the answer to the relay's call that waits for them; when it
+-- was
 --                    heard last
 
 local skynet = require "skynet"

@@ -1,0 +1,135 @@
+---@meta aoi.skynet
+
+-- luacheck: ignore 212 241
+
+--- The client library of the AOI service, for skynet services. docs/skynet.md has the whole.
+---@class aoi.skynet
+local skynet = {}
+
+---@class aoi.skynet.StartOptions
+---@field interval? integer 1/100 s between two ticks, 10 by default; 0: only maps that drive make ticks
+---@field window? integer messages that a subscriber may leave unacknowledged, 32 by default
+---@field max_message? integer bytes, 1 MB by default
+---@field heartbeat? number seconds, 5 by default
+---@field silence? number seconds of silence after which a client is dropped; 0: three heartbeats if it is far away
+---@field viewer? integer a port of 127.0.0.1
+
+---@class aoi.skynet.OpenOptions
+---@field engine? aoi.Engine
+---@field dimensions? 2|3
+---@field cell? number world units
+---@field quantum? number world units, of client views
+---@field drive? boolean `flush` is the space's tick
+---@field interval? integer of a local space, 1/100 s
+
+---@class aoi.skynet.NodeOptions
+---@field positions? boolean enters bring kind and position
+---@field to? integer address of the service that is told
+
+---@class aoi.skynet.ViewOptions
+---@field limit? integer known at a time
+---@field bytes? integer longest message
+---@field tiers? aoi.Tier[]
+---@field fd? integer handed to `on_client`
+---@field to? integer address of the service that gets the messages
+
+--- Starts a service; returns its address.
+---@param options? aoi.skynet.StartOptions
+---@return integer
+function skynet.start(options) end
+
+--- Ends the service: its clients get their last events, and their maps are closed.
+---@param service integer
+function skynet.stop(service) end
+
+--- A map: a space of the service at that address or name, of that name on another node ("node@name"), or "local".
+---@param service integer|string
+---@param name string|integer
+---@param options? aoi.skynet.OpenOptions
+---@return aoi.skynet.Map
+function skynet.open(service, name, options) end
+
+--- Figures of the client library for that service; nil if it has none.
+---@param service integer
+---@return table<string, number>?
+function skynet.info(service) end
+
+--- What a space has, and besides:
+---@class aoi.skynet.Map : aoi.Space
+---@field name string|integer
+---@field dimensions integer
+---@field closed boolean
+local Map = {}
+
+--- The moves since the last flush go out as one message; with rows, these are moved first.
+---@param rows? number[] flat: id, x, y [, z]
+---@param n? integer
+function Map:flush(rows, n) end
+
+--- A tick now; returns the number of events.
+---@return integer
+function Map:tick() end
+
+--- What a node of this map sees after the messages so far.
+---@param id integer
+---@param node integer
+---@param buf? integer[]
+---@return integer[], integer
+function Map:seen(id, node, buf) end
+
+--- Handlers of nodes that others add for this service.
+---@param handlers table
+function Map:listen(handlers) end
+
+---@param how "order"|"free"
+function Map:handlers_wait(how) end
+
+---@param id integer
+---@param area number|aoi.Area half-extent of a square in world units, or a table as for `Space:add_node`
+---@param options? aoi.skynet.ViewOptions
+function Map:add_client(id, area, options) end
+
+---@param id integer
+function Map:remove_client(id) end
+
+--- Addresses of the services that know an entity.
+---@param id integer
+---@param buf? integer[]
+---@return integer[], integer
+function Map:knowers(id, buf) end
+
+--- To the services that know it; returns how many.
+---@param id integer
+---@param bytes string
+---@return integer
+function Map:broadcast(id, bytes) end
+
+--- The entity is this map's from now on; returns where it is.
+---@param id integer
+---@return number x world units
+---@return number y
+---@return number? z
+function Map:take_over(id) end
+
+---@param f? fun(err: any, watcher: integer, target: integer, node: integer)
+function Map:on_error(f) end
+
+---@param f? fun(ids: integer[], n: integer)
+function Map:on_refused(f) end
+
+---@param f? fun()
+function Map:on_resync(f) end
+
+---@param f? fun(reason: string)
+function Map:on_close(f) end
+
+---@param f? fun(id: integer, bytes: string, fd: integer?)
+function Map:on_client(f) end
+
+---@param f? fun(bytes: string, target: integer, ids: integer[], n: integer)
+function Map:on_broadcast(f) end
+
+---@param f? fun(id: integer)
+function Map:on_taken(f) end
+
+return skynet
