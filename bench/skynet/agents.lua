@@ -10,7 +10,8 @@ local AGENTS, SECONDS, RADIUS, NEIGHBOURS = 2000, tonumber(skynet.getenv "ticks"
 
 local function agent()
   local x, y = math.random() * side, math.random() * side
-  local address, move = tonumber(service), nil
+  local address = tonumber(service)
+  local tell_map, tell_service
   local events = 0
   local function enter() events = events + 1 end
   local me = tonumber(id)
@@ -18,7 +19,7 @@ local function agent()
     local map = aoi.open(address, "map")
     map:enter(me, x, y)
     map:add_node(me, 1, RADIUS, { enter = enter, leave = enter })
-    move = function()
+    tell_map = function()
       map:move(me, x, y)
       map:flush()
     end
@@ -26,9 +27,10 @@ local function agent()
     skynet.dispatch("lua", function() events = events + 1 end)
     skynet.call(address, "lua", "enter", me, x, y)
     skynet.call(address, "lua", "watch", me, RADIUS)
-    move = function() skynet.send(address, "lua", "move", me, x, y) end
+    tell_service = function() skynet.send(address, "lua", "move", me, x, y) end
   end
   skynet.sleep(math.random(10))
+  local move = kind == "aoi" and tell_map or tell_service
   skynet.fork(function()
     while true do
       x = math.min(side, math.max(0, x + math.random() * 5 - 2.5))

@@ -17,8 +17,8 @@ skynet.start(function()
   local function cpu(a) return skynet.call(a, "debug", "STAT").cpu end
   local before, before_driver = cpu(service), cpu(driver)
   local seconds, late = skynet.call(driver, "lua", "walk", ticks, 10)
-  skynet.error(("%s, %d walkers: %.1f ticks a second, %d of %d late; service %.1f ms a tick, scene %.1f"):format(_VERSION,
-    ENTITIES, ticks / seconds, late, ticks, 1000 * (cpu(service) - before) / ticks,
+  local line = "%s, %d walkers: %.1f ticks a second, %d of %d late; service %.1f ms a tick, scene %.1f"
+  skynet.error(line:format(_VERSION, ENTITIES, ticks / seconds, late, ticks, 1000 * (cpu(service) - before) / ticks,
     1000 * (cpu(driver) - before_driver) / ticks))
   skynet.sleep(50)
   skynet.abort()

@@ -314,8 +314,8 @@ describe("players of the AOI service:", function()
     end)
 
     it("refuse handlers that nobody would call", function()
-      raises("#4 to 'add_node' %(a table of handlers has 'enter' or 'leave', and not 'entr'", map.add_node, map, 1, 1, 5,
-        { entr = print })
+      raises("#4 to 'add_node' %(a table of handlers has 'enter' or 'leave', and not 'entr'", map.add_node, map, 1, 1,
+        5, { entr = print })
       raises("function expected for 'enter', got string", map.add_node, map, 1, 1, 5, { enter = "x" })
       raises("unknown option 'position'", map.add_node, map, 1, 1, 5, {}, { position = true })
       raises("bad value for option 'to'", map.add_node, map, 1, 1, 5, {}, { to = "ann" })

@@ -240,7 +240,7 @@ static void next_subscriber(post *p, post_subscriber *u) {
     p->touched_at = p->touched_count = p->event_count = p->place_count = 0;
 }
 
-/* next(): a subscriber and a message for it; nothing when all have been told. */
+/* next(): the address of a subscriber and a message for it; nothing when all have been told. */
 int laoi_post_next(lua_State *L) {
     post *p = laoi_post_self(L);
     while (p->touched_at < p->touched_count) {
@@ -258,7 +258,7 @@ int laoi_post_next(lua_State *L) {
         bool ask = waiting % often == 0 || waiting >= p->window, told = p->size > WIRE_HEAD;
         wire_put_head(p->bytes, WIRE_EVENTS, ask ? WIRE_ASK : 0, 0, seq);
         lua_settop(L, 1);
-        laoi_pushinteger(L, (int64_t)s + 1);
+        laoi_pushinteger(L, u->address);
         lua_pushlstring(L, (const char *)p->bytes, p->size);
         u = p->subscribers + s; /* a finalizer may have run */
         u->unsent = false;

@@ -46,10 +46,12 @@ static post_subscriber *post_subscriber_at(lua_State *L, const post *p, int i) {
     return p->subscribers + s;
 }
 
-/* subscribe([seq]): seq is the number of the message before its first one, 0 by default. */
+/* subscribe([address [, seq]]): `next` returns the address, without one the subscriber's number; seq is the number of the
+ * message before its first one, 0 by default. */
 static int post_subscribe(lua_State *L) {
     post *p = laoi_post_self(L);
-    uint32_t seq = lua_isnoneornil(L, 2) ? 0 : laoi_u32(L, 2);
+    int64_t address = lua_isnoneornil(L, 2) ? 0 : laoi_integer(L, 2);
+    uint32_t seq = lua_isnoneornil(L, 3) ? 0 : laoi_u32(L, 3);
     uint32_t s = p->free_subscriber;
     if (s == AOI_NONE) {
         s = p->subscriber_count;
@@ -61,6 +63,7 @@ static int post_subscribe(lua_State *L) {
     } else p->free_subscriber = p->subscribers[s].links;
     bool touched = p->subscribers[s].touched; /* one that was dropped while it was on the list */
     p->subscribers[s] = (post_subscriber){.seq = seq, .acked = seq, .links = AOI_NONE, .first_todo = AOI_NONE};
+    p->subscribers[s].address = lua_isnoneornil(L, 2) ? (int64_t)s + 1 : address;
     p->subscribers[s].used = true;
     p->subscribers[s].touched = touched;
     laoi_pushinteger(L, (int64_t)s + 1);

@@ -56,6 +56,7 @@ typedef struct post_link {
 } post_link;
 
 typedef struct post_subscriber {
+    int64_t address; /* the caller's own: what `next` returns */
     uint32_t seq, acked;
     uint32_t links, first_todo, last_todo; /* links: chain; next of the free slots, too */
     bool used, behind, touched, started;

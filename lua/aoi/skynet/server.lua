@@ -50,9 +50,9 @@ function Server.new(options)
     apply = options.apply or wire.apply,
     spaces = {}, names = {}, space_number = 0,
     links = {}, link_number = 0,
-    subscribers = {}, of_slot = {},
+    subscribers = {},
     records = {},
-    refused = {}, dead = {}, ticking = false,
+    refused = {}, dead = {}, ticking = false, looked = options.now(),
     first_seq = options.first_seq, -- of new subscribers, instead of 0
     with_packets = {}, packet_count = 0,
     counters = {
@@ -81,10 +81,10 @@ function Server:subscribe(address)
   if not subscriber then
     local now = self.now()
     subscriber = {
-      address = address, links = {}, slot = self.post:subscribe(self.first_seq), remote = self.remote(address),
-      sent_at = now, heard_at = now, heard = false, packet_seq = 0, packets_acked = 0,
+      address = address, links = {}, slot = self.post:subscribe(address, self.first_seq), remote = self.remote(address),
+      seq = self.first_seq or 0, sent_at = now, heard_at = now, heard = false, packet_seq = 0, packets_acked = 0,
     }
-    self.subscribers[address], self.of_slot[subscriber.slot] = subscriber, subscriber
+    self.subscribers[address] = subscriber
   end
   return subscriber
 end
@@ -93,7 +93,7 @@ end
 function Server:drop(address)
   local subscriber = self.subscribers[address]
   if not subscriber then return false end
-  self.subscribers[address], self.of_slot[subscriber.slot] = nil, nil
+  self.subscribers[address] = nil
   self.counters.deaths = self.counters.deaths + 1
   for _, link in pairs(subscriber.links) do links.detach(self, link) end
   self.post:unsubscribe(subscriber.slot)
@@ -112,10 +112,12 @@ function Server:post_message(address, message)
   elseif sent == nil then
     self:drop(address)
   else
-    self.log(("aoi: a message of %d bytes could not be sent"):format(#message))
+    self:unsent(message)
   end
   return sent
 end
+
+function Server:unsent(message) self.log(("aoi: a message of %d bytes could not be sent"):format(#message)) end
 
 --- Whether a subscriber at this address can be sent to; if not, it has been dropped when this returns.
 function Server:probe(address)
@@ -136,6 +138,10 @@ function Server:probe_all()
   local now = self.now()
   for address, subscriber in pairs(self.subscribers) do
     if subscriber.heard then subscriber.heard, subscriber.heard_at = false, now end
+    local seq = self.post:state(subscriber.slot)
+    if seq ~= subscriber.seq then -- something was sent, not before the last look
+      subscriber.seq, subscriber.sent_at = seq, math.max(subscriber.sent_at, self.looked)
+    end
     local most = patience(self, subscriber)
     if most and now - subscriber.heard_at > most then
       self:drop(address)
@@ -143,6 +149,7 @@ function Server:probe_all()
       self:probe(address)
     end
   end
+  self.looked = now
 end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
@@ -240,14 +247,22 @@ end
 -- Sends what the post has ready. A message that cannot be sent is missed by its number, and its subscriber asks for
 -- all.
 local function send_events(self)
-  local post, of_slot, now = self.post, self.of_slot, self.now()
+  local post, send, messages, bytes = self.post, self.send, 0, 0
   while true do
-    local slot, message = post:next()
-    if not slot then return end
-    local subscriber = of_slot[slot]
-    self.sending = slot
-    if self:post_message(subscriber.address, message) then subscriber.sent_at = now end
+    local address, message = post:next()
+    if not address then break end
+    self.sending = address
+    local sent = send(address, message)
+    if sent then
+      messages, bytes = messages + 1, bytes + #message
+    elseif sent == nil then
+      self.dead[#self.dead + 1] = address
+    else
+      self:unsent(message)
+    end
   end
+  local counters = self.counters
+  counters.messages, counters.bytes = counters.messages + messages, counters.bytes + bytes
 end
 
 local function collect(self, space)
@@ -268,7 +283,8 @@ local function keep_sending(self)
     local ok, err = pcall(send_all, self)
     if ok then return end
     self.log(("aoi: %s"):format(tostring(err)))
-    if self.of_slot[self.sending] then self.post:resync(self.sending) end
+    local subscriber = self.subscribers[self.sending]
+    if subscriber then self.post:resync(subscriber.slot) end
   end
 end
 
@@ -302,7 +318,7 @@ function Server:shutdown()
   self.closed = true
   for address in pairs(self.subscribers) do self.send(address, wire.bye(0)) end
   for _, space in pairs(self.spaces) do space.core:close() end
-  self.spaces, self.names, self.subscribers, self.records, self.links, self.of_slot = {}, {}, {}, {}, {}, {}
+  self.spaces, self.names, self.subscribers, self.records, self.links = {}, {}, {}, {}, {}
 end
 
 -- Where there is something to say of subscribers: the ten with most messages unacknowledged.

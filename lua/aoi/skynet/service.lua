@@ -17,7 +17,7 @@ local ptype
 local remote = Remote.new(5)
 local options = {
   send = function(address, message)
-    if Remote.has(address) then return remote:send(address, message) end
+    if address > 0xffffffff then return remote:send(address, message) end -- behind a relay
     return core.send(address, ptype, 0, message)
   end,
   now = function() return skynet.now() / 100 end,
