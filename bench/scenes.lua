@@ -21,6 +21,7 @@
 --               space that is drained once), churn (leave, enter and its nodes again), near, view, viewers (questions)
 --   brute_up_to, textbook_up_to    the largest population on which these two are still bearable
 --   byhand_up_to    the same for the grid of Lua tables: one radius for all, no verb but `move`
+--   journal     true: every call is recorded; the bytes go nowhere
 --   variants    what is compared within one run; the first is the measure of the others
 local scenes = {}
 
@@ -164,6 +165,12 @@ scenes.list = {
     title = "a whole tick: a call for each move, one for all, or a call for each that is only noted",
     points = populations(20, 10000, 100000),
     variants = { { name = "single" }, { name = "batch", verb = "batch" }, { name = "tick", verb = "tick" } },
+  },
+  {
+    name = "journal",
+    title = "everybody takes a short step, unrecorded and recorded (aoi.journal)",
+    points = populations(20, 10000),
+    variants = { { name = "off" }, { name = "on", journal = true } },
   },
   {
     name = "ask",

@@ -73,7 +73,7 @@ function subjects.c(name, variant, world)
   local engine, cell = engine_of(name)
   local self = setmetatable({
     player = native.open(engine, cell or 0, nodes_of(variant, world.n), kinds_of(variant, world.n),
-      is_deferred(variant)),
+      is_deferred(variant), variant.journal),
     verb = variant.verb,
     world = world,
   }, in_c)
@@ -235,8 +235,10 @@ function subjects.lua(name, variant, world)
   for _, node in ipairs(nodes) do
     node.area = { radius = node.radius, keep = node.keep, shape = node.shape, mask = node.mask }
   end
+  local space = aoi.new { engine = engine, cell = cell, delivery = deferred and "deferred" or "immediate" }
+  if variant.journal then require("aoi.journal").record(space, function() end) end
   return setmetatable({
-    space = aoi.new { engine = engine, cell = cell, delivery = deferred and "deferred" or "immediate" },
+    space = space,
     verb = verbs[variant.verb],
     deferred = deferred,
     world = world,

@@ -4,7 +4,8 @@
  * measure themselves, so that C and Lua do the very same things. A caller in C keeps handles, so this one does too;
  * through Lua an id has to be found each time.
  *
- *   native.open(engine, cell, nodes, kinds, deferred)   a player: a space of that engine; cell 0 leaves it to the engine;
+ *   native.open(engine, cell, nodes, kinds, deferred, journal)
+ *                                  a player: a space of that engine; cell 0 leaves it to the engine;
  *                                  kinds: last, kind, last, kind ...: up to which entity entities are of which kind
  *   player:load(x, y, n)                         positions of the entities 1 .. n; the first time of all there are
  *   player:fill()                  -> seconds, events     all enter and get their nodes
@@ -38,6 +39,7 @@ typedef struct {
 
 typedef struct {
     aoi_space *space;
+    aoi_journal *journal; /* or NULL */
     size_t n;
     double (*at)[3];
     aoi_entity *entity;
@@ -219,6 +221,11 @@ static void read_entity_kinds(lua_State *L, player *p) {
     lua_pop(L, 2);
 }
 
+static bool drop_bytes(void *ud, const void *bytes, size_t size) {
+    (void)ud, (void)bytes, (void)size;
+    return true;
+}
+
 static int l_open(lua_State *L) {
     aoi_options o = {.deferred = lua_toboolean(L, 5)};
     o.engine = luaL_checkstring(L, 1);
@@ -238,6 +245,9 @@ static int l_open(lua_State *L) {
     lua_pop(L, 1);
     if (lua_istable(L, 4)) read_entity_kinds(L, p);
     if (aoi_open(&o, &p->space) != AOI_OK) return luaL_error(L, "no space for engine '%s'", o.engine);
+    aoi_journal_options nowhere = {.write = drop_bytes};
+    if (lua_toboolean(L, 6) && aoi_journal_start(p->space, &nowhere, &p->journal) != AOI_OK)
+        return luaL_error(L, "no journal");
     return 1;
 }
 
@@ -311,6 +321,8 @@ static int l_stats(lua_State *L) {
 static int l_close(lua_State *L) {
     player *p = luaL_checkudata(L, 1, TYPE_NAME);
     aoi_close(p->space);
+    (void)aoi_journal_stop(p->journal);
+    p->journal = NULL;
     free(p->at);
     free(p->entity);
     free(p->node);
