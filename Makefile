@@ -61,7 +61,7 @@ SUBMAKE  := $(MAKE) --no-print-directory
 say       = $(if $(V),,@echo "  $(1) $@"; mkdir -p $(@D);)
 
 .PHONY: all lib env demo example-skynet example-world test test-long spec cspec lint asan fuzz soak coverage docs bench install
-.PHONY: uninstall clean help tools check-aarch64 check-windows FORCE
+.PHONY: browser pictures uninstall clean help tools check-aarch64 check-windows FORCE
 .DELETE_ON_ERROR:
 
 all: $(CORE_SO) lib
@@ -125,6 +125,7 @@ env:
 demo: $(CORE_SO)
 	@echo "A recorded crowd (Forschungszentrum Juelich, IAS-7, Pedestrian Dynamics Data Archive: examples/data/README.md)"
 	@$(LUA_ENV) $(LUA) examples/replay.lua examples/data/hermes_ao300.csv.gz 1.00005 2.00005
+	@$(LUA_ENV) $(LUA) examples/view.lua examples/data/hermes_ao300.csv.gz build/demo.html
 	@echo
 	@$(LUA_ENV) $(LUA) examples/thief.lua
 
@@ -186,6 +187,17 @@ check-aarch64 check-windows: tools
 
 lint: tools
 	@LUA='$(LUA)' CC_FLAGS='$(BASE) -Wshadow -Iinclude -Isrc -Ispec/c -isystem $(LUA_INCDIR)' sh scripts/lint.sh
+
+# The viewer's pages in a real browser; `make test` does the same where node and chromium are installed.
+browser: $(CORE_SO)
+	@$(SUBMAKE) tools GOALS=browser
+	@$(SUBMAKE) spec ARGS=spec/viewer
+
+# The pictures of the documents, from the recorded crowd.
+pictures: $(CORE_SO)
+	@$(SUBMAKE) tools GOALS=browser
+	@$(LUA_ENV) $(LUA) examples/view.lua examples/data/hermes_ao300.csv.gz build/demo.html
+	@node scripts/pictures.js build/demo.html docs/pictures
 
 soak: $(SOAK)
 	@./$< $(ARGS)

@@ -85,6 +85,12 @@ for goal in "$@"; do
     fuzz)
       need clang clang
       need "/usr/lib/llvm-*/lib/clang/*/lib/*/libclang_rt.fuzzer*.a" libclang-rt-dev ;;
+    browser)
+      need_lua
+      need busted lua-busted
+      need node nodejs
+      need chromium chromium
+      need /usr/share/lua/5.4/socket.lua lua-socket ;;
   esac
 done
 if [ -z "$missing" ]; then exit 0; fi

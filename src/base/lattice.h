@@ -35,10 +35,11 @@ static inline uint32_t aoi_cell_hash(int32_t cx, int32_t cy) {
     return aoi_hash64((uint64_t)(uint32_t)cx << 32 | (uint32_t)cy);
 }
 
-/* The interval of a cell; that of the outermost ones has no end.  A side may be infinite: then there are two cells. */
+/* The interval of a cell, but for rounding; the outermost ones have no end, nor has the one of an infinite side. */
 static inline void aoi_cell_interval(int32_t k, double side, double *lo, double *hi) {
-    *lo = k <= -AOI_CELL_MOST ? (double)-INFINITY : k == 0 ? 0 : k * side;
-    *hi = k >= AOI_CELL_MOST ? (double)INFINITY : k == -1 ? 0 : (k + 1.0) * side;
+    bool all = isinf(side);
+    *lo = all || k <= -AOI_CELL_MOST ? (double)-INFINITY : k * side;
+    *hi = all || k >= AOI_CELL_MOST ? (double)INFINITY : (k + 1.0) * side;
 }
 
 static inline bool aoi_span_holds(const aoi_span *s, int32_t cx, int32_t cy) {

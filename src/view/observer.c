@@ -158,6 +158,7 @@ static bool tell_entities(aoi_observer *o) {
 
 /* ---- N: nodes ---------------------------------------------------------------------------------------------------- */
 
+/* The first h is a constant: of two numbers that vary, one is multiplied before the other is joined. */
 static inline uint64_t mix(uint64_t h, uint64_t v) {
     h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
     return h ^ h >> 32;
@@ -180,14 +181,14 @@ static uint64_t hash_shape(uint64_t h, const aoi_shape *p) {
 static uint64_t hash_overrides(const aoi_space *s, uint64_t h, uint32_t node) {
     const aoi_override_record *r = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
     for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r))
-        h += mix(mix(s->world.entities[r->end[1]].generation, r->end[1]), (uint64_t)r->how); /* in any order */
+        h += mix(mix(mix(1, s->world.entities[r->end[1]].generation), r->end[1]), (uint64_t)r->how); /* in any order */
     return h;
 }
 
 static uint64_t hash_node(const aoi_space *s, uint32_t node) {
     const aoi_node_record *n = s->world.nodes + node;
     const aoi_area_record *a = s->world.areas + node;
-    uint64_t h = mix(mix(n->mask, (uint64_t)n->shape << 8 | n->flags), 1);
+    uint64_t h = mix(mix(1, n->mask), (uint64_t)n->shape << 8 | n->flags);
     h = mix_double(mix_double(h, a->radius), a->keep);
     if (a->shape) h = hash_shape(h, a->shape);
     return n->flags & AOI_NODE_OVERRIDES ? hash_overrides(s, h, node) : h;
@@ -238,7 +239,9 @@ static bool put_node(aoi_observer *o, uint32_t node) {
     return true;
 }
 
+/* Not if another node has these ids by now: that one is told, or has been, and takes the place of this one. */
 static bool put_gone_node(aoi_observer *o, const observer_node *t) {
+    if (!AOI_IS_NULL(aoi_find_node(o->space, aoi_find(o->space, t->owner), t->node_id))) return true;
     if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER)) return false;
     unsigned char *p = o->writer.bytes + o->writer.end;
     *p++ = NODE_IS_GONE;

@@ -4,6 +4,34 @@
 
 -- luacheck: ignore 212 241
 
+local viewer = {}
+
+--- What `aoi.viewer.serve` takes.
+---@class (exact) aoi.ViewerOptions
+---@field port? integer 8642 without it; 0: any free one
+---@field address? string 127.0.0.1 without it; with one that is open to others `token` is needed
+---@field token? string 8 or more letters, digits, - or _; the page's address then ends in `?token=`
+---@field interval? number seconds between two frames at least, 0.1 without it
+---@field title? string
+
+--- Shows a running space in a browser; needs LuaSocket. It is read only and costs nothing while nobody looks.
+---@param space aoi.Space
+---@param options? aoi.ViewerOptions
+---@return aoi.ViewerServer? server with `url` and `port`; nil where the port cannot be had
+---@return string? why
+function viewer.serve(space, options) end
+
+--- A live page's server.
+---@class aoi.ViewerServer
+local ViewerServer = {}
+
+--- Does what is to be done now, and never waits: once in each loop of the host.
+---@return integer watchers how many pages look
+function ViewerServer:poll() end
+
+--- Ends it. Closing twice is harmless.
+function ViewerServer:close() end
+
 --- Blocks of bytes; docs/viewer-wire.md has the format.
 ---@alias aoi.Blocks string
 
