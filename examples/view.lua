@@ -2,7 +2,7 @@
 --
 --   lua5.4 examples/view.lua FILE.csv[.gz] PAGE.html [RADIUS [MARGIN]]
 --
--- Every entity carries a square of RADIUS, and a circle of twice that which holds on to what it saw up to MARGIN beyond.
+-- Every entity carries a square of RADIUS, and a circle of twice that which holds on to what it saw up to MARGIN more.
 
 -- The checkout comes last on the path, so that whatever the environment names wins.
 local root = arg[0]:match("^(.*)examples[/\\]") or "../"

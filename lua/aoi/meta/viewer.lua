@@ -11,7 +11,7 @@ local viewer = {}
 ---@field port? integer 8642 without it; 0: any free one
 ---@field address? string 127.0.0.1 without it; with one that is open to others `token` is needed
 ---@field token? string 8 or more letters, digits, - or _; the page's address then ends in `?token=`
----@field interval? number seconds between two frames at least, 0.1 without it
+---@field interval? number seconds between two frames at least, 0.1 without it; longer for crowds
 ---@field title? string
 
 --- Shows a running space in a browser; needs LuaSocket. It is read only and costs nothing while nobody looks.

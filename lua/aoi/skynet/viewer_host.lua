@@ -48,7 +48,7 @@ function CMD.open(view, name)
   return view.number
 end
 
--- Blocks, false where there is nothing to say, nil where the session is over.
+-- Blocks, false where there is nothing to say, nil where the session is over; and how long to wait for the next ones.
 function CMD.frame(view, number, text)
   local it = view.sessions[number]
   if not it then return nil end
@@ -57,7 +57,7 @@ function CMD.frame(view, number, text)
   local start = skynet.hpc()
   local ok, bytes = pcall(it.session.frame, it.session, skynet.now() / 100)
   view.seconds, view.frames = view.seconds + (skynet.hpc() - start) / 1e9, view.frames + 1
-  if ok then return bytes or false end
+  if ok then return bytes or false, it.session:pause(view.options.interval or 0.1) end
   CMD.close(view, number) -- the space is closed
   return nil
 end
@@ -130,7 +130,7 @@ function host.serve(space, options)
   if type(space) ~= "function" then require("aoi").observe(space):close() end -- an error if it is no open space
   local address, port = options.address or "127.0.0.1", options.port or 8642
   local started, service = pcall(skynet.newservice, "aoi/skynet/viewer_service", skynet.self(), address, port,
-    options.token or "-", options.interval or 0.1)
+    options.token or "-")
   if not started then error(("the viewer cannot listen on %s:%d"):format(address, port), 2) end
   local view = { find = find, options = options, sessions = {}, number = 0, seconds = 0, frames = 0 }
   served[service] = view

@@ -10,8 +10,8 @@ local websocket = require "http.websocket"
 local gate = require "aoi.viewer.gate"
 local protocol_id = tonumber(skynet.getenv("aoi_view_ptype")) or 66
 
-local owner, address, port, token, interval = ...
-owner, port, interval = tonumber(owner), tonumber(port), tonumber(interval)
+local owner, address, port, token = ...
+owner, port = tonumber(owner), tonumber(port)
 local options = { address = address, token = token ~= "-" and token or nil }
 
 local MOST_REQUEST, MOST_MESSAGE, MOST_PAGES = 8192, 4096, 16
@@ -24,15 +24,17 @@ local count = 0
 local function ask(...) return skynet.call(owner, "aoi_view", ...) end
 
 local function stream(id, page)
+  local pause = 0.1
   while pages[id] == page do
     if not page.full then
       local text = page.text
       page.text = nil
-      local ok, bytes = pcall(ask, "frame", page.session, text)
+      local ok, bytes, wait = pcall(ask, "frame", page.session, text)
       if not ok or bytes == nil then break end
       if bytes and pages[id] == page and not pcall(websocket.write, id, bytes, "binary") then break end
+      pause = wait
     end
-    skynet.sleep(math.max(1, math.floor(interval * 100)))
+    skynet.sleep(math.max(1, math.floor(pause * 100)))
   end
   if pages[id] == page then pcall(websocket.close, id, 1001) end
 end

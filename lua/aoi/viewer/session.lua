@@ -18,6 +18,7 @@ local NODES_AT_ONCE = 2000  -- looked at in a frame, about
 local MOST_PARTS = 3000
 local STRUCTURE_EVERY = 0.5 -- seconds
 local MOST_VIEW = 2000
+local CROWD = 3000          -- entities; frames of more come less often, in proportion
 
 local function integer(text)
   local id = type(text) == "string" and #text < 24 and text:find("^%-?%d+$") and tonumber(text)
@@ -93,8 +94,13 @@ function Session:frame(now)
   if not changes and structure == "" and not self.asked and self.last and now - self.last < 1 then return nil end
   local answer, greeting = self:answer(), self.greeting or ""
   self.greeting, self.last, self.asked = nil, now, nil
-  return greeting .. (changes or "") .. structure .. blocks.tick(now) .. (answer and blocks.block("J", answer) or "")
+  local said = answer and blocks.block("J", answer) or ""
+  return greeting .. (changes or "") .. structure .. blocks.tick(now) .. said -- one copy
 end
+
+--- How long to wait for the next frame, where `least` is what small spaces wait: so that what the host pays in a second
+-- does not grow with the crowd. The page draws what lies between.
+function Session:pause(least) return least * math.max(1, self.space:count() / CROWD) end
 
 function Session:close() self.observer:close() end
 
