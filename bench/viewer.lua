@@ -47,7 +47,7 @@ local function run(engine)
     return socket.gettime() - start, n
   end
 
-  -- A host that loops as fast as it can; then one of ten ticks a second. Polls that send a frame are told from those that have nothing to do by what they take.
+  -- A host that loops as fast as it can, with nobody looking; then one of ten ticks a second.
   local start = socket.gettime()
   for _ = 1, IDLE do server:poll() end
   local nobody = (socket.gettime() - start) / IDLE

@@ -7,7 +7,7 @@ local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 
 local SEED = random_run.seed("observer")
-local STEPS = random_run.steps(400)
+local STEPS = math.max(200, random_run.steps(400)) -- so that there are events
 local READS = string.unpack ~= nil
 local HUGE = math.huge
 local SCENARIO = {
