@@ -9,11 +9,16 @@ local PARTS = { "all", "cell", "nodes", "tower", "tile", "leaf", "square" }
 local ENTRIES = { "entity", "node", "cover", "low", "high", "break" }
 local HOWS = { "hide", "show", "match" }
 
+-- With operators that only a Lua with string.unpack has.
+local compile = loadstring or load
+local join = compile "local v, byte, shift = ... return v | (byte & 0x7f) << shift"
+local unzigzag = compile "local z = ... return (z >> 1) ~ -(z & 1)"
+
 local function varint(s, at)
   local v, shift = 0, 0
   while true do
     local byte = s:byte(at)
-    v, at = v | (byte & 0x7f) << shift, at + 1
+    v, at = join(v, byte, shift), at + 1
     if byte < 0x80 then return v, at end
     shift = shift + 7
   end
@@ -22,7 +27,7 @@ end
 local function signed(s, at)
   local z
   z, at = varint(s, at)
-  return (z >> 1) ~ -(z & 1), at
+  return unzigzag(z), at
 end
 
 local function doubles(s, at, n)
@@ -93,7 +98,7 @@ local function read_structure(s)
     part.nodes, at = varint(s, at)
     local r
     r, at = doubles(s, at, 4)
-    part.x0, part.x1, part.y0, part.y1 = table.unpack(r)
+    part.x0, part.x1, part.y0, part.y1 = r[1], r[2], r[3], r[4]
     if part.wanted then
       while s:byte(at) ~= 0 do
         local tag = s:byte(at) - 1
@@ -104,7 +109,7 @@ local function read_structure(s)
         else
           entry.id, at = signed(s, at)
           if entry.kind ~= "entity" then entry.node, at = signed(s, at) end
-          table.insert(part.lists[tag // 6 + 1], entry)
+          table.insert(part.lists[math.floor(tag / 6) + 1], entry)
         end
       end
       at = at + 1

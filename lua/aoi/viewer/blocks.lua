@@ -18,7 +18,7 @@ local function pack_double(v)
   local m, e = frexp(v < 0 and -v or v)
   e = e + 1022
   if e < 1 then -- subnormal
-    m, e = m * 2 ^ (e - 1), 0
+    m, e = m * 2 ^ e, 0
   else
     m = m * 2 - 1
   end
