@@ -489,7 +489,8 @@ void aoi_tree_clear(aoi_tree *t) {
 /* Bounds of a square on one axis: what is beyond the outermost step is in it, too. */
 static void tree_interval(const aoi_tree *t, uint64_t from, int level, double *lo, double *hi) {
     uint64_t last = from + tree_last_of(level);
-    double begin = (double)(int64_t)(from - (UINT64_C(1) << 63)), side = level == TREE_TOP ? 2 * TREE_HALF_STEPS : ldexp(1, level);
+    double begin = (double)(int64_t)(from - (UINT64_C(1) << 63)),
+           side = level == TREE_TOP ? 2 * TREE_HALF_STEPS : ldexp(1, level);
     *lo = from == 0 ? (double)-INFINITY : begin / t->inverse;
     *hi = last == UINT64_MAX ? (double)INFINITY : (begin + side) / t->inverse;
 }
