@@ -172,7 +172,7 @@
         const found = (this.answer.nodes || []).find(n => n.node === String(it.node))
         return found ? found.view.map(V.idOf) : []
       }
-      if (!this.live) return events.view(it.owner, it.node, at)
+      if (!this.live) return this.rec.view(it)
       const list = [], saw = t => () => events.saw(it.owner, it.node, t, at)
       for (const id of world.slots.keys()) if (V.explain(world, it.owner, it.node, id, saw(id)).sees) list.push(id)
       return list
@@ -184,7 +184,7 @@
         for (let i = 0; i < flat.length; i += 2) list.push({ owner: V.idOf(flat[i]), node: V.idOf(flat[i + 1]) })
         return list
       }
-      if (!this.live) return this.rec.events.viewers(id, this.rec.at)
+      if (!this.live) return this.rec.viewers(id)
       const { world, events, at } = this.rec, list = []
       for (const it of world.nodes.values())
         if (V.explain(world, it.owner, it.node, id, () => events.saw(it.owner, it.node, id, at)).sees) list.push(it)

@@ -237,6 +237,26 @@
       return lo
     }
 
+    // Whether a node has seen a target at the frame of `world`; of one that makes no events that is not recorded.
+    saw(it, target) { return this.events.saw(it.owner, it.node, target, this.at) }
+
+    // What a node sees at the frame of `world`: by its events, or by the rule if it makes none.
+    view(it) {
+      if (!it.silent) return this.events.view(it.owner, it.node, this.at)
+      const list = []
+      for (const id of this.world.slots.keys())
+        if (V.explain(this.world, it.owner, it.node, id, () => false).sees) list.push(id)
+      return list
+    }
+
+    // The nodes that see an entity, in the same way.
+    viewers(id) {
+      const list = this.events.viewers(id, this.at)
+      for (const it of this.world.nodes.values())
+        if (it.silent && V.explain(this.world, it.owner, it.node, id, () => false).sees) list.push(it)
+      return list
+    }
+
     // The structure of an engine ('' the one that is recorded) at the frame, or the last one before it that was told.
     structure(frame, engine) {
       for (let f = Math.min(frame, this.last); f >= 0; f--)

@@ -21,7 +21,9 @@ for (const line of fs.readFileSync(process.argv[3], 'utf8').split('\n')) {
   const words = line.split(' ')
   if (words[0] === 'view') {
     const [, frame, owner, node, ids] = words
-    const got = rec.events.view(V.idOf(owner), V.idOf(node), Number(frame)).sort((a, b) => (a < b ? -1 : 1)).join(',')
+    rec.seek(Number(frame))
+    const it = rec.world.nodes.get(V.nodeKey(owner, node))
+    const got = (it ? rec.view(it) : []).sort((a, b) => (a < b ? -1 : 1)).join(',')
     compare(line, ids || '', got)
     continue
   }

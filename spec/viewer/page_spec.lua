@@ -1,6 +1,7 @@
 -- Pages of recordings: read in node, and looked at in a real browser where there is one.
 local aoi = require "aoi"
 local blocks = require "aoi.viewer.blocks"
+local journal = require "aoi.journal"
 local page = require "aoi.viewer.page"
 local process = require "spec.support.process"
 local random_run = require "spec.support.random_run"
@@ -95,6 +96,63 @@ describe("a page", function()
     local output, code = process.run(("node spec/viewer/explain_check.js %s %s/expected"):format(html, folder))
     assert.equal(0, code, output)
     assert.equal(("%d answers, 0 otherwise; 60 ticks\n"):format(#lines), output)
+  end)
+
+  it("says what the library says: of a journal of every sort of call", function()
+    if not NODE then return pending(LEFT_OUT) end
+    local random, lines = rng.new(SEED + 2), {}
+    local space = aoi.new { dimensions = 2 }
+    local function place() return random(61) - 31 + random(2) / 4, random(61) - 31 end
+    local function enter(id)
+      local x, y = place()
+      space:enter(id, x, y, random { 1, 2, 3 })
+      for node = 1, random(3) do
+        -- What a node without handlers holds on to is not recorded.
+        local silent = node == 3
+        local copy = { mask = random { 1, 3 } }
+        for name, value in pairs(silent and AREAS[3 + random(2)] or random(AREAS)) do copy[name] = value end
+        space:add_node(id, node, copy, not silent and { enter = function() end } or nil)
+      end
+    end
+    for id = 1, 12 do enter(id) end
+    local recorder = journal.record(space, folder .. "/walk.journal")
+    for tick = 1, 40 do
+      for _ = 1, 12 do
+        local id, what = random(20), random(10)
+        if not space:has(id) then enter(id)
+        elseif what == 1 then space:leave(id)
+        elseif what == 2 then space:set_kind(id, random { 1, 2, 4 })
+        elseif what == 3 and #space:nodes(id) > 0 then space:set_area(id, 1, random(AREAS))
+        elseif what == 4 and #space:nodes(id) > 0 then
+          local other = random(20)
+          if other ~= id and space:has(other) then
+            space:override(id, space:nodes(id)[1], other, random { "hide", "show", "match" })
+          end
+        else
+          space:move(id, place())
+        end
+      end
+      recorder:mark(tick / 4)
+      for _ = 1, 15 do
+        local ids = { random(20), random(3), random(21) }
+        lines[#lines + 1] = ("%d %d %d %d %s"):format(tick - 1, ids[1], ids[2], ids[3],
+          tostring(space:explain(ids[1], ids[2], ids[3])))
+        local area = space:area(ids[1], ids[2])
+        if area then
+          local view = space:view(ids[1], ids[2])
+          table.sort(view)
+          lines[#lines + 1] = ("view %d %d %d %s"):format(tick - 1, ids[1], ids[2], table.concat(view, ","))
+        end
+      end
+    end
+    recorder:stop()
+    local told = assert(page.write(folder .. "/walk.journal", folder .. "/journal.html", { engine = "grid" }))
+    assert.equal(40, told.ticks)
+    process.write(folder .. "/expected", table.concat(lines, "\n"))
+    local command = "node spec/viewer/explain_check.js %s/journal.html %s/expected"
+    local output, code = process.run(command:format(folder, folder))
+    assert.equal(0, code, output)
+    assert.equal(("%d answers, 0 otherwise; 40 ticks\n"):format(#lines), output)
   end)
 
   it("is good in a browser", function()

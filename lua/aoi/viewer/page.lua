@@ -106,7 +106,7 @@ local function open_spaces(source, options)
       local run = source:open(engine, options.cell)
       local quantum = #runs == 0 and options.quantum or nil
       run.observer = aoi.observe(run.space, { exact = true, quantum = quantum, events = MOST_EVENTS })
-      run.sample = sampler(engine, run.observer, #runs == 0, source.ticks or 2000)
+      run.sample = sampler(engine, run.observer, #runs == 0, source.ticks > 0 and source.ticks or 2000)
       runs[#runs + 1] = run
     end
   end

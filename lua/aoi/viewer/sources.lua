@@ -75,38 +75,41 @@ end
 
 -- ---- journals ------------------------------------------------------------------------------------------------------
 
+local CALLS = 100 -- in a tick of a journal without marks
+
 local JournalRun = {}
 JournalRun.__index = JournalRun
 
--- To the next mark; what comes behind the last one is a tick of its own.
+-- To the next mark; what comes behind the last one is a tick of its own. A journal without marks has a tick every so
+-- many calls, and its time counts calls.
 function JournalRun:step()
   if self.ended then return nil end
-  local player = self.player
-  local time, calls = player.time, 0
+  local player, first = self.player, self.player.calls
+  local mark, marked = player.mark, #player.times > 0
   repeat
-    local more = player:step()
-    calls = calls + 1
-    self.ended = not more
-  until self.ended or player.time ~= time
-  if self.ended and calls == 1 then return nil end
+    self.ended = not player:step()
+  until self.ended or (marked and player.mark ~= mark) or (not marked and player.calls - first >= CALLS)
+  if self.ended and player.calls == first then return nil end
   self.at = self.at + 1
-  return player.time or self.at
+  if not marked then return player.calls end
+  local time = player.time or player.times[1]
+  if player.mark == mark then time = time + 1e-3 end -- behind the last mark
+  return time
 end
 
-function JournalRun:close()
-  if self.player.close then self.player:close() else self.player.space:close() end
-end
+function JournalRun:close() self.player.space:close() end
 
 local function open_journal(path)
-  local found, journal = pcall(require, "aoi.journal")
-  if not found then return nil, path .. ": neither a CSV recording nor a journal" end
+  local journal = require "aoi.journal"
   local nobody = {}
   local function handlers() return nobody end -- a node without handlers would make no events
   local function open(engine) return journal.read(path, { engine = engine, handlers = handlers }) end
-  local ok, first, why = pcall(open, aoi.engines()[1])
-  if not ok or not first then return nil, path .. ": " .. tostring(ok and why or first) end
+  local ok, first = pcall(open, aoi.engines()[1])
+  if not ok then return nil, path .. ": " .. tostring(first):gsub("^[^\n]-:%d+: ", "") end
+  local most, ticks = first.space:count(), #first.times
+  first.space:close()
   return {
-    title = path:match("[^/\\]*$"), most = first.space:count(),
+    title = path:match("[^/\\]*$"), most = most, ticks = ticks,
     open = function(_, engine)
       local player = open(engine)
       return setmetatable({ player = player, space = player.space, at = 0, begins_full = true }, JournalRun)
