@@ -155,6 +155,9 @@
     close(time) {
       const frame = this.frames.length
       this.events.begin[frame] = this.events.count
+      for (const [owner, node, targets] of this.seen || [])
+        for (const target of targets) this.events.add(frame, 2, V.idOf(owner), V.idOf(target), V.idOf(node))
+      this.seen = null
       for (const b of this.open.blocks) {
         if (b.type === 'E') {
           this.events.dropped += V.readEvents(b.bytes, b, (enters, w, t, n) => this.events.add(frame, enters ? 1 : 0, w, t, n))
