@@ -5,7 +5,6 @@ local snippets = require "spec.support.snippets"
 -- Pages whose snippets need more than a Lua; each names the specs that run them.
 local ELSEWHERE = {
   ["docs/skynet.md"] = "spec/skynet", ["docs/world.md"] = "spec/world", ["docs/viewer.md"] = "spec/viewer",
-  ["docs/why.md"] = "spec/journal", ["docs/command.md"] = "spec/journal",
 }
 
 describe("the Lua snippets of", function()
