@@ -143,11 +143,17 @@ static int l_area(lua_State *L) {
     return 1;
 }
 
+/* What a node keeps is known once all moves are judged; aoi_sees and aoi_explain cannot say that memory was refused. */
+static void judge_moves(lua_State *L, laoi_space *b) {
+    if (!aoi_settle(b->core)) laoi_nomemory(L);
+}
+
 static int l_explain(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 4);
     int64_t ids[3];
     aoi_explanation e;
     for (int i = 0; i < 3; i++) ids[i] = laoi_integer(L, 2 + i);
+    judge_moves(L, b);
     aoi_explain(b->core, ids[0], ids[1], ids[2], &e);
     laoi_push_explanation(L, b, &e, ids);
     return 1;
@@ -181,8 +187,9 @@ static int l_nodes(lua_State *L) {
 static int l_sees(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 4);
     aoi_node n = laoi_node(L, b, 2, NULL);
-    lua_pushboolean(L,
-                    aoi_sees(b->core, n, aoi_find(b->core, laoi_integer(L, 4)))); /* false for a target that is gone */
+    int64_t target = laoi_integer(L, 4);
+    judge_moves(L, b);
+    lua_pushboolean(L, aoi_sees(b->core, n, aoi_find(b->core, target))); /* false for a target that is gone */
     return 1;
 }
 

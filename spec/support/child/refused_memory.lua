@@ -121,6 +121,15 @@ local steps = {
 if delivery == "deferred" then
   steps[#steps + 1] = { "drain", function(s) return s.space:drain() end, move }
   steps[#steps + 1] = { "drain into", function(s) return s.space:drain(s.buffer) end, move }
+  -- Between the two borders of 9's circle: 10 comes from inside and is kept, 14 from outside.
+  local function move_between(s)
+    s.space:move(10, 13, 2)
+    s.space:move(14, 13, 2)
+  end
+  local function sees(s) return s.space:sees(9, 1, 10), s.space:sees(9, 1, 14) end
+  local function explain(s) return s.space:explain(9, 1, 10).why, s.space:explain(9, 1, 14).why end
+  steps[#steps + 1] = { "sees between the borders", sees, move_between }
+  steps[#steps + 1] = { "explain between the borders", explain, move_between }
 end
 
 -- Lists of results as text; tables by what is in them, in order of value.
