@@ -1,6 +1,6 @@
--- cost.lua [EPOCHS]: what it costs a shard to be one of many, without skynet: thread time of an epoch of the middle
--- shard of nine, each with n walkers of its own, all of which move, beside that of a shard that is the whole world
--- with as many.
+-- cost.lua [EPOCHS | scale]: what it costs a shard to be one of many, without skynet: thread time of an epoch of the
+-- middle shard of nine, each with n walkers of its own, all of which move, beside that of a shard that is the whole
+-- world with as many.
 --
 --   read     rows of moves from clients          close   routing, packing, hand-overs
 --   apply    own moves, ghosts, hand-overs       drain   judging, events, messages
@@ -18,20 +18,22 @@ local function random()
   return state / 2147483647
 end
 
--- A world of side * side shards, each with n walkers; watched: one node in so many walkers, of the reach.
-local function new_world(side, n, neighbours, watched)
+-- A world of columns * rows shards, each with n walkers; watched: one node in so many walkers, of the reach.
+local function new_world(columns, rows, n, neighbours, watched)
   local region = math.floor(2 * REACH * math.sqrt(n / neighbours) / 32 + 0.5) * 32
   local plan = tiles.plan {
-    size = side * region, reach = REACH, tile = 32, hysteresis = HYSTERESIS, shards = { side, side },
+    size = { 0, 0, columns * region, rows * region }, reach = REACH, tile = 32, hysteresis = HYSTERESIS,
+    shards = { columns, rows },
   }
   local w = { plan = plan, map = tiles.map(plan), shards = {}, x = {}, y = {}, outbox = world.outbox(2, plan.shards),
-              n = side * side * n, size = side * region, region = region, epoch = 0, batch = 0, handle = 0 }
+              n = columns * rows * n, width = columns * region, height = rows * region,
+              region = region, epoch = 0, batch = 0, handle = 0 }
   for number = 1, plan.shards do
     w.shards[number] = Shard.new { number = number, plan = plan, engine = "grid", clock = os.clock }
   end
   local lives = 0
   for id = 1, w.n do
-    w.x[id], w.y[id] = random() * w.size, random() * w.size
+    w.x[id], w.y[id] = random() * w.width, random() * w.height
     local owner = w.map:owner(w.x[id], w.y[id])
     local shard = w.shards[owner]
     local function done(status, _, reason) assert(status == true, reason) end
@@ -65,8 +67,8 @@ local function step(w)
   w.epoch, w.batch = w.epoch + 1, w.batch + 1
   if w.epoch > 1 then
     for id = 1, w.n do
-      w.x[id] = math.min(w.size, math.max(0, w.x[id] + (2 * random() - 1) * STEP))
-      w.y[id] = math.min(w.size, math.max(0, w.y[id] + (2 * random() - 1) * STEP))
+      w.x[id] = math.min(w.width, math.max(0, w.x[id] + (2 * random() - 1) * STEP))
+      w.y[id] = math.min(w.height, math.max(0, w.y[id] + (2 * random() - 1) * STEP))
       w.outbox:move(id, w.x[id], w.y[id])
     end
     local shards, n = w.outbox:pending()
@@ -88,6 +90,11 @@ end
 
 local NAMES = { "read_seconds", "close_seconds", "apply_seconds", "drain_seconds", "hand_seconds" }
 
+local function times(shard)
+  local c = shard.counters
+  return { c.read_seconds, c.close_seconds, c.apply_seconds, c.drain_seconds }
+end
+
 -- The least time of each part over the epochs, in ms, and their sum.
 local function measure(w, shard)
   local least, counters = {}, shard.counters
@@ -108,10 +115,42 @@ local function row(name, least, sum)
     least.close_seconds, least.apply_seconds, least.drain_seconds, sum))
 end
 
+-- The same walkers in one, two and four shards: the thread time of the busier of two cores.
+local function scale(walkers)
+  local one
+  for _, grid in ipairs { { 1, 1 }, { 2, 1 }, { 2, 2 } } do
+    local n = grid[1] * grid[2]
+    local w, cores = new_world(grid[1], grid[2], walkers // n, 20, 10), { 0, 0 }
+    for _ = 1, 2 do step(w) end
+    local least = {}
+    for _ = 1, EPOCHS do
+      local before = {}
+      for i, shard in ipairs(w.shards) do before[i] = { table.unpack(times(shard)) } end
+      step(w)
+      for i, shard in ipairs(w.shards) do
+        local ms = 0
+        for k, v in ipairs(times(shard)) do ms = ms + 1000 * (v - before[i][k]) end
+        least[i] = math.min(least[i] or ms, ms)
+      end
+    end
+    for i, ms in ipairs(least) do cores[i % 2 + 1] = cores[i % 2 + 1] + ms end
+    local busier = math.max(cores[1], cores[2])
+    one = one or busier
+    print(("%d walkers in %d shards: %.1f ms an epoch on the busier of two cores, %.2f times as fast as in one")
+      :format(walkers, n, busier, one / busier))
+    for _, shard in ipairs(w.shards) do shard:shutdown() end
+  end
+end
+
+if arg[1] == "scale" then
+  scale(125000)
+  os.exit(true)
+end
+
 for _, case in ipairs { { 20, 1 }, { 20, 10 }, { 100, 1 } } do
   local n, neighbours, watched = tonumber(arg[2]) or 15625, case[1], case[2]
-  local alone = new_world(1, n, neighbours, watched)
-  local many = new_world(3, n, neighbours, watched)
+  local alone = new_world(1, 1, n, neighbours, watched)
+  local many = new_world(3, 3, n, neighbours, watched)
   for _ = 1, 3 do
     step(alone)
     step(many)
