@@ -19,4 +19,3 @@ files["lua/aoi/skynet"] = { std = "max" } -- skynet brings Lua 5.4 or later
 files["examples/recipes/love"] = { std = "max", globals = { "love" } }
 files["spec"] = { std = "max+busted" }
 files["*.rockspec"] = { std = "rockspec" }
-files["config.ld"] = { std = "max+ldoc" }
