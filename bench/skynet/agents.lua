@@ -5,6 +5,7 @@ require "skynet.manager"
 local aoi = require "aoi.skynet"
 
 local role, kind, service, id, side = ...
+side = tonumber(side)
 
 local AGENTS, SECONDS, RADIUS, NEIGHBOURS = 2000, tonumber(skynet.getenv "ticks") / 10, 50, 20
 
