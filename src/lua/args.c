@@ -55,6 +55,7 @@ static laoi_space *maybe_at(lua_State *L, int i) {
     if (!b || lua_rawlen(L, i) != sizeof *b || b->mark != &MARK) {
         if (i == 1) no_space(L);
         laoi_typeerror(L, i, "aoi.space");
+        return NULL; /* for those that do not know that errors do not return */
     }
     b->calls++;
     return b;
