@@ -410,7 +410,7 @@ typedef struct aoi_player aoi_player;
 typedef struct aoi_play_info {
     uint64_t bytes; /* that are good: a journal that was cut off is good up to its last whole record */
     bool whole;     /* it was ended, not cut off */
-    bool inexact;   /* a flush was refused memory half way: an event taken before it was repeated may be missing */
+    bool inexact;   /* a flush was refused memory half way: a replay may differ from there on */
     uint64_t calls, refused, events, marks;
     double first, last; /* times, if there are marks */
     uint64_t of_call[AOI_CALLS_END];

@@ -17,7 +17,7 @@
 ---@class aoi.JournalInfo
 ---@field bytes integer that are good: a journal that was cut off is good up to its last whole record
 ---@field whole boolean it was stopped, not cut off
----@field inexact boolean a flush was refused memory half way: an event around it may be missing
+---@field inexact boolean a flush was refused memory half way: events and kept pairs may differ from there on
 ---@field calls integer
 ---@field refused integer calls that the core refused
 ---@field events integer that were delivered
