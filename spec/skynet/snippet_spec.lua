@@ -1,0 +1,81 @@
+-- The snippets of docs/skynet.md run over the simulated network, each in the service that it is for.
+if not string.pack then
+  describe("the page of the AOI service", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local process = require "spec.support.process"
+local transport = require "spec.support.transport"
+
+local SERVICE, AGENT, GATE = 1, 2, 3
+
+local snippets = {}
+for code in process.read("docs/skynet.md"):gmatch "\n```lua\n(.-)\n```" do snippets[#snippets + 1] = code end
+
+describe("docs/skynet.md, snippet", function()
+  local net, server, agent, gate, library, opened
+
+  before_each(function()
+    net, opened = transport.new(1), {}
+    server = net:serve(SERVICE, {})
+    agent, gate = net:client(AGENT, SERVICE), net:client(GATE, SERVICE)
+    library = {}
+    function library.start(options)
+      assert(options.interval == 10)
+      return SERVICE
+    end
+    function library.open(address, ...)
+      opened[#opened + 1] = address
+      return agent:open(...)
+    end
+  end)
+
+  local function run(code, globals)
+    globals.require = function(name) return name == "aoi.skynet" and library or require(name) end
+    net:run(assert(load(code, "=docs/skynet.md", "t", setmetatable(globals, { __index = _G }))))
+  end
+
+  it("1: an entity, its node, a move", function()
+    run(snippets[1], { id = 7, x = 1, y = 2 })
+    net:tick(server)
+    assert.same({ SERVICE }, opened)
+    local x, y, seen
+    net:run(function()
+      local map = gate:open "meadow"
+      x, y = map:position(7)
+      map:enter(8, 5, 5)
+      seen = map:viewers(8)
+    end)
+    assert.same({ 1, 2 }, { x, y })
+    assert.same({ 7, 1 }, seen)
+  end)
+
+  it("2: a client view whose bytes go to the gate", function()
+    local written = {}
+    local socket = {
+      write = function(fd, bytes) written[#written + 1] = { fd, #bytes - 2 == string.unpack(">I2", bytes) } end,
+    }
+    local of_agent, of_gate
+    net:run(function() of_agent, of_gate = agent:open "meadow", gate:open "meadow" end)
+    -- `map` is the agent's for the call on it, and the gate's for what it listens to.
+    local code = snippets[2]:gsub("map:on_client", "map_of_gate:on_client")
+    net:run(function()
+      of_agent:enter(7, 0, 0)
+      of_agent:enter(8, 5, 5)
+    end)
+    run(code, { map = of_agent, map_of_gate = of_gate, id = 7, fd = 40, gate = GATE, socket = socket })
+    net:tick(server)
+    assert.same({ { 40, true } }, written)
+  end)
+
+  it("3: a map of another node", function()
+    local calls = {}
+    local cluster = {
+      register = function(name, address) calls[#calls + 1] = { name, address } end,
+      open = function(name) calls[#calls + 1] = { name } end,
+    }
+    run(snippets[3], { aoi = library, cluster = cluster, service = SERVICE })
+    assert.same({ { "aoi", SERVICE }, { "near" } }, calls)
+    assert.same({ "near@aoi" }, opened)
+  end)
+end)
