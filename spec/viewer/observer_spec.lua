@@ -188,11 +188,11 @@ local function history(engine, dimensions, delivery, random, options, rounded)
   observed.apply(picture, observer:changes())
   for _, e in ipairs(picture.events) do told[#told + 1] = ("%d %d %d %d"):format(e[1], e[2], e[3], e[4]) end
   assert.same(heard, told)
-  assert.is_true(#told > 0)
   assert.is_true(space:check())
   space:close()
   assert.error_matches(function() observer:changes() end, "attempt to use a closed space")
   observer:close()
+  return #told
 end
 
 describe("an observer", function()
@@ -202,16 +202,18 @@ describe("an observer", function()
     it("tells the whole space and how it changes: " .. engine, function()
       if not READS then return pending "this Lua has no string.unpack" end
       local random = rng.new(SEED + rng.hash(engine))
+      local events = 0
       for dimensions = 2, 3 do
         for _, delivery in ipairs { "immediate", "deferred" } do
-          history(engine, dimensions, delivery, random, { exact = true, events = 100000 }, same)
+          events = events + history(engine, dimensions, delivery, random, { exact = true, events = 100000 }, same)
         end
       end
-      history(engine, 2, "immediate", random, { events = 100000, exact = true, quantum = 0.25 }, same)
-      history(engine, 2, "deferred", random, { events = 100000, quantum = 0.25 },
+      events = events + history(engine, 2, "immediate", random, { events = 100000, exact = true, quantum = 0.25 }, same)
+      events = events + history(engine, 2, "deferred", random, { events = 100000, quantum = 0.25 },
         function(v) return 0.25 * math.floor(v / 0.25 + 0.5) end)
-      history(engine, 2, "immediate", random, { events = 100000 },
+      events = events + history(engine, 2, "immediate", random, { events = 100000 },
         function(v) return (string.unpack("<f", string.pack("<f", v))) end)
+      assert.is_true(events > 0) -- one history alone may have none
     end)
   end
 
