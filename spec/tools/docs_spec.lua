@@ -2,6 +2,7 @@
 -- where there is a browser, a search that finds and a width that fits a phone.
 local annotations = require "spec.support.annotations"
 local process = require "spec.support.process"
+local tree = require "spec.support.tree"
 
 local _, lua = process.lua()
 local HAS_CMARK = process.has "cmark-gfm"
@@ -10,6 +11,7 @@ local HAS_BROWSER = process.has "node"
 if not HAS_CMARK then print "the site is left out: cmark-gfm is not installed (make tools GOALS=docs)" end
 
 describe("the site", function()
+  if not tree.usual then return end -- no other Lua, and no sanitizer, makes another one
   local folder, remove
   setup(function()
     folder, remove = process.folder()
