@@ -227,7 +227,7 @@ describe("the wire format", function()
   it("applies moves, and passes over what cannot be made", function()
     local space, refused = aoi.new { delivery = "deferred" }, {}
     for id = 1, 3 do space:enter(id, 0, 0) end
-    local function moves(...) return reference.moves(1, 6, 2, { ... }, select("#", ...) // 3, 4, false) end
+    local function moves(...) return reference.moves(1, 6, 2, { ... }, math.floor(select("#", ...) / 3), 4, false) end
     assert.same({ 2, 0, 6 }, { wire.apply(space, moves(1, 5, 6, 2, 7, 8), refused) })
     assert.same({ 1, 3, 6 }, { wire.apply(space, moves(9, 1, 1, 3, 4, 4, 1, 0 / 0, 0, 2, 1 / 0, 1), refused) })
     assert.same({ 9, 1, 2 }, refused)
@@ -299,7 +299,7 @@ describe("the readers of the wire format", function()
       return why
     end
     local function group(flags, leaves, enters)
-      return string.pack(flags & 8 ~= 0 and "<I4BI4I4" or "<I4BBB", 1, flags, leaves, enters)
+      return string.pack(flags % 16 >= 8 and "<I4BI4I4" or "<I4BBB", 1, flags, leaves, enters)
     end
     local one = string.pack("<I4BBBi2", 1, 0, 0, 1, 5) -- sound, and not applied if what follows is not
     local function resync(groups) return string.pack("<I4I4I4", 0, 5, groups) end
@@ -410,7 +410,7 @@ describe("the views of an inbox", function()
       end
       local list, at = read(inbox, reference.events(seq, false, records)), 1
       while at <= #list do
-        local seen, form, first = heard[list[at] >> 2], list[at] & 3, at + 1
+        local seen, form, first = heard[math.floor(list[at] / 4)], list[at] % 4, at + 1
         local leaves, enters = form == LEAVES and 1 or 0, form == ENTERS and 1 or 0
         if form == GROUP then leaves, enters, first = list[at + 1], list[at + 2], at + 4 end
         for i = first, first + leaves - 1 do
