@@ -117,8 +117,8 @@ describe("a node that is handed over", function()
           end
         end
         space:flush()
-        local events = 0
-        for step = 1, math.min(random_run.steps(400), 4000) do
+        local events, steps = 0, math.min(random_run.steps(400), 4000)
+        for step = 1, steps do
           local id = random(ids)
           local x, y = space:position(id)
           space:move(id, x + random(21) - 11, y + random(21) - 11)
@@ -145,7 +145,7 @@ describe("a node that is handed over", function()
           end
         end
         assert.is_true(space:check())
-        assert.is_true(events > 20)
+        assert.is_true(steps < 400 or events > 20)
       end)
     end
   end
