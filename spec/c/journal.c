@@ -70,7 +70,7 @@ static call next_call(aoi_space *s) {
 static void history(aoi_space *s, aoi_journal *j, recording *r, bool refusing) {
     for (int i = 0; i < STEPS; i++) {
         call c = next_call(s);
-        if (refusing && random_below(3) == 0) host_refuse(1 + random_below(4), 1);
+        if (refusing && random_below(3) == 0) host_refuse((long)(1 + random_below(4)), 1);
         play_call(s, &c);
         (void)host_relent();
         if (j && random_below(6) == 0) mark(j, s, r);

@@ -57,7 +57,7 @@ static void refused(const setup *u) {
         stir(s, (int)n);
         host_refuse(n, 1);
         int result = aoi_observe(o, &bytes, &size);
-        refusals = host_relent();
+        refusals = (long)host_relent();
         EXPECT(result == (refusals ? AOI_ENOMEM : AOI_OK));
         if (refusals) expect_all(o);
         EXPECT(aoi_observe(o, &bytes, &size) == AOI_OK && size == 0);
@@ -68,7 +68,7 @@ static void refused(const setup *u) {
         EXPECT(aoi_observer_open(s, &options, &o) == AOI_OK);
         host_refuse(n, 1);
         int result = aoi_observe_structure(o, lo, hi, NULL, UINT32_MAX, &bytes, &size);
-        refusals = host_relent();
+        refusals = (long)host_relent();
         EXPECT(result == (refusals ? AOI_ENOMEM : AOI_OK));
         EXPECT(aoi_observe_structure(o, lo, hi, NULL, UINT32_MAX, &bytes, &size) == AOI_OK && bytes[0] == 'G');
         expect_all(o);
