@@ -50,6 +50,17 @@ static int no_space(lua_State *L) {
     return laoi_typeerror(L, 1, "aoi.space");
 }
 
+void *laoi_object(lua_State *L, const char *name) {
+    void *p = lua_touserdata(L, 1);
+    bool is = p && lua_getmetatable(L, 1);
+    if (is) {
+        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
+        lua_pop(L, 1);
+    }
+    if (!is) laoi_typeerror(L, 1, name);
+    return p;
+}
+
 static laoi_space *maybe_at(lua_State *L, int i) {
     laoi_space *b = lua_touserdata(L, i);
     if (!b || lua_rawlen(L, i) != sizeof *b || b->mark != &MARK) {

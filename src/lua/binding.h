@@ -1,17 +1,17 @@
 /* binding.h - the Lua binding from inside:
  *
- *   module.c          the module, the methods of a space
- *   args.c     arguments in, errors out, in the words of the standard library
- *   queries.c       the methods that only ask
- *   shapes_args.c   areas and explanations
+ *   module.c            the module, the methods of a space
+ *   args.c              arguments in, errors out, in the words of the standard library
+ *   queries.c           the methods that only ask
+ *   shapes_args.c       areas and explanations
  *   snapshot_methods.c  save and load
- *   journal_methods.c  what records and plays
- *   sync_methods.c  aoi.sync
- *   observe_methods.c  aoi.observe
- *   wire_*.c   messages of the AOI service: wire.h
- *   world_*.c       a world of many spaces: world.h
- *   handlers.c which functions a node calls
- *   deliver.c  events to handlers
+ *   journal_methods.c   what records and plays
+ *   sync_methods.c      aoi.sync
+ *   observe_methods.c   aoi.observe
+ *   wire_*.c            messages of the AOI service: wire.h
+ *   world_*.c           a world of many spaces: world.h
+ *   handlers.c          which functions a node calls
+ *   deliver.c           events to handlers
  *
  *   userdata aoi.space  { core, refs, uses ... } --core-->  aoi_space, memory from the host's lua_Alloc
  *        | user value
@@ -68,6 +68,9 @@ void laoi_mark(laoi_space *b);                        /* a new one */
 laoi_space *laoi_self(lua_State *L);                  /* open, or an error */
 laoi_space *laoi_maybe(lua_State *L);                 /* open or closed */
 laoi_space *laoi_space_argument(lua_State *L, int i); /* the same as laoi_self for argument i */
+
+/* Self of a method of another type, whose metatable is the method's first upvalue; a type error that says `name` else. */
+void *laoi_object(lua_State *L, const char *name);
 
 laoi_space *laoi_self_of(lua_State *L, int most); /* open, and no more than `most` arguments, self included */
 
@@ -127,6 +130,9 @@ static inline uint32_t laoi_handler(const aoi_event *ev) {
 void laoi_free_handlers(laoi_space *b);
 
 /* ---- the module -------------------------------------------------------------------------------------------------- */
+
+/* An account of its own with the state's allocator. */
+aoi_memory laoi_memory(lua_State *L);
 
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);

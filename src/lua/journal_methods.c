@@ -25,17 +25,6 @@ typedef struct laoi_journal {
     laoi_bytes out;
 } laoi_journal;
 
-static void *check_object(lua_State *L, const char *name) {
-    void *p = lua_touserdata(L, 1);
-    bool is = p && lua_getmetatable(L, 1);
-    if (is) {
-        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
-        lua_pop(L, 1);
-    }
-    if (!is) laoi_typeerror(L, 1, name);
-    return p;
-}
-
 /* ---- recording ---------------------------------------------------------------------------------------------------- */
 
 static bool write_file(void *ud, const void *bytes, size_t size) {
@@ -96,7 +85,7 @@ static int cannot_write(lua_State *L, laoi_journal *j, int result) {
 
 /* journal:stop(): the rest goes to the sink. */
 static int journal_stop(lua_State *L) {
-    laoi_journal *j = check_object(L, JOURNAL_NAME);
+    laoi_journal *j = laoi_object(L, JOURNAL_NAME);
     aoi_journal *core = j->core;
     lua_settop(L, 1);
     j->core = NULL;
@@ -115,14 +104,14 @@ static int journal_stop(lua_State *L) {
 }
 
 static int journal_gc(lua_State *L) {
-    laoi_journal *j = check_object(L, JOURNAL_NAME);
+    laoi_journal *j = laoi_object(L, JOURNAL_NAME);
     end_recording(j);
     laoi_free_bytes(&j->out);
     return 0;
 }
 
 static laoi_journal *open_journal(lua_State *L) {
-    laoi_journal *j = check_object(L, JOURNAL_NAME);
+    laoi_journal *j = laoi_object(L, JOURNAL_NAME);
     if (!j->core) luaL_error(L, "attempt to use a stopped journal");
     return j;
 }
@@ -222,13 +211,13 @@ typedef struct laoi_cursor {
 enum { CURSOR = 1, PLAYED };
 
 static laoi_cursor *cursor_self(lua_State *L) {
-    laoi_cursor *c = check_object(L, CURSOR_NAME);
+    laoi_cursor *c = laoi_object(L, CURSOR_NAME);
     if (!c->core) luaL_error(L, "attempt to use a closed cursor");
     return c;
 }
 
 static int cursor_gc(lua_State *L) {
-    laoi_cursor *c = check_object(L, CURSOR_NAME);
+    laoi_cursor *c = laoi_object(L, CURSOR_NAME);
     aoi_play_close(c->core);
     c->core = NULL;
     return 0;

@@ -338,6 +338,12 @@ static int l_tostring(lua_State *L) {
     return 1;
 }
 
+aoi_memory laoi_memory(lua_State *L) {
+    aoi_memory m = {0};
+    m.alloc = lua_getallocf(L, &m.ud);
+    return m;
+}
+
 laoi_space *laoi_new_space(lua_State *L, int meta) {
     lua_pushvalue(L, meta);
     laoi_space *b = laoi_newuserdata(L, sizeof *b);

@@ -24,13 +24,7 @@ typedef struct told_bytes {
 } told_bytes;
 
 static laoi_observer *observer_maybe(lua_State *L) {
-    laoi_observer *y = lua_touserdata(L, 1);
-    bool is = y && lua_getmetatable(L, 1);
-    if (is) {
-        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
-        lua_pop(L, 1);
-    }
-    if (!is) laoi_typeerror(L, 1, OBSERVER_NAME);
+    laoi_observer *y = laoi_object(L, OBSERVER_NAME);
     if (y->busy) luaL_error(L, "attempt to use an observer while it is being used");
     return y;
 }

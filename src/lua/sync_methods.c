@@ -24,13 +24,7 @@ typedef struct laoi_sync {
 /* ---- self and arguments ------------------------------------------------------------------------------------------ */
 
 static laoi_sync *sync_maybe(lua_State *L) {
-    laoi_sync *y = lua_touserdata(L, 1);
-    bool is = y && lua_getmetatable(L, 1);
-    if (is) {
-        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
-        lua_pop(L, 1);
-    }
-    if (!is) laoi_typeerror(L, 1, SYNC_NAME);
+    laoi_sync *y = laoi_object(L, SYNC_NAME);
     y->calls++;
     return y;
 }

@@ -97,10 +97,6 @@ static inline unsigned char *wire_put_head(unsigned char *p, int kind, int flags
 /* A userdata of `size` zeroed bytes on top of the stack, with the metatable that the function has as upvalue 3. */
 void *laoi_new_wire(lua_State *L, size_t size);
 
-/* The userdata at index 1, of the type whose metatable is the method's upvalue; or an error. */
-void *laoi_wire_self(lua_State *L, const char *name);
-
-aoi_memory laoi_memory(lua_State *L);
 uint32_t laoi_u32(lua_State *L, int i);
 
 /* Each adds its functions to the table on top: aoi.core's `wire`. */

@@ -43,7 +43,7 @@ typedef struct inbox {
 } inbox;
 
 static inbox *inbox_self(lua_State *L) {
-    return laoi_wire_self(L, INBOX_NAME);
+    return laoi_object(L, INBOX_NAME);
 }
 
 static int inbox_new(lua_State *L) {
@@ -402,7 +402,7 @@ static int refuse_events(lua_State *L, const char *why) {
  * bits (1: an ACK is expected; 2: a message before this one is missing, or was not applied to its end; 4: the list has
  * more than one entry), and the number of the message; or nil and a reason, and nothing has changed. */
 static int inbox_read(lua_State *L) {
-    inbox *x = laoi_wire_self(L, INBOX_NAME);
+    inbox *x = laoi_object(L, INBOX_NAME);
     size_t size;
     bool room;
     if (lua_type(L, MESSAGE) != LUA_TSTRING) return refuse_events(L, "a message is a string");

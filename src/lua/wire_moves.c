@@ -24,12 +24,6 @@ typedef struct move_buffer {
 
 /* ---- objects ------------------------------------------------------------------------------------------------------ */
 
-aoi_memory laoi_memory(lua_State *L) {
-    aoi_memory m = {0};
-    m.alloc = lua_getallocf(L, &m.ud);
-    return m;
-}
-
 void *laoi_new_wire(lua_State *L, size_t size) {
     void *p = laoi_newuserdata(L, size);
     memset(p, 0, size);
@@ -37,17 +31,6 @@ void *laoi_new_wire(lua_State *L, size_t size) {
     laoi_settable(L, -2);
     lua_pushvalue(L, lua_upvalueindex(3));
     lua_setmetatable(L, -2);
-    return p;
-}
-
-void *laoi_wire_self(lua_State *L, const char *name) {
-    void *p = lua_touserdata(L, 1);
-    bool is = p && lua_getmetatable(L, 1);
-    if (is) {
-        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
-        lua_pop(L, 1);
-    }
-    if (!is) laoi_typeerror(L, 1, name);
     return p;
 }
 
@@ -136,7 +119,7 @@ static int wire_head(lua_State *L) {
 /* ---- the client's buffer ------------------------------------------------------------------------------------------ */
 
 static move_buffer *buffer_self(lua_State *L) {
-    return laoi_wire_self(L, BUFFER_NAME);
+    return laoi_object(L, BUFFER_NAME);
 }
 
 static int buffer_new(lua_State *L) {

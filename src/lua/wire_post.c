@@ -2,7 +2,7 @@
 #include "lua/wire_post.h"
 
 post *laoi_post_self(lua_State *L) {
-    return laoi_wire_self(L, POST_NAME);
+    return laoi_object(L, POST_NAME);
 }
 
 static int post_new(lua_State *L) {

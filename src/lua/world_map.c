@@ -150,7 +150,7 @@ static int m_stays(lua_State *L) {
     return 1;
 }
 
-/* around(x, y, ex, ey): the shards of all tiles that the box touches, grown by the hysteresis: whoever is in the box is
+/* around(x, y, ex, ey): the shards of all tiles that the box touches, grown by the hysteresis: an entity in the box is
  * real in one of them. */
 static int m_around(lua_State *L) {
     const world_map *m = world_check_map(L, 1);
@@ -230,7 +230,7 @@ static int l_map(lua_State *L) {
     if (!bytes || size != 2 * (size_t)n) return laoi_argerror(L, 1, "bad value for option 'owners'");
     world_map *m = laoi_newuserdata(L, sizeof *m);
     memset(m, 0, sizeof *m);
-    m->memory.alloc = lua_getallocf(L, &m->memory.ud);
+    m->memory = laoi_memory(L);
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));
     lua_setmetatable(L, -2);
     m->columns = (uint32_t)v[0];

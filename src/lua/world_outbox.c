@@ -38,14 +38,7 @@ typedef struct world_outbox {
 } world_outbox;
 
 static world_outbox *outbox_self(lua_State *L) {
-    world_outbox *o = lua_touserdata(L, 1);
-    bool is = o && lua_getmetatable(L, 1);
-    if (is) {
-        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
-        lua_pop(L, 1);
-    }
-    if (!is) laoi_typeerror(L, 1, OUTBOX_NAME);
-    return o;
+    return laoi_object(L, OUTBOX_NAME);
 }
 
 static outbox_entry *find_entry(const world_outbox *o, int64_t id) {
@@ -199,7 +192,7 @@ static int l_outbox(lua_State *L) {
     if (shards < 1 || shards > UINT16_MAX) return laoi_argerror(L, 2, "1 to 65535 expected");
     world_outbox *o = laoi_newuserdata(L, sizeof *o);
     memset(o, 0, sizeof *o);
-    o->memory.alloc = lua_getallocf(L, &o->memory.ud);
+    o->memory = laoi_memory(L);
     o->dims = (int)dims;
     o->unused = AOI_NONE;
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));

@@ -1,7 +1,7 @@
 /* world_router.c - one shard of a world: which entities of its core are its own, and the moves of an epoch.
  *
  *   core         all entities whose tile is near this shard's: reals, its own, and ghosts, told of by their owners
- *   records[]    by the core's slot of an entity: real or ghost, and of a real to whom its place has been told
+ *   records[]    by the core's slot of an entity: real or ghost, and of a real the shards that know its place
  *   movers[]     of the coming epoch: the last place of each real that has been moved
  *   closed[]     of the closed epoch: the same, once they have been told to others and wait to be applied
  *
@@ -16,13 +16,7 @@
 /* ---- self and arguments ------------------------------------------------------------------------------------------ */
 
 world_router *world_self(lua_State *L) {
-    world_router *r = lua_touserdata(L, 1);
-    bool is = r && lua_getmetatable(L, 1);
-    if (is) {
-        is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
-        lua_pop(L, 1);
-    }
-    if (!is) laoi_typeerror(L, 1, ROUTER_NAME);
+    world_router *r = laoi_object(L, ROUTER_NAME);
     if (!r->space->core) luaL_error(L, "attempt to use a closed space");
     return r;
 }
@@ -259,8 +253,8 @@ static bool tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uin
     return true;
 }
 
-/* An entity whose tile was in the audience `was` and is in `is` now: everybody of them but this shard and `taker`, which
- * both know, is told what is new to it. */
+/* An entity whose tile was in the audience `was` and is in `is` now: each shard of them is told what is new to it, but
+ * this one and `taker`, which know. */
 static bool tell_others(world_router *r, uint32_t slot, uint32_t was, uint32_t is, uint32_t taker, const double *pos) {
     const aoi_entity_record *e = r->space->core->world.entities + slot;
     const world_set *a = r->map->sets + was, *b = r->map->sets + is;
@@ -487,7 +481,7 @@ static int l_router(lua_State *L) {
     lua_settop(L, 3);
     world_router *r = laoi_newuserdata(L, sizeof *r);
     memset(r, 0, sizeof *r);
-    r->memory.alloc = lua_getallocf(L, &r->memory.ud);
+    r->memory = laoi_memory(L);
     r->space = laoi_self(L);
     r->map = m;
     r->self = (uint32_t)shard;
