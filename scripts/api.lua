@@ -2,6 +2,8 @@
 --
 -- A block of `---` lines is text, then tags: @param, @return, @overload of functions; @class with @field; @alias. What
 -- they say is checked against the code by spec/lua/annotations_spec.lua.
+local luacats = require "scripts.luacats"
+
 local api = {}
 
 -- Modules in the order in which a reader meets them; others come behind, by name.
@@ -13,29 +15,13 @@ local ORDER = {
 -- How a reader's program calls an instance; others are the name of the class in small letters.
 local INSTANCE = { Neighbors = "near" }
 
--- "fun(a: b, c): d rest" -> the type, the rest.
-local function split_type(text)
-  local depth = 0
-  for i = 1, #text do
-    local c = text:sub(i, i)
-    if c:match "[%(<{]" then depth = depth + 1 end
-    if c:match "[%)>}]" then depth = depth - 1 end
-    local inside = depth > 0 or text:sub(1, i - 1):match "[:,]$"
-    if c == " " and not inside then return text:sub(1, i - 1), text:sub(i + 1) end
-  end
-  return text, ""
-end
-
 local function new_block() return { text = {}, param = {}, ["return"] = {}, field = {}, overload = {} } end
 
 local function read_tag(block, tag, rest)
   if tag == "param" or tag == "field" then
-    local name, optional, tail = rest:match "^([%w_]+)(%??)%s+(.+)$"
-    local kind, text = split_type(tail)
-    table.insert(block[tag], { name = name, optional = optional == "?", type = kind, text = text })
+    table.insert(block[tag], (assert(luacats.named(rest), rest)))
   elseif tag == "return" then
-    local kind, text = split_type(rest)
-    table.insert(block["return"], { type = kind, text = text })
+    table.insert(block["return"], luacats.typed(rest))
   elseif tag == "overload" then
     table.insert(block.overload, rest)
   elseif tag == "class" then

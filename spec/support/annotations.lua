@@ -1,31 +1,16 @@
 -- The LuaCATS annotations of a Lua file, parsed: its functions, its classes and the types that it names.
+local luacats = require "scripts.luacats"
+
 local annotations = {}
 
 local KINDS = { param = true, ["return"] = true, field = true, class = true, alias = true, overload = true }
 KINDS.operator, KINDS.meta, KINDS.type = true, true, true
 
--- "fun(a: b, c): d rest" -> the type, the rest.
-local function split_type(text)
-  local depth = 0
-  for i = 1, #text do
-    local c = text:sub(i, i)
-    if c:match "[%(<{]" then depth = depth + 1 end
-    if c:match "[%)>}]" then depth = depth - 1 end
-    local inside = depth > 0 or text:sub(1, i - 1):match "[:,]$"
-    if c == " " and not inside then return text:sub(1, i - 1), text:sub(i + 1) end
-  end
-  return text, ""
-end
-
 local function read_tag(block, kind, rest)
   if kind == "param" or kind == "field" then
-    local name, optional, tail = rest:match "^([%w_]+)(%??)%s+(.+)$"
-    assert(name, "cannot read @" .. kind .. " " .. rest)
-    local type_, text = split_type(tail)
-    table.insert(block[kind], { name = name, optional = optional == "?", type = type_, text = text })
+    table.insert(block[kind], (assert(luacats.named(rest), "cannot read @" .. kind .. " " .. rest)))
   elseif kind == "return" then
-    local type_, text = split_type(rest)
-    table.insert(block["return"], { type = type_, text = text })
+    table.insert(block["return"], luacats.typed(rest))
   elseif kind == "class" then
     block.class = rest:gsub("^%(exact%)%s*", ""):match "^[%w_%.]+"
     block.parent = rest:match ":%s*([%w_%.]+)"
