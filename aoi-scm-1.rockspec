@@ -58,6 +58,7 @@ build = {
     ["aoi.skynet.argument"] = "lua/aoi/skynet/argument.lua",
     ["aoi.skynet.client"] = "lua/aoi/skynet/client.lua",
     ["aoi.skynet.dispatch"] = "lua/aoi/skynet/dispatch.lua",
+    ["aoi.skynet.failures"] = "lua/aoi/skynet/failures.lua",
     ["aoi.skynet.handlers"] = "lua/aoi/skynet/handlers.lua",
     ["aoi.skynet.last_words"] = "lua/aoi/skynet/last_words.lua",
     ["aoi.skynet.links"] = "lua/aoi/skynet/links.lua",

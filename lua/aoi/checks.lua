@@ -33,6 +33,18 @@ function checks.entity(space, id, n, name)
   if not space:has(id) then fail(n, name, ("no entity %s"):format(tostring(id)), 3) end
 end
 
+--- Options: each is known and of its type, by name in `types`.
+-- @param level as for `error`, counted from the caller of this function
+function checks.options(options, types, n, name, level)
+  for key, value in pairs(options) do
+    if not types[key] then
+      fail(n, name, ("unknown option '%s'"):format(tostring(key)), level + 1)
+    elseif type(value) ~= types[key] then
+      fail(n, name, ("bad value for option '%s': %s expected, got %s"):format(key, types[key], type(value)), level + 1)
+    end
+  end
+end
+
 --- A finite number.
 function checks.finite(value, n, name)
   if type(value) ~= "number" or value - value ~= 0 then fail(n, name, "finite number expected", 3) end

@@ -10,6 +10,7 @@
 --- has the whole.
 --- @module aoi.viewer
 
+local checks = require "aoi.checks"
 local gate = require "aoi.viewer.gate"
 local Session = require "aoi.viewer.session"
 local websocket = require "aoi.viewer.websocket"
@@ -197,14 +198,7 @@ Server.__gc = Server.close
 Server.__close = Server.close
 
 local function check(options)
-  for name, value in pairs(options) do
-    if not OPTIONS[name] then
-      error(("bad argument #2 to 'serve' (unknown option '%s')"):format(tostring(name)), 3)
-    elseif type(value) ~= OPTIONS[name] then
-      error(("bad argument #2 to 'serve' (bad value for option '%s': %s expected, got %s)"):format(name, OPTIONS[name],
-        type(value)), 3)
-    end
-  end
+  checks.options(options, OPTIONS, 2, "serve", 3)
   local port, interval = options.port or 8642, options.interval or 0.1
   if not (port >= 0 and port <= 65535 and port % 1 == 0) then
     error("bad argument #2 to 'serve' (bad value for option 'port': 0 to 65535 expected)", 3)

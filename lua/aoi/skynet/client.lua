@@ -13,6 +13,7 @@
 
 local Map = require "aoi.skynet.map"
 local dispatch = require "aoi.skynet.dispatch"
+local failures = require "aoi.skynet.failures"
 local wire = require "aoi.skynet.wire"
 
 local Client = { Space = Map }
@@ -84,7 +85,7 @@ local function close_maps(self, number, reason)
   table.sort(gone, function(a, b) return a.link < b.link end)
   for _, map in ipairs(gone) do map:forget(reason) end
   for _, map in ipairs(gone) do
-    if map.close_handler then dispatch.run(self, map, map.close_handler, reason) end
+    if map.close_handler then failures.run(self, map, map.close_handler, reason) end
   end
 end
 
@@ -130,7 +131,7 @@ on[wire.REFUSED] = function(self, message, _, link)
   if not n then return nil, reason end
   local map = self.maps[link]
   if map and map.refused_handler then
-    dispatch.run(self, map, map.refused_handler, ids, n)
+    failures.run(self, map, map.refused_handler, ids, n)
   elseif map then
     local text = "aoi: %d moves of space '%s' were refused, that of entity %d among them"
     self.log(text:format(n, map.name, ids[1] or 0))
@@ -160,7 +161,7 @@ on[wire.PACKETS] = function(self, message, flags, seq)
   for i = 1, 4 * n, 4 do
     local map = self.maps[list[i]]
     local f = map and map.client_handler
-    if f then dispatch.run(self, map, f, list[i + 1], list[i + 3], list[i + 2] or nil) end
+    if f then failures.run(self, map, f, list[i + 1], list[i + 3], list[i + 2] or nil) end
   end
   if flags & ASK ~= 0 then self.send(wire.packets_ack(seq)) end
   return true
@@ -189,7 +190,7 @@ on[wire.BROADCAST] = function(self, message, _, link)
   local list, n = reached(self, target, handles, ids)
   self.counters.broadcasts = self.counters.broadcasts + 1
   if map and map.broadcast_handler and n > 0 then
-    dispatch.run(self, map, map.broadcast_handler, bytes, target, list, n)
+    failures.run(self, map, map.broadcast_handler, bytes, target, list, n)
   end
   return true
 end
@@ -198,7 +199,7 @@ on[wire.TAKEN] = function(self, message, _, link)
   local id, reason = wire.read_taken(message)
   if not id then return nil, reason end
   local map = self.maps[link]
-  if map and map.taken_handler then dispatch.run(self, map, map.taken_handler, id) end
+  if map and map.taken_handler then failures.run(self, map, map.taken_handler, id) end
   return true
 end
 

@@ -11,6 +11,7 @@
 -- So a handler that does not wait costs nothing: the group that an event is of is looked up when it is needed. A map
 -- may choose "free" instead: what comes later is delivered at once, to the same watcher, too.
 
+local failures = require "aoi.skynet.failures"
 local wire = require "aoi.skynet.wire"
 
 local OPENED, CLOSED, RESYNCED = wire.OPENED, wire.CLOSED, wire.RESYNCED
@@ -23,30 +24,12 @@ local KEPT_MOST = 65536  -- values of a list that is used again
 
 local dispatch = { ACKNOWLEDGE = ACKNOWLEDGE }
 
-local function failed(self, map, err, ...)
-  self.counters.errors = self.counters.errors + 1
-  local f = map.error_handler
-  if not f then
-    self.log(tostring(err))
-    return
-  end
-  local ok, again = pcall(f, err, ...)
-  if not ok then self.log(tostring(again)) end
-end
-
---- Calls a function of the user's; an error goes to the map's on_error.
-function dispatch.run(self, map, f, ...)
-  local handler = map.error_handler and function(err) return err end or debug.traceback
-  local ok, err = xpcall(f, handler, ...)
-  if not ok then failed(self, map, err, ...) end
-end
-
 local function catch(err) return { err, debug.traceback(tostring(err), 2) } end
 
 -- The handler of the event that ends before list[at] has raised.
 local function blame(self, record, caught, list, at, middle, values)
-  local target = list[at <= middle and at - 1 or at - values]
-  failed(self, record.map, record.map.error_handler and caught[1] or caught[2], record.watcher, target, record.node)
+  local map, target = record.map, list[at <= middle and at - 1 or at - values]
+  failures.report(self, map, map.error_handler and caught[1] or caught[2], record.watcher, target, record.node)
 end
 
 -- ---- entries that are no groups
@@ -91,7 +74,7 @@ local function special(self, what, a, b, c, d)
   elseif what == RESYNCED then
     local map = self.maps[a]
     self.counters.resyncs = self.counters.resyncs + 1
-    if map and map.resync_handler then dispatch.run(self, map, map.resync_handler) end
+    if map and map.resync_handler then failures.run(self, map, map.resync_handler) end
   end
 end
 

@@ -8,6 +8,8 @@ local methods = require "aoi.skynet.methods"
 local new_sync = require("aoi.sync").new
 local reserved = require "aoi.reserved"
 
+local results = methods.results
+
 local Space = {}
 Space.__index = Space
 
@@ -34,12 +36,6 @@ local function new(options, log)
     end
   end)
   return self
-end
-
--- Called as the last thing of a method, so that level 2 is the method's caller.
-local function results(ok, ...)
-  if ok then return ... end
-  error((...), 2)
 end
 
 for _, method in ipairs(methods) do

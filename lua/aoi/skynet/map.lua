@@ -7,6 +7,8 @@ local handlers_of = require "aoi.skynet.handlers"
 local methods = require "aoi.skynet.methods"
 local wire = require "aoi.skynet.wire"
 
+local results = methods.results
+
 local Map = {}
 Map.__index = Map
 
@@ -25,14 +27,6 @@ end
 function Map.__eq(a, b) return a.client == b.client and a.number == b.number and a.name == b.name end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
-
--- Called as the last thing of a method, so that level 2 is the method's caller.
-local function results(ok, ...)
-  if ok then
-    return ...
-  end
-  error((...), 2)
-end
 
 local function closed_text(map)
   return "attempt to use a closed space" .. (map.reason and (" (%s)"):format(map.reason) or "")

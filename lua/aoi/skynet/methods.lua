@@ -84,7 +84,13 @@ function methods.split(method, dimensions, ...)
   return buf, table.unpack(arguments, 1, n - 1)
 end
 
-local function results(ok, ...)
+--- What follows `true`; what follows `false` is raised. A method returns this call, so that level 2 is its caller.
+function methods.results(ok, ...)
+  if ok then return ... end
+  error((...), 2)
+end
+
+local function without_self(ok, ...)
   if ok then return true, ... end
   local err = (...)
   if type(err) == "string" then
@@ -95,6 +101,6 @@ end
 
 --- Calls the method of that name on a core: true and its results; or false and the error, which counts the arguments as
 -- the caller of a method does, without the space itself.
-function methods.invoke(core, name, ...) return results(pcall(core[name], core, ...)) end
+function methods.invoke(core, name, ...) return without_self(pcall(core[name], core, ...)) end
 
 return methods

@@ -6,6 +6,7 @@
 --
 -- The other service pulls: it asks for a frame when the last one has gone. While nobody looks, nothing runs here.
 
+local checks = require "aoi.checks"
 local skynet = require "skynet"
 local gate = require "aoi.viewer.gate"
 local Session = require "aoi.viewer.session"
@@ -86,14 +87,7 @@ local function register()
 end
 
 local function check(options)
-  for name, value in pairs(options) do
-    if not OPTIONS[name] then
-      error(("bad argument #2 to 'serve' (unknown option '%s')"):format(tostring(name)), 3)
-    elseif type(value) ~= OPTIONS[name] then
-      error(("bad argument #2 to 'serve' (bad value for option '%s': %s expected, got %s)"):format(name, OPTIONS[name],
-        type(value)), 3)
-    end
-  end
+  checks.options(options, OPTIONS, 2, "serve", 3)
   gate.check(options, 3)
 end
 

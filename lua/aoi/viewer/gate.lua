@@ -26,7 +26,7 @@ end
 
 local function name_of(host) return (host:gsub(":%d+$", ""):lower()) end
 
---- Checks options that all servers have: `address`, `port`, `token`. Raises what is wrong with them at that level.
+--- Checks who may look: `address` and `token`. Raises what is wrong with them at that level.
 function gate.check(options, level)
   local address, token = options.address or "127.0.0.1", options.token
   if type(address) ~= "string" then

@@ -5,6 +5,7 @@
 -- The space of the first engine is the one that is told; of the others only what their indexes are made of, in some of
 -- the ticks.
 
+local checks = require "aoi.checks"
 local aoi = require "aoi"
 local assets = require "aoi.viewer.assets"
 local base64 = require "aoi.viewer.base64"
@@ -27,14 +28,7 @@ local OPTIONS = {
 }
 
 local function check(options, level)
-  for name, value in pairs(options) do
-    if not OPTIONS[name] then
-      error(("bad argument #3 to 'write' (unknown option '%s')"):format(tostring(name)), level + 1)
-    elseif type(value) ~= OPTIONS[name] then
-      error(("bad argument #3 to 'write' (bad value for option '%s': %s expected, got %s)"):format(name, OPTIONS[name],
-        type(value)), level + 1)
-    end
-  end
+  checks.options(options, OPTIONS, 3, "write", level + 1)
   local known = {}
   for _, engine in ipairs(aoi.engines()) do known[engine] = true end
   for _, engine in ipairs { options.engine, (table.unpack or unpack)(options.engines or {}) } do

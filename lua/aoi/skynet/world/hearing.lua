@@ -4,6 +4,7 @@
 -- An event changes the record when it arrives and is taken from the queue before its handler runs. So a handler may
 -- wait for something, and another message that arrives meanwhile delivers what follows, in order.
 
+local failures = require "aoi.skynet.failures"
 local core = require "aoi.skynet.world.native"
 
 local CLOSED, WHOLE, ROUTE = 1, 2, 16
@@ -17,22 +18,6 @@ local function push(self, record, kind, target)
   self.tail = tail + 3
 end
 
-local function failed(self, err, ...)
-  self.counters.errors = self.counters.errors + 1
-  local f = self.error_handler
-  if not f then
-    self.log(tostring(err))
-    return
-  end
-  local ok, again = pcall(f, err, ...)
-  if not ok then self.log(tostring(again)) end
-end
-
-local function run(self, f, ...)
-  local ok, err = xpcall(f, self.error_handler and function(e) return e end or debug.traceback, ...)
-  if not ok then failed(self, err, ...) end
-end
-
 --- Calls the handlers of what has arrived. A handler may wait: what arrives meanwhile delivers what follows, in order.
 function Member:deliver()
   while self.head < self.tail do
@@ -42,11 +27,11 @@ function Member:deliver()
     self.head = head + 3
     if self.head > self.tail then self.head, self.tail = 1, 0 end
     if kind == RESYNCED then
-      if self.resync_handler then run(self, self.resync_handler) end
+      if self.resync_handler then failures.run(self, self, self.resync_handler) end
     elseif not self.closed then
       self.counters.events = self.counters.events + 1
       local f = record.handlers[kind]
-      if f then run(self, f, record.watcher, target, record.node) end
+      if f then failures.run(self, self, f, record.watcher, target, record.node) end
     end
   end
 end
@@ -156,7 +141,7 @@ function Member:refuse(ids)
   self.counters.refused = self.counters.refused + #ids
   for _, id in ipairs(ids) do self.outbox:set(id, 0) end
   if self.refused_handler then
-    run(self, self.refused_handler, ids, #ids)
+    failures.run(self, self, self.refused_handler, ids, #ids)
   else
     self.log(("aoi: %d moves were refused, that of entity %d among them"):format(#ids, ids[1]))
   end
@@ -207,7 +192,7 @@ function Member:finish(reason)
   if self.closed then return end
   self.closed, self.reason = true, reason
   self.records, self.mine, self.lost, self.lost_count = {}, {}, {}, 0
-  if self.close_handler then run(self, self.close_handler, reason) end
+  if self.close_handler then failures.run(self, self, self.close_handler, reason) end
 end
 
 --- Leaves the world with everything that this client has put into it. No events; closing twice is harmless.

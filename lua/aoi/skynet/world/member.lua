@@ -12,9 +12,12 @@
 -- would give, though it changes hands and its messages come on different ways.
 
 local argument = require "aoi.skynet.argument"
+local methods = require "aoi.skynet.methods"
 local core = require "aoi.skynet.world.native"
 local hearing = require "aoi.skynet.world.hearing"
 local questions = require "aoi.skynet.world.questions"
+
+local results = methods.results
 
 local Member = {}
 Member.__index = Member
@@ -40,14 +43,6 @@ function Member.new(options)
 end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
-
--- Called as the last thing of a method, so that level 2 is the method's caller.
-local function results(ok, ...)
-  if ok then
-    return ...
-  end
-  error((...), 2)
-end
 
 local function usable(self)
   if self.closed then error("attempt to use a closed world" .. (self.reason and ": " .. self.reason or ""), 3) end

@@ -1,0 +1,27 @@
+-- What is done with an error of the user's functions: it goes to the on_error of its map or world, else to the log.
+
+local failures = {}
+
+local function as_it_is(err) return err end
+
+--- An error has been raised by a function that was called with these arguments.
+-- @param self a client: `counters.errors`, `log`
+-- @param owner what may have an `error_handler`: a map, or the client itself
+function failures.report(self, owner, err, ...)
+  self.counters.errors = self.counters.errors + 1
+  local f = owner.error_handler
+  if not f then
+    self.log(tostring(err))
+    return
+  end
+  local ok, again = pcall(f, err, ...)
+  if not ok then self.log(tostring(again)) end
+end
+
+--- Calls a function; its error is reported, with a traceback where it goes to the log.
+function failures.run(self, owner, f, ...)
+  local ok, err = xpcall(f, owner.error_handler and as_it_is or debug.traceback, ...)
+  if not ok then failures.report(self, owner, err, ...) end
+end
+
+return failures
