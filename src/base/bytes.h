@@ -58,6 +58,21 @@ static inline uint32_t aoi_varint_size(uint64_t v) {
     return n;
 }
 
+/* ---- reading what is known to be there ---------------------------------------------------------------------------- */
+
+static inline uint64_t aoi_peek_bytes(const unsigned char *p, int n) {
+    uint64_t v = 0;
+    for (int i = 0; i < n; i++) v |= (uint64_t)p[i] << 8 * i;
+    return v;
+}
+
+static inline double aoi_peek_double(const unsigned char *p) {
+    uint64_t bits = aoi_peek_bytes(p, 8);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------------------ */
 
 typedef struct aoi_bytes {
@@ -105,14 +120,13 @@ static inline uint64_t aoi_get_count(aoi_bytes *b, size_t size) {
 }
 
 static inline uint64_t aoi_get_bytes(aoi_bytes *b, int n) {
-    uint64_t v = 0;
     if (b->end - b->at < n) {
         b->at = b->end;
         b->cut = true;
         return 0;
     }
-    for (int i = 0; i < n; i++) v |= (uint64_t)*b->at++ << 8 * i;
-    return v;
+    b->at += n;
+    return aoi_peek_bytes(b->at - n, n);
 }
 
 static inline double aoi_get_double(aoi_bytes *b) {

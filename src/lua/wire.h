@@ -11,6 +11,7 @@
 #ifndef LAOI_WIRE_H
 #define LAOI_WIRE_H
 
+#include "base/bytes.h"
 #include "lua/binding.h"
 
 #include <string.h>
@@ -36,45 +37,21 @@ enum { WIRE_GROUP = 7, WIRE_LONG_GROUP = 13, WIRE_RESYNC = 12 }; /* bytes, witho
 
 /* ---- numbers in bytes --------------------------------------------------------------------------------------------- */
 
-static inline unsigned char *wire_put(unsigned char *p, uint64_t v, int bytes) {
-    for (int i = 0; i < bytes; i++) p[i] = (unsigned char)(v >> (8 * i));
-    return p + bytes;
-}
-
-static inline uint64_t wire_get(const unsigned char *p, int bytes) {
-    uint64_t v = 0;
-    for (int i = 0; i < bytes; i++) v |= (uint64_t)p[i] << (8 * i);
-    return v;
-}
-
 static inline uint32_t wire_get32(const unsigned char *p) {
-    return (uint32_t)wire_get(p, 4);
-}
-
-static inline unsigned char *wire_put_double(unsigned char *p, double v) {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return wire_put(p, bits, 8);
-}
-
-static inline double wire_get_double(const unsigned char *p) {
-    uint64_t bits = wire_get(p, 8);
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
+    return (uint32_t)aoi_peek_bytes(p, 4);
 }
 
 /* Ids are signed; a constant width lets the compiler make one load or store of it. */
 static inline int64_t wire_get_id(const unsigned char *p, int width) {
-    if (width == 2) return (int16_t)wire_get(p, 2);
-    if (width == 4) return (int32_t)wire_get(p, 4);
-    return (int64_t)wire_get(p, 8);
+    if (width == 2) return (int16_t)aoi_peek_bytes(p, 2);
+    if (width == 4) return (int32_t)aoi_peek_bytes(p, 4);
+    return (int64_t)aoi_peek_bytes(p, 8);
 }
 
 static inline unsigned char *wire_put_id(unsigned char *p, int64_t id, int width) {
-    if (width == 2) return wire_put(p, (uint64_t)id, 2);
-    if (width == 4) return wire_put(p, (uint64_t)id, 4);
-    return wire_put(p, (uint64_t)id, 8);
+    if (width == 2) return aoi_put_bytes(p, (uint64_t)id, 2);
+    if (width == 4) return aoi_put_bytes(p, (uint64_t)id, 4);
+    return aoi_put_bytes(p, (uint64_t)id, 8);
 }
 
 /* The bytes that an id needs, at least `width`. */
@@ -89,7 +66,7 @@ static inline unsigned char *wire_put_head(unsigned char *p, int kind, int flags
     p[1] = (unsigned char)kind;
     p[2] = (unsigned char)flags;
     p[3] = (unsigned char)width;
-    return wire_put(p + 4, number, 4);
+    return aoi_put_bytes(p + 4, number, 4);
 }
 
 /* ---- objects ------------------------------------------------------------------------------------------------------ */

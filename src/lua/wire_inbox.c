@@ -246,7 +246,7 @@ static uint32_t take_enters(inbox *x, inbox_view *v, const wire_group *g) {
         if (place_in_view(v, id) != AOI_NONE) continue;
         view_add(v, id);
         note_number(x, id);
-        for (int k = 0; g->dims && k <= g->dims; k++) note_number(x, (int64_t)wire_get(p + g->width + 8 * k, 8));
+        for (int k = 0; g->dims && k <= g->dims; k++) note_number(x, (int64_t)aoi_peek_bytes(p + g->width + 8 * k, 8));
         taken++;
     }
     return taken;

@@ -260,10 +260,10 @@ static int buffer_take(lua_State *L) {
     if (!AOI_GROW(&b->memory, b->bytes, b->byte_cap, size)) return laoi_nomemory(L);
     int flags = (lua_toboolean(L, 4) ? WIRE_TICK : 0) | (b->dims == 3 ? WIRE_Z : 0);
     unsigned char *p = wire_put_head(b->bytes, WIRE_MOVES, flags, b->width, link);
-    p = wire_put(wire_put(p, batch, 4), n, 4);
+    p = aoi_put_bytes(aoi_put_bytes(p, batch, 4), n, 4);
     for (uint32_t i = 0; i < n; i++) {
         p = wire_put_id(p, b->rows[i].id, b->width);
-        for (int a = 0; a < b->dims; a++) p = wire_put_double(p, b->rows[i].pos[a]);
+        for (int a = 0; a < b->dims; a++) p = aoi_put_double(p, b->rows[i].pos[a]);
     }
     lua_pushlstring(L, (const char *)b->bytes, size);
     buffer_clear(b);
@@ -312,7 +312,7 @@ static int wire_apply(lua_State *L) {
     for (size_t i = 0; i < n; i++) {
         const unsigned char *at = p + MOVES_LIST + i * row;
         rows[i].id = wire_get_id(at, width);
-        for (int a = 0; a < dims; a++) rows[i].pos[a] = wire_get_double(at + width + 8 * a);
+        for (int a = 0; a < dims; a++) rows[i].pos[a] = aoi_peek_double(at + width + 8 * a);
     }
     int result = aoi_move_many(b->core, rows, n, NULL);
     if (result == AOI_ENOMEM) return laoi_nomemory(L);

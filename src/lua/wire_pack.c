@@ -107,19 +107,19 @@ static bool put_group(post *p, post_group *g) {
     g->flags |= (longer ? WIRE_LONG : 0) | (g->width == 8 ? WIRE_WIDTH8 : g->width == 4 ? WIRE_WIDTH4 : 0);
     size_t each = (size_t)g->width + (c->places ? 8 + 8 * (size_t)g->dims : 0);
     if (!post_room(p, WIRE_LONG_GROUP + 20 + (size_t)g->leaves * 8 + g->enters * each)) return false;
-    unsigned char *q = wire_put(p->bytes + p->size, c->handle, 4);
+    unsigned char *q = aoi_put_bytes(p->bytes + p->size, c->handle, 4);
     *q++ = (unsigned char)g->flags;
-    q = wire_put(q, g->leaves, longer ? 4 : 1);
-    q = wire_put(q, g->enters, longer ? 4 : 1);
+    q = aoi_put_bytes(q, g->leaves, longer ? 4 : 1);
+    q = aoi_put_bytes(q, g->enters, longer ? 4 : 1);
     if (g->flags & WIRE_OPEN)
-        q = wire_put_id(wire_put_id(wire_put(q, k->number, 4), c->watcher, g->width), c->node, g->width);
+        q = wire_put_id(wire_put_id(aoi_put_bytes(q, k->number, 4), c->watcher, g->width), c->node, g->width);
     p->size = (uint32_t)(q - p->bytes);
     return true;
 }
 
 static unsigned char *post_put_place(unsigned char *q, const post_place *at, int dims) {
-    q = wire_put(q, at->kind, 8);
-    for (int a = 0; a < dims; a++) q = wire_put_double(q, at->pos[a]);
+    q = aoi_put_bytes(q, at->kind, 8);
+    for (int a = 0; a < dims; a++) q = aoi_put_double(q, at->pos[a]);
     return q;
 }
 
@@ -177,7 +177,7 @@ static bool write_whole(post *p, uint32_t r, bool empty) {
 /* The first message names all records of the link; views that it has no room for follow in others. */
 static bool write_resync(post *p, post_link *k) {
     if (!post_room(p, WIRE_RESYNC)) return false;
-    unsigned char *q = wire_put(wire_put(wire_put(p->bytes + p->size, 0, 4), k->number, 4), k->count, 4);
+    unsigned char *q = aoi_put_bytes(aoi_put_bytes(aoi_put_bytes(p->bytes + p->size, 0, 4), k->number, 4), k->count, 4);
     p->size = (uint32_t)(q - p->bytes);
     for (uint32_t r = k->records; r != AOI_NONE; r = p->records[r].next)
         if (!write_whole(p, r, p->size >= p->max_message)) return false;

@@ -26,19 +26,9 @@ typedef struct world_reader { /* reads within [at, end); every read is preceded 
     const unsigned char *at, *end;
 } world_reader;
 
-static inline void world_put(unsigned char *to, uint64_t v, int width) {
-    for (int i = 0; i < width; i++) to[i] = (unsigned char)(v >> 8 * i);
-}
-
-static inline uint64_t world_get(const unsigned char *from, int width) {
-    uint64_t v = 0;
-    for (int i = 0; i < width; i++) v |= (uint64_t)from[i] << 8 * i;
-    return v;
-}
-
 static inline uint64_t world_read(world_reader *r, int width) {
     r->at += width;
-    return world_get(r->at - width, width);
+    return aoi_peek_bytes(r->at - width, width);
 }
 
 static inline size_t world_left(const world_reader *r) {
@@ -50,17 +40,9 @@ static inline int64_t world_read_id(world_reader *r, int width) { /* of 4 or 8 b
     return width == 4 ? (int64_t)(int32_t)(uint32_t)v : (int64_t)v;
 }
 
-static inline void world_put_double(unsigned char *to, double v) {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    world_put(to, bits, 8);
-}
-
 static inline double world_read_double(world_reader *r) {
-    uint64_t bits = world_read(r, 8);
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
+    r->at += 8;
+    return aoi_peek_double(r->at - 8);
 }
 
 static inline bool world_is_wide(int64_t id) { /* needs 8 bytes */

@@ -22,14 +22,14 @@ void world_push_area(lua_State *L, const aoi_area *given) {
         double v = *area_number(&a, i);
         if (v == 0 && !signbit(v)) continue;
         present |= 1u << i;
-        world_put_double(at, v);
+        aoi_put_double(at, v);
         at += 8;
     }
     bytes[0] = (unsigned char)a.shape;
     bytes[1] = (unsigned char)corners;
-    world_put(bytes + 2, a.mask, 8);
-    world_put(bytes + 10, present, 2);
-    for (int i = 0; i < 2 * corners; i++, at += 8) world_put_double(at, a.points[i]);
+    aoi_put_bytes(bytes + 2, a.mask, 8);
+    aoi_put_bytes(bytes + 10, present, 2);
+    for (int i = 0; i < 2 * corners; i++, at += 8) aoi_put_double(at, a.points[i]);
     lua_pushlstring(L, (const char *)bytes, (size_t)(at - bytes));
 }
 
@@ -139,7 +139,7 @@ static int r_seen(lua_State *L) {
     aoi_node node = laoi_node(L, r->space, 2, NULL);
     if (aoi_view(r->space->core, node, &ids, &n) != AOI_OK) return laoi_nomemory(L);
     unsigned char *bytes = laoi_newbuffer(L, n * r->width + 1);
-    for (size_t i = 0; i < n; i++) world_put(bytes + i * r->width, (uint64_t)ids[i], (int)r->width);
+    for (size_t i = 0; i < n; i++) aoi_put_bytes(bytes + i * r->width, (uint64_t)ids[i], (int)r->width);
     lua_pushlstring(L, (const char *)bytes, n * r->width);
     laoi_pushinteger(L, r->width);
     return 2;

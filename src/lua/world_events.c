@@ -134,8 +134,8 @@ static int r_route(lua_State *L) {
     int64_t id = laoi_integer(L, 3), shard = laoi_integer(L, 4);
     unsigned char *at = note_for(L, r, 11);
     at[0] = ROUTE;
-    world_put(at + 1, (uint64_t)id, 8);
-    world_put(at + 9, (uint64_t)shard, 2);
+    aoi_put_bytes(at + 1, (uint64_t)id, 8);
+    aoi_put_bytes(at + 9, (uint64_t)shard, 2);
     return 0;
 }
 
@@ -145,7 +145,7 @@ static int r_refuse(lua_State *L) {
     int64_t id = laoi_integer(L, 3);
     unsigned char *at = note_for(L, r, 9);
     at[0] = REFUSED;
-    world_put(at + 1, (uint64_t)id, 8);
+    aoi_put_bytes(at + 1, (uint64_t)id, 8);
     return 0;
 }
 
@@ -203,12 +203,12 @@ static bool write_group(world_router *r, world_bytes *b, world_node *node, const
     if (!at) return false;
     at[0] = (unsigned char)((node->closed ? GROUP_CLOSED : 0) | (node->whole ? GROUP_WHOLE : 0) |
                             (is_long ? GROUP_LONG : 0));
-    world_put(at + 1, node->handle, 4);
-    world_put(at + 5, ++node->seq, 4);
-    world_put(at + 9, leaves, count);
-    world_put(at + 9 + count, enters, count);
+    aoi_put_bytes(at + 1, node->handle, 4);
+    aoi_put_bytes(at + 5, ++node->seq, 4);
+    aoi_put_bytes(at + 9, leaves, count);
+    aoi_put_bytes(at + 9 + count, enters, count);
     at += 9 + 2 * count;
-    for (uint32_t i = 0; i < leaves + enters; i++, at += r->width) world_put(at, (uint64_t)ids[i], (int)r->width);
+    for (uint32_t i = 0; i < leaves + enters; i++, at += r->width) aoi_put_bytes(at, (uint64_t)ids[i], (int)r->width);
     return true;
 }
 
@@ -229,7 +229,7 @@ static bool write_notes(world_router *r, world_bytes *b, world_bytes *notes) {
         unsigned char *at = world_append(&r->memory, b, 1 + r->width + more);
         if (!at) return false;
         at[0] = note[0];
-        world_put(at + 1, world_get(note + 1, 8), (int)r->width);
+        aoi_put_bytes(at + 1, aoi_peek_bytes(note + 1, 8), (int)r->width);
         memcpy(at + 1 + r->width, note + 9, more);
         i += (uint32_t)(9 + more);
     }
@@ -241,8 +241,8 @@ static bool write_client(world_router *r, world_client *c, uint32_t epoch, world
     b->size = 0;
     unsigned char *head = world_append(&r->memory, b, MESSAGE_HEAD);
     if (!head) return false;
-    world_put(head, 1 | 4 << 8 | (uint64_t)r->width << 16, 4);
-    world_put(head + 4, epoch, 4);
+    aoi_put_bytes(head, 1 | 4 << 8 | (uint64_t)r->width << 16, 4);
+    aoi_put_bytes(head + 4, epoch, 4);
     if (!write_notes(r, b, &c->notes)) return false;
     for (uint32_t n = c->first; n != AOI_NONE; n = r->nodes[n].next)
         if (!write_node(r, b, r->nodes + n)) return false;

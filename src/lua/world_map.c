@@ -200,7 +200,7 @@ static bool fill_tiles(world_map *m, const unsigned char *bytes, uint32_t n) {
     }
     m->tile_cap = n;
     for (uint32_t i = 0; i < n; i++) {
-        m->owners[i] = (uint16_t)world_get(bytes + 2 * (size_t)i, 2);
+        m->owners[i] = (uint16_t)aoi_peek_bytes(bytes + 2 * (size_t)i, 2);
         m->audience[i] = AOI_NONE;
         if (m->owners[i] > m->shards) m->shards = m->owners[i];
         if (!m->owners[i]) m->shards = MOST_SHARDS + 1; /* shards count from 1 */

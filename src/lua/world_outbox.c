@@ -157,16 +157,16 @@ static int o_take(lua_State *L) {
         if (b->rows[i].entry != AOI_NONE && world_is_wide(o->entries[b->rows[i].entry].id)) width = 8;
     size_t size = MOVES_START + (size_t)b->live * (size_t)(width + 8 * o->dims);
     unsigned char *bytes = laoi_newbuffer(L, size), *at = bytes + MOVES_START;
-    world_put(bytes, 1 | 2 << 8 | (uint64_t)width << 16 | (uint64_t)o->dims << 24, 4);
-    world_put(bytes + 4, client, 4);
-    world_put(bytes + 8, batch, 4);
-    world_put(bytes + 12, b->live, 4);
+    aoi_put_bytes(bytes, 1 | 2 << 8 | (uint64_t)width << 16 | (uint64_t)o->dims << 24, 4);
+    aoi_put_bytes(bytes + 4, client, 4);
+    aoi_put_bytes(bytes + 8, batch, 4);
+    aoi_put_bytes(bytes + 12, b->live, 4);
     for (uint32_t i = 0; i < b->count; i++) {
         const outbox_row *r = b->rows + i;
         if (r->entry == AOI_NONE) continue;
-        world_put(at, (uint64_t)o->entries[r->entry].id, width);
+        aoi_put_bytes(at, (uint64_t)o->entries[r->entry].id, width);
         at += width;
-        for (int a = 0; a < o->dims; a++, at += 8) world_put_double(at, r->pos[a]);
+        for (int a = 0; a < o->dims; a++, at += 8) aoi_put_double(at, r->pos[a]);
     }
     lua_pushlstring(L, (const char *)bytes, size);
     laoi_pushinteger(L, b->live);
@@ -215,7 +215,8 @@ static const unsigned char *record_end(const world_reader *r, size_t width) {
         if (tag & ~(unsigned)GROUP_FLAGS) return NULL;
         counts = tag & LONG_GROUP ? 4 : 1;
         if (left < 9 + 2 * counts) return NULL;
-        uint64_t leaves = world_get(r->at + 9, (int)counts), enters = world_get(r->at + 9 + counts, (int)counts);
+        uint64_t leaves = aoi_peek_bytes(r->at + 9, (int)counts),
+                 enters = aoi_peek_bytes(r->at + 9 + counts, (int)counts);
         if ((leaves + enters) > left / width) return NULL;
         size = 9 + 2 * counts + (size_t)(leaves + enters) * width;
     }
@@ -267,7 +268,7 @@ static int l_read_events(lua_State *L) {
         for (uint64_t i = 0; i < leaves + enters; i++) push_value(L, &n, world_read_id(&r, width));
     }
     laoi_pushinteger(L, (int64_t)n);
-    laoi_pushinteger(L, (int64_t)world_get(bytes + 4, 4));
+    laoi_pushinteger(L, (int64_t)aoi_peek_bytes(bytes + 4, 4));
     return 2;
 }
 
@@ -278,7 +279,7 @@ static int l_read_rows(lua_State *L) {
     const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
     luaL_checktype(L, 2, LUA_TTABLE);
     int dims = size > 3 ? bytes[3] : 0, width = size > 3 ? bytes[2] : 0;
-    n = size >= MOVES_START ? (size_t)world_get(bytes + 12, 4) : 0;
+    n = size >= MOVES_START ? (size_t)aoi_peek_bytes(bytes + 12, 4) : 0;
     if (size < MOVES_START || bytes[1] != 2 || (dims != 2 && dims != 3) || (width != 4 && width != 8) ||
         (size - MOVES_START) / (size_t)(width + 8 * dims) != n)
         return laoi_argerror(L, 1, "no message of moves");

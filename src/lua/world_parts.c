@@ -52,8 +52,8 @@ static int r_part(lua_State *L) {
     for (int tag = 1; tag < WORLD_TAGS; tag++) {
         if (!out[tag].size) continue;
         at[0] = (unsigned char)tag;
-        world_put(at + 1, out[tag].size / row_size(tag, (int)r->width, r->space->dims), 4);
-        world_put(at + 5, out[tag].size, 4);
+        aoi_put_bytes(at + 1, out[tag].size / row_size(tag, (int)r->width, r->space->dims), 4);
+        aoi_put_bytes(at + 5, out[tag].size, 4);
         memcpy(at + SECTION_HEAD, out[tag].at, out[tag].size);
         at += SECTION_HEAD + out[tag].size;
     }
@@ -243,13 +243,13 @@ static int r_closed_rows(lua_State *L) {
     size_t stride = 8 + 8 * (size_t)dims, size = 16 + r->closed_count * stride;
     uint32_t batch = (uint32_t)laoi_integer(L, 2);
     unsigned char *bytes = laoi_newbuffer(L, size), *at = bytes + 16;
-    world_put(bytes, 1 | 2 << 8 | 8 << 16 | (uint64_t)dims << 24, 4);
-    world_put(bytes + 4, 0, 4);
-    world_put(bytes + 8, batch, 4);
-    world_put(bytes + 12, r->closed_count, 4);
+    aoi_put_bytes(bytes, 1 | 2 << 8 | 8 << 16 | (uint64_t)dims << 24, 4);
+    aoi_put_bytes(bytes + 4, 0, 4);
+    aoi_put_bytes(bytes + 8, batch, 4);
+    aoi_put_bytes(bytes + 12, r->closed_count, 4);
     for (uint32_t i = 0; i < r->closed_count; i++, at += stride) {
-        world_put(at, (uint64_t)r->space->core->world.entities[r->closed[i].slot].id, 8);
-        for (int a = 0; a < dims; a++) world_put_double(at + 8 + 8 * a, r->closed[i].pos[a]);
+        aoi_put_bytes(at, (uint64_t)r->space->core->world.entities[r->closed[i].slot].id, 8);
+        for (int a = 0; a < dims; a++) aoi_put_double(at + 8 + 8 * a, r->closed[i].pos[a]);
     }
     lua_pushlstring(L, (const char *)bytes, size);
     return 1;

@@ -154,7 +154,7 @@ static const char *moves_fault(const unsigned char *bytes, size_t size, int dims
     if (size < MOVES_HEAD) return "cut off";
     if (bytes[0] != 1 || bytes[1] != 2) return "no moves of version 1";
     *width = bytes[2];
-    *n = (size_t)world_get(bytes + 12, 4);
+    *n = (size_t)aoi_peek_bytes(bytes + 12, 4);
     if (*width != 4 && *width != 8) return "impossible width of ids";
     if (bytes[3] != dims) return "wrong dimensions";
     if ((size - MOVES_HEAD) % (size_t)(*width + 8 * dims) != 0 ||
@@ -186,7 +186,7 @@ static int r_read(lua_State *L) {
         lua_pushstring(L, fault);
         return 2;
     }
-    uint32_t client = (uint32_t)world_get(bytes + 4, 4), batch = (uint32_t)world_get(bytes + 8, 4);
+    uint32_t client = (uint32_t)aoi_peek_bytes(bytes + 4, 4), batch = (uint32_t)aoi_peek_bytes(bytes + 8, 4);
     lua_settop(L, 2);
     lua_newtable(L);
     if (!AOI_GROW(&r->memory, r->movers, r->mover_cap, r->mover_count + n)) return laoi_nomemory(L);
@@ -227,12 +227,12 @@ static unsigned char *row_for(world_router *r, uint32_t shard, int tag, int64_t 
     unsigned char *at = world_append(&r->memory, r->out + (size_t)shard * WORLD_TAGS + tag, r->width + more);
     if (!at) return NULL;
     r->rows[tag]++;
-    world_put(at, (uint64_t)id, (int)r->width);
+    aoi_put_bytes(at, (uint64_t)id, (int)r->width);
     return at + r->width;
 }
 
 static void put_position(unsigned char *at, const double *pos, int dims) {
-    for (int a = 0; a < dims; a++) world_put_double(at + 8 * a, pos[a]);
+    for (int a = 0; a < dims; a++) aoi_put_double(at + 8 * a, pos[a]);
 }
 
 static bool tell_move(world_router *r, uint32_t shard, int64_t id, const double *pos) {
@@ -247,8 +247,8 @@ static bool tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uin
     int dims = r->space->dims;
     unsigned char *at = row_for(r, shard, tag, id, (size_t)(12 + 8 * dims));
     if (!at) return false;
-    world_put(at, life, 4);
-    world_put(at + 4, kind, 8);
+    aoi_put_bytes(at, life, 4);
+    aoi_put_bytes(at + 4, kind, 8);
     put_position(at + 12, pos, dims);
     return true;
 }
@@ -372,7 +372,7 @@ static int r_rekind(lua_State *L) {
     FOR_OTHERS(r, set, taker, shard) {
         unsigned char *at = row_for(r, shard, WORLD_KIND, id, 8);
         if (!at) return laoi_nomemory(L);
-        world_put(at, kind, 8);
+        aoi_put_bytes(at, kind, 8);
     }
     return 0;
 }
