@@ -84,13 +84,6 @@ static inline uint32_t world_owner(const world_map *m, const double *pos) {
 /* A real stays with its owner while a square of half-side `hysteresis` around it touches a tile of that shard. */
 bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 
-/* ---- areas as bytes ---------------------------------------------------------------------------------------------- */
-
-void world_push_area(lua_State *L, const aoi_area *a); /* a string */
-/* NULL, or what is wrong.  points: room for the corners of a polygon. */
-const char *world_area_from(const char *bytes, size_t size, int dims, aoi_area *a, double *points);
-void world_check_area(lua_State *L, int i, int dims, laoi_area_arg *out); /* from the string at i */
-
 /* ---- a shard ----------------------------------------------------------------------------------------------------- */
 
 /* What is told of an epoch, by tag; beyond KIND the rows are written in Lua. */

@@ -1,62 +1,17 @@
-/* world_areas.c - areas of nodes as bytes: they wait for an epoch, and travel with a hand-over.
- *
- *   area      u8 shape, u8 corners, u64 mask, u16 which of the nine numbers below are not zero, those; the corners
- *   numbers   radius, margin, keep, extents (3), half_height, facing, angle
- *   seen      ids of 4 or 8 bytes, one behind the other */
+/* world_areas.c - areas of nodes as bytes, those of a snapshot: they wait for an epoch, and travel with a hand-over. */
 #include "lua/world.h"
+#include "snapshot/snapshot.h"
 
-enum { AREA_HEAD = 12, NUMBERS = 9 };
-
-static double *area_number(aoi_area *a, int i) {
-    double *all[NUMBERS] = {&a->radius,     &a->margin,      &a->keep,   a->extents, a->extents + 1,
-                            a->extents + 2, &a->half_height, &a->facing, &a->angle};
-    return all[i];
+static const char *area_from(const char *bytes, size_t size, int dims, laoi_area_arg *a) {
+    aoi_bytes in = {.at = (const unsigned char *)bytes, .end = (const unsigned char *)bytes + size};
+    const char *fault = aoi_get_area(&in, dims, a->points, &a->area);
+    return fault || (in.at == in.end && aoi_bytes_good(&in)) ? fault : "an area of the wrong length";
 }
 
-void world_push_area(lua_State *L, const aoi_area *given) {
-    unsigned char bytes[AREA_HEAD + 8 * NUMBERS + 16 * AOI_MOST_CORNERS], *at = bytes + AREA_HEAD;
-    aoi_area a = *given;
-    unsigned present = 0;
-    int corners = a.shape == AOI_POLYGON ? a.corners : 0;
-    for (int i = 0; i < NUMBERS; i++) {
-        double v = *area_number(&a, i);
-        if (v == 0 && !signbit(v)) continue;
-        present |= 1u << i;
-        aoi_put_double(at, v);
-        at += 8;
-    }
-    bytes[0] = (unsigned char)a.shape;
-    bytes[1] = (unsigned char)corners;
-    aoi_put_bytes(bytes + 2, a.mask, 8);
-    aoi_put_bytes(bytes + 10, present, 2);
-    for (int i = 0; i < 2 * corners; i++, at += 8) aoi_put_double(at, a.points[i]);
-    lua_pushlstring(L, (const char *)bytes, (size_t)(at - bytes));
-}
-
-const char *world_area_from(const char *bytes, size_t size, int dims, aoi_area *a, double *points) {
-    world_reader r = {(const unsigned char *)bytes, (const unsigned char *)bytes + size};
-    if (size < AREA_HEAD) return "an area cut off";
-    *a = (aoi_area){.shape = (int)world_read(&r, 1)};
-    a->corners = (int)world_read(&r, 1);
-    a->mask = world_read(&r, 8);
-    unsigned present = (unsigned)world_read(&r, 2);
-    if (present >> NUMBERS || a->corners > AOI_MOST_CORNERS) return "no area";
-    for (int i = 0; i < NUMBERS; i++) {
-        if (!(present >> i & 1)) continue;
-        if (world_left(&r) < 8) return "an area cut off";
-        *area_number(a, i) = world_read_double(&r);
-    }
-    if (world_left(&r) != 16 * (size_t)a->corners) return "an area of the wrong length";
-    for (int i = 0; i < 2 * a->corners; i++) points[i] = world_read_double(&r);
-    a->points = a->corners ? points : NULL;
-    if (a->corners && a->shape != AOI_POLYGON) return "no area";
-    return aoi_area_fault(dims, a);
-}
-
-void world_check_area(lua_State *L, int i, int dims, laoi_area_arg *out) {
+static void check_area(lua_State *L, int i, int dims, laoi_area_arg *out) {
     size_t size;
     const char *bytes = luaL_checklstring(L, i, &size);
-    const char *fault = world_area_from(bytes, size, dims, &out->area, out->points);
+    const char *fault = area_from(bytes, size, dims, out);
     if (fault) laoi_argerror(L, i, "%s", fault);
 }
 
@@ -80,7 +35,9 @@ static int push_checked(lua_State *L, const world_router *r, int i, const aoi_ar
     if (fault) return laoi_argerror(L, i, "%s", fault);
     if (reach_of(a) > reach)
         return laoi_argerror(L, i, "it reaches %f, more than the world's reach of %f", reach_of(a), reach);
-    world_push_area(L, a);
+    unsigned char bytes[AOI_AREA_ROOM];
+    size_t size = (size_t)(aoi_put_area(bytes, r->space->dims, a) - bytes);
+    lua_pushlstring(L, (const char *)bytes, size);
     return 1;
 }
 
@@ -97,7 +54,7 @@ static int r_pack(lua_State *L) {
 static int r_unpack(lua_State *L) {
     world_router *r = world_self(L);
     laoi_area_arg a;
-    world_check_area(L, 2, r->space->dims, &a);
+    check_area(L, 2, r->space->dims, &a);
     laoi_push_area(L, r->space, &a.area);
     lua_pushnumber(L, a.area.radius);
     return 2;
@@ -107,7 +64,7 @@ static int r_unpack(lua_State *L) {
 static int r_repack(lua_State *L) {
     world_router *r = world_self(L);
     laoi_area_arg a;
-    world_check_area(L, 2, r->space->dims, &a);
+    check_area(L, 2, r->space->dims, &a);
     double reach = laoi_number(L, 3);
     const char *field = luaL_checkstring(L, 4);
     if (!strcmp(field, "mask")) {
@@ -152,7 +109,7 @@ static int r_adopt(lua_State *L) {
     size_t size;
     aoi_entity e = laoi_entity(L, r->space, 2);
     int64_t node = laoi_integer(L, 3), width = laoi_integer(L, 6);
-    world_check_area(L, 4, r->space->dims, &a);
+    check_area(L, 4, r->space->dims, &a);
     const char *bytes = luaL_checklstring(L, 5, &size);
     if ((width != 4 && width != 8) || size % (size_t)width) return laoi_argerror(L, 5, "wrong length");
     world_reader in = {(const unsigned char *)bytes, (const unsigned char *)bytes + size};
@@ -169,7 +126,7 @@ static int r_set(lua_State *L) {
     world_router *r = world_self(L);
     laoi_area_arg a;
     aoi_node node = laoi_node(L, r->space, 2, NULL);
-    world_check_area(L, 4, r->space->dims, &a);
+    check_area(L, 4, r->space->dims, &a);
     int result = aoi_set_area(r->space->core, node, &a.area);
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
     return result == AOI_OK ? 0 : luaL_error(L, "aoi: %s", aoi_result_text(result));
@@ -180,7 +137,9 @@ static int l_check_area(lua_State *L) {
     laoi_area_arg a;
     size_t size;
     const char *bytes = luaL_checklstring(L, 1, &size);
-    const char *fault = world_area_from(bytes, size, (int)laoi_integer(L, 2), &a.area, a.points);
+    int64_t dims = laoi_integer(L, 2);
+    if (dims != 2 && dims != 3) return laoi_argerror(L, 2, "2 or 3 expected");
+    const char *fault = area_from(bytes, size, (int)dims, &a);
     if (!fault) {
         lua_pushboolean(L, 1);
         return 1;
