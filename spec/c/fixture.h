@@ -19,6 +19,12 @@ static inline bool every_setup(int i, setup *out) {
     return out->engine != NULL;
 }
 
+/* How many histories of about 300 calls each setup has: 8, in which every kind is; more as AOI_STEPS or AOI_LENGTH say. */
+static inline long history_rounds(void) {
+    long n = 8 * random_steps(300) / 300;
+    return n < 8 ? 8 : n;
+}
+
 static inline aoi_options options_of(const setup *u) {
     return (aoi_options){.engine = u->engine, .dimensions = u->dims, .deferred = u->deferred, .alloc = host_alloc};
 }

@@ -202,13 +202,12 @@ static void jump(const recording *r, const char *engine) {
 }
 
 static void journals_make_the_same_again(void) {
-    const char *more = getenv("AOI_STEPS");
-    int rounds = more ? atoi(more) / 300 + 8 : 8;
+    long rounds = history_rounds();
     setup u;
     for (int i = 0; every_setup(i, &u); i++)
-        for (int round = 0; round < rounds; round++) {
+        for (long round = 0; round < rounds; round++) {
             u.deferred = round & 1;
-            expect_at("%s %dD %d round %d", u.engine, u.dims, u.deferred, round);
+            expect_at("%s %dD %d round %ld", u.engine, u.dims, u.deferred, round);
             recording r = record(&u, round % 4 > 1);
             play(&r, NULL);
             play(&r, aoi_engine_name((int)random_below(5)));

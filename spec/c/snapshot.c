@@ -87,11 +87,10 @@ static void one_history(const setup *u) {
 }
 
 static void loaded_spaces_live_on_as_the_saved_ones(void) {
-    const char *more = getenv("AOI_STEPS");
-    int rounds = more ? atoi(more) / 300 + 8 : 8;
+    long rounds = history_rounds();
     setup u;
     for (int i = 0; every_setup(i, &u); i++)
-        for (int round = 0; round < rounds; round++) {
+        for (long round = 0; round < rounds; round++) {
             u.deferred = round & 1;
             one_history(&u);
         }
