@@ -76,13 +76,12 @@ local function live(net, member, random, scene, handlers, first, count)
     elseif what == 17 then
       member:set_kind(who.id, random(3))
     elseif what == 18 then
-      local routes = member.counters.routes
       local x, y, z = member:position(who.id)
-      if x ~= who.x and member.counters.routes > 0 then -- it has just changed hands: its last move went a longer way
-        net:sleep(1)
+      if x ~= who.x and member.counters.routes > 0 then -- it has just changed hands: its last move is an epoch late
+        member:tick()
         x, y, z = member:position(who.id)
       end
-      assert(x == who.x and y == who.y and z == who.z, "own commands are not in the answer" .. routes)
+      assert(x == who.x and y == who.y and z == who.z, "own commands are not in the answer")
     else
       net:sleep(random() * 0.2)
     end
@@ -248,9 +247,10 @@ describe("clients of a world", function()
       end
     end)
     net:run_until(function() return net.running == 0 end, 10000)
-    net:run_until(function() -- between two epochs nobody is on the way
+    local last = net.shards[1].closed + 12 -- moves that went astray have arrived (8 hops at most), nobody changes hands
+    net:run_until(function()
       for _, shard in ipairs(net.shards) do
-        if shard.closed > shard.applied or shard.applied ~= net.shards[1].applied then return false end
+        if shard.applied < last then return false end
       end
       return true
     end, 1000)

@@ -109,9 +109,10 @@ static bool add_mover(world_router *r, uint32_t slot, world_record *record, cons
     return true;
 }
 
-/* Whether a row of this batch is not older than the last one that the same client has sent for that entity. */
+/* Whether a row of this batch is newer than the last one that the same client has sent for that entity, and than its
+ * entering: a batch has one row of an entity at most. */
 static bool is_newer(const world_record *record, uint32_t client, uint32_t batch) {
-    return record->mover != client || (int32_t)(batch - record->batch) >= 0;
+    return record->mover != client || (int32_t)(batch - record->batch) > 0;
 }
 
 /* move(id, client, batch, x, y [, z]): true where it is an own entity; an older row than the last of the same client

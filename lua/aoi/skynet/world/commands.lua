@@ -14,7 +14,7 @@ local function entity(shard, id)
   local ent = shard.ents[id]
   if ent then return ent end
   local moved = shard.moved[id]
-  error(moved and { moved = moved.shard } or { unknown = id }, 0)
+  error({ id = id, moved = moved and moved.shard }, 0)
 end
 
 local function node(shard, id, number, name)

@@ -77,9 +77,38 @@ local function push_moves(self)
   return not gone
 end
 
+-- Entities whose owner is not known, since somebody else has entered them: their homes are asked, each once. A move of
+-- them that comes meanwhile is the last one.
+local function find_lost(self)
+  local by_home = {}
+  for id in pairs(self.lost) do
+    local at = home(self, id)
+    by_home[at] = by_home[at] or {}
+    table.insert(by_home[at], id)
+  end
+  local refused = {}
+  for at, ids in pairs(by_home) do
+    local ok, owners = ask(self, at, "whose", ids)
+    for i, id in ipairs(ids) do
+      local to = self.lost[id]
+      if to then
+        self.lost[id], self.lost_count = nil, self.lost_count - 1
+        if ok and owners[i] then
+          self.outbox:set(id, owners[i])
+          self.outbox:move(id, to[1], to[2], to[3])
+        else
+          refused[#refused + 1] = id
+        end
+      end
+    end
+  end
+  if #refused > 0 then self:refuse(refused) end
+end
+
 -- To the owner of an entity, wherever it is now; the collected moves go first.
 local function ask_owner(self, name, id, ...)
   if self.closed then return false, "attempt to use a closed world" end
+  if self.lost_count > 0 then find_lost(self) end
   push_moves(self)
   local shard = self.outbox:where(id)
   for _ = 1, MOST_TRIES do
@@ -267,9 +296,10 @@ function Member:move(id, x, y, z)
   usable(self)
   id = argument.integer(id, 1, "move", 2)
   check_place(self, "move", 2, x, y, z, 2)
-  if self.outbox:move(id, x, y, z) then return end
-  if not self.lost[id] then self.lost_count = self.lost_count + 1 end
-  self.lost[id] = { x, y, z }
+  local found, waits = self.outbox:move(id, x, y, z), self.lost_count > 0 and self.lost[id]
+  if found and not waits then return end
+  if found or not waits then self.lost_count = self.lost_count + (found and -1 or 1) end
+  self.lost[id] = not found and { x, y, z } or nil
 end
 
 --- rows: id, x, y [, z], ...: as many calls of `move`.
@@ -280,30 +310,6 @@ function Member:move_many(rows, n)
   for i = 1, n * values, values do
     self:move(rows[i], rows[i + 1], rows[i + 2], values == 4 and rows[i + 3] or nil)
   end
-end
-
--- Entities whose owner is not known, since somebody else has entered them: their homes are asked, each once.
-local function find_lost(self)
-  local lost, by_home = self.lost, {}
-  self.lost, self.lost_count = {}, 0
-  for id in pairs(lost) do
-    local at = home(self, id)
-    by_home[at] = by_home[at] or {}
-    table.insert(by_home[at], id)
-  end
-  local refused = {}
-  for at, ids in pairs(by_home) do
-    local ok, owners = ask(self, at, "whose", ids)
-    for i, id in ipairs(ids) do
-      if ok and owners[i] then
-        self.outbox:set(id, owners[i])
-        self.outbox:move(id, lost[id][1], lost[id][2], lost[id][3])
-      else
-        refused[#refused + 1] = id
-      end
-    end
-  end
-  if #refused > 0 then self:refuse(refused) end
 end
 
 --- The end of the caller's tick: its moves go out, one message to each shard concerned.

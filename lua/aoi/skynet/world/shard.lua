@@ -101,6 +101,16 @@ end
 
 local function is_later(batch, than) return (batch - than & 0xffffffff) < 0x80000000 and batch ~= than end
 
+-- The shard to which a move of another's entity goes: this shard remembers one, or its home knows. The home itself
+-- trusts the directory, as `moved` may tell of an earlier life, but for hand-overs of which it has not heard yet.
+local function way_to(self, id)
+  local moved, home = self.moved[id], directory.home(self, id)
+  local handed = moved and (home ~= self.number or moved.epoch > self.applied)
+  if handed then return moved.shard, true end
+  if home == self.number then return self.holder[id], true end
+  return home, false
+end
+
 -- A move of an entity that is not known here as its own.
 local function on_stray(self, client, batch, hops, id, x, y, z)
   local ent, counters = self.ents[id], self.counters
@@ -113,18 +123,17 @@ local function on_stray(self, client, batch, hops, id, x, y, z)
       if client == ent.client then birth.batch = batch end
     end
     return
-  elseif finite and self.closed > self.applied and not self.moved[id] then
+  elseif finite and self.closed > self.applied then -- it may be on its way here, or be born
     self.early[#self.early + 1] = { client, batch, hops, id, x, y, z }
     return
   end
-  local home = directory.home(self, id)
-  local to = self.moved[id] and self.moved[id].shard or home ~= self.number and home or self.holder[id]
+  local to, is_owner = way_to(self, id)
   if not finite or not to or to == self.number or hops >= MOST_HOPS then
     counters.refused = counters.refused + 1
     self.router:refuse(client, id)
     return
   end
-  if to ~= home or self.moved[id] then self.router:route(client, id, to) end
+  if is_owner then self.router:route(client, id, to) end
   self.forward[#self.forward + 1] = { to, epoch.row(self.dimensions, id, client, batch, hops + 1, x, y, z) }
   self.forwarding[id] = true
 end
