@@ -97,6 +97,7 @@ build = {
     ["aoi.trigger.events"] = "lua/aoi/trigger/events.lua",
     ["aoi.trigger.options"] = "lua/aoi/trigger/options.lua",
     ["aoi.trigger.registry"] = "lua/aoi/trigger/registry.lua",
+    ["aoi.trigger.saved"] = "lua/aoi/trigger/saved.lua",
     ["aoi.trigger.steps"] = "lua/aoi/trigger/steps.lua",
     ["aoi.trigger.visits"] = "lua/aoi/trigger/visits.lua",
   },

@@ -37,10 +37,12 @@
 --   aoi.trigger.admission    triggers with visits: filter, limit, cooldown, once, timers
 --   aoi.trigger.visits       the record of a visit, the queue of targets that wait
 --   aoi.trigger.steps        calls that are still to be made when a handler raises or yields
+--   aoi.trigger.saved        the triggers of a set as plain data, and back
 --
 -- `set` there is an aoi.Triggers, `t` an aoi.Trigger; their other fields:
 --
 --   set   space, radius, has        the space and two of its methods
+--         base                      see aoi.reserved
 --         triggers, names, inside, families, all, hand, share   see aoi.trigger.registry
 --         timers                    the heap of all timers
 --         spare, spare_maps         see aoi.trigger.visits
@@ -58,6 +60,7 @@ local checks = require "aoi.checks"
 local events = require "aoi.trigger.events"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
+local saved = require "aoi.trigger.saved"
 local steps = require "aoi.trigger.steps"
 local timers = require "aoi.timers"
 local visits = require "aoi.trigger.visits"
@@ -120,7 +123,8 @@ function trigger.new(space, handlers, now)
   checks.type(handlers, "table", 2, "new")
   if now ~= nil then checks.finite(now, 3, "new") end
   local self = setmetatable({
-    space = space, radius = space.radius, has = space.has, handlers = handlers, time = now or 0,
+    space = space, radius = space.radius, has = space.has, base = reserved.base(space),
+    handlers = handlers, time = now or 0,
     triggers = {}, names = {}, inside = {}, families = {}, all = {}, hand = 0, share = 1,
     timers = timers.new(), spare_maps = {}, steps = steps.new(), mutes = 0,
   }, Triggers)
@@ -228,7 +232,7 @@ function Triggers:refresh(target)
   if not self.space:has(target) then return end
   local pairs_of, n = self.space:viewers(target)
   for i = 2, 2 * n, 2 do
-    local t = self.triggers[reserved.SLOT_BASE - pairs_of[i]]
+    local t = self.triggers[self.base - pairs_of[i]]
     if t and t.filter then admission.ask_again(t, target) end
   end
 end
@@ -273,6 +277,32 @@ function Triggers:dispatch(buf, n)
   local ENTER = require("aoi").ENTER
   for i = 1, 4 * n, 4 do events.append(self, buf[i] == ENTER, buf[i + 1], buf[i + 2], buf[i + 3]) end
   return steps.run(self)
+end
+
+--- The triggers as plain data, for `load`: their areas, options and targets, what waits, timers, all by the name of the
+--- handlers. Numbers, strings, booleans and tables, but for `trigger.data`, which goes as it is. To be called when
+--- nothing waits to be delivered: in a deferred space after `flush`. docs/snapshot.md has the format.
+---@return table data
+function Triggers:save()
+  local data, why = saved.save(self)
+  if not data then error("'save': " .. why, 2) end
+  return data
+end
+
+--- Adds triggers that were saved, to a space that was saved then, too, or made anew: their entities are in it. In a
+--- space that is the same nothing is called; else what has changed is told. Timers go on where they were: times move
+--- to the clock of these triggers. The nodes of theirs that the space was loaded with are removed. Data that is not as
+--- `save` makes it is an error, and changes nothing.
+---@param data table
+---@param filters? fun(id: integer, name: string): function the filters that were given to `add`, which cannot be saved
+---@return integer n how many
+function Triggers:load(data, filters)
+  checks.type(data, "table", 1, "load")
+  if filters ~= nil then checks.type(filters, "function", 2, "load") end
+  local own, why = saved.check(self, data, filters)
+  if not own then checks.fail(1, "load", why) end
+  saved.load(self, data, own, new_trigger)
+  return #data.triggers
 end
 
 --- Counts, by a walk over all: `triggers`; `inside`, `waiting` and `refused` targets; `timers` that are set; `late`:

@@ -261,6 +261,6 @@ describe("the snapshot's page", function()
       chunk()
       count = count + 1
     end
-    assert.equal(2, count)
+    assert.equal(3, count)
   end)
 end)

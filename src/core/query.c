@@ -261,6 +261,19 @@ bool aoi_sees(aoi_space *s, aoi_node handle, aoi_entity target) {
     return node != AOI_NONE && t != AOI_NONE && aoi_node_sees(s, node, t);
 }
 
+static void keep_lowest(int64_t id, int64_t from, int64_t *lowest) {
+    if (id >= from && id < *lowest) *lowest = id;
+}
+
+void aoi_lowest_ids(const aoi_space *s, int64_t from, int64_t to, int64_t *entity, int64_t *node) {
+    const aoi_world *w = &s->world;
+    *entity = *node = to;
+    for (uint32_t e = 0; e < w->entity_top; e++)
+        if (w->entities[e].generation & 1) keep_lowest(w->entities[e].id, from, entity);
+    for (uint32_t n = 0; n < w->node_top; n++)
+        if ((w->nodes[n].generation & 1) || w->nodes[n].pending) keep_lowest(w->nodes[n].node_id, from, node);
+}
+
 size_t aoi_count(const aoi_space *s) {
     return s->world.entity_count;
 }

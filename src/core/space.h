@@ -144,6 +144,10 @@ static inline bool aoi_meets(int how, uint64_t kind, uint64_t mask) {
 /* Whether the node sees the target now, by where both are: the index may have them elsewhere for a while. */
 bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target);
 
+/* The lowest ids of the entities and nodes from `from` up to `to`, which they are where there is none.  Nodes that are gone
+ * count while events of theirs wait.  A pass over all records. */
+void aoi_lowest_ids(const aoi_space *s, int64_t from, int64_t to, int64_t *entity, int64_t *node);
+
 /* ---- a call: begin, judge, commit or rollback --------------------------------------------------------------------- */
 
 /* Everything is in place in the index and judged; false when memory is refused. */

@@ -8,6 +8,7 @@
  *   journal_methods.c   what records and plays
  *   sync_methods.c      aoi.sync
  *   observe_methods.c   aoi.observe
+ *   reserved_ids.c      which ids the layers in Lua may choose
  *   wire_*.c            messages of the AOI service: wire.h
  *   world_*.c           a world of many spaces: world.h
  *   handlers.c          which functions a node calls
@@ -137,6 +138,7 @@ aoi_memory laoi_memory(lua_State *L);
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
 void laoi_open_sync(lua_State *L, int space_meta); /* pushes the table aoi.sync; sync.c */
+void laoi_open_reserved(lua_State *L, int space_meta); /* as module aoi.core.reserved; reserved_ids.c */
 void laoi_open_wire(lua_State *L);                 /* what is in wire.h, as module aoi.core.wire */
 void laoi_open_world(lua_State *L);                /* the module aoi.core.world; world_router.c */
 

@@ -23,6 +23,7 @@
 #include "lua/module.c"
 #include "lua/observe_methods.c"
 #include "lua/queries.c"
+#include "lua/reserved_ids.c"
 #include "lua/shapes_args.c"
 #include "lua/snapshot_methods.c"
 #include "lua/sync_methods.c"

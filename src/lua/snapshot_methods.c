@@ -1,4 +1,4 @@
-/* snapshot_methods.c - `space:save` and `aoi.load`.  The contract of each is in lua/aoi/meta/snapshot.lua.
+/* snapshot_methods.c - `space:save` and `aoi.load`.  Their contracts are in lua/aoi/meta/space.lua and aoi.lua.
  *
  * The core is never left by an error of Lua: bytes are collected in memory that a userdata owns, and what may raise while
  * a space is loaded, the host's function and the table of handlers, is called in protected mode. */

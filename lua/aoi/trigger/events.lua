@@ -8,13 +8,12 @@
 
 local admission = require "aoi.trigger.admission"
 local registry = require "aoi.trigger.registry"
-local reserved = require "aoi.reserved"
 local steps = require "aoi.trigger.steps"
 
 local alive_at, kill = registry.alive_at, registry.kill
 local arrive, depart = admission.arrive, admission.depart
 local begin, finish, append, run, unmute = steps.begin, steps.finish, steps.append, steps.run, steps.unmute
-local SLOT_BASE, NEVER_CAME = reserved.SLOT_BASE, steps.NEVER_CAME
+local NEVER_CAME = steps.NEVER_CAME
 
 local events = {}
 
@@ -72,10 +71,10 @@ end
 
 --- Makes `set.enter` and `set.leave`, the handlers of all nodes of a set.
 function events.attach(set)
-  local names, work = set.names, set.steps
+  local names, work, base = set.names, set.steps, set.base
 
   function set.enter(id, target, node)
-    local slot = SLOT_BASE - node
+    local slot = base - node
     local name = names[slot]
     if work.n > 0 and name ~= nil then return wait(set, enter_late, slot, id, target) end
     if name then return came(set, slot, name, id, target) end
@@ -83,7 +82,7 @@ function events.attach(set)
   end
 
   function set.leave(id, target, node)
-    local slot = SLOT_BASE - node
+    local slot = base - node
     local name = names[slot]
     if work.n > 0 and name ~= nil then return wait(set, leave_late, slot, id, target) end
     if name then return went(set, slot, name, id, target) end
@@ -94,7 +93,7 @@ end
 --- Appends an event that `space:drain` returned to the queue. Events of other nodes are passed over.
 -- @param is_enter whether it is an enter event
 function events.append(set, is_enter, id, target, node)
-  local slot = SLOT_BASE - node
+  local slot = set.base - node
   if set.names[slot] ~= nil then append(set, is_enter and enter_late or leave_late, slot, id, target) end
 end
 

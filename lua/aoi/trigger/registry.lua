@@ -22,11 +22,10 @@ local visits = require "aoi.trigger.visits"
 local registry = {}
 
 local ROUND = 256 -- updates; a dead trigger is found in the current round or in the next
-local SLOT_BASE = reserved.SLOT_BASE
 
 --- Whether the node of a slot, and with it the entity that carries it, is still in the space.
 function registry.alive_at(set, slot, id)
-  local space, node = set.space, SLOT_BASE - slot
+  local space, node = set.space, set.base - slot
   return set.radius(space, id, node) ~= nil or reserved.has_node(space, id, node) -- boxes and polygons have no radius
 end
 
@@ -88,7 +87,7 @@ end
 
 --- Registers a trigger that has a `name`, an `id` and a `node` that no other has.
 function registry.insert(set, t)
-  t.slot, t.place = SLOT_BASE - t.node, #set.all + 1
+  t.slot, t.place = set.base - t.node, #set.all + 1
   set.triggers[t.slot], set.names[t.slot], set.inside[t.slot] = t, not t.visits and t.name, 0
   set.all[t.place] = t
   set.families[t.id] = set.families[t.id] or {}

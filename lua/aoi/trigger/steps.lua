@@ -58,6 +58,7 @@ end
 --- Runs all steps. Those of a trigger that is gone are dropped.
 local function run(set)
   local work = set.steps
+  if work.held then return end
   while work.n > 0 do
     local step, slot, id, target = take(work)
     local t = set.triggers[slot]
@@ -68,6 +69,19 @@ local function run(set)
 end
 
 steps.push, steps.run = push, run
+
+--- From now on events wait, until `release`.
+function steps.hold(set)
+  local work = set.steps
+  work.held, work.n = true, work.n + 1
+end
+
+--- Runs all that has waited.
+function steps.release(set)
+  local work = set.steps
+  work.held, work.n = nil, work.n - 1
+  return run(set)
+end
 
 -- Mutes -------------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,374 @@
+-- Triggers as plain data, and back: what `Triggers:save` and `Triggers:load` do.
+--
+--   { version, time, triggers = { oldest first
+--       { id, name, node, region = {x, y [, z]}, area, mask, disabled, filter = "own" or "shared",
+--         interval, after, limit, cooldown, once, spent, ready, data,
+--         targets = {id, ...}                             of a plain trigger: what is inside
+--         visits = { { target, state, since, stays } ... }   of others: the queue first, in its order
+--         gate; of visits stay, dwell } } }               timers that are set: numbers in the order they were set
+--
+-- When a timer is due follows from the rest. Times are of the clock of `time`; loading moves them to the other clock,
+-- and they stay the same to the bit where both are.
+--
+-- A loaded trigger has a new node, which counts as having seen what the old one saw. So all events of loading are
+-- differences: of a space that is the same there are none. They wait until every trigger is there.
+
+local check = require "aoi.trigger.options"
+local checks = require "aoi.checks"
+local registry = require "aoi.trigger.registry"
+local reserved = require "aoi.reserved"
+local steps = require "aoi.trigger.steps"
+local visits = require "aoi.trigger.visits"
+
+local saved = {}
+
+local VERSION = 1
+local STATES = { [visits.REFUSED] = "refused", [visits.WAITING] = "waiting", [visits.INSIDE] = "inside" }
+local OPTIONS = { "mask", "interval", "after", "once", "spent", "data" }
+
+-- Saving ------------------------------------------------------------------------------------------------------------
+
+local function save_visit(visit)
+  local inside = visit.state == visits.INSIDE
+  return {
+    target = visit.target, state = STATES[visit.state],
+    since = inside and visit.since or nil, stays = inside and visit.stays or nil,
+    stay = visit.stay.place and visit.stay.order or nil, dwell = visit.dwell.place and visit.dwell.order or nil,
+  }
+end
+
+local function save_visits(t)
+  local list = {}
+  local visit = t.head
+  while visit do
+    list[#list + 1] = save_visit(visit)
+    visit = visit.next
+  end
+  local others = {}
+  for target, v in pairs(t.visits) do
+    if v.state ~= visits.WAITING then others[#others + 1] = target end
+  end
+  table.sort(others) -- so that the same triggers give the same data
+  for _, target in ipairs(others) do list[#list + 1] = save_visit(t.visits[target]) end
+  return list
+end
+
+-- Nil where the trigger knows of other targets than its node sees: events were drained, not dispatched.
+local function save_trigger(t)
+  local set = t.set
+  local space = set.space
+  local seen, n = space:view(t.id, t.node)
+  if n ~= (t.known or set.inside[t.slot]) and not t.spent then return nil end
+  local s = { id = t.id, name = t.name, node = t.node, area = space:area(t.id, t.node), disabled = t.disabled or nil }
+  for _, option in ipairs(OPTIONS) do s[option] = t[option] end
+  if t.is_region then s.region = { space:position(t.id) } end
+  if not t.visits then
+    table.sort(seen)
+    s.targets = seen
+    return s
+  end
+  s.visits = save_visits(t)
+  if t.filter then s.filter = t.filter == true and "shared" or "own" end
+  if t.limit < math.huge then s.limit = t.limit end
+  if t.cooldown > 0 then s.cooldown = t.cooldown end
+  if t.ready > set.time or t.gate.place then s.ready = t.ready end
+  s.gate = t.gate.place and t.gate.order or nil
+  return s
+end
+
+-- Orders of timers are 1, 2, 3 ... in the data: each is { table, field }.
+local function number_timers(list)
+  local set = {}
+  for _, s in ipairs(list) do
+    if s.gate then set[#set + 1] = { s, "gate" } end
+    for _, visit in ipairs(s.visits or {}) do
+      if visit.stay then set[#set + 1] = { visit, "stay" } end
+      if visit.dwell then set[#set + 1] = { visit, "dwell" } end
+    end
+  end
+  table.sort(set, function(a, b) return a[1][a[2]] < b[1][b[2]] end)
+  for i, timer in ipairs(set) do timer[1][timer[2]] = i end
+end
+
+--- The triggers of a set; nil and the reason where events wait.
+function saved.save(set)
+  registry.sweep_all(set)
+  local waiting = set.space:stats().pending + set.steps.n
+  if waiting > 0 then return nil, ("%d events or calls wait: deliver them first"):format(waiting) end
+  local list, order = {}, {}
+  for i, t in ipairs(set.all) do order[i] = t end
+  table.sort(order, function(a, b) return a.slot < b.slot end)
+  for i, t in ipairs(order) do
+    list[i] = save_trigger(t)
+    if not list[i] then return nil, "events wait that were drained: dispatch them first" end
+  end
+  number_timers(list)
+  return { version = VERSION, time = set.time, triggers = list }
+end
+
+-- Checking ----------------------------------------------------------------------------------------------------------
+
+local function is_table(v) return type(v) == "table" end
+local function is_state(v) return v == "refused" or v == "waiting" or v == "inside" end
+local function is_true(v) return v == true end
+local function is_index(v) return check.is_whole(v) and v >= 1 end
+local function is_count(v) return check.is_whole(v) and v >= 0 and v < 2 ^ 53 end
+local function is_positive(v) return check.is_finite(v) and v > 0 end
+local function is_delay(v) return check.is_finite(v) and v >= 0 end
+
+-- The fields of each table, what each may be, and whether it must be there.
+local DATA = { version = { function(v) return v == VERSION end, true }, time = { check.is_finite, true } }
+DATA.triggers = { is_table, true }
+local TRIGGER = {
+  id = { check.is_whole, true }, name = { function(v) return v ~= nil end, true }, node = { check.is_whole, true },
+  region = { is_table }, area = { is_table, true }, mask = { check.is_whole }, disabled = { is_true },
+  filter = { function(v) return v == "own" or v == "shared" end },
+  interval = { is_positive }, after = { is_delay },
+  limit = { is_index }, cooldown = { is_positive }, once = { is_true }, spent = { is_true },
+  ready = { check.is_finite },
+  data = { function() return true end }, targets = { is_table }, visits = { is_table }, gate = { is_index },
+}
+local VISIT = {
+  target = { check.is_whole, true }, state = { is_state, true }, since = { check.is_finite },
+  stays = { is_count }, stay = { is_index }, dwell = { is_index },
+}
+
+-- Returns what is wrong with the fields of a table, nil if nothing is.
+local function fault_of(t, fields)
+  if not is_table(t) then return "table expected, got " .. type(t) end
+  for name, field in pairs(fields) do
+    local value = t[name]
+    if value == nil and field[2] then return ("no '%s'"):format(name) end
+    if value ~= nil and not field[1](value) then return ("bad '%s'"):format(name) end
+  end
+  for name in pairs(t) do
+    if not fields[name] then return ("unknown field '%s'"):format(tostring(name)) end
+  end
+end
+
+local function is_id(set, id) return check.is_whole(id) and pcall(set.space.has, set.space, id) end
+
+local function target_fault(set, s, target, known)
+  if not is_id(set, target) or target == s.id then return "bad target" end
+  if known[target] then return "a target stands there twice" end
+  known[target] = true
+end
+
+-- Timers that are due before the time of the data would fire any number of times at once.
+local function visit_fault(set, s, visit, time, known)
+  local fault = fault_of(visit, VISIT)
+  if fault then return fault end
+  local inside = visit.state == "inside"
+  fault = target_fault(set, s, visit.target, known)
+  if fault then return fault end
+  if (visit.since ~= nil) ~= inside or (visit.stays ~= nil) ~= inside then return "bad 'since' or 'stays'" end
+  if (visit.stay ~= nil) ~= (inside and s.interval ~= nil) then return "bad 'stay'" end
+  if visit.dwell and not (inside and s.after) then return "bad 'dwell'" end
+  if visit.stay and visit.since + (visit.stays + 1) * s.interval < time then return "'stay' is overdue" end
+  if visit.dwell and visit.since + s.after < time then return "'dwell' is overdue" end
+end
+
+local function visits_fault(set, s, time)
+  local known, is_waiting = {}, true
+  if s.targets then return "'targets' and 'visits'" end
+  for i, visit in ipairs(s.visits) do
+    local fault = visit_fault(set, s, visit, time, known)
+    if fault then return ("visit %d: %s"):format(i, fault) end
+    if visit.state == "waiting" and not is_waiting then return "those that wait must come first" end
+    is_waiting = visit.state == "waiting"
+  end
+  if s.gate and not (s.ready and s.ready >= time and s.visits[1] and s.visits[1].state == "waiting") then
+    return "bad 'gate'"
+  end
+end
+
+-- A trigger without visits has no option that needs them.
+local function plain_fault(set, s)
+  for _, name in ipairs { "filter", "interval", "after", "limit", "cooldown", "once", "spent", "ready", "gate" } do
+    if s[name] ~= nil then return ("'%s' without 'visits'"):format(name) end
+  end
+  local known = {}
+  for _, target in ipairs(s.targets or {}) do
+    local fault = target_fault(set, s, target, known)
+    if fault then return fault end
+  end
+end
+
+-- `near` tells what is wrong with a place and an area; a mask of 0 finds nothing.
+local function near(set, place, area)
+  local space = set.space
+  if checks.dimensions(space) == 2 then return pcall(space.near, space, place[1], place[2], area) end
+  return pcall(space.near, space, place[1], place[2], place[3], area)
+end
+
+local function is_mask(set, mask) return near(set, { 0, 0, 0 }, { radius = 0, mask = mask }) end
+
+local function place_fault(set, s)
+  if #s.region ~= checks.dimensions(set.space) or not near(set, s.region, { radius = 0, mask = 0 }) then
+    return "bad 'region'"
+  end
+end
+
+local function area_fault(set, s)
+  local copy = {}
+  for name, value in pairs(s.area) do copy[name] = value end
+  copy.mask = 0
+  local ok, why = near(set, { 0, 0, 0 }, copy)
+  if not ok then return "'area': " .. (tostring(why):match "%b()$" or tostring(why)) end
+  if not is_mask(set, s.area.mask) or not is_mask(set, s.mask) then return "bad 'mask'" end
+end
+
+-- Whether the region's entity is still there, from before the space was loaded.
+local function is_standing(set, s)
+  return reserved.is_old_entity(set.space, s.id) and reserved.is_old_node(set.space, s.node)
+    and set.space:has(s.id) and reserved.has_node(set.space, s.id, s.node)
+end
+
+local function trigger_fault(set, s, time, names)
+  local fault = fault_of(s, TRIGGER)
+  if fault then return fault end
+  if not is_id(set, s.id) then return "bad 'id'" end
+  if not is_table(set.handlers[s.name]) then return ("no handlers named '%s'"):format(tostring(s.name)) end
+  if s.region then
+    fault = place_fault(set, s)
+    if fault then return fault end
+  else
+    if not set.space:has(s.id) then return ("no entity %s"):format(tostring(s.id)) end
+    local family = registry.family(set, s.id)
+    local key = names[s.id] or {}
+    if key[s.name] or family and family[s.name] then
+      return ("entity %s already has a trigger '%s'"):format(tostring(s.id), tostring(s.name))
+    end
+    key[s.name], names[s.id] = true, key
+  end
+  fault = area_fault(set, s)
+  if fault then return fault end
+  if s.visits then return visits_fault(set, s, time) end
+  return plain_fault(set, s)
+end
+
+-- Filters that were given to `add` are functions: the caller has them. By place in the list.
+local function ask_filters(list, ask)
+  local filters = {}
+  for i, s in ipairs(list) do
+    if s.filter == "own" then
+      filters[i] = ask and ask(s.id, s.name)
+      if type(filters[i]) ~= "function" then
+        return nil, ("trigger %d, '%s' of %s: it has a filter of its own, which the second argument returns"):format(
+          i, tostring(s.name), tostring(s.id))
+      end
+    end
+  end
+  return filters
+end
+
+--- Examines everything, so that loading cannot stop half way.
+-- @return filters by place; nil and the reason where the data is not as `save` makes it, or does not fit
+function saved.check(set, data, ask)
+  local fault = fault_of(data, DATA)
+  if fault then return nil, fault end
+  local names = {}
+  for i, s in ipairs(data.triggers) do
+    fault = trigger_fault(set, s, data.time, names)
+    if fault then return nil, ("trigger %d: %s"):format(i, fault) end
+  end
+  return ask_filters(data.triggers, ask)
+end
+
+-- Loading -----------------------------------------------------------------------------------------------------------
+
+-- A timer of the data: { order, record, due }.
+local function load_visit(t, v, shift, timers)
+  local visit = visits.new(t, v.target)
+  if v.state == "waiting" then visits.enqueue(visit) end
+  if v.state ~= "inside" then return end
+  visit.state, visit.since, visit.stays = visits.INSIDE, v.since + shift, v.stays
+  t.set.inside[t.slot] = t.set.inside[t.slot] + 1
+  if v.stay then timers[#timers + 1] = { v.stay, visit.stay, visit.since + (v.stays + 1) * t.interval } end
+  if v.dwell then timers[#timers + 1] = { v.dwell, visit.dwell, visit.since + t.after } end
+end
+
+-- What it knows: its record is complete before its node is there.
+local function load_inside(t, s, shift, timers)
+  local set, seen = t.set, {}
+  if not t.visits then
+    set.inside[t.slot] = #(s.targets or {})
+    return s.targets or {}
+  end
+  for i, v in ipairs(s.visits) do
+    seen[i] = v.target
+    load_visit(t, v, shift, timers)
+  end
+  t.occupied, t.spent = set.inside[t.slot] > 0, s.spent
+  if s.ready then t.ready = s.ready + shift end
+  if s.gate then timers[#timers + 1] = { s.gate, t.gate, t.ready } end
+  return seen
+end
+
+-- A node with overrides: what adopting it and overriding it tells together is the difference.
+local function adopt_with(set, t, area, seen, overrides)
+  local net, relay = {}, {}
+  function relay.enter(_, target) net[target] = (net[target] or 0) + 1 end
+  function relay.leave(_, target) net[target] = (net[target] or 0) - 1 end
+  set.space:adopt(t.id, t.node, area, seen, relay)
+  for i = 1, #overrides, 2 do set.space:override(t.id, t.node, overrides[i], overrides[i + 1]) end
+  relay.enter, relay.leave = set.enter, set.leave
+  for target, n in pairs(net) do
+    if n < 0 then set.leave(t.id, target, t.node) end
+  end
+  for target, n in pairs(net) do
+    if n > 0 then set.enter(t.id, target, t.node) end
+  end
+end
+
+-- Its node, instead of the one that the space was loaded with, which may have handlers: returns the error of one.
+local function install(set, t, s, seen)
+  local space, overrides, ok, err = set.space, {}, true, nil
+  if reserved.is_old_node(space, s.node) and reserved.has_node(space, t.id, s.node) then
+    overrides = space:overrides(t.id, s.node)
+    ok, err = pcall(space.remove_node, space, t.id, s.node)
+  end
+  if #overrides > 0 then
+    adopt_with(set, t, s.area, seen, overrides)
+  else
+    space:adopt(t.id, t.node, s.area, seen, set.enter, set.leave)
+  end
+  return not ok and { err } or nil
+end
+
+local function load_region(set, t, s)
+  t.is_region = true
+  if is_standing(set, s) then return s.id end
+  local space, id = set.space, reserved.entity(set.space)
+  local x, y, z = s.region[1], s.region[2], s.region[3]
+  if z then space:enter(id, x, y, z, 0) else space:enter(id, x, y, 0) end
+  return id
+end
+
+local function load_trigger(set, new, s, filter, shift, timers)
+  local o = { data = s.data, mask = s.mask, enabled = not s.disabled, has_visits = s.visits ~= nil }
+  o.interval, o.after, o.once, o.limit, o.cooldown = s.interval, s.after, s.once, s.limit, s.cooldown
+  o.filter = filter or s.filter == "shared"
+  local t = new(set, s.name, o)
+  t.id = s.region and load_region(set, t, s) or s.id
+  t.node = reserved.node(set.space)
+  registry.insert(set, t)
+  return install(set, t, s, load_inside(t, s, shift, timers))
+end
+
+--- Adds the triggers of data that was checked.
+-- @param new makes a trigger that has no entity yet, of its options
+function saved.load(set, data, filters, new)
+  local shift, timers, failed = set.time - data.time, {}, nil
+  steps.hold(set)
+  for i, s in ipairs(data.triggers) do
+    local raised = load_trigger(set, new, s, filters[i], shift, timers)
+    failed = failed or raised
+  end
+  table.sort(timers, function(a, b) return a[1] < b[1] end)
+  for _, timer in ipairs(timers) do set.timers:set(timer[2], timer[3]) end
+  steps.release(set)
+  if failed then error(failed[1], 0) end
+end
+
+return saved

@@ -1,0 +1,386 @@
+-- Triggers:save and load. Random histories: triggers that were saved and loaded, on a space that was saved and loaded,
+-- into any engine, hear what the original ones hear from then on. AOI_SEED replays, AOI_LENGTH makes them longer.
+local aoi = require "aoi"
+local neighbors = require "aoi.neighbors"
+local sync = require "aoi.sync"
+local team = require "aoi.team"
+local trigger = require "aoi.trigger"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+local Model = require "spec.support.trigger_model"
+
+local SEED, STEPS = random_run.seed("saved triggers"), random_run.steps(400)
+local EVENTS = { "first", "enter", "stay", "dwell", "leave", "last" }
+local IDS, MAP = 24, 40
+local TIMED, PLAIN, SHARED = "timed", "plain", "shared" -- the last has a filter beside its handlers
+
+local function odd(_, target) return target % 3 ~= 0 end
+
+-- A world is a space, its triggers, and what they have called since the last comparison, by trigger.
+local function hear(world)
+  local handlers = { [TIMED] = {}, [PLAIN] = {}, [SHARED] = { filter = odd } }
+  for name, own in pairs(handlers) do
+    for _, event in ipairs(EVENTS) do
+      if name == TIMED or event ~= "stay" and event ~= "dwell" then
+        own[event] = function(id, target, t)
+          assert(t.id == id and t.data == "data of " .. id)
+          local key = id .. " " .. name
+          world.heard[key] = world.heard[key] or {}
+          table.insert(world.heard[key], ("%s %d @%.14g"):format(event, target, world.triggers.time - world.ahead))
+          world.calls = world.calls + 1
+        end
+      end
+    end
+  end
+  return handlers
+end
+
+-- A table as Lua text.
+local function text_of(value)
+  if type(value) == "number" then return ("%.17g"):format(value) end
+  if type(value) ~= "table" then return type(value) == "string" and ("%q"):format(value) or tostring(value) end
+  local fields = {}
+  for k, v in pairs(value) do fields[#fields + 1] = ("[%s] = %s"):format(text_of(k), text_of(v)) end
+  return "{" .. table.concat(fields, ", ") .. "}"
+end
+
+local function random_options(random, id)
+  local function maybe(chance, value) if random() < chance then return value end end
+  local radius = random(14)
+  return {
+    radius = radius, keep = maybe(0.3, radius + random(4)), mask = maybe(0.2, random(3)), data = "data of " .. id,
+    shape = maybe(0.3, "circle"), filter = maybe(0.3, odd),
+    interval = maybe(0.4, random(8) / 4), after = maybe(0.4, (random(8) - 1) / 4),
+    limit = maybe(0.4, random(2)), cooldown = maybe(0.3, random(12) / 4), once = maybe(0.1, true),
+    enabled = maybe(0.1, random() < 0.5),
+  }
+end
+
+local function saved_and_loaded(world, engine, ahead)
+  local copy = { heard = {}, calls = 0, ahead = world.ahead + ahead }
+  local data = world.triggers:save()
+  copy.space = aoi.load(world.space:save(), nil, { engine = engine })
+  copy.triggers = trigger.new(copy.space, hear(copy), world.triggers.time + ahead)
+  assert.equal(#data.triggers, copy.triggers:load(data, function() return odd end))
+  copy.space:flush()
+  assert.equal(0, copy.calls)
+  assert.equal(world.triggers:stats().timers, copy.triggers:stats().timers)
+  return copy, data
+end
+
+for _, engine in ipairs(aoi.engines()) do
+  for _, delivery in ipairs { "immediate", "deferred" } do
+    it(("triggers on %s, %s, go on after they were saved and loaded"):format(engine, delivery), function()
+      local random = rng.new(SEED + rng.hash(engine .. delivery))
+      local model = Model.new() -- so that no call lets a trigger gain or lose two, whose order is the engine's
+      local worlds, by_key, loads, calls = {}, {}, 0, 0
+      worlds[1] = { heard = {}, calls = 0, ahead = 0, space = aoi.new { engine = engine, delivery = delivery } }
+      worlds[1].triggers = trigger.new(worlds[1].space, hear(worlds[1]))
+      local function each(f)
+        for _, w in ipairs(worlds) do
+          f(w.space, w.triggers, w)
+          w.space:flush()
+        end
+      end
+
+      for step = 1, STEPS do
+        local id, what = random(IDS), random()
+        local entity = model.entities[id]
+        if not entity then
+          local new = { x = random(MAP), y = random(MAP), kind = random(4) - 1 }
+          if model:place(id, new) then each(function(s) s:enter(id, new.x, new.y, new.kind) end) end
+        elseif what < 0.06 then
+          assert(model:place(id, nil))
+          each(function(s) s:leave(id) end)
+        elseif what < 0.25 then
+          local options = random_options(random, id)
+          local name = options.interval and options.after and TIMED or random(2) == 1 and PLAIN or SHARED
+          if name == SHARED then options.filter = odd end
+          if not worlds[1].triggers:get(id, name) then
+            local m = model:add(id, options)
+            by_key[id .. " " .. name] = m or by_key[id .. " " .. name]
+            if m then
+              if name == SHARED then options.filter = nil end -- the one beside the handlers
+              each(function(_, triggers) triggers:add(id, name, options) end)
+            end
+          end
+        elseif what < 0.32 then
+          local name = ({ TIMED, PLAIN, SHARED })[random(3)]
+          local m, enabled = by_key[id .. " " .. name], random() < 0.6
+          if worlds[1].triggers:get(id, name) and model:enable(m, enabled) then
+            each(function(_, triggers)
+              local t = triggers:get(id, name)
+              if enabled then t:enable() else t:disable() end
+            end)
+          end
+        else
+          local far = random() < 0.1
+          local new = { kind = entity.kind }
+          new.x = far and random(MAP) or entity.x + random(7) - 4
+          new.y = far and random(MAP) or entity.y + random(7) - 4
+          if model:place(id, new) then each(function(s) s:move(id, new.x, new.y) end) end
+        end
+        if random() < 0.3 then
+          local now = model.time + (random(9) - 1) / 4
+          model:update(now)
+          each(function(_, triggers, w) triggers:update(now + w.ahead) end)
+        end
+        for i = 2, #worlds do
+          assert.same(worlds[1].heard, worlds[i].heard, "step " .. step)
+        end
+        each(function(_, _, w)
+          calls = calls + w.calls
+          w.heard, w.calls = {}, 0
+        end)
+        if step % 10 == 0 then
+          -- The original goes on for ever, beside the copy of a copy of a copy.
+          local last, others = worlds[#worlds], aoi.engines()
+          worlds[2] = saved_and_loaded(last, others[random(#others)], random(2) * 64 - 64)
+          if last ~= worlds[1] then last.space:close() end
+          loads = loads + 1
+        end
+      end
+      assert.is_true(loads > 0 and (STEPS < 300 or calls > 0))
+      for _, w in ipairs(worlds) do assert.is_true(w.space:check()) end
+    end)
+  end
+end
+
+describe("triggers that are saved", function()
+  local space, handlers, triggers, heard
+  local function note(event) return function(id, target) heard[#heard + 1] = event .. " " .. id .. ">" .. target end end
+  local function record(own)
+    own.enter, own.leave = note "enter", note "leave"
+    return own
+  end
+  before_each(function()
+    heard = {}
+    space = aoi.new()
+    handlers = { zone = record { radius = 10 } }
+    triggers = trigger.new(space, handlers)
+    space:enter(1, 0, 0)
+    space:enter(2, 5, 0)
+    space:enter(3, 50, 0)
+  end)
+  local function take()
+    local text = table.concat(heard, ", ")
+    heard = {}
+    return text
+  end
+
+  it("are plain data: numbers, strings, booleans and tables", function()
+    handlers.timed = { radius = math.huge, interval = 2, limit = 1, cooldown = 1, filter = function() return true end }
+    triggers:add(1, "zone", { data = { mine = true } })
+    triggers:add(1, "timed")
+    triggers:region("zone", { shape = "polygon", points = { 0, 0, 9, 0, 0, 9 }, x = 1, y = 2 })
+    triggers:update(3.5)
+    local function walk(value)
+      if type(value) == "table" then
+        assert.is_nil(getmetatable(value))
+        for k, v in pairs(value) do
+          walk(k)
+          walk(v)
+        end
+      else
+        assert.is_truthy(({ number = true, string = true, boolean = true })[type(value)])
+      end
+    end
+    local data = triggers:save()
+    walk(data)
+    assert.same(data, triggers:save())
+    assert.equal("shared", data.triggers[2].filter)
+    assert.same({ 1, 2 }, { data.triggers[3].region[1], data.triggers[3].region[2] })
+  end)
+
+  it("hear what has changed, in a space that was made anew", function()
+    triggers:add(1, "zone")
+    local region = triggers:region("zone", { x = 50, y = 0 })
+    take()
+    local data = triggers:save()
+    local other = aoi.new { engine = "grid" }
+    other:enter(1, 0, 0)
+    other:enter(3, 1, 0) -- 2 is gone, 3 elsewhere
+    local again = trigger.new(other, handlers, 7)
+    assert.equal(2, again:load(data))
+    assert.equal(("leave 1>2, enter 1>3, leave %s>3"):format(region.id), take())
+    assert.equal(1, again:get(1, "zone"):count())
+    assert.equal(3, #other) -- with a region of its own
+    other:move(3, 50, 0)
+    assert.equal(2, #heard)
+  end)
+
+  it("stay sound when a handler raises or removes while they are loaded", function()
+    triggers:add(1, "zone")
+    triggers:add(3, "zone")
+    local data = triggers:save()
+    local other = aoi.new()
+    for id = 1, 3 do other:enter(id, id == 2 and 50 or 0, 0) end
+    local again
+    handlers.zone.enter = function(id, target)
+      heard[#heard + 1] = "enter " .. id .. ">" .. target
+      if id == 1 then
+        again:remove(1)
+        error("planned", 0)
+      end
+    end
+    again = trigger.new(other, handlers)
+    take()
+    assert.same({ false, "planned" }, { pcall(again.load, again, data) })
+    again:update(1)
+    assert.is_nil(again:get(1, "zone"))
+    assert.equal(1, again:get(3, "zone"):count())
+    assert.equal(0, again:stats().late)
+    assert.truthy(take():find("enter 3>1", 1, true))
+  end)
+
+  it("keep overrides and kept targets of their nodes, and tell nothing of them", function()
+    local t = triggers:add(1, "zone", { keep = 20 })
+    space:override(1, t.node, 3, "show")
+    space:move(2, 15, 0)
+    take()
+    local copy = aoi.load(space:save())
+    local again = trigger.new(copy, handlers)
+    again:load(triggers:save())
+    assert.equal("", take())
+    local loaded = again:get(1, "zone")
+    assert.equal(2, loaded:count())
+    assert.is_true(loaded:has(2) and loaded:has(3))
+    copy:override(1, loaded.node, 3, nil)
+    copy:move(2, 25, 0)
+    assert.equal("leave 1>3, leave 1>2", take())
+    assert.equal(1, #copy:nodes(1)) -- that of the saved ones is gone
+  end)
+
+  it("are refused while events wait, or are drained and not dispatched", function()
+    local deferred = aoi.new { delivery = "deferred" }
+    triggers = trigger.new(deferred, handlers)
+    deferred:enter(1, 0, 0)
+    deferred:enter(2, 5, 0)
+    triggers:add(1, "zone")
+    local function refusal()
+      local ok, why = pcall(function() triggers:save() end)
+      assert.is_false(ok)
+      assert.matches("trigger_saved_spec.lua:%d+: 'save': ", why)
+      return why
+    end
+    assert.matches("wait: deliver them first", refusal())
+    local buf, n = deferred:drain()
+    assert.matches("dispatch them first", refusal())
+    triggers:dispatch(buf, n)
+    assert.equal(1, #triggers:save().triggers)
+  end)
+
+  it("are refused where data is wrong, and then nothing has changed", function()
+    handlers.timed = { radius = 10, interval = 1, after = 3, limit = 1, cooldown = 2 }
+    space:move(3, 6, 0)
+    triggers:add(1, "zone")
+    triggers:add(2, "timed", { filter = odd })
+    triggers:region("zone", { x = 0, y = 0 })
+    triggers:update(0.5)
+    local text = text_of(triggers:save())
+    local copy = aoi.load(space:save())
+    local before = copy:save()
+    local function refusal(change, filters)
+      local data = (loadstring or load)("return " .. text)()
+      change(data, data.triggers[1], data.triggers[2], data.triggers[3])
+      local again = trigger.new(copy, handlers)
+      local ok, why = pcall(function() again:load(data, filters) end)
+      assert.is_false(ok)
+      assert.equal(before, copy:save())
+      assert.equal(0, again:stats().triggers)
+      return (why:match "trigger_saved_spec.lua:%d+: bad argument #1 to 'load' (%b())$")
+    end
+    local function own() return odd end
+    assert.matches("'timed' of 2: it has a filter of its own", refusal(function() end))
+    assert.equal("(bad 'version')", refusal(function(d) d.version = 2 end, own))
+    assert.equal("(bad 'time')", refusal(function(d) d.time = 0 / 0 end, own))
+    assert.equal("(no 'triggers')", refusal(function(d) d.triggers = nil end, own))
+    local cases = {
+      { "no entity 9", function(_, a) a.id = 9 end },
+      { "bad 'id'", function(_, a) a.id = 2 ^ 80 end },
+      { "no handlers named 'gone'", function(_, a) a.name = "gone" end },
+      { "unknown field 'extra'", function(_, a) a.extra = 1 end },
+      { "bad 'mask'", function(_, a) a.mask = 2 ^ 80 end },
+      { "'area'", function(_, a) a.area = {} end, true },
+      { "'area'", function(_, a) a.area.radius = "wide" end, true },
+      { "a target stands there twice", function(_, a) a.targets[2] = a.targets[1] end },
+      { "bad target", function(_, a) a.targets[1] = 1 end },
+      { "'interval' without 'visits'", function(_, a) a.interval = 1 end },
+      { "entity 1 already has a trigger 'zone'", function(d, a) d.triggers[2] = a end, 2 },
+      { "visit 1: 'stay' is overdue", function(_, _, b) b.visits[1].since, b.visits[1].state = -1e15, "inside" end, 2 },
+      { "visit 1: bad 'since' or 'stays'", function(_, _, b) b.visits[1].since = nil end, 2 },
+      { "visit 1: bad 'state'", function(_, _, b) b.visits[1].state = "about" end, 2 },
+      { "bad 'region'", function(_, _, _, c) c.region[2] = 1 / 0 end, 3 },
+      { "bad 'region'", function(_, _, _, c) c.region[3] = 1 end, 3 },
+    }
+    for _, case in ipairs(cases) do
+      local words = refusal(case[2], own)
+      local place = type(case[3]) == "number" and case[3] or 1
+      if case[3] == true then
+        assert.truthy(words:find("trigger 1: 'area'", 1, true), words)
+      else
+        assert.equal(("(trigger %d: %s)"):format(place, case[1]), words)
+      end
+    end
+    local again = trigger.new(copy, handlers)
+    assert.equal(3, again:load((loadstring or load)("return " .. text)(), own))
+  end)
+end)
+
+describe("the layers in Lua on a space that was loaded", function()
+  local function nothing() end
+
+  -- With nodes and a region of layers that are not there any more, and events of theirs that wait.
+  local function used(delivery)
+    local space = aoi.new { delivery = delivery }
+    for id = 1, 4 do space:enter(id, id, 0) end
+    local triggers = trigger.new(space, { zone = { radius = 5, enter = nothing } })
+    local near, sight = neighbors.new(space), team.new(space, {})
+    for id = 1, 4 do
+      triggers:add(id, "zone")
+      near:add(id, 5)
+      sight:add("red", id, 5)
+    end
+    triggers:region("zone", { x = 1, y = 1 })
+    sight:bush { 0, 0, 2, 0, 2, 2 }
+    triggers:remove(4)
+    return space
+  end
+
+  for _, delivery in ipairs { "immediate", "deferred" } do
+    it("choose ids that it does not have: " .. delivery, function()
+      local space = used(delivery)
+      local copy = aoi.load(space:save())
+      local taken, entities = {}, {}
+      for _, id in ipairs((copy:ids())) do
+        entities[id] = true
+        for _, node in ipairs((copy:nodes(id))) do taken[node] = true end
+      end
+      if delivery == "deferred" then -- of nodes that are gone, too
+        local events, n = aoi.load(space:save()):drain()
+        for i = 1, 4 * n, 4 do taken[events[i + 3]] = true end
+      end
+      local heard = 0
+      local triggers = trigger.new(copy, { zone = { radius = 5, enter = function() heard = heard + 1 end } })
+      local near, sight, clients = neighbors.new(copy), team.new(copy, {}), sync.new(copy)
+      for id = 1, 4 do
+        assert.is_nil(taken[triggers:add(id, "zone").node])
+        near:add(id, 5)
+        assert.is_nil(taken[near:node(id)])
+        sight:add("red", id, 5)
+        assert.is_nil(taken[sight:node("red", id)])
+        clients:add(id, 5)
+        assert.is_nil(taken[clients:node(id)])
+      end
+      local region = triggers:region("zone", { x = 1, y = 1 })
+      assert.is_nil(entities[region.id])
+      assert.is_nil(entities[sight:bush { 0, 0, 2, 0, 2, 2 }])
+      local events, n = copy:drain()
+      triggers:dispatch(events, n) -- those of nodes of the old layers are passed over
+      near:dispatch(events, n)
+      assert.equal(4 * 3 + 4, heard)
+      for id = 1, 4 do assert.equal(3, near:count(id)) end
+      assert.is_true(copy:check())
+    end)
+  end
+end)
