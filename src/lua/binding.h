@@ -137,10 +137,10 @@ aoi_memory laoi_memory(lua_State *L);
 
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
-void laoi_open_sync(lua_State *L, int space_meta); /* pushes the table aoi.sync; sync.c */
+void laoi_open_sync(lua_State *L, int space_meta);     /* pushes the table aoi.sync; sync.c */
 void laoi_open_reserved(lua_State *L, int space_meta); /* as module aoi.core.reserved; reserved_ids.c */
-void laoi_open_wire(lua_State *L);                 /* what is in wire.h, as module aoi.core.wire */
-void laoi_open_world(lua_State *L);                /* the module aoi.core.world; world_router.c */
+void laoi_open_wire(lua_State *L);                     /* what is in wire.h, as module aoi.core.wire */
+void laoi_open_world(lua_State *L);                    /* the module aoi.core.world; world_router.c */
 
 void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the module on top; observe_methods.c */
 /* Pushes a space that is closed until it adopts a core, whose memory must be that of `alloc` and `ud`. */
