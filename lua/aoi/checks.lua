@@ -75,6 +75,34 @@ function checks.call(name, places, method, ...)
   error(err, 0)
 end
 
+--- Whether a value can be called.
+function checks.is_callable(value)
+  local meta = type(value) ~= "function" and getmetatable(value)
+  return type(value) == "function" or type(meta) == "table" and meta.__call ~= nil
+end
+
+--- Self of a method: an object of that class. A dot in place of the colon gives it something else.
+-- @param example how it is called
+function checks.self(self, class, name, example)
+  if type(self) ~= "table" or getmetatable(self) ~= class then
+    error(("calling '%s' on bad self (call it with a colon, %s)"):format(name, example), 3)
+  end
+end
+
+--- A table to fill, or nil.
+function checks.buffer(buf, n, name)
+  if buf ~= nil and type(buf) ~= "table" then fail(n, name, "table expected, got " .. type(buf), 3) end
+end
+
+--- Events that `space:drain` returned: a flat array, and how many of four values each.
+function checks.events(buf, n, name)
+  if type(buf) ~= "table" then fail(1, name, "table expected, got " .. got(buf), 3) end
+  if type(n) ~= "number" then fail(2, name, "number expected, got " .. got(n), 3) end
+  if n % 1 ~= 0 or n < 0 or n > 0 and type(buf[4 * n]) ~= "number" then
+    fail(2, name, ("%.14g events of four values expected in the array"):format(n), 3)
+  end
+end
+
 --- Ends a list with a nil behind its nth item. Further rows that an earlier, longer one has left there go, too, so that
 -- # is right: those that begin with a number. What else the table holds stays.
 -- @param row how many items are a row, 1 without it

@@ -76,7 +76,8 @@ local function advance(self, hears)
 end
 
 --- Makes the next call on `player.space`, calls the handlers of what was heard of it, and passes the marks behind it.
-function Player:step()
+function Player:step(...)
+  if select("#", ...) > 0 then checks.fail(1, "step", "nothing expected: a step is one call") end
   local cursor = self.cursor
   local name, id, node, rows, refused = advance(self, true)
   if not name then return false end
@@ -134,14 +135,22 @@ function Player:seek(time)
   return self.time
 end
 
---- A player of these bytes; as `read`, which gets them from a file.
-function journal.open(bytes, options)
-  options = options or {}
-  for name in pairs(options) do
-    if name ~= "engine" and name ~= "handlers" then
-      error(("bad argument #2 to 'open' (unknown option '%s')"):format(tostring(name)), 2)
-    end
+local TYPES = { engine = "string", handlers = "function" }
+
+local function check(options, name)
+  if type(options) ~= "table" then
+    checks.fail(2, name, ("table expected, got %s"):format(type(options)), 3)
   end
+  checks.options(options, TYPES, 2, name, 3)
+  local engines = require("aoi").engines()
+  for _, engine in ipairs(engines) do
+    if options.engine == nil or options.engine == engine then return end
+  end
+  checks.fail(2, name, ("bad value for option 'engine': '%s' or '%s' expected, got '%s'"):format(
+    table.concat(engines, "', '", 1, #engines - 1), engines[#engines], options.engine), 3)
+end
+
+local function player_of(bytes, options)
   local cursor = core.journal.cursor(bytes, options.handlers, options.engine)
   local times, places = cursor:marks()
   local space = cursor:start()
@@ -151,15 +160,24 @@ function journal.open(bytes, options)
   }, Player)
 end
 
+--- A player of these bytes; as `read`, which gets them from a file.
+function journal.open(bytes, options)
+  options = options or {}
+  check(options, "open")
+  return player_of(bytes, options)
+end
+
 --- Reads a journal; `player.space` is the space as the journal begins.
 function journal.read(path, options)
   checks.type(path, "string", 1, "read")
+  options = options or {}
+  check(options, "read")
   local file, why = io.open(path, "rb")
   if not file then error("cannot read the journal: " .. why, 2) end
   local bytes = file:read "*a"
   file:close()
   if not bytes then error("cannot read the journal: " .. path, 2) end
-  return journal.open(bytes, options)
+  return player_of(bytes, options)
 end
 
 return journal

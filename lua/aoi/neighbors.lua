@@ -177,6 +177,7 @@ end
 ---@param id integer the watcher
 ---@param area number|aoi.Area half-extent in world units, or a table of any shape as for `space:add_node`
 function Neighbors:add(id, area)
+  checks.self(self, Neighbors, "add", "near:add(id, area)")
   checks.entity(self.space, id, 1, "add")
   if watcher_of(self, id) then checks.fail(1, "add", ("entity %s already has a list"):format(tostring(id))) end
   local watcher = {
@@ -304,6 +305,7 @@ end
 ---@return integer n
 function Neighbors:joined(id, buf)
   checks.id(id, 1, "joined")
+  checks.buffer(buf, 2, "joined")
   return changes(self, id, buf, JOINED, RENEWED)
 end
 
@@ -314,6 +316,7 @@ end
 ---@return integer n
 function Neighbors:left(id, buf)
   checks.id(id, 1, "left")
+  checks.buffer(buf, 2, "left")
   return changes(self, id, buf, LEFT, RENEWED)
 end
 
@@ -355,6 +358,7 @@ end
 
 --- Begins a new tick for `joined` and `left`.
 function Neighbors:tick()
+  checks.self(self, Neighbors, "tick", "near:tick()")
   local last = self.last
   local watcher = next_dirty(self, last)
   while watcher do
@@ -381,6 +385,7 @@ end
 ---@return integer messages
 ---@return integer bytes
 function Neighbors:sync(send)
+  checks.type(send, "function", 1, "sync")
   if not self.clients then make_clients(self) end
   self:tick()
   return self.clients:tick(send)
@@ -390,8 +395,7 @@ end
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Neighbors:dispatch(buf, n)
-  checks.type(buf, "table", 1, "dispatch")
-  checks.type(n, "number", 2, "dispatch")
+  checks.events(buf, n, "dispatch")
   local ENTER = require("aoi").ENTER
   for i = 1, 4 * n, 4 do
     local handle = buf[i] == ENTER and self.enter or self.leave

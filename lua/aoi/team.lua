@@ -166,9 +166,11 @@ end
 function team.new(space, handlers)
   checks.space(space, team, "team")
   checks.type(handlers, "table", 2, "new")
-  for name in pairs(handlers) do
+  for name, handler in pairs(handlers) do
     if name ~= "enter" and name ~= "leave" then
       checks.fail(2, "new", ("unknown handler '%s': 'enter' or 'leave' expected"):format(tostring(name)))
+    elseif not checks.is_callable(handler) then
+      checks.fail(2, "new", ("bad handler '%s': function expected, got %s"):format(name, type(handler)))
     end
   end
   local self = setmetatable({
@@ -194,6 +196,7 @@ end
 ---@param id integer the watcher: a hero, a ward
 ---@param area number|aoi.Area half-extent of a square in world units, or the table; the mask is what the team looks for
 function Sight:add(name, id, area)
+  checks.self(self, Sight, "add", "sight:add(team, id, area)")
   local side = side_of(self, name, "add")
   checks.entity(self.space, id, 2, "add")
   local node = side and side.nodes[id]
@@ -237,6 +240,7 @@ end
 ---@param points number[] `x1, y1, x2, y2, ...` in world units, 3 to 64 corners on the map
 ---@return integer bush its id, an entity of kind 0; `space:leave(bush)` fells it
 function Sight:bush(points)
+  checks.self(self, Sight, "bush", "sight:bush(points)")
   checks.type(points, "table", 1, "bush")
   local space, low, high = self.space, { math.huge, math.huge }, { -math.huge, -math.huge }
   for i, v in ipairs(points) do
@@ -261,6 +265,7 @@ end
 --- the error of one is raised from here, and the other calls are made by the next tick.
 ---@return integer n how many calls
 function Sight:tick()
+  checks.self(self, Sight, "tick", "sight:tick()")
   for _, event in ipairs { "leave", "enter" } do
     for _, side in ipairs(self.order) do judge(self, side, event) end
   end
@@ -299,6 +304,7 @@ end
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Sight:known(name, buf)
+  checks.buffer(buf, 2, "known")
   local side, list, n = side_of(self, name, "known"), buf or {}, 0
   for target in pairs(side and side.known or {}) do
     n = n + 1

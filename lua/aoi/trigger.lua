@@ -170,6 +170,7 @@ Triggers.__index = Triggers
 ---@param options? aoi.TriggerOptions what is missing is taken from `handlers[name]`
 ---@return aoi.Trigger
 function Triggers:add(id, name, options)
+  checks.self(self, Triggers, "add", "triggers:add(id, name)")
   checks.entity(self.space, id, 1, "add")
   local o = check.read(self, name, options)
   local t = new_trigger(self, name, o)
@@ -183,6 +184,7 @@ end
 ---@param options? aoi.TriggerOptions
 ---@return aoi.Trigger
 function Triggers:region(name, options)
+  checks.self(self, Triggers, "region", "triggers:region(name)")
   local o = check.read(self, name, options, true)
   local space, high = self.space, checks.dimensions(self.space) == 3
   if (o.z ~= nil) ~= high then check.fail("z", high and "required in 3D" or "the space is 2D", 2) end
@@ -242,6 +244,7 @@ end
 ---@param now number seconds, never less than before
 ---@return integer n how many timers fired
 function Triggers:update(now)
+  checks.self(self, Triggers, "update", "triggers:update(now)")
   checks.finite(now, 1, "update")
   if now < self.time then checks.fail(1, "update", ("%.14g is before %.14g"):format(now, self.time)) end
   steps.run(self)
@@ -272,8 +275,7 @@ end
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Triggers:dispatch(buf, n)
-  checks.type(buf, "table", 1, "dispatch")
-  checks.type(n, "number", 2, "dispatch")
+  checks.events(buf, n, "dispatch")
   local ENTER = require("aoi").ENTER
   for i = 1, 4 * n, 4 do events.append(self, buf[i] == ENTER, buf[i + 1], buf[i + 2], buf[i + 3]) end
   return steps.run(self)
@@ -284,6 +286,8 @@ end
 --- nothing waits to be delivered: in a deferred space after `flush`. docs/snapshot.md has the format.
 ---@return table data
 function Triggers:save()
+  checks.self(self, Triggers, "save", "triggers:save()")
+  if not pcall(self.space.count, self.space) then error("'save': the space is closed", 2) end
   local data, why = saved.save(self)
   if not data then error("'save': " .. why, 2) end
   return data
@@ -297,6 +301,8 @@ end
 ---@param filters? fun(id: integer, name: string): function the filters that were given to `add`, which cannot be saved
 ---@return integer n how many
 function Triggers:load(data, filters)
+  checks.self(self, Triggers, "load", "triggers:load(data)")
+  if not pcall(self.space.count, self.space) then error("'load': the space is closed", 2) end
   checks.type(data, "table", 1, "load")
   if filters ~= nil then checks.type(filters, "function", 2, "load") end
   local own, why = saved.check(self, data, filters)
@@ -477,6 +483,7 @@ end
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Trigger:targets(buf)
+  checks.buffer(buf, 1, "targets")
   local list, n = buf or {}, 0
   if not alive(self) then
     checks.end_list(list, 0)

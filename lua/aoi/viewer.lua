@@ -199,14 +199,8 @@ Server.__close = Server.close
 
 local function check(options)
   checks.options(options, OPTIONS, 2, "serve", 3)
-  local port, interval = options.port or 8642, options.interval or 0.1
-  if not (port >= 0 and port <= 65535 and port % 1 == 0) then
-    error("bad argument #2 to 'serve' (bad value for option 'port': 0 to 65535 expected)", 3)
-  elseif not (interval >= 0 and interval < math.huge) then
-    error("bad argument #2 to 'serve' (bad value for option 'interval': seconds, 0 or more, expected)", 3)
-  end
-  gate.check(options, 3)
-  return port, interval
+  local port, interval = gate.check(options, 0, 3)
+  return port, interval -- not a tail call: levels count
 end
 
 --- Shows a space in a browser, live.
@@ -217,11 +211,11 @@ end
 -- @return a server: `server:poll()` once in each loop, `server.url`, `server:close()`; or nil and what is wrong with
 --   the port
 function viewer.serve(space, options)
+  if space == viewer then error("calling 'serve' on bad self (call viewer.serve(space) with a dot)", 2) end
   options = options or {}
   if type(options) ~= "table" then error("bad argument #2 to 'serve' (table expected)", 2) end
   local port, interval = check(options)
-  local observer = require("aoi").observe(space) -- an error if it is no open space
-  observer:close()
+  gate.check_space(space, 2)
   local socket = require "socket"
   local address = options.address or "127.0.0.1"
   local listener, why = socket.bind(address, port)

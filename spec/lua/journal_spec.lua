@@ -249,7 +249,7 @@ describe("a journal", function()
     assert.error_matches(function() journal.record(space) end,
       "bad argument #2 to 'record' %(path or function expected, got n")
     assert.error_matches(function() journal.record(space, "/no/such/place/j") end, "cannot open '/no/such/place/j'")
-    assert.error_matches(function() journal.record(space, "x", { ring = 5 }) end, "a ring has no sink")
+    assert.error_matches(function() journal.record(space, "x", { ring = 5000 }) end, "a ring has no sink")
     assert.error_matches(function() journal.record(space, nil, { rings = 5 }) end, "unknown option 'rings'")
     assert.error_matches(function() journal.record(space, nil, { ring = 0 }) end, "bad value for option 'ring'")
     assert.error_matches(function() journal.record({}, "x") end, "aoi.space expected")

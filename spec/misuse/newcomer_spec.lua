@@ -5,7 +5,9 @@ local aoi = require "aoi"
 local journal = require "aoi.journal"
 local neighbors = require "aoi.neighbors"
 local sync = require "aoi.sync"
+local team = require "aoi.team"
 local trigger = require "aoi.trigger"
+local viewer = require "aoi.viewer"
 
 local nan, huge = 0 / 0, math.huge
 local function noop() end
@@ -23,6 +25,8 @@ local function world()
   w.near:add(1, 5)
   w.sync = sync.new(w.space)
   w.sync:add(1, 5)
+  w.team = team.new(w.space, {})
+  w.team:add("red", 1, 5)
   w.high = aoi.new { dimensions = 3 }
   w.high:enter(1, 0, 0, 0)
   w.late = aoi.new { delivery = "deferred" }
@@ -33,6 +37,16 @@ local function sector(fields)
   local area = { shape = "sector", radius = 5, facing = 0, angle = 1 }
   for name, value in pairs(fields) do area[name] = value end
   return area
+end
+
+-- A journal in a file, which goes when it has been read.
+local function read_journal(w, options)
+  local path = os.tmpname()
+  journal.record(w.space, path):stop()
+  local ok, player = pcall(function() return (journal.read(path, options)) end)
+  os.remove(path)
+  if not ok then error(player, 0) end
+  return player
 end
 
 local MISTAKES = {
@@ -336,6 +350,110 @@ local MISTAKES = {
   { "a tick without a function", "#1 to 'tick' (function expected, got no value)", function(w) w.sync:tick() end },
   { "a priority of 0", "priority must be positive", function(w) w.sync:set_priority(2, 0) end },
   { "read with a colon, of a client", "attempt to call", function(w) w.sync:read "" end },
+  { "a limit in the area of a client", "unknown area option 'limit' of a square",
+    function(w) w.sync:add(2, { radius = 5, limit = 30 }) end },
+  { "tiers that fall", "must have rising distances",
+    function(w) w.sync:add(2, 5, { tiers = { { 50, 4 }, { 20, 1 } } }) end },
+  { "a budget that holds no record", "40 hold one record of any size",
+    function(w) w.sync:add(2, 5, { bytes = 3 }) end },
+  { "a quantum by name", "a positive, finite number expected",
+    function(w) return (sync.new(w.space, { quantum = "cm" })) end },
+  { "a pin to itself", "#2 to 'pin' (an entity does not see itself)", function(w) w.sync:pin(1, 1) end },
+  { "a pin of somebody who is not there", "#2 to 'pin' (no entity 99)", function(w) w.sync:pin(1, 99) end },
+  { "a client that is removed twice", "entity 1 is no client", function(w) w.sync:remove(1) w.sync:remove(1) end },
+  { "a handler for read", "#2 to 'read' (table expected, got function)", function() return (sync.read("", noop)) end },
+  { "neighbours told without a function", "#1 to 'sync' (function expected, got no value)",
+    function(w) w.near:sync() end },
+  { "a number to fill: joined", "#2 to 'joined' (table expected, got number)",
+    function(w) return (w.near:joined(1, 5)) end },
+  { "a number to fill: left", "#2 to 'left' (table expected, got number)",
+    function(w) return (w.near:left(1, 5)) end },
+  { "more events than were drained: neighbours", "#2 to 'dispatch' (3 events of four values expected",
+    function(w) w.near:dispatch({}, 3) end },
+  { "a dot: near.add", "call it with a colon, near:add(id, area)", function(w) w.near.add(2, 5) end },
+
+  -- triggers, saved and dispatched
+  { "a dot: triggers.add", "call it with a colon, triggers:add(id, name)",
+    function(w) w.triggers.add(1, "alert") end },
+  { "a dot: triggers.update", "call it with a colon, triggers:update(now)", function(w) w.triggers.update(1) end },
+  { "more events than were drained: triggers", "#2 to 'dispatch' (3 events of four values expected",
+    function(w) w.triggers:dispatch({}, 3) end },
+  { "half an event", "#2 to 'dispatch' (0.5 events of four values expected",
+    function(w) w.triggers:dispatch({ 1, 2 }, 0.5) end },
+  { "the bytes of a space, to triggers", "#1 to 'load' (table expected, got string)",
+    function(w) w.triggers:load(w.space:save()) end },
+  { "triggers loaded twice", "#1 to 'load' (trigger 1: entity 1 already has a trigger 'alert')",
+    function(w) w.triggers:add(1, "alert") w.triggers:load(w.triggers:save()) end },
+  { "triggers saved after the space is closed", "'save': the space is closed",
+    function(w) w.space:close() return (w.triggers:save()) end },
+  { "a number to fill: targets", "#1 to 'targets' (table expected, got number)",
+    function(w) return (w.triggers:add(1, "alert"):targets(5)) end },
+
+  -- teams
+  { "a team that is forgotten: add", "#2 to 'add' (no entity 5)", function(w) w.team:add(1, 5) end },
+  { "the watcher before the team", "#2 to 'add' (integer expected, got string)",
+    function(w) w.team:add(2, "red", 5) end },
+  { "no area for a team's watcher", "#3 to 'add' (number or table expected", function(w) w.team:add("red", 2) end },
+  { "a watcher twice", "entity 1 watches for that team already", function(w) w.team:add("red", 1, 5) end },
+  { "a team's on_enter", "unknown handler 'on_enter'",
+    function(w) return (team.new(w.space, { on_enter = noop })) end },
+  { "a team's handler that is none", "bad handler 'enter': function expected, got string",
+    function(w) return (team.new(w.space, { enter = "reveal" })) end },
+  { "a team without handlers", "#2 to 'new' (table expected, got no value)",
+    function(w) return (team.new(w.space)) end },
+  { "a bush of pairs", "#1 to 'bush' (finite number expected)",
+    function(w) w.team:bush { { 0, 0 }, { 1, 0 }, { 0, 1 } } end },
+  { "a bush as an area", "x and y of 3 to 64 corners expected",
+    function(w) w.team:bush { shape = "polygon", points = { 0, 0, 1, 0, 0, 1 } } end },
+  { "knows, in the wrong order", "#2 to 'knows' (integer expected, got string)",
+    function(w) return (w.team:knows(1, "red")) end },
+  { "known of one target", "#2 to 'known' (table expected, got number)",
+    function(w) return (w.team:known("red", 1)) end },
+  { "a dot: sight.add", "call it with a colon, sight:add(team, id, area)",
+    function(w) w.team.add("red", 1, 5) end },
+
+  -- journals and the viewer
+  { "the path before the space", "#1 to 'record' (aoi.space expected, got string)",
+    function(w) return (journal.record("x.journal", w.space)) end },
+  { "an open file for a journal", "#2 to 'record' (path or function expected",
+    function(w) return (journal.record(w.space, io.stdout)) end },
+  { "a ring in megabytes", "'ring': bytes expected, 4096 or more",
+    function(w) return (journal.record(w.space, nil, { ring = 64 })) end },
+  { "a ring in words", "'ring': bytes expected, 4096 or more",
+    function(w) return (journal.record(w.space, nil, { ring = "64 MB" })) end },
+  { "two journals of a space", "the space is recorded already",
+    function(w) journal.record(w.space, noop) journal.record(w.space, noop) end },
+  { "a mark by name", "#1 to 'mark' (number expected, got string)",
+    function(w) journal.record(w.space, noop):mark "tick 5" end },
+  { "a mark that goes back", "the time of a mark must not go back", function(w)
+    local j = journal.record(w.space, noop)
+    j:mark(5)
+    j:mark(4)
+  end },
+  { "a journal on an engine in capitals", "#2 to 'read' (bad value for option 'engine': 'list', 'grid'",
+    function(w) return (read_journal(w, { engine = "Grid" })) end },
+  { "a journal with a table of handlers", "(bad value for option 'handlers': function expected, got table",
+    function(w) return (read_journal(w, { handlers = {} })) end },
+  { "an option of a journal misspelt", "#2 to 'read' (unknown option 'handler')",
+    function(w) return (read_journal(w, { handler = noop })) end },
+  { "ten steps at once", "#1 to 'step' (nothing expected: a step is one call)",
+    function(w) read_journal(w):step(10) end },
+  { "seek to a word", "#1 to 'seek' (number expected, got string)", function(w) read_journal(w):seek "end" end },
+  { "a page of nothing", "#1 to 'serve' (aoi.space expected, got nil)", function() return (viewer.serve()) end },
+  { "a page with a colon", "call viewer.serve(space) with a dot",
+    function(w) return (viewer:serve(w.space, { port = 8642 })) end },
+  { "the port alone", "#2 to 'serve' (table expected", function(w) return (viewer.serve(w.space, 8642)) end },
+  { "a port that there is not", "bad value for option 'port': 0 to 65535 expected",
+    function(w) return (viewer.serve(w.space, { port = 86420 })) end },
+  { "a port as text", "bad value for option 'port': number expected, got string",
+    function(w) return (viewer.serve(w.space, { port = "8642" })) end },
+  { "host for address", "unknown option 'host'",
+    function(w) return (viewer.serve(w.space, { host = "0.0.0.0" })) end },
+  { "a page for everybody", "option 'token' is needed",
+    function(w) return (viewer.serve(w.space, { address = "0.0.0.0" })) end },
+  { "a short token", "8 or more letters", function(w) return (viewer.serve(w.space, { token = "abc" })) end },
+  { "an interval that goes back", "bad value for option 'interval'",
+    function(w) return (viewer.serve(w.space, { interval = -1 })) end },
 }
 
 describe("a newcomer's mistake:", function()

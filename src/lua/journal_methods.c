@@ -147,6 +147,8 @@ static int journal_bytes(lua_State *L) {
     return 1;
 }
 
+enum { LEAST_RING = 4096 }; /* a number below is meant in other units */
+
 static size_t ring_option(lua_State *L, int i) {
     if (lua_isnoneornil(L, i)) return 0;
     if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
@@ -155,8 +157,8 @@ static size_t ring_option(lua_State *L, int i) {
         const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
         if (strcmp(name, "ring") != 0) laoi_argerror(L, i, "unknown option '%s'", name);
         ring = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
-        if (!(ring >= 1) || ring > (double)(SIZE_MAX / 2))
-            laoi_argerror(L, i, "bad value for option 'ring': bytes expected");
+        if (!(ring >= LEAST_RING) || ring > (double)(SIZE_MAX / 2))
+            laoi_argerror(L, i, "bad value for option 'ring': bytes expected, %d or more", LEAST_RING);
     }
     return (size_t)ring;
 }

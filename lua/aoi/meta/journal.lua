@@ -6,7 +6,7 @@
 
 --- What `journal.record` takes.
 ---@class aoi.RecordOptions
----@field ring? integer bytes to keep in memory instead of a sink: the last ones
+---@field ring? integer bytes to keep in memory instead of a sink, 4,096 or more: the last ones
 
 --- What `journal.read` takes.
 ---@class aoi.PlayOptions

@@ -58,7 +58,7 @@ function CMD.frame(view, number, text)
   local start = skynet.hpc()
   local ok, bytes = pcall(it.session.frame, it.session, skynet.now() / 100)
   view.seconds, view.frames = view.seconds + (skynet.hpc() - start) / 1e9, view.frames + 1
-  if ok then return bytes or false, it.session:pause(view.options.interval or 0.1) end
+  if ok then return bytes or false, it.session:pause(view.interval) end
   CMD.close(view, number) -- the space is closed
   return nil
 end
@@ -88,7 +88,8 @@ end
 
 local function check(options)
   checks.options(options, OPTIONS, 2, "serve", 3)
-  gate.check(options, 3)
+  local port, interval = gate.check(options, 1, 3)
+  return port, interval -- not a tail call: levels count
 end
 
 local View = {}
@@ -118,15 +119,17 @@ end
 function host.serve(space, options)
   options = options or {}
   if type(options) ~= "table" then error("bad argument #2 to 'serve' (table expected)", 2) end
-  check(options)
-  register()
+  local port, interval = check(options)
   local find = type(space) == "function" and space or function() return space end
-  if type(space) ~= "function" then require("aoi").observe(space):close() end -- an error if it is no open space
-  local address, port = options.address or "127.0.0.1", options.port or 8642
+  if type(space) ~= "function" then gate.check_space(space, 2) end
+  register()
+  local address = options.address or "127.0.0.1"
   local started, service = pcall(skynet.newservice, "aoi/skynet/viewer_service", skynet.self(), address, port,
     options.token or "-")
   if not started then error(("the viewer cannot listen on %s:%d"):format(address, port), 2) end
-  local view = { find = find, options = options, sessions = {}, number = 0, seconds = 0, frames = 0 }
+  local view = {
+    find = find, options = options, interval = interval, sessions = {}, number = 0, seconds = 0, frames = 0,
+  }
   served[service] = view
   local query = options.token and "?token=" .. options.token or ""
   return setmetatable({ view = view, service = service, url = ("http://%s:%d/%s"):format(address, port, query) }, View)

@@ -68,18 +68,13 @@ local function get(from, option)
   return value
 end
 
-local function callable(value)
-  local meta = type(value) ~= "function" and getmetatable(value)
-  return type(value) == "function" or type(meta) == "table" and meta.__call ~= nil
-end
-
 local function check_names(from)
   for key in pairs(from.given) do
     if not KNOWN[key] then fail(tostring(key), "unknown", 4) end
   end
   for key, value in pairs(from.own) do
     if not KNOWN[key] and not HANDLERS[key] then fail(tostring(key), "unknown", 4, from.name) end
-    if HANDLERS[key] and not callable(value) then
+    if HANDLERS[key] and not checks.is_callable(value) then
       error(("bad handler '%s' in handlers '%s' (function expected, got %s)"):format(key, from.name, type(value)), 4)
     end
   end

@@ -26,8 +26,27 @@ end
 
 local function name_of(host) return (host:gsub(":%d+$", ""):lower()) end
 
---- Checks who may look: `address` and `token`. Raises what is wrong with them at that level.
-function gate.check(options, level)
+local function refuse(option, words, level)
+  error(("bad argument #2 to 'serve' (bad value for option '%s': %s expected)"):format(option, words), level + 1)
+end
+
+--- Checks the options of a server, whose types are right: where it listens, how often it shows, who may look. Raises
+--- what is wrong with them at that level.
+-- @param least the lowest number of a port: 0 is any free one
+-- @return port, interval
+function gate.check(options, least, level)
+  local port, interval = options.port or 8642, options.interval or 0.1
+  if not (port >= least and port <= 65535 and port % 1 == 0) then
+    refuse("port", ("%d to 65535"):format(least), level + 1)
+  elseif not (interval >= 0 and interval < math.huge) then
+    refuse("interval", "seconds, 0 or more,", level + 1)
+  end
+  gate.check_access(options, level + 1)
+  return port, interval
+end
+
+--- Checks who may look: `address` and `token`.
+function gate.check_access(options, level)
   local address, token = options.address or "127.0.0.1", options.token
   if type(address) ~= "string" then
     error("bad argument #2 to 'serve' (bad value for option 'address': string expected)", level + 1)
@@ -38,6 +57,16 @@ function gate.check(options, level)
     error(("bad argument #2 to 'serve' (address '%s' is open to others: option 'token' is needed)"):format(address),
       level + 1)
   end
+end
+
+--- A space that is open: what cannot be looked at is refused before anything listens.
+function gate.check_space(space, level)
+  local ok, observer = pcall(require("aoi").observe, space)
+  if not ok then
+    local words = tostring(observer):match("#1 to '[^']*' (%b())") or ("(%s)"):format(tostring(observer))
+    error("bad argument #1 to 'serve' " .. words, level + 1)
+  end
+  observer:close()
 end
 
 -- "/stream?token=abc&space=map" -> "/stream", { token = "abc", space = "map" }
