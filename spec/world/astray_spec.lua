@@ -1,4 +1,5 @@
--- Moves that take a longer way, as an entity has changed hands or the id has had an earlier life: the last one arrives.
+-- Moves that take a longer way, as an entity has changed hands or the id has had an earlier life: the last one arrives,
+-- and what is asked after it knows of it. And what else may go wrong when shards are in different epochs.
 if not string.pack then
   describe("moves that go astray", function() pending("needs Lua 5.3 or later: string.pack") end)
   return
@@ -171,5 +172,232 @@ describe("moves that go astray", function()
     assert.equal(1, one.outbox:where(id))
     assert.equal(2, (select(2, one:position(id))))
     assert.same({}, refused)
+  end)
+
+  it("are in the answer, though the client has heard of the hand-over since", function()
+    for home = 1, PLAN.shards do
+      local net, id = new_world(), id_at(home)
+      local one = net:client(1)
+      one:enter(id, LEFT, 8)
+      net:run()
+      one:move(id, MIDDLE, 8)
+      one:flush()
+      net:run()
+      one:move(id, MIDDLE, 9)
+      one:flush() -- to the left shard
+      net:post(one)
+      assert.equal(2, one.outbox:where(id))
+      assert.equal(9, (select(2, one:position(id))), "home " .. home)
+    end
+  end)
+
+  it("are in the answer, though they go by the id's home", function()
+    local net, id = new_world(), id_at(3)
+    local one = net:client(1)
+    local other = net:client(2)
+    one:enter(id, LEFT, 8)
+    net:run()
+    assert.equal(LEFT, (other:position(id)))
+    one:leave(id)
+    net:run(2)
+    one:enter(id, MIDDLE, 8)
+    net:run(2)
+    other:move(id, MIDDLE, 9) -- to the left shard, which knows nothing of this life
+    assert.equal(9, (select(2, other:position(id))))
+  end)
+
+  it("wait for their owner where another coroutine has found that it is not known", function()
+    local net, id = new_world(), id_at(3)
+    local one = net:client(1)
+    local other, refused = net:client(2)
+    one:enter(id, LEFT, 8)
+    net:run()
+    assert.equal(LEFT, (other:position(id)))
+    one:leave(id)
+    net:run(2)
+    one:enter(id, MIDDLE, 8)
+    net:run(2)
+    local ask = other.ask
+    function other.ask(shard, after, name, ...)
+      if name == "position" and shard == 1 then other:move(id, MIDDLE, 9) end -- meanwhile, for the left shard
+      return ask(shard, after, name, ...)
+    end
+    other:position(id)
+    other.ask = ask
+    other:flush()
+    net:run(2)
+    assert.equal(9, (select(2, one:position(id))))
+    assert.same({}, refused)
+  end)
+
+  it("are told as refused where this client itself has made the entity leave", function()
+    local net, id = new_world(), id_at(3)
+    local one, refused = net:client(1)
+    one:enter(id, LEFT, 8)
+    net:run()
+    one:leave(id)
+    net:run(2) -- before that its home may not know it, and a late move would be no news
+    one:move(id, LEFT, 9)
+    one:flush()
+    assert.same({ id }, refused)
+  end)
+
+  it("wait, when a refusal of an earlier one comes", function()
+    local net, id = new_world(), id_at(3)
+    local one, refused = net:client(1)
+    local other = net:client(2)
+    other:enter(id, LEFT, 8)
+    net:run()
+    assert.equal(LEFT, (one:position(id)))
+    other:leave(id)
+    one:move(id, LEFT, 9)
+    one:flush() -- it is refused by the home, two epochs later
+    net:run(3)
+    one:enter(id, LEFT, 1)
+    net:run()
+    one:move(id, LEFT, 2)
+    net:post(one)
+    assert.same({ id }, refused)
+    one:flush()
+    net:run()
+    assert.equal(2, (select(2, one:position(id))))
+  end)
+
+  it("are told with the whole id, though the shard has never seen so long a one", function()
+    local net, id = new_world(), 5000000000
+    while world.home(id, PLAN.shards) ~= 2 do id = id + 1 end
+    local one, refused = net:client(1)
+    one.outbox:set(id, 2)
+    one:move(id, MIDDLE, 8)
+    one:flush()
+    net:run()
+    net:post(one)
+    assert.same({ id }, refused)
+  end)
+
+  it("of who has handed over the control do not come after those of who has taken it", function()
+    local net, id = new_world(), id_at(3)
+    local one = net:client(1)
+    local other = net:client(2)
+    one:enter(id, LEFT, 8)
+    net:run()
+    one:move(id, MIDDLE, 8)
+    one:flush()
+    net:run()
+    one:move(id, MIDDLE, 9) -- to the left shard: it comes an epoch later
+    one:flush()
+    net:post(one)
+    one:move(id, MIDDLE, 10)
+    one:flush()
+    other.outbox:set(id, 2)
+    other:move(id, MIDDLE, 11)
+    other:flush()
+    net:run(3)
+    assert.equal(11, (select(2, one:position(id))))
+    other:move(id, RIGHT, 11) -- that is known after a hand-over, too
+    other:flush()
+    net:run(2)
+    assert.same({ 2, other.batch, 1, one.batch }, { net.shards[3].router:mover(id) })
+  end)
+end)
+
+describe("shards in different epochs", function()
+  it("find an entity that came to a shard after that was asked", function()
+    local net, id = new_world(), id_at(3)
+    local one = net:client(1)
+    local other = net:client(2)
+    one:enter(id, LEFT, 8)
+    net:run()
+    other.outbox:set(id, 2) -- as an earlier life was there
+    local ask = other.ask
+    function other.ask(shard, after, name, ...)
+      if name == "whose" then -- it arrives there before its home is asked
+        one:move(id, MIDDLE, 8)
+        one:flush()
+        net:run()
+        other.ask = ask
+      end
+      return ask(shard, after, name, ...)
+    end
+    assert.equal(MIDDLE, (other:position(id)))
+  end)
+
+  it("tell of the same one in one answer, and so of each entity once", function()
+    for _, way in ipairs { { LEFT, MIDDLE }, { MIDDLE, LEFT } } do
+      local net = new_world()
+      local one = net:client(1)
+      local other = net:client(2)
+      one:enter(7, way[1], 8)
+      one:add_node(7, 1, 2, {})
+      one:enter(8, way[2], 9)
+      net:run(2)
+      for _, what in ipairs { "ids_here", "near_here", "nearest_here", "count_here" } do
+        local ask, asked = other.ask, 0
+        function other.ask(shard, after, name, ...)
+          asked = asked + (name == what and 1 or 0)
+          if asked == 2 then -- one shard has answered
+            local x = one:position(7) == way[1] and way[2] or way[1]
+            one:move(7, x, 8)
+            one:flush()
+            net:run()
+          end
+          return ask(shard, after, name, ...)
+        end
+        if what == "count_here" then
+          assert.equal(2, other:count())
+        else
+          local list, n
+          if what == "ids_here" then list, n = other:ids()
+          elseif what == "near_here" then list, n = other:near(14, 8, { shape = "square", radius = 30 })
+          else list, n = other:nearest(14, 8, 5) end
+          list = { table.unpack(list, 1, n) }
+          table.sort(list)
+          assert.same({ 7, 8 }, list, what)
+        end
+        assert(asked > 3)
+        other.ask = ask
+      end
+    end
+  end)
+
+  it("tell of the last epoch, though some leave with the next one", function()
+    local net = new_world()
+    local one = net:client(1)
+    one:enter(7, LEFT, 8)
+    one:enter(8, LEFT, 9)
+    one:add_node(7, 1, 2, {})
+    net:run(2)
+    one:remove_node(7, 1)
+    one:leave(7)
+    assert.same({ 7, 8 }, { table.unpack((one:near(LEFT, 8, { shape = "square", radius = 3 }))) })
+    assert.same({ 7, 8 }, { table.unpack((one:nearest(LEFT, 8, 5))) })
+    assert.same({ 7, 1 }, { table.unpack((one:viewers(8))) })
+    net:run()
+    assert.same({ 8 }, { table.unpack((one:nearest(LEFT, 8, 5))) })
+    assert.same({}, { table.unpack((one:viewers(8))) })
+  end)
+end)
+
+describe("an id", function()
+  it("is free again where the client that claimed it died before it entered", function()
+    for home = 1, PLAN.shards do
+      local net, id = new_world(), id_at(home)
+      local claimed
+      net.shards[home]:request(1, 0, function(...) claimed = ... end, "claim", { id }, { 1 }, { false })
+      assert.is_true(claimed)
+      local other = net:client(2)
+      assert.error_matches(function() other:enter(id, LEFT, 8) end, "already in the world")
+      for number = 1, PLAN.shards do net.shards[number]:order_death(1, net.epoch + 2) end
+      net:run(3)
+      other:enter(id, LEFT, 8)
+      net:run(2)
+      for number = 1, PLAN.shards do -- what has entered is no claim any more
+        assert.same({}, net.shards[number].claims)
+        net.shards[number]:order_death(1, net.epoch + 1)
+      end
+      net:run(2)
+      assert.is_true(other:has(id))
+      assert.error_matches(function() net:client(3):enter(id, LEFT, 8) end, "already in the world")
+    end
   end)
 end)

@@ -41,11 +41,11 @@ local function samples(dimensions)
   local rows = {
     [epoch.HAND] = {
       epoch.hand({
-        id = -5, life = 7, kind = -1, client = 3, mover = 4, batch = 5, born = false, x = 1.5, y = -2, z = z,
+        id = -5, life = 7, kind = -1, client = 3, movers = { 4, 5, 6, 7 }, born = false, x = 1.5, y = -2, z = z,
         nodes = { { node = 8, client = 3, handle = 9, seq = 10, added = false, area = area, width = 4,
                     seen = string.pack("<i4i4", 1, 2) } },
       }, dimensions),
-      epoch.hand({ id = 6, life = 1, kind = 1, client = 1, mover = 0, batch = 0, born = true, x = 0, y = 0, z = z,
+      epoch.hand({ id = 6, life = 1, kind = 1, client = 1, movers = { 0, 0, 0, 0 }, born = true, x = 0, y = 0, z = z,
                    nodes = {} }, dimensions),
     },
     [epoch.HOME] = { epoch.home(9, 8, 2), epoch.home(-9, 8, 0) },
@@ -63,8 +63,8 @@ describe("parts of an epoch", function()
       local list, area = samples(dimensions)
       local part = assert(epoch.read(list[1], dimensions))
       local hand = part[epoch.HAND][1]
-      assert.same({ -5, 7, -1, 3, 4, 5, false, 1.5, -2.0 },
-        { hand.id, hand.life, hand.kind, hand.client, hand.mover, hand.batch, hand.born, hand.x, hand.y })
+      assert.same({ -5, 7, -1, 3, "4 5 6 7", false, 1.5, -2.0 },
+        { hand.id, hand.life, hand.kind, hand.client, table.concat(hand.movers, " "), hand.born, hand.x, hand.y })
       assert.equal(dimensions == 3 and 5.5 or nil, hand.z)
       assert.same({ node = 8, client = 3, handle = 9, seq = 10, added = false, area = area, width = 4,
                     seen = string.pack("<i4i4", 1, 2) }, hand.nodes[1])

@@ -214,6 +214,18 @@ function Network:member(index)
       end
       return true
     end,
+    together = function(calls)
+      wait(function(go)
+        local left = #calls
+        for _, f in ipairs(calls) do
+          resume(coroutine.create(function()
+            f()
+            left = left - 1
+            if left == 0 then go() end
+          end))
+        end
+      end)
+    end,
     tick_epoch = function()
       return wait(function(go)
         post(self, address, x, function()

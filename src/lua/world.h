@@ -94,9 +94,9 @@ enum { WORLD_REAL = 1, WORLD_LEFT = 2 }; /* flags of a record */
 
 typedef struct world_record { /* of an entity of the core, by the core's slot */
     uint32_t life;
-    uint32_t audience;     /* of a real: the set of the tile where it was told to be */
-    uint32_t pending;      /* of a real that moves in the coming epoch: its number among the movers + 1; else 0 */
-    uint32_t mover, batch; /* the client that moved it last, and the number of that batch */
+    uint32_t audience;           /* of a real: the set of the tile where it was told to be */
+    uint32_t pending;            /* of a real that moves in the coming epoch: its number among the movers + 1; else 0 */
+    uint32_t mover[2], batch[2]; /* the clients that moved it last, and the number of that batch of each */
     uint32_t flags;
 } world_record;
 

@@ -121,10 +121,12 @@ static int r_whole(lua_State *L) {
     return 0;
 }
 
-static unsigned char *note_for(lua_State *L, world_router *r, size_t size) {
+/* The id need not be in the core: it is of no part, so that the width may grow between two epochs. */
+static unsigned char *note_for(lua_State *L, world_router *r, int64_t id, size_t size) {
     uint32_t c = need_client(r, (uint32_t)laoi_integer(L, 2));
     unsigned char *at = c == AOI_NONE ? NULL : world_append(&r->memory, &r->clients[c].notes, size);
     if (!at) laoi_nomemory(L);
+    if (world_is_wide(id)) r->width = 8;
     return at;
 }
 
@@ -132,7 +134,7 @@ static unsigned char *note_for(lua_State *L, world_router *r, size_t size) {
 static int r_route(lua_State *L) {
     world_router *r = world_self(L);
     int64_t id = laoi_integer(L, 3), shard = laoi_integer(L, 4);
-    unsigned char *at = note_for(L, r, 11);
+    unsigned char *at = note_for(L, r, id, 11);
     at[0] = ROUTE;
     aoi_put_bytes(at + 1, (uint64_t)id, 8);
     aoi_put_bytes(at + 9, (uint64_t)shard, 2);
@@ -143,7 +145,7 @@ static int r_route(lua_State *L) {
 static int r_refuse(lua_State *L) {
     world_router *r = world_self(L);
     int64_t id = laoi_integer(L, 3);
-    unsigned char *at = note_for(L, r, 9);
+    unsigned char *at = note_for(L, r, id, 9);
     at[0] = REFUSED;
     aoi_put_bytes(at + 1, (uint64_t)id, 8);
     return 0;

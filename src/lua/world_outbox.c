@@ -15,6 +15,7 @@ typedef struct outbox_entry {
     int64_t id;
     uint32_t shard; /* 0: unused, and then row is the next unused one */
     uint32_t row;   /* in its box, + 1; 0: none */
+    uint32_t sent;  /* the shard to which its last row went, until `settle`; 0: none */
 } outbox_entry;
 
 typedef struct outbox_row {
@@ -80,7 +81,12 @@ static void drop_row(world_outbox *o, outbox_entry *e) {
     e->row = 0;
 }
 
-/* set(id, shard): it is owned by that shard; 0: by none that is known, and its row is dropped. */
+static int push_place(lua_State *L, const double *pos, int dims) {
+    for (int a = 0; a < dims; a++) lua_pushnumber(L, pos[a]);
+    return dims;
+}
+
+/* set(id, shard): it is owned by that shard; 0: by none that is known, and its row waits no more: returns its place. */
 static int o_set(lua_State *L) {
     world_outbox *o = outbox_self(L);
     int64_t id = laoi_integer(L, 2), shard = laoi_integer(L, 3);
@@ -90,11 +96,13 @@ static int o_set(lua_State *L) {
     outbox_entry *e = find_entry(o, id);
     if (!shard) {
         if (!e) return 0;
+        moved = e->row != 0;
+        if (moved) memcpy(pos, o->boxes[e->shard].rows[e->row - 1].pos, sizeof pos);
         drop_row(o, e);
         aoi_index_remove(&o->by_id, aoi_hash64((uint64_t)id), (uint32_t)(e - o->entries));
         *e = (outbox_entry){.row = o->unused};
         o->unused = (uint32_t)(e - o->entries);
-        return 0;
+        return moved ? push_place(L, pos, o->dims) : 0;
     }
     if (!e && !(e = new_entry(o, id))) return laoi_nomemory(L);
     if (e->shard == (uint32_t)shard) return 0;
@@ -106,13 +114,23 @@ static int o_set(lua_State *L) {
     return 0;
 }
 
-/* where(id): the shard, or nil. */
+/* where(id): the shard that owns it, and the one that got its last row where that may still be on its way; or nil. */
 static int o_where(lua_State *L) {
     const world_outbox *o = outbox_self(L);
     const outbox_entry *e = find_entry(o, laoi_integer(L, 2));
     if (!e) return 0;
     laoi_pushinteger(L, e->shard);
-    return 1;
+    if (!e->sent) return 1;
+    laoi_pushinteger(L, e->sent);
+    return 2;
+}
+
+/* settle(id): its last row has come to its owner. */
+static int o_settle(lua_State *L) {
+    const world_outbox *o = outbox_self(L);
+    outbox_entry *e = find_entry(o, laoi_integer(L, 2));
+    if (e) e->sent = 0;
+    return 0;
 }
 
 /* move(id, x, y [, z]): whether it is known whose the entity is, so that the row waits to be sent. */
@@ -171,7 +189,10 @@ static int o_take(lua_State *L) {
     lua_pushlstring(L, (const char *)bytes, size);
     laoi_pushinteger(L, b->live);
     for (uint32_t i = 0; i < b->count; i++)
-        if (b->rows[i].entry != AOI_NONE) o->entries[b->rows[i].entry].row = 0;
+        if (b->rows[i].entry != AOI_NONE) {
+            o->entries[b->rows[i].entry].row = 0;
+            o->entries[b->rows[i].entry].sent = (uint32_t)shard;
+        }
     b->count = b->live = 0;
     return 2;
 }
@@ -304,8 +325,9 @@ static int l_home(lua_State *L) {
     return 1;
 }
 
-static const luaL_Reg outbox_methods[] = {{"set", o_set},         {"where", o_where}, {"move", o_move},
-                                          {"pending", o_pending}, {"take", o_take},   {NULL, NULL}};
+static const luaL_Reg outbox_methods[] = {
+    {"set", o_set},   {"where", o_where},   {"move", o_move}, {"pending", o_pending},
+    {"take", o_take}, {"settle", o_settle}, {NULL, NULL}};
 static const luaL_Reg outbox_meta[] = {{"__gc", o_gc}, {NULL, NULL}};
 
 /* Into the table on top. */

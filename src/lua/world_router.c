@@ -112,7 +112,19 @@ static bool add_mover(world_router *r, uint32_t slot, world_record *record, cons
 /* Whether a row of this batch is newer than the last one that the same client has sent for that entity, and than its
  * entering: a batch has one row of an entity at most. */
 static bool is_newer(const world_record *record, uint32_t client, uint32_t batch) {
-    return record->mover != client || (int32_t)(batch - record->batch) > 0;
+    for (int i = 0; i < 2; i++)
+        if (record->mover[i] == client) return (int32_t)(batch - record->batch[i]) > 0;
+    return true;
+}
+
+/* Two are remembered: one that takes over from another must not be overtaken by a late row of that one. */
+static void note_mover(world_record *record, uint32_t client, uint32_t batch) {
+    if (record->mover[0] != client) {
+        record->mover[1] = record->mover[0];
+        record->batch[1] = record->batch[0];
+    }
+    record->mover[0] = client;
+    record->batch[0] = batch;
 }
 
 /* move(id, client, batch, x, y [, z]): true where it is an own entity; an older row than the last of the same client
@@ -128,25 +140,29 @@ static int r_move(lua_State *L) {
     bool own = is_own(record);
     if (own && is_newer(record, client, batch)) {
         if (!add_mover(r, slot, record, pos)) return laoi_nomemory(L);
-        record->mover = client;
-        record->batch = batch;
+        note_mover(record, client, batch);
     }
     lua_pushboolean(L, own);
     return 1;
 }
 
-/* mover(id [, client, batch]): the client of its last row and the number of that batch, which may be set. */
+/* mover(id [, client, batch, client, batch]): the two clients that moved it last, and the number of that batch of each,
+ * which may be set. */
 static int r_mover(lua_State *L) {
     world_router *r = world_self(L);
     uint32_t slot;
     world_record *record = entity_arg(L, r, &slot);
     if (!lua_isnoneornil(L, 3)) {
-        record->mover = (uint32_t)laoi_integer(L, 3);
-        record->batch = (uint32_t)laoi_integer(L, 4);
+        for (int i = 0; i < 2; i++) {
+            record->mover[i] = (uint32_t)laoi_integer(L, 3 + 2 * i);
+            record->batch[i] = (uint32_t)laoi_integer(L, 4 + 2 * i);
+        }
     }
-    laoi_pushinteger(L, record->mover);
-    laoi_pushinteger(L, record->batch);
-    return 2;
+    for (int i = 0; i < 2; i++) {
+        laoi_pushinteger(L, record->mover[i]);
+        laoi_pushinteger(L, record->batch[i]);
+    }
+    return 4;
 }
 
 enum { MOVES_HEAD = 16, FIND_AHEAD_ROWS = 8 };
@@ -209,8 +225,7 @@ static int r_read(lua_State *L) {
             push_stray(L, 3, strays++ * (size_t)(dims + 1), id, pos, dims);
         } else if (is_newer(record, client, batch)) {
             (void)add_mover(r, slot, record, pos); /* there is room */
-            record->mover = client;
-            record->batch = batch;
+            note_mover(record, client, batch);
         }
     }
     laoi_pushinteger(L, (int64_t)n);

@@ -1,7 +1,8 @@
 -- The requests of clients to the shard that owns an entity: commands[name](shard, client, ...). Each is checked against
 -- what the entity will be at the end of the coming epoch, and then waits for it; the core changes when the epoch is
 -- applied. A request that raises has changed nothing. What it raises is a text for the caller, or a table: { id,
--- moved = shard } where the entity is another's by now, { id } where this shard knows nothing of it.
+-- moved = shard } where the entity is another's by now, { id } where this shard knows nothing of it, { id, owners } as
+-- an answer of the directory (directory.lua).
 
 local argument = require "aoi.skynet.argument"
 local methods = require "aoi.skynet.methods"
@@ -13,8 +14,7 @@ local function fail(n, name, ...) argument.fail(n, name, 0, ...) end
 local function entity(shard, id)
   local ent = shard.ents[id]
   if ent then return ent end
-  local moved = shard.moved[id]
-  error({ id = id, moved = moved and moved.shard }, 0)
+  error({ id = id, moved = shard.forwarding[id] or shard:handed_to(id) }, 0)
 end
 
 local function node(shard, id, number, name)
@@ -70,7 +70,7 @@ function commands.drop_node(shard, ent, rec)
   rec.dead = true
   shard.recs[rec.number] = nil
   shard.router:shut(rec.number)
-  if not rec.added then shard.removed[#shard.removed + 1] = rec end
+  if not rec.added then shard.removed[#shard.removed + 1], shard.ending[rec.number] = rec, rec end
 end
 
 --- Returns the life that ends.
@@ -80,6 +80,7 @@ function commands.leave(shard, _, id)
     rec.dead = true
     shard.recs[rec.number] = nil
     shard.router:shut(rec.number)
+    if not rec.added then shard.ending[rec.number] = rec end
   end
   if ent.birth then
     shard.releases = shard.releases or {}
@@ -218,13 +219,13 @@ function commands.audience(shard, _, id)
   return shard.map:audience(x, y)
 end
 
---- Who of this shard's own sees it: pairs watcher, node.
+--- Who of this shard's own saw it in the last epoch: pairs watcher, node.
 function commands.viewers_here(shard, _, id)
   local list, n = {}, 0
   if not shard.core:has(id) then return list, 0 end
   local pairs_seen, count = shard.core:viewers(id)
   for i = 1, 2 * count, 2 do
-    local rec = shard.recs[pairs_seen[i + 1]]
+    local rec = shard.recs[pairs_seen[i + 1]] or shard.ending[pairs_seen[i + 1]]
     if rec then
       list[2 * n + 1], list[2 * n + 2] = pairs_seen[i], rec.node
       n = n + 1
@@ -233,13 +234,13 @@ function commands.viewers_here(shard, _, id)
   return list, n
 end
 
---- What is in the area and this shard's own; arguments as of a space.
+--- What is in the area and was this shard's own in the last epoch; arguments as of a space.
 function commands.near_here(shard, _, ...)
   local ok, list, count = methods.invoke(shard.core, "near", ...)
   if not ok then error(list, 0) end
   local n = 0
   for i = 1, count do
-    if shard.router:owns(list[i]) then
+    if not shard.router:ghost(list[i]) then
       n = n + 1
       list[n] = list[i]
     end
@@ -261,7 +262,7 @@ function commands.nearest_here(shard, _, n, radius, mask, x, y, z)
     end
     found = 0
     for i = 1, got do
-      if found < n and shard.router:owns(list[i]) then
+      if found < n and not shard.router:ghost(list[i]) then
         found = found + 1
         local px, py, pz = core:position(list[i])
         local dx, dy, dz = px - x, py - y, z and pz - z or 0

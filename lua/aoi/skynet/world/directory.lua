@@ -3,6 +3,7 @@
 --
 --   life[id]    the number of its life; one home never gives the same number twice
 --   holder[id]  the shard that owns it
+--   claims[id]  the client that has claimed it, until its entering is heard of: it may die before
 --
 -- An id is claimed before the entity enters, so that it is unique in the world. Owners tell homes of hand-overs and of
 -- lives that end (epoch.HOME); what is said of another life than the one that is alive comes too late and is ignored.
@@ -17,40 +18,50 @@ function directory.home(shard, id) return world.home(id, shard.plan.shards) end
 
 -- Ids are unique in the world; `left` is the life that the caller has made leave itself, of which this home may not
 -- have heard yet.
-local function claim(shard, id, holder, left)
+local function claim(shard, client, id, holder, left)
   if shard.life[id] and shard.life[id] ~= left then
     argument.fail(1, "enter", 0, "entity %d is already in the world", id)
   end
   shard.last_life = shard.last_life % 0xffffffff + 1
-  shard.life[id], shard.holder[id] = shard.last_life, holder
+  shard.life[id], shard.holder[id], shard.claims[id] = shard.last_life, holder, client
   return shard.last_life
 end
 
 --- claim(ids, holders, left): for each the shard that will own it. Returns the lives; all ids or none.
-function CMD.claim(shard, _, ids, holders, left)
+function CMD.claim(shard, client, ids, holders, left)
   for i, id in ipairs(ids) do
-    if shard.life[id] and shard.life[id] ~= left[i] then claim(shard, id, holders[i], left[i]) end
+    if shard.life[id] and shard.life[id] ~= left[i] then claim(shard, client, id, holders[i], left[i]) end
   end
   local lives, seen = {}, {}
   for _, id in ipairs(ids) do
     if seen[id] then argument.fail(1, "enter_many", 0, "entity %d stands there twice", id) end
     seen[id] = true
   end
-  for i, id in ipairs(ids) do lives[i] = claim(shard, id, holders[i], left[i]) end
+  for i, id in ipairs(ids) do lives[i] = claim(shard, client, id, holders[i], left[i]) end
   return lives
 end
 
 --- release(ids, lives): they have not entered after all.
 function CMD.release(shard, _, ids, lives)
   for i, id in ipairs(ids) do
-    if shard.life[id] == lives[i] then shard.life[id], shard.holder[id] = nil, nil end
+    if shard.life[id] == lives[i] then shard.life[id], shard.holder[id], shard.claims[id] = nil, nil, nil end
   end
 end
 
---- whose(ids): the owners of these ids, false where there is none.
+--- The client is gone: what it has claimed and not entered is free again.
+function directory.bury(shard, client)
+  for id, claimer in pairs(shard.claims) do
+    if claimer == client then shard.life[id], shard.holder[id], shard.claims[id] = nil, nil, nil end
+  end
+end
+
+--- whose(ids): the owners of these ids, false where there is none; where a move is sent on from here, where that goes.
 function CMD.whose(shard, _, ids)
   local list = {}
-  for i, id in ipairs(ids) do list[i] = shard.holder[id] or false end
+  for i, id in ipairs(ids) do list[i] = shard.forwarding[id] or shard.holder[id] or false end
+  for _, id in ipairs(ids) do
+    if shard.forwarding[id] then error({ id = id, owners = list }, 0) end
+  end
   return list
 end
 
@@ -58,6 +69,7 @@ end
 function directory.on_home(shard, home)
   local id = home.id
   if shard.life[id] ~= home.life then return end
+  shard.claims[id] = nil
   if home.shard == 0 then
     shard.life[id], shard.holder[id] = nil, nil
   else

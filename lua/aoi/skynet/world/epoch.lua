@@ -2,7 +2,8 @@
 -- router (src/lua/world_parts.c, which describes a part and its sections).
 --
 --   tag       row, little-endian
---   7 HAND    i64 id, u32 life, i64 kind, u32 client, u32 mover, u32 batch, u8 flags, f64 x, y [, z], u16 nodes, each:
+--   7 HAND    i64 id, u32 life, i64 kind, u32 client, 2 x (u32 mover, u32 batch), u8 flags, f64 x, y [, z],
+--             u16 nodes, each:
 --             i64 node, u32 client, u32 handle, u32 seq, u8 flags, u8 bytes of an id, u16 + area, u32 + ids seen
 --             An entity changes hands; flags 1: it has also entered the world, the node is new: both have no past.
 --   8 HOME    i64 id, u32 life, u16 shard
@@ -20,25 +21,25 @@ local epoch = { HAND = 7, HOME = 8, ROWS = 9, BORN = 1, ADDED = 1 }
 
 local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
-local HAND_HEAD = { [2] = "<i8I4i8I4I4I4BddI2", [3] = "<i8I4i8I4I4I4BdddI2" }
+local HAND_HEAD = { [2] = "<i8I4i8I4I4I4I4I4BddI2", [3] = "<i8I4i8I4I4I4I4I4BdddI2" }
 local NODE = "<i8I4I4I4BBs2s4"
 local HOME = "<i8I4I2"
 local ROW = { [2] = "<i8I4I4Bdd", [3] = "<i8I4I4Bddd" }
 
---- hand: id, life, kind, client, mover, batch, born, x, y, z, nodes: each node, client, handle, seq, added, area, seen,
--- width.
+--- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, nodes: each node, client,
+-- handle, seq, added, area, seen, width.
 function epoch.hand(hand, dimensions)
   local list = {}
   for i, n in ipairs(hand.nodes) do
     list[i] = spack(NODE, n.node, n.client, n.handle, n.seq, n.added and epoch.ADDED or 0, n.width, n.area, n.seen)
   end
   local flags = hand.born and epoch.BORN or 0
-  local head
+  local m, head = hand.movers
   if dimensions == 2 then
-    head = spack(HAND_HEAD[2], hand.id, hand.life, hand.kind, hand.client, hand.mover, hand.batch, flags, hand.x,
+    head = spack(HAND_HEAD[2], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x,
       hand.y, #list)
   else
-    head = spack(HAND_HEAD[3], hand.id, hand.life, hand.kind, hand.client, hand.mover, hand.batch, flags, hand.x,
+    head = spack(HAND_HEAD[3], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x,
       hand.y, hand.z, #list)
   end
   return head .. table.concat(list)
@@ -85,13 +86,14 @@ local function read_node(bytes, at, dimensions)
 end
 
 local function read_hand(bytes, at, dimensions)
-  local hand, flags, count = { nodes = {} }
+  local m = {}
+  local hand, flags, count = { nodes = {}, movers = m }
   if dimensions == 2 then
-    hand.id, hand.life, hand.kind, hand.client, hand.mover, hand.batch, flags, hand.x, hand.y, count, at =
+    hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x, hand.y, count, at =
       sunpack(HAND_HEAD[2], bytes, at)
     finite(hand.x, hand.y)
   else
-    hand.id, hand.life, hand.kind, hand.client, hand.mover, hand.batch, flags, hand.x, hand.y, hand.z, count, at =
+    hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x, hand.y, hand.z, count, at =
       sunpack(HAND_HEAD[3], bytes, at)
     finite(hand.x, hand.y, hand.z)
   end

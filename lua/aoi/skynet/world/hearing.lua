@@ -9,6 +9,7 @@ local core = require "aoi.skynet.world.native"
 
 local CLOSED, WHOLE, ROUTE = 1, 2, 16
 local ENTER, LEAVE, RESYNCED = "enter", "leave", "resynced"
+local MOST_HOPS = 20 -- epochs after which no move comes that was sent before the entity left
 
 return function(Member)
 
@@ -127,19 +128,21 @@ local function on_group(self, list, at, epoch)
 end
 
 -- A move that was still on its way when this client made the entity leave is no news.
-local function forget_own(self, ids)
+local function forget_own(self, ids, epoch)
   local others = {}
   for _, id in ipairs(ids) do
-    if not self.left[id] then others[#others + 1] = id end
+    local left = self.left[id]
+    if not left or epoch > left.epoch + MOST_HOPS then others[#others + 1] = id end
   end
   return others
 end
 
-function Member:refuse(ids)
-  ids = forget_own(self, ids)
+-- The shards have refused them in that epoch; nil: it is known here that they are not in the world.
+function Member:refuse(ids, epoch)
+  if epoch then ids = forget_own(self, ids, epoch) end
   if #ids == 0 then return end
   self.counters.refused = self.counters.refused + #ids
-  for _, id in ipairs(ids) do self.outbox:set(id, 0) end
+  for _, id in ipairs(ids) do self:forget_owner(id) end
   if self.refused_handler then
     failures.run(self, self, self.refused_handler, ids, #ids)
   else
@@ -172,7 +175,7 @@ function Member:receive(message)
       at = at + 2
     end
   end
-  if refused then self:refuse(refused) end
+  if refused then self:refuse(refused, epoch) end
   return true
 end
 

@@ -138,6 +138,17 @@ return function(clients)
         if addresses[shard] then return skynet.rawsend(addresses[shard], "aoi", message) end
         return skynet.send(service, "lua", "moves", number, shard, message)
       end,
+      together = function(calls)
+        local left, co = #calls, coroutine.running()
+        for _, f in ipairs(calls) do
+          skynet.fork(function()
+            f()
+            left = left - 1
+            if left == 0 then skynet.wakeup(co) end
+          end)
+        end
+        if left > 0 then skynet.wait(co) end
+      end,
       tick_epoch = function() return skynet.call(service, "lua", "tick", number) end,
       quit = function()
         by_number[number], opened[name] = nil, nil

@@ -19,16 +19,20 @@ local questions = require "aoi.skynet.world.questions"
 
 local results = methods.results
 
+local function one_by_one(calls)
+  for _, f in ipairs(calls) do f() end
+end
+
 local Member = {}
 Member.__index = Member
 
-local MOST_TRIES = 16  -- shards asked one after the other for an entity that changes hands
+local MOST_TRIES = 100 -- shards asked one after the other for an entity that changes hands
 local REMEMBERS = 100  -- epochs for which the lives are known that this client has ended
 local MOST_LEFT = 1000 -- of them before the old ones are looked for
 
 --- options: number of this client; plan, dimensions; ask(shard, after, name, ...) waits and returns what Shard:request
 -- replies; send(shard, message) sends moves, nil if the world is gone; tick_epoch() waits, and returns the epoch;
--- quit(); log(text); optional: world_info(), process_of, by shard.
+-- quit(); log(text); optional: together(calls), which calls all at once, world_info(), process_of, by shard.
 function Member.new(options)
   local self = setmetatable({
     outbox = core.outbox(options.dimensions, options.plan.shards), batch = 0, epoch_seen = 0,
@@ -36,7 +40,8 @@ function Member.new(options)
     records = {}, mine = {}, handle = 0, left = {}, left_count = 0, lost = {}, lost_count = 0,
     queue = {}, head = 1, tail = 0, list = {}, closed = false,
     counters = { messages = 0, bytes = 0, malformed = 0, events = 0, resyncs = 0, early = 0, errors = 0, batches = 0,
-                 moves = 0, refused = 0, routes = 0 },
+                 moves = 0, refused = 0, routes = 0, uneven = 0 },
+    together = one_by_one,
   }, Member)
   for name, value in pairs(options) do self[name] = value end
   return self
@@ -105,12 +110,22 @@ local function find_lost(self)
   if #refused > 0 then self:refuse(refused) end
 end
 
--- To the owner of an entity, wherever it is now; the collected moves go first.
+-- Its owner is not known any more; a move that waits, of another coroutine perhaps, looks for it.
+function Member:forget_owner(id)
+  local x, y, z = self.outbox:set(id, 0)
+  if not x then return end
+  if not self.lost[id] then self.lost_count = self.lost_count + 1 end
+  self.lost[id] = { x, y, z }
+end
+
+-- To the owner of an entity, wherever it is now; the collected moves go first. Where the last of them went to another
+-- shard than the owner, as the entity had changed hands, the request goes the same way: it always comes after it.
 local function ask_owner(self, name, id, ...)
   if self.closed then return false, "attempt to use a closed world" end
   if self.lost_count > 0 then find_lost(self) end
   push_moves(self)
-  local shard = self.outbox:where(id)
+  local owner, sent = self.outbox:where(id)
+  local shard, batch, same = sent or owner, self.batch, 0
   for _ = 1, MOST_TRIES do
     if not shard then
       local ok, list = ask(self, home(self, id), "whose", { id })
@@ -122,14 +137,16 @@ local function ask_owner(self, name, id, ...)
     local status, reason = answer[1], answer[2]
     if status == true then
       self.outbox:set(id, shard)
+      if batch == self.batch then self.outbox:settle(id) end
       return table.unpack(answer, 1, answer.n)
     elseif status == "moved" then
       shard = reason
     elseif status == "unknown" then
-      self.outbox:set(id, 0)
+      self:forget_owner(id)
       local ok, list = ask(self, home(self, id), "whose", { id })
       if not ok then return false, list end
-      if not list[1] or list[1] == shard then return no_entity(name, id) end
+      same = list[1] == shard and same + 1 or 0 -- it may have come there meanwhile; or it has only been claimed
+      if not list[1] or same > 1 then return no_entity(name, id) end
       shard = list[1]
     else
       return false, reason
@@ -276,6 +293,7 @@ local function leave(self, id)
   local ok, life = ask_owner(self, "leave", id)
   if not ok then return false, life end
   self.outbox:set(id, 0)
+  if self.lost[id] then self.lost[id], self.lost_count = nil, self.lost_count - 1 end
   self.left[id] = { life = life, epoch = self.epoch_seen }
   self.left_count = self.left_count + 1
   if self.left_count > MOST_LEFT then forget_left(self) end
@@ -346,6 +364,7 @@ local function add_node(self, id, node, area, handlers)
     self.records[handle] = nil
     return false, reason
   end
+  if self.records[handle] ~= record then return true end -- it has already been closed
   record.accepted = self.answered_at + 1
   -- The life before this one may still have events on their way, from another shard: they come first.
   if before and self.records[before.handle] then record.after, before.next = before, record end

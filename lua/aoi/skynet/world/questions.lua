@@ -4,6 +4,8 @@
 local argument = require "aoi.skynet.argument"
 local methods = require "aoi.skynet.methods"
 
+local MOST_ROUNDS = 6 -- in which shards are asked for answers of one epoch
+
 -- tools: results, ask, ask_owner, owner_method, check_place.
 return function(Member, tools)
 
@@ -63,14 +65,60 @@ function Member:explain(id, node, target)
   return results(explanation(ask_owner(self, "explain", id, node, target)))
 end
 
--- The answers of several shards, each a list, one behind the other.
+-- Asks all at once, each as soon as that epoch has been applied there. Fills the answers by shard, packed: true, the
+-- epoch, and the shard's results. Returns the latest epoch and whether it is that of all answers; or nil and a reason.
+local function ask_together(self, shards, answers, after, name, ...)
+  local calls, arguments = {}, table.pack(...)
+  for i, shard in ipairs(shards) do
+    calls[i] = function()
+      answers[shard] = table.pack(self.ask(shard, after, name, table.unpack(arguments, 1, arguments.n)))
+    end
+  end
+  self.together(calls)
+  local latest, same = -1, true
+  for i, shard in ipairs(shards) do
+    local answer = answers[shard]
+    if not answer[1] then return nil, answer[3] end
+    same = same and (i == 1 or answer[2] == latest)
+    latest = math.max(latest, answer[2])
+  end
+  self.epoch_seen = math.max(self.epoch_seen, latest)
+  return latest, same
+end
+
+-- One answer of each shard, all of the same epoch, as between two epochs entities change hands: if not by chance, they
+-- are asked for one to come, that is a little farther away each time. Returns true, the answers by shard, and the
+-- epoch, nil where after some rounds there was none; or false and a reason.
+local function ask_all(self, shards, name, ...)
+  local answers, after, ahead = {}, self.epoch_seen, 1
+  if #shards == 0 then return true, answers, self.answered_at end
+  for _ = 1, MOST_ROUNDS do
+    if self.closed then return false, "attempt to use a closed world" end
+    local latest, same = ask_together(self, shards, answers, after, name, ...)
+    if not latest then return false, same end
+    if same then return true, answers, latest end
+    after, ahead = latest + ahead, 2 * ahead
+  end
+  self.counters.uneven = self.counters.uneven + 1
+  return true, answers
+end
+
+-- The answers of several shards, each a list, one behind the other, and the epoch. None stands there twice.
 local function gather(self, shards, width, name, ...)
-  local all, n = {}, 0
+  local ok, answers, epoch = ask_all(self, shards, name, ...)
+  if not ok then return false, answers end
+  self.answered_at = epoch
+  local all, n, seen = {}, 0, {}
   for _, shard in ipairs(shards) do
-    local ok, list, count = ask(self, shard, name, ...)
-    if not ok then return false, list end
-    table.move(list, 1, count * width, n * width + 1, all)
-    n = n + count
+    local list, count = answers[shard][3], answers[shard][4]
+    for i = 1, count * width, width do
+      local key = width == 1 and list[i] or list[i] .. " " .. list[i + 1]
+      if not seen[key] then
+        seen[key] = true
+        table.move(list, i, i + width - 1, n * width + 1, all)
+        n = n + 1
+      end
+    end
   end
   return true, all, n
 end
@@ -82,9 +130,18 @@ local function everybody(self)
 end
 
 local function viewers(self, id)
-  local ok, shards = ask_owner(self, "audience", id)
-  if not ok then return false, shards end
-  return gather(self, shards, 2, "viewers_here", id)
+  for round = 1, MOST_ROUNDS do
+    local ok, shards = ask_owner(self, "audience", id)
+    if not ok then return false, shards end
+    local asked_at = self.answered_at
+    local good, list, n = gather(self, shards, 2, "viewers_here", id)
+    if not good then return false, list end
+    local even = #shards > 0 and self.answered_at == asked_at
+    if even or #shards == 0 or round == MOST_ROUNDS then
+      if not even then self.answered_at = nil end -- it enters with the next epoch; or it changes hands all the time
+      return true, list, n
+    end
+  end
 end
 
 --- Whoever sees it stands with its owner or with one of the shards that hear of it.
@@ -125,15 +182,19 @@ function Member:near(...) return results(near(self, methods.split(NEAR, self.dim
 
 -- Nearest first, equal ones by id, as a space does it.
 local function merge_nearest(self, shards, n, ...)
-  local found = {}
+  local ok, answers, epoch = ask_all(self, shards, "nearest_here", n, ...)
+  if not ok then return false, answers end
+  local found, seen = {}, {}
   for _, shard in ipairs(shards) do
-    local ok, ids, distances = ask(self, shard, "nearest_here", n, ...)
-    if not ok then return false, ids end
-    for i, id in ipairs(ids) do found[#found + 1] = { id, distances[i] } end
+    local ids, distances = answers[shard][3], answers[shard][4]
+    for i, id in ipairs(ids) do
+      if not seen[id] then found[#found + 1], seen[id] = { id, distances[i] }, true end
+    end
   end
   table.sort(found, function(a, b) return a[2] < b[2] or a[2] == b[2] and a[1] < b[1] end)
   local list = {}
   for i = 1, math.min(n, #found) do list[i] = found[i][1] end
+  self.answered_at = epoch
   return true, list, #list
 end
 
@@ -154,12 +215,10 @@ function Member:nearest(...) return results(nearest(self, methods.split(NEAREST,
 function Member:ids(buf) return results(fill(buf, 1, gather(self, everybody(self), 1, "ids_here"))) end
 
 local function sum(self, name)
+  local ok, answers = ask_all(self, everybody(self), name)
+  if not ok then return false, answers end
   local total = 0
-  for shard = 1, self.plan.shards do
-    local ok, n = ask(self, shard, name)
-    if not ok then return false, n end
-    total = total + n
-  end
+  for shard = 1, self.plan.shards do total = total + answers[shard][3] end
   return true, total
 end
 

@@ -8,7 +8,9 @@
 --     nodes[node] --> rec      birth = { x, y, z } until it has entered
 --   recs[number] --> rec     one life of a node: the core and the router know it by its number
 --   moved[id]                where an entity went that was its own, for a while
---   life[id], holder[id]     the directory: of the ids whose home this shard is, which life is alive and whose it is
+--   forwarding[id]           where moves of it go that have come here, with the coming epoch
+--   life[id], holder[id], claims[id]   the directory (directory.lua): of the ids whose home this shard is, which life
+--                            is alive and whose it is
 --
 --   commands -> coming epoch -> close(e) -> parts for other shards
 --                                           apply(e, parts of others) -> messages for clients
@@ -23,7 +25,7 @@ local tiles = require "aoi.skynet.world.tiles"
 local world = require "aoi.skynet.world.native"
 
 local MOVE, NEAR, FAR, GONE, BORN, KIND = 1, 2, 3, 4, 5, 6
-local REMEMBERS = 600 -- epochs for which a shard knows where an entity went
+local REMEMBERS = 8   -- epochs for which a shard says where an entity went: later the id's home does, without a chain
 local MOST_HOPS = 8   -- of a move that goes astray
 
 local Shard = {}
@@ -41,10 +43,10 @@ function Shard.new(options)
     core = space, router = world.router(space, map, options.number),
     clock = options.clock or os.clock, log = options.log,
     ents = {}, recs = {}, moved = {},
-    life = {}, holder = {}, last_life = 0,
+    life = {}, holder = {}, claims = {}, last_life = 0,
     closed = 0, applied = 0, queue = {}, early = {}, forward = {}, forwarding = {}, orders = {},
     counters = {
-      requests = 0, moves = 0, strays = 0, refused = 0, handed = 0, adopted = 0, events = 0, bytes = 0,
+      requests = 0, moves = 0, strays = 0, refused = 0, overtaken = 0, handed = 0, adopted = 0, events = 0, bytes = 0,
       read_seconds = 0, close_seconds = 0, hand_seconds = 0, apply_seconds = 0, drain_seconds = 0,
     },
   }, Shard)
@@ -55,6 +57,7 @@ end
 -- What the coming epoch will do.
 function Shard:begin()
   self.births, self.leaves, self.added, self.removed, self.changed, self.kinds = {}, {}, {}, {}, {}, {}
+  self.ending = {} -- records of nodes that see until then, by number
 end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
@@ -64,6 +67,7 @@ local function answer(self, reply, ok, ...)
   local reason = (...)
   if type(reason) == "table" then -- a move that is sent after it arrives with the next epoch: it comes first
     local applied = self.forwarding[reason.id] and self.applied + 1 or self.applied
+    if reason.owners then return reply(true, applied, reason.owners) end
     return reply(reason.moved and "moved" or "unknown", applied, reason.moved)
   end
   reply(false, self.applied, (tostring(reason):gsub("^[^\n]-:%d+: ", "", 1)))
@@ -99,16 +103,35 @@ end
 
 -- Moves -------------------------------------------------------------------------------------------------------------
 
+--- The shard to which this one has handed it over lately. The id's home trusts the directory instead, as `moved` may
+-- tell of an earlier life, but for hand-overs of which it has not heard yet.
+function Shard:handed_to(id)
+  local moved = self.moved[id]
+  local since = directory.home(self, id) == self.number and self.applied or self.applied - REMEMBERS
+  return moved and moved.epoch > since and moved.shard or nil
+end
+
 local function is_later(batch, than) return (batch - than & 0xffffffff) < 0x80000000 and batch ~= than end
 
--- The shard to which a move of another's entity goes: this shard remembers one, or its home knows. The home itself
--- trusts the directory, as `moved` may tell of an earlier life, but for hand-overs of which it has not heard yet.
+-- The shard to which a move of another's entity goes, whether that is its owner, and whether this shard has handed it
+-- over: it remembers that for a while, or the id's home knows. A request goes the same way (commands.lua), so that it
+-- comes after the moves before it.
 local function way_to(self, id)
-  local moved, home = self.moved[id], directory.home(self, id)
-  local handed = moved and (home ~= self.number or moved.epoch > self.applied)
-  if handed then return moved.shard, true end
-  if home == self.number then return self.holder[id], true end
-  return home, false
+  local to, home = self:handed_to(id), directory.home(self, id)
+  if to then return to, true, true end
+  if home == self.number then return self.holder[id], true, false end
+  return home, false, false
+end
+
+-- An entity that is handed over as fast as a move follows it has been moved by others since, or by later ones of the
+-- same client: the move is one of those that do not count. A home may pass on one that others would refuse.
+local function is_tired(self, id, hops, handed)
+  if hops < MOST_HOPS then return false end
+  if handed then
+    self.counters.overtaken = self.counters.overtaken + 1
+    return true
+  end
+  return directory.home(self, id) ~= self.number or hops > 2 * MOST_HOPS
 end
 
 -- A move of an entity that is not known here as its own.
@@ -127,15 +150,17 @@ local function on_stray(self, client, batch, hops, id, x, y, z)
     self.early[#self.early + 1] = { client, batch, hops, id, x, y, z }
     return
   end
-  local to, is_owner = way_to(self, id)
-  if not finite or not to or to == self.number or hops >= MOST_HOPS then
+  local to, is_owner, handed = way_to(self, id)
+  local tired = to and is_tired(self, id, hops, handed)
+  if finite and tired and handed then return end
+  if not finite or not to or to == self.number or tired then
     counters.refused = counters.refused + 1
     self.router:refuse(client, id)
     return
   end
   if is_owner then self.router:route(client, id, to) end
   self.forward[#self.forward + 1] = { to, epoch.row(self.dimensions, id, client, batch, hops + 1, x, y, z) }
-  self.forwarding[id] = true
+  self.forwarding[id] = to
 end
 
 local function try_move(self, client, batch, hops, id, x, y, z)
@@ -185,6 +210,7 @@ local function obey(self, number, what, f)
 end
 
 local function bury(self, client)
+  directory.bury(self, client)
   local ids = {}
   for id, ent in pairs(self.ents) do
     if ent.client == client then
@@ -238,14 +264,14 @@ end
 
 local function hand_over(self, lists, id, shard, x, y, z)
   local ent, router = self.ents[id], self.router
-  local mover, batch = router:mover(id)
+  local movers = { router:mover(id) }
   local nodes, numbers = give_nodes(self, id, ent)
   local stays, kind, life = router:hand(id, shard, x, y, z)
   kind = self.kinds[id] or kind
   local list = list_for(lists, shard, epoch.HAND)
-  list[#list + 1] = epoch.hand({ id = id, life = life, kind = kind, client = ent.client, mover = mover, batch = batch,
-                                 x = x, y = y, z = z, nodes = nodes }, self.dimensions)
-  route_clients(self, id, ent, mover, shard)
+  list[#list + 1] = epoch.hand({ id = id, life = life, kind = kind, client = ent.client, movers = movers, x = x,
+                                  y = y, z = z, nodes = nodes }, self.dimensions)
+  route_clients(self, id, ent, movers[1], shard)
   tell_home(self, lists, id, life, shard)
   self.given[#self.given + 1] = { id = id, stays = stays, numbers = numbers, x = x, y = y, z = z }
   self.ents[id], self.moved[id] = nil, { shard = shard, epoch = self.closed }
@@ -273,8 +299,8 @@ local function bear(self, lists, id, ent)
   if birth.real then
     ent.birth = nil
   else
-    local hand = { id = id, life = ent.life, kind = ent.kind, client = ent.client, mover = ent.client, batch = at.batch,
-                   born = true,
+    local hand = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
+                   movers = { ent.client, at.batch, 0, 0 }, born = true,
                    x = at.x, y = at.y, z = at.z, nodes = give_nodes(self, id, ent) }
     local list = list_for(lists, owner, epoch.HAND)
     list[#list + 1] = epoch.hand(hand, self.dimensions)
@@ -375,7 +401,7 @@ local function place_hand(self, hand)
     error(("shard %d was handed entity %d, which is its own"):format(self.number, id), 0)
   end
   router:note(id, hand.life, true)
-  router:mover(id, hand.mover, hand.batch)
+  router:mover(id, table.unpack(hand.movers))
   self.ents[id] = { life = hand.life, client = hand.client, kind = hand.kind }
   self.moved[id] = nil
 end
@@ -429,12 +455,12 @@ local function enter_one(self, birth)
     self.core:enter(birth.id, birth.x, birth.y, birth.kind)
   end
   self.router:note(birth.id, birth.life, birth.real)
-  if birth.real then self.router:mover(birth.id, birth.client, birth.batch) end
+  if birth.real then self.router:mover(birth.id, birth.client, birth.batch, 0, 0) end
 end
 
 local function enter_hand(self, hand)
   if not hand.born then return end
-  hand.real = true
+  hand.real, hand.batch = true, hand.movers[2]
   enter_one(self, hand)
   self.ents[hand.id] = { life = hand.life, client = hand.client, kind = hand.kind }
   self.moved[hand.id] = nil
@@ -505,7 +531,7 @@ function Shard:apply(number, list)
     try_move(self, row.client, row.batch, row.hops, row.id, row.x, row.y, row.z)
   end, self)
   retry_early(self)
-  if number % 100 == 0 then forget_moved(self) end
+  if number % 50 == 0 then forget_moved(self) end
   run_queue(self)
   return mail, events
 end
