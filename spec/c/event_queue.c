@@ -18,7 +18,7 @@ static bool put_one(int kind, uint32_t node, uint32_t entity, uint32_t life) {
 static bool put(int kind, uint32_t node, uint32_t life) {
     aoi_queue_begin(&memory, &queue);
     bool appended = put_one(kind, node, 0, life);
-    aoi_queue_commit(&queue);
+    aoi_queue_commit(&memory, &queue);
     return appended;
 }
 
@@ -48,7 +48,7 @@ static void calls_that_are_taken_at_once_need_no_index(void) {
     for (int round = 0; round < 5; round++) {
         aoi_queue_begin(&memory, &queue);
         for (uint32_t i = 0; i < 50; i++) EXPECT(put_one(AOI_ENTER, i, i, 1));
-        aoi_queue_commit(&queue);
+        aoi_queue_commit(&memory, &queue);
         while (queue.count) (void)aoi_queue_take(&queue);
         EXPECT(queue.index.size == 0 && queue.undo == NULL);
     }
@@ -62,7 +62,7 @@ static void a_call_puts_leaves_before_enters(void) {
     EXPECT(put(AOI_ENTER, 9, 1)); /* of a former call */
     aoi_queue_begin(&memory, &queue);
     for (uint32_t i = 0; i < 4; i++) EXPECT(put_one(i % 2 ? AOI_LEAVE : AOI_ENTER, i, 0, 1));
-    aoi_queue_commit(&queue);
+    aoi_queue_commit(&memory, &queue);
     EXPECT(aoi_queue_check(&queue) == NULL && take(AOI_ENTER, 9, 1));
     EXPECT(take(AOI_LEAVE, 1, 1) && take(AOI_LEAVE, 3, 1) && take(AOI_ENTER, 0, 1) && take(AOI_ENTER, 2, 1));
     EXPECT(queue.count == 0);
@@ -78,14 +78,14 @@ static void what_comes_during_delivery_joins_the_end(void) {
 
 static void all_leaves_can_come_first(void) {
     start();
-    aoi_queue_leaves_first(&queue); /* of an empty queue */
+    aoi_queue_leaves_first(&memory, &queue); /* of an empty queue */
     EXPECT(put(AOI_ENTER, 1, 1) && put(AOI_LEAVE, 2, 1) && put(AOI_ENTER, 3, 1) && put(AOI_LEAVE, 4, 1));
-    aoi_queue_leaves_first(&queue);
+    aoi_queue_leaves_first(&memory, &queue);
     EXPECT(aoi_queue_check(&queue) == NULL);
     EXPECT(!put(AOI_ENTER, 2, 1)); /* cancellation finds them where they are now */
     EXPECT(take(AOI_LEAVE, 4, 1));
     EXPECT(put(AOI_ENTER, 5, 1) && put(AOI_LEAVE, 6, 1));
-    aoi_queue_leaves_first(&queue); /* what was in order before stays in front */
+    aoi_queue_leaves_first(&memory, &queue); /* what was in order before stays in front */
     EXPECT(take(AOI_ENTER, 1, 1) && take(AOI_ENTER, 3, 1) && take(AOI_LEAVE, 6, 1) && take(AOI_ENTER, 5, 1));
     finish();
 }
@@ -104,8 +104,8 @@ static void order_survives(void) {
         uint32_t cap = queue.cap, last = 0;
         int kind = AOI_LEAVE;
         if (random_below(2)) queue.cap = queue.top;
-        if (one_call) aoi_queue_commit(&queue);
-        else aoi_queue_leaves_first(&queue);
+        if (one_call) aoi_queue_commit(&memory, &queue);
+        else aoi_queue_leaves_first(&memory, &queue);
         queue.cap = cap;
         EXPECT(aoi_queue_check(&queue) == NULL);
         while (queue.count) {
@@ -249,7 +249,7 @@ static void one_call(uint32_t pairs, bool undo) {
         if (good) break;
     }
     EXPECT(queue_call(items, n));
-    aoi_queue_commit(&queue);
+    aoi_queue_commit(&memory, &queue);
     plain_call(items, n);
     expect_equal();
 }
@@ -274,7 +274,7 @@ static void history(int steps, uint32_t pairs, uint32_t takes) {
         } else if (what < 90) {
             take_some(random_below(takes));
         } else if (what < 94) {
-            aoi_queue_leaves_first(&queue);
+            aoi_queue_leaves_first(&memory, &queue);
             plain_leaves_first(plain.ordered);
             plain.ordered = plain.count;
         } else if (what < 98) {
@@ -331,10 +331,10 @@ static void gives_back_what_a_storm_needed(void) {
     start();
     aoi_queue_begin(&memory, &queue);
     for (uint32_t i = 0; i < 100000; i++) EXPECT(put_one(AOI_ENTER, i, 0, 1));
-    aoi_queue_commit(&queue);
+    aoi_queue_commit(&memory, &queue);
     aoi_queue_begin(&memory, &queue);
     for (uint32_t i = 0; i < 50000; i++) EXPECT(!put_one(AOI_LEAVE, i, 0, 1)); /* index and undo log, too */
-    aoi_queue_commit(&queue);
+    aoi_queue_commit(&memory, &queue);
     size_t storm = memory.used;
     while (queue.count) aoi_queue_take(&queue);
     for (int calm = 0; calm < 100; calm++) EXPECT(put(AOI_ENTER, 1, 1) && take(AOI_ENTER, 1, 1));

@@ -35,7 +35,8 @@ static int zone(double d, double near, double far) {
 }
 
 /* sharp: coordinates are such that fixed-point ones can tell; then few meet in vain. */
-static void look(const aoi_spatial_hash *h, const aoi_past *past, double near, double far, bool round, bool sharp) {
+static void look(const aoi_spatial_hash *h, const aoi_join_rows *rows, double near, double far, bool round,
+                 bool sharp) {
     long idle = 0, due = 0;
     aoi_borders b = {.enter_min = {near, near},
                      .enter_max = {near, near},
@@ -44,7 +45,7 @@ static void look(const aoi_spatial_hash *h, const aoi_past *past, double near, d
                      .round = round,
                      .gap = round && near < far};
     memset(w.met, 0, sizeof w.met);
-    EXPECT(aoi_self_join(h, past, &b, meet, NULL) > 0);
+    EXPECT(aoi_self_join(h, rows, &b, meet, NULL) > 0);
     for (uint32_t i = 0; i < w.n; i++)
         for (uint32_t k = i + 1; k < w.n; k++) {
             int was = zone(distance(w.was_at, i, k, round), near, far),
@@ -60,9 +61,8 @@ static void look(const aoi_spatial_hash *h, const aoi_past *past, double near, d
 static void field(aoi_world *world, int run) {
     static const double offsets[] = {0, -1e6, 0x1p40, -0x1p36 - 3, 1e300};
     aoi_spatial_hash h;
-    aoi_past *past = NULL;
+    aoi_join_rows rows = {0};
     aoi_memory *m = &world->memory;
-    uint32_t cap = 0;
     double side = ldexp(1 + (double)random_below(3) / 4, (int)random_below(9) - 2);
     double spread = side * (1 + (double)random_below(8)), offset = offsets[run % 5], step = side * 0.4;
     w.n = 2 + (uint32_t)random_below(MOST - 1);
@@ -80,15 +80,14 @@ static void field(aoi_world *world, int run) {
         aoi_spatial_insert(&h, cell, w.at[i], i);
     }
     world->moved = world->mover_count = w.n;
-    EXPECT(AOI_GROW_LINES(m, past, cap, h.bucket_top));
-    aoi_join_recall(world, &h, past);
+    EXPECT(aoi_join_rows_fill(m, world, &h, &rows));
     for (int i = 0; i < 8; i++) {
         double far = 0.19 * side * (double)random_below(1001) / 1000, near = far * (double)random_below(11) / 10;
         bool sharp = fabs(offset) < side * 0x1p29;
         expect_at("run %d: %u items, side %g, from %g to %g", run, w.n, side, near, far);
-        look(&h, past, near, far, i & 1, sharp);
+        look(&h, &rows, near, far, i & 1, sharp);
     }
-    AOI_FREE_LINES(m, past, cap);
+    aoi_join_rows_free(m, &rows);
     aoi_spatial_close(m, &h);
 }
 

@@ -108,7 +108,7 @@ static int enter_rows(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind
         s->engine->class->leave(s->engine, e);
         aoi_free_entity(s, e);
     }
-    aoi_queue_commit(&s->queue);
+    aoi_queue_commit(&s->world.memory, &s->queue);
     aoi_tidy(s); /* and no more: the caller's rows may be the space's buffer */
     return result;
 }

@@ -88,7 +88,7 @@ static void queue_partition_aside(aoi_queued *e, uint32_t n, aoi_queued *room) {
     if (enters) memcpy(e + leaves, room, enters * sizeof *room);
 }
 
-static void queue_partition(aoi_event_queue *q, uint32_t from) {
+static void queue_partition(aoi_memory *m, aoi_event_queue *q, uint32_t from) {
     uint32_t enters = 0, late = 0;
     for (uint32_t i = from; i < q->top; i++) {
         if (q->events[i].cancelled) continue;
@@ -97,12 +97,16 @@ static void queue_partition(aoi_event_queue *q, uint32_t from) {
     }
     if (!late) return;
     queue_close_gaps(q, from);
-    if (enters <= q->cap - q->top) queue_partition_aside(q->events + from, q->top - from, q->events + q->top);
-    else queue_stable_partition(q->events + from, q->top - from);
+    aoi_queued *room = NULL;
+    uint32_t n = q->top - from, cap = 0;
+    if (enters <= q->cap - q->top) queue_partition_aside(q->events + from, n, q->events + q->top);
+    else if (AOI_GROW(m, room, cap, enters)) queue_partition_aside(q->events + from, n, room);
+    else queue_stable_partition(q->events + from, n);
+    AOI_FREE(m, room, cap);
 }
 
-void aoi_queue_leaves_first(aoi_event_queue *q) {
-    queue_partition(q, q->ordered_end > q->head ? q->ordered_end : q->head);
+void aoi_queue_leaves_first(aoi_memory *m, aoi_event_queue *q) {
+    queue_partition(m, q, q->ordered_end > q->head ? q->ordered_end : q->head);
     q->ordered_end = q->top;
 }
 
@@ -157,8 +161,8 @@ const aoi_queued *aoi_queue_restore(aoi_event_queue *q, uint32_t undo_count) {
     return q->events + i;
 }
 
-void aoi_queue_commit(aoi_event_queue *q) {
-    if (q->top - q->call > 1) queue_partition(q, q->call);
+void aoi_queue_commit(aoi_memory *m, aoi_event_queue *q) {
+    if (q->top - q->call > 1) queue_partition(m, q, q->call);
 }
 
 void aoi_queue_take_out(aoi_event_queue *q, uint32_t i) {

@@ -45,7 +45,7 @@ static inline void aoi_queue_begin(aoi_memory *m, aoi_event_queue *q) {
     q->call = q->top;
     q->undo_count = 0;
 }
-void aoi_queue_commit(aoi_event_queue *q); /* leaves before enters; cannot fail */
+void aoi_queue_commit(aoi_memory *m, aoi_event_queue *q); /* leaves before enters; cannot fail */
 
 /* Makes room for one event more; false when memory is refused. */
 bool aoi_queue_grow(aoi_memory *m, aoi_event_queue *q);
@@ -80,7 +80,7 @@ int aoi_queue_waiting(aoi_memory *m, aoi_event_queue *q, uint32_t node, uint32_t
 void aoi_queue_clear(aoi_event_queue *q);                /* all are taken */
 void aoi_queue_take_out(aoi_event_queue *q, uint32_t i); /* takes one that waits, not the oldest */
 /* All leaves before all enters, otherwise in the same order, behind those whose order is fixed; then all are fixed. */
-void aoi_queue_leaves_first(aoi_event_queue *q);
+void aoi_queue_leaves_first(aoi_memory *m, aoi_event_queue *q);
 const char *aoi_queue_check(const aoi_event_queue *q);
 
 /* The first at i or after that waits, or top. */

@@ -10,7 +10,7 @@ size_t aoi_pending(const aoi_space *s) {
 int aoi_flush(aoi_space *s) {
     if (!s->deferred) return AOI_OK;
     bool settled = aoi_settle(s);
-    if (settled) aoi_queue_leaves_first(&s->queue);
+    if (settled) aoi_queue_leaves_first(&s->world.memory, &s->queue);
     if (s->journal) aoi_log_flush(s, settled ? AOI_OK : AOI_ENOMEM);
     return settled ? AOI_OK : AOI_ENOMEM;
 }
@@ -90,7 +90,7 @@ void aoi_take_all(aoi_space *s) {
     aoi_event_queue *q = &s->queue;
     if (s->journal) aoi_log_all_taken(s);
     for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) {
-        prefetch_event(s, i + EVENTS_AHEAD);
+        if (i + EVENTS_AHEAD < q->top) AOI_PREFETCH(s->world.nodes + q->events[i + EVENTS_AHEAD].node);
         if (s->observers) aoi_observers_took(s->observers, q->events + i);
         count_taken(s, q->events[i].node);
     }

@@ -235,6 +235,12 @@ bool aoi_next_freed(aoi_space *s, uint64_t *user_data);
 /* Reads without taking: up to max events from *cursor on, which starts at 0 and moves on; how many were read.  Nothing
  * else may be called between the reads. */
 size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max);
+/* The same for one, as the queue has it, without user data; NULL if there is none. */
+static inline const aoi_queued *aoi_peek_one(const aoi_space *s, uint32_t *cursor) {
+    uint32_t i = aoi_queue_from(&s->queue, *cursor > s->queue.head ? *cursor : s->queue.head);
+    *cursor = i + 1;
+    return i < s->queue.top ? s->queue.events + i : NULL;
+}
 void aoi_take_all(aoi_space *s); /* what has been peeked counts as taken */
 /* Takes one that says the same, the oldest of them, wherever it stands; false if there is none.  For the journal. */
 bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out);

@@ -48,7 +48,7 @@ static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target)
         n->pending--;
         return;
     }
-    AOI_PREFETCH(&s->world.areas[node].user_data); /* read when the event is taken */
+    if (!s->deferred) AOI_PREFETCH(&s->world.areas[node].user_data); /* read when the event is taken */
     append_event(s, kind, node, target, t->generation, t->id);
 }
 
@@ -89,7 +89,7 @@ void aoi_tidy(aoi_space *s) {
 }
 
 void aoi_commit(aoi_space *s) {
-    aoi_queue_commit(&s->queue);
+    aoi_queue_commit(&s->world.memory, &s->queue);
     aoi_tidy(s);
     if (s->undo_count) aoi_pair_table_tidy(&s->world.memory, &s->kept);
     if (!s->world.entity_count) aoi_give_back(s);
@@ -209,9 +209,23 @@ static inline void judge_moved(aoi_space *s, uint32_t node, uint32_t target, con
     if (is_judged(s, node, target)) judge_pair(s, node, target, zone_of(s, node, w0, t0), zone_of(s, node, w1, t1));
 }
 
+/* What judging an entity reads beside its record. */
+static inline void prefetch_moved(const aoi_world *w, uint32_t entity) {
+    const aoi_entity_record *e = w->entities + entity;
+    AOI_PREFETCH((const void *)((uintptr_t)w->nodes + (size_t)e->nodes * sizeof *w->nodes));
+    AOI_PREFETCH(w->movers + (e->mover < w->moved ? e->mover : 0));
+}
+
 void aoi_judge_couples(aoi_world *w, uint32_t level, const aoi_couple *couples, size_t count) {
     aoi_space *s = (aoi_space *)w;
-    for (size_t i = 0; i < count; i++) AOI_PREFETCH(w->entities + couples[i].b);
+    for (size_t i = 0; i < count; i++) {
+        AOI_PREFETCH(w->entities + couples[i].a);
+        AOI_PREFETCH(w->entities + couples[i].b);
+    }
+    for (size_t i = 0; i < count; i++) {
+        prefetch_moved(w, couples[i].a);
+        prefetch_moved(w, couples[i].b);
+    }
     for (size_t i = 0; i < count; i++) {
         uint32_t a = couples[i].a, b = couples[i].b;
         const aoi_entity_record *e = w->entities + a, *f = w->entities + b;

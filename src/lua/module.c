@@ -261,34 +261,30 @@ static int l_flush(lua_State *L) {
 /* Filling may run out of memory, so the events are only read first, and taken once all are in the table. */
 static int l_drain(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 2);
-    aoi_event chunk[64];
-    size_t n, total = 0;
+    const aoi_queued *e;
+    laoi_index at = 0;
     uint32_t cursor = 0;
     lua_settop(L, 2);
     if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
     laoi_buffer(L, 2, aoi_pending(b->core) * 4);
     laoi_self(L); /* still open? a new table may cause a finalizer to run, which may also move entities */
     if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
-    while (total < aoi_pending(b->core) && (n = aoi_peek(b->core, &cursor, chunk, 64)) > 0) {
-        for (size_t k = 0; k < n; k++) {
-            laoi_index at = (laoi_index)(total + k) * 4;
-            lua_pushinteger(L, chunk[k].kind);
-            lua_rawseti(L, 3, at + 1);
-            laoi_pushinteger(L, chunk[k].watcher);
-            lua_rawseti(L, 3, at + 2);
-            laoi_pushinteger(L, chunk[k].target);
-            lua_rawseti(L, 3, at + 3);
-            laoi_pushinteger(L, chunk[k].node_id);
-            lua_rawseti(L, 3, at + 4);
-        }
-        total += n;
+    for (; (e = aoi_peek_one(b->core, &cursor)) != NULL; at += 4) {
+        lua_pushinteger(L, e->kind);
+        lua_rawseti(L, 3, at + 1);
+        laoi_pushinteger(L, e->watcher);
+        lua_rawseti(L, 3, at + 2);
+        laoi_pushinteger(L, e->target);
+        lua_rawseti(L, 3, at + 3);
+        laoi_pushinteger(L, e->node_id);
+        lua_rawseti(L, 3, at + 4);
     }
-    laoi_end_list(L, 3, (laoi_index)total * 4, 1);
+    laoi_end_list(L, 3, at, 1);
     laoi_gettable(L, 1);
     aoi_take_all(b->core);
     laoi_forget_freed(L, b, 4);
     lua_settop(L, 3);
-    laoi_pushinteger(L, (int64_t)total);
+    laoi_pushinteger(L, (int64_t)at / 4);
     return 2;
 }
 

@@ -45,10 +45,10 @@ enum { BATCH_COUPLES = 128 }; /* judged together */
 typedef struct batch {
     aoi_grid *g;
     aoi_world *w;
-    aoi_past *past;
+    aoi_join_rows rows;
     uint32_t *far; /* entities that go too far for the self-join */
     uint64_t *far_bits;
-    uint32_t past_cap, far_cap, far_count, bits_cap, level, entity;
+    uint32_t far_cap, far_count, bits_cap, level, entity;
     bool carries;    /* the entity has a node of the level: then couples that both ends find are passed on once */
     double farthest; /* on an axis, of the others */
 } batch;
@@ -178,16 +178,15 @@ static void batch_join_far(batch *b, const aoi_grid_layer *y) {
 
 bool aoi_grid_join(aoi_grid *g) {
     batch b = {.g = g, .w = g->head.world};
-    bool good = AOI_GROW_LINES(&b.w->memory, b.past, b.past_cap, g->points.bucket_top) && batch_find_far(&b);
-    if (good) aoi_join_recall(b.w, &g->points, b.past);
+    bool good = batch_find_far(&b) && aoi_join_rows_fill(&b.w->memory, b.w, &g->points, &b.rows);
     for (b.level = 0; good && b.level < g->layer_count; b.level++) {
         const aoi_grid_layer *y = g->layers + b.level;
         if (!y->count) continue;
-        if (y->crowd) g->head.steps += aoi_self_join(&g->points, b.past, &y->borders, batch_meet, &b);
+        if (y->crowd) g->head.steps += aoi_self_join(&g->points, &b.rows, &y->borders, batch_meet, &b);
         else batch_join_rare(&b, y);
         if (b.far_count) batch_join_far(&b, y);
     }
-    AOI_FREE_LINES(&b.w->memory, b.past, b.past_cap);
+    aoi_join_rows_free(&b.w->memory, &b.rows);
     AOI_FREE(&b.w->memory, b.far, b.far_cap);
     AOI_FREE(&b.w->memory, b.far_bits, b.bits_cap);
     return good;

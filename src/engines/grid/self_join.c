@@ -1,58 +1,91 @@
 /* self_join.c - see self_join.h: the join of a hash with itself. */
 #include "engines/grid/self_join.h"
 
+#include <string.h>
+
 #include "engines/shared/ring_match.h"
 
 enum {
     JOIN_REFS = 256,
     JOIN_COUPLES = 256,
-    JOIN_BUCKETS = 64
-};                                           /* gathered, before they are recalled, told, compared */
-enum { JOIN_GROUP = 4, JOIN_LANE_BITS = 4 }; /* buckets whose lanes are bits of one word */
+    JOIN_LANES = 8
+}; /* gathered before they are recalled, told; compared at once */
 
-/* ---- the past ---------------------------------------------------------------------------------------------------- */
+/* ---- items in rows of cells -------------------------------------------------------------------------------------- */
 
 typedef struct join_recall {
     const aoi_world *w;
     const aoi_spatial_hash *h;
-    aoi_past *past;
-    uint32_t count, refs[JOIN_REFS], slots[JOIN_REFS];
+    aoi_join_rows *rows;
+    uint32_t done; /* items that have their past */
 } join_recall;
 
 /* Records, then the movers that they name, are prefetched for all before the first is read. */
-static void join_recall_some(join_recall *r) {
+static void join_recall_some(join_recall *r, uint32_t end) {
     const aoi_world *w = r->w;
-    for (uint32_t i = 0; i < r->count; i++) AOI_PREFETCH(w->entities + r->refs[i]);
-    for (uint32_t i = 0; i < r->count; i++) {
-        uint32_t mover = w->entities[r->refs[i]].mover;
+    aoi_join_rows *j = r->rows;
+    for (uint32_t i = r->done; i < end; i++) AOI_PREFETCH(w->entities + j->ref[i]);
+    for (uint32_t i = r->done; i < end; i++) {
+        uint32_t mover = w->entities[j->ref[i]].mover;
         AOI_PREFETCH(w->movers + (mover < w->moved ? mover : 0));
     }
-    for (uint32_t i = 0; i < r->count; i++) {
-        const double *was = aoi_position_before(w, r->refs[i]);
-        aoi_past *p = r->past + r->slots[i] / AOI_BUCKET_LANES;
-        p->x[r->slots[i] % AOI_BUCKET_LANES] = (uint16_t)aoi_fixed_of(r->h, was[0]);
-        p->y[r->slots[i] % AOI_BUCKET_LANES] = (uint16_t)aoi_fixed_of(r->h, was[1]);
+    for (uint32_t i = r->done; i < end; i++) {
+        const double *was = aoi_position_before(w, j->ref[i]);
+        j->was_x[i] = (uint16_t)aoi_fixed_of(r->h, was[0]);
+        j->was_y[i] = (uint16_t)aoi_fixed_of(r->h, was[1]);
     }
-    r->count = 0;
+    r->done = end;
 }
 
-void aoi_join_recall(const aoi_world *w, const aoi_spatial_hash *h, aoi_past *past) {
-    join_recall r;
-    r.w = w, r.h = h, r.past = past, r.count = 0;
+/* Appends the items of a cell; returns how many there are now. */
+static uint32_t join_append_cell(aoi_join_rows *j, const aoi_spatial_hash *h, uint32_t cell, uint32_t count) {
+    j->first[cell] = count;
+    for (uint32_t b = h->cells[cell].head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next) {
+        const aoi_bucket *k = h->buckets + b;
+        AOI_PREFETCH(h->buckets + (k->next != AOI_NONE ? k->next : b));
+        memcpy(j->x + count, k->x, k->count * sizeof *k->x);
+        memcpy(j->y + count, k->y, k->count * sizeof *k->y);
+        memcpy(j->ref + count, k->ref, k->count * sizeof *k->ref);
+        count += k->count;
+    }
+    return count;
+}
+
+static bool join_reserve(aoi_memory *m, const aoi_spatial_hash *h, aoi_join_rows *j) {
+    size_t n = (size_t)h->count + JOIN_LANES; /* vectors are read beyond the end */
+    return AOI_GROW(m, j->x, j->x_cap, n) && AOI_GROW(m, j->y, j->y_cap, n) && AOI_GROW(m, j->was_x, j->was_x_cap, n) &&
+           AOI_GROW(m, j->was_y, j->was_y_cap, n) && AOI_GROW(m, j->ref, j->ref_cap, n) &&
+           AOI_GROW(m, j->first, j->first_cap, h->top);
+}
+
+bool aoi_join_rows_fill(aoi_memory *m, const aoi_world *w, const aoi_spatial_hash *h, aoi_join_rows *j) {
+    const int west = aoi_cell_direction(-1, 0), east = aoi_cell_direction(1, 0);
+    join_recall r = {w, h, j, 0};
+    uint32_t count = 0;
+    if (!join_reserve(m, h, j)) return false;
     for (uint32_t i = 0; i < h->top; i++) {
-        if (!aoi_cell_exists(h->cells + i)) continue;
-        for (uint32_t b = h->cells[i].head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next) {
-            if (r.count > JOIN_REFS - AOI_BUCKET_ITEMS) join_recall_some(&r);
-            for (uint32_t lane = 0; lane < h->buckets[b].count; lane++) {
-                r.slots[r.count] = b * AOI_BUCKET_LANES + lane;
-                r.refs[r.count++] = h->buckets[b].ref[lane];
-            }
+        if (!aoi_cell_exists(h->cells + i) || h->cells[i].neighbor[west] != AOI_NONE) continue;
+        for (uint32_t c = i, next; c != AOI_NONE; c = next) {
+            next = h->cells[c].neighbor[east];
+            if (next != AOI_NONE) AOI_PREFETCH(h->buckets + h->cells[c].head[east]);
+            count = join_append_cell(j, h, c, count);
+            if (count - r.done >= JOIN_REFS) join_recall_some(&r, count);
         }
     }
-    join_recall_some(&r);
+    join_recall_some(&r, count);
+    return true;
 }
 
-/* ---- an item and a bucket ---------------------------------------------------------------------------------------- */
+void aoi_join_rows_free(aoi_memory *m, aoi_join_rows *j) {
+    AOI_FREE(m, j->x, j->x_cap);
+    AOI_FREE(m, j->y, j->y_cap);
+    AOI_FREE(m, j->was_x, j->was_x_cap);
+    AOI_FREE(m, j->was_y, j->was_y_cap);
+    AOI_FREE(m, j->ref, j->ref_cap);
+    AOI_FREE(m, j->first, j->first_cap);
+}
+
+/* ---- an item and eight others ------------------------------------------------------------------------------------ */
 
 typedef struct join_point { /* modulo 2^16 */
     uint16_t x, y;
@@ -74,10 +107,10 @@ static inline __m128i join_larger(const uint16_t *x, const uint16_t *y, join_poi
     return _mm_max_epi16(_mm_max_epi16(dx, _mm_sub_epi16(zero, dx)), _mm_max_epi16(dy, _mm_sub_epi16(zero, dy)));
 }
 
-/* All ones in the lanes of eight items that were and are on the same side. */
-AOI_INLINE __m128i join_idle_box(const aoi_bucket *b, const aoi_past *p, int first, join_point there, join_point here,
+/* All ones in the lanes of eight items, from `k` on, that were and are on the same side. */
+AOI_INLINE __m128i join_idle_box(const aoi_join_rows *j, uint32_t k, join_point there, join_point here,
                                  const join_limits *l) {
-    __m128i was = join_larger(p->x + first, p->y + first, there), is = join_larger(b->x + first, b->y + first, here);
+    __m128i was = join_larger(j->was_x + k, j->was_y + k, there), is = join_larger(j->x + k, j->y + k, here);
     return _mm_or_si128(_mm_cmplt_epi16(_mm_max_epi16(was, is), _mm_set1_epi16(l->inner)),
                         _mm_cmpgt_epi16(_mm_min_epi16(was, is), _mm_set1_epi16(l->outer)));
 }
@@ -92,10 +125,10 @@ AOI_INLINE __m128i join_idle_four(const ring_limits *l, __m128i was, __m128i is,
                                             _mm_and_si128(_mm_cmpgt_epi32(is, begin), _mm_cmpgt_epi32(end, is))));
 }
 
-AOI_INLINE __m128i join_idle_round(const aoi_bucket *b, const aoi_past *p, int first, join_point there, join_point here,
+AOI_INLINE __m128i join_idle_round(const aoi_join_rows *j, uint32_t k, join_point there, join_point here,
                                    const join_limits *l, bool gap) {
-    __m128i wx = join_sub(p->x + first, there.x), wy = join_sub(p->y + first, there.y);
-    __m128i ix = join_sub(b->x + first, here.x), iy = join_sub(b->y + first, here.y);
+    __m128i wx = join_sub(j->was_x + k, there.x), wy = join_sub(j->was_y + k, there.y);
+    __m128i ix = join_sub(j->x + k, here.x), iy = join_sub(j->y + k, here.y);
     __m128i was_lo = _mm_unpacklo_epi16(wx, wy), was_hi = _mm_unpackhi_epi16(wx, wy);
     __m128i is_lo = _mm_unpacklo_epi16(ix, iy), is_hi = _mm_unpackhi_epi16(ix, iy);
     return _mm_packs_epi32(
@@ -103,15 +136,12 @@ AOI_INLINE __m128i join_idle_round(const aoi_bucket *b, const aoi_past *p, int f
         join_idle_four(&l->squares, _mm_madd_epi16(was_hi, was_hi), _mm_madd_epi16(is_hi, is_hi), gap));
 }
 
-/* A bit for each lane of the bucket that may have passed a border of an item that was there, and is here. */
-AOI_INLINE uint64_t join_match(const aoi_bucket *b, const aoi_past *p, join_point there, join_point here,
+/* A bit for each of eight items, from `k` on, that may have passed a border of an item that was there, and is here. */
+AOI_INLINE uint64_t join_match(const aoi_join_rows *j, uint32_t k, join_point there, join_point here,
                                const join_limits *l, int kind) {
-    bool gap = kind & RING_GAP;
-    __m128i low =
-        kind & RING_ROUND ? join_idle_round(b, p, 0, there, here, l, gap) : join_idle_box(b, p, 0, there, here, l);
-    __m128i high =
-        kind & RING_ROUND ? join_idle_round(b, p, 8, there, here, l, gap) : join_idle_box(b, p, 8, there, here, l);
-    return (uint64_t)(uint16_t)~_mm_movemask_epi8(_mm_packs_epi16(low, high));
+    __m128i idle = kind & RING_ROUND ? join_idle_round(j, k, there, here, l, kind & RING_GAP)
+                                     : join_idle_box(j, k, there, here, l);
+    return (uint64_t)(~_mm_movemask_epi8(_mm_packs_epi16(idle, idle)) & 0xff);
 }
 
 #else
@@ -130,38 +160,36 @@ static inline int32_t join_square(uint16_t x, uint16_t y, join_point p) {
     return dx < INT16_MAX && dy < INT16_MAX ? dx * dx + dy * dy : INT32_MAX;
 }
 
-AOI_INLINE bool join_idle(const aoi_bucket *b, const aoi_past *p, int i, join_point there, join_point here,
-                          const join_limits *l, int kind) {
+AOI_INLINE bool join_idle(const aoi_join_rows *j, uint32_t k, join_point there, join_point here, const join_limits *l,
+                          int kind) {
     int32_t inner = l->inner, outer = l->outer, was, is;
     if (kind & RING_ROUND) {
-        was = join_square(p->x[i], p->y[i], there), is = join_square(b->x[i], b->y[i], here);
+        was = join_square(j->was_x[k], j->was_y[k], there), is = join_square(j->x[k], j->y[k], here);
         inner = l->squares.inner, outer = l->squares.outer;
-    } else was = join_larger(p->x[i], p->y[i], there), is = join_larger(b->x[i], b->y[i], here);
+    } else was = join_larger(j->was_x[k], j->was_y[k], there), is = join_larger(j->x[k], j->y[k], here);
     bool idle = ((was < inner) & (is < inner)) | ((was > outer) & (is > outer));
     int32_t begin = l->squares.gap_begin, end = l->squares.gap_end;
     return idle | ((kind == (RING_ROUND | RING_GAP)) & (was > begin) & (was < end) & (is > begin) & (is < end));
 }
 
-AOI_INLINE uint64_t join_match(const aoi_bucket *b, const aoi_past *p, join_point there, join_point here,
+AOI_INLINE uint64_t join_match(const aoi_join_rows *j, uint32_t k, join_point there, join_point here,
                                const join_limits *l, int kind) {
     uint64_t bits = 0;
-    for (int i = 0; i < AOI_BUCKET_ITEMS; i++) bits |= (uint64_t)!join_idle(b, p, i, there, here, l, kind) << i;
+    for (uint32_t i = 0; i < JOIN_LANES; i++) bits |= (uint64_t)!join_idle(j, k + i, there, here, l, kind) << i;
     return bits;
 }
 
 #endif
 
-/* ---- buckets ----------------------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 typedef struct join_run {
     const aoi_spatial_hash *h;
-    const aoi_past *past;
+    const aoi_join_rows *rows;
     aoi_meet meet;
     void *ud;
     uint64_t steps;
-    size_t count, bucket_count;
-    uint32_t buckets[JOIN_BUCKETS];
-    uint64_t used[JOIN_BUCKETS]; /* their lanes */
+    size_t count;
     aoi_couple couples[JOIN_COUPLES];
 } join_run;
 
@@ -170,52 +198,49 @@ static void join_flush(join_run *s) {
     s->count = 0;
 }
 
-/* 16 bits for each bucket of the group that begins with the `first` that is gathered. */
-AOI_INLINE uint64_t join_group(const join_run *s, size_t first, join_point there, join_point here, const join_limits *l,
-                               int kind) {
-    uint64_t bits = 0;
-    for (size_t k = 0; k < JOIN_GROUP && first + k < s->bucket_count; k++) {
-        uint32_t b = s->buckets[first + k];
-        bits |= (join_match(s->h->buckets + b, s->past + b, there, here, l, kind) & s->used[first + k])
-                << (k << JOIN_LANE_BITS);
+typedef struct join_span { /* items of the rows, from `first` up to `end` */
+    uint32_t first, end;
+} join_span;
+
+/* An item with those of a span. */
+AOI_INLINE void join_item(join_run *s, uint32_t item, join_span span, const join_limits *l, int kind) {
+    const aoi_join_rows *j = s->rows;
+    join_point there = {j->was_x[item], j->was_y[item]}, here = {j->x[item], j->y[item]};
+    for (uint32_t k = span.first; k < span.end; k += JOIN_LANES) {
+        uint64_t bits = join_match(j, k, there, here, l, kind);
+        if (span.end - k < JOIN_LANES) bits &= (UINT64_C(1) << (span.end - k)) - 1;
+        for (; bits; bits &= bits - 1)
+            s->couples[s->count++] = (aoi_couple){j->ref[item], j->ref[k + (uint32_t)aoi_lanes_first(bits)]};
+        if (s->count > JOIN_COUPLES - JOIN_LANES) join_flush(s);
     }
-    return bits;
 }
 
-/* Each item of the bucket with those behind it, if the bucket itself is gathered first, and with all of the others. */
-AOI_INLINE void join_bucket(join_run *s, uint32_t own, const join_limits *l, int kind) {
-    const aoi_bucket *buckets = s->h->buckets, *b = buckets + own;
-    const aoi_past *p = s->past + own;
-    for (size_t g = 0; g < s->bucket_count; g += JOIN_GROUP) {
-        bool itself = s->buckets[g] == own;
-        for (uint32_t i = 0; i < b->count; i++) {
-            join_point there = {p->x[i], p->y[i]}, here = {b->x[i], b->y[i]};
-            s->used[g] &= ~((uint64_t)itself << i);
-            for (uint64_t bits = join_group(s, g, there, here, l, kind); bits; bits &= bits - 1) {
-                size_t lane = (size_t)aoi_lanes_first(bits);
-                const aoi_bucket *other = buckets + s->buckets[g + (lane >> JOIN_LANE_BITS)];
-                s->couples[s->count++] = (aoi_couple){b->ref[i], other->ref[lane % AOI_BUCKET_LANES]};
-            }
-            if (s->count > JOIN_COUPLES - JOIN_GROUP * AOI_BUCKET_ITEMS) join_flush(s);
-        }
+/* The items of neighbouring cells, which are one span as far as the cells of a row follow each other. */
+static int join_spans(const join_run *s, const aoi_cell *k, int from, int to, join_span *spans) {
+    int n = 0;
+    for (int d = from; d <= to; d++) {
+        uint32_t c = k->neighbor[d];
+        if (c == AOI_NONE || !s->h->cells[c].count) continue;
+        uint32_t first = s->rows->first[c], end = first + s->h->cells[c].count;
+        if (n && spans[n - 1].end == first) spans[n - 1].end = end;
+        else spans[n++] = (join_span){first, end};
     }
-    s->steps += (uint64_t)b->count * s->bucket_count * AOI_BUCKET_ITEMS;
-    s->bucket_count = 0;
+    return n;
 }
 
-static inline void join_gather(join_run *s, uint32_t bucket) {
-    s->used[s->bucket_count] = (UINT64_C(1) << s->h->buckets[bucket].count) - 1;
-    s->buckets[s->bucket_count++] = bucket;
-}
-
-AOI_INLINE void join_cell(join_run *s, const aoi_cell *k, const join_limits *l, int kind) {
-    for (uint32_t own = k->head[AOI_MIDDLE]; own != AOI_NONE; own = s->h->buckets[own].next) {
-        for (int d = AOI_MIDDLE; d < 9; d++)
-            for (uint32_t i = d == AOI_MIDDLE ? own : k->head[d]; i != AOI_NONE; i = s->h->buckets[i].next) {
-                join_gather(s, i);
-                if (s->bucket_count == JOIN_BUCKETS) join_bucket(s, own, l, kind);
-            }
-        if (s->bucket_count) join_bucket(s, own, l, kind);
+AOI_INLINE void join_cell(join_run *s, uint32_t cell, const join_limits *l, int kind) {
+    const aoi_cell *k = s->h->cells + cell;
+    uint32_t first = s->rows->first[cell], end = first + k->count, below = 0;
+    join_span spans[3], own;
+    int n = join_spans(s, k, aoi_cell_direction(1, 0), aoi_cell_direction(1, 0), spans);
+    own.end = n ? spans[0].end : end; /* the cell to the east begins where this one ends */
+    n = join_spans(s, k, aoi_cell_direction(-1, 1), aoi_cell_direction(1, 1), spans);
+    for (int i = 0; i < n; i++) below += spans[i].end - spans[i].first;
+    for (uint32_t item = first; item < end; item++) {
+        own.first = item + 1;
+        join_item(s, item, own, l, kind);
+        for (int i = 0; i < n; i++) join_item(s, item, spans[i], l, kind);
+        s->steps += own.end - own.first + below;
     }
 }
 
@@ -238,21 +263,25 @@ static join_limits join_limits_of(const aoi_spatial_hash *h, const aoi_borders *
     return l;
 }
 
-AOI_INLINE uint64_t join_by(const aoi_spatial_hash *h, const aoi_past *past, const aoi_borders *b, aoi_meet meet,
+/* Row by row, as the items lie in memory. */
+AOI_INLINE uint64_t join_by(const aoi_spatial_hash *h, const aoi_join_rows *rows, const aoi_borders *b, aoi_meet meet,
                             void *ud, int kind) {
+    const int west = aoi_cell_direction(-1, 0), east = aoi_cell_direction(1, 0);
     const join_limits all = {0, INT16_MAX, {0, INT32_MAX, INT32_MAX, 0}}, usual = join_limits_of(h, b);
     join_run s;
-    s.h = h, s.past = past, s.meet = meet, s.ud = ud, s.steps = s.count = s.bucket_count = 0;
+    s.h = h, s.rows = rows, s.meet = meet, s.ud = ud, s.steps = s.count = 0;
     for (uint32_t i = 0; i < h->top; i++) {
-        const aoi_cell *k = h->cells + i;
-        if (aoi_cell_exists(k)) join_cell(&s, k, join_is_outermost(k) ? &all : &usual, kind);
+        if (!aoi_cell_exists(h->cells + i) || h->cells[i].neighbor[west] != AOI_NONE) continue;
+        for (uint32_t c = i; c != AOI_NONE; c = h->cells[c].neighbor[east])
+            join_cell(&s, c, join_is_outermost(h->cells + c) ? &all : &usual, kind);
     }
     join_flush(&s);
     return s.steps;
 }
 
-uint64_t aoi_self_join(const aoi_spatial_hash *h, const aoi_past *past, const aoi_borders *b, aoi_meet meet, void *ud) {
-    if (!b->round) return join_by(h, past, b, meet, ud, RING_BOX);
-    if (!b->gap) return join_by(h, past, b, meet, ud, RING_ROUND);
-    return join_by(h, past, b, meet, ud, RING_ROUND | RING_GAP);
+uint64_t aoi_self_join(const aoi_spatial_hash *h, const aoi_join_rows *rows, const aoi_borders *b, aoi_meet meet,
+                       void *ud) {
+    if (!b->round) return join_by(h, rows, b, meet, ud, RING_BOX);
+    if (!b->gap) return join_by(h, rows, b, meet, ud, RING_ROUND);
+    return join_by(h, rows, b, meet, ud, RING_ROUND | RING_GAP);
 }
