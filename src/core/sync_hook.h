@@ -3,8 +3,8 @@
  *   record_event --(node flagged AOI_NODE_SYNC)--> sightings [ node, track, enters | ... ] --> pictures, not the queue
  *   moves, kinds, deaths --(space->syncs != NULL)--> aoi_syncs_moved ...       what is news at the tick
  *
- * The user data of a flagged node is the address of its client.  Sightings wait until some have come together: then
- * they are sorted by client and what they touch is prefetched.  A call that fails cuts its own off; those of a node
+ * The user data of a flagged node is the address of its client.  Sightings wait for the tick that tells them, or until
+ * very many have come together: sorted by client they cost half.  A call that fails cuts its own off; those of a node
  * that goes are void.  Without a synchroniser each of these costs one predictable branch. */
 #ifndef AOI_SYNC_HOOK_H
 #define AOI_SYNC_HOOK_H
@@ -13,11 +13,12 @@
 
 typedef struct aoi_client aoi_client;
 
-enum { AOI_SIGHTINGS = 256, AOI_SIGHTINGS_A_NODE = 2 }; /* that wait, at most, before a call */
+enum { AOI_SIGHTINGS = 256, AOI_SIGHTINGS_A_NODE = 16 }; /* that wait, at most, before a call */
+enum { AOI_SIGHTING_DONE = INT32_MAX };                  /* instead of a track: it is in the picture */
 
 typedef struct aoi_sighting {
     uint32_t node;
-    uint32_t track : 31; /* of the target, sync.h */
+    uint32_t track : 31; /* of the target, sync.h; or DONE */
     uint32_t enters : 1;
 } aoi_sighting;
 
@@ -29,6 +30,9 @@ uint32_t aoi_node_track(const aoi_space *s, uint32_t node, uint32_t target); /* 
 bool aoi_client_saw(const aoi_client *c, uint32_t target); /* whether its node saw the target at the last tick */
 void aoi_client_end(aoi_client *c);                        /* its node is being freed */
 bool aoi_syncs_see(aoi_space *s); /* all sightings into the pictures; false: memory refused, some wait */
+/* At the beginning of a tick: sorts them by client and queues the clients that have some; aoi_client_see applies one's. */
+bool aoi_syncs_group(aoi_space *s);
+bool aoi_client_see(aoi_client *c);
 
 /* To every synchroniser of the chain. */
 void aoi_syncs_moved(aoi_sync *first, uint32_t entity);   /* or is about to: where it is counts only at the tick */

@@ -79,6 +79,7 @@ static void sync_free(aoi_sync *y) {
     AOI_FREE(m, y->rests, y->rest_cap);
     AOI_FREE(m, y->spots, y->spot_cap);
     AOI_FREE(m, y->movers, y->mover_cap);
+    AOI_FREE(m, y->listed, y->listed_cap);
     AOI_FREE(m, y->track_of, y->track_of_cap);
     AOI_FREE(m, y->clients, y->client_cap);
     AOI_FREE(m, y->client_ids, y->client_id_cap);

@@ -7,8 +7,6 @@
 #include "sync/sync.h"
 
 enum { LEAST_RECORDS = 8, INDEXED_FROM = 256 };
-enum { NODES_AHEAD = 24, CLIENTS_AHEAD = 16, RECORDS_AHEAD = 8 }; /* sightings whose memory is prefetched */
-enum { PREFETCHED = 128, FEW_SIGHTINGS = 32 };                    /* records; not worth to be sorted */
 
 /* ---- the index of a large picture -------------------------------------------------------------------------------- */
 
@@ -177,109 +175,6 @@ void aoi_picture_untell(aoi_client *c, uint32_t record) {
     aoi_track_remove_knower(c->sync, c->tracks[record], c->number);
     c->flags[record] &= AOI_RECORD_SEEN | AOI_RECORD_SAW | AOI_RECORD_PIN;
     aoi_picture_swap(c, record, --c->told);
-}
-
-/* ---- events of the clients' nodes -------------------------------------------------------------------------------- */
-
-static bool picture_enter(aoi_client *c, uint32_t track) {
-    uint32_t i = c->unseen ? aoi_picture_find(c, track) : AOI_NONE;
-    if (i == AOI_NONE) {
-        if (aoi_picture_append(c, track, AOI_RECORD_SEEN) == AOI_NONE) return false;
-    } else {
-        c->flags[i] |= AOI_RECORD_SEEN;
-        c->unseen--;
-    }
-    aoi_client_changed(c);
-    return true;
-}
-
-static void picture_leave(aoi_client *c, uint32_t track) {
-    uint32_t i = aoi_picture_find(c, track);
-    aoi_client_changed(c);
-    if (i >= c->told && !(c->flags[i] & (AOI_RECORD_SAW | AOI_RECORD_PIN))) {
-        aoi_picture_drop(c, i);
-        return;
-    }
-    c->flags[i] &= (uint8_t)~AOI_RECORD_SEEN;
-    c->unseen++;
-}
-
-/* Of the only synchroniser, as a rule: then the client is not looked at. */
-uint32_t aoi_node_track(const aoi_space *s, uint32_t node, uint32_t target) {
-    aoi_sync *y = s->syncs;
-    if (y->next) y = aoi_client_from(s->world.areas[node].user_data)->sync;
-    return aoi_track_ready(y, target);
-}
-
-/* NULL: the node has been removed since. */
-static aoi_client *client_of_sighting(const aoi_space *s, uint32_t i) {
-    uint32_t node = s->sightings[i].node;
-    bool is = s->world.nodes[node].flags & AOI_NODE_SYNC;
-    return is ? aoi_client_from(s->world.areas[node].user_data) : NULL;
-}
-
-/* A client's together, in the order in which they came: a counting sort by node.  Without memory nothing changes. */
-static void sort_sightings(aoi_space *s) {
-    aoi_world *w = &s->world;
-    uint32_t n = s->sighting_count, at = 0;
-    if (n < FEW_SIGHTINGS || !AOI_GROW(&w->memory, w->hits, w->hit_cap, w->node_top + (size_t)1) ||
-        !AOI_GROW(&w->memory, s->sorted, s->sorted_cap, n))
-        return;
-    memset(w->hits, 0, w->node_top * sizeof *w->hits);
-    for (uint32_t i = 0; i < n; i++) w->hits[s->sightings[i].node]++;
-    for (uint32_t k = 0; k < w->node_top; k++) {
-        uint32_t count = w->hits[k];
-        w->hits[k] = at;
-        at += count;
-    }
-    for (uint32_t i = 0; i < n; i++) s->sorted[w->hits[s->sightings[i].node]++] = s->sightings[i];
-    aoi_sighting *sorted = s->sorted;
-    uint32_t cap = s->sorted_cap;
-    s->sorted = s->sightings;
-    s->sorted_cap = s->sighting_cap;
-    s->sightings = sorted;
-    s->sighting_cap = cap;
-}
-
-/* In three steps: the node, its client, the picture. */
-static void prefetch_sightings(const aoi_space *s, uint32_t i) {
-    if (i + NODES_AHEAD < s->sighting_count) {
-        AOI_PREFETCH(s->world.nodes + s->sightings[i + NODES_AHEAD].node);
-        AOI_PREFETCH(s->world.areas + s->sightings[i + NODES_AHEAD].node);
-    }
-    const aoi_client *c = i + CLIENTS_AHEAD < s->sighting_count ? client_of_sighting(s, i + CLIENTS_AHEAD) : NULL;
-    if (c) {
-        AOI_PREFETCH(c);
-        AOI_PREFETCH((const char *)c + AOI_CACHE_LINE);
-    }
-    c = i + RECORDS_AHEAD < s->sighting_count ? client_of_sighting(s, i + RECORDS_AHEAD) : NULL;
-    if (!c) return;
-    AOI_PREFETCH(c->sync->tracks + s->sightings[i + RECORDS_AHEAD].track);
-    if (s->sightings[i + RECORDS_AHEAD].node == s->sightings[i + RECORDS_AHEAD - 1].node) return;
-    AOI_PREFETCH(c->flags + c->count);
-    for (uint32_t k = 0; k <= c->count && k < PREFETCHED; k += AOI_CACHE_LINE / sizeof *c->tracks)
-        AOI_PREFETCH(c->tracks + k);
-}
-
-bool aoi_syncs_see(aoi_space *s) {
-    uint32_t i = 0;
-    if (!s->sighting_count) return true;
-    sort_sightings(s);
-    for (; i < s->sighting_count; i++) {
-        prefetch_sightings(s, i);
-        aoi_client *c = client_of_sighting(s, i);
-        if (!c) continue;
-        if (!s->sightings[i].enters) picture_leave(c, s->sightings[i].track);
-        else if (!picture_enter(c, s->sightings[i].track)) break;
-    }
-    s->sighting_count -= i;
-    if (s->sighting_count) memmove(s->sightings, s->sightings + i, s->sighting_count * sizeof *s->sightings);
-    return !s->sighting_count;
-}
-
-bool aoi_client_saw(const aoi_client *c, uint32_t target) {
-    uint32_t track = aoi_track_of(c->sync, target), i = track == AOI_NONE ? AOI_NONE : aoi_picture_find(c, track);
-    return i != AOI_NONE && (c->flags[i] & AOI_RECORD_SAW);
 }
 
 /* ---- the queue --------------------------------------------------------------------------------------------------- */

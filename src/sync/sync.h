@@ -1,7 +1,8 @@
 /* sync.h - a synchroniser from inside:
  *
  *   tracks.c     entities that clients know or see: where they were, what is new about them, which clients know them
- *   picture.c    what one client knows and sees; events of its node change it
+ *   picture.c    what one client knows and sees
+ *   sightings.c  events of clients' nodes, which change their pictures
  *   clients.c    opening, closing, clients, pins
  *   tick.c       which clients have news; what a message says; what it changes when it is sent
  *   relevance.c  limit, tiers, budget of bytes
@@ -23,13 +24,12 @@
 
 /* flags of a track */
 enum {
-    AOI_TRACK_LISTED = 1,  /* in the list of movers */
-    AOI_TRACK_FRESH = 2,   /* has no position yet */
-    AOI_TRACK_TOUCHED = 4, /* since the last tick began */
-    AOI_TRACK_WIDE = 8,    /* its position travels as doubles */
-    AOI_TRACK_DEAD = 16,   /* its entity has left */
-    AOI_TRACK_FREE = 32,
-    AOI_TRACK_RANKED = 64 /* has a priority of its own */
+    AOI_TRACK_FRESH = 1,   /* has no position yet */
+    AOI_TRACK_TOUCHED = 2, /* since the last tick began */
+    AOI_TRACK_WIDE = 4,    /* its position travels as doubles */
+    AOI_TRACK_DEAD = 8,    /* its entity has left */
+    AOI_TRACK_FREE = 16,
+    AOI_TRACK_RANKED = 32 /* has a priority of its own */
 };
 
 typedef struct aoi_track {                 /* one cache line: all that a record of a mover needs */
@@ -119,8 +119,9 @@ struct aoi_sync {
     aoi_spot *spots;
     double far; /* no coordinate of a spot is larger */
     uint32_t
-        *movers; /* tracks whose entity has moved since the last tick, or is touched; as many as there are tracks */
-    uint32_t track_cap, rest_cap, spot_cap, mover_cap, track_top, free_track, mover_count;
+        *movers;     /* tracks whose entity has moved since the last tick, or is touched; as many as there are tracks */
+    uint8_t *listed; /* by track: is among them; apart from the track, which a move leaves alone */
+    uint32_t track_cap, rest_cap, spot_cap, mover_cap, listed_cap, track_top, free_track, mover_count;
     uint32_t *track_of; /* by entity slot */
     uint32_t track_of_cap;
     aoi_client **clients; /* by number; NULL: free */
@@ -162,6 +163,7 @@ bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track);
 void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client); /* there is room */
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client);
 void aoi_track_catch_up(aoi_sync *y); /* at the beginning of a tick: what has moved; clients that know it are queued */
+void aoi_tracks_sweep(aoi_sync *y);   /* at its end: frees those that nothing refers to; no sighting waits */
 void aoi_track_spot(aoi_sync *y, uint32_t track);                          /* where it is now, or that it is ranked */
 bool aoi_round_position(const aoi_sync *y, const double *pos, double *at); /* true: wide */
 

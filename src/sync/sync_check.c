@@ -50,11 +50,11 @@ static const char *check_tracks(const aoi_sync *y) {
     for (uint32_t t = 0; t < y->track_top; t++) {
         const aoi_track *r = y->tracks + t;
         refs += y->tracks[t].refs;
-        listed += (r->flags & AOI_TRACK_LISTED) != 0;
+        listed += y->listed[t];
         if (r->flags & (AOI_TRACK_FREE | AOI_TRACK_DEAD)) continue;
         if (aoi_track_of(y, r->entity) != t || y->space->world.entities[r->entity].id != r->id)
             return sync_say(y, "entity %lld is not found by its track", (long long)r->id);
-        if (!r->refs && !(r->flags & (AOI_TRACK_RANKED | AOI_TRACK_LISTED)))
+        if (!r->refs && !(r->flags & AOI_TRACK_RANKED) && !y->listed[t])
             return sync_say(y, "a track is kept for nothing");
     }
     if (refs != records) return sync_say(y, "tracks count their records wrongly");

@@ -9,7 +9,7 @@
  * is packed again. */
 #include "sync/sync.h"
 
-enum { TRACKS_AHEAD = 6, RECORDS_AT_ONCE = 64 };
+enum { TRACKS_AHEAD = 6, RECORDS_AT_ONCE = 64, PREFETCHED = 256 };
 
 /* ---- head of the message ----------------------------------------------------------------------------------------- */
 
@@ -75,6 +75,7 @@ static bool say_appeared(aoi_client *c, uint32_t record) {
     if (!aoi_writer_ready(aoi_sync_memory(y), w) || !aoi_track_reserve_knower(y, track)) return false;
     const aoi_track *t = y->tracks + track;
     bool wide = t->flags & AOI_TRACK_WIDE;
+    AOI_PREFETCH(t->knowers + t->knower_count);
     unsigned char *p = aoi_put_id(w, w->bytes + w->end, wide ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED, t->id);
     p = aoi_put_varint(p, kind_of(y, t));
     p = wide ? aoi_put_doubles(w, p, t->at) : aoi_put_position(w, p, t->at);
@@ -287,7 +288,18 @@ static bool put_cut_last(aoi_client *c) {
     return any;
 }
 
+/* What a message that is sent will change of them: their lists of knowers. */
+static void prefetch_gone(const aoi_client *c) {
+    const aoi_track *tracks = c->sync->tracks;
+    for (uint32_t i = c->stay; i < c->told; i++) {
+        const aoi_track *t = tracks + c->tracks[i];
+        for (uint32_t k = 0; k < t->knower_count && k < PREFETCHED; k += AOI_CACHE_LINE / sizeof *t->knowers)
+            AOI_PREFETCH(t->knowers + k);
+    }
+}
+
 static bool pack_gone(aoi_client *c) {
+    prefetch_gone(c);
     for (uint32_t i = c->stay; i < c->told && !c->sync->writer.full; i++)
         if (!say_gone(c, i)) return false;
     return true;
@@ -429,7 +441,7 @@ static void apply(aoi_client *c) {
 /* ---- the tick ---------------------------------------------------------------------------------------------------- */
 
 int aoi_sync_begin(aoi_sync *y) {
-    if (!aoi_settle(y->space) || !aoi_syncs_see(y->space)) return AOI_ENOMEM;
+    if (!aoi_settle(y->space) || !aoi_syncs_group(y->space)) return AOI_ENOMEM;
     y->now++;
     y->packed = NULL;
     y->changes++;
@@ -439,9 +451,8 @@ int aoi_sync_begin(aoi_sync *y) {
 
 int aoi_sync_next(aoi_sync *y, aoi_message *out) {
     *out = (aoi_message){0};
-    if (!aoi_syncs_see(y->space)) return AOI_ENOMEM;
     for (aoi_client *c; (c = y->first) != NULL && !aoi_tick_after(c->queued_for, y->now);) {
-        if (!pack(c)) return AOI_ENOMEM;
+        if (!aoi_client_see(c) || !pack(c)) return AOI_ENOMEM;
         if (!y->writer.records) {
             apply(c);
             continue;
@@ -449,8 +460,10 @@ int aoi_sync_next(aoi_sync *y, aoi_message *out) {
         writer_close(c, out);
         y->packed = c;
         y->packed_at = y->changes;
-        break;
+        return AOI_OK;
     }
+    if (!aoi_syncs_see(y->space)) return AOI_ENOMEM;
+    aoi_tracks_sweep(y);
     return AOI_OK;
 }
 

@@ -22,7 +22,8 @@ static bool track_arrays_ready(aoi_sync *y) {
     size_t need = y->track_top + (size_t)1;
     return y->free_track != AOI_NONE ||
            (AOI_GROW(m, y->movers, y->mover_cap, need) && AOI_GROW(m, y->rests, y->rest_cap, need) &&
-            AOI_GROW(m, y->spots, y->spot_cap, need) && AOI_GROW_LINES(m, y->tracks, y->track_cap, need));
+            AOI_GROW(m, y->spots, y->spot_cap, need) && AOI_GROW(m, y->listed, y->listed_cap, need) &&
+            AOI_GROW_LINES(m, y->tracks, y->track_cap, need));
 }
 
 uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
@@ -39,14 +40,20 @@ uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
     y->rests[t] = (aoi_track_rest){.priority = 1, .next_free = AOI_NONE};
     y->spots[t] = (aoi_spot){INFINITY, INFINITY, INFINITY};
     y->track_of[entity] = t;
+    y->listed[t] = 0;
     aoi_track_list(y, t);
     return t;
 }
 
-/* Sightings that wait may be of it: it is freed by the next tick, if nothing refers to it then. */
+/* Nothing refers to it, except for sightings that wait. */
+static bool is_idle(const aoi_track *t) {
+    return !t->refs && !(t->flags & AOI_TRACK_RANKED);
+}
+
+/* Sightings that wait may be of it: it is freed at the end of a tick, if nothing refers to it then. */
 void aoi_track_release(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
-    if (!t->refs && !(t->flags & AOI_TRACK_RANKED)) aoi_track_list(y, track);
+    if (is_idle(t)) aoi_track_list(y, track);
 }
 
 static void track_free(aoi_sync *y, uint32_t track) {
@@ -56,6 +63,7 @@ static void track_free(aoi_sync *y, uint32_t track) {
     t->knowers = NULL;
     t->knower_count = 0;
     t->flags = AOI_TRACK_FREE;
+    y->listed[track] = 0;
     y->rests[track] = (aoi_track_rest){.next_free = y->free_track};
     y->free_track = track;
 }
@@ -105,9 +113,8 @@ void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client) {
 /* ---- news -------------------------------------------------------------------------------------------------------- */
 
 void aoi_track_list(aoi_sync *y, uint32_t track) {
-    aoi_track *t = y->tracks + track;
-    if (t->flags & AOI_TRACK_LISTED) return;
-    t->flags |= AOI_TRACK_LISTED;
+    if (y->listed[track]) return;
+    y->listed[track] = 1;
     y->movers[y->mover_count++] = track;
 }
 
@@ -169,6 +176,7 @@ void aoi_track_locate(aoi_sync *y, uint32_t track) {
 }
 
 static void queue_knowers(aoi_sync *y, const aoi_track *t) {
+    if (t->moved != y->now && t->touched != y->now) return;
     for (uint32_t i = 0; i < t->knower_count; i++) {
         aoi_client *c = y->clients[t->knowers[i]];
         if (!c->queued) aoi_client_queue(c, y->now);
@@ -183,6 +191,16 @@ static void queue_clients(aoi_sync *y, bool all) {
     }
 }
 
+/* Those to which nothing refers stay in the list until the end of the tick. */
+static void unlist_movers(aoi_sync *y) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < y->mover_count; i++) {
+        if (is_idle(y->tracks + y->movers[i])) y->movers[kept++] = y->movers[i];
+        else y->listed[y->movers[i]] = 0;
+    }
+    y->mover_count = kept;
+}
+
 void aoi_track_catch_up(aoi_sync *y) {
     uint32_t news = 0;
     const aoi_entity_record *entities = y->space->world.entities;
@@ -192,21 +210,25 @@ void aoi_track_catch_up(aoi_sync *y) {
             uint32_t ahead = y->tracks[y->movers[i + TRACK_ENTITIES_AHEAD]].entity;
             if (ahead != AOI_NONE) AOI_PREFETCH(entities + ahead);
         }
-        t->flags &= ~(uint32_t)AOI_TRACK_LISTED;
-        if (!t->refs && !(t->flags & AOI_TRACK_RANKED)) {
-            track_free(y, y->movers[i]);
-            continue;
-        }
         if (t->flags & AOI_TRACK_DEAD) continue;
         bool fresh = t->flags & AOI_TRACK_FRESH, moved = track_relocate(y, t), touched = t->flags & AOI_TRACK_TOUCHED;
         t->flags &= ~(uint32_t)AOI_TRACK_TOUCHED;
         if (moved && !fresh) t->moved = y->now;
         if (touched) t->touched = y->now;
-        if ((moved || touched) && t->knower_count) y->movers[news++] = y->movers[i];
+        news += (moved || touched) && t->knower_count;
     }
     bool any = y->mover_count > 0 || y->reranked, all = news > y->track_top / 8;
     if (all || (any && y->overflows)) queue_clients(y, all);
-    for (uint32_t i = 0; i < news && !all; i++) queue_knowers(y, y->tracks + y->movers[i]);
-    y->mover_count = 0;
+    for (uint32_t i = 0; i < y->mover_count && !all; i++) queue_knowers(y, y->tracks + y->movers[i]);
+    unlist_movers(y);
     y->reranked = false;
+}
+
+void aoi_tracks_sweep(aoi_sync *y) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < y->mover_count; i++) {
+        if (is_idle(y->tracks + y->movers[i])) track_free(y, y->movers[i]);
+        else y->movers[kept++] = y->movers[i];
+    }
+    y->mover_count = kept;
 }
