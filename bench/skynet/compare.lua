@@ -14,7 +14,8 @@ local CASES = {
   { name = "5,000, all watch, 200 subscribers", entities = 5000, watchers = 5000, services = 200, interval = 10 },
   { name = "20,000, 500 watchers", entities = 20000, watchers = 500, services = 500, interval = 10 },
 }
-local KINDS = { "aoi", "rows", "thirty", "single" }
+local KINDS = {}
+for kind in skynet.getenv("kinds"):gmatch "%a+" do KINDS[#KINDS + 1] = kind end
 
 local function cpu(addresses)
   local total = 0
@@ -67,7 +68,7 @@ skynet.start(function()
         end
       end
       for _, kind in ipairs(KINDS) do
-        local b, hand = best[kind], best.thirty
+        local b, hand = best[kind], best.thirty or best[kind]
         local line = "%-36s %-7s %6.2f / %6.2f / %6.2f   of thirty lines: %.2f / %.2f / %.2f   %.0f events a tick"
         skynet.error(line:format(case.name, kind, b[1], b[2], b[3], b[1] / hand[1], b[2] / hand[2], b[3] / hand[3],
           b.events))

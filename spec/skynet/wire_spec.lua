@@ -35,7 +35,7 @@ end
 -- Applies EVENTS to an inbox that has these handles open; returns the list.
 local function read(inbox, message)
   local list = {}
-  local n, reason = inbox:read(message, list, 0)
+  local n, reason = inbox:read(message, nil, list, 0)
   if not n then return nil, reason end
   assert(#list == n)
   return list
@@ -43,7 +43,7 @@ end
 
 local function inbox_with(...)
   local inbox = wire.inbox()
-  for _, handle in ipairs { ... } do inbox:open(handle, 7) end
+  for _, handle in ipairs { ... } do inbox:open(handle, 7, 1, 1) end
   return inbox
 end
 
@@ -333,7 +333,7 @@ describe("the readers of the wire format", function()
       return false
     end
     local n
-    if kind == wire.EVENTS then n, why = inbox:read(s, list, 0)
+    if kind == wire.EVENTS then n, why = inbox:read(s, nil, list, 0)
     elseif kind == wire.MOVES then n, why = wire.apply(some_space, s, list)
     elseif kind == wire.REFUSED then n, why = wire.read_refused(s, list)
     elseif kind == wire.PACKETS then n, why = wire.read_packets(s, list)
@@ -436,13 +436,13 @@ describe("the views of an inbox", function()
 
   it("end with their link", function()
     local inbox = inbox_with(1, 2)
-    inbox:open(3, 9)
+    inbox:open(3, 9, 1, 1)
     read(inbox, reference.events(1, false, { { handle = 1, enters = { 5 } }, { handle = 3, enters = { 5 } } }))
     inbox:close(7)
     assert.equal(1, (inbox:count()))
     assert.is_false(inbox:sees(1, 5))
     assert.is_true(inbox:sees(3, 5))
-    assert.error_matches(function() inbox:open(3, 9) end, "taken")
+    assert.error_matches(function() inbox:open(3, 9, 1, 1) end, "taken")
     assert.same({}, read(inbox, reference.events(1, false, { { handle = 1, enters = { 5 } } })))
   end)
 end)

@@ -27,6 +27,7 @@
 #include "lua/shapes_args.c"
 #include "lua/snapshot_methods.c"
 #include "lua/sync_methods.c"
+#include "lua/wire_hear.c"
 #include "lua/wire_inbox.c"
 #include "lua/wire_moves.c"
 #include "lua/wire_pack.c"

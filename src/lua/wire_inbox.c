@@ -1,87 +1,37 @@
-/* wire_inbox.c - see wire.h: the events that a client is sent, and what its nodes see by them.
- *
- *   view     handle, link, ids in no order [ id id id ... ]; from 64 ids on an index of them
- *   read     checks the whole message, applies it group by group, and notes what really changes in `news`; then, when no
- *            view is in use, the notes are appended to a Lua list, which may run finalizers
- *
- *   list     entries, each begins with 4 * handle + form:
- *            LEAVES, id  or  ENTERS, id                 one event without a place, as most groups have
- *            GROUP, leaves, enters, values              then the ids that leave, then `values` numbers for each that enters:
- *                                                       the id alone, or id, kind, x, y [, z]
- *            SPECIAL (handle 0), OPENED, link, watcher, node, handle   a node that another client has added for this one
- *            SPECIAL, CLOSED, handle, 0, 0, 0                          the end of a node, behind its last leaves
- *            SPECIAL, RESYNCED, link, 0, 0, 0                          behind the changes that a resync has brought
- *
- * A view takes an enter only of what it does not have, and a leave only of what it has: so a handler hears them in turn
- * whatever was lost on the way. */
-#include "lua/wire.h"
-
-#define INBOX_NAME "aoi.Inbox"
+/* wire_inbox.c - see wire_inbox.h: messages of events into views, and notes of what has changed. */
+#include "lua/wire_inbox.h"
 
 enum { INDEX_FROM = 64 }; /* below, a walk over ids that lie together beats a look-up */
-enum { FORM_SPECIAL = 0, FORM_LEAVES = 1, FORM_ENTERS = 2, FORM_GROUP = 3 };
-enum { INBOX_OPENED = 1, INBOX_CLOSED = 2, INBOX_RESYNCED = 3 };
-
-typedef struct inbox_view {
-    uint32_t handle, link, next; /* handle 0: a free slot, next: of the chain of those */
-    uint32_t stamp;              /* of the last resync that named it */
-    int64_t *ids;
-    uint32_t cap, count;
-    aoi_index index;
-} inbox_view;
-
-typedef struct inbox {
-    aoi_memory memory;
-    inbox_view *views;
-    aoi_index handles;
-    int64_t *news;        /* list entries; coordinates as the bits of doubles */
-    unsigned char *marks; /* of the ids of a view, while a whole view is compared */
-    uint32_t view_cap, view_count, free_view, mark_cap, news_cap, news_count, stamp;
-    uint32_t seq;    /* of the last message */
-    uint64_t events; /* so far */
-    bool torn;       /* a message was not applied to its end */
-} inbox;
-
-static inbox *inbox_self(lua_State *L) {
-    return laoi_object(L, INBOX_NAME);
-}
-
-static int inbox_new(lua_State *L) {
-    inbox *x = laoi_new_wire(L, sizeof *x);
-    x->memory = laoi_memory(L);
-    x->free_view = AOI_NONE;
-    return 1;
-}
 
 /* ---- views -------------------------------------------------------------------------------------------------------- */
 
-static inbox_view *view_of_handle(const inbox *x, uint32_t handle) {
+inbox_view *laoi_inbox_view(const inbox *x, uint32_t handle) {
     if (!handle) return NULL;
     for (uint32_t at = AOI_SEEK, v; (v = aoi_index_next(&x->handles, aoi_hash64(handle), &at)) != AOI_NONE;)
         if (x->views[v].handle == handle) return x->views + v;
     return NULL;
 }
 
-static void clear_view(inbox *x, inbox_view *v) {
+void laoi_inbox_clear(inbox *x, inbox_view *v) {
     AOI_FREE(&x->memory, v->ids, v->cap);
     aoi_index_free(&x->memory, &v->index);
     *v = (inbox_view){0};
 }
 
-static void forget_view(inbox *x, inbox_view *v) {
+void laoi_inbox_forget(inbox *x, inbox_view *v) {
     uint32_t slot = (uint32_t)(v - x->views);
     aoi_index_remove(&x->handles, aoi_hash64(v->handle), slot);
-    clear_view(x, v);
+    laoi_inbox_clear(x, v);
     v->next = x->free_view;
     x->free_view = slot;
 }
 
-/* NULL when memory is refused. */
-static inbox_view *new_view(inbox *x, uint32_t handle, uint32_t link) {
+inbox_view *laoi_inbox_add(inbox *x, uint32_t handle, uint32_t link) {
     if (!aoi_index_reserve(&x->memory, &x->handles, (size_t)x->handles.count + 1)) return NULL;
     uint32_t slot = x->free_view;
     if (slot == AOI_NONE) {
-        if (!AOI_GROW(&x->memory, x->views, x->view_cap, x->view_count + 1)) return NULL;
+        if (x->view_count == INBOX_SLOTS || !AOI_GROW(&x->memory, x->views, x->view_cap, x->view_count + 1))
+            return NULL;
         slot = x->view_count++;
     } else x->free_view = x->views[slot].next;
     x->views[slot] = (inbox_view){.handle = handle, .link = link};
@@ -89,7 +39,7 @@ static inbox_view *new_view(inbox *x, uint32_t handle, uint32_t link) {
     return x->views + slot;
 }
 
-static uint32_t place_in_view(const inbox_view *v, int64_t id) {
+uint32_t laoi_inbox_place(const inbox_view *v, int64_t id) {
     if (!v->index.size) {
         for (uint32_t i = 0; i < v->count; i++)
             if (v->ids[i] == id) return i;
@@ -123,17 +73,6 @@ static void view_remove(inbox_view *v, uint32_t i) {
         if (i != last) aoi_index_replace(&v->index, aoi_id_hash(v->ids[last]), last, i);
     }
     v->ids[i] = v->ids[last];
-}
-
-static int inbox_gc(lua_State *L) {
-    inbox *x = inbox_self(L);
-    for (uint32_t i = 0; i < x->view_count; i++) clear_view(x, x->views + i);
-    AOI_FREE(&x->memory, x->views, x->view_cap);
-    AOI_FREE(&x->memory, x->marks, x->mark_cap);
-    AOI_FREE(&x->memory, x->news, x->news_cap);
-    aoi_index_free(&x->memory, &x->handles);
-    *x = (inbox){.memory = x->memory, .free_view = AOI_NONE};
-    return 0;
 }
 
 /* ---- checking ----------------------------------------------------------------------------------------------------- */
@@ -178,9 +117,7 @@ static const char *read_group(const unsigned char *p, const unsigned char *end, 
     return NULL;
 }
 
-/* NULL, or what is wrong with the records from p on.  Makes room in the views that are there: false in *room if memory
- * is refused. */
-static const char *records_fault(inbox *x, const unsigned char *p, const unsigned char *end, bool *room) {
+const char *laoi_inbox_fault(inbox *x, const unsigned char *p, const unsigned char *end, bool *room) {
     uint32_t owed = 0;
     wire_group g;
     *room = true;
@@ -195,7 +132,7 @@ static const char *records_fault(inbox *x, const unsigned char *p, const unsigne
         }
         const char *fault = read_group(p, end, &g);
         if (fault) return fault;
-        inbox_view *v = view_of_handle(x, g.handle);
+        inbox_view *v = laoi_inbox_view(x, g.handle);
         if (v && !view_room(x, v, g.enters)) *room = false;
         p = g.end;
         if (owed) owed--;
@@ -218,21 +155,21 @@ static bool note_special(inbox *x, int what, int64_t a, int64_t b, int64_t c, in
     const int64_t values[] = {0, what, a, b, c, d};
     if (!news_room(x, 6)) return false;
     for (int i = 0; i < 6; i++) note_number(x, values[i]);
+    x->plain = false;
     return true;
 }
 
-enum { ENTRY_HEAD = 4 }; /* handle, leaves, enters, values */
-
 /* The head of an entry whose lists are noted already. */
-static void set_entry_head(inbox *x, uint32_t at, const wire_group *g, uint32_t leaves, uint32_t enters) {
-    int64_t *head = x->news + at;
+static void set_entry_head(inbox *x, const inbox_view *v, uint32_t at, const wire_group *g, uint32_t leaves,
+                           uint32_t enters) {
+    int64_t *head = x->news + at, word = ((int64_t)(v - x->views) << 34) | ((int64_t)g->handle << 2);
     if (leaves + enters == 1 && (leaves || !g->dims)) {
-        head[0] = (int64_t)g->handle * 4 + (leaves ? FORM_LEAVES : FORM_ENTERS);
+        head[0] = word | (leaves ? FORM_LEAVES : FORM_ENTERS);
         head[1] = head[ENTRY_HEAD];
         x->news_count = at + 2;
         return;
     }
-    head[0] = (int64_t)g->handle * 4 + FORM_GROUP;
+    head[0] = word | FORM_GROUP;
     head[1] = leaves;
     head[2] = enters;
     head[3] = g->dims ? 2 + g->dims : 1;
@@ -243,7 +180,7 @@ static uint32_t take_enters(inbox *x, inbox_view *v, const wire_group *g) {
     uint32_t taken = 0;
     for (uint32_t i = 0; i < g->enters; i++, p += g->each) {
         int64_t id = wire_get_id(p, g->width);
-        if (place_in_view(v, id) != AOI_NONE) continue;
+        if (laoi_inbox_place(v, id) != AOI_NONE) continue;
         view_add(v, id);
         note_number(x, id);
         for (int k = 0; g->dims && k <= g->dims; k++) note_number(x, (int64_t)aoi_peek_bytes(p + g->width + 8 * k, 8));
@@ -268,7 +205,7 @@ static uint32_t take_leaves(inbox *x, inbox_view *v, const wire_group *g) {
     uint32_t taken = 0;
     for (uint32_t i = 0; i < g->leaves; i++) {
         int64_t id = wire_get_id(g->lists + i * (size_t)g->width, g->width);
-        uint32_t place = place_in_view(v, id);
+        uint32_t place = laoi_inbox_place(v, id);
         if (place == AOI_NONE) continue;
         view_remove(v, place);
         note_number(x, id);
@@ -281,7 +218,7 @@ static uint32_t take_leaves(inbox *x, inbox_view *v, const wire_group *g) {
 static uint32_t take_absent(inbox *x, inbox_view *v, const wire_group *g) {
     memset(x->marks, 0, v->count);
     for (uint32_t i = 0; i < g->enters; i++) {
-        uint32_t place = place_in_view(v, wire_get_id(g->lists + i * g->each, g->width));
+        uint32_t place = laoi_inbox_place(v, wire_get_id(g->lists + i * g->each, g->width));
         if (place != AOI_NONE) x->marks[place] = 1;
     }
     return take_unmarked(x, v, x->marks);
@@ -298,7 +235,7 @@ static bool take_group(inbox *x, inbox_view *v, const wire_group *g) {
     uint32_t leaves = g->flags & WIRE_WHOLE ? take_absent(x, v, g) : take_leaves(x, v, g);
     uint32_t enters = take_enters(x, v, g);
     x->events += leaves + enters;
-    if (leaves || enters) set_entry_head(x, head, g, leaves, enters);
+    if (leaves || enters) set_entry_head(x, v, head, g, leaves, enters);
     else x->news_count = head;
     return true;
 }
@@ -312,16 +249,17 @@ static bool close_view(inbox *x, inbox_view *v) {
         x->news_count += ENTRY_HEAD;
         uint32_t leaves = take_unmarked(x, v, NULL);
         x->events += leaves;
-        set_entry_head(x, head, &g, leaves, 0);
+        set_entry_head(x, v, head, &g, leaves, 0);
     }
-    forget_view(x, v);
+    laoi_inbox_forget(x, v);
     return note_special(x, INBOX_CLOSED, g.handle, 0, 0, 0);
 }
 
 static bool apply_group(inbox *x, const wire_group *g) {
-    inbox_view *v = view_of_handle(x, g->handle);
+    inbox_view *v = laoi_inbox_view(x, g->handle);
     if (!v && g->flags & WIRE_OPEN) {
-        v = new_view(x, g->handle, g->link);
+        v = laoi_inbox_add(x, g->handle, g->link);
+        if (v) v->watcher = g->watcher, v->node = g->node;
         if (!v || !note_special(x, INBOX_OPENED, g->link, g->watcher, g->node, g->handle)) return false;
     }
     if (!v) return true; /* of a map that is closed */
@@ -338,7 +276,7 @@ static bool end_resync(inbox *x, uint32_t link) {
     return note_special(x, INBOX_RESYNCED, link, 0, 0, 0);
 }
 
-static bool apply_records(inbox *x, const unsigned char *p, const unsigned char *end) {
+bool laoi_inbox_apply(inbox *x, const unsigned char *p, const unsigned char *end) {
     uint32_t owed = 0, link = 0;
     wire_group g;
     while (p < end) {
@@ -357,150 +295,4 @@ static bool apply_records(inbox *x, const unsigned char *p, const unsigned char 
         if (ends && !end_resync(x, link)) return false;
     }
     return true;
-}
-
-/* ---- to Lua ------------------------------------------------------------------------------------------------------- */
-
-enum { MESSAGE = 2, LIST = 3 }; /* on the stack */
-
-/* Appends news[i], a coordinate or not. */
-static void tell_number(lua_State *L, const inbox *x, uint32_t i, laoi_index at, bool coordinate) {
-    double v;
-    memcpy(&v, x->news + i, sizeof v);
-    if (coordinate) lua_pushnumber(L, v);
-    else laoi_pushinteger(L, x->news[i]);
-    lua_rawseti(L, LIST, at);
-}
-
-static uint32_t entry_length(const int64_t *head) {
-    if ((head[0] & 3) == FORM_SPECIAL) return 6;
-    if ((head[0] & 3) != FORM_GROUP) return 2;
-    return ENTRY_HEAD + (uint32_t)head[1] + (uint32_t)(head[2] * head[3]);
-}
-
-/* Appends the entries to the list; a finalizer may do anything meanwhile, but only what is there is read. */
-static laoi_index tell_news(lua_State *L, const inbox *x, laoi_index at) {
-    uint32_t i = 0, end;
-    while (i < x->news_count) {
-        const int64_t *head = x->news + i;
-        bool group = (head[0] & 3) == FORM_GROUP;
-        uint32_t values = group ? (uint32_t)head[3] : 1;
-        uint32_t first = i + (group ? ENTRY_HEAD + (uint32_t)head[1] : entry_length(head)); /* what enters */
-        end = i + entry_length(head);
-        for (; i < end && i < x->news_count; i++) tell_number(L, x, i, ++at, i >= first && (i - first) % values >= 2);
-    }
-    return at;
-}
-
-static int refuse_events(lua_State *L, const char *why) {
-    lua_pushnil(L);
-    lua_pushstring(L, why);
-    return 2;
-}
-
-/* read(message, list, tail): applies EVENTS and appends what has changed to the list behind `tail`.  Returns the new tail,
- * bits (1: an ACK is expected; 2: a message before this one is missing, or was not applied to its end; 4: the list has
- * more than one entry), and the number of the message; or nil and a reason, and nothing has changed. */
-static int inbox_read(lua_State *L) {
-    inbox *x = laoi_object(L, INBOX_NAME);
-    size_t size;
-    bool room;
-    if (lua_type(L, MESSAGE) != LUA_TSTRING) return refuse_events(L, "a message is a string");
-    if (!lua_istable(L, LIST)) return laoi_typeerror(L, LIST, "table");
-    laoi_index at = (laoi_index)lua_tointeger(L, 4);
-    const unsigned char *p = (const unsigned char *)lua_tolstring(L, MESSAGE, &size), *end = p + size;
-    if (size < WIRE_HEAD || p[0] != WIRE_VERSION || p[1] != WIRE_EVENTS || p[2] & ~WIRE_ASK || p[3])
-        return refuse_events(L, "no message of events");
-    const char *fault = records_fault(x, p + WIRE_HEAD, end, &room);
-    if (fault) return refuse_events(L, fault);
-    if (!room) return laoi_nomemory(L);
-    uint32_t seq = wire_get32(p + 4);
-    int bits = p[2] | (x->torn || seq != x->seq + 1 ? 2 : 0);
-    x->torn = true;
-    x->news_count = 0;
-    x->seq = seq;
-    if (!apply_records(x, p + WIRE_HEAD, end)) return laoi_nomemory(L);
-    if (at > 0 || (x->news_count && x->news_count > entry_length(x->news))) bits |= 4;
-    at = tell_news(L, x, at);
-    x->torn = false;
-    laoi_pushinteger(L, (int64_t)at);
-    lua_pushinteger(L, bits);
-    laoi_pushinteger(L, seq);
-    return 3;
-}
-
-/* ---- what Lua asks ------------------------------------------------------------------------------------------------ */
-
-/* open(handle, link): a node of this client; it sees nothing yet. */
-static int inbox_open(lua_State *L) {
-    inbox *x = inbox_self(L);
-    uint32_t handle = laoi_u32(L, 2), link = laoi_u32(L, 3);
-    if (!handle || view_of_handle(x, handle)) return laoi_argerror(L, 2, "the handle is taken");
-    return new_view(x, handle, link) ? 0 : laoi_nomemory(L);
-}
-
-/* close(link): its map is closed; nothing is told. */
-static int inbox_close(lua_State *L) {
-    inbox *x = inbox_self(L);
-    uint32_t link = laoi_u32(L, 2);
-    for (uint32_t i = 0; i < x->view_count; i++)
-        if (x->views[i].handle && x->views[i].link == link) forget_view(x, x->views + i);
-    return 0;
-}
-
-/* view(handle, list): the list is filled and ends with nil; returns how many. */
-static int inbox_view_ids(lua_State *L) {
-    inbox *x = inbox_self(L);
-    if (!lua_istable(L, LIST)) return laoi_typeerror(L, LIST, "table");
-    inbox_view *v = view_of_handle(x, laoi_u32(L, 2));
-    laoi_index at = 0;
-    for (uint32_t i = 0; v && i < v->count; i++) {
-        laoi_pushinteger(L, v->ids[i]);
-        lua_rawseti(L, LIST, ++at);
-        v = view_of_handle(x, laoi_u32(L, 2)); /* still there? the table may have run a finalizer */
-    }
-    lua_pushnil(L);
-    lua_rawseti(L, LIST, at + 1);
-    laoi_pushinteger(L, (int64_t)at);
-    return 1;
-}
-
-static int inbox_sees(lua_State *L) {
-    inbox *x = inbox_self(L);
-    inbox_view *v = view_of_handle(x, laoi_u32(L, 2));
-    lua_pushboolean(L, v && place_in_view(v, laoi_integer(L, 3)) != AOI_NONE);
-    return 1;
-}
-
-/* seq([set]): the number of the last message. */
-static int inbox_seq(lua_State *L) {
-    inbox *x = inbox_self(L);
-    if (!lua_isnoneornil(L, 2)) x->seq = laoi_u32(L, 2);
-    laoi_pushinteger(L, x->seq);
-    return 1;
-}
-
-static int inbox_count(lua_State *L) {
-    inbox *x = inbox_self(L);
-    laoi_pushinteger(L, (int64_t)x->handles.count);
-    laoi_pushinteger(L, (int64_t)x->memory.used);
-    laoi_pushinteger(L, (int64_t)x->events);
-    return 3;
-}
-
-static const luaL_Reg inbox_methods[] = {
-    {"read", inbox_read}, {"open", inbox_open},   {"close", inbox_close}, {"view", inbox_view_ids},
-    {"sees", inbox_sees}, {"count", inbox_count}, {"seq", inbox_seq},     {NULL, NULL},
-};
-
-void laoi_open_inbox(lua_State *L) {
-    static const struct {
-        const char *name;
-        int value;
-    } constants[] = {{"OPENED", INBOX_OPENED}, {"CLOSED", INBOX_CLOSED}, {"RESYNCED", INBOX_RESYNCED}};
-    laoi_set_type(L, INBOX_NAME, "inbox", inbox_new, inbox_methods, inbox_gc);
-    for (int i = 0; i < 3; i++) {
-        lua_pushinteger(L, constants[i].value);
-        lua_setfield(L, -2, constants[i].name);
-    }
 }

@@ -6,7 +6,8 @@
 --       mine[id][node] ---+    the record of a node that this map added
 --     records[handle] <---+    one life of one node: its handlers
 --     inbox                    in C: what each node sees after the messages so far
---     queue                    changes that have arrived and are not delivered yet: aoi.skynet.dispatch
+--     queue                    changes that have arrived and are not delivered yet, while handlers wait, or for what C
+--                              does not deliver itself: aoi.skynet.dispatch
 --
 -- An event changes the view when it arrives and is taken from the queue before its handler runs. So a handler may
 -- wait for something, and another message that arrives meanwhile delivers what follows.
@@ -20,12 +21,13 @@ local Client = { Space = Map }
 Client.__index = Client
 
 local EVENTS = wire.EVENTS
-local ASK, LOST, SEVERAL = 1, 2, 4 -- bits of what `read` returns
+local ASK, LOST, SEVERAL = 1, 2, 4 -- bits of what `receive_events` and `read` return
 local head, read = wire.head, wire.read
 
 --- options: send(message) returns true, or nil if the service is gone; call(name, ...) returns what the server's `call`
 -- returned. Optional: log(text) takes errors and refusals without a handler; fork(f) calls f soon, in another
--- coroutine; name(): the service, for messages; gone(): called once, when the service is gone.
+-- coroutine; name(): the service, for messages; gone(): called once, when the service is gone; text(pointer, length):
+-- the string, where messages are received as these two.
 function Client.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
@@ -34,21 +36,25 @@ function Client.new(options)
     fork = options.fork or function() end,
     name = options.name or function() return "the AOI service" end,
     on_gone = options.gone or function() end,
+    text = options.text,
     maps = {}, records = {}, inbox = wire.inbox(),
-    queue = {}, tail = 0, parked = 0, waiting = 0,
+    queue = {}, tail = 0, parked = 0, waiting = 0, walks = {},
     taken = 0, heartbeat = 5, heard = -1, silent = 0,
     counters = {
-      messages = 0, bytes = 0, malformed = 0, resyncs = 0, lost = 0, errors = 0, batches = 0, moves = 0,
+      malformed = 0, resyncs = 0, lost = 0, errors = 0, batches = 0, moves = 0,
       packets = 0, broadcasts = 0,
     },
   }, Client)
+  self.handlers = self.inbox:handlers() -- handle -> what the record has, for C
   self.continue = dispatch.continue(self)
+  self.receive_events = self.inbox:receiver(dispatch.catch, self.fork, self.continue) -- in C
   return self
 end
 
 -- The number of the last message whose events have all been delivered.
 local function taken(self)
-  if self.tail == 0 and not self.running and not self.held then self.taken = self.inbox:seq() end
+  local all = self.tail == 0 and not self.running and not self.held and not self.inbox:walking()
+  if all then self.taken = self.inbox:seq() end
   return self.taken
 end
 
@@ -106,7 +112,7 @@ end
 -- heartbeats of silence; elsewhere a send that fails tells. Returns false when it is gone.
 function Client:beat(far)
   if self.lost then return false end
-  local messages = self.counters.messages
+  local _, _, _, messages = self.inbox:count()
   self.silent = messages ~= self.heard and 0 or self.silent + 1
   self.heard = messages
   if self.send(wire.ack(taken(self))) and not (far and self.silent >= 3) then return true end
@@ -115,13 +121,6 @@ function Client:beat(far)
 end
 
 -- Messages ----------------------------------------------------------------------------------------------------------
-
-local function push(self, what, value)
-  local queue, tail = self.queue, self.tail
-  queue[tail + 1], queue[tail + 2], queue[tail + 3] = 0, what, value
-  queue[tail + 4], queue[tail + 5], queue[tail + 6] = 0, 0, 0
-  self.tail = tail + 6
-end
 
 local on = {}
 
@@ -204,7 +203,8 @@ on[wire.TAKEN] = function(self, message, _, link)
 end
 
 -- Any message but sound EVENTS.
-local function receive_other(self, message, reason)
+local function receive_other(self, message, size, reason)
+  if size then message = self.text(message, size) end
   if self.tail > 0 then dispatch.deliver(self, true) end -- what waits behind a handler goes first
   local kind, flags, number = head(message)
   local ok
@@ -226,32 +226,53 @@ local function ask_for_all(self)
   self.send(wire.ack(taken(self), true))
 end
 
---- Takes one message of the service and delivers its events. Returns true, or nil and what is wrong with the message,
--- which then has had no effect.
-function Client:receive(message)
-  local counters = self.counters
-  if self.running then dispatch.overtake(self) end
-  counters.messages, counters.bytes = counters.messages + 1, counters.bytes + #message
-  local tail, news, seq = read(self.inbox, message, self.queue, self.tail)
-  if not tail then return receive_other(self, message, news) end
-  self.tail = tail
-  if news & (LOST | ASK) ~= 0 then
-    if news & LOST ~= 0 then ask_for_all(self) end
-    if news & ASK ~= 0 then push(self, dispatch.ACKNOWLEDGE, seq) end
+-- What has been read and is to be delivered. caught, handle, target: a handler that C has called has raised an error.
+local function deliver(self, bits, seq, caught, handle, target)
+  if bits & LOST ~= 0 then ask_for_all(self) end
+  if bits & ASK ~= 0 then dispatch.push_acknowledgement(self, seq) end
+  if self.tail > 0 then
+    dispatch.deliver(self, bits & SEVERAL ~= 0, caught, handle, target)
+  elseif caught then
+    dispatch.report(self, caught, self.records[handle], target)
   end
-  if self.tail > 0 then dispatch.deliver(self, news & SEVERAL ~= 0) end
+end
+
+-- Behind what handlers hold up.
+local function receive_behind(self, message, size)
+  dispatch.overtake(self)
+  local tail, bits, seq = read(self.inbox, message, size, self.queue, self.tail)
+  if not tail then return receive_other(self, message, size, bits) end
+  self.tail = tail
+  deliver(self, bits, seq)
+  return true
+end
+
+--- Takes one message of the service, a string or a pointer and its length, and delivers its events. Returns true, or nil
+-- and what is wrong with the message, which then has had no effect.
+function Client:receive(message, size)
+  local left, a, b, c, d = self.receive_events(message, size)
+  if left == true then return true end
+  if left then
+    self.tail = self.inbox:rest(self.queue)
+    deliver(self, left, a, b, c, d)
+  elseif left == false then
+    dispatch.go_on(self, a, b, c)
+  elseif a then
+    return receive_other(self, message, size, a)
+  else
+    return receive_behind(self, message, size)
+  end
   return true
 end
 
 --- The client's counters, for a console.
 function Client:info()
-  local views, memory, events = self.inbox:count()
+  local views, memory, events, messages, bytes = self.inbox:count()
   local info = {
     queued = self.tail, parked = self.parked, seq = self.inbox:seq(), taken = taken(self), nodes = views,
-    memory = memory, events = events,
+    memory = memory, events = events, bytes = bytes, messages = messages - self.counters.malformed,
   }
   for name, value in pairs(self.counters) do info[name] = value end
-  info.messages = info.messages - info.malformed
   return info
 end
 

@@ -1,11 +1,13 @@
--- Events to handlers, in the service of a client.
+-- Events to handlers, in the service of a client, as far as C has not called them (src/lua/wire_hear.c): while handlers
+-- wait, of nodes that begin or end, behind an error.
 --
---   queue    flat entries as the inbox appends them (src/lua/wire_inbox.c), up to `tail`; empty but while handlers wait
+--   queue    flat entries as the inbox appends them (src/lua/wire_inbox.h), up to `tail`; empty but while handlers wait
 --   cursor   what a coroutine delivers: a list of entries up to `stop`, and the value behind its last event: at
---   running  the cursor of the coroutine that delivers what has just come
+--   running  the cursor of the coroutine that delivers what has just come; nil while C delivers it
+--   walks    turn -> the cursor of a coroutine that waits in a handler which C has called, once it is overtaken
 --   busy     of a map: watcher -> the cursor of the coroutine that waits in a handler of it
 --
--- A handler may wait. Whoever finds `running` set knows that the coroutine of that cursor waits (overtake): the
+-- A handler may wait. Whoever finds `running` set, or the inbox walking, knows that a coroutine waits (overtake): the
 -- watcher is busy, what its coroutine has not begun yet is the queue again. What comes for a busy watcher is put
 -- behind what its coroutine still has, so that a watcher hears everything in order, and the others are not held up.
 -- So a handler that does not wait costs nothing: the group that an event is of is looked up when it is needed. A map
@@ -22,18 +24,27 @@ local SPECIAL, LEAVES, ENTERS, GROUP = 0, 1, 2, 3 -- forms of entries
 local PARKED_MOST = 4096 -- values that wait behind handlers, from which on acknowledgements are held back
 local KEPT_MOST = 65536  -- values of a list that is used again
 
-local dispatch = { ACKNOWLEDGE = ACKNOWLEDGE }
+local dispatch = {}
 
 local function catch(err) return { err, debug.traceback(tostring(err), 2) } end
 
--- The handler of the event that ends before list[at] has raised.
-local function blame(self, record, caught, list, at, middle, values)
-  local map, target = record.map, list[at <= middle and at - 1 or at - values]
+dispatch.catch = catch
+
+--- A handler of the record, nil if that is gone, has raised.
+local function report(self, caught, record, target)
+  if not record then return self.log(caught[2]) end
+  local map = record.map
   failures.report(self, map, map.error_handler and caught[1] or caught[2], record.watcher, target, record.node)
 end
 
--- ---- entries that are no groups
--- ---------------------------------------------------------------------------------------
+dispatch.report = report
+
+-- The handler of the event that ends before list[at] has raised.
+local function blame(self, record, caught, list, at, middle, values)
+  report(self, caught, record, list[at <= middle and at - 1 or at - values])
+end
+
+-- ---- entries that are no groups -------------------------------------------------------------------------------------
 
 local function acknowledge(self, seq)
   if self.parked > PARKED_MOST then
@@ -44,6 +55,15 @@ local function acknowledge(self, seq)
   end
 end
 
+--- At the end of the queue: when what is before it has been delivered, the message is acknowledged.
+function dispatch.push_acknowledgement(self, seq)
+  if self.tail == 0 then return acknowledge(self, seq) end
+  local queue, tail = self.queue, self.tail
+  queue[tail + 1], queue[tail + 2], queue[tail + 3] = 0, ACKNOWLEDGE, seq
+  queue[tail + 4], queue[tail + 5], queue[tail + 6] = 0, 0, 0
+  self.tail = tail + 6
+end
+
 -- A node that another client has added for this one.
 local function on_opened(self, link, watcher, node, handle)
   local map = self.maps[link]
@@ -51,11 +71,12 @@ local function on_opened(self, link, watcher, node, handle)
   self.records[handle] = {
     map = map, watcher = watcher, node = node, handle = handle, handlers = map.listener or {}, foreign = true,
   }
+  self.handlers[handle] = self.records[handle].handlers
 end
 
 local function on_closed(self, handle)
   local record = self.records[handle]
-  self.records[handle] = nil
+  self.records[handle], self.handlers[handle] = nil, nil
   local mine = record and record.map.mine
   local nodes = mine and mine[record.watcher]
   if nodes and nodes[record.node] == record then
@@ -121,6 +142,9 @@ local function entry_of(self, list, at)
   return entry(self, list, head)
 end
 
+-- Whether what comes next is held up.
+local function settle(self) self.inbox:behind(self.tail > 0 or self.waiting > 0 or self.running ~= nil) end
+
 -- ---- handlers that wait ---------------------------------------------------------------------------------------------
 
 local function park(self, cursor, record, list, first, middle, stop, values)
@@ -148,23 +172,52 @@ local function hear_parked(self, cursor)
     cursor.busy[cursor.watcher] = nil
     self.waiting = self.waiting - 1
   end
+  settle(self)
   if self.held and self.parked <= PARKED_MOST then acknowledge(self, self.held) end
+end
+
+-- Its watcher is busy, until hear_parked.
+local function keep_order(self, cursor, record)
+  if not record.map.in_order then return end
+  cursor.busy, cursor.watcher = record.map.busy, record.watcher
+  cursor.busy[record.watcher] = cursor
+  self.waiting = self.waiting + 1
+  settle(self)
+end
+
+-- As `overtake`, where C has called the handler.
+local function overtake_walk(self)
+  local rest, cursor = {}, {}
+  local turn, tail, seq, handle, leaves, enters, values = self.inbox:overtake(self.queue, rest)
+  if not turn then return end
+  self.tail = tail
+  if seq then dispatch.push_acknowledgement(self, seq) end
+  local record = self.records[handle]
+  self.walks[turn], cursor.record = cursor, record
+  if not record then return end
+  park(self, cursor, record, rest, 1, leaves + 1, leaves + enters * values + 1, values)
+  keep_order(self, cursor, record)
 end
 
 -- The coroutine of `running` waits in a handler: its watcher is busy, and what it has not begun is the queue again.
 local function overtake(self)
   local other = self.running
+  if not other then return overtake_walk(self) end
   local list = other.list
   local stop, record = entry_of(self, list, other.at)
   self.running, self.spare = nil, nil
   self.queue = table.move(list, stop, other.stop, 1, {})
   self.tail = math.max(0, other.stop - stop + 1)
   other.stop = stop - 1
-  if record and record.map.in_order then
-    other.busy, other.watcher = record.map.busy, record.watcher
-    other.busy[record.watcher] = other
-    self.waiting = self.waiting + 1
-  end
+  if record then keep_order(self, other, record) end
+end
+
+--- In a coroutine that has been overtaken while it waited in a handler that C had called; caught: the handler has raised.
+function dispatch.go_on(self, turn, caught, target)
+  local cursor = self.walks[turn]
+  self.walks[turn] = nil
+  if caught then report(self, caught, cursor.record, target) end
+  hear_parked(self, cursor)
 end
 
 -- ---- the list of a message ------------------------------------------------------------------------------------------
@@ -220,20 +273,24 @@ local function after_error(self, cursor, caught)
 end
 
 --- Delivers the queue. `several`: it may have more than one group, so that another coroutine must go on should a
--- handler of this one wait.
-function dispatch.deliver(self, several)
+-- handler of this one wait. caught, handle, target: first of all, a handler that C has called has raised.
+function dispatch.deliver(self, several, caught, handle, target)
   local list = self.queue
   local cursor = self.spare or {}
   cursor.list, cursor.stop, cursor.at = list, self.tail, 1
   self.running, self.tail = cursor, 0
+  settle(self)
   if several then self.fork(self.continue) end
-  local ok, caught = xpcall(loop, catch, self, cursor, list, 1)
+  if caught then report(self, caught, self.records[handle], target) end
+  local ok
+  ok, caught = xpcall(loop, catch, self, cursor, list, 1)
   while not ok do
     after_error(self, cursor, caught)
     ok, caught = xpcall(resume, catch, self, cursor, list)
   end
   if self.running == cursor then
     self.running, self.spare = nil, cursor
+    settle(self)
     if cursor.stop > KEPT_MOST then self.queue = {} end
   else
     hear_parked(self, cursor)
@@ -246,7 +303,7 @@ dispatch.overtake = overtake
 --- For a client: the function that goes on with its queue.
 function dispatch.continue(self)
   return function()
-    if self.running then overtake(self) end
+    overtake(self)
     if self.tail > 0 then dispatch.deliver(self, true) end
   end
 end

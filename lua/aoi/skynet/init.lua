@@ -20,12 +20,15 @@ local wire = require "aoi.skynet.wire"
 local library = {}
 local clients, locals = {}, {}
 
-local ptype = protocol(function(_, source, message)
+-- Messages stay as they are, a pointer and a length, until the client has read them.
+local function as_it_is(message, size) return message, size end
+
+local ptype = protocol(function(_, source, message, size)
   local client = clients[source]
-  local ok, reason = true, nil
-  if client then ok, reason = client:receive(message) end
+  if not client then return end
+  local ok, reason = client:receive(message, size)
   if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
-end)
+end, as_it_is)
 
 --- Options as of aoi.skynet.service, by name. Returns the address.
 function library.start(options)
@@ -58,6 +61,7 @@ local function new_client(address)
     call = function(...) return answered(address, pcall(skynet.call, address, "lua", ...)) end,
     log = skynet.error,
     fork = skynet.fork,
+    text = skynet.tostring,
     name = function() return "the AOI service " .. skynet.address(address) end,
     gone = function()
       clients[address] = nil

@@ -58,7 +58,9 @@ function Map:forget(reason)
   self.closed, self.reason = true, reason
   client.maps[self.link] = nil
   for handle, record in pairs(client.records) do
-    if rawequal(record.map, self) then client.records[handle], record.closed = nil, true end
+    if rawequal(record.map, self) then
+      client.records[handle], client.handlers[handle], record.closed = nil, nil, true
+    end
   end
   client.inbox:close(self.link)
   self.mine, self.busy, self.move = {}, {}, nil
@@ -155,7 +157,8 @@ local function added(map, id, node, handlers, ok, handle)
     id, node = math.tointeger(id), math.tointeger(node)
     local record = { map = map, watcher = id, node = node, handle = handle, handlers = handlers }
     client.records[handle] = record
-    client.inbox:open(handle, map.link)
+    client.handlers[handle] = handlers
+    client.inbox:open(handle, map.link, id, node)
     map.mine[id] = map.mine[id] or {}
     map.mine[id][node] = record
   end
@@ -175,8 +178,10 @@ end
 function Map:listen(handlers)
   handlers_of.check_table(handlers, 1, "listen", 2)
   self.listener = handlers
-  for _, record in pairs(self.client.records) do
-    if rawequal(record.map, self) and record.foreign then record.handlers = handlers end
+  for handle, record in pairs(self.client.records) do
+    if rawequal(record.map, self) and record.foreign then
+      record.handlers, self.client.handlers[handle] = handlers, handlers
+    end
   end
 end
 

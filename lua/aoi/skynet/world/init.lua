@@ -90,7 +90,8 @@ return function(clients)
   -- What arrives from the exchange of this process.
   local receiver = {}
 
-  function receiver:receive(message) -- luacheck: no self
+  function receiver:receive(message, size) -- luacheck: no self
+    if size then message = skynet.tostring(message, size) end
     local kind, flags, number, seq, bytes = Exchange.open_envelope(message)
     if not kind then return nil, flags end
     local member = by_number[number]

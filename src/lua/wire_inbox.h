@@ -1,0 +1,83 @@
+/* wire_inbox.h - see wire.h: the events that a client is sent, and what its nodes see by them.
+ *
+ *   view     handle, link, ids in no order [ id id id ... ]; from 64 ids on an index of them; for handlers: watcher and node
+ *   receive  checks the whole message, applies it group by group, and notes what really changes in `news`; then, when no
+ *            view is in use, calls the handlers, or appends the notes to a Lua list, which may run finalizers
+ *
+ *   news     entries, each begins with a word: slot of the view, 32 bits of handle, 2 bits of form:
+ *            LEAVES, id  or  ENTERS, id                 one event without a place, as most groups have
+ *            GROUP, leaves, enters, values              then the ids that leave, then `values` numbers for each that enters:
+ *                                                       the id alone, or id, kind, x, y [, z]
+ *            SPECIAL (handle 0), OPENED, link, watcher, node, handle   a node that another client has added for this one
+ *            SPECIAL, CLOSED, handle, 0, 0, 0                          the end of a node, behind its last leaves
+ *            SPECIAL, RESYNCED, link, 0, 0, 0                          behind the changes that a resync has brought
+ *   list     the same in Lua; a word there has no slot
+ *
+ *   table    handle -> what has the handlers of the node in fields `enter` and `leave`; kept by Lua
+ *
+ * A view takes an enter only of what it does not have, and a leave only of what it has: so a handler hears them in turn
+ * whatever was lost on the way.
+ *
+ *   wire_inbox.c   messages into views and news     wire_hear.c   news to handlers, and what Lua asks */
+#ifndef LAOI_WIRE_INBOX_H
+#define LAOI_WIRE_INBOX_H
+
+#include "lua/wire.h"
+
+#define INBOX_NAME "aoi.Inbox"
+
+enum { FORM_SPECIAL = 0, FORM_LEAVES = 1, FORM_ENTERS = 2, FORM_GROUP = 3 };
+enum { INBOX_OPENED = 1, INBOX_CLOSED = 2, INBOX_RESYNCED = 3 };
+enum { INBOX_LOST = 2, INBOX_SEVERAL = 4 }; /* bits of what `receive` returns, beside WIRE_ASK */
+enum { ENTRY_HEAD = 4 };                    /* word, leaves, enters, values */
+enum { INBOX_SLOTS = 1 << 29 };             /* so that a slot fits a word */
+
+typedef struct inbox_view {
+    int64_t watcher, node;       /* as handlers are told */
+    uint32_t handle, link, next; /* handle 0: a free slot, next: of the chain of those */
+    uint32_t stamp;              /* of the last resync that named it */
+    int64_t *ids;
+    uint32_t cap, count;
+    aoi_index index;
+} inbox_view;
+
+/* Where the calls of handlers are in the news.  Valid while `walking`; `turn` names the walk, so that a handler that has
+ * waited finds out that another coroutine has taken over. */
+typedef struct inbox_walk {
+    uint32_t at, middle, stop; /* the next event of the entry; the first of what enters; the end of the entry */
+    uint32_t values, turn;
+    int64_t word;
+    bool walking, ask;
+} inbox_walk;
+
+typedef struct inbox {
+    aoi_memory memory;
+    inbox_view *views;
+    aoi_index handles;
+    int64_t *news;        /* coordinates as the bits of doubles */
+    unsigned char *marks; /* of the ids of a view, while a whole view is compared */
+    uint32_t view_cap, view_count, free_view, mark_cap, news_cap, news_count, stamp;
+    uint32_t seq; /* of the last message */
+    inbox_walk walk;
+    uint64_t events, messages, bytes; /* so far */
+    bool torn;                        /* a message was not applied to its end */
+    bool plain;                       /* the news has no SPECIAL */
+    bool behind;                      /* handlers that wait hold up what comes: `receive` is not to read it */
+} inbox;
+
+/* NULL: there is none. */
+inbox_view *laoi_inbox_view(const inbox *x, uint32_t handle);
+/* NULL: memory is refused. */
+inbox_view *laoi_inbox_add(inbox *x, uint32_t handle, uint32_t link);
+/* Frees what the view has; the slot stays. */
+void laoi_inbox_clear(inbox *x, inbox_view *v);
+void laoi_inbox_forget(inbox *x, inbox_view *v);
+/* AOI_NONE: the view does not have it. */
+uint32_t laoi_inbox_place(const inbox_view *v, int64_t id);
+/* NULL, or what is wrong with the records.  Makes room in the views that are there: false in *room if memory is
+ * refused. */
+const char *laoi_inbox_fault(inbox *x, const unsigned char *p, const unsigned char *end, bool *room);
+/* The records, after laoi_inbox_fault; false if memory is refused on the way. */
+bool laoi_inbox_apply(inbox *x, const unsigned char *p, const unsigned char *end);
+
+#endif
