@@ -3,7 +3,7 @@
  *
  *   wire_moves.c   client:  map:move -> rows of a buffer -> one MOVES       service:  MOVES -> aoi_move, row by row
  *   wire_post.h    service: events of a tick -> one EVENTS for each subscriber
- *   wire_inbox.c   client:  EVENTS -> views, and a list of what handlers have to be told
+ *   wire_inbox.h   client:  EVENTS -> views, and handlers that are told of it
  *
  *   head    u8 version | u8 kind | u8 flags | u8 bytes of an id (2, 4, 8; 0: none, or each group says its own) | u32
  *

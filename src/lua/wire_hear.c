@@ -245,6 +245,7 @@ static int apply_message(lua_State *L, inbox *x, int i) {
 
 /* In case a handler waits, and there is more than its group. */
 static void fork_continue(lua_State *L, inbox *x) {
+    if (lua_isnil(L, lua_upvalueindex(HEAR_FORK))) return;
     x->torn = true; /* should memory be refused */
     lua_pushvalue(L, lua_upvalueindex(HEAR_FORK));
     lua_pushvalue(L, lua_upvalueindex(HEAR_CONTINUE));
@@ -280,7 +281,8 @@ static int inbox_receive(lua_State *L) {
     return hear(L, 0, (lua_KContext)x->walk.turn);
 }
 
-/* receiver(catch, fork, continue): the function above. */
+/* receiver(catch, fork, continue): the function above.  fork may be nil: then the caller notices by itself that `receive` has
+ * not come back. */
 static int inbox_receiver(lua_State *L) {
     inbox_self(L);
     lua_settop(L, 4);

@@ -134,6 +134,8 @@ const char *laoi_inbox_fault(inbox *x, const unsigned char *p, const unsigned ch
         if (fault) return fault;
         inbox_view *v = laoi_inbox_view(x, g.handle);
         if (v && !view_room(x, v, g.enters)) *room = false;
+        for (uint32_t i = 0; v && i < v->count; i += 8)
+            AOI_PREFETCH(v->ids + i); /* cold; all are there when they are applied */
         p = g.end;
         if (owed) owed--;
     }

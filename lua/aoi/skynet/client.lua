@@ -27,7 +27,8 @@ local head, read = wire.head, wire.read
 --- options: send(message) returns true, or nil if the service is gone; call(name, ...) returns what the server's `call`
 -- returned. Optional: log(text) takes errors and refusals without a handler; fork(f) calls f soon, in another
 -- coroutine; name(): the service, for messages; gone(): called once, when the service is gone; text(pointer, length):
--- the string, where messages are received as these two.
+-- the string, where messages are received as these two; watched = true: the caller notices when a handler makes
+-- `receive` wait, and calls `continue` in another coroutine then, so that nothing needs to be forked in advance.
 function Client.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
@@ -47,7 +48,8 @@ function Client.new(options)
   }, Client)
   self.handlers = self.inbox:handlers() -- handle -> what the record has, for C
   self.continue = dispatch.continue(self)
-  self.receive_events = self.inbox:receiver(dispatch.catch, self.fork, self.continue) -- in C
+  self.receive_events = self.inbox:receiver(dispatch.catch, not options.watched and self.fork or nil,
+    self.continue) -- in C
   return self
 end
 

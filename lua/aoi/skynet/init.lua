@@ -23,12 +23,37 @@ local clients, locals = {}, {}
 -- Messages stay as they are, a pointer and a length, until the client has read them.
 local function as_it_is(message, size) return message, size end
 
+-- The client whose handlers have been called and have not come back. Where that is so at the end of a dispatch, one of
+-- them waits, and a message to this service itself has the others go on: to fork a coroutine for each message in
+-- advance would cost as much as all its handlers.
+local unfinished
+local held_up = {}
+local watched = false -- whether skynet calls our dispatch_message: not if it was started before this was loaded
+
+local function go_on()
+  local list = held_up
+  held_up = {}
+  for _, client in ipairs(list) do skynet.fork(client.continue) end
+end
+
 local ptype = protocol(function(_, source, message, size)
   local client = clients[source]
-  if not client then return end
+  if not client then return source == skynet.self() and go_on() or nil end
+  unfinished = client
   local ok, reason = client:receive(message, size)
+  unfinished = nil
   if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
 end, as_it_is)
+
+local dispatch_message = skynet.dispatch_message
+function skynet.dispatch_message(...)
+  watched = true
+  dispatch_message(...)
+  if unfinished then
+    held_up[#held_up + 1], unfinished = unfinished, nil
+    core.send(skynet.self(), ptype, 0, "")
+  end
+end
 
 --- Options as of aoi.skynet.service, by name. Returns the address.
 function library.start(options)
@@ -62,6 +87,7 @@ local function new_client(address)
     log = skynet.error,
     fork = skynet.fork,
     text = skynet.tostring,
+    watched = watched,
     name = function() return "the AOI service " .. skynet.address(address) end,
     gone = function()
       clients[address] = nil
