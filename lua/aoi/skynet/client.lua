@@ -249,8 +249,8 @@ local function receive_behind(self, message, size)
   return true
 end
 
---- Takes one message of the service, a string or a pointer and its length, and delivers its events. Returns true, or nil
--- and what is wrong with the message, which then has had no effect.
+--- Takes one message of the service, a string or a pointer and its length, and delivers its events. Returns true, or
+-- nil and what is wrong with the message, which then has had no effect.
 function Client:receive(message, size)
   local left, a, b, c, d = self.receive_events(message, size)
   if left == true then return true end

@@ -212,7 +212,7 @@ local function overtake(self)
   if record then keep_order(self, other, record) end
 end
 
---- In a coroutine that has been overtaken while it waited in a handler that C had called; caught: the handler has raised.
+--- In a coroutine that was overtaken while it waited in a handler that C had called; caught: the handler has raised.
 function dispatch.go_on(self, turn, caught, target)
   local cursor = self.walks[turn]
   self.walks[turn] = nil
