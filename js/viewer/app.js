@@ -6,7 +6,8 @@
 
   const $ = id => document.getElementById(id)
   const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 8, 16]
-  const LOG_ROWS = 100, LOG_SCAN = 300000, MOST_IDS = 60, DECODE_MS = 8, LIVE_MS = 250, MOST_LIVE = 400 * 2 ** 20
+  const LOG_ROWS = 100, LOG_ROWS_PLAYING = 40, LOG_SCAN = 300000, MOST_IDS = 60
+  const DECODE_MS = 8, LIVE_MS = 250, CLOCK_MS = 100, MOST_LIVE = 400 * 2 ** 20
 
   const escape = text => String(text).replace(/[&<>"]/g, c => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c])
   const link = id => `<a data-id="${escape(id)}">${escape(id)}</a>`
@@ -285,11 +286,13 @@
       }
     }
 
+    // While it plays, as many rows as are in view: they are new each time.
     show_log() {
       const { events, at, frames, last } = this.rec
       if (at < 0) return
       const end = at < last ? events.begin[at + 1] : events.count, takes = this.filter(), rows = []
-      for (let i = end - 1, n = 0; i >= 0 && rows.length < LOG_ROWS && n < LOG_SCAN; i--, n++) {
+      const most = this.playing ? LOG_ROWS_PLAYING : LOG_ROWS
+      for (let i = end - 1, n = 0; i >= 0 && rows.length < most && n < LOG_SCAN; i--, n++) {
         if (!takes(i)) continue
         const e = events.at(i)
         rows.push(`<li data-i="${i}"><span class="t">${frames[e.frame] ? V.short(frames[e.frame].time) : ''}</span>` +
@@ -340,7 +343,8 @@
       const end = rec.at < rec.last ? rec.events.begin[rec.at + 1] : rec.events.count
       for (let i = rec.events.begin[was + 1]; i < end; i++) {
         const e = rec.events.at(i), s = rec.world.slots.get(e.target)
-        if (s !== undefined && e.kind !== 2) this.map.flash(rec.world.x[s], rec.world.y[s], e.kind === 1, now)
+        if (s === undefined || e.kind === 2) continue
+        if (!this.map.flash(rec.world.x[s], rec.world.y[s], e.kind === 1, now)) return
       }
     }
 
@@ -406,9 +410,14 @@
     // Text changes with the tick, and not more often than one can read.
     draw_panels(now, s) {
       const { rec } = this
-      $('clock').textContent = `${V.short(this.time)} s · tick ${rec.at + 1 + (rec.forgotten || 0)}`
-      $('play').textContent = this.playing ? '▮▮' : '▶'
-      const key = [rec.at, this.chosen.watcher, this.chosen.target, this.engine, this.pointer, $('filter').value, $('kinds').value, $('mine').checked].join()
+      const clock = `${V.short(this.time)} s · tick ${rec.at + 1 + (rec.forgotten || 0)}`
+      if (this.clock !== clock && !(this.playing && now - this.clock_at < CLOCK_MS)) {
+        $('clock').textContent = this.clock = clock
+        this.clock_at = now
+      }
+      const sign = this.playing ? '▮▮' : '▶'
+      if ($('play').textContent !== sign) $('play').textContent = sign
+      const key = [rec.at, this.playing, this.chosen.watcher, this.chosen.target, this.engine, this.pointer, $('filter').value, $('kinds').value, $('mine').checked].join()
       if ((key === this.panel_key && this.shown >= 0) || now - (this.panels_at || 0) < (this.playing ? LIVE_MS : 30)) return
       this.panel_key = key
       this.panels_at = now

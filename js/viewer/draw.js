@@ -18,7 +18,7 @@
     }
   }
 
-  const MANY = 1500, MOST_LINES = 2000, FLASH_MS = 700
+  const MANY = 1500, MOST_LINES = 2000, FLASH_MS = 700, MOST_FLASHES = 400, FLASH_STEPS = 12
 
   const packed = css => { // 0xAABBGGRR, as the bytes of an image stand in memory
     const n = parseInt(css.slice(1), 16)
@@ -43,7 +43,8 @@
     set_theme(name) {
       this.colors = THEMES[name]
       this.packed = this.colors.kinds.map(packed)
-      this.image = null
+      this.ground = packed(this.colors.back)
+      this.image = this.rings = null
     }
 
     resize() {
@@ -55,7 +56,7 @@
         canvas.width = this.width
         canvas.height = this.height
       }
-      this.image = null
+      this.image = this.rings = null
     }
 
     fit(bounds) {
@@ -147,7 +148,7 @@
         this.pixels = new Uint32Array(this.image.data.buffer)
       }
       const { pixels, width, height, sx, sy, packed: colors } = this, side = Math.max(2, Math.round(2 * r)), half = side / 2
-      pixels.fill(packed(this.colors.back))
+      pixels.fill(this.ground)
       for (let s = 0; s < world.top; s++) {
         if (!world.alive[s]) continue
         const x0 = Math.max(0, Math.round(sx[s] - half)), y0 = Math.max(0, Math.round(sy[s] - half))
@@ -296,27 +297,44 @@
       c.globalAlpha = 1
     }
 
+    // False when there are as many as one can see: nothing more is taken.
     flash(x, y, enters, now) {
-      if (this.flashes.length < 600) this.flashes.push({ x, y, enters, born: now })
+      if (this.flashes.length >= MOST_FLASHES) return false
+      this.flashes.push({ x, y, enters, born: now })
+      return true
+    }
+
+    // Rings of every age, once: to stroke each again would be most of the time of a picture. Upper row: enter; lower: leave.
+    draw_rings() {
+      const k = this.ratio, side = (this.ring_side = Math.ceil(34 * k)), rings = (this.rings = document.createElement('canvas'))
+      rings.width = side * FLASH_STEPS
+      rings.height = 2 * side
+      const c = rings.getContext('2d')
+      c.lineWidth = 2 * k
+      for (let step = 0; step < FLASH_STEPS; step++)
+        for (const enters of [true, false]) {
+          const age = (step + 0.5) / FLASH_STEPS
+          c.strokeStyle = enters ? this.colors.enter : this.colors.leave
+          c.globalAlpha = 1 - age
+          c.beginPath()
+          c.arc((step + 0.5) * side, (enters ? 0.5 : 1.5) * side, (4 + 10 * (enters ? age : 1 - age)) * k, 0, 7)
+          c.stroke()
+        }
     }
 
     draw_flashes(now) {
-      const c = this.a
+      if (!this.rings) this.draw_rings()
+      const c = this.a, side = this.ring_side, half = side / 2
       let n = 0
       for (const f of this.flashes) {
-        const age = (now - f.born) / FLASH_MS
-        if (age >= 1) continue
+        const step = Math.floor((now - f.born) / FLASH_MS * FLASH_STEPS)
+        if (step >= FLASH_STEPS) continue
         this.flashes[n++] = f
-        c.strokeStyle = f.enters ? this.colors.enter : this.colors.leave
-        c.globalAlpha = 1 - age
-        c.lineWidth = 2 * this.ratio
-        c.beginPath()
-        const r = (4 + 10 * (f.enters ? age : 1 - age)) * this.ratio
-        c.arc(this.screen_x(f.x), this.screen_y(f.y), r, 0, 7)
-        c.stroke()
+        const px = Math.round(this.screen_x(f.x) - half), py = Math.round(this.screen_y(f.y) - half)
+        if (px < -side || py < -side || px > this.width || py > this.height) continue
+        c.drawImage(this.rings, Math.max(0, step) * side, f.enters ? 0 : side, side, side, px, py, side, side)
       }
       this.flashes.length = n
-      c.globalAlpha = 1
     }
   }
 

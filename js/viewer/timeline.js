@@ -1,11 +1,16 @@
 // timeline.js - the time line: bars of events, the playhead, zoom by wheel, pan by dragging with the right button or shift.
+//
+//   back   all but the playhead, on a canvas of its own: drawn again when the frames, the range, the size or the colours change
 (function (V) {
   'use strict'
 
   class Timeline {
     constructor(canvas, on_seek) {
       this.canvas = canvas
-      this.c = canvas.getContext('2d')
+      this.c = canvas.getContext('2d', { alpha: false })
+      this.back = document.createElement('canvas')
+      this.size = [canvas.clientWidth, canvas.clientHeight]
+      new ResizeObserver(() => (this.size = [canvas.clientWidth, canvas.clientHeight])).observe(canvas)
       this.from = 0
       this.to = 1
       this.whole = true
@@ -54,12 +59,9 @@
       this.to = around + (this.to - around) * factor
     }
 
-    // Enter and leave events of each column of pixels; made anew when the frames or the range have changed.
+    // Enter and leave events of each column of pixels.
     bars(rec, width) {
-      const key = [rec.frames.length, rec.events.count, this.from, this.to, width].join()
-      if (this.key === key) return this.counts
-      this.key = key
-      const counts = (this.counts = new Float32Array(width))
+      const counts = new Float32Array(width)
       const span = this.to - this.from || 1
       for (let f = rec.frame_at(this.from); f <= rec.last && rec.frames[f].time <= this.to; f++) {
         const n = (f < rec.last ? rec.events.begin[f + 1] : rec.events.count) - rec.events.begin[f]
@@ -70,17 +72,30 @@
     }
 
     draw(rec, time, colors, ratio) {
-      const { canvas, c } = this, width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio)
-      if (canvas.width !== width) canvas.width = width
-      if (canvas.height !== height) canvas.height = height
-      if (rec.last < 0 || !width) return
+      const { canvas, c, back } = this, width = Math.round(this.size[0] * ratio), height = Math.round(this.size[1] * ratio)
+      if (rec.last < 0 || !width || !height) return
       if (this.whole) {
         this.from = rec.frames[0].time
         this.to = Math.max(rec.frames[rec.last].time, this.from + 1e-9)
       }
+      const key = [rec.frames.length, rec.events.count, this.from, this.to, width, height, ratio, colors.grid].join()
+      const at = Math.round((time - this.from) / (this.to - this.from) * width)
+      if (this.key === key && this.at === at) return
+      if (this.key !== key) {
+        for (const it of [canvas, back]) [it.width, it.height] = [width, height]
+        this.draw_back(rec, colors, ratio, width, height)
+      }
+      this.key = key
+      this.at = at
+      c.drawImage(back, 0, 0)
+      c.fillStyle = colors.hot
+      c.fillRect(at - ratio, 0, 2 * ratio, height)
+    }
+
+    draw_back(rec, colors, ratio, width, height) {
+      const c = this.back.getContext('2d', { alpha: false }), counts = this.bars(rec, width)
       c.fillStyle = colors.grid
       c.fillRect(0, 0, width, height)
-      const counts = this.bars(rec, width)
       const sorted = counts.filter(n => n > 0).sort(), most = sorted[Math.floor(sorted.length * 0.98)] || 1 // a few may be cut off
       c.fillStyle = colors.part
       const shown = rec.frame_at(this.to) - rec.frame_at(this.from) + 1, bar = Math.max(1, Math.floor(0.8 * width / shown))
@@ -96,10 +111,6 @@
         c.textAlign = k === 0 ? 'left' : k === 4 ? 'right' : 'center'
         c.fillText(label, (k === 0 ? 3 : k === 4 ? width - 3 : width * k / 4), 10 * ratio)
       }
-      c.textAlign = 'left'
-      const at = (time - this.from) / (this.to - this.from) * width
-      c.fillStyle = colors.hot
-      c.fillRect(Math.round(at) - ratio, 0, 2 * ratio, height)
     }
   }
 
