@@ -401,3 +401,39 @@ describe("an id", function()
     end
   end)
 end)
+
+describe("moves that are sent faster than they are applied", function()
+  it("are one row an entity in each message, and a few messages an epoch", function()
+    local net, id, sent, forked, ticks = new_world(), id_at(3), 0, {}, 0
+    local one = net:client(1)
+    local send = one.send
+    function one.send(...)
+      sent = sent + 1
+      return send(...)
+    end
+    function one.fork(f) table.insert(forked, f) end
+    function one.tick_epoch()
+      ticks = ticks + 1
+      net:run()
+      return net.epoch
+    end
+    one:enter(id, LEFT, 8)
+    net:run()
+    for y = 1, 100 do
+      one:move(id, LEFT, y / 10)
+      one:flush()
+    end
+    assert(sent <= 4 and #forked == 1, "messages pile up")
+    forked[1]()
+    assert.same({ 5, 1 }, { sent, ticks })
+    assert.equal(10, (select(2, one:position(id)))) -- the last one
+    for y = 1, 100 do
+      one:move(id, LEFT, y / 20)
+      one:flush()
+    end
+    assert.equal(5, (select(2, one:position(id)))) -- a request takes them along
+    one:move(id, LEFT, 6)
+    one:tick()
+    assert.equal(6, (select(2, net.shards[1].core:position(id))))
+  end)
+end)

@@ -214,6 +214,7 @@ function Network:member(index)
       end
       return true
     end,
+    fork = function(f) post(self, address, address, function() resume(coroutine.create(f)) end) end,
     together = function(calls)
       wait(function(go)
         local left = #calls

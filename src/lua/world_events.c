@@ -217,7 +217,10 @@ static bool write_group(world_router *r, world_bytes *b, world_node *node, const
 static bool write_node(world_router *r, world_bytes *b, world_node *node) {
     const int64_t *ids = NULL;
     size_t n = 0;
-    if (!node->whole) return write_group(r, b, node, r->ids + node->at, node->leaves, node->enters);
+    if (!node->whole) { /* before the first event there is no list, and nothing to add to */
+        if (node->leaves + node->enters) ids = r->ids + node->at;
+        return write_group(r, b, node, ids, node->leaves, node->enters);
+    }
     aoi_space *core = r->space->core;
     aoi_node in_core = aoi_find_node(core, aoi_find(core, node->watcher), node - r->nodes + 1);
     if (!node->closed && !AOI_IS_NULL(in_core) && aoi_view(core, in_core, &ids, &n) != AOI_OK) return false;

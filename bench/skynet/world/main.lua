@@ -2,6 +2,7 @@
 -- has accepted to a journal, every watcher sums up what it hears; compare.lua makes it all again in one space.
 --
 --   mode exact   runs so many epochs, writes OUT/NODE.result: events heard, their checksum, the lengths of epochs
+--   mode scale   the same without a journal
 --   mode again   opens the world whenever it has ended, and says on the console how long that took
 local skynet = require "skynet"
 require "skynet.manager"
@@ -60,10 +61,13 @@ local function write_result(world, services)
     local n, s = skynet.call(service, "lua", "result")
     events, sum = events + n, sum + s
   end
-  local measured, periods, late = world.measured(), {}, 0
+  local measured, periods, late, why = world.measured(), {}, 0, { 0, 0, 0, 0 }
   for i = 11, math.min(EPOCHS, #measured) do
     periods[#periods + 1] = measured[i][3] - measured[i - 1][3]
-    if periods[#periods] > 0.12 then late = late + 1 end
+    if periods[#periods] > 0.12 then
+      late, why[1] = late + 1, why[1] + periods[#periods] - measured[i][2]
+      for part = 1, 3 do why[part + 1] = why[part + 1] + measured[i][3 + part] end
+    end
   end
   table.sort(periods)
   local info = world:info()
@@ -73,11 +77,17 @@ local function write_result(world, services)
   file:write(text:format(#periods, 100 - 100 * late / math.max(1, #periods), 1000 * percentile(periods, 0.5),
       1000 * percentile(periods, 0.99), 1000 * percentile(periods, 1),
       1000 * info.world.wait_seconds / info.world.epochs, 1000 * info.world.wait_max))
+  if late > 0 then
+    local ms = 1000 / late
+    file:write(("late ones, on average: %.1f ms until it begins, %.1f closing, %.1f waiting, %.1f applying\n"):format(
+      ms * why[1], ms * why[2], ms * why[3], ms * why[4]))
+  end
   for shard, process in ipairs(world.process_of) do
     local n = info["shard " .. shard]
     if process == NODE or #list == 1 then
       local words = "shard %d: %d own, %d ghosts; read %.2f ms, close %.2f (hands %.2f), apply %.2f, drain %.2f, "
       local ms = 1000 / n.epoch
+      file:write(("busy %.2f\n"):format(ms * (n.read_seconds + n.close_seconds + n.apply_seconds + n.drain_seconds)))
       file:write(words:format(shard, n.reals, n.ghosts, ms * n.read_seconds, ms * n.close_seconds, ms * n.hand_seconds,
         ms * n.apply_seconds, ms * n.drain_seconds))
       file:write(("%.1f kB out; %d handed over, %.1f us each, %d events\n"):format(n.bytes / n.epoch / 1000, n.handed,
@@ -127,5 +137,5 @@ end
 
 skynet.start(function()
   if #list > 1 then require("skynet.cluster").open(NODE) end
-  if MODE == "exact" then run_exact() else run_again() end
+  if MODE == "again" then run_again() else run_exact() end
 end)

@@ -76,8 +76,8 @@ end
 -- Epochs ------------------------------------------------------------------------------------------------------------
 
 local function apply(self)
-  self.phase, self.left = "applying", #self.shards
-  local waited = self.now() - self.waiting_since
+  self.phase, self.left, self.applying_since = "applying", #self.shards, self.now()
+  local waited = self.applying_since - self.waiting_since
   self.counters.wait_seconds = self.counters.wait_seconds + waited
   self.counters.wait_max = math.max(self.counters.wait_max, waited)
   for index, batches in pairs(self.batches) do
@@ -161,7 +161,10 @@ function Exchange:applied()
   self.epoch, self.phase = self.epoch + 1, "idle"
   counters.epochs, counters.epoch_seconds = counters.epochs + 1, counters.epoch_seconds + seconds
   counters.epoch_max = math.max(counters.epoch_max, seconds)
-  if self.on_epoch then self.on_epoch(self.epoch, seconds) end
+  if self.on_epoch then -- and the parts of them: closing, waiting for other processes, applying
+    self.on_epoch(self.epoch, seconds, self.waiting_since - self.started, self.applying_since - self.waiting_since,
+      self.now() - self.applying_since)
+  end
   for _, line in pairs(self.lines) do
     line:put { "done", self.epoch }
     line:push()

@@ -97,9 +97,9 @@ local function run(world)
       skynet.error(("aoi: world '%s' has ended: %s"):format(world.name, reason))
       forget(world, reason)
     end,
-    on_epoch = o.measure and function(epoch, seconds)
+    on_epoch = o.measure and function(epoch, seconds, ...)
       world.measured = world.measured or {}
-      table.insert(world.measured, { epoch, seconds, now() })
+      table.insert(world.measured, { epoch, seconds, now(), ... })
     end or nil,
   }
   wake(world)

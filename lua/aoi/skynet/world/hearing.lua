@@ -160,7 +160,7 @@ function Member:receive(message)
   end
   if self.closed then return true end
   self.counters.messages, self.counters.bytes = self.counters.messages + 1, self.counters.bytes + #message
-  self.epoch_told = math.max(self.epoch_told or 0, epoch)
+  if epoch > (self.epoch_told or 0) then self.epoch_told, self.flushes = epoch, 0 end
   local at, refused = 1, nil
   while at <= n do
     if list[at] < ROUTE then
@@ -201,6 +201,7 @@ end
 --- Leaves the world with everything that this client has put into it. No events; closing twice is harmless.
 function Member:close()
   if self.closed then return end
+  if self.ticking then self:push_moves() end
   self.closed = true
   self.records, self.mine = {}, {}
   self.quit()

@@ -139,6 +139,7 @@ return function(clients)
         if addresses[shard] then return skynet.rawsend(addresses[shard], "aoi", message) end
         return skynet.send(service, "lua", "moves", number, shard, message)
       end,
+      fork = skynet.fork,
       together = function(calls)
         local left, co = #calls, coroutine.running()
         for _, f in ipairs(calls) do

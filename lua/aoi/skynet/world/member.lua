@@ -29,10 +29,12 @@ Member.__index = Member
 local MOST_TRIES = 100 -- shards asked one after the other for an entity that changes hands
 local REMEMBERS = 100  -- epochs for which the lives are known that this client has ended
 local MOST_LEFT = 1000 -- of them before the old ones are looked for
+local MOST_FLUSHES = 4 -- whose moves are under way in an epoch: those of later ones wait for its end
 
 --- options: number of this client; plan, dimensions; ask(shard, after, name, ...) waits and returns what Shard:request
 -- replies; send(shard, message) sends moves, nil if the world is gone; tick_epoch() waits, and returns the epoch;
--- quit(); log(text); optional: together(calls), which calls all at once, world_info(), process_of, by shard.
+-- quit(); log(text); optional: together(calls), which calls all at once, fork(f), which calls f later, world_info(),
+-- process_of, by shard.
 function Member.new(options)
   local self = setmetatable({
     outbox = core.outbox(options.dimensions, options.plan.shards), batch = 0, epoch_seen = 0,
@@ -41,7 +43,7 @@ function Member.new(options)
     queue = {}, head = 1, tail = 0, list = {}, closed = false,
     counters = { messages = 0, bytes = 0, malformed = 0, events = 0, resyncs = 0, early = 0, errors = 0, batches = 0,
                  moves = 0, refused = 0, routes = 0, uneven = 0 },
-    together = one_by_one,
+    together = one_by_one, flushes = 0,
   }, Member)
   for name, value in pairs(options) do self[name] = value end
   return self
@@ -330,16 +332,36 @@ function Member:move_many(rows, n)
   end
 end
 
---- The end of the caller's tick: its moves go out, one message to each shard concerned.
+Member.push_moves = push_moves
+
+-- Back-pressure: who flushes more often than there are epochs sends no more than a shard can apply, as moves that wait
+-- are one row an entity. They go when an epoch has been told, or with the next request.
+local function wait_for_epoch(self)
+  if self.ticking then return end
+  self.ticking = true
+  self.fork(function()
+    local ok, epoch = pcall(self.tick_epoch)
+    self.ticking = false
+    if not ok or not epoch or self.closed then return end
+    self.flushes = 0
+    push_moves(self)
+  end)
+end
+
+--- The end of the caller's tick: its moves go out, one message to each shard concerned; if that has happened several
+-- times in this epoch already, at its end.
 function Member:flush()
   usable(self)
   if self.lost_count > 0 then find_lost(self) end
+  self.flushes = self.flushes + 1
+  if self.flushes > MOST_FLUSHES and self.fork then return wait_for_epoch(self) end
   if not push_moves(self) then error("the world is gone", 2) end
 end
 
 --- Waits for an epoch that takes all that this client has sent; returns how many events it heard meanwhile.
 function Member:tick()
   usable(self)
+  self.flushes = 0
   self:flush()
   local before = self.counters.events
   local epoch = self.tick_epoch()

@@ -1,0 +1,192 @@
+-- world.lua: messages of a world of shards that are any bytes.
+--
+--   1  the whole input is one message: every reader takes it or gives a reason; what was read is consistent
+--   2  three shards in a row and two clients, whose messages are damaged, lost, doubled or made up before they are
+--      read: none of them raises but a part that is refused, and shards stay sound as long as no part was damaged
+local Exchange = require "aoi.skynet.world.exchange"
+local Member = require "aoi.skynet.world.member"
+local Shard = require "aoi.skynet.world.shard"
+local epoch = require "aoi.skynet.world.epoch"
+local tiles = require "aoi.skynet.world.tiles"
+local world = require "aoi.skynet.world.native"
+
+local next_byte, rest, fail = byte, rest, fail -- luacheck: ignore
+
+local PLANS = { tiles.plan { size = { 0, 0, 48, 16 }, reach = 8, tile = 4, shards = { 3, 1 } } }
+
+-- ---- readers ----------------------------------------------------------------------------------------------
+
+local function reason_of(result, reason)
+  if result == nil and type(reason) ~= "string" then fail "no reason" end
+  return result
+end
+
+-- The list can be walked to its end.
+local function check_events(message)
+  local list = {}
+  local n = reason_of(world.read_events(message, list))
+  if not n then
+    if next(list) ~= nil then fail "something was handed out before all of it was sound" end
+    return
+  end
+  local at = 1
+  while at <= n do
+    if list[at] == 16 then at = at + 3
+    elseif list[at] == 17 then at = at + 2
+    elseif list[at] < 8 then at = at + 5 + list[at + 3] + list[at + 4]
+    else fail "an unknown record" end
+  end
+  if at ~= n + 1 then fail "the list does not end where it should" end
+end
+
+local function check_moves(message)
+  local shard = Shard.new { number = 1, plan = PLANS[1], dimensions = message:byte(4) == 3 and 3 or 2 }
+  local good = reason_of(shard:moves(message))
+  local rows, list = pcall(world.read_rows, message, {})
+  if good and not rows then fail("one reader takes what the other refuses: " .. tostring(list)) end
+  for shard_number, part in pairs(shard:close(1)) do
+    if shard_number ~= 1 and not epoch.read(part, shard.dimensions) then fail "a part of its own is refused" end
+  end
+  shard:shutdown()
+end
+
+local function check_part(message)
+  for dimensions = 2, 3 do
+    local part = reason_of(epoch.read(message, dimensions))
+    if part then
+      for tag = 1, 9 do
+        local rows, n = world.section(message, tag)
+        if rows and part[tag] and #part[tag] ~= n then fail "rows are missing" end
+      end
+    end
+  end
+end
+
+local function read(message)
+  local kind = message:byte(2)
+  check_events(message)
+  if kind == 2 then check_moves(message) end
+  check_part(message)
+  reason_of(Exchange.open_envelope(message))
+  for dimensions = 2, 3 do reason_of(world.check_area(message, dimensions)) end
+end
+
+-- ---- a world ----------------------------------------------------------------------------------------------
+
+local over
+local function choose(n)
+  local b = next_byte()
+  if not b then
+    over = true
+    return 0
+  end
+  return b % n
+end
+
+local function damage(message)
+  local b = choose(8)
+  if b < 4 then return message end
+  local at = choose(256) % (#message + 1) + 1
+  if b == 4 then return message:sub(1, at - 1) end
+  if b == 5 then return message:sub(1, at - 1) .. string.char(choose(256)) .. message:sub(at) end
+  if b == 6 then return message .. message:sub(at) end
+  return message:sub(1, at - 1) .. string.char(choose(256)) .. message:sub(at + 1)
+end
+
+local shards, clients, mail, number, broken
+
+local function run_epoch()
+  number = number + 1
+  local inbox = { {}, {}, {} }
+  for _, shard in ipairs(shards) do
+    for to, part in pairs(shard:close(number)) do
+      local bytes = choose(32) == 31 and damage(part) or part
+      broken = broken or bytes ~= part
+      table.insert(inbox[to], bytes)
+    end
+  end
+  for i, shard in ipairs(shards) do
+    local ok, messages = pcall(shard.apply, shard, number, inbox[i])
+    if not ok then
+      if not broken then fail(tostring(messages)) end
+      over = true -- as the world has ended
+      return
+    end
+    for client, message in pairs(messages) do mail[#mail + 1] = { client, message } end
+  end
+end
+
+local function new_client(i, dimensions)
+  return Member.new {
+    number = i, plan = PLANS[1], dimensions = dimensions, log = function() end,
+    ask = function(shard, after, ...)
+      local got
+      shards[shard]:request(i, after, function(...) got = table.pack(...) end, ...)
+      while not got and not over do run_epoch() end
+      if not got then return false, 0, "it is over" end
+      return table.unpack(got, 1, got.n)
+    end,
+    send = function(shard, message)
+      local ok, reason = shards[shard]:moves(damage(message))
+      if not ok and type(reason) ~= "string" then fail "no reason" end
+      return true
+    end,
+  }
+end
+
+local function nothing() end
+
+local function dimensions_of(client, ...)
+  if client.dimensions == 3 then return ..., 1 end
+  return ...
+end
+
+local function use()
+  local client = clients[choose(2) + 1]
+  local verb, id = choose(12), choose(10) * (choose(8) == 0 and 5000000000 or 1)
+  if verb < 3 then
+    pcall(client.enter, client, id, choose(48), dimensions_of(client, choose(16)))
+  elseif verb < 7 then
+    pcall(client.move, client, id, choose(48), dimensions_of(client, choose(16)))
+  elseif verb == 7 then
+    pcall(client.leave, client, id)
+  elseif verb < 10 then
+    pcall(client.add_node, client, id, choose(3), choose(8), { enter = nothing, leave = nothing })
+  elseif verb == 10 then
+    pcall(client.remove_node, client, id, choose(3))
+  else
+    pcall(client.flush, client)
+  end
+end
+
+local function post()
+  local letter = table.remove(mail, 1)
+  local client = letter and clients[letter[1]]
+  if not client then return end
+  local message = damage(letter[2])
+  if reason_of(client:receive(message)) then client:deliver() end
+  if choose(16) == 15 then table.insert(mail, letter) end
+end
+
+local function play()
+  local dimensions = choose(4) == 3 and 3 or 2
+  shards, clients, mail, number, over, broken = {}, {}, {}, 0, false, false
+  for i = 1, 3 do shards[i] = Shard.new { number = i, plan = PLANS[1], dimensions = dimensions } end
+  for i = 1, 2 do clients[i] = new_client(i, dimensions) end
+  while not over do
+    local verb = choose(8)
+    if verb < 4 then use() elseif verb < 6 then run_epoch() else post() end
+  end
+  for _, shard in ipairs(shards) do
+    if not broken and shard.closed == shard.applied then
+      local ok, reason = pcall(shard.check, shard)
+      if not ok then fail(tostring(reason)) end
+    end
+    shard:shutdown()
+  end
+end
+
+return function()
+  if choose(2) == 0 then return read(rest()) end
+  play()
+end
