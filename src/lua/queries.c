@@ -30,7 +30,13 @@ static void check_buffer(lua_State *L, int i) {
  * for its radius and the area for the table to fill. */
 static void check_buffer_in(lua_State *L, const laoi_space *b, int i) {
     if (!lua_isnoneornil(L, i) && !lua_istable(L, i)) laoi_typeerror(L, i, "table");
-    for (int k = 0; k < 2 && lua_istable(L, i); k++) {
+    bool suspect = lua_istable(L, i);
+    if (suspect) {
+        lua_rawgeti(L, i, 1);
+        suspect = lua_type(L, -1) != LUA_TNUMBER; /* a list of before is no area: most are, and this is quick */
+        lua_pop(L, 1);
+    }
+    for (int k = 0; k < 2 && suspect; k++) {
         lua_pushstring(L, k ? "shape" : "radius");
         lua_rawget(L, i);
         if (!lua_isnil(L, -1)) laoi_argerror(L, i, "a table to fill expected in %d dimensions, got an area", b->dims);
