@@ -305,6 +305,7 @@ describe("triggers that are saved", function()
       { "'area'", function(_, a) a.area.radius = "wide" end, true },
       { "a target stands there twice", function(_, a) a.targets[2] = a.targets[1] end },
       { "bad target", function(_, a) a.targets[1] = 1 end },
+      { "bad 'targets'", function(_, a) a.targets = { 2, nil, 3 } end },
       { "'interval' without 'visits'", function(_, a) a.interval = 1 end },
       { "entity 1 already has a trigger 'zone'", function(d, a) d.triggers[2] = a end, 2 },
       { "visit 1: 'stay' is overdue", function(_, _, b) b.visits[1].since, b.visits[1].state = -1e15, "inside" end, 2 },
@@ -324,6 +325,69 @@ describe("triggers that are saved", function()
     end
     local again = trigger.new(copy, handlers)
     assert.equal(3, again:load((loadstring or load)("return " .. text)(), own))
+  end)
+end)
+
+describe("data of triggers that is damaged", function()
+  it("is refused, and nothing has changed, or is sound", function()
+    local random = rng.new(SEED + 7)
+    local function noop() end
+    local timed = { radius = 6, filter = odd, limit = 2, cooldown = 0.5 }
+    local handlers = { zone = { radius = 5, keep = 8 }, timed = timed }
+    timed.interval, timed.after, timed.stay, timed.dwell = 1, 3, noop, noop
+    local space = aoi.new { engine = "grid" }
+    local triggers = trigger.new(space, handlers)
+    for id = 1, 12 do space:enter(id, id, 0) end
+    for id = 1, 4 do
+      triggers:add(id, "zone")
+      triggers:add(id + 4, "timed")
+    end
+    triggers:region("zone", { x = 3, y = 3 })
+    triggers:update(1.75)
+    local text, bytes = text_of(triggers:save()), space:save()
+    local values = { false, true, -1, 0, 0.5, 1, 2, 3, 1e300, 2 ^ 63, 0 / 0, 1 / 0, -1 / 0, "x", "inside", {}, { 1 } }
+
+    -- Some table of the data, and a key of it.
+    local function pick(value)
+      local keys = {}
+      for k in pairs(value) do keys[#keys + 1] = tostring(k) end
+      table.sort(keys)
+      if #keys == 0 then return value, 1 end
+      local key = keys[random(#keys)]
+      if value[key] == nil then key = tonumber(key) end
+      if type(value[key]) == "table" and random() < 0.8 then return pick(value[key]) end
+      return value, key
+    end
+
+    local refused, loaded = 0, 0
+    for round = 1, 400 do
+      local data = (loadstring or load)("return " .. text)()
+      for _ = 1, random(2) do
+        local at, key = pick(data)
+        if random() < 0.2 then at[key] = nil else at[key] = values[random(#values)] end
+      end
+      local copy = aoi.load(bytes)
+      local before, again = copy:save(), trigger.new(copy, handlers, 1.75)
+      local ok, why = pcall(function() again:load(data) end)
+      if not ok then
+        refused = refused + 1
+        assert.matches("trigger_saved_spec.lua:%d+: bad argument #1 to 'load' ", why, "round " .. round)
+        assert.equal(0, again:stats().triggers)
+        assert.is_true(copy:save() == before)
+      else
+        loaded = loaded + 1
+        for id = 1, 12 do
+          copy:move(id, id + 4, 1)
+          again:update(again.time + 0.25)
+        end
+        for id = 9, 12 do copy:leave(id) end
+        again:update(again.time + 5)
+        again:save()
+      end
+      assert.is_true(copy:check())
+      copy:close()
+    end
+    assert.is_true(refused > 100 and loaded > 5, ("%d refused, %d loaded"):format(refused, loaded))
   end)
 end)
 

@@ -109,6 +109,17 @@ end
 -- Checking ----------------------------------------------------------------------------------------------------------
 
 local function is_table(v) return type(v) == "table" end
+-- Without holes and without other fields, so that all ways to walk over it agree.
+local function is_list(v)
+  if not is_table(v) then return false end
+  local n = 0
+  for _ in pairs(v) do n = n + 1 end
+  for i = 1, n do
+    if v[i] == nil then return false end
+  end
+  return true
+end
+
 local function is_state(v) return v == "refused" or v == "waiting" or v == "inside" end
 local function is_true(v) return v == true end
 local function is_index(v) return check.is_whole(v) and v >= 1 end
@@ -118,15 +129,15 @@ local function is_delay(v) return check.is_finite(v) and v >= 0 end
 
 -- The fields of each table, what each may be, and whether it must be there.
 local DATA = { version = { function(v) return v == VERSION end, true }, time = { check.is_finite, true } }
-DATA.triggers = { is_table, true }
+DATA.triggers = { is_list, true }
 local TRIGGER = {
   id = { check.is_whole, true }, name = { function(v) return v ~= nil end, true }, node = { check.is_whole, true },
-  region = { is_table }, area = { is_table, true }, mask = { check.is_whole }, disabled = { is_true },
+  region = { is_list }, area = { is_table, true }, mask = { check.is_whole }, disabled = { is_true },
   filter = { function(v) return v == "own" or v == "shared" end },
   interval = { is_positive }, after = { is_delay },
   limit = { is_index }, cooldown = { is_positive }, once = { is_true }, spent = { is_true },
   ready = { check.is_finite },
-  data = { function() return true end }, targets = { is_table }, visits = { is_table }, gate = { is_index },
+  data = { function() return true end }, targets = { is_list }, visits = { is_list }, gate = { is_index },
 }
 local VISIT = {
   target = { check.is_whole, true }, state = { is_state, true }, since = { check.is_finite },
