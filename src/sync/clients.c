@@ -87,6 +87,7 @@ static void sync_free(aoi_sync *y) {
     AOI_FREE(m, y->picks, y->pick_cap);
     AOI_FREE(m, y->near2, y->near_cap);
     AOI_FREE(m, y->due, y->due_cap);
+    AOI_FREE(m, y->keys, y->key_cap);
     aoi_resize(m, y, sizeof *y, 0);
 }
 
@@ -130,7 +131,7 @@ static aoi_client *client_of(const aoi_sync *y, aoi_entity entity) {
 /* Whether something known has news that it has not been told yet: then times go on to be needed. */
 static bool client_waits(const aoi_client *c) {
     uint8_t flag = AOI_RECORD_WAITS | AOI_RECORD_TOUCH;
-    return aoi_is_timed(c) && aoi_next_flagged(c->flags, 0, c->told, flag, false) < c->told;
+    return c->timed && aoi_next_flagged(c->flags, 0, c->told, flag, false) < c->told;
 }
 
 /* Its own copy of the tiers, and times if they are needed; on failure as it was. */
@@ -138,7 +139,7 @@ static bool client_set(aoi_client *c, const aoi_relevance *r) {
     aoi_memory *m = aoi_sync_memory(c->sync);
     size_t size = r->tier_count * sizeof(aoi_tier);
     aoi_tier *tiers = size ? aoi_resize(m, NULL, 0, size) : NULL;
-    if ((size && !tiers) || !aoi_picture_set_timed(c, r->bytes || r->tier_count || client_waits(c))) {
+    if ((size && !tiers) || !aoi_picture_set_times(c, r->bytes, r->tier_count)) {
         aoi_resize(m, tiers, size, 0);
         return false;
     }
@@ -148,6 +149,7 @@ static bool client_set(aoi_client *c, const aoi_relevance *r) {
     c->tier_count = r->tier_count;
     c->limit = r->limit;
     c->bytes = r->bytes;
+    c->timed = r->bytes || r->tier_count || client_waits(c);
     aoi_client_changed(c);
     return true;
 }
@@ -238,7 +240,7 @@ int aoi_sync_resend(aoi_sync *y, aoi_entity client) {
     if (!c) return AOI_EGONE;
     while (c->told) {
         aoi_picture_untell(c, c->told - 1);
-        if (aoi_is_timed(c)) c->told_at[c->told] = c->since[c->told] = y->now;
+        aoi_record_starts(c, c->told);
     }
     aoi_client_changed(c);
     return AOI_OK;

@@ -59,27 +59,28 @@ static bool picture_index_ready(aoi_client *c, uint32_t cap) {
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-static size_t picture_bytes(uint32_t cap, bool timed) {
-    return cap * ((timed ? 3 : 1) * sizeof(uint32_t) + 1);
+static size_t picture_bytes(uint32_t cap, bool told_at, bool since) {
+    return cap * (sizeof(uint32_t) + told_at * sizeof(uint32_t) + since * sizeof(uint16_t) + 1);
+}
+
+static void picture_free_arrays(aoi_client *c) {
+    if (c->tracks) aoi_resize(aoi_sync_memory(c->sync), c->tracks, picture_bytes(c->cap, c->told_at, c->since), 0);
 }
 
 /* The same records in a block of another size. */
-static bool picture_relay(aoi_client *c, uint32_t cap, bool timed) {
-    aoi_memory *m = aoi_sync_memory(c->sync);
-    bool was_timed = aoi_is_timed(c);
-    uint32_t *tracks = cap ? aoi_resize(m, NULL, 0, picture_bytes(cap, timed)) : NULL;
-    if (cap && !tracks) return false;
-    uint32_t *told_at = timed && cap ? tracks + cap : NULL, *since = told_at ? told_at + cap : NULL;
-    uint8_t *flags = cap ? (uint8_t *)(tracks + (timed ? 3 : 1) * (size_t)cap) : NULL;
+static bool picture_relay(aoi_client *c, uint32_t cap, bool with_told_at, bool with_since) {
+    uint32_t *tracks = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, picture_bytes(cap, with_told_at, with_since));
+    if (!tracks) return false;
+    uint32_t *told_at = with_told_at ? tracks + cap : NULL, *end = tracks + (with_told_at ? 2 : 1) * (size_t)cap;
+    uint16_t *since = with_since ? (uint16_t *)end : NULL;
+    uint8_t *flags = since ? (uint8_t *)(since + cap) : (uint8_t *)end;
     if (c->count) {
         memcpy(tracks, c->tracks, c->count * sizeof *tracks);
         memcpy(flags, c->flags, c->count);
     }
-    for (uint32_t i = 0; i < c->count && timed; i++) {
-        told_at[i] = was_timed ? c->told_at[i] : c->sync->now;
-        since[i] = was_timed ? c->since[i] : c->sync->now;
-    }
-    if (c->tracks) aoi_resize(m, c->tracks, picture_bytes(c->cap, was_timed), 0);
+    for (uint32_t i = 0; i < c->count && told_at; i++) told_at[i] = c->told_at ? c->told_at[i] : c->sync->now;
+    for (uint32_t i = 0; i < c->count && since; i++) since[i] = c->since ? c->since[i] : (uint16_t)c->sync->now;
+    picture_free_arrays(c);
     c->tracks = tracks;
     c->told_at = told_at;
     c->since = since;
@@ -88,27 +89,29 @@ static bool picture_relay(aoi_client *c, uint32_t cap, bool timed) {
     return true;
 }
 
-bool aoi_picture_set_timed(aoi_client *c, bool timed) {
-    return timed == aoi_is_timed(c) || picture_relay(c, c->cap ? c->cap : LEAST_RECORDS, timed);
+bool aoi_picture_set_times(aoi_client *c, bool told_at, bool since) {
+    bool is = told_at == (c->told_at != NULL) && since == (c->since != NULL);
+    return is || picture_relay(c, c->cap ? c->cap : LEAST_RECORDS, told_at, since);
 }
 
 static bool picture_ready(aoi_client *c) {
     uint32_t cap = c->cap + c->cap / 8 + LEAST_RECORDS;
     if (c->count < c->cap) return true;
-    return picture_index_ready(c, cap) && picture_relay(c, cap, aoi_is_timed(c));
+    return picture_index_ready(c, cap) && picture_relay(c, cap, c->told_at, c->since);
 }
 
 void aoi_picture_shrink(aoi_client *c) {
     uint32_t cap = c->count + c->count / 8 + LEAST_RECORDS;
     if (c->cap < 64 || c->count > c->cap / 4) return;
     if (cap <= INDEXED_FROM && c->index) picture_drop_index(c);
-    (void)picture_relay(c, cap, aoi_is_timed(c));
+    (void)picture_relay(c, cap, c->told_at, c->since);
 }
 
 void aoi_picture_free(aoi_client *c) {
-    if (c->tracks) aoi_resize(aoi_sync_memory(c->sync), c->tracks, picture_bytes(c->cap, aoi_is_timed(c)), 0);
+    picture_free_arrays(c);
     picture_drop_index(c);
-    c->tracks = c->told_at = c->since = NULL;
+    c->tracks = c->told_at = NULL;
+    c->since = NULL;
     c->flags = NULL;
     c->cap = c->count = c->told = 0;
 }
@@ -134,12 +137,16 @@ void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
     c->tracks[k] = track;
     c->flags[i] = c->flags[k];
     c->flags[k] = flags;
-    if (!aoi_is_timed(c)) return;
-    uint32_t told_at = c->told_at[i], since = c->since[i];
-    c->told_at[i] = c->told_at[k];
-    c->told_at[k] = told_at;
-    c->since[i] = c->since[k];
-    c->since[k] = since;
+    if (c->told_at) {
+        uint32_t told_at = c->told_at[i];
+        c->told_at[i] = c->told_at[k];
+        c->told_at[k] = told_at;
+    }
+    if (c->since) {
+        uint16_t since = c->since[i];
+        c->since[i] = c->since[k];
+        c->since[k] = since;
+    }
 }
 
 uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags) {
@@ -147,7 +154,7 @@ uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags) {
     uint32_t i = c->count;
     c->tracks[i] = track;
     c->flags[i] = (uint8_t)flags;
-    if (aoi_is_timed(c)) c->told_at[i] = c->since[i] = c->sync->now;
+    aoi_record_starts(c, i);
     if (c->index) c->index[picture_place(c, track)] = i;
     c->count++;
     c->unseen += !(flags & AOI_RECORD_SEEN);

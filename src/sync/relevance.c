@@ -250,7 +250,7 @@ void aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n, uin
 
 /* ---- budget ------------------------------------------------------------------------------------------------------ */
 
-enum { FIRST_PICKS = 32 }; /* put in order at first: as a rule the message is full then */
+enum { FIRST_PICKS = 32, FIRST_KEYS = 16 }; /* put in order at first: as a rule the message is full then */
 
 static bool pick_is_more_urgent(const aoi_pick *a, const aoi_pick *b) {
     return (a->weight > b->weight) | ((a->weight == b->weight) & ((a->distance2 < b->distance2) |
@@ -277,5 +277,74 @@ uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count) {
     pick_select(p, n, most, pick_is_more_urgent);
     if (most <= FIRST_PICKS) pick_insertion_sort(p, most);
     else qsort(p, most, sizeof *p, pick_compare);
+    return ready + most;
+}
+
+/* ---- updates: an order in one number -------------------------------------------------------------------------------- */
+
+/* As a rule nothing has a priority of its own, and ids are small.  Then a place in the order is one number:
+ *
+ *     [ 65535 - ticks : 16 | id + 2^31 : 32 | record, due : 16 ]      rising */
+bool aoi_list_keys(const aoi_client *c, uint32_t n) {
+    const aoi_sync *y = c->sync;
+    const aoi_track *tracks = y->tracks;
+    const uint32_t *due = y->due, *told_at = c->told_at, *numbers = c->tracks, now = y->now;
+    uint64_t *keys = y->keys, beyond = c->stay >> 15;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t i = due[k] / 2, ticks = now - told_at[i];
+        const aoi_track *t = tracks + numbers[i];
+        uint64_t id = (uint64_t)t->id + (UINT64_C(1) << 31);
+        beyond |= (ticks >> 16) | (id >> 32) | (t->flags & AOI_TRACK_RANKED);
+        keys[k] = (uint64_t)(UINT16_MAX - (ticks & UINT16_MAX)) << 48 | (id & UINT32_MAX) << 16 | due[k];
+    }
+    return !beyond;
+}
+
+/* As pick_select. */
+static void key_select(uint64_t *p, uint32_t n, uint32_t most) {
+    while (n > 1 && most > 0 && most < n) {
+        uint32_t i = 0;
+        const uint64_t pivot = p[n / 2];
+        p[n / 2] = p[n - 1];
+        for (uint32_t k = 0; k + 1 < n; k++) {
+            uint64_t key = p[k];
+            p[k] = p[i];
+            p[i] = key;
+            i += key < pivot;
+        }
+        p[n - 1] = p[i];
+        p[i] = pivot;
+        if (most <= i) n = i;
+        else {
+            p += i + 1;
+            n -= i + 1;
+            most -= i + 1;
+        }
+    }
+}
+
+static int key_compare(const void *a, const void *b) {
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+static void key_insertion_sort(uint64_t *p, uint32_t n) {
+    for (uint32_t i = 1; i < n; i++) {
+        const uint64_t key = p[i];
+        uint32_t k = i;
+        for (; k > 0 && key < p[k - 1]; k--) p[k] = p[k - 1];
+        p[k] = key;
+    }
+}
+
+uint32_t aoi_order_keys(aoi_sync *y, uint32_t ready, uint32_t count) {
+    uint64_t *p = y->keys + ready;
+    uint32_t n = count - ready, most = ready > FIRST_KEYS ? ready : FIRST_KEYS;
+    if (most > n) most = n;
+    key_select(p, n, most);
+    if (most <= FIRST_KEYS) key_insertion_sort(p, most);
+    else qsort(p, most, sizeof *p, key_compare);
     return ready + most;
 }

@@ -64,20 +64,22 @@ enum {
  *
  *   tracks   [ 7 | 3 | 9 | 4 | 8 |     ]
  *   flags    [   |   |   |   |   |     ]
- *   told_at  [   |   |   |   |   |     ]    only with tiers or bytes: tick of the last update, or since when it is seen
- *   since    [   |   |   |   |   |     ]    likewise: tick since which a move waits
+ *   told_at  [   |   |   |   |   |     ]    only with bytes: tick of the last update, or since when it is seen
+ *   since    [   |   |   |   |   |     ]    only with tiers: tick since which a move waits, its low 16 bits
  *              known     ^ told    ^ count
  *              to the client
  */
 struct aoi_client { /* what events need comes first */
     aoi_sync *sync;
-    uint32_t *tracks, *told_at, *since;
+    uint32_t *tracks, *told_at;
+    uint16_t *since;
     uint8_t *flags;
     uint32_t *index; /* numbers of records by track, in large pictures */
     uint32_t cap, count, told;
     uint32_t unseen; /* records that the node does not see */
     bool queued, changed /* records have come or gone */, backlog, overflow /* sees more than the limit */;
     bool marked; /* records are SAID or CUT */
+    bool timed;  /* some of its news wait */
     uint32_t index_size;
     uint32_t number, node, entity, track; /* of the client itself */
     uint32_t stay;                        /* of the message that is packed: known records before it stay known */
@@ -138,9 +140,10 @@ struct aoi_sync {
     aoi_tier default_tiers[AOI_MOST_TIERS];
     aoi_writer writer;
     aoi_pick *picks;
-    float *near2;  /* of the records of the client that is packed: squared distances of their spots */
-    uint32_t *due; /* of the records of that client: those of which something is to be told */
-    uint32_t pick_cap, near_cap, due_cap;
+    float *near2;   /* of the records of the client that is packed: squared distances of their spots */
+    uint32_t *due;  /* of the records of that client: those of which something is to be told */
+    uint64_t *keys; /* of due records: their order */
+    uint32_t pick_cap, near_cap, due_cap, key_cap;
 };
 
 static inline aoi_memory *aoi_sync_memory(const aoi_sync *y) {
@@ -180,8 +183,14 @@ void aoi_picture_tell(aoi_client *c, uint32_t record);                 /* it bec
 void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* both told, or both not */
 void aoi_picture_untell(aoi_client *c, uint32_t record);
 void aoi_picture_free(aoi_client *c);
-bool aoi_picture_set_timed(aoi_client *c, bool timed); /* with told_at and since, or without; false: memory refused */
+bool aoi_picture_set_times(aoi_client *c, bool told_at, bool since); /* false: memory refused */
 void aoi_picture_shrink(aoi_client *c);
+
+/* Its times begin now. */
+static inline void aoi_record_starts(aoi_client *c, uint32_t record) {
+    if (c->told_at) c->told_at[record] = c->sync->now;
+    if (c->since) c->since[record] = (uint16_t)c->sync->now;
+}
 
 /* Clients with news; in the order in which they are queued. */
 void aoi_client_queue(aoi_client *c, uint32_t tick);
@@ -229,18 +238,19 @@ double aoi_urgency(const aoi_client *c, uint32_t record);
  * little more than a sort, and the first few much less. */
 uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count);
 
+/* The same of n due records by numbers, into sync->keys, which has room; false if these cannot say the order.  The low
+ * 16 bits of a key are the entry of sync->due. */
+bool aoi_list_keys(const aoi_client *c, uint32_t n);
+uint32_t aoi_order_keys(aoi_sync *y, uint32_t ready, uint32_t count);
+
 int aoi_scale_of(double quantum); /* tick.c: how the head of a message spells it */
 
-static inline bool aoi_is_timed(const aoi_client *c) {
-    return c->told_at != NULL;
-}
-
 /* Whether a move that waits since then is due.  Tiers and phases follow no pattern: no branch depends on them. */
-AOI_INLINE unsigned aoi_tier_due(const aoi_client *c, uint32_t track, uint32_t tier, uint32_t since, bool by_two) {
+AOI_INLINE unsigned aoi_tier_due(const aoi_client *c, uint32_t track, uint32_t tier, uint16_t since, bool by_two) {
     uint32_t every = c->tiers[tier].every, now = c->sync->now;
     uint32_t at = now + ((track * UINT32_C(0x9E3779B9) + c->number * UINT32_C(0x85EBCA6B)) >> 16);
     unsigned in_phase = by_two ? (at & (every - 1)) == 0 : at % every == 0;
-    return in_phase | (now - since + 1 >= every);
+    return in_phase | ((uint16_t)(now - since) + 1u >= every);
 }
 
 #endif

@@ -162,12 +162,10 @@ static bool pack_updates(aoi_client *c) {
 }
 
 /* What is new about a known record waits from now on.  Returns its flags. */
-AOI_INLINE unsigned mark_waiting(const aoi_client *c, const aoi_track *tracks, uint32_t i, uint32_t told,
-                                 uint32_t now) {
+AOI_INLINE unsigned mark_waiting(const aoi_client *c, const aoi_track *tracks, uint32_t i, uint32_t told) {
     const aoi_track *t = tracks + c->tracks[i];
     AOI_PREFETCH(tracks + c->tracks[i + TRACKS_AHEAD < told ? i + TRACKS_AHEAD : i]);
     unsigned flags = c->flags[i] & ~(unsigned)(AOI_RECORD_SAID | AOI_RECORD_PLACED);
-    c->since[i] = flags & AOI_RECORD_WAITS ? c->since[i] : now;
     return flags | aoi_tick_after(t->moved, c->synced) * (unsigned)AOI_RECORD_WAITS |
            aoi_tick_after(t->touched, c->synced) * (unsigned)AOI_RECORD_TOUCH;
 }
@@ -182,8 +180,10 @@ static uint32_t list_due(const aoi_client *client, const aoi_scope *scope, bool 
     uint32_t *list = c.sync->due, n = 0, now = c.sync->now; /* the list grows over the tiers that have been looked at */
     if (tiered) aoi_find_tiers(&c, scope, c.stay, list);
     unsigned left = 0;
+    for (uint32_t i = 0; i < c.told && tiered; i++)
+        c.since[i] = c.flags[i] & AOI_RECORD_WAITS ? c.since[i] : (uint16_t)now;
     for (uint32_t i = 0; i < c.stay; i++) {
-        unsigned flags = mark_waiting(&c, tracks, i, c.told, now);
+        unsigned flags = mark_waiting(&c, tracks, i, c.told);
         unsigned waits = flags / AOI_RECORD_WAITS & 1, touched = flags / AOI_RECORD_TOUCH & 1;
         unsigned due = tiered ? waits & aoi_tier_due(&c, c.tracks[i], list[i], c.since[i], by_two) : waits;
         c.flags[i] = (uint8_t)flags;
@@ -192,7 +192,7 @@ static uint32_t list_due(const aoi_client *client, const aoi_scope *scope, bool 
         left |= waits & ~due;
     }
     for (uint32_t i = c.stay; i < c.told; i++)
-        c.flags[i] = (uint8_t)(mark_waiting(&c, tracks, i, c.told, now) | (c.flags[i] & AOI_RECORD_SAID));
+        c.flags[i] = (uint8_t)(mark_waiting(&c, tracks, i, c.told) | (c.flags[i] & AOI_RECORD_SAID));
     *backlog |= left;
     return n;
 }
@@ -242,9 +242,20 @@ static bool pack_due(aoi_client *c, uint32_t n) {
     return true;
 }
 
+static bool pack_by_keys(aoi_client *c, uint32_t n) {
+    aoi_sync *y = c->sync;
+    for (uint32_t k = 0, ready = 0; k < n && !y->writer.full; k++) {
+        if (k == ready) ready = aoi_order_keys(y, k, n);
+        if (!say_due(c, y->keys[k] & UINT16_MAX)) return false;
+    }
+    return true;
+}
+
 /* The most urgent first. */
 static bool pack_most_urgent(aoi_client *c, uint32_t n) {
     aoi_sync *y = c->sync;
+    if (!AOI_GROW(aoi_sync_memory(y), y->keys, y->key_cap, n)) return false;
+    if (aoi_list_keys(c, n)) return pack_by_keys(c, n);
     if (!AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, n)) return false;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = y->due[k] / 2;
@@ -355,7 +366,7 @@ static bool pack(aoi_client *c) {
         measured = c->limit && n != AOI_NONE && !put_cut_last(c);
         if (n == AOI_NONE || !pack_gone(c) || !pack_appeared(c, n)) return false;
     }
-    return aoi_is_timed(c) ? pack_timed_updates(c, &scope, measured) : pack_updates(c);
+    return c->timed ? pack_timed_updates(c, &scope, measured) : pack_updates(c);
 }
 
 /* ---- applying: nothing can fail ---------------------------------------------------------------------------------- */
@@ -368,8 +379,7 @@ static void apply_gone(aoi_client *c, bool *left) {
             continue;
         }
         aoi_picture_untell(c, i);
-        uint32_t now_at = c->told;
-        if (aoi_is_timed(c)) c->told_at[now_at] = c->since[now_at] = c->sync->now;
+        aoi_record_starts(c, c->told);
     }
 }
 
@@ -377,7 +387,7 @@ static void apply_gone(aoi_client *c, bool *left) {
 static void apply_appeared(aoi_client *c, bool *left) {
     for (uint32_t i = c->told; i < c->count; i++) {
         if (!(c->flags[i] & AOI_RECORD_SAID)) continue;
-        if (aoi_is_timed(c)) c->told_at[i] = c->since[i] = c->sync->now;
+        aoi_record_starts(c, i);
         c->flags[i] &= (uint8_t)~AOI_RECORD_SAID;
         aoi_picture_tell(c, i);
     }
@@ -397,11 +407,13 @@ static void apply_updates(aoi_client *c) {
     for (uint32_t i = 0; i < stay; i++) {
         unsigned flags = all[i], placed = flags / AOI_RECORD_PLACED & 1, said = flags / AOI_RECORD_SAID & 1;
         flags &= ~(AOI_RECORD_SAID | AOI_RECORD_PLACED | placed * AOI_RECORD_WAITS | said * AOI_RECORD_TOUCH);
-        told_at[i] = placed ? now : told_at[i];
+        if (told_at) told_at[i] = placed ? now : told_at[i];
         all[i] = (uint8_t)flags;
         waits |= flags;
     }
     c->backlog |= (waits & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) != 0;
+    for (uint32_t i = 0; i < stay && c->since; i++) /* what has waited for so long waits no longer: times wrap */
+        c->since[i] = (uint16_t)(c->since[i] + ((uint16_t)(now - c->since[i]) == UINT16_MAX));
 }
 
 /* What is seen now is what was seen at the last tick.  By eights. */
@@ -420,7 +432,7 @@ static void settle_flags(uint8_t *flags, uint32_t n) {
 static void apply(aoi_client *c) {
     aoi_sync *y = c->sync;
     bool left = y->writer.full && c->changed;
-    if (aoi_is_timed(c)) apply_updates(c);
+    if (c->timed) apply_updates(c);
     if (c->changed) {
         apply_gone(c, &left);
         apply_appeared(c, &left);
