@@ -461,7 +461,7 @@ AOI_API int aoi_play_next(aoi_player *p, aoi_space *s, aoi_event *out);
  * nothing else.  Clients, pins and priorities end with the life of their entities, all of them with the space.
  *
  * Cost of a tick, with N the records of clients that know something that has moved: O(N), some 10 ns each; with a limit
- * O(view) for clients that see more than it.  A known pair takes about 11 bytes, 19 with bytes or tiers. */
+ * O(view) for clients that see more than it.  A known pair takes about 11 bytes, 2 more with tiers, 4 with bytes. */
 typedef struct aoi_sync aoi_sync;
 
 typedef struct aoi_tier {
