@@ -24,14 +24,16 @@ end
 -- The list can be walked to its end.
 local function check_events(message)
   local list = {}
-  local n = reason_of(world.read_events(message, list))
+  local n = reason_of(world.read_events(message, list, PLANS[1].shards))
   if not n then
     if next(list) ~= nil then fail "something was handed out before all of it was sound" end
     return
   end
   local at = 1
   while at <= n do
-    if list[at] == 16 then at = at + 3
+    if list[at] == 16 then
+      if list[at + 2] < 1 or list[at + 2] > PLANS[1].shards then fail "a route to no shard" end
+      at = at + 3
     elseif list[at] == 17 then at = at + 2
     elseif list[at] < 8 then at = at + 5 + list[at + 3] + list[at + 4]
     else fail "an unknown record" end

@@ -140,7 +140,9 @@ describe("messages of a world", function()
     local mail, told = r:drain(12)
     assert.equal(598, told)
     local message = mail[5]
-    local n, number = world.read_events(message, list)
+    local nothing, why = world.read_events(message, {}, 1) -- it has a route to shard 2
+    assert.same({ nil, "an impossible record" }, { nothing, why })
+    local n, number = world.read_events(message, list, 2)
     assert.equal(12, number)
     assert.same({ 16, 8, 2, 17, 9 }, { table.unpack(list, 1, 5) })
     assert.same({ 4, 77, 1, 0, 299 }, { table.unpack(list, 6, 10) })
@@ -149,7 +151,7 @@ describe("messages of a world", function()
       local at = random(40)
       local bytes = message:sub(1, at - 1) .. string.char(random(256) - 1) .. message:sub(at + 1)
       if random(3) == 1 then bytes = bytes:sub(1, random(#bytes)) end
-      local count, reason = world.read_events(bytes, list)
+      local count, reason = world.read_events(bytes, list, 2)
       if not count then
         refused = refused + 1
         assert.equal("string", type(reason))

@@ -183,7 +183,7 @@ local function key(kind, watcher, node, target) return kind .. " " .. watcher ..
 -- Reads a message: what it says of each node must follow what was said before.
 local function hear(self, message, count)
   local list, w = self.list, world
-  local n, number = w.read_events(message, list)
+  local n, number = w.read_events(message, list, self.plan.shards)
   assert(n and number == self.epoch, number)
   local at = 1
   while at <= n do

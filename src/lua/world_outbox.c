@@ -227,12 +227,17 @@ static int l_outbox(lua_State *L) {
 
 /* ---- messages of events ------------------------------------------------------------------------------------------- */
 
-/* Checks the record at r->at; its end, or NULL where it is cut off or unknown. */
-static const unsigned char *record_end(const world_reader *r, size_t width) {
+/* Checks the record at r->at; its end, or NULL where it is cut off, unknown, or a route to none of the shards. */
+static const unsigned char *record_end(const world_reader *r, size_t width, int64_t shards) {
     size_t left = world_left(r), size, counts;
     unsigned tag = *r->at;
-    if (tag == ROUTE_NOTE || tag == REFUSED_NOTE) size = 1 + width + (tag == ROUTE_NOTE ? 2 : 0);
-    else {
+    if (tag == ROUTE_NOTE || tag == REFUSED_NOTE) {
+        size = 1 + width + (tag == ROUTE_NOTE ? 2 : 0);
+        if (tag == ROUTE_NOTE && size <= left) {
+            int64_t to = (int64_t)aoi_peek_bytes(r->at + 1 + width, 2);
+            if (to < 1 || to > shards) return NULL;
+        }
+    } else {
         if (tag & ~(unsigned)GROUP_FLAGS) return NULL;
         counts = tag & LONG_GROUP ? 4 : 1;
         if (left < 9 + 2 * counts) return NULL;
@@ -249,7 +254,7 @@ static void push_value(lua_State *L, laoi_index *n, int64_t v) {
     lua_rawseti(L, 2, ++*n);
 }
 
-/* read_events(bytes, list): fills the flat list with records, returns the number of values and the epoch; or nil and a
+/* read_events(bytes, list, shards): fills the flat list with records, returns the number of values and the epoch; or nil and a
  * reason, and then the list is as it was.  Group: flags, handle, seq, leaves, enters, ids; route: 16, id, shard; refused: 17, id. */
 static int l_read_events(lua_State *L) {
     size_t size;
@@ -257,13 +262,14 @@ static int l_read_events(lua_State *L) {
     const char *fault = NULL;
     laoi_index n = 0;
     luaL_checktype(L, 2, LUA_TTABLE);
+    int64_t shards = laoi_integer(L, 3);
     int width = size >= EVENTS_HEAD ? bytes[2] : 0;
     if (size < EVENTS_HEAD) fault = "cut off";
     else if (bytes[0] != 1 || bytes[1] != 4 || bytes[3] != 0) fault = "no events of version 1";
     else if (width != 4 && width != 8) fault = "impossible width of ids";
     world_reader r = {bytes + EVENTS_HEAD, bytes + size};
     for (; !fault && world_left(&r); r.at = end)
-        if (!(end = record_end(&r, (size_t)width))) {
+        if (!(end = record_end(&r, (size_t)width, shards))) {
             fault = "an impossible record";
             break;
         }

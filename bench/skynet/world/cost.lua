@@ -51,7 +51,7 @@ end
 local list = {}
 
 local function routes(w, message)
-  local n = world.read_events(message, list)
+  local n = world.read_events(message, list, 65535)
   local at = 1
   while at <= n do
     if list[at] == 16 then

@@ -153,7 +153,7 @@ end
 --- A shard's message of events: true, or nil and what is wrong with it, which then has had no effect.
 function Member:receive(message)
   local list = self.list
-  local n, epoch = core.read_events(message, list)
+  local n, epoch = core.read_events(message, list, self.plan.shards)
   if not n then
     self.counters.malformed = self.counters.malformed + 1
     return nil, epoch
