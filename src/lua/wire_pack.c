@@ -254,7 +254,7 @@ int laoi_post_next(lua_State *L) {
         }
         u->started = u->unsent = true;
         if (!write_message(p, u)) return laoi_nomemory(L);
-        uint32_t seq = u->seq + 1, waiting = seq - u->acked, often = p->window / 4 ? p->window / 4 : 1;
+        uint32_t seq = u->seq + 1, waiting = seq - u->acked, often = p->window / 2 ? p->window / 2 : 1;
         bool ask = waiting % often == 0 || waiting >= p->window, told = p->size > WIRE_HEAD;
         wire_put_head(p->bytes, WIRE_EVENTS, ask ? WIRE_ASK : 0, 0, seq);
         lua_settop(L, 1);
