@@ -593,6 +593,66 @@ describe("failures around the AOI service:", function()
       assert.is_true(#order > 4, "the first watcher's next event, though the others wait")
     end)
 
+    it("may wait where nothing is forked in advance, fail after it, and close the map meanwhile", function()
+      local order = {}
+      local on, go = waiting_handlers(order)
+      local eve = net:client(4, SERVICE, true)
+      local third
+      net:run(function()
+        third = eve:open("map")
+        third:enter_many { 10, 50, 0, 11, 50, 0, 12, 50, 0 }
+        for id = 10, 12 do third:add_node(id, 6, 5, on, { positions = id == 12 }) end
+      end)
+      third:on_error(function(err, watcher, target) order[#order + 1] = ("%s %d %d"):format(err, watcher, target) end)
+      net:tick(server)
+      local begun = {}
+      for _, text in ipairs(order) do begun[#begun + 1] = text:match "begin (%d+%+%d+)" end
+      assert.equal(3, #begun)
+      assert.equal(3, #order)
+      move(same_map, 2, 50)
+      net:tick(server)
+      go(begun[1]) -- its watcher's others follow, in turn; the last of them waits again
+      assert.equal("end " .. begun[1], order[4])
+      assert.matches("^begin " .. begun[1]:match "%d+", order[5])
+      function on.enter() error("broken", 0) end
+      go(order[5]:sub(7)) -- 2, which has come meanwhile, is heard behind it
+      assert.matches("^broken %d+ 2$", order[#order])
+      net:run(function() third:close() end)
+      local before = #order
+      go(begun[2])
+      go(begun[3])
+      net:tick(server)
+      assert.equal(before + 2, #order, "both handlers end, and nothing follows")
+      assert.is_nil(next(eve.records))
+      assert.is_nil(next(eve.handlers))
+      assert.is_nil(next(eve.walks))
+      assert.equal(0, eve:info().queued)
+    end)
+
+    it("that fail are reported one by one, and the rest of the message is told", function()
+      local order = {}
+      net:run(function()
+        map:enter_many { 10, 50, 0, 11, 51, 0, 12, 52, 0 }
+        for id = 10, 12 do
+          map:add_node(id, 6, 5, function(watcher, target)
+            order[#order + 1] = watcher .. "+" .. target
+            if watcher ~= target and (watcher + target) % 2 == 1 then error("odd") end
+          end)
+        end
+      end)
+      local errors = {}
+      map:on_error(function(err, watcher, target, node)
+        errors[#errors + 1] = ("%d+%d %d"):format(watcher, target, node)
+        assert.matches("odd", err)
+      end)
+      net:tick(server)
+      table.sort(errors)
+      -- 3 is within all of them, too
+      assert.same({ "10+11 6", "10+3 6", "11+10 6", "11+12 6", "12+11 6", "12+3 6" }, errors)
+      assert.equal(9, #order)
+      for id = 10, 12 do assert.equal(3, select(2, map:seen(id, 6))) end
+    end)
+
     it("may wait freely: then nothing waits for them", function()
       local order = {}
       local on, go = waiting_handlers(order)

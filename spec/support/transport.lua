@@ -174,19 +174,26 @@ function Network:serve(address, options)
 end
 
 -- The logic of the client library at this address. What it logs is in client.logged.
-function Network:client(address, service)
+--- watched: as in skynet, nothing is forked in advance; what a handler holds up is noticed when it waits.
+function Network:client(address, service, watched)
   local logged, forks = {}, {}
   local client = require("aoi.skynet.client").new {
     fork = function(f) forks[#forks + 1] = function() spawn(f) end end,
     send = function(message) return self:send(address, service, message) end,
     call = function(...) return self:call(address, service, ...) end,
     log = function(text) logged[#logged + 1] = text end,
+    watched = watched,
   }
   client.logged = logged
   self.lost[address] = nil
   self.services[address] = {
     forks = forks,
-    receive = function(_, message) assert(client:receive(message)) end,
+    receive = function(_, message)
+      local done = false
+      if watched then forks[1] = function() return done or spawn(client.continue) end end
+      assert(client:receive(message))
+      done = true
+    end,
     call = function() return false, "this is no server" end,
   }
   return client

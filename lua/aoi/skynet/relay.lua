@@ -18,7 +18,7 @@ local wire = require "aoi.skynet.wire"
 
 local node, name = ...
 local PTYPE_LUA, PTYPE_RESPONSE, PTYPE_ERROR = skynet.PTYPE_LUA, skynet.PTYPE_RESPONSE, skynet.PTYPE_ERROR
-local MESSAGE, REQUEST, GONE = 1, 2, 3 -- pieces, each: u8 what, u32 client, u32 session, u32 length, bytes
+local MESSAGE, REQUEST, GONE = wire.PIECE_MESSAGE, wire.PIECE_REQUEST, wire.PIECE_GONE
 local SELF = ("%d %d %d"):format(skynet.self(), os.time(), skynet.hpc())
 
 local ptype = protocol(function() end)
@@ -53,7 +53,7 @@ local function upload(c)
 end
 
 local function push(c, what, client, session, bytes)
-  c.up[#c.up + 1] = string.pack("<BI4I4s4", what, client, session, bytes)
+  c.up[#c.up + 1] = wire.piece(what, client, session, bytes)
   if not c.sending then
     c.sending = true
     skynet.timeout(0, function() upload(c) end)
@@ -71,7 +71,7 @@ local function take(c, pieces)
   local pos = 1
   while pos <= #pieces do
     local what, client, session, bytes
-    what, client, session, bytes, pos = string.unpack("<BI4I4s4", pieces, pos)
+    what, client, session, bytes, pos = wire.read_piece(pieces, pos)
     local sent
     if what == MESSAGE then
       sent = core.send(client, ptype, 0, bytes)

@@ -7,8 +7,9 @@
 --                    heard last
 
 local skynet = require "skynet"
+local wire = require "aoi.skynet.wire"
 
-local MESSAGE, REQUEST, GONE = 1, 2, 3
+local MESSAGE, REQUEST, GONE = wire.PIECE_MESSAGE, wire.PIECE_REQUEST, wire.PIECE_GONE
 
 local Remote = {}
 Remote.__index = Remote
@@ -30,7 +31,7 @@ local function bring_down(relay)
 end
 
 local function push(relay, what, client, session, bytes)
-  relay.down[#relay.down + 1] = string.pack("<BI4I4s4", what, client, session, bytes)
+  relay.down[#relay.down + 1] = wire.piece(what, client, session, bytes)
   if not relay.flushing then
     relay.flushing = true
     skynet.timeout(0, function() bring_down(relay) end)
@@ -60,7 +61,7 @@ local function take(self, relay, pieces)
   local pos = 1
   while pos <= #pieces do
     local what, client, session, bytes
-    what, client, session, bytes, pos = string.unpack("<BI4I4s4", pieces, pos)
+    what, client, session, bytes, pos = wire.read_piece(pieces, pos)
     local address = relay.token << 32 | client
     if what == MESSAGE then
       self.server:receive(address, bytes)

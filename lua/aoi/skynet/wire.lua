@@ -44,6 +44,7 @@ local spack, sunpack = string.pack, string.unpack
 local wire = {
   VERSION = 2,
   EVENTS = 1, MOVES = 2, REFUSED = 3, ACK = 4, PING = 5, BYE = 6, PACKETS = 7, BROADCAST = 8, TAKEN = 9, GONE = 10,
+  PIECE_MESSAGE = 1, PIECE_REQUEST = 2, PIECE_GONE = 3,
   ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, -- flags of a message
   -- In C:
   head = core.head,     -- (message): kind, flags, u32; or nil and a reason
@@ -137,6 +138,13 @@ function wire.read_broadcast(s)
 end
 
 function wire.taken(link, id) return head(wire.TAKEN, 0, 0, link) .. spack("<i8", id) end
+
+--- What a relay and the other end bring each other, many in a string: u8 what, u32 client, u32 session, u32 length,
+-- bytes.
+function wire.piece(what, client, session, bytes) return spack("<BI4I4s4", what, client, session, bytes) end
+
+--- The piece at `pos`: what, client, session, bytes, the position behind it.
+function wire.read_piece(pieces, pos) return sunpack("<BI4I4s4", pieces, pos) end
 
 --- The entity of TAKEN.
 function wire.read_taken(s)
