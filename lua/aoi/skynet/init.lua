@@ -39,7 +39,7 @@ end
 local ptype = protocol(function(_, source, message, size)
   local client = clients[source]
   if not client then return source == skynet.self() and go_on() or nil end
-  unfinished = client
+  unfinished = client.continue and client -- a world has an order of its own
   local ok, reason = client:receive(message, size)
   unfinished = nil
   if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
