@@ -113,34 +113,40 @@ static bool say_update(aoi_client *c, uint32_t record, bool moved, bool touched)
 
 /* ---- packing ----------------------------------------------------------------------------------------------------- */
 
-/* Those of records from..to that have moved and nothing else: the bulk of all messages.  The writer is a copy, since
- * stores of bytes may alias anything in memory; the number of axes is a constant.  Returns the first other one. */
+/* Those of records from..to that have moved and nothing else: the bulk of all messages.  With `due` these are entries of
+ * sync->due, else all records, of which those without news are left out.  The writer is a copy, since stores of bytes may
+ * alias anything in memory; axes, quanta and due are constants.  Returns the first other one. */
 AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t from, uint32_t to, int axes,
-                              bool quanta) {
+                              bool quanta, bool due) {
     aoi_writer w = *writer;
     const aoi_track *tracks = c->sync->tracks;
-    const uint32_t *records = c->tracks, synced = c->synced;
+    const uint32_t *records = c->tracks, *list = c->sync->due, synced = c->synced;
+    uint8_t *flags = c->flags;
     unsigned char *p = w.bytes + w.end;
-    uint32_t i = from;
+    uint32_t k = from;
     w.axes = axes;
     w.quanta = quanta;
-    for (; i < to; i++) {
+    for (; k < to; k++) {
+        uint32_t i = due ? list[k] / 2 : k, ahead = k + TRACKS_AHEAD < to ? k + TRACKS_AHEAD : k;
         const aoi_track *t = tracks + records[i];
-        AOI_PREFETCH(tracks + records[i + TRACKS_AHEAD < to ? i + TRACKS_AHEAD : i]);
-        if (aoi_tick_after(t->touched, synced) || t->flags & AOI_TRACK_WIDE) break;
-        if (!aoi_tick_after(t->moved, synced)) continue;
+        AOI_PREFETCH(tracks + records[due ? list[ahead] / 2 : ahead]);
+        if ((due ? flags[i] & AOI_RECORD_TOUCH : aoi_tick_after(t->touched, synced)) || t->flags & AOI_TRACK_WIDE)
+            break;
+        if (!due && !aoi_tick_after(t->moved, synced)) continue;
         p = aoi_put_position(&w, aoi_put_id(&w, p, AOI_TAG_MOVED, t->id), t->at);
+        if (due) flags[i] |= AOI_RECORD_PLACED;
         w.records++;
     }
     writer->end = (uint32_t)(p - w.bytes);
     writer->records = w.records;
     writer->last = w.last;
-    return i;
+    return k;
 }
 
-static uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t from, uint32_t to) {
-    if (w->quanta) return w->axes == 2 ? put_moves(c, w, from, to, 2, true) : put_moves(c, w, from, to, 3, true);
-    return w->axes == 2 ? put_moves(c, w, from, to, 2, false) : put_moves(c, w, from, to, 3, false);
+AOI_INLINE uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t from, uint32_t to, bool due) {
+    if (w->quanta)
+        return w->axes == 2 ? put_moves(c, w, from, to, 2, true, due) : put_moves(c, w, from, to, 3, true, due);
+    return w->axes == 2 ? put_moves(c, w, from, to, 2, false, due) : put_moves(c, w, from, to, 3, false, due);
 }
 
 /* Updates of a client that is told everything at once, so that nothing has to be remembered of a record. */
@@ -151,7 +157,7 @@ static bool pack_updates(aoi_client *c) {
         uint32_t to = i + RECORDS_AT_ONCE < c->stay ? i + RECORDS_AT_ONCE : c->stay;
         if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD * RECORDS_AT_ONCE))
             return false;
-        i = put_moves_of(c, w, i, to);
+        i = put_moves_of(c, w, i, to, false);
         if (i == to) continue;
         const aoi_track *t = y->tracks + c->tracks[i];
         bool moved = aoi_tick_after(t->moved, c->synced), touched = aoi_tick_after(t->touched, c->synced);
@@ -197,34 +203,6 @@ static uint32_t list_due(const aoi_client *client, const aoi_scope *scope, bool 
     return n;
 }
 
-/* From the k-th of n due records on those that have moved and nothing else; see put_moves.  Returns the first other. */
-AOI_INLINE uint32_t put_due(const aoi_client *c, aoi_writer *writer, uint32_t k, uint32_t n, int axes, bool quanta) {
-    aoi_writer w = *writer;
-    const aoi_track *tracks = c->sync->tracks;
-    const uint32_t *records = c->tracks, *due = c->sync->due;
-    uint8_t *flags = c->flags;
-    unsigned char *p = w.bytes + w.end;
-    w.axes = axes;
-    w.quanta = quanta;
-    for (; k < n; k++) {
-        uint32_t i = due[k] / 2;
-        const aoi_track *t = tracks + records[i];
-        if (flags[i] & AOI_RECORD_TOUCH || t->flags & AOI_TRACK_WIDE) break;
-        p = aoi_put_position(&w, aoi_put_id(&w, p, AOI_TAG_MOVED, t->id), t->at);
-        flags[i] |= AOI_RECORD_PLACED;
-        w.records++;
-    }
-    writer->end = (uint32_t)(p - w.bytes);
-    writer->records = w.records;
-    writer->last = w.last;
-    return k;
-}
-
-static uint32_t put_due_of(const aoi_client *c, aoi_writer *w, uint32_t k, uint32_t n) {
-    if (w->quanta) return w->axes == 2 ? put_due(c, w, k, n, 2, true) : put_due(c, w, k, n, 3, true);
-    return w->axes == 2 ? put_due(c, w, k, n, 2, false) : put_due(c, w, k, n, 3, false);
-}
-
 static bool say_due(aoi_client *c, uint32_t which) {
     return say_update(c, which / 2, which & 1, c->flags[which / 2] & AOI_RECORD_TOUCH);
 }
@@ -236,7 +214,7 @@ static bool pack_due(aoi_client *c, uint32_t n) {
         uint32_t to = n - k > RECORDS_AT_ONCE ? k + RECORDS_AT_ONCE : n;
         if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD * RECORDS_AT_ONCE))
             return false;
-        k = put_due_of(c, w, k, to);
+        k = put_moves_of(c, w, k, to, true);
         if (k < to && !say_due(c, y->due[k++])) return false;
     }
     return true;
