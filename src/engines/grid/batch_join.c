@@ -8,14 +8,14 @@
  * that at most, and those whose distance was about a radius must be in neighbouring cells now.  Below 0: never. */
 static double batch_limit(const aoi_grid *g) {
     double limit = -1;
-    for (uint32_t i = 0; i < g->layer_count; i++) {
-        const aoi_grid_layer *y = g->layers + i;
+    for (uint32_t i = 0; i < g->nine.layer_count; i++) {
+        const aoi_nine_layer *y = g->nine.layers + i;
         if (!y->count || !y->crowd) continue;
-        double room = (0.999 * g->points.side - fmax(y->borders.leave_max[0], y->borders.leave_max[1])) / 2;
+        double room = (0.999 * g->nine.points.side - fmax(y->borders.leave_max[0], y->borders.leave_max[1])) / 2;
         limit = limit < 0 || room < limit ? room : limit;
         if (limit <= 0) return -1;
     }
-    return fmin(limit, 0.4 * g->points.side);
+    return fmin(limit, 0.4 * g->nine.points.side);
 }
 
 static double batch_distance(const double *a, const double *b) {
@@ -133,11 +133,11 @@ static void batch_query(batch *b, uint32_t entity, const double *from, const aoi
     const double *to = w->entities[entity].pos;
     aoi_visitor v = {batch_visit, b, (uintptr_t)w->entities, (uintptr_t)w->entities};
     b->entity = entity;
-    b->g->head.steps += aoi_ring_query(&b->g->points, from, to, borders, solid, AOI_NONE, &v);
+    b->g->head.steps += aoi_ring_query(&b->g->nine.points, from, to, borders, solid, AOI_NONE, &v);
 }
 
 /* The first node of an entity in the layer asks for all of them. */
-static void batch_join_rare(batch *b, const aoi_grid_layer *y) {
+static void batch_join_rare(batch *b, const aoi_nine_layer *y) {
     const aoi_world *w = b->w;
     aoi_borders widened = batch_widened(&y->borders, 2 * b->farthest + y->cells.side * 0x1p-20);
     b->carries = true;
@@ -155,7 +155,7 @@ static void batch_join_rare(batch *b, const aoi_grid_layer *y) {
 }
 
 /* Far travellers with the others, which are at most `farthest` from where they were, and with each other. */
-static void batch_join_far(batch *b, const aoi_grid_layer *y) {
+static void batch_join_far(batch *b, const aoi_nine_layer *y) {
     const aoi_world *w = b->w;
     aoi_borders widened = batch_widened(&y->borders, b->farthest + y->cells.side * 0x1p-20);
     double reach = fmax(y->borders.leave_max[0], y->borders.leave_max[1]) * (1 + 0x1p-20);
@@ -178,11 +178,11 @@ static void batch_join_far(batch *b, const aoi_grid_layer *y) {
 
 bool aoi_grid_join(aoi_grid *g) {
     batch b = {.g = g, .w = g->head.world};
-    bool good = batch_find_far(&b) && aoi_join_rows_fill(&b.w->memory, b.w, &g->points, &b.rows);
-    for (b.level = 0; good && b.level < g->layer_count; b.level++) {
-        const aoi_grid_layer *y = g->layers + b.level;
+    bool good = batch_find_far(&b) && aoi_join_rows_fill(&b.w->memory, b.w, &g->nine.points, &b.rows);
+    for (b.level = 0; good && b.level < g->nine.layer_count; b.level++) {
+        const aoi_nine_layer *y = g->nine.layers + b.level;
         if (!y->count) continue;
-        if (y->crowd) g->head.steps += aoi_self_join(&g->points, &b.rows, &y->borders, batch_meet, &b);
+        if (y->crowd) g->head.steps += aoi_self_join(&g->nine.points, &b.rows, &y->borders, batch_meet, &b);
         else batch_join_rare(&b, y);
         if (b.far_count) batch_join_far(&b, y);
     }

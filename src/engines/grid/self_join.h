@@ -17,7 +17,12 @@
 #ifndef AOI_SELF_JOIN_H
 #define AOI_SELF_JOIN_H
 
-#include "engines/grid/grid_layers.h"
+#include "engines/shared/nine_grid.h"
+
+typedef struct aoi_grid {
+    aoi_engine head;
+    aoi_nine_grid nine;
+} aoi_grid;
 
 typedef struct aoi_join_rows { /* starts zeroed */
     uint16_t *x, *y, *was_x, *was_y;

@@ -62,7 +62,7 @@ void aoi_find_boxes_around(aoi_list *g, const aoi_level *y, const double *at, ao
 }
 
 void aoi_list_targets(aoi_engine *head, const double *lo, const double *hi) {
-    aoi_points_in_box((aoi_list *)(void *)head, lo, hi);
+    aoi_nine_targets(&((aoi_list *)(void *)head)->around, lo, hi);
 }
 
 static void add_hit(void *ud, uint32_t slot) {
@@ -73,5 +73,5 @@ void aoi_list_watchers(aoi_engine *head, const double *at) {
     aoi_list *g = (aoi_list *)(void *)head;
     for (int i = 0; i < g->level_count; i++)
         aoi_find_boxes_around(g, g->levels + g->order[i], at, add_hit, head->world);
-    aoi_rings_around(g, at);
+    aoi_nine_watchers(&g->around, at);
 }

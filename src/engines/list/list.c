@@ -26,14 +26,14 @@
  *   5  memory for all further changes is reserved; if it is refused the old keys are put back
  *   6  noted entries go to another block of their list
  *   7  parts that change tile collect along their way and change lists
- *   8  nodes that are not plain boxes look around: they are rings, without edges (rings.h)
+ *   8  nodes that are not plain boxes have no edges: cells tell what is around them (nine_grid.h)
  *   9  what is collected is judged by exact positions: a pair that comes in or goes out on this leg of the move, and
  *  10  by the move as a whole, is a candidate, once
  * Ties: low edge <= point <= high edge is inside.
  *
- * Cost, d entities in an area: move O(entries passed), usually one or two a list, of a ring O(d); enter, leave, add_node,
- * teleport O(d).  Memory: about 12 bytes an entry; a point has 2 entries a level (3 with height), a box about 7 (13); 16
- * bytes for a point in its field, 30 for a ring.
+ * Cost, d entities in an area: move O(entries passed), usually one or two a list, of other areas O(d); enter, leave, add_node,
+ * teleport O(d).  Memory: about 12 bytes an entry; a point has 2 entries a level (3 with height), a box about 7 (13); some
+ * 20 bytes for an entity in its cell.
  * Method: AOINode lists of MMO servers (sweep and prune in collision detection: Baraff 1992), tiled and unrolled. */
 #include "engines/list/list.h"
 
@@ -48,9 +48,7 @@ static int list_open(aoi_engine *head, double cell) {
     g->hint = cell > 0 ? fmax(cell, AOI_LEAST_SIDE) : 0;
     g->lists.moved = aoi_level_moved;
     g->lists.ud = g;
-    aoi_lanes_choose(&g->rings_changing, &g->points_changing);
-    aoi_points_open(g);
-    aoi_spatial_open(&g->sought.cells, AOI_DEFAULT_SIDE);
+    aoi_nine_open(&g->around, head, isfinite(g->hint) ? g->hint : 0);
     return AOI_OK;
 }
 
@@ -58,12 +56,10 @@ static int list_open(aoi_engine *head, double cell) {
 static void list_clear(aoi_list *g) {
     aoi_memory *m = aoi_list_memory(g);
     while (g->level_count) aoi_level_drop(g, 0);
-    aoi_fields_close(g);
-    aoi_sought_clear(g->head.world, &g->sought);
+    aoi_nine_close(&g->around);
     aoi_pool_close(m, &g->lists.pool);
     AOI_CLEAR(m, g->edges, g->edge_cap);
     AOI_CLEAR(m, g->leaving, g->leaving_cap);
-    g->ring_count = 0;
 }
 
 static void list_close(aoi_engine *head) {
@@ -74,12 +70,11 @@ static void list_tidy(aoi_engine *head) {
     aoi_list *g = self(head);
     if (!head->world->entity_count) {
         list_clear(g);
-        aoi_points_open(g);
         return;
     }
-    aoi_points_tidy(g);
-    aoi_seekers_tidy(g);
-    aoi_rings_tidy(g);
+    for (int i = 0; i < g->level_count; i++)
+        aoi_nine_suit(&g->around, g->levels[g->order[i]].most, g->levels[g->order[i]].nodes);
+    aoi_nine_tidy(&g->around);
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         aoi_tiles_tidy(&y->map);
@@ -94,18 +89,13 @@ static int list_enter(aoi_engine *head, uint32_t entity) {
     aoi_memory *m = aoi_list_memory(g);
     int dims = aoi_list_dims(g);
     const double *pos = head->world->entities[entity].pos;
-    head->world->entities[entity].home = AOI_NONE;
-    if (!aoi_field_ready(g, &g->points, pos)) return AOI_ENOMEM;
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         if (!AOI_GROW(m, y->point_places, y->place_cap, ((size_t)entity + 1) * (size_t)dims)) return AOI_ENOMEM;
         if (!aoi_point_ready(g, y, pos)) return AOI_ENOMEM;
     }
-    if (!aoi_pool_reserve(m, &g->lists.pool, (uint32_t)(1 + g->level_count * dims))) return AOI_ENOMEM;
-    bool sought = aoi_is_sought(&g->sought, head->world->entities[entity].kind);
-    if (sought && !aoi_sought_insert(head->world, &g->sought, entity)) return AOI_ENOMEM;
-    if (aoi_sought_is_due(&g->sought, head->world->entity_count)) head->world->untidy = true;
-    aoi_points_insert(g, entity, pos);
+    if (!aoi_pool_reserve(m, &g->lists.pool, (uint32_t)(g->level_count * dims))) return AOI_ENOMEM;
+    if (!aoi_nine_enter(&g->around, entity)) return AOI_ENOMEM;
     for (int i = 0; i < g->level_count; i++) aoi_insert_point(g, g->levels + g->order[i], entity, pos);
     return AOI_OK;
 }
@@ -113,83 +103,78 @@ static int list_enter(aoi_engine *head, uint32_t entity) {
 static void list_leave(aoi_engine *head, uint32_t entity) {
     aoi_list *g = self(head);
     for (int i = 0; i < g->level_count; i++) aoi_remove_point(g, g->levels + g->order[i], entity);
-    aoi_points_remove(g, entity);
-    if (aoi_is_sought(&g->sought, head->world->entities[entity].kind)) aoi_sought_remove(&g->sought, entity);
+    aoi_nine_leave(&g->around, entity);
 }
 
 static int list_set_kind(aoi_engine *head, uint32_t entity, uint64_t kind) {
-    return aoi_sought_change(head->world, &self(head)->sought, entity, kind) ? AOI_OK : AOI_ENOMEM;
+    return aoi_nine_set_kind(&self(head)->around, entity, kind) ? AOI_OK : AOI_ENOMEM;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-/* Its level, or the field of its ring, with room for it there; both NULL when memory is refused. */
-typedef struct list_home {
-    aoi_level *level;
-    aoi_field *field;
-} list_home;
-
-static list_home find_home(aoi_list *g, uint32_t node, const aoi_bounds *b) {
+/* A level with room for the edges of this box; NULL when memory is refused. */
+static aoi_level *ready_level(aoi_list *g, uint32_t node, const aoi_bounds *b) {
     aoi_memory *m = aoi_list_memory(g);
     const double *pos = g->head.world->entities[g->head.world->nodes[node].owner].pos;
-    if (!aoi_is_plain_box(b)) {
-        aoi_field *f = aoi_rings_field(g, b, aoi_list_seeks(g, node));
-        return (list_home){NULL, aoi_field_ready(g, f, pos) ? f : NULL};
-    }
     aoi_level *y = aoi_level_for(g, fmax(b->reach[0], b->reach[1]));
     uint32_t edges = aoi_edge_count(aoi_list_dims(g));
     bool ready = y && AOI_GROW(m, g->edges, g->edge_cap, ((size_t)node + 1) * (edges + 4)) &&
                  aoi_box_ready(g, y, pos, b->reach) && aoi_pool_reserve(m, &g->lists.pool, edges);
-    return (list_home){ready ? y : NULL, NULL};
+    return ready ? y : NULL;
 }
 
-static void settle(aoi_list *g, list_home at, uint32_t node, const aoi_bounds *b) {
+static void insert_edges(aoi_list *g, aoi_level *y, uint32_t node, const aoi_bounds *b) {
     aoi_node_record *n = g->head.world->nodes + node;
-    const double *pos = g->head.world->entities[n->owner].pos;
-    if (at.field) {
-        aoi_rings_insert(g, at.field, node, pos, b);
-        return;
-    }
-    aoi_insert_box(g, at.level, node, pos, b->reach);
-    n->level = (uint32_t)(at.level - g->levels);
-    at.level->nodes++;
-    at.level->idle = 0;
-    at.level->most = fmax(at.level->most, fmax(b->reach[0], b->reach[1]));
+    aoi_insert_box(g, y, node, g->head.world->entities[n->owner].pos, b->reach);
+    n->level = AOI_NINE_ELSEWHERE + (uint32_t)(y - g->levels);
+    y->nodes++;
+    y->idle = 0;
+    y->most = fmax(y->most, fmax(b->reach[0], b->reach[1]));
+    if (y->nodes >= 2 * g->around.tuned) g->head.world->untidy = true; /* the cells around should suit them */
+}
+
+static void remove_edges(aoi_list *g, aoi_level *y, uint32_t node) {
+    aoi_remove_box(g, y, node);
+    if (--y->nodes == 0) y->most = 0;
 }
 
 static int list_add_node(aoi_engine *head, uint32_t node) {
     aoi_list *g = self(head);
     aoi_bounds b = aoi_bounds_of(head->world, node);
     head->world->nodes[node].level = AOI_NONE;
-    list_home at = find_home(g, node, &b);
-    if (!at.level && !at.field) return AOI_ENOMEM;
-    settle(g, at, node, &b);
-    if (aoi_sought_is_due(&g->sought, head->world->entity_count + head->world->node_top)) head->world->untidy = true;
-    return AOI_OK;
+    if (!aoi_is_plain_box(&b)) return aoi_nine_insert_node(&g->around, node, &b) ? AOI_OK : AOI_ENOMEM;
+    aoi_level *y = ready_level(g, node, &b);
+    if (y) insert_edges(g, y, node, &b);
+    return y ? AOI_OK : AOI_ENOMEM;
 }
 
 static void list_mask_changed(aoi_engine *head, uint32_t node) {
-    if (!aoi_list_has_edges(head->world->nodes + node)) aoi_rings_note_mask(self(head), node);
+    aoi_nine_mask_changed(&self(head)->around, node);
 }
 
 static void list_remove_node(aoi_engine *head, uint32_t node) {
     aoi_list *g = self(head);
     const aoi_node_record *n = head->world->nodes + node;
-    if (!aoi_list_has_edges(n)) {
-        aoi_rings_remove(g, node);
-        return;
-    }
-    aoi_level *y = g->levels + n->level;
-    aoi_remove_box(g, y, node);
-    if (--y->nodes == 0) y->most = 0;
+    if (aoi_list_has_edges(n)) remove_edges(g, g->levels + aoi_list_level(n), node);
+    else aoi_nine_remove_node(&g->around, node);
 }
 
+/* A box may become round, and the other way round: it is in the new index before it is out of the old one. */
 static int list_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *now) {
     aoi_list *g = self(head);
-    list_home at = find_home(g, node, now);
-    if (!at.level && !at.field) return AOI_ENOMEM;
+    aoi_node_record *n = head->world->nodes + node;
+    uint32_t level = n->level;
+    bool had_edges = aoi_list_has_edges(n);
+    if (!aoi_is_plain_box(now)) {
+        if (!had_edges) return aoi_nine_resize_node(&g->around, node, now) ? AOI_OK : AOI_ENOMEM;
+        if (!aoi_nine_insert_node(&g->around, node, now)) return AOI_ENOMEM;
+        remove_edges(g, g->levels + (level - AOI_NINE_ELSEWHERE), node);
+        return AOI_OK;
+    }
+    aoi_level *y = ready_level(g, node, now);
+    if (!y) return AOI_ENOMEM;
     list_remove_node(head, node);
-    settle(g, at, node, now);
+    insert_edges(g, y, node, now);
     return AOI_OK;
 }
 
@@ -197,15 +182,15 @@ static int list_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *n
 
 static const char *list_check(aoi_engine *head) {
     const char *wrong = aoi_levels_check(self(head));
-    if (!wrong) wrong = aoi_sought_check(head->world, &self(head)->sought);
-    return wrong ? wrong : aoi_fields_check(self(head));
+    return wrong ? wrong : aoi_nine_check(&self(head)->around);
 }
 
 static void list_stats(const aoi_engine *head, aoi_stats *out) {
     const aoi_list *g = (const aoi_list *)(const void *)head;
     out->steps += g->lists.steps;
+    aoi_nine_stats(&g->around, out);
     for (int i = 0; i < g->level_count; i++) out->cells += g->levels[g->order[i]].map.used;
-    out->levels = (uint64_t)g->level_count;
+    out->levels += (uint64_t)g->level_count;
 }
 
 const aoi_engine_class aoi_engine_list = {

@@ -2,9 +2,8 @@
 #ifndef AOI_LIST_H
 #define AOI_LIST_H
 
-#include "engines/list/rings.h"
 #include "engines/list/tiles.h"
-#include "engines/shared/sought.h"
+#include "engines/shared/nine_grid.h"
 
 typedef struct aoi_leaving { /* an entry whose new key is not in its block's interval */
     uint32_t *place;
@@ -19,11 +18,7 @@ struct aoi_list {
     uint32_t edge_cap;
     aoi_level levels[AOI_MOST_LEVELS];
     int order[AOI_MOST_LEVELS], level_count; /* levels in use, by side */
-    aoi_field points;                        /* all entities' points */
-    aoi_field rings[AOI_MOST_LEVELS];        /* by reach; side 0: unused */
-    int ring_count;                          /* ever used */
-    aoi_sought sought;
-    aoi_lanes_borders rings_changing, points_changing; /* kernels for this processor */
+    aoi_nine_grid around;                    /* all entities, and the nodes that are no plain boxes */
     aoi_leaving *leaving;
     uint32_t leaving_cap, leaving_count;
 };
@@ -49,9 +44,13 @@ static inline float *aoi_safe_region(const aoi_list *g, uint32_t node) {
     return (float *)(void *)(aoi_edge_places(g, node) + aoi_edge_count(aoi_list_dims(g)));
 }
 
-/* A node's level: of its edges, or, counted from AOI_MOST_LEVELS, of its ring. */
+/* A node's level: of its edges, counted from AOI_NINE_ELSEWHERE, or a layer of those that look around. */
 static inline bool aoi_list_has_edges(const aoi_node_record *n) {
-    return n->level < AOI_MOST_LEVELS;
+    return n->level >= AOI_NINE_ELSEWHERE;
+}
+
+static inline uint32_t aoi_list_level(const aoi_node_record *n) {
+    return n->level - AOI_NINE_ELSEWHERE;
 }
 
 static inline void aoi_list_reach(const aoi_world *w, uint32_t node, double reach[3]) {
@@ -75,13 +74,6 @@ aoi_level *aoi_level_for(aoi_list *g, double reach); /* found, or made with all 
 double aoi_level_side(double hint, double least);    /* of tiles */
 void aoi_level_drop(aoi_list *g, int i);             /* the i-th of `order` */
 const char *aoi_levels_check(aoi_list *g);
-
-/* ---- seekers.c: nodes that look for the sought alone ------------------------------------------------------------- */
-
-bool aoi_list_seeks(const aoi_list *g, uint32_t node);
-/* aoi_points_passed() for such a node. */
-void aoi_sought_passed(aoi_list *g, uint32_t node, const aoi_bounds *b, const double *from, const double *to);
-void aoi_seekers_tidy(aoi_list *g); /* reconsiders what is sought, and which rings look for nothing else */
 
 /* ---- move.c, box_query.c ----------------------------------------------------------------------------------------- */
 

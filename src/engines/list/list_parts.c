@@ -39,8 +39,8 @@ static void describe_list(const aoi_list *g, aoi_describer *d, int axis, const a
     }
 }
 
-static aoi_part part_of(const aoi_tile_map *map, const aoi_tile *t, int kind, uint32_t layer) {
-    aoi_part p = {.kind = (uint8_t)kind, .layer = layer};
+static aoi_part part_of(const aoi_tile_map *map, const aoi_tile *t, uint32_t layer) {
+    aoi_part p = {.kind = AOI_PART_TILE, .layer = layer};
     aoi_cell_interval(t->tx, map->side, p.lo, p.hi);
     aoi_cell_interval(t->ty, map->side, p.lo + 1, p.hi + 1);
     return p;
@@ -55,7 +55,7 @@ static void describe_level(const aoi_list *g, aoi_describer *d, const aoi_level 
     for (uint32_t i = 0; i < y->map.top; i++) {
         const aoi_tile *t = y->map.tiles + i;
         if (!tile_exists(&y->map, i)) continue;
-        aoi_part p = part_of(&y->map, t, AOI_PART_TILE, layer);
+        aoi_part p = part_of(&y->map, t, layer);
         for (int axis = 0; axis < dims; axis++)
             for (uint32_t k = t->axis[axis].head; k != AOI_NONE; k = aoi_block_at(&g->lists, k)->next) {
                 p.entities += aoi_block_at(&g->lists, k)->points;
@@ -66,26 +66,9 @@ static void describe_level(const aoi_list *g, aoi_describer *d, const aoi_level 
     }
 }
 
-static void describe_field(const aoi_list *g, aoi_describer *d, const aoi_field *f, int kind, uint32_t layer) {
-    for (uint32_t i = 0; i < f->map.top; i++) {
-        const aoi_tile *t = f->map.tiles + i;
-        if (!tile_exists(&f->map, i)) continue;
-        aoi_part p = part_of(&f->map, t, kind, layer);
-        if (kind == AOI_PART_CELL) p.entities = t->entries;
-        else p.nodes = t->entries;
-        if (!aoi_tell_part(d, &p)) continue;
-        for (uint32_t b = t->axis[0].head; b != AOI_NONE; b = aoi_bag_of(g, b)->next)
-            for (uint32_t k = 0; k < aoi_bag_of(g, b)->count; k++)
-                d->entry(d, 0, kind == AOI_PART_CELL ? AOI_ENTRY_ENTITY : AOI_ENTRY_NODE,
-                         aoi_bag_refs(aoi_bag_of(g, b), f->lanes)[k]);
-    }
-}
-
 void aoi_list_describe(const aoi_engine *head, aoi_describer *d) {
     const aoi_list *g = (const aoi_list *)(const void *)head;
     uint32_t layer = 0;
     for (int i = 0; i < g->level_count; i++) describe_level(g, d, g->levels + g->order[i], layer++);
-    describe_field(g, d, &g->points, AOI_PART_CELL, layer++);
-    for (int i = 0; i < g->ring_count; i++)
-        if (g->rings[i].map.side > 0) describe_field(g, d, g->rings + i, AOI_PART_NODES, layer++);
+    aoi_nine_describe(&g->around, d, layer);
 }

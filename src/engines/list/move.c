@@ -6,7 +6,7 @@
  *   far    A part that changes tiles.  The point collects along its way, in the lists of the neighbour tile, too; if it
  *          goes farther than that it looks around where it was and where it arrives.  A node looks around.  Then the
  *          entries are taken out and put in again.
- *   rings  They and the points are moved in their fields and look around (rings.h).
+ *   round  Nodes that are no plain boxes have no entries: the cells around tell what they may pass (nine_grid.h).
  *
  * Near parts come first and reserve nothing.  Where memory for the rest is refused their old keys are put back: an old key
  * is in its block's interval, since no entry has changed place so far. */
@@ -29,8 +29,7 @@ typedef struct list_trip {
     const double *from, *to;
     uint64_t far_levels; /* where its point changes tile; by number of the level */
     bool far_nodes;      /* some node changes tiles */
-    bool has_rings;
-    bool puts_back; /* near entries get their old keys back */
+    bool puts_back;      /* near entries get their old keys back */
     bool failed;
     uint32_t blocks; /* that far parts need */
     int edges, count;
@@ -136,16 +135,14 @@ AOI_INLINE void move_near_parts(list_trip *p, int dims, const double *to) {
     const aoi_world *w = p->world;
     uint64_t near = 0;
     p->far_levels = 0;
-    p->far_nodes = p->has_rings = false;
+    p->far_nodes = false;
     for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!has_edges(w, n)) {
-            p->has_rings |= aoi_is_bounded(w->nodes + n);
-            AOI_PREFETCH(w->areas + n);
-        } else if (is_far(g, dims, n, p->to)) {
+        if (!has_edges(w, n)) continue;
+        if (is_far(g, dims, n, p->to)) {
             p->far_nodes = true;
             AOI_PREFETCH(w->areas + n);
         } else {
-            near |= (uint64_t)1 << w->nodes[n].level;
+            near |= (uint64_t)1 << aoi_list_level(w->nodes + n);
             add_box(p, dims, n, to);
         }
     }
@@ -167,22 +164,14 @@ static void move_near(list_trip *p, const double *to) {
 
 /* ---- far parts --------------------------------------------------------------------------------------------------- */
 
-static bool field_ready(list_trip *p, aoi_field *f, uint32_t place) {
-    if (aoi_field_stays(p->g, f, place, p->from, p->to)) return true;
-    p->blocks++;
-    return aoi_field_ready(p->g, f, p->to);
-}
-
 static bool node_ready(list_trip *p, uint32_t node) {
     aoi_list *g = p->g;
     const aoi_node_record *n = g->head.world->nodes + node;
     double reach[3];
-    if (!aoi_is_bounded(n)) return true;
-    if (!aoi_list_has_edges(n)) return field_ready(p, g->rings + (n->level - AOI_MOST_LEVELS), n->home);
-    if (!is_far(g, aoi_list_dims(g), node, p->to)) return true;
+    if (!has_edges(g->head.world, node) || !is_far(g, aoi_list_dims(g), node, p->to)) return true;
     aoi_list_reach(g->head.world, node, reach);
     p->blocks += aoi_edge_count(aoi_list_dims(g));
-    return aoi_box_ready(g, g->levels + n->level, p->to, reach);
+    return aoi_box_ready(g, g->levels + aoi_list_level(n), p->to, reach);
 }
 
 /* Tiles for what changes tiles, and a block for each entry that changes its own. */
@@ -190,9 +179,8 @@ static bool trip_ready(list_trip *p) {
     aoi_list *g = p->g;
     const aoi_world *w = g->head.world;
     p->blocks = g->leaving_count;
-    if (p->failed || !field_ready(p, &g->points, w->entities[p->entity].home)) return false;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && (p->far_nodes || p->has_rings);
-         n = w->nodes[n].next)
+    if (p->failed) return false;
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && p->far_nodes; n = w->nodes[n].next)
         if (!node_ready(p, n)) return false;
     for (int i = 0; p->far_levels && i < g->level_count; i++) {
         if (!(p->far_levels >> g->order[i] & 1)) continue;
@@ -262,12 +250,18 @@ static void move_far_point(list_trip *p, aoi_level *y) {
 
 static void move_far_box(list_trip *p, uint32_t node) {
     aoi_list *g = p->g;
-    aoi_level *y = g->levels + g->head.world->nodes[node].level;
+    aoi_level *y = g->levels + aoi_list_level(g->head.world->nodes + node);
     double reach[3];
-    aoi_points_passed(g, node, p->from, p->to);
     aoi_list_reach(g->head.world, node, reach);
     aoi_remove_box(g, y, node);
     aoi_insert_box(g, y, node, p->to, reach);
+}
+
+/* Before the entity changes its cell. */
+static void propose_far_boxes(const list_trip *p) {
+    const aoi_world *w = p->world;
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
+        if (has_edges(w, n) && is_far(p->g, w->dims, n, p->to)) aoi_nine_propose_box(&p->g->around, n, p->from, p->to);
 }
 
 static void move_far_parts(list_trip *p) {
@@ -275,14 +269,8 @@ static void move_far_parts(list_trip *p) {
     const aoi_world *w = g->head.world;
     for (int i = 0; p->far_levels && i < g->level_count; i++)
         if (p->far_levels >> g->order[i] & 1) move_far_point(p, g->levels + g->order[i]);
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && (p->far_nodes || p->has_rings);
-         n = w->nodes[n].next) {
-        if (!aoi_is_bounded(w->nodes + n)) continue;
-        if (!aoi_list_has_edges(w->nodes + n)) {
-            aoi_rings_move(g, n, p->from, p->to);
-            aoi_points_passed(g, n, p->from, p->to);
-        } else if (is_far(g, w->dims, n, p->to)) move_far_box(p, n);
-    }
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && p->far_nodes; n = w->nodes[n].next)
+        if (has_edges(w, n) && is_far(g, w->dims, n, p->to)) move_far_box(p, n);
 }
 
 /* ---- the move ---------------------------------------------------------------------------------------------------- */
@@ -308,24 +296,25 @@ int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to) {
     p.to = p.passed.to = to;
     p.edges = p.count = p.passed.found = p.passed.count = 0;
     p.failed = p.puts_back = false;
-    bool sought = aoi_is_sought(&g->sought, w->entities[entity].kind);
-    if (sought && !aoi_sought_move(w, &g->sought, entity, to)) return AOI_ENOMEM;
+    uint32_t had = w->candidate_count;
+    aoi_nine_propose(&g->around, entity, to);
     move_near(&p, to);
-    bool usual = !p.far_levels && !p.far_nodes && !p.has_rings && !g->leaving_count && !p.failed;
-    if (!usual || !aoi_points_step(g, entity, to)) {
-        if (!trip_ready(&p)) {
-            g->leaving_count = 0;
-            p.puts_back = true;
-            move_near(&p, p.from);
-            if (sought) (void)aoi_sought_move(w, &g->sought, entity, p.from); /* there is room where it was */
-            return AOI_ENOMEM;
-        }
+    bool usual = !p.far_levels && !p.far_nodes && !g->leaving_count && !p.failed;
+    if (p.far_nodes) propose_far_boxes(&p);
+    if (!(usual || trip_ready(&p)) || !aoi_nine_relocate(&g->around, entity, to)) {
+        g->leaving_count = 0;
+        p.puts_back = true;
+        move_near(&p, p.from);
+        w->candidate_count = had;
+        return AOI_ENOMEM;
+    }
+    if (!usual) {
         rekey_leaving(g);
         move_far_parts(&p);
-        aoi_points_move(g, entity, p.from, to);
     }
-    if (p.passed.count) aoi_crossings_prefetch_owners(&p.passed);
-    if (g->ring_count) aoi_rings_passed(g, entity, p.from, to);
-    if (p.passed.count) aoi_crossings_judge(&p.passed);
+    if (p.passed.count) {
+        aoi_crossings_prefetch_owners(&p.passed);
+        aoi_crossings_judge(&p.passed);
+    }
     return AOI_OK;
 }

@@ -99,7 +99,7 @@ bool aoi_point_ready(aoi_list *g, aoi_level *y, const double *at) {
 
 /* An entry in this tile's list beside which the entity's entry belongs: that of an entity close by, if there is one. */
 static uint32_t near_place(const aoi_list *g, const aoi_level *y, uint32_t tile, int axis, uint32_t entity) {
-    uint32_t other = aoi_point_beside(g, entity);
+    uint32_t other = aoi_nine_beside(&g->around, entity);
     if (other == AOI_NONE) return AOI_NONE;
     uint32_t place = aoi_point_places(y, aoi_list_dims(g), other)[axis];
     return place != AOI_NONE && aoi_block_of(&g->lists, place)->tile == tile ? place : AOI_NONE;
@@ -187,18 +187,18 @@ static bool populate(aoi_list *g, aoi_level *y) {
     size_t words = (size_t)w->entity_top * (size_t)w->dims;
     if (!AOI_GROW(m, y->point_places, y->place_cap, words)) return false;
     memset(y->point_places, 255, words * sizeof *y->point_places);
-    const aoi_tile_map *map = &g->points.map;
-    for (uint32_t t = 0; t < map->top; t++)
-        for (uint32_t b = map->tiles[t].axis[0].head; b != AOI_NONE; b = aoi_bag_of(g, b)->next) {
-            aoi_bag *bag = aoi_bag_of(g, b);
-            for (uint32_t k = 0; k < bag->count; k++) {
-                uint32_t e = aoi_bag_refs(bag, AOI_POINT_LANES)[k];
+    const aoi_spatial_hash *h = &g->around.points;
+    for (uint32_t c = 0; c < h->top; c++) {
+        if (!aoi_cell_exists(h->cells + c)) continue;
+        for (uint32_t b = h->cells[c].head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next)
+            for (uint32_t k = 0; k < h->buckets[b].count; k++) {
+                uint32_t e = h->buckets[b].ref[k];
                 if (!aoi_point_ready(g, y, w->entities[e].pos) ||
                     !aoi_pool_reserve(m, &g->lists.pool, (uint32_t)w->dims))
                     return false;
                 aoi_insert_point(g, y, e, w->entities[e].pos);
             }
-        }
+    }
     return true;
 }
 
@@ -300,7 +300,7 @@ static bool safe_region_holds(const aoi_list *g, const aoi_level *y, uint32_t no
 
 static const char *check_box(aoi_list *g, uint32_t node, uint64_t *expected) {
     const aoi_node_record *n = g->head.world->nodes + node;
-    const aoi_level *y = g->levels + n->level;
+    const aoi_level *y = g->levels + aoi_list_level(n);
     const double *p = g->head.world->entities[n->owner].pos;
     double reach[3];
     aoi_list_reach(g->head.world, node, reach);

@@ -89,10 +89,7 @@ typedef struct aoi_level {
     double most;          /* no reach is larger */
 } aoi_level;
 
-typedef struct aoi_field aoi_field; /* rings.h */
-typedef struct aoi_list aoi_list;   /* list.h */
-
-static const aoi_span AOI_NOWHERE = {1, 1, 0, 0};
+typedef struct aoi_list aoi_list; /* list.h */
 
 static inline uint32_t *aoi_point_places(const aoi_level *y, int dims, uint32_t entity) {
     return y->point_places + (size_t)entity * (size_t)dims;

@@ -1,0 +1,279 @@
+/* nine_queries.c - see nine_grid.h: what is asked of points and layers.
+ *
+ * A move makes two kinds of candidates.  Targets of the mover's nodes: a ring query around each node over `points`.
+ * Nodes that have the mover as a target: a ring query of each layer's borders, around the mover, over the layer; a few
+ * huge nodes are a few items in a layer of their own.  For a crowd both are one query over `points`. */
+#include "engines/shared/nine_grid.h"
+
+/* ---- candidates of a move ---------------------------------------------------------------------------------------- */
+
+enum { NINE_AHEAD = 4 }; /* items of a visit whose nodes are prefetched */
+
+typedef struct nine_mover {
+    aoi_world *world;
+    uint32_t entity, node, level;
+    uint64_t kind; /* of the mover */
+} nine_mover;
+
+/* The next node of a chain, from this one on, that is in the layer. */
+static inline uint32_t nine_in_layer(const aoi_world *w, uint32_t node, uint32_t level) {
+    while (node != AOI_NONE && (w->nodes[node].level != level || !aoi_is_bounded(w->nodes + node)))
+        node = w->nodes[node].next;
+    return node;
+}
+
+/* Entities around one of the mover's nodes. */
+static void nine_visit_points(void *ud, const uint32_t *refs, size_t count) {
+    const nine_mover *m = ud;
+    aoi_world *w = m->world;
+    for (size_t i = 0; i < count; i++)
+        if (refs[i] != m->entity && aoi_may_see(w->nodes + m->node, w->entities[refs[i]].kind))
+            aoi_add_candidate(w, m->node, refs[i]);
+}
+
+/* Nodes around the mover. */
+static void nine_visit_nodes(void *ud, const uint32_t *refs, size_t count) {
+    const nine_mover *m = ud;
+    aoi_world *w = m->world;
+    for (size_t i = 0; i < count; i++) {
+        const aoi_node_record *n = w->nodes + refs[i];
+        if (n->owner != m->entity && aoi_may_see(n, m->kind)) aoi_add_candidate(w, refs[i], m->entity);
+    }
+}
+
+/* The node need not exist. */
+static inline void nine_prefetch_node(const aoi_world *w, uint32_t node) {
+    AOI_PREFETCH((const void *)((uintptr_t)w->nodes + (size_t)node * sizeof *w->nodes));
+}
+
+/* Entities around the mover, in whose layer both may have nodes. */
+static void nine_visit_crowd(void *ud, const uint32_t *refs, size_t count) {
+    const nine_mover *m = ud;
+    aoi_world *w = m->world;
+    for (size_t i = 0; i < count; i++) {
+        const aoi_entity_record *other = w->entities + refs[i];
+        if (other->nodes != AOI_NONE)
+            AOI_PREFETCH(&w->areas[other->nodes].user_data); /* for events: most hits make one */
+        if (i + NINE_AHEAD < count) nine_prefetch_node(w, w->entities[refs[i + NINE_AHEAD]].nodes);
+        if (refs[i] == m->entity) continue;
+        for (uint32_t n = m->node; n != AOI_NONE; n = nine_in_layer(w, w->nodes[n].next, m->level))
+            if (aoi_may_see(w->nodes + n, other->kind)) aoi_add_candidate(w, n, refs[i]);
+        for (uint32_t n = nine_in_layer(w, other->nodes, m->level); n != AOI_NONE;
+             n = nine_in_layer(w, w->nodes[n].next, m->level))
+            if (aoi_may_see(w->nodes + n, m->kind)) aoi_add_candidate(w, n, m->entity);
+    }
+}
+
+/* Reads entities, and nodes: those of one entity are often in the slots of the same numbers. */
+static aoi_visitor nine_crowd_visitor(const aoi_world *w, aoi_visit visit, void *ud) {
+    return (aoi_visitor){visit, ud, (uintptr_t)w->entities, (uintptr_t)w->nodes};
+}
+
+static aoi_visitor nine_node_visitor(const aoi_world *w, aoi_visit visit, void *ud) {
+    return (aoi_visitor){visit, ud, (uintptr_t)w->nodes, (uintptr_t)w->nodes};
+}
+
+static void nine_query_crowd(aoi_nine_grid *g, uint32_t entity, uint32_t level, const double *to, bool solid) {
+    aoi_world *w = g->engine->world;
+    const aoi_entity_record *e = w->entities + entity;
+    nine_mover m = {w, entity, nine_in_layer(w, e->nodes, level), level, e->kind};
+    aoi_visitor v = nine_crowd_visitor(w, nine_visit_crowd, &m);
+    g->engine->steps += aoi_ring_query(&g->points, e->pos, to, &g->layers[level].borders, solid, e->home, &v);
+}
+
+/* Targets of the mover's nodes in a layer, among those that are looked for where the node looks for no others.  A node
+ * that the layer's borders are those of need not have its own made up. */
+AOI_NOINLINE static void nine_query_own(aoi_nine_grid *g, uint32_t entity, uint32_t level, const double *to,
+                                        bool solid) {
+    aoi_world *w = g->engine->world;
+    const aoi_entity_record *e = w->entities + entity;
+    const aoi_nine_layer *y = g->layers + level;
+    for (uint32_t n = e->nodes; (n = nine_in_layer(w, n, level)) != AOI_NONE; n = w->nodes[n].next) {
+        nine_mover m = {w, entity, n, level, e->kind};
+        aoi_visitor v = {nine_visit_points, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
+        aoi_borders own = y->borders;
+        if (!y->uniform) {
+            aoi_bounds b = aoi_bounds_of(w, n);
+            own = aoi_borders_of(w->dims, &b);
+        }
+        bool few = aoi_seeks(&g->sought, w->nodes + n);
+        g->engine->steps +=
+            aoi_ring_query(few ? &g->sought.cells : &g->points, e->pos, to, &own, solid, few ? AOI_NONE : e->home, &v);
+    }
+}
+
+static void nine_query_rare(aoi_nine_grid *g, uint32_t entity, uint32_t level, const double *to, bool solid) {
+    aoi_world *w = g->engine->world;
+    const aoi_entity_record *e = w->entities + entity;
+    const aoi_nine_layer *y = g->layers + level;
+    nine_mover m = {w, entity, AOI_NONE, level, e->kind};
+    aoi_visitor v = nine_node_visitor(w, nine_visit_nodes, &m);
+    g->engine->steps += aoi_ring_query(&y->cells, e->pos, to, &y->borders, solid, AOI_NONE, &v);
+}
+
+/* ---- moves ------------------------------------------------------------------------------------------------------- */
+
+AOI_INLINE void nine_fetch(const aoi_nine_grid *g, uint32_t entity, int stage) {
+    const aoi_world *w = g->engine->world;
+    const aoi_entity_record *e = w->entities + entity;
+    const aoi_cell *k = g->points.cells + e->home;
+    if (stage) {
+        for (int d = 0; d < 9; d++)
+            AOI_PREFETCH((const void *)((uintptr_t)g->points.buckets + (size_t)k->head[d] * sizeof(aoi_bucket)));
+        return;
+    }
+    AOI_PREFETCH(k);
+    AOI_PREFETCH(g->points.buckets + e->slot / AOI_BUCKET_LANES);
+    if (e->nodes == AOI_NONE) return;
+    AOI_PREFETCH(w->nodes + e->nodes);
+    AOI_PREFETCH(&w->areas[e->nodes].user_data); /* for the space, when it takes the node's events */
+}
+
+void aoi_nine_prefetch(const aoi_nine_grid *g, uint32_t entity, int stage) {
+    nine_fetch(g, entity, stage);
+}
+
+enum { NINE_LARGE = 1 << 12, NINE_TRUSTED = 8 }; /* entities that no near cache holds; right predictions in a row */
+
+/* The entity that moved after this one the last time, AOI_NONE if it is gone. */
+static uint32_t nine_follower(const aoi_world *w, uint32_t entity) {
+    uint32_t next = entity != AOI_NONE ? w->entities[entity].link : AOI_NONE;
+    return next < w->entity_top && aoi_is_live(w->entities[next].generation) ? next : AOI_NONE;
+}
+
+/* Hosts often move all entities in the same order, tick by tick: `link` of each is the entity that moved after it.
+ * While that proves right, what the next movers read is prefetched: in a large world a move waits mostly for memory. */
+static void nine_predict(aoi_nine_grid *g, uint32_t entity) {
+    const aoi_world *w = g->engine->world;
+    if (g->last != AOI_NONE) {
+        uint32_t *link = &w->entities[g->last].link;
+        g->streak = *link == entity ? g->streak + (g->streak < NINE_TRUSTED) : 0;
+        *link = entity;
+    }
+    g->last = entity;
+    if (g->streak < NINE_TRUSTED) return;
+    uint32_t next = nine_follower(w, entity), second = nine_follower(w, next);
+    if (next != AOI_NONE) nine_fetch(g, next, 1);
+    if (second == AOI_NONE) return;
+    nine_fetch(g, second, 0);
+    uint32_t third = w->entities[second].link;
+    if (third < w->entity_top) AOI_PREFETCH(w->entities + third);
+}
+
+typedef struct nine_levels { /* bit i: layer i; bit 63 stands for all layers from there on */
+    uint64_t own;            /* the entity has a node in it */
+    uint64_t wide;           /* and one that does not only look for the sought */
+} nine_levels;
+
+static nine_levels nine_levels_of(const aoi_nine_grid *g, uint32_t entity) {
+    const aoi_world *w = g->engine->world;
+    nine_levels levels = {0, 0};
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
+        if (!aoi_is_bounded(w->nodes + n) || w->nodes[n].level >= g->layer_count) continue;
+        uint64_t bit = UINT64_C(1) << (w->nodes[n].level < 63 ? w->nodes[n].level : 63);
+        levels.own |= bit;
+        if (!aoi_seeks(&g->sought, w->nodes + n)) levels.wide |= bit;
+    }
+    return levels;
+}
+
+void aoi_nine_propose(aoi_nine_grid *g, uint32_t entity, const double *to) {
+    const aoi_world *w = g->engine->world;
+    const aoi_entity_record *e = w->entities + entity;
+    const double *from = e->pos;
+    bool solid = w->dims == 3 && from[2] != to[2];
+    if (g->points.count >= NINE_LARGE && !w->mover_count) nine_predict(g, entity);
+    nine_levels levels = {0, e->nodes == AOI_NONE ? 0 : UINT64_MAX};
+    if (g->rare || g->sought.mask) levels = nine_levels_of(g, entity);
+    for (uint32_t i = 0; i < g->layer_count; i++) {
+        const aoi_nine_layer *y = g->layers + i;
+        if (!y->count) continue;
+        bool own = levels.own >> (i < 63 ? i : 63) & 1, wide = levels.wide >> (i < 63 ? i : 63) & 1;
+        bool seen = aoi_nine_looks_for(y, e->kind);
+        if (y->crowd && (wide || seen)) {
+            nine_query_crowd(g, entity, i, to, solid);
+            continue;
+        }
+        if (own) nine_query_own(g, entity, i, to, solid);
+        if (seen && aoi_nine_reaches(y, from, to)) nine_query_rare(g, entity, i, to, solid);
+    }
+}
+
+void aoi_nine_propose_box(aoi_nine_grid *g, uint32_t node, const double *from, const double *to) {
+    aoi_world *w = g->engine->world;
+    const aoi_entity_record *e = w->entities + w->nodes[node].owner;
+    aoi_bounds b = aoi_bounds_of(w, node);
+    aoi_borders borders = aoi_borders_of(w->dims, &b);
+    nine_mover m = {w, w->nodes[node].owner, node, 0, e->kind};
+    aoi_visitor v = {nine_visit_points, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
+    bool solid = w->dims == 3 && from[2] != to[2];
+    g->engine->steps += aoi_ring_query(&g->points, from, to, &borders, solid, e->home, &v);
+}
+
+bool aoi_nine_relocate(aoi_nine_grid *g, uint32_t entity, const double *to) {
+    aoi_world *w = g->engine->world;
+    const aoi_entity_record *e = w->entities + entity;
+    bool sought = aoi_is_sought(&g->sought, e->kind);
+    if (sought && !aoi_sought_move(w, &g->sought, entity, to)) return false;
+    bool moved =
+        g->rare ? aoi_nine_move_chain(g, e->nodes, entity, e->pos, to) : aoi_entities_move(w, &g->points, entity, to);
+    if (sought && !moved) (void)aoi_sought_move(w, &g->sought, entity, e->pos); /* there is room where it was */
+    if (aoi_spatial_is_untidy(&g->points)) w->untidy = true;
+    return moved;
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static void nine_visit_hits(void *ud, const uint32_t *refs, size_t count) {
+    const nine_mover *m = ud;
+    for (size_t i = 0; i < count; i++) aoi_add_hit(m->world, refs[i]);
+}
+
+static void nine_visit_owners(void *ud, const uint32_t *refs, size_t count) {
+    const nine_mover *m = ud;
+    aoi_world *w = m->world;
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t n = w->entities[refs[i]].nodes; (n = nine_in_layer(w, n, m->level)) != AOI_NONE;
+             n = w->nodes[n].next)
+            aoi_add_hit(w, n);
+}
+
+void aoi_nine_targets(aoi_nine_grid *g, const double *lo, const double *hi) {
+    uintptr_t entities = (uintptr_t)g->engine->world->entities;
+    aoi_visitor v = {nine_visit_hits, &(nine_mover){.world = g->engine->world}, entities, entities};
+    g->engine->steps += aoi_box_query(&g->points, lo, hi, &v);
+}
+
+void aoi_nine_watchers(aoi_nine_grid *g, const double *at) {
+    aoi_world *w = g->engine->world;
+    for (uint32_t i = 0; i < g->layer_count; i++) {
+        const aoi_nine_layer *y = g->layers + i;
+        nine_mover m = {.world = w, .level = i};
+        if (!y->count) continue;
+        aoi_visitor v =
+            y->crowd ? nine_crowd_visitor(w, nine_visit_owners, &m) : nine_node_visitor(w, nine_visit_hits, &m);
+        g->engine->steps += aoi_ring_query(y->crowd ? &g->points : &y->cells, at, at, &y->borders, true, AOI_NONE, &v);
+    }
+}
+
+uint32_t aoi_nine_beside(const aoi_nine_grid *g, uint32_t entity) {
+    const aoi_entity_record *e = g->engine->world->entities + entity;
+    const aoi_bucket *b = g->points.buckets + e->slot / AOI_BUCKET_LANES;
+    if (b->ref[0] != entity) return b->ref[0];
+    return b->count > 1 ? b->ref[1] : AOI_NONE;
+}
+
+void aoi_nine_stats(const aoi_nine_grid *g, aoi_stats *out) {
+    out->cells += g->points.used + g->sought.cells.used;
+    for (uint32_t i = 0; i < g->layer_count; i++) {
+        out->cells += g->layers[i].cells.used;
+        out->levels += g->layers[i].count > 0;
+    }
+}
+
+void aoi_nine_describe(const aoi_nine_grid *g, aoi_describer *d, uint32_t layer) {
+    aoi_spatial_describe(&g->points, d, AOI_PART_CELL, layer, AOI_ENTRY_ENTITY);
+    for (uint32_t i = 0; i < g->layer_count; i++)
+        if (!g->layers[i].crowd)
+            aoi_spatial_describe(&g->layers[i].cells, d, AOI_PART_NODES, layer + i + 1, AOI_ENTRY_NODE);
+}
