@@ -522,6 +522,80 @@ describe("failures around the AOI service:", function()
       assert.matches("worse", ann.logged[2])
     end)
 
+    it("may be found by a metatable, which may raise and wait as they may", function()
+      for i, watched in ipairs { false, true } do
+        local eve, told, held = net:client(4 + i, SERVICE, watched), {}, nil
+        local find = function(_, name) return function(_, target) told[#told + 1] = name .. target end end
+        local found = setmetatable({}, { __index = function(...) return find(...) end })
+        local third = net:run(function()
+          local opened = eve:open("map " .. i)
+          opened:enter_many { 1, 0, 0, 2, 1, 0, 3, 2, 0 }
+          opened:add_node(1, 6, 5, found)
+          opened:add_node(2, 6, 5, function(_, target) told[#told + 1] = "2 enter" .. target end)
+          return opened
+        end)
+        net:tick(server)
+        net:run(function() third:enter_many { 4, 0, 0, 5, 0, 0 } end)
+        local works, n = find, 0
+        find = function(...)
+          n = n + 1
+          if n == 1 then error "not loaded" end
+          return works(...)
+        end
+        told = {}
+        net:tick(server)
+        assert.equal(3, #told, "one event of four has failed")
+        assert.matches("not loaded", eve.logged[1])
+        find = function(...)
+          held = coroutine.running()
+          coroutine.yield()
+          return works(...)
+        end
+        move(third, 4, 50)
+        told = {}
+        net:run(function() third:enter(7, 0, 0) end)
+        net:tick(server)
+        assert.same({ "2 enter7" }, told)
+        find = works
+        assert(coroutine.resume(held))
+        assert.same({ "2 enter7", "leave4", "enter7" }, told)
+        assert.equal(1, #eve.logged)
+      end
+    end)
+
+    it("may raise anything: nil, and what cannot be told as text", function()
+      local odd = setmetatable({}, { __tostring = function() error "odder" end })
+      local told
+      local function raise() error(told) end
+      net:run(function() map:add_node(3, 6, 5, raise) end)
+      local function fail_with(value)
+        told = value
+        move(same_map, 2, 50)
+        net:tick(server)
+        move(same_map, 2, 0)
+        net:tick(server)
+      end
+      net:tick(server)
+      local logged = #ann.logged
+      fail_with(odd)
+      assert.matches("error object is a table value", ann.logged[logged + 1])
+      fail_with(nil)
+      assert.matches("^nil", ann.logged[logged + 2])
+      local caught
+      map:on_error(function(...) caught = table.pack(...) end)
+      fail_with(odd)
+      assert.is_true(rawequal(odd, caught[1]))
+      fail_with(nil)
+      assert.is_nil(caught[1])
+      assert.same({ 3, 2, 6 }, { caught[2], caught[3], caught[4] })
+      map:on_error(nil)
+      map:on_close(function() error(odd) end)
+      net:kill(SERVICE)
+      net:run(function() pcall(map.has, map, 1) end)
+      assert.is_true(map.closed)
+      assert.matches("error object is a table value", ann.logged[#ann.logged])
+    end)
+
     it("may ask the service, and what follows is delivered in order meanwhile", function()
       local order = {}
       net:run(function()

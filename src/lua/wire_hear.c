@@ -10,8 +10,8 @@
  * is cold when a message comes: what every message needs is in the upvalues of one closure and in the inbox. */
 #include "lua/wire_inbox.h"
 
-enum { HEAR_INBOX = 1, HEAR_TABLE, HEAR_CATCH, HEAR_FORK, HEAR_CONTINUE }; /* upvalues of `receive` */
-enum { HEAR_CATCHER = 1, HEAR_TARGET = 2 };                                /* its stack while handlers are called */
+enum { HEAR_INBOX = 1, HEAR_TABLE, HEAR_CATCH, HEAR_FORK, HEAR_CONTINUE, HEAR_LOOK_UP }; /* upvalues of `receive` */
+enum { HEAR_CATCHER = 1, HEAR_TARGET = 2 }; /* its stack while handlers are called */
 
 static inbox *inbox_self(lua_State *L) {
     return laoi_object(L, INBOX_NAME);
@@ -103,6 +103,23 @@ static void begin_entry(inbox *x) {
     w->middle = w->at + (form == FORM_GROUP ? (uint32_t)head[1] : form == FORM_LEAVES);
 }
 
+/* Turns the handlers on top into the handler of that name; or, where a metatable has to be asked, into the function that
+ * asks it and its first two arguments: what raises and waits there does so in a call like that of a handler.  Returns how
+ * many arguments there are; -1: there is no handler. */
+static int push_listener(lua_State *L, const char *field) {
+    lua_pushstring(L, field);
+    lua_pushvalue(L, -1);
+    lua_rawget(L, -3);
+    if (lua_isnil(L, -1) && lua_getmetatable(L, -3)) {
+        lua_pop(L, 2);
+        lua_insert(L, -2);
+        lua_pushvalue(L, lua_upvalueindex(HEAR_LOOK_UP));
+        lua_insert(L, -3);
+        return 2;
+    }
+    return lua_toboolean(L, -1) ? 0 : -1;
+}
+
 /* Pushes the next event's handler and what that is called with; returns how many those are.  0: there is no event left,
  * or another coroutine has taken over. */
 static int push_event(lua_State *L, inbox *x) {
@@ -126,14 +143,14 @@ static int push_event(lua_State *L, inbox *x) {
         w->at += 1 + more;
         laoi_pushinteger(L, target);
         lua_replace(L, HEAR_TARGET);
-        lua_getfield(L, -1, enters ? "enter" : "leave"); /* may run anything */
-        if (!lua_toboolean(L, -1)) continue;
+        int first = push_listener(L, enters ? "enter" : "leave");
+        if (first < 0) continue;
         laoi_pushinteger(L, watcher);
         lua_pushvalue(L, HEAR_TARGET);
         laoi_pushinteger(L, node);
         if (more) laoi_pushinteger(L, kind);
         for (uint32_t a = 0; a + 1 < more; a++) lua_pushnumber(L, pos[a]);
-        return 3 + (int)more;
+        return first + 3 + (int)more;
     }
     return 0;
 }
@@ -281,14 +298,14 @@ static int inbox_receive(lua_State *L) {
     return hear(L, 0, (lua_KContext)x->walk.turn);
 }
 
-/* receiver(catch, fork, continue): the function above.  fork may be nil: then the caller notices by itself that `receive` has
- * not come back. */
+/* receiver(catch, fork, continue, look_up): the function above.  fork may be nil: then the caller notices by itself that
+ * `receive` has not come back.  look_up(field, handlers, ...): calls handlers[field](...), if there is one. */
 static int inbox_receiver(lua_State *L) {
     inbox_self(L);
-    lua_settop(L, 4);
+    lua_settop(L, 5);
     laoi_gettable(L, 1);
     lua_insert(L, 2);
-    lua_pushcclosure(L, inbox_receive, 5);
+    lua_pushcclosure(L, inbox_receive, 6);
     return 1;
 }
 

@@ -49,7 +49,7 @@ function Client.new(options)
   self.handlers = self.inbox:handlers() -- handle -> what the record has, for C
   self.continue = dispatch.continue(self)
   self.receive_events = self.inbox:receiver(dispatch.catch, not options.watched and self.fork or nil,
-    self.continue) -- in C
+    self.continue, dispatch.look_up) -- in C
   return self
 end
 

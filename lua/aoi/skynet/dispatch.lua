@@ -26,15 +26,23 @@ local KEPT_MOST = 65536  -- values of a list that is used again
 
 local dispatch = {}
 
-local function catch(err) return { err, debug.traceback(tostring(err), 2) } end
+local function catch(err) return { err, debug.traceback(failures.text(err), 2) } end
 
 dispatch.catch = catch
+
+-- For C: an event whose handlers have a metatable. What that looks up may raise and wait, as the handler may.
+local function look_up(field, handlers, ...)
+  local f = handlers[field]
+  if f then f(...) end
+end
+
+dispatch.look_up = look_up
 
 --- A handler of the record, nil if that is gone, has raised.
 local function report(self, caught, record, target)
   if not record then return self.log(caught[2]) end
   local map = record.map
-  failures.report(self, map, map.error_handler and caught[1] or caught[2], record.watcher, target, record.node)
+  failures.report(self, map, caught[map.error_handler and 1 or 2], record.watcher, target, record.node)
 end
 
 dispatch.report = report

@@ -4,6 +4,12 @@ local failures = {}
 
 local function as_it_is(err) return err end
 
+--- An error as text, whatever it is: its __tostring may raise, too.
+function failures.text(err)
+  local ok, text = pcall(tostring, err)
+  return ok and text or ("(error object is a %s value)"):format(type(err))
+end
+
 --- An error has been raised by a function that was called with these arguments.
 -- @param self a client: `counters.errors`, `log`
 -- @param owner what may have an `error_handler`: a map, or the client itself
@@ -11,11 +17,11 @@ function failures.report(self, owner, err, ...)
   self.counters.errors = self.counters.errors + 1
   local f = owner.error_handler
   if not f then
-    self.log(tostring(err))
+    self.log(failures.text(err))
     return
   end
   local ok, again = pcall(f, err, ...)
-  if not ok then self.log(tostring(again)) end
+  if not ok then self.log(failures.text(again)) end
 end
 
 --- Calls a function; its error is reported, with a traceback where it goes to the log.

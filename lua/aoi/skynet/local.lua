@@ -3,6 +3,7 @@
 
 local aoi = require "aoi"
 local argument = require "aoi.skynet.argument"
+local failures = require "aoi.skynet.failures"
 local handlers_of = require "aoi.skynet.handlers"
 local methods = require "aoi.skynet.methods"
 local new_sync = require("aoi.sync").new
@@ -32,7 +33,7 @@ local function new(options, log)
     if f then
       f(err, ...)
     else
-      log(tostring(err))
+      log(failures.text(err))
     end
   end)
   return self
