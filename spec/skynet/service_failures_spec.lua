@@ -744,6 +744,48 @@ describe("failures around the AOI service:", function()
       end
     end)
 
+    it("may wait freely: what came with their event is told before what comes later", function()
+      for i, watched in ipairs { false, true } do
+        for _, positions in ipairs { false, true } do
+          local order = {}
+          local function sorted(from, to)
+            local list = table.move(order, from, to, 1, {})
+            table.sort(list)
+            return list
+          end
+          local on, go = waiting_handlers(order)
+          local eve = net:client(4 + i, SERVICE, watched)
+          local third
+          net:run(function()
+            third = eve:open("map " .. i .. tostring(positions))
+            third:handlers_wait "free"
+            third:enter_many { 1, 0, 0, 2, 1, 0, 3, 1, 0, 4, 1, 0, 5, -99, 0, 6, -99, 0 }
+            third:add_node(1, 6, 5, on, { positions = positions })
+            third:add_node(5, 6, 5, function() end) -- a second group: others go on, with and without a fork
+          end)
+          net:tick(server)
+          assert.same({ "begin 1+2", "begin 1+3", "begin 1+4" }, sorted(1, #order))
+          for id = 2, 4 do move(third, id, 50) end
+          net:tick(server)
+          assert.same({ "1-2", "1-3", "1-4" }, sorted(4, 6))
+          for _, text in ipairs { "1+2", "1+3", "1+4" } do go(text) end
+          move(third, 2, 0)
+          move(third, 3, 0)
+          move(third, 6, -50)
+          net:tick(server) -- these C has called
+          assert.same({ "begin 1+2", "begin 1+3" }, sorted(10, 11))
+          move(third, 2, 50)
+          move(third, 3, 50)
+          net:tick(server)
+          assert.same({ "1-2", "1-3" }, sorted(12, #order))
+          for _, text in ipairs { "1+2", "1+3" } do go(text) end
+          assert.equal(0, eve:info().queued)
+          assert.equal(0, eve:info().parked)
+          assert.is_nil(next(eve.walks))
+        end
+      end
+    end)
+
     it("may wait and then fail: what waited behind them is told", function()
       local order, waiting_co = {}, nil
       net:run(function()

@@ -109,16 +109,17 @@ end
 
 -- ---- groups ---------------------------------------------------------------------------------------------------------
 
--- The events of one group from list[at] on. An error in a handler leaves the cursor behind its event.
+-- The events of one group from list[at] on, unless others have them meanwhile. An error in a handler leaves the cursor
+-- behind its event.
 local function hear(cursor, record, list, at, middle, stop, values)
   local watcher, node, handlers = record.watcher, record.node, record.handlers
-  while at < middle and not record.closed do
+  while at < middle and not record.closed and not cursor.freed do
     local target, f = list[at], handlers.leave
     at = at + 1
     cursor.at = at
     if f then f(watcher, target, node) end
   end
-  while at < stop and not record.closed do
+  while at < stop and not record.closed and not cursor.freed do
     local i, f = at, handlers.enter
     at = at + values
     cursor.at = at
@@ -186,11 +187,21 @@ end
 
 -- Its watcher is busy, until hear_parked.
 local function keep_order(self, cursor, record)
-  if not record.map.in_order then return end
   cursor.busy, cursor.watcher = record.map.busy, record.watcher
   cursor.busy[record.watcher] = cursor
   self.waiting = self.waiting + 1
   settle(self)
+end
+
+-- What is left of the group of a handler that waits, from list[at] on, is put in front of the queue: a leave that comes
+-- later must not be told before the enter.
+local function queue_rest(self, handle, list, at, middle, stop, values)
+  if at >= stop then return end
+  local enters = math.max(at, middle)
+  local rest = { handle << 2 | GROUP, enters - at, (stop - enters) // values, values }
+  table.move(list, at, stop - 1, 5, rest)
+  table.move(self.queue, 1, self.tail, #rest + 1, rest)
+  self.queue, self.tail = rest, 4 + stop - at + self.tail
 end
 
 -- As `overtake`, where C has called the handler.
@@ -199,11 +210,13 @@ local function overtake_walk(self)
   local turn, tail, seq, handle, leaves, enters, values = self.inbox:overtake(self.queue, rest)
   if not turn then return end
   self.tail = tail
+  local record, middle, stop = self.records[handle], leaves + 1, leaves + enters * values + 1
+  local in_order = record and record.map.in_order
+  if record and not in_order then queue_rest(self, handle, rest, 1, middle, stop, values) end
   if seq then dispatch.push_acknowledgement(self, seq) end
-  local record = self.records[handle]
   self.walks[turn], cursor.record = cursor, record
-  if not record then return end
-  park(self, cursor, record, rest, 1, leaves + 1, leaves + enters * values + 1, values)
+  if not in_order then return end
+  park(self, cursor, record, rest, 1, middle, stop, values)
   keep_order(self, cursor, record)
 end
 
@@ -212,12 +225,17 @@ local function overtake(self)
   local other = self.running
   if not other then return overtake_walk(self) end
   local list = other.list
-  local stop, record = entry_of(self, list, other.at)
+  local stop, record, _, middle, values = entry_of(self, list, other.at)
   self.running, self.spare = nil, nil
   self.queue = table.move(list, stop, other.stop, 1, {})
   self.tail = math.max(0, other.stop - stop + 1)
   other.stop = stop - 1
-  if record then keep_order(self, other, record) end
+  if record and record.map.in_order then
+    keep_order(self, other, record)
+  elseif record then
+    other.freed = true
+    queue_rest(self, record.handle, list, other.at, middle, stop, values)
+  end
 end
 
 --- In a coroutine that was overtaken while it waited in a handler that C had called; caught: the handler has raised.
