@@ -92,7 +92,7 @@ end
 
 -- As GitHub does it: small letters, no punctuation but - and _, blanks to hyphens.
 local function slug(text)
-  return (plain(text):lower():gsub("Ö", "ö"):gsub("[%z\1-\31!-,./:-@%[-%^`{-~]", ""):gsub(" ", "-")
+  return (plain(text):lower():gsub("Ö", "ö"):gsub("[%z\1-\31!-,./:-@%[\\%]%^`{-~]", ""):gsub(" ", "-")
     :gsub("\239\188[\129-\191]", ""):gsub("\227\128[\128-\145]", "")) -- and of Chinese
 end
 

@@ -56,6 +56,11 @@ describe("the site", function()
     assert.is_truthy(html:find("space:near(x, y, area [, mask] [, buf])", 1, true))
   end)
 
+  it("links to headings as GitHub does, hyphens kept", function()
+    pages()
+    assert.is_truthy(process.read(folder .. "/engines.html"):find('id="how-the-nine-grid-works"', 1, true))
+  end)
+
   it("refuses a dead link and a heading that is not there", function()
     pages()
     local copy, remove_copy = process.folder()
