@@ -73,7 +73,7 @@ local function check_answer(space, epoch, name, arguments, answer)
     return table.concat(words, ", ")
   end
   local width = name == "viewers" and 2 or 1
-  local expected, got = spell(list, n, width), spell(answer, #answer // width, width)
+  local expected, got = spell(list, n, width), spell(answer, math.floor(#answer / width), width)
   if expected == got then return end
   error(("%s(%s) in epoch %d answers %s instead of %s"):format(name, tostring(arguments[1]), epoch, got, expected), 0)
 end
@@ -226,7 +226,7 @@ end
 -- Only of the shared ones that leave now and then a move may be refused.
 local function check_refusals(scene, run)
   local mortal = {}
-  for i = SHARED // 2 + 1, SHARED do mortal[run.shared[i]] = true end
+  for i = math.floor(SHARED / 2) + 1, SHARED do mortal[run.shared[i]] = true end
   for _, member in ipairs(run.members) do
     for _, id in ipairs(member.refusals) do
       assert(mortal[id], ("%s: a move of entity %d was refused, which is in the world"):format(scene.name, id))
