@@ -279,7 +279,7 @@ describe("clients of a world", function()
         assert(overruns > 0 and resyncs > 0, "nobody fell behind")
       else
         compare(nodes, heard, function(name)
-          return run.dead[tonumber(name:match "/(%d+)$") // 10]
+          return run.dead[math.floor(tonumber(name:match "/(%d+)$") / 10)]
         end)
       end
       assert(handed > 0 and total > 0)
