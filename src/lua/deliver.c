@@ -14,19 +14,6 @@
 /* stack of the loop: the space, its table, then what one event needs; from WATCHER on only where on_error is set */
 enum { SELF = 1, TABLE = 2, HANDLER = 3, WATCHER = 4, TARGET = 5, NODE = 6, TRACER = 7 };
 
-/* Pushes the handler of the event; false if there is none. */
-static bool push_handler(lua_State *L, const aoi_event *ev) {
-    uint32_t ref = laoi_handler(ev);
-    if (!ref) return false;
-    int type = laoi_rawgeti(L, TABLE, (laoi_index)ref);
-    if (type == LUA_TFUNCTION) return true;
-    if (type == LUA_TTABLE) { /* a table of handlers: looked up each time, so that code can be reloaded */
-        lua_getfield(L, -1, ev->kind == AOI_ENTER ? "enter" : "leave");
-        lua_replace(L, -2);
-    }
-    return lua_toboolean(L, -1);
-}
-
 static void push_ids(lua_State *L, const aoi_event *ev) {
     laoi_pushinteger(L, ev->watcher);
     laoi_pushinteger(L, ev->target);
@@ -72,6 +59,47 @@ static void call_on_error(lua_State *L, lua_KContext count) {
     lua_callk(L, 5, 0, count, AGAIN);
 }
 
+/* ---- finding the handler ----------------------------------------------------------------------------------------------- */
+
+enum { NO_HANDLER, HANDLER_FOUND, LOOKUP_FAILED };
+
+static int look_up(lua_State *L) {
+    lua_gettable(L, 1);
+    return 1;
+}
+
+/* The lookup may run a metamethod, whose error on_error takes like one of a handler: then the stack is as call_on_error
+ * wants it. */
+static int look_up_guarded(lua_State *L, const aoi_event *ev, const char *name) {
+    push_ids(L, ev);
+    lua_rawgeti(L, TABLE, LAOI_TRACER);
+    lua_pushcfunction(L, look_up);
+    lua_pushvalue(L, HANDLER);
+    lua_pushstring(L, name);
+    if (lua_pcall(L, 2, 1, TRACER) != 0) return LOOKUP_FAILED;
+    lua_replace(L, HANDLER);
+    lua_settop(L, HANDLER);
+    return lua_toboolean(L, HANDLER) ? HANDLER_FOUND : NO_HANDLER;
+}
+
+/* Pushes the handler of the event, to HANDLER. */
+static int push_handler(lua_State *L, const laoi_space *b, const aoi_event *ev) {
+    uint32_t ref = laoi_handler(ev);
+    if (!ref) return NO_HANDLER;
+    int type = laoi_rawgeti(L, TABLE, (laoi_index)ref);
+    if (type == LUA_TFUNCTION) return HANDLER_FOUND;
+    if (type == LUA_TTABLE) { /* a table of handlers: looked up each time, so that code can be reloaded */
+        const char *name = ev->kind == AOI_ENTER ? "enter" : "leave";
+        if (b->has_on_error && lua_getmetatable(L, HANDLER)) {
+            lua_pop(L, 1);
+            return look_up_guarded(L, ev, name);
+        }
+        lua_getfield(L, HANDLER, name);
+        lua_replace(L, HANDLER);
+    }
+    return lua_toboolean(L, -1) ? HANDLER_FOUND : NO_HANDLER;
+}
+
 /* Takes the next event.  In a deferred space a handler may have moved entities: what waits may have become void. */
 static bool next_event(lua_State *L, laoi_space *b, aoi_event *ev) {
     if (b->core && !aoi_settle(b->core)) laoi_nomemory(L);
@@ -98,9 +126,10 @@ static int run(lua_State *L, lua_KContext count) {
     aoi_event ev;
     while (next_event(L, b, &ev)) {
         count++;
-        bool heard = push_handler(L, &ev);
+        int found = push_handler(L, b, &ev);
         laoi_forget_freed(L, b, TABLE);
-        if (heard) call_handler(L, b, &ev, count);
+        if (found == HANDLER_FOUND) call_handler(L, b, &ev, count);
+        if (found == LOOKUP_FAILED) call_on_error(L, count);
         lua_settop(L, TABLE);
     }
     laoi_pushinteger(L, (int64_t)count);
