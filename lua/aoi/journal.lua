@@ -77,6 +77,7 @@ end
 
 --- Makes the next call on `player.space`, calls the handlers of what was heard of it, and passes the marks behind it.
 function Player:step(...)
+  checks.self(self, Player, "step", "player:step()")
   if select("#", ...) > 0 then checks.fail(1, "step", "nothing expected: a step is one call") end
   local cursor = self.cursor
   local name, id, node, rows, refused = advance(self, true)
@@ -126,6 +127,7 @@ end
 
 --- Goes to the last mark that is not later than `time`; to the beginning where there is none.
 function Player:seek(time)
+  checks.self(self, Player, "seek", "player:seek(time)")
   if type(time) ~= "number" or time ~= time then
     error(("bad argument #1 to 'seek' (number expected, got %s)"):format(time ~= time and "nan" or type(time)), 2)
   end
@@ -150,10 +152,17 @@ local function check(options, name)
     table.concat(engines, "', '", 1, #engines - 1), engines[#engines], options.engine), 3)
 end
 
+-- Bytes that are no journal are the mistake of the caller of `open` or `read`; an error of `handlers` stays as it is.
+local function sound(ok, ...)
+  if ok then return ... end
+  local err = (...)
+  error(err, type(err) == "string" and err:find "^not a journal" and 4 or 0)
+end
+
 local function player_of(bytes, options)
-  local cursor = core.journal.cursor(bytes, options.handlers, options.engine)
-  local times, places = cursor:marks()
-  local space = cursor:start()
+  local cursor = sound(pcall(core.journal.cursor, bytes, options.handlers, options.engine))
+  local times, places = sound(pcall(cursor.marks, cursor))
+  local space = sound(pcall(cursor.start, cursor))
   return setmetatable({
     cursor = cursor, space = space, times = times, places = places, info = cursor:info(), begin = cursor:tell(),
     mark = 0, calls = 0, frames = {}, frame_bytes = 0, frame_calls = FRAME_CALLS,
@@ -162,9 +171,11 @@ end
 
 --- A player of these bytes; as `read`, which gets them from a file.
 function journal.open(bytes, options)
+  checks.type(bytes, "string", 1, "open")
   options = options or {}
   check(options, "open")
-  return player_of(bytes, options)
+  local player = player_of(bytes, options)
+  return player
 end
 
 --- Reads a journal; `player.space` is the space as the journal begins.
@@ -177,7 +188,8 @@ function journal.read(path, options)
   local bytes = file:read "*a"
   file:close()
   if not bytes then error("cannot read the journal: " .. path, 2) end
-  return player_of(bytes, options)
+  local player = player_of(bytes, options)
+  return player
 end
 
 return journal

@@ -193,6 +193,7 @@ end
 ---@param id integer the watcher
 ---@return boolean done false if it had none
 function Neighbors:remove(id)
+  checks.self(self, Neighbors, "remove", "near:remove(id)")
   checks.id(id, 1, "remove")
   local watcher = watcher_of(self, id)
   if not watcher then return false end
@@ -206,6 +207,7 @@ end
 ---@param id integer the watcher
 ---@return integer? node nil if it has no list
 function Neighbors:node(id)
+  checks.self(self, Neighbors, "node", "near:node(id)")
   checks.id(id, 1, "node")
   local watcher = watcher_of(self, id)
   return watcher and watcher.node
@@ -304,6 +306,7 @@ end
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Neighbors:joined(id, buf)
+  checks.self(self, Neighbors, "joined", "near:joined(id)")
   checks.id(id, 1, "joined")
   checks.buffer(buf, 2, "joined")
   return changes(self, id, buf, JOINED, RENEWED)
@@ -315,6 +318,7 @@ end
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Neighbors:left(id, buf)
+  checks.self(self, Neighbors, "left", "near:left(id)")
   checks.id(id, 1, "left")
   checks.buffer(buf, 2, "left")
   return changes(self, id, buf, LEFT, RENEWED)
@@ -385,6 +389,7 @@ end
 ---@return integer messages
 ---@return integer bytes
 function Neighbors:sync(send)
+  checks.self(self, Neighbors, "sync", "near:sync(send)")
   checks.type(send, "function", 1, "sync")
   if not self.clients then make_clients(self) end
   self:tick()
@@ -395,6 +400,7 @@ end
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Neighbors:dispatch(buf, n)
+  checks.self(self, Neighbors, "dispatch", "near:dispatch(buf, n)")
   checks.events(buf, n, "dispatch")
   local ENTER = require("aoi").ENTER
   for i = 1, 4 * n, 4 do
@@ -406,6 +412,7 @@ end
 --- Counts, by a walk over all: `watchers`, `neighbors` (pairs), `targets` with viewers, `changes`.
 ---@return table<string, integer>
 function Neighbors:stats()
+  checks.self(self, Neighbors, "stats", "near:stats()")
   local stats = { watchers = 0, neighbors = 0, targets = 0, changes = 0 }
   for node, watcher in pairs(self.by_node) do
     if alive(self, watcher) then
@@ -432,6 +439,7 @@ local IN_MOVE = { [2] = 1, [3] = 2, [4] = 3, [5] = 4 } -- where the arguments of
 ---@param y number world units
 ---@param z? number world units, in 3D
 function Neighbors:move(id, x, y, z)
+  checks.self(self, Neighbors, "move", "near:move(id, x, y)")
   local space = self.space
   checks.call("move", IN_MOVE, space.move, space, id, x, y, z)
 end
@@ -440,6 +448,7 @@ end
 ---@param t number[] id, x, y [, z], id, x, y [, z], ...
 ---@param n? integer how many rows, all without it
 function Neighbors:move_many(t, n)
+  checks.self(self, Neighbors, "move_many", "near:move_many(t)")
   local space = self.space
   checks.call("move_many", IN_MOVE, space.move_many, space, t, n)
 end

@@ -215,6 +215,7 @@ end
 ---@param id integer the watcher
 ---@return boolean done false if it did not
 function Sight:remove(name, id)
+  checks.self(self, Sight, "remove", "sight:remove(team, id)")
   local side = side_of(self, name, "remove")
   checks.id(id, 2, "remove")
   local node = side and side.nodes[id]
@@ -230,6 +231,7 @@ end
 ---@param id integer the watcher
 ---@return integer? node nil if it does not
 function Sight:node(name, id)
+  checks.self(self, Sight, "node", "sight:node(team, id)")
   local side = side_of(self, name, "node")
   checks.id(id, 2, "node")
   local node = side and side.nodes[id]
@@ -293,6 +295,7 @@ end
 ---@param target integer
 ---@return boolean
 function Sight:knows(name, target)
+  checks.self(self, Sight, "knows", "sight:knows(team, target)")
   local side = side_of(self, name, "knows")
   checks.id(target, 2, "knows")
   return side ~= nil and side.known[target] ~= nil
@@ -304,6 +307,7 @@ end
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Sight:known(name, buf)
+  checks.self(self, Sight, "known", "sight:known(team)")
   checks.buffer(buf, 2, "known")
   local side, list, n = side_of(self, name, "known"), buf or {}, 0
   for target in pairs(side and side.known or {}) do

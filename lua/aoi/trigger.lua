@@ -201,6 +201,7 @@ end
 ---@param name string
 ---@return aoi.Trigger? trigger nil if there is none
 function Triggers:get(id, name)
+  checks.self(self, Triggers, "get", "triggers:get(id, name)")
   checks.id(id, 1, "get")
   if name == nil then checks.fail(2, "get", "the name of a trigger expected, got no value") end
   local family = self.families[id]
@@ -213,6 +214,7 @@ end
 ---@param name? string only this one
 ---@return integer n how many were removed
 function Triggers:remove(id, name)
+  checks.self(self, Triggers, "remove", "triggers:remove(id)")
   checks.id(id, 1, "remove")
   local list, n = {}, 0
   for key, t in pairs(self.families[id] or {}) do
@@ -229,6 +231,7 @@ end
 --- number of nodes that see it.
 ---@param target integer
 function Triggers:refresh(target)
+  checks.self(self, Triggers, "refresh", "triggers:refresh(target)")
   checks.id(target, 1, "refresh")
   steps.run(self)
   if not self.space:has(target) then return end
@@ -265,6 +268,7 @@ end
 ---@param dt number seconds since the last one, >= 0
 ---@return integer n how many timers fired
 function Triggers:advance(dt)
+  checks.self(self, Triggers, "advance", "triggers:advance(dt)")
   checks.finite(dt, 1, "advance")
   if dt < 0 then checks.fail(1, "advance", "number must not be negative") end
   return self:update(self.time + dt)
@@ -275,6 +279,7 @@ end
 ---@param buf integer[] kind, watcher, target, node id, ...
 ---@param n integer how many events
 function Triggers:dispatch(buf, n)
+  checks.self(self, Triggers, "dispatch", "triggers:dispatch(buf, n)")
   checks.events(buf, n, "dispatch")
   local ENTER = require("aoi").ENTER
   for i = 1, 4 * n, 4 do events.append(self, buf[i] == ENTER, buf[i + 1], buf[i + 2], buf[i + 3]) end
@@ -315,6 +320,7 @@ end
 --- events and calls that still wait after an error.
 ---@return table<string, integer>
 function Triggers:stats()
+  checks.self(self, Triggers, "stats", "triggers:stats()")
   registry.sweep_all(self)
   local stats = {
     triggers = #self.all, inside = 0, waiting = 0, refused = 0, timers = self.timers.n, late = self.steps.n,
@@ -331,6 +337,7 @@ end
 
 --- Removes every trigger and region. Closing twice is harmless, and so is closing after the space.
 function Triggers:close()
+  checks.self(self, Triggers, "close", "triggers:close()")
   local is_open = pcall(self.space.count, self.space)
   while #self.all > 0 do
     local t = self.all[#self.all]

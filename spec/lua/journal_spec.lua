@@ -184,6 +184,54 @@ describe("a journal", function()
     assert.is_true(last >= 11)
   end)
 
+  it("is whole with the check behind its end alone, and any other byte of a small one is an error", function()
+    local pieces = {}
+    local space = aoi.new()
+    space:enter(1, 0, 0)
+    local j = journal.record(space, function(bytes) pieces[#pieces + 1] = bytes end)
+    space:enter(2, 1, 0)
+    j:mark(1)
+    j:stop()
+    local bytes = table.concat(pieces)
+    assert.is_true(journal.open(bytes).info.whole)
+    for cut = 1, 5 do
+      local info = journal.open(bytes:sub(1, -1 - cut)).info
+      assert.is_false(info.whole)
+      assert.equal(1, info.calls)
+    end
+    assert.error_matches(function() journal.open(bytes .. "\3") end, "records follow its end")
+    for i = 1, #bytes do
+      for _, by in ipairs { 1, 128, 255 } do
+        local other = bytes:sub(1, i - 1) .. string.char((bytes:byte(i) + by) % 256) .. bytes:sub(i + 1)
+        local ok, player = pcall(journal.open, other)
+        if ok then assert.is_false(player.info.whole) else assert.matches("not a journal: ", player) end
+      end
+    end
+  end)
+
+  it("tells whoever opens it what is wrong, where that is", function()
+    local here = "^[^\n]*journal_spec%.lua:%d+: "
+    local function refused(bytes)
+      local _, err = pcall(function() journal.open(bytes) end)
+      return err
+    end
+    assert.matches(here .. "not a journal", refused "x")
+    assert.matches(here .. "not a journal: it does not begin with a snap", refused "AOIJ\1")
+    for _, wrong in ipairs { 5, false } do
+      assert.matches(here .. "bad argument #1 to 'open' %(string expected", refused(wrong))
+    end
+    local space = aoi.new()
+    space:enter(1, 0, 0)
+    space:add_node(1, 1, 5, function() end)
+    local j, problem = journal.record(space, nil, { ring = 5000 }), {}
+    local ok, err = pcall(journal.open, j:dump(), { handlers = function() error(problem) end })
+    assert.is_false(ok)
+    assert.equal(problem, err)
+    local player = journal.open(j:dump())
+    assert.error_matches(function() player.step() end, "call it with a colon, player:step%(%)")
+    assert.error_matches(function() player.seek(1) end, "call it with a colon, player:seek%(time%)")
+  end)
+
   it("of a ring has the last bytes", function()
     local space = aoi.new()
     for id = 1, 50 do space:enter(id, id, 0) end

@@ -67,7 +67,6 @@ static int note_record(aoi_player *p, size_t begin, size_t at, const char **faul
         if (!AOI_GROW(&p->memory, p->snapshots, p->snapshot_cap, p->snapshot_count + (size_t)1)) return AOI_ENOMEM;
         p->snapshots[p->snapshot_count++] = begin;
     } else if (r->what == AOI_RECORD_REFUSED) i->refused++;
-    else if (r->what == AOI_RECORD_END) i->whole = true;
     else if (r->what == AOI_RECORD_HALF_SETTLED) i->inexact = true;
     else if (r->what == AOI_RECORD_TAKEN || r->what == AOI_RECORD_ALL_TAKEN) i->events += r->count;
     else if (aoi_call_name((int)r->what)) {
@@ -78,8 +77,15 @@ static int note_record(aoi_player *p, size_t begin, size_t at, const char **faul
     return result;
 }
 
+/* Behind the end there is its check, or what was cut off of that, and nothing else: a damaged byte may look like an end. */
+static bool ends_there(const aoi_player *p, const unsigned char *rest) {
+    size_t size = p->end - (size_t)(rest - p->bytes);
+    return !size || (!p->info.whole && size < AOI_CHECK_BYTES && *rest == AOI_RECORD_CHECK);
+}
+
 static int look_through(aoi_player *p, const char **fault) {
     aoi_crc32 sums;
+    bool ended = false;
     aoi_bytes in = bytes_from(p, AOI_JOURNAL_HEAD);
     const unsigned char *summed = in.at, *begin = in.at;
     aoi_crc32_open(&sums);
@@ -88,14 +94,18 @@ static int look_through(aoi_player *p, const char **fault) {
             if (aoi_crc32_of(&sums, 0, summed, (size_t)(begin - summed)) != p->record.bits)
                 *fault = "a checksum is another: it has been damaged";
             summed = in.at;
-        } else if (p->info.whole) *fault = "records follow its end";
+            p->info.whole = ended;
+        } else if (ended) *fault = "records follow its end";
         else {
+            ended = p->record.what == AOI_RECORD_END;
             int result = note_record(p, (size_t)(begin - p->bytes), (size_t)(in.at - p->bytes), fault);
             if (result == AOI_ENOMEM) return AOI_ENOMEM;
         }
         if (*fault) break;
         begin = in.at;
+        if (p->info.whole) break;
     }
+    if (!*fault && ended && !ends_there(p, begin)) *fault = "records follow its end";
     if (!*fault && !p->snapshot_count) *fault = "it is cut off within its first snapshot";
     p->end = (size_t)(begin - p->bytes);
     p->info.bytes = p->end;
