@@ -54,8 +54,9 @@ end
 handlers.NAMES = { "error", "refused", "resync", "close", "client", "broadcast", "taken" }
 
 --- Adds on_error, on_refused and so on to a class; set(object, "error", f) keeps it.
-function handlers.setters(class, set)
-  for _, name in ipairs(handlers.NAMES) do
+-- @param names all without it
+function handlers.setters(class, set, names)
+  for _, name in ipairs(names or handlers.NAMES) do
     local setter = "on_" .. name
     class[setter] = function(self, f)
       if not callable(f) then argument.fail(1, setter, 2, "function expected, got %s", type(f)) end

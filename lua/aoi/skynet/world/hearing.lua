@@ -19,6 +19,16 @@ local function push(self, record, kind, target)
   self.tail = tail + 3
 end
 
+-- What a metatable looks up may raise and wait, as the handler may: it is asked where that is caught.
+local function handler_of(handlers, kind)
+  local f = rawget(handlers, kind)
+  if f ~= nil or not getmetatable(handlers) then return f end
+  return function(...)
+    local found = handlers[kind]
+    if found then found(...) end
+  end
+end
+
 --- Calls the handlers of what has arrived. A handler may wait: what arrives meanwhile delivers what follows, in order.
 function Member:deliver()
   while self.head < self.tail do
@@ -31,7 +41,7 @@ function Member:deliver()
       if self.resync_handler then failures.run(self, self, self.resync_handler) end
     elseif not self.closed then
       self.counters.events = self.counters.events + 1
-      local f = record.handlers[kind]
+      local f = handler_of(record.handlers, kind)
       if f then failures.run(self, self, f, record.watcher, target, record.node) end
     end
   end

@@ -12,6 +12,7 @@
 -- would give, though it changes hands and its messages come on different ways.
 
 local argument = require "aoi.skynet.argument"
+local handlers_of = require "aoi.skynet.handlers"
 local methods = require "aoi.skynet.methods"
 local core = require "aoi.skynet.world.native"
 local hearing = require "aoi.skynet.world.hearing"
@@ -428,17 +429,13 @@ function Member:seen(id, node, buf)
   return buf, n
 end
 
---- f(err, watcher, target, node) takes the errors of handlers; otherwise they are logged. The other events go on.
-function Member:on_error(f) self.error_handler = f end
-
---- f(ids, n) gets the entities whose moves were refused, because they are not in the world. Without it they are logged.
-function Member:on_refused(f) self.refused_handler = f end
-
---- f() is called after a resync: this client had fallen behind, and the difference has been delivered.
-function Member:on_resync(f) self.resync_handler = f end
-
---- f(reason) is called when the world has ended.
-function Member:on_close(f) self.close_handler = f end
+-- on_error(f): f(err, watcher, target, node) takes the errors of handlers; otherwise they are logged. The other events
+--   go on.
+-- on_refused(f): f(ids, n) gets the entities whose moves were refused, because they are not in the world. Without it
+-- they are logged. on_resync(f): f() is called after a resync: this client had fallen behind, and the difference has
+-- been delivered. on_close(f): f(reason) is called when the world has ended.
+handlers_of.setters(Member, function(self, name, f) self[name .. "_handler"] = f end,
+  { "error", "refused", "resync", "close" })
 
 hearing(Member)
 questions(Member, {
