@@ -109,6 +109,19 @@ for setup in fixture.all { modes = { "immediate", "flush" } } do
       assert.is_true(space:check())
     end)
 
+    it("is called no more where its lookup has closed the space", function()
+      local called = 0
+      local closing = setmetatable({}, { __index = function()
+        space:close()
+        return function() called = called + 1 end
+      end })
+      space:add_node(1, 7, 5, closing)
+      w:enter(2, w:at(1))
+      w:deliver()
+      assert.equal(0, called)
+      assert.has_error(function() space:count() end)
+    end)
+
     it("gives on_error what a broken lookup raises, and delivery goes on", function()
       local broken = setmetatable({}, { __index = function(_, name) error("no " .. name, 0) end })
       local noted = {}

@@ -128,7 +128,7 @@ static int run(lua_State *L, lua_KContext count) {
         count++;
         int found = push_handler(L, b, &ev);
         laoi_forget_freed(L, b, TABLE);
-        if (found == HANDLER_FOUND) call_handler(L, b, &ev, count);
+        if (found == HANDLER_FOUND && b->core) call_handler(L, b, &ev, count); /* the lookup may have closed it */
         if (found == LOOKUP_FAILED) call_on_error(L, count);
         lua_settop(L, TABLE);
     }

@@ -106,7 +106,7 @@ static int l_nearest(lua_State *L) {
     }
     check_buffer_in(L, b, i);
     if (masked && !mask) most = 0; /* to the core 0 is any kind */
-    int result = aoi_nearest(b->core, pos, (size_t)most, radius, mask, &ids, &n);
+    int result = aoi_nearest(b->core, pos, (uint64_t)most < SIZE_MAX ? (size_t)most : SIZE_MAX, radius, mask, &ids, &n);
     return answer(L, b, l_nearest, i, result, ids, NULL, n);
 }
 
