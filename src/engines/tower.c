@@ -4,7 +4,7 @@
  *   ----+-------+-------+----           each of the cells that a node's box touches has it on the list of its tower,
  *       |  .---------.  |                   edges first   n n n n n | n n n   then those that cover it wholly
  *       |  |    |    |  |
- *   ----+--|----+----|--+----           towers stand where a node reaches; entities are in a spatial hash of their own
+ *   ----+--|----+----|--+----           towers stand where a node reaches; entities are in cells of their own
  *       |  '---------'  |
  *       |       |       |               layer   towers for nodes of about one reach, in cells of 2 to 4 times that
  *   ----+-------+-------+----
@@ -14,18 +14,17 @@
  * mover's nodes: a ring query around each node over the entities; and where the box has come to touch other cells,
  * their lists change. With a hint cells may be smaller than areas, and whole covers are common.
  *
- * Plain boxes change only where their edges pass.  Other nodes (round ones, those with hysteresis) have their borders
- * beside the box, and are edges in all of their cells.
+ * Plain boxes change only where their edges pass.  Other nodes (round ones, those with hysteresis) are on no list: the
+ * cells around tell what they may lose or gain (nine_grid.h).
  *
  * Cost, d nodes around a cell: a move O(layers + d) and O(border + entities on it) for each of its nodes, seldom a few
  * towers more; enter and leave O(layers + d) without any query; add_node, remove_node O(t log d), where t, the towers
- * of a node, is 1 to 4, or up to 100 with a hint.  Memory: 40 bytes an entity, 33 + 4 t a node, 72 more if it is not a
- * plain box, some 55 a tower: 100 in all for an entity with a node in a crowd, 550 where all are lonely.
+ * of a node, is 1 to 4, or up to 100 with a hint.  Memory: 40 bytes an entity, 32 + 4 t a node, some 55 a tower: 100 in
+ * all for an entity with a node in a crowd, 550 where all are lonely.
  * Method: the lighthouse, or tower, AOI of Chinese MMO servers (pomelo-aoi), with the boxes' edges kept apart. */
 #include <string.h>
 
 #include "base/simd.h"
-#include "engines/shared/ring_query.h"
 #include "engines/tower/towers.h"
 
 #define TOWER_SIDE 64.0
@@ -160,8 +159,13 @@ static uint32_t tower_layer_for(towers *g, double reach) {
     return g->layer_count++;
 }
 
+/* A node's level: its layer of towers, counted from AOI_NINE_ELSEWHERE. */
 static tower_layer *tower_layer_of(const towers *g, uint32_t node) {
-    return g->layers + g->head.world->nodes[node].level;
+    return g->layers + (g->head.world->nodes[node].level - AOI_NINE_ELSEWHERE);
+}
+
+static inline bool tower_is_listed(const aoi_node_record *n) {
+    return aoi_is_bounded(n) && n->level >= AOI_NINE_ELSEWHERE;
 }
 
 static int32_t tower_cell_of(const tower_layer *y, double v) {
@@ -196,19 +200,18 @@ static bool tower_reserve_span(towers *g, tower_layer *y, const aoi_span *s, con
 }
 
 /* From one span to another: towers lost, towers gained, and those that it touches otherwise than before. */
-static void tower_change_span(tower_layer *y, uint32_t node, const aoi_span *had, const aoi_span *has, bool thick) {
+static void tower_change_span(tower_layer *y, uint32_t node, const aoi_span *had, const aoi_span *has) {
     for (int32_t cy = had->y0; cy <= had->y1; cy++)
         for (int32_t cx = had->x0; cx <= had->x1; cx++) {
-            bool edge = thick || tower_is_edge(had, cx, cy), stays = aoi_span_holds(has, cx, cy);
-            if (stays && (thick || tower_is_edge(has, cx, cy)) == edge) continue;
+            bool edge = tower_is_edge(had, cx, cy), stays = aoi_span_holds(has, cx, cy);
+            if (stays && tower_is_edge(has, cx, cy) == edge) continue;
             tower *t = tower_at(y, cx, cy);
             tower_drop(y, t, node, edge);
             if (stays) tower_add(y, t, node, !edge);
         }
     for (int32_t cy = has->y0; cy <= has->y1; cy++)
         for (int32_t cx = has->x0; cx <= has->x1; cx++)
-            if (!aoi_span_holds(had, cx, cy))
-                tower_add(y, tower_at(y, cx, cy), node, thick || tower_is_edge(has, cx, cy));
+            if (!aoi_span_holds(had, cx, cy)) tower_add(y, tower_at(y, cx, cy), node, tower_is_edge(has, cx, cy));
 }
 
 /* ---- structure --------------------------------------------------------------------------------------------------- */
@@ -217,7 +220,7 @@ static int tower_open(aoi_engine *head, double cell) {
     towers *g = tower_engine_of(head);
     g->fixed = cell > 0;
     g->base = g->fixed ? fmax(cell, TOWER_LEAST_HINT) : 1;
-    aoi_spatial_open(&g->points, g->fixed ? g->base : TOWER_SIDE);
+    aoi_nine_open(&g->around, head, g->fixed && isfinite(cell) ? g->base : 0);
     return AOI_OK;
 }
 
@@ -227,86 +230,100 @@ static void tower_close(aoi_engine *head) {
     while (g->layer_count) tower_close_layer(m, g->layers + --g->layer_count);
     AOI_CLEAR(m, g->layers, g->layer_cap);
     AOI_CLEAR(m, g->boxes, g->box_cap);
-    AOI_CLEAR(m, g->thick, g->thick_cap);
-    AOI_CLEAR(m, g->borders, g->border_cap);
-    g->tuned = 0;
-    aoi_spatial_close(m, &g->points);
+    aoi_nine_close(&g->around);
 }
 
 static int tower_enter(aoi_engine *head, uint32_t entity) {
-    return aoi_entities_insert(head->world, &tower_engine_of(head)->points, entity) ? AOI_OK : AOI_ENOMEM;
+    return aoi_nine_enter(&tower_engine_of(head)->around, entity) ? AOI_OK : AOI_ENOMEM;
 }
 
 static void tower_leave(aoi_engine *head, uint32_t entity) {
-    towers *g = tower_engine_of(head);
-    aoi_entities_remove(head->world, &g->points, entity);
-    if (aoi_spatial_is_untidy(&g->points)) head->world->untidy = true;
+    aoi_nine_leave(&tower_engine_of(head)->around, entity);
+}
+
+static int tower_set_kind(aoi_engine *head, uint32_t entity, uint64_t kind) {
+    return aoi_nine_set_kind(&tower_engine_of(head)->around, entity, kind) ? AOI_OK : AOI_ENOMEM;
+}
+
+static void tower_mask_changed(aoi_engine *head, uint32_t node) {
+    aoi_nine_mask_changed(&tower_engine_of(head)->around, node);
 }
 
 /* The layer for a node of these bounds, all its towers with room; AOI_NONE when memory is refused. */
 static uint32_t tower_prepare(towers *g, uint32_t node, const aoi_bounds *bounds, tower_box *b) {
     const aoi_world *w = g->head.world;
-    aoi_memory *m = tower_memory(g);
-    size_t need = node + (size_t)1;
     uint32_t level = tower_layer_for(g, fmax(bounds->reach[0], bounds->reach[1]));
-    if (level == AOI_NONE || !AOI_GROW(m, g->boxes, g->box_cap, need) || !AOI_GROW(m, g->thick, g->thick_cap, need) ||
-        (!aoi_is_plain_box(bounds) && !AOI_GROW(m, g->borders, g->border_cap, need)))
-        return AOI_NONE;
+    if (level == AOI_NONE || !AOI_GROW(tower_memory(g), g->boxes, g->box_cap, node + (size_t)1)) return AOI_NONE;
     *b = tower_box_of(w->entities[w->nodes[node].owner].pos, bounds->reach);
     aoi_span has = tower_span_of(g->layers + level, b);
     return tower_reserve_span(g, g->layers + level, &has, &tower_nowhere, 1) ? level : AOI_NONE;
 }
 
-static void tower_settle(towers *g, uint32_t node, uint32_t level, const aoi_bounds *bounds, const tower_box *b) {
+static void tower_list_node(towers *g, uint32_t node, uint32_t level, const tower_box *b) {
     tower_layer *y = g->layers + level;
     aoi_span has = tower_span_of(y, b);
-    g->head.world->nodes[node].level = level;
+    g->head.world->nodes[node].level = AOI_NINE_ELSEWHERE + level;
     g->boxes[node] = *b;
-    g->thick[node] = !aoi_is_plain_box(bounds);
-    if (g->thick[node]) g->borders[node] = aoi_borders_of(g->head.world->dims, bounds);
-    tower_change_span(y, node, &tower_nowhere, &has, g->thick[node]);
+    tower_change_span(y, node, &tower_nowhere, &has);
     y->count++;
+    if (y->count >= 2 * g->around.tuned) g->head.world->untidy = true; /* the cells around should suit them */
+}
+
+static void tower_unlist_node(towers *g, uint32_t node, tower_layer *y) {
+    aoi_span had = tower_span_of(y, g->boxes + node);
+    tower_change_span(y, node, &had, &tower_nowhere);
+    y->count--;
+    if (tower_is_untidy(y)) g->head.world->untidy = true;
 }
 
 static void tower_remove_node(aoi_engine *head, uint32_t node) {
     towers *g = tower_engine_of(head);
-    tower_layer *y = tower_layer_of(g, node);
-    aoi_span had = tower_span_of(y, g->boxes + node);
-    tower_change_span(y, node, &had, &tower_nowhere, g->thick[node]);
-    y->count--;
-    if (tower_is_untidy(y)) head->world->untidy = true;
+    if (tower_is_listed(head->world->nodes + node)) tower_unlist_node(g, node, tower_layer_of(g, node));
+    else aoi_nine_remove_node(&g->around, node);
 }
 
 static int tower_add_node(aoi_engine *head, uint32_t node) {
     towers *g = tower_engine_of(head);
     aoi_bounds bounds = aoi_bounds_of(head->world, node);
     tower_box b;
+    head->world->nodes[node].level = AOI_NONE;
+    if (!aoi_is_plain_box(&bounds)) return aoi_nine_insert_node(&g->around, node, &bounds) ? AOI_OK : AOI_ENOMEM;
     uint32_t level = tower_prepare(g, node, &bounds, &b);
     if (level == AOI_NONE) return AOI_ENOMEM;
-    tower_settle(g, node, level, &bounds, &b);
-    const tower_layer *y = g->layers + level;
-    if (g->fixed || y->count < 2 * g->tuned || y->count < 8) return AOI_OK;
-    g->tuned = y->count; /* cells for queries over entities are like the boxes most in use */
-    if (g->points.side != y->side / 2) aoi_entities_resize(head->world, &g->points, y->side / 2);
+    tower_list_node(g, node, level, &b);
     return AOI_OK;
 }
 
+/* A box may become round, and the other way round: it is in the new index before it is out of the old one. */
 static int tower_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *now) {
     tower_box b;
     towers *g = tower_engine_of(head);
+    bool listed = tower_is_listed(head->world->nodes + node);
+    if (!aoi_is_plain_box(now)) {
+        if (!listed) return aoi_nine_resize_node(&g->around, node, now) ? AOI_OK : AOI_ENOMEM;
+        tower_layer *y = tower_layer_of(g, node);
+        if (!aoi_nine_insert_node(&g->around, node, now)) return AOI_ENOMEM;
+        tower_unlist_node(g, node, y);
+        return AOI_OK;
+    }
     uint32_t level = tower_prepare(g, node, now, &b);
     if (level == AOI_NONE) return AOI_ENOMEM;
     tower_remove_node(head, node);
-    tower_settle(g, node, level, now, &b);
+    tower_list_node(g, node, level, &b);
     return AOI_OK;
 }
 
 static void tower_tidy(aoi_engine *head) {
     towers *g = tower_engine_of(head);
-    if (!head->world->entity_count) tower_close(head);
-    if (aoi_spatial_is_untidy(&g->points)) aoi_spatial_tidy(tower_memory(g), &g->points);
-    for (uint32_t i = 0; i < g->layer_count; i++)
+    if (!head->world->entity_count) {
+        tower_close(head);
+        return;
+    }
+    for (uint32_t i = 0; i < g->layer_count; i++) {
         if (tower_is_untidy(g->layers + i)) tower_tidy_layer(tower_memory(g), g->layers + i);
+        aoi_nine_suit(&g->around, g->layers[i].side / 4, g->layers[i].count);
+    }
+    aoi_nine_tidy(&g->around);
 }
 
 /* ---- candidates of a move ---------------------------------------------------------------------------------------- */
@@ -322,31 +339,11 @@ static inline unsigned tower_covers(const tower_box *b, const double *at) {
 #endif
 }
 
-typedef struct tower_mover {
-    aoi_world *world;
-    uint32_t entity, node;
-} tower_mover;
-
-static void tower_visit_points(void *ud, const uint32_t *refs, size_t count) {
-    const tower_mover *m = ud;
-    const aoi_node_record *n = m->world->nodes + m->node;
-    for (size_t i = 0; i < count; i++)
-        if (refs[i] != m->entity && aoi_may_see(n, m->world->entities[refs[i]].kind))
-            aoi_add_candidate(m->world, m->node, refs[i]);
-}
-
 typedef struct tower_step { /* of the mover; solid: heights change */
     uint32_t entity;
     const double *from, *to;
     bool solid, stays; /* stays: in its cell */
 } tower_step;
-
-/* Whether a thick node that covers the mover before or after may lose or gain it. */
-AOI_NOINLINE static bool tower_passes(const towers *g, uint32_t node, const tower_step *s) {
-    const tower_box *b = g->boxes + node;
-    double center[2] = {b->lo[0] / 2 + b->hi[0] / 2, b->lo[1] / 2 + b->hi[1] / 2};
-    return aoi_borders_passed(g->borders + node, s->from, s->to, center);
-}
 
 /* The nodes on a tower's list: where the mover was, those that covered it; where it comes to, those that did not.  One
  * branch an item: bit k of `due` tells what to do with a node that covered it (k & 1) and that covers it (k & 2). */
@@ -355,18 +352,16 @@ static void tower_ask_list(towers *g, tower *t, const tower_step *s, bool arrivi
     const uint32_t *list = tower_list(t);
     const tower_box *boxes = g->boxes;
     uint64_t kind = w->entities[s->entity].kind;
-    const uint8_t *thick = g->thick;
     uint32_t count = s->stays && !s->solid ? t->edges : t->count;
-    unsigned due = s->stays ? 6 : arriving ? 4 : 2, both = arriving ? 0 : 8; /* both: of a thick one, or all if solid */
-    if (s->solid) due |= both;
+    unsigned due = s->stays ? 6 : arriving ? 4 : 2;
+    if (s->solid && !arriving) due |= 8; /* those that cover it before and after, too */
     for (uint32_t i = 0; i < count; i++) {
         uint32_t n = list[i];
         if (i + TOWER_AHEAD < count) AOI_PREFETCH(boxes + list[i + TOWER_AHEAD]);
         unsigned k = tower_covers(boxes + n, s->from) | tower_covers(boxes + n, s->to) << 1;
-        if (!((due | (both & -(unsigned)thick[n])) >> k & 1)) continue;
+        if (!(due >> k & 1)) continue;
         const aoi_node_record *r = w->nodes + n;
-        if (!aoi_may_see(r, kind) || r->owner == s->entity) continue;
-        if (!thick[n] || s->solid || tower_passes(g, n, s)) aoi_add_candidate(w, n, s->entity);
+        if (aoi_may_see(r, kind) && r->owner != s->entity) aoi_add_candidate(w, n, s->entity);
     }
     g->head.steps += count;
 }
@@ -375,14 +370,9 @@ static void tower_find_candidates(towers *g, uint32_t entity, const double *to) 
     aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
     tower_step s = {entity, e->pos, to, w->dims == 3 && e->pos[2] != to[2], false};
-    for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!aoi_is_bounded(w->nodes + n)) continue;
-        tower_mover m = {w, entity, n};
-        aoi_visitor v = {tower_visit_points, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
-        aoi_bounds bounds = aoi_bounds_of(w, n);
-        aoi_borders b = aoi_borders_of(w->dims, &bounds);
-        g->head.steps += aoi_ring_query(&g->points, e->pos, to, &b, s.solid, e->home, &v);
-    }
+    aoi_nine_propose(&g->around, entity, to);
+    for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next)
+        if (tower_is_listed(w->nodes + n)) aoi_nine_propose_box(&g->around, n, e->pos, to);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const tower_layer *y = g->layers + i;
         if (!y->count) continue;
@@ -401,7 +391,7 @@ static void tower_find_candidates(towers *g, uint32_t entity, const double *to) 
 static uint32_t tower_twins_of(const aoi_world *w, uint32_t node) {
     uint32_t count = 0;
     for (uint32_t n = w->entities[w->nodes[node].owner].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        count += aoi_is_bounded(w->nodes + n) && w->nodes[n].level == w->nodes[node].level;
+        count += tower_is_listed(w->nodes + n) && w->nodes[n].level == w->nodes[node].level;
     return count;
 }
 
@@ -409,7 +399,7 @@ static uint32_t tower_twins_of(const aoi_world *w, uint32_t node) {
 static bool tower_reserve_move(towers *g, uint32_t entity, const double *to) {
     const aoi_world *w = g->head.world;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!aoi_is_bounded(w->nodes + n)) continue;
+        if (!tower_is_listed(w->nodes + n)) continue;
         tower_layer *y = tower_layer_of(g, n);
         tower_box b = tower_box_of(to, w->nodes[n].reach);
         aoi_span had = tower_span_of(y, g->boxes + n), has = tower_span_of(y, &b);
@@ -421,13 +411,13 @@ static bool tower_reserve_move(towers *g, uint32_t entity, const double *to) {
 static void tower_move_nodes(towers *g, uint32_t entity, const double *to) {
     aoi_world *w = g->head.world;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!aoi_is_bounded(w->nodes + n)) continue;
+        if (!tower_is_listed(w->nodes + n)) continue;
         tower_layer *y = tower_layer_of(g, n);
         tower_box b = tower_box_of(to, w->nodes[n].reach);
         aoi_span had = tower_span_of(y, g->boxes + n), has = tower_span_of(y, &b);
         g->boxes[n] = b;
         if (tower_same_span(&had, &has)) continue;
-        tower_change_span(y, n, &had, &has, g->thick[n]);
+        tower_change_span(y, n, &had, &has);
         if (tower_is_untidy(y)) w->untidy = true;
     }
 }
@@ -438,25 +428,18 @@ static int tower_move(aoi_engine *head, uint32_t entity, const double *to) {
     aoi_world *w = head->world;
     uint32_t had = w->candidate_count;
     tower_find_candidates(g, entity, to);
-    if (!tower_reserve_move(g, entity, to) || !aoi_entities_move(w, &g->points, entity, to)) {
+    if (!tower_reserve_move(g, entity, to) || !aoi_nine_relocate(&g->around, entity, to)) {
         w->candidate_count = had;
         return AOI_ENOMEM;
     }
     tower_move_nodes(g, entity, to);
-    if (aoi_spatial_is_untidy(&g->points)) w->untidy = true;
     return AOI_OK;
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
-static void tower_visit_hits(void *ud, const uint32_t *refs, size_t count) {
-    for (size_t i = 0; i < count; i++) aoi_add_hit(ud, refs[i]);
-}
-
 static void tower_targets(aoi_engine *head, const double *lo, const double *hi) {
-    uintptr_t entities = (uintptr_t)head->world->entities;
-    aoi_visitor v = {tower_visit_hits, head->world, entities, entities};
-    head->steps += aoi_box_query(&tower_engine_of(head)->points, lo, hi, &v);
+    aoi_nine_targets(&tower_engine_of(head)->around, lo, hi);
 }
 
 static void tower_watchers(aoi_engine *head, const double *at) {
@@ -469,6 +452,7 @@ static void tower_watchers(aoi_engine *head, const double *at) {
             if (tower_covers(g->boxes + tower_list(t)[k], at)) aoi_add_hit(head->world, tower_list(t)[k]);
         head->steps += t->count;
     }
+    aoi_nine_watchers(&g->around, at);
 }
 
 /* ---- invariants -------------------------------------------------------------------------------------------------- */
@@ -486,13 +470,13 @@ static const char *tower_check_layer(towers *g, uint32_t level) {
         for (uint32_t k = 0; k < t->count; k++) {
             uint32_t n = tower_list(t)[k];
             const aoi_node_record *r = g->head.world->nodes + n;
-            if (n >= g->head.world->node_top || !aoi_is_live(r->generation) || !aoi_is_bounded(r) || r->level != level)
+            if (n >= g->head.world->node_top || !aoi_is_live(r->generation) || !tower_is_listed(r) ||
+                r->level - AOI_NINE_ELSEWHERE != level)
                 return "a tower knows a node that is not of its layer";
             aoi_span s = tower_span_of(y, g->boxes + n);
             if (!aoi_span_holds(&s, t->cx, t->cy)) return "a tower knows a node that does not reach it";
             if (k > 0 && k != t->edges && tower_list(t)[k - 1] >= n) return "the list of a tower is not sorted";
-            if ((g->thick[n] || tower_is_edge(&s, t->cx, t->cy)) != (k < t->edges))
-                return "a tower takes an edge for a whole cover";
+            if (tower_is_edge(&s, t->cx, t->cy) != (k < t->edges)) return "a tower takes an edge for a whole cover";
         }
     }
     return used == y->used && empty == y->empty ? aoi_index_check(&y->index) : "towers are counted wrongly";
@@ -501,16 +485,17 @@ static const char *tower_check_layer(towers *g, uint32_t level) {
 static const char *tower_check(aoi_engine *head) {
     towers *g = tower_engine_of(head);
     const aoi_world *w = head->world;
-    const char *wrong = aoi_entities_check(w, &g->points);
+    const char *wrong = aoi_nine_check(&g->around);
     uint64_t known = 0, wanted = 0;
     uint32_t nodes = 0, counted = 0;
     for (uint32_t n = 0; n < w->node_top && !wrong; n++) {
         const aoi_node_record *r = w->nodes + n;
         if (!aoi_is_live(r->generation) || !aoi_is_bounded(r)) continue;
+        aoi_bounds bounds = aoi_bounds_of(w, n);
+        if (tower_is_listed(r) != aoi_is_plain_box(&bounds)) return "a node is taken for a plain box, or not for one";
+        if (!tower_is_listed(r)) continue;
         tower_box b = tower_box_of(w->entities[r->owner].pos, r->reach);
         const tower_box *has = g->boxes + n;
-        aoi_bounds bounds = aoi_bounds_of(w, n);
-        if (g->thick[n] == aoi_is_plain_box(&bounds)) return "a node is taken for a plain box, or the other way round";
         if (b.lo[0] != has->lo[0] || b.lo[1] != has->lo[1] || b.hi[0] != has->hi[0] || b.hi[1] != has->hi[1])
             return "a node's box is not where its owner is";
         if (tower_layer_of(g, n)->side != tower_side_for(g, fmax(r->reach[0], r->reach[1])))
@@ -531,7 +516,7 @@ static const char *tower_check(aoi_engine *head) {
 
 static void tower_stats(const aoi_engine *head, aoi_stats *out) {
     const towers *g = (const towers *)(const void *)head;
-    out->cells = g->points.used;
+    aoi_nine_stats(&g->around, out);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         out->cells += g->layers[i].used;
         out->levels += g->layers[i].count > 0;
@@ -548,6 +533,8 @@ const aoi_engine_class aoi_engine_tower = {
     .add_node = tower_add_node,
     .remove_node = tower_remove_node,
     .resize_node = tower_resize_node,
+    .set_kind = tower_set_kind,
+    .mask_changed = tower_mask_changed,
     .move = tower_move,
     .tidy = tower_tidy,
     .targets = tower_targets,

@@ -12,8 +12,10 @@ static void describe_tower(const tower_layer *y, uint32_t layer, tower *t, aoi_d
 
 void aoi_towers_describe(const aoi_engine *head, aoi_describer *d) {
     const towers *g = (const towers *)(const void *)head;
-    aoi_spatial_describe(&g->points, d, AOI_PART_CELL, 0, AOI_ENTRY_ENTITY);
+    uint32_t layer = g->around.layer_count + 1;
+    aoi_nine_describe(&g->around, d, 0);
     for (uint32_t i = 0; i < g->layer_count; i++)
         for (uint32_t k = 0; k < g->layers[i].top; k++)
-            if (tower_exists(g->layers[i].towers + k)) describe_tower(g->layers + i, i + 1, g->layers[i].towers + k, d);
+            if (tower_exists(g->layers[i].towers + k))
+                describe_tower(g->layers + i, layer + i, g->layers[i].towers + k, d);
 }

@@ -2,7 +2,7 @@
 #ifndef AOI_TOWERS_H
 #define AOI_TOWERS_H
 
-#include "engines/shared/ring_query.h"
+#include "engines/shared/nine_grid.h"
 
 enum { TOWER_FEW = 2 };
 
@@ -23,22 +23,19 @@ typedef struct tower_layer {
     aoi_index index;
 } tower_layer;
 
-typedef struct tower_box { /* of a node, bounds as in the rule: all that a walk over a list of plain nodes reads */
+typedef struct tower_box { /* of a node, bounds as in the rule: all that a walk over a list reads */
     double lo[2], hi[2];
 } tower_box;
 
 typedef struct towers {
     aoi_engine head;
-    double base; /* sides are this times a power of two */
-    bool fixed;  /* by the `cell` hint */
-    aoi_spatial_hash points;
+    double base;          /* sides are this times a power of two */
+    bool fixed;           /* by the `cell` hint */
+    aoi_nine_grid around; /* all entities, and the nodes that are no plain boxes */
     tower_layer *layers;
     uint32_t layer_cap, layer_count;
-    tower_box *boxes;     /* by slot of node */
-    uint8_t *thick;       /* by slot of node: it is no plain box */
-    aoi_borders *borders; /* by slot of node, of thick ones */
-    uint32_t box_cap, thick_cap, border_cap;
-    uint32_t tuned; /* nodes in the layer that chose the side of `points` */
+    tower_box *boxes; /* by slot of node */
+    uint32_t box_cap;
 } towers;
 
 static inline uint32_t *tower_list(tower *t) {
