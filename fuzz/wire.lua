@@ -43,10 +43,10 @@ end
 
 local function check_events(message)
   local inbox, seen = wire.inbox(), { {}, {} }
-  for handle = 1, 2 do inbox:open(handle, 1) end
+  for handle = 1, 2 do inbox:open(handle, 7, 1, 1) end
   for _ = 1, 2 do
     local list = {}
-    local n, reason = inbox:read(message, list, 0)
+    local n, reason = inbox:read(message, nil, list, 0)
     if n then
       walk(list, n, seen)
       for handle = 1, 2 do
