@@ -6,25 +6,16 @@
 -- Errors are fine, as long as they are Lua errors. After each action every open space must be sound, each node must
 -- have heard enter and leave in turn, and (host, afterwards) all memory must be given back.
 local aoi = require "aoi.core"
+local input = require "input"
 
-local next_byte, hit, fail, refuse, relent = byte, hit, fail, refuse, relent -- luacheck: ignore
+local hit, fail, refuse, relent = hit, fail, refuse, relent -- luacheck: ignore
+local choose = input.choose
 
 local engines = aoi.engines()
 local FUEL = 400          -- actions that handlers, finalizers and coroutines may take in all
 local fuel = FUEL
 local spaces, laws = {}, {} -- laws[i].broken: an event may have gone unheard, because of what was done to the space
 local asleep, trash = {}, {}
-local over = false
-
-local function choose(n)
-  local b = next_byte()
-  if not b then
-    over = true
-    return 0
-  end
-  return b % n
-end
-
 -- ---- values -----------------------------------------------------------------------------------------------
 
 local closed = aoi.new()
@@ -126,7 +117,7 @@ local outside = { [debug.getinfo(1, "f").func] = true } -- functions that no hoo
 
 -- What is done inside a handler or a finalizer: little, and only while there is fuel.
 local function misbehave()
-  if fuel <= 0 or over then return end
+  if fuel <= 0 or input.over then return end
   fuel = fuel - 1
   local b = choose(16)
   if b < 7 then return end
@@ -392,7 +383,7 @@ debug.sethook()
 for i = 1, 2 do
   if not spaces[i] then spaces[i], laws[i] = aoi.new(), { broken = false } end
 end
-while not over do
+while not input.over do
   pcall(act)
   sound()
 end

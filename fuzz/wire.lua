@@ -4,11 +4,13 @@
 --   2  the input is a conversation between a server and a client, in which messages are damaged, lost, doubled or made
 --      up: receiving never raises, and whoever is asked properly still answers
 local aoi = require "aoi"
+local input = require "input"
 local wire = require "aoi.skynet.wire"
 local Server = require "aoi.skynet.server"
 local Client = require "aoi.skynet.client"
 
-local next_byte, rest, fail = byte, rest, fail -- luacheck: ignore
+local rest, fail = rest, fail -- luacheck: ignore
+local choose, damage = input.choose, input.damage
 
 -- ---- readers ----------------------------------------------------------------------------------------------
 
@@ -115,20 +117,10 @@ end
 
 -- ---- a conversation ---------------------------------------------------------------------------------------
 
-local over
-local function choose(n)
-  local b = next_byte()
-  if not b then
-    over = true
-    return 0
-  end
-  return b % n
-end
-
 local server, client, to_server, to_client, time, spaces
 
 local function begin()
-  to_server, to_client, time, spaces, over = {}, {}, 0, {}, false
+  to_server, to_client, time, spaces, input.over = {}, {}, 0, {}, false
   server = Server.new {
     send = function(_, message) -- nobody there, or a message that cannot be sent, at times
       local b = choose(64)
@@ -147,16 +139,6 @@ local function begin()
     end,
     call = function(...) return server:call(1, ...) end,
   }
-end
-
-local function damage(message)
-  local b = choose(8)
-  if b < 4 then return message end
-  local at = choose(256) % (#message + 1) + 1
-  if b == 4 then return message:sub(1, at - 1) end
-  if b == 5 then return message:sub(1, at - 1) .. string.char(choose(256)) .. message:sub(at) end
-  if b == 6 then return message .. message:sub(at) end
-  return message:sub(1, at - 1) .. string.char(choose(256)) .. message:sub(at + 1)
 end
 
 local function made_up()
@@ -244,6 +226,6 @@ end
 return function()
   if choose(2) == 0 then return read(rest()) end
   begin()
-  while not over do step() end
+  while not input.over do step() end
   finish()
 end

@@ -3,6 +3,7 @@
 --   1  the whole input is one message: every reader takes it or gives a reason; what was read is consistent
 --   2  three shards in a row and two clients, whose messages are damaged, lost, doubled or made up before they are
 --      read: none of them raises but a part that is refused, and shards stay sound as long as no part was damaged
+local input = require "input"
 local Exchange = require "aoi.skynet.world.exchange"
 local Member = require "aoi.skynet.world.member"
 local Shard = require "aoi.skynet.world.shard"
@@ -10,7 +11,8 @@ local epoch = require "aoi.skynet.world.epoch"
 local tiles = require "aoi.skynet.world.tiles"
 local world = require "aoi.skynet.world.native"
 
-local next_byte, rest, fail = byte, rest, fail -- luacheck: ignore
+local rest, fail = rest, fail -- luacheck: ignore
+local choose, damage = input.choose, input.damage
 
 local PLANS = { tiles.plan { size = { 0, 0, 48, 16 }, reach = 8, tile = 4, shards = { 3, 1 } } }
 
@@ -75,26 +77,6 @@ end
 
 -- ---- a world ----------------------------------------------------------------------------------------------
 
-local over
-local function choose(n)
-  local b = next_byte()
-  if not b then
-    over = true
-    return 0
-  end
-  return b % n
-end
-
-local function damage(message)
-  local b = choose(8)
-  if b < 4 then return message end
-  local at = choose(256) % (#message + 1) + 1
-  if b == 4 then return message:sub(1, at - 1) end
-  if b == 5 then return message:sub(1, at - 1) .. string.char(choose(256)) .. message:sub(at) end
-  if b == 6 then return message .. message:sub(at) end
-  return message:sub(1, at - 1) .. string.char(choose(256)) .. message:sub(at + 1)
-end
-
 local shards, clients, mail, number, broken
 
 local function run_epoch()
@@ -111,7 +93,7 @@ local function run_epoch()
     local ok, messages = pcall(shard.apply, shard, number, inbox[i])
     if not ok then
       if not broken then fail(tostring(messages)) end
-      over = true -- as the world has ended
+      input.over = true -- as the world has ended
       return
     end
     for client, message in pairs(messages) do mail[#mail + 1] = { client, message } end
@@ -124,7 +106,7 @@ local function new_client(i, dimensions)
     ask = function(shard, after, ...)
       local got
       shards[shard]:request(i, after, function(...) got = table.pack(...) end, ...)
-      while not got and not over do run_epoch() end
+      while not got and not input.over do run_epoch() end
       if not got then return false, 0, "it is over" end
       return table.unpack(got, 1, got.n)
     end,
@@ -172,10 +154,10 @@ end
 
 local function play()
   local dimensions = choose(4) == 3 and 3 or 2
-  shards, clients, mail, number, over, broken = {}, {}, {}, 0, false, false
+  shards, clients, mail, number, input.over, broken = {}, {}, {}, 0, false, false
   for i = 1, 3 do shards[i] = Shard.new { number = i, plan = PLANS[1], dimensions = dimensions } end
   for i = 1, 2 do clients[i] = new_client(i, dimensions) end
-  while not over do
+  while not input.over do
     local verb = choose(8)
     if verb < 4 then use() elseif verb < 6 then run_epoch() else post() end
   end

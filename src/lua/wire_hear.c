@@ -2,7 +2,7 @@
  *
  *   receive -> message applied to views -> hear: next event -> handler -> next event ... -> all heard
  *                                            |  an error: Lua has it reported and the rest of the news delivered
- *                                            |  a wait: the coroutine is suspended in `hear`; whoever comes next calls
+ *                                            |  a wait: the coroutine is suspended in `hear`; the next caller calls
  *                                            v  `overtake`, and has the rest
  *                                        continued
  *

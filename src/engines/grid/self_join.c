@@ -37,6 +37,11 @@ static void join_recall_some(join_recall *r, uint32_t end) {
     r->done = end;
 }
 
+/* Whether the cell is there and none is to the west of it: rows are walked eastwards from such cells. */
+static inline bool join_begins_row(const aoi_spatial_hash *h, uint32_t cell) {
+    return aoi_cell_exists(h->cells + cell) && h->cells[cell].neighbor[aoi_cell_direction(-1, 0)] == AOI_NONE;
+}
+
 /* Appends the items of a cell; returns how many there are now. */
 static uint32_t join_append_cell(aoi_join_rows *j, const aoi_spatial_hash *h, uint32_t cell, uint32_t count) {
     j->first[cell] = count;
@@ -59,12 +64,12 @@ static bool join_reserve(aoi_memory *m, const aoi_spatial_hash *h, aoi_join_rows
 }
 
 bool aoi_join_rows_fill(aoi_memory *m, const aoi_world *w, const aoi_spatial_hash *h, aoi_join_rows *j) {
-    const int west = aoi_cell_direction(-1, 0), east = aoi_cell_direction(1, 0);
+    const int east = aoi_cell_direction(1, 0);
     join_recall r = {w, h, j, 0};
     uint32_t count = 0;
     if (!join_reserve(m, h, j)) return false;
     for (uint32_t i = 0; i < h->top; i++) {
-        if (!aoi_cell_exists(h->cells + i) || h->cells[i].neighbor[west] != AOI_NONE) continue;
+        if (!join_begins_row(h, i)) continue;
         for (uint32_t c = i, next; c != AOI_NONE; c = next) {
             next = h->cells[c].neighbor[east];
             if (next != AOI_NONE) AOI_PREFETCH(h->buckets + h->cells[c].head[east]);
@@ -266,12 +271,12 @@ static join_limits join_limits_of(const aoi_spatial_hash *h, const aoi_borders *
 /* Row by row, as the items lie in memory. */
 AOI_INLINE uint64_t join_by(const aoi_spatial_hash *h, const aoi_join_rows *rows, const aoi_borders *b, aoi_meet meet,
                             void *ud, int kind) {
-    const int west = aoi_cell_direction(-1, 0), east = aoi_cell_direction(1, 0);
+    const int east = aoi_cell_direction(1, 0);
     const join_limits all = {0, INT16_MAX, {0, INT32_MAX, INT32_MAX, 0}}, usual = join_limits_of(h, b);
     join_run s;
     s.h = h, s.rows = rows, s.meet = meet, s.ud = ud, s.steps = s.count = 0;
     for (uint32_t i = 0; i < h->top; i++) {
-        if (!aoi_cell_exists(h->cells + i) || h->cells[i].neighbor[west] != AOI_NONE) continue;
+        if (!join_begins_row(h, i)) continue;
         for (uint32_t c = i; c != AOI_NONE; c = h->cells[c].neighbor[east])
             join_cell(&s, c, join_is_outermost(h->cells + c) ? &all : &usual, kind);
     }
