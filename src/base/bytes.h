@@ -38,10 +38,11 @@ static inline unsigned char *aoi_put_double(unsigned char *p, double v) {
 /* Lengths vary from one number to the next: up to three bytes are written without a branch that depends on them. */
 static inline unsigned char *aoi_put_varint(unsigned char *p, uint64_t v) {
     if (v < 1u << 21) {
-        uint32_t u = (uint32_t)v, n = 1u + (u >= 1u << 7) + (u >= 1u << 14);
-        uint32_t spread = (u & 0x7F) | (u << 1 & 0x7F00) | (u << 2 & 0x7F0000);
-        (void)aoi_put_bytes(p, spread | (0x8080u & ((1u << 8 * (n - 1)) - 1)), 4);
-        return p + n;
+        uint64_t two = (0x7F - v) >> 63, three = (0x3FFF - v) >> 63;
+        v += v & ~UINT64_C(0x7F); /* what is above the lowest seven bits goes up by one */
+        v += v & ~UINT64_C(0x7FFF);
+        (void)aoi_put_bytes(p, v | two << 7 | three << 15, 4);
+        return p + 1 + two + three;
     }
     for (; v >= 0x80; v >>= 7) *p++ = (unsigned char)(v | 0x80);
     *p++ = (unsigned char)v;

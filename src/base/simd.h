@@ -74,26 +74,6 @@ static inline float aoi_lanes_most(float a, float b) {
 #endif
 }
 
-/* The first of n numbers that is this one; n if there is none. */
-static inline uint32_t aoi_lanes_find(const uint32_t *numbers, uint32_t n, uint32_t one) {
-    uint32_t i = 0;
-#ifdef __SSE2__
-    const __m128i x = _mm_set1_epi32((int)one);
-    for (; i + 8 <= n; i += 8) {
-        const __m128i *p = (const __m128i *)(const void *)(numbers + i);
-        __m128i a = _mm_cmpeq_epi32(_mm_loadu_si128(p), x), b = _mm_cmpeq_epi32(_mm_loadu_si128(p + 1), x);
-        if (_mm_movemask_epi8(_mm_or_si128(a, b))) break;
-    }
-#endif
-    while (i < n && numbers[i] != one) i++;
-    return i;
-}
-
-/* The first n bits. */
-static inline uint64_t aoi_lanes_mask(int n) {
-    return ((uint64_t)1 << n) - 1;
-}
-
 /* The lowest bit's number; bits is not 0. */
 static inline int aoi_lanes_first(uint64_t bits) {
 #ifdef __GNUC__
@@ -103,6 +83,27 @@ static inline int aoi_lanes_first(uint64_t bits) {
     while (!(bits >> i & 1)) i++;
     return i;
 #endif
+}
+
+/* The first of n numbers that is this one; n if there is none. */
+static inline uint32_t aoi_lanes_find(const uint32_t *numbers, uint32_t n, uint32_t one) {
+    uint32_t i = 0;
+#ifdef __SSE2__
+    const __m128i x = _mm_set1_epi32((int)one);
+    for (; i + 8 <= n; i += 8) {
+        const __m128i *p = (const __m128i *)(const void *)(numbers + i);
+        __m128i a = _mm_cmpeq_epi32(_mm_loadu_si128(p), x), b = _mm_cmpeq_epi32(_mm_loadu_si128(p + 1), x);
+        int bits = _mm_movemask_epi8(_mm_packs_epi32(a, b));
+        if (bits) return i + (uint32_t)aoi_lanes_first((uint64_t)bits) / 2;
+    }
+#endif
+    while (i < n && numbers[i] != one) i++;
+    return i;
+}
+
+/* The first n bits. */
+static inline uint64_t aoi_lanes_mask(int n) {
+    return ((uint64_t)1 << n) - 1;
 }
 
 /* ---- two axes at once ---------------------------------------------------------------------------------------------- */

@@ -329,11 +329,13 @@ static int tick_again(lua_State *L, int status, lua_KContext messages);
 
 static int tick_run(lua_State *L, lua_KContext messages) {
     laoi_sync *y = lua_touserdata(L, 1);
+    int64_t bytes = (int64_t)lua_tonumber(L, BYTES);
     size_t size;
     luaL_checkstack(L, 4, NULL);
     while (push_message(L, y, &size)) {
         messages++;
-        laoi_pushinteger(L, (int64_t)lua_tonumber(L, BYTES) + (int64_t)size);
+        bytes += (int64_t)size;
+        laoi_pushinteger(L, bytes);
         lua_replace(L, BYTES);
         lua_callk(L, 2, 0, messages, TICK_AGAIN);
     }

@@ -9,7 +9,7 @@ enum { MOST_CLIENTS = 1 << 24 };
 
 /* What a message takes besides its records, at most. */
 static uint32_t head_bytes(const aoi_sync *y) {
-    bool other = aoi_scale_of(y->quantum) == AOI_SCALE_OTHER;
+    bool other = y->scale == AOI_SCALE_OTHER;
     uint32_t origin = y->quantum > 0 ? AOI_WIRE_VARINT53 * (uint32_t)y->space->world.dims : 0;
     return 3u + (other ? AOI_WIRE_DOUBLE : 0u) + origin;
 }
@@ -48,6 +48,7 @@ int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     aoi_sync *y = aoi_resize(&s->world.memory, NULL, 0, sizeof *y);
     if (!y) return AOI_ENOMEM;
     *y = (aoi_sync){.space = s, .quantum = o->quantum, .free_track = AOI_NONE, .next = s->syncs};
+    y->scale = aoi_scale_of(y->quantum);
     y->node_id = FIRST_NODE_ID - s->sync_count;
     if (aoi_sync_set_defaults(y, &o->clients) != AOI_OK) {
         aoi_resize(&s->world.memory, y, sizeof *y, 0);

@@ -38,6 +38,13 @@ enum {
 };
 #define AOI_WIRE_QUANTA 0x1p53 /* no position is told as more quanta */
 
+/* A position as it is told: numbers of quanta, or floats; as it is where these cannot say it. */
+typedef union aoi_told {
+    int64_t quanta[3];
+    float floats[3];
+    double wide[3];
+} aoi_told;
+
 typedef struct aoi_writer {
     unsigned char *bytes;
     uint32_t cap, end, records;
@@ -63,17 +70,15 @@ static inline unsigned char *aoi_put_doubles(const aoi_writer *w, unsigned char 
     return p;
 }
 
-static inline unsigned char *aoi_put_position(const aoi_writer *w, unsigned char *p, const double *at) {
+static inline unsigned char *aoi_put_told(const aoi_writer *w, unsigned char *p, const aoi_told *at) {
     if (w->quanta) {
-        for (int a = 0; a < w->axes; a++) p = aoi_put_varint(p, aoi_zigzag((uint64_t)((int64_t)at[a] - w->origin[a])));
+        for (int a = 0; a < w->axes; a++)
+            p = aoi_put_varint(p, aoi_zigzag((uint64_t)at->quanta[a] - (uint64_t)w->origin[a]));
         return p;
     }
-    for (int a = 0; a < w->axes; a++) {
-        float f = (float)at[a];
-        uint32_t bits;
-        memcpy(&bits, &f, sizeof bits);
-        p = aoi_put_bytes(p, bits, 4);
-    }
+    uint32_t bits[3];
+    for (int a = 0; a < w->axes; a++) memcpy(bits + a, at->floats + a, sizeof *bits);
+    for (int a = 0; a < w->axes; a++) p = aoi_put_bytes(p, bits[a], 4);
     return p;
 }
 

@@ -8,6 +8,11 @@
 
 enum { LEAST_RECORDS = 8, INDEXED_FROM = 256 };
 
+/* As many as there is room for, in eights: flags and tracks are looked at by eights. */
+static uint32_t picture_room(uint32_t records) {
+    return (records + 7) & ~UINT32_C(7);
+}
+
 /* ---- the index of a large picture -------------------------------------------------------------------------------- */
 
 static uint32_t picture_home(const aoi_client *c, uint32_t track) {
@@ -78,6 +83,8 @@ static bool picture_relay(aoi_client *c, uint32_t cap, bool with_told_at, bool w
         memcpy(tracks, c->tracks, c->count * sizeof *tracks);
         memcpy(flags, c->flags, c->count);
     }
+    memset(tracks + c->count, 0, (cap - c->count) * sizeof *tracks);
+    memset(flags + c->count, 0, cap - c->count);
     for (uint32_t i = 0; i < c->count && told_at; i++) told_at[i] = c->told_at ? c->told_at[i] : c->sync->now;
     for (uint32_t i = 0; i < c->count && since; i++) since[i] = c->since ? c->since[i] : (uint16_t)c->sync->now;
     picture_free_arrays(c);
@@ -95,13 +102,13 @@ bool aoi_picture_set_times(aoi_client *c, bool told_at, bool since) {
 }
 
 static bool picture_ready(aoi_client *c) {
-    uint32_t cap = c->cap + c->cap / 8 + LEAST_RECORDS;
+    uint32_t cap = picture_room(c->cap + c->cap / 8 + 1);
     if (c->count < c->cap) return true;
     return picture_index_ready(c, cap) && picture_relay(c, cap, c->told_at, c->since);
 }
 
 void aoi_picture_shrink(aoi_client *c) {
-    uint32_t cap = c->count + c->count / 8 + LEAST_RECORDS;
+    uint32_t cap = picture_room(c->count + c->count / 8 + 1);
     if (c->cap < 64 || c->count > c->cap / 4) return;
     if (cap <= INDEXED_FROM && c->index) picture_drop_index(c);
     (void)picture_relay(c, cap, c->told_at, c->since);
@@ -120,7 +127,7 @@ void aoi_picture_free(aoi_client *c) {
 
 uint32_t aoi_picture_find(const aoi_client *c, uint32_t track) {
     if (c->index) return c->count ? c->index[picture_place(c, track)] : AOI_NONE;
-    uint32_t i = aoi_lanes_find(c->tracks, c->count, track);
+    uint32_t i = aoi_lanes_find(c->tracks, picture_room(c->count), track);
     return i < c->count ? i : AOI_NONE;
 }
 

@@ -32,8 +32,8 @@ enum {
     AOI_TRACK_RANKED = 32 /* has a priority of its own */
 };
 
-typedef struct aoi_track {                 /* one cache line: all that a record of a mover needs */
-    _Alignas(AOI_CACHE_LINE) double at[3]; /* as told: numbers of quanta, floats, or doubles if it is wide */
+typedef struct aoi_track { /* one cache line: all that a record of a mover needs */
+    _Alignas(AOI_CACHE_LINE) aoi_told at;
     int64_t id;
     uint32_t moved, touched; /* ticks */
     uint32_t entity;         /* its slot */
@@ -115,6 +115,8 @@ struct aoi_sync {
     aoi_sync *next;
     aoi_space *space;
     double quantum;
+    int scale;       /* how the head of a message spells it */
+    uint32_t odd;    /* tick of the last news that was no plain move: touched, or told as doubles */
     int64_t node_id; /* of the nodes of its clients */
     aoi_track *tracks;
     aoi_track_rest *rests;
@@ -152,7 +154,7 @@ static inline aoi_memory *aoi_sync_memory(const aoi_sync *y) {
 
 /* Whether a tick is later than another; they wrap. */
 static inline bool aoi_tick_after(uint32_t a, uint32_t b) {
-    return (int32_t)(a - b) > 0;
+    return (int32_t)(b - a) < 0;
 }
 
 /* ---- tracks.c ---------------------------------------------------------------------------------------------------- */
@@ -167,8 +169,8 @@ void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client); /* ther
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client);
 void aoi_track_catch_up(aoi_sync *y); /* at the beginning of a tick: what has moved; clients that know it are queued */
 void aoi_tracks_sweep(aoi_sync *y);   /* at its end: frees those that nothing refers to; no sighting waits */
-void aoi_track_spot(aoi_sync *y, uint32_t track);                          /* where it is now, or that it is ranked */
-bool aoi_round_position(const aoi_sync *y, const double *pos, double *at); /* true: wide */
+void aoi_track_spot(aoi_sync *y, uint32_t track);                            /* where it is now, or that it is ranked */
+bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_told *at); /* true: wide */
 
 static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
     return y->tracks[track].flags & AOI_TRACK_RANKED ? y->rests[track].priority : 1;

@@ -28,7 +28,7 @@ int aoi_scale_of(double quantum) {
 static void writer_open(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
-    double at[3];
+    aoi_told at = {{0}};
     int dims = y->space->world.dims;
     w->end = AOI_WIRE_HEAD;
     w->records = 0;
@@ -36,10 +36,10 @@ static void writer_open(aoi_client *c) {
     w->axes = dims;
     w->quanta = y->quantum > 0;
     w->full = false;
-    bool wide = aoi_round_position(y, aoi_position_now(y->space, c->entity), at);
-    uint32_t head = 3 + (aoi_scale_of(y->quantum) == AOI_SCALE_OTHER ? 8 : 0);
+    bool wide = w->quanta && aoi_round_position(y, aoi_position_now(y->space, c->entity), &at);
+    uint32_t head = 3 + (y->scale == AOI_SCALE_OTHER ? 8 : 0);
     for (int a = 0; a < dims && w->quanta; a++) {
-        w->origin[a] = wide ? 0 : (int64_t)at[a];
+        w->origin[a] = wide ? 0 : at.quanta[a];
         head += aoi_varint_size(aoi_zigzag((uint64_t)w->origin[a]));
     }
     w->most = c->bytes ? c->bytes - head : UINT32_MAX;
@@ -47,7 +47,7 @@ static void writer_open(aoi_client *c) {
 
 static void writer_close(const aoi_client *c, aoi_message *out) {
     aoi_sync *y = c->sync;
-    const unsigned char *begin = aoi_writer_head(&y->writer, aoi_scale_of(y->quantum), y->quantum);
+    const unsigned char *begin = aoi_writer_head(&y->writer, y->scale, y->quantum);
     *out = (aoi_message){c->id, begin, (size_t)(y->writer.bytes + y->writer.end - begin)};
 }
 
@@ -78,7 +78,7 @@ static bool say_appeared(aoi_client *c, uint32_t record) {
     AOI_PREFETCH(t->knowers + t->knower_count);
     unsigned char *p = aoi_put_id(w, w->bytes + w->end, wide ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED, t->id);
     p = aoi_put_varint(p, kind_of(y, t));
-    p = wide ? aoi_put_doubles(w, p, t->at) : aoi_put_position(w, p, t->at);
+    p = wide ? aoi_put_doubles(w, p, t->at.wide) : aoi_put_told(w, p, &t->at);
     if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_SAID;
     return true;
 }
@@ -91,7 +91,7 @@ static bool put_update(aoi_sync *y, const aoi_track *t, bool moved, bool touched
     int tag = !moved ? AOI_TAG_TOUCHED : wide ? AOI_TAG_MOVED_WIDE : touched ? AOI_TAG_MOVED_TOUCHED : AOI_TAG_MOVED;
     unsigned char *p = aoi_put_id(w, w->bytes + w->end, tag, t->id);
     if (tag == AOI_TAG_TOUCHED || tag == AOI_TAG_MOVED_TOUCHED) p = aoi_put_varint(p, kind_of(y, t));
-    if (moved) p = wide ? aoi_put_doubles(w, p, t->at) : aoi_put_position(w, p, t->at);
+    if (moved) p = wide ? aoi_put_doubles(w, p, t->at.wide) : aoi_put_told(w, p, &t->at);
     return aoi_writer_take(w, p, last);
 }
 
@@ -120,27 +120,33 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
                               bool quanta, bool due) {
     aoi_writer w = *writer;
     const aoi_track *tracks = c->sync->tracks;
-    const uint32_t *records = c->tracks, *list = c->sync->due, synced = c->synced;
+    const uint32_t *records = c->tracks, *list = due ? c->sync->due : records, *end = list + to, *at = list + from;
+    const uint32_t synced = c->synced;
+    const bool odd = due || aoi_tick_after(c->sync->odd, synced);
     uint8_t *flags = c->flags;
     unsigned char *p = w.bytes + w.end;
-    uint32_t k = from;
+    uint32_t still = 0;
     w.axes = axes;
     w.quanta = quanta;
-    for (; k < to; k++) {
-        uint32_t i = due ? list[k] / 2 : k, ahead = k + TRACKS_AHEAD < to ? k + TRACKS_AHEAD : k;
-        const aoi_track *t = tracks + records[i];
-        AOI_PREFETCH(tracks + records[due ? list[ahead] / 2 : ahead]);
-        if ((due ? flags[i] & AOI_RECORD_TOUCH : aoi_tick_after(t->touched, synced)) || t->flags & AOI_TRACK_WIDE)
+    const uint32_t *last = to - from > TRACKS_AHEAD ? end - TRACKS_AHEAD : at;
+    for (; at < end; at++) {
+        const uint32_t *ahead = at < last ? at + TRACKS_AHEAD : at;
+        const aoi_track *t = tracks + (due ? records[*at / 2] : *at);
+        AOI_PREFETCH(tracks + (due ? records[*ahead / 2] : *ahead));
+        if (odd && ((due ? flags[*at / 2] & AOI_RECORD_TOUCH : aoi_tick_after(t->touched, synced)) ||
+                    t->flags & AOI_TRACK_WIDE))
             break;
-        if (!due && !aoi_tick_after(t->moved, synced)) continue;
-        p = aoi_put_position(&w, aoi_put_id(&w, p, AOI_TAG_MOVED, t->id), t->at);
-        if (due) flags[i] |= AOI_RECORD_PLACED;
-        w.records++;
+        if (!due && !aoi_tick_after(t->moved, synced)) {
+            still++;
+            continue;
+        }
+        p = aoi_put_told(&w, aoi_put_id(&w, p, AOI_TAG_MOVED, t->id), &t->at);
+        if (due) flags[*at / 2] |= AOI_RECORD_PLACED;
     }
     writer->end = (uint32_t)(p - w.bytes);
-    writer->records = w.records;
+    writer->records += (uint32_t)(at - list) - from - still;
     writer->last = w.last;
-    return k;
+    return (uint32_t)(at - list);
 }
 
 AOI_INLINE uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t from, uint32_t to, bool due) {
@@ -398,12 +404,11 @@ static void apply_updates(aoi_client *c) {
 static void settle_flags(uint8_t *flags, uint32_t n) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint64_t past = ones * (AOI_RECORD_SAID | AOI_RECORD_CUT | AOI_RECORD_PLACED | AOI_RECORD_SAW);
-    for (uint32_t i = 0; i < n; i += sizeof ones) {
-        uint64_t eight = 0;
-        uint32_t size = n - i < sizeof eight ? n - i : (uint32_t)sizeof eight;
-        memcpy(&eight, flags + i, size);
+    for (uint32_t i = 0; i < n; i += sizeof ones) { /* there is room */
+        uint64_t eight;
+        memcpy(&eight, flags + i, sizeof eight);
         eight = (eight & ~past) | (eight & ones * AOI_RECORD_SEEN) * AOI_RECORD_SAW;
-        memcpy(flags + i, &eight, size);
+        memcpy(flags + i, &eight, sizeof eight);
     }
 }
 

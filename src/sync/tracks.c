@@ -134,17 +134,22 @@ void aoi_syncs_touched(aoi_sync *first, uint32_t entity) {
     }
 }
 
-bool aoi_round_position(const aoi_sync *y, const double *pos, double *at) {
+/* Both zeros are told as the same one, so that places are equal if their bytes are. */
+bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_told *at) {
+    const bool quanta = y->quantum > 0;
+    double told[3];
     bool wide = false, fits[3];
     int dims = y->space->world.dims;
+    *at = (aoi_told){{0}};
     for (int a = 0; a < dims; a++) {
-        at[a] = y->quantum > 0 ? floor(pos[a] / y->quantum + 0.5) : (double)(float)pos[a];
-        fits[a] = y->quantum > 0 ? fabs(at[a]) <= AOI_WIRE_QUANTA : isfinite(at[a]);
+        told[a] = quanta ? floor(pos[a] / y->quantum + 0.5) : (double)((float)pos[a] + 0.0f);
+        fits[a] = quanta ? fabs(told[a]) <= AOI_WIRE_QUANTA : isfinite(told[a]);
         wide |= !fits[a];
     }
-    for (int a = 0; a < dims && wide; a++) {
-        if (!fits[a]) at[a] = pos[a];
-        else if (y->quantum > 0) at[a] = y->quantum * at[a];
+    for (int a = 0; a < dims; a++) {
+        if (wide) at->wide[a] = !fits[a] ? pos[a] : quanta ? y->quantum * told[a] : told[a];
+        else if (quanta) at->quanta[a] = (int64_t)told[a];
+        else at->floats[a] = (float)told[a];
     }
     return wide;
 }
@@ -161,13 +166,14 @@ void aoi_track_spot(aoi_sync *y, uint32_t track) {
 
 /* True if the position, as it is told, is another one. */
 static bool track_relocate(aoi_sync *y, aoi_track *t) {
-    double at[3] = {0};
-    bool wide = aoi_round_position(y, aoi_position_now(y->space, t->entity), at);
+    aoi_told at;
+    bool wide = aoi_round_position(y, aoi_position_now(y->space, t->entity), &at);
     aoi_track_spot(y, (uint32_t)(t - y->tracks));
-    bool same = aoi_same_place(y->space->world.dims, at, t->at) && wide == ((t->flags & AOI_TRACK_WIDE) != 0);
-    for (int a = 0; a < 3; a++) t->at[a] = at[a];
+    bool same = !memcmp(&at, &t->at, sizeof at) && wide == ((t->flags & AOI_TRACK_WIDE) != 0);
+    t->at = at;
     t->flags &= ~(uint32_t)(AOI_TRACK_WIDE | AOI_TRACK_FRESH);
     if (wide) t->flags |= AOI_TRACK_WIDE;
+    if (wide) y->odd = y->now;
     return !same;
 }
 
@@ -214,7 +220,7 @@ void aoi_track_catch_up(aoi_sync *y) {
         bool fresh = t->flags & AOI_TRACK_FRESH, moved = track_relocate(y, t), touched = t->flags & AOI_TRACK_TOUCHED;
         t->flags &= ~(uint32_t)AOI_TRACK_TOUCHED;
         if (moved && !fresh) t->moved = y->now;
-        if (touched) t->touched = y->now;
+        if (touched) t->touched = y->odd = y->now;
         news += (moved || touched) && t->knower_count;
     }
     bool any = y->mover_count > 0 || y->reranked, all = news > y->track_top / 8;

@@ -99,7 +99,12 @@ static bool put_entity(aoi_observer *o, int tag, const aoi_entity_record *e, con
     if (wide) tag = tag == AOI_TAG_APPEARED ? AOI_TAG_APPEARED_WIDE : AOI_TAG_MOVED_WIDE;
     unsigned char *p = aoi_put_id(w, w->bytes + w->end, tag, e->id);
     if (tag != AOI_TAG_MOVED && tag != AOI_TAG_MOVED_WIDE) p = aoi_put_varint(p, e->kind);
-    p = wide ? aoi_put_doubles(w, p, pos) : aoi_put_position(w, p, at);
+    aoi_told told = {{0}};
+    for (int a = 0; a < w->axes && !wide; a++) {
+        if (w->quanta) told.quanta[a] = (int64_t)at[a];
+        else told.floats[a] = (float)at[a];
+    }
+    p = wide ? aoi_put_doubles(w, p, pos) : aoi_put_told(w, p, &told);
     w->end = (uint32_t)(p - w->bytes);
     w->records++;
     return true;
