@@ -5,6 +5,7 @@
 #ifndef AOI_LANES_H
 #define AOI_LANES_H
 
+#include <float.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -71,6 +72,76 @@ static inline float aoi_lanes_most(float a, float b) {
     return _mm_cvtss_f32(_mm_max_ss(_mm_set_ss(a), _mm_set_ss(b)));
 #else
     return a > b ? a : b;
+#endif
+}
+
+/* The greatest of n numbers of which none is negative; 0 of none. */
+static inline float aoi_lanes_greatest(const float *numbers, uint32_t n) {
+    float greatest = 0;
+    uint32_t i = 0;
+#ifdef __SSE2__
+    __m128 four = _mm_setzero_ps();
+    for (; i + 4 <= n; i += 4) four = _mm_max_ps(four, _mm_loadu_ps(numbers + i));
+    four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    greatest = _mm_cvtss_f32(_mm_max_ss(four, _mm_shuffle_ps(four, four, 1)));
+#endif
+    for (; i < n; i++) greatest = aoi_lanes_most(greatest, numbers[i]);
+    return greatest;
+}
+
+/* Squared distances from (x, y) of n places, each two numbers in a row, of those `which` says; whole lanes of four. */
+static inline void aoi_lanes_distances2(const float *places, const uint32_t *which, uint32_t n, float x, float y,
+                                        float *out) {
+    for (uint32_t i = 0; i < n; i += 4) {
+#ifdef __SSE2__
+        const __m128 from = _mm_setr_ps(x, y, x, y);
+        const __m64 *p[4];
+        for (uint32_t k = 0; k < 4; k++) p[k] = (const __m64 *)(const void *)(places + 2 * (size_t)which[i + k]);
+        __m128 da = _mm_loadh_pi(_mm_loadl_pi(from, p[0]), p[1]), db = _mm_loadh_pi(_mm_loadl_pi(from, p[2]), p[3]);
+        da = _mm_sub_ps(da, from);
+        db = _mm_sub_ps(db, from);
+        da = _mm_mul_ps(da, da);
+        db = _mm_mul_ps(db, db);
+        _mm_storeu_ps(out + i, _mm_add_ps(_mm_shuffle_ps(da, db, 0x88), _mm_shuffle_ps(da, db, 0xDD)));
+#else
+        for (uint32_t k = i; k < i + 4; k++) {
+            float dx = places[2 * (size_t)which[k]] - x, dy = places[2 * (size_t)which[k] + 1] - y;
+            out[k] = dx * dx + dy * dy;
+        }
+#endif
+    }
+}
+
+/* Steps of a stair that n numbers have passed: of those up to `many` they are above outside[k].  Whole lanes of four.
+ * True if any lies between inside[k] and outside[k], bounds included, or is infinite. */
+static inline bool aoi_lanes_steps(const float *numbers, uint32_t n, const float *inside, const float *outside,
+                                   uint32_t many, uint32_t *steps) {
+#ifdef __SSE2__
+    __m128i doubt = _mm_setzero_si128();
+    for (uint32_t i = 0; i < n; i += 4) {
+        const __m128 d = _mm_loadu_ps(numbers + i);
+        __m128i passed = _mm_setzero_si128();
+        doubt = _mm_or_si128(doubt, _mm_castps_si128(_mm_cmpnle_ps(d, _mm_set1_ps(FLT_MAX))));
+        for (uint32_t k = 0; k < many; k++) {
+            const __m128 beyond = _mm_cmpgt_ps(d, _mm_set1_ps(outside[k]));
+            const __m128 above = _mm_andnot_ps(beyond, _mm_cmpge_ps(d, _mm_set1_ps(inside[k])));
+            passed = _mm_sub_epi32(passed, _mm_castps_si128(beyond));
+            doubt = _mm_or_si128(doubt, _mm_castps_si128(above));
+        }
+        _mm_storeu_si128((__m128i *)(void *)(steps + i), passed);
+    }
+    return _mm_movemask_epi8(doubt) != 0;
+#else
+    bool doubt = false;
+    for (uint32_t i = 0; i < n; i++) {
+        steps[i] = 0;
+        doubt |= !(numbers[i] <= FLT_MAX);
+        for (uint32_t k = 0; k < many; k++) {
+            steps[i] += numbers[i] > outside[k];
+            doubt |= numbers[i] >= inside[k] && numbers[i] <= outside[k];
+        }
+    }
+    return doubt;
 #endif
 }
 

@@ -60,12 +60,40 @@ int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     return AOI_OK;
 }
 
+static void tiers_release(aoi_sync *y, aoi_tiers *tiers) {
+    if (!tiers || --tiers->refs) return;
+    if (y->tiers == tiers) y->tiers = NULL;
+    AOI_FREE(aoi_sync_memory(y), tiers, 1);
+}
+
+/* As a rule clients have the same ones; NULL: memory refused. */
+static aoi_tiers *tiers_take(aoi_sync *y, const aoi_relevance *r) {
+    aoi_tiers *tiers = y->tiers;
+    bool same = tiers && (r->tier_count == AOI_MOST_TIERS || !tiers->every[r->tier_count]);
+    for (uint32_t k = 0; k < r->tier_count && same; k++)
+        same = tiers->every[k] == r->tiers[k].every && tiers->as_set[k].distance == r->tiers[k].distance;
+    if (!same) {
+        tiers = aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof *tiers);
+        if (!tiers) return NULL;
+        *tiers = (aoi_tiers){0};
+        for (uint32_t k = 0; k < r->tier_count; k++) {
+            tiers->as_set[k] = r->tiers[k];
+            tiers->every[k] = r->tiers[k].every;
+            tiers->most[k] = UINT64_MAX / r->tiers[k].every;
+            tiers->divides[k] = tiers->most[k] + 1;
+        }
+        y->tiers = tiers;
+    }
+    tiers->refs++;
+    return tiers;
+}
+
 /* The client's own memory, and its number. */
 static void client_free(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_memory *m = aoi_sync_memory(y);
     aoi_picture_free(c);
-    AOI_FREE(m, c->tiers, c->tier_count);
+    tiers_release(y, c->tiers);
     y->clients[c->number] = NULL;
     if (c->number < y->free_number) y->free_number = c->number;
     aoi_resize(m, c, sizeof *c, 0);
@@ -79,6 +107,7 @@ static void sync_free(aoi_sync *y) {
     AOI_FREE_LINES(m, y->tracks, y->track_cap);
     AOI_FREE(m, y->rests, y->rest_cap);
     AOI_FREE(m, y->spots, y->spot_cap);
+    AOI_FREE(m, y->heights, y->height_cap);
     AOI_FREE(m, y->movers, y->mover_cap);
     AOI_FREE(m, y->listed, y->listed_cap);
     AOI_FREE(m, y->track_of, y->track_of_cap);
@@ -135,17 +164,16 @@ static bool client_waits(const aoi_client *c) {
     return c->timed && aoi_next_flagged(c->flags, 0, c->told, flag, false) < c->told;
 }
 
-/* Its own copy of the tiers, and times if they are needed; on failure as it was. */
+/* With times if they are needed; on failure as it was. */
 static bool client_set(aoi_client *c, const aoi_relevance *r) {
-    aoi_memory *m = aoi_sync_memory(c->sync);
-    size_t size = r->tier_count * sizeof(aoi_tier);
-    aoi_tier *tiers = size ? aoi_resize(m, NULL, 0, size) : NULL;
-    if ((size && !tiers) || !aoi_picture_set_times(c, r->bytes, r->tier_count)) {
-        aoi_resize(m, tiers, size, 0);
+    aoi_sync *y = c->sync;
+    if ((r->limit || r->tier_count) && !aoi_tracks_measure(y)) return false;
+    aoi_tiers *tiers = r->tier_count ? tiers_take(y, r) : NULL;
+    if ((r->tier_count && !tiers) || !aoi_picture_set_times(c, r->bytes, r->tier_count)) {
+        tiers_release(y, tiers);
         return false;
     }
-    if (size) memcpy(tiers, r->tiers, size);
-    AOI_FREE(m, c->tiers, c->tier_count);
+    tiers_release(y, c->tiers);
     c->tiers = tiers;
     c->tier_count = r->tier_count;
     c->limit = r->limit;
@@ -232,7 +260,7 @@ int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r) {
 
 bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out) {
     const aoi_client *c = client_of(y, client);
-    if (c) *out = (aoi_relevance){c->limit, c->bytes, c->tier_count, c->tiers};
+    if (c) *out = (aoi_relevance){c->limit, c->bytes, c->tier_count, c->tiers ? c->tiers->as_set : NULL};
     return c != NULL;
 }
 

@@ -100,28 +100,25 @@ static void scope_open(const aoi_client *c, aoi_scope *scope) {
     const aoi_sync *y = c->sync;
     const double *p = aoi_position_now(y->space, c->entity);
     double z = y->space->world.dims == 3 ? p[2] : 0;
-    scope->at = (aoi_spot){(float)p[0], (float)p[1], (float)z};
+    scope->at = (aoi_spot){(float)p[0], (float)p[1]};
+    scope->height = (float)z;
     scope->error = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z)))) * 0x1p-21;
-    scope->by_two = true;
-    for (uint32_t i = 0; i < c->tier_count; i++) {
-        scope->by_two &= (c->tiers[i].every & (c->tiers[i].every - 1)) == 0;
-        scope->inside[i] = square_below(c->tiers[i].distance - scope->error);
-        scope->outside[i] = square_above(c->tiers[i].distance + scope->error);
+    for (uint32_t i = 0; i + 1 < c->tier_count; i++) {
+        scope->inside[i] = square_below(c->tiers->as_set[i].distance - scope->error);
+        scope->outside[i] = square_above(c->tiers->as_set[i].distance + scope->error);
     }
 }
 
 bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope) {
     aoi_sync *y = c->sync;
-    if (!AOI_GROW(aoi_sync_memory(y), y->near2, y->near_cap, n)) return false;
+    if (!AOI_GROW(aoi_sync_memory(y), y->near2, y->near_cap, n + (size_t)AOI_LANE)) return false;
     scope_open(c, scope);
-    const aoi_spot at = scope->at, *spots = y->spots;
-    const uint32_t *tracks = c->tracks;
-    float *near2 = y->near2;
-    for (uint32_t i = 0; i < n; i++) {
-        const aoi_spot *s = spots + tracks[i];
-        float dx = s->x - at.x, dy = s->y - at.y, dz = s->z - at.z;
-        near2[i] = dx * dx + dy * dy + dz * dz;
+    aoi_lanes_distances2(&y->spots->x, c->tracks, n, scope->at.x, scope->at.y, y->near2);
+    for (uint32_t i = 0; i < n && y->heights; i++) {
+        float dz = y->heights[c->tracks[i]] - scope->height;
+        y->near2[i] += dz * dz;
     }
+    for (uint32_t i = n; i < n + AOI_LANE; i++) y->near2[i] = 0; /* whole lanes are read */
     return true;
 }
 
@@ -131,49 +128,49 @@ static bool picks_ready(aoi_sync *y, size_t count) {
     return AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, count);
 }
 
+/* The first number from i on, before n, that is not between the two; else n.  Whole lanes are read. */
+static uint32_t next_outside(const float *numbers, uint32_t i, uint32_t n, float low, float high) {
+    for (; i < n; i += AOI_LANE) {
+        unsigned outside = ~aoi_lanes_plain(numbers + i, low, high) & ((1u << AOI_LANE) - 1);
+        if (!outside) continue;
+        i += (uint32_t)aoi_lanes_first(outside);
+        return i < n ? i : n;
+    }
+    return n;
+}
+
 /* How far the farthest known record that is not pinned may be, and how many these are; infinite if one is not known. */
 static double last_distance(const aoi_client *c, const aoi_scope *scope, uint32_t *count) {
-    const float *near2 = c->sync->near2;
     const uint8_t *flags = c->flags;
     float last = 0;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < c->stay; i++) {
-        bool counts = !(flags[i] & AOI_RECORD_PIN);
-        float d = counts ? near2[i] : 0;
-        last = d > last ? d : last;
-        n += counts;
+    *count = 0;
+    for (uint32_t i = 0, end; i < c->stay; i = end + 1) {
+        end = aoi_next_flagged(flags, i, c->stay, AOI_RECORD_PIN, false);
+        last = aoi_lanes_most(last, aoi_lanes_greatest(c->sync->near2 + i, end - i));
+        *count += end - i;
     }
-    *count = n;
     return sqrt((double)last) + scope->error;
 }
 
 /* Untold records that may be before a known one at `last`: among the picks.  Returns how near they come, at least. */
 static double pick_newcomers(const aoi_client *c, const aoi_scope *scope, double last, uint32_t *n) {
     aoi_sync *y = c->sync;
-    const float *near2 = y->near2, least2 = square_above(0.9 * last + scope->error);
+    const float beyond = nextafterf(square_above(0.9 * last + scope->error), INFINITY);
     float nearest = INFINITY;
-    for (uint32_t i = c->told, end = c->count; i < end; i++) {
-        float d = near2[i];
-        if (d > least2 && d <= FLT_MAX) continue;
+    for (uint32_t i = c->told; (i = next_outside(y->near2, i, c->count, beyond, FLT_MAX)) < c->count; i++) {
         if (c->flags[i] & AOI_RECORD_PIN || !aoi_record_stays(c, i)) continue;
         y->picks[(*n)++] = pick_of(c, i);
-        if (d > FLT_MAX) nearest = 0;
-        else if (d < nearest) nearest = d;
+        nearest = y->near2[i] > FLT_MAX ? 0 : aoi_lanes_least(nearest, y->near2[i]);
     }
     return sqrt((double)nearest) - scope->error;
 }
 
-/* Known records that newcomers as near as this may be before: among the picks.  Returns how many are not. */
-static uint32_t pick_known(const aoi_client *c, const aoi_scope *scope, double nearest, uint32_t *n) {
+/* Known records that newcomers as near as this may be before: among the picks. */
+static void pick_known(const aoi_client *c, const aoi_scope *scope, double nearest, uint32_t *n) {
     aoi_sync *y = c->sync;
-    float safe2 = square_below(nearest / 0.9 - scope->error);
-    uint32_t safe = 0;
-    for (uint32_t i = 0; i < c->stay; i++) {
-        if (c->flags[i] & AOI_RECORD_PIN) continue;
-        if (y->near2[i] < safe2) safe++;
-        else y->picks[(*n)++] = pick_of(c, i);
-    }
-    return safe;
+    const float safe = nextafterf(square_below(nearest / 0.9 - scope->error), -1);
+    for (uint32_t i = 0; (i = next_outside(y->near2, i, c->stay, 0, safe)) < c->stay; i++)
+        if (!(c->flags[i] & AOI_RECORD_PIN)) y->picks[(*n)++] = pick_of(c, i);
 }
 
 /* Of n picks the first `most` are to be known: cuts the others, and keeps the new ones among the picks. */
@@ -194,8 +191,9 @@ static uint32_t choose_within_limit(aoi_client *c, const aoi_scope *scope) {
     bool full = known >= c->limit;
     double nearest = pick_newcomers(c, scope, full ? last : INFINITY, &n);
     if (!n && known <= c->limit) return 0;
-    uint32_t safe = pick_known(c, scope, known <= c->limit ? nearest : -1, &n);
-    return choose_first(c, n, c->limit - safe);
+    uint32_t newcomers = n;
+    pick_known(c, scope, known <= c->limit ? nearest : -1, &n);
+    return choose_first(c, n, c->limit - (known - (n - newcomers)));
 }
 
 /* Without a limit everything untold that stays, else what is pinned of it. */
@@ -216,9 +214,10 @@ uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope) {
 /* ---- tiers ------------------------------------------------------------------------------------------------------- */
 
 static uint32_t exact_tier(const aoi_client *c, uint32_t record) {
+    const aoi_tier *tiers = c->tiers->as_set;
     double distance2 = aoi_client_distance2(c, record);
     uint32_t tier = 0;
-    while (tier + 1 < c->tier_count && distance2 > c->tiers[tier].distance * c->tiers[tier].distance) tier++;
+    while (tier + 1 < c->tier_count && distance2 > tiers[tier].distance * tiers[tier].distance) tier++;
     return tier;
 }
 
@@ -228,23 +227,10 @@ static bool is_tier_in_doubt(const aoi_client *c, const aoi_scope *scope, float 
     return doubt;
 }
 
-/* Loops over records, one for each border, are what compilers turn into vectors. */
 void aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n, uint32_t *tiers) {
     const float *near2 = c->sync->near2;
-    uint32_t doubts = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        tiers[i] = 0;
-        doubts |= !(near2[i] <= FLT_MAX);
-    }
-    for (uint32_t k = 0; k + 1 < c->tier_count; k++) {
-        const float inside = scope->inside[k], outside = scope->outside[k];
-        for (uint32_t i = 0; i < n; i++) {
-            uint32_t beyond = near2[i] > outside;
-            tiers[i] += beyond;
-            doubts |= (near2[i] >= inside) & ~beyond;
-        }
-    }
-    for (uint32_t i = 0; i < n && doubts; i++)
+    if (!aoi_lanes_steps(near2, n, scope->inside, scope->outside, c->tier_count - 1, tiers)) return;
+    for (uint32_t i = 0; i < n; i++)
         if (is_tier_in_doubt(c, scope, near2[i])) tiers[i] = exact_tier(c, i);
 }
 

@@ -60,6 +60,14 @@ enum {
     AOI_RECORD_PLACED = 128 /* the message has where it is */
 };
 
+/* Tiers, shared by clients. */
+typedef struct aoi_tiers {
+    uint32_t refs;
+    uint32_t every[AOI_MOST_TIERS];
+    uint64_t divides[AOI_MOST_TIERS], most[AOI_MOST_TIERS]; /* a multiple of the period, times that, is at most that */
+    aoi_tier as_set[AOI_MOST_TIERS];
+} aoi_tiers;
+
 /* A picture: arrays of one block, a record is a column.
  *
  *   tracks   [ 7 | 3 | 9 | 4 | 8 |     ]
@@ -88,13 +96,13 @@ struct aoi_client { /* what events need comes first */
     uint32_t limit, bytes, tier_count;
     int64_t id;
     aoi_client *previous, *next; /* in the queue of those with news */
-    aoi_tier *tiers;
+    aoi_tiers *tiers;
 };
 
 /* Where the entity of a track is, roughly: small enough to stay in the cache while ranks are compared.  Infinite where
  * that is not known, or where the track has a priority of its own. */
 typedef struct aoi_spot {
-    float x, y, z;
+    float x, y;
 } aoi_spot;
 
 typedef struct aoi_pick { /* a record to be chosen from */
@@ -106,9 +114,9 @@ typedef struct aoi_pick { /* a record to be chosen from */
 
 typedef struct aoi_scope { /* a client's place, and the error of a distance from it to a spot */
     aoi_spot at;
+    float height;
     float inside[AOI_MOST_TIERS], outside[AOI_MOST_TIERS]; /* squares: nearer, farther is surely in, out of a tier */
     double error;
-    bool by_two; /* all periods of its tiers are powers of two */
 } aoi_scope;
 
 struct aoi_sync {
@@ -120,12 +128,14 @@ struct aoi_sync {
     int64_t node_id; /* of the nodes of its clients */
     aoi_track *tracks;
     aoi_track_rest *rests;
-    aoi_spot *spots;
-    double far; /* no coordinate of a spot is larger */
+    aoi_spot *spots; /* if any client has had a limit or tiers */
+    float *heights;  /* of spots, in 3D */
+    double far;      /* no coordinate of a spot is larger */
+    bool measures;   /* has spots */
     uint32_t
         *movers;     /* tracks whose entity has moved since the last tick, or is touched; as many as there are tracks */
     uint8_t *listed; /* by track: is among them; apart from the track, which a move leaves alone */
-    uint32_t track_cap, rest_cap, spot_cap, mover_cap, listed_cap, track_top, free_track, mover_count;
+    uint32_t track_cap, rest_cap, spot_cap, height_cap, mover_cap, listed_cap, track_top, free_track, mover_count;
     uint32_t *track_of; /* by entity slot */
     uint32_t track_of_cap;
     aoi_client **clients; /* by number; NULL: free */
@@ -140,6 +150,7 @@ struct aoi_sync {
     bool reranked; /* a priority has changed since the last tick */
     aoi_relevance defaults;
     aoi_tier default_tiers[AOI_MOST_TIERS];
+    aoi_tiers *tiers; /* of the client whose tiers were set last, if they are in use */
     aoi_writer writer;
     aoi_pick *picks;
     float *near2;   /* of the records of the client that is packed: squared distances of their spots */
@@ -169,7 +180,8 @@ void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client); /* ther
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client);
 void aoi_track_catch_up(aoi_sync *y); /* at the beginning of a tick: what has moved; clients that know it are queued */
 void aoi_tracks_sweep(aoi_sync *y);   /* at its end: frees those that nothing refers to; no sighting waits */
-void aoi_track_spot(aoi_sync *y, uint32_t track);                            /* where it is now, or that it is ranked */
+void aoi_track_spot(aoi_sync *y, uint32_t track); /* where it is now, or that it is ranked */
+bool aoi_tracks_measure(aoi_sync *y);             /* spots from now on; false: memory refused */
 bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_told *at); /* true: wide */
 
 static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
@@ -203,15 +215,39 @@ static inline void aoi_client_changed(aoi_client *c) {
     if (!c->queued) aoi_client_queue(c, c->sync->now + 1);
 }
 
-/* The first record from i on, before n, with that flag - without, if it is `missing`; else n.  By eights. */
+/* Eight flags: nothing in those before the k-th, everything from it on. */
+static inline uint64_t aoi_flags_from(uint32_t k) {
+    static const unsigned char edge[16] = {0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255};
+    uint64_t eight;
+    memcpy(&eight, edge + 8 - k, sizeof eight);
+    return eight;
+}
+
+/* Which of eight flags is the first that is not 0; one is. */
+static inline uint32_t aoi_flags_first(uint64_t eight) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (uint32_t)aoi_lanes_first(eight) / 8;
+#else
+    unsigned char flags[8];
+    uint32_t k = 0;
+    memcpy(flags, &eight, sizeof flags);
+    while (!flags[k]) k++;
+    return k;
+#endif
+}
+
+/* The first record from i on, before n, with that flag - without, if it is `missing`; else n.  By eights, for which there
+ * is room. */
 static inline uint32_t aoi_next_flagged(const uint8_t *flags, uint32_t i, uint32_t n, uint8_t flag, bool missing) {
     const uint64_t all = UINT64_C(0x0101010101010101) * flag, flip = missing ? all : 0;
-    for (uint64_t eight; i + sizeof eight <= n; i += (uint32_t)sizeof eight) {
-        memcpy(&eight, flags + i, sizeof eight);
-        if ((eight ^ flip) & all) break;
+    uint64_t eight, mine = aoi_flags_from(i % 8);
+    for (uint32_t k = i - i % 8; k < n; k += 8, mine = ~UINT64_C(0)) {
+        memcpy(&eight, flags + k, sizeof eight);
+        if (!((eight ^ flip) & all & mine)) continue;
+        k += aoi_flags_first((eight ^ flip) & all & mine);
+        return k < n ? k : n;
     }
-    while (i < n && ((flags[i] & flag) != 0) == missing) i++;
-    return i;
+    return n;
 }
 
 static inline uint32_t aoi_next_unseen(const uint8_t *flags, uint32_t i, uint32_t n) {
@@ -231,7 +267,7 @@ static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
 uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope); /* of clients with a limit: measured */
 /* Fills sync->near2 for the first n records, or all; false when memory is refused. */
 bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope);
-/* The tiers of the first n records, which have been measured. */
+/* The tiers of the first n records, which have been measured; in whole lanes of four. */
 void aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n, uint32_t *tiers);
 double aoi_client_distance2(const aoi_client *c, uint32_t record);
 double aoi_urgency(const aoi_client *c, uint32_t record);
@@ -246,13 +282,5 @@ bool aoi_list_keys(const aoi_client *c, uint32_t n);
 uint32_t aoi_order_keys(aoi_sync *y, uint32_t ready, uint32_t count);
 
 int aoi_scale_of(double quantum); /* tick.c: how the head of a message spells it */
-
-/* Whether a move that waits since then is due.  Tiers and phases follow no pattern: no branch depends on them. */
-AOI_INLINE unsigned aoi_tier_due(const aoi_client *c, uint32_t track, uint32_t tier, uint16_t since, bool by_two) {
-    uint32_t every = c->tiers[tier].every, now = c->sync->now;
-    uint32_t at = now + ((track * UINT32_C(0x9E3779B9) + c->number * UINT32_C(0x85EBCA6B)) >> 16);
-    unsigned in_phase = by_two ? (at & (every - 1)) == 0 : at % every == 0;
-    return in_phase | ((uint16_t)(now - since) + 1u >= every);
-}
 
 #endif

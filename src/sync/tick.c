@@ -173,40 +173,55 @@ static bool pack_updates(aoi_client *c) {
     return true;
 }
 
-/* What is new about a known record waits from now on.  Returns its flags. */
-AOI_INLINE unsigned mark_waiting(const aoi_client *c, const aoi_track *tracks, uint32_t i, uint32_t told) {
-    const aoi_track *t = tracks + c->tracks[i];
-    AOI_PREFETCH(tracks + c->tracks[i + TRACKS_AHEAD < told ? i + TRACKS_AHEAD : i]);
-    unsigned flags = c->flags[i] & ~(unsigned)(AOI_RECORD_SAID | AOI_RECORD_PLACED);
-    return flags | aoi_tick_after(t->moved, c->synced) * (unsigned)AOI_RECORD_WAITS |
-           aoi_tick_after(t->touched, c->synced) * (unsigned)AOI_RECORD_TOUCH;
+/* What is new about a record waits from now on.  Returns its flags. */
+AOI_INLINE unsigned mark_waiting(const aoi_client *c, const aoi_track *t, unsigned flags, bool odd) {
+    flags &= ~(unsigned)(AOI_RECORD_SAID | AOI_RECORD_PLACED);
+    flags |= aoi_tick_after(t->moved, c->synced) * (unsigned)AOI_RECORD_WAITS;
+    if (odd) flags |= aoi_tick_after(t->touched, c->synced) * (unsigned)AOI_RECORD_TOUCH;
+    return flags;
 }
 
-/* Records of which something is to be told, into sync->due: twice the number, and 1 more if its move is due.  How many;
- * no branch depends on which.  About one that is to go news wait, too, as that may not fit into the message, and it
- * stay after all. */
-static uint32_t list_due(const aoi_client *client, const aoi_scope *scope, bool *backlog) {
+/* Records of which something is to be told, into sync->due: twice the number, and 1 more if its move is due: in every
+ * period once, or when it has waited for as long.  Which ones these are follows no pattern: no branch depends on it.
+ * With tiers the list grows over the tiers that have been looked at. */
+AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlog) {
     const aoi_client c = *client; /* a copy, since stores of bytes may alias anything in memory */
+    const aoi_tiers *tiers = c.tiers;
     const aoi_track *tracks = c.sync->tracks;
-    const bool tiered = c.tier_count, by_two = tiered && scope->by_two;
-    uint32_t *list = c.sync->due, n = 0, now = c.sync->now; /* the list grows over the tiers that have been looked at */
-    if (tiered) aoi_find_tiers(&c, scope, c.stay, list);
+    const uint32_t now = c.sync->now, phase = c.number * UINT32_C(0x85EBCA6B);
+    const uint32_t last = c.stay > TRACKS_AHEAD ? c.stay - TRACKS_AHEAD : 0;
+    const bool odd = aoi_tick_after(c.sync->odd, c.synced);
+    uint32_t *list = c.sync->due, n = 0;
     unsigned left = 0;
-    for (uint32_t i = 0; i < c.told && tiered; i++)
-        c.since[i] = c.flags[i] & AOI_RECORD_WAITS ? c.since[i] : (uint16_t)now;
     for (uint32_t i = 0; i < c.stay; i++) {
-        unsigned flags = mark_waiting(&c, tracks, i, c.told);
-        unsigned waits = flags / AOI_RECORD_WAITS & 1, touched = flags / AOI_RECORD_TOUCH & 1;
-        unsigned due = tiered ? waits & aoi_tier_due(&c, c.tracks[i], list[i], c.since[i], by_two) : waits;
+        uint32_t track = c.tracks[i];
+        AOI_PREFETCH(tracks + c.tracks[i < last ? i + TRACKS_AHEAD : i]);
+        unsigned old = c.flags[i], flags = mark_waiting(&c, tracks + track, old, odd);
+        unsigned due = flags & AOI_RECORD_WAITS, touched = flags & AOI_RECORD_TOUCH;
+        if (tiered) {
+            uint32_t tier = list[i], at = now + ((track * UINT32_C(0x9E3779B9) + phase) >> 16);
+            uint16_t since = old & AOI_RECORD_WAITS ? c.since[i] : (uint16_t)now;
+            unsigned told =
+                (at * tiers->divides[tier] <= tiers->most[tier]) | ((uint16_t)(now - since) + 1u >= tiers->every[tier]);
+            c.since[i] = since;
+            left |= due & (told - 1);
+            due &= 0 - told;
+        }
         c.flags[i] = (uint8_t)flags;
-        list[n] = 2 * i + due;
-        n += due | touched;
-        left |= waits & ~due;
+        list[n] = 2 * i + (due != 0);
+        n += (due | touched) != 0;
     }
-    for (uint32_t i = c.stay; i < c.told; i++)
-        c.flags[i] = (uint8_t)(mark_waiting(&c, tracks, i, c.told) | (c.flags[i] & AOI_RECORD_SAID));
-    *backlog |= left;
+    *backlog |= left != 0;
     return n;
+}
+
+/* About one that is to go news wait, too, as that may not fit into the message, and it stay after all. */
+static void keep_waiting(const aoi_client *c) {
+    for (uint32_t i = c->stay; i < c->told; i++) {
+        unsigned old = c->flags[i], flags = mark_waiting(c, c->sync->tracks + c->tracks[i], old, true);
+        if (c->since && !(old & AOI_RECORD_WAITS)) c->since[i] = (uint16_t)c->sync->now;
+        c->flags[i] = (uint8_t)(flags | (old & AOI_RECORD_SAID));
+    }
 }
 
 static bool say_due(aoi_client *c, uint32_t which) {
@@ -255,9 +270,11 @@ static bool pack_most_urgent(aoi_client *c, uint32_t n) {
 /* Of what waits and is due. */
 static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
     aoi_sync *y = c->sync;
-    if (c->tier_count && !measured && !aoi_measure(c, c->stay, scope)) return false;
-    if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, c->stay + (size_t)1)) return false;
-    uint32_t n = list_due(c, scope, &c->backlog);
+    if (c->tiers && !measured && !aoi_measure(c, c->stay, scope)) return false;
+    if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, c->stay + (size_t)AOI_LANE)) return false;
+    if (c->tiers) aoi_find_tiers(c, scope, c->stay, y->due);
+    uint32_t n = c->tiers ? list_due(c, true, &c->backlog) : list_due(c, false, &c->backlog);
+    keep_waiting(c);
     return c->bytes ? pack_most_urgent(c, n) : pack_due(c, n);
 }
 
@@ -274,13 +291,14 @@ static void put_gone_last(aoi_client *c) {
     c->stay = stay;
 }
 
-/* True if there were any. */
-static bool put_cut_last(aoi_client *c) {
-    uint32_t stay = c->stay, i = 0;
-    while ((i = aoi_next_flagged(c->flags, i, stay, AOI_RECORD_CUT, false)) < stay) aoi_picture_swap(c, i, --stay);
-    bool any = stay < c->stay;
-    c->stay = stay;
-    return any;
+/* With what has been measured of them. */
+static void put_cut_last(aoi_client *c) {
+    float *near2 = c->sync->near2;
+    uint32_t i = 0;
+    while ((i = aoi_next_flagged(c->flags, i, c->stay, AOI_RECORD_CUT, false)) < c->stay) {
+        aoi_picture_swap(c, i, --c->stay);
+        near2[i] = near2[c->stay];
+    }
 }
 
 /* What a message that is sent will change of them: their lists of knowers. */
@@ -347,8 +365,10 @@ static bool pack(aoi_client *c) {
         put_gone_last(c);
         if (c->limit && !aoi_measure(c, c->count, &scope)) return false;
         uint32_t n = aoi_choose(c, &scope);
-        measured = c->limit && n != AOI_NONE && !put_cut_last(c);
-        if (n == AOI_NONE || !pack_gone(c) || !pack_appeared(c, n)) return false;
+        if (n == AOI_NONE) return false;
+        if (c->limit) put_cut_last(c);
+        measured = c->limit;
+        if (!pack_gone(c) || !pack_appeared(c, n)) return false;
     }
     return c->timed ? pack_timed_updates(c, &scope, measured) : pack_updates(c);
 }
@@ -369,8 +389,7 @@ static void apply_gone(aoi_client *c, bool *left) {
 
 /* Of the others those that were said to have appeared; what is not seen any more is forgotten. */
 static void apply_appeared(aoi_client *c, bool *left) {
-    for (uint32_t i = c->told; i < c->count; i++) {
-        if (!(c->flags[i] & AOI_RECORD_SAID)) continue;
+    for (uint32_t i = c->told; (i = aoi_next_flagged(c->flags, i, c->count, AOI_RECORD_SAID, false)) < c->count; i++) {
         aoi_record_starts(c, i);
         c->flags[i] &= (uint8_t)~AOI_RECORD_SAID;
         aoi_picture_tell(c, i);
@@ -382,20 +401,23 @@ static void apply_appeared(aoi_client *c, bool *left) {
     *left |= !c->limit && c->told < c->count;
 }
 
-/* Which records are said follows no pattern: no branch depends on it. */
+/* Which records are said follows no pattern: no branch depends on it.  Flags by eights: told moves wait no longer. */
 static void apply_updates(aoi_client *c) {
+    const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint32_t now = c->sync->now, stay = c->stay;
-    uint32_t *told_at = c->told_at;
-    uint8_t *all = c->flags;
-    unsigned waits = 0;
-    for (uint32_t i = 0; i < stay; i++) {
-        unsigned flags = all[i], placed = flags / AOI_RECORD_PLACED & 1, said = flags / AOI_RECORD_SAID & 1;
-        flags &= ~(AOI_RECORD_SAID | AOI_RECORD_PLACED | placed * AOI_RECORD_WAITS | said * AOI_RECORD_TOUCH);
-        if (told_at) told_at[i] = placed ? now : told_at[i];
-        all[i] = (uint8_t)flags;
-        waits |= flags;
+    uint64_t waits = 0;
+    for (uint32_t i = 0; i < stay && c->told_at; i++)
+        c->told_at[i] = c->flags[i] & AOI_RECORD_PLACED ? now : c->told_at[i];
+    for (uint32_t i = 0; i < stay; i += sizeof waits) {
+        uint64_t eight, mine = stay - i < 8 ? ~aoi_flags_from(stay - i) : ~UINT64_C(0);
+        memcpy(&eight, c->flags + i, sizeof eight);
+        uint64_t placed = eight & ones * AOI_RECORD_PLACED & mine, said = eight & ones * AOI_RECORD_SAID & mine;
+        eight &= ~(placed | said | placed / (AOI_RECORD_PLACED / AOI_RECORD_WAITS) |
+                   said / (AOI_RECORD_SAID / AOI_RECORD_TOUCH));
+        memcpy(c->flags + i, &eight, sizeof eight);
+        waits |= eight & mine;
     }
-    c->backlog |= (waits & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) != 0;
+    c->backlog |= (waits & ones * (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) != 0;
     for (uint32_t i = 0; i < stay && c->since; i++) /* what has waited for so long waits no longer: times wrap */
         c->since[i] = (uint16_t)(c->since[i] + ((uint16_t)(now - c->since[i]) == UINT16_MAX));
 }

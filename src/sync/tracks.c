@@ -16,14 +16,27 @@ static bool track_map_ready(aoi_sync *y, uint32_t entity) {
     return true;
 }
 
+static bool spots_ready(aoi_sync *y, size_t need) {
+    aoi_memory *m = aoi_sync_memory(y);
+    return AOI_GROW(m, y->spots, y->spot_cap, need) &&
+           (y->space->world.dims == 2 || AOI_GROW(m, y->heights, y->height_cap, need));
+}
+
 /* With every track there is room for it among the movers, so that a move cannot fail. */
 static bool track_arrays_ready(aoi_sync *y) {
     aoi_memory *m = aoi_sync_memory(y);
     size_t need = y->track_top + (size_t)1;
     return y->free_track != AOI_NONE ||
            (AOI_GROW(m, y->movers, y->mover_cap, need) && AOI_GROW(m, y->rests, y->rest_cap, need) &&
-            AOI_GROW(m, y->spots, y->spot_cap, need) && AOI_GROW(m, y->listed, y->listed_cap, need) &&
+            (!y->measures || spots_ready(y, need)) && AOI_GROW(m, y->listed, y->listed_cap, need) &&
             AOI_GROW_LINES(m, y->tracks, y->track_cap, need));
+}
+
+/* NULL: nowhere that is known. */
+static void put_spot(aoi_sync *y, uint32_t track, const double *p) {
+    if (!y->measures) return;
+    y->spots[track] = p ? (aoi_spot){(float)p[0], (float)p[1]} : (aoi_spot){INFINITY, INFINITY};
+    if (y->heights) y->heights[track] = p ? (float)p[2] : 0;
 }
 
 uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
@@ -38,7 +51,7 @@ uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
                                .entity = entity,
                                .flags = AOI_TRACK_FRESH};
     y->rests[t] = (aoi_track_rest){.priority = 1, .next_free = AOI_NONE};
-    y->spots[t] = (aoi_spot){INFINITY, INFINITY, INFINITY};
+    put_spot(y, t, NULL);
     y->track_of[entity] = t;
     y->listed[t] = 0;
     aoi_track_list(y, t);
@@ -156,12 +169,23 @@ bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_told *at) {
 
 void aoi_track_spot(aoi_sync *y, uint32_t track) {
     const aoi_track *t = y->tracks + track;
+    if (!y->measures) return;
     const double *p = aoi_position_now(y->space, t->entity);
-    double z = y->space->world.dims == 3 ? p[2] : 0;
-    y->far = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z))));
-    bool ranked = t->flags & AOI_TRACK_RANKED;
-    y->spots[track] =
-        ranked ? (aoi_spot){INFINITY, INFINITY, INFINITY} : (aoi_spot){(float)p[0], (float)p[1], (float)z};
+    y->far = fmax(y->far, fmax(fabs(p[0]), fabs(p[1])));
+    if (y->space->world.dims == 3) y->far = fmax(y->far, fabs(p[2]));
+    put_spot(y, track, t->flags & AOI_TRACK_RANKED ? NULL : p);
+}
+
+/* Those that are fresh get theirs when they are located. */
+bool aoi_tracks_measure(aoi_sync *y) {
+    if (y->measures) return true;
+    if (!spots_ready(y, y->track_top + (size_t)1)) return false;
+    y->measures = true;
+    for (uint32_t t = 0; t < y->track_top; t++) {
+        if (y->tracks[t].flags & (AOI_TRACK_FREE | AOI_TRACK_DEAD | AOI_TRACK_FRESH)) put_spot(y, t, NULL);
+        else aoi_track_spot(y, t);
+    }
+    return true;
 }
 
 /* True if the position, as it is told, is another one. */
