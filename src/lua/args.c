@@ -119,6 +119,14 @@ int64_t laoi_integer(lua_State *L, int i) {
     return v;
 }
 
+const unsigned char *laoi_message(lua_State *L, int i, size_t *size) {
+    if (lua_type(L, i) == LUA_TLIGHTUSERDATA) {
+        *size = (size_t)laoi_integer(L, i + 1);
+        return lua_touserdata(L, i);
+    }
+    return lua_type(L, i) == LUA_TSTRING ? (const unsigned char *)lua_tolstring(L, i, size) : NULL;
+}
+
 double laoi_number(lua_State *L, int i) {
     if (lua_type(L, i) != LUA_TNUMBER) laoi_typeerror(L, i, "number");
     return lua_tonumber(L, i);

@@ -90,6 +90,8 @@ double laoi_finite(lua_State *L, int i);
 double laoi_number(lua_State *L, int i);
 int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos); /* returns the index after it */
 double laoi_radius(lua_State *L, int i);
+/* A message at i, a string or as skynet gives it, a pointer and a length; NULL: it is neither. */
+const unsigned char *laoi_message(lua_State *L, int i, size_t *size);
 aoi_entity laoi_entity(lua_State *L, const laoi_space *b, int i);
 aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner); /* i: the entity; i + 1: the node id */
 typedef struct laoi_area_arg { /* an area, and the corners of a polygon */

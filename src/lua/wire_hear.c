@@ -227,20 +227,11 @@ static int refuse_events(lua_State *L, const char *why) {
     return 2;
 }
 
-/* At i a string, or as skynet gives it: a pointer and a length.  NULL: it is neither. */
-static const unsigned char *message_bytes(lua_State *L, int i, size_t *size) {
-    if (lua_type(L, i) == LUA_TLIGHTUSERDATA) {
-        *size = (size_t)laoi_integer(L, i + 1);
-        return lua_touserdata(L, i);
-    }
-    return lua_type(L, i) == LUA_TSTRING ? (const unsigned char *)lua_tolstring(L, i, size) : NULL;
-}
-
 /* Applies EVENTS to the views, which leaves news; returns bits.  Or -2, with nil and a reason on the stack. */
 static int apply_message(lua_State *L, inbox *x, int i) {
     size_t size = 0;
     bool room;
-    const unsigned char *p = message_bytes(L, i, &size);
+    const unsigned char *p = laoi_message(L, i, &size);
     x->messages++;
     x->bytes += size;
     if (!p) return -refuse_events(L, "a message is a string");

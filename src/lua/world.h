@@ -36,9 +36,13 @@ static inline size_t world_left(const world_reader *r) {
     return (size_t)(r->end - r->at);
 }
 
-static inline int64_t world_read_id(world_reader *r, int width) { /* of 4 or 8 bytes, signed */
-    uint64_t v = world_read(r, width);
-    return width == 4 ? (int64_t)(int32_t)(uint32_t)v : (int64_t)v;
+/* Ids have 4 or 8 bytes, signed; each length by itself is one load or store. */
+static inline int64_t world_read_id(world_reader *r, int width) {
+    return width == 4 ? (int64_t)(int32_t)(uint32_t)world_read(r, 4) : (int64_t)world_read(r, 8);
+}
+
+static inline unsigned char *world_put_id(unsigned char *at, int64_t id, int width) {
+    return width == 4 ? aoi_put_bytes(at, (uint64_t)id, 4) : aoi_put_bytes(at, (uint64_t)id, 8);
 }
 
 static inline double world_read_double(world_reader *r) {
@@ -95,13 +99,14 @@ enum { WORLD_REAL = 1, WORLD_LEFT = 2 }; /* flags of a record */
 typedef struct world_record { /* of an entity of the core, by the core's slot */
     uint32_t life;
     uint32_t audience;           /* of a real: the set of the tile where it was told to be */
-    uint32_t pending;            /* of a real that moves in the coming epoch: its number among the movers + 1; else 0 */
+    uint32_t mover_at;           /* where its mover of the coming epoch is, if that one is of this slot */
     uint32_t mover[2], batch[2]; /* the clients that moved it last, and the number of that batch of each */
     uint32_t flags;
 } world_record;
 
 typedef struct world_mover {
-    uint32_t slot;
+    uint32_t slot;   /* AOI_NONE: it moves no more */
+    bool concerning; /* others have to hear of it, or had, or it may have left the region: it is in `concerning` */
     double pos[3];
 } world_mover;
 
@@ -129,6 +134,8 @@ typedef struct world_router {
     uint32_t record_cap;
     world_mover *movers; /* what the coming epoch will move */
     uint32_t mover_count, mover_cap;
+    uint32_t *concerning; /* places of movers */
+    uint32_t concerning_count, concerning_cap;
     world_mover *closed; /* what the closed epoch moves here */
     uint32_t closed_count, closed_cap;
     world_bytes *out; /* by shard * WORLD_TAGS + tag */

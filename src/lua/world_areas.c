@@ -96,7 +96,7 @@ static int r_seen(lua_State *L) {
     aoi_node node = laoi_node(L, r->space, 2, NULL);
     if (aoi_view(r->space->core, node, &ids, &n) != AOI_OK) return laoi_nomemory(L);
     unsigned char *bytes = laoi_newbuffer(L, n * r->width + 1);
-    for (size_t i = 0; i < n; i++) aoi_put_bytes(bytes + i * r->width, (uint64_t)ids[i], (int)r->width);
+    for (size_t i = 0; i < n; i++) world_put_id(bytes + i * r->width, ids[i], (int)r->width);
     lua_pushlstring(L, (const char *)bytes, n * r->width);
     laoi_pushinteger(L, r->width);
     return 2;

@@ -210,7 +210,7 @@ static bool write_group(world_router *r, world_bytes *b, world_node *node, const
     aoi_put_bytes(at + 9, leaves, count);
     aoi_put_bytes(at + 9 + count, enters, count);
     at += 9 + 2 * count;
-    for (uint32_t i = 0; i < leaves + enters; i++, at += r->width) aoi_put_bytes(at, (uint64_t)ids[i], (int)r->width);
+    for (uint32_t i = 0; i < leaves + enters; i++) at = world_put_id(at, ids[i], (int)r->width);
     return true;
 }
 
@@ -234,7 +234,7 @@ static bool write_notes(world_router *r, world_bytes *b, world_bytes *notes) {
         unsigned char *at = world_append(&r->memory, b, 1 + r->width + more);
         if (!at) return false;
         at[0] = note[0];
-        aoi_put_bytes(at + 1, aoi_peek_bytes(note + 1, 8), (int)r->width);
+        world_put_id(at + 1, (int64_t)aoi_peek_bytes(note + 1, 8), (int)r->width);
         memcpy(at + 1 + r->width, note + 9, more);
         i += (uint32_t)(9 + more);
     }

@@ -182,8 +182,7 @@ static int o_take(lua_State *L) {
     for (uint32_t i = 0; i < b->count; i++) {
         const outbox_row *r = b->rows + i;
         if (r->entry == AOI_NONE) continue;
-        aoi_put_bytes(at, (uint64_t)o->entries[r->entry].id, width);
-        at += width;
+        at = world_put_id(at, o->entries[r->entry].id, width);
         for (int a = 0; a < o->dims; a++, at += 8) aoi_put_double(at, r->pos[a]);
     }
     lua_pushlstring(L, (const char *)bytes, size);

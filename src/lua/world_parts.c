@@ -230,10 +230,10 @@ static int r_apply(lua_State *L) {
 static int r_apply_moves(lua_State *L) {
     world_router *r = world_self(L);
     for (uint32_t i = 0; i < r->closed_count; i++)
-        core_done(L, aoi_move(r->space->core, handle_of(r, r->closed[i].slot), r->closed[i].pos));
-    laoi_pushinteger(L, (int64_t)r->closed_count);
+        if (r->closed[i].slot != AOI_NONE)
+            core_done(L, aoi_move(r->space->core, handle_of(r, r->closed[i].slot), r->closed[i].pos));
     r->closed_count = 0;
-    return 1;
+    return 0;
 }
 
 /* closed_rows(epoch): what apply_moves would apply, as a message of moves (world_outbox.c) of client 0, batch `epoch`. */
@@ -241,17 +241,21 @@ static int r_closed_rows(lua_State *L) {
     world_router *r = world_self(L);
     int dims = r->space->dims;
     size_t stride = 8 + 8 * (size_t)dims, size = 16 + r->closed_count * stride;
+    uint32_t rows = 0;
     uint32_t batch = (uint32_t)laoi_integer(L, 2);
     unsigned char *bytes = laoi_newbuffer(L, size), *at = bytes + 16;
     aoi_put_bytes(bytes, 1 | 2 << 8 | 8 << 16 | (uint64_t)dims << 24, 4);
     aoi_put_bytes(bytes + 4, 0, 4);
     aoi_put_bytes(bytes + 8, batch, 4);
-    aoi_put_bytes(bytes + 12, r->closed_count, 4);
-    for (uint32_t i = 0; i < r->closed_count; i++, at += stride) {
+    for (uint32_t i = 0; i < r->closed_count; i++) {
+        if (r->closed[i].slot == AOI_NONE) continue;
         aoi_put_bytes(at, (uint64_t)r->space->core->world.entities[r->closed[i].slot].id, 8);
         for (int a = 0; a < dims; a++) aoi_put_double(at + 8 + 8 * a, r->closed[i].pos[a]);
+        at += stride;
+        rows++;
     }
-    lua_pushlstring(L, (const char *)bytes, size);
+    aoi_put_bytes(bytes + 12, rows, 4);
+    lua_pushlstring(L, (const char *)bytes, (size_t)(at - bytes));
     return 1;
 }
 

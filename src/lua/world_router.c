@@ -3,7 +3,8 @@
  *   core         all entities whose tile is near this shard's: reals, its own, and ghosts, told of by their owners
  *   records[]    by the core's slot of an entity: real or ghost, and of a real the shards that know its place
  *   movers[]     of the coming epoch: the last place of each real that has been moved
- *   closed[]     of the closed epoch: the same, once they have been told to others and wait to be applied
+ *   concerning[] those of them of whom others must hear, by the tiles where they were and are: few in a large region
+ *   closed[]     of the closed epoch: the movers, once others have been told and while they wait to be applied
  *
  *   rows from clients -> read -> movers -> close -> closed          -> apply (world_parts.c)
  *                                                -> out[shard][tag] -> part -> the other shards
@@ -33,6 +34,13 @@ static world_record *entity_arg(lua_State *L, world_router *r, uint32_t *slot) {
     *slot = world_slot(r, id, &record);
     if (!record) laoi_argerror(L, 2, "no entity %s", laoi_spell(L, id));
     return record;
+}
+
+/* The mover of an own entity in the coming epoch; NULL: it has not been moved yet.  `mover_at` may be one of an epoch
+ * before: nothing is reset when an epoch is closed. */
+static world_mover *find_mover(const world_router *r, uint32_t slot, const world_record *record) {
+    uint32_t at = record->mover_at;
+    return at < r->mover_count && r->movers[at].slot == slot ? r->movers + at : NULL;
 }
 
 static bool is_own(const world_record *r) {
@@ -90,23 +98,38 @@ static int r_leave(lua_State *L) {
     world_router *r = world_self(L);
     uint32_t slot;
     world_record *record = entity_arg(L, r, &slot);
-    if (record->pending) r->movers[record->pending - 1].slot = AOI_NONE;
-    record->pending = 0;
+    world_mover *mover = find_mover(r, slot, record);
+    if (mover) mover->slot = AOI_NONE;
     record->flags |= WORLD_LEFT;
     return 0;
 }
 
 /* ---- moves of the coming epoch ----------------------------------------------------------------------------------- */
 
-static bool add_mover(world_router *r, uint32_t slot, world_record *record, const double *pos) {
-    if (!record->pending) {
-        if (!AOI_GROW(&r->memory, r->movers, r->mover_cap, r->mover_count + (size_t)1)) return false;
-        record->pending = ++r->mover_count;
+static bool reserve_movers(world_router *r, size_t more) {
+    return AOI_GROW(&r->memory, r->movers, r->mover_cap, r->mover_count + more) &&
+           AOI_GROW(&r->memory, r->concerning, r->concerning_cap, r->mover_count + more);
+}
+
+/* Whether the tile where the entity was told to be and that of `pos` concern this shard alone. */
+static bool is_inner(const world_router *r, const world_record *record, const double *pos) {
+    uint32_t audience = r->map->audience[world_tile(r->map, pos[0], pos[1])];
+    return audience == record->audience && r->map->sets[audience].count == 1 &&
+           r->map->members[r->map->sets[audience].first] == r->self;
+}
+
+/* There is room for one more. */
+static void add_mover(world_router *r, uint32_t slot, world_record *record, const double *pos) {
+    world_mover *m = find_mover(r, slot, record);
+    if (!m) {
+        m = r->movers + r->mover_count;
+        record->mover_at = r->mover_count++;
+        *m = (world_mover){.slot = slot};
     }
-    world_mover *m = r->movers + record->pending - 1;
-    m->slot = slot;
     memcpy(m->pos, pos, sizeof m->pos);
-    return true;
+    if (m->concerning || is_inner(r, record, pos)) return;
+    m->concerning = true;
+    r->concerning[r->concerning_count++] = record->mover_at;
 }
 
 /* Whether a row of this batch is newer than the last one that the same client has sent for that entity, and than its
@@ -139,7 +162,8 @@ static int r_move(lua_State *L) {
     uint32_t slot = world_slot(r, id, &record);
     bool own = is_own(record);
     if (own && is_newer(record, client, batch)) {
-        if (!add_mover(r, slot, record, pos)) return laoi_nomemory(L);
+        if (!reserve_movers(r, 1)) return laoi_nomemory(L);
+        add_mover(r, slot, record, pos);
         note_mover(record, client, batch);
     }
     lua_pushboolean(L, own);
@@ -190,23 +214,23 @@ static void push_stray(lua_State *L, int list, size_t at, int64_t id, const doub
     }
 }
 
-/* read(bytes): a message of moves.  Returns the number of rows, the client, the batch, and the rows of entities that are
- * not this shard's own: a flat list and their number; or nil and a reason. */
+/* read(bytes) or read(pointer, length): a message of moves.  Returns the number of rows, the client, the batch, and the
+ * rows of entities that are not this shard's own: a flat list and their number; or nil and a reason. */
 static int r_read(lua_State *L) {
     world_router *r = world_self(L);
     size_t size, n, strays = 0;
     int width, dims = r->space->dims;
-    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 2, &size);
-    const char *fault = moves_fault(bytes, size, dims, &n, &width);
+    const unsigned char *bytes = laoi_message(L, 2, &size);
+    const char *fault = bytes ? moves_fault(bytes, size, dims, &n, &width) : "no string";
     if (fault) {
         lua_pushnil(L);
         lua_pushstring(L, fault);
         return 2;
     }
     uint32_t client = (uint32_t)aoi_peek_bytes(bytes + 4, 4), batch = (uint32_t)aoi_peek_bytes(bytes + 8, 4);
-    lua_settop(L, 2);
+    lua_settop(L, 3);
     lua_newtable(L);
-    if (!AOI_GROW(&r->memory, r->movers, r->mover_cap, r->mover_count + n)) return laoi_nomemory(L);
+    if (!reserve_movers(r, n)) return laoi_nomemory(L);
     world_reader in = {bytes + MOVES_HEAD, bytes + size};
     const aoi_index *ids = &r->space->core->ids;
     size_t stride = (size_t)(width + 8 * dims);
@@ -222,16 +246,16 @@ static int r_read(lua_State *L) {
         bool finite = isfinite(pos[0]) && isfinite(pos[1]) && isfinite(pos[2]);
         uint32_t slot = world_slot(r, id, &record);
         if (!is_own(record) || !finite) {
-            push_stray(L, 3, strays++ * (size_t)(dims + 1), id, pos, dims);
+            push_stray(L, 4, strays++ * (size_t)(dims + 1), id, pos, dims);
         } else if (is_newer(record, client, batch)) {
-            (void)add_mover(r, slot, record, pos); /* there is room */
+            add_mover(r, slot, record, pos);
             note_mover(record, client, batch);
         }
     }
     laoi_pushinteger(L, (int64_t)n);
     laoi_pushinteger(L, client);
     laoi_pushinteger(L, batch);
-    lua_pushvalue(L, 3);
+    lua_pushvalue(L, 4);
     laoi_pushinteger(L, (int64_t)strays);
     return 5;
 }
@@ -243,8 +267,7 @@ static unsigned char *row_for(world_router *r, uint32_t shard, int tag, int64_t 
     unsigned char *at = world_append(&r->memory, r->out + (size_t)shard * WORLD_TAGS + tag, r->width + more);
     if (!at) return NULL;
     r->rows[tag]++;
-    aoi_put_bytes(at, (uint64_t)id, (int)r->width);
-    return at + r->width;
+    return world_put_id(at, id, (int)r->width);
 }
 
 static void put_position(unsigned char *at, const double *pos, int dims) {
@@ -297,10 +320,20 @@ static bool route(world_router *r, const world_mover *m, bool *handed) {
     if (audience == AOI_NONE) return false;
     *handed = r->map->owners[tile] != r->self && !world_stays(r->map, r->self, m->pos);
     if (*handed) return true;
-    const world_set *set = r->map->sets + audience;
-    bool alone = audience == was && set->count == 1 && r->map->members[set->first] == r->self;
     record->audience = audience;
-    return alone || tell_others(r, m->slot, was, audience, r->self, m->pos);
+    return tell_others(r, m->slot, was, audience, r->self, m->pos);
+}
+
+/* The two arrays change places: most movers are told to nobody, and are not even looked at. */
+static void close_movers(world_router *r) {
+    world_mover *movers = r->movers;
+    uint32_t cap = r->mover_cap;
+    r->movers = r->closed;
+    r->mover_cap = r->closed_cap;
+    r->closed = movers;
+    r->closed_cap = cap;
+    r->closed_count = r->mover_count;
+    r->mover_count = 0;
 }
 
 /* close(): the coming epoch's moves are the closed one's.  Returns a flat list `id, shard, x, y [, z]` of the own
@@ -309,27 +342,26 @@ static int r_close(lua_State *L) {
     world_router *r = world_self(L);
     int dims = r->space->dims, n = 0;
     if (r->closed_count) return luaL_error(L, "aoi: the closed epoch has not been applied");
-    if (!AOI_GROW(&r->memory, r->closed, r->closed_cap, (size_t)r->mover_count)) return laoi_nomemory(L);
     lua_settop(L, 1);
     lua_newtable(L);
-    for (uint32_t i = 0; i < r->mover_count; i++) {
-        const world_mover *m = r->movers + i;
+    close_movers(r);
+    for (uint32_t i = 0; i < r->concerning_count; i++) {
+        world_mover *m = r->closed + r->concerning[i];
         bool handed = false;
         if (m->slot == AOI_NONE) continue;
-        r->records[m->slot].pending = 0;
         if (!route(r, m, &handed)) return laoi_nomemory(L);
-        if (handed) {
-            laoi_pushinteger(L, r->space->core->world.entities[m->slot].id);
+        if (!handed) continue;
+        laoi_pushinteger(L, r->space->core->world.entities[m->slot].id);
+        lua_rawseti(L, 2, ++n);
+        lua_pushinteger(L, (int)world_owner(r->map, m->pos));
+        lua_rawseti(L, 2, ++n);
+        for (int a = 0; a < dims; a++) {
+            lua_pushnumber(L, m->pos[a]);
             lua_rawseti(L, 2, ++n);
-            lua_pushinteger(L, (int)world_owner(r->map, m->pos));
-            lua_rawseti(L, 2, ++n);
-            for (int a = 0; a < dims; a++) {
-                lua_pushnumber(L, m->pos[a]);
-                lua_rawseti(L, 2, ++n);
-            }
-        } else r->closed[r->closed_count++] = *m;
+        }
+        m->slot = AOI_NONE;
     }
-    r->mover_count = 0;
+    r->concerning_count = 0;
     lua_pushinteger(L, n / (dims + 2));
     return 2;
 }
@@ -352,7 +384,7 @@ static int r_hand(lua_State *L) {
     record->flags &= ~(uint32_t)WORLD_REAL;
     record->audience = audience;
     if (stays) {
-        r->closed[r->closed_count].slot = slot;
+        r->closed[r->closed_count] = (world_mover){.slot = slot};
         memcpy(r->closed[r->closed_count++].pos, pos, sizeof pos);
     }
     lua_pushboolean(L, stays);
@@ -432,7 +464,8 @@ static int r_where(lua_State *L) {
     if (!is_own(record)) return 0;
     double pos[3];
     (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
-    if (record->pending) memcpy(pos, r->movers[record->pending - 1].pos, sizeof pos);
+    const world_mover *mover = find_mover(r, slot, record);
+    if (mover) memcpy(pos, mover->pos, sizeof pos);
     for (int a = 0; a < r->space->dims; a++) lua_pushnumber(L, pos[a]);
     return r->space->dims;
 }
@@ -481,6 +514,7 @@ static int r_gc(lua_State *L) {
     AOI_FREE(m, r->out, r->out_cap);
     AOI_FREE(m, r->records, r->record_cap);
     AOI_FREE(m, r->movers, r->mover_cap);
+    AOI_FREE(m, r->concerning, r->concerning_cap);
     AOI_FREE(m, r->closed, r->closed_cap);
     world_free_events(r);
     r->out_cap = 0;

@@ -2,7 +2,7 @@
 -- has accepted to a journal, every watcher sums up what it hears; compare.lua makes it all again in one space.
 --
 --   mode exact   runs so many epochs, writes OUT/NODE.result: events heard, their checksum, the lengths of epochs
---   mode scale   the same without a journal
+--   mode scale   what an epoch costs, with no journal (scale.lua)
 --   mode again   opens the world whenever it has ended, and says on the console how long that took
 local skynet = require "skynet"
 require "skynet.manager"
@@ -20,7 +20,7 @@ for name in NODES:gmatch("%S+") do list[#list + 1] = name end
 
 local function open()
   local options = {
-    name = "earth", size = SIDE, reach = 55, interval = 10, heartbeat = 2, engine = "grid",
+    name = "earth", size = SIDE, reach = 55, interval = number "interval", heartbeat = 2, engine = "grid",
     journal = MODE == "exact" and OUT .. "/journal" or nil, measure = true,
   }
   if #list == 1 then
@@ -87,7 +87,6 @@ local function write_result(world, services)
     if process == NODE or #list == 1 then
       local words = "shard %d: %d own, %d ghosts; read %.2f ms, close %.2f (hands %.2f), apply %.2f, drain %.2f, "
       local ms = 1000 / n.epoch
-      file:write(("busy %.2f\n"):format(ms * (n.read_seconds + n.close_seconds + n.apply_seconds + n.drain_seconds)))
       file:write(words:format(shard, n.reals, n.ghosts, ms * n.read_seconds, ms * n.close_seconds, ms * n.hand_seconds,
         ms * n.apply_seconds, ms * n.drain_seconds))
       file:write(("%.1f kB out; %d handed over, %.1f us each, %d events\n"):format(n.bytes / n.epoch / 1000, n.handed,
@@ -111,7 +110,18 @@ local function run_exact()
   skynet.abort()
 end
 
-local function run_again()
+local function run_scale()
+  local world = open()
+  populate()
+  local file = assert(io.open(("%s/%s.result"):format(OUT, NODE), "w"))
+  require "scale"(world, SHARDS, EPOCHS, file)
+  file:close()
+  skynet.abort()
+end
+
+local RUN = { exact = run_exact, scale = run_scale }
+
+function RUN.again()
   while true do
     local world = open()
     skynet.error(("%s: open, epoch %d"):format(NODE, world:epoch()))
@@ -137,5 +147,5 @@ end
 
 skynet.start(function()
   if #list > 1 then require("skynet.cluster").open(NODE) end
-  if MODE == "again" then run_again() else run_exact() end
+  RUN[MODE]()
 end)

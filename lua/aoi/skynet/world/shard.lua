@@ -167,11 +167,12 @@ local function try_move(self, client, batch, hops, id, x, y, z)
   if not self.router:move(id, client, batch, x, y, z) then on_stray(self, client, batch, hops, id, x, y, z) end
 end
 
---- A client's message of moves (src/lua/world_outbox.c). Returns true, or nil and what is wrong with it.
-function Shard:moves(message)
+--- A client's message of moves (src/lua/world_outbox.c): a string, or a pointer and its length. Returns true, or nil
+-- and what is wrong with it.
+function Shard:moves(message, size)
   if self.shut then return true end
   local started = self.clock()
-  local n, client, batch, strays, count = self.router:read(message)
+  local n, client, batch, strays, count = self.router:read(message, size)
   if not n then return nil, client end
   self.counters.moves = self.counters.moves + n
   local values = self.dimensions + 1

@@ -18,7 +18,7 @@ end
 
 function CMD.start(source, number, options)
   exchange, world = source, number
-  options.clock = function() return skynet.hpc() / 1e9 end
+  options.clock = function() return skynet.stat "time" end -- that of the thread, in this message
   if options.journal then
     local file = assert(io.open(("%s.%d"):format(options.journal, options.number), "wb"))
     options.log = function(epoch, line) file:write(string.pack("<I4s4", epoch, line)) end
@@ -42,8 +42,8 @@ function CMD.whole(_, client, at) shard:order_whole(client, at) end
 
 function CMD.death(_, client, at) shard:order_death(client, at) end
 
-local function moves(message)
-  local ok, reason = shard:moves(message)
+local function moves(message, size)
+  local ok, reason = shard:moves(message, size)
   if not ok then skynet.error(("aoi: bad moves: %s"):format(reason)) end
 end
 
@@ -54,7 +54,8 @@ function CMD.shutdown()
   skynet.exit()
 end
 
-protocol(function(_, _, message) step(moves, message) end)
+-- Moves are read where they lie: the pointer is good until this returns.
+protocol(function(_, _, message, size) step(moves, message, size) end, function(message, size) return message, size end)
 
 skynet.start(function()
   skynet.dispatch("lua", function(session, source, name, ...)
