@@ -162,7 +162,7 @@ const aoi_queued *aoi_queue_restore(aoi_event_queue *q, uint32_t undo_count) {
 }
 
 void aoi_queue_commit(aoi_memory *m, aoi_event_queue *q) {
-    if (q->top - q->call > 1) queue_partition(m, q, q->call);
+    if (q->late) queue_partition(m, q, q->call);
 }
 
 void aoi_queue_take_out(aoi_event_queue *q, uint32_t i) {

@@ -27,6 +27,7 @@ typedef struct aoi_event_queue {
     aoi_queued *events;
     uint32_t cap, head, top, count; /* count: of those from head to top that are not cancelled */
     uint32_t call;                  /* where the events of the present call begin */
+    bool entered, late;             /* it has appended an enter; and a leave after it */
     uint32_t ordered_end;           /* events before it keep their order */
     uint32_t peak;                  /* most events at once, lately */
     aoi_index index;                /* of pairs; also of events that have been taken: head tells */
@@ -44,6 +45,7 @@ static inline void aoi_queue_begin(aoi_memory *m, aoi_event_queue *q) {
     if (q->top || q->cap > AOI_QUEUE_KEEPS) aoi_queue_tidy(m, q);
     q->call = q->top;
     q->undo_count = 0;
+    q->entered = q->late = false;
 }
 void aoi_queue_commit(aoi_memory *m, aoi_event_queue *q); /* leaves before enters; cannot fail */
 
@@ -66,6 +68,8 @@ static inline aoi_queued *aoi_queue_append(aoi_event_queue *q, int kind, uint32_
     e->entity = entity;
     e->life = life;
     q->count++;
+    q->late |= q->entered & (kind == AOI_LEAVE);
+    q->entered |= kind == AOI_ENTER;
     return e;
 }
 

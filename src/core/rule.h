@@ -34,21 +34,26 @@ static inline bool aoi_in_box(int dims, const double *w, const double *t, double
     return (dims < 3 ? flat : flat & aoi_in_side(w[2], t[2], r)) != 0;
 }
 
-static inline bool aoi_in_ball(int dims, const double *w, const double *t, double r) {
+static inline double aoi_distance2(int dims, const double *w, const double *t) {
     double dx = t[0] - w[0], dy = t[1] - w[1], dz = t[2] - w[2];
-    AOI_PRODUCT xx = dx * dx, yy = dy * dy, zz = dz * dz, rr = r * r;
-    return (dims < 3 ? xx + yy : xx + yy + zz) <= rr;
+    AOI_PRODUCT xx = dx * dx, yy = dy * dy, zz = dz * dz;
+    return dims < 3 ? xx + yy : xx + yy + zz;
 }
 
-/* The zone of a target at t around a watcher at w.  Most areas are squares or circles: the others take a call. */
+static inline bool aoi_in_ball(int dims, const double *w, const double *t, double r) {
+    AOI_PRODUCT rr = r * r;
+    return aoi_distance2(dims, w, t) <= rr;
+}
+
+/* The zone of a target at t around a watcher at w.  Most areas are squares or circles: the others take a call.  What is
+ * within the radius is within keep, too: the zone is the number of borders that the target is within, without a branch. */
 static inline aoi_zone aoi_zone_of(int dims, int shape, const aoi_area_record *a, const double *w, const double *t) {
-    if (shape == AOI_SQUARE) {
-        if (aoi_in_box(dims, w, t, a->radius)) return AOI_INSIDE;
-        return a->keep > a->radius && aoi_in_box(dims, w, t, a->keep) ? AOI_BETWEEN : AOI_OUTSIDE;
-    }
+    if (shape == AOI_SQUARE)
+        return (aoi_zone)((unsigned)aoi_in_box(dims, w, t, a->radius) + aoi_in_box(dims, w, t, a->keep));
     if (shape == AOI_CIRCLE) {
-        if (aoi_in_ball(dims, w, t, a->radius)) return AOI_INSIDE;
-        return a->keep > a->radius && aoi_in_ball(dims, w, t, a->keep) ? AOI_BETWEEN : AOI_OUTSIDE;
+        AOI_PRODUCT inner = a->radius * a->radius, outer = a->keep * a->keep;
+        double d = aoi_distance2(dims, w, t);
+        return (aoi_zone)((unsigned)(d <= inner) + (unsigned)(d <= outer));
     }
     if (aoi_shape_holds(dims, shape, a, w, t, 0)) return AOI_INSIDE;
     double margin = a->shape->margin;

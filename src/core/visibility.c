@@ -26,30 +26,28 @@ static AOI_NOINLINE void record_sighting(aoi_space *s, int kind, uint32_t node, 
 static inline void append_event(aoi_space *s, int kind, uint32_t node, uint32_t target, uint32_t life, int64_t id) {
     aoi_node_record *n = s->world.nodes + node;
     aoi_queued *e = aoi_queue_append(&s->queue, kind, node, target, life);
+    if (!s->deferred) AOI_PREFETCH(&s->world.areas[node].user_data); /* read when the event is taken */
     e->watcher = s->world.entities[n->owner].id;
     e->target = id;
     e->node_id = n->node_id;
     n->pending++;
 }
 
-static void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target) {
+/* Where the queue has no room, or events of former calls, one of which may be the opposite. */
+static AOI_NOINLINE void record_among(aoi_space *s, int kind, uint32_t node, uint32_t target) {
     aoi_event_queue *q = &s->queue;
-    aoi_node_record *n = s->world.nodes + node;
     const aoi_entity_record *t = s->world.entities + target;
-    if (n->flags & AOI_NODE_SYNC) {
-        record_sighting(s, kind, node, target);
-        return;
-    }
-    if (!aoi_queue_ready(&s->world.memory, q)) {
-        s->world.failed = true;
-        return;
-    }
-    if (q->call && aoi_queue_cancel(q, node, target, t->generation)) {
-        n->pending--;
-        return;
-    }
-    if (!s->deferred) AOI_PREFETCH(&s->world.areas[node].user_data); /* read when the event is taken */
-    append_event(s, kind, node, target, t->generation, t->id);
+    if (!aoi_queue_ready(&s->world.memory, q)) s->world.failed = true;
+    else if (q->call && aoi_queue_cancel(q, node, target, t->generation)) s->world.nodes[node].pending--;
+    else append_event(s, kind, node, target, t->generation, t->id);
+}
+
+static inline void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target) {
+    const aoi_event_queue *q = &s->queue;
+    const aoi_entity_record *t = s->world.entities + target;
+    if (s->world.nodes[node].flags & AOI_NODE_SYNC) record_sighting(s, kind, node, target);
+    else if (q->call || q->top == q->cap) record_among(s, kind, node, target);
+    else append_event(s, kind, node, target, t->generation, t->id);
 }
 
 static void record_kept(aoi_space *s, uint32_t node, uint32_t target, bool add) {
@@ -154,23 +152,50 @@ AOI_INLINE void judge_candidates(aoi_space *s, uint32_t entity, const double *to
     }
     s->candidates += w->candidate_count;
     w->candidate_count = 0;
-    for (uint32_t n = s->unbounded; n != AOI_NONE && s->unbounded_positional; n = w->nodes[n].home)
+}
+
+/* What engines do not know of. */
+AOI_INLINE void judge_unbounded(aoi_space *s, uint32_t entity, const double *to,
+                                void (*judge)(aoi_space *, uint32_t, uint32_t, uint32_t, const double *)) {
+    const aoi_world *w = &s->world;
+    for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home)
         if (w->nodes[n].owner != entity) judge(s, entity, n, entity, to);
-    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE && s->unbounded_positional; n = w->nodes[n].next)
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
         for (uint32_t t = 0; t < w->entity_top && !aoi_is_bounded(w->nodes + n); t++)
             if (t != entity && aoi_is_live(w->entities[t].generation)) judge(s, entity, n, t, to);
 }
 
+/* A square without keep, or a circle.  Which pairs come in and which go out is not predictable: one branch for both. */
+static inline void judge_simple(aoi_space *s, uint32_t node, uint32_t target, const double *w0, const double *t0,
+                                const double *w1, const double *t1) {
+    const aoi_node_record *n = s->world.nodes + node;
+    bool was, is;
+    if (n->flags == AOI_NODE_PLAIN) {
+        was = aoi_in_box(s->world.dims, w0, t0, n->reach[0]);
+        is = aoi_in_box(s->world.dims, w1, t1, n->reach[0]);
+    } else {
+        double radius = s->world.areas[node].radius;
+        was = aoi_in_ball(s->world.dims, w0, t0, radius);
+        is = aoi_in_ball(s->world.dims, w1, t1, radius);
+    }
+    if (was != is) record_event(s, AOI_LEAVE - is, node, target);
+}
+
 static inline void judge_alone(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
-    if (!is_judged(s, node, target)) return;
-    uint32_t owner = s->world.nodes[node].owner;
-    const double *w = s->world.entities[owner].pos, *t = s->world.entities[target].pos;
-    if (owner == entity) judge_pair(s, node, target, zone_of(s, node, w, t), zone_of(s, node, to, t));
-    else judge_pair(s, node, target, zone_of(s, node, w, t), zone_of(s, node, w, to));
+    const aoi_node_record *n = s->world.nodes + node;
+    const double *w = s->world.entities[n->owner].pos, *t = s->world.entities[target].pos;
+    bool watches = n->owner == entity;
+    const double *w1 = watches ? to : w, *t1 = watches ? t : to;
+    if (n->flags == AOI_NODE_PLAIN || (!n->flags && n->shape == AOI_CIRCLE)) {
+        if (s->world.entities[target].kind & n->mask) judge_simple(s, node, target, w, t, w1, t1);
+    } else if (is_judged(s, node, target)) {
+        judge_pair(s, node, target, zone_of(s, node, w, t), zone_of(s, node, w1, t1));
+    }
 }
 
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to) {
     judge_candidates(s, entity, to, judge_alone);
+    if (s->unbounded_positional) judge_unbounded(s, entity, to, judge_alone);
 }
 
 /* Both ends may move in one batch.  The pair is judged on the later move that changes its zone; before and after are
@@ -198,6 +223,7 @@ static void judge_in_batch(aoi_space *s, uint32_t entity, uint32_t node, uint32_
 
 void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to) {
     judge_candidates(s, entity, to, judge_in_batch);
+    if (s->unbounded_positional) judge_unbounded(s, entity, to, judge_in_batch);
 }
 
 /* ---- after a whole batch ----------------------------------------------------------------------------------------- */

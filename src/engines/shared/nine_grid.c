@@ -216,11 +216,8 @@ bool aoi_nine_resize_node(aoi_nine_grid *g, uint32_t node, const aoi_bounds *b) 
     return true;
 }
 
-static bool nine_move_node(aoi_nine_grid *g, uint32_t node, const double *to) {
+static bool nine_move_rare(aoi_nine_grid *g, aoi_nine_layer *y, uint32_t node, const double *to) {
     aoi_node_record *n = g->engine->world->nodes + node;
-    if (!aoi_is_bounded(n) || n->level >= AOI_NINE_ELSEWHERE) return true;
-    aoi_nine_layer *y = g->layers + n->level;
-    if (y->crowd) return true;
     nine_cover(g, y, to);
     if (aoi_spatial_update(&y->cells, n->home, n->slot, to)) return true;
     uint32_t cell = aoi_spatial_reserve(aoi_nine_memory(g), &y->cells, n->home, to);
@@ -232,12 +229,20 @@ static bool nine_move_node(aoi_nine_grid *g, uint32_t node, const double *to) {
     return true;
 }
 
-/* Nodes are moved back in the opposite order, each with the storage that it has left: that cannot fail. */
-bool aoi_nine_move_chain(aoi_nine_grid *g, uint32_t node, uint32_t owner, const double *from, const double *to) {
-    if (node == AOI_NONE) return aoi_entities_move(g->engine->world, &g->points, owner, to);
-    if (!nine_move_node(g, node, to)) return false;
-    if (aoi_nine_move_chain(g, g->engine->world->nodes[node].next, owner, from, to)) return true;
-    (void)nine_move_node(g, node, from);
+static inline bool nine_move_node(aoi_nine_grid *g, uint32_t node, const double *to) {
+    const aoi_node_record *n = g->engine->world->nodes + node;
+    if (n->level >= AOI_NINE_ELSEWHERE || !aoi_is_bounded(n)) return true;
+    aoi_nine_layer *y = g->layers + n->level;
+    return y->crowd || nine_move_rare(g, y, node, to);
+}
+
+/* What has moved already when memory is refused moves back to the storage that it has left: that cannot fail. */
+bool aoi_nine_move_chain(aoi_nine_grid *g, uint32_t owner, const double *from, const double *to) {
+    aoi_world *w = g->engine->world;
+    uint32_t first = w->entities[owner].nodes, n = first;
+    while (n != AOI_NONE && nine_move_node(g, n, to)) n = w->nodes[n].next;
+    if (n == AOI_NONE && aoi_entities_move(w, &g->points, owner, to)) return true;
+    for (uint32_t back = first; back != n; back = w->nodes[back].next) (void)nine_move_node(g, back, from);
     return false;
 }
 

@@ -84,9 +84,9 @@ void aoi_nine_remove_node(aoi_nine_grid *g, uint32_t node);
 /* The same for a node that is in the index with other bounds. */
 bool aoi_nine_resize_node(aoi_nine_grid *g, uint32_t node, const aoi_bounds *b);
 
-/* Moves the nodes of a chain, and then their owner, from one place to another; false when memory is refused, and then
- * nothing has moved. */
-bool aoi_nine_move_chain(aoi_nine_grid *g, uint32_t node, uint32_t owner, const double *from, const double *to);
+/* Moves an entity's nodes, and then the entity, from one place to another; false when memory is refused, and then nothing
+ * has moved. */
+bool aoi_nine_move_chain(aoi_nine_grid *g, uint32_t owner, const double *from, const double *to);
 
 /* Whether an area of a rare layer may reach one of the two places: few nodes far away cost the others no query. */
 static inline bool aoi_nine_reaches(const aoi_nine_layer *y, const double *from, const double *to) {

@@ -215,8 +215,7 @@ bool aoi_nine_relocate(aoi_nine_grid *g, uint32_t entity, const double *to) {
     const aoi_entity_record *e = w->entities + entity;
     bool sought = aoi_is_sought(&g->sought, e->kind);
     if (sought && !aoi_sought_move(w, &g->sought, entity, to)) return false;
-    bool moved =
-        g->rare ? aoi_nine_move_chain(g, e->nodes, entity, e->pos, to) : aoi_entities_move(w, &g->points, entity, to);
+    bool moved = g->rare ? aoi_nine_move_chain(g, entity, e->pos, to) : aoi_entities_move(w, &g->points, entity, to);
     if (sought && !moved) (void)aoi_sought_move(w, &g->sought, entity, e->pos); /* there is room where it was */
     if (aoi_spatial_is_untidy(&g->points)) w->untidy = true;
     return moved;

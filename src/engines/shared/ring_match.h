@@ -48,11 +48,22 @@ typedef struct ring_window {
 
 #ifdef __SSE2__
 
+/* All v with |v - center| < half, modulo 2^16: from - v is greater than a limit, two instructions. */
+typedef struct ring_range {
+    __m128i from, limit;
+} ring_range;
+
 typedef struct ring_lanes { /* numbers of a window, eight or four times each, to be kept in registers */
-    __m128i center[2], outer[2], inner[2], gap_begin[2], gap_end[2];
+    __m128i center[2];
+    ring_range outer[2], inner[2], gap_begin[2], gap_end[2];
     __m128i near, far, from, to; /* squares: inner, outer, of the gap */
     __m128i base[2], shift;
 } ring_lanes;
+
+AOI_INLINE ring_range ring_range_of(uint16_t center, int16_t half) {
+    return (ring_range){_mm_set1_epi16((int16_t)(center - half - 0x8000)),
+                        _mm_set1_epi16(half > 0 ? (int16_t)(0x8000 - 2 * half) : INT16_MAX)};
+}
 
 AOI_INLINE ring_lanes ring_spread(const ring_window *w, int kind, bool wide) {
     ring_lanes r;
@@ -60,11 +71,11 @@ AOI_INLINE ring_lanes ring_spread(const ring_window *w, int kind, bool wide) {
         r.center[a] = _mm_set1_epi16((int16_t)w->center[a]);
         if (wide) r.base[a] = _mm_set1_epi16((int16_t)w->base[a]);
         if (kind & RING_ROUND) continue;
-        r.outer[a] = _mm_set1_epi16(w->outer[a]);
-        r.inner[a] = _mm_set1_epi16(w->inner[a]);
+        r.outer[a] = ring_range_of(w->center[a], w->outer[a]);
+        r.inner[a] = ring_range_of(w->center[a], w->inner[a]);
         if (!(kind & RING_GAP)) continue;
-        r.gap_begin[a] = _mm_set1_epi16(w->gap_begin[a]);
-        r.gap_end[a] = _mm_set1_epi16(w->gap_end[a]);
+        r.gap_begin[a] = ring_range_of(w->center[a], w->gap_begin[a]);
+        r.gap_end[a] = ring_range_of(w->center[a], w->gap_end[a]);
     }
     if (wide) r.shift = _mm_cvtsi32_si128(w->shift);
     if (!(kind & RING_ROUND)) return r;
@@ -80,18 +91,16 @@ static inline __m128i ring_load(const uint16_t *item) {
     return _mm_load_si128((const __m128i *)(const void *)item);
 }
 
-static inline __m128i ring_within(__m128i dx, __m128i dy, const __m128i *half) {
-    return _mm_and_si128(_mm_cmpgt_epi16(half[0], dx), _mm_cmpgt_epi16(half[1], dy));
+AOI_INLINE __m128i ring_within(const ring_range *r, __m128i x, __m128i y) {
+    return _mm_and_si128(_mm_cmpgt_epi16(_mm_sub_epi16(r[0].from, x), r[0].limit),
+                         _mm_cmpgt_epi16(_mm_sub_epi16(r[1].from, y), r[1].limit));
 }
 
-AOI_INLINE uint32_t ring_match_box(const ring_lanes *r, const uint16_t *x, const uint16_t *y, bool gap) {
-    __m128i dx = _mm_sub_epi16(ring_load(x), r->center[0]), dy = _mm_sub_epi16(ring_load(y), r->center[1]);
-    dx = _mm_max_epi16(dx, _mm_sub_epi16(_mm_setzero_si128(), dx));
-    dy = _mm_max_epi16(dy, _mm_sub_epi16(_mm_setzero_si128(), dy));
-    __m128i idle = ring_within(dx, dy, r->inner);
+AOI_INLINE uint32_t ring_match_box(const ring_lanes *r, const uint16_t *at_x, const uint16_t *at_y, bool gap) {
+    __m128i x = ring_load(at_x), y = ring_load(at_y), idle = ring_within(r->inner, x, y);
     if (gap)
-        idle = _mm_or_si128(idle, _mm_andnot_si128(ring_within(dx, dy, r->gap_begin), ring_within(dx, dy, r->gap_end)));
-    return (uint32_t)_mm_movemask_epi8(_mm_andnot_si128(idle, ring_within(dx, dy, r->outer)));
+        idle = _mm_or_si128(idle, _mm_andnot_si128(ring_within(r->gap_begin, x, y), ring_within(r->gap_end, x, y)));
+    return (uint32_t)_mm_movemask_epi8(_mm_andnot_si128(idle, ring_within(r->outer, x, y)));
 }
 
 AOI_INLINE __m128i ring_idle(const ring_lanes *r, __m128i d, bool gap) {

@@ -39,9 +39,9 @@ AOI_INLINE void ring_scan_by(ring_scan *s, const aoi_cell *mid, unsigned cells, 
             count++;
             for (uint32_t bits = ring_match(&lanes, b, kind, wide); bits; bits &= bits - 1) {
                 unsigned lane = ring_lowest(bits) / 2;
-                if (ends && ring_keeps_sides(w, b->x[lane], b->y[lane], kind & RING_GAP)) continue;
                 uint32_t ref = b->ref[lane];
-                s->hits[s->found++] = ref;
+                s->hits[s->found] = ref; /* without a branch: written, and kept if it may have changed sides */
+                s->found += !(ends && ring_keeps_sides(w, b->x[lane], b->y[lane], kind & RING_GAP));
                 AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_CACHE_LINE));
                 AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_CACHE_LINE));
             }
