@@ -78,10 +78,27 @@ static void note(uint32_t node, uint32_t target) {
     m.candidates++;
 }
 
+/* What the engine tells of a couple must be so for each node of the level. */
+static void expect_change(uint32_t node, uint32_t target, uint32_t change) {
+    aoi_bounds b = aoi_bounds_of(&m.w, node);
+    uint32_t owner = m.w.nodes[node].owner;
+    if (change == AOI_UNTOLD || m.w.dims == 3) return;
+    EXPECT(change == AOI_MET || change == AOI_PARTED);
+    const double *w[2] = {aoi_position_before(&m.w, owner), m.w.entities[owner].pos};
+    const double *t[2] = {aoi_position_before(&m.w, target), m.w.entities[target].pos};
+    int inside = change == AOI_MET;
+    EXPECT(in_hole(&b, w[inside], t[inside]));
+    EXPECT(!in_box(&b, w[!inside], t[!inside]));
+}
+
 void aoi_judge_couples(aoi_world *w, uint32_t level, const aoi_couple *couples, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t a = couples[i].a, b = couples[i].b;
         EXPECT(a != b && a < w->entity_top && b < w->entity_top);
+        for (int back = 0; back < 2; back++)
+            for (uint32_t n = w->entities[back ? b : a].nodes; n != AOI_NONE; n = w->nodes[n].next)
+                if (aoi_is_bounded(w->nodes + n) && w->nodes[n].level == level)
+                    expect_change(n, back ? a : b, couples[i].change);
         for (uint32_t n = w->entities[a].nodes; n != AOI_NONE; n = w->nodes[n].next)
             if (aoi_is_bounded(w->nodes + n) && w->nodes[n].level == level) note(n, b);
         for (uint32_t n = w->entities[b].nodes; n != AOI_NONE; n = w->nodes[n].next)
@@ -437,10 +454,10 @@ static int do_join(uint32_t unused, const void *nothing) {
 }
 
 /* Most move a little; now and then one goes far. */
-static double choose_movers(void) {
-    double farthest = 0;
+static void choose_movers(void) {
     uint32_t stay = random_below(4) ? 0 : random_below(m.alive_count + 1);
     m.w.moved = m.w.mover_count = 0;
+    aoi_forget_ways(&m.w);
     EXPECT(AOI_GROW(&m.w.memory, m.w.movers, m.w.mover_cap, m.alive_count));
     bool some_far = random_below(3) == 0;
     for (uint32_t k = stay; k < m.alive_count; k++) {
@@ -453,19 +470,22 @@ static double choose_movers(void) {
             o->pos[a] = e->pos[a] + unit * (m.lattice ? m.scale : m.scale * 0.5);
             if (far) o->pos[a] = random_coordinate();
             if (far && a && m.w.dims == 3 && random_below(2)) o->pos[2] = random_coordinate();
-            farthest = fmax(farthest, fabs(o->pos[a] - e->pos[a]));
+            m.w.farthest = fmax(m.w.farthest, fabs(o->pos[a] - e->pos[a]));
+            bool bounds = random_below(4) != 0; /* they only tell how large the world is */
+            m.w.moving_lo[a] = bounds ? fmin(m.w.moving_lo[a], o->pos[a]) : m.w.moving_lo[a];
+            m.w.moving_hi[a] = bounds ? fmax(m.w.moving_hi[a], o->pos[a]) : m.w.moving_hi[a];
         }
+        m.w.climbs |= o->pos[2] != e->pos[2];
         e->mover = m.w.mover_count++;
     }
-    return farthest;
 }
 
 static unsigned long joins;
 
 static void move_many(void) {
-    double farthest = choose_movers();
+    choose_movers();
     const aoi_engine_class *class = m.engine->class;
-    bool joined = class->supports_join && class->supports_join(m.engine, farthest);
+    bool joined = class->supports_join && !m.w.climbs && class->supports_join(m.engine);
     joins += joined;
     for (uint32_t i = 0; i < m.w.mover_count; i++) {
         aoi_mover *o = m.w.movers + i;

@@ -104,7 +104,7 @@ describe("a rule of the house", function()
     { "engines", "src/engines/grid/grid.c", "engines/list/tiles.h" },
     { "engines", "src/engines/tower.c", "engines/quadtree/tree.h" },
     { "engines", "src/engines/brute.c", "core/space.h" },
-    { "engines", "src/engines/shared/ring_query.h", "engines/grid/self_join.h" },
+    { "engines", "src/engines/shared/ring_query.h", "engines/list/list.h" },
     { "engines", "src/engines/grid/grid.c", "../list/tiles.h" },
     { "engines", "src/engines/list/list.c", "lua/binding.h" },
     { "circle", "include/aoi.h", "lua/binding.h" },

@@ -111,6 +111,10 @@ typedef struct aoi_world {
     aoi_mover *movers;
     uint32_t mover_cap, mover_count;
     uint32_t moved; /* movers that have had their turn */
+    /* Of all movers: bounds of where they go; the farthest that one goes on one of the first two axes, or more; whether
+     * one goes up or down. */
+    double moving_lo[2], moving_hi[2], farthest;
+    bool climbs;
 } aoi_world;
 
 /* What an index is made of, for those who want to look at it.  A part is a rectangle and what the index has filed there;
@@ -187,10 +191,10 @@ struct aoi_engine_class {
     void (*prefetch)(const aoi_engine *, uint32_t entity, int stage);
 
     /* A batch that moves many at once.  Would the engine rather be asked when all are where they arrive, if none goes
-     * farther than that on an axis, nor up or down?  Then each mover is `place`d - a move without candidates - and once
+     * farther than world.farthest on an axis, nor up or down?  Then each mover is `place`d - a move without candidates - and once
      * all are, `join` calls aoi_judge_couples() for all couples of entities, each once, that may see more or less of each
      * other than before.  AOI_ENOMEM from `join` leaves the index as it is.  All three may be NULL. */
-    bool (*supports_join)(const aoi_engine *, double farthest);
+    bool (*supports_join)(const aoi_engine *);
     int (*place)(aoi_engine *, uint32_t entity, const double *to);
     int (*join)(aoi_engine *);
 
@@ -267,6 +271,13 @@ static inline void aoi_add_hit(aoi_world *w, uint32_t slot) {
     else w->hits[w->hit_count++] = slot;
 }
 
+/* No mover goes anywhere. */
+static inline void aoi_forget_ways(aoi_world *w) {
+    for (int a = 0; a < 2; a++) w->moving_lo[a] = INFINITY, w->moving_hi[a] = -INFINITY;
+    w->farthest = 0;
+    w->climbs = false;
+}
+
 /* Where an entity was before the batch that moves it; where it is, if none does. */
 static inline const double *aoi_position_before(const aoi_world *w, uint32_t entity) {
     const aoi_entity_record *e = w->entities + entity;
@@ -276,7 +287,13 @@ static inline const double *aoi_position_before(const aoi_world *w, uint32_t ent
 /* For `join`: couples of entities, of whose nodes those of this level are judged, each with the other as the target. */
 typedef struct aoi_couple {
     uint32_t a, b;
+    uint32_t change; /* on the first two axes, for all areas of that level: */
 } aoi_couple;
+enum {
+    AOI_UNTOLD, /* positions tell */
+    AOI_MET,    /* they were surely outside, and are inside */
+    AOI_PARTED
+};
 void aoi_judge_couples(aoi_world *w, uint32_t level, const aoi_couple *couples, size_t count);
 
 #endif

@@ -89,14 +89,16 @@ static void queue_partition_aside(aoi_queued *e, uint32_t n, aoi_queued *room) {
 }
 
 static void queue_partition(aoi_memory *m, aoi_event_queue *q, uint32_t from) {
-    uint32_t enters = 0, late = 0;
+    uint32_t enters = 0, leaves = 0, late = 0;
     for (uint32_t i = from; i < q->top; i++) {
-        if (q->events[i].cancelled) continue;
-        if (q->events[i].kind == AOI_ENTER) enters++;
-        else late += enters > 0;
+        uint32_t waits = !q->events[i].cancelled, enter = waits & (q->events[i].kind == AOI_ENTER);
+        enters += enter;
+        leaves += waits & !enter;
+        late += waits & !enter & (enters > 0);
     }
     if (!late) return;
-    queue_close_gaps(q, from);
+    if (q->head > from || enters + leaves < q->top - from) queue_close_gaps(q, from);
+    else if (q->indexed > from) queue_forget_index(q);
     aoi_queued *room = NULL;
     uint32_t n = q->top - from, cap = 0;
     if (enters <= q->cap - q->top) queue_partition_aside(q->events + from, n, q->events + q->top);

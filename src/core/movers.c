@@ -25,6 +25,13 @@ void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
         w->movers[e->mover].entity = entity;
     }
     for (int a = 0; a < w->dims; a++) w->movers[e->mover].pos[a] = to[a];
+    for (int a = 0; a < 2; a++) {
+        double way = fabs(to[a] - e->pos[a]);
+        w->farthest = way > w->farthest ? way : w->farthest;
+        w->moving_lo[a] = to[a] < w->moving_lo[a] ? to[a] : w->moving_lo[a];
+        w->moving_hi[a] = to[a] > w->moving_hi[a] ? to[a] : w->moving_hi[a];
+    }
+    w->climbs |= w->dims == 3 && to[2] != e->pos[2];
     if (s->syncs) aoi_syncs_moved(s->syncs, entity);
 }
 
@@ -34,6 +41,7 @@ static void forget_movers(aoi_space *s) {
     if (w->mover_cap > AOI_QUEUE_KEEPS && w->mover_count < w->mover_cap / 8) /* ticks are small again */
         AOI_CLEAR(&w->memory, w->movers, w->mover_cap);
     w->mover_count = w->moved = 0;
+    aoi_forget_ways(w);
     s->stage = AOI_STAGE_NOTED;
 }
 
@@ -68,6 +76,8 @@ static bool place_all(aoi_space *s) {
         const aoi_mover *m = w->movers + w->moved;
         if (w->moved + ENTITY_AHEAD < w->mover_count)
             AOI_PREFETCH(w->entities + w->movers[w->moved + ENTITY_AHEAD].entity);
+        if (s->engine->class->prefetch && w->moved + FETCH_AHEAD < w->mover_count)
+            s->engine->class->prefetch(s->engine, w->movers[w->moved + FETCH_AHEAD].entity, 0);
         if (!put_in_place(s, m->entity, m->pos)) return false;
     }
     return true;
@@ -124,16 +134,8 @@ static bool move_half_back(aoi_space *s) {
 /* Whether to: at least half of the entities move, none of them up or down, and the engine supports it. */
 static bool join_pays(const aoi_space *s) {
     const aoi_world *w = &s->world;
-    double farthest = 0;
-    if (!s->engine->class->join || w->mover_count < w->entity_count / 2) return false;
-    for (uint32_t i = 0; i < w->mover_count; i++) {
-        if (i + ENTITY_AHEAD < w->mover_count) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD].entity);
-        const double *from = w->entities[w->movers[i].entity].pos, *to = w->movers[i].pos;
-        double x = fabs(to[0] - from[0]), y = fabs(to[1] - from[1]), far = x > y ? x : y;
-        farthest = far > farthest ? far : farthest;
-        if (w->dims == 3 && from[2] != to[2]) return false;
-    }
-    return s->engine->class->supports_join(s->engine, farthest);
+    return s->engine->class->join && w->mover_count >= w->entity_count / 2 && !w->climbs &&
+           s->engine->class->supports_join(s->engine);
 }
 
 bool aoi_judge_movers(aoi_space *s) {

@@ -68,6 +68,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
     *s = (aoi_space){
         .world = {.memory = m, .dims = o->dimensions ? o->dimensions : 2}, .cell = o->cell, .deferred = o->deferred};
     s->unused_entity = s->unused_node = s->freed_node = s->unbounded = AOI_NONE;
+    aoi_forget_ways(&s->world);
     aoi_queue_open(&s->queue);
     aoi_overrides_open(&s->overrides);
     if (open_engine(s, class, o->cell)) {

@@ -236,30 +236,52 @@ static inline void judge_moved(aoi_space *s, uint32_t node, uint32_t target, con
 }
 
 /* What judging an entity reads beside its record. */
-static inline void prefetch_moved(const aoi_world *w, uint32_t entity) {
+static inline void prefetch_moved(const aoi_world *w, uint32_t entity, bool told) {
     const aoi_entity_record *e = w->entities + entity;
     AOI_PREFETCH((const void *)((uintptr_t)w->nodes + (size_t)e->nodes * sizeof *w->nodes));
-    AOI_PREFETCH(w->movers + (e->mover < w->moved ? e->mover : 0));
+    if (!told) AOI_PREFETCH(w->movers + (e->mover < w->moved ? e->mover : 0));
+}
+
+/* The watcher's nodes of the level, which the target was surely outside of and is inside of, or the other way round. */
+static inline void judge_told(aoi_space *s, uint32_t level, uint32_t watcher, uint32_t target, bool met) {
+    const aoi_world *w = &s->world;
+    aoi_zone before = met ? AOI_OUTSIDE : AOI_INSIDE, after = met ? AOI_INSIDE : AOI_OUTSIDE;
+    for (uint32_t n = w->entities[watcher].nodes; n != AOI_NONE; n = w->nodes[n].next) {
+        if (w->nodes[n].level != level) continue;
+        s->candidates++;
+        if (is_judged(s, n, target)) judge_pair(s, n, target, before, after);
+    }
+}
+
+static inline void judge_untold(aoi_space *s, uint32_t level, uint32_t watcher, uint32_t target) {
+    const aoi_world *w = &s->world;
+    const double *w0 = aoi_position_before(w, watcher), *w1 = w->entities[watcher].pos;
+    const double *t0 = aoi_position_before(w, target), *t1 = w->entities[target].pos;
+    for (uint32_t n = w->entities[watcher].nodes; n != AOI_NONE; n = w->nodes[n].next)
+        if (w->nodes[n].level == level) judge_moved(s, n, target, w0, w1, t0, t1);
 }
 
 void aoi_judge_couples(aoi_world *w, uint32_t level, const aoi_couple *couples, size_t count) {
     aoi_space *s = (aoi_space *)w;
+    bool flat = w->dims == 2; /* else heights have a say */
     for (size_t i = 0; i < count; i++) {
         AOI_PREFETCH(w->entities + couples[i].a);
         AOI_PREFETCH(w->entities + couples[i].b);
     }
     for (size_t i = 0; i < count; i++) {
-        prefetch_moved(w, couples[i].a);
-        prefetch_moved(w, couples[i].b);
+        bool told = flat && couples[i].change != AOI_UNTOLD;
+        prefetch_moved(w, couples[i].a, told);
+        prefetch_moved(w, couples[i].b, told);
     }
     for (size_t i = 0; i < count; i++) {
         uint32_t a = couples[i].a, b = couples[i].b;
-        const aoi_entity_record *e = w->entities + a, *f = w->entities + b;
-        const double *a0 = aoi_position_before(w, a), *b0 = aoi_position_before(w, b);
-        for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next)
-            if (w->nodes[n].level == level) judge_moved(s, n, b, a0, e->pos, b0, f->pos);
-        for (uint32_t n = f->nodes; n != AOI_NONE; n = w->nodes[n].next)
-            if (w->nodes[n].level == level) judge_moved(s, n, a, b0, f->pos, a0, e->pos);
+        if (flat && couples[i].change != AOI_UNTOLD) {
+            judge_told(s, level, a, b, couples[i].change == AOI_MET);
+            judge_told(s, level, b, a, couples[i].change == AOI_MET);
+        } else {
+            judge_untold(s, level, a, b);
+            judge_untold(s, level, b, a);
+        }
     }
 }
 

@@ -69,12 +69,16 @@ static inline int64_t aoi_floor_to_int(double k) {
     return i - (k < (double)i);
 }
 
-static inline int64_t aoi_fixed_of(const aoi_spatial_hash *h, double v) {
-    double k = v * h->scale;
+static inline int64_t aoi_fixed(double scale, double v) {
+    double k = v * scale;
     if (k > (double)-AOI_FIXED_MOST && k < (double)AOI_FIXED_MOST) return aoi_floor_to_int(k);
-    if (v > DBL_MAX) return aoi_fixed_of(h, DBL_MAX);
-    if (v < -DBL_MAX) return aoi_fixed_of(h, -DBL_MAX);
+    if (v > DBL_MAX) return aoi_fixed(scale, DBL_MAX);
+    if (v < -DBL_MAX) return aoi_fixed(scale, -DBL_MAX);
     return k > 0 ? AOI_FIXED_MOST : -AOI_FIXED_MOST;
+}
+
+static inline int64_t aoi_fixed_of(const aoi_spatial_hash *h, double v) {
+    return aoi_fixed(h->scale, v);
 }
 
 static inline int32_t aoi_cell_of_fixed(int64_t fixed) {
