@@ -36,6 +36,7 @@
  * 20 bytes for an entity in its cell.
  * Method: AOINode lists of MMO servers (sweep and prune in collision detection: Baraff 1992), tiled and unrolled. */
 #include "engines/list/list.h"
+#include "engines/shared/self_join.h"
 
 static aoi_list *self(aoi_engine *g) {
     return (aoi_list *)(void *)g;
@@ -129,6 +130,8 @@ static void insert_edges(aoi_list *g, aoi_level *y, uint32_t node, const aoi_bou
     n->level = AOI_NINE_ELSEWHERE + (uint32_t)(y - g->levels);
     y->nodes++;
     y->idle = 0;
+    if (y->nodes == 1) y->least = INFINITY;
+    y->least = fmin(y->least, fmin(b->reach[0], b->reach[1]));
     y->most = fmax(y->most, fmax(b->reach[0], b->reach[1]));
     if (y->nodes >= 2 * g->around.tuned) g->head.world->untidy = true; /* the cells around should suit them */
 }
@@ -178,6 +181,42 @@ static int list_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *n
     return AOI_OK;
 }
 
+/* ---- whole ticks -------------------------------------------------------------------------------------------------- */
+
+/* The levels as fields of a join, each a crowd: their number, -1 if one is none, or much larger than another. */
+static int fields_of(const aoi_list *g, aoi_join_field *fields) {
+    double least = INFINITY, most = 0;
+    int count = 0;
+    for (int i = 0; i < g->level_count; i++) {
+        const aoi_level *y = g->levels + g->order[i];
+        if (!y->nodes) continue;
+        aoi_join_field *f = fields + count++;
+        *f = (aoi_join_field){.level = AOI_NINE_ELSEWHERE + (uint32_t)g->order[i], .count = y->nodes};
+        for (int a = 0; a < 2; a++) {
+            f->borders.enter_min[a] = f->borders.leave_min[a] = y->least;
+            f->borders.enter_max[a] = f->borders.leave_max[a] = y->most;
+        }
+        least = fmin(least, y->most);
+        most = fmax(most, y->most);
+        if (y->nodes < g->around.points.count / 4) return -1;
+    }
+    return most > 2 * least ? -1 : count;
+}
+
+static bool list_supports_join(const aoi_engine *head) {
+    const aoi_list *g = (const aoi_list *)(const void *)head;
+    aoi_join_field fields[AOI_MOST_LEVELS];
+    int count = fields_of(g, fields);
+    return count >= 0 && aoi_nine_supports_join(&g->around, fields, count);
+}
+
+static int list_join(aoi_engine *head) {
+    aoi_list *g = self(head);
+    aoi_join_field fields[AOI_MOST_LEVELS];
+    int count = fields_of(g, fields);
+    return aoi_nine_join(&g->around, fields, count) ? AOI_OK : AOI_ENOMEM;
+}
+
 /* ---- the class --------------------------------------------------------------------------------------------------- */
 
 static const char *list_check(aoi_engine *head) {
@@ -206,6 +245,9 @@ const aoi_engine_class aoi_engine_list = {
     .set_kind = list_set_kind,
     .mask_changed = list_mask_changed,
     .move = aoi_list_move,
+    .supports_join = list_supports_join,
+    .place = aoi_list_place,
+    .join = list_join,
     .tidy = list_tidy,
     .targets = aoi_list_targets,
     .watchers = aoi_list_watchers,

@@ -78,6 +78,7 @@ const char *aoi_levels_check(aoi_list *g);
 /* ---- move.c, box_query.c ----------------------------------------------------------------------------------------- */
 
 int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to);
+int aoi_list_place(aoi_engine *head, uint32_t entity, const double *to); /* without candidates */
 
 /* Calls visit() for every node of the level whose box contains the point, each once. */
 typedef void (*aoi_visit_node)(void *ud, uint32_t node);

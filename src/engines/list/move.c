@@ -30,6 +30,7 @@ typedef struct list_trip {
     uint64_t far_levels; /* where its point changes tile; by number of the level */
     bool far_nodes;      /* some node changes tiles */
     bool puts_back;      /* near entries get their old keys back */
+    bool places;         /* nothing is collected: the batch will be joined */
     bool failed;
     uint32_t blocks; /* that far parts need */
     int edges, count;
@@ -74,12 +75,21 @@ AOI_INLINE void walk_entries(list_trip *p, int first, int count, bool points) {
     }
 }
 
+static void place_entry(list_trip *p, const list_entry *e) {
+    aoi_block *b = e->block;
+    float now = aoi_block_key(b, e->to);
+    if (b->low <= now && now <= b->high) aoi_block_keys(b)[*e->place & AOI_PLACE_MASK] = now;
+    else note_leaving(p, e->place, e->to);
+}
+
 static void run_entries(list_trip *p) {
+    bool places = p->places && !p->puts_back;
+    for (int i = 0; places && i < p->count; i++) place_entry(p, p->entries + i);
     for (int i = 0; p->puts_back && i < p->count; i++) {
         aoi_block *b = p->entries[i].block;
         aoi_block_keys(b)[*p->entries[i].place & AOI_PLACE_MASK] = aoi_block_key(b, p->entries[i].to);
     }
-    if (!p->puts_back) {
+    if (!p->puts_back && !places) {
         walk_entries(p, p->edges, p->count, true);
         walk_entries(p, 0, p->edges, false);
         aoi_crossings_collect(&p->passed);
@@ -230,7 +240,7 @@ static void jump_visit(void *ud, uint32_t node) {
     if (!inside && n->owner != j->entity) aoi_add_candidate(j->world, node, j->entity);
 }
 
-static void move_far_point(list_trip *p, aoi_level *y) {
+static void collect_far_point(list_trip *p, const aoi_level *y) {
     aoi_list *g = p->g;
     aoi_world *w = g->head.world;
     bool far = false;
@@ -244,8 +254,12 @@ static void move_far_point(list_trip *p, aoi_level *y) {
     }
     for (int a = 0; a < w->dims && !far; a++) walk_point(p, y, a);
     aoi_crossings_collect(&p->passed);
-    aoi_remove_point(g, y, p->entity);
-    aoi_insert_point(g, y, p->entity, p->to);
+}
+
+static void move_far_point(list_trip *p, aoi_level *y) {
+    if (!p->places) collect_far_point(p, y);
+    aoi_remove_point(p->g, y, p->entity);
+    aoi_insert_point(p->g, y, p->entity, p->to);
 }
 
 static void move_far_box(list_trip *p, uint32_t node) {
@@ -286,7 +300,7 @@ static void rekey_leaving(aoi_list *g) {
     g->leaving_count = 0;
 }
 
-int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to) {
+AOI_INLINE int make_trip(aoi_engine *head, uint32_t entity, const double *to, bool places) {
     aoi_world *w = head->world;
     aoi_list *g = (aoi_list *)(void *)head;
     list_trip p;
@@ -296,11 +310,12 @@ int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to) {
     p.to = p.passed.to = to;
     p.edges = p.count = p.passed.found = p.passed.count = 0;
     p.failed = p.puts_back = false;
+    p.places = places;
     uint32_t had = w->candidate_count;
-    aoi_nine_propose(&g->around, entity, to);
+    if (!places) aoi_nine_propose(&g->around, entity, to);
     move_near(&p, to);
     bool usual = !p.far_levels && !p.far_nodes && !g->leaving_count && !p.failed;
-    if (p.far_nodes) propose_far_boxes(&p);
+    if (p.far_nodes && !places) propose_far_boxes(&p);
     if (!(usual || trip_ready(&p)) || !aoi_nine_relocate(&g->around, entity, to)) {
         g->leaving_count = 0;
         p.puts_back = true;
@@ -317,4 +332,12 @@ int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to) {
         aoi_crossings_judge(&p.passed);
     }
     return AOI_OK;
+}
+
+int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to) {
+    return make_trip(head, entity, to, false);
+}
+
+int aoi_list_place(aoi_engine *head, uint32_t entity, const double *to) {
+    return make_trip(head, entity, to, true);
 }

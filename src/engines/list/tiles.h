@@ -86,7 +86,7 @@ typedef struct aoi_level {
     uint32_t *point_places;
     uint32_t place_cap;
     uint32_t nodes, idle; /* idle: moves since the last node left */
-    double most;          /* no reach is larger */
+    double least, most;   /* no reach is less, or more */
 } aoi_level;
 
 typedef struct aoi_list aoi_list; /* list.h */
