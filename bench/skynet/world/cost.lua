@@ -1,9 +1,12 @@
--- cost.lua [EPOCHS | scale]: what it costs a shard to be one of many, without skynet: thread time of an epoch of the
--- middle shard of nine, each with n walkers of its own, all of which move, beside that of a shard that is the whole
--- world with as many.
+-- cost.lua [EPOCHS | scale | alone WALKERS]: what it costs a shard to be one of many, without skynet: thread time of an
+-- epoch of the middle shard of nine, each with n walkers of its own, all of which move, beside that of a shard that is
+-- the whole world with as many.
 --
 --   read     rows of moves from clients          close   routing, packing, hand-overs
 --   apply    own moves, ghosts, hand-overs       drain   judging, events, messages
+--
+-- alone: a shard that is the whole world, for some seconds. Two of them at once, each on its core, tell what the
+-- machine gives to two that have nothing to do with each other.
 package.path = "./?.lua;" .. package.path
 local Shard = require "aoi.skynet.world.shard"
 local tiles = require "aoi.skynet.world.tiles"
@@ -140,6 +143,26 @@ local function scale(walkers)
       :format(walkers, n, busier, one / busier))
     for _, shard in ipairs(w.shards) do shard:shutdown() end
   end
+end
+
+local function time_one(walkers)
+  local w, all = new_world(1, 1, walkers, 20, 10), {}
+  for _ = 1, 3 do step(w) end
+  local ends = os.time() + 6
+  repeat
+    local before, ms = times(w.shards[1]), 0
+    step(w)
+    for k, v in ipairs(times(w.shards[1])) do ms = ms + 1000 * (v - before[k]) end
+    all[#all + 1] = ms
+  until os.time() > ends
+  table.sort(all)
+  print(("%d walkers alone: %.1f ms an epoch, at least %.1f (%d epochs)"):format(walkers, all[#all // 2 + 1], all[1],
+    #all))
+end
+
+if arg[1] == "alone" then
+  time_one(assert(tonumber(arg[2]), "how many walkers?"))
+  os.exit(true)
 end
 
 if arg[1] == "scale" then
