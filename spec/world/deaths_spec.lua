@@ -97,7 +97,8 @@ describe("the end of a world", function()
     net.stopped[2] = true
     local epoch = net.exchanges[1].epoch
     net:run(3)
-    assert(net.exchanges[1].epoch <= epoch + 1, "somebody went on alone")
+    -- The other one may have been an epoch ahead, and its parts of both on their way.
+    assert(net.exchanges[1].epoch <= epoch + 2, "somebody went on alone")
     assert.same({}, net.ended)
     net.stopped[2] = nil
     net:run(3)
