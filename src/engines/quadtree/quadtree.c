@@ -20,7 +20,7 @@
 
 #define QUADTREE_FINEST_SIDE 0x1p-12
 
-enum { QUADTREE_CLASSES = 32 };
+enum { QUADTREE_CLASSES = 32, QUADTREE_RARE = 64 }; /* of so many entities one carries a node of a rare class */
 
 typedef struct quadtree_class {
     aoi_borders borders; /* of all of its nodes */
@@ -193,6 +193,15 @@ static void quadtree_visit_pair(const void *ud, uint32_t entity, uint32_t classe
         if (aoi_may_see(w->nodes + n, q->kind)) aoi_add_candidate(w, n, q->entity);
 }
 
+/* Whether areas of a class reach neither place, nor anything between: a few nodes far away cost the others no ring. */
+static bool quadtree_is_far(const quadtree *g, const quadtree_query *q) {
+    const aoi_borders *b = &g->classes[q->class].borders;
+    double half[2], safe = aoi_ring_margin(aoi_magnitude(q->from) + aoi_magnitude(q->to) + aoi_magnitude(b->leave_max));
+    for (int a = 0; a < 2; a++) half[a] = b->leave_max[a] + fabs(q->to[a] - q->from[a]) + safe;
+    uint32_t home = q->world->entities[q->entity].home;
+    return aoi_tree_lacks(&g->tree, home, q->from, half, UINT32_C(1) << q->class);
+}
+
 static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double *to) {
     aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
@@ -204,6 +213,7 @@ static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double 
         quadtree_query q = {w,      twice ? &y->borders : NULL,        e->pos, to,
                             entity, quadtree_in_class(w, e->nodes, c), c,      e->kind};
         uint32_t classes = q.first == AOI_NONE ? UINT32_C(1) << c : 0;
+        if (classes && y->count < g->tree.count / QUADTREE_RARE && quadtree_is_far(g, &q)) continue;
         aoi_ring rings[2];
         size_t n = aoi_rings_of_move(e->pos, to, &y->borders, solid, rings);
         g->head.steps += aoi_tree_query(&g->tree, e->home, rings, classes, quadtree_visit_pair, &q);

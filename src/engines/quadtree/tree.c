@@ -180,7 +180,7 @@ static uint32_t tree_new_leaf(aoi_tree *t, uint32_t parent, uint32_t other, uint
 }
 
 /* The smallest square around one nearby, and a place; AOI_NONE if the root does not hold it. */
-static uint32_t tree_square_around(const aoi_tree *t, uint32_t near, uint64_t x, uint64_t y) {
+static inline uint32_t tree_square_around(const aoi_tree *t, uint32_t near, uint64_t x, uint64_t y) {
     while (near != AOI_NONE && !tree_holds(t->quads + near, x, y)) near = t->quads[near].parent;
     return near;
 }
@@ -434,14 +434,25 @@ static bool tree_is_within(const aoi_quad *k, const tree_span *f) {
     return f->x0 < k->x && k->x + side < f->x1 && f->y0 < k->y && k->y + side < f->y1;
 }
 
+/* The smallest square known to be around the span; AOI_NONE in an empty tree. */
+static inline uint32_t tree_square_around_span(const aoi_tree *t, uint32_t near, const tree_span *f) {
+    near = tree_square_around(t, tree_square_around(t, near, f->x0, f->y0), f->x1, f->y1);
+    return near != AOI_NONE ? near : t->root;
+}
+
+bool aoi_tree_lacks(const aoi_tree *t, uint32_t near, const double *center, const double *half, uint32_t classes) {
+    tree_span f = tree_span_of(t, center, half);
+    near = tree_square_around_span(t, near, &f);
+    return near == AOI_NONE || !(t->quads[near].classes & classes);
+}
+
 uint64_t aoi_tree_query(const aoi_tree *t, uint32_t near, const aoi_ring *q, uint32_t classes, aoi_tree_visit visit,
                         const void *ud) {
     tree_span outer = tree_span_of(t, q->center, q->outer), hole = {0};
     uint32_t stack[3 * TREE_TOP + 4], depth = 0;
     tree_query o = {.t = t, .q = q, .visit = visit, .ud = ud, .classes = classes};
     if (q->inner[0] >= 0 && q->inner[1] >= 0) hole = tree_span_of(t, q->center, q->inner);
-    near = tree_square_around(t, tree_square_around(t, near, outer.x0, outer.y0), outer.x1, outer.y1);
-    if (near == AOI_NONE) near = t->root;
+    near = tree_square_around_span(t, near, &outer);
     if (near != AOI_NONE) stack[depth++] = near;
     while (depth) {
         uint32_t i = stack[--depth];
