@@ -64,21 +64,20 @@ static bool picture_index_ready(aoi_client *c, uint32_t cap) {
 
 /* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
-static size_t picture_bytes(uint32_t cap, bool told_at, bool since) {
-    return cap * (sizeof(uint32_t) + told_at * sizeof(uint32_t) + since * sizeof(uint16_t) + 1);
+static size_t picture_bytes(uint32_t cap, bool told_at) {
+    return cap * (sizeof(uint32_t) + told_at * sizeof(uint32_t) + 1);
 }
 
 static void picture_free_arrays(aoi_client *c) {
-    if (c->tracks) aoi_resize(aoi_sync_memory(c->sync), c->tracks, picture_bytes(c->cap, c->told_at, c->since), 0);
+    if (c->tracks) aoi_resize(aoi_sync_memory(c->sync), c->tracks, picture_bytes(c->cap, c->told_at), 0);
 }
 
 /* The same records in a block of another size. */
-static bool picture_relay(aoi_client *c, uint32_t cap, bool with_told_at, bool with_since) {
-    uint32_t *tracks = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, picture_bytes(cap, with_told_at, with_since));
+static bool picture_relay(aoi_client *c, uint32_t cap, bool with_told_at) {
+    uint32_t *tracks = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, picture_bytes(cap, with_told_at));
     if (!tracks) return false;
-    uint32_t *told_at = with_told_at ? tracks + cap : NULL, *end = tracks + (with_told_at ? 2 : 1) * (size_t)cap;
-    uint16_t *since = with_since ? (uint16_t *)end : NULL;
-    uint8_t *flags = since ? (uint8_t *)(since + cap) : (uint8_t *)end;
+    uint32_t *told_at = with_told_at ? tracks + cap : NULL;
+    uint8_t *flags = (uint8_t *)(tracks + (with_told_at ? 2 : 1) * (size_t)cap);
     if (c->count) {
         memcpy(tracks, c->tracks, c->count * sizeof *tracks);
         memcpy(flags, c->flags, c->count);
@@ -86,39 +85,51 @@ static bool picture_relay(aoi_client *c, uint32_t cap, bool with_told_at, bool w
     memset(tracks + c->count, 0, (cap - c->count) * sizeof *tracks);
     memset(flags + c->count, 0, cap - c->count);
     for (uint32_t i = 0; i < c->count && told_at; i++) told_at[i] = c->told_at ? c->told_at[i] : c->sync->now;
-    for (uint32_t i = 0; i < c->count && since; i++) since[i] = c->since ? c->since[i] : (uint16_t)c->sync->now;
     picture_free_arrays(c);
     c->tracks = tracks;
     c->told_at = told_at;
-    c->since = since;
     c->flags = flags;
     c->cap = cap;
     return true;
 }
 
+bool aoi_picture_since_ready(aoi_client *c, uint32_t records) {
+    uint32_t cap = picture_room(records + records / 8 + 1);
+    if (records <= c->since_cap) return true;
+    uint16_t *since = aoi_resize(aoi_sync_memory(c->sync), c->since, c->since_cap * sizeof *since, cap * sizeof *since);
+    if (!since) return false;
+    memset(since + c->since_cap, 0, (cap - c->since_cap) * sizeof *since);
+    c->since = since;
+    c->since_cap = cap;
+    return true;
+}
+
 bool aoi_picture_set_times(aoi_client *c, bool told_at, bool since) {
-    bool is = told_at == (c->told_at != NULL) && since == (c->since != NULL);
-    return is || picture_relay(c, c->cap ? c->cap : LEAST_RECORDS, told_at, since);
+    if (since && !aoi_picture_since_ready(c, c->told)) return false;
+    if (told_at != (c->told_at != NULL) && !picture_relay(c, c->cap ? c->cap : LEAST_RECORDS, told_at)) return false;
+    for (uint32_t i = 0; i < c->told && since && !c->tiers; i++) c->since[i] = (uint16_t)c->sync->now;
+    if (!since) AOI_CLEAR(aoi_sync_memory(c->sync), c->since, c->since_cap);
+    return true;
 }
 
 static bool picture_ready(aoi_client *c) {
     uint32_t cap = picture_room(c->cap + c->cap / 8 + 1);
     if (c->count < c->cap) return true;
-    return picture_index_ready(c, cap) && picture_relay(c, cap, c->told_at, c->since);
+    return picture_index_ready(c, cap) && picture_relay(c, cap, c->told_at);
 }
 
 void aoi_picture_shrink(aoi_client *c) {
     uint32_t cap = picture_room(c->count + c->count / 8 + 1);
     if (c->cap < 64 || c->count > c->cap / 4) return;
     if (cap <= INDEXED_FROM && c->index) picture_drop_index(c);
-    (void)picture_relay(c, cap, c->told_at, c->since);
+    (void)picture_relay(c, cap, c->told_at);
 }
 
 void aoi_picture_free(aoi_client *c) {
     picture_free_arrays(c);
     picture_drop_index(c);
+    AOI_CLEAR(aoi_sync_memory(c->sync), c->since, c->since_cap);
     c->tracks = c->told_at = NULL;
-    c->since = NULL;
     c->flags = NULL;
     c->cap = c->count = c->told = 0;
 }
@@ -149,7 +160,7 @@ void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
         c->told_at[i] = c->told_at[k];
         c->told_at[k] = told_at;
     }
-    if (c->since) {
+    if (i < c->since_cap && k < c->since_cap) {
         uint16_t since = c->since[i];
         c->since[i] = c->since[k];
         c->since[k] = since;
@@ -182,7 +193,9 @@ void aoi_picture_drop(aoi_client *c, uint32_t record) {
 
 void aoi_picture_tell(aoi_client *c, uint32_t record) {
     aoi_track_add_knower(c->sync, c->tracks[record], c->number);
-    aoi_picture_swap(c, record, c->told++);
+    aoi_picture_swap(c, record, c->told);
+    if (c->told < c->since_cap) c->since[c->told] = (uint16_t)c->sync->now;
+    c->told++;
 }
 
 void aoi_picture_untell(aoi_client *c, uint32_t record) {

@@ -73,9 +73,8 @@ typedef struct aoi_tiers {
  *   tracks   [ 7 | 3 | 9 | 4 | 8 |     ]
  *   flags    [   |   |   |   |   |     ]
  *   told_at  [   |   |   |   |   |     ]    only with bytes: tick of the last update, or since when it is seen
- *   since    [   |   |   |   |   |     ]    only with tiers: tick since which a move waits, its low 16 bits
  *              known     ^ told    ^ count
- *              to the client
+ *   since    [   |   |     ]                 only with tiers: tick since which a move waits, its low 16 bits
  */
 struct aoi_client { /* what events need comes first */
     aoi_sync *sync;
@@ -83,7 +82,7 @@ struct aoi_client { /* what events need comes first */
     uint16_t *since;
     uint8_t *flags;
     uint32_t *index; /* numbers of records by track, in large pictures */
-    uint32_t cap, count, told;
+    uint32_t cap, count, told, since_cap;
     uint32_t unseen; /* records that the node does not see */
     bool queued, changed /* records have come or gone */, backlog, overflow /* sees more than the limit */;
     bool marked; /* records are SAID or CUT */
@@ -198,12 +197,12 @@ void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* both t
 void aoi_picture_untell(aoi_client *c, uint32_t record);
 void aoi_picture_free(aoi_client *c);
 bool aoi_picture_set_times(aoi_client *c, bool told_at, bool since); /* false: memory refused */
+bool aoi_picture_since_ready(aoi_client *c, uint32_t records);       /* room for so many known ones; likewise */
 void aoi_picture_shrink(aoi_client *c);
 
 /* Its times begin now. */
 static inline void aoi_record_starts(aoi_client *c, uint32_t record) {
     if (c->told_at) c->told_at[record] = c->sync->now;
-    if (c->since) c->since[record] = (uint16_t)c->sync->now;
 }
 
 /* Clients with news; in the order in which they are queued. */

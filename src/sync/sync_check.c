@@ -38,7 +38,8 @@ static const char *check_client(const aoi_client *c) {
     if (wrong) return wrong;
     for (uint32_t e = 0; e < w->entity_top; e++)
         seen += aoi_is_live(w->entities[e].generation) && e != c->entity && aoi_node_sees(y->space, c->node, e);
-    if (unseen != c->unseen || c->told > c->count) return sync_say(y, "a picture counts its records wrongly");
+    if (unseen != c->unseen || c->told > c->count || (c->tiers && c->told > c->since_cap))
+        return sync_say(y, "a picture counts its records wrongly");
     if (seen != c->count - unseen) return sync_say(y, "client %lld misses what it sees", (long long)c->id);
     return NULL;
 }

@@ -219,7 +219,7 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
 static void keep_waiting(const aoi_client *c) {
     for (uint32_t i = c->stay; i < c->told; i++) {
         unsigned old = c->flags[i], flags = mark_waiting(c, c->sync->tracks + c->tracks[i], old, true);
-        if (c->since && !(old & AOI_RECORD_WAITS)) c->since[i] = (uint16_t)c->sync->now;
+        if (c->tiers && !(old & AOI_RECORD_WAITS)) c->since[i] = (uint16_t)c->sync->now;
         c->flags[i] = (uint8_t)(flags | (old & AOI_RECORD_SAID));
     }
 }
@@ -365,7 +365,7 @@ static bool pack(aoi_client *c) {
         put_gone_last(c);
         if (c->limit && !aoi_measure(c, c->count, &scope)) return false;
         uint32_t n = aoi_choose(c, &scope);
-        if (n == AOI_NONE) return false;
+        if (n == AOI_NONE || (c->tiers && !aoi_picture_since_ready(c, c->told + n))) return false;
         if (c->limit) put_cut_last(c);
         measured = c->limit;
         if (!pack_gone(c) || !pack_appeared(c, n)) return false;
@@ -418,7 +418,7 @@ static void apply_updates(aoi_client *c) {
         waits |= eight & mine;
     }
     c->backlog |= (waits & ones * (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) != 0;
-    for (uint32_t i = 0; i < stay && c->since; i++) /* what has waited for so long waits no longer: times wrap */
+    for (uint32_t i = 0; i < stay && c->tiers; i++) /* what has waited for so long waits no longer: times wrap */
         c->since[i] = (uint16_t)(c->since[i] + ((uint16_t)(now - c->since[i]) == UINT16_MAX));
 }
 
