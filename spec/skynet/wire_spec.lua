@@ -445,4 +445,40 @@ describe("the views of an inbox", function()
     assert.error_matches(function() inbox:open(3, 9, 1, 1) end, "taken")
     assert.same({}, read(inbox, reference.events(1, false, { { handle = 1, enters = { 5 } } })))
   end)
+
+  it("end in the middle of a message, and another node takes their place", function()
+    local inbox = inbox_with(1, 2)
+    read(inbox, reference.events(1, false, {
+      { handle = 1, enters = { 5 } },
+      { handle = 1, close = true },
+      { handle = 3, open = { 7, 100, 1 }, enters = { 6 } },
+      { handle = 1, enters = { 8 } },
+      { handle = 3, enters = { 9 } },
+    }))
+    inbox:open(4, 7, 1, 1)
+    local ids = {}
+    assert.equal(2, inbox:view(3, ids))
+    assert.same({ 6, 9 }, ids)
+    assert.equal(0, inbox:view(1, ids))
+    assert.equal(3, (inbox:count()))
+  end)
+
+  it("hold the handlers of their nodes until these end", function()
+    local inbox = inbox_with(1, 2, 3)
+    inbox:open(4, 8, 1, 1)
+    local kept = setmetatable({}, { __mode = "v" })
+    for handle = 1, 4 do
+      kept[handle] = { enter = print }
+      inbox:handlers(handle, kept[handle])
+    end
+    inbox:handlers(5, { enter = print }) -- of nobody
+    read(inbox, reference.events(1, false, { { handle = 1, close = true } }))
+    read(inbox, reference.events(2, false, { { resync = 7, groups = 1 }, { handle = 3, whole = true } }))
+    collectgarbage()
+    assert.same({ false, false, true, true }, { kept[1] ~= nil, kept[2] ~= nil, kept[3] ~= nil, kept[4] ~= nil })
+    inbox:close(7)
+    collectgarbage()
+    assert.same({ false, true }, { kept[3] ~= nil, kept[4] ~= nil })
+    assert.error_matches(function() inbox:handlers(4) end, "table expected")
+  end)
 end)

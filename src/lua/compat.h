@@ -67,7 +67,9 @@ typedef intptr_t lua_KContext;
 /* Pushes and returns the type. */
 #if LUA_VERSION_NUM >= 503
 #define laoi_rawgeti(L, i, n) lua_rawgeti((L), (i), (n))
+#define laoi_rawget(L, i) lua_rawget((L), (i))
 #else
+#define laoi_rawget(L, i) (lua_rawget((L), (i)), lua_type((L), -1))
 #define laoi_rawgeti(L, i, n) (lua_rawgeti((L), (i), (n)), lua_type((L), -1))
 #endif
 

@@ -10,8 +10,17 @@
  * is cold when a message comes: what every message needs is in the upvalues of one closure and in the inbox. */
 #include "lua/wire_inbox.h"
 
-enum { HEAR_INBOX = 1, HEAR_TABLE, HEAR_CATCH, HEAR_FORK, HEAR_CONTINUE, HEAR_LOOK_UP }; /* upvalues of `receive` */
-enum { HEAR_CATCHER = 1, HEAR_TARGET = 2 }; /* its stack while handlers are called */
+enum { /* upvalues of `receive` */
+    HEAR_INBOX = 1,
+    HEAR_TABLE,
+    HEAR_CATCH,
+    HEAR_FORK,
+    HEAR_CONTINUE,
+    HEAR_LOOK_UP,
+    HEAR_ENTER, /* names of handlers */
+    HEAR_LEAVE
+};
+enum { HEAR_CATCHER = 1 }; /* its stack while handlers are called */
 
 static inbox *inbox_self(lua_State *L) {
     return laoi_object(L, INBOX_NAME);
@@ -20,7 +29,7 @@ static inbox *inbox_self(lua_State *L) {
 static int inbox_new(lua_State *L) {
     inbox *x = laoi_new_wire(L, sizeof *x);
     x->memory = laoi_memory(L);
-    x->free_view = AOI_NONE;
+    x->free_view = x->left_view = AOI_NONE;
     return 1;
 }
 
@@ -30,9 +39,22 @@ static int inbox_gc(lua_State *L) {
     AOI_FREE(&x->memory, x->views, x->view_cap);
     AOI_FREE(&x->memory, x->marks, x->mark_cap);
     AOI_FREE(&x->memory, x->news, x->news_cap);
+    AOI_FREE(&x->memory, x->groups, x->group_cap);
     aoi_index_free(&x->memory, &x->handles);
-    *x = (inbox){.memory = x->memory, .free_view = AOI_NONE};
+    *x = (inbox){.memory = x->memory, .free_view = AOI_NONE, .left_view = AOI_NONE};
     return 0;
+}
+
+/* Slots that are left are free: nobody's handlers are kept.  table: its place on the stack. */
+static void free_left(lua_State *L, inbox *x, int table) {
+    while (x->left_view != AOI_NONE) {
+        uint32_t slot = x->left_view;
+        lua_pushnil(L);
+        lua_rawseti(L, table, (laoi_index)slot + 1);
+        x->left_view = x->views[slot].next;
+        x->views[slot].next = x->free_view;
+        x->free_view = slot;
+    }
 }
 
 /* ---- into a Lua list ---------------------------------------------------------------------------------------------- */
@@ -103,18 +125,18 @@ static void begin_entry(inbox *x) {
     w->middle = w->at + (form == FORM_GROUP ? (uint32_t)head[1] : form == FORM_LEAVES);
 }
 
-/* Turns the handlers on top into the handler of that name; or, where a metatable has to be asked, into the function that
- * asks it and its first two arguments: what raises and waits there does so in a call like that of a handler.  Returns how
- * many arguments there are; -1: there is no handler. */
-static int push_listener(lua_State *L, const char *field) {
-    lua_pushstring(L, field);
-    lua_pushvalue(L, -1);
-    lua_rawget(L, -3);
-    if (lua_isnil(L, -1) && lua_getmetatable(L, -3)) {
+/* Above the handlers on top, pushes their handler of the name in upvalue `field`; or, where a metatable has to be asked,
+ * the function that asks it and its first two arguments: what raises and waits there does so in a call like that of a
+ * handler.  Returns how many arguments there are; -1: there is no handler. */
+static int push_listener(lua_State *L, int field) {
+    lua_pushvalue(L, lua_upvalueindex(field));
+    int type = laoi_rawget(L, -2);
+    if (type == LUA_TFUNCTION) return 0;
+    if (type == LUA_TNIL && lua_getmetatable(L, -2)) {
         lua_pop(L, 2);
-        lua_insert(L, -2);
         lua_pushvalue(L, lua_upvalueindex(HEAR_LOOK_UP));
-        lua_insert(L, -3);
+        lua_pushvalue(L, lua_upvalueindex(field));
+        lua_pushvalue(L, -3);
         return 2;
     }
     return lua_toboolean(L, -1) ? 0 : -1;
@@ -129,9 +151,9 @@ static int push_event(lua_State *L, inbox *x) {
         if (w->at >= w->stop) begin_entry(x);
         uint32_t handle = (uint32_t)(w->word >> 2), i = w->at;
         const inbox_view *v = x->views + (w->word >> 34);
-        lua_settop(L, HEAR_TARGET);
-        if (v->handle != handle ||
-            laoi_rawgeti(L, lua_upvalueindex(HEAR_TABLE), (laoi_index)handle) == LUA_TNIL) { /* its map is closed */
+        lua_settop(L, HEAR_CATCHER);
+        if (v->handle != handle || /* its map is closed */
+            laoi_rawgeti(L, lua_upvalueindex(HEAR_TABLE), (laoi_index)(w->word >> 34) + 1) == LUA_TNIL) {
             w->at = w->stop;
             continue;
         }
@@ -141,12 +163,11 @@ static int push_event(lua_State *L, inbox *x) {
         double pos[3] = {0};
         if (more) memcpy(pos, x->news + i + 2, (more - 1) * sizeof *pos);
         w->at += 1 + more;
-        laoi_pushinteger(L, target);
-        lua_replace(L, HEAR_TARGET);
-        int first = push_listener(L, enters ? "enter" : "leave");
+        w->target = target;
+        int first = push_listener(L, enters ? HEAR_ENTER : HEAR_LEAVE);
         if (first < 0) continue;
         laoi_pushinteger(L, watcher);
-        lua_pushvalue(L, HEAR_TARGET);
+        laoi_pushinteger(L, target);
         laoi_pushinteger(L, node);
         if (more) laoi_pushinteger(L, kind);
         for (uint32_t a = 0; a + 1 < more; a++) lua_pushnumber(L, pos[a]);
@@ -172,7 +193,7 @@ static int raised(lua_State *L, const inbox *x) {
     (void)leave_news(L, x, INBOX_SEVERAL | (x->walk.ask ? WIRE_ASK : 0));
     lua_pushvalue(L, -3);
     laoi_pushinteger(L, (x->walk.word >> 2) & 0xffffffff);
-    lua_pushvalue(L, HEAR_TARGET);
+    laoi_pushinteger(L, x->walk.target);
     return 5;
 }
 
@@ -182,8 +203,7 @@ static int overtaken(lua_State *L, lua_KContext turn, bool failed) {
     laoi_pushinteger(L, (int64_t)turn);
     if (failed) lua_pushvalue(L, -3);
     else lua_pushnil(L);
-    lua_pushvalue(L, HEAR_TARGET);
-    return 4;
+    return 3;
 }
 
 #if LAOI_YIELDS
@@ -227,8 +247,9 @@ static int refuse_events(lua_State *L, const char *why) {
     return 2;
 }
 
-/* Applies EVENTS to the views, which leaves news; returns bits.  Or -2, with nil and a reason on the stack. */
-static int apply_message(lua_State *L, inbox *x, int i) {
+/* Applies EVENTS to the views, which leaves news; returns bits.  Or -2, with nil and a reason on the stack.  table: of
+ * the handlers, its place on the stack. */
+static int apply_message(lua_State *L, inbox *x, int i, int table) {
     size_t size = 0;
     bool room;
     const unsigned char *p = laoi_message(L, i, &size);
@@ -237,7 +258,7 @@ static int apply_message(lua_State *L, inbox *x, int i) {
     if (!p) return -refuse_events(L, "a message is a string");
     if (size < WIRE_HEAD || p[0] != WIRE_VERSION || p[1] != WIRE_EVENTS || p[2] & ~WIRE_ASK || p[3])
         return -refuse_events(L, "no message of events");
-    const char *fault = laoi_inbox_fault(x, p + WIRE_HEAD, p + size, &room);
+    const char *fault = laoi_inbox_parse(x, p + WIRE_HEAD, p + size, &room);
     if (fault) return -refuse_events(L, fault);
     if (!room) return laoi_nomemory(L);
     uint32_t seq = wire_get32(p + 4);
@@ -246,7 +267,9 @@ static int apply_message(lua_State *L, inbox *x, int i) {
     x->torn = x->plain = true;
     x->news_count = 0;
     x->seq = seq;
-    if (!laoi_inbox_apply(x, p + WIRE_HEAD, p + size)) return laoi_nomemory(L);
+    bool applied = laoi_inbox_apply(x);
+    free_left(L, x, table);
+    if (!applied) return laoi_nomemory(L);
     x->torn = false;
     return bits | (x->news_count && x->news_count > entry_length(x->news) ? INBOX_SEVERAL : 0);
 }
@@ -267,7 +290,7 @@ static void fork_continue(lua_State *L, inbox *x) {
  *                                        message before this one is missing, or was not applied to its end, 4 there is more
  *                                        than one entry
  *   bits, seq, caught, handle, target    and first, a handler has raised an error, which `catch` has made `caught`
- *   false, turn, caught or nil, target   a handler has waited, and `overtake` has been called meanwhile
+ *   false, turn, caught or nil           a handler has waited, and `overtake` has been called meanwhile
  *   nil, reason                          nothing has changed
  *   nil, nil                             nothing has been read: something is held up, `overtake` and `read` are to be called
  */
@@ -278,7 +301,7 @@ static int inbox_receive(lua_State *L) {
         lua_pushnil(L);
         return 2;
     }
-    int bits = apply_message(L, x, 1);
+    int bits = apply_message(L, x, 1, lua_upvalueindex(HEAR_TABLE));
     if (bits < 0) return -bits;
     if (!x->plain || bits & INBOX_LOST) return leave_news(L, x, bits);
     if (bits & INBOX_SEVERAL) fork_continue(L, x);
@@ -296,7 +319,9 @@ static int inbox_receiver(lua_State *L) {
     lua_settop(L, 5);
     laoi_gettable(L, 1);
     lua_insert(L, 2);
-    lua_pushcclosure(L, inbox_receive, 6);
+    lua_pushliteral(L, "enter");
+    lua_pushliteral(L, "leave");
+    lua_pushcclosure(L, inbox_receive, HEAR_LEAVE);
     return 1;
 }
 
@@ -306,7 +331,8 @@ static int inbox_read(lua_State *L) {
     inbox *x = inbox_self(L);
     laoi_index at = (laoi_index)lua_tointeger(L, 5);
     if (!lua_istable(L, 4)) return laoi_typeerror(L, 4, "table");
-    int bits = apply_message(L, x, 2);
+    laoi_gettable(L, 1);
+    int bits = apply_message(L, x, 2, lua_gettop(L));
     if (bits < 0) return -bits;
     if (at > 0) bits |= INBOX_SEVERAL;
     uint32_t seq = x->seq;
@@ -338,7 +364,7 @@ static int inbox_rest(lua_State *L) {
 
 /* overtake(list, rest): nothing if no handler waits that `receive` has called.  Else the events behind the group of that
  * one are put into the list, the rest of the group into `rest`: turn, tail, number of the message if an ACK is still to be
- * sent, handle, leaves and enters in `rest`, values of each that enters. */
+ * sent, handle, leaves and enters in `rest`, values of each that enters, target that the waiting handler was told of. */
 static int inbox_overtake(lua_State *L) {
     inbox *x = inbox_self(L);
     inbox_walk w = x->walk;
@@ -354,10 +380,23 @@ static int inbox_overtake(lua_State *L) {
     laoi_pushinteger(L, leaves_left(&w));
     laoi_pushinteger(L, enters_left(&w));
     laoi_pushinteger(L, w.values);
-    return 7;
+    laoi_pushinteger(L, w.target);
+    return 8;
 }
 
 /* ---- what Lua asks ------------------------------------------------------------------------------------------------ */
+
+/* handlers(handle, t): t has the handlers of the node, if it is there. */
+static int inbox_handlers(lua_State *L) {
+    inbox *x = inbox_self(L);
+    const inbox_view *v = laoi_inbox_view(x, laoi_u32(L, 2));
+    if (!lua_istable(L, 3)) return laoi_typeerror(L, 3, "table");
+    lua_settop(L, 3);
+    laoi_gettable(L, 1);
+    lua_insert(L, 3);
+    if (v) lua_rawseti(L, 3, (laoi_index)(v - x->views) + 1);
+    return 0;
+}
 
 /* open(handle, link, watcher, node): a node of this client; it sees nothing yet. */
 static int inbox_open(lua_State *L) {
@@ -377,6 +416,8 @@ static int inbox_close(lua_State *L) {
     uint32_t link = laoi_u32(L, 2);
     for (uint32_t i = 0; i < x->view_count; i++)
         if (x->views[i].handle && x->views[i].link == link) laoi_inbox_forget(x, x->views + i);
+    laoi_gettable(L, 1);
+    free_left(L, x, lua_gettop(L));
     return 0;
 }
 
@@ -409,13 +450,6 @@ static int inbox_seq(lua_State *L) {
     inbox *x = inbox_self(L);
     if (!lua_isnoneornil(L, 2)) x->seq = laoi_u32(L, 2);
     laoi_pushinteger(L, x->seq);
-    return 1;
-}
-
-/* handlers(): the table handle -> handlers. */
-static int inbox_handlers(lua_State *L) {
-    inbox_self(L);
-    laoi_gettable(L, 1);
     return 1;
 }
 

@@ -22,8 +22,8 @@ void laoi_inbox_forget(inbox *x, inbox_view *v) {
     uint32_t slot = (uint32_t)(v - x->views);
     aoi_index_remove(&x->handles, aoi_hash64(v->handle), slot);
     laoi_inbox_clear(x, v);
-    v->next = x->free_view;
-    x->free_view = slot;
+    v->next = x->left_view;
+    x->left_view = slot;
 }
 
 inbox_view *laoi_inbox_add(inbox *x, uint32_t handle, uint32_t link) {
@@ -50,15 +50,19 @@ uint32_t laoi_inbox_place(const inbox_view *v, int64_t id) {
     return AOI_NONE;
 }
 
-/* Room for so many ids more. */
-static bool view_room(inbox *x, inbox_view *v, uint32_t more) {
-    size_t need = (size_t)v->count + more;
+static bool view_grow(inbox *x, inbox_view *v, size_t need) {
     if (!AOI_GROW(&x->memory, v->ids, v->cap, need)) return false;
     if (need < INDEX_FROM) return true;
     bool had = v->index.size != 0;
     if (!aoi_index_reserve(&x->memory, &v->index, need)) return false;
     for (uint32_t i = 0; i < v->count && !had; i++) aoi_index_add(&v->index, aoi_id_hash(v->ids[i]), i);
     return true;
+}
+
+/* Room for so many ids more. */
+static bool view_room(inbox *x, inbox_view *v, uint32_t more) {
+    size_t need = (size_t)v->count + more;
+    return (need <= v->cap && need < INDEX_FROM) || view_grow(x, v, need);
 }
 
 static void view_add(inbox_view *v, int64_t id) {
@@ -77,66 +81,70 @@ static void view_remove(inbox_view *v, uint32_t i) {
 
 /* ---- checking ----------------------------------------------------------------------------------------------------- */
 
-typedef struct wire_group {
-    uint32_t handle, leaves, enters, link;
-    int flags, width, dims; /* dims: 0 without places */
-    size_t each;            /* bytes of one that enters */
-    int64_t watcher, node;
-    const unsigned char *lists, *end;
-} wire_group;
+static size_t bytes_of_enter(const wire_group *g) {
+    return (size_t)g->width + (g->dims ? 8 + 8 * (size_t)g->dims : 0);
+}
 
-/* NULL, or what is wrong with the group at p; the head of the group is there. */
-static const char *read_group(const unsigned char *p, const unsigned char *end, wire_group *g) {
+/* Reads the group at p up to its lists.  NULL: something is wrong with it, see *fault.  Else its end. */
+static const unsigned char *read_group(const unsigned char *p, const unsigned char *end, wire_group *g,
+                                       const char **fault) {
     size_t left = (size_t)(end - p);
-    if (left < WIRE_GROUP) return "group cut off";
+    *fault = "group cut off";
     g->handle = wire_get32(p);
     g->flags = p[4];
     bool longer = g->flags & WIRE_LONG, opens = g->flags & WIRE_OPEN;
-    if ((g->flags & WIRE_PLACE2 && g->flags & WIRE_PLACE3) || (g->flags & WIRE_WIDTH4 && g->flags & WIRE_WIDTH8))
-        return "impossible group flags";
+    if ((g->flags & WIRE_PLACE2 && g->flags & WIRE_PLACE3) || (g->flags & WIRE_WIDTH4 && g->flags & WIRE_WIDTH8)) {
+        *fault = "impossible group flags";
+        return NULL;
+    }
     g->width = g->flags & WIRE_WIDTH8 ? 8 : g->flags & WIRE_WIDTH4 ? 4 : 2;
     g->dims = g->flags & WIRE_PLACE3 ? 3 : g->flags & WIRE_PLACE2 ? 2 : 0;
-    g->each = (size_t)g->width + (g->dims ? 8 + 8 * (size_t)g->dims : 0);
     size_t head = (longer ? WIRE_LONG_GROUP : WIRE_GROUP) + (opens ? 4 + 2 * (size_t)g->width : 0);
-    if (left < head) return "group cut off";
+    if (left < head) return NULL;
     g->leaves = longer ? wire_get32(p + 5) : p[5];
     g->enters = longer ? wire_get32(p + 9) : p[6];
-    if (g->flags & WIRE_WHOLE && g->leaves) return "a whole view with leaves";
     g->lists = p + head;
     left -= head;
-    if (g->leaves > left / (size_t)g->width) return "group cut off";
+    if (g->leaves > left / g->width) return NULL;
     left -= g->leaves * (size_t)g->width;
-    if (g->enters > left / g->each) return "group cut off";
-    g->end = g->lists + g->leaves * (size_t)g->width + g->enters * g->each;
-    if (opens) {
-        const unsigned char *at = g->lists - 2 * g->width;
-        g->link = wire_get32(at - 4);
-        g->watcher = wire_get_id(at, g->width);
-        g->node = wire_get_id(at + g->width, g->width);
-    }
-    return NULL;
+    if (g->enters > left / bytes_of_enter(g)) return NULL;
+    *fault = "a whole view with leaves";
+    return g->flags & WIRE_WHOLE && g->leaves ? NULL
+                                              : g->lists + g->leaves * (size_t)g->width + g->enters * bytes_of_enter(g);
 }
 
-const char *laoi_inbox_fault(inbox *x, const unsigned char *p, const unsigned char *end, bool *room) {
+/* The group's view is cold, as is all of a client that waits for messages: by the time that it changes, it is there. */
+static bool prepare_view(inbox *x, wire_group *g) {
+    inbox_view *v = laoi_inbox_view(x, g->handle);
+    g->view = v ? (uint32_t)(v - x->views) : AOI_NONE;
+    if (!v) return true;
+    for (uint32_t i = 0; i < v->count; i += 8) AOI_PREFETCH(v->ids + i);
+    return view_room(x, v, g->enters);
+}
+
+const char *laoi_inbox_parse(inbox *x, const unsigned char *p, const unsigned char *end, bool *room) {
     uint32_t owed = 0;
-    wire_group g;
+    const char *fault;
+    x->group_count = 0;
     *room = true;
     while (p < end) {
         if (end - p < WIRE_GROUP) return "record cut off";
+        if (!AOI_GROW(&x->memory, x->groups, x->group_cap, x->group_count + 1)) {
+            *room = false;
+            return NULL;
+        }
+        wire_group *g = x->groups + x->group_count++;
         if (wire_get32(p) == 0) {
             if (end - p < WIRE_RESYNC) return "resync cut off";
             if (owed) return "a resync inside another";
             owed = wire_get32(p + 8);
+            *g = (wire_group){.link = wire_get32(p + 4), .leaves = owed};
             p += WIRE_RESYNC;
             continue;
         }
-        const char *fault = read_group(p, end, &g);
-        if (fault) return fault;
-        inbox_view *v = laoi_inbox_view(x, g.handle);
-        if (v && !view_room(x, v, g.enters)) *room = false;
-        for (uint32_t i = 0; v && i < v->count; i += 8)
-            AOI_PREFETCH(v->ids + i); /* cold; all are there when they are applied */
-        p = g.end;
+        p = read_group(p, end, g, &fault);
+        if (!p) return fault;
+        if (!prepare_view(x, g)) *room = false;
         if (owed) owed--;
     }
     return owed ? "resync cut off" : NULL;
@@ -180,7 +188,8 @@ static void set_entry_head(inbox *x, const inbox_view *v, uint32_t at, const wir
 static uint32_t take_enters(inbox *x, inbox_view *v, const wire_group *g) {
     const unsigned char *p = g->lists + g->leaves * (size_t)g->width;
     uint32_t taken = 0;
-    for (uint32_t i = 0; i < g->enters; i++, p += g->each) {
+    size_t each = bytes_of_enter(g);
+    for (uint32_t i = 0; i < g->enters; i++, p += each) {
         int64_t id = wire_get_id(p, g->width);
         if (laoi_inbox_place(v, id) != AOI_NONE) continue;
         view_add(v, id);
@@ -218,9 +227,10 @@ static uint32_t take_leaves(inbox *x, inbox_view *v, const wire_group *g) {
 
 /* Leaves of what a whole view does not name. */
 static uint32_t take_absent(inbox *x, inbox_view *v, const wire_group *g) {
+    size_t each = bytes_of_enter(g);
     memset(x->marks, 0, v->count);
     for (uint32_t i = 0; i < g->enters; i++) {
-        uint32_t place = laoi_inbox_place(v, wire_get_id(g->lists + i * g->each, g->width));
+        uint32_t place = laoi_inbox_place(v, wire_get_id(g->lists + i * each, g->width));
         if (place != AOI_NONE) x->marks[place] = 1;
     }
     return take_unmarked(x, v, x->marks);
@@ -258,11 +268,16 @@ static bool close_view(inbox *x, inbox_view *v) {
 }
 
 static bool apply_group(inbox *x, const wire_group *g) {
-    inbox_view *v = laoi_inbox_view(x, g->handle);
+    inbox_view *v = g->view == AOI_NONE ? NULL : x->views + g->view;
+    if (!v || v->handle != g->handle) v = laoi_inbox_view(x, g->handle); /* the message has opened, or closed, it */
     if (!v && g->flags & WIRE_OPEN) {
-        v = laoi_inbox_add(x, g->handle, g->link);
-        if (v) v->watcher = g->watcher, v->node = g->node;
-        if (!v || !note_special(x, INBOX_OPENED, g->link, g->watcher, g->node, g->handle)) return false;
+        const unsigned char *named = g->lists - 2 * g->width;
+        uint32_t link = wire_get32(named - 4);
+        v = laoi_inbox_add(x, g->handle, link);
+        if (!v) return false;
+        v->watcher = wire_get_id(named, g->width);
+        v->node = wire_get_id(named + g->width, g->width);
+        if (!note_special(x, INBOX_OPENED, link, v->watcher, v->node, g->handle)) return false;
     }
     if (!v) return true; /* of a map that is closed */
     v->stamp = x->stamp;
@@ -278,21 +293,16 @@ static bool end_resync(inbox *x, uint32_t link) {
     return note_special(x, INBOX_RESYNCED, link, 0, 0, 0);
 }
 
-bool laoi_inbox_apply(inbox *x, const unsigned char *p, const unsigned char *end) {
+bool laoi_inbox_apply(inbox *x) {
     uint32_t owed = 0, link = 0;
-    wire_group g;
-    while (p < end) {
-        bool begins = wire_get32(p) == 0;
+    for (uint32_t i = 0; i < x->group_count; i++) {
+        const wire_group *g = x->groups + i;
+        bool begins = g->handle == 0;
         if (begins) {
-            link = wire_get32(p + 4);
-            owed = wire_get32(p + 8);
-            p += WIRE_RESYNC;
+            link = g->link;
+            owed = g->leaves;
             x->stamp++;
-        } else {
-            (void)read_group(p, end, &g);
-            if (!apply_group(x, &g)) return false;
-            p = g.end;
-        }
+        } else if (!apply_group(x, g)) return false;
         bool ends = begins ? owed == 0 : owed > 0 && --owed == 0;
         if (ends && !end_resync(x, link)) return false;
     }

@@ -13,7 +13,7 @@
  *            SPECIAL, RESYNCED, link, 0, 0, 0                          behind the changes that a resync has brought
  *   list     the same in Lua; a word there has no slot
  *
- *   table    handle -> what has the handlers of the node in fields `enter` and `leave`; kept by Lua
+ *   table    slot + 1 -> what has the handlers of the node in fields `enter` and `leave`
  *
  * A view takes an enter only of what it does not have, and a leave only of what it has: so a handler hears them in turn
  * whatever was lost on the way.
@@ -34,7 +34,7 @@ enum { INBOX_SLOTS = 1 << 29 };             /* so that a slot fits a word */
 
 typedef struct inbox_view {
     int64_t watcher, node;       /* as handlers are told */
-    uint32_t handle, link, next; /* handle 0: a free slot, next: of the chain of those */
+    uint32_t handle, link, next; /* handle 0: a slot that is free or left, next: of the chain of those */
     uint32_t stamp;              /* of the last resync that named it */
     int64_t *ids;
     uint32_t cap, count;
@@ -46,9 +46,17 @@ typedef struct inbox_view {
 typedef struct inbox_walk {
     uint32_t at, middle, stop; /* the next event of the entry; the first of what enters; the end of the entry */
     uint32_t values, turn;
-    int64_t word;
+    int64_t word, target; /* of the entry; of the last event that was told */
     bool walking, ask;
 } inbox_walk;
+
+/* A record of a message: a group, or (handle 0) the beginning of a resync of `leaves` groups. */
+typedef struct wire_group {
+    const unsigned char *lists; /* ids that leave, then those that enter; before them what WIRE_OPEN names */
+    uint32_t handle, leaves, enters, link;
+    uint32_t view; /* its slot, AOI_NONE: there was none when the message came */
+    unsigned char flags, width, dims; /* dims: 0 without places */
+} wire_group;
 
 typedef struct inbox {
     aoi_memory memory;
@@ -56,7 +64,8 @@ typedef struct inbox {
     aoi_index handles;
     int64_t *news;        /* coordinates as the bits of doubles */
     unsigned char *marks; /* of the ids of a view, while a whole view is compared */
-    uint32_t view_cap, view_count, free_view, mark_cap, news_cap, news_count, stamp;
+    wire_group *groups;   /* the records of the message that is applied */
+    uint32_t group_cap, group_count, view_cap, view_count, free_view, left_view, mark_cap, news_cap, news_count, stamp;
     uint32_t seq; /* of the last message */
     inbox_walk walk;
     uint64_t events, messages, bytes; /* so far */
@@ -71,13 +80,14 @@ inbox_view *laoi_inbox_view(const inbox *x, uint32_t handle);
 inbox_view *laoi_inbox_add(inbox *x, uint32_t handle, uint32_t link);
 /* Frees what the view has; the slot stays. */
 void laoi_inbox_clear(inbox *x, inbox_view *v);
+/* The slot is left: free as soon as the table has no handlers for it. */
 void laoi_inbox_forget(inbox *x, inbox_view *v);
 /* AOI_NONE: the view does not have it. */
 uint32_t laoi_inbox_place(const inbox_view *v, int64_t id);
-/* NULL, or what is wrong with the records.  Makes room in the views that are there: false in *room if memory is
- * refused. */
-const char *laoi_inbox_fault(inbox *x, const unsigned char *p, const unsigned char *end, bool *room);
-/* The records, after laoi_inbox_fault; false if memory is refused on the way. */
-bool laoi_inbox_apply(inbox *x, const unsigned char *p, const unsigned char *end);
+/* Reads the records of a message.  NULL, or what is wrong with them.  Makes room in the views that are there: false in
+ * *room if memory is refused. */
+const char *laoi_inbox_parse(inbox *x, const unsigned char *p, const unsigned char *end, bool *room);
+/* After laoi_inbox_parse, before anything else; false if memory is refused on the way. */
+bool laoi_inbox_apply(inbox *x);
 
 #endif

@@ -46,7 +46,6 @@ function Client.new(options)
       packets = 0, broadcasts = 0,
     },
   }, Client)
-  self.handlers = self.inbox:handlers() -- handle -> what the record has, for C
   self.continue = dispatch.continue(self)
   self.receive_events = self.inbox:receiver(dispatch.catch, not options.watched and self.fork or nil,
     self.continue, dispatch.look_up) -- in C
@@ -249,16 +248,14 @@ local function receive_behind(self, message, size)
   return true
 end
 
---- Takes one message of the service, a string or a pointer and its length, and delivers its events. Returns true, or
--- nil and what is wrong with the message, which then has had no effect.
-function Client:receive(message, size)
-  local left, a, b, c, d = self.receive_events(message, size)
+--- Goes on where `receive_events` has left something: left, a, b, c, d are what that has returned. As `receive`.
+function Client:finish(message, size, left, a, b, c, d)
   if left == true then return true end
   if left then
     self.tail = self.inbox:rest(self.queue)
     deliver(self, left, a, b, c, d)
   elseif left == false then
-    dispatch.go_on(self, a, b, c)
+    dispatch.go_on(self, a, b)
   elseif a then
     return receive_other(self, message, size, a)
   else
@@ -266,6 +263,10 @@ function Client:receive(message, size)
   end
   return true
 end
+
+--- Takes one message of the service, a string or a pointer and its length, and delivers its events. Returns true, or
+-- nil and what is wrong with the message, which then has had no effect.
+function Client:receive(message, size) return self:finish(message, size, self.receive_events(message, size)) end
 
 --- The client's counters, for a console.
 function Client:info()

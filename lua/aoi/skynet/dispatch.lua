@@ -79,12 +79,12 @@ local function on_opened(self, link, watcher, node, handle)
   self.records[handle] = {
     map = map, watcher = watcher, node = node, handle = handle, handlers = map.listener or {}, foreign = true,
   }
-  self.handlers[handle] = self.records[handle].handlers
+  self.inbox:handlers(handle, self.records[handle].handlers)
 end
 
 local function on_closed(self, handle)
   local record = self.records[handle]
-  self.records[handle], self.handlers[handle] = nil, nil
+  self.records[handle] = nil
   local mine = record and record.map.mine
   local nodes = mine and mine[record.watcher]
   if nodes and nodes[record.node] == record then
@@ -207,9 +207,9 @@ end
 -- As `overtake`, where C has called the handler.
 local function overtake_walk(self)
   local rest, cursor = {}, {}
-  local turn, tail, seq, handle, leaves, enters, values = self.inbox:overtake(self.queue, rest)
+  local turn, tail, seq, handle, leaves, enters, values, target = self.inbox:overtake(self.queue, rest)
   if not turn then return end
-  self.tail = tail
+  self.tail, cursor.target = tail, target
   local record, middle, stop = self.records[handle], leaves + 1, leaves + enters * values + 1
   local in_order = record and record.map.in_order
   if record and not in_order then queue_rest(self, handle, rest, 1, middle, stop, values) end
@@ -239,10 +239,10 @@ local function overtake(self)
 end
 
 --- In a coroutine that was overtaken while it waited in a handler that C had called; caught: the handler has raised.
-function dispatch.go_on(self, turn, caught, target)
+function dispatch.go_on(self, turn, caught)
   local cursor = self.walks[turn]
   self.walks[turn] = nil
-  if caught then report(self, caught, cursor.record, target) end
+  if caught then report(self, caught, cursor.record, cursor.target) end
   hear_parked(self, cursor)
 end
 

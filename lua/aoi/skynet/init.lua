@@ -19,41 +19,74 @@ local wire = require "aoi.skynet.wire"
 
 local library = {}
 local clients, locals = {}, {}
+local receivers = {} -- address of a service -> what its client takes events with
 
 -- Messages stay as they are, a pointer and a length, until the client has read them.
 local function as_it_is(message, size) return message, size end
 
--- The client whose handlers have been called and have not come back. Where that is so at the end of a dispatch, one of
--- them waits, and a message to this service itself has the others go on: to fork a coroutine for each message in
--- advance would cost as much as all its handlers.
-local unfinished
-local held_up = {}
 local watched = false -- whether skynet calls our dispatch_message: not if it was started before this was loaded
 
-local function go_on()
-  local list = held_up
-  held_up = {}
-  for _, client in ipairs(list) do skynet.fork(client.continue) end
+local function settle(source, ok, reason)
+  if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
 end
 
 local ptype = protocol(function(_, source, message, size)
   local client = clients[source]
-  if not client then return source == skynet.self() and go_on() or nil end
-  unfinished = client.continue and client -- a world has an order of its own
-  local ok, reason = client:receive(message, size)
-  unfinished = nil
-  if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
+  if client then settle(source, client:receive(message, size)) end
 end, as_it_is)
 
-local dispatch_message = skynet.dispatch_message
-function skynet.dispatch_message(...)
-  watched = true
-  dispatch_message(...)
-  if unfinished then
-    held_up[#held_up + 1], unfinished = unfinished, nil
-    core.send(skynet.self(), ptype, 0, "")
+-- Events come more often than anything else and mostly find a handler or two: what skynet does for the coroutine of
+-- each message costs more than to hear them. So one coroutine takes all of them, one by one, as long as no handler
+-- waits in it; then another takes what comes. It is resumed as skynet does that, by the same functions, so that
+-- handlers may call whatever they may call elsewhere. Where those are not found, or where skynet has been started
+-- before, each message has a coroutine of its own.
+local idle -- the coroutine that waits for the next message
+local pcall, running, yield = pcall, coroutine.running, coroutine.yield
+
+local function finish(client, source, message, size, left, ...)
+  if left ~= true then settle(source, client:finish(message, size, left, ...)) end
+end
+
+local function listen(receive, client, source, message, size)
+  local me = running()
+  while true do
+    finish(client, source, message, size, receive(message, size))
+    if idle then return end
+    idle = me
+    receive, client, source, message, size = yield "SUSPEND"
   end
 end
+
+local function upvalues(f)
+  local found, i = {}, 1
+  repeat
+    local name, value = debug.getupvalue(f, i)
+    if name then found[name] = value end
+    i = i + 1
+  until not name
+  return found
+end
+
+local function take_events(dispatch_message)
+  local inner = upvalues(dispatch_message)
+  local resume, suspend, forks = inner.coroutine_resume, inner.suspend, inner.fork_queue
+  if not (resume and suspend and forks) then return dispatch_message end
+  return function(kind, message, size, session, source)
+    local receive = kind == ptype and receivers[source]
+    if not receive then
+      watched = true
+      return dispatch_message(kind, message, size, session, source)
+    end
+    local client, co = clients[source], idle or coroutine.create(listen)
+    idle = nil
+    local ok, err = pcall(suspend, co, resume(co, receive, client, source, message, size))
+    if not idle then skynet.fork(client.continue) end -- a handler waits, or has raised where none may
+    if forks[1] then dispatch_message(ptype, "", 0, 0, skynet.self()) end -- runs them behind this
+    if not ok then error(err, 0) end
+  end
+end
+
+skynet.dispatch_message = take_events(skynet.dispatch_message)
 
 --- Options as of aoi.skynet.service, by name. Returns the address.
 function library.start(options)
@@ -91,6 +124,7 @@ local function new_client(address)
     name = function() return "the AOI service " .. skynet.address(address) end,
     gone = function()
       clients[address] = nil
+      receivers[address] = nil
       words.cancel()
     end,
   }
@@ -100,6 +134,7 @@ local function new_client(address)
     if not far then core.send(address, ptype, 0, wire.gone()) end
   end)
   clients[address] = client
+  receivers[address] = client.receive_events
   return client
 end
 

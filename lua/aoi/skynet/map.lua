@@ -59,7 +59,7 @@ function Map:forget(reason)
   client.maps[self.link] = nil
   for handle, record in pairs(client.records) do
     if rawequal(record.map, self) then
-      client.records[handle], client.handlers[handle], record.closed = nil, nil, true
+      client.records[handle], record.closed = nil, true
     end
   end
   client.inbox:close(self.link)
@@ -157,8 +157,8 @@ local function added(map, id, node, handlers, ok, handle)
     id, node = math.tointeger(id), math.tointeger(node)
     local record = { map = map, watcher = id, node = node, handle = handle, handlers = handlers }
     client.records[handle] = record
-    client.handlers[handle] = handlers
     client.inbox:open(handle, map.link, id, node)
+    client.inbox:handlers(handle, handlers)
     map.mine[id] = map.mine[id] or {}
     map.mine[id][node] = record
   end
@@ -180,7 +180,8 @@ function Map:listen(handlers)
   self.listener = handlers
   for handle, record in pairs(self.client.records) do
     if rawequal(record.map, self) and record.foreign then
-      record.handlers, self.client.handlers[handle] = handlers, handlers
+      record.handlers = handlers
+      self.client.inbox:handlers(handle, handlers)
     end
   end
 end
