@@ -10,16 +10,8 @@
  * is cold when a message comes: what every message needs is in the upvalues of one closure and in the inbox. */
 #include "lua/wire_inbox.h"
 
-enum { /* upvalues of `receive` */
-    HEAR_INBOX = 1,
-    HEAR_TABLE,
-    HEAR_CATCH,
-    HEAR_FORK,
-    HEAR_CONTINUE,
-    HEAR_LOOK_UP,
-    HEAR_ENTER, /* names of handlers */
-    HEAR_LEAVE
-};
+/* Upvalues of `receive`; the last two are the names of handlers. */
+enum { HEAR_INBOX = 1, HEAR_TABLE, HEAR_CATCH, HEAR_FORK, HEAR_CONTINUE, HEAR_LOOK_UP, HEAR_ENTER, HEAR_LEAVE };
 enum { HEAR_CATCHER = 1 }; /* its stack while handlers are called */
 
 static inbox *inbox_self(lua_State *L) {

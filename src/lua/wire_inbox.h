@@ -54,7 +54,7 @@ typedef struct inbox_walk {
 typedef struct wire_group {
     const unsigned char *lists; /* ids that leave, then those that enter; before them what WIRE_OPEN names */
     uint32_t handle, leaves, enters, link;
-    uint32_t view; /* its slot, AOI_NONE: there was none when the message came */
+    uint32_t view;                    /* its slot, AOI_NONE: there was none when the message came */
     unsigned char flags, width, dims; /* dims: 0 without places */
 } wire_group;
 
