@@ -328,9 +328,9 @@ local function play(setup, name)
   w.stale = {}
   w:tick()
   assert.equal(0, (w.sync:tick(function() end)))
-  assert.is_true(w.heard > 0)
   w.space:check()
   w.space:close()
+  return w.heard
 end
 
 for _, engine in ipairs(aoi.engines()) do
@@ -339,9 +339,11 @@ for _, engine in ipairs(aoi.engines()) do
       local setup = { engine = engine, dims = dims, delivery = delivery }
       setup.name = ("%s %dD %s"):format(engine, dims, delivery)
       describe("clients on " .. setup.name, function()
+        local heard = 0 -- a short history may have nothing to tell, but not all of them
         for _, name in ipairs { "plain", "quantum", "odd", "limit", "tiers", "bytes", "all" } do
-          it("have the right picture: " .. name, function() play(setup, name) end)
+          it("have the right picture: " .. name, function() heard = heard + play(setup, name) end)
         end
+        it("are told something", function() assert.is_true(heard > 0) end)
       end)
     end
   end

@@ -7,6 +7,7 @@
 
 #include <float.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/platform.h"
