@@ -44,6 +44,7 @@ build = {
     ["aoi.skynet.world.epoch"] = "lua/aoi/skynet/world/epoch.lua",
     ["aoi.skynet.world.exchange"] = "lua/aoi/skynet/world/exchange.lua",
     ["aoi.skynet.world.exchanged"] = "lua/aoi/skynet/world/exchanged.lua",
+    ["aoi.skynet.world.followers"] = "lua/aoi/skynet/world/followers.lua",
     ["aoi.skynet.world.hearing"] = "lua/aoi/skynet/world/hearing.lua",
     ["aoi.skynet.world.line"] = "lua/aoi/skynet/world/line.lua",
     ["aoi.skynet.world.log"] = "lua/aoi/skynet/world/log.lua",

@@ -183,6 +183,61 @@ describe("moves that go astray", function()
     end
   end)
 
+  it("are in the answer of a shard that has sent them on, though their entity has come back before them", function()
+    for home = 1, PLAN.shards do
+      local net, id, one, _, refused = begun(home)
+      hand_over(net, one, id)
+      for y = 1, 2 do
+        one:move(id, LEFT, y) -- to the left shard, which sends it on; with the second the entity comes back
+        one:flush()
+        net:run()
+      end
+      assert.is_true(net.shards[1].router:owns(id))
+      assert.equal(2, (select(2, one:position(id))), "home " .. home)
+      assert.same({}, refused)
+    end
+  end)
+
+  it("are in the answer, though the id's home has heard of the next owner before they reach it", function()
+    for home = 1, PLAN.shards do
+      local net, id, one, _, refused = begun(home)
+      hand_over(net, one, id)
+      for y = 1, 2 do
+        one:move(id, RIGHT, y) -- to the left shard, which sends it on; with the second the entity leaves the middle one
+        one:flush()
+        net:run()
+      end
+      assert.is_true(net.shards[3].router:owns(id))
+      assert.equal(2, (select(2, one:position(id))), "home " .. home)
+      assert.same({}, refused)
+    end
+  end)
+
+  it("of an earlier life do not lead a request to where that was", function()
+    local net, id, one, other = begun(1)
+    hand_over(net, one, id, 2)
+    other.outbox:set(id, 1)
+    other:move(id, MIDDLE, 9)
+    other:flush() -- the home sends it on to the middle shard
+    net:run()
+    one:leave(id)
+    one:enter(id, RIGHT, 1)
+    net:run()
+    assert.equal(1, (select(2, other:position(id))))
+  end)
+
+  it("do not make a request wait for ever, where they do not come back", function()
+    local net, id, one = begun(3)
+    hand_over(net, one, id)
+    for y = 1, 2 do
+      one:move(id, LEFT, y)
+      one:flush()
+      net:run()
+    end
+    net.shards[2].forward = {} -- as if it had gone too far
+    assert.equal(1, (select(2, one:position(id))))
+  end)
+
   it("are in the answer, though they go by the id's home", function()
     local net, id, one, other = begun(3)
     assert.equal(LEFT, (other:position(id)))

@@ -1,24 +1,27 @@
 -- The requests of clients to the shard that owns an entity: commands[name](shard, client, ...). Each is checked against
 -- what the entity will be at the end of the coming epoch, and then waits for it; the core changes when the epoch is
 -- applied. A request that raises has changed nothing. What it raises is a text for the caller, or a table: { id,
--- moved = shard } where the entity is another's by now, { id } where this shard knows nothing of it, { id, owners } as
+-- moved = shard } where the entity is another's by now, or, with later, where a move that came before has yet to come
+-- after the entity (then it is this shard), { id } where this shard knows nothing of it, { id, owners } as
 -- an answer of the directory (directory.lua).
 
 local argument = require "aoi.skynet.argument"
+local followers = require "aoi.skynet.world.followers"
 local methods = require "aoi.skynet.methods"
 
 local commands = {}
 
 local function fail(n, name, ...) argument.fail(n, name, 0, ...) end
 
-local function entity(shard, id)
+local function entity(shard, client, id)
+  if followers.awaits(shard, client, id) then error({ id = id, moved = shard.number, later = true }, 0) end
   local ent = shard.ents[id]
   if ent then return ent end
   error({ id = id, moved = shard.forwarding[id] or shard:handed_to(id) }, 0)
 end
 
-local function node(shard, id, number, name)
-  local ent = entity(shard, id)
+local function node(shard, client, id, number, name)
+  local ent = entity(shard, client, id)
   local rec = ent.nodes and ent.nodes[number]
   if not rec then fail(2, name, "entity %d has no node %d", id, number) end
   return rec, ent
@@ -46,7 +49,7 @@ end
 function commands.enter(shard, client, id, life, kind, batch, x, y, z)
   if shard.ents[id] then fail(1, "enter", "entity %d is already in the world", id) end
   shard.ents[id] = { life = life, client = client, kind = kind, birth = { x = x, y = y, z = z, batch = batch } }
-  shard.births[#shard.births + 1] = id
+  shard.births[#shard.births + 1], shard.sent_on[id] = id, nil
 end
 
 --- lives, rows: id, x, y [, z].
@@ -74,8 +77,8 @@ function commands.drop_node(shard, ent, rec)
 end
 
 --- Returns the life that ends.
-function commands.leave(shard, _, id)
-  local ent = entity(shard, id)
+function commands.leave(shard, client, id)
+  local ent = entity(shard, client, id)
   for _, rec in pairs(ent.nodes or {}) do
     rec.dead = true
     shard.recs[rec.number] = nil
@@ -93,8 +96,8 @@ function commands.leave(shard, _, id)
   return ent.life
 end
 
-function commands.set_kind(shard, _, id, kind)
-  local ent = entity(shard, id)
+function commands.set_kind(shard, client, id, kind)
+  local ent = entity(shard, client, id)
   if ent.birth then
     ent.kind = kind
   else
@@ -106,7 +109,7 @@ end
 
 --- handle: as the client knows this life of the node.
 function commands.add_node(shard, client, id, number, area, handle)
-  local ent = entity(shard, id)
+  local ent = entity(shard, client, id)
   if ent.nodes and ent.nodes[number] then fail(2, "add_node", "entity %d already has node %d", id, number) end
   local packed = pack(shard, 3, "add_node", area)
   local rec = { id = id, node = number, client = client, handle = handle, area = packed, added = true }
@@ -117,8 +120,8 @@ function commands.add_node(shard, client, id, number, area, handle)
   shard.added[#shard.added + 1] = rec
 end
 
-function commands.remove_node(shard, _, id, number)
-  local rec, ent = node(shard, id, number, "remove_node")
+function commands.remove_node(shard, client, id, number)
+  local rec, ent = node(shard, client, id, number, "remove_node")
   commands.drop_node(shard, ent, rec)
 end
 
@@ -127,82 +130,82 @@ local function change(shard, rec, area)
   if not rec.added then shard.changed[rec] = true end
 end
 
-function commands.set_area(shard, _, id, number, area)
-  local rec = node(shard, id, number, "set_area")
+function commands.set_area(shard, client, id, number, area)
+  local rec = node(shard, client, id, number, "set_area")
   change(shard, rec, pack(shard, 3, "set_area", area))
 end
 
-function commands.set_radius(shard, _, id, number, radius, keep)
-  local rec = node(shard, id, number, "set_radius")
+function commands.set_radius(shard, client, id, number, radius, keep)
+  local rec = node(shard, client, id, number, "set_radius")
   change(shard, rec, repack(shard, "set_radius", rec, "radius", radius, keep))
 end
 
-function commands.set_facing(shard, _, id, number, facing)
-  local rec = node(shard, id, number, "set_facing")
+function commands.set_facing(shard, client, id, number, facing)
+  local rec = node(shard, client, id, number, "set_facing")
   change(shard, rec, repack(shard, "set_facing", rec, "facing", facing))
 end
 
-function commands.set_mask(shard, _, id, number, mask)
-  local rec = node(shard, id, number, "set_mask")
+function commands.set_mask(shard, client, id, number, mask)
+  local rec = node(shard, client, id, number, "set_mask")
   change(shard, rec, repack(shard, "set_mask", rec, "mask", mask))
 end
 
 -- Questions to the owner --------------------------------------------------------------------------------------------
 
-function commands.position(shard, _, id)
-  local ent = entity(shard, id)
+function commands.position(shard, client, id)
+  local ent = entity(shard, client, id)
   if ent.birth then return ent.birth.x, ent.birth.y, ent.birth.z end
   return shard.router:where(id)
 end
 
-function commands.kind(shard, _, id)
-  local ent = entity(shard, id)
+function commands.kind(shard, client, id)
+  local ent = entity(shard, client, id)
   if ent.birth then return ent.kind end
   return shard.kinds[id] or shard.core:kind(id)
 end
 
-function commands.has(shard, _, id)
-  entity(shard, id)
+function commands.has(shard, client, id)
+  entity(shard, client, id)
   return true
 end
 
-function commands.nodes(shard, _, id)
+function commands.nodes(shard, client, id)
   local list = {}
-  for number in pairs(entity(shard, id).nodes or {}) do list[#list + 1] = number end
+  for number in pairs(entity(shard, client, id).nodes or {}) do list[#list + 1] = number end
   table.sort(list)
   return list, #list
 end
 
-local function find(shard, id, number)
-  local ent = entity(shard, id)
+local function find(shard, client, id, number)
+  local ent = entity(shard, client, id)
   return ent.nodes and ent.nodes[number]
 end
 
-function commands.area(shard, _, id, number)
-  local rec = find(shard, id, number)
+function commands.area(shard, client, id, number)
+  local rec = find(shard, client, id, number)
   if rec then return (shard.router:unpack(rec.area)) end
 end
 
-function commands.radius(shard, _, id, number)
-  local rec = find(shard, id, number)
+function commands.radius(shard, client, id, number)
+  local rec = find(shard, client, id, number)
   if rec then return (select(2, shard.router:unpack(rec.area))) end
 end
 
-function commands.view(shard, _, id, number)
-  local rec = node(shard, id, number, "view")
+function commands.view(shard, client, id, number)
+  local rec = node(shard, client, id, number, "view")
   if rec.added then return {}, 0 end
   return shard.core:view(id, rec.number)
 end
 
 --- Of a target anywhere: one that is not near is not seen.
-function commands.sees(shard, _, id, number, target)
-  local rec = node(shard, id, number, "sees")
+function commands.sees(shard, client, id, number, target)
+  local rec = node(shard, client, id, number, "sees")
   return not rec.added and shard.core:has(target) and shard.core:sees(id, rec.number, target)
 end
 
 --- A table, and its text.
-function commands.explain(shard, _, id, number, target)
-  local rec = find(shard, id, number)
+function commands.explain(shard, client, id, number, target)
+  local rec = find(shard, client, id, number)
   local told = shard.core:explain(id, rec and not rec.added and rec.number or 0, target)
   told.node = number
   local text = tostring(told)
@@ -212,8 +215,8 @@ end
 -- Questions to several shards -----------------------------------------------------------------------------------------
 
 --- The own entity's place and the shards where its viewers stand.
-function commands.audience(shard, _, id)
-  local ent = entity(shard, id)
+function commands.audience(shard, client, id)
+  local ent = entity(shard, client, id)
   if ent.birth then return {} end
   local x, y = shard.core:position(id)
   return shard.map:audience(x, y)

@@ -9,6 +9,7 @@
 -- lives that end (epoch.HOME); what is said of another life than the one that is alive comes too late and is ignored.
 
 local argument = require "aoi.skynet.argument"
+local followers = require "aoi.skynet.world.followers"
 local world = require "aoi.skynet.world.native"
 
 local directory = { commands = {} }
@@ -24,6 +25,7 @@ local function claim(shard, client, id, holder, left)
   end
   shard.last_life = shard.last_life % 0xffffffff + 1
   shard.life[id], shard.holder[id], shard.claims[id] = shard.last_life, holder, client
+  shard.sent_on[id] = nil -- that was an earlier life
   return shard.last_life
 end
 
@@ -55,10 +57,13 @@ function directory.bury(shard, client)
   end
 end
 
---- whose(ids): the owners of these ids, false where there is none; where a move is sent on from here, where that goes.
-function CMD.whose(shard, _, ids)
+--- whose(ids): the owners of these ids, false where there is none; where a move is sent on from here, or one of this
+-- client has been lately, where that goes.
+function CMD.whose(shard, client, ids)
   local list = {}
-  for i, id in ipairs(ids) do list[i] = shard.forwarding[id] or shard.holder[id] or false end
+  for i, id in ipairs(ids) do
+    list[i] = shard.forwarding[id] or shard.holder[id] and followers.way(shard, client, id) or shard.holder[id] or false
+  end
   for _, id in ipairs(ids) do
     if shard.forwarding[id] then error({ id = id, owners = list }, 0) end
   end

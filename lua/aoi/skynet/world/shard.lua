@@ -9,6 +9,7 @@
 --   recs[number] --> rec     one life of a node: the core and the router know it by its number
 --   moved[id]                where an entity went that was its own, for a while
 --   forwarding[id]           where moves of it go that have come here, with the coming epoch
+--   sent_on[id][client]      the last move that has gone on from here (followers.lua)
 --   life[id], holder[id], claims[id]   the directory (directory.lua): of the ids whose home this shard is, which life
 --                            is alive and whose it is
 --
@@ -21,6 +22,7 @@
 local commands = require "aoi.skynet.world.commands"
 local directory = require "aoi.skynet.world.directory"
 local epoch = require "aoi.skynet.world.epoch"
+local followers = require "aoi.skynet.world.followers"
 local tiles = require "aoi.skynet.world.tiles"
 local world = require "aoi.skynet.world.native"
 
@@ -42,7 +44,7 @@ function Shard.new(options)
     number = options.number, plan = options.plan, dimensions = options.dimensions or 2, map = map,
     core = space, router = world.router(space, map, options.number),
     clock = options.clock or os.clock, log = options.log,
-    ents = {}, recs = {}, moved = {},
+    ents = {}, recs = {}, moved = {}, sent_on = {},
     life = {}, holder = {}, claims = {}, last_life = 0,
     closed = 0, applied = 0, queue = {}, early = {}, forward = {}, forwarding = {}, orders = {},
     counters = {
@@ -66,7 +68,7 @@ local function answer(self, reply, ok, ...)
   if ok then return reply(true, self.applied, ...) end
   local reason = (...)
   if type(reason) == "table" then -- a move that is sent after it arrives with the next epoch: it comes first
-    local applied = self.forwarding[reason.id] and self.applied + 1 or self.applied
+    local applied = (reason.later or self.forwarding[reason.id]) and self.applied + 1 or self.applied
     if reason.owners then return reply(true, applied, reason.owners) end
     return reply(reason.moved and "moved" or "unknown", applied, reason.moved)
   end
@@ -111,7 +113,7 @@ function Shard:handed_to(id)
   return moved and moved.epoch > since and moved.shard or nil
 end
 
-local function is_later(batch, than) return (batch - than & 0xffffffff) < 0x80000000 and batch ~= than end
+local is_later = followers.is_later
 
 -- The shard to which a move of another's entity goes, whether that is its owner, and whether this shard has handed it
 -- over: it remembers that for a while, or the id's home knows. A request goes the same way (commands.lua), so that it
@@ -161,9 +163,11 @@ local function on_stray(self, client, batch, hops, id, x, y, z)
   if is_owner then self.router:route(client, id, to) end
   self.forward[#self.forward + 1] = { to, epoch.row(self.dimensions, id, client, batch, hops + 1, x, y, z) }
   self.forwarding[id] = to
+  followers.note(self, client, batch, id, to)
 end
 
 local function try_move(self, client, batch, hops, id, x, y, z)
+  followers.forget(self, client, batch, id)
   if not self.router:move(id, client, batch, x, y, z) then on_stray(self, client, batch, hops, id, x, y, z) end
 end
 
@@ -223,7 +227,10 @@ local function bury(self, client)
     end
   end
   table.sort(ids)
-  for _, id in ipairs(ids) do commands.leave(self, client, id) end
+  for _, id in ipairs(ids) do
+    self.sent_on[id] = nil
+    commands.leave(self, client, id)
+  end
 end
 
 -- close -------------------------------------------------------------------------------------------------------------
@@ -403,6 +410,7 @@ local function place_hand(self, hand)
   end
   router:note(id, hand.life, true)
   router:mover(id, table.unpack(hand.movers))
+  followers.expect(self, id, hand.movers)
   self.ents[id] = { life = hand.life, client = hand.client, kind = hand.kind }
   self.moved[id] = nil
 end
@@ -504,6 +512,7 @@ local function forget_moved(self)
   for id, moved in pairs(self.moved) do
     if moved.epoch < old then self.moved[id] = nil end
   end
+  followers.forget_old(self, old)
 end
 
 --- Applies the closed epoch with the parts that other shards have made for this one. Returns the messages for
