@@ -16,6 +16,7 @@ local FUEL = 400          -- actions that handlers, finalizers and coroutines ma
 local fuel = FUEL
 local spaces, laws = {}, {} -- laws[i].broken: an event may have gone unheard, because of what was done to the space
 local asleep, trash = {}, {}
+
 -- ---- values -----------------------------------------------------------------------------------------------
 
 local closed = aoi.new()

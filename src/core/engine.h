@@ -191,9 +191,9 @@ struct aoi_engine_class {
     void (*prefetch)(const aoi_engine *, uint32_t entity, int stage);
 
     /* A batch that moves many at once.  Would the engine rather be asked when all are where they arrive, if none goes
-     * farther than world.farthest on an axis, nor up or down?  Then each mover is `place`d - a move without candidates - and once
-     * all are, `join` calls aoi_judge_couples() for all couples of entities, each once, that may see more or less of each
-     * other than before.  AOI_ENOMEM from `join` leaves the index as it is.  All three may be NULL. */
+     * farther than world.farthest on an axis, nor up or down?  Then each mover is `place`d - a move without candidates -
+     * and once all are, `join` calls aoi_judge_couples() for all couples of entities, each once, that may see more or
+     * less of each other than before.  AOI_ENOMEM from `join` leaves the index as it is.  All three may be NULL. */
     bool (*supports_join)(const aoi_engine *);
     int (*place)(aoi_engine *, uint32_t entity, const double *to);
     int (*join)(aoi_engine *);
@@ -244,6 +244,13 @@ static inline double aoi_height_of(const aoi_world *w, uint32_t node) {
 /* Whether a node may see targets of this kind.  An exception for one target sets its kind aside. */
 static inline bool aoi_may_see(const aoi_node_record *n, uint64_t kind) {
     return (n->mask & kind) || (n->flags & AOI_NODE_OVERRIDES);
+}
+
+/* The next bounded node of a chain, from this one on, that has the level; AOI_NONE if there is none. */
+static inline uint32_t aoi_next_in_level(const aoi_world *w, uint32_t node, uint32_t level) {
+    while (node != AOI_NONE && (w->nodes[node].level != level || !aoi_is_bounded(w->nodes + node)))
+        node = w->nodes[node].next;
+    return node;
 }
 
 static inline aoi_bounds aoi_bounds_of(const aoi_world *w, uint32_t node) {

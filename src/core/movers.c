@@ -70,14 +70,20 @@ static bool put_in_place(aoi_space *s, uint32_t entity, const double *to) {
     return placed;
 }
 
+/* What the movers some turns after the i-th need. */
+static void prefetch_ahead(const aoi_space *s, uint32_t i) {
+    const aoi_world *w = &s->world;
+    const aoi_engine_class *class = s->engine->class;
+    if (i + ENTITY_AHEAD < w->mover_count) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD].entity);
+    if (class->prefetch && i + FETCH_AHEAD < w->mover_count)
+        class->prefetch(s->engine, w->movers[i + FETCH_AHEAD].entity, 0);
+}
+
 static bool place_all(aoi_space *s) {
     aoi_world *w = &s->world;
     for (; w->moved < w->mover_count; take_turn(w)) {
         const aoi_mover *m = w->movers + w->moved;
-        if (w->moved + ENTITY_AHEAD < w->mover_count)
-            AOI_PREFETCH(w->entities + w->movers[w->moved + ENTITY_AHEAD].entity);
-        if (s->engine->class->prefetch && w->moved + FETCH_AHEAD < w->mover_count)
-            s->engine->class->prefetch(s->engine, w->movers[w->moved + FETCH_AHEAD].entity, 0);
+        prefetch_ahead(s, w->moved);
         if (!put_in_place(s, m->entity, m->pos)) return false;
     }
     return true;
@@ -85,13 +91,11 @@ static bool place_all(aoi_space *s) {
 
 /* ---- judging ----------------------------------------------------------------------------------------------------- */
 
-static void prefetch_ahead(const aoi_space *s, uint32_t i) {
-    const aoi_world *w = &s->world;
-    void (*prefetch)(const aoi_engine *, uint32_t, int) = s->engine->class->prefetch;
-    if (i + ENTITY_AHEAD < w->mover_count) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD].entity);
-    if (!prefetch) return;
-    if (i + FETCH_AHEAD < w->mover_count) prefetch(s->engine, w->movers[i + FETCH_AHEAD].entity, 0);
-    if (i + FETCH_SOON < w->mover_count) prefetch(s->engine, w->movers[i + FETCH_SOON].entity, 1);
+/* What a move reads beside that, and putting in place does not. */
+static void prefetch_soon(const aoi_space *s, uint32_t i) {
+    const aoi_engine_class *class = s->engine->class;
+    if (class->prefetch && i + FETCH_SOON < s->world.mover_count)
+        class->prefetch(s->engine, s->world.movers[i + FETCH_SOON].entity, 1);
 }
 
 /* One mover after the other.  False when memory is refused; of the one it was refused for nothing is judged. */
@@ -101,6 +105,7 @@ static bool move_in_turn(aoi_space *s) {
         aoi_mark mark = aoi_mark_of(s);
         const aoi_mover *m = w->movers + w->moved;
         prefetch_ahead(s, w->moved);
+        prefetch_soon(s, w->moved);
         if (!aoi_same_place(w->dims, w->entities[m->entity].pos, m->pos)) {
             if (s->engine->class->move(s->engine, m->entity, m->pos) != AOI_OK) w->failed = true;
             else {

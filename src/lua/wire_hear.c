@@ -37,7 +37,7 @@ static int inbox_gc(lua_State *L) {
     return 0;
 }
 
-/* Slots that are left are free: nobody's handlers are kept.  table: its place on the stack. */
+/* Slots that are left are free as soon as the table keeps no handlers for them.  table: its place on the stack. */
 static void free_left(lua_State *L, inbox *x, int table) {
     while (x->left_view != AOI_NONE) {
         uint32_t slot = x->left_view;

@@ -3,7 +3,7 @@
  *   core         all entities whose tile is near this shard's: reals, its own, and ghosts, told of by their owners
  *   records[]    by the core's slot of an entity: real or ghost, and of a real the shards that know its place
  *   movers[]     of the coming epoch: the last place of each real that has been moved
- *   concerning[] those of them of whom others must hear, by the tiles where they were and are: few in a large region
+ *   concerning[] those of them that others must hear of, by the tiles where they were and are: few in a large region
  *   closed[]     of the closed epoch: the movers, once others have been told and while they wait to be applied
  *
  *   rows from clients -> read -> movers -> close -> closed          -> apply (world_parts.c)
@@ -324,7 +324,7 @@ static bool route(world_router *r, const world_mover *m, bool *handed) {
     return tell_others(r, m->slot, was, audience, r->self, m->pos);
 }
 
-/* The two arrays change places: most movers are told to nobody, and are not even looked at. */
+/* The two arrays change places: most movers concern no other shard, and are not even looked at. */
 static void close_movers(world_router *r) {
     world_mover *movers = r->movers;
     uint32_t cap = r->mover_cap;

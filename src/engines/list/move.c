@@ -82,14 +82,16 @@ static void place_entry(list_trip *p, const list_entry *e) {
     else note_leaving(p, e->place, e->to);
 }
 
+static void put_entry_back(const list_entry *e) {
+    aoi_block_keys(e->block)[*e->place & AOI_PLACE_MASK] = aoi_block_key(e->block, e->to);
+}
+
 static void run_entries(list_trip *p) {
-    bool places = p->places && !p->puts_back;
-    for (int i = 0; places && i < p->count; i++) place_entry(p, p->entries + i);
-    for (int i = 0; p->puts_back && i < p->count; i++) {
-        aoi_block *b = p->entries[i].block;
-        aoi_block_keys(b)[*p->entries[i].place & AOI_PLACE_MASK] = aoi_block_key(b, p->entries[i].to);
-    }
-    if (!p->puts_back && !places) {
+    if (p->puts_back) {
+        for (int i = 0; i < p->count; i++) put_entry_back(p->entries + i);
+    } else if (p->places) {
+        for (int i = 0; i < p->count; i++) place_entry(p, p->entries + i);
+    } else {
         walk_entries(p, p->edges, p->count, true);
         walk_entries(p, 0, p->edges, false);
         aoi_crossings_collect(&p->passed);

@@ -129,19 +129,12 @@ static void quadtree_settle(quadtree *g, uint32_t node, const aoi_bounds *b) {
     aoi_tree_classify(&g->tree, n->owner, UINT32_C(1) << n->level, 0);
 }
 
-/* The next node of a chain, from this one on, that is of the class. */
-static uint32_t quadtree_in_class(const aoi_world *w, uint32_t node, uint32_t class) {
-    while (node != AOI_NONE && (!aoi_is_bounded(w->nodes + node) || w->nodes[node].level != class))
-        node = w->nodes[node].next;
-    return node;
-}
-
 static void quadtree_remove_node(aoi_engine *head, uint32_t node) {
     quadtree *g = quadtree_of(head);
     const aoi_world *w = head->world;
     const aoi_node_record *n = w->nodes + node;
-    uint32_t same = quadtree_in_class(w, w->entities[n->owner].nodes, n->level);
-    if (same == node) same = quadtree_in_class(w, n->next, n->level);
+    uint32_t same = aoi_next_in_level(w, w->entities[n->owner].nodes, n->level);
+    if (same == node) same = aoi_next_in_level(w, n->next, n->level);
     g->classes[n->level].count--;
     if (same == AOI_NONE) aoi_tree_classify(&g->tree, n->owner, 0, UINT32_C(1) << n->level);
 }
@@ -172,7 +165,7 @@ typedef struct quadtree_query { /* about nodes of one class */
 static bool quadtree_looks_for(const quadtree_query *q, uint32_t node, uint64_t kind) {
     const aoi_world *w = q->world;
     uint32_t n = node;
-    while (n != AOI_NONE && !aoi_may_see(w->nodes + n, kind)) n = quadtree_in_class(w, w->nodes[n].next, q->class);
+    while (n != AOI_NONE && !aoi_may_see(w->nodes + n, kind)) n = aoi_next_in_level(w, w->nodes[n].next, q->class);
     return n != AOI_NONE;
 }
 
@@ -182,14 +175,14 @@ static void quadtree_visit_pair(const void *ud, uint32_t entity, uint32_t classe
     aoi_world *w = q->world;
     const aoi_entity_record *e = w->entities + entity;
     if (entity == q->entity) return;
-    uint32_t own = q->first, other = classes >> q->class & 1 ? quadtree_in_class(w, e->nodes, q->class) : AOI_NONE;
+    uint32_t own = q->first, other = classes >> q->class & 1 ? aoi_next_in_level(w, e->nodes, q->class) : AOI_NONE;
     if (!quadtree_looks_for(q, own, e->kind)) own = AOI_NONE;
     if (!quadtree_looks_for(q, other, q->kind)) other = AOI_NONE;
     if (own == AOI_NONE && other == AOI_NONE) return;
     if (q->borders && !aoi_borders_passed(q->borders, q->from, q->to, e->pos)) return;
-    for (uint32_t n = own; n != AOI_NONE; n = quadtree_in_class(w, w->nodes[n].next, q->class))
+    for (uint32_t n = own; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, q->class))
         if (aoi_may_see(w->nodes + n, e->kind)) aoi_add_candidate(w, n, entity);
-    for (uint32_t n = other; n != AOI_NONE; n = quadtree_in_class(w, w->nodes[n].next, q->class))
+    for (uint32_t n = other; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, q->class))
         if (aoi_may_see(w->nodes + n, q->kind)) aoi_add_candidate(w, n, q->entity);
 }
 
@@ -211,7 +204,7 @@ static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double 
         if (!y->count) continue;
         bool twice = (y->borders.round || y->borders.gap) && !solid;
         quadtree_query q = {w,      twice ? &y->borders : NULL,        e->pos, to,
-                            entity, quadtree_in_class(w, e->nodes, c), c,      e->kind};
+                            entity, aoi_next_in_level(w, e->nodes, c), c,      e->kind};
         uint32_t classes = q.first == AOI_NONE ? UINT32_C(1) << c : 0;
         if (classes && y->count < g->tree.count / QUADTREE_RARE && quadtree_is_far(g, &q)) continue;
         aoi_ring rings[2];
@@ -254,7 +247,7 @@ static void quadtree_visit_watcher(const void *ud, uint32_t entity, uint32_t cla
     const quadtree_query *q = ud;
     const aoi_world *w = q->world;
     (void)classes;
-    for (uint32_t n = w->entities[entity].nodes; (n = quadtree_in_class(w, n, q->class)) != AOI_NONE;
+    for (uint32_t n = w->entities[entity].nodes; (n = aoi_next_in_level(w, n, q->class)) != AOI_NONE;
          n = w->nodes[n].next)
         aoi_add_hit(q->world, n);
 }

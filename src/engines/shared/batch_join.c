@@ -8,13 +8,11 @@
 static double batch_reach(const aoi_nine_grid *g, const aoi_join_field *fields, int count) {
     double reach = -1;
     for (uint32_t i = 0; i < g->layer_count; i++) {
-        const aoi_borders *b = &g->layers[i].borders;
-        if (g->layers[i].count && g->layers[i].crowd) reach = fmax(reach, fmax(b->leave_max[0], b->leave_max[1]));
+        const aoi_nine_layer *y = g->layers + i;
+        if (y->count && y->crowd) reach = fmax(reach, aoi_magnitude(y->borders.leave_max));
     }
-    for (int i = 0; i < count; i++) {
-        const aoi_borders *b = &fields[i].borders;
-        if (fields[i].count) reach = fmax(reach, fmax(b->leave_max[0], b->leave_max[1]));
-    }
+    for (int i = 0; i < count; i++)
+        if (fields[i].count) reach = fmax(reach, aoi_magnitude(fields[i].borders.leave_max));
     return reach;
 }
 
@@ -24,10 +22,6 @@ static double batch_limit(const aoi_nine_grid *g, double reach) {
     return farthest < most ? farthest : most;
 }
 
-static double batch_distance(const double *a, const double *b) {
-    return fmax(fabs(a[0] - b[0]), fabs(a[1] - b[1]));
-}
-
 /* Far travellers are compared with each other one by one: the cost stays below that of the others. */
 bool aoi_nine_supports_join(const aoi_nine_grid *g, const aoi_join_field *fields, int count) {
     const aoi_world *w = g->engine->world;
@@ -35,7 +29,7 @@ bool aoi_nine_supports_join(const aoi_nine_grid *g, const aoi_join_field *fields
     if (reach < 0 || !(reach < 0x1p500) || !(reach + limit > 0x1p-500)) return false;
     if (w->farthest <= limit) return true;
     for (uint32_t i = 0; i < w->mover_count; i++)
-        far += batch_distance(w->entities[w->movers[i].entity].pos, w->movers[i].pos) > limit;
+        far += aoi_apart(w->entities[w->movers[i].entity].pos, w->movers[i].pos) > limit;
     return far * far <= 4.0 * w->mover_count;
 }
 
@@ -72,11 +66,9 @@ static void batch_meet(void *ud, const aoi_couple *couples, size_t count) {
     aoi_judge_couples(b->w, b->level, couples, count);
 }
 
-static bool batch_carries(const batch *b, uint32_t entity) {
-    const aoi_world *w = b->w;
-    uint32_t n = w->entities[entity].nodes;
-    while (n != AOI_NONE && (w->nodes[n].level != b->level || !aoi_is_bounded(w->nodes + n))) n = w->nodes[n].next;
-    return n != AOI_NONE;
+/* The entity's first node of the level, or AOI_NONE. */
+static uint32_t batch_first_node(const batch *b, uint32_t entity) {
+    return aoi_next_in_level(b->w, b->w->entities[entity].nodes, b->level);
 }
 
 /* Entities around a far traveller, or around the owner of a rare node. */
@@ -86,7 +78,7 @@ static void batch_visit(void *ud, const uint32_t *refs, size_t count) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         if (refs[i] == b->entity || batch_is_far(b, refs[i])) continue;
-        if (b->carries && refs[i] < b->entity && batch_carries(b, refs[i])) continue;
+        if (b->carries && refs[i] < b->entity && batch_first_node(b, refs[i]) != AOI_NONE) continue;
         kept[n++] = (aoi_couple){b->entity, refs[i], AOI_UNTOLD};
         if (n == BATCH_COUPLES) aoi_judge_couples(b->w, b->level, kept, n), n = 0;
     }
@@ -125,10 +117,8 @@ static void batch_join_rare(batch *b, const aoi_nine_layer *y) {
         if (!aoi_cell_exists(y->cells.cells + i)) continue;
         for (uint32_t k = y->cells.cells[i].head[AOI_MIDDLE]; k != AOI_NONE; k = y->cells.buckets[k].next)
             for (uint32_t lane = 0; lane < y->cells.buckets[k].count; lane++) {
-                uint32_t node = y->cells.buckets[k].ref[lane], owner = w->nodes[node].owner,
-                         n = w->entities[owner].nodes;
-                while (w->nodes[n].level != b->level || !aoi_is_bounded(w->nodes + n)) n = w->nodes[n].next;
-                if (n == node && !batch_is_far(b, owner))
+                uint32_t node = y->cells.buckets[k].ref[lane], owner = w->nodes[node].owner;
+                if (batch_first_node(b, owner) == node && !batch_is_far(b, owner))
                     batch_query(b, owner, w->entities[owner].pos, &widened, false);
             }
     }
@@ -138,7 +128,7 @@ static void batch_join_rare(batch *b, const aoi_nine_layer *y) {
 static void batch_join_far(batch *b, const aoi_borders *borders) {
     const aoi_world *w = b->w;
     aoi_borders widened = batch_widened(borders, b->limit + b->g->points.side * 0x1p-20);
-    double reach = fmax(borders->leave_max[0], borders->leave_max[1]) * (1 + 0x1p-20);
+    double reach = aoi_magnitude(borders->leave_max) * (1 + 0x1p-20);
     b->carries = false;
     for (uint32_t i = 0; i < b->rows.far_count; i++) {
         uint32_t e = b->rows.far[i];
@@ -147,8 +137,8 @@ static void batch_join_far(batch *b, const aoi_borders *borders) {
         for (uint32_t k = 0; k < i; k++) {
             const double *at = w->entities[b->rows.far[k]].pos;
             double slack = 0x1p-40 * (aoi_magnitude(is) + aoi_magnitude(was) + aoi_magnitude(at));
-            if (batch_distance(was, aoi_position_before(w, b->rows.far[k])) <= reach + slack ||
-                batch_distance(is, at) <= reach + slack)
+            if (aoi_apart(was, aoi_position_before(w, b->rows.far[k])) <= reach + slack ||
+                aoi_apart(is, at) <= reach + slack)
                 aoi_judge_couples(b->w, b->level, &(aoi_couple){e, b->rows.far[k], AOI_UNTOLD}, 1);
         }
     }

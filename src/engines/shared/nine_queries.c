@@ -15,13 +15,6 @@ typedef struct nine_mover {
     uint64_t kind; /* of the mover */
 } nine_mover;
 
-/* The next node of a chain, from this one on, that is in the layer. */
-static inline uint32_t nine_in_layer(const aoi_world *w, uint32_t node, uint32_t level) {
-    while (node != AOI_NONE && (w->nodes[node].level != level || !aoi_is_bounded(w->nodes + node)))
-        node = w->nodes[node].next;
-    return node;
-}
-
 /* Entities around one of the mover's nodes. */
 static void nine_visit_points(void *ud, const uint32_t *refs, size_t count) {
     const nine_mover *m = ud;
@@ -56,10 +49,10 @@ static void nine_visit_crowd(void *ud, const uint32_t *refs, size_t count) {
             AOI_PREFETCH(&w->areas[other->nodes].user_data); /* for events: most hits make one */
         if (i + NINE_AHEAD < count) nine_prefetch_node(w, w->entities[refs[i + NINE_AHEAD]].nodes);
         if (refs[i] == m->entity) continue;
-        for (uint32_t n = m->node; n != AOI_NONE; n = nine_in_layer(w, w->nodes[n].next, m->level))
+        for (uint32_t n = m->node; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, m->level))
             if (aoi_may_see(w->nodes + n, other->kind)) aoi_add_candidate(w, n, refs[i]);
-        for (uint32_t n = nine_in_layer(w, other->nodes, m->level); n != AOI_NONE;
-             n = nine_in_layer(w, w->nodes[n].next, m->level))
+        for (uint32_t n = aoi_next_in_level(w, other->nodes, m->level); n != AOI_NONE;
+             n = aoi_next_in_level(w, w->nodes[n].next, m->level))
             if (aoi_may_see(w->nodes + n, m->kind)) aoi_add_candidate(w, n, m->entity);
     }
 }
@@ -76,7 +69,7 @@ static aoi_visitor nine_node_visitor(const aoi_world *w, aoi_visit visit, void *
 static void nine_query_crowd(aoi_nine_grid *g, uint32_t entity, uint32_t level, const double *to, bool solid) {
     aoi_world *w = g->engine->world;
     const aoi_entity_record *e = w->entities + entity;
-    nine_mover m = {w, entity, nine_in_layer(w, e->nodes, level), level, e->kind};
+    nine_mover m = {w, entity, aoi_next_in_level(w, e->nodes, level), level, e->kind};
     aoi_visitor v = nine_crowd_visitor(w, nine_visit_crowd, &m);
     g->engine->steps += aoi_ring_query(&g->points, e->pos, to, &g->layers[level].borders, solid, e->home, &v);
 }
@@ -88,7 +81,7 @@ AOI_NOINLINE static void nine_query_own(aoi_nine_grid *g, uint32_t entity, uint3
     aoi_world *w = g->engine->world;
     const aoi_entity_record *e = w->entities + entity;
     const aoi_nine_layer *y = g->layers + level;
-    for (uint32_t n = e->nodes; (n = nine_in_layer(w, n, level)) != AOI_NONE; n = w->nodes[n].next) {
+    for (uint32_t n = e->nodes; (n = aoi_next_in_level(w, n, level)) != AOI_NONE; n = w->nodes[n].next) {
         nine_mover m = {w, entity, n, level, e->kind};
         aoi_visitor v = {nine_visit_points, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
         aoi_borders own = y->borders;
@@ -232,7 +225,7 @@ static void nine_visit_owners(void *ud, const uint32_t *refs, size_t count) {
     const nine_mover *m = ud;
     aoi_world *w = m->world;
     for (size_t i = 0; i < count; i++)
-        for (uint32_t n = w->entities[refs[i]].nodes; (n = nine_in_layer(w, n, m->level)) != AOI_NONE;
+        for (uint32_t n = w->entities[refs[i]].nodes; (n = aoi_next_in_level(w, n, m->level)) != AOI_NONE;
              n = w->nodes[n].next)
             aoi_add_hit(w, n);
 }

@@ -42,6 +42,12 @@ static inline double aoi_magnitude(const double *p) {
     return x > y ? x : y;
 }
 
+/* How far two places are apart on the axis where they are farther apart. */
+static inline double aoi_apart(const double *p, const double *q) {
+    double x = fabs(p[0] - q[0]), y = fabs(p[1] - q[1]);
+    return x > y ? x : y;
+}
+
 /* The zone of a distance: 0 inside, 1 in the gap, 2 outside, 3 too near to a border to tell. */
 static inline int aoi_zone_in_borders(const aoi_borders *b, double dx, double dy, double safe) {
     double x = fabs(dx), y = fabs(dy), d = x * x + y * y;

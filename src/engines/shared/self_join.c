@@ -47,8 +47,7 @@ static inline uint32_t join_wrap(int64_t k, int64_t first, uint32_t count, uint3
 /* The mover's way on an axis; one that goes up or down counts as one that goes far: rings in the plane do not tell what
  * it loses and gains. */
 static inline double join_way(const aoi_world *w, const double *was, const double *is) {
-    double x = fabs(is[0] - was[0]), y = fabs(is[1] - was[1]);
-    return w->dims == 3 && was[2] != is[2] ? (double)INFINITY : x > y ? x : y;
+    return w->dims == 3 && was[2] != is[2] ? (double)INFINITY : aoi_apart(is, was);
 }
 
 /* Both coordinates of a place in fixed point, if they are less than 2^30 there; most are. */
@@ -162,7 +161,7 @@ void aoi_join_rows_free(aoi_memory *m, aoi_join_rows *j) {
     AOI_FREE(m, j->places, j->place_cap);
 }
 
-/* ---- an item and eight others ------------------------------------------------------------------------------------ */
+/* ---- an item and sixteen others ---------------------------------------------------------------------------------- */
 
 typedef struct join_point { /* modulo 2^16 */
     uint16_t x, y;
@@ -364,7 +363,7 @@ AOI_INLINE void join_line(join_run *s, const uint32_t *line, const uint32_t *bel
 /* Coordinates are rounded down, so that a distance on an axis is less than 1 off: two are on the safe side. */
 static join_limits join_limits_of(const aoi_join_rows *j, const aoi_borders *b) {
     double inner = fmin(b->enter_min[0], b->enter_min[1]) * j->scale - 2;
-    double outer = fmax(b->leave_max[0], b->leave_max[1]) * j->scale + 3;
+    double outer = aoi_magnitude(b->leave_max) * j->scale + 3;
     join_limits l = {.inner = (int16_t)(inner > 0 ? inner : 0),
                      .outer = (int16_t)(outer < INT16_MAX ? outer : INT16_MAX)};
     if (b->round) l.squares = ring_limits_of(b, j->scale, 2, false, b->gap);
