@@ -458,24 +458,26 @@ static void choose_movers(void) {
     uint32_t stay = random_below(4) ? 0 : random_below(m.alive_count + 1);
     m.w.moved = m.w.mover_count = 0;
     aoi_forget_ways(&m.w);
-    EXPECT(AOI_GROW(&m.w.memory, m.w.movers, m.w.mover_cap, m.alive_count));
+    EXPECT(AOI_GROW(&m.w.memory, m.w.movers, m.w.mover_cap, m.alive_count) &&
+           AOI_GROW(&m.w.memory, m.w.ways, m.w.way_cap, m.alive_count * (size_t)m.w.dims));
     bool some_far = random_below(3) == 0;
     for (uint32_t k = stay; k < m.alive_count; k++) {
         aoi_entity_record *e = m.w.entities + m.alive[k];
-        aoi_mover *o = m.w.movers + m.w.mover_count;
-        *o = (aoi_mover){.entity = m.alive[k], .pos = {0, 0, e->pos[2]}};
+        double *goes = aoi_way_of(&m.w, m.w.mover_count), height = e->pos[2];
+        m.w.movers[m.w.mover_count] = m.alive[k];
         bool far = some_far && random_below(16) == 0;
         for (int a = 0; a < 2; a++) {
             double unit = m.lattice ? (double)random_below(3) - 1 : (double)random_below(2001) / 1000 - 1;
-            o->pos[a] = e->pos[a] + unit * (m.lattice ? m.scale : m.scale * 0.5);
-            if (far) o->pos[a] = random_coordinate();
-            if (far && a && m.w.dims == 3 && random_below(2)) o->pos[2] = random_coordinate();
-            m.w.farthest = fmax(m.w.farthest, fabs(o->pos[a] - e->pos[a]));
+            goes[a] = e->pos[a] + unit * (m.lattice ? m.scale : m.scale * 0.5);
+            if (far) goes[a] = random_coordinate();
+            if (far && a && m.w.dims == 3 && random_below(2)) height = random_coordinate();
+            m.w.farthest = fmax(m.w.farthest, fabs(goes[a] - e->pos[a]));
             bool bounds = random_below(4) != 0; /* they only tell how large the world is */
-            m.w.moving_lo[a] = bounds ? fmin(m.w.moving_lo[a], o->pos[a]) : m.w.moving_lo[a];
-            m.w.moving_hi[a] = bounds ? fmax(m.w.moving_hi[a], o->pos[a]) : m.w.moving_hi[a];
+            m.w.moving_lo[a] = bounds ? fmin(m.w.moving_lo[a], goes[a]) : m.w.moving_lo[a];
+            m.w.moving_hi[a] = bounds ? fmax(m.w.moving_hi[a], goes[a]) : m.w.moving_hi[a];
         }
-        m.w.climbs |= o->pos[2] != e->pos[2];
+        if (m.w.dims == 3) goes[2] = height;
+        m.w.climbs |= height != e->pos[2];
         e->mover = m.w.mover_count++;
     }
 }
@@ -486,19 +488,20 @@ static void move_many(void) {
     choose_movers();
     const aoi_engine_class *class = m.engine->class;
     bool joined = class->supports_join && !m.w.climbs && class->supports_join(m.engine);
+    size_t size = (size_t)m.w.dims * sizeof(double);
     joins += joined;
     for (uint32_t i = 0; i < m.w.mover_count; i++) {
-        aoi_mover *o = m.w.movers + i;
-        aoi_entity_record *e = m.w.entities + o->entity;
-        double to[3];
-        memcpy(to, o->pos, sizeof to);
+        uint32_t entity = m.w.movers[i];
+        aoi_entity_record *e = m.w.entities + entity;
+        double *way = aoi_way_of(&m.w, i), to[3] = {0};
+        memcpy(to, way, size);
         forget();
         if (joined) {
-            run(do_place, o->entity, to, NULL);
+            run(do_place, entity, to, NULL);
             EXPECT(m.w.candidate_count == 0);
-        } else EXPECT(class->move(m.engine, o->entity, to) == AOI_OK);
-        memcpy(o->pos, e->pos, sizeof to);
-        memcpy(e->pos, to, sizeof to);
+        } else EXPECT(class->move(m.engine, entity, to) == AOI_OK);
+        memcpy(way, e->pos, size);
+        memcpy(e->pos, to, size);
         m.w.moved++;
     }
     expect_sound();
@@ -507,7 +510,7 @@ static void move_many(void) {
         EXPECT(m.w.candidate_count == 0);
         expect_candidates(AOI_NONE, NULL);
     }
-    for (uint32_t i = 0; i < m.w.mover_count; i++) m.w.entities[m.w.movers[i].entity].mover = AOI_NONE;
+    for (uint32_t i = 0; i < m.w.mover_count; i++) m.w.entities[m.w.movers[i]].mover = AOI_NONE;
     m.w.moved = m.w.mover_count = 0;
 }
 
@@ -545,6 +548,7 @@ static void close_mock(void) {
     AOI_FREE(&m.w.memory, m.w.candidates, m.w.candidate_cap);
     AOI_FREE(&m.w.memory, m.w.hits, m.w.hit_cap);
     AOI_FREE(&m.w.memory, m.w.movers, m.w.mover_cap);
+    AOI_FREE(&m.w.memory, m.w.ways, m.w.way_cap);
     EXPECT(host.used == 0 && host.blocks == 0);
 }
 
@@ -556,7 +560,8 @@ static void leave_all(void) {
     m.engine->class->tidy(m.engine);
     size_t own = m.w.entity_cap * sizeof *m.w.entities + m.w.node_cap * sizeof *m.w.nodes +
                  m.w.area_cap * sizeof *m.w.areas + m.w.candidate_cap * sizeof *m.w.candidates +
-                 m.w.hit_cap * sizeof *m.w.hits + m.w.mover_cap * sizeof *m.w.movers;
+                 m.w.hit_cap * sizeof *m.w.hits + m.w.mover_cap * sizeof *m.w.movers +
+                 m.w.way_cap * sizeof *m.w.ways;
     EXPECT(m.w.memory.used <= own + 2 * AOI_CACHE_LINE); /* two of the arrays begin at a line */
     expect_sound();
 }

@@ -83,7 +83,7 @@ static void field(aoi_world *world, int run) {
             w.at[i][a] = place + spread * (double)random_below(100000) / 100000;
             w.was_at[i][a] = w.at[i][a] + step * ((double)random_below(2001) / 1000 - 1);
             world->entities[i].pos[a] = w.at[i][a];
-            world->movers[i].pos[a] = w.was_at[i][a];
+            aoi_way_of(world, i)[a] = w.was_at[i][a];
             world->moving_lo[a] = fmin(world->moving_lo[a], w.at[i][a]);
             world->moving_hi[a] = fmax(world->moving_hi[a], w.at[i][a]);
         }
@@ -106,10 +106,10 @@ int main(void) {
     aoi_world world = {.memory = {.alloc = host_alloc}, .dims = 2};
     random_start("self_join");
     EXPECT(AOI_GROW_LINES(&world.memory, world.entities, world.entity_cap, MOST));
-    EXPECT(AOI_GROW(&world.memory, world.movers, world.mover_cap, MOST));
+    EXPECT(AOI_GROW(&world.memory, world.ways, world.way_cap, 2 * MOST));
     for (int run = 0; run < 90; run++) field(&world, run);
     AOI_FREE_LINES(&world.memory, world.entities, world.entity_cap);
-    AOI_FREE(&world.memory, world.movers, world.mover_cap);
+    AOI_FREE(&world.memory, world.ways, world.way_cap);
     EXPECT(host.used == 0);
     return expect_report("self_join");
 }

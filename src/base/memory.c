@@ -20,14 +20,17 @@ static size_t grown(uint32_t cap, size_t need) {
     return to < need ? need : to;
 }
 
-bool aoi_grow(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size) {
-    size_t to = grown(*cap, need);
-    if (to > UINT32_MAX - 1 || to > SIZE_MAX / size) return false;
-    void *p = aoi_resize(m, *items, *cap * size, to * size);
+bool aoi_grow_to(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size) {
+    if (need > UINT32_MAX - 1 || need > SIZE_MAX / size) return false;
+    void *p = aoi_resize(m, *items, *cap * size, need * size);
     if (!p) return false;
     *items = p;
-    *cap = (uint32_t)to;
+    *cap = (uint32_t)need;
     return true;
+}
+
+bool aoi_grow(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size) {
+    return aoi_grow_to(m, items, cap, grown(*cap, need), size);
 }
 
 /* A block is a line longer than its items; the byte before them tells how far into the block they start. */

@@ -17,6 +17,9 @@ void *aoi_resize(aoi_memory *m, void *ptr, size_t osize, size_t nsize);
 /* Makes room for `need` items of `size` bytes in the array *items of *cap; grows by half.  False when refused. */
 bool aoi_grow(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size);
 
+/* The same, for `need` items and no more. */
+bool aoi_grow_to(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size);
+
 /* The same for items of a whole number of cache lines: each item starts where a line starts. */
 bool aoi_grow_lines(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size);
 void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size);
@@ -24,6 +27,9 @@ void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size);
 /* For a typed array: AOI_GROW(mem, list->items, list->cap, need) */
 #define AOI_GROW(m, items, cap, need)                                                                                  \
     ((need) <= (cap) || aoi_grow((m), (void **)&(items), &(cap), (need), sizeof *(items)))
+
+#define AOI_GROW_TO(m, items, cap, need)                                                                               \
+    ((need) <= (cap) || aoi_grow_to((m), (void **)&(items), &(cap), (need), sizeof *(items)))
 
 #define AOI_FREE(m, items, cap) ((void)aoi_resize((m), (items), (size_t)(cap) * sizeof *(items), 0))
 

@@ -1,9 +1,10 @@
 /* batch.c - many at once: all or nothing, and the events are the net change. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/space.h"
 
-enum { FIND_AHEAD = 8 }; /* rows whose entities are looked up ahead */
+enum { FIND_AHEAD = 8 }; /* rows whose entities are prefetched */
 
 aoi_row *aoi_row_buffer(aoi_space *s, size_t n) {
     return AOI_GROW(&s->world.memory, s->rows, s->row_cap, n) ? s->rows : NULL;
@@ -11,30 +12,32 @@ aoi_row *aoi_row_buffer(aoi_space *s, size_t n) {
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
 
-/* The entities of all rows, into world.hits; the result of the first bad row. */
-static int find_rows(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
+bool aoi_stage_ready(aoi_space *s, size_t n) {
+    return aoi_may_note(s) && n <= UINT32_MAX - s->world.mover_count &&
+           aoi_movers_ready(s, s->world.mover_count + n);
+}
+
+int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *bad) {
+    uint32_t *staged = s->world.movers + s->world.mover_count + first;
+    for (size_t i = 0; i < n; i++) aoi_index_fetch(&s->ids, aoi_id_hash(ids[i]));
     for (size_t i = 0; i < n; i++) {
-        *bad = i;
-        if (i + FIND_AHEAD < n) aoi_index_fetch(&s->ids, aoi_id_hash(rows[i + FIND_AHEAD].id));
-        uint32_t e = s->world.hits[i] = aoi_slot_of_id(s, rows[i].id);
-        if (e == AOI_NONE) return AOI_EGONE;
-        if (!aoi_finite(s, rows[i].pos)) return AOI_EVALUE;
+        *bad = first + i;
+        staged[i] = aoi_slot_of_id(s, ids[i]);
+        if (staged[i] == AOI_NONE) return AOI_EGONE;
+        if (!aoi_finite(s, aoi_staged(s, first + i))) return AOI_EVALUE;
     }
     return AOI_OK;
 }
 
-static int move_rows(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
+/* Of an entity that is among the movers already, or stands in several rows, the last row counts. */
+int aoi_move_staged(aoi_space *s, size_t n) {
     aoi_world *w = &s->world;
-    size_t ignored;
-    if (!bad) bad = &ignored;
-    *bad = 0;
+    uint32_t first = w->mover_count, end = first + (uint32_t)n;
     if (!n) return AOI_OK;
-    if (!aoi_may_note(s) || !AOI_GROW(&w->memory, w->hits, w->hit_cap, n) ||
-        !AOI_GROW(&w->memory, w->movers, w->mover_cap, w->mover_count + n))
-        return AOI_ENOMEM;
-    int result = find_rows(s, rows, n, bad);
-    if (result != AOI_OK) return result;
-    for (size_t i = 0; i < n; i++) aoi_note_mover(s, w->hits[i], rows[i].pos); /* of an id twice the last row counts */
+    for (uint32_t i = first; i < end; i++) {
+        if (i + FIND_AHEAD < end) AOI_PREFETCH(w->entities + w->movers[i + FIND_AHEAD]);
+        aoi_note_mover(s, w->movers[i], aoi_way_of(w, i));
+    }
     if (s->deferred) return AOI_OK;
     aoi_open_call(s);
     if (!aoi_judge_movers(s)) {
@@ -43,6 +46,24 @@ static int move_rows(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
     }
     aoi_commit(s);
     return AOI_OK;
+}
+
+static int move_rows(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
+    size_t ignored;
+    if (!bad) bad = &ignored;
+    *bad = 0;
+    if (!n) return AOI_OK;
+    if (!aoi_stage_ready(s, n)) return AOI_ENOMEM;
+    int64_t ids[AOI_STAGED];
+    int result = AOI_OK;
+    for (size_t i = 0, part = 0; i < n && result == AOI_OK; i += part) {
+        for (part = 0; part < AOI_STAGED && i + part < n; part++) {
+            ids[part] = rows[i + part].id;
+            memcpy(aoi_staged(s, i + part), rows[i + part].pos, (size_t)s->world.dims * sizeof(double));
+        }
+        result = aoi_stage(s, i, ids, part, bad);
+    }
+    return result == AOI_OK ? aoi_move_staged(s, n) : result;
 }
 
 int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {

@@ -86,12 +86,6 @@ typedef struct aoi_candidate {
     uint32_t node, target;
 } aoi_candidate;
 
-typedef struct
-    aoi_mover { /* of a batch: until its turn comes where it goes, after that where it was before the batch */
-    double pos[3];
-    uint32_t entity;
-} aoi_mover;
-
 typedef struct aoi_engine_class aoi_engine_class;
 
 /* What engines may read of the space; of the records they write `home`, `slot`, `link` and `level`. */
@@ -108,8 +102,11 @@ typedef struct aoi_world {
     aoi_candidate *candidates;
     uint32_t *hits;
     uint32_t candidate_cap, candidate_count, hit_cap, hit_count;
-    aoi_mover *movers;
-    uint32_t mover_cap, mover_count;
+    /* Those that move in a batch, and of each a place, `dims` coordinates: until its turn comes where it goes, after that
+     * where it was before the batch. */
+    uint32_t *movers;
+    double *ways;
+    uint32_t mover_cap, way_cap, mover_count;
     uint32_t moved; /* movers that have had their turn */
     /* Of all movers: bounds of where they go; the farthest that one goes on one of the first two axes, or more; whether
      * one goes up or down. */
@@ -285,10 +282,14 @@ static inline void aoi_forget_ways(aoi_world *w) {
     w->climbs = false;
 }
 
+static inline double *aoi_way_of(const aoi_world *w, uint32_t mover) {
+    return w->ways + mover * (size_t)w->dims;
+}
+
 /* Where an entity was before the batch that moves it; where it is, if none does. */
 static inline const double *aoi_position_before(const aoi_world *w, uint32_t entity) {
     const aoi_entity_record *e = w->entities + entity;
-    return e->mover < w->moved ? w->movers[e->mover].pos : e->pos;
+    return e->mover < w->moved ? aoi_way_of(w, e->mover) : e->pos;
 }
 
 /* For `join`: couples of entities, of whose nodes those of this level are judged, each with the other as the target. */

@@ -17,14 +17,30 @@
 
 enum { ENTITY_AHEAD = 8, FETCH_AHEAD = 4, FETCH_SOON = 2 }; /* movers whose memory is prefetched */
 
+/* As many as there are entities and no more, unless rows name one twice. */
+bool aoi_grow_movers(aoi_space *s, size_t n) {
+    aoi_world *w = &s->world;
+    size_t to = (size_t)w->mover_cap + w->mover_cap / 4 + 16;
+    if (to > w->entity_count) to = w->entity_count;
+    if (to < n) to = n;
+    return AOI_GROW_TO(&w->memory, w->ways, w->way_cap, to * (size_t)w->dims) &&
+           AOI_GROW_TO(&w->memory, w->movers, w->mover_cap, to);
+}
+
+void aoi_free_movers(aoi_space *s) {
+    AOI_CLEAR(&s->world.memory, s->world.movers, s->world.mover_cap);
+    AOI_CLEAR(&s->world.memory, s->world.ways, s->world.way_cap);
+}
+
 void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
     aoi_world *w = &s->world;
     aoi_entity_record *e = w->entities + entity;
     if (e->mover == AOI_NONE) {
         e->mover = w->mover_count++;
-        w->movers[e->mover].entity = entity;
+        w->movers[e->mover] = entity;
     }
-    for (int a = 0; a < w->dims; a++) w->movers[e->mover].pos[a] = to[a];
+    double *goes = aoi_way_of(w, e->mover);
+    for (int a = 0; a < w->dims; a++) goes[a] = to[a];
     for (int a = 0; a < 2; a++) {
         double way = fabs(to[a] - e->pos[a]);
         w->farthest = way > w->farthest ? way : w->farthest;
@@ -37,26 +53,25 @@ void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
 
 static void forget_movers(aoi_space *s) {
     aoi_world *w = &s->world;
-    for (uint32_t i = 0; i < w->mover_count; i++) w->entities[w->movers[i].entity].mover = AOI_NONE;
-    if (w->mover_cap > AOI_QUEUE_KEEPS && w->mover_count < w->mover_cap / 8) /* ticks are small again */
-        AOI_CLEAR(&w->memory, w->movers, w->mover_cap);
+    for (uint32_t i = 0; i < w->mover_count; i++) w->entities[w->movers[i]].mover = AOI_NONE;
+    if (w->mover_cap > AOI_QUEUE_KEEPS && w->mover_count < w->mover_cap / 8) aoi_free_movers(s); /* small ticks again */
     w->mover_count = w->moved = 0;
     aoi_forget_ways(w);
     s->stage = AOI_STAGE_NOTED;
 }
 
-/* The places of a mover's record and of its entity change. */
-static void swap_places(aoi_world *w, aoi_mover *m) {
-    double *pos = w->entities[m->entity].pos;
+/* The places of a mover and of its entity change. */
+static void swap_places(aoi_world *w, uint32_t mover) {
+    double *pos = w->entities[w->movers[mover]].pos, *way = aoi_way_of(w, mover);
     for (int a = 0; a < w->dims; a++) {
         double from = pos[a];
-        pos[a] = m->pos[a];
-        m->pos[a] = from;
+        pos[a] = way[a];
+        way[a] = from;
     }
 }
 
 static void take_turn(aoi_world *w) {
-    swap_places(w, w->movers + w->moved++);
+    swap_places(w, w->moved++);
 }
 
 /* ---- the index, without judging ---------------------------------------------------------------------------------- */
@@ -74,17 +89,16 @@ static bool put_in_place(aoi_space *s, uint32_t entity, const double *to) {
 static void prefetch_ahead(const aoi_space *s, uint32_t i) {
     const aoi_world *w = &s->world;
     const aoi_engine_class *class = s->engine->class;
-    if (i + ENTITY_AHEAD < w->mover_count) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD].entity);
+    if (i + ENTITY_AHEAD < w->mover_count) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD]);
     if (class->prefetch && i + FETCH_AHEAD < w->mover_count)
-        class->prefetch(s->engine, w->movers[i + FETCH_AHEAD].entity, 0);
+        class->prefetch(s->engine, w->movers[i + FETCH_AHEAD], 0);
 }
 
 static bool place_all(aoi_space *s) {
     aoi_world *w = &s->world;
     for (; w->moved < w->mover_count; take_turn(w)) {
-        const aoi_mover *m = w->movers + w->moved;
         prefetch_ahead(s, w->moved);
-        if (!put_in_place(s, m->entity, m->pos)) return false;
+        if (!put_in_place(s, w->movers[w->moved], aoi_way_of(w, w->moved))) return false;
     }
     return true;
 }
@@ -95,7 +109,7 @@ static bool place_all(aoi_space *s) {
 static void prefetch_soon(const aoi_space *s, uint32_t i) {
     const aoi_engine_class *class = s->engine->class;
     if (class->prefetch && i + FETCH_SOON < s->world.mover_count)
-        class->prefetch(s->engine, s->world.movers[i + FETCH_SOON].entity, 1);
+        class->prefetch(s->engine, s->world.movers[i + FETCH_SOON], 1);
 }
 
 /* One mover after the other.  False when memory is refused; of the one it was refused for nothing is judged. */
@@ -103,13 +117,14 @@ static bool move_in_turn(aoi_space *s) {
     aoi_world *w = &s->world;
     while (w->moved < w->mover_count) {
         aoi_mark mark = aoi_mark_of(s);
-        const aoi_mover *m = w->movers + w->moved;
+        uint32_t entity = w->movers[w->moved];
+        const double *to = aoi_way_of(w, w->moved);
         prefetch_ahead(s, w->moved);
         prefetch_soon(s, w->moved);
-        if (!aoi_same_place(w->dims, w->entities[m->entity].pos, m->pos)) {
-            if (s->engine->class->move(s->engine, m->entity, m->pos) != AOI_OK) w->failed = true;
+        if (!aoi_same_place(w->dims, w->entities[entity].pos, to)) {
+            if (s->engine->class->move(s->engine, entity, to) != AOI_OK) w->failed = true;
             else {
-                if (!w->failed) aoi_judge_mover(s, m->entity, m->pos);
+                if (!w->failed) aoi_judge_mover(s, entity, to);
                 s->half_moved = w->failed;
             }
             if (w->failed) {
@@ -125,13 +140,12 @@ static bool move_in_turn(aoi_space *s) {
 /* The mover for which memory was refused stands in the index where it goes: back, so that it can be judged again. */
 static bool move_half_back(aoi_space *s) {
     aoi_world *w = &s->world;
-    aoi_mover *m = w->movers + w->moved;
-    double from[3] = {0};
     if (!s->half_moved) return true;
-    for (int a = 0; a < w->dims; a++) from[a] = w->entities[m->entity].pos[a];
-    swap_places(w, m); /* the record must have it where the index has it */
-    bool placed = put_in_place(s, m->entity, from);
-    swap_places(w, m);
+    uint32_t entity = w->movers[w->moved];
+    const double *from = aoi_way_of(w, w->moved);
+    swap_places(w, w->moved); /* the record must have it where the index has it */
+    bool placed = put_in_place(s, entity, from);
+    swap_places(w, w->moved);
     s->half_moved = !placed;
     return placed;
 }
@@ -168,7 +182,7 @@ void aoi_refuse_movers(aoi_space *s) {
     aoi_rollback(s);
     w->candidate_count = 0;
     if (s->half_moved) take_turn(w);
-    for (uint32_t i = w->moved; i < w->mover_count; i++) w->entities[w->movers[i].entity].mover = AOI_NONE;
+    for (uint32_t i = w->moved; i < w->mover_count; i++) w->entities[w->movers[i]].mover = AOI_NONE;
     w->mover_count = w->moved;
     w->moved = 0;
     s->half_moved = false;

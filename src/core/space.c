@@ -104,6 +104,7 @@ void aoi_close(aoi_space *s) {
     AOI_FREE(m, w->candidates, w->candidate_cap);
     AOI_FREE(m, w->hits, w->hit_cap);
     AOI_FREE(m, w->movers, w->mover_cap);
+    AOI_FREE(m, w->ways, w->way_cap);
     AOI_FREE(m, s->undo, s->undo_cap);
     AOI_FREE(m, s->rows, s->row_cap);
     AOI_FREE(m, s->sightings, s->sighting_cap);
@@ -223,7 +224,7 @@ void aoi_give_back(aoi_space *s) {
     if (!s->ids.count) aoi_index_free(m, &s->ids);
     AOI_CLEAR(m, w->candidates, w->candidate_cap);
     AOI_CLEAR(m, w->hits, w->hit_cap);
-    if (!w->mover_count) AOI_CLEAR(m, w->movers, w->mover_cap);
+    if (!w->mover_count) aoi_free_movers(s);
     AOI_CLEAR(m, s->undo, s->undo_cap);
     AOI_CLEAR(m, s->rows, s->row_cap);
     AOI_CLEAR(m, s->ranked, s->ranked_cap);
@@ -266,14 +267,9 @@ static int refuse_move(aoi_space *s, uint32_t e, const double *to) {
     return AOI_ENOMEM;
 }
 
-static bool mover_ready(aoi_space *s) {
-    aoi_world *w = &s->world;
-    return AOI_GROW(&w->memory, w->movers, w->mover_cap, w->mover_count + (size_t)1);
-}
-
 /* To be judged with all others, when events are asked for. */
 static int note_move(aoi_space *s, uint32_t e, const double *to) {
-    if (!aoi_may_note(s) || !mover_ready(s)) return AOI_ENOMEM;
+    if (!aoi_may_note(s) || !aoi_movers_ready(s, s->world.mover_count + (size_t)1)) return AOI_ENOMEM;
     aoi_note_mover(s, e, to);
     return AOI_OK;
 }
@@ -284,7 +280,7 @@ static int move_entity(aoi_space *s, aoi_entity handle, const double *pos) {
     if (!aoi_finite(s, pos)) return AOI_EVALUE;
     double to[3] = {pos[0], pos[1], s->world.dims == 3 ? pos[2] : 0};
     if (s->deferred) return note_move(s, e, to);
-    if (!aoi_begin(s) || !mover_ready(s)) return AOI_ENOMEM;
+    if (!aoi_begin(s) || !aoi_movers_ready(s, s->world.mover_count + (size_t)1)) return AOI_ENOMEM;
     if (!aoi_same_place(s->world.dims, s->world.entities[e].pos, to)) {
         if (s->engine->class->move(s->engine, e, to) != AOI_OK) {
             s->world.candidate_count = 0;

@@ -109,7 +109,7 @@ static inline uint32_t aoi_id_hash(int64_t id) {
 static inline const double *aoi_position_now(const aoi_space *s, uint32_t entity) {
     const aoi_entity_record *e = s->world.entities + entity;
     bool waits = e->mover != AOI_NONE && e->mover >= s->world.moved;
-    return waits ? s->world.movers[e->mover].pos : e->pos;
+    return waits ? aoi_way_of(&s->world, e->mover) : e->pos;
 }
 
 static inline void aoi_place(aoi_space *s, uint32_t entity, const double *pos) {
@@ -162,9 +162,24 @@ static inline bool aoi_settle(aoi_space *s) {
 static inline bool aoi_may_note(aoi_space *s) {
     return s->stage == AOI_STAGE_NOTED || aoi_settle_movers(s);
 }
+bool aoi_grow_movers(aoi_space *s, size_t n);
+void aoi_free_movers(aoi_space *s);
+static inline bool aoi_movers_ready(aoi_space *s, size_t n) { /* room for n in all */
+    return n <= s->world.mover_cap || aoi_grow_movers(s, n);
+}
 void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to); /* there is room for it */
 bool aoi_judge_movers(aoi_space *s); /* false when memory is refused: to be called again, or refused */
 void aoi_refuse_movers(aoi_space *s);
+
+/* A batch of moves is staged behind the movers, of no effect yet: room for n rows; then the place of each, and who they
+ * are, as the ids of some rows from `first` on, with the result of the first bad one; then all move. */
+bool aoi_stage_ready(aoi_space *s, size_t n);
+static inline double *aoi_staged(const aoi_space *s, size_t row) {
+    return aoi_way_of(&s->world, s->world.mover_count + (uint32_t)row);
+}
+int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *bad);
+int aoi_move_staged(aoi_space *s, size_t n);
+enum { AOI_STAGED = 32 }; /* ids that are best given at once */
 
 static inline void aoi_open_call(aoi_space *s) {
     aoi_queue_begin(&s->world.memory, &s->queue);

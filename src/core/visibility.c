@@ -209,7 +209,7 @@ static void judge_in_batch(aoi_space *s, uint32_t entity, uint32_t node, uint32_
         return;
     }
     if (!is_judged(s, node, target)) return;
-    const double *from = w->entities[entity].pos, *there = w->movers[o->mover].pos;
+    const double *from = w->entities[entity].pos, *there = aoi_way_of(w, o->mover);
     bool watches = owner == entity, done = o->mover < w->moved;
     aoi_zone z0 = watches ? zone_of(s, node, from, o->pos) : zone_of(s, node, o->pos, from);
     aoi_zone z1 = watches ? zone_of(s, node, to, o->pos) : zone_of(s, node, o->pos, to);
@@ -239,7 +239,7 @@ static inline void judge_moved(aoi_space *s, uint32_t node, uint32_t target, con
 static inline void prefetch_moved(const aoi_world *w, uint32_t entity, bool told) {
     const aoi_entity_record *e = w->entities + entity;
     AOI_PREFETCH((const void *)((uintptr_t)w->nodes + (size_t)e->nodes * sizeof *w->nodes));
-    if (!told) AOI_PREFETCH(w->movers + (e->mover < w->moved ? e->mover : 0));
+    if (!told) AOI_PREFETCH(aoi_way_of(w, e->mover < w->moved ? e->mover : 0));
 }
 
 /* The watcher's nodes of the level, which the target was surely outside of and is inside of, or the other way round. */

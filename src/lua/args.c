@@ -285,17 +285,21 @@ static int bad_row_number(lua_State *L, int i, int row, const char *expected) {
     return laoi_argerror(L, i, "row %d: finite number expected, got %s", row, not_finite(lua_tonumber(L, -1)));
 }
 
-void laoi_read_row(lua_State *L, int dims, int i, size_t k, aoi_row *r) {
+static inline void read_row(lua_State *L, int dims, int i, size_t k, int64_t *id, double *pos) {
     int row = (int)k + 1;
     laoi_index at = (laoi_index)(k * ((size_t)dims + 1) + 1);
     if (laoi_rawgeti(L, i, at) != LUA_TNUMBER) bad_row_number(L, i, row, "integer");
-    if (!laoi_tointeger(L, -1, &r->id)) laoi_argerror(L, i, "row %d: number has no integer representation", row);
+    if (!laoi_tointeger(L, -1, id)) laoi_argerror(L, i, "row %d: number has no integer representation", row);
     for (int a = 0; a < dims; a++) {
         bool number = laoi_rawgeti(L, i, at + 1 + a) == LUA_TNUMBER;
-        r->pos[a] = number ? lua_tonumber(L, -1) : NAN;
-        if (!isfinite(r->pos[a])) bad_row_number(L, i, row, "number");
+        pos[a] = number ? lua_tonumber(L, -1) : NAN;
+        if (!isfinite(pos[a])) bad_row_number(L, i, row, "number");
     }
     lua_settop(L, -2 - dims);
+}
+
+void laoi_read_row(lua_State *L, int dims, int i, size_t k, aoi_row *r) {
+    read_row(L, dims, i, k, &r->id, r->pos);
 }
 
 size_t laoi_row_count(lua_State *L, int dims, int i) {
@@ -317,6 +321,18 @@ aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n) {
     if (!rows && *n) laoi_nomemory(L);
     for (size_t k = 0; k < *n; k++) laoi_read_row(L, b->dims, i, k, rows + k);
     return rows;
+}
+
+int laoi_stage_rows(lua_State *L, laoi_space *b, int i, size_t n, size_t *bad, int64_t *bad_id) {
+    int64_t ids[AOI_STAGED];
+    int result = aoi_stage_ready(b->core, n) ? AOI_OK : AOI_ENOMEM;
+    for (size_t k = 0, part = 0; k < n && result == AOI_OK; k += part) {
+        for (part = 0; part < AOI_STAGED && k + part < n; part++)
+            read_row(L, b->dims, i, k + part, ids + part, aoi_staged(b->core, k + part));
+        result = aoi_stage(b->core, k, ids, part, bad);
+        *bad_id = ids[*bad - k];
+    }
+    return result;
 }
 
 void laoi_buffer(lua_State *L, int i, size_t n) {

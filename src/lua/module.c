@@ -55,19 +55,29 @@ static int l_set_kind(lua_State *L) {
 
 /* ---- batches --------------------------------------------------------------------------------------------------------- */
 
-static int bad_row(lua_State *L, laoi_space *b, int result, const aoi_row *rows, size_t bad) {
+static int done_rows(lua_State *L, laoi_space *b, int result, size_t bad, int64_t bad_id) {
     if (result != AOI_EGONE && result != AOI_EEXIST) return done(L, b, result);
-    const char *id = laoi_spell(L, rows[bad].id);
+    const char *id = laoi_spell(L, bad_id);
     if (result == AOI_EGONE) return laoi_argerror(L, 2, "row %d: no entity %s", (int)bad + 1, id);
     return laoi_argerror(L, 2, "row %d: entity %s is already in the space", (int)bad + 1, id);
 }
 
+/* A journal wants the rows; else they go where the movers are. */
 static int l_move_many(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 3);
     size_t n, bad = 0;
-    const aoi_row *rows = laoi_rows(L, b, 2, &n);
-    int result = aoi_move_many(b->core, rows, n, &bad);
-    return bad_row(L, b, result, rows, bad);
+    int64_t id = 0;
+    int result;
+    if (b->core->journal) {
+        const aoi_row *rows = laoi_rows(L, b, 2, &n);
+        result = aoi_move_many(b->core, rows, n, &bad);
+        if (result == AOI_EGONE) id = rows[bad].id;
+    } else {
+        n = laoi_row_count(L, b->dims, 2);
+        result = laoi_stage_rows(L, b, 2, n, &bad, &id);
+        if (result == AOI_OK) result = aoi_move_staged(b->core, n);
+    }
+    return done_rows(L, b, result, bad, id);
 }
 
 static int l_enter_many(lua_State *L) {
@@ -76,7 +86,7 @@ static int l_enter_many(lua_State *L) {
     uint64_t kind = lua_isnoneornil(L, 4) ? 1 : (uint64_t)laoi_integer(L, 4);
     const aoi_row *rows = laoi_rows(L, b, 2, &n);
     int result = aoi_enter_many(b->core, rows, n, kind, &bad);
-    return bad_row(L, b, result, rows, bad);
+    return done_rows(L, b, result, bad, result == AOI_EEXIST ? rows[bad].id : 0);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ bool aoi_nine_supports_join(const aoi_nine_grid *g, const aoi_join_field *fields
     if (reach < 0 || !(reach < 0x1p500) || !(reach + limit > 0x1p-500)) return false;
     if (w->farthest <= limit) return true;
     for (uint32_t i = 0; i < w->mover_count; i++)
-        far += aoi_apart(w->entities[w->movers[i].entity].pos, w->movers[i].pos) > limit;
+        far += aoi_apart(w->entities[w->movers[i]].pos, aoi_way_of(w, i)) > limit;
     return far * far <= 4.0 * w->mover_count;
 }
 

@@ -101,7 +101,7 @@ static bool join_place_items(aoi_world *w, aoi_join_rows *j, double limit) {
     for (uint32_t e = 0; e < w->entity_top; e++) {
         if (e + JOIN_AHEAD < w->entity_top) {
             uint32_t mover = w->entities[e + JOIN_AHEAD].mover;
-            AOI_PREFETCH(w->movers + (mover < w->moved ? mover : 0));
+            AOI_PREFETCH(aoi_way_of(w, mover < w->moved ? mover : 0));
         }
         j->places[e].bin = JOIN_NOWHERE;
         if (!aoi_is_live(w->entities[e].generation)) continue;
