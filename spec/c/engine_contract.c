@@ -560,8 +560,7 @@ static void leave_all(void) {
     m.engine->class->tidy(m.engine);
     size_t own = m.w.entity_cap * sizeof *m.w.entities + m.w.node_cap * sizeof *m.w.nodes +
                  m.w.area_cap * sizeof *m.w.areas + m.w.candidate_cap * sizeof *m.w.candidates +
-                 m.w.hit_cap * sizeof *m.w.hits + m.w.mover_cap * sizeof *m.w.movers +
-                 m.w.way_cap * sizeof *m.w.ways;
+                 m.w.hit_cap * sizeof *m.w.hits + m.w.mover_cap * sizeof *m.w.movers + m.w.way_cap * sizeof *m.w.ways;
     EXPECT(m.w.memory.used <= own + 2 * AOI_CACHE_LINE); /* two of the arrays begin at a line */
     expect_sound();
 }

@@ -15,8 +15,8 @@
 enum { HOST_HEAD = 16, HOST_FOR_EVER = 1 << 30 };
 
 static struct {
-    size_t used, blocks;
-    long countdown, many; /* refuse the request that finds countdown at 1, and as many as there are in all */
+    size_t used, blocks, peak; /* peak: most that was used at once, since it was set to `used` */
+    long countdown, many;      /* refuse the request that finds countdown at 1, and as many as there are in all */
     unsigned refused;
 } host;
 
@@ -69,6 +69,7 @@ static inline void *host_alloc(void *ud, void *ptr, size_t osize, size_t nsize) 
     else host.blocks++;
     free(block);
     host.used += nsize - osize;
+    if (host.used > host.peak) host.peak = host.used;
     return to + HOST_HEAD;
 }
 

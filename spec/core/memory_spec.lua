@@ -64,6 +64,20 @@ for _, engine in ipairs(aoi.engines()) do
         space:close()
       end)
 
+      it("holds no more than 64 bytes for each that has moved in a tick", function()
+        local space = aoi.new { engine = engine, dimensions = dimensions, delivery = "deferred" }
+        local rows, height = {}, dimensions == 3 and 5 or nil
+        for id = 1, 3000 do
+          space:enter(id, id, 4, height)
+          for _, v in ipairs { id, id + 1, 4, height } do rows[#rows + 1] = v end
+        end
+        local before = space:stats().memory
+        space:move_many(rows)
+        local bytes = (space:stats().memory - before) / 3000
+        assert.is_true(bytes <= 64, bytes .. " bytes")
+        space:close()
+      end)
+
       it("does not grow with the time a space is used", function()
         local space = aoi.new { engine = engine, dimensions = dimensions }
         local random = rng.new(11)

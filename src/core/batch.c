@@ -13,8 +13,7 @@ aoi_row *aoi_row_buffer(aoi_space *s, size_t n) {
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
 
 bool aoi_stage_ready(aoi_space *s, size_t n) {
-    return aoi_may_note(s) && n <= UINT32_MAX - s->world.mover_count &&
-           aoi_movers_ready(s, s->world.mover_count + n);
+    return aoi_may_note(s) && n <= UINT32_MAX - s->world.mover_count && aoi_movers_ready(s, s->world.mover_count + n);
 }
 
 int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *bad) {

@@ -20,7 +20,7 @@ enum { ENTITY_AHEAD = 8, FETCH_AHEAD = 4, FETCH_SOON = 2 }; /* movers whose memo
 /* As many as there are entities and no more, unless rows name one twice. */
 bool aoi_grow_movers(aoi_space *s, size_t n) {
     aoi_world *w = &s->world;
-    size_t to = (size_t)w->mover_cap + w->mover_cap / 4 + 16;
+    size_t to = (size_t)w->mover_cap + w->mover_cap / 8 + 16;
     if (to > w->entity_count) to = w->entity_count;
     if (to < n) to = n;
     return AOI_GROW_TO(&w->memory, w->ways, w->way_cap, to * (size_t)w->dims) &&
@@ -90,8 +90,7 @@ static void prefetch_ahead(const aoi_space *s, uint32_t i) {
     const aoi_world *w = &s->world;
     const aoi_engine_class *class = s->engine->class;
     if (i + ENTITY_AHEAD < w->mover_count) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD]);
-    if (class->prefetch && i + FETCH_AHEAD < w->mover_count)
-        class->prefetch(s->engine, w->movers[i + FETCH_AHEAD], 0);
+    if (class->prefetch && i + FETCH_AHEAD < w->mover_count) class->prefetch(s->engine, w->movers[i + FETCH_AHEAD], 0);
 }
 
 static bool place_all(aoi_space *s) {

@@ -13,14 +13,18 @@ enum { JOIN_LEAST_BINS = 2 * JOIN_REACH + 1, JOIN_LEAST_LINES = 3 }; /* so that 
 
 #define JOIN_NOWHERE UINT32_MAX
 #define JOIN_WRAPPED                                                                                                   \
-    (UINT32_C(1) << 31) /* set in a bin's number: the item stands elsewhere, some turns around the torus away */
+    (UINT32_C(1) << 31) /* set in a number: the item stands elsewhere, some turns around the torus away */
 
 /* ---- items in lines of bins -------------------------------------------------------------------------------------- */
+
+static inline uint32_t join_entity(const aoi_join_rows *j, uint32_t item) {
+    return j->ref[item] & ~JOIN_WRAPPED;
+}
 
 /* As many bins and lines as the bounds of the movers take, if these are not many more than entities.  Odd numbers of
  * bins: what shares a bin then differs in its coordinates, which are modulo a power of two. */
 static void join_choose_bins(const aoi_world *w, aoi_join_rows *j) {
-    double most = fmin(2.0 * w->entity_top + 64, 0x1p30), least[2] = {JOIN_LEAST_BINS, JOIN_LEAST_LINES}, n[2];
+    double most = fmin(1.0 * w->entity_top + 64, 0x1p30), least[2] = {JOIN_LEAST_BINS, JOIN_LEAST_LINES}, n[2];
     int64_t first[2], last[2];
     for (int a = 0; a < 2; a++) {
         int bits = a ? AOI_FIXED_BITS : JOIN_BIN_BITS, margin = a ? 0 : JOIN_REACH;
@@ -28,6 +32,7 @@ static void join_choose_bins(const aoi_world *w, aoi_join_rows *j) {
         last[a] = (aoi_fixed(j->scale, w->moving_hi[a]) >> bits) + margin + 1 + a;
         n[a] = fmax((double)last[a] - (double)first[a], least[a]);
     }
+    n[0] = fmin(n[0], UINT16_MAX);
     while (n[0] * n[1] > most && (n[0] > least[0] || n[1] > least[1])) {
         int a = n[1] <= least[1] || (n[0] > least[0] && n[0] > n[1] * JOIN_REACH) ? 0 : 1;
         n[a] = fmax(floor(n[a] / 2), least[a]);
@@ -69,83 +74,104 @@ static inline bool join_fixed_near(double scale, const double *at, int32_t out[2
 #endif
 }
 
-static void join_fixed(double scale, const double *at, int64_t out[2]) {
-    for (int a = 0; a < 2; a++) out[a] = aoi_fixed(scale, at[a]);
+/* A place in fixed point; true if both coordinates are less than 2^30 there. */
+static inline bool join_fixed_place(const aoi_join_rows *j, const double *at, int64_t out[2]) {
+    int32_t near[2];
+    bool usual = join_fixed_near(j->scale, at, near);
+    if (usual) out[0] = near[0], out[1] = near[1];
+    else
+        for (int a = 0; a < 2; a++) out[a] = aoi_fixed(j->scale, at[a]);
+    return usual;
 }
 
-/* Where the entity is and was; counts it in its bin. */
-static inline void join_place_item(const aoi_world *w, aoi_join_rows *j, uint32_t entity, const double *was) {
-    const double *at = w->entities[entity].pos;
-    int64_t is[2], most = AOI_FIXED_MOST - (4 << AOI_FIXED_BITS);
-    int32_t near[2], past[2];
-    bool usual = join_fixed_near(j->scale, at, near);
-    if (join_fixed_near(j->scale, was, past) && usual) is[0] = near[0], is[1] = near[1];
-    else {
-        int64_t before[2];
-        join_fixed(j->scale, at, is);
-        join_fixed(j->scale, was, before);
-        past[0] = (int32_t)(before[0] & 0xffff), past[1] = (int32_t)(before[1] & 0xffff);
-        for (int a = 0; a < 2; a++) j->clamped |= is[a] >= most || is[a] <= -most;
-    }
+static inline uint32_t join_bin_in_line(const aoi_join_rows *j, int64_t x, uint32_t *wrapped) {
+    return join_wrap(x >> JOIN_BIN_BITS, j->bin0, j->bins, wrapped);
+}
+
+/* The bin of an entity, WRAPPED where its number is not that of its place; counts it there. */
+static inline uint32_t join_bin_of(const aoi_world *w, aoi_join_rows *j, uint32_t entity) {
+    int64_t is[2];
+    (void)join_fixed_place(j, w->entities[entity].pos, is);
     uint32_t wrapped = 0, line = join_wrap(is[1] >> AOI_FIXED_BITS, j->line0, j->lines, &wrapped);
-    uint32_t bin = line * j->bins + join_wrap(is[0] >> JOIN_BIN_BITS, j->bin0, j->bins, &wrapped);
-    j->places[entity] =
-        (aoi_join_place){(uint16_t)is[0], (uint16_t)is[1], (uint16_t)past[0], (uint16_t)past[1], bin | wrapped};
+    uint32_t bin = line * j->bins + join_bin_in_line(j, is[0], &wrapped);
     j->first[bin + 1]++;
     j->count++;
+    return bin | wrapped;
 }
 
-enum { JOIN_AHEAD = 8 };
-
-static bool join_place_items(aoi_world *w, aoi_join_rows *j, double limit) {
+static bool join_find_bins(aoi_world *w, aoi_join_rows *j, double limit, uint32_t *bin_of) {
+    bool all = w->farthest <= limit && !w->climbs; /* then nobody's way is looked at */
     for (uint32_t e = 0; e < w->entity_top; e++) {
-        if (e + JOIN_AHEAD < w->entity_top) {
-            uint32_t mover = w->entities[e + JOIN_AHEAD].mover;
-            AOI_PREFETCH(aoi_way_of(w, mover < w->moved ? mover : 0));
-        }
-        j->places[e].bin = JOIN_NOWHERE;
+        const double *is = w->entities[e].pos, *was = all ? is : aoi_position_before(w, e);
+        bin_of[e] = JOIN_NOWHERE;
         if (!aoi_is_live(w->entities[e].generation)) continue;
-        const double *was = aoi_position_before(w, e), *is = w->entities[e].pos;
-        if (was == is || join_way(w, was, is) <= limit) join_place_item(w, j, e, was);
+        if (was == is || join_way(w, was, is) <= limit) bin_of[e] = join_bin_of(w, j, e);
         else if (AOI_GROW(&w->memory, j->far, j->far_cap, j->far_count + (size_t)1)) j->far[j->far_count++] = e;
         else return false;
     }
     return true;
 }
 
-static void join_sort(const aoi_world *w, aoi_join_rows *j) {
+static void join_sort(const aoi_world *w, aoi_join_rows *j, const uint32_t *bin_of) {
     uint32_t *next = j->first + 1, bins = j->bins * j->lines; /* once all are placed: where the bin after it begins */
     for (uint32_t b = 0, sum = 0; b < bins; b++) {
         uint32_t n = next[b];
         next[b] = sum;
         sum += n;
     }
-    for (uint32_t e = 0; e < w->entity_top; e++) {
-        const aoi_join_place *p = j->places + e;
-        if (p->bin == JOIN_NOWHERE) continue;
-        uint32_t k = next[p->bin & ~JOIN_WRAPPED]++;
-        j->x[k] = p->x, j->y[k] = p->y;
-        j->was_x[k] = p->was_x, j->was_y[k] = p->was_y;
-        j->ref[k] = e;
-        j->bin[k] = p->bin;
+    for (uint32_t e = 0; e < w->entity_top; e++)
+        if (bin_of[e] != JOIN_NOWHERE) j->ref[next[bin_of[e] & ~JOIN_WRAPPED]++] = e | (bin_of[e] & JOIN_WRAPPED);
+}
+
+/* Where an item is and was. */
+static inline void join_place_item(const aoi_world *w, aoi_join_rows *j, uint32_t k) {
+    uint32_t e = join_entity(j, k), ignored;
+    int64_t is[2], was[2], most = AOI_FIXED_MOST - (4 << AOI_FIXED_BITS);
+    if (!join_fixed_place(j, w->entities[e].pos, is))
+        for (int a = 0; a < 2; a++) j->clamped |= is[a] >= most || is[a] <= -most;
+    (void)join_fixed_place(j, aoi_position_before(w, e), was);
+    j->bin[k] = (uint16_t)join_bin_in_line(j, is[0], &ignored);
+    j->x[k] = (uint16_t)is[0], j->y[k] = (uint16_t)is[1];
+    j->was_x[k] = (uint16_t)was[0], j->was_y[k] = (uint16_t)was[1];
+}
+
+enum { JOIN_AHEAD = 16, JOIN_SOON = 8 }; /* items whose entity, and whose way, is prefetched */
+
+static void join_place_items(const aoi_world *w, aoi_join_rows *j) {
+    uint32_t last = j->count - 1;
+    for (uint32_t k = 0; k < j->count; k++) {
+        AOI_PREFETCH(w->entities + join_entity(j, k + JOIN_AHEAD < last ? k + JOIN_AHEAD : last));
+        uint32_t mover = w->entities[join_entity(j, k + JOIN_SOON < last ? k + JOIN_SOON : last)].mover;
+        AOI_PREFETCH(aoi_way_of(w, mover < w->moved ? mover : 0));
+        join_place_item(w, j, k);
     }
+}
+
+/* Entities by their bins: what that takes is given back before the rest is made. */
+static bool join_sorted(aoi_world *w, double limit, aoi_join_rows *j) {
+    aoi_memory *m = &w->memory;
+    uint32_t *bin_of = NULL, cap = 0;
+    bool good = AOI_GROW(m, bin_of, cap, w->entity_top) && join_find_bins(w, j, limit, bin_of) &&
+                AOI_GROW(m, j->ref, j->ref_cap, j->count);
+    if (good) join_sort(w, j, bin_of);
+    AOI_FREE(m, bin_of, cap);
+    return good;
 }
 
 bool aoi_join_rows_fill(aoi_world *w, double side, double limit, aoi_join_rows *j) {
     aoi_memory *m = &w->memory;
-    size_t n = (size_t)w->entity_top + JOIN_LANES; /* vectors are read beyond the end */
     j->side = side;
     j->scale = (1 << AOI_FIXED_BITS) / side;
     join_choose_bins(w, j);
     size_t bins = (size_t)j->bins * j->lines + 1;
-    if (!AOI_GROW(m, j->first, j->first_cap, bins) || !AOI_GROW(m, j->places, j->place_cap, w->entity_top) ||
-        !AOI_GROW(m, j->x, j->x_cap, n) || !AOI_GROW(m, j->y, j->y_cap, n) || !AOI_GROW(m, j->was_x, j->was_x_cap, n) ||
-        !AOI_GROW(m, j->was_y, j->was_y_cap, n) || !AOI_GROW(m, j->ref, j->ref_cap, n) ||
-        !AOI_GROW(m, j->bin, j->bin_cap, n))
-        return false;
+    if (!AOI_GROW(m, j->first, j->first_cap, bins)) return false;
     memset(j->first, 0, bins * sizeof *j->first);
-    if (!join_place_items(w, j, limit)) return false;
-    join_sort(w, j);
+    if (!join_sorted(w, limit, j)) return false;
+    size_t n = (size_t)j->count + JOIN_LANES; /* vectors are read beyond the end */
+    if (!AOI_GROW(m, j->x, j->x_cap, n) || !AOI_GROW(m, j->y, j->y_cap, n) || !AOI_GROW(m, j->was_x, j->was_x_cap, n) ||
+        !AOI_GROW(m, j->was_y, j->was_y_cap, n) || !AOI_GROW(m, j->bin, j->bin_cap, n))
+        return false;
+    join_place_items(w, j);
     return true;
 }
 
@@ -154,11 +180,10 @@ void aoi_join_rows_free(aoi_memory *m, aoi_join_rows *j) {
     AOI_FREE(m, j->y, j->y_cap);
     AOI_FREE(m, j->was_x, j->was_x_cap);
     AOI_FREE(m, j->was_y, j->was_y_cap);
-    AOI_FREE(m, j->ref, j->ref_cap);
     AOI_FREE(m, j->bin, j->bin_cap);
+    AOI_FREE(m, j->ref, j->ref_cap);
     AOI_FREE(m, j->first, j->first_cap);
     AOI_FREE(m, j->far, j->far_cap);
-    AOI_FREE(m, j->places, j->place_cap);
 }
 
 /* ---- an item and sixteen others ---------------------------------------------------------------------------------- */
@@ -285,7 +310,7 @@ typedef struct join_run {
 /* What a couple has passed by its coordinates in fixed point, which are modulo 2^16: of two that stand where their bins
  * say.  No telling where it was, or is, close to a border. */
 AOI_INLINE uint32_t join_change(const aoi_join_rows *j, uint32_t item, uint32_t k, const join_limits *l) {
-    if ((j->bin[item] | j->bin[k]) & JOIN_WRAPPED) return AOI_UNTOLD;
+    if ((j->ref[item] | j->ref[k]) & JOIN_WRAPPED) return AOI_UNTOLD;
     join_point there = {j->was_x[item], j->was_y[item]}, here = {j->x[item], j->y[item]};
     int was = join_larger_of(j->was_x[k], j->was_y[k], there), is = join_larger_of(j->x[k], j->y[k], here);
     uint32_t parted = (was < l->inner) & (is > l->outer), met = (was > l->outer) & (is < l->inner);
@@ -304,7 +329,7 @@ AOI_INLINE void join_flush(join_run *s, int kind) {
         for (uint32_t bits = h->bits & (JOIN_ACROSS - 1); bits; bits &= bits - 1) {
             uint32_t other = h->first + (uint32_t)aoi_lanes_first(bits);
             uint32_t change = told ? join_change(j, h->item, other, &s->limits) : AOI_UNTOLD;
-            s->couples[s->count++] = (aoi_couple){j->ref[h->item], j->ref[other], change};
+            s->couples[s->count++] = (aoi_couple){join_entity(j, h->item), join_entity(j, other), change};
         }
         if (s->count > JOIN_COUPLES - JOIN_LANES) join_tell(s);
     }
@@ -343,10 +368,10 @@ AOI_NOINLINE static void join_around(join_run *s, uint32_t item, const uint32_t 
     }
 }
 
-AOI_INLINE void join_line(join_run *s, const uint32_t *line, const uint32_t *below, uint32_t begin, int kind) {
+AOI_INLINE void join_line(join_run *s, const uint32_t *line, const uint32_t *below, int kind) {
     const aoi_join_rows *j = s->rows;
     for (uint32_t item = line[0], end = line[j->bins]; item < end; item++) {
-        uint32_t bin = (j->bin[item] & ~JOIN_WRAPPED) - begin;
+        uint32_t bin = j->bin[item];
         if (bin < JOIN_REACH || bin + JOIN_REACH >= j->bins) {
             uint32_t across = s->across;
             s->across = JOIN_ACROSS;
@@ -380,7 +405,7 @@ AOI_INLINE uint64_t join_by(const aoi_join_rows *j, const aoi_borders *b, aoi_me
         const uint32_t *line = j->first + (size_t)i * j->bins;
         bool last = i + 1 == j->lines; /* whose next line is the first */
         if (last) s.across = JOIN_ACROSS;
-        join_line(&s, line, last ? j->first : line + j->bins, i * j->bins, kind);
+        join_line(&s, line, last ? j->first : line + j->bins, kind);
     }
     join_flush(&s, kind);
     join_tell(&s);

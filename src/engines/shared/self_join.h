@@ -8,7 +8,7 @@
  *   the distance is taken as it was and as it is, sixteen couples at once, and those that were and are on the same side of
  *   the borders are left out.
  *
- *   x, y, was_x, was_y, ref, bin   [ bin | bin | bin ... ][ next line ... ]      first[bin]: where its items begin
+ *   ref, bin, x, y, was_x, was_y   [ bin | bin | bin ... ][ next line ... ]      first[bin]: where its items begin
  *
  * There are as many bins as the bounds of the movers take, but not many more than items: beyond that they wrap around
  * like those of a torus, so that places far from each other may share one.
@@ -23,21 +23,15 @@
 
 #include "engines/shared/nine_grid.h"
 
-typedef struct aoi_join_place { /* of an entity before it is sorted; NOWHERE: not among the items */
-    uint16_t x, y, was_x, was_y;
-    uint32_t bin;
-} aoi_join_place;
-
-typedef struct aoi_join_rows { /* starts zeroed */
-    double side, scale;        /* height of a line; fixed-point units per unit of length */
-    int64_t bin0, line0;       /* numbers of the first ones */
-    uint32_t bins, lines;      /* bins in a line */
-    uint32_t count;            /* items */
-    bool clamped;              /* some coordinate is too large to be told */
-    uint16_t *x, *y, *was_x, *was_y;
-    uint32_t *ref, *bin, *first, *far; /* far: entities that go too far to be items */
-    aoi_join_place *places;            /* by entity */
-    uint32_t x_cap, y_cap, was_x_cap, was_y_cap, ref_cap, bin_cap, first_cap, far_cap, far_count, place_cap;
+typedef struct aoi_join_rows {             /* starts zeroed */
+    double side, scale;                    /* height of a line; fixed-point units per unit of length */
+    int64_t bin0, line0;                   /* numbers of the first ones */
+    uint32_t bins, lines;                  /* bins in a line */
+    uint32_t count;                        /* items */
+    bool clamped;                          /* some coordinate is too large to be told */
+    uint16_t *x, *y, *was_x, *was_y, *bin; /* bin: its number in its line */
+    uint32_t *ref, *first, *far;           /* far: entities that go too far to be items */
+    uint32_t x_cap, y_cap, was_x_cap, was_y_cap, bin_cap, ref_cap, first_cap, far_cap, far_count;
 } aoi_join_rows;
 
 /* Sorts all entities but those that move farther than `limit` on an axis; `side` is as far as items may be apart.  False
