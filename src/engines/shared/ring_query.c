@@ -162,7 +162,7 @@ AOI_INLINE unsigned ring_plan_round(const aoi_spatial_hash *h, const aoi_cell *m
         room[a] = center[a] - RING_CELL;
         room[a + 2] = 2 * RING_CELL - center[a];
         beyond |= ((unsigned)(outer >= room[a]) | (unsigned)(outer >= room[a + 2]) << 2) << a;
-        double far = fmax(room[a], room[a + 2]);
+        double far = room[a] > room[a + 2] ? room[a] : room[a + 2];
         far2 += far * far;
     }
     w->limits = ring_limits_of(b, h->scale, step + RING_BAND + RING_SAFE, solid, gap);
