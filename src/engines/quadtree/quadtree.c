@@ -12,7 +12,7 @@
  *
  * Cost, k squares on the ring and d entities on it: a move O(classes (k + d)), also out of and into a crowd; enter and
  * leave O(depth + classes (k + d)), add_node and remove_node O(depth), and depth is below 64 whatever the map.
- * Memory: 24 bytes an entity and 72 a square, one for about 10 entities: 35 to 60 bytes an entity, nothing for a node.
+ * Memory: 16 bytes an entity and 72 a square, one for about 10 entities: 35 to 60 bytes an entity, nothing for a node.
  * Method: the bucket PR quadtree (Samet 1984), one summary per square instead of a tree per kind of node. */
 #include <limits.h>
 
@@ -155,44 +155,37 @@ static int quadtree_resize_node(aoi_engine *head, uint32_t node, const aoi_bound
 
 typedef struct quadtree_query { /* about nodes of one class */
     aoi_world *world;
-    const aoi_borders *borders; /* where they are worth a second look: circles, whose ring is made of rectangles */
-    const double *from, *to;
     uint32_t entity, first, class; /* first: of the mover's own nodes */
     uint64_t kind;                 /* of the mover */
 } quadtree_query;
 
-/* Whether nodes of the chain look for this kind. */
-static bool quadtree_looks_for(const quadtree_query *q, uint32_t node, uint64_t kind) {
-    const aoi_world *w = q->world;
-    uint32_t n = node;
-    while (n != AOI_NONE && !aoi_may_see(w->nodes + n, kind)) n = aoi_next_in_level(w, w->nodes[n].next, q->class);
-    return n != AOI_NONE;
-}
+enum { QUADTREE_AHEAD = 4 }; /* hits whose nodes are prefetched */
 
-/* Masks are compared before positions: in a world of several kinds they leave out more, at less cost. */
-static void quadtree_visit_pair(const void *ud, uint32_t entity, uint32_t classes) {
+static void quadtree_visit_pairs(const void *ud, const aoi_tree_hit *hits, size_t count) {
     const quadtree_query *q = ud;
     aoi_world *w = q->world;
-    const aoi_entity_record *e = w->entities + entity;
-    if (entity == q->entity) return;
-    uint32_t own = q->first, other = classes >> q->class & 1 ? aoi_next_in_level(w, e->nodes, q->class) : AOI_NONE;
-    if (!quadtree_looks_for(q, own, e->kind)) own = AOI_NONE;
-    if (!quadtree_looks_for(q, other, q->kind)) other = AOI_NONE;
-    if (own == AOI_NONE && other == AOI_NONE) return;
-    if (q->borders && !aoi_borders_passed(q->borders, q->from, q->to, e->pos)) return;
-    for (uint32_t n = own; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, q->class))
-        if (aoi_may_see(w->nodes + n, e->kind)) aoi_add_candidate(w, n, entity);
-    for (uint32_t n = other; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, q->class))
-        if (aoi_may_see(w->nodes + n, q->kind)) aoi_add_candidate(w, n, q->entity);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t entity = hits[i].entity;
+        const aoi_entity_record *e = w->entities + entity;
+        if (i + QUADTREE_AHEAD < count)
+            AOI_PREFETCH((const void *)((uintptr_t)w->nodes +
+                                        (size_t)w->entities[hits[i + QUADTREE_AHEAD].entity].nodes * sizeof *w->nodes));
+        if (entity == q->entity) continue;
+        for (uint32_t n = q->first; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, q->class))
+            if (aoi_may_see(w->nodes + n, e->kind)) aoi_add_candidate(w, n, entity);
+        if (!(hits[i].classes >> q->class & 1)) continue;
+        for (uint32_t n = aoi_next_in_level(w, e->nodes, q->class); n != AOI_NONE;
+             n = aoi_next_in_level(w, w->nodes[n].next, q->class))
+            if (aoi_may_see(w->nodes + n, q->kind)) aoi_add_candidate(w, n, q->entity);
+    }
 }
 
 /* Whether areas of a class reach neither place, nor anything between: a few nodes far away cost the others no ring. */
-static bool quadtree_is_far(const quadtree *g, const quadtree_query *q) {
-    const aoi_borders *b = &g->classes[q->class].borders;
-    double half[2], safe = aoi_ring_margin(aoi_magnitude(q->from) + aoi_magnitude(q->to) + aoi_magnitude(b->leave_max));
-    for (int a = 0; a < 2; a++) half[a] = b->leave_max[a] + fabs(q->to[a] - q->from[a]) + safe;
-    uint32_t home = q->world->entities[q->entity].home;
-    return aoi_tree_lacks(&g->tree, home, q->from, half, UINT32_C(1) << q->class);
+static bool quadtree_is_far(const quadtree *g, uint32_t class, uint32_t home, const double *from, const double *to) {
+    const aoi_borders *b = &g->classes[class].borders;
+    double half[2], safe = aoi_ring_margin(aoi_magnitude(from) + aoi_magnitude(to) + aoi_magnitude(b->leave_max));
+    for (int a = 0; a < 2; a++) half[a] = b->leave_max[a] + fabs(to[a] - from[a]) + safe;
+    return aoi_tree_lacks(&g->tree, home, from, half, UINT32_C(1) << class);
 }
 
 static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double *to) {
@@ -202,15 +195,13 @@ static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double 
     for (uint32_t c = 0; c < QUADTREE_CLASSES; c++) {
         const quadtree_class *y = g->classes + c;
         if (!y->count) continue;
-        bool twice = (y->borders.round || y->borders.gap) && !solid;
-        quadtree_query q = {w,      twice ? &y->borders : NULL,        e->pos, to,
-                            entity, aoi_next_in_level(w, e->nodes, c), c,      e->kind};
+        quadtree_query q = {w, entity, aoi_next_in_level(w, e->nodes, c), c, e->kind};
         uint32_t classes = q.first == AOI_NONE ? UINT32_C(1) << c : 0;
-        if (classes && y->count < g->tree.count / QUADTREE_RARE && quadtree_is_far(g, &q)) continue;
-        aoi_ring rings[2];
-        size_t n = aoi_rings_of_move(e->pos, to, &y->borders, solid, rings);
-        g->head.steps += aoi_tree_query(&g->tree, e->home, rings, classes, quadtree_visit_pair, &q);
-        if (n == 2) g->head.steps += aoi_tree_query(&g->tree, AOI_NONE, rings + 1, classes, quadtree_visit_pair, &q);
+        if (classes && y->count < g->tree.count / QUADTREE_RARE && quadtree_is_far(g, c, e->home, e->pos, to)) continue;
+        aoi_scan scans[2];
+        size_t n = aoi_scans_of_move(e->pos, to, &y->borders, solid, scans);
+        g->head.steps += aoi_tree_query(&g->tree, e->home, scans, classes, quadtree_visit_pairs, &q);
+        if (n == 2) g->head.steps += aoi_tree_query(&g->tree, AOI_NONE, scans + 1, classes, quadtree_visit_pairs, &q);
     }
 }
 
@@ -231,34 +222,34 @@ static int quadtree_move(aoi_engine *head, uint32_t entity, const double *to) {
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
-static void quadtree_visit_target(const void *ud, uint32_t entity, uint32_t classes) {
+static void quadtree_visit_targets(const void *ud, const aoi_tree_hit *hits, size_t count) {
     const quadtree_query *q = ud;
-    (void)classes;
-    aoi_add_hit(q->world, entity);
+    for (size_t i = 0; i < count; i++) aoi_add_hit(q->world, hits[i].entity);
 }
 
 static void quadtree_targets(aoi_engine *head, const double *lo, const double *hi) {
-    aoi_ring ring = aoi_ring_of_box(lo, hi);
+    aoi_scan scan = aoi_scan_of_box(lo, hi);
     quadtree_query q = {.world = head->world};
-    head->steps += aoi_tree_query(&quadtree_of(head)->tree, AOI_NONE, &ring, 0, quadtree_visit_target, &q);
+    head->steps += aoi_tree_query(&quadtree_of(head)->tree, AOI_NONE, &scan, 0, quadtree_visit_targets, &q);
 }
 
-static void quadtree_visit_watcher(const void *ud, uint32_t entity, uint32_t classes) {
+static void quadtree_visit_watchers(const void *ud, const aoi_tree_hit *hits, size_t count) {
     const quadtree_query *q = ud;
     const aoi_world *w = q->world;
-    (void)classes;
-    for (uint32_t n = w->entities[entity].nodes; (n = aoi_next_in_level(w, n, q->class)) != AOI_NONE;
-         n = w->nodes[n].next)
-        aoi_add_hit(q->world, n);
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t n = w->entities[hits[i].entity].nodes; (n = aoi_next_in_level(w, n, q->class)) != AOI_NONE;
+             n = w->nodes[n].next)
+            aoi_add_hit(q->world, n);
 }
 
 static void quadtree_watchers(aoi_engine *head, const double *at) {
     quadtree *g = quadtree_of(head);
     for (uint32_t c = 0; c < QUADTREE_CLASSES; c++) {
         if (!g->classes[c].count) continue;
-        aoi_ring ring = aoi_ring_of_move(at, at, &g->classes[c].borders, true);
+        aoi_scan scan[2];
+        (void)aoi_scans_of_move(at, at, &g->classes[c].borders, true, scan);
         quadtree_query q = {.world = head->world, .class = c};
-        head->steps += aoi_tree_query(&g->tree, AOI_NONE, &ring, UINT32_C(1) << c, quadtree_visit_watcher, &q);
+        head->steps += aoi_tree_query(&g->tree, AOI_NONE, scan, UINT32_C(1) << c, quadtree_visit_watchers, &q);
     }
 }
 

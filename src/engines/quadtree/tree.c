@@ -1,8 +1,10 @@
 /* tree.c - see tree.h. */
 #include "engines/quadtree/tree.h"
 
+#include "base/simd.h"
+
 enum { TREE_CROWD = 32, TREE_SPARSE = TREE_CROWD / 2 }; /* a leaf of more splits; siblings of no more in all merge */
-enum { TREE_TOP = 64, TREE_BATCH = 16, TREE_CHUNK = 256 };
+enum { TREE_TOP = 64, TREE_BATCH = 16, TREE_HITS = 256 };
 enum { TREE_DEAD, TREE_LEAF, TREE_INNER };
 
 #define TREE_HALF_STEPS 9223372036854775808.0 /* on one side of the origin */
@@ -46,10 +48,10 @@ static void tree_set_square(aoi_quad *k, uint64_t x, uint64_t y, int level) {
     k->level = (uint8_t)level;
 }
 
-static const double *tree_x(const aoi_quad *k) {
+static const float *tree_x(const aoi_quad *k) {
     return k->items;
 }
-static const double *tree_y(const aoi_quad *k) {
+static const float *tree_y(const aoi_quad *k) {
     return k->items + k->cap;
 }
 static uint32_t *tree_refs(const aoi_quad *k) {
@@ -60,7 +62,7 @@ static uint32_t *tree_classes(const aoi_quad *k) {
 }
 
 static size_t tree_bytes(uint32_t cap) {
-    return cap * (2 * sizeof(double) + 2 * sizeof(uint32_t));
+    return cap * (2 * sizeof(float) + 2 * sizeof(uint32_t));
 }
 
 /* Whole lanes, so that a scan may read them; a lone entity wastes nothing. */
@@ -68,7 +70,7 @@ static uint32_t tree_cap_for(uint32_t count) {
     return count < AOI_SCAN_WIDTH ? count : (count + AOI_SCAN_WIDTH - 1) & ~(uint32_t)(AOI_SCAN_WIDTH - 1);
 }
 
-static void tree_append(aoi_tree *t, uint32_t leaf, double x, double y, uint32_t entity, uint32_t classes) {
+static void tree_append(aoi_tree *t, uint32_t leaf, float x, float y, uint32_t entity, uint32_t classes) {
     aoi_quad *k = t->quads + leaf;
     uint32_t slot = k->count++;
     k->items[slot] = x;
@@ -86,10 +88,12 @@ static void tree_hand_over(aoi_tree *t, aoi_quad *from, uint32_t to) {
     from->items = NULL;
     from->count = from->cap = 0;
     for (uint32_t i = 0; i < old.count; i++) {
-        double x = tree_x(&old)[i], y = tree_y(&old)[i];
-        aoi_quad *k = t->quads + to;
-        uint32_t leaf = k->state == TREE_LEAF ? to : k->child[tree_quadrant(k, tree_step_of(t, x), tree_step_of(t, y))];
-        tree_append(t, leaf, x, y, tree_refs(&old)[i], tree_classes(&old)[i]);
+        uint32_t entity = tree_refs(&old)[i];
+        const double *at = t->world->entities[entity].pos;
+        const aoi_quad *k = t->quads + to;
+        uint32_t leaf =
+            k->state == TREE_LEAF ? to : k->child[tree_quadrant(k, tree_step_of(t, at[0]), tree_step_of(t, at[1]))];
+        tree_append(t, leaf, tree_x(&old)[i], tree_y(&old)[i], entity, tree_classes(&old)[i]);
     }
     aoi_resize(&t->world->memory, old.items, tree_bytes(old.cap), 0);
 }
@@ -97,7 +101,7 @@ static void tree_hand_over(aoi_tree *t, aoi_quad *from, uint32_t to) {
 /* Storage for so many, into which its own items move. */
 static bool tree_set_cap(aoi_tree *t, uint32_t leaf, uint32_t cap) {
     aoi_quad *k = t->quads + leaf, old = *k;
-    double *items = aoi_resize(&t->world->memory, NULL, 0, tree_bytes(cap));
+    float *items = aoi_resize(&t->world->memory, NULL, 0, tree_bytes(cap));
     if (!items) return false;
     k->items = items;
     k->cap = cap;
@@ -224,7 +228,7 @@ static void tree_lower_classes(aoi_tree *t, uint32_t i) {
 /* ---- entities ---------------------------------------------------------------------------------------------------- */
 
 void aoi_tree_insert(aoi_tree *t, uint32_t leaf, const double *at, uint32_t entity, uint32_t classes) {
-    tree_append(t, leaf, at[0], at[1], entity, classes);
+    tree_append(t, leaf, aoi_scan_float(at[0]), aoi_scan_float(at[1]), entity, classes);
     tree_raise_classes(t, t->quads[leaf].parent, classes);
     tree_note_crowd(t, leaf);
     t->count++;
@@ -251,8 +255,8 @@ bool aoi_tree_update(aoi_tree *t, uint32_t entity, const double *at) {
     uint32_t leaf = t->world->entities[entity].home, slot = t->world->entities[entity].slot;
     aoi_quad *k = t->quads + leaf;
     if (!tree_holds(k, tree_step_of(t, at[0]), tree_step_of(t, at[1]))) return false;
-    k->items[slot] = at[0];
-    k->items[k->cap + slot] = at[1];
+    k->items[slot] = aoi_scan_float(at[0]);
+    k->items[k->cap + slot] = aoi_scan_float(at[1]);
     tree_note_crowd(t, leaf);
     return true;
 }
@@ -272,23 +276,28 @@ void aoi_tree_classify(aoi_tree *t, uint32_t entity, uint32_t add, uint32_t remo
 
 /* ---- splitting and merging: refused memory leaves it for another time -------------------------------------------- */
 
+/* Not while one of its entities is on its way to elsewhere: a move that is to be judged again. */
 static void tree_split(aoi_tree *t, uint32_t leaf) {
     uint64_t x = 0, y = 0, bits = 0;
     uint32_t counts[4] = {0}, kids = 0;
-    double *items[4] = {0};
+    float *items[4] = {0};
     aoi_quad *k = t->quads + leaf;
+    k->patience = k->count;
     for (uint32_t i = 0; i < k->count; i++) {
-        uint64_t ix = tree_step_of(t, tree_x(k)[i]), iy = tree_step_of(t, tree_y(k)[i]);
+        const double *at = t->world->entities[tree_refs(k)[i]].pos;
+        uint64_t ix = tree_step_of(t, at[0]), iy = tree_step_of(t, at[1]);
+        if (!tree_holds(k, ix, iy)) return;
         if (!i) x = ix, y = iy;
         bits |= (x ^ ix) | (y ^ iy);
     }
-    k->patience = k->count;
     if (!bits || !tree_grow(t, 4)) return;
     k = t->quads + leaf;
     aoi_quad square = {.state = TREE_INNER};
     tree_set_square(&square, x, y, tree_level_around(bits));
-    for (uint32_t i = 0; i < k->count; i++)
-        counts[tree_quadrant(&square, tree_step_of(t, tree_x(k)[i]), tree_step_of(t, tree_y(k)[i]))]++;
+    for (uint32_t i = 0; i < k->count; i++) {
+        const double *at = t->world->entities[tree_refs(k)[i]].pos;
+        counts[tree_quadrant(&square, tree_step_of(t, at[0]), tree_step_of(t, at[1]))]++;
+    }
     while (kids < 4) {
         items[kids] = aoi_resize(&t->world->memory, NULL, 0, tree_bytes(tree_cap_for(counts[kids])));
         if (counts[kids] && !items[kids]) break;
@@ -323,7 +332,7 @@ static bool tree_merge(aoi_tree *t, uint32_t i) {
         total += t->quads[k->child[d]].count;
     }
     if (total > TREE_SPARSE) return false;
-    double *items = aoi_resize(&t->world->memory, NULL, 0, tree_bytes(tree_cap_for(total)));
+    float *items = aoi_resize(&t->world->memory, NULL, 0, tree_bytes(tree_cap_for(total)));
     if (total && !items) return false;
     k->state = TREE_LEAF;
     k->items = items;
@@ -378,22 +387,31 @@ void aoi_tree_tidy(aoi_tree *t) {
 
 typedef struct tree_query {
     const aoi_tree *t;
-    const aoi_ring *q;
+    const aoi_scan *q;
     aoi_tree_visit visit;
     const void *ud;
     uint64_t steps;
     uint32_t classes, count, leaves[TREE_BATCH]; /* scanned together: all are prefetched before the first is read */
+    size_t found;
+    aoi_tree_hit hits[TREE_HITS]; /* gathered before they are visited, and their records prefetched */
 } tree_query;
 
+static void tree_flush(tree_query *o) {
+    if (o->found) o->visit(o->ud, o->hits, o->found);
+    o->found = 0;
+}
+
 static void tree_scan_leaf(tree_query *o, const aoi_quad *k) {
-    uint32_t hits[TREE_CHUNK], n;
-    for (uint32_t at = 0; at < k->count; at += n) {
-        n = k->count - at < TREE_CHUNK ? k->count - at : TREE_CHUNK;
-        size_t found = aoi_ring_scan(o->q, tree_x(k) + at, tree_y(k) + at, n, hits);
-        for (size_t i = 0; i < found; i++) {
-            uint32_t classes = tree_classes(k)[at + hits[i]];
-            if (classes & o->classes || !o->classes) o->visit(o->ud, tree_refs(k)[at + hits[i]], classes);
+    const uint32_t *refs = tree_refs(k), *classes = tree_classes(k);
+    for (uint32_t at = 0; at < k->count; at += AOI_SCAN_MOST) {
+        uint32_t n = k->count - at < AOI_SCAN_MOST ? k->count - at : AOI_SCAN_MOST;
+        for (uint64_t bits = aoi_ring_scan(o->q, tree_x(k) + at, tree_y(k) + at, n); bits; bits &= bits - 1) {
+            uint32_t i = at + (uint32_t)aoi_lanes_first(bits);
+            o->hits[o->found] = (aoi_tree_hit){refs[i], classes[i]};
+            o->found += !o->classes || classes[i] & o->classes; /* without a branch: written, and kept if it counts */
+            AOI_PREFETCH(o->t->world->entities + refs[i]);
         }
+        if (o->found > TREE_HITS - AOI_SCAN_MOST) tree_flush(o);
     }
     o->steps += k->count;
 }
@@ -446,12 +464,14 @@ bool aoi_tree_lacks(const aoi_tree *t, uint32_t near, const double *center, cons
     return near == AOI_NONE || !(t->quads[near].classes & classes);
 }
 
-uint64_t aoi_tree_query(const aoi_tree *t, uint32_t near, const aoi_ring *q, uint32_t classes, aoi_tree_visit visit,
+uint64_t aoi_tree_query(const aoi_tree *t, uint32_t near, const aoi_scan *q, uint32_t classes, aoi_tree_visit visit,
                         const void *ud) {
-    tree_span outer = tree_span_of(t, q->center, q->outer), hole = {0};
+    const aoi_ring *r = &q->box;
+    tree_span outer = tree_span_of(t, r->center, r->outer), hole = {0};
     uint32_t stack[3 * TREE_TOP + 4], depth = 0;
-    tree_query o = {.t = t, .q = q, .visit = visit, .ud = ud, .classes = classes};
-    if (q->inner[0] >= 0 && q->inner[1] >= 0) hole = tree_span_of(t, q->center, q->inner);
+    tree_query o;
+    o.t = t, o.q = q, o.visit = visit, o.ud = ud, o.classes = classes, o.steps = o.found = o.count = 0;
+    if (r->inner[0] >= 0 && r->inner[1] >= 0) hole = tree_span_of(t, r->center, r->inner);
     near = tree_square_around_span(t, near, &outer);
     if (near != AOI_NONE) stack[depth++] = near;
     while (depth) {
@@ -472,6 +492,7 @@ uint64_t aoi_tree_query(const aoi_tree *t, uint32_t near, const aoi_ring *q, uin
         }
     }
     tree_scan_leaves(&o);
+    tree_flush(&o);
     return o.steps;
 }
 
@@ -537,10 +558,11 @@ static const char *tree_check_quad(const aoi_tree *t, uint32_t i) {
         return "a leaf does not take up its quadrant";
     if (k->count > k->cap || (k->state == TREE_INNER && k->cap)) return "a square holds more than it has room for";
     for (uint32_t s = 0; s < k->count; s++) {
-        if (!tree_holds(k, tree_step_of(t, tree_x(k)[s]), tree_step_of(t, tree_y(k)[s])))
-            return "an entity stands in the wrong leaf";
         const aoi_entity_record *e = t->world->entities + tree_refs(k)[s];
-        if (e->home != i || e->slot != s || e->pos[0] != tree_x(k)[s] || e->pos[1] != tree_y(k)[s])
+        if (!tree_holds(k, tree_step_of(t, e->pos[0]), tree_step_of(t, e->pos[1])))
+            return "an entity stands in the wrong leaf";
+        if (e->home != i || e->slot != s || aoi_scan_float(e->pos[0]) != tree_x(k)[s] ||
+            aoi_scan_float(e->pos[1]) != tree_y(k)[s])
             return "an entity is not where its leaf has it";
     }
     for (int d = 0; d < 4; d++) {

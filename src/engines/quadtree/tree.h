@@ -19,7 +19,7 @@
 
 typedef struct aoi_quad {
     uint64_t x, y;     /* its lower corner; the side is 2^level steps */
-    double *items;     /* of a leaf: x[cap], y[cap], ref[cap], classes[cap] */
+    float *items;      /* of a leaf: x[cap], y[cap], ref[cap], classes[cap]; exact positions are in the records */
     uint32_t child[4]; /* of an inner one; AOI_NONE where it is empty */
     uint32_t parent, classes;
     uint32_t count, cap;
@@ -55,12 +55,15 @@ uint32_t aoi_tree_classes(const aoi_tree *t, uint32_t entity);
 /* Splits and merges the leaves that are listed. */
 void aoi_tree_tidy(aoi_tree *t);
 
-/* Consumes an entity that was hit, and that carries nodes of these classes. */
-typedef void (*aoi_tree_visit)(const void *ud, uint32_t entity, uint32_t classes);
+typedef struct aoi_tree_hit {
+    uint32_t entity, classes; /* of the nodes that it carries */
+} aoi_tree_hit;
 
-/* Visits all in the ring that carry nodes of one of the classes, all in the ring if that is 0.  `near` is a square
- * about there, or AOI_NONE.  Returns the number of entities compared. */
-uint64_t aoi_tree_query(const aoi_tree *t, uint32_t near, const aoi_ring *q, uint32_t classes, aoi_tree_visit visit,
+typedef void (*aoi_tree_visit)(const void *ud, const aoi_tree_hit *hits, size_t count);
+
+/* Visits all that the scan hits and that carry nodes of one of the classes, all it hits if that is 0, and maybe others.
+ * `near` is a square about there, or AOI_NONE.  Returns the number of entities compared. */
+uint64_t aoi_tree_query(const aoi_tree *t, uint32_t near, const aoi_scan *q, uint32_t classes, aoi_tree_visit visit,
                         const void *ud);
 
 /* Whether there is surely no node of one of the classes within these half-extents of the place, which is near a square. */

@@ -47,20 +47,10 @@ bool aoi_borders_contain(const aoi_borders *all, const aoi_borders *b) {
     return holds && (!all->gap || b->gap);
 }
 
-static void ring_make_circles(aoi_ring *q, const double *from, const double *to, const aoi_borders *b, bool solid,
-                              double safe) {
-    double x = to[0] / 2 - from[0] / 2, y = to[1] / 2 - from[1] / 2, slack = sqrt(x * x + y * y) + safe;
-    double in = b->enter_min[0] - slack, out = b->leave_max[0] + slack;
-    q->outer2 = out * out * (1 + 0x1p-48);
-    q->inner2 = solid || !(in > 0) ? -1 : in * in * (1 - 0x1p-48);
-    q->round = q->outer2 <= DBL_MAX; /* else the rectangles must do */
-}
-
 aoi_ring aoi_ring_of_move(const double *from, const double *to, const aoi_borders *b, bool solid) {
-    aoi_ring q = {.round = false};
+    aoi_ring q;
     double far = fmax(aoi_magnitude(from), aoi_magnitude(to));
-    double safe =
-        aoi_ring_margin(far + aoi_magnitude(b->leave_max)) * (b->round ? 4 : 1); /* squares are sums of more */
+    double safe = aoi_ring_margin(far + aoi_magnitude(b->leave_max));
     for (int a = 0; a < 2; a++) {
         double half = fabs(to[a] / 2 - from[a] / 2); /* halves first: the sum might overflow */
         double enter = b->round ? b->enter_min[0] * 0.7071 : b->enter_min[a];
@@ -68,7 +58,6 @@ aoi_ring aoi_ring_of_move(const double *from, const double *to, const aoi_border
         q.outer[a] = b->leave_max[a] + half + safe;
         q.inner[a] = solid ? -1 : enter - half - safe;
     }
-    if (b->round) ring_make_circles(&q, from, to, b, solid, safe);
     return q;
 }
 
@@ -85,7 +74,7 @@ size_t aoi_rings_of_move(const double *from, const double *to, const aoi_borders
 }
 
 aoi_ring aoi_ring_of_box(const double *lo, const double *hi) {
-    aoi_ring q = {.round = false};
+    aoi_ring q;
     for (int a = 0; a < 2; a++) {
         double l = lo[a] < -DBL_MAX ? -DBL_MAX : lo[a], h = hi[a] > DBL_MAX ? DBL_MAX : hi[a];
         q.center[a] = h / 2 + l / 2;

@@ -27,8 +27,6 @@ bool aoi_borders_contain(const aoi_borders *all, const aoi_borders *b);
 
 typedef struct aoi_ring {
     double center[2], inner[2], outer[2]; /* half-extents, bounds inclusive; inner < 0: no inner region */
-    bool round;                           /* then also, of distances from the center: */
-    double inner2, outer2;                /* squares of radii, bounds inclusive; inner2 < 0: no inner region */
 } aoi_ring;
 
 /* More than all the roundings together of the sums that take part, the largest of which is below `size`; the constant
@@ -46,31 +44,6 @@ static inline double aoi_magnitude(const double *p) {
 static inline double aoi_apart(const double *p, const double *q) {
     double x = fabs(p[0] - q[0]), y = fabs(p[1] - q[1]);
     return x > y ? x : y;
-}
-
-/* The zone of a distance: 0 inside, 1 in the gap, 2 outside, 3 too near to a border to tell. */
-static inline int aoi_zone_in_borders(const aoi_borders *b, double dx, double dy, double safe) {
-    double x = fabs(dx), y = fabs(dy), d = x * x + y * y;
-    double in = b->enter_min[0] - safe, out = b->leave_max[0] + safe;
-    double begin = b->enter_max[0] + safe, end = b->leave_min[0] - safe;
-    if (b->round) {
-        if (in > 0 && d < in * in) return 0;
-        if (d > out * out) return 2;
-        return b->gap && d > begin * begin && end > 0 && d < end * end ? 1 : 3;
-    }
-    if (x < in && y < b->enter_min[1] - safe) return 0;
-    if (x > out || y > b->leave_max[1] + safe) return 2;
-    bool beyond = x > begin || y > b->enter_max[1] + safe;
-    return b->gap && beyond && x < end && y < b->leave_min[1] - safe ? 1 : 3;
-}
-
-/* Whether a target at `at` may change when the watcher goes from one place to the other; or the other way round. */
-static inline bool aoi_borders_passed(const aoi_borders *b, const double *from, const double *to, const double *at) {
-    double far = aoi_magnitude(from) + aoi_magnitude(to) + aoi_magnitude(at);
-    double safe = aoi_ring_margin(far + aoi_magnitude(b->leave_max));
-    int was = aoi_zone_in_borders(b, at[0] - from[0], at[1] - from[1], safe);
-    int is = aoi_zone_in_borders(b, at[0] - to[0], at[1] - to[1], safe);
-    return was != is || was == 3;
 }
 
 /* For a watcher, or a target, that moves between the two places.  solid: all that may be inside at either end, as where
