@@ -12,7 +12,7 @@
  *
  * Cost, k squares on the ring and d entities on it: a move O(classes (k + d)), also out of and into a crowd; enter and
  * leave O(depth + classes (k + d)), add_node and remove_node O(depth), and depth is below 64 whatever the map.
- * Memory: 16 bytes an entity and 72 a square, one for about 10 entities: 35 to 60 bytes an entity, nothing for a node.
+ * Memory: 16 bytes an entity and 72 a square, one for about 20 entities: 23 to 40 bytes an entity, nothing for a node.
  * Method: the bucket PR quadtree (Samet 1984), one summary per square instead of a tree per kind of node. */
 #include <limits.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/simd.h"
 
-enum { TREE_CROWD = 32, TREE_SPARSE = TREE_CROWD / 2 }; /* a leaf of more splits; siblings of no more in all merge */
+enum { TREE_CROWD = 64, TREE_SPARSE = TREE_CROWD / 2 }; /* a leaf of more splits; siblings of no more in all merge */
 enum { TREE_TOP = 64, TREE_BATCH = 16, TREE_HITS = 256 };
 enum { TREE_DEAD, TREE_LEAF, TREE_INNER };
 
