@@ -37,15 +37,16 @@ local function shadowed(given)
     views[handle] = {}
     plain:add_node(id, handle, area)
   end
+  function shadow.moved(message)
+    local rows, n, _, dimensions = reference.read_moves(message)
+    for i = 1, n * (dimensions + 1), dimensions + 1 do
+      local z = dimensions == 3 and rows[i + 3] or nil
+      if plain:has(rows[i]) then plain:move(rows[i], rows[i + 1], rows[i + 2], z) end
+    end
+  end
   function shadow.apply(_, message, refused)
     local good, bad, batch = wire.apply(core, message, refused)
-    if good then
-      local rows, n, _, dimensions = reference.read_moves(message)
-      for i = 1, n * (dimensions + 1), dimensions + 1 do
-        local z = dimensions == 3 and rows[i + 3] or nil
-        if plain:has(rows[i]) then plain:move(rows[i], rows[i + 1], rows[i + 2], z) end
-      end
-    end
+    if good then shadow.moved(message) end
     return good, bad, batch
   end
   function shadow.told()
@@ -64,6 +65,11 @@ end
 -- The post of a server whose cores are shadowed.
 local function shadowed_post(server)
   local post = server.post
+  function server.moves(_, address, message)
+    local link = post:moves(address, message)
+    if link ~= nil then server.links[select(3, wire.head(message))].space.core.moved(message) end
+    return link
+  end
   server.post = setmetatable({
     link = function(_, slot, core, number) return post:link(slot, core.real, number) end,
     collect = function(_, core)

@@ -5,6 +5,7 @@ if not string.pack then
 end
 
 local transport = require "spec.support.transport"
+local reference = require "spec.support.wire_reference"
 local wire = require "aoi.skynet.wire"
 
 local SERVICE, ANN, BOB = 1, 2, 3
@@ -186,6 +187,18 @@ describe("failures around the AOI service:", function()
         server:call(ANN, "count", map.number)
         server:probe_all()
       end
+      assert.is_not_nil(server.subscribers[ANN])
+    end)
+
+    it("is not who moves something now and then", function()
+      server.silence = 60
+      net:stall(ANN)
+      for t = 1, 100 do
+        net.time = t
+        assert.is_true(server:receive(ANN, reference.moves(map.link, t, 2, { 1, t, 0 }, 1, 2, false)))
+        server:probe_all()
+      end
+      assert.same({ 100, 0 }, { core():position(1) })
       assert.is_not_nil(server.subscribers[ANN])
     end)
 

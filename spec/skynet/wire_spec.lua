@@ -59,11 +59,66 @@ local function posted(options)
   space:add_node(1, handle, 10)
   return { space = space, post = post, subscriber = subscriber, link = link, handle = handle, tick = function()
     post:collect(space)
-    local s, message = post:next()
-    assert(not s or s == subscriber)
-    return message
+    local first
+    post:send(function(s, message)
+      assert(s == subscriber)
+      first = first or message
+      return true
+    end)
+    return first
   end }
 end
+
+describe("a post", function()
+  it("applies moves of its subscribers, and nothing of others or of what cannot be made", function()
+    local p = posted()
+    local other = p.post:subscribe(99)
+    local function moves(...) return reference.moves(7, 1, 2, { ... }, 1, 2, false) end
+    assert.is_false(p.post:moves(p.subscriber, moves(1, 3, 4)))
+    assert.equal(7, p.post:moves(p.subscriber, reference.moves(7, 2, 2, { 1, 5, 6 }, 1, 2, true)))
+    for _, message in ipairs { moves(2, 0, 0), moves(1, 0, 0 / 0), moves(1, 0, 0) .. "x", wire.ack(1), "", false } do
+      assert.equal(0, select("#", p.post:moves(p.subscriber, message)))
+    end
+    assert.equal(0, select("#", p.post:moves(99, moves(1, 0, 0))))
+    assert.equal(0, select("#", p.post:moves(p.subscriber, reference.moves(8, 1, 2, { 1, 0, 0 }, 1, 2, false))))
+    assert.equal(0, select("#", p.post:moves(p.subscriber, reference.moves(7, 1, 3, { 1, 0, 0, 0 }, 1, 2, false))))
+    assert.same({ 5, 6 }, { p.space:position(1) })
+    assert.same({ 0, 0, false, 2 }, { p.post:state(p.subscriber) })
+    assert.same({ 0, 0, false, 0 }, { p.post:state(other) })
+    assert.same({ 2, 2 }, { select(5, p.post:counters()) })
+    p.post:unlink(p.link)
+    assert.equal(0, select("#", p.post:moves(p.subscriber, moves(1, 0, 0))))
+    p.post:link(p.subscriber, p.space, 7)
+    p.space:close()
+    assert.equal(0, select("#", p.post:moves(p.subscriber, moves(1, 0, 0))))
+  end)
+
+  it("tells what was not sent, and goes on behind what raises, whose subscriber begins again", function()
+    local p = posted()
+    local second = p.post:subscribe(99)
+    p.space:enter(2, 50, 0)
+    p.space:add_node(2, p.post:add(p.post:link(second, p.space, 8), 2, 1), 60)
+    p.space:enter(3, 1, 0)
+    p.post:collect(p.space)
+    local told
+    local function send(s)
+      if s ~= 99 then error("full", 0) end
+      return false
+    end
+    local function failed(...) told = { ... } end
+    assert.error_matches(function() p.post:send(send, failed) end, "full")
+    local sent, bytes = p.post:send(send, failed)
+    assert.same({ 0, 0, 99, false }, { sent, bytes, told[1], told[3] })
+    p.post:collect(p.space)
+    local list = {}
+    sent, bytes = p.post:send(function(s, message) list[s] = message return true end, print)
+    assert.same({ 1, #list[p.subscriber] }, { sent, bytes })
+    local inbox = wire.inbox()
+    inbox:open(p.handle, 7, 1, 20)
+    read(inbox, list[p.subscriber])
+    assert.is_true(inbox:sees(p.handle, 3))
+  end)
+end)
 
 describe("the wire format", function()
   it("has these bytes in EVENTS", function()

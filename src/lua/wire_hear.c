@@ -12,7 +12,7 @@
 
 /* Upvalues of `receive`; the last two are the names of handlers. */
 enum { HEAR_INBOX = 1, HEAR_TABLE, HEAR_CATCH, HEAR_FORK, HEAR_CONTINUE, HEAR_LOOK_UP, HEAR_ENTER, HEAR_LEAVE };
-enum { HEAR_CATCHER = 1 }; /* its stack while handlers are called */
+enum { HEAR_CATCHER = 1, HEAR_HANDLERS }; /* its stack while handlers are called */
 
 static inbox *inbox_self(lua_State *L) {
     return laoi_object(L, INBOX_NAME);
@@ -117,6 +117,16 @@ static void begin_entry(inbox *x) {
     w->middle = w->at + (form == FORM_GROUP ? (uint32_t)head[1] : form == FORM_LEAVES);
 }
 
+/* Whether the node has handlers, which are on top then: as a rule those of the last event. */
+static bool has_handlers(lua_State *L, inbox_walk *w, const inbox_view *v, uint32_t slot) {
+    if (v->handlers == w->handlers && w->handlers) return true;
+    lua_settop(L, HEAR_CATCHER);
+    w->handlers = NULL;
+    if (laoi_rawgeti(L, lua_upvalueindex(HEAR_TABLE), (laoi_index)slot + 1) == LUA_TNIL) return false;
+    w->handlers = lua_topointer(L, HEAR_HANDLERS);
+    return true;
+}
+
 /* Above the handlers on top, pushes their handler of the name in upvalue `field`; or, where a metatable has to be asked,
  * the function that asks it and its first two arguments: what raises and waits there does so in a call like that of a
  * handler.  Returns how many arguments there are; -1: there is no handler. */
@@ -141,11 +151,9 @@ static int push_event(lua_State *L, inbox *x) {
     uint32_t turn = w->turn;
     while (w->turn == turn && w->at < x->news_count) {
         if (w->at >= w->stop) begin_entry(x);
-        uint32_t handle = (uint32_t)(w->word >> 2), i = w->at;
-        const inbox_view *v = x->views + (w->word >> 34);
-        lua_settop(L, HEAR_CATCHER);
-        if (v->handle != handle || /* its map is closed */
-            laoi_rawgeti(L, lua_upvalueindex(HEAR_TABLE), (laoi_index)(w->word >> 34) + 1) == LUA_TNIL) {
+        uint32_t handle = (uint32_t)(w->word >> 2), slot = (uint32_t)(w->word >> 34), i = w->at;
+        const inbox_view *v = x->views + slot;
+        if (v->handle != handle || !has_handlers(L, w, v, slot)) { /* its map is closed */
             w->at = w->stop;
             continue;
         }
@@ -157,7 +165,10 @@ static int push_event(lua_State *L, inbox *x) {
         w->at += 1 + more;
         w->target = target;
         int first = push_listener(L, enters ? HEAR_ENTER : HEAR_LEAVE);
-        if (first < 0) continue;
+        if (first < 0) {
+            lua_settop(L, HEAR_HANDLERS);
+            continue;
+        }
         laoi_pushinteger(L, watcher);
         laoi_pushinteger(L, target);
         laoi_pushinteger(L, node);
@@ -381,12 +392,17 @@ static int inbox_overtake(lua_State *L) {
 /* handlers(handle, t): t has the handlers of the node, if it is there. */
 static int inbox_handlers(lua_State *L) {
     inbox *x = inbox_self(L);
-    const inbox_view *v = laoi_inbox_view(x, laoi_u32(L, 2));
+    uint32_t handle = laoi_u32(L, 2);
+    inbox_view *v = laoi_inbox_view(x, handle);
     if (!lua_istable(L, 3)) return laoi_typeerror(L, 3, "table");
     lua_settop(L, 3);
     laoi_gettable(L, 1);
     lua_insert(L, 3);
-    if (v) lua_rawseti(L, 3, (laoi_index)(v - x->views) + 1);
+    if (!v) return 0;
+    const void *handlers = lua_topointer(L, 4);
+    lua_rawseti(L, 3, (laoi_index)(v - x->views) + 1);
+    v = laoi_inbox_view(x, handle); /* still there? the table may have run a finalizer */
+    if (v) v->handlers = handlers;
     return 0;
 }
 

@@ -113,13 +113,26 @@ static const unsigned char *read_group(const unsigned char *p, const unsigned ch
                                               : g->lists + g->leaves * (size_t)g->width + g->enters * bytes_of_enter(g);
 }
 
-/* The group's view is cold, as is all of a client that waits for messages: by the time that it changes, it is there. */
-static bool prepare_view(inbox *x, wire_group *g) {
-    inbox_view *v = laoi_inbox_view(x, g->handle);
-    g->view = v ? (uint32_t)(v - x->views) : AOI_NONE;
-    if (!v) return true;
-    for (uint32_t i = 0; i < v->count; i += 8) AOI_PREFETCH(v->ids + i);
-    return view_room(x, v, g->enters);
+/* The views of the groups are cold, as is all of a client that waits for messages: index, views and ids are asked for
+ * one after the other, each of all groups at once, before any of them is read. */
+static bool prepare_views(inbox *x) {
+    bool room = true;
+    for (uint32_t i = 0; i < x->group_count; i++) {
+        wire_group *g = x->groups + i;
+        uint32_t at = AOI_SEEK;
+        g->view = g->handle ? aoi_index_next(&x->handles, aoi_hash64(g->handle), &at) : AOI_NONE;
+        if (g->view != AOI_NONE) AOI_PREFETCH(x->views + g->view);
+    }
+    for (uint32_t i = 0; i < x->group_count; i++) {
+        wire_group *g = x->groups + i;
+        if (g->view == AOI_NONE) continue;
+        inbox_view *v = x->views + g->view;
+        if (v->handle != g->handle && !(v = laoi_inbox_view(x, g->handle))) continue;
+        g->view = (uint32_t)(v - x->views);
+        for (uint32_t k = 0; k < v->count; k += 8) AOI_PREFETCH(v->ids + k);
+        room = view_room(x, v, g->enters) && room;
+    }
+    return room;
 }
 
 const char *laoi_inbox_parse(inbox *x, const unsigned char *p, const unsigned char *end, bool *room) {
@@ -144,10 +157,12 @@ const char *laoi_inbox_parse(inbox *x, const unsigned char *p, const unsigned ch
         }
         p = read_group(p, end, g, &fault);
         if (!p) return fault;
-        if (!prepare_view(x, g)) *room = false;
+        aoi_index_fetch(&x->handles, aoi_hash64(g->handle));
         if (owed) owed--;
     }
-    return owed ? "resync cut off" : NULL;
+    if (owed) return "resync cut off";
+    *room = prepare_views(x);
+    return NULL;
 }
 
 /* ---- applying ----------------------------------------------------------------------------------------------------- */

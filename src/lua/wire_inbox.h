@@ -36,6 +36,7 @@ typedef struct inbox_view {
     int64_t watcher, node;       /* as handlers are told */
     uint32_t handle, link, next; /* handle 0: a slot that is free or left, next: of the chain of those */
     uint32_t stamp;              /* of the last resync that named it */
+    const void *handlers;        /* what the table has for the slot */
     int64_t *ids;
     uint32_t cap, count;
     aoi_index index;
@@ -47,6 +48,7 @@ typedef struct inbox_walk {
     uint32_t at, middle, stop; /* the next event of the entry; the first of what enters; the end of the entry */
     uint32_t values, turn;
     int64_t word, target; /* of the entry; of the last event that was told */
+    const void *handlers; /* those on the stack */
     bool walking, ask;
 } inbox_walk;
 

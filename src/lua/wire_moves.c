@@ -6,7 +6,7 @@
  *           index  id -> row
  *
  * The function that a map has as its `move` is a closure over the buffer: one call from Lua to C a move. */
-#include "lua/wire.h"
+#include "lua/wire_post.h"
 
 #define BUFFER_NAME "aoi.MoveBuffer"
 
@@ -275,6 +275,40 @@ static int buffer_take(lua_State *L) {
 
 enum { MOVES_LIST = WIRE_HEAD + 8 };
 
+typedef struct wire_moves { /* a message of them */
+    const unsigned char *rows;
+    size_t count, row; /* bytes of a row */
+    uint32_t link, batch;
+    int dims, width;
+    bool tick;
+} wire_moves;
+
+/* NULL, or what is wrong with the message. */
+static const char *read_moves(wire_moves *m, const unsigned char *p, size_t size) {
+    if (!p || size < MOVES_LIST || p[1] != WIRE_MOVES || head_fault(p, size)) return "not a message of moves";
+    m->rows = p + MOVES_LIST;
+    m->count = wire_get32(p + WIRE_HEAD + 4);
+    m->link = wire_get32(p + 4);
+    m->batch = wire_get32(p + WIRE_HEAD);
+    m->dims = p[2] & WIRE_Z ? 3 : 2;
+    m->width = p[3];
+    m->tick = p[2] & WIRE_TICK;
+    m->row = (size_t)m->width + 8 * (size_t)m->dims;
+    return (size - MOVES_LIST) / m->row != m->count || (size - MOVES_LIST) % m->row ? "wrong length" : NULL;
+}
+
+/* All or none; as aoi_move_many. */
+static int apply_moves(laoi_space *b, const wire_moves *m) {
+    aoi_row *rows = aoi_row_buffer(b->core, m->count);
+    if (!rows && m->count) return AOI_ENOMEM;
+    for (size_t i = 0; i < m->count; i++) {
+        const unsigned char *at = m->rows + i * m->row;
+        rows[i].id = wire_get_id(at, m->width);
+        for (int a = 0; a < m->dims; a++) rows[i].pos[a] = aoi_peek_double(at + m->width + 8 * a);
+    }
+    return aoi_move_many(b->core, rows, m->count, NULL);
+}
+
 static int refuse_moves(lua_State *L, const char *why) {
     lua_pushnil(L);
     lua_pushstring(L, why);
@@ -298,33 +332,46 @@ static size_t move_good_rows(lua_State *L, laoi_space *b, aoi_row *rows, size_t 
 static int wire_apply(lua_State *L) {
     laoi_space *b = laoi_space_argument(L, 1);
     size_t size, bad = 0;
+    wire_moves m;
     if (!b->deferred) return laoi_argerror(L, 1, "a space with deferred delivery expected");
     if (lua_type(L, 2) != LUA_TSTRING) return laoi_typeerror(L, 2, "string");
     if (!lua_istable(L, 3)) return laoi_typeerror(L, 3, "table");
     const unsigned char *p = (const unsigned char *)lua_tolstring(L, 2, &size);
-    if (head_fault(p, size) || p[1] != WIRE_MOVES) return refuse_moves(L, "not a message of moves");
-    int dims = p[2] & WIRE_Z ? 3 : 2, width = p[3];
-    size_t n = wire_get32(p + WIRE_HEAD + 4), row = (size_t)width + 8 * (size_t)dims;
-    if ((size - MOVES_LIST) / row != n || (size - MOVES_LIST) % row) return refuse_moves(L, "wrong length");
-    if (dims != b->dims) return refuse_moves(L, "wrong dimensions");
-    aoi_row *rows = aoi_row_buffer(b->core, n);
-    if (!rows && n) return laoi_nomemory(L);
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char *at = p + MOVES_LIST + i * row;
-        rows[i].id = wire_get_id(at, width);
-        for (int a = 0; a < dims; a++) rows[i].pos[a] = aoi_peek_double(at + width + 8 * a);
-    }
-    int result = aoi_move_many(b->core, rows, n, NULL);
+    const char *fault = read_moves(&m, p, size);
+    if (fault) return refuse_moves(L, fault);
+    if (m.dims != b->dims) return refuse_moves(L, "wrong dimensions");
+    int result = apply_moves(b, &m);
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    if (result != AOI_OK) bad = move_good_rows(L, b, rows, n);
+    if (result != AOI_OK) bad = move_good_rows(L, b, aoi_row_buffer(b->core, m.count), m.count);
     for (size_t i = 0; i < bad; i++) {
-        laoi_pushinteger(L, aoi_row_buffer(laoi_space_argument(L, 1)->core, n)[i].id);
+        laoi_pushinteger(L, aoi_row_buffer(laoi_space_argument(L, 1)->core, m.count)[i].id);
         lua_rawseti(L, 3, (laoi_index)i + 1); /* may run a finalizer, which may close the space */
     }
-    laoi_pushinteger(L, (int64_t)(n - bad));
+    laoi_pushinteger(L, (int64_t)(m.count - bad));
     laoi_pushinteger(L, (int64_t)bad);
-    laoi_pushinteger(L, (int64_t)wire_get32(p + WIRE_HEAD));
+    laoi_pushinteger(L, (int64_t)m.batch);
     return 3;
+}
+
+/* moves(address, message [, bytes]): applies moves of the subscriber with that address, as nearly all messages are that a
+ * service gets.  Nothing, and nothing has changed, if the message is another or has a row that cannot be made; else the
+ * number of the link if its space is to tick, or false. */
+int laoi_post_moves(lua_State *L) {
+    post *p = laoi_post_self(L);
+    size_t size = 0;
+    wire_moves m;
+    const unsigned char *message = laoi_message(L, 3, &size);
+    if (read_moves(&m, message, size)) return 0;
+    uint32_t l = laoi_link_of_number(p, m.link, laoi_integer(L, 2));
+    if (l == AOI_NONE) return 0;
+    laoi_space *b = p->links[l].space;
+    if (!b->core || b->dims != m.dims || apply_moves(b, &m) != AOI_OK) return 0;
+    p->subscribers[p->links[l].subscriber].batches++;
+    p->batches++;
+    p->moves += m.count;
+    if (m.tick) laoi_pushinteger(L, (int64_t)m.link);
+    else lua_pushboolean(L, 0);
+    return 1;
 }
 
 /* ---- the module --------------------------------------------------------------------------------------------------- */

@@ -240,9 +240,8 @@ static void next_subscriber(post *p, post_subscriber *u) {
     p->touched_at = p->touched_count = p->event_count = p->place_count = 0;
 }
 
-/* next(): the address of a subscriber and a message for it; nothing when all have been told. */
-int laoi_post_next(lua_State *L) {
-    post *p = laoi_post_self(L);
+/* Makes the next message and pushes the address of its subscriber and it; its bytes, 0: all have been told. */
+static size_t push_events(lua_State *L, post *p) {
     while (p->touched_at < p->touched_count) {
         uint32_t s = p->touched[p->touched_at];
         post_subscriber *u = p->subscribers + s;
@@ -253,18 +252,54 @@ int laoi_post_next(lua_State *L) {
             continue;
         }
         u->started = u->unsent = true;
-        if (!write_message(p, u)) return laoi_nomemory(L);
+        if (!write_message(p, u)) return (size_t)laoi_nomemory(L);
         uint32_t seq = u->seq + 1, waiting = seq - u->acked, often = p->window / 2 ? p->window / 2 : 1;
         bool ask = waiting % often == 0 || waiting >= p->window, told = p->size > WIRE_HEAD;
-        wire_put_head(p->bytes, WIRE_EVENTS, ask ? WIRE_ASK : 0, 0, seq);
-        lua_settop(L, 1);
-        laoi_pushinteger(L, u->address);
-        lua_pushlstring(L, (const char *)p->bytes, p->size);
-        u = p->subscribers + s; /* a finalizer may have run */
+        if (told) {
+            wire_put_head(p->bytes, WIRE_EVENTS, ask ? WIRE_ASK : 0, 0, seq);
+            laoi_pushinteger(L, u->address);
+            lua_pushlstring(L, (const char *)p->bytes, p->size);
+            u = p->subscribers + s; /* a finalizer may have run */
+            u->seq = seq;
+        }
         u->unsent = false;
-        if (told) u->seq = seq;
         if (u->first_todo == AOI_NONE) next_subscriber(p, u);
-        if (told) return 2;
+        p->sending = s;
+        if (told) return p->size;
     }
     return 0;
+}
+
+/* send(f, failed): calls f(address, message) for all messages.  Where that is not true, calls failed(address, bytes, what f
+ * has returned).  If f raises, the rest is for the next call, and its subscriber begins again.  Returns how many were sent,
+ * and their bytes. */
+int laoi_post_send(lua_State *L) {
+    post *p = laoi_post_self(L);
+    int64_t sent = 0, bytes = 0;
+    lua_settop(L, 3);
+    if (p->sending != AOI_NONE && p->subscribers[p->sending].used)
+        laoi_make_all_stale(p, p->subscribers + p->sending); /* the last call failed */
+    p->sending = AOI_NONE;
+    for (;;) {
+        lua_pushvalue(L, 2);
+        size_t size = push_events(L, p);
+        if (!size) break;
+        int64_t address = p->subscribers[p->sending].address;
+        lua_call(L, 2, 1);
+        p->sending = AOI_NONE;
+        if (lua_toboolean(L, 4)) {
+            sent++;
+            bytes += (int64_t)size;
+        } else {
+            lua_pushvalue(L, 3);
+            laoi_pushinteger(L, address);
+            laoi_pushinteger(L, (int64_t)size);
+            lua_pushvalue(L, 4);
+            lua_call(L, 3, 0);
+        }
+        lua_settop(L, 3);
+    }
+    laoi_pushinteger(L, sent);
+    laoi_pushinteger(L, bytes);
+    return 2;
 }

@@ -10,7 +10,7 @@ static int post_new(lua_State *L) {
     if (window < 1) return laoi_argerror(L, 1, "a window of 1 or more expected");
     post *p = laoi_new_wire(L, sizeof *p);
     p->memory = laoi_memory(L);
-    p->free_subscriber = p->free_link = p->free_record = AOI_NONE;
+    p->free_subscriber = p->free_link = p->free_record = p->sending = AOI_NONE;
     p->window = window;
     p->max_message = most;
     return 1;
@@ -29,10 +29,11 @@ static int post_gc(lua_State *L) {
     AOI_FREE(&m, p->closing, p->closing_cap);
     AOI_FREE(&m, p->bytes, p->byte_cap);
     aoi_index_free(&m, &p->handles);
+    aoi_index_free(&m, &p->numbers);
     memset(p, 0, sizeof *p);
     p->memory.alloc = m.alloc;
     p->memory.ud = m.ud;
-    p->free_subscriber = p->free_link = p->free_record = AOI_NONE;
+    p->free_subscriber = p->free_link = p->free_record = p->sending = AOI_NONE;
     p->window = 1;
     return 0;
 }
@@ -46,7 +47,7 @@ static post_subscriber *post_subscriber_at(lua_State *L, const post *p, int i) {
     return p->subscribers + s;
 }
 
-/* subscribe([address [, seq]]): `next` returns the address, without one the subscriber's number; seq is the number of the
+/* subscribe([address [, seq]]): `send` tells the address, without one the subscriber's number; seq is the number of the
  * message before its first one, 0 by default. */
 static int post_subscribe(lua_State *L) {
     post *p = laoi_post_self(L);
@@ -208,6 +209,12 @@ void laoi_queue_link(post *p, post_link *k) {
     p->touched[p->touched_count++] = k->subscriber;
 }
 
+uint32_t laoi_link_of_number(const post *p, uint32_t number, int64_t address) {
+    for (uint32_t at = AOI_SEEK, l; (l = aoi_index_next(&p->numbers, aoi_hash64(number), &at)) != AOI_NONE;)
+        if (p->links[l].number == number && p->subscribers[p->links[l].subscriber].address == address) return l;
+    return AOI_NONE;
+}
+
 /* link(subscriber, space, number): what the subscriber has in that space, as the wire calls it. */
 static int post_add_link(lua_State *L) {
     post *p = laoi_post_self(L);
@@ -220,7 +227,8 @@ static int post_add_link(lua_State *L) {
     lua_pushvalue(L, 3);
     lua_rawseti(L, -2, (laoi_index)l + 1);
     if (!AOI_GROW(&p->memory, p->links, p->link_cap, p->link_count + 1) ||
-        !AOI_GROW(&p->memory, p->stale, p->stale_cap, p->link_count + 1))
+        !AOI_GROW(&p->memory, p->stale, p->stale_cap, p->link_count + 1) ||
+        !aoi_index_reserve(&p->memory, &p->numbers, (size_t)p->numbers.count + 1))
         return laoi_nomemory(L);
     post_link *k = p->links + l;
     bool in_stale = l < p->link_count && k->in_stale;
@@ -231,6 +239,7 @@ static int post_add_link(lua_State *L) {
     k->next = u->links;
     if (u->links != AOI_NONE) p->links[u->links].previous = l;
     u->links = l;
+    aoi_index_add(&p->numbers, aoi_hash64(number), l);
     if (u->behind) make_stale(p, k);
     laoi_pushinteger(L, (int64_t)l + 1);
     return 1;
@@ -271,6 +280,7 @@ static int post_unlink(lua_State *L) {
     if (k->previous != AOI_NONE) p->links[k->previous].next = k->next;
     else p->subscribers[k->subscriber].links = k->next;
     if (k->next != AOI_NONE) p->links[k->next].previous = k->previous;
+    aoi_index_remove(&p->numbers, aoi_hash64(k->number), l);
     k->space = NULL;
     k->stale = false;
     k->next = p->free_link;
@@ -294,14 +304,16 @@ static int post_ack(lua_State *L) {
     return 0;
 }
 
-/* state(subscriber): number of the last message, how many are unacknowledged, whether it is behind. */
+/* state(subscriber): number of the last message, how many are unacknowledged, whether it is behind, how many messages
+ * of moves have come from it. */
 static int post_state(lua_State *L) {
     post *p = laoi_post_self(L);
     post_subscriber *u = post_subscriber_at(L, p, 2);
     laoi_pushinteger(L, u->seq);
     laoi_pushinteger(L, u->seq - u->acked);
     lua_pushboolean(L, u->behind);
-    return 3;
+    laoi_pushinteger(L, u->batches);
+    return 4;
 }
 
 static int post_counters(lua_State *L) {
@@ -310,17 +322,12 @@ static int post_counters(lua_State *L) {
     laoi_pushinteger(L, p->resyncs);
     laoi_pushinteger(L, (int64_t)p->handles.count);
     laoi_pushinteger(L, (int64_t)p->memory.used);
-    return 4;
+    laoi_pushinteger(L, (int64_t)p->batches);
+    laoi_pushinteger(L, (int64_t)p->moves);
+    return 6;
 }
 
 /* ---- the module ---------------------------------------------------------------------------------------------------- */
-
-/* resync(subscriber): its next message has the whole view of each of its nodes. */
-static int post_resync(lua_State *L) {
-    post *p = laoi_post_self(L);
-    laoi_make_all_stale(p, post_subscriber_at(L, p, 2));
-    return 0;
-}
 
 static const luaL_Reg post_methods[] = {
     {"subscribe", post_subscribe},
@@ -331,10 +338,10 @@ static const luaL_Reg post_methods[] = {
     {"remove", post_remove},
     {"drop", post_drop},
     {"collect", laoi_post_collect},
-    {"next", laoi_post_next},
+    {"send", laoi_post_send},
+    {"moves", laoi_post_moves},
     {"ack", post_ack},
     {"state", post_state},
-    {"resync", post_resync},
     {"counters", post_counters},
     {NULL, NULL},
 };

@@ -6,11 +6,11 @@
  *
  *   collect(space):  events of the space -> record by handle -> chains of the record    events  [ target | next ] ...
  *                    link joins the subscriber's list, subscriber joins `touched`               ^-- chain of a record
- *   next():          the first touched subscriber -> its links -> their changed records -> one message
+ *   send(f):         each touched subscriber -> its links -> their changed records -> messages
  *
  * A subscriber with `window` messages unacknowledged is behind: it is sent nothing, its events are dropped, and its links
  * are stale.  When it has acknowledged everything, a stale link begins again with the whole views of its nodes.
- *   wire_post.c   subscribers, links, records     wire_pack.c   collect and next
+ *   wire_post.c   subscribers, links, records     wire_pack.c   collect and send
  *
  * Memory is asked for before anything changes.  Only the message itself may be refused it later: then the subscriber's
  * links are stale, and nothing is lost. */
@@ -56,8 +56,9 @@ typedef struct post_link {
 } post_link;
 
 typedef struct post_subscriber {
-    int64_t address; /* the caller's own: what `next` returns */
+    int64_t address; /* the caller's own: what `send` tells */
     uint32_t seq, acked;
+    uint32_t batches;                      /* messages of moves that have come from it */
     uint32_t links, first_todo, last_todo; /* links: chain; next of the free slots, too */
     bool used, behind, touched, started;
     bool unsent; /* a message is being made; if that fails, all is to be told again */
@@ -72,17 +73,21 @@ typedef struct post {
     post_place *places;
     uint32_t *touched, *stale, *closing; /* subscribers with news; links; records whose last events are still to come */
     unsigned char *bytes;
-    aoi_index handles;
+    aoi_index handles, numbers; /* of records; of links */
     uint32_t subscriber_cap, link_cap, record_cap, event_cap, place_cap, touched_cap, stale_cap, closing_cap, byte_cap;
     uint32_t subscriber_count, link_count, record_count, event_count, place_count, touched_count, stale_count;
     uint32_t closing_count, place_records, touched_at, size;
     uint32_t free_subscriber, free_link, free_record, handle;
     uint32_t window, max_message, overruns, resyncs;
+    uint32_t sending; /* the subscriber whose message `send` has handed on */
+    uint64_t batches, moves;
 } post;
 
 post *laoi_post_self(lua_State *L);
 
 uint32_t laoi_record_of_handle(const post *p, int64_t handle); /* AOI_NONE: no record has it */
+uint32_t laoi_link_of_number(const post *p, uint32_t number,
+                             int64_t address); /* AOI_NONE: the subscriber has no such */
 void laoi_free_record(post *p, uint32_t r);
 void laoi_mark_dirty(post *p, uint32_t r);
 void laoi_take_dirty(post *p, post_link *k); /* the first changed record is done with; a closed one is gone then */
@@ -90,6 +95,7 @@ void laoi_queue_link(post *p, post_link *k);
 void laoi_make_all_stale(post *p, post_subscriber *u);
 
 int laoi_post_collect(lua_State *L);
-int laoi_post_next(lua_State *L);
+int laoi_post_send(lua_State *L);
+int laoi_post_moves(lua_State *L); /* wire_moves.c */
 
 #endif

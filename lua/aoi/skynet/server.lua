@@ -35,14 +35,16 @@ local DEFAULTS = {
 }
 
 --- options: send(address, message) returns true; nil if there is no such address; false if the message cannot be sent.
--- It must not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, remote(address):
--- whether it is on another machine, queue(): messages that wait for this service, new_space, and DEFAULTS.
+-- It must not call back. now() is in seconds. Optional: log(text), clock() in seconds for measuring, text(pointer,
+-- length): the string, where messages are received as these two, remote(address): whether it is on another machine,
+-- queue(): messages that wait for this service, new_space, and DEFAULTS.
 function Server.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
     now = assert(options.now, "option 'now' is required"),
     log = options.log or function() end,
     clock = options.clock or os.clock,
+    text = options.text,
     remote = options.remote or function() return false end,
     queue = options.queue or function() return 0 end,
     new_space = options.new_space or require("aoi").new,
@@ -70,6 +72,7 @@ function Server.new(options)
   end
   self.ask_every = math.max(1, self.window // 4)
   self.post = wire.post(math.tointeger(self.window // 1), math.tointeger(self.max_message // 1))
+  self.moves = self.post.moves
   return self
 end
 
@@ -82,7 +85,8 @@ function Server:subscribe(address)
     local now = self.now()
     subscriber = {
       address = address, links = {}, slot = self.post:subscribe(address, self.first_seq), remote = self.remote(address),
-      seq = self.first_seq or 0, sent_at = now, heard_at = now, heard = false, packet_seq = 0, packets_acked = 0,
+      seq = self.first_seq or 0, sent_at = now, heard_at = now, heard = false, batches = 0, packet_seq = 0,
+      packets_acked = 0,
     }
     self.subscribers[address] = subscriber
   end
@@ -112,12 +116,12 @@ function Server:post_message(address, message)
   elseif sent == nil then
     self:drop(address)
   else
-    self:unsent(message)
+    self:unsent(#message)
   end
   return sent
 end
 
-function Server:unsent(message) self.log(("aoi: a message of %d bytes could not be sent"):format(#message)) end
+function Server:unsent(bytes) self.log(("aoi: a message of %d bytes could not be sent"):format(bytes)) end
 
 --- Whether a subscriber at this address can be sent to; if not, it has been dropped when this returns.
 function Server:probe(address)
@@ -137,8 +141,10 @@ end
 function Server:probe_all()
   local now = self.now()
   for address, subscriber in pairs(self.subscribers) do
-    if subscriber.heard then subscriber.heard, subscriber.heard_at = false, now end
-    local seq = self.post:state(subscriber.slot)
+    local seq, _, _, batches = self.post:state(subscriber.slot)
+    if subscriber.heard or batches ~= subscriber.batches then
+      subscriber.heard, subscriber.batches, subscriber.heard_at = false, batches, now
+    end
     if seq ~= subscriber.seq then -- something was sent, not before the last look
       subscriber.seq, subscriber.sent_at = seq, math.max(subscriber.sent_at, self.looked)
     end
@@ -216,9 +222,15 @@ local function on_ack(self, address, flags, seq)
   return true
 end
 
---- Returns true, or nil and what is wrong with the message.
-function Server:receive(address, message)
+--- message: a string, or a pointer and its length. Returns true, or nil and what is wrong with the message.
+function Server:receive(address, message, size)
   if self.closed then return true end
+  local link = self.moves(self.post, address, message, size)
+  if link ~= nil then
+    if link then self:tick(self.links[link].space) end
+    return true
+  end
+  if size then message = self.text(message, size) end
   local kind, flags, number = head(message)
   local ok, reason
   if kind == MOVES then
@@ -247,20 +259,9 @@ end
 -- Sends what the post has ready. A message that cannot be sent is missed by its number, and its subscriber asks for
 -- all.
 local function send_events(self)
-  local post, send, messages, bytes = self.post, self.send, 0, 0
-  while true do
-    local address, message = post:next()
-    if not address then break end
-    self.sending = address
-    local sent = send(address, message)
-    if sent then
-      messages, bytes = messages + 1, bytes + #message
-    elseif sent == nil then
-      self.dead[#self.dead + 1] = address
-    else
-      self:unsent(message)
-    end
-  end
+  local messages, bytes = self.post:send(self.send, function(address, size, sent)
+    if sent == nil then self.dead[#self.dead + 1] = address else self:unsent(size) end
+  end)
   local counters = self.counters
   counters.messages, counters.bytes = counters.messages + messages, counters.bytes + bytes
 end
@@ -279,12 +280,9 @@ end
 -- Until all has been sent; a subscriber for whom it fails begins again.
 local function keep_sending(self)
   while true do
-    self.sending = nil
     local ok, err = pcall(send_all, self)
     if ok then return end
     self.log(("aoi: %s"):format(tostring(err)))
-    local subscriber = self.subscribers[self.sending]
-    if subscriber then self.post:resync(subscriber.slot) end
   end
 end
 
@@ -349,7 +347,9 @@ function Server:info()
   local total = { spaces = 0, subscribers = 0, behind = 0, waiting = 0, queue = self.queue() }
   for name, value in pairs(self.counters) do total[name] = value end
   total.tick_seconds, total.tick_last, total.tick_max = nil, nil, nil
-  total.overruns, total.resyncs = self.post:counters()
+  local overruns, resyncs, _, _, batches, moves = self.post:counters()
+  total.overruns, total.resyncs = overruns, resyncs
+  total.batches, total.moves = total.batches + batches, total.moves + moves
   local function milliseconds(seconds) return math.floor(seconds * 1e6 + 0.5) / 1000 end
   local result = {
     service = total,

@@ -24,6 +24,7 @@ local options = {
   clock = function() return skynet.hpc() / 1e9 end,
   log = skynet.error,
   queue = skynet.mqlen,
+  text = skynet.tostring,
   remote = function(address)
     if Remote.has(address) then return false end
     local _, far = skynet.harbor(address)
@@ -62,8 +63,8 @@ local function late(skipped)
   server.counters.skipped = server.counters.skipped + skipped
 end
 
-local function receive(_, source, message)
-  local ok, reason = server:receive(source, message)
+local function receive(_, source, message, size)
+  local ok, reason = server:receive(source, message, size)
   if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
 end
 
@@ -71,10 +72,10 @@ ptype = protocol(receive)
 
 -- Moves need no coroutine, and come more often than anything else: they are taken before skynet makes one.
 local function take_messages()
-  local dispatch, tostring = skynet.dispatch_message, skynet.tostring
+  local dispatch = skynet.dispatch_message
   core.callback(function(kind, message, size, session, source)
     if kind == ptype then
-      receive(session, source, tostring(message, size))
+      receive(session, source, message, size)
     else
       dispatch(kind, message, size, session, source)
     end
