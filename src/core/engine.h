@@ -191,7 +191,7 @@ struct aoi_engine_class {
      * farther than world.farthest on an axis, nor up or down?  Then each mover is `place`d - a move without candidates -
      * and once all are, `join` calls aoi_judge_couples() for all couples of entities, each once, that may see more or
      * less of each other than before.  AOI_ENOMEM from `join` leaves the index as it is.  All three may be NULL. */
-    bool (*supports_join)(const aoi_engine *);
+    bool (*supports_join)(aoi_engine *);
     int (*place)(aoi_engine *, uint32_t entity, const double *to);
     int (*join)(aoi_engine *);
 

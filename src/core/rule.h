@@ -35,9 +35,12 @@ static inline bool aoi_in_box(int dims, const double *w, const double *t, double
 }
 
 static inline double aoi_distance2(int dims, const double *w, const double *t) {
-    double dx = t[0] - w[0], dy = t[1] - w[1], dz = t[2] - w[2];
-    AOI_PRODUCT xx = dx * dx, yy = dy * dy, zz = dz * dz;
-    return dims < 3 ? xx + yy : xx + yy + zz;
+    double dx = t[0] - w[0], dy = t[1] - w[1];
+    AOI_PRODUCT xx = dx * dx, yy = dy * dy;
+    if (dims < 3) return xx + yy;
+    double dz = t[2] - w[2];
+    AOI_PRODUCT zz = dz * dz;
+    return xx + yy + zz;
 }
 
 static inline bool aoi_in_ball(int dims, const double *w, const double *t, double r) {

@@ -259,13 +259,15 @@ static uint32_t tower_prepare(towers *g, uint32_t node, const aoi_bounds *bounds
     return tower_reserve_span(g, g->layers + level, &has, &tower_nowhere, 1) ? level : AOI_NONE;
 }
 
-static void tower_list_node(towers *g, uint32_t node, uint32_t level, const tower_box *b) {
+static void tower_list_node(towers *g, uint32_t node, uint32_t level, const tower_box *b, const double *reach) {
     tower_layer *y = g->layers + level;
     aoi_span has = tower_span_of(y, b);
     g->head.world->nodes[node].level = AOI_NINE_ELSEWHERE + level;
     g->boxes[node] = *b;
     tower_change_span(y, node, &tower_nowhere, &has);
-    y->count++;
+    if (y->count++ == 0) y->least = INFINITY, y->most = 0;
+    y->least = fmin(y->least, fmin(reach[0], reach[1]));
+    y->most = fmax(y->most, fmax(reach[0], reach[1]));
     if (y->count >= 2 * g->around.tuned) g->head.world->untidy = true; /* the cells around should suit them */
 }
 
@@ -290,7 +292,7 @@ static int tower_add_node(aoi_engine *head, uint32_t node) {
     if (!aoi_is_plain_box(&bounds)) return aoi_nine_insert_node(&g->around, node, &bounds) ? AOI_OK : AOI_ENOMEM;
     uint32_t level = tower_prepare(g, node, &bounds, &b);
     if (level == AOI_NONE) return AOI_ENOMEM;
-    tower_list_node(g, node, level, &b);
+    tower_list_node(g, node, level, &b, bounds.reach);
     return AOI_OK;
 }
 
@@ -309,7 +311,7 @@ static int tower_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *
     uint32_t level = tower_prepare(g, node, now, &b);
     if (level == AOI_NONE) return AOI_ENOMEM;
     tower_remove_node(head, node);
-    tower_list_node(g, node, level, &b);
+    tower_list_node(g, node, level, &b, now->reach);
     return AOI_OK;
 }
 
@@ -436,6 +438,46 @@ static int tower_move(aoi_engine *head, uint32_t entity, const double *to) {
     return AOI_OK;
 }
 
+/* ---- whole ticks ------------------------------------------------------------------------------------------------- */
+
+static int tower_place(aoi_engine *head, uint32_t entity, const double *to) {
+    towers *g = tower_engine_of(head);
+    if (!tower_reserve_move(g, entity, to) || !aoi_nine_relocate(&g->around, entity, to)) return AOI_ENOMEM;
+    tower_move_nodes(g, entity, to);
+    return AOI_OK;
+}
+
+/* Layers of towers, then layers of the nine-grid. */
+static aoi_join_field tower_field(const void *ud, uint32_t i) {
+    const towers *g = ud;
+    if (i >= g->layer_count) return aoi_nine_field(&g->around, i - g->layer_count);
+    const tower_layer *y = g->layers + i;
+    return (aoi_join_field){.borders = aoi_borders_of_boxes(y->least, y->most),
+                            .level = AOI_NINE_ELSEWHERE + i,
+                            .count = y->count,
+                            .crowd = aoi_is_crowd(g->head.world, y->count)};
+}
+
+static uint64_t tower_query(void *ud, const double *from, const double *to, const aoi_borders *b, bool solid,
+                            const aoi_visitor *v) {
+    return aoi_nine_query(&((towers *)ud)->around, from, to, b, solid, v);
+}
+
+static aoi_join_source tower_source(towers *g) {
+    return (aoi_join_source){&g->head,    g,          g->layer_count + g->around.layer_count, g->around.points.side,
+                             tower_field, tower_query};
+}
+
+static bool tower_supports_join(aoi_engine *head) {
+    aoi_join_source source = tower_source(tower_engine_of(head));
+    return aoi_supports_join(&source);
+}
+
+static int tower_join(aoi_engine *head) {
+    aoi_join_source source = tower_source(tower_engine_of(head));
+    return aoi_join(&source) ? AOI_OK : AOI_ENOMEM;
+}
+
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 static void tower_targets(aoi_engine *head, const double *lo, const double *hi) {
@@ -536,6 +578,9 @@ const aoi_engine_class aoi_engine_tower = {
     .set_kind = tower_set_kind,
     .mask_changed = tower_mask_changed,
     .move = tower_move,
+    .supports_join = tower_supports_join,
+    .place = tower_place,
+    .join = tower_join,
     .tidy = tower_tidy,
     .targets = tower_targets,
     .watchers = tower_watchers,

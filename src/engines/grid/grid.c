@@ -4,7 +4,7 @@
  * Cost, d entities in an area: move O(cells on the border + d), with a small constant; enter, leave, add_node O(1);
  * memory about 40 bytes an entity, and a rare node.  Cells are sparse (spatial_hash.h): memory follows the entities.
  * Method: the nine-grid of Chinese MMO servers, which is a spatial hash with per-radius layers and exact comparison. */
-#include "engines/shared/self_join.h"
+#include "engines/shared/nine_grid.h"
 
 typedef struct aoi_grid {
     aoi_engine head;
@@ -93,12 +93,14 @@ static void grid_stats(const aoi_engine *head, aoi_stats *out) {
     aoi_nine_stats(grid_within(head), out);
 }
 
-static bool grid_supports_join(const aoi_engine *head) {
-    return aoi_nine_supports_join(grid_within(head), NULL, 0);
+static bool grid_supports_join(aoi_engine *head) {
+    aoi_join_source source = aoi_nine_source(grid_of(head));
+    return aoi_supports_join(&source);
 }
 
 static int grid_join(aoi_engine *head) {
-    return aoi_nine_join(grid_of(head), NULL, 0) ? AOI_OK : AOI_ENOMEM;
+    aoi_join_source source = aoi_nine_source(grid_of(head));
+    return aoi_join(&source) ? AOI_OK : AOI_ENOMEM;
 }
 
 static void grid_describe(const aoi_engine *head, aoi_describer *d) {

@@ -36,7 +36,6 @@
  * 20 bytes for an entity in its cell.
  * Method: AOINode lists of MMO servers (sweep and prune in collision detection: Baraff 1992), tiled and unrolled. */
 #include "engines/list/list.h"
-#include "engines/shared/self_join.h"
 
 static aoi_list *self(aoi_engine *g) {
     return (aoi_list *)(void *)g;
@@ -183,38 +182,49 @@ static int list_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *n
 
 /* ---- whole ticks -------------------------------------------------------------------------------------------------- */
 
-/* The levels as fields of a join, each a crowd: their number, -1 if one is none, or much larger than another. */
-static int fields_of(const aoi_list *g, aoi_join_field *fields) {
+/* Levels, then layers. */
+static aoi_join_field list_field(const void *ud, uint32_t i) {
+    const aoi_list *g = ud;
+    if (i >= (uint32_t)g->level_count) return aoi_nine_field(&g->around, i - (uint32_t)g->level_count);
+    const aoi_level *y = g->levels + g->order[i];
+    return (aoi_join_field){.borders = aoi_borders_of_boxes(y->least, y->most),
+                            .level = AOI_NINE_ELSEWHERE + (uint32_t)g->order[i],
+                            .count = y->nodes,
+                            .crowd = aoi_is_crowd(g->head.world, y->nodes)};
+}
+
+static uint64_t list_query(void *ud, const double *from, const double *to, const aoi_borders *b, bool solid,
+                           const aoi_visitor *v) {
+    return aoi_nine_query(&((aoi_list *)ud)->around, from, to, b, solid, v);
+}
+
+static aoi_join_source list_source(aoi_list *g) {
+    return (aoi_join_source){
+        &g->head, g, (uint32_t)g->level_count + g->around.layer_count, g->around.points.side, list_field, list_query};
+}
+
+/* A point stands in the lists of each level: where some have few nodes, or reaches differ much, one move after the other
+ * costs less. */
+static bool list_levels_are_alike(const aoi_list *g) {
     double least = INFINITY, most = 0;
-    int count = 0;
     for (int i = 0; i < g->level_count; i++) {
         const aoi_level *y = g->levels + g->order[i];
         if (!y->nodes) continue;
-        aoi_join_field *f = fields + count++;
-        *f = (aoi_join_field){.level = AOI_NINE_ELSEWHERE + (uint32_t)g->order[i], .count = y->nodes};
-        for (int a = 0; a < 2; a++) {
-            f->borders.enter_min[a] = f->borders.leave_min[a] = y->least;
-            f->borders.enter_max[a] = f->borders.leave_max[a] = y->most;
-        }
+        if (!aoi_is_crowd(g->head.world, y->nodes)) return false;
         least = fmin(least, y->most);
         most = fmax(most, y->most);
-        if (y->nodes < g->around.points.count / 4) return -1;
     }
-    return most > 2 * least ? -1 : count;
+    return most <= 2 * least;
 }
 
-static bool list_supports_join(const aoi_engine *head) {
-    const aoi_list *g = (const aoi_list *)(const void *)head;
-    aoi_join_field fields[AOI_MOST_LEVELS];
-    int count = fields_of(g, fields);
-    return count >= 0 && aoi_nine_supports_join(&g->around, fields, count);
+static bool list_supports_join(aoi_engine *head) {
+    aoi_join_source source = list_source(self(head));
+    return list_levels_are_alike(self(head)) && aoi_supports_join(&source);
 }
 
 static int list_join(aoi_engine *head) {
-    aoi_list *g = self(head);
-    aoi_join_field fields[AOI_MOST_LEVELS];
-    int count = fields_of(g, fields);
-    return aoi_nine_join(&g->around, fields, count) ? AOI_OK : AOI_ENOMEM;
+    aoi_join_source source = list_source(self(head));
+    return aoi_join(&source) ? AOI_OK : AOI_ENOMEM;
 }
 
 /* ---- the class --------------------------------------------------------------------------------------------------- */

@@ -1,31 +1,29 @@
-/* batch_join.c - the join of a batch: crowds by the self-join, rare nodes and far travellers one by one
- * (self_join.h). */
+/* batch_join.c - the join of a batch, whatever the index: crowds by the self-join, rare nodes and far travellers one by
+ * one (self_join.h). */
 #include "engines/shared/self_join.h"
 
 /* ---- what can be joined ------------------------------------------------------------------------------------------ */
 
 /* The largest reach of a crowd; below 0 if there is none. */
-static double batch_reach(const aoi_nine_grid *g, const aoi_join_field *fields, int count) {
+static double batch_reach(const aoi_join_source *s) {
     double reach = -1;
-    for (uint32_t i = 0; i < g->layer_count; i++) {
-        const aoi_nine_layer *y = g->layers + i;
-        if (y->count && y->crowd) reach = fmax(reach, aoi_magnitude(y->borders.leave_max));
+    for (uint32_t i = 0; i < s->count; i++) {
+        aoi_join_field f = s->field(s->ud, i);
+        if (f.count && f.crowd) reach = fmax(reach, aoi_magnitude(f.borders.leave_max));
     }
-    for (int i = 0; i < count; i++)
-        if (fields[i].count) reach = fmax(reach, aoi_magnitude(fields[i].borders.leave_max));
     return reach;
 }
 
 /* How far an entity may go on an axis to take part in the self-join: that widens the neighbourhoods of all. */
-static double batch_limit(const aoi_nine_grid *g, double reach) {
-    double most = fmax(0.25 * reach, 0.0625 * g->points.side), farthest = g->engine->world->farthest;
+static double batch_limit(const aoi_join_source *s, double reach) {
+    double most = fmax(0.25 * reach, 0.0625 * s->side), farthest = s->engine->world->farthest;
     return farthest < most ? farthest : most;
 }
 
 /* Far travellers are compared with each other one by one: the cost stays below that of the others. */
-bool aoi_nine_supports_join(const aoi_nine_grid *g, const aoi_join_field *fields, int count) {
-    const aoi_world *w = g->engine->world;
-    double reach = batch_reach(g, fields, count), limit = batch_limit(g, reach), far = 0;
+bool aoi_supports_join(const aoi_join_source *s) {
+    const aoi_world *w = s->engine->world;
+    double reach = batch_reach(s), limit = batch_limit(s, reach), far = 0;
     if (reach < 0 || !(reach < 0x1p500) || !(reach + limit > 0x1p-500)) return false;
     if (w->farthest <= limit) return true;
     for (uint32_t i = 0; i < w->mover_count; i++)
@@ -38,7 +36,7 @@ enum { BATCH_COUPLES = 128 }; /* judged together */
 /* ---- the rest, one by one ---------------------------------------------------------------------------------------- */
 
 typedef struct batch {
-    aoi_nine_grid *g;
+    const aoi_join_source *source;
     aoi_world *w;
     aoi_join_rows rows;
     uint64_t *far_bits; /* of entities that go too far for the self-join */
@@ -85,10 +83,11 @@ static void batch_visit(void *ud, const uint32_t *refs, size_t count) {
     if (n) aoi_judge_couples(b->w, b->level, kept, n);
 }
 
-/* Borders as seen from where things are now, if they have come nearer or gone farther by no more than `way` on an
- * axis. */
+/* Borders as seen from where things are now, if they have come nearer or gone farther by no more than `way` on an axis;
+ * and a little wider, for the rounding of what that is added to. */
 static aoi_borders batch_widened(const aoi_borders *b, double way) {
     aoi_borders r = *b;
+    way += (way + aoi_magnitude(b->leave_max)) * 0x1p-20;
     if (r.round) way *= 1.4143;
     for (int a = 0; a < 2; a++) {
         r.enter_min[a] = fmax(r.enter_min[a] - way, 0);
@@ -102,34 +101,41 @@ static aoi_borders batch_widened(const aoi_borders *b, double way) {
 
 static void batch_query(batch *b, uint32_t entity, const double *from, const aoi_borders *borders, bool solid) {
     const aoi_world *w = b->w;
-    const double *to = w->entities[entity].pos;
     aoi_visitor v = {batch_visit, b, (uintptr_t)w->entities, (uintptr_t)w->entities};
     b->entity = entity;
-    b->g->engine->steps += aoi_ring_query(&b->g->points, from, to, borders, solid, AOI_NONE, &v);
+    b->source->engine->steps += b->source->query(b->source->ud, from, w->entities[entity].pos, borders, solid, &v);
 }
 
-/* The first node of an entity in the layer asks for all of them. */
-static void batch_join_rare(batch *b, const aoi_nine_layer *y) {
+typedef struct batch_rare { /* fields whose nodes are looked for in one pass over all nodes */
+    aoi_join_field fields[8];
+    uint32_t count;
+} batch_rare;
+
+/* The first node of an entity in a level asks for all of them. */
+static void batch_join_rare(batch *b, batch_rare *rare) {
     const aoi_world *w = b->w;
-    aoi_borders widened = batch_widened(&y->borders, 2 * b->limit + y->cells.side * 0x1p-20);
     b->carries = true;
-    for (uint32_t i = 0; i < y->cells.top; i++) {
-        if (!aoi_cell_exists(y->cells.cells + i)) continue;
-        for (uint32_t k = y->cells.cells[i].head[AOI_MIDDLE]; k != AOI_NONE; k = y->cells.buckets[k].next)
-            for (uint32_t lane = 0; lane < y->cells.buckets[k].count; lane++) {
-                uint32_t node = y->cells.buckets[k].ref[lane], owner = w->nodes[node].owner;
-                if (batch_first_node(b, owner) == node && !batch_is_far(b, owner))
-                    batch_query(b, owner, w->entities[owner].pos, &widened, false);
-            }
+    for (uint32_t i = 0; i < rare->count; i++)
+        rare->fields[i].borders = batch_widened(&rare->fields[i].borders, 2 * b->limit);
+    for (uint32_t n = 0; n < w->node_top && rare->count; n++) {
+        const aoi_node_record *r = w->nodes + n;
+        uint32_t i = 0;
+        while (i < rare->count && rare->fields[i].level != r->level) i++;
+        if (i == rare->count || !aoi_is_live(r->generation) || !aoi_is_bounded(r)) continue;
+        b->level = r->level;
+        if (batch_first_node(b, r->owner) == n && !batch_is_far(b, r->owner))
+            batch_query(b, r->owner, w->entities[r->owner].pos, &rare->fields[i].borders, false);
     }
+    rare->count = 0;
 }
 
 /* Far travellers with the others, which are at most `limit` from where they were, and with each other. */
-static void batch_join_far(batch *b, const aoi_borders *borders) {
+static void batch_join_far(batch *b, const aoi_join_field *f) {
     const aoi_world *w = b->w;
-    aoi_borders widened = batch_widened(borders, b->limit + b->g->points.side * 0x1p-20);
-    double reach = aoi_magnitude(borders->leave_max) * (1 + 0x1p-20);
+    aoi_borders widened = batch_widened(&f->borders, b->limit);
+    double reach = aoi_magnitude(f->borders.leave_max) * (1 + 0x1p-20);
     b->carries = false;
+    b->level = f->level;
     for (uint32_t i = 0; i < b->rows.far_count; i++) {
         uint32_t e = b->rows.far[i];
         const double *was = aoi_position_before(w, e), *is = w->entities[e].pos;
@@ -146,30 +152,26 @@ static void batch_join_far(batch *b, const aoi_borders *borders) {
 
 /* ---- the batch --------------------------------------------------------------------------------------------------- */
 
-static void batch_join_crowd(batch *b, uint32_t level, const aoi_borders *borders) {
-    b->level = level;
-    b->g->engine->steps += aoi_self_join(&b->rows, borders, batch_meet, b);
-    if (b->rows.far_count) batch_join_far(b, borders);
+static void batch_join_crowd(batch *b, const aoi_join_field *f) {
+    b->level = f->level;
+    b->source->engine->steps += aoi_self_join(&b->rows, &f->borders, batch_meet, b);
 }
 
-bool aoi_nine_join(aoi_nine_grid *g, const aoi_join_field *fields, int count) {
-    batch b = {.g = g, .w = g->engine->world};
-    double reach = batch_reach(g, fields, count);
-    b.limit = batch_limit(g, reach);
+bool aoi_join(const aoi_join_source *s) {
+    batch b = {.source = s, .w = s->engine->world};
+    double reach = batch_reach(s);
+    b.limit = batch_limit(s, reach);
     bool good = aoi_join_rows_fill(b.w, (reach + 2 * b.limit) * 1.001, b.limit, &b.rows) && batch_mark_far(&b);
-    for (int i = 0; good && i < count; i++)
-        if (fields[i].count) batch_join_crowd(&b, fields[i].level, &fields[i].borders);
-    for (uint32_t i = 0; good && i < g->layer_count; i++) {
-        const aoi_nine_layer *y = g->layers + i;
-        if (!y->count) continue;
-        if (y->crowd) {
-            batch_join_crowd(&b, i, &y->borders);
-            continue;
-        }
-        b.level = i;
-        batch_join_rare(&b, y);
-        if (b.rows.far_count) batch_join_far(&b, &y->borders);
+    batch_rare rare = {.count = 0};
+    for (uint32_t i = 0; good && i < s->count; i++) {
+        aoi_join_field f = s->field(s->ud, i);
+        if (!f.count) continue;
+        if (f.crowd) batch_join_crowd(&b, &f);
+        else rare.fields[rare.count++] = f;
+        if (rare.count == sizeof rare.fields / sizeof *rare.fields) batch_join_rare(&b, &rare);
+        if (b.rows.far_count) batch_join_far(&b, &f);
     }
+    if (good) batch_join_rare(&b, &rare);
     aoi_join_rows_free(&b.w->memory, &b.rows);
     AOI_FREE(&b.w->memory, b.far_bits, b.bits_cap);
     return good;

@@ -18,6 +18,7 @@
 #define AOI_NINE_GRID_H
 
 #include "engines/shared/ring_query.h"
+#include "engines/shared/self_join.h"
 #include "engines/shared/sought.h"
 
 typedef struct aoi_nine_layer {
@@ -116,6 +117,12 @@ void aoi_nine_prefetch(const aoi_nine_grid *g, uint32_t entity, int stage);
 void aoi_nine_targets(aoi_nine_grid *g, const double *lo, const double *hi);
 void aoi_nine_watchers(aoi_nine_grid *g, const double *at);
 uint32_t aoi_nine_beside(const aoi_nine_grid *g, uint32_t entity); /* another entity close by, or AOI_NONE */
+
+/* For joined ticks: layer i, and all layers; an engine with more nodes puts fields of its own in front. */
+aoi_join_field aoi_nine_field(const aoi_nine_grid *g, uint32_t i);
+aoi_join_source aoi_nine_source(aoi_nine_grid *g);
+uint64_t aoi_nine_query(aoi_nine_grid *g, const double *from, const double *to, const aoi_borders *b, bool solid,
+                        const aoi_visitor *v);
 
 void aoi_nine_stats(const aoi_nine_grid *g, aoi_stats *out);
 void aoi_nine_describe(const aoi_nine_grid *g, aoi_describer *d, uint32_t layer); /* its parts from that layer on */

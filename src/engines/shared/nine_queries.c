@@ -255,6 +255,33 @@ uint32_t aoi_nine_beside(const aoi_nine_grid *g, uint32_t entity) {
     return b->count > 1 ? b->ref[1] : AOI_NONE;
 }
 
+/* ---- whole ticks ------------------------------------------------------------------------------------------------- */
+
+aoi_join_field aoi_nine_field(const aoi_nine_grid *g, uint32_t i) {
+    const aoi_nine_layer *y = g->layers + i;
+    return (aoi_join_field){.borders = y->borders, .level = i, .count = y->count, .crowd = y->crowd};
+}
+
+static aoi_join_field nine_field(const void *ud, uint32_t i) {
+    return aoi_nine_field(ud, i);
+}
+
+uint64_t aoi_nine_query(aoi_nine_grid *g, const double *from, const double *to, const aoi_borders *b, bool solid,
+                        const aoi_visitor *v) {
+    return aoi_ring_query(&g->points, from, to, b, solid, AOI_NONE, v);
+}
+
+static uint64_t nine_query(void *ud, const double *from, const double *to, const aoi_borders *b, bool solid,
+                           const aoi_visitor *v) {
+    return aoi_nine_query(ud, from, to, b, solid, v);
+}
+
+aoi_join_source aoi_nine_source(aoi_nine_grid *g) {
+    return (aoi_join_source){g->engine, g, g->layer_count, g->points.side, nine_field, nine_query};
+}
+
+/* ---- to look at -------------------------------------------------------------------------------------------------- */
+
 void aoi_nine_stats(const aoi_nine_grid *g, aoi_stats *out) {
     out->cells += g->points.used + g->sought.cells.used;
     for (uint32_t i = 0; i < g->layer_count; i++) {

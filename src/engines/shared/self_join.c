@@ -5,11 +5,10 @@
 
 #include "engines/shared/ring_match.h"
 
-enum { JOIN_HITS = 64, JOIN_COUPLES = 128 };                         /* gathered before they are told */
-enum { JOIN_LANES = 16 };                                            /* compared at once */
-enum { JOIN_REACH = 4 };                                             /* bins that a line's height is wide */
-enum { JOIN_BIN_BITS = AOI_FIXED_BITS - 2 };                         /* of a coordinate within its bin */
-enum { JOIN_LEAST_BINS = 2 * JOIN_REACH + 1, JOIN_LEAST_LINES = 3 }; /* so that neighbours are different ones */
+enum { JOIN_HITS = 64, JOIN_COUPLES = 128 };                              /* gathered before they are told */
+enum { JOIN_LANES = 16 };                                                 /* compared at once */
+enum { JOIN_MOST_REACH = 4 };                                             /* bins that a line's height is wide */
+enum { JOIN_LEAST_BINS = 2 * JOIN_MOST_REACH + 1, JOIN_LEAST_LINES = 3 }; /* so that neighbours are different ones */
 
 #define JOIN_NOWHERE UINT32_MAX
 #define JOIN_WRAPPED                                                                                                   \
@@ -21,20 +20,25 @@ static inline uint32_t join_entity(const aoi_join_rows *j, uint32_t item) {
     return j->ref[item] & ~JOIN_WRAPPED;
 }
 
-/* As many bins and lines as the bounds of the movers take, if these are not many more than entities.  Odd numbers of
- * bins: what shares a bin then differs in its coordinates, which are modulo a power of two. */
+/* Bins and lines for the bounds of the movers, as wide as they have to be not to outnumber entities, up to the height of
+ * a line; if there are too many then, as many as there are entities.  Odd numbers of bins: what shares a bin then differs
+ * in its coordinates, which are modulo a power of two. */
 static void join_choose_bins(const aoi_world *w, aoi_join_rows *j) {
     double most = fmin(1.0 * w->entity_top + 64, 0x1p30), least[2] = {JOIN_LEAST_BINS, JOIN_LEAST_LINES}, n[2];
     int64_t first[2], last[2];
-    for (int a = 0; a < 2; a++) {
-        int bits = a ? AOI_FIXED_BITS : JOIN_BIN_BITS, margin = a ? 0 : JOIN_REACH;
-        first[a] = (aoi_fixed(j->scale, w->moving_lo[a]) >> bits) - margin;
-        last[a] = (aoi_fixed(j->scale, w->moving_hi[a]) >> bits) + margin + 1 + a;
-        n[a] = fmax((double)last[a] - (double)first[a], least[a]);
+    j->bin_bits = AOI_FIXED_BITS - 2;
+    for (j->reach = JOIN_MOST_REACH;; j->reach /= 2, j->bin_bits++) {
+        for (int a = 0; a < 2; a++) {
+            int bits = a ? AOI_FIXED_BITS : j->bin_bits, margin = a ? 0 : (int)j->reach;
+            first[a] = (aoi_fixed(j->scale, w->moving_lo[a]) >> bits) - margin;
+            last[a] = (aoi_fixed(j->scale, w->moving_hi[a]) >> bits) + margin + 1 + a;
+            n[a] = fmax((double)last[a] - (double)first[a], least[a]);
+        }
+        if (n[0] * n[1] <= most || j->reach == 1) break;
     }
     n[0] = fmin(n[0], UINT16_MAX);
     while (n[0] * n[1] > most && (n[0] > least[0] || n[1] > least[1])) {
-        int a = n[1] <= least[1] || (n[0] > least[0] && n[0] > n[1] * JOIN_REACH) ? 0 : 1;
+        int a = n[1] <= least[1] || (n[0] > least[0] && n[0] > n[1]) ? 0 : 1;
         n[a] = fmax(floor(n[a] / 2), least[a]);
     }
     j->bin0 = first[0], j->line0 = first[1];
@@ -85,7 +89,7 @@ static inline bool join_fixed_place(const aoi_join_rows *j, const double *at, in
 }
 
 static inline uint32_t join_bin_in_line(const aoi_join_rows *j, int64_t x, uint32_t *wrapped) {
-    return join_wrap(x >> JOIN_BIN_BITS, j->bin0, j->bins, wrapped);
+    return join_wrap(x >> j->bin_bits, j->bin0, j->bins, wrapped);
 }
 
 /* The bin of an entity, WRAPPED where its number is not that of its place; counts it there. */
@@ -370,18 +374,19 @@ AOI_NOINLINE static void join_around(join_run *s, uint32_t item, const uint32_t 
 
 AOI_INLINE void join_line(join_run *s, const uint32_t *line, const uint32_t *below, int kind) {
     const aoi_join_rows *j = s->rows;
+    const uint32_t reach = j->reach;
     for (uint32_t item = line[0], end = line[j->bins]; item < end; item++) {
         uint32_t bin = j->bin[item];
-        if (bin < JOIN_REACH || bin + JOIN_REACH >= j->bins) {
+        if (bin < reach || bin + reach >= j->bins) {
             uint32_t across = s->across;
             s->across = JOIN_ACROSS;
-            join_around(s, item, line, bin, (int64_t)bin + JOIN_REACH + 1, item + 1, kind);
-            join_around(s, item, below, (int64_t)bin - JOIN_REACH, (int64_t)bin + JOIN_REACH + 1, 0, kind);
+            join_around(s, item, line, bin, (int64_t)bin + reach + 1, item + 1, kind);
+            join_around(s, item, below, (int64_t)bin - reach, (int64_t)bin + reach + 1, 0, kind);
             s->across = across;
             continue;
         }
-        join_item(s, item, item + 1, line[bin + JOIN_REACH + 1], kind);
-        join_item(s, item, below[bin - JOIN_REACH], below[bin + JOIN_REACH + 1], kind);
+        join_item(s, item, item + 1, line[bin + reach + 1], kind);
+        join_item(s, item, below[bin - reach], below[bin + reach + 1], kind);
     }
 }
 

@@ -21,12 +21,14 @@
 #ifndef AOI_SELF_JOIN_H
 #define AOI_SELF_JOIN_H
 
-#include "engines/shared/nine_grid.h"
+#include "engines/shared/ring_query.h"
 
 typedef struct aoi_join_rows {             /* starts zeroed */
     double side, scale;                    /* height of a line; fixed-point units per unit of length */
     int64_t bin0, line0;                   /* numbers of the first ones */
     uint32_t bins, lines;                  /* bins in a line */
+    uint32_t reach;                        /* bins that a line is high */
+    int bin_bits;                          /* of a coordinate within its bin */
     uint32_t count;                        /* items */
     bool clamped;                          /* some coordinate is too large to be told */
     uint16_t *x, *y, *was_x, *was_y, *bin; /* bin: its number in its line */
@@ -47,14 +49,30 @@ uint64_t aoi_self_join(const aoi_join_rows *rows, const aoi_borders *b, aoi_meet
 
 /* ---- batch_join.c ------------------------------------------------------------------------------------------------ */
 
-typedef struct aoi_join_field { /* nodes of one level that are not in a layer of the nine-grid */
+typedef struct aoi_join_field { /* nodes of one level */
     aoi_borders borders;
     uint32_t level, count;
+    bool crowd; /* so many that they are found through their owners; else their number is small */
 } aoi_join_field;
 
-/* The `supports_join` and the `join` of an engine that has a nine-grid and maybe other fields; false when memory is
- * refused. */
-bool aoi_nine_supports_join(const aoi_nine_grid *g, const aoi_join_field *fields, int count);
-bool aoi_nine_join(aoi_nine_grid *g, const aoi_join_field *fields, int count);
+typedef struct aoi_join_source { /* what an engine has to join */
+    aoi_engine *engine;
+    void *ud;
+    uint32_t count; /* of fields, some of which may have no nodes */
+    double side;    /* of cells; 0: there are none */
+    aoi_join_field (*field)(const void *ud, uint32_t i);
+    /* What aoi_ring_query does, over all entities. */
+    uint64_t (*query)(void *ud, const double *from, const double *to, const aoi_borders *b, bool solid,
+                      const aoi_visitor *v);
+} aoi_join_source;
+
+/* Whether so many entities carry a node of a field that it is a crowd. */
+static inline bool aoi_is_crowd(const aoi_world *w, uint32_t nodes) {
+    return nodes >= w->entity_count / 4;
+}
+
+/* The `supports_join` and the `join` of an engine; false when memory is refused. */
+bool aoi_supports_join(const aoi_join_source *s);
+bool aoi_join(const aoi_join_source *s);
 
 #endif

@@ -20,6 +20,7 @@ typedef struct tower_layer {
     tower *towers;
     uint32_t cap, top, unused, used, empty; /* used: those that exist; empty: those of them without nodes */
     uint32_t count;                         /* nodes */
+    double least, most;                     /* half-extents of their boxes lie between these */
     aoi_index index;
 } tower_layer;
 
