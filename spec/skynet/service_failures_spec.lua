@@ -883,6 +883,18 @@ describe("failures around the AOI service:", function()
       assert.is_true(map.closed)
     end)
 
+    it("is told by flush to a handler that may wait", function()
+      map:on_close(coroutine.yield)
+      net:kill(SERVICE)
+      map:move(1, 2, 3)
+      local co = coroutine.create(pcall)
+      assert.same({ true, "the AOI service is gone" }, { coroutine.resume(co, function() map:flush() end) })
+      assert.equal("suspended", coroutine.status(co))
+      local _, ok, err = coroutine.resume(co)
+      assert.is_false(ok)
+      assert.matches("service_failures_spec.lua:%d+: the AOI service is gone", err)
+    end)
+
     it("is noticed by clients that only listen", function()
       local closed = 0
       for _, space in ipairs { map, same_map } do space:on_close(function() closed = closed + 1 end) end

@@ -3,23 +3,27 @@
  *   MOVES   head, u32 link | u32 batch | u32 rows | each row: id, f64 x, f64 y [, f64 z]
  *
  *   buffer  rows   [ id x y z | id x y z | ... ]    of an id the last move counts
- *           index  id -> row
+ *           index  id -> row, from 8 rows on
  *
- * The function that a map has as its `move` is a closure over the buffer: one call from Lua to C a move. */
+ * The functions that a map has as its `move` and `flush` are closures over the buffer: one call from Lua to C a move.  An
+ * agent that moves itself is one of thousands, and what it needs for its move lies in few places. */
 #include "lua/wire_post.h"
 
 #define BUFFER_NAME "aoi.MoveBuffer"
 
-enum { BUFFER = 3 }; /* upvalue of `move` and of `rows` */
+enum { BUFFER = 3, FLUSH_SEND, FLUSH_OTHERWISE }; /* upvalues of `move`, `rows` and `flush` */
+enum { FEW_ROWS = 8, FEW_BYTES = 256 };
 
 typedef struct move_buffer {
     aoi_memory memory;
     aoi_row *rows;
     aoi_index index;
     unsigned char *bytes;
-    uint32_t row_cap, count, byte_cap;
+    uint32_t row_cap, count, byte_cap, link, batch;
     int dims, width;
-    bool dead; /* its map is closed */
+    bool drives; /* its messages are ticks */
+    bool dead;   /* its map is closed */
+    uint64_t batches, moves;
 } move_buffer;
 
 /* ---- objects ------------------------------------------------------------------------------------------------------ */
@@ -122,13 +126,18 @@ static move_buffer *buffer_self(lua_State *L) {
     return laoi_object(L, BUFFER_NAME);
 }
 
+/* buffer(dimensions [, link [, drives]]) */
 static int buffer_new(lua_State *L) {
     int64_t dims = laoi_integer(L, 1);
+    uint32_t link = lua_isnoneornil(L, 2) ? 0 : laoi_u32(L, 2);
+    bool drives = lua_toboolean(L, 3);
     if (dims != 2 && dims != 3) return laoi_argerror(L, 1, "2 or 3 expected");
     move_buffer *b = laoi_new_wire(L, sizeof *b);
     b->memory = laoi_memory(L);
     b->dims = (int)dims;
     b->width = 2;
+    b->link = link;
+    b->drives = drives;
     return 1;
 }
 
@@ -145,7 +154,9 @@ static int buffer_gc(lua_State *L) {
 }
 
 static aoi_row *find_buffered(move_buffer *b, uint32_t hash, int64_t id) {
-    for (uint32_t at = AOI_SEEK, v; (v = aoi_index_next(&b->index, hash, &at)) != AOI_NONE;)
+    for (uint32_t i = 0; b->count < FEW_ROWS && i < b->count; i++)
+        if (b->rows[i].id == id) return b->rows + i;
+    for (uint32_t at = AOI_SEEK, v; b->count >= FEW_ROWS && (v = aoi_index_next(&b->index, hash, &at)) != AOI_NONE;)
         if (b->rows[v].id == id) return b->rows + v;
     return NULL;
 }
@@ -153,7 +164,7 @@ static aoi_row *find_buffered(move_buffer *b, uint32_t hash, int64_t id) {
 /* Room for a row; the index has it, too. */
 static bool buffer_room(move_buffer *b, size_t rows) {
     return AOI_GROW(&b->memory, b->rows, b->row_cap, b->count + rows) &&
-           aoi_index_reserve(&b->memory, &b->index, b->count + rows);
+           (b->count + rows < FEW_ROWS || aoi_index_reserve(&b->memory, &b->index, b->count + rows));
 }
 
 /* After buffer_room: cannot fail. */
@@ -161,9 +172,10 @@ static void buffer_put(move_buffer *b, int64_t id, const double *pos) {
     uint32_t hash = aoi_id_hash(id);
     aoi_row *row = find_buffered(b, hash, id);
     if (!row) {
-        aoi_index_add(&b->index, hash, b->count);
         row = b->rows + b->count++;
         row->id = id;
+        for (uint32_t i = b->count > FEW_ROWS ? b->count - 1 : 0; b->count >= FEW_ROWS && i < b->count; i++)
+            aoi_index_add(&b->index, aoi_id_hash(b->rows[i].id), i);
         b->width = wire_width(id, b->width);
     }
     row->pos[0] = pos[0];
@@ -237,38 +249,86 @@ static int buffer_writers(lua_State *L) {
     return 2;
 }
 
+/* count(): rows; messages that have been taken, and their rows. */
 static int buffer_count(lua_State *L) {
-    laoi_pushinteger(L, buffer_self(L)->count);
-    return 1;
+    const move_buffer *b = buffer_self(L);
+    laoi_pushinteger(L, b->count);
+    laoi_pushinteger(L, (int64_t)b->batches);
+    laoi_pushinteger(L, (int64_t)b->moves);
+    return 3;
 }
 
 static int buffer_close(lua_State *L) {
     return buffer_gc(L);
 }
 
-static void buffer_clear(move_buffer *b) {
-    b->count = 0;
-    b->width = 2;
-    aoi_index_clear(&b->index);
-}
-
-/* take(link, batch, tick): the message, and its rows; the buffer is empty then. */
-static int buffer_take(lua_State *L) {
-    move_buffer *b = buffer_self(L);
-    uint32_t link = laoi_u32(L, 2), batch = laoi_u32(L, 3), n = b->count;
+/* Pushes the message; the buffer is empty then. */
+static void take_message(lua_State *L, move_buffer *b, bool tick) {
+    unsigned char few[FEW_BYTES], *bytes = few;
+    uint32_t n = b->count;
     size_t row = (size_t)b->width + 8 * (size_t)b->dims, size = WIRE_HEAD + 8 + n * row;
-    if (!AOI_GROW(&b->memory, b->bytes, b->byte_cap, size)) return laoi_nomemory(L);
-    int flags = (lua_toboolean(L, 4) ? WIRE_TICK : 0) | (b->dims == 3 ? WIRE_Z : 0);
-    unsigned char *p = wire_put_head(b->bytes, WIRE_MOVES, flags, b->width, link);
-    p = aoi_put_bytes(aoi_put_bytes(p, batch, 4), n, 4);
+    if (size > sizeof few) {
+        if (!AOI_GROW(&b->memory, b->bytes, b->byte_cap, size)) (void)laoi_nomemory(L);
+        bytes = b->bytes;
+    }
+    int flags = (tick ? WIRE_TICK : 0) | (b->dims == 3 ? WIRE_Z : 0);
+    unsigned char *p = wire_put_head(bytes, WIRE_MOVES, flags, b->width, b->link);
+    p = aoi_put_bytes(aoi_put_bytes(p, b->batch + 1, 4), n, 4);
     for (uint32_t i = 0; i < n; i++) {
         p = wire_put_id(p, b->rows[i].id, b->width);
         for (int a = 0; a < b->dims; a++) p = aoi_put_double(p, b->rows[i].pos[a]);
     }
-    lua_pushlstring(L, (const char *)b->bytes, size);
-    buffer_clear(b);
-    laoi_pushinteger(L, n);
-    return 2;
+    lua_pushlstring(L, (const char *)bytes, size);
+    if (n >= FEW_ROWS) aoi_index_clear(&b->index);
+    b->count = 0;
+    b->width = 2;
+    b->batch++;
+    b->batches++;
+    b->moves += n;
+}
+
+/* take([tick]): the message. */
+static int buffer_take(lua_State *L) {
+    take_message(L, buffer_self(L), lua_toboolean(L, 2));
+    return 1;
+}
+
+#if LAOI_YIELDS
+static int end_flush(lua_State *L, int status, lua_KContext context) {
+    (void)status, (void)context;
+    lua_settop(L, 0);
+    return 0;
+}
+#endif
+
+/* flush(map): sends the message, if there is one.  With rows, or where that fails, it is `otherwise` that is called. */
+static int buffer_flush(lua_State *L) {
+    move_buffer *b = buffer_upvalue(L);
+    if (lua_isnoneornil(L, 2)) {
+        if (!b->count && !b->drives) return 0;
+        lua_pushvalue(L, lua_upvalueindex(FLUSH_SEND));
+        take_message(L, b, b->drives);
+        lua_call(L, 1, 1);
+        if (lua_toboolean(L, -1)) return 0;
+        lua_settop(L, 1);
+    }
+    lua_pushvalue(L, lua_upvalueindex(FLUSH_OTHERWISE));
+    lua_insert(L, 1);
+    lua_callk(L, lua_gettop(L) - 1, 0, 0, end_flush); /* handlers of on_close may wait */
+    return 0;
+}
+
+/* flusher(send, otherwise): the function `flush` of a map. */
+static int buffer_flusher(lua_State *L) {
+    buffer_self(L);
+    lua_settop(L, 3);
+    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
+    lua_pushliteral(L, "flush");
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, 3);
+    lua_pushcclosure(L, buffer_flush, FLUSH_OTHERWISE);
+    return 1;
 }
 
 /* ---- the service -------------------------------------------------------------------------------------------------- */
@@ -377,7 +437,8 @@ int laoi_post_moves(lua_State *L) {
 /* ---- the module --------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg buffer_methods[] = {
-    {"writers", buffer_writers}, {"count", buffer_count}, {"take", buffer_take}, {"close", buffer_close}, {NULL, NULL},
+    {"writers", buffer_writers}, {"flusher", buffer_flusher}, {"count", buffer_count},
+    {"take", buffer_take},       {"close", buffer_close},     {NULL, NULL},
 };
 
 void laoi_open_moves(lua_State *L) {

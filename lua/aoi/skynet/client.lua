@@ -76,8 +76,7 @@ function Client:request(name, ...) return failure(self, self.call(name, ...)) en
 function Client:open(name, options)
   local ok, link, number, dimensions, heartbeat = self:request("open", name, options)
   if not ok then error(link, 2) end
-  local map = Map.new(self, math.tointeger(name) or name, link, number, dimensions)
-  map.drives = options and options.drive or false
+  local map = Map.new(self, math.tointeger(name) or name, link, number, dimensions, options and options.drive or false)
   self.maps[link], self.heartbeat, self.lost = map, heartbeat, false
   return map
 end
@@ -276,6 +275,10 @@ function Client:info()
     memory = memory, events = events, bytes = bytes, messages = messages - self.counters.malformed,
   }
   for name, value in pairs(self.counters) do info[name] = value end
+  for _, map in pairs(self.maps) do
+    local _, batches, moves = map.buffer:count()
+    info.batches, info.moves = info.batches + batches, info.moves + moves
+  end
   return info
 end
 

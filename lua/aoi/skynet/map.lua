@@ -12,14 +12,31 @@ local results = methods.results
 local Map = {}
 Map.__index = Map
 
---- answer: what the service's `open` returned.
-function Map.new(client, name, link, number, dimensions)
-  local buffer = wire.buffer(dimensions)
+-- The core counts the map as an argument, where the rows are read through pcall.
+local function words(err)
+  return (tostring(err):gsub("^[^\n]-:%d+: ", ""):gsub("^bad argument #(%d+)", function(n)
+    return ("bad argument #%d"):format(n - 1)
+  end))
+end
+
+-- Called by `flush` with rows, or where it has not been able to send.
+local function flush_otherwise(map, rows, n)
+  if rows ~= nil then
+    local ok, err = pcall(map.put_rows, map, rows, n)
+    if not ok then error(words(err), 3) end
+    if map.buffer:count() == 0 and not map.drives or map:push(map.drives) then return end
+  end
+  error(map.client:lose(), 3)
+end
+
+--- link, number, dimensions: what the service's `open` returned.
+function Map.new(client, name, link, number, dimensions, drives)
+  local buffer = wire.buffer(dimensions, link, drives)
   local move, rows = buffer:writers()
   return setmetatable({
     client = client, link = link, number = number, name = name, dimensions = dimensions, closed = false,
-    mine = {}, busy = {}, in_order = true, buffer = buffer, batch = 0, drives = false,
-    move = move, -- a closure over the buffer: one call into C
+    mine = {}, busy = {}, in_order = true, buffer = buffer, drives = drives,
+    move = move, flush = buffer:flusher(client.send, flush_otherwise), -- closures over the buffer: one call into C
     put_rows = rows,
   }, Map)
 end
@@ -37,13 +54,7 @@ local function usable(map)
 end
 
 --- The collected moves as one message. Returns what the client's `send` returned.
-function Map:push(tick)
-  self.batch = (self.batch + 1) & 0xffffffff
-  local message, n = self.buffer:take(self.link, self.batch, tick)
-  local counters = self.client.counters
-  counters.batches, counters.moves = counters.batches + 1, counters.moves + n
-  return self.client.send(message)
-end
+function Map:push(tick) return self.client.send(self.buffer:take(tick)) end
 
 --- A request to the service: true and its results, or false and what was wrong. The collected moves go first.
 function Map:request(name, ...)
@@ -63,7 +74,9 @@ function Map:forget(reason)
     end
   end
   client.inbox:close(self.link)
-  self.mine, self.busy, self.move = {}, {}, nil
+  local _, batches, moves = self.buffer:count()
+  client.counters.batches, client.counters.moves = client.counters.batches + batches, client.counters.moves + moves
+  self.mine, self.busy, self.move, self.flush = {}, {}, nil, nil
   self.buffer:close()
 end
 
@@ -122,26 +135,12 @@ function Map:move(...)
   return rawget(self, "move")(self, ...)
 end
 
--- The core counts the map as an argument, where the rows are read through pcall.
-local function words(err)
-  return (tostring(err):gsub("^[^\n]-:%d+: ", ""):gsub("^bad argument #(%d+)", function(n)
-    return ("bad argument #%d"):format(n - 1)
-  end))
-end
-
 --- The end of the caller's tick: its moves go out as one message, which is the space's tick too if this map drives.
 -- With `rows`, a flat array of id, x, y [, z], they are moved first: one call for whoever has them already. Where the
 -- service is gone the map is closed, its on_close is called, and an error says so.
-function Map:flush(rows, n)
+function Map:flush(...)
   usable(self)
-  if rows ~= nil then
-    local ok, err = pcall(self.put_rows, self, rows, n)
-    if not ok then error(words(err), 2) end
-  end
-  if (self.buffer:count() > 0 or self.drives) and not self:push(self.drives) then
-    local reason = self.client:lose()
-    error(reason, 2)
-  end
+  return rawget(self, "flush")(self, ...)
 end
 
 --- Makes a tick now and waits for it. Returns the number of events, which are delivered when this returns.

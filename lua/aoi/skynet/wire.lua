@@ -49,7 +49,7 @@ local wire = {
   -- In C:
   head = core.head,     -- (message): kind, flags, u32; or nil and a reason
   apply = core.apply,   -- (space, MOVES, refused): rows made, refused (ids in the list), batch; or nil and why
-  buffer = core.buffer, -- (dimensions): collects moves
+  buffer = core.buffer, -- (dimensions [, link [, drives]]): collects moves
   post = core.post,     -- (window, max_message): events of spaces to EVENTS of subscribers
   inbox = core.inbox,   -- (): EVENTS to changes of views
   read = getmetatable(core.inbox()).__index.read, -- its method
