@@ -254,18 +254,20 @@ static size_t push_events(lua_State *L, post *p) {
         u->started = u->unsent = true;
         if (!write_message(p, u)) return (size_t)laoi_nomemory(L);
         uint32_t seq = u->seq + 1, waiting = seq - u->acked, often = p->window / 2 ? p->window / 2 : 1;
-        bool ask = waiting % often == 0 || waiting >= p->window, told = p->size > WIRE_HEAD;
-        if (told) {
+        bool ask = waiting % often == 0 || waiting >= p->window;
+        size_t size = p->size > WIRE_HEAD ? p->size : 0;
+        if (size) {
             wire_put_head(p->bytes, WIRE_EVENTS, ask ? WIRE_ASK : 0, 0, seq);
             laoi_pushinteger(L, u->address);
-            lua_pushlstring(L, (const char *)p->bytes, p->size);
+            lua_pushlstring(L, (const char *)p->bytes, size);
             u = p->subscribers + s; /* a finalizer may have run */
             u->seq = seq;
         }
         u->unsent = false;
         if (u->first_todo == AOI_NONE) next_subscriber(p, u);
+        if (!size) continue;
         p->sending = s;
-        if (told) return p->size;
+        return size;
     }
     return 0;
 }
