@@ -118,6 +118,28 @@ describe("a post", function()
     read(inbox, list[p.subscriber])
     assert.is_true(inbox:sees(p.handle, 3))
   end)
+
+  it("that had nothing to tell in one space does not begin again in another", function()
+    local p = posted()
+    local other = aoi.new { delivery = "deferred" }
+    local told = 0
+    local function tick(space)
+      p.post:collect(space)
+      told = told + p.post:send(function() return true end, print)
+      return select(2, p.post:counters())
+    end
+    other:enter(5, 0, 0)
+    other:add_node(5, p.post:add(p.post:link(p.subscriber, other, 8), 5, 1), 10)
+    p.post:ack(p.subscriber, 0, true)
+    assert.equal(1, tick(other))
+    p.post:collect(p.space)
+    p.space:enter(2, 1, 0) -- its whole view waits for the next tick
+    p.post:send(error, error)
+    other:enter(6, 1, 0)
+    assert.equal(1, tick(other))
+    assert.equal(2, tick(p.space))
+    assert.equal(3, told)
+  end)
 end)
 
 describe("the wire format", function()
