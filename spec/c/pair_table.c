@@ -54,9 +54,10 @@ static void make_room(void) {
 
 static void change(uint32_t n, uint32_t t) {
     if (expected[n][t]) {
-        aoi_pair_table_remove(&table, node_slot(n), t);
+        EXPECT(aoi_pair_table_remove(&table, node_slot(n), t));
         expected_count--;
     } else {
+        EXPECT(!aoi_pair_table_remove(&table, node_slot(n), t)); /* what is not there stays away */
         make_room();
         aoi_pair_table_add(&table, node_slot(n), t);
         expected_count++;

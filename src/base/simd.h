@@ -194,6 +194,17 @@ static inline unsigned aoi_lanes_outside(const double *w, const double *t, const
 #endif
 }
 
+/* On two axes: w[a] - r <= t[a] && t[a] <= w[a] + r. */
+static inline bool aoi_lanes_in_square(const double *w, const double *t, double r) {
+#ifdef __SSE2__
+    const __m128d at = _mm_loadu_pd(w), p = _mm_loadu_pd(t), half = _mm_set1_pd(r);
+    return _mm_movemask_pd(_mm_and_pd(_mm_cmple_pd(_mm_sub_pd(at, half), p), _mm_cmple_pd(p, _mm_add_pd(at, half)))) ==
+           3;
+#else
+    return (w[0] - r <= t[0]) & (t[0] <= w[0] + r) & (w[1] - r <= t[1]) & (t[1] <= w[1] + r);
+#endif
+}
+
 /* Whether a point lies in a rectangle: x and y of the lower corner, of the upper corner. */
 static inline bool aoi_lanes_inside(const float *corners, const double *p) {
 #ifdef __SSE2__

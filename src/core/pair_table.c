@@ -5,13 +5,9 @@
 
 enum { LEAST_PAIRS = 16 };
 
-static uint32_t pair_home(const aoi_pair_table *p, uint64_t key) {
-    return aoi_hash64(key) & (p->size - 1);
-}
-
 /* The slot that has the key, or the empty one where the search ends. */
 static uint32_t pair_slot(const aoi_pair_table *p, uint64_t key) {
-    uint32_t i = pair_home(p, key);
+    uint32_t i = aoi_pair_home(p, key);
     while (p->slots[i] != AOI_PAIR_EMPTY && p->slots[i] != key) i = (i + 1) & (p->size - 1);
     return i;
 }
@@ -52,16 +48,19 @@ void aoi_pair_table_add(aoi_pair_table *p, uint32_t node, uint32_t target) {
     p->count++;
 }
 
-void aoi_pair_table_remove(aoi_pair_table *p, uint32_t node, uint32_t target) {
+bool aoi_pair_table_remove(aoi_pair_table *p, uint32_t node, uint32_t target) {
+    if (!p->count) return false;
     uint32_t mask = p->size - 1, gap = pair_slot(p, aoi_pair_key(node, target));
+    if (p->slots[gap] == AOI_PAIR_EMPTY) return false;
     for (uint32_t i = (gap + 1) & mask; p->slots[i] != AOI_PAIR_EMPTY; i = (i + 1) & mask) {
-        uint32_t home = pair_home(p, p->slots[i]);
+        uint32_t home = aoi_pair_home(p, p->slots[i]);
         if (((i - home) & mask) < ((i - gap) & mask)) continue; /* its home lies behind the gap */
         p->slots[gap] = p->slots[i];
         gap = i;
     }
     p->slots[gap] = AOI_PAIR_EMPTY;
     p->count--;
+    return true;
 }
 
 void aoi_pair_table_tidy(aoi_memory *m, aoi_pair_table *p) {

@@ -20,11 +20,20 @@ static inline uint64_t aoi_pair_key(uint32_t node, uint32_t target) {
     return (uint64_t)node << 32 | target;
 }
 
+static inline uint32_t aoi_pair_home(const aoi_pair_table *p, uint64_t key) {
+    return aoi_hash64(key) & (p->size - 1);
+}
+
+/* Asks for the memory of a look-up in a table that is not empty. */
+static inline void aoi_pair_table_fetch(const aoi_pair_table *p, uint32_t node, uint32_t target) {
+    AOI_PREFETCH(p->slots + aoi_pair_home(p, aoi_pair_key(node, target)));
+}
+
 void aoi_pair_table_free(aoi_memory *m, aoi_pair_table *p);
 bool aoi_pair_table_reserve(aoi_memory *m, aoi_pair_table *p, uint32_t count); /* room for count pairs in all */
 bool aoi_pair_table_has(const aoi_pair_table *p, uint32_t node, uint32_t target);
 void aoi_pair_table_add(aoi_pair_table *p, uint32_t node, uint32_t target);    /* is not in it; room is reserved */
-void aoi_pair_table_remove(aoi_pair_table *p, uint32_t node, uint32_t target); /* is in it; needs no memory */
+bool aoi_pair_table_remove(aoi_pair_table *p, uint32_t node, uint32_t target); /* whether it was in it */
 void aoi_pair_table_tidy(aoi_memory *m, aoi_pair_table *p); /* gives back what a far larger set has needed */
 
 #endif

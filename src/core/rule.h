@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "base/simd.h"
 #include "core/shapes.h"
 
 /* Where fused multiply-add is fast a compiler may fuse a product into a sum; a store keeps the rule to the letter. */
@@ -30,8 +31,8 @@ static inline unsigned aoi_in_side(double w, double t, double r) {
 }
 
 static inline bool aoi_in_box(int dims, const double *w, const double *t, double r) {
-    unsigned flat = aoi_in_side(w[0], t[0], r) & aoi_in_side(w[1], t[1], r);
-    return (dims < 3 ? flat : flat & aoi_in_side(w[2], t[2], r)) != 0;
+    bool flat = aoi_lanes_in_square(w, t, r);
+    return dims < 3 ? flat : flat & (aoi_in_side(w[2], t[2], r) != 0);
 }
 
 static inline double aoi_distance2(int dims, const double *w, const double *t) {
@@ -50,7 +51,7 @@ static inline bool aoi_in_ball(int dims, const double *w, const double *t, doubl
 
 /* The zone of a target at t around a watcher at w.  Most areas are squares or circles: the others take a call.  What is
  * within the radius is within keep, too: the zone is the number of borders that the target is within, without a branch. */
-static inline aoi_zone aoi_zone_of(int dims, int shape, const aoi_area_record *a, const double *w, const double *t) {
+AOI_INLINE aoi_zone aoi_zone_of(int dims, int shape, const aoi_area_record *a, const double *w, const double *t) {
     if (shape == AOI_SQUARE)
         return (aoi_zone)((unsigned)aoi_in_box(dims, w, t, a->radius) + aoi_in_box(dims, w, t, a->keep));
     if (shape == AOI_CIRCLE) {

@@ -9,7 +9,7 @@
  * both are after it, and only once: on the later of the two moves that changes its zone. */
 #include "core/space.h"
 
-enum { JUDGE_AHEAD = 4 }; /* candidates whose records are prefetched */
+enum { JUDGE_AHEAD = 4, JUDGE_SOON = 2 }; /* candidates whose records, and states, are prefetched */
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
@@ -50,16 +50,25 @@ static inline void record_event(aoi_space *s, int kind, uint32_t node, uint32_t 
     else append_event(s, kind, node, target, t->generation, t->id);
 }
 
-static void record_kept(aoi_space *s, uint32_t node, uint32_t target, bool add) {
+static void record_kept(aoi_space *s, uint32_t node, uint32_t target) {
     aoi_memory *m = &s->world.memory;
     if (!AOI_GROW(m, s->undo, s->undo_cap, s->undo_count + (size_t)1) ||
-        (add && !aoi_pair_table_reserve(m, &s->kept, s->kept.count + 1))) {
+        !aoi_pair_table_reserve(m, &s->kept, s->kept.count + 1)) {
         s->world.failed = true;
         return;
     }
-    if (add) aoi_pair_table_add(&s->kept, node, target);
-    else aoi_pair_table_remove(&s->kept, node, target);
-    s->undo[s->undo_count++] = (aoi_pair_undo){node, target, add};
+    aoi_pair_table_add(&s->kept, node, target);
+    s->undo[s->undo_count++] = (aoi_pair_undo){node, target, true};
+}
+
+/* Whether the pair was kept; it is so no more. */
+static bool release_kept(aoi_space *s, uint32_t node, uint32_t target) {
+    if (!AOI_GROW(&s->world.memory, s->undo, s->undo_cap, s->undo_count + (size_t)1)) s->world.failed = true;
+    else if (aoi_pair_table_remove(&s->kept, node, target)) {
+        s->undo[s->undo_count++] = (aoi_pair_undo){node, target, false};
+        return true;
+    }
+    return false;
 }
 
 void aoi_rollback_to(aoi_space *s, aoi_mark mark) {
@@ -68,7 +77,7 @@ void aoi_rollback_to(aoi_space *s, aoi_mark mark) {
     while ((e = aoi_queue_restore(&s->queue, mark.queue_undo)) != NULL) s->world.nodes[e->node].pending++;
     while (s->undo_count > mark.undo) {
         const aoi_pair_undo *u = s->undo + --s->undo_count;
-        if (u->added) aoi_pair_table_remove(&s->kept, u->node, u->target);
+        if (u->added) (void)aoi_pair_table_remove(&s->kept, u->node, u->target);
         else aoi_pair_table_add(&s->kept, u->node, u->target); /* where it was removed there is room */
     }
     s->sighting_count = mark.sightings;
@@ -105,27 +114,35 @@ static bool saw_at_delivery(aoi_space *s, uint32_t node, uint32_t target, bool w
     return kind == AOI_LEAVE || (kind != AOI_ENTER && was);
 }
 
-/* A pair whose state between two borders, and whether it is seen, become these. */
-static inline void record_change(aoi_space *s, uint32_t node, uint32_t target, bool kept, bool keeps, bool was,
-                                 bool is) {
-    if (kept != keeps) record_kept(s, node, target, keeps);
+static inline void record_sight(aoi_space *s, uint32_t node, uint32_t target, bool was, bool is) {
     if (was != is && !(s->world.nodes[node].flags & AOI_NODE_SILENT))
         record_event(s, is ? AOI_ENTER : AOI_LEAVE, node, target);
+}
+
+/* A pair whose state between two borders, and whether it is seen, become these. */
+static void record_change(aoi_space *s, uint32_t node, uint32_t target, bool kept, bool keeps, bool was, bool is) {
+    if (kept && !keeps) (void)release_kept(s, node, target);
+    if (keeps && !kept) record_kept(s, node, target);
+    record_sight(s, node, target, was, is);
 }
 
 /* From one zone to another. */
 static inline void judge_pair(aoi_space *s, uint32_t node, uint32_t target, aoi_zone before, aoi_zone after) {
     if (before == after) return;
-    bool kept = before == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target);
-    bool was = before == AOI_INSIDE || kept;
+    bool was = before == AOI_INSIDE || (before == AOI_BETWEEN && release_kept(s, node, target));
     bool is = after == AOI_INSIDE || (after == AOI_BETWEEN && saw_at_delivery(s, node, target, was));
-    record_change(s, node, target, kept, is && after == AOI_BETWEEN, was, is);
+    if (is && after == AOI_BETWEEN) record_kept(s, node, target);
+    record_sight(s, node, target, was, is);
 }
 
-static inline aoi_zone zone_of(const aoi_space *s, uint32_t node, const double *w, const double *t) {
+AOI_INLINE aoi_zone zone_by(const aoi_space *s, uint32_t node, const double *w, const double *t) {
     const aoi_node_record *n = s->world.nodes + node;
     if (n->flags & AOI_NODE_PLAIN) return aoi_in_box(s->world.dims, w, t, n->reach[0]) ? AOI_INSIDE : AOI_OUTSIDE;
     return aoi_zone_of(s->world.dims, n->shape, s->world.areas + node, w, t);
+}
+
+static aoi_zone zone_of(const aoi_space *s, uint32_t node, const double *w, const double *t) {
+    return zone_by(s, node, w, t);
 }
 
 /* Whether events of the pair can follow from positions at all. */
@@ -142,12 +159,15 @@ static inline bool is_judged(const aoi_space *s, uint32_t node, uint32_t target)
 AOI_INLINE void judge_candidates(aoi_space *s, uint32_t entity, const double *to,
                                  void (*judge)(aoi_space *, uint32_t, uint32_t, uint32_t, const double *)) {
     aoi_world *w = &s->world;
+    bool keeps = s->kept.count != 0;
     for (uint32_t i = 0; i < w->candidate_count; i++) {
         aoi_candidate c = w->candidates[i];
         if (i + JUDGE_AHEAD < w->candidate_count) {
             AOI_PREFETCH(w->entities + w->candidates[i + JUDGE_AHEAD].target);
             AOI_PREFETCH(w->nodes + w->candidates[i + JUDGE_AHEAD].node);
         }
+        if (keeps && i + JUDGE_SOON < w->candidate_count)
+            aoi_pair_table_fetch(&s->kept, w->candidates[i + JUDGE_SOON].node, w->candidates[i + JUDGE_SOON].target);
         judge(s, entity, c.node, c.target, to);
     }
     s->candidates += w->candidate_count;
@@ -181,6 +201,12 @@ static inline void judge_simple(aoi_space *s, uint32_t node, uint32_t target, co
     if (was != is) record_event(s, AOI_LEAVE - is, node, target);
 }
 
+/* Any other area. */
+static AOI_NOINLINE void judge_zones(aoi_space *s, uint32_t node, uint32_t target, const double *w0, const double *t0,
+                                     const double *w1, const double *t1) {
+    if (is_judged(s, node, target)) judge_pair(s, node, target, zone_by(s, node, w0, t0), zone_by(s, node, w1, t1));
+}
+
 static inline void judge_alone(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
     const aoi_node_record *n = s->world.nodes + node;
     const double *w = s->world.entities[n->owner].pos, *t = s->world.entities[target].pos;
@@ -188,9 +214,7 @@ static inline void judge_alone(aoi_space *s, uint32_t entity, uint32_t node, uin
     const double *w1 = watches ? to : w, *t1 = watches ? t : to;
     if (n->flags == AOI_NODE_PLAIN || (!n->flags && n->shape == AOI_CIRCLE)) {
         if (s->world.entities[target].kind & n->mask) judge_simple(s, node, target, w, t, w1, t1);
-    } else if (is_judged(s, node, target)) {
-        judge_pair(s, node, target, zone_of(s, node, w, t), zone_of(s, node, w1, t1));
-    }
+    } else judge_zones(s, node, target, w, t, w1, t1);
 }
 
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to) {
@@ -438,7 +462,7 @@ void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, co
         const aoi_entity_record *t = target == AOI_NONE ? NULL : w->entities + target;
         bool meets = t && (t->kind & is->mask);
         aoi_zone z = meets ? aoi_zone_of(w->dims, is->shape, &is->area, at, t->pos) : AOI_OUTSIDE;
-        if (z == AOI_BETWEEN) record_kept(s, node, target, true);
+        if (z == AOI_BETWEEN) record_kept(s, node, target);
         else if (z == AOI_OUTSIDE && !silent) {
             if (t) record_event(s, AOI_LEAVE, node, target);
             else record_absent(s, node, seen[i], (uint32_t)i);
