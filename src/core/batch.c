@@ -1,6 +1,5 @@
 /* batch.c - many at once: all or nothing, and the events are the net change. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/space.h"
 
@@ -58,7 +57,8 @@ static int move_rows(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
     for (size_t i = 0, part = 0; i < n && result == AOI_OK; i += part) {
         for (part = 0; part < AOI_STAGED && i + part < n; part++) {
             ids[part] = rows[i + part].id;
-            memcpy(aoi_staged(s, i + part), rows[i + part].pos, (size_t)s->world.dims * sizeof(double));
+            double *to = aoi_staged(s, i + part);
+            for (int a = 0; a < s->world.dims; a++) to[a] = rows[i + part].pos[a];
         }
         result = aoi_stage(s, i, ids, part, bad);
     }

@@ -88,23 +88,26 @@ static void queue_partition_aside(aoi_queued *e, uint32_t n, aoi_queued *room) {
     if (enters) memcpy(e + leaves, room, enters * sizeof *room);
 }
 
-static void queue_partition(aoi_memory *m, aoi_event_queue *q, uint32_t from) {
-    uint32_t enters = 0, leaves = 0, late = 0;
-    for (uint32_t i = from; i < q->top; i++) {
-        uint32_t waits = !q->events[i].cancelled, enter = waits & (q->events[i].kind == AOI_ENTER);
-        enters += enter;
-        leaves += waits & !enter;
-        late += waits & !enter & (enters > 0);
+static void queue_partition(aoi_memory *m, aoi_event_queue *q, uint32_t begin) {
+    const aoi_queued *e = q->events;
+    uint32_t from = begin, late, enters, cap = 0;
+    if (q->parted_end == q->top && q->parted <= begin) return;
+    while (from < q->top && (e[from].cancelled || e[from].kind == AOI_LEAVE)) from++;
+    for (late = from; late < q->top && (e[late].cancelled || e[late].kind == AOI_ENTER);) late++;
+    if (late < q->top) {
+        if (q->count < q->top - q->head) queue_close_gaps(q, from);
+        else if (q->indexed > from) queue_forget_index(q);
+        aoi_queued *room = NULL;
+        uint32_t n = q->top - from, i = from;
+        for (enters = n > q->cap - q->top ? 0 : n; n > q->cap - q->top && i < q->top; i++)
+            enters += q->events[i].kind == AOI_ENTER;
+        if (enters <= q->cap - q->top) queue_partition_aside(q->events + from, n, q->events + q->top);
+        else if (AOI_GROW(m, room, cap, enters)) queue_partition_aside(q->events + from, n, room);
+        else queue_stable_partition(q->events + from, n);
+        AOI_FREE(m, room, cap);
     }
-    if (!late) return;
-    if (q->head > from || enters + leaves < q->top - from) queue_close_gaps(q, from);
-    else if (q->indexed > from) queue_forget_index(q);
-    aoi_queued *room = NULL;
-    uint32_t n = q->top - from, cap = 0;
-    if (enters <= q->cap - q->top) queue_partition_aside(q->events + from, n, q->events + q->top);
-    else if (AOI_GROW(m, room, cap, enters)) queue_partition_aside(q->events + from, n, room);
-    else queue_stable_partition(q->events + from, n);
-    AOI_FREE(m, room, cap);
+    q->parted = begin;
+    q->parted_end = q->top;
 }
 
 void aoi_queue_leaves_first(aoi_memory *m, aoi_event_queue *q) {
@@ -176,7 +179,7 @@ void aoi_queue_take_out(aoi_event_queue *q, uint32_t i) {
 
 void aoi_queue_clear(aoi_event_queue *q) {
     q->peak = q->top > q->peak ? q->top : q->peak - q->peak / 8;
-    q->head = q->top = q->count = q->call = q->ordered_end = 0;
+    q->head = q->top = q->count = q->call = q->ordered_end = q->parted_end = 0;
     queue_forget_index(q);
 }
 

@@ -29,6 +29,7 @@ typedef struct aoi_event_queue {
     uint32_t call;                  /* where the events of the present call begin */
     bool entered, late;             /* it has appended an enter; and a leave after it */
     uint32_t ordered_end;           /* events before it keep their order */
+    uint32_t parted, parted_end;    /* between them leaves are before enters, unless the end is 0 */
     uint32_t peak;                  /* most events at once, lately */
     aoi_index index;                /* of pairs; also of events that have been taken: head tells */
     uint32_t indexed;               /* events before it are in the index */
@@ -46,6 +47,7 @@ static inline void aoi_queue_begin(aoi_memory *m, aoi_event_queue *q) {
     q->call = q->top;
     q->undo_count = 0;
     q->entered = q->late = false;
+    q->parted_end = 0;
 }
 void aoi_queue_commit(aoi_memory *m, aoi_event_queue *q); /* leaves before enters; cannot fail */
 
