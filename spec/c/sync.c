@@ -265,7 +265,7 @@ static void mutations(void) {
     for (int q = 0; q < 4; q++) {
         aoi_space *s = open_space(&u);
         aoi_sync *y = NULL;
-        aoi_message m;
+        aoi_message m = {0};
         EXPECT(aoi_sync_open(s, &(aoi_sync_options){.quantum = quanta[q]}, &y) == AOI_OK);
         for (int64_t id = 0; id < 20; id++) enter(s, id * id * id, (double)id);
         enter(s, INT64_MIN, 1e300);

@@ -157,16 +157,15 @@ static inline int aoi_lanes_first(uint64_t bits) {
 #endif
 }
 
-/* The first of n numbers that is this one; n if there is none. */
-static inline uint32_t aoi_lanes_find(const uint32_t *numbers, uint32_t n, uint32_t one) {
-    uint32_t i = 0;
+/* The first of n numbers, from the i-th on, that is this one; n if there is none. */
+static inline uint32_t aoi_lanes_find(const uint16_t *numbers, uint32_t i, uint32_t n, uint16_t one) {
 #ifdef __SSE2__
-    const __m128i x = _mm_set1_epi32((int)one);
-    for (; i + 8 <= n; i += 8) {
+    const __m128i x = _mm_set1_epi16((short)one);
+    for (; i + 16 <= n; i += 16) {
         const __m128i *p = (const __m128i *)(const void *)(numbers + i);
-        __m128i a = _mm_cmpeq_epi32(_mm_loadu_si128(p), x), b = _mm_cmpeq_epi32(_mm_loadu_si128(p + 1), x);
-        int bits = _mm_movemask_epi8(_mm_packs_epi32(a, b));
-        if (bits) return i + (uint32_t)aoi_lanes_first((uint64_t)bits) / 2;
+        __m128i a = _mm_cmpeq_epi16(_mm_loadu_si128(p), x), b = _mm_cmpeq_epi16(_mm_loadu_si128(p + 1), x);
+        unsigned bits = (unsigned)_mm_movemask_epi8(_mm_packs_epi16(a, b));
+        if (bits) return i + (uint32_t)aoi_lanes_first(bits);
     }
 #endif
     while (i < n && numbers[i] != one) i++;

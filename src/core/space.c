@@ -109,7 +109,6 @@ void aoi_close(aoi_space *s) {
     AOI_FREE(m, s->rows, s->row_cap);
     AOI_FREE(m, s->sightings, s->sighting_cap);
     AOI_FREE(m, s->sighting_ends, s->sighting_end_cap);
-    AOI_FREE(m, s->sorted, s->sorted_cap);
     AOI_FREE(m, s->ids_out, s->ids_cap);
     AOI_FREE(m, s->nodes_out, s->nodes_cap);
     aoi_memory last = *m;

@@ -75,9 +75,8 @@ struct aoi_space {
     aoi_journal *journal;    /* what records it, or NULL */
     aoi_observer *observers; /* chain of those that are open on it */
     aoi_sighting *sightings; /* events of clients' nodes that are not in their pictures yet */
-    aoi_sighting *sorted;    /* room to sort them */
     uint32_t *sighting_ends; /* by node: where those of each end, while they are sorted */
-    uint32_t sighting_cap, sorted_cap, sighting_count, sighting_call; /* call: where those of the present call begin */
+    uint32_t sighting_cap, sighting_count, sighting_call; /* call: where those of the present call begin */
     uint32_t sightings_sorted, sightings_left; /* how many are sorted by node, and not in their pictures yet */
     uint32_t sighting_nodes, sighting_end_cap;
     aoi_pair_undo *undo;

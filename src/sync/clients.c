@@ -69,13 +69,13 @@ static void tiers_release(aoi_sync *y, aoi_tiers *tiers) {
 /* As a rule clients have the same ones; NULL: memory refused. */
 static aoi_tiers *tiers_take(aoi_sync *y, const aoi_relevance *r) {
     aoi_tiers *tiers = y->tiers;
-    bool same = tiers && (r->tier_count == AOI_MOST_TIERS || !tiers->every[r->tier_count]);
+    bool same = tiers && tiers->count == r->tier_count;
     for (uint32_t k = 0; k < r->tier_count && same; k++)
         same = tiers->every[k] == r->tiers[k].every && tiers->as_set[k].distance == r->tiers[k].distance;
     if (!same) {
         tiers = aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof *tiers);
         if (!tiers) return NULL;
-        *tiers = (aoi_tiers){0};
+        *tiers = (aoi_tiers){.count = r->tier_count};
         for (uint32_t k = 0; k < r->tier_count; k++) {
             tiers->as_set[k] = r->tiers[k];
             tiers->every[k] = r->tiers[k].every;
@@ -103,7 +103,7 @@ static void sync_free(aoi_sync *y) {
     aoi_memory *m = aoi_sync_memory(y);
     for (uint32_t k = 0; k < y->client_top; k++)
         if (y->clients[k]) client_free(y->clients[k]);
-    for (uint32_t t = 0; t < y->track_top; t++) AOI_FREE(m, y->tracks[t].knowers, y->rests[t].knower_cap);
+    for (uint32_t t = 0; t < y->track_top; t++) aoi_track_free_knowers(y, t);
     AOI_FREE_LINES(m, y->tracks, y->track_cap);
     AOI_FREE(m, y->rests, y->rest_cap);
     AOI_FREE(m, y->spots, y->spot_cap);
@@ -115,6 +115,7 @@ static void sync_free(aoi_sync *y) {
     AOI_FREE(m, y->client_ids, y->client_id_cap);
     AOI_FREE(m, y->writer.bytes, y->writer.cap);
     AOI_FREE(m, y->picks, y->pick_cap);
+    AOI_FREE(m, y->numbers, y->number_cap);
     AOI_FREE(m, y->near2, y->near_cap);
     AOI_FREE(m, y->due, y->due_cap);
     AOI_FREE(m, y->keys, y->key_cap);
@@ -175,7 +176,6 @@ static bool client_set(aoi_client *c, const aoi_relevance *r) {
     }
     tiers_release(y, c->tiers);
     c->tiers = tiers;
-    c->tier_count = r->tier_count;
     c->limit = r->limit;
     c->bytes = r->bytes;
     c->timed = r->bytes || r->tier_count || client_waits(c);
@@ -193,14 +193,9 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
         return NULL;
     aoi_client *c = aoi_resize(m, NULL, 0, sizeof *c);
     if (!c) return NULL;
-    *c = (aoi_client){.sync = y,
-                      .id = y->space->world.entities[entity].id,
-                      .number = number,
-                      .entity = entity,
-                      .track = track,
-                      .node = AOI_NONE,
-                      .synced = y->now};
+    *c = (aoi_client){.sync = y, .number = number, .track = track, .node = AOI_NONE, .synced = y->now};
     if (!client_set(c, r)) {
+        aoi_picture_free(c);
         aoi_resize(m, c, sizeof *c, 0);
         return NULL;
     }
@@ -208,7 +203,7 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
     if (number == y->client_top) y->client_top++;
     y->free_number = number + 1;
     y->clients[number] = c;
-    y->client_ids[number] = c->id;
+    y->client_ids[number] = y->tracks[track].id;
     y->client_count++;
     return c;
 }
@@ -216,7 +211,7 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
 /* Its tracks forget it, then it is freed. */
 void aoi_client_end(aoi_client *c) {
     aoi_sync *y = c->sync;
-    for (uint32_t i = 0; i < c->told; i++) aoi_track_remove_knower(y, c->tracks[i], c->number);
+    for (uint32_t i = 0; i < c->told; i++) aoi_track_remove_knower(y, aoi_record_track(c, i), c->number);
     c->told = 0;
     while (c->count) aoi_picture_drop(c, c->count - 1);
     y->tracks[c->track].refs--;
@@ -260,7 +255,7 @@ int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r) {
 
 bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out) {
     const aoi_client *c = client_of(y, client);
-    if (c) *out = (aoi_relevance){c->limit, c->bytes, c->tier_count, c->tiers ? c->tiers->as_set : NULL};
+    if (c) *out = (aoi_relevance){c->limit, c->bytes, aoi_tier_count(c), c->tiers ? c->tiers->as_set : NULL};
     return c != NULL;
 }
 
@@ -298,7 +293,7 @@ int aoi_sync_pin(aoi_sync *y, aoi_entity client, aoi_entity target) {
     aoi_client *c = client_of(y, client);
     uint32_t slot = aoi_entity_slot(y->space, target);
     if (!c || slot == AOI_NONE) return AOI_EGONE;
-    if (slot == c->entity) return AOI_EVALUE;
+    if (slot == aoi_client_entity(c)) return AOI_EVALUE;
     uint32_t track = aoi_track_ready(y, slot);
     if (track == AOI_NONE) return AOI_ENOMEM;
     uint32_t i = aoi_picture_find(c, track);
@@ -345,7 +340,7 @@ int aoi_sync_known(aoi_sync *y, aoi_entity client, const int64_t **ids, size_t *
     aoi_space *s = y->space;
     if (!c) return AOI_EGONE;
     if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, c->told)) return AOI_ENOMEM;
-    for (uint32_t i = 0; i < c->told; i++) s->ids_out[i] = y->tracks[c->tracks[i]].id;
+    for (uint32_t i = 0; i < c->told; i++) s->ids_out[i] = y->tracks[aoi_record_track(c, i)].id;
     *ids = s->ids_out;
     *count = c->told;
     return AOI_OK;
@@ -358,7 +353,7 @@ int aoi_sync_knowers(aoi_sync *y, aoi_entity target, const int64_t **ids, size_t
     const aoi_track *t = track == AOI_NONE ? NULL : y->tracks + track;
     *count = t ? t->knower_count : 0;
     if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, *count)) return AOI_ENOMEM;
-    for (size_t i = 0; i < *count; i++) s->ids_out[i] = y->client_ids[t->knowers[i]];
+    for (uint32_t i = 0; i < *count; i++) s->ids_out[i] = y->client_ids[aoi_number_at(aoi_track_knowers(y, track), i)];
     *ids = s->ids_out;
     return AOI_OK;
 }

@@ -15,86 +15,86 @@ static uint32_t picture_room(uint32_t records) {
 
 /* ---- the index of a large picture -------------------------------------------------------------------------------- */
 
-static uint32_t picture_home(const aoi_client *c, uint32_t track) {
-    return (uint32_t)((uint64_t)(track * UINT32_C(0x9E3779B9)) * c->index_size >> 32);
+/* Entries say 1 more than the number of the record; 0: none. */
+static uint32_t index_size(const aoi_client *c) {
+    return c->cap > INDEXED_FROM ? c->cap + c->cap / 4 + 1 : 0;
 }
 
-static uint32_t picture_next(const aoi_client *c, uint32_t i) {
-    return i + 1 < c->index_size ? i + 1 : 0;
+static size_t index_begin(const aoi_client *c) {
+    return c->cap + aoi_numbers_bytes(c->cap, c->tall) + (c->dated ? c->cap * sizeof(uint32_t) : 0);
+}
+
+static aoi_numbers picture_index(const aoi_client *c) {
+    return aoi_numbers_in(c->flags + index_begin(c), index_size(c), aoi_is_tall(c->cap));
+}
+
+static uint32_t index_home(uint32_t size, uint32_t track) {
+    return (uint32_t)((uint64_t)(track * UINT32_C(0x9E3779B9)) * size >> 32);
+}
+
+static uint32_t index_next(uint32_t size, uint32_t i) {
+    return i + 1 < size ? i + 1 : 0;
 }
 
 /* The place that has the track, or the empty one where the search ends. */
-static uint32_t picture_place(const aoi_client *c, uint32_t track) {
-    uint32_t i = picture_home(c, track);
-    while (c->index[i] != AOI_NONE && c->tracks[c->index[i]] != track) i = picture_next(c, i);
+static uint32_t index_place(const aoi_client *c, uint32_t track) {
+    const aoi_numbers index = picture_index(c), tracks = aoi_picture_tracks(c);
+    const uint32_t size = index_size(c);
+    uint32_t i = index_home(size, track), entry;
+    while ((entry = aoi_number_at(index, i)) != 0 && aoi_number_at(tracks, entry - 1) != track) i = index_next(size, i);
     return i;
 }
 
-static void picture_unindex(aoi_client *c, uint32_t record) {
-    uint32_t gap = picture_place(c, c->tracks[record]), n = c->index_size;
-    for (uint32_t i = picture_next(c, gap); c->index[i] != AOI_NONE; i = picture_next(c, i)) {
-        uint32_t home = picture_home(c, c->tracks[c->index[i]]);
+/* No further record of that track. */
+static void index_add(aoi_client *c, uint32_t record) {
+    aoi_number_put(picture_index(c), index_place(c, aoi_record_track(c, record)), record + 1);
+}
+
+static void index_remove(aoi_client *c, uint32_t record) {
+    const aoi_numbers index = picture_index(c);
+    const uint32_t n = index_size(c);
+    uint32_t gap = index_place(c, aoi_record_track(c, record)), entry;
+    for (uint32_t i = index_next(n, gap); (entry = aoi_number_at(index, i)) != 0; i = index_next(n, i)) {
+        uint32_t home = index_home(n, aoi_record_track(c, entry - 1));
         uint32_t from_home = i >= home ? i - home : i + n - home, from_gap = i >= gap ? i - gap : i + n - gap;
         if (from_home < from_gap) continue; /* its home lies behind the gap */
-        c->index[gap] = c->index[i];
+        aoi_number_put(index, gap, entry);
         gap = i;
     }
-    c->index[gap] = AOI_NONE;
+    aoi_number_put(index, gap, 0);
 }
 
-static void picture_drop_index(aoi_client *c) {
-    AOI_FREE(aoi_sync_memory(c->sync), c->index, c->index_size);
-    c->index = NULL;
-    c->index_size = 0;
+/* ---- the block --------------------------------------------------------------------------------------------------- */
+
+static size_t picture_bytes(const aoi_client *c) {
+    return index_begin(c) + aoi_numbers_bytes(index_size(c), aoi_is_tall(c->cap));
 }
 
-/* Room in the index for as many records as in the arrays. */
-static bool picture_index_ready(aoi_client *c, uint32_t cap) {
-    uint32_t size = cap + cap / 4 + 1;
-    if (cap <= INDEXED_FROM || size <= c->index_size) return true;
-    uint32_t *index = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, size * sizeof *index);
-    if (!index) return false;
-    picture_drop_index(c);
-    c->index = index;
-    c->index_size = size;
-    memset(index, 0xFF, size * sizeof *index);
-    for (uint32_t i = 0; i < c->count; i++) c->index[picture_place(c, c->tracks[i])] = i;
-    return true;
+static void picture_free_block(aoi_client *c) {
+    if (c->flags) aoi_resize(aoi_sync_memory(c->sync), c->flags, picture_bytes(c), 0);
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------ */
-
-static size_t picture_bytes(uint32_t cap, bool told_at) {
-    return cap * (sizeof(uint32_t) + told_at * sizeof(uint32_t) + 1);
-}
-
-static void picture_free_arrays(aoi_client *c) {
-    if (c->tracks) aoi_resize(aoi_sync_memory(c->sync), c->tracks, picture_bytes(c->cap, c->told_at), 0);
-}
-
-/* The same records in a block of another size. */
-static bool picture_relay(aoi_client *c, uint32_t cap, bool with_told_at) {
-    uint32_t *tracks = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, picture_bytes(cap, with_told_at));
-    if (!tracks) return false;
-    uint32_t *told_at = with_told_at ? tracks + cap : NULL;
-    uint8_t *flags = (uint8_t *)(tracks + (with_told_at ? 2 : 1) * (size_t)cap);
-    if (c->count) {
-        memcpy(tracks, c->tracks, c->count * sizeof *tracks);
-        memcpy(flags, c->flags, c->count);
-    }
-    memset(tracks + c->count, 0, (cap - c->count) * sizeof *tracks);
-    memset(flags + c->count, 0, cap - c->count);
-    for (uint32_t i = 0; i < c->count && told_at; i++) told_at[i] = c->told_at ? c->told_at[i] : c->sync->now;
-    picture_free_arrays(c);
-    c->tracks = tracks;
-    c->told_at = told_at;
-    c->flags = flags;
-    c->cap = cap;
+/* The same records in another block. */
+static bool picture_relay(aoi_client *c, uint32_t cap, bool tall, bool dated) {
+    aoi_client to = *c;
+    to.cap = cap;
+    to.tall = tall;
+    to.dated = dated;
+    to.flags = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, picture_bytes(&to));
+    if (!to.flags) return false;
+    memset(to.flags, 0, picture_bytes(&to));
+    if (c->count) memcpy(to.flags, c->flags, c->count);
+    if (c->count) aoi_numbers_copy(aoi_picture_tracks(&to), aoi_picture_tracks(c), c->count);
+    for (uint32_t i = 0; i < c->count && dated; i++)
+        aoi_picture_told_at(&to)[i] = c->dated ? aoi_picture_told_at(c)[i] : c->sync->now;
+    for (uint32_t i = 0; i < c->count && cap > INDEXED_FROM; i++) index_add(&to, i);
+    picture_free_block(c);
+    *c = to;
     return true;
 }
 
 bool aoi_picture_since_ready(aoi_client *c, uint32_t records) {
-    uint32_t cap = picture_room(records + records / 8 + 1);
+    uint32_t cap = records + records / 16 + 1;
     if (records <= c->since_cap) return true;
     uint16_t *since = aoi_resize(aoi_sync_memory(c->sync), c->since, c->since_cap * sizeof *since, cap * sizeof *since);
     if (!since) return false;
@@ -106,30 +106,30 @@ bool aoi_picture_since_ready(aoi_client *c, uint32_t records) {
 
 bool aoi_picture_set_times(aoi_client *c, bool told_at, bool since) {
     if (since && !aoi_picture_since_ready(c, c->told)) return false;
-    if (told_at != (c->told_at != NULL) && !picture_relay(c, c->cap ? c->cap : LEAST_RECORDS, told_at)) return false;
+    if (!c->flags && !picture_relay(c, LEAST_RECORDS, false, told_at)) return false;
+    if (told_at != c->dated && !picture_relay(c, c->cap, c->tall, told_at)) return false;
     for (uint32_t i = 0; i < c->told && since && !c->tiers; i++) c->since[i] = (uint16_t)c->sync->now;
     if (!since) AOI_CLEAR(aoi_sync_memory(c->sync), c->since, c->since_cap);
     return true;
 }
 
-static bool picture_ready(aoi_client *c) {
-    uint32_t cap = picture_room(c->cap + c->cap / 8 + 1);
-    if (c->count < c->cap) return true;
-    return picture_index_ready(c, cap) && picture_relay(c, cap, c->told_at);
+/* For a record of that track, too. */
+static bool picture_ready(aoi_client *c, uint32_t track) {
+    bool full = c->count == c->cap, tall = c->tall || aoi_is_tall(track);
+    if (!full && tall == c->tall) return true;
+    return picture_relay(c, full ? picture_room(c->cap + c->cap / 16 + 1) : c->cap, tall, c->dated);
 }
 
 void aoi_picture_shrink(aoi_client *c) {
-    uint32_t cap = picture_room(c->count + c->count / 8 + 1);
+    bool tall = false;
     if (c->cap < 64 || c->count > c->cap / 4) return;
-    if (cap <= INDEXED_FROM && c->index) picture_drop_index(c);
-    (void)picture_relay(c, cap, c->told_at);
+    for (uint32_t i = 0; i < c->count && !tall; i++) tall = aoi_is_tall(aoi_record_track(c, i));
+    (void)picture_relay(c, picture_room(c->count + c->count / 8 + 1), tall, c->dated);
 }
 
 void aoi_picture_free(aoi_client *c) {
-    picture_free_arrays(c);
-    picture_drop_index(c);
+    picture_free_block(c);
     AOI_CLEAR(aoi_sync_memory(c->sync), c->since, c->since_cap);
-    c->tracks = c->told_at = NULL;
     c->flags = NULL;
     c->cap = c->count = c->told = 0;
 }
@@ -137,28 +137,25 @@ void aoi_picture_free(aoi_client *c) {
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 uint32_t aoi_picture_find(const aoi_client *c, uint32_t track) {
-    if (c->index) return c->count ? c->index[picture_place(c, track)] : AOI_NONE;
-    uint32_t i = aoi_lanes_find(c->tracks, picture_room(c->count), track);
+    if (c->cap > INDEXED_FROM) return aoi_number_at(picture_index(c), index_place(c, track)) - 1; /* or AOI_NONE */
+    uint32_t i = aoi_numbers_find(aoi_picture_tracks(c), picture_room(c->count), track);
     return i < c->count ? i : AOI_NONE;
 }
 
 void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
     if (i == k) return;
-    if (c->index) {
-        uint32_t a = picture_place(c, c->tracks[i]), b = picture_place(c, c->tracks[k]);
-        c->index[a] = k;
-        c->index[b] = i;
+    if (c->cap > INDEXED_FROM) {
+        uint32_t a = index_place(c, aoi_record_track(c, i)), b = index_place(c, aoi_record_track(c, k));
+        aoi_numbers_swap(picture_index(c), a, b);
     }
-    uint32_t track = c->tracks[i];
     uint8_t flags = c->flags[i];
-    c->tracks[i] = c->tracks[k];
-    c->tracks[k] = track;
+    aoi_numbers_swap(aoi_picture_tracks(c), i, k);
     c->flags[i] = c->flags[k];
     c->flags[k] = flags;
-    if (c->told_at) {
-        uint32_t told_at = c->told_at[i];
-        c->told_at[i] = c->told_at[k];
-        c->told_at[k] = told_at;
+    if (c->dated) {
+        uint32_t *told_at = aoi_picture_told_at(c), at = told_at[i];
+        told_at[i] = told_at[k];
+        told_at[k] = at;
     }
     if (i < c->since_cap && k < c->since_cap) {
         uint16_t since = c->since[i];
@@ -168,12 +165,12 @@ void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
 }
 
 uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags) {
-    if (!picture_ready(c)) return AOI_NONE;
+    if (!picture_ready(c, track)) return AOI_NONE;
     uint32_t i = c->count;
-    c->tracks[i] = track;
+    aoi_number_put(aoi_picture_tracks(c), i, track);
     c->flags[i] = (uint8_t)flags;
     aoi_record_starts(c, i);
-    if (c->index) c->index[picture_place(c, track)] = i;
+    if (c->cap > INDEXED_FROM) index_add(c, i);
     c->count++;
     c->unseen += !(flags & AOI_RECORD_SEEN);
     c->sync->tracks[track].refs++;
@@ -182,26 +179,36 @@ uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags) {
 
 void aoi_picture_drop(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
-    uint32_t track = c->tracks[record], last = c->count - 1;
+    uint32_t track = aoi_record_track(c, record), last = c->count - 1;
     c->unseen -= !(c->flags[record] & AOI_RECORD_SEEN);
     aoi_picture_swap(c, record, last);
-    if (c->index) picture_unindex(c, last);
+    if (c->cap > INDEXED_FROM) index_remove(c, last);
     c->count--;
     y->tracks[track].refs--;
     aoi_track_release(y, track);
 }
 
 void aoi_picture_tell(aoi_client *c, uint32_t record) {
-    aoi_track_add_knower(c->sync, c->tracks[record], c->number);
+    aoi_track_add_knower(c->sync, aoi_record_track(c, record), c->number);
     aoi_picture_swap(c, record, c->told);
     if (c->told < c->since_cap) c->since[c->told] = (uint16_t)c->sync->now;
     c->told++;
 }
 
 void aoi_picture_untell(aoi_client *c, uint32_t record) {
-    aoi_track_remove_knower(c->sync, c->tracks[record], c->number);
+    aoi_track_remove_knower(c->sync, aoi_record_track(c, record), c->number);
     c->flags[record] &= AOI_RECORD_SEEN | AOI_RECORD_SAW | AOI_RECORD_PIN;
     aoi_picture_swap(c, record, --c->told);
+}
+
+/* Room for what it has, and an index of nothing else. */
+const char *aoi_picture_check(const aoi_client *c) {
+    uint32_t entries = 0;
+    for (uint32_t i = 0; i < index_size(c); i++) entries += aoi_number_at(picture_index(c), i) != 0;
+    if (c->cap % 8 || c->count > c->cap || c->told > c->count) return "a picture has no room for its records";
+    if (c->dated != (c->bytes > 0) || (c->tiers && c->told > c->since_cap))
+        return "a picture has no room for its times";
+    return index_size(c) && entries != c->count ? "a picture has a wrong index" : NULL;
 }
 
 /* ---- the queue --------------------------------------------------------------------------------------------------- */

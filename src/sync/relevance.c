@@ -26,24 +26,24 @@
 
 double aoi_client_distance2(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
-    const double *w = aoi_position_now(y->space, c->entity);
-    const double *t = aoi_position_now(y->space, y->tracks[c->tracks[record]].entity);
+    const double *w = aoi_position_now(y->space, aoi_client_entity(c));
+    const double *t = aoi_position_now(y->space, y->tracks[y->numbers[record]].entity);
     double dx = t[0] - w[0], dy = t[1] - w[1], dz = y->space->world.dims == 3 ? t[2] - w[2] : 0;
     return dx * dx + dy * dy + dz * dz;
 }
 
 double aoi_urgency(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
-    return aoi_track_priority(y, c->tracks[record]) * (double)(uint32_t)(y->now - c->told_at[record]);
+    return aoi_track_priority(y, y->numbers[record]) * (double)(uint32_t)(y->now - aoi_picture_told_at(c)[record]);
 }
 
 /* Distances are compared as 81 d^2 of known records and 100 d^2 of new ones. */
 static aoi_pick pick_of(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
     bool known = record < c->told;
-    return (aoi_pick){.weight = aoi_track_priority(y, c->tracks[record]),
+    return (aoi_pick){.weight = aoi_track_priority(y, y->numbers[record]),
                       .distance2 = aoi_client_distance2(c, record) * (known ? 81 : 100),
-                      .id = y->tracks[c->tracks[record]].id,
+                      .id = y->tracks[y->numbers[record]].id,
                       .record = record,
                       .known = known};
 }
@@ -98,12 +98,12 @@ static float square_below(double distance) {
 /* Three coordinates are rounded twice, each by at most 2^-24 of the largest: with room to spare. */
 static void scope_open(const aoi_client *c, aoi_scope *scope) {
     const aoi_sync *y = c->sync;
-    const double *p = aoi_position_now(y->space, c->entity);
+    const double *p = aoi_position_now(y->space, aoi_client_entity(c));
     double z = y->space->world.dims == 3 ? p[2] : 0;
     scope->at = (aoi_spot){(float)p[0], (float)p[1]};
     scope->height = (float)z;
     scope->error = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z)))) * 0x1p-21;
-    for (uint32_t i = 0; i + 1 < c->tier_count; i++) {
+    for (uint32_t i = 0; i + 1 < aoi_tier_count(c); i++) {
         scope->inside[i] = square_below(c->tiers->as_set[i].distance - scope->error);
         scope->outside[i] = square_above(c->tiers->as_set[i].distance + scope->error);
     }
@@ -113,9 +113,9 @@ bool aoi_measure(aoi_client *c, uint32_t n, aoi_scope *scope) {
     aoi_sync *y = c->sync;
     if (!AOI_GROW(aoi_sync_memory(y), y->near2, y->near_cap, n + (size_t)AOI_LANE)) return false;
     scope_open(c, scope);
-    aoi_lanes_distances2(&y->spots->x, c->tracks, n, scope->at.x, scope->at.y, y->near2);
+    aoi_lanes_distances2(&y->spots->x, y->numbers, n, scope->at.x, scope->at.y, y->near2);
     for (uint32_t i = 0; i < n && y->heights; i++) {
-        float dz = y->heights[c->tracks[i]] - scope->height;
+        float dz = y->heights[y->numbers[i]] - scope->height;
         y->near2[i] += dz * dz;
     }
     for (uint32_t i = n; i < n + AOI_LANE; i++) y->near2[i] = 0; /* whole lanes are read */
@@ -144,8 +144,8 @@ static double last_distance(const aoi_client *c, const aoi_scope *scope, uint32_
     const uint8_t *flags = c->flags;
     float last = 0;
     *count = 0;
-    for (uint32_t i = 0, end; i < c->stay; i = end + 1) {
-        end = aoi_next_flagged(flags, i, c->stay, AOI_RECORD_PIN, false);
+    for (uint32_t i = 0, end; i < c->sync->stay; i = end + 1) {
+        end = aoi_next_flagged(flags, i, c->sync->stay, AOI_RECORD_PIN, false);
         last = aoi_lanes_most(last, aoi_lanes_greatest(c->sync->near2 + i, end - i));
         *count += end - i;
     }
@@ -169,7 +169,7 @@ static double pick_newcomers(const aoi_client *c, const aoi_scope *scope, double
 static void pick_known(const aoi_client *c, const aoi_scope *scope, double nearest, uint32_t *n) {
     aoi_sync *y = c->sync;
     const float safe = nextafterf(square_below(nearest / 0.9 - scope->error), -1);
-    for (uint32_t i = 0; (i = next_outside(y->near2, i, c->stay, 0, safe)) < c->stay; i++)
+    for (uint32_t i = 0; (i = next_outside(y->near2, i, c->sync->stay, 0, safe)) < c->sync->stay; i++)
         if (!(c->flags[i] & AOI_RECORD_PIN)) y->picks[(*n)++] = pick_of(c, i);
 }
 
@@ -217,19 +217,20 @@ static uint32_t exact_tier(const aoi_client *c, uint32_t record) {
     const aoi_tier *tiers = c->tiers->as_set;
     double distance2 = aoi_client_distance2(c, record);
     uint32_t tier = 0;
-    while (tier + 1 < c->tier_count && distance2 > tiers[tier].distance * tiers[tier].distance) tier++;
+    while (tier + 1 < aoi_tier_count(c) && distance2 > tiers[tier].distance * tiers[tier].distance) tier++;
     return tier;
 }
 
 static bool is_tier_in_doubt(const aoi_client *c, const aoi_scope *scope, float near2) {
     bool doubt = !(near2 <= FLT_MAX);
-    for (uint32_t k = 0; k + 1 < c->tier_count; k++) doubt |= near2 >= scope->inside[k] && near2 <= scope->outside[k];
+    for (uint32_t k = 0; k + 1 < aoi_tier_count(c); k++)
+        doubt |= near2 >= scope->inside[k] && near2 <= scope->outside[k];
     return doubt;
 }
 
 void aoi_find_tiers(const aoi_client *c, const aoi_scope *scope, uint32_t n, uint32_t *tiers) {
     const float *near2 = c->sync->near2;
-    if (!aoi_lanes_steps(near2, n, scope->inside, scope->outside, c->tier_count - 1, tiers)) return;
+    if (!aoi_lanes_steps(near2, n, scope->inside, scope->outside, aoi_tier_count(c) - 1, tiers)) return;
     for (uint32_t i = 0; i < n; i++)
         if (is_tier_in_doubt(c, scope, near2[i])) tiers[i] = exact_tier(c, i);
 }
@@ -274,8 +275,8 @@ uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count) {
 bool aoi_list_keys(const aoi_client *c, uint32_t n) {
     const aoi_sync *y = c->sync;
     const aoi_track *tracks = y->tracks;
-    const uint32_t *due = y->due, *told_at = c->told_at, *numbers = c->tracks, now = y->now;
-    uint64_t *keys = y->keys, beyond = c->stay >> 15;
+    const uint32_t *due = y->due, *told_at = aoi_picture_told_at(c), *numbers = y->numbers, now = y->now;
+    uint64_t *keys = y->keys, beyond = y->stay >> 15;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = due[k] / 2, ticks = now - told_at[i];
         const aoi_track *t = tracks + numbers[i];

@@ -9,7 +9,8 @@
 #include "sync/sync.h"
 
 enum { NODES_AHEAD = 24, CLIENTS_AHEAD = 16, RECORDS_AHEAD = 8 }; /* sightings whose memory is prefetched */
-enum { RECORDS_AT_MOST = 128 };                                   /* of a picture, that are */
+enum { BYTES_AT_MOST = 512 };                                     /* of a picture, that are */
+enum { SIGHTINGS_KEPT = 1024 };                                   /* there is room for so many when none waits */
 enum { NODES_A_SIGHTING = 16 }; /* where there are more, sorting costs more than it saves */
 
 /* ---- one ---------------------------------------------------------------------------------------------------------- */
@@ -66,9 +67,10 @@ static bool sort_sightings(aoi_space *s) {
     aoi_world *w = &s->world;
     uint32_t n = s->sighting_count, at = 0;
     if (n < w->node_top / NODES_A_SIGHTING ||
-        !AOI_GROW(&w->memory, s->sighting_ends, s->sighting_end_cap, w->node_top + (size_t)1) ||
-        !AOI_GROW(&w->memory, s->sorted, s->sorted_cap, n))
+        !AOI_GROW(&w->memory, s->sighting_ends, s->sighting_end_cap, w->node_top + (size_t)1))
         return false;
+    aoi_sighting *sorted = aoi_resize(&w->memory, NULL, 0, n * sizeof *sorted);
+    if (!sorted) return false;
     uint32_t *ends = s->sighting_ends;
     memset(ends, 0, w->node_top * sizeof *ends);
     for (uint32_t i = 0; i < n; i++) ends[s->sightings[i].node]++;
@@ -77,18 +79,17 @@ static bool sort_sightings(aoi_space *s) {
         ends[k] = at;
         at += count;
     }
-    for (uint32_t i = 0; i < n; i++) s->sorted[ends[s->sightings[i].node]++] = s->sightings[i];
-    aoi_sighting *sorted = s->sorted;
-    uint32_t cap = s->sorted_cap;
-    s->sorted = s->sightings;
-    s->sorted_cap = s->sighting_cap;
+    for (uint32_t i = 0; i < n; i++) sorted[ends[s->sightings[i].node]++] = s->sightings[i];
+    AOI_FREE(&w->memory, s->sightings, s->sighting_cap);
     s->sightings = sorted;
-    s->sighting_cap = cap;
+    s->sighting_cap = n;
     return true;
 }
 
+/* All are in the pictures. */
 static void forget_sightings(aoi_space *s) {
     s->sighting_count = s->sightings_sorted = s->sightings_left = 0;
+    if (s->sighting_cap > SIGHTINGS_KEPT) AOI_CLEAR(&s->world.memory, s->sightings, s->sighting_cap);
 }
 
 bool aoi_syncs_group(aoi_space *s) {
@@ -145,9 +146,8 @@ static void prefetch_sightings(const aoi_space *s, uint32_t i) {
     if (!c) return;
     AOI_PREFETCH(c->sync->tracks + s->sightings[i + RECORDS_AHEAD].track);
     if (s->sightings[i + RECORDS_AHEAD].node == s->sightings[i + RECORDS_AHEAD - 1].node) return;
-    AOI_PREFETCH(c->flags + c->count);
-    for (uint32_t k = 0; k <= c->count && k < RECORDS_AT_MOST; k += AOI_CACHE_LINE / sizeof *c->tracks)
-        AOI_PREFETCH(c->tracks + k);
+    for (uint32_t k = 0; k <= c->cap + 2 * c->count && k < BYTES_AT_MOST; k += AOI_CACHE_LINE)
+        AOI_PREFETCH(c->flags + k);
 }
 
 bool aoi_syncs_see(aoi_space *s) {

@@ -6,6 +6,7 @@
  *   clients.c    opening, closing, clients, pins
  *   tick.c       which clients have news; what a message says; what it changes when it is sent
  *   relevance.c  limit, tiers, budget of bytes
+ *   numbers.h    arrays of numbers in 16 bits, as long as these suffice
  *   message.h    writes records; reader.c reads them
  *
  *   entity slot --track_of--> track [ at | id | moved | touched | knowers ] <--record-- client [ known | seen, untold ]
@@ -21,6 +22,7 @@
 #include "base/simd.h"
 #include "core/space.h"
 #include "sync/message.h"
+#include "sync/numbers.h"
 
 /* flags of a track */
 enum {
@@ -29,7 +31,8 @@ enum {
     AOI_TRACK_WIDE = 4,    /* its position travels as doubles */
     AOI_TRACK_DEAD = 8,    /* its entity has left */
     AOI_TRACK_FREE = 16,
-    AOI_TRACK_RANKED = 32 /* has a priority of its own */
+    AOI_TRACK_RANKED = 32, /* has a priority of its own */
+    AOI_TRACK_TALL = 64    /* numbers of its knowers are in both halves */
 };
 
 typedef struct aoi_track { /* one cache line: all that a record of a mover needs */
@@ -38,7 +41,7 @@ typedef struct aoi_track { /* one cache line: all that a record of a mover needs
     uint32_t moved, touched; /* ticks */
     uint32_t entity;         /* its slot */
     uint32_t knower_count;
-    uint32_t *knowers; /* numbers of the clients that have been told of it */
+    uint16_t *knowers; /* numbers of the clients that have been told of it, numbers.h */
     uint32_t flags;
     uint32_t refs; /* records in pictures, and its own client */
 } aoi_track;
@@ -62,7 +65,7 @@ enum {
 
 /* Tiers, shared by clients. */
 typedef struct aoi_tiers {
-    uint32_t refs;
+    uint32_t refs, count;
     uint32_t every[AOI_MOST_TIERS];
     uint64_t divides[AOI_MOST_TIERS], most[AOI_MOST_TIERS]; /* a multiple of the period, times that, is at most that */
     aoi_tier as_set[AOI_MOST_TIERS];
@@ -70,32 +73,33 @@ typedef struct aoi_tiers {
 
 /* A picture: arrays of one block, a record is a column.
  *
- *   tracks   [ 7 | 3 | 9 | 4 | 8 |     ]
  *   flags    [   |   |   |   |   |     ]
+ *   tracks   [ 7 | 3 | 9 | 4 | 8 |     ]    numbers.h
  *   told_at  [   |   |   |   |   |     ]    only with bytes: tick of the last update, or since when it is seen
+ *   index    [ 3 |   | 1 | 5 |   | 4 | 2 ]  only in large pictures: numbers of records by track
  *              known     ^ told    ^ count
- *   since    [   |   |     ]                 only with tiers: tick since which a move waits, its low 16 bits
- */
+ *
+ *   since    [   |   |     ]                only with tiers: tick since which a move waits, its low 16 bits */
 struct aoi_client { /* what events need comes first */
     aoi_sync *sync;
-    uint32_t *tracks, *told_at;
-    uint16_t *since;
-    uint8_t *flags;
-    uint32_t *index; /* numbers of records by track, in large pictures */
-    uint32_t cap, count, told, since_cap;
+    uint8_t *flags; /* where the block begins */
+    uint32_t cap, count, told;
     uint32_t unseen; /* records that the node does not see */
-    bool queued, changed /* records have come or gone */, backlog, overflow /* sees more than the limit */;
-    bool marked; /* records are SAID or CUT */
-    bool timed;  /* some of its news wait */
-    uint32_t index_size;
-    uint32_t number, node, entity, track; /* of the client itself */
-    uint32_t stay;                        /* of the message that is packed: known records before it stay known */
-    uint32_t synced;                      /* tick of its last message, or when it had no news */
-    uint32_t queued_for;                  /* tick, while it is in the queue */
-    uint32_t limit, bytes, tier_count;
-    int64_t id;
-    aoi_client *previous, *next; /* in the queue of those with news */
+    bool tall : 1;   /* tracks are in both halves */
+    bool dated : 1;  /* has told_at */
+    bool queued : 1;
+    bool changed : 1; /* records have come or gone */
+    bool backlog : 1;
+    bool overflow : 1;            /* sees more than the limit */
+    bool marked : 1;              /* records are SAID or CUT */
+    bool timed : 1;               /* some of its news wait */
+    uint32_t number, node, track; /* of the client itself */
+    uint32_t synced;              /* tick of its last message, or when it had no news */
+    uint32_t queued_for;          /* tick, while it is in the queue */
+    uint32_t limit, bytes, since_cap;
+    uint16_t *since;
     aoi_tiers *tiers;
+    aoi_client *previous, *next; /* in the queue of those with news */
 };
 
 /* Where the entity of a track is, roughly: small enough to stay in the cache while ranks are compared.  Infinite where
@@ -143,6 +147,7 @@ struct aoi_sync {
     uint32_t free_number;     /* no number below it is free */
     aoi_client *first, *last; /* queue of clients with news */
     aoi_client *packed;       /* whose message is in the writer */
+    uint32_t stay;            /* of the client that is packed: known records before it stay known */
     uint64_t changes, packed_at;
     uint32_t now; /* tick */
     uint32_t overflows;
@@ -152,10 +157,11 @@ struct aoi_sync {
     aoi_tiers *tiers; /* of the client whose tiers were set last, if they are in use */
     aoi_writer writer;
     aoi_pick *picks;
-    float *near2;   /* of the records of the client that is packed: squared distances of their spots */
-    uint32_t *due;  /* of the records of that client: those of which something is to be told */
-    uint64_t *keys; /* of due records: their order */
-    uint32_t pick_cap, near_cap, due_cap, key_cap;
+    uint32_t *numbers; /* of the records of the client that is packed: their tracks */
+    float *near2;      /* of them: squared distances of their spots */
+    uint32_t *due;     /* of the records of that client: those of which something is to be told */
+    uint64_t *keys;    /* of due records: their order */
+    uint32_t pick_cap, number_cap, near_cap, due_cap, key_cap;
 };
 
 static inline aoi_memory *aoi_sync_memory(const aoi_sync *y) {
@@ -174,7 +180,8 @@ uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity);    /* a new one if it mu
 void aoi_track_release(aoi_sync *y, uint32_t track);       /* frees it if nothing refers to it */
 void aoi_track_list(aoi_sync *y, uint32_t track);          /* among the movers */
 void aoi_track_locate(aoi_sync *y, uint32_t track);        /* rounds its position if it has none yet */
-bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track);
+void aoi_track_free_knowers(aoi_sync *y, uint32_t track);
+bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track, uint32_t client);
 void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client); /* there is room */
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client);
 void aoi_track_catch_up(aoi_sync *y); /* at the beginning of a tick: what has moved; clients that know it are queued */
@@ -182,6 +189,11 @@ void aoi_tracks_sweep(aoi_sync *y);   /* at its end: frees those that nothing re
 void aoi_track_spot(aoi_sync *y, uint32_t track); /* where it is now, or that it is ranked */
 bool aoi_tracks_measure(aoi_sync *y);             /* spots from now on; false: memory refused */
 bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_told *at); /* true: wide */
+
+static inline aoi_numbers aoi_track_knowers(const aoi_sync *y, uint32_t track) {
+    const aoi_track *t = y->tracks + track;
+    return aoi_numbers_in(t->knowers, y->rests[track].knower_cap, t->flags & AOI_TRACK_TALL);
+}
 
 static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
     return y->tracks[track].flags & AOI_TRACK_RANKED ? y->rests[track].priority : 1;
@@ -199,10 +211,36 @@ void aoi_picture_free(aoi_client *c);
 bool aoi_picture_set_times(aoi_client *c, bool told_at, bool since); /* false: memory refused */
 bool aoi_picture_since_ready(aoi_client *c, uint32_t records);       /* room for so many known ones; likewise */
 void aoi_picture_shrink(aoi_client *c);
+const char *aoi_picture_check(const aoi_client *c);
+
+static inline aoi_numbers aoi_picture_tracks(const aoi_client *c) {
+    return aoi_numbers_in(c->flags + c->cap, c->cap, c->tall);
+}
+
+static inline uint32_t aoi_record_track(const aoi_client *c, uint32_t record) {
+    return aoi_number_at(aoi_picture_tracks(c), record);
+}
+
+/* Of clients that are dated. */
+static inline uint32_t *aoi_picture_told_at(const aoi_client *c) {
+    return (uint32_t *)(void *)(c->flags + c->cap + aoi_numbers_bytes(c->cap, c->tall));
+}
 
 /* Its times begin now. */
 static inline void aoi_record_starts(aoi_client *c, uint32_t record) {
-    if (c->told_at) c->told_at[record] = c->sync->now;
+    if (c->dated) aoi_picture_told_at(c)[record] = c->sync->now;
+}
+
+static inline int64_t aoi_client_id(const aoi_client *c) {
+    return c->sync->client_ids[c->number];
+}
+
+static inline uint32_t aoi_client_entity(const aoi_client *c) {
+    return c->sync->tracks[c->track].entity;
+}
+
+static inline uint32_t aoi_tier_count(const aoi_client *c) {
+    return c->tiers ? c->tiers->count : 0;
 }
 
 /* Clients with news; in the order in which they are queued. */
@@ -256,7 +294,7 @@ static inline uint32_t aoi_next_unseen(const uint8_t *flags, uint32_t i, uint32_
 /* Whether a record belongs into the picture: seen or pinned, and alive. */
 static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
     if (c->flags[record] & AOI_RECORD_SEEN) return true;
-    return c->flags[record] & AOI_RECORD_PIN && !(c->sync->tracks[c->tracks[record]].flags & AOI_TRACK_DEAD);
+    return c->flags[record] & AOI_RECORD_PIN && !(c->sync->tracks[aoi_record_track(c, record)].flags & AOI_TRACK_DEAD);
 }
 
 /* ---- relevance.c ------------------------------------------------------------------------------------------------- */

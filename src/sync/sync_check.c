@@ -14,15 +14,17 @@ static const char *sync_say(const aoi_sync *y, const char *format, ...) {
 
 static const char *check_record(const aoi_client *c, uint32_t i) {
     const aoi_sync *y = c->sync;
-    const aoi_track *t = y->tracks + c->tracks[i];
+    const uint32_t track = aoi_record_track(c, i);
+    const aoi_track *t = y->tracks + track;
     uint32_t known = 0;
-    if (c->tracks[i] >= y->track_top || t->flags & AOI_TRACK_FREE) return sync_say(y, "a picture has a free track");
-    if (aoi_picture_find(c, c->tracks[i]) != i) return sync_say(y, "a record of a picture is not found");
-    for (uint32_t k = 0; k < t->knower_count; k++) known += t->knowers[k] == c->number;
+    if (track >= y->track_top || t->flags & AOI_TRACK_FREE) return sync_say(y, "a picture has a free track");
+    if (aoi_picture_find(c, track) != i) return sync_say(y, "a record of a picture is not found");
+    for (uint32_t k = 0; k < t->knower_count; k++) known += aoi_number_at(aoi_track_knowers(y, track), k) == c->number;
     if (known != (i < c->told)) return sync_say(y, "entity %lld has a wrong list of knowers", (long long)t->id);
     bool sees = !(t->flags & AOI_TRACK_DEAD) && aoi_node_sees(y->space, c->node, t->entity);
     if (sees != ((c->flags[i] & AOI_RECORD_SEEN) != 0))
-        return sync_say(y, "client %lld has %lld wrongly as seen or not", (long long)c->id, (long long)t->id);
+        return sync_say(y, "client %lld has %lld wrongly as seen or not", (long long)aoi_client_id(c),
+                        (long long)t->id);
     return NULL;
 }
 
@@ -30,17 +32,18 @@ static const char *check_client(const aoi_client *c) {
     const aoi_sync *y = c->sync;
     const aoi_world *w = &y->space->world;
     uint32_t unseen = 0, seen = 0;
-    const char *wrong = NULL;
+    const char *wrong = aoi_picture_check(c);
+    if (wrong) return sync_say(y, "%s", wrong);
     for (uint32_t i = 0; i < c->count && !wrong; i++) {
         wrong = check_record(c, i);
         unseen += !(c->flags[i] & AOI_RECORD_SEEN);
     }
     if (wrong) return wrong;
     for (uint32_t e = 0; e < w->entity_top; e++)
-        seen += aoi_is_live(w->entities[e].generation) && e != c->entity && aoi_node_sees(y->space, c->node, e);
-    if (unseen != c->unseen || c->told > c->count || (c->tiers && c->told > c->since_cap))
-        return sync_say(y, "a picture counts its records wrongly");
-    if (seen != c->count - unseen) return sync_say(y, "client %lld misses what it sees", (long long)c->id);
+        seen +=
+            aoi_is_live(w->entities[e].generation) && e != aoi_client_entity(c) && aoi_node_sees(y->space, c->node, e);
+    if (unseen != c->unseen) return sync_say(y, "a picture counts its records wrongly");
+    if (seen != c->count - unseen) return sync_say(y, "client %lld misses what it sees", (long long)aoi_client_id(c));
     return NULL;
 }
 
@@ -52,6 +55,7 @@ static const char *check_tracks(const aoi_sync *y) {
         const aoi_track *r = y->tracks + t;
         refs += y->tracks[t].refs;
         listed += y->listed[t];
+        if (r->knower_count > y->rests[t].knower_cap) return sync_say(y, "a list of knowers has no room for them");
         if (r->flags & (AOI_TRACK_FREE | AOI_TRACK_DEAD)) continue;
         if (aoi_track_of(y, r->entity) != t || y->space->world.entities[r->entity].id != r->id)
             return sync_say(y, "entity %lld is not found by its track", (long long)r->id);
@@ -71,7 +75,7 @@ static const char *check_queue(const aoi_sync *y) {
         queued += c->queued;
         overflows += c->overflow;
         if (c->changed && !c->queued)
-            return sync_say(y, "client %lld has news and waits for nothing", (long long)c->id);
+            return sync_say(y, "client %lld has news and waits for nothing", (long long)aoi_client_id(c));
     }
     for (const aoi_client *c = y->first; c; c = c->next) n++;
     if (n != queued || clients != y->client_count || overflows != y->overflows)

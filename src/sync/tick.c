@@ -36,7 +36,7 @@ static void writer_open(aoi_client *c) {
     w->axes = dims;
     w->quanta = y->quantum > 0;
     w->full = false;
-    bool wide = w->quanta && aoi_round_position(y, aoi_position_now(y->space, c->entity), &at);
+    bool wide = w->quanta && aoi_round_position(y, aoi_position_now(y->space, aoi_client_entity(c)), &at);
     uint32_t head = 3 + (y->scale == AOI_SCALE_OTHER ? 8 : 0);
     for (int a = 0; a < dims && w->quanta; a++) {
         w->origin[a] = wide ? 0 : at.quanta[a];
@@ -48,7 +48,7 @@ static void writer_open(aoi_client *c) {
 static void writer_close(const aoi_client *c, aoi_message *out) {
     aoi_sync *y = c->sync;
     const unsigned char *begin = aoi_writer_head(&y->writer, y->scale, y->quantum);
-    *out = (aoi_message){c->id, begin, (size_t)(y->writer.bytes + y->writer.end - begin)};
+    *out = (aoi_message){aoi_client_id(c), begin, (size_t)(y->writer.bytes + y->writer.end - begin)};
 }
 
 /* ---- records: false when memory is refused ----------------------------------------------------------------------- */
@@ -58,10 +58,11 @@ static uint64_t kind_of(const aoi_sync *y, const aoi_track *t) {
 }
 
 static bool say_gone(aoi_client *c, uint32_t record) {
-    aoi_writer *w = &c->sync->writer;
+    aoi_sync *y = c->sync;
+    aoi_writer *w = &y->writer;
     uint64_t last = w->last;
-    if (!aoi_writer_ready(aoi_sync_memory(c->sync), w)) return false;
-    unsigned char *p = aoi_put_id(w, w->bytes + w->end, AOI_TAG_GONE, c->sync->tracks[c->tracks[record]].id);
+    if (!aoi_writer_ready(aoi_sync_memory(y), w)) return false;
+    unsigned char *p = aoi_put_id(w, w->bytes + w->end, AOI_TAG_GONE, y->tracks[y->numbers[record]].id);
     if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_SAID;
     return true;
 }
@@ -69,10 +70,10 @@ static bool say_gone(aoi_client *c, uint32_t record) {
 static bool say_appeared(aoi_client *c, uint32_t record) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
-    uint32_t track = c->tracks[record];
+    uint32_t track = y->numbers[record];
     uint64_t last = w->last;
     aoi_track_locate(y, track);
-    if (!aoi_writer_ready(aoi_sync_memory(y), w) || !aoi_track_reserve_knower(y, track)) return false;
+    if (!aoi_writer_ready(aoi_sync_memory(y), w) || !aoi_track_reserve_knower(y, track, c->number)) return false;
     const aoi_track *t = y->tracks + track;
     bool wide = t->flags & AOI_TRACK_WIDE;
     AOI_PREFETCH(t->knowers + t->knower_count);
@@ -98,7 +99,7 @@ static bool put_update(aoi_sync *y, const aoi_track *t, bool moved, bool touched
 /* A wide position has a record of its own. */
 static bool say_update(aoi_client *c, uint32_t record, bool moved, bool touched) {
     aoi_sync *y = c->sync;
-    const aoi_track *t = y->tracks + c->tracks[record];
+    const aoi_track *t = y->tracks + y->numbers[record];
     bool apart = touched && moved && (t->flags & AOI_TRACK_WIDE);
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     if (apart) {
@@ -120,7 +121,8 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
                               bool quanta, bool due) {
     aoi_writer w = *writer;
     const aoi_track *tracks = c->sync->tracks;
-    const uint32_t *records = c->tracks, *list = due ? c->sync->due : records, *end = list + to, *at = list + from;
+    const uint32_t *records = c->sync->numbers, *list = due ? c->sync->due : records, *end = list + to,
+                   *at = list + from;
     const uint32_t synced = c->synced;
     const bool odd = due || aoi_tick_after(c->sync->odd, synced);
     uint8_t *flags = c->flags;
@@ -159,13 +161,13 @@ AOI_INLINE uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t fr
 static bool pack_updates(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
-    for (uint32_t i = 0; i < c->stay;) {
-        uint32_t to = i + RECORDS_AT_ONCE < c->stay ? i + RECORDS_AT_ONCE : c->stay;
+    for (uint32_t i = 0; i < y->stay;) {
+        uint32_t to = i + RECORDS_AT_ONCE < y->stay ? i + RECORDS_AT_ONCE : y->stay;
         if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD * RECORDS_AT_ONCE))
             return false;
         i = put_moves_of(c, w, i, to, false);
         if (i == to) continue;
-        const aoi_track *t = y->tracks + c->tracks[i];
+        const aoi_track *t = y->tracks + y->numbers[i];
         bool moved = aoi_tick_after(t->moved, c->synced), touched = aoi_tick_after(t->touched, c->synced);
         if ((moved || touched) && !say_update(c, i, moved, touched)) return false;
         i++;
@@ -188,14 +190,14 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
     const aoi_client c = *client; /* a copy, since stores of bytes may alias anything in memory */
     const aoi_tiers *tiers = c.tiers;
     const aoi_track *tracks = c.sync->tracks;
-    const uint32_t now = c.sync->now, phase = c.number * UINT32_C(0x85EBCA6B);
-    const uint32_t last = c.stay > TRACKS_AHEAD ? c.stay - TRACKS_AHEAD : 0;
+    const uint32_t *numbers = c.sync->numbers, now = c.sync->now, stay = c.sync->stay;
+    const uint32_t phase = c.number * UINT32_C(0x85EBCA6B), last = stay > TRACKS_AHEAD ? stay - TRACKS_AHEAD : 0;
     const bool odd = aoi_tick_after(c.sync->odd, c.synced);
     uint32_t *list = c.sync->due, n = 0;
     unsigned left = 0;
-    for (uint32_t i = 0; i < c.stay; i++) {
-        uint32_t track = c.tracks[i];
-        AOI_PREFETCH(tracks + c.tracks[i < last ? i + TRACKS_AHEAD : i]);
+    for (uint32_t i = 0; i < stay; i++) {
+        uint32_t track = numbers[i];
+        AOI_PREFETCH(tracks + numbers[i < last ? i + TRACKS_AHEAD : i]);
         unsigned old = c.flags[i], flags = mark_waiting(&c, tracks + track, old, odd);
         unsigned due = flags & AOI_RECORD_WAITS, touched = flags & AOI_RECORD_TOUCH;
         if (tiered) {
@@ -211,15 +213,16 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
         list[n] = 2 * i + (due != 0);
         n += (due | touched) != 0;
     }
-    *backlog |= left != 0;
+    *backlog = left != 0;
     return n;
 }
 
 /* About one that is to go news wait, too, as that may not fit into the message, and it stay after all. */
 static void keep_waiting(const aoi_client *c) {
-    for (uint32_t i = c->stay; i < c->told; i++) {
-        unsigned old = c->flags[i], flags = mark_waiting(c, c->sync->tracks + c->tracks[i], old, true);
-        if (c->tiers && !(old & AOI_RECORD_WAITS)) c->since[i] = (uint16_t)c->sync->now;
+    const aoi_sync *y = c->sync;
+    for (uint32_t i = y->stay; i < c->told; i++) {
+        unsigned old = c->flags[i], flags = mark_waiting(c, y->tracks + y->numbers[i], old, true);
+        if (c->tiers && !(old & AOI_RECORD_WAITS)) c->since[i] = (uint16_t)y->now;
         c->flags[i] = (uint8_t)(flags | (old & AOI_RECORD_SAID));
     }
 }
@@ -258,7 +261,7 @@ static bool pack_most_urgent(aoi_client *c, uint32_t n) {
     if (!AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, n)) return false;
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = y->due[k] / 2;
-        y->picks[k] = (aoi_pick){.weight = aoi_urgency(c, i), .id = y->tracks[c->tracks[i]].id, .record = y->due[k]};
+        y->picks[k] = (aoi_pick){.weight = aoi_urgency(c, i), .id = y->tracks[y->numbers[i]].id, .record = y->due[k]};
     }
     for (uint32_t k = 0, ready = 0; k < n && !y->writer.full; k++) {
         if (k == ready) ready = aoi_order_picks(y, k, n);
@@ -270,10 +273,12 @@ static bool pack_most_urgent(aoi_client *c, uint32_t n) {
 /* Of what waits and is due. */
 static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
     aoi_sync *y = c->sync;
-    if (c->tiers && !measured && !aoi_measure(c, c->stay, scope)) return false;
-    if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, c->stay + (size_t)AOI_LANE)) return false;
-    if (c->tiers) aoi_find_tiers(c, scope, c->stay, y->due);
-    uint32_t n = c->tiers ? list_due(c, true, &c->backlog) : list_due(c, false, &c->backlog);
+    if (c->tiers && !measured && !aoi_measure(c, y->stay, scope)) return false;
+    if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, y->stay + (size_t)AOI_LANE)) return false;
+    if (c->tiers) aoi_find_tiers(c, scope, y->stay, y->due);
+    bool backlog = false;
+    uint32_t n = c->tiers ? list_due(c, true, &backlog) : list_due(c, false, &backlog);
+    c->backlog = backlog;
     keep_waiting(c);
     return c->bytes ? pack_most_urgent(c, n) : pack_due(c, n);
 }
@@ -288,24 +293,36 @@ static void put_gone_last(aoi_client *c) {
         if (aoi_record_stays(c, i)) i++;
         else aoi_picture_swap(c, i, --stay);
     }
-    c->stay = stay;
+    c->sync->stay = stay;
 }
 
-/* With what has been measured of them. */
+/* With their numbers and what has been measured of those that stay. */
 static void put_cut_last(aoi_client *c) {
-    float *near2 = c->sync->near2;
+    aoi_sync *y = c->sync;
     uint32_t i = 0;
-    while ((i = aoi_next_flagged(c->flags, i, c->stay, AOI_RECORD_CUT, false)) < c->stay) {
-        aoi_picture_swap(c, i, --c->stay);
-        near2[i] = near2[c->stay];
+    while ((i = aoi_next_flagged(c->flags, i, y->stay, AOI_RECORD_CUT, false)) < y->stay) {
+        uint32_t number = y->numbers[i];
+        aoi_picture_swap(c, i, --y->stay);
+        y->numbers[i] = y->numbers[y->stay];
+        y->numbers[y->stay] = number;
+        y->near2[i] = y->near2[y->stay];
     }
+}
+
+/* Whole lanes are read of them. */
+static bool list_numbers(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    if (!AOI_GROW(aoi_sync_memory(y), y->numbers, y->number_cap, c->count + (size_t)AOI_LANE)) return false;
+    aoi_numbers_spread(aoi_picture_tracks(c), c->count, y->numbers);
+    memset(y->numbers + c->count, 0, AOI_LANE * sizeof *y->numbers);
+    return true;
 }
 
 /* What a message that is sent will change of them: their lists of knowers. */
 static void prefetch_gone(const aoi_client *c) {
-    const aoi_track *tracks = c->sync->tracks;
-    for (uint32_t i = c->stay; i < c->told; i++) {
-        const aoi_track *t = tracks + c->tracks[i];
+    const aoi_sync *y = c->sync;
+    for (uint32_t i = y->stay; i < c->told; i++) {
+        const aoi_track *t = y->tracks + y->numbers[i];
         for (uint32_t k = 0; k < t->knower_count && k < PREFETCHED; k += AOI_CACHE_LINE / sizeof *t->knowers)
             AOI_PREFETCH(t->knowers + k);
     }
@@ -313,7 +330,7 @@ static void prefetch_gone(const aoi_client *c) {
 
 static bool pack_gone(aoi_client *c) {
     prefetch_gone(c);
-    for (uint32_t i = c->stay; i < c->told && !c->sync->writer.full; i++)
+    for (uint32_t i = c->sync->stay; i < c->told && !c->sync->writer.full; i++)
         if (!say_gone(c, i)) return false;
     return true;
 }
@@ -324,9 +341,9 @@ static bool pack_appeared(aoi_client *c, uint32_t n) {
     if (c->bytes && n > 1 && !y->writer.full) {
         for (uint32_t k = 0; k < n; k++) {
             aoi_pick *p = y->picks + k;
-            p->weight = aoi_urgency(c, p->record) + aoi_track_priority(y, c->tracks[p->record]);
+            p->weight = aoi_urgency(c, p->record) + aoi_track_priority(y, y->numbers[p->record]);
             p->distance2 = aoi_client_distance2(c, p->record);
-            p->id = y->tracks[c->tracks[p->record]].id;
+            p->id = y->tracks[y->numbers[p->record]].id;
         }
     }
     for (uint32_t k = 0, ready = c->bytes ? 0 : n; k < n && !y->writer.full; k++) {
@@ -344,10 +361,7 @@ static void unmark(uint8_t *flags, uint32_t n) {
 static void prefetch_picture(const aoi_client *c) {
     if (!c) return;
     if (c->next) AOI_PREFETCH(c->next);
-    AOI_PREFETCH(c->flags);
-    AOI_PREFETCH(c->flags + AOI_CACHE_LINE);
-    AOI_PREFETCH(c->tracks);
-    AOI_PREFETCH(c->tracks + AOI_CACHE_LINE / sizeof *c->tracks);
+    for (int k = 0; k < 4; k++) AOI_PREFETCH(c->flags + k * AOI_CACHE_LINE);
 }
 
 static bool pack(aoi_client *c) {
@@ -357,12 +371,15 @@ static bool pack(aoi_client *c) {
     aoi_scope scope;
     bool measured = false;
     c->backlog = false;
-    c->stay = c->told;
+    y->stay = c->told;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     if (c->changed || c->overflow) {
         if (c->marked) unmark(c->flags, c->count);
         c->marked = c->changed = true; /* also where only the limit has news: to be applied */
         put_gone_last(c);
+    }
+    if (!list_numbers(c)) return false;
+    if (c->changed) {
         if (c->limit && !aoi_measure(c, c->count, &scope)) return false;
         uint32_t n = aoi_choose(c, &scope);
         if (n == AOI_NONE || (c->tiers && !aoi_picture_since_ready(c, c->told + n))) return false;
@@ -377,7 +394,7 @@ static bool pack(aoi_client *c) {
 
 /* Of known records those that were said to be gone; last first, as others take their places. */
 static void apply_gone(aoi_client *c, bool *left) {
-    for (uint32_t i = c->told; i-- > c->stay;) {
+    for (uint32_t i = c->told; i-- > c->sync->stay;) {
         if (!(c->flags[i] & AOI_RECORD_SAID)) {
             *left = true;
             continue;
@@ -404,10 +421,10 @@ static void apply_appeared(aoi_client *c, bool *left) {
 /* Which records are said follows no pattern: no branch depends on it.  Flags by eights: told moves wait no longer. */
 static void apply_updates(aoi_client *c) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
-    const uint32_t now = c->sync->now, stay = c->stay;
+    const uint32_t now = c->sync->now, stay = c->sync->stay;
+    uint32_t *told_at = aoi_picture_told_at(c);
     uint64_t waits = 0;
-    for (uint32_t i = 0; i < stay && c->told_at; i++)
-        c->told_at[i] = c->flags[i] & AOI_RECORD_PLACED ? now : c->told_at[i];
+    for (uint32_t i = 0; i < stay && c->dated; i++) told_at[i] = c->flags[i] & AOI_RECORD_PLACED ? now : told_at[i];
     for (uint32_t i = 0; i < stay; i += sizeof waits) {
         uint64_t eight, mine = stay - i < 8 ? ~aoi_flags_from(stay - i) : ~UINT64_C(0);
         memcpy(&eight, c->flags + i, sizeof eight);

@@ -72,7 +72,7 @@ void aoi_track_release(aoi_sync *y, uint32_t track) {
 static void track_free(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
     if (!(t->flags & AOI_TRACK_DEAD)) y->track_of[t->entity] = AOI_NONE;
-    AOI_FREE(aoi_sync_memory(y), t->knowers, y->rests[track].knower_cap);
+    aoi_track_free_knowers(y, track);
     t->knowers = NULL;
     t->knower_count = 0;
     t->flags = AOI_TRACK_FREE;
@@ -86,7 +86,8 @@ static void track_die(aoi_sync *y, uint32_t track) {
     y->track_of[t->entity] = AOI_NONE;
     t->entity = AOI_NONE;
     t->flags = (t->flags & ~(uint32_t)AOI_TRACK_RANKED) | AOI_TRACK_DEAD;
-    for (uint32_t i = 0; i < t->knower_count; i++) aoi_client_changed(y->clients[t->knowers[i]]);
+    const aoi_numbers knowers = aoi_track_knowers(y, track);
+    for (uint32_t i = 0; i < t->knower_count; i++) aoi_client_changed(y->clients[aoi_number_at(knowers, i)]);
     y->changes++;
     aoi_track_release(y, track);
 }
@@ -100,27 +101,39 @@ void aoi_syncs_left(aoi_sync *first, uint32_t entity) {
 
 /* ---- clients that know it ---------------------------------------------------------------------------------------- */
 
-/* Grows by an eighth: lists are many and mostly of a steady size. */
-bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track) {
+static size_t knower_bytes(const aoi_sync *y, uint32_t track) {
+    return aoi_numbers_bytes(y->rests[track].knower_cap, y->tracks[track].flags & AOI_TRACK_TALL);
+}
+
+void aoi_track_free_knowers(aoi_sync *y, uint32_t track) {
+    aoi_resize(aoi_sync_memory(y), y->tracks[track].knowers, knower_bytes(y, track), 0);
+}
+
+/* Grows by a sixteenth: lists are many and mostly of a steady size. */
+bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track, uint32_t client) {
     aoi_track *t = y->tracks + track;
-    uint32_t cap = y->rests[track].knower_cap, to = cap + cap / 8 + LEAST_KNOWERS;
-    if (t->knower_count < cap) return true;
-    uint32_t *knowers = aoi_resize(aoi_sync_memory(y), t->knowers, cap * sizeof *t->knowers, to * sizeof *t->knowers);
+    uint32_t cap = y->rests[track].knower_cap;
+    const bool full = t->knower_count == cap, was = t->flags & AOI_TRACK_TALL, tall = was || aoi_is_tall(client);
+    if (!full && tall == was) return true;
+    if (full) cap += cap / 16 + LEAST_KNOWERS;
+    uint16_t *knowers = aoi_resize(aoi_sync_memory(y), NULL, 0, aoi_numbers_bytes(cap, tall));
     if (!knowers) return false;
+    aoi_numbers_copy(aoi_numbers_in(knowers, cap, tall), aoi_track_knowers(y, track), t->knower_count);
+    aoi_track_free_knowers(y, track);
     t->knowers = knowers;
-    y->rests[track].knower_cap = to;
+    if (tall) t->flags |= AOI_TRACK_TALL;
+    y->rests[track].knower_cap = cap;
     return true;
 }
 
 void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client) {
-    aoi_track *t = y->tracks + track;
-    t->knowers[t->knower_count++] = client;
+    aoi_number_put(aoi_track_knowers(y, track), y->tracks[track].knower_count++, client);
 }
 
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client) {
-    aoi_track *t = y->tracks + track;
-    uint32_t i = aoi_lanes_find(t->knowers, t->knower_count, client);
-    t->knowers[i] = t->knowers[--t->knower_count];
+    const aoi_numbers knowers = aoi_track_knowers(y, track);
+    uint32_t *count = &y->tracks[track].knower_count, i = aoi_numbers_find(knowers, *count, client);
+    aoi_number_put(knowers, i, aoi_number_at(knowers, --*count));
 }
 
 /* ---- news -------------------------------------------------------------------------------------------------------- */
@@ -205,10 +218,12 @@ void aoi_track_locate(aoi_sync *y, uint32_t track) {
     if (y->tracks[track].flags & AOI_TRACK_FRESH) (void)track_relocate(y, y->tracks + track);
 }
 
-static void queue_knowers(aoi_sync *y, const aoi_track *t) {
+static void queue_knowers(aoi_sync *y, uint32_t track) {
+    const aoi_track *t = y->tracks + track;
+    const aoi_numbers knowers = aoi_track_knowers(y, track);
     if (t->moved != y->now && t->touched != y->now) return;
     for (uint32_t i = 0; i < t->knower_count; i++) {
-        aoi_client *c = y->clients[t->knowers[i]];
+        aoi_client *c = y->clients[aoi_number_at(knowers, i)];
         if (!c->queued) aoi_client_queue(c, y->now);
     }
 }
@@ -249,7 +264,7 @@ void aoi_track_catch_up(aoi_sync *y) {
     }
     bool any = y->mover_count > 0 || y->reranked, all = news > y->track_top / 8;
     if (all || (any && y->overflows)) queue_clients(y, all);
-    for (uint32_t i = 0; i < y->mover_count && !all; i++) queue_knowers(y, y->tracks + y->movers[i]);
+    for (uint32_t i = 0; i < y->mover_count && !all; i++) queue_knowers(y, y->movers[i]);
     unlist_movers(y);
     y->reranked = false;
 }
