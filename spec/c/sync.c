@@ -242,6 +242,31 @@ static void crowd(void) {
     close_space(s);
 }
 
+/* ---- ticks that the host begins and does not end: what waits is due, however many they were ------------------------- */
+
+static bool hears(aoi_sync *y) {
+    aoi_message m = {0};
+    EXPECT(aoi_sync_begin(y) == AOI_OK && aoi_sync_next(y, &m) == AOI_OK);
+    return m.bytes && EXPECT(aoi_sync_sent(y));
+}
+
+static void unfinished(void) {
+    setup u = {.engine = "grid", .dims = 2};
+    const aoi_tier tier = {100, 100};
+    aoi_space *s = open_space(&u);
+    aoi_sync *y = NULL;
+    EXPECT(aoi_sync_open(s, &(aoi_sync_options){.clients = {.tier_count = 1, .tiers = &tier}}, &y) == AOI_OK);
+    aoi_entity client = enter(s, 1, 0), target = enter(s, 2, 1);
+    EXPECT(aoi_sync_add(y, client, &(aoi_area){.radius = 50, .mask = 1}, NULL) == AOI_OK && hears(y));
+    for (int ticks = 100; ticks < 1000; ticks += 50) {
+        do EXPECT(aoi_move(s, target, (double[3]){1, random_below(1u << 20) / 32768.0}) == AOI_OK);
+        while (hears(y));
+        for (int k = 0; k < ticks; k++) EXPECT(aoi_sync_begin(y) == AOI_OK);
+        EXPECT(hears(y));
+    }
+    close_space(s);
+}
+
 /* ---- the reader ---------------------------------------------------------------------------------------------------- */
 
 static bool reads(const unsigned char *bytes, size_t size) {
@@ -290,6 +315,7 @@ int main(void) {
     RUN(opening);
     RUN(histories);
     RUN(crowd);
+    RUN(unfinished);
     RUN(mutations);
     RUN(refusals);
     return expect_report("sync");

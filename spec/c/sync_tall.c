@@ -15,7 +15,7 @@ int sync_main(void);
 enum { ROOM = 40 };
 
 static void numbers(void) {
-    uint16_t block[2 * ROOM], other[2 * ROOM];
+    uint16_t block[2 * ROOM] = {0}, other[2 * ROOM] = {0};
     uint32_t spread[ROOM], is[ROOM];
     for (int round = 0; round < 2000; round++) {
         bool tall = round % 2;
@@ -65,7 +65,7 @@ static void damage(void) {
     EXPECT(aoi_check(s));
     aoi_number_put(aoi_picture_tracks(c), 9, aoi_record_track(c, 9) ^ 8);
 
-    uint32_t *cap = &y->rests[aoi_record_track(c, 0)].knower_cap, was = *cap;
+    uint32_t *cap = &y->knower_caps[aoi_record_track(c, 0)], was = *cap;
     *cap = 0;
     EXPECT(aoi_check(s));
     *cap = was;

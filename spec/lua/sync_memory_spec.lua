@@ -35,7 +35,7 @@ describe("memory of a synchroniser", function()
   it("is at most 24 bytes a pair that is known", function()
     for name, options in pairs {
       all = {}, tiers = { tiers = TIERS }, bytes = { bytes = 200 }, limit = { limit = 30 },
-      -- both = { limit = 30, tiers = TIERS },
+      both = { limit = 30, tiers = TIERS },
     } do
       local bytes, _, known = town(options)
       if options.limit then assert.is_true(known <= 30 * CLIENTS) end

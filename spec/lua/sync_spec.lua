@@ -3,6 +3,7 @@ local aoi = require "aoi"
 local Sync = require "aoi.sync"
 local client = require "spec.support.client_model"
 local garbage_of = require "spec.support.garbage"
+local rng = require "spec.support.rng"
 
 local YIELDS = not (_VERSION == "Lua 5.1" or _VERSION == "Lua 5.2")
 
@@ -244,6 +245,64 @@ describe("aoi.sync", function()
     end
     assert.equal(80, records) -- 40 entities, every fourth of eight ticks
     assert.is_true(most < 20)
+  end)
+
+  -- A target that walks to and fro over the borders of tiers, whose moves are due in turn: the longest that one waits.
+  local function longest_wait(options, ticks, change)
+    local random, waits, longest = rng.new(11), 0, 0
+    fresh { quantum = 0.5 }
+    space:enter(10, 60, 0)
+    sync:add(1, math.huge, options)
+    tick()
+    for t = 1, ticks do
+      space:move(10, random(2) == 1 and 40 or 65, t % 7)
+      if change then change(t) end
+      local told = false
+      sync:tick(function(_, message)
+        local moved = Sync.read(message).moved
+        for i = 1, 3 * moved.n, 3 do told = told or moved[i] == 10 end
+      end)
+      waits = told and 0 or waits + 1
+      longest = math.max(longest, waits)
+    end
+    return longest
+  end
+
+  it("tells no position later than its tier says, whatever the periods", function()
+    for _, every in ipairs { 1, 2, 127, 128, 129, 255, 256, 257, 300, 1000 } do
+      local longest = longest_wait({ tiers = { { 20, 1 }, { 50, every }, { 100, every + 1 } } }, 6 * every + 20)
+      assert.is_true(longest <= every, ("%d ticks of %d"):format(longest, every))
+      assert.is_true(longest >= every / 4 - 1, ("%d ticks of %d"):format(longest, every))
+    end
+  end)
+
+  it("tells no position later than its tier says where tiers are set anew", function()
+    local tiers = { { { 100, 200 } }, { { 100, 300 } }, { { 50, 100 }, { 100, 5 } } }
+    local longest = longest_wait({ tiers = tiers[1] }, 3000, function(t)
+      if t % 70 == 0 then sync:set(1, { tiers = tiers[t / 70 % 3 + 1] }) end
+    end)
+    assert.is_true(longest < 300)
+  end)
+
+  it("tells the longest waiting first, however long that is", function()
+    local FAR, STEP, n = 1e300, 4398046511104, 600
+    fresh { quantum = 0.5 }
+    for i = 1, n do space:enter(i * STEP, FAR, 0) end
+    sync:add(1, math.huge)
+    tick()
+    sync:set(1, { bytes = 56, tiers = { { 1, 1 }, { 2, 120 } } }) -- a message has two of these records
+    local told, longest = {}, 0
+    for t = 1, 3 * n do
+      for i = 1, n do space:move(i * STEP, FAR + t * 1e290, 0) end
+      sync:tick(function(_, message)
+        local moved = Sync.read(message).moved
+        for i = 1, 3 * moved.n, 3 do
+          longest = math.max(longest, t - (told[moved[i]] or 0))
+          told[moved[i]] = t
+        end
+      end)
+    end
+    assert.is_true(longest > 256 and longest <= n / 2, longest)
   end)
 
   it("fits messages into a budget; everything comes in the end, more urgent first", function()

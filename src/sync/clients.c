@@ -66,19 +66,25 @@ static void tiers_release(aoi_sync *y, aoi_tiers *tiers) {
     AOI_FREE(aoi_sync_memory(y), tiers, 1);
 }
 
+static uint32_t in_units(uint32_t ticks, uint32_t unit) {
+    return ((ticks - 1) >> unit) + 1;
+}
+
 /* As a rule clients have the same ones; NULL: memory refused. */
 static aoi_tiers *tiers_take(aoi_sync *y, const aoi_relevance *r) {
     aoi_tiers *tiers = y->tiers;
     bool same = tiers && tiers->count == r->tier_count;
     for (uint32_t k = 0; k < r->tier_count && same; k++)
-        same = tiers->every[k] == r->tiers[k].every && tiers->as_set[k].distance == r->tiers[k].distance;
+        same = tiers->as_set[k].every == r->tiers[k].every && tiers->as_set[k].distance == r->tiers[k].distance;
     if (!same) {
         tiers = aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof *tiers);
         if (!tiers) return NULL;
         *tiers = (aoi_tiers){.count = r->tier_count};
+        for (uint32_t k = 0; k < r->tier_count; k++)
+            while (in_units(r->tiers[k].every, tiers->unit) > AOI_MOST_UNITS) tiers->unit++;
         for (uint32_t k = 0; k < r->tier_count; k++) {
             tiers->as_set[k] = r->tiers[k];
-            tiers->every[k] = r->tiers[k].every;
+            tiers->periods[k] = in_units(r->tiers[k].every, tiers->unit);
             tiers->most[k] = UINT64_MAX / r->tiers[k].every;
             tiers->divides[k] = tiers->most[k] + 1;
         }
@@ -105,7 +111,8 @@ static void sync_free(aoi_sync *y) {
         if (y->clients[k]) client_free(y->clients[k]);
     for (uint32_t t = 0; t < y->track_top; t++) aoi_track_free_knowers(y, t);
     AOI_FREE_LINES(m, y->tracks, y->track_cap);
-    AOI_FREE(m, y->rests, y->rest_cap);
+    AOI_FREE(m, y->knower_caps, y->knower_cap_cap);
+    AOI_FREE(m, y->priorities, y->priority_cap);
     AOI_FREE(m, y->spots, y->spot_cap);
     AOI_FREE(m, y->heights, y->height_cap);
     AOI_FREE(m, y->movers, y->mover_cap);
@@ -170,7 +177,7 @@ static bool client_set(aoi_client *c, const aoi_relevance *r) {
     aoi_sync *y = c->sync;
     if ((r->limit || r->tier_count) && !aoi_tracks_measure(y)) return false;
     aoi_tiers *tiers = r->tier_count ? tiers_take(y, r) : NULL;
-    if ((r->tier_count && !tiers) || !aoi_picture_set_times(c, r->bytes, r->tier_count)) {
+    if ((r->tier_count && !tiers) || !aoi_picture_set_times(c, r->bytes, tiers)) {
         tiers_release(y, tiers);
         return false;
     }
@@ -193,7 +200,8 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
         return NULL;
     aoi_client *c = aoi_resize(m, NULL, 0, sizeof *c);
     if (!c) return NULL;
-    *c = (aoi_client){.sync = y, .number = number, .track = track, .node = AOI_NONE, .synced = y->now};
+    *c = (aoi_client){
+        .sync = y, .number = number & (MOST_CLIENTS - 1), .track = track, .node = AOI_NONE, .synced = y->now};
     if (!client_set(c, r)) {
         aoi_picture_free(c);
         aoi_resize(m, c, sizeof *c, 0);
@@ -279,7 +287,11 @@ int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority) {
     uint32_t t = aoi_track_of(y, slot);
     if (t == AOI_NONE && priority == 1) return AOI_OK;
     if (t == AOI_NONE && (t = aoi_track_ready(y, slot)) == AOI_NONE) return AOI_ENOMEM;
-    y->rests[t].priority = priority;
+    if (priority != 1 && !AOI_GROW(aoi_sync_memory(y), y->priorities, y->priority_cap, y->track_top)) {
+        aoi_track_release(y, t);
+        return AOI_ENOMEM;
+    }
+    if (priority != 1) y->priorities[t] = priority;
     if (priority != 1) y->tracks[t].flags |= AOI_TRACK_RANKED;
     else y->tracks[t].flags &= ~(uint32_t)AOI_TRACK_RANKED;
     aoi_track_spot(y, t);

@@ -68,9 +68,10 @@ static inline uint32_t aoi_numbers_find(aoi_numbers n, uint32_t count, uint32_t 
     return i;
 }
 
-/* As plain ones. */
+/* As plain ones, by eights: there is room for these on both sides. */
 static inline void aoi_numbers_spread(aoi_numbers n, uint32_t count, uint32_t *out) {
-    for (uint32_t i = 0; i < count; i++) out[i] = n.low[i];
+    for (uint32_t i = 0; i < count; i += 8)
+        for (uint32_t k = i; k < i + 8; k++) out[k] = n.low[k];
     for (uint32_t i = 0; i < count && n.high; i++) out[i] |= (uint32_t)n.high[i] << AOI_LOW_BITS;
 }
 

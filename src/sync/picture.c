@@ -96,20 +96,22 @@ static bool picture_relay(aoi_client *c, uint32_t cap, bool tall, bool dated) {
 bool aoi_picture_since_ready(aoi_client *c, uint32_t records) {
     uint32_t cap = records + records / 16 + 1;
     if (records <= c->since_cap) return true;
-    uint16_t *since = aoi_resize(aoi_sync_memory(c->sync), c->since, c->since_cap * sizeof *since, cap * sizeof *since);
+    uint8_t *since = aoi_resize(aoi_sync_memory(c->sync), c->since, c->since_cap, cap);
     if (!since) return false;
-    memset(since + c->since_cap, 0, (cap - c->since_cap) * sizeof *since);
+    memset(since + c->since_cap, 0, cap - c->since_cap);
     c->since = since;
     c->since_cap = cap;
     return true;
 }
 
-bool aoi_picture_set_times(aoi_client *c, bool told_at, bool since) {
-    if (since && !aoi_picture_since_ready(c, c->told)) return false;
-    if (!c->flags && !picture_relay(c, LEAST_RECORDS, false, told_at)) return false;
-    if (told_at != c->dated && !picture_relay(c, c->cap, c->tall, told_at)) return false;
-    for (uint32_t i = 0; i < c->told && since && !c->tiers; i++) c->since[i] = (uint16_t)c->sync->now;
-    if (!since) AOI_CLEAR(aoi_sync_memory(c->sync), c->since, c->since_cap);
+/* Where times are counted in other units, what waits becomes due. */
+bool aoi_picture_set_times(aoi_client *c, bool dated, const aoi_tiers *tiers) {
+    if (tiers && !aoi_picture_since_ready(c, c->told)) return false;
+    if (!c->flags && !picture_relay(c, LEAST_RECORDS, false, dated)) return false;
+    if (dated != c->dated && !picture_relay(c, c->cap, c->tall, dated)) return false;
+    if (!tiers) AOI_CLEAR(aoi_sync_memory(c->sync), c->since, c->since_cap);
+    else if ((!c->tiers || c->tiers->unit != tiers->unit) && c->told)
+        memset(c->since, aoi_units_of(tiers, c->sync->now) - (AOI_MOST_UNITS - 1), c->told);
     return true;
 }
 
@@ -158,7 +160,7 @@ void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
         told_at[k] = at;
     }
     if (i < c->since_cap && k < c->since_cap) {
-        uint16_t since = c->since[i];
+        uint8_t since = c->since[i];
         c->since[i] = c->since[k];
         c->since[k] = since;
     }
@@ -191,7 +193,6 @@ void aoi_picture_drop(aoi_client *c, uint32_t record) {
 void aoi_picture_tell(aoi_client *c, uint32_t record) {
     aoi_track_add_knower(c->sync, aoi_record_track(c, record), c->number);
     aoi_picture_swap(c, record, c->told);
-    if (c->told < c->since_cap) c->since[c->told] = (uint16_t)c->sync->now;
     c->told++;
 }
 
@@ -217,18 +218,19 @@ void aoi_client_queue(aoi_client *c, uint32_t tick) {
     aoi_sync *y = c->sync;
     c->queued = true;
     c->queued_for = tick;
-    c->next = NULL;
-    c->previous = y->last;
-    if (y->last) y->last->next = c;
+    c->next = AOI_NONE;
+    c->previous = y->last ? y->last->number : AOI_NONE;
+    if (y->last) y->last->next = c->number;
     else y->first = c;
     y->last = c;
 }
 
 void aoi_client_unqueue(aoi_client *c) {
     aoi_sync *y = c->sync;
-    if (c->previous) c->previous->next = c->next;
-    else y->first = c->next;
-    if (c->next) c->next->previous = c->previous;
-    else y->last = c->previous;
+    aoi_client *previous = c->previous == AOI_NONE ? NULL : y->clients[c->previous], *next = aoi_client_next(c);
+    if (previous) previous->next = c->next;
+    else y->first = next;
+    if (next) next->previous = c->previous;
+    else y->last = previous;
     c->queued = false;
 }

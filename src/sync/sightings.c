@@ -119,7 +119,7 @@ bool aoi_client_see(aoi_client *c) {
     aoi_space *s = c->sync->space;
     if (s->sighting_count > s->sightings_sorted) return aoi_syncs_see(s);
     if (!s->sighting_count || c->node >= s->sighting_nodes) return true;
-    if (c->next) prefetch_group(c->next);
+    if (c->next != AOI_NONE) prefetch_group(aoi_client_next(c));
     for (uint32_t i = group_begin(s, c->node); i < s->sighting_ends[c->node]; i++) {
         if (s->sightings[i].track == AOI_SIGHTING_DONE) continue;
         if (!apply_sighting(c, s->sightings + i)) return false;

@@ -39,17 +39,12 @@ typedef struct aoi_track { /* one cache line: all that a record of a mover needs
     _Alignas(AOI_CACHE_LINE) aoi_told at;
     int64_t id;
     uint32_t moved, touched; /* ticks */
-    uint32_t entity;         /* its slot */
+    uint32_t entity;         /* its slot; of a free track the next free one */
     uint32_t knower_count;
     uint16_t *knowers; /* numbers of the clients that have been told of it, numbers.h */
     uint32_t flags;
     uint32_t refs; /* records in pictures, and its own client */
 } aoi_track;
-
-typedef struct aoi_track_rest {
-    double priority;
-    uint32_t knower_cap, next_free;
-} aoi_track_rest;
 
 /* flags of a record; it is told if it lies before client->told */
 enum {
@@ -63,10 +58,13 @@ enum {
     AOI_RECORD_PLACED = 128 /* the message has where it is */
 };
 
-/* Tiers, shared by clients. */
+/* Tiers, shared by clients.  How long a record waits is counted in units of so many ticks that the longest period fits
+ * into half a byte's range. */
+enum { AOI_MOST_UNITS = 128 };
 typedef struct aoi_tiers {
     uint32_t refs, count;
-    uint32_t every[AOI_MOST_TIERS];
+    uint32_t unit;                                          /* 2^unit ticks */
+    uint32_t periods[AOI_MOST_TIERS];                       /* in units, rounded up */
     uint64_t divides[AOI_MOST_TIERS], most[AOI_MOST_TIERS]; /* a multiple of the period, times that, is at most that */
     aoi_tier as_set[AOI_MOST_TIERS];
 } aoi_tiers;
@@ -79,27 +77,28 @@ typedef struct aoi_tiers {
  *   index    [ 3 |   | 1 | 5 |   | 4 | 2 ]  only in large pictures: numbers of records by track
  *              known     ^ told    ^ count
  *
- *   since    [   |   |     ]                only with tiers: tick since which a move waits, its low 16 bits */
+ *   since    [   |   |     ]                only with tiers: since when a move waits, in their units, the low 8 bits */
 struct aoi_client { /* what events need comes first */
     aoi_sync *sync;
     uint8_t *flags; /* where the block begins */
     uint32_t cap, count, told;
-    uint32_t unseen; /* records that the node does not see */
-    bool tall : 1;   /* tracks are in both halves */
-    bool dated : 1;  /* has told_at */
+    uint32_t unseen;      /* records that the node does not see */
+    uint32_t number : 24; /* of the client itself, as the next two */
+    bool tall : 1;        /* tracks are in both halves */
+    bool dated : 1;       /* has told_at */
     bool queued : 1;
     bool changed : 1; /* records have come or gone */
     bool backlog : 1;
-    bool overflow : 1;            /* sees more than the limit */
-    bool marked : 1;              /* records are SAID or CUT */
-    bool timed : 1;               /* some of its news wait */
-    uint32_t number, node, track; /* of the client itself */
-    uint32_t synced;              /* tick of its last message, or when it had no news */
-    uint32_t queued_for;          /* tick, while it is in the queue */
+    bool overflow : 1; /* sees more than the limit */
+    bool marked : 1;   /* records are SAID or CUT */
+    bool timed : 1;    /* some of its news wait */
+    uint32_t node, track;
+    uint32_t synced;         /* tick of its last message, or when it had no news */
+    uint32_t queued_for;     /* tick, while it is in the queue */
+    uint32_t previous, next; /* in that queue, by number, or AOI_NONE */
     uint32_t limit, bytes, since_cap;
-    uint16_t *since;
+    uint8_t *since;
     aoi_tiers *tiers;
-    aoi_client *previous, *next; /* in the queue of those with news */
 };
 
 /* Where the entity of a track is, roughly: small enough to stay in the cache while ranks are compared.  Infinite where
@@ -130,15 +129,17 @@ struct aoi_sync {
     uint32_t odd;    /* tick of the last news that was no plain move: touched, or told as doubles */
     int64_t node_id; /* of the nodes of its clients */
     aoi_track *tracks;
-    aoi_track_rest *rests;
-    aoi_spot *spots; /* if any client has had a limit or tiers */
-    float *heights;  /* of spots, in 3D */
-    double far;      /* no coordinate of a spot is larger */
-    bool measures;   /* has spots */
+    uint32_t *knower_caps; /* by track: room in its list */
+    double *priorities;    /* of tracks that are ranked */
+    aoi_spot *spots;       /* if any client has had a limit or tiers */
+    float *heights;        /* of spots, in 3D */
+    double far;            /* no coordinate of a spot is larger */
+    bool measures;         /* has spots */
     uint32_t
         *movers;     /* tracks whose entity has moved since the last tick, or is touched; as many as there are tracks */
     uint8_t *listed; /* by track: is among them; apart from the track, which a move leaves alone */
-    uint32_t track_cap, rest_cap, spot_cap, height_cap, mover_cap, listed_cap, track_top, free_track, mover_count;
+    uint32_t track_cap, knower_cap_cap, priority_cap, spot_cap, height_cap, mover_cap, listed_cap, track_top,
+        free_track, mover_count;
     uint32_t *track_of; /* by entity slot */
     uint32_t track_of_cap;
     aoi_client **clients; /* by number; NULL: free */
@@ -192,11 +193,11 @@ bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_told *at); /* 
 
 static inline aoi_numbers aoi_track_knowers(const aoi_sync *y, uint32_t track) {
     const aoi_track *t = y->tracks + track;
-    return aoi_numbers_in(t->knowers, y->rests[track].knower_cap, t->flags & AOI_TRACK_TALL);
+    return aoi_numbers_in(t->knowers, y->knower_caps[track], t->flags & AOI_TRACK_TALL);
 }
 
 static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
-    return y->tracks[track].flags & AOI_TRACK_RANKED ? y->rests[track].priority : 1;
+    return y->tracks[track].flags & AOI_TRACK_RANKED ? y->priorities[track] : 1;
 }
 
 /* ---- picture.c --------------------------------------------------------------------------------------------------- */
@@ -208,8 +209,8 @@ void aoi_picture_tell(aoi_client *c, uint32_t record);                 /* it bec
 void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* both told, or both not */
 void aoi_picture_untell(aoi_client *c, uint32_t record);
 void aoi_picture_free(aoi_client *c);
-bool aoi_picture_set_times(aoi_client *c, bool told_at, bool since); /* false: memory refused */
-bool aoi_picture_since_ready(aoi_client *c, uint32_t records);       /* room for so many known ones; likewise */
+bool aoi_picture_set_times(aoi_client *c, bool dated, const aoi_tiers *tiers); /* or NULL; false: memory refused */
+bool aoi_picture_since_ready(aoi_client *c, uint32_t records); /* room for so many known ones; likewise */
 void aoi_picture_shrink(aoi_client *c);
 const char *aoi_picture_check(const aoi_client *c);
 
@@ -239,11 +240,18 @@ static inline uint32_t aoi_client_entity(const aoi_client *c) {
     return c->sync->tracks[c->track].entity;
 }
 
+static inline uint8_t aoi_units_of(const aoi_tiers *tiers, uint32_t tick) {
+    return (uint8_t)(tick >> tiers->unit);
+}
+
 static inline uint32_t aoi_tier_count(const aoi_client *c) {
     return c->tiers ? c->tiers->count : 0;
 }
 
 /* Clients with news; in the order in which they are queued. */
+static inline aoi_client *aoi_client_next(const aoi_client *c) {
+    return c->next == AOI_NONE ? NULL : c->sync->clients[c->next];
+}
 void aoi_client_queue(aoi_client *c, uint32_t tick);
 void aoi_client_unqueue(aoi_client *c);
 static inline void aoi_client_changed(aoi_client *c) {

@@ -55,7 +55,7 @@ static const char *check_tracks(const aoi_sync *y) {
         const aoi_track *r = y->tracks + t;
         refs += y->tracks[t].refs;
         listed += y->listed[t];
-        if (r->knower_count > y->rests[t].knower_cap) return sync_say(y, "a list of knowers has no room for them");
+        if (r->knower_count > y->knower_caps[t]) return sync_say(y, "a list of knowers has no room for them");
         if (r->flags & (AOI_TRACK_FREE | AOI_TRACK_DEAD)) continue;
         if (aoi_track_of(y, r->entity) != t || y->space->world.entities[r->entity].id != r->id)
             return sync_say(y, "entity %lld is not found by its track", (long long)r->id);
@@ -77,7 +77,7 @@ static const char *check_queue(const aoi_sync *y) {
         if (c->changed && !c->queued)
             return sync_say(y, "client %lld has news and waits for nothing", (long long)aoi_client_id(c));
     }
-    for (const aoi_client *c = y->first; c; c = c->next) n++;
+    for (const aoi_client *c = y->first; c; c = aoi_client_next(c)) n++;
     if (n != queued || clients != y->client_count || overflows != y->overflows)
         return sync_say(y, "clients are counted wrongly");
     return NULL;

@@ -193,6 +193,8 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
     const uint32_t *numbers = c.sync->numbers, now = c.sync->now, stay = c.sync->stay;
     const uint32_t phase = c.number * UINT32_C(0x85EBCA6B), last = stay > TRACKS_AHEAD ? stay - TRACKS_AHEAD : 0;
     const bool odd = aoi_tick_after(c.sync->odd, c.synced);
+    const bool late = tiered && (now - c.synced) >> tiers->unit >= AOI_MOST_UNITS; /* times may have wrapped */
+    const uint8_t units = tiered ? aoi_units_of(tiers, now) : 0;
     uint32_t *list = c.sync->due, n = 0;
     unsigned left = 0;
     for (uint32_t i = 0; i < stay; i++) {
@@ -202,9 +204,9 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
         unsigned due = flags & AOI_RECORD_WAITS, touched = flags & AOI_RECORD_TOUCH;
         if (tiered) {
             uint32_t tier = list[i], at = now + ((track * UINT32_C(0x9E3779B9) + phase) >> 16);
-            uint16_t since = old & AOI_RECORD_WAITS ? c.since[i] : (uint16_t)now;
-            unsigned told =
-                (at * tiers->divides[tier] <= tiers->most[tier]) | ((uint16_t)(now - since) + 1u >= tiers->every[tier]);
+            uint8_t since = old & AOI_RECORD_WAITS ? c.since[i] : units;
+            unsigned told = (at * tiers->divides[tier] <= tiers->most[tier]) |
+                            ((uint8_t)(units - since) + 1u >= tiers->periods[tier]) | late;
             c.since[i] = since;
             left |= due & (told - 1);
             due &= 0 - told;
@@ -222,7 +224,7 @@ static void keep_waiting(const aoi_client *c) {
     const aoi_sync *y = c->sync;
     for (uint32_t i = y->stay; i < c->told; i++) {
         unsigned old = c->flags[i], flags = mark_waiting(c, y->tracks + y->numbers[i], old, true);
-        if (c->tiers && !(old & AOI_RECORD_WAITS)) c->since[i] = (uint16_t)y->now;
+        if (c->tiers && !(old & AOI_RECORD_WAITS)) c->since[i] = aoi_units_of(c->tiers, y->now);
         c->flags[i] = (uint8_t)(flags | (old & AOI_RECORD_SAID));
     }
 }
@@ -309,12 +311,10 @@ static void put_cut_last(aoi_client *c) {
     }
 }
 
-/* Whole lanes are read of them. */
 static bool list_numbers(aoi_client *c) {
     aoi_sync *y = c->sync;
     if (!AOI_GROW(aoi_sync_memory(y), y->numbers, y->number_cap, c->count + (size_t)AOI_LANE)) return false;
     aoi_numbers_spread(aoi_picture_tracks(c), c->count, y->numbers);
-    memset(y->numbers + c->count, 0, AOI_LANE * sizeof *y->numbers);
     return true;
 }
 
@@ -360,13 +360,13 @@ static void unmark(uint8_t *flags, uint32_t n) {
 /* Of the client that is packed next. */
 static void prefetch_picture(const aoi_client *c) {
     if (!c) return;
-    if (c->next) AOI_PREFETCH(c->next);
+    if (c->next != AOI_NONE) AOI_PREFETCH(aoi_client_next(c));
     for (int k = 0; k < 4; k++) AOI_PREFETCH(c->flags + k * AOI_CACHE_LINE);
 }
 
 static bool pack(aoi_client *c) {
     aoi_sync *y = c->sync;
-    prefetch_picture(c->next);
+    prefetch_picture(aoi_client_next(c));
     writer_open(c);
     aoi_scope scope;
     bool measured = false;
@@ -418,6 +418,14 @@ static void apply_appeared(aoi_client *c, bool *left) {
     *left |= !c->limit && c->told < c->count;
 }
 
+/* What has waited for the longest period gets no older: times wrap. */
+static void stop_times(uint8_t *since, uint32_t n, uint8_t units) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t waited = (uint8_t)(units - since[i]);
+        since[i] = (uint8_t)(units - (waited < AOI_MOST_UNITS ? waited : AOI_MOST_UNITS - 1));
+    }
+}
+
 /* Which records are said follows no pattern: no branch depends on it.  Flags by eights: told moves wait no longer. */
 static void apply_updates(aoi_client *c) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -435,8 +443,7 @@ static void apply_updates(aoi_client *c) {
         waits |= eight & mine;
     }
     c->backlog |= (waits & ones * (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) != 0;
-    for (uint32_t i = 0; i < stay && c->tiers; i++) /* what has waited for so long waits no longer: times wrap */
-        c->since[i] = (uint16_t)(c->since[i] + ((uint16_t)(now - c->since[i]) == UINT16_MAX));
+    if (c->tiers) stop_times(c->since, c->told, aoi_units_of(c->tiers, now));
 }
 
 /* What is seen now is what was seen at the last tick.  By eights. */

@@ -27,7 +27,7 @@ static bool track_arrays_ready(aoi_sync *y) {
     aoi_memory *m = aoi_sync_memory(y);
     size_t need = y->track_top + (size_t)1;
     return y->free_track != AOI_NONE ||
-           (AOI_GROW(m, y->movers, y->mover_cap, need) && AOI_GROW(m, y->rests, y->rest_cap, need) &&
+           (AOI_GROW(m, y->movers, y->mover_cap, need) && AOI_GROW(m, y->knower_caps, y->knower_cap_cap, need) &&
             (!y->measures || spots_ready(y, need)) && AOI_GROW(m, y->listed, y->listed_cap, need) &&
             AOI_GROW_LINES(m, y->tracks, y->track_cap, need));
 }
@@ -43,14 +43,14 @@ uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
     uint32_t t = aoi_track_of(y, entity);
     if (t != AOI_NONE) return t;
     if (!track_map_ready(y, entity) || !track_arrays_ready(y)) return AOI_NONE;
-    if ((t = y->free_track) != AOI_NONE) y->free_track = y->rests[t].next_free;
+    if ((t = y->free_track) != AOI_NONE) y->free_track = y->tracks[t].entity;
     else t = y->track_top++;
     y->tracks[t] = (aoi_track){.id = y->space->world.entities[entity].id,
                                .moved = y->now,
                                .touched = y->now,
                                .entity = entity,
                                .flags = AOI_TRACK_FRESH};
-    y->rests[t] = (aoi_track_rest){.priority = 1, .next_free = AOI_NONE};
+    y->knower_caps[t] = 0;
     put_spot(y, t, NULL);
     y->track_of[entity] = t;
     y->listed[t] = 0;
@@ -76,8 +76,9 @@ static void track_free(aoi_sync *y, uint32_t track) {
     t->knowers = NULL;
     t->knower_count = 0;
     t->flags = AOI_TRACK_FREE;
+    t->entity = y->free_track;
+    y->knower_caps[track] = 0;
     y->listed[track] = 0;
-    y->rests[track] = (aoi_track_rest){.next_free = y->free_track};
     y->free_track = track;
 }
 
@@ -102,7 +103,7 @@ void aoi_syncs_left(aoi_sync *first, uint32_t entity) {
 /* ---- clients that know it ---------------------------------------------------------------------------------------- */
 
 static size_t knower_bytes(const aoi_sync *y, uint32_t track) {
-    return aoi_numbers_bytes(y->rests[track].knower_cap, y->tracks[track].flags & AOI_TRACK_TALL);
+    return aoi_numbers_bytes(y->knower_caps[track], y->tracks[track].flags & AOI_TRACK_TALL);
 }
 
 void aoi_track_free_knowers(aoi_sync *y, uint32_t track) {
@@ -112,7 +113,7 @@ void aoi_track_free_knowers(aoi_sync *y, uint32_t track) {
 /* Grows by a sixteenth: lists are many and mostly of a steady size. */
 bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track, uint32_t client) {
     aoi_track *t = y->tracks + track;
-    uint32_t cap = y->rests[track].knower_cap;
+    uint32_t cap = y->knower_caps[track];
     const bool full = t->knower_count == cap, was = t->flags & AOI_TRACK_TALL, tall = was || aoi_is_tall(client);
     if (!full && tall == was) return true;
     if (full) cap += cap / 16 + LEAST_KNOWERS;
@@ -122,7 +123,7 @@ bool aoi_track_reserve_knower(aoi_sync *y, uint32_t track, uint32_t client) {
     aoi_track_free_knowers(y, track);
     t->knowers = knowers;
     if (tall) t->flags |= AOI_TRACK_TALL;
-    y->rests[track].knower_cap = cap;
+    y->knower_caps[track] = cap;
     return true;
 }
 
