@@ -70,8 +70,8 @@ static inline uint32_t aoi_numbers_find(aoi_numbers n, uint32_t count, uint32_t 
 
 /* As plain ones, by eights: there is room for these on both sides. */
 static inline void aoi_numbers_spread(aoi_numbers n, uint32_t count, uint32_t *out) {
-    for (uint32_t i = 0; i < count; i += 8)
-        for (uint32_t k = i; k < i + 8; k++) out[k] = n.low[k];
+    for (size_t i = 0; i < count; i += 8)
+        for (size_t k = 0; k < 8; k++) out[i + k] = n.low[i + k];
     for (uint32_t i = 0; i < count && n.high; i++) out[i] |= (uint32_t)n.high[i] << AOI_LOW_BITS;
 }
 
