@@ -119,6 +119,26 @@ static void order_survives(void) {
     }
 }
 
+/* Once gaps are closed as many events as before are other ones: that leaves were before enters says nothing then. */
+static void order_is_looked_at_anew(void) {
+    start();
+    aoi_queue_begin(&memory, &queue);
+    for (uint32_t i = 0; i < 15; i++) EXPECT(put_one(i % 2 ? AOI_LEAVE : AOI_ENTER, i, 0, 1));
+    aoi_queue_commit(&memory, &queue);
+    aoi_queue_begin(&memory, &queue);
+    for (uint32_t i = 0; i < 9; i++) EXPECT(!put_one(i % 2 ? AOI_ENTER : AOI_LEAVE, i, 0, 1));
+    EXPECT(put_one(AOI_ENTER, 15, 0, 1) && queue.top == queue.cap && queue.count < queue.top / 2);
+    aoi_queue_commit(&memory, &queue);
+    aoi_queue_begin(&memory, &queue);
+    EXPECT(queue.top == 7);
+    for (uint32_t i = 20; i < 28; i++) EXPECT(put_one(i % 2 ? AOI_LEAVE : AOI_ENTER, i, 0, 1));
+    aoi_queue_commit(&memory, &queue);
+    while (queue.count > 8) (void)aoi_queue_take(&queue);
+    for (uint32_t i = 21; i < 28; i += 2) EXPECT(take(AOI_LEAVE, i, 1));
+    for (uint32_t i = 20; i < 28; i += 2) EXPECT(take(AOI_ENTER, i, 1));
+    finish();
+}
+
 static void opposites_cancel(void) {
     start();
     EXPECT(put(AOI_ENTER, 1, 1) && !put(AOI_LEAVE, 1, 1) && queue.count == 0);
@@ -376,6 +396,7 @@ int main(void) {
     RUN(what_comes_during_delivery_joins_the_end);
     RUN(all_leaves_can_come_first);
     RUN(order_survives);
+    RUN(order_is_looked_at_anew);
     RUN(opposites_cancel);
     RUN(lives_do_not_cancel_each_other);
     RUN(agrees_with_an_array);

@@ -56,6 +56,7 @@ static void queue_close_gaps(aoi_event_queue *q, uint32_t from) {
     }
     if (q->ordered_end > from) q->ordered_end = q->ordered_end >= q->top ? to : ordered;
     q->top = to;
+    q->parted_end = 0;
     if (q->head > from) q->head = from;
     if (q->indexed > from) queue_forget_index(q);
 }

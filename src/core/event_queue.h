@@ -47,7 +47,6 @@ static inline void aoi_queue_begin(aoi_memory *m, aoi_event_queue *q) {
     q->call = q->top;
     q->undo_count = 0;
     q->entered = q->late = false;
-    q->parted_end = 0;
 }
 void aoi_queue_commit(aoi_memory *m, aoi_event_queue *q); /* leaves before enters; cannot fail */
 
