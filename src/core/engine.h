@@ -250,6 +250,11 @@ static inline uint32_t aoi_next_in_level(const aoi_world *w, uint32_t node, uint
     return node;
 }
 
+/* The node need not exist. */
+static inline void aoi_prefetch_node(const aoi_world *w, uint32_t node) {
+    AOI_PREFETCH((const void *)((uintptr_t)w->nodes + (size_t)node * sizeof *w->nodes));
+}
+
 static inline aoi_bounds aoi_bounds_of(const aoi_world *w, uint32_t node) {
     const aoi_node_record *n = w->nodes + node;
     const aoi_area_record *a = w->areas + node;
@@ -268,6 +273,12 @@ static inline bool aoi_is_plain_box(const aoi_bounds *b) {
 static inline void aoi_add_candidate(aoi_world *w, uint32_t node, uint32_t target) {
     if (!AOI_GROW(&w->memory, w->candidates, w->candidate_cap, w->candidate_count + (size_t)1)) w->failed = true;
     else w->candidates[w->candidate_count++] = (aoi_candidate){node, target};
+}
+
+/* The target, of this kind, for all nodes of a level in a chain, from this one of that level on. */
+static inline void aoi_add_candidates(aoi_world *w, uint32_t node, uint32_t level, uint32_t target, uint64_t kind) {
+    for (uint32_t n = node; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, level))
+        if (aoi_may_see(w->nodes + n, kind)) aoi_add_candidate(w, n, target);
 }
 
 static inline void aoi_add_hit(aoi_world *w, uint32_t slot) {

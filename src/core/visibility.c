@@ -262,7 +262,7 @@ static inline void judge_moved(aoi_space *s, uint32_t node, uint32_t target, con
 /* What judging an entity reads beside its record. */
 static inline void prefetch_moved(const aoi_world *w, uint32_t entity, bool told) {
     const aoi_entity_record *e = w->entities + entity;
-    AOI_PREFETCH((const void *)((uintptr_t)w->nodes + (size_t)e->nodes * sizeof *w->nodes));
+    aoi_prefetch_node(w, e->nodes);
     if (!told) AOI_PREFETCH(aoi_way_of(w, e->mover < w->moved ? e->mover : 0));
 }
 

@@ -452,10 +452,7 @@ static aoi_join_field tower_field(const void *ud, uint32_t i) {
     const towers *g = ud;
     if (i >= g->layer_count) return aoi_nine_field(&g->around, i - g->layer_count);
     const tower_layer *y = g->layers + i;
-    return (aoi_join_field){.borders = aoi_borders_of_boxes(y->least, y->most),
-                            .level = AOI_NINE_ELSEWHERE + i,
-                            .count = y->count,
-                            .crowd = aoi_is_crowd(g->head.world, y->count)};
+    return aoi_join_field_of_boxes(g->head.world, AOI_NINE_ELSEWHERE + i, y->count, y->least, y->most);
 }
 
 static uint64_t tower_query(void *ud, const double *from, const double *to, const aoi_borders *b, bool solid,
@@ -475,7 +472,7 @@ static bool tower_supports_join(aoi_engine *head) {
 
 static int tower_join(aoi_engine *head) {
     aoi_join_source source = tower_source(tower_engine_of(head));
-    return aoi_join(&source) ? AOI_OK : AOI_ENOMEM;
+    return aoi_join(&source);
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */

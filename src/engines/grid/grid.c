@@ -100,7 +100,7 @@ static bool grid_supports_join(aoi_engine *head) {
 
 static int grid_join(aoi_engine *head) {
     aoi_join_source source = aoi_nine_source(grid_of(head));
-    return aoi_join(&source) ? AOI_OK : AOI_ENOMEM;
+    return aoi_join(&source);
 }
 
 static void grid_describe(const aoi_engine *head, aoi_describer *d) {

@@ -187,10 +187,8 @@ static aoi_join_field list_field(const void *ud, uint32_t i) {
     const aoi_list *g = ud;
     if (i >= (uint32_t)g->level_count) return aoi_nine_field(&g->around, i - (uint32_t)g->level_count);
     const aoi_level *y = g->levels + g->order[i];
-    return (aoi_join_field){.borders = aoi_borders_of_boxes(y->least, y->most),
-                            .level = AOI_NINE_ELSEWHERE + (uint32_t)g->order[i],
-                            .count = y->nodes,
-                            .crowd = aoi_is_crowd(g->head.world, y->nodes)};
+    uint32_t level = AOI_NINE_ELSEWHERE + (uint32_t)g->order[i];
+    return aoi_join_field_of_boxes(g->head.world, level, y->nodes, y->least, y->most);
 }
 
 static uint64_t list_query(void *ud, const double *from, const double *to, const aoi_borders *b, bool solid,
@@ -224,7 +222,7 @@ static bool list_supports_join(aoi_engine *head) {
 
 static int list_join(aoi_engine *head) {
     aoi_join_source source = list_source(self(head));
-    return aoi_join(&source) ? AOI_OK : AOI_ENOMEM;
+    return aoi_join(&source);
 }
 
 /* ---- the class --------------------------------------------------------------------------------------------------- */

@@ -168,16 +168,11 @@ static void quadtree_visit_pairs(const void *ud, const aoi_tree_hit *hits, size_
     for (size_t i = 0; i < count; i++) {
         uint32_t entity = hits[i].entity;
         const aoi_entity_record *e = w->entities + entity;
-        if (i + QUADTREE_AHEAD < count)
-            AOI_PREFETCH((const void *)((uintptr_t)w->nodes +
-                                        (size_t)w->entities[hits[i + QUADTREE_AHEAD].entity].nodes * sizeof *w->nodes));
+        if (i + QUADTREE_AHEAD < count) aoi_prefetch_node(w, w->entities[hits[i + QUADTREE_AHEAD].entity].nodes);
         if (entity == q->entity) continue;
-        for (uint32_t n = q->first; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, q->class))
-            if (aoi_may_see(w->nodes + n, e->kind)) aoi_add_candidate(w, n, entity);
-        if (!(hits[i].classes >> q->class & 1)) continue;
-        for (uint32_t n = aoi_next_in_level(w, e->nodes, q->class); n != AOI_NONE;
-             n = aoi_next_in_level(w, w->nodes[n].next, q->class))
-            if (aoi_may_see(w->nodes + n, q->kind)) aoi_add_candidate(w, n, q->entity);
+        aoi_add_candidates(w, q->first, q->class, entity, e->kind);
+        if (hits[i].classes >> q->class & 1)
+            aoi_add_candidates(w, aoi_next_in_level(w, e->nodes, q->class), q->class, q->entity, q->kind);
     }
 }
 
@@ -265,7 +260,7 @@ static bool quadtree_supports_join(aoi_engine *head) {
 
 static int quadtree_join(aoi_engine *head) {
     aoi_join_source source = quadtree_source(quadtree_of(head));
-    return aoi_join(&source) ? AOI_OK : AOI_ENOMEM;
+    return aoi_join(&source);
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */

@@ -157,7 +157,7 @@ static void batch_join_crowd(batch *b, const aoi_join_field *f) {
     b->source->engine->steps += aoi_self_join(&b->rows, &f->borders, batch_meet, b);
 }
 
-bool aoi_join(const aoi_join_source *s) {
+int aoi_join(const aoi_join_source *s) {
     batch b = {.source = s, .w = s->engine->world};
     double reach = batch_reach(s);
     b.limit = batch_limit(s, reach);
@@ -174,5 +174,5 @@ bool aoi_join(const aoi_join_source *s) {
     if (good) batch_join_rare(&b, &rare);
     aoi_join_rows_free(&b.w->memory, &b.rows);
     AOI_FREE(&b.w->memory, b.far_bits, b.bits_cap);
-    return good;
+    return good ? AOI_OK : AOI_ENOMEM;
 }

@@ -34,11 +34,6 @@ static void nine_visit_nodes(void *ud, const uint32_t *refs, size_t count) {
     }
 }
 
-/* The node need not exist. */
-static inline void nine_prefetch_node(const aoi_world *w, uint32_t node) {
-    AOI_PREFETCH((const void *)((uintptr_t)w->nodes + (size_t)node * sizeof *w->nodes));
-}
-
 /* Entities around the mover, in whose layer both may have nodes. */
 static void nine_visit_crowd(void *ud, const uint32_t *refs, size_t count) {
     const nine_mover *m = ud;
@@ -47,13 +42,10 @@ static void nine_visit_crowd(void *ud, const uint32_t *refs, size_t count) {
         const aoi_entity_record *other = w->entities + refs[i];
         if (other->nodes != AOI_NONE)
             AOI_PREFETCH(&w->areas[other->nodes].user_data); /* for events: most hits make one */
-        if (i + NINE_AHEAD < count) nine_prefetch_node(w, w->entities[refs[i + NINE_AHEAD]].nodes);
+        if (i + NINE_AHEAD < count) aoi_prefetch_node(w, w->entities[refs[i + NINE_AHEAD]].nodes);
         if (refs[i] == m->entity) continue;
-        for (uint32_t n = m->node; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, m->level))
-            if (aoi_may_see(w->nodes + n, other->kind)) aoi_add_candidate(w, n, refs[i]);
-        for (uint32_t n = aoi_next_in_level(w, other->nodes, m->level); n != AOI_NONE;
-             n = aoi_next_in_level(w, w->nodes[n].next, m->level))
-            if (aoi_may_see(w->nodes + n, m->kind)) aoi_add_candidate(w, n, m->entity);
+        aoi_add_candidates(w, m->node, m->level, refs[i], other->kind);
+        aoi_add_candidates(w, aoi_next_in_level(w, other->nodes, m->level), m->level, m->entity, m->kind);
     }
 }
 

@@ -20,10 +20,6 @@ typedef struct aoi_borders {
 
 /* Round are circles in the plane; spheres are boxes without an inner region, as heights matter. */
 aoi_borders aoi_borders_of(int dims, const aoi_bounds *b);
-/* Of squares without hysteresis whose half-extents lie between these. */
-static inline aoi_borders aoi_borders_of_boxes(double least, double most) {
-    return (aoi_borders){{least, least}, {most, most}, {least, least}, {most, most}, false, false};
-}
 /* Widens the borders by others of the same roundness. */
 void aoi_borders_include(aoi_borders *all, const aoi_borders *b);
 /* Whether `all` contains the borders b. */

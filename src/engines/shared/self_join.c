@@ -104,7 +104,7 @@ static inline uint32_t join_bin_of(const aoi_world *w, aoi_join_rows *j, uint32_
 }
 
 static bool join_find_bins(aoi_world *w, aoi_join_rows *j, double limit, uint32_t *bin_of) {
-    bool all = w->farthest <= limit && !w->climbs; /* then nobody's way is looked at */
+    bool all = w->farthest <= limit && !w->climbs; /* then no way is looked at */
     for (uint32_t e = 0; e < w->entity_top; e++) {
         const double *is = w->entities[e].pos, *was = all ? is : aoi_position_before(w, e);
         bin_of[e] = JOIN_NOWHERE;

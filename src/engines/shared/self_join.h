@@ -71,8 +71,17 @@ static inline bool aoi_is_crowd(const aoi_world *w, uint32_t nodes) {
     return nodes >= w->entity_count / 4;
 }
 
-/* The `supports_join` and the `join` of an engine; false when memory is refused. */
+/* Squares without hysteresis, whose half-extents lie between these. */
+static inline aoi_join_field aoi_join_field_of_boxes(const aoi_world *w, uint32_t level, uint32_t count, double least,
+                                                     double most) {
+    return (aoi_join_field){.borders = {{least, least}, {most, most}, {least, least}, {most, most}, false, false},
+                            .level = level,
+                            .count = count,
+                            .crowd = aoi_is_crowd(w, count)};
+}
+
+/* The `supports_join` and the `join` of an engine. */
 bool aoi_supports_join(const aoi_join_source *s);
-bool aoi_join(const aoi_join_source *s);
+int aoi_join(const aoi_join_source *s);
 
 #endif
