@@ -50,20 +50,19 @@ local function look(space)
 end
 
 -- After a refusal: has it happened all the same? Where handlers run at once, memory may have run out on the way to one.
-local function happened(before)
-  return delivery == "immediate" and look(poor) ~= before
+local function happened()
+  return delivery == "immediate" and look(poor) ~= look(rich)
 end
 
 local function step()
   local method, a, b, c, d, e = call()
-  local before = delivery == "immediate" and look(rich)
   collectgarbage() -- now the limit is near what is really in use
   limit(limit() + 2 ^ random(17))
   local ok, err = pcall(poor[method], poor, a, b, c, d, e)
   limit(0)
   if not ok and err == "not enough memory" then
     refused = refused + 1
-    if not happened(before) then return end
+    if not happened() then return end
     rich[method](rich, a, b, c, d, e)
     poor:flush()
   else

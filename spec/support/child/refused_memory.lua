@@ -162,7 +162,7 @@ end
 
 -- The dump without its first line, which counts events; and how many wait, once all moves have been judged.
 local function look(space)
-  space:check()
+  space:sees(1, 1, 2) -- a question
   local first, rest = dump(space):match("^([^\n]*)\n(.*)$")
   return rest, tonumber(first:match("pending (%d+)"))
 end
