@@ -25,6 +25,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/hash_index.h"
 
@@ -284,6 +285,14 @@ static inline void aoi_add_candidates(aoi_world *w, uint32_t node, uint32_t leve
 static inline void aoi_add_hit(aoi_world *w, uint32_t slot) {
     if (!AOI_GROW(&w->memory, w->hits, w->hit_cap, w->hit_count + (size_t)1)) w->failed = true;
     else w->hits[w->hit_count++] = slot;
+}
+
+static inline void aoi_add_hits(aoi_world *w, const uint32_t *slots, size_t count) {
+    if (!AOI_GROW(&w->memory, w->hits, w->hit_cap, w->hit_count + count)) w->failed = true;
+    else {
+        memcpy(w->hits + w->hit_count, slots, count * sizeof *slots);
+        w->hit_count += (uint32_t)count;
+    }
 }
 
 /* No mover goes anywhere. */

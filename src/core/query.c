@@ -27,12 +27,18 @@ static void find_among_few(aoi_space *s) {
     s->engine->steps += w->node_top;
 }
 
-void aoi_find_watchers(aoi_space *s, uint32_t entity, bool by_index) {
+/* Its own nodes may be among them. */
+static void find_nodes(aoi_space *s, uint32_t entity, bool by_index) {
     aoi_world *w = &s->world;
     w->hit_count = 0;
     if (w->node_top <= FEW_NODES && !by_index) find_among_few(s);
     else s->engine->class->watchers(s->engine, w->entities[entity].pos);
     for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home) aoi_add_hit(w, n);
+}
+
+void aoi_find_watchers(aoi_space *s, uint32_t entity, bool by_index) {
+    aoi_world *w = &s->world;
+    find_nodes(s, entity, by_index);
     uint32_t others = 0;
     for (uint32_t i = 0; i < w->hit_count; i++) /* an entity does not watch itself */
         if (w->nodes[w->hits[i]].owner != entity) w->hits[others++] = w->hits[i];
@@ -61,8 +67,15 @@ bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target) {
     return z == AOI_INSIDE || (z == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target));
 }
 
-/* The index does not find pairs that are shown wherever both are: they follow from the overrides alone. */
-static bool is_found(const aoi_space *s, uint32_t node, uint32_t target) {
+/* The index does not find pairs that are shown wherever both are: they follow from the overrides alone.  All movers have
+ * settled.  Most nodes are squares without exceptions, of which a comparison is all. */
+static inline bool is_found(const aoi_space *s, uint32_t node, uint32_t target) {
+    const aoi_world *w = &s->world;
+    const aoi_node_record *n = w->nodes + node;
+    const aoi_entity_record *t = w->entities + target;
+    if ((n->flags & (AOI_NODE_PLAIN | AOI_NODE_OVERRIDES)) == AOI_NODE_PLAIN)
+        return (n->mask & t->kind) && target != n->owner &&
+               aoi_in_box(w->dims, w->entities[n->owner].pos, t->pos, n->reach[0]);
     return aoi_override_of(s, node, target) != AOI_SHOW && aoi_node_sees(s, node, target);
 }
 
@@ -90,10 +103,12 @@ int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) 
     return give(s, ids, count);
 }
 
-static void answer_viewer(aoi_space *s, uint32_t node) {
+/* Written, and kept if `counts`: which nodes do is not predictable. */
+static inline void answer_viewer(aoi_space *s, uint32_t node, bool counts) {
     const aoi_node_record *n = s->world.nodes + node;
     s->ids_out[s->answer_count] = s->world.entities[n->owner].id;
-    s->nodes_out[s->answer_count++] = n->node_id;
+    s->nodes_out[s->answer_count] = n->node_id;
+    s->answer_count += counts;
 }
 
 int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int64_t **nodes, size_t *count) {
@@ -103,13 +118,12 @@ int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int6
     const aoi_world *w = &s->world;
     const aoi_override_record *r;
     size_t shown = aoi_overrides_count(&s->overrides);
-    aoi_find_watchers(s, e, false);
+    find_nodes(s, e, false);
     if (!answer_ready(s, w->hit_count + shown, true)) return AOI_ENOMEM;
-    for (uint32_t i = 0; i < w->hit_count; i++)
-        if (is_found(s, w->hits[i], e)) answer_viewer(s, w->hits[i]);
+    for (uint32_t i = 0; i < w->hit_count; i++) answer_viewer(s, w->hits[i], is_found(s, w->hits[i], e));
     r = shown ? aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_TARGET, e) : NULL;
     for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_TARGET, r))
-        if (r->how == AOI_SHOW) answer_viewer(s, r->end[0]);
+        answer_viewer(s, r->end[0], r->how == AOI_SHOW);
     *nodes = s->nodes_out;
     return give(s, ids, count);
 }
@@ -130,6 +144,21 @@ int aoi_overrides(aoi_space *s, aoi_node handle, const int64_t **targets, const 
 
 /* ---- around a place ---------------------------------------------------------------------------------------------- */
 
+/* The hits that are in an area around a place, of any kind if the mask is 0; without a margin. */
+AOI_INLINE void answer_near(aoi_space *s, const aoi_area_state *is, int shape, const double *at) {
+    const aoi_world *w = &s->world;
+    size_t n = 0;
+    for (uint32_t i = 0; i < w->hit_count; i++) { /* which of them are inside is not predictable: written, maybe kept */
+        const aoi_entity_record *t = w->entities + w->hits[i];
+        bool inside = shape == AOI_SQUARE   ? aoi_in_box(w->dims, at, t->pos, is->area.radius)
+                      : shape == AOI_CIRCLE ? aoi_in_ball(w->dims, at, t->pos, is->area.radius)
+                                            : aoi_shape_holds(w->dims, shape, &is->area, at, t->pos, 0);
+        s->ids_out[n] = t->id;
+        n += inside & (!is->mask || (t->kind & is->mask));
+    }
+    s->answer_count = (uint32_t)n;
+}
+
 int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_t **ids, size_t *count) {
     aoi_world *w = &s->world;
     aoi_area_state is;
@@ -140,12 +169,9 @@ int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_
     if (!is.area.shape) reach[0] = reach[1] = aoi_outer_extent(is.shape, is.area.radius); /* without margin */
     aoi_find_targets(s, pos, reach);
     if (!answer_ready(s, w->hit_count, false)) return AOI_ENOMEM;
-    for (uint32_t i = 0; i < w->hit_count; i++) {
-        const aoi_entity_record *t = w->entities + w->hits[i];
-        bool meets = !area->mask || (t->kind & area->mask);
-        if (meets && aoi_zone_of(w->dims, is.shape, &is.area, at, t->pos) == AOI_INSIDE)
-            s->ids_out[s->answer_count++] = t->id;
-    }
+    if (is.shape == AOI_SQUARE) answer_near(s, &is, AOI_SQUARE, at);
+    else if (is.shape == AOI_CIRCLE) answer_near(s, &is, AOI_CIRCLE, at);
+    else answer_near(s, &is, is.shape, at);
     return give(s, ids, count);
 }
 

@@ -4,15 +4,13 @@
 enum { BOXES_MOST = 256 };
 
 typedef struct box_look { /* nodes whose low edge is close by; their records are prefetched before the first is read */
-    const aoi_world *world;
+    aoi_world *world;
     const double *at;
-    aoi_visit_node visit;
-    void *ud;
     int count;
     uint32_t nodes[BOXES_MOST];
 } box_look;
 
-static bool query_box_holds(const aoi_world *w, uint32_t node, const double *t) {
+bool aoi_list_box_holds(const aoi_world *w, uint32_t node, const double *t) {
     const double *at = w->entities[w->nodes[node].owner].pos;
     double reach[3];
     bool inside = true;
@@ -24,7 +22,7 @@ static bool query_box_holds(const aoi_world *w, uint32_t node, const double *t) 
 static void visit_boxes(box_look *s) {
     for (int i = 0; i < s->count; i++) AOI_PREFETCH(s->world->entities + s->world->nodes[s->nodes[i]].owner);
     for (int i = 0; i < s->count; i++)
-        if (query_box_holds(s->world, s->nodes[i], s->at)) s->visit(s->ud, s->nodes[i]);
+        if (aoi_list_box_holds(s->world, s->nodes[i], s->at)) aoi_add_hit(s->world, s->nodes[i]);
     s->count = 0;
 }
 
@@ -49,11 +47,11 @@ static void look_along(aoi_list *g, box_look *s, const aoi_block_list *l, double
 }
 
 /* The low edge of such a node stands in this tile or in the one before, in the row of the point, once. */
-void aoi_find_boxes_around(aoi_list *g, const aoi_level *y, const double *at, aoi_visit_node visit, void *ud) {
+static void look_in_row(aoi_list *g, const aoi_level *y, const double *at) {
     double least = at[0] - 2.5 * y->most - fabs(at[0]) * 0x1p-50; /* an edge is a rounded sum */
     int32_t tx = aoi_tiles_number(&y->map, at[0]), ty = aoi_tiles_number(&y->map, at[1]);
     box_look s;
-    s.world = g->head.world, s.at = at, s.visit = visit, s.ud = ud, s.count = 0;
+    s.world = g->head.world, s.at = at, s.count = 0;
     for (int32_t x = tx - 1; x <= tx; x++) {
         uint32_t t = y->nodes ? aoi_tiles_find(&y->map, x, ty) : AOI_NONE;
         if (t != AOI_NONE) look_along(g, &s, y->map.tiles[t].axis, least, at[0]);
@@ -61,17 +59,20 @@ void aoi_find_boxes_around(aoi_list *g, const aoi_level *y, const double *at, ao
     visit_boxes(&s);
 }
 
+enum { BOXES_RARE = 8 }; /* entities for each node of a level, from which on its edges are looked at */
+
+void aoi_find_boxes_around(aoi_list *g, const aoi_level *y, const double *at) {
+    aoi_borders b = {.leave_max = {y->most, y->most}};
+    if (y->nodes < g->around.points.count / BOXES_RARE) look_in_row(g, y, at);
+    else aoi_nine_owned(&g->around, at, &b, AOI_NINE_ELSEWHERE + (uint32_t)(y - g->levels));
+}
+
 void aoi_list_targets(aoi_engine *head, const double *lo, const double *hi) {
     aoi_nine_targets(&((aoi_list *)(void *)head)->around, lo, hi);
 }
 
-static void add_hit(void *ud, uint32_t slot) {
-    aoi_add_hit(ud, slot);
-}
-
 void aoi_list_watchers(aoi_engine *head, const double *at) {
     aoi_list *g = (aoi_list *)(void *)head;
-    for (int i = 0; i < g->level_count; i++)
-        aoi_find_boxes_around(g, g->levels + g->order[i], at, add_hit, head->world);
+    for (int i = 0; i < g->level_count; i++) aoi_find_boxes_around(g, g->levels + g->order[i], at);
     aoi_nine_watchers(&g->around, at);
 }

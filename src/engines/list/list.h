@@ -80,9 +80,10 @@ const char *aoi_levels_check(aoi_list *g);
 int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to);
 int aoi_list_place(aoi_engine *head, uint32_t entity, const double *to); /* without candidates */
 
-/* Calls visit() for every node of the level whose box contains the point, each once. */
-typedef void (*aoi_visit_node)(void *ud, uint32_t node);
-void aoi_find_boxes_around(aoi_list *g, const aoi_level *y, const double *at, aoi_visit_node visit, void *ud);
+/* aoi_add_hit() for every node of the level whose box contains the point, and maybe others, each once: by edges, or where
+ * most entities have such a node through the entities around. */
+void aoi_find_boxes_around(aoi_list *g, const aoi_level *y, const double *at);
+bool aoi_list_box_holds(const aoi_world *w, uint32_t node, const double *t);
 void aoi_list_targets(aoi_engine *head, const double *lo, const double *hi);
 void aoi_list_watchers(aoi_engine *head, const double *at);
 void aoi_list_describe(const aoi_engine *head, aoi_describer *d); /* list_parts.c */

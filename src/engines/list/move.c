@@ -225,36 +225,29 @@ static void walk_point(list_trip *p, const aoi_level *y, int axis) {
         }
 }
 
-typedef struct list_jump { /* a move too far to walk: boxes around one end that are not around the other */
-    aoi_world *world;
-    uint32_t entity;
-    const double *other;
-} list_jump;
-
-static void jump_visit(void *ud, uint32_t node) {
-    const list_jump *j = ud;
-    const aoi_node_record *n = j->world->nodes + node;
-    const double *at = j->world->entities[n->owner].pos, *t = j->other;
-    double reach[3];
-    bool inside = true;
-    aoi_list_reach(j->world, node, reach);
-    for (int a = 0; a < j->world->dims; a++) inside &= at[a] - reach[a] <= t[a] && t[a] <= at[a] + reach[a];
-    if (!inside && n->owner != j->entity) aoi_add_candidate(j->world, node, j->entity);
+/* A move too far to walk: boxes around one end that are not around the other. */
+static void collect_jump(list_trip *p, const aoi_level *y, const double *end, const double *other) {
+    aoi_world *w = p->g->head.world;
+    w->hit_count = 0;
+    aoi_find_boxes_around(p->g, y, end);
+    for (uint32_t i = 0; i < w->hit_count; i++) {
+        uint32_t node = w->hits[i];
+        bool passed = aoi_list_box_holds(w, node, end) && !aoi_list_box_holds(w, node, other);
+        if (passed && w->nodes[node].owner != p->entity) aoi_add_candidate(w, node, p->entity);
+    }
 }
 
 static void collect_far_point(list_trip *p, const aoi_level *y) {
-    aoi_list *g = p->g;
-    aoi_world *w = g->head.world;
     bool far = false;
     for (int a = 0; a < 2; a++) {
         int64_t d = (int64_t)aoi_tiles_number(&y->map, p->to[a]) - aoi_tiles_number(&y->map, p->from[a]);
         far |= d < -1 || d > 1;
     }
     if (far) {
-        aoi_find_boxes_around(g, y, p->from, jump_visit, &(list_jump){w, p->entity, p->to});
-        aoi_find_boxes_around(g, y, p->to, jump_visit, &(list_jump){w, p->entity, p->from});
+        collect_jump(p, y, p->from, p->to);
+        collect_jump(p, y, p->to, p->from);
     }
-    for (int a = 0; a < w->dims && !far; a++) walk_point(p, y, a);
+    for (int a = 0; a < aoi_list_dims(p->g) && !far; a++) walk_point(p, y, a);
     aoi_crossings_collect(&p->passed);
 }
 

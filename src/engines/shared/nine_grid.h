@@ -116,6 +116,8 @@ void aoi_nine_prefetch(const aoi_nine_grid *g, uint32_t entity, int stage);
 
 void aoi_nine_targets(aoi_nine_grid *g, const double *lo, const double *hi);
 void aoi_nine_watchers(aoi_nine_grid *g, const double *at);
+/* The nodes of one level, which may be indexed elsewhere, of all owners around that have a place within these borders. */
+void aoi_nine_owned(aoi_nine_grid *g, const double *at, const aoi_borders *b, uint32_t level);
 uint32_t aoi_nine_beside(const aoi_nine_grid *g, uint32_t entity); /* another entity close by, or AOI_NONE */
 
 /* For joined ticks: layer i, and all layers; an engine with more nodes puts fields of its own in front. */

@@ -210,16 +210,15 @@ bool aoi_nine_relocate(aoi_nine_grid *g, uint32_t entity, const double *to) {
 
 static void nine_visit_hits(void *ud, const uint32_t *refs, size_t count) {
     const nine_mover *m = ud;
-    for (size_t i = 0; i < count; i++) aoi_add_hit(m->world, refs[i]);
+    aoi_add_hits(m->world, refs, count);
 }
 
 static void nine_visit_owners(void *ud, const uint32_t *refs, size_t count) {
     const nine_mover *m = ud;
     aoi_world *w = m->world;
     for (size_t i = 0; i < count; i++)
-        for (uint32_t n = w->entities[refs[i]].nodes; (n = aoi_next_in_level(w, n, m->level)) != AOI_NONE;
-             n = w->nodes[n].next)
-            aoi_add_hit(w, n);
+        for (uint32_t n = w->entities[refs[i]].nodes; n != AOI_NONE; n = w->nodes[n].next)
+            if (w->nodes[n].level == m->level && aoi_is_bounded(w->nodes + n)) aoi_add_hit(w, n);
 }
 
 void aoi_nine_targets(aoi_nine_grid *g, const double *lo, const double *hi) {
@@ -228,15 +227,20 @@ void aoi_nine_targets(aoi_nine_grid *g, const double *lo, const double *hi) {
     g->engine->steps += aoi_box_query(&g->points, lo, hi, &v);
 }
 
+void aoi_nine_owned(aoi_nine_grid *g, const double *at, const aoi_borders *b, uint32_t level) {
+    nine_mover m = {.world = g->engine->world, .level = level};
+    aoi_visitor v = nine_crowd_visitor(m.world, nine_visit_owners, &m);
+    g->engine->steps += aoi_ring_query(&g->points, at, at, b, true, AOI_NONE, &v);
+}
+
 void aoi_nine_watchers(aoi_nine_grid *g, const double *at) {
-    aoi_world *w = g->engine->world;
+    nine_mover m = {.world = g->engine->world};
+    aoi_visitor v = nine_node_visitor(m.world, nine_visit_hits, &m);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const aoi_nine_layer *y = g->layers + i;
-        nine_mover m = {.world = w, .level = i};
         if (!y->count) continue;
-        aoi_visitor v =
-            y->crowd ? nine_crowd_visitor(w, nine_visit_owners, &m) : nine_node_visitor(w, nine_visit_hits, &m);
-        g->engine->steps += aoi_ring_query(y->crowd ? &g->points : &y->cells, at, at, &y->borders, true, AOI_NONE, &v);
+        if (y->crowd) aoi_nine_owned(g, at, &y->borders, i);
+        else g->engine->steps += aoi_ring_query(&y->cells, at, at, &y->borders, true, AOI_NONE, &v);
     }
 }
 

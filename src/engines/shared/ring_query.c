@@ -355,16 +355,6 @@ static void ring_scan_far(ring_scan *s, const double *from, const double *to, co
 
 /* ---- queries ----------------------------------------------------------------------------------------------------- */
 
-uint64_t aoi_box_query(const aoi_spatial_hash *h, const double *lo, const double *hi, const aoi_visitor *v) {
-    ring_scan s;
-    aoi_ring q = aoi_ring_of_box(lo, hi);
-    s.h = h, s.v = v, s.steps = s.found = 0;
-    ring r = ring_of(h, &q);
-    ring_walk(&s, &r);
-    ring_flush(&s);
-    return s.steps;
-}
-
 static inline uint32_t ring_cell_at(const aoi_spatial_hash *h, const double *at) {
     return aoi_spatial_find(h, aoi_cell_of_fixed(aoi_fixed_of(h, at[0])), aoi_cell_of_fixed(aoi_fixed_of(h, at[1])));
 }
@@ -381,6 +371,13 @@ AOI_INLINE uint64_t ring_query_by(const aoi_spatial_hash *h, const double *from,
     else if (mid || !ring_scan_step(&s, from, to, b, solid, kind)) ring_scan_far(&s, from, to, b, solid, kind);
     ring_flush(&s);
     return s.steps;
+}
+
+/* An area around the middle of the box without an inner region. */
+uint64_t aoi_box_query(const aoi_spatial_hash *h, const double *lo, const double *hi, const aoi_visitor *v) {
+    aoi_ring q = aoi_ring_of_box(lo, hi);
+    aoi_borders b = {.leave_max = {q.outer[0], q.outer[1]}};
+    return ring_query_by(h, q.center, q.center, &b, true, AOI_NONE, v, RING_BOX);
 }
 
 uint64_t aoi_ring_query(const aoi_spatial_hash *h, const double *from, const double *to, const aoi_borders *b,
