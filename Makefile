@@ -135,19 +135,8 @@ demo: $(CORE_SO)
 	@echo
 	@$(LUA_ENV) $(LUA) examples/thief.lua
 
-# skynet brings its own Lua, so the core is built once more, against that one's headers.
-example-skynet:
-	@test -n "$(SKYNET)" || { echo "set SKYNET to a built skynet: SKYNET=/path/to/skynet make example-skynet"; exit 1; }
-	@$(SUBMAKE) build/skynet/aoi/core.so LUA=skynet LUA_INCDIR=$(abspath $(SKYNET))/3rd/lua
-	@SKYNET=$(abspath $(SKYNET)) $(SKYNET)/skynet examples/skynet/config
-
-# Two processes on this machine, until the first one goes and the other hears of it.
-example-world:
-	@test -n "$(SKYNET)" || { echo "set SKYNET to a built skynet: SKYNET=/path/to/skynet make example-world"; exit 1; }
-	@$(SUBMAKE) build/skynet/aoi/core.so LUA=skynet LUA_INCDIR=$(abspath $(SKYNET))/3rd/lua
-	@export SKYNET=$(abspath $(SKYNET)); \
-	  (NODE=world_b exec $(SKYNET)/skynet examples/skynet/world/config) & other=$$!; \
-	  NODE=world_a $(SKYNET)/skynet examples/skynet/world/config; wait $$other
+example-skynet example-world:
+	@MAKE='$(MAKE)' SKYNET='$(SKYNET)' sh scripts/example.sh $(@:example-%=%)
 
 bench: $(CORE_SO) $(BENCH_SO)
 	@$(LUA_ENV) $(LUA) bench/run.lua $(ARGS)
@@ -212,13 +201,8 @@ fuzz: tools
 	@$(SUBMAKE) $(FUZZERS:%=build/core-fuzz/%) VARIANT=fuzz CC=clang LUA=lua5.4 GOALS=fuzz
 	@FUZZ_TIME='$(FUZZ_TIME)' FUZZ_ARGS='$(FUZZ_ARGS)' sh scripts/fuzz.sh $(FUZZ)
 
-# Line coverage of src/ by all specs, of lua/ by those that are about it: a hook for each line is slow.
 coverage:
-	@find build -name '*.gcda' -exec rm -f {} +
-	@$(SUBMAKE) cspec spec VARIANT=coverage
-	@sh scripts/coverage.sh build/core-coverage build/$(LUA_NAME)-coverage
-	@AOI_LINES=$(patsubst lua%,luac%,$(LUA_NAME)) AOI_LENGTH=0.1 $(SUBMAKE) spec VARIANT=coverage \
-	  ARGS="spec/lua spec/skynet --filter-out=crowd --filter-out=garbage" | grep '% of'
+	@MAKE='$(MAKE)' LUA='$(LUA_NAME)' sh scripts/coverage.sh
 
 help:
 	@cat scripts/help.txt

@@ -1,8 +1,15 @@
 #!/bin/sh
-# coverage.sh FOLDER... - lines of src/ that ran, by file, from what programs built with --coverage left below the folders.
-# A line counts once, whichever unit it was compiled into, and as run if it ran in one of them.
+# coverage.sh - line coverage of src/ by all specs, of lua/ by those that are about it: a hook for each line is slow.
+#
+# Of src/ it prints the lines that ran, by file, from what programs built with --coverage left. A line counts once,
+# whichever unit it was compiled into, and as run if it ran in one of them.
 set -eu
-find "$@" -name '*.gcda' | sort | while read -r data; do
+run() {
+  "${MAKE:-make}" --no-print-directory "$@" VARIANT=coverage LUA="$LUA"
+}
+find build -name '*.gcda' -exec rm -f {} +
+run cspec spec
+find build/core-coverage "build/$LUA-coverage" -name '*.gcda' | sort | while read -r data; do
   # To the standard output: lines are "count:number:text", and "#####" is the count of a line that did not run.
   ${GCOV:-gcov} -t "$data" 2>/dev/null
 done | awk -F: '
@@ -20,3 +27,5 @@ done | awk -F: '
     close("sort -k4")
     if (lines) printf "%7.2f%% of %5d  src\n", 100 * hits / lines, lines
   }'
+AOI_LINES=luac${LUA#lua} AOI_LENGTH=0.1 run spec ARGS="spec/lua spec/skynet --filter-out=crowd --filter-out=garbage" |
+  grep '% of'
