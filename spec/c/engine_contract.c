@@ -447,6 +447,11 @@ static int do_place(uint32_t e, const void *to) {
     return m.engine->class->place(m.engine, e, to);
 }
 
+static int do_place_movers(uint32_t unused, const void *nothing) {
+    (void)unused, (void)nothing;
+    return m.engine->class->place_movers(m.engine);
+}
+
 static int do_join(uint32_t unused, const void *nothing) {
     (void)unused, (void)nothing;
     forget();
@@ -471,13 +476,13 @@ static void choose_movers(void) {
             goes[a] = e->pos[a] + unit * (m.lattice ? m.scale : m.scale * 0.5);
             if (far) goes[a] = random_coordinate();
             if (far && a && m.w.dims == 3 && random_below(2)) height = random_coordinate();
-            m.w.farthest = fmax(m.w.farthest, fabs(goes[a] - e->pos[a]));
+            m.w.travels.farthest = fmax(m.w.travels.farthest, fabs(goes[a] - e->pos[a]));
             bool bounds = random_below(4) != 0; /* they only tell how large the world is */
-            m.w.moving_lo[a] = bounds ? fmin(m.w.moving_lo[a], goes[a]) : m.w.moving_lo[a];
-            m.w.moving_hi[a] = bounds ? fmax(m.w.moving_hi[a], goes[a]) : m.w.moving_hi[a];
+            m.w.travels.lo[a] = bounds ? fmin(m.w.travels.lo[a], goes[a]) : m.w.travels.lo[a];
+            m.w.travels.hi[a] = bounds ? fmax(m.w.travels.hi[a], goes[a]) : m.w.travels.hi[a];
         }
         if (m.w.dims == 3) goes[2] = height;
-        m.w.climbs |= height != e->pos[2];
+        m.w.travels.climbs |= height != e->pos[2];
         e->mover = m.w.mover_count++;
     }
 }
@@ -487,10 +492,16 @@ static unsigned long joins;
 static void move_many(void) {
     choose_movers();
     const aoi_engine_class *class = m.engine->class;
-    bool joined = class->supports_join && !m.w.climbs && class->supports_join(m.engine);
+    bool joined = class->supports_join && !m.w.travels.climbs && class->supports_join(m.engine);
     size_t size = (size_t)m.w.dims * sizeof(double);
     joins += joined;
     for (uint32_t i = 0; i < m.w.mover_count; i++) {
+        if (joined && class->place_movers && !random_below(m.alive_count)) {
+            forget();
+            run(do_place_movers, 0, NULL, NULL);
+            EXPECT(m.w.candidate_count == 0 && m.w.moved == m.w.mover_count);
+            break;
+        }
         uint32_t entity = m.w.movers[i];
         aoi_entity_record *e = m.w.entities + entity;
         double *way = aoi_way_of(&m.w, i), to[3] = {0};

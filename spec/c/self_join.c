@@ -84,8 +84,8 @@ static void field(aoi_world *world, int run) {
             w.was_at[i][a] = w.at[i][a] + step * ((double)random_below(2001) / 1000 - 1);
             world->entities[i].pos[a] = w.at[i][a];
             aoi_way_of(world, i)[a] = w.was_at[i][a];
-            world->moving_lo[a] = fmin(world->moving_lo[a], w.at[i][a]);
-            world->moving_hi[a] = fmax(world->moving_hi[a], w.at[i][a]);
+            world->travels.lo[a] = fmin(world->travels.lo[a], w.at[i][a]);
+            world->travels.hi[a] = fmax(world->travels.hi[a], w.at[i][a]);
         }
         world->entities[i].mover = i;
         world->entities[i].generation = 1;

@@ -3,39 +3,43 @@
 
 #include "core/space.h"
 
-enum { FIND_AHEAD = 8 }; /* rows whose entities are prefetched */
-
 aoi_row *aoi_row_buffer(aoi_space *s, size_t n) {
     return AOI_GROW(&s->world.memory, s->rows, s->row_cap, n) ? s->rows : NULL;
 }
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
 
+static inline bool is_at(const aoi_entity_record *e, int64_t id) {
+    return e->id == id && aoi_is_live(e->generation);
+}
+
 bool aoi_stage_ready(aoi_space *s, size_t n) {
     return aoi_may_note(s) && n <= UINT32_MAX - s->world.mover_count && aoi_movers_ready(s, s->world.mover_count + n);
 }
 
+/* Hosts hand over the same rows in the same order, tick by tick: who moved as the last tick's i-th is asked first. */
 int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *bad) {
-    uint32_t *staged = s->world.movers + s->world.mover_count + first;
-    for (size_t i = 0; i < n; i++) aoi_index_fetch(&s->ids, aoi_id_hash(ids[i]));
+    const aoi_world *w = &s->world;
+    uint32_t *staged = w->movers + w->mover_count + first;
+    for (size_t i = 0; i < n; i++)
+        AOI_PREFETCH((const void *)((uintptr_t)w->entities + staged[i] * sizeof *w->entities));
+    for (size_t i = 0; i < n; i++) {
+        if (staged[i] < w->entity_top && is_at(w->entities + staged[i], ids[i])) continue;
+        staged[i] = AOI_NONE;
+        aoi_index_fetch(&s->ids, aoi_id_hash(ids[i]));
+    }
     for (size_t i = 0; i < n; i++) {
         *bad = first + i;
-        staged[i] = aoi_slot_of_id(s, ids[i]);
+        if (staged[i] == AOI_NONE) staged[i] = aoi_slot_of_id(s, ids[i]);
         if (staged[i] == AOI_NONE) return AOI_EGONE;
         if (!aoi_finite(s, aoi_staged(s, first + i))) return AOI_EVALUE;
     }
     return AOI_OK;
 }
 
-/* Of an entity that is among the movers already, or stands in several rows, the last row counts. */
 int aoi_move_staged(aoi_space *s, size_t n) {
-    aoi_world *w = &s->world;
-    uint32_t first = w->mover_count, end = first + (uint32_t)n;
     if (!n) return AOI_OK;
-    for (uint32_t i = first; i < end; i++) {
-        if (i + FIND_AHEAD < end) AOI_PREFETCH(w->entities + w->movers[i + FIND_AHEAD]);
-        aoi_note_mover(s, w->movers[i], aoi_way_of(w, i));
-    }
+    aoi_note_staged(s, n);
     if (s->deferred) return AOI_OK;
     aoi_open_call(s);
     if (!aoi_judge_movers(s)) {

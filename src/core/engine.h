@@ -89,6 +89,12 @@ typedef struct aoi_candidate {
 
 typedef struct aoi_engine_class aoi_engine_class;
 
+typedef struct aoi_travels { /* of all movers */
+    double lo[2], hi[2];     /* bounds of where they go */
+    double farthest;         /* that one goes on one of the first two axes, or more */
+    bool climbs;             /* one goes up or down */
+} aoi_travels;
+
 /* What engines may read of the space; of the records they write `home`, `slot`, `link` and `level`. */
 typedef struct aoi_world {
     aoi_memory memory;
@@ -109,10 +115,7 @@ typedef struct aoi_world {
     double *ways;
     uint32_t mover_cap, way_cap, mover_count;
     uint32_t moved; /* movers that have had their turn */
-    /* Of all movers: bounds of where they go; the farthest that one goes on one of the first two axes, or more; whether
-     * one goes up or down. */
-    double moving_lo[2], moving_hi[2], farthest;
-    bool climbs;
+    aoi_travels travels;
 } aoi_world;
 
 /* What an index is made of, for those who want to look at it.  A part is a rectangle and what the index has filed there;
@@ -189,12 +192,13 @@ struct aoi_engine_class {
     void (*prefetch)(const aoi_engine *, uint32_t entity, int stage);
 
     /* A batch that moves many at once.  Would the engine rather be asked when all are where they arrive, if none goes
-     * farther than world.farthest on an axis, nor up or down?  Then each mover is `place`d - a move without candidates -
+     * farther than world.travels.farthest on an axis, nor up or down?  Then each mover is `place`d - a move without candidates -
      * and once all are, `join` calls aoi_judge_couples() for all couples of entities, each once, that may see more or
-     * less of each other than before.  AOI_ENOMEM from `join` leaves the index as it is.  All three may be NULL. */
+     * less of each other than before.  AOI_ENOMEM from `join` leaves the index as it is.  All of them may be NULL. */
     bool (*supports_join)(aoi_engine *);
     int (*place)(aoi_engine *, uint32_t entity, const double *to);
     int (*join)(aoi_engine *);
+    int (*place_movers)(aoi_engine *); /* the same for all movers from world.moved on, aoi_take_turn() after each */
 
     /* aoi_add_hit() for every entity in the box lo..hi (first two axes), and maybe others; each once. */
     void (*targets)(aoi_engine *, const double *lo, const double *hi);
@@ -297,13 +301,26 @@ static inline void aoi_add_hits(aoi_world *w, const uint32_t *slots, size_t coun
 
 /* No mover goes anywhere. */
 static inline void aoi_forget_ways(aoi_world *w) {
-    for (int a = 0; a < 2; a++) w->moving_lo[a] = INFINITY, w->moving_hi[a] = -INFINITY;
-    w->farthest = 0;
-    w->climbs = false;
+    w->travels = (aoi_travels){{INFINITY, INFINITY}, {-INFINITY, -INFINITY}, 0, false};
 }
 
 static inline double *aoi_way_of(const aoi_world *w, uint32_t mover) {
     return w->ways + mover * (size_t)w->dims;
+}
+
+/* The places of a mover and of its entity change. */
+static inline void aoi_swap_places(aoi_world *w, uint32_t mover) {
+    double *pos = w->entities[w->movers[mover]].pos, *way = aoi_way_of(w, mover);
+    for (int a = 0; a < w->dims; a++) {
+        double from = pos[a];
+        pos[a] = way[a];
+        way[a] = from;
+    }
+}
+
+/* The next mover has had its turn. */
+static inline void aoi_take_turn(aoi_world *w) {
+    aoi_swap_places(w, w->moved++);
 }
 
 /* Where an entity was before the batch that moves it; where it is, if none does. */

@@ -20,11 +20,14 @@ enum { ENTITY_AHEAD = 8, FETCH_AHEAD = 4, FETCH_SOON = 2 }; /* movers whose memo
 /* As many as there are entities and no more, unless rows name one twice. */
 bool aoi_grow_movers(aoi_space *s, size_t n) {
     aoi_world *w = &s->world;
+    uint32_t had = w->mover_cap;
     size_t to = (size_t)w->mover_cap + w->mover_cap / 8 + 16;
     if (to > w->entity_count) to = w->entity_count;
     if (to < n) to = n;
-    return AOI_GROW_TO(&w->memory, w->ways, w->way_cap, to * (size_t)w->dims) &&
-           AOI_GROW_TO(&w->memory, w->movers, w->mover_cap, to);
+    bool good = AOI_GROW_TO(&w->memory, w->ways, w->way_cap, to * (size_t)w->dims) &&
+                AOI_GROW_TO(&w->memory, w->movers, w->mover_cap, to);
+    for (uint32_t i = had; i < w->mover_cap; i++) w->movers[i] = AOI_NONE;
+    return good;
 }
 
 void aoi_free_movers(aoi_space *s) {
@@ -32,7 +35,7 @@ void aoi_free_movers(aoi_space *s) {
     AOI_CLEAR(&s->world.memory, s->world.ways, s->world.way_cap);
 }
 
-void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
+AOI_INLINE void note_way(aoi_space *s, uint32_t entity, const double *to, aoi_travels *t) {
     aoi_world *w = &s->world;
     aoi_entity_record *e = w->entities + entity;
     if (e->mover == AOI_NONE) {
@@ -43,12 +46,27 @@ void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
     for (int a = 0; a < w->dims; a++) goes[a] = to[a];
     for (int a = 0; a < 2; a++) {
         double way = fabs(to[a] - e->pos[a]);
-        w->farthest = way > w->farthest ? way : w->farthest;
-        w->moving_lo[a] = to[a] < w->moving_lo[a] ? to[a] : w->moving_lo[a];
-        w->moving_hi[a] = to[a] > w->moving_hi[a] ? to[a] : w->moving_hi[a];
+        t->farthest = way > t->farthest ? way : t->farthest;
+        t->lo[a] = to[a] < t->lo[a] ? to[a] : t->lo[a];
+        t->hi[a] = to[a] > t->hi[a] ? to[a] : t->hi[a];
     }
-    w->climbs |= w->dims == 3 && to[2] != e->pos[2];
+    t->climbs |= w->dims == 3 && to[2] != e->pos[2];
     if (s->syncs) aoi_syncs_moved(s->syncs, entity);
+}
+
+void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
+    note_way(s, entity, to, &s->world.travels);
+}
+
+/* Of an entity that is among the movers already, or stands in several rows, the last row counts. */
+void aoi_note_staged(aoi_space *s, size_t n) {
+    const aoi_world *w = &s->world;
+    aoi_travels t = w->travels;
+    for (uint32_t i = w->mover_count, end = i + (uint32_t)n; i < end; i++) {
+        if (i + ENTITY_AHEAD < end) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD]);
+        note_way(s, w->movers[i], aoi_way_of(w, i), &t);
+    }
+    s->world.travels = t;
 }
 
 static void forget_movers(aoi_space *s) {
@@ -58,20 +76,6 @@ static void forget_movers(aoi_space *s) {
     w->mover_count = w->moved = 0;
     aoi_forget_ways(w);
     s->stage = AOI_STAGE_NOTED;
-}
-
-/* The places of a mover and of its entity change. */
-static void swap_places(aoi_world *w, uint32_t mover) {
-    double *pos = w->entities[w->movers[mover]].pos, *way = aoi_way_of(w, mover);
-    for (int a = 0; a < w->dims; a++) {
-        double from = pos[a];
-        pos[a] = way[a];
-        way[a] = from;
-    }
-}
-
-static void take_turn(aoi_world *w) {
-    swap_places(w, w->moved++);
 }
 
 /* ---- the index, without judging ---------------------------------------------------------------------------------- */
@@ -95,7 +99,8 @@ static void prefetch_ahead(const aoi_space *s, uint32_t i) {
 
 static bool place_all(aoi_space *s) {
     aoi_world *w = &s->world;
-    for (; w->moved < w->mover_count; take_turn(w)) {
+    if (s->engine->class->place_movers) return s->engine->class->place_movers(s->engine) == AOI_OK;
+    for (; w->moved < w->mover_count; aoi_take_turn(w)) {
         prefetch_ahead(s, w->moved);
         if (!put_in_place(s, w->movers[w->moved], aoi_way_of(w, w->moved))) return false;
     }
@@ -131,7 +136,7 @@ static bool move_in_turn(aoi_space *s) {
                 return false;
             }
         }
-        take_turn(w);
+        aoi_take_turn(w);
     }
     return true;
 }
@@ -142,9 +147,9 @@ static bool move_half_back(aoi_space *s) {
     if (!s->half_moved) return true;
     uint32_t entity = w->movers[w->moved];
     const double *from = aoi_way_of(w, w->moved);
-    swap_places(w, w->moved); /* the record must have it where the index has it */
+    aoi_swap_places(w, w->moved); /* the record must have it where the index has it */
     bool placed = put_in_place(s, entity, from);
-    swap_places(w, w->moved);
+    aoi_swap_places(w, w->moved);
     s->half_moved = !placed;
     return placed;
 }
@@ -152,7 +157,7 @@ static bool move_half_back(aoi_space *s) {
 /* Whether to: at least half of the entities move, none of them up or down, and the engine supports it. */
 static bool join_pays(const aoi_space *s) {
     const aoi_world *w = &s->world;
-    return s->engine->class->join && w->mover_count >= w->entity_count / 2 && !w->climbs &&
+    return s->engine->class->join && w->mover_count >= w->entity_count / 2 && !w->travels.climbs &&
            s->engine->class->supports_join(s->engine);
 }
 
@@ -180,7 +185,7 @@ void aoi_refuse_movers(aoi_space *s) {
     aoi_world *w = &s->world;
     aoi_rollback(s);
     w->candidate_count = 0;
-    if (s->half_moved) take_turn(w);
+    if (s->half_moved) aoi_take_turn(w);
     for (uint32_t i = w->moved; i < w->mover_count; i++) w->entities[w->movers[i]].mover = AOI_NONE;
     w->mover_count = w->moved;
     w->moved = 0;

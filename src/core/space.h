@@ -167,6 +167,7 @@ static inline bool aoi_movers_ready(aoi_space *s, size_t n) { /* room for n in a
     return n <= s->world.mover_cap || aoi_grow_movers(s, n);
 }
 void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to); /* there is room for it */
+void aoi_note_staged(aoi_space *s, size_t n);                         /* n rows, staged as below */
 bool aoi_judge_movers(aoi_space *s); /* false when memory is refused: to be called again, or refused */
 void aoi_refuse_movers(aoi_space *s);
 

@@ -266,14 +266,15 @@ static inline void prefetch_moved(const aoi_world *w, uint32_t entity, bool told
     if (!told) AOI_PREFETCH(aoi_way_of(w, e->mover < w->moved ? e->mover : 0));
 }
 
-/* The watcher's nodes of the level, which the target was surely outside of and is inside of, or the other way round. */
-static inline void judge_told(aoi_space *s, uint32_t level, uint32_t watcher, uint32_t target, bool met) {
+/* The watcher's nodes of the level, which the target was surely outside of and is inside of, or the other way round:
+ * nothing was kept, and nothing is. */
+static inline void judge_told(aoi_space *s, uint32_t level, uint32_t watcher, uint32_t target, int kind) {
     const aoi_world *w = &s->world;
-    aoi_zone before = met ? AOI_OUTSIDE : AOI_INSIDE, after = met ? AOI_INSIDE : AOI_OUTSIDE;
     for (uint32_t n = w->entities[watcher].nodes; n != AOI_NONE; n = w->nodes[n].next) {
         if (w->nodes[n].level != level) continue;
         s->candidates++;
-        if (is_judged(s, n, target)) judge_pair(s, n, target, before, after);
+        if (!is_judged(s, n, target) || (w->nodes[n].flags & AOI_NODE_SILENT)) continue;
+        record_event(s, kind, n, target);
     }
 }
 
@@ -300,8 +301,9 @@ void aoi_judge_couples(aoi_world *w, uint32_t level, const aoi_couple *couples, 
     for (size_t i = 0; i < count; i++) {
         uint32_t a = couples[i].a, b = couples[i].b;
         if (flat && couples[i].change != AOI_UNTOLD) {
-            judge_told(s, level, a, b, couples[i].change == AOI_MET);
-            judge_told(s, level, b, a, couples[i].change == AOI_MET);
+            int kind = couples[i].change == AOI_MET ? AOI_ENTER : AOI_LEAVE;
+            judge_told(s, level, a, b, kind);
+            judge_told(s, level, b, a, kind);
         } else {
             judge_untold(s, level, a, b);
             judge_untold(s, level, b, a);

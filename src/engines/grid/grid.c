@@ -65,6 +65,10 @@ static int grid_place(aoi_engine *head, uint32_t entity, const double *to) {
     return aoi_nine_relocate(grid_of(head), entity, to) ? AOI_OK : AOI_ENOMEM;
 }
 
+static int grid_place_movers(aoi_engine *head) {
+    return aoi_nine_place_movers(grid_of(head)) ? AOI_OK : AOI_ENOMEM;
+}
+
 static int grid_move(aoi_engine *head, uint32_t entity, const double *to) {
     uint32_t had = head->world->candidate_count;
     aoi_nine_propose(grid_of(head), entity, to);
@@ -124,6 +128,7 @@ const aoi_engine_class aoi_engine_grid = {
     .prefetch = grid_prefetch,
     .supports_join = grid_supports_join,
     .place = grid_place,
+    .place_movers = grid_place_movers,
     .join = grid_join,
     .targets = grid_targets,
     .watchers = grid_watchers,

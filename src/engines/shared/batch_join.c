@@ -16,7 +16,7 @@ static double batch_reach(const aoi_join_source *s) {
 
 /* How far an entity may go on an axis to take part in the self-join: that widens the neighbourhoods of all. */
 static double batch_limit(const aoi_join_source *s, double reach) {
-    double most = fmax(0.25 * reach, 0.0625 * s->side), farthest = s->engine->world->farthest;
+    double most = fmax(0.25 * reach, 0.0625 * s->side), farthest = s->engine->world->travels.farthest;
     return farthest < most ? farthest : most;
 }
 
@@ -25,7 +25,7 @@ bool aoi_supports_join(const aoi_join_source *s) {
     const aoi_world *w = s->engine->world;
     double reach = batch_reach(s), limit = batch_limit(s, reach), far = 0;
     if (reach < 0 || !(reach < 0x1p500) || !(reach + limit > 0x1p-500)) return false;
-    if (w->farthest <= limit) return true;
+    if (w->travels.farthest <= limit) return true;
     for (uint32_t i = 0; i < w->mover_count; i++)
         far += aoi_apart(w->entities[w->movers[i]].pos, aoi_way_of(w, i)) > limit;
     return far * far <= 4.0 * w->mover_count;

@@ -110,6 +110,7 @@ void aoi_nine_suit(aoi_nine_grid *g, double reach, uint32_t nodes);
  * the old position until both are done. */
 void aoi_nine_propose(aoi_nine_grid *g, uint32_t entity, const double *to);
 bool aoi_nine_relocate(aoi_nine_grid *g, uint32_t entity, const double *to);
+bool aoi_nine_place_movers(aoi_nine_grid *g); /* all that have not had their turn; false: as above, some have now */
 /* Candidates of a node that is indexed elsewhere and moves with its owner. */
 void aoi_nine_propose_box(aoi_nine_grid *g, uint32_t node, const double *from, const double *to);
 void aoi_nine_prefetch(const aoi_nine_grid *g, uint32_t entity, int stage);

@@ -206,6 +206,28 @@ bool aoi_nine_relocate(aoi_nine_grid *g, uint32_t entity, const double *to) {
     return moved;
 }
 
+enum { NINE_MOVER_AHEAD = 12, NINE_PLACE_AHEAD = 6 }; /* movers whose record, and cell and bucket, are prefetched */
+
+static inline void nine_fetch_place(const aoi_nine_grid *g, const aoi_entity_record *e) {
+    AOI_PREFETCH(g->points.cells + e->home);
+    AOI_PREFETCH(g->points.buckets + e->slot / AOI_BUCKET_LANES);
+}
+
+bool aoi_nine_place_movers(aoi_nine_grid *g) {
+    aoi_world *w = g->engine->world;
+    bool plain = !g->rare && !g->sought.mask, placed = true;
+    for (; w->moved < w->mover_count; aoi_take_turn(w)) {
+        uint32_t i = w->moved, last = w->mover_count - 1, e = w->movers[i];
+        AOI_PREFETCH(w->entities + w->movers[last - i > NINE_MOVER_AHEAD ? i + NINE_MOVER_AHEAD : last]);
+        nine_fetch_place(g, w->entities + w->movers[last - i > NINE_PLACE_AHEAD ? i + NINE_PLACE_AHEAD : last]);
+        const double *to = aoi_way_of(w, i);
+        placed = plain ? aoi_entities_move(w, &g->points, e, to) : aoi_nine_relocate(g, e, to);
+        if (!placed) break;
+    }
+    if (aoi_spatial_is_untidy(&g->points)) w->untidy = true;
+    return placed;
+}
+
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 static void nine_visit_hits(void *ud, const uint32_t *refs, size_t count) {

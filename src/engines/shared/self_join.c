@@ -30,8 +30,8 @@ static void join_choose_bins(const aoi_world *w, aoi_join_rows *j) {
     for (j->reach = JOIN_MOST_REACH;; j->reach /= 2, j->bin_bits++) {
         for (int a = 0; a < 2; a++) {
             int bits = a ? AOI_FIXED_BITS : j->bin_bits, margin = a ? 0 : (int)j->reach;
-            first[a] = (aoi_fixed(j->scale, w->moving_lo[a]) >> bits) - margin;
-            last[a] = (aoi_fixed(j->scale, w->moving_hi[a]) >> bits) + margin + 1 + a;
+            first[a] = (aoi_fixed(j->scale, w->travels.lo[a]) >> bits) - margin;
+            last[a] = (aoi_fixed(j->scale, w->travels.hi[a]) >> bits) + margin + 1 + a;
             n[a] = fmax((double)last[a] - (double)first[a], least[a]);
         }
         if (n[0] * n[1] <= most || j->reach == 1) break;
@@ -104,7 +104,7 @@ static inline uint32_t join_bin_of(const aoi_world *w, aoi_join_rows *j, uint32_
 }
 
 static bool join_find_bins(aoi_world *w, aoi_join_rows *j, double limit, uint32_t *bin_of) {
-    bool all = w->farthest <= limit && !w->climbs; /* then no way is looked at */
+    bool all = w->travels.farthest <= limit && !w->travels.climbs; /* then no way is looked at */
     for (uint32_t e = 0; e < w->entity_top; e++) {
         const double *is = w->entities[e].pos, *was = all ? is : aoi_position_before(w, e);
         bin_of[e] = JOIN_NOWHERE;
