@@ -96,7 +96,8 @@ static inline uint32_t aoi_queue_from(const aoi_event_queue *q, uint32_t i) {
 
 /* Takes the oldest; the queue must not be empty.  The record is valid until the next call. */
 static inline const aoi_queued *aoi_queue_take(aoi_event_queue *q) {
-    uint32_t i = aoi_queue_from(q, q->head);
+    uint32_t i = q->head;
+    while (q->events[i].cancelled) i++;
     q->head = i + 1;
     q->ordered_end = q->top;
     if (--q->count == 0) aoi_queue_clear(q);

@@ -24,21 +24,15 @@ static void read_event(const aoi_space *s, const aoi_queued *e, aoi_event *out) 
     *out = (aoi_event){e->kind, e->watcher, e->target, e->node_id, s->world.areas[e->node].user_data};
 }
 
-static void count_taken(aoi_space *s, uint32_t node) {
-    aoi_node_record *n = s->world.nodes + node;
-    s->taken++;
-    if (--n->pending > 0 || aoi_is_live(n->generation)) return;
-    if (n->generation != 0) aoi_release_node(s, node); /* 0: the slot retires */
+void aoi_tell_taken(aoi_space *s, const aoi_queued *e) {
+    if (s->observers) aoi_observers_took(s->observers, e);
+    if (s->journal) aoi_log_taken(s, e);
 }
 
 bool aoi_next(aoi_space *s, aoi_event *out) {
-    if (!s->queue.count) return false;
-    const aoi_queued *e = aoi_queue_take(&s->queue);
-    read_event(s, e, out);
-    if (s->observers) aoi_observers_took(s->observers, e);
-    if (s->journal) aoi_log_taken(s, e);
-    count_taken(s, e->node);
-    return true;
+    const aoi_queued *e = aoi_take(s);
+    if (e) read_event(s, e, out);
+    return e != NULL;
 }
 
 bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out) {
@@ -51,9 +45,8 @@ bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out) {
         read_event(s, e, out);
         aoi_queued taken = *e;
         aoi_queue_take_out(q, i);
-        if (s->observers) aoi_observers_took(s->observers, &taken);
-        if (s->journal) aoi_log_taken(s, &taken);
-        count_taken(s, taken.node);
+        aoi_tell_taken(s, &taken);
+        aoi_count_taken(s, taken.node);
         return true;
     }
     return false;
@@ -92,7 +85,7 @@ void aoi_take_all(aoi_space *s) {
     for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) {
         if (i + EVENTS_AHEAD < q->top) AOI_PREFETCH(s->world.nodes + q->events[i + EVENTS_AHEAD].node);
         if (s->observers) aoi_observers_took(s->observers, q->events + i);
-        count_taken(s, q->events[i].node);
+        aoi_count_taken(s, q->events[i].node);
     }
     aoi_queue_clear(q);
 }

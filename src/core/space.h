@@ -248,6 +248,26 @@ void aoi_find_watchers(aoi_space *s, uint32_t entity, bool by_index);
 
 /* ---- what the Lua binding needs beside aoi.h ----------------------------------------------------------------------- */
 
+/* An event of the node is no more in the queue. */
+static inline void aoi_count_taken(aoi_space *s, uint32_t node) {
+    aoi_node_record *n = s->world.nodes + node;
+    s->taken++;
+    if (--n->pending > 0 || aoi_is_live(n->generation)) return;
+    if (n->generation != 0) aoi_release_node(s, node); /* 0: the slot retires */
+}
+void aoi_tell_taken(aoi_space *s, const aoi_queued *e); /* who observes and who records */
+/* Takes the oldest event, NULL if none waits.  The queue's own record of it is valid until the next call. */
+static inline const aoi_queued *aoi_take(aoi_space *s) {
+    if (!s->queue.count) return NULL;
+    const aoi_queued *e = aoi_queue_take(&s->queue);
+    if (s->observers || s->journal) aoi_tell_taken(s, e);
+    aoi_count_taken(s, e->node);
+    return e;
+}
+/* Whether aoi_next_freed has something to do. */
+static inline bool aoi_has_freed(const aoi_space *s) {
+    return s->freed_node != AOI_NONE || !s->world.entity_count;
+}
 /* Tells the user data of each node that is gone with its last event, once, one a call; false when all are told. */
 bool aoi_next_freed(aoi_space *s, uint64_t *user_data);
 /* Reads without taking: up to max events from *cursor on, which starts at 0 and moves on; how many were read.  Nothing

@@ -285,21 +285,44 @@ static int bad_row_number(lua_State *L, int i, int row, const char *expected) {
     return laoi_argerror(L, i, "row %d: finite number expected, got %s", row, not_finite(lua_tonumber(L, -1)));
 }
 
-static inline void read_row(lua_State *L, int dims, int i, size_t k, int64_t *id, double *pos) {
+/* Row k, whose values begin at `at` on the stack; `numbers`: all of them are numbers. */
+static inline void array_row(lua_State *L, int dims, int i, size_t k, int at, bool numbers, int64_t *id, double *pos) {
     int row = (int)k + 1;
-    laoi_index at = (laoi_index)(k * ((size_t)dims + 1) + 1);
-    if (laoi_rawgeti(L, i, at) != LUA_TNUMBER) bad_row_number(L, i, row, "integer");
-    if (!laoi_tointeger(L, -1, id)) laoi_argerror(L, i, "row %d: number has no integer representation", row);
-    for (int a = 0; a < dims; a++) {
-        bool number = laoi_rawgeti(L, i, at + 1 + a) == LUA_TNUMBER;
-        pos[a] = number ? lua_tonumber(L, -1) : NAN;
-        if (!isfinite(pos[a])) bad_row_number(L, i, row, "number");
+    if (!numbers && lua_type(L, at) != LUA_TNUMBER) {
+        lua_settop(L, at);
+        bad_row_number(L, i, row, "integer");
     }
-    lua_settop(L, -2 - dims);
+    if (!laoi_tointeger(L, at, id)) laoi_argerror(L, i, "row %d: number has no integer representation", row);
+    for (int a = 0; a < dims; a++) {
+        at++;
+        pos[a] = numbers || lua_type(L, at) == LUA_TNUMBER ? lua_tonumber(L, at) : NAN;
+        if (isfinite(pos[a])) continue;
+        lua_settop(L, at);
+        bad_row_number(L, i, row, "number");
+    }
 }
 
-void laoi_read_row(lua_State *L, int dims, int i, size_t k, aoi_row *r) {
-    read_row(L, dims, i, k, &r->id, r->pos);
+enum { ROWS_AT_ONCE = 4 }; /* 16 values: there is always room for LUA_MINSTACK, 20 */
+
+/* n rows from `first` on, some at once, so that a value costs two calls of Lua's and no more; the steps are from one id,
+ * or position, to the next. */
+static inline void array_rows(lua_State *L, int dims, int i, size_t first, size_t n, int64_t *ids, size_t id_step,
+                              double *pos, size_t pos_step) {
+    int top = lua_gettop(L), stride = dims + 1;
+    bool plain = laoi_is_plain(L, i);
+    for (size_t end = first + n; first < end;) {
+        int rows = end - first < ROWS_AT_ONCE ? (int)(end - first) : ROWS_AT_ONCE, others = 0;
+        for (int k = 1; k <= rows * stride; k++)
+            others |= laoi_geti(L, i, (laoi_index)(first * (size_t)stride) + k, plain) ^ LUA_TNUMBER;
+        for (int at = top + 1; rows-- > 0; at += stride, ids += id_step, pos += pos_step)
+            array_row(L, dims, i, first++, at, !others, ids, pos);
+        lua_settop(L, top);
+    }
+}
+
+void laoi_read_rows(lua_State *L, int dims, int i, size_t n, aoi_row *out) {
+    enum { STEP = sizeof *out / sizeof out->id };
+    if (n) array_rows(L, dims, i, 0, n, &out->id, STEP, out->pos, STEP);
 }
 
 size_t laoi_row_count(lua_State *L, int dims, int i) {
@@ -319,7 +342,7 @@ aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n) {
     *n = laoi_row_count(L, b->dims, i);
     aoi_row *rows = aoi_row_buffer(b->core, *n);
     if (!rows && *n) laoi_nomemory(L);
-    for (size_t k = 0; k < *n; k++) laoi_read_row(L, b->dims, i, k, rows + k);
+    laoi_read_rows(L, b->dims, i, *n, rows);
     return rows;
 }
 
@@ -327,8 +350,8 @@ int laoi_stage_rows(lua_State *L, laoi_space *b, int i, size_t n, size_t *bad, i
     int64_t ids[AOI_STAGED];
     int result = aoi_stage_ready(b->core, n) ? AOI_OK : AOI_ENOMEM;
     for (size_t k = 0, part = 0; k < n && result == AOI_OK; k += part) {
-        for (part = 0; part < AOI_STAGED && k + part < n; part++)
-            read_row(L, b->dims, i, k + part, ids + part, aoi_staged(b->core, k + part));
+        part = n - k < AOI_STAGED ? n - k : AOI_STAGED;
+        array_rows(L, b->dims, i, k, part, ids, 1, aoi_staged(b->core, k), (size_t)b->dims);
         result = aoi_stage(b->core, k, ids, part, bad);
         *bad_id = ids[*bad - k];
     }
@@ -357,14 +380,16 @@ void laoi_end_list(lua_State *L, int i, laoi_index n, int row) {
 
 int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_t n) {
     laoi_index at = 0;
+    int list = lua_gettop(L);
+    bool plain = laoi_is_plain(L, list);
     for (size_t k = 0; k < n; k++) {
         laoi_pushinteger(L, ids[k]);
-        lua_rawseti(L, -2, ++at);
+        laoi_seti(L, list, ++at, plain);
         if (!nodes) continue;
         laoi_pushinteger(L, nodes[k]);
-        lua_rawseti(L, -2, ++at);
+        laoi_seti(L, list, ++at, plain);
     }
-    laoi_end_list(L, lua_gettop(L), at, 1);
+    laoi_end_list(L, list, at, 1);
     laoi_pushinteger(L, (int64_t)n);
     return 2;
 }

@@ -109,9 +109,9 @@ void laoi_options(lua_State *L, int i, aoi_options *o);
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
 /* The same rows staged as moves, with the result of the first bad one. */
 int laoi_stage_rows(lua_State *L, laoi_space *b, int i, size_t n, size_t *bad, int64_t *bad_id);
-/* The rows of a flat array: how many there are at i, by the count at i + 1 if it is given; and row k of them. */
+/* The rows of a flat array: how many there are at i, by the count at i + 1 if it is given; and the first n of them. */
 size_t laoi_row_count(lua_State *L, int dims, int i);
-void laoi_read_row(lua_State *L, int dims, int i, size_t k, aoi_row *r);
+void laoi_read_rows(lua_State *L, int dims, int i, size_t n, aoi_row *out);
 /* The table to fill at i, or a new one; it is on top of the stack then. */
 void laoi_buffer(lua_State *L, int i, size_t n);
 /* Ends the list at i with a nil behind its nth item.  Further rows that an earlier, longer list has left there, a number
@@ -128,9 +128,9 @@ uint64_t laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, int on_enter,
 void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, bool added);
 void laoi_forget_freed(lua_State *L, laoi_space *b, int t); /* handlers of nodes that are gone with their last event */
 
-/* The ref of an event's handler: its key in the table, 0: none. */
-static inline uint32_t laoi_handler(const aoi_event *ev) {
-    return (uint32_t)(ev->kind == AOI_ENTER ? ev->user_data >> 32 : ev->user_data);
+/* The ref of the handler for a kind of event, by the node's user data: its key in the table, 0: none. */
+static inline uint32_t laoi_handler(int kind, uint64_t user_data) {
+    return (uint32_t)(kind == AOI_ENTER ? user_data >> 32 : user_data);
 }
 void laoi_free_handlers(laoi_space *b);
 

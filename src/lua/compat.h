@@ -73,6 +73,21 @@ typedef intptr_t lua_KContext;
 #define laoi_rawgeti(L, i, n) (lua_rawgeti((L), (i), (n)), lua_type((L), -1))
 #endif
 
+/* Reads and writes an array; `plain`: that has no metatable, where lua_geti and lua_seti do the same and are quicker. */
+#if LUA_VERSION_NUM >= 503
+#define laoi_geti(L, i, n, plain) ((plain) ? lua_geti((L), (i), (n)) : lua_rawgeti((L), (i), (n)))
+#define laoi_seti(L, i, n, plain) ((plain) ? lua_seti((L), (i), (n)) : lua_rawseti((L), (i), (n)))
+#else
+#define laoi_geti(L, i, n, plain) ((void)(plain), laoi_rawgeti((L), (i), (n)))
+#define laoi_seti(L, i, n, plain) ((void)(plain), lua_rawseti((L), (i), (n)))
+#endif
+
+static inline bool laoi_is_plain(lua_State *L, int i) {
+    if (!lua_getmetatable(L, i)) return true;
+    lua_pop(L, 1);
+    return false;
+}
+
 /* Pushes the text of debug.traceback, from the level of the function that raised on. */
 static inline void laoi_traceback(lua_State *L, int level) {
 #if LUA_VERSION_NUM >= 502

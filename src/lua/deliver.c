@@ -14,7 +14,7 @@
 /* stack of the loop: the space, its table, then what one event needs; from WATCHER on only where on_error is set */
 enum { SELF = 1, TABLE = 2, HANDLER = 3, WATCHER = 4, TARGET = 5, NODE = 6, TRACER = 7 };
 
-static void push_ids(lua_State *L, const aoi_event *ev) {
+static inline void push_ids(lua_State *L, const aoi_queued *ev) {
     laoi_pushinteger(L, ev->watcher);
     laoi_pushinteger(L, ev->target);
     laoi_pushinteger(L, ev->node_id);
@@ -70,7 +70,7 @@ static int look_up(lua_State *L) {
 
 /* The lookup may run a metamethod, whose error on_error takes like one of a handler: then the stack is as call_on_error
  * wants it. */
-static int look_up_guarded(lua_State *L, const aoi_event *ev, const char *name) {
+static int look_up_guarded(lua_State *L, const aoi_queued *ev, const char *name) {
     push_ids(L, ev);
     lua_rawgeti(L, TABLE, LAOI_TRACER);
     lua_pushcfunction(L, look_up);
@@ -82,12 +82,9 @@ static int look_up_guarded(lua_State *L, const aoi_event *ev, const char *name) 
     return lua_toboolean(L, HANDLER) ? HANDLER_FOUND : NO_HANDLER;
 }
 
-/* Pushes the handler of the event, to HANDLER. */
-static int push_handler(lua_State *L, const laoi_space *b, const aoi_event *ev) {
-    uint32_t ref = laoi_handler(ev);
-    if (!ref) return NO_HANDLER;
-    int type = laoi_rawgeti(L, TABLE, (laoi_index)ref);
-    if (type == LUA_TFUNCTION) return HANDLER_FOUND;
+/* Puts the handler of the event in the place of what the node has for it, which is at HANDLER. */
+static int find_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev, int type) {
+    if (type == LUA_TNIL) return NO_HANDLER;
     if (type == LUA_TTABLE) { /* a table of handlers: looked up each time, so that code can be reloaded */
         const char *name = ev->kind == AOI_ENTER ? "enter" : "leave";
         if (b->has_on_error && lua_getmetatable(L, HANDLER)) {
@@ -101,13 +98,14 @@ static int push_handler(lua_State *L, const laoi_space *b, const aoi_event *ev) 
 }
 
 /* Takes the next event.  In a deferred space a handler may have moved entities: what waits may have become void. */
-static bool next_event(lua_State *L, laoi_space *b, aoi_event *ev) {
-    if (b->core && !aoi_settle(b->core)) laoi_nomemory(L);
-    return b->core && aoi_next(b->core, ev);
+static inline const aoi_queued *next_event(lua_State *L, laoi_space *b) {
+    if (!b->core) return NULL;
+    if (!aoi_settle(b->core)) laoi_nomemory(L);
+    return aoi_take(b->core);
 }
 
 /* Calls the handler at HANDLER, which may set or take away on_error itself: what holds is what is set before the call. */
-static void call_handler(lua_State *L, const laoi_space *b, const aoi_event *ev, lua_KContext count) {
+static void call_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev, lua_KContext count) {
     if (!b->has_on_error) {
         push_ids(L, ev);
         lua_callk(L, 3, 0, count, AGAIN);
@@ -120,17 +118,30 @@ static void call_handler(lua_State *L, const laoi_space *b, const aoi_event *ev,
     if (lua_pcallk(L, 3, 0, TRACER, count, AGAIN) > 1) call_on_error(L, count); /* neither LUA_OK nor LUA_YIELD */
 }
 
-/* The loop; on the stack there are the space and its table. */
+/* Any handler, of this type, at HANDLER.  Looking it up may run a metamethod, so that the queue's record is copied. */
+static void deliver_with_care(lua_State *L, laoi_space *b, const aoi_queued *e, int type, lua_KContext count) {
+    aoi_queued ev = *e;
+    int found = find_handler(L, b, &ev, type);
+    laoi_forget_freed(L, b, TABLE);
+    if (found == HANDLER_FOUND && b->core) call_handler(L, b, &ev, count); /* the lookup may have closed it */
+    if (found == LOOKUP_FAILED) call_on_error(L, count);
+    lua_settop(L, TABLE);
+}
+
+/* The loop; on the stack there are the space and its table.  Each call of Lua's counts here: a plain function is called
+ * with what the queue's record says, and leaves the stack as it was. */
 static int run(lua_State *L, lua_KContext count) {
     laoi_space *b = lua_touserdata(L, SELF);
-    aoi_event ev;
-    while (next_event(L, b, &ev)) {
-        count++;
-        int found = push_handler(L, b, &ev);
-        laoi_forget_freed(L, b, TABLE);
-        if (found == HANDLER_FOUND && b->core) call_handler(L, b, &ev, count); /* the lookup may have closed it */
-        if (found == LOOKUP_FAILED) call_on_error(L, count);
-        lua_settop(L, TABLE);
+    const aoi_queued *e;
+    for (; (e = next_event(L, b)) != NULL; count++) {
+        uint32_t ref = laoi_handler(e->kind, b->core->world.areas[e->node].user_data);
+        int type = ref ? laoi_rawgeti(L, TABLE, (laoi_index)ref) : LUA_TNIL;
+        if (type != LUA_TFUNCTION || b->has_on_error || aoi_has_freed(b->core)) {
+            deliver_with_care(L, b, e, type, count + 1);
+            continue;
+        }
+        push_ids(L, e);
+        lua_callk(L, 3, 0, count + 1, AGAIN);
     }
     laoi_pushinteger(L, (int64_t)count);
     return 1;

@@ -419,7 +419,7 @@ static int cursor_deliver(lua_State *L) {
         int result = aoi_play_next(c->core, b->core, &e);
         if (result != AOI_OK) return does_not_fit(L, result);
         if (!e.kind) return 0;
-        uint32_t ref = laoi_handler(&e);
+        uint32_t ref = laoi_handler(e.kind, e.user_data);
         int type = ref ? laoi_rawgeti(L, SPACE_TABLE, (laoi_index)ref) : LUA_TNIL;
         if (type == LUA_TTABLE) lua_getfield(L, -1, e.kind == AOI_ENTER ? "enter" : "leave");
         laoi_forget_freed(L, b, SPACE_TABLE);

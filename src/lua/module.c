@@ -279,15 +279,16 @@ static int l_drain(lua_State *L) {
     laoi_buffer(L, 2, aoi_pending(b->core) * 4);
     laoi_self(L); /* still open? a new table may cause a finalizer to run, which may also move entities */
     if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
+    bool plain = laoi_is_plain(L, 3);
     for (; (e = aoi_peek_one(b->core, &cursor)) != NULL; at += 4) {
         lua_pushinteger(L, e->kind);
-        lua_rawseti(L, 3, at + 1);
+        laoi_seti(L, 3, at + 1, plain);
         laoi_pushinteger(L, e->watcher);
-        lua_rawseti(L, 3, at + 2);
+        laoi_seti(L, 3, at + 2, plain);
         laoi_pushinteger(L, e->target);
-        lua_rawseti(L, 3, at + 3);
+        laoi_seti(L, 3, at + 3, plain);
         laoi_pushinteger(L, e->node_id);
-        lua_rawseti(L, 3, at + 4);
+        laoi_seti(L, 3, at + 4, plain);
     }
     laoi_end_list(L, 3, at, 1);
     laoi_gettable(L, 1);

@@ -225,7 +225,7 @@ static int buffer_rows(lua_State *L) {
     size_t n = laoi_row_count(L, b->dims, 2);
     if (!buffer_room(b, n)) return laoi_nomemory(L);
     aoi_row *rows = b->rows + b->count; /* behind those that count */
-    for (size_t k = 0; k < n; k++) laoi_read_row(L, b->dims, 2, k, rows + k);
+    laoi_read_rows(L, b->dims, 2, n, rows);
     for (size_t k = 0; k < n; k++) {
         aoi_row row = rows[k];
         buffer_put(b, row.id, row.pos);
