@@ -22,18 +22,22 @@
 #define QUADTREE_FINEST_SIDE 0x1p-12
 
 enum { QUADTREE_CLASSES = 32, QUADTREE_RARE = 64 }; /* of so many entities one carries a node of a rare class */
+enum { QUADTREE_GROWTHS = 64 };                     /* of a class's box, before it is measured anew */
 
 typedef struct quadtree_class {
     aoi_borders borders; /* of all of its nodes */
     uint32_t count;
     int exponent[2], kind;
-    bool mixed; /* it also has nodes for which no class was left */
+    bool mixed;          /* it also has nodes for which no class was left */
+    double lo[2], hi[2]; /* boxed: have held the owners of all of its nodes since they were measured */
+    uint32_t grown;      /* how often that box has grown */
 } quadtree_class;
 
 typedef struct quadtree {
     aoi_engine head;
     aoi_tree tree;
     quadtree_class classes[QUADTREE_CLASSES];
+    uint32_t boxed, unboxed; /* classes that have a box; and rare ones that want one, or one anew */
 } quadtree;
 
 static quadtree *quadtree_of(aoi_engine *g) {
@@ -47,12 +51,6 @@ static int quadtree_open(aoi_engine *head, double cell) {
 
 static void quadtree_close(aoi_engine *head) {
     aoi_tree_close(&quadtree_of(head)->tree);
-}
-
-static void quadtree_tidy(aoi_engine *head) {
-    aoi_tree *t = &quadtree_of(head)->tree;
-    if (t->count) aoi_tree_tidy(t);
-    else aoi_tree_clear(t);
 }
 
 /* ---- entities ---------------------------------------------------------------------------------------------------- */
@@ -123,10 +121,89 @@ static uint32_t quadtree_class_for(quadtree *g, const aoi_bounds *b) {
     return spare;
 }
 
+/* ---- boxes around the owners of rare nodes --------------------------------------------------------------------------- */
+
+static bool quadtree_is_rare(const quadtree *g, const quadtree_class *y) {
+    return y->count < g->tree.count / QUADTREE_RARE;
+}
+
+static void quadtree_cover(quadtree *g, uint32_t class, const double *at) {
+    quadtree_class *y = g->classes + class;
+    bool grows = false;
+    for (int a = 0; a < 2; a++) {
+        grows = grows || at[a] < y->lo[a] || at[a] > y->hi[a];
+        y->lo[a] = fmin(y->lo[a], at[a]);
+        y->hi[a] = fmax(y->hi[a], at[a]);
+    }
+    y->grown += grows;
+    if (y->grown < QUADTREE_GROWTHS + g->head.world->node_top / QUADTREE_GROWTHS) return; /* all nodes are looked at */
+    g->unboxed |= UINT32_C(1) << class; /* most of the box may be empty by now */
+    g->head.world->untidy = true;
+}
+
+/* An entity's boxes hold a place, too. */
+static void quadtree_cover_owner(quadtree *g, uint32_t entity, const double *at) {
+    const aoi_world *w = g->head.world;
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
+        if (aoi_is_bounded(w->nodes + n) && g->boxed >> w->nodes[n].level & 1) quadtree_cover(g, w->nodes[n].level, at);
+}
+
+/* Measures the boxes that are wanted; a class that is not rare any more needs none. */
+static void quadtree_measure(quadtree *g) {
+    const aoi_world *w = g->head.world;
+    uint32_t anew = g->unboxed;
+    g->unboxed = 0;
+    for (uint32_t c = 0; c < QUADTREE_CLASSES; c++) {
+        quadtree_class *y = g->classes + c;
+        if (!(anew >> c & 1)) continue;
+        g->boxed &= ~(UINT32_C(1) << c);
+        if (!quadtree_is_rare(g, y)) anew &= ~(UINT32_C(1) << c);
+        y->lo[0] = y->lo[1] = INFINITY, y->hi[0] = y->hi[1] = -INFINITY;
+    }
+    g->boxed |= anew;
+    for (uint32_t n = 0; anew && n < w->node_top; n++) {
+        const aoi_node_record *r = w->nodes + n;
+        if (aoi_is_live(r->generation) && aoi_is_bounded(r) && anew >> r->level & 1)
+            quadtree_cover(g, r->level, w->entities[r->owner].pos);
+    }
+    for (uint32_t c = 0; c < QUADTREE_CLASSES; c++)
+        if (anew >> c & 1) g->classes[c].grown = 0;
+    g->unboxed = 0;
+}
+
+static void quadtree_tidy(aoi_engine *head) {
+    quadtree *g = quadtree_of(head);
+    if (g->unboxed) quadtree_measure(g);
+    if (g->tree.count) aoi_tree_tidy(&g->tree);
+    else aoi_tree_clear(&g->tree);
+}
+
+/* Whether no area of a rare class reaches one of the two places: a few nodes far away cost the others no ring. */
+static bool quadtree_is_far(quadtree *g, uint32_t class, const double *from, const double *to) {
+    const quadtree_class *y = g->classes + class;
+    if (!quadtree_is_rare(g, y)) return false;
+    if (!(g->boxed >> class & 1)) {
+        g->unboxed |= UINT32_C(1) << class;
+        g->head.world->untidy = true;
+        return false;
+    }
+    double safe = aoi_ring_margin(aoi_magnitude(from) + aoi_magnitude(to) + aoi_magnitude(y->borders.leave_max));
+    bool was = true, is = true;
+    for (int a = 0; a < 2; a++) {
+        double lo = y->lo[a] - y->borders.leave_max[a] - safe, hi = y->hi[a] + y->borders.leave_max[a] + safe;
+        was = was && lo <= from[a] && from[a] <= hi;
+        is = is && lo <= to[a] && to[a] <= hi;
+    }
+    return !was && !is;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
 static void quadtree_settle(quadtree *g, uint32_t node, const aoi_bounds *b) {
     aoi_node_record *n = g->head.world->nodes + node;
     n->level = quadtree_class_for(g, b);
     g->classes[n->level].count++;
+    if (g->boxed >> n->level & 1) quadtree_cover(g, n->level, g->head.world->entities[n->owner].pos);
     aoi_tree_classify(&g->tree, n->owner, UINT32_C(1) << n->level, 0);
 }
 
@@ -136,7 +213,7 @@ static void quadtree_remove_node(aoi_engine *head, uint32_t node) {
     const aoi_node_record *n = w->nodes + node;
     uint32_t same = aoi_next_in_level(w, w->entities[n->owner].nodes, n->level);
     if (same == node) same = aoi_next_in_level(w, n->next, n->level);
-    g->classes[n->level].count--;
+    if (--g->classes[n->level].count == 0) g->boxed &= ~(UINT32_C(1) << n->level);
     if (same == AOI_NONE) aoi_tree_classify(&g->tree, n->owner, 0, UINT32_C(1) << n->level);
 }
 
@@ -176,14 +253,6 @@ static void quadtree_visit_pairs(const void *ud, const aoi_tree_hit *hits, size_
     }
 }
 
-/* Whether areas of a class reach neither place, nor anything between: a few nodes far away cost the others no ring. */
-static bool quadtree_is_far(const quadtree *g, uint32_t class, uint32_t home, const double *from, const double *to) {
-    const aoi_borders *b = &g->classes[class].borders;
-    double half[2], safe = aoi_ring_margin(aoi_magnitude(from) + aoi_magnitude(to) + aoi_magnitude(b->leave_max));
-    for (int a = 0; a < 2; a++) half[a] = b->leave_max[a] + fabs(to[a] - from[a]) + safe;
-    return aoi_tree_lacks(&g->tree, home, from, half, UINT32_C(1) << class);
-}
-
 static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double *to) {
     aoi_world *w = g->head.world;
     const aoi_entity_record *e = w->entities + entity;
@@ -193,7 +262,7 @@ static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double 
         if (!y->count) continue;
         quadtree_query q = {w, entity, aoi_next_in_level(w, e->nodes, c), c, e->kind};
         uint32_t classes = q.first == AOI_NONE ? UINT32_C(1) << c : 0;
-        if (classes && y->count < g->tree.count / QUADTREE_RARE && quadtree_is_far(g, c, e->home, e->pos, to)) continue;
+        if (classes && quadtree_is_far(g, c, e->pos, to)) continue;
         aoi_scan scans[2];
         size_t n = aoi_scans_of_move(e->pos, to, &y->borders, solid, scans);
         g->head.steps += aoi_tree_query(&g->tree, e->home, scans, classes, quadtree_visit_pairs, &q);
@@ -203,6 +272,7 @@ static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double 
 
 static int quadtree_place(aoi_engine *head, uint32_t entity, const double *to) {
     aoi_tree *t = &quadtree_of(head)->tree;
+    if (quadtree_of(head)->boxed) quadtree_cover_owner(quadtree_of(head), entity, to);
     if (aoi_tree_update(t, entity, to)) return AOI_OK;
     uint32_t leaf = aoi_tree_reserve(t, head->world->entities[entity].home, to);
     if (leaf == AOI_NONE) return AOI_ENOMEM;
@@ -311,6 +381,9 @@ static const char *quadtree_check_nodes(const quadtree *g, uint32_t entity, uint
         if (c->mixed ? borders.leave_max[0] > c->borders.leave_max[0] || borders.leave_max[1] > c->borders.leave_max[1]
                      : !quadtree_fits(c, &b, &borders) || !aoi_borders_contain(&c->borders, &borders))
             return "a node is in the wrong class";
+        const double *at = w->entities[entity].pos;
+        for (int a = 0; a < 2 && g->boxed >> r->level & 1; a++)
+            if (at[a] < c->lo[a] || at[a] > c->hi[a]) return "a node is beyond the box of its class";
         *classes |= UINT32_C(1) << r->level;
         counts[r->level]++;
     }

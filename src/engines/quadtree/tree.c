@@ -458,12 +458,6 @@ static inline uint32_t tree_square_around_span(const aoi_tree *t, uint32_t near,
     return near != AOI_NONE ? near : t->root;
 }
 
-bool aoi_tree_lacks(const aoi_tree *t, uint32_t near, const double *center, const double *half, uint32_t classes) {
-    tree_span f = tree_span_of(t, center, half);
-    near = tree_square_around_span(t, near, &f);
-    return near == AOI_NONE || !(t->quads[near].classes & classes);
-}
-
 uint64_t aoi_tree_query(const aoi_tree *t, uint32_t near, const aoi_scan *q, uint32_t classes, aoi_tree_visit visit,
                         const void *ud) {
     const aoi_ring *r = &q->box;

@@ -66,9 +66,6 @@ typedef void (*aoi_tree_visit)(const void *ud, const aoi_tree_hit *hits, size_t 
 uint64_t aoi_tree_query(const aoi_tree *t, uint32_t near, const aoi_scan *q, uint32_t classes, aoi_tree_visit visit,
                         const void *ud);
 
-/* Whether there is surely no node of one of the classes within these half-extents of the place, which is near a square. */
-bool aoi_tree_lacks(const aoi_tree *t, uint32_t near, const double *center, const double *half, uint32_t classes);
-
 void aoi_tree_describe(const aoi_tree *t, aoi_describer *d);
 bool aoi_tree_has(const aoi_tree *t, uint32_t entity); /* for checks */
 const char *aoi_tree_check(const aoi_tree *t);
