@@ -91,7 +91,7 @@ function Player:step(...)
   return name, id, node, rows, refused
 end
 
--- On to a mark that has not been passed. `cursor:step` takes the events that nobody has been told.
+-- On to a mark that has not been passed. `cursor:step` takes the events that have not been delivered.
 local function forward(self, mark, hears)
   local cursor = self.cursor
   while self.mark < mark do

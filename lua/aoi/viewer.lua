@@ -3,7 +3,7 @@
 ---     local server = require("aoi.viewer").serve(space, { port = 8642 })
 ---     while running do
 ---       tick()
----       server:poll()      -- never waits; costs nothing while nobody looks
+---       server:poll()      -- never waits; costs nothing while no page is open
 ---     end
 ---
 --- The server is read only and on 127.0.0.1. It needs LuaSocket; in skynet use `aoi.skynet.viewer_host`. docs/viewer.md

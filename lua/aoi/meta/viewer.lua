@@ -14,7 +14,7 @@ local viewer = {}
 ---@field interval? number seconds between two frames at least, 0.1 without it; longer for crowds
 ---@field title? string
 
---- Shows a running space in a browser; needs LuaSocket. It is read only and costs nothing while nobody looks.
+--- Shows a running space in a browser; needs LuaSocket. It is read only and costs nothing while no page is open.
 ---@param space aoi.Space
 ---@param options? aoi.ViewerOptions
 ---@return aoi.ViewerServer? server with `url` and `port`; nil where the port cannot be had

@@ -136,7 +136,7 @@ function Map:move(...)
 end
 
 --- The end of the caller's tick: its moves go out as one message, which is the space's tick too if this map drives.
--- With `rows`, a flat array of id, x, y [, z], they are moved first: one call for whoever has them already. Where the
+-- With `rows`, a flat array of id, x, y [, z], they are moved first: one call where the rows are at hand. Where the
 -- service is gone the map is closed, its on_close is called, and an error says so.
 function Map:flush(...)
   usable(self)

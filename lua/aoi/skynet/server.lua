@@ -277,7 +277,7 @@ local function send_all(self)
   send_events(self)
 end
 
--- Until all has been sent; a subscriber for whom it fails begins again.
+-- Until all has been sent; a subscriber for which it fails begins again.
 local function keep_sending(self)
   while true do
     local ok, err = pcall(send_all, self)

@@ -4,7 +4,7 @@
 --
 --   page <--WebSocket--> aoi/skynet/viewer_service <--calls--> this service: sessions, one for each page
 --
--- The other service pulls: it asks for a frame when the last one has gone. While nobody looks, nothing runs here.
+-- The other service pulls: it asks for a frame when the last one has gone. Without a page, nothing runs here.
 
 local checks = require "aoi.checks"
 local skynet = require "skynet"
@@ -14,7 +14,7 @@ local Session = require "aoi.viewer.session"
 local host = {}
 
 local TYPE = 66     -- of the protocol; config: aoi_view_ptype
-local SILENCE = 30  -- seconds after which a page counts as gone that nobody has asked for
+local SILENCE = 30  -- seconds without a request, after which a page counts as gone
 local OPTIONS = { port = "number", address = "string", token = "string", interval = "number", title = "string" }
 
 -- By the address of the viewer's service: how to find a space, the options, and its sessions.

@@ -101,8 +101,8 @@ function JournalRun:close() self.player.space:close() end
 
 local function open_journal(path)
   local journal = require "aoi.journal"
-  local nobody = {}
-  local function handlers() return nobody end -- a node without handlers would make no events
+  local nothing = {}
+  local function handlers() return nothing end -- a node without handlers would make no events
   local function open(engine) return journal.read(path, { engine = engine, handlers = handlers }) end
   local ok, first = pcall(open, aoi.engines()[1])
   if not ok then return nil, path .. ": " .. tostring(first):gsub("^[^\n]-:%d+: ", "") end

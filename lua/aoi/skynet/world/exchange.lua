@@ -13,7 +13,7 @@
 --     { "whole" | "death", client, epoch }
 --   clients[number]   where it lives, the numbers of the last message sent and of the last one acknowledged
 --
--- Whatever dies ends the world for everybody, with a reason: a shard, a process, an error in an epoch.
+-- Whatever dies ends the world in every process, with a reason: a shard, a process, an error in an epoch.
 
 local Line = require "aoi.skynet.world.line"
 
@@ -22,7 +22,7 @@ Exchange.__index = Exchange
 
 local U32 = 0xffffffff
 local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is process << 24 | n
-local AHEAD = 3              -- epochs after which everybody obeys an order given now
+local AHEAD = 3              -- epochs after which every process obeys an order given now
 
 Exchange.EVENTS, Exchange.BYE, Exchange.RESYNCED, Exchange.ASK = 5, 6, 7, 1
 

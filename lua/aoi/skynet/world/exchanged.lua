@@ -4,7 +4,7 @@
 --   worlds[name]     a world: joining until all its processes are there, then with an exchange, until it ends
 --
 -- Processes know each other by a boot id, a new one for each life of a world in a process. The first process of `nodes`
--- is the director: the others ask it until all have come, then everybody has the same list of processes.
+-- is the director: the others ask it until all have come, then all have the same list of processes.
 
 local skynet = require "skynet"
 local Exchange = require "aoi.skynet.world.exchange"
@@ -309,7 +309,7 @@ function SHARD.mail(exchange, shard, mail, events) exchange:mail(shard, mail, ev
 
 function SHARD.failed(exchange, shard, reason) exchange:finish(("shard %d has failed: %s"):format(shard, reason)) end
 
---- Ends the world for everybody.
+--- Ends the world in every process.
 function CMD.shutdown(_, name, reason)
   if worlds[name] then finish(worlds[name], reason or "it was closed") end
   return true

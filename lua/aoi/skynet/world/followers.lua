@@ -48,8 +48,8 @@ function followers.awaits(shard, client, id)
   return row and row.back and shard.applied < row.epoch + WAITS
 end
 
---- Where this is the id's home: the shard to which the client's move has gone lately. The entity may be another's
--- already, to whom that shard has handed it over, and whom the move has yet to reach.
+--- Where this is the id's home: the shard to which the client's move has gone lately. The entity may be another shard's
+-- already, which the move has yet to reach.
 function followers.way(shard, client, id)
   local row = find(shard, client, id)
   if not row or row.back ~= nil or shard.applied > row.epoch + FOLLOWS then return nil end

@@ -123,7 +123,7 @@ local function gather(self, shards, width, name, ...)
   return true, all, n
 end
 
-local function everybody(self)
+local function all_shards(self)
   local shards = {}
   for shard = 1, self.plan.shards do shards[shard] = shard end
   return shards
@@ -206,16 +206,16 @@ local function nearest(self, buf, x, y, ...)
   check_place(self, "nearest", 1, x, y, z, 4)
   n = argument.integer(n, self.dimensions + 1, "nearest", 4)
   local shards = radius and math.type(radius) and radius >= 0 and self.map:around(x, y, radius, radius) or
-    everybody(self)
+    all_shards(self)
   return fill(buf, 1, merge_nearest(self, shards, n, radius, mask, x, y, z))
 end
 
 function Member:nearest(...) return results(nearest(self, methods.split(NEAREST, self.dimensions, ...))) end
 
-function Member:ids(buf) return results(fill(buf, 1, gather(self, everybody(self), 1, "ids_here"))) end
+function Member:ids(buf) return results(fill(buf, 1, gather(self, all_shards(self), 1, "ids_here"))) end
 
 local function sum(self, name)
-  local ok, answers = ask_all(self, everybody(self), name)
+  local ok, answers = ask_all(self, all_shards(self), name)
   if not ok then return false, answers end
   local total = 0
   for shard = 1, self.plan.shards do total = total + answers[shard][3] end
