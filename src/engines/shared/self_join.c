@@ -43,6 +43,7 @@ static void join_choose_bins(const aoi_world *w, aoi_join_rows *j) {
     }
     j->bin0 = first[0], j->line0 = first[1];
     j->bins = (uint32_t)n[0] | 1, j->lines = (uint32_t)n[1];
+    j->remote = j->bin0 != (int32_t)j->bin0 || j->line0 != (int32_t)j->line0;
 }
 
 static inline uint32_t join_wrap(int64_t k, int64_t first, uint32_t count, uint32_t *wrapped) {
@@ -92,27 +93,39 @@ static inline uint32_t join_bin_in_line(const aoi_join_rows *j, int64_t x, uint3
     return join_wrap(x >> j->bin_bits, j->bin0, j->bins, wrapped);
 }
 
-/* The bin of an entity, WRAPPED where its number is not that of its place; counts it there. */
-static inline uint32_t join_bin_of(const aoi_world *w, aoi_join_rows *j, uint32_t entity) {
+/* The bin of an entity, WRAPPED where its number is not that of its place. */
+static AOI_NOINLINE uint32_t join_any_bin(const aoi_join_rows *j, const double *at) {
     int64_t is[2];
-    (void)join_fixed_place(j, w->entities[entity].pos, is);
+    (void)join_fixed_place(j, at, is);
     uint32_t wrapped = 0, line = join_wrap(is[1] >> AOI_FIXED_BITS, j->line0, j->lines, &wrapped);
     uint32_t bin = line * j->bins + join_bin_in_line(j, is[0], &wrapped);
-    j->first[bin + 1]++;
-    j->count++;
     return bin | wrapped;
+}
+
+/* The same, of most in a few instructions. */
+AOI_INLINE uint32_t join_bin_of(const aoi_join_rows *j, const double *at) {
+    int32_t near[2];
+    if (!join_fixed_near(j->scale, at, near) || j->remote) return join_any_bin(j, at);
+    uint32_t bin = (uint32_t)(near[0] >> j->bin_bits) - (uint32_t)j->bin0;
+    uint32_t line = (uint32_t)(near[1] >> AOI_FIXED_BITS) - (uint32_t)j->line0;
+    return line < j->lines && bin < j->bins ? line * j->bins + bin : join_any_bin(j, at);
 }
 
 static bool join_find_bins(aoi_world *w, aoi_join_rows *j, double limit, uint32_t *bin_of) {
     bool all = w->travels.farthest <= limit && !w->travels.climbs; /* then no way is looked at */
+    uint32_t count = 0;
     for (uint32_t e = 0; e < w->entity_top; e++) {
         const double *is = w->entities[e].pos, *was = all ? is : aoi_position_before(w, e);
         bin_of[e] = JOIN_NOWHERE;
         if (!aoi_is_live(w->entities[e].generation)) continue;
-        if (was == is || join_way(w, was, is) <= limit) bin_of[e] = join_bin_of(w, j, e);
-        else if (AOI_GROW(&w->memory, j->far, j->far_cap, j->far_count + (size_t)1)) j->far[j->far_count++] = e;
+        if (was == is || join_way(w, was, is) <= limit) {
+            bin_of[e] = join_bin_of(j, is);
+            j->first[(bin_of[e] & ~JOIN_WRAPPED) + 1]++;
+            count++;
+        } else if (AOI_GROW(&w->memory, j->far, j->far_cap, j->far_count + (size_t)1)) j->far[j->far_count++] = e;
         else return false;
     }
+    j->count = count;
     return true;
 }
 
@@ -128,13 +141,28 @@ static void join_sort(const aoi_world *w, aoi_join_rows *j, const uint32_t *bin_
 }
 
 /* Where an item is and was. */
-static inline void join_place_item(const aoi_world *w, aoi_join_rows *j, uint32_t k) {
-    uint32_t e = join_entity(j, k), ignored;
+static AOI_NOINLINE void join_place_any(aoi_join_rows *j, uint32_t k, const double *at, const double *before) {
     int64_t is[2], was[2], most = AOI_FIXED_MOST - (4 << AOI_FIXED_BITS);
-    if (!join_fixed_place(j, w->entities[e].pos, is))
+    uint32_t ignored;
+    if (!join_fixed_place(j, at, is))
         for (int a = 0; a < 2; a++) j->clamped |= is[a] >= most || is[a] <= -most;
-    (void)join_fixed_place(j, aoi_position_before(w, e), was);
+    (void)join_fixed_place(j, before, was);
     j->bin[k] = (uint16_t)join_bin_in_line(j, is[0], &ignored);
+    j->x[k] = (uint16_t)is[0], j->y[k] = (uint16_t)is[1];
+    j->was_x[k] = (uint16_t)was[0], j->was_y[k] = (uint16_t)was[1];
+}
+
+static inline void join_place_item(const aoi_world *w, aoi_join_rows *j, uint32_t k) {
+    uint32_t e = join_entity(j, k);
+    const double *at = w->entities[e].pos, *before = aoi_position_before(w, e);
+    int32_t is[2], was[2];
+    bool near = join_fixed_near(j->scale, at, is);
+    near = join_fixed_near(j->scale, before, was) && near;
+    if (!near || (j->ref[k] & JOIN_WRAPPED)) {
+        join_place_any(j, k, at, before);
+        return;
+    }
+    j->bin[k] = (uint16_t)((uint32_t)(is[0] >> j->bin_bits) - (uint32_t)j->bin0);
     j->x[k] = (uint16_t)is[0], j->y[k] = (uint16_t)is[1];
     j->was_x[k] = (uint16_t)was[0], j->was_y[k] = (uint16_t)was[1];
 }
@@ -196,9 +224,20 @@ typedef struct join_point { /* modulo 2^16 */
     uint16_t x, y;
 } join_point;
 
+static inline join_point join_point_was(const aoi_join_rows *j, uint32_t item) {
+    return (join_point){j->was_x[item], j->was_y[item]};
+}
+
+static inline join_point join_point_is(const aoi_join_rows *j, uint32_t item) {
+    return (join_point){j->x[item], j->y[item]};
+}
+
 typedef struct join_limits { /* of distances on the axis where they are larger, or of squares of distances */
     int16_t inner, outer;
     ring_limits squares;
+#ifdef __SSE2__
+    __m128i inners, outers; /* in each lane */
+#endif
 } join_limits;
 
 static inline int join_away(uint16_t item, uint16_t from) {
@@ -212,21 +251,36 @@ static inline int join_larger_of(uint16_t x, uint16_t y, join_point p) {
 
 #ifdef __SSE2__
 
-static inline __m128i join_sub(const uint16_t *item, uint16_t from) {
-    return _mm_sub_epi16(_mm_loadu_si128((const __m128i *)(const void *)item), _mm_set1_epi16((int16_t)from));
+typedef struct join_lanes { /* a point in each lane */
+    __m128i x, y;
+} join_lanes;
+
+typedef struct join_pivot { /* an item: where it was, and is */
+    join_lanes there, here;
+} join_pivot;
+
+static inline join_lanes join_lanes_of(join_point p) {
+    return (join_lanes){_mm_set1_epi16((int16_t)p.x), _mm_set1_epi16((int16_t)p.y)};
 }
 
-static inline __m128i join_larger(const uint16_t *x, const uint16_t *y, join_point p) {
+static inline join_pivot join_pivot_of(const aoi_join_rows *j, uint32_t item) {
+    return (join_pivot){join_lanes_of(join_point_was(j, item)), join_lanes_of(join_point_is(j, item))};
+}
+
+static inline __m128i join_sub(const uint16_t *item, __m128i from) {
+    return _mm_sub_epi16(_mm_loadu_si128((const __m128i *)(const void *)item), from);
+}
+
+static inline __m128i join_larger(const uint16_t *x, const uint16_t *y, join_lanes p) {
     __m128i dx = join_sub(x, p.x), dy = join_sub(y, p.y), zero = _mm_setzero_si128();
     return _mm_max_epi16(_mm_max_epi16(dx, _mm_sub_epi16(zero, dx)), _mm_max_epi16(dy, _mm_sub_epi16(zero, dy)));
 }
 
 /* All ones in the lanes of eight items, from `k` on, that were and are on the same side. */
-AOI_INLINE __m128i join_idle_box(const aoi_join_rows *j, uint32_t k, join_point there, join_point here,
-                                 const join_limits *l) {
-    __m128i was = join_larger(j->was_x + k, j->was_y + k, there), is = join_larger(j->x + k, j->y + k, here);
-    return _mm_or_si128(_mm_cmplt_epi16(_mm_max_epi16(was, is), _mm_set1_epi16(l->inner)),
-                        _mm_cmpgt_epi16(_mm_min_epi16(was, is), _mm_set1_epi16(l->outer)));
+AOI_INLINE __m128i join_idle_box(const aoi_join_rows *j, uint32_t k, const join_pivot *p, const join_limits *l) {
+    __m128i was = join_larger(j->was_x + k, j->was_y + k, p->there), is = join_larger(j->x + k, j->y + k, p->here);
+    return _mm_or_si128(_mm_cmplt_epi16(_mm_max_epi16(was, is), l->inners),
+                        _mm_cmpgt_epi16(_mm_min_epi16(was, is), l->outers));
 }
 
 AOI_INLINE __m128i join_idle_four(const ring_limits *l, __m128i was, __m128i is, bool gap) {
@@ -239,10 +293,10 @@ AOI_INLINE __m128i join_idle_four(const ring_limits *l, __m128i was, __m128i is,
                                             _mm_and_si128(_mm_cmpgt_epi32(is, begin), _mm_cmpgt_epi32(end, is))));
 }
 
-AOI_INLINE __m128i join_idle_round(const aoi_join_rows *j, uint32_t k, join_point there, join_point here,
-                                   const join_limits *l, bool gap) {
-    __m128i wx = join_sub(j->was_x + k, there.x), wy = join_sub(j->was_y + k, there.y);
-    __m128i ix = join_sub(j->x + k, here.x), iy = join_sub(j->y + k, here.y);
+AOI_INLINE __m128i join_idle_round(const aoi_join_rows *j, uint32_t k, const join_pivot *p, const join_limits *l,
+                                   bool gap) {
+    __m128i wx = join_sub(j->was_x + k, p->there.x), wy = join_sub(j->was_y + k, p->there.y);
+    __m128i ix = join_sub(j->x + k, p->here.x), iy = join_sub(j->y + k, p->here.y);
     __m128i was_lo = _mm_unpacklo_epi16(wx, wy), was_hi = _mm_unpackhi_epi16(wx, wy);
     __m128i is_lo = _mm_unpacklo_epi16(ix, iy), is_hi = _mm_unpackhi_epi16(ix, iy);
     return _mm_packs_epi32(
@@ -250,42 +304,47 @@ AOI_INLINE __m128i join_idle_round(const aoi_join_rows *j, uint32_t k, join_poin
         join_idle_four(&l->squares, _mm_madd_epi16(was_hi, was_hi), _mm_madd_epi16(is_hi, is_hi), gap));
 }
 
-AOI_INLINE __m128i join_idle(const aoi_join_rows *j, uint32_t k, join_point there, join_point here,
-                             const join_limits *l, int kind) {
-    return kind & RING_ROUND ? join_idle_round(j, k, there, here, l, kind & RING_GAP)
-                             : join_idle_box(j, k, there, here, l);
+AOI_INLINE __m128i join_idle(const aoi_join_rows *j, uint32_t k, const join_pivot *p, const join_limits *l, int kind) {
+    return kind & RING_ROUND ? join_idle_round(j, k, p, l, kind & RING_GAP) : join_idle_box(j, k, p, l);
 }
 
-/* A bit for each of sixteen items, from `k` on, that may have passed a border of an item that was there, and is here. */
-AOI_INLINE uint32_t join_match(const aoi_join_rows *j, uint32_t k, join_point there, join_point here,
-                               const join_limits *l, int kind) {
-    __m128i low = join_idle(j, k, there, here, l, kind), high = join_idle(j, k + 8, there, here, l, kind);
+/* A bit for each of sixteen items, from `k` on, that may have passed a border of an item. */
+AOI_INLINE uint32_t join_match(const aoi_join_rows *j, uint32_t k, const join_pivot *p, const join_limits *l,
+                               int kind) {
+    __m128i low = join_idle(j, k, p, l, kind), high = join_idle(j, k + 8, p, l, kind);
     return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) ^ 0xffff;
 }
 
 #else
+
+typedef struct join_pivot { /* an item: where it was, and is */
+    join_point there, here;
+} join_pivot;
+
+static inline join_pivot join_pivot_of(const aoi_join_rows *j, uint32_t item) {
+    return (join_pivot){join_point_was(j, item), join_point_is(j, item)};
+}
 
 static inline int32_t join_square(uint16_t x, uint16_t y, join_point p) {
     int32_t dx = join_away(x, p.x), dy = join_away(y, p.y);
     return dx < INT16_MAX && dy < INT16_MAX ? dx * dx + dy * dy : INT32_MAX;
 }
 
-AOI_INLINE bool join_idle(const aoi_join_rows *j, uint32_t k, join_point there, join_point here, const join_limits *l,
-                          int kind) {
+AOI_INLINE bool join_idle(const aoi_join_rows *j, uint32_t k, const join_pivot *p, const join_limits *l, int kind) {
     int32_t inner = l->inner, outer = l->outer, was, is;
     if (kind & RING_ROUND) {
-        was = join_square(j->was_x[k], j->was_y[k], there), is = join_square(j->x[k], j->y[k], here);
+        was = join_square(j->was_x[k], j->was_y[k], p->there), is = join_square(j->x[k], j->y[k], p->here);
         inner = l->squares.inner, outer = l->squares.outer;
-    } else was = join_larger_of(j->was_x[k], j->was_y[k], there), is = join_larger_of(j->x[k], j->y[k], here);
+    } else was = join_larger_of(j->was_x[k], j->was_y[k], p->there), is = join_larger_of(j->x[k], j->y[k], p->here);
     bool idle = ((was < inner) & (is < inner)) | ((was > outer) & (is > outer));
     int32_t begin = l->squares.gap_begin, end = l->squares.gap_end;
     return idle | ((kind == (RING_ROUND | RING_GAP)) & (was > begin) & (was < end) & (is > begin) & (is < end));
 }
 
-AOI_INLINE uint32_t join_match(const aoi_join_rows *j, uint32_t k, join_point there, join_point here,
-                               const join_limits *l, int kind) {
+AOI_INLINE uint32_t join_match(const aoi_join_rows *j, uint32_t k, const join_pivot *p, const join_limits *l,
+                               int kind) {
     uint32_t bits = 0;
-    for (uint32_t i = 0; i < JOIN_LANES; i++) bits |= (uint32_t)!join_idle(j, k + i, there, here, l, kind) << i;
+    for (uint32_t i = 0; i < JOIN_LANES; i++) bits |= (uint32_t)!join_idle(j, k + i, p, l, kind) << i;
     return bits;
 }
 
@@ -305,8 +364,10 @@ typedef struct join_run {
     aoi_meet meet;
     void *ud;
     uint64_t steps;
-    uint32_t hit_count, across; /* across: the bit of the hits that are made now */
+    uint32_t across; /* the bit of the hits that are made now */
+    bool tells;      /* what couples have passed, if it can */
     size_t count;
+    join_hit *hit; /* the next */
     join_hit hits[JOIN_HITS];
     aoi_couple couples[JOIN_COUPLES];
 } join_run;
@@ -315,7 +376,7 @@ typedef struct join_run {
  * say.  No telling where it was, or is, close to a border. */
 AOI_INLINE uint32_t join_change(const aoi_join_rows *j, uint32_t item, uint32_t k, const join_limits *l) {
     if ((j->ref[item] | j->ref[k]) & JOIN_WRAPPED) return AOI_UNTOLD;
-    join_point there = {j->was_x[item], j->was_y[item]}, here = {j->x[item], j->y[item]};
+    join_point there = join_point_was(j, item), here = join_point_is(j, item);
     int was = join_larger_of(j->was_x[k], j->was_y[k], there), is = join_larger_of(j->x[k], j->y[k], here);
     uint32_t parted = (was < l->inner) & (is > l->outer), met = (was > l->outer) & (is < l->inner);
     return parted * AOI_PARTED | met * AOI_MET;
@@ -326,10 +387,10 @@ static void join_tell(join_run *s) {
     s->count = 0;
 }
 
-AOI_INLINE void join_flush(join_run *s, int kind) {
+AOI_NOINLINE static void join_flush(join_run *s) {
     const aoi_join_rows *j = s->rows;
-    for (const join_hit *h = s->hits; h < s->hits + s->hit_count; h++) {
-        bool told = kind == RING_BOX && !(h->bits & JOIN_ACROSS);
+    for (const join_hit *h = s->hits; h < s->hit; h++) {
+        bool told = s->tells && !(h->bits & JOIN_ACROSS);
         for (uint32_t bits = h->bits & (JOIN_ACROSS - 1); bits; bits &= bits - 1) {
             uint32_t other = h->first + (uint32_t)aoi_lanes_first(bits);
             uint32_t change = told ? join_change(j, h->item, other, &s->limits) : AOI_UNTOLD;
@@ -337,21 +398,20 @@ AOI_INLINE void join_flush(join_run *s, int kind) {
         }
         if (s->count > JOIN_COUPLES - JOIN_LANES) join_tell(s);
     }
-    s->hit_count = 0;
+    s->hit = s->hits;
 }
 
 /* An item with those from `first` up to `end`, of which there may be none.  How many there are, and whether one of them
  * hits, cannot be predicted: most often there is one turn, and no branch. */
-AOI_INLINE void join_item(join_run *s, uint32_t item, uint32_t first, uint32_t end, int kind) {
+AOI_INLINE void join_item(join_run *s, uint32_t item, const join_pivot *p, uint32_t first, uint32_t end, int kind) {
     const aoi_join_rows *j = s->rows;
-    join_point there = {j->was_x[item], j->was_y[item]}, here = {j->x[item], j->y[item]};
     s->steps += end - first;
     do {
-        uint32_t left = end - first, bits = join_match(j, first, there, here, &s->limits, kind);
+        uint32_t left = end - first, bits = join_match(j, first, p, &s->limits, kind);
         bits &= (UINT32_C(1) << (left < JOIN_LANES ? left : JOIN_LANES)) - 1;
-        s->hits[s->hit_count] = (join_hit){item, first, bits | s->across};
-        s->hit_count += bits != 0;
-        if (s->hit_count == JOIN_HITS) join_flush(s, kind);
+        *s->hit = (join_hit){item, first, bits | s->across};
+        s->hit += bits != 0;
+        if (s->hit == s->hits + JOIN_HITS) join_flush(s);
         first += JOIN_LANES;
     } while (first < end);
 }
@@ -361,14 +421,15 @@ AOI_INLINE void join_item(join_run *s, uint32_t item, uint32_t first, uint32_t e
 AOI_NOINLINE static void join_around(join_run *s, uint32_t item, const uint32_t *line, int64_t from, int64_t to,
                                      uint32_t after, int kind) {
     int64_t bins = s->rows->bins;
+    join_pivot p = join_pivot_of(s->rows, item);
     for (int part = -1; part <= 1; part++) {
         int64_t lo = from - part * bins, hi = to - part * bins;
         if (hi <= 0 || lo >= bins) continue;
         uint32_t first = line[lo < 0 ? 0 : lo], end = line[hi > bins ? bins : hi];
         if (part == 0 && first < after) first = after;
-        if (kind == RING_BOX) join_item(s, item, first, end, RING_BOX);
-        else if (kind == RING_ROUND) join_item(s, item, first, end, RING_ROUND);
-        else join_item(s, item, first, end, RING_ROUND | RING_GAP);
+        if (kind == RING_BOX) join_item(s, item, &p, first, end, RING_BOX);
+        else if (kind == RING_ROUND) join_item(s, item, &p, first, end, RING_ROUND);
+        else join_item(s, item, &p, first, end, RING_ROUND | RING_GAP);
     }
 }
 
@@ -385,8 +446,9 @@ AOI_INLINE void join_line(join_run *s, const uint32_t *line, const uint32_t *bel
             s->across = across;
             continue;
         }
-        join_item(s, item, item + 1, line[bin + reach + 1], kind);
-        join_item(s, item, below[bin - reach], below[bin + reach + 1], kind);
+        join_pivot p = join_pivot_of(j, item);
+        join_item(s, item, &p, item + 1, line[bin + reach + 1], kind);
+        join_item(s, item, &p, below[bin - reach], below[bin + reach + 1], kind);
     }
 }
 
@@ -397,22 +459,26 @@ static join_limits join_limits_of(const aoi_join_rows *j, const aoi_borders *b) 
     join_limits l = {.inner = (int16_t)(inner > 0 ? inner : 0),
                      .outer = (int16_t)(outer < INT16_MAX ? outer : INT16_MAX)};
     if (b->round) l.squares = ring_limits_of(b, j->scale, 2, false, b->gap);
+    if (j->clamped) l = (join_limits){.outer = INT16_MAX, .squares = {0, INT32_MAX, INT32_MAX, 0}};
+#ifdef __SSE2__
+    l.inners = _mm_set1_epi16(l.inner), l.outers = _mm_set1_epi16(l.outer);
+#endif
     return l;
 }
 
 /* Line by line, as the items lie in memory. */
 AOI_INLINE uint64_t join_by(const aoi_join_rows *j, const aoi_borders *b, aoi_meet meet, void *ud, int kind) {
-    const join_limits all = {0, INT16_MAX, {0, INT32_MAX, INT32_MAX, 0}};
     join_run s;
-    s.rows = j, s.meet = meet, s.ud = ud, s.steps = s.count = s.hit_count = s.across = 0;
-    s.limits = j->clamped ? all : join_limits_of(j, b);
+    s.rows = j, s.meet = meet, s.ud = ud, s.steps = s.count = s.across = 0;
+    s.hit = s.hits, s.tells = kind == RING_BOX;
+    s.limits = join_limits_of(j, b);
     for (uint32_t i = 0; i < j->lines; i++) {
         const uint32_t *line = j->first + (size_t)i * j->bins;
         bool last = i + 1 == j->lines; /* whose next line is the first */
         if (last) s.across = JOIN_ACROSS;
         join_line(&s, line, last ? j->first : line + j->bins, kind);
     }
-    join_flush(&s, kind);
+    join_flush(&s);
     join_tell(&s);
     return s.steps;
 }

@@ -31,6 +31,7 @@ typedef struct aoi_join_rows {             /* starts zeroed */
     int bin_bits;                          /* of a coordinate within its bin */
     uint32_t count;                        /* items */
     bool clamped;                          /* some coordinate is too large to be told */
+    bool remote;                           /* numbers of bins take more than 32 bits */
     uint16_t *x, *y, *was_x, *was_y, *bin; /* bin: its number in its line */
     uint32_t *ref, *first, *far;           /* far: entities that go too far to be items */
     uint32_t x_cap, y_cap, was_x_cap, was_y_cap, bin_cap, ref_cap, first_cap, far_cap, far_count;
