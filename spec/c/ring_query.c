@@ -7,7 +7,7 @@
 #include "core/rule.h"
 #include "host.h"
 
-enum { MOST = 300, ROUNDS = 3000 };
+enum { MOST = 2000, ROUNDS = 3000 };
 
 static aoi_memory memory = {.alloc = host_alloc};
 
@@ -176,7 +176,8 @@ static double random_reach(const double *from) {
 static void round_of(double side, double spread) {
     double center[2] = {random_center(), random_center()};
     aoi_spatial_open(&field.cells, side);
-    field.count = 1 + random_below(random_below(4) ? 40 : MOST);
+    field.count = 1 + random_below(random_below(4) ? 40 : 300);
+    if (random_below(50) == 0) field.count = MOST, spread /= 16; /* cells of many buckets */
     for (uint32_t i = 0; i < field.count; i++) {
         random_place(center, spread, field.at[i]);
         put(i, AOI_NONE);

@@ -204,6 +204,17 @@ static inline bool aoi_lanes_in_square(const double *w, const double *t, double 
 #endif
 }
 
+/* On two axes: lo[a] - r[a] <= p[a] && p[a] <= hi[a] + r[a]. */
+static inline bool aoi_lanes_in_reach(const double *lo, const double *hi, const double *r, const double *p) {
+#ifdef __SSE2__
+    const __m128d at = _mm_loadu_pd(p), reach = _mm_loadu_pd(r);
+    return _mm_movemask_pd(_mm_and_pd(_mm_cmple_pd(_mm_sub_pd(_mm_loadu_pd(lo), reach), at),
+                                      _mm_cmple_pd(at, _mm_add_pd(_mm_loadu_pd(hi), reach)))) == 3;
+#else
+    return (lo[0] - r[0] <= p[0]) & (p[0] <= hi[0] + r[0]) & (lo[1] - r[1] <= p[1]) & (p[1] <= hi[1] + r[1]);
+#endif
+}
+
 /* Whether a point lies in a rectangle: x and y of the lower corner, of the upper corner. */
 static inline bool aoi_lanes_inside(const float *corners, const double *p) {
 #ifdef __SSE2__

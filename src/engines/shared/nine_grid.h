@@ -17,6 +17,7 @@
 #ifndef AOI_NINE_GRID_H
 #define AOI_NINE_GRID_H
 
+#include "base/simd.h"
 #include "engines/shared/ring_query.h"
 #include "engines/shared/self_join.h"
 #include "engines/shared/sought.h"
@@ -85,20 +86,24 @@ void aoi_nine_remove_node(aoi_nine_grid *g, uint32_t node);
 /* The same for a node that is in the index with other bounds. */
 bool aoi_nine_resize_node(aoi_nine_grid *g, uint32_t node, const aoi_bounds *b);
 
+/* Whether some node of a chain is in a rare layer. */
+static inline bool aoi_nine_is_rare(const aoi_nine_grid *g, uint32_t n) {
+    const aoi_node_record *nodes = g->engine->world->nodes;
+    for (; n != AOI_NONE; n = nodes[n].next)
+        if (nodes[n].level < g->layer_count && !g->layers[nodes[n].level].crowd && aoi_is_bounded(nodes + n))
+            return true;
+    return false;
+}
+
 /* Moves an entity's nodes, and then the entity, from one place to another; false when memory is refused, and then nothing
  * has moved. */
 bool aoi_nine_move_chain(aoi_nine_grid *g, uint32_t owner, const double *from, const double *to);
 
-/* Whether an area of a rare layer may reach one of the two places: few nodes far away cost the others no query. */
+/* Whether an area of a rare layer may reach one of the two places: few nodes far away cost the others no query.  Sums are
+ * rounded as those of an area's own border are, which lies no farther out. */
 static inline bool aoi_nine_reaches(const aoi_nine_layer *y, const double *from, const double *to) {
-    double safe = aoi_ring_margin(aoi_magnitude(from) + aoi_magnitude(to) + aoi_magnitude(y->borders.leave_max));
-    bool was = true, is = true;
-    for (int a = 0; a < 2; a++) {
-        double lo = y->lo[a] - y->borders.leave_max[a] - safe, hi = y->hi[a] + y->borders.leave_max[a] + safe;
-        was = was && lo <= from[a] && from[a] <= hi;
-        is = is && lo <= to[a] && to[a] <= hi;
-    }
-    return was || is;
+    return aoi_lanes_in_reach(y->lo, y->hi, y->borders.leave_max, from) ||
+           aoi_lanes_in_reach(y->lo, y->hi, y->borders.leave_max, to);
 }
 
 /* Cells of `points` like areas of this reach, which so many nodes have; for nodes that are indexed elsewhere. */

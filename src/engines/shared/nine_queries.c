@@ -118,7 +118,7 @@ void aoi_nine_prefetch(const aoi_nine_grid *g, uint32_t entity, int stage) {
     nine_fetch(g, entity, stage);
 }
 
-enum { NINE_LARGE = 1 << 12, NINE_TRUSTED = 8 }; /* entities that no near cache holds; right predictions in a row */
+enum { NINE_LARGE = 1 << 14, NINE_TRUSTED = 8 }; /* entities that no near cache holds; right predictions in a row */
 
 /* The entity that moved after this one the last time, AOI_NONE if it is gone. */
 static uint32_t nine_follower(const aoi_world *w, uint32_t entity) {
@@ -200,7 +200,8 @@ bool aoi_nine_relocate(aoi_nine_grid *g, uint32_t entity, const double *to) {
     const aoi_entity_record *e = w->entities + entity;
     bool sought = aoi_is_sought(&g->sought, e->kind);
     if (sought && !aoi_sought_move(w, &g->sought, entity, to)) return false;
-    bool moved = g->rare ? aoi_nine_move_chain(g, entity, e->pos, to) : aoi_entities_move(w, &g->points, entity, to);
+    bool rare = g->rare && aoi_nine_is_rare(g, e->nodes);
+    bool moved = rare ? aoi_nine_move_chain(g, entity, e->pos, to) : aoi_entities_move(w, &g->points, entity, to);
     if (sought && !moved) (void)aoi_sought_move(w, &g->sought, entity, e->pos); /* there is room where it was */
     if (aoi_spatial_is_untidy(&g->points)) w->untidy = true;
     return moved;

@@ -1,11 +1,10 @@
 /* ring_query.c - see ring_query.h. */
 #include "engines/shared/ring_query.h"
 
-#include "engines/shared/ring_match.h"
+#include "engines/shared/ring_plan.h"
 
-enum { RING_HITS = 256 }; /* gathered before they are visited */
-
-#define RING_CELL (1 << AOI_FIXED_BITS) /* fixed-point units in a cell */
+enum { RING_HITS = 256, RING_MATCHED = 64 }; /* items before they are visited; buckets before their refs are read */
+enum { RING_OPEN = 16 };                     /* a power of two, more than cells */
 
 /* ---- scans of cells ---------------------------------------------------------------------------------------------- */
 
@@ -22,57 +21,84 @@ static void ring_flush(ring_scan *s) {
     s->found = 0;
 }
 
-static inline unsigned ring_lowest(uint32_t bits) {
-    return (unsigned)aoi_lanes_first(bits);
-}
+typedef struct ring_matched { /* buckets, and which of their items are in the ring */
+    uint32_t bucket[RING_MATCHED], bits[RING_MATCHED], count;
+} ring_matched;
 
-/* Some of the nine cells around one.  Most cells have one bucket: to prefetch the next one gains nothing. */
-AOI_INLINE void ring_scan_by(ring_scan *s, const aoi_cell *mid, unsigned cells, const ring_window *w, int kind,
-                             bool wide) {
-    const aoi_bucket *buckets = s->h->buckets, *b;
-    const ring_lanes lanes = ring_spread(w, kind, wide);
-    bool ends = (kind & RING_ROUND) && !wide && w->has_ends;
-    uint64_t count = 0;
-    for (; cells; cells &= cells - 1) {
-        for (uint32_t i = mid->head[ring_lowest(cells)]; i != AOI_NONE; i = b->next) {
-            b = buckets + i;
-            count++;
-            for (uint32_t bits = ring_match(&lanes, b, kind, wide); bits; bits &= bits - 1) {
-                unsigned lane = ring_lowest(bits) / 2;
-                uint32_t ref = b->ref[lane];
-                s->hits[s->found] = ref; /* without a branch: written, and kept if it may have changed sides */
-                s->found += !(ends && ring_keeps_sides(w, b->x[lane], b->y[lane], kind & RING_GAP));
-                AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_CACHE_LINE));
-                AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_CACHE_LINE));
-            }
-            if (s->found > RING_HITS - AOI_BUCKET_ITEMS) ring_flush(s);
+AOI_INLINE void ring_gather(ring_scan *s, ring_matched *m, const ring_ends *e, int kind, bool ends) {
+    for (uint32_t i = 0; i < m->count; i++) {
+        const aoi_bucket *b = s->h->buckets + m->bucket[i];
+        for (uint32_t bits = m->bits[i]; bits; bits &= bits - 1) {
+            unsigned lane = ring_lowest(bits);
+            uint32_t ref = b->ref[lane];
+            s->hits[s->found] = ref; /* without a branch: written, and kept if it may have changed sides */
+            s->found += !(ends && ring_keeps_sides(e, b->x[lane], b->y[lane], kind & RING_GAP));
+            AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_CACHE_LINE));
+            AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_CACHE_LINE));
         }
+        if (s->found > RING_HITS - AOI_BUCKET_ITEMS) ring_flush(s);
     }
-    s->steps += count * AOI_BUCKET_ITEMS;
+    m->count = 0;
 }
 
-static void ring_scan_cells(ring_scan *s, const aoi_cell *mid, unsigned cells, const ring_window *w, int kind) {
+/* Which buckets match is not predictable: there is no branch for it.  Returns the next bucket of the cell. */
+AOI_INLINE uint32_t ring_scan_bucket(const aoi_bucket *buckets, uint32_t i, const ring_lanes *lanes, int kind,
+                                     bool wide, ring_matched *m) {
+    uint32_t bits = ring_match(lanes, buckets + i, kind, wide);
+    m->bucket[m->count] = i;
+    m->bits[m->count] = bits;
+    m->count += bits != 0;
+    return buckets[i].next;
+}
+
+/* Some of the nine cells around one: their head buckets, then the others of full cells, whose chains are walked side by
+ * side, as each step waits for memory: `open` is a queue of the next bucket of each chain. */
+AOI_INLINE void ring_scan_by(ring_scan *s, const aoi_cell *mid, unsigned cells, const ring_lanes *lanes,
+                             const ring_ends *e, int kind, bool wide) {
+    const aoi_bucket *buckets = s->h->buckets;
+    uint32_t open[RING_OPEN], first = 0, last = 0, heads = 0, i;
+    ring_matched m;
+    bool ends = (kind & RING_ROUND) && !wide && e->known;
+    m.count = 0;
+    for (; cells; cells &= cells - 1) {
+        if ((i = mid->head[ring_lowest(cells)]) == AOI_NONE) continue;
+        heads++;
+        if ((i = ring_scan_bucket(buckets, i, lanes, kind, wide, &m)) != AOI_NONE) open[last++] = i;
+    }
+    while (first != last) {
+        if (m.count == RING_MATCHED) ring_gather(s, &m, e, kind, ends);
+        i = ring_scan_bucket(buckets, open[first++ % RING_OPEN], lanes, kind, wide, &m);
+        open[last % RING_OPEN] = i;
+        last += i != AOI_NONE;
+    }
+    ring_gather(s, &m, e, kind, ends);
+    s->steps += (uint64_t)(heads + first) * AOI_BUCKET_ITEMS;
+}
+
+static void ring_scan_cells(ring_scan *s, const aoi_cell *mid, unsigned cells, const ring_lanes *lanes,
+                            const ring_ends *e, int kind) {
     switch (kind) {
     case RING_BOX:
-        ring_scan_by(s, mid, cells, w, RING_BOX, false);
+        ring_scan_by(s, mid, cells, lanes, e, RING_BOX, false);
         break;
     case RING_BOX | RING_GAP:
-        ring_scan_by(s, mid, cells, w, RING_BOX | RING_GAP, false);
+        ring_scan_by(s, mid, cells, lanes, e, RING_BOX | RING_GAP, false);
         break;
     case RING_ROUND:
-        ring_scan_by(s, mid, cells, w, RING_ROUND, false);
+        ring_scan_by(s, mid, cells, lanes, e, RING_ROUND, false);
         break;
     default:
-        ring_scan_by(s, mid, cells, w, RING_ROUND | RING_GAP, false);
+        ring_scan_by(s, mid, cells, lanes, e, RING_ROUND | RING_GAP, false);
         break;
     }
 }
 
 /* Around a place that may not have a cell: `k` stands for it, and need not know any buckets. */
-static void ring_scan_around(ring_scan *s, aoi_cell *k, unsigned cells, const ring_window *w, int kind) {
+static void ring_scan_around(ring_scan *s, aoi_cell *k, unsigned cells, const ring_lanes *lanes, const ring_ends *e,
+                             int kind) {
     uint32_t i = aoi_spatial_find(s->h, k->cx, k->cy);
     if (i != AOI_NONE) {
-        ring_scan_cells(s, s->h->cells + i, cells, w, kind);
+        ring_scan_cells(s, s->h->cells + i, cells, lanes, e, kind);
         return;
     }
     for (unsigned left = cells; left; left &= left - 1) {
@@ -80,101 +106,7 @@ static void ring_scan_around(ring_scan *s, aoi_cell *k, unsigned cells, const ri
         i = aoi_spatial_find(s->h, k->cx + d % 3 - 1, k->cy + d / 3 - 1);
         k->head[d] = i == AOI_NONE ? AOI_NONE : s->h->cells[i].head[AOI_MIDDLE];
     }
-    ring_scan_cells(s, k, cells, w, kind);
-}
-
-/* ---- the usual case: a step from a place in the middle of nine cells, and areas that reach no farther than these - */
-
-/* Which of the nine a ring meets if it goes beyond the middle one to the left, above, to the right, below. */
-#define RING_ROWS(columns, above, below) (uint16_t)((columns) * ((above) | 8 | (below) << 6))
-static const uint16_t RING_MET[16] = {
-    RING_ROWS(2, 0, 0), RING_ROWS(3, 0, 0), RING_ROWS(2, 1, 0), RING_ROWS(3, 1, 0),
-    RING_ROWS(6, 0, 0), RING_ROWS(7, 0, 0), RING_ROWS(6, 1, 0), RING_ROWS(7, 1, 0),
-    RING_ROWS(2, 0, 1), RING_ROWS(3, 0, 1), RING_ROWS(2, 1, 1), RING_ROWS(3, 1, 1),
-    RING_ROWS(6, 0, 1), RING_ROWS(7, 0, 1), RING_ROWS(6, 1, 1), RING_ROWS(7, 1, 1),
-};
-
-/* Without the middle one if the inner region covers it; it covers no other, since the outer border stays in the
- * nine. */
-static inline unsigned ring_cells_met(unsigned beyond, bool covered) {
-    return RING_MET[beyond] & ~((unsigned)covered << AOI_MIDDLE);
-}
-
-/* More than all roundings together, in fixed-point units, which are less than 2^44. */
-#define RING_SAFE 0x1p-4
-/* An item's fixed-point coordinate is up to 1 below where it is, and so is the center's: on an axis a distance is off
- * by less than 1, in the plane by less than the root of 2. */
-#define RING_BAND 1.5
-
-static inline int16_t ring_positive(double v) {
-    return v > 0 ? (int16_t)v : 0;
-}
-
-/* Each returns which of the nine cells to scan, 0 if it is not that case.  Units count from the first of the nine. */
-AOI_INLINE unsigned ring_plan_box(const aoi_spatial_hash *h, const aoi_cell *mid, const double *from, const double *to,
-                                  const aoi_borders *b, bool solid, bool gap, ring_window *w) {
-    unsigned beyond = 0;
-    bool covered = true;
-    for (int a = 0; a < 2; a++) {
-        double half = h->scale * 0.5, step = fabs(from[a] - to[a]) * half,
-               center = (from[a] + to[a]) * half - mid->begin[a];
-        double outer = step + (b->leave_max[a] * h->scale + (2 + RING_SAFE));
-        double inner = solid ? 0 : b->enter_min[a] * h->scale - RING_SAFE - step;
-        if (!(outer < 3 * RING_CELL && center >= outer && center + outer <= 3 * RING_CELL)) return 0;
-        int at = (int)center, o = (int)outer, i = ring_positive(inner);
-        w->center[a] = (uint16_t)((uint32_t)at + ((uint32_t)(a ? mid->cy : mid->cx) - 1) * RING_CELL);
-        w->outer[a] = (int16_t)o;
-        w->inner[a] = (int16_t)i;
-        if (gap) {
-            w->gap_begin[a] = (int16_t)(step + (b->enter_max[a] * h->scale + (2 + RING_SAFE)));
-            w->gap_end[a] = ring_positive(solid ? 0 : b->leave_min[a] * h->scale - RING_SAFE - step);
-        }
-        beyond |= ((unsigned)(at - o < RING_CELL - 1) | (unsigned)(at + o > 2 * RING_CELL) << 2) << a;
-        covered = covered && at - i < RING_CELL && at + i > 2 * RING_CELL - 1;
-    }
-    return ring_cells_met(beyond, covered);
-}
-
-/* Without the cells at the corners that the circle does not reach: `gap` is the room between the center and the four
- * edges of the middle cell, left, above, right, below. */
-static inline unsigned ring_drop_corners(unsigned cells, const double *room, double outer2) {
-    static const uint8_t corner[4] = {0, 2, 6, 8}, side[4] = {0, 2, 0, 2}, row[4] = {1, 1, 3, 3};
-    for (int i = 0; i < 4; i++) {
-        double x = room[side[i]], y = room[row[i]];
-        cells &= ~((unsigned)(x * x + y * y > outer2) << corner[i]);
-    }
-    return cells;
-}
-
-AOI_INLINE unsigned ring_plan_round(const aoi_spatial_hash *h, const aoi_cell *mid, const double *from,
-                                    const double *to, const aoi_borders *b, bool solid, bool gap, ring_window *w) {
-    double half = h->scale * 0.5, dx = (to[0] - from[0]) * half, dy = (to[1] - from[1]) * half;
-    double step = sqrt(dx * dx + dy * dy), outer = b->leave_max[0] * h->scale + step + RING_BAND + RING_SAFE;
-    double center[2], room[4], far2 = 0;
-    unsigned beyond = 0;
-    for (int a = 0; a < 2; a++) {
-        center[a] = (from[a] + to[a]) * half - mid->begin[a];
-        if (!(outer < 1.5 * RING_CELL && center[a] >= outer && center[a] + outer <= 3 * RING_CELL - 1)) return 0;
-        uint32_t origin = ((uint32_t)(a ? mid->cy : mid->cx) - 1) * RING_CELL;
-        w->center[a] = (uint16_t)((uint32_t)(int)center[a] + origin);
-        w->ends[0][a] = (uint16_t)((uint32_t)(int)(center[a] - (a ? dy : dx)) + origin);
-        w->ends[1][a] = (uint16_t)((uint32_t)(int)(center[a] + (a ? dy : dx)) + origin);
-        room[a] = center[a] - RING_CELL;
-        room[a + 2] = 2 * RING_CELL - center[a];
-        beyond |= ((unsigned)(outer >= room[a]) | (unsigned)(outer >= room[a + 2]) << 2) << a;
-        double far = room[a] > room[a + 2] ? room[a] : room[a + 2];
-        far2 += far * far;
-    }
-    w->limits = ring_limits_of(b, h->scale, step + RING_BAND + RING_SAFE, solid, gap);
-    w->end_limits = ring_limits_of(b, h->scale, RING_BAND + RING_SAFE, solid, gap);
-    w->has_ends = !solid;
-    return ring_drop_corners(ring_cells_met(beyond, far2 < w->limits.inner), room, outer * outer);
-}
-
-AOI_INLINE unsigned ring_plan(const aoi_spatial_hash *h, const aoi_cell *mid, const double *from, const double *to,
-                              const aoi_borders *b, bool solid, ring_window *w, int kind) {
-    return kind & RING_ROUND ? ring_plan_round(h, mid, from, to, b, solid, kind & RING_GAP, w)
-                             : ring_plan_box(h, mid, from, to, b, solid, kind & RING_GAP, w);
+    ring_scan_cells(s, k, cells, lanes, e, kind);
 }
 
 /* ---- any ring over any cells ------------------------------------------------------------------------------------- */
@@ -205,7 +137,8 @@ static void ring_scan_box_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
         w.outer[a] = (int16_t)ring_smaller(ring_larger(r->outer[a] - off, 0), RING_CELL);
         w.inner[a] = (int16_t)ring_smaller(ring_larger(r->inner[a] - off, 0), RING_CELL);
     }
-    ring_scan_by(s, k, 1u << AOI_MIDDLE, &w, RING_BOX, false);
+    const ring_lanes lanes = ring_spread(&w, RING_BOX);
+    ring_scan_by(s, k, 1u << AOI_MIDDLE, &lanes, NULL, RING_BOX, false);
 }
 
 /* A cell of a circle that may be too wide for 16 bits: all lengths are halved until it is not.  Both coordinates of a
@@ -217,13 +150,14 @@ static void ring_scan_round_cell(ring_scan *s, const aoi_cell *k, const ring *r)
     while ((ring_larger(r->outer[0], r->outer[1]) + RING_CELL) >> w.shift >= INT16_MAX) w.shift++, unit *= 0.5;
     double inner = r->radius_in * unit - 3, outer = r->radius_out * unit + 3;
     w.limits = (ring_limits){inner > 0 ? (int32_t)(inner * inner) : 0,
-                             outer * outer < INT32_MAX ? (int32_t)(outer * outer) + 1 : INT32_MAX, INT32_MAX, 0};
+                             outer * outer < INT32_MAX ? (int32_t)(outer * outer) + 1 : INT32_MAX, 1, 0};
     for (int a = 0; a < 2; a++) {
         int64_t first = (int64_t)(a ? k->cy : k->cx) * RING_CELL;
         w.base[a] = (uint16_t)first;
         w.center[a] = (uint16_t)((r->center[a] - first) >> w.shift);
     }
-    ring_scan_by(s, k, 1u << AOI_MIDDLE, &w, RING_ROUND, true);
+    const ring_lanes lanes = ring_spread(&w, RING_ROUND);
+    ring_scan_by(s, k, 1u << AOI_MIDDLE, &lanes, NULL, RING_ROUND, true);
 }
 
 static void ring_scan_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
@@ -329,11 +263,12 @@ static bool ring_disjoint(const ring *p, const ring *q) {
 /* The usual case where no cell near it is known; there may be none. */
 static bool ring_scan_step(ring_scan *s, const double *from, const double *to, const aoi_borders *b, bool solid,
                            int kind) {
-    ring_window w;
+    ring_lanes lanes;
+    ring_ends ends;
     int32_t cx = aoi_cell_of_fixed(aoi_fixed_of(s->h, from[0])), cy = aoi_cell_of_fixed(aoi_fixed_of(s->h, from[1]));
     aoi_cell k = {.cx = cx, .cy = cy, .begin = {aoi_block_begin(cx), aoi_block_begin(cy)}};
-    unsigned cells = ring_plan(s->h, &k, from, to, b, solid, &w, kind);
-    if (cells) ring_scan_around(s, &k, cells, &w, kind);
+    unsigned cells = ring_plan(s->h, &k, from, to, b, solid, kind, &lanes, &ends);
+    if (cells) ring_scan_around(s, &k, cells, &lanes, &ends, kind);
     return cells != 0;
 }
 
@@ -362,12 +297,13 @@ static inline uint32_t ring_cell_at(const aoi_spatial_hash *h, const double *at)
 AOI_INLINE uint64_t ring_query_by(const aoi_spatial_hash *h, const double *from, const double *to, const aoi_borders *b,
                                   bool solid, uint32_t center, const aoi_visitor *v, int kind) {
     ring_scan s;
-    ring_window w;
+    ring_lanes lanes;
+    ring_ends ends;
     s.h = h, s.v = v, s.steps = s.found = 0;
     if (center == AOI_NONE) center = ring_cell_at(h, from);
     const aoi_cell *mid = center == AOI_NONE ? NULL : h->cells + center;
-    unsigned cells = mid ? ring_plan(h, mid, from, to, b, solid, &w, kind) : 0;
-    if (cells) ring_scan_by(&s, mid, cells, &w, kind, false);
+    unsigned cells = mid ? ring_plan(h, mid, from, to, b, solid, kind, &lanes, &ends) : 0;
+    if (cells) ring_scan_by(&s, mid, cells, &lanes, &ends, kind, false);
     else if (mid || !ring_scan_step(&s, from, to, b, solid, kind)) ring_scan_far(&s, from, to, b, solid, kind);
     ring_flush(&s);
     return s.steps;

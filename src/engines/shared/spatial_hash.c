@@ -104,7 +104,7 @@ uint32_t aoi_spatial_insert(aoi_spatial_hash *h, uint32_t cell, const double *at
     uint32_t i = k->head[AOI_MIDDLE];
     aoi_bucket *b = h->buckets + i;
     uint32_t lane = b->count++;
-    b->used = b->used << 2 | 1;
+    b->used = b->used << 1 | 1;
     b->x[lane] = (uint16_t)aoi_fixed_of(h, at[0]);
     b->y[lane] = (uint16_t)aoi_fixed_of(h, at[1]);
     b->ref[lane] = ref;
@@ -118,7 +118,7 @@ uint32_t aoi_spatial_remove(aoi_spatial_hash *h, uint32_t cell, uint32_t slot) {
     uint32_t i = k->head[AOI_MIDDLE], ref = AOI_NONE;
     aoi_bucket *head = h->buckets + i, *b = h->buckets + slot / AOI_BUCKET_LANES;
     uint32_t lane = --head->count;
-    head->used >>= 2;
+    head->used >>= 1;
     h->count--;
     h->empty += --k->count == 0;
     if (slot != i * AOI_BUCKET_LANES + lane) {
@@ -252,8 +252,7 @@ static const char *spatial_check_buckets(const aoi_spatial_hash *h, const aoi_ce
     for (uint32_t b = k->head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next) {
         uint32_t n = h->buckets[b].count;
         if (++own > h->bucket_top) return "the buckets of a cell have no end";
-        if (n < 1 || n > AOI_BUCKET_ITEMS || (own > 1 && n < AOI_BUCKET_ITEMS) ||
-            h->buckets[b].used != ((1u << 2 * n) - 1) / 3)
+        if (n < 1 || n > AOI_BUCKET_ITEMS || (own > 1 && n < AOI_BUCKET_ITEMS) || h->buckets[b].used != (1u << n) - 1)
             return "a bucket of a cell has gaps";
         items += n;
     }

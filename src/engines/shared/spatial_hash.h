@@ -24,7 +24,7 @@ enum { AOI_BUCKET_ITEMS = 14, AOI_BUCKET_LANES = 16 }; /* slots are numbered buc
 
 typedef struct aoi_bucket {
     _Alignas(AOI_CACHE_LINE) uint16_t x[AOI_BUCKET_ITEMS];
-    uint32_t used; /* the lower of two bits for each item, in the layout of a byte mask of 16-bit lanes */
+    uint32_t used; /* a bit for each item: (1 << count) - 1 */
     uint16_t y[AOI_BUCKET_ITEMS];
     uint32_t next; /* the next bucket of the cell, or AOI_NONE */
     uint32_t ref[AOI_BUCKET_ITEMS];
