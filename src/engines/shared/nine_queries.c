@@ -118,7 +118,7 @@ void aoi_nine_prefetch(const aoi_nine_grid *g, uint32_t entity, int stage) {
     nine_fetch(g, entity, stage);
 }
 
-enum { NINE_LARGE = 1 << 14, NINE_TRUSTED = 8 }; /* entities that no near cache holds; right predictions in a row */
+enum { NINE_LARGE = 1 << 12, NINE_TRUSTED = 8 }; /* entities that no near cache holds; right predictions in a row */
 
 /* The entity that moved after this one the last time, AOI_NONE if it is gone. */
 static uint32_t nine_follower(const aoi_world *w, uint32_t entity) {
