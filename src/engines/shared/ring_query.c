@@ -58,7 +58,7 @@ AOI_INLINE void ring_scan_by(ring_scan *s, const aoi_cell *mid, unsigned cells, 
     const aoi_bucket *buckets = s->h->buckets;
     uint32_t open[RING_OPEN], first = 0, last = 0, heads = 0, i;
     ring_matched m;
-    bool ends = (kind & RING_ROUND) && !wide && e->known;
+    bool ends = (kind & RING_ROUND) && e->known;
     m.count = 0;
     for (; cells; cells &= cells - 1) {
         if ((i = mid->head[ring_lowest(cells)]) == AOI_NONE) continue;
@@ -138,7 +138,7 @@ static void ring_scan_box_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
         w.inner[a] = (int16_t)ring_smaller(ring_larger(r->inner[a] - off, 0), RING_CELL);
     }
     const ring_lanes lanes = ring_spread(&w, RING_BOX);
-    ring_scan_by(s, k, 1u << AOI_MIDDLE, &lanes, NULL, RING_BOX, false);
+    ring_scan_by(s, k, 1u << AOI_MIDDLE, &lanes, &(ring_ends){.known = false}, RING_BOX, false);
 }
 
 /* A cell of a circle that may be too wide for 16 bits: all lengths are halved until it is not.  Both coordinates of a
@@ -157,7 +157,7 @@ static void ring_scan_round_cell(ring_scan *s, const aoi_cell *k, const ring *r)
         w.center[a] = (uint16_t)((r->center[a] - first) >> w.shift);
     }
     const ring_lanes lanes = ring_spread(&w, RING_ROUND);
-    ring_scan_by(s, k, 1u << AOI_MIDDLE, &lanes, NULL, RING_ROUND, true);
+    ring_scan_by(s, k, 1u << AOI_MIDDLE, &lanes, &(ring_ends){.known = false}, RING_ROUND, true);
 }
 
 static void ring_scan_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
