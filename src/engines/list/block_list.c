@@ -13,11 +13,64 @@ _Static_assert((4 + 12) * 8 == 2 * AOI_CACHE_LINE && (4 + 20) * 8 == 3 * AOI_CAC
 _Static_assert((4 * 8 + AOI_BLOCK_MOST * 4 - 1) / AOI_CACHE_LINE + 1 == AOI_BLOCK_KEY_LINES, "lines of head and keys");
 _Static_assert(AOI_BLOCK_MOST <= 1 << AOI_PLACE_SHIFT, "a place tells the entries apart");
 
+/* ---- the pool ----------------------------------------------------------------------------------------------------- */
+
+static void pool_put(aoi_block_pool *p, uint32_t block, int size) {
+    *(uint32_t *)aoi_pool_at(p, block) = p->blocks[size].count ? p->blocks[size].first : AOI_NONE;
+    p->blocks[size].first = block;
+    p->blocks[size].count++;
+}
+
+static uint32_t pool_take(aoi_block_pool *p, int size) {
+    uint32_t block = p->blocks[size].first;
+    p->blocks[size].first = *(const uint32_t *)aoi_pool_at(p, block);
+    p->blocks[size].count--;
+    return block;
+}
+
+static bool add_chunk(aoi_memory *m, aoi_block_pool *p, int size) {
+    if (p->chunk_count >= (UINT32_MAX >> AOI_PLACE_SHIFT) / AOI_CHUNK_LINES) return false;
+    if (!AOI_GROW(m, p->chunks, p->chunk_cap, p->chunk_count + (size_t)1) ||
+        !AOI_GROW(m, p->raw, p->raw_cap, p->chunk_count + (size_t)1))
+        return false;
+    char *raw = aoi_resize(m, NULL, 0, (AOI_CHUNK_LINES + 1) * AOI_CACHE_LINE);
+    if (!raw) return false;
+    p->raw[p->chunk_count] = raw;
+    p->chunks[p->chunk_count] = raw + (AOI_CACHE_LINE - (uintptr_t)raw % AOI_CACHE_LINE) % AOI_CACHE_LINE;
+    uint32_t first = p->chunk_count++ * AOI_CHUNK_LINES, lines = AOI_BLOCK_LINES[size];
+    uint32_t blocks = AOI_CHUNK_LINES / lines; /* a line may be left over */
+    for (uint32_t i = blocks; i > 0; i--) pool_put(p, first + (i - 1) * lines, size);
+    p->blocks[size].all += blocks;
+    return true;
+}
+
+bool aoi_pool_add(aoi_memory *m, aoi_block_pool *p, uint32_t blocks) {
+    while (p->blocks[AOI_LARGEST].count < blocks)
+        if (!add_chunk(m, p, AOI_LARGEST)) return false;
+    for (int size = 0; size < AOI_LARGEST; size++)
+        while (p->blocks[size].count < blocks && add_chunk(m, p, size)) {
+        }
+    return true;
+}
+
+void aoi_pool_close(aoi_memory *m, aoi_block_pool *p) {
+    for (uint32_t i = 0; i < p->chunk_count; i++) aoi_resize(m, p->raw[i], (AOI_CHUNK_LINES + 1) * AOI_CACHE_LINE, 0);
+    AOI_FREE(m, p->chunks, p->chunk_cap);
+    AOI_FREE(m, p->raw, p->raw_cap);
+    *p = (aoi_block_pool){0};
+}
+
+/* The least size, from this one on, of which there are unused blocks; the largest if there are none. */
+static int pool_size(const aoi_block_pool *p, int size) {
+    while (size < AOI_LARGEST && !p->blocks[size].count) size++;
+    return size;
+}
+
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 /* An empty block with this label, of this size, behind another one or at the head. */
 static uint32_t add_block(aoi_block_lists *c, aoi_block_list *l, aoi_label label, int size, uint32_t after) {
-    uint32_t i = aoi_pool_take(&c->pool, size);
+    uint32_t i = pool_take(&c->pool, size);
     aoi_block *b = aoi_block_at(c, i);
     *b = (aoi_block){.tile = label.tile, .level = label.level, .base = label.base, .low = -INFINITY, .high = INFINITY};
     b->size = (uint32_t)size & 3U;
@@ -41,7 +94,7 @@ static void free_block(aoi_block_lists *c, aoi_block_list *l, uint32_t i) {
     else l->head = b->next;
     if (next) next->prev = b->prev, next->low = prev ? b->high : b->low;
     else l->tail = b->prev;
-    aoi_pool_put(&c->pool, i, (int)b->size);
+    pool_put(&c->pool, i, (int)b->size);
 }
 
 static aoi_label label_of(const aoi_block *b) {
@@ -136,11 +189,11 @@ static int size_of(int entries) {
 static uint32_t enlarge(aoi_block_lists *c, aoi_block_list *l) {
     uint32_t i = l->head;
     aoi_block *b = aoi_block_at(c, i);
-    uint32_t n = add_block(c, l, label_of(b), aoi_pool_size(&c->pool, size_of(aoi_block_count(b) + 1)), AOI_NONE);
+    uint32_t n = add_block(c, l, label_of(b), pool_size(&c->pool, size_of(aoi_block_count(b) + 1)), AOI_NONE);
     move_all_across(c, i, n);
     l->tail = n;
     aoi_block_at(c, n)->next = AOI_NONE;
-    aoi_pool_put(&c->pool, i, (int)b->size);
+    pool_put(&c->pool, i, (int)b->size);
     return n;
 }
 
@@ -184,7 +237,7 @@ uint32_t aoi_block_seek(aoi_block_lists *c, const aoi_block_list *l, double valu
 uint32_t aoi_block_insert(aoi_block_lists *c, aoi_block_list *l, aoi_label label, uint32_t near, double value,
                           uint32_t ref) {
     if (near != AOI_NONE) near >>= AOI_PLACE_SHIFT;
-    if (l->head == AOI_NONE) near = add_block(c, l, label, aoi_pool_size(&c->pool, 0), AOI_NONE);
+    if (l->head == AOI_NONE) near = add_block(c, l, label, pool_size(&c->pool, 0), AOI_NONE);
     float key = aoi_block_key(aoi_block_at(c, l->head), value);
     return insert_at(c, l, seek(c, l, near, key), key, ref);
 }
@@ -215,7 +268,7 @@ void aoi_block_free_all(aoi_block_lists *c, aoi_block_list *l) {
     for (uint32_t i = l->head, next; i != AOI_NONE; i = next) {
         const aoi_block *b = aoi_block_at(c, i);
         next = b->next;
-        aoi_pool_put(&c->pool, i, (int)b->size);
+        pool_put(&c->pool, i, (int)b->size);
     }
     l->head = l->tail = AOI_NONE;
 }

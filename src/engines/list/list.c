@@ -21,7 +21,7 @@
  * A move (move.c), in ten lines:
  *   1  which of the mover's parts, its point in each level and its nodes, stay in their tiles: most do
  *   2  the blocks of their entries are prefetched, then each entry's block is compared with the way of the entry, and
- *   3  what lies on the way is collected: edges if the point moves, points if an edge does (crossings.h)
+ *   3  what lies on the way is collected: edges if the point moves, points if an edge does
  *   4  the entry's key is changed in place; one that leaves its block's interval is noted
  *   5  memory for all further changes is reserved; if it is refused the old keys are put back
  *   6  noted entries go to another block of their list

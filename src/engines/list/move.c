@@ -12,8 +12,140 @@
  * is in its block's interval, since no entry has changed place so far. */
 #include <string.h>
 
-#include "engines/list/crossings.h"
 #include "engines/list/list.h"
+
+/* ---- what is passed ------------------------------------------------------------------------------------------------
+ *
+ *     from           A point that passes an edge, or an edge that passes a point, is collected, on each axis.  A pair is a
+ *   +---o-----+      candidate if it is inside at only one end of the move; once, though it may pass two edges, as here:
+ *   |    \    |      the move goes along one axis after the other, and the pair comes in by the last edge that it passes,
+ *   +-----\---+      or goes out by the first.
+ *          to
+ * Keys are rounded, so the lists tell of entries close by, too: exact positions decide. */
+enum { CROSSINGS = 128, PASSAGES = 64 };
+
+typedef struct passage { /* what an entry passes in a block: bit k for refs[k] */
+    uint64_t bits;
+    const uint32_t *refs;
+    uint32_t side, own; /* side: of an edge that moves, as in a ref; 0 for a point */
+} passage;
+
+typedef struct crossing { /* the mover's point and a node's edge, or an edge of the mover's and an entity's point */
+    uint32_t ref;         /* the side of the edge; the slot of the other end, node or entity */
+    uint32_t own;         /* the axis; the mover's own node, or none when its point moves */
+} crossing;
+
+typedef struct crossings {
+    aoi_world *world;
+    uint32_t entity; /* the mover */
+    const double *from, *to;
+    int found, count;
+    passage passages[2 * PASSAGES + 1];
+    crossing items[CROSSINGS];
+} crossings;
+
+static inline uint32_t own_of(uint32_t node, int axis) {
+    return (uint32_t)axis << AOI_SIDE_SHIFT | (node & AOI_SLOT_MASK);
+}
+
+/* Branch-free for the usual none: always writes, and keeps it if a bit is set. */
+AOI_INLINE void crossings_note(crossings *p, uint64_t bits, const uint32_t *refs, uint32_t side, uint32_t own) {
+    p->passages[p->found] = (passage){bits, refs, side, own};
+    p->found += bits != 0;
+}
+
+/* Bit a: the target is below the box on axis a; bit 4 + a: above. */
+AOI_INLINE unsigned axes_outside(int dims, const double *w, const double *t, const double *reach, double height) {
+    unsigned bits = aoi_lanes_outside(w, t, reach);
+    if (dims == 3) bits |= (unsigned)(t[2] < w[2] - height) << 2 | (unsigned)(w[2] + height < t[2]) << 6;
+    return bits;
+}
+
+/* Whether the crossing of this side on this axis is the one by which a pair comes in or goes out: at one end it is inside,
+ * at the other outside on some axes, of which the last decides if it comes in, the first if it goes out. */
+AOI_INLINE unsigned is_decisive(unsigned before, unsigned after, unsigned axis, unsigned side) {
+    static const unsigned char LAST[8] = {0, 1, 2, 2, 4, 4, 4, 4};
+    unsigned out = before | after, axes = (out | out >> 4) & 7, first = axes & (0U - axes);
+    unsigned axis_bit = before ? LAST[axes] : first, side_bits = out >> (side == AOI_LOW ? 0 : 4);
+    return (unsigned)(!before != !after) & (axis_bit & side_bits) >> axis;
+}
+
+static inline bool is_node(const crossing *c) {
+    return (c->own & AOI_SLOT_MASK) == AOI_SLOT_MASK;
+}
+
+/* Without a branch that depends on the outcome, which would often be mispredicted. */
+AOI_INLINE void judge(const crossings *p, int dims) {
+    aoi_world *w = p->world;
+    const aoi_node_record *nodes = w->nodes;
+    const aoi_entity_record *entities = w->entities;
+    if (!AOI_GROW(&w->memory, w->candidates, w->candidate_cap, w->candidate_count + (size_t)p->count)) {
+        w->failed = true;
+        return;
+    }
+    aoi_candidate *next = w->candidates + w->candidate_count;
+    for (int i = 0; i < p->count; i++) {
+        const crossing *c = p->items + i;
+        bool watches = !is_node(c);
+        uint32_t slot = c->ref & AOI_SLOT_MASK, node = watches ? c->own & AOI_SLOT_MASK : slot;
+        const aoi_node_record *n = nodes + node;
+        uint32_t other = watches ? slot : n->owner;
+        const double *at = entities[other].pos;
+        double height = dims == 3 ? aoi_height_of(w, node) : 0;
+        unsigned before = axes_outside(dims, watches ? p->from : at, watches ? at : p->from, n->reach, height);
+        unsigned after = axes_outside(dims, watches ? p->to : at, watches ? at : p->to, n->reach, height);
+        unsigned decisive = is_decisive(before, after, c->own >> AOI_SIDE_SHIFT, c->ref >> AOI_SIDE_SHIFT);
+        *next = (aoi_candidate){node, watches ? slot : p->entity};
+        next += decisive & (other != p->entity);
+    }
+    w->candidate_count = (uint32_t)(next - w->candidates);
+}
+
+/* Adds the candidates, forgets what was collected. */
+static void crossings_judge(crossings *p) {
+    if (p->world->dims == 2) judge(p, 2); /* compiled once for each number of axes */
+    else judge(p, 3);
+    p->count = 0;
+}
+
+/* What was noted becomes crossings, before a block changes.  The records that judging reads are anywhere in memory, and are
+ * prefetched: the entities and nodes here; when these should have come, the owners of the nodes. */
+static void crossings_collect(crossings *p) {
+    const aoi_node_record *nodes = p->world->nodes;
+    const aoi_entity_record *entities = p->world->entities;
+    for (int i = 0; i < p->found; i++) {
+        const passage *f = p->passages + i;
+        if (p->count > CROSSINGS - AOI_BLOCK_MOST) crossings_judge(p);
+        crossing *next = p->items + p->count;
+        for (uint64_t bits = f->bits; bits; bits &= bits - 1, next++) {
+            uint32_t ref = f->refs[aoi_lanes_first(bits)], slot = ref & AOI_SLOT_MASK;
+            AOI_PREFETCH(f->side ? (const void *)(entities + slot) : (const void *)(nodes + slot));
+            *next = (crossing){ref | f->side, f->own};
+        }
+        p->count = (int)(next - p->items);
+    }
+    p->found = 0;
+}
+
+static void crossings_prefetch_owners(const crossings *p) {
+    for (int i = 0; i < p->count; i++)
+        if (is_node(p->items + i))
+            AOI_PREFETCH(p->world->entities + p->world->nodes[p->items[i].ref & AOI_SLOT_MASK].owner);
+}
+
+/* Notes what an entry passes between two keys, from a block that holds one of them on; at most PASSAGES have been noted. */
+static void crossings_walk(crossings *p, const aoi_block_lists *c, aoi_block *b, float k0, float k1, uint32_t side,
+                           uint32_t own) {
+    float lo = k0 < k1 ? k0 : k1, hi = k0 < k1 ? k1 : k0;
+    while (lo <= b->low && b->prev != AOI_NONE) b = aoi_block_at(c, b->prev);
+    for (;; b = aoi_block_at(c, b->next)) {
+        crossings_note(p, aoi_block_between(b, lo, hi, side != 0), aoi_block_refs(b), side, own);
+        if (p->found > PASSAGES) crossings_collect(p);
+        if (hi < b->high || b->next == AOI_NONE) return;
+    }
+}
+
+/* ---- a trip ------------------------------------------------------------------------------------------------------ */
 
 typedef struct list_entry { /* that stays in its tile */
     aoi_block *block;
@@ -29,13 +161,12 @@ typedef struct list_trip {
     const double *from, *to;
     uint64_t far_levels; /* where its point changes tile; by number of the level */
     bool far_nodes;      /* some node changes tiles */
-    bool puts_back;      /* near entries get their old keys back */
-    bool places;         /* nothing is collected: the batch will be joined */
+    bool places;         /* nothing is collected: the batch will be joined, or old keys are put back */
     bool failed;
     uint32_t blocks; /* that far parts need */
     int edges, count;
-    list_entry entries[AOI_PASSAGES]; /* edges, then points */
-    aoi_crossings passed;
+    list_entry entries[PASSAGES]; /* edges, then points */
+    crossings passed;
 } list_trip;
 
 /* ---- near parts -------------------------------------------------------------------------------------------------- */
@@ -50,7 +181,7 @@ static void note_leaving(list_trip *p, uint32_t *place, double to) {
 AOI_NOINLINE static void walk_entry(list_trip *p, const list_entry *e) {
     aoi_block *b = e->block;
     float *key = aoi_block_keys(b) + (*e->place & AOI_PLACE_MASK), now = aoi_block_key(b, e->to);
-    aoi_crossings_walk(&p->passed, &p->g->lists, b, *key, now, e->side, e->own);
+    crossings_walk(&p->passed, &p->g->lists, b, *key, now, e->side, e->own);
     if (b->low <= now && now <= b->high) *key = now;
     else note_leaving(p, e->place, e->to);
 }
@@ -70,7 +201,7 @@ AOI_INLINE void walk_entries(list_trip *p, int first, int count, bool points) {
         uint64_t bits = aoi_lanes_keys(keys, points ? ALL_KEYS : FEW_KEYS, lo, hi);
         bits &= points ? aoi_lanes_mask(AOI_BLOCK_MOST) ^ aoi_lanes_mask(AOI_BLOCK_MOST - (int)b->edges)
                        : aoi_lanes_mask((int)b->points);
-        aoi_crossings_note(&p->passed, bits, (const uint32_t *)(const void *)(keys + AOI_BLOCK_MOST), e->side, e->own);
+        crossings_note(&p->passed, bits, (const uint32_t *)(const void *)(keys + AOI_BLOCK_MOST), e->side, e->own);
         *key = now;
     }
 }
@@ -82,19 +213,13 @@ static void place_entry(list_trip *p, const list_entry *e) {
     else note_leaving(p, e->place, e->to);
 }
 
-static void put_entry_back(const list_entry *e) {
-    aoi_block_keys(e->block)[*e->place & AOI_PLACE_MASK] = aoi_block_key(e->block, e->to);
-}
-
 static void run_entries(list_trip *p) {
-    if (p->puts_back) {
-        for (int i = 0; i < p->count; i++) put_entry_back(p->entries + i);
-    } else if (p->places) {
+    if (p->places) {
         for (int i = 0; i < p->count; i++) place_entry(p, p->entries + i);
     } else {
         walk_entries(p, p->edges, p->count, true);
         walk_entries(p, 0, p->edges, false);
-        aoi_crossings_collect(&p->passed);
+        crossings_collect(&p->passed);
     }
     p->edges = p->count = 0;
 }
@@ -115,10 +240,10 @@ AOI_INLINE void add_box(list_trip *p, int dims, uint32_t node, const double *to)
     for (int a = 0; a < dims; a++) {
         int tiles = a < 2 ? 2 : 4;
         double reach = a < 2 ? p->world->nodes[node].reach[a] : aoi_height_of(p->world, node);
-        if (p->count > AOI_PASSAGES - 2 * tiles) run_entries(p);
+        if (p->count > PASSAGES - 2 * tiles) run_entries(p);
         for (int i = 0; i < 2 * tiles && p->from[a] != p->to[a]; i++)
             add_entry(p, place + i, i < tiles ? to[a] - reach : to[a] + reach,
-                      aoi_ref_of(i < tiles ? AOI_LOW : AOI_HIGH, 0), aoi_own_of(node, a));
+                      aoi_ref_of(i < tiles ? AOI_LOW : AOI_HIGH, 0), own_of(node, a));
         place += 2 * tiles;
         p->edges = p->count;
     }
@@ -126,9 +251,9 @@ AOI_INLINE void add_box(list_trip *p, int dims, uint32_t node, const double *to)
 
 AOI_INLINE void add_point(list_trip *p, int dims, const aoi_level *y, const double *to) {
     uint32_t *place = aoi_point_places(y, dims, p->entity);
-    if (p->count > AOI_PASSAGES - dims) run_entries(p);
+    if (p->count > PASSAGES - dims) run_entries(p);
     for (int a = 0; a < dims; a++)
-        if (p->from[a] != p->to[a]) add_entry(p, place + a, to[a], 0, aoi_own_of(AOI_NONE, a));
+        if (p->from[a] != p->to[a]) add_entry(p, place + a, to[a], 0, own_of(AOI_NONE, a));
 }
 
 static inline bool has_edges(const aoi_world *w, uint32_t node) {
@@ -221,7 +346,7 @@ static void walk_point(list_trip *p, const aoi_level *y, int axis) {
             aoi_block *b = aoi_block_of(&g->lists, place);
             if (b->tile != t) b = aoi_block_at(&g->lists, aoi_block_seek(&g->lists, l, v0));
             float k0 = aoi_block_key(b, v0), k1 = aoi_block_key(b, v1);
-            aoi_crossings_walk(&p->passed, &g->lists, b, k0, k1, 0, aoi_own_of(AOI_NONE, axis));
+            crossings_walk(&p->passed, &g->lists, b, k0, k1, 0, own_of(AOI_NONE, axis));
         }
 }
 
@@ -248,7 +373,7 @@ static void collect_far_point(list_trip *p, const aoi_level *y) {
         collect_jump(p, y, p->to, p->from);
     }
     for (int a = 0; a < aoi_list_dims(p->g) && !far; a++) walk_point(p, y, a);
-    aoi_crossings_collect(&p->passed);
+    crossings_collect(&p->passed);
 }
 
 static void move_far_point(list_trip *p, aoi_level *y) {
@@ -304,7 +429,7 @@ AOI_INLINE int make_trip(aoi_engine *head, uint32_t entity, const double *to, bo
     p.from = p.passed.from = w->entities[entity].pos;
     p.to = p.passed.to = to;
     p.edges = p.count = p.passed.found = p.passed.count = 0;
-    p.failed = p.puts_back = false;
+    p.failed = false;
     p.places = places;
     uint32_t had = w->candidate_count;
     if (!places) aoi_nine_propose(&g->around, entity, to);
@@ -313,7 +438,7 @@ AOI_INLINE int make_trip(aoi_engine *head, uint32_t entity, const double *to, bo
     if (p.far_nodes && !places) propose_far_boxes(&p);
     if (!(usual || trip_ready(&p)) || !aoi_nine_relocate(&g->around, entity, to)) {
         g->leaving_count = 0;
-        p.puts_back = true;
+        p.places = true;
         move_near(&p, p.from);
         w->candidate_count = had;
         return AOI_ENOMEM;
@@ -323,8 +448,8 @@ AOI_INLINE int make_trip(aoi_engine *head, uint32_t entity, const double *to, bo
         move_far_parts(&p);
     }
     if (p.passed.count) {
-        aoi_crossings_prefetch_owners(&p.passed);
-        aoi_crossings_judge(&p.passed);
+        crossings_prefetch_owners(&p.passed);
+        crossings_judge(&p.passed);
     }
     return AOI_OK;
 }
