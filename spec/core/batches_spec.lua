@@ -100,6 +100,16 @@ for setup in fixture.all() do
       assert.same(copy, rows)
     end)
 
+    it("read an array that has a metatable", function()
+      local odd = { __index = error, __newindex = error }
+      w.space:move_many(setmetatable(w:flat { { 1, w:at(0) }, { 2, w:at(1) } }, odd))
+      assert.same({ "+1/1>2", "+2/1>1" }, w:take())
+      local missing = setmetatable(w:flat { { 1, w:at(0) }, { 2, w:at(1) } }, { __index = function() return 7 end })
+      missing[3] = false
+      assert.has_error(function() w.space:move_many(missing, 2) end,
+        "bad argument #1 to 'move_many' (row 1: number expected, got boolean)")
+    end)
+
     it("judge hysteresis where the batch ends", function()
       w.space:add_node(1, 2, { radius = 5, keep = 20 })
       w:take()

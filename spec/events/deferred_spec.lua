@@ -45,6 +45,13 @@ for setup in fixture.deferred() do
       assert.equal(0, space:stats().pending)
     end)
 
+    it("drain fills an array raw, whatever its metatable says", function()
+      w:enter(2, w:at(1))
+      local buf = setmetatable({}, { __index = error, __newindex = error })
+      assert.equal(1, select(2, space:drain(buf)))
+      assert.same({ aoi.ENTER, 1, 2, 7 }, { rawget(buf, 1), rawget(buf, 2), rawget(buf, 3), rawget(buf, 4) })
+    end)
+
     it("drain fills an array with four values an event", function()
       local buf = { "x", "x", "x", "x", "x", "x", "x", "x", "untouched" }
       w:enter(2, w:at(1))
