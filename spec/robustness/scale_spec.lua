@@ -229,3 +229,22 @@ describe("more handlers than a node's tag can number", function()
     space:close()
   end)
 end)
+
+describe("one tile for the whole map", function()
+  -- An entry is moved from where it is. Sought from the end of its list, it would pass half of it: some hundred blocks.
+  it("costs a small step the entries that it passes, not the list", function()
+    local space, random, people = aoi.new { engine = "list", cell = math.huge }, rng.new(5), 2000
+    local x, y = {}, {}
+    for id = 1, people do
+      x[id], y[id] = random() * 1000, random() * 1000
+      space:enter(id, x[id], y[id])
+      space:add_node(id, 1, 50)
+    end
+    for id = 1, people do space:move(id, x[id] + 1, y[id] + 1) end
+    local before = space:stats().steps
+    for id = 1, people do space:move(id, x[id], y[id]) end
+    local steps = (space:stats().steps - before) / people
+    assert.is_true(steps < 40, ("%.1f blocks a move"):format(steps))
+    space:close()
+  end)
+end)

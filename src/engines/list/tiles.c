@@ -124,14 +124,16 @@ bool aoi_box_ready(aoi_list *g, aoi_level *y, const double *at, const double *re
 /* The bounds are rounded, as positions and edges are: the margin is larger than all that. */
 static void note_safe_region(const aoi_tile_map *t, const double *p, const double *reach, float *safe) {
     for (int a = 0; a < 2; a++) {
-        double low = -INFINITY, high = INFINITY, size = fabs(p[a]) + reach[a] + t->side, margin = size * 0x1p-22;
-        for (int i = -1; i <= 1 && !isinf(t->side); i++) {
+        bool endless = isinf(t->side); /* one tile for the whole plane: no place is beyond it */
+        double low = -INFINITY, high = INFINITY, size = fabs(p[a]) + reach[a] + (endless ? 0 : t->side);
+        double margin = size * 0x1p-22;
+        for (int i = -1; i <= 1 && !endless; i++) {
             int32_t number = aoi_tiles_number(t, p[a] + i * reach[a]);
             if (number <= -AOI_CELL_MOST || number >= AOI_CELL_MOST) size = INFINITY;
             low = fmax(low, number * t->side - i * reach[a]);
             high = fmin(high, (number + 1.0) * t->side - i * reach[a]);
         }
-        bool tells = isinf(t->side) || (size < 1e30 && t->side > 1e-20); /* what a float can tell, with a margin */
+        bool tells = endless || (size < 1e30 && t->side > 1e-20); /* what a float can tell, with a margin */
         safe[a] = tells ? (float)(low + margin) : 1;
         safe[2 + a] = tells ? (float)(high - margin) : 0;
     }
