@@ -17,6 +17,7 @@
 #include <limits.h>
 
 #include "engines/quadtree/tree.h"
+#include "engines/shared/owner_box.h"
 #include "engines/shared/self_join.h"
 
 #define QUADTREE_FINEST_SIDE 0x1p-12
@@ -28,9 +29,8 @@ typedef struct quadtree_class {
     aoi_borders borders; /* of all of its nodes */
     uint32_t count;
     int exponent[2], kind;
-    bool mixed;          /* it also has nodes for which no class was left */
-    double lo[2], hi[2]; /* boxed: have held the owners of all of its nodes since they were measured */
-    uint32_t grown;      /* how often that box has grown */
+    bool mixed;        /* it also has nodes for which no class was left */
+    aoi_owner_box box; /* boxed: around the owners of all of its nodes */
 } quadtree_class;
 
 typedef struct quadtree {
@@ -129,14 +129,9 @@ static bool quadtree_is_rare(const quadtree *g, const quadtree_class *y) {
 
 static void quadtree_cover(quadtree *g, uint32_t class, const double *at) {
     quadtree_class *y = g->classes + class;
-    bool grows = false;
-    for (int a = 0; a < 2; a++) {
-        grows = grows || at[a] < y->lo[a] || at[a] > y->hi[a];
-        y->lo[a] = fmin(y->lo[a], at[a]);
-        y->hi[a] = fmax(y->hi[a], at[a]);
-    }
-    y->grown += grows;
-    if (y->grown < QUADTREE_GROWTHS + g->head.world->node_top / QUADTREE_GROWTHS) return; /* all nodes are looked at */
+    (void)aoi_owner_box_cover(&y->box, at);
+    uint32_t limit = QUADTREE_GROWTHS + g->head.world->node_top / QUADTREE_GROWTHS; /* measuring looks at all nodes */
+    if (y->box.grown < limit) return;
     g->unboxed |= UINT32_C(1) << class; /* most of the box may be empty by now */
     g->head.world->untidy = true;
 }
@@ -158,17 +153,16 @@ static void quadtree_measure(quadtree *g) {
         if (!(anew >> c & 1)) continue;
         g->boxed &= ~(UINT32_C(1) << c);
         if (!quadtree_is_rare(g, y)) anew &= ~(UINT32_C(1) << c);
-        y->lo[0] = y->lo[1] = INFINITY, y->hi[0] = y->hi[1] = -INFINITY;
+        aoi_owner_box_clear(&y->box);
     }
     g->boxed |= anew;
     for (uint32_t n = 0; anew && n < w->node_top; n++) {
         const aoi_node_record *r = w->nodes + n;
         if (aoi_is_live(r->generation) && aoi_is_bounded(r) && anew >> r->level & 1)
-            quadtree_cover(g, r->level, w->entities[r->owner].pos);
+            (void)aoi_owner_box_cover(&g->classes[r->level].box, w->entities[r->owner].pos);
     }
     for (uint32_t c = 0; c < QUADTREE_CLASSES; c++)
-        if (anew >> c & 1) g->classes[c].grown = 0;
-    g->unboxed = 0;
+        if (anew >> c & 1) g->classes[c].box.grown = 0;
 }
 
 static void quadtree_tidy(aoi_engine *head) {
@@ -187,14 +181,7 @@ static bool quadtree_is_far(quadtree *g, uint32_t class, const double *from, con
         g->head.world->untidy = true;
         return false;
     }
-    double safe = aoi_ring_margin(aoi_magnitude(from) + aoi_magnitude(to) + aoi_magnitude(y->borders.leave_max));
-    bool was = true, is = true;
-    for (int a = 0; a < 2; a++) {
-        double lo = y->lo[a] - y->borders.leave_max[a] - safe, hi = y->hi[a] + y->borders.leave_max[a] + safe;
-        was = was && lo <= from[a] && from[a] <= hi;
-        is = is && lo <= to[a] && to[a] <= hi;
-    }
-    return !was && !is;
+    return !aoi_owner_box_reaches(&y->box, y->borders.leave_max, from, to);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -381,9 +368,8 @@ static const char *quadtree_check_nodes(const quadtree *g, uint32_t entity, uint
         if (c->mixed ? borders.leave_max[0] > c->borders.leave_max[0] || borders.leave_max[1] > c->borders.leave_max[1]
                      : !quadtree_fits(c, &b, &borders) || !aoi_borders_contain(&c->borders, &borders))
             return "a node is in the wrong class";
-        const double *at = w->entities[entity].pos;
-        for (int a = 0; a < 2 && g->boxed >> r->level & 1; a++)
-            if (at[a] < c->lo[a] || at[a] > c->hi[a]) return "a node is beyond the box of its class";
+        if ((g->boxed >> r->level & 1) && !aoi_owner_box_holds(&c->box, w->entities[entity].pos))
+            return "a node is beyond the box of its class";
         *classes |= UINT32_C(1) << r->level;
         counts[r->level]++;
     }

@@ -149,18 +149,8 @@ static bool nine_reserve(aoi_nine_grid *g, uint32_t level, uint32_t node, uint32
 
 /* Grows the box around the layer's owners; measured anew when it has grown so often that most of it may be empty. */
 static void nine_cover(aoi_nine_grid *g, aoi_nine_layer *y, const double *at) {
-    bool grows = false;
-    for (int a = 0; a < 2; a++) {
-        grows = grows || at[a] < y->lo[a] || at[a] > y->hi[a];
-        y->lo[a] = fmin(y->lo[a], at[a]);
-        y->hi[a] = fmax(y->hi[a], at[a]);
-    }
-    if (grows && ++y->grown >= NINE_GROWTHS + y->count) g->changed = g->engine->world->untidy = true;
-}
-
-static void nine_cover_nothing(aoi_nine_layer *y) {
-    for (int a = 0; a < 2; a++) y->lo[a] = INFINITY, y->hi[a] = -INFINITY;
-    y->grown = 0;
+    if (aoi_owner_box_cover(&y->box, at) && y->box.grown >= NINE_GROWTHS + y->count)
+        g->changed = g->engine->world->untidy = true;
 }
 
 static void nine_settle(aoi_nine_grid *g, uint32_t level, uint32_t node, uint32_t cell, const aoi_bounds *b) {
@@ -174,7 +164,7 @@ static void nine_settle(aoi_nine_grid *g, uint32_t level, uint32_t node, uint32_
         n->home = cell;
         n->slot = aoi_spatial_insert(&y->cells, cell, g->engine->world->entities[n->owner].pos, node);
     }
-    if (y->count == 0) nine_cover_nothing(y);
+    if (y->count == 0) aoi_owner_box_clear(&y->box);
     nine_cover(g, y, g->engine->world->entities[n->owner].pos);
     if (y->count++ == 0) y->borders = borders;
     else if (!y->uniform) aoi_borders_include(&y->borders, &borders);
@@ -354,14 +344,14 @@ void aoi_nine_suit(aoi_nine_grid *g, double reach, uint32_t nodes) {
 /* The box around the owners anew. */
 static void nine_measure_box(aoi_nine_grid *g, aoi_nine_layer *y) {
     const aoi_world *w = g->engine->world;
-    nine_cover_nothing(y);
+    aoi_owner_box_clear(&y->box);
     for (uint32_t i = 0; i < y->cells.top; i++) {
         if (!aoi_cell_exists(y->cells.cells + i)) continue;
         for (uint32_t b = y->cells.cells[i].head[AOI_MIDDLE]; b != AOI_NONE; b = y->cells.buckets[b].next)
             for (uint32_t lane = 0; lane < y->cells.buckets[b].count; lane++)
-                nine_cover(g, y, w->entities[w->nodes[y->cells.buckets[b].ref[lane]].owner].pos);
+                (void)aoi_owner_box_cover(&y->box, w->entities[w->nodes[y->cells.buckets[b].ref[lane]].owner].pos);
     }
-    y->grown = 0;
+    y->box.grown = 0;
 }
 
 /* Makes a crowd a rare layer: each of its nodes gets a place. */
@@ -423,7 +413,7 @@ static void nine_tune(aoi_nine_grid *g) {
     for (uint32_t i = 0; i < g->layer_count; i++) {
         nine_choose_crowd(g, i);
         aoi_nine_layer *y = g->layers + i;
-        if (!y->crowd && y->grown >= NINE_GROWTHS + y->count) nine_measure_box(g, y);
+        if (!y->crowd && y->box.grown >= NINE_GROWTHS + y->count) nine_measure_box(g, y);
         nine_spread(g, y);
         if (aoi_spatial_is_untidy(&g->layers[i].cells)) aoi_spatial_tidy(aoi_nine_memory(g), &g->layers[i].cells);
     }
@@ -466,8 +456,7 @@ static const char *nine_check_node(const aoi_nine_grid *g, uint32_t n) {
     if ((r->mask & ~y->masks) || ((r->flags & AOI_NODE_OVERRIDES) && !y->excepts))
         return "a layer does not know what its nodes look for";
     const double *at = w->entities[r->owner].pos;
-    for (int i = 0; i < 2 && !y->crowd; i++)
-        if (at[i] < y->lo[i] || at[i] > y->hi[i]) return "a node is beyond the box of its layer";
+    if (!y->crowd && !aoi_owner_box_holds(&y->box, at)) return "a node is beyond the box of its layer";
     if (!y->crowd && !aoi_spatial_has(&y->cells, r->home, r->slot, w->entities[r->owner].pos, n))
         return "the grid has lost a node";
     return NULL;

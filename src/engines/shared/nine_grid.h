@@ -17,7 +17,7 @@
 #ifndef AOI_NINE_GRID_H
 #define AOI_NINE_GRID_H
 
-#include "base/simd.h"
+#include "engines/shared/owner_box.h"
 #include "engines/shared/ring_query.h"
 #include "engines/shared/self_join.h"
 #include "engines/shared/sought.h"
@@ -33,8 +33,7 @@ typedef struct aoi_nine_layer {
     int exponent[2], kind;  /* of its mixed class */
     uint32_t count, voted;  /* nodes; and how many there were when a majority was looked for */
     bool uniform, crowd;
-    double lo[2], hi[2]; /* rare: a box that has held the owners of all of its nodes since it was measured */
-    uint32_t grown;      /* how often that box has grown */
+    aoi_owner_box box; /* of a rare one: around the owners of all of its nodes */
 } aoi_nine_layer;
 
 typedef struct aoi_nine_grid {
@@ -98,13 +97,6 @@ static inline bool aoi_nine_is_rare(const aoi_nine_grid *g, uint32_t n) {
 /* Moves an entity's nodes, and then the entity, from one place to another; false when memory is refused, and then nothing
  * has moved. */
 bool aoi_nine_move_chain(aoi_nine_grid *g, uint32_t owner, const double *from, const double *to);
-
-/* Whether an area of a rare layer may reach one of the two places: few nodes far away cost the others no query.  Sums are
- * rounded as those of an area's own border are, which lies no farther out. */
-static inline bool aoi_nine_reaches(const aoi_nine_layer *y, const double *from, const double *to) {
-    return aoi_lanes_in_reach(y->lo, y->hi, y->borders.leave_max, from) ||
-           aoi_lanes_in_reach(y->lo, y->hi, y->borders.leave_max, to);
-}
 
 /* Cells of `points` like areas of this reach, which so many nodes have; for nodes that are indexed elsewhere. */
 void aoi_nine_suit(aoi_nine_grid *g, double reach, uint32_t nodes);

@@ -180,7 +180,8 @@ void aoi_nine_propose(aoi_nine_grid *g, uint32_t entity, const double *to) {
             continue;
         }
         if (own) nine_query_own(g, entity, i, to, solid);
-        if (seen && aoi_nine_reaches(y, from, to)) nine_query_rare(g, entity, i, to, solid);
+        if (seen && aoi_owner_box_reaches(&y->box, y->borders.leave_max, from, to))
+            nine_query_rare(g, entity, i, to, solid);
     }
 }
 
