@@ -66,7 +66,7 @@ SUBMAKE  := $(MAKE) --no-print-directory
 say       = $(if $(V),,@echo "  $(1) $@"; mkdir -p $(@D);)
 
 .PHONY: all lib env demo example-skynet example-world test test-long spec cspec lint asan fuzz soak coverage docs bench install
-.PHONY: browser pictures uninstall clean help tools check-aarch64 check-windows FORCE
+.PHONY: browser pictures uninstall dist clean help tools check-aarch64 check-windows FORCE
 .DELETE_ON_ERROR:
 
 all: $(CORE_SO) lib
@@ -148,6 +148,12 @@ install uninstall:
 
 docs: tools
 	@$(LUA) scripts/docs.lua build/docs
+
+# What a release consists of: the sources as they were committed, and the same as three files.
+dist: tools
+	@mkdir -p build/dist && $(LUA) scripts/dist.lua build/dist
+	@git archive --format=tar.gz --prefix=aoi-$(VERSION)/ -o build/dist/aoi-$(VERSION).tar.gz HEAD
+	@ls -l build/dist
 
 clean:
 	rm -rf build aoi

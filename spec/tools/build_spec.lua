@@ -319,10 +319,12 @@ describe("make", function()
       for _, name in ipairs(expected) do
         all[#all + 1] = (name:find("%.so$") and "lib/lua/" or "share/lua/") .. version .. "/" .. name
       end
-      for _, name in ipairs { "bin/aoi", "include/aoi.h", "lib/libaoi.a", "lib/libaoi.so", "lib/libaoi.so." .. MAJOR,
-        "lib/libaoi.so." .. VERSION, "lib/pkgconfig/aoi.pc" } do
+      for _, name in ipairs { "bin/aoi", "lib/libaoi.a", "lib/libaoi.so", "lib/libaoi.so." .. MAJOR,
+        "lib/libaoi.so." .. VERSION, "lib/pkgconfig/aoi.pc", "lib/cmake/aoi/aoi-config.cmake",
+        "lib/cmake/aoi/aoi-config-version.cmake" } do
         all[#all + 1] = name
       end
+      for _, path in ipairs(list "ls include/*.h") do all[#all + 1] = path end
       table.sort(all)
       local found = list(("cd %s && find . ! -type d | sed 's,^./,,' | LC_ALL=C sort"):format(quote(prefix)))
       table.sort(found)
@@ -349,7 +351,7 @@ describe("make", function()
     it("gives a shared library that exports the C API and nothing else", function()
       if not (process.has("nm") and process.has("readelf")) then pending("nm or readelf is not installed") end
       local exported = list(("nm -D --defined-only %s/lib/libaoi.so | awk '{ print $3 }'"):format(quote(prefix)))
-      local header = " " .. process.read("include/aoi.h"):gsub("/%*.-%*/", "")
+      local header = " " .. must("cat include/*.h"):gsub("/%*.-%*/", "")
       assert.truthy(#exported > 20)
       for _, name in ipairs(exported) do
         assert.truthy(header:find("[^%w_]" .. name .. "%("), name .. " is exported and not in aoi.h")
@@ -386,11 +388,50 @@ describe("make", function()
       end)
     end
 
+    it("lets a CMake project find it, the versions that fit alone", function()
+      if not tree.usual then pending("once is enough") end
+      if not process.has("cmake") then pending("cmake is not installed") end
+      local project, remove_project = process.folder()
+      finally(remove_project)
+      local here = must("pwd"):match("[^\n]+")
+      local text = "cmake_minimum_required(VERSION 3.13)\nproject(guard C)\nfind_package(aoi %s REQUIRED)\n"
+        .. "add_executable(guard %s/examples/c/guard.c)\ntarget_link_libraries(guard aoi::aoi)\n"
+      local command = ("cd %s && rm -rf build && cmake -B build -DCMAKE_PREFIX_PATH=%s")
+        :format(quote(project), quote(prefix))
+      process.write(project .. "/CMakeLists.txt", text:format(VERSION, here))
+      local output = lines(must(command .. " && cmake --build build && ./build/guard"))
+      assert.equal("a stale handle: no such entity or node", output[#output])
+      process.write(project .. "/CMakeLists.txt", text:format("99.0", here))
+      assert.not_equal(0, select(2, process.run(command)))
+    end)
+
     it("tells pkg-config the version of aoi.h", function()
       if not process.has("pkg-config") then pending("pkg-config is not installed") end
       assert.equal(VERSION .. "\n",
         must(("PKG_CONFIG_LIBDIR=%s/lib/pkgconfig pkg-config --modversion aoi"):format(quote(prefix))))
     end)
+  end)
+
+  it("dist writes three files that compile by themselves", function()
+    if not tree.usual then pending("once is enough") end
+    local folder, remove = process.folder()
+    finally(remove)
+    must(("%s scripts/dist.lua %s"):format(quote(lua), quote(folder)))
+    assert.same({ "aoi.c", "aoi.h", "aoi_lua.c" }, list("ls " .. quote(folder)))
+    for _, name in ipairs { "aoi.c", "aoi.h", "aoi_lua.c" } do
+      local text = process.read(folder .. "/" .. name)
+      assert.truthy(text:find("MIT License", 1, true), name)
+      for inner in text:gmatch('#%s*include%s+"([^"]+)"') do
+        assert.truthy(inner == "aoi.h" or inner == "aoi.c", inner)
+      end
+    end
+    must(("into=%s && cp -r lua $into/share && mkdir -p $into/share/aoi/viewer/assets $into/aoi && "
+      .. "cp js/aoi-sync.js js/viewer/* $into/share/aoi/viewer/assets && cp examples/c/guard.c $into")
+      :format(quote(folder)))
+    local headers = process.read("build/lua5.4/flags"):match("(%S+)%s*$")
+    must(("cd %s && cc -O0 -std=c11 -Wall -Wextra -Werror -o guard -I. guard.c aoi.c -lm && ./guard && "
+      .. "cc -O0 -std=c11 -shared -fPIC -isystem %s -o aoi/core.so aoi_lua.c -lm"):format(quote(folder), headers))
+    runs_from(folder .. "/share", folder)
   end)
 
   it("is what luarocks does too", function()
