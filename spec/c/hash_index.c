@@ -1,5 +1,7 @@
-/* The hash index, compared with a plain array, with hashes that collide on purpose. */
-#include "base/hash_index.h"
+/* The hash index, compared with a plain array, with hashes that collide on purpose; ids that are crafted to collide. */
+#include "core/space.h"
+
+#include <time.h>
 
 #include "host.h"
 
@@ -89,6 +91,65 @@ static void reports_damage(void) {
     aoi_index_free(&memory, &ix);
 }
 
+/* Slots that a search for each entry looks at, all in all. */
+static double probes(const aoi_index *ix) {
+    double sum = 0;
+    for (uint32_t i = 0; i < ix->size; i++)
+        if (ix->slots[i].value != AOI_NONE) sum += 1 + ((i - ix->slots[i].hash) & (ix->size - 1));
+    return sum;
+}
+
+enum { CRAFTED = 20000 };
+
+/* Ids that collide under hashes that do without a key, and under those that add or xor one before or behind. */
+static int64_t crafted_id(int how, uint32_t i) {
+    static uint64_t next;
+    uint64_t v = (uint64_t)i << 47;
+    if (i == 0) next = 0;
+    if (how == 0) return (int64_t)(v ^ v >> 32) << 3; /* folded by 32 they differ in the highest bits alone */
+    if (how == 1) return (int64_t)v;
+    for (;; next++) /* fold and multiply, searched for */
+        if (!(aoi_hash64(next) & 0xFF)) return (int64_t)(next++ << 3);
+}
+
+/* How many probes an id of a space costs, of ids that are given by `how`; -1: random ones. */
+static double probes_of_ids(int how) {
+    aoi_options o = {.alloc = host_alloc};
+    aoi_space *s;
+    EXPECT(aoi_open(&o, &s) == AOI_OK);
+    for (uint32_t i = 0; i < CRAFTED; i++) {
+        int64_t id = how < 0 ? (int64_t)((uint64_t)random_below(UINT32_MAX) << 32 | random_below(UINT32_MAX))
+                             : crafted_id(how, i);
+        EXPECT(aoi_enter(s, id, (double[]){100.0 * i, 0}, 1, NULL) == AOI_OK);
+    }
+    double each = probes(&s->ids) / CRAFTED;
+    aoi_close(s);
+    return each;
+}
+
+static void ids_that_are_crafted_cost_no_more(void) {
+    double usual = probes_of_ids(-1);
+    for (int how = 0; how < 3; how++) {
+        double each = probes_of_ids(how);
+        expect_at("crafted by %u", (unsigned)how);
+        EXPECT(each < 3 * usual);
+    }
+}
+
+/* Of two spaces at the same address, too. */
+static void every_space_has_another_key(void) {
+    aoi_hash_key last = {0};
+    for (int i = 0; i < 3; i++) {
+        aoi_options o = {.alloc = host_alloc};
+        aoi_space *s;
+        for (clock_t t = clock(); clock() == t;) continue;
+        EXPECT(aoi_open(&o, &s) == AOI_OK);
+        EXPECT(s->hash_key.a != last.a && s->hash_key.b != last.b && s->hash_key.c != last.c);
+        last = s->hash_key;
+        aoi_close(s);
+    }
+}
+
 int main(void) {
     random_start("hash_index");
     RUN(is_empty_at_first);
@@ -97,5 +158,7 @@ int main(void) {
     holds_what_was_put_in(1);
     RUN(is_as_before_when_memory_runs_out);
     RUN(reports_damage);
+    RUN(ids_that_are_crafted_cost_no_more);
+    RUN(every_space_has_another_key);
     return expect_report("hash_index");
 }

@@ -2,6 +2,23 @@
 #include "base/hash_index.h"
 
 #include <string.h>
+#include <time.h>
+
+static uint64_t next_of(uint64_t *state) { /* splitmix64: Steele, Lea, Flood, Fast splittable pseudorandom generators */
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+aoi_hash_key aoi_new_hash_key(const void *owner) {
+    uint64_t state = (uint64_t)(uintptr_t)owner; /* addresses are random where the system makes them so */
+    state = next_of(&state) ^ (uint64_t)(uintptr_t)&state;
+    state = next_of(&state) ^ (uint64_t)time(NULL);
+    state = next_of(&state) ^ (uint64_t)clock();
+    uint64_t a = next_of(&state), b = next_of(&state);
+    return (aoi_hash_key){a, b, next_of(&state)};
+}
 
 static void index_put(aoi_index *ix, uint32_t hash, uint32_t value) {
     uint32_t mask = ix->size - 1, i = hash & mask;

@@ -26,6 +26,27 @@ static inline uint32_t aoi_hash64(uint64_t k) { /* multiply and fold: every bit 
     return (uint32_t)(k >> 32) ^ (uint32_t)(k >> 15);
 }
 
+/* Keys that may come from outside, ids above all: the host's clients may choose theirs so that they collide.  Under a key
+ * that they do not know any two of them collide as seldom as random numbers do, whatever they are (pair-multiply-shift:
+ * Thorup, High speed hashing for integers and strings, 2015, 3.5).  Slots are dealt out one after the other, so that
+ * those who can choose ids cannot choose slots: pairs of slots have aoi_hash64. */
+typedef struct aoi_hash_key {
+    uint64_t a, b, c;
+} aoi_hash_key;
+
+static inline uint32_t aoi_hash_keyed(const aoi_hash_key *key, uint64_t k) {
+    return (uint32_t)(((key->a + (k >> 32)) * (key->b + (uint32_t)k) + key->c) >> 32);
+}
+
+/* Ids that follow one another share a line of the index: most hosts go through theirs in some order. */
+static inline uint32_t aoi_id_hash(const aoi_hash_key *key, int64_t id) {
+    return aoi_hash_keyed(key, (uint64_t)id >> 3) << 3 | (uint32_t)((uint64_t)id & 7);
+}
+
+/* Another key at every call, of the time and the address of its owner; the order of entries in an index follows from it,
+ * and nothing else: no index is ever walked. */
+aoi_hash_key aoi_new_hash_key(const void *owner);
+
 static inline uint32_t aoi_index_next(const aoi_index *ix, uint32_t hash, uint32_t *at) {
     if (!ix->size) return AOI_NONE;
     uint32_t mask = ix->size - 1;

@@ -56,7 +56,8 @@ typedef struct aoi_ranked { /* an entity by a number: the square of its distance
 struct aoi_space {
     aoi_world world; /* first: engines hand it back to aoi_judge_couples */
     aoi_engine *engine;
-    aoi_index ids; /* entity slots by id */
+    aoi_index ids;         /* entity slots by id */
+    aoi_hash_key hash_key; /* of ids */
     uint32_t node_count;
     uint32_t unused_entity, unused_node;         /* chains of free slots */
     uint32_t entity_generation, node_generation; /* with which the slots of new records begin */
@@ -98,11 +99,6 @@ uint32_t aoi_node_slot(const aoi_space *s, aoi_node n);
 uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id);
 bool aoi_finite(const aoi_space *s, const double *pos);
 aoi_memory aoi_memory_from(aoi_alloc alloc, void *ud); /* realloc and free without an alloc */
-
-/* Ids that follow one another share a line of the index: most hosts go through theirs in some order. */
-static inline uint32_t aoi_id_hash(int64_t id) {
-    return aoi_hash64((uint64_t)id >> 3) << 3 | (uint32_t)((uint64_t)id & 7);
-}
 
 /* Where an entity is; the index may have it elsewhere for a while. */
 static inline const double *aoi_position_now(const aoi_space *s, uint32_t entity) {

@@ -21,6 +21,7 @@ static inbox *inbox_self(lua_State *L) {
 static int inbox_new(lua_State *L) {
     inbox *x = laoi_new_wire(L, sizeof *x);
     x->memory = laoi_memory(L);
+    x->hash_key = aoi_new_hash_key(x);
     x->free_view = x->left_view = AOI_NONE;
     return 1;
 }
@@ -33,7 +34,7 @@ static int inbox_gc(lua_State *L) {
     AOI_FREE(&x->memory, x->news, x->news_cap);
     AOI_FREE(&x->memory, x->groups, x->group_cap);
     aoi_index_free(&x->memory, &x->handles);
-    *x = (inbox){.memory = x->memory, .free_view = AOI_NONE, .left_view = AOI_NONE};
+    *x = (inbox){.memory = x->memory, .hash_key = x->hash_key, .free_view = AOI_NONE, .left_view = AOI_NONE};
     return 0;
 }
 
@@ -449,7 +450,7 @@ static int inbox_view_ids(lua_State *L) {
 static int inbox_sees(lua_State *L) {
     inbox *x = inbox_self(L);
     inbox_view *v = laoi_inbox_view(x, laoi_u32(L, 2));
-    lua_pushboolean(L, v && laoi_inbox_place(v, laoi_integer(L, 3)) != AOI_NONE);
+    lua_pushboolean(L, v && laoi_inbox_place(x, v, laoi_integer(L, 3)) != AOI_NONE);
     return 1;
 }
 

@@ -39,13 +39,13 @@ inbox_view *laoi_inbox_add(inbox *x, uint32_t handle, uint32_t link) {
     return x->views + slot;
 }
 
-uint32_t laoi_inbox_place(const inbox_view *v, int64_t id) {
+uint32_t laoi_inbox_place(const inbox *x, const inbox_view *v, int64_t id) {
     if (!v->index.size) {
         for (uint32_t i = 0; i < v->count; i++)
             if (v->ids[i] == id) return i;
         return AOI_NONE;
     }
-    for (uint32_t at = AOI_SEEK, i; (i = aoi_index_next(&v->index, aoi_id_hash(id), &at)) != AOI_NONE;)
+    for (uint32_t at = AOI_SEEK, i; (i = aoi_index_next(&v->index, aoi_id_hash(&x->hash_key, id), &at)) != AOI_NONE;)
         if (v->ids[i] == id) return i;
     return AOI_NONE;
 }
@@ -55,7 +55,7 @@ static bool view_grow(inbox *x, inbox_view *v, size_t need) {
     if (need < INDEX_FROM) return true;
     bool had = v->index.size != 0;
     if (!aoi_index_reserve(&x->memory, &v->index, need)) return false;
-    for (uint32_t i = 0; i < v->count && !had; i++) aoi_index_add(&v->index, aoi_id_hash(v->ids[i]), i);
+    for (uint32_t i = 0; i < v->count && !had; i++) aoi_index_add(&v->index, aoi_id_hash(&x->hash_key, v->ids[i]), i);
     return true;
 }
 
@@ -65,16 +65,16 @@ static bool view_room(inbox *x, inbox_view *v, uint32_t more) {
     return (need <= v->cap && need < INDEX_FROM) || view_grow(x, v, need);
 }
 
-static void view_add(inbox_view *v, int64_t id) {
-    if (v->index.size) aoi_index_add(&v->index, aoi_id_hash(id), v->count);
+static void view_add(const inbox *x, inbox_view *v, int64_t id) {
+    if (v->index.size) aoi_index_add(&v->index, aoi_id_hash(&x->hash_key, id), v->count);
     v->ids[v->count++] = id;
 }
 
-static void view_remove(inbox_view *v, uint32_t i) {
+static void view_remove(const inbox *x, inbox_view *v, uint32_t i) {
     uint32_t last = --v->count;
     if (v->index.size) {
-        aoi_index_remove(&v->index, aoi_id_hash(v->ids[i]), i);
-        if (i != last) aoi_index_replace(&v->index, aoi_id_hash(v->ids[last]), last, i);
+        aoi_index_remove(&v->index, aoi_id_hash(&x->hash_key, v->ids[i]), i);
+        if (i != last) aoi_index_replace(&v->index, aoi_id_hash(&x->hash_key, v->ids[last]), last, i);
     }
     v->ids[i] = v->ids[last];
 }
@@ -206,8 +206,8 @@ static uint32_t take_enters(inbox *x, inbox_view *v, const wire_group *g) {
     size_t each = bytes_of_enter(g);
     for (uint32_t i = 0; i < g->enters; i++, p += each) {
         int64_t id = wire_get_id(p, g->width);
-        if (laoi_inbox_place(v, id) != AOI_NONE) continue;
-        view_add(v, id);
+        if (laoi_inbox_place(x, v, id) != AOI_NONE) continue;
+        view_add(x, v, id);
         note_number(x, id);
         for (int k = 0; g->dims && k <= g->dims; k++) note_number(x, (int64_t)aoi_peek_bytes(p + g->width + 8 * k, 8));
         taken++;
@@ -221,7 +221,7 @@ static uint32_t take_unmarked(inbox *x, inbox_view *v, const unsigned char *mark
     for (uint32_t i = v->count; i-- > 0;) {
         if (marks && marks[i]) continue;
         note_number(x, v->ids[i]);
-        view_remove(v, i); /* the last one comes here; it has been looked at */
+        view_remove(x, v, i); /* the last one comes here; it has been looked at */
         taken++;
     }
     return taken;
@@ -231,9 +231,9 @@ static uint32_t take_leaves(inbox *x, inbox_view *v, const wire_group *g) {
     uint32_t taken = 0;
     for (uint32_t i = 0; i < g->leaves; i++) {
         int64_t id = wire_get_id(g->lists + i * (size_t)g->width, g->width);
-        uint32_t place = laoi_inbox_place(v, id);
+        uint32_t place = laoi_inbox_place(x, v, id);
         if (place == AOI_NONE) continue;
-        view_remove(v, place);
+        view_remove(x, v, place);
         note_number(x, id);
         taken++;
     }
@@ -245,7 +245,7 @@ static uint32_t take_absent(inbox *x, inbox_view *v, const wire_group *g) {
     size_t each = bytes_of_enter(g);
     memset(x->marks, 0, v->count);
     for (uint32_t i = 0; i < g->enters; i++) {
-        uint32_t place = laoi_inbox_place(v, wire_get_id(g->lists + i * each, g->width));
+        uint32_t place = laoi_inbox_place(x, v, wire_get_id(g->lists + i * each, g->width));
         if (place != AOI_NONE) x->marks[place] = 1;
     }
     return take_unmarked(x, v, x->marks);

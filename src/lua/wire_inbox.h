@@ -64,6 +64,7 @@ typedef struct inbox {
     aoi_memory memory;
     inbox_view *views;
     aoi_index handles;
+    aoi_hash_key hash_key; /* of ids in views */
     int64_t *news;        /* coordinates as the bits of doubles */
     unsigned char *marks; /* of the ids of a view, while a whole view is compared */
     wire_group *groups;   /* the records of the message that is applied */
@@ -85,7 +86,7 @@ void laoi_inbox_clear(inbox *x, inbox_view *v);
 /* The slot is left: free as soon as the table has no handlers for it. */
 void laoi_inbox_forget(inbox *x, inbox_view *v);
 /* AOI_NONE: the view does not have it. */
-uint32_t laoi_inbox_place(const inbox_view *v, int64_t id);
+uint32_t laoi_inbox_place(const inbox *x, const inbox_view *v, int64_t id);
 /* Reads the records of a message.  NULL, or what is wrong with them.  Makes room in the views that are there: false in
  * *room if memory is refused. */
 const char *laoi_inbox_parse(inbox *x, const unsigned char *p, const unsigned char *end, bool *room);

@@ -18,6 +18,7 @@ typedef struct move_buffer {
     aoi_memory memory;
     aoi_row *rows;
     aoi_index index;
+    aoi_hash_key hash_key; /* of ids */
     unsigned char *bytes;
     uint32_t row_cap, count, byte_cap, link, batch;
     int dims, width;
@@ -134,6 +135,7 @@ static int buffer_new(lua_State *L) {
     if (dims != 2 && dims != 3) return laoi_argerror(L, 1, "2 or 3 expected");
     move_buffer *b = laoi_new_wire(L, sizeof *b);
     b->memory = laoi_memory(L);
+    b->hash_key = aoi_new_hash_key(b);
     b->dims = (int)dims;
     b->width = 2;
     b->link = link;
@@ -169,13 +171,13 @@ static bool buffer_room(move_buffer *b, size_t rows) {
 
 /* After buffer_room: cannot fail. */
 static void buffer_put(move_buffer *b, int64_t id, const double *pos) {
-    uint32_t hash = aoi_id_hash(id);
+    uint32_t hash = aoi_id_hash(&b->hash_key, id);
     aoi_row *row = find_buffered(b, hash, id);
     if (!row) {
         row = b->rows + b->count++;
         row->id = id;
         for (uint32_t i = b->count > FEW_ROWS ? b->count - 1 : 0; b->count >= FEW_ROWS && i < b->count; i++)
-            aoi_index_add(&b->index, aoi_id_hash(b->rows[i].id), i);
+            aoi_index_add(&b->index, aoi_id_hash(&b->hash_key, b->rows[i].id), i);
         b->width = wire_width(id, b->width);
     }
     row->pos[0] = pos[0];

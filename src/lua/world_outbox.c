@@ -32,6 +32,7 @@ typedef struct world_outbox {
     aoi_memory memory;
     int dims;
     aoi_index by_id;
+    aoi_hash_key hash_key; /* of ids */
     outbox_entry *entries;
     uint32_t entry_count, entry_cap, unused;
     outbox_box *boxes; /* by shard */
@@ -43,7 +44,7 @@ static world_outbox *outbox_self(lua_State *L) {
 }
 
 static outbox_entry *find_entry(const world_outbox *o, int64_t id) {
-    uint32_t at = AOI_SEEK, e, hash = aoi_hash64((uint64_t)id);
+    uint32_t at = AOI_SEEK, e, hash = aoi_id_hash(&o->hash_key, id);
     while ((e = aoi_index_next(&o->by_id, hash, &at)) != AOI_NONE)
         if (o->entries[e].id == id) return o->entries + e;
     return NULL;
@@ -58,7 +59,7 @@ static outbox_entry *new_entry(world_outbox *o, int64_t id) {
         e = o->entry_count++;
     }
     o->entries[e] = (outbox_entry){.id = id};
-    aoi_index_add(&o->by_id, aoi_hash64((uint64_t)id), e);
+    aoi_index_add(&o->by_id, aoi_id_hash(&o->hash_key, id), e);
     return o->entries + e;
 }
 
@@ -99,7 +100,7 @@ static int o_set(lua_State *L) {
         moved = e->row != 0;
         if (moved) memcpy(pos, o->boxes[e->shard].rows[e->row - 1].pos, sizeof pos);
         drop_row(o, e);
-        aoi_index_remove(&o->by_id, aoi_hash64((uint64_t)id), (uint32_t)(e - o->entries));
+        aoi_index_remove(&o->by_id, aoi_id_hash(&o->hash_key, id), (uint32_t)(e - o->entries));
         *e = (outbox_entry){.row = o->unused};
         o->unused = (uint32_t)(e - o->entries);
         return moved ? push_place(L, pos, o->dims) : 0;
@@ -213,6 +214,7 @@ static int l_outbox(lua_State *L) {
     world_outbox *o = laoi_newuserdata(L, sizeof *o);
     memset(o, 0, sizeof *o);
     o->memory = laoi_memory(L);
+    o->hash_key = aoi_new_hash_key(o);
     o->dims = (int)dims;
     o->unused = AOI_NONE;
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));
