@@ -116,3 +116,43 @@ for _, engine in ipairs(aoi.engines()) do
     space:close()
   end)
 end
+
+-- extents, margin; the target stands at z = inside, then between the borders, then outside
+describe("a margin that is lost to rounding in the plane", function()
+  local wide = { shape = "box", extents = { 1e20, 1e20, 30 }, margin = 5 }
+  local plain = { shape = "box", extents = { 1e20, 1e20, 35 } }
+  for _, engine in ipairs(aoi.engines()) do
+    for _, delivery in ipairs { "immediate", "deferred" } do
+      local function heights(prepare)
+        local it = recorder.new { engine = engine, dimensions = 3, delivery = delivery }
+        local function at(z)
+          it.space:move(2, 1, 1, z)
+          return it.call("flush")
+        end
+        it.space:enter(1, 0, 0, 0)
+        it.space:enter(2, 1, 1, 10)
+        prepare(it)
+        it.call("flush")
+        assert.equal("", at(33))
+        assert.is_true(it.space:sees(1, 1, 2))
+        assert.is_true(it.space:check())
+        assert.equal("leave 1/1 2", at(50))
+        assert.equal("", at(33))
+        assert.equal("enter 1/1 2", at(30))
+        assert.is_true(it.space:check())
+      end
+
+      it(("counts in height on %s, %s"):format(engine, delivery), function()
+        heights(function(it) it.space:add_node(1, 1, wide, it.enter, it.leave) end)
+      end)
+
+      it(("counts in height on %s, %s, where set_area brings it to a box of the same bounds"):format(engine, delivery),
+        function()
+          heights(function(it)
+            it.space:add_node(1, 1, plain, it.enter, it.leave)
+            it.space:set_area(1, 1, wide)
+          end)
+        end)
+    end
+  end
+end)

@@ -60,6 +60,12 @@ function makers.polygon(random, scenario, dimensions)
   return { shape = "polygon", points = points(random, scenario), half_height = half_height }
 end
 
+-- So large in the plane that a margin is lost to rounding there, and not in height.
+local function widen(area)
+  if area.extents then area.extents[1], area.extents[2] = 1e20, 1e20
+  elseif area.radius then area.radius = 1e20 end
+end
+
 -- One area of any shape; a number now and then. `masks`: what a mask may be.
 function random_area.make(random, scenario, dimensions, masks)
   if random(4) == 1 then return scenario.radius(random) end
@@ -68,6 +74,7 @@ function random_area.make(random, scenario, dimensions, masks)
   }
   if shape == "cylinder" and dimensions == 2 then shape = "circle" end
   local area = makers[shape](random, scenario, dimensions)
+  if random(10) == 1 then widen(area) end
   local grown = random { "margin", "keep", "none", "none" }
   local round = shape == "square" or shape == "circle"
   if grown == "keep" and round then area.keep = area.radius + scenario.radius(random)

@@ -12,6 +12,18 @@ static const char *say(aoi_space *s, const char *format, ...) {
     return s->why;
 }
 
+/* Of a plain box nothing but its edges matters: whatever is within them is inside. */
+static bool has_plain_edges(const aoi_world *w, uint32_t node) {
+    aoi_bounds b = aoi_bounds_of(w, node);
+    bool inside = true;
+    for (int a = 0; a < w->dims && b.plain && b.reach[a] <= DBL_MAX; a++) {
+        double at[3] = {0}, edge[3] = {0};
+        edge[a] = b.reach[a];
+        inside = inside && aoi_zone_of(w->dims, b.shape, w->areas + node, at, edge) == AOI_INSIDE;
+    }
+    return inside;
+}
+
 /* The bounds follow from the area as it was given. */
 static bool has_its_bounds(aoi_space *s, uint32_t node) {
     aoi_world *w = &s->world;
@@ -22,7 +34,7 @@ static bool has_its_bounds(aoi_space *s, uint32_t node) {
     if (!aoi_area_borrow(&w->memory, &s->scratch, w->dims, &given, &wanted)) return w->failed = true;
     aoi_bounds a = aoi_bounds_from(w->dims, &has), b = aoi_bounds_from(w->dims, &wanted);
     bool plain = wanted.shape == AOI_SQUARE && !wanted.margined;
-    return aoi_same_bounds(&a, &b) && has.margined == wanted.margined &&
+    return aoi_same_bounds(&a, &b) && has.margined == wanted.margined && has_plain_edges(w, node) &&
            plain == ((w->nodes[node].flags & AOI_NODE_PLAIN) != 0);
 }
 

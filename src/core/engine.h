@@ -12,7 +12,8 @@
  * double exactly as written: pos - reach <= t && t <= pos + reach.  Outside of the box a target is surely not seen, or
  * never loses or gains by moving.  Within the rectangle of half-extents `hole` around the owner (first two axes) a target
  * is surely inside as long as the heights do not change; hole < 0: there is no such rectangle.  Squares and boxes without
- * a margin have hole == reach: only the box's border matters.  Nodes of infinite reach are the space's own affair: an engine
+ * a margin are plain: only the box's border matters, on every axis.  That does not follow from hole == reach, since a
+ * margin may be lost to rounding on the first two axes and not on the third.  Nodes of infinite reach are the space's own affair: an engine
  * skips them (aoi_is_bounded) where it walks an entity's chain, and is never called about them.
  *
  * Entities and nodes are known by slot, a small number that stays.  Records move when one is added, never during a call
@@ -81,7 +82,13 @@ typedef struct aoi_area_record { /* of a node, by its slot: what a usual move do
 typedef struct aoi_bounds { /* all that an engine knows of an area */
     double reach[3], hole[2];
     uint8_t shape;
+    bool plain; /* a target can change only by passing an edge of the box */
 } aoi_bounds;
+
+/* margined: the area has a zone BETWEEN. */
+static inline bool aoi_is_plain_shape(int shape, bool margined) {
+    return !margined && (shape == AOI_SQUARE || shape == AOI_BOX);
+}
 
 typedef struct aoi_candidate {
     uint32_t node, target;
@@ -263,15 +270,11 @@ static inline void aoi_prefetch_node(const aoi_world *w, uint32_t node) {
 static inline aoi_bounds aoi_bounds_of(const aoi_world *w, uint32_t node) {
     const aoi_node_record *n = w->nodes + node;
     const aoi_area_record *a = w->areas + node;
-    aoi_bounds b = {{n->reach[0], n->reach[1], aoi_height_of(w, node)}, {0, 0}, n->shape};
+    aoi_bounds b = {{n->reach[0], n->reach[1], aoi_height_of(w, node)}, {0, 0}, n->shape, false};
+    b.plain = aoi_is_plain_shape(n->shape, n->flags & AOI_NODE_KEEPS);
     b.hole[0] = a->shape ? a->shape->hole[0] : aoi_inner_extent(w->dims, n->shape, a->radius);
     b.hole[1] = a->shape ? a->shape->hole[1] : b.hole[0];
     return b;
-}
-
-/* Whether only the border of the box matters: a target can change only by passing an edge. */
-static inline bool aoi_is_plain_box(const aoi_bounds *b) {
-    return b->hole[0] == b->reach[0] && b->hole[1] == b->reach[1];
 }
 
 /* Neither can fail towards the engine: when memory runs out the space undoes the call afterwards. */

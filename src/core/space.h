@@ -228,12 +228,13 @@ static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is) {
     double inner = aoi_inner_extent(dims, is->shape, is->area.radius);
     return (aoi_bounds){{is->reach[0], is->reach[1], p ? p->height : is->reach[0]},
                         {p ? p->hole[0] : inner, p ? p->hole[1] : inner},
-                        is->shape};
+                        is->shape,
+                        aoi_is_plain_shape(is->shape, is->margined)};
 }
 
 static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
     return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->reach[2] == b->reach[2] &&
-           a->hole[0] == b->hole[0] && a->hole[1] == b->hole[1] && a->shape == b->shape;
+           a->hole[0] == b->hole[0] && a->hole[1] == b->hole[1] && a->shape == b->shape && a->plain == b->plain;
 }
 
 /* ---- the engine's queries, with what the space keeps to itself ----------------------------------------------------- */

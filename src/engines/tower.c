@@ -289,7 +289,7 @@ static int tower_add_node(aoi_engine *head, uint32_t node) {
     aoi_bounds bounds = aoi_bounds_of(head->world, node);
     tower_box b;
     head->world->nodes[node].level = AOI_NONE;
-    if (!aoi_is_plain_box(&bounds)) return aoi_nine_insert_node(&g->around, node, &bounds) ? AOI_OK : AOI_ENOMEM;
+    if (!bounds.plain) return aoi_nine_insert_node(&g->around, node, &bounds) ? AOI_OK : AOI_ENOMEM;
     uint32_t level = tower_prepare(g, node, &bounds, &b);
     if (level == AOI_NONE) return AOI_ENOMEM;
     tower_list_node(g, node, level, &b, bounds.reach);
@@ -301,7 +301,7 @@ static int tower_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *
     tower_box b;
     towers *g = tower_engine_of(head);
     bool listed = tower_is_listed(head->world->nodes + node);
-    if (!aoi_is_plain_box(now)) {
+    if (!now->plain) {
         if (!listed) return aoi_nine_resize_node(&g->around, node, now) ? AOI_OK : AOI_ENOMEM;
         tower_layer *y = tower_layer_of(g, node);
         if (!aoi_nine_insert_node(&g->around, node, now)) return AOI_ENOMEM;
@@ -531,7 +531,7 @@ static const char *tower_check(aoi_engine *head) {
         const aoi_node_record *r = w->nodes + n;
         if (!aoi_is_live(r->generation) || !aoi_is_bounded(r)) continue;
         aoi_bounds bounds = aoi_bounds_of(w, n);
-        if (tower_is_listed(r) != aoi_is_plain_box(&bounds)) return "a node is taken for a plain box, or not for one";
+        if (tower_is_listed(r) != bounds.plain) return "a node is taken for a plain box, or not for one";
         if (!tower_is_listed(r)) continue;
         tower_box b = tower_box_of(w->entities[r->owner].pos, r->reach);
         const tower_box *has = g->boxes + n;

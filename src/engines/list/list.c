@@ -144,7 +144,7 @@ static int list_add_node(aoi_engine *head, uint32_t node) {
     aoi_list *g = self(head);
     aoi_bounds b = aoi_bounds_of(head->world, node);
     head->world->nodes[node].level = AOI_NONE;
-    if (!aoi_is_plain_box(&b)) return aoi_nine_insert_node(&g->around, node, &b) ? AOI_OK : AOI_ENOMEM;
+    if (!b.plain) return aoi_nine_insert_node(&g->around, node, &b) ? AOI_OK : AOI_ENOMEM;
     aoi_level *y = ready_level(g, node, &b);
     if (y) insert_edges(g, y, node, &b);
     return y ? AOI_OK : AOI_ENOMEM;
@@ -167,7 +167,7 @@ static int list_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *n
     aoi_node_record *n = head->world->nodes + node;
     uint32_t level = n->level;
     bool had_edges = aoi_list_has_edges(n);
-    if (!aoi_is_plain_box(now)) {
+    if (!now->plain) {
         if (!had_edges) return aoi_nine_resize_node(&g->around, node, now) ? AOI_OK : AOI_ENOMEM;
         if (!aoi_nine_insert_node(&g->around, node, now)) return AOI_ENOMEM;
         remove_edges(g, g->levels + (level - AOI_NINE_ELSEWHERE), node);
