@@ -281,6 +281,95 @@ describe("players of the AOI service:", function()
     end)
   end)
 
+  describe("an entity that was taken over", function()
+    local of_ann_again
+    local function refused_by(space)
+      local refused = {}
+      space:on_refused(function(ids, n)
+        for i = 1, n do refused[#refused + 1] = ids[i] end
+      end)
+      return refused
+    end
+    local function position(id) return { server.names.map.core:position(id) } end
+    local function flush(space, ...)
+      local rows = { ... }
+      run(function() space:flush(rows) end)
+    end
+
+    before_each(function()
+      run(function()
+        of_ann:enter(10, 1, 2)
+        of_ann:enter(11, 1, 2)
+        of_bob:take_over(10)
+      end)
+    end)
+
+    it("is moved no more by its former owner, whose other moves are made", function()
+      local refused = refused_by(of_ann)
+      flush(of_ann, 10, 50, 50, 11, 60, 60, 2, 70, 70)
+      assert.same({ 10 }, refused)
+      assert.same({ { 1, 2 }, { 60, 60 }, { 70, 70 } }, { position(10), position(11), position(2) })
+      run(function() of_ann_again = ann:open("map") end)
+      refused = refused_by(of_ann_again)
+      flush(of_ann_again, 10, 50, 50)
+      assert.same({ 10 }, refused, "nor through another map of that service")
+      raises("#1 to 'move_many' %(row 2: entity 10 has been taken over by another client", of_ann.move_many, of_ann,
+        { 11, 0, 0, 10, 50, 50 })
+      raises("#1 to 'move_many' %(table expected", of_ann.move_many, of_ann, 5)
+      run(function() of_ann:move_many({ 11, 3, 3, 10, 50, 50 }, 1) end)
+      assert.same({ { 1, 2 }, { 3, 3 } }, { position(10), position(11) })
+      flush(of_bob, 10, 5, 5)
+      flush(map, 10, 6, 5)
+      assert.same({ 6, 5 }, position(10), "the new owner may, and who never had it")
+    end)
+
+    it("is not removed or changed by its former owner", function()
+      raises("#1 to 'leave' %(entity 10 has been taken over by another client", of_ann.leave, of_ann, 10)
+      raises("#1 to 'set_kind' %(entity 10 has been taken over", of_ann.set_kind, of_ann, 10, 4)
+      run(function()
+        of_ann:set_kind(11, 4)
+        of_ann:close()
+        assert.is_true(map:has(10))
+        assert.is_false(map:has(11))
+        assert.equal(1, map:kind(10))
+      end)
+    end)
+
+    it("is its former owner's when that takes it back, and anybody's in its next life", function()
+      run(function() assert.same({ 1, 2 }, { of_ann:take_over(10) }) end)
+      flush(of_ann, 10, 3, 3)
+      raises("taken over", of_bob.leave, of_bob, 10)
+      run(function()
+        of_ann:leave(10)
+        of_bob:enter(10, 9, 9)
+        of_bob:set_kind(10, 2)
+      end)
+      local refused = refused_by(of_bob)
+      flush(of_bob, 10, 8, 8)
+      flush(of_ann, 10, 7, 8)
+      assert.same({ 7, 8 }, position(10))
+      assert.same({}, refused)
+      assert.is_nil(next(server.names.map.barred))
+      for _, subscriber in pairs(server.subscribers) do assert.is_nil(next(subscriber.barred)) end
+    end)
+
+    it("leaves nothing behind where the space or the client ends", function()
+      local space = server.names.map
+      net:kill(ANN)
+      server:drop(ANN)
+      run(function() of_bob:leave(10) end)
+      assert.is_nil(next(space.barred))
+      run(function()
+        of_bob:enter(12, 0, 0)
+        map:take_over(12)
+        map:close()
+        of_bob:close()
+      end)
+      assert.is_nil(next(server.spaces))
+      assert.is_nil(server.subscribers[BOB].barred[space])
+    end)
+  end)
+
   describe("maps", function()
     it("of one service and space are apart: what one closes the other keeps", function()
       local heard = 0

@@ -359,8 +359,8 @@ static const char *read_moves(wire_moves *m, const unsigned char *p, size_t size
     return (size - MOVES_LIST) / m->row != m->count || (size - MOVES_LIST) % m->row ? "wrong length" : NULL;
 }
 
-/* All or none; as aoi_move_many. */
-static int apply_moves(laoi_space *b, const wire_moves *m) {
+/* All or none, as aoi_move_many; refuse_all: the rows are read, and none is made. */
+static int apply_moves(laoi_space *b, const wire_moves *m, bool refuse_all) {
     aoi_row *rows = aoi_row_buffer(b->core, m->count);
     if (!rows && m->count) return AOI_ENOMEM;
     for (size_t i = 0; i < m->count; i++) {
@@ -368,7 +368,7 @@ static int apply_moves(laoi_space *b, const wire_moves *m) {
         rows[i].id = wire_get_id(at, m->width);
         for (int a = 0; a < m->dims; a++) rows[i].pos[a] = aoi_peek_double(at + m->width + 8 * a);
     }
-    return aoi_move_many(b->core, rows, m->count, NULL);
+    return refuse_all ? AOI_EGONE : aoi_move_many(b->core, rows, m->count, NULL);
 }
 
 static int refuse_moves(lua_State *L, const char *why) {
@@ -377,20 +377,30 @@ static int refuse_moves(lua_State *L, const char *why) {
     return 2;
 }
 
+/* Whether the table at index `barred`, if there is one, has the id as a key. */
+static bool is_barred(lua_State *L, int barred, int64_t id) {
+    if (!lua_istable(L, barred)) return false;
+    laoi_pushinteger(L, id);
+    bool found = laoi_rawget(L, barred) != LUA_TNIL;
+    lua_pop(L, 1);
+    return found;
+}
+
 /* Row by row.  Ids of rows that cannot be made are gathered at the beginning of the buffer; returns how many. */
-static size_t move_good_rows(lua_State *L, laoi_space *b, aoi_row *rows, size_t n) {
+static size_t move_good_rows(lua_State *L, int barred, laoi_space *b, aoi_row *rows, size_t n) {
     size_t bad = 0;
     for (size_t i = 0; i < n; i++) {
-        int result = aoi_move(b->core, aoi_find(b->core, rows[i].id), rows[i].pos);
+        int result = AOI_EGONE;
+        if (!is_barred(L, barred, rows[i].id)) result = aoi_move(b->core, aoi_find(b->core, rows[i].id), rows[i].pos);
         if (result == AOI_ENOMEM) laoi_nomemory(L);
         if (result != AOI_OK) rows[bad++].id = rows[i].id;
     }
     return bad;
 }
 
-/* apply(space, message, refused): the moves of a message to a deferred space.  Rows that cannot be made are passed over,
- * their ids put into the list `refused`.  Returns the rows that were made, those that were refused, the batch; or nil
- * and a reason, and nothing has changed. */
+/* apply(space, message, refused [, barred]): the moves of a message to a deferred space.  Rows that cannot be made, and
+ * those of entities that are keys of `barred`, are passed over, their ids put into the list `refused`.  Returns the rows
+ * that were made, those that were refused, the batch; or nil and a reason, and nothing has changed. */
 static int wire_apply(lua_State *L) {
     laoi_space *b = laoi_space_argument(L, 1);
     size_t size, bad = 0;
@@ -402,9 +412,9 @@ static int wire_apply(lua_State *L) {
     const char *fault = read_moves(&m, p, size);
     if (fault) return refuse_moves(L, fault);
     if (m.dims != b->dims) return refuse_moves(L, "wrong dimensions");
-    int result = apply_moves(b, &m);
+    int result = apply_moves(b, &m, lua_istable(L, 4));
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    if (result != AOI_OK) bad = move_good_rows(L, b, aoi_row_buffer(b->core, m.count), m.count);
+    if (result != AOI_OK) bad = move_good_rows(L, 4, b, aoi_row_buffer(b->core, m.count), m.count);
     for (size_t i = 0; i < bad; i++) {
         laoi_pushinteger(L, aoi_row_buffer(laoi_space_argument(L, 1)->core, m.count)[i].id);
         lua_rawseti(L, 3, (laoi_index)i + 1); /* may run a finalizer, which may close the space */
@@ -416,8 +426,8 @@ static int wire_apply(lua_State *L) {
 }
 
 /* moves(address, message [, bytes]): applies moves of the subscriber with that address, as nearly all messages are that a
- * service gets.  Nothing, and nothing has changed, if the message is another or has a row that cannot be made; else the
- * number of the link if its space is to tick, or false. */
+ * service gets.  Nothing, and nothing has changed, if the message is another, has a row that cannot be made, or is of a
+ * subscriber that is barred from some entity; else the number of the link if its space is to tick, or false. */
 int laoi_post_moves(lua_State *L) {
     post *p = laoi_post_self(L);
     size_t size = 0;
@@ -427,8 +437,9 @@ int laoi_post_moves(lua_State *L) {
     uint32_t l = laoi_link_of_number(p, m.link, laoi_integer(L, 2));
     if (l == AOI_NONE) return 0;
     laoi_space *b = p->links[l].space;
-    if (!b->core || b->dims != m.dims || apply_moves(b, &m) != AOI_OK) return 0;
-    p->subscribers[p->links[l].subscriber].batches++;
+    post_subscriber *u = p->subscribers + p->links[l].subscriber;
+    if (!b->core || b->dims != m.dims || u->barred || apply_moves(b, &m, false) != AOI_OK) return 0;
+    u->batches++;
     p->batches++;
     p->moves += m.count;
     if (m.tick) laoi_pushinteger(L, (int64_t)m.link);

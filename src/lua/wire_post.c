@@ -81,6 +81,12 @@ static int post_unsubscribe(lua_State *L) {
     return 0;
 }
 
+/* bar(subscriber, whether): `moves` takes its messages no more, or again. */
+static int post_bar(lua_State *L) {
+    post_subscriber_at(L, laoi_post_self(L), 2)->barred = lua_toboolean(L, 3);
+    return 0;
+}
+
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
 uint32_t laoi_record_of_handle(const post *p, int64_t handle) {
@@ -332,6 +338,7 @@ static int post_counters(lua_State *L) {
 static const luaL_Reg post_methods[] = {
     {"subscribe", post_subscribe},
     {"unsubscribe", post_unsubscribe},
+    {"bar", post_bar},
     {"link", post_add_link},
     {"unlink", post_unlink},
     {"add", post_add},

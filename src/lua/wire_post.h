@@ -61,6 +61,7 @@ typedef struct post_subscriber {
     uint32_t batches;                      /* messages of moves that have come from it */
     uint32_t links, first_todo, last_todo; /* links: chain; next of the free slots, too */
     bool used, behind, touched, started;
+    bool barred; /* from some entity: `moves` leaves its messages to the caller, who knows which */
     bool unsent; /* a message is being made; if that fails, all is to be told again */
 } post_subscriber;
 

@@ -16,8 +16,39 @@ function links.close_record(server, record)
   server.post:remove(record.handle)
 end
 
+-- Who had an entity that another client has taken over: none of its maps may move it or remove it, for this life of the
+-- entity, unless it takes it back.
+--
+--   space.barred[id]            set of subscribers
+--   subscriber.barred[space]    set of ids
+local function set_barred(server, space, subscriber, id, value)
+  local ids = subscriber.barred[space] or {}
+  ids[id] = value
+  subscriber.barred[space] = next(ids) ~= nil and ids or nil
+  if server.subscribers[subscriber.address] == subscriber then
+    server.post:bar(subscriber.slot, next(subscriber.barred) ~= nil)
+  end
+end
+
+function links.bar(server, space, subscriber, id)
+  space.barred[id] = space.barred[id] or {}
+  space.barred[id][subscriber] = true
+  set_barred(server, space, subscriber, id, true)
+end
+
+--- Without a subscriber: all.
+function links.unbar(server, space, id, only)
+  local set = space.barred[id] or {}
+  for subscriber in pairs(only and { [only] = set[only] } or set) do
+    set[subscriber] = nil
+    set_barred(server, space, subscriber, id, nil)
+  end
+  if next(set) == nil then space.barred[id] = nil end
+end
+
 function links.remove_entity(server, space, id)
   space.core:leave(id)
+  links.unbar(server, space, id)
   local owner = space.owner[id]
   if owner then owner.entities[id] = nil end
   space.owner[id] = nil
@@ -34,6 +65,7 @@ function links.add_entity(space, link, id)
 end
 
 local function destroy_space(server, space)
+  for id in pairs(space.barred) do links.unbar(server, space, id) end
   server.spaces[space.number] = nil
   server.names[space.name] = nil
   space.core:close()

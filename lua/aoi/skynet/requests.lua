@@ -24,6 +24,14 @@ local function record_of(space, id, node, name)
   return record
 end
 
+-- An entity that another client has taken over is not for the one that had it. row: of a list, nil: none.
+local function check_barred(link, id, name, row)
+  local barred = link.subscriber.barred[link.space]
+  if not barred or not barred[id] then return end
+  argument_error(1, name, "%sentity %d has been taken over by another client", row and ("row %d: "):format(row) or "",
+    id)
+end
+
 -- Before a conflict is an error: its cause may belong to a client that is gone without notice. Sending to that client
 -- finds out, and removes what it had.
 local function probe_owner(server, owner, link)
@@ -71,7 +79,7 @@ local function new_space(server, name, given, quantum)
   local space = {
     number = number, name = name, core = core,
     engine = given.engine or "list", dimensions = given.dimensions or 2, cell = given.cell, quantum = quantum,
-    links = {}, nodes = {}, owner = {}, views = {}, drivers = 0,
+    links = {}, nodes = {}, owner = {}, views = {}, barred = {}, drivers = 0,
   }
   server.space_number, server.spaces[number], server.names[name] = number, space, space
   return space
@@ -147,14 +155,33 @@ function CMD.enter_many(server, link, rows, n, kind)
   end
 end
 
+-- The core's method, for who may change the entities.
+local function unless_barred(name, each_id)
+  local change = CMD[name]
+  CMD[name] = function(server, link, ...)
+    if link.subscriber.barred[link.space] then each_id(link, ...) end
+    return change(server, link, ...)
+  end
+end
+
+unless_barred("set_kind", function(link, id) check_barred(link, integer(id, 1, "set_kind"), "set_kind") end)
+unless_barred("move_many", function(link, rows, n)
+  local values = link.space.dimensions + 1
+  local last = type(rows) == "table" and #rows // values or 0
+  for i = 1, math.min(last, math.tointeger(n) or last) do
+    check_barred(link, math.tointeger(rows[(i - 1) * values + 1]), "move_many", i)
+  end
+end)
+
 function CMD.leave(server, link, id)
   id = integer(id, 1, "leave")
   if not link.space.core:has(id) then argument_error(1, "leave", "no entity %d", id) end
+  check_barred(link, id, "leave")
   links.remove_entity(server, link.space, id)
 end
 
 --- The entity is this link's from now on: it stays when the client that had it ends. What that client had on it, nodes
--- and view, ends, and it is told. Returns where the entity is.
+-- and view, ends, it may not change the entity any more, and it is told. Returns where the entity is.
 function CMD.take_over(server, link, id)
   local space = link.space
   id = integer(id, 1, "take_over")
@@ -170,6 +197,8 @@ function CMD.take_over(server, link, id)
     packets.forget(space, id)
     if owner then owner.entities[id] = nil end
     links.add_entity(space, link, id)
+    links.unbar(server, space, id, link.subscriber)
+    if owner and owner.subscriber ~= link.subscriber then links.bar(server, space, owner.subscriber, id) end
     if owner then server:post_message(owner.subscriber.address, wire.taken(owner.number, id)) end
   end
   return space.core:position(id)

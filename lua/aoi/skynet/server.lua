@@ -86,7 +86,7 @@ function Server:subscribe(address)
     subscriber = {
       address = address, links = {}, slot = self.post:subscribe(address, self.first_seq), remote = self.remote(address),
       seq = self.first_seq or 0, sent_at = now, heard_at = now, heard = false, batches = 0, packet_seq = 0,
-      packets_acked = 0,
+      packets_acked = 0, barred = {},
     }
     self.subscribers[address] = subscriber
   end
@@ -198,7 +198,7 @@ local function on_moves(self, address, message, flags, number)
     self.send(address, wire.bye(self.subscribers[address] and number or 0)) -- its space is closed
     return true
   end
-  local good, bad, batch = self.apply(link.space.core, message, self.refused)
+  local good, bad, batch = self.apply(link.space.core, message, self.refused, link.subscriber.barred[link.space])
   if not good then return nil, bad end
   link.subscriber.heard = true
   local counters = self.counters
