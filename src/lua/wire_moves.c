@@ -82,6 +82,7 @@ static const struct {
     {0, 24, false, false},                 /* BROADCAST */
     {0, 16, true, false},                  /* TAKEN */
     {0, 8, true, false},                   /* GONE */
+    {0, 24, false, false},                 /* LOST */
 };
 
 /* NULL, or what is wrong with the head. */

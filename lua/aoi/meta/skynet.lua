@@ -104,7 +104,7 @@ function Map:knowers(id, buf) end
 ---@return integer
 function Map:broadcast(id, bytes) end
 
---- The entity is this map's from now on; returns where it is.
+--- The entity is this map's from now on: its former service may not move, change or remove it. Returns where it is.
 ---@param id integer
 ---@return number x world units
 ---@return number y
@@ -131,5 +131,9 @@ function Map:on_broadcast(f) end
 
 ---@param f? fun(id: integer)
 function Map:on_taken(f) end
+
+--- The service that a node or, without `node`, the client view of the entity named with `to` is gone, and they with it.
+---@param f? fun(id: integer, node: integer?)
+function Map:on_view_lost(f) end
 
 return skynet

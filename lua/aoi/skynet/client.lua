@@ -202,6 +202,20 @@ on[wire.TAKEN] = function(self, message, _, link)
   return true
 end
 
+on[wire.LOST_VIEWS] = function(self, message, _, link)
+  local list = {}
+  local n, reason = wire.read_lost_views(message, list)
+  if not n then return nil, reason end
+  local map = self.maps[link]
+  local f = map and map.view_lost_handler
+  for i = 1, f and 2 * n or 0, 2 do failures.run(self, map, f, list[i], list[i + 1] or nil) end
+  if map and not f then
+    local text = "aoi: %d nodes and views of space '%s' have ended with the service that they named, one of entity %d"
+    self.log(text:format(n, map.name, list[1] or 0))
+  end
+  return true
+end
+
 -- Any message but sound EVENTS.
 local function receive_other(self, message, size, reason)
   if size then message = self.text(message, size) end

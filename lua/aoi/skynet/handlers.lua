@@ -51,7 +51,7 @@ function handlers.arguments(on_enter, on_leave, options)
   return { enter = on_enter, leave = on_leave }, check_options(options, 6)
 end
 
-handlers.NAMES = { "error", "refused", "resync", "close", "client", "broadcast", "taken" }
+handlers.NAMES = { "error", "refused", "resync", "close", "client", "broadcast", "taken", "view_lost" }
 
 --- Adds on_error, on_refused and so on to a class; set(object, "error", f) keeps it.
 -- @param names all without it

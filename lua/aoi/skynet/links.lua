@@ -2,6 +2,7 @@
 -- draws how they refer to each other.
 
 local packets = require "aoi.skynet.packets"
+local wire = require "aoi.skynet.wire"
 
 local links = {}
 
@@ -11,9 +12,14 @@ function links.close_record(server, record)
   local nodes = space.nodes[record.watcher]
   nodes[record.node] = nil
   if next(nodes) == nil then space.nodes[record.watcher] = nil end
-  record.link.records[record.handle] = nil
+  record.link.records[record.handle], record.by.asked[record] = nil, nil
   server.records[record.handle] = nil
   server.post:remove(record.handle)
+end
+
+function links.end_node(server, record)
+  record.link.space.core:remove_node(record.watcher, record.handle)
+  links.close_record(server, record)
 end
 
 -- Who had an entity that another client has taken over: none of its maps may move it or remove it, for this life of the
@@ -78,26 +84,51 @@ function links.new(server, space, subscriber)
   until not server.links[number]
   server.link_number = number
   local link = {
-    number = number, space = space, subscriber = subscriber, entities = {}, records = {}, drives = false,
+    number = number, space = space, subscriber = subscriber, entities = {}, records = {}, views = {}, drives = false,
+    asked = {}, -- records and client views that other links hear, and this one has asked for
     slot = server.post:link(subscriber.slot, space.core, number),
   }
   server.links[number], space.links[number], subscriber.links[number] = link, link, link
   return link
 end
 
+-- All nodes and client views that the link hears or has asked for. Who has asked for one that it hears is told.
+local function end_all(server, link)
+  local lost = {}
+  local function note(by, id, node)
+    if by == link then return end
+    lost[by] = lost[by] or {}
+    table.insert(lost[by], id)
+    table.insert(lost[by], node)
+  end
+  for _, record in pairs(link.records) do
+    note(record.by, record.watcher, record.node)
+    links.end_node(server, record)
+  end
+  for id, view in pairs(link.views) do
+    note(view.by, id, false)
+    packets.forget(link.space, id)
+  end
+  for asked in pairs(link.asked) do
+    if asked.handle then links.end_node(server, asked) else packets.forget(link.space, asked.id) end
+  end
+  return lost
+end
+
 --- Removes a client from a space, with its nodes and entities. A space without clients is closed.
 function links.detach(server, link)
   local space, subscriber = link.space, link.subscriber
   server.links[link.number], space.links[link.number], subscriber.links[link.number] = nil, nil, nil
-  for handle, record in pairs(link.records) do
-    space.core:remove_node(record.watcher, handle)
-    links.close_record(server, record)
-  end
+  local lost = end_all(server, link)
   for id in pairs(link.entities) do links.remove_entity(server, space, id) end
-  packets.forget_link(space, link)
   server.post:unlink(link.slot)
   if link.drives then space.drivers = space.drivers - 1 end
   if next(space.links) == nil then destroy_space(server, space) end
+  for by, list in pairs(lost) do
+    if server.links[by.number] == by then
+      server:post_message(by.subscriber.address, wire.lost_views(by.number, list))
+    end
+  end
 end
 
 return links

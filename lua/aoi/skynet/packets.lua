@@ -2,7 +2,7 @@
 -- link that asked for the view, or to one that it named: ready for the connection of the player.
 --
 --   space.sync             the synchroniser, made with the first client view
---   space.views[id]        the view of an entity: the link that gets its messages, its fd
+--   space.views[id]        the view of an entity: the link that gets its messages, the one that asked for it, its fd
 --   subscriber.packets     those of this tick, in pieces
 --   subscriber.starved     views whose messages were dropped, because the subscriber had fallen behind
 
@@ -17,25 +17,22 @@ function packets.forget(space, id)
   local view = space.views[id]
   if not view then return end
   space.views[id] = nil
-  view.link.views[id] = nil
+  view.link.views[id], view.by.asked[view] = nil, nil
   if view.link.subscriber.starved then view.link.subscriber.starved[view] = nil end
   if space.core:has(id) then space.sync:remove(id) end
 end
 
-function packets.forget_link(space, link)
-  for id in pairs(link.views or {}) do packets.forget(space, id) end
-end
-
---- `link` gets the messages of this entity's view. Raises what aoi.sync raises.
-function packets.add(server, space, link, id, area, options, fd)
+--- `link` gets the messages of this entity's view, for which `by` has asked. Raises what aoi.sync raises.
+function packets.add(server, by, link, id, area, options, fd)
+  local space = link.space
   if not space.sync then
     space.sync = server.new_sync(space.core, { quantum = space.quantum })
   end
   if space.views[id] then error(("bad argument #1 to 'add_client' (entity %d is already a client)"):format(id), 0) end
   space.sync:add(id, area, options)
-  link.views = link.views or {}
-  local view = { id = id, link = link, fd = fd }
+  local view = { id = id, link = link, by = by, fd = fd }
   space.views[id], link.views[id] = view, view
+  if by ~= link then by.asked[view] = true end
 end
 
 local function starve(subscriber, view)

@@ -189,9 +189,8 @@ function CMD.take_over(server, link, id)
   local owner = space.owner[id]
   if owner ~= link then
     for _, record in pairs(space.nodes[id] or {}) do
-      if owner and record.link.subscriber == owner.subscriber then
-        space.core:remove_node(id, record.handle)
-        links.close_record(server, record)
+      if owner and (record.link.subscriber == owner.subscriber or record.by.subscriber == owner.subscriber) then
+        links.end_node(server, record)
       end
     end
     packets.forget(space, id)
@@ -241,17 +240,16 @@ function CMD.add_node(server, link, id, node, area, options)
     server.post:drop(handle)
     error(err, 0)
   end
-  local record = { handle = handle, link = owner, watcher = id, node = node }
+  local record = { handle = handle, link = owner, by = link, watcher = id, node = node }
   server.records[handle], owner.records[handle] = record, record
   space.nodes[id] = space.nodes[id] or {}
   space.nodes[id][node] = record
+  if owner ~= link then link.asked[record] = true end
   return owner.subscriber == link.subscriber and handle
 end
 
 function CMD.remove_node(server, link, id, node)
-  local record = record_of(link.space, id, node, "remove_node")
-  link.space.core:remove_node(record.watcher, record.handle)
-  links.close_record(server, record)
+  links.end_node(server, record_of(link.space, id, node, "remove_node"))
 end
 
 -- Client views have nodes, too, which are aoi.sync's own.
@@ -323,7 +321,7 @@ function CMD.add_client(server, link, id, area, options)
   end
   if options and options.to ~= nil then to = link_of(link, options.to, 3, "add_client") end
   if options and options.fd ~= nil then fd = integer(options.fd, 3, "add_client") end
-  local ok, err = pcall(packets.add, server, link.space, to or link, id, area, given, fd)
+  local ok, err = pcall(packets.add, server, link, to or link, id, area, given, fd)
   if not ok then -- the core's complaints are those of aoi.sync's `add`
     error((tostring(err):gsub("^[^\n]-:%d+: ", ""):gsub("to 'add'", "to 'add_client'")), 0)
   end

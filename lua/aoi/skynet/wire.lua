@@ -19,6 +19,8 @@
 --                         the client views that know it, then the caller's bytes
 --   9 TAKEN     service   link; i64 entity that another client has taken over
 --  10 GONE      client    0: the client has ended
+--  11 LOST      service   link; each: i64 entity, i64 node (the least number: the client view) whose events went to a
+--                         service that is gone
 --
 -- A record of EVENTS is a group, or the beginning of a resync:
 --
@@ -44,6 +46,7 @@ local spack, sunpack = string.pack, string.unpack
 local wire = {
   VERSION = 2,
   EVENTS = 1, MOVES = 2, REFUSED = 3, ACK = 4, PING = 5, BYE = 6, PACKETS = 7, BROADCAST = 8, TAKEN = 9, GONE = 10,
+  LOST_VIEWS = 11,
   PIECE_MESSAGE = 1, PIECE_REQUEST = 2, PIECE_GONE = 3,
   ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, -- flags of a message
   -- In C:
@@ -57,7 +60,7 @@ local wire = {
 }
 
 local VERSION, HEAD = wire.VERSION, 8
-local NO_FD = math.mininteger
+local NO_FD = math.mininteger -- and no node
 
 local function head(kind, flags, width, number) return spack("<BBBBI4", VERSION, kind, flags, width, number) end
 
@@ -138,6 +141,23 @@ function wire.read_broadcast(s)
 end
 
 function wire.taken(link, id) return head(wire.TAKEN, 0, 0, link) .. spack("<i8", id) end
+
+--- list: entity, node or false for the client view, and so on.
+function wire.lost_views(link, list)
+  local parts = { head(wire.LOST_VIEWS, 0, 0, link) }
+  for i, value in ipairs(list) do parts[i + 1] = spack("<i8", value or NO_FD) end
+  return table.concat(parts)
+end
+
+--- LOST into such a list. Returns how many pairs.
+function wire.read_lost_views(s, out)
+  if (#s - HEAD) % 16 ~= 0 then return nil, "wrong length " .. #s end
+  for i = 1, (#s - HEAD) // 8 do
+    local value = sunpack("<i8", s, HEAD + 8 * i - 7)
+    out[i] = value ~= NO_FD and value
+  end
+  return (#s - HEAD) // 16
+end
 
 --- What a relay and the other end bring each other, many in a string: u8 what, u32 client, u32 session, u32 length,
 -- bytes.
