@@ -146,8 +146,12 @@ install uninstall:
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LUADIR='$(LUADIR)' LIBDIR='$(LIBDIR)' VERSION='$(VERSION)' LUA='$(LUA_NAME)' \
 	  CORE_SO='$(CORE_SO)' LIBRARIES='$(LIB_A) $(LIB_SO)' LINKS='$(LIB_LINKS:%=%=$(notdir $(LIB_SO)))' sh scripts/install.sh $@
 
-docs: tools
+docs: tools build/playground/aoi.js
 	@$(LUA) scripts/docs.lua build/docs
+
+# The library for browsers; without it the site has no buttons to run what it shows.
+build/playground/aoi.js: $(CORE_SO) js/playground/host.c scripts/playground.sh
+	$(call say,EMCC) sh scripts/playground.sh $(@D) || echo "  no playground: emscripten, or the sources of Lua (LUA_SOURCE), are missing"
 
 # What a release consists of: the sources as they were committed, and the same as three files.
 dist: tools

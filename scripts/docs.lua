@@ -4,9 +4,16 @@
 --
 -- cmark-gfm turns Markdown into HTML. Links between pages become links between HTML files; files of the tree that pages
 -- link to are copied to files/. A link that leads nowhere, and a heading that is not there, is an error.
+--
+-- With build/playground/aoi.js (scripts/playground.sh), the library for browsers, each snippet of Lua has a button that
+-- runs it, after those above it on the page, and there is a playground; without it there is neither.
 package.path = "./?.lua;" .. package.path
 local api = require "scripts.api"
+local colour = require "scripts.colour"
 local layout = require "scripts.layout"
+local snippets = require "spec.support.snippets"
+
+local PLAYGROUND = "build/playground/aoi.js"
 
 local folder = arg[1] or "build/docs"
 
@@ -146,8 +153,41 @@ local function link(page, href)
   return copy(file)
 end
 
+local function json(text)
+  return '"' .. text:gsub('[%c"\\<]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
+end
+
+-- What the button of each snippet runs: the chunk of the page up to its end. What is printed before `mark()` is of the
+-- snippets above.
+local function programs_of(page)
+  if not exists(PLAYGROUND) or snippets.ELSEWHERE[page.path] or page.path == "docs/api.md" then return {} end
+  local programs = {}
+  for _, chunk in ipairs(snippets.read(page.path)) do
+    for _, shown in ipairs(chunk.shown) do
+      local lines = { table.unpack(chunk.lines, 1, shown.last) }
+      lines[shown.first] = "mark()"
+      programs[#programs + 1] = table.concat(lines, "\n")
+    end
+  end
+  return programs
+end
+
+-- Code blocks in colours, those of Lua with a button.
+local function dress_code(html, programs)
+  local n = 0
+  return (html:gsub('<pre><code class="language%-(%w+)">(.-)</code></pre>', function(language, code)
+    local block = ('<pre><code>%s</code></pre>'):format(colour.html(code, language))
+    if language ~= "lua" then return block end
+    n = n + 1
+    if not programs[n] then return block end
+    return ('<div class="snippet">%s<button type="button" data-run="%d">Run</button></div>'):format(block, n)
+  end))
+end
+
 local function build(page)
   local html, ids = to_html(page.markdown), {}
+  page.programs = programs_of(page)
+  html = dress_code(html, page.programs)
   html = html:gsub("<h(%d)>(.-)</h%d>", function(level, text)
     local id = slug(text)
     local n = ids[id]
@@ -180,10 +220,6 @@ local function sections_of(page)
   return found
 end
 
-local function json(text)
-  return '"' .. text:gsub('[%c"\\<]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
-end
-
 run("rm -rf " .. quote(folder) .. " && mkdir -p " .. quote(folder))
 local index = {}
 for _, page in ipairs(pages) do
@@ -196,8 +232,17 @@ os.remove(temporary)
 for _, l in ipairs(links) do
   if not l[2].ids[l[3]] then problem(l[1], "a link to #%s of %s, which has no such heading", l[3], l[2].path) end
 end
-for _, page in ipairs(pages) do write(folder .. "/" .. page.html, layout.page(page, pages)) end
+local playground = exists(PLAYGROUND)
+for _, page in ipairs(pages) do
+  local programs = {}
+  for i, program in ipairs(page.programs) do programs[i] = json(program) end
+  write(folder .. "/" .. page.html, layout.page(page, pages, playground, programs))
+end
 write(folder .. "/style.css", layout.style)
+if playground then
+  write(folder .. "/playground.html", layout.playground(pages))
+  run(("cp %s js/playground/run.js js/playground/playground.js %s"):format(quote(PLAYGROUND), quote(folder)))
+end
 write(folder .. "/search.js", "const sections = [\n" .. table.concat(index, ",\n") .. "\n];\n" .. layout.search)
 for _, text in ipairs(problems) do io.stderr:write(text, "\n") end
 if problems[1] then os.exit(1) end

@@ -18,15 +18,48 @@ end
 
 local function text_of(title) return (title:gsub("`", ""):gsub("&", "&amp;"):gsub("<", "&lt;")) end
 
---- A page with the index of all beside it.
-function layout.page(page, pages)
-  local items = {}
-  for i, other in ipairs(pages) do
-    items[i] = ('<li><a href="%s"%s>%s</a></li>'):format(other.html, other == page and ' class="now"' or "",
-      other.html == "index.html" and "Overview" or other.html == "zh.html" and "中文" or text_of(other.title))
+-- The index: groups of pages by the names of their files; what no group names is in the last but one.
+local GROUPS = {
+  { "Begin", "index", "zh", "guide", "playground", "recipes", "why" },
+  { "The library", "reference", "api", "engines", "scripting", "sight", "history", "sync", "client", "tick" },
+  { "Servers", "skynet", "world", "snapshot", "journal", "command", "viewer" },
+  { "More", "sync-wire", "viewer-wire", "c" },
+  { "The project", "comparison", "testing", "contributing", "house" },
+}
+
+local TITLES = { ["index.html"] = "Overview", ["zh.html"] = "中文", ["playground.html"] = "Playground" }
+
+local function grouped(pages)
+  local by_name, groups = {}, {}
+  for _, page in ipairs(pages) do by_name[page.html:match "^(.*)%.html$"] = page end
+  for i, names in ipairs(GROUPS) do
+    groups[i] = { title = names[1] }
+    for k = 2, #names do
+      table.insert(groups[i], by_name[names[k]])
+      by_name[names[k]] = nil
+    end
   end
-  local title = page.html == "index.html" and "aoi" or text_of(page.title) .. " - aoi"
-  return head(title, page.html == "zh.html" and "zh-CN" or "en", "") .. [[
+  for _, page in ipairs(pages) do
+    if by_name[page.html:match "^(.*)%.html$"] then table.insert(groups[#groups - 1], page) end
+  end
+  return groups
+end
+
+local function menu(now, pages)
+  local items = {}
+  for _, group in ipairs(grouped(pages)) do
+    if group[1] then items[#items + 1] = '<li class="group">' .. group.title .. "</li>" end
+    for _, page in ipairs(group) do
+      items[#items + 1] = ('<li><a href="%s"%s>%s</a></li>'):format(
+        page.html, page.html == now and ' class="now"' or "", TITLES[page.html] or text_of(page.title))
+    end
+  end
+  return table.concat(items, "\n")
+end
+
+-- `scripts`: their files, before the search.
+local function frame(html, title, language, pages, body, scripts)
+  return head(title, language, "") .. [[
 <div class="frame">
 <nav>
 <details id="menu" open>
@@ -34,19 +67,41 @@ function layout.page(page, pages)
 <input type="search" id="search" placeholder="Search" aria-label="Search">
 <ul id="found"></ul>
 <ul id="pages">
-]] .. table.concat(items, "\n") .. [[
+]] .. menu(html, pages) .. [[
 
 </ul>
 </details>
 </nav>
 <main>
-]] .. page.body .. [[
+]] .. body .. [[
 </main>
 </div>
+]] .. scripts .. [[
 <script src="search.js"></script>
 </body>
 </html>
 ]]
+end
+
+--- A page with the index of all beside it. `programs`: what the buttons of its snippets run, as text in JSON.
+function layout.page(page, pages, playground, programs)
+  local title = page.html == "index.html" and "aoi" or text_of(page.title) .. " - aoi"
+  local scripts = programs[1] and "<script>const programs = [\n" .. table.concat(programs, ",\n")
+    .. '\n];</script>\n<script src="run.js"></script>\n' or ""
+  return frame(page.html, title, page.html:find "^zh" and "zh-CN" or "en",
+    playground and layout.with_playground(pages) or pages, page.body, scripts)
+end
+
+--- The list of pages with the playground, which is made of no Markdown.
+function layout.with_playground(pages)
+  local all = { { html = "playground.html", title = "Playground" } }
+  for _, page in ipairs(pages) do all[#all + 1] = page end
+  return all
+end
+
+function layout.playground(pages)
+  return frame("playground.html", "Playground - aoi", "en", layout.with_playground(pages),
+    read "js/playground/page.html", '<script src="run.js"></script>\n<script src="playground.js"></script>\n')
 end
 
 --- A page without an index, in a folder of files.

@@ -62,8 +62,11 @@ for goal in "$@"; do
       need_headers
       continue ;;
     docs)
+      need_compiler
+      need_headers
       need_lua
       need cmark-gfm cmark-gfm
+      need emcc emscripten
       continue ;;
     clean | env | help | uninstall) continue ;;
   esac

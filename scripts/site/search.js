@@ -1,5 +1,9 @@
 // The search of the documentation: `sections` stands above this, [url, title, page, text] each.
 const input = document.getElementById("search"), found = document.getElementById("found"), pages = document.getElementById("pages");
+// What readers call things that the pages call otherwise.
+const ALSO = { vision: "sector", cone: "sector", fov: "sector", degrees: "radians", fog: "sight", wall: "walls", occlusion: "walls",
+  hitscan: "sweep", raycast: "ray", rewind: "history", replication: "sync", interest: "area", visibility: "sees", hysteresis: "margin",
+  lod: "tiers", mmo: "world" };
 const escape = (text) => text.replace(/[&<>]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[c]);
 function search() {
   const words = input.value.toLowerCase().split(/\s+/).filter((word) => word);
@@ -11,7 +15,8 @@ function search() {
     const low = text.toLowerCase(), head = title.toLowerCase();
     let score = 0;
     for (const word of words) {
-      const here = (head.includes(word) ? 10 + (head === word ? 20 : 0) : 0) + (low.includes(word) ? 1 : 0);
+      const rank = (w) => (head.includes(w) ? 10 + (head === w ? 20 : 0) : 0) + (low.includes(w) ? 1 : 0);
+      const here = rank(word) || (ALSO[word] ? rank(ALSO[word]) / 2 : 0);
       if (!here) { score = 0; break; }
       score += here;
     }

@@ -2,14 +2,9 @@
 local process = require "spec.support.process"
 local snippets = require "spec.support.snippets"
 
--- Pages whose snippets need more than a Lua; each names the specs that run them.
-local ELSEWHERE = {
-  ["docs/skynet.md"] = "spec/skynet", ["docs/world.md"] = "spec/world", ["docs/viewer.md"] = "spec/viewer",
-}
-
 describe("the Lua snippets of", function()
   for _, path in ipairs(process.lines(process.must "ls README*.md docs/*.md")) do
-    if not ELSEWHERE[path] then
+    if not snippets.ELSEWHERE[path] then
       for i, chunk in ipairs(snippets.read(path)) do
         it(path .. (i > 1 and ", part " .. i or ""), function()
           local printed, expected = snippets.run(chunk, path)

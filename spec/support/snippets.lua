@@ -6,11 +6,17 @@
 --                         chunk that has any.
 local snippets = {}
 
---- The chunks of a page: { lines, expected }. Lines keep their numbers, so that an error names those of the page.
+--- Pages whose snippets need more than a Lua; each names the specs that run them.
+snippets.ELSEWHERE = {
+  ["docs/skynet.md"] = "spec/skynet", ["docs/world.md"] = "spec/world", ["docs/viewer.md"] = "spec/viewer",
+}
+
+--- The chunks of a page: { lines, expected, shown }. Lines keep their numbers, so that an error names those of the
+-- page; `shown` has the first and last line of each snippet, its fences.
 function snippets.read(path)
   local chunks, chunk, mode, number = {}, nil, nil, 0
   local function begin()
-    chunk = { lines = {}, expected = {} }
+    chunk = { lines = {}, expected = {}, shown = {} }
     chunks[#chunks + 1] = chunk
     for i = 1, number do chunk.lines[i] = "" end
   end
@@ -27,7 +33,9 @@ function snippets.read(path)
         mode = "other"
       end
       if (mode == "shown" or mode == "hidden") and not chunk then begin() end
+      if mode == "shown" then table.insert(chunk.shown, { first = number }) end
     elseif mode == "hidden" and line:find "^%-%->" or mode ~= "hidden" and line:find "^```%s*$" then
+      if mode == "shown" then chunk.shown[#chunk.shown].last = number end
       mode = nil
     elseif mode ~= "other" then
       code = line

@@ -26,6 +26,53 @@ async function fits(page, name) {
   }
 }
 
+// Every snippet runs and says what the page says; in the playground an entity that is dragged makes events.
+async function plays(page, name) {
+  await page.go('file://' + path.join(folder, name))
+  await page.until('document.readyState === "complete"')
+  const outputs = await page.eval(`(async () => {
+    const found = []
+    for (const button of document.querySelectorAll('button[data-run]')) {
+      const box = button.parentElement
+      button.click()
+      for (const end = Date.now() + 20000; Date.now() < end; await new Promise(done => setTimeout(done, 20))) {
+        const output = box.nextElementSibling
+        if (output && output.classList.contains('output') && output.textContent !== '...' && output.textContent !== '…') break
+      }
+      found.push([box.querySelector('pre').textContent, box.nextElementSibling.className, box.nextElementSibling.textContent])
+    }
+    return found
+  })()`)
+  for (const [code, kind, text] of outputs) {
+    assert.strictEqual(kind, 'output', `${name}: ${text}\n${code}`)
+    for (const [, line] of code.matchAll(/--> (.*)$/gm)) assert.ok(text.split('\n').includes(line), `${name}: ${line}\n${text}`)
+  }
+  return outputs.length
+}
+
+async function drags(page) {
+  await page.go('file://' + path.join(folder, 'playground.html'))
+  await page.until('document.body && document.body.dataset.ready === "yes"')
+  const state = await page.eval(`(async () => {
+    const box = stage.getBoundingClientRect()
+    const [guard, thief] = [world.list.find(t => t.kind === 'guard'), world.list.find(t => t.kind === 'thief')]
+    const send = (type, x, y) => stage.dispatchEvent(new PointerEvent(type, { clientX: box.left + x, clientY: box.top + y, pointerId: 1 }))
+    stage.setPointerCapture = () => {}
+    send('pointerdown', thief.x, thief.y)
+    send('pointermove', guard.x + 20, guard.y + 20)
+    send('pointerup', guard.x + 20, guard.y + 20)
+    for (const end = Date.now() + 5000; Date.now() < end && !document.getElementById('events').textContent;) {
+      await new Promise(done => setTimeout(done, 20))
+    }
+    for (const button of document.querySelectorAll('#engines button, #shapes button')) button.click()
+    await new Promise(done => setTimeout(done, 300))
+    await actions.code()
+    return [document.getElementById('events').textContent, document.getElementById('printed').textContent]
+  })()`)
+  assert.ok(state[0].includes('thief 1 enters the area of guard 1'), state[0])
+  assert.ok(state[1].endsWith('true'), state[1])
+}
+
 async function finds(page, words, expected) {
   await page.go('file://' + path.join(folder, 'index.html'))
   await page.until('document.readyState === "complete"')
@@ -38,11 +85,18 @@ async function main() {
   const browser = await open()
   const phone = await browser.page({ width: 390, height: 844 })
   for (const name of names) await fits(phone, name)
-  assert.ok(phone.requests.every(url => url.startsWith('file://' + folder)), 'something is loaded from elsewhere')
+  assert.ok(phone.requests.every(url => url.startsWith('data:') || url.startsWith('file://' + folder)), 'something is loaded from elsewhere')
   const desk = await browser.page({ width: 1280, height: 900 })
   await finds(desk, 'teams', 'scripting.html#teams')
   await finds(desk, 'when not to use', 'index.html#when-not-to-use-it')
   await finds(desk, '十字链表', 'zh.html#选哪个引擎')
+  for (const words of ['vision', 'degrees']) await finds(desk, words, 'reference.html#the-rule')
+  if (fs.existsSync(path.join(folder, 'aoi.js'))) {
+    let snippets = 0
+    for (const name of names) snippets += await plays(desk, name)
+    assert.ok(snippets > 20, `${snippets} snippets have a button`)
+    await drags(desk)
+  }
   assert.deepStrictEqual(desk.errors, [])
   await browser.close()
 }
