@@ -350,6 +350,16 @@ static void ask(uint32_t what) {
         for (int w = 0; w < 2; w++) r[w] = aoi_nearest(space(w), pos, most, radius, mask, ids + w, n + w);
         for (size_t i = 0; r[0] == AOI_OK && r[1] == AOI_OK && i < n[0] && i < n[1]; i++)
             require(ids[0][i] == ids[1][i], "the same order of nearness");
+    } else if (what == 5) {
+        const double *t[2] = {NULL, NULL};
+        double to[3];
+        next_position(pos);
+        next_position(to);
+        double radius = next_radius();
+        uint64_t mask = next_bits(&f.in);
+        for (int w = 0; w < 2; w++) r[w] = aoi_sweep(space(w), pos, to, radius, mask, ids + w, t + w, n + w);
+        for (size_t i = 0; r[0] == AOI_OK && r[1] == AOI_OK && i < n[0] && i < n[1]; i++)
+            require(ids[0][i] == ids[1][i] && t[0][i] == t[1][i], "the same order of touches");
     } else if (what == 4) {
         next_node(node);
         for (int w = 0; w < 2; w++) r[w] = aoi_overrides(space(w), node[w], ids + w, nodes + w, n + w);

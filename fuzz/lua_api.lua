@@ -218,6 +218,7 @@ local methods = {
   { "viewers", function() return id(), maybe(buffer) end },
   { "near", function(d) return xyz(d, area(d), maybe(bits), maybe(buffer)) end },
   { "nearest", function(d) return xyz(d, choose(6), maybe(radius), maybe(bits), maybe(buffer)) end },
+  { "sweep", function(d) return xyz(d, xyz(d, radius(), maybe(bits), maybe(buffer))) end },
   { "overrides", function() return id(), node_id(), maybe(buffer) end },
   { "area", function() return id(), node_id() end },
   { "explain", function() return id(), node_id(), id() end },

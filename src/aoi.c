@@ -86,6 +86,7 @@
 #include "core/query.c"
 #include "core/shapes.c"
 #include "core/space.c"
+#include "core/sweep.c"
 #include "core/visibility.c"
 
 #include "journal/play.c"

@@ -36,6 +36,7 @@ typedef enum verb {
     VIEWERS,
     NEAR,
     NEAREST,
+    SWEEP,
     OVERRIDES,
     EXPLAIN,
     IDS,
@@ -44,10 +45,10 @@ typedef enum verb {
 } verb;
 
 static const char *const verb_names[VERBS] = {
-    "enter",    "move",          "leave",       "set_kind", "move_many",  "enter_many", "leave_many", "row_buffer",
-    "add_node", "add_node_many", "remove_node", "set_area", "set_radius", "set_facing", "set_mask",   "override",
-    "next",     "drain",         "take_all",    "flush",    "keep_order", "next_freed", "view",       "viewers",
-    "near",     "nearest",       "overrides",   "explain",  "ids",        "check",
+    "enter",    "move",          "leave",       "set_kind",  "move_many",  "enter_many", "leave_many", "row_buffer",
+    "add_node", "add_node_many", "remove_node", "set_area",  "set_radius", "set_facing", "set_mask",   "override",
+    "next",     "drain",         "take_all",    "flush",     "keep_order", "next_freed", "view",       "viewers",
+    "near",     "nearest",       "sweep",       "overrides", "explain",    "ids",        "check",
 };
 
 enum { MOST_ROWS = 40 };
@@ -86,7 +87,7 @@ static inline int make_call(aoi_space *s, const call *c) {
     aoi_entity e = aoi_find(s, c->id);
     aoi_node n = aoi_find_node(s, e, c->node_id);
     const int64_t *ids, *nodes;
-    const double *pos = c->rows[0].pos;
+    const double *pos = c->rows[0].pos, *times;
     size_t count;
     aoi_event events[MOST_ROWS];
     uint64_t user_data;
@@ -144,6 +145,8 @@ static inline int make_call(aoi_space *s, const call *c) {
         return aoi_near(s, pos, &c->area, &ids, &count);
     case NEAREST:
         return aoi_nearest(s, pos, c->n, c->area.radius, c->bits, &ids, &count);
+    case SWEEP:
+        return aoi_sweep(s, pos, c->rows[1].pos, c->area.radius, c->bits, &ids, &times, &count);
     case OVERRIDES:
         return aoi_overrides(s, n, &ids, &nodes, &count);
     case EXPLAIN:
@@ -216,7 +219,8 @@ static inline call random_call(uint32_t entities) {
         [LEAVE_MANY] = 2, [ROW_BUFFER] = 1, [ADD_NODE] = 14,  [ADD_NODE_MANY] = 3, [REMOVE_NODE] = 4, [SET_AREA] = 4,
         [SET_RADIUS] = 5, [SET_FACING] = 1, [SET_MASK] = 4,   [OVERRIDE] = 5,      [NEXT] = 5,        [DRAIN] = 2,
         [TAKE_ALL] = 2,   [FLUSH] = 1,      [KEEP_ORDER] = 1, [NEXT_FREED] = 2,    [VIEW] = 2,        [VIEWERS] = 2,
-        [NEAR] = 2,       [NEAREST] = 2,    [OVERRIDES] = 1,  [EXPLAIN] = 1,       [IDS] = 1,         [CHECK] = 1};
+        [NEAR] = 2,       [NEAREST] = 2,    [SWEEP] = 2,      [OVERRIDES] = 1,     [EXPLAIN] = 1,     [IDS] = 1,
+        [CHECK] = 1};
     call c = {.id = random_id(entities), .node_id = random_below(3), .bits = random_bits()};
     int all = 0, at = 0;
     for (int v = 0; v < VERBS; v++) all += weights[v];

@@ -126,7 +126,7 @@ static uint32_t sum_of_brute_force(int dims, bool deferred) {
 
 /* Whatever the compiler, the processor and its words. */
 static void the_bytes_are_the_same_on_every_machine(void) {
-    static const uint32_t sums[2][2] = {{0x735b080f, 0x96489020}, {0x2eb7cb51, 0x6e696793}};
+    static const uint32_t sums[2][2] = {{0xd37a7881, 0xde3eaa70}, {0x93e96204, 0x6a4684bb}};
     uint64_t kept = random_state;
     for (int dims = 2; dims <= 3; dims++)
         for (int deferred = 0; deferred < 2; deferred++) {

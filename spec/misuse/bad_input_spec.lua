@@ -286,6 +286,25 @@ local function cases(d)
     case(bad(6, "near", M.table, "string"), function(s) s:near(0, 0, 0, 5, 1, "buf") end)
   end
 
+  -- sweep
+  do
+    local function sweep(s, ...)
+      if d == 2 then s:sweep(0, 0, ...) else s:sweep(0, 0, 0, ...) end
+    end
+    local function at(...)
+      if d == 2 then return 1, 1, ... end
+      return 1, 1, 1, ...
+    end
+    case(bad(d + 1, "sweep", M.finite, "nan"), function(s) sweep(s, nan, 0, 0, 0) end)
+    case(bad(d + 2, "sweep", M.finite, "inf"), function(s) sweep(s, 0, huge, 0, 0) end)
+    case(bad(2 * d + 1, "sweep", M.number, "no value"), function(s) sweep(s, at()) end)
+    case(bad(2 * d + 1, "sweep", M.radius), function(s) sweep(s, at(-1)) end)
+    case(bad(2 * d + 1, "sweep", M.radius), function(s) sweep(s, at(nan)) end)
+    case(bad(2 * d + 2, "sweep", M.whole), function(s) sweep(s, at(1, 0.5)) end)
+    case(bad(2 * d + 3, "sweep", M.table, "string"), function(s) sweep(s, at(1, 1, "buf")) end)
+    case(bad(2 * d + 4, "sweep", M.nothing_in, d, "number"), function(s) sweep(s, at(1, 1, {}, 1)) end)
+  end
+
   -- tables to fill
   case(bad(3, "view", M.table, "number"), function(s) s:view(1, 7, 5) end)
   case(bad(2, "viewers", M.table, "string"), function(s) s:viewers(1, "buf") end)

@@ -443,6 +443,21 @@ function Play:compare_near(random)
   self:same("count of nearest", #list, found)
   self:same(("nearest %s %d %s"):format(show(p), n, tostring(radius)), table.concat(list, " "),
     table.concat(self.model:nearest(p, n, radius, mask), " "))
+  self:compare_sweep(p, position(self, random), radius or 1, mask)
+end
+
+function Play:compare_sweep(from, to, radius, mask)
+  local arguments = {}
+  for _, p in ipairs { from, to } do
+    for axis = 1, self.dimensions do arguments[#arguments + 1] = p[axis] end
+  end
+  local n = #arguments
+  arguments[n + 1], arguments[n + 2] = radius, mask
+  local hits, count = self.space:sweep(unpack(arguments))
+  local got = {}
+  for i = 1, count do got[i] = ("%s %.17g"):format(bits.id(hits[2 * i - 1]), hits[2 * i]) end
+  self:same(("sweep %s %s %.17g"):format(show(from), show(to), radius), table.concat(got, ", "),
+    table.concat(self.model:sweep(from, to, radius, mask), ", "))
 end
 
 function Play:compare(random, whole)

@@ -387,6 +387,26 @@ function Model:nearest(position, n, radius, mask)
   return ids
 end
 
+-- "id t" of what a ball of that radius touches between two places, in order.
+function Model:sweep(from, to, radius, mask)
+  local p0, p1, list = doubles(from, self.dimensions), doubles(to, self.dimensions), {}
+  for id, e in pairs(self.entities) do
+    local a, b, c, R = 0.0, 0.0, 0.0, radius * 1.0
+    for axis = 1, self.dimensions do
+      local d, m = p1[axis] - p0[axis], p0[axis] - e.position[axis]
+      a, b, c = a + d * d, b + m * d, c + m * m
+    end
+    c = c - R * R
+    local q, t = b * b - a * c, nil
+    if c <= 0 then t = 0.0
+    elseif a ~= 0 and b < 0 and q >= 0 then t = (-b - math.sqrt(q)) / a end
+    if t and t <= 1 and (mask == nil or bits.meet(e.kind, mask)) then list[#list + 1] = { id = id, t = t } end
+  end
+  table.sort(list, function(x, y) return x.t < y.t or (x.t == y.t and x.id < y.id) end)
+  for i, hit in ipairs(list) do list[i] = ("%s %.17g"):format(bits.id(hit.id), hit.t) end
+  return list
+end
+
 -- { {target, how}, ... }
 function Model:overrides(id, node_id)
   local list = {}

@@ -175,7 +175,7 @@ int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_
     return give(s, ids, count);
 }
 
-static int by_distance(const void *a, const void *b) {
+int aoi_by_rank(const void *a, const void *b) {
     const aoi_ranked *x = a, *y = b;
     if (x->by != y->by) return x->by < y->by ? -1 : 1;
     return x->id < y->id ? -1 : x->id > y->id;
@@ -217,7 +217,7 @@ int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64
     }
     if (!answer_ready(s, found < n ? found : n, false)) return AOI_ENOMEM;
     if (n) s->last_nearest = within < 1e300 ? within / 2 : 1;
-    if (found) qsort(s->ranked, found, sizeof *s->ranked, by_distance);
+    if (found) qsort(s->ranked, found, sizeof *s->ranked, aoi_by_rank);
     for (size_t i = 0; i < found && i < n; i++) s->ids_out[s->answer_count++] = s->ranked[i].id;
     return give(s, ids, count);
 }

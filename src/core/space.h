@@ -6,7 +6,7 @@
  *   batch.c       many at once
  *   visibility.c  pairs before and after a change -> events and memories of pairs
  *   events.c      taking events
- *   query.c       questions
+ *   query.c       questions; sweep.c that of a moving ball
  *   check.c       every invariant, and brute force
  *
  * Every change takes the same way:
@@ -87,7 +87,8 @@ struct aoi_space {
     aoi_shape *scratch;           /* of aoi_near: parameters of its area */
     double last_nearest;          /* how far the last aoi_nearest had to look */
     int64_t *ids_out, *nodes_out; /* answers of questions */
-    uint32_t row_cap, ids_cap, nodes_cap, ranked_cap, answer_count;
+    double *times_out;
+    uint32_t row_cap, ids_cap, nodes_cap, times_cap, ranked_cap, answer_count;
     uint64_t taken, candidates;
     char why[200];
 };
@@ -98,6 +99,7 @@ uint32_t aoi_entity_slot(const aoi_space *s, aoi_entity e); /* AOI_NONE: stale o
 uint32_t aoi_node_slot(const aoi_space *s, aoi_node n);
 uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id);
 bool aoi_finite(const aoi_space *s, const double *pos);
+int aoi_by_rank(const void *a, const void *b);         /* for qsort: aoi_ranked by number, then id */
 aoi_memory aoi_memory_from(aoi_alloc alloc, void *ud); /* realloc and free without an alloc */
 
 /* Where an entity is; the index may have it elsewhere for a while. */

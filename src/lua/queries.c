@@ -5,18 +5,22 @@
 
 const char *const laoi_hows[] = {"rule", "hide", "show", "match"};
 
-/* The table at i, or a new one, filled with one or two numbers a row; returns it and the count.  A new table may cause
- * garbage to be collected, and a finalizer may call anything: if it used the space, the method asks once more. */
-static int answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const int64_t *ids,
-                  const int64_t *nodes, size_t n) {
-    if (result != AOI_OK) return laoi_nomemory(L);
+/* Puts the table at i on top, or a new one with room for n numbers.  A new table may cause garbage to be collected, and a
+ * finalizer may call anything: if it used the space, this is false, and the method asks once more. */
+static bool open_answer(lua_State *L, laoi_space *b, int i, int result, size_t n) {
+    if (result != AOI_OK) laoi_nomemory(L);
     uint32_t calls = b->calls;
     lua_settop(L, i);
-    laoi_buffer(L, i, nodes ? 2 * n : n);
-    if (b->calls != calls) {
-        lua_replace(L, i);
-        return method(L);
-    }
+    laoi_buffer(L, i, n);
+    if (b->calls == calls) return true;
+    lua_replace(L, i);
+    return false;
+}
+
+/* The table at i, or a new one, filled with one or two numbers a row; returns it and the count. */
+static int answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const int64_t *ids,
+                  const int64_t *nodes, size_t n) {
+    if (!open_answer(L, b, i, result, nodes ? 2 * n : n)) return method(L);
     return laoi_fill_list(L, ids, nodes, n);
 }
 
@@ -108,6 +112,33 @@ static int l_nearest(lua_State *L) {
     if (masked && !mask) most = 0; /* to the core 0 is any kind */
     int result = aoi_nearest(b->core, pos, (uint64_t)most < SIZE_MAX ? (size_t)most : SIZE_MAX, radius, mask, &ids, &n);
     return answer(L, b, l_nearest, i, result, ids, NULL, n);
+}
+
+static int l_sweep(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t *ids = NULL;
+    const double *times = NULL;
+    size_t n = 0;
+    double from[3], to[3];
+    uint64_t mask = 0;
+    bool masked = false;
+    int i = laoi_position(L, b, laoi_position(L, b, 2, from), to);
+    double radius = laoi_radius(L, i);
+    i = optional_mask(L, i + 1, &mask, &masked);
+    check_buffer_in(L, b, i);
+    bool none = masked && !mask; /* to the core 0 is any kind */
+    int result = none ? AOI_OK : aoi_sweep(b->core, from, to, radius, mask, &ids, &times, &n);
+    if (!open_answer(L, b, i, result, 2 * n)) return l_sweep(L);
+    int list = lua_gettop(L);
+    for (size_t k = 0; k < n; k++) {
+        laoi_pushinteger(L, ids[k]);
+        lua_rawseti(L, list, (laoi_index)(2 * k + 1));
+        lua_pushnumber(L, times[k]);
+        lua_rawseti(L, list, (laoi_index)(2 * k + 2));
+    }
+    laoi_end_list(L, list, (laoi_index)(2 * n), 1);
+    laoi_pushinteger(L, (int64_t)n);
+    return 2;
 }
 
 static int l_overrides(lua_State *L) {
@@ -271,9 +302,9 @@ static int l_check(lua_State *L) {
 }
 
 const luaL_Reg laoi_queries[] = {
-    {"view", l_view},           {"viewers", l_viewers}, {"near", l_near},         {"nearest", l_nearest},
-    {"overrides", l_overrides}, {"area", l_area},       {"explain", l_explain},   {"ids", l_ids},
-    {"nodes", l_nodes},         {"sees", l_sees},       {"position", l_position}, {"kind", l_kind},
-    {"radius", l_radius},       {"has", l_has},         {"count", l_count},       {"stats", l_stats},
-    {"check", l_check},         {NULL, NULL},
+    {"view", l_view},   {"viewers", l_viewers},     {"near", l_near}, {"nearest", l_nearest},
+    {"sweep", l_sweep}, {"overrides", l_overrides}, {"area", l_area}, {"explain", l_explain},
+    {"ids", l_ids},     {"nodes", l_nodes},         {"sees", l_sees}, {"position", l_position},
+    {"kind", l_kind},   {"radius", l_radius},       {"has", l_has},   {"count", l_count},
+    {"stats", l_stats}, {"check", l_check},         {NULL, NULL},
 };

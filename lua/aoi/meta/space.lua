@@ -206,6 +206,22 @@ function Space:near(x, y, z, area, mask, buf) end
 ---@overload fun(self: aoi.Space, x: number, y: number, n: integer, radius?: number, mask?: integer, buf?: integer[]): integer[], integer
 function Space:nearest(x, y, z, n, radius, mask, buf) end
 
+--- What a ball touches on its way from one place to another, and when: bullets, dashes. Ascending by time, then id; a
+--- target that it touches at the start has time 0. Costs about what `near` costs of the box of the whole way.
+---@param x0 number world units, where its centre starts
+---@param y0 number world units
+---@param z0 number world units; only in 3D
+---@param x1 number world units, where it ends
+---@param y1 number world units
+---@param z1 number world units; only in 3D
+---@param radius number world units, >= 0
+---@param mask? integer kind bits; any kind without it, 0 included
+---@param buf? number[] a table to fill
+---@return number[] list pairs: `id, t, ...` with t from 0 to 1; nil behind the last
+---@return integer n how many pairs
+---@overload fun(self: aoi.Space, x0: number, y0: number, x1: number, y1: number, radius: number, mask?: integer, buf?: number[]): number[], integer
+function Space:sweep(x0, y0, z0, x1, y1, z1, radius, mask, buf) end
+
 --- What `override` has set for a node.
 ---@param id integer
 ---@param node_id integer
