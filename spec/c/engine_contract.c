@@ -56,6 +56,7 @@ static bool in_ball(const double *w, const double *t, double r) {
 static bool may_change(uint32_t node, const double *w0, const double *w1, const double *t0, const double *t1) {
     aoi_bounds b = aoi_bounds_of(&m.w, node);
     const aoi_area_record *a = m.w.areas + node;
+    if (b.idle) return false;
     if (!in_box(&b, w0, t0) && !in_box(&b, w1, t1)) return false;
     if (b.shape == AOI_CIRCLE)
         return in_ball(w0, t0, a->radius) != in_ball(w1, t1, a->radius) ||
@@ -177,11 +178,12 @@ static void ask_targets(void) {
 
 static void ask_watchers(void) {
     double at[3];
+    bool idle = random_below(2);
     unsigned char hit[NODES] = {0};
     random_place(at);
     if (m.alive_count && random_below(2)) memcpy(at, m.w.entities[m.alive[random_below(m.alive_count)]].pos, sizeof at);
     forget();
-    m.engine->class->watchers(m.engine, at);
+    m.engine->class->watchers(m.engine, at, idle);
     EXPECT(!m.w.failed);
     for (uint32_t i = 0; i < m.w.hit_count; i++)
         if (EXPECT(m.w.hits[i] < m.w.node_top)) EXPECT(hit[m.w.hits[i]]++ == 0);
@@ -190,7 +192,7 @@ static void ask_watchers(void) {
         aoi_bounds b = aoi_bounds_of(&m.w, n);
         if (!aoi_is_live(m.w.nodes[n].generation)) continue;
         const double *w = m.w.entities[m.w.nodes[n].owner].pos;
-        bool inside = aoi_is_bounded(m.w.nodes + n) && in_box(&b, w, at) &&
+        bool inside = aoi_is_bounded(m.w.nodes + n) && (idle || !b.idle) && in_box(&b, w, at) &&
                       (b.shape != AOI_CIRCLE || in_ball(w, at, m.w.areas[n].keep));
         EXPECT(!inside || hit[n] == 1);
     }
@@ -291,7 +293,7 @@ static void leave_one(uint32_t index) {
 
 /* Most nodes have one of two radii, as in a game.  A box with a margin may have none on the first two axes, where it was
  * lost to rounding. */
-static aoi_bounds random_bounds(aoi_area_record *area) {
+static aoi_bounds random_bounds(aoi_area_record *area, int flags) {
     aoi_bounds b = {.shape = AOI_SQUARE};
     double r = random_below(2) ? 4 * m.scale : random_length();
     double keep = random_below(2) ? r : r * 1.25;
@@ -321,6 +323,7 @@ static aoi_bounds random_bounds(aoi_area_record *area) {
     area->radius = r;
     area->keep = keep;
     b.plain = aoi_is_plain_shape(b.shape, keep > r);
+    b.idle = aoi_is_idle(flags, keep > r);
     return b;
 }
 
@@ -329,7 +332,7 @@ static void set_bounds(uint32_t n, const aoi_bounds *b, const aoi_area_record *a
     r->reach[0] = b->reach[0];
     r->reach[1] = b->reach[1];
     r->shape = b->shape;
-    r->flags = (uint8_t)((r->flags & AOI_NODE_OVERRIDES) | (area->keep > area->radius ? AOI_NODE_KEEPS : 0));
+    r->flags = (uint8_t)((r->flags & (AOI_NODE_OVERRIDES | AOI_NODE_SILENT)) | (area->keep > area->radius ? AOI_NODE_KEEPS : 0));
     bool derived = b->shape == AOI_CIRCLE || (b->shape == AOI_SQUARE && b->reach[2] == b->reach[0]);
     if (!shapes[n] && !(shapes[n] = malloc(sizeof *shapes[n]))) abort();
     *shapes[n] = (aoi_shape){.hole = {b->hole[0], b->hole[1]}, .height = b->reach[2]};
@@ -356,8 +359,9 @@ static void add_one_node(void) {
                                      .owner = owner,
                                      .next = m.w.entities[owner].nodes,
                                      .generation = 1,
+                                     .flags = random_below(5) ? 0 : AOI_NODE_SILENT,
                                      .level = n};
-    aoi_bounds b = random_bounds(&area);
+    aoi_bounds b = random_bounds(&area, m.w.nodes[n].flags);
     if (random_below(16) == 0) b.reach[0] = b.reach[1] = b.hole[0] = b.hole[1] = INFINITY, b.shape = AOI_SQUARE;
     set_bounds(n, &b, &area);
     m.w.entities[owner].nodes = n;
@@ -373,7 +377,7 @@ static void resize_one(void) {
     if (!m.node_count) return;
     uint32_t n = m.in_use[random_below(m.node_count)];
     aoi_area_record area;
-    aoi_bounds b = random_bounds(&area);
+    aoi_bounds b = random_bounds(&area, m.w.nodes[n].flags);
     if (!aoi_is_bounded(m.w.nodes + n)) return;
     run(do_resize, n, &b, NULL);
     set_bounds(n, &b, &area);

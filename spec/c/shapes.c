@@ -75,7 +75,7 @@ static void bounds_hold(int scene, int dims) {
         make_area(scene, dims, points, &a);
         if (!EXPECT(aoi_area_fault(dims, &a) == NULL)) return;
         if (!EXPECT(aoi_area_resolve(&memory, dims, &a, &is))) return;
-        aoi_bounds bounds = aoi_bounds_from(dims, &is);
+        aoi_bounds bounds = aoi_bounds_from(dims, &is, 0);
         expect_at("scene %d, %dD, round %d, shape %d", scene, dims, round, a.shape);
         for (int k = 0; k < 8; k++) {
             for (int i = 0; i < 3; i++) w[i] = random_below(2) ? 0 : coordinate(scene);

@@ -317,7 +317,7 @@ int aoi_remove_node(aoi_space *s, aoi_node handle) {
 /* Its place in the index for other bounds; where it fails nothing has changed. */
 static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     aoi_node_record *n = s->world.nodes + node;
-    aoi_bounds from = aoi_bounds_of(&s->world, node), to = aoi_bounds_from(s->world.dims, is);
+    aoi_bounds from = aoi_bounds_of(&s->world, node), to = aoi_bounds_from(s->world.dims, is, n->flags);
     bool was_bounded = aoi_is_bounded(n), bounded = to.reach[0] <= DBL_MAX;
     if (aoi_same_bounds(&from, &to)) return AOI_OK;
     if (was_bounded && bounded) return s->engine->class->resize_node(s->engine, node, &to);

@@ -32,10 +32,11 @@ static bool has_its_bounds(aoi_space *s, uint32_t node) {
     aoi_area_describe(&has, &given);
     if (aoi_area_fault(w->dims, &given)) return false;
     if (!aoi_area_borrow(&w->memory, &s->scratch, w->dims, &given, &wanted)) return w->failed = true;
-    aoi_bounds a = aoi_bounds_from(w->dims, &has), b = aoi_bounds_from(w->dims, &wanted);
+    int flags = w->nodes[node].flags;
+    aoi_bounds a = aoi_bounds_from(w->dims, &has, flags), b = aoi_bounds_from(w->dims, &wanted, flags);
     bool plain = wanted.shape == AOI_SQUARE && !wanted.margined;
     return aoi_same_bounds(&a, &b) && has.margined == wanted.margined && has_plain_edges(w, node) &&
-           plain == ((w->nodes[node].flags & AOI_NODE_PLAIN) != 0);
+           plain == ((flags & AOI_NODE_PLAIN) != 0);
 }
 
 static const char *check_node(aoi_space *s, uint32_t owner, uint32_t node) {
@@ -149,7 +150,7 @@ static const char *check_watchers(aoi_space *s) {
     const aoi_world *w = &s->world;
     for (uint32_t e = 0; e < w->entity_top; e++) {
         if (!aoi_is_live(w->entities[e].generation)) continue;
-        aoi_find_watchers(s, e, true);
+        aoi_find_watchers(s, e, true, true);
         for (uint32_t n = 0; n < w->node_top; n++) {
             const aoi_node_record *k = w->nodes + n;
             if (!aoi_is_live(k->generation) || k->owner == e) continue;

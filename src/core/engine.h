@@ -83,7 +83,13 @@ typedef struct aoi_bounds { /* all that an engine knows of an area */
     double reach[3], hole[2];
     uint8_t shape;
     bool plain; /* a target can change only by passing an edge of the box */
+    bool idle;  /* no event or kept pair follows from moves: the node answers questions only */
 } aoi_bounds;
+
+/* flags: of the node. */
+static inline bool aoi_is_idle(int flags, bool margined) {
+    return !margined && (flags & AOI_NODE_SILENT);
+}
 
 /* margined: the area has a zone BETWEEN. */
 static inline bool aoi_is_plain_shape(int shape, bool margined) {
@@ -190,8 +196,8 @@ struct aoi_engine_class {
 
     /* Moves the entity in the index from where its record has it to `to`, and adds a candidate for every pair of it and
      * a bounded node of another entity, or of a node of its own and another entity, that may have changed: all but
-     * those that are in the hole before and after, those that are out of the box before and after, and those whose
-     * target the node does not look for (aoi_may_see).  Each pair at most once; others may be among them.  The record still holds `from` when the call returns. */
+     * those that are in the hole before and after, those that are out of the box before and after, those whose target the
+     * node does not look for (aoi_may_see), and all of idle nodes.  Each pair at most once; others may be among them.  The record still holds `from` when the call returns. */
     int (*move)(aoi_engine *, uint32_t entity, const double *to);
     void (*tidy)(aoi_engine *); /* gives back what is not needed any more, all where no entity is left; may be NULL */
 
@@ -209,8 +215,9 @@ struct aoi_engine_class {
 
     /* aoi_add_hit() for every entity in the box lo..hi (first two axes), and maybe others; each once. */
     void (*targets)(aoi_engine *, const double *lo, const double *hi);
-    /* aoi_add_hit() for every node whose box contains the point, and maybe others; each once. */
-    void (*watchers)(aoi_engine *, const double *at);
+    /* aoi_add_hit() for every node whose box contains the point, idle ones if they are wanted, and maybe others; each
+     * once. */
+    void (*watchers)(aoi_engine *, const double *at, bool idle);
 
     const char *(*check)(aoi_engine *); /* NULL, or the invariant that does not hold */
     void (*stats)(const aoi_engine *, aoi_stats *);
@@ -270,8 +277,9 @@ static inline void aoi_prefetch_node(const aoi_world *w, uint32_t node) {
 static inline aoi_bounds aoi_bounds_of(const aoi_world *w, uint32_t node) {
     const aoi_node_record *n = w->nodes + node;
     const aoi_area_record *a = w->areas + node;
-    aoi_bounds b = {{n->reach[0], n->reach[1], aoi_height_of(w, node)}, {0, 0}, n->shape, false};
+    aoi_bounds b = {{n->reach[0], n->reach[1], aoi_height_of(w, node)}, {0, 0}, n->shape, false, false};
     b.plain = aoi_is_plain_shape(n->shape, n->flags & AOI_NODE_KEEPS);
+    b.idle = aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS);
     b.hole[0] = a->shape ? a->shape->hole[0] : aoi_inner_extent(w->dims, n->shape, a->radius);
     b.hole[1] = a->shape ? a->shape->hole[1] : b.hole[0];
     return b;

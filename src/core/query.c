@@ -28,17 +28,17 @@ static void find_among_few(aoi_space *s) {
 }
 
 /* Its own nodes may be among them. */
-static void find_nodes(aoi_space *s, uint32_t entity, bool by_index) {
+static void find_nodes(aoi_space *s, uint32_t entity, bool idle, bool by_index) {
     aoi_world *w = &s->world;
     w->hit_count = 0;
     if (w->node_top <= FEW_NODES && !by_index) find_among_few(s);
-    else s->engine->class->watchers(s->engine, w->entities[entity].pos);
+    else s->engine->class->watchers(s->engine, w->entities[entity].pos, idle);
     for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home) aoi_add_hit(w, n);
 }
 
-void aoi_find_watchers(aoi_space *s, uint32_t entity, bool by_index) {
+void aoi_find_watchers(aoi_space *s, uint32_t entity, bool idle, bool by_index) {
     aoi_world *w = &s->world;
-    find_nodes(s, entity, by_index);
+    find_nodes(s, entity, idle, by_index);
     uint32_t others = 0;
     for (uint32_t i = 0; i < w->hit_count; i++) /* an entity does not watch itself */
         if (w->nodes[w->hits[i]].owner != entity) w->hits[others++] = w->hits[i];
@@ -118,7 +118,7 @@ int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int6
     const aoi_world *w = &s->world;
     const aoi_override_record *r;
     size_t shown = aoi_overrides_count(&s->overrides);
-    find_nodes(s, e, false);
+    find_nodes(s, e, true, false);
     if (!answer_ready(s, w->hit_count + shown, true)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++) answer_viewer(s, w->hits[i], is_found(s, w->hits[i], e));
     r = shown ? aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_TARGET, e) : NULL;

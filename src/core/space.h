@@ -225,25 +225,28 @@ bool aoi_restore_gone_node(aoi_space *s, int64_t node_id, uint64_t user_data, ui
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
 
-static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is) {
+/* flags: of the node that has, or will have, the area. */
+static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is, int flags) {
     const aoi_shape *p = is->area.shape;
     double inner = aoi_inner_extent(dims, is->shape, is->area.radius);
     return (aoi_bounds){{is->reach[0], is->reach[1], p ? p->height : is->reach[0]},
                         {p ? p->hole[0] : inner, p ? p->hole[1] : inner},
                         is->shape,
-                        aoi_is_plain_shape(is->shape, is->margined)};
+                        aoi_is_plain_shape(is->shape, is->margined),
+                        aoi_is_idle(flags, is->margined)};
 }
 
 static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
     return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->reach[2] == b->reach[2] &&
-           a->hole[0] == b->hole[0] && a->hole[1] == b->hole[1] && a->shape == b->shape && a->plain == b->plain;
+           a->hole[0] == b->hole[0] && a->hole[1] == b->hole[1] && a->shape == b->shape && a->plain == b->plain && a->idle == b->idle;
 }
 
 /* ---- the engine's queries, with what the space keeps to itself ----------------------------------------------------- */
 
 void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* into world.hits */
-/* Bounded and unbounded ones, not its own; by_index: by the engine even where looking at each node is less. */
-void aoi_find_watchers(aoi_space *s, uint32_t entity, bool by_index);
+/* Bounded and unbounded ones, not its own; idle: idle ones, too; by_index: by the engine even where looking at each node is
+ * less. */
+void aoi_find_watchers(aoi_space *s, uint32_t entity, bool idle, bool by_index);
 
 /* ---- what the Lua binding needs beside aoi.h ----------------------------------------------------------------------- */
 

@@ -148,7 +148,7 @@ static aoi_zone zone_of(const aoi_space *s, uint32_t node, const double *w, cons
 /* Whether events of the pair can follow from positions at all. */
 static inline bool is_judged(const aoi_space *s, uint32_t node, uint32_t target) {
     const aoi_node_record *n = s->world.nodes + node;
-    bool idle = (n->flags & (AOI_NODE_SILENT | AOI_NODE_KEEPS)) == AOI_NODE_SILENT;
+    bool idle = aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS);
     if (n->flags & AOI_NODE_OVERRIDES)
         return !idle && aoi_meets(aoi_override_of(s, node, target), s->world.entities[target].kind, n->mask);
     return (s->world.entities[target].kind & n->mask) && !idle;
@@ -352,11 +352,12 @@ static void judge_shown(aoi_space *s, int which, uint32_t slot, uint32_t entity)
 
 void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is) {
     const aoi_world *w = &s->world;
-    aoi_find_watchers(s, entity, false);
+    aoi_find_watchers(s, entity, false, false);
     s->candidates += w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         uint32_t node = w->hits[i];
         const aoi_node_record *n = w->nodes + node;
+        if (aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS)) continue;
         int how = aoi_override_of(s, node, entity);
         bool met = was && aoi_meets(how, *was, n->mask), meets = is && aoi_meets(how, *is, n->mask);
         if ((!met && !meets) || is_judged_already(w, entity, n->owner)) continue;
@@ -381,7 +382,7 @@ void aoi_judge_entered(aoi_space *s, const aoi_ranked *entered, size_t count) {
     const aoi_world *w = &s->world;
     for (uint32_t node = 0; node < w->node_top && !w->failed; node++) {
         const aoi_node_record *n = w->nodes + node;
-        if (!aoi_is_live(n->generation)) continue;
+        if (!aoi_is_live(n->generation) || aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS)) continue;
         const double *at = w->entities[n->owner].pos;
         double last = at[0] + n->reach[0];
         size_t i = first_from(entered, count, at[0] - n->reach[0]);

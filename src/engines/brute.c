@@ -55,9 +55,9 @@ static void brute_targets(aoi_engine *g, const double *lo, const double *hi) {
     g->steps += w->entity_top;
 }
 
-static void brute_watchers(aoi_engine *g, const double *at) {
+static void brute_watchers(aoi_engine *g, const double *at, bool idle) {
     aoi_world *w = g->world;
-    (void)at;
+    (void)at, (void)idle;
     for (uint32_t n = 0; n < w->node_top; n++)
         if (brute_is_indexed(w->nodes + n)) aoi_add_hit(w, n);
     g->steps += w->node_top;

@@ -164,6 +164,10 @@ static tower_layer *tower_layer_of(const towers *g, uint32_t node) {
     return g->layers + (g->head.world->nodes[node].level - AOI_NINE_ELSEWHERE);
 }
 
+static bool tower_lists(const aoi_bounds *b) {
+    return b->plain && !b->idle;
+}
+
 static inline bool tower_is_listed(const aoi_node_record *n) {
     return aoi_is_bounded(n) && n->level >= AOI_NINE_ELSEWHERE;
 }
@@ -289,7 +293,7 @@ static int tower_add_node(aoi_engine *head, uint32_t node) {
     aoi_bounds bounds = aoi_bounds_of(head->world, node);
     tower_box b;
     head->world->nodes[node].level = AOI_NONE;
-    if (!bounds.plain) return aoi_nine_insert_node(&g->around, node, &bounds) ? AOI_OK : AOI_ENOMEM;
+    if (!tower_lists(&bounds)) return aoi_nine_insert_node(&g->around, node, &bounds) ? AOI_OK : AOI_ENOMEM;
     uint32_t level = tower_prepare(g, node, &bounds, &b);
     if (level == AOI_NONE) return AOI_ENOMEM;
     tower_list_node(g, node, level, &b, bounds.reach);
@@ -301,7 +305,7 @@ static int tower_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *
     tower_box b;
     towers *g = tower_engine_of(head);
     bool listed = tower_is_listed(head->world->nodes + node);
-    if (!now->plain) {
+    if (!tower_lists(now)) {
         if (!listed) return aoi_nine_resize_node(&g->around, node, now) ? AOI_OK : AOI_ENOMEM;
         tower_layer *y = tower_layer_of(g, node);
         if (!aoi_nine_insert_node(&g->around, node, now)) return AOI_ENOMEM;
@@ -481,7 +485,7 @@ static void tower_targets(aoi_engine *head, const double *lo, const double *hi) 
     aoi_nine_targets(&tower_engine_of(head)->around, lo, hi);
 }
 
-static void tower_watchers(aoi_engine *head, const double *at) {
+static void tower_watchers(aoi_engine *head, const double *at, bool idle) {
     towers *g = tower_engine_of(head);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const tower_layer *y = g->layers + i;
@@ -491,7 +495,7 @@ static void tower_watchers(aoi_engine *head, const double *at) {
             if (tower_covers(g->boxes + tower_list(t)[k], at)) aoi_add_hit(head->world, tower_list(t)[k]);
         head->steps += t->count;
     }
-    aoi_nine_watchers(&g->around, at);
+    aoi_nine_watchers(&g->around, at, idle);
 }
 
 /* ---- invariants -------------------------------------------------------------------------------------------------- */
@@ -531,7 +535,7 @@ static const char *tower_check(aoi_engine *head) {
         const aoi_node_record *r = w->nodes + n;
         if (!aoi_is_live(r->generation) || !aoi_is_bounded(r)) continue;
         aoi_bounds bounds = aoi_bounds_of(w, n);
-        if (tower_is_listed(r) != bounds.plain) return "a node is taken for a plain box, or not for one";
+        if (tower_is_listed(r) != tower_lists(&bounds)) return "a node is taken for a plain box, or not for one";
         if (!tower_is_listed(r)) continue;
         tower_box b = tower_box_of(w->entities[r->owner].pos, r->reach);
         const tower_box *has = g->boxes + n;

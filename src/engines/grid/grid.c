@@ -85,8 +85,8 @@ static void grid_targets(aoi_engine *head, const double *lo, const double *hi) {
     aoi_nine_targets(grid_of(head), lo, hi);
 }
 
-static void grid_watchers(aoi_engine *head, const double *at) {
-    aoi_nine_watchers(grid_of(head), at);
+static void grid_watchers(aoi_engine *head, const double *at, bool idle) {
+    aoi_nine_watchers(grid_of(head), at, idle);
 }
 
 static const char *grid_check(aoi_engine *head) {

@@ -71,8 +71,8 @@ void aoi_list_targets(aoi_engine *head, const double *lo, const double *hi) {
     aoi_nine_targets(&((aoi_list *)(void *)head)->around, lo, hi);
 }
 
-void aoi_list_watchers(aoi_engine *head, const double *at) {
+void aoi_list_watchers(aoi_engine *head, const double *at, bool idle) {
     aoi_list *g = (aoi_list *)(void *)head;
     for (int i = 0; i < g->level_count; i++) aoi_find_boxes_around(g, g->levels + g->order[i], at);
-    aoi_nine_watchers(&g->around, at);
+    aoi_nine_watchers(&g->around, at, idle);
 }

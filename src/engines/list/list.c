@@ -140,11 +140,16 @@ static void remove_edges(aoi_list *g, aoi_level *y, uint32_t node) {
     if (--y->nodes == 0) y->most = 0;
 }
 
+/* Edges are for boxes that moves ask about. */
+static bool list_takes_edges(const aoi_bounds *b) {
+    return b->plain && !b->idle;
+}
+
 static int list_add_node(aoi_engine *head, uint32_t node) {
     aoi_list *g = self(head);
     aoi_bounds b = aoi_bounds_of(head->world, node);
     head->world->nodes[node].level = AOI_NONE;
-    if (!b.plain) return aoi_nine_insert_node(&g->around, node, &b) ? AOI_OK : AOI_ENOMEM;
+    if (!list_takes_edges(&b)) return aoi_nine_insert_node(&g->around, node, &b) ? AOI_OK : AOI_ENOMEM;
     aoi_level *y = ready_level(g, node, &b);
     if (y) insert_edges(g, y, node, &b);
     return y ? AOI_OK : AOI_ENOMEM;
@@ -167,7 +172,7 @@ static int list_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *n
     aoi_node_record *n = head->world->nodes + node;
     uint32_t level = n->level;
     bool had_edges = aoi_list_has_edges(n);
-    if (!now->plain) {
+    if (!list_takes_edges(now)) {
         if (!had_edges) return aoi_nine_resize_node(&g->around, node, now) ? AOI_OK : AOI_ENOMEM;
         if (!aoi_nine_insert_node(&g->around, node, now)) return AOI_ENOMEM;
         remove_edges(g, g->levels + (level - AOI_NINE_ELSEWHERE), node);

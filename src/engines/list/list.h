@@ -85,7 +85,7 @@ int aoi_list_place(aoi_engine *head, uint32_t entity, const double *to); /* with
 void aoi_find_boxes_around(aoi_list *g, const aoi_level *y, const double *at);
 bool aoi_list_box_holds(const aoi_world *w, uint32_t node, const double *t);
 void aoi_list_targets(aoi_engine *head, const double *lo, const double *hi);
-void aoi_list_watchers(aoi_engine *head, const double *at);
+void aoi_list_watchers(aoi_engine *head, const double *at, bool idle);
 void aoi_list_describe(const aoi_engine *head, aoi_describer *d); /* list_parts.c */
 
 #endif

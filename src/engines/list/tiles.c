@@ -307,7 +307,8 @@ static const char *check_box(aoi_list *g, uint32_t node, uint64_t *expected) {
     double reach[3];
     aoi_list_reach(g->head.world, node, reach);
     aoi_span box = aoi_tiles_span_around(&y->map, p, reach[0], reach[1]);
-    if (!aoi_bounds_of(g->head.world, node).plain) return "a node that is no plain box has edges";
+    aoi_bounds b = aoi_bounds_of(g->head.world, node);
+    if (!b.plain || b.idle) return "a node that is no plain box, or idle, has edges";
     if (y->most < reach[0] || y->most < reach[1]) return "a node is larger than its level knows";
     if (!safe_region_holds(g, y, node, p, reach)) return "a safe region is too large";
     for (int a = 0; a < box_axes(g, reach); a++)

@@ -29,6 +29,7 @@ typedef struct quadtree_class {
     aoi_borders borders; /* of all of its nodes */
     uint32_t count;
     int exponent[2], kind;
+    bool idle;         /* all of its nodes are: moves do not ask about them */
     bool mixed;        /* it also has nodes for which no class was left */
     aoi_owner_box box; /* boxed: around the owners of all of its nodes */
 } quadtree_class;
@@ -77,20 +78,21 @@ static int quadtree_exponent(double reach) {
 }
 
 /* Borders that have nothing in common do not share a class. */
-static int quadtree_kind(const aoi_borders *b) {
+static int quadtree_kind(const aoi_borders *b, bool idle) {
     int depth = b->enter_min[0] <= 0 || b->enter_min[1] <= 0 ? 0 : b->enter_min[0] < 0.6 * b->leave_max[0] ? 1 : 2;
-    return b->round | b->gap << 1 | depth << 2;
+    return b->round | b->gap << 1 | idle << 2 | depth << 3;
 }
 
 static bool quadtree_fits(const quadtree_class *c, const aoi_bounds *b, const aoi_borders *borders) {
     return c->exponent[0] == quadtree_exponent(b->reach[0]) && c->exponent[1] == quadtree_exponent(b->reach[1]) &&
-           c->kind == quadtree_kind(borders);
+           c->kind == quadtree_kind(borders, b->idle);
 }
 
 /* Nodes for which no class is left share the last one, whose ring then is a box without an inner region. */
 static void quadtree_mix(quadtree_class *c, const aoi_borders *b) {
     aoi_borders plain = *b;
     c->mixed = true;
+    c->idle = false;
     c->borders.round = c->borders.gap = plain.round = plain.gap = false;
     for (int a = 0; a < 2; a++) {
         c->borders.enter_min[a] = plain.enter_min[a] = 0;
@@ -117,7 +119,8 @@ static uint32_t quadtree_class_for(quadtree *g, const aoi_bounds *b) {
     else
         *y = (quadtree_class){.borders = borders,
                               .exponent = {quadtree_exponent(b->reach[0]), quadtree_exponent(b->reach[1])},
-                              .kind = quadtree_kind(&borders)};
+                              .kind = quadtree_kind(&borders, b->idle),
+                              .idle = b->idle};
     return spare;
 }
 
@@ -246,7 +249,7 @@ static void quadtree_find_candidates(quadtree *g, uint32_t entity, const double 
     bool solid = w->dims == 3 && e->pos[2] != to[2];
     for (uint32_t c = 0; c < QUADTREE_CLASSES; c++) {
         const quadtree_class *y = g->classes + c;
-        if (!y->count) continue;
+        if (!y->count || y->idle) continue;
         quadtree_query q = {w, entity, aoi_next_in_level(w, e->nodes, c), c, e->kind};
         uint32_t classes = q.first == AOI_NONE ? UINT32_C(1) << c : 0;
         if (classes && quadtree_is_far(g, c, e->pos, to)) continue;
@@ -342,10 +345,10 @@ static void quadtree_visit_watchers(const void *ud, const aoi_tree_hit *hits, si
             aoi_add_hit(q->world, n);
 }
 
-static void quadtree_watchers(aoi_engine *head, const double *at) {
+static void quadtree_watchers(aoi_engine *head, const double *at, bool idle) {
     quadtree *g = quadtree_of(head);
     for (uint32_t c = 0; c < QUADTREE_CLASSES; c++) {
-        if (!g->classes[c].count) continue;
+        if (!g->classes[c].count || (g->classes[c].idle && !idle)) continue;
         aoi_scan scan[2];
         (void)aoi_scans_of_move(at, at, &g->classes[c].borders, true, scan);
         quadtree_query q = {.world = head->world, .class = c};

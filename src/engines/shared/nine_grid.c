@@ -80,14 +80,14 @@ static int nine_exponent(double reach) {
 
 /* Borders that have nothing in common do not share a layer: round ones, those with a gap, those without an inner
  * region. */
-static int nine_kind(const aoi_borders *b) {
+static int nine_kind(const aoi_borders *b, bool idle) {
     int depth = b->enter_min[0] <= 0 || b->enter_min[1] <= 0 ? 0 : b->enter_min[0] < 0.6 * b->leave_max[0] ? 1 : 2;
-    return b->round | b->gap << 1 | depth << 2;
+    return b->round | b->gap << 1 | idle << 2 | depth << 3;
 }
 
 static bool nine_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
     return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->hole[0] == b->hole[0] &&
-           a->hole[1] == b->hole[1] && a->shape == b->shape;
+           a->hole[1] == b->hole[1] && a->shape == b->shape && a->idle == b->idle;
 }
 
 static bool nine_is_indexed(const aoi_node_record *n) {
@@ -112,7 +112,9 @@ static uint32_t nine_new_layer(aoi_nine_grid *g, const aoi_bounds *b, bool unifo
     } else aoi_spatial_close(aoi_nine_memory(g), &g->layers[i].cells);
     aoi_nine_layer *y = g->layers + i;
     aoi_borders borders = aoi_borders_of(g->engine->world->dims, b);
-    *y = (aoi_nine_layer){.borders = borders, .bounds = *b, .kind = nine_kind(&borders), .uniform = uniform};
+    *y = (aoi_nine_layer){.borders = borders, .bounds = *b, .kind = nine_kind(&borders, b->idle)};
+    y->uniform = uniform;
+    y->idle = b->idle;
     y->side = nine_side_for(g, fmax(b->reach[0], b->reach[1]));
     for (int a = 0; a < 2; a++) y->exponent[a] = nine_exponent(b->reach[a]);
     aoi_spatial_open(&y->cells, y->side);
@@ -121,7 +123,7 @@ static uint32_t nine_new_layer(aoi_nine_grid *g, const aoi_bounds *b, bool unifo
 
 static uint32_t nine_mixed_layer(aoi_nine_grid *g, const aoi_bounds *b) {
     aoi_borders borders = aoi_borders_of(g->engine->world->dims, b);
-    int x = nine_exponent(b->reach[0]), y = nine_exponent(b->reach[1]), kind = nine_kind(&borders);
+    int x = nine_exponent(b->reach[0]), y = nine_exponent(b->reach[1]), kind = nine_kind(&borders, b->idle);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const aoi_nine_layer *l = g->layers + i;
         if (l->count && !l->uniform && l->exponent[0] == x && l->exponent[1] == y && l->kind == kind) return i;
@@ -447,7 +449,7 @@ static const char *nine_check_node(const aoi_nine_grid *g, uint32_t n) {
     aoi_bounds b = aoi_bounds_of(w, n);
     aoi_borders borders = aoi_borders_of(w->dims, &b);
     const aoi_area_record *a = w->areas + n;
-    if (y->uniform ? !nine_same_bounds(&y->bounds, &b) : y->kind != nine_kind(&borders))
+    if (y->uniform ? !nine_same_bounds(&y->bounds, &b) : y->kind != nine_kind(&borders, b.idle))
         return "a node is in the wrong layer";
     if (!aoi_borders_contain(&y->borders, &borders)) return "a node's borders are not in those of its layer";
     if (borders.round && !(borders.enter_min[0] <= a->radius && a->radius <= borders.enter_max[0] &&

@@ -3,7 +3,7 @@
  *   points    all entities, in cells of a side like the radius most in use, or larger where entities are few
  *   sought    the few that most nodes look for, a second time (sought.h)
  *   layer     uniform   nodes of exactly the same bounds: the ring around them is as thin as a step is long
- *             mixed     the rest, by size class on each axis, roundness and kind of border
+ *             mixed     the rest, by size class on each axis, roundness and kind of border; idle nodes (engine.h) apart
  *                crowd  most entities carry such a node: its nodes are found through their owners, in `points`
  *                rare   its nodes are items of cells of its own
  *
@@ -33,6 +33,7 @@ typedef struct aoi_nine_layer {
     int exponent[2], kind;  /* of its mixed class */
     uint32_t count, voted;  /* nodes; and how many there were when a majority was looked for */
     bool uniform, crowd;
+    bool idle; /* all of its nodes are: moves do not ask it */
     aoi_owner_box box; /* of a rare one: around the owners of all of its nodes */
 } aoi_nine_layer;
 
@@ -113,7 +114,7 @@ void aoi_nine_propose_box(aoi_nine_grid *g, uint32_t node, const double *from, c
 void aoi_nine_prefetch(const aoi_nine_grid *g, uint32_t entity, int stage);
 
 void aoi_nine_targets(aoi_nine_grid *g, const double *lo, const double *hi);
-void aoi_nine_watchers(aoi_nine_grid *g, const double *at);
+void aoi_nine_watchers(aoi_nine_grid *g, const double *at, bool idle); /* idle: those layers, too */
 /* The nodes of one level, which may be indexed elsewhere, of all owners around that have a place within these borders. */
 void aoi_nine_owned(aoi_nine_grid *g, const double *at, const aoi_borders *b, uint32_t level);
 uint32_t aoi_nine_beside(const aoi_nine_grid *g, uint32_t entity); /* another entity close by, or AOI_NONE */

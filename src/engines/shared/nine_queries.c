@@ -172,7 +172,7 @@ void aoi_nine_propose(aoi_nine_grid *g, uint32_t entity, const double *to) {
     if (g->rare || g->sought.mask) levels = nine_levels_of(g, entity);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const aoi_nine_layer *y = g->layers + i;
-        if (!y->count) continue;
+        if (!y->count || y->idle) continue;
         bool own = levels.own >> (i < 63 ? i : 63) & 1, wide = levels.wide >> (i < 63 ? i : 63) & 1;
         bool seen = aoi_nine_looks_for(y, e->kind);
         if (y->crowd && (wide || seen)) {
@@ -257,12 +257,12 @@ void aoi_nine_owned(aoi_nine_grid *g, const double *at, const aoi_borders *b, ui
     g->engine->steps += aoi_ring_query(&g->points, at, at, b, true, AOI_NONE, &v);
 }
 
-void aoi_nine_watchers(aoi_nine_grid *g, const double *at) {
+void aoi_nine_watchers(aoi_nine_grid *g, const double *at, bool idle) {
     nine_mover m = {.world = g->engine->world};
     aoi_visitor v = nine_node_visitor(m.world, nine_visit_hits, &m);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const aoi_nine_layer *y = g->layers + i;
-        if (!y->count) continue;
+        if (!y->count || (y->idle && !idle)) continue;
         if (y->crowd) aoi_nine_owned(g, at, &y->borders, i);
         else g->engine->steps += aoi_ring_query(&y->cells, at, at, &y->borders, true, AOI_NONE, &v);
     }
