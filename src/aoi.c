@@ -81,6 +81,7 @@
 #include "core/events.c"
 #include "core/explain.c"
 #include "core/movers.c"
+#include "core/node_index.c"
 #include "core/override_table.c"
 #include "core/pair_table.c"
 #include "core/query.c"

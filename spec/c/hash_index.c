@@ -136,6 +136,22 @@ static void ids_that_are_crafted_cost_no_more(void) {
     }
 }
 
+/* The ids that hosts deal out themselves, under any key. */
+static void ids_that_follow_one_another_are_spread(void) {
+    enum { COUNT = 10000, STEPS = 4 };
+    static const uint32_t step[STEPS] = {1, 8, 1000, 65536};
+    for (int round = 0; round < 200; round++) {
+        aoi_index ix = {0};
+        aoi_hash_key key = {random_mix((uint64_t)round + 1), random_mix(~(uint64_t)round), 1};
+        EXPECT(aoi_index_reserve(&memory, &ix, COUNT * 3 / 2));
+        for (uint32_t i = 0; i < COUNT; i++)
+            aoi_index_add(&ix, aoi_id_hash(&key, (int64_t)i * step[round % STEPS]), i);
+        expect_at("step %u", (unsigned)step[round % STEPS]);
+        EXPECT(probes(&ix) / COUNT < 5);
+        aoi_index_free(&memory, &ix);
+    }
+}
+
 /* Of two spaces at the same address, too. */
 static void every_space_has_another_key(void) {
     aoi_hash_key last = {0};
@@ -144,8 +160,8 @@ static void every_space_has_another_key(void) {
         aoi_space *s;
         for (clock_t t = clock(); clock() == t;) continue;
         EXPECT(aoi_open(&o, &s) == AOI_OK);
-        EXPECT(s->hash_key.a != last.a && s->hash_key.b != last.b && s->hash_key.c != last.c);
-        last = s->hash_key;
+        EXPECT(s->world.hash_key.a != last.a && s->world.hash_key.b != last.b);
+        last = s->world.hash_key;
         aoi_close(s);
     }
 }
@@ -159,6 +175,7 @@ int main(void) {
     RUN(is_as_before_when_memory_runs_out);
     RUN(reports_damage);
     RUN(ids_that_are_crafted_cost_no_more);
+    RUN(ids_that_follow_one_another_are_spread);
     RUN(every_space_has_another_key);
     return expect_report("hash_index");
 }

@@ -28,14 +28,18 @@ static inline uint32_t aoi_hash64(uint64_t k) { /* multiply and fold: every bit 
 
 /* Keys that may come from outside, ids above all: the host's clients may choose theirs so that they collide.  Under a key
  * that they do not know any two of them collide as seldom as random numbers do, whatever they are (pair-multiply-shift:
- * Thorup, High speed hashing for integers and strings, 2015, 3.5).  Slots are dealt out one after the other, so that
- * those who can choose ids cannot choose slots: pairs of slots have aoi_hash64. */
+ * Thorup, High speed hashing for integers and strings, 2015, 3.5).  It keeps ids that follow one another evenly apart,
+ * which under some keys is a multiple of the index's size: a mix that loses nothing comes behind it.
+ * Slots are dealt out one after the other, so that those who can choose ids cannot choose slots: pairs of slots have
+ * aoi_hash64. */
 typedef struct aoi_hash_key {
     uint64_t a, b, c;
 } aoi_hash_key;
 
 static inline uint32_t aoi_hash_keyed(const aoi_hash_key *key, uint64_t k) {
-    return (uint32_t)(((key->a + (k >> 32)) * (key->b + (uint32_t)k) + key->c) >> 32);
+    uint32_t h = (uint32_t)(((key->a + (k >> 32)) * (key->b + (uint32_t)k) + key->c) >> 32);
+    h = (h ^ h >> 16) * UINT32_C(0x7FEB352D);
+    return h ^ h >> 15;
 }
 
 /* Ids that follow one another share a line of the index: most hosts go through theirs in some order. */

@@ -106,7 +106,7 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     n->reach[1] = is->reach[1];
     n->mask = is->mask;
     n->shape = is->shape;
-    n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES | AOI_NODE_SYNC;
+    n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES | AOI_NODE_SYNC | AOI_NODE_INDEXED;
     if (is->margined) n->flags |= AOI_NODE_KEEPS;
     else if (is->shape == AOI_SQUARE) n->flags |= AOI_NODE_PLAIN;
 }
@@ -152,29 +152,22 @@ static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const new_are
     uint32_t unused = n->home;
     if (a->seen_count) aoi_judge_adopted(s, node, is, a->seen, a->seen_count);
     else if (!a->restored) aoi_judge_node(s, node, NULL, is);
-    if (s->world.failed || index_node(s, node) != AOI_OK) {
+    if (s->world.failed || !aoi_chain_reserve(&s->world, &s->chains, owner, node) || index_node(s, node) != AOI_OK) {
         n->home = unused;
         return AOI_ENOMEM;
     }
     take_slot(s, node, unused);
     n->generation++;
-    s->world.entities[owner].nodes = node;
+    aoi_chain_add(&s->world, &s->chains, node);
     s->node_count++;
     s->unbounded_positional += is_unbounded_positional(is);
     return AOI_OK;
 }
 
-static void unchain(aoi_space *s, uint32_t node) {
-    const aoi_node_record *n = s->world.nodes + node;
-    uint32_t *link = &s->world.entities[n->owner].nodes;
-    while (*link != node) link = &s->world.nodes[*link].next;
-    *link = n->next;
-}
-
 /* A node whose call is refused: there is nothing to tell of it, so that its slot is free at once unless it retires. */
 static void drop_node(aoi_space *s, uint32_t node) {
     uint64_t user_data;
-    unchain(s, node);
+    aoi_chain_remove(&s->world, &s->chains, node);
     aoi_free_node(s, node);
     if (s->world.nodes[node].generation != 0) (void)aoi_next_freed(s, &user_data);
 }
@@ -300,7 +293,7 @@ static int remove_node(aoi_space *s, aoi_node handle) {
         aoi_rollback(s);
         return AOI_ENOMEM;
     }
-    unchain(s, node);
+    aoi_chain_remove(&s->world, &s->chains, node);
     aoi_free_node(s, node);
     aoi_commit(s);
     return AOI_OK;

@@ -26,7 +26,7 @@ int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *
     for (size_t i = 0; i < n; i++) {
         if (staged[i] < w->entity_top && is_at(w->entities + staged[i], ids[i])) continue;
         staged[i] = AOI_NONE;
-        aoi_index_fetch(&s->ids, aoi_id_hash(&s->hash_key, ids[i]));
+        aoi_index_fetch(&s->ids, aoi_id_hash(&s->world.hash_key, ids[i]));
     }
     for (size_t i = 0; i < n; i++) {
         *bad = first + i;

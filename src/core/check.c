@@ -50,7 +50,7 @@ static const char *check_node(aoi_space *s, uint32_t owner, uint32_t node) {
 
 static const char *check_entities(aoi_space *s) {
     const aoi_world *w = &s->world;
-    uint32_t live = 0, nodes = 0;
+    uint32_t live = 0, nodes = 0, indexed = 0;
     for (uint32_t e = 0; e < w->entity_top; e++) {
         const aoi_entity_record *r = w->entities + e;
         if (!aoi_is_live(r->generation)) continue;
@@ -63,7 +63,10 @@ static const char *check_entities(aoi_space *s) {
             const char *wrong = check_node(s, e, n);
             if (wrong) return wrong;
         }
+        if (!aoi_chain_is_sound(w, &s->chains, e, &indexed))
+            return say(s, "a node of entity %lld is not found by its id", (long long)r->id);
     }
+    if (indexed != s->chains.by_id.count) return say(s, "nodes that are gone are in the index");
     if (live != w->entity_count || s->ids.count != live) return say(s, "entities are counted wrongly");
     if (nodes != s->node_count) return say(s, "nodes are counted wrongly");
     return aoi_index_check(&s->ids);

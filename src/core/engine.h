@@ -46,7 +46,8 @@ enum {
     AOI_NODE_PLAIN = 2,     /* a square without keep: its box tells everything */
     AOI_NODE_KEEPS = 4,     /* has a zone BETWEEN */
     AOI_NODE_OVERRIDES = 8, /* has exceptions for single targets */
-    AOI_NODE_SYNC = 16      /* a client's: its events change its picture (sync_hook.h) */
+    AOI_NODE_SYNC = 16,     /* a client's: its events change its picture (sync_hook.h) */
+    AOI_NODE_INDEXED = 32   /* one of many nodes of its owner (node_index.h) */
 };
 
 typedef struct aoi_node_record {              /* one cache line */
@@ -111,9 +112,10 @@ typedef struct aoi_travels { /* of all movers */
 /* What engines may read of the space; of the records they write `home`, `slot`, `link` and `level`. */
 typedef struct aoi_world {
     aoi_memory memory;
-    int dims;    /* 2 or 3 */
-    bool failed; /* memory ran out while candidates or hits were added: the space undoes the call */
-    bool untidy; /* set by an engine that wants `tidy` called before the present call returns */
+    aoi_hash_key hash_key; /* of ids */
+    int dims;              /* 2 or 3 */
+    bool failed;           /* memory ran out while candidates or hits were added: the space undoes the call */
+    bool untidy;           /* set by an engine that wants `tidy` called before the present call returns */
     aoi_entity_record *entities;
     aoi_node_record *nodes;
     aoi_area_record *areas;                                        /* by node */

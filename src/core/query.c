@@ -237,9 +237,8 @@ static aoi_node node_handle(const aoi_space *s, uint32_t n) {
 }
 
 aoi_node aoi_find_node(const aoi_space *s, aoi_entity handle, int64_t node_id) {
-    uint32_t e = aoi_entity_slot(s, handle), n = e == AOI_NONE ? AOI_NONE : s->world.entities[e].nodes;
-    while (n != AOI_NONE && s->world.nodes[n].node_id != node_id) n = s->world.nodes[n].next;
-    return node_handle(s, n);
+    uint32_t e = aoi_entity_slot(s, handle);
+    return node_handle(s, e == AOI_NONE ? AOI_NONE : aoi_node_of(&s->world, &s->chains, e, node_id));
 }
 
 aoi_node aoi_first_node(const aoi_space *s, aoi_entity handle) {

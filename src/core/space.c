@@ -67,7 +67,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
     if (!s) return AOI_ENOMEM;
     *s = (aoi_space){
         .world = {.memory = m, .dims = o->dimensions ? o->dimensions : 2}, .cell = o->cell, .deferred = o->deferred};
-    s->hash_key = aoi_new_hash_key(s);
+    s->world.hash_key = aoi_new_hash_key(s);
     s->unused_entity = s->unused_node = s->freed_node = s->unbounded = AOI_NONE;
     aoi_forget_ways(&s->world);
     aoi_queue_open(&s->queue);
@@ -94,6 +94,7 @@ void aoi_close(aoi_space *s) {
     aoi_queue_close(m, &s->queue);
     aoi_pair_table_free(m, &s->kept);
     aoi_overrides_free(m, &s->overrides);
+    aoi_node_index_free(m, &s->chains);
     for (uint32_t n = 0; n < w->node_top; n++)
         if (aoi_is_live(w->nodes[n].generation)) aoi_shape_free(m, w->areas[n].shape);
     aoi_scratch_free(m, s->scratch);
@@ -126,7 +127,7 @@ uint32_t aoi_entity_slot(const aoi_space *s, aoi_entity e) {
 }
 
 uint32_t aoi_slot_of_id(const aoi_space *s, int64_t id) {
-    uint32_t hash = aoi_id_hash(&s->hash_key, id), at = AOI_SEEK, e;
+    uint32_t hash = aoi_id_hash(&s->world.hash_key, id), at = AOI_SEEK, e;
     while ((e = aoi_index_next(&s->ids, hash, &at)) != AOI_NONE)
         if (s->world.entities[e].id == id) break;
     return e;
@@ -163,7 +164,7 @@ uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
     *r = (aoi_entity_record){
         .id = id, .kind = kind, .nodes = AOI_NONE, .mover = AOI_NONE, .link = AOI_NONE, .generation = generation};
     aoi_place(s, e, at);
-    aoi_index_add(&s->ids, aoi_id_hash(&s->hash_key, id), e);
+    aoi_index_add(&s->ids, aoi_id_hash(&s->world.hash_key, id), e);
     w->entity_count++;
     return e;
 }
@@ -171,7 +172,7 @@ uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
 void aoi_free_entity(aoi_space *s, uint32_t e) {
     aoi_entity_record *r = s->world.entities + e;
     if (s->syncs) aoi_syncs_left(s->syncs, e);
-    aoi_index_remove(&s->ids, aoi_id_hash(&s->hash_key, r->id), e);
+    aoi_index_remove(&s->ids, aoi_id_hash(&s->world.hash_key, r->id), e);
     s->world.entity_count--;
     if (++r->generation == 0) return; /* all generations used: the slot retires, or old handles would come alive */
     r->home = s->unused_entity;
@@ -317,7 +318,7 @@ void aoi_take_out(aoi_space *s, uint32_t e) {
     aoi_entity_record *r = s->world.entities + e;
     while (r->nodes != AOI_NONE) {
         uint32_t n = r->nodes;
-        r->nodes = s->world.nodes[n].next;
+        aoi_chain_remove(&s->world, &s->chains, n);
         aoi_free_node(s, n);
     }
     if (aoi_overrides_count(&s->overrides))

@@ -24,6 +24,7 @@
 
 #include "core/event_queue.h"
 #include "core/journal_hook.h"
+#include "core/node_index.h"
 #include "core/observer_hook.h"
 #include "core/override_table.h"
 #include "core/pair_table.h"
@@ -57,7 +58,7 @@ struct aoi_space {
     aoi_world world; /* first: engines hand it back to aoi_judge_couples */
     aoi_engine *engine;
     aoi_index ids;         /* entity slots by id */
-    aoi_hash_key hash_key; /* of ids */
+    aoi_node_index chains; /* the nodes of each entity */
     uint32_t node_count;
     uint32_t unused_entity, unused_node;         /* chains of free slots */
     uint32_t entity_generation, node_generation; /* with which the slots of new records begin */

@@ -65,9 +65,9 @@ typedef struct inbox {
     inbox_view *views;
     aoi_index handles;
     aoi_hash_key hash_key; /* of ids in views */
-    int64_t *news;        /* coordinates as the bits of doubles */
-    unsigned char *marks; /* of the ids of a view, while a whole view is compared */
-    wire_group *groups;   /* the records of the message that is applied */
+    int64_t *news;         /* coordinates as the bits of doubles */
+    unsigned char *marks;  /* of the ids of a view, while a whole view is compared */
+    wire_group *groups;    /* the records of the message that is applied */
     uint32_t group_cap, group_count, view_cap, view_count, free_view, left_view, mark_cap, news_cap, news_count, stamp;
     uint32_t seq; /* of the last message */
     inbox_walk walk;

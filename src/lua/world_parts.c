@@ -180,7 +180,7 @@ static void apply_move(lua_State *L, world_router *r, section *s, int width) {
     for (size_t i = 0; i < s->rows; i++) {
         if (i + 8 < s->rows) {
             world_reader ahead = {s->in.at + 8 * stride, s->in.end};
-            aoi_index_fetch(ids, aoi_id_hash(&r->space->core->hash_key, world_read_id(&ahead, width)));
+            aoi_index_fetch(ids, aoi_id_hash(&r->space->core->world.hash_key, world_read_id(&ahead, width)));
         }
         uint32_t slot = ghost_slot(L, r, world_read_id(&s->in, width), "moved");
         for (int a = 0; a < r->space->dims; a++) pos[a] = world_read_double(&s->in);

@@ -239,7 +239,7 @@ static int r_read(lua_State *L) {
         double pos[3] = {0};
         if (i + FIND_AHEAD_ROWS < n) {
             world_reader ahead = {in.at + FIND_AHEAD_ROWS * stride, bytes + size};
-            aoi_index_fetch(ids, aoi_id_hash(&r->space->core->hash_key, world_read_id(&ahead, width)));
+            aoi_index_fetch(ids, aoi_id_hash(&r->space->core->world.hash_key, world_read_id(&ahead, width)));
         }
         int64_t id = world_read_id(&in, width);
         for (int a = 0; a < dims; a++) pos[a] = world_read_double(&in);
