@@ -435,7 +435,7 @@ AOI_API int aoi_sync_add(aoi_sync *y, aoi_entity client, const aoi_area *view, c
 AOI_API int aoi_sync_remove(aoi_sync *y, aoi_entity client);
 AOI_API int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r);
 AOI_API bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out); /* tiers: valid until it is set */
-AOI_API int aoi_sync_resend(aoi_sync *y, aoi_entity client); /* it has reconnected and knows nothing */
+AOI_API int aoi_sync_resend(aoi_sync *y, aoi_entity client); /* it knows nothing; its next message begins anew */
 AOI_API aoi_node aoi_sync_node(const aoi_sync *y,
                                aoi_entity client); /* its view, for aoi_set_area and others; or null */
 
@@ -470,9 +470,10 @@ typedef struct aoi_news {
     double pos[3];
 } aoi_news;
 
-typedef struct aoi_reader { /* private, but for dimensions and records */
+typedef struct aoi_reader { /* private, but for dimensions, anew and records */
     const unsigned char *at, *end;
     int dimensions;
+    bool anew;        /* the message begins the picture anew: forget all that earlier ones have said */
     uint32_t records; /* still to be read */
     double quantum;
     int64_t origin[3], last;

@@ -13,7 +13,7 @@
 })(typeof self !== 'undefined' ? self : this, function () {
   'use strict'
 
-  const VERSION = 1, FLAG_3D = 1
+  const VERSION = 2, FLAG_3D = 1, FLAG_ANEW = 2
   const MOVED = 0, MOVED_TOUCHED = 1, TOUCHED = 2, APPEARED = 3, GONE = 4, MOVED_WIDE = 5, APPEARED_WIDE = 6
   const MOST_QUANTA = 2 ** 53
 
@@ -117,7 +117,8 @@
     head() {
       const version = this.byte(), flags = this.byte()
       if (version !== VERSION) fail('it is of another version')
-      if (flags & ~FLAG_3D) fail('it has unknown flags')
+      if (flags & ~(FLAG_3D | FLAG_ANEW)) fail('it has unknown flags')
+      this.anew = (flags & FLAG_ANEW) !== 0
       this.axes = flags & FLAG_3D ? 3 : 2
       this.scale = this.quantum()
       this.records = this.varint(32)
@@ -137,11 +138,12 @@
     }
   }
 
-  // { gone: [id], appeared: [{ id, kind, x, y [, z] }], moved: [{ id, x, y [, z] }], touched: [{ id, kind }] }, to be
-  // applied in this order. A RangeError says what is wrong with other bytes. bytes: a Uint8Array.
+  // { anew, gone: [id], appeared: [{ id, kind, x, y [, z] }], moved: [{ id, x, y [, z] }], touched: [{ id, kind }] }, to be
+  // applied in this order; where anew is true, all that was known before is forgotten first. A RangeError says what is wrong with other bytes. bytes: a Uint8Array.
   function read(bytes) {
-    const r = new Reader(bytes), news = { gone: [], appeared: [], moved: [], touched: [] }
+    const r = new Reader(bytes), news = { anew: false, gone: [], appeared: [], moved: [], touched: [] }
     r.head()
+    news.anew = r.anew
     for (let i = 0; i < r.records; i++) {
       const tag = r.tag(), id = r.last
       if (tag > APPEARED_WIDE) fail('a record has an unknown tag')
@@ -170,6 +172,7 @@
     // Applies a message and returns what it says.
     apply(bytes) {
       const news = read(bytes)
+      if (news.anew) this.known.clear()
       for (const id of news.gone) this.known.delete(id)
       for (const it of news.appeared) this.known.set(it.id, it)
       for (const it of news.moved) Object.assign(this.known.get(it.id) || {}, it)

@@ -19,7 +19,7 @@ function text(bytes) {
     if (!(error instanceof RangeError)) throw error
     return '-'
   }
-  const parts = []
+  const parts = news.anew ? [['anew']] : []
   for (const id of news.gone) parts.push(['g', id])
   for (const it of news.appeared) parts.push(['a', it.id, signed(it.kind), ...place(it)])
   for (const it of news.moved) parts.push(['m', it.id, ...place(it)])

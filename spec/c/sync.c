@@ -16,6 +16,7 @@ typedef struct picture {
 static void picture_apply(picture *p, const aoi_message *m, int dims) {
     aoi_reader r;
     aoi_news news;
+    if (!aoi_read_begin(&r, m->bytes, m->size) && r.anew) memset(p->known, 0, sizeof p->known);
     for (int pass = 0; pass < 2; pass++) { /* what is gone first: an id may be gone and have appeared */
         EXPECT(!aoi_read_begin(&r, m->bytes, m->size) && r.dimensions == dims);
         while (aoi_read_next(&r, &news)) {

@@ -25,7 +25,7 @@ World.__index = World
 local function new_world(setup, name, seed)
   local self = setmetatable({
     random = rng.new(seed), dims = setup.dims, options = OPTIONS[name], clients = {}, pins = {}, priority = {},
-    stale = {}, crowded = {}, tick_number = 0, into = {}, heard = 0,
+    stale = {}, crowded = {}, begins = {}, players = {}, tick_number = 0, into = {}, heard = 0,
   }, World)
   self.space = aoi.new { engine = setup.engine, dimensions = setup.dims, delivery = setup.delivery }
   self.sync = Sync.new(self.space, OPTIONS[name])
@@ -58,7 +58,7 @@ function World:some_client()
 end
 
 function World:forget(id)
-  self.clients[id], self.priority[id] = nil, nil
+  self.clients[id], self.priority[id], self.begins[id] = nil, nil, nil
   self.pins[id] = nil
   for _, pins in pairs(self.pins) do pins[id] = nil end
 end
@@ -129,15 +129,17 @@ function calls.touch(self, id) self.sync:touch(id) end
 
 function calls.add(self, id)
   if self.clients[id] then return end
+  self.players[id] = self.players[id] or client.new(self.dims) -- who comes again has an older picture
   self.sync:add(id, area(self))
-  self.clients[id], self.pins[id] = client.new(self.dims), {}
+  self.clients[id], self.pins[id] = self.players[id], {}
+  self.begins[id] = true
 end
 
 function calls.remove(self)
   local id = self:some_client()
   if not id then return end
   self.sync:remove(id)
-  self.clients[id], self.pins[id] = nil, nil
+  self.clients[id], self.pins[id], self.begins[id] = nil, nil, nil
 end
 
 function calls.view(self)
@@ -156,7 +158,7 @@ function calls.resend(self)
   local id = self:some_client()
   if not id then return end
   self.sync:resend(id)
-  self.clients[id] = client.new(self.dims)
+  self.begins[id] = true
 end
 
 function calls.pin(self, target)
@@ -292,8 +294,11 @@ function World:tick()
       assert.is_true(#message <= self.options.bytes)
       self.crowded[id] = news.gone.n + news.appeared.n >= self:least_records()
     end
-    assert.is_true(news.gone.n + news.appeared.n + news.moved.n + news.touched.n > 0)
+    assert.equal(self.begins[id], news.anew) -- exactly the first message of a client, and the one after resend
+    self.begins[id] = nil
+    assert.is_true(news.anew or news.gone.n + news.appeared.n + news.moved.n + news.touched.n > 0)
   end)
+  assert.is_nil(next(self.begins))
   local n, total = 0, 0
   for _, size in pairs(told) do n, total = n + 1, total + size end
   assert.equal(n, messages)

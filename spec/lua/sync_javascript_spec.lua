@@ -17,7 +17,7 @@ local function hex(bytes) return (bytes:gsub(".", function(c) return ("%02x"):fo
 local function text(message, dims)
   local news = Sync.read(message)
   if not news then return "-" end
-  local parts = {}
+  local parts = { news.anew and "anew" or nil }
   local function rows(list, mark, width, whole)
     for i = 1, list.n * width, width do
       local row = { mark }
@@ -29,7 +29,7 @@ local function text(message, dims)
     end
   end
   -- The number of axes is not in what was read: it is in the second byte.
-  dims = dims or 2 + message:byte(2)
+  dims = dims or 2 + message:byte(2) % 2
   rows(news.gone, "g", 1, 1)
   rows(news.appeared, "a", 2 + dims, 2)
   rows(news.moved, "m", 1 + dims, 1)
@@ -92,7 +92,7 @@ describe("js/aoi-sync.js", function()
   local function random_bytes(random)
     local bytes = {}
     if random(4) > 1 then
-      bytes = { 1, random(2) - 1, random { 0, 0, 1, 3, 17, 20, 48, 49, random(256) - 1 }, random(12) - 1 }
+      bytes = { 2, random(4) - 1, random { 0, 0, 1, 3, 17, 20, 48, 49, random(256) - 1 }, random(12) - 1 }
     end
     for _ = 1, random(40) - 1 do bytes[#bytes + 1] = random(3) == 1 and random(256) - 1 or random(128) - 1 end
     for i, byte in ipairs(bytes) do bytes[i] = string.char(byte) end

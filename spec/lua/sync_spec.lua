@@ -123,7 +123,47 @@ describe("aoi.sync", function()
     assert.same({ "+2(1,20,0)" }, tick())
     space:move(2, 500, 0)
     sync:resend(1)
-    assert.same({}, tick())
+    assert.same({ "" }, tick()) -- what it knew is to be forgotten
+  end)
+
+  -- The other end may hold an older picture of the same player, of another space even.
+  it("begins anew with the first message of a client, be it empty, and with no other", function()
+    local news
+    local function hear()
+      sync:tick(function(_, message) news = Sync.read(message, news) end)
+      return news and news.anew
+    end
+    sync:add(1, 5)
+    assert.is_true(hear())
+    news = nil
+    assert.is_nil(hear())
+    space:move(2, 11, 0)
+    assert.is_nil(hear())
+    assert.equal(1, news.appeared.n)
+    sync:remove(1)
+    space:move(2, 500, 0)
+    sync:add(1, 5)
+    assert.is_true(hear())
+    assert.equal(0, news.appeared.n)
+    space:move(3, 11, 0)
+    space:leave(1)
+    space:enter(1, 10, 0)
+    sync:add(1, 5)
+    assert.is_true(hear())
+    assert.equal(1, news.appeared.n)
+  end)
+
+  it("says once that it begins anew where messages are short", function()
+    fresh { bytes = 40 }
+    space:enter(5, 50, 0)
+    sync:add(1, 100)
+    local anew = {}
+    repeat
+      local n = sync:tick(function(_, message) anew[#anew + 1] = Sync.read(message).anew or false end)
+    until n == 0
+    assert.is_true(table.remove(anew, 1))
+    assert.is_true(#anew > 0)
+    for _, again in ipairs(anew) do assert.is_false(again) end
   end)
 
   it("knows pinned ones wherever they are, until they are unpinned or leave", function()
@@ -556,7 +596,7 @@ describe("aoi.sync", function()
       assert.truthy(why:find "^no message of aoi.sync: ")
     end
     assert.is_nil((Sync.read(message .. "\0")))
-    assert.is_nil((Sync.read("\2" .. message:sub(2))))
+    assert.is_nil((Sync.read("\1" .. message:sub(2))))
   end)
 
   it("read fills the same tables again", function()

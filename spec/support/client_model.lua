@@ -34,10 +34,11 @@ function client.rounded(v, quantum)
   return quantum * math.floor(v / quantum + 0.5)
 end
 
--- Gone, then appeared, then moved and touched: each must fit what is known.
+-- Anew, gone, then appeared, then moved and touched: each must fit what is known.
 function Client:apply(message, into)
   local news, why = Sync.read(message, into)
   assert(news, why)
+  if news.anew then self.known = {} end
   local known = self.known
   for i = 1, news.gone.n do
     local id = news.gone[i]

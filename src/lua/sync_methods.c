@@ -444,11 +444,15 @@ static int y_read(lua_State *L) {
     if (fault) return refuse_message(L, fault);
     lua_settop(L, 2);
     if (lua_isnil(L, 2)) {
-        lua_createtable(L, 0, 4);
+        lua_createtable(L, 0, 5);
         lua_replace(L, 2);
     }
     for (int k = 0; k < 4; k++) push_list(L, k);
     (void)aoi_read_begin(&r, bytes, size);
+    lua_pushliteral(L, "anew");
+    if (r.anew) lua_pushboolean(L, 1);
+    else lua_pushnil(L);
+    lua_rawset(L, 2);
     fill_lists(L, &r, at, rows);
     for (int k = 0; k < 4; k++) {
         laoi_end_list(L, GONE + k, at[k], 1);

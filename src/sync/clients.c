@@ -200,8 +200,12 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
         return NULL;
     aoi_client *c = aoi_resize(m, NULL, 0, sizeof *c);
     if (!c) return NULL;
-    *c = (aoi_client){
-        .sync = y, .number = number & (MOST_CLIENTS - 1), .track = track, .node = AOI_NONE, .synced = y->now};
+    *c = (aoi_client){.sync = y,
+                      .number = number & (MOST_CLIENTS - 1),
+                      .track = track,
+                      .node = AOI_NONE,
+                      .synced = y->now,
+                      .anew = true};
     if (!client_set(c, r)) {
         aoi_picture_free(c);
         aoi_resize(m, c, sizeof *c, 0);
@@ -274,6 +278,7 @@ int aoi_sync_resend(aoi_sync *y, aoi_entity client) {
         aoi_picture_untell(c, c->told - 1);
         aoi_record_starts(c, c->told);
     }
+    c->anew = true;
     aoi_client_changed(c);
     return AOI_OK;
 }

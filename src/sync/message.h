@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-enum { AOI_WIRE_VERSION = 1, AOI_WIRE_3D = 1 };
+enum { AOI_WIRE_VERSION = 2, AOI_WIRE_3D = 1, AOI_WIRE_ANEW = 2 };
 
 /* tags of records */
 enum {
@@ -83,10 +83,10 @@ static inline unsigned char *aoi_put_told(const aoi_writer *w, unsigned char *p,
 }
 
 /* Right before the first record; returns where the message begins. */
-static inline unsigned char *aoi_writer_head(aoi_writer *w, int scale, double quantum) {
+static inline unsigned char *aoi_writer_head(aoi_writer *w, int scale, double quantum, bool anew) {
     unsigned char head[AOI_WIRE_HEAD], *p = head;
     *p++ = AOI_WIRE_VERSION;
-    *p++ = w->axes == 3 ? AOI_WIRE_3D : 0;
+    *p++ = (unsigned char)((w->axes == 3 ? AOI_WIRE_3D : 0) | (anew ? AOI_WIRE_ANEW : 0));
     *p++ = (unsigned char)scale;
     if (scale == AOI_SCALE_OTHER) {
         uint64_t bits;

@@ -87,8 +87,9 @@ static bool read_head(aoi_reader *r) {
     uint64_t records;
     if (!read_byte(r, &version) || !read_byte(r, &flags)) return false;
     if (version != AOI_WIRE_VERSION) return reader_fail(r, "it is of another version");
-    if (flags & ~(unsigned)AOI_WIRE_3D) return reader_fail(r, "it has unknown flags");
+    if (flags & ~(unsigned)(AOI_WIRE_3D | AOI_WIRE_ANEW)) return reader_fail(r, "it has unknown flags");
     r->dimensions = flags & AOI_WIRE_3D ? 3 : 2;
+    r->anew = flags & AOI_WIRE_ANEW;
     if (!read_quantum(r) || !read_varint(r, 32, &records)) return false;
     for (int a = 0; a < r->dimensions && r->quantum > 0; a++)
         if (!read_quanta(r, 0, r->origin + a)) return false;

@@ -92,6 +92,7 @@ struct aoi_client { /* what events need comes first */
     bool overflow : 1; /* sees more than the limit */
     bool marked : 1;   /* records are SAID or CUT */
     bool timed : 1;    /* some of its news wait */
+    bool anew : 1;     /* its next message, be it empty, begins the picture */
     uint32_t node, track;
     uint32_t synced;         /* tick of its last message, or when it had no news */
     uint32_t queued_for;     /* tick, while it is in the queue */

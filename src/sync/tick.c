@@ -47,7 +47,7 @@ static void writer_open(aoi_client *c) {
 
 static void writer_close(const aoi_client *c, aoi_message *out) {
     aoi_sync *y = c->sync;
-    const unsigned char *begin = aoi_writer_head(&y->writer, y->scale, y->quantum);
+    const unsigned char *begin = aoi_writer_head(&y->writer, y->scale, y->quantum, c->anew);
     *out = (aoi_message){aoi_client_id(c), begin, (size_t)(y->writer.bytes + y->writer.end - begin)};
 }
 
@@ -472,7 +472,7 @@ static void apply(aoi_client *c) {
         aoi_picture_shrink(c);
     }
     c->changed = left;
-    c->marked = false;
+    c->marked = c->anew = false;
     c->synced = y->now;
     aoi_client_unqueue(c);
     if (left || c->backlog) aoi_client_queue(c, y->now + 1);
@@ -494,7 +494,7 @@ int aoi_sync_next(aoi_sync *y, aoi_message *out) {
     *out = (aoi_message){0};
     for (aoi_client *c; (c = y->first) != NULL && !aoi_tick_after(c->queued_for, y->now);) {
         if (!aoi_client_see(c) || !pack(c)) return AOI_ENOMEM;
-        if (!y->writer.records) {
+        if (!y->writer.records && !c->anew) {
             apply(c);
             continue;
         }

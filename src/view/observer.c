@@ -336,7 +336,7 @@ static bool tell_all(aoi_observer *o, uint32_t *begin) {
     *begin = 0;
     if (w->records) { /* the head right before the records, the block before the head, and what was in front before it */
         w->bytes += RESET;
-        unsigned char *head = aoi_writer_head(w, aoi_scale_of(o->options.quantum), o->options.quantum);
+        unsigned char *head = aoi_writer_head(w, aoi_scale_of(o->options.quantum), o->options.quantum, false);
         w->bytes -= RESET;
         unsigned char *block = head - OBSERVER_BLOCK;
         *block = 'S';

@@ -23,6 +23,7 @@
 
 --- What a message says: flat arrays, `n` rows each, to be applied in this order.
 ---@class aoi.News
+---@field anew? true the picture begins anew: forget all that earlier messages have said, then apply this one
 ---@field gone integer[] id
 ---@field appeared number[] in world units but for the first two: id, kind, x, y [, z]
 ---@field moved number[] in world units but for the first: id, x, y [, z]
@@ -62,7 +63,8 @@ function Sync:remove(id) end
 ---@param options aoi.ClientOptions
 function Sync:set(id, options) end
 
---- The client has reconnected and knows nothing: the next tick tells it everything.
+--- The client knows nothing (it has reconnected, or a message was dropped): the next tick sends it a message that
+--- begins anew and tells it everything, be there anything to tell or not.
 ---@param id integer
 function Sync:resend(id) end
 
