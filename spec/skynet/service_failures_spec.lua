@@ -821,26 +821,69 @@ describe("failures around the AOI service:", function()
       assert.is_nil(next(map.busy))
     end)
 
-    it("that wait for ever hold back acknowledgements when too much waits behind them", function()
-      local on = waiting_handlers {}
+    local waiting_co
+
+    -- The handler of a node waits with its first event; rounds of a crowd that comes and goes follow.
+    local function hang(positions, rounds)
+      local known, wrong, first = {}, 0, true
+      local function enter(_, target, _, kind, x)
+        if known[target] then wrong = wrong + 1 end
+        known[target] = { kind, x }
+        if first then
+          first = false
+          waiting_co = coroutine.running()
+          coroutine.yield()
+        end
+      end
+      local function leave(_, target)
+        if not known[target] then wrong = wrong + 1 end
+        known[target] = nil
+      end
       net:run(function()
         local rows = {}
         for i = 1, 3000 do rows[3 * i - 2], rows[3 * i - 1], rows[3 * i] = 1000 + i, 50, 0 end
         same_map:enter_many(rows)
-        map:add_node(3, 6, 5, on)
+        map:add_node(3, 6, 5, enter, leave, { positions = positions })
+        map:add_node(3, 7, 5, {}) -- one that comes and goes while the handler waits
       end)
       net:tick(server)
-      for i = 1, 40 do
+      for i = 1, rounds do
         net:run(function()
-          map:set_radius(3, 6, i % 2 == 0 and 5 or 0)
-          same_map:move(3, i % 2 == 0 and 50 or 90, 0)
+          if i == 3 then map:remove_node(3, 7) end
+          for id = 1001, 4000 do same_map:move(id, i % 3 == 0 and 50 + id % 7 or i % 3 == 1 and 90 or 50, 0) end
           same_map:flush()
         end)
         net:tick(server)
       end
-      assert.is_true(is_behind(ANN))
-      assert.is_true(ann:info().parked < 50000)
-    end)
+      return known, function() return wrong end
+    end
+
+    for _, positions in ipairs { false, true } do
+      it(("that never return hold up their own watcher alone, in bounded memory (positions: %s)"):format(positions),
+        function()
+          local known, wrong = hang(positions, 41)
+          assert.is_false(is_behind(ANN))
+          assert.equal(0, waiting(ANN) // 8, "messages are acknowledged")
+          assert.is_true(ann:info().parked <= 40000, ann:info().parked)
+          assert.equal(1, #ann.logged)
+          assert.matches("a handler of entity 3 in space 'map' has not returned", ann.logged[1])
+          move(same_map, 2, 100)
+          net:tick(server)
+          assert.equal("-2", take "ann", "others hear")
+          assert(coroutine.resume(waiting_co))
+          assert.equal(0, wrong())
+          local seen, n = map:seen(3, 6)
+          assert.is_true(n > 1000)
+          for i = 1, n do
+            local target = seen[i]
+            assert.same(positions and { 1, (core():position(target)) } or {}, known[target])
+            known[target] = nil
+          end
+          assert.is_nil(next(known))
+          assert.equal(0, ann:info().parked)
+          assert.is_nil(next(map.busy))
+        end)
+    end
 
     it("may close the space: nothing comes after", function()
       local calls = 0

@@ -54,7 +54,7 @@ end
 
 -- The number of the last message whose events have all been delivered.
 local function taken(self)
-  local all = self.tail == 0 and not self.running and not self.held and not self.inbox:walking()
+  local all = self.tail == 0 and not self.running and not self.inbox:walking()
   if all then self.taken = self.inbox:seq() end
   return self.taken
 end

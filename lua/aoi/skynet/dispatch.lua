@@ -12,6 +12,9 @@
 -- behind what its coroutine still has, so that a watcher hears everything in order, and the others are not held up.
 -- So a handler that does not wait costs nothing: the group that an event is of is looked up when it is needed. A map
 -- may choose "free" instead: what comes later is delivered at once, to the same watcher, too.
+--
+-- A handler may never return. What is parked behind it is bounded: from PARKED_MOST values on it is replaced by its net
+-- change, which is no longer than what the watcher's handlers have been told and what its nodes see now.
 
 local failures = require "aoi.skynet.failures"
 local wire = require "aoi.skynet.wire"
@@ -21,7 +24,7 @@ local ACKNOWLEDGE = 100 -- pushed by the client: an acknowledgement that is due
 
 local SPECIAL, LEAVES, ENTERS, GROUP = 0, 1, 2, 3 -- forms of entries
 
-local PARKED_MOST = 4096 -- values that wait behind handlers, from which on acknowledgements are held back
+local PARKED_MOST = 4096 -- values that wait behind one handler, from which on their net change takes their place
 local KEPT_MOST = 65536  -- values of a list that is used again
 
 local dispatch = {}
@@ -55,12 +58,8 @@ end
 -- ---- entries that are no groups -------------------------------------------------------------------------------------
 
 local function acknowledge(self, seq)
-  if self.parked > PARKED_MOST then
-    self.held = seq
-  else
-    self.taken, self.held = seq, nil
-    self.send(wire.ack(seq))
-  end
+  self.taken = seq
+  self.send(wire.ack(seq))
 end
 
 --- At the end of the queue: when what is before it has been delivered, the message is acknowledged.
@@ -156,12 +155,68 @@ local function settle(self) self.inbox:behind(self.tail > 0 or self.waiting > 0 
 
 -- ---- handlers that wait ---------------------------------------------------------------------------------------------
 
+local function add_group(self, cursor, group)
+  table.insert(cursor.parked, group)
+  cursor.count, self.parked = cursor.count + #group.list, self.parked + #group.list
+end
+
+-- Into a change of a node: the leaves, and target -> list and place of the values of its enter. An enter that is
+-- followed by its leave is neither.
+local function add_change(change, group)
+  local list, values = group.list, group.values
+  for i = 1, group.middle - 1 do
+    local target = list[i]
+    if change.enters[target] then
+      change.enters[target] = nil
+    else
+      change.leaves[#change.leaves + 1] = target
+    end
+  end
+  for i = group.middle, #list, values do
+    change.enters[list[i]], change.values = { list, i }, values
+  end
+end
+
+local function group_of_change(change)
+  local list = change.leaves
+  local middle = #list + 1
+  for _, enter in pairs(change.enters) do
+    table.move(enter[1], enter[2], enter[2] + change.values - 1, #list + 1, list)
+  end
+  return { record = change.record, list = list, middle = middle, values = change.values }
+end
+
+-- Replaces what is parked by its net change: a group for each node.
+local function compact(self, cursor)
+  local changes = {}
+  for _, group in ipairs(cursor.parked) do
+    local record = group.record
+    if not changes[record] then
+      changes[record] = { record = record, leaves = {}, enters = {}, values = 1 }
+      changes[#changes + 1] = changes[record]
+    end
+    add_change(changes[record], group)
+  end
+  if not cursor.most then
+    local record = cursor.parked[1].record
+    local text = "aoi: a handler of entity %d in space '%s' has not returned; %d values wait, as their net change"
+    self.log(text:format(record.watcher, record.map.name, cursor.count))
+  end
+  self.parked = self.parked - cursor.count
+  cursor.parked, cursor.count = {}, 0
+  for _, change in ipairs(changes) do
+    local group = group_of_change(change)
+    if group.list[1] then add_group(self, cursor, group) end
+  end
+  cursor.most = math.max(PARKED_MOST, 2 * cursor.count)
+end
+
 local function park(self, cursor, record, list, first, middle, stop, values)
-  cursor.parked = cursor.parked or {}
-  table.insert(cursor.parked, {
+  if not cursor.parked then cursor.parked, cursor.count = {}, 0 end
+  add_group(self, cursor, {
     record = record, middle = middle - first + 1, values = values, list = table.move(list, first, stop - 1, 1, {}),
   })
-  self.parked = self.parked + stop - first
+  if cursor.count > (cursor.most or PARKED_MOST) then compact(self, cursor) end
 end
 
 -- What came for the watcher of this cursor while its handler waited; more may come meanwhile.
@@ -170,7 +225,7 @@ local function hear_parked(self, cursor)
     local group = table.remove(cursor.parked, 1)
     local record, list, stop = group.record, group.list, #group.list + 1
     local ok, caught
-    self.parked = self.parked - stop + 1
+    self.parked, cursor.count = self.parked - stop + 1, cursor.count - stop + 1
     cursor.at = 1
     repeat
       ok, caught = xpcall(hear, catch, cursor, record, list, cursor.at, group.middle, stop, group.values)
@@ -182,7 +237,6 @@ local function hear_parked(self, cursor)
     self.waiting = self.waiting - 1
   end
   settle(self)
-  if self.held and self.parked <= PARKED_MOST then acknowledge(self, self.held) end
 end
 
 -- Its watcher is busy, until hear_parked.
