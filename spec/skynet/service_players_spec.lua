@@ -286,6 +286,48 @@ describe("players of the AOI service:", function()
       raises("string expected, got number", map.broadcast, map, 4, 5)
       raises("no entity 9", map.knowers, map, 9)
     end)
+
+    it("is missed by a service that has fallen behind, and by no other", function()
+      local heard = { 0, 0 }
+      of_ann:on_broadcast(function() heard[1] = heard[1] + 1 end)
+      of_bob:on_broadcast(function() heard[2] = heard[2] + 1 end)
+      run(function()
+        of_ann:add_node(1, 7, 10, {})
+        of_bob:add_client(1, 10)
+      end)
+      net:tick(server)
+      net:stall(ANN)
+      local bytes, logged = ("x"):rep(100000), {}
+      server.log = nil
+      server.warn = function(_, text, ...) logged[#logged + 1] = text:format(...) end
+      local before = net.bytes
+      for i = 1, 100 do
+        run(function() assert.equal(i <= 10 and 2 or 1, map:broadcast(2, bytes), i) end)
+      end
+      assert.same({ 0, 100 }, heard)
+      assert.is_true(net.bytes - before < 111 * 101000)
+      assert.equal(90, server.counters.missed)
+      assert.matches("service :00000003 has fallen behind and misses a broadcast about entity 2", logged[1])
+      net:resume(ANN)
+      net:run()
+      assert.same({ 10, 100 }, heard)
+      bytes = ("x"):rep(2000000) -- more than the window is sent where nothing is under way
+      for _ = 1, 3 do run(function() assert.equal(2, map:broadcast(2, bytes)) end) end
+      assert.same({ 13, 103 }, heard)
+    end)
+
+    it("is counted on beyond 32 bits, and cannot be acknowledged before it is sent", function()
+      local heard = 0
+      of_ann:on_broadcast(function() heard = heard + 1 end)
+      run(function() of_ann:add_node(1, 7, 10, {}) end)
+      net:tick(server)
+      local subscriber = server.subscribers[ANN]
+      subscriber.broadcast_bytes, subscriber.broadcasts_acked = 2 ^ 32 - 1000 | 0, 2 ^ 32 - 1000 | 0
+      server:receive(ANN, require("aoi.skynet.wire").broadcasts_ack(77))
+      assert.equal(2 ^ 32 - 1000, subscriber.broadcasts_acked)
+      for _ = 1, 200 do run(function() assert.equal(1, map:broadcast(2, ("x"):rep(20000))) end) end
+      assert.equal(200, heard)
+    end)
   end)
 
   describe("a double login", function()

@@ -344,6 +344,22 @@ describe("the AOI service", function()
       assert.same({ 0, 0, false, 0 }, { server.post:state(server.subscribers[ANN].slot) })
     end)
 
+    it("writes one line in five seconds of each kind of trouble", function()
+      net:run(function() map:enter(2, 0, 0) end)
+      local time = 100
+      ann.warn = require("aoi.skynet.failures").sparing(ann.log, function() return time end)
+      for _ = 1, 20 do
+        map:move(77, 3, 3)
+        net:run(function() map:flush() end)
+        ann.warn("message", "aoi: bad message from %s: %s", ":00000001", "nonsense")
+        time = time + 0.5
+      end
+      assert.equal(4, #ann.logged)
+      assert.matches("entity 77 among them$", ann.logged[1])
+      assert.matches("bad message from :00000001: nonsense$", ann.logged[2])
+      assert.matches("%(and 9 more like it since the last line%)$", ann.logged[3])
+    end)
+
     it("knows no request by another name", function()
       assert.same({ false, "unknown request 'steal'" }, { server:call(ANN, "steal", map.link) })
       assert.same({ false, "the space is closed" }, { server:call(ANN, "leave", 99, 1) })

@@ -200,8 +200,9 @@ describe("the wire format", function()
     assert.equal("02 07 01 00 05 00 00 00", hex(wire.packets(5, true)))
     assert.equal("07 00 00 00 09 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00 02 00 00 00 61 62",
       hex(wire.packet(7, 9, 3, "ab")))
-    assert.equal("02 08 00 00 07 00 00 00 09 00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 04 00 00 00 "
-      .. "05 00 00 00 00 00 00 00 61", hex(wire.broadcast(7, 9, { 4 }, { 5 }, "a")))
+    assert.equal("02 08 01 00 07 00 00 00 64 00 00 00 09 00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 04 00 00 00 "
+      .. "05 00 00 00 00 00 00 00 61", hex(wire.broadcast(7, 100, true, 9, { 4 }, { 5 }, "a")))
+    assert.equal("02 04 04 00 64 00 00 00", hex(wire.broadcasts_ack(100)))
     assert.equal("02 09 00 00 07 00 00 00 ff ff ff ff ff ff ff ff", hex(wire.taken(7, -1)))
     assert.equal("02 0a 00 00 00 00 00 00", hex(wire.gone()))
     assert.equal("02 0b 00 00 07 00 00 00 09 00 00 00 00 00 00 00 00 00 00 00 00 00 00 80",
@@ -339,9 +340,10 @@ describe("the wire format", function()
     for n = 9, #message - 1 do
       if n ~= 32 then assert.is_nil((wire.read_packets(message:sub(1, n), {})), n) end
     end
-    local broadcast = wire.broadcast(3, -9, { 1, 2 }, { 3 }, "hello")
-    assert.same({ -9, { 1, 2 }, { 3 }, "hello" }, { wire.read_broadcast(broadcast) })
-    assert.same({ nil, "wrong length 31" }, { wire.read_broadcast(broadcast:sub(1, 31)) })
+    local broadcast = wire.broadcast(3, 2 ^ 32 - 1, false, -9, { 1, 2 }, { 3 }, "hello")
+    assert.equal(#broadcast, wire.size_of_broadcast({ 1, 2 }, { 3 }, "hello"))
+    assert.same({ -9, { 1, 2 }, { 3 }, "hello", 2 ^ 32 - 1 }, { wire.read_broadcast(broadcast) })
+    assert.same({ nil, "wrong length 35" }, { wire.read_broadcast(broadcast:sub(1, 35)) })
     assert.equal(-7, wire.read_taken(wire.taken(3, -7)))
     list = {}
     message = wire.lost_views(3, { 9, 1, -8, false })
@@ -435,7 +437,7 @@ describe("the readers of the wire format", function()
     local samples = {
       sample(2), sample(4), sample(8), reference.moves(1, 2, 2, { 1, 2, 3, 4, 5, 6 }, 2, 2, true),
       reference.moves(1, 2, 3, { 1, 2, 3, 4 }, 1, 8, false), wire.refused(1, 2, { 3, 4 }, 2), wire.ack(1, false),
-      wire.ping(2), wire.bye(3), wire.taken(1, 2), wire.gone(), wire.broadcast(1, 2, { 3, 4 }, { 5 }, "abc"),
+      wire.ping(2), wire.bye(3), wire.taken(1, 2), wire.gone(), wire.broadcast(1, 99, true, 2, { 3 }, { 5 }, "ab"),
       wire.packets(1, true) .. wire.packet(1, 2, nil, "abc") .. wire.packet(1, 2, 7, ""),
     }
     local function bytes(n)

@@ -75,11 +75,11 @@ static const struct {
     {WIRE_ASK, 8, false, false},           /* EVENTS */
     {WIRE_TICK | WIRE_Z, 16, false, true}, /* MOVES */
     {0, 16, false, true},                  /* REFUSED */
-    {3, 8, true, false},                   /* ACK */
+    {7, 8, true, false},                   /* ACK */
     {0, 8, true, false},                   /* PING */
     {0, 8, true, false},                   /* BYE */
     {WIRE_ASK, 8, false, false},           /* PACKETS */
-    {0, 24, false, false},                 /* BROADCAST */
+    {WIRE_ASK, 28, false, false},          /* BROADCAST */
     {0, 16, true, false},                  /* TAKEN */
     {0, 8, true, false},                   /* GONE */
     {0, 24, false, false},                 /* LOST */

@@ -25,10 +25,10 @@ local ASK, LOST, SEVERAL = 1, 2, 4 -- bits of what `receive_events` and `read` r
 local head, read = wire.head, wire.read
 
 --- options: send(message) returns true, or nil if the service is gone; call(name, ...) returns what the server's `call`
--- returned. Optional: log(text) takes errors and refusals without a handler; fork(f) calls f soon, in another
--- coroutine; name(): the service, for messages; gone(): called once, when the service is gone; text(pointer, length):
--- the string, where messages are received as these two; watched = true: the caller notices when a handler makes
--- `receive` wait, and calls `continue` in another coroutine then, so that nothing needs to be forked in advance.
+-- returned. Optional: log(text) takes errors and refusals without a handler; now() is in seconds; fork(f) calls f soon,
+-- in another coroutine; name(): the service, for messages; gone(): called once, when the service is gone; text(pointer,
+-- length): the string, where messages are received as these two; watched = true: the caller notices when a handler
+-- makes `receive` wait, and calls `continue` in another coroutine then, so that nothing needs to be forked in advance.
 function Client.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
@@ -46,6 +46,7 @@ function Client.new(options)
       packets = 0, broadcasts = 0,
     },
   }, Client)
+  self.warn = failures.sparing(self.log, options.now or os.time)
   self.continue = dispatch.continue(self)
   self.receive_events = self.inbox:receiver(dispatch.catch, not options.watched and self.fork or nil,
     self.continue, dispatch.look_up) -- in C
@@ -133,7 +134,7 @@ on[wire.REFUSED] = function(self, message, _, link)
     failures.run(self, map, map.refused_handler, ids, n)
   elseif map then
     local text = "aoi: %d moves of space '%s' were refused, that of entity %d among them"
-    self.log(text:format(n, map.name, ids[1] or 0))
+    self.warn("refused", text, n, map.name, ids[1] or 0)
   end
   return true
 end
@@ -182,8 +183,8 @@ local function reached(self, target, handles, ids)
   return list, n
 end
 
-on[wire.BROADCAST] = function(self, message, _, link)
-  local target, handles, ids, bytes = wire.read_broadcast(message)
+on[wire.BROADCAST] = function(self, message, flags, link)
+  local target, handles, ids, bytes, sent = wire.read_broadcast(message)
   if not target then return nil, handles end
   local map = self.maps[link]
   local list, n = reached(self, target, handles, ids)
@@ -191,6 +192,7 @@ on[wire.BROADCAST] = function(self, message, _, link)
   if map and map.broadcast_handler and n > 0 then
     failures.run(self, map, map.broadcast_handler, bytes, target, list, n)
   end
+  if flags & ASK ~= 0 then self.send(wire.broadcasts_ack(sent)) end
   return true
 end
 
@@ -211,7 +213,7 @@ on[wire.LOST_VIEWS] = function(self, message, _, link)
   for i = 1, f and 2 * n or 0, 2 do failures.run(self, map, f, list[i], list[i + 1] or nil) end
   if map and not f then
     local text = "aoi: %d nodes and views of space '%s' have ended with the service that they named, one of entity %d"
-    self.log(text:format(n, map.name, list[1] or 0))
+    self.warn("lost", text, n, map.name, list[1] or 0)
   end
   return true
 end

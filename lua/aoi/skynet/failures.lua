@@ -30,4 +30,21 @@ function failures.run(self, owner, f, ...)
   if not ok then failures.report(self, owner, err, ...) end
 end
 
+local SPARING = 5 -- seconds
+
+--- Returns warn(kind, text, ...): formats and logs a line, of each kind at most one in five seconds; the next one says
+-- how many were left out.
+function failures.sparing(log, now)
+  local last, left_out = {}, {}
+  return function(kind, text, ...)
+    local time, n = now(), left_out[kind] or 0
+    if last[kind] and time - last[kind] < SPARING then
+      left_out[kind] = n + 1
+      return
+    end
+    last[kind], left_out[kind] = time, nil
+    log(text:format(...) .. (n > 0 and (" (and %d more like it since the last line)"):format(n) or ""))
+  end
+end
+
 return failures

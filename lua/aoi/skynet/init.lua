@@ -26,13 +26,13 @@ local function as_it_is(message, size) return message, size end
 
 local watched = false -- whether skynet calls our dispatch_message: not if it was started before this was loaded
 
-local function settle(source, ok, reason)
-  if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
+local function settle(client, source, ok, reason)
+  if not ok then client.warn("message", "aoi: bad message from %s: %s", skynet.address(source), reason) end
 end
 
 local ptype = protocol(function(_, source, message, size)
   local client = clients[source]
-  if client then settle(source, client:receive(message, size)) end
+  if client then settle(client, source, client:receive(message, size)) end
 end, as_it_is)
 
 -- Events come more often than anything else and mostly find a handler or two: what skynet does for the coroutine of
@@ -44,7 +44,7 @@ local idle -- the coroutine that waits for the next message
 local pcall, running, yield = pcall, coroutine.running, coroutine.yield
 
 local function finish(client, source, message, size, left, ...)
-  if left ~= true then settle(source, client:finish(message, size, left, ...)) end
+  if left ~= true then settle(client, source, client:finish(message, size, left, ...)) end
 end
 
 local function listen(receive, client, source, message, size)
@@ -118,6 +118,7 @@ local function new_client(address)
     send = function(message) return core.send(address, ptype, 0, message) end,
     call = function(...) return answered(address, pcall(skynet.call, address, "lua", ...)) end,
     log = skynet.error,
+    now = function() return skynet.now() / 100 end,
     fork = skynet.fork,
     text = skynet.tostring,
     watched = watched,
@@ -140,7 +141,7 @@ end
 
 -- A local space has no service that ticks for it.
 local function keep_ticking(space, interval)
-  skynet.fork(period, interval, function()
+  period.start(interval, function()
     if space.closed then return false end
     space:tick()
   end)

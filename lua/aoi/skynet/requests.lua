@@ -2,6 +2,7 @@
 -- reloaded. A request that raises has changed nothing.
 
 local argument = require "aoi.skynet.argument"
+local broadcasts = require "aoi.skynet.broadcasts"
 local checks = require "aoi.checks"
 local links = require "aoi.skynet.links"
 local methods = require "aoi.skynet.methods"
@@ -347,58 +348,17 @@ end
 
 -- Who knows an entity -----------------------------------------------------------------------------------------------
 
--- f(link, handle) for nodes that see it, f(link, nil, view) for client views that know it.
-local function each_knower(server, space, id, f)
-  local list, n = space.core:viewers(id)
-  for i = 2, 2 * n, 2 do
-    local record = server.records[list[i]]
-    if record then f(record.link, record.handle) end
-  end
-  if not space.sync then return end
-  list, n = space.sync:knowers(id)
-  for i = 1, n do
-    local view = space.views[list[i]]
-    if view then f(view.link, nil, view) end
-  end
-end
-
--- The addresses of the services that know it, each once.
 function CMD.knowers(server, link, id)
   id = integer(id, 1, "knowers")
   if not link.space.core:has(id) then argument_error(1, "knowers", "no entity %d", id) end
-  local list, n, seen = {}, 0, {}
-  each_knower(server, link.space, id, function(other)
-    local address = other.subscriber.address
-    if not seen[address] then
-      n = n + 1
-      seen[address], list[n] = true, address
-    end
-  end)
-  return list, n
+  return broadcasts.knowers(server, link.space, id)
 end
 
--- One message to each link that knows it: the handles of its nodes, 0 and the entity for a client view. Returns how
--- many services it went to.
 function CMD.broadcast(server, link, id, bytes)
   id = integer(id, 1, "broadcast")
   if type(bytes) ~= "string" then argument_error(2, "broadcast", "string expected, got %s", type(bytes)) end
   if not link.space.core:has(id) then argument_error(1, "broadcast", "no entity %d", id) end
-  local by_link, order, addresses, n = {}, {}, {}, 0
-  each_knower(server, link.space, id, function(other, handle, view)
-    local to = by_link[other]
-    if not to then
-      to = { handles = {}, packets = {} }
-      by_link[other], order[#order + 1] = to, other
-    end
-    if handle then to.handles[#to.handles + 1] = handle else to.packets[#to.packets + 1] = view.id end
-  end)
-  for _, other in ipairs(order) do
-    local address, to = other.subscriber.address, by_link[other]
-    server:post_message(address, wire.broadcast(other.number, id, to.handles, to.packets, bytes))
-    if not addresses[address] then addresses[address], n = true, n + 1 end
-  end
-  server.counters.broadcasts = server.counters.broadcasts + 1
-  return n
+  return broadcasts.send(server, link.space, id, bytes)
 end
 
 -- Returns the number of events in this tick of the space.

@@ -15,6 +15,8 @@
 -- again with whole views. When a send fails the subscriber is gone: its nodes and the entities that it entered are
 -- removed.
 
+local broadcasts = require "aoi.skynet.broadcasts"
+local failures = require "aoi.skynet.failures"
 local links = require "aoi.skynet.links"
 local packets = require "aoi.skynet.packets"
 local requests = require "aoi.skynet.requests"
@@ -59,8 +61,8 @@ function Server.new(options)
     with_packets = {}, packet_count = 0,
     counters = {
       calls = 0, errors = 0, batches = 0, moves = 0, refused = 0, malformed = 0, ticks = 0, late = 0, skipped = 0,
-      events = 0, messages = 0, bytes = 0, pings = 0, packets = 0, broadcasts = 0, deaths = 0, tick_seconds = 0,
-      tick_max = 0, tick_last = 0,
+      events = 0, messages = 0, bytes = 0, pings = 0, packets = 0, broadcasts = 0, missed = 0, deaths = 0,
+      tick_seconds = 0, tick_max = 0, tick_last = 0,
     },
   }, Server)
   for name, value in pairs(DEFAULTS) do
@@ -70,6 +72,7 @@ function Server.new(options)
     end
     self[name] = value
   end
+  self.warn = failures.sparing(self.log, self.now)
   self.ask_every = math.max(1, self.window // 4)
   self.post = wire.post(math.tointeger(self.window // 1), math.tointeger(self.max_message // 1))
   self.moves = self.post.moves
@@ -86,7 +89,7 @@ function Server:subscribe(address)
     subscriber = {
       address = address, links = {}, slot = self.post:subscribe(address, self.first_seq), remote = self.remote(address),
       seq = self.first_seq or 0, sent_at = now, heard_at = now, heard = false, batches = 0, packet_seq = 0,
-      packets_acked = 0, barred = {},
+      packets_acked = 0, broadcast_bytes = 0, broadcasts_acked = 0, barred = {},
     }
     self.subscribers[address] = subscriber
   end
@@ -212,11 +215,14 @@ local function on_ack(self, address, flags, seq)
   local subscriber = self.subscribers[address]
   if not subscriber then
     self.send(address, wire.bye(0))
-  elseif flags & wire.OF_PACKETS ~= 0 then
-    subscriber.heard = true
+    return true
+  end
+  subscriber.heard = true
+  if flags & wire.OF_PACKETS ~= 0 then
     packets.ack(subscriber, seq)
+  elseif flags & wire.OF_BROADCASTS ~= 0 then
+    broadcasts.ack(subscriber, seq)
   else
-    subscriber.heard = true
     self.post:ack(subscriber.slot, seq, flags & wire.LOST ~= 0)
   end
   return true

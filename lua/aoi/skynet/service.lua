@@ -65,17 +65,20 @@ end
 
 local function receive(_, source, message, size)
   local ok, reason = server:receive(source, message, size)
-  if not ok then skynet.error(("aoi: bad message from %s: %s"):format(skynet.address(source), reason)) end
+  if not ok then server.warn("message", "aoi: bad message from %s: %s", skynet.address(source), reason) end
 end
 
 ptype = protocol(receive)
 
--- Moves need no coroutine, and come more often than anything else: they are taken before skynet makes one.
-local function take_messages()
-  local dispatch = skynet.dispatch_message
+-- Moves need no coroutine, and come more often than anything else: they are taken before skynet makes one. A timer's
+-- message waits behind all that are queued, and there may be any number: a tick that is overdue is made among them.
+local function take_messages(ticks)
+  local dispatch, taken = skynet.dispatch_message, 0
   core.callback(function(kind, message, size, session, source)
     if kind == ptype then
       receive(session, source, message, size)
+      taken = taken + 1
+      if taken % 64 == 0 and ticks and skynet.now() >= ticks.due + ticks.interval then ticks:step() end
     else
       dispatch(kind, message, size, session, source)
     end
@@ -107,13 +110,13 @@ skynet.start(function()
   end)
   skynet.info_func(function() return server:info() end)
   if viewer_port then require("aoi.skynet.viewer_host").serve(find_space, { port = viewer_port }) end
-  if interval > 0 then skynet.fork(period, interval, guarded "tick", late) end
-  skynet.fork(period, 100, guarded "probe_all")
-  skynet.fork(period, 50, function()
+  local ticks = interval > 0 and period.start(interval, guarded "tick", late)
+  period.start(100, guarded "probe_all")
+  period.start(50, function()
     if server.closed then return false end
     remote:beat()
   end)
-  take_messages()
+  take_messages(ticks)
   -- Killed, this service tells its clients by its last breath.
   last_words(function()
     if server.closed then return end

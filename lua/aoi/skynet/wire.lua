@@ -10,13 +10,14 @@
 --                         flag 1 = then tick, 2 = rows have a z
 --   3 REFUSED   service   link; u32 batch, u32 count, each: id
 --   4 ACK       client    seq: all messages up to it have been delivered; flag 1 = some were lost, resync,
---                         2 = of PACKETS
+--                         2 = of PACKETS, 4 = of BROADCAST
 --   5 PING      service   seq of the last EVENTS; an ACK is expected
 --   6 BYE       service   link that was closed, 0 = all of them
 --   7 PACKETS   service   seq; then for each: u32 link, i64 entity, i64 fd (the least number: none), u32 length, bytes
 --                         for its connection; flag 1 = an ACK is expected
---   8 BROADCAST service   link; i64 target, u32 nodes, u32 views, u32 handles of the nodes that see it, i64 entities of
---                         the client views that know it, then the caller's bytes
+--   8 BROADCAST service   link; u32 bytes of all BROADCAST to this service so far, i64 target, u32 nodes, u32 views,
+--                         u32 handles of the nodes that see it, i64 entities of the client views that know it, then
+--                         the caller's bytes; flag 1 = an ACK of that number of bytes is expected
 --   9 TAKEN     service   link; i64 entity that another client has taken over
 --  10 GONE      client    0: the client has ended
 --  11 LOST      service   link; each: i64 entity, i64 node (the least number: the client view) whose events went to a
@@ -48,7 +49,7 @@ local wire = {
   EVENTS = 1, MOVES = 2, REFUSED = 3, ACK = 4, PING = 5, BYE = 6, PACKETS = 7, BROADCAST = 8, TAKEN = 9, GONE = 10,
   LOST_VIEWS = 11,
   PIECE_MESSAGE = 1, PIECE_REQUEST = 2, PIECE_GONE = 3,
-  ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, -- flags of a message
+  ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, -- flags of a message
   -- In C:
   head = core.head,     -- (message): kind, flags, u32; or nil and a reason
   apply = core.apply,   -- (space, MOVES, refused): rows made, refused (ids in the list), batch; or nil and why
@@ -94,6 +95,8 @@ end
 
 function wire.ack(seq, lost) return head(wire.ACK, lost and wire.LOST or 0, 0, seq) end
 
+function wire.broadcasts_ack(bytes) return head(wire.ACK, wire.OF_BROADCASTS, 0, bytes) end
+
 function wire.packets_ack(seq) return head(wire.ACK, wire.OF_PACKETS, 0, seq) end
 
 function wire.ping(seq) return head(wire.PING, 0, 0, seq) end
@@ -121,23 +124,29 @@ function wire.read_packets(s, out)
   return n
 end
 
---- To the nodes with these handles, and the client views of these entities.
-function wire.broadcast(link, target, handles, ids, bytes)
-  local parts = { head(wire.BROADCAST, 0, 0, link), spack("<i8I4I4", target, #handles, #ids) }
+-- Bytes of a BROADCAST.
+function wire.size_of_broadcast(handles, ids, bytes) return HEAD + 20 + 4 * #handles + 8 * #ids + #bytes end
+
+--- To the nodes with these handles, and the client views of these entities. sent: bytes so far, of all; ask: whether an
+-- ACK is expected.
+function wire.broadcast(link, sent, ask, target, handles, ids, bytes)
+  local parts = {
+    head(wire.BROADCAST, ask and wire.ASK or 0, 0, link), spack("<I4i8I4I4", sent, target, #handles, #ids),
+  }
   for _, handle in ipairs(handles) do parts[#parts + 1] = spack("<I4", handle) end
   for _, id in ipairs(ids) do parts[#parts + 1] = spack("<i8", id) end
   parts[#parts + 1] = bytes
   return table.concat(parts)
 end
 
---- BROADCAST: the target, a list of handles, a list of entities, the bytes.
+--- BROADCAST: the target, a list of handles, a list of entities, the bytes, the bytes so far.
 function wire.read_broadcast(s)
-  local target, n, m, pos = sunpack("<i8I4I4", s, HEAD + 1)
+  local sent, target, n, m, pos = sunpack("<I4i8I4I4", s, HEAD + 1)
   local handles, ids = {}, {}
   if 4 * n + 8 * m > #s - pos + 1 then return nil, "wrong length " .. #s end
   for i = 1, n do handles[i], pos = sunpack("<I4", s, pos) end
   for i = 1, m do ids[i], pos = sunpack("<i8", s, pos) end
-  return target, handles, ids, s:sub(pos)
+  return target, handles, ids, s:sub(pos), sent
 end
 
 function wire.taken(link, id) return head(wire.TAKEN, 0, 0, link) .. spack("<i8", id) end
