@@ -18,16 +18,18 @@ end
 
 local function text_of(title) return (title:gsub("`", ""):gsub("&", "&amp;"):gsub("<", "&lt;")) end
 
--- The index: groups of pages by the names of their files; what no group names is in the last but one.
+-- The index: groups of pages by the names of their files; a page in Chinese that no group names is in the second, any
+-- other in the last but one.
 local GROUPS = {
-  { "Begin", "index", "zh", "guide", "playground", "recipes", "why" },
+  { "Begin", "index", "guide", "playground", "recipes", "why" },
+  { "中文", "zh" },
   { "The library", "reference", "api", "engines", "scripting", "sight", "history", "sync", "client", "tick" },
   { "Servers", "skynet", "world", "snapshot", "journal", "command", "viewer" },
   { "More", "sync-wire", "viewer-wire", "c" },
   { "The project", "comparison", "testing", "contributing", "house" },
 }
 
-local TITLES = { ["index.html"] = "Overview", ["zh.html"] = "中文", ["playground.html"] = "Playground" }
+local TITLES = { ["index.html"] = "Overview", ["zh.html"] = "概览", ["playground.html"] = "Playground" }
 
 local function grouped(pages)
   local by_name, groups = {}, {}
@@ -40,7 +42,9 @@ local function grouped(pages)
     end
   end
   for _, page in ipairs(pages) do
-    if by_name[page.html:match "^(.*)%.html$"] then table.insert(groups[#groups - 1], page) end
+    if by_name[page.html:match "^(.*)%.html$"] then
+      table.insert(groups[page.html:find("zh-CN", 1, true) and 2 or #groups - 1], page)
+    end
   end
   return groups
 end
@@ -88,7 +92,7 @@ function layout.page(page, pages, playground, programs)
   local title = page.html == "index.html" and "aoi" or text_of(page.title) .. " - aoi"
   local scripts = programs[1] and "<script>const programs = [\n" .. table.concat(programs, ",\n")
     .. '\n];</script>\n<script src="run.js"></script>\n' or ""
-  return frame(page.html, title, page.html:find "^zh" and "zh-CN" or "en",
+  return frame(page.html, title, page.html:find "zh" and "zh-CN" or "en",
     playground and layout.with_playground(pages) or pages, page.body, scripts)
 end
 
