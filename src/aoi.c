@@ -80,6 +80,7 @@
 #include "core/event_queue.c"
 #include "core/events.c"
 #include "core/explain.c"
+#include "core/layers.c"
 #include "core/movers.c"
 #include "core/node_index.c"
 #include "core/override_table.c"

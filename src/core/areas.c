@@ -89,10 +89,7 @@ void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_shape_free(&s->world.memory, s->world.areas[node].shape);
     s->world.areas[node].shape = NULL;
     if (n->flags & AOI_NODE_OVERRIDES) aoi_overrides_drop(&s->world.memory, &s->overrides, AOI_OVERRIDE_BY_NODE, node);
-    if (n->flags & AOI_NODE_SYNC) {
-        aoi_client_end(aoi_client_from(s->world.areas[node].user_data));
-        s->world.areas[node].user_data = 0; /* nothing of the host's */
-    }
+    if (n->flags & AOI_NODE_LAYER) s->world.areas[node].user_data = aoi_layer_node_end(s, node);
     if (++n->generation == 0) return; /* all generations used: the slot retires */
     if (n->pending == 0) aoi_release_node(s, node);
 }
@@ -106,7 +103,7 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     n->reach[1] = is->reach[1];
     n->mask = is->mask;
     n->shape = is->shape;
-    n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES | AOI_NODE_SYNC | AOI_NODE_INDEXED;
+    n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES | AOI_NODE_LAYER | AOI_NODE_INDEXED;
     if (is->margined) n->flags |= AOI_NODE_KEEPS;
     else if (is->shape == AOI_SQUARE) n->flags |= AOI_NODE_PLAIN;
 }
@@ -427,6 +424,7 @@ static int override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
     if (aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node))
         s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
     aoi_tell_mask(s, node);
+    if (s->world.nodes[node].flags & AOI_NODE_LAYER) aoi_layer_overridden(s, node);
     aoi_commit(s);
     return AOI_OK;
 }

@@ -171,7 +171,7 @@ const char *aoi_check(aoi_space *s) {
     if (!wrong) wrong = check_kept(s);
     if (!wrong) wrong = check_overrides(s);
     if (!wrong) wrong = aoi_queue_check(&s->queue);
-    if (!wrong && s->syncs) wrong = aoi_syncs_see(s) ? aoi_syncs_check(s->syncs) : "not enough memory";
+    if (!wrong && s->layers) wrong = aoi_layers_see(s) ? aoi_layers_check(s->layers) : "not enough memory";
     if (!wrong) wrong = s->engine->class->check(s->engine);
     if (!wrong) wrong = check_targets(s);
     if (!wrong) wrong = check_watchers(s);

@@ -46,7 +46,7 @@ enum {
     AOI_NODE_PLAIN = 2,     /* a square without keep: its box tells everything */
     AOI_NODE_KEEPS = 4,     /* has a zone BETWEEN */
     AOI_NODE_OVERRIDES = 8, /* has exceptions for single targets */
-    AOI_NODE_SYNC = 16,     /* a client's: its events change its picture (sync_hook.h) */
+    AOI_NODE_LAYER = 16,    /* a layer's: its events are sightings (layer_hook.h) */
     AOI_NODE_INDEXED = 32   /* one of many nodes of its owner (node_index.h) */
 };
 

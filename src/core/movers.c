@@ -51,7 +51,7 @@ AOI_INLINE void note_way(aoi_space *s, uint32_t entity, const double *to, aoi_tr
         t->hi[a] = to[a] > t->hi[a] ? to[a] : t->hi[a];
     }
     t->climbs |= w->dims == 3 && to[2] != e->pos[2];
-    if (s->syncs) aoi_syncs_moved(s->syncs, entity);
+    if (s->layers) aoi_layers_moved(s->layers, entity);
 }
 
 void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {

@@ -83,7 +83,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
 void aoi_close(aoi_space *s) {
     if (!s) return;
     if (s->journal) aoi_log_close(s);
-    if (s->syncs) aoi_syncs_free(s->syncs);
+    if (s->layers) aoi_layers_free(s->layers);
     if (s->observers) aoi_observers_orphan(s->observers);
     aoi_world *w = &s->world;
     aoi_memory *m = &w->memory;
@@ -171,7 +171,7 @@ uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
 
 void aoi_free_entity(aoi_space *s, uint32_t e) {
     aoi_entity_record *r = s->world.entities + e;
-    if (s->syncs) aoi_syncs_left(s->syncs, e);
+    if (s->layers) aoi_layers_left(s->layers, e);
     aoi_index_remove(&s->ids, aoi_id_hash(&s->world.hash_key, r->id), e);
     s->world.entity_count--;
     if (++r->generation == 0) return; /* all generations used: the slot retires, or old handles would come alive */
@@ -294,7 +294,7 @@ static int move_entity(aoi_space *s, aoi_entity handle, const double *pos) {
         if (s->world.failed) return refuse_move(s, e, to);
     }
     aoi_place(s, e, to); /* also where only the sign of a zero differs */
-    if (s->syncs) aoi_syncs_moved(s->syncs, e);
+    if (s->layers) aoi_layers_moved(s->layers, e);
     aoi_commit(s);
     return AOI_OK;
 }
@@ -360,7 +360,7 @@ static int set_kind_of(aoi_space *s, aoi_entity handle, uint64_t kind) {
         return AOI_ENOMEM;
     }
     s->world.entities[e].kind = kind;
-    if (s->syncs) aoi_syncs_touched(s->syncs, e);
+    if (s->layers) aoi_layers_touched(s->layers, e);
     aoi_commit(s);
     return AOI_OK;
 }

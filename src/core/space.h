@@ -6,6 +6,7 @@
  *   batch.c       many at once
  *   visibility.c  pairs before and after a change -> events and memories of pairs
  *   events.c      taking events
+ *   layers.c      nodes whose events go to layers in C
  *   query.c       questions; sweep.c that of a moving ball
  *   check.c       every invariant, and brute force
  *
@@ -24,12 +25,12 @@
 
 #include "core/event_queue.h"
 #include "core/journal_hook.h"
+#include "core/layer_hook.h"
 #include "core/node_index.h"
 #include "core/observer_hook.h"
 #include "core/override_table.h"
 #include "core/pair_table.h"
 #include "core/rule.h"
-#include "core/sync_hook.h"
 
 enum { AOI_MOST_ENTITIES = 1 << 30 }; /* in one space */
 
@@ -72,14 +73,14 @@ struct aoi_space {
     aoi_event_queue queue;
     aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
     aoi_override_table overrides;
-    aoi_sync *syncs;         /* chain of the synchronisers that are open on it */
-    uint32_t sync_count;     /* ever opened */
+    aoi_layer *layers;       /* chain of those that are open on it */
+    uint32_t sync_count;     /* synchronisers ever opened */
     aoi_journal *journal;    /* what records it, or NULL */
     aoi_observer *observers; /* chain of those that are open on it */
-    aoi_sighting *sightings; /* events of clients' nodes that are not in their pictures yet */
+    aoi_sighting *sightings; /* events of layers' nodes that are not applied yet */
     uint32_t *sighting_ends; /* by node: where those of each end, while they are sorted */
     uint32_t sighting_cap, sighting_count, sighting_call; /* call: where those of the present call begin */
-    uint32_t sightings_sorted, sightings_left; /* how many are sorted by node, and not in their pictures yet */
+    uint32_t sightings_sorted, sightings_left; /* how many are sorted by node, and not applied yet */
     uint32_t sighting_nodes, sighting_end_cap;
     aoi_pair_undo *undo;
     uint32_t undo_cap, undo_count;
@@ -184,7 +185,7 @@ static inline void aoi_open_call(aoi_space *s) {
     aoi_queue_begin(&s->world.memory, &s->queue);
     s->undo_count = 0;
     if (s->sighting_count > AOI_SIGHTINGS && s->sighting_count / AOI_SIGHTINGS_A_NODE > s->node_count)
-        (void)aoi_syncs_see(s);
+        (void)aoi_layers_see(s);
     s->sighting_call = s->sighting_count;
 }
 static inline bool aoi_begin(aoi_space *s) {
@@ -216,7 +217,7 @@ void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to);
 void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to);
 void aoi_judge_unbounded_couples(aoi_space *s); /* after a join, what engines do not know of */
 
-/* aoi_add_node with flags: AOI_NODE_SILENT, or AOI_NODE_SYNC with the address of a client for user data. */
+/* aoi_add_node with flags: AOI_NODE_SILENT, or AOI_NODE_LAYER with the address of an aoi_layer_node for user data. */
 int aoi_add_flagged_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, int flags, aoi_node *out);
 
 /* For a space that is being loaded.  What the node sees follows from positions and kept pairs; nothing is judged.  And a

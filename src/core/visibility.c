@@ -13,13 +13,13 @@ enum { JUDGE_AHEAD = 4, JUDGE_SOON = 2 }; /* candidates whose records, and state
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
-/* An event of a client's node: not for the queue. */
+/* An event of a layer's node: not for the queue. */
 static AOI_NOINLINE void record_sighting(aoi_space *s, int kind, uint32_t node, uint32_t target) {
-    uint32_t track = AOI_NONE;
+    uint32_t name = AOI_NONE;
     if (AOI_GROW(&s->world.memory, s->sightings, s->sighting_cap, s->sighting_count + (size_t)1))
-        track = aoi_node_track(s, node, target);
-    if (track == AOI_NONE) s->world.failed = true;
-    else s->sightings[s->sighting_count++] = (aoi_sighting){node, track & INT32_MAX, kind == AOI_ENTER};
+        name = aoi_sighting_name(s, node, target);
+    if (name == AOI_NONE) s->world.failed = true;
+    else s->sightings[s->sighting_count++] = (aoi_sighting){node, name & INT32_MAX, kind == AOI_ENTER};
 }
 
 /* At the end of the queue, which is ready. */
@@ -45,7 +45,7 @@ static AOI_NOINLINE void record_among(aoi_space *s, int kind, uint32_t node, uin
 static inline void record_event(aoi_space *s, int kind, uint32_t node, uint32_t target) {
     const aoi_event_queue *q = &s->queue;
     const aoi_entity_record *t = s->world.entities + target;
-    if (s->world.nodes[node].flags & AOI_NODE_SYNC) record_sighting(s, kind, node, target);
+    if (s->world.nodes[node].flags & AOI_NODE_LAYER) record_sighting(s, kind, node, target);
     else if (q->call || q->top == q->cap) record_among(s, kind, node, target);
     else append_event(s, kind, node, target, t->generation, t->id);
 }
@@ -106,8 +106,10 @@ void aoi_commit(aoi_space *s) {
 
 /* Whether the node saw the target at the last delivery; `was`: whether it does by what has been judged since. */
 static bool saw_at_delivery(aoi_space *s, uint32_t node, uint32_t target, bool was) {
-    if (s->world.nodes[node].flags & AOI_NODE_SYNC)
-        return aoi_client_saw(aoi_client_from(s->world.areas[node].user_data), target);
+    if (s->world.nodes[node].flags & AOI_NODE_LAYER) {
+        const aoi_layer_node *n = aoi_layer_node_from(s->world.areas[node].user_data);
+        return n->layer->class->saw(n, target);
+    }
     if (!s->deferred || !s->queue.call) return was;
     int kind = aoi_queue_waiting(&s->world.memory, &s->queue, node, target, s->world.entities[target].generation);
     if (kind < 0) s->world.failed = true;

@@ -343,7 +343,7 @@ void aoi_log_add_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_
 /* Of a node that was there when the call began; NULL where the call was refused, or nothing is recorded. */
 static unsigned char *record_of_node(aoi_space *s, int call, aoi_node n, int result) {
     bool known = n.index < s->world.node_top;
-    if (s->journal->failed || (known && (s->world.nodes[n.index].flags & AOI_NODE_SYNC))) return NULL;
+    if (s->journal->failed || (known && (s->world.nodes[n.index].flags & AOI_NODE_LAYER))) return NULL;
     if (result != AOI_OK) {
         refused_node(s, call, n, result);
         return NULL;

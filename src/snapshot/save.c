@@ -108,7 +108,7 @@ static uint32_t old_to_new(aoi_space *s, uint32_t entity) {
     aoi_world *w = &s->world;
     uint32_t count = 0;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (w->nodes[n].flags & AOI_NODE_SYNC) continue;
+        if (w->nodes[n].flags & AOI_NODE_LAYER) continue;
         if (!AOI_GROW(&w->memory, w->hits, w->hit_cap, count + (size_t)1)) return AOI_NONE;
         w->hits[count++] = n;
     }

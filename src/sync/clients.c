@@ -43,11 +43,13 @@ void aoi_sync_get_defaults(const aoi_sync *y, aoi_relevance *out) {
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
+static const aoi_layer_class sync_layer;
+
 int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     if (!(o->quantum >= 0) || isinf(o->quantum)) return AOI_EVALUE;
     aoi_sync *y = aoi_resize(&s->world.memory, NULL, 0, sizeof *y);
     if (!y) return AOI_ENOMEM;
-    *y = (aoi_sync){.space = s, .quantum = o->quantum, .free_track = AOI_NONE, .next = s->syncs};
+    *y = (aoi_sync){.space = s, .quantum = o->quantum, .free_track = AOI_NONE};
     y->scale = aoi_scale_of(y->quantum);
     y->node_id = FIRST_NODE_ID - s->sync_count;
     if (aoi_sync_set_defaults(y, &o->clients) != AOI_OK) {
@@ -55,7 +57,7 @@ int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
         return AOI_EVALUE;
     }
     s->sync_count++;
-    s->syncs = y;
+    aoi_layer_open(s, &y->layer, &sync_layer);
     *out = y;
     return AOI_OK;
 }
@@ -129,29 +131,38 @@ static void sync_free(aoi_sync *y) {
     aoi_resize(m, y, sizeof *y, 0);
 }
 
-void aoi_syncs_free(aoi_sync *first) {
-    while (first) {
-        aoi_sync *next = first->next;
-        sync_free(first);
-        first = next;
-    }
+static void sync_free_layer(aoi_layer *layer) {
+    sync_free((aoi_sync *)layer);
 }
 
-/* Nodes that cannot be removed for want of memory become silent ones of the space. */
+static uint32_t sync_name(aoi_layer *layer, uint32_t target) {
+    return aoi_track_ready((aoi_sync *)layer, target);
+}
+
+static uint64_t sync_end(aoi_layer_node *n) {
+    aoi_client_end((aoi_client *)n);
+    return 0; /* nothing of the host's */
+}
+
+static const aoi_layer_class sync_layer = {.name = sync_name,
+                                           .see = aoi_client_sighting,
+                                           .grouped = aoi_client_grouped,
+                                           .prefetch = aoi_client_prefetch,
+                                           .saw = aoi_client_saw,
+                                           .end = sync_end,
+                                           .moved = aoi_tracks_moved,
+                                           .touched = aoi_tracks_touched,
+                                           .left = aoi_tracks_left,
+                                           .free = sync_free_layer,
+                                           .check = aoi_sync_check};
+
 void aoi_sync_close(aoi_sync *y) {
     if (!y) return;
     aoi_space *s = y->space;
     for (uint32_t k = 0; k < y->client_top; k++) {
-        aoi_client *c = y->clients[k];
-        if (!c) continue;
-        aoi_node_record *n = s->world.nodes + c->node;
-        if (aoi_remove_node(s, (aoi_node){c->node, n->generation}) == AOI_OK) continue;
-        s->world.areas[c->node].user_data = 0;
-        n->flags = (uint8_t)((n->flags & ~AOI_NODE_SYNC) | AOI_NODE_SILENT);
+        if (y->clients[k]) (void)aoi_remove_layer_node(s, y->clients[k]->node);
     }
-    aoi_sync **link = &s->syncs;
-    while (*link != y) link = &(*link)->next;
-    *link = y->next;
+    aoi_layer_close(&y->layer);
     sync_free(y);
 }
 
@@ -163,7 +174,7 @@ aoi_node aoi_sync_node(const aoi_sync *y, aoi_entity client) {
 
 static aoi_client *client_of(const aoi_sync *y, aoi_entity entity) {
     uint32_t node = aoi_node_slot(y->space, aoi_sync_node(y, entity));
-    return node == AOI_NONE ? NULL : aoi_client_from(y->space->world.areas[node].user_data);
+    return node == AOI_NONE ? NULL : (aoi_client *)aoi_layer_node_from(y->space->world.areas[node].user_data);
 }
 
 /* Whether something known has news that it has not been told yet: then times go on to be needed. */
@@ -200,7 +211,8 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
         return NULL;
     aoi_client *c = aoi_resize(m, NULL, 0, sizeof *c);
     if (!c) return NULL;
-    *c = (aoi_client){.sync = y,
+    *c = (aoi_client){.head.layer = &y->layer,
+                      .sync = y,
                       .number = number & (MOST_CLIENTS - 1),
                       .track = track,
                       .node = AOI_NONE,
@@ -244,10 +256,10 @@ int aoi_sync_add(aoi_sync *y, aoi_entity entity, const aoi_area *view, const aoi
     if (client_of(y, entity)) return AOI_EEXIST;
     if (!r) r = &y->defaults;
     if (aoi_relevance_fault(y, r)) return AOI_EVALUE;
-    aoi_client *c = aoi_syncs_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may find a new node */
+    aoi_client *c = aoi_layers_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may find a new node */
     if (!c) return AOI_ENOMEM;
     area.user_data = (uint64_t)(uintptr_t)c;
-    int result = aoi_add_flagged_node(y->space, entity, y->node_id, &area, AOI_NODE_SYNC, &node);
+    int result = aoi_add_flagged_node(y->space, entity, y->node_id, &area, AOI_NODE_LAYER, &node);
     if (result == AOI_OK) c->node = node.index;
     else aoi_client_end(c);
     return result;

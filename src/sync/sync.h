@@ -2,7 +2,7 @@
  *
  *   tracks.c     entities that clients know or see: where they were, what is new about them, which clients know them
  *   picture.c    what one client knows and sees
- *   sightings.c  events of clients' nodes, which change their pictures
+ *   sightings.c  what clients' nodes see, which changes their pictures
  *   clients.c    opening, closing, clients, pins
  *   tick.c       which clients have news; what a message says; what it changes when it is sent
  *   relevance.c  limit, tiers, budget of bytes
@@ -23,6 +23,8 @@
 #include "core/space.h"
 #include "sync/message.h"
 #include "sync/numbers.h"
+
+typedef struct aoi_client aoi_client;
 
 /* flags of a track */
 enum {
@@ -79,6 +81,7 @@ typedef struct aoi_tiers {
  *
  *   since    [   |   |     ]                only with tiers: since when a move waits, in their units, the low 8 bits */
 struct aoi_client { /* what events need comes first */
+    aoi_layer_node head;
     aoi_sync *sync;
     uint8_t *flags; /* where the block begins */
     uint32_t cap, count, told;
@@ -123,7 +126,7 @@ typedef struct aoi_scope { /* a client's place, and the error of a distance from
 } aoi_scope;
 
 struct aoi_sync {
-    aoi_sync *next;
+    aoi_layer layer;
     aoi_space *space;
     double quantum;
     int scale;       /* how the head of a message spells it */
@@ -177,6 +180,9 @@ static inline bool aoi_tick_after(uint32_t a, uint32_t b) {
 
 /* ---- tracks.c ---------------------------------------------------------------------------------------------------- */
 
+void aoi_tracks_moved(aoi_layer *y, uint32_t entity); /* for the space: core/layer_hook.h */
+void aoi_tracks_touched(aoi_layer *y, uint32_t entity);
+void aoi_tracks_left(aoi_layer *y, uint32_t entity);
 uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity); /* or AOI_NONE, as of the slot AOI_NONE */
 uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity);    /* a new one if it must be; AOI_NONE: memory refused */
 void aoi_track_release(aoi_sync *y, uint32_t track);       /* frees it if nothing refers to it */
@@ -305,6 +311,15 @@ static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
     if (c->flags[record] & AOI_RECORD_SEEN) return true;
     return c->flags[record] & AOI_RECORD_PIN && !(c->sync->tracks[aoi_record_track(c, record)].flags & AOI_TRACK_DEAD);
 }
+
+/* ---- sightings.c, clients.c, sync_check.c: for the space ----------------------------------------------------------- */
+
+bool aoi_client_sighting(aoi_layer_node *client, uint32_t track, bool enters);
+void aoi_client_grouped(aoi_layer_node *client);
+void aoi_client_prefetch(const aoi_layer_node *client, uint32_t track, bool picture);
+bool aoi_client_saw(const aoi_layer_node *client, uint32_t target);
+void aoi_client_end(aoi_client *c); /* its node is being freed */
+const char *aoi_sync_check(const aoi_layer *y);
 
 /* ---- relevance.c ------------------------------------------------------------------------------------------------- */
 

@@ -83,13 +83,11 @@ static const char *check_queue(const aoi_sync *y) {
     return NULL;
 }
 
-const char *aoi_syncs_check(const aoi_sync *first) {
-    const char *wrong = NULL;
-    for (const aoi_sync *y = first; y && !wrong; y = y->next) {
-        wrong = check_tracks(y);
-        if (!wrong) wrong = check_queue(y);
-        for (uint32_t k = 0; k < y->client_top && !wrong; k++)
-            if (y->clients[k]) wrong = check_client(y->clients[k]);
-    }
+const char *aoi_sync_check(const aoi_layer *layer) {
+    const aoi_sync *y = (const aoi_sync *)layer;
+    const char *wrong = check_tracks(y);
+    if (!wrong) wrong = check_queue(y);
+    for (uint32_t k = 0; k < y->client_top && !wrong; k++)
+        if (y->clients[k]) wrong = check_client(y->clients[k]);
     return wrong;
 }

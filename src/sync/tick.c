@@ -482,7 +482,7 @@ static void apply(aoi_client *c) {
 /* ---- the tick ---------------------------------------------------------------------------------------------------- */
 
 int aoi_sync_begin(aoi_sync *y) {
-    if (!aoi_settle(y->space) || !aoi_syncs_group(y->space)) return AOI_ENOMEM;
+    if (!aoi_settle(y->space) || !aoi_layers_group(y->space)) return AOI_ENOMEM;
     y->now++;
     y->packed = NULL;
     y->changes++;
@@ -493,7 +493,8 @@ int aoi_sync_begin(aoi_sync *y) {
 int aoi_sync_next(aoi_sync *y, aoi_message *out) {
     *out = (aoi_message){0};
     for (aoi_client *c; (c = y->first) != NULL && !aoi_tick_after(c->queued_for, y->now);) {
-        if (!aoi_client_see(c) || !pack(c)) return AOI_ENOMEM;
+        if (!aoi_layer_see(y->space, c->node, c->next == AOI_NONE ? AOI_NONE : aoi_client_next(c)->node) || !pack(c))
+            return AOI_ENOMEM;
         if (!y->writer.records && !c->anew) {
             apply(c);
             continue;
@@ -503,7 +504,7 @@ int aoi_sync_next(aoi_sync *y, aoi_message *out) {
         y->packed_at = y->changes;
         return AOI_OK;
     }
-    if (!aoi_syncs_see(y->space)) return AOI_ENOMEM;
+    if (!aoi_layers_see(y->space)) return AOI_ENOMEM;
     aoi_tracks_sweep(y);
     return AOI_OK;
 }

@@ -93,11 +93,10 @@ static void track_die(aoi_sync *y, uint32_t track) {
     aoi_track_release(y, track);
 }
 
-void aoi_syncs_left(aoi_sync *first, uint32_t entity) {
-    for (aoi_sync *y = first; y; y = y->next) {
-        uint32_t t = aoi_track_of(y, entity);
-        if (t != AOI_NONE) track_die(y, t);
-    }
+void aoi_tracks_left(aoi_layer *layer, uint32_t entity) {
+    aoi_sync *y = (aoi_sync *)layer;
+    uint32_t t = aoi_track_of(y, entity);
+    if (t != AOI_NONE) track_die(y, t);
 }
 
 /* ---- clients that know it ---------------------------------------------------------------------------------------- */
@@ -145,20 +144,18 @@ void aoi_track_list(aoi_sync *y, uint32_t track) {
     y->movers[y->mover_count++] = track;
 }
 
-void aoi_syncs_moved(aoi_sync *first, uint32_t entity) {
-    for (aoi_sync *y = first; y; y = y->next) {
-        uint32_t t = aoi_track_of(y, entity);
-        if (t != AOI_NONE) aoi_track_list(y, t);
-    }
+void aoi_tracks_moved(aoi_layer *layer, uint32_t entity) {
+    aoi_sync *y = (aoi_sync *)layer;
+    uint32_t t = aoi_track_of(y, entity);
+    if (t != AOI_NONE) aoi_track_list(y, t);
 }
 
-void aoi_syncs_touched(aoi_sync *first, uint32_t entity) {
-    for (aoi_sync *y = first; y; y = y->next) {
-        uint32_t t = aoi_track_of(y, entity);
-        if (t == AOI_NONE) continue;
-        y->tracks[t].flags |= AOI_TRACK_TOUCHED;
-        aoi_track_list(y, t);
-    }
+void aoi_tracks_touched(aoi_layer *layer, uint32_t entity) {
+    aoi_sync *y = (aoi_sync *)layer;
+    uint32_t t = aoi_track_of(y, entity);
+    if (t == AOI_NONE) return;
+    y->tracks[t].flags |= AOI_TRACK_TOUCHED;
+    aoi_track_list(y, t);
 }
 
 /* Both zeros are told as the same one, so that places are equal if their bytes are. */

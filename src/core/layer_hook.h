@@ -1,0 +1,81 @@
+/* layer_hook.h - how a layer in C (src/sync/, src/sight/) owns nodes of the space and gets their changes.
+ *
+ *   record_event --(node flagged AOI_NODE_LAYER)--> sightings [ node, name, enters | ... ] --> class->see, not the queue
+ *   moves, kinds, deaths --(space->layers != NULL)--> class->moved ...
+ *
+ *   areas[node].user_data --> aoi_layer_node, the head of what the layer keeps of the node --> aoi_layer --> its class
+ *
+ * Sightings wait for the tick of their layer, or until very many have come together: sorted by node they cost half.  A
+ * call that fails cuts its own off; those of a node that goes are void.  In a sighting a target has the name that its
+ * layer gave it.  Several layers may be open on a space; without one each of these costs one predictable branch. */
+#ifndef AOI_LAYER_HOOK_H
+#define AOI_LAYER_HOOK_H
+
+#include "aoi.h"
+
+enum { AOI_SIGHTINGS = 256, AOI_SIGHTINGS_A_NODE = 16 }; /* that wait, at most, before a call */
+enum { AOI_SIGHTING_DONE = INT32_MAX };                  /* instead of a name: it has been applied */
+
+typedef struct aoi_sighting {
+    uint32_t node;
+    uint32_t name : 31; /* of the target, or DONE */
+    uint32_t enters : 1;
+} aoi_sighting;
+
+typedef struct aoi_layer aoi_layer;
+
+typedef struct aoi_layer_node { /* the head of the record of a flagged node */
+    aoi_layer *layer;
+} aoi_layer_node;
+
+typedef struct aoi_layer_class { /* those that may be NULL are marked so */
+    /* A name for the target, less than AOI_SIGHTING_DONE, that is good until the sighting is applied; AOI_NONE: memory is
+     * refused. */
+    uint32_t (*name)(aoi_layer *, uint32_t target);
+    bool (*see)(aoi_layer_node *, uint32_t name, bool enters); /* false: memory refused, nothing has changed */
+    void (*grouped)(aoi_layer_node *);                         /* may be NULL: sightings of the node wait, sorted */
+    void (*prefetch)(const aoi_layer_node *, uint32_t name,
+                     bool record);                        /* may be NULL: what `see` reads; the node's record */
+    bool (*saw)(const aoi_layer_node *, uint32_t target); /* whether the node saw the target at the last tick */
+    uint64_t (*end)(aoi_layer_node *);                    /* the node is being freed; the host's user data for it */
+    void (*overridden)(aoi_layer_node *);                 /* may be NULL: an exception of the node has changed */
+    void (*moved)(aoi_layer *, uint32_t entity);          /* or is about to: where it is counts only at the tick */
+    void (*touched)(aoi_layer *, uint32_t entity);        /* may be NULL: its kind has changed */
+    void (*left)(aoi_layer *, uint32_t entity);           /* its slot is being freed */
+    void (*free)(aoi_layer *);                            /* the space closes */
+    const char *(*check)(const aoi_layer *); /* NULL, or the invariant that does not hold; no sighting waits */
+} aoi_layer_class;
+
+struct aoi_layer { /* the head of a layer */
+    const aoi_layer_class *class;
+    aoi_space *space;
+    aoi_layer *next;
+};
+
+static inline aoi_layer_node *aoi_layer_node_from(uint64_t user_data) {
+    return (aoi_layer_node *)(uintptr_t)user_data;
+}
+
+/* ---- layers.c ---------------------------------------------------------------------------------------------------- */
+
+void aoi_layer_open(aoi_space *s, aoi_layer *layer, const aoi_layer_class *class);
+void aoi_layer_close(aoi_layer *layer); /* out of the chain; it has no nodes any more */
+/* One that cannot be removed for want of memory becomes a silent one of the space. */
+int aoi_remove_layer_node(aoi_space *s, uint32_t node);
+uint64_t aoi_layer_node_end(const aoi_space *s, uint32_t node); /* class->end */
+void aoi_layer_overridden(const aoi_space *s, uint32_t node);   /* class->overridden */
+
+uint32_t aoi_sighting_name(const aoi_space *s, uint32_t node, uint32_t target);
+bool aoi_layers_see(aoi_space *s); /* applies all sightings; false: memory refused, some wait */
+/* At the beginning of a tick: sorts them by node and tells `grouped`; aoi_layer_see applies those of one node. */
+bool aoi_layers_group(aoi_space *s);
+bool aoi_layer_see(aoi_space *s, uint32_t node, uint32_t next); /* next: the node whose are applied next, or AOI_NONE */
+
+/* To every layer of the chain. */
+void aoi_layers_moved(aoi_layer *first, uint32_t entity);
+void aoi_layers_touched(aoi_layer *first, uint32_t entity);
+void aoi_layers_left(aoi_layer *first, uint32_t entity);
+void aoi_layers_free(aoi_layer *first);
+const char *aoi_layers_check(const aoi_layer *first);
+
+#endif
