@@ -57,6 +57,7 @@ build = {
     ["aoi.sync"] = "lua/aoi/sync.lua",
     ["aoi.skynet"] = "lua/aoi/skynet/init.lua",
     ["aoi.skynet.argument"] = "lua/aoi/skynet/argument.lua",
+    ["aoi.skynet.broadcasts"] = "lua/aoi/skynet/broadcasts.lua",
     ["aoi.skynet.client"] = "lua/aoi/skynet/client.lua",
     ["aoi.skynet.dispatch"] = "lua/aoi/skynet/dispatch.lua",
     ["aoi.skynet.failures"] = "lua/aoi/skynet/failures.lua",

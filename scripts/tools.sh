@@ -68,6 +68,10 @@ for goal in "$@"; do
       need cmark-gfm cmark-gfm
       need emcc emscripten
       continue ;;
+    packages) # for the specs of what other build systems make
+      need luarocks luarocks
+      need cmake cmake
+      continue ;;
     clean | env | help | uninstall) continue ;;
   esac
   need_compiler
