@@ -96,6 +96,7 @@ build = {
     ["aoi.viewer.websocket"] = "lua/aoi/viewer/websocket.lua",
     ["aoi.trigger"] = "lua/aoi/trigger.lua",
     ["aoi.trigger.admission"] = "lua/aoi/trigger/admission.lua",
+    ["aoi.trigger.clock"] = "lua/aoi/trigger/clock.lua",
     ["aoi.trigger.events"] = "lua/aoi/trigger/events.lua",
     ["aoi.trigger.options"] = "lua/aoi/trigger/options.lua",
     ["aoi.trigger.registry"] = "lua/aoi/trigger/registry.lua",

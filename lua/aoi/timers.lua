@@ -68,6 +68,13 @@ function Timers:cancel(record)
   end
 end
 
+--- Moves all timers by the same time. What rounding makes equal fires in the order it was set.
+function Timers:shift(by)
+  for i = 1, self.n do self.heap[i].due = self.heap[i].due + by end
+  table.sort(self.heap, before) -- a sorted array is a heap
+  for i = 1, self.n do self.heap[i].place = i end
+end
+
 --- Takes the earliest timer if it is due by now: its record, nil when none is.
 function Timers:take(now)
   local first = self.heap[1]

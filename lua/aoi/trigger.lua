@@ -17,7 +17,9 @@
 --- trigger can do see TriggerOptions.
 ---
 --- **Time** is what you pass to `update`, in any unit that counts up. What happens between two updates happens at the
---- time of the earlier one. An update costs what fires, not what waits.
+--- time of the earlier one. An update costs what fires, not what waits. Without a time at the start the clock begins at
+--- 0, or, where the first update is more than an hour away from that (`os.time()`), with that update: what has begun
+--- before it begins then. A long tick makes up for at most 1,000 `stay` of a visit, the last ones.
 ---
 --- **Removal.** When a trigger, or the entity that carries it, is removed, its handlers are never called again, not
 --- even `leave`; `disable` it first where `leave` is wanted. A target that is removed leaves: that is its last call.
@@ -35,6 +37,7 @@
 --   aoi.trigger.registry     the triggers of a set: by node, by entity and name, all; removing dead ones
 --   aoi.trigger.events       what enter and leave of a node mean; plain triggers
 --   aoi.trigger.admission    triggers with visits: filter, limit, cooldown, once, timers
+--   aoi.trigger.clock        where the time begins, and what an update may make up for
 --   aoi.trigger.visits       the record of a visit, the queue of targets that wait
 --   aoi.trigger.steps        calls that are still to be made when a handler raises or yields
 --   aoi.trigger.saved        the triggers of a set as plain data, and back
@@ -45,6 +48,7 @@
 --         base                      see aoi.reserved
 --         triggers, names, inside, families, all, hand, share   see aoi.trigger.registry
 --         timers                    the heap of all timers
+--         same, upto                see aoi.trigger.clock
 --         spare, spare_maps         see aoi.trigger.visits
 --         steps, mutes              see aoi.trigger.steps
 --         enter, leave              the handlers of all nodes, see aoi.trigger.events
@@ -57,6 +61,7 @@
 local admission = require "aoi.trigger.admission"
 local check = require "aoi.trigger.options"
 local checks = require "aoi.checks"
+local clock = require "aoi.trigger.clock"
 local events = require "aoi.trigger.events"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
@@ -110,13 +115,14 @@ local Triggers, Trigger -- the two classes, below
 ---@field leave? aoi.TriggerHandler it went; the two strictly alternate
 ---@field first? aoi.TriggerHandler before `enter`, if the trigger was empty
 ---@field last? aoi.TriggerHandler after `leave`, if it is empty again
----@field stay? aoi.TriggerHandler every `interval` while inside; a long tick makes up for all
+---@field stay? aoi.TriggerHandler every `interval` while inside; a long tick makes up for the last 1,000
 ---@field dwell? aoi.TriggerHandler once per visit, when it has lasted `after`
 
 --- Makes a set of triggers for a space; it may have several.
 ---@param space aoi.Space
 ---@param handlers table<string, aoi.TriggerHandlers> handlers, and options if you like, by the name of the trigger
----@param now? number seconds: the time at the beginning, 0 without it; the clock is the caller's
+---@param now? number seconds: the time at the beginning; the clock is the caller's. Without it 0, or the first `update`
+--- if that is more than an hour away from 0
 ---@return aoi.Triggers
 function trigger.new(space, handlers, now)
   checks.space(space, trigger, "trigger")
@@ -124,7 +130,7 @@ function trigger.new(space, handlers, now)
   if now ~= nil then checks.finite(now, 3, "new") end
   local self = setmetatable({
     space = space, radius = space.radius, has = space.has, base = reserved.base(space),
-    handlers = handlers, time = now or 0,
+    handlers = handlers, time = now or 0, upto = now or 0, same = not now and 0 or nil,
     triggers = {}, names = {}, inside = {}, families = {}, all = {}, hand = 0, share = 1,
     timers = timers.new(), spare_maps = {}, steps = steps.new(), mutes = 0,
   }, Triggers)
@@ -249,8 +255,10 @@ end
 function Triggers:update(now)
   checks.self(self, Triggers, "update", "triggers:update(now)")
   checks.finite(now, 1, "update")
-  if now < self.time then checks.fail(1, "update", ("%.14g is before %.14g"):format(now, self.time)) end
+  local fault = clock.fault(self, now)
+  if fault then checks.fail(1, "update", fault) end
   steps.run(self)
+  clock.begin(self, now)
   registry.sweep(self)
   local waiting, n = self.timers, 0
   local timer = waiting:take(now)
@@ -271,6 +279,7 @@ function Triggers:advance(dt)
   checks.self(self, Triggers, "advance", "triggers:advance(dt)")
   checks.finite(dt, 1, "advance")
   if dt < 0 then checks.fail(1, "advance", "number must not be negative") end
+  self.same = nil
   return self:update(self.time + dt)
 end
 

@@ -144,8 +144,7 @@ static void ids_that_follow_one_another_are_spread(void) {
         aoi_index ix = {0};
         aoi_hash_key key = {random_mix((uint64_t)round + 1), random_mix(~(uint64_t)round), 1};
         EXPECT(aoi_index_reserve(&memory, &ix, COUNT * 3 / 2));
-        for (uint32_t i = 0; i < COUNT; i++)
-            aoi_index_add(&ix, aoi_id_hash(&key, (int64_t)i * step[round % STEPS]), i);
+        for (uint32_t i = 0; i < COUNT; i++) aoi_index_add(&ix, aoi_id_hash(&key, (int64_t)i * step[round % STEPS]), i);
         expect_at("step %u", (unsigned)step[round % STEPS]);
         EXPECT(probes(&ix) / COUNT < 5);
         aoi_index_free(&memory, &ix);

@@ -7,6 +7,7 @@
 -- A trigger is open while fewer than `limit` are inside, `cooldown` has passed since the last one was admitted, and
 -- `once` has not fired.
 
+local clock = require "aoi.trigger.clock"
 local registry = require "aoi.trigger.registry"
 local steps = require "aoi.trigger.steps"
 local visits = require "aoi.trigger.visits"
@@ -172,7 +173,7 @@ local function stay(visit)
   local t, target = visit.trigger, visit.target
   local set = t.set
   if not present(t, target) then return end
-  visit.stays = visit.stays + 1
+  visit.stays = visit.stays + 1 + clock.skipped(set, visit.stay.due, t.interval)
   local due = visit.since + (visit.stays + 1) * t.interval -- not a sum of intervals: rounding would drift
   if due <= set.time then error(("trigger '%s': the clock is too large for its interval"):format(t.name), 0) end
   set.timers:set(visit.stay, due)
