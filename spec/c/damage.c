@@ -108,8 +108,8 @@ static void of_pairs(void) {
     DAMAGE(uint64_t, s->world.entities[between].kind, 2); /* it does not meet the mask any more */
 }
 
-static void finds_nobody(aoi_engine *g, const double *at) {
-    (void)g, (void)at;
+static void finds_nobody(aoi_engine *g, const double *at, bool idle) {
+    (void)g, (void)at, (void)idle;
 }
 
 static void finds_none(aoi_engine *g, const double *lo, const double *hi) {
