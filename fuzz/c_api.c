@@ -189,7 +189,7 @@ static void take_events(uint32_t how) {
 typedef struct call {
     uint32_t verb;
     int64_t id, node_id;
-    aoi_entity e[2];
+    aoi_entity e[2], other[2]; /* other: a carrier */
     aoi_node n[2];
     double pos[3];
     uint64_t bits;
@@ -232,6 +232,8 @@ static int do_call(call *c, int w) {
         return aoi_set_facing(s, c->n[w], c->area.facing);
     case 14:
         return aoi_override(s, c->n[w], c->e[w], (int)(c->bits & 3));
+    case 15:
+        return aoi_attach(s, c->e[w], c->other[w], c->pos);
     default: /* the first rows' entities; where they are not there, null */
         for (size_t i = 0; i < c->count; i++) entities[i] = aoi_find(s, c->rows[i].id);
         return aoi_add_node_many(s, entities, c->count, c->node_id, &c->area, c->bad + w);
@@ -277,9 +279,10 @@ static void next_few(call *c) {
 static call next_call(uint32_t verb) {
     call c = {.verb = verb};
     if (verb == 0) c.id = next_id();
-    if (verb <= 3 || verb == 6 || verb == 14) next_entity(c.e);
-    if ((verb >= 7 && verb <= 9) || verb >= 12) next_node(c.n);
-    if (verb <= 1) next_position(c.pos);
+    if (verb <= 3 || verb == 6 || verb == 14 || verb == 15) next_entity(c.e);
+    if (verb == 15) next_entity(c.other);
+    if ((verb >= 7 && verb <= 9) || (verb >= 12 && verb <= 14)) next_node(c.n);
+    if (verb <= 1 || verb == 15) next_position(c.pos);
     if (verb == 0 || verb == 3 || verb == 5 || verb == 9 || verb == 14) c.bits = next_bits(&f.in);
     if (verb == 6 || verb == 11) c.node_id = choose(&f.in, NODES);
     if (verb == 6 || verb == 11 || verb == 12) next_area(&c.area);
@@ -378,7 +381,7 @@ static void step(void) {
     uint32_t b = next_byte(&f.in);
     if (b < 200) change(b % 10, b >= 120 ? next_byte(&f.in) % 32 : 0);
     else if (b < 208) ask(b % 8);
-    else if (b < 220) change(10 + b % 5, b >= 214 ? next_byte(&f.in) % 32 : 0);
+    else if (b < 220) change(10 + b % 6, b >= 214 ? next_byte(&f.in) % 32 : 0);
     else if (b < 240) take_events(b % 3);
     else if (b < 245) free_slots();
     else if (b < 249) flush();

@@ -85,10 +85,12 @@ typedef struct aoi_node {
 
 enum {
     AOI_OK = 0,
-    AOI_ENOMEM, /* the allocator refused */
-    AOI_EGONE,  /* a handle that is stale or null; an id that is not in the space */
-    AOI_EEXIST, /* that id, or that node id on this entity, is taken */
-    AOI_EVALUE  /* a coordinate that is not finite, an area that is none, a bad option */
+    AOI_ENOMEM,    /* the allocator refused */
+    AOI_EGONE,     /* a handle that is stale or null; an id that is not in the space */
+    AOI_EEXIST,    /* that id, or that node id on this entity, is taken */
+    AOI_EVALUE,    /* a coordinate that is not finite, an area that is none, a bad option */
+    AOI_EATTACHED, /* it is attached: its carrier moves it */
+    AOI_ECHAIN     /* a chain of carriers that is a circle, or longer than AOI_MOST_CHAIN */
 };
 
 enum { AOI_ENTER = 1, AOI_LEAVE = 2 };                                               /* kinds of events */
@@ -201,6 +203,19 @@ AOI_API int aoi_leave_many(aoi_space *s, const int64_t *ids, size_t n, size_t *b
 
 /* Room for n rows, the space's own, valid until the next call of this; NULL when the allocator refuses. */
 AOI_API aoi_row *aoi_row_buffer(aoi_space *s, size_t n);
+
+/* From now on the passenger's position is the carrier's plus the offset, one addition a coordinate: it moves there, and with
+ * every move of its carrier, in the same call and delivery, and its own passengers with it.  Moving it is AOI_EATTACHED; a
+ * move that would take a passenger to no finite place is AOI_EVALUE, all of it.  A null carrier lets go: it stays where it
+ * is, as all passengers do when their carrier leaves.  At most AOI_MOST_CHAIN entities from the first carrier to the last
+ * passenger.  AOI_EGONE, AOI_EVALUE, AOI_ECHAIN, AOI_ENOMEM. */
+enum { AOI_MOST_CHAIN = 16 };
+AOI_API int aoi_attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const double *offset);
+
+/* False where it is not attached.  offset may be NULL. */
+AOI_API bool aoi_carrier(const aoi_space *s, aoi_entity passenger, aoi_entity *carrier, double *offset);
+/* Those attached to this one itself, in no order.  AOI_EGONE, AOI_ENOMEM. */
+AOI_API int aoi_passengers(aoi_space *s, aoi_entity carrier, const int64_t **ids, size_t *count);
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 

@@ -75,6 +75,7 @@
 
 #ifndef AOI_ENGINES_ALONE /* spec/c/engine_contract.c stands in for the space */
 #include "core/areas.c"
+#include "core/attach.c"
 #include "core/batch.c"
 #include "core/check.c"
 #include "core/event_queue.c"

@@ -84,6 +84,12 @@ static inline void dump_entity(text *t, aoi_space *s, int64_t id) {
     if (!EXPECT(aoi_position(s, e, p) && aoi_kind(s, e, &kind))) return;
     text_add(t, "entity %lld at %a %a %a kind %llx", (long long)id, p[0], p[1], p[2], (unsigned long long)kind);
     if (EXPECT(aoi_viewers(s, e, &ids, &nodes, &count) == AOI_OK)) dump_list(t, "seen by", ids, nodes, count);
+    aoi_entity carrier;
+    double offset[3] = {0};
+    if (aoi_carrier(s, e, &carrier, offset))
+        text_add(t, " on %lld %a %a %a", (long long)s->world.entities[carrier.index].id, offset[0], offset[1],
+                 offset[2]);
+    if (EXPECT(aoi_passengers(s, e, &ids, &count) == AOI_OK)) dump_list(t, "carries", ids, NULL, count);
     text_add(t, "\n");
     for (aoi_node n = aoi_first_node(s, e); !AOI_IS_NULL(n); n = aoi_next_node(s, n)) dump_node(t, s, n);
 }

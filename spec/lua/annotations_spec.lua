@@ -35,6 +35,7 @@ end
 
 local SAMPLES = {
   x0 = 0, y0 = 0, z0 = 0, x1 = 5, y1 = 0, z1 = 0,
+  carrier = 2, dx = 1, dy = 2, dz = 3,
   id = 1, node_id = 7, target = 2, x = 1, y = 2, z = 3, kind = 1, mask = 1, radius = 5, keep = 6, area = 5,
   t = { 1, 0, 0, 0 }, n = 1, buf = {}, f = function() end, on_enter = function() end, on_leave = function() end,
   options = {}, facing = 1, how = "hide", seen = { 2 },
@@ -43,6 +44,7 @@ local SAMPLES = {
 local SPECIAL = { enter = { id = 50 }, add_node = { node_id = 8 }, enter_many = { t = { 50, 0, 0, 0 } } }
 SPECIAL.adopt = { node_id = 8 }
 SPECIAL.set_facing = { node_id = 9 }
+local TOGETHER = { attach = { 3, 4 } } -- what is left out only with what stands before it
 
 local function sample(name, param)
   local special = SPECIAL[name] and SPECIAL[name][param]
@@ -214,6 +216,8 @@ describe("annotations:", function()
           local args, n = samples(f), #f.params
           while n > 0 and f.param[n].optional and f.param[n].name ~= "z" do
             n = n - 1
+            local together = TOGETHER[f.name]
+            if together and n >= together[1] and n <= together[2] then n = together[1] - 1 end
             call(new_space(), unpack, args, n)
           end
         end)

@@ -286,6 +286,23 @@ local function cases(d)
     case(bad(6, "near", M.table, "string"), function(s) s:near(0, 0, 0, 5, 1, "buf") end)
   end
 
+  -- attach
+  do
+    case(bad(1, "attach", M.no_entity, 99), function(s) s:attach(99, 1) end)
+    case(bad(2, "attach", M.no_entity, 99), function(s) s:attach(1, 99) end)
+    case(bad(2, "attach", "integer or nil expected, got no value"), function(s) s:attach(1) end)
+    case(bad(2, "attach", M.integer, "string"), function(s) s:attach(1, "bus") end)
+    local circle = "entity 1 is carried by this one, or the chain has more than 16"
+    case(bad(2, "attach", circle), function(s) s:attach(1, 1) end)
+    case(bad(3, "attach", M.number, "string"), function(s) s:attach(1, 2, "x", 0, 0) end)
+    case(bad(4, "attach", M.finite, "nan"), function(s) s:attach(1, 2, 0, nan, 0) end)
+    case(bad(4, "attach", M.number, "no value"), function(s) s:attach(1, 2, 0) end)
+    case(bad(3, "attach", M.nothing, "number"), function(s) s:attach(1, nil, 0) end)
+    case(bad(3 + d, "attach", M.nothing_in, d, "number"), function(s)
+      if d == 2 then s:attach(1, 2, 0, 0, 0) else s:attach(1, 2, 0, 0, 0, 0) end
+    end)
+  end
+
   -- sweep
   do
     local function sweep(s, ...)

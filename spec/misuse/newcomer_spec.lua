@@ -211,6 +211,16 @@ local MISTAKES = {
     function(w) w.space:near(0, 0, { 5 }) end },
   { "nearest without a number", "#3 to 'nearest' (integer expected, got no value)",
     function(w) w.space:nearest(0, 0) end },
+  { "a passenger that walks", "entity 2 is attached: it moves with its carrier",
+    function(w)
+      w.space:attach(2, 1)
+      w.space:move(2, 5, 5)
+    end },
+  { "a bus in its own passenger", "entity 2 is carried by this one",
+    function(w)
+      w.space:attach(2, 1)
+      w.space:attach(1, 2)
+    end },
   { "a bullet without its radius", "#5 to 'sweep' (number expected, got no value)",
     function(w) w.space:sweep(0, 0, 10, 0) end },
   { "a bullet with an area", "#5 to 'sweep' (number expected, got table)",

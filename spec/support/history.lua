@@ -97,7 +97,7 @@ local function area(o, random) return random_area.make(random, o.scenario, o.dim
 
 local names = {}
 for name, weight in pairs { go = 40, leave = 5, node = 14, set_radius = 3, set_mask = 4, set_kind = 5, move_many = 7,
-  enter_many = 2, misuse = 2, set_area = 8, set_facing = 5, override = 8 } do
+  enter_many = 2, misuse = 2, set_area = 8, set_facing = 5, override = 8, attach = 8 } do
   for _ = 1, weight do names[#names + 1] = name end
 end
 table.sort(names)      -- pairs() has an order of its own on every run
@@ -110,9 +110,11 @@ local function generate(o, random)
     area = area(o, random), radius = o.scenario.radius(random),
     hears = random { "both", "both", "both", "table", "enter", "leave", "none" }, rows = {},
     facing = random_area.facing(random), other = id_of(random(count)), how = random { "hide", "show", "match", false },
-    again = random(5) == 1,
+    again = random(5) == 1, offset = {},
   }
   op.keep = leave_radius(o, random, op.radius)
+  for axis = 1, o.dimensions do op.offset[axis] = o.scenario.shift(random) end
+  if random(3) == 1 then op.offset = position(o, random) end
   if op.name == "move_many" or op.name == "enter_many" then
     for i = 1, random(math.min(count, 12)) do op.rows[i] = { id = id_of(random(count)), goal = goal(o, random) } end
   end
@@ -184,7 +186,9 @@ function Play:apply(op)
   local name, here, there = op.name, model:has(id), model:has_node(id, node_id)
   if name == "go" then
     local p = self:target(id, op.goal)
-    if here then
+    if here and not model:may_move(id, p) then
+      self:refused(pcall(space.move, space, id, coordinates(p)))
+    elseif here then
       self:say("move", id, show(p))
       model:move(id, p)
       space:move(id, coordinates(p))
@@ -192,6 +196,20 @@ function Play:apply(op)
       self:say("enter", id, show(p), "kind", tostring(op.kind))
       model:enter(id, p, op.kind)
       space:enter(id, coordinates(p, op.kind))
+    end
+  elseif name == "attach" and here and op.again then
+    self:say("attach", id, "nil")
+    model:attach(id, nil)
+    space:attach(id, nil)
+  elseif name == "attach" and here and model:has(op.other) then
+    local p, at = {}, model:position(op.other)
+    for axis = 1, self.dimensions do p[axis] = at[axis] + op.offset[axis] end
+    if model:may_attach(id, op.other) and model:may_move(id, p, true) then
+      self:say("attach", id, op.other, show(op.offset))
+      model:attach(id, op.other, op.offset)
+      space:attach(id, op.other, unpack(op.offset))
+    else
+      self:refused(pcall(space.attach, space, id, op.other, unpack(op.offset)))
     end
   elseif name == "leave" and here then
     self:say("leave", id)
@@ -241,7 +259,13 @@ function Play:apply(op)
       end
     end
     self:say(name, table.concat(text, " "))
-    if name == "move_many" then
+    local possible = true
+    for _, row in ipairs(name == "move_many" and rows or {}) do
+      possible = possible and model:may_move(row[1], row[2])
+    end
+    if not possible then
+      self:refused(pcall(space.move_many, space, self:flat(rows)))
+    elseif name == "move_many" then
       model:move_many(rows)
       space:move_many(self:flat(rows))
     else
@@ -400,11 +424,13 @@ function Play:compare_entity(id)
     if p[axis] == 0 then self:same("zero of " .. id, 1 / q[axis], 1 / p[axis]) end
   end
   self:same("kind of " .. id, space:kind(id), model:kind(id))
+  self:same("carrier of " .. id, space:carrier(id), model:carrier(id))
   if not model:has(id) then return end
   local list, n = space:viewers(id)
   local viewers = {}
   for i = 1, n do viewers[i] = { list[2 * i - 1], list[2 * i] } end
   self:same("viewers of " .. id, pairs_text(viewers), pairs_text(model:viewers(id)))
+  self:same("passengers of " .. id, ids_text(space:passengers(id)), ids_text(model:passengers(id)))
   self:same("nodes of " .. id, ids_text(space:nodes(id)), ids_text(model:nodes(id)))
   for _, node_id in ipairs(model:nodes(id)) do
     self:same("radius of " .. id, (space:radius(id, node_id)), model:radius(id, node_id))

@@ -168,6 +168,77 @@ end
 
 function Model:move(id, position) return self:move_many { { id, position } } end
 
+-- Everything that an entity carries goes along, in `touched`.
+local function carry(self, e, touched)
+  touched[e] = true
+  for _, p in pairs(self.entities) do
+    if p.carrier == e then
+      for axis = 1, self.dimensions do p.position[axis] = e.position[axis] + p.offset[axis] end
+      carry(self, p, touched)
+    end
+  end
+end
+
+-- Whether it may move there: it is not attached, and takes nothing that it carries to no finite place.
+function Model:may_move(id, position, on_top)
+  local e = entity(self, id)
+  if e.carrier and not on_top then return false end
+  for axis = 1, self.dimensions do
+    if position[axis] - position[axis] ~= 0 then return false end
+  end
+  for _, p in pairs(self.entities) do
+    if p.carrier == e then
+      local to = {}
+      for axis = 1, self.dimensions do to[axis] = position[axis] + p.offset[axis] end
+      if not self:may_move(p.id, to, true) then return false end
+    end
+  end
+  return true
+end
+
+-- A circle, or more than 16 in a chain.
+function Model:may_attach(id, carrier)
+  local e, above, below = entity(self, id), entity(self, carrier), 0
+  local function depth(of)
+    local most = 0
+    for _, p in pairs(self.entities) do
+      if p.carrier == of then most = math.max(most, depth(p)) end
+    end
+    return most + 1
+  end
+  while above do
+    if above == e then return false end
+    above, below = above.carrier, below + 1
+  end
+  return below + depth(e) <= 16
+end
+
+function Model:attach(id, carrier, offset)
+  local e, events = entity(self, id), {}
+  if carrier then
+    local on, to = entity(self, carrier), {}
+    for axis = 1, self.dimensions do to[axis] = on.position[axis] + offset[axis] end
+    events = self:move_many { { id, to } }
+    e.offset = doubles(offset, self.dimensions)
+  end
+  e.carrier = carrier and entity(self, carrier)
+  return events
+end
+
+function Model:carrier(id)
+  local e = self.entities[id]
+  return e and e.carrier and e.carrier.id
+end
+
+function Model:passengers(id)
+  local list = {}
+  for _, p in pairs(self.entities) do
+    if p.carrier == entity(self, id) then list[#list + 1] = p.id end
+  end
+  table.sort(list)
+  return list
+end
+
 -- rows: { {id, position}, ... }. A batch is one change: pairs are judged where it ends, not on the way.
 function Model:move_many(rows)
   if not self.deferred then begin(self) end
@@ -175,7 +246,7 @@ function Model:move_many(rows)
   for _, row in ipairs(rows) do
     local e = entity(self, row[1])
     e.position = doubles(row[2], self.dimensions)
-    touched[e] = true
+    carry(self, e, touched)
   end
   if not self.deferred then return settle(self, touched) end
   self.moved = touched
@@ -195,6 +266,7 @@ function Model:leave(id)
     for target in pairs(node.seen) do leaves[#leaves + 1] = event(self, "leave", node, target) end
   end
   for _, watcher in pairs(self.entities) do
+    if watcher.carrier == gone then watcher.carrier = nil end
     for _, node in pairs(watcher.nodes) do
       if watcher ~= gone and node.seen[gone] then
         leaves[#leaves + 1] = event(self, "leave", node, gone)

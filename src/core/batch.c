@@ -33,12 +33,14 @@ int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *
         if (staged[i] == AOI_NONE) staged[i] = aoi_slot_of_id(s, ids[i]);
         if (staged[i] == AOI_NONE) return AOI_EGONE;
         if (!aoi_finite(s, aoi_staged(s, first + i))) return AOI_EVALUE;
+        if (aoi_is_attached(s, staged[i])) return AOI_EATTACHED;
     }
     return AOI_OK;
 }
 
 int aoi_move_staged(aoi_space *s, size_t n) {
-    if (!n) return AOI_OK;
+    int result = s->attached ? aoi_stage_passengers(s, &n) : AOI_OK;
+    if (!n || result != AOI_OK) return result;
     aoi_note_staged(s, n);
     if (s->deferred) return AOI_OK;
     aoi_open_call(s);

@@ -170,6 +170,7 @@ const char *aoi_check(aoi_space *s) {
     const char *wrong = aoi_settle(s) ? check_entities(s) : "not enough memory";
     if (!wrong) wrong = check_kept(s);
     if (!wrong) wrong = check_overrides(s);
+    if (!wrong) wrong = aoi_check_seats(s);
     if (!wrong) wrong = aoi_queue_check(&s->queue);
     if (!wrong && s->layers) wrong = aoi_layers_see(s) ? aoi_layers_check(s->layers) : "not enough memory";
     if (!wrong) wrong = s->engine->class->check(s->engine);

@@ -22,6 +22,10 @@ const char *aoi_result_text(int result) {
         return "id is already taken";
     case AOI_EVALUE:
         return "value out of range";
+    case AOI_EATTACHED:
+        return "it is attached, and moves with its carrier";
+    case AOI_ECHAIN:
+        return "a chain of carriers is a circle or too long";
     default:
         return "unknown result";
     }
@@ -95,6 +99,7 @@ void aoi_close(aoi_space *s) {
     aoi_pair_table_free(m, &s->kept);
     aoi_overrides_free(m, &s->overrides);
     aoi_node_index_free(m, &s->chains);
+    AOI_FREE(m, s->seats, s->seat_cap);
     for (uint32_t n = 0; n < w->node_top; n++)
         if (aoi_is_live(w->nodes[n].generation)) aoi_shape_free(m, w->areas[n].shape);
     aoi_scratch_free(m, s->scratch);
@@ -282,6 +287,8 @@ static int move_entity(aoi_space *s, aoi_entity handle, const double *pos) {
     if (e == AOI_NONE) return AOI_EGONE;
     if (!aoi_finite(s, pos)) return AOI_EVALUE;
     double to[3] = {pos[0], pos[1], s->world.dims == 3 ? pos[2] : 0};
+    if (aoi_is_attached(s, e)) return AOI_EATTACHED;
+    if (aoi_carries(s, e)) return aoi_move_with_passengers(s, e, to);
     if (s->deferred) return note_move(s, e, to);
     if (!aoi_begin(s) || !aoi_movers_ready(s, s->world.mover_count + (size_t)1)) return AOI_ENOMEM;
     if (!aoi_same_place(s->world.dims, s->world.entities[e].pos, to)) {
@@ -323,6 +330,7 @@ void aoi_take_out(aoi_space *s, uint32_t e) {
     }
     if (aoi_overrides_count(&s->overrides))
         aoi_overrides_drop(&s->world.memory, &s->overrides, AOI_OVERRIDE_BY_TARGET, e);
+    if (s->attached) aoi_unseat(s, e);
     s->engine->class->leave(s->engine, e);
     aoi_free_entity(s, e);
 }

@@ -2,6 +2,7 @@
  *
  *   space.c       opening, closing, slots and handles; entities: enter, move, leave, kind
  *   areas.c       nodes: add, remove, radius, mask
+ *   attach.c      passengers, which move with their carriers
  *   movers.c      moves that are judged together; the repair of an index whose batch was refused
  *   batch.c       many at once
  *   visibility.c  pairs before and after a change -> events and memories of pairs
@@ -50,6 +51,12 @@ typedef struct aoi_mark { /* a point of a call to roll back to */
     uint32_t top, queue_undo, undo, sightings;
 } aoi_mark;
 
+typedef struct aoi_seat { /* of an entity, by slot: see attach.c */
+    double offset[3];
+    uint32_t carrier;     /* or AOI_NONE */
+    uint32_t first, next; /* of its own passengers; in the chain of its carrier's */
+} aoi_seat;
+
 typedef struct aoi_ranked { /* an entity by a number: the square of its distance from a place, its x */
     double by;
     int64_t id; /* or its slot */
@@ -73,14 +80,16 @@ struct aoi_space {
     aoi_event_queue queue;
     aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
     aoi_override_table overrides;
-    aoi_layer *layers;       /* chain of those that are open on it */
-    uint32_t sync_count;     /* synchronisers ever opened */
-    aoi_journal *journal;    /* what records it, or NULL */
-    aoi_observer *observers; /* chain of those that are open on it */
-    aoi_sighting *sightings; /* events of layers' nodes that are not applied yet */
-    uint32_t *sighting_ends; /* by node: where those of each end, while they are sorted */
+    aoi_seat *seats; /* NULL: nothing is attached */
+    uint32_t seat_cap, attached;
+    aoi_layer *layers;                                    /* chain of those that are open on it */
+    uint32_t sync_count;                                  /* synchronisers ever opened */
+    aoi_journal *journal;                                 /* what records it, or NULL */
+    aoi_observer *observers;                              /* chain of those that are open on it */
+    aoi_sighting *sightings;                              /* events of layers' nodes that are not applied yet */
+    uint32_t *sighting_ends;                              /* by node: where those of each end, while they are sorted */
     uint32_t sighting_cap, sighting_count, sighting_call; /* call: where those of the present call begin */
-    uint32_t sightings_sorted, sightings_left; /* how many are sorted by node, and not applied yet */
+    uint32_t sightings_sorted, sightings_left;            /* how many are sorted by node, and not applied yet */
     uint32_t sighting_nodes, sighting_end_cap;
     aoi_pair_undo *undo;
     uint32_t undo_cap, undo_count;
@@ -179,6 +188,19 @@ static inline double *aoi_staged(const aoi_space *s, size_t row) {
 }
 int aoi_stage(aoi_space *s, size_t first, const int64_t *ids, size_t n, size_t *bad);
 int aoi_move_staged(aoi_space *s, size_t n);
+/* Behind n rows one for each entity that they carry, counted in *n. */
+int aoi_stage_passengers(aoi_space *s, size_t *n);
+int aoi_move_with_passengers(aoi_space *s, uint32_t entity, const double *to);
+static inline bool aoi_is_attached(const aoi_space *s, uint32_t entity) {
+    return entity < s->seat_cap && s->seats[entity].carrier != AOI_NONE;
+}
+static inline bool aoi_carries(const aoi_space *s, uint32_t entity) {
+    return entity < s->seat_cap && s->seats[entity].first != AOI_NONE;
+}
+void aoi_unseat(aoi_space *s, uint32_t entity); /* it leaves: neither carried nor a carrier */
+/* For a space that is being loaded: the entity must stand there already. */
+int aoi_restore_seat(aoi_space *s, uint32_t entity, uint32_t carrier, const double *offset);
+const char *aoi_check_seats(const aoi_space *s);
 enum { AOI_STAGED = 32 }; /* ids that are best given at once */
 
 static inline void aoi_open_call(aoi_space *s) {
@@ -240,7 +262,8 @@ static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is, int
 
 static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
     return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->reach[2] == b->reach[2] &&
-           a->hole[0] == b->hole[0] && a->hole[1] == b->hole[1] && a->shape == b->shape && a->plain == b->plain && a->idle == b->idle;
+           a->hole[0] == b->hole[0] && a->hole[1] == b->hole[1] && a->shape == b->shape && a->plain == b->plain &&
+           a->idle == b->idle;
 }
 
 /* ---- the engine's queries, with what the space keeps to itself ----------------------------------------------------- */

@@ -269,6 +269,10 @@ static int make_again(aoi_player *p, aoi_space *s, const aoi_load_options *o, ao
         return aoi_leave(s, e);
     case AOI_CALL_SET_KIND:
         return aoi_set_kind(s, e, r->bits);
+    case AOI_CALL_ATTACH:
+        if (!r->bits) return aoi_attach(s, e, (aoi_entity){0, 0}, NULL);
+        if (aoi_slot_of_id(s, r->target) == AOI_NONE) return AOI_EGONE;
+        return aoi_attach(s, e, aoi_find(s, r->target), r->values);
     case AOI_CALL_MOVE_MANY:
         return read_rows(p, r) ? aoi_move_many(s, p->rows, count, NULL) : AOI_ENOMEM;
     case AOI_CALL_ENTER_MANY:

@@ -260,6 +260,21 @@ void aoi_log_kind(aoi_space *s, aoi_entity e, uint64_t kind, int result) {
     else recorded(j, aoi_put_varint(aoi_put_signed(record_of(j, AOI_CALL_SET_KIND), id_of(s, e)), kind));
 }
 
+/* Whether it is attached, or let go; to which, and where. */
+void aoi_log_attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const double *offset, int result) {
+    aoi_journal *j = s->journal;
+    bool attached = !AOI_IS_NULL(carrier);
+    if (j->failed) return;
+    if (result != AOI_OK) {
+        refused_entity(s, AOI_CALL_ATTACH, passenger, result);
+        return;
+    }
+    unsigned char *p = aoi_put_signed(record_of(j, AOI_CALL_ATTACH), id_of(s, passenger));
+    *p++ = attached;
+    if (attached) p = put_doubles(aoi_put_signed(p, id_of(s, carrier)), offset, s->world.dims);
+    recorded(j, p);
+}
+
 /* ---- batches ------------------------------------------------------------------------------------------------------ */
 
 void aoi_log_rows(aoi_space *s, int call, const aoi_row *rows, size_t n, uint64_t kind, int result) {

@@ -19,6 +19,7 @@ static const char *const call_names[] = {
     [AOI_CALL_SET_MASK] = "set_mask",
     [AOI_CALL_OVERRIDE] = "override",
     [AOI_CALL_FLUSH] = "flush",
+    [AOI_CALL_ATTACH] = "attach",
 };
 
 const char *aoi_call_name(int call) {
@@ -75,7 +76,7 @@ static const char *get_refused(aoi_bytes *in, aoi_record *r) {
     r->result = aoi_get_byte(in);
     r->count = aoi_get_byte(in);
     if (in->cut) return NULL;
-    if (!aoi_call_name((int)r->call) || r->result == AOI_OK || r->result > AOI_EVALUE || r->count > 2)
+    if (!aoi_call_name((int)r->call) || r->result == AOI_OK || r->result > AOI_ECHAIN || r->count > 2)
         return "a call is refused in an unknown way";
     int64_t ids[2] = {0, 0};
     for (uint64_t i = 0; i < r->count; i++) ids[i] = aoi_get_signed(in);
@@ -94,6 +95,15 @@ static const char *get_call(aoi_bytes *in, int dims, aoi_record *r) {
         r->id = aoi_get_signed(in);
         if (r->what == AOI_CALL_ENTER || r->what == AOI_CALL_SET_KIND) r->bits = aoi_get_varint(in);
         if (r->what == AOI_CALL_ENTER || r->what == AOI_CALL_MOVE) get_doubles(in, r->values, dims);
+        return NULL;
+    case AOI_CALL_ATTACH:
+        r->id = aoi_get_signed(in);
+        r->bits = aoi_get_byte(in);
+        if (r->bits > 1) return "an entity is attached in an unknown way";
+        if (r->bits) {
+            r->target = aoi_get_signed(in);
+            get_doubles(in, r->values, dims);
+        }
         return NULL;
     case AOI_CALL_MOVE_MANY:
     case AOI_CALL_ENTER_MANY:

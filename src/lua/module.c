@@ -31,12 +31,21 @@ static int l_enter(lua_State *L) {
     return done(L, b, result);
 }
 
+/* What only moves are refused for. */
+static int done_move(lua_State *L, laoi_space *b, int result) {
+    if (result == AOI_EATTACHED)
+        return laoi_argerror(L, 2, "entity %s is attached: it moves with its carrier",
+                             laoi_spell(L, laoi_integer(L, 2)));
+    if (result == AOI_EVALUE) return laoi_argerror(L, 2, "a passenger would be at no finite place");
+    return done(L, b, result);
+}
+
 static int l_move(lua_State *L) {
     laoi_space *b = laoi_self(L);
     aoi_entity e = laoi_entity(L, b, 2);
     double pos[3];
     laoi_no_more_in(L, b, laoi_position(L, b, 3, pos));
-    return done(L, b, aoi_move(b->core, e, pos));
+    return done_move(L, b, aoi_move(b->core, e, pos));
 }
 
 static int l_leave(lua_State *L) {
@@ -53,12 +62,35 @@ static int l_set_kind(lua_State *L) {
     return done(L, b, aoi_set_kind(b->core, e, (uint64_t)laoi_integer(L, 3)));
 }
 
+static int l_attach(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_entity e = laoi_entity(L, b, 2), carrier = {0, 0};
+    double offset[3] = {0, 0, 0};
+    int i = 4;
+    if (lua_isnone(L, 3)) return laoi_typeerror(L, 3, "integer or nil");
+    if (!lua_isnil(L, 3)) carrier = laoi_entity(L, b, 3);
+    if (!lua_isnil(L, 3) && !lua_isnoneornil(L, 4)) i = laoi_position(L, b, 4, offset);
+    for (; i < 4 + b->dims; i++)
+        if (!lua_isnoneornil(L, i)) return laoi_argerror(L, i, "nothing expected, got %s", luaL_typename(L, i));
+    laoi_no_more_in(L, b, i);
+    int result = aoi_attach(b->core, e, carrier, offset);
+    if (result == AOI_ECHAIN) {
+        const char *id = laoi_spell(L, laoi_integer(L, 3));
+        return laoi_argerror(L, 3, "entity %s is carried by this one, or the chain has more than %d", id,
+                             AOI_MOST_CHAIN);
+    }
+    return done_move(L, b, result);
+}
+
 /* ---- batches --------------------------------------------------------------------------------------------------------- */
 
 static int done_rows(lua_State *L, laoi_space *b, int result, size_t bad, int64_t bad_id) {
-    if (result != AOI_EGONE && result != AOI_EEXIST) return done(L, b, result);
+    if (result == AOI_EVALUE) return laoi_argerror(L, 2, "a passenger would be at no finite place");
+    if (result != AOI_EGONE && result != AOI_EEXIST && result != AOI_EATTACHED) return done(L, b, result);
     const char *id = laoi_spell(L, bad_id);
     if (result == AOI_EGONE) return laoi_argerror(L, 2, "row %d: no entity %s", (int)bad + 1, id);
+    if (result == AOI_EATTACHED)
+        return laoi_argerror(L, 2, "row %d: entity %s is attached: it moves with its carrier", (int)bad + 1, id);
     return laoi_argerror(L, 2, "row %d: entity %s is already in the space", (int)bad + 1, id);
 }
 
@@ -71,7 +103,7 @@ static int l_move_many(lua_State *L) {
     if (b->core->journal) {
         const aoi_row *rows = laoi_rows(L, b, 2, &n);
         result = aoi_move_many(b->core, rows, n, &bad);
-        if (result == AOI_EGONE) id = rows[bad].id;
+        if (result == AOI_EGONE || result == AOI_EATTACHED) id = rows[bad].id;
     } else {
         n = laoi_row_count(L, b->dims, 2);
         result = laoi_stage_rows(L, b, 2, n, &bad, &id);
@@ -408,6 +440,7 @@ static const luaL_Reg methods[] = {
     {"move", l_move},
     {"leave", l_leave},
     {"set_kind", l_set_kind},
+    {"attach", l_attach},
     {"move_many", l_move_many},
     {"enter_many", l_enter_many},
     {"add_node", l_add_node},

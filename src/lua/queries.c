@@ -241,6 +241,25 @@ static int l_position(lua_State *L) {
     return b->dims;
 }
 
+static int l_carrier(lua_State *L) {
+    laoi_space *b = laoi_self_of(L, 2);
+    aoi_entity carrier;
+    if (aoi_carrier(b->core, aoi_find(b->core, laoi_integer(L, 2)), &carrier, NULL))
+        laoi_pushinteger(L, b->core->world.entities[carrier.index].id);
+    else lua_pushnil(L);
+    return 1;
+}
+
+static int l_passengers(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    aoi_entity e = laoi_entity(L, b, 2);
+    check_buffer(L, 3);
+    int result = aoi_passengers(b->core, e, &ids, &n);
+    return answer(L, b, l_passengers, 3, result, ids, NULL, n);
+}
+
 static int l_kind(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 2);
     uint64_t kind;
@@ -302,9 +321,10 @@ static int l_check(lua_State *L) {
 }
 
 const luaL_Reg laoi_queries[] = {
-    {"view", l_view},   {"viewers", l_viewers},     {"near", l_near}, {"nearest", l_nearest},
-    {"sweep", l_sweep}, {"overrides", l_overrides}, {"area", l_area}, {"explain", l_explain},
-    {"ids", l_ids},     {"nodes", l_nodes},         {"sees", l_sees}, {"position", l_position},
-    {"kind", l_kind},   {"radius", l_radius},       {"has", l_has},   {"count", l_count},
-    {"stats", l_stats}, {"check", l_check},         {NULL, NULL},
+    {"view", l_view},       {"viewers", l_viewers},       {"near", l_near},   {"nearest", l_nearest},
+    {"carrier", l_carrier}, {"passengers", l_passengers}, {"sweep", l_sweep}, {"overrides", l_overrides},
+    {"area", l_area},       {"explain", l_explain},       {"ids", l_ids},     {"nodes", l_nodes},
+    {"sees", l_sees},       {"position", l_position},     {"kind", l_kind},   {"radius", l_radius},
+    {"has", l_has},         {"count", l_count},           {"stats", l_stats}, {"check", l_check},
+    {NULL, NULL},
 };

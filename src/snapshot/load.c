@@ -12,7 +12,7 @@ typedef struct loader {
     const aoi_load_options *o;
     aoi_space *s;
     const char *fault; /* the first one */
-    bool no_memory;
+    bool no_memory, carried;
     uint32_t nodes, gone;
     uint64_t *seen; /* pairs of events */
     uint32_t seen_cap;
@@ -50,7 +50,8 @@ static bool load_head(loader *l) {
     const unsigned char *head = in->at;
     if (head[4] != AOI_SNAPSHOT_VERSION) return fail(l, "it is of a version that this library does not read");
     if (head[5] != 2 && head[5] != 3) return fail(l, "dimensions are neither 2 nor 3");
-    if (head[6] & ~AOI_SNAPSHOT_DEFERRED) return fail(l, "an unknown flag is set");
+    if (head[6] & ~(AOI_SNAPSHOT_DEFERRED | AOI_SNAPSHOT_CARRIED)) return fail(l, "an unknown flag is set");
+    l->carried = (head[6] & AOI_SNAPSHOT_CARRIED) != 0;
     in->at += 8;
     if (in->end - in->at < head[7]) return fail(l, "it is cut off");
     const char *engine = known_engine(in->at, head[7]);
@@ -94,6 +95,26 @@ static bool load_entities(loader *l) {
         if (!aoi_finite(l->s, pos)) return fail(l, "a coordinate is not finite");
         uint32_t e = aoi_new_entity(l->s, (int64_t)id, pos, kind);
         if (e == AOI_NONE || l->s->engine->class->enter(l->s->engine, e) != AOI_OK) return lacks_memory(l);
+    }
+    return is_good(l);
+}
+
+static bool load_carried(loader *l) {
+    const aoi_world *w = &l->s->world;
+    if (!l->carried) return true;
+    uint64_t count = aoi_get_count(&l->in, 2 + 8 * (size_t)w->dims), entity = 0;
+    if (!count) return fail(l, "nothing is carried");
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t gap = aoi_get_varint(&l->in), carrier = aoi_get_varint(&l->in);
+        double offset[3] = {0};
+        for (int a = 0; a < w->dims; a++) offset[a] = aoi_get_double(&l->in);
+        if (!is_good(l)) return false;
+        if (gap >= w->entity_count - entity || (i && !gap) || carrier >= w->entity_count)
+            return fail(l, "a passenger or its carrier is no entity");
+        entity += gap;
+        int result = aoi_restore_seat(l->s, (uint32_t)entity, (uint32_t)carrier, offset);
+        if (result == AOI_ENOMEM) return lacks_memory(l);
+        if (result != AOI_OK) return fail(l, "a passenger is not where its carrier is");
     }
     return is_good(l);
 }
@@ -346,7 +367,7 @@ static bool has_its_sum(loader *l, const unsigned char *begin) {
 static bool load_all(loader *l) {
     const unsigned char *begin = l->in.at;
     int64_t *watchers = NULL;
-    return load_head(l) && load_entities(l) && load_nodes(l) && load_overrides(l) && load_kept(l) &&
+    return load_head(l) && load_entities(l) && load_carried(l) && load_nodes(l) && load_overrides(l) && load_kept(l) &&
            load_gone(l, &watchers) && load_events(l, watchers) && has_its_sum(l, begin);
 }
 

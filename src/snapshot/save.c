@@ -148,7 +148,7 @@ static void put_head(saver *v) {
     memcpy(p, AOI_SNAPSHOT_MAGIC, 4);
     p[4] = AOI_SNAPSHOT_VERSION;
     p[5] = (unsigned char)v->s->world.dims;
-    p[6] = v->s->deferred ? AOI_SNAPSHOT_DEFERRED : 0;
+    p[6] = (unsigned char)((v->s->deferred ? AOI_SNAPSHOT_DEFERRED : 0) | (v->s->attached ? AOI_SNAPSHOT_CARRIED : 0));
     p[7] = (unsigned char)length;
     memcpy(p + 8, engine, length);
     wrote_to(v, aoi_put_double(p + 8 + length, v->s->cell));
@@ -166,6 +166,21 @@ static void put_entities(saver *v) {
         p = aoi_put_varint(p, e->kind);
         wrote_to(v, put_lengths(p, e->pos, w->dims));
         last = (uint64_t)e->id;
+    }
+}
+
+static void put_carried(saver *v) {
+    const aoi_space *s = v->s;
+    uint32_t last = 0;
+    if (!s->attached) return;
+    put_number(v, s->attached);
+    for (uint32_t i = 0; i < s->world.entity_count; i++) {
+        if (!aoi_is_attached(s, v->entities[i].slot)) continue;
+        const aoi_seat *seat = s->seats + v->entities[i].slot;
+        unsigned char *p = aoi_put_varint(room_for(v, 2 * AOI_MOST_VARINT + 3 * 8), i - last);
+        p = aoi_put_varint(p, v->entity_rank[seat->carrier]);
+        wrote_to(v, put_lengths(p, seat->offset, s->world.dims));
+        last = i;
     }
 }
 
@@ -284,6 +299,7 @@ static bool put_all(saver *v) {
     if (!number_entities(v) || !number_nodes(v)) return false;
     put_head(v);
     put_entities(v);
+    put_carried(v);
     if (!put_nodes(v) || !put_overrides(v) || !put_kept(v)) return false;
     put_gone(v);
     put_events(v);

@@ -2,6 +2,7 @@
  *
  *   head      "AOIS", version, dimensions, delivery, engine, cell, events delivered so far
  *   entities  by rising id: [ id - last | kind | x y (z) ] ...
+ *   carried   only where the head says so: passengers [ entity - last | carrier | offset ] ...
  *   nodes     by entity, those of one from old to new: [ entity - last | node id | area ] ...
  *   overrides, kept pairs     by node and target, which are numbers of the lists above
  *   gone      nodes that are no more, but whose events wait
@@ -22,7 +23,8 @@
 enum {
     AOI_SNAPSHOT_VERSION = 1,
     AOI_SNAPSHOT_DEFERRED = 1, /* flags of the head */
-    AOI_SNAPSHOT_CRC = 4,      /* bytes */
+    AOI_SNAPSHOT_CARRIED = 2,
+    AOI_SNAPSHOT_CRC = 4, /* bytes */
     AOI_MOST_ENGINE_NAME = 31
 };
 

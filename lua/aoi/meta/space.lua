@@ -136,6 +136,16 @@ function Space:set_mask(id, node_id, mask) end
 ---@param kind integer kind bits
 function Space:set_kind(id, kind) end
 
+--- From now on the position of `id` is the carrier's plus the offset, one addition a coordinate: it moves there, and with
+--- every move of the carrier, in the same call and delivery. A passenger may carry others, 16 entities in a chain at most.
+--- Moving what is attached is an error. `nil` lets go: it stays where it is, as all do whose carrier leaves.
+---@param id integer the passenger
+---@param carrier integer? another entity; nil: let go
+---@param dx? number world units, 0 without it
+---@param dy? number world units
+---@param dz? number world units; only in 3D
+function Space:attach(id, carrier, dx, dy, dz) end
+
 --- Moves many at once. The events are the net change over the whole batch; all rows are checked before the first one
 --- is applied.
 ---@param t number[] rows: `id, x, y [, z], id, x, y [, z], ...`
@@ -257,6 +267,18 @@ function Space:sees(id, node_id, target) end
 ---@return number? y
 ---@return number? z only in 3D
 function Space:position(id) end
+
+--- What an entity is attached to.
+---@param id integer
+---@return integer? carrier nil if it is attached to nothing, or there is no such entity
+function Space:carrier(id) end
+
+--- What is attached to an entity itself.
+---@param id integer
+---@param buf? integer[] a table to fill
+---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
+---@return integer n
+function Space:passengers(id, buf) end
 
 --- The kind of an entity.
 ---@param id integer
