@@ -22,14 +22,28 @@
 
 #include "sync/sync.h"
 
+#define LARGE_SQUARE 0x1p1000 /* beyond these a square has left the range of doubles, or lost digits in it */
+#define SMALL_SQUARE 0x1p-900
+#define SMALLER 0x1p-560
+#define LARGER 0x1p600
+
 /* ---- distances and ranks ----------------------------------------------------------------------------------------- */
 
-double aoi_client_distance2(const aoi_client *c, uint32_t record) {
+/* Coordinates are multiplied by `before`, differences by `after`, two powers of two. */
+static double scaled_distance2(const aoi_client *c, uint32_t record, double before, double after) {
     const aoi_sync *y = c->sync;
     const double *w = aoi_position_now(y->space, aoi_client_entity(c));
     const double *t = aoi_position_now(y->space, y->tracks[y->numbers[record]].entity);
-    double dx = t[0] - w[0], dy = t[1] - w[1], dz = y->space->world.dims == 3 ? t[2] - w[2] : 0;
-    return dx * dx + dy * dy + dz * dz;
+    double square = 0;
+    for (int a = 0; a < y->space->world.dims; a++) {
+        double d = (t[a] * before - w[a] * before) * after;
+        square += d * d;
+    }
+    return square;
+}
+
+double aoi_client_distance2(const aoi_client *c, uint32_t record) {
+    return scaled_distance2(c, record, 1, 1);
 }
 
 double aoi_urgency(const aoi_client *c, uint32_t record) {
@@ -37,21 +51,29 @@ double aoi_urgency(const aoi_client *c, uint32_t record) {
     return aoi_track_priority(y, y->numbers[record]) * (double)(uint32_t)(y->now - aoi_picture_told_at(c)[record]);
 }
 
-/* Distances are compared as 81 d^2 of known records and 100 d^2 of new ones. */
+/* Distances are compared as 81 d^2 of known records and 100 d^2 of new ones.  Where these leave the range of doubles they
+ * are infinite or 0, and compared by squares of distances that are scaled into it. */
 static aoi_pick pick_of(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
     bool known = record < c->told;
-    return (aoi_pick){.weight = aoi_track_priority(y, y->numbers[record]),
-                      .distance2 = aoi_client_distance2(c, record) * (known ? 81 : 100),
-                      .id = y->tracks[y->numbers[record]].id,
-                      .record = record,
-                      .known = known};
+    aoi_pick p = {.weight = aoi_track_priority(y, y->numbers[record]),
+                  .distance2 = aoi_client_distance2(c, record) * (known ? 81 : 100),
+                  .id = y->tracks[y->numbers[record]].id,
+                  .record = record,
+                  .known = known};
+    if (p.distance2 > LARGE_SQUARE || p.distance2 < SMALL_SQUARE) {
+        bool large = p.distance2 > LARGE_SQUARE;
+        p.distance2 = large ? INFINITY : 0;
+        p.scaled2 = scaled_distance2(c, record, large ? SMALLER : 1, large ? 1 : LARGER) * (known ? 81 : 100);
+    }
+    return p;
 }
 
 static bool pick_before(const aoi_pick *a, const aoi_pick *b) {
     if (a->weight != b->weight) return a->weight > b->weight;
     if (a->distance2 != b->distance2) return a->distance2 < b->distance2;
-    if (a->known != b->known) return a->distance2 > 0 ? b->known : a->known;
+    if (a->scaled2 != b->scaled2) return a->scaled2 < b->scaled2;
+    if (a->known != b->known) return a->distance2 > 0 || a->scaled2 > 0 ? b->known : a->known;
     return a->id < b->id;
 }
 
@@ -95,14 +117,15 @@ static float square_below(double distance) {
     return distance < 0 ? 0 : (float)(distance * distance * (1 - 0x1p-20));
 }
 
-/* Three coordinates are rounded twice, each by at most 2^-24 of the largest: with room to spare. */
+/* Three coordinates are rounded twice, each by at most 2^-24 of the largest: with room to spare.  Squares below 2^-149 are
+ * lost altogether. */
 static void scope_open(const aoi_client *c, aoi_scope *scope) {
     const aoi_sync *y = c->sync;
     const double *p = aoi_position_now(y->space, aoi_client_entity(c));
     double z = y->space->world.dims == 3 ? p[2] : 0;
     scope->at = (aoi_spot){(float)p[0], (float)p[1]};
     scope->height = (float)z;
-    scope->error = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z)))) * 0x1p-21;
+    scope->error = fmax(y->far, fmax(fabs(p[0]), fmax(fabs(p[1]), fabs(z)))) * 0x1p-21 + 0x1p-70;
     for (uint32_t i = 0; i + 1 < aoi_tier_count(c); i++) {
         scope->inside[i] = square_below(c->tiers->as_set[i].distance - scope->error);
         scope->outside[i] = square_above(c->tiers->as_set[i].distance + scope->error);
@@ -215,9 +238,13 @@ uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope) {
 
 static uint32_t exact_tier(const aoi_client *c, uint32_t record) {
     const aoi_tier *tiers = c->tiers->as_set;
-    double distance2 = aoi_client_distance2(c, record);
+    double distance2 = aoi_client_distance2(c, record), scale = distance2 > LARGE_SQUARE ? SMALLER : 1;
     uint32_t tier = 0;
-    while (tier + 1 < aoi_tier_count(c) && distance2 > tiers[tier].distance * tiers[tier].distance) tier++;
+    if (scale < 1) distance2 = scaled_distance2(c, record, scale, 1);
+    for (; tier + 1 < aoi_tier_count(c); tier++) {
+        double far = tiers[tier].distance * scale;
+        if (!(distance2 > far * far)) break;
+    }
     return tier;
 }
 
