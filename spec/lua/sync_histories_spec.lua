@@ -17,16 +17,22 @@ local OPTIONS = {
   tiers = { tiers = { { 4, 1 }, { 8, 3 }, { 30, 4 } } },
   bytes = { quantum = 0.01, bytes = 90 },
   all = { quantum = 0.01, limit = 6, tiers = { { 5, 1 }, { 20, 4 } }, bytes = 120 },
+  changing = { quantum = 0.01 }, -- options of a client are set while it runs
 }
+local LIMITS, BUDGETS = { false, 1, 4, 10 }, { false, 72, 90, 300 }
+local TIERS = { false, { { 4, 1 }, { 8, 3 }, { 30, 4 } }, { { 9, 2 } }, { { 5, 1 }, { 20, 4 } } }
 
 local World = {}
 World.__index = World
 
 local function new_world(setup, name, seed)
   local self = setmetatable({
+    changing = name == "changing", budgets = name == "changing" or OPTIONS[name].bytes ~= nil,
     random = rng.new(seed), dims = setup.dims, options = OPTIONS[name], clients = {}, pins = {}, priority = {},
-    stale = {}, crowded = {}, begins = {}, players = {}, tick_number = 0, into = {}, heard = 0,
+    stale = {}, crowded = {}, begins = {}, players = {}, set = {}, tick_number = 0, into = {}, heard = 0,
   }, World)
+  local scale = self.changing and 2 ^ 40 or 1 -- long ids: budgets are felt
+  function self.id(k) return math.tointeger and math.tointeger(k * scale) or k * scale end
   self.space = aoi.new { engine = setup.engine, dimensions = setup.dims, delivery = setup.delivery }
   self.sync = Sync.new(self.space, OPTIONS[name])
   return self
@@ -78,7 +84,7 @@ end
 local calls = {}
 
 function calls.enter(self)
-  local id = self.random(IDS)
+  local id = self.id(self.random(IDS))
   if self.space:has(id) then return end
   local x, y, z = self:place()
   if z then self.space:enter(id, x, y, z, self.random(4) - 1) else self.space:enter(id, x, y, self.random(4) - 1) end
@@ -131,7 +137,7 @@ function calls.add(self, id)
   if self.clients[id] then return end
   self.players[id] = self.players[id] or client.new(self.dims) -- who comes again has an older picture
   self.sync:add(id, area(self))
-  self.clients[id], self.pins[id] = self.players[id], {}
+  self.clients[id], self.pins[id], self.set[id] = self.players[id], {}, nil
   self.begins[id] = true
 end
 
@@ -151,6 +157,38 @@ function calls.override(self, target)
   local id = self:some_client()
   if id and id ~= target then
     self.space:override(id, self.sync:node(id), target, self.random { "hide", "show", "match" })
+  end
+end
+
+function calls.set(self, id)
+  if not self.changing or not self.clients[id] then return end
+  local options = { limit = self.random(LIMITS), bytes = self.random(BUDGETS), tiers = self.random(TIERS) }
+  for name in pairs { limit = 1, bytes = 1, tiers = 1 } do
+    if self.random(3) == 1 then options[name] = self:options_of(id)[name] or false end
+  end
+  self.sync:set(id, options)
+  self.set[id] = options
+end
+
+-- All that a client sees is out of its sight.
+local function away(self, id)
+  if self.dims == 3 then self.space:move(id, 1000, 1000, 0) else self.space:move(id, 1000, 1000) end
+end
+
+-- What is told in ticks in which nothing comes or goes; then clients get other options, and much goes at once.
+function calls.quiet(self)
+  if not self.changing then return end
+  self:tick()
+  for _ = 1, self.random(2) do
+    local one = self.random { calls.touch, calls.kind, calls.step, calls.jump }
+    for id = 1, IDS do
+      if self.space:has(self.id(id)) and self.random(2) == 1 then one(self, self.id(id)) end
+    end
+    self:tick()
+  end
+  for k = 1, IDS do
+    if self.random(2) == 1 then calls.set(self, self.id(k)) end
+    if self.clients[self.id(k)] and self.random(3) == 1 then away(self, self.id(k)) end
   end
 end
 
@@ -197,17 +235,17 @@ function World:distance2(a, b)
   return (x2 - x1) ^ 2 + (y2 - y1) ^ 2 + ((z2 or 0) - (z1 or 0)) ^ 2
 end
 
-function World:check_limit(id, known, seen)
+function World:check_limit(id, known, seen, options)
   local n = 0
   for target in pairs(known) do
     if not self.pins[id][target] then n = n + 1 end
   end
-  assert.is_true(n <= self.options.limit)
-  if self.options.bytes then return end -- what is chosen may still wait for its message
+  if options.bytes then return end -- what is chosen may still wait for its message
+  assert.is_true(n <= options.limit)
   for target in pairs(self.pins[id]) do assert.is_truthy(known[target]) end
   for out in pairs(seen) do
     if not known[out] then
-      assert.equal(self.options.limit, n)
+      assert.equal(options.limit, n)
       for target in pairs(known) do
         if not self.pins[id][target] then
           local p, q = self.priority[out] or 1, self.priority[target] or 1
@@ -232,39 +270,44 @@ function World:check_position(target, told, quantum)
   return true
 end
 
+function World:options_of(id) return self.set[id] or self.options end
+
 -- Records that fit into any message; the longest that this world has: id, kind, coordinates as doubles.
-function World:least_records()
-  local head, longest = 3 + 1 + 8 * self.dims, 3 + 2 + 8 * self.dims
-  return math.floor((self.options.bytes - head) / longest)
+function World:least_records(bytes)
+  local head, longest = 3 + 1 + 8 * self.dims, 8 + 2 + 8 * self.dims
+  return math.floor((bytes - head) / longest)
 end
 
 -- Promise 5 for priorities from 0.5 to 2, in ticks that are not full of what goes and appears.
-function World:most_ticks() return math.ceil(2 * IDS * (1 + 2 / 0.5) / self:least_records()) end
+function World:most_ticks(bytes) return math.ceil(2 * IDS * (1 + 2 / 0.5) / self:least_records(bytes)) end
 
 function World:check_client(id, c)
-  local seen, options = self:seen(id), self.options
+  local seen, options = self:seen(id), self:options_of(id)
   local stale = self.stale[c] or {}
   self.stale[c] = stale
   local list, n = self.sync:known(id)
-  local count = 0
+  local count, listed = 0, {}
+  for i = 1, n do listed[list[i]] = true end
   for target, told in pairs(c.known) do
     count = count + 1
-    assert.is_true(self.sync:knows(id, target))
+    assert.is_true(listed[target])
+    -- A client that has, or had, a budget may still know a former life of the id.
+    if not self.budgets then assert.is_true(self.sync:knows(id, target)) end
     if not options.bytes then
       assert.is_true(seen[target] or false, "knows what it does not see: " .. target)
       assert.equal(self.space:kind(target), told.kind)
     end
     if self.space:has(target) then
-      local right = self:check_position(target, told, options.quantum)
+      local right = self:check_position(target, told, self.options.quantum)
       if right then stale[target] = nil
       elseif not self.crowded[id] then stale[target] = (stale[target] or 0) + 1 end
-      local most = options.bytes and self:most_ticks() or options.tiers and 3 or 0
+      local most = options.bytes and self:most_ticks(options.bytes) or options.tiers and 3 or 0
       assert.is_true((stale[target] or 0) <= most, "a position is too old")
     end
   end
   assert.equal(count, n)
   for i = 1, n do assert.is_truthy(c.known[list[i]]) end
-  if options.limit then self:check_limit(id, c.known, seen)
+  if options.limit then self:check_limit(id, c.known, seen, options)
   elseif not options.bytes then
     for target in pairs(seen) do assert.is_truthy(c.known[target], "does not know what it sees") end
   end
@@ -277,8 +320,7 @@ function World:check_knowers()
     local count = 0
     for k = 1, m do assert.is_truthy(self.clients[knowers[k]].known[ids[i]]) end
     for _, c in pairs(self.clients) do count = count + (c.known[ids[i]] and 1 or 0) end
-    -- With a budget a client may still know a former life of the id.
-    if self.options.bytes then assert.is_true(m <= count) else assert.equal(count, m) end
+    if self.budgets then assert.is_true(m <= count) else assert.equal(count, m) end
   end
 end
 
@@ -290,9 +332,10 @@ function World:tick()
     assert.is_nil(told[id])
     told[id] = #message
     local news = self.clients[id]:apply(message, self.into)
-    if self.options.bytes then
-      assert.is_true(#message <= self.options.bytes)
-      self.crowded[id] = news.gone.n + news.appeared.n >= self:least_records()
+    local bytes = self:options_of(id).bytes
+    if bytes then
+      assert.is_true(#message <= bytes)
+      self.crowded[id] = news.gone.n + news.appeared.n >= self:least_records(bytes)
     end
     assert.equal(self.begins[id], news.anew) -- exactly the first message of a client, and the one after resend
     self.begins[id] = nil
@@ -327,8 +370,8 @@ local function play(setup, name)
     if step % 16 == 0 then w.space:check() end
   end
   -- When all stands still, and every budget has had time, pictures are what is seen.
-  for id in pairs(w.clients) do w.sync:set(id, { bytes = false, limit = false }) end
-  w.options = { quantum = w.options.quantum }
+  for id in pairs(w.clients) do w.sync:set(id, { bytes = false, limit = false, tiers = false }) end
+  w.options, w.set, w.changing, w.budgets = { quantum = w.options.quantum }, {}, false, false
   for _ = 1, 8 do w.sync:tick(function(id, message) w.clients[id]:apply(message) end) end
   w.stale = {}
   w:tick()
@@ -345,7 +388,7 @@ for _, engine in ipairs(aoi.engines()) do
       setup.name = ("%s %dD %s"):format(engine, dims, delivery)
       describe("clients on " .. setup.name, function()
         local heard = 0 -- a short history may have nothing to tell, but not all of them
-        for _, name in ipairs { "plain", "quantum", "odd", "limit", "tiers", "bytes", "all" } do
+        for _, name in ipairs { "plain", "quantum", "odd", "limit", "tiers", "bytes", "all", "changing" } do
           it("have the right picture: " .. name, function() heard = heard + play(setup, name) end)
         end
         it("are told something", function() assert.is_true(heard > 0) end)

@@ -251,6 +251,26 @@ describe("aoi.sync", function()
       assert.same({ "+3(1,30,0) +4(1,40,0) -5 -6" }, tick())
     end)
 
+    -- Squares of distances leave the range of doubles, or of floats, at both ends of it.
+    it("knows the nearest, however far or near that is, and says so once", function()
+      for _, scale in ipairs { 1e-300, 1e-165, 1e-30, 1e-22, 1e19, 1e150, 1e153, 1e155, 1e300 } do
+        for _, bytes in ipairs { 1000, false } do
+          fresh { limit = 5 }
+          space:move(1, -scale, 0)
+          for id = 2, 4 do space:leave(id) end
+          for id = 11, 39 do space:enter(id, (id - 9) * scale / 3, scale) end
+          sync:add(1, math.huge, { bytes = bytes })
+          sync:tick(function() end)
+          assert.same({}, tick())
+          for id = 11, 39 do assert.equal(id <= 15, sync:knows(1, id)) end
+          for id = 11, 15 do space:move(id, (id + 20) * scale / 3, scale) end
+          tick()
+          for id = 11, 39 do assert.equal(id > 15 and id <= 20, sync:knows(1, id)) end
+          assert.same({}, tick())
+        end
+      end
+    end)
+
     it("can be set and taken away", function()
       sync:add(1, 100, { limit = 1 })
       assert.same({ "+5(1,15,0)" }, tick())
@@ -343,6 +363,44 @@ describe("aoi.sync", function()
       end)
     end
     assert.is_true(longest > 256 and longest <= n / 2, longest)
+  end)
+
+  it("tells by the right tier, however far that is", function()
+    for _, scale in ipairs { 1e19, 1e155, 1e300 } do
+      fresh()
+      space:move(2, 2 * scale, 0)
+      space:move(3, 9 * scale, 0)
+      sync:add(1, math.huge, { tiers = { { 4 * scale, 1 }, { 16 * scale, 1000 } } })
+      tick()
+      space:move(2, 2 * scale, 1)
+      space:move(3, 9 * scale, 1)
+      space:move(2, 3 * scale, 0)
+      space:move(3, 8 * scale, 0)
+      local moved
+      sync:tick(function(_, message) moved = Sync.read(message).moved end)
+      assert.same({ 1, 2 }, { moved.n, moved[1] })
+    end
+  end)
+
+  it("says that all is gone where a client is told of it with a budget, after it was told without", function()
+    for _, what in ipairs { "touch", "kind", "far" } do
+      fresh()
+      for id = 1000, 30000, 1000 do space:enter(id, id / 1000, 0) end
+      sync:add(1, 1e307)
+      local c = client.new(2)
+      local function hear() return (sync:tick(function(_, message) c:apply(message) end)) end
+      hear()
+      for id = 1000, 30000, 1000 do
+        if what == "touch" then sync:touch(id) elseif what == "kind" then space:set_kind(id, 2)
+        else space:move(id, 1e300, 0) end
+      end
+      hear()
+      assert.is_true(space:check())
+      sync:set(1, { bytes = 60 })
+      space:set_mask(1, sync:node(1), 4)
+      repeat until hear() == 0
+      assert.is_nil(next(c.known))
+    end
   end)
 
   it("fits messages into a budget; everything comes in the end, more urgent first", function()

@@ -55,9 +55,10 @@ enum {
     AOI_RECORD_PIN = 4,
     AOI_RECORD_WAITS = 8, /* has moved, which is not told yet */
     AOI_RECORD_TOUCH = 16,
-    AOI_RECORD_SAID = 32,   /* in the message that is being packed: gone, appeared, or touched */
-    AOI_RECORD_CUT = 64,    /* goes out of the picture, if it is said */
-    AOI_RECORD_PLACED = 128 /* the message has where it is */
+    AOI_RECORD_SAID = 32,    /* in the message that is being packed: gone, appeared, or touched */
+    AOI_RECORD_CUT = 64,     /* goes out of the picture, if it is said */
+    AOI_RECORD_PLACED = 128, /* the message has where it is */
+    AOI_RECORD_MARKS = AOI_RECORD_SAID | AOI_RECORD_CUT | AOI_RECORD_PLACED /* only of a client that is marked */
 };
 
 /* Tiers, shared by clients.  How long a record waits is counted in units of so many ticks that the longest period fits
@@ -93,7 +94,7 @@ struct aoi_client { /* what events need comes first */
     bool changed : 1; /* records have come or gone */
     bool backlog : 1;
     bool overflow : 1; /* sees more than the limit */
-    bool marked : 1;   /* records are SAID or CUT */
+    bool marked : 1;   /* its message is being packed: records are SAID, CUT or PLACED */
     bool timed : 1;    /* some of its news wait */
     bool anew : 1;     /* its next message, be it empty, begins the picture */
     uint32_t node, track;
@@ -111,8 +112,8 @@ typedef struct aoi_spot {
     float x, y;
 } aoi_spot;
 
-typedef struct aoi_pick { /* a record to be chosen from */
-    double weight, distance2;
+typedef struct aoi_pick {              /* a record to be chosen from */
+    double weight, distance2, scaled2; /* scaled: where the square is infinite or 0 */
     int64_t id;
     uint32_t record;
     bool known;

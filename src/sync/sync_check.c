@@ -20,6 +20,7 @@ static const char *check_record(const aoi_client *c, uint32_t i) {
     if (track >= y->track_top || t->flags & AOI_TRACK_FREE) return sync_say(y, "a picture has a free track");
     if (aoi_picture_find(c, track) != i) return sync_say(y, "a record of a picture is not found");
     for (uint32_t k = 0; k < t->knower_count; k++) known += aoi_number_at(aoi_track_knowers(y, track), k) == c->number;
+    if (c->flags[i] & AOI_RECORD_MARKS && !c->marked) return sync_say(y, "a record keeps a mark of an older message");
     if (known != (i < c->told)) return sync_say(y, "entity %lld has a wrong list of knowers", (long long)t->id);
     bool sees = !(t->flags & AOI_TRACK_DEAD) && aoi_node_sees(y->space, c->node, t->entity);
     if (sees != ((c->flags[i] & AOI_RECORD_SEEN) != 0))

@@ -101,14 +101,16 @@ static bool say_update(aoi_client *c, uint32_t record, bool moved, bool touched)
     aoi_sync *y = c->sync;
     const aoi_track *t = y->tracks + y->numbers[record];
     bool apart = touched && moved && (t->flags & AOI_TRACK_WIDE);
+    unsigned said = 0;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     if (apart) {
-        if (put_update(y, t, false, true)) c->flags[record] |= AOI_RECORD_SAID;
+        if (put_update(y, t, false, true)) said = AOI_RECORD_SAID;
         if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
         touched = false;
     }
     if (!y->writer.full && put_update(y, t, moved, touched))
-        c->flags[record] |= (uint8_t)((moved ? AOI_RECORD_PLACED : 0) | (touched ? AOI_RECORD_SAID : 0));
+        said |= (moved ? AOI_RECORD_PLACED : 0u) | (touched ? AOI_RECORD_SAID : 0u);
+    if (c->timed) c->flags[record] |= (uint8_t)said;
     return true;
 }
 
@@ -177,7 +179,6 @@ static bool pack_updates(aoi_client *c) {
 
 /* What is new about a record waits from now on.  Returns its flags. */
 AOI_INLINE unsigned mark_waiting(const aoi_client *c, const aoi_track *t, unsigned flags, bool odd) {
-    flags &= ~(unsigned)(AOI_RECORD_SAID | AOI_RECORD_PLACED);
     flags |= aoi_tick_after(t->moved, c->synced) * (unsigned)AOI_RECORD_WAITS;
     if (odd) flags |= aoi_tick_after(t->touched, c->synced) * (unsigned)AOI_RECORD_TOUCH;
     return flags;
@@ -225,7 +226,7 @@ static void keep_waiting(const aoi_client *c) {
     for (uint32_t i = y->stay; i < c->told; i++) {
         unsigned old = c->flags[i], flags = mark_waiting(c, y->tracks + y->numbers[i], old, true);
         if (c->tiers && !(old & AOI_RECORD_WAITS)) c->since[i] = aoi_units_of(c->tiers, y->now);
-        c->flags[i] = (uint8_t)(flags | (old & AOI_RECORD_SAID));
+        c->flags[i] = (uint8_t)flags;
     }
 }
 
@@ -354,7 +355,7 @@ static bool pack_appeared(aoi_client *c, uint32_t n) {
 }
 
 static void unmark(uint8_t *flags, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) flags[i] &= (uint8_t) ~(AOI_RECORD_SAID | AOI_RECORD_CUT);
+    for (uint32_t i = 0; i < n; i++) flags[i] &= (uint8_t)~AOI_RECORD_MARKS;
 }
 
 /* Of the client that is packed next. */
@@ -373,11 +374,10 @@ static bool pack(aoi_client *c) {
     c->backlog = false;
     y->stay = c->told;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
-    if (c->changed || c->overflow) {
-        if (c->marked) unmark(c->flags, c->count);
-        c->marked = c->changed = true; /* also where only the limit has news: to be applied */
-        put_gone_last(c);
-    }
+    if (c->marked) unmark(c->flags, c->count);
+    c->changed |= c->overflow; /* also where only the limit has news: to be applied */
+    c->marked = c->changed || c->timed;
+    if (c->changed) put_gone_last(c);
     if (!list_numbers(c)) return false;
     if (c->changed) {
         if (c->limit && !aoi_measure(c, c->count, &scope)) return false;
@@ -449,7 +449,7 @@ static void apply_updates(aoi_client *c) {
 /* What is seen now is what was seen at the last tick.  By eights. */
 static void settle_flags(uint8_t *flags, uint32_t n) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
-    const uint64_t past = ones * (AOI_RECORD_SAID | AOI_RECORD_CUT | AOI_RECORD_PLACED | AOI_RECORD_SAW);
+    const uint64_t past = ones * (AOI_RECORD_MARKS | AOI_RECORD_SAW);
     for (uint32_t i = 0; i < n; i += sizeof ones) { /* there is room */
         uint64_t eight;
         memcpy(&eight, flags + i, sizeof eight);
