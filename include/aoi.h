@@ -305,7 +305,8 @@ AOI_API int aoi_viewers(aoi_space *s, aoi_entity e, const int64_t **ids, const i
 AOI_API int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_t **ids, size_t *count);
 
 /* Up to n entities, nearest first by dx*dx + dy*dy (+ dz*dz), equal ones by id, none farther than radius, which may be
- * INFINITY; mask as in aoi_near.  Costs what the neighbourhood costs: it looks around in growing squares. */
+ * INFINITY; mask as in aoi_near.  Costs what the neighbourhood costs: it looks around in growing squares,
+ * and from outside of a crowd, at the cells that hold something. */
 AOI_API int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
                         size_t *count);
 

@@ -221,6 +221,10 @@ struct aoi_engine_class {
      * once. */
     void (*watchers)(aoi_engine *, const double *at, bool idle);
 
+    /* `within`, unless a walk over the whole index costs less than one over the square of that half-extent: then a distance
+     * within which, heights aside, so many entities stand.  INFINITY: there are none so far away.  May be NULL. */
+    double (*nearest)(aoi_engine *, const double *at, double within, size_t count);
+
     const char *(*check)(aoi_engine *); /* NULL, or the invariant that does not hold */
     void (*stats)(const aoi_engine *, aoi_stats *);
     void (*describe)(const aoi_engine *, aoi_describer *); /* changes nothing */

@@ -181,44 +181,73 @@ int aoi_by_rank(const void *a, const void *b) {
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The hits of a kind, with their distances, into s->ranked; how many of them are surely nearer than all that was not hit. */
-static size_t rank_hits(aoi_space *s, const double *pos, double within, double radius, uint64_t mask, size_t *count) {
+/* Keeps the n that come first by rank, as a heap with the last of them on top. */
+static void keep_first(aoi_ranked *heap, size_t *count, size_t n, aoi_ranked r) {
+    size_t i = 0;
+    if (*count < n) {
+        for (i = (*count)++; i && aoi_by_rank(&r, heap + (i - 1) / 2) > 0; i = (i - 1) / 2) heap[i] = heap[(i - 1) / 2];
+    } else if (aoi_by_rank(&r, heap) > 0) return;
+    else
+        for (size_t k = 1; k < n; k = 2 * i + 1) {
+            if (k + 1 < n && aoi_by_rank(heap + k + 1, heap + k) > 0) k++;
+            if (aoi_by_rank(heap + k, &r) < 0) break;
+            heap[i] = heap[k];
+            i = k;
+        }
+    heap[i] = r;
+}
+
+/* The first n hits of a kind by distance into s->ranked; how many hits are surely nearer than all that was not hit. */
+static size_t rank_hits(aoi_space *s, const double *pos, size_t most, double within, double radius, uint64_t mask,
+                        size_t *count) {
     const aoi_world *w = &s->world;
     double sure = within * (1 - 0x1p-40);
-    size_t nearer = 0, n = 0;
+    size_t nearer = 0, all = 0;
+    *count = 0;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         const aoi_entity_record *t = w->entities + w->hits[i];
         double dx = t->pos[0] - pos[0], dy = t->pos[1] - pos[1], dz = w->dims == 3 ? t->pos[2] - pos[2] : 0;
         AOI_PRODUCT xx = dx * dx, yy = dy * dy, zz = dz * dz;
         double d2 = w->dims == 3 ? xx + yy + zz : xx + yy;
         if ((mask && !(t->kind & mask)) || !(d2 <= radius * radius)) continue;
-        s->ranked[n++] = (aoi_ranked){d2, t->id};
+        all++;
         nearer += d2 < sure * sure;
+        if (*count < most || d2 <= s->ranked[0].by) keep_first(s->ranked, count, most, (aoi_ranked){d2, t->id});
     }
-    *count = n;
-    return w->hit_count == w->entity_count || within > radius ? n : nearer;
+    return w->hit_count == w->entity_count || within > radius ? all : nearer;
+}
+
+/* Looks around in growing squares.  Where the square has become wider than the map the engine tells how far the nearest
+ * are: a crowd far away is then not ranked as a whole.  Returns false when memory is refused. */
+static bool find_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, size_t *found) {
+    aoi_world *w = &s->world;
+    double within = s->last_nearest > 0 ? s->last_nearest : 2, looked = 0; /* what is near now was near the last time */
+    for (bool told = false;; within = looked * (w->hit_count ? 2 : 4)) {
+        double reach = s->engine->class->nearest ? s->engine->class->nearest(s->engine, pos, within, n) : within;
+        told = told || reach != within;
+        if (reach > looked) within = reach;
+        looked = within;
+        reach = within > radius ? aoi_outer_extent(AOI_CIRCLE, radius) : within;
+        aoi_find_targets(s, pos, (double[2]){reach, reach});
+        if (w->failed || !AOI_GROW(&w->memory, s->ranked, s->ranked_cap, w->hit_count < n ? w->hit_count : n)) break;
+        size_t sure = rank_hits(s, pos, n, within, radius, mask, found);
+        if (sure < n && w->hit_count != w->entity_count && within <= radius) continue;
+        if (!told) s->last_nearest = within < 1e300 ? within : 2;
+        return true;
+    }
+    w->failed = true;
+    return false;
 }
 
 int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
                 size_t *count) {
-    aoi_world *w = &s->world;
+    size_t found = 0;
     if (!aoi_finite(s, pos) || !(radius >= 0)) return AOI_EVALUE;
     if (!aoi_settle(s)) return AOI_ENOMEM;
-    size_t found = 0, sure = 0;
-    double within = s->last_nearest > 0 ? s->last_nearest / 2 : 1; /* what is near now was near the last time */
-    for (bool all = !n; !all;) {
-        within *= 2;
-        double reach = within > radius ? aoi_outer_extent(AOI_CIRCLE, radius) : within;
-        aoi_find_targets(s, pos, (double[2]){reach, reach});
-        if (!w->failed && !AOI_GROW(&w->memory, s->ranked, s->ranked_cap, w->hit_count)) w->failed = true;
-        if (w->failed) break;
-        sure = rank_hits(s, pos, within, radius, mask, &found);
-        all = sure >= n || w->hit_count == w->entity_count || within > radius;
-    }
-    if (!answer_ready(s, found < n ? found : n, false)) return AOI_ENOMEM;
-    if (n) s->last_nearest = within < 1e300 ? within / 2 : 1;
+    if (n) (void)find_nearest(s, pos, n, radius, mask, &found);
+    if (!answer_ready(s, found, false)) return AOI_ENOMEM;
     if (found) qsort(s->ranked, found, sizeof *s->ranked, aoi_by_rank);
-    for (size_t i = 0; i < found && i < n; i++) s->ids_out[s->answer_count++] = s->ranked[i].id;
+    for (size_t i = 0; i < found; i++) s->ids_out[s->answer_count++] = s->ranked[i].id;
     return give(s, ids, count);
 }
 

@@ -485,6 +485,10 @@ static void tower_targets(aoi_engine *head, const double *lo, const double *hi) 
     aoi_nine_targets(&tower_engine_of(head)->around, lo, hi);
 }
 
+static double tower_nearest(aoi_engine *head, const double *at, double within, size_t count) {
+    return aoi_nine_nearest(&tower_engine_of(head)->around, at, within, count);
+}
+
 static void tower_watchers(aoi_engine *head, const double *at, bool idle) {
     towers *g = tower_engine_of(head);
     for (uint32_t i = 0; i < g->layer_count; i++) {
@@ -585,6 +589,7 @@ const aoi_engine_class aoi_engine_tower = {
     .tidy = tower_tidy,
     .targets = tower_targets,
     .watchers = tower_watchers,
+    .nearest = tower_nearest,
     .check = tower_check,
     .stats = tower_stats,
     .describe = aoi_towers_describe,

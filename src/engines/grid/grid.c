@@ -89,6 +89,10 @@ static void grid_watchers(aoi_engine *head, const double *at, bool idle) {
     aoi_nine_watchers(grid_of(head), at, idle);
 }
 
+static double grid_nearest(aoi_engine *head, const double *at, double within, size_t count) {
+    return aoi_nine_nearest(grid_of(head), at, within, count);
+}
+
 static const char *grid_check(aoi_engine *head) {
     return aoi_nine_check(grid_of(head));
 }
@@ -132,6 +136,7 @@ const aoi_engine_class aoi_engine_grid = {
     .join = grid_join,
     .targets = grid_targets,
     .watchers = grid_watchers,
+    .nearest = grid_nearest,
     .check = grid_check,
     .stats = grid_stats,
     .describe = grid_describe,

@@ -232,6 +232,10 @@ static int list_join(aoi_engine *head) {
 
 /* ---- the class --------------------------------------------------------------------------------------------------- */
 
+static double list_nearest(aoi_engine *head, const double *at, double within, size_t count) {
+    return aoi_nine_nearest(&self(head)->around, at, within, count);
+}
+
 static const char *list_check(aoi_engine *head) {
     const char *wrong = aoi_levels_check(self(head));
     return wrong ? wrong : aoi_nine_check(&self(head)->around);
@@ -264,6 +268,7 @@ const aoi_engine_class aoi_engine_list = {
     .tidy = list_tidy,
     .targets = aoi_list_targets,
     .watchers = aoi_list_watchers,
+    .nearest = list_nearest,
     .check = list_check,
     .stats = list_stats,
     .describe = aoi_list_describe,

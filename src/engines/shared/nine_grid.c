@@ -5,6 +5,7 @@
 
 enum { NINE_SPARSE = 2, NINE_DENSE = 16 }; /* items in a cell */
 enum { NINE_GROWTHS = 64 };                /* of a layer's box, before it is measured anew */
+enum { NINE_TUNERS = 8, NINE_ASKED = 64 }; /* nodes, and entities, or questions, that choose the side of cells */
 enum { NINE_VOTERS = 8 };                  /* a majority of fewer nodes is of no use */
 
 /* ---- life and entities ------------------------------------------------------------------------------------------- */
@@ -327,16 +328,31 @@ static bool nine_resize_points(aoi_nine_grid *g, double side) {
     return g->points.side == side;
 }
 
-/* Cells like the areas most in use suit the queries over points, but not if most are empty.  Looked at when the nodes
- * in one layer have doubled. */
-static void nine_tune_points(aoi_nine_grid *g, double side, uint32_t nodes) {
-    if (nodes < 2 * g->tuned || nodes < 8 || g->points.count < 8) return;
+/* Cells like the areas most in use suit the queries over points, but not if most are empty. */
+static void nine_fit_points(aoi_nine_grid *g, double side) {
     bool good = g->points.side >= side || nine_resize_points(g, side);
-    g->tuned = nodes;
     while (good && g->points.side >= 2 * side && g->points.count / NINE_DENSE > nine_occupied(g))
         good = nine_resize_points(g, g->points.side / 2);
     while (good && g->points.count / NINE_SPARSE < nine_occupied(g)) /* ends: at last four cells hold all */
         good = nine_resize_points(g, g->points.side * 2);
+}
+
+/* Looked at when the nodes in one layer have doubled. */
+static void nine_tune_points(aoi_nine_grid *g, double side, uint32_t nodes) {
+    if (nodes < 2 * g->tuned || nodes < NINE_TUNERS || g->points.count < NINE_TUNERS) return;
+    g->tuned = nodes;
+    nine_fit_points(g, side);
+}
+
+/* Where there are no nodes to learn from, and no hint, cells are like most of the questions. */
+void aoi_nine_learn(aoi_nine_grid *g, double reach) {
+    int size = nine_exponent(reach);
+    if (g->fixed || g->tuned || !(reach > 0) || !isfinite(reach)) return;
+    if (!g->asked_lead) g->asked = size;
+    g->asked_lead += size == g->asked ? 1 : -1;
+    if (g->asked_lead < NINE_ASKED) return;
+    g->asked_lead = 0;
+    if (g->points.count >= NINE_TUNERS) nine_fit_points(g, nine_side_for(g, ldexp(1, size)));
 }
 
 void aoi_nine_suit(aoi_nine_grid *g, double reach, uint32_t nodes) {

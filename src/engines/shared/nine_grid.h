@@ -47,6 +47,7 @@ typedef struct aoi_nine_grid {
     aoi_nine_layer *layers;
     uint32_t layer_cap, layer_count;
     uint32_t tuned;        /* nodes in the layer that chose the side of `points` */
+    int asked, asked_lead; /* without nodes: the size class of most questions, and by how many (Boyer and Moore 1981) */
     uint32_t rare;         /* nodes in rare layers */
     uint32_t last, streak; /* the last mover, and how many movers in a row were predicted */
 } aoi_nine_grid;
@@ -99,6 +100,9 @@ static inline bool aoi_nine_is_rare(const aoi_nine_grid *g, uint32_t n) {
  * has moved. */
 bool aoi_nine_move_chain(aoi_nine_grid *g, uint32_t owner, const double *from, const double *to);
 
+/* A question of this half-extent is asked. */
+void aoi_nine_learn(aoi_nine_grid *g, double reach);
+
 /* Cells of `points` like areas of this reach, which so many nodes have; for nodes that are indexed elsewhere. */
 void aoi_nine_suit(aoi_nine_grid *g, double reach, uint32_t nodes);
 
@@ -114,6 +118,7 @@ void aoi_nine_propose_box(aoi_nine_grid *g, uint32_t node, const double *from, c
 void aoi_nine_prefetch(const aoi_nine_grid *g, uint32_t entity, int stage);
 
 void aoi_nine_targets(aoi_nine_grid *g, const double *lo, const double *hi);
+double aoi_nine_nearest(const aoi_nine_grid *g, const double *at, double within, size_t count); /* as in engine.h */
 void aoi_nine_watchers(aoi_nine_grid *g, const double *at, bool idle); /* idle: those layers, too */
 /* The nodes of one level, which may be indexed elsewhere, of all owners around that have a place within these borders. */
 void aoi_nine_owned(aoi_nine_grid *g, const double *at, const aoi_borders *b, uint32_t level);

@@ -246,9 +246,47 @@ static void nine_visit_owners(void *ud, const uint32_t *refs, size_t count) {
 }
 
 void aoi_nine_targets(aoi_nine_grid *g, const double *lo, const double *hi) {
+    aoi_nine_learn(g, fmax(hi[0] / 2 - lo[0] / 2, hi[1] / 2 - lo[1] / 2));
     uintptr_t entities = (uintptr_t)g->engine->world->entities;
     aoi_visitor v = {nine_visit_hits, &(nine_mover){.world = g->engine->world}, entities, entities};
     g->engine->steps += aoi_box_query(&g->points, lo, hi, &v);
+}
+
+/* The square of how near, or how far, anything in a cell may be. */
+AOI_INLINE double nine_cell_distance(const aoi_nine_grid *g, const aoi_cell *k, const double *at, bool near) {
+    double sum = 0;
+    for (int a = 0; a < 2; a++) {
+        double lo, hi;
+        aoi_cell_interval(a ? k->cy : k->cx, g->points.side, &lo, &hi);
+        double before = lo - at[a], behind = at[a] - hi, off = before > behind ? before : behind;
+        if (!near) off = -before > -behind ? -before : -behind;
+        sum += off > 0 ? off * off : 0;
+    }
+    return sum;
+}
+
+enum { NINE_RANGES = 32 }; /* of distances, each as wide as a quarter of a cell, from the nearest cell on */
+
+double aoi_nine_nearest(const aoi_nine_grid *g, const double *at, double within, size_t count) {
+    const aoi_spatial_hash *h = &g->points;
+    double least = INFINITY, across = 2 * within / h->side, width = h->side / 4;
+    uint64_t held[NINE_RANGES + 1] = {0}, sum = 0;
+    if (!(across * across > 2 * (double)h->used)) return within;
+    for (uint32_t i = 0; i < h->top; i++) {
+        if (!aoi_cell_exists(h->cells + i) || !h->cells[i].count) continue;
+        double near = nine_cell_distance(g, h->cells + i, at, true);
+        if (near < least) least = near;
+    }
+    least = sqrt(least);
+    double last = least + NINE_RANGES * width;
+    for (uint32_t i = 0; i < h->top; i++) {
+        if (!aoi_cell_exists(h->cells + i) || !h->cells[i].count) continue;
+        double far = nine_cell_distance(g, h->cells + i, at, false);
+        if (far < last * last) held[(int)((sqrt(far) - least) / width)] += h->cells[i].count;
+    }
+    for (int k = 0; k < NINE_RANGES; k++)
+        if ((sum += held[k]) >= count) return least + (k + 1.01) * width;
+    return fmax(within, last);
 }
 
 void aoi_nine_owned(aoi_nine_grid *g, const double *at, const aoi_borders *b, uint32_t level) {
