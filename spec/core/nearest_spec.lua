@@ -1,5 +1,5 @@
--- nearest from inside and from far outside of crowds, by kind and in 3D, against a sort of all; and what questions walk:
--- `steps` follow the neighbourhood, not the crowd, and not the side of cells that nobody chose. AOI_SEED replays.
+-- nearest from inside and from far outside of crowds, by kind and in 3D, against a sort of all; and what questions
+-- walk: `steps` follow the neighbourhood, not the crowd, and not the side of cells that nobody chose. AOI_SEED replays.
 local aoi = require "aoi"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
