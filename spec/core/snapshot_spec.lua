@@ -223,6 +223,8 @@ describe("a snapshot", function()
     refused(bytes, "'engine' is the only option", nil, { delivery = "deferred" })
     refused(bytes, "bad result #1 of the function for node 1 of entity 1 %(function or table expected, got number%)",
       function() return 5 end)
+    refused(bytes, "bad result #1 of the function for node 1 of .* %(handler 'leave': function expected, got string%)",
+      function() return { leave = "attack" } end)
     refused(bytes, "bad result #2 of the function for node 1 of entity 1 %(function expected, got table%)",
       function() return nil, {} end)
     local token = {}

@@ -126,6 +126,8 @@ int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_
  * the node was added: what cannot fail. */
 uint64_t laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, int on_enter, int on_leave);
 void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, bool added);
+/* Which of the fields `enter` and `leave` of a table of handlers is text, NULL: none; and whether there is any. */
+const char *laoi_bad_handler(lua_State *L, int i, bool *any);
 void laoi_forget_freed(lua_State *L, laoi_space *b, int t); /* handlers of nodes that are gone with their last event */
 
 /* The ref of the handler for a kind of event, by the node's user data: its key in the table, 0: none. */

@@ -117,6 +117,9 @@ static int l_enter_many(lua_State *L) {
     size_t n, bad = 0;
     uint64_t kind = lua_isnoneornil(L, 4) ? 1 : (uint64_t)laoi_integer(L, 4);
     const aoi_row *rows = laoi_rows(L, b, 2, &n);
+    size_t most = lua_rawlen(L, 2) / ((size_t)b->dims + 1);
+    if (lua_gettop(L) == 3 && n != most)
+        return laoi_argerror(L, 3, "the array has %d rows, and the kind comes third: with it n may be less", (int)most);
     int result = aoi_enter_many(b->core, rows, n, kind, &bad);
     return done_rows(L, b, result, bad, result == AOI_EEXIST ? rows[bad].id : 0);
 }
@@ -133,20 +136,28 @@ static void refuse_handler(lua_State *L, int i, const char *name) {
     lua_pop(L, 1);
 }
 
-static bool has_field(lua_State *L, int i, const char *name) {
-    lua_pushstring(L, name);
-    lua_rawget(L, i);
-    bool has = !lua_isnil(L, -1);
-    lua_pop(L, 1);
-    return has;
+const char *laoi_bad_handler(lua_State *L, int i, bool *any) {
+    static const char *const names[] = {"enter", "leave"};
+    const char *text = NULL;
+    for (int k = 0; k < 2; k++) {
+        lua_pushstring(L, names[k]);
+        lua_rawget(L, i);
+        *any |= !lua_isnil(L, -1);
+        if (lua_type(L, -1) == LUA_TSTRING) text = names[k];
+        lua_pop(L, 1);
+    }
+    return text;
 }
 
 /* A table of handlers is looked up at each delivery: it may be filled later, inherit, and have other fields beside its
- * handlers.  It is refused where it has fields and none of them can ever be called. */
+ * handlers.  It is refused where it has fields and none of them can ever be called, or one is text. */
 static void check_handler_table(lua_State *L, int i) {
+    bool any = false;
     refuse_handler(L, i, "on_enter");
     refuse_handler(L, i, "on_leave");
-    if (has_field(L, i, "enter") || has_field(L, i, "leave")) return;
+    const char *text = laoi_bad_handler(L, i, &any);
+    if (text) laoi_argerror(L, i, "handler '%s': function expected, got string", text);
+    if (any) return;
     if (lua_getmetatable(L, i)) {
         lua_pop(L, 1);
         return;

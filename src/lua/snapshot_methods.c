@@ -59,11 +59,15 @@ int laoi_save(lua_State *L) {
 
 enum { SAVED = 1, HANDLERS, LOAD_OPTIONS, LOADED, LOADED_TABLE }; /* stack of aoi.load */
 
+static void refuse_result(lua_State *L, const laoi_loading *g, int number, const char *why) {
+    const char *node = laoi_spell(L, g->node_id), *watcher = laoi_spell(L, g->watcher);
+    luaL_error(L, "bad result #%d of the function for node %s of entity %s (%s)", number, node, watcher, why);
+}
+
 static void check_result(lua_State *L, const laoi_loading *g, int i, bool table) {
     if (lua_isnil(L, i) || lua_isfunction(L, i) || (table && lua_istable(L, i))) return;
-    const char *node = laoi_spell(L, g->node_id), *watcher = laoi_spell(L, g->watcher);
-    luaL_error(L, "bad result #%d of the function for node %s of entity %s (%s expected, got %s)", table ? 1 : 2, node,
-               watcher, table ? "function or table" : "function", luaL_typename(L, i));
+    const char *expected = table ? "function or table" : "function";
+    refuse_result(L, g, table ? 1 : 2, lua_pushfstring(L, "%s expected, got %s", expected, luaL_typename(L, i)));
 }
 
 /* handlers(id, node_id) -> functions, or a table, or nothing; protected. */
@@ -75,6 +79,9 @@ static int ask_handlers(lua_State *L) {
     lua_call(L, 2, 2);
     check_result(L, g, ENTER, true);
     if (lua_istable(L, ENTER)) {
+        bool any = false;
+        const char *text = laoi_bad_handler(L, ENTER, &any);
+        if (text) refuse_result(L, g, 1, lua_pushfstring(L, "handler '%s': function expected, got string", text));
         lua_settop(L, ENTER);
         lua_pushvalue(L, ENTER); /* the table serves both kinds */
     } else check_result(L, g, LEAVE, false);

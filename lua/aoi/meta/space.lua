@@ -154,7 +154,7 @@ function Space:move_many(t, n) end
 
 --- Enters many at once.
 ---@param t number[] rows: `id, x, y [, z], id, x, y [, z], ...`
----@param n? integer how many rows, all without it
+---@param n? integer how many rows, all without it; without a third argument all of them, too
 ---@param kind? integer kind bits of all of them, 1 without it
 function Space:enter_many(t, n, kind) end
 

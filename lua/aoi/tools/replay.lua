@@ -107,7 +107,7 @@ function replay.run(rec, options)
     end
     for gone = at, before.n * stride, stride do space:leave(before[gone]) end
     space:move_many(moved, moves)
-    space:enter_many(entered, enters)
+    space:enter_many(entered, enters, 1)
     for i = 0, enters - 1 do
       for node, radius in ipairs(options.radii) do space:add_node(entered[i * stride + 1], node, radius) end
     end

@@ -273,9 +273,14 @@ local function check_rows(self, name, rows, n)
 end
 
 --- enter_many(rows [, n] [, kind]): all or, where an id is taken, none.
-function Member:enter_many(rows, n, kind)
+function Member:enter_many(rows, n, ...)
+  local kind = ...
   usable(self)
   n = check_rows(self, "enter_many", rows, n)
+  local most = #rows // (self.dimensions + 1)
+  if select("#", ...) == 0 and n ~= most then
+    argument.fail(2, "enter_many", 2, "the array has %d rows, and the kind comes third: with it n may be less", most)
+  end
   kind = kind == nil and 1 or argument.integer(kind, 3, "enter_many", 2)
   return results(enter_many(self, rows, n, kind))
 end
