@@ -46,6 +46,7 @@ build = {
     ["aoi.skynet.world.exchanged"] = "lua/aoi/skynet/world/exchanged.lua",
     ["aoi.skynet.world.followers"] = "lua/aoi/skynet/world/followers.lua",
     ["aoi.skynet.world.hearing"] = "lua/aoi/skynet/world/hearing.lua",
+    ["aoi.skynet.world.is_dead"] = "lua/aoi/skynet/world/is_dead.lua",
     ["aoi.skynet.world.line"] = "lua/aoi/skynet/world/line.lua",
     ["aoi.skynet.world.log"] = "lua/aoi/skynet/world/log.lua",
     ["aoi.skynet.world.member"] = "lua/aoi/skynet/world/member.lua",

@@ -45,6 +45,7 @@ local function busy(net, count)
   return members
 end
 
+-- `except`: the process that is dead.
 local function all_ended(net, members, except)
   for _, member in ipairs(members) do
     if member.process ~= except and not (member.ended and member.raised) then return false end
@@ -86,7 +87,38 @@ describe("the end of a world", function()
       net:run(2 + run / 7)
       net:kill_shard(3)
       net:run_until(function() return all_ended(net, members) end, 2 * HEARTBEAT)
-      for _, member in ipairs(members) do assert(member.ended:find("shard 3 is gone", 1, true), member.ended) end
+      for _, member in ipairs(members) do
+        assert(member.ended:find("shard 3 in process 'p2' is gone: it takes no messages", 1, true), member.ended)
+      end
+    end
+  end)
+
+  it("comes when a process was killed and started again at once, the director or another", function()
+    for run = 1, 10 do
+      local net, index = new_network { seed = SEED + run }, run % 2 + 1
+      local members = busy(net, 4)
+      net:run(2 + run / 7)
+      net:kill_process(index)
+      net:restart_process(index)
+      net:run_until(function() return all_ended(net, members, index) end, 2 * HEARTBEAT)
+      for _, member in ipairs(members) do
+        local words = ("process 'p%d' is gone: it has been started again"):format(index)
+        assert(member.process == index or member.ended:find(words, 1, true), member.ended)
+      end
+    end
+  end)
+
+  it("comes to the other processes when an exchange is killed", function()
+    for run = 1, 5 do
+      local net = new_network { seed = SEED + run }
+      local members = busy(net, 4)
+      net:run(2 + run / 7)
+      net:kill_exchange(2)
+      net:run_until(function() return all_ended(net, members, 2) end, 2 * HEARTBEAT)
+      for _, member in ipairs(members) do
+        assert(member.process == 2 or member.ended:find("process 'p2' is gone: calls to it have failed for 1 s (call",
+          1, true), member.ended)
+      end
     end
   end)
 
@@ -158,6 +190,22 @@ describe("a client that dies", function()
       end
       assert.same({}, net.ended)
     end
+  end)
+
+  it("is found though it is sent nothing", function()
+    local net = new_network()
+    local quiet, other = net:member(2), net:member(1)
+    net:spawn(function() for id = 1, 20 do quiet:enter(id, 3 * id, 3 * id) end end)
+    net:spawn(function() other:enter(21, 5, 5) end)
+    net:run(2)
+    net:kill_client(quiet)
+    net:run(2 * HEARTBEAT)
+    for number, shard in ipairs(net.shards) do
+      shard:check()
+      for id in pairs(shard.ents) do assert.equal(21, id) end
+      for id in pairs(shard.life) do assert(id == 21, "shard " .. number .. " still has its id") end
+    end
+    assert.same({}, net.ended)
   end)
 
   it("or closes the world for itself only takes along what is its own", function()

@@ -1,12 +1,14 @@
 -- network.lua: a world of several processes in one: exchanges, shards and clients that send each other messages;
 -- random, but the same for the same seed. Messages between two arrive in order, others in any; calls between
--- processes may fail before or after they have been served.
+-- processes may fail before or after they have been served. Deaths are found as in skynet: nothing says that a service
+-- is dead but that a message to it cannot be sent, and that a call to it fails, unless it had begun to serve that.
 --
 --   local net = network.new { seed = 1, plan = ..., processes = { 2, 2, 0 } }      shards of each process
 --   local member = net:member(2)                              a client in process 2
 --   net:spawn(function() member:enter(...) end)               in a coroutine
 --   net:run(seconds)
 local Exchange = require "aoi.skynet.world.exchange"
+local Line = require "aoi.skynet.world.line"
 local Member = require "aoi.skynet.world.member"
 local Shard = require "aoi.skynet.world.shard"
 local rng = require "spec.support.rng"
@@ -51,7 +53,7 @@ local function dead(self, place) return self.killed[process_of(place)] or self.k
 local function call(self, from, to, batch, done)
   local a, b, random = "x" .. from, "x" .. to, self.random
   local function fail(text) post(self, b, a, function() done(false, text) end) end
-  if self.killed[to] then return fail("connection refused") end
+  if dead(self, b) then return fail(self.killed[to] and "connection refused" or "call failed") end
   local what = random() < self.lose and random(2) or 0
   if what == 1 then
     self.lost = self.lost + 1
@@ -60,19 +62,27 @@ local function call(self, from, to, batch, done)
   local served = { done = false, fail = fail }
   self.calls[to][served] = true
   post(self, a, b, function()
-    self.calls[to][served] = nil
     local exchange = self.exchanges[to]
-    local answer = exchange:receive(from, batch)
+    local answer = Line.refusal(batch, self.processes[to].boot) or exchange and exchange:receive(from, batch)
+    if not answer then return end -- it waits until that process has its world
+    self.calls[to][served] = nil
     if what == 2 then
       self.lost = self.lost + 1
       return fail("lost after")
     end
     post(self, b, a, function() done(true, answer) end)
+  end, function()
+    self.calls[to][served] = nil
+    fail("call failed")
   end)
 end
 
 local function tell(self, process, shard, verb, ...)
   local x, s, arguments = "x" .. process, ("s%d_%d"):format(process, shard), table.pack(...)
+  if dead(self, s) then
+    if verb == "request" then arguments[1](false, 0, "the shard is gone") end
+    return nil
+  end
   post(self, x, s, function()
     local logic, exchange = self.shards[shard], self.exchanges[process]
     local function back(name, ...)
@@ -101,7 +111,8 @@ local function tell(self, process, shard, verb, ...)
       end
     end, debug.traceback)
     if not ok then error(err, 0) end
-  end)
+  end, verb == "request" and function() arguments[1](false, 0, "the shard is gone") end or nil)
+  return true
 end
 
 local function new_exchange(self, index, processes, options)
@@ -109,7 +120,7 @@ local function new_exchange(self, index, processes, options)
     number = WORLD, processes = processes, here = index, interval = self.interval, window = self.window,
     patience = options.patience or 30,
     silence = self.silence, now = function() return self.time end,
-    tell = function(...) tell(self, index, ...) end,
+    tell = function(...) return tell(self, index, ...) end,
     call = function(to, batch, done) call(self, index, to, batch, done) end,
     post = function(address, message)
       local member = self.members[address]
@@ -127,6 +138,11 @@ function Network:arrive(index, address, member, message)
   assert(world == WORLD)
   if kind == Exchange.BYE then
     member:finish(bytes)
+    for go, place in pairs(member.waiting) do -- is_dead.lua
+      if dead(self, place) then go(false, 0, "the world is gone") end
+    end
+  elseif kind == Exchange.ALIVE then
+    return
   elseif kind == Exchange.RESYNCED then
     member:resynced((string.unpack("<I4", bytes)))
   else
@@ -185,15 +201,22 @@ function Network:member(index)
     number = number, plan = self.plan, dimensions = self.dimensions,
     ask = function(shard, after, ...)
       local arguments = table.pack(...)
-      return wait(function(go)
+      return wait(function(resume_it)
+        local place = ("s%d_%d"):format(exchange.process_of[shard], shard)
+        local function go(...)
+          if not self.members[address].waiting[go] then return end
+          self.members[address].waiting[go] = nil
+          resume_it(...)
+        end
+        self.members[address].waiting[go] = place
         local function reply(...)
           local results = table.pack(...)
-          post(self, ("s%d_%d"):format(exchange.process_of[shard], shard), address, function()
-            go(table.unpack(results, 1, results.n))
-          end)
+          post(self, place, address, function() go(table.unpack(results, 1, results.n)) end)
         end
-        if exchange.process_of[shard] == index then
-          post(self, address, ("s%d_%d"):format(index, shard), function()
+        if dead(self, place) and exchange.process_of[shard] == index then
+          post(self, address, address, function() go(false, 0, "the world is gone") end)
+        elseif exchange.process_of[shard] == index then
+          post(self, address, place, function()
             self.shards[shard]:request(number, after, reply, table.unpack(arguments, 1, arguments.n))
           end, function() reply(false, 0, "the world is gone") end)
         else
@@ -237,7 +260,7 @@ function Network:member(index)
     quit = function() post(self, address, x, function() exchange:leave(address) end) end,
     log = function(text) logged[#logged + 1] = text end,
   }
-  member.logged, member.address, member.process = logged, address, index
+  member.logged, member.address, member.process, member.waiting = logged, address, index, {}
   self.members[address] = member
   return member
 end
@@ -277,7 +300,7 @@ function Network:step()
   self.steps = (self.steps or 0) + 1
   if self.steps % 10 == 0 or #ready == 0 then
     for index, exchange in ipairs(self.exchanges) do
-      if not self.killed[index] and not self.stopped[index] then exchange:poll() end
+      if exchange and not dead(self, "x" .. index) and not self.stopped[index] then exchange:poll() end
     end
   end
 end
@@ -297,10 +320,10 @@ function Network:run_until(f, seconds)
 end
 
 -- A client that is gone: nothing reaches it any more.
-function Network:kill_client(member)
-  self.killed[member.address] = true
-  self.exchanges[member.process]:leave(member.address)
-end
+function Network:kill_client(member) self.killed[member.address] = true end
+
+-- The exchange of a process, which lives on.
+function Network:kill_exchange(index) self.killed["x" .. index] = true end
 
 -- kill -9: calls to it and under way fail.
 function Network:kill_process(index)
@@ -309,14 +332,21 @@ function Network:kill_process(index)
   self.calls[index] = {}
 end
 
--- A shard dies; its exchange hears of it.
+-- A killed process is there again, with another boot id; it waits for the others to join its world.
+function Network:restart_process(index)
+  self.processes[index] = { name = "p" .. index, boot = "boot again" .. index, shards = {} }
+  self.exchanges[index], self.killed[index] = false, nil
+  for address, member in pairs(self.members) do
+    if member.process == index then self.killed[address] = true end
+  end
+  for _, line in ipairs(self.order) do -- what was there is gone, and what came from there
+    if process_of(line.to) == index and process_of(line.from) == index then line.first = line.last + 1 end
+  end
+end
+
+-- What it has begun to serve is not answered any more.
 function Network:kill_shard(shard)
-  local index = self.exchanges[1].process_of[shard]
-  self.killed[("s%d_%d"):format(index, shard)] = true
-  self.shards[shard]:shutdown() -- calls that it has not answered fail
-  post(self, "s" .. index, "x" .. index, function()
-    self.exchanges[index]:finish(("shard %d is gone"):format(shard))
-  end)
+  self.killed[("s%d_%d"):format(self.exchanges[1].process_of[shard], shard)] = true
 end
 
 return network

@@ -4,6 +4,7 @@
 --   mode exact   runs so many epochs, writes OUT/NODE.result: events heard, their checksum, the lengths of epochs
 --   mode scale   what an epoch costs, with no journal (scale.lua)
 --   mode again   opens the world whenever it has ended, and says on the console how long that took
+--   mode deaths  the first process kills a quiet client, a shard, its exchange (deaths.lua); the other one as in again
 local skynet = require "skynet"
 require "skynet.manager"
 local aoi = require "aoi.skynet"
@@ -12,7 +13,7 @@ local function number(name) return assert(tonumber(skynet.getenv(name))) end
 
 local NODE, NODES, OUT, MODE = skynet.getenv "node", skynet.getenv "nodes", skynet.getenv "out", skynet.getenv "mode"
 local WALKERS, WATCHERS, EPOCHS, SHARDS = number "walkers", number "watchers", number "epochs", number "shards"
-local RADIUS, NEIGHBOURS, SERVICES = 50, 20, 4
+local RADIUS, NEIGHBOURS, SERVICES, HEARTBEAT = 50, 20, 4, 2
 local SIDE = 2 * RADIUS * math.sqrt(WALKERS / NEIGHBOURS)
 
 local list = {}
@@ -20,7 +21,7 @@ for name in NODES:gmatch("%S+") do list[#list + 1] = name end
 
 local function open()
   local options = {
-    name = "earth", size = SIDE, reach = 55, interval = number "interval", heartbeat = 2, engine = "grid",
+    name = "earth", size = SIDE, reach = 55, interval = number "interval", heartbeat = HEARTBEAT, engine = "grid",
     journal = MODE == "exact" and OUT .. "/journal" or nil, measure = true,
   }
   if #list == 1 then
@@ -122,9 +123,11 @@ end
 local RUN = { exact = run_exact, scale = run_scale }
 
 function RUN.again()
+  local last
   while true do
     local world = open()
     skynet.error(("%s: open, epoch %d"):format(NODE, world:epoch()))
+    if last then skynet.error(("%s: open again after %.2f s"):format(NODE, (skynet.hpc() - last) / 1e9)) end
     local services = populate()
     local ended
     world:on_close(function(reason) ended = reason end)
@@ -142,7 +145,15 @@ function RUN.again()
     until ended
     skynet.error(("%s: ended %.2f s after the last epoch: %s"):format(NODE, (skynet.hpc() - at) / 1e9, ended))
     for _, service in ipairs(services) do skynet.kill(service) end
+    last = at
   end
+end
+
+function RUN.deaths()
+  if NODE ~= list[1] then return RUN.again() end
+  skynet.error(NODE .. (require "deaths"(open, HEARTBEAT) and ": all deaths noticed" or ": TOO LATE"))
+  skynet.sleep(50) -- the console
+  skynet.abort()
 end
 
 skynet.start(function()

@@ -13,7 +13,8 @@
 --     { "whole" | "death", client, epoch }
 --   clients[number]   where it lives, the numbers of the last message sent and of the last one acknowledged
 --
--- Whatever dies ends the world in every process, with a reason: a shard, a process, an error in an epoch.
+-- Whatever dies ends the world in every process, with a reason: a shard, a process, an error in an epoch. A service
+-- that is dead takes no messages: `tell` and `post` say so. Who might not be sent any is probed twice in a heartbeat.
 
 local Line = require "aoi.skynet.world.line"
 
@@ -24,7 +25,8 @@ local U32 = 0xffffffff
 local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is process << 24 | n
 local AHEAD = 3              -- epochs after which every process obeys an order given now
 
-Exchange.EVENTS, Exchange.BYE, Exchange.RESYNCED, Exchange.ASK = 5, 6, 7, 1
+Exchange.EVENTS, Exchange.BYE, Exchange.RESYNCED, Exchange.ALIVE = 5, 6, 7, 8
+Exchange.ASK = 1
 
 local ENVELOPE = "<BBBBI4I4" -- version, kind, flags, 0, world, seq
 
@@ -36,13 +38,14 @@ end
 function Exchange.open_envelope(message)
   if #message < 12 then return nil, "cut off" end
   local version, kind, flags, zero, world, seq, at = string.unpack(ENVELOPE, message)
-  if version ~= 1 or kind < 5 or kind > 7 or zero ~= 0 or flags > 1 then return nil, "no message of a world" end
+  if version ~= 1 or kind < 5 or kind > 8 or zero ~= 0 or flags > 1 then return nil, "no message of a world" end
   return kind, flags, world, seq, message:sub(at)
 end
 
 --- options: number of the world in this process; processes: a list of { name, boot, shards = list }; here: the index
--- of this one; tell(shard, verb, ...) to a shard here; call(process, batch, done); post(address, message) to a client
--- here, nil if it is gone; on_end(reason); now() in seconds; interval in seconds; window, patience, silence.
+-- of this one; tell(shard, verb, ...) to a shard here and post(address, message) to a client here, which return nil if
+-- that is dead; call(process, batch, done); on_end(reason); now() in seconds; interval in seconds; window, patience,
+-- silence.
 function Exchange.new(options)
   local self = setmetatable({
     epoch = 0, phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0,
@@ -55,6 +58,9 @@ function Exchange.new(options)
     },
   }, Exchange)
   for name, value in pairs(options) do self[name] = value end
+  self.tell = function(shard, ...) -- the next poll ends the world
+    if options.tell(shard, ...) == nil then self.dead_shard = self.dead_shard or shard end
+  end
   self.shards = self.processes[self.here].shards
   for index, process in ipairs(self.processes) do
     for _, shard in ipairs(process.shards) do self.process_of[shard] = index end
@@ -70,6 +76,7 @@ function Exchange.new(options)
     end
   end
   self.next_at = self.now() + self.interval
+  self.probe_at = self.now() + self.patience / 2
   return self
 end
 
@@ -173,9 +180,20 @@ function Exchange:applied()
   proceed(self)
 end
 
+local function probe(self)
+  self.probe_at = self.now() + self.patience / 2
+  for _, shard in ipairs(self.shards) do self.tell(shard, "alive") end
+  for number in pairs(self.clients) do self:post_to(number, Exchange.ALIVE, 0, "") end
+end
+
 --- To be called some hundred times a second: the clock of epochs, and of what has failed.
 function Exchange:poll()
   if self.closed then return end
+  if self.now() >= self.probe_at then probe(self) end
+  if self.dead_shard then
+    local name = self.processes[self.here].name
+    return self:finish(("shard %d in process '%s' is gone: it takes no messages"):format(self.dead_shard, name))
+  end
   proceed(self)
   for _, line in pairs(self.lines) do
     line:push()
@@ -238,7 +256,7 @@ function Exchange:leave(address)
   if not self.closed then order(self, "death", number) end
 end
 
-local function post(self, number, kind, flags, bytes)
+function Exchange:post_to(number, kind, flags, bytes)
   local client = self.clients[number]
   local message = Exchange.envelope(kind, flags, self.number, client.seq, bytes)
   if self.post(client.address, message) == nil then return self:leave(client.address) end
@@ -259,7 +277,7 @@ local function deliver_here(self, number, bytes)
   client.seq = client.seq + 1 & U32
   waiting = waiting + 1
   local asks = waiting % math.max(1, self.window // 4) == 0 or waiting >= self.window
-  post(self, number, Exchange.EVENTS, asks and Exchange.ASK or 0, bytes)
+  self:post_to(number, Exchange.EVENTS, asks and Exchange.ASK or 0, bytes)
 end
 
 function Exchange:deliver(number, bytes)
@@ -286,7 +304,7 @@ function Exchange:tell_resynced(number, at)
   self.counters.resyncs = self.counters.resyncs + 1
   local client = self.clients[number]
   if client and not client.behind and client.grace == at then
-    post(self, number, Exchange.RESYNCED, 0, string.pack("<I4", at))
+    self:post_to(number, Exchange.RESYNCED, 0, string.pack("<I4", at))
   end
 end
 
@@ -375,7 +393,7 @@ function Exchange:finish(reason)
   self.closed, self.reason = true, reason
   for _, shard in ipairs(self.shards) do self.tell(shard, "shutdown") end
   for index, line in pairs(self.lines) do
-    if not line.dead then self.call(index, { boot = line.boot, ended = reason }, function() end) end
+    if not line.dead then self.call(index, { boot = line.boot, to = line.peer, ended = reason }, function() end) end
     line:close()
   end
   for _, reply in pairs(self.relays) do reply(false, 0, "the world is closed: " .. reason) end

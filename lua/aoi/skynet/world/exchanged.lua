@@ -7,7 +7,10 @@
 -- is the director: the others ask it until all have come, then all have the same list of processes.
 
 local skynet = require "skynet"
+require "skynet.manager"
 local Exchange = require "aoi.skynet.world.exchange"
+local Line = require "aoi.skynet.world.line"
+local is_dead = require "aoi.skynet.world.is_dead"
 local protocol = require "aoi.skynet.protocol"
 
 local NAME = "aoi.world" -- in the cluster
@@ -26,6 +29,7 @@ local function cluster() return require "skynet.cluster" end
 local function register()
   if not registered then
     registered = true
+    cluster().unregister(NAME) -- it may be that of an exchange that was killed
     cluster().register(NAME, skynet.self())
   end
 end
@@ -48,13 +52,6 @@ local function finish(world, reason)
   if world.exchange then world.exchange:finish(reason) else forget(world, reason) end
 end
 
-local function watch_shard(world, shard, address)
-  skynet.fork(function()
-    pcall(skynet.call, address, "debug", "LINK")
-    finish(world, ("shard %d is gone"):format(shard))
-  end)
-end
-
 local function start_shards(world, shards)
   local o = world.options
   for _, shard in ipairs(shards) do
@@ -62,8 +59,8 @@ local function start_shards(world, shards)
     world.addresses[shard] = address
     skynet.call(address, "lua", "start", world.number, {
       number = shard, plan = o.plan, engine = o.engine, dimensions = o.dimensions, cell = o.cell, journal = o.journal,
+      heartbeat = o.heartbeat,
     })
-    watch_shard(world, shard, address)
   end
 end
 
@@ -75,6 +72,13 @@ local function tell(world, shard, verb, ...)
     local answer = table.pack(pcall(skynet.call, address, "lua", "request", ...))
     if answer[1] then reply(table.unpack(answer, 2, answer.n)) else reply(false, 0, "the shard is gone") end
   end, ...)
+  return true
+end
+
+-- To a client; the `debug LINK` to one that was killed fails then.
+local function post(address, message)
+  if skynet.rawsend(address, "aoi", message) ~= nil then return true end
+  skynet.redirect(skynet.self(), address, "error", 0, "")
 end
 
 local function call(world, index, batch, done)
@@ -85,17 +89,21 @@ end
 
 local function run(world)
   local o = world.options
-  start_shards(world, world.processes[world.here].shards)
-  if world.reason then return end
+  local ok, err = pcall(start_shards, world, world.processes[world.here].shards)
+  if world.reason or not ok then
+    for _, address in pairs(world.addresses) do skynet.send(address, "lua", "shutdown") end
+    return forget(world, world.reason or "a shard cannot be started: " .. tostring(err))
+  end
   world.exchange = Exchange.new {
     number = world.number, processes = world.processes, here = world.here, now = now, interval = o.interval / 100,
     window = o.window, patience = o.heartbeat, silence = o.silence,
     tell = function(...) return tell(world, ...) end,
     call = function(...) return call(world, ...) end,
-    post = function(address, message) return skynet.rawsend(address, "aoi", message) and true or nil end,
+    post = post,
     on_end = function(reason)
       skynet.error(("aoi: world '%s' has ended: %s"):format(world.name, reason))
       forget(world, reason)
+      for _, address in pairs(world.addresses) do is_dead(address) end
     end,
     on_epoch = o.measure and function(epoch, seconds, ...)
       world.measured = world.measured or {}
@@ -206,6 +214,8 @@ end
 --- A batch of another process. One that is ahead of this one, which is about to begin, waits for it.
 function CMD.batch(_, name, from, batch)
   local world = worlds[name]
+  local refusal = world and Line.refusal(batch, world.boot)
+  if refusal then return refusal end
   while world and not world.exchange and not world.reason do skynet.sleep(2) end
   if not world or not world.exchange then return { boot = false, reason = world and world.reason or "it is closed" } end
   return world.exchange:receive(from, batch)
@@ -213,7 +223,7 @@ end
 
 -- Clients -----------------------------------------------------------------------------------------------------------
 
--- Waits for the exit of a client. One that is killed is noticed by the next message to it.
+-- Waits for the exit of a client. One that is killed is noticed by the next message to it, a probe at the latest.
 local function link(address)
   if linked[address] then return end
   linked[address] = true
@@ -245,9 +255,11 @@ function CMD.open(source, name, options)
   for shard, index in pairs(world.exchange.process_of) do process_of[shard] = world.processes[index].name end
   return true, {
     number = world.number, client = world.exchange:join(source), plan = o.plan, dimensions = o.dimensions or 2,
-    addresses = world.addresses, process_of = process_of, epoch = world.exchange.epoch,
+    addresses = world.addresses, process_of = process_of, epoch = world.exchange.epoch, heartbeat = o.heartbeat,
   }
 end
+
+function CMD.alive() end
 
 local function exchange_of(number) return by_number[number] and by_number[number].exchange end
 
@@ -318,6 +330,8 @@ end
 protocol(function() end) -- it only sends
 
 skynet.start(function()
+  skynet.register(".aoi.world")
+  if skynet.localname ".aoi.world" ~= skynet.self() then return skynet.timeout(0, skynet.exit) end
   skynet.dispatch("lua", function(session, source, name, number, ...)
     if LATER[name] then
       LATER[name](skynet.response(), number, ...)

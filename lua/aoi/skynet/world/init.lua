@@ -10,6 +10,7 @@
 local skynet = require "skynet"
 local Exchange = require "aoi.skynet.world.exchange"
 local Member = require "aoi.skynet.world.member"
+local is_dead = require "aoi.skynet.world.is_dead"
 local tiles = require "aoi.skynet.world.tiles"
 
 local SERVICE = "aoi/skynet/world/exchanged"
@@ -84,8 +85,16 @@ local function prepare(options)
 end
 
 return function(clients)
-  local service
+  local service, heartbeat = nil, 1
   local opened, by_number = {}, {}
+
+  -- Calls that wait for what was killed fail. The handler of on_close may open the world again at once.
+  local function finish(member, number, reason)
+    if by_number[number] == member then by_number[number] = nil end
+    if opened[member.name] == member then opened[member.name] = nil end
+    member:finish(reason)
+    for _, address in pairs(member.addresses) do is_dead(address) end
+  end
 
   -- What arrives from the exchange of this process.
   local receiver = {}
@@ -101,23 +110,31 @@ return function(clients)
       ok, reason = member:receive(bytes)
     elseif kind == Exchange.RESYNCED then
       member:resynced((string.unpack("<I4", bytes)))
-    else
-      by_number[number], opened[member.name] = nil, nil
-      member:finish(bytes)
+    elseif kind == Exchange.BYE then
+      finish(member, number, bytes)
     end
     member:deliver()
     if flags & Exchange.ASK ~= 0 then skynet.send(service, "lua", "ack", number, seq) end
     return ok, reason
   end
 
-  -- Waits until the exchange exits.
-  local function link()
-    pcall(skynet.call, service, "debug", "LINK")
-    clients[service], service = nil, nil
+  local function watch(exchange)
+    repeat skynet.sleep(math.floor(math.max(1, heartbeat * 50))) until is_dead(exchange)
+    clients[exchange] = nil
+    if service == exchange then service = nil end
+    local lost = {}
     for number, member in pairs(by_number) do
-      by_number[number], opened[member.name] = nil, nil
-      member:finish("the exchange of this process is gone")
+      if member.exchange == exchange then lost[member] = number end
     end
+    for member, number in pairs(lost) do
+      finish(member, number, "the exchange of this process is gone: it takes no messages")
+    end
+  end
+
+  -- That of this process. skynet.uniqueservice would know one that was killed for ever.
+  local function find_service()
+    while not skynet.localname(".aoi.world") do skynet.newservice(SERVICE) end
+    return skynet.localname(".aoi.world")
   end
 
   local function answered(ok, ...)
@@ -125,19 +142,20 @@ return function(clients)
     return false, 0, "the world is gone"
   end
 
-  local function new_member(name, info)
+  local function new_member(name, info, exchange)
     local number, addresses = info.number, info.addresses
     local member = Member.new {
       name = name, number = info.client, plan = info.plan, dimensions = info.dimensions, process_of = info.process_of,
+      addresses = addresses, exchange = exchange,
       ask = function(shard, after, ...)
         if addresses[shard] then
           return answered(pcall(skynet.call, addresses[shard], "lua", "request", info.client, after, ...))
         end
-        return answered(pcall(skynet.call, service, "lua", "relay", number, shard, info.client, after, ...))
+        return answered(pcall(skynet.call, exchange, "lua", "relay", number, shard, info.client, after, ...))
       end,
       send = function(shard, message)
         if addresses[shard] then return skynet.rawsend(addresses[shard], "aoi", message) end
-        return skynet.send(service, "lua", "moves", number, shard, message)
+        return skynet.send(exchange, "lua", "moves", number, shard, message)
       end,
       fork = skynet.fork,
       together = function(calls)
@@ -151,13 +169,16 @@ return function(clients)
         end
         if left > 0 then skynet.wait(co) end
       end,
-      tick_epoch = function() return skynet.call(service, "lua", "tick", number) end,
+      tick_epoch = function()
+        local ok, epoch = pcall(skynet.call, exchange, "lua", "tick", number)
+        return ok and epoch or nil
+      end,
       quit = function()
         by_number[number], opened[name] = nil, nil
-        skynet.send(service, "lua", "quit", number)
+        skynet.send(exchange, "lua", "quit", number)
       end,
-      world_info = function() return skynet.call(service, "lua", "info", number) end,
-      measured = function() return skynet.call(service, "lua", "measured", number) end,
+      world_info = function() return skynet.call(exchange, "lua", "info", number) end,
+      measured = function() return skynet.call(exchange, "lua", "measured", number) end,
       log = skynet.error,
     }
     member.epoch_seen = info.epoch
@@ -173,15 +194,16 @@ return function(clients)
     if opened[name] and not opened[name].closed then return opened[name] end
     local given = next(options, next(options)) ~= nil and prepare(options) or nil
     if not given then check_options(options) end
-    if not service then
-      service = skynet.uniqueservice(SERVICE)
-      clients[service] = receiver
-      skynet.fork(link)
+    local exchange = find_service()
+    if service ~= exchange then
+      service, clients[exchange] = exchange, receiver
+      skynet.fork(watch, exchange)
     end
-    local ok, info = skynet.call(service, "lua", "open", name, given)
+    local ok, info = skynet.call(exchange, "lua", "open", name, given)
     if not ok then fail("%s", info) end
+    heartbeat = math.min(heartbeat, info.heartbeat)
     if opened[name] and not opened[name].closed then return opened[name] end -- another coroutine may have been faster
-    local member = new_member(name, info)
+    local member = new_member(name, info, exchange)
     opened[name], by_number[info.number] = member, member
     return member
   end

@@ -4,7 +4,8 @@
 --
 --   put -> queue -> batch { boot, number, items } --call--> take -> items, in order
 --
--- `boot` stands for one life of a world in one process: a batch from or to another life is refused.
+-- `boot` stands for one life of a world in one process: a batch names that of its sender and, in `to`, that of its
+-- receiver, and one from or to another life is refused.
 
 local REPEATS = 0.2 -- seconds between a call that failed and the next one
 
@@ -13,7 +14,7 @@ Line.__index = Line
 
 --- options: boot, of this side; peer, the boot of the other; call(batch, done), which calls done(ok, answer) once,
 -- later; take(item) takes what arrives; fail(reason) is called once, when the line is of no use any more; now() in
--- seconds; patience: for so many seconds failed calls are repeated; silence: a call that does not return for so many
+-- seconds; patience: for so many seconds calls that fail are repeated; silence: a call that does not return for so many
 -- seconds counts as the end, 0: it never does.
 function Line.new(options)
   local self = setmetatable({ queue = {}, number = 0, taken = 0, dead = false, calls = 0 }, Line)
@@ -37,10 +38,10 @@ local function send(self)
       self.failing, self.batch = nil, nil
       self:push()
     elseif ok then
-      die(self, answer.reason or "it has been started again")
+      die(self, answer.reason)
     else
       self.failing = self.failing or self.now()
-      self.reason = tostring(answer)
+      self.reason = tostring(answer):gsub("^[^\n]-:%d+: ", "")
     end
   end)
 end
@@ -51,7 +52,7 @@ function Line:push()
   if not self.batch then
     if #self.queue == 0 then return end
     self.number = self.number + 1
-    self.batch = { boot = self.boot, number = self.number, items = self.queue }
+    self.batch = { boot = self.boot, to = self.peer, number = self.number, items = self.queue }
     self.queue = {}
   end
   send(self)
@@ -66,7 +67,9 @@ function Line:poll()
       die(self, ("it has not answered for %g s"):format(self.silence))
     end
   elseif self.failing then
-    if now - self.failing > self.patience then return die(self, self.reason) end
+    if now - self.failing > self.patience then
+      return die(self, ("calls to it have failed for %g s (%s)"):format(self.patience, self.reason))
+    end
     if now - self.sent_at >= REPEATS then send(self) end
   end
 end
@@ -75,9 +78,14 @@ function Line:put(item)
   self.queue[#self.queue + 1] = item
 end
 
+--- The answer to a batch for another life than that of `boot`, which may not even have a line yet; nil: it is for that.
+function Line.refusal(batch, boot)
+  if batch.to ~= boot then return { boot = false, reason = "it has been started again" } end
+end
+
 --- A batch of the other side. Returns the answer to its call.
 function Line:receive(batch)
-  if batch.boot ~= self.peer then return { boot = false, reason = "a stranger" } end
+  if batch.boot ~= self.peer then return { boot = false, reason = "it knows another life of this process" } end
   if self.dead then return { boot = false, reason = "it has ended" } end
   if batch.number == self.taken + 1 then
     self.taken = batch.number

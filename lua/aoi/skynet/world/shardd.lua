@@ -2,6 +2,7 @@
 
 local skynet = require "skynet"
 local Shard = require "aoi.skynet.world.shard"
+local is_dead = require "aoi.skynet.world.is_dead"
 local protocol = require "aoi.skynet.protocol"
 
 local shard, exchange, world
@@ -16,8 +17,16 @@ local function step(f, ...)
   end
 end
 
+function CMD.alive() end
+
+local function watch_exchange(seconds)
+  repeat skynet.sleep(math.floor(math.max(1, math.min(seconds, 10) * 100))) until is_dead(exchange)
+  CMD.shutdown()
+end
+
 function CMD.start(source, number, options)
   exchange, world = source, number
+  skynet.fork(watch_exchange, options.heartbeat / 2)
   options.clock = function() return skynet.stat "time" end -- that of the thread, in this message
   if options.journal then
     local file = assert(io.open(("%s.%d"):format(options.journal, options.number), "wb"))
@@ -50,7 +59,7 @@ end
 function CMD.moves(_, message) step(moves, message) end
 
 function CMD.shutdown()
-  shard:shutdown()
+  if shard then shard:shutdown() end
   skynet.exit()
 end
 

@@ -1,0 +1,63 @@
+-- deaths(open, heartbeat): kills what a world needs, one after the other, and says how long it takes until that is
+-- noticed. Returns whether it was in time: a service of the world within one heartbeat, a client that gets no mail
+-- within two.
+local skynet = require "skynet"
+
+local HEARTBEAT
+
+local function seconds_since(at) return (skynet.hpc() - at) / 1e9 end
+
+local function wait_until(f)
+  local at = skynet.hpc()
+  repeat skynet.sleep(2) until f() or seconds_since(at) > 5 * HEARTBEAT
+  return seconds_since(at)
+end
+
+local function count_own(world)
+  local n = 0
+  for _, id in ipairs(world:ids()) do n = n + (id > 1000000 and 1 or 0) end
+  return n
+end
+
+local function quiet_client(open)
+  local world = open()
+  local service = skynet.newservice("walker", 1000001, 100, 500, 0)
+  skynet.call(service, "lua", "start")
+  world:tick()
+  local entered = count_own(world)
+  skynet.kill(service)
+  local took = wait_until(function() return count_own(world) == 0 end)
+  skynet.error(("one: a killed client and its %d entities are gone after %.2f s"):format(entered, took))
+  return entered == 100 and took <= 2 * HEARTBEAT
+end
+
+-- Meanwhile one coroutine waits for an epoch, one for an answer of each shard.
+local function service_of(open, what, address_of)
+  local world = open()
+  local reason, returned = nil, 0
+  world:on_close(function(why) reason = why end)
+  for _, f in ipairs { world.tick, world.count } do
+    skynet.fork(function()
+      while pcall(f, world) do skynet.yield() end
+      returned = returned + 1
+    end)
+  end
+  skynet.sleep(100)
+  skynet.kill(address_of(world))
+  local took = wait_until(function() return reason and returned == 2 end)
+  local words = "one: a killed %s is noticed after %.2f s, %d of 2 calls returned: %s"
+  skynet.error(words:format(what, took, returned, reason))
+  return took <= HEARTBEAT
+end
+
+return function(open, heartbeat)
+  HEARTBEAT = heartbeat
+  local client = quiet_client(open)
+  local shard = service_of(open, "shard", function(world) return world.addresses[1] end)
+  local exchange = service_of(open, "exchange", function(world) return world.exchange end)
+  local at = skynet.hpc()
+  local world = open()
+  world:tick()
+  skynet.error(("one: open again after %.2f s"):format(seconds_since(at)))
+  return client and shard and exchange
+end
