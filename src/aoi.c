@@ -92,6 +92,9 @@
 #include "core/sweep.c"
 #include "core/visibility.c"
 
+#include "history/history.c"
+#include "history/past_cells.c"
+
 #include "journal/play.c"
 #include "journal/record.c"
 #include "journal/records.c"

@@ -171,6 +171,9 @@ describe("annotations:", function()
     local index = debug.getmetatable(aoi.sync.new(space)).__index
     assert.same(keys(index, "Sync:"), owned(files.sync, "Sync"))
     assert.same(keys(require "aoi.sync", "sync."), owned(files.sync, "sync"))
+    assert.same(keys(require "aoi.history", "history."), owned(files.history, "history"))
+    local past = debug.getmetatable(require("aoi.history").new(space, 5)).__index
+    assert.same(keys(past, "History:"), owned(files.history, "History"))
     local clients = require("aoi.sync").new(space)
     local options = { limit = 3, bytes = 200, tiers = { { 5, 1 } } }
     clients:add(1, 5)

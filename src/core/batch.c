@@ -125,6 +125,7 @@ static int enter_rows(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind
     *bad = i;
     if (result == AOI_OK && by_node) result = judge_newcomers(s, rows, n);
     if (result == AOI_OK) {
+        for (i = 0; i < n && s->layers; i++) aoi_layers_entered(s->layers, aoi_slot_of_id(s, rows[i].id));
         aoi_commit(s);
         return AOI_OK;
     }

@@ -1,7 +1,7 @@
 /* layer_hook.h - how a layer in C (src/sync/, src/sight/) owns nodes of the space and gets their changes.
  *
  *   record_event --(node flagged AOI_NODE_LAYER)--> sightings [ node, name, enters | ... ] --> class->see, not the queue
- *   moves, kinds, deaths --(space->layers != NULL)--> class->moved ...
+ *   entities that enter, moves, kinds, deaths --(space->layers != NULL)--> class->moved ...
  *
  *   areas[node].user_data --> aoi_layer_node, the head of what the layer keeps of the node --> aoi_layer --> its class
  *
@@ -39,6 +39,7 @@ typedef struct aoi_layer_class { /* those that may be NULL are marked so */
     bool (*saw)(const aoi_layer_node *, uint32_t target); /* whether the node saw the target at the last tick */
     uint64_t (*end)(aoi_layer_node *);                    /* the node is being freed; the host's user data for it */
     void (*overridden)(aoi_layer_node *);                 /* may be NULL: an exception of the node has changed */
+    void (*entered)(aoi_layer *, uint32_t entity);        /* may be NULL */
     void (*moved)(aoi_layer *, uint32_t entity);          /* or is about to: where it is counts only at the tick */
     void (*touched)(aoi_layer *, uint32_t entity);        /* may be NULL: its kind has changed */
     void (*left)(aoi_layer *, uint32_t entity);           /* its slot is being freed */
@@ -72,6 +73,7 @@ bool aoi_layers_group(aoi_space *s);
 bool aoi_layer_see(aoi_space *s, uint32_t node, uint32_t next); /* next: the node whose are applied next, or AOI_NONE */
 
 /* To every layer of the chain. */
+void aoi_layers_entered(aoi_layer *first, uint32_t entity);
 void aoi_layers_moved(aoi_layer *first, uint32_t entity);
 void aoi_layers_touched(aoi_layer *first, uint32_t entity);
 void aoi_layers_left(aoi_layer *first, uint32_t entity);

@@ -161,6 +161,11 @@ void aoi_layer_overridden(const aoi_space *s, uint32_t node) {
     if (n->layer->class->overridden) n->layer->class->overridden(n);
 }
 
+void aoi_layers_entered(aoi_layer *first, uint32_t entity) {
+    for (aoi_layer *l = first; l; l = l->next)
+        if (l->class->entered) l->class->entered(l, entity);
+}
+
 void aoi_layers_moved(aoi_layer *first, uint32_t entity) {
     for (aoi_layer *l = first; l; l = l->next) l->class->moved(l, entity);
 }

@@ -255,6 +255,7 @@ static int enter_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
         aoi_free_entity(s, e);
         return AOI_ENOMEM;
     }
+    if (s->layers) aoi_layers_entered(s->layers, e);
     aoi_commit(s);
     if (out) *out = (aoi_entity){e, s->world.entities[e].generation};
     return AOI_OK;

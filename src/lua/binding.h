@@ -8,6 +8,7 @@
  *   journal_methods.c   what records and plays
  *   sync_methods.c      aoi.sync
  *   observe_methods.c   aoi.observe
+ *   history_methods.c   aoi.history
  *   reserved_ids.c      which ids the layers in Lua may choose
  *   wire_*.c            messages of the AOI service: wire.h
  *   world_*.c           a world of many spaces: world.h
@@ -98,6 +99,7 @@ typedef struct laoi_area_arg { /* an area, and the corners of a polygon */
     aoi_area area;
     double points[2 * AOI_MOST_CORNERS];
     bool masked; /* a mask was given: without one `near` finds kind 0, too */
+    bool none;   /* of `near`: a mask of 0, which to the core is any kind, finds nothing */
 } laoi_area_arg;
 
 /* A number, the radius of a square, or a table; without fault. */
@@ -148,6 +150,7 @@ void laoi_open_reserved(lua_State *L, int space_meta); /* as module aoi.core.res
 void laoi_open_wire(lua_State *L);                     /* what is in wire.h, as module aoi.core.wire */
 void laoi_open_world(lua_State *L);                    /* the module aoi.core.world; world_router.c */
 
+void laoi_open_history(lua_State *L, int space_meta); /* adds `history` to the module on top; history_methods.c */
 void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the module on top; observe_methods.c */
 /* Pushes a space that is closed until it adopts a core, whose memory must be that of `alloc` and `ud`. */
 laoi_space *laoi_new_space(lua_State *L, int meta); /* meta: index of the metatable of spaces */
@@ -188,6 +191,13 @@ void laoi_open_journal(lua_State *L, int space_meta); /* pushes the table aoi.co
 void laoi_hand_on(lua_State *L, laoi_space *b);       /* what is collected, to the sink of the space at 1 */
 
 /* ---- methods that only ask; queries.c ------------------------------------------------------------------------------ */
+
+/* The arguments of `near` from i on; returns the index of the table to fill.  Its mask is 0 where none was given. */
+int laoi_near_arguments(lua_State *L, const laoi_space *b, int i, double *pos, laoi_area_arg *a);
+/* The table at i, or a new one, filled with one or two numbers a row; returns it and the count, or asks the method again
+ * where a finalizer has used the space meanwhile. */
+int laoi_answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const int64_t *ids,
+                const int64_t *nodes, size_t n);
 
 extern const luaL_Reg laoi_queries[];
 extern const char *const laoi_hows[]; /* names of overrides, by AOI_HIDE ... */

@@ -26,6 +26,7 @@
 #include "lua/args.c"
 #include "lua/deliver.c"
 #include "lua/handlers.c"
+#include "lua/history_methods.c"
 #include "lua/journal_methods.c"
 #include "lua/module.c"
 #include "lua/observe_methods.c"

@@ -518,6 +518,7 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     laoi_open_sync(L, meta);
     lua_setfield(L, -2, "sync");
     laoi_open_observe(L, meta);
+    laoi_open_history(L, meta);
     laoi_open_reserved(L, meta);
     laoi_open_wire(L);
     laoi_open_world(L);

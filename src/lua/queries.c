@@ -18,8 +18,8 @@ static bool open_answer(lua_State *L, laoi_space *b, int i, int result, size_t n
 }
 
 /* The table at i, or a new one, filled with one or two numbers a row; returns it and the count. */
-static int answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const int64_t *ids,
-                  const int64_t *nodes, size_t n) {
+int laoi_answer(lua_State *L, laoi_space *b, lua_CFunction method, int i, int result, const int64_t *ids,
+                const int64_t *nodes, size_t n) {
     if (!open_answer(L, b, i, result, nodes ? 2 * n : n)) return method(L);
     return laoi_fill_list(L, ids, nodes, n);
 }
@@ -56,7 +56,7 @@ static int l_view(lua_State *L) {
     aoi_node node = laoi_node(L, b, 2, NULL);
     check_buffer(L, 4);
     int result = aoi_view(b->core, node, &ids, &n);
-    return answer(L, b, l_view, 4, result, ids, NULL, n);
+    return laoi_answer(L, b, l_view, 4, result, ids, NULL, n);
 }
 
 static int l_viewers(lua_State *L) {
@@ -66,7 +66,7 @@ static int l_viewers(lua_State *L) {
     aoi_entity e = laoi_entity(L, b, 2);
     check_buffer(L, 3);
     int result = aoi_viewers(b->core, e, &ids, &nodes, &n);
-    return answer(L, b, l_viewers, 3, result, ids, nodes, n);
+    return laoi_answer(L, b, l_viewers, 3, result, ids, nodes, n);
 }
 
 /* The mask may be left out, with or without a nil in its place; returns the index after it. */
@@ -78,20 +78,25 @@ static int optional_mask(lua_State *L, int i, uint64_t *mask, bool *given) {
     return i + 1;
 }
 
+int laoi_near_arguments(lua_State *L, const laoi_space *b, int i, double *pos, laoi_area_arg *a) {
+    i = laoi_position(L, b, i, pos);
+    laoi_area(L, b, i, a);
+    i = optional_mask(L, i + 1, &a->area.mask, &a->masked);
+    check_buffer_in(L, b, i);
+    a->none = a->masked && !a->area.mask;
+    if (!a->masked) a->area.mask = 0;
+    return i;
+}
+
 static int l_near(lua_State *L) {
     laoi_space *b = laoi_self(L);
     const int64_t *ids = NULL;
     size_t n = 0;
     double pos[3];
-    int i = laoi_position(L, b, 2, pos);
     laoi_area_arg a;
-    laoi_area(L, b, i, &a);
-    i = optional_mask(L, i + 1, &a.area.mask, &a.masked);
-    check_buffer_in(L, b, i);
-    bool none = a.masked && !a.area.mask; /* to the core 0 is any kind */
-    if (!a.masked) a.area.mask = 0;
-    int result = none ? AOI_OK : aoi_near(b->core, pos, &a.area, &ids, &n);
-    return answer(L, b, l_near, i, result, ids, NULL, n);
+    int i = laoi_near_arguments(L, b, 2, pos, &a);
+    int result = a.none ? AOI_OK : aoi_near(b->core, pos, &a.area, &ids, &n);
+    return laoi_answer(L, b, l_near, i, result, ids, NULL, n);
 }
 
 static int l_nearest(lua_State *L) {
@@ -111,7 +116,7 @@ static int l_nearest(lua_State *L) {
     check_buffer_in(L, b, i);
     if (masked && !mask) most = 0; /* to the core 0 is any kind */
     int result = aoi_nearest(b->core, pos, (uint64_t)most < SIZE_MAX ? (size_t)most : SIZE_MAX, radius, mask, &ids, &n);
-    return answer(L, b, l_nearest, i, result, ids, NULL, n);
+    return laoi_answer(L, b, l_nearest, i, result, ids, NULL, n);
 }
 
 static int l_sweep(lua_State *L) {
@@ -202,7 +207,7 @@ static int l_ids(lua_State *L) {
     size_t n = 0;
     check_buffer(L, 2);
     int result = aoi_ids(b->core, &ids, &n);
-    return answer(L, b, l_ids, 2, result, ids, NULL, n);
+    return laoi_answer(L, b, l_ids, 2, result, ids, NULL, n);
 }
 
 static int l_nodes(lua_State *L) {
@@ -257,7 +262,7 @@ static int l_passengers(lua_State *L) {
     aoi_entity e = laoi_entity(L, b, 2);
     check_buffer(L, 3);
     int result = aoi_passengers(b->core, e, &ids, &n);
-    return answer(L, b, l_passengers, 3, result, ids, NULL, n);
+    return laoi_answer(L, b, l_passengers, 3, result, ids, NULL, n);
 }
 
 static int l_kind(lua_State *L) {

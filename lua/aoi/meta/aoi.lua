@@ -73,6 +73,10 @@ function aoi.observe(space, options) end
 ---@type table
 aoi.journal = nil
 
+--- The module `aoi.history`, too: where everything was some ticks ago.
+---@type table
+aoi.history = nil
+
 --- The module `aoi.sync`, too: what each client must be told, as bytes ready to be sent.
 ---@type table
 aoi.sync = nil

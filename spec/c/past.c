@@ -1,0 +1,99 @@
+/* The history of a space: each allocation of opening, ticking and asking is refused once, or from then on.  What was
+ * refused has changed nothing that can be asked; asked again, with memory, it is as if nothing had happened. */
+#include "history/history.h"
+
+#include "fixture.h"
+
+enum { IDS = 20, TICKS = 5, STEPS = 120 };
+
+typedef struct copy { /* of one tick */
+    bool there[IDS];
+    double pos[IDS][3];
+} copy;
+
+static copy copies[STEPS + 1];
+
+static void note(const aoi_space *s, copy *c) {
+    for (int64_t id = 0; id < IDS; id++) c->there[id] = aoi_position(s, aoi_find(s, id), c->pos[id]);
+}
+
+static void expect_past(aoi_history *h, int now) {
+    const int64_t *ids;
+    size_t count;
+    for (int ago = 0; ago <= TICKS && ago <= now; ago++) {
+        const copy *c = copies + now - ago;
+        size_t there = 0;
+        for (int64_t id = 0; id < IDS; id++) {
+            double p[3] = {0};
+            bool was = aoi_history_position(h, (uint32_t)ago, id, p) == AOI_OK;
+            EXPECT(was == c->there[id] && (!was || (p[0] == c->pos[id][0] && p[1] == c->pos[id][1])));
+            there += c->there[id] && fabs(c->pos[id][0]) <= 3 && fabs(c->pos[id][1]) <= 3;
+        }
+        aoi_area area = {.radius = 3};
+        EXPECT(aoi_history_near(h, (uint32_t)ago, (double[3]){0}, &area, &ids, &count) == AOI_OK && count == there);
+    }
+    EXPECT(aoi_check(h->layer.space) == NULL);
+}
+
+/* A few calls of any kind; one that is refused memory changes nothing. */
+static void change(aoi_space *s) {
+    for (uint32_t n = random_below(8); n > 0; n--) {
+        int64_t id = random_below(IDS);
+        aoi_entity e = aoi_find(s, id);
+        double pos[3] = {(double)random_below(9) - 4, (double)random_below(9) - 4, 0};
+        uint32_t what = random_below(6);
+        if (AOI_IS_NULL(e)) (void)aoi_enter(s, id, pos, 1, NULL);
+        else if (what == 0) (void)aoi_leave(s, e);
+        else if (what == 1) (void)aoi_set_kind(s, e, random_below(4));
+        else (void)aoi_move(s, e, pos);
+    }
+}
+
+static void a_game(const setup *u, long n, long many) {
+    aoi_space *s = open_space(u);
+    aoi_history *h = NULL;
+    int now = 0;
+    for (int i = 0; i < 10; i++) change(s);
+    host_refuse(n, many);
+    int result = aoi_history_open(s, TICKS, &h);
+    if (host_relent() && result == AOI_ENOMEM) result = aoi_history_open(s, TICKS, &h);
+    EXPECT(result == AOI_OK);
+    note(s, copies);
+    expect_past(h, 0);
+    while (now < STEPS) {
+        if (random_below(4) == 0) host_refuse(n, many); /* noting in hooks is refused, too, and not reported */
+        change(s);
+        (void)host_relent();
+        host_refuse(n, many);
+        result = aoi_history_tick(h);
+        if (host_relent() && result == AOI_ENOMEM) {
+            expect_past(h, now);
+            if (random_below(2)) change(s);
+            result = aoi_history_tick(h);
+        }
+        EXPECT(result == AOI_OK);
+        note(s, copies + ++now);
+        const int64_t *ids;
+        size_t count;
+        aoi_area area = {.shape = AOI_CIRCLE, .radius = now % 3 ? 1 : 1 << now % 9};
+        host_refuse(n, many);
+        (void)aoi_history_near(h, 1, (double[3]){0}, &area, &ids, &count);
+        (void)host_relent();
+        expect_past(h, now);
+    }
+    if (random_below(2)) aoi_history_close(h);
+    close_space(s);
+}
+
+int main(void) {
+    setup u = {"grid", 2, false};
+    random_start("past");
+    for (long n = 1; n < 12; n++) {
+        u.deferred = n % 2;
+        u.dims = n % 3 ? 2 : 3;
+        expect_at("refused from %ld on", n);
+        a_game(&u, n, 1);
+        a_game(&u, n, HOST_FOR_EVER);
+    }
+    return expect_report("past");
+}

@@ -1,0 +1,246 @@
+-- aoi.history: by example, and random games against copies of every tick. AOI_SEED replays, AOI_LENGTH makes it longer.
+local aoi = require "aoi"
+local history = require "aoi.history"
+local Model = require "spec.support.model"
+local fixture = require "spec.support.fixture"
+local random_area = require "spec.support.random_area"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+
+local unpack = table.unpack or unpack
+
+local function sorted(list)
+  table.sort(list)
+  return list
+end
+
+for setup in fixture.all { modes = { "immediate", "drain" } } do
+  describe("a history on " .. setup.name, function()
+    local w, space, past
+    local function position(ago, id) return { past:position(ago, id) } end
+    local function near(ago, p, ...)
+      local arguments = { unpack(p) }
+      for i = 1, select("#", ...) do arguments[#p + i] = select(i, ...) end
+      return past:near(ago, unpack(arguments, 1, #p + select("#", ...)))
+    end
+
+    -- 1 walks a unit a tick; 2 stands; three ticks are noted after the first.
+    before_each(function()
+      w = setup.new()
+      space = w.space
+      w:enter(1, w:at(0))
+      w:enter(2, w:at(10))
+      past = history.new(space, 4)
+      for x = 1, 3 do
+        w:move(1, w:at(x))
+        past:tick()
+      end
+    end)
+
+    it("tells where everything was, 0 being the last tick", function()
+      for ago = 0, 3 do
+        assert.same(w:at(3 - ago), position(ago, 1))
+        assert.same(w:at(10), position(ago, 2))
+        assert.same({ 1 }, near(ago, w:at(3 - ago), 0))
+        assert.same({ 1, 2 }, sorted(near(ago, w:at(5), 5)))
+      end
+    end)
+
+    it("knows nothing of what has not been noted yet, nor of what was before it", function()
+      w:move(1, w:at(50))
+      w:enter(3, w:at(7))
+      assert.same(w:at(3), position(0, 1))
+      assert.same({}, position(0, 3))
+      assert.same({ 1 }, near(0, w:at(3), 1))
+      assert.same({}, position(4, 1))
+      assert.same({}, near(4, w:at(0), 100))
+      past:tick()
+      assert.same(w:at(50), position(0, 1))
+      assert.same(w:at(0), position(4, 1))
+      past:tick()
+      assert.same(w:at(1), position(4, 1))
+    end)
+
+    it("has those that have left since, and the lives of an id apart", function()
+      space:leave(1)
+      assert.same(w:at(3), position(0, 1))
+      past:tick()
+      assert.same({}, position(0, 1))
+      assert.same(w:at(3), position(1, 1))
+      assert.same({ 1 }, near(1, w:at(3), 1))
+      w:enter(1, w:at(80))
+      past:tick()
+      assert.same(w:at(80), position(0, 1))
+      assert.same({}, position(1, 1))
+      assert.same(w:at(3), position(2, 1))
+      w:enter(5, w:at(4))
+      space:leave(5) -- between two ticks: it was never there
+      past:tick()
+      for ago = 0, 4 do assert.same({}, position(ago, 5)) end
+      for _ = 1, 9 do past:tick() end
+      for ago = 0, 4 do assert.same(w:at(80), position(ago, 1)) end
+    end)
+
+    it("asks for kinds as they were", function()
+      space:set_kind(2, 4)
+      past:tick()
+      assert.same({ 2 }, near(0, w:at(10), 1, 4))
+      assert.same({}, near(1, w:at(10), 1, 4))
+      assert.same({ 2 }, near(1, w:at(10), 1, 1))
+      assert.same({}, near(1, w:at(10), 1, 0))
+      space:set_kind(2, 0)
+      past:tick()
+      assert.same({ 2 }, near(0, w:at(10), 1))
+      assert.same({ 2 }, near(2, w:at(10), { radius = 1, mask = 1 }))
+      assert.same(w:at(10), position(3, 2))
+    end)
+
+    it("takes passengers and batches as they move", function()
+      space:attach(2, 1)
+      past:tick()
+      space:move_many(w:flat { { 1, w:at(20) } })
+      past:tick()
+      assert.same(w:at(20), position(0, 2))
+      assert.same(w:at(3), position(1, 2))
+      assert.same(w:at(10), position(2, 2))
+    end)
+
+    it("fills the table that it is given, and is sound", function()
+      local buf = { 9, 9, 9, 9 }
+      local list, n = near(0, w:at(5), 5, buf)
+      assert.equal(buf, list)
+      assert.equal(2, n)
+      assert.is_nil(buf[3])
+      assert.is_true(space:check())
+    end)
+
+    it("ends with its space, or when it is closed", function()
+      past:close()
+      past:close()
+      assert.has_error(function() past:tick() end, "attempt to use a closed history")
+      local other = history.new(space, 1)
+      other:tick()
+      space:close()
+      assert.has_error(function() other:tick() end, "attempt to use a closed space")
+      assert.equal("aoi.History (closed)", tostring(other))
+      other:close()
+    end)
+  end)
+end
+
+describe("a history", function()
+  it("holds memory for what has moved within its ticks alone", function()
+    local space = aoi.new { engine = "grid" }
+    for id = 1, 2000 do space:enter(id, id, 0) end
+    local before = space:stats().memory
+    local past = history.new(space, 100)
+    for _ = 1, 100 do past:tick() end
+    assert.is_true(space:stats().memory - before < 2000 * 200)
+    for x = 1, 5 do
+      for id = 1, 2000 do space:move(id, id, x) end
+      past:tick()
+    end
+    assert.is_true(space:stats().memory - before > 2000 * 100 * 16)
+    for _ = 1, 101 do past:tick() end
+    assert.is_true(space:stats().memory - before < 2000 * 200)
+    for ago = 0, 100 do assert.equal(5, select(2, past:position(ago, 7))) end
+  end)
+
+  it("is refused what makes no sense", function()
+    local space = aoi.new()
+    local words = "a number of ticks from 1 to 1048576 expected"
+    for _, ticks in ipairs { 0, -1, 2 ^ 30 } do
+      assert.error_matches(function() history.new(space, ticks) end, words)
+    end
+    assert.error_matches(function() history.new(space) end, "integer expected, got no value")
+    assert.error_matches(function() history.new {} end, "aoi.space expected, got table")
+    local past = history.new(space, 5)
+    assert.error_matches(function() past:position(6, 1) end, "a history of 5 ticks does not go back 6")
+    assert.error_matches(function() past:position(-1, 1) end, "number must not be negative")
+    assert.error_matches(function() past:near(0.5, 0, 0, 1) end, "number has no integer representation")
+    assert.error_matches(function() past:near(1, 0, 0) end, "number or table expected, got no value")
+    assert.error_matches(function() past:near(1, 0, 0, 0, { radius = 1 }) end, "got an area")
+    assert.error_matches(function() past:tick(1) end, "nothing expected, got number")
+    assert.error_matches(function() past.tick(space) end, "aoi.History expected, got")
+  end)
+end)
+
+-- A game: every tick is copied whole, as a model of its own, and any of them is asked.
+local SCENES = {
+  { name = "a small grid", scale = 1, side = 9 }, { name = "open ground", scale = 0.37, side = 400 },
+  { name = "far out", scale = 1e290, side = 7 },
+}
+
+describe("random histories of the past", function()
+  local seed, steps = random_run.seed("random pasts"), random_run.steps(2500)
+  local masks = { 1, 2, 3, 0 }
+  for _, engine in ipairs { "list", "grid" } do
+    for dimensions = 2, 3 do
+      for _, scene in ipairs(SCENES) do
+        it(("on %s %dD, %s"):format(engine, dimensions, scene.name), function()
+          local random = rng.new(rng.hash(seed .. scene.name .. dimensions))
+          local space = aoi.new { engine = engine, dimensions = dimensions,
+            delivery = random(2) == 1 and "deferred" or nil }
+          local scenario = {
+            coordinate = function() return (random(scene.side) - scene.side / 2) * scene.scale end,
+            radius = function() return random { 0, 1, 2, 5, 40, math.huge } * scene.scale end,
+          }
+          local function place()
+            local p = {}
+            for axis = 1, dimensions do p[axis] = scenario.coordinate() end
+            return p
+          end
+          local live, kinds, copies, ticks = {}, {}, {}, random(9)
+          for id = 1, 20 do
+            live[id] = place()
+            space:enter(id, unpack(live[id]))
+          end
+          local past = history.new(space, ticks)
+          local function note()
+            local copy = Model.new { dimensions = dimensions }
+            for id, p in pairs(live) do copy:enter(id, p, kinds[id]) end
+            table.insert(copies, 1, copy)
+          end
+          note()
+          for step = 1, math.ceil(steps / 12) do
+            local id, what = random(24), random(20)
+            if not live[id] then
+              live[id], kinds[id] = place(), random { 1, 2, 0 }
+              local p = { unpack(live[id]) }
+              p[#p + 1] = kinds[id]
+              space:enter(id, unpack(p))
+            elseif what == 1 then
+              live[id] = nil
+              space:leave(id)
+            elseif what == 2 then
+              kinds[id] = random { 1, 2, 3 }
+              space:set_kind(id, kinds[id])
+            elseif what < 14 then
+              live[id] = place()
+              space:move(id, unpack(live[id]))
+            elseif what < 19 then
+              past:tick()
+              note()
+            else
+              for _ = 1, random(12) do
+                past:tick()
+                note()
+              end
+            end
+            if space:stats().pending > 0 then space:flush() end
+            local ago, who, message = random(ticks + 1) - 1, random(24), random_run.again(seed) .. " step " .. step
+            local then_ = copies[ago + 1]
+            local p, area = place(), random_area.make(random, scenario, dimensions, masks)
+            local mask = random(3) == 1 and random(masks) or nil
+            local arguments = { unpack(p) }
+            arguments[#p + 1], arguments[#p + 2] = area, mask
+            local list = past:near(ago, unpack(arguments, 1, #p + 2))
+            assert.same(then_ and then_:near(p, area, mask) or {}, sorted(list), message)
+            assert.same(then_ and then_:position(who) or {}, { past:position(ago, who) }, message)
+            if step % 20 == 0 then assert.is_true(space:check(), message) end
+          end
+        end)
+      end
+    end
+  end
+end)
