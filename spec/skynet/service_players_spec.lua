@@ -7,6 +7,7 @@ end
 
 local sync = require "aoi.sync"
 local transport = require "spec.support.transport"
+local wire = require "aoi.skynet.wire"
 
 local SERVICE, SCENE, ANN, BOB = 1, 2, 3, 4
 
@@ -150,15 +151,16 @@ describe("players of the AOI service:", function()
   describe("a client view", function()
     -- Applies what on_client gets to a picture.
     local function picture(space)
-      local known, fds = {}, {}
+      local known, fds, all = {}, {}, {}
       space:on_client(function(id, bytes, fd)
         local news = assert(sync.read(bytes))
-        known[id], fds[id] = known[id] or {}, fd
+        known[id], fds[id] = not news.anew and known[id] or {}, fd
         for i = 1, news.gone.n do known[id][news.gone[i]] = nil end
         for i = 0, news.appeared.n - 1 do known[id][news.appeared[4 * i + 1]] = news.appeared[4 * i + 3] end
         for i = 0, news.moved.n - 1 do known[id][news.moved[3 * i + 1]] = news.moved[3 * i + 2] end
+        all[#all + 1] = { anew = news.anew or false, x = known[id][2] }
       end)
-      return known, fds
+      return known, fds, all
     end
 
     it("gets the messages of aoi.sync, with the quantum of the space", function()
@@ -243,6 +245,76 @@ describe("players of the AOI service:", function()
       net:tick(server)
       net:tick(server)
       assert.same({ [2] = 20 }, known[1])
+    end)
+
+    it("that begins again says so: what has gone meanwhile is in the picture no more", function()
+      local known, _, all = picture(of_ann)
+      local function step(x)
+        run(function()
+          map:move(2, x, 0)
+          map:flush()
+        end)
+        server:tick()
+      end
+      run(function()
+        map:enter(9, 3, 3)
+        of_ann:add_client(1, 50)
+      end)
+      net:tick(server)
+      net:stall(ANN)
+      for i = 1, 3 do step(i) end
+      run(function() map:leave(9) end)
+      for i = 4, 10 do step(i) end
+      server:receive(ANN, wire.packets_ack(3)) -- the window has room again before all has been taken
+      step(11)
+      net:resume(ANN)
+      net:run()
+      step(12)
+      net:tick(server)
+      assert.same({ [2] = 12 }, known[1])
+      for i = 3, #all do
+        assert.is_true(all[i].anew or all[i].x == all[i - 1].x + 1, "nothing comes before the new beginning")
+      end
+      for _, restart in ipairs {
+        function() of_ann:resend(1) end,
+        function()
+          of_ann:remove_client(1)
+          map:leave(2)
+          of_ann:add_client(1, 50)
+        end,
+      } do
+        run(restart)
+        net:tick(server)
+        assert.is_true(all[#all].anew)
+      end
+      assert.is_nil(next(known[1]), "an empty picture is told, too")
+    end)
+
+    it("is sent in several messages where one would be too long, and begins again where one cannot be sent", function()
+      local known = picture(of_ann)
+      server.max_message = 100
+      run(function()
+        local rows = {}
+        for i = 1, 30 do rows[3 * i - 2], rows[3 * i - 1], rows[3 * i] = 100 + i, i / 10, 0 end
+        map:enter_many(rows)
+        for i = 1, 30 do of_ann:add_client(100 + i, 50) end
+      end)
+      local send, refuse = server.send, true
+      server.send = function(to, message)
+        if refuse and wire.head(message) == wire.PACKETS then return false end
+        return send(to, message)
+      end
+      net:tick(server)
+      assert.same({}, known)
+      refuse = false
+      local before = server.counters.messages
+      net:tick(server)
+      assert.is_true(server.counters.messages - before >= 30)
+      for i = 1, 30 do
+        local n = 0
+        for _ in pairs(known[100 + i]) do n = n + 1 end
+        assert.equal(31, n)
+      end
     end)
 
     it("is not among nodes and viewers", function()

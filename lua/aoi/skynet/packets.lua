@@ -3,7 +3,7 @@
 --
 --   space.sync             the synchroniser, made with the first client view
 --   space.views[id]        the view of an entity: the link that gets its messages, the one that asked for it, its fd
---   subscriber.packets     those of this tick, in pieces
+--   subscriber.packets     those of this tick, in pieces; all such lists are in server.packet_lists
 --   subscriber.starved     views whose messages were dropped, because the subscriber had fallen behind
 
 local wire = require "aoi.skynet.wire"
@@ -35,25 +35,28 @@ function packets.add(server, by, link, id, area, options, fd)
   if by ~= link then by.asked[view] = true end
 end
 
-local function starve(subscriber, view)
-  subscriber.starved = subscriber.starved or {}
+-- Whether the messages of the view are dropped: from the first on that finds the window full, until it begins again.
+local function starves(self, view)
+  local subscriber = view.link.subscriber
+  local starved = subscriber.starved
+  if starved and starved[view] then return true end
+  if (subscriber.packet_seq - subscriber.packets_acked) & U32 < self.window then return false end
+  subscriber.starved = starved or {}
   subscriber.starved[view] = true
+  return true
 end
 
 local function collect(self, view, bytes)
+  if starves(self, view) then return end
   local subscriber = view.link.subscriber
-  if (subscriber.packet_seq - subscriber.packets_acked) & U32 >= self.window then
-    starve(subscriber, view)
-    return
-  end
   local list = subscriber.packets
-  if not list then
-    list = {}
+  if not list or list.size >= self.max_message then
+    list = { subscriber = subscriber, views = {}, size = 0 }
     subscriber.packets = list
-    self.packet_count = self.packet_count + 1
-    self.with_packets[self.packet_count] = subscriber
+    self.packet_lists[#self.packet_lists + 1] = list
   end
-  list[#list + 1] = wire.packet(view.link.number, view.id, view.fd, bytes)
+  local packet = wire.packet(view.link.number, view.id, view.fd, bytes)
+  list[#list + 1], list.views[#list + 1], list.size = packet, view, list.size + #packet
 end
 
 --- One tick of the synchroniser of a space: packets are collected by subscriber.
@@ -65,34 +68,48 @@ function packets.tick(self, space)
   end)
 end
 
-local function send_to(self, subscriber)
-  local list = subscriber.packets
+-- Returns what the server's `send` returned.
+local function send_list(self, list)
+  local subscriber = list.subscriber
   local seq = (subscriber.packet_seq + 1) & U32
   local waiting = (seq - subscriber.packets_acked) & U32
-  subscriber.packets = nil
-  table.insert(list, 1, wire.packets(seq, waiting % self.ask_every == 0 or waiting >= self.window))
-  subscriber.packet_seq = seq
-  self.counters.packets = self.counters.packets + #list - 1
-  self:post_message(subscriber.address, table.concat(list))
+  local head = wire.packets(seq, waiting % self.ask_every == 0 or waiting >= self.window)
+  local sent = self:post_message(subscriber.address, head .. table.concat(list))
+  if sent then
+    subscriber.packet_seq = seq
+    self.counters.packets = self.counters.packets + #list
+  end
+  return sent
 end
 
---- Sends what has been collected: one message for each subscriber.
+-- Its next message is the whole picture, and says that it begins anew.
+local function begin_anew(view)
+  local space = view.link.space
+  if space.views[view.id] == view then space.sync:resend(view.id) end
+end
+
+--- Sends what has been collected: a message for each subscriber, several if it is longer than max_message. Where that
+-- fails, the views begin anew.
 function packets.send(self)
-  while self.packet_count > 0 do
-    local n = self.packet_count
-    local subscriber = self.with_packets[n]
-    self.with_packets[n], self.packet_count = nil, n - 1
-    send_to(self, subscriber)
+  local lists = self.packet_lists
+  self.packet_lists = {}
+  for _, list in ipairs(lists) do
+    list.subscriber.packets = nil
+    local ok, sent = pcall(send_list, self, list)
+    if not ok then self.log(("aoi: %s"):format(tostring(sent))) end
+    if not ok or sent == false then
+      for _, view in ipairs(list.views) do begin_anew(view) end
+    end
   end
 end
 
---- The views that were starved begin again when everything has been acknowledged.
+--- The views that were starved begin anew when everything has been acknowledged.
 function packets.ack(subscriber, seq)
   if (subscriber.packet_seq - seq) & U32 <= (subscriber.packet_seq - subscriber.packets_acked) & U32 then
     subscriber.packets_acked = seq
   end
   if subscriber.starved and subscriber.packets_acked == subscriber.packet_seq then
-    for view in pairs(subscriber.starved) do view.link.space.sync:resend(view.id) end
+    for view in pairs(subscriber.starved) do begin_anew(view) end
     subscriber.starved = nil
   end
 end

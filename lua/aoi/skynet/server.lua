@@ -58,7 +58,7 @@ function Server.new(options)
     records = {},
     refused = {}, dead = {}, ticking = false, looked = options.now(),
     first_seq = options.first_seq, -- of new subscribers, instead of 0
-    with_packets = {}, packet_count = 0,
+    packet_lists = {},
     counters = {
       calls = 0, errors = 0, batches = 0, moves = 0, refused = 0, malformed = 0, ticks = 0, late = 0, skipped = 0,
       events = 0, messages = 0, bytes = 0, pings = 0, packets = 0, broadcasts = 0, missed = 0, deaths = 0,
