@@ -50,7 +50,7 @@ describe("docs/skynet.md, snippet", function()
     assert.same({ 7, 1 }, seen)
   end)
 
-  it("2: a client view whose bytes go to the gate", function()
+  it("2: a client view whose bytes go to the gate, however many they are", function()
     local written = {}
     local socket = {
       write = function(fd, bytes) written[#written + 1] = { fd, #bytes - 2 == string.unpack(">I2", bytes) } end,
@@ -61,20 +61,49 @@ describe("docs/skynet.md, snippet", function()
     local code = snippets[2]:gsub("map:on_client", "map_of_gate:on_client")
     net:run(function()
       of_agent:enter(7, 0, 0)
-      of_agent:enter(8, 5, 5)
+      for i = 1, 5000 do of_agent:enter((1 << 60) + i * 1000003 * 10007, 5 + i % 7 / 10, 5) end
     end)
+    code = code:gsub("limit = 60, ", "") -- more than 64 kB
     run(code, { map = of_agent, map_of_gate = of_gate, id = 7, fd = 40, gate = GATE, socket = socket })
     net:tick(server)
+    assert.same({}, gate.logged)
     assert.same({ { 40, true } }, written)
   end)
 
-  it("3: a map of another node", function()
+  it("3: opening again after the service has gone", function()
+    local sleeper
+    local globals = {
+      aoi = library, players = { [7] = { x = 1, y = 2, handlers = {} } },
+      skynet = {
+        sleep = function()
+          sleeper = coroutine.running()
+          coroutine.yield()
+        end,
+      },
+    }
+    run(snippets[3], globals)
+    assert.is_true(server.names.meadow.core:has(7))
+    local first = globals.map
+    globals.players[7].x, globals.players[7].seen = 5, { 8 }
+    net:kill(SERVICE)
+    coroutine.wrap(function() agent:beat(false) end)()
+    assert.is_true(first.closed)
+    assert.equal("suspended", coroutine.status(sleeper))
+    server = net:serve(SERVICE, {})
+    net:run(function() assert(coroutine.resume(sleeper)) end)
+    assert.same({ 5, 2 }, { server.names.meadow.core:position(7) })
+    assert.same({}, globals.players[7].seen)
+    assert.is_false(globals.map.closed)
+    assert.is_false(rawequal(first, globals.map))
+  end)
+
+  it("4: a map of another node", function()
     local calls = {}
     local cluster = {
       register = function(name, address) calls[#calls + 1] = { name, address } end,
       open = function(name) calls[#calls + 1] = { name } end,
     }
-    run(snippets[3], { aoi = library, cluster = cluster, service = SERVICE })
+    run(snippets[4], { aoi = library, cluster = cluster, service = SERVICE })
     assert.same({ { "aoi", SERVICE }, { "near" } }, calls)
     assert.same({ "near@aoi" }, opened)
   end)

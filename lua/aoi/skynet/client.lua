@@ -28,7 +28,8 @@ local head, read = wire.head, wire.read
 -- returned. Optional: log(text) takes errors and refusals without a handler; now() is in seconds; fork(f) calls f soon,
 -- in another coroutine; name(): the service, for messages; gone(): called once, when the service is gone; text(pointer,
 -- length): the string, where messages are received as these two; watched = true: the caller notices when a handler
--- makes `receive` wait, and calls `continue` in another coroutine then, so that nothing needs to be forked in advance.
+-- makes `receive` wait, and calls `continue` in another coroutine then, so that nothing needs to be forked in advance;
+-- origin: where it is, as of aoi.skynet.origin.
 function Client.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
@@ -37,7 +38,7 @@ function Client.new(options)
     fork = options.fork or function() end,
     name = options.name or function() return "the AOI service" end,
     on_gone = options.gone or function() end,
-    text = options.text,
+    text = options.text, origin = options.origin,
     maps = {}, records = {}, inbox = wire.inbox(),
     queue = {}, tail = 0, parked = 0, waiting = 0, walks = {},
     taken = 0, heartbeat = 5, heard = -1, silent = 0,
@@ -75,8 +76,10 @@ function Client:request(name, ...) return failure(self, self.call(name, ...)) en
 
 --- options: engine, dimensions, cell, quantum of client views, and drive = true: this map's flush is the space's tick.
 function Client:open(name, options)
-  local ok, link, number, dimensions, heartbeat = self:request("open", name, options)
-  if not ok then error(link, 2) end
+  local ok, link, number, dimensions, heartbeat = self:request("open", name, options, self.origin)
+  if ok ~= true or not heartbeat then
+    error(ok == false and link or "bad argument #1 to 'open' (it is no AOI service)", 2)
+  end
   local map = Map.new(self, math.tointeger(name) or name, link, number, dimensions, options and options.drive or false)
   self.maps[link], self.heartbeat, self.lost = map, heartbeat, false
   return map

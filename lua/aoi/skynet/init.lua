@@ -13,6 +13,8 @@ local core = require "skynet.core"
 local Client = require "aoi.skynet.client"
 local last_words = require "aoi.skynet.last_words"
 local new_local = require "aoi.skynet.local"
+local option_of = require "aoi.skynet.options"
+local origin = require "aoi.skynet.origin"
 local period = require "aoi.skynet.period"
 local protocol = require "aoi.skynet.protocol"
 local wire = require "aoi.skynet.wire"
@@ -88,10 +90,19 @@ end
 
 skynet.dispatch_message = take_events(skynet.dispatch_message)
 
+local function fail(n, name, text, ...)
+  error(("bad argument #%d to '%s' (%s)"):format(n, name, text:format(...)), 3)
+end
+
 --- Options as of aoi.skynet.service, by name. Returns the address.
 function library.start(options)
+  if options ~= nil and type(options) ~= "table" then fail(1, "start", "table expected, got %s", type(options)) end
   local words = {}
-  for name, value in pairs(options or {}) do words[#words + 1] = name .. "=" .. tostring(value) end
+  for name, value in pairs(options or {}) do
+    local number, wrong = option_of.check(name, value)
+    if not number then fail(1, "start", "%s", wrong) end
+    words[#words + 1] = name .. "=" .. tostring(number)
+  end
   return skynet.newservice("aoi/skynet/service", table.unpack(words))
 end
 
@@ -123,6 +134,7 @@ local function new_client(address)
     text = skynet.tostring,
     watched = watched,
     name = function() return "the AOI service " .. skynet.address(address) end,
+    origin = origin.here(),
     gone = function()
       clients[address] = nil
       receivers[address] = nil
@@ -158,40 +170,54 @@ local function open_local(name, options)
   end
   local space = locals[name]
   if space and not space.closed then return space end
+  local number, wrong = option_of.check("interval", interval)
+  if not number then error(("bad argument #3 to 'open' (%s)"):format(wrong), 0) end
   space = new_local(given, skynet.error)
   locals[name] = space
-  if not given.drive then keep_ticking(space, interval) end
+  if not given.drive and number > 0 then keep_ticking(space, number) end
   return space
 end
 
-local function fail(n, text, ...) error(("bad argument #%d to 'open' (%s)"):format(n, text:format(...)), 3) end
-
--- A service by its address or local name; "node@name" is the relay here of a service there.
+-- A service by its address or local name; "node@name" is the relay here of a service there. nil: there is none.
 local function address_of(service)
   if type(service) == "string" then
     local node, name = service:match("^([^@]+)@(.+)$")
     if node then return skynet.call(skynet.uniqueservice("aoi/skynet/relays"), "lua", "open", node, name) end
-    service = skynet.localname(service) or service
+    service = skynet.localname(service)
   end
-  if math.type(service) ~= "integer" then fail(1, "no service '%s'", tostring(service)) end
-  return service
+  return math.type(service) == "integer" and service or nil
+end
+
+local function open_there(address, name, options)
+  local client = clients[address] or new_client(address)
+  client.opening = (client.opening or 0) + 1
+  local ok, map = pcall(client.open, client, name, options)
+  client.opening = client.opening - 1
+  if not client.beating and ok then
+    client.beating = true
+    skynet.fork(beat, address, client)
+  elseif not client.beating and client.opening == 0 then
+    client.on_gone()
+  end
+  if ok then return map end
+  error(map, 0)
 end
 
 --- options: engine, dimensions, cell, quantum; drive = true: this map's flush is the space's tick. For a space in the
 -- AOI service of that address or name, of that name on another node of the cluster ("node@name"), or in the caller's
--- own: "local", where `interval` (1/100 s) is an option too.
+-- own: "local", where `interval` (1/100 s; 0: only `flush` and `tick` are ticks) is an option too.
 function library.open(service, name, options)
-  if options ~= nil and type(options) ~= "table" then fail(3, "table expected, got %s", type(options)) end
-  if service == "local" then return open_local(name, options) end
-  local address = address_of(service)
-  local client = clients[address] or new_client(address)
-  local ok, map = pcall(client.open, client, name, options)
-  if not ok then error((tostring(map):gsub("^[^\n]-:%d+: ", "")), 2) end
-  if not client.beating then
-    client.beating = true
-    skynet.fork(beat, address, client)
+  if options ~= nil and type(options) ~= "table" then fail(3, "open", "table expected, got %s", type(options)) end
+  local address = service ~= "local" and address_of(service)
+  if address == nil then fail(1, "open", "no service '%s'", tostring(service)) end
+  local ok, map
+  if address then
+    ok, map = pcall(open_there, address, name, options)
+  else
+    ok, map = pcall(open_local, name, options)
   end
-  return map
+  if ok then return map end
+  error((tostring(map):gsub("^[^\n]-:%d+: ", ""):gsub("^bad argument #1 to 'new'", "bad argument #3 to 'open'")), 2)
 end
 
 --- Counters of the client library for that service, nil if it has none.

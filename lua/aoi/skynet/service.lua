@@ -9,6 +9,8 @@ local core = require "skynet.core"
 local Remote = require "aoi.skynet.remote"
 local Server = require "aoi.skynet.server"
 local last_words = require "aoi.skynet.last_words"
+local option_of = require "aoi.skynet.options"
+local origin = require "aoi.skynet.origin"
 local period = require "aoi.skynet.period"
 local protocol = require "aoi.skynet.protocol"
 local wire = require "aoi.skynet.wire"
@@ -35,15 +37,15 @@ local interval = 10
 local viewer_port
 
 for _, word in ipairs { ... } do
-  local name, value = word:match("^([%w_]+)=(%d+%.?%d*)$")
+  local name, text = word:match("^([^=]*)=(.*)$")
+  local value, wrong = option_of.check(name or word, text)
+  if not value then error("aoi: " .. wrong, 0) end
   if name == "interval" then
-    interval = math.tointeger(tonumber(value)) or error("aoi: option 'interval' is a whole number of 1/100 s")
-  elseif name == "window" or name == "max_message" or name == "heartbeat" or name == "silence" then
-    options[name] = tonumber(value)
+    interval = value
   elseif name == "viewer" then
-    viewer_port = tonumber(value)
+    viewer_port = value
   else
-    error(("aoi: unknown option '%s'"):format(word))
+    options[name] = value
   end
 end
 
@@ -94,8 +96,10 @@ end
 
 skynet.start(function()
   skynet.dispatch("lua", function(_, source, name, ...)
-    if remote:command(name, ...) then
-      return
+    if remote:command(name, ...) then return end
+    local fault = name == "open" and origin.fault(source, (select(3, ...)))
+    if fault then
+      skynet.ret(skynet.pack(false, fault))
     elseif name == "shutdown" then
       server:shutdown()
       skynet.sleep(0) -- what is left for relays goes

@@ -1,0 +1,28 @@
+-- Options of the AOI service, as `aoi.start` and the words of skynet.newservice give them.
+
+local options = {}
+
+local NONE, SOME = "a number from 0 on", "a positive number"
+
+local KNOWN = {
+  interval = "a whole number of 1/100 s from 0 on", window = "a whole number from 1 on", max_message = SOME,
+  heartbeat = SOME, silence = NONE, viewer = "a port",
+}
+local WHOLE = { interval = 0, window = 1, viewer = 1 }
+
+--- The number that the value is, a number or its text; or nil and what is wrong.
+function options.check(name, value)
+  local expected, number = KNOWN[name], tonumber(value)
+  if not expected then return nil, ("unknown option '%s'"):format(tostring(name)) end
+  local good = number and number < math.huge
+  if good and WHOLE[name] then
+    number = math.tointeger(number)
+    good = number and number >= WHOLE[name] and (name ~= "viewer" or number <= 65535)
+  elseif good then
+    good = number > 0 or number == 0 and expected == NONE
+  end
+  if good then return number end
+  return nil, ("bad value for option '%s' (%s expected, got %s)"):format(name, expected, tostring(value))
+end
+
+return options

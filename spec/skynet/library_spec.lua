@@ -1,0 +1,95 @@
+-- aoi.skynet itself, on a skynet that has only what it is asked for here: what it says of mistakes.
+if not string.pack then
+  describe("the client library", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local options = require "aoi.skynet.options"
+
+describe("the client library", function()
+  local kept, library, origin, answer, sent
+
+  before_each(function()
+    kept, sent = {}, {}
+    for name, module in pairs(package.loaded) do
+      if name:find "^skynet" or name:find "^aoi%.skynet" then
+        kept[name], package.loaded[name] = module, nil
+      end
+    end
+    local function nothing() return nil end
+    package.loaded["skynet.core"] = { send = function(to) sent[#sent + 1] = to; return true end, now = nothing }
+    package.loaded.skynet = {
+      getenv = nothing, register_protocol = nothing, dispatch_message = nothing, error = nothing, fork = nothing,
+      now = function() return 0 end,
+      self = function() return 7 end,
+      starttime = function() return 1000 end,
+      harbor = function(address) return address >> 24, address >> 24 ~= 0 end,
+      address = function(address) return (":%08x"):format(address) end,
+      localname = function(name) return name == ".aoi" and 5 or nil end,
+      call = function() return table.unpack(answer) end,
+    }
+    library, origin = require "aoi.skynet", require "aoi.skynet.origin"
+  end)
+
+  after_each(function()
+    for name in pairs(package.loaded) do
+      if name:find "^skynet" or name:find "^aoi%.skynet" then package.loaded[name] = nil end
+    end
+    for name, module in pairs(kept) do package.loaded[name] = module end
+  end)
+
+  -- Raised at the line of the caller of `f`.
+  local function raises(text, f, ...)
+    local arguments = table.pack(...)
+    local ok, err = pcall(function()
+      f(table.unpack(arguments, 1, arguments.n))
+    end)
+    assert.is_false(ok)
+    assert.matches("^[^:]*library_spec.lua:%d+: bad argument ", err)
+    assert.matches(text, err, 1, true)
+  end
+
+  it("points at the caller's line", function()
+    raises("#1 to 'open' (no service '.nobody')", library.open, ".nobody", "map")
+    raises("#1 to 'open' (no service 'nil')", library.open, nil, "map")
+    raises("#3 to 'open' (table expected, got number)", library.open, ".aoi", "map", 5)
+    raises("#3 to 'open' (unknown option 'size')", library.open, "local", "map", { size = 5 })
+    raises("#3 to 'open' (bad value for option 'interval'", library.open, "local", "map", { interval = -3 })
+    answer = { false, "bad argument #2 to 'open' (name expected, got table)" }
+    raises("#2 to 'open' (name expected", library.open, ".aoi", {})
+    answer = { "what?" }
+    raises("#1 to 'open' (it is no AOI service)", library.open, ".aoi", "map")
+    assert.is_nil(library.info(5), "nothing is left of a failure")
+  end)
+
+  it("says which value an option of the service has", function()
+    for name, values in pairs {
+      interval = { -3, 0.5, "x", math.huge, 0 / 0 }, window = { 0, -1, 1.5 }, viewer = { 0, 70000 },
+      heartbeat = { 0, -1, math.huge }, max_message = { 0 }, silence = { -1, true },
+    } do
+      for _, value in ipairs(values) do
+        raises(("#1 to 'start' (bad value for option '%s' ("):format(name), library.start, { [name] = value })
+      end
+    end
+    raises("bad value for option 'interval' (a whole number of 1/100 s from 0 on expected, got -3)", library.start,
+      { interval = -3 })
+    raises("unknown option 'intervall'", library.start, { intervall = 10 })
+    raises("table expected, got number", library.start, 10)
+    assert.equal(0, options.check("interval", "0"))
+    assert.equal(2.5, options.check("heartbeat", "2.5"))
+    assert.equal(0, options.check("silence", 0))
+    assert.equal(8000, options.check("viewer", 8000.0))
+  end)
+
+  it("finds out that a proxy of the cluster stands between", function()
+    local here = origin.here()
+    assert.is_nil(origin.fault(7, here))
+    assert.is_nil(origin.fault(0x01000007, here:gsub("^7 ", tostring(0x01000007) .. " ") .. "of another process"),
+      "another machine of the harbor")
+    assert.matches("a proxy of skynet's cluster", origin.fault(9, here), "its agent asks, in this process or another")
+    assert.matches("a proxy", origin.fault(7, here .. "1"), "with the same address by chance")
+    assert.is_nil(origin.fault(7, nil), "through a relay, which brings everything")
+    answer = { false, origin.fault(9, here) }
+    raises("(a proxy of skynet's cluster brings no moves", library.open, ".aoi", "map")
+  end)
+end)
