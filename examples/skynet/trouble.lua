@@ -5,6 +5,7 @@
 --   hang    a handler never returns: its own watcher alone hears no more, however much comes for it
 --   stall   a gate loops for six seconds: the pictures of its clients are right again afterwards
 --   deaf    a service loops while broadcasts go to it: those wait in bounded memory
+--   proxy   a service behind a proxy of the cluster, one that is not there, and a node of the cluster by its name
 local skynet = require "skynet"
 require "skynet.manager"
 local aoi = require "aoi.skynet"
@@ -195,6 +196,29 @@ function scenes.deaf()
   skynet.sleep(400)
   local again = map:broadcast(2, bytes)
   say(sent <= 11 and again == 1, "200 broadcasts of 100 kB to a service that loops: %d sent, 1 of 1 afterwards", sent)
+end
+
+function scenes.proxy()
+  local cluster = require "skynet.cluster"
+  local port = math.random(20000, 60000)
+  cluster.reload { here = "127.0.0.1:" .. port }
+  cluster.open "here"
+  cluster.register("aoi", service)
+  local function open(...)
+    local map = aoi.open(...)
+    return map
+  end
+  local ok, err = pcall(open, cluster.proxy("here", "@aoi"), "map")
+  say(not ok and err:find "trouble.lua:%d+: bad argument #1 to 'open' %(a proxy", "a proxy of the cluster: %s", err)
+  ok, err = pcall(open, ".nobody", "map")
+  say(not ok and err:find "trouble.lua:%d+: bad argument #1 to 'open' %(no service", "no such service: %s", err)
+  local map = aoi.open("here@aoi", "map")
+  map:enter(1, 2, 3)
+  local heard = 0
+  map:add_node(1, 1, 5, { enter = function() heard = heard + 1 end })
+  map:enter(2, 2, 3)
+  skynet.sleep(50)
+  say(heard == 1, "a node of the cluster by its name: %d event", heard)
 end
 
 skynet.start(function()

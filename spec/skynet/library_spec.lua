@@ -4,7 +4,7 @@ if not string.pack then
   return
 end
 
-local options = require "aoi.skynet.options"
+local options = require "aoi.skynet.service_options"
 
 describe("the client library", function()
   local kept, library, origin, answer, sent

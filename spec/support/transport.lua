@@ -60,9 +60,9 @@ function Network:send(from, to, message)
   return true
 end
 
--- Waits for the answer, in a coroutine; false and a reason if there is no service.
+-- Waits for the answer, in a coroutine; nil and a reason if there is no service.
 function Network:call(from, to, ...)
-  if not self.services[to] then return false, "the service is gone" end
+  if not self.services[to] then return nil, "the service is gone" end
   self.asked = self.asked + 1
   local co = assert(coroutine.running())
   self.waiting[self.asked] = { co = co, from = from, to = to }
@@ -147,7 +147,7 @@ function Network:kill(address)
   for _, id in ipairs(orphans) do
     local co = self.waiting[id].co
     self.waiting[id] = nil
-    resume(co, false, "the service is gone")
+    resume(co, nil, "the service is gone")
   end
 end
 

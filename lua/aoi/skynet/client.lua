@@ -25,11 +25,11 @@ local ASK, LOST, SEVERAL = 1, 2, 4 -- bits of what `receive_events` and `read` r
 local head, read = wire.head, wire.read
 
 --- options: send(message) returns true, or nil if the service is gone; call(name, ...) returns what the server's `call`
--- returned. Optional: log(text) takes errors and refusals without a handler; now() is in seconds; fork(f) calls f soon,
--- in another coroutine; name(): the service, for messages; gone(): called once, when the service is gone; text(pointer,
--- length): the string, where messages are received as these two; watched = true: the caller notices when a handler
--- makes `receive` wait, and calls `continue` in another coroutine then, so that nothing needs to be forked in advance;
--- origin: where it is, as of aoi.skynet.origin.
+-- returned, or nil and a reason where the service cannot be called. Optional: log(text) takes errors and refusals without
+-- a handler; now() is in seconds; fork(f) calls f soon, in another coroutine; name(): the service, for messages; gone():
+-- called once, when the service is gone; text(pointer, length): the string, where messages are received as these two;
+-- watched = true: the caller notices when a handler makes `receive` wait, and calls `continue` in another coroutine
+-- then, so that nothing needs to be forked in advance; origin: where the client is, as of aoi.skynet.origin.
 function Client.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
@@ -65,7 +65,7 @@ end
 
 -- The call has failed: either the service has gone, or it has not.
 local function failure(self, ok, ...)
-  if not ok and not self.lost and self.send(wire.ack(taken(self))) == nil then
+  if ok == nil and not self.lost and self.send(wire.ack(taken(self))) == nil then
     return false, (self:lose())
   end
   return ok, ...
@@ -78,7 +78,7 @@ function Client:request(name, ...) return failure(self, self.call(name, ...)) en
 function Client:open(name, options)
   local ok, link, number, dimensions, heartbeat = self:request("open", name, options, self.origin)
   if ok ~= true or not heartbeat then
-    error(ok == false and link or "bad argument #1 to 'open' (it is no AOI service)", 2)
+    error(not ok and link or "bad argument #1 to 'open' (it is no AOI service)", 2)
   end
   local map = Map.new(self, math.tointeger(name) or name, link, number, dimensions, options and options.drive or false)
   self.maps[link], self.heartbeat, self.lost = map, heartbeat, false

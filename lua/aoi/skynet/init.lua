@@ -13,7 +13,7 @@ local core = require "skynet.core"
 local Client = require "aoi.skynet.client"
 local last_words = require "aoi.skynet.last_words"
 local new_local = require "aoi.skynet.local"
-local option_of = require "aoi.skynet.options"
+local option_of = require "aoi.skynet.service_options"
 local origin = require "aoi.skynet.origin"
 local period = require "aoi.skynet.period"
 local protocol = require "aoi.skynet.protocol"
@@ -109,12 +109,11 @@ end
 --- Ends the service: every client gets its last events, and its maps are closed.
 function library.stop(service) skynet.call(service, "lua", "shutdown") end
 
-local function answered(address, ok, ...)
-  if ok then
-    return ...
-  end
-  local reason = tostring((...)):gsub("^[^\n]-:%d+: ", "")
-  return false, ("the AOI service %s is gone: %s"):format(skynet.address(address), reason)
+-- As the client's `call`. What is no AOI service may answer anything.
+local function answered(address, ok, first, ...)
+  if ok then return first or false, ... end
+  local reason = tostring(first):gsub("^[^\n]-:%d+: ", "")
+  return nil, ("the AOI service %s is gone: %s"):format(skynet.address(address), reason)
 end
 
 -- For as long as the service is there: tells it that this one is, and notices when it is not.
