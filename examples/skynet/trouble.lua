@@ -209,16 +209,17 @@ function scenes.proxy()
     return map
   end
   local ok, err = pcall(open, cluster.proxy("here", "@aoi"), "map")
-  say(not ok and err:find "trouble.lua:%d+: bad argument #1 to 'open' %(a proxy", "a proxy of the cluster: %s", err)
+  local good = not ok and err:find "trouble.lua:%d+: bad argument #1 to .open. %(a proxy"
+  say(good, "a proxy of the cluster: %s", err)
   ok, err = pcall(open, ".nobody", "map")
   say(not ok and err:find "trouble.lua:%d+: bad argument #1 to 'open' %(no service", "no such service: %s", err)
   local map = aoi.open("here@aoi", "map")
   map:enter(1, 2, 3)
-  local heard = 0
-  map:add_node(1, 1, 5, { enter = function() heard = heard + 1 end })
+  local events = 0
+  map:add_node(1, 1, 5, { enter = function() events = events + 1 end })
   map:enter(2, 2, 3)
   skynet.sleep(50)
-  say(heard == 1, "a node of the cluster by its name: %d event", heard)
+  say(events == 1, "a node of the cluster by its name: %d event", events)
 end
 
 skynet.start(function()

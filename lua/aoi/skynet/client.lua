@@ -24,12 +24,13 @@ local EVENTS = wire.EVENTS
 local ASK, LOST, SEVERAL = 1, 2, 4 -- bits of what `receive_events` and `read` return
 local head, read = wire.head, wire.read
 
---- options: send(message) returns true, or nil if the service is gone; call(name, ...) returns what the server's `call`
--- returned, or nil and a reason where the service cannot be called. Optional: log(text) takes errors and refusals without
--- a handler; now() is in seconds; fork(f) calls f soon, in another coroutine; name(): the service, for messages; gone():
--- called once, when the service is gone; text(pointer, length): the string, where messages are received as these two;
--- watched = true: the caller notices when a handler makes `receive` wait, and calls `continue` in another coroutine
--- then, so that nothing needs to be forked in advance; origin: where the client is, as of aoi.skynet.origin.
+--- options: send(message) returns true, or nil if the service is gone; call(name, ...) returns what the server's
+-- `call` returned, or nil and a reason where the service cannot be called. Optional: log(text) takes errors and
+-- refusals without a handler; now() is in seconds; fork(f) calls f soon, in another coroutine; name(): the service,
+-- for messages; gone(): called once, when the service is gone; text(pointer, length): the string, where messages are
+-- received as these two; watched = true: the caller notices when a handler makes `receive` wait, and calls `continue`
+-- in another coroutine then, so that nothing needs to be forked in advance; origin: where the client is, as of
+-- aoi.skynet.origin.
 function Client.new(options)
   local self = setmetatable({
     send = assert(options.send, "option 'send' is required"),
