@@ -40,6 +40,11 @@ enum {
 };
 enum { LAOI_META = 1, LAOI_NAME = 2 }; /* upvalues of every method: the metatable, the method's name */
 
+typedef struct laoi_repeated { /* a pair whose events are counted in a long delivery: see deliver.c */
+    int64_t watcher, target, node_id;
+    uint32_t events, absent, patience; /* of it; others since its last one; how many of those are borne */
+} laoi_repeated;
+
 typedef struct laoi_space {
     const void *mark; /* tells a space from other userdata: quicker than to fetch and compare metatables */
     aoi_space *core;  /* NULL: closed */
@@ -56,6 +61,7 @@ typedef struct laoi_space {
     } * uses;                 /* by ref */
     uint32_t use_cap, ref_top, unused_ref;
     uint32_t orphan[2]; /* refs that a node is about to have */
+    laoi_repeated repeated;
 } laoi_space;
 
 /* ---- arguments --------------------------------------------------------------------------------------------------- */

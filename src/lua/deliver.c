@@ -128,6 +128,30 @@ static void deliver_with_care(lua_State *L, laoi_space *b, const aoi_queued *e, 
     lua_settop(L, TABLE);
 }
 
+/* ---- handlers that call each other for ever ---------------------------------------------------------------------------- */
+
+enum { CALM = 1000, MOST_OF_A_PAIR = 100000 }; /* events of one delivery */
+
+/* Whether one pair has had too many events.  One is under suspicion at a time: until it has not come for so many events
+ * that the next one is, for twice as many (Brent's search for a cycle).  An endless chain of handlers is a cycle. */
+static bool is_endless(laoi_repeated *r, const aoi_queued *e) {
+    if (e->watcher == r->watcher && e->target == r->target && e->node_id == r->node_id) {
+        r->absent = 0;
+        return ++r->events >= MOST_OF_A_PAIR;
+    }
+    if (++r->absent <= r->patience) return false;
+    *r = (laoi_repeated){e->watcher, e->target, e->node_id, .patience = 2 * r->patience + 1};
+    return false;
+}
+
+static int raise_endless(lua_State *L, const laoi_repeated *r) {
+    const char *node = laoi_spell(L, r->node_id), *watcher = laoi_spell(L, r->watcher),
+               *target = laoi_spell(L, r->target);
+    return luaL_error(
+        L, "%d events of node %s of entity %s about entity %s in one call: handlers move it in and out for ever",
+        MOST_OF_A_PAIR, node, watcher, target);
+}
+
 /* The loop; on the stack there are the space and its table.  Each call of Lua's counts here: a plain function is called
  * with what the queue's record says, and leaves the stack as it was. */
 static int run(lua_State *L, lua_KContext count) {
@@ -136,6 +160,11 @@ static int run(lua_State *L, lua_KContext count) {
     for (; (e = next_event(L, b)) != NULL; count++) {
         uint32_t ref = laoi_handler(e->kind, b->core->world.areas[e->node].user_data);
         int type = ref ? laoi_rawgeti(L, TABLE, (laoi_index)ref) : LUA_TNIL;
+        if (count >= CALM && is_endless(&b->repeated, e)) {
+            deliver_with_care(L, b, e, type, count + 1);
+            if (b->core && aoi_pending(b->core)) return raise_endless(L, &b->repeated);
+            continue;
+        }
         if (type != LUA_TFUNCTION || b->has_on_error || aoi_has_freed(b->core)) {
             deliver_with_care(L, b, e, type, count + 1);
             continue;
@@ -274,6 +303,7 @@ int laoi_deliver(lua_State *L, laoi_space *b, bool counts) {
         return counts;
     }
     if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
+    b->repeated = (laoi_repeated){0};
     push_loop(L);
     lua_pushvalue(L, SELF);
     lua_KContext ctx = begin(L, b) | (counts ? COUNTS : 0);
