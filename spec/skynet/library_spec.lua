@@ -23,7 +23,7 @@ describe("the client library", function()
       now = function() return 0 end,
       self = function() return 7 end,
       starttime = function() return 1000 end,
-      harbor = function(address) return address >> 24, address >> 24 ~= 0 end,
+      harbor = function(address) return math.floor(address / 2 ^ 24), address >= 2 ^ 24 end,
       address = function(address) return (":%08x"):format(address) end,
       localname = function(name) return name == ".aoi" and 5 or nil end,
       call = function() return table.unpack(answer) end,

@@ -394,7 +394,7 @@ describe("players of the AOI service:", function()
       run(function() of_ann:add_node(1, 7, 10, {}) end)
       net:tick(server)
       local subscriber = server.subscribers[ANN]
-      subscriber.broadcast_bytes, subscriber.broadcasts_acked = 2 ^ 32 - 1000 | 0, 2 ^ 32 - 1000 | 0
+      subscriber.broadcast_bytes, subscriber.broadcasts_acked = 0xfffffc18, 0xfffffc18
       server:receive(ANN, require("aoi.skynet.wire").broadcasts_ack(77))
       assert.equal(2 ^ 32 - 1000, subscriber.broadcasts_acked)
       for _ = 1, 200 do run(function() assert.equal(1, map:broadcast(2, ("x"):rep(20000))) end) end

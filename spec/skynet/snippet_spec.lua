@@ -61,7 +61,7 @@ describe("docs/skynet.md, snippet", function()
     local code = snippets[2]:gsub("map:on_client", "map_of_gate:on_client")
     net:run(function()
       of_agent:enter(7, 0, 0)
-      for i = 1, 5000 do of_agent:enter((1 << 60) + i * 1000003 * 10007, 5 + i % 7 / 10, 5) end
+      for i = 1, 5000 do of_agent:enter(1152921504606846976 + i * 1000003 * 10007, 5 + i % 7 / 10, 5) end
     end)
     code = code:gsub("limit = 60, ", "") -- more than 64 kB
     run(code, { map = of_agent, map_of_gate = of_gate, id = 7, fd = 40, gate = GATE, socket = socket })
