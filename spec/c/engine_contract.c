@@ -1,7 +1,7 @@
 /* The contract of core/engine.h, for every engine in the table: random histories against a mock space that holds nothing
  * but records.
  *
- *   verb --> engine --> candidates, hits, couples
+ *   verb --> engine --> candidates, hits
  *        \-> brute force over the records, by the definition in engine.h: every pair that may have changed is reported,
  *            no pair is reported twice, and a verb for which memory is refused leaves the index as it was
  *
@@ -24,7 +24,7 @@ typedef struct mock {
     bool lattice;                 /* positions are whole steps, so that many are equal */
     uint32_t alive[ENTITIES], alive_count, free_entities[ENTITIES], free_count;
     uint32_t in_use[NODES], node_count, free_nodes[NODES], free_node_count;
-    unsigned char seen[NODES][ENTITIES]; /* candidates of the last verb, and those that follow from couples */
+    unsigned char seen[NODES][ENTITIES]; /* candidates of the last verb */
     unsigned long candidates;
 } mock;
 
@@ -79,34 +79,6 @@ static void note(uint32_t node, uint32_t target) {
     m.candidates++;
 }
 
-/* What the engine tells of a couple must be so for each node of the level. */
-static void expect_change(uint32_t node, uint32_t target, uint32_t change) {
-    aoi_bounds b = aoi_bounds_of(&m.w, node);
-    uint32_t owner = m.w.nodes[node].owner;
-    if (change == AOI_UNTOLD || m.w.dims == 3) return;
-    EXPECT(change == AOI_MET || change == AOI_PARTED);
-    const double *w[2] = {aoi_position_before(&m.w, owner), m.w.entities[owner].pos};
-    const double *t[2] = {aoi_position_before(&m.w, target), m.w.entities[target].pos};
-    int inside = change == AOI_MET;
-    EXPECT(in_hole(&b, w[inside], t[inside]));
-    EXPECT(!in_box(&b, w[!inside], t[!inside]));
-}
-
-void aoi_judge_couples(aoi_world *w, uint32_t level, const aoi_couple *couples, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t a = couples[i].a, b = couples[i].b;
-        EXPECT(a != b && a < w->entity_top && b < w->entity_top);
-        for (int back = 0; back < 2; back++)
-            for (uint32_t n = w->entities[back ? b : a].nodes; n != AOI_NONE; n = w->nodes[n].next)
-                if (aoi_is_bounded(w->nodes + n) && w->nodes[n].level == level)
-                    expect_change(n, back ? a : b, couples[i].change);
-        for (uint32_t n = w->entities[a].nodes; n != AOI_NONE; n = w->nodes[n].next)
-            if (aoi_is_bounded(w->nodes + n) && w->nodes[n].level == level) note(n, b);
-        for (uint32_t n = w->entities[b].nodes; n != AOI_NONE; n = w->nodes[n].next)
-            if (aoi_is_bounded(w->nodes + n) && w->nodes[n].level == level) note(n, a);
-    }
-}
-
 static void forget(void) {
     memset(m.seen, 0, sizeof m.seen);
     m.w.candidate_count = m.w.hit_count = 0;
@@ -128,7 +100,7 @@ static void expect_candidates(uint32_t mover, const double *to) {
         if (!aoi_is_bounded(m.w.nodes + n)) continue;
         for (uint32_t k = 0; k < m.alive_count; k++) {
             uint32_t t = m.alive[k];
-            if (t == owner || (mover != AOI_NONE && mover != t && mover != owner)) continue;
+            if (t == owner || (mover != t && mover != owner)) continue;
             const double *w0 = before(owner), *w1 = owner == mover ? to : m.w.entities[owner].pos;
             const double *t0 = before(t), *t1 = t == mover ? to : m.w.entities[t].pos;
             if (!aoi_may_see(m.w.nodes + n, m.w.entities[t].kind)) continue;
@@ -332,7 +304,8 @@ static void set_bounds(uint32_t n, const aoi_bounds *b, const aoi_area_record *a
     r->reach[0] = b->reach[0];
     r->reach[1] = b->reach[1];
     r->shape = b->shape;
-    r->flags = (uint8_t)((r->flags & (AOI_NODE_OVERRIDES | AOI_NODE_SILENT)) | (area->keep > area->radius ? AOI_NODE_KEEPS : 0));
+    r->flags = (uint8_t)((r->flags & (AOI_NODE_OVERRIDES | AOI_NODE_SILENT)) |
+                         (area->keep > area->radius ? AOI_NODE_KEEPS : 0));
     bool derived = b->shape == AOI_CIRCLE || (b->shape == AOI_SQUARE && b->reach[2] == b->reach[0]);
     if (!shapes[n] && !(shapes[n] = malloc(sizeof *shapes[n]))) abort();
     *shapes[n] = (aoi_shape){.hole = {b->hole[0], b->hole[1]}, .height = b->reach[2]};
@@ -455,22 +428,10 @@ static int do_place(uint32_t e, const void *to) {
     return m.engine->class->place(m.engine, e, to);
 }
 
-static int do_place_movers(uint32_t unused, const void *nothing) {
-    (void)unused, (void)nothing;
-    return m.engine->class->place_movers(m.engine);
-}
-
-static int do_join(uint32_t unused, const void *nothing) {
-    (void)unused, (void)nothing;
-    forget();
-    return m.engine->class->join(m.engine);
-}
-
-/* Most move a little; now and then one goes far. */
+/* Movers: most go a little, now and then one goes far. */
 static void choose_movers(void) {
     uint32_t stay = random_below(4) ? 0 : random_below(m.alive_count + 1);
     m.w.moved = m.w.mover_count = 0;
-    aoi_forget_ways(&m.w);
     EXPECT(AOI_GROW(&m.w.memory, m.w.movers, m.w.mover_cap, m.alive_count) &&
            AOI_GROW(&m.w.memory, m.w.ways, m.w.way_cap, m.alive_count * (size_t)m.w.dims));
     bool some_far = random_below(3) == 0;
@@ -484,38 +445,24 @@ static void choose_movers(void) {
             goes[a] = e->pos[a] + unit * (m.lattice ? m.scale : m.scale * 0.5);
             if (far) goes[a] = random_coordinate();
             if (far && a && m.w.dims == 3 && random_below(2)) height = random_coordinate();
-            m.w.travels.farthest = fmax(m.w.travels.farthest, fabs(goes[a] - e->pos[a]));
-            bool bounds = random_below(4) != 0; /* they only tell how large the world is */
-            m.w.travels.lo[a] = bounds ? fmin(m.w.travels.lo[a], goes[a]) : m.w.travels.lo[a];
-            m.w.travels.hi[a] = bounds ? fmax(m.w.travels.hi[a], goes[a]) : m.w.travels.hi[a];
         }
         if (m.w.dims == 3) goes[2] = height;
-        m.w.travels.climbs |= height != e->pos[2];
         e->mover = m.w.mover_count++;
     }
 }
 
-static unsigned long joins;
-
 static void move_many(void) {
     choose_movers();
     const aoi_engine_class *class = m.engine->class;
-    bool joined = class->supports_join && !m.w.travels.climbs && class->supports_join(m.engine);
+    bool placed = class->place && random_below(2);
     size_t size = (size_t)m.w.dims * sizeof(double);
-    joins += joined;
     for (uint32_t i = 0; i < m.w.mover_count; i++) {
-        if (joined && class->place_movers && !random_below(m.alive_count)) {
-            forget();
-            run(do_place_movers, 0, NULL, NULL);
-            EXPECT(m.w.candidate_count == 0 && m.w.moved == m.w.mover_count);
-            break;
-        }
         uint32_t entity = m.w.movers[i];
         aoi_entity_record *e = m.w.entities + entity;
         double *way = aoi_way_of(&m.w, i), to[3] = {0};
         memcpy(to, way, size);
         forget();
-        if (joined) {
+        if (placed) {
             run(do_place, entity, to, NULL);
             EXPECT(m.w.candidate_count == 0);
         } else EXPECT(class->move(m.engine, entity, to) == AOI_OK);
@@ -524,11 +471,6 @@ static void move_many(void) {
         m.w.moved++;
     }
     expect_sound();
-    if (joined) {
-        run(do_join, 0, NULL, NULL);
-        EXPECT(m.w.candidate_count == 0);
-        expect_candidates(AOI_NONE, NULL);
-    }
     for (uint32_t i = 0; i < m.w.mover_count; i++) m.w.entities[m.w.movers[i]].mover = AOI_NONE;
     m.w.moved = m.w.mover_count = 0;
 }
@@ -630,10 +572,9 @@ int main(void) {
     random_start("engine_contract");
     long steps = random_steps(STEPS);
     for (int i = 0; aoi_engines[i]; i++) {
-        m.candidates = joins = 0;
+        m.candidates = 0;
         for (int history = 0; history < RUNS; history++)
             for (int dims = 2; dims <= 3; dims++) history_of(aoi_engines[i], dims, history, steps);
-        printf("engine_contract: %s, %lu joins\n", aoi_engines[i]->name, joins);
     }
     for (uint32_t n = 0; n < NODES; n++) free(shapes[n]);
     return expect_report("engine_contract");

@@ -2,10 +2,11 @@
  *
  * In two versions, for any processor and for SSE2, which every x86-64 has; both give the same bits.  They read whole
  * lanes: up to seven keys too many.  Wider instructions saved a twentieth of a move and are not used. */
-#ifndef AOI_LANES_H
-#define AOI_LANES_H
+#ifndef AOI_SIMD_H
+#define AOI_SIMD_H
 
 #include <float.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +15,8 @@
 
 #ifdef __SSE2__
 #include <immintrin.h>
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 /* Bit i: lo <= key[i] <= hi, for eight keys. */
@@ -223,6 +226,158 @@ static inline bool aoi_lanes_inside(const float *corners, const double *p) {
     return _mm_movemask_pd(_mm_and_pd(_mm_cmple_pd(low, at), _mm_cmple_pd(at, high))) == 3;
 #else
     return corners[0] <= p[0] && p[0] <= corners[2] && corners[1] <= p[1] && p[1] <= corners[3];
+#endif
+}
+
+/* ---- eight numbers of 16 bits ---------------------------------------------------------------------------------------- */
+
+/* Each operation is on all eight.  Sums and differences are modulo 2^16; a comparison gives all ones, or 0. */
+#ifdef __SSE2__
+
+typedef __m128i aoi_i16x8;
+
+#define AOI_I16_UNARY(name, expression)                                                                                \
+    static inline aoi_i16x8 aoi_i16_##name(aoi_i16x8 a) {                                                              \
+        return expression;                                                                                             \
+    }
+#define AOI_I16_BINARY(name, expression)                                                                               \
+    static inline aoi_i16x8 aoi_i16_##name(aoi_i16x8 a, aoi_i16x8 b) {                                                 \
+        return expression;                                                                                             \
+    }
+
+static inline aoi_i16x8 aoi_i16_load(const uint16_t *p) {
+    return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
+static inline aoi_i16x8 aoi_i16_all(int value) {
+    return _mm_set1_epi16((short)value);
+}
+
+AOI_I16_BINARY(add, _mm_add_epi16(a, b))
+AOI_I16_BINARY(sub, _mm_sub_epi16(a, b))
+AOI_I16_BINARY(most, _mm_max_epi16(a, b))
+AOI_I16_BINARY(least, _mm_min_epi16(a, b))
+AOI_I16_BINARY(above, _mm_cmpgt_epi16(a, b))
+AOI_I16_BINARY(and, _mm_and_si128(a, b))
+AOI_I16_BINARY(or, _mm_or_si128(a, b))
+AOI_I16_BINARY(xor, _mm_xor_si128(a, b))
+AOI_I16_BINARY(sum, _mm_adds_epi16(a, b))   /* no more than 2^15 - 1 */
+AOI_I16_BINARY(high, _mm_mulhi_epi16(a, b)) /* the upper half of the product, rounded down */
+AOI_I16_UNARY(not, _mm_xor_si128(a, _mm_set1_epi16(-1)))
+
+/* Bit i: of comparison i, of two times eight. */
+static inline uint32_t aoi_i16_bits(aoi_i16x8 low, aoi_i16x8 high) {
+    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high));
+}
+
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+
+typedef int16x8_t aoi_i16x8;
+
+#define AOI_I16_UNARY(name, expression)                                                                                \
+    static inline aoi_i16x8 aoi_i16_##name(aoi_i16x8 a) {                                                              \
+        return expression;                                                                                             \
+    }
+#define AOI_I16_BINARY(name, expression)                                                                               \
+    static inline aoi_i16x8 aoi_i16_##name(aoi_i16x8 a, aoi_i16x8 b) {                                                 \
+        return expression;                                                                                             \
+    }
+
+static inline aoi_i16x8 aoi_i16_load(const uint16_t *p) {
+    return vreinterpretq_s16_u16(vld1q_u16(p));
+}
+
+static inline aoi_i16x8 aoi_i16_all(int value) {
+    return vdupq_n_s16((int16_t)value);
+}
+
+AOI_I16_BINARY(add, vaddq_s16(a, b))
+AOI_I16_BINARY(sub, vsubq_s16(a, b))
+AOI_I16_BINARY(most, vmaxq_s16(a, b))
+AOI_I16_BINARY(least, vminq_s16(a, b))
+AOI_I16_BINARY(above, vreinterpretq_s16_u16(vcgtq_s16(a, b)))
+AOI_I16_BINARY(and, vandq_s16(a, b))
+AOI_I16_BINARY(or, vorrq_s16(a, b))
+AOI_I16_BINARY(xor, veorq_s16(a, b))
+AOI_I16_BINARY(sum, vqaddq_s16(a, b))
+AOI_I16_BINARY(high, vuzp2q_s16(vreinterpretq_s16_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b))),
+                                vreinterpretq_s16_s32(vmull_high_s16(a, b))))
+AOI_I16_UNARY(not, vmvnq_s16(a))
+
+static inline uint32_t aoi_i16_bits(aoi_i16x8 low, aoi_i16x8 high) {
+    static const uint8_t weight[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    int8x16_t all = vcombine_s8(vmovn_s16(low), vmovn_s16(high));
+    uint8x16_t bits = vandq_u8(vreinterpretq_u8_s8(all), vld1q_u8(weight));
+    return vaddv_u8(vget_low_u8(bits)) | (uint32_t)vaddv_u8(vget_high_u8(bits)) << 8;
+}
+
+#else
+
+typedef struct aoi_i16x8 {
+    int16_t of[8];
+} aoi_i16x8;
+
+/* With x and y, a number of each. */
+#define AOI_I16_BINARY(name, expression)                                                                               \
+    static inline aoi_i16x8 aoi_i16_##name(aoi_i16x8 a, aoi_i16x8 b) {                                                 \
+        for (int i = 0; i < 8; i++) {                                                                                  \
+            int32_t x = a.of[i], y = b.of[i];                                                                          \
+            a.of[i] = (int16_t)(uint16_t)(expression);                                                                 \
+        }                                                                                                              \
+        return a;                                                                                                      \
+    }
+
+static inline aoi_i16x8 aoi_i16_load(const uint16_t *p) {
+    aoi_i16x8 a;
+    for (int i = 0; i < 8; i++) a.of[i] = (int16_t)p[i];
+    return a;
+}
+
+static inline aoi_i16x8 aoi_i16_all(int value) {
+    aoi_i16x8 a;
+    for (int i = 0; i < 8; i++) a.of[i] = (int16_t)(uint16_t)value;
+    return a;
+}
+
+AOI_I16_BINARY(add, x + y)
+AOI_I16_BINARY(sub, x - y)
+AOI_I16_BINARY(most, x > y ? x : y)
+AOI_I16_BINARY(least, x < y ? x : y)
+AOI_I16_BINARY(above, -(x > y))
+AOI_I16_BINARY(and, x &y)
+AOI_I16_BINARY(or, x | y)
+AOI_I16_BINARY(xor, x ^ y)
+AOI_I16_BINARY(sum, x + y > INT16_MAX ? INT16_MAX : x + y < INT16_MIN ? INT16_MIN : x + y)
+AOI_I16_BINARY(high, x *y >> 16)
+
+static inline aoi_i16x8 aoi_i16_not(aoi_i16x8 a) {
+    return aoi_i16_xor(a, aoi_i16_all(-1));
+}
+
+static inline uint32_t aoi_i16_bits(aoi_i16x8 low, aoi_i16x8 high) {
+    uint32_t bits = 0;
+    for (int i = 0; i < 8; i++) bits |= (uint32_t)(low.of[i] & 1) << i | (uint32_t)(high.of[i] & 1) << (8 + i);
+    return bits;
+}
+
+#endif
+
+/* floor((at[a] - origin[a]) * scale) of two axes, true if both are less than 2^30 in size: else they mean nothing. */
+static inline bool aoi_lanes_floor(const double *at, const double *origin, double scale, int32_t out[2]) {
+#ifdef __SSE2__
+    const __m128d k = _mm_mul_pd(_mm_sub_pd(_mm_loadu_pd(at), _mm_loadu_pd(origin)), _mm_set1_pd(scale));
+    const __m128d size = _mm_andnot_pd(_mm_set1_pd(-0.0), k);
+    const __m128i i = _mm_cvttpd_epi32(k), down = _mm_castpd_si128(_mm_cmplt_pd(k, _mm_cvtepi32_pd(i)));
+    const __m128i fixed = _mm_add_epi32(i, _mm_shuffle_epi32(down, _MM_SHUFFLE(3, 3, 2, 0)));
+    _mm_storel_epi64((__m128i *)(void *)out, fixed);
+    return _mm_movemask_pd(_mm_cmplt_pd(size, _mm_set1_pd(0x1p30))) == 3;
+#else
+    for (int a = 0; a < 2; a++) {
+        double k = (at[a] - origin[a]) * scale;
+        if (!(fabs(k) < 0x1p30)) return false;
+        out[a] = (int32_t)k - (k < (int32_t)k);
+    }
+    return true;
 #endif
 }
 

@@ -103,12 +103,6 @@ typedef struct aoi_candidate {
 
 typedef struct aoi_engine_class aoi_engine_class;
 
-typedef struct aoi_travels { /* of all movers */
-    double lo[2], hi[2];     /* bounds of where they go */
-    double farthest;         /* that one goes on one of the first two axes, or more */
-    bool climbs;             /* one goes up or down */
-} aoi_travels;
-
 /* What engines may read of the space; of the records they write `home`, `slot`, `link` and `level`. */
 typedef struct aoi_world {
     aoi_memory memory;
@@ -130,7 +124,6 @@ typedef struct aoi_world {
     double *ways;
     uint32_t mover_cap, way_cap, mover_count;
     uint32_t moved; /* movers that have had their turn */
-    aoi_travels travels;
 } aoi_world;
 
 /* What an index is made of, for those who want to look at it.  A part is a rectangle and what the index has filed there;
@@ -206,14 +199,9 @@ struct aoi_engine_class {
     /* Prefetches what `move` will read of this entity: stage 0 some movers ahead, stage 1 just before.  May be NULL. */
     void (*prefetch)(const aoi_engine *, uint32_t entity, int stage);
 
-    /* A batch that moves many at once.  Would the engine rather be asked when all are where they arrive, if none goes
-     * farther than world.travels.farthest on an axis, nor up or down?  Then each mover is `place`d - a move without candidates -
-     * and once all are, `join` calls aoi_judge_couples() for all couples of entities, each once, that may see more or
-     * less of each other than before.  AOI_ENOMEM from `join` leaves the index as it is.  All of them may be NULL. */
-    bool (*supports_join)(aoi_engine *);
+    /* The same without candidates: for a batch that the space judges when all are in place (tick/join.h).  NULL: batches
+     * are moved one by one. */
     int (*place)(aoi_engine *, uint32_t entity, const double *to);
-    int (*join)(aoi_engine *);
-    int (*place_movers)(aoi_engine *); /* the same for all movers from world.moved on, aoi_take_turn() after each */
 
     /* aoi_add_hit() for every entity in the box lo..hi (first two axes), and maybe others; each once. */
     void (*targets)(aoi_engine *, const double *lo, const double *hi);
@@ -316,11 +304,6 @@ static inline void aoi_add_hits(aoi_world *w, const uint32_t *slots, size_t coun
     }
 }
 
-/* No mover goes anywhere. */
-static inline void aoi_forget_ways(aoi_world *w) {
-    w->travels = (aoi_travels){{INFINITY, INFINITY}, {-INFINITY, -INFINITY}, 0, false};
-}
-
 static inline double *aoi_way_of(const aoi_world *w, uint32_t mover) {
     return w->ways + mover * (size_t)w->dims;
 }
@@ -345,17 +328,5 @@ static inline const double *aoi_position_before(const aoi_world *w, uint32_t ent
     const aoi_entity_record *e = w->entities + entity;
     return e->mover < w->moved ? aoi_way_of(w, e->mover) : e->pos;
 }
-
-/* For `join`: couples of entities, of whose nodes those of this level are judged, each with the other as the target. */
-typedef struct aoi_couple {
-    uint32_t a, b;
-    uint32_t change; /* on the first two axes, for all areas of that level: */
-} aoi_couple;
-enum {
-    AOI_UNTOLD, /* positions tell */
-    AOI_MET,    /* they were surely outside, and are inside */
-    AOI_PARTED
-};
-void aoi_judge_couples(aoi_world *w, uint32_t level, const aoi_couple *couples, size_t count);
 
 #endif

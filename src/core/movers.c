@@ -13,7 +13,7 @@
  * A batch of an immediate space must be all or nothing instead.  It needs no undo in any engine: positions are the space's
  * own, so the movers that the index has elsewhere become the ones to be put in place, by ordinary means, before the next
  * call. */
-#include "core/space.h"
+#include "tick/join.h"
 
 enum { ENTITY_AHEAD = 8, FETCH_AHEAD = 4, FETCH_SOON = 2 }; /* movers whose memory is prefetched */
 
@@ -35,7 +35,7 @@ void aoi_free_movers(aoi_space *s) {
     AOI_CLEAR(&s->world.memory, s->world.ways, s->world.way_cap);
 }
 
-AOI_INLINE void note_way(aoi_space *s, uint32_t entity, const double *to, aoi_travels *t) {
+AOI_INLINE void note_way(aoi_space *s, uint32_t entity, const double *to, aoi_travel *t) {
     aoi_world *w = &s->world;
     aoi_entity_record *e = w->entities + entity;
     if (e->mover == AOI_NONE) {
@@ -44,29 +44,29 @@ AOI_INLINE void note_way(aoi_space *s, uint32_t entity, const double *to, aoi_tr
     }
     double *goes = aoi_way_of(w, e->mover);
     for (int a = 0; a < w->dims; a++) goes[a] = to[a];
-    for (int a = 0; a < 2; a++) {
-        double way = fabs(to[a] - e->pos[a]);
+    for (int a = 0; a < w->dims; a++) {
+        double from = e->pos[a], way = fabs(to[a] - from), low = to[a] < from ? to[a] : from,
+               high = to[a] > from ? to[a] : from;
         t->farthest = way > t->farthest ? way : t->farthest;
-        t->lo[a] = to[a] < t->lo[a] ? to[a] : t->lo[a];
-        t->hi[a] = to[a] > t->hi[a] ? to[a] : t->hi[a];
+        t->lo[a] = low < t->lo[a] ? low : t->lo[a];
+        t->hi[a] = high > t->hi[a] ? high : t->hi[a];
     }
-    t->climbs |= w->dims == 3 && to[2] != e->pos[2];
     if (s->layers) aoi_layers_moved(s->layers, entity);
 }
 
 void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
-    note_way(s, entity, to, &s->world.travels);
+    note_way(s, entity, to, &s->moves);
 }
 
 /* Of an entity that is among the movers already, or stands in several rows, the last row counts. */
 void aoi_note_staged(aoi_space *s, size_t n) {
     const aoi_world *w = &s->world;
-    aoi_travels t = w->travels;
+    aoi_travel t = s->moves;
     for (uint32_t i = w->mover_count, end = i + (uint32_t)n; i < end; i++) {
         if (i + ENTITY_AHEAD < end) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD]);
         note_way(s, w->movers[i], aoi_way_of(w, i), &t);
     }
-    s->world.travels = t;
+    s->moves = t;
 }
 
 static void forget_movers(aoi_space *s) {
@@ -74,7 +74,7 @@ static void forget_movers(aoi_space *s) {
     for (uint32_t i = 0; i < w->mover_count; i++) w->entities[w->movers[i]].mover = AOI_NONE;
     if (w->mover_cap > AOI_QUEUE_KEEPS && w->mover_count < w->mover_cap / 8) aoi_free_movers(s); /* small ticks again */
     w->mover_count = w->moved = 0;
-    aoi_forget_ways(w);
+    aoi_forget_travel(&s->moves);
     s->stage = AOI_STAGE_NOTED;
 }
 
@@ -99,7 +99,6 @@ static void prefetch_ahead(const aoi_space *s, uint32_t i) {
 
 static bool place_all(aoi_space *s) {
     aoi_world *w = &s->world;
-    if (s->engine->class->place_movers) return s->engine->class->place_movers(s->engine) == AOI_OK;
     for (; w->moved < w->mover_count; aoi_take_turn(w)) {
         prefetch_ahead(s, w->moved);
         if (!put_in_place(s, w->movers[w->moved], aoi_way_of(w, w->moved))) return false;
@@ -154,23 +153,21 @@ static bool move_half_back(aoi_space *s) {
     return placed;
 }
 
-/* Whether to: at least half of the entities move, none of them up or down, and the engine supports it. */
+enum { JOIN_ONE_IN = 8 }; /* share of entities from which on looking at all of them costs less than single moves */
+
+/* Engines without `place` are never joined: brute force checks the join, too. */
 static bool join_pays(const aoi_space *s) {
     const aoi_world *w = &s->world;
-    return s->engine->class->join && w->mover_count >= w->entity_count / 2 && !w->travels.climbs &&
-           s->engine->class->supports_join(s->engine);
+    return s->engine->class->place && w->mover_count >= 16 && w->mover_count >= w->entity_count / JOIN_ONE_IN;
 }
 
 bool aoi_judge_movers(aoi_space *s) {
-    aoi_world *w = &s->world;
     if (s->stage == AOI_STAGE_NOTED) s->stage = join_pays(s) ? AOI_STAGE_PLACING : AOI_STAGE_TURNS;
     if (!move_half_back(s)) return false;
     if (s->stage == AOI_STAGE_TURNS ? !move_in_turn(s) : !place_all(s)) return false;
     if (s->stage == AOI_STAGE_PLACING) {
         aoi_mark mark = aoi_mark_of(s);
-        if (s->engine->class->join(s->engine) == AOI_OK) aoi_judge_unbounded_couples(s);
-        else w->failed = true;
-        if (w->failed) {
+        if (!aoi_tick_join(s)) {
             aoi_rollback_to(s, mark);
             return false;
         }

@@ -73,7 +73,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
         .world = {.memory = m, .dims = o->dimensions ? o->dimensions : 2}, .cell = o->cell, .deferred = o->deferred};
     s->world.hash_key = aoi_new_hash_key(s);
     s->unused_entity = s->unused_node = s->freed_node = s->unbounded = AOI_NONE;
-    aoi_forget_ways(&s->world);
+    aoi_forget_travel(&s->moves);
     aoi_queue_open(&s->queue);
     aoi_overrides_open(&s->overrides);
     if (open_engine(s, class, o->cell)) {

@@ -57,13 +57,24 @@ typedef struct aoi_seat { /* of an entity, by slot: see attach.c */
     uint32_t first, next; /* of its own passengers; in the chain of its carrier's */
 } aoi_seat;
 
+typedef struct aoi_travel { /* of all movers */
+    double lo[3], hi[3];    /* bounds of where they are, and go */
+    double farthest;        /* that one goes on an axis, or more */
+} aoi_travel;
+
+typedef struct aoi_change { /* what a tick has found: the zone of a pair that has become another */
+    uint32_t node, target;
+    uint8_t before, after; /* aoi_zone */
+    bool couple;           /* `node` is an entity: of either's only node, with the other as its target */
+} aoi_change;
+
 typedef struct aoi_ranked { /* an entity by a number: the square of its distance from a place, its x */
     double by;
     int64_t id; /* or its slot */
 } aoi_ranked;
 
 struct aoi_space {
-    aoi_world world; /* first: engines hand it back to aoi_judge_couples */
+    aoi_world world;
     aoi_engine *engine;
     aoi_index ids;         /* entity slots by id */
     aoi_node_index chains; /* the nodes of each entity */
@@ -75,6 +86,7 @@ struct aoi_space {
     uint32_t unbounded_positional;               /* those of them that do not simply see everything */
     double cell;                                 /* the hint, as it was given */
     bool deferred;
+    aoi_travel moves;
     uint8_t stage;   /* of the movers: AOI_STAGE_NOTED ... */
     bool half_moved; /* the index has movers[moved] where it goes, its record where it was */
     aoi_event_queue queue;
@@ -125,6 +137,19 @@ static inline void aoi_place(aoi_space *s, uint32_t entity, const double *pos) {
     at[0] = pos[0];
     at[1] = pos[1];
     if (s->world.dims == 3) at[2] = pos[2];
+}
+
+/* No mover goes anywhere. */
+static inline void aoi_forget_travel(aoi_travel *t) {
+    *t = (aoi_travel){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, 0};
+}
+
+/* How far on the axis where it is farthest. */
+static inline double aoi_way_length(int dims, const double *a, const double *b) {
+    double x = fabs(a[0] - b[0]), y = fabs(a[1] - b[1]), most = x > y ? x : y;
+    if (dims < 3) return most;
+    double z = fabs(a[2] - b[2]);
+    return z > most ? z : most;
 }
 
 static inline bool aoi_same_place(int dims, const double *a, const double *b) {
@@ -237,7 +262,9 @@ void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, co
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to);
 /* The same as one of a batch, world.movers[world.moved]. */
 void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to);
-void aoi_judge_unbounded_couples(aoi_space *s); /* after a join, what engines do not know of */
+/* After a tick: what the join has found, and the nodes of infinite reach. */
+void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count);
+void aoi_judge_unbounded_couples(aoi_space *s);
 
 /* aoi_add_node with flags: AOI_NODE_SILENT, or AOI_NODE_LAYER with the address of an aoi_layer_node for user data. */
 int aoi_add_flagged_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, int flags, aoi_node *out);

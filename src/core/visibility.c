@@ -9,7 +9,8 @@
  * both are after it, and only once: on the later of the two moves that changes its zone. */
 #include "core/space.h"
 
-enum { JUDGE_AHEAD = 4, JUDGE_SOON = 2 }; /* candidates whose records, and states, are prefetched */
+enum { CHANGE_AHEAD = 16, CHANGE_SOON = 8 }; /* changes of a tick likewise */
+enum { JUDGE_AHEAD = 4, JUDGE_SOON = 2 };    /* candidates whose records, and states, are prefetched */
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
 
@@ -261,55 +262,28 @@ static inline void judge_moved(aoi_space *s, uint32_t node, uint32_t target, con
     if (is_judged(s, node, target)) judge_pair(s, node, target, zone_of(s, node, w0, t0), zone_of(s, node, w1, t1));
 }
 
-/* What judging an entity reads beside its record. */
-static inline void prefetch_moved(const aoi_world *w, uint32_t entity, bool told) {
-    const aoi_entity_record *e = w->entities + entity;
-    aoi_prefetch_node(w, e->nodes);
-    if (!told) AOI_PREFETCH(aoi_way_of(w, e->mover < w->moved ? e->mover : 0));
+static inline uint32_t change_node(const aoi_world *w, const aoi_change *c) {
+    return c->couple ? w->entities[c->node].nodes : c->node;
 }
 
-/* The watcher's nodes of the level, which the target was surely outside of and is inside of, or the other way round:
- * nothing was kept, and nothing is. */
-static inline void judge_told(aoi_space *s, uint32_t level, uint32_t watcher, uint32_t target, int kind) {
+static inline void record_zones(aoi_space *s, uint32_t node, uint32_t target, const aoi_change *c) {
+    if (is_judged(s, node, target)) judge_pair(s, node, target, (aoi_zone)c->before, (aoi_zone)c->after);
+}
+
+void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count) {
     const aoi_world *w = &s->world;
-    for (uint32_t n = w->entities[watcher].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (w->nodes[n].level != level) continue;
-        s->candidates++;
-        if (!is_judged(s, n, target) || (w->nodes[n].flags & AOI_NODE_SILENT)) continue;
-        record_event(s, kind, n, target);
-    }
-}
-
-static inline void judge_untold(aoi_space *s, uint32_t level, uint32_t watcher, uint32_t target) {
-    const aoi_world *w = &s->world;
-    const double *w0 = aoi_position_before(w, watcher), *w1 = w->entities[watcher].pos;
-    const double *t0 = aoi_position_before(w, target), *t1 = w->entities[target].pos;
-    for (uint32_t n = w->entities[watcher].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (w->nodes[n].level == level) judge_moved(s, n, target, w0, w1, t0, t1);
-}
-
-void aoi_judge_couples(aoi_world *w, uint32_t level, const aoi_couple *couples, size_t count) {
-    aoi_space *s = (aoi_space *)w;
-    bool flat = w->dims == 2; /* else heights have a say */
-    for (size_t i = 0; i < count; i++) {
-        AOI_PREFETCH(w->entities + couples[i].a);
-        AOI_PREFETCH(w->entities + couples[i].b);
-    }
-    for (size_t i = 0; i < count; i++) {
-        bool told = flat && couples[i].change != AOI_UNTOLD;
-        prefetch_moved(w, couples[i].a, told);
-        prefetch_moved(w, couples[i].b, told);
-    }
-    for (size_t i = 0; i < count; i++) {
-        uint32_t a = couples[i].a, b = couples[i].b;
-        if (flat && couples[i].change != AOI_UNTOLD) {
-            int kind = couples[i].change == AOI_MET ? AOI_ENTER : AOI_LEAVE;
-            judge_told(s, level, a, b, kind);
-            judge_told(s, level, b, a, kind);
-        } else {
-            judge_untold(s, level, a, b);
-            judge_untold(s, level, b, a);
-        }
+    for (size_t i = 0; i < count && !w->failed; i++) {
+        const aoi_change *c = changes + i, *ahead = c + (count - i > CHANGE_AHEAD ? CHANGE_AHEAD : 0);
+        const aoi_change *soon = c + (count - i > CHANGE_SOON ? CHANGE_SOON : 0);
+        AOI_PREFETCH(w->entities + ahead->target);
+        if (ahead->couple) AOI_PREFETCH(w->entities + ahead->node);
+        else aoi_prefetch_node(w, ahead->node);
+        uint32_t node = change_node(w, soon);
+        aoi_prefetch_node(w, node);
+        if (soon->couple) aoi_prefetch_node(w, w->entities[soon->target].nodes);
+        else AOI_PREFETCH(w->entities + w->nodes[node].owner);
+        record_zones(s, change_node(w, c), c->target, c);
+        if (c->couple) record_zones(s, w->entities[c->target].nodes, c->node, c);
     }
 }
 

@@ -451,34 +451,6 @@ static int tower_place(aoi_engine *head, uint32_t entity, const double *to) {
     return AOI_OK;
 }
 
-/* Layers of towers, then layers of the nine-grid. */
-static aoi_join_field tower_field(const void *ud, uint32_t i) {
-    const towers *g = ud;
-    if (i >= g->layer_count) return aoi_nine_field(&g->around, i - g->layer_count);
-    const tower_layer *y = g->layers + i;
-    return aoi_join_field_of_boxes(g->head.world, AOI_NINE_ELSEWHERE + i, y->count, y->least, y->most);
-}
-
-static uint64_t tower_query(void *ud, const double *from, const double *to, const aoi_borders *b, bool solid,
-                            const aoi_visitor *v) {
-    return aoi_nine_query(&((towers *)ud)->around, from, to, b, solid, v);
-}
-
-static aoi_join_source tower_source(towers *g) {
-    return (aoi_join_source){&g->head,    g,          g->layer_count + g->around.layer_count, g->around.points.side,
-                             tower_field, tower_query};
-}
-
-static bool tower_supports_join(aoi_engine *head) {
-    aoi_join_source source = tower_source(tower_engine_of(head));
-    return aoi_supports_join(&source);
-}
-
-static int tower_join(aoi_engine *head) {
-    aoi_join_source source = tower_source(tower_engine_of(head));
-    return aoi_join(&source);
-}
-
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 static void tower_targets(aoi_engine *head, const double *lo, const double *hi) {
@@ -583,9 +555,7 @@ const aoi_engine_class aoi_engine_tower = {
     .set_kind = tower_set_kind,
     .mask_changed = tower_mask_changed,
     .move = tower_move,
-    .supports_join = tower_supports_join,
     .place = tower_place,
-    .join = tower_join,
     .tidy = tower_tidy,
     .targets = tower_targets,
     .watchers = tower_watchers,

@@ -1,5 +1,4 @@
-/* grid.c - the nine-grid: cells record the entities that stand in them, nodes of like borders are layers (nine_grid.h),
- * and a tick that moves most of them is joined as a whole (self_join.h).
+/* grid.c - the nine-grid: cells record the entities that stand in them, nodes of like borders are layers (nine_grid.h).
  *
  * Cost, d entities in an area: move O(cells on the border + d), with a small constant; enter, leave, add_node O(1);
  * memory about 40 bytes an entity, and a rare node.  Cells are sparse (spatial_hash.h): memory follows the entities.
@@ -65,10 +64,6 @@ static int grid_place(aoi_engine *head, uint32_t entity, const double *to) {
     return aoi_nine_relocate(grid_of(head), entity, to) ? AOI_OK : AOI_ENOMEM;
 }
 
-static int grid_place_movers(aoi_engine *head) {
-    return aoi_nine_place_movers(grid_of(head)) ? AOI_OK : AOI_ENOMEM;
-}
-
 static int grid_move(aoi_engine *head, uint32_t entity, const double *to) {
     uint32_t had = head->world->candidate_count;
     aoi_nine_propose(grid_of(head), entity, to);
@@ -101,16 +96,6 @@ static void grid_stats(const aoi_engine *head, aoi_stats *out) {
     aoi_nine_stats(grid_within(head), out);
 }
 
-static bool grid_supports_join(aoi_engine *head) {
-    aoi_join_source source = aoi_nine_source(grid_of(head));
-    return aoi_supports_join(&source);
-}
-
-static int grid_join(aoi_engine *head) {
-    aoi_join_source source = aoi_nine_source(grid_of(head));
-    return aoi_join(&source);
-}
-
 static void grid_describe(const aoi_engine *head, aoi_describer *d) {
     aoi_nine_describe(grid_within(head), d, 0);
 }
@@ -130,10 +115,7 @@ const aoi_engine_class aoi_engine_grid = {
     .move = grid_move,
     .tidy = grid_tidy,
     .prefetch = grid_prefetch,
-    .supports_join = grid_supports_join,
     .place = grid_place,
-    .place_movers = grid_place_movers,
-    .join = grid_join,
     .targets = grid_targets,
     .watchers = grid_watchers,
     .nearest = grid_nearest,

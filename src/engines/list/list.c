@@ -185,51 +185,6 @@ static int list_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *n
     return AOI_OK;
 }
 
-/* ---- whole ticks -------------------------------------------------------------------------------------------------- */
-
-/* Levels, then layers. */
-static aoi_join_field list_field(const void *ud, uint32_t i) {
-    const aoi_list *g = ud;
-    if (i >= (uint32_t)g->level_count) return aoi_nine_field(&g->around, i - (uint32_t)g->level_count);
-    const aoi_level *y = g->levels + g->order[i];
-    uint32_t level = AOI_NINE_ELSEWHERE + (uint32_t)g->order[i];
-    return aoi_join_field_of_boxes(g->head.world, level, y->nodes, y->least, y->most);
-}
-
-static uint64_t list_query(void *ud, const double *from, const double *to, const aoi_borders *b, bool solid,
-                           const aoi_visitor *v) {
-    return aoi_nine_query(&((aoi_list *)ud)->around, from, to, b, solid, v);
-}
-
-static aoi_join_source list_source(aoi_list *g) {
-    return (aoi_join_source){
-        &g->head, g, (uint32_t)g->level_count + g->around.layer_count, g->around.points.side, list_field, list_query};
-}
-
-/* A point stands in the lists of each level: where some have few nodes, or reaches differ much, one move after the other
- * costs less. */
-static bool list_levels_are_alike(const aoi_list *g) {
-    double least = INFINITY, most = 0;
-    for (int i = 0; i < g->level_count; i++) {
-        const aoi_level *y = g->levels + g->order[i];
-        if (!y->nodes) continue;
-        if (!aoi_is_crowd(g->head.world, y->nodes)) return false;
-        least = fmin(least, y->most);
-        most = fmax(most, y->most);
-    }
-    return most <= 2 * least;
-}
-
-static bool list_supports_join(aoi_engine *head) {
-    aoi_join_source source = list_source(self(head));
-    return list_levels_are_alike(self(head)) && aoi_supports_join(&source);
-}
-
-static int list_join(aoi_engine *head) {
-    aoi_join_source source = list_source(self(head));
-    return aoi_join(&source);
-}
-
 /* ---- the class --------------------------------------------------------------------------------------------------- */
 
 static double list_nearest(aoi_engine *head, const double *at, double within, size_t count) {
@@ -262,9 +217,7 @@ const aoi_engine_class aoi_engine_list = {
     .set_kind = list_set_kind,
     .mask_changed = list_mask_changed,
     .move = aoi_list_move,
-    .supports_join = list_supports_join,
     .place = aoi_list_place,
-    .join = list_join,
     .tidy = list_tidy,
     .targets = aoi_list_targets,
     .watchers = aoi_list_watchers,

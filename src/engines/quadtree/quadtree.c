@@ -18,7 +18,7 @@
 
 #include "engines/quadtree/tree.h"
 #include "engines/shared/owner_box.h"
-#include "engines/shared/self_join.h"
+#include "engines/shared/ring_query.h"
 
 #define QUADTREE_FINEST_SIDE 0x1p-12
 
@@ -279,50 +279,6 @@ static int quadtree_move(aoi_engine *head, uint32_t entity, const double *to) {
     return result;
 }
 
-/* ---- whole ticks ------------------------------------------------------------------------------------------------- */
-
-enum { QUADTREE_TOGETHER = 64 }; /* entities that are passed on together */
-
-static void quadtree_pass_on(const void *ud, const aoi_tree_hit *hits, size_t count) {
-    const aoi_visitor *v = ud;
-    uint32_t refs[QUADTREE_TOGETHER];
-    for (size_t i = 0, n; i < count; i += n) {
-        for (n = 0; n < QUADTREE_TOGETHER && i + n < count; n++) refs[n] = hits[i + n].entity;
-        v->visit(v->ud, refs, n);
-    }
-}
-
-static uint64_t quadtree_query_all(void *ud, const double *from, const double *to, const aoi_borders *b, bool solid,
-                                   const aoi_visitor *v) {
-    const quadtree *g = ud;
-    aoi_scan scans[2];
-    uint64_t steps = 0;
-    size_t n = aoi_scans_of_move(from, to, b, solid, scans);
-    for (size_t i = 0; i < n; i++) steps += aoi_tree_query(&g->tree, AOI_NONE, scans + i, 0, quadtree_pass_on, v);
-    return steps;
-}
-
-static aoi_join_field quadtree_field(const void *ud, uint32_t i) {
-    const quadtree *g = ud;
-    const quadtree_class *y = g->classes + i;
-    return (aoi_join_field){
-        .borders = y->borders, .level = i, .count = y->count, .crowd = aoi_is_crowd(g->head.world, y->count)};
-}
-
-static aoi_join_source quadtree_source(quadtree *g) {
-    return (aoi_join_source){&g->head, g, QUADTREE_CLASSES, 0, quadtree_field, quadtree_query_all};
-}
-
-static bool quadtree_supports_join(aoi_engine *head) {
-    aoi_join_source source = quadtree_source(quadtree_of(head));
-    return aoi_supports_join(&source);
-}
-
-static int quadtree_join(aoi_engine *head) {
-    aoi_join_source source = quadtree_source(quadtree_of(head));
-    return aoi_join(&source);
-}
-
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 static void quadtree_visit_targets(const void *ud, const aoi_tree_hit *hits, size_t count) {
@@ -418,9 +374,7 @@ const aoi_engine_class aoi_engine_quadtree = {
     .remove_node = quadtree_remove_node,
     .resize_node = quadtree_resize_node,
     .move = quadtree_move,
-    .supports_join = quadtree_supports_join,
     .place = quadtree_place,
-    .join = quadtree_join,
     .tidy = quadtree_tidy,
     .targets = quadtree_targets,
     .watchers = quadtree_watchers,

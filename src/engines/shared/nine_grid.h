@@ -19,7 +19,7 @@
 
 #include "engines/shared/owner_box.h"
 #include "engines/shared/ring_query.h"
-#include "engines/shared/self_join.h"
+#include "engines/shared/ring_query.h"
 #include "engines/shared/sought.h"
 
 typedef struct aoi_nine_layer {
@@ -112,7 +112,6 @@ void aoi_nine_suit(aoi_nine_grid *g, double reach, uint32_t nodes);
  * the old position until both are done. */
 void aoi_nine_propose(aoi_nine_grid *g, uint32_t entity, const double *to);
 bool aoi_nine_relocate(aoi_nine_grid *g, uint32_t entity, const double *to);
-bool aoi_nine_place_movers(aoi_nine_grid *g); /* all that have not had their turn; false: as above, some have now */
 /* Candidates of a node that is indexed elsewhere and moves with its owner. */
 void aoi_nine_propose_box(aoi_nine_grid *g, uint32_t node, const double *from, const double *to);
 void aoi_nine_prefetch(const aoi_nine_grid *g, uint32_t entity, int stage);
@@ -123,12 +122,6 @@ void aoi_nine_watchers(aoi_nine_grid *g, const double *at, bool idle); /* idle: 
 /* The nodes of one level, which may be indexed elsewhere, of all owners around that have a place within these borders. */
 void aoi_nine_owned(aoi_nine_grid *g, const double *at, const aoi_borders *b, uint32_t level);
 uint32_t aoi_nine_beside(const aoi_nine_grid *g, uint32_t entity); /* another entity close by, or AOI_NONE */
-
-/* For joined ticks: layer i, and all layers; an engine with more nodes puts fields of its own in front. */
-aoi_join_field aoi_nine_field(const aoi_nine_grid *g, uint32_t i);
-aoi_join_source aoi_nine_source(aoi_nine_grid *g);
-uint64_t aoi_nine_query(aoi_nine_grid *g, const double *from, const double *to, const aoi_borders *b, bool solid,
-                        const aoi_visitor *v);
 
 void aoi_nine_stats(const aoi_nine_grid *g, aoi_stats *out);
 void aoi_nine_describe(const aoi_nine_grid *g, aoi_describer *d, uint32_t layer); /* its parts from that layer on */

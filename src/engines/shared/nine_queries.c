@@ -208,28 +208,6 @@ bool aoi_nine_relocate(aoi_nine_grid *g, uint32_t entity, const double *to) {
     return moved;
 }
 
-enum { NINE_MOVER_AHEAD = 12, NINE_PLACE_AHEAD = 6 }; /* movers whose record, and cell and bucket, are prefetched */
-
-static inline void nine_fetch_place(const aoi_nine_grid *g, const aoi_entity_record *e) {
-    AOI_PREFETCH(g->points.cells + e->home);
-    AOI_PREFETCH(g->points.buckets + e->slot / AOI_BUCKET_LANES);
-}
-
-bool aoi_nine_place_movers(aoi_nine_grid *g) {
-    aoi_world *w = g->engine->world;
-    bool plain = !g->rare && !g->sought.mask, placed = true;
-    for (; w->moved < w->mover_count; aoi_take_turn(w)) {
-        uint32_t i = w->moved, last = w->mover_count - 1, e = w->movers[i];
-        AOI_PREFETCH(w->entities + w->movers[last - i > NINE_MOVER_AHEAD ? i + NINE_MOVER_AHEAD : last]);
-        nine_fetch_place(g, w->entities + w->movers[last - i > NINE_PLACE_AHEAD ? i + NINE_PLACE_AHEAD : last]);
-        const double *to = aoi_way_of(w, i);
-        placed = plain ? aoi_entities_move(w, &g->points, e, to) : aoi_nine_relocate(g, e, to);
-        if (!placed) break;
-    }
-    if (aoi_spatial_is_untidy(&g->points)) w->untidy = true;
-    return placed;
-}
-
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 static void nine_visit_hits(void *ud, const uint32_t *refs, size_t count) {
@@ -311,31 +289,6 @@ uint32_t aoi_nine_beside(const aoi_nine_grid *g, uint32_t entity) {
     const aoi_bucket *b = g->points.buckets + e->slot / AOI_BUCKET_LANES;
     if (b->ref[0] != entity) return b->ref[0];
     return b->count > 1 ? b->ref[1] : AOI_NONE;
-}
-
-/* ---- whole ticks ------------------------------------------------------------------------------------------------- */
-
-aoi_join_field aoi_nine_field(const aoi_nine_grid *g, uint32_t i) {
-    const aoi_nine_layer *y = g->layers + i;
-    return (aoi_join_field){.borders = y->borders, .level = i, .count = y->count, .crowd = y->crowd};
-}
-
-static aoi_join_field nine_field(const void *ud, uint32_t i) {
-    return aoi_nine_field(ud, i);
-}
-
-uint64_t aoi_nine_query(aoi_nine_grid *g, const double *from, const double *to, const aoi_borders *b, bool solid,
-                        const aoi_visitor *v) {
-    return aoi_ring_query(&g->points, from, to, b, solid, AOI_NONE, v);
-}
-
-static uint64_t nine_query(void *ud, const double *from, const double *to, const aoi_borders *b, bool solid,
-                           const aoi_visitor *v) {
-    return aoi_nine_query(ud, from, to, b, solid, v);
-}
-
-aoi_join_source aoi_nine_source(aoi_nine_grid *g) {
-    return (aoi_join_source){g->engine, g, g->layer_count, g->points.side, nine_field, nine_query};
 }
 
 /* ---- to look at -------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,229 @@
+/* choose.c - scale, lines and bins of a tick: what suits the nodes of a sample and the places of the movers.
+ *
+ * Nothing but speed depends on the choice: nodes that reach farther than it allows are looked at one by one, entities that
+ * go farther by themselves, and places that it has no bins for share some. */
+#include <stdlib.h>
+
+#include "tick/join.h"
+
+enum { JOIN_SAMPLE = 256, JOIN_MOST_WIDE = 64, JOIN_FAR_SAMPLE = 64, JOIN_MOST_FAR = 32 }; /* one in so many */
+
+typedef struct join_sample {
+    uint32_t count;
+    uint32_t node[JOIN_SAMPLE];
+} join_sample;
+
+/* The i-th of n numbers in no order below `top`, all of them if they are few. */
+static uint32_t join_pick(uint32_t i, uint32_t n, uint32_t top) {
+    return top <= n ? i : (uint32_t)((uint64_t)(i * UINT32_C(2654435769)) * top >> 32);
+}
+
+static void join_add_sample(const aoi_world *w, join_sample *out, uint32_t n) {
+    const aoi_node_record *r = w->nodes + n;
+    if (aoi_is_live(r->generation) && join_is_watching(r) && out->count < JOIN_SAMPLE) out->node[out->count++] = n;
+}
+
+/* Where most slots are unused, or of nodes without events, all are looked at. */
+static void join_take_sample(const aoi_world *w, join_sample *out) {
+    uint32_t n = w->node_top < JOIN_SAMPLE ? w->node_top : JOIN_SAMPLE;
+    out->count = 0;
+    for (uint32_t i = 0; i < n; i++) join_add_sample(w, out, join_pick(i, JOIN_SAMPLE, w->node_top));
+    if (out->count >= n / 8 || n < JOIN_SAMPLE) return;
+    out->count = 0;
+    for (uint32_t i = 0; i < w->node_top && out->count < JOIN_SAMPLE; i++) join_add_sample(w, out, i);
+}
+
+/* ---- what most have in common ------------------------------------------------------------------------------------- */
+
+static bool join_same_area(const aoi_world *w, uint32_t n, uint32_t m) {
+    const aoi_node_record *a = w->nodes + n, *b = w->nodes + m;
+    return a->shape == b->shape && a->reach[0] == b->reach[0] && a->mask == b->mask && a->flags == b->flags &&
+           w->areas[n].radius == w->areas[m].radius && w->areas[n].keep == w->areas[m].keep;
+}
+
+/* Whether it is all that its owner carries, and so that what it sees is seen by any other like it. */
+static bool join_is_mutual(const aoi_world *w, uint32_t n) {
+    const aoi_node_record *r = w->nodes + n;
+    bool simple = r->shape == AOI_SQUARE || r->shape == AOI_CIRCLE, alone = w->entities[r->owner].nodes == n;
+    return simple && !(r->flags & AOI_NODE_OVERRIDES) && alone && r->next == AOI_NONE;
+}
+
+/* The one that more than half of a sample are like, or AOI_NONE (Boyer and Moore 1981). */
+static uint32_t join_majority(const aoi_world *w, const join_sample *s,
+                              bool (*alike)(const aoi_world *, uint32_t, uint32_t)) {
+    uint32_t most = AOI_NONE, lead = 0, votes = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (!lead) most = s->node[i];
+        lead += !lead || alike(w, most, s->node[i]) ? 1 : UINT32_MAX;
+    }
+    for (uint32_t i = 0; i < s->count; i++) votes += alike(w, most, s->node[i]);
+    return 2 * votes > s->count ? most : AOI_NONE;
+}
+
+static bool join_same_mask(const aoi_world *w, uint32_t n, uint32_t m) {
+    return w->nodes[n].mask == w->nodes[m].mask;
+}
+
+static void join_choose_sets(join_tick *t, const join_sample *s) {
+    const aoi_world *w = t->world;
+    uint32_t usual = join_majority(w, s, join_same_area), mask = join_majority(w, s, join_same_mask);
+    for (uint32_t i = 0; i < s->count && usual != AOI_NONE && !t->usual.node; i++)
+        if (join_is_mutual(w, s->node[i]) && join_same_area(w, usual, s->node[i]))
+            t->usual = (join_usual){w->nodes + s->node[i], w->areas + s->node[i]};
+    t->seldom = mask != AOI_NONE ? ~w->nodes[mask].mask : 0;
+}
+
+/* ---- how far ------------------------------------------------------------------------------------------------------ */
+
+typedef struct join_movers { /* some of those that move */
+    uint32_t count;
+    double way[JOIN_FAR_SAMPLE], at[2][JOIN_FAR_SAMPLE];
+} join_movers;
+
+static void join_sample_movers(const aoi_world *w, join_movers *m) {
+    m->count = w->mover_count < JOIN_FAR_SAMPLE ? w->mover_count : JOIN_FAR_SAMPLE;
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t k = join_pick(i, JOIN_FAR_SAMPLE, w->mover_count);
+        const double *is = w->entities[w->movers[k]].pos;
+        m->way[i] = aoi_way_length(w->dims, is, aoi_way_of(w, k));
+        m->at[0][i] = is[0], m->at[1][i] = is[1];
+    }
+}
+
+static int join_exponent(double v) {
+    int e = -1000;
+    if (v > 0) (void)frexp(v, &e);
+    return e;
+}
+
+/* The least power of two that no more than one in so many numbers are above, by their exponents. */
+static double join_quantile(const double *numbers, uint32_t count, uint32_t most) {
+    int exponents[JOIN_SAMPLE], top = -1000;
+    for (uint32_t i = 0; i < count; i++) {
+        exponents[i] = join_exponent(numbers[i]);
+        if (exponents[i] > top) top = exponents[i];
+    }
+    for (; top > -1000; top--) {
+        uint32_t above = 0;
+        for (uint32_t i = 0; i < count; i++) above += exponents[i] >= top;
+        if (above * most > count) break;
+    }
+    return ldexp(1, top);
+}
+
+/* How far items may go: most movers, but not much farther than areas reach. */
+static double join_choose_way(const join_tick *t, const join_movers *m) {
+    double least = t->reach / 4, farthest = t->space->moves.farthest;
+    if (farthest <= least) return farthest;
+    return fmin(fmax(fmin(join_quantile(m->way, m->count, JOIN_MOST_FAR), t->reach), least), farthest);
+}
+
+/* Where doubles do not suffice all nodes are wide. */
+static void join_choose_scale(join_tick *t, const join_sample *s, const join_movers *m) {
+    double reach[JOIN_SAMPLE], size[JOIN_FAR_SAMPLE], sum = 0;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const aoi_node_record *n = t->world->nodes + s->node[i];
+        reach[i] = fmax(n->reach[0], n->reach[1]);
+    }
+    t->reach = join_quantile(reach, s->count, JOIN_MOST_WIDE);
+    for (uint32_t i = 0; i < s->count; i++) sum += pow(fmin(reach[i] / t->reach, 1), 2);
+    t->typical = sqrt(sum / s->count) * t->reach;
+    t->way = join_choose_way(t, m);
+    for (uint32_t i = 0; i < m->count; i++) size[i] = fmax(fabs(m->at[0][i]), fabs(m->at[1][i]));
+    double top = join_quantile(size, m->count, JOIN_MOST_FAR);
+    t->scale = fmin(JOIN_LARGEST / (t->reach + 2 * t->way), 0x1p49 / top);
+    if (t->scale > 1e-280 && t->scale < 1e280) return;
+    t->reach = -1;
+    t->way = 0;
+    t->scale = 1;
+}
+
+/* ---- lines and bins ----------------------------------------------------------------------------------------------- */
+
+/* What a watcher costs at this height of lines, by a rough model: items around it, sixteen at a time, and its lines. */
+static double join_cost(const join_tick *t, double density, double height) {
+    double r = t->typical * t->scale + 2 * t->way * t->scale, lines = 2 * r / height + 1;
+    return lines * (density * height * (2 * r + height / 4) / JOIN_LANES + 0.9);
+}
+
+static double join_most_cells(const join_tick *t) {
+    return fmin(t->world->entity_count / 2 + 64.0, 0x1p26);
+}
+
+static void join_choose_lines(join_tick *t) {
+    const aoi_travel *m = &t->space->moves;
+    double most = join_most_cells(t), extent[2], best = INFINITY, margin = (t->range + 2) / t->scale;
+    for (int a = 0; a < 2; a++) {
+        t->origin[a] = m->lo[a] - margin;
+        extent[a] = (m->hi[a] - t->origin[a] + margin) * t->scale;
+    }
+    double area = extent[0] * extent[1], density = t->world->entity_count / area;
+    t->line_bits = JOIN_LINE_BITS;
+    for (int bits = JOIN_LINE_BITS; bits > JOIN_LINE_BITS - 8; bits--) {
+        double cost = join_cost(t, density, ldexp(1, bits));
+        if (cost < best && area * ldexp(4, -2 * bits) < most) best = cost, t->line_bits = bits;
+    }
+    t->bin_bits = t->line_bits - 2;
+    while (t->bin_bits < t->line_bits && area * ldexp(1, -t->bin_bits - t->line_bits) > most) t->bin_bits++;
+    t->window[0] = (int64_t)fmin(extent[0] * ldexp(1, -t->bin_bits) + 1, 0x1p60);
+    t->window[1] = (int64_t)fmin(extent[1] * ldexp(1, -t->line_bits) + 1, 0x1p60);
+}
+
+static int join_by_number(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* As many as the window has, but not many more than items; no fewer than a watcher looks at, and as many again.  Odd
+ * numbers: what shares a bin then differs in its coordinates, which are modulo a power of two.  If some have to be shared
+ * the first turn of the torus lies around the middle of the movers. */
+static void join_choose_torus(join_tick *t, join_movers *m) {
+    const int bits[2] = {t->bin_bits, t->line_bits};
+    double most = 2 * join_most_cells(t), n[2], least[2];
+    for (int a = 0; a < 2; a++) {
+        least[a] = 2 * ((t->range >> bits[a]) + 1) + 1;
+        n[a] = fmax(fmin((double)t->window[a], 65000), least[a]);
+    }
+    while (n[0] * n[1] > most && (n[0] > least[0] || n[1] > least[1])) {
+        int a = n[1] <= least[1] || (n[0] > least[0] && n[0] > n[1]) ? 0 : 1;
+        n[a] = fmax(floor(n[a] / 2), least[a]);
+    }
+    t->bins = (uint32_t)n[0] | 1;
+    t->lines = (uint32_t)n[1] | 1;
+    for (int a = 0; a < 2; a++) {
+        if (t->window[a] <= (int64_t)n[a]) continue;
+        qsort(m->at[a], m->count, sizeof *m->at[a], join_by_number);
+        double first = m->at[a][m->count / 2] - n[a] / 2 * ldexp(1, bits[a]) / t->scale;
+        t->origin[a] = fmax(t->origin[a], first);
+        t->window[a] = INT64_MAX;
+    }
+}
+
+/* Of all heights, that of an item where it was included. */
+static void join_bound_heights(join_tick *t) {
+    const aoi_world *w = t->world;
+    double low = INFINITY, high = -INFINITY;
+    for (uint32_t e = 0; e < w->entity_top; e++) {
+        double z = w->entities[e].pos[2];
+        if (!aoi_is_live(w->entities[e].generation)) continue;
+        low = z < low ? z : low;
+        high = z > high ? z : high;
+    }
+    t->low = low - 2 * t->way, t->high = high + 2 * t->way;
+}
+
+bool join_choose(join_tick *t) {
+    join_sample s;
+    join_movers m;
+    join_take_sample(t->world, &s);
+    if (!s.count || !t->world->mover_count) return false;
+    join_sample_movers(t->world, &m);
+    join_choose_scale(t, &s, &m);
+    if (t->reach >= 0) join_choose_sets(t, &s);
+    t->range = (int)(fmax(t->reach + 2 * t->way, 0) * t->scale) + 12;
+    join_choose_lines(t);
+    join_choose_torus(t, &m);
+    if (t->world->dims == 3) join_bound_heights(t);
+    t->origin[2] = t->space->moves.lo[2];
+    return true;
+}

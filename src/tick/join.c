@@ -1,0 +1,69 @@
+/* join.c - see join.h: a tick from its movers to recorded events. */
+#include "tick/join.h"
+
+enum { JOIN_STRIP = 512 }; /* items, and the rest of their last line */
+
+static void join_open_strip(join_strip *o, const join_tick *t) {
+    o->tick = t;
+    o->memory = &t->world->memory;
+    o->failed = false;
+    o->steps = o->judged = 0;
+    o->probes = NULL, o->sides = NULL, o->changes = NULL;
+    o->probe_cap = o->side_cap = o->change_cap = o->doubt_count = 0;
+    o->probe_count = o->side_count = o->change_count = 0;
+    for (int kind = 0; kind < JOIN_KINDS; kind++) o->hit[kind] = o->hits[kind];
+    if (t->usual.node) join_probes_of(o, 0, t->usual.node->owner);
+    if (o->failed || o->probe_count) return;
+    if (AOI_GROW(o->memory, o->probes, o->probe_cap, 1)) o->probe_count = 1; /* an unused one in its place */
+    else o->failed = true;
+}
+
+static void join_close_strip(join_strip *o) {
+    AOI_FREE(o->memory, o->probes, o->probe_cap);
+    AOI_FREE(o->memory, o->sides, o->side_cap);
+    AOI_FREE(o->memory, o->changes, o->change_cap);
+}
+
+/* What a strip has found, in the events' order. */
+static bool join_merge(join_tick *t, join_strip *o) {
+    aoi_space *s = t->space;
+    if (!o->failed) aoi_record_changes(s, o->changes, o->change_count);
+    t->world->failed |= o->failed;
+    s->engine->steps += o->steps;
+    s->candidates += o->judged + o->change_count;
+    o->steps = o->judged = o->change_count = 0;
+    return !t->world->failed;
+}
+
+static bool join_run_set(join_tick *t, join_strip *o, int set) {
+    const uint32_t *row = t->first + t->sets[set].cell;
+    for (uint32_t line = 0, end; line < t->lines; line = end) {
+        for (end = line + 1; end < t->lines && row[end * t->bins] - row[line * t->bins] < JOIN_STRIP;) end++;
+        if (row[end * t->bins] == row[line * t->bins]) continue;
+        join_scan(o, set, line, end);
+        if (!join_merge(t, o)) return false;
+    }
+    return true;
+}
+
+static bool join_run(join_tick *t) {
+    join_strip o;
+    join_open_strip(&o, t);
+    bool good = !o.failed;
+    for (int q = 0; q < t->set_count && good; q++) good = join_run_set(t, &o, q);
+    if (good && (t->wide_count || t->lost_count)) {
+        join_judge_wide(&o);
+        good = join_merge(t, &o);
+    }
+    join_close_strip(&o);
+    return good;
+}
+
+bool aoi_tick_join(aoi_space *s) {
+    join_tick t = {.space = s, .world = &s->world};
+    bool good = !s->node_count || !join_choose(&t) || (join_sort(&t) && join_run(&t));
+    if (!good) s->world.failed = true;
+    join_free(&t);
+    if (good) aoi_judge_unbounded_couples(s);
+    return !s->world.failed;
+}

@@ -1,0 +1,175 @@
+/* join.h - a tick that moves many, judged when all have arrived: pairs of nodes and targets whose zone is another than
+ * before.  It is the space's own, the same for every engine, which only puts the movers in place.
+ *
+ *   line   | | | |i| | | | |    All entities are items, sorted by bins, line by line, so that bins side by side are one
+ *   line   |#|#|#|#|#|#|#|#|    span of memory.  Columns of 16 bits have where each is and was, in fixed point.  A
+ *   line   |#|#|#|w|#|#|#|#|    watcher is compared with all in the bins that its areas touch (#), sixteen at a time:
+ *   line   |#|#|#|#|#|#|#|#|    those that were and are surely on the same sides of its borders are left out (lanes.h).
+ *
+ *   choose.c    the fixed-point scale, lines and bins, from the movers and a sample of nodes
+ *   items.c     entities in sets, sorted
+ *   probes.c    areas -> probes: borders in fixed point; several concentric ones of a watcher are one probe
+ *   scan.c      watchers and the spans around them -> hits
+ *   verdicts.c  hits -> changes: by the columns where they are sure, else by the rule on doubles
+ *   wide.c      areas too large for 16 bits, one by one, over all entities as floats
+ *
+ * Sets.  Items that move and items that stand still are sorted apart, as two that stand still do not change; so are those
+ * whose kind few nodes look for.  Most watchers often carry the same area: what one of them sees the other does, so that
+ * these are a set of their own and a couple of them is compared once, for both.  An entity that goes far is no item: it
+ * looks around both its places by itself, in both directions.
+ *
+ * Lines go in strips.  A strip reads the items and writes its own buffer, and buffers are recorded in the order of the
+ * strips: strips may run at the same time, and the events are the same.
+ *
+ * Bins and lines that would outnumber the items wrap around like those of a torus, so that places far from each other may
+ * share a bin: pairs found around the seam, or of items that stand elsewhere, are judged on doubles.
+ *
+ * To come: the extent of a target, which every area is grown by, enters where a watcher is compared with items (lanes.h, a
+ * column to be subtracted from the distance) and in the greatest reach (choose.c); layers beside kind and mask, where a
+ * probe and a set are compared (scan.c) and where a pair is judged (verdicts.c, visibility.c).
+ *
+ * Method: a self-join by a grid over structures of arrays, sorted anew by counting. */
+#ifndef AOI_JOIN_H
+#define AOI_JOIN_H
+
+#include "core/space.h"
+
+enum {
+    JOIN_LANES = 16,      /* compared at once */
+    JOIN_LINE_BITS = 14,  /* the highest line, in fixed point */
+    JOIN_LARGEST = 16000, /* what a border and two moves may be together */
+    JOIN_BORDERS = 3,     /* of a probe */
+    JOIN_HITS = 64,       /* gathered before they are looked at */
+    JOIN_PROBES = 256     /* of watchers that are scanned together */
+};
+
+#define JOIN_ELSEWHERE (UINT32_C(1) << 31) /* of a reference: the item stands some turns around the torus away */
+
+enum { /* what an item is: its set */
+       JOIN_STILL = 1,
+       JOIN_SELDOM = 2,  /* of kinds that few nodes look for */
+       JOIN_ODD = 4,     /* does not carry the usual area, and that alone */
+       JOIN_ARRIVED = 8, /* one that has gone far, where it is */
+       JOIN_GONE = 9,    /* the same, where it was */
+       JOIN_CLASSES = 10
+};
+
+enum { JOIN_ROUND = 1, JOIN_MANY = 2, JOIN_SHAPED = 4, JOIN_TALL = 8, JOIN_KINDS = 16 }; /* kinds of probes */
+
+/* Up to three borders around a watcher.  A distance is, of a box, how far the point is beyond the extents on the axis
+ * where it is farthest; of a round one its square, in units of 2^16. */
+typedef struct join_probe {
+    uint64_t mask;
+    uint32_t item, line, node[JOIN_BORDERS];     /* nodes: one, or one for each border */
+    uint32_t sides;                              /* shaped: the first of its sides */
+    int16_t left, right, low, high;              /* where to look, two moves included */
+    int16_t extent[3];                           /* 0 on an axis that is round */
+    int16_t out[JOIN_BORDERS], in[JOIN_BORDERS]; /* surely out beyond, surely in within */
+    int16_t in_height;
+    uint8_t kind, borders, nodes, side_count;
+    bool keeps, any, polygon; /* any: a sector of more than half a turn */
+} join_probe;
+
+typedef struct join_side { /* of a shape: a * x + b * y is below low, or above high, or not sure */
+    int16_t a, b, low, high;
+    int16_t y; /* polygons: of the corner where it ends */
+} join_side;
+
+typedef struct join_set {
+    uint64_t kinds; /* of its entities */
+    uint32_t cell;  /* its first */
+    uint8_t class;
+} join_set;
+
+typedef struct join_usual {      /* the area that most watchers carry, and that alone */
+    const aoi_node_record *node; /* one of those that have it, or NULL */
+    const aoi_area_record *area;
+} join_usual;
+
+typedef struct join_tick {
+    aoi_space *space;
+    aoi_world *world;
+    double origin[3], scale; /* fixed-point units per unit of length */
+    double reach, typical;   /* of nodes that are not wide; the root of the mean of their squares */
+    double way;              /* items have gone no farther on an axis */
+    double low, high;        /* of all heights, two moves included */
+    uint64_t seldom;         /* kinds that few nodes look for */
+    join_usual usual;
+    int line_bits, bin_bits;
+    int range;            /* reach and two moves, in fixed point */
+    int64_t window[2];    /* bins and lines that hold all movers, and what is near them */
+    uint32_t bins, lines; /* of the torus */
+    join_set sets[JOIN_CLASSES];
+    int set_count, set_of[JOIN_CLASSES];
+    uint32_t *first;           /* by set, line and bin: its first item */
+    uint32_t *ref;             /* by item: its entity */
+    uint16_t *column[6], *bin; /* x, y, z, and where it was; bin in its line */
+    int32_t *height;           /* z with more digits */
+    uint32_t count;
+    uint32_t *far;  /* entities that go far */
+    uint32_t *lost; /* entities too far away for fixed point, which move */
+    uint32_t *wide; /* nodes that are looked at one by one */
+    uint32_t first_cap, ref_cap, column_cap[6], bin_cap, height_cap, far_cap, far_count, lost_cap, lost_count, wide_cap,
+        wide_count;
+} join_tick;
+
+typedef struct join_hit { /* of sixteen items from `first` on, those that may have passed a border */
+    uint32_t item, first, bits, probe;
+} join_hit;
+
+enum { JOIN_COUPLE = 1 << 16, JOIN_UNSURE = 1 << 17 }; /* bits of a hit beside the lanes' */
+enum { JOIN_FAR = JOIN_MANY | JOIN_SHAPED };           /* no kind of probe: hits of those that go far */
+
+typedef struct join_pair {
+    uint32_t node, target;
+} join_pair;
+
+typedef struct join_strip { /* what a strip writes */
+    const join_tick *tick;
+    aoi_memory *memory;
+    bool failed;
+    uint64_t steps, judged;
+    join_probe *probes; /* the first is that of the usual area */
+    join_side *sides;
+    aoi_change *changes;
+    uint32_t probe_cap, probe_count, side_cap, side_count, change_cap, change_count;
+    uint32_t doubt_count;
+    join_pair doubts[JOIN_HITS];
+    join_hit *hit[JOIN_KINDS], hits[JOIN_KINDS][JOIN_HITS];
+} join_strip;
+
+/* Judges all movers, which are in place in the index; false when memory is refused, now or when an event was recorded.
+ * O(items * items in the bins around them). */
+bool aoi_tick_join(aoi_space *s);
+
+/* ---- its parts ----------------------------------------------------------------------------------------------------- */
+
+bool join_choose(join_tick *t); /* false: no node needs to be looked at */
+bool join_sort(join_tick *t);
+void join_free(join_tick *t);
+void join_probes_of(join_strip *o, uint32_t item, uint32_t entity); /* of its nodes that are not wide */
+bool join_is_wide(const join_tick *t, uint32_t node);
+void join_scan(join_strip *o, int set, uint32_t line, uint32_t end); /* watchers in these lines of a set */
+void join_look(join_strip *o, int kind);                             /* at the hits of a kind */
+void join_judge_doubts(join_strip *o);
+void join_judge_wide(join_strip *o);
+
+/* Whether moves can change what a node sees, or its events matter. */
+static inline bool join_is_watching(const aoi_node_record *n) {
+    return (n->flags & (AOI_NODE_SILENT | AOI_NODE_KEEPS)) != AOI_NODE_SILENT && aoi_is_bounded(n);
+}
+
+static inline bool join_goes_far(const join_tick *t, uint32_t entity) {
+    const aoi_world *w = t->world;
+    return aoi_way_length(w->dims, w->entities[entity].pos, aoi_position_before(w, entity)) > t->way;
+}
+
+static inline uint64_t join_mask(const aoi_node_record *n) {
+    return n->flags & AOI_NODE_OVERRIDES ? UINT64_MAX : n->mask;
+}
+
+static inline uint32_t join_entity(const join_tick *t, uint32_t item) {
+    return t->ref[item] & ~JOIN_ELSEWHERE;
+}
+
+#endif

@@ -1,0 +1,248 @@
+/* probes.c - the areas of a watcher as probes: its borders in fixed point, with slack for what rounding may hide.
+ *
+ *   square, box       distance beyond the extents, the greatest of all axes
+ *   circle, sphere    square of the distance in units of 2^16
+ *   cylinder          a circle, and its height
+ *   sector            the same, and two half-planes, which together are all that it is or, beyond half a turn, all it lacks
+ *   polygon           its box, and even-odd by its sides
+ *
+ * Squares or circles of one watcher that differ in their radius alone, up to three, are one probe with three borders.
+ *
+ * A coordinate in fixed point is rounded down, so that a distance on an axis is less than 1 off; squares lose less than 5,
+ * half-planes less than 6. */
+#include "tick/join.h"
+
+static int join_units(const join_tick *t, double length) {
+    return (int)(length * t->scale);
+}
+
+/* ---- heights ------------------------------------------------------------------------------------------------------ */
+
+/* Half-extent on the third axis; INFINITY where it holds all heights that there are, so that they do not matter. */
+static double join_half_height(const join_tick *t, uint32_t node) {
+    double h = t->world->dims == 3 ? aoi_height_of(t->world, node) : (double)INFINITY;
+    bool ball = t->world->nodes[node].shape == AOI_CIRCLE && t->world->dims == 3;
+    return !ball && h > (t->high - t->low) * (1 + 0x1p-40) ? (double)INFINITY : h;
+}
+
+bool join_is_wide(const join_tick *t, uint32_t node) {
+    const aoi_node_record *n = t->world->nodes + node;
+    if (!(n->reach[0] <= t->reach && n->reach[1] <= t->reach)) return true;
+    if (t->world->dims < 3 || n->shape == AOI_SQUARE || n->shape == AOI_CIRCLE) return false;
+    double h = join_half_height(t, node);
+    return h > t->reach && isfinite(h);
+}
+
+/* ---- simple areas ------------------------------------------------------------------------------------------------- */
+
+static void join_set_range(const join_tick *t, join_probe *p, double left, double right, double low, double high) {
+    int more = join_units(t, 2 * t->way) + 9;
+    p->left = (int16_t)(join_units(t, left) - more), p->right = (int16_t)(join_units(t, right) + more);
+    p->low = (int16_t)(join_units(t, low) - more), p->high = (int16_t)(join_units(t, high) + more);
+}
+
+/* A border of a box that is so far within the extents, or of a ball of this radius; below 0: nothing is surely within. */
+static void join_add_border(const join_tick *t, join_probe *p, double outer, double inner) {
+    int b = p->borders++;
+    if (p->kind & JOIN_ROUND) {
+        double most = outer * t->scale, least = inner * t->scale;
+        p->out[b] = (int16_t)(most * most / 65536 + 4);
+        p->in[b] = (int16_t)(inner < 0 ? -1 : least * least / 65536 - 5);
+    } else {
+        p->out[b] = (int16_t)(1 - join_units(t, outer));
+        p->in[b] = (int16_t)(inner < 0 ? INT16_MIN : -7 - join_units(t, inner));
+    }
+}
+
+static join_probe join_probe_of(const join_tick *t, uint32_t item, uint32_t node, unsigned kind) {
+    join_probe p = {.mask = join_mask(t->world->nodes + node), .item = item, .node = {node}, .nodes = 1};
+    p.kind = (uint8_t)(kind | (isfinite(join_half_height(t, node)) ? JOIN_TALL : 0));
+    return p;
+}
+
+static void join_set_extents(const join_tick *t, join_probe *p, const double *extent) {
+    for (int a = 0; a < (p->kind & JOIN_TALL ? 3 : 2); a++) p->extent[a] = (int16_t)(join_units(t, extent[a]) + 3);
+    join_set_range(t, p, -extent[0], extent[0], -extent[1], extent[1]);
+}
+
+/* Of squares and boxes, with the half-extents where they are left. */
+static void join_make_box(const join_tick *t, join_probe *p, const double *extent, double margin) {
+    join_set_extents(t, p, extent);
+    join_add_border(t, p, 0, 0);
+    if (margin > 0) join_add_border(t, p, margin, margin);
+}
+
+static void join_make_ball(const join_tick *t, join_probe *p, double radius, double keep) {
+    join_set_range(t, p, -keep, keep, -keep, keep);
+    join_add_border(t, p, keep, keep);
+    if (keep > radius) join_add_border(t, p, radius, radius);
+}
+
+/* ---- concentric ones ---------------------------------------------------------------------------------------------- */
+
+typedef struct join_rings { /* squares, or circles, the largest first */
+    int count, shape;
+    uint64_t mask;
+    uint32_t node[JOIN_BORDERS];
+    double radius[JOIN_BORDERS];
+} join_rings;
+
+static bool join_add_probe(join_strip *o, const join_probe *p) {
+    if (!AOI_GROW(o->memory, o->probes, o->probe_cap, o->probe_count + (size_t)1)) return false;
+    o->probes[o->probe_count++] = *p;
+    return true;
+}
+
+static join_probe join_probe_of_rings(const join_tick *t, uint32_t item, const join_rings *r) {
+    join_probe p = join_probe_of(t, item, r->node[r->count - 1], r->shape == AOI_CIRCLE ? JOIN_ROUND : 0);
+    double most = r->radius[0];
+    p.node[0] = r->node[0];
+    if (p.kind & JOIN_ROUND) join_make_ball(t, &p, most, most);
+    else join_make_box(t, &p, (double[3]){most, most, most}, 0);
+    for (int b = 1; b < r->count; b++) {
+        double less = p.kind & JOIN_ROUND ? r->radius[b] : most - r->radius[b];
+        join_add_border(t, &p, less, less);
+        p.node[b] = r->node[b];
+    }
+    p.nodes = p.borders;
+    if (p.borders > 1) p.kind |= JOIN_MANY;
+    return p;
+}
+
+static bool join_close_rings(join_strip *o, uint32_t item, join_rings *r) {
+    if (!r->count) return true;
+    join_probe p = join_probe_of_rings(o->tick, item, r);
+    r->count = 0;
+    return join_add_probe(o, &p);
+}
+
+static bool join_add_ring(join_strip *o, uint32_t item, uint32_t node, join_rings *r) {
+    const aoi_world *w = o->tick->world;
+    const aoi_node_record *n = w->nodes + node;
+    double radius = n->shape == AOI_SQUARE ? n->reach[0] : w->areas[node].radius;
+    int i = r->count;
+    if (i == JOIN_BORDERS || (i && (r->shape != n->shape || r->mask != join_mask(n)))) {
+        if (!join_close_rings(o, item, r)) return false;
+        i = 0;
+    }
+    r->shape = n->shape, r->mask = join_mask(n);
+    for (; i && r->radius[i - 1] < radius; i--) r->radius[i] = r->radius[i - 1], r->node[i] = r->node[i - 1];
+    r->radius[i] = radius, r->node[i] = node;
+    r->count++;
+    return true;
+}
+
+/* ---- shapes with sides -------------------------------------------------------------------------------------------- */
+
+/* A half-plane with the inside at a * x + b * y >= c, for a * a + b * b = 1; 0x1p15 is 1, and products are halved. */
+static bool join_add_side(join_strip *o, join_probe *p, double a, double b, double c, double y) {
+    if (!AOI_GROW(o->memory, o->sides, o->side_cap, o->side_count + (size_t)1)) return false;
+    int at = (int)(c * o->tick->scale * .49998);
+    o->sides[o->side_count++] = (join_side){(int16_t)(a * 32766), (int16_t)(b * 32766), (int16_t)(at - 6),
+                                            (int16_t)(at + 6), (int16_t)join_units(o->tick, y)};
+    p->side_count++;
+    return true;
+}
+
+static bool join_make_sector(join_strip *o, join_probe *p, const aoi_area_record *a) {
+    const aoi_shape *f = a->shape;
+    double s = sqrt(fmax(0, 1 - f->c * f->c)), r = a->radius + f->margin, x[2] = {0, 0}, y[2] = {0, 0};
+    double edge[2][2] = {{f->fx * f->c + f->fy * s, f->fy * f->c - f->fx * s},
+                         {f->fx * f->c - f->fy * s, f->fy * f->c + f->fx * s}};
+    for (int i = 0; i < 2; i++) {
+        x[0] = fmin(x[0], r * edge[i][0]), x[1] = fmax(x[1], r * edge[i][0]);
+        y[0] = fmin(y[0], r * edge[i][1]), y[1] = fmax(y[1], r * edge[i][1]);
+    }
+    const double nearly = f->c - 1e-9;
+    if (f->fx >= nearly) x[1] = r;
+    if (-f->fx >= nearly) x[0] = -r;
+    if (f->fy >= nearly) y[1] = r;
+    if (-f->fy >= nearly) y[0] = -r;
+    join_set_range(o->tick, p, x[0], x[1], y[0], y[1]);
+    p->any = f->c < 0;
+    if (f->angle >= 6.283185307179586) return true;
+    if (f->c < -0.999) { /* all but a slit */
+        p->in[0] = -1;
+        return true;
+    }
+    return join_add_side(o, p, -edge[0][1], edge[0][0], 0, 0) && join_add_side(o, p, edge[1][1], -edge[1][0], 0, 0);
+}
+
+/* Each side with the lesser x inside; of one that is level only its corners count. */
+static bool join_make_polygon(join_strip *o, join_probe *p, const aoi_shape *f) {
+    double lo[2] = {INFINITY, INFINITY}, hi[2] = {-INFINITY, -INFINITY};
+    p->polygon = true;
+    for (uint32_t i = 0, j = f->corners - 1; i < f->corners; j = i++) {
+        const double *u = f->points + 2 * j, *v = f->points + 2 * i;
+        double x = v[0] - u[0], y = v[1] - u[1], l = fmax(sqrt(x * x + y * y), 1e-300), up = y > 0 ? 1 : -1;
+        double a = up * y / l, b = -up * x / l;
+        for (int k = 0; k < 2; k++) lo[k] = fmin(lo[k], v[k]), hi[k] = fmax(hi[k], v[k]);
+        if (!join_add_side(o, p, a, b, a * u[0] + b * u[1], v[1])) return false;
+    }
+    join_set_range(o->tick, p, lo[0], hi[0], lo[1], hi[1]);
+    return true;
+}
+
+static bool join_make_shaped(join_strip *o, join_probe *p, uint32_t node) {
+    const join_tick *t = o->tick;
+    const aoi_area_record *a = t->world->areas + node;
+    double margin = a->shape->margin;
+    p->keeps = margin > 0;
+    p->sides = o->side_count;
+    if (p->kind & JOIN_TALL) {
+        p->extent[2] = (int16_t)(join_units(t, aoi_height_of(t->world, node)) + 3);
+        p->in_height = (int16_t)(-7 - join_units(t, margin));
+    }
+    if (t->world->nodes[node].shape == AOI_POLYGON) {
+        const double *reach = t->world->nodes[node].reach;
+        for (int i = 0; i < 2; i++) p->extent[i] = (int16_t)(join_units(t, reach[i]) + 3);
+        join_add_border(t, p, 0, 0);
+        return join_make_polygon(o, p, a->shape);
+    }
+    join_add_border(t, p, a->radius + margin, a->radius);
+    if (t->world->nodes[node].shape == AOI_SECTOR) return join_make_sector(o, p, a);
+    double r = a->radius + margin;
+    join_set_range(t, p, -r, r, -r, r);
+    return true;
+}
+
+/* ---- all of a watcher --------------------------------------------------------------------------------------------- */
+
+static bool join_make_probe(join_strip *o, uint32_t item, uint32_t node) {
+    const aoi_world *w = o->tick->world;
+    const aoi_area_record *a = w->areas + node;
+    int shape = w->nodes[node].shape;
+    if (shape > AOI_BOX) {
+        join_probe p =
+            join_probe_of(o->tick, item, node, shape == AOI_POLYGON ? JOIN_SHAPED : JOIN_SHAPED | JOIN_ROUND);
+        return join_make_shaped(o, &p, node) && join_add_probe(o, &p);
+    }
+    join_probe p = join_probe_of(o->tick, item, node, shape == AOI_CIRCLE ? JOIN_ROUND : 0);
+    if (shape == AOI_CIRCLE) join_make_ball(o->tick, &p, a->radius, a->keep);
+    else if (shape == AOI_SQUARE)
+        join_make_box(o->tick, &p, (double[3]){a->keep, a->keep, a->keep}, a->keep - a->radius);
+    else {
+        double most[3], margin = a->shape->margin;
+        for (int i = 0; i < 3; i++) most[i] = a->shape->extents[i] + margin;
+        join_make_box(o->tick, &p, most, margin);
+    }
+    p.keeps = (w->nodes[node].flags & AOI_NODE_KEEPS) != 0;
+    if (p.borders > 1) p.kind |= JOIN_MANY;
+    return join_add_probe(o, &p);
+}
+
+static bool join_is_ring(const aoi_node_record *n) {
+    return (n->shape == AOI_SQUARE || n->shape == AOI_CIRCLE) && !(n->flags & AOI_NODE_KEEPS);
+}
+
+void join_probes_of(join_strip *o, uint32_t item, uint32_t entity) {
+    const aoi_world *w = o->tick->world;
+    join_rings rings = {.count = 0};
+    bool good = true;
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE && good; n = w->nodes[n].next) {
+        const aoi_node_record *r = w->nodes + n;
+        if (!join_is_watching(r) || join_is_wide(o->tick, n)) continue;
+        good = join_is_ring(r) ? join_add_ring(o, item, n, &rings) : join_make_probe(o, item, n);
+    }
+    if (!good || !join_close_rings(o, item, &rings)) o->failed = true;
+}
