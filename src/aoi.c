@@ -26,6 +26,8 @@
 #include <time.h>
 #ifdef __SSE2__
 #include <immintrin.h>
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if defined(__FAST_MATH__)
