@@ -57,6 +57,46 @@ static void calls_that_are_taken_at_once_need_no_index(void) {
     finish();
 }
 
+/* A call of new pairs, or of leaves behind leaves, cancels nothing. */
+static void calls_without_opposites_need_no_index(void) {
+    start();
+    for (uint32_t i = 0; i < 20; i++) {
+        aoi_queue_begin(&memory, &queue);
+        aoi_queue_only_leaves(&queue);
+        EXPECT(put_one(AOI_LEAVE, i, 0, 1) && put_one(AOI_LEAVE, i, 1, 1));
+        aoi_queue_commit(&memory, &queue);
+    }
+    for (uint32_t i = 0; i < 20; i++) {
+        aoi_queue_begin(&memory, &queue);
+        aoi_queue_only_new(&queue);
+        EXPECT(put_one(AOI_ENTER, i, 0, 2));
+        aoi_queue_commit(&memory, &queue);
+    }
+    EXPECT(queue.index.size == 0 && queue.undo == NULL && queue.count == 60);
+    aoi_queue_begin(&memory, &queue); /* an enter waits: it may be the opposite */
+    aoi_queue_only_leaves(&queue);
+    EXPECT(!put_one(AOI_LEAVE, 7, 0, 2) && put_one(AOI_LEAVE, 7, 2, 1));
+    aoi_queue_commit(&memory, &queue);
+    EXPECT(queue.count == 60 && queue.index.count > 0);
+    aoi_queue_begin(&memory, &queue);
+    EXPECT(put_one(AOI_LEAVE, 8, 2, 1));
+    undo_call();
+    EXPECT(queue.count == 60);
+    while (queue.count) (void)aoi_queue_take(&queue);
+    aoi_queue_begin(&memory, &queue);
+    aoi_queue_only_leaves(&queue);
+    EXPECT(put_one(AOI_LEAVE, 1, 0, 3));
+    aoi_queue_commit(&memory, &queue);
+    aoi_queue_begin(&memory, &queue);
+    aoi_queue_only_leaves(&queue);
+    EXPECT(put_one(AOI_LEAVE, 2, 0, 3) && queue.index.count == 0);
+    aoi_queue_commit(&memory, &queue);
+    queue.events[0].kind = AOI_ENTER;
+    EXPECT(aoi_queue_check(&queue) != NULL);
+    queue.events[0].kind = AOI_LEAVE;
+    finish();
+}
+
 static void a_call_puts_leaves_before_enters(void) {
     start();
     EXPECT(put(AOI_ENTER, 9, 1)); /* of a former call */
@@ -392,6 +432,7 @@ static void reports_damage(void) {
 int main(void) {
     random_start("event_queue");
     RUN(calls_that_are_taken_at_once_need_no_index);
+    RUN(calls_without_opposites_need_no_index);
     RUN(a_call_puts_leaves_before_enters);
     RUN(what_comes_during_delivery_joins_the_end);
     RUN(all_leaves_can_come_first);

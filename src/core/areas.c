@@ -179,6 +179,7 @@ static int add_one(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_a
     if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
     if (!AOI_IS_NULL(aoi_find_node(s, handle, node_id))) return AOI_EEXIST;
     if (!aoi_begin(s) || !aoi_area_resolve(&s->world.memory, s->world.dims, area, &a.is)) return AOI_ENOMEM;
+    aoi_queue_only_new(&s->queue);
     if (add_node(s, owner, node_id, &a, &node) != AOI_OK) {
         aoi_rollback(s);
         aoi_shape_free(&s->world.memory, a.is.area.shape);
@@ -280,12 +281,17 @@ int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_
     return result;
 }
 
-static int remove_node(aoi_space *s, aoi_node handle) {
+/* silent: 0 or AOI_NODE_SILENT, for the leaves of what it sees. */
+static int remove_node(aoi_space *s, aoi_node handle, int silent) {
     uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
     if (!aoi_begin(s)) return AOI_ENOMEM;
+    aoi_queue_only_leaves(&s->queue);
     aoi_area_state was = aoi_state_of(s, node);
+    uint8_t flags = s->world.nodes[node].flags;
+    s->world.nodes[node].flags |= (uint8_t)silent;
     aoi_judge_node(s, node, &was, NULL);
+    s->world.nodes[node].flags = flags;
     if (s->world.failed) {
         aoi_rollback(s);
         return AOI_ENOMEM;
@@ -297,9 +303,13 @@ static int remove_node(aoi_space *s, aoi_node handle) {
 }
 
 int aoi_remove_node(aoi_space *s, aoi_node handle) {
-    int result = remove_node(s, handle);
+    int result = remove_node(s, handle, 0);
     if (s->journal) aoi_log_remove(s, handle, result);
     return result;
+}
+
+int aoi_give_node(aoi_space *s, aoi_node handle) {
+    return remove_node(s, handle, AOI_NODE_SILENT);
 }
 
 /* ---- changing ---------------------------------------------------------------------------------------------------- */

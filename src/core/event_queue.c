@@ -127,14 +127,14 @@ void aoi_queue_tidy(aoi_memory *m, aoi_event_queue *q) {
 
 bool aoi_queue_grow(aoi_memory *m, aoi_event_queue *q) {
     if (!AOI_GROW(m, q->events, q->cap, q->top + (size_t)1)) return false;
-    return q->call == q->head ||
+    return q->call == q->head || q->alone ||
            (AOI_GROW(m, q->undo, q->undo_cap, q->undo_count + (size_t)1) && queue_index_ready(m, q));
 }
 
 bool aoi_queue_cancel(aoi_event_queue *q, uint32_t node, uint32_t entity, uint32_t life) {
     aoi_queued key = {.node = node, .entity = entity, .life = life};
     uint32_t hash, i;
-    if (q->call == q->head) return false;
+    if (q->call == q->head || q->alone) return false;
     i = queue_find(q, hash = queue_hash(&key), node, entity, life);
     if (i == AOI_NONE) return false;
     q->events[i].cancelled = true;
@@ -181,6 +181,7 @@ void aoi_queue_take_out(aoi_event_queue *q, uint32_t i) {
 void aoi_queue_clear(aoi_event_queue *q) {
     q->peak = q->top > q->peak ? q->top : q->peak - q->peak / 8;
     q->head = q->top = q->count = q->call = q->ordered_end = q->parted_end = 0;
+    q->enters = q->entered = false;
     queue_forget_index(q);
 }
 
@@ -194,6 +195,7 @@ const char *aoi_queue_check(const aoi_event_queue *q) {
         const aoi_queued *e = q->events + i;
         if (e->cancelled) continue;
         n++;
+        if (e->kind == AOI_ENTER && !q->enters && !q->entered) return "the queue does not know that an enter waits";
         if (i < q->indexed && queue_find(q, queue_hash(e), e->node, e->entity, e->life) != i)
             return "the queue's index misses events";
     }

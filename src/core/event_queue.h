@@ -8,7 +8,8 @@
  *
  * An enter that meets its own waiting leave (same node, same life of the target) cancels it, and the other way round.
  * An index by pair finds it, but only from the moment two calls' events wait together: usually a call's events are taken
- * before the next call, no pair can occur twice, and nothing is hashed. */
+ * before the next call, no pair can occur twice, and nothing is hashed.  Nor is it by a call whose events have no
+ * opposite that waits: what enters or is added makes new pairs, and leaves meet no leaves. */
 #ifndef AOI_EVENT_QUEUE_H
 #define AOI_EVENT_QUEUE_H
 
@@ -28,6 +29,8 @@ typedef struct aoi_event_queue {
     uint32_t cap, head, top, count; /* count: of those from head to top that are not cancelled */
     uint32_t call;                  /* where the events of the present call begin */
     bool entered, late;             /* it has appended an enter; and a leave after it */
+    bool alone;                     /* its events have no opposite that waits */
+    bool enters;                    /* a former call has appended an enter since the queue was empty */
     uint32_t ordered_end;           /* events before it keep their order */
     uint32_t parted, parted_end;    /* between them leaves are before enters, unless the end is 0 */
     uint32_t peak;                  /* most events at once, lately */
@@ -46,14 +49,22 @@ static inline void aoi_queue_begin(aoi_memory *m, aoi_event_queue *q) {
     if (q->top || q->cap > AOI_QUEUE_KEEPS) aoi_queue_tidy(m, q);
     q->call = q->top;
     q->undo_count = 0;
-    q->entered = q->late = false;
+    q->enters |= q->entered;
+    q->entered = q->late = q->alone = false;
+}
+/* After begin: the call makes only leaves, or only pairs that are new. */
+static inline void aoi_queue_only_leaves(aoi_event_queue *q) {
+    q->alone = !q->enters;
+}
+static inline void aoi_queue_only_new(aoi_event_queue *q) {
+    q->alone = true;
 }
 void aoi_queue_commit(aoi_memory *m, aoi_event_queue *q); /* leaves before enters; cannot fail */
 
 /* Makes room for one event more; false when memory is refused. */
 bool aoi_queue_grow(aoi_memory *m, aoi_event_queue *q);
 static inline bool aoi_queue_ready(aoi_memory *m, aoi_event_queue *q) {
-    return (q->top < q->cap && !q->call) || aoi_queue_grow(m, q);
+    return (q->top < q->cap && (!q->call || q->alone)) || aoi_queue_grow(m, q);
 }
 
 /* Cancels the waiting event of this pair; false if there is none.  The opposite of a new event: the two alternate. */

@@ -247,6 +247,7 @@ static int enter_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
     if (!aoi_finite(s, pos)) return AOI_EVALUE;
     if (aoi_slot_of_id(s, id) != AOI_NONE) return AOI_EEXIST;
     if (!aoi_begin(s)) return AOI_ENOMEM;
+    aoi_queue_only_new(&s->queue);
     uint32_t e = aoi_new_entity(s, id, pos, kind);
     if (e == AOI_NONE) return AOI_ENOMEM;
     aoi_judge_target(s, e, NULL, &kind);
@@ -340,6 +341,7 @@ static int leave_entity(aoi_space *s, aoi_entity handle) {
     uint32_t e = aoi_entity_slot(s, handle);
     if (e == AOI_NONE) return AOI_EGONE;
     if (!aoi_begin(s)) return AOI_ENOMEM;
+    aoi_queue_only_leaves(&s->queue);
     aoi_judge_leaving(s, e);
     if (s->world.failed) {
         aoi_rollback(s);

@@ -269,6 +269,9 @@ void aoi_judge_unbounded_couples(aoi_space *s);
 /* aoi_add_node with flags: AOI_NODE_SILENT, or AOI_NODE_LAYER with the address of an aoi_layer_node for user data. */
 int aoi_add_flagged_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, int flags, aoi_node *out);
 
+/* aoi_remove_node without events: the node is adopted by another space.  For a space without a journal. */
+int aoi_give_node(aoi_space *s, aoi_node n);
+
 /* For a space that is being loaded.  What the node sees follows from positions and kept pairs; nothing is judged.  And a
  * node that is gone, with events to come that wait. */
 int aoi_restore_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area *area, uint32_t *out);

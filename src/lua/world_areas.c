@@ -102,6 +102,12 @@ static int r_seen(lua_State *L) {
     return 2;
 }
 
+/* drop(id, node): removes a node that has been given away, without events. */
+static int r_drop(lua_State *L) {
+    world_router *r = world_self(L);
+    return aoi_give_node(r->space->core, laoi_node(L, r->space, 2, NULL)) == AOI_OK ? 0 : laoi_nomemory(L);
+}
+
 /* adopt(id, node, area, seen, width): adds the node as one that has seen these. */
 static int r_adopt(lua_State *L) {
     world_router *r = world_self(L);
@@ -115,7 +121,10 @@ static int r_adopt(lua_State *L) {
     world_reader in = {(const unsigned char *)bytes, (const unsigned char *)bytes + size};
     size_t n = size / (size_t)width;
     if (!AOI_GROW(&r->memory, r->ids, r->id_cap, n)) return laoi_nomemory(L);
-    for (size_t i = 0; i < n; i++) r->ids[i] = world_read_id(&in, (int)width);
+    for (size_t i = 0; i < n; i++) {
+        r->ids[i] = world_read_id(&in, (int)width);
+        if (world_is_wide(r->ids[i])) r->width = 8; /* it may not be in this core, and be told as a leave */
+    }
     int result = aoi_adopt_node(r->space->core, e, node, &a.area, r->ids, n, NULL);
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
     return result == AOI_OK ? 0 : luaL_error(L, "aoi: %s", aoi_result_text(result));
@@ -151,7 +160,7 @@ static int l_check_area(lua_State *L) {
 
 const luaL_Reg world_area_methods[] = {
     {"pack", r_pack},   {"unpack", r_unpack}, {"repack", r_repack}, {"seen", r_seen},
-    {"adopt", r_adopt}, {"set", r_set},       {NULL, NULL},
+    {"adopt", r_adopt}, {"drop", r_drop},     {"set", r_set},       {NULL, NULL},
 };
 
 const luaL_Reg world_area_functions[] = {{"check_area", l_check_area}, {NULL, NULL}};

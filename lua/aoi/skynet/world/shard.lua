@@ -168,7 +168,8 @@ end
 
 local function try_move(self, client, batch, hops, id, x, y, z)
   followers.forget(self, client, batch, id)
-  if not self.router:move(id, client, batch, x, y, z) then on_stray(self, client, batch, hops, id, x, y, z) end
+  local since = hops > 0 and self.applied + 1 - hops or 0 -- the epoch in which the first shard had it
+  if not self.router:move(id, client, batch, since, x, y, z) then on_stray(self, client, batch, hops, id, x, y, z) end
 end
 
 --- A client's message of moves (src/lua/world_outbox.c): a string, or a pointer and its length. Returns true, or nil
@@ -388,11 +389,8 @@ local function apply_ends(self, parts)
   local core = self.core
   for _, rec in ipairs(self.closing.removed) do core:remove_node(rec.id, rec.number) end
   for _, given in ipairs(self.given) do
-    if given.stays then
-      for _, number in ipairs(given.numbers) do core:remove_node(given.id, number) end
-    else
-      core:leave(given.id)
-    end
+    for _, number in ipairs(given.numbers) do self.router:drop(given.id, number) end
+    if not given.stays then core:leave(given.id) end
   end
   for _, leave in ipairs(self.closing.leaves) do core:leave(leave.id) end
   apply_rows(self, parts, FAR)
