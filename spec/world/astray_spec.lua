@@ -413,6 +413,58 @@ describe("an id", function()
   end)
 end)
 
+-- A row of that client, to that shard, as its outbox sends it.
+local function send_row(net, client, batch, shard, id, x, y)
+  local outbox = world.outbox(2, PLAN.shards)
+  outbox:set(id, shard)
+  outbox:move(id, x, y)
+  assert(net.shards[shard]:moves((outbox:take(shard, client, batch))))
+end
+
+describe("an entity that three clients move", function()
+  it("keeps its place when a late row of one comes that has been forgotten for the others", function()
+    for home = 1, PLAN.shards do
+      local net, id, one = begun(home)
+      hand_over(net, one, id)
+      send_row(net, 7, 1, 1, id, MIDDLE, 1) -- to its former owner: it follows the entity
+      for client = 7, 9 do send_row(net, client, client == 7 and 2 or 1, 2, id, MIDDLE, client) end
+      net:run(4)
+      assert.equal(9, (select(2, net.shards[2].core:position(id))))
+    end
+  end)
+
+  it("is moved by a late row of a client that is new to it, or has been still since", function()
+    local net, id, one = begun(1)
+    hand_over(net, one, id)
+    for client = 7, 8 do send_row(net, client, 1, 2, id, MIDDLE, client) end
+    net:run(2)
+    send_row(net, 9, 1, 1, id, MIDDLE, 1)
+    net:run(3)
+    assert.equal(1, (select(2, net.shards[2].core:position(id))))
+    send_row(net, 7, 2, 1, id, MIDDLE, 2)
+    net:run(2)
+    assert.equal(2, (select(2, net.shards[2].core:position(id))))
+  end)
+end)
+
+describe("an id of more than 32 bits", function()
+  it("is whole in the leaves of a watcher that jumps to a shard that has none such", function()
+    local LONG = (1 << 40) + 5
+    for target, jump in pairs { [LONG] = RIGHT, [-LONG] = MIDDLE } do
+      local net, heard = new_world(), {}
+      local one = net:client(1)
+      one:enter(1, LEFT, 8)
+      one:enter(target, LEFT, 9)
+      one:add_node(1, 1, 2, { leave = function(...) heard = { ... } end })
+      net:run()
+      net:post(one)
+      go(net, one, 1, jump, 8, 2)
+      net:post(one)
+      assert.same({ 1, target, 1 }, heard)
+    end
+  end)
+end)
+
 describe("moves that are sent faster than they are applied", function()
   it("are one row an entity in each message, and a few messages an epoch", function()
     local net, id, sent, forked, ticks = new_world(), id_at(3), 0, {}, 0

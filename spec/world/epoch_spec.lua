@@ -30,9 +30,9 @@ local function samples(dimensions)
   end
   for id = 1, 4 do enter(id, 28) end
   enter(5, 4)
-  for id = 1, 3 do r:move(id, 9, 1, 29.25, 4, z) end
-  r:move(4, 9, 1, 3, 4, z) -- FAR
-  r:move(5, 9, 1, 30, 4, z) -- NEAR
+  for id = 1, 3 do r:move(id, 9, 1, 0, 29.25, 4, z) end
+  r:move(4, 9, 1, 0, 3, 4, z) -- FAR
+  r:move(5, 9, 1, 0, 30, 4, z) -- NEAR
   r:close()
   r:gone(1)
   r:rekind(2, -7, 1)

@@ -101,6 +101,7 @@ typedef struct world_record { /* of an entity of the core, by the core's slot */
     uint32_t audience;           /* of a real: the set of the tile where it was told to be */
     uint32_t mover_at;           /* where its mover of the coming epoch is, if that one is of this slot */
     uint32_t mover[2], batch[2]; /* the clients that moved it last, and the number of that batch of each */
+    uint32_t forgot;             /* the epoch in which another one was last forgotten for these, 0: never */
     uint32_t flags;
 } world_record;
 
@@ -130,6 +131,7 @@ typedef struct world_router {
     laoi_space *space;
     world_map *map;
     uint32_t self, width;
+    uint32_t epoch; /* the coming one */
     world_record *records;
     uint32_t record_cap;
     world_mover *movers; /* what the coming epoch will move */

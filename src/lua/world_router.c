@@ -132,17 +132,22 @@ static void add_mover(world_router *r, uint32_t slot, world_record *record, cons
     r->concerning[r->concerning_count++] = record->mover_at;
 }
 
+enum { NOT_LATE = UINT32_MAX }; /* a row that comes from its client straight away, behind all earlier ones */
+
 /* Whether a row of this batch is newer than the last one that the same client has sent for that entity, and than its
- * entering: a batch has one row of an entity at most. */
-static bool is_newer(const world_record *record, uint32_t client, uint32_t batch) {
+ * entering: a batch has one row of an entity at most.  A late row, which another shard had in epoch `since`, may be of a
+ * client that is forgotten: its last one may be as new as the last time that one was.  Shards of two processes may be an
+ * epoch apart. */
+static bool is_newer(const world_record *record, uint32_t client, uint32_t batch, uint32_t since) {
     for (int i = 0; i < 2; i++)
         if (record->mover[i] == client) return (int32_t)(batch - record->batch[i]) > 0;
-    return true;
+    return !record->forgot || since - 1 > record->forgot;
 }
 
 /* Two are remembered: one that takes over from another must not be overtaken by a late row of that one. */
-static void note_mover(world_record *record, uint32_t client, uint32_t batch) {
+static void note_mover(const world_router *r, world_record *record, uint32_t client, uint32_t batch) {
     if (record->mover[0] != client) {
+        if (record->mover[1] && record->mover[1] != client) record->forgot = r->epoch;
         record->mover[1] = record->mover[0];
         record->batch[1] = record->batch[0];
     }
@@ -150,21 +155,21 @@ static void note_mover(world_record *record, uint32_t client, uint32_t batch) {
     record->batch[0] = batch;
 }
 
-/* move(id, client, batch, x, y [, z]): true where it is an own entity; an older row than the last of the same client
- * changes nothing. */
+/* move(id, client, batch, since, x, y [, z]): true where it is an own entity; an older row than the last of the same
+ * client changes nothing.  since: of a late row, see is_newer; 0: it is none. */
 static int r_move(lua_State *L) {
     world_router *r = world_self(L);
     int64_t id = laoi_integer(L, 2);
     uint32_t client = (uint32_t)laoi_integer(L, 3), batch = (uint32_t)laoi_integer(L, 4);
     double pos[3] = {0};
     world_record *record;
-    laoi_position(L, r->space, 5, pos);
-    uint32_t slot = world_slot(r, id, &record);
+    laoi_position(L, r->space, 6, pos);
+    uint32_t slot = world_slot(r, id, &record), since = (uint32_t)laoi_integer(L, 5);
     bool own = is_own(record);
-    if (own && is_newer(record, client, batch)) {
+    if (own && is_newer(record, client, batch, since ? since : NOT_LATE)) {
         if (!reserve_movers(r, 1)) return laoi_nomemory(L);
         add_mover(r, slot, record, pos);
-        note_mover(record, client, batch);
+        note_mover(r, record, client, batch);
     }
     lua_pushboolean(L, own);
     return 1;
@@ -181,6 +186,7 @@ static int r_mover(lua_State *L) {
             record->mover[i] = (uint32_t)laoi_integer(L, 3 + 2 * i);
             record->batch[i] = (uint32_t)laoi_integer(L, 4 + 2 * i);
         }
+        record->forgot = record->mover[1] ? r->epoch - 1 : 0; /* more may have moved it where it comes from */
     }
     for (int i = 0; i < 2; i++) {
         laoi_pushinteger(L, record->mover[i]);
@@ -247,9 +253,9 @@ static int r_read(lua_State *L) {
         uint32_t slot = world_slot(r, id, &record);
         if (!is_own(record) || !finite) {
             push_stray(L, 4, strays++ * (size_t)(dims + 1), id, pos, dims);
-        } else if (is_newer(record, client, batch)) {
+        } else if (is_newer(record, client, batch, NOT_LATE)) {
             add_mover(r, slot, record, pos);
-            note_mover(record, client, batch);
+            note_mover(r, record, client, batch);
         }
     }
     laoi_pushinteger(L, (int64_t)n);
@@ -334,6 +340,7 @@ static void close_movers(world_router *r) {
     r->closed_cap = cap;
     r->closed_count = r->mover_count;
     r->mover_count = 0;
+    r->epoch++;
 }
 
 /* close(): the coming epoch's moves are the closed one's.  Returns a flat list `id, shard, x, y [, z]` of the own
@@ -536,6 +543,7 @@ static int l_router(lua_State *L) {
     r->map = m;
     r->self = (uint32_t)shard;
     r->width = 4;
+    r->epoch = 1;
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));
     lua_setmetatable(L, 4);
     lua_createtable(L, 2, 0); /* keeps both alive */
