@@ -103,6 +103,7 @@ end
 local function new_client(i, dimensions)
   return Member.new {
     number = i, plan = PLANS[1], dimensions = dimensions, log = function() end,
+    around = function(...) return shards[1].map:around(...) end,
     ask = function(shard, after, ...)
       local got
       shards[shard]:request(i, after, function(...) got = table.pack(...) end, ...)

@@ -52,7 +52,7 @@ local function new_world()
   function net:client(number)
     local refused = {}
     local member = Member.new {
-      number = number, plan = PLAN, dimensions = 2,
+      number = number, plan = PLAN, dimensions = 2, around = function(...) return tiles.map(PLAN):around(...) end,
       ask = function(shard, after, ...)
         local got
         self.shards[shard]:request(number, after, function(...) got = table.pack(...) end, ...)
@@ -394,7 +394,7 @@ describe("an id", function()
     for home = 1, PLAN.shards do
       local net, id = new_world(), id_at(home)
       local claimed
-      net.shards[home]:request(1, 0, function(...) claimed = ... end, "claim", { id }, { 1 }, { false })
+      net.shards[home]:request(1, 0, function(...) claimed = ... end, "claim", { id }, { LEFT, 8 }, { false })
       assert.is_true(claimed)
       local other = net:client(2)
       assert.error_matches(function() other:enter(id, LEFT, 8) end, "already in the world")

@@ -54,9 +54,9 @@ local function owner(self, who) return assert(self.outbox:where(who.id)) end
 
 local function enter(self, who)
   local x, y, z = coordinates(self)
-  local kind, shard = self.random(7), self.map:owner(x, y)
-  local home = world.home(who.id, self.plan.shards)
-  local lives = ask(self, home, "claim", { who.id }, { shard }, { who.left or false })
+  local kind, home = self.random(7), world.home(who.id, self.plan.shards)
+  local lives, owners = ask(self, home, "claim", { who.id }, { x, y }, { who.left or false })
+  local shard = owners[1]
   ask(self, shard, "enter", who.id, lives[1], kind, self.batch, x, y, z)
   self.outbox:set(who.id, shard)
   who.x, who.y, who.z, who.kind, who.nodes = x, y, z, kind, {}

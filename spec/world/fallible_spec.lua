@@ -20,7 +20,7 @@ local function new_world()
     for _, message in pairs((shard:apply(epoch, parts))) do mail[#mail + 1] = message end
   end
   local member = Member.new {
-    number = 1, plan = PLAN, dimensions = 2,
+    number = 1, plan = PLAN, dimensions = 2, around = function() return { 1 } end,
     ask = function(_, after, ...)
       local got
       shard:request(1, after, function(...) got = table.pack(...) end, ...)

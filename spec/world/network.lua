@@ -159,7 +159,7 @@ end
 function network.new(options)
   local plan = tiles.plan(options.plan)
   local self = setmetatable({
-    random = rng.new(options.seed), plan = plan, dimensions = options.dimensions or 2, time = 0,
+    random = rng.new(options.seed), plan = plan, map = tiles.map(plan), dimensions = options.dimensions or 2, time = 0,
     interval = options.interval or 0.1, window = options.window or 32, lose = options.lose or 0, silence = 0,
     lines = {}, order = {}, shards = {}, exchanges = {}, members = {}, member_count = 0, killed = {}, stopped = {},
     calls = {}, ended = {}, epochs = {}, lost = 0, running = 0, sleepers = {},
@@ -198,7 +198,8 @@ function Network:member(index)
     return coroutine.yield()
   end
   local member = Member.new {
-    number = number, plan = self.plan, dimensions = self.dimensions,
+    number = number, plan = { shards = self.plan.shards }, dimensions = self.dimensions,
+    around = function(...) return self.map:around(...) end,
     ask = function(shard, after, ...)
       local arguments = table.pack(...)
       return wait(function(resume_it)

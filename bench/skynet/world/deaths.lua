@@ -2,6 +2,7 @@
 -- noticed. Returns whether it was in time: a service of the world within one heartbeat, a client that gets no mail
 -- within two.
 local skynet = require "skynet"
+local aoi = require "aoi.skynet"
 
 local HEARTBEAT
 
@@ -50,8 +51,31 @@ local function service_of(open, what, address_of)
   return took <= HEARTBEAT
 end
 
+-- The world is open already: its name is enough, the same options are the same world, another value is an error.
+local function other_options(open)
+  local world = open()
+  local ok, err = pcall(open, { reach = 54 })
+  skynet.error(("one: with another reach: %s"):format(err))
+  return not ok and tostring(err):find("another value of option 'reach'", 1, true) and world == aoi.world "earth" and
+    world == open()
+end
+
+-- A client of a large world keeps nothing of its size.
+local function memory_of_client()
+  local size = { shards = 1, size = 22528, reach = 55, name = "large" }
+  local large, service = aoi.world(size), skynet.newservice("walker", 1, 0, 1, 0, "large")
+  local before = skynet.call(service, "debug", "MEM")
+  local at = skynet.hpc()
+  skynet.call(service, "lua", "start")
+  local took, after = (skynet.hpc() - at) / 1e6, skynet.call(service, "debug", "MEM")
+  skynet.error(("one: a client of a large world takes %.2f ms and %.0f kB"):format(took, after - before))
+  large:close()
+  return after - before < 200
+end
+
 return function(open, heartbeat)
   HEARTBEAT = heartbeat
+  local told, small = other_options(open), memory_of_client()
   local client = quiet_client(open)
   local shard = service_of(open, "shard", function(world) return world.addresses[1] end)
   local exchange = service_of(open, "exchange", function(world) return world.exchange end)
@@ -59,5 +83,5 @@ return function(open, heartbeat)
   local world = open()
   world:tick()
   skynet.error(("one: open again after %.2f s"):format(seconds_since(at)))
-  return client and shard and exchange
+  return told and small and client and shard and exchange
 end

@@ -19,7 +19,7 @@ local SIDE = 2 * RADIUS * math.sqrt(WALKERS / NEIGHBOURS)
 local list = {}
 for name in NODES:gmatch("%S+") do list[#list + 1] = name end
 
-local function open()
+local function open(others)
   local options = {
     name = "earth", size = SIDE, reach = 55, interval = number "interval", heartbeat = HEARTBEAT, engine = "grid",
     journal = MODE == "exact" and OUT .. "/journal" or nil, measure = true,
@@ -33,6 +33,7 @@ local function open()
       options = { name = "earth", node = NODE, director = list[1], journal = options.journal }
     end
   end
+  for name, value in pairs(others or {}) do options[name] = value end
   return aoi.world(options)
 end
 

@@ -2,7 +2,7 @@
 local skynet = require "skynet"
 local aoi = require "aoi.skynet"
 
-local first, count, side, epochs = ...
+local first, count, side, epochs, world_name = ...
 first, count = math.tointeger(tonumber(first)), math.tointeger(tonumber(count))
 side, epochs = tonumber(side), tonumber(epochs)
 local x, y = {}, {}
@@ -32,7 +32,7 @@ local function walk(world)
 end
 
 function CMD.start()
-  local world = aoi.world "earth"
+  local world = aoi.world(world_name or "earth")
   local rows = {}
   for i = 1, count do
     x[i], y[i] = math.random() * side, math.random() * side

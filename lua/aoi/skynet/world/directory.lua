@@ -29,18 +29,20 @@ local function claim(shard, client, id, holder, left)
   return shard.last_life
 end
 
---- claim(ids, holders, left): for each the shard that will own it. Returns the lives; all ids or none.
-function CMD.claim(shard, client, ids, holders, left)
+--- claim(ids, places, left): places: x, y of each. Returns the lives, and the shards that will own them; all ids or
+-- none.
+function CMD.claim(shard, client, ids, places, left)
+  local lives, holders, seen = {}, {}, {}
   for i, id in ipairs(ids) do
+    holders[i] = shard.map:owner(places[2 * i - 1], places[2 * i])
     if shard.life[id] and shard.life[id] ~= left[i] then claim(shard, client, id, holders[i], left[i]) end
   end
-  local lives, seen = {}, {}
   for _, id in ipairs(ids) do
     if seen[id] then argument.fail(1, "enter_many", 0, "entity %d stands there twice", id) end
     seen[id] = true
   end
   for i, id in ipairs(ids) do lives[i] = claim(shard, client, id, holders[i], left[i]) end
-  return lives
+  return lives, holders
 end
 
 --- release(ids, lives): they have not entered after all.

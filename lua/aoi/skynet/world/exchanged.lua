@@ -11,6 +11,7 @@ require "skynet.manager"
 local Exchange = require "aoi.skynet.world.exchange"
 local Line = require "aoi.skynet.world.line"
 local is_dead = require "aoi.skynet.world.is_dead"
+local tiles = require "aoi.skynet.world.tiles"
 local protocol = require "aoi.skynet.protocol"
 
 local NAME = "aoi.world" -- in the cluster
@@ -169,10 +170,24 @@ local function join(world)
   end
 end
 
+-- Says for what a world waits.
+local function remind(world)
+  skynet.sleep(500)
+  while not (world.started or world.reason) do
+    local names = {}
+    for _, process in ipairs(world.processes) do
+      if not process.boot then names[#names + 1] = process.name end
+    end
+    skynet.error(("aoi: world '%s' waits for %s"):format(world.name, table.concat(names, ", ")))
+    skynet.sleep(3000)
+  end
+end
+
 local function new_world(name, options)
   last_number = last_number + 1
   local world = {
-    name = name, number = last_number, options = options, boot = new_boot(), waiting = {}, addresses = {},
+    name = name, number = last_number, options = options, given = options, boot = new_boot(), waiting = {},
+    addresses = {},
   }
   worlds[name], by_number[last_number] = world, world
   if options.node then register() end
@@ -188,7 +203,7 @@ local function new_world(name, options)
     world.processes = { { name = options.node or "here", shards = shards } }
   end
   world.processes[1].boot, world.here = world.boot, 1
-  if complete(world) then skynet.fork(run, world) end
+  if complete(world) then skynet.fork(run, world) else skynet.fork(remind, world) end
   return world
 end
 
@@ -237,6 +252,17 @@ local function link(address)
   end)
 end
 
+-- The name of an option, where they differ, nil if they are the same.
+local function difference(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then return a ~= b and "" or nil end
+  for _, pair in ipairs { { a, b }, { b, a } } do
+    for name, value in pairs(pair[1]) do
+      local inner = difference(value, pair[2][name])
+      if inner then return name == "plan" and inner or name end
+    end
+  end
+end
+
 --- options: nil where the world is expected to be there. Waits until all its processes have come.
 function CMD.open(source, name, options)
   local world = worlds[name]
@@ -244,6 +270,8 @@ function CMD.open(source, name, options)
     if not options then return false, ("there is no world '%s' in this process"):format(name) end
     world = new_world(name, options)
   end
+  local differs = options and difference(options, world.given)
+  if differs then return false, ("world '%s' is open with another value of option '%s'"):format(name, differs) end
   if not world.exchange and not world.reason then
     table.insert(world.waiting, (coroutine.running()))
     skynet.wait()
@@ -254,12 +282,20 @@ function CMD.open(source, name, options)
   local process_of = {}
   for shard, index in pairs(world.exchange.process_of) do process_of[shard] = world.processes[index].name end
   return true, {
-    number = world.number, client = world.exchange:join(source), plan = o.plan, dimensions = o.dimensions or 2,
+    number = world.number, client = world.exchange:join(source), shards = o.plan.shards, dimensions = o.dimensions or 2,
     addresses = world.addresses, process_of = process_of, epoch = world.exchange.epoch, heartbeat = o.heartbeat,
   }
 end
 
 function CMD.alive() end
+
+--- The shards that own what is in that rectangle: one map a process, as it may be large.
+function CMD.around(_, number, x, y, ex, ey)
+  local world = by_number[number]
+  if not world then return nil end
+  world.map = world.map or tiles.map(world.options.plan)
+  return world.map:around(x, y, ex, ey)
+end
 
 local function exchange_of(number) return by_number[number] and by_number[number].exchange end
 

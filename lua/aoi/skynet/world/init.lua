@@ -16,6 +16,7 @@ local tiles = require "aoi.skynet.world.tiles"
 local SERVICE = "aoi/skynet/world/exchanged"
 
 local PLAN = { "size", "reach", "shards", "tile", "hysteresis" }
+local JOINING = { name = true, node = true, director = true, journal = true } -- all else comes from the director
 local OPTIONS = {
   name = "string", node = "string", nodes = "table", director = "string", engine = "string", dimensions = "number",
   cell = "number", interval = "number", window = "number", heartbeat = "number", silence = "number",
@@ -59,6 +60,9 @@ local function check_options(options)
   if options.window and options.window < 1 then fail("bad value for option 'window'") end
   if type(options.name) ~= "string" then fail("bad value for option 'name' (string expected)") end
   if options.director and not options.node then fail("option 'director' needs 'node', the name of this process") end
+  for name in pairs(options.director and options or {}) do
+    if not JOINING[name] then fail("option '%s' is the director's: a process that names one has none", name) end
+  end
 end
 
 -- What the exchange needs: the director says the rest to those that ask it.
@@ -145,8 +149,8 @@ return function(clients)
   local function new_member(name, info, exchange)
     local number, addresses = info.number, info.addresses
     local member = Member.new {
-      name = name, number = info.client, plan = info.plan, dimensions = info.dimensions, process_of = info.process_of,
-      addresses = addresses, exchange = exchange,
+      name = name, number = info.client, plan = { shards = info.shards }, dimensions = info.dimensions,
+      process_of = info.process_of, addresses = addresses, exchange = exchange,
       ask = function(shard, after, ...)
         if addresses[shard] then
           return answered(pcall(skynet.call, addresses[shard], "lua", "request", info.client, after, ...))
@@ -158,6 +162,10 @@ return function(clients)
         return skynet.send(exchange, "lua", "moves", number, shard, message)
       end,
       fork = skynet.fork,
+      around = function(...)
+        local ok, shards = pcall(skynet.call, exchange, "lua", "around", number, ...)
+        return ok and shards or fail("the world is gone")
+      end,
       together = function(calls)
         local left, co = #calls, coroutine.running()
         for _, f in ipairs(calls) do
@@ -191,9 +199,11 @@ return function(clients)
       fail("bad argument #1 to 'world' (table or name expected, got %s)", type(options))
     end
     local name = options.name
-    if opened[name] and not opened[name].closed then return opened[name] end
     local given = next(options, next(options)) ~= nil and prepare(options) or nil
-    if not given then check_options(options) end
+    if not given then
+      check_options(options)
+      if opened[name] and not opened[name].closed then return opened[name] end
+    end
     local exchange = find_service()
     if service ~= exchange then
       service, clients[exchange] = exchange, receiver

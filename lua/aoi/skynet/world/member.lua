@@ -32,14 +32,14 @@ local REMEMBERS = 100  -- epochs for which the lives are known that this client 
 local MOST_LEFT = 1000 -- of them before the old ones are looked for
 local MOST_FLUSHES = 4 -- whose moves are under way in an epoch: those of later ones wait for its end
 
---- options: number of this client; plan, dimensions; ask(shard, after, name, ...) waits and returns what Shard:request
--- replies; send(shard, message) sends moves, nil if the world is gone; tick_epoch() waits, and returns the epoch;
--- quit(); log(text); optional: together(calls), which calls all at once, fork(f), which calls f later, world_info(),
--- process_of, by shard.
+--- options: number of this client; plan: of that, how many shards there are; dimensions; ask(shard, after, name, ...)
+-- waits and returns what Shard:request replies; around(x, y, ex, ey): a list of the shards that own what is in that
+-- rectangle around a place, may wait, too; send(shard, message) sends moves, nil if the world is gone; tick_epoch()
+-- waits, and returns the epoch; quit(); log(text); optional: together(calls), which calls all at once, fork(f), which
+-- calls f later, world_info(), process_of, by shard.
 function Member.new(options)
   local self = setmetatable({
     outbox = core.outbox(options.dimensions, options.plan.shards), batch = 0, epoch_seen = 0,
-    map = require("aoi.skynet.world.tiles").map(options.plan),
     records = {}, mine = {}, handle = 0, left = {}, left_count = 0, lost = {}, lost_count = 0,
     queue = {}, head = 1, tail = 0, list = {}, closed = false,
     counters = { messages = 0, bytes = 0, malformed = 0, events = 0, resyncs = 0, early = 0, errors = 0, batches = 0,
@@ -177,10 +177,10 @@ end
 
 local function enter(self, id, kind, x, y, z)
   if self.closed then return false, "attempt to use a closed world" end
-  local shard, at = self.map:owner(x, y), home(self, id)
-  local left = self.left[id]
-  local ok, lives = ask(self, at, "claim", { id }, { shard }, { left and left.life or false })
+  local at, left = home(self, id), self.left[id]
+  local ok, lives, owners = ask(self, at, "claim", { id }, { x, y }, { left and left.life or false })
   if not ok then return false, lives end
+  local shard = owners[1]
   local entered, reason = ask(self, shard, "enter", id, lives[1], kind, self.batch, x, y, z)
   if not entered then
     ask(self, at, "release", { id }, lives)
@@ -200,12 +200,12 @@ function Member:enter(id, x, y, z, kind)
   return results(enter(self, id, kind, x, y, z))
 end
 
--- Rows sorted by a key of their id and place: { [key] = { rows } }, each row id, x, y [, z].
+-- Rows sorted by a key of their id: { [key] = { rows } }, each row id, x, y [, z].
 local function sort_rows(rows, n, values, key_of)
   local sorted = {}
   for i = 0, n - 1 do
     local at = i * values
-    local key = key_of(rows[at + 1], rows[at + 2], rows[at + 3])
+    local key = key_of(rows[at + 1])
     local list = sorted[key] or {}
     sorted[key] = list
     for v = 1, values do list[#list + 1] = rows[at + v] end
@@ -214,29 +214,30 @@ local function sort_rows(rows, n, values, key_of)
 end
 
 local function claim_all(self, rows, n, values)
-  local lives, done = {}, {}
+  local lives, owners, done = {}, {}, {}
   for at, list in pairs(sort_rows(rows, n, values, function(id) return home(self, id) end)) do
-    local ids, holders, left = {}, {}, {}
+    local ids, places, left = {}, {}, {}
     for i = 1, #list, values do
-      ids[#ids + 1], holders[#holders + 1] = list[i], self.map:owner(list[i + 1], list[i + 2])
+      ids[#ids + 1] = list[i]
+      places[#places + 1], places[#places + 2] = list[i + 1], list[i + 2]
       left[#left + 1] = self.left[list[i]] and self.left[list[i]].life or false
     end
-    local ok, got = ask(self, at, "claim", ids, holders, left)
+    local ok, got, holders = ask(self, at, "claim", ids, places, left)
     if not ok then
       for other, claimed in pairs(done) do ask(self, other, "release", claimed.ids, claimed.lives) end
       return false, (tostring(got):gsub("to 'enter'", "to 'enter_many'"))
     end
     done[at] = { ids = ids, lives = got }
-    for i, id in ipairs(ids) do lives[id] = got[i] end
+    for i, id in ipairs(ids) do lives[id], owners[id] = got[i], holders[i] end
   end
-  return true, lives
+  return true, lives, owners
 end
 
 local function enter_many(self, rows, n, kind)
   local values = self.dimensions + 1
-  local ok, lives = claim_all(self, rows, n, values)
+  local ok, lives, owners = claim_all(self, rows, n, values)
   if not ok then return false, lives end
-  local by_owner = sort_rows(rows, n, values, function(_, x, y) return self.map:owner(x, y) end)
+  local by_owner = sort_rows(rows, n, values, function(id) return owners[id] end)
   for shard, list in pairs(by_owner) do
     local given = {}
     for i = 1, #list, values do given[#given + 1] = lives[list[i]] end

@@ -165,9 +165,9 @@ end
 local function around(self, x, y, area)
   local ok, ex, ey = pcall(extents, area)
   if not ok or not (math.type(ex) and math.type(ey) and ex >= 0 and ey >= 0) then
-    return { self.map:owner(x, y) } -- it will say what is wrong with the area
+    ex, ey = 0, 0 -- the shards there will say what is wrong with the area
   end
-  return self.map:around(x, y, ex, ey)
+  return self.around(x, y, ex, ey)
 end
 
 local NEAR = { name = "near", arguments = { "x", "y", "z", "area", "mask?" }, fills = 1 }
@@ -205,7 +205,7 @@ local function nearest(self, buf, x, y, ...)
   if self.dimensions == 3 then z, n, radius, mask = ... end
   check_place(self, "nearest", 1, x, y, z, 4)
   n = argument.integer(n, self.dimensions + 1, "nearest", 4)
-  local shards = radius and math.type(radius) and radius >= 0 and self.map:around(x, y, radius, radius) or
+  local shards = radius and math.type(radius) and radius >= 0 and self.around(x, y, radius, radius) or
     all_shards(self)
   return fill(buf, 1, merge_nearest(self, shards, n, radius, mask, x, y, z))
 end
