@@ -1,5 +1,7 @@
--- compare.lua FOLDER EPOCHS SHARDS: makes the commands of all journals again in one space, epoch by epoch, and compares
--- count and checksum of its events with what the watchers have heard.
+-- compare.lua FOLDER SHARDS NODE...: makes the commands of all journals again in one space, epoch by epoch, and
+-- compares count and checksum of its events with what the watchers have heard; and the journals with what the walkers
+-- have sent: each walker stands at each place that it was sent to, in that order, and at the last one in the end. Only
+-- where it changes hands may a place be left out, as a newer one has come before it.
 package.path = "./bench/skynet/world/?.lua;./?.lua;" .. package.path
 local checksum = require "checksum"
 local replay = require "spec.world.replay"
@@ -22,6 +24,42 @@ end
 
 local run = replay.new(tiles.plan { size = 1000, reach = 55 }, 2)
 local epoch, events, sum = 0, 0, 0
+
+local walkers = {} -- each: id, the bytes of its file, where the place in it is that it stands at, bytes of a step
+local function read_sent()
+  local pipe = assert(io.popen(("ls '%s'/sent.*"):format(folder)))
+  local firsts = {}
+  for path in pipe:lines() do firsts[#firsts + 1] = math.tointeger(tonumber(path:match "%.(%d+)$")) end
+  pipe:close()
+  table.sort(firsts)
+  for i, first in ipairs(firsts) do
+    local file = assert(io.open(("%s/sent.%d"):format(folder, first), "rb"))
+    local bytes, count = file:read "a", firsts[2] and firsts[2] - firsts[1] or nil
+    file:close()
+    count = count or tonumber(os.getenv "WALKERS") // 4
+    for k = 0, count - 1 do
+      walkers[#walkers + 1] = { id = first + k, bytes = bytes, at = 16 * k + 1, step = 16 * count, file = i }
+    end
+  end
+end
+
+-- Of the walker: how many places it has left out since the last time, nil where it stands at none that it was sent to.
+local function follow(space, w)
+  local x, y = space:position(w.id)
+  if not x then return 0 end
+  local left_out = -1 -- it stands there already, or enters: a move in the same epoch comes before that
+  for at = w.at, #w.bytes, w.step do
+    local sent_x, sent_y = string.unpack("<dd", w.bytes, at)
+    if sent_x == x and sent_y == y then
+      w.at = at
+      return math.max(0, left_out)
+    end
+    left_out = left_out + 1
+  end
+end
+
+read_sent()
+local left_out, astray = 0, 0
 while true do
   epoch = epoch + 1
   local more = false
@@ -37,18 +75,33 @@ while true do
   local drained, n = run:epoch(epoch)
   for k = 1, 4 * n, 4 do sum = sum + checksum(drained[k], drained[k + 1], drained[k + 2], drained[k + 3]) end
   events = events + n
+  for _, w in ipairs(walkers) do
+    local more_left_out = follow(run.space, w)
+    if not more_left_out then astray = astray + 1 end
+    left_out = left_out + (more_left_out or 0)
+  end
   if not more then break end
 end
 
-local heard, heard_sum = 0, 0
+local unfinished, steps = 0, 0
+for _, w in ipairs(walkers) do
+  if w.at + w.step <= #w.bytes then unfinished = unfinished + 1 end
+  steps = steps + #w.bytes // w.step
+end
+
+local heard, heard_sum, handed = 0, 0, 0
 for i = 3, #arg do
   for line in io.lines(("%s/%s.result"):format(folder, arg[i])) do
     print(line)
     heard = heard + (tonumber(line:match "^events (%-?%d+)") or 0)
+    handed = handed + (tonumber(line:match "(%d+) handed over") or 0)
     heard_sum = heard_sum + (math.tointeger(tonumber(line:match "^sum (%-?%d+)")) or 0)
   end
 end
 print(("%d epochs; one space: %d events, checksum %d; the world: %d events, checksum %d"):format(epoch, events, sum,
   heard, heard_sum))
-print(heard == events and heard_sum == sum and "EQUAL" or "DIFFERENT")
-os.exit(heard == events and heard_sum == sum)
+print(("%d moves sent; %d left out in %d hand-overs, %d places that were not sent, %d walkers not at their last place")
+  :format(steps, left_out, handed, astray, unfinished))
+local equal = heard == events and heard_sum == sum and left_out <= handed and astray == 0 and unfinished == 0
+print(equal and "EQUAL" or "DIFFERENT")
+os.exit(equal)

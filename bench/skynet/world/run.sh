@@ -3,7 +3,7 @@
 # the top of the tree, with SKYNET set to a built skynet. WALKERS, WATCHERS, EPOCHS make it smaller. Output and journals
 # go to OUT.
 #
-#   exact   what was accepted, made again in one space, gives the same events
+#   exact   what was sent, made again in one space in the epochs in which it was accepted, gives the same events
 #   scale   125,000 walkers in one process, each moves once in an epoch: thread time of the shards, length of an epoch
 #   kill    the second process is killed; the first hears of it, and begins again with a new one
 #   restart the first process, the director, is killed and started again at once; both begin again

@@ -1,4 +1,5 @@
--- Moves a share of the walkers, ten times a second: small steps, a jump now and then.
+-- Moves a share of the walkers, ten times a second: small steps, a jump now and then. In mode exact what it sends goes
+-- to OUT/sent.FIRST, too: for each step x, y of each walker, first of all where they enter.
 local skynet = require "skynet"
 local aoi = require "aoi.skynet"
 
@@ -7,6 +8,14 @@ first, count = math.tointeger(tonumber(first)), math.tointeger(tonumber(count))
 side, epochs = tonumber(side), tonumber(epochs)
 local x, y = {}, {}
 local CMD = {}
+local sent = skynet.getenv "mode" == "exact" and
+  assert(io.open(("%s/sent.%d"):format(skynet.getenv "out", first), "wb"))
+
+local function write_sent()
+  if not sent then return end
+  for i = 1, count do sent:write(string.pack("<dd", x[i], y[i])) end
+  sent:flush()
+end
 
 local function step(world)
   for i = 1, count do
@@ -18,6 +27,7 @@ local function step(world)
     end
     world:move(first + i - 1, x[i], y[i])
   end
+  write_sent()
   world:flush()
 end
 
@@ -38,6 +48,7 @@ function CMD.start()
     x[i], y[i] = math.random() * side, math.random() * side
     rows[3 * i - 2], rows[3 * i - 1], rows[3 * i] = first + i - 1, x[i], y[i]
   end
+  write_sent()
   world:enter_many(rows)
   skynet.fork(walk, world)
 end
