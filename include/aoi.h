@@ -331,7 +331,9 @@ enum {
     AOI_WHY_MASK,
     AOI_WHY_INSIDE,
     AOI_WHY_KEPT,
-    AOI_WHY_OUTSIDE
+    AOI_WHY_OUTSIDE,
+    AOI_WHY_WALL, /* of aoi_sight.h */
+    AOI_WHY_LINGERS
 };
 
 typedef struct aoi_explanation {

@@ -102,6 +102,12 @@
 #include "snapshot/load.c"
 #include "snapshot/save.c"
 
+#include "sight/look.c"
+#include "sight/questions.c"
+#include "sight/sight_check.c"
+#include "sight/walls.c"
+#include "sight/watches.c"
+
 #include "sync/clients.c"
 #include "sync/picture.c"
 #include "sync/reader.c"

@@ -349,6 +349,7 @@ static int change_area(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     if (was.mask != is->mask) aoi_tell_mask(s, node);
     s->unbounded_positional += is_unbounded_positional(is);
     if (was.area.shape != is->area.shape) aoi_shape_free(&s->world.memory, was.area.shape);
+    if (s->world.nodes[node].flags & AOI_NODE_LAYER) aoi_layer_node_changed(s, node);
     aoi_commit(s);
     return AOI_OK;
 }
@@ -434,7 +435,7 @@ static int override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
     if (aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node))
         s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
     aoi_tell_mask(s, node);
-    if (s->world.nodes[node].flags & AOI_NODE_LAYER) aoi_layer_overridden(s, node);
+    if (s->world.nodes[node].flags & AOI_NODE_LAYER) aoi_layer_node_changed(s, node);
     aoi_commit(s);
     return AOI_OK;
 }

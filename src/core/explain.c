@@ -11,8 +11,10 @@ const char *aoi_why_text(int why) {
                                         [AOI_WHY_MASK] = "mask",
                                         [AOI_WHY_INSIDE] = "inside",
                                         [AOI_WHY_KEPT] = "kept",
-                                        [AOI_WHY_OUTSIDE] = "outside"};
-    return why >= 0 && why <= AOI_WHY_OUTSIDE ? texts[why] : "unknown";
+                                        [AOI_WHY_OUTSIDE] = "outside",
+                                        [AOI_WHY_WALL] = "wall",
+                                        [AOI_WHY_LINGERS] = "lingers"};
+    return why >= 0 && why <= AOI_WHY_LINGERS ? texts[why] : "unknown";
 }
 
 static int why_of(const aoi_space *s, uint32_t node, uint32_t target) {

@@ -26,6 +26,7 @@ typedef struct aoi_layer aoi_layer;
 
 typedef struct aoi_layer_node { /* the head of the record of a flagged node */
     aoi_layer *layer;
+    uint64_t user_data; /* the host's for the node; 0: it knows nothing of it */
 } aoi_layer_node;
 
 typedef struct aoi_layer_class { /* those that may be NULL are marked so */
@@ -37,8 +38,8 @@ typedef struct aoi_layer_class { /* those that may be NULL are marked so */
     void (*prefetch)(const aoi_layer_node *, uint32_t name,
                      bool record);                        /* may be NULL: what `see` reads; the node's record */
     bool (*saw)(const aoi_layer_node *, uint32_t target); /* whether the node saw the target at the last tick */
-    uint64_t (*end)(aoi_layer_node *);                    /* the node is being freed; the host's user data for it */
-    void (*overridden)(aoi_layer_node *);                 /* may be NULL: an exception of the node has changed */
+    void (*end)(aoi_layer_node *);                        /* the node is being freed */
+    void (*changed)(aoi_layer_node *);                    /* may be NULL: its area, its mask or its exceptions have */
     void (*entered)(aoi_layer *, uint32_t entity);        /* may be NULL */
     void (*moved)(aoi_layer *, uint32_t entity);          /* or is about to: where it is counts only at the tick */
     void (*touched)(aoi_layer *, uint32_t entity);        /* may be NULL: its kind has changed */
@@ -63,8 +64,8 @@ void aoi_layer_open(aoi_space *s, aoi_layer *layer, const aoi_layer_class *class
 void aoi_layer_close(aoi_layer *layer); /* out of the chain; it has no nodes any more */
 /* One that cannot be removed for want of memory becomes a silent one of the space. */
 int aoi_remove_layer_node(aoi_space *s, uint32_t node);
-uint64_t aoi_layer_node_end(const aoi_space *s, uint32_t node); /* class->end */
-void aoi_layer_overridden(const aoi_space *s, uint32_t node);   /* class->overridden */
+uint64_t aoi_layer_node_end(const aoi_space *s, uint32_t node); /* class->end; the host's user data */
+void aoi_layer_node_changed(const aoi_space *s, uint32_t node); /* class->changed */
 
 uint32_t aoi_sighting_name(const aoi_space *s, uint32_t node, uint32_t target);
 bool aoi_layers_see(aoi_space *s); /* applies all sightings; false: memory refused, some wait */

@@ -24,7 +24,8 @@ uint32_t aoi_sighting_name(const aoi_space *s, uint32_t node, uint32_t target) {
 /* NULL: it is applied already, or the node has been removed since. */
 static aoi_layer_node *node_of_sighting(const aoi_space *s, uint32_t i) {
     uint32_t node = s->sightings[i].node;
-    bool is = s->sightings[i].name != AOI_SIGHTING_DONE && s->world.nodes[node].flags & AOI_NODE_LAYER;
+    const aoi_node_record *n = s->world.nodes + node;
+    bool is = s->sightings[i].name != AOI_SIGHTING_DONE && n->flags & AOI_NODE_LAYER && aoi_is_live(n->generation);
     return is ? aoi_layer_node_from(s->world.areas[node].user_data) : NULL;
 }
 
@@ -153,12 +154,14 @@ int aoi_remove_layer_node(aoi_space *s, uint32_t node) {
 
 uint64_t aoi_layer_node_end(const aoi_space *s, uint32_t node) {
     aoi_layer_node *n = aoi_layer_node_from(s->world.areas[node].user_data);
-    return n->layer->class->end(n);
+    uint64_t user_data = n->user_data;
+    n->layer->class->end(n);
+    return user_data;
 }
 
-void aoi_layer_overridden(const aoi_space *s, uint32_t node) {
+void aoi_layer_node_changed(const aoi_space *s, uint32_t node) {
     aoi_layer_node *n = aoi_layer_node_from(s->world.areas[node].user_data);
-    if (n->layer->class->overridden) n->layer->class->overridden(n);
+    if (n->layer->class->changed) n->layer->class->changed(n);
 }
 
 void aoi_layers_entered(aoi_layer *first, uint32_t entity) {

@@ -303,14 +303,25 @@ void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* i
  * less. */
 void aoi_find_watchers(aoi_space *s, uint32_t entity, bool idle, bool by_index);
 
+/* The host's user data of a node, or of one that has gone while events of it wait. */
+static inline uint64_t aoi_user_data_of(const aoi_space *s, uint32_t node) {
+    const aoi_node_record *n = s->world.nodes + node;
+    uint64_t user_data = s->world.areas[node].user_data;
+    bool layered = n->flags & AOI_NODE_LAYER && aoi_is_live(n->generation);
+    return layered ? aoi_layer_node_from(user_data)->user_data : user_data;
+}
+
 /* ---- what the Lua binding needs beside aoi.h ----------------------------------------------------------------------- */
 
-/* An event of the node is no more in the queue. */
-static inline void aoi_count_taken(aoi_space *s, uint32_t node) {
+/* An event of the node is no more in a queue, or what else held its slot. */
+static inline void aoi_let_go(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
-    s->taken++;
     if (--n->pending > 0 || aoi_is_live(n->generation)) return;
     if (n->generation != 0) aoi_release_node(s, node); /* 0: the slot retires */
+}
+static inline void aoi_count_taken(aoi_space *s, uint32_t node) {
+    s->taken++;
+    aoi_let_go(s, node);
 }
 void aoi_tell_taken(aoi_space *s, const aoi_queued *e); /* who observes and who records */
 /* Takes the oldest event, NULL if none waits.  The queue's own record of it is valid until the next call. */

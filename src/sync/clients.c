@@ -139,9 +139,8 @@ static uint32_t sync_name(aoi_layer *layer, uint32_t target) {
     return aoi_track_ready((aoi_sync *)layer, target);
 }
 
-static uint64_t sync_end(aoi_layer_node *n) {
+static void sync_end(aoi_layer_node *n) {
     aoi_client_end((aoi_client *)n);
-    return 0; /* nothing of the host's */
 }
 
 static const aoi_layer_class sync_layer = {.name = sync_name,

@@ -1,0 +1,213 @@
+/* look.c - a tick of a sight (sight.h): which pairs are tested, and what has changed since the last one.
+ *
+ *   walls that changed --(nodes whose reach touches them)--+
+ *   owners that moved, areas that changed -----------------+--> stale watches --+
+ *   targets that moved, pairs new and lost, lingering ------------------------ -+--> due pairs --> tested --> events
+ */
+#include "sight/sight.h"
+
+enum { PAIRS_AHEAD = 12, PLACES_AHEAD = 6 }; /* pairs whose memory is prefetched */
+
+/* ---- what is to be tested ---------------------------------------------------------------------------------------- */
+
+/* Watches of that reach whose owners stand within it of the box. */
+static bool notice_near(aoi_sight *g, const struct aoi_wall_box *box, int exponent) {
+    aoi_space *s = g->layer.space;
+    const double wide = (1 + 0x1p-40), reach = ldexp(1, exponent);
+    double at[2], half[2];
+    for (int a = 0; a < 2; a++) {
+        at[a] = box->lo[a] / 2 + box->hi[a] / 2;
+        half[a] = (box->hi[a] / 2 - box->lo[a] / 2 + reach) * wide;
+    }
+    aoi_find_targets(s, at, half);
+    bool failed = s->world.failed;
+    s->world.failed = false;
+    for (uint32_t i = 0; i < s->world.hit_count && !failed; i++) {
+        uint32_t e = s->world.hits[i], k = e < g->thing_cap ? g->things[e].watches : AOI_NONE;
+        for (; k != AOI_NONE; k = g->watches[k]->next)
+            if (g->watches[k]->reach == exponent) aoi_watch_stale(g, g->watches[k]);
+    }
+    return !failed;
+}
+
+static void notice_everywhere(aoi_sight *g, bool unbounded_only) {
+    for (uint32_t k = 0; k < g->watch_top; k++)
+        if (g->watches[k] && (!unbounded_only || g->watches[k]->reach == INT32_MAX)) aoi_watch_stale(g, g->watches[k]);
+}
+
+/* A line from a watcher is no longer than the reach: it passes walls within that of the watcher alone. */
+static bool notice_walls(aoi_sight *g) {
+    aoi_wall_changes *c = &g->changes;
+    if (c->count > g->watch_count) {
+        notice_everywhere(g, false);
+        c->count = 0;
+    }
+    for (uint32_t k = 0; k < g->reach_count && c->count; k++) {
+        int exponent = g->reaches[k].exponent;
+        if (exponent == INT32_MAX) notice_everywhere(g, true);
+        for (uint32_t i = 0; i < c->count && exponent != INT32_MAX; i++)
+            if (!notice_near(g, c->boxes + i, exponent)) return false;
+    }
+    c->count = 0;
+    return true;
+}
+
+static void notice_moves(aoi_sight *g) {
+    for (uint32_t i = 0; i < g->moved_count; i++) {
+        aoi_thing *t = g->things + g->moved[i];
+        t->moved = false;
+        for (uint32_t k = t->watches; k != AOI_NONE; k = g->watches[k]->next) aoi_watch_stale(g, g->watches[k]);
+        for (uint32_t p = t->targets; p != AOI_NONE; p = g->pairs[p].of_target[0])
+            if (!g->watches[g->pairs[p].watch]->stale) aoi_pair_due(g, p);
+    }
+    g->moved_count = 0;
+    for (uint32_t i = 0; i < g->stale_count; i++) {
+        aoi_watch *n = g->watches[g->stale[i]];
+        n->stale = false;
+        for (uint32_t p = n->pairs; p != AOI_NONE && !n->gone; p = g->pairs[p].of_watch[0]) aoi_pair_due(g, p);
+        if (n->gone && n->pairs == AOI_NONE) aoi_watch_free(g, n);
+    }
+    g->stale_count = 0;
+}
+
+/* ---- testing ----------------------------------------------------------------------------------------------------- */
+
+bool aoi_line_clear(const aoi_sight *g, uint32_t node, uint32_t target, uint32_t *wall) {
+    const aoi_space *s = g->layer.space;
+    if (aoi_override_of(s, node, target) == AOI_SHOW) return true;
+    const double *w = aoi_position_now(s, s->world.nodes[node].owner), *t = aoi_position_now(s, target);
+    uint32_t hides = aoi_walls_hide(g->walls, w, t, *wall);
+    if (hides != AOI_NONE) *wall = hides;
+    return hides == AOI_NONE;
+}
+
+/* Whether the node sees the target at the tick that is being made, g->now + 1. */
+static bool look_at(aoi_sight *g, aoi_sight_pair *p) {
+    const aoi_watch *n = g->watches[p->watch];
+    if (p->flags & AOI_PAIR_GONE) return false;
+    bool clear = p->flags & AOI_PAIR_AREA && aoi_line_clear(g, n->node, p->target, &p->wall);
+    g->tested += (p->flags & AOI_PAIR_AREA) != 0;
+    if (clear) {
+        p->flags |= AOI_PAIR_CLEAR;
+        return true;
+    }
+    if (p->flags & AOI_PAIR_CLEAR) p->clear = g->now;
+    p->flags &= (uint8_t)~AOI_PAIR_CLEAR;
+    return p->flags & AOI_PAIR_SEEN && g->now + 1 - p->clear <= n->linger;
+}
+
+static void look_at_due(aoi_sight *g) {
+    const aoi_world *w = &g->layer.space->world;
+    for (uint32_t i = 0; i < g->due_count; i++) {
+        if (i + PAIRS_AHEAD < g->due_count) AOI_PREFETCH(g->pairs + g->due[i + PAIRS_AHEAD]);
+        if (i + PLACES_AHEAD < g->due_count) {
+            const aoi_sight_pair *next = g->pairs + g->due[i + PLACES_AHEAD];
+            if (!(next->flags & AOI_PAIR_GONE)) AOI_PREFETCH(w->entities + next->target);
+            if (next->wall != AOI_NONE) AOI_PREFETCH(g->walls->records + next->wall);
+        }
+        aoi_sight_pair *p = g->pairs + g->due[i];
+        p->flags &= (uint8_t)~AOI_PAIR_SEES;
+        if (look_at(g, p)) p->flags |= AOI_PAIR_SEES;
+    }
+}
+
+static bool has_changed(const aoi_sight_pair *p) {
+    return !(p->flags & AOI_PAIR_SEES) != !(p->flags & AOI_PAIR_SEEN);
+}
+
+/* What the tick has found is what holds; whether the pair has to be looked at by the next one. */
+static bool settle_pair(aoi_sight *g, uint32_t pair) {
+    aoi_sight_pair *p = g->pairs + pair;
+    aoi_watch *n = g->watches[p->watch];
+    bool sees = p->flags & AOI_PAIR_SEES;
+    g->seen = g->seen + sees - ((p->flags & AOI_PAIR_SEEN) != 0);
+    p->flags &= (uint8_t) ~(AOI_PAIR_SEEN | AOI_PAIR_WAS | AOI_PAIR_DUE);
+    if (sees) p->flags |= AOI_PAIR_SEEN;
+    if (p->flags & AOI_PAIR_AREA) p->flags |= AOI_PAIR_WAS;
+    bool lingers = sees && !(p->flags & AOI_PAIR_CLEAR);
+    if (lingers) p->flags |= AOI_PAIR_DUE;
+    if (sees || p->flags & AOI_PAIR_AREA) return lingers;
+    p->flags |= AOI_PAIR_DUE; /* while it is freed it must not be listed again */
+    aoi_pair_free(g, pair);
+    if (n->gone && n->pairs == AOI_NONE) {
+        if (n->holds) aoi_let_go(g->layer.space, n->node);
+        aoi_watch_free(g, n);
+    }
+    return false;
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+/* False when memory is refused. */
+static bool put_change(aoi_sight *g, const aoi_sight_pair *p) {
+    aoi_space *s = g->layer.space;
+    const aoi_watch *n = g->watches[p->watch];
+    aoi_event_queue *q = &g->queue;
+    int kind = p->flags & AOI_PAIR_SEES ? AOI_ENTER : AOI_LEAVE;
+    if (!aoi_queue_ready(&s->world.memory, q)) return false;
+    if (q->call && aoi_queue_cancel(q, n->node, p->target, p->life)) {
+        s->world.nodes[n->node].pending--; /* the node lives, or its slot is held */
+        return true;
+    }
+    aoi_queued *e = aoi_queue_append(q, kind, n->node, p->target, p->life);
+    e->watcher = n->watcher;
+    e->target = p->id;
+    e->node_id = n->node_id;
+    s->world.nodes[n->node].pending++;
+    return true;
+}
+
+static bool put_changes(aoi_sight *g) {
+    aoi_space *s = g->layer.space;
+    const aoi_queued *e;
+    bool put = true;
+    aoi_queue_begin(&s->world.memory, &g->queue);
+    for (uint32_t i = 0; i < g->due_count && put; i++)
+        if (has_changed(g->pairs + g->due[i])) put = put_change(g, g->pairs + g->due[i]);
+    if (put) aoi_queue_commit(&s->world.memory, &g->queue);
+    while (!put && (e = aoi_queue_take_back(&g->queue, g->queue.call)) != NULL) s->world.nodes[e->node].pending--;
+    while (!put && (e = aoi_queue_restore(&g->queue, 0)) != NULL) s->world.nodes[e->node].pending++;
+    return put;
+}
+
+/* To the sink; a client that has gone with its node is told nothing. */
+static bool put_to_sink(aoi_sight *g, aoi_sight_pair *p) {
+    const aoi_watch *n = g->watches[p->watch];
+    return n->gone || !has_changed(p) || g->sink(n->client, p->target, &p->name, p->flags & AOI_PAIR_SEES);
+}
+
+int aoi_sight_tick(aoi_sight *g) {
+    aoi_space *s = g->layer.space;
+    uint32_t i = 0, stay = 0;
+    if (!aoi_settle(s) || !aoi_layers_see(s) || !notice_walls(g)) return AOI_ENOMEM;
+    notice_moves(g);
+    look_at_due(g);
+    if (!g->sink && !put_changes(g)) return AOI_ENOMEM;
+    for (; i < g->due_count && (!g->sink || put_to_sink(g, g->pairs + g->due[i])); i++)
+        if (settle_pair(g, g->due[i])) g->due[stay++] = g->due[i];
+    bool all = i == g->due_count;
+    while (i < g->due_count) g->due[stay++] = g->due[i++];
+    g->due_count = stay;
+    if (!all) return AOI_ENOMEM;
+    g->now++;
+    return AOI_OK;
+}
+
+const aoi_queued *aoi_sight_take(aoi_sight *g) {
+    aoi_space *s = g->layer.space;
+    if (!g->queue.count) return NULL;
+    const aoi_queued *e = aoi_queue_take(&g->queue);
+    if (s->observers) aoi_observers_took(s->observers, e);
+    aoi_count_taken(s, e->node);
+    return e;
+}
+
+bool aoi_sight_next(aoi_sight *g, aoi_event *out) {
+    const aoi_queued *e = aoi_sight_take(g);
+    if (e) *out = (aoi_event){e->kind, e->watcher, e->target, e->node_id, aoi_user_data_of(g->layer.space, e->node)};
+    return e != NULL;
+}
+
+size_t aoi_sight_pending(const aoi_sight *g) {
+    return g->queue.count;
+}

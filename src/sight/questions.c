@@ -1,0 +1,108 @@
+/* questions.c - what a sight's nodes see now, and why.  Pairs that wait for a tick are not asked: areas and walls are. */
+#include "sight/sight.h"
+
+/* Whether the target, which the area sees or not, is seen. */
+static bool is_seen(const aoi_sight *g, const aoi_watch *n, uint32_t target, bool in_area) {
+    uint32_t p = n->linger || in_area ? aoi_pair_find(g, n->number, target) : AOI_NONE;
+    uint32_t wall = p == AOI_NONE ? AOI_NONE : g->pairs[p].wall;
+    if (in_area && aoi_line_clear(g, n->node, target, &wall)) return true;
+    return n->linger && p != AOI_NONE && g->pairs[p].flags & AOI_PAIR_SEEN;
+}
+
+bool aoi_sight_sees(aoi_sight *g, aoi_node handle, aoi_entity target) {
+    aoi_space *s = g->layer.space;
+    (void)aoi_settle(s);
+    uint32_t t = aoi_entity_slot(s, target);
+    const aoi_watch *n = aoi_watch_of(g, aoi_node_slot(s, handle));
+    return n && t != AOI_NONE && t != n->owner && is_seen(g, n, t, aoi_node_sees(s, n->node, t));
+}
+
+/* The answers of the space's question, from number `kept` on those of which `ask` is true. */
+static int refused(size_t *count) {
+    *count = 0;
+    return AOI_ENOMEM;
+}
+
+int aoi_sight_view(aoi_sight *g, aoi_node handle, const int64_t **ids, size_t *count) {
+    aoi_space *s = g->layer.space;
+    const aoi_watch *n = aoi_watch_of(g, aoi_node_slot(s, handle));
+    size_t kept = 0, all;
+    if (!n) return AOI_EGONE;
+    int result = aoi_view(s, handle, ids, count);
+    if (result != AOI_OK) return result;
+    for (size_t i = 0; i < *count; i++)
+        if (is_seen(g, n, aoi_slot_of_id(s, s->ids_out[i]), true)) s->ids_out[kept++] = s->ids_out[i];
+    all = kept;
+    for (uint32_t p = n->linger ? n->pairs : AOI_NONE; p != AOI_NONE; p = g->pairs[p].of_watch[0]) {
+        const aoi_sight_pair *r = g->pairs + p;
+        if ((r->flags & (AOI_PAIR_SEEN | AOI_PAIR_GONE)) != AOI_PAIR_SEEN || aoi_node_sees(s, n->node, r->target))
+            continue;
+        if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, all + 1)) return refused(count);
+        s->ids_out[all++] = r->id;
+    }
+    s->answer_count = (uint32_t)all;
+    *ids = s->ids_out;
+    *count = all;
+    return AOI_OK;
+}
+
+int aoi_sight_viewers(aoi_sight *g, aoi_entity target, const int64_t **ids, const int64_t **nodes, size_t *count) {
+    aoi_space *s = g->layer.space;
+    uint32_t t = aoi_entity_slot(s, target);
+    size_t kept = 0;
+    int result = aoi_viewers(s, target, ids, nodes, count);
+    if (result != AOI_OK) return result;
+    for (size_t i = 0; i < *count; i++) {
+        aoi_entity watcher = aoi_find(s, s->ids_out[i]);
+        const aoi_watch *n = aoi_watch_of(g, aoi_node_slot(s, aoi_find_node(s, watcher, s->nodes_out[i])));
+        if (!n || !is_seen(g, n, t, true)) continue;
+        s->ids_out[kept] = s->ids_out[i];
+        s->nodes_out[kept++] = s->nodes_out[i];
+    }
+    for (uint32_t p = t < g->thing_cap ? g->things[t].targets : AOI_NONE; p != AOI_NONE; p = g->pairs[p].of_target[0]) {
+        const aoi_watch *n = g->watches[g->pairs[p].watch];
+        if (!n->linger || !(g->pairs[p].flags & AOI_PAIR_SEEN) || aoi_node_sees(s, n->node, t)) continue;
+        if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, kept + 1) ||
+            !AOI_GROW(&s->world.memory, s->nodes_out, s->nodes_cap, kept + 1))
+            return refused(count);
+        s->ids_out[kept] = n->watcher;
+        s->nodes_out[kept++] = n->node_id;
+    }
+    s->answer_count = (uint32_t)kept;
+    *ids = s->ids_out;
+    *nodes = s->nodes_out;
+    *count = kept;
+    return AOI_OK;
+}
+
+int64_t aoi_sight_ray(const aoi_sight *g, const double *p, const double *q, double *at) {
+    return aoi_walls_ray(g->walls, p, q, at);
+}
+
+void aoi_sight_explain(aoi_sight *g, int64_t watcher, int64_t node_id, int64_t target, aoi_sight_explanation *out) {
+    aoi_space *s = g->layer.space;
+    *out = (aoi_sight_explanation){0};
+    aoi_explain(s, watcher, node_id, target, &out->e);
+    uint32_t node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, watcher), node_id));
+    uint32_t t = aoi_entity_slot(s, aoi_find(s, target));
+    const aoi_watch *n = aoi_watch_of(g, node);
+    const aoi_event_queue *q = &g->queue;
+    for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++)
+        out->e.pending |=
+            q->events[i].watcher == watcher && q->events[i].node_id == node_id && q->events[i].target == target;
+    if (!n && out->e.why > AOI_WHY_NO_NODE) out->e.why = AOI_WHY_NO_NODE; /* a node of the space, not of the sight */
+    if (!n || t == AOI_NONE || out->e.why == AOI_WHY_SELF) {
+        out->e.sees = false;
+        return;
+    }
+    const double *from = aoi_position_now(s, n->owner), *to = aoi_position_now(s, t);
+    if (out->e.sees && out->e.why != AOI_WHY_SHOWN && (out->wall = aoi_walls_ray(g->walls, from, to, out->at)) != 0)
+        out->e.why = AOI_WHY_WALL;
+    bool clear = out->e.sees && !out->wall;
+    out->e.sees = is_seen(g, n, t, aoi_node_sees(s, node, t));
+    if (out->e.sees && !clear) out->e.why = AOI_WHY_LINGERS;
+}
+
+void aoi_sight_read_stats(const aoi_sight *g, aoi_sight_stats *out) {
+    *out = (aoi_sight_stats){g->walls->count, g->watch_count, g->pair_count, g->seen, g->tested};
+}

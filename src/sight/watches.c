@@ -1,0 +1,337 @@
+/* watches.c - nodes of a sight and the pairs that their areas see (sight.h). */
+#include "sight/sight.h"
+
+static uint32_t pair_hash(uint32_t watch, uint32_t target) {
+    return aoi_hash64((uint64_t)watch << 32 | target);
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
+
+uint32_t aoi_pair_find(const aoi_sight *g, uint32_t watch, uint32_t target) {
+    uint32_t at = AOI_SEEK, p, hash = pair_hash(watch, target);
+    while ((p = aoi_index_next(&g->index, hash, &at)) != AOI_NONE)
+        if (g->pairs[p].watch == watch && g->pairs[p].target == target) break;
+    return p;
+}
+
+static bool things_ready(aoi_sight *g, uint32_t entity) {
+    aoi_memory *m = aoi_sight_memory(g);
+    uint32_t cap = g->thing_cap;
+    if (!AOI_GROW(m, g->things, g->thing_cap, entity + (size_t)1)) return false;
+    for (; cap < g->thing_cap; cap++) g->things[cap] = (aoi_thing){AOI_NONE, AOI_NONE, false};
+    return AOI_GROW(m, g->moved, g->moved_cap, g->thing_cap);
+}
+
+/* A new one, with room for it in every list; false when memory is refused. */
+static bool pair_add(aoi_sight *g, aoi_watch *n, uint32_t target) {
+    aoi_memory *m = aoi_sight_memory(g);
+    uint32_t p = g->free_pair != AOI_NONE ? g->free_pair : g->pair_top;
+    if (!things_ready(g, target) || !AOI_GROW(m, g->pairs, g->pair_cap, p + (size_t)1) ||
+        !AOI_GROW(m, g->due, g->due_cap, g->pair_cap) || !aoi_index_reserve(m, &g->index, g->pair_count + (size_t)1))
+        return false;
+    if (p == g->pair_top) g->pair_top++;
+    else g->free_pair = g->pairs[p].target;
+    const aoi_entity_record *e = g->layer.space->world.entities + target;
+    uint32_t *targets = &g->things[target].targets;
+    g->pairs[p] = (aoi_sight_pair){.id = e->id,
+                                   .watch = n->number,
+                                   .target = target,
+                                   .life = e->generation,
+                                   .of_watch = {n->pairs, AOI_NONE},
+                                   .of_target = {*targets, AOI_NONE},
+                                   .wall = AOI_NONE,
+                                   .name = AOI_NONE,
+                                   .flags = AOI_PAIR_AREA};
+    if (n->pairs != AOI_NONE) g->pairs[n->pairs].of_watch[1] = p;
+    if (*targets != AOI_NONE) g->pairs[*targets].of_target[1] = p;
+    n->pairs = *targets = p;
+    aoi_index_add(&g->index, pair_hash(n->number, target), p);
+    g->pair_count++;
+    aoi_pair_due(g, p);
+    return true;
+}
+
+/* The node or the target has gone: it is in the chain of its watch and in `due` alone, until the tick. */
+static void pair_part(aoi_sight *g, uint32_t pair) {
+    aoi_sight_pair *p = g->pairs + pair;
+    if (p->flags & AOI_PAIR_GONE) return;
+    if (p->of_target[1] != AOI_NONE) g->pairs[p->of_target[1]].of_target[0] = p->of_target[0];
+    else g->things[p->target].targets = p->of_target[0];
+    if (p->of_target[0] != AOI_NONE) g->pairs[p->of_target[0]].of_target[1] = p->of_target[1];
+    aoi_index_remove(&g->index, pair_hash(p->watch, p->target), pair);
+    p->flags = (uint8_t)((p->flags & ~AOI_PAIR_AREA) | AOI_PAIR_GONE);
+    aoi_pair_due(g, pair);
+}
+
+/* It is in no list any more. */
+void aoi_pair_free(aoi_sight *g, uint32_t pair) {
+    aoi_sight_pair *p = g->pairs + pair;
+    pair_part(g, pair);
+    if (p->of_watch[1] != AOI_NONE) g->pairs[p->of_watch[1]].of_watch[0] = p->of_watch[0];
+    else g->watches[p->watch]->pairs = p->of_watch[0];
+    if (p->of_watch[0] != AOI_NONE) g->pairs[p->of_watch[0]].of_watch[1] = p->of_watch[1];
+    p->flags = AOI_PAIR_FREE;
+    p->target = g->free_pair;
+    g->free_pair = pair;
+    g->pair_count--;
+}
+
+/* ---- how far nodes reach ----------------------------------------------------------------------------------------- */
+
+static int reach_exponent(const aoi_sight *g, uint32_t node) {
+    const double *reach = g->layer.space->world.nodes[node].reach;
+    double most = fmax(reach[0], reach[1]);
+    int e = -1080;
+    if (isinf(most)) return INT32_MAX;
+    if (most > 0) (void)frexp(most, &e);
+    return e;
+}
+
+static void reach_count(aoi_sight *g, int exponent, int more) {
+    uint32_t i = 0;
+    while (i < g->reach_count && g->reaches[i].exponent != exponent) i++;
+    if (i == g->reach_count) g->reaches[g->reach_count++] = (aoi_reach){exponent, 0};
+    g->reaches[i].count += (uint32_t)more;
+    if (!g->reaches[i].count) g->reaches[i] = g->reaches[--g->reach_count];
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+static const aoi_layer_class sight_layer;
+
+aoi_watch *aoi_watch_of(const aoi_sight *g, uint32_t node) {
+    const aoi_space *s = g->layer.space;
+    if (node == AOI_NONE || !(s->world.nodes[node].flags & AOI_NODE_LAYER)) return NULL;
+    aoi_layer_node *n = aoi_layer_node_from(s->world.areas[node].user_data);
+    return n->layer == &g->layer ? (aoi_watch *)n : NULL;
+}
+
+void aoi_watch_stale(aoi_sight *g, aoi_watch *n) {
+    if (n->stale || n->gone) return;
+    n->stale = true;
+    g->stale[g->stale_count++] = n->number;
+}
+
+static aoi_watch *watch_new(aoi_sight *g, uint32_t owner) {
+    aoi_memory *m = aoi_sight_memory(g);
+    uint32_t k = g->low_watch;
+    while (k < g->watch_top && g->watches[k]) k++;
+    if (!things_ready(g, owner) || !AOI_GROW(m, g->watches, g->watch_cap, k + (size_t)1) ||
+        !AOI_GROW(m, g->stale, g->stale_cap, g->watch_cap) ||
+        !AOI_GROW(m, g->reaches, g->reach_cap, g->watch_cap + (size_t)1))
+        return NULL;
+    aoi_watch *n = aoi_resize(m, NULL, 0, sizeof *n);
+    if (!n) return NULL;
+    *n = (aoi_watch){.head.layer = &g->layer, .number = k, .node = AOI_NONE, .owner = owner, .pairs = AOI_NONE};
+    if (k == g->watch_top) g->watch_top++;
+    g->watches[k] = n;
+    g->low_watch = k + 1;
+    g->watch_count++;
+    return n;
+}
+
+void aoi_watch_free(aoi_sight *g, aoi_watch *n) {
+    g->watches[n->number] = NULL;
+    g->watch_count--;
+    if (n->number < g->low_watch) g->low_watch = n->number;
+    aoi_resize(aoi_sight_memory(g), n, sizeof *n, 0);
+}
+
+int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger, uint64_t client,
+                  aoi_node *out) {
+    aoi_space *s = g->layer.space;
+    uint32_t owner = aoi_entity_slot(s, e);
+    aoi_area flagged = *area;
+    aoi_node node;
+    if (owner == AOI_NONE) return AOI_EGONE;
+    if (!aoi_layers_see(s)) return AOI_ENOMEM; /* no sighting may find a new node */
+    aoi_watch *n = watch_new(g, owner);
+    if (!n) return AOI_ENOMEM;
+    flagged.user_data = (uint64_t)(uintptr_t)n;
+    int result = aoi_add_flagged_node(s, e, node_id, &flagged, AOI_NODE_LAYER, &node);
+    if (result != AOI_OK) {
+        aoi_watch_free(g, n);
+        return result;
+    }
+    n->node = node.index;
+    n->node_id = node_id;
+    n->watcher = s->world.entities[owner].id;
+    n->linger = linger;
+    n->head.user_data = area->user_data;
+    n->client = client;
+    n->next = g->things[owner].watches;
+    g->things[owner].watches = n->number;
+    n->reach = reach_exponent(g, n->node);
+    reach_count(g, n->reach, 1);
+    g->changes.wanted = true;
+    if (out) *out = node;
+    return AOI_OK;
+}
+
+int aoi_sight_add_node(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger,
+                       aoi_node *out) {
+    return aoi_watch_add(g, e, node_id, area, linger, 0, out);
+}
+
+bool aoi_sight_has_node(const aoi_sight *g, aoi_node n) {
+    return aoi_watch_of(g, aoi_node_slot(g->layer.space, n)) != NULL;
+}
+
+/* ---- for the space ----------------------------------------------------------------------------------------------- */
+
+/* Targets are named by their slots: what a slot holds when the sighting is applied is what holds in the end. */
+static uint32_t sight_name(aoi_layer *layer, uint32_t target) {
+    (void)layer;
+    return target;
+}
+
+static bool sight_see(aoi_layer_node *node, uint32_t target, bool enters) {
+    aoi_watch *n = (aoi_watch *)node;
+    aoi_sight *g = (aoi_sight *)node->layer;
+    uint32_t p = aoi_pair_find(g, n->number, target);
+    if (p != AOI_NONE) {
+        g->pairs[p].flags = (uint8_t)((g->pairs[p].flags & ~AOI_PAIR_AREA) | (enters ? AOI_PAIR_AREA : 0));
+        aoi_pair_due(g, p);
+        return true;
+    }
+    return !enters || !aoi_is_live(g->layer.space->world.entities[target].generation) || pair_add(g, n, target);
+}
+
+static bool sight_saw(const aoi_layer_node *node, uint32_t target) {
+    const aoi_sight *g = (const aoi_sight *)node->layer;
+    uint32_t p = aoi_pair_find(g, ((const aoi_watch *)node)->number, target);
+    return p != AOI_NONE && g->pairs[p].flags & AOI_PAIR_WAS;
+}
+
+/* What it saw is left at the next tick; until then its slot is held, so that no other node's events can be taken for
+ * its own. */
+static void sight_end(aoi_layer_node *node) {
+    aoi_watch *n = (aoi_watch *)node;
+    aoi_sight *g = (aoi_sight *)node->layer;
+    uint32_t *link = &g->things[n->owner].watches;
+    while (*link != n->number) link = &g->watches[*link]->next;
+    *link = n->next;
+    reach_count(g, n->reach, -1);
+    n->gone = true;
+    for (uint32_t p = n->pairs; p != AOI_NONE; p = g->pairs[p].of_watch[0]) pair_part(g, p);
+    n->holds = n->pairs != AOI_NONE;
+    if (n->holds) g->layer.space->world.nodes[n->node].pending++;
+    else if (!n->stale) aoi_watch_free(g, n);
+}
+
+static void sight_changed(aoi_layer_node *node) {
+    aoi_watch *n = (aoi_watch *)node;
+    aoi_sight *g = (aoi_sight *)node->layer;
+    reach_count(g, n->reach, -1);
+    n->reach = reach_exponent(g, n->node);
+    reach_count(g, n->reach, 1);
+    aoi_watch_stale(g, n);
+}
+
+static void sight_moved(aoi_layer *layer, uint32_t entity) {
+    aoi_sight *g = (aoi_sight *)layer;
+    if (entity >= g->thing_cap) return;
+    aoi_thing *t = g->things + entity;
+    if (t->moved || (t->targets & t->watches) == AOI_NONE) return;
+    t->moved = true;
+    g->moved[g->moved_count++] = entity;
+}
+
+static void sight_left(aoi_layer *layer, uint32_t entity) {
+    aoi_sight *g = (aoi_sight *)layer;
+    if (entity >= g->thing_cap) return;
+    while (g->things[entity].targets != AOI_NONE) pair_part(g, g->things[entity].targets);
+}
+
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
+
+static void sight_free(aoi_layer *layer) {
+    aoi_sight *g = (aoi_sight *)layer;
+    aoi_memory *m = aoi_sight_memory(g);
+    for (uint32_t k = 0; k < g->watch_top; k++)
+        if (g->watches[k]) aoi_watch_free(g, g->watches[k]);
+    aoi_walls_part(g->walls, &g->changes);
+    aoi_queue_close(m, &g->queue);
+    aoi_index_free(m, &g->index);
+    AOI_FREE(m, g->things, g->thing_cap);
+    AOI_FREE(m, g->watches, g->watch_cap);
+    AOI_FREE(m, g->pairs, g->pair_cap);
+    AOI_FREE(m, g->moved, g->moved_cap);
+    AOI_FREE(m, g->stale, g->stale_cap);
+    AOI_FREE(m, g->due, g->due_cap);
+    AOI_FREE(m, g->reaches, g->reach_cap);
+    aoi_resize(m, g, sizeof *g, 0);
+}
+
+int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, aoi_sight_sink *sink, aoi_sight **out) {
+    aoi_memory *m = &s->world.memory;
+    aoi_sight *g = aoi_resize(m, NULL, 0, sizeof *g);
+    aoi_walls *own = g && !walls ? aoi_walls_new(m, s->world.dims) : walls;
+    if (!own) {
+        if (g) aoi_resize(m, g, sizeof *g, 0);
+        return AOI_ENOMEM;
+    }
+    *g = (aoi_sight){.walls = own, .sink = sink, .free_pair = AOI_NONE};
+    aoi_queue_open(&g->queue);
+    aoi_walls_join(own, &g->changes);
+    aoi_layer_open(s, &g->layer, &sight_layer);
+    *out = g;
+    return AOI_OK;
+}
+
+int aoi_sight_open(aoi_space *s, aoi_sight *walls, aoi_sight **out) {
+    if (walls && walls->layer.space != s) return AOI_EVALUE;
+    return aoi_sight_open_for(s, walls ? walls->walls : NULL, NULL, out);
+}
+
+void aoi_sight_close(aoi_sight *g) {
+    if (!g) return;
+    aoi_space *s = g->layer.space;
+    const aoi_queued *e;
+    for (uint32_t k = 0; k < g->watch_top; k++)
+        if (g->watches[k] && !g->watches[k]->gone) (void)aoi_remove_layer_node(s, g->watches[k]->node);
+    while (g->queue.count && (e = aoi_queue_take(&g->queue)) != NULL) aoi_let_go(s, e->node);
+    for (uint32_t k = 0; k < g->watch_top; k++)
+        if (g->watches[k] && g->watches[k]->holds) aoi_let_go(s, g->watches[k]->node);
+    aoi_layer_close(&g->layer);
+    sight_free(&g->layer);
+}
+
+/* ---- walls ------------------------------------------------------------------------------------------------------- */
+
+int aoi_sight_add_wall(aoi_sight *g, const aoi_wall *wall, int64_t *id) {
+    return aoi_walls_add(g->walls, wall, 0, id);
+}
+
+int aoi_sight_open_wall(aoi_sight *g, int64_t id, bool open) {
+    return aoi_walls_set_open(g->walls, id, open);
+}
+
+int aoi_sight_remove_wall(aoi_sight *g, int64_t id) {
+    return aoi_walls_remove(g->walls, id);
+}
+
+bool aoi_sight_read_wall(const aoi_sight *g, int64_t id, aoi_wall *out) {
+    uint32_t slot = aoi_wall_slot(g->walls, id);
+    if (slot != AOI_NONE) *out = g->walls->records[slot].w;
+    return slot != AOI_NONE;
+}
+
+bool aoi_sight_next_wall(const aoi_sight *g, size_t *cursor, int64_t *id, aoi_wall *out) {
+    const aoi_walls *k = g->walls;
+    while (*cursor < k->record_top && !k->records[*cursor].live) ++*cursor;
+    if (*cursor == k->record_top) return false;
+    *id = k->records[*cursor].id;
+    *out = k->records[(*cursor)++].w;
+    return true;
+}
+
+static const aoi_layer_class sight_layer = {.name = sight_name,
+                                            .see = sight_see,
+                                            .saw = sight_saw,
+                                            .end = sight_end,
+                                            .changed = sight_changed,
+                                            .moved = sight_moved,
+                                            .left = sight_left,
+                                            .free = sight_free,
+                                            .check = aoi_sight_check};
