@@ -183,6 +183,12 @@ describe("annotations:", function()
     end
   end)
 
+  it("of sights, all and nothing else", function()
+    local index = debug.getmetatable(aoi.sight.new(new_space())).__index
+    assert.same(keys(index, "Sight:"), owned(files.sight, "Sight"))
+    assert.same(keys(require "aoi.sight", "sight."), owned(files.sight, "sight"))
+  end)
+
   it("of triggers and neighbours, all and nothing else", function()
     local space = new_space()
     local triggers = trigger.new(space, { t = { radius = 1 } })

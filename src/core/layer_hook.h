@@ -11,7 +11,7 @@
 #ifndef AOI_LAYER_HOOK_H
 #define AOI_LAYER_HOOK_H
 
-#include "aoi.h"
+#include "core/event_queue.h"
 
 enum { AOI_SIGHTINGS = 256, AOI_SIGHTINGS_A_NODE = 16 }; /* that wait, at most, before a call */
 enum { AOI_SIGHTING_DONE = INT32_MAX };                  /* instead of a name: it has been applied */
@@ -45,6 +45,7 @@ typedef struct aoi_layer_class { /* those that may be NULL are marked so */
     void (*touched)(aoi_layer *, uint32_t entity);        /* may be NULL: its kind has changed */
     void (*left)(aoi_layer *, uint32_t entity);           /* its slot is being freed */
     void (*free)(aoi_layer *);                            /* the space closes */
+    const aoi_queued *(*take)(aoi_layer *);  /* may be NULL: takes the oldest event that waits; NULL: none does */
     const char *(*check)(const aoi_layer *); /* NULL, or the invariant that does not hold; no sighting waits */
 } aoi_layer_class;
 
@@ -79,6 +80,7 @@ void aoi_layers_moved(aoi_layer *first, uint32_t entity);
 void aoi_layers_touched(aoi_layer *first, uint32_t entity);
 void aoi_layers_left(aoi_layer *first, uint32_t entity);
 void aoi_layers_free(aoi_layer *first);
+const aoi_queued *aoi_layers_take(aoi_space *s); /* as aoi_take */
 const char *aoi_layers_check(const aoi_layer *first);
 
 #endif

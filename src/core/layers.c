@@ -190,6 +190,13 @@ void aoi_layers_free(aoi_layer *first) {
     }
 }
 
+const aoi_queued *aoi_layers_take(aoi_space *s) {
+    const aoi_queued *e = NULL;
+    for (aoi_layer *l = s->layers; l && !e; l = l->next)
+        if (l->class->take) e = l->class->take(l);
+    return e;
+}
+
 const char *aoi_layers_check(const aoi_layer *first) {
     const char *wrong = NULL;
     for (const aoi_layer *l = first; l && !wrong; l = l->next) wrong = l->class->check(l);

@@ -7,6 +7,7 @@
  *   snapshot_methods.c  save and load
  *   journal_methods.c   what records and plays
  *   sync_methods.c      aoi.sync
+ *   sight_methods.c     aoi.sight
  *   observe_methods.c   aoi.observe
  *   history_methods.c   aoi.history
  *   reserved_ids.c      which ids the layers in Lua may choose
@@ -27,6 +28,7 @@
 #ifndef LAOI_H
 #define LAOI_H
 
+#include "aoi_sight.h"
 #include "core/space.h"
 #include "lua/compat.h"
 
@@ -53,6 +55,7 @@ typedef struct laoi_space {
     int dims;
     uint32_t calls; /* of methods, to notice those that a finalizer made meanwhile */
     bool deferred, has_on_error;
+    bool flushing; /* a deferred space: a delivery that is under way takes the space's own events, too */
     bool sink_due; /* bytes of its journal are to be handed on */
     lua_Alloc alloc;
     void *ud;
@@ -95,6 +98,8 @@ const char *laoi_choices(lua_State *L, const char *(*name)(int k)); /* "'a', 'b'
 int64_t laoi_integer(lua_State *L, int i);
 double laoi_finite(lua_State *L, int i);
 double laoi_number(lua_State *L, int i);
+/* The sight at i if it is an open one of that space, or NULL. */
+aoi_sight *laoi_sight_argument(lua_State *L, int i, const laoi_space *b);
 int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos); /* returns the index after it */
 double laoi_radius(lua_State *L, int i);
 /* A message at i, a string or as skynet gives it, a pointer and a length; NULL: it is neither. */
@@ -136,6 +141,7 @@ uint64_t laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, int on_enter,
 void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, bool added);
 /* Which of the fields `enter` and `leave` of a table of handlers is text, NULL: none; and whether there is any. */
 const char *laoi_bad_handler(lua_State *L, int i, bool *any);
+bool laoi_check_handlers(lua_State *L, int enter); /* handlers or nil, from argument `enter` on; whether there is any */
 void laoi_forget_freed(lua_State *L, laoi_space *b, int t); /* handlers of nodes that are gone with their last event */
 
 /* The ref of the handler for a kind of event, by the node's user data: its key in the table, 0: none. */
@@ -152,6 +158,7 @@ aoi_memory laoi_memory(lua_State *L);
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
 void laoi_open_sync(lua_State *L, int space_meta);     /* pushes the table aoi.sync; sync.c */
+void laoi_open_sight(lua_State *L, int space_meta);    /* pushes the table aoi.sight; sight_methods.c */
 void laoi_open_reserved(lua_State *L, int space_meta); /* as module aoi.core.reserved; reserved_ids.c */
 void laoi_open_wire(lua_State *L);                     /* what is in wire.h, as module aoi.core.wire */
 void laoi_open_world(lua_State *L);                    /* the module aoi.core.world; world_router.c */
@@ -216,5 +223,7 @@ void laoi_push_tracer(lua_State *L, int t);
 /* Hands waiting events to their handlers, unless this call comes from a handler: then the outermost call does it.
  * `counts`: return how many, else nothing.  To be returned from the method; runs nothing where nothing waits. */
 int laoi_deliver(lua_State *L, laoi_space *b, bool counts);
+/* The same for what waits in layers alone (aoi_layers_take); returns how many. */
+int laoi_deliver_layers(lua_State *L, laoi_space *b);
 
 #endif

@@ -33,6 +33,7 @@
 #include "lua/queries.c"
 #include "lua/reserved_ids.c"
 #include "lua/shapes_args.c"
+#include "lua/sight_methods.c"
 #include "lua/snapshot_methods.c"
 #include "lua/sync_methods.c"
 #include "lua/wire_hear.c"

@@ -101,7 +101,8 @@ static int find_handler(lua_State *L, const laoi_space *b, const aoi_queued *ev,
 static inline const aoi_queued *next_event(lua_State *L, laoi_space *b) {
     if (!b->core) return NULL;
     if (!aoi_settle(b->core)) laoi_nomemory(L);
-    return aoi_take(b->core);
+    const aoi_queued *e = !b->deferred || b->flushing ? aoi_take(b->core) : NULL;
+    return e || !b->core->layers ? e : aoi_layers_take(b->core);
 }
 
 /* Calls the handler at HANDLER, which may set or take away on_error itself: what holds is what is set before the call. */
@@ -158,11 +159,11 @@ static int run(lua_State *L, lua_KContext count) {
     laoi_space *b = lua_touserdata(L, SELF);
     const aoi_queued *e;
     for (; (e = next_event(L, b)) != NULL; count++) {
-        uint32_t ref = laoi_handler(e->kind, b->core->world.areas[e->node].user_data);
+        uint32_t ref = laoi_handler(e->kind, aoi_user_data_of(b->core, e->node));
         int type = ref ? laoi_rawgeti(L, TABLE, (laoi_index)ref) : LUA_TNIL;
         if (count >= CALM && is_endless(&b->repeated, e)) {
             deliver_with_care(L, b, e, type, count + 1);
-            if (b->core && aoi_pending(b->core)) return raise_endless(L, &b->repeated);
+            if (b->core && (aoi_pending(b->core) || b->core->layers)) return raise_endless(L, &b->repeated);
             continue;
         }
         if (type != LUA_TFUNCTION || b->has_on_error || aoi_has_freed(b->core)) {
@@ -273,6 +274,7 @@ static void end(lua_State *L, laoi_space *b, lua_KContext ctx) {
 static int finish(lua_State *L, int status, lua_KContext ctx) {
     laoi_space *b = lua_touserdata(L, SELF);
     end(L, b, ctx);
+    b->flushing = false;
     if (status > 1) {
         if (b->core) aoi_keep_order(b->core); /* the others stay queued in order */
         return lua_error(L);
@@ -297,15 +299,28 @@ static void push_loop(lua_State *L) {
 #endif
 }
 
-int laoi_deliver(lua_State *L, laoi_space *b, bool counts) {
-    if (!aoi_pending(b->core) || under_way(L, b)) {
-        if (counts) lua_pushinteger(L, 0);
-        return counts;
-    }
-    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
+static int deliver(lua_State *L, laoi_space *b, bool counts) {
     b->repeated = (laoi_repeated){0};
     push_loop(L);
     lua_pushvalue(L, SELF);
     lua_KContext ctx = begin(L, b) | (counts ? COUNTS : 0);
     return finish(L, lua_pcallk(L, 1, 1, 0, ctx, finish), ctx);
+}
+
+int laoi_deliver(lua_State *L, laoi_space *b, bool counts) {
+    bool waits = aoi_pending(b->core), later = waits && under_way(L, b);
+    b->flushing |= later; /* by the delivery that is under way */
+    if (!waits || later) {
+        if (counts) lua_pushinteger(L, 0);
+        return counts;
+    }
+    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
+    b->flushing = true;
+    return deliver(L, b, counts);
+}
+
+int laoi_deliver_layers(lua_State *L, laoi_space *b) {
+    if (!under_way(L, b)) return deliver(L, b, true);
+    lua_pushinteger(L, 0);
+    return 1;
 }

@@ -168,8 +168,7 @@ static void check_handler_table(lua_State *L, int i) {
     laoi_argerror(L, i, "unknown handler '%s': 'enter' or 'leave' expected", name);
 }
 
-/* Handlers or nil, from argument `enter` on; true if there is any. */
-static bool check_handlers(lua_State *L, int enter) {
+bool laoi_check_handlers(lua_State *L, int enter) {
     int leave = enter + 1;
     if (lua_istable(L, enter)) {
         check_handler_table(L, enter);
@@ -191,7 +190,7 @@ static bool check_handlers(lua_State *L, int enter) {
 static int adopt_node(lua_State *L, laoi_space *b, const laoi_area_arg *area, const int64_t *seen, size_t count,
                       int enter) {
     aoi_area a = area->area;
-    a.silent = !check_handlers(L, enter) && !b->deferred;
+    a.silent = !laoi_check_handlers(L, enter) && !b->deferred;
     laoi_gettable(L, 1);
     int t = lua_gettop(L);
     laoi_forget_freed(L, b, t); /* before a slot is used again */
@@ -517,6 +516,8 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     lua_setfield(L, -2, "journal");
     laoi_open_sync(L, meta);
     lua_setfield(L, -2, "sync");
+    laoi_open_sight(L, meta);
+    lua_setfield(L, -2, "sight");
     laoi_open_observe(L, meta);
     laoi_open_history(L, meta);
     laoi_open_reserved(L, meta);

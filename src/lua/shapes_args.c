@@ -222,6 +222,11 @@ static int explanation_text(lua_State *L) {
                         high ? dz : "", distance, kind, mask);
     } else lua_pushliteral(L, "");
     const char *figures = lua_tostring(L, -1);
+    lua_getfield(L, 1, "wall"); /* of sights */
+    if (!lua_isnil(L, -1)) {
+        const char *wall = explanation_field(L, "wall"), *x = explanation_field(L, "x"), *y = explanation_field(L, "y");
+        figures = lua_pushfstring(L, "%s, by wall %s at %s, %s", figures, wall, x, y);
+    }
     lua_getfield(L, 1, "state"); /* of triggers */
     const char *state = lua_tostring(L, -1);
     lua_pushfstring(L, "%s%s%s%s%s.", lua_tostring(L, text), figures, waits, state ? "; state " : "",

@@ -326,6 +326,10 @@ bool aoi_sight_next_wall(const aoi_sight *g, size_t *cursor, int64_t *id, aoi_wa
     return true;
 }
 
+static const aoi_queued *sight_take(aoi_layer *layer) {
+    return aoi_sight_take((aoi_sight *)layer);
+}
+
 static const aoi_layer_class sight_layer = {.name = sight_name,
                                             .see = sight_see,
                                             .saw = sight_saw,
@@ -334,4 +338,5 @@ static const aoi_layer_class sight_layer = {.name = sight_name,
                                             .moved = sight_moved,
                                             .left = sight_left,
                                             .free = sight_free,
+                                            .take = sight_take,
                                             .check = aoi_sight_check};

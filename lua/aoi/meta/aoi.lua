@@ -77,6 +77,10 @@ aoi.journal = nil
 ---@type table
 aoi.history = nil
 
+--- The module `aoi.sight`, too: walls, and what nodes see past them.
+---@type table
+aoi.sight = nil
+
 --- The module `aoi.sync`, too: what each client must be told, as bytes ready to be sent.
 ---@type table
 aoi.sync = nil

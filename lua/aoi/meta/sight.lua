@@ -1,0 +1,144 @@
+--- Walls: what nodes see past them.
+--- @module aoi.sight
+---@meta aoi.sight
+-- luacheck: ignore 212 241
+
+--- Why a sight's node does or does not see a target.
+---@class aoi.SightExplanation: aoi.Explanation
+---@field wall? integer where `why` is "wall": the first shut wall on the line, and where it is crossed:
+---@field x? number world units
+---@field y? number world units
+---@field z? number world units
+
+---@class aoi.SightNodeOptions
+---@field linger? integer ticks for which the node holds on to what it saw; 0 by default
+
+---@class aoi.SightOptions
+---@field walls? aoi.Sight whose walls it shares; without, it has its own
+
+---@class aoi.SightStats
+---@field walls integer
+---@field nodes integer
+---@field pairs integer that the nodes' areas see
+---@field seen integer of them, as of the last tick
+---@field tested integer lines that ticks have tested
+
+local sight = {}
+
+--- A sight of a space, which may have several. It ends with the space, or when nothing reaches it any more.
+---@param space aoi.Space
+---@param options? aoi.SightOptions
+---@return aoi.Sight
+function sight.new(space, options) end
+
+--- Nodes that see what their areas see and no shut wall hides. A node is one of the space: `Space:set_area`,
+--- `Space:set_facing`, `Space:override` and others take it. What an override shows is seen through walls.
+---@class aoi.Sight
+local Sight = {}
+
+--- A shut wall. Costs some 200 ns. Where both ends are the same it hides nothing.
+---@param x1 number world units
+---@param y1 number world units
+---@param x2 number world units
+---@param y2 number world units
+---@param z0? number world units, in 3D: the lowest height that it hides, inclusive; any without it
+---@param z1? number world units, in 3D: the highest
+---@return integer wall 1, 2 ...: never used again
+function Sight:wall(x1, y1, x2, y2, z0, z1) end
+
+--- Opens a wall: a door. It hides nothing until it is shut. An open one may be opened.
+---@param wall integer
+function Sight:open(wall) end
+
+---@param wall integer
+function Sight:shut(wall) end
+
+---@param wall integer
+function Sight:remove_wall(wall) end
+
+--- A wall as it was given; nothing where there is none.
+---@param wall integer
+---@return number? x1 world units
+---@return number? y1 world units
+---@return number? x2 world units
+---@return number? y2 world units
+---@return boolean? open
+---@return number? z0 world units, in 3D
+---@return number? z1 world units, in 3D
+function Sight:get_wall(wall) end
+
+--- All walls.
+---@param buf? integer[] a table to fill
+---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
+---@return integer n
+function Sight:walls(buf) end
+
+--- The first shut wall on a line, and where the line crosses it; nil if there is none. In 3D the points have a z each:
+--- `ray(x0, y0, z0, x1, y1, z1)`, and so has the place.
+---@param x0 number world units
+---@param y0 number world units
+---@param x1 number world units
+---@param y1 number world units
+---@param z0? number world units, in 3D: of the six numbers the fifth
+---@param z1? number world units, in 3D: the sixth
+---@return integer? wall
+---@return number? x world units
+---@return number? y world units
+---@return number? z world units
+function Sight:ray(x0, y0, x1, y1, z0, z1) end
+
+--- A node on an entity. Its events are delivered by `Sight:tick`: the net change since the last one, leaves first. In
+--- the place of the table of handlers may be two functions, enter and leave.
+---@param id integer
+---@param node_id integer one that no other node of the entity has, of the space or of a sight
+---@param area number|aoi.Area half-extent of a square in world units, or a table as for `Space:add_node`
+---@param handlers? aoi.Handlers
+---@param options? aoi.SightNodeOptions
+function Sight:add(id, node_id, area, handlers, options) end
+
+--- As `Space:remove_node`: the leaves of what it saw come with the next tick.
+---@param id integer
+---@param node_id integer
+function Sight:remove(id, node_id) end
+
+--- Once per tick: the delivery. Handlers may do anything; errors, `Space:on_error` and yields are as of the space's.
+--- Costs some 50 ns for each pair of which an end has moved or near which a wall has changed, and nothing for others.
+---@return integer events that were delivered
+function Sight:tick() end
+
+--- Whether the node sees the target now, or holds on to it.
+---@param id integer
+---@param node_id integer
+---@param target integer
+---@return boolean
+function Sight:sees(id, node_id, target) end
+
+--- What the node sees now, with what it holds on to.
+---@param id integer
+---@param node_id integer
+---@param buf? integer[] a table to fill
+---@return integer[] list ids: `list[1..n]`; `list[n + 1]` is nil
+---@return integer n
+function Sight:view(id, node_id, buf) end
+
+--- The nodes of the sight that see the target now, or hold on to it.
+---@param id integer
+---@param buf? integer[] a table to fill
+---@return integer[] list flat pairs `watcher, node_id`
+---@return integer n pairs
+function Sight:viewers(id, buf) end
+
+--- `Space:explain`, and `why` is "wall" with the wall and where the line crosses it, or "lingers".
+---@param id integer
+---@param node_id integer
+---@param target integer
+---@return aoi.SightExplanation
+function Sight:explain(id, node_id, target) end
+
+---@return aoi.SightStats
+function Sight:stats() end
+
+--- Ends all its nodes now, without events. Closing twice is harmless.
+function Sight:close() end
+
+return sight

@@ -1,0 +1,310 @@
+-- Walls: events of ticks, doors, lingering, what handlers may do, questions, misuse. Random histories against a loop
+-- over all walls are in spec/c/sight.c.
+local aoi = require "aoi"
+local sights = require "aoi.sight"
+
+local unpack = table.unpack or unpack
+
+for _, delivery in ipairs { "immediate", "deferred" } do
+  describe("sights, " .. delivery .. ":", function()
+    local space, sight, heard, handlers, door
+
+    before_each(function()
+      space = aoi.new { delivery = delivery }
+      sight = sights.new(space)
+      heard = {}
+      handlers = {
+        enter = function(w, t, n) heard[#heard + 1] = ("%d.%d+%d"):format(w, n, t) end,
+        leave = function(w, t, n) heard[#heard + 1] = ("%d.%d-%d"):format(w, n, t) end,
+      }
+      space:enter(1, 0, 0)
+      space:enter(2, 10, 0)
+      space:enter(3, 0, 5)
+      door = sight:wall(5, -2, 5, 2)
+    end)
+
+    local function tick()
+      local n = sight:tick()
+      table.sort(heard)
+      local said = table.concat(heard, " ")
+      heard = {}
+      return said, n
+    end
+
+    it("a tick tells what no wall hides, doors included", function()
+      sight:add(1, 1, { shape = "circle", radius = 30 }, handlers)
+      assert.equal("", table.concat(heard))
+      assert.same({ "1.1+3", 1 }, { tick() })
+      sight:open(door)
+      assert.equal("1.1+2", tick())
+      sight:shut(door)
+      sight:open(door)
+      assert.equal("", tick())
+      sight:remove_wall(door)
+      assert.equal("", tick())
+      assert.is_nil((sight:get_wall(door)))
+      local other = sight:wall(5, 0, 5, 9)
+      assert.not_equal(door, other)
+      assert.equal("1.1-2", tick()) -- the line goes through its end: that of one side counts
+      sight:remove_wall(other)
+      sight:wall(5, 0, 5, -9)
+      assert.equal("1.1+2", tick()) -- and that of the other does not
+      assert.is_true(space:check())
+    end)
+
+    it("a node of the space: facing, area, exceptions, removal", function()
+      sight:add(1, 1, { shape = "sector", radius = 30, facing = 0, angle = 1 }, handlers)
+      sight:open(door)
+      assert.equal("1.1+2", tick())
+      space:set_facing(1, 1, math.pi / 2)
+      assert.equal("1.1+3 1.1-2", tick())
+      space:set_facing(1, 1, 0)
+      sight:shut(door)
+      assert.equal("1.1-3", tick())
+      space:override(1, 1, 2, "show") -- seen through walls
+      assert.equal("1.1+2", tick())
+      space:override(1, 1, 2, "hide")
+      assert.equal("1.1-2", tick())
+      space:override(1, 1, 2, nil)
+      space:set_area(1, 1, { shape = "circle", radius = 6 })
+      assert.equal("1.1+3", tick())
+      space:remove_node(1, 1)
+      assert.equal("1.1-3", tick())
+      assert.same({ 0, 0 }, { sight:stats().pairs, sight:stats().nodes })
+    end)
+
+    it("leaves come first, of entities that are gone too", function()
+      sight:add(1, 1, 30, handlers)
+      tick()
+      space:leave(3)
+      space:enter(3, 0, 6)
+      sight:open(door)
+      sight:tick()
+      assert.equal("1.1-3", heard[1])
+      table.sort(heard)
+      assert.equal("1.1+2 1.1+3 1.1-3", table.concat(heard, " "))
+      heard = {}
+      space:leave(1)
+      assert.equal("1.1-2 1.1-3", tick())
+      assert.is_true(space:check())
+    end)
+
+    it("lingers for as many ticks as are asked for, without a break", function()
+      sight:open(door)
+      sight:add(1, 1, 30, handlers, { linger = 2 })
+      sight:add(1, 2, 30, handlers.enter, handlers.leave, { linger = 0 })
+      assert.equal("1.1+2 1.1+3 1.2+2 1.2+3", tick())
+      for _ = 1, 5 do assert.equal("", tick()) end
+      sight:shut(door)
+      assert.equal("1.2-2", tick())
+      assert.equal("", tick())
+      assert.is_true(sight:sees(1, 1, 2))
+      assert.equal("lingers", sight:explain(1, 1, 2).why)
+      sight:open(door)
+      assert.equal("1.2+2", tick())
+      sight:shut(door)
+      for _, said in ipairs { "1.2-2", "", "1.1-2", "" } do assert.equal(said, tick()) end
+      assert.is_false(sight:sees(1, 1, 2))
+    end)
+
+    it("handlers may do anything; a tick in a handler is delivered by the outer one", function()
+      local deep, most = 0, 0
+      sight:add(1, 1, 30, {
+        enter = function(w, t)
+          deep = deep + 1
+          most = math.max(most, deep)
+          heard[#heard + 1] = "+" .. t
+          if t == 3 then
+            sight:open(door)
+            space:move(3, 0, 7)
+            assert.equal(0, sight:tick())
+            sight:remove(w, 1)
+          end
+          deep = deep - 1
+        end,
+        leave = function(_, t) heard[#heard + 1] = "-" .. t end,
+      })
+      sight:tick()
+      assert.same({ 1, "+3" }, { most, heard[1] })
+      sight:tick()
+      table.sort(heard)
+      assert.equal("+2 +3 -2 -3", table.concat(heard, " "))
+      sight:add(1, 1, 30, { enter = function() sight:close() end })
+      sight:tick()
+      assert.has_error(function() sight:tick() end, "attempt to use a closed sight")
+      assert.is_true(space:check())
+    end)
+
+    it("an error is raised from the tick, the others wait for the next one; on_error takes it", function()
+      local fail = true
+      sight:open(door)
+      sight:add(1, 1, 30, function(_, t)
+        if fail then error("boom", 0) end
+        heard[#heard + 1] = t
+      end)
+      assert.has_error(function() sight:tick() end, "boom")
+      fail = false
+      assert.equal(1, sight:tick())
+      assert.equal(1, #heard)
+      fail = true
+      space:on_error(function(err, w, _, n, trace) heard[#heard + 1] = err .. w .. n .. type(trace) end)
+      space:move(3, 0, 100)
+      sight:tick()
+      space:move(3, 0, 5)
+      assert.equal(1, sight:tick())
+      assert.equal("boom11string", heard[2])
+    end)
+
+    it("what a deferred space or a drain has to tell is left alone, and takes nothing away", function()
+      space:add_node(1, 7, 30, function(_, t) heard[#heard + 1] = "s" .. t end)
+      heard = {}
+      sight:add(1, 1, 30, handlers)
+      assert.equal("1.1+3", tick())
+      if delivery == "deferred" then
+        local buf, n = space:drain({})
+        assert.same({ 2, aoi.ENTER, 7 }, { n, buf[1], buf[4] })
+      end
+      sight:open(door)
+      space:move(3, 0, 100)
+      space:flush()
+      assert.equal("", (table.concat(heard, " "):gsub("s%d", "")))
+      heard = {}
+      assert.equal("1.1+2 1.1-3", tick())
+    end)
+
+    if not rawget(_G, "jit") and _VERSION ~= "Lua 5.1" and _VERSION ~= "Lua 5.2" then
+      it("handlers may yield", function()
+        sight:open(door)
+        sight:add(1, 1, 30, function(_, t)
+          coroutine.yield()
+          heard[#heard + 1] = t
+        end)
+        local run = coroutine.wrap(function() return sight:tick() end)
+        run()
+        assert.equal(0, #heard)
+        run()
+        assert.equal(1, #heard)
+        assert.equal(2, run())
+        assert.equal(2, #heard)
+      end)
+    end
+
+    it("questions are of now", function()
+      sight:add(1, 1, 30, handlers)
+      assert.is_true(sight:sees(1, 1, 3))
+      assert.is_false(sight:sees(1, 1, 2))
+      assert.same({ { 3 }, 1 }, { sight:view(1, 1, { 9, 9, 9 }) })
+      sight:open(door)
+      assert.same({ { 1, 1 }, 1 }, { sight:viewers(2) })
+      local _, n = sight:view(1, 1)
+      assert.equal(2, n)
+      sight:shut(door)
+      local why = sight:explain(1, 1, 2)
+      assert.same({ false, "wall", door, 5, 0 }, { why.sees, why.why, why.wall, why.x, why.y })
+      assert.matches("wall " .. door .. " at 5", tostring(why), 1, true)
+      assert.equal("inside", sight:explain(1, 1, 3).why)
+      assert.equal("no node", sight:explain(2, 1, 3).why)
+      assert.same({ door, 5, 1 }, { sight:ray(0, 1, 9, 1) })
+      assert.is_nil((sight:ray(0, 3, 9, 3)))
+      assert.same({ 5, -2, 5, 2, false }, { sight:get_wall(door) })
+      assert.same({ { door }, 1 }, { sight:walls() })
+    end)
+
+    it("a still tick looks at nothing, and one mover at its own pairs", function()
+      for id = 10, 60 do
+        space:enter(id, id % 7, id % 5)
+        sight:add(id, 1, 30, handlers)
+      end
+      sight:tick()
+      local tested = sight:stats().tested
+      sight:tick()
+      assert.equal(tested, sight:stats().tested)
+      space:move(2, 9, 1)
+      sight:tick()
+      assert.equal(tested + 51, sight:stats().tested)
+    end)
+
+    it("several sights share walls", function()
+      local other = sights.new(space, { walls = sight })
+      sight:add(1, 1, 30, handlers)
+      other:add(1, 2, 30, handlers)
+      sight:tick()
+      other:tick()
+      sight:close()
+      heard = {}
+      other:open(door)
+      assert.equal(1, other:tick())
+      assert.equal("1.2+2", heard[1])
+      assert.is_nil(space:area(1, 1))
+      assert.is_true(space:check())
+    end)
+  end)
+end
+
+describe("sights:", function()
+  it("in 3D a wall has heights, the bounds included", function()
+    local space = aoi.new { dimensions = 3 }
+    local sight = sights.new(space)
+    space:enter(1, 0, 0, 0)
+    space:enter(2, 10, 0, 4)
+    sight:add(1, 1, { shape = "circle", radius = 30 })
+    local wall = sight:wall(5, -1, 5, 1, 0, 2)
+    assert.is_false(sight:sees(1, 1, 2)) -- crossed at 2, its upper bound
+    assert.same({ wall, 5, 0, 2 }, { sight:ray(0, 0, 0, 10, 0, 4) })
+    space:move(2, 10, 0, 4.5)
+    assert.is_true(sight:sees(1, 1, 2))
+    assert.same({ 5, -1, 5, 1, false, 0, 2 }, { sight:get_wall(wall) })
+    sight:wall(4, -1, 4, 1)
+    assert.is_false(sight:sees(1, 1, 2)) -- any height
+  end)
+
+  it("misuse is refused in the words of the standard library, and changes nothing", function()
+    local space = aoi.new()
+    local sight = sights.new(space)
+    space:enter(1, 0, 0)
+    space:add_node(1, 7, 5)
+    local function refused(what, f, ...)
+      local args, n = { ... }, select("#", ...)
+      local ok, err = pcall(function() sight[f](sight, unpack(args, 1, n)) end)
+      assert.is_false(ok)
+      assert.matches(what, err, 1, true)
+    end
+    refused("bad argument #4 to 'wall' (number expected, got no value)", "wall", 1, 2)
+    refused("bad argument #2 to 'wall' (finite number expected, got nan)", "wall", 0 / 0, 0, 0, 0)
+    refused("bad argument #6 to 'wall' (nothing expected in 2 dimensions, got number)", "wall", 0, 0, 1, 1, 5)
+    refused("bad argument #2 to 'open' (no wall 9)", "open", 9)
+    refused("bad argument #2 to 'remove_wall' (no wall 9)", "remove_wall", 9)
+    refused("bad argument #2 to 'add' (no entity 5)", "add", 5, 1, 5)
+    refused("bad argument #3 to 'add' (entity 1 already has a node 7)", "add", 1, 7, 5)
+    refused("bad argument #4 to 'add' (radius must not be negative or nan)", "add", 1, 1, -5)
+    refused("bad argument #6 to 'add' (unknown option 'lingers')", "add", 1, 1, 5, {}, { lingers = 3 })
+    refused("bad argument #6 to 'add' (bad value for option 'linger'", "add", 1, 1, 5, nil, { linger = -1 })
+    refused("bad argument #5 to 'add' (unknown handler 'on_enter'", "add", 1, 1, 5, { on_enter = print })
+    refused("bad argument #3 to 'sees' (node 7 of entity 1 is none of this sight)", "sees", 1, 7, 1)
+    refused("bad argument #3 to 'remove' (node 7 of entity 1 is none of this sight)", "remove", 1, 7)
+    assert.has_error(function() sights.new(space, { wall = sight }) end)
+    assert.has_error(function() sights.new(space, { walls = space }) end)
+    assert.has_error(function() sights.new(aoi.new(), { walls = sight }) end)
+    assert.same({ 0, 0 }, { sight:stats().walls, sight:stats().nodes })
+    space:close()
+    assert.has_error(function() sight:tick() end, "attempt to use a closed space")
+    sight:close()
+    sight:close()
+  end)
+
+  it("are garbage when nothing reaches them, with handlers that capture them", function()
+    local alive = setmetatable({}, { __mode = "k" })
+    for _ = 1, 20 do
+      local space = aoi.new()
+      local sight = sights.new(space)
+      space:enter(1, 0, 0)
+      space:enter(2, 1, 0)
+      sight:add(1, 1, 5, function() return sight, space end)
+      sight:tick()
+      alive[sight] = true
+    end
+    collectgarbage()
+    collectgarbage()
+    assert.is_nil(next(alive))
+  end)
+end)

@@ -1,0 +1,403 @@
+/* sight_methods.c - `aoi.sight`: what nodes see past walls, for Lua.  lua/aoi/meta/sight.lua has its contract.
+ *
+ *   userdata aoi.Sight { core, space } --core-->  aoi_sight, which the space frees when it closes
+ *        | user value
+ *        v
+ *   { the space's userdata }
+ *
+ * Handlers are in the space's table as those of its own nodes are, and events go the same way (deliver.c): a tick makes
+ * them, and delivers them as a space's flush does. */
+#include "lua/binding.h"
+
+#include <string.h>
+
+#define SIGHT_NAME "aoi.Sight"
+
+typedef struct laoi_sight {
+    aoi_sight *core; /* NULL: closed */
+    laoi_space *space;
+    uint32_t calls;
+} laoi_sight;
+
+/* ---- self and arguments ------------------------------------------------------------------------------------------ */
+
+static laoi_sight *sight_maybe(lua_State *L) {
+    laoi_sight *g = laoi_object(L, SIGHT_NAME);
+    g->calls++;
+    return g;
+}
+
+static bool sight_is_open(const laoi_sight *g) {
+    return g->core && g->space->core;
+}
+
+static laoi_sight *sight_self(lua_State *L) {
+    laoi_sight *g = sight_maybe(L);
+    if (!sight_is_open(g)) luaL_error(L, g->core ? "attempt to use a closed space" : "attempt to use a closed sight");
+    return g;
+}
+
+static laoi_sight *sight_self_of(lua_State *L, int most) {
+    laoi_sight *g = sight_self(L);
+    laoi_no_more(L, most + 1);
+    return g;
+}
+
+static aoi_node sight_node(lua_State *L, const laoi_sight *g) {
+    aoi_node n = laoi_node(L, g->space, 2, NULL);
+    if (!aoi_sight_has_node(g->core, n))
+        laoi_argerror(L, 3, "node %s of entity %s is none of this sight", laoi_spell(L, laoi_integer(L, 3)),
+                      laoi_spell(L, laoi_integer(L, 2)));
+    return n;
+}
+
+static int sight_done(lua_State *L, int result) {
+    if (result == AOI_OK) return 0;
+    if (result == AOI_ENOMEM) return laoi_nomemory(L);
+    return luaL_error(L, "aoi: %s", aoi_result_text(result));
+}
+
+/* Pushes the space's userdata in the place of self. */
+static void replace_self(lua_State *L) {
+    laoi_gettable(L, 1);
+    lua_rawgeti(L, -1, 1);
+    lua_replace(L, 1);
+    lua_pop(L, 1);
+}
+
+aoi_sight *laoi_sight_argument(lua_State *L, int i, const laoi_space *b) {
+    laoi_sight *g = lua_touserdata(L, i);
+    bool is = g && lua_getmetatable(L, i);
+    if (is) {
+        lua_pushliteral(L, "__name");
+        lua_rawget(L, -2);
+        is =
+            lua_type(L, -1) == LUA_TSTRING && !strcmp(lua_tostring(L, -1), SIGHT_NAME) && lua_rawlen(L, i) == sizeof *g;
+        lua_pop(L, 2);
+    }
+    return is && sight_is_open(g) && g->space == b ? g->core : NULL;
+}
+
+/* ---- making and closing ------------------------------------------------------------------------------------------ */
+
+static int g_close(lua_State *L) {
+    laoi_sight *g = sight_maybe(L);
+    aoi_sight *core = g->core;
+    g->core = NULL;
+    if (core && g->space->core) aoi_sight_close(core);
+    return 0;
+}
+
+static int g_new(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    aoi_sight *walls = NULL;
+    if (lua_istable(L, 2)) {
+        for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
+            const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
+            if (strcmp(name, "walls") != 0) laoi_argerror(L, 2, "unknown option '%s'", name);
+            walls = laoi_sight_argument(L, lua_gettop(L), b);
+            if (!walls) laoi_argerror(L, 2, "bad value for option 'walls' (an open sight of the same space expected)");
+        }
+    } else if (!lua_isnoneornil(L, 2)) laoi_typeerror(L, 2, "table");
+    laoi_no_more(L, 3);
+    lua_settop(L, 2);
+    laoi_sight *g = laoi_newuserdata(L, sizeof *g);
+    *g = (laoi_sight){.space = b};
+    lua_createtable(L, 1, 0);
+    lua_pushvalue(L, 1);
+    lua_rawseti(L, -2, 1);
+    laoi_settable(L, 3);
+    lua_pushvalue(L, lua_upvalueindex(3));
+    lua_setmetatable(L, 3);
+    laoi_self(L); /* still open? making a table may run a finalizer */
+    int result = aoi_sight_open(b->core, walls, &g->core);
+    return result == AOI_OK ? 1 : sight_done(L, result);
+}
+
+static int g_tostring(lua_State *L) {
+    laoi_sight *g = sight_maybe(L);
+    if (sight_is_open(g)) lua_pushfstring(L, SIGHT_NAME ": %p", (void *)g);
+    else lua_pushliteral(L, SIGHT_NAME " (closed)");
+    return 1;
+}
+
+/* ---- walls ------------------------------------------------------------------------------------------------------- */
+
+static double height_argument(lua_State *L, int i, double usual) {
+    if (lua_isnoneornil(L, i)) return usual;
+    double v = laoi_number(L, i);
+    if (isnan(v)) laoi_argerror(L, i, "height must not be nan");
+    return v;
+}
+
+static int g_wall(lua_State *L) {
+    laoi_sight *g = sight_self(L);
+    aoi_wall w = {.z0 = -INFINITY, .z1 = INFINITY};
+    int64_t id = 0;
+    for (int a = 0; a < 2; a++) {
+        w.a[a] = laoi_finite(L, 2 + a);
+        w.b[a] = laoi_finite(L, 4 + a);
+    }
+    if (g->space->dims == 3) {
+        w.z0 = height_argument(L, 6, w.z0);
+        w.z1 = height_argument(L, 7, w.z1);
+        if (!(w.z0 <= w.z1)) return laoi_argerror(L, 7, "z1 must not be less than z0");
+    }
+    laoi_no_more_in(L, g->space, g->space->dims == 3 ? 8 : 6);
+    int result = aoi_sight_add_wall(g->core, &w, &id);
+    if (result != AOI_OK) return sight_done(L, result);
+    laoi_pushinteger(L, id);
+    return 1;
+}
+
+static int wall_done(lua_State *L, int result) {
+    if (result == AOI_EGONE) return laoi_argerror(L, 2, "no wall %s", laoi_spell(L, laoi_integer(L, 2)));
+    return sight_done(L, result);
+}
+
+static int g_open(lua_State *L) {
+    laoi_sight *g = sight_self_of(L, 2);
+    return wall_done(L, aoi_sight_open_wall(g->core, laoi_integer(L, 2), true));
+}
+
+static int g_shut(lua_State *L) {
+    laoi_sight *g = sight_self_of(L, 2);
+    return wall_done(L, aoi_sight_open_wall(g->core, laoi_integer(L, 2), false));
+}
+
+static int g_remove_wall(lua_State *L) {
+    laoi_sight *g = sight_self_of(L, 2);
+    return wall_done(L, aoi_sight_remove_wall(g->core, laoi_integer(L, 2)));
+}
+
+static int g_get_wall(lua_State *L) {
+    laoi_sight *g = sight_self_of(L, 2);
+    aoi_wall w;
+    if (!aoi_sight_read_wall(g->core, laoi_integer(L, 2), &w)) return 0;
+    for (int a = 0; a < 2; a++) lua_pushnumber(L, w.a[a]);
+    for (int a = 0; a < 2; a++) lua_pushnumber(L, w.b[a]);
+    lua_pushboolean(L, w.open);
+    if (g->space->dims < 3) return 5;
+    lua_pushnumber(L, w.z0);
+    lua_pushnumber(L, w.z1);
+    return 7;
+}
+
+static int g_walls(lua_State *L) {
+    sight_self_of(L, 2);
+    laoi_buffer(L, 2, 0);
+    laoi_sight *g = sight_self(L); /* only now: a new table may run a finalizer */
+    laoi_index n = 0;
+    size_t cursor = 0;
+    int64_t id;
+    aoi_wall w;
+    while (aoi_sight_next_wall(g->core, &cursor, &id, &w)) {
+        laoi_pushinteger(L, id);
+        lua_rawseti(L, -2, ++n);
+    }
+    laoi_end_list(L, lua_gettop(L), n, 1);
+    laoi_pushinteger(L, (int64_t)n);
+    return 2;
+}
+
+/* ray(x0, y0 [, z0], x1, y1 [, z1]) -> id, x, y [, z], or nil */
+static int g_ray(lua_State *L) {
+    laoi_sight *g = sight_self(L);
+    double p[3], q[3], at[3];
+    int i = laoi_position(L, g->space, 2, p);
+    i = laoi_position(L, g->space, i, q);
+    laoi_no_more_in(L, g->space, i);
+    int64_t id = aoi_sight_ray(g->core, p, q, at);
+    if (!id) return 0;
+    laoi_pushinteger(L, id);
+    for (int a = 0; a < g->space->dims; a++) lua_pushnumber(L, at[a]);
+    return 1 + g->space->dims;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+enum { HANDLERS_AT = 5 };
+
+/* The table of options at i, which is taken away. */
+static uint32_t linger_option(lua_State *L, int i) {
+    double linger = 0;
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
+        if (strcmp(name, "linger") != 0) laoi_argerror(L, i, "unknown option '%s'", name);
+        linger = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+        if (!(linger >= 0 && linger < 2147483648.0 && linger == floor(linger)))
+            laoi_argerror(L, i, "bad value for option 'linger' (a whole number of ticks expected)");
+    }
+    lua_settop(L, i - 1);
+    return (uint32_t)linger;
+}
+
+/* add(id, node_id, area [, handlers | on_enter, on_leave] [, options]) */
+static int g_add(lua_State *L) {
+    laoi_sight *g = sight_self(L);
+    laoi_space *b = g->space;
+    laoi_area_arg a;
+    uint32_t linger = 0;
+    aoi_entity e = laoi_entity(L, b, 2);
+    int64_t node_id = laoi_integer(L, 3);
+    laoi_area(L, b, 4, &a);
+    for (int i = HANDLERS_AT + 2; i > HANDLERS_AT; i--)
+        if (lua_istable(L, i)) {
+            laoi_no_more(L, i + 1);
+            linger = linger_option(L, i);
+            break;
+        }
+    (void)laoi_check_handlers(L, HANDLERS_AT);
+    laoi_gettable(L, 1);
+    lua_rawgeti(L, -1, 1);
+    laoi_gettable(L, lua_gettop(L)); /* the space's */
+    int t = lua_gettop(L);
+    laoi_forget_freed(L, b, t); /* before a slot is used again */
+    a.area.user_data = laoi_prepare_handlers(L, b, t, HANDLERS_AT, HANDLERS_AT + 1);
+    g = sight_self(L); /* still open? */
+    e = laoi_entity(L, b, 2);
+    int result = aoi_sight_add_node(g->core, e, node_id, &a.area, linger, NULL);
+    laoi_settle_handlers(L, b, t, result == AOI_OK);
+    if (result == AOI_EEXIST)
+        return laoi_argerror(L, 3, "entity %s already has a node %s", laoi_spell(L, laoi_integer(L, 2)),
+                             laoi_spell(L, node_id));
+    return sight_done(L, result);
+}
+
+static int g_remove(lua_State *L) {
+    laoi_sight *g = sight_self_of(L, 3);
+    return sight_done(L, aoi_remove_node(g->space->core, sight_node(L, g)));
+}
+
+static int g_tick(lua_State *L) {
+    laoi_sight *g = sight_self_of(L, 1);
+    int result = aoi_sight_tick(g->core);
+    if (result != AOI_OK) return sight_done(L, result);
+    laoi_space *b = g->space;
+    replace_self(L);
+    return laoi_deliver_layers(L, b);
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static void settle_moves(lua_State *L, const laoi_sight *g) {
+    if (!aoi_settle(g->space->core)) laoi_nomemory(L);
+}
+
+static int g_sees(lua_State *L) {
+    laoi_sight *g = sight_self_of(L, 4);
+    aoi_node n = sight_node(L, g);
+    int64_t target = laoi_integer(L, 4);
+    settle_moves(L, g);
+    lua_pushboolean(L, aoi_sight_sees(g->core, n, aoi_find(g->space->core, target)));
+    return 1;
+}
+
+/* A new table may run a finalizer, which may call anything: if it used the space or this, the question is asked again. */
+static int answer_sight(lua_State *L, bool view) {
+    const int64_t *ids = NULL, *nodes = NULL;
+    size_t n = 0;
+    int buffer = view ? 4 : 3, result;
+    laoi_sight *g = sight_self_of(L, buffer);
+    if (!lua_isnoneornil(L, buffer) && !lua_istable(L, buffer)) laoi_typeerror(L, buffer, "table");
+    if (view) result = aoi_sight_view(g->core, sight_node(L, g), &ids, &n);
+    else result = aoi_sight_viewers(g->core, laoi_entity(L, g->space, 2), &ids, &nodes, &n);
+    if (result != AOI_OK) return sight_done(L, result);
+    uint32_t calls = g->space->calls, own = g->calls;
+    lua_settop(L, buffer);
+    laoi_buffer(L, buffer, nodes ? 2 * n : n);
+    if (g->space->calls == calls && g->calls == own) return laoi_fill_list(L, ids, nodes, n);
+    lua_replace(L, buffer);
+    return answer_sight(L, view);
+}
+
+static int g_view(lua_State *L) {
+    return answer_sight(L, true);
+}
+
+static int g_viewers(lua_State *L) {
+    return answer_sight(L, false);
+}
+
+static int g_explain(lua_State *L) {
+    laoi_sight *g = sight_self_of(L, 4);
+    int64_t ids[3];
+    aoi_sight_explanation e;
+    static const char *const axes[] = {"x", "y", "z"};
+    for (int i = 0; i < 3; i++) ids[i] = laoi_integer(L, 2 + i);
+    settle_moves(L, g);
+    aoi_sight_explain(g->core, ids[0], ids[1], ids[2], &e);
+    laoi_push_explanation(L, g->space, &e.e, ids);
+    if (!e.wall) return 1;
+    laoi_pushinteger(L, e.wall);
+    lua_setfield(L, -2, "wall");
+    for (int a = 0; a < g->space->dims; a++) {
+        lua_pushnumber(L, e.at[a]);
+        lua_setfield(L, -2, axes[a]);
+    }
+    return 1;
+}
+
+static int g_stats(lua_State *L) {
+    laoi_sight *g = sight_self_of(L, 1);
+    aoi_sight_stats s;
+    aoi_sight_read_stats(g->core, &s);
+    const uint64_t values[] = {s.walls, s.nodes, s.pairs, s.seen, s.tested};
+    static const char *const names[] = {"walls", "nodes", "pairs", "seen", "tested"};
+    lua_createtable(L, 0, 5);
+    for (int i = 0; i < 5; i++) {
+        laoi_pushinteger(L, (int64_t)values[i]);
+        lua_setfield(L, -2, names[i]);
+    }
+    return 1;
+}
+
+/* ---- the module -------------------------------------------------------------------------------------------------- */
+
+static const luaL_Reg sight_methods[] = {
+    {"wall", g_wall},
+    {"open", g_open},
+    {"shut", g_shut},
+    {"remove_wall", g_remove_wall},
+    {"get_wall", g_get_wall},
+    {"walls", g_walls},
+    {"ray", g_ray},
+    {"add", g_add},
+    {"remove", g_remove},
+    {"tick", g_tick},
+    {"sees", g_sees},
+    {"view", g_view},
+    {"viewers", g_viewers},
+    {"explain", g_explain},
+    {"stats", g_stats},
+    {"close", g_close},
+    {NULL, NULL},
+};
+
+static const luaL_Reg sight_metamethods[] = {
+    {"__gc", g_close},
+    {"__tostring", g_tostring},
+#if LUA_VERSION_NUM >= 504
+    {"__close", g_close},
+#endif
+    {NULL, NULL},
+};
+
+void laoi_open_sight(lua_State *L, int space_meta) {
+    lua_createtable(L, 0, 2);
+    int module = lua_gettop(L);
+    lua_createtable(L, 0, 6);
+    int meta = module + 1;
+    lua_pushliteral(L, SIGHT_NAME);
+    lua_setfield(L, meta, "__name");
+    laoi_set_functions(L, meta, sight_metamethods);
+    lua_createtable(L, 0, 16);
+    laoi_set_functions(L, meta, sight_methods);
+    lua_setfield(L, meta, "__index");
+    lua_pushvalue(L, space_meta);
+    lua_pushliteral(L, "new");
+    lua_pushvalue(L, meta);
+    lua_pushcclosure(L, g_new, 3);
+    lua_setfield(L, module, "new");
+    lua_settop(L, module);
+}
