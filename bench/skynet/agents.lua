@@ -5,9 +5,8 @@
 -- counts with what it has waited.
 local skynet = require "skynet"
 require "skynet.manager"
-local aoi = require "aoi.skynet"
-
 local role, kind, service, id, side = ...
+local aoi = (role ~= "agent" or kind == "aoi") and require "aoi.skynet" -- by hand without it
 side = tonumber(side)
 
 local AGENTS, SECONDS, RADIUS, NEIGHBOURS = 2000, tonumber(skynet.getenv "ticks") / 10, 50, 20

@@ -1,6 +1,7 @@
 -- Walks a crowd past subscribers, through the AOI service and through services written by hand around the same core,
--- and prints what each service has cost: the thread time that skynet counts for it. Rounds are interleaved; minima
--- are shown.
+-- and prints what each service has cost: the thread time that skynet counts for it. Kinds: "aoi" moves one by one,
+-- "rows" all in one call, "literal" has a table of handlers for each node instead of one for all; by hand, without the
+-- library, "thirty" and "single". Rounds are interleaved; minima are shown.
 local skynet = require "skynet"
 require "skynet.manager"
 local aoi = require "aoi.skynet"
@@ -13,6 +14,7 @@ local CASES = {
   { name = "5,000 entities, 500 watchers", entities = 5000, watchers = 500, services = 500, interval = 10 },
   { name = "5,000, all watch, 200 subscribers", entities = 5000, watchers = 5000, services = 200, interval = 10 },
   { name = "20,000, 500 watchers", entities = 20000, watchers = 500, services = 500, interval = 10 },
+  { name = "20,000, 2,000 watchers", entities = 20000, watchers = 2000, services = 2000, interval = 10 },
 }
 local KINDS = {}
 for kind in skynet.getenv("kinds"):gmatch "%a+" do KINDS[#KINDS + 1] = kind end
@@ -24,17 +26,17 @@ local function cpu(addresses)
 end
 
 local function measure(case, kind)
-  local ours = kind == "aoi" or kind == "rows"
+  local ours = kind == "aoi" or kind == "rows" or kind == "literal"
   local service = ours and aoi.start { interval = 0 } or skynet.newservice(kind)
-  local driver = skynet.newservice "driver"
+  local driver = skynet.newservice("driver", kind)
   local side = 2 * RADIUS * math.sqrt(case.entities / NEIGHBOURS)
-  skynet.call(driver, "lua", "open", kind, service, case.entities, side)
+  skynet.call(driver, "lua", "open", service, case.entities, side)
   local watchers, each = {}, case.watchers // case.services
   for i = 1, case.services do
-    watchers[i] = skynet.newservice "watcher"
+    watchers[i] = skynet.newservice("watcher", kind)
     local ids = {}
     for k = 1, each do ids[k] = (i - 1) * each + k end
-    skynet.call(watchers[i], "lua", "watch", kind, service, ids, RADIUS)
+    skynet.call(watchers[i], "lua", "watch", service, ids, RADIUS)
   end
   skynet.call(driver, "lua", "walk", 10, case.interval)
   for _, watcher in ipairs(watchers) do skynet.call(watcher, "lua", "take") end

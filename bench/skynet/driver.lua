@@ -1,9 +1,10 @@
 -- A scene: walks all its entities once a tick and tells the service of the kind that is measured.
 local skynet = require "skynet"
-local aoi = require "aoi.skynet"
 
+local kind = ...
+local aoi = (kind == "aoi" or kind == "rows" or kind == "literal") and require "aoi.skynet"
 local CMD = {}
-local kind, service, map, x, y, rows, count, side
+local service, map, x, y, rows, count, side
 local STEP = 2.5
 
 local state = 42
@@ -45,14 +46,14 @@ function tells.thirty()
   skynet.send(service, "lua", "moves", rows)
 end
 
-tells.single = tells.thirty
+tells.literal, tells.single = tells.aoi, tells.thirty
 
-function CMD.open(given, address, n, length)
-  kind, service, count, side = given, address, n, length
+function CMD.open(address, n, length)
+  service, count, side = address, n, length
   x, y, rows, state = {}, {}, {}, 42
   for id = 1, n do x[id], y[id] = random() * side, random() * side end
   for id = 1, n do rows[3 * id - 2], rows[3 * id - 1], rows[3 * id] = id, x[id], y[id] end
-  if kind == "aoi" or kind == "rows" then
+  if aoi then
     map = aoi.open(service, "map", { engine = "grid", drive = true })
     map:enter_many(rows)
   else

@@ -7,11 +7,11 @@ local ENTITIES, WATCHERS, RADIUS, NEIGHBOURS = 40000, 500, 50, 20
 
 skynet.start(function()
   local ticks = tonumber(skynet.getenv "ticks")
-  local service, driver = aoi.start { interval = 0 }, skynet.newservice "driver"
+  local service, driver = aoi.start { interval = 0 }, skynet.newservice("driver", "aoi")
   local side = 2 * RADIUS * math.sqrt(ENTITIES / NEIGHBOURS)
-  skynet.call(driver, "lua", "open", "aoi", service, ENTITIES, side)
+  skynet.call(driver, "lua", "open", service, ENTITIES, side)
   for i = 1, WATCHERS do
-    skynet.call(skynet.newservice "watcher", "lua", "watch", "aoi", service, { i }, RADIUS)
+    skynet.call(skynet.newservice("watcher", "aoi"), "lua", "watch", service, { i }, RADIUS)
   end
   skynet.call(driver, "lua", "walk", 10, 10)
   local function cpu(a) return skynet.call(a, "debug", "STAT").cpu end

@@ -1,7 +1,8 @@
--- A subscriber of the crowd: counts what it hears.
+-- A subscriber of the crowd: counts what it hears. By hand it does not load the library.
 local skynet = require "skynet"
-local aoi = require "aoi.skynet"
 
+local kind = ...
+local aoi = (kind == "aoi" or kind == "rows" or kind == "literal") and require "aoi.skynet"
 local events = 0
 local CMD = {}
 
@@ -10,10 +11,12 @@ local function leave() events = events + 1 end
 local handlers = { enter = enter, leave = leave }
 
 -- ids: the entities that this service watches with.
-function CMD.watch(kind, service, ids, radius)
-  if kind == "aoi" or kind == "rows" then
+function CMD.watch(service, ids, radius)
+  if aoi then
     local map = aoi.open(service, "map")
-    for _, id in ipairs(ids) do map:add_node(id, 1, radius, handlers) end
+    for _, id in ipairs(ids) do
+      map:add_node(id, 1, radius, kind == "literal" and { enter = enter, leave = leave } or handlers)
+    end
   else
     for _, id in ipairs(ids) do skynet.call(service, "lua", "watch", id, radius) end
   end

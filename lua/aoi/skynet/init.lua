@@ -11,8 +11,8 @@
 local skynet = require "skynet"
 local core = require "skynet.core"
 local Client = require "aoi.skynet.client"
+local failures = require "aoi.skynet.failures"
 local last_words = require "aoi.skynet.last_words"
-local new_local = require "aoi.skynet.local"
 local option_of = require "aoi.skynet.service_options"
 local origin = require "aoi.skynet.origin"
 local period = require "aoi.skynet.period"
@@ -28,13 +28,15 @@ local function as_it_is(message, size) return message, size end
 
 local watched = false -- whether skynet calls our dispatch_message: not if it was started before this was loaded
 
-local function settle(client, source, ok, reason)
-  if not ok then client.warn("message", "aoi: bad message from %s: %s", skynet.address(source), reason) end
+local warn = failures.sparing(skynet.error, function() return skynet.now() / 100 end)
+
+local function settle(source, ok, reason)
+  if not ok then warn(source, "aoi: bad message from %s: %s", skynet.address(source), reason) end
 end
 
 local ptype = protocol(function(_, source, message, size)
   local client = clients[source]
-  if client then settle(client, source, client:receive(message, size)) end
+  if client then settle(source, client:receive(message, size)) end
 end, as_it_is)
 
 -- Events come more often than anything else and mostly find a handler or two: what skynet does for the coroutine of
@@ -46,7 +48,7 @@ local idle -- the coroutine that waits for the next message
 local pcall, running, yield = pcall, coroutine.running, coroutine.yield
 
 local function finish(client, source, message, size, left, ...)
-  if left ~= true then settle(client, source, client:finish(message, size, left, ...)) end
+  if left ~= true then settle(source, client:finish(message, size, left, ...)) end
 end
 
 local function listen(receive, client, source, message, size)
@@ -171,7 +173,7 @@ local function open_local(name, options)
   if space and not space.closed then return space end
   local number, wrong = option_of.check("interval", interval)
   if not number then error(("bad argument #3 to 'open' (%s)"):format(wrong), 0) end
-  space = new_local(given, skynet.error)
+  space = require "aoi.skynet.local"(given, skynet.error)
   locals[name] = space
   if not given.drive and number > 0 then keep_ticking(space, number) end
   return space
@@ -222,7 +224,11 @@ end
 --- Counters of the client library for that service, nil if it has none.
 function library.info(service) return clients[service] and clients[service]:info() end
 
---- One world over many services and processes: options or its name; docs/world.md.
-library.world = require("aoi.skynet.world")(clients)
+--- One world over many services and processes: options or its name; docs/world.md. Thousands of agents require this
+-- library: what most of them do not use is loaded when it is.
+function library.world(...)
+  library.world = require "aoi.skynet.world"(clients)
+  return library.world(...)
+end
 
 return library
