@@ -548,6 +548,27 @@ describe("players of the AOI service:", function()
       raises("closed space", of_ann.count, of_ann)
     end)
 
+    it("that close cost what they had, and leave nothing", function()
+      run(function()
+        for i = 1, 50 do of_ann:add_node(1, i, 10, {}) end
+        of_ann:remove_node(1, 50)
+        of_ann:add_node(1, 50, 10, {}) -- before the end of the first one of that id is told
+        map:add_node(2, 1, 10, {}, { to = ANN })
+      end)
+      net:tick(server)
+      local other = run(function() return ann:open("map") end)
+      run(function()
+        other:add_node(3, 1, 10, {})
+        map:add_node(2, 2, 10, {}, { to = ANN }) -- of_ann closes before it hears of this one
+        of_ann:close()
+      end)
+      net:tick(server)
+      assert.equal(1, ann:info().nodes)
+      local _, record = next(ann.records)
+      assert.is_true(rawequal(other, record.map))
+      assert.is_nil(next(ann.records, next(ann.records)))
+    end)
+
     it("may be numbered, and refuse other options than they have", function()
       run(function()
         local one = ann:open(12, { engine = "grid" })

@@ -419,12 +419,12 @@ static int inbox_open(lua_State *L) {
     return 0;
 }
 
-/* close(link): its map is closed; nothing is told. */
+/* close(handle): the node's map is closed; nothing is told. */
 static int inbox_close(lua_State *L) {
     inbox *x = inbox_self(L);
-    uint32_t link = laoi_u32(L, 2);
-    for (uint32_t i = 0; i < x->view_count; i++)
-        if (x->views[i].handle && x->views[i].link == link) laoi_inbox_forget(x, x->views + i);
+    inbox_view *v = laoi_inbox_view(x, laoi_u32(L, 2));
+    if (!v) return 0;
+    laoi_inbox_forget(x, v);
     laoi_gettable(L, 1);
     free_left(L, x, lua_gettop(L));
     return 0;

@@ -171,10 +171,9 @@ static int post_add(lua_State *L) {
 static int post_remove(lua_State *L) {
     post *p = laoi_post_self(L);
     uint32_t r = laoi_record_of_handle(p, laoi_integer(L, 2));
-    if (r == AOI_NONE || p->records[r].closed) return laoi_argerror(L, 2, "no such handle");
-    for (uint32_t i = 0; i < p->closing_count; i++)
-        if (p->closing[i] == r) return laoi_argerror(L, 2, "no such handle");
+    if (r == AOI_NONE || p->records[r].closing) return laoi_argerror(L, 2, "no such handle");
     unchain_record(p, r);
+    p->records[r].closing = true;
     p->closing[p->closing_count++] = r;
     return 0;
 }
@@ -183,9 +182,8 @@ static int post_remove(lua_State *L) {
 static int post_drop(lua_State *L) {
     post *p = laoi_post_self(L);
     uint32_t r = laoi_record_of_handle(p, laoi_integer(L, 2));
-    if (r == AOI_NONE || p->records[r].opened || p->records[r].dirty) return laoi_argerror(L, 2, "no such handle");
-    for (uint32_t i = 0; i < p->closing_count; i++)
-        if (p->closing[i] == r) return laoi_argerror(L, 2, "no such handle");
+    const post_record *c = r == AOI_NONE ? NULL : p->records + r;
+    if (!c || c->opened || c->dirty || c->closing) return laoi_argerror(L, 2, "no such handle");
     unchain_record(p, r);
     laoi_free_record(p, r);
     return 0;

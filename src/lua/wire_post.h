@@ -42,6 +42,7 @@ typedef struct post_record {
     uint32_t next_dirty;         /* of the link's changed records */
     post_chain chains[2];        /* leaves, enters */
     bool places, opened, closed; /* opened: has been told; closed: its life is over, last events included */
+    bool closing;                /* it is in the list of that name */
     bool dirty, owes_whole;
 } post_record;
 

@@ -4,6 +4,7 @@
 --   client                     one for each AOI service
 --     maps[link]               a map, as `open` returned it
 --       mine[id][node] ---+    the record of a node that this map added
+--       records[handle] --+    those of its nodes, also of such as other services have added for it
 --     records[handle] <---+    one life of one node: its handlers
 --     inbox                    in C: what each node sees after the messages so far
 --     queue                    changes that have arrived and are not delivered yet, while handlers wait, or for what C
@@ -98,6 +99,12 @@ local function close_maps(self, number, reason)
   for _, map in ipairs(gone) do
     if map.close_handler then failures.run(self, map, map.close_handler, reason) end
   end
+end
+
+--- Its map is closed.
+function Client:forget_record(record)
+  self.records[record.handle], record.closed = nil, true
+  self.inbox:close(record.handle)
 end
 
 --- The service is gone: all maps are closed, and their on_close is called. Returns the words for it.

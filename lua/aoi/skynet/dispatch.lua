@@ -74,18 +74,20 @@ end
 -- A node that another client has added for this one.
 local function on_opened(self, link, watcher, node, handle)
   local map = self.maps[link]
-  if not map then return end
-  self.records[handle] = {
-    map = map, watcher = watcher, node = node, handle = handle, handlers = map.listener or {}, foreign = true,
-  }
-  self.inbox:handlers(handle, self.records[handle].handlers)
+  if not map then return self.inbox:close(handle) end -- meanwhile
+  local record = { map = map, watcher = watcher, node = node, handle = handle, handlers = map.listener or {} }
+  record.foreign = true
+  self.records[handle], map.records[handle] = record, record
+  self.inbox:handlers(handle, record.handlers)
 end
 
 local function on_closed(self, handle)
   local record = self.records[handle]
   self.records[handle] = nil
-  local mine = record and record.map.mine
-  local nodes = mine and mine[record.watcher]
+  if not record then return end
+  local mine = record.map.mine
+  local nodes = mine[record.watcher]
+  record.map.records[handle] = nil
   if nodes and nodes[record.node] == record then
     nodes[record.node] = nil
     if next(nodes) == nil then mine[record.watcher] = nil end

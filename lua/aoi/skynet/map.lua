@@ -35,7 +35,7 @@ function Map.new(client, name, link, number, dimensions, drives)
   local move, rows = buffer:writers()
   return setmetatable({
     client = client, link = link, number = number, name = name, dimensions = dimensions, closed = false,
-    mine = {}, busy = {}, in_order = true, buffer = buffer, drives = drives,
+    mine = {}, records = {}, busy = {}, in_order = true, buffer = buffer, drives = drives,
     move = move, flush = buffer:flusher(client.send, flush_otherwise), -- closures over the buffer: one call into C
     put_rows = rows,
   }, Map)
@@ -68,15 +68,10 @@ function Map:forget(reason)
   local client = self.client
   self.closed, self.reason = true, reason
   client.maps[self.link] = nil
-  for handle, record in pairs(client.records) do
-    if rawequal(record.map, self) then
-      client.records[handle], record.closed = nil, true
-    end
-  end
-  client.inbox:close(self.link)
+  for _, record in pairs(self.records) do client:forget_record(record) end
   local _, batches, moves = self.buffer:count()
   client.counters.batches, client.counters.moves = client.counters.batches + batches, client.counters.moves + moves
-  self.mine, self.busy, self.move, self.flush = {}, {}, nil, nil
+  self.mine, self.records, self.busy, self.move, self.flush = {}, {}, {}, nil, nil
   self.buffer:close()
 end
 
@@ -155,7 +150,7 @@ local function added(map, id, node, handlers, ok, handle)
     local client = map.client
     id, node = math.tointeger(id), math.tointeger(node)
     local record = { map = map, watcher = id, node = node, handle = handle, handlers = handlers }
-    client.records[handle] = record
+    client.records[handle], map.records[handle] = record, record
     client.inbox:open(handle, map.link, id, node)
     client.inbox:handlers(handle, handlers)
     map.mine[id] = map.mine[id] or {}
@@ -177,8 +172,8 @@ end
 function Map:listen(handlers)
   handlers_of.check_table(handlers, 1, "listen", 2)
   self.listener = handlers
-  for handle, record in pairs(self.client.records) do
-    if rawequal(record.map, self) and record.foreign then
+  for handle, record in pairs(self.records) do
+    if record.foreign then
       record.handlers = handlers
       self.client.inbox:handlers(handle, handlers)
     end
