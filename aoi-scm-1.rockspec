@@ -66,6 +66,7 @@ build = {
     ["aoi.skynet.client"] = "lua/aoi/skynet/client.lua",
     ["aoi.skynet.dispatch"] = "lua/aoi/skynet/dispatch.lua",
     ["aoi.skynet.failures"] = "lua/aoi/skynet/failures.lua",
+    ["aoi.skynet.gateway"] = "lua/aoi/skynet/gateway.lua",
     ["aoi.skynet.handlers"] = "lua/aoi/skynet/handlers.lua",
     ["aoi.skynet.last_words"] = "lua/aoi/skynet/last_words.lua",
     ["aoi.skynet.links"] = "lua/aoi/skynet/links.lua",

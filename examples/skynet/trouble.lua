@@ -74,11 +74,10 @@ function CMD.compare(except)
 end
 
 -- A gate: the pictures of its clients.
-local pictures, gate = {}, nil
+local pictures = {}
 
 function CMD.gate()
-  gate = aoi.open(service, "map")
-  gate:on_client(function(id, bytes)
+  aoi.gate(service):on_client(function(id, bytes)
     pictures[id] = pictures[id] or {}
     local picture, news = pictures[id], assert(require("aoi").sync.read(bytes))
     if news.anew then
@@ -93,9 +92,9 @@ function CMD.loop(seconds) loop(seconds) end
 
 -- Ghosts, and what is missing.
 function CMD.pictures()
-  local ghosts, missing, right = 0, 0, 0
+  local ghosts, missing, right, map = 0, 0, 0, aoi.open(service, "map")
   for id, picture in pairs(pictures) do
-    local list, n = gate:known(id)
+    local list, n = map:known(id)
     local really = {}
     for i = 1, n do
       really[list[i]] = true

@@ -402,6 +402,97 @@ describe("players of the AOI service:", function()
     end)
   end)
 
+  describe("a gate", function()
+    local GATE = 9
+    local client, gate, got, lost
+
+    before_each(function()
+      client, got, lost = net:client(GATE, SERVICE), {}, {}
+      gate = run(function() return client:open_gate() end)
+      gate:on_client(function(id, bytes, fd)
+        got[#got + 1] = ("%d at %d: %d"):format(id, fd, sync.read(bytes).appeared.n)
+      end)
+      gate:on_broadcast(function(bytes, target, ids, n)
+        got[#got + 1] = ("%s of %d to %d, %d"):format(bytes, target, ids[1], n)
+      end)
+      gate:listen {
+        enter = function(watcher, target) got[#got + 1] = ("%d sees %d"):format(watcher, target) end,
+        leave = function(watcher, target) got[#got + 1] = ("%d loses %d"):format(watcher, target) end,
+      }
+      of_ann:on_view_lost(function(id, node) lost[#lost + 1] = { id, node } end)
+      run(function()
+        of_ann:add_client(1, 20, { to = GATE, fd = 40 })
+        of_ann:add_node(2, 7, 10, {}, { to = GATE })
+      end)
+      net:tick(server)
+    end)
+
+    it("hears of spaces that it has not opened", function()
+      table.sort(got)
+      assert.same({ "1 at 40: 1", "2 sees 1" }, got)
+      got = {}
+      run(function() assert.equal(1, map:broadcast(2, "hello")) end)
+      assert.same({ "hello of 2 to 1, 1" }, got)
+      got = {}
+      run(function()
+        local other = bob:open("other")
+        other:enter(5, 0, 0)
+        other:enter(6, 0, 0)
+        other:add_node(5, 1, 10, {}, { to = GATE })
+        assert.same({ { GATE }, 1 }, { map:knowers(1) })
+      end)
+      net:tick(server)
+      assert.same({ "5 sees 6" }, got)
+      assert.same({}, client.logged)
+    end)
+
+    it("keeps no space alive, and has nothing of those that have ended", function()
+      run(function()
+        for _, space in ipairs { of_bob, of_ann, map } do space:close() end
+      end)
+      assert.is_nil(next(server.spaces))
+      assert.is_nil(next(server.links))
+      assert.is_nil(next(client.records))
+      assert.equal(0, client:info().nodes)
+      run(function()
+        map = scene:open("map")
+        map:enter(1, 0, 0)
+        map:add_client(1, 10, { to = GATE, fd = 41 })
+      end)
+      got = {}
+      net:tick(server)
+      assert.same({ "1 at 41: 0" }, got, "in the next life of the space, too")
+    end)
+
+    it("that closes or dies is reported to those that have named it", function()
+      run(function() gate:close() end)
+      gate:close()
+      table.sort(lost, function(a, b) return a[1] < b[1] end)
+      assert.same({ { 1 }, { 2, 7 } }, lost)
+      assert.is_nil(next(client.records))
+      raises("has not opened space 'map', and is no gate", of_ann.add_client, of_ann, 1, 20, { to = GATE })
+      lost = {}
+      run(function()
+        client:open_gate()
+        of_ann:add_client(1, 20, { to = GATE })
+      end)
+      net:kill(GATE)
+      server:drop(GATE)
+      net:run()
+      assert.same({ { 1 } }, lost)
+    end)
+
+    it("ends with its service", function()
+      local reason
+      gate:on_close(function(text) reason = text end)
+      server:shutdown()
+      net:run()
+      assert.equal("the AOI service is gone", reason)
+      assert.is_true(gate.closed)
+      assert.is_nil(next(client.records))
+    end)
+  end)
+
   describe("a double login", function()
     it("takes the entity over: it stays, and its former service is told", function()
       local taken, seen = nil, {}

@@ -56,15 +56,15 @@ describe("docs/skynet.md, snippet", function()
       write = function(fd, bytes) written[#written + 1] = { fd, #bytes - 2 == string.unpack(">I2", bytes) } end,
     }
     local of_agent, of_gate
-    net:run(function() of_agent, of_gate = agent:open "meadow", gate:open "meadow" end)
-    -- `map` is the agent's for the call on it, and the gate's for what it listens to.
-    local code = snippets[2]:gsub("map:on_client", "map_of_gate:on_client")
+    net:run(function() of_agent, of_gate = agent:open "meadow", gate:open_gate() end)
+    -- `gate` is an address for the agent, and what aoi.gate has returned in the gate.
+    local code = snippets[2]:gsub("gate:on_client", "of_gate:on_client")
     net:run(function()
       of_agent:enter(7, 0, 0)
       for i = 1, 5000 do of_agent:enter(1152921504606846976 + i * 1000003 * 10007, 5 + i % 7 / 10, 5) end
     end)
     code = code:gsub("limit = 60, ", "") -- more than 64 kB
-    run(code, { map = of_agent, map_of_gate = of_gate, id = 7, fd = 40, gate = GATE, socket = socket })
+    run(code, { map = of_agent, of_gate = of_gate, id = 7, fd = 40, gate = GATE, socket = socket })
     net:tick(server)
     assert.same({}, gate.logged)
     assert.same({ { 40, true } }, written)

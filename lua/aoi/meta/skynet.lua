@@ -132,6 +132,40 @@ function Map:on_broadcast(f) end
 ---@param f? fun(id: integer)
 function Map:on_taken(f) end
 
+--- What a gate hears of all spaces of its service; the functions are those of a map.
+---@class aoi.skynet.Gate
+---@field closed boolean
+local Gate = {}
+
+---@param f? fun(id: integer, bytes: string, fd: integer?)
+function Gate:on_client(f) end
+
+---@param f? fun(bytes: string, target: integer, ids: integer[], n: integer)
+function Gate:on_broadcast(f) end
+
+---@param f? fun()
+function Gate:on_resync(f) end
+
+---@param f? fun(err: any, watcher: integer, target: integer, node: integer)
+function Gate:on_error(f) end
+
+---@param f? fun(reason: string)
+function Gate:on_close(f) end
+
+---@param handlers table
+function Gate:listen(handlers) end
+
+---@param how "order"|"free"
+function Gate:handlers_wait(how) end
+
+--- Those that have named it hear `on_view_lost`.
+function Gate:close() end
+
+--- The caller hears, as a gate, of all maps of that service whose nodes and client views name it with `to`.
+---@param service integer|string
+---@return aoi.skynet.Gate
+function skynet.gate(service) end
+
 --- The service that a node or, without `node`, the client view of the entity named with `to` is gone, and they with it.
 ---@param f? fun(id: integer, node: integer?)
 function Map:on_view_lost(f) end

@@ -7,12 +7,14 @@
 --       records[handle] --+    those of its nodes, also of such as other services have added for it
 --     records[handle] <---+    one life of one node: its handlers
 --     inbox                    in C: what each node sees after the messages so far
+--     gate                     what hears of links that others have made for this client: aoi.skynet.gateway
 --     queue                    changes that have arrived and are not delivered yet, while handlers wait, or for what C
 --                              does not deliver itself: aoi.skynet.dispatch
 --
 -- An event changes the view when it arrives and is taken from the queue before its handler runs. So a handler may
 -- wait for something, and another message that arrives meanwhile delivers what follows.
 
+local Gate = require "aoi.skynet.gateway"
 local Map = require "aoi.skynet.map"
 local dispatch = require "aoi.skynet.dispatch"
 local failures = require "aoi.skynet.failures"
@@ -20,6 +22,9 @@ local wire = require "aoi.skynet.wire"
 
 local Client = { Space = Map }
 Client.__index = Client
+
+--- The map of that link, or the gate that it was made for; nil if it is closed.
+function Client:map_of(link) return self.maps[link] or link >= wire.GATE and self.gate or nil end
 
 local EVENTS = wire.EVENTS
 local ASK, LOST, SEVERAL = 1, 2, 4 -- bits of what `receive_events` and `read` return
@@ -87,6 +92,15 @@ function Client:open(name, options)
   return map
 end
 
+--- A gate: for all spaces of the service that name this client with `to`, without opening them.
+function Client:open_gate()
+  local ok, heartbeat = self:request("gate", true, nil, self.origin)
+  if not ok then error(heartbeat, 2) end
+  self.gate = self.gate or Gate.new(self)
+  self.heartbeat, self.lost = heartbeat, false
+  return self.gate
+end
+
 -- Life --------------------------------------------------------------------------------------------------------------
 
 local function close_maps(self, number, reason)
@@ -115,6 +129,12 @@ function Client:lose()
     self.on_gone()
     self.inbox:seq(0)
     self.taken = 0
+    local gate = self.gate
+    if gate then
+      self.gate, gate.closed = nil, true
+      gate:forget()
+      if gate.close_handler then failures.run(self, gate, gate.close_handler, reason) end
+    end
     close_maps(self, 0, reason)
   end
   return reason
@@ -158,6 +178,8 @@ end
 on[wire.BYE] = function(self, _, _, link)
   if link == 0 then
     self:lose()
+  elseif link >= wire.GATE then
+    if self.gate then self.gate:forget(link) end
   else
     close_maps(self, link, "the service has closed it")
   end
@@ -170,7 +192,7 @@ on[wire.PACKETS] = function(self, message, flags, seq)
   if not n then return nil, reason end
   self.counters.packets = self.counters.packets + n
   for i = 1, 4 * n, 4 do
-    local map = self.maps[list[i]]
+    local map = self:map_of(list[i])
     local f = map and map.client_handler
     if f then failures.run(self, map, f, list[i + 1], list[i + 3], list[i + 2] or nil) end
   end
@@ -197,7 +219,7 @@ end
 on[wire.BROADCAST] = function(self, message, flags, link)
   local target, handles, ids, bytes, sent = wire.read_broadcast(message)
   if not target then return nil, handles end
-  local map = self.maps[link]
+  local map = self:map_of(link)
   local list, n = reached(self, target, handles, ids)
   self.counters.broadcasts = self.counters.broadcasts + 1
   if map and map.broadcast_handler and n > 0 then

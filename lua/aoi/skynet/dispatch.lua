@@ -73,10 +73,10 @@ end
 
 -- A node that another client has added for this one.
 local function on_opened(self, link, watcher, node, handle)
-  local map = self.maps[link]
+  local map = self:map_of(link)
   if not map then return self.inbox:close(handle) end -- meanwhile
   local record = { map = map, watcher = watcher, node = node, handle = handle, handlers = map.listener or {} }
-  record.foreign = true
+  record.foreign, record.link = true, link
   self.records[handle], map.records[handle] = record, record
   self.inbox:handlers(handle, record.handlers)
 end
@@ -102,7 +102,7 @@ local function special(self, what, a, b, c, d)
   elseif what == OPENED then
     on_opened(self, a, b, c, d)
   elseif what == RESYNCED then
-    local map = self.maps[a]
+    local map = self:map_of(a)
     self.counters.resyncs = self.counters.resyncs + 1
     if map and map.resync_handler then failures.run(self, map, map.resync_handler) end
   end

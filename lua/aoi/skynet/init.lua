@@ -189,10 +189,10 @@ local function address_of(service)
   return math.type(service) == "integer" and service or nil
 end
 
-local function open_there(address, name, options)
+local function open_there(address, open, ...)
   local client = clients[address] or new_client(address)
   client.opening = (client.opening or 0) + 1
-  local ok, map = pcall(client.open, client, name, options)
+  local ok, map = pcall(client[open], client, ...)
   client.opening = client.opening - 1
   if not client.beating and ok then
     client.beating = true
@@ -213,12 +213,23 @@ function library.open(service, name, options)
   if address == nil then fail(1, "open", "no service '%s'", tostring(service)) end
   local ok, map
   if address then
-    ok, map = pcall(open_there, address, name, options)
+    ok, map = pcall(open_there, address, "open", name, options)
   else
     ok, map = pcall(open_local, name, options)
   end
   if ok then return map end
   error((tostring(map):gsub("^[^\n]-:%d+: ", ""):gsub("^bad argument #1 to 'new'", "bad argument #3 to 'open'")), 2)
+end
+
+--- For a service to which others of that AOI service send, with `to`, events of nodes and messages of client views: it
+-- need not open their maps. It has on_client, on_broadcast, on_resync, on_error, on_close, listen, handlers_wait and
+-- close.
+function library.gate(service)
+  local address = address_of(service)
+  if not address then fail(1, "gate", "no service '%s'", tostring(service)) end
+  local ok, gate = pcall(open_there, address, "open_gate")
+  if ok then return gate end
+  error((tostring(gate):gsub("^[^\n]-:%d+: ", "")), 2)
 end
 
 --- Counters of the client library for that service, nil if it has none.

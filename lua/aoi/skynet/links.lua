@@ -77,14 +77,19 @@ local function destroy_space(server, space)
   space.core:close()
 end
 
-function links.new(server, space, subscriber)
-  local number = server.link_number
+--- gate: not opened by the subscriber, which has called itself a gate: another one has named it. The space does not
+-- live for such links, whose numbers are those from wire.GATE on.
+function links.new(server, space, subscriber, gate)
+  local number, base = server.link_number, gate and wire.GATE or 0
   repeat
-    number = number % 0xffffffff + 1
-  until not server.links[number]
+    number = number % (wire.GATE - 1) + 1
+  until not server.links[base + number]
   server.link_number = number
+  number = base + number
+  if not gate then space.users = space.users + 1 end
   local link = {
-    number = number, space = space, subscriber = subscriber, entities = {}, records = {}, views = {}, drives = false,
+    number = number, space = space, subscriber = subscriber, entities = {}, records = {}, views = {},
+    drives = false, gate = gate,
     asked = {}, -- records and client views that other links hear, and this one has asked for
     slot = server.post:link(subscriber.slot, space.core, number),
   }
@@ -115,20 +120,32 @@ local function end_all(server, link)
   return lost
 end
 
---- Removes a client from a space, with its nodes and entities. A space without clients is closed.
-function links.detach(server, link)
+local function remove(server, link)
   local space, subscriber = link.space, link.subscriber
   server.links[link.number], space.links[link.number], subscriber.links[link.number] = nil, nil, nil
   local lost = end_all(server, link)
   for id in pairs(link.entities) do links.remove_entity(server, space, id) end
   server.post:unlink(link.slot)
   if link.drives then space.drivers = space.drivers - 1 end
-  if next(space.links) == nil then destroy_space(server, space) end
   for by, list in pairs(lost) do
     if server.links[by.number] == by then
       server:post_message(by.subscriber.address, wire.lost_views(by.number, list))
     end
   end
+end
+
+--- Removes a client from a space, with its nodes and entities. A space that nobody has open is closed.
+function links.detach(server, link)
+  local space = link.space
+  remove(server, link)
+  if link.gate then return end
+  space.users = space.users - 1
+  if space.users > 0 or not server.spaces[space.number] then return end
+  for number, gate in pairs(space.links) do
+    remove(server, gate)
+    server:post_message(gate.subscriber.address, wire.bye(number))
+  end
+  destroy_space(server, space)
 end
 
 return links

@@ -81,6 +81,7 @@ local function new_space(server, name, given, quantum)
     number = number, name = name, core = core,
     engine = given.engine or "list", dimensions = given.dimensions or 2, cell = given.cell, quantum = quantum,
     links = {}, nodes = {}, owner = {}, views = {}, barred = {}, drivers = 0,
+    users = 0, -- links that are no gates
   }
   server.space_number, server.spaces[number], server.names[name] = number, space, space
   return space
@@ -206,15 +207,29 @@ end
 
 -- Nodes -------------------------------------------------------------------------------------------------------------
 
--- The link of the service that is to be told: the caller's, or the first that the named one has opened in that space.
-local function link_of(link, to, n, name)
+--- The service at that address is a gate from now on, or is none any more. Returns seconds between two heartbeats.
+function requests.gate(server, address, on)
+  local subscriber = server:subscribe(address)
+  subscriber.gate = on
+  for _, link in pairs(on and {} or subscriber.links) do
+    if link.gate then links.detach(server, link) end
+  end
+  return server.heartbeat
+end
+
+-- The link of the service that is to be told: the caller's, or the first that the named one has opened in that space,
+-- or one that is made because that is a gate.
+local function link_of(server, link, to, n, name)
   if to == nil then return link end
   to = integer(to, n, name)
   local found
   for number, other in pairs(link.space.links) do
     if other.subscriber.address == to and (not found or number < found.number) then found = other end
   end
-  return found or argument_error(n, name, "service :%08x has not opened space '%s'", to, link.space.name)
+  local subscriber = server.subscribers[to]
+  if not found and subscriber and subscriber.gate then found = links.new(server, link.space, subscriber, true) end
+  return found
+    or argument_error(n, name, "service :%08x has not opened space '%s', and is no gate", to, link.space.name)
 end
 
 -- Is free, or belongs to a client that is gone.
@@ -233,7 +248,7 @@ end
 function CMD.add_node(server, link, id, node, area, options)
   local space = link.space
   id, node = integer(id, 1, "add_node"), integer(node, 2, "add_node")
-  local owner = link_of(link, options and options.to, 5, "add_node")
+  local owner = link_of(server, link, options and options.to, 5, "add_node")
   check_free(server, link, id, node)
   local handle = server.post:add(owner.slot, id, node, options and options.positions)
   local ok, err = methods.invoke(space.core, "add_node", id, handle, area)
@@ -320,7 +335,7 @@ function CMD.add_client(server, link, id, area, options)
   for key, value in pairs(options or {}) do
     if not OWN[key] then given[key] = value end
   end
-  if options and options.to ~= nil then to = link_of(link, options.to, 3, "add_client") end
+  if options and options.to ~= nil then to = link_of(server, link, options.to, 3, "add_client") end
   if options and options.fd ~= nil then fd = integer(options.fd, 3, "add_client") end
   local ok, err = pcall(packets.add, server, link, to or link, id, area, given, fd)
   if not ok then -- the core's complaints are those of aoi.sync's `add`

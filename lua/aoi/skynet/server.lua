@@ -168,7 +168,7 @@ local function request(self, address, name, number, ...)
   if self.closed then error("the service is shutting down", 0) end
   local subscriber = self.subscribers[address]
   if subscriber then subscriber.heard = true end
-  if name == "open" then return requests.open(self, address, number, ...) end
+  if name == "open" or name == "gate" then return requests[name](self, address, number, ...) end
   local command = requests.CMD[name] or error(("unknown request '%s'"):format(tostring(name)), 0)
   local link = subscriber and subscriber.links[number] or error("the space is closed", 0)
   return command(self, link, ...)

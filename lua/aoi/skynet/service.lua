@@ -97,7 +97,7 @@ end
 skynet.start(function()
   skynet.dispatch("lua", function(_, source, name, ...)
     if remote:command(name, ...) then return end
-    local fault = name == "open" and origin.fault(source, (select(3, ...)))
+    local fault = (name == "open" or name == "gate") and origin.fault(source, (select(3, ...)))
     if fault then
       skynet.ret(skynet.pack(false, fault))
     elseif name == "shutdown" then

@@ -48,6 +48,7 @@ local wire = {
   VERSION = 2,
   EVENTS = 1, MOVES = 2, REFUSED = 3, ACK = 4, PING = 5, BYE = 6, PACKETS = 7, BROADCAST = 8, TAKEN = 9, GONE = 10,
   LOST_VIEWS = 11,
+  GATE = 0x80000000, -- numbers of links that another one has made for a gate begin here
   PIECE_MESSAGE = 1, PIECE_REQUEST = 2, PIECE_GONE = 3,
   ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, -- flags of a message
   -- In C:
