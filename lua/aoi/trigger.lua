@@ -37,6 +37,7 @@
 --   aoi.trigger.registry     the triggers of a set: by node, by entity and name, all; removing dead ones
 --   aoi.trigger.events       what enter and leave of a node mean; plain triggers
 --   aoi.trigger.admission    triggers with visits: filter, limit, cooldown, once, timers
+--   aoi.trigger.second       the second node of triggers with `outside` or `linger`
 --   aoi.trigger.clock        where the time begins, and what an update may make up for
 --   aoi.trigger.visits       the record of a visit, the queue of targets that wait
 --   aoi.trigger.steps        calls that are still to be made when a handler raises or yields
@@ -56,6 +57,7 @@
 --         mutes                     see aoi.trigger.steps; nil for most
 --         mask, disabled            the mask that `enable` restores
 --         is_region                 whether its entity goes with it
+--         second                    see aoi.trigger.second; nil for most
 --         visits, known, gate, ...  nil for plain triggers, else see aoi.trigger.visits
 
 local admission = require "aoi.trigger.admission"
@@ -66,6 +68,7 @@ local events = require "aoi.trigger.events"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
 local saved = require "aoi.trigger.saved"
+local second = require "aoi.trigger.second"
 local steps = require "aoi.trigger.steps"
 local timers = require "aoi.timers"
 local visits = require "aoi.trigger.visits"
@@ -96,6 +99,8 @@ local Triggers, Trigger -- the two classes, below
 ---@field after? number seconds, >= 0, from `enter` to `dwell`
 ---@field limit? integer how many targets may be inside at a time; the others wait in the order they came
 ---@field cooldown? number seconds, >= 0, from one `enter` to the next; targets that come in between wait as for `limit`
+---@field linger? number seconds, >= 0: a target leaves only when it has been out of the area so long without a break
+---@field outside? boolean what counts is the complement of the area: inside is whatever is not in it
 ---@field once? boolean fires once: `dwell` if there is `after`, otherwise `enter`
 ---@field enabled? boolean false to begin disabled
 ---@field data? any yours: `trigger.data`
@@ -105,7 +110,7 @@ local Triggers, Trigger -- the two classes, below
 
 --- What `Trigger:explain` returns.
 ---@class aoi.TriggerExplanation: aoi.Explanation
----@field state? "inside"|"waiting"|"refused"|"muted"|"disabled"|"spent" nil for a target that is not in the area
+---@field state? "inside"|"lingering"|"waiting"|"refused"|"muted"|"disabled"|"spent" nil for a target that is not in it
 
 --- What a trigger calls; a missing handler is no error. Other fields than these and the options are refused. A target
 --- goes by moving, by leaving the space, by its kind, or because the trigger moves or is disabled.
@@ -159,8 +164,11 @@ local function install(set, t, id, area)
     checks.fail(2, "add", ("entity %s already has a trigger '%s'"):format(tostring(id), t.name), 3)
   end
   t.id, t.node = id, reserved.node(set.space)
+  second.prepare(t)
   registry.insert(set, t)
-  set.space:add_node(id, t.node, area, set.enter, set.leave)
+  second.install(t, area, function(own)
+    set.space:add_node(id, t.node, own, set.enter, set.leave)
+  end)
 end
 
 --- A set of triggers on one space.
@@ -360,10 +368,10 @@ local function state_of(t, target)
   if not alive(t) then return nil end
   if t.disabled then return "disabled" end
   if t.mutes and t.mutes[target] then return "muted" end
-  if t:has(target) then return "inside" end
   local visit = t.visits and t.visits[target]
+  if t:has(target) then return visit and visits.lingers(visit) and "lingering" or "inside" end
   if visit and visit.state == visits.WAITING then return "waiting" end
-  if t.spent and t.set.space:has(target) and t.set.space:sees(t.id, t.node, target) then return "spent" end
+  if t.spent and second.covers(t, target) then return "spent" end
   if visit then return "refused" end
 end
 
@@ -392,6 +400,7 @@ function Trigger:remove()
     self.set.space:leave(self.id)
   else
     self.set.space:remove_node(self.id, self.node)
+    second.remove(self)
   end
 end
 
@@ -404,15 +413,16 @@ function Trigger:enable()
   expect_alive(self)
   if not self.disabled then return end
   self.disabled = false
-  self.set.space:set_mask(self.id, self.node, self.mask or -1)
+  self.set.space:set_mask(self.id, second.masked(self), self.mask or -1)
 end
 
---- Clears its mask: all targets inside leave, the queue empties.
+--- Clears its mask: all targets inside leave, those that linger too, the queue empties.
 function Trigger:disable()
   expect_alive(self)
   if self.disabled then return end
   self.disabled = true
-  self.set.space:set_mask(self.id, self.node, 0)
+  self.set.space:set_mask(self.id, second.masked(self), 0)
+  if self.linger then admission.linger_no_more(self) end
 end
 
 ---@return boolean
@@ -438,10 +448,11 @@ function Trigger:set_area(area)
     own.radius = area
   end
   local mask = own.mask
-  if self.disabled then own.mask = 0 end
+  if self.outside then own.mask = nil elseif self.disabled then own.mask = 0 end
   local space = self.set.space
+  if self.outside and mask ~= nil and not check.is_whole(mask) then checks.fail(1, "set_area", "bad 'mask'") end
   checks.call("set_area", IN_SET, space.set_area, space, self.id, self.node, own)
-  self.mask = mask
+  if not self.outside then self.mask = mask elseif alive(self) then self:set_mask(mask or -1) end
 end
 
 --- Turns a sector, with exactly the difference in events.
@@ -458,7 +469,7 @@ function Trigger:set_mask(mask)
   expect_alive(self)
   if not check.is_whole(mask) then checks.fail(1, "set_mask", "kind bits expected") end
   self.mask = mask
-  if not self.disabled then self.set.space:set_mask(self.id, self.node, mask) end
+  if not self.disabled then self.set.space:set_mask(self.id, second.masked(self), mask) end
 end
 
 --- How many targets are inside.
@@ -484,12 +495,15 @@ function Trigger:has(target)
   return visit ~= nil and visit.state == visits.INSIDE
 end
 
---- Why a target is in it or not: what `space:explain` tells of its node, with `state` in addition.
+--- Why a target is in it or not: what `space:explain` tells of its node, with `state` in addition. With `outside` that
+--- is about the area, unless the target does not count at all.
 ---@param target integer
 ---@return aoi.TriggerExplanation
 function Trigger:explain(target)
   checks.id(target, 1, "explain")
-  local told = self.set.space:explain(self.id, self.node, target)
+  local space = self.set.space
+  local told = self.outside and space:explain(self.id, self.second, target)
+  if not told or told.sees then told = space:explain(self.id, self.node, target) end
   told.state = state_of(self, target)
   return told
 end

@@ -15,8 +15,10 @@ local function odd(_, target) return target % 3 ~= 0 end
 -- Times are multiples of 1/4, so that equal ones are frequent and exact.
 local function random_options(random)
   local function maybe(chance, value) if random() < chance then return value end end
-  local radius = random(8)
+  local radius, outside = random(8), maybe(0.2, true)
+  if outside then radius = 22 + random(18) end -- mostly few are outside
   return {
+    outside = outside, linger = maybe(0.3, (random(9) - 1) / 4),
     radius = radius, keep = maybe(0.3, radius + random(4)), mask = maybe(0.5, random(3)),
     shape = maybe(0.3, "circle"), filter = maybe(0.3, odd),
     interval = maybe(0.4, random(8) / 4), after = maybe(0.4, (random(8) - 1) / 4),
@@ -100,7 +102,7 @@ for _, engine in ipairs(aoi.engines()) do
         elseif what < 0.24 and #pairs_of > 0 then
           local p = pairs_of[random(#pairs_of)]
           if p.real:alive() then
-            local radius = random(8)
+            local radius = p.model.options.outside and 22 + random(18) or random(8)
             local keep = random() < 0.3 and radius + random(4) or nil
             if model:resize(p.model, radius, keep) then p.real:set_radius(radius, keep) end
           end

@@ -46,8 +46,10 @@ end
 
 local function random_options(random, id)
   local function maybe(chance, value) if random() < chance then return value end end
-  local radius = random(14)
+  local radius, outside = random(14), maybe(0.2, true)
+  if outside then radius = 22 + random(18) end -- mostly few are outside
   return {
+    outside = outside, linger = maybe(0.3, random(8) / 4),
     radius = radius, keep = maybe(0.3, radius + random(4)), mask = maybe(0.2, random(3)), data = "data of " .. id,
     shape = maybe(0.3, "circle"), filter = maybe(0.3, odd),
     interval = maybe(0.4, random(8) / 4), after = maybe(0.4, (random(8) - 1) / 4),

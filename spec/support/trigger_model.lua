@@ -2,9 +2,10 @@
 -- every visit. Handlers only record.
 --
 --   model.entities[id]   { x, y, kind }
---   model.triggers[i]    { id, options, radius, enabled, near = { target -> true }, visits, heard }
---   trigger.visits       in the order they came: { target, inside, since, stays, dwell, stay }; dwell and stay say
---                        in which order timers were set, which decides between equal times
+--   model.triggers[i]    { id, options, radius, enabled, near = { target -> true }, area, visits, heard }
+--   trigger.area         with `outside`: what the area holds; near is the rest of what counts
+--   trigger.visits       in the order they came: { target, inside, since, stays, dwell, stay, linger, due }; dwell,
+--                        stay and linger say in which order timers were set, which decides between equal times
 --   trigger.heard        "event target @time"
 --
 -- Within one change a trigger may gain one target and lose one: in which order many do is the engine's affair.
@@ -22,13 +23,30 @@ local function within(options, a, b, r)
   return a.x - r <= b.x and b.x <= a.x + r and a.y - r <= b.y and b.y <= a.y + r
 end
 
-local function sees(self, trigger, id)
+local function counts(self, trigger, id)
+  local b = self.entities[id]
+  return trigger.enabled and id ~= trigger.id and b and bits.meet(b.kind, trigger.options.mask or bits.all)
+end
+
+local function in_area(self, trigger, id, memory)
   local options, a, b = trigger.options, self.entities[trigger.id], self.entities[id]
-  if not trigger.enabled or id == trigger.id or not b or not bits.meet(b.kind, options.mask or bits.all) then
-    return false
-  end
   if within(options, a, b, trigger.radius) then return true end
-  return trigger.near[id] ~= nil and trigger.keep ~= nil and within(options, a, b, trigger.keep)
+  return memory[id] ~= nil and trigger.keep ~= nil and within(options, a, b, trigger.keep)
+end
+
+local function sees(self, trigger, id)
+  if not counts(self, trigger, id) then return false end
+  if trigger.options.outside then return not in_area(self, trigger, id, trigger.area) end
+  return in_area(self, trigger, id, trigger.near)
+end
+
+-- What the area of a trigger with `outside` holds, whatever its mask; of kind 0 it holds nothing.
+local function remember_area(self, trigger)
+  local area = {}
+  for id, b in pairs(self.entities) do
+    if id ~= trigger.id and b.kind ~= 0 and in_area(self, trigger, id, trigger.area) then area[id] = true end
+  end
+  trigger.area = area
 end
 
 -- The targets that left and that entered the area of a trigger.
@@ -103,10 +121,21 @@ function Model.send_away(trigger)
   trigger.gate = nil
 end
 
+-- Whether a target that goes may linger: it is there, and with `outside` it counts.
+local function may_linger(self, trigger, visit)
+  if (trigger.options.linger or 0) == 0 or not visit.inside or not trigger.enabled then return false end
+  if trigger.options.outside then return counts(self, trigger, visit.target) end
+  return self.entities[visit.target] ~= nil
+end
+
 local function depart(self, trigger, target)
   trigger.near[target] = nil
   for i, visit in ipairs(trigger.visits) do
     if visit.target == target then
+      if may_linger(self, trigger, visit) then
+        if not visit.linger then visit.linger, visit.due = order(self), self.time + trigger.options.linger end
+        return
+      end
       table.remove(trigger.visits, i)
       if visit.inside then tell(self, trigger, "leave", target) end
       return settle(self, trigger, target)
@@ -114,8 +143,24 @@ local function depart(self, trigger, target)
   end
 end
 
+-- Those that linger and may not any more.
+local function overdue(self, trigger)
+  local over = {}
+  for _, visit in ipairs(trigger.visits) do
+    if visit.linger and not may_linger(self, trigger, visit) then over[#over + 1] = visit.target end
+  end
+  table.sort(over)
+  return over
+end
+
 local function arrive(self, trigger, target)
   trigger.near[target] = true
+  for _, visit in ipairs(trigger.visits) do
+    if visit.target == target then
+      visit.linger, visit.due = nil, nil
+      return
+    end
+  end
   if trigger.spent or trigger.options.filter and not trigger.options.filter(trigger.id, target) then return end
   trigger.visits[#trigger.visits + 1] = { target = target }
   settle(self, trigger)
@@ -128,7 +173,7 @@ function Model:try(change, undo)
   for _, trigger in ipairs(self.triggers) do
     if not trigger.dead then
       local gone, come = differences(self, trigger)
-      if #gone > 1 or #come > 1 then
+      if #gone > 1 or #come > 1 or trigger.options.outside and #gone + #overdue(self, trigger) > 1 then
         undo()
         return false
       end
@@ -136,8 +181,16 @@ function Model:try(change, undo)
     end
   end
   for _, p in ipairs(plan) do
-    if p[2] then depart(self, p[1], p[2]) end
-    if p[3] and not p[1].dead then arrive(self, p[1], p[3]) end
+    local outside = p[1].options.outside -- what goes out of the area is heard before what comes into it
+    if p[3] and outside then arrive(self, p[1], p[3]) end
+    if p[2] and not p[1].dead then depart(self, p[1], p[2]) end
+    for _, target in ipairs(overdue(self, p[1])) do
+      if not p[1].dead then depart(self, p[1], target) end
+    end
+    if p[3] and not outside and not p[1].dead then arrive(self, p[1], p[3]) end
+  end
+  for _, trigger in ipairs(self.triggers) do
+    if trigger.options.outside and not trigger.dead then remember_area(self, trigger) end
   end
   return true
 end
@@ -165,7 +218,7 @@ end
 function Model:add(id, options)
   local trigger = {
     id = id, options = options, radius = options.radius, keep = options.keep, enabled = options.enabled ~= false,
-    near = {}, visits = {}, heard = {}, ready = -math.huge, occupied = false,
+    near = {}, area = {}, visits = {}, heard = {}, ready = -math.huge, occupied = false,
   }
   local ok = self:try(function() self.triggers[#self.triggers + 1] = trigger end, function()
     self.triggers[#self.triggers] = nil
@@ -185,6 +238,15 @@ function Model:enable(trigger, enabled)
   return self:try(function() trigger.enabled = enabled end, function() trigger.enabled = old end)
 end
 
+-- It has been out long enough.
+function Model:over(trigger, visit)
+  for i, other in ipairs(trigger.visits) do
+    if other == visit then table.remove(trigger.visits, i) end
+  end
+  tell(self, trigger, "leave", visit.target)
+  return settle(self, trigger, visit.target)
+end
+
 -- Time ---------------------------------------------------------------------------------------------------------------
 
 local function earliest(trigger)
@@ -198,6 +260,7 @@ local function earliest(trigger)
     if visit.inside then
       offer(visit.since + (trigger.options.after or 0), visit.dwell, "dwell", visit)
       offer(visit.since + (visit.stays + 1) * (trigger.options.interval or 0), visit.stay, "stay", visit)
+      offer(visit.due, visit.linger, "linger", visit)
     end
   end
   offer(trigger.ready, trigger.gate, "gate")
@@ -216,6 +279,8 @@ function Model:update(now)
       if timer.fire == "gate" then
         trigger.gate = nil
         settle(self, trigger)
+      elseif timer.fire == "linger" then
+        Model.over(self, trigger, visit)
       elseif timer.fire == "dwell" then
         visit.dwell = nil
         if trigger.options.once then

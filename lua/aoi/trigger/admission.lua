@@ -1,4 +1,4 @@
--- Admission to triggers with visits: filter, limit, cooldown, once; and what the timers of visits do.
+-- Admission to triggers with visits: filter, limit, cooldown, once, linger; and what the timers of visits do.
 --
 --   arrive --filter--> REFUSED
 --          --open----> INSIDE   (admit, then welcome calls the handlers)
@@ -9,6 +9,7 @@
 
 local clock = require "aoi.trigger.clock"
 local registry = require "aoi.trigger.registry"
+local reserved = require "aoi.reserved"
 local steps = require "aoi.trigger.steps"
 local visits = require "aoi.trigger.visits"
 
@@ -103,9 +104,42 @@ local function ask(t, visit)
   return stands, stands and ok
 end
 
+-- Lingering ----------------------------------------------------------------------------------------------------------
+
+-- A target that is out of the area gives no event when it leaves the space. So the second node of a trigger that
+-- lingers is shown it meanwhile. That of one with `outside` sees it anyway.
+local function show(t, target)
+  local set, space = t.set, t.set.space
+  if t.outside then return end
+  if not reserved.has_node(space, t.id, t.second) then
+    space:add_node(t.id, t.second, { radius = 0, mask = 0 }, set.enter, set.leave)
+  end
+  if alive(t) and space:has(target) then space:override(t.id, t.second, target, "show") end
+end
+
+admission.show = show
+
+-- A step: calls of the space deliver what waits, so that this comes when all else is done.
+local function hide(set, slot, id, target)
+  local t, space = set.triggers[slot], set.space
+  local visit = t.visits[target]
+  if visit and visits.lingers(visit) or not space:has(target) then return end
+  if reserved.has_node(space, id, t.second) then space:override(id, t.second, target, nil) end
+end
+
+local function stop_lingering(t, visit)
+  t.set.timers:cancel(visit.linger)
+  if not t.outside then push(t, hide, visit.target) end
+end
+
 --- A target came into the area.
 function admission.arrive(t, target)
-  if t.spent or t.visits[target] then return end
+  local known = t.visits[target]
+  if known and visits.lingers(known) then
+    stop_lingering(t, known)
+    return run(t.set)
+  end
+  if t.spent or known then return end
   local visit = visits.new(t, target)
   if t.filter then
     local _, ok = ask(t, visit)
@@ -120,7 +154,7 @@ function admission.arrive(t, target)
 end
 
 -- Ends a stay or a wait, and calls what follows. With `gone` the visit itself ends: the node has lost the target.
-local function exit(t, visit, gone)
+local function leave(t, visit, gone)
   local set, slot, target, state = t.set, t.slot, visit.target, visit.state
   if state == WAITING then visits.dequeue(visit) end
   visit.state = REFUSED
@@ -141,11 +175,43 @@ local function exit(t, visit, gone)
   end
 end
 
+local function exit(t, visit, gone)
+  if not visits.lingers(visit) then return leave(t, visit, gone) end
+  stop_lingering(t, visit)
+  leave(t, visit, gone)
+  return run(t.set)
+end
+
+-- Whether a target that went out of the area stays inside for a while.
+local function may_linger(t, visit)
+  local target = visit.target
+  return t.linger and visit.state == INSIDE and not t.disabled and not (t.mutes and t.mutes[target])
+    and t.set.space:has(target)
+end
+
 --- A target went out of the area. If that is because the carrier has left, the trigger is silent.
-function admission.depart(t, target)
+-- @param at_once whether it leaves even where the trigger lingers: it has left the space, or does not count any more
+function admission.depart(t, target, at_once)
   if not alive(t) then return kill(t) end
   local visit = t.visits[target]
-  if visit then return exit(t, visit, true) end
+  if not visit then return end
+  if at_once or not may_linger(t, visit) then return exit(t, visit, true) end
+  if visits.lingers(visit) then return end
+  t.set.timers:set(visit.linger, t.set.time + t.linger)
+  return show(t, target)
+end
+
+--- Ends what lingers: the trigger is disabled.
+function admission.linger_no_more(t)
+  local list = {}
+  if not alive(t) then return end
+  for _, visit in pairs(t.visits) do
+    if visits.lingers(visit) then list[#list + 1] = visit.target end
+  end
+  table.sort(list)
+  for _, target in ipairs(list) do
+    if alive(t) then admission.depart(t, target, true) end
+  end
 end
 
 --- Calls the filter again for a target in the area: its answer may have changed.
@@ -192,7 +258,16 @@ local function cooled_down(t)
   return settle_all(t)
 end
 
+local function linger_over(visit)
+  local t, target = visit.trigger, visit.target
+  if not alive(t) then return kill(t) end
+  if not t.outside then push(t, hide, target) end
+  leave(t, visit, true)
+  return run(t.set)
+end
+
 --- What each kind of timer does, called with the timer's subject: a visit, or for the gate a trigger.
-admission.fire = { [visits.STAY] = stay, [visits.DWELL] = dwell, [visits.GATE] = cooled_down }
+admission.fire = { [visits.STAY] = stay, [visits.DWELL] = dwell, [visits.GATE] = cooled_down,
+  [visits.LINGER] = linger_over }
 
 return admission

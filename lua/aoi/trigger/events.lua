@@ -1,19 +1,20 @@
 -- Events of the space: what enter and leave of a node mean to its trigger.
 --
 --   set.enter, set.leave --node--> slot --> steps waiting?    append to their queue
---                                       --> with visits       aoi.trigger.admission
+--                                       --> with visits       aoi.trigger.second, aoi.trigger.admission
 --                                       --> plain             count, call the handlers
 --
 -- A plain trigger has no option that concerns single targets: it only counts how many are inside.
 
-local admission = require "aoi.trigger.admission"
 local registry = require "aoi.trigger.registry"
+local second = require "aoi.trigger.second"
 local steps = require "aoi.trigger.steps"
 
 local alive_at, kill = registry.alive_at, registry.kill
-local arrive, depart = admission.arrive, admission.depart
 local begin, finish, append, run, unmute = steps.begin, steps.finish, steps.append, steps.run, steps.unmute
 local NEVER_CAME = steps.NEVER_CAME
+
+local arrive, depart = second.arrive, second.depart
 
 local events = {}
 
@@ -54,14 +55,14 @@ local function enter_late(set, slot, id, target)
   elseif name then
     return came(set, slot, name, id, target)
   else
-    return arrive(set.triggers[slot], target)
+    return arrive(set, slot, target)
   end
 end
 
 local function leave_late(set, slot, id, target)
   local name = set.names[slot]
   if name then return went(set, slot, name, id, target) end
-  return depart(set.triggers[slot], target)
+  return depart(set, slot, target)
 end
 
 local function wait(set, step, slot, id, target)
@@ -78,7 +79,7 @@ function events.attach(set)
     local name = names[slot]
     if work.n > 0 and name ~= nil then return wait(set, enter_late, slot, id, target) end
     if name then return came(set, slot, name, id, target) end
-    if name == false then return arrive(set.triggers[slot], target) end
+    if name == false then return arrive(set, slot, target) end
   end
 
   function set.leave(id, target, node)
@@ -86,7 +87,7 @@ function events.attach(set)
     local name = names[slot]
     if work.n > 0 and name ~= nil then return wait(set, leave_late, slot, id, target) end
     if name then return went(set, slot, name, id, target) end
-    if name == false then return depart(set.triggers[slot], target) end
+    if name == false then return depart(set, slot, target) end
   end
 end
 

@@ -39,6 +39,8 @@ local KNOWN = {
   interval = { positive, "a number > 0" },
   after = { delay, "a number >= 0" },
   cooldown = { delay, "a number >= 0" },
+  linger = { delay, "a number >= 0" },
+  outside = { boolean, "a boolean" },
   limit = { function(v) return v == math.huge or (whole(v) and v >= 1) end, "a whole number >= 1" },
   once = { boolean, "a boolean" },
   enabled = { boolean, "a boolean" },
@@ -156,7 +158,9 @@ function options.read(set, name, given, is_region)
     if not o.y then fail("y", "required", 3) end
   end
   o.filter = o.filter and (from.given.filter or true)
-  o.has_visits = (o.limit or o.cooldown or o.interval or o.after or o.once or o.filter) and true or false
+  if o.linger == 0 then o.linger = nil end
+  o.has_visits = (o.limit or o.cooldown or o.interval or o.after or o.once or o.filter or o.linger or o.outside)
+    and true or false
   return o
 end
 

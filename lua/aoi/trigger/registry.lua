@@ -40,6 +40,7 @@ local function kill(t)
   local set, slot, all = t.set, t.slot, t.set.all
   t.dead = true
   set.triggers[slot], set.names[slot], set.inside[slot] = nil, nil, nil
+  if t.second then set.triggers[set.base - t.second], set.names[set.base - t.second] = nil, nil end
   local last = all[#all]
   all[t.place], last.place = last, t.place
   all[#all] = nil
@@ -85,10 +86,11 @@ function registry.family(set, id)
   return set.families[id]
 end
 
---- Registers a trigger that has a `name`, an `id` and a `node` that no other has.
+--- Registers a trigger that has a `name`, an `id` and a `node`, maybe a `second` one, that no other has.
 function registry.insert(set, t)
   t.slot, t.place = set.base - t.node, #set.all + 1
   set.triggers[t.slot], set.names[t.slot], set.inside[t.slot] = t, not t.visits and t.name, 0
+  if t.second then set.triggers[set.base - t.second], set.names[set.base - t.second] = t, false end
   set.all[t.place] = t
   set.families[t.id] = set.families[t.id] or {}
   set.families[t.id][t.name] = t

@@ -2,13 +2,14 @@
 --
 --   { version, time, triggers = { oldest first
 --       { id, name, node, region = {x, y [, z]}, area, mask, disabled, filter = "own" or "shared",
---         interval, after, limit, cooldown, once, spent, ready, data,
+--         interval, after, limit, cooldown, once, linger, outside, spent, ready, data, second,
 --         targets = {id, ...}                             of a plain trigger: what is inside
 --         visits = { { target, state, since, stays } ... }   of others: the queue first, in its order
---         gate; of visits stay, dwell } } }               timers that are set: numbers in the order they were set
+--         near = {id, ...}                                with `outside`: what is in the area
+--         gate; of visits stay, dwell, linger } } }       timers that are set: numbers in the order they were set
 --
--- When a timer is due follows from the rest. Times are of the clock of `time`; loading moves them to the other clock,
--- and they stay the same to the bit where both are.
+-- When a timer is due follows from the rest, but for `linger`: a visit has `due`. Times are of the clock of
+-- `time`; loading moves them to the other clock, and they stay the same to the bit where both are.
 --
 -- A loaded trigger has a new node, which counts as having seen what the old one saw. So all events of loading are
 -- differences: of a space that is the same there are none. They wait until every trigger is there.
@@ -17,6 +18,7 @@ local check = require "aoi.trigger.options"
 local checks = require "aoi.checks"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
+local second = require "aoi.trigger.second"
 local steps = require "aoi.trigger.steps"
 local visits = require "aoi.trigger.visits"
 
@@ -24,7 +26,7 @@ local saved = {}
 
 local VERSION = 1
 local STATES = { [visits.REFUSED] = "refused", [visits.WAITING] = "waiting", [visits.INSIDE] = "inside" }
-local OPTIONS = { "mask", "interval", "after", "once", "spent", "data" }
+local OPTIONS = { "mask", "interval", "after", "once", "linger", "outside", "spent", "data", "second" }
 
 -- Saving ------------------------------------------------------------------------------------------------------------
 
@@ -34,6 +36,8 @@ local function save_visit(visit)
     target = visit.target, state = STATES[visit.state],
     since = inside and visit.since or nil, stays = inside and visit.stays or nil,
     stay = visit.stay.place and visit.stay.order or nil, dwell = visit.dwell.place and visit.dwell.order or nil,
+    linger = visits.lingers(visit) and visit.linger.order or nil,
+    due = visits.lingers(visit) and visit.linger.due or nil,
   }
 end
 
@@ -53,12 +57,27 @@ local function save_visits(t)
   return list
 end
 
+-- How many targets a trigger with visits should know, as its nodes see it.
+local function known_by_nodes(t, in_area)
+  local lingering = 0
+  for _, visit in pairs(t.visits) do
+    if visits.lingers(visit) then lingering = lingering + 1 end
+  end
+  if not t.outside then return in_area + lingering end
+  local _, everywhere = t.set.space:view(t.id, t.second)
+  local counts = 0
+  for _, target in ipairs((t.set.space:view(t.id, t.node))) do
+    if t.set.space:sees(t.id, t.second, target) then counts = counts + 1 end
+  end
+  return everywhere - counts + lingering
+end
+
 -- Nil where the trigger knows of other targets than its node sees: events were drained, not dispatched.
 local function save_trigger(t)
   local set = t.set
   local space = set.space
   local seen, n = space:view(t.id, t.node)
-  if n ~= (t.known or set.inside[t.slot]) and not t.spent then return nil end
+  if not t.spent and (t.known or set.inside[t.slot]) ~= (t.visits and known_by_nodes(t, n) or n) then return nil end
   local s = { id = t.id, name = t.name, node = t.node, area = space:area(t.id, t.node), disabled = t.disabled or nil }
   for _, option in ipairs(OPTIONS) do s[option] = t[option] end
   if t.is_region then s.region = { space:position(t.id) } end
@@ -68,6 +87,10 @@ local function save_trigger(t)
     return s
   end
   s.visits = save_visits(t)
+  if t.outside then
+    table.sort(seen)
+    s.near = seen
+  end
   if t.filter then s.filter = t.filter == true and "shared" or "own" end
   if t.limit < math.huge then s.limit = t.limit end
   if t.cooldown > 0 then s.cooldown = t.cooldown end
@@ -84,6 +107,7 @@ local function number_timers(list)
     for _, visit in ipairs(s.visits or {}) do
       if visit.stay then set[#set + 1] = { visit, "stay" } end
       if visit.dwell then set[#set + 1] = { visit, "dwell" } end
+      if visit.linger then set[#set + 1] = { visit, "linger" } end
     end
   end
   table.sort(set, function(a, b) return a[1][a[2]] < b[1][b[2]] end)
@@ -136,12 +160,13 @@ local TRIGGER = {
   filter = { function(v) return v == "own" or v == "shared" end },
   interval = { is_positive }, after = { is_delay },
   limit = { is_index }, cooldown = { is_positive }, once = { is_true }, spent = { is_true },
+  linger = { is_positive }, outside = { is_true }, second = { check.is_whole }, near = { is_list },
   ready = { check.is_finite },
   data = { function() return true end }, targets = { is_list }, visits = { is_list }, gate = { is_index },
 }
 local VISIT = {
   target = { check.is_whole, true }, state = { is_state, true }, since = { check.is_finite },
-  stays = { is_count }, stay = { is_index }, dwell = { is_index },
+  stays = { is_count }, stay = { is_index }, dwell = { is_index }, linger = { is_index }, due = { check.is_finite },
 }
 
 -- Returns what is wrong with the fields of a table, nil if nothing is.
@@ -175,6 +200,10 @@ local function visit_fault(set, s, visit, time, known)
   if (visit.since ~= nil) ~= inside or (visit.stays ~= nil) ~= inside then return "bad 'since' or 'stays'" end
   if (visit.stay ~= nil) ~= (inside and s.interval ~= nil) then return "bad 'stay'" end
   if visit.dwell and not (inside and s.after) then return "bad 'dwell'" end
+  if (visit.linger or visit.due) and not (inside and s.linger and visit.linger and visit.due) then
+    return "bad 'linger'"
+  end
+  if visit.due and visit.due < time then return "'linger' is overdue" end
   if visit.stay and visit.since + (visit.stays + 1) * s.interval < time then return "'stay' is overdue" end
   if visit.dwell and visit.since + s.after < time then return "'dwell' is overdue" end
 end
@@ -188,6 +217,13 @@ local function visits_fault(set, s, time)
     if visit.state == "waiting" and not is_waiting then return "those that wait must come first" end
     is_waiting = visit.state == "waiting"
   end
+  if (s.second ~= nil) ~= (s.linger ~= nil or s.outside ~= nil) then return "bad 'second'" end
+  if (s.near ~= nil) ~= (s.outside ~= nil) then return "bad 'near'" end
+  local near = {}
+  for _, target in ipairs(s.near or {}) do
+    local fault = target_fault(set, s, target, near)
+    if fault then return fault end
+  end
   if s.gate and not (s.ready and s.ready >= time and s.visits[1] and s.visits[1].state == "waiting") then
     return "bad 'gate'"
   end
@@ -195,7 +231,8 @@ end
 
 -- A trigger without visits has no option that needs them.
 local function plain_fault(set, s)
-  for _, name in ipairs { "filter", "interval", "after", "limit", "cooldown", "once", "spent", "ready", "gate" } do
+  for _, name in ipairs { "filter", "interval", "after", "limit", "cooldown", "once", "spent", "ready", "gate",
+    "linger", "outside", "second", "near" } do
     if s[name] ~= nil then return ("'%s' without 'visits'"):format(name) end
   end
   local known = {}
@@ -297,6 +334,7 @@ local function load_visit(t, v, shift, timers)
   t.set.inside[t.slot] = t.set.inside[t.slot] + 1
   if v.stay then timers[#timers + 1] = { v.stay, visit.stay, visit.since + (v.stays + 1) * t.interval } end
   if v.dwell then timers[#timers + 1] = { v.dwell, visit.dwell, visit.since + t.after } end
+  if v.linger then timers[#timers + 1] = { v.linger, visit.linger, v.due + shift } end
 end
 
 -- What it knows: its record is complete before its node is there.
@@ -306,8 +344,8 @@ local function load_inside(t, s, shift, timers)
     set.inside[t.slot] = #(s.targets or {})
     return s.targets or {}
   end
-  for i, v in ipairs(s.visits) do
-    seen[i] = v.target
+  for _, v in ipairs(s.visits) do
+    if t.outside or not v.linger then seen[#seen + 1] = v.target end
     load_visit(t, v, shift, timers)
   end
   t.occupied, t.spent = set.inside[t.slot] > 0, s.spent
@@ -339,11 +377,13 @@ local function install(set, t, s, seen)
     overrides = space:overrides(t.id, s.node)
     ok, err = pcall(space.remove_node, space, t.id, s.node)
   end
+  local in_area = t.outside and s.near or seen
   if #overrides > 0 then
-    adopt_with(set, t, s.area, seen, overrides)
+    adopt_with(set, t, s.area, in_area, overrides)
   else
-    space:adopt(t.id, t.node, s.area, seen, set.enter, set.leave)
+    space:adopt(t.id, t.node, s.area, in_area, set.enter, set.leave)
   end
+  second.load(t, s, seen)
   return not ok and { err } or nil
 end
 
@@ -359,10 +399,11 @@ end
 local function load_trigger(set, new, s, filter, shift, timers)
   local o = { data = s.data, mask = s.mask, enabled = not s.disabled, has_visits = s.visits ~= nil }
   o.interval, o.after, o.once, o.limit, o.cooldown = s.interval, s.after, s.once, s.limit, s.cooldown
-  o.filter = filter or s.filter == "shared"
+  o.filter, o.linger, o.outside = filter or s.filter == "shared", s.linger, s.outside
   local t = new(set, s.name, o)
   t.id = s.region and load_region(set, t, s) or s.id
   t.node = reserved.node(set.space)
+  second.prepare(t)
   registry.insert(set, t)
   return install(set, t, s, load_inside(t, s, shift, timers))
 end

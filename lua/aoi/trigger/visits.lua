@@ -6,6 +6,7 @@
 --                 WAITING   in the queue of `limit` or `cooldown`: t.head <-> ... <-> t.tail through `prev` and `next`
 --                 INSIDE    counted in t.inside; `since` is when it was admitted, `stays` counts its `stay` calls
 --   stay, dwell   its timers, set while it is inside
+--   linger        the timer that is set while it is inside only because the trigger lingers; nil without that option
 --
 -- Visits are used again: set.spare chains the free ones through `next`. So are the tables of visits, in set.spare_maps;
 -- a trigger without visits shares one empty table.
@@ -15,7 +16,8 @@ local timers = require "aoi.timers"
 local visits = {}
 
 visits.REFUSED, visits.WAITING, visits.INSIDE = 0, 1, 2
-visits.STAY, visits.DWELL, visits.GATE = 1, 2, 3 -- kinds of timers; GATE is the one of a trigger's cooldown
+-- Kinds of timers: of a visit three, of a trigger the one of its cooldown.
+visits.STAY, visits.DWELL, visits.GATE, visits.LINGER = 1, 2, 3, 4
 
 local REFUSED, WAITING = visits.REFUSED, visits.WAITING
 local NO_VISITS = {}
@@ -28,6 +30,7 @@ local NO_VISITS = {}
 function visits.prepare(t, o)
   t.visits, t.known, t.gate, t.occupied = NO_VISITS, 0, timers.record(visits.GATE, t), false
   t.interval, t.after, t.once, t.filter = o.interval, o.after, o.once, o.filter
+  t.linger, t.outside = o.linger, o.outside or nil
   t.limit, t.cooldown, t.ready = o.limit or math.huge, o.cooldown or 0, -math.huge
 end
 
@@ -43,6 +46,7 @@ function visits.new(t, target)
     visit.stay, visit.dwell = timers.record(visits.STAY, visit), timers.record(visits.DWELL, visit)
   end
   visit.trigger, visit.target, visit.state = t, target, REFUSED
+  visit.linger = t.linger and (visit.linger or timers.record(visits.LINGER, visit))
   if t.known == 0 then t.visits = table.remove(set.spare_maps) or {} end
   t.known = t.known + 1
   t.visits[target] = visit
@@ -54,7 +58,11 @@ function visits.cancel(visit)
   local heap = visit.trigger.set.timers
   if visit.stay.place then heap:cancel(visit.stay) end
   if visit.dwell.place then heap:cancel(visit.dwell) end
+  if visits.lingers(visit) then heap:cancel(visit.linger) end
 end
+
+--- Whether a target is inside only because its trigger lingers.
+function visits.lingers(visit) return visit.linger and visit.linger.place ~= nil end
 
 --- Ends a visit that is not in the queue.
 function visits.free(visit)

@@ -1,0 +1,99 @@
+-- The second node of a trigger with `outside` or `linger`: what its events and those of the first one mean together.
+--
+--   outside   the first node sees all that is in the area, the second, of infinite radius, all that counts: inside the
+--             trigger is what the second sees and the first does not; the mask is the second's
+--   linger    the second sees what lingers, by overrides, and nothing else: it tells of targets that leave the space
+
+local admission = require "aoi.trigger.admission"
+local reserved = require "aoi.reserved"
+local visits = require "aoi.trigger.visits"
+
+local second = {}
+
+local function is_seen(t, node, target)
+  local space = t.set.space
+  return space:has(target) and reserved.has_node(space, t.id, node) and space:sees(t.id, node, target)
+end
+
+--- Whether a target is where it counts, whatever filter, limit and the rest say of it.
+function second.covers(t, target)
+  if not t.outside then return is_seen(t, t.node, target) end
+  return is_seen(t, t.second, target) and not is_seen(t, t.node, target)
+end
+
+--- The node whose mask is that of the trigger.
+function second.masked(t) return t.outside and t.second or t.node end
+
+--- Gives a trigger the id of its second node, if it needs one.
+function second.prepare(t)
+  t.second = (t.outside or t.linger) and reserved.node(t.set.space) or nil
+end
+
+-- That of a trigger with `outside`.
+local function add(t, mask, seen)
+  local set, area = t.set, { radius = math.huge, mask = mask }
+  if seen then return set.space:adopt(t.id, t.second, area, seen, set.enter, set.leave) end
+  return set.space:add_node(t.id, t.second, area, set.enter, set.leave)
+end
+
+--- Adds the nodes of a trigger; that of one that lingers comes with the first target that does.
+-- @param area of the first one, with the mask
+-- @param add_first adds the first node, of an area
+function second.install(t, area, add_first)
+  if not t.outside then return add_first(area) end
+  local mask = area.mask
+  area.mask = nil
+  local ok, err = pcall(add_first, area) -- its own events call nothing; others may wait
+  if reserved.has_node(t.set.space, t.id, t.node) then add(t, mask) end
+  if not ok then error(err, 0) end
+end
+
+--- Removes the second node of a trigger that is loaded, which the space was loaded with, and adds its own.
+-- @param seen the targets that the trigger knows and its nodes have seen
+function second.load(t, s, seen)
+  local space = t.set.space
+  if not t.second then return end
+  if reserved.is_old_node(space, s.second) and reserved.has_node(space, t.id, s.second) then
+    space:remove_node(t.id, s.second)
+  end
+  if t.outside then
+    local all = {}
+    for i, target in ipairs(seen) do all[i] = target end
+    for _, target in ipairs(s.near) do all[#all + 1] = target end
+    return add(t, t.disabled and 0 or t.mask, all)
+  end
+  for _, visit in ipairs(s.visits) do
+    if visit.linger then admission.show(t, visit.target) end
+  end
+end
+
+--- Removes the second node, if it is there.
+function second.remove(t)
+  local space = t.set.space
+  if t.second and reserved.has_node(space, t.id, t.second) then space:remove_node(t.id, t.second) end
+end
+
+--- A node of a trigger with visits, by its slot, sees a target.
+function second.arrive(set, slot, target)
+  local t = set.triggers[slot]
+  if slot == t.slot then
+    if t.outside then return admission.depart(t, target) end
+    return admission.arrive(t, target)
+  elseif t.outside and second.covers(t, target) then
+    return admission.arrive(t, target)
+  end
+end
+
+--- It does not see it any more.
+function second.depart(set, slot, target)
+  local t = set.triggers[slot]
+  if slot == t.slot then
+    if not t.outside then return admission.depart(t, target) end
+    if second.covers(t, target) then return admission.arrive(t, target) end
+  else
+    local visit = t.visits[target]
+    if visit and (t.outside or visits.lingers(visit)) then return admission.depart(t, target, true) end
+  end
+end
+
+return second

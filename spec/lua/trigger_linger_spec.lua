@@ -1,0 +1,188 @@
+-- Triggers that linger, and triggers whose inside is what is not in their area.
+local aoi = require "aoi"
+local trigger = require "aoi.trigger"
+local trigger_fixture = require "spec.support.trigger_fixture"
+
+for _, engine in ipairs { "list", "grid" } do
+  describe("triggers on " .. engine, function()
+    local f = trigger_fixture(engine)
+    local space, triggers
+    local take = f.take
+    local EVENTS = { "first", "enter", "leave", "last" }
+    before_each(function()
+      f.start()
+      space, triggers = f.space, f.triggers
+      f.crowd(3)
+    end)
+    after_each(function() space:close() end)
+
+    describe("with linger", function()
+      it("let a target leave after so long outside without a break", function()
+        local t = f.add({ radius = 10, linger = 5 }, EVENTS)
+        f.come(2)
+        f.go(2)
+        assert.equal("first 2, enter 2", take())
+        assert.equal("lingering", t:explain(2).state)
+        assert.is_true(t:has(2))
+        assert.equal(1, t:count())
+        triggers:update(4)
+        f.come(2) -- the break
+        assert.equal("inside", t:explain(2).state)
+        f.go(2)
+        triggers:update(8.9)
+        assert.equal("", take())
+        triggers:update(9)
+        assert.equal("leave 2, last 2", take())
+        assert.is_false(t:has(2))
+        assert.is_nil(t:explain(2).state)
+        f.come(2)
+        assert.equal("first 2, enter 2", take())
+        assert.is_true(space:check())
+      end)
+
+      it("let go at once of what leaves the space or does not count, and when they are disabled", function()
+        local t = f.add({ radius = 10, linger = 5 }, EVENTS)
+        for id = 2, 4 do f.come(id) f.go(id) end
+        take()
+        space:leave(2)
+        assert.equal("leave 2", take())
+        space:enter(2, 500, 0) -- a new life
+        triggers:update(1)
+        t:disable()
+        assert.equal("leave 3, leave 4, last 4", take())
+        triggers:update(100)
+        assert.equal("", take())
+        t:remove()
+        assert.same({}, (space:nodes(1)))
+        f.nothing_left()
+      end)
+
+      it("count what lingers for limit, stay and dwell", function()
+        f.add({ radius = 10, linger = 5, limit = 1, interval = 2, after = 3 }, { "enter", "leave", "stay", "dwell" })
+        f.come(2)
+        f.come(3)
+        f.go(2)
+        triggers:update(4)
+        assert.equal("enter 2, stay 2, dwell 2, stay 2", take())
+        triggers:update(5)
+        assert.equal("leave 2, enter 3", take())
+      end)
+
+      it("leave nothing behind with targets that come and go", function()
+        f.add({ radius = 10, linger = 1 }, EVENTS)
+        for round = 1, 50 do
+          f.come(2)
+          f.go(2)
+          triggers:update(2 * round)
+        end
+        local hidden = 0
+        for _, node in ipairs((space:nodes(1))) do hidden = hidden + #space:overrides(1, node) end
+        assert.equal(0, hidden)
+      end)
+
+      it("linger over an error of a handler", function()
+        local raised = false
+        f.handlers.t = { enter = function() end, leave = function()
+          raised = not raised
+          if raised then error("planned", 0) end
+        end }
+        local t = triggers:add(1, "t", { radius = 10, linger = 1 })
+        f.come(2)
+        f.go(2)
+        assert.same({ false, "planned" }, { pcall(triggers.update, triggers, 1) })
+        triggers:update(1)
+        assert.equal(0, t:count())
+        f.come(2)
+        f.go(2)
+        triggers:update(5)
+        assert.equal(0, t:count())
+      end)
+    end)
+
+    describe("with outside", function()
+      it("have inside what is not in the area", function()
+        local t = f.add({ radius = 10, outside = true, mask = 1 }, EVENTS)
+        assert.matches("first %d, enter %d, enter %d, enter %d", take())
+        f.come(2)
+        assert.equal("leave 2", take())
+        assert.is_false(t:has(2))
+        f.go(2)
+        assert.equal("enter 2", take())
+        space:enter(10, 1, 1)
+        space:enter(11, 99, 1)
+        space:enter(12, 99, 1, 8) -- another kind
+        assert.equal("enter 11", take())
+        space:set_kind(12, 9)
+        space:set_kind(11, 8)
+        space:leave(10)
+        space:leave(12)
+        assert.equal("enter 12, leave 11, leave 12", take())
+        assert.equal("mask", t:explain(11).why)
+        assert.equal("outside", t:explain(2).why)
+        assert.equal("inside", t:explain(2).state)
+        assert.equal(3, t:count())
+      end)
+
+      it("follow the area and the mask", function()
+        local t = f.add({ radius = 10, outside = true, keep = 20 }, EVENTS)
+        take()
+        f.come(2)
+        space:move(2, 15, 0) -- the area keeps it
+        assert.equal("leave 2", take())
+        t:set_radius(5)
+        assert.equal("enter 2", take())
+        t:set_area { shape = "circle", radius = 2000 }
+        assert.equal(0, t:count())
+        assert.matches("leave %d, leave %d, leave %d, last %d", take())
+        t:set_mask(4)
+        t:set_radius(1)
+        assert.equal("", take())
+        space:set_kind(3, 4)
+        assert.equal("first 3, enter 3", take())
+        t:disable()
+        assert.equal("leave 3, last 3", take())
+        assert.equal("disabled", t:explain(3).state)
+        t:enable()
+        assert.equal("first 3, enter 3", take())
+        t:remove()
+        assert.equal("", take())
+        assert.same({}, (space:nodes(1)))
+        f.nothing_left()
+      end)
+
+      it("hurt who is outside, and linger in that", function()
+        local zone = { x = 0, y = 0, radius = 50, outside = true, interval = 1, linger = 2 }
+        f.handlers.zone = f.recorder(false, { "stay", "leave" })
+        f.handlers.zone.stay = function(_, target) f.note("hurt " .. target) end
+        f.handlers.zone.leave = function(_, target) f.note("leave " .. target) end
+        local t = triggers:region("zone", zone)
+        for id = 3, 4 do space:leave(id) end
+        take()
+        triggers:update(2)
+        assert.equal("hurt 2, hurt 2", take())
+        space:move(2, 1, 0) -- the carrier of f.add, 1, is inside all the time
+        triggers:update(3.5)
+        assert.equal("hurt 2", take())
+        triggers:update(4)
+        assert.equal("leave 2", take())
+        triggers:update(9)
+        assert.equal("", take())
+        assert.equal(0, t:count())
+      end)
+    end)
+  end)
+end
+
+describe("options of triggers that linger or are outside", function()
+  it("are checked", function()
+    local space = aoi.new()
+    space:enter(1, 0, 0)
+    local triggers = trigger.new(space, { t = { radius = 1 } })
+    for option, bad in pairs { linger = -1, outside = 1 } do
+      assert.error_matches(function() triggers:add(1, "t", { [option] = bad }) end, "bad option '" .. option .. "'")
+    end
+    assert.error_matches(function() triggers:add(1, "t", { linger = math.huge }) end, "bad option 'linger'")
+    triggers:add(1, "t", { linger = 0, outside = false })
+    assert.equal(1, #space:nodes(1))
+  end)
+end)
