@@ -344,7 +344,19 @@ static void ask(uint32_t what) {
         aoi_area area = {0};
         next_position(pos);
         next_area(&area);
-        for (int w = 0; w < 2; w++) r[w] = aoi_near(space(w), pos, &area, ids + w, n + w);
+        if (choose(&f.in, 4)) {
+            for (int w = 0; w < 2; w++) r[w] = aoi_near(space(w), pos, &area, ids + w, n + w);
+        } else {
+            const uint32_t *ends[2] = {NULL, NULL};
+            double places[3 * 3];
+            for (int i = 0; i < 3; i++) {
+                next_position(pos);
+                for (int a = 0; a < aoi_dimensions(f.tested); a++) places[i * aoi_dimensions(f.tested) + a] = pos[a];
+            }
+            for (int w = 0; w < 2; w++) r[w] = aoi_near_many(space(w), places, 3, &area, ids + w, ends + w, n + w);
+            for (int i = 0; r[0] == AOI_OK && r[1] == AOI_OK && i < 3; i++)
+                require(ends[0][i] == ends[1][i], "as many around each place");
+        }
     } else if (what == 3) {
         next_position(pos);
         size_t most = choose(&f.in, 20);

@@ -219,6 +219,7 @@ local methods = {
   { "view", function() return id(), node_id(), maybe(buffer) end },
   { "viewers", function() return id(), maybe(buffer) end },
   { "near", function(d) return xyz(d, area(d), maybe(bits), maybe(buffer)) end },
+  { "near_many", function(d) return rows(d), area(d), maybe(bits), maybe(buffer), maybe(buffer) end },
   { "nearest", function(d) return xyz(d, choose(6), maybe(radius), maybe(bits), maybe(buffer)) end },
   { "sweep", function(d) return xyz(d, xyz(d, radius(), maybe(bits), maybe(buffer))) end },
   { "overrides", function() return id(), node_id(), maybe(buffer) end },

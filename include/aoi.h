@@ -304,6 +304,12 @@ AOI_API int aoi_viewers(aoi_space *s, aoi_entity e, const int64_t **ids, const i
 /* The entities inside that area put at pos whose kind meets its mask; with mask 0 of any kind, 0 included. */
 AOI_API int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_t **ids, size_t *count);
 
+/* The answers of aoi_near for n places, whose coordinates stand in a row, 2 or 3 of each: *ids are all ids, those of the
+ * first place first, and (*ends)[i] is how many there are up to and with place i.  Places close together are asked about
+ * together: a tick of questions costs seven to nine tenths of aoi_near for each.  No places are no error.  AOI_EVALUE: as aoi_near for any of them. */
+AOI_API int aoi_near_many(aoi_space *s, const double *places, size_t n, const aoi_area *area, const int64_t **ids,
+                          const uint32_t **ends, size_t *count);
+
 /* Up to n entities, nearest first by dx*dx + dy*dy (+ dz*dz), equal ones by id, none farther than radius, which may be
  * INFINITY; mask as in aoi_near.  Costs what the neighbourhood costs: it looks around in growing squares,
  * and from outside of a crowd, at the cells that hold something. */

@@ -83,6 +83,7 @@
 #include "core/explain.c"
 #include "core/layers.c"
 #include "core/movers.c"
+#include "core/near.c"
 #include "core/node_index.c"
 #include "core/override_table.c"
 #include "core/pair_table.c"

@@ -36,6 +36,7 @@ typedef enum verb {
     VIEW,
     VIEWERS,
     NEAR,
+    NEAR_MANY,
     NEAREST,
     SWEEP,
     OVERRIDES,
@@ -46,10 +47,11 @@ typedef enum verb {
 } verb;
 
 static const char *const verb_names[VERBS] = {
-    "enter",      "move",     "leave",         "set_kind",    "attach",    "move_many",  "enter_many", "leave_many",
-    "row_buffer", "add_node", "add_node_many", "remove_node", "set_area",  "set_radius", "set_facing", "set_mask",
-    "override",   "next",     "drain",         "take_all",    "flush",     "keep_order", "next_freed", "view",
-    "viewers",    "near",     "nearest",       "sweep",       "overrides", "explain",    "ids",        "check",
+    "enter",      "move",       "leave",    "set_kind",      "attach",      "move_many", "enter_many",
+    "leave_many", "row_buffer", "add_node", "add_node_many", "remove_node", "set_area",  "set_radius",
+    "set_facing", "set_mask",   "override", "next",          "drain",       "take_all",  "flush",
+    "keep_order", "next_freed", "view",     "viewers",       "near",        "near_many", "nearest",
+    "sweep",      "overrides",  "explain",  "ids",           "check",
 };
 
 enum { MOST_ROWS = 40 };
@@ -74,6 +76,23 @@ static inline int add_node_many(aoi_space *s, const call *c) {
     aoi_entity entities[MOST_ROWS];
     for (size_t i = 0; i < c->n; i++) entities[i] = aoi_find(s, c->rows[i].id);
     return aoi_add_node_many(s, entities, c->n, c->node_id, &c->area, NULL);
+}
+
+/* Around the places of the rows: as aoi_near says of the first. */
+static inline int near_many(aoi_space *s, const call *c) {
+    double places[3 * MOST_ROWS];
+    const int64_t *ids;
+    const uint32_t *ends = NULL;
+    size_t count, dims = (size_t)aoi_dimensions(s);
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t a = 0; a < dims; a++) places[i * dims + a] = c->rows[i].pos[a];
+    int result = aoi_near_many(s, places, c->n, &c->area, &ids, &ends, &count);
+    if (result == AOI_OK && c->n) {
+        size_t first = ends[0];
+        EXPECT(ends[c->n - 1] == count);
+        EXPECT(aoi_near(s, c->rows[0].pos, &c->area, &ids, &count) != AOI_OK || count == first);
+    }
+    return result;
 }
 
 /* aoi_check says "not enough memory" with words; everybody else with a number. */
@@ -146,6 +165,8 @@ static inline int make_call(aoi_space *s, const call *c) {
         return aoi_viewers(s, e, &ids, &nodes, &count);
     case NEAR:
         return aoi_near(s, pos, &c->area, &ids, &count);
+    case NEAR_MANY:
+        return near_many(s, c);
     case NEAREST:
         return aoi_nearest(s, pos, c->n, c->area.radius, c->bits, &ids, &count);
     case SWEEP:
@@ -222,8 +243,8 @@ static inline call random_call(uint32_t entities) {
         [ENTER_MANY] = 4, [LEAVE_MANY] = 2, [ROW_BUFFER] = 1, [ADD_NODE] = 14,  [ADD_NODE_MANY] = 3, [REMOVE_NODE] = 4,
         [SET_AREA] = 4,   [SET_RADIUS] = 5, [SET_FACING] = 1, [SET_MASK] = 4,   [OVERRIDE] = 5,      [NEXT] = 5,
         [DRAIN] = 2,      [TAKE_ALL] = 2,   [FLUSH] = 1,      [KEEP_ORDER] = 1, [NEXT_FREED] = 2,    [VIEW] = 2,
-        [VIEWERS] = 2,    [NEAR] = 2,       [NEAREST] = 2,    [SWEEP] = 2,      [OVERRIDES] = 1,     [EXPLAIN] = 1,
-        [IDS] = 1,        [CHECK] = 1};
+        [VIEWERS] = 2,    [NEAR] = 2,       [NEAR_MANY] = 2,  [NEAREST] = 2,    [SWEEP] = 2,         [OVERRIDES] = 1,
+        [EXPLAIN] = 1,    [IDS] = 1,        [CHECK] = 1};
     call c = {.id = random_id(entities), .node_id = random_below(3), .bits = random_bits()};
     int all = 0, at = 0;
     for (int v = 0; v < VERBS; v++) all += weights[v];

@@ -303,6 +303,28 @@ local function cases(d)
     end)
   end
 
+  -- near_many
+  do
+    local one = d == 2 and { 1, 1 } or { 1, 1, 1 }
+    local text = d == 2 and { 1, 1, "x", 1 } or { 1, 1, 1, "x", 1, 1 }
+    local far = d == 2 and { 1, huge } or { 1, 1, huge }
+    case(bad(1, "near_many", M.table, "no value"), function(s) s:near_many() end)
+    case(bad(1, "near_many", M.table, "number"), function(s) s:near_many(1, 1, 5) end)
+    case(bad(1, "near_many", "the length of the array is no multiple of %d", d), function(s) s:near_many({ 1 }, 5) end)
+    case(bad(1, "near_many", "row 2: number expected, got string"), function(s) s:near_many(text, 5) end)
+    case(bad(1, "near_many", "row 1: finite number expected, got inf"), function(s) s:near_many(far, 5) end)
+    case(bad(2, "near_many", M.area, "no value"), function(s) s:near_many(one) end)
+    case(bad(2, "near_many", M.radius), function(s) s:near_many(one, -1) end)
+    case(bad(3, "near_many", M.whole), function(s) s:near_many(one, 5, 0.5) end)
+    case(bad(4, "near_many", M.table, "string"), function(s) s:near_many(one, 5, 1, "buf") end)
+    case(bad(5, "near_many", M.table, "number"), function(s) s:near_many(one, 5, 1, {}, 3) end)
+    case(bad(6, "near_many", M.nothing, "table"), function(s) s:near_many(one, 5, 1, {}, {}, {}) end)
+    case(bad(5, "near_many", "another table than that of the ids expected"), function(s)
+      local t = {}
+      s:near_many(one, 5, 1, t, t)
+    end)
+  end
+
   -- sweep
   do
     local function sweep(s, ...)

@@ -462,6 +462,7 @@ function Play:compare_near(random)
   arguments[#arguments + 1] = mask
   self:same("near " .. show(p) .. " " .. shapes.text(a), ids_text(self.space:near(unpack(arguments))),
     ids_text(self.model:near(p, a, mask)))
+  self:compare_many(random, a, mask)
   local n, radius = random(6) - 1, random(2) == 1 and self.scenario.radius(random) or nil
   arguments = { coordinates(p, n) }
   arguments[#p + 2], arguments[#p + 3] = radius or huge, mask
@@ -470,6 +471,24 @@ function Play:compare_near(random)
   self:same(("nearest %s %d %s"):format(show(p), n, tostring(radius)), table.concat(list, " "),
     table.concat(self.model:nearest(p, n, radius, mask), " "))
   self:compare_sweep(p, position(self, random), radius or 1, mask)
+end
+
+-- Places on the scenario's own coordinates, some of them close together, some twice: row by row what the model has.
+function Play:compare_many(random, a, mask)
+  local rows, places = {}, {}
+  for i = 1, random(12) - 1 do
+    places[i] = i > 1 and random(3) == 1 and places[i - 1] or position(self, random)
+    for axis = 1, self.dimensions do rows[#rows + 1] = places[i][axis] end
+  end
+  local list, n, ends = self.space:near_many(rows, a, mask)
+  self:same("count of near_many", #list, n)
+  self:same("rows of near_many", #ends, #places)
+  for i, p in ipairs(places) do
+    local from, row = ends[i - 1] or 0, {}
+    for k = from + 1, ends[i] do row[#row + 1] = list[k] end
+    self:same(("near_many, row %d, %s %s"):format(i, show(p), shapes.text(a)), ids_text(row),
+      ids_text(self.model:near(p, a, mask)))
+  end
 end
 
 function Play:compare_sweep(from, to, radius, mask)

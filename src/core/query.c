@@ -6,10 +6,14 @@
 /* ---- the engine's queries, with what the space keeps to itself ---------------------------------------------------- */
 
 void aoi_find_targets(aoi_space *s, const double *at, const double *reach) {
+    double lo[2] = {at[0] - reach[0], at[1] - reach[1]}, hi[2] = {at[0] + reach[0], at[1] + reach[1]};
+    aoi_find_in_box(s, lo, hi);
+}
+
+void aoi_find_in_box(aoi_space *s, const double *lo, const double *hi) {
     aoi_world *w = &s->world;
     w->hit_count = 0;
-    if (reach[0] <= DBL_MAX && reach[1] <= DBL_MAX) {
-        double lo[2] = {at[0] - reach[0], at[1] - reach[1]}, hi[2] = {at[0] + reach[0], at[1] + reach[1]};
+    if (hi[0] <= DBL_MAX && hi[1] <= DBL_MAX && lo[0] >= -DBL_MAX && lo[1] >= -DBL_MAX) {
         s->engine->class->targets(s->engine, lo, hi);
         return;
     }
@@ -48,7 +52,7 @@ void aoi_find_watchers(aoi_space *s, uint32_t entity, bool idle, bool by_index) 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 /* Room for all hits; false when memory is refused, now or when they were found. */
-static bool answer_ready(aoi_space *s, size_t count, bool pairs) {
+bool aoi_answer_ready(aoi_space *s, size_t count, bool pairs) {
     aoi_memory *m = &s->world.memory;
     bool ready = !s->world.failed && AOI_GROW(m, s->ids_out, s->ids_cap, count) &&
                  (!pairs || AOI_GROW(m, s->nodes_out, s->nodes_cap, count));
@@ -79,7 +83,7 @@ static inline bool is_found(const aoi_space *s, uint32_t node, uint32_t target) 
     return aoi_override_of(s, node, target) != AOI_SHOW && aoi_node_sees(s, node, target);
 }
 
-static int give(aoi_space *s, const int64_t **ids, size_t *count) {
+int aoi_give(aoi_space *s, const int64_t **ids, size_t *count) {
     *ids = s->ids_out;
     *count = s->answer_count;
     return AOI_OK;
@@ -94,13 +98,13 @@ int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) 
     const aoi_override_record *r;
     size_t shown = n->flags & AOI_NODE_OVERRIDES ? aoi_overrides_count(&s->overrides) : 0;
     aoi_find_targets(s, w->entities[n->owner].pos, n->reach);
-    if (!answer_ready(s, w->hit_count + shown, false)) return AOI_ENOMEM;
+    if (!aoi_answer_ready(s, w->hit_count + shown, false)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++)
         if (is_found(s, node, w->hits[i])) s->ids_out[s->answer_count++] = w->entities[w->hits[i]].id;
     r = shown ? aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node) : NULL;
     for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r))
         if (r->how == AOI_SHOW) s->ids_out[s->answer_count++] = w->entities[r->end[1]].id;
-    return give(s, ids, count);
+    return aoi_give(s, ids, count);
 }
 
 /* Written, and kept if `counts`: which nodes do is not predictable. */
@@ -119,144 +123,35 @@ int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int6
     const aoi_override_record *r;
     size_t shown = aoi_overrides_count(&s->overrides);
     find_nodes(s, e, true, false);
-    if (!answer_ready(s, w->hit_count + shown, true)) return AOI_ENOMEM;
+    if (!aoi_answer_ready(s, w->hit_count + shown, true)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++) answer_viewer(s, w->hits[i], is_found(s, w->hits[i], e));
     r = shown ? aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_TARGET, e) : NULL;
     for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_TARGET, r))
         answer_viewer(s, r->end[0], r->how == AOI_SHOW);
     *nodes = s->nodes_out;
-    return give(s, ids, count);
+    return aoi_give(s, ids, count);
 }
 
 int aoi_overrides(aoi_space *s, aoi_node handle, const int64_t **targets, const int64_t **hows, size_t *count) {
     uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
     const aoi_override_record *r;
-    if (!answer_ready(s, aoi_overrides_count(&s->overrides), true)) return AOI_ENOMEM;
+    if (!aoi_answer_ready(s, aoi_overrides_count(&s->overrides), true)) return AOI_ENOMEM;
     r = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
     for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) {
         s->ids_out[s->answer_count] = s->world.entities[r->end[1]].id;
         s->nodes_out[s->answer_count++] = r->how;
     }
     *hows = s->nodes_out;
-    return give(s, targets, count);
-}
-
-/* ---- around a place ---------------------------------------------------------------------------------------------- */
-
-/* The hits that are in an area around a place, of any kind if the mask is 0; without a margin. */
-AOI_INLINE void answer_near(aoi_space *s, const aoi_area_state *is, int shape, const double *at) {
-    const aoi_world *w = &s->world;
-    size_t n = 0;
-    for (uint32_t i = 0; i < w->hit_count; i++) { /* which of them are inside is not predictable: written, maybe kept */
-        const aoi_entity_record *t = w->entities + w->hits[i];
-        bool inside = shape == AOI_SQUARE   ? aoi_in_box(w->dims, at, t->pos, is->area.radius)
-                      : shape == AOI_CIRCLE ? aoi_in_ball(w->dims, at, t->pos, is->area.radius)
-                                            : aoi_shape_holds(w->dims, shape, &is->area, at, t->pos, 0);
-        s->ids_out[n] = t->id;
-        n += inside & (!is->mask || (t->kind & is->mask));
-    }
-    s->answer_count = (uint32_t)n;
-}
-
-int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_t **ids, size_t *count) {
-    aoi_world *w = &s->world;
-    aoi_area_state is;
-    if (!aoi_finite(s, pos) || aoi_area_fault(w->dims, area)) return AOI_EVALUE;
-    if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &s->scratch, w->dims, area, &is)) return AOI_ENOMEM;
-    double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* the rule reads three */
-    double reach[2] = {is.reach[0], is.reach[1]};
-    if (!is.area.shape) reach[0] = reach[1] = aoi_outer_extent(is.shape, is.area.radius); /* without margin */
-    aoi_find_targets(s, pos, reach);
-    if (!answer_ready(s, w->hit_count, false)) return AOI_ENOMEM;
-    if (is.shape == AOI_SQUARE) answer_near(s, &is, AOI_SQUARE, at);
-    else if (is.shape == AOI_CIRCLE) answer_near(s, &is, AOI_CIRCLE, at);
-    else answer_near(s, &is, is.shape, at);
-    return give(s, ids, count);
-}
-
-int aoi_by_rank(const void *a, const void *b) {
-    const aoi_ranked *x = a, *y = b;
-    if (x->by != y->by) return x->by < y->by ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Keeps the n that come first by rank, as a heap with the last of them on top. */
-static void keep_first(aoi_ranked *heap, size_t *count, size_t n, aoi_ranked r) {
-    size_t i = 0;
-    if (*count < n) {
-        for (i = (*count)++; i && aoi_by_rank(&r, heap + (i - 1) / 2) > 0; i = (i - 1) / 2) heap[i] = heap[(i - 1) / 2];
-    } else if (aoi_by_rank(&r, heap) > 0) return;
-    else
-        for (size_t k = 1; k < n; k = 2 * i + 1) {
-            if (k + 1 < n && aoi_by_rank(heap + k + 1, heap + k) > 0) k++;
-            if (aoi_by_rank(heap + k, &r) < 0) break;
-            heap[i] = heap[k];
-            i = k;
-        }
-    heap[i] = r;
-}
-
-/* The first n hits of a kind by distance into s->ranked; how many hits are surely nearer than all that was not hit. */
-static size_t rank_hits(aoi_space *s, const double *pos, size_t most, double within, double radius, uint64_t mask,
-                        size_t *count) {
-    const aoi_world *w = &s->world;
-    double sure = within * (1 - 0x1p-40);
-    size_t nearer = 0, all = 0;
-    *count = 0;
-    for (uint32_t i = 0; i < w->hit_count; i++) {
-        const aoi_entity_record *t = w->entities + w->hits[i];
-        double dx = t->pos[0] - pos[0], dy = t->pos[1] - pos[1], dz = w->dims == 3 ? t->pos[2] - pos[2] : 0;
-        AOI_PRODUCT xx = dx * dx, yy = dy * dy, zz = dz * dz;
-        double d2 = w->dims == 3 ? xx + yy + zz : xx + yy;
-        if ((mask && !(t->kind & mask)) || !(d2 <= radius * radius)) continue;
-        all++;
-        nearer += d2 < sure * sure;
-        if (*count < most || d2 <= s->ranked[0].by) keep_first(s->ranked, count, most, (aoi_ranked){d2, t->id});
-    }
-    return w->hit_count == w->entity_count || within > radius ? all : nearer;
-}
-
-/* Looks around in growing squares.  Where the square has become wider than the map the engine tells how far the nearest
- * are: a crowd far away is then not ranked as a whole.  Returns false when memory is refused. */
-static bool find_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, size_t *found) {
-    aoi_world *w = &s->world;
-    double within = s->last_nearest > 0 ? s->last_nearest : 2, looked = 0; /* what is near now was near the last time */
-    for (bool told = false;; within = looked * (w->hit_count ? 2 : 4)) {
-        double reach = s->engine->class->nearest ? s->engine->class->nearest(s->engine, pos, within, n) : within;
-        told = told || reach != within;
-        if (reach > looked) within = reach;
-        looked = within;
-        reach = within > radius ? aoi_outer_extent(AOI_CIRCLE, radius) : within;
-        aoi_find_targets(s, pos, (double[2]){reach, reach});
-        if (w->failed || !AOI_GROW(&w->memory, s->ranked, s->ranked_cap, w->hit_count < n ? w->hit_count : n)) break;
-        size_t sure = rank_hits(s, pos, n, within, radius, mask, found);
-        if (sure < n && w->hit_count != w->entity_count && within <= radius) continue;
-        if (!told) s->last_nearest = within < 1e300 ? within : 2;
-        return true;
-    }
-    w->failed = true;
-    return false;
-}
-
-int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
-                size_t *count) {
-    size_t found = 0;
-    if (!aoi_finite(s, pos) || !(radius >= 0)) return AOI_EVALUE;
-    if (!aoi_settle(s)) return AOI_ENOMEM;
-    if (n) (void)find_nearest(s, pos, n, radius, mask, &found);
-    if (!answer_ready(s, found, false)) return AOI_ENOMEM;
-    if (found) qsort(s->ranked, found, sizeof *s->ranked, aoi_by_rank);
-    for (size_t i = 0; i < found; i++) s->ids_out[s->answer_count++] = s->ranked[i].id;
-    return give(s, ids, count);
+    return aoi_give(s, targets, count);
 }
 
 int aoi_ids(aoi_space *s, const int64_t **ids, size_t *count) {
     const aoi_world *w = &s->world;
-    if (!answer_ready(s, w->entity_count, false)) return AOI_ENOMEM;
+    if (!aoi_answer_ready(s, w->entity_count, false)) return AOI_ENOMEM;
     for (uint32_t e = 0; e < w->entity_top; e++)
         if (aoi_is_live(w->entities[e].generation)) s->ids_out[s->answer_count++] = w->entities[e].id;
-    return give(s, ids, count);
+    return aoi_give(s, ids, count);
 }
 
 /* ---- one thing --------------------------------------------------------------------------------------------------- */

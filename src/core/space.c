@@ -117,6 +117,7 @@ void aoi_close(aoi_space *s) {
     AOI_FREE(m, s->sightings, s->sighting_cap);
     AOI_FREE(m, s->sighting_ends, s->sighting_end_cap);
     AOI_FREE(m, s->ids_out, s->ids_cap);
+    aoi_near_clear(m, &s->near);
     AOI_FREE(m, s->nodes_out, s->nodes_cap);
     AOI_FREE(m, s->times_out, s->times_cap);
     aoi_memory last = *m;
@@ -236,6 +237,7 @@ void aoi_give_back(aoi_space *s) {
     AOI_CLEAR(m, s->rows, s->row_cap);
     AOI_CLEAR(m, s->ranked, s->ranked_cap);
     AOI_CLEAR(m, s->ids_out, s->ids_cap);
+    aoi_near_clear(m, &s->near);
     AOI_CLEAR(m, s->nodes_out, s->nodes_cap);
     AOI_CLEAR(m, s->times_out, s->times_cap);
     if (!s->queue.count) aoi_queue_close(m, &s->queue);

@@ -73,6 +73,16 @@ typedef struct aoi_ranked { /* an entity by a number: the square of its distance
     int64_t id; /* or its slot */
 } aoi_ranked;
 
+typedef struct aoi_near_scratch { /* of aoi_near_many */
+    double *coordinates;          /* of a host that has them in tables */
+    struct aoi_question *places;
+    struct aoi_item *items; /* of one group of places, side by side */
+    int64_t *found;         /* group by group */
+    uint32_t *ends;         /* of each place's answer among all */
+    aoi_index groups;
+    uint32_t coordinate_cap, place_cap, item_cap, found_cap, end_cap;
+} aoi_near_scratch;
+
 struct aoi_space {
     aoi_world world;
     aoi_engine *engine;
@@ -106,8 +116,9 @@ struct aoi_space {
     aoi_pair_undo *undo;
     uint32_t undo_cap, undo_count;
     aoi_row *rows;
-    aoi_ranked *ranked;           /* of aoi_nearest: what was found, by distance */
-    aoi_shape *scratch;           /* of aoi_near: parameters of its area */
+    aoi_ranked *ranked; /* of aoi_nearest: what was found, by distance */
+    aoi_shape *scratch; /* of aoi_near: parameters of its area */
+    aoi_near_scratch near;
     double last_nearest;          /* how far the last aoi_nearest had to look */
     int64_t *ids_out, *nodes_out; /* answers of questions */
     double *times_out;
@@ -299,6 +310,7 @@ static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
 /* ---- the engine's queries, with what the space keeps to itself ----------------------------------------------------- */
 
 void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* into world.hits */
+void aoi_find_in_box(aoi_space *s, const double *lo, const double *hi); /* the same for lo..hi, which may be infinite */
 /* Bounded and unbounded ones, not its own; idle: idle ones, too; by_index: by the engine even where looking at each node is
  * less. */
 void aoi_find_watchers(aoi_space *s, uint32_t entity, bool idle, bool by_index);
@@ -311,7 +323,16 @@ static inline uint64_t aoi_user_data_of(const aoi_space *s, uint32_t node) {
     return layered ? aoi_layer_node_from(user_data)->user_data : user_data;
 }
 
+/* Room for so many ids, and as many nodes if they are `pairs`, in the answer, which is empty; false when memory is refused,
+ * now or when hits were found. */
+bool aoi_answer_ready(aoi_space *s, size_t count, bool pairs);
+int aoi_give(aoi_space *s, const int64_t **ids, size_t *count); /* the answer; AOI_OK */
+void aoi_near_clear(aoi_memory *m, aoi_near_scratch *n);
+
 /* ---- what the Lua binding needs beside aoi.h ----------------------------------------------------------------------- */
+
+/* Room for the coordinates of n places, NULL when memory is refused. */
+double *aoi_coordinate_buffer(aoi_space *s, size_t n);
 
 /* An event of the node is no more in a queue, or what else held its slot. */
 static inline void aoi_let_go(aoi_space *s, uint32_t node) {

@@ -338,6 +338,22 @@ size_t laoi_row_count(lua_State *L, int dims, int i) {
     return (size_t)rows;
 }
 
+double *laoi_places(lua_State *L, laoi_space *b, int i, size_t *n) {
+    size_t dims = (size_t)b->dims, length = lua_rawlen(L, i);
+    bool plain = laoi_is_plain(L, i);
+    if (length % dims) laoi_argerror(L, i, "the length of the array is no multiple of %d", b->dims);
+    *n = length / dims;
+    double *to = aoi_coordinate_buffer(b->core, *n);
+    if (!to && *n) laoi_nomemory(L);
+    for (size_t k = 0; k < length; k++) {
+        bool number = laoi_geti(L, i, (laoi_index)k + 1, plain) == LUA_TNUMBER;
+        to[k] = number ? lua_tonumber(L, -1) : NAN;
+        if (!isfinite(to[k])) bad_row_number(L, i, (int)(k / dims) + 1, "number");
+        lua_pop(L, 1);
+    }
+    return to;
+}
+
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n) {
     *n = laoi_row_count(L, b->dims, i);
     aoi_row *rows = aoi_row_buffer(b->core, *n);

@@ -120,6 +120,8 @@ void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanat
 void laoi_options(lua_State *L, int i, aoi_options *o);
 /* n rows `id, x, y [, z]` of the table at i into the space's row buffer, if there is one, else ids are skipped */
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
+/* Rows `x, y [, z]` of the table at i into the space's buffer. */
+double *laoi_places(lua_State *L, laoi_space *b, int i, size_t *n);
 /* The same rows staged as moves, with the result of the first bad one. */
 int laoi_stage_rows(lua_State *L, laoi_space *b, int i, size_t n, size_t *bad, int64_t *bad_id);
 /* The rows of a flat array: how many there are at i, by the count at i + 1 if it is given; and the first n of them. */

@@ -99,6 +99,39 @@ static int l_near(lua_State *L) {
     return laoi_answer(L, b, l_near, i, result, ids, NULL, n);
 }
 
+static int l_near_many(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    laoi_area_arg a;
+    if (!lua_istable(L, 2)) laoi_typeerror(L, 2, "table");
+    laoi_area(L, b, 3, &a);
+    int i = optional_mask(L, 4, &a.area.mask, &a.masked);
+    if (!lua_isnoneornil(L, i) && !lua_istable(L, i)) laoi_typeerror(L, i, "table");
+    check_buffer(L, i + 1);
+    if (lua_istable(L, i) && lua_rawequal(L, i, i + 1))
+        laoi_argerror(L, i + 1, "another table than that of the ids expected");
+    lua_settop(L, i + 1);
+    int list = i + 2, ends = i + 3;
+    laoi_buffer(L, i, 0);
+    laoi_buffer(L, i + 1, (size_t)lua_rawlen(L, 2) / (size_t)b->dims);
+    b = laoi_self(L); /* only now: a new table may cause a finalizer to run */
+    const int64_t *ids = NULL;
+    const uint32_t *last = NULL;
+    size_t n, count = 0;
+    const double *places = laoi_places(L, b, 2, &n);
+    bool none = a.masked && !a.area.mask; /* to the core 0 is any kind */
+    if (!a.masked) a.area.mask = 0;
+    if (!none && aoi_near_many(b->core, places, n, &a.area, &ids, &last, &count) != AOI_OK) return laoi_nomemory(L);
+    for (size_t k = 0; k < n; k++) {
+        laoi_pushinteger(L, none ? 0 : last[k]);
+        lua_rawseti(L, ends, (laoi_index)k + 1);
+    }
+    laoi_end_list(L, ends, (laoi_index)n, 1);
+    lua_pushvalue(L, list);
+    laoi_fill_list(L, ids, NULL, count);
+    lua_pushvalue(L, ends);
+    return 3;
+}
+
 static int l_nearest(lua_State *L) {
     laoi_space *b = laoi_self(L);
     const int64_t *ids = NULL;
@@ -326,10 +359,12 @@ static int l_check(lua_State *L) {
 }
 
 const luaL_Reg laoi_queries[] = {
-    {"view", l_view},       {"viewers", l_viewers},       {"near", l_near},   {"nearest", l_nearest},
-    {"carrier", l_carrier}, {"passengers", l_passengers}, {"sweep", l_sweep}, {"overrides", l_overrides},
-    {"area", l_area},       {"explain", l_explain},       {"ids", l_ids},     {"nodes", l_nodes},
-    {"sees", l_sees},       {"position", l_position},     {"kind", l_kind},   {"radius", l_radius},
-    {"has", l_has},         {"count", l_count},           {"stats", l_stats}, {"check", l_check},
+    {"view", l_view},       {"viewers", l_viewers},     {"near", l_near},
+    {"nearest", l_nearest}, {"carrier", l_carrier},     {"passengers", l_passengers},
+    {"sweep", l_sweep},     {"overrides", l_overrides}, {"near_many", l_near_many},
+    {"area", l_area},       {"explain", l_explain},     {"ids", l_ids},
+    {"nodes", l_nodes},     {"sees", l_sees},           {"position", l_position},
+    {"kind", l_kind},       {"radius", l_radius},       {"has", l_has},
+    {"count", l_count},     {"stats", l_stats},         {"check", l_check},
     {NULL, NULL},
 };

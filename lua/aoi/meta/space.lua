@@ -202,6 +202,17 @@ function Space:viewers(id, buf) end
 ---@overload fun(self: aoi.Space, x: number, y: number, area: number|aoi.Area, mask?: integer, buf?: integer[]): integer[], integer
 function Space:near(x, y, z, area, mask, buf) end
 
+--- The answers of `near` for many places in one call.
+---@param rows number[] flat: `x, y, [z,] x, y, [z,] ...`
+---@param area number|aoi.Area half-extent of a square in world units, or the table
+---@param mask? integer kind bits; instead of the area's
+---@param buf? integer[] a table to fill with ids
+---@param ends? integer[] another one
+---@return integer[] list ids, those of the first row first; `list[n + 1]` is nil
+---@return integer n
+---@return integer[] ends `ends[i]`: the index in the list of the last id of row i, that of the row before if it has none
+function Space:near_many(rows, area, mask, buf, ends) end
+
 --- The entities that are nearest to a place, nearest first by `dx*dx + dy*dy (+ dz*dz)`, equal ones by id. Costs what
 --- the neighbourhood costs.
 ---@param x number world units

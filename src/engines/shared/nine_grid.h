@@ -33,7 +33,7 @@ typedef struct aoi_nine_layer {
     int exponent[2], kind;  /* of its mixed class */
     uint32_t count, voted;  /* nodes; and how many there were when a majority was looked for */
     bool uniform, crowd;
-    bool idle; /* all of its nodes are: moves do not ask it */
+    bool idle;         /* all of its nodes are: moves do not ask it */
     aoi_owner_box box; /* of a rare one: around the owners of all of its nodes */
 } aoi_nine_layer;
 
