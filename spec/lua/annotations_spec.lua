@@ -37,8 +37,8 @@ local SAMPLES = {
   x0 = 0, y0 = 0, z0 = 0, x1 = 5, y1 = 0, z1 = 0,
   carrier = 2, dx = 1, dy = 2, dz = 3,
   id = 1, node_id = 7, target = 2, x = 1, y = 2, z = 3, kind = 1, mask = 1, radius = 5, keep = 6, area = 5,
-  t = { 1, 0, 0, 0 }, rows = { 1, 2, 3 }, ends = {}, n = 1, buf = {}, f = function() end, on_enter = function() end, on_leave = function() end,
-  options = {}, facing = 1, how = "hide", seen = { 2 },
+  t = { 1, 0, 0, 0 }, n = 1, buf = {}, f = function() end, on_enter = function() end, on_leave = function() end,
+  rows = { 1, 2, 3 }, ends = {}, options = {}, facing = 1, how = "hide", seen = { 2 },
 }
 -- Where a name means something that is not there yet.
 local SPECIAL = { enter = { id = 50 }, add_node = { node_id = 8 }, enter_many = { t = { 50, 0, 0, 0 } } }
