@@ -82,17 +82,36 @@
     }
   }
 
+  // The distance that decides, in the measure of the shape: of squares and boxes along the axis that is the nearest to
+  // its border or the farthest beyond, of cylinders the height where that is it.
+  function measure(e, a) {
+    const axes = ['x', 'y', 'z'].filter(k => e.high || k !== 'z')
+    const half = k => (a.shape === 'box' ? a.extents[axes.indexOf(k)] : a.radius)
+    const beyond = k => Math.abs(e['d' + k]) - half(k)
+    const flat = Math.sqrt(e.dx * e.dx + e.dy * e.dy)
+    switch (a.shape) {
+      case 'square':
+      case 'box': {
+        const axis = axes.reduce((best, k) => (beyond(k) > beyond(best) ? k : best))
+        return `${short(Math.abs(e['d' + axis]))} away along ${axis}`
+      }
+      case 'circle': return `${short(e.distance)} away`
+    }
+    if (e.high && Math.abs(e.dz) > a.half_height) return `${short(Math.abs(e.dz))} ${e.dz > 0 ? 'above' : 'below'}`
+    return `${short(flat)} away`
+  }
+
   // What decides, in plain words.
   function reason(e, it) {
-    const d = short(e.distance)
+    const d = measure(e, it.area)
     switch (e.why) {
       case 'self': return 'An entity does not see itself.'
       case 'hidden': return 'An override of this pair hides it.'
       case 'shown': return 'An override of this pair shows it, wherever it is.'
       case 'mask': return `Its kind ${kindText(e.kind)} has no bit of the mask ${kindText(it.mask)}.`
-      case 'inside': return `It is ${d} away, inside the area (${areaText(it.area)}).`
-      case 'kept': return `It is ${d} away, outside the area, but not beyond what the node holds on to (${areaText(it.area)}).`
-      default: return `It is ${d} away, outside the area (${areaText(it.area)}).`
+      case 'inside': return `It is ${d}, inside the area (${areaText(it.area)}).`
+      case 'kept': return `It is ${d}, outside the area, but not beyond what the node holds on to (${areaText(it.area)}).`
+      default: return `It is ${d}, outside the area (${areaText(it.area)}).`
     }
   }
 
@@ -110,6 +129,7 @@
       e.dy = t.y - w.y
       e.dz = t.z - w.z
       e.distance = Math.sqrt(world.dimensions < 3 ? e.dx * e.dx + e.dy * e.dy : e.dx * e.dx + e.dy * e.dy + e.dz * e.dz)
+      e.high = world.dimensions === 3
       e.reason = reason(e, it)
     }
     const high = world.dimensions === 3 ? `, dz ${luaNumber(e.dz || 0)}` : ''

@@ -6,6 +6,7 @@
 -- a file cannot be read or a check fails; 2 for misuse.
 local aoi = require "aoi"
 local journal = require "aoi.journal"
+local reserved = require "aoi.reserved"
 local sources = require "aoi.viewer.sources"
 
 local command = {}
@@ -134,11 +135,51 @@ function command.replay(args)
   return OK
 end
 
+-- The fields of an area in their order, as `shape, radius 5, mask 1`.
+local function area_text(area)
+  local words = { area.shape or "square" }
+  for _, name in ipairs { "radius", "keep", "extents", "half_height", "facing", "angle", "margin", "mask" } do
+    local value = area[name]
+    if type(value) == "table" then value = table.concat(value, " x ") end
+    if value ~= nil and not (name == "mask" and value == -1) then
+      words[#words + 1] = ("%s %s"):format(name, type(value) == "number" and ("%.14g"):format(value) or value)
+    end
+  end
+  if area.points then words[#words + 1] = ("%d corners"):format(#area.points / 2) end
+  return table.concat(words, ", ")
+end
+
+-- The nodes of an entity, or what one of them sees.
+local function list_nodes(space, watcher, node)
+  if not space:has(watcher) then refuse(("there is no entity %d then"):format(watcher)) end
+  local nodes, n = space:nodes(watcher)
+  table.sort(nodes)
+  if node then
+    if not space:area(watcher, node) then refuse(("entity %d has no node %d then"):format(watcher, node)) end
+    local seen, count = space:view(watcher, node)
+    table.sort(seen)
+    print(("node %d of entity %d (%s) sees %d: %s"):format(node, watcher, area_text(space:area(watcher, node)), count,
+      table.concat(seen, " ")))
+    return
+  end
+  print(("entity %d has %d nodes"):format(watcher, n))
+  for _, id in ipairs(nodes) do
+    local _, count = space:view(watcher, id)
+    print(("  node %d%s: %s, sees %d"):format(id, reserved.has(id) and " of a layer (trigger, team, neighbours, client)"
+      or "", area_text(space:area(watcher, id)), count))
+  end
+end
+
 function command.explain(args)
   local run = open(args.file, args.engine, args.radius)
   local time = run.go(args.at)
-  local e = run.space:explain(args.watcher, args.node, args.target)
-  print(("%s: %s"):format(time and ("at " .. tostring(time)) or "at the beginning", tostring(e)))
+  local at = time and ("at " .. tostring(time)) or "at the beginning"
+  if args.target then
+    print(("%s: %s"):format(at, tostring(run.space:explain(args.watcher, args.node, args.target))))
+    return OK
+  end
+  print(at .. ":")
+  list_nodes(run.space, args.watcher, args.node)
   return OK
 end
 
@@ -185,13 +226,26 @@ end
 
 -- ---- arguments -----------------------------------------------------------------------------------------------------
 
+-- argparse takes what begins with a minus for an option: negative numbers go through it behind this.
+local SHIELD = "\1"
+
+local function shielded(argv)
+  local list = {}
+  for i, text in ipairs(argv) do list[i] = text:find "^%-%.?%d" and tonumber(text) and SHIELD .. text or text end
+  return list
+end
+
+local function bare(text) return (text:gsub("^" .. SHIELD, "")) end
+
 local function integer(text)
+  text = bare(text)
   local value = text:find "^[+-]?%d+$" and tonumber(text)
   if not value then return nil, "'" .. text .. "' is not an integer" end
   return value
 end
 
 local function number(text)
+  text = bare(text)
   local value = tonumber(text)
   if not value or value ~= value then return nil, "'" .. text .. "' is not a number" end
   return value
@@ -205,7 +259,7 @@ local function new_parser(argparse)
   parser:require_command(true)
   local function add(name, what)
     local c = parser:command(name, what)
-    c:argument("file", "A journal, or a recording in CSV."):args(1)
+    c:argument("file", "A journal, or a recording in CSV."):args(1):convert(bare)
     return c
   end
   local function options(c)
@@ -220,8 +274,9 @@ local function new_parser(argparse)
   local explain = add("explain", "Say why a node did or did not see a target at a time, in a sentence.")
   explain:option("--at", "The last tick that is not later than this."):args(1):count(1):convert(number):argname "<time>"
   explain:argument("watcher", "Id of the entity that carries the node."):convert(integer)
-  explain:argument("node", "Id of the node."):convert(integer)
-  explain:argument("target", "Id of the entity that is seen, or not."):convert(integer)
+  explain:argument("node", "Id of the node; without it the nodes are listed."):args("?"):convert(integer)
+  explain:argument("target", "Id of the entity that is seen, or not; without it what the node sees is listed.")
+    :args("?"):convert(integer)
   options(explain)
   local view = add("view", "Write one page that shows it in a browser; no server is needed.")
   view:option("-o --output", "The page; FILE with .html in the current folder without it."):argname "<page.html>"
@@ -239,9 +294,9 @@ function command.run(argv)
     return FAILED
   end
   local parser = new_parser(argparse)
-  local ok, args = parser:pparse(argv)
+  local ok, args = parser:pparse(shielded(argv))
   if not ok then
-    io.stderr:write(parser:get_usage(), "\n\nError: ", tostring(args), "\n")
+    io.stderr:write(parser:get_usage(), "\n\nError: ", (tostring(args):gsub(SHIELD, "")), "\n")
     return MISUSED
   end
   local good, result = pcall(command[args.command], args)

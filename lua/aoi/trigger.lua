@@ -110,6 +110,7 @@ local Triggers, Trigger -- the two classes, below
 
 --- What `Trigger:explain` returns.
 ---@class aoi.TriggerExplanation: aoi.Explanation
+---@field name string of the trigger
 ---@field state? "inside"|"lingering"|"waiting"|"refused"|"muted"|"disabled"|"spent" nil for a target that is not in it
 
 --- What a trigger calls; a missing handler is no error. Other fields than these and the options are refused. A target
@@ -504,7 +505,7 @@ function Trigger:explain(target)
   local space = self.set.space
   local told = self.outside and space:explain(self.id, self.second, target)
   if not told or told.sees then told = space:explain(self.id, self.node, target) end
-  told.state = state_of(self, target)
+  told.name, told.state = tostring(self.name), state_of(self, target)
   return told
 end
 

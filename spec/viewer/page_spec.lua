@@ -89,6 +89,11 @@ describe("a page", function()
     return lines
   end
 
+  it("names the measure that decides, in plain words", function()
+    if not NODE then return pending "node is not installed, or this Lua has no string.pack" end
+    assert.equal("ok\n", (process.run "node spec/viewer/reason_check.js 2>&1"))
+  end)
+
   it("says what the library says: of every shape, in every tick", function()
     if not NODE then return pending "node is not installed, or this Lua has no string.pack" end
     local lines = expectations(rng.new(SEED + 1))

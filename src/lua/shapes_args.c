@@ -211,7 +211,10 @@ static int explanation_text(lua_State *L) {
     bool measured = !lua_isnil(L, -1);
     const char *node = explanation_field(L, "node"), *watcher = explanation_field(L, "watcher");
     const char *target = explanation_field(L, "target"), *why = explanation_field(L, "why");
-    lua_pushfstring(L, "Node %s of entity %s %s entity %s: %s", node, watcher, verb, target, why);
+    lua_getfield(L, 1, "name"); /* of triggers */
+    const char *name = lua_tostring(L, -1);
+    const char *head = name ? lua_pushfstring(L, "Trigger '%s'", name) : lua_pushfstring(L, "Node %s", node);
+    lua_pushfstring(L, "%s of entity %s %s entity %s: %s", head, watcher, verb, target, why);
     int text = lua_gettop(L);
     if (measured) {
         const char *shape = explanation_field(L, "shape"), *dx = explanation_field(L, "dx");
