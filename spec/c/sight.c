@@ -159,10 +159,17 @@ static aoi_wall some_wall(const model *m) {
 static aoi_area some_area(void) {
     aoi_area a = {.shape = (int)random_below(2), .radius = 1 + random_below(8), .mask = AOI_ALL_KINDS};
     switch (random_below(5)) {
-    case 0: a.shape = AOI_SQUARE, a.keep = a.radius + 1 + random_below(3); break;
-    case 1: a.shape = AOI_SECTOR, a.facing = random_below(7), a.angle = 2, a.half_height = INFINITY; break;
-    case 2: a.radius = INFINITY; break;
-    default: break;
+    case 0:
+        a.shape = AOI_SQUARE, a.keep = a.radius + 1 + random_below(3);
+        break;
+    case 1:
+        a.shape = AOI_SECTOR, a.facing = random_below(7), a.angle = 2, a.half_height = INFINITY;
+        break;
+    case 2:
+        a.radius = INFINITY;
+        break;
+    default:
+        break;
     }
     return a;
 }
@@ -350,14 +357,16 @@ static void rays(void) {
     for (long round = 0; round < random_steps(40); round++) {
         aoi_space *s = open_space(&u);
         aoi_sight *g = NULL;
-        double size = ldexp(1, (int)random_below(80) - 40), far = random_below(3) ? 0 : ldexp(size, (int)random_below(30));
+        double size = ldexp(1, (int)random_below(80) - 40),
+               far = random_below(3) ? 0 : ldexp(size, (int)random_below(30));
         int spread = random_below(2) ? 3 : 40;
         bool whole = random_below(2);
         double at[3], p[4];
         EXPECT(aoi_sight_open(s, NULL, &g) == AOI_OK);
         for (int k = 0; k < MANY; k++) {
             double length = ldexp(1, (int)random_below((uint32_t)spread) - spread / 2);
-            for (int a = 0; a < 4; a++) p[a] = whole ? random_below(30) : (double)random_below(1 << 30) / (1 << 30) * 30;
+            for (int a = 0; a < 4; a++)
+                p[a] = whole ? random_below(30) : (double)random_below(1 << 30) / (1 << 30) * 30;
             walls[k] = (aoi_wall){.a = {far + p[0] * size, far + p[1] * size}};
             walls[k].b[0] = far + (p[0] + (p[2] - 15) * length) * size;
             walls[k].b[1] = far + (p[1] + (p[3] - 15) * length) * size;
@@ -365,7 +374,8 @@ static void rays(void) {
         }
         for (int k = 0; k < 2000; k++) {
             double length = random_below(2) ? 1 : ldexp(1, (int)random_below(30) - 15);
-            for (int a = 0; a < 4; a++) p[a] = whole ? random_below(30) : (double)random_below(1 << 30) / (1 << 30) * 30;
+            for (int a = 0; a < 4; a++)
+                p[a] = whole ? random_below(30) : (double)random_below(1 << 30) / (1 << 30) * 30;
             double w[3] = {far + p[0] * size, far + p[1] * size, 0};
             double t[3] = {far + (p[0] + (p[2] - 15) * length) * size, far + (p[1] + (p[3] - 15) * length) * size, 0};
             bool hidden = false;

@@ -68,7 +68,7 @@ static void end_stay(aoi_history *h, uint32_t stay, uint32_t at) {
 }
 
 bool aoi_past_put(aoi_history *h, uint32_t trace, const double *pos, uint32_t at) {
-    if (!h->side) return true;
+    if (h->side == 0) return true;
     uint32_t stay = h->traces[trace].stay, s = h->unused_stay;
     int32_t cx = aoi_cell_number(pos[0], 1 / h->side), cy = aoi_cell_number(pos[1], 1 / h->side);
     if (stay != AOI_NONE && h->cells[h->stays[stay].cell].cx == cx && h->cells[h->stays[stay].cell].cy == cy)
@@ -135,7 +135,7 @@ static bool make_cells(aoi_history *h, double reach) {
 
 /* Cells that fit, before they are asked; sizes that come now and then change nothing. */
 static bool cells_ready(aoi_history *h, double reach) {
-    if (!h->side) return make_cells(h, reach);
+    if (h->side == 0) return make_cells(h, reach);
     h->misfits = fits(h, reach) ? 0 : h->misfits + 1;
     return h->misfits < MISFITS + h->trace_count / 64 || make_cells(h, reach);
 }
@@ -181,7 +181,7 @@ bool aoi_past_find(aoi_history *h, uint32_t tick, const double *at, double reach
 
 const char *aoi_past_check(const aoi_history *h) {
     uint32_t cells = 0;
-    if (!h->side) return NULL;
+    if (h->side == 0) return NULL;
     for (uint32_t t = 0; t < h->trace_top; t++) {
         const aoi_trace *trace = h->traces + t;
         bool there = trace->entered != AOI_NONE && trace->left == AOI_NONE;

@@ -132,7 +132,8 @@ static void add_mover(world_router *r, uint32_t slot, world_record *record, cons
     r->concerning[r->concerning_count++] = record->mover_at;
 }
 
-enum { NOT_LATE = UINT32_MAX }; /* a row that comes from its client straight away, behind all earlier ones */
+/* a row that comes from its client straight away, behind all earlier ones */
+#define NOT_LATE UINT32_MAX
 
 /* Whether a row of this batch is newer than the last one that the same client has sent for that entity, and than its
  * entering: a batch has one row of an entity at most.  A late row, which another shard had in epoch `since`, may be of a

@@ -19,7 +19,6 @@
 
 #include "engines/shared/owner_box.h"
 #include "engines/shared/ring_query.h"
-#include "engines/shared/ring_query.h"
 #include "engines/shared/sought.h"
 
 typedef struct aoi_nine_layer {
