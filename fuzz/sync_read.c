@@ -18,7 +18,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t records = 0;
     const char *fault = aoi_read_begin(&r, data, size);
     while (!fault && aoi_read_next(&r, &news)) {
+        aoi_news_value v;
         require(news.what != 0 && ++records <= size);
+        while (aoi_read_value(&r, &v)) {
+            require(v.name_size > 0 && isfinite(v.value.number) && v.offset + v.value.size <= v.total);
+            const unsigned char *bytes = v.value.bytes;
+            require(!v.value.size || (bytes >= data && bytes + v.value.size <= data + size));
+        }
         for (int a = 0; a < r.dimensions; a++) require(isfinite(news.pos[a]));
     }
     require(fault || r.fault || r.at == data + size);

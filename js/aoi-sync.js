@@ -13,8 +13,11 @@
 })(typeof self !== 'undefined' ? self : this, function () {
   'use strict'
 
-  const VERSION = 2, FLAG_3D = 1, FLAG_ANEW = 2
-  const MOVED = 0, MOVED_TOUCHED = 1, TOUCHED = 2, APPEARED = 3, GONE = 4, MOVED_WIDE = 5, APPEARED_WIDE = 6
+  const VERSION = 2, FLAG_3D = 1, FLAG_ANEW = 2, FLAG_FIELDS = 4
+  const MOVED = 0, MOVED_TOUCHED = 1, TOUCHED = 2, APPEARED = 3, GONE = 4, MOVED_WIDE = 5, APPEARED_WIDE = 6, STATE = 7
+  // Types of fields, by number; 0 is bool, 12 bytes.
+  const U8 = 1, U16 = 2, U32 = 3, I8 = 4, I16 = 5, I32 = 6, F32 = 7, F64 = 8, ANGLE8 = 9, ANGLE16 = 10, STRING = 11
+  const TYPES = 13, MOST_NAME = 64, MOST_VALUE = 65535
   const MOST_QUANTA = 2 ** 53
 
   const number = big => big >= -9007199254740992n && big <= 9007199254740992n ? Number(big) : big
@@ -117,14 +120,91 @@
     head() {
       const version = this.byte(), flags = this.byte()
       if (version !== VERSION) fail('it is of another version')
-      if (flags & ~(FLAG_3D | FLAG_ANEW)) fail('it has unknown flags')
+      if (flags & ~(FLAG_3D | FLAG_ANEW | FLAG_FIELDS)) fail('it has unknown flags')
       this.anew = (flags & FLAG_ANEW) !== 0
       this.axes = flags & FLAG_3D ? 3 : 2
       this.scale = this.quantum()
       this.records = this.varint(32)
       this.origin = []
       for (let a = 0; a < this.axes && this.scale > 0; a++) this.origin.push(this.quanta(0))
+      this.fields = []
+      if (flags & FLAG_FIELDS) this.table()
       if (this.records > this.bytes.length - this.at) fail('it is cut off')
+    }
+
+    // The numbers of the bits that are 1.
+    mask() {
+      const bits = BigInt(this.varint(64)), numbers = []
+      for (let k = 0; bits >> BigInt(k); k++) if (bits >> BigInt(k) & 1n) numbers.push(k)
+      return numbers
+    }
+
+    take(size) {
+      if (size > this.bytes.length - this.at) fail('it is cut off')
+      this.at += size
+      return this.bytes.subarray(this.at - size, this.at)
+    }
+
+    // Names and types of fields: fields[number] = { type, name }.
+    table() {
+      const numbers = this.mask()
+      if (numbers.length === 0) fail('it has no fields')
+      for (const k of numbers) {
+        const type = this.byte(), size = this.byte()
+        if (type >= TYPES) fail('a field has an unknown type')
+        if (size === 0 || size > MOST_NAME) fail('the name of a field is empty or too long')
+        this.fields[k] = { type, name: api.text(this.take(size)) }
+      }
+    }
+
+    // A string or bytes, or a part of one: { bytes, offset, total }.
+    piece() {
+      const head = this.varint(17), length = head >> 1
+      if (!(head & 1)) {
+        if (length > MOST_VALUE) fail('a value is too long')
+        return { bytes: this.take(length), offset: 0, total: length }
+      }
+      const offset = this.varint(16), total = this.varint(16)
+      if (length === 0 || length >= total || offset + length > total) fail('a part of a value does not fit into it')
+      return { bytes: this.take(length), offset, total }
+    }
+
+    signed(bits) {
+      const z = this.varint(bits), value = z % 2 ? -(z + 1) / 2 : z / 2
+      return value
+    }
+
+    value(type) {
+      if (type === U16) return this.varint(16)
+      if (type === U32) return this.varint(32)
+      if (type === I16) return this.signed(16)
+      if (type === I32) return this.signed(32)
+      if (type === F32) return this.float()
+      if (type === F64) return this.double()
+      const low = this.byte()
+      if (type === ANGLE8) return low * Math.PI / 128
+      if (type === ANGLE16) return (low + 256 * this.byte()) * Math.PI / 32768
+      if (type === I8) return low << 24 >> 24
+      if (type === U8) return low
+      if (low > 1) fail('a bool is neither 0 nor 1')
+      return low === 1
+    }
+
+    // The values of a record that are complete; parts of others wait in `parts`: Map id -> { name: { chunks, at } }.
+    state(id, parts) {
+      const numbers = this.mask(), values = {}
+      if (numbers.length === 0) fail('a record has unknown fields')
+      for (const k of numbers) {
+        const field = this.fields[k]
+        if (!field) fail('a record has unknown fields')
+        const text = field.type === STRING ? bytes => api.text(bytes) : bytes => bytes.slice()
+        if (field.type < STRING) values[field.name] = this.value(field.type)
+        else {
+          const piece = this.piece(), whole = piece.bytes.length === piece.total ? piece.bytes : join(parts, id, field.name, piece)
+          if (whole) values[field.name] = text(whole)
+        }
+      }
+      return values
     }
 
     position(wide) {
@@ -138,15 +218,45 @@
     }
   }
 
-  // { anew, gone: [id], appeared: [{ id, kind, x, y [, z] }], moved: [{ id, x, y [, z] }], touched: [{ id, kind }] }, to be
+  // All of a text that is complete with this piece. A piece that does not go on where the last one ended is of a text whose
+  // beginning was not read.
+  function join(parts, id, name, piece) {
+    const waiting = Object.assign({}, parts.get(id)) // what is refused in the end changes nothing
+    const before = piece.offset === 0 ? { chunks: [], at: 0 } : waiting[name]
+    delete waiting[name]
+    parts.set(id, waiting)
+    if (!before || before.at !== piece.offset) return undefined
+    const text = { chunks: before.chunks.concat([piece.bytes.slice()]), at: before.at + piece.bytes.length }
+    if (text.at < piece.total) {
+      waiting[name] = text
+      return undefined
+    }
+    const whole = new Uint8Array(text.at)
+    let at = 0
+    for (const chunk of text.chunks) {
+      whole.set(chunk, at)
+      at += chunk.length
+    }
+    return whole
+  }
+
+  // { anew, gone: [id], appeared: [{ id, kind, x, y [, z] }], moved: [{ id, x, y [, z] }], touched: [{ id, kind }],
+  // fields: [{ id, values: { name: value } }] }, to be
   // applied in this order; where anew is true, all that was known before is forgotten first. A RangeError says what is wrong with other bytes. bytes: a Uint8Array.
-  function read(bytes) {
-    const r = new Reader(bytes), news = { anew: false, gone: [], appeared: [], moved: [], touched: [] }
+  // A text that comes in parts is complete in the message of its last one, if the same `parts`, a Map, is given with all.
+  function read(bytes, parts = new Map()) {
+    const r = new Reader(bytes), news = { anew: false, gone: [], appeared: [], moved: [], touched: [], fields: [] }
     r.head()
     news.anew = r.anew
+    const held = r.anew ? new Map() : new Map(parts)
     for (let i = 0; i < r.records; i++) {
       const tag = r.tag(), id = r.last
-      if (tag > APPEARED_WIDE) fail('a record has an unknown tag')
+      if (tag === STATE) {
+        const values = r.state(id, held)
+        if (Object.keys(values).length > 0) news.fields.push({ id, values })
+        continue
+      }
+      if (tag === GONE || tag === APPEARED || tag === APPEARED_WIDE) held.delete(id)
       if (tag === GONE) {
         news.gone.push(id)
         continue
@@ -162,24 +272,33 @@
       else if (tag === MOVED || tag === MOVED_TOUCHED || tag === MOVED_WIDE) news.moved.push(it)
     }
     if (r.at !== bytes.length) fail('bytes follow its last record')
+    parts.clear()
+    for (const [id, texts] of held) parts.set(id, texts)
     return news
   }
 
-  // What a client knows: `known` is a Map from ids to { id, kind, x, y [, z] }.
+  // What a client knows: `known` is a Map from ids to { id, kind, x, y [, z], fields: { name: value } }; what was
+  // never told of fields is false, 0 or empty.
   class Picture {
-    constructor() { this.known = new Map() }
+    constructor() {
+      this.known = new Map()
+      this.parts = new Map()
+    }
 
     // Applies a message and returns what it says.
     apply(bytes) {
-      const news = read(bytes)
+      const news = read(bytes, this.parts)
       if (news.anew) this.known.clear()
       for (const id of news.gone) this.known.delete(id)
-      for (const it of news.appeared) this.known.set(it.id, it)
+      for (const it of news.appeared) this.known.set(it.id, Object.assign({ fields: {} }, it))
       for (const it of news.moved) Object.assign(this.known.get(it.id) || {}, it)
       for (const it of news.touched) Object.assign(this.known.get(it.id) || {}, it)
+      for (const { id, values } of news.fields) Object.assign((this.known.get(id) || { fields: {} }).fields, values)
       return news
     }
   }
 
-  return { read, Picture }
+  const utf8 = new TextDecoder()
+  const api = { read, Picture, text: bytes => utf8.decode(bytes) } // text: how strings are shown
+  return api
 })

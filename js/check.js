@@ -1,7 +1,9 @@
 // check.js - reads lines "HEX EXPECTED" on standard input, messages and what aoi.sync read of them, and says where
 // aoi-sync.js reads something else; "HEX -" must be refused. Used by spec/lua/sync_javascript_spec.lua.
 'use strict'
-const { read } = require('./aoi-sync.js')
+const api = require('./aoi-sync.js')
+const { read } = api
+api.text = bytes => Buffer.from(bytes).toString('latin1') // every byte counts
 
 const bits = v => { // of a double, as 16 hexadecimal digits
   const view = new DataView(new ArrayBuffer(8))
@@ -24,6 +26,14 @@ function text(bytes) {
   for (const it of news.appeared) parts.push(['a', it.id, signed(it.kind), ...place(it)])
   for (const it of news.moved) parts.push(['m', it.id, ...place(it)])
   for (const it of news.touched) parts.push(['t', it.id, signed(it.kind)])
+  for (const { id, values } of news.fields) {
+    const shown = Object.keys(values).map(name => {
+      const v = values[name], text = typeof v === 'string' ? v : Buffer.from(v.buffer ? v : []).toString('latin1')
+      const value = typeof v === 'number' ? bits(v) : typeof v === 'boolean' ? v : '"' + Buffer.from(text, 'latin1').toString('hex')
+      return [Buffer.from(name, 'latin1').toString('hex') + '=' + value]
+    })
+    parts.push(['f', id, ...shown.flat().sort()])
+  }
   return parts.map(part => part.join(',')).join(';') || 'nothing'
 }
 

@@ -110,6 +110,8 @@
 #include "sight/watches.c"
 
 #include "sync/clients.c"
+#include "sync/fields.c"
+#include "sync/lacking.c"
 #include "sync/picture.c"
 #include "sync/reader.c"
 #include "sync/relevance.c"

@@ -11,7 +11,17 @@ typedef struct picture {
     bool known[MOST];
     uint64_t kind[MOST];
     double pos[MOST][3];
+    double hp[MOST];
+    uint32_t name[MOST]; /* its length */
 } picture;
+
+static void picture_put(picture *p, aoi_reader *r, int64_t id) {
+    aoi_news_value v;
+    while (aoi_read_value(r, &v)) {
+        if (v.type == AOI_I16) p->hp[id] = v.value.number;
+        else if (v.value.size == v.total || v.offset + v.value.size == v.total) p->name[id] = v.total;
+    }
+}
 
 static void picture_apply(picture *p, const aoi_message *m, int dims) {
     aoi_reader r;
@@ -23,6 +33,8 @@ static void picture_apply(picture *p, const aoi_message *m, int dims) {
             if (!EXPECT(news.id >= 0 && news.id < MOST) || (pass == 0) != (news.what == AOI_GONE)) continue;
             EXPECT(p->known[news.id] == (news.what != AOI_APPEARED));
             p->known[news.id] = news.what != AOI_GONE;
+            if (news.what & AOI_APPEARED) p->hp[news.id] = p->name[news.id] = 0;
+            picture_put(p, &r, news.id);
             if (news.what & (AOI_APPEARED | AOI_TOUCHED)) p->kind[news.id] = news.kind;
             if (news.what & (AOI_APPEARED | AOI_MOVED)) memcpy(p->pos[news.id], news.pos, sizeof news.pos);
         }
@@ -36,7 +48,8 @@ typedef struct town {
     aoi_space *space;
     aoi_sync *sync;
     picture pictures[MOST];
-    double quantum;
+    double quantum, hp[MOST];
+    uint32_t name[MOST];
     int dims;
 } town;
 
@@ -46,7 +59,8 @@ static bool town_open(town *t, const setup *u, double quantum, const aoi_relevan
     t->dims = u->dims;
     t->quantum = quantum;
     if (aoi_open(&o, &t->space) != AOI_OK) return false;
-    aoi_sync_options so = {.quantum = quantum};
+    const aoi_field fields[] = {{"hp", AOI_I16, false}, {"name", AOI_STRING, false}, {"bag", AOI_BYTES, true}};
+    aoi_sync_options so = {.quantum = quantum, .fields = fields, .field_count = 3};
     if (r) so.clients = *r;
     return aoi_sync_open(t->space, &so, &t->sync) == AOI_OK;
 }
@@ -58,7 +72,7 @@ typedef struct town_call {
     double pos[3], radius;
 } town_call;
 
-enum { ENTER, LEAVE, MOVE, KIND, ADD, REMOVE, RESEND, PIN, UNPIN, TOUCH, PRIORITY, VERBS };
+enum { ENTER, LEAVE, MOVE, KIND, ADD, REMOVE, RESEND, PIN, UNPIN, TOUCH, PRIORITY, PUT, VERBS };
 
 static town_call random_call(void) {
     town_call c = {.verb = (int)random_below(VERBS + 8), .id = random_below(MOST / 2), .other = random_below(MOST / 2)};
@@ -75,7 +89,18 @@ static int town_do(town *t, const town_call *c) {
     int result = AOI_OK;
     switch (c->verb) {
     case ENTER:
-        return aoi_enter(t->space, c->id, c->pos, 1 + (uint64_t)c->other % 3, NULL);
+        result = aoi_enter(t->space, c->id, c->pos, 1 + (uint64_t)c->other % 3, NULL);
+        if (result == AOI_OK) t->hp[c->id] = t->name[c->id] = 0;
+        return result;
+    case PUT: {
+        static const char bytes[200];
+        const uint32_t field = (uint32_t)c->other % 3, size = (uint32_t)c->radius * 10;
+        const aoi_value v = {.number = field ? 0 : c->pos[0] < 0 ? -300 : 7, .bytes = bytes, .size = size};
+        result = aoi_sync_put(t->sync, e, field, &v);
+        if (result == AOI_OK && field == 0) t->hp[c->id] = v.number;
+        if (result == AOI_OK && field == 1) t->name[c->id] = size;
+        return result;
+    }
     case LEAVE:
         return aoi_leave(t->space, e);
     case MOVE:
@@ -136,6 +161,7 @@ static void town_check(town *t) {
             uint64_t kind = 0;
             EXPECT(aoi_position(t->space, target, pos) && aoi_kind(t->space, target, &kind) && kind == p->kind[k]);
             for (int a = 0; a < t->dims; a++) EXPECT(p->pos[k][a] == rounded(t, pos[a]));
+            EXPECT(p->hp[k] == t->hp[k] && p->name[k] == t->name[k]);
         }
     }
 }
@@ -215,6 +241,14 @@ static void opening(void) {
     EXPECT(aoi_sync_open(s, &(aoi_sync_options){0}, &y) == AOI_OK);
     EXPECT(aoi_sync_add(y, (aoi_entity){0, 0}, &(aoi_area){.radius = 1}, NULL) == AOI_EGONE);
     EXPECT(!aoi_sync_sent(y));
+    const aoi_field twice[] = {{"a", AOI_U8, false}, {"a", AOI_U8, false}};
+    EXPECT(aoi_sync_open(s, &(aoi_sync_options){.fields = twice, .field_count = 2}, &y) == AOI_EVALUE);
+    for (long n = 1;; n++) {
+        host_refuse(n, 1);
+        int result = aoi_sync_open(s, &(aoi_sync_options){.fields = twice, .field_count = 1}, &y);
+        if (!host_relent()) break;
+        EXPECT(result == AOI_ENOMEM);
+    }
     close_space(s); /* and the synchroniser with it */
 }
 

@@ -175,7 +175,7 @@ describe("annotations:", function()
     local past = debug.getmetatable(require("aoi.history").new(space, 5)).__index
     assert.same(keys(past, "History:"), owned(files.history, "History"))
     local clients = require("aoi.sync").new(space)
-    local options = { limit = 3, bytes = 200, tiers = { { 5, 1 } } }
+    local options = { limit = 3, bytes = 200, tiers = { { 5, 1 } }, self = true }
     clients:add(1, 5)
     for _, field in ipairs(files.sync.classes["aoi.ClientOptions"].field) do
       clients:set(1, { [field.name] = assert(options[field.name]) })

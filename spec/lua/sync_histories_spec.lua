@@ -19,6 +19,10 @@ local OPTIONS = {
   all = { quantum = 0.01, limit = 6, tiers = { { 5, 1 }, { 20, 4 } }, bytes = 120 },
   changing = { quantum = 0.01 }, -- options of a client are set while it runs
 }
+local FIELDS = {
+  { "hp", "u16" }, { "dir", "angle8" }, { "name", "string" }, { "bag", "bytes", own = true }, { "long", "string" },
+}
+local DEFAULTS = { hp = 0, dir = 0, name = "", bag = "", long = "" }
 local LIMITS, BUDGETS = { false, 1, 4, 10 }, { false, 72, 90, 300 }
 local TIERS = { false, { { 4, 1 }, { 8, 3 }, { 30, 4 } }, { { 9, 2 } }, { { 5, 1 }, { 20, 4 } } }
 
@@ -29,12 +33,14 @@ local function new_world(setup, name, seed)
   local self = setmetatable({
     changing = name == "changing", budgets = name == "changing" or OPTIONS[name].bytes ~= nil,
     random = rng.new(seed), dims = setup.dims, options = OPTIONS[name], clients = {}, pins = {}, priority = {},
-    stale = {}, crowded = {}, begins = {}, players = {}, set = {}, tick_number = 0, into = {}, heard = 0,
+    stale = {}, begins = {}, players = {}, set = {}, state = {}, tick_number = 0, into = {}, heard = 0,
   }, World)
   local scale = self.changing and 2 ^ 40 or 1 -- long ids: budgets are felt
   function self.id(k) return math.tointeger and math.tointeger(k * scale) or k * scale end
   self.space = aoi.new { engine = setup.engine, dimensions = setup.dims, delivery = setup.delivery }
-  self.sync = Sync.new(self.space, OPTIONS[name])
+  local options = { fields = FIELDS }
+  for key, value in pairs(OPTIONS[name]) do options[key] = value end
+  self.sync = Sync.new(self.space, options)
   return self
 end
 
@@ -64,7 +70,7 @@ function World:some_client()
 end
 
 function World:forget(id)
-  self.clients[id], self.priority[id], self.begins[id] = nil, nil, nil
+  self.clients[id], self.priority[id], self.begins[id], self.state[id] = nil, nil, nil, nil
   self.pins[id] = nil
   for _, pins in pairs(self.pins) do pins[id] = nil end
 end
@@ -136,9 +142,10 @@ function calls.touch(self, id) self.sync:touch(id) end
 function calls.add(self, id)
   if self.clients[id] then return end
   self.players[id] = self.players[id] or client.new(self.dims) -- who comes again has an older picture
-  self.sync:add(id, area(self))
+  local own = self.random(2) == 1
+  self.sync:add(id, area(self), { self = own })
   self.clients[id], self.pins[id], self.set[id] = self.players[id], {}, nil
-  self.begins[id] = true
+  self.begins[id], self.pins[id][id] = true, own or nil -- as if it were pinned
 end
 
 function calls.remove(self)
@@ -166,8 +173,9 @@ function calls.set(self, id)
   for name in pairs { limit = 1, bytes = 1, tiers = 1 } do
     if self.random(3) == 1 then options[name] = self:options_of(id)[name] or false end
   end
+  options.self = self.random(2) == 1
   self.sync:set(id, options)
-  self.set[id] = options
+  self.set[id], self.pins[id][id] = options, options.self or nil
 end
 
 -- All that a client sees is out of its sight.
@@ -210,12 +218,28 @@ function calls.unpin(self, target)
   local id = self:some_client()
   if not id then return end
   self.sync:unpin(id, target)
-  self.pins[id][target] = nil
+  if id ~= target then self.pins[id][target] = nil end
 end
 
 function calls.rank(self, id)
   self.priority[id] = self.random { 1, 2, 0.5 }
   self.sync:set_priority(id, self.priority[id])
+end
+
+function calls.put(self, id)
+  local state = self.state[id] or {}
+  self.state[id] = state
+  for _ = 1, self.random(3) do
+    local name = self.random(FIELDS)[1]
+    local value
+    if name == "hp" then value = self.random { 0, 1, 200, 65535 }
+    elseif name == "dir" then value = math.pi / 128 * (self.random(256) - 1)
+    elseif name == "long" then value = ("0123456789"):rep(self.random { 0, 1, 9, 60 }) .. self.random(9)
+    else value = ("x"):rep(self.random(12) - 1) end
+    self.sync:put(id, name, value)
+    state[name] = value
+    assert.equal(value, self.sync:get(id, name))
+  end
 end
 
 function calls.flush(self) self.space:flush() end
@@ -272,14 +296,19 @@ end
 
 function World:options_of(id) return self.set[id] or self.options end
 
--- Records that fit into any message; the longest that this world has: id, kind, coordinates as doubles.
-function World:least_records(bytes)
-  local head, longest = 3 + 1 + 8 * self.dims, 8 + 2 + 8 * self.dims
-  return math.floor((bytes - head) / longest)
+-- Whether what a client has been told of an entity's state is all there is.
+function World:check_fields(target, told, own)
+  local state = self.state[target] or {}
+  for _, field in ipairs(FIELDS) do
+    local name = field[1]
+    local should = state[name]
+    if should == nil or (field.own and not own) then should = DEFAULTS[name] end
+    local is = told.fields[name]
+    if is == nil then is = DEFAULTS[name] end
+    if is ~= should then return false end
+  end
+  return true
 end
-
--- Promise 5 for priorities from 0.5 to 2, in ticks that are not full of what goes and appears.
-function World:most_ticks(bytes) return math.ceil(2 * IDS * (1 + 2 / 0.5) / self:least_records(bytes)) end
 
 function World:check_client(id, c)
   local seen, options = self:seen(id), self:options_of(id)
@@ -298,10 +327,11 @@ function World:check_client(id, c)
       assert.equal(self.space:kind(target), told.kind)
     end
     if self.space:has(target) then
-      local right = self:check_position(target, told, self.options.quantum)
+      local right = self:check_position(target, told, self.options.quantum) and
+        self:check_fields(target, told, target == id)
       if right then stale[target] = nil
-      elseif not self.crowded[id] then stale[target] = (stale[target] or 0) + 1 end
-      local most = options.bytes and self:most_ticks(options.bytes) or options.tiers and 3 or 0
+      else stale[target] = (stale[target] or 0) + 1 end
+      local most = options.bytes and math.huge or options.tiers and 3 or 0 -- of budgets: sync_budget_spec
       assert.is_true((stale[target] or 0) <= most, "a position is too old")
     end
   end
@@ -326,20 +356,19 @@ end
 
 function World:tick()
   self.tick_number = self.tick_number + 1
-  self.crowded = {}
   local told = {}
   local messages, bytes = self.sync:tick(function(id, message)
     assert.is_nil(told[id])
     told[id] = #message
-    local news = self.clients[id]:apply(message, self.into)
+    local news = self.clients[id]:apply(message)
     local bytes = self:options_of(id).bytes
     if bytes then
       assert.is_true(#message <= bytes)
-      self.crowded[id] = news.gone.n + news.appeared.n >= self:least_records(bytes)
     end
     assert.equal(self.begins[id], news.anew) -- exactly the first message of a client, and the one after resend
     self.begins[id] = nil
-    assert.is_true(news.anew or news.gone.n + news.appeared.n + news.moved.n + news.touched.n > 0)
+    assert.is_true(news.anew or news.gone.n + news.appeared.n + news.moved.n + news.touched.n +
+      news.fields.n > 0 or next(news.parts or {}) ~= nil)
   end)
   assert.is_nil(next(self.begins))
   local n, total = 0, 0
@@ -361,7 +390,7 @@ local function play(setup, name)
   for _ = 1, 4 do calls.add(w, w:some()) end
   for step = 1, STEPS do
     for _ = 1, w.random(6) do
-      local call, id = w.random { "step", "step", "step", "jump", w.random(NAMES) }, w:some()
+      local call, id = w.random { "step", "step", "put", "put", "jump", w.random(NAMES) }, w:some()
       if id or call == "enter" then calls[call](w, id) end
     end
     calls.enter(w)

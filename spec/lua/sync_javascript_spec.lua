@@ -34,7 +34,39 @@ local function text(message, dims)
   rows(news.appeared, "a", 2 + dims, 2)
   rows(news.moved, "m", 1 + dims, 1)
   rows(news.touched, "t", 2, 2)
+  for i = 1, 2 * news.fields.n, 2 do
+    local row = {}
+    for name, v in pairs(news.fields[i + 1]) do
+      local value = type(v) == "number" and bits(v) or type(v) == "string" and '"' .. hex(v) or tostring(v)
+      row[#row + 1] = hex(name) .. "=" .. value
+    end
+    table.sort(row)
+    parts[#parts + 1] = ("f,%d,%s"):format(news.fields[i], table.concat(row, ","))
+  end
   return #parts > 0 and table.concat(parts, ";") or "nothing"
+end
+
+local FIELDS = {
+  { "b", "bool" }, { "u8", "u8" }, { "u16", "u16" }, { "u32", "u32" }, { "i8", "i8" }, { "i16", "i16" },
+  { "i32", "i32" },
+  { "f32", "f32" }, { "f64", "f64" }, { "a8", "angle8" }, { "a16", "angle16" }, { "name", "string" },
+  { "bag", "bytes", own = true },
+}
+
+-- Any value of any field.
+local function put(sync, random, id)
+  local field = random(FIELDS)
+  local name, type = field[1], field[2]
+  local bits_of = tonumber(type:match "^[ui](%d+)$")
+  local value = (random() * 2 - 1) * random { 1, 100, 1e6 }
+  if type == "bool" then value = random(2) == 1
+  elseif type == "string" or type == "bytes" then
+    local bytes = {}
+    for i = 1, random { 0, 3, 20, 400 } do bytes[i] = string.char(random(256) - 1) end
+    value = table.concat(bytes)
+  elseif bits_of then value = random { 0, 1, math.floor(random() * 2 ^ bits_of), 2 ^ bits_of - 1 } end
+  if bits_of and type:sub(1, 1) == "i" then value = value - 2 ^ (bits_of - 1) end
+  sync:put(id, name, value)
 end
 
 describe("js/aoi-sync.js", function()
@@ -58,7 +90,8 @@ describe("js/aoi-sync.js", function()
     for _, quantum in ipairs { 0.01, 0.25, 0.3, 1, 1e-7, 0 } do
       for dims = 2, 3 do
         local space = aoi.new { dimensions = dims }
-        local sync = Sync.new(space, quantum > 0 and { quantum = quantum } or nil)
+        local sync = Sync.new(space, { quantum = quantum > 0 and quantum or nil, fields = FIELDS })
+        local budget = random(2) == 1 and 150 or nil
         local function place()
           local scale = random { 1, 10, 1000, 1e9, 1e17, 1e300 }
           local function coordinate() return (random() * 2 - 1) * scale end
@@ -71,13 +104,14 @@ describe("js/aoi-sync.js", function()
           if z then f(space, id, x, y, z, kind) else f(space, id, x, y, kind) end
         end
         call(space.enter, 0)
-        sync:add(0, math.huge)
+        sync:add(0, math.huge, { bytes = budget, self = true })
         for _ = 1, MESSAGES / 12 do
           for _ = 1, random(6) do
             local id = random_id(random)
             if not space:has(id) then call(space.enter, id, random { 1, 77, 1099511627776, -1, math.mininteger })
             elseif random(5) == 1 then space:leave(id)
             elseif random(3) == 1 then space:set_kind(id, random(300))
+            elseif random(2) == 1 then put(sync, random, id)
             else call(space.move, id) end
           end
           if random(4) == 1 then call(space.move, 0) end
@@ -92,7 +126,7 @@ describe("js/aoi-sync.js", function()
   local function random_bytes(random)
     local bytes = {}
     if random(4) > 1 then
-      bytes = { 2, random(4) - 1, random { 0, 0, 1, 3, 17, 20, 48, 49, random(256) - 1 }, random(12) - 1 }
+      bytes = { 2, random(8) - 1, random { 0, 0, 1, 3, 17, 20, 48, 49, random(256) - 1 }, random(12) - 1 }
     end
     for _ = 1, random(40) - 1 do bytes[#bytes + 1] = random(3) == 1 and random(256) - 1 or random(128) - 1 end
     for i, byte in ipairs(bytes) do bytes[i] = string.char(byte) end
@@ -145,6 +179,6 @@ describe("js/aoi-sync.js", function()
       for (const m of [%s]) p.apply(Uint8Array.from(Buffer.from(m, "hex")));
       console.log(JSON.stringify([...p.known.values()]))]]):format(table.concat(said, ","))
     local output = process.run("node -e '" .. script:gsub("'", '"'):gsub("\n%s*", " ") .. "'")
-    assert.equal('[{"id":2,"kind":9,"x":7,"y":1}]\n', output)
+    assert.equal('[{"fields":{},"id":2,"kind":9,"x":7,"y":1}]\n', output)
   end)
 end)

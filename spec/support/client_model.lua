@@ -1,6 +1,6 @@
 -- client_model.lua: a client that knows only its messages, and what those messages must amount to.
 --
---   local c = client.new(dimensions)  c:apply(message)        c.known[id] = { kind, x, y [, z] }
+--   local c = client.new(dimensions)  c:apply(message)        c.known[id] = { kind, x, y [, z], fields }
 --   client.rounded(v, quantum)        a coordinate as it is told
 local Sync = require "aoi.sync"
 
@@ -8,7 +8,9 @@ local client = {}
 local Client = {}
 Client.__index = Client
 
-function client.new(dimensions) return setmetatable({ dimensions = dimensions, known = {}, touches = {} }, Client) end
+function client.new(dimensions)
+  return setmetatable({ dimensions = dimensions, known = {}, touches = {}, into = {} }, Client)
+end
 
 -- A 32-bit float without string.pack: 24 bits of mantissa, ties to even.
 local function float(v)
@@ -35,8 +37,8 @@ function client.rounded(v, quantum)
 end
 
 -- Anew, gone, then appeared, then moved and touched: each must fit what is known.
-function Client:apply(message, into)
-  local news, why = Sync.read(message, into)
+function Client:apply(message)
+  local news, why = Sync.read(message, self.into)
   assert(news, why)
   if news.anew then self.known = {} end
   local known = self.known
@@ -49,7 +51,7 @@ function Client:apply(message, into)
   local stride = self.dimensions + 2
   for i = 1, list.n * stride, stride do
     assert(not known[list[i]], "appeared, but known: " .. list[i])
-    known[list[i]] = { kind = list[i + 1], list[i + 2], list[i + 3], stride == 5 and list[i + 4] or nil }
+    known[list[i]] = { kind = list[i + 1], list[i + 2], list[i + 3], stride == 5 and list[i + 4] or nil, fields = {} }
   end
   list = news.moved
   stride = self.dimensions + 1
@@ -61,6 +63,11 @@ function Client:apply(message, into)
   for i = 1, 2 * list.n, 2 do
     assert(known[list[i]], "touched, but not known").kind = list[i + 1]
     self.touches[list[i]] = (self.touches[list[i]] or 0) + 1
+  end
+  list = news.fields
+  for i = 1, 2 * list.n, 2 do
+    local fields = assert(known[list[i]], "state, but not known").fields
+    for name, value in pairs(list[i + 1]) do fields[name] = value end
   end
   return news
 end

@@ -6,7 +6,7 @@
  *   shapes_args.c       areas and explanations
  *   snapshot_methods.c  save and load
  *   journal_methods.c   what records and plays
- *   sync_methods.c      aoi.sync
+ *   sync_*.c            aoi.sync
  *   sight_methods.c     aoi.sight
  *   observe_methods.c   aoi.observe
  *   history_methods.c   aoi.history

@@ -9,17 +9,11 @@
  * string may run finalizers, which may change what was packed: then it is packed again.  The callback is called when
  * nothing is under way in the core, so that it may do anything; there is no state but the core's own queue of clients.
  * */
-#include "lua/binding.h"
+#include "lua/sync_binding.h"
 
 #include <string.h>
 
 #define SYNC_NAME "aoi.Sync"
-
-typedef struct laoi_sync {
-    aoi_sync *core; /* NULL: closed */
-    laoi_space *space;
-    uint32_t calls;
-} laoi_sync;
 
 /* ---- self and arguments ------------------------------------------------------------------------------------------ */
 
@@ -39,7 +33,7 @@ static laoi_sync *sync_self(lua_State *L) {
     return y;
 }
 
-static laoi_sync *sync_self_of(lua_State *L, int most) {
+laoi_sync *laoi_sync_self(lua_State *L, int most) {
     laoi_sync *y = sync_self(L);
     laoi_no_more(L, most + 1);
     return y;
@@ -52,7 +46,7 @@ static aoi_entity sync_client(lua_State *L, const laoi_sync *y) {
     return e;
 }
 
-static int sync_done(lua_State *L, int result) {
+int laoi_sync_done(lua_State *L, int result) {
     if (result == AOI_OK) return 0;
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
     return luaL_error(L, "aoi: %s", aoi_result_text(result));
@@ -106,8 +100,8 @@ static void tiers_option(lua_State *L, int i, sync_options_arg *a) {
     a->o.clients.tier_count = (uint32_t)n;
 }
 
-/* Options named in the table at i replace those in *a; `quantum` only where a synchroniser is made. */
-static void read_sync_options(lua_State *L, int i, sync_options_arg *a, bool making) {
+/* Options named in the table at i replace those in *a; `quantum` and `fields` only where a synchroniser is made. */
+static void read_sync_options(lua_State *L, int i, sync_options_arg *a, sync_fields_arg *making) {
     if (lua_isnoneornil(L, i)) return;
     if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
     for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
@@ -119,6 +113,10 @@ static void read_sync_options(lua_State *L, int i, sync_options_arg *a, bool mak
             double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
             if (!(v > 0) || isinf(v)) bad_option(L, i, name, "a positive, finite number expected");
             a->o.quantum = v;
+        } else if (!strcmp(name, "fields") && making) laoi_fields_option(L, i, making);
+        else if (!strcmp(name, "self")) {
+            if (!lua_isboolean(L, -1)) bad_option(L, i, name, "a boolean expected");
+            a->o.clients.self = lua_toboolean(L, -1);
         } else laoi_argerror(L, i, "unknown option '%s'", *name ? name : laoi_key_name(L, -2));
     }
 }
@@ -153,9 +151,13 @@ static void refuse_sync_module(lua_State *L) {
 
 static int y_new(lua_State *L) {
     sync_options_arg a = {0};
+    sync_fields_arg fields;
+    fields.count = 0;
     refuse_sync_module(L);
     laoi_space *b = laoi_self(L);
-    read_sync_options(L, 2, &a, true);
+    read_sync_options(L, 2, &a, &fields);
+    a.o.fields = fields.fields;
+    a.o.field_count = fields.count;
     laoi_no_more(L, 3);
     lua_settop(L, 2);
     laoi_sync *y = laoi_newuserdata(L, sizeof *y);
@@ -170,7 +172,7 @@ static int y_new(lua_State *L) {
     aoi_relevance clients = a.o.clients;
     a.o.clients = (aoi_relevance){0};
     int result = aoi_sync_open(b->core, &a.o, &y->core);
-    if (result != AOI_OK) return sync_done(L, result);
+    if (result != AOI_OK) return laoi_sync_done(L, result);
     const char *wrong = aoi_relevance_fault(y->core, &clients);
     if (wrong) {
         aoi_sync *core = y->core;
@@ -195,7 +197,7 @@ static int y_tostring(lua_State *L) {
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
 static int y_add(lua_State *L) {
-    laoi_sync *y = sync_self_of(L, 4);
+    laoi_sync *y = laoi_sync_self(L, 4);
     aoi_entity e = laoi_entity(L, y->space, 2);
     laoi_area_arg area;
     sync_options_arg a = {0};
@@ -203,34 +205,34 @@ static int y_add(lua_State *L) {
         return laoi_argerror(L, 2, "entity %s is already a client", laoi_spell(L, laoi_integer(L, 2)));
     laoi_area(L, y->space, 3, &area);
     aoi_sync_get_defaults(y->core, &a.o.clients);
-    read_sync_options(L, 4, &a, false);
+    read_sync_options(L, 4, &a, NULL);
     check_relevance(L, 4, y->core, &a.o.clients);
-    return sync_done(L, aoi_sync_add(y->core, e, &area.area, &a.o.clients));
+    return laoi_sync_done(L, aoi_sync_add(y->core, e, &area.area, &a.o.clients));
 }
 
 static int y_remove(lua_State *L) {
-    laoi_sync *y = sync_self_of(L, 2);
-    return sync_done(L, aoi_sync_remove(y->core, sync_client(L, y)));
+    laoi_sync *y = laoi_sync_self(L, 2);
+    return laoi_sync_done(L, aoi_sync_remove(y->core, sync_client(L, y)));
 }
 
 static int y_set(lua_State *L) {
-    laoi_sync *y = sync_self_of(L, 3);
+    laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = sync_client(L, y);
     sync_options_arg a = {0};
     if (!lua_istable(L, 3)) laoi_typeerror(L, 3, "table");
     (void)aoi_sync_get(y->core, e, &a.o.clients);
-    read_sync_options(L, 3, &a, false);
+    read_sync_options(L, 3, &a, NULL);
     check_relevance(L, 3, y->core, &a.o.clients);
-    return sync_done(L, aoi_sync_set(y->core, e, &a.o.clients));
+    return laoi_sync_done(L, aoi_sync_set(y->core, e, &a.o.clients));
 }
 
 static int y_resend(lua_State *L) {
-    laoi_sync *y = sync_self_of(L, 2);
-    return sync_done(L, aoi_sync_resend(y->core, sync_client(L, y)));
+    laoi_sync *y = laoi_sync_self(L, 2);
+    return laoi_sync_done(L, aoi_sync_resend(y->core, sync_client(L, y)));
 }
 
 static int y_node(lua_State *L) {
-    laoi_sync *y = sync_self_of(L, 2);
+    laoi_sync *y = laoi_sync_self(L, 2);
     int64_t id;
     if (aoi_node_id(y->space->core, aoi_sync_node(y->core, sync_client(L, y)), &id)) laoi_pushinteger(L, id);
     else lua_pushnil(L);
@@ -240,36 +242,36 @@ static int y_node(lua_State *L) {
 /* ---- targets ----------------------------------------------------------------------------------------------------- */
 
 static int y_set_priority(lua_State *L) {
-    laoi_sync *y = sync_self_of(L, 3);
+    laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = laoi_entity(L, y->space, 2);
     double priority = laoi_finite(L, 3);
     if (!(priority > 0)) return laoi_argerror(L, 3, "priority must be positive");
-    return sync_done(L, aoi_sync_set_priority(y->core, e, priority));
+    return laoi_sync_done(L, aoi_sync_set_priority(y->core, e, priority));
 }
 
 static int y_pin(lua_State *L) {
-    laoi_sync *y = sync_self_of(L, 3);
+    laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = sync_client(L, y), target = laoi_entity(L, y->space, 3);
     if (AOI_EQUALS(e, target)) return laoi_argerror(L, 3, "an entity does not see itself");
-    return sync_done(L, aoi_sync_pin(y->core, e, target));
+    return laoi_sync_done(L, aoi_sync_pin(y->core, e, target));
 }
 
 /* A target that has left has no pins: there is nothing to do. */
 static int y_unpin(lua_State *L) {
-    laoi_sync *y = sync_self_of(L, 3);
+    laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = sync_client(L, y), target = aoi_find(y->space->core, laoi_integer(L, 3));
-    return AOI_IS_NULL(target) ? 0 : sync_done(L, aoi_sync_unpin(y->core, e, target));
+    return AOI_IS_NULL(target) ? 0 : laoi_sync_done(L, aoi_sync_unpin(y->core, e, target));
 }
 
 static int y_touch(lua_State *L) {
-    laoi_sync *y = sync_self_of(L, 2);
-    return sync_done(L, aoi_sync_touch(y->core, laoi_entity(L, y->space, 2)));
+    laoi_sync *y = laoi_sync_self(L, 2);
+    return laoi_sync_done(L, aoi_sync_touch(y->core, laoi_entity(L, y->space, 2)));
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 static int y_knows(lua_State *L) {
-    laoi_sync *y = sync_self_of(L, 3);
+    laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = sync_client(L, y);
     lua_pushboolean(L, aoi_sync_knows(y->core, e, aoi_find(y->space->core, laoi_integer(L, 3))));
     return 1;
@@ -279,11 +281,11 @@ static int y_knows(lua_State *L) {
 static int answer_ids(lua_State *L, int (*ask)(aoi_sync *, aoi_entity, const int64_t **, size_t *), bool of_client) {
     const int64_t *ids = NULL;
     size_t n = 0;
-    laoi_sync *y = sync_self_of(L, 3);
+    laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = of_client ? sync_client(L, y) : laoi_entity(L, y->space, 2);
     if (!lua_isnoneornil(L, 3) && !lua_istable(L, 3)) laoi_typeerror(L, 3, "table");
     int result = ask(y->core, e, &ids, &n);
-    if (result != AOI_OK) return sync_done(L, result);
+    if (result != AOI_OK) return laoi_sync_done(L, result);
     uint32_t calls = y->space->calls, own = y->calls;
     lua_settop(L, 3);
     laoi_buffer(L, 3, n);
@@ -353,7 +355,7 @@ static int tick_again(lua_State *L, int status, lua_KContext messages) {
 #endif
 
 static int y_tick(lua_State *L) {
-    laoi_sync *y = sync_self_of(L, 2);
+    laoi_sync *y = laoi_sync_self(L, 2);
     if (!lua_isfunction(L, 2) && !luaL_getmetafield(L, 2, "__call")) laoi_typeerror(L, 2, "function");
     lua_settop(L, CALLBACK);
     lua_pushinteger(L, 0);
@@ -361,116 +363,15 @@ static int y_tick(lua_State *L) {
     return tick_run(L, 0);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------- */
-
-enum { GONE = 3, APPEARED = 4, MOVED = 5, TOUCHED = 6 }; /* lists, on the stack */
-static const char *const list_names[] = {"gone", "appeared", "moved", "touched"};
-
-static int refuse_message(lua_State *L, const char *fault) {
-    lua_pushnil(L);
-    lua_pushfstring(L, "no message of aoi.sync: %s", fault);
-    return 2;
-}
-
-/* Before anything is written: NULL, or what is wrong anywhere. */
-static const char *message_fault(const char *bytes, size_t size) {
-    aoi_reader r;
-    aoi_news news;
-    const char *fault = aoi_read_begin(&r, bytes, size);
-    while (!fault && aoi_read_next(&r, &news)) {
-#if LUA_VERSION_NUM < 503
-        if (news.id > INT64_C(9007199254740992) || news.id < -INT64_C(9007199254740992))
-            fault = "an id is beyond 2^53, and this Lua has no integers";
-#endif
-    }
-    return fault ? fault : r.fault;
-}
-
-/* Pushes list k of the table at 2, a new one if there is none. */
-static void push_list(lua_State *L, int k) {
-    lua_pushstring(L, list_names[k]);
-    lua_rawget(L, 2);
-    if (lua_istable(L, -1)) return;
-    lua_pop(L, 1);
-    lua_newtable(L);
-    lua_pushstring(L, list_names[k]);
-    lua_pushvalue(L, -2);
-    lua_rawset(L, 2);
-}
-
-static void put_integer(lua_State *L, int list, laoi_index *at, int64_t v) {
-    laoi_pushinteger(L, v);
-    lua_rawseti(L, list, ++*at);
-}
-
-static void put_place(lua_State *L, int list, laoi_index *at, const aoi_reader *r, const aoi_news *news) {
-    for (int a = 0; a < r->dimensions; a++) {
-        lua_pushnumber(L, news->pos[a]);
-        lua_rawseti(L, list, ++*at);
-    }
-}
-
-/* The records into the lists; `at`, `rows`: values and rows in each. */
-static void fill_lists(lua_State *L, aoi_reader *r, laoi_index *at, laoi_index *rows) {
-    aoi_news news;
-    while (aoi_read_next(r, &news)) {
-        if (news.what & AOI_GONE) put_integer(L, GONE, at, news.id), rows[0]++;
-        if (news.what & AOI_APPEARED) {
-            put_integer(L, APPEARED, at + 1, news.id);
-            put_integer(L, APPEARED, at + 1, (int64_t)news.kind);
-            put_place(L, APPEARED, at + 1, r, &news);
-            rows[1]++;
-        }
-        if (news.what & AOI_MOVED) {
-            put_integer(L, MOVED, at + 2, news.id);
-            put_place(L, MOVED, at + 2, r, &news);
-            rows[2]++;
-        }
-        if (news.what & AOI_TOUCHED) {
-            put_integer(L, TOUCHED, at + 3, news.id);
-            put_integer(L, TOUCHED, at + 3, (int64_t)news.kind);
-            rows[3]++;
-        }
-    }
-}
-
-static int y_read(lua_State *L) {
-    size_t size;
-    laoi_index at[4] = {0}, rows[4] = {0};
-    aoi_reader r;
-    if (lua_type(L, 1) != LUA_TSTRING) laoi_typeerror(L, 1, "string");
-    if (!lua_isnoneornil(L, 2) && !lua_istable(L, 2)) laoi_typeerror(L, 2, "table");
-    const char *bytes = lua_tolstring(L, 1, &size), *fault = message_fault(bytes, size);
-    if (fault) return refuse_message(L, fault);
-    lua_settop(L, 2);
-    if (lua_isnil(L, 2)) {
-        lua_createtable(L, 0, 5);
-        lua_replace(L, 2);
-    }
-    for (int k = 0; k < 4; k++) push_list(L, k);
-    (void)aoi_read_begin(&r, bytes, size);
-    lua_pushliteral(L, "anew");
-    if (r.anew) lua_pushboolean(L, 1);
-    else lua_pushnil(L);
-    lua_rawset(L, 2);
-    fill_lists(L, &r, at, rows);
-    for (int k = 0; k < 4; k++) {
-        laoi_end_list(L, GONE + k, at[k], 1);
-        lua_pushinteger(L, (lua_Integer)rows[k]);
-        lua_setfield(L, GONE + k, "n");
-    }
-    lua_settop(L, 2);
-    return 1;
-}
-
 /* ---- the module -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg sync_methods[] = {
-    {"add", y_add},       {"remove", y_remove}, {"set", y_set},
-    {"resend", y_resend}, {"node", y_node},     {"set_priority", y_set_priority},
-    {"pin", y_pin},       {"unpin", y_unpin},   {"touch", y_touch},
-    {"knows", y_knows},   {"known", y_known},   {"knowers", y_knowers},
-    {"tick", y_tick},     {"close", y_close},   {NULL, NULL},
+    {"add", y_add},         {"remove", y_remove}, {"set", y_set},
+    {"resend", y_resend},   {"node", y_node},     {"set_priority", y_set_priority},
+    {"pin", y_pin},         {"unpin", y_unpin},   {"touch", y_touch},
+    {"knows", y_knows},     {"known", y_known},   {"knowers", y_knowers},
+    {"tick", y_tick},       {"close", y_close},   {"put", laoi_sync_put},
+    {"get", laoi_sync_get}, {NULL, NULL},
 };
 
 static const luaL_Reg sync_metamethods[] = {
@@ -483,7 +384,7 @@ static const luaL_Reg sync_metamethods[] = {
 };
 
 void laoi_open_sync(lua_State *L, int space_meta) {
-    static const luaL_Reg reader[] = {{"read", y_read}, {NULL, NULL}};
+    static const luaL_Reg reader[] = {{"read", laoi_sync_read}, {NULL, NULL}};
     lua_createtable(L, 0, 2);
     int module = lua_gettop(L);
     lua_createtable(L, 0, 6);

@@ -3,7 +3,7 @@
 
 #define FIRST_NODE_ID (-INT64_C(4503599627370496) - (INT64_C(1) << 51)) /* below what lua/aoi/reserved.lua counts */
 
-enum { MOST_CLIENTS = 1 << 24 };
+enum { MOST_CLIENTS = (1 << 24) - 1 };
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
@@ -15,7 +15,8 @@ static uint32_t head_bytes(const aoi_sync *y) {
 }
 
 uint32_t aoi_sync_least_bytes(const aoi_sync *y) {
-    return head_bytes(y) + 1 + AOI_WIRE_ID + AOI_WIRE_KIND + AOI_WIRE_DOUBLE * (uint32_t)y->space->world.dims;
+    const uint32_t record = AOI_WIRE_ID + AOI_WIRE_KIND + AOI_WIRE_DOUBLE * (uint32_t)y->space->world.dims;
+    return head_bytes(y) + 1 + (record > y->piece ? record : y->piece);
 }
 
 const char *aoi_relevance_fault(const aoi_sync *y, const aoi_relevance *r) {
@@ -46,11 +47,16 @@ void aoi_sync_get_defaults(const aoi_sync *y, aoi_relevance *out) {
 static const aoi_layer_class sync_layer;
 
 int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
-    if (!(o->quantum >= 0) || isinf(o->quantum)) return AOI_EVALUE;
+    if (!(o->quantum >= 0) || isinf(o->quantum) || !aoi_fields_are_good(o->fields, o->field_count)) return AOI_EVALUE;
     aoi_sync *y = aoi_resize(&s->world.memory, NULL, 0, sizeof *y);
     if (!y) return AOI_ENOMEM;
     *y = (aoi_sync){.space = s, .quantum = o->quantum, .free_track = AOI_NONE};
     y->scale = aoi_scale_of(y->quantum);
+    if (!aoi_fields_open(y, o->fields, o->field_count)) {
+        aoi_fields_close(y);
+        aoi_resize(&s->world.memory, y, sizeof *y, 0);
+        return AOI_ENOMEM;
+    }
     y->node_id = FIRST_NODE_ID - s->sync_count;
     if (aoi_sync_set_defaults(y, &o->clients) != AOI_OK) {
         aoi_resize(&s->world.memory, y, sizeof *y, 0);
@@ -111,7 +117,11 @@ static void sync_free(aoi_sync *y) {
     aoi_memory *m = aoi_sync_memory(y);
     for (uint32_t k = 0; k < y->client_top; k++)
         if (y->clients[k]) client_free(y->clients[k]);
-    for (uint32_t t = 0; t < y->track_top; t++) aoi_track_free_knowers(y, t);
+    for (uint32_t t = 0; t < y->track_top; t++) {
+        aoi_state_free(y, t);
+        aoi_track_free_knowers(y, t);
+    }
+    aoi_fields_close(y);
     AOI_FREE_LINES(m, y->tracks, y->track_cap);
     AOI_FREE(m, y->knower_caps, y->knower_cap_cap);
     AOI_FREE(m, y->priorities, y->priority_cap);
@@ -171,7 +181,7 @@ aoi_node aoi_sync_node(const aoi_sync *y, aoi_entity client) {
     return aoi_find_node(y->space, client, y->node_id);
 }
 
-static aoi_client *client_of(const aoi_sync *y, aoi_entity entity) {
+aoi_client *aoi_client_of(const aoi_sync *y, aoi_entity entity) {
     uint32_t node = aoi_node_slot(y->space, aoi_sync_node(y, entity));
     return node == AOI_NONE ? NULL : (aoi_client *)aoi_layer_node_from(y->space->world.areas[node].user_data);
 }
@@ -179,7 +189,30 @@ static aoi_client *client_of(const aoi_sync *y, aoi_entity entity) {
 /* Whether something known has news that it has not been told yet: then times go on to be needed. */
 static bool client_waits(const aoi_client *c) {
     uint8_t flag = AOI_RECORD_WAITS | AOI_RECORD_TOUCH;
-    return c->timed && aoi_next_flagged(c->flags, 0, c->told, flag, false) < c->told;
+    return c->timed &&
+           (aoi_next_flagged(c->flags, 0, c->told, flag, false) < c->told ||
+            (c->stateful && aoi_next_flagged(aoi_picture_lacks(c), 0, c->told, UINT8_MAX, false) < c->told));
+}
+
+/* Its own entity is pinned, as it were.  False when memory is refused. */
+static bool client_set_self(aoi_client *c, bool self) {
+    if (!self || c->self) return true;
+    uint32_t i = aoi_picture_find(c, c->track);
+    if (i == AOI_NONE && (i = aoi_picture_append(c, c->track, 0)) == AOI_NONE) return false;
+    c->flags[i] |= AOI_RECORD_PIN;
+    c->self = true;
+    return true;
+}
+
+static void client_unpin(aoi_client *c, uint32_t i) {
+    c->flags[i] &= (uint8_t)~AOI_RECORD_PIN;
+    if (i >= c->told && !(c->flags[i] & (AOI_RECORD_SEEN | AOI_RECORD_SAW))) aoi_picture_drop(c, i);
+    aoi_client_changed(c);
+}
+
+static void client_set_not_self(aoi_client *c) {
+    if (c->self) client_unpin(c, aoi_picture_find(c, c->track));
+    c->self = false;
 }
 
 /* With times if they are needed; on failure as it was. */
@@ -187,15 +220,22 @@ static bool client_set(aoi_client *c, const aoi_relevance *r) {
     aoi_sync *y = c->sync;
     if ((r->limit || r->tier_count) && !aoi_tracks_measure(y)) return false;
     aoi_tiers *tiers = r->tier_count ? tiers_take(y, r) : NULL;
-    if ((r->tier_count && !tiers) || !aoi_picture_set_times(c, r->bytes, tiers)) {
+    const bool timed = r->bytes || r->tier_count || client_waits(c);
+    const bool self = c->self;
+    if ((r->tier_count && !tiers) || !client_set_self(c, r->self) ||
+        !aoi_picture_set_times(c, r->bytes, timed && y->field_count, tiers)) {
+        if (c->self && !self) aoi_picture_drop(c, aoi_picture_find(c, c->track));
+        c->self = self;
         tiers_release(y, tiers);
         return false;
     }
+    if (!r->self) client_set_not_self(c);
     tiers_release(y, c->tiers);
     c->tiers = tiers;
     c->limit = r->limit;
     c->bytes = r->bytes;
-    c->timed = r->bytes || r->tier_count || client_waits(c);
+    c->timed = timed;
+    if (!c->bytes) aoi_pass_end(c); /* what its record lacks is told whole */
     aoi_client_changed(c);
     return true;
 }
@@ -210,13 +250,8 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
         return NULL;
     aoi_client *c = aoi_resize(m, NULL, 0, sizeof *c);
     if (!c) return NULL;
-    *c = (aoi_client){.head.layer = &y->layer,
-                      .sync = y,
-                      .number = number & (MOST_CLIENTS - 1),
-                      .track = track,
-                      .node = AOI_NONE,
-                      .synced = y->now,
-                      .anew = true};
+    *c = (aoi_client){
+        .sync = y, .number = number & MOST_CLIENTS, .track = track, .node = AOI_NONE, .synced = y->now, .anew = true};
     if (!client_set(c, r)) {
         aoi_picture_free(c);
         aoi_resize(m, c, sizeof *c, 0);
@@ -252,7 +287,7 @@ int aoi_sync_add(aoi_sync *y, aoi_entity entity, const aoi_area *view, const aoi
     aoi_area area = *view;
     aoi_node node;
     if (slot == AOI_NONE) return AOI_EGONE;
-    if (client_of(y, entity)) return AOI_EEXIST;
+    if (aoi_client_of(y, entity)) return AOI_EEXIST;
     if (!r) r = &y->defaults;
     if (aoi_relevance_fault(y, r)) return AOI_EVALUE;
     aoi_client *c = aoi_layers_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may find a new node */
@@ -269,7 +304,7 @@ int aoi_sync_remove(aoi_sync *y, aoi_entity client) {
 }
 
 int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r) {
-    aoi_client *c = client_of(y, client);
+    aoi_client *c = aoi_client_of(y, client);
     if (!c) return AOI_EGONE;
     if (!r) r = &y->defaults;
     if (aoi_relevance_fault(y, r)) return AOI_EVALUE;
@@ -277,13 +312,13 @@ int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r) {
 }
 
 bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out) {
-    const aoi_client *c = client_of(y, client);
-    if (c) *out = (aoi_relevance){c->limit, c->bytes, aoi_tier_count(c), c->tiers ? c->tiers->as_set : NULL};
+    const aoi_client *c = aoi_client_of(y, client);
+    if (c) *out = (aoi_relevance){c->limit, c->bytes, aoi_tier_count(c), c->tiers ? c->tiers->as_set : NULL, c->self};
     return c != NULL;
 }
 
 int aoi_sync_resend(aoi_sync *y, aoi_entity client) {
-    aoi_client *c = client_of(y, client);
+    aoi_client *c = aoi_client_of(y, client);
     if (!c) return AOI_EGONE;
     while (c->told) {
         aoi_picture_untell(c, c->told - 1);
@@ -309,7 +344,7 @@ int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority) {
     }
     if (priority != 1) y->priorities[t] = priority;
     if (priority != 1) y->tracks[t].flags |= AOI_TRACK_RANKED;
-    else y->tracks[t].flags &= ~(uint32_t)AOI_TRACK_RANKED;
+    else y->tracks[t].flags &= AOI_TRACK_FLAGS ^ AOI_TRACK_RANKED;
     aoi_track_spot(y, t);
     aoi_track_release(y, t);
     y->reranked = true;
@@ -318,7 +353,7 @@ int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority) {
 }
 
 int aoi_sync_pin(aoi_sync *y, aoi_entity client, aoi_entity target) {
-    aoi_client *c = client_of(y, client);
+    aoi_client *c = aoi_client_of(y, client);
     uint32_t slot = aoi_entity_slot(y->space, target);
     if (!c || slot == AOI_NONE) return AOI_EGONE;
     if (slot == aoi_client_entity(c)) return AOI_EVALUE;
@@ -335,14 +370,12 @@ int aoi_sync_pin(aoi_sync *y, aoi_entity client, aoi_entity target) {
 }
 
 int aoi_sync_unpin(aoi_sync *y, aoi_entity client, aoi_entity target) {
-    aoi_client *c = client_of(y, client);
+    aoi_client *c = aoi_client_of(y, client);
     uint32_t slot = aoi_entity_slot(y->space, target);
     if (!c || slot == AOI_NONE) return AOI_EGONE;
     uint32_t track = aoi_track_of(y, slot), i = track == AOI_NONE ? AOI_NONE : aoi_picture_find(c, track);
     if (i == AOI_NONE || !(c->flags[i] & AOI_RECORD_PIN)) return AOI_OK;
-    c->flags[i] &= (uint8_t)~AOI_RECORD_PIN;
-    if (i >= c->told && !(c->flags[i] & (AOI_RECORD_SEEN | AOI_RECORD_SAW))) aoi_picture_drop(c, i);
-    aoi_client_changed(c);
+    if (track != c->track) client_unpin(c, i); /* that is `self` */
     return AOI_OK;
 }
 
@@ -358,13 +391,13 @@ int aoi_sync_touch(aoi_sync *y, aoi_entity target) {
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 bool aoi_sync_knows(const aoi_sync *y, aoi_entity client, aoi_entity target) {
-    const aoi_client *c = client_of(y, client);
+    const aoi_client *c = aoi_client_of(y, client);
     uint32_t track = aoi_track_of(y, aoi_entity_slot(y->space, target));
     return c && track != AOI_NONE && aoi_picture_find(c, track) < c->told;
 }
 
 int aoi_sync_known(aoi_sync *y, aoi_entity client, const int64_t **ids, size_t *count) {
-    const aoi_client *c = client_of(y, client);
+    const aoi_client *c = aoi_client_of(y, client);
     aoi_space *s = y->space;
     if (!c) return AOI_EGONE;
     if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, c->told)) return AOI_ENOMEM;

@@ -1,7 +1,7 @@
 /* message.h - writes messages; docs/sync-wire.md describes the format.
  *
- *   buffer   [ room for the head | record | record | ...        ]
- *                                ^ HEAD                  ^ end
+ *   buffer   [ room for the head, fields | record | record | ...        ]
+ *                                        ^ begin                 ^ end
  *
  * Records are packed as they are found.  The head, which counts them, is written last, right before the first one. */
 #ifndef AOI_SYNC_MESSAGE_H
@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/memory.h"
 
-enum { AOI_WIRE_VERSION = 2, AOI_WIRE_3D = 1, AOI_WIRE_ANEW = 2 };
+enum { AOI_WIRE_VERSION = 2, AOI_WIRE_3D = 1, AOI_WIRE_ANEW = 2, AOI_WIRE_FIELDS = 4 };
 
 /* tags of records */
 enum {
@@ -22,7 +22,8 @@ enum {
     AOI_TAG_APPEARED,
     AOI_TAG_GONE,
     AOI_TAG_MOVED_WIDE,
-    AOI_TAG_APPEARED_WIDE
+    AOI_TAG_APPEARED_WIDE,
+    AOI_TAG_STATE
 };
 
 /* How the head spells the quantum: 0: there is none; 1 + k: 1 / 10^k; 17 + k: 1 / 2^k; OTHER: a double follows. */
@@ -48,8 +49,11 @@ typedef union aoi_told {
 typedef struct aoi_writer {
     unsigned char *bytes;
     uint32_t cap, end, records;
-    uint32_t most; /* bytes of records that a budget leaves; UINT32_MAX without one */
-    uint64_t last; /* id */
+    uint32_t most, half; /* bytes of records that a budget leaves; UINT32_MAX without one */
+    uint32_t begin;      /* of the records, behind room for the head */
+    uint32_t table;      /* bytes of the names and types of fields, before the records */
+    uint64_t fields;     /* which these are */
+    uint64_t last;       /* id */
     int64_t origin[3];
     int axes;
     bool quanta;
@@ -82,11 +86,12 @@ static inline unsigned char *aoi_put_told(const aoi_writer *w, unsigned char *p,
     return p;
 }
 
-/* Right before the first record; returns where the message begins. */
+/* Right before the fields, which are right before the first record; returns where the message begins. */
 static inline unsigned char *aoi_writer_head(aoi_writer *w, int scale, double quantum, bool anew) {
     unsigned char head[AOI_WIRE_HEAD], *p = head;
     *p++ = AOI_WIRE_VERSION;
-    *p++ = (unsigned char)((w->axes == 3 ? AOI_WIRE_3D : 0) | (anew ? AOI_WIRE_ANEW : 0));
+    *p++ = (unsigned char)((w->axes == 3 ? AOI_WIRE_3D : 0) | (anew ? AOI_WIRE_ANEW : 0) |
+                           (w->fields ? AOI_WIRE_FIELDS : 0));
     *p++ = (unsigned char)scale;
     if (scale == AOI_SCALE_OTHER) {
         uint64_t bits;
@@ -96,7 +101,7 @@ static inline unsigned char *aoi_writer_head(aoi_writer *w, int scale, double qu
     p = aoi_put_varint(p, w->records);
     for (int a = 0; a < w->axes && w->quanta; a++) p = aoi_put_varint(p, aoi_zigzag((uint64_t)w->origin[a]));
     size_t size = (size_t)(p - head);
-    return memcpy(w->bytes + AOI_WIRE_HEAD - size, head, size);
+    return memcpy(w->bytes + w->begin - w->table - size, head, size);
 }
 
 /* Room for one record more; false when memory is refused. */
@@ -107,7 +112,7 @@ static inline bool aoi_writer_ready(aoi_memory *m, aoi_writer *w) {
 /* The record that ends at p is in the message, unless the budget does not hold it. */
 static inline bool aoi_writer_take(aoi_writer *w, const unsigned char *p, uint64_t last) {
     uint32_t end = (uint32_t)(p - w->bytes);
-    if (w->most < UINT32_MAX && end - AOI_WIRE_HEAD + aoi_varint_size(w->records + 1u) > w->most) {
+    if (w->most < UINT32_MAX && end - w->begin + w->table + aoi_varint_size(w->records + 1u) > w->most) {
         w->last = last;
         w->full = true;
         return false;

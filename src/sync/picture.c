@@ -21,7 +21,8 @@ static uint32_t index_size(const aoi_client *c) {
 }
 
 static size_t index_begin(const aoi_client *c) {
-    return c->cap + aoi_numbers_bytes(c->cap, c->tall) + (c->dated ? c->cap * sizeof(uint32_t) : 0);
+    return c->cap + aoi_numbers_bytes(c->cap, c->tall) + (c->dated ? c->cap * sizeof(uint32_t) : 0) +
+           (c->stateful ? c->cap : 0);
 }
 
 static aoi_numbers picture_index(const aoi_client *c) {
@@ -75,11 +76,12 @@ static void picture_free_block(aoi_client *c) {
 }
 
 /* The same records in another block. */
-static bool picture_relay(aoi_client *c, uint32_t cap, bool tall, bool dated) {
+static bool picture_relay(aoi_client *c, uint32_t cap, bool tall, bool dated, bool stateful) {
     aoi_client to = *c;
     to.cap = cap;
     to.tall = tall;
     to.dated = dated;
+    to.stateful = stateful;
     to.flags = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, picture_bytes(&to));
     if (!to.flags) return false;
     memset(to.flags, 0, picture_bytes(&to));
@@ -87,6 +89,7 @@ static bool picture_relay(aoi_client *c, uint32_t cap, bool tall, bool dated) {
     if (c->count) aoi_numbers_copy(aoi_picture_tracks(&to), aoi_picture_tracks(c), c->count);
     for (uint32_t i = 0; i < c->count && dated; i++)
         aoi_picture_told_at(&to)[i] = c->dated ? aoi_picture_told_at(c)[i] : c->sync->now;
+    if (c->count && stateful && c->stateful) memcpy(aoi_picture_lacks(&to), aoi_picture_lacks(c), c->count);
     for (uint32_t i = 0; i < c->count && cap > INDEXED_FROM; i++) index_add(&to, i);
     picture_free_block(c);
     *c = to;
@@ -105,10 +108,11 @@ bool aoi_picture_since_ready(aoi_client *c, uint32_t records) {
 }
 
 /* Where times are counted in other units, what waits becomes due. */
-bool aoi_picture_set_times(aoi_client *c, bool dated, const aoi_tiers *tiers) {
+bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_tiers *tiers) {
     if (tiers && !aoi_picture_since_ready(c, c->told)) return false;
-    if (!c->flags && !picture_relay(c, LEAST_RECORDS, false, dated)) return false;
-    if (dated != c->dated && !picture_relay(c, c->cap, c->tall, dated)) return false;
+    if ((!c->flags || dated != c->dated || stateful != c->stateful) &&
+        !picture_relay(c, c->flags ? c->cap : LEAST_RECORDS, c->tall, dated, stateful))
+        return false;
     if (!tiers) AOI_CLEAR(aoi_sync_memory(c->sync), c->since, c->since_cap);
     else if ((!c->tiers || c->tiers->unit != tiers->unit) && c->told)
         memset(c->since, aoi_units_of(tiers, c->sync->now) - (AOI_MOST_UNITS - 1), c->told);
@@ -119,19 +123,20 @@ bool aoi_picture_set_times(aoi_client *c, bool dated, const aoi_tiers *tiers) {
 static bool picture_ready(aoi_client *c, uint32_t track) {
     bool full = c->count == c->cap, tall = c->tall || aoi_is_tall(track);
     if (!full && tall == c->tall) return true;
-    return picture_relay(c, full ? picture_room(c->cap + c->cap / 16 + 1) : c->cap, tall, c->dated);
+    return picture_relay(c, full ? picture_room(c->cap + c->cap / 16 + 1) : c->cap, tall, c->dated, c->stateful);
 }
 
 void aoi_picture_shrink(aoi_client *c) {
     bool tall = false;
     if (c->cap < 64 || c->count > c->cap / 4) return;
     for (uint32_t i = 0; i < c->count && !tall; i++) tall = aoi_is_tall(aoi_record_track(c, i));
-    (void)picture_relay(c, picture_room(c->count + c->count / 8 + 1), tall, c->dated);
+    (void)picture_relay(c, picture_room(c->count + c->count / 8 + 1), tall, c->dated, c->stateful);
 }
 
 void aoi_picture_free(aoi_client *c) {
     picture_free_block(c);
     AOI_CLEAR(aoi_sync_memory(c->sync), c->since, c->since_cap);
+    aoi_pass_end(c);
     c->flags = NULL;
     c->cap = c->count = c->told = 0;
 }
@@ -159,6 +164,11 @@ void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
         told_at[i] = told_at[k];
         told_at[k] = at;
     }
+    if (c->stateful) {
+        uint8_t *lacks = aoi_picture_lacks(c), lack = lacks[i];
+        lacks[i] = lacks[k];
+        lacks[k] = lack;
+    }
     if (i < c->since_cap && k < c->since_cap) {
         uint8_t since = c->since[i];
         c->since[i] = c->since[k];
@@ -172,6 +182,7 @@ uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags) {
     aoi_number_put(aoi_picture_tracks(c), i, track);
     c->flags[i] = (uint8_t)flags;
     aoi_record_starts(c, i);
+    if (c->stateful) aoi_picture_lacks(c)[i] = 0;
     if (c->cap > INDEXED_FROM) index_add(c, i);
     c->count++;
     c->unseen += !(flags & AOI_RECORD_SEEN);
@@ -197,7 +208,10 @@ void aoi_picture_tell(aoi_client *c, uint32_t record) {
 }
 
 void aoi_picture_untell(aoi_client *c, uint32_t record) {
-    aoi_track_remove_knower(c->sync, aoi_record_track(c, record), c->number);
+    const uint32_t track = aoi_record_track(c, record);
+    aoi_track_remove_knower(c->sync, track, c->number);
+    if (c->stateful) aoi_picture_lacks(c)[record] = 0;
+    if (c->pass && c->pass->track == track) aoi_pass_end(c);
     c->flags[record] &= AOI_RECORD_SEEN | AOI_RECORD_SAW | AOI_RECORD_PIN;
     aoi_picture_swap(c, record, --c->told);
 }

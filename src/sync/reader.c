@@ -4,7 +4,7 @@
  * off or padded is refused.  Whether ids are told twice is the host's affair. */
 #include <math.h>
 
-#include "sync/message.h"
+#include "sync/sync.h"
 
 static bool reader_fail(aoi_reader *r, const char *fault) {
     r->fault = fault;
@@ -82,17 +82,35 @@ static bool read_quanta(aoi_reader *r, int64_t from, int64_t *out) {
     return fabs((double)*out) <= AOI_WIRE_QUANTA || reader_fail(r, "a position is out of range");
 }
 
+/* The names and types of fields. */
+static bool read_fields(aoi_reader *r) {
+    if (!read_varint(r, AOI_MOST_FIELDS, &r->fields)) return false;
+    if (!r->fields) return reader_fail(r, "it has no fields");
+    r->table = r->at;
+    for (uint64_t rest = r->fields; rest; rest &= rest - 1) {
+        unsigned type, size;
+        if (!read_byte(r, &type) || !read_byte(r, &size)) return false;
+        if (type >= AOI_TYPES) return reader_fail(r, "a field has an unknown type");
+        if (!size || size > AOI_MOST_FIELD_NAME) return reader_fail(r, "the name of a field is empty or too long");
+        if (size > (size_t)(r->end - r->at)) return reader_fail(r, "it is cut off");
+        r->at += size;
+    }
+    return true;
+}
+
 static bool read_head(aoi_reader *r) {
     unsigned version, flags;
     uint64_t records;
     if (!read_byte(r, &version) || !read_byte(r, &flags)) return false;
     if (version != AOI_WIRE_VERSION) return reader_fail(r, "it is of another version");
-    if (flags & ~(unsigned)(AOI_WIRE_3D | AOI_WIRE_ANEW)) return reader_fail(r, "it has unknown flags");
+    if (flags & ~(unsigned)(AOI_WIRE_3D | AOI_WIRE_ANEW | AOI_WIRE_FIELDS))
+        return reader_fail(r, "it has unknown flags");
     r->dimensions = flags & AOI_WIRE_3D ? 3 : 2;
     r->anew = flags & AOI_WIRE_ANEW;
     if (!read_quantum(r) || !read_varint(r, 32, &records)) return false;
     for (int a = 0; a < r->dimensions && r->quantum > 0; a++)
         if (!read_quanta(r, 0, r->origin + a)) return false;
+    if (flags & AOI_WIRE_FIELDS && !read_fields(r)) return false;
     if (records > (uint64_t)(r->end - r->at)) return reader_fail(r, "it is cut off");
     r->records = (uint32_t)records;
     return true;
@@ -132,18 +150,91 @@ static bool read_id(aoi_reader *r, int *tag, int64_t *id) {
     return true;
 }
 
+static bool read_text(aoi_reader *r, aoi_news_value *out) {
+    uint64_t length, offset = 0, total;
+    if (!read_varint(r, 17, &length)) return false;
+    bool part = length & 1;
+    total = length /= 2;
+    if (part && (!read_varint(r, 16, &offset) || !read_varint(r, 16, &total))) return false;
+    if (part && (!length || length >= total || offset + length > total))
+        return reader_fail(r, "a part of a value does not fit into it");
+    if (length > AOI_MOST_VALUE) return reader_fail(r, "a value is too long");
+    if (length > (uint64_t)(r->end - r->at)) return reader_fail(r, "it is cut off");
+    out->value.bytes = r->at;
+    out->value.size = (uint32_t)length;
+    out->offset = (uint32_t)offset;
+    out->total = (uint32_t)total;
+    r->at += length;
+    return true;
+}
+
+static bool read_number(aoi_reader *r, int type, double *out) {
+    uint64_t bits = 0;
+    unsigned low, high = 0;
+    switch (type) {
+    case AOI_F32:
+        return read_float(r, out);
+    case AOI_F64:
+        return read_double(r, out);
+    case AOI_U16:
+    case AOI_I16:
+    case AOI_U32:
+    case AOI_I32:
+        if (!read_varint(r, type == AOI_U16 || type == AOI_I16 ? 16 : 32, &bits)) return false;
+        if (type == AOI_I16 || type == AOI_I32) bits = from_zigzag(bits);
+        break;
+    default:
+        if (!read_byte(r, &low) || (type == AOI_ANGLE16 && !read_byte(r, &high))) return false;
+        if (type == AOI_BOOL && low > 1) return reader_fail(r, "a bool is neither 0 nor 1");
+        bits = low | high << 8;
+    }
+    *out = aoi_number_of(type, bits);
+    return true;
+}
+
+static bool read_value(aoi_reader *r, unsigned field, aoi_news_value *out) {
+    const unsigned char *entry = r->table;
+    for (uint64_t before = r->fields & ((UINT64_C(1) << field) - 1); before; before &= before - 1)
+        entry += 2 + entry[1];
+    *out = (aoi_news_value){.type = entry[0], .name = (const char *)entry + 2, .name_size = entry[1]};
+    return aoi_is_text(out->type) ? read_text(r, out) : read_number(r, out->type, &out->value.number);
+}
+
+/* All values of a record, which are read again one by one. */
+static bool read_values(aoi_reader *r) {
+    aoi_news_value value;
+    if (!read_varint(r, AOI_MOST_FIELDS, &r->values)) return false;
+    if (!r->values || r->values & ~r->fields) return reader_fail(r, "a record has unknown fields");
+    r->value = r->at;
+    for (uint64_t rest = r->values; rest; rest &= rest - 1)
+        if (!read_value(r, (unsigned)aoi_lanes_first(rest), &value)) return false;
+    return true;
+}
+
+bool aoi_read_value(aoi_reader *r, aoi_news_value *out) {
+    const unsigned char *at = r->at;
+    if (!r->values || r->fault) return false;
+    r->at = r->value;
+    (void)read_value(r, (unsigned)aoi_lanes_first(r->values), out); /* it has been read once */
+    r->value = r->at;
+    r->values &= r->values - 1;
+    r->at = at;
+    return true;
+}
+
 bool aoi_read_next(aoi_reader *r, aoi_news *out) {
-    static const int what[] = {AOI_MOVED,   AOI_MOVED | AOI_TOUCHED, AOI_TOUCHED, AOI_APPEARED, AOI_GONE, AOI_MOVED,
-                               AOI_APPEARED};
+    static const int what[] = {
+        AOI_MOVED, AOI_MOVED | AOI_TOUCHED, AOI_TOUCHED, AOI_APPEARED, AOI_GONE, AOI_MOVED, AOI_APPEARED, AOI_STATE};
     int tag;
+    r->values = 0;
     if (!r->records) return false;
     *out = (aoi_news){0};
     if (!read_id(r, &tag, &out->id)) return false;
-    if (tag > AOI_TAG_APPEARED_WIDE) return reader_fail(r, "a record has an unknown tag");
     bool wide = tag == AOI_TAG_MOVED_WIDE || tag == AOI_TAG_APPEARED_WIDE;
     out->what = what[tag];
     if (out->what & (AOI_APPEARED | AOI_TOUCHED) && !read_varint(r, 64, &out->kind)) return false;
     if (out->what & (AOI_APPEARED | AOI_MOVED) && !read_position(r, wide, out->pos)) return false;
+    if (out->what == AOI_STATE && !read_values(r)) return false;
     if (--r->records == 0 && r->at != r->end) return reader_fail(r, "bytes follow its last record");
     return true;
 }

@@ -6,6 +6,8 @@
  *   clients.c    opening, closing, clients, pins
  *   tick.c       which clients have news; what a message says; what it changes when it is sent
  *   relevance.c  limit, tiers, budget of bytes
+ *   fields.c     state of entities: values of the host's fields, and their bytes
+ *   lacking.c    which of it a client lacks, and what of that its message says
  *   numbers.h    arrays of numbers in 16 bits, as long as these suffice
  *   message.h    writes records; reader.c reads them
  *
@@ -34,19 +36,55 @@ enum {
     AOI_TRACK_DEAD = 8,    /* its entity has left */
     AOI_TRACK_FREE = 16,
     AOI_TRACK_RANKED = 32, /* has a priority of its own */
-    AOI_TRACK_TALL = 64    /* numbers of its knowers are in both halves */
+    AOI_TRACK_TALL = 64,   /* numbers of its knowers are in both halves */
+    AOI_TRACK_FLAGS = 255
 };
 
 typedef struct aoi_track { /* one cache line: all that a record of a mover needs */
     _Alignas(AOI_CACHE_LINE) aoi_told at;
     int64_t id;
-    uint32_t moved, touched; /* ticks */
-    uint32_t entity;         /* its slot; of a free track the next free one */
-    uint32_t knower_count;
+    uint32_t moved, touched, stated; /* ticks; stated: the state that all clients are told has changed */
+    uint32_t entity;                 /* its slot; of a free track the next free one */
+    uint32_t flags : 8, knower_count : 24;
+    uint32_t refs;     /* records in pictures, its own client, its state */
     uint16_t *knowers; /* numbers of the clients that have been told of it, numbers.h */
-    uint32_t flags;
-    uint32_t refs; /* records in pictures, and its own client */
 } aoi_track;
+_Static_assert(sizeof(aoi_track) == AOI_CACHE_LINE, "a track is one cache line");
+
+typedef struct aoi_blob { /* a text; it does not change */
+    uint32_t refs, size;
+    unsigned char bytes[];
+} aoi_blob;
+
+enum { AOI_NEWS_PUBLIC = 1, AOI_NEWS_OWN = 2 };
+
+typedef struct aoi_state {         /* fields.c; values come behind the ticks */
+    uint64_t put;                  /* fields that have been */
+    uint32_t packed_in, packed[2]; /* epoch; entries of the scratch: a change, the whole, or AOI_NONE */
+    uint32_t news;                 /* since the last tick */
+    uint32_t changed[];            /* by field: tick */
+} aoi_state;
+
+typedef struct aoi_field_plan {
+    uint8_t type, entry_size;
+    uint16_t at;                                  /* of the value in a state */
+    unsigned char entry[2 + AOI_MOST_FIELD_NAME]; /* how a message spells it: type, length of the name, the name */
+} aoi_field_plan;
+
+static inline bool aoi_is_text(int type) {
+    return type >= AOI_STRING;
+}
+
+typedef struct aoi_tell { /* what a record lacks when the message that is packed has been sent */
+    uint32_t record;
+    uint8_t lacks;
+} aoi_tell;
+
+typedef struct aoi_pass { /* a record of state that is told in pieces; lacking.c */
+    uint32_t track, began, offset;
+    uint64_t mask;  /* 0: there is none */
+    aoi_blob *blob; /* of the first field in the mask, if it has an offset */
+} aoi_pass;
 
 /* flags of a record; it is told if it lies before client->told */
 enum {
@@ -80,16 +118,20 @@ typedef struct aoi_tiers {
  *   index    [ 3 |   | 1 | 5 |   | 4 | 2 ]  only in large pictures: numbers of records by track
  *              known     ^ told    ^ count
  *
+ *   lacks    [   |   |   |   |   |     ]    only with fields, and with bytes or tiers: behind told_at; lacking.c
  *   since    [   |   |     ]                only with tiers: since when a move waits, in their units, the low 8 bits */
 struct aoi_client { /* what events need comes first */
-    aoi_layer_node head;
-    aoi_sync *sync;
+    union {
+        aoi_layer_node head;
+        aoi_sync *sync; /* which begins with its layer */
+    };
     uint8_t *flags; /* where the block begins */
     uint32_t cap, count, told;
     uint32_t unseen;      /* records that the node does not see */
     uint32_t number : 24; /* of the client itself, as the next two */
     bool tall : 1;        /* tracks are in both halves */
     bool dated : 1;       /* has told_at */
+    bool stateful : 1;    /* has lacks */
     bool queued : 1;
     bool changed : 1; /* records have come or gone */
     bool backlog : 1;
@@ -97,6 +139,8 @@ struct aoi_client { /* what events need comes first */
     bool marked : 1;   /* its message is being packed: records are SAID, CUT or PLACED */
     bool timed : 1;    /* some of its news wait */
     bool anew : 1;     /* its next message, be it empty, begins the picture */
+    bool self : 1;     /* is told of its own entity */
+    bool own_news : 1; /* fields of it that it alone is told have changed */
     uint32_t node, track;
     uint32_t synced;         /* tick of its last message, or when it had no news */
     uint32_t queued_for;     /* tick, while it is in the queue */
@@ -104,6 +148,7 @@ struct aoi_client { /* what events need comes first */
     uint32_t limit, bytes, since_cap;
     uint8_t *since;
     aoi_tiers *tiers;
+    aoi_pass *pass; /* or NULL */
 };
 
 /* Where the entity of a track is, roughly: small enough to stay in the cache while ranks are compared.  Infinite where
@@ -168,6 +213,16 @@ struct aoi_sync {
     uint32_t *due;     /* of the records of that client: those of which something is to be told */
     uint64_t *keys;    /* of due records: their order */
     uint32_t pick_cap, number_cap, near_cap, due_cap, key_cap;
+    aoi_field_plan *fields; /* fields.c */
+    uint64_t own_fields;
+    uint32_t field_count, state_size, table_most, piece; /* bytes: of a state, of all names, of the shortest piece */
+    aoi_state **states;                                  /* by track; NULL: nothing has been put */
+    unsigned char *scratch;
+    aoi_tell *tells;        /* of the client that is packed */
+    uint32_t scratch_epoch; /* it is cleared when this changes */
+    uint32_t state_cap, scratch_cap, scratch_end, tell_cap, tell_count;
+    aoi_pass pass; /* of that client, when its message has been sent */
+    bool passes;   /* there is one */
 };
 
 static inline aoi_memory *aoi_sync_memory(const aoi_sync *y) {
@@ -217,7 +272,7 @@ void aoi_picture_tell(aoi_client *c, uint32_t record);                 /* it bec
 void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* both told, or both not */
 void aoi_picture_untell(aoi_client *c, uint32_t record);
 void aoi_picture_free(aoi_client *c);
-bool aoi_picture_set_times(aoi_client *c, bool dated, const aoi_tiers *tiers); /* or NULL; false: memory refused */
+bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_tiers *tiers); /* or NULL; likewise */
 bool aoi_picture_since_ready(aoi_client *c, uint32_t records); /* room for so many known ones; likewise */
 void aoi_picture_shrink(aoi_client *c);
 const char *aoi_picture_check(const aoi_client *c);
@@ -235,6 +290,10 @@ static inline uint32_t *aoi_picture_told_at(const aoi_client *c) {
     return (uint32_t *)(void *)(c->flags + c->cap + aoi_numbers_bytes(c->cap, c->tall));
 }
 
+static inline uint8_t *aoi_picture_lacks(const aoi_client *c) {
+    return (uint8_t *)(aoi_picture_told_at(c) + (c->dated ? c->cap : 0));
+}
+
 /* Its times begin now. */
 static inline void aoi_record_starts(aoi_client *c, uint32_t record) {
     if (c->dated) aoi_picture_told_at(c)[record] = c->sync->now;
@@ -247,6 +306,8 @@ static inline int64_t aoi_client_id(const aoi_client *c) {
 static inline uint32_t aoi_client_entity(const aoi_client *c) {
     return c->sync->tracks[c->track].entity;
 }
+
+aoi_client *aoi_client_of(const aoi_sync *y, aoi_entity entity); /* clients.c; NULL: it is none */
 
 static inline uint8_t aoi_units_of(const aoi_tiers *tiers, uint32_t tick) {
     return (uint8_t)(tick >> tiers->unit);
@@ -342,6 +403,43 @@ uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count);
  * 16 bits of a key are the entry of sync->due. */
 bool aoi_list_keys(const aoi_client *c, uint32_t n);
 uint32_t aoi_order_keys(aoi_sync *y, uint32_t ready, uint32_t count);
+
+/* ---- fields.c ---------------------------------------------------------------------------------------------------- */
+
+#define AOI_PI 3.14159265358979323846
+
+bool aoi_fields_are_good(const aoi_field *fields, uint32_t count);
+bool aoi_fields_open(aoi_sync *y, const aoi_field *fields, uint32_t count); /* false: memory refused */
+void aoi_fields_close(aoi_sync *y);
+uint32_t aoi_fields_table_size(const aoi_sync *y, uint64_t mask); /* of their names in a message */
+void aoi_fields_put_table(const aoi_sync *y, aoi_writer *w);
+void aoi_state_free(aoi_sync *y, uint32_t track);
+aoi_blob *aoi_state_blob(const aoi_sync *y, const aoi_state *s, uint32_t field); /* NULL: it is empty */
+void aoi_blob_release(aoi_sync *y, aoi_blob *blob);
+double aoi_number_of(int type, uint64_t bits);
+uint64_t aoi_state_put(const aoi_sync *y, uint32_t track);     /* fields that have been put; 0 without a state */
+uint64_t aoi_state_differs(const aoi_sync *y, uint32_t track); /* from the defaults */
+uint64_t aoi_state_changed(const aoi_sync *y, uint32_t track, uint32_t since);
+/* Of tracks that have a state: bytes of such a record, at most; one value; all of them behind their mask, packed once a
+ * tick and valid until the next is: NULL: memory refused. */
+uint32_t aoi_state_bound(const aoi_sync *y, uint32_t track, uint64_t mask);
+unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t field, unsigned char *p);
+void aoi_scratch_clear(aoi_sync *y); /* when a tick begins and ends */
+const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, bool whole, uint32_t *size);
+
+/* ---- lacking.c: false where memory is refused ---------------------------------------------------------------------- */
+
+uint64_t aoi_fields_for(const aoi_client *c, uint32_t track); /* those of the track that the client may be told */
+unsigned aoi_lacks_fresh(const aoi_client *c);
+unsigned aoi_lacks_aged(const aoi_client *c, unsigned lacks);
+void aoi_lacks_own(aoi_client *c);
+bool aoi_say_changed(aoi_client *c, uint32_t track);  /* since the last message, all of it */
+bool aoi_say_lacking(aoi_client *c, uint32_t record); /* what the record lacks, as the budget holds it */
+bool aoi_say_whole(aoi_client *c, uint32_t record);   /* of what appears */
+uint32_t aoi_pass_share(const aoi_client *c);         /* bytes of the message that other records leave to a pass */
+bool aoi_pack_pass(aoi_client *c);
+void aoi_pass_end(aoi_client *c);
+void aoi_apply_state(aoi_client *c); /* of clients with lacks */
 
 int aoi_scale_of(double quantum); /* tick.c: how the head of a message spells it */
 

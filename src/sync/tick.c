@@ -30,7 +30,9 @@ static void writer_open(aoi_client *c) {
     aoi_writer *w = &y->writer;
     aoi_told at = {{0}};
     int dims = y->space->world.dims;
-    w->end = AOI_WIRE_HEAD;
+    w->end = w->begin = AOI_WIRE_HEAD + y->table_most;
+    w->table = 0;
+    w->fields = 0;
     w->records = 0;
     w->last = 0;
     w->axes = dims;
@@ -43,10 +45,12 @@ static void writer_open(aoi_client *c) {
         head += aoi_varint_size(aoi_zigzag((uint64_t)w->origin[a]));
     }
     w->most = c->bytes ? c->bytes - head : UINT32_MAX;
+    w->half = c->bytes ? w->most / 2 : UINT32_MAX;
 }
 
 static void writer_close(const aoi_client *c, aoi_message *out) {
     aoi_sync *y = c->sync;
+    aoi_fields_put_table(y, &y->writer);
     const unsigned char *begin = aoi_writer_head(&y->writer, y->scale, y->quantum, c->anew);
     *out = (aoi_message){aoi_client_id(c), begin, (size_t)(y->writer.bytes + y->writer.end - begin)};
 }
@@ -80,8 +84,9 @@ static bool say_appeared(aoi_client *c, uint32_t record) {
     unsigned char *p = aoi_put_id(w, w->bytes + w->end, wide ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED, t->id);
     p = aoi_put_varint(p, kind_of(y, t));
     p = wide ? aoi_put_doubles(w, p, t->at.wide) : aoi_put_told(w, p, &t->at);
-    if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_SAID;
-    return true;
+    if (!aoi_writer_take(w, p, last)) return true;
+    c->flags[record] |= AOI_RECORD_SAID;
+    return !y->field_count || aoi_say_whole(c, record);
 }
 
 /* A position, a touch, or both; true if it fits into the message, for which there is room. */
@@ -127,6 +132,7 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
                    *at = list + from;
     const uint32_t synced = c->synced;
     const bool odd = due || aoi_tick_after(c->sync->odd, synced);
+    const uint8_t *lacks = due && c->stateful ? aoi_picture_lacks(c) : NULL;
     uint8_t *flags = c->flags;
     unsigned char *p = w.bytes + w.end;
     uint32_t still = 0;
@@ -137,7 +143,8 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
         const uint32_t *ahead = at < last ? at + TRACKS_AHEAD : at;
         const aoi_track *t = tracks + (due ? records[*at / 2] : *at);
         AOI_PREFETCH(tracks + (due ? records[*ahead / 2] : *ahead));
-        if (odd && ((due ? flags[*at / 2] & AOI_RECORD_TOUCH : aoi_tick_after(t->touched, synced)) ||
+        if (odd && ((due ? flags[*at / 2] & AOI_RECORD_TOUCH || (lacks && lacks[*at / 2])
+                         : aoi_tick_after(t->touched, synced) || aoi_tick_after(t->stated, synced)) ||
                     t->flags & AOI_TRACK_WIDE))
             break;
         if (!due && !aoi_tick_after(t->moved, synced)) {
@@ -172,9 +179,11 @@ static bool pack_updates(aoi_client *c) {
         const aoi_track *t = y->tracks + y->numbers[i];
         bool moved = aoi_tick_after(t->moved, c->synced), touched = aoi_tick_after(t->touched, c->synced);
         if ((moved || touched) && !say_update(c, i, moved, touched)) return false;
+        if (aoi_tick_after(t->stated, c->synced) && !aoi_say_changed(c, y->numbers[i])) return false;
         i++;
     }
-    return true;
+    const bool own = c->own_news && !aoi_tick_after(y->tracks[c->track].stated, c->synced);
+    return !own || aoi_picture_find(c, c->track) >= y->stay || aoi_say_changed(c, c->track);
 }
 
 /* What is new about a record waits from now on.  Returns its flags. */
@@ -182,6 +191,11 @@ AOI_INLINE unsigned mark_waiting(const aoi_client *c, const aoi_track *t, unsign
     flags |= aoi_tick_after(t->moved, c->synced) * (unsigned)AOI_RECORD_WAITS;
     if (odd) flags |= aoi_tick_after(t->touched, c->synced) * (unsigned)AOI_RECORD_TOUCH;
     return flags;
+}
+
+AOI_INLINE unsigned mark_lacking(const aoi_client *c, const aoi_track *t, unsigned lacks, unsigned fresh) {
+    if (!lacks) return aoi_tick_after(t->stated, c->synced) ? fresh : 0;
+    return aoi_lacks_aged(c, lacks);
 }
 
 /* Records of which something is to be told, into sync->due: twice the number, and 1 more if its move is due: in every
@@ -196,16 +210,24 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
     const bool odd = aoi_tick_after(c.sync->odd, c.synced);
     const bool late = tiered && (now - c.synced) >> tiers->unit >= AOI_MOST_UNITS; /* times may have wrapped */
     const uint8_t units = tiered ? aoi_units_of(tiers, now) : 0;
+    uint8_t *const lacks_of = c.stateful ? aoi_picture_lacks(&c) : NULL;
+    const unsigned fresh = aoi_lacks_fresh(&c);
     uint32_t *list = c.sync->due, n = 0;
     unsigned left = 0;
     for (uint32_t i = 0; i < stay; i++) {
         uint32_t track = numbers[i];
         AOI_PREFETCH(tracks + numbers[i < last ? i + TRACKS_AHEAD : i]);
         unsigned old = c.flags[i], flags = mark_waiting(&c, tracks + track, old, odd);
-        unsigned due = flags & AOI_RECORD_WAITS, touched = flags & AOI_RECORD_TOUCH;
+        unsigned due = flags & AOI_RECORD_WAITS, touched = flags & AOI_RECORD_TOUCH, waited = old & AOI_RECORD_WAITS;
+        if (lacks_of) {
+            const unsigned lacked = lacks_of[i], lacks = mark_lacking(&c, tracks + track, lacked, fresh);
+            lacks_of[i] = (uint8_t)lacks;
+            waited |= lacked;
+            due |= lacks;
+        }
         if (tiered) {
             uint32_t tier = list[i], at = now + ((track * UINT32_C(0x9E3779B9) + phase) >> 16);
-            uint8_t since = old & AOI_RECORD_WAITS ? c.since[i] : units;
+            uint8_t since = waited ? c.since[i] : units;
             unsigned told = (at * tiers->divides[tier] <= tiers->most[tier]) |
                             ((uint8_t)(units - since) + 1u >= tiers->periods[tier]) | late;
             c.since[i] = since;
@@ -224,14 +246,20 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
 static void keep_waiting(const aoi_client *c) {
     const aoi_sync *y = c->sync;
     for (uint32_t i = y->stay; i < c->told; i++) {
-        unsigned old = c->flags[i], flags = mark_waiting(c, y->tracks + y->numbers[i], old, true);
-        if (c->tiers && !(old & AOI_RECORD_WAITS)) c->since[i] = aoi_units_of(c->tiers, y->now);
+        unsigned old = c->flags[i], flags = mark_waiting(c, y->tracks + y->numbers[i], old, true), waited;
+        uint8_t *lacks = c->stateful ? aoi_picture_lacks(c) + i : NULL;
+        waited = (old & AOI_RECORD_WAITS) | (lacks ? *lacks : 0u);
+        if (lacks) *lacks = (uint8_t)mark_lacking(c, y->tracks + y->numbers[i], *lacks, aoi_lacks_fresh(c));
+        if (c->tiers && !waited) c->since[i] = aoi_units_of(c->tiers, y->now);
         c->flags[i] = (uint8_t)flags;
     }
 }
 
 static bool say_due(aoi_client *c, uint32_t which) {
-    return say_update(c, which / 2, which & 1, c->flags[which / 2] & AOI_RECORD_TOUCH);
+    const uint32_t i = which / 2;
+    const bool due = which & 1, moved = due && c->flags[i] & AOI_RECORD_WAITS, touched = c->flags[i] & AOI_RECORD_TOUCH;
+    if ((moved || touched) && !say_update(c, i, moved, touched)) return false;
+    return !due || !c->stateful || !aoi_picture_lacks(c)[i] || c->sync->writer.full || aoi_say_lacking(c, i);
 }
 
 static bool pack_due(aoi_client *c, uint32_t n) {
@@ -279,11 +307,16 @@ static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
     if (c->tiers && !measured && !aoi_measure(c, y->stay, scope)) return false;
     if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, y->stay + (size_t)AOI_LANE)) return false;
     if (c->tiers) aoi_find_tiers(c, scope, y->stay, y->due);
+    aoi_lacks_own(c);
     bool backlog = false;
     uint32_t n = c->tiers ? list_due(c, true, &backlog) : list_due(c, false, &backlog);
     c->backlog = backlog;
     keep_waiting(c);
-    return c->bytes ? pack_most_urgent(c, n) : pack_due(c, n);
+    const uint32_t share = aoi_pass_share(c);
+    y->writer.most -= share;
+    if (!(c->bytes ? pack_most_urgent(c, n) : pack_due(c, n))) return false;
+    y->writer.most += share;
+    return aoi_pack_pass(c);
 }
 
 /* Known records that do not stay go behind all others, and so do those that the limit cuts:
@@ -373,6 +406,8 @@ static bool pack(aoi_client *c) {
     bool measured = false;
     c->backlog = false;
     y->stay = c->told;
+    y->tell_count = 0;
+    y->passes = false;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     if (c->marked) unmark(c->flags, c->count);
     c->changed |= c->overflow; /* also where only the limit has news: to be applied */
@@ -462,6 +497,7 @@ static void apply(aoi_client *c) {
     aoi_sync *y = c->sync;
     bool left = y->writer.full && c->changed;
     if (c->timed) apply_updates(c);
+    if (c->stateful) aoi_apply_state(c);
     if (c->changed) {
         apply_gone(c, &left);
         apply_appeared(c, &left);
@@ -472,7 +508,7 @@ static void apply(aoi_client *c) {
         aoi_picture_shrink(c);
     }
     c->changed = left;
-    c->marked = c->anew = false;
+    c->marked = c->anew = c->own_news = false;
     c->synced = y->now;
     aoi_client_unqueue(c);
     if (left || c->backlog) aoi_client_queue(c, y->now + 1);
@@ -486,6 +522,7 @@ int aoi_sync_begin(aoi_sync *y) {
     y->now++;
     y->packed = NULL;
     y->changes++;
+    aoi_scratch_clear(y);
     aoi_track_catch_up(y);
     return AOI_OK;
 }
@@ -506,6 +543,7 @@ int aoi_sync_next(aoi_sync *y, aoi_message *out) {
     }
     if (!aoi_layers_see(y->space)) return AOI_ENOMEM;
     aoi_tracks_sweep(y);
+    aoi_scratch_clear(y);
     return AOI_OK;
 }
 

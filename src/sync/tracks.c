@@ -1,7 +1,7 @@
 /* tracks.c - entities that clients know or see (sync.h), and what is new about them. */
 #include "sync/sync.h"
 
-enum { TRACK_ENTITIES_AHEAD = 8, LEAST_KNOWERS = 4 };
+enum { TRACK_ENTITIES_AHEAD = 8, LEAST_KNOWERS = 4, MOST_KNOWERS = 1 << 24 };
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
@@ -48,6 +48,7 @@ uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
     y->tracks[t] = (aoi_track){.id = y->space->world.entities[entity].id,
                                .moved = y->now,
                                .touched = y->now,
+                               .stated = y->now,
                                .entity = entity,
                                .flags = AOI_TRACK_FRESH};
     y->knower_caps[t] = 0;
@@ -86,7 +87,8 @@ static void track_die(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
     y->track_of[t->entity] = AOI_NONE;
     t->entity = AOI_NONE;
-    t->flags = (t->flags & ~(uint32_t)AOI_TRACK_RANKED) | AOI_TRACK_DEAD;
+    aoi_state_free(y, track);
+    t->flags = (t->flags & (AOI_TRACK_FLAGS ^ AOI_TRACK_RANKED)) | AOI_TRACK_DEAD;
     const aoi_numbers knowers = aoi_track_knowers(y, track);
     for (uint32_t i = 0; i < t->knower_count; i++) aoi_client_changed(y->clients[aoi_number_at(knowers, i)]);
     y->changes++;
@@ -132,8 +134,9 @@ void aoi_track_add_knower(aoi_sync *y, uint32_t track, uint32_t client) {
 
 void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client) {
     const aoi_numbers knowers = aoi_track_knowers(y, track);
-    uint32_t *count = &y->tracks[track].knower_count, i = aoi_numbers_find(knowers, *count, client);
-    aoi_number_put(knowers, i, aoi_number_at(knowers, --*count));
+    uint32_t last = y->tracks[track].knower_count - 1u, i = aoi_numbers_find(knowers, last + 1, client);
+    aoi_number_put(knowers, i, aoi_number_at(knowers, last));
+    y->tracks[track].knower_count = last & (MOST_KNOWERS - 1);
 }
 
 /* ---- news -------------------------------------------------------------------------------------------------------- */
@@ -206,7 +209,7 @@ static bool track_relocate(aoi_sync *y, aoi_track *t) {
     aoi_track_spot(y, (uint32_t)(t - y->tracks));
     bool same = !memcmp(&at, &t->at, sizeof at) && wide == ((t->flags & AOI_TRACK_WIDE) != 0);
     t->at = at;
-    t->flags &= ~(uint32_t)(AOI_TRACK_WIDE | AOI_TRACK_FRESH);
+    t->flags &= AOI_TRACK_FLAGS ^ (AOI_TRACK_WIDE | AOI_TRACK_FRESH);
     if (wide) t->flags |= AOI_TRACK_WIDE;
     if (wide) y->odd = y->now;
     return !same;
@@ -219,7 +222,7 @@ void aoi_track_locate(aoi_sync *y, uint32_t track) {
 static void queue_knowers(aoi_sync *y, uint32_t track) {
     const aoi_track *t = y->tracks + track;
     const aoi_numbers knowers = aoi_track_knowers(y, track);
-    if (t->moved != y->now && t->touched != y->now) return;
+    if (t->moved != y->now && t->touched != y->now && t->stated != y->now) return;
     for (uint32_t i = 0; i < t->knower_count; i++) {
         aoi_client *c = y->clients[aoi_number_at(knowers, i)];
         if (!c->queued) aoi_client_queue(c, y->now);
@@ -244,6 +247,22 @@ static void unlist_movers(aoi_sync *y) {
     y->mover_count = kept;
 }
 
+/* Whether what all clients are told of its state has changed; what its own client alone is told is that client's news. */
+static bool state_news(aoi_sync *y, uint32_t track) {
+    aoi_state *s = track < y->state_cap ? y->states[track] : NULL;
+    const uint32_t news = s ? s->news : 0, entity = y->tracks[track].entity;
+    if (!news) return false;
+    s->news = 0;
+    if (news & AOI_NEWS_OWN) {
+        aoi_client *c = aoi_client_of(y, (aoi_entity){entity, y->space->world.entities[entity].generation});
+        if (c && c->self) {
+            c->own_news = true;
+            if (!c->queued) aoi_client_queue(c, y->now);
+        }
+    }
+    return news & AOI_NEWS_PUBLIC;
+}
+
 void aoi_track_catch_up(aoi_sync *y) {
     uint32_t news = 0;
     const aoi_entity_record *entities = y->space->world.entities;
@@ -255,10 +274,12 @@ void aoi_track_catch_up(aoi_sync *y) {
         }
         if (t->flags & AOI_TRACK_DEAD) continue;
         bool fresh = t->flags & AOI_TRACK_FRESH, moved = track_relocate(y, t), touched = t->flags & AOI_TRACK_TOUCHED;
-        t->flags &= ~(uint32_t)AOI_TRACK_TOUCHED;
+        t->flags &= AOI_TRACK_FLAGS ^ AOI_TRACK_TOUCHED;
         if (moved && !fresh) t->moved = y->now;
         if (touched) t->touched = y->odd = y->now;
-        news += (moved || touched) && t->knower_count;
+        bool stated = y->field_count && state_news(y, y->movers[i]);
+        if (stated) t->stated = y->odd = y->now;
+        news += (moved || touched || stated) && t->knower_count;
     }
     bool any = y->mover_count > 0 || y->reranked, all = news > y->track_top / 8;
     if (all || (any && y->overflows)) queue_clients(y, all);

@@ -330,14 +330,13 @@ static bool tell_all(aoi_observer *o, uint32_t *begin) {
         end_block(o, block);
     }
     uint32_t front = w->end;
-    w->end = AOI_WIRE_HEAD + RESET;
+    w->begin = AOI_WIRE_HEAD + RESET;
+    w->end = w->begin;
     o->fresh = true; /* until all is told: what fails on the way is told anew */
     if (!tell_entities(o)) return false;
     *begin = 0;
     if (w->records) { /* the head right before the records, the block before the head, and what was in front before it */
-        w->bytes += RESET;
         unsigned char *head = aoi_writer_head(w, aoi_scale_of(o->options.quantum), o->options.quantum, false);
-        w->bytes -= RESET;
         unsigned char *block = head - OBSERVER_BLOCK;
         *block = 'S';
         (void)aoi_put_bytes(block + 1, w->end - (uint32_t)(head - w->bytes), 4);

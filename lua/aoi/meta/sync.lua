@@ -16,9 +16,16 @@
 --- stays until one of higher priority, or at least a tenth nearer, needs the room
 ---@field bytes? integer|false longest message: what is gone, then what appears, then updates, most urgent first
 ---@field tiers? aoi.Tier[]|false `{ { 20, 1 }, { 50, 4 } }`, by rising distance; beyond the last as in the last
+---@field self? boolean the client is told of its own entity as well
+
+--- `{ name, type }`, of up to 64 bytes; type is bool, u8, u16, u32, i8, i16, i32, f32, f64, angle8, angle16 (radians),
+--- string or bytes (up to 65,535). `own = true`: only to the entity's own client, if that has `self`.
+---@class aoi.Field
+---@field own? boolean
 
 --- What `aoi.sync.new` takes: `quantum`, and what clients without options of their own have.
 ---@class aoi.SyncOptions: aoi.ClientOptions
+---@field fields? aoi.Field[] up to 64: the state that entities have
 ---@field quantum? number world units: positions are told as `quantum * floor(v / quantum + 0.5)`; without, as floats
 
 --- What a message says: flat arrays, `n` rows each, to be applied in this order.
@@ -28,6 +35,8 @@
 ---@field appeared number[] in world units but for the first two: id, kind, x, y [, z]
 ---@field moved number[] in world units but for the first: id, x, y [, z]
 ---@field touched integer[] id, kind
+---@field fields table[] id, `{ name = value, ... }`
+---@field parts? table of long texts, what has been read so far: by id, by name
 
 local sync = {}
 
@@ -92,6 +101,18 @@ function Sync:unpin(id, target) end
 --- itself.
 ---@param target integer
 function Sync:touch(target) end
+
+--- Its state from now on, until it leaves; told to every client that knows it. Nothing happens where it is so already.
+---@param id integer
+---@param name string a field of `sync.new`
+---@param value boolean|number|string as its type holds it
+function Sync:put(id, name, value) end
+
+--- As clients are told it: false, 0 or "" until it is put, an angle within [0, 2 pi) in its steps, an f32 rounded.
+---@param id integer
+---@param name string
+---@return boolean|number|string value
+function Sync:get(id, name) end
 
 --- Whether the target is in the client's picture, as of its last message.
 ---@param id integer

@@ -1,0 +1,135 @@
+/* sync_fields.c - fields of `aoi.sync`: their option, put and get. */
+#include "lua/sync_binding.h"
+
+#include <string.h>
+
+static const char *const type_names[AOI_TYPES] = {"bool", "u8",  "u16",    "u32",     "i8",     "i16",  "i32",
+                                                  "f32",  "f64", "angle8", "angle16", "string", "bytes"};
+static const char *const type_ranges[AOI_TYPES] = {
+    "true or false",
+    "whole numbers from 0 to 255",
+    "whole numbers from 0 to 65535",
+    "whole numbers from 0 to 4294967295",
+    "whole numbers from -128 to 127",
+    "whole numbers from -32768 to 32767",
+    "whole numbers from -2147483648 to 2147483647",
+    "finite numbers within a 32-bit float",
+    "finite numbers",
+    "finite numbers",
+    "finite numbers",
+    "up to 65535 bytes",
+    "up to 65535 bytes",
+};
+
+/* ---- the option -------------------------------------------------------------------------------------------------- */
+
+static void bad_fields(lua_State *L, int i, int k, const char *why) {
+    if (!k) laoi_argerror(L, i, "bad value for option 'fields' (%s)", why);
+    laoi_argerror(L, i, "bad value for option 'fields' (%s, at %d)", why, k);
+}
+
+/* Only name, type and own. */
+static void check_keys(lua_State *L, int i, int k) {
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        bool place = lua_type(L, -2) == LUA_TNUMBER && (lua_tonumber(L, -2) == 1 || lua_tonumber(L, -2) == 2);
+        bool own = lua_type(L, -2) == LUA_TSTRING && !strcmp(lua_tostring(L, -2), "own");
+        if (!place && !own) bad_fields(L, i, k, "{name, type, own = true} expected");
+        if (own && !lua_isboolean(L, -1)) bad_fields(L, i, k, "own must be a boolean");
+    }
+}
+
+static int field_type(const char *name) {
+    for (int t = 0; t < AOI_TYPES; t++)
+        if (!strcmp(name, type_names[t])) return t;
+    return -1;
+}
+
+/* The one on top of the stack, the k-th. */
+static void read_sync_field(lua_State *L, int i, int k, sync_fields_arg *a) {
+    size_t n = 0;
+    if (!lua_istable(L, -1)) bad_fields(L, i, k, "{name, type} expected");
+    check_keys(L, i, k);
+    lua_rawgeti(L, -1, 1);
+    lua_rawgeti(L, -2, 2);
+    lua_pushliteral(L, "own");
+    lua_rawget(L, -4);
+    const char *name = lua_type(L, -3) == LUA_TSTRING ? lua_tolstring(L, -3, &n) : NULL;
+    const char *type = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+    if (!name || !n || n > AOI_MOST_FIELD_NAME || strlen(name) != n)
+        bad_fields(L, i, k, "a name of 1 to 64 bytes expected");
+    if (!type || field_type(type) < 0)
+        bad_fields(L, i, k,
+                   "a type expected: bool, u8, u16, u32, i8, i16, i32, f32, f64, angle8, angle16, string or bytes");
+    for (uint32_t f = 0; f < a->count; f++)
+        if (!strcmp(a->names[f], name)) bad_fields(L, i, k, "two fields have the same name");
+    memcpy(a->names[a->count], name, n + 1);
+    a->fields[a->count] = (aoi_field){a->names[a->count], field_type(type), lua_toboolean(L, -1)};
+    a->count++;
+    lua_pop(L, 3);
+}
+
+void laoi_fields_option(lua_State *L, int i, sync_fields_arg *a) {
+    if (!lua_istable(L, -1)) bad_fields(L, i, 0, "a table of {name, type} expected");
+    size_t n = lua_rawlen(L, -1);
+    if (n > AOI_MOST_FIELDS) bad_fields(L, i, 0, "at most 64 fields");
+    for (size_t k = 1; k <= n; k++) {
+        lua_rawgeti(L, -1, (int)k);
+        read_sync_field(L, i, (int)k, a);
+        lua_pop(L, 1);
+    }
+}
+
+/* ---- put and get ------------------------------------------------------------------------------------------------- */
+
+static uint32_t field_arg(lua_State *L, const aoi_sync *y, int i, int *type) {
+    size_t n;
+    uint32_t field = 0;
+    if (lua_type(L, i) != LUA_TSTRING) laoi_typeerror(L, i, "string");
+    const char *name = lua_tolstring(L, i, &n);
+    if (!aoi_sync_field(y, name, n, &field, type)) laoi_argerror(L, i, "no field '%s'", name);
+    return field;
+}
+
+int laoi_sync_put(lua_State *L) {
+    laoi_sync *y = laoi_sync_self(L, 4);
+    aoi_entity e = laoi_entity(L, y->space, 2);
+    aoi_value v = {0};
+    int type;
+    size_t n;
+    uint32_t field = field_arg(L, y->core, 3, &type);
+    if (type == AOI_BOOL) {
+        if (!lua_isboolean(L, 4)) laoi_typeerror(L, 4, "boolean");
+        v.number = lua_toboolean(L, 4);
+    } else if (type >= AOI_STRING) {
+        if (lua_type(L, 4) != LUA_TSTRING) laoi_typeerror(L, 4, "string");
+        v.bytes = lua_tolstring(L, 4, &n);
+        v.size = n > AOI_MOST_VALUE ? AOI_MOST_VALUE + 1 : (uint32_t)n;
+    } else {
+        if (lua_type(L, 4) != LUA_TNUMBER) laoi_typeerror(L, 4, "number");
+        v.number = lua_tonumber(L, 4);
+    }
+    int result = aoi_sync_put(y->core, e, field, &v);
+    if (result != AOI_EVALUE) return laoi_sync_done(L, result);
+    const char *name = lua_tostring(L, 3), *range = type_ranges[type];
+    if (v.bytes) return laoi_argerror(L, 4, "field '%s' (%s) holds %s", name, type_names[type], range);
+    return laoi_argerror(L, 4, "field '%s' (%s) holds %s, got %s", name, type_names[type], range, lua_tostring(L, 4));
+}
+
+void laoi_push_value(lua_State *L, int type, const aoi_value *v) {
+    if (type == AOI_BOOL) lua_pushboolean(L, v->number != 0);
+    else if (type >= AOI_STRING) lua_pushlstring(L, v->bytes, v->size);
+    else if (type >= AOI_F32) lua_pushnumber(L, v->number);
+    else laoi_pushinteger(L, (int64_t)v->number);
+}
+
+int laoi_sync_get(lua_State *L) {
+    laoi_sync *y = laoi_sync_self(L, 3);
+    aoi_entity e = laoi_entity(L, y->space, 2);
+    aoi_value v;
+    int type;
+    uint32_t field = field_arg(L, y->core, 3, &type);
+    int result = aoi_sync_value(y->core, e, field, &v);
+    if (result != AOI_OK) return laoi_sync_done(L, result);
+    laoi_push_value(L, type, &v);
+    return 1;
+}

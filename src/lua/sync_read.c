@@ -1,0 +1,189 @@
+/* sync_read.c - `aoi.sync.read`: a message as Lua tables. */
+#include "lua/sync_binding.h"
+
+#include <string.h>
+
+enum { GONE = 3, APPEARED, MOVED, TOUCHED, FIELDS, PARTS, LISTS = 5 }; /* on the stack: lists, and what waits */
+static const char *const list_names[LISTS] = {"gone", "appeared", "moved", "touched", "fields"};
+
+static int refuse_message(lua_State *L, const char *fault) {
+    lua_pushnil(L);
+    lua_pushfstring(L, "no message of aoi.sync: %s", fault);
+    return 2;
+}
+
+/* Before anything is written: NULL, or what is wrong anywhere. */
+static const char *message_fault(const char *bytes, size_t size) {
+    aoi_reader r;
+    aoi_news news;
+    const char *fault = aoi_read_begin(&r, bytes, size);
+    while (!fault && aoi_read_next(&r, &news)) {
+#if LUA_VERSION_NUM < 503
+        if (news.id > INT64_C(9007199254740992) || news.id < -INT64_C(9007199254740992))
+            fault = "an id is beyond 2^53, and this Lua has no integers";
+#endif
+    }
+    return fault ? fault : r.fault;
+}
+
+/* Pushes list k of the table at 2, a new one if there is none. */
+static void push_list(lua_State *L, int k) {
+    lua_pushstring(L, list_names[k]);
+    lua_rawget(L, 2);
+    if (lua_istable(L, -1)) return;
+    lua_pop(L, 1);
+    lua_newtable(L);
+    lua_pushstring(L, list_names[k]);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, 2);
+}
+
+static void put_integer(lua_State *L, int list, laoi_index *at, int64_t v) {
+    laoi_pushinteger(L, v);
+    lua_rawseti(L, list, ++*at);
+}
+
+static void put_place(lua_State *L, int list, laoi_index *at, const aoi_reader *r, const aoi_news *news) {
+    for (int a = 0; a < r->dimensions; a++) {
+        lua_pushnumber(L, news->pos[a]);
+        lua_rawseti(L, list, ++*at);
+    }
+}
+
+/* What has come of texts that are told in parts: parts[id][name], as long as more of it follows. */
+static void forget_parts(lua_State *L, int64_t id) {
+    if (lua_isnil(L, PARTS)) return;
+    laoi_pushinteger(L, id);
+    lua_pushnil(L);
+    lua_rawset(L, PARTS);
+}
+
+/* Pushes parts[id], a new one where there is none. */
+static void push_parts(lua_State *L, int64_t id) {
+    if (lua_isnil(L, PARTS)) {
+        lua_newtable(L);
+        lua_replace(L, PARTS);
+        lua_pushliteral(L, "parts");
+        lua_pushvalue(L, PARTS);
+        lua_rawset(L, 2);
+    }
+    laoi_pushinteger(L, id);
+    lua_rawget(L, PARTS);
+    if (lua_istable(L, -1)) return;
+    lua_pop(L, 1);
+    lua_newtable(L);
+    laoi_pushinteger(L, id);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, PARTS);
+}
+
+/* Pushes a text that is complete with this part, or leaves what has come of it in parts[id].  A part that does not go on
+ * where the last one ended is of a text whose beginning was not read. */
+static bool push_text(lua_State *L, const aoi_news_value *v, int64_t id) {
+    push_parts(L, id);
+    lua_pushlstring(L, v->name, v->name_size);
+    lua_rawget(L, -2);
+    size_t held = lua_type(L, -1) == LUA_TSTRING ? lua_rawlen(L, -1) : 0;
+    const bool follows = !v->offset || held == v->offset;
+    const bool complete = follows && v->offset + v->value.size == v->total;
+    if (!v->offset || !follows) {
+        lua_pop(L, 1);
+        lua_pushliteral(L, "");
+    }
+    lua_pushlstring(L, v->value.bytes, v->value.size);
+    lua_concat(L, 2);
+    lua_pushlstring(L, v->name, v->name_size);
+    if (complete || !follows) lua_pushnil(L);
+    else lua_pushvalue(L, -2);
+    lua_rawset(L, -4);
+    lua_remove(L, -2);
+    if (!complete) lua_pop(L, 1);
+    return complete;
+}
+
+/* Pushes the table of values of a record; false if none is complete. */
+static bool push_values(lua_State *L, aoi_reader *r, int64_t id) {
+    aoi_news_value v;
+    bool any = false;
+    lua_newtable(L);
+    while (aoi_read_value(r, &v)) {
+        if (v.type >= AOI_STRING && v.value.size < v.total) {
+            if (!push_text(L, &v, id)) continue;
+        } else laoi_push_value(L, v.type, &v.value);
+        lua_pushlstring(L, v.name, v.name_size);
+        lua_insert(L, -2);
+        lua_rawset(L, -3);
+        any = true;
+    }
+    if (!any) lua_pop(L, 1);
+    return any;
+}
+
+/* The records into the lists; `at`, `rows`: values and rows in each. */
+static void fill_lists(lua_State *L, aoi_reader *r, laoi_index *at, laoi_index *rows) {
+    aoi_news news;
+    while (aoi_read_next(r, &news)) {
+        if (news.what & (AOI_GONE | AOI_APPEARED)) forget_parts(L, news.id);
+        if (news.what & AOI_STATE && push_values(L, r, news.id)) {
+            put_integer(L, FIELDS, at + 4, news.id);
+            lua_rawseti(L, FIELDS, ++at[4]);
+            rows[4]++;
+        }
+        if (news.what & AOI_GONE) put_integer(L, GONE, at, news.id), rows[0]++;
+        if (news.what & AOI_APPEARED) {
+            put_integer(L, APPEARED, at + 1, news.id);
+            put_integer(L, APPEARED, at + 1, (int64_t)news.kind);
+            put_place(L, APPEARED, at + 1, r, &news);
+            rows[1]++;
+        }
+        if (news.what & AOI_MOVED) {
+            put_integer(L, MOVED, at + 2, news.id);
+            put_place(L, MOVED, at + 2, r, &news);
+            rows[2]++;
+        }
+        if (news.what & AOI_TOUCHED) {
+            put_integer(L, TOUCHED, at + 3, news.id);
+            put_integer(L, TOUCHED, at + 3, (int64_t)news.kind);
+            rows[3]++;
+        }
+    }
+}
+
+int laoi_sync_read(lua_State *L) {
+    size_t size;
+    laoi_index at[LISTS] = {0}, rows[LISTS] = {0};
+    aoi_reader r;
+    if (lua_type(L, 1) != LUA_TSTRING) laoi_typeerror(L, 1, "string");
+    if (!lua_isnoneornil(L, 2) && !lua_istable(L, 2)) laoi_typeerror(L, 2, "table");
+    const char *bytes = lua_tolstring(L, 1, &size), *fault = message_fault(bytes, size);
+    if (fault) return refuse_message(L, fault);
+    lua_settop(L, 2);
+    if (lua_isnil(L, 2)) {
+        lua_createtable(L, 0, LISTS + 1);
+        lua_replace(L, 2);
+    }
+    luaL_checkstack(L, 16, NULL);
+    for (int k = 0; k < LISTS; k++) push_list(L, k);
+    (void)aoi_read_begin(&r, bytes, size);
+    lua_pushliteral(L, "parts");
+    lua_rawget(L, 2);
+    if (!lua_istable(L, PARTS) || r.anew) {
+        lua_pushliteral(L, "parts");
+        lua_pushnil(L);
+        lua_rawset(L, 2);
+        lua_pushnil(L);
+        lua_replace(L, PARTS);
+    }
+    lua_pushliteral(L, "anew");
+    if (r.anew) lua_pushboolean(L, 1);
+    else lua_pushnil(L);
+    lua_rawset(L, 2);
+    fill_lists(L, &r, at, rows);
+    for (int k = 0; k < LISTS; k++) {
+        laoi_end_list(L, GONE + k, at[k], 1);
+        lua_pushinteger(L, (lua_Integer)rows[k]);
+        lua_setfield(L, GONE + k, "n");
+    }
+    lua_settop(L, 2);
+    return 1;
+}

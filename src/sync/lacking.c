@@ -1,0 +1,257 @@
+/* lacking.c - records of state in messages: which fields of an entity a client lacks, and what a budget does to them.
+ *
+ *   lacks     0                nothing
+ *             1                whatever has ever been put
+ *             128 + tick % 128 what has changed since that tick; after 64 ticks it becomes 1
+ *
+ * Only clients with tiers or a budget have it, a byte a record; all others lack what has changed since their last message.
+ *
+ *   pass      [ track | mask: fields still to be told | offset -> blob ]
+ *
+ * A record that takes more than half of a message is told in pieces, one such record at a time: a pass.  It tells the
+ * fields that were lacked when it began, a text of several pieces as it was when its first piece was packed, so that no
+ * change can hold it up; what has changed meanwhile is lacked when it ends.  While it lasts it has half of each message,
+ * and all that others leave. */
+#include "sync/sync.h"
+
+enum { LACKS_NOTHING, LACKS_ALL, LACKS_SINCE = 128, LACKS_TICKS = 64 };
+
+static unsigned lacks_since(uint32_t now, uint32_t tick) {
+    return now - tick >= LACKS_TICKS ? LACKS_ALL : LACKS_SINCE | (tick & (LACKS_SINCE - 1));
+}
+
+/* What a record lacks that lacks something from now on: a client that waits in the queue has changes since it entered it. */
+unsigned aoi_lacks_fresh(const aoi_client *c) {
+    return lacks_since(c->sync->now, c->queued_for - 1);
+}
+
+unsigned aoi_lacks_aged(const aoi_client *c, unsigned lacks) {
+    uint32_t now = c->sync->now;
+    bool late = now - c->synced >= LACKS_TICKS || ((now - lacks) & (LACKS_SINCE - 1)) >= LACKS_TICKS;
+    return lacks > LACKS_ALL && late ? LACKS_ALL : lacks;
+}
+
+uint64_t aoi_fields_for(const aoi_client *c, uint32_t track) {
+    return track == c->track ? UINT64_MAX : ~c->sync->own_fields;
+}
+
+/* Of all records the client's own may lack fields that no other client is told. */
+void aoi_lacks_own(aoi_client *c) {
+    uint32_t i = c->own_news && c->stateful ? aoi_picture_find(c, c->track) : AOI_NONE;
+    if (i == AOI_NONE) return;
+    uint8_t *lacks = aoi_picture_lacks(c) + i;
+    if (!*lacks) *lacks = (uint8_t)aoi_lacks_fresh(c);
+}
+
+static uint64_t fields_lacked(const aoi_client *c, uint32_t record, uint32_t track) {
+    const aoi_sync *y = c->sync;
+    unsigned lacks = aoi_picture_lacks(c)[record];
+    uint64_t mask = lacks == LACKS_ALL ? aoi_state_put(y, track)
+                                       : aoi_state_changed(y, track, y->now - ((y->now - lacks) & (LACKS_SINCE - 1)));
+    return mask & aoi_fields_for(c, track);
+}
+
+/* ---- whole records: false when memory is refused ------------------------------------------------------------------- */
+
+/* From the next message on the record lacks this. */
+static bool tell_lacks(aoi_client *c, uint32_t record, unsigned lacks) {
+    aoi_sync *y = c->sync;
+    if (!c->stateful) return true;
+    if (!AOI_GROW(aoi_sync_memory(y), y->tells, y->tell_cap, y->tell_count + (size_t)1)) return false;
+    y->tells[y->tell_count++] = (aoi_tell){record, (uint8_t)lacks};
+    return true;
+}
+
+/* The record that ends at p with those fields is in the message, unless the budget does not hold it. */
+static bool take_state(aoi_sync *y, const unsigned char *p, uint64_t last, uint64_t mask) {
+    aoi_writer *w = &y->writer;
+    uint64_t fields = w->fields;
+    uint32_t table = w->table;
+    w->fields |= mask;
+    if (w->fields != fields) w->table = aoi_fields_table_size(y, w->fields);
+    if (aoi_writer_take(w, p, last)) return true;
+    w->fields = fields;
+    w->table = table;
+    return false;
+}
+
+static bool put_state(aoi_client *c, uint32_t track, uint64_t mask, bool whole, bool *taken) {
+    aoi_sync *y = c->sync;
+    aoi_writer *w = &y->writer;
+    uint64_t last = w->last;
+    uint32_t size;
+    const unsigned char *packed = aoi_state_pack(y, track, mask, whole, &size);
+    if (!packed || w->end > (uint32_t)INT32_MAX ||
+        !AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD + size))
+        return false;
+    unsigned char *p = aoi_put_id(w, w->bytes + w->end, AOI_TAG_STATE, y->tracks[track].id);
+    memcpy(p, packed, size);
+    *taken = take_state(y, p + size, last, mask);
+    return true;
+}
+
+bool aoi_say_changed(aoi_client *c, uint32_t track) {
+    bool taken;
+    uint64_t mask = aoi_state_changed(c->sync, track, c->synced) & aoi_fields_for(c, track);
+    return !mask || put_state(c, track, mask, false, &taken);
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------- */
+
+static uint32_t room_left(const aoi_writer *w) {
+    uint32_t used = w->end - w->begin + w->table + aoi_varint_size(w->records + 1u);
+    return used < w->most ? w->most - used : 0;
+}
+
+/* Whether the rest of a record could be told in half of a message. */
+static bool is_short(const aoi_sync *y, uint32_t track, uint64_t mask) {
+    const aoi_writer *w = &y->writer;
+    return w->most == UINT32_MAX ||
+           AOI_WIRE_ID + aoi_state_bound(y, track, mask) + aoi_fields_table_size(y, mask) <= w->half;
+}
+
+/* A text of which not all fits into so many bytes, or not its beginning: as much as does.  The end, or NULL: nothing. */
+static unsigned char *put_part(aoi_sync *y, aoi_pass *pass, uint32_t field, uint32_t room, unsigned char *p) {
+    aoi_blob *blob = pass->offset ? pass->blob : aoi_state_blob(y, y->states[pass->track], field);
+    const uint32_t head = 3 * 3, rest = blob ? blob->size - pass->offset : 0;
+    const uint32_t size = room > head + rest ? rest : room - head;
+    if (!blob || room <= head) return NULL;
+    p = aoi_put_varint(p, size * UINT64_C(2) + 1);
+    p = aoi_put_varint(p, pass->offset);
+    p = aoi_put_varint(p, blob->size);
+    memcpy(p, blob->bytes + pass->offset, size);
+    pass->blob = blob;
+    pass->offset += size;
+    if (pass->offset == blob->size) pass->offset = 0;
+    return p + size;
+}
+
+/* What comes next of the pass, in at most so many bytes; nothing if there is no room for a byte of it. */
+static bool put_piece(aoi_client *c, uint32_t room) {
+    aoi_sync *y = c->sync;
+    aoi_writer *w = &y->writer;
+    aoi_pass *pass = &y->pass;
+    uint64_t last = w->last, took = 0;
+    uint32_t most = AOI_WIRE_ID + 3 * 3 + AOI_MOST_VARINT + aoi_state_bound(y, pass->track, pass->mask) + y->table_most;
+    if (room > room_left(w)) room = room_left(w);
+    if (room > most) room = most;
+    if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD + room)) return false;
+    unsigned char *const begin = aoi_put_id(w, w->bytes + w->end, AOI_TAG_STATE, y->tracks[pass->track].id);
+    unsigned char *const values = begin + AOI_MOST_VARINT, *p = values;
+    for (uint64_t rest = pass->mask; rest; rest &= rest - 1) {
+        const uint32_t f = (uint32_t)aoi_lanes_first(rest);
+        const uint64_t bit = rest & (0 - rest), mask = took | bit;
+        uint32_t cost = (uint32_t)(begin - (w->bytes + w->end)) + aoi_varint_size(mask) + (uint32_t)(p - values) +
+                        aoi_fields_table_size(y, w->fields | mask) - w->table;
+        uint32_t left = room > cost ? room - cost : 0;
+        bool text = aoi_is_text(y->fields[f].type),
+             fits = aoi_state_bound(y, pass->track, bit) - AOI_MOST_VARINT <= left;
+        if (!pass->offset && fits) p = aoi_state_put_value(y, pass->track, f, p);
+        else {
+            unsigned char *end = text ? put_part(y, pass, f, left, p) : NULL;
+            if (!end) break;
+            p = end;
+        }
+        took = mask;
+        if (pass->offset) break;
+        pass->mask &= ~bit;
+    }
+    w->last = took ? w->last : last;
+    if (!took) return true;
+    unsigned char *mask_end = aoi_put_varint(begin, took);
+    memmove(mask_end, values, (size_t)(p - values));
+    return (void)take_state(y, mask_end + (p - values), last, took), true;
+}
+
+/* Where there is none, one begins, if the client may have one. */
+static bool pass_ready(aoi_client *c) {
+    if (!c->pass && (c->pass = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, sizeof *c->pass)) != NULL)
+        *c->pass = (aoi_pass){0};
+    return c->pass != NULL;
+}
+
+static bool has_pass(const aoi_client *c) {
+    return c->sync->passes || (c->pass && c->pass->mask);
+}
+
+uint32_t aoi_pass_share(const aoi_client *c) {
+    const aoi_writer *w = &c->sync->writer;
+    if (!c->bytes || !has_pass(c)) return 0;
+    if (w->half < c->sync->piece) return c->sync->now & 1 ? w->most : 0; /* in turns */
+    return w->half;
+}
+
+bool aoi_pack_pass(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    if (y->passes || !has_pass(c)) return true;
+    uint32_t i = aoi_picture_find(c, c->pass->track);
+    if (i >= y->stay) return true;
+    y->pass = *c->pass;
+    y->passes = true;
+    return put_piece(c, UINT32_MAX);
+}
+
+void aoi_pass_end(aoi_client *c) {
+    if (!c->pass) return;
+    aoi_blob_release(c->sync, c->pass->blob);
+    AOI_FREE(aoi_sync_memory(c->sync), c->pass, 1);
+    c->pass = NULL;
+}
+
+/* ---- what waits, and what appears ---------------------------------------------------------------------------------- */
+
+bool aoi_say_lacking(aoi_client *c, uint32_t record) {
+    aoi_sync *y = c->sync;
+    uint32_t track = y->numbers[record];
+    uint64_t mask = fields_lacked(c, record, track);
+    bool taken = true;
+    if (c->pass && c->pass->mask && c->pass->track == track) return true; /* under way */
+    if (!mask) return tell_lacks(c, record, LACKS_NOTHING);
+    if (is_short(y, track, mask))
+        return put_state(c, track, mask, false, &taken) && (!taken || tell_lacks(c, record, 0));
+    if (has_pass(c)) return true;
+    if (!pass_ready(c)) return false;
+    y->pass = (aoi_pass){.track = track, .began = y->now, .mask = mask};
+    y->passes = true;
+    return put_piece(c, y->writer.half < y->piece ? UINT32_MAX : y->writer.half);
+}
+
+bool aoi_say_whole(aoi_client *c, uint32_t record) {
+    aoi_sync *y = c->sync;
+    uint32_t track = y->numbers[record];
+    uint64_t mask = aoi_state_differs(y, track) & aoi_fields_for(c, track);
+    bool taken = false, full = y->writer.full;
+    if (!mask) return true;
+    if (is_short(y, track, mask) && !put_state(c, track, mask, true, &taken)) return false;
+    y->writer.full = full; /* what is shorter may fit */
+    return taken || tell_lacks(c, record, LACKS_ALL);
+}
+
+/* ---- applying: nothing can fail ------------------------------------------------------------------------------------ */
+
+static void apply_pass(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    aoi_blob *old = c->pass->blob;
+    uint32_t i = aoi_picture_find(c, y->pass.track);
+    *c->pass = y->pass;
+    if (!c->pass->offset) c->pass->blob = NULL;
+    if (c->pass->blob) c->pass->blob->refs++;
+    aoi_blob_release(y, old);
+    if (c->pass->mask) return;
+    bool again = aoi_state_changed(y, c->pass->track, c->pass->began) & aoi_fields_for(c, c->pass->track);
+    aoi_picture_lacks(c)[i] = (uint8_t)(again ? lacks_since(y->now, c->pass->began) : LACKS_NOTHING);
+    aoi_record_starts(c, i);
+    aoi_pass_end(c);
+}
+
+void aoi_apply_state(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    uint8_t *lacks = aoi_picture_lacks(c);
+    for (uint32_t k = 0; k < y->tell_count; k++) {
+        lacks[y->tells[k].record] = y->tells[k].lacks;
+        if (!y->tells[k].lacks) aoi_record_starts(c, y->tells[k].record);
+        c->backlog |= y->tells[k].lacks != LACKS_NOTHING;
+    }
+    if (y->passes) apply_pass(c);
+    c->backlog |= aoi_next_flagged(lacks, 0, y->stay, UINT8_MAX, false) < y->stay;
+}
