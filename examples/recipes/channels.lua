@@ -1,10 +1,11 @@
--- Chat channels that follow from where one is: say (10 m), yell (40 m) and the channel of a zone. Who is in a channel is
--- the trigger's own list, so that a message costs its receivers and no search.
+-- Chat channels that follow from where one is: say (10 m), yell (40 m) and the channel of a zone. Who is in a channel
+-- is the trigger's own list, so that a message costs its receivers and no search.
 local aoi = require "aoi"
 
 local PLAYER = 1
 local space = aoi.new()
-local handlers = { say = { radius = 10, mask = PLAYER }, yell = { radius = 40, mask = PLAYER }, zone = { mask = PLAYER } }
+local handlers = { zone = { mask = PLAYER } }
+handlers.say, handlers.yell = { radius = 10, mask = PLAYER }, { radius = 40, mask = PLAYER }
 function handlers.zone.enter(_, id, zone) print(("%d joins the channel of %s"):format(id, zone.data)) end
 function handlers.zone.leave(_, id, zone) print(("%d leaves the channel of %s"):format(id, zone.data)) end
 

@@ -1,5 +1,5 @@
--- Why a target has gone: a leave says that it is not seen any more. Whether it has walked off, died, logged out or become
--- invisible is asked in the handler: by then the space shows the new state.
+-- Why a target has gone: a leave says that it is not seen any more. Whether it has walked off, died, logged out or
+-- become invisible is asked in the handler: by then the space shows the new state.
 local aoi = require "aoi"
 
 local space = aoi.new()
