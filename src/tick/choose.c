@@ -37,7 +37,7 @@ static void join_take_sample(const aoi_world *w, join_sample *out) {
 
 static bool join_same_area(const aoi_world *w, uint32_t n, uint32_t m) {
     const aoi_node_record *a = w->nodes + n, *b = w->nodes + m;
-    return a->shape == b->shape && a->reach[0] == b->reach[0] && a->mask == b->mask && a->flags == b->flags &&
+    return a->shape == b->shape && a->reach[0] == b->reach[0] && a->flags == b->flags &&
            w->areas[n].radius == w->areas[m].radius && w->areas[n].keep == w->areas[m].keep;
 }
 
@@ -69,7 +69,7 @@ static void join_choose_sets(join_tick *t, const join_sample *s) {
     uint32_t usual = join_majority(w, s, join_same_area), mask = join_majority(w, s, join_same_mask);
     for (uint32_t i = 0; i < s->count && usual != AOI_NONE && !t->usual.node; i++)
         if (join_is_mutual(w, s->node[i]) && join_same_area(w, usual, s->node[i]))
-            t->usual = (join_usual){w->nodes + s->node[i], w->areas + s->node[i]};
+            t->usual = (join_usual){w->nodes + s->node[i], w->areas + s->node[i], 0};
     t->seldom = mask != AOI_NONE ? ~w->nodes[mask].mask : 0;
 }
 
@@ -96,7 +96,8 @@ static int join_exponent(double v) {
     return e;
 }
 
-/* The least power of two that no more than one in so many numbers are above, by their exponents. */
+/* No more than one in so many numbers are above, by their exponents; of the others the greatest, and a little more, or it
+ * would be that of the sample alone. */
 static double join_quantile(const double *numbers, uint32_t count, uint32_t most) {
     int exponents[JOIN_SAMPLE], top = -1000;
     for (uint32_t i = 0; i < count; i++) {
@@ -108,7 +109,9 @@ static double join_quantile(const double *numbers, uint32_t count, uint32_t most
         for (uint32_t i = 0; i < count; i++) above += exponents[i] >= top;
         if (above * most > count) break;
     }
-    return ldexp(1, top);
+    double greatest = 0, step = ldexp(1, top - 5);
+    for (uint32_t i = 0; i < count; i++) greatest = exponents[i] <= top ? fmax(greatest, numbers[i]) : greatest;
+    return (floor(greatest / step) + 2) * step;
 }
 
 /* How far items may go: most movers, but not much farther than areas reach. */
@@ -212,7 +215,7 @@ static void join_bound_heights(join_tick *t) {
     t->low = low - 2 * t->way, t->high = high + 2 * t->way;
 }
 
-bool join_choose(join_tick *t) {
+bool aoi_join_choose(join_tick *t) {
     join_sample s;
     join_movers m;
     join_take_sample(t->world, &s);

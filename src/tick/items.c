@@ -53,8 +53,7 @@ static bool join_is_lost(const join_tick *t, const double *at) {
 
 AOI_INLINE bool join_is_usual(const join_tick *t, const aoi_node_record *n) {
     const aoi_node_record *u = t->usual.node;
-    if (!u || n->next != AOI_NONE || n->reach[0] != u->reach[0] || n->shape != u->shape || n->mask != u->mask ||
-        n->flags != u->flags)
+    if (!u || n->next != AOI_NONE || n->reach[0] != u->reach[0] || n->shape != u->shape || n->flags != u->flags)
         return false;
     if (!(n->flags & AOI_NODE_KEEPS)) return true;
     const aoi_area_record *a = t->world->areas + (n - t->world->nodes), *b = t->usual.area;
@@ -88,7 +87,7 @@ AOI_INLINE uint32_t join_count_item(join_tick *t, int class, uint64_t kind, uint
 static bool join_note_wide(join_tick *t, uint32_t entity, bool all) {
     const aoi_world *w = t->world;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!join_is_watching(w->nodes + n) || !(all || join_is_wide(t, n))) continue;
+        if (!join_is_watching(w->nodes + n) || !(all || aoi_join_is_wide(t, n))) continue;
         if (!AOI_GROW(&t->world->memory, t->wide, t->wide_cap, t->wide_count + (size_t)1)) return false;
         t->wide[t->wide_count++] = n;
     }
@@ -108,35 +107,37 @@ static AOI_NOINLINE bool join_note_far(join_tick *t, uint32_t entity, bool lost)
 }
 
 /* The set and cell of an entity in *cell, NOWHERE if it is no item; false when memory is refused. */
-AOI_INLINE bool join_count_entity(join_tick *t, uint32_t entity, bool some_go_far, uint32_t *cell) {
-    const aoi_world *w = t->world;
+AOI_INLINE bool join_count_entity(join_tick *t, const join_tick *f, uint32_t entity, bool some_go_far, uint32_t *cell) {
+    const aoi_world *w = f->world;
     const aoi_entity_record *r = w->entities + entity;
     bool moves = r->mover < w->moved;
     int64_t at[2];
-    join_fixed(t, r->pos, at);
+    join_fixed(f, r->pos, at);
     if (moves) {
         bool lost = llabs(at[0]) >= (int64_t)JOIN_FARTHEST || llabs(at[1]) >= (int64_t)JOIN_FARTHEST;
         if (w->dims == 3) lost |= join_is_lost(t, r->pos);
         const double *was = some_go_far ? aoi_way_of(w, r->mover) : r->pos;
-        if (lost || !(aoi_way_length(w->dims, r->pos, was) <= t->way)) {
+        if (lost || !(aoi_way_length(w->dims, r->pos, was) <= f->way)) {
             return join_note_far(t, entity, lost || join_is_lost(t, was));
         }
     }
     const aoi_node_record *n = r->nodes == AOI_NONE ? NULL : w->nodes + r->nodes;
-    bool usual = n && join_is_usual(t, n);
-    if (n && !usual && !join_note_wide(t, entity, false)) return false;
-    if (!moves && !join_in_window(t, at)) return true;
-    int class = (moves ? 0 : JOIN_STILL) | (r->kind & ~t->seldom ? 0 : JOIN_SELDOM) | (usual ? 0 : JOIN_ODD);
-    return (*cell = join_count_item(t, class, r->kind, join_cell_of(t, at))) != JOIN_NOWHERE;
+    bool usual = n && join_is_usual(f, n);
+    if (usual) t->usual.mask |= n->mask;
+    else if (n && !join_note_wide(t, entity, false)) return false;
+    if (!moves && !join_in_window(f, at)) return true;
+    int class = (moves ? 0 : JOIN_STILL) | (r->kind & ~f->seldom ? 0 : JOIN_SELDOM) | (usual ? 0 : JOIN_ODD);
+    return (*cell = join_count_item(t, class, r->kind, join_cell_of(f, at))) != JOIN_NOWHERE;
 }
 
 static bool join_count_all(join_tick *t, uint32_t *cell_of) {
     const aoi_world *w = t->world;
     bool some_go_far = t->space->moves.farthest > t->way;
+    const join_tick frame = *t; /* in registers: what is counted might be any number of it */
     for (uint32_t e = 0; e < w->entity_top; e++) {
         cell_of[e] = JOIN_NOWHERE;
         if (!aoi_is_live(w->entities[e].generation)) continue;
-        if (!join_count_entity(t, e, some_go_far, cell_of + e)) return false;
+        if (!join_count_entity(t, &frame, e, some_go_far, cell_of + e)) return false;
     }
     return true;
 }
@@ -202,7 +203,8 @@ AOI_INLINE void join_fill_item(join_tick *t, uint32_t k, const double *is, const
     t->column[5][k] = (uint16_t)join_any_fixed(t, 2, was[2]);
 }
 
-AOI_INLINE void join_fill(join_tick *t, uint32_t from, uint32_t to, int class, bool tall) {
+AOI_INLINE void join_fill(join_tick *all, uint32_t from, uint32_t to, int class, bool tall) {
+    join_tick frame = *all, *t = &frame;
     const aoi_world *w = t->world;
     uint32_t last = to - 1;
     for (uint32_t k = from; k < to; k++) {
@@ -234,12 +236,12 @@ static bool join_fill_columns(join_tick *t) {
     return true;
 }
 
-bool join_sort(join_tick *t) {
+bool aoi_join_sort(join_tick *t) {
     for (int c = 0; c < JOIN_CLASSES; c++) t->set_of[c] = -1;
     return join_sort_items(t) && (!t->count || join_fill_columns(t));
 }
 
-void join_free(join_tick *t) {
+void aoi_join_free(join_tick *t) {
     aoi_memory *m = &t->world->memory;
     AOI_FREE(m, t->first, t->first_cap);
     AOI_FREE(m, t->ref, t->ref_cap);

@@ -12,7 +12,8 @@ static void join_open_strip(join_strip *o, const join_tick *t) {
     o->probe_cap = o->side_cap = o->change_cap = o->doubt_count = 0;
     o->probe_count = o->side_count = o->change_count = 0;
     for (int kind = 0; kind < JOIN_KINDS; kind++) o->hit[kind] = o->hits[kind];
-    if (t->usual.node) join_probes_of(o, 0, t->usual.node->owner);
+    if (t->usual.node) aoi_join_probes_of(o, 0, t->usual.node->owner);
+    if (o->probe_count) o->probes->mask = t->usual.mask;
     if (o->failed || o->probe_count) return;
     if (AOI_GROW(o->memory, o->probes, o->probe_cap, 1)) o->probe_count = 1; /* an unused one in its place */
     else o->failed = true;
@@ -40,7 +41,7 @@ static bool join_run_set(join_tick *t, join_strip *o, int set) {
     for (uint32_t line = 0, end; line < t->lines; line = end) {
         for (end = line + 1; end < t->lines && row[end * t->bins] - row[line * t->bins] < JOIN_STRIP;) end++;
         if (row[end * t->bins] == row[line * t->bins]) continue;
-        join_scan(o, set, line, end);
+        aoi_join_scan(o, set, line, end);
         if (!join_merge(t, o)) return false;
     }
     return true;
@@ -52,7 +53,7 @@ static bool join_run(join_tick *t) {
     bool good = !o.failed;
     for (int q = 0; q < t->set_count && good; q++) good = join_run_set(t, &o, q);
     if (good && (t->wide_count || t->lost_count)) {
-        join_judge_wide(&o);
+        aoi_join_judge_wide(&o);
         good = join_merge(t, &o);
     }
     join_close_strip(&o);
@@ -61,9 +62,9 @@ static bool join_run(join_tick *t) {
 
 bool aoi_tick_join(aoi_space *s) {
     join_tick t = {.space = s, .world = &s->world};
-    bool good = !s->node_count || !join_choose(&t) || (join_sort(&t) && join_run(&t));
+    bool good = !s->node_count || !aoi_join_choose(&t) || (aoi_join_sort(&t) && join_run(&t));
     if (!good) s->world.failed = true;
-    join_free(&t);
+    aoi_join_free(&t);
     if (good) aoi_judge_unbounded_couples(s);
     return !s->world.failed;
 }

@@ -84,6 +84,7 @@ typedef struct join_set {
 typedef struct join_usual {      /* the area that most watchers carry, and that alone */
     const aoi_node_record *node; /* one of those that have it, or NULL */
     const aoi_area_record *area;
+    uint64_t mask; /* of all of them together */
 } join_usual;
 
 typedef struct join_tick {
@@ -144,15 +145,15 @@ bool aoi_tick_join(aoi_space *s);
 
 /* ---- its parts ----------------------------------------------------------------------------------------------------- */
 
-bool join_choose(join_tick *t); /* false: no node needs to be looked at */
-bool join_sort(join_tick *t);
-void join_free(join_tick *t);
-void join_probes_of(join_strip *o, uint32_t item, uint32_t entity); /* of its nodes that are not wide */
-bool join_is_wide(const join_tick *t, uint32_t node);
-void join_scan(join_strip *o, int set, uint32_t line, uint32_t end); /* watchers in these lines of a set */
-void join_look(join_strip *o, int kind);                             /* at the hits of a kind */
-void join_judge_doubts(join_strip *o);
-void join_judge_wide(join_strip *o);
+bool aoi_join_choose(join_tick *t); /* false: no node needs to be looked at */
+bool aoi_join_sort(join_tick *t);
+void aoi_join_free(join_tick *t);
+void aoi_join_probes_of(join_strip *o, uint32_t item, uint32_t entity); /* of its nodes that are not wide */
+bool aoi_join_is_wide(const join_tick *t, uint32_t node);
+void aoi_join_scan(join_strip *o, int set, uint32_t line, uint32_t end); /* watchers in these lines of a set */
+void aoi_join_look(join_strip *o, int kind);                             /* at the hits of a kind */
+void aoi_join_judge_doubts(join_strip *o);
+void aoi_join_judge_wide(join_strip *o);
 
 /* Whether moves can change what a node sees, or its events matter. */
 static inline bool join_is_watching(const aoi_node_record *n) {

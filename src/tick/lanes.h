@@ -18,23 +18,27 @@ typedef struct join_limits {      /* a probe in all lanes */
     aoi_i16x8 upper[6], lower[6]; /* edges of its box, as it is and was; round: upper is the centre */
     aoi_i16x8 centre[6];          /* shaped */
     aoi_i16x8 out[JOIN_BORDERS], in[JOIN_BORDERS], in_height, extent[3];
-    aoi_i16x8 side[AOI_MOST_CORNERS][5]; /* a, b, low, high, y */
+    const aoi_i16x8 (*side)[5]; /* a, b, low, high, y */
     int borders, sides;
     bool any, polygon;
 } join_limits;
 
+typedef aoi_i16x8 join_side_lanes[AOI_MOST_CORNERS][5];
+
 /* Borders, the same wherever the watcher is. */
-AOI_INLINE void join_limits_of(const join_probe *p, const join_side *sides, join_limits *l, int kind) {
+AOI_INLINE void join_limits_of(const join_probe *p, const join_side *sides, join_limits *l, aoi_i16x8 (*room)[5],
+                               int kind) {
     l->borders = kind & JOIN_MANY ? p->borders : 1;
     for (int a = 0; a < 3; a++) l->extent[a] = aoi_i16_all(p->extent[a]);
     for (int b = 0; b < l->borders; b++) l->out[b] = aoi_i16_all(p->out[b]), l->in[b] = aoi_i16_all(p->in[b]);
     if (!(kind & JOIN_SHAPED)) return;
     l->in_height = aoi_i16_all(p->in_height);
+    l->side = (const aoi_i16x8(*)[5])room;
     l->sides = p->side_count, l->any = p->any, l->polygon = p->polygon;
     for (int i = 0; i < l->sides; i++) {
         const join_side *s = sides + p->sides + i;
         const int16_t values[5] = {s->a, s->b, s->low, s->high, s->y};
-        for (int k = 0; k < 5; k++) l->side[i][k] = aoi_i16_all(values[k]);
+        for (int k = 0; k < 5; k++) room[i][k] = aoi_i16_all(values[k]);
     }
 }
 

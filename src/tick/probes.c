@@ -25,7 +25,7 @@ static double join_half_height(const join_tick *t, uint32_t node) {
     return !ball && h > (t->high - t->low) * (1 + 0x1p-40) ? (double)INFINITY : h;
 }
 
-bool join_is_wide(const join_tick *t, uint32_t node) {
+bool aoi_join_is_wide(const join_tick *t, uint32_t node) {
     const aoi_node_record *n = t->world->nodes + node;
     if (!(n->reach[0] <= t->reach && n->reach[1] <= t->reach)) return true;
     if (t->world->dims < 3 || n->shape == AOI_SQUARE || n->shape == AOI_CIRCLE) return false;
@@ -235,13 +235,13 @@ static bool join_is_ring(const aoi_node_record *n) {
     return (n->shape == AOI_SQUARE || n->shape == AOI_CIRCLE) && !(n->flags & AOI_NODE_KEEPS);
 }
 
-void join_probes_of(join_strip *o, uint32_t item, uint32_t entity) {
+void aoi_join_probes_of(join_strip *o, uint32_t item, uint32_t entity) {
     const aoi_world *w = o->tick->world;
     join_rings rings = {.count = 0};
     bool good = true;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE && good; n = w->nodes[n].next) {
         const aoi_node_record *r = w->nodes + n;
-        if (!join_is_watching(r) || join_is_wide(o->tick, n)) continue;
+        if (!join_is_watching(r) || aoi_join_is_wide(o->tick, n)) continue;
         good = join_is_ring(r) ? join_add_ring(o, item, n, &rings) : join_make_probe(o, item, n);
     }
     if (!good || !join_close_rings(o, item, &rings)) o->failed = true;

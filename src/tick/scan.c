@@ -17,11 +17,6 @@ typedef struct join_route { /* a set to look in */
     bool forward;   /* from the watcher on */
 } join_route;
 
-typedef struct join_watcher {
-    const join_probe *probe;
-    uint32_t index, item, line;
-} join_watcher;
-
 static bool join_is_usual_class(int class) {
     return !(class & JOIN_ODD) && class < JOIN_ARRIVED;
 }
@@ -41,58 +36,110 @@ static bool join_route_to(const join_tick *t, int s, int q, join_route *r) {
     return moves && (s <= q || !others_move);
 }
 
-/* Items from a up to b, of which there may be none.  How many there are, and whether one of them hits, cannot be
- * predicted: most often there is one turn, and no branch. */
-AOI_INLINE void join_scan_span(join_strip *o, const join_watcher *w, uint32_t a, uint32_t b, uint32_t flags,
-                               const join_limits *l, int kind, int bucket) {
-    o->steps += b - a;
-    do {
-        uint32_t left = b - a, bits = join_match(o->tick, a, l, kind);
-        bits &= (UINT32_C(1) << (left < JOIN_LANES ? left : JOIN_LANES)) - 1;
-        if (kind & JOIN_SHAPED) /* the tip of a sector is never sure of itself */
-            bits &= ~((uint32_t)(w->item - a < JOIN_LANES) << ((w->item - a) & 31));
-        *o->hit[bucket] = (join_hit){w->item, a, bits | flags, w->index};
-        o->hit[bucket] += bits != 0;
-        if (o->hit[bucket] == o->hits[bucket] + JOIN_HITS) join_look(o, bucket);
-        a += JOIN_LANES;
-    } while (a < b);
-}
+typedef struct join_watchers { /* items of one line that have the same probe */
+    const join_probe *probe;
+    uint32_t index, line, item, end;
+} join_watchers;
+
+typedef struct join_span { /* of items */
+    uint32_t first, end;
+} join_span;
+
+enum { JOIN_MOST_SPANS = 4 * ((JOIN_LARGEST >> (JOIN_LINE_BITS - 7)) + 4) };
+
+typedef struct join_spans {
+    uint32_t count, flags;
+    join_span of[JOIN_MOST_SPANS];
+} join_spans;
 
 /* Lines and bins beyond an end go on at the other. */
-AOI_INLINE void join_scan_probe(join_strip *o, const join_watcher *w, const join_route *r, const join_route *end,
-                                const join_limits *l, int kind, int bucket) {
-    const join_tick *t = o->tick;
-    const join_probe *p = w->probe;
-    int x = t->column[0][w->item] & ((1 << t->bin_bits) - 1), y = t->column[1][w->item] & ((1 << t->line_bits) - 1);
-    int bin = t->bin[w->item], bins = (int)t->bins, lines = (int)t->lines, line = (int)w->line;
+static AOI_NOINLINE void join_span_seam(const join_tick *t, const join_route *r, const int box[4], uint32_t item,
+                                        int line, join_spans *s) {
+    int bins = (int)t->bins, lines = (int)t->lines, from = box[0], to = box[1];
+    s->flags |= JOIN_UNSURE;
+    for (int k = r->forward ? line : box[2]; k <= box[3]; k++) {
+        const uint32_t *row = r->first + (size_t)(uint32_t)(k < 0 ? k + lines : k >= lines ? k - lines : k) * t->bins;
+        bool own = r->forward && k == line;
+        uint32_t first = own ? item + 1 : row[from < 0 ? 0 : from];
+        s->of[s->count++] = (join_span){first, row[to > bins ? bins : to]};
+        if (from < 0 && !own) s->of[s->count++] = (join_span){row[from + bins], row[bins]};
+        if (to > bins) s->of[s->count++] = (join_span){row[0], row[to - bins]};
+    }
+}
+
+/* Where a watcher looks in a set. */
+static AOI_NOINLINE void join_list_spans(const join_tick *t, const join_route *r, const join_probe *p, uint32_t item,
+                                         uint32_t own_line, join_spans *s) {
+    int x = t->column[0][item] & ((1 << t->bin_bits) - 1), y = t->column[1][item] & ((1 << t->line_bits) - 1);
+    int bin = t->bin[item], line = (int)own_line;
     int from = bin + ((x + p->left) >> t->bin_bits), to = bin + ((x + p->right) >> t->bin_bits) + 1;
     int low = line + ((y + p->low) >> t->line_bits), high = line + ((y + p->high) >> t->line_bits);
-    bool around = (from < 0) | (to > bins) | (low < 0) | (high >= lines);
-    uint32_t unsure = around || (t->ref[w->item] & JOIN_ELSEWHERE) ? JOIN_UNSURE : 0;
-    for (; r < end; r++) {
-        if (!(p->mask & r->kinds) && p->mask != UINT64_MAX) continue; /* an override may be for any kind */
-        for (int k = r->forward ? line : low; k <= high; k++) {
-            const uint32_t *row = r->first + (size_t)(uint32_t)(k < 0        ? k + lines
-                                                                : k >= lines ? k - lines
-                                                                             : k) *
-                                                 t->bins;
-            bool own = r->forward && k == line;
-            uint32_t a = own ? w->item + 1 : row[from < 0 ? 0 : from], b = row[to > bins ? bins : to];
-            join_scan_span(o, w, a, b, r->flags | unsure, l, kind, bucket);
-            if (!around) continue;
-            if (from < 0 && !own) join_scan_span(o, w, row[from + bins], row[bins], r->flags | unsure, l, kind, bucket);
-            if (to > bins) join_scan_span(o, w, row[0], row[to - bins], r->flags | unsure, l, kind, bucket);
+    s->count = 0;
+    s->flags = r->flags | (t->ref[item] & JOIN_ELSEWHERE ? JOIN_UNSURE : 0);
+    if ((from < 0) | (to > (int)t->bins) | (low < 0) | (high >= (int)t->lines)) {
+        join_span_seam(t, r, (const int[4]){from, to, low, high}, item, line, s);
+        return;
+    }
+    const uint32_t *row = r->first + (size_t)(uint32_t)(r->forward ? line : low) * t->bins;
+    join_span *next = s->of;
+    if (r->forward) {
+        *next++ = (join_span){item + 1, row[to]};
+        row += t->bins;
+        low = line + 1;
+    }
+    for (; low <= high; low++, row += t->bins) *next++ = (join_span){row[from], row[to]};
+    s->count = (uint32_t)(next - s->of);
+}
+
+/* The items of spans, of which there may be none.  How many there are, and whether one of them hits, cannot be predicted:
+ * most often there is one turn, and no branch. */
+AOI_INLINE void join_scan_spans(join_strip *o, const join_watchers *w, uint32_t item, const join_spans *s,
+                                const join_limits *l, int kind, int bucket) {
+    const join_tick *t = o->tick;
+    join_hit *hit = o->hit[bucket];
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t a = s->of[i].first, b = s->of[i].end;
+        o->steps += b - a;
+        do {
+            uint32_t left = b - a, bits = join_match(t, a, l, kind);
+            bits &= (UINT32_C(1) << (left < JOIN_LANES ? left : JOIN_LANES)) - 1;
+            if (kind & JOIN_SHAPED) /* the tip of a sector is never sure of itself */
+                bits &= ~((uint32_t)(item - a < JOIN_LANES) << ((item - a) & 31));
+            hit->item = item, hit->first = a, hit->bits = bits | s->flags, hit->probe = w->index;
+            hit += bits != 0;
+            if (hit == o->hits[bucket] + JOIN_HITS) {
+                o->hit[bucket] = hit;
+                aoi_join_look(o, bucket);
+                hit = o->hits[bucket];
+            }
+            a += JOIN_LANES;
+        } while (a < b);
+    }
+    o->hit[bucket] = hit;
+}
+
+AOI_INLINE void join_scan_some(join_strip *o, const join_watchers *w, const join_route *r, const join_route *end,
+                               int kind, int bucket) {
+    const join_probe *p = w->probe;
+    join_limits limits;
+    join_side_lanes room;
+    join_spans spans;
+    join_limits_of(p, o->sides, &limits, room, kind);
+    for (uint32_t item = w->item; item < w->end; item++) {
+        join_centre(o->tick, item, &limits, kind);
+        for (const join_route *q = r; q < end; q++) {
+            if (!(p->mask & q->kinds) && p->mask != UINT64_MAX) continue; /* an override may be for any kind */
+            join_list_spans(o->tick, q, p, item, w->line, &spans);
+            join_scan_spans(o, w, item, &spans, &limits, kind, bucket);
         }
     }
 }
 
 /* One version a kind. */
 #define JOIN_SCAN(kind)                                                                                                \
-    static AOI_NOINLINE void join_scan_##kind(join_strip *o, const join_watcher *w, const join_route *r,               \
-                                              const join_route *end, join_limits *l, bool again) {                     \
-        if (!again) join_limits_of(w->probe, o->sides, l, kind);                                                       \
-        join_centre(o->tick, w->item, l, kind);                                                                        \
-        join_scan_probe(o, w, r, end, l, kind, kind);                                                                  \
+    static AOI_NOINLINE void join_scan_##kind(join_strip *o, const join_watchers *w, const join_route *r,              \
+                                              const join_route *end) {                                                 \
+        join_scan_some(o, w, r, end, kind, kind);                                                                      \
     }
 JOIN_SCAN(0)
 JOIN_SCAN(1)
@@ -107,9 +154,8 @@ JOIN_SCAN(11)
 JOIN_SCAN(12)
 JOIN_SCAN(13)
 
-/* again: the limits are those of the probe before. */
-static void (*const join_scans[JOIN_KINDS])(join_strip *, const join_watcher *, const join_route *, const join_route *,
-                                            join_limits *, bool) = {
+static void (*const join_scans[JOIN_KINDS])(join_strip *, const join_watchers *, const join_route *,
+                                            const join_route *) = {
     join_scan_0, join_scan_1, join_scan_2,  join_scan_3,  join_scan_4,  join_scan_5,  NULL, NULL,
     join_scan_8, join_scan_9, join_scan_10, join_scan_11, join_scan_12, join_scan_13, NULL, NULL};
 
@@ -117,22 +163,18 @@ static void (*const join_scans[JOIN_KINDS])(join_strip *, const join_watcher *, 
 
 static void join_scan_usual(join_strip *o, const join_route *r, const join_route *end, const uint32_t *row,
                             uint32_t line) {
-    join_limits l;
-    for (uint32_t item = row[0]; item < row[o->tick->bins] && !o->failed; item++) {
-        join_watcher w = {o->probes, 0, item, line};
-        join_scans[o->probes->kind](o, &w, r, end, &l, item > row[0]);
-    }
+    join_watchers w = {o->probes, 0, line, row[0], row[o->tick->bins]};
+    if (w.item < w.end && !o->failed) join_scans[w.probe->kind](o, &w, r, end);
 }
 
 /* All probes from the second on, and what they have hit. */
 static void join_scan_probes(join_strip *o, const join_route *r, const join_route *end) {
-    join_limits l;
     for (uint32_t i = 1; i < o->probe_count && !o->failed; i++) {
         const join_probe *p = o->probes + i;
-        join_watcher w = {p, i, p->item, p->line};
-        join_scans[p->kind](o, &w, r, end, &l, false);
+        join_watchers w = {p, i, p->line, p->item, p->item + 1};
+        join_scans[p->kind](o, &w, r, end);
     }
-    for (int kind = 0; kind < JOIN_KINDS; kind++) join_look(o, kind);
+    for (int kind = 0; kind < JOIN_KINDS; kind++) aoi_join_look(o, kind);
     o->probe_count = 1;
     o->side_count = 0;
 }
@@ -156,7 +198,7 @@ static void join_scan_odd(join_strip *o, const join_route *r, const join_route *
     for (uint32_t item = row[0]; item < row[t->bins] && !o->failed; item++) {
         uint32_t had = o->probe_count;
         join_prefetch_watcher(t, item, t->count - 1);
-        join_probes_of(o, item, join_entity(t, item));
+        aoi_join_probes_of(o, item, join_entity(t, item));
         for (uint32_t i = had; i < o->probe_count; i++) o->probes[i].line = line;
         if (o->probe_count > JOIN_PROBES) join_scan_probes(o, r, end);
     }
@@ -167,18 +209,13 @@ static void join_scan_far(join_strip *o, const join_route *r, const join_route *
                           uint32_t line) {
     const join_tick *t = o->tick;
     int reach = (int)(t->reach * t->scale) + 3;
-    join_limits l;
     join_probe p = {.mask = UINT64_MAX, .extent = {(int16_t)reach, (int16_t)reach}, .out = {1}, .in = {INT16_MIN}};
     p.left = p.low = (int16_t)-t->range, p.right = p.high = (int16_t)t->range;
-    join_limits_of(&p, NULL, &l, 0);
-    for (uint32_t item = row[0]; item < row[t->bins] && !o->failed; item++) {
-        join_watcher w = {&p, 0, item, line};
-        join_centre(t, item, &l, 0);
-        join_scan_probe(o, &w, r, end, &l, 0, JOIN_FAR);
-    }
+    join_watchers w = {&p, 0, line, row[0], row[t->bins]};
+    if (w.item < w.end && !o->failed) join_scan_some(o, &w, r, end, 0, JOIN_FAR);
 }
 
-void join_scan(join_strip *o, int set, uint32_t line, uint32_t end) {
+void aoi_join_scan(join_strip *o, int set, uint32_t line, uint32_t end) {
     const join_tick *t = o->tick;
     const join_set *s = t->sets + set;
     join_route routes[JOIN_CLASSES];
@@ -190,5 +227,5 @@ void join_scan(join_strip *o, int set, uint32_t line, uint32_t end) {
         else join_scan_usual(o, routes, routes + n, row, line);
     }
     join_scan_probes(o, routes, routes + n);
-    join_judge_doubts(o);
+    aoi_join_judge_doubts(o);
 }

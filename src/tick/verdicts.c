@@ -27,7 +27,7 @@ static inline join_zone_pair join_rule(const join_tick *t, uint32_t node, uint32
                             aoi_zone_of(w->dims, n->shape, w->areas + node, w1, t1)};
 }
 
-void join_judge_doubts(join_strip *o) {
+void aoi_join_judge_doubts(join_strip *o) {
     for (uint32_t i = 0; i < o->doubt_count; i++) {
         join_pair p = o->doubts[i];
         join_zone_pair z = join_rule(o->tick, p.node, p.target);
@@ -43,7 +43,7 @@ static void join_doubt(join_strip *o, uint32_t node, uint32_t target) {
     AOI_PREFETCH(w->areas + node);
     AOI_PREFETCH(w->entities + target);
     o->doubts[o->doubt_count++] = (join_pair){node, target};
-    if (o->doubt_count == JOIN_HITS) join_judge_doubts(o);
+    if (o->doubt_count == JOIN_HITS) aoi_join_judge_doubts(o);
 }
 
 /* ---- by the columns ----------------------------------------------------------------------------------------------- */
@@ -113,12 +113,13 @@ AOI_INLINE void join_look_at(join_strip *o, int kind) {
     const join_tick *t = o->tick;
     const join_hit *before = o->hits[kind];
     join_limits l;
-    join_limits_of(o->probes + before->probe, o->sides, &l, kind);
+    join_side_lanes room;
+    join_limits_of(o->probes + before->probe, o->sides, &l, room, kind);
     join_centre(t, before->item, &l, kind);
     for (const join_hit *h = before; h < o->hit[kind] && !o->failed; before = h++) {
         const join_probe *p = o->probes + h->probe;
         join_verdict v;
-        if (h->probe != before->probe) join_limits_of(p, o->sides, &l, kind);
+        if (h->probe != before->probe) join_limits_of(p, o->sides, &l, room, kind);
         if (h->probe != before->probe || h->item != before->item) join_centre(t, h->item, &l, kind);
         join_read_columns(t, h, &l, l.borders, &v, kind);
         for (uint32_t bits = h->bits & 0xffff; bits; bits &= bits - 1)
@@ -132,7 +133,7 @@ AOI_INLINE void join_look_at(join_strip *o, int kind) {
 static void join_judge_far(join_strip *o, uint32_t watcher, uint32_t target, bool gone) {
     const aoi_world *w = o->tick->world;
     for (uint32_t n = w->entities[watcher].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!join_is_watching(w->nodes + n) || join_is_wide(o->tick, n)) continue;
+        if (!join_is_watching(w->nodes + n) || aoi_join_is_wide(o->tick, n)) continue;
         join_zone_pair z = join_rule(o->tick, n, target);
         o->judged++;
         if (z.before != z.after && gone == (z.after == AOI_OUTSIDE)) join_emit(o, n, target, z.before, z.after, false);
@@ -177,7 +178,7 @@ static void (*const join_looks[JOIN_KINDS])(join_strip *) = {
     join_look_at_far, NULL,         join_look_8, join_look_9, join_look_10, join_look_11,
     join_look_12,     join_look_13, NULL,        NULL};
 
-void join_look(join_strip *o, int kind) {
+void aoi_join_look(join_strip *o, int kind) {
     if (o->failed) o->doubt_count = 0;
     else if (o->hit[kind] > o->hits[kind]) join_looks[kind](o);
     o->hit[kind] = o->hits[kind];

@@ -1,6 +1,6 @@
 /* wide.c - nodes that reach too far for 16 bits, and movers that fixed point does not hold: one by one, over all entities.
  *
- *   x  [ entity 0 | 1 | 2 ... ]   places as floats, 32 bits each, relative to the tick's origin; NAN is near nothing
+ *   x  [ entity 0 | 1 | 2 ... ]   places as floats, 32 bits each, relative to the tick's origin; INFINITY is near nothing
  *   y  [ entity 0 | 1 | 2 ... ]
  *   z  [ entity 0 | 1 | 2 ... ]   in three dimensions
  *
@@ -25,18 +25,18 @@ static bool join_fill_floats(const join_tick *t, join_floats *f) {
         if (!AOI_GROW_TO(&t->world->memory, f->at[a], f->cap[a], w->entity_top)) return false;
         for (uint32_t e = 0; e < w->entity_top; e++) {
             bool live = aoi_is_live(w->entities[e].generation);
-            f->at[a][e] = live ? join_float(w->entities[e].pos[a] - t->origin[a]) : NAN;
+            f->at[a][e] = live ? join_float(w->entities[e].pos[a] - t->origin[a]) : INFINITY;
         }
     }
-    for (uint32_t i = 0; i < t->far_count; i++) f->at[0][t->far[i]] = NAN;
-    for (uint32_t i = 0; i < t->lost_count; i++) f->at[0][t->lost[i]] = NAN;
+    for (uint32_t i = 0; i < t->far_count; i++) f->at[0][t->far[i]] = INFINITY;
+    for (uint32_t i = 0; i < t->lost_count; i++) f->at[0][t->lost[i]] = INFINITY;
     return true;
 }
 
 static void join_judge_one(join_strip *o, uint32_t node, uint32_t target) {
     if (target == o->tick->world->nodes[node].owner) return;
     o->doubts[o->doubt_count++] = (join_pair){node, target};
-    if (o->doubt_count == JOIN_HITS) join_judge_doubts(o);
+    if (o->doubt_count == JOIN_HITS) aoi_join_judge_doubts(o);
 }
 
 typedef struct
@@ -78,22 +78,24 @@ static join_ring join_ring_of(const join_tick *t, uint32_t node) {
     return r;
 }
 
-/* Entity by entity without a branch; of one in a hundred, or less, more is asked. */
-static void join_scan_ring(const join_floats *f, const join_ring *r, uint32_t from, uint32_t to, uint8_t *matters) {
-    for (uint32_t e = from; e < to; e++) {
-        float d[3] = {0, 0, 0};
-        bool near = true, inside = true;
-        for (int a = 0; a < r->dims; a++) {
-            d[a] = fabsf(f->at[a][e] - r->at[a]);
-            near &= d[a] <= r->outer[a];
-            inside &= d[a] < r->inner[a];
-        }
-        inside |= d[0] * d[0] + d[1] * d[1] + d[2] * d[2] < r->ball;
-        matters[e - from] = near & !inside;
-    }
-}
-
 enum { JOIN_PART = 256 };
+
+/* Up to so many entities from one on, without a branch: most are idle. */
+static void join_scan_ring(const join_floats *f, const join_ring *r, uint32_t first, uint32_t n, uint8_t *matters) {
+    float beyond[JOIN_PART], within[JOIN_PART], squares[JOIN_PART];
+    for (uint32_t k = 0; k < n; k++) beyond[k] = within[k] = -FLT_MAX, squares[k] = 0;
+    for (int a = 0; a < r->dims; a++) {
+        const float *at = f->at[a] + first;
+        float middle = r->at[a], outer = r->outer[a], inner = r->inner[a];
+        for (uint32_t k = 0; k < n; k++) {
+            float d = fabsf(at[k] - middle), over = d - outer, inside = d - inner;
+            beyond[k] = over > beyond[k] ? over : beyond[k];
+            within[k] = inside > within[k] ? inside : within[k];
+            squares[k] += d * d;
+        }
+    }
+    for (uint32_t k = 0; k < n; k++) matters[k] = (beyond[k] <= 0) & (within[k] >= 0) & (squares[k] >= r->ball);
+}
 
 static void join_judge_around(join_strip *o, const join_floats *f, uint32_t node) {
     const aoi_world *w = o->tick->world;
@@ -103,7 +105,7 @@ static void join_judge_around(join_strip *o, const join_floats *f, uint32_t node
     uint8_t matters[JOIN_PART];
     for (uint32_t e = 0; e < w->entity_top; e += JOIN_PART) {
         uint32_t end = w->entity_top - e < JOIN_PART ? w->entity_top : e + JOIN_PART;
-        join_scan_ring(f, &r, e, end, matters);
+        join_scan_ring(f, &r, e, end - e, matters);
         for (uint32_t k = e; k < end; k++)
             if (matters[k - e] && (moves || w->entities[k].mover < w->moved)) join_judge_one(o, node, k);
         o->steps += end - e;
@@ -116,7 +118,7 @@ static void join_judge_lost(join_strip *o, uint32_t target) {
     const aoi_world *w = t->world;
     for (uint32_t n = 0; n < w->node_top; n++) {
         const aoi_node_record *r = w->nodes + n;
-        if (!aoi_is_live(r->generation) || !join_is_watching(r) || join_is_wide(t, n)) continue;
+        if (!aoi_is_live(r->generation) || !join_is_watching(r) || aoi_join_is_wide(t, n)) continue;
         bool listed = false;
         for (uint32_t i = 0; i < t->lost_count; i++) listed |= t->lost[i] == r->owner;
         if (!listed) join_judge_one(o, n, target);
@@ -130,7 +132,7 @@ static bool join_is_settled(const join_tick *t, uint32_t entity) {
     return settled;
 }
 
-void join_judge_wide(join_strip *o) {
+void aoi_join_judge_wide(join_strip *o) {
     const join_tick *t = o->tick;
     const aoi_world *w = t->world;
     join_floats f = {{NULL}, {0}};
@@ -146,6 +148,6 @@ void join_judge_wide(join_strip *o) {
                 if (aoi_is_live(w->entities[e].generation)) join_judge_one(o, node, e);
     }
     for (uint32_t i = 0; i < t->lost_count && !o->failed; i++) join_judge_lost(o, t->lost[i]);
-    join_judge_doubts(o);
+    aoi_join_judge_doubts(o);
     for (int a = 0; a < 3; a++) AOI_FREE(o->memory, f.at[a], f.cap[a]);
 }

@@ -1,0 +1,133 @@
+-- Ticks of random worlds: every shape, radii that differ, heights, kinds, jumps, places far away, ties, and some
+-- that stand still. The events of a tick must be those of brute force, which moves one after the other.
+local aoi = require "aoi"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+
+local unpack = table.unpack or unpack -- luacheck: ignore
+local SEED, WORLDS = random_run.seed("random ticks"), random_run.steps(40)
+local TICKS = 8
+local OUTLIERS = { 0, 5, 1e6, -1e9, 1e12, -1e15, 1e18, -1e200 }
+
+local function options(random)
+  return {
+    dimensions = random { 2, 3 },
+    people = 20 + random(100),
+    jumps = random { 0, 0, 0.01, 0.1, 1 },
+    share = random { 1, 1, 0.5, 0.2, 0.8 },
+    masks = random(2) == 1,
+    lattice = random(2) == 1,
+    alike = random { "all", "most", "none" },
+    unit = random { 1, 1, 0.37, 1e-3, 1e6 },
+    offset = random { 0, 0, -1e6, 2 ^ 37, 2 ^ 49 },
+    span = random { 10, 30, 60, 300, 3000 },
+    outlier = random(5) == 1,
+    climb = random(3) > 1,
+    keep = random(3) == 1,
+    shapes = random { { "square", "circle" }, { "square", "circle", "box", "sector", "polygon", "cylinder" } },
+  }
+end
+
+local function new_area(random, o)
+  local function length(most) return (o.lattice and random(most) - 1 or random() * most) * o.unit end
+  local shape = o.shapes[random(#o.shapes)]
+  if shape == "cylinder" and o.dimensions == 2 then shape = "circle" end
+  local area = { shape = shape, mask = o.masks and random(7) or nil }
+  if shape == "box" then
+    area.extents = { length(12), length(12), o.dimensions == 3 and length(8) or nil }
+  elseif shape == "polygon" then
+    area.points = {}
+    for i = 1, 2 * (2 + random(7)) do
+      area.points[i] = (o.lattice and random(21) - 11 or random() * 20 - 10) * o.unit
+    end
+  else
+    area.radius = length(random(10) == 1 and 60 or 12)
+  end
+  if shape == "sector" then
+    area.facing, area.angle = random() * 7 - 3, random(6) == 1 and 2 * math.pi or random() * 6.28 + 0.001
+  end
+  local has_height = shape == "cylinder" or ((shape == "sector" or shape == "polygon") and random(2) == 1)
+  if has_height and o.dimensions == 3 then area.half_height = length(random(4) == 1 and 1000 or 8) end
+  if shape ~= "polygon" and o.keep and random(2) == 1 then area.margin = length(3) end
+  if random(30) == 1 then return { radius = random { 1e300, math.huge }, mask = area.mask } end
+  return area
+end
+
+local function events(space)
+  local buf, n = space:drain {}
+  local list = {}
+  for k = 1, 4 * n, 4 do
+    list[#list + 1] = ("%d %d/%d %d"):format(buf[k], buf[k + 1], buf[k + 3], buf[k + 2])
+  end
+  table.sort(list)
+  return list
+end
+
+local function place(random, o, at)
+  for a = 1, o.dimensions do
+    local span = a == 3 and 10 or o.span
+    at[a] = o.lattice and random(span) - 1 or random() * span
+  end
+end
+
+local function step(random, o, at, id)
+  if o.outlier and id < 3 and random(4) == 1 then
+    at[random(2)] = random(OUTLIERS)
+  elseif random() < o.jumps then
+    place(random, o, at)
+  else
+    for a = 1, o.dimensions do
+      if a < 3 or o.climb then at[a] = at[a] + (o.lattice and random(3) - 2 or random() * 2 - 1) end
+    end
+  end
+end
+
+local function world(engine, random)
+  local o = options(random)
+  local places, spaces, usual = {}, {}, new_area(random, o)
+  for i, name in ipairs { engine, "brute" } do
+    spaces[i] = aoi.new { engine = name, dimensions = o.dimensions, delivery = "deferred" }
+  end
+  local function row(id)
+    local x = {}
+    for a = 1, o.dimensions do x[a] = o.offset + places[id][a] * o.unit end
+    return x
+  end
+  for id = 1, o.people do
+    places[id] = {}
+    place(random, o, places[id])
+    local kind, areas = o.masks and random { 1, 2, 4 } or 1, {}
+    local odd = o.alike == "none" or (o.alike == "most" and random(8) == 1)
+    for node = 1, odd and random(4) - 1 or 1 do areas[node] = odd and new_area(random, o) or usual end
+    for _, space in ipairs(spaces) do
+      local x = row(id)
+      x[#x + 1] = kind
+      space:enter(id, unpack(x))
+      for node, area in ipairs(areas) do space:add_node(id, node, area, print) end
+    end
+  end
+  for _, space in ipairs(spaces) do space:drain {} end
+  for _ = 1, TICKS do
+    local rows = {}
+    for id = 1, o.people do
+      if random() < o.share then
+        step(random, o, places[id], id)
+        rows[#rows + 1] = id
+        for _, x in ipairs(row(id)) do rows[#rows + 1] = x end
+      end
+    end
+    for _, space in ipairs(spaces) do space:move_many(rows) end
+    assert.are.same(events(spaces[2]), events(spaces[1]), random_run.again(SEED))
+    assert.is_true(spaces[1]:check())
+  end
+end
+
+describe("random ticks", function()
+  for _, engine in ipairs(aoi.engines()) do
+    if engine ~= "brute" then
+      it(("on %s are those of brute force"):format(engine), function()
+        for i = 1, WORLDS do world(engine, rng.new(rng.hash(SEED .. engine .. i))) end
+      end)
+    end
+  end
+end)
