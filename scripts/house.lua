@@ -6,6 +6,7 @@
 --   core          src/core includes nothing of src/engines, which it knows by core/engine.h, and nothing of
 --                 src/sync and src/view, which it knows by core/layer_hook.h and core/observer_hook.h, nothing of
 --                 src/snapshot and src/journal, which stand on it
+--   tick          src/tick includes the core and base alone
 --   engines       an engine includes its own folder, engines/shared, core/engine.h, core/rule.h and base alone
 --   circle        includes form no circle
 --   unit          src/aoi.c includes every source of the core once, src/lua/core.c those of the binding; and
@@ -107,6 +108,9 @@ for _, path in ipairs(c_files) do
     elseif starts(path, "src/snapshot/") and not (starts(file, "src/snapshot/") or starts(file, "src/core/")
       or starts(file, "src/base/")) then
       violation(path, "core", "includes %s: a snapshot knows the core alone", file)
+    elseif starts(path, "src/tick/") and not (starts(file, "src/tick/") or starts(file, "src/core/")
+      or starts(file, "src/base/")) then
+      violation(path, "tick", "includes %s: a tick knows the core alone", file)
     elseif starts(path, "src/engines/") and not engine_may(path, file) then
       violation(path, "engines", "includes %s, which is not for this engine", file)
     end

@@ -5,8 +5,9 @@
  *   the rule: visibility         <-- proposes -- candidates: (node, target) pairs that may have changed
  *                                <-- answers --  hits: slots in a box, nodes around a point
  *
- * An engine never decides visibility, so engines cannot differ in meaning.  A sixth engine is one new file that defines
- * `const aoi_engine_class aoi_engine_NAME`, and one line in engines.c.
+ * An engine never decides visibility, so engines cannot differ in meaning: it answers for single moves and for questions.
+ * The pairs of a tick that moves many the space finds itself (tick/join.h), of the index it only wants `place`.  A sixth
+ * engine is one new file that defines `const aoi_engine_class aoi_engine_NAME`, and one line in engines.c.
  *
  * Bounds.  To an engine the area of a node is a box around its owner, half-extents `reach`, bounds inclusive in IEEE
  * double exactly as written: pos - reach <= t && t <= pos + reach.  Outside of the box a target is surely not seen, or
