@@ -52,6 +52,10 @@ static bool in_ball(const double *w, const double *t, double r) {
     return xx + yy + zz <= rr;
 }
 
+static bool in_cube(const double *w, const double *t, double r) {
+    return in_side(w[0], t[0], r) && in_side(w[1], t[1], r) && (m.w.dims < 3 || in_side(w[2], t[2], r));
+}
+
 /* Whether the pair must be a candidate: the watcher goes from w0 to w1, the target from t0 to t1. */
 static bool may_change(uint32_t node, const double *w0, const double *w1, const double *t0, const double *t1) {
     aoi_bounds b = aoi_bounds_of(&m.w, node);
@@ -61,6 +65,9 @@ static bool may_change(uint32_t node, const double *w0, const double *w1, const 
     if (b.shape == AOI_CIRCLE)
         return in_ball(w0, t0, a->radius) != in_ball(w1, t1, a->radius) ||
                in_ball(w0, t0, a->keep) != in_ball(w1, t1, a->keep);
+    if (b.shape == AOI_SQUARE && !a->shape)
+        return in_cube(w0, t0, a->radius) != in_cube(w1, t1, a->radius) ||
+               in_cube(w0, t0, a->keep) != in_cube(w1, t1, a->keep);
     if (b.plain && in_box(&b, w0, t0) && in_box(&b, w1, t1)) return false;
     bool level = m.w.dims < 3 || (w0[2] == w1[2] && t0[2] == t1[2]);
     if (level && b.shape == AOI_SQUARE && in_hole(&b, w0, t0) == in_hole(&b, w1, t1) &&

@@ -193,7 +193,7 @@ struct aoi_engine_class {
     /* Moves the entity in the index from where its record has it to `to`, and adds a candidate for every pair of it and
      * a bounded node of another entity, or of a node of its own and another entity, that may have changed: all but
      * those that are in the hole before and after, those that are out of the box before and after, those whose target the
-     * node does not look for (aoi_may_see), and all of idle nodes.  Each pair at most once; others may be among them.  The record still holds `from` when the call returns. */
+     * node does not look for (aoi_may_see), all of idle nodes, and those that the rule has in one zone before and after.  Each pair at most once; others may be among them.  The record still holds `from` when the call returns. */
     int (*move)(aoi_engine *, uint32_t entity, const double *to);
     void (*tidy)(aoi_engine *); /* gives back what is not needed any more, all where no entity is left; may be NULL */
 

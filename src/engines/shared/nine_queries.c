@@ -3,24 +3,72 @@
  * A move makes two kinds of candidates.  Targets of the mover's nodes: a ring query around each node over `points`.
  * Nodes that have the mover as a target: a ring query of each layer's borders, around the mover, over the layer; a few
  * huge nodes are a few items in a layer of their own.  For a crowd both are one query over `points`. */
+#include "core/rule.h"
 #include "engines/shared/nine_grid.h"
 
 /* ---- candidates of a move ---------------------------------------------------------------------------------------- */
 
-enum { NINE_AHEAD = 4 }; /* items of a visit whose nodes are prefetched */
+enum { NINE_AHEAD = 6, NINE_SOON = 3 }; /* items of a visit whose nodes, and shapes, are prefetched */
 
 typedef struct nine_mover {
     aoi_world *world;
     uint32_t entity, node, level;
     uint64_t kind; /* of the mover */
+    const double *from, *to;
+    double step; /* how far it goes, or more */
+    bool thick;  /* the ring is wide, so that most of what it hits does not change: looked at before it is proposed */
 } nine_mover;
+
+/* Whether a target may come into a sector or leave it, in the plane, when the place of one against the other changes by no
+ * more than `step`: d.f - c |d| changes by at most twice that, as f is a unit vector and |c| <= 1. */
+AOI_INLINE bool nine_sector_changes(const aoi_area_record *a, const double *w, const double *t, double step) {
+    const aoi_shape *p = a->shape;
+    double dx = t[0] - w[0], dy = t[1] - w[1], away = sqrt(dx * dx + dy * dy), beside = dx * p->fx + dy * p->fy;
+    double room = step + (away + a->radius) * 0x1p-40, depth = beside - p->c * away;
+    if (!(room <= DBL_MAX)) return true;
+    return (away < a->radius + room) & (depth > -2.5 * room) & !((away < a->radius - room) & (depth > 2.5 * room));
+}
+
+/* Whether a pair changes its zone when the watcher goes from w0 to w1, the target from t0 to t1; true for shapes that take
+ * long to tell. */
+AOI_INLINE bool nine_changes(const aoi_world *w, uint32_t node, const double *w0, const double *t0, const double *w1,
+                             const double *t1, double step) {
+    const aoi_node_record *n = w->nodes + node;
+    int dims = w->dims;
+    if (n->flags & AOI_NODE_PLAIN)
+        return aoi_in_box(dims, w0, t0, n->reach[0]) != aoi_in_box(dims, w1, t1, n->reach[0]);
+    const aoi_area_record *a = w->areas + node;
+    if (!a->shape && n->shape == AOI_SQUARE)
+        return aoi_zone_of(dims, AOI_SQUARE, a, w0, t0) != aoi_zone_of(dims, AOI_SQUARE, a, w1, t1);
+    if (!a->shape) return aoi_zone_of(dims, AOI_CIRCLE, a, w0, t0) != aoi_zone_of(dims, AOI_CIRCLE, a, w1, t1);
+    if (n->flags & AOI_NODE_KEEPS) return true;
+    bool was = dims < 3 || aoi_in_side(w0[2], t0[2], a->shape->height);
+    bool is = dims < 3 || aoi_in_side(w1[2], t1[2], a->shape->height);
+    if (n->shape == AOI_BOX)
+        return (was & !aoi_lanes_outside(w0, t0, n->reach)) != (is & !aoi_lanes_outside(w1, t1, n->reach));
+    if (n->shape == AOI_SECTOR) return was != is || (was && nine_sector_changes(a, w0, t0, step));
+    if (n->shape != AOI_CYLINDER) return true;
+    return (was && aoi_in_ball(2, w0, t0, a->radius)) != (is && aoi_in_ball(2, w1, t1, a->radius));
+}
+
+/* One of the mover's nodes and another entity; another's node and the mover. */
+AOI_INLINE bool nine_target_changes(const nine_mover *m, uint32_t node, uint32_t other) {
+    const double *at = m->world->entities[other].pos;
+    return nine_changes(m->world, node, m->from, at, m->to, at, m->step);
+}
+
+AOI_INLINE bool nine_node_changes(const nine_mover *m, uint32_t node) {
+    const double *at = m->world->entities[m->world->nodes[node].owner].pos;
+    return nine_changes(m->world, node, at, m->from, at, m->to, m->step);
+}
 
 /* Entities around one of the mover's nodes. */
 static void nine_visit_points(void *ud, const uint32_t *refs, size_t count) {
     const nine_mover *m = ud;
     aoi_world *w = m->world;
     for (size_t i = 0; i < count; i++)
-        if (refs[i] != m->entity && aoi_may_see(w->nodes + m->node, w->entities[refs[i]].kind))
+        if (refs[i] != m->entity && aoi_may_see(w->nodes + m->node, w->entities[refs[i]].kind) &&
+            (!m->thick || nine_target_changes(m, m->node, refs[i])))
             aoi_add_candidate(w, m->node, refs[i]);
 }
 
@@ -30,20 +78,54 @@ static void nine_visit_nodes(void *ud, const uint32_t *refs, size_t count) {
     aoi_world *w = m->world;
     for (size_t i = 0; i < count; i++) {
         const aoi_node_record *n = w->nodes + refs[i];
-        if (n->owner != m->entity && aoi_may_see(n, m->kind)) aoi_add_candidate(w, refs[i], m->entity);
+        if (n->owner != m->entity && aoi_may_see(n, m->kind) && (!m->thick || nine_node_changes(m, refs[i])))
+            aoi_add_candidate(w, refs[i], m->entity);
     }
+}
+
+/* The mover and another entity: nodes of the layer that change, of either. */
+AOI_INLINE void nine_add_changes(const nine_mover *m, uint32_t other) {
+    aoi_world *w = m->world;
+    uint64_t kind = w->entities[other].kind;
+    for (uint32_t n = m->node; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, m->level))
+        if (aoi_may_see(w->nodes + n, kind) && nine_target_changes(m, n, other)) aoi_add_candidate(w, n, other);
+    uint32_t n = aoi_next_in_level(w, w->entities[other].nodes, m->level);
+    for (; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, m->level))
+        if (aoi_may_see(w->nodes + n, m->kind) && nine_node_changes(m, n)) aoi_add_candidate(w, n, m->entity);
+}
+
+static inline void nine_fetch_area(const aoi_world *w, uint32_t entity) {
+    uint32_t n = w->entities[entity].nodes;
+    if (n == AOI_NONE) return;
+    AOI_PREFETCH(w->areas + n);
+    AOI_PREFETCH(w->nodes + n);
+}
+
+static inline void nine_fetch_shape(const aoi_world *w, uint32_t entity) {
+    uint32_t n = w->entities[entity].nodes;
+    const char *p = n == AOI_NONE ? NULL : (const char *)w->areas[n].shape;
+    if (!p) return;
+    AOI_PREFETCH(p);
+    AOI_PREFETCH(p + AOI_CACHE_LINE);
 }
 
 /* Entities around the mover, in whose layer both may have nodes. */
 static void nine_visit_crowd(void *ud, const uint32_t *refs, size_t count) {
     const nine_mover *m = ud;
     aoi_world *w = m->world;
+    for (size_t i = 0; i < NINE_AHEAD && i < count && m->thick; i++) nine_fetch_area(w, refs[i]);
     for (size_t i = 0; i < count; i++) {
         const aoi_entity_record *other = w->entities + refs[i];
+        if (m->thick && i + NINE_AHEAD < count) nine_fetch_area(w, refs[i + NINE_AHEAD]);
+        if (m->thick && i + NINE_SOON < count) nine_fetch_shape(w, refs[i + NINE_SOON]);
         if (other->nodes != AOI_NONE)
             AOI_PREFETCH(&w->areas[other->nodes].user_data); /* for events: most hits make one */
         if (i + NINE_AHEAD < count) aoi_prefetch_node(w, w->entities[refs[i + NINE_AHEAD]].nodes);
         if (refs[i] == m->entity) continue;
+        if (m->thick) {
+            nine_add_changes(m, refs[i]);
+            continue;
+        }
         aoi_add_candidates(w, m->node, m->level, refs[i], other->kind);
         aoi_add_candidates(w, aoi_next_in_level(w, other->nodes, m->level), m->level, m->entity, m->kind);
     }
@@ -58,10 +140,23 @@ static aoi_visitor nine_node_visitor(const aoi_world *w, aoi_visit visit, void *
     return (aoi_visitor){visit, ud, (uintptr_t)w->nodes, (uintptr_t)w->nodes};
 }
 
+/* With room for the rounding of differences of places. */
+static double nine_step(const double *from, const double *to) {
+    double dx = to[0] - from[0], dy = to[1] - from[1];
+    return sqrt(dx * dx + dy * dy) * (1 + 0x1p-40) + aoi_ring_margin(aoi_magnitude(from) + aoi_magnitude(to));
+}
+
+/* Whether the ring of the layer's borders is much wider than what its nodes pass. */
+static bool nine_is_thick(const aoi_nine_layer *y, bool solid) {
+    return solid || !y->uniform || y->borders.enter_min[0] < 0.9 * y->borders.leave_max[0];
+}
+
 static void nine_query_crowd(aoi_nine_grid *g, uint32_t entity, uint32_t level, const double *to, bool solid) {
     aoi_world *w = g->engine->world;
     const aoi_entity_record *e = w->entities + entity;
-    nine_mover m = {w, entity, aoi_next_in_level(w, e->nodes, level), level, e->kind};
+    nine_mover m = {
+        w, entity, aoi_next_in_level(w, e->nodes, level), level, e->kind, e->pos, to, nine_step(e->pos, to), solid};
+    m.thick = nine_is_thick(g->layers + level, solid);
     aoi_visitor v = nine_crowd_visitor(w, nine_visit_crowd, &m);
     g->engine->steps += aoi_ring_query(&g->points, e->pos, to, &g->layers[level].borders, solid, e->home, &v);
 }
@@ -74,7 +169,8 @@ AOI_NOINLINE static void nine_query_own(aoi_nine_grid *g, uint32_t entity, uint3
     const aoi_entity_record *e = w->entities + entity;
     const aoi_nine_layer *y = g->layers + level;
     for (uint32_t n = e->nodes; (n = aoi_next_in_level(w, n, level)) != AOI_NONE; n = w->nodes[n].next) {
-        nine_mover m = {w, entity, n, level, e->kind};
+        nine_mover m = {
+            w, entity, n, level, e->kind, e->pos, to, nine_step(e->pos, to), solid || y->borders.enter_min[0] <= 0};
         aoi_visitor v = {nine_visit_points, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
         aoi_borders own = y->borders;
         if (!y->uniform) {
@@ -91,7 +187,7 @@ static void nine_query_rare(aoi_nine_grid *g, uint32_t entity, uint32_t level, c
     aoi_world *w = g->engine->world;
     const aoi_entity_record *e = w->entities + entity;
     const aoi_nine_layer *y = g->layers + level;
-    nine_mover m = {w, entity, AOI_NONE, level, e->kind};
+    nine_mover m = {w, entity, AOI_NONE, level, e->kind, e->pos, to, nine_step(e->pos, to), nine_is_thick(y, solid)};
     aoi_visitor v = nine_node_visitor(w, nine_visit_nodes, &m);
     g->engine->steps += aoi_ring_query(&y->cells, e->pos, to, &y->borders, solid, AOI_NONE, &v);
 }
@@ -190,7 +286,7 @@ void aoi_nine_propose_box(aoi_nine_grid *g, uint32_t node, const double *from, c
     const aoi_entity_record *e = w->entities + w->nodes[node].owner;
     aoi_bounds b = aoi_bounds_of(w, node);
     aoi_borders borders = aoi_borders_of(w->dims, &b);
-    nine_mover m = {w, w->nodes[node].owner, node, 0, e->kind};
+    nine_mover m = {w, w->nodes[node].owner, node, 0, e->kind, from, to, 0, false};
     aoi_visitor v = {nine_visit_points, &m, (uintptr_t)w->entities, (uintptr_t)w->entities};
     bool solid = w->dims == 3 && from[2] != to[2];
     g->engine->steps += aoi_ring_query(&g->points, from, to, &borders, solid, e->home, &v);
