@@ -232,6 +232,10 @@ static int do_call(call *c, int w) {
         return aoi_set_facing(s, c->n[w], c->area.facing);
     case 14:
         return aoi_override(s, c->n[w], c->e[w], (int)(c->bits & 3));
+    case 16:
+        return aoi_set_layers(s, c->e[w], c->bits);
+    case 17:
+        return aoi_set_extent(s, c->e[w], c->area.radius);
     case 15:
         return aoi_attach(s, c->e[w], c->other[w], c->pos);
     default: /* the first rows' entities; where they are not there, null */
@@ -264,6 +268,8 @@ static void next_area(aoi_area *a) {
     a->mask = b & 2 ? next_bits(&f.in) : AOI_ALL_KINDS;
     a->shape = b & 4 ? b & 128 && b & 64 ? (int)(b >> 3) : AOI_CIRCLE : AOI_SQUARE;
     a->silent = (b & 56) == 56;
+    a->layered = (b & 3) == 3;
+    a->layers = b >> 6;
     a->user_data = b;
     if ((b & 12) == 12) next_shape(a, b >> 4);
 }
@@ -279,15 +285,15 @@ static void next_few(call *c) {
 static call next_call(uint32_t verb) {
     call c = {.verb = verb};
     if (verb == 0) c.id = next_id();
-    if (verb <= 3 || verb == 6 || verb == 14 || verb == 15) next_entity(c.e);
+    if (verb <= 3 || verb == 6 || verb >= 14) next_entity(c.e);
     if (verb == 15) next_entity(c.other);
     if ((verb >= 7 && verb <= 9) || (verb >= 12 && verb <= 14)) next_node(c.n);
     if (verb <= 1 || verb == 15) next_position(c.pos);
-    if (verb == 0 || verb == 3 || verb == 5 || verb == 9 || verb == 14) c.bits = next_bits(&f.in);
+    if (verb == 0 || verb == 3 || verb == 5 || verb == 9 || verb == 14 || verb == 16) c.bits = next_bits(&f.in);
     if (verb == 6 || verb == 11) c.node_id = choose(&f.in, NODES);
     if (verb == 6 || verb == 11 || verb == 12) next_area(&c.area);
     if (verb == 13) c.area.facing = next_number(&f.in);
-    if (verb == 8) c.area.radius = next_radius();
+    if (verb == 8 || verb == 17) c.area.radius = next_radius();
     if (verb == 8) c.area.keep = next_keep(c.area.radius);
     if (verb == 4 || verb == 5) {
         c.count = choose(&f.in, 25);
@@ -393,7 +399,7 @@ static void step(void) {
     uint32_t b = next_byte(&f.in);
     if (b < 200) change(b % 10, b >= 120 ? next_byte(&f.in) % 32 : 0);
     else if (b < 208) ask(b % 8);
-    else if (b < 220) change(10 + b % 6, b >= 214 ? next_byte(&f.in) % 32 : 0);
+    else if (b < 220) change(10 + b % 8, b >= 214 ? next_byte(&f.in) % 32 : 0);
     else if (b < 240) take_events(b % 3);
     else if (b < 245) free_slots();
     else if (b < 249) flush();

@@ -198,6 +198,8 @@ local methods = {
   { "move", function(d) return id(), xyz(d) end },
   { "leave", function() return id() end },
   { "set_kind", function() return id(), bits() end },
+  { "set_layers", function() return id(), bits() end }, { "set_extent", function() return id(), radius() end },
+  { "layers", id }, { "extent", id },
   { "attach", function(d) return id(), maybe(id), xyz(d) end },
   { "carrier", id }, { "passengers", function() return id(), maybe(buffer) end },
   { "move_many", function(d) return rows(d) end },

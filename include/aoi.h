@@ -132,6 +132,8 @@ typedef struct aoi_area { /* fields that a shape has no use for are not read */
     double facing, angle; /* sector: radians, 0 is along +x, counter-clockwise; the whole opening, 0 < angle <= 2 pi */
     const double *points; /* polygon: x, y of 3 to 64 corners relative to the watcher, in either winding; copied */
     int corners;
+    bool layered; /* it has these layers; else those of its owner, in a question all */
+    uint64_t layers;
     bool silent;        /* it answers questions but makes no events */
     uint64_t user_data; /* the caller's own: its events bring it back */
 } aoi_area;
@@ -191,8 +193,13 @@ AOI_API int aoi_move(aoi_space *s, aoi_entity e, const double *pos);
 /* With all its nodes; whatever saw it, and whatever its nodes saw, makes a leave event.  AOI_EGONE, AOI_ENOMEM. */
 AOI_API int aoi_leave(aoi_space *s, aoi_entity e);
 
-/* Exactly the difference in events.  AOI_EGONE, AOI_ENOMEM. */
+/* Exactly the difference in events.  AOI_EGONE, AOI_ENOMEM.  Layers: bits, the first alone without this; a node sees a
+ * target only if layers of both meet, besides kind and mask.  Extent: finite, >= 0, 0 without this (AOI_EVALUE): every area
+ * is tested grown by the target's, as a margin grows it, polygons and infinite radii as they are.  Extents are for some in
+ * a hundred: a move looks through those in its column of the map, and that of a large one asks its surroundings. */
 AOI_API int aoi_set_kind(aoi_space *s, aoi_entity e, uint64_t kind);
+AOI_API int aoi_set_layers(aoi_space *s, aoi_entity e, uint64_t layers);
+AOI_API int aoi_set_extent(aoi_space *s, aoi_entity e, double extent);
 
 /* Batches.  The events are the net change over all rows: pairs are judged by where everything is before and after.  All
  * rows are checked before the first is applied; *bad (may be NULL) is then the index of the row that was refused.  An id
@@ -287,6 +294,8 @@ AOI_API aoi_node aoi_next_node(const aoi_space *s, aoi_node n);
 
 /* Copies out 2 or 3 coordinates, the very numbers that were set; false, and nothing copied, for a stale handle. */
 AOI_API bool aoi_position(const aoi_space *s, aoi_entity e, double *pos);
+AOI_API bool aoi_layers(const aoi_space *s, aoi_entity e, uint64_t *layers);
+AOI_API bool aoi_extent(const aoi_space *s, aoi_entity e, double *extent);
 AOI_API bool aoi_kind(const aoi_space *s, aoi_entity e, uint64_t *kind);
 AOI_API bool aoi_area_of(const aoi_space *s, aoi_node n, aoi_area *area); /* points: valid until the area changes */
 AOI_API bool aoi_node_id(const aoi_space *s, aoi_node n, int64_t *node_id);
@@ -339,7 +348,8 @@ enum {
     AOI_WHY_KEPT,
     AOI_WHY_OUTSIDE,
     AOI_WHY_WALL, /* of aoi_sight.h */
-    AOI_WHY_LINGERS
+    AOI_WHY_LINGERS,
+    AOI_WHY_LAYERS /* kind and mask meet, layers do not */
 };
 
 typedef struct aoi_explanation {
@@ -349,6 +359,8 @@ typedef struct aoi_explanation {
     double d[3], distance; /* target minus watcher; from "no target" on these and what follows are not set */
     int shape;
     uint64_t kind, mask;
+    uint64_t layers, node_layers; /* the target's, and those the node has */
+    double extent;                /* the target's */
 } aoi_explanation;
 
 /* By ids, since any of them may be missing.  O(1), but for the events that wait. */

@@ -18,7 +18,14 @@ typedef struct aoi_journal aoi_journal;
 enum { AOI_CALL_ENTER = 16, AOI_CALL_MOVE, AOI_CALL_LEAVE, AOI_CALL_SET_KIND, AOI_CALL_MOVE_MANY };
 enum { AOI_CALL_ENTER_MANY = 21, AOI_CALL_LEAVE_MANY, AOI_CALL_ADD_NODE, AOI_CALL_ADOPT_NODE, AOI_CALL_ADD_NODE_MANY };
 enum { AOI_CALL_REMOVE_NODE = 26, AOI_CALL_SET_AREA, AOI_CALL_SET_RADIUS, AOI_CALL_SET_FACING, AOI_CALL_SET_MASK };
-enum { AOI_CALL_OVERRIDE = 31, AOI_CALL_FLUSH, AOI_CALL_ATTACH, AOI_CALLS_END };
+enum {
+    AOI_CALL_OVERRIDE = 31,
+    AOI_CALL_FLUSH,
+    AOI_CALL_ATTACH,
+    AOI_CALL_SET_LAYERS,
+    AOI_CALL_SET_EXTENT,
+    AOI_CALLS_END
+};
 AOI_API const char *aoi_call_name(int call); /* "enter" ...; NULL: no call */
 
 typedef struct aoi_journal_options { /* write or ring, not both */

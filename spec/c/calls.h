@@ -15,6 +15,8 @@ typedef enum verb {
     LEAVE,
     SET_KIND,
     ATTACH,
+    SET_LAYERS,
+    SET_EXTENT,
     MOVE_MANY,
     ENTER_MANY,
     LEAVE_MANY,
@@ -47,11 +49,11 @@ typedef enum verb {
 } verb;
 
 static const char *const verb_names[VERBS] = {
-    "enter",      "move",       "leave",    "set_kind",      "attach",      "move_many", "enter_many",
-    "leave_many", "row_buffer", "add_node", "add_node_many", "remove_node", "set_area",  "set_radius",
-    "set_facing", "set_mask",   "override", "next",          "drain",       "take_all",  "flush",
-    "keep_order", "next_freed", "view",     "viewers",       "near",        "near_many", "nearest",
-    "sweep",      "overrides",  "explain",  "ids",           "check",
+    "enter",     "move",       "leave",      "set_kind",   "attach",   "set_layers",    "set_extent",
+    "move_many", "enter_many", "leave_many", "row_buffer", "add_node", "add_node_many", "remove_node",
+    "set_area",  "set_radius", "set_facing", "set_mask",   "override", "next",          "drain",
+    "take_all",  "flush",      "keep_order", "next_freed", "view",     "viewers",       "near",
+    "near_many", "nearest",    "sweep",      "overrides",  "explain",  "ids",           "check",
 };
 
 enum { MOST_ROWS = 40 };
@@ -123,6 +125,10 @@ static inline int make_call(aoi_space *s, const call *c) {
         return aoi_set_kind(s, e, c->bits);
     case ATTACH: /* now and then let go */
         return aoi_attach(s, e, c->bits == 3 ? (aoi_entity){0, 0} : aoi_find(s, c->rows[0].id), c->rows[1].pos);
+    case SET_LAYERS:
+        return aoi_set_layers(s, e, c->bits);
+    case SET_EXTENT:
+        return aoi_set_extent(s, e, c->node_id ? c->area.radius : 0);
     case MOVE_MANY:
         return aoi_move_many(s, c->rows, c->n, NULL);
     case ENTER_MANY:
@@ -217,6 +223,8 @@ static inline aoi_area random_area(void) {
     aoi_area a = {.shape = random_below(3) ? AOI_SQUARE : AOI_CIRCLE,
                   .mask = random_below(3) ? AOI_ALL_KINDS : random_bits(),
                   .radius = random_radius(),
+                  .layered = random_below(6) == 0,
+                  .layers = random_below(4),
                   .silent = random_below(20) == 0,
                   .user_data = random_below(5)};
     if (random_below(3) == 0) a.keep = a.radius + random_radius();
@@ -239,12 +247,12 @@ static inline int64_t random_id(uint32_t entities) {
 
 static inline call random_call(uint32_t entities) {
     static const int weights[VERBS] = {
-        [ENTER] = 14,     [MOVE] = 25,      [LEAVE] = 4,      [SET_KIND] = 5,   [ATTACH] = 4,        [MOVE_MANY] = 8,
-        [ENTER_MANY] = 4, [LEAVE_MANY] = 2, [ROW_BUFFER] = 1, [ADD_NODE] = 14,  [ADD_NODE_MANY] = 3, [REMOVE_NODE] = 4,
-        [SET_AREA] = 4,   [SET_RADIUS] = 5, [SET_FACING] = 1, [SET_MASK] = 4,   [OVERRIDE] = 5,      [NEXT] = 5,
-        [DRAIN] = 2,      [TAKE_ALL] = 2,   [FLUSH] = 1,      [KEEP_ORDER] = 1, [NEXT_FREED] = 2,    [VIEW] = 2,
-        [VIEWERS] = 2,    [NEAR] = 2,       [NEAR_MANY] = 2,  [NEAREST] = 2,    [SWEEP] = 2,         [OVERRIDES] = 1,
-        [EXPLAIN] = 1,    [IDS] = 1,        [CHECK] = 1};
+        [ENTER] = 14,        [MOVE] = 25,       [LEAVE] = 4,      [SET_KIND] = 5,   [ATTACH] = 4,     [SET_LAYERS] = 3,
+        [SET_EXTENT] = 5,    [MOVE_MANY] = 8,   [ENTER_MANY] = 4, [LEAVE_MANY] = 2, [ROW_BUFFER] = 1, [ADD_NODE] = 14,
+        [ADD_NODE_MANY] = 3, [REMOVE_NODE] = 4, [SET_AREA] = 4,   [SET_RADIUS] = 5, [SET_FACING] = 1, [SET_MASK] = 4,
+        [OVERRIDE] = 5,      [NEXT] = 5,        [DRAIN] = 2,      [TAKE_ALL] = 2,   [FLUSH] = 1,      [KEEP_ORDER] = 1,
+        [NEXT_FREED] = 2,    [VIEW] = 2,        [VIEWERS] = 2,    [NEAR] = 2,       [NEAR_MANY] = 2,  [NEAREST] = 2,
+        [SWEEP] = 2,         [OVERRIDES] = 1,   [EXPLAIN] = 1,    [IDS] = 1,        [CHECK] = 1};
     call c = {.id = random_id(entities), .node_id = random_below(3), .bits = random_bits()};
     int all = 0, at = 0;
     for (int v = 0; v < VERBS; v++) all += weights[v];

@@ -70,6 +70,7 @@ static inline void dump_node(text *t, aoi_space *s, aoi_node n) {
     text_add(t, " margin %a extents %a %a %a height %a facing %a angle %a", a.margin, a.extents[0], a.extents[1],
              a.extents[2], a.half_height, a.facing, a.angle);
     for (int i = 0; i < 2 * a.corners; i++) text_add(t, " %a", a.points[i]);
+    if (a.layered) text_add(t, " layers %llx", (unsigned long long)a.layers);
     if (EXPECT(aoi_view(s, n, &ids, &count) == AOI_OK)) dump_list(t, "sees", ids, NULL, count);
     if (EXPECT(aoi_overrides(s, n, &ids, &hows, &count) == AOI_OK)) dump_list(t, "overrides", ids, hows, count);
     text_add(t, "\n");
@@ -84,6 +85,10 @@ static inline void dump_entity(text *t, aoi_space *s, int64_t id) {
     if (!EXPECT(aoi_position(s, e, p) && aoi_kind(s, e, &kind))) return;
     text_add(t, "entity %lld at %a %a %a kind %llx", (long long)id, p[0], p[1], p[2], (unsigned long long)kind);
     if (EXPECT(aoi_viewers(s, e, &ids, &nodes, &count) == AOI_OK)) dump_list(t, "seen by", ids, nodes, count);
+    uint64_t layers = 0;
+    double extent = 0;
+    EXPECT(aoi_layers(s, e, &layers) && aoi_extent(s, e, &extent));
+    text_add(t, " layers %llx extent %a", (unsigned long long)layers, extent);
     aoi_entity carrier;
     double offset[3] = {0};
     if (aoi_carrier(s, e, &carrier, offset))

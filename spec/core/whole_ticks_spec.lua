@@ -48,6 +48,8 @@ local function agree(random, engine, dimensions, map, option)
     end
     if map.rare and id % 20 == 0 then carry(id, 9, map.rare) end
     if option.masks then both("set_kind", id, random(4) - 1) end
+    if option.looks and id % 9 == 0 then both("set_extent", id, random(2 * map.radii[1] + 9) * map.unit) end
+    if option.looks and id % 4 == 0 then both("set_layers", id, random(3)) end
   end
   both("flush")
   for i = 1, STEPS / 30 do
@@ -61,6 +63,7 @@ local function agree(random, engine, dimensions, map, option)
     end
     both("move_many", rows)
     if random(5) == 1 then both("set_radius", random(PEOPLE), 1, random(2 * map.radii[1] + 1) * map.unit) end
+    if option.looks and random(3) == 1 then both("set_extent", random(PEOPLE), random { 0, 0.5, 3, 30 } * map.unit) end
     if i % 10 == 0 then pair.check() end
   end
   pair.close()
@@ -78,6 +81,8 @@ for _, engine in ipairs(engines) do
         it(map.name, function()
           local random = rng.new(SEED + rng.hash(engine .. dimensions) + i)
           agree(random, engine, dimensions, map, {})
+          local looks = { looks = i < #MAPS, masks = i % 2 == 0, climb = i % 3 == 0 }
+          agree(random, engine, dimensions, map, looks)
           agree(random, engine, dimensions, map, { masks = true })
           if i == 1 then agree(random, engine, dimensions, map, { keep = true }) end
           if dimensions == 3 then agree(random, engine, dimensions, map, { climb = true }) end

@@ -35,7 +35,7 @@ end
 
 local SAMPLES = {
   x0 = 0, y0 = 0, z0 = 0, x1 = 5, y1 = 0, z1 = 0,
-  carrier = 2, dx = 1, dy = 2, dz = 3,
+  layers = 2, extent = 5, carrier = 2, dx = 1, dy = 2, dz = 3,
   id = 1, node_id = 7, target = 2, x = 1, y = 2, z = 3, kind = 1, mask = 1, radius = 5, keep = 6, area = 5,
   t = { 1, 0, 0, 0 }, n = 1, buf = {}, f = function() end, on_enter = function() end, on_leave = function() end,
   rows = { 1, 2, 3 }, ends = {}, options = {}, facing = 1, how = "hide", seen = { 2 },
@@ -268,7 +268,7 @@ describe("annotations:", function()
     end
     assert.equal(4, count)
     local areas = {
-      { shape = "square", radius = 2, keep = 3, mask = 1 },
+      { shape = "square", radius = 2, keep = 3, mask = 1, layers = 3 },
       { shape = "circle", radius = 2, margin = 3, mask = 1 },
       { shape = "box", extents = { 1, 2, 3 }, margin = 1, mask = 1 },
       { shape = "cylinder", radius = 2, half_height = 3, margin = 1, mask = 1 },

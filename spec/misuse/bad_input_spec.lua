@@ -286,6 +286,20 @@ local function cases(d)
     case(bad(6, "near", M.table, "string"), function(s) s:near(0, 0, 0, 5, 1, "buf") end)
   end
 
+  -- layers and extents
+  case(bad(1, "set_layers", M.no_entity, 99), function(s) s:set_layers(99, 1) end)
+  case(bad(2, "set_layers", M.integer, "no value"), function(s) s:set_layers(1) end)
+  case(bad(2, "set_layers", M.whole), function(s) s:set_layers(1, 0.5) end)
+  case(bad(1, "set_extent", M.no_entity, 99), function(s) s:set_extent(99, 1) end)
+  case(bad(2, "set_extent", M.number, "no value"), function(s) s:set_extent(1) end)
+  case(bad(2, "set_extent", M.finite, "inf"), function(s) s:set_extent(1, huge) end)
+  case(bad(2, "set_extent", M.finite, "nan"), function(s) s:set_extent(1, nan) end)
+  case(bad(2, "set_extent", "extent must not be negative"), function(s) s:set_extent(1, -1) end)
+  case(bad(3, "set_extent", M.nothing, "number"), function(s) s:set_extent(1, 1, 1) end)
+  case(bad(3, "set_area", "integer expected for 'layers'"), function(s)
+    s:set_area(1, 7, { radius = 1, layers = 0.5 })
+  end)
+
   -- attach
   do
     case(bad(1, "attach", M.no_entity, 99), function(s) s:attach(99, 1) end)

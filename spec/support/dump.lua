@@ -40,8 +40,9 @@ local function dump(space)
   local ids = sorted(space:ids())
   for _, id in ipairs(ids) do
     local position = { space:position(id) }
-    local on = space:carrier(id)
-    say("entity", bits.id(id), "at", numbers(position), "kind", bits.id(space:kind(id)), "on",
+    local on, layers = space:carrier(id), bits.id(space:layers(id))
+    say("entity", bits.id(id), "at", numbers(position), "kind", bits.id(space:kind(id)), "layers", layers, "extent",
+      numbers { space:extent(id) }, "on",
       on and bits.id(on) or "-", "seen by", viewers(space, id))
     for _, node_id in ipairs(sorted(space:nodes(id))) do
       say("  node", bits.id(node_id), "radius", numbers { space:radius(id, node_id) },

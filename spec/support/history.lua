@@ -97,7 +97,8 @@ local function area(o, random) return random_area.make(random, o.scenario, o.dim
 
 local names = {}
 for name, weight in pairs { go = 40, leave = 5, node = 14, set_radius = 3, set_mask = 4, set_kind = 5, move_many = 7,
-  enter_many = 2, misuse = 2, set_area = 8, set_facing = 5, override = 8, attach = 8 } do
+  enter_many = 2, misuse = 2, set_area = 8, set_facing = 5, override = 8, attach = 8,
+  set_layers = 4, set_extent = 8 } do
   for _ = 1, weight do names[#names + 1] = name end
 end
 table.sort(names)      -- pairs() has an order of its own on every run
@@ -111,6 +112,7 @@ local function generate(o, random)
     hears = random { "both", "both", "both", "table", "enter", "leave", "none" }, rows = {},
     facing = random_area.facing(random), other = id_of(random(count)), how = random { "hide", "show", "match", false },
     again = random(5) == 1, offset = {},
+    layers = random { 1, 1, 1, 2, 3, 0 }, extent = random { 0, o.scenario.radius(random) },
   }
   op.keep = leave_radius(o, random, op.radius)
   for axis = 1, o.dimensions do op.offset[axis] = o.scenario.shift(random) end
@@ -211,6 +213,15 @@ function Play:apply(op)
     else
       self:refused(pcall(space.attach, space, id, op.other, unpack(op.offset)))
     end
+  elseif name == "set_layers" and here then
+    self:say("set_layers", id, op.layers)
+    model:set_layers(id, op.layers)
+    space:set_layers(id, op.layers)
+  elseif name == "set_extent" and here then
+    local extent = op.extent < huge and op.extent or 7
+    self:say("set_extent", id, extent)
+    model:set_extent(id, extent)
+    space:set_extent(id, extent)
   elseif name == "leave" and here then
     self:say("leave", id)
     model:leave(id)
@@ -424,6 +435,8 @@ function Play:compare_entity(id)
     if p[axis] == 0 then self:same("zero of " .. id, 1 / q[axis], 1 / p[axis]) end
   end
   self:same("kind of " .. id, space:kind(id), model:kind(id))
+  self:same("layers of " .. id, space:layers(id), model:layers(id))
+  self:same("extent of " .. id, (space:extent(id)), model:extent(id))
   self:same("carrier of " .. id, space:carrier(id), model:carrier(id))
   if not model:has(id) then return end
   local list, n = space:viewers(id)

@@ -54,8 +54,9 @@ local function visible(self, node, target)
   if target == node.watcher or how == "hide" then return false end
   if how == "show" then return true end
   if how ~= "match" and not bits.meet(target.kind, area.mask) then return false end
-  local w, t = node.watcher.position, target.position
-  return shapes.holds(area, w, t) or (shapes.holds_still(area, w, t) and saw(self, node, target)) or false
+  if not bits.meet(target.layers, area.layers or node.watcher.layers) then return false end
+  local w, t, e = node.watcher.position, target.position, target.extent
+  return shapes.holds(area, w, t, e) or (shapes.holds_still(area, w, t, e) and saw(self, node, target)) or false
 end
 
 -- The queue ----------------------------------------------------------------------------------------------------------
@@ -157,6 +158,7 @@ local function node_of(self, id, node_id) return assert(entity(self, id).nodes[n
 local function place(self, id, position, kind)
   assert(not self.entities[id], "model: entity twice")
   local e = { id = id, position = doubles(position, self.dimensions), kind = kind or DEFAULT_KIND, nodes = {} }
+  e.layers, e.extent = 1, 0.0
   self.entities[id] = e
   return e
 end
@@ -338,6 +340,23 @@ function Model:set_kind(id, kind)
   return settle(self, { [e] = true })
 end
 
+-- Of nodes without layers of their own, too.
+function Model:set_layers(id, layers)
+  begin(self)
+  local e = entity(self, id)
+  e.layers = layers
+  local touched = { [e] = true }
+  for _, node in pairs(e.nodes) do touched[node] = true end
+  return settle(self, touched)
+end
+
+function Model:set_extent(id, extent)
+  begin(self)
+  local e = entity(self, id)
+  e.extent = extent * 1.0
+  return settle(self, { [e] = true })
+end
+
 -- Delivery -----------------------------------------------------------------------------------------------------------
 
 -- Everything pending, in order.
@@ -432,7 +451,8 @@ function Model:near(position, area, mask)
   area = shapes.copy(area)
   if area.has_mask and mask == nil then mask = area.mask end
   for id, e in pairs(self.entities) do
-    if (mask == nil or bits.meet(e.kind, mask)) and shapes.holds(area, center, e.position) then
+    if (mask == nil or bits.meet(e.kind, mask)) and (not area.layers or bits.meet(e.layers, area.layers))
+      and shapes.holds(area, center, e.position, e.extent) then
       list[#list + 1] = id
     end
   end
@@ -463,7 +483,7 @@ end
 function Model:sweep(from, to, radius, mask)
   local p0, p1, list = doubles(from, self.dimensions), doubles(to, self.dimensions), {}
   for id, e in pairs(self.entities) do
-    local a, b, c, R = 0.0, 0.0, 0.0, radius * 1.0
+    local a, b, c, R = 0.0, 0.0, 0.0, radius + e.extent
     for axis = 1, self.dimensions do
       local d, m = p1[axis] - p0[axis], p0[axis] - e.position[axis]
       a, b, c = a + d * d, b + m * d, c + m * m
@@ -501,7 +521,8 @@ function Model:explain(id, node_id, target)
   if how == "hide" then return false, "hidden" end
   if how == "show" then return true, "shown" end
   if how ~= "match" and not bits.meet(other.kind, node.area.mask) then return false, "mask" end
-  if shapes.holds(node.area, node.watcher.position, other.position) then return true, "inside" end
+  if not bits.meet(other.layers, node.area.layers or node.watcher.layers) then return false, "layers" end
+  if shapes.holds(node.area, node.watcher.position, other.position, other.extent) then return true, "inside" end
   if node.seen[other] then return true, "kept" end
   return false, "outside"
 end
@@ -514,6 +535,16 @@ end
 function Model:kind(id)
   local e = self.entities[id]
   return e and e.kind
+end
+
+function Model:layers(id)
+  local e = self.entities[id]
+  return e and e.layers
+end
+
+function Model:extent(id)
+  local e = self.entities[id]
+  return e and e.extent
 end
 
 function Model:radius(id, node_id)

@@ -1,7 +1,7 @@
 -- shapes.lua: what each shape of an area is, in plain Lua. The formulas stand as the README has them.
 --
 --   shapes.copy(area)          an area as add_node takes it, a number or a table -> a table of its own, all in doubles
---   shapes.holds(area, w, t)   whether a target at t is inside the area of a watcher at w
+--   shapes.holds(area, w, t, e)   whether a target of extent e at t is inside the area of a watcher at w
 --   shapes.holds_still(...)    whether it is inside the grown one, by margin or keep
 --
 -- Positions are arrays of 2 or 3 doubles.
@@ -21,6 +21,7 @@ end
 function shapes.copy(area)
   if type(area) == "number" then area = { radius = area } end
   local copy = { shape = area.shape or "square", mask = area.mask or bits.all, has_mask = area.mask ~= nil }
+  copy.layers = area.layers
   for _, name in ipairs { "radius", "keep", "margin", "half_height", "facing", "angle" } do
     copy[name] = area[name] and area[name] * 1.0
   end
@@ -46,27 +47,29 @@ local function within(w, t, radius, axes)
   return sum <= radius * radius
 end
 
-local function in_height(a, w, t, margin)
+local function in_height(a, w, t, margin, extent)
   if #w == 2 then return true end
-  local h = (a.half_height or huge) + margin
+  local h = ((a.half_height or huge) + margin) + extent
   return w[3] - h <= t[3] and t[3] <= w[3] + h
 end
 
 -- Of squares and circles the grown radius is given, since `keep` names it.
 local holds = {}
 
-function holds.square(_, w, t, _, radius) return on_every_axis(w, t, function() return radius end) end
+function holds.square(_, w, t, _, e, radius) return on_every_axis(w, t, function() return radius + e end) end
 
-function holds.circle(_, w, t, _, radius) return within(w, t, radius, #w) end
+function holds.circle(_, w, t, _, e, radius) return within(w, t, radius + e, #w) end
 
-function holds.box(a, w, t, margin)
-  return on_every_axis(w, t, function(axis) return a.extents[axis] + margin end)
+function holds.box(a, w, t, margin, e)
+  return on_every_axis(w, t, function(axis) return (a.extents[axis] + margin) + e end)
 end
 
-function holds.cylinder(a, w, t, margin) return within(w, t, a.radius + margin, 2) and in_height(a, w, t, margin) end
+function holds.cylinder(a, w, t, margin, e)
+  return within(w, t, (a.radius + margin) + e, 2) and in_height(a, w, t, margin, e)
+end
 
-function holds.sector(a, w, t, margin)
-  if not (within(w, t, a.radius + margin, 2) and in_height(a, w, t, margin)) then return false end
+function holds.sector(a, w, t, margin, e)
+  if not (within(w, t, (a.radius + margin) + e, 2) and in_height(a, w, t, margin, e)) then return false end
   if a.angle == 2 * math.pi then return true end
   local dx, dy = t[1] - w[1], t[2] - w[2]
   local fx, fy, c = math.cos(a.facing), math.sin(a.facing), math.cos(a.angle / 2)
@@ -81,13 +84,13 @@ function holds.polygon(a, w, t)
     if (yi > dy) ~= (yj > dy) and dx < (xj - xi) * (dy - yi) / (yj - yi) + xi then inside = not inside end
     j = i
   end
-  return inside and in_height(a, w, t, 0.0)
+  return inside and in_height(a, w, t, 0.0, 0.0)
 end
 
-function shapes.holds(a, w, t) return holds[a.shape](a, w, t, 0.0, a.radius) end
+function shapes.holds(a, w, t, e) return holds[a.shape](a, w, t, 0.0, e or 0.0, a.radius) end
 
-function shapes.holds_still(a, w, t)
-  return holds[a.shape](a, w, t, a.margin, a.radius and (a.keep or a.radius + a.margin))
+function shapes.holds_still(a, w, t, e)
+  return holds[a.shape](a, w, t, a.margin, e or 0.0, a.radius and (a.keep or a.radius + a.margin))
 end
 
 -- Fields of an area as `space:area` tells them, for comparing: one text. Of a square or a circle `margin` comes back as
@@ -102,7 +105,7 @@ function shapes.text(area)
     end
     return v and ("%.17g"):format(v) or "-"
   end
-  local text = { a.shape, "mask", bits.id(a.mask) }
+  local text = { a.shape, "mask", bits.id(a.mask), "layers", a.layers and bits.id(a.layers) or "-" }
   local named = a.shape == "square" or a.shape == "circle"
   local keep = named and (a.keep or a.radius + a.margin) or nil
   for _, item in ipairs {

@@ -103,9 +103,16 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     n->reach[1] = is->reach[1];
     n->mask = is->mask;
     n->shape = is->shape;
+    if (is->layered) s->node_layers[node] = is->layers;
+    s->has_oblong |= is->reach[0] != is->reach[1] || (is->area.shape && is->area.shape->height != is->reach[0]);
+    if (is->reach[0] <= DBL_MAX && fmax(is->reach[0], is->reach[1]) > s->greatest_reach) {
+        s->greatest_reach = fmax(is->reach[0], is->reach[1]);
+        s->larges.moved = true; /* their room follows from it */
+    }
     n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES | AOI_NODE_LAYER | AOI_NODE_INDEXED;
     if (is->margined) n->flags |= AOI_NODE_KEEPS;
     else if (is->shape == AOI_SQUARE) n->flags |= AOI_NODE_PLAIN;
+    if (is->layered) n->flags |= AOI_NODE_LAYERED;
 }
 
 /* ---- adding and removing ----------------------------------------------------------------------------------------- */
@@ -114,6 +121,7 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
 static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, int flags) {
     aoi_world *w = &s->world;
     uint32_t node = next_slot(s);
+    if (is->layered && !aoi_node_layers_ready(s, node)) return AOI_NONE;
     if (node == w->node_top) {
         if (node == MOST_NODES || !AOI_GROW(&w->memory, w->areas, w->area_cap, node + (size_t)1) ||
             !AOI_GROW_LINES(&w->memory, w->nodes, w->node_cap, node + (size_t)1))
@@ -141,12 +149,13 @@ typedef struct new_area { /* what a node is added with */
 } new_area;
 
 /* Everything but commit; what fails leaves no trace but events, which the caller rolls back. */
-static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, const new_area *a, uint32_t *out) {
-    const aoi_area_state *is = &a->is;
+static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, new_area *a, uint32_t *out) {
+    aoi_area_state *is = &a->is;
     uint32_t node = *out = new_node(s, owner, node_id, is, a->flags);
     if (node == AOI_NONE) return AOI_ENOMEM;
     aoi_node_record *n = s->world.nodes + node;
     uint32_t unused = n->home;
+    if (!is->layered) is->layers = aoi_layers_of(s, owner);
     if (a->seen_count) aoi_judge_adopted(s, node, is, a->seen, a->seen_count);
     else if (!a->restored) aoi_judge_node(s, node, NULL, is);
     if (s->world.failed || !aoi_chain_reserve(&s->world, &s->chains, owner, node) || index_node(s, node) != AOI_OK) {
@@ -336,9 +345,11 @@ void aoi_tell_mask(aoi_space *s, uint32_t node) {
 }
 
 /* On success the state's block of parameters is the node's, else the caller's. */
-static int change_area(aoi_space *s, uint32_t node, const aoi_area_state *is) {
+static int change_area(aoi_space *s, uint32_t node, aoi_area_state *is) {
     if (!aoi_begin(s)) return AOI_ENOMEM;
     aoi_area_state was = aoi_state_of(s, node);
+    if (is->layered && !aoi_node_layers_ready(s, node)) return AOI_ENOMEM;
+    if (!is->layered) is->layers = aoi_layers_of(s, s->world.nodes[node].owner);
     aoi_judge_node(s, node, &was, is);
     if (s->world.failed || resize(s, node, is) != AOI_OK) {
         aoi_rollback(s);

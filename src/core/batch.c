@@ -84,7 +84,7 @@ static int enter_row(aoi_space *s, const aoi_row *row, uint64_t kind, bool judge
     if (aoi_slot_of_id(s, row->id) != AOI_NONE) return AOI_EEXIST; /* twice in one batch */
     uint32_t e = aoi_new_entity(s, row->id, row->pos, kind);
     if (e == AOI_NONE) return AOI_ENOMEM;
-    if (judged) aoi_judge_target(s, e, NULL, &kind);
+    if (judged) aoi_judge_target(s, e, NULL, &(aoi_looks){kind, AOI_FIRST_LAYER, 0});
     if (!s->world.failed && s->engine->class->enter(s->engine, e) == AOI_OK) return AOI_OK;
     aoi_free_entity(s, e);
     return AOI_ENOMEM;

@@ -76,9 +76,8 @@ static const char *check_entities(aoi_space *s) {
 static aoi_zone checked_zone(const aoi_space *s, uint32_t node, uint32_t target) {
     const aoi_world *w = &s->world;
     const aoi_node_record *n = w->nodes + node;
-    int how = aoi_override_of(s, node, target);
-    if (target == n->owner || !aoi_meets(how, w->entities[target].kind, n->mask)) return AOI_OUTSIDE;
-    return aoi_zone_of(w->dims, n->shape, w->areas + node, w->entities[n->owner].pos, w->entities[target].pos);
+    if (target == n->owner || !aoi_pair_meets(s, node, target)) return AOI_OUTSIDE;
+    return aoi_pair_zone(s, node, target, w->entities[n->owner].pos, w->entities[target].pos);
 }
 
 /* Only pairs in the zone BETWEEN are kept. */
@@ -127,9 +126,9 @@ static bool in_box(const aoi_world *w, uint32_t node, const double *at) {
 }
 
 /* Inside, or between the borders: what engines may not miss when they look for watchers. */
-static bool in_reach(const aoi_world *w, uint32_t node, const double *at) {
-    const aoi_node_record *n = w->nodes + node;
-    return aoi_zone_of(w->dims, n->shape, w->areas + node, w->entities[n->owner].pos, at) != AOI_OUTSIDE;
+static bool in_reach(const aoi_space *s, uint32_t node, uint32_t target) {
+    const aoi_entity_record *e = s->world.entities;
+    return aoi_pair_zone(s, node, target, e[s->world.nodes[node].owner].pos, e[target].pos) != AOI_OUTSIDE;
 }
 
 /* Every node against every entity: the engine must find all that are within bounds, each once. */
@@ -141,7 +140,8 @@ static const char *check_targets(aoi_space *s) {
         aoi_find_targets(s, owner->pos, w->nodes[n].reach);
         for (uint32_t e = 0; e < w->entity_top; e++) {
             if (!aoi_is_live(w->entities[e].generation) || e == w->nodes[n].owner) continue;
-            if (in_box(w, n, w->entities[e].pos) && !is_hit_once(w, e))
+            bool near = aoi_is_large(s, e) ? in_reach(s, n, e) : in_box(w, n, w->entities[e].pos);
+            if (near && !is_hit_once(w, e))
                 return say(s, "engine %s does not find entity %lld near entity %lld", s->engine->class->name,
                            (long long)w->entities[e].id, (long long)owner->id);
         }
@@ -153,11 +153,11 @@ static const char *check_watchers(aoi_space *s) {
     const aoi_world *w = &s->world;
     for (uint32_t e = 0; e < w->entity_top; e++) {
         if (!aoi_is_live(w->entities[e].generation)) continue;
-        aoi_find_watchers(s, e, true, true);
+        aoi_find_watchers(s, e, aoi_extent_of(s, e), true, true);
         for (uint32_t n = 0; n < w->node_top; n++) {
             const aoi_node_record *k = w->nodes + n;
             if (!aoi_is_live(k->generation) || k->owner == e) continue;
-            if (in_reach(w, n, w->entities[e].pos) && !is_hit_once(w, n))
+            if (in_reach(s, n, e) && !is_hit_once(w, n))
                 return say(s, "engine %s does not find node %lld of entity %lld around entity %lld",
                            s->engine->class->name, (long long)k->node_id, (long long)w->entities[k->owner].id,
                            (long long)w->entities[e].id);
@@ -171,6 +171,7 @@ const char *aoi_check(aoi_space *s) {
     if (!wrong) wrong = check_kept(s);
     if (!wrong) wrong = check_overrides(s);
     if (!wrong) wrong = aoi_check_seats(s);
+    if (!wrong) wrong = aoi_check_looks(s);
     if (!wrong) wrong = aoi_queue_check(&s->queue);
     if (!wrong && s->layers) wrong = aoi_layers_see(s) ? aoi_layers_check(s->layers) : "not enough memory";
     if (!wrong) wrong = s->engine->class->check(s->engine);

@@ -48,7 +48,8 @@ enum {
     AOI_NODE_KEEPS = 4,     /* has a zone BETWEEN */
     AOI_NODE_OVERRIDES = 8, /* has exceptions for single targets */
     AOI_NODE_LAYER = 16,    /* a layer's: its events are sightings (layer_hook.h) */
-    AOI_NODE_INDEXED = 32   /* one of many nodes of its owner (node_index.h) */
+    AOI_NODE_INDEXED = 32,  /* one of many nodes of its owner (node_index.h) */
+    AOI_NODE_LAYERED = 64   /* has layers of its own (looks.h) */
 };
 
 typedef struct aoi_node_record {              /* one cache line */

@@ -13,8 +13,9 @@ const char *aoi_why_text(int why) {
                                         [AOI_WHY_KEPT] = "kept",
                                         [AOI_WHY_OUTSIDE] = "outside",
                                         [AOI_WHY_WALL] = "wall",
-                                        [AOI_WHY_LINGERS] = "lingers"};
-    return why >= 0 && why <= AOI_WHY_LINGERS ? texts[why] : "unknown";
+                                        [AOI_WHY_LINGERS] = "lingers",
+                                        [AOI_WHY_LAYERS] = "layers"};
+    return why >= 0 && why <= AOI_WHY_LAYERS ? texts[why] : "unknown";
 }
 
 static int why_of(const aoi_space *s, uint32_t node, uint32_t target) {
@@ -23,10 +24,10 @@ static int why_of(const aoi_space *s, uint32_t node, uint32_t target) {
     if (n->owner == target) return AOI_WHY_SELF;
     if (how == AOI_HIDE) return AOI_WHY_HIDDEN;
     if (how == AOI_SHOW) return AOI_WHY_SHOWN;
-    if (!aoi_meets(how, s->world.entities[target].kind, n->mask)) return AOI_WHY_MASK;
+    if (!aoi_meets(how, aoi_kind_of(s, target), n->mask)) return AOI_WHY_MASK;
+    if (!aoi_layers_meet(s, node, target)) return AOI_WHY_LAYERS;
     if (!aoi_node_sees(s, node, target)) return AOI_WHY_OUTSIDE;
-    aoi_zone z = aoi_zone_of(s->world.dims, n->shape, s->world.areas + node, aoi_position_now(s, n->owner),
-                             aoi_position_now(s, target));
+    aoi_zone z = aoi_pair_zone(s, node, target, aoi_position_now(s, n->owner), aoi_position_now(s, target));
     return z == AOI_INSIDE ? AOI_WHY_INSIDE : AOI_WHY_KEPT;
 }
 
@@ -59,6 +60,9 @@ void aoi_explain(aoi_space *s, int64_t watcher, int64_t node_id, int64_t target,
     out->distance = sqrt(sum);
     out->sees = out->why == AOI_WHY_SHOWN || out->why == AOI_WHY_INSIDE || out->why == AOI_WHY_KEPT;
     out->shape = s->world.nodes[node].shape;
-    out->kind = s->world.entities[t.index].kind;
+    out->kind = aoi_kind_of(s, t.index);
+    out->layers = aoi_layers_of(s, t.index);
+    out->node_layers = aoi_node_layers_of(s, node);
+    out->extent = aoi_extent_of(s, t.index);
     out->mask = s->world.nodes[node].mask;
 }

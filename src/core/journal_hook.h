@@ -14,7 +14,8 @@ void aoi_log_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, i
 void aoi_log_move(aoi_space *s, aoi_entity e, const double *pos, int result);
 int64_t aoi_logged_id(const aoi_space *s, aoi_entity e); /* 0 where it is stale */
 void aoi_log_leave(aoi_space *s, aoi_entity e, int64_t id, int result);
-void aoi_log_kind(aoi_space *s, aoi_entity e, uint64_t kind, int result);
+void aoi_log_kind(aoi_space *s, int call, aoi_entity e, uint64_t bits, int result); /* or layers */
+void aoi_log_extent(aoi_space *s, aoi_entity e, double extent, int result);
 void aoi_log_attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const double *offset, int result);
 void aoi_log_rows(aoi_space *s, int call, const aoi_row *rows, size_t n, uint64_t kind, int result);
 void aoi_log_leave_many(aoi_space *s, const int64_t *ids, size_t n, int result);

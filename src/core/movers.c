@@ -74,6 +74,7 @@ static void forget_movers(aoi_space *s) {
     for (uint32_t i = 0; i < w->mover_count; i++) w->entities[w->movers[i]].mover = AOI_NONE;
     if (w->mover_cap > AOI_QUEUE_KEEPS && w->mover_count < w->mover_cap / 8) aoi_free_movers(s); /* small ticks again */
     w->mover_count = w->moved = 0;
+    s->larges.moved = true;
     aoi_forget_travel(&s->moves);
     s->stage = AOI_STAGE_NOTED;
 }

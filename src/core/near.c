@@ -10,7 +10,7 @@
 AOI_INLINE bool holds(int dims, int shape, const aoi_area_state *is, const double *at, const double *t) {
     return shape == AOI_SQUARE   ? aoi_in_box(dims, at, t, is->area.radius)
            : shape == AOI_CIRCLE ? aoi_in_ball(dims, at, t, is->area.radius)
-                                 : aoi_shape_holds(dims, shape, &is->area, at, t, 0);
+                                 : aoi_shape_holds(dims, shape, &is->area, at, t, 0, 0);
 }
 
 /* The hits that are in an area around a place, of any kind if the mask is 0; how many. */
@@ -24,8 +24,28 @@ AOI_INLINE size_t hits_in(const aoi_world *w, const aoi_area_state *is, int shap
     return n;
 }
 
-static size_t answer_hits(const aoi_world *w, const aoi_area_state *is, const double *pos, int64_t *out) {
+/* The same where targets may be large, or the area has layers. */
+static size_t hits_by_looks(const aoi_space *s, const aoi_area_state *is, const double *at, int64_t *out) {
+    const aoi_world *w = &s->world;
+    size_t n = 0;
+    for (uint32_t i = 0; i < w->hit_count; i++) {
+        const aoi_entity_record *t = w->entities + w->hits[i];
+        aoi_looks looks = aoi_looks_of(s, w->hits[i]);
+        bool counts = (!is->mask || (looks.kind & is->mask)) && (!is->layered || (looks.layers & is->layers));
+        if (counts && aoi_zone_grown(w->dims, is->shape, &is->area, at, t->pos, looks.extent) == AOI_INSIDE)
+            out[n++] = t->id;
+    }
+    return n;
+}
+
+static bool asks_for_looks(const aoi_space *s, const aoi_area_state *is) {
+    return s->larges.count || is->layered;
+}
+
+static size_t answer_hits(const aoi_space *s, const aoi_area_state *is, const double *pos, int64_t *out) {
+    const aoi_world *w = &s->world;
     double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* the rule reads three */
+    if (asks_for_looks(s, is)) return hits_by_looks(s, is, at, out);
     if (is->shape == AOI_SQUARE) return hits_in(w, is, AOI_SQUARE, at, out);
     if (is->shape == AOI_CIRCLE) return hits_in(w, is, AOI_CIRCLE, at, out);
     return hits_in(w, is, is->shape, at, out);
@@ -47,7 +67,7 @@ int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_
     asked_reach(&is, reach);
     aoi_find_targets(s, pos, reach);
     if (!aoi_answer_ready(s, w->hit_count, false)) return AOI_ENOMEM;
-    s->answer_count = (uint32_t)answer_hits(w, &is, pos, s->ids_out);
+    s->answer_count = (uint32_t)answer_hits(s, &is, pos, s->ids_out);
     return aoi_give(s, ids, count);
 }
 
@@ -221,7 +241,7 @@ static bool answer_alone(aoi_space *s, const aoi_area_state *is, const double *p
     aoi_find_targets(s, p, reach);
     if (w->failed || !AOI_GROW(&s->world.memory, t->found, t->found_cap, *found + w->hit_count + 1)) return false;
     q->start = *found;
-    q->count = (uint32_t)answer_hits(w, is, p, t->found + *found);
+    q->count = (uint32_t)answer_hits(s, is, p, t->found + *found);
     *found += q->count;
     return true;
 }
@@ -243,7 +263,7 @@ static bool answer_places(aoi_space *s, const aoi_area_state *is, const double *
     for (uint32_t i = 0; i < n; i++) {
         if (!t->places[i].first) continue;
         bool good = true;
-        if (box_group(s, at, i, reach, lo, hi))
+        if (!asks_for_looks(s, is) && box_group(s, at, i, reach, lo, hi))
             good = prepare_group(s, lo, hi, reach, is->mask, &f) && answer_by_shape(s, is, at, i, reach, &f, &found);
         else
             for (uint32_t k = i; k != AOI_NONE && good; k = t->places[k].next)
@@ -315,7 +335,7 @@ static size_t rank_hits(aoi_space *s, const double *pos, size_t most, double wit
         double dx = t->pos[0] - pos[0], dy = t->pos[1] - pos[1], dz = w->dims == 3 ? t->pos[2] - pos[2] : 0;
         AOI_PRODUCT xx = dx * dx, yy = dy * dy, zz = dz * dz;
         double d2 = w->dims == 3 ? xx + yy + zz : xx + yy;
-        if ((mask && !(t->kind & mask)) || !(d2 <= radius * radius)) continue;
+        if ((mask && !(aoi_kind_of(s, w->hits[i]) & mask)) || !(d2 <= radius * radius)) continue;
         all++;
         nearer += d2 < sure * sure;
         if (*count < most || d2 <= s->ranked[0].by) keep_first(s->ranked, count, most, (aoi_ranked){d2, t->id});

@@ -15,15 +15,13 @@ void aoi_find_in_box(aoi_space *s, const double *lo, const double *hi) {
     w->hit_count = 0;
     if (hi[0] <= DBL_MAX && hi[1] <= DBL_MAX && lo[0] >= -DBL_MAX && lo[1] >= -DBL_MAX) {
         s->engine->class->targets(s->engine, lo, hi);
+        if (s->larges.count) aoi_add_large_targets(s, lo, hi);
         return;
     }
     for (uint32_t e = 0; e < w->entity_top; e++)
         if (aoi_is_live(w->entities[e].generation)) aoi_add_hit(w, e);
 }
 
-enum { FEW_NODES = 32 };
-
-/* A few nodes are looked at one by one: a crowd beside them costs nothing. */
 static void find_among_few(aoi_space *s) {
     const aoi_world *w = &s->world;
     for (uint32_t n = 0; n < w->node_top; n++)
@@ -32,17 +30,18 @@ static void find_among_few(aoi_space *s) {
 }
 
 /* Its own nodes may be among them. */
-static void find_nodes(aoi_space *s, uint32_t entity, bool idle, bool by_index) {
+static void find_nodes(aoi_space *s, uint32_t entity, double extent, bool idle, bool by_index) {
     aoi_world *w = &s->world;
     w->hit_count = 0;
-    if (w->node_top <= FEW_NODES && !by_index) find_among_few(s);
+    if (extent > 0) aoi_find_large_watchers(s, entity, extent, idle);
+    else if (w->node_top <= AOI_FEW_WATCHERS && !by_index) find_among_few(s);
     else s->engine->class->watchers(s->engine, w->entities[entity].pos, idle);
     for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home) aoi_add_hit(w, n);
 }
 
-void aoi_find_watchers(aoi_space *s, uint32_t entity, bool idle, bool by_index) {
+void aoi_find_watchers(aoi_space *s, uint32_t entity, double extent, bool idle, bool by_index) {
     aoi_world *w = &s->world;
-    find_nodes(s, entity, idle, by_index);
+    find_nodes(s, entity, extent, idle, by_index);
     uint32_t others = 0;
     for (uint32_t i = 0; i < w->hit_count; i++) /* an entity does not watch itself */
         if (w->nodes[w->hits[i]].owner != entity) w->hits[others++] = w->hits[i];
@@ -65,9 +64,8 @@ bool aoi_node_sees(const aoi_space *s, uint32_t node, uint32_t target) {
     const aoi_node_record *n = s->world.nodes + node;
     int how = aoi_override_of(s, node, target);
     if (how == AOI_SHOW) return true;
-    if (target == n->owner || !aoi_meets(how, s->world.entities[target].kind, n->mask)) return false;
-    aoi_zone z = aoi_zone_of(s->world.dims, n->shape, s->world.areas + node, aoi_position_now(s, n->owner),
-                             aoi_position_now(s, target));
+    if (target == n->owner || !aoi_pair_meets(s, node, target)) return false;
+    aoi_zone z = aoi_pair_zone(s, node, target, aoi_position_now(s, n->owner), aoi_position_now(s, target));
     return z == AOI_INSIDE || (z == AOI_BETWEEN && aoi_pair_table_has(&s->kept, node, target));
 }
 
@@ -77,8 +75,8 @@ static inline bool is_found(const aoi_space *s, uint32_t node, uint32_t target) 
     const aoi_world *w = &s->world;
     const aoi_node_record *n = w->nodes + node;
     const aoi_entity_record *t = w->entities + target;
-    if ((n->flags & (AOI_NODE_PLAIN | AOI_NODE_OVERRIDES)) == AOI_NODE_PLAIN)
-        return (n->mask & t->kind) && target != n->owner &&
+    if ((n->flags & (AOI_NODE_PLAIN | AOI_NODE_OVERRIDES)) == AOI_NODE_PLAIN && !aoi_is_large(s, target))
+        return aoi_layers_meet(s, node, target) && (n->mask & t->kind) && target != n->owner &&
                aoi_in_box(w->dims, w->entities[n->owner].pos, t->pos, n->reach[0]);
     return aoi_override_of(s, node, target) != AOI_SHOW && aoi_node_sees(s, node, target);
 }
@@ -122,7 +120,7 @@ int aoi_viewers(aoi_space *s, aoi_entity handle, const int64_t **ids, const int6
     const aoi_world *w = &s->world;
     const aoi_override_record *r;
     size_t shown = aoi_overrides_count(&s->overrides);
-    find_nodes(s, e, true, false);
+    find_nodes(s, e, aoi_extent_of(s, e), true, false);
     if (!aoi_answer_ready(s, w->hit_count + shown, true)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++) answer_viewer(s, w->hits[i], is_found(s, w->hits[i], e));
     r = shown ? aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_TARGET, e) : NULL;
@@ -181,12 +179,6 @@ bool aoi_position(const aoi_space *s, aoi_entity handle, double *pos) {
     const double *at = aoi_position_now(s, e);
     for (int a = 0; a < s->world.dims; a++) pos[a] = at[a];
     return true;
-}
-
-bool aoi_kind(const aoi_space *s, aoi_entity handle, uint64_t *kind) {
-    uint32_t e = aoi_entity_slot(s, handle);
-    if (e != AOI_NONE) *kind = s->world.entities[e].kind;
-    return e != AOI_NONE;
 }
 
 bool aoi_area_of(const aoi_space *s, aoi_node handle, aoi_area *area) {

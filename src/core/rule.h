@@ -59,9 +59,22 @@ AOI_INLINE aoi_zone aoi_zone_of(int dims, int shape, const aoi_area_record *a, c
         double d = aoi_distance2(dims, w, t);
         return (aoi_zone)((unsigned)(d <= inner) + (unsigned)(d <= outer));
     }
-    if (aoi_shape_holds(dims, shape, a, w, t, 0)) return AOI_INSIDE;
+    if (aoi_shape_holds(dims, shape, a, w, t, 0, 0)) return AOI_INSIDE;
     double margin = a->shape->margin;
-    return margin > 0 && aoi_shape_holds(dims, shape, a, w, t, margin) ? AOI_BETWEEN : AOI_OUTSIDE;
+    return margin > 0 && aoi_shape_holds(dims, shape, a, w, t, margin, 0) ? AOI_BETWEEN : AOI_OUTSIDE;
+}
+
+/* The same of a target with an extent, by which the area is grown: polygons and infinite radii are as they are. */
+static inline aoi_zone aoi_zone_grown(int dims, int shape, const aoi_area_record *a, const double *w, const double *t,
+                                      double extent) {
+    if (extent == 0) return aoi_zone_of(dims, shape, a, w, t);
+    aoi_area_record grown = *a;
+    grown.radius += extent;
+    grown.keep += extent;
+    if (shape == AOI_SQUARE || shape == AOI_CIRCLE) return aoi_zone_of(dims, shape, &grown, w, t);
+    if (aoi_shape_holds(dims, shape, a, w, t, 0, extent)) return AOI_INSIDE;
+    double margin = a->shape->margin;
+    return margin > 0 && aoi_shape_holds(dims, shape, a, w, t, margin, extent) ? AOI_BETWEEN : AOI_OUTSIDE;
 }
 
 /* Half-extent of a box that holds everything within a leave radius.  Of a square that is the radius itself, exactly.  A

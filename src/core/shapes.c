@@ -12,46 +12,50 @@ typedef struct shape_class {
     unsigned needs, takes; /* fields; takes: beside those it needs */
     int least_dims;
     /* the point at d = t - w; w and t for comparisons that are made with sums */
-    bool (*holds)(int dims, const aoi_area_record *a, const double *w, const double *t, double margin);
+    bool (*holds)(int dims, const aoi_area_record *a, const double *w, const double *t, double margin, double extent);
     /* half-extents on the first two axes, grown by the margin */
     void (*reach)(const aoi_area_record *a, double *reach);
 } shape_class;
 
 /* ---- inside ------------------------------------------------------------------------------------------------------ */
 
-static bool in_height(int dims, const aoi_shape *p, const double *w, const double *t, double margin) {
-    return dims < 3 || aoi_in_side(w[2], t[2], p->half_height + margin);
+static bool in_height(int dims, const aoi_shape *p, const double *w, const double *t, double margin, double extent) {
+    return dims < 3 || aoi_in_side(w[2], t[2], p->half_height + margin + extent);
 }
 
-static bool box_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin) {
+static bool box_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin,
+                      double extent) {
     bool in = true;
-    for (int i = 0; i < dims; i++) in &= aoi_in_side(w[i], t[i], a->shape->extents[i] + margin) != 0;
+    for (int i = 0; i < dims; i++) in &= aoi_in_side(w[i], t[i], a->shape->extents[i] + margin + extent) != 0;
     return in;
 }
 
-static bool cylinder_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin) {
-    return aoi_in_ball(2, w, t, a->radius + margin) && in_height(dims, a->shape, w, t, margin);
+static bool cylinder_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin,
+                           double extent) {
+    return aoi_in_ball(2, w, t, a->radius + margin + extent) && in_height(dims, a->shape, w, t, margin, extent);
 }
 
-static bool sector_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin) {
+static bool sector_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin,
+                         double extent) {
     const aoi_shape *p = a->shape;
     double dx = t[0] - w[0], dy = t[1] - w[1];
     AOI_PRODUCT xx = dx * dx, yy = dy * dy, ax = dx * p->fx, ay = dy * p->fy, edge = p->c * sqrt(xx + yy);
-    if (!cylinder_holds(dims, a, w, t, margin)) return false;
+    if (!cylinder_holds(dims, a, w, t, margin, extent)) return false;
     return p->angle == TWO_PI || ax + ay >= edge;
 }
 
 /* Even-odd: a ray from the point crosses an odd number of sides.  Each side owns its lower end only. */
-static bool polygon_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin) {
+static bool polygon_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin,
+                          double extent) {
     const aoi_shape *p = a->shape;
     double dx = t[0] - w[0], dy = t[1] - w[1];
     bool in = false;
-    (void)margin;
+    (void)margin, (void)extent;
     for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) {
         double xi = p->points[2 * i], yi = p->points[2 * i + 1], xj = p->points[2 * j], yj = p->points[2 * j + 1];
         if ((yi > dy) != (yj > dy) && dx < (xj - xi) * (dy - yi) / (yj - yi) + xi) in = !in;
     }
-    return in && in_height(dims, p, w, t, 0);
+    return in && in_height(dims, p, w, t, 0, 0);
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
@@ -111,8 +115,9 @@ unsigned aoi_shape_takes(int shape, int dims) {
     return with_height(shape_classes[shape].needs | shape_classes[shape].takes, dims);
 }
 
-bool aoi_shape_holds(int dims, int shape, const aoi_area_record *a, const double *w, const double *t, double margin) {
-    return shape_classes[shape].holds(dims, a, w, t, margin);
+bool aoi_shape_holds(int dims, int shape, const aoi_area_record *a, const double *w, const double *t, double margin,
+                     double extent) {
+    return shape_classes[shape].holds(dims, a, w, t, margin, extent);
 }
 
 /* ---- areas in and out -------------------------------------------------------------------------------------------- */
@@ -206,7 +211,8 @@ static bool is_simple(int shape) {
 }
 
 static void resolve(int dims, const aoi_area *a, aoi_shape *p, aoi_area_state *out) {
-    *out = (aoi_area_state){.mask = a->mask, .shape = (uint8_t)a->shape};
+    *out = (aoi_area_state){
+        .mask = a->mask, .shape = (uint8_t)a->shape, .layered = a->layered, .layers = a->layered ? a->layers : 0};
     if (p) {
         fill_shape(p, dims, a);
         resolve_other(dims, a, p, out);
@@ -233,6 +239,8 @@ bool aoi_area_borrow(aoi_memory *m, aoi_shape **scratch, int dims, const aoi_are
 void aoi_area_describe(const aoi_area_state *is, aoi_area *out) {
     const aoi_shape *p = is->area.shape;
     *out = (aoi_area){.shape = is->shape, .mask = is->mask, .radius = is->area.radius, .user_data = is->area.user_data};
+    out->layered = is->layered;
+    out->layers = is->layered ? is->layers : 0;
     if (!p) {
         out->keep = is->area.keep;
         return;

@@ -31,6 +31,8 @@ typedef struct aoi_area_state {
     uint64_t mask;
     uint8_t shape;
     bool margined; /* it has a zone BETWEEN */
+    bool layered;  /* with layers of its own; else those of its owner */
+    uint64_t layers;
     double reach[2];
 } aoi_area_state;
 
@@ -48,8 +50,9 @@ void aoi_scratch_free(aoi_memory *m, aoi_shape *p);
 /* The area as it was given. */
 void aoi_area_describe(const aoi_area_state *is, aoi_area *out);
 
-/* Whether a target at t is inside the area, grown by `margin`, of a watcher at w: shapes other than square and circle. */
-bool aoi_shape_holds(int dims, int shape, const aoi_area_record *a, const double *w, const double *t, double margin);
+/* Whether a target at t is inside the area, grown by `margin` and then by its extent, of a watcher at w: shapes other than square and circle. */
+bool aoi_shape_holds(int dims, int shape, const aoi_area_record *a, const double *w, const double *t, double margin,
+                     double extent);
 
 /* Fields that a shape must have, and may have; in 2 dimensions without those of height.  A shape that does not exist in
  * so few dimensions takes none. */

@@ -100,6 +100,7 @@ void aoi_close(aoi_space *s) {
     aoi_overrides_free(m, &s->overrides);
     aoi_node_index_free(m, &s->chains);
     AOI_FREE(m, s->seats, s->seat_cap);
+    aoi_free_looks(s);
     for (uint32_t n = 0; n < w->node_top; n++)
         if (aoi_is_live(w->nodes[n].generation)) aoi_shape_free(m, w->areas[n].shape);
     aoi_scratch_free(m, s->scratch);
@@ -178,6 +179,7 @@ uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
 void aoi_free_entity(aoi_space *s, uint32_t e) {
     aoi_entity_record *r = s->world.entities + e;
     if (s->layers) aoi_layers_left(s->layers, e);
+    aoi_forget_looks(s, e);
     aoi_index_remove(&s->ids, aoi_id_hash(&s->world.hash_key, r->id), e);
     s->world.entity_count--;
     if (++r->generation == 0) return; /* all generations used: the slot retires, or old handles would come alive */
@@ -241,6 +243,7 @@ void aoi_give_back(aoi_space *s) {
     AOI_CLEAR(m, s->nodes_out, s->nodes_cap);
     AOI_CLEAR(m, s->times_out, s->times_cap);
     if (!s->queue.count) aoi_queue_close(m, &s->queue);
+    aoi_free_looks(s);
 }
 
 /* ---- one at a time ----------------------------------------------------------------------------------------------- */
@@ -252,7 +255,7 @@ static int enter_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
     aoi_queue_only_new(&s->queue);
     uint32_t e = aoi_new_entity(s, id, pos, kind);
     if (e == AOI_NONE) return AOI_ENOMEM;
-    aoi_judge_target(s, e, NULL, &kind);
+    aoi_judge_target(s, e, NULL, &(aoi_looks){kind, AOI_FIRST_LAYER, 0});
     if (s->world.failed || s->engine->class->enter(s->engine, e) != AOI_OK) {
         aoi_rollback(s);
         aoi_free_entity(s, e);
@@ -276,6 +279,7 @@ static int refuse_move(aoi_space *s, uint32_t e, const double *to) {
     aoi_note_mover(s, e, s->world.entities[e].pos);
     aoi_place(s, e, to);
     s->stage = AOI_STAGE_REPAIR;
+    s->larges.moved = true;
     return AOI_ENOMEM;
 }
 
@@ -318,7 +322,8 @@ int aoi_move(aoi_space *s, aoi_entity handle, const double *pos) {
 
 void aoi_judge_leaving(aoi_space *s, uint32_t e) {
     const aoi_entity_record *r = s->world.entities + e;
-    aoi_judge_target(s, e, &r->kind, NULL);
+    aoi_looks was = aoi_looks_of(s, e);
+    aoi_judge_target(s, e, &was, NULL);
     for (uint32_t n = r->nodes; n != AOI_NONE; n = s->world.nodes[n].next) {
         aoi_area_state was = aoi_state_of(s, n);
         aoi_judge_node(s, n, &was, NULL);
@@ -358,28 +363,5 @@ int aoi_leave(aoi_space *s, aoi_entity handle) {
     int64_t id = s->journal ? aoi_logged_id(s, handle) : 0; /* its record may be given back */
     int result = leave_entity(s, handle);
     if (s->journal) aoi_log_leave(s, handle, id, result);
-    return result;
-}
-
-static int set_kind_of(aoi_space *s, aoi_entity handle, uint64_t kind) {
-    uint32_t e = aoi_entity_slot(s, handle);
-    if (e == AOI_NONE) return AOI_EGONE;
-    if (!aoi_begin(s)) return AOI_ENOMEM;
-    aoi_judge_target(s, e, &s->world.entities[e].kind, &kind);
-    const aoi_engine_class *class = s->engine->class;
-    if (!s->world.failed && class->set_kind && class->set_kind(s->engine, e, kind) != AOI_OK) s->world.failed = true;
-    if (s->world.failed) {
-        aoi_rollback(s);
-        return AOI_ENOMEM;
-    }
-    s->world.entities[e].kind = kind;
-    if (s->layers) aoi_layers_touched(s->layers, e);
-    aoi_commit(s);
-    return AOI_OK;
-}
-
-int aoi_set_kind(aoi_space *s, aoi_entity handle, uint64_t kind) {
-    int result = set_kind_of(s, handle, kind);
-    if (s->journal) aoi_log_kind(s, handle, kind, result);
     return result;
 }

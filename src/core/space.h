@@ -2,6 +2,7 @@
  *
  *   space.c       opening, closing, slots and handles; entities: enter, move, leave, kind
  *   areas.c       nodes: add, remove, radius, mask
+ *   looks.c       kinds, layers and extents of entities; larges.c pairs of targets with an extent
  *   attach.c      passengers, which move with their carriers
  *   movers.c      moves that are judged together; the repair of an index whose batch was refused
  *   batch.c       many at once
@@ -27,6 +28,7 @@
 #include "core/event_queue.h"
 #include "core/journal_hook.h"
 #include "core/layer_hook.h"
+#include "core/looks.h"
 #include "core/node_index.h"
 #include "core/observer_hook.h"
 #include "core/override_table.h"
@@ -34,6 +36,8 @@
 #include "core/rule.h"
 
 enum { AOI_MOST_ENTITIES = 1 << 30 }; /* in one space */
+enum { AOI_FEW_WATCHERS = 32 };       /* nodes: they are looked at one by one: a crowd beside them costs nothing */
+enum { AOI_FIRST_LAYER = 1 };         /* that entities are on without layers of their own */
 
 typedef struct aoi_pair_undo { /* one change of the pair table */
     uint32_t node, target;
@@ -102,7 +106,12 @@ struct aoi_space {
     aoi_event_queue queue;
     aoi_pair_table kept; /* pairs that are seen in the zone BETWEEN */
     aoi_override_table overrides;
-    aoi_seat *seats; /* NULL: nothing is attached */
+    uint64_t *entity_layers, *node_layers; /* NULL, or shorter than the records: the others are on the first */
+    uint32_t entity_layers_cap, node_layers_cap;
+    aoi_larges larges;
+    double greatest_reach; /* of a bounded node, ever */
+    bool has_oblong;       /* a bounded node was longer on one axis, ever */
+    aoi_seat *seats;       /* NULL: nothing is attached */
     uint32_t seat_cap, attached;
     aoi_layer *layers;                                    /* chain of those that are open on it */
     uint32_t sync_count;                                  /* synchronisers ever opened */
@@ -176,6 +185,54 @@ void aoi_free_node(aoi_space *s, uint32_t node);    /* out of the index; the slo
 void aoi_tell_mask(aoi_space *s, uint32_t node);    /* to the engine, that it has changed, or has exceptions now */
 void aoi_release_node(aoi_space *s, uint32_t node); /* a dead node whose last event is gone */
 
+/* ---- looks --------------------------------------------------------------------------------------------------------- */
+
+static inline uint64_t aoi_layers_of(const aoi_space *s, uint32_t entity) {
+    return entity < s->entity_layers_cap ? s->entity_layers[entity] : AOI_FIRST_LAYER;
+}
+static inline uint64_t aoi_node_layers_of(const aoi_space *s, uint32_t node) {
+    const aoi_node_record *n = s->world.nodes + node;
+    return n->flags & AOI_NODE_LAYERED ? s->node_layers[node] : aoi_layers_of(s, n->owner);
+}
+static inline bool aoi_layers_meet(const aoi_space *s, uint32_t node, uint32_t target) {
+    if (!s->entity_layers && !s->node_layers) return true;
+    return (aoi_layers_of(s, target) & aoi_node_layers_of(s, node)) != 0;
+}
+static inline bool aoi_is_large(const aoi_space *s, uint32_t entity) {
+    return entity < s->larges.of_cap && s->larges.of[entity] != AOI_NONE;
+}
+static inline double aoi_extent_of(const aoi_space *s, uint32_t entity) {
+    return aoi_is_large(s, entity) ? s->larges.records[s->larges.of[entity]].extent : 0;
+}
+/* The kind that was set; that of the record is 0 of large ones. */
+static inline uint64_t aoi_kind_of(const aoi_space *s, uint32_t entity) {
+    uint64_t kind = s->world.entities[entity].kind;
+    return !kind && aoi_is_large(s, entity) ? s->larges.records[s->larges.of[entity]].kind : kind;
+}
+static inline aoi_looks aoi_looks_of(const aoi_space *s, uint32_t entity) {
+    return (aoi_looks){aoi_kind_of(s, entity), aoi_layers_of(s, entity), aoi_extent_of(s, entity)};
+}
+
+bool aoi_layers_ready(aoi_space *s, uint32_t entity); /* room for its layers; false when memory is refused */
+bool aoi_node_layers_ready(aoi_space *s, uint32_t node);
+int aoi_restore_looks(aoi_space *s, uint32_t entity, uint64_t layers,
+                      double extent);                 /* of a space that is being loaded */
+void aoi_forget_looks(aoi_space *s, uint32_t entity); /* it leaves */
+void aoi_free_looks(aoi_space *s);
+
+bool aoi_larges_ready(aoi_space *s, uint32_t entity, double extent); /* room for it to be large */
+void aoi_larges_set(aoi_space *s, uint32_t entity, const aoi_looks *looks);
+void aoi_larges_remove(aoi_space *s, uint32_t entity);
+void aoi_larges_free(aoi_space *s);
+/* Into world.hits: large ones whose square meets the box, instead of those that are there; bounded nodes of others whose
+ * box meets the square of that extent around the entity. */
+void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi);
+void aoi_find_large_watchers(aoi_space *s, uint32_t entity, double extent, bool idle);
+/* Into world.candidates: pairs with a large target that a move, or the whole batch, may have changed, each once. */
+void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from, const double *to);
+void aoi_add_large_changes(aoi_space *s);
+const char *aoi_check_looks(aoi_space *s);
+
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
 
 static inline int aoi_override_of(const aoi_space *s, uint32_t node, uint32_t target) {
@@ -186,6 +243,17 @@ static inline int aoi_override_of(const aoi_space *s, uint32_t node, uint32_t ta
 /* Whether a target of this kind counts for a node with this mask, so that its position tells whether it is seen. */
 static inline bool aoi_meets(int how, uint64_t kind, uint64_t mask) {
     return how == AOI_BY_RULE ? (kind & mask) != 0 : how == AOI_MATCH;
+}
+
+/* The same of a target with all that it looks like. */
+static inline bool aoi_pair_meets(const aoi_space *s, uint32_t node, uint32_t target) {
+    int how = aoi_override_of(s, node, target);
+    return aoi_meets(how, aoi_kind_of(s, target), s->world.nodes[node].mask) && aoi_layers_meet(s, node, target);
+}
+static inline aoi_zone aoi_pair_zone(const aoi_space *s, uint32_t node, uint32_t target, const double *w,
+                                     const double *t) {
+    double extent = aoi_extent_of(s, target);
+    return aoi_zone_grown(s->world.dims, s->world.nodes[node].shape, s->world.areas + node, w, t, extent);
 }
 
 /* Whether the node sees the target now, by where both are: the index may have them elsewhere for a while. */
@@ -259,8 +327,8 @@ void aoi_rollback(aoi_space *s); /* the whole call */
 void aoi_commit(aoi_space *s);
 void aoi_tidy(aoi_space *s); /* lets the engine give back what it does not need, if it wants to */
 
-/* All pairs of an entity as a target: NULL before it enters or after it leaves, else its kind. */
-void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is);
+/* All pairs of an entity as a target: NULL before it enters or after it leaves, else its looks. */
+void aoi_judge_target(aoi_space *s, uint32_t entity, const aoi_looks *was, const aoi_looks *is);
 /* The pairs of all nodes with entities that have entered just now, in the order of their x, by slot. */
 void aoi_judge_entered(aoi_space *s, const aoi_ranked *entered, size_t n);
 /* All pairs of a node: NULL before it is added or after it is removed, else its area. */
@@ -313,7 +381,7 @@ void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* i
 void aoi_find_in_box(aoi_space *s, const double *lo, const double *hi); /* the same for lo..hi, which may be infinite */
 /* Bounded and unbounded ones, not its own; idle: idle ones, too; by_index: by the engine even where looking at each node is
  * less. */
-void aoi_find_watchers(aoi_space *s, uint32_t entity, bool idle, bool by_index);
+void aoi_find_watchers(aoi_space *s, uint32_t entity, double extent, bool idle, bool by_index);
 
 /* The host's user data of a node, or of one that has gone while events of it wait. */
 static inline uint64_t aoi_user_data_of(const aoi_space *s, uint32_t node) {

@@ -48,6 +48,7 @@ static double sweep_room(const sweep *w) {
 
 static void find_swept(aoi_space *s, const sweep *w, const double *to) {
     double reach = sweep_room(w), lo[2], hi[2], most[2] = {reach, reach};
+    if (s->larges.count && !(w->a < 1e80)) reach = most[0] = most[1] = INFINITY;
     if (isinf(reach)) aoi_find_targets(s, w->from, most);
     else {
         for (int i = 0; i < 2; i++) {
@@ -56,6 +57,7 @@ static void find_swept(aoi_space *s, const sweep *w, const double *to) {
         }
         s->world.hit_count = 0;
         s->engine->class->targets(s->engine, lo, hi);
+        if (s->larges.count) aoi_add_large_targets(s, lo, hi);
     }
 }
 
@@ -77,8 +79,10 @@ int aoi_sweep(aoi_space *s, const double *from, const double *to, double radius,
     size_t n = 0;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         const aoi_entity_record *e = w->entities + w->hits[i];
+        aoi_looks looks = aoi_looks_of(s, w->hits[i]);
         double t;
-        if ((!mask || (e->kind & mask)) && touches(&way, e->pos, radius, &t)) s->ranked[n++] = (aoi_ranked){t, e->id};
+        if ((!mask || (looks.kind & mask)) && touches(&way, e->pos, radius + looks.extent, &t))
+            s->ranked[n++] = (aoi_ranked){t, e->id};
     }
     if (n) qsort(s->ranked, n, sizeof *s->ranked, aoi_by_rank);
     for (size_t i = 0; i < n; i++) {

@@ -152,9 +152,11 @@ static aoi_zone zone_of(const aoi_space *s, uint32_t node, const double *w, cons
 static inline bool is_judged(const aoi_space *s, uint32_t node, uint32_t target) {
     const aoi_node_record *n = s->world.nodes + node;
     bool idle = aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS);
-    if (n->flags & AOI_NODE_OVERRIDES)
-        return !idle && aoi_meets(aoi_override_of(s, node, target), s->world.entities[target].kind, n->mask);
-    return (s->world.entities[target].kind & n->mask) && !idle;
+    if (idle || !aoi_layers_meet(s, node, target)) return false;
+    if (n->flags & AOI_NODE_OVERRIDES) /* large targets are looked for by the space itself */
+        return aoi_meets(aoi_override_of(s, node, target), s->world.entities[target].kind, n->mask) &&
+               !aoi_is_large(s, target);
+    return (s->world.entities[target].kind & n->mask) != 0;
 }
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
@@ -216,41 +218,81 @@ static inline void judge_alone(aoi_space *s, uint32_t entity, uint32_t node, uin
     bool watches = n->owner == entity;
     const double *w1 = watches ? to : w, *t1 = watches ? t : to;
     if (n->flags == AOI_NODE_PLAIN || (!n->flags && n->shape == AOI_CIRCLE)) {
-        if (s->world.entities[target].kind & n->mask) judge_simple(s, node, target, w, t, w1, t1);
+        if ((s->world.entities[target].kind & n->mask) && aoi_layers_meet(s, node, target))
+            judge_simple(s, node, target, w, t, w1, t1);
     } else judge_zones(s, node, target, w, t, w1, t1);
+}
+
+/* Of a pair with a large target. */
+static bool is_large_judged(const aoi_space *s, uint32_t node, uint32_t target) {
+    const aoi_node_record *n = s->world.nodes + node;
+    return !aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS) && aoi_pair_meets(s, node, target);
+}
+
+static void judge_large_alone(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
+    uint32_t owner = s->world.nodes[node].owner;
+    const double *w = s->world.entities[owner].pos, *t = s->world.entities[target].pos;
+    if (is_large_judged(s, node, target))
+        judge_pair(s, node, target, aoi_pair_zone(s, node, target, w, t),
+                   aoi_pair_zone(s, node, target, owner == entity ? to : w, owner == entity ? t : to));
 }
 
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to) {
     judge_candidates(s, entity, to, judge_alone);
     if (s->unbounded_positional) judge_unbounded(s, entity, to, judge_alone);
+    if (!s->larges.count) return;
+    aoi_add_large_candidates(s, entity, s->world.entities[entity].pos, to);
+    judge_candidates(s, entity, to, judge_large_alone);
+    s->larges.moved |= aoi_is_large(s, entity);
 }
 
 /* Both ends may move in one batch.  The pair is judged on the later move that changes its zone; before and after are
  * those of the batch. */
-static void judge_in_batch(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
+AOI_INLINE void judge_both(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to,
+                           aoi_zone (*zone)(const aoi_space *, uint32_t, uint32_t, const double *, const double *)) {
     const aoi_world *w = &s->world;
     uint32_t owner = w->nodes[node].owner, other = owner == entity ? target : owner;
     const aoi_entity_record *o = w->entities + other;
-    if (o->mover == AOI_NONE) {
-        judge_alone(s, entity, node, target, to);
-        return;
-    }
-    if (!is_judged(s, node, target)) return;
     const double *from = w->entities[entity].pos, *there = aoi_way_of(w, o->mover);
     bool watches = owner == entity, done = o->mover < w->moved;
-    aoi_zone z0 = watches ? zone_of(s, node, from, o->pos) : zone_of(s, node, o->pos, from);
-    aoi_zone z1 = watches ? zone_of(s, node, to, o->pos) : zone_of(s, node, o->pos, to);
+    aoi_zone z0 = watches ? zone(s, node, target, from, o->pos) : zone(s, node, target, o->pos, from);
+    aoi_zone z1 = watches ? zone(s, node, target, to, o->pos) : zone(s, node, target, o->pos, to);
     if (z0 == z1) return;
     if (done) { /* `there` is where the other was before the batch */
-        judge_pair(s, node, target, watches ? zone_of(s, node, from, there) : zone_of(s, node, there, from), z1);
-    } else if (z1 == (watches ? zone_of(s, node, to, there) : zone_of(s, node, there, to))) {
+        z0 = watches ? zone(s, node, target, from, there) : zone(s, node, target, there, from);
+        judge_pair(s, node, target, z0, z1);
+    } else if (z1 == (watches ? zone(s, node, target, to, there) : zone(s, node, target, there, to))) {
         judge_pair(s, node, target, z0, z1); /* the other's move, still to come, changes nothing */
     }
+}
+
+static aoi_zone zone_of_small(const aoi_space *s, uint32_t node, uint32_t target, const double *w, const double *t) {
+    (void)target;
+    return zone_of(s, node, w, t);
+}
+
+static bool is_alone(const aoi_space *s, uint32_t entity, uint32_t node, uint32_t target) {
+    uint32_t owner = s->world.nodes[node].owner;
+    return s->world.entities[owner == entity ? target : owner].mover == AOI_NONE;
+}
+
+static void judge_in_batch(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
+    if (is_alone(s, entity, node, target)) judge_alone(s, entity, node, target, to);
+    else if (is_judged(s, node, target)) judge_both(s, entity, node, target, to, zone_of_small);
+}
+
+static void judge_large_in_batch(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
+    if (is_alone(s, entity, node, target)) judge_large_alone(s, entity, node, target, to);
+    else if (is_large_judged(s, node, target)) judge_both(s, entity, node, target, to, aoi_pair_zone);
 }
 
 void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to) {
     judge_candidates(s, entity, to, judge_in_batch);
     if (s->unbounded_positional) judge_unbounded(s, entity, to, judge_in_batch);
+    if (!s->larges.count) return;
+    aoi_add_large_candidates(s, entity, s->world.entities[entity].pos, to);
+    judge_candidates(s, entity, to, judge_large_in_batch);
+    s->larges.moved |= aoi_is_large(s, entity);
 }
 
 /* ---- after a whole batch ----------------------------------------------------------------------------------------- */
@@ -287,8 +329,24 @@ void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count) {
     }
 }
 
+static void judge_large_changes(aoi_space *s) {
+    const aoi_world *w = &s->world;
+    aoi_add_large_changes(s);
+    for (uint32_t i = 0; i < w->candidate_count && !w->failed; i++) {
+        aoi_candidate c = w->candidates[i];
+        uint32_t owner = w->nodes[c.node].owner;
+        if (!is_large_judged(s, c.node, c.target)) continue;
+        judge_pair(s, c.node, c.target,
+                   aoi_pair_zone(s, c.node, c.target, aoi_position_before(w, owner), aoi_position_before(w, c.target)),
+                   aoi_pair_zone(s, c.node, c.target, w->entities[owner].pos, w->entities[c.target].pos));
+    }
+    s->candidates += w->candidate_count;
+    s->world.candidate_count = 0;
+}
+
 void aoi_judge_unbounded_couples(aoi_space *s) {
     aoi_world *w = &s->world;
+    if (s->larges.count) judge_large_changes(s);
     for (uint32_t n = s->unbounded; n != AOI_NONE && s->unbounded_positional; n = w->nodes[n].home) {
         uint32_t owner = w->nodes[n].owner;
         const double *w0 = aoi_position_before(w, owner), *w1 = w->entities[owner].pos;
@@ -326,19 +384,23 @@ static void judge_shown(aoi_space *s, int which, uint32_t slot, uint32_t entity)
     }
 }
 
-void aoi_judge_target(aoi_space *s, uint32_t entity, const uint64_t *was, const uint64_t *is) {
+void aoi_judge_target(aoi_space *s, uint32_t entity, const aoi_looks *was, const aoi_looks *is) {
     const aoi_world *w = &s->world;
-    aoi_find_watchers(s, entity, false, false);
+    double before = was ? was->extent : 0, after = is ? is->extent : 0;
+    aoi_find_watchers(s, entity, before > after ? before : after, false, false);
     s->candidates += w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         uint32_t node = w->hits[i];
         const aoi_node_record *n = w->nodes + node;
-        if (aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS)) continue;
         int how = aoi_override_of(s, node, entity);
-        bool met = was && aoi_meets(how, *was, n->mask), meets = is && aoi_meets(how, *is, n->mask);
+        uint64_t layers = aoi_node_layers_of(s, node);
+        bool met = was && aoi_meets(how, was->kind, n->mask) && (was->layers & layers);
+        bool meets = is && aoi_meets(how, is->kind, n->mask) && (is->layers & layers);
         if ((!met && !meets) || is_judged_already(w, entity, n->owner)) continue;
-        aoi_zone z = zone_of(s, node, w->entities[n->owner].pos, w->entities[entity].pos);
-        if (z != AOI_OUTSIDE) judge_change(s, node, entity, met, z, meets, z);
+        const double *at = w->entities[n->owner].pos, *t = w->entities[entity].pos;
+        aoi_zone z0 = aoi_zone_grown(w->dims, n->shape, w->areas + node, at, t, before), z1 = z0;
+        if (after != before) z1 = aoi_zone_grown(w->dims, n->shape, w->areas + node, at, t, after);
+        if (z0 != AOI_OUTSIDE || z1 != AOI_OUTSIDE) judge_change(s, node, entity, met, z0, meets, z1);
     }
     if (!is && aoi_overrides_count(&s->overrides)) judge_shown(s, AOI_OVERRIDE_BY_TARGET, entity, entity);
 }
@@ -365,7 +427,9 @@ void aoi_judge_entered(aoi_space *s, const aoi_ranked *entered, size_t count) {
         for (; i < count && entered[i].by <= last; i++) {
             uint32_t target = (uint32_t)entered[i].id;
             const aoi_entity_record *t = w->entities + target;
-            if (!(t->kind & n->mask) || !aoi_in_side(at[1], t->pos[1], n->reach[1])) continue;
+            if (!(t->kind & n->mask) || !aoi_in_side(at[1], t->pos[1], n->reach[1]) ||
+                !aoi_layers_meet(s, node, target))
+                continue;
             aoi_zone z = zone_of(s, node, at, t->pos);
             s->candidates++;
             if (z != AOI_OUTSIDE) judge_change(s, node, target, false, z, true, z);
@@ -379,6 +443,8 @@ aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node) {
                             .mask = n->mask,
                             .shape = n->shape,
                             .margined = (n->flags & AOI_NODE_KEEPS) != 0,
+                            .layered = (n->flags & AOI_NODE_LAYERED) != 0,
+                            .layers = aoi_node_layers_of(s, node),
                             .reach = {n->reach[0], n->reach[1]}};
 }
 
@@ -396,10 +462,12 @@ void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, cons
         uint32_t target = w->hits[i];
         const aoi_entity_record *t = w->entities + target;
         int how = aoi_override_of(s, node, target);
-        bool met = was && aoi_meets(how, t->kind, was->mask), meets = is && aoi_meets(how, t->kind, is->mask);
+        aoi_looks looks = aoi_looks_of(s, target);
+        bool met = was && aoi_meets(how, looks.kind, was->mask) && (looks.layers & was->layers);
+        bool meets = is && aoi_meets(how, looks.kind, is->mask) && (looks.layers & is->layers);
         if (target == owner || (!met && !meets) || is_judged_already(w, owner, target)) continue;
-        aoi_zone before = met ? aoi_zone_of(w->dims, was->shape, &was->area, at, t->pos) : AOI_OUTSIDE;
-        aoi_zone after = meets ? aoi_zone_of(w->dims, is->shape, &is->area, at, t->pos) : AOI_OUTSIDE;
+        aoi_zone before = met ? aoi_zone_grown(w->dims, was->shape, &was->area, at, t->pos, looks.extent) : AOI_OUTSIDE;
+        aoi_zone after = meets ? aoi_zone_grown(w->dims, is->shape, &is->area, at, t->pos, looks.extent) : AOI_OUTSIDE;
         judge_change(s, node, target, met, before, meets, after);
     }
     if (!is && w->nodes[node].flags & AOI_NODE_OVERRIDES) judge_shown(s, AOI_OVERRIDE_BY_NODE, node, owner);
@@ -422,6 +490,13 @@ static void record_absent(aoi_space *s, uint32_t node, int64_t id, uint32_t life
     else s->world.failed = true;
 }
 
+/* Of a node with that area at that place; OUTSIDE where it does not look for the target. */
+static aoi_zone zone_when_added(const aoi_space *s, const aoi_area_state *is, const double *at, uint32_t target) {
+    aoi_looks looks = aoi_looks_of(s, target);
+    if (!(looks.kind & is->mask) || !(looks.layers & is->layers)) return AOI_OUTSIDE;
+    return aoi_zone_grown(s->world.dims, is->shape, &is->area, at, s->world.entities[target].pos, looks.extent);
+}
+
 void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, const int64_t *seen, size_t count) {
     const aoi_world *w = &s->world;
     const aoi_node_record *n = w->nodes + node;
@@ -431,16 +506,14 @@ void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, co
     s->candidates += w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) { /* strangers that are inside */
         const aoi_entity_record *t = w->entities + w->hits[i];
-        if (w->hits[i] == n->owner || !(t->kind & is->mask) || is_among(seen, count, t->id)) continue;
-        if (!silent && aoi_zone_of(w->dims, is->shape, &is->area, at, t->pos) == AOI_INSIDE)
-            record_event(s, AOI_ENTER, node, w->hits[i]);
+        if (w->hits[i] == n->owner || silent || is_among(seen, count, t->id)) continue;
+        if (zone_when_added(s, is, at, w->hits[i]) == AOI_INSIDE) record_event(s, AOI_ENTER, node, w->hits[i]);
     }
     for (size_t i = 0; i < count; i++) {
         uint32_t target = aoi_slot_of_id(s, seen[i]);
         if (target == n->owner) continue;
         const aoi_entity_record *t = target == AOI_NONE ? NULL : w->entities + target;
-        bool meets = t && (t->kind & is->mask);
-        aoi_zone z = meets ? aoi_zone_of(w->dims, is->shape, &is->area, at, t->pos) : AOI_OUTSIDE;
+        aoi_zone z = t ? zone_when_added(s, is, at, target) : AOI_OUTSIDE;
         if (z == AOI_BETWEEN) record_kept(s, node, target);
         else if (z == AOI_OUTSIDE && !silent) {
             if (t) record_event(s, AOI_LEAVE, node, target);
@@ -452,10 +525,11 @@ void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, co
 void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how) {
     const aoi_node_record *n = s->world.nodes + node;
     const aoi_entity_record *t = s->world.entities + target;
-    aoi_zone z = zone_of(s, node, s->world.entities[n->owner].pos, t->pos);
+    aoi_zone z = aoi_pair_zone(s, node, target, s->world.entities[n->owner].pos, t->pos);
     bool kept = aoi_pair_table_has(&s->kept, node, target), was = aoi_node_sees(s, node, target);
     bool saw = z == AOI_BETWEEN && saw_at_delivery(s, node, target, was);
-    bool by_position = aoi_meets(how, t->kind, n->mask) && (z == AOI_INSIDE || saw);
+    bool by_position =
+        aoi_meets(how, aoi_kind_of(s, target), n->mask) && aoi_layers_meet(s, node, target) && (z == AOI_INSIDE || saw);
     bool is = how == AOI_SHOW || by_position;
     record_change(s, node, target, kept, by_position && z == AOI_BETWEEN, was, is);
 }

@@ -97,11 +97,13 @@ static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     if (!AOI_GROW(m, h->trace_of, h->trace_of_cap, entity + (size_t)1)) return false;
     for (uint32_t k = had; k < h->trace_of_cap; k++) h->trace_of[k] = AOI_NONE;
     if (!aoi_index_reserve(m, &h->ids, h->trace_count + (size_t)1)) return false;
+    if (aoi_is_large(h->layer.space, entity) && !AOI_GROW(m, h->larges, h->large_cap, h->large_count + (size_t)1))
+        return false;
     if (t == AOI_NONE && !AOI_GROW(m, h->traces, h->trace_cap, h->trace_top + (size_t)1)) return false;
     if (t == AOI_NONE) t = h->trace_top;
     uint32_t unused = t == h->trace_top ? AOI_NONE : h->traces[t].next;
     h->traces[t] = (aoi_trace){.id = e->id,
-                               .kind = e->kind,
+                               .looks = aoi_looks_of(h->layer.space, entity),
                                .pos = {pos[0], pos[1], h->layer.space->world.dims == 3 ? pos[2] : 0},
                                .entered = tick,
                                .left = AOI_NONE,
@@ -115,6 +117,7 @@ static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     if (t == h->trace_top) h->trace_top++;
     else h->unused_trace = unused;
     aoi_index_add(&h->ids, aoi_hash64((uint64_t)e->id), t);
+    if (h->traces[t].looks.extent > 0) h->larges[h->large_count++] = t;
     h->trace_count++;
     h->trace_of[entity] = t;
     return true;
@@ -137,6 +140,8 @@ static void forget_traces(aoi_history *h, uint32_t first) {
         aoi_trace *trace = h->traces + t;
         h->ended.first = trace->next;
         take_row(h, trace);
+        for (uint32_t i = 0; i < h->large_count && trace->looks.extent > 0; i++)
+            if (h->larges[i] == t) h->larges[i] = h->larges[--h->large_count];
         aoi_index_remove(&h->ids, aoi_hash64((uint64_t)trace->id), t);
         trace->next = h->unused_trace;
         trace->entered = trace->left = AOI_NONE;
@@ -167,12 +172,17 @@ static void entity_left(aoi_layer *layer, uint32_t entity) {
     if (entity < h->trace_of_cap && h->trace_of[entity] != AOI_NONE) end_trace(h, entity, h->now + 1);
 }
 
+static bool same_looks(const aoi_space *s, uint32_t entity, const aoi_looks *looks) {
+    aoi_looks now = aoi_looks_of(s, entity);
+    return now.kind == looks->kind && now.layers == looks->layers && now.extent == looks->extent;
+}
+
 static bool note_entity(aoi_history *h, uint32_t entity, uint32_t tick) {
     const aoi_space *s = h->layer.space;
     const aoi_world *w = &s->world;
     if (entity >= w->entity_top || !aoi_is_live(w->entities[entity].generation)) return true;
     uint32_t number = entity < h->trace_of_cap ? h->trace_of[entity] : AOI_NONE;
-    if (number != AOI_NONE && h->traces[number].kind != w->entities[entity].kind) {
+    if (number != AOI_NONE && !same_looks(s, entity, &h->traces[number].looks)) {
         end_trace(h, entity, tick);
         number = AOI_NONE;
     }
@@ -232,6 +242,12 @@ int aoi_history_position(const aoi_history *h, uint32_t ago, int64_t id, double 
     return AOI_OK;
 }
 
+static inline bool is_inside(int dims, const aoi_area_state *is, const double *at, const double *t, double extent) {
+    if (is->shape == AOI_SQUARE) return aoi_in_box(dims, at, t, is->area.radius + extent);
+    if (is->shape == AOI_CIRCLE) return aoi_in_ball(dims, at, t, is->area.radius + extent);
+    return aoi_shape_holds(dims, is->shape, &is->area, at, t, 0, extent);
+}
+
 int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_area *area, const int64_t **ids,
                      size_t *count) {
     aoi_space *s = h->layer.space;
@@ -251,11 +267,9 @@ int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_
     for (uint32_t i = 0; i < w->hit_count; i++) {
         const aoi_trace *t = h->traces + w->hits[i];
         const double *place = aoi_trace_place(h, t, h->now - ago);
-        bool inside = is.shape == AOI_SQUARE   ? aoi_in_box(w->dims, at, place, is.area.radius)
-                      : is.shape == AOI_CIRCLE ? aoi_in_ball(w->dims, at, place, is.area.radius)
-                                               : aoi_shape_holds(w->dims, is.shape, &is.area, at, place, 0);
+        bool counts = (!is.mask || (t->looks.kind & is.mask)) && (!is.layered || (t->looks.layers & is.layers));
         s->ids_out[n] = t->id;
-        n += inside & (!is.mask || (t->kind & is.mask));
+        n += counts && is_inside(w->dims, &is, at, place, t->looks.extent);
     }
     *ids = s->ids_out;
     *count = n;
@@ -271,6 +285,7 @@ static void free_history(aoi_layer *layer) {
     aoi_past_free(h);
     aoi_index_free(m, &h->ids);
     AOI_FREE(m, h->traces, h->trace_cap);
+    AOI_FREE(m, h->larges, h->large_cap);
     AOI_FREE(m, h->trace_of, h->trace_of_cap);
     AOI_FREE(m, h->is_dirty, h->is_dirty_cap);
     AOI_FREE(m, h->dirty, h->dirty_cap);

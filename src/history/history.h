@@ -1,6 +1,6 @@
 /* history.h - a history from inside: history.c notes and answers, past_cells.c finds what was near a place.
  *
- *   trace   one life of an entity, or the part of it in which its kind was the same: [ entered, left ) in ticks
+ *   trace   one life of an entity, or the part of it in which its looks were the same: [ entered, left ) in ticks
  *   row     of a trace that has moved within the window: a place for each of its ticks, as a ring
  *   cell    a square of the plane: -> [ trace | from, to ) -> [ trace | from, to ) ->      where a trace was, and when
  *
@@ -20,7 +20,7 @@
 
 typedef struct aoi_trace {
     int64_t id;
-    uint64_t kind;
+    aoi_looks looks;
     double pos[3];          /* as of the last tick */
     uint32_t entered, left; /* ticks; left: AOI_NONE while it is there */
     uint32_t row;           /* or AOI_NONE */
@@ -57,6 +57,8 @@ struct aoi_history {
     aoi_trace *traces;
     uint32_t trace_cap, trace_top, unused_trace, trace_count;
     aoi_fifo ended;
+    uint32_t *larges; /* traces with an extent: they are in no cell */
+    uint32_t large_cap, large_count;
     aoi_index ids;  /* traces */
     double *places; /* of row r those from r * columns * dims on */
     uint32_t *row_trace,

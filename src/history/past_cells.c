@@ -68,7 +68,7 @@ static void end_stay(aoi_history *h, uint32_t stay, uint32_t at) {
 }
 
 bool aoi_past_put(aoi_history *h, uint32_t trace, const double *pos, uint32_t at) {
-    if (h->side == 0) return true;
+    if (h->side == 0 || h->traces[trace].looks.extent > 0) return true;
     uint32_t stay = h->traces[trace].stay, s = h->unused_stay;
     int32_t cx = aoi_cell_number(pos[0], 1 / h->side), cy = aoi_cell_number(pos[1], 1 / h->side);
     if (stay != AOI_NONE && h->cells[h->stays[stay].cell].cx == cx && h->cells[h->stays[stay].cell].cy == cy)
@@ -161,11 +161,14 @@ bool aoi_past_find(aoi_history *h, uint32_t tick, const double *at, double reach
         return true;
     }
     if (!cells_ready(h, reach)) return false;
+    for (uint32_t i = 0; i < h->large_count; i++)
+        if (aoi_trace_was(h->traces + h->larges[i], tick)) aoi_add_hit(&h->layer.space->world, h->larges[i]);
     double inverse = 1 / h->side;
     aoi_span span = {aoi_cell_number(at[0] - reach, inverse), aoi_cell_number(at[1] - reach, inverse),
                      aoi_cell_number(at[0] + reach, inverse), aoi_cell_number(at[1] + reach, inverse)};
     uint64_t wide = (uint64_t)(span.x1 - (int64_t)span.x0) + 1, high = (uint64_t)(span.y1 - (int64_t)span.y0) + 1;
     if (wide * high > h->cell_count) {
+        h->layer.space->world.hit_count = 0;
         add_all(h, tick);
         return true;
     }
@@ -184,7 +187,7 @@ const char *aoi_past_check(const aoi_history *h) {
     if (h->side == 0) return NULL;
     for (uint32_t t = 0; t < h->trace_top; t++) {
         const aoi_trace *trace = h->traces + t;
-        bool there = trace->entered != AOI_NONE && trace->left == AOI_NONE;
+        bool there = trace->entered != AOI_NONE && trace->left == AOI_NONE && !(trace->looks.extent > 0);
         if (there != (trace->stay != AOI_NONE)) return "a trace is in no cell, or is one that has ended";
         if (there && h->stays[trace->stay].trace != t) return "a trace has the stay of another";
     }

@@ -269,6 +269,10 @@ static int make_again(aoi_player *p, aoi_space *s, const aoi_load_options *o, ao
         return aoi_leave(s, e);
     case AOI_CALL_SET_KIND:
         return aoi_set_kind(s, e, r->bits);
+    case AOI_CALL_SET_LAYERS:
+        return aoi_set_layers(s, e, r->bits);
+    case AOI_CALL_SET_EXTENT:
+        return aoi_set_extent(s, e, r->values[0]);
     case AOI_CALL_ATTACH:
         if (!r->bits) return aoi_attach(s, e, (aoi_entity){0, 0}, NULL);
         if (aoi_slot_of_id(s, r->target) == AOI_NONE) return AOI_EGONE;

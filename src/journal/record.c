@@ -253,11 +253,18 @@ void aoi_log_leave(aoi_space *s, aoi_entity e, int64_t id, int result) {
     else recorded(j, aoi_put_signed(record_of(j, AOI_CALL_LEAVE), id));
 }
 
-void aoi_log_kind(aoi_space *s, aoi_entity e, uint64_t kind, int result) {
+void aoi_log_kind(aoi_space *s, int call, aoi_entity e, uint64_t bits, int result) {
     aoi_journal *j = s->journal;
     if (j->failed) return;
-    if (result != AOI_OK) refused_entity(s, AOI_CALL_SET_KIND, e, result);
-    else recorded(j, aoi_put_varint(aoi_put_signed(record_of(j, AOI_CALL_SET_KIND), id_of(s, e)), kind));
+    if (result != AOI_OK) refused_entity(s, call, e, result);
+    else recorded(j, aoi_put_varint(aoi_put_signed(record_of(j, call), id_of(s, e)), bits));
+}
+
+void aoi_log_extent(aoi_space *s, aoi_entity e, double extent, int result) {
+    aoi_journal *j = s->journal;
+    if (j->failed) return;
+    if (result != AOI_OK) refused_entity(s, AOI_CALL_SET_EXTENT, e, result);
+    else recorded(j, aoi_put_double(aoi_put_signed(record_of(j, AOI_CALL_SET_EXTENT), id_of(s, e)), extent));
 }
 
 /* Whether it is attached, or let go; to which, and where. */

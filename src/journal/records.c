@@ -20,6 +20,8 @@ static const char *const call_names[] = {
     [AOI_CALL_OVERRIDE] = "override",
     [AOI_CALL_FLUSH] = "flush",
     [AOI_CALL_ATTACH] = "attach",
+    [AOI_CALL_SET_LAYERS] = "set_layers",
+    [AOI_CALL_SET_EXTENT] = "set_extent",
 };
 
 const char *aoi_call_name(int call) {
@@ -92,8 +94,12 @@ static const char *get_call(aoi_bytes *in, int dims, aoi_record *r) {
     case AOI_CALL_MOVE:
     case AOI_CALL_LEAVE:
     case AOI_CALL_SET_KIND:
+    case AOI_CALL_SET_LAYERS:
+    case AOI_CALL_SET_EXTENT:
         r->id = aoi_get_signed(in);
-        if (r->what == AOI_CALL_ENTER || r->what == AOI_CALL_SET_KIND) r->bits = aoi_get_varint(in);
+        if (r->what == AOI_CALL_ENTER || r->what == AOI_CALL_SET_KIND || r->what == AOI_CALL_SET_LAYERS)
+            r->bits = aoi_get_varint(in);
+        if (r->what == AOI_CALL_SET_EXTENT) get_doubles(in, r->values, 1);
         if (r->what == AOI_CALL_ENTER || r->what == AOI_CALL_MOVE) get_doubles(in, r->values, dims);
         return NULL;
     case AOI_CALL_ATTACH:

@@ -82,6 +82,20 @@ static int l_attach(lua_State *L) {
     return done_move(L, b, result);
 }
 
+static int l_set_layers(lua_State *L) {
+    laoi_space *b = laoi_self_of(L, 3);
+    aoi_entity e = laoi_entity(L, b, 2);
+    return done(L, b, aoi_set_layers(b->core, e, (uint64_t)laoi_integer(L, 3)));
+}
+
+static int l_set_extent(lua_State *L) {
+    laoi_space *b = laoi_self_of(L, 3);
+    aoi_entity e = laoi_entity(L, b, 2);
+    double extent = laoi_finite(L, 3);
+    if (extent < 0) return laoi_argerror(L, 3, "extent must not be negative");
+    return done(L, b, aoi_set_extent(b->core, e, extent));
+}
+
 /* ---- batches --------------------------------------------------------------------------------------------------------- */
 
 static int done_rows(lua_State *L, laoi_space *b, int result, size_t bad, int64_t bad_id) {
@@ -450,6 +464,8 @@ static const luaL_Reg methods[] = {
     {"move", l_move},
     {"leave", l_leave},
     {"set_kind", l_set_kind},
+    {"set_layers", l_set_layers},
+    {"set_extent", l_set_extent},
     {"attach", l_attach},
     {"move_many", l_move_many},
     {"enter_many", l_enter_many},

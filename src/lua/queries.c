@@ -306,6 +306,22 @@ static int l_kind(lua_State *L) {
     return 1;
 }
 
+static int l_layers(lua_State *L) {
+    laoi_space *b = laoi_self_of(L, 2);
+    uint64_t layers;
+    if (aoi_layers(b->core, aoi_find(b->core, laoi_integer(L, 2)), &layers)) laoi_pushinteger(L, (int64_t)layers);
+    else lua_pushnil(L);
+    return 1;
+}
+
+static int l_extent(lua_State *L) {
+    laoi_space *b = laoi_self_of(L, 2);
+    double extent;
+    if (aoi_extent(b->core, aoi_find(b->core, laoi_integer(L, 2)), &extent)) lua_pushnumber(L, extent);
+    else lua_pushnil(L);
+    return 1;
+}
+
 static int l_radius(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 3);
     aoi_entity e = aoi_find(b->core, laoi_integer(L, 2));
@@ -359,12 +375,16 @@ static int l_check(lua_State *L) {
 }
 
 const luaL_Reg laoi_queries[] = {
-    {"view", l_view},       {"viewers", l_viewers},     {"near", l_near},
-    {"nearest", l_nearest}, {"carrier", l_carrier},     {"passengers", l_passengers},
-    {"sweep", l_sweep},     {"overrides", l_overrides}, {"near_many", l_near_many},
-    {"area", l_area},       {"explain", l_explain},     {"ids", l_ids},
-    {"nodes", l_nodes},     {"sees", l_sees},           {"position", l_position},
-    {"kind", l_kind},       {"radius", l_radius},       {"has", l_has},
-    {"count", l_count},     {"stats", l_stats},         {"check", l_check},
-    {NULL, NULL},
+    {"view", l_view},           {"viewers", l_viewers},
+    {"near", l_near},           {"nearest", l_nearest},
+    {"layers", l_layers},       {"extent", l_extent},
+    {"carrier", l_carrier},     {"passengers", l_passengers},
+    {"sweep", l_sweep},         {"overrides", l_overrides},
+    {"near_many", l_near_many}, {"area", l_area},
+    {"explain", l_explain},     {"ids", l_ids},
+    {"nodes", l_nodes},         {"sees", l_sees},
+    {"position", l_position},   {"kind", l_kind},
+    {"radius", l_radius},       {"has", l_has},
+    {"count", l_count},         {"stats", l_stats},
+    {"check", l_check},         {NULL, NULL},
 };

@@ -49,11 +49,11 @@ static int field_shape(lua_State *L, int i) {
     return laoi_argerror(L, i, "bad value for 'shape': %s expected", laoi_choices(L, aoi_shape_name));
 }
 
-static uint64_t field_mask(lua_State *L, int i) {
-    int64_t mask;
-    field_number(L, i, "mask");
-    if (!laoi_tointeger(L, -1, &mask)) laoi_argerror(L, i, "integer expected for 'mask'");
-    return (uint64_t)mask;
+static uint64_t field_bits(lua_State *L, int i, const char *name) {
+    int64_t bits;
+    field_number(L, i, name);
+    if (!laoi_tointeger(L, -1, &bits)) laoi_argerror(L, i, "integer expected for '%s'", name);
+    return (uint64_t)bits;
 }
 
 static void read_field(lua_State *L, const laoi_space *b, int i, unsigned bit, const char *name, laoi_area_arg *out) {
@@ -89,15 +89,20 @@ static int refuse_field(lua_State *L, const laoi_space *b, int i, int shape, uns
     return laoi_argerror(L, i, "a %s has no '%s'", aoi_shape_name(shape), name);
 }
 
-/* One key and its value, on top of the stack; the shape is known.  Returns the field's bit, 0 for shape and mask. */
+/* One key and its value, on top of the stack; the shape is known.  Returns the field's bit, 0 for shape, mask and layers. */
 static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
     int shape = out->area.shape;
     if (lua_type(L, -2) == LUA_TSTRING) {
         if (!strcmp(name, "shape")) return 0;
         if (!strcmp(name, "mask")) {
-            out->area.mask = field_mask(L, i);
+            out->area.mask = field_bits(L, i, name);
             out->masked = true;
+            return 0;
+        }
+        if (!strcmp(name, "layers")) {
+            out->area.layers = field_bits(L, i, name);
+            out->area.layered = true;
             return 0;
         }
         for (int k = 0; k < FIELD_COUNT; k++) {
@@ -178,6 +183,7 @@ void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
     lua_pushstring(L, aoi_shape_name(a->shape));
     lua_setfield(L, -2, "shape");
     set_integer(L, "mask", (int64_t)a->mask);
+    if (a->layered) set_integer(L, "layers", (int64_t)a->layers);
     if (has & AOI_FIELD_RADIUS) set_number(L, "radius", a->radius);
     if ((has & AOI_FIELD_KEEP) && a->keep > a->radius) set_number(L, "keep", a->keep);
     if ((has & AOI_FIELD_MARGIN) && a->margin > 0) set_number(L, "margin", a->margin);
@@ -256,6 +262,9 @@ void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanat
         lua_setfield(L, -2, "shape");
         set_integer(L, "kind", (int64_t)e->kind);
         set_integer(L, "mask", (int64_t)e->mask);
+        set_integer(L, "layers", (int64_t)e->layers);
+        set_integer(L, "node_layers", (int64_t)e->node_layers);
+        set_number(L, "extent", e->extent);
     }
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, explanation_text);

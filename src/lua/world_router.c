@@ -396,7 +396,7 @@ static int r_hand(lua_State *L) {
         memcpy(r->closed[r->closed_count++].pos, pos, sizeof pos);
     }
     lua_pushboolean(L, stays);
-    laoi_pushinteger(L, (int64_t)r->space->core->world.entities[slot].kind);
+    laoi_pushinteger(L, (int64_t)aoi_kind_of(r->space->core, slot));
     laoi_pushinteger(L, record->life);
     return 3;
 }

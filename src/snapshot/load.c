@@ -12,7 +12,7 @@ typedef struct loader {
     const aoi_load_options *o;
     aoi_space *s;
     const char *fault; /* the first one */
-    bool no_memory, carried;
+    bool no_memory, carried, looks;
     uint32_t nodes, gone;
     uint64_t *seen; /* pairs of events */
     uint32_t seen_cap;
@@ -50,8 +50,10 @@ static bool load_head(loader *l) {
     const unsigned char *head = in->at;
     if (head[4] != AOI_SNAPSHOT_VERSION) return fail(l, "it is of a version that this library does not read");
     if (head[5] != 2 && head[5] != 3) return fail(l, "dimensions are neither 2 nor 3");
-    if (head[6] & ~(AOI_SNAPSHOT_DEFERRED | AOI_SNAPSHOT_CARRIED)) return fail(l, "an unknown flag is set");
+    if (head[6] & ~(AOI_SNAPSHOT_DEFERRED | AOI_SNAPSHOT_CARRIED | AOI_SNAPSHOT_LOOKS))
+        return fail(l, "an unknown flag is set");
     l->carried = (head[6] & AOI_SNAPSHOT_CARRIED) != 0;
+    l->looks = (head[6] & AOI_SNAPSHOT_LOOKS) != 0;
     in->at += 8;
     if (in->end - in->at < head[7]) return fail(l, "it is cut off");
     const char *engine = known_engine(in->at, head[7]);
@@ -119,15 +121,35 @@ static bool load_carried(loader *l) {
     return is_good(l);
 }
 
+static bool load_looks(loader *l) {
+    const aoi_world *w = &l->s->world;
+    if (!l->looks) return true;
+    uint64_t count = aoi_get_count(&l->in, 10), entity = 0;
+    if (!count) return fail(l, "nothing has layers or an extent");
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t gap = aoi_get_varint(&l->in), layers = aoi_get_varint(&l->in);
+        double extent = aoi_get_double(&l->in);
+        if (!is_good(l)) return false;
+        if (gap >= w->entity_count - entity || (i && !gap)) return fail(l, "layers are of no entity");
+        if (!(extent >= 0) || isinf(extent) || signbit(extent)) return fail(l, "an extent is negative or infinite");
+        if (layers == AOI_FIRST_LAYER && extent == 0) return fail(l, "layers are spelled out that are the usual ones");
+        entity += gap;
+        if (aoi_restore_looks(l->s, (uint32_t)entity, layers, extent) != AOI_OK) return lacks_memory(l);
+    }
+    return is_good(l);
+}
+
 const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out) {
     unsigned head = aoi_get_byte(in);
     *out = (aoi_area){.shape = (int)(head & AOI_AREA_SHAPE), .silent = (head & AOI_AREA_SILENT) != 0, .points = points};
     bool simple = out->shape == AOI_SQUARE || out->shape == AOI_CIRCLE;
     bool flat = out->shape == AOI_SECTOR || out->shape == AOI_POLYGON;
-    if (!aoi_shape_name(out->shape) || head > 127 || ((head & AOI_AREA_HEIGHT) && (!flat || dims < 3)))
+    if (!aoi_shape_name(out->shape) || ((head & AOI_AREA_HEIGHT) && (!flat || dims < 3)))
         return "an area is of no shape";
     out->mask = head & AOI_AREA_MASKED ? aoi_get_varint(in) : AOI_ALL_KINDS;
     if ((head & AOI_AREA_MASKED) && out->mask == AOI_ALL_KINDS) return "a mask of all kinds is spelled out";
+    out->layered = (head & AOI_AREA_LAYERS) != 0;
+    if (out->layered) out->layers = aoi_get_varint(in);
     out->half_height = INFINITY;
     if (out->shape == AOI_BOX) {
         for (int a = 0; a < dims; a++) out->extents[a] = aoi_get_double(in);
@@ -251,10 +273,9 @@ static bool load_kept(loader *l) {
     for (uint64_t i = 0; i < count; i++) {
         if (!next_pair(l, i, &node, &target)) return false;
         const aoi_node_record *n = s->world.nodes + node;
-        const aoi_entity_record *t = s->world.entities + target;
-        bool meets = aoi_meets(aoi_override_of(s, node, target), t->kind, n->mask);
-        aoi_zone z =
-            aoi_zone_of(s->world.dims, n->shape, s->world.areas + node, s->world.entities[n->owner].pos, t->pos);
+        const aoi_entity_record *e = s->world.entities;
+        bool meets = aoi_pair_meets(s, node, target);
+        aoi_zone z = aoi_pair_zone(s, node, target, e[n->owner].pos, e[target].pos);
         if (meets && z == AOI_BETWEEN) aoi_pair_table_add(&s->kept, node, target);
         else if (!meets || is_exact(s, node)) return fail(l, "a pair is kept that is not between the borders");
     }
@@ -367,8 +388,8 @@ static bool has_its_sum(loader *l, const unsigned char *begin) {
 static bool load_all(loader *l) {
     const unsigned char *begin = l->in.at;
     int64_t *watchers = NULL;
-    return load_head(l) && load_entities(l) && load_carried(l) && load_nodes(l) && load_overrides(l) && load_kept(l) &&
-           load_gone(l, &watchers) && load_events(l, watchers) && has_its_sum(l, begin);
+    return load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) && load_nodes(l) && load_overrides(l) &&
+           load_kept(l) && load_gone(l, &watchers) && load_events(l, watchers) && has_its_sum(l, begin);
 }
 
 int aoi_load_first(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, size_t *used,

@@ -65,8 +65,9 @@ unsigned char *aoi_put_area(unsigned char *p, int dims, const aoi_area *a) {
     bool high = dims == 3 && (a->shape == AOI_SECTOR || a->shape == AOI_POLYGON) && isfinite(a->half_height);
     *p++ = (unsigned char)(a->shape | (a->silent ? AOI_AREA_SILENT : 0) |
                            (a->mask != AOI_ALL_KINDS ? AOI_AREA_MASKED : 0) | (grows ? AOI_AREA_GROWN : 0) |
-                           (high ? AOI_AREA_HEIGHT : 0));
+                           (high ? AOI_AREA_HEIGHT : 0) | (a->layered ? AOI_AREA_LAYERS : 0));
     if (a->mask != AOI_ALL_KINDS) p = aoi_put_varint(p, a->mask);
+    if (a->layered) p = aoi_put_varint(p, a->layers);
     if (a->shape == AOI_BOX) p = put_lengths(p, a->extents, dims);
     else if (a->shape == AOI_POLYGON) {
         *p++ = (unsigned char)a->corners;
@@ -141,6 +142,17 @@ static bool is_first_of_gone(saver *v, uint32_t node) {
 
 /* ---- sections ----------------------------------------------------------------------------------------------------- */
 
+static bool has_looks(const saver *v, uint32_t slot) {
+    return aoi_layers_of(v->s, slot) != AOI_FIRST_LAYER || aoi_is_large(v->s, slot);
+}
+
+static uint32_t count_looks(const saver *v) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->s->world.entity_count && (v->s->entity_layers || v->s->larges.count); i++)
+        n += has_looks(v, v->entities[i].slot);
+    return n;
+}
+
 static void put_head(saver *v) {
     const char *engine = v->s->engine->class->name;
     size_t length = strlen(engine);
@@ -148,7 +160,8 @@ static void put_head(saver *v) {
     memcpy(p, AOI_SNAPSHOT_MAGIC, 4);
     p[4] = AOI_SNAPSHOT_VERSION;
     p[5] = (unsigned char)v->s->world.dims;
-    p[6] = (unsigned char)((v->s->deferred ? AOI_SNAPSHOT_DEFERRED : 0) | (v->s->attached ? AOI_SNAPSHOT_CARRIED : 0));
+    p[6] = (unsigned char)((v->s->deferred ? AOI_SNAPSHOT_DEFERRED : 0) | (v->s->attached ? AOI_SNAPSHOT_CARRIED : 0) |
+                           (count_looks(v) ? AOI_SNAPSHOT_LOOKS : 0));
     p[7] = (unsigned char)length;
     memcpy(p + 8, engine, length);
     wrote_to(v, aoi_put_double(p + 8 + length, v->s->cell));
@@ -163,7 +176,7 @@ static void put_entities(saver *v) {
         const aoi_entity_record *e = w->entities + v->entities[i].slot;
         unsigned char *p = room_for(v, 2 * AOI_MOST_VARINT + 3 * 8);
         p = i ? aoi_put_varint(p, (uint64_t)e->id - last) : aoi_put_signed(p, e->id);
-        p = aoi_put_varint(p, e->kind);
+        p = aoi_put_varint(p, aoi_kind_of(v->s, v->entities[i].slot));
         wrote_to(v, put_lengths(p, e->pos, w->dims));
         last = (uint64_t)e->id;
     }
@@ -180,6 +193,18 @@ static void put_carried(saver *v) {
         unsigned char *p = aoi_put_varint(room_for(v, 2 * AOI_MOST_VARINT + 3 * 8), i - last);
         p = aoi_put_varint(p, v->entity_rank[seat->carrier]);
         wrote_to(v, put_lengths(p, seat->offset, s->world.dims));
+        last = i;
+    }
+}
+
+static void put_looks(saver *v) {
+    uint32_t last = 0, count = count_looks(v);
+    if (count) put_number(v, count);
+    for (uint32_t i = 0; i < v->s->world.entity_count && count; i++) {
+        uint32_t slot = v->entities[i].slot;
+        if (!has_looks(v, slot)) continue;
+        unsigned char *p = aoi_put_varint(room_for(v, 2 * AOI_MOST_VARINT + 8), i - last);
+        wrote_to(v, aoi_put_double(aoi_put_varint(p, aoi_layers_of(v->s, slot)), aoi_extent_of(v->s, slot)));
         last = i;
     }
 }
@@ -300,6 +325,7 @@ static bool put_all(saver *v) {
     put_head(v);
     put_entities(v);
     put_carried(v);
+    put_looks(v);
     if (!put_nodes(v) || !put_overrides(v) || !put_kept(v)) return false;
     put_gone(v);
     put_events(v);

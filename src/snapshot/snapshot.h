@@ -3,6 +3,7 @@
  *   head      "AOIS", version, dimensions, delivery, engine, cell, events delivered so far
  *   entities  by rising id: [ id - last | kind | x y (z) ] ...
  *   carried   only where the head says so: passengers [ entity - last | carrier | offset ] ...
+ *   looks     only where the head says so: layers and extents [ entity - last | layers | extent ] ...
  *   nodes     by entity, those of one from old to new: [ entity - last | node id | area ] ...
  *   overrides, kept pairs     by node and target, which are numbers of the lists above
  *   gone      nodes that are no more, but whose events wait
@@ -24,6 +25,7 @@ enum {
     AOI_SNAPSHOT_VERSION = 1,
     AOI_SNAPSHOT_DEFERRED = 1, /* flags of the head */
     AOI_SNAPSHOT_CARRIED = 2,
+    AOI_SNAPSHOT_LOOKS = 4,
     AOI_SNAPSHOT_CRC = 4, /* bytes */
     AOI_MOST_ENGINE_NAME = 31
 };
@@ -34,7 +36,8 @@ enum {
     AOI_AREA_SILENT = 8,
     AOI_AREA_MASKED = 16, /* a mask follows; else all kinds */
     AOI_AREA_GROWN = 32,  /* keep of a square or circle, margin of the others */
-    AOI_AREA_HEIGHT = 64  /* half_height of a sector or polygon */
+    AOI_AREA_HEIGHT = 64, /* half_height of a sector or polygon */
+    AOI_AREA_LAYERS = 128 /* layers of its own */
 };
 
 enum { AOI_AREA_ROOM = 64 + 16 * AOI_MOST_CORNERS }; /* bytes of the longest area */

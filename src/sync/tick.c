@@ -58,7 +58,7 @@ static void writer_close(const aoi_client *c, aoi_message *out) {
 /* ---- records: false when memory is refused ----------------------------------------------------------------------- */
 
 static uint64_t kind_of(const aoi_sync *y, const aoi_track *t) {
-    return y->space->world.entities[t->entity].kind;
+    return aoi_kind_of(y->space, t->entity);
 }
 
 static bool say_gone(aoi_client *c, uint32_t record) {

@@ -87,18 +87,18 @@ static bool put_mark(aoi_observer *o, int tag, int64_t id, uint64_t kind) { /* g
 }
 
 /* tag: appeared, moved, or moved and touched. */
-static bool put_entity(aoi_observer *o, int tag, const aoi_entity_record *e, const double *pos) {
+static bool put_entity(aoi_observer *o, int tag, const aoi_entity_record *e, uint64_t kind, const double *pos) {
     aoi_writer *w = &o->writer;
     double at[3];
     if (!aoi_writer_ready(&o->memory, w)) return false;
     bool wide = round_place(o, w->axes, pos, at);
     if (wide && tag == AOI_TAG_MOVED_TOUCHED) { /* there is no such record */
-        if (!put_mark(o, AOI_TAG_TOUCHED, e->id, e->kind) || !aoi_writer_ready(&o->memory, w)) return false;
+        if (!put_mark(o, AOI_TAG_TOUCHED, e->id, kind) || !aoi_writer_ready(&o->memory, w)) return false;
         tag = AOI_TAG_MOVED;
     }
     if (wide) tag = tag == AOI_TAG_APPEARED ? AOI_TAG_APPEARED_WIDE : AOI_TAG_MOVED_WIDE;
     unsigned char *p = aoi_put_id(w, w->bytes + w->end, tag, e->id);
-    if (tag != AOI_TAG_MOVED && tag != AOI_TAG_MOVED_WIDE) p = aoi_put_varint(p, e->kind);
+    if (tag != AOI_TAG_MOVED && tag != AOI_TAG_MOVED_WIDE) p = aoi_put_varint(p, kind);
     aoi_told told = {{0}};
     for (int a = 0; a < w->axes && !wide; a++) {
         if (w->quanta) told.quanta[a] = (int64_t)at[a];
@@ -114,16 +114,17 @@ static bool tell_entity(aoi_observer *o, uint32_t slot) {
     const aoi_entity_record *e = o->space->world.entities + slot;
     observer_entity *t = o->entities + slot;
     const double *pos = aoi_position_now(o->space, slot);
+    uint64_t kind = aoi_kind_of(o->space, slot);
     bool lives = aoi_is_live(e->generation), same = lives && t->generation == e->generation;
     if (t->generation && !same && !put_mark(o, AOI_TAG_GONE, t->id, 0)) return false;
     bool moved = same && !aoi_same_place(o->writer.axes, t->pos, pos);
-    bool touched = same && t->kind != e->kind;
-    if (moved && !put_entity(o, touched ? AOI_TAG_MOVED_TOUCHED : AOI_TAG_MOVED, e, pos)) return false;
-    if (touched && !moved && !put_mark(o, AOI_TAG_TOUCHED, e->id, e->kind)) return false;
-    if (lives && !same && !put_entity(o, AOI_TAG_APPEARED, e, pos)) return false;
+    bool touched = same && t->kind != kind;
+    if (moved && !put_entity(o, touched ? AOI_TAG_MOVED_TOUCHED : AOI_TAG_MOVED, e, kind, pos)) return false;
+    if (touched && !moved && !put_mark(o, AOI_TAG_TOUCHED, e->id, kind)) return false;
+    if (lives && !same && !put_entity(o, AOI_TAG_APPEARED, e, kind, pos)) return false;
     if (!same || moved)
         for (int a = 0; a < o->writer.axes; a++) t->pos[a] = pos[a];
-    t->kind = e->kind;
+    t->kind = kind;
     t->id = e->id;
     t->generation = lives ? e->generation : 0;
     return true;

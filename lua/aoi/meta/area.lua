@@ -22,6 +22,7 @@
 ---@field keep? number squares and circles, instead of `margin`: the leave radius itself in world units, >= radius
 ---@field margin? number world units, >= 0; what it sees it loses only outside the area grown by it; not for polygons
 ---@field mask? integer bits of the kinds it looks for, all without it
+---@field layers? integer bits; of a node its owner's without it, of a question any
 ---@field extents? number[] box: half-extents in world units, one for each axis
 ---@field half_height? number world units; cylinder, and in 3D sector and polygon
 ---@field facing? number radians; sector: 0 is along +x, counter-clockwise

@@ -8,7 +8,7 @@
 ---@alias aoi.How "hide"|"show"|"match"
 
 --- Why a node sees a target or not: the first that applies.
----@alias aoi.Why "no watcher"|"no node"|"no target"|"self"|"hidden"|"shown"|"mask"|"inside"|"kept"|"outside"
+---@alias aoi.Why "no watcher"|"no node"|"no target"|"self"|"hidden"|"shown"|"mask"|"layers"|"inside"|"kept"|"outside"
 
 --- What `Space:explain` returns. `tostring` of it is one English sentence. Without watcher, node or target there are no
 --- figures.
@@ -26,6 +26,9 @@
 ---@field shape? aoi.Shape
 ---@field kind? integer of the target
 ---@field mask? integer of the node
+---@field layers? integer of the target
+---@field node_layers? integer of the node: its own, or its owner's
+---@field extent? number of the target, world units
 
 --- Handlers of nodes: the fields are looked up at each event, and any number of nodes may share one table.
 ---@alias aoi.Handler fun(watcher: integer, target: integer, node_id: integer)
@@ -135,6 +138,19 @@ function Space:set_mask(id, node_id, mask) end
 ---@param id integer
 ---@param kind integer kind bits
 function Space:set_kind(id, kind) end
+
+--- Puts an entity on layers: floors, phases, instances that overlap. A node sees a target only if layers of both meet,
+--- besides kind and mask; nodes whose area names no layers have their owner's. Exactly the difference in events.
+---@param id integer
+---@param layers integer bits; an entity is on the first, 1, without this
+function Space:set_layers(id, layers) end
+
+--- Makes an entity large: it is seen from farther. Every area is tested grown by the target's extent, as a margin grows it,
+--- polygons and infinite radii as they are; `near` and `sweep` likewise. For a few in a hundred. Exactly the difference in
+--- events.
+---@param id integer
+---@param extent number world units, >= 0, finite; 0 without this
+function Space:set_extent(id, extent) end
 
 --- From now on the position of `id` is the carrier's plus the offset, one addition a coordinate: it moves there, and with
 --- every move of the carrier, in the same call and delivery. A passenger may carry others, 16 entities in a chain at most.
@@ -278,6 +294,16 @@ function Space:sees(id, node_id, target) end
 ---@return number? y
 ---@return number? z only in 3D
 function Space:position(id) end
+
+--- The layers of an entity.
+---@param id integer
+---@return integer? layers bits; nil if there is no such entity
+function Space:layers(id) end
+
+--- How large an entity is.
+---@param id integer
+---@return number? extent world units; nil if there is no such entity
+function Space:extent(id) end
 
 --- What an entity is attached to.
 ---@param id integer

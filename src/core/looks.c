@@ -1,0 +1,129 @@
+/* looks.c - kinds, layers and extents of entities: what changes them, and questions that read them; see looks.h. */
+#include "core/space.h"
+
+static bool layers_ready(aoi_memory *m, uint64_t **layers, uint32_t *cap, uint32_t slot) {
+    uint32_t had = *cap;
+    if (!AOI_GROW(m, *layers, *cap, slot + (size_t)1)) return false;
+    for (uint32_t i = had; i < *cap; i++) (*layers)[i] = AOI_FIRST_LAYER;
+    return true;
+}
+
+bool aoi_layers_ready(aoi_space *s, uint32_t entity) {
+    return layers_ready(&s->world.memory, &s->entity_layers, &s->entity_layers_cap, entity);
+}
+
+bool aoi_node_layers_ready(aoi_space *s, uint32_t node) {
+    return layers_ready(&s->world.memory, &s->node_layers, &s->node_layers_cap, node);
+}
+
+void aoi_forget_looks(aoi_space *s, uint32_t entity) {
+    if (entity < s->entity_layers_cap) s->entity_layers[entity] = AOI_FIRST_LAYER;
+    if (aoi_is_large(s, entity)) aoi_larges_remove(s, entity);
+}
+
+void aoi_free_looks(aoi_space *s) {
+    AOI_CLEAR(&s->world.memory, s->entity_layers, s->entity_layers_cap);
+    AOI_CLEAR(&s->world.memory, s->node_layers, s->node_layers_cap);
+    aoi_larges_free(s);
+}
+
+/* The engine's kind of an entity with these looks. */
+static uint64_t indexed_kind(const aoi_looks *looks) {
+    return looks->extent > 0 ? 0 : looks->kind;
+}
+
+static bool index_kind(aoi_space *s, uint32_t entity, uint64_t kind) {
+    const aoi_engine_class *class = s->engine->class;
+    if (s->world.entities[entity].kind == kind) return true;
+    if (class->set_kind && class->set_kind(s->engine, entity, kind) != AOI_OK) return false;
+    s->world.entities[entity].kind = kind;
+    return true;
+}
+
+/* Room first, then judging, then the index of the engine; what cannot fail comes last. */
+static int set_looks(aoi_space *s, uint32_t e, const aoi_looks *is) {
+    aoi_looks was = aoi_looks_of(s, e);
+    if (!aoi_begin(s)) return AOI_ENOMEM;
+    if ((is->layers != AOI_FIRST_LAYER && !aoi_layers_ready(s, e)) ||
+        (is->extent > 0 && !aoi_larges_ready(s, e, is->extent)))
+        return AOI_ENOMEM;
+    aoi_judge_target(s, e, &was, is);
+    for (uint32_t n = was.layers == is->layers ? AOI_NONE : s->world.entities[e].nodes; n != AOI_NONE;
+         n = s->world.nodes[n].next) {
+        if (s->world.nodes[n].flags & AOI_NODE_LAYERED) continue;
+        aoi_area_state before = aoi_state_of(s, n), after = before;
+        after.layers = is->layers;
+        aoi_judge_node(s, n, &before, &after);
+    }
+    if (s->world.failed || !index_kind(s, e, indexed_kind(is))) {
+        aoi_rollback(s);
+        return AOI_ENOMEM;
+    }
+    if (e < s->entity_layers_cap) s->entity_layers[e] = is->layers;
+    aoi_larges_set(s, e, is);
+    return AOI_OK;
+}
+
+static int change_looks(aoi_space *s, aoi_entity handle, int what, uint64_t bits, double extent) {
+    uint32_t e = aoi_entity_slot(s, handle);
+    if (e == AOI_NONE) return AOI_EGONE;
+    if (!(extent >= 0) || isinf(extent)) return AOI_EVALUE;
+    aoi_looks is = aoi_looks_of(s, e);
+    if (what == AOI_CALL_SET_KIND) is.kind = bits;
+    else if (what == AOI_CALL_SET_LAYERS) is.layers = bits;
+    else is.extent = extent;
+    int result = set_looks(s, e, &is);
+    if (result != AOI_OK) return result;
+    if (s->layers && what == AOI_CALL_SET_KIND) aoi_layers_touched(s->layers, e);
+    else if (s->layers) aoi_layers_moved(s->layers, e); /* a history notes them, too */
+    aoi_commit(s);
+    return AOI_OK;
+}
+
+int aoi_set_kind(aoi_space *s, aoi_entity handle, uint64_t kind) {
+    int result = change_looks(s, handle, AOI_CALL_SET_KIND, kind, 0);
+    if (s->journal) aoi_log_kind(s, AOI_CALL_SET_KIND, handle, kind, result);
+    return result;
+}
+
+int aoi_set_layers(aoi_space *s, aoi_entity handle, uint64_t layers) {
+    int result = change_looks(s, handle, AOI_CALL_SET_LAYERS, layers, 0);
+    if (s->journal) aoi_log_kind(s, AOI_CALL_SET_LAYERS, handle, layers, result);
+    return result;
+}
+
+int aoi_set_extent(aoi_space *s, aoi_entity handle, double extent) {
+    int result = change_looks(s, handle, AOI_CALL_SET_EXTENT, 0, extent);
+    if (s->journal) aoi_log_extent(s, handle, extent, result);
+    return result;
+}
+
+int aoi_restore_looks(aoi_space *s, uint32_t e, uint64_t layers, double extent) {
+    aoi_looks is = {s->world.entities[e].kind, layers, extent};
+    if ((layers != AOI_FIRST_LAYER && !aoi_layers_ready(s, e)) || (extent > 0 && !aoi_larges_ready(s, e, extent)) ||
+        !index_kind(s, e, indexed_kind(&is)))
+        return AOI_ENOMEM;
+    if (e < s->entity_layers_cap) s->entity_layers[e] = layers;
+    aoi_larges_set(s, e, &is);
+    return AOI_OK;
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+bool aoi_kind(const aoi_space *s, aoi_entity handle, uint64_t *kind) {
+    uint32_t e = aoi_entity_slot(s, handle);
+    if (e != AOI_NONE) *kind = aoi_kind_of(s, e);
+    return e != AOI_NONE;
+}
+
+bool aoi_layers(const aoi_space *s, aoi_entity handle, uint64_t *layers) {
+    uint32_t e = aoi_entity_slot(s, handle);
+    if (e != AOI_NONE) *layers = aoi_layers_of(s, e);
+    return e != AOI_NONE;
+}
+
+bool aoi_extent(const aoi_space *s, aoi_entity handle, double *extent) {
+    uint32_t e = aoi_entity_slot(s, handle);
+    if (e != AOI_NONE) *extent = aoi_extent_of(s, e);
+    return e != AOI_NONE;
+}
