@@ -64,6 +64,9 @@ typedef struct aoi_node_record {              /* one cache line */
     uint8_t flags;              /* the space's: AOI_NODE_SILENT ... */
 } aoi_node_record;
 
+_Static_assert(sizeof(aoi_entity_record) == AOI_CACHE_LINE, "an entity is one cache line");
+_Static_assert(sizeof(aoi_node_record) == AOI_CACHE_LINE, "a node is one cache line");
+
 typedef struct aoi_shape { /* parameters of an area that is neither square nor circle, and its bounds */
     double hole[2];
     double height;      /* half-extent of its box on the third axis, may be INFINITY */

@@ -14,8 +14,6 @@
  * leave O(depth + classes (k + d)), add_node and remove_node O(depth), and depth is below 64 whatever the map.
  * Memory: 16 bytes an entity and 72 a square, one for about 20 entities: 23 to 40 bytes an entity, nothing for a node.
  * Method: the bucket PR quadtree (Samet 1984), one summary per square instead of a tree per kind of node. */
-#include <limits.h>
-
 #include "engines/quadtree/tree.h"
 #include "engines/shared/owner_box.h"
 #include "engines/shared/ring_query.h"
@@ -71,21 +69,9 @@ static void quadtree_leave(aoi_engine *head, uint32_t entity) {
 
 /* ---- classes of nodes -------------------------------------------------------------------------------------------- */
 
-static int quadtree_exponent(double reach) {
-    int exponent = INT_MIN;
-    if (reach > 0) frexp(reach, &exponent);
-    return exponent;
-}
-
-/* Borders that have nothing in common do not share a class. */
-static int quadtree_kind(const aoi_borders *b, bool idle) {
-    int depth = b->enter_min[0] <= 0 || b->enter_min[1] <= 0 ? 0 : b->enter_min[0] < 0.6 * b->leave_max[0] ? 1 : 2;
-    return b->round | b->gap << 1 | idle << 2 | depth << 3;
-}
-
 static bool quadtree_fits(const quadtree_class *c, const aoi_bounds *b, const aoi_borders *borders) {
-    return c->exponent[0] == quadtree_exponent(b->reach[0]) && c->exponent[1] == quadtree_exponent(b->reach[1]) &&
-           c->kind == quadtree_kind(borders, b->idle);
+    return c->exponent[0] == aoi_size_class(b->reach[0]) && c->exponent[1] == aoi_size_class(b->reach[1]) &&
+           c->kind == aoi_borders_kind(borders, b->idle);
 }
 
 /* Nodes for which no class is left share the last one, whose ring then is a box without an inner region. */
@@ -118,8 +104,8 @@ static uint32_t quadtree_class_for(quadtree *g, const aoi_bounds *b) {
     if (y->count) quadtree_mix(y, &borders);
     else
         *y = (quadtree_class){.borders = borders,
-                              .exponent = {quadtree_exponent(b->reach[0]), quadtree_exponent(b->reach[1])},
-                              .kind = quadtree_kind(&borders, b->idle),
+                              .exponent = {aoi_size_class(b->reach[0]), aoi_size_class(b->reach[1])},
+                              .kind = aoi_borders_kind(&borders, b->idle),
                               .idle = b->idle};
     return spare;
 }

@@ -1,8 +1,6 @@
 /* nine_grid.c - see nine_grid.h: the layers. */
 #include "engines/shared/nine_grid.h"
 
-#include <limits.h>
-
 enum { NINE_SPARSE = 2, NINE_DENSE = 16 }; /* items in a cell */
 enum { NINE_GROWTHS = 64 };                /* of a layer's box, before it is measured anew */
 enum { NINE_TUNERS = 8, NINE_ASKED = 64 }; /* nodes, and entities, or questions, that choose the side of cells */
@@ -73,19 +71,6 @@ static double nine_side_for(const aoi_nine_grid *g, double reach) {
     return fmax(ldexp(g->base, e), AOI_NINE_LEAST_SIDE);
 }
 
-static int nine_exponent(double reach) {
-    int e;
-    double m = frexp(reach, &e);
-    return reach == 0 ? INT_MIN : m == 0.5 ? e - 1 : e;
-}
-
-/* Borders that have nothing in common do not share a layer: round ones, those with a gap, those without an inner
- * region. */
-static int nine_kind(const aoi_borders *b, bool idle) {
-    int depth = b->enter_min[0] <= 0 || b->enter_min[1] <= 0 ? 0 : b->enter_min[0] < 0.6 * b->leave_max[0] ? 1 : 2;
-    return b->round | b->gap << 1 | idle << 2 | depth << 3;
-}
-
 static bool nine_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
     return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->hole[0] == b->hole[0] &&
            a->hole[1] == b->hole[1] && a->shape == b->shape && a->idle == b->idle;
@@ -113,18 +98,18 @@ static uint32_t nine_new_layer(aoi_nine_grid *g, const aoi_bounds *b, bool unifo
     } else aoi_spatial_close(aoi_nine_memory(g), &g->layers[i].cells);
     aoi_nine_layer *y = g->layers + i;
     aoi_borders borders = aoi_borders_of(g->engine->world->dims, b);
-    *y = (aoi_nine_layer){.borders = borders, .bounds = *b, .kind = nine_kind(&borders, b->idle)};
+    *y = (aoi_nine_layer){.borders = borders, .bounds = *b, .kind = aoi_borders_kind(&borders, b->idle)};
     y->uniform = uniform;
     y->idle = b->idle;
     y->side = nine_side_for(g, fmax(b->reach[0], b->reach[1]));
-    for (int a = 0; a < 2; a++) y->exponent[a] = nine_exponent(b->reach[a]);
+    for (int a = 0; a < 2; a++) y->exponent[a] = aoi_size_class(b->reach[a]);
     aoi_spatial_open(&y->cells, y->side);
     return i;
 }
 
 static uint32_t nine_mixed_layer(aoi_nine_grid *g, const aoi_bounds *b) {
     aoi_borders borders = aoi_borders_of(g->engine->world->dims, b);
-    int x = nine_exponent(b->reach[0]), y = nine_exponent(b->reach[1]), kind = nine_kind(&borders, b->idle);
+    int x = aoi_size_class(b->reach[0]), y = aoi_size_class(b->reach[1]), kind = aoi_borders_kind(&borders, b->idle);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const aoi_nine_layer *l = g->layers + i;
         if (l->count && !l->uniform && l->exponent[0] == x && l->exponent[1] == y && l->kind == kind) return i;
@@ -346,7 +331,7 @@ static void nine_tune_points(aoi_nine_grid *g, double side, uint32_t nodes) {
 
 /* Where there are no nodes to learn from, and no hint, cells are like most of the questions. */
 void aoi_nine_learn(aoi_nine_grid *g, double reach) {
-    int size = nine_exponent(reach);
+    int size = aoi_size_class(reach);
     if (g->fixed || g->tuned || !(reach > 0) || !isfinite(reach)) return;
     if (!g->asked_lead) g->asked = size;
     g->asked_lead += size == g->asked ? 1 : -1;
@@ -465,7 +450,7 @@ static const char *nine_check_node(const aoi_nine_grid *g, uint32_t n) {
     aoi_bounds b = aoi_bounds_of(w, n);
     aoi_borders borders = aoi_borders_of(w->dims, &b);
     const aoi_area_record *a = w->areas + n;
-    if (y->uniform ? !nine_same_bounds(&y->bounds, &b) : y->kind != nine_kind(&borders, b.idle))
+    if (y->uniform ? !nine_same_bounds(&y->bounds, &b) : y->kind != aoi_borders_kind(&borders, b.idle))
         return "a node is in the wrong layer";
     if (!aoi_borders_contain(&y->borders, &borders)) return "a node's borders are not in those of its layer";
     if (borders.round && !(borders.enter_min[0] <= a->radius && a->radius <= borders.enter_max[0] &&

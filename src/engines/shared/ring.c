@@ -1,6 +1,8 @@
 /* ring.c - see ring.h. */
 #include "engines/shared/ring.h"
 
+#include <limits.h>
+
 #define RING_SQRT2 1.4142135623730951
 
 /* A circle is known by its inscribed square, so that its radius is known to within 2^-14. */
@@ -26,6 +28,17 @@ aoi_borders aoi_borders_of(int dims, const aoi_bounds *b) {
     r.gap =
         r.enter_max[0] < r.leave_min[0] * (1 - 0x1p-6) && (r.round || r.enter_max[1] < r.leave_min[1] * (1 - 0x1p-6));
     return r;
+}
+
+int aoi_borders_kind(const aoi_borders *b, bool idle) {
+    int depth = b->enter_min[0] <= 0 || b->enter_min[1] <= 0 ? 0 : b->enter_min[0] < 0.6 * b->leave_max[0] ? 1 : 2;
+    return b->round | b->gap << 1 | idle << 2 | depth << 3;
+}
+
+int aoi_size_class(double reach) {
+    int e;
+    double m = frexp(reach, &e);
+    return reach == 0 ? INT_MIN : m == 0.5 ? e - 1 : e;
 }
 
 void aoi_borders_include(aoi_borders *all, const aoi_borders *b) {

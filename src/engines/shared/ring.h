@@ -20,6 +20,11 @@ typedef struct aoi_borders {
 
 /* Round are circles in the plane; spheres are boxes without an inner region, as heights matter. */
 aoi_borders aoi_borders_of(int dims, const aoi_bounds *b);
+/* Borders of one kind have enough in common to share a layer: round ones, those with a gap, those without an inner region;
+ * those of idle nodes are apart. */
+int aoi_borders_kind(const aoi_borders *b, bool idle);
+/* The exponent of the least power of two that is no less; INT_MIN of 0. */
+int aoi_size_class(double reach);
 /* Widens the borders by others of the same roundness. */
 void aoi_borders_include(aoi_borders *all, const aoi_borders *b);
 /* Whether `all` contains the borders b. */

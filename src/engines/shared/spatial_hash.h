@@ -40,6 +40,10 @@ typedef struct aoi_cell { /* a query around the cell reads its first cache line 
     _Alignas(AOI_CACHE_LINE) uint32_t neighbor[9]; /* cells of the block in the same order, AOI_NONE if missing */
 } aoi_cell;
 
+_Static_assert(sizeof(aoi_bucket) == 2 * AOI_CACHE_LINE, "a bucket is two cache lines");
+_Static_assert(offsetof(aoi_bucket, ref) == AOI_CACHE_LINE, "coordinates are one of them, refs the other");
+_Static_assert(offsetof(aoi_cell, neighbor) == AOI_CACHE_LINE, "what a query reads of a cell is one cache line");
+
 typedef struct aoi_spatial_hash {
     double side, scale; /* scale: fixed-point units per unit of length */
     aoi_cell *cells;
