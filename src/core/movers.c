@@ -3,8 +3,8 @@
  *   movers   [ 3 | 9 | 4 | 7 | 1 ]    each with where it goes; its turn swaps that with where it was, so that both ends
  *                      ^ moved        of its move are at hand for the pairs of two movers (visibility.c)
  *
- * In turn: one move after the other.  Joined: all are put in place first, then the engine looks at all pairs at once;
- * that pays when at least half of the entities move and the engine supports it.
+ * In turn: one move after the other.  Joined: all are put in place first, then all pairs are compared at once
+ * (tick/join.h).
  *
  * A deferred space only notes where an entity goes; its moves are judged by the next call that needs the index, or the
  * events.  When memory is refused half way, the judging goes on from there with the next such call: until then no mover
