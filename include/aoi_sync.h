@@ -73,7 +73,8 @@ typedef struct aoi_sync_options {
     double quantum;        /* positions are told as quantum * floor(v / quantum + 0.5); 0: as 32-bit floats */
     aoi_relevance clients; /* of clients that bring no relevance of their own */
     const aoi_field *fields;
-    uint32_t field_count; /* <= AOI_MOST_FIELDS */
+    uint32_t field_count;    /* <= AOI_MOST_FIELDS */
+    struct aoi_sight *sight; /* aoi_sight.h: what its shut walls hide is not told; NULL: nothing is hidden */
 } aoi_sync_options;
 
 typedef struct aoi_message {

@@ -57,6 +57,7 @@ int laoi_sync_done(lua_State *L, int result) {
 typedef struct sync_options_arg {
     aoi_sync_options o;
     aoi_tier tiers[AOI_MOST_TIERS];
+    const laoi_space *space; /* where a synchroniser is made */
 } sync_options_arg;
 
 static int bad_option(lua_State *L, int i, const char *name, const char *why) {
@@ -100,7 +101,7 @@ static void tiers_option(lua_State *L, int i, sync_options_arg *a) {
     a->o.clients.tier_count = (uint32_t)n;
 }
 
-/* Options named in the table at i replace those in *a; `quantum` and `fields` only where a synchroniser is made. */
+/* Options named in the table at i replace those in *a; `quantum`, `fields` and `sight` only where a synchroniser is made. */
 static void read_sync_options(lua_State *L, int i, sync_options_arg *a, sync_fields_arg *making) {
     if (lua_isnoneornil(L, i)) return;
     if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
@@ -114,7 +115,10 @@ static void read_sync_options(lua_State *L, int i, sync_options_arg *a, sync_fie
             if (!(v > 0) || isinf(v)) bad_option(L, i, name, "a positive, finite number expected");
             a->o.quantum = v;
         } else if (!strcmp(name, "fields") && making) laoi_fields_option(L, i, making);
-        else if (!strcmp(name, "self")) {
+        else if (!strcmp(name, "sight") && making) {
+            a->o.sight = laoi_sight_argument(L, lua_gettop(L), a->space);
+            if (!a->o.sight) bad_option(L, i, name, "an open sight of the same space expected");
+        } else if (!strcmp(name, "self")) {
             if (!lua_isboolean(L, -1)) bad_option(L, i, name, "a boolean expected");
             a->o.clients.self = lua_toboolean(L, -1);
         } else laoi_argerror(L, i, "unknown option '%s'", *name ? name : laoi_key_name(L, -2));
@@ -155,6 +159,7 @@ static int y_new(lua_State *L) {
     fields.count = 0;
     refuse_sync_module(L);
     laoi_space *b = laoi_self(L);
+    a.space = b;
     read_sync_options(L, 2, &a, &fields);
     a.o.fields = fields.fields;
     a.o.field_count = fields.count;
@@ -168,7 +173,14 @@ static int y_new(lua_State *L) {
     laoi_settable(L, 3);
     lua_pushvalue(L, lua_upvalueindex(3));
     lua_setmetatable(L, 3);
-    laoi_self(L); /* still open? making a table may run a finalizer */
+    if (a.o.sight) { /* both still open? making a table may run a finalizer */
+        lua_pushliteral(L, "sight");
+        lua_rawget(L, 2);
+        a.o.sight = laoi_sight_argument(L, lua_gettop(L), b);
+        if (!a.o.sight) return bad_option(L, 2, "sight", "an open sight of the same space expected");
+        lua_pop(L, 1);
+    }
+    laoi_self(L);
     aoi_relevance clients = a.o.clients;
     a.o.clients = (aoi_relevance){0};
     int result = aoi_sync_open(b->core, &a.o, &y->core);

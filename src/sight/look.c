@@ -173,7 +173,7 @@ static bool put_changes(aoi_sight *g) {
 /* To the sink; a client that has gone with its node is told nothing. */
 static bool put_to_sink(aoi_sight *g, aoi_sight_pair *p) {
     const aoi_watch *n = g->watches[p->watch];
-    return n->gone || !has_changed(p) || g->sink(n->client, p->target, &p->name, p->flags & AOI_PAIR_SEES);
+    return n->gone || !has_changed(p) || g->sink->see(n->client, p->target, &p->name, p->flags & AOI_PAIR_SEES);
 }
 
 int aoi_sight_tick(aoi_sight *g) {

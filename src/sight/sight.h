@@ -65,17 +65,22 @@ typedef struct aoi_reach { /* so many watches reach at most 2^exponent */
     uint32_t count;
 } aoi_reach;
 
-/* A synchroniser that stands behind a sight of its own takes what its nodes gain and lose instead of events. */
-typedef bool aoi_sight_sink(uint64_t client, uint32_t target, uint32_t *name, bool enters);
+/* A synchroniser has a sight of its own between its clients' nodes and their pictures: it takes what they gain and lose
+ * instead of events. */
+typedef struct aoi_sight_sink {
+    /* The target, by its slot if it enters, by the name that it was given then if it leaves; false: memory refused. */
+    bool (*see)(uint64_t client, uint32_t target, uint32_t *name, bool enters);
+    void (*end)(uint64_t client); /* its node is being freed */
+} aoi_sight_sink;
 
 struct aoi_sight {
     aoi_layer layer;
     aoi_walls *walls;
     aoi_wall_changes changes;
-    aoi_sight_sink *sink; /* NULL: events */
-    uint32_t now;         /* tick */
-    aoi_thing *things;    /* by entity slot */
-    aoi_watch **watches;  /* by number; NULL: free */
+    const aoi_sight_sink *sink; /* NULL: events */
+    uint32_t now;               /* tick */
+    aoi_thing *things;          /* by entity slot */
+    aoi_watch **watches;        /* by number; NULL: free */
     aoi_sight_pair *pairs;
     aoi_index index; /* pairs by watch and target */
     uint32_t *moved; /* entities; room for all things, as of the lists below for all watches and pairs */
@@ -94,7 +99,7 @@ static inline aoi_memory *aoi_sight_memory(const aoi_sight *g) {
 
 /* ---- watches.c --------------------------------------------------------------------------------------------------- */
 
-int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, aoi_sight_sink *sink,
+int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sink,
                        aoi_sight **out); /* walls: NULL: new ones */
 int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger, uint64_t client,
                   aoi_node *out);

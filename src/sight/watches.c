@@ -209,6 +209,7 @@ static void sight_end(aoi_layer_node *node) {
     aoi_watch *n = (aoi_watch *)node;
     aoi_sight *g = (aoi_sight *)node->layer;
     uint32_t *link = &g->things[n->owner].watches;
+    uint64_t client = n->client;
     while (*link != n->number) link = &g->watches[*link]->next;
     *link = n->next;
     reach_count(g, n->reach, -1);
@@ -217,6 +218,7 @@ static void sight_end(aoi_layer_node *node) {
     n->holds = n->pairs != AOI_NONE;
     if (n->holds) g->layer.space->world.nodes[n->node].pending++;
     else if (!n->stale) aoi_watch_free(g, n);
+    if (g->sink) g->sink->end(client);
 }
 
 static void sight_changed(aoi_layer_node *node) {
@@ -263,7 +265,7 @@ static void sight_free(aoi_layer *layer) {
     aoi_resize(m, g, sizeof *g, 0);
 }
 
-int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, aoi_sight_sink *sink, aoi_sight **out) {
+int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sink, aoi_sight **out) {
     aoi_memory *m = &s->world.memory;
     aoi_sight *g = aoi_resize(m, NULL, 0, sizeof *g);
     aoi_walls *own = g && !walls ? aoi_walls_new(m, s->world.dims) : walls;

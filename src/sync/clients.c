@@ -47,7 +47,9 @@ void aoi_sync_get_defaults(const aoi_sync *y, aoi_relevance *out) {
 static const aoi_layer_class sync_layer;
 
 int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
-    if (!(o->quantum >= 0) || isinf(o->quantum) || !aoi_fields_are_good(o->fields, o->field_count)) return AOI_EVALUE;
+    if (!(o->quantum >= 0) || isinf(o->quantum) || !aoi_fields_are_good(o->fields, o->field_count) ||
+        (o->sight && o->sight->layer.space != s))
+        return AOI_EVALUE;
     aoi_sync *y = aoi_resize(&s->world.memory, NULL, 0, sizeof *y);
     if (!y) return AOI_ENOMEM;
     *y = (aoi_sync){.space = s, .quantum = o->quantum, .free_track = AOI_NONE};
@@ -61,6 +63,11 @@ int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     if (aoi_sync_set_defaults(y, &o->clients) != AOI_OK) {
         aoi_resize(&s->world.memory, y, sizeof *y, 0);
         return AOI_EVALUE;
+    }
+    if (o->sight && aoi_sight_open_for(s, o->sight->walls, &aoi_client_sink, &y->sight) != AOI_OK) {
+        aoi_fields_close(y);
+        aoi_resize(&s->world.memory, y, sizeof *y, 0);
+        return AOI_ENOMEM;
     }
     s->sync_count++;
     aoi_layer_open(s, &y->layer, &sync_layer);
@@ -171,6 +178,7 @@ void aoi_sync_close(aoi_sync *y) {
     for (uint32_t k = 0; k < y->client_top; k++) {
         if (y->clients[k]) (void)aoi_remove_layer_node(s, y->clients[k]->node);
     }
+    aoi_sight_close(y->sight);
     aoi_layer_close(&y->layer);
     sync_free(y);
 }
@@ -183,7 +191,9 @@ aoi_node aoi_sync_node(const aoi_sync *y, aoi_entity client) {
 
 aoi_client *aoi_client_of(const aoi_sync *y, aoi_entity entity) {
     uint32_t node = aoi_node_slot(y->space, aoi_sync_node(y, entity));
-    return node == AOI_NONE ? NULL : (aoi_client *)aoi_layer_node_from(y->space->world.areas[node].user_data);
+    if (node == AOI_NONE) return NULL;
+    if (y->sight) return (aoi_client *)(uintptr_t)aoi_watch_of(y->sight, node)->client;
+    return (aoi_client *)aoi_layer_node_from(y->space->world.areas[node].user_data);
 }
 
 /* Whether something known has news that it has not been told yet: then times go on to be needed. */
@@ -292,8 +302,11 @@ int aoi_sync_add(aoi_sync *y, aoi_entity entity, const aoi_area *view, const aoi
     if (aoi_relevance_fault(y, r)) return AOI_EVALUE;
     aoi_client *c = aoi_layers_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may find a new node */
     if (!c) return AOI_ENOMEM;
-    area.user_data = (uint64_t)(uintptr_t)c;
-    int result = aoi_add_flagged_node(y->space, entity, y->node_id, &area, AOI_NODE_LAYER, &node);
+    uint64_t address = (uint64_t)(uintptr_t)c;
+    int result;
+    area.user_data = y->sight ? 0 : address; /* nothing of the host's */
+    if (y->sight) result = aoi_watch_add(y->sight, entity, y->node_id, &area, 0, address, &node);
+    else result = aoi_add_flagged_node(y->space, entity, y->node_id, &area, AOI_NODE_LAYER, &node);
     if (result == AOI_OK) c->node = node.index;
     else aoi_client_end(c);
     return result;

@@ -44,6 +44,25 @@ void aoi_client_prefetch(const aoi_layer_node *client, uint32_t track, bool pict
         AOI_PREFETCH(c->flags + k);
 }
 
+static bool sink_see(uint64_t client, uint32_t target, uint32_t *track, bool enters) {
+    aoi_client *c = (aoi_client *)(uintptr_t)client;
+    if (!enters) {
+        picture_leave(c, *track);
+        return true;
+    }
+    *track = aoi_track_ready(c->sync, target);
+    if (*track == AOI_NONE) return false;
+    if (picture_enter(c, *track)) return true;
+    aoi_track_release(c->sync, *track);
+    return false;
+}
+
+static void sink_end(uint64_t client) {
+    aoi_client_end((aoi_client *)(uintptr_t)client);
+}
+
+const aoi_sight_sink aoi_client_sink = {sink_see, sink_end};
+
 bool aoi_client_saw(const aoi_layer_node *client, uint32_t target) {
     const aoi_client *c = (const aoi_client *)client;
     uint32_t track = aoi_track_of(c->sync, target), i = track == AOI_NONE ? AOI_NONE : aoi_picture_find(c, track);

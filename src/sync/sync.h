@@ -23,6 +23,7 @@
 
 #include "base/simd.h"
 #include "core/space.h"
+#include "sight/sight.h"
 #include "sync/message.h"
 #include "sync/numbers.h"
 
@@ -173,6 +174,7 @@ typedef struct aoi_scope { /* a client's place, and the error of a distance from
 
 struct aoi_sync {
     aoi_layer layer;
+    aoi_sight *sight; /* its own, whose nodes those of the clients are; or NULL */
     aoi_space *space;
     double quantum;
     int scale;       /* how the head of a message spells it */
@@ -380,7 +382,8 @@ bool aoi_client_sighting(aoi_layer_node *client, uint32_t track, bool enters);
 void aoi_client_grouped(aoi_layer_node *client);
 void aoi_client_prefetch(const aoi_layer_node *client, uint32_t track, bool picture);
 bool aoi_client_saw(const aoi_layer_node *client, uint32_t target);
-void aoi_client_end(aoi_client *c); /* its node is being freed */
+void aoi_client_end(aoi_client *c);          /* its node is being freed */
+extern const aoi_sight_sink aoi_client_sink; /* the same for nodes of a sight */
 const char *aoi_sync_check(const aoi_layer *y);
 
 /* ---- relevance.c ------------------------------------------------------------------------------------------------- */

@@ -12,6 +12,14 @@ static const char *sync_say(const aoi_sync *y, const char *format, ...) {
     return y->space->why;
 }
 
+/* Whether the client's node sees the entity; past walls as of the last tick, when an entity that has left may be seen. */
+static bool client_sees(const aoi_client *c, uint32_t entity) {
+    const aoi_sight *g = c->sync->sight;
+    if (!g) return aoi_node_sees(c->sync->space, c->node, entity);
+    uint32_t p = aoi_pair_find(g, aoi_watch_of(g, c->node)->number, entity);
+    return p != AOI_NONE && g->pairs[p].flags & AOI_PAIR_SEEN;
+}
+
 static const char *check_record(const aoi_client *c, uint32_t i) {
     const aoi_sync *y = c->sync;
     const uint32_t track = aoi_record_track(c, i);
@@ -22,8 +30,8 @@ static const char *check_record(const aoi_client *c, uint32_t i) {
     for (uint32_t k = 0; k < t->knower_count; k++) known += aoi_number_at(aoi_track_knowers(y, track), k) == c->number;
     if (c->flags[i] & AOI_RECORD_MARKS && !c->marked) return sync_say(y, "a record keeps a mark of an older message");
     if (known != (i < c->told)) return sync_say(y, "entity %lld has a wrong list of knowers", (long long)t->id);
-    bool sees = !(t->flags & AOI_TRACK_DEAD) && aoi_node_sees(y->space, c->node, t->entity);
-    if (sees != ((c->flags[i] & AOI_RECORD_SEEN) != 0))
+    bool dead = t->flags & AOI_TRACK_DEAD, sees = !dead && client_sees(c, t->entity);
+    if (!(dead && y->sight) && sees != ((c->flags[i] & AOI_RECORD_SEEN) != 0))
         return sync_say(y, "client %lld has %lld wrongly as seen or not", (long long)aoi_client_id(c),
                         (long long)t->id);
     return NULL;
@@ -41,8 +49,9 @@ static const char *check_client(const aoi_client *c) {
     }
     if (wrong) return wrong;
     for (uint32_t e = 0; e < w->entity_top; e++)
-        seen +=
-            aoi_is_live(w->entities[e].generation) && e != aoi_client_entity(c) && aoi_node_sees(y->space, c->node, e);
+        seen += aoi_is_live(w->entities[e].generation) && e != aoi_client_entity(c) && client_sees(c, e);
+    for (uint32_t i = 0; i < c->count && y->sight; i++)
+        seen += c->flags[i] & AOI_RECORD_SEEN && y->tracks[aoi_record_track(c, i)].flags & AOI_TRACK_DEAD;
     if (unseen != c->unseen) return sync_say(y, "a picture counts its records wrongly");
     if (seen != c->count - unseen) return sync_say(y, "client %lld misses what it sees", (long long)aoi_client_id(c));
     return NULL;

@@ -26,6 +26,7 @@
 --- What `aoi.sync.new` takes: `quantum`, and what clients without options of their own have.
 ---@class aoi.SyncOptions: aoi.ClientOptions
 ---@field fields? aoi.Field[] up to 64: the state that entities have
+---@field sight? aoi.Sight clients are told of nothing that its shut walls hide
 ---@field quantum? number world units: positions are told as `quantum * floor(v / quantum + 0.5)`; without, as floats
 
 --- What a message says: flat arrays, `n` rows each, to be applied in this order.

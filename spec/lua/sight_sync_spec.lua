@@ -1,0 +1,100 @@
+-- Clients with walls: random histories; after every tick a picture is what the client's area sees and no shut wall hides.
+local aoi = require "aoi"
+local rng = require "spec.support.rng"
+local sights = require "aoi.sight"
+local syncs = require "aoi.sync"
+
+local IDS, SIDE, STEPS = 30, 20, 4000
+
+local function apply(pic, news)
+  for k = 1, news.gone.n do
+    assert(pic[news.gone[k]])
+    pic[news.gone[k]] = nil
+  end
+  for k = 1, news.appeared.n do
+    local t = news.appeared[4 * k - 3]
+    assert(not pic[t])
+    pic[t] = { news.appeared[4 * k - 1], news.appeared[4 * k] }
+  end
+  for k = 1, news.moved.n do
+    local t = news.moved[3 * k - 2]
+    assert(pic[t])
+    pic[t] = { news.moved[3 * k - 1], news.moved[3 * k] }
+  end
+end
+
+describe("clients that see past walls:", function()
+  for _, engine in ipairs(aoi.engines()) do
+    it("pictures on " .. engine .. " are what a loop over all walls says", function()
+      local r = rng.new(5)
+      local space = aoi.new { engine = engine, delivery = r(2) == 1 and "deferred" or "immediate" }
+      local sight = sights.new(space)
+      local sync = syncs.new(space, { quantum = 1, sight = sight })
+      local x, y, pics, walls, told = {}, {}, {}, {}, 0
+
+      local function tick()
+        sync:tick(function(id, message)
+          local news = syncs.read(message)
+          if news.anew then pics[id] = {} end
+          apply(pics[id], news)
+          told = told + news.appeared.n
+        end)
+        for id, pic in pairs(pics) do
+          for t = 1, IDS do
+            local sees = x[t] and t ~= id and space:sees(id, sync:node(id), t) and not sight:ray(x[id], y[id], x[t], y[t])
+            assert.equal(not not sees, pic[t] ~= nil)
+            if sees then assert.same({ x[t], y[t] }, pic[t]) end
+          end
+        end
+      end
+
+      local function change()
+        local id, what = r(IDS), r(100)
+        if not x[id] then
+          x[id], y[id] = r(SIDE), r(SIDE)
+          space:enter(id, x[id], y[id])
+          if r(2) == 1 then
+            sync:add(id, { shape = "circle", radius = 8, margin = r(3) - 1 })
+            pics[id] = {}
+          end
+        elseif what < 70 then
+          x[id], y[id] = r(SIDE), r(SIDE)
+          space:move(id, x[id], y[id])
+        elseif what < 73 then
+          space:leave(id)
+          x[id], pics[id] = nil, nil
+        elseif what < 80 and #walls < 25 then
+          walls[#walls + 1] = sight:wall(r(SIDE), r(SIDE), r(SIDE), r(SIDE))
+        elseif what < 82 and walls[1] then
+          sight:remove_wall(table.remove(walls, r(#walls)))
+        elseif what < 88 and walls[1] then
+          sight[r(2) == 1 and "open" or "shut"](sight, walls[r(#walls)])
+        elseif what < 89 and pics[id] then
+          sync:remove(id)
+          pics[id] = nil
+        elseif what < 90 and pics[id] then
+          sync:resend(id)
+        elseif what > 96 then
+          tick()
+          if r(20) == 1 then assert.is_true(space:check()) end
+        end
+      end
+
+      for _ = 1, STEPS do change() end
+      assert.is_true(told > 100)
+      sight:close() -- the walls stay with the clients
+      change()
+      sync:close()
+      assert.is_true(space:check())
+    end)
+  end
+
+  it("take an open sight of their space", function()
+    local space = aoi.new()
+    local sight = sights.new(space)
+    assert.has_error(function() syncs.new(space, { sight = 5 }) end)
+    assert.has_error(function() syncs.new(aoi.new(), { sight = sight }) end)
+    sight:close()
+    assert.has_error(function() syncs.new(space, { sight = sight }) end)
+  end)
+end)
