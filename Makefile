@@ -100,6 +100,8 @@ $(CSPECS): $(CORE_DIR)/spec/%$(EXE): spec/c/%.c $(LIB_A)
 	$(call say,CC) $(subst -O3,-O1,$(COMPILE)) -Ispec/c -o $@ $< $(LIB_A) $(LINK)
 $(CXXSPECS): $(CORE_DIR)/spec/%: spec/c/%.cpp $(LIB_A)
 	$(call say,CXX) $(CXX) -std=c++11 -Wall -Wextra -pedantic -Werror -Iinclude -MMD -MP -MF $@.d -MT $@ -o $@ $< $(LIB_A) $(LINK)
+$(CORE_DIR)/bench/%: bench/c/%.c $(LIB_A)
+	$(call say,CC) $(COMPILE) -o $@ $< $(LIB_A) $(LINK)
 $(SOAK): spec/soak/soak.c $(LIB_A)
 	$(call say,CC) $(COMPILE) -o $@ $< $(LIB_A) $(LINK)
 $(BENCH_SO): bench/c/native.c $(LIB_A) $(BIND_DIR)/flags

@@ -29,6 +29,7 @@
 
 local checks = require "aoi.checks"
 local reserved = require "aoi.reserved"
+local sights = require "aoi.sight"
 
 local team = {}
 
@@ -39,6 +40,7 @@ local Sight -- the class, below
 ---@class (exact) aoi.TeamHandlers
 ---@field enter? aoi.TeamHandler the first watcher of the team sees the target
 ---@field leave? aoi.TeamHandler the last one no longer does, or the target has left the space
+---@field sight? aoi.Sight what its shut walls hide from a watcher it does not see
 
 -- What the handlers of the space do -----------------------------------------------------------------------------------
 
@@ -111,7 +113,7 @@ local function is_visible(self, side, target)
   if not side.count[target] then return false end
   local bushes = self.inside[target]
   if not bushes then return true end
-  local watchers, n = self.space:viewers(target, self.buffer)
+  local watchers, n = (self.sight or self.space):viewers(target, self.buffer)
   for i = 1, 2 * n, 2 do
     local watcher = watchers[i]
     if side.nodes[watcher] == watchers[i + 1] and share(bushes, self.inside[watcher]) then return true end
@@ -162,14 +164,14 @@ end
 --- Makes a set of teams for a space. Bushes are the same for all of them.
 ---@param space aoi.Space
 ---@param handlers aoi.TeamHandlers
----@return aoi.Sight
+---@return aoi.Teams
 function team.new(space, handlers)
   checks.space(space, team, "team")
   checks.type(handlers, "table", 2, "new")
   for name, handler in pairs(handlers) do
-    if name ~= "enter" and name ~= "leave" then
+    if name ~= "enter" and name ~= "leave" and name ~= "sight" then
       checks.fail(2, "new", ("unknown handler '%s': 'enter' or 'leave' expected"):format(tostring(name)))
-    elseif not checks.is_callable(handler) then
+    elseif name ~= "sight" and not checks.is_callable(handler) then
       checks.fail(2, "new", ("bad handler '%s': function expected, got %s"):format(name, type(handler)))
     end
   end
@@ -178,11 +180,14 @@ function team.new(space, handlers)
     calls = {}, first = 1, last = 0,
   }, Sight)
   self.in_bush = new_bush_handlers(self)
+  if handlers.sight ~= nil then -- a sight of its own, of the same walls: its tick is ours
+    checks.call("new", { [2] = 2 }, function() self.sight = sights.new(space, { walls = handlers.sight }) end)
+  end
   return self
 end
 
 --- The teams on one space.
----@class aoi.Sight
+---@class aoi.Teams
 Sight = {}
 Sight.__index = Sight
 
@@ -207,7 +212,9 @@ function Sight:add(name, id, area)
   if side.size >= side.bound then sweep(self, side) end
   node = reserved.node(self.space)
   side.nodes[id], side.size = node, side.size + 1
-  checks.call("add", { [2] = 2, [4] = 3 }, self.space.add_node, self.space, id, node, area, side.enter, side.leave)
+  local of = self.sight
+  local add = of and of.add or self.space.add_node
+  checks.call("add", { [2] = 2, [4] = 3 }, add, of or self.space, id, node, area, side.enter, side.leave)
 end
 
 --- It watches no longer.
@@ -268,6 +275,7 @@ end
 ---@return integer n how many calls
 function Sight:tick()
   checks.self(self, Sight, "tick", "sight:tick()")
+  if self.sight then self.sight:tick() end
   for _, event in ipairs { "leave", "enter" } do
     for _, side in ipairs(self.order) do judge(self, side, event) end
   end

@@ -104,6 +104,7 @@ local Triggers, Trigger -- the two classes, below
 ---@field once? boolean fires once: `dwell` if there is `after`, otherwise `enter`
 ---@field enabled? boolean false to begin disabled
 ---@field data? any yours: `trigger.data`
+---@field sight? aoi.Sight targets that its shut walls hide are not inside; its `tick` delivers them
 ---@field x? number world units: where a region is; required there
 ---@field y? number world units
 ---@field z? number world units; only in 3D
@@ -147,7 +148,7 @@ end
 -- A trigger that has no entity yet.
 local function new_trigger(set, name, o)
   local t = setmetatable({
-    set = set, name = name, data = o.data, mask = o.mask, disabled = not o.enabled,
+    set = set, name = name, data = o.data, mask = o.mask, disabled = not o.enabled, sight = o.sight,
   }, Trigger)
   if o.has_visits then visits.prepare(t, o) end
   return t
@@ -168,7 +169,9 @@ local function install(set, t, id, area)
   second.prepare(t)
   registry.insert(set, t)
   second.install(t, area, function(own)
-    set.space:add_node(id, t.node, own, set.enter, set.leave)
+    local of = t.sight or set.space -- past walls, or not
+    local add = t.sight and of.add or of.add_node
+    add(of, id, t.node, own, set.enter, set.leave)
   end)
 end
 
@@ -491,7 +494,9 @@ end
 function Trigger:has(target)
   checks.id(target, 1, "has")
   if not alive(self) then return false end
-  if not self.visits then return self.set.space:has(target) and self.set.space:sees(self.id, self.node, target) end
+  if not self.visits then
+    return self.set.space:has(target) and (self.sight or self.set.space):sees(self.id, self.node, target)
+  end
   local visit = self.visits[target]
   return visit ~= nil and visit.state == visits.INSIDE
 end
@@ -504,7 +509,7 @@ function Trigger:explain(target)
   checks.id(target, 1, "explain")
   local space = self.set.space
   local told = self.outside and space:explain(self.id, self.second, target)
-  if not told or told.sees then told = space:explain(self.id, self.node, target) end
+  if not told or told.sees then told = (self.sight or space):explain(self.id, self.node, target) end
   told.name, told.state = tostring(self.name), state_of(self, target)
   return told
 end
@@ -520,7 +525,7 @@ function Trigger:targets(buf)
     checks.end_list(list, 0)
     return list, 0
   end
-  if not self.visits then return self.set.space:view(self.id, self.node, list) end
+  if not self.visits then return (self.sight or self.set.space):view(self.id, self.node, list) end
   for target, visit in pairs(self.visits) do
     if visit.state == visits.INSIDE then
       n = n + 1

@@ -335,8 +335,10 @@ describe("annotations:", function()
       local options = { x = 1, y = 1, z = 1 }
       for name, value in pairs(others[field.name] or { radius = 1 }) do options[name] = value end
       if values[field.name] ~= nil then options[field.name] = values[field.name] end
+      local space = new_space()
+      if field.name == "sight" then options.sight = aoi.sight.new(space) end
+      local triggers = trigger.new(space, { t = {} })
       assert.not_nil(options[field.name], field.name)
-      local triggers = trigger.new(new_space(), { t = {} })
       assert.is_true(triggers:region("t", options):alive())
       if field.type ~= "any" then
         options[field.name] = field.type == "boolean" and 1 or true

@@ -1,4 +1,5 @@
--- Clients with walls: random histories; after every tick a picture is what the client's area sees and no shut wall hides.
+-- Clients with walls: random histories; after every tick a picture is what the client's area sees and no shut wall
+-- hides.
 local aoi = require "aoi"
 local rng = require "spec.support.rng"
 local sights = require "aoi.sight"
@@ -41,7 +42,8 @@ describe("clients that see past walls:", function()
         end)
         for id, pic in pairs(pics) do
           for t = 1, IDS do
-            local sees = x[t] and t ~= id and space:sees(id, sync:node(id), t) and not sight:ray(x[id], y[id], x[t], y[t])
+            local sees = x[t] and t ~= id and space:sees(id, sync:node(id), t)
+              and not sight:ray(x[id], y[id], x[t], y[t])
             assert.equal(not not sees, pic[t] ~= nil)
             if sees then assert.same({ x[t], y[t] }, pic[t]) end
           end
@@ -88,6 +90,47 @@ describe("clients that see past walls:", function()
       assert.is_true(space:check())
     end)
   end
+
+  it("teams and triggers see past walls, too", function()
+    local space = aoi.new()
+    local sight = sights.new(space)
+    local door = sight:wall(5, -3, 5, 3)
+    local heard = {}
+    local function hear(event)
+      return function(_, target) heard[#heard + 1] = event .. target end
+    end
+    for id, x in ipairs { 0, 10, 1 } do space:enter(id, x, 0) end
+    local teams = require("aoi.team").new(space, { enter = hear "+", leave = hear "-", sight = sight })
+    teams:add("red", 1, 30)
+    local triggers = require("aoi.trigger").new(space, { aggro = { enter = hear "aggro", leave = hear "calm" } })
+    local t = triggers:add(1, "aggro", { radius = 30, sight = sight })
+    local function tick()
+      teams:tick()
+      sight:tick()
+      table.sort(heard)
+      local said = table.concat(heard, " ")
+      heard = {}
+      return said
+    end
+    assert.equal("+3 aggro3", tick())
+    assert.is_false(t:has(2))
+    assert.equal("wall", t:explain(2).why)
+    assert.is_true(t:has(3))
+    sight:open(door)
+    assert.equal("+2 aggro2", tick())
+    assert.is_true(teams:knows("red", 2))
+    sight:shut(door)
+    assert.equal("-2 calm2", tick())
+    assert.same({ { 3 }, 1 }, { t:targets() })
+    assert.has_error(function() triggers:save() end)
+    t:remove()
+    assert.equal("", tick())
+    space:leave(1)
+    assert.equal("-3", tick())
+    assert.is_true(space:check())
+    assert.has_error(function() triggers:add(3, "aggro", { radius = 3, sight = sights.new(aoi.new()) }) end)
+    assert.has_error(function() require("aoi.team").new(space, { sight = 5 }) end)
+  end)
 
   it("take an open sight of their space", function()
     local space = aoi.new()

@@ -11,7 +11,15 @@ enum { LAYER_STEP = 4, NEAR_STEPS = 16, FAR_STEP = 64, FARTHEST = 29, MOST_EXPON
 
 typedef bool wall_visit(void *ud, int32_t cx, int32_t cy); /* true: the walk ends */
 
-static int32_t cell_floor(double v, int32_t lo, int32_t hi) {
+static inline double more_of(double a, double b) {
+    return a > b ? a : b;
+}
+
+static inline double less_of(double a, double b) {
+    return a < b ? a : b;
+}
+
+static inline int32_t cell_floor(double v, int32_t lo, int32_t hi) {
     if (!(v > lo)) return lo;
     if (v >= hi) return hi;
     int32_t i = (int32_t)v;
@@ -34,14 +42,14 @@ AOI_INLINE int walk_cells(double inverse, const aoi_span *span, const double *p,
         double x = x0, y = y0;
         x0 = x1, y0 = y1, x1 = x, y1 = y;
     }
-    double farthest = fmax(fmax(fabs(x0), fabs(x1)), fmax(fabs(y0), fabs(y1)));
+    double farthest = more_of(more_of(fabs(x0), fabs(x1)), more_of(fabs(y0), fabs(y1)));
     if (!(farthest < 0x1p44)) return -1;
     double within = 0x1p-20 + farthest * 0x1p-46, slope = x1 > x0 ? (y1 - y0) / (x1 - x0) : 0;
     int32_t c = cell_floor(x0 - within, s.x0, s.x1), end = cell_floor(x1 + within, s.x0, s.x1);
     if ((double)end - c > most) return -1;
     if (x1 + within < s.x0 || x0 - within >= s.x1 + 1.0) return 0;
     for (; c <= end; c++) {
-        double from = fmax(c - within, x0), to = fmin(c + 1 + within, x1);
+        double from = more_of(c - within, x0), to = less_of(c + 1 + within, x1);
         double a = y0 + (from - x0) * slope, b = y0 + (to - x0) * slope;
         double low = (slope < 0 ? b : a) - within, high = (slope < 0 ? a : b) + within;
         if (high < s.y0 || low >= s.y1 + 1.0) continue;

@@ -4,6 +4,7 @@
 -- Errors name the option, and the handlers it stands beside, and carry the position of the caller of `add` or `region`.
 
 local checks = require "aoi.checks"
+local sights = require "aoi.sight"
 
 local options = {}
 
@@ -45,6 +46,7 @@ local KNOWN = {
   once = { boolean, "a boolean" },
   enabled = { boolean, "a boolean" },
   data = { function() return true end },
+  sight = { function(v) return type(v) == "userdata" end, "an open sight of the space" },
   x = { coordinate, "a coordinate" }, y = { coordinate, "a coordinate" }, z = { coordinate, "a coordinate" },
 }
 for name, check in pairs(AREA) do KNOWN[name] = check end
@@ -145,6 +147,12 @@ function options.read(set, name, given, is_region)
   local o = read_values(from)
   o.area = read_area(from)
   check_area(set.space, o.area)
+  if o.sight and (o.outside or o.linger) then fail("sight", "not beside 'outside' or 'linger'", 3) end
+  if o.sight then
+    local ok, probe = pcall(sights.new, set.space, { walls = o.sight })
+    if not ok then fail("sight", KNOWN.sight[2] .. " expected", 3) end
+    probe:close()
+  end
   o.enabled = o.enabled ~= false
   o.area.mask = o.enabled and o.mask or not o.enabled and 0 or nil
   if own.stay and not o.interval then fail("interval", "required by the handler 'stay'", 3) end

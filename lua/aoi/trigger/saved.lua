@@ -123,6 +123,7 @@ function saved.save(set)
   for i, t in ipairs(set.all) do order[i] = t end
   table.sort(order, function(a, b) return a.slot < b.slot end)
   for i, t in ipairs(order) do
+    if t.sight then return nil, ("trigger '%s' sees past walls, which cannot be saved"):format(t.name) end
     list[i] = save_trigger(t)
     if not list[i] then return nil, "events wait that were drained: dispatch them first" end
   end
