@@ -348,7 +348,7 @@ describe("annotations:", function()
       count = count + 1
     end
     assert.is_nil(next(values) or next(others))
-    assert.equal(23, count)
+    assert.equal(24, count)
   end)
 
   it("handlers of triggers are those that are called", function()

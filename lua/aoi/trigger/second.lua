@@ -12,7 +12,8 @@ local second = {}
 
 local function is_seen(t, node, target)
   local space = t.set.space
-  return space:has(target) and reserved.has_node(space, t.id, node) and space:sees(t.id, node, target)
+  return space:has(target) and reserved.has_node(space, t.id, node)
+    and (t.sight or space):sees(t.id, node, target) -- with a sight there is no second node
 end
 
 --- Whether a target is where it counts, whatever filter, limit and the rest say of it.
