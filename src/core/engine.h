@@ -175,6 +175,8 @@ typedef struct aoi_engine { /* the head of every engine's own structure */
     uint64_t steps; /* entries walked */
 } aoi_engine;
 
+enum { AOI_FETCH_PLACE = 2 };
+
 struct aoi_engine_class {
     const char *name;
     size_t size; /* of its structure, whose head is aoi_engine; the rest is zeroed before open */
@@ -201,7 +203,8 @@ struct aoi_engine_class {
     int (*move)(aoi_engine *, uint32_t entity, const double *to);
     void (*tidy)(aoi_engine *); /* gives back what is not needed any more, all where no entity is left; may be NULL */
 
-    /* Prefetches what `move` will read of this entity: stage 0 some movers ahead, stage 1 just before.  May be NULL. */
+    /* Prefetches what `move` will read of this entity: stage 0 some movers ahead, stage 1 just before; or `place`, which
+     * reads no nodes: AOI_FETCH_PLACE some movers ahead.  May be NULL. */
     void (*prefetch)(const aoi_engine *, uint32_t entity, int stage);
 
     /* The same without candidates: for a batch that the space judges when all are in place (tick/join.h).  NULL: batches

@@ -91,17 +91,18 @@ static bool put_in_place(aoi_space *s, uint32_t entity, const double *to) {
 }
 
 /* What the movers some turns after the i-th need. */
-static void prefetch_ahead(const aoi_space *s, uint32_t i) {
+static void prefetch_ahead(const aoi_space *s, uint32_t i, int stage) {
     const aoi_world *w = &s->world;
     const aoi_engine_class *class = s->engine->class;
     if (i + ENTITY_AHEAD < w->mover_count) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD]);
-    if (class->prefetch && i + FETCH_AHEAD < w->mover_count) class->prefetch(s->engine, w->movers[i + FETCH_AHEAD], 0);
+    if (class->prefetch && i + FETCH_AHEAD < w->mover_count)
+        class->prefetch(s->engine, w->movers[i + FETCH_AHEAD], stage);
 }
 
 static bool place_all(aoi_space *s) {
     aoi_world *w = &s->world;
     for (; w->moved < w->mover_count; aoi_take_turn(w)) {
-        prefetch_ahead(s, w->moved);
+        prefetch_ahead(s, w->moved, AOI_FETCH_PLACE);
         if (!put_in_place(s, w->movers[w->moved], aoi_way_of(w, w->moved))) return false;
     }
     return true;
@@ -123,7 +124,7 @@ static bool move_in_turn(aoi_space *s) {
         aoi_mark mark = aoi_mark_of(s);
         uint32_t entity = w->movers[w->moved];
         const double *to = aoi_way_of(w, w->moved);
-        prefetch_ahead(s, w->moved);
+        prefetch_ahead(s, w->moved, 0);
         prefetch_soon(s, w->moved);
         if (!aoi_same_place(w->dims, w->entities[entity].pos, to)) {
             if (s->engine->class->move(s->engine, entity, to) != AOI_OK) w->failed = true;

@@ -38,10 +38,11 @@ static bool cylinder_holds(int dims, const aoi_area_record *a, const double *w, 
 static bool sector_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin,
                          double extent) {
     const aoi_shape *p = a->shape;
+    if (!cylinder_holds(dims, a, w, t, margin, extent)) return false;
+    if (p->angle == TWO_PI) return true;
     double dx = t[0] - w[0], dy = t[1] - w[1];
     AOI_PRODUCT xx = dx * dx, yy = dy * dy, ax = dx * p->fx, ay = dy * p->fy, edge = p->c * sqrt(xx + yy);
-    if (!cylinder_holds(dims, a, w, t, margin, extent)) return false;
-    return p->angle == TWO_PI || ax + ay >= edge;
+    return ax + ay >= edge;
 }
 
 /* Even-odd: a ray from the point crosses an odd number of sides.  Each side owns its lower end only. */

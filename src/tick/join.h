@@ -115,8 +115,17 @@ typedef struct join_tick {
 } join_tick;
 
 typedef struct join_hit { /* of sixteen items from `first` on, those that may have passed a border */
-    uint32_t item, first, bits, probe;
+    uint64_t watcher;     /* its item, and above that the number of its probe */
+    uint32_t first, bits;
 } join_hit;
+
+static inline uint32_t join_item_of(const join_hit *h) {
+    return (uint32_t)h->watcher;
+}
+
+static inline uint32_t join_probe_index(const join_hit *h) {
+    return (uint32_t)(h->watcher >> 32);
+}
 
 enum { JOIN_COUPLE = 1 << 16, JOIN_UNSURE = 1 << 17 }; /* bits of a hit beside the lanes' */
 enum { JOIN_FAR = JOIN_MANY | JOIN_SHAPED };           /* no kind of probe: hits of those that go far */

@@ -68,8 +68,8 @@ static AOI_NOINLINE void join_span_seam(const join_tick *t, const join_route *r,
 }
 
 /* Where a watcher looks in a set. */
-static AOI_NOINLINE void join_list_spans(const join_tick *t, const join_route *r, const join_probe *p, uint32_t item,
-                                         uint32_t own_line, join_spans *s) {
+AOI_INLINE void join_list_spans(const join_tick *all, const join_tick *t, const join_route *r, const join_probe *p,
+                                uint32_t item, uint32_t own_line, join_spans *s) {
     int x = t->column[0][item] & ((1 << t->bin_bits) - 1), y = t->column[1][item] & ((1 << t->line_bits) - 1);
     int bin = t->bin[item], line = (int)own_line;
     int from = bin + ((x + p->left) >> t->bin_bits), to = bin + ((x + p->right) >> t->bin_bits) + 1;
@@ -77,7 +77,7 @@ static AOI_NOINLINE void join_list_spans(const join_tick *t, const join_route *r
     s->count = 0;
     s->flags = r->flags | (t->ref[item] & JOIN_ELSEWHERE ? JOIN_UNSURE : 0);
     if ((from < 0) | (to > (int)t->bins) | (low < 0) | (high >= (int)t->lines)) {
-        join_span_seam(t, r, (const int[4]){from, to, low, high}, item, line, s);
+        join_span_seam(all, r, (const int[4]){from, to, low, high}, item, line, s);
         return;
     }
     const uint32_t *row = r->first + (size_t)(uint32_t)(r->forward ? line : low) * t->bins;
@@ -93,9 +93,9 @@ static AOI_NOINLINE void join_list_spans(const join_tick *t, const join_route *r
 
 /* The items of spans, of which there may be none.  How many there are, and whether one of them hits, cannot be predicted:
  * most often there is one turn, and no branch. */
-AOI_INLINE void join_scan_spans(join_strip *o, const join_watchers *w, uint32_t item, const join_spans *s,
-                                const join_limits *l, int kind, int bucket) {
-    const join_tick *t = o->tick;
+AOI_INLINE void join_scan_spans(join_strip *o, const join_tick *t, const join_watchers *w, uint32_t item,
+                                const join_spans *s, const join_limits *l, int kind, int bucket) {
+    const uint64_t watcher = item | (uint64_t)w->index << 32;
     join_hit *hit = o->hit[bucket];
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t a = s->of[i].first, b = s->of[i].end;
@@ -105,7 +105,7 @@ AOI_INLINE void join_scan_spans(join_strip *o, const join_watchers *w, uint32_t 
             bits &= (UINT32_C(1) << (left < JOIN_LANES ? left : JOIN_LANES)) - 1;
             if (kind & JOIN_SHAPED) /* the tip of a sector is never sure of itself */
                 bits &= ~((uint32_t)(item - a < JOIN_LANES) << ((item - a) & 31));
-            hit->item = item, hit->first = a, hit->bits = bits | s->flags, hit->probe = w->index;
+            hit->watcher = watcher, hit->first = a, hit->bits = bits | s->flags;
             hit += bits != 0;
             if (hit == o->hits[bucket] + JOIN_HITS) {
                 o->hit[bucket] = hit;
@@ -120,17 +120,18 @@ AOI_INLINE void join_scan_spans(join_strip *o, const join_watchers *w, uint32_t 
 
 AOI_INLINE void join_scan_some(join_strip *o, const join_watchers *w, const join_route *r, const join_route *end,
                                int kind, int bucket) {
-    const join_probe *p = w->probe;
+    const join_tick t = *o->tick; /* in registers: what is written might be any number of it */
+    const join_probe p = *w->probe;
     join_limits limits;
     join_side_lanes room;
     join_spans spans;
-    join_limits_of(p, o->sides, &limits, room, kind);
+    join_limits_of(&p, o->sides, &limits, room, kind);
     for (uint32_t item = w->item; item < w->end; item++) {
-        join_centre(o->tick, item, &limits, kind);
+        join_centre(&t, item, &limits, kind);
         for (const join_route *q = r; q < end; q++) {
-            if (!(p->mask & q->kinds) && p->mask != UINT64_MAX) continue; /* an override may be for any kind */
-            join_list_spans(o->tick, q, p, item, w->line, &spans);
-            join_scan_spans(o, w, item, &spans, &limits, kind, bucket);
+            if (!(p.mask & q->kinds) && p.mask != UINT64_MAX) continue; /* an override may be for any kind */
+            join_list_spans(o->tick, &t, q, &p, item, w->line, &spans);
+            join_scan_spans(o, &t, w, item, &spans, &limits, kind, bucket);
         }
     }
 }

@@ -89,10 +89,10 @@ AOI_INLINE void join_decide(join_strip *o, const join_hit *h, const join_probe *
                             int kind) {
     const join_tick *t = o->tick;
     const aoi_entity_record *entities = t->world->entities;
-    uint32_t item = h->first + (uint32_t)i, other = join_entity(t, item), self = join_entity(t, h->item);
+    uint32_t item = h->first + (uint32_t)i, other = join_entity(t, item), self = join_entity(t, join_item_of(h));
     bool couple = h->bits & JOIN_COUPLE, unsure = (h->bits & JOIN_UNSURE) || (t->ref[item] & JOIN_ELSEWHERE);
-    if (item == h->item || ((kind & JOIN_TALL) && join_is_higher(t, item, h->item))) return;
-    bool usual = h->probe == 0, keeps = (kind & JOIN_MANY) && p->keeps;
+    if (item == join_item_of(h) || ((kind & JOIN_TALL) && join_is_higher(t, item, join_item_of(h)))) return;
+    bool usual = join_probe_index(h) == 0, keeps = (kind & JOIN_MANY) && p->keeps;
     for (int b = 0; b < p->nodes; b++) {
         uint32_t node = usual ? entities[self].nodes : p->node[b];
         unsigned before, after;
@@ -114,13 +114,14 @@ AOI_INLINE void join_look_at(join_strip *o, int kind) {
     const join_hit *before = o->hits[kind];
     join_limits l;
     join_side_lanes room;
-    join_limits_of(o->probes + before->probe, o->sides, &l, room, kind);
-    join_centre(t, before->item, &l, kind);
+    join_limits_of(o->probes + join_probe_index(before), o->sides, &l, room, kind);
+    join_centre(t, join_item_of(before), &l, kind);
     for (const join_hit *h = before; h < o->hit[kind] && !o->failed; before = h++) {
-        const join_probe *p = o->probes + h->probe;
+        const join_probe *p = o->probes + join_probe_index(h);
         join_verdict v;
-        if (h->probe != before->probe) join_limits_of(p, o->sides, &l, room, kind);
-        if (h->probe != before->probe || h->item != before->item) join_centre(t, h->item, &l, kind);
+        if (join_probe_index(h) != join_probe_index(before)) join_limits_of(p, o->sides, &l, room, kind);
+        if (join_probe_index(h) != join_probe_index(before) || join_item_of(h) != join_item_of(before))
+            join_centre(t, join_item_of(h), &l, kind);
         join_read_columns(t, h, &l, l.borders, &v, kind);
         for (uint32_t bits = h->bits & 0xffff; bits; bits &= bits - 1)
             join_decide(o, h, p, &v, aoi_lanes_first(bits), kind);
@@ -143,9 +144,9 @@ static void join_judge_far(join_strip *o, uint32_t watcher, uint32_t target, boo
 static void join_look_at_far(join_strip *o) {
     const join_tick *t = o->tick;
     for (const join_hit *h = o->hits[JOIN_FAR]; h < o->hit[JOIN_FAR] && !o->failed; h++) {
-        uint32_t e = join_entity(t, h->item);
-        bool gone = t->set_of[JOIN_GONE] >= 0 && h->item >= t->first[t->sets[t->set_of[JOIN_GONE]].cell] &&
-                    h->item < t->first[t->sets[t->set_of[JOIN_GONE]].cell + t->bins * t->lines];
+        uint32_t e = join_entity(t, join_item_of(h));
+        bool gone = t->set_of[JOIN_GONE] >= 0 && join_item_of(h) >= t->first[t->sets[t->set_of[JOIN_GONE]].cell] &&
+                    join_item_of(h) < t->first[t->sets[t->set_of[JOIN_GONE]].cell + t->bins * t->lines];
         for (uint32_t bits = h->bits & 0xffff; bits; bits &= bits - 1) {
             uint32_t item = h->first + (uint32_t)aoi_lanes_first(bits), other = join_entity(t, item);
             if (other == e || (other < e && join_goes_far(t, other))) continue; /* two that go far find each other */

@@ -198,14 +198,14 @@ AOI_INLINE void nine_fetch(const aoi_nine_grid *g, uint32_t entity, int stage) {
     const aoi_world *w = g->engine->world;
     const aoi_entity_record *e = w->entities + entity;
     const aoi_cell *k = g->points.cells + e->home;
-    if (stage) {
+    if (stage == 1) {
         for (int d = 0; d < 9; d++)
             AOI_PREFETCH((const void *)((uintptr_t)g->points.buckets + (size_t)k->head[d] * sizeof(aoi_bucket)));
         return;
     }
     AOI_PREFETCH(k);
     AOI_PREFETCH(g->points.buckets + e->slot / AOI_BUCKET_LANES);
-    if (e->nodes == AOI_NONE) return;
+    if (stage == AOI_FETCH_PLACE || e->nodes == AOI_NONE) return;
     AOI_PREFETCH(w->nodes + e->nodes);
     AOI_PREFETCH(&w->areas[e->nodes].user_data); /* for the space, when it takes the node's events */
 }
