@@ -170,7 +170,7 @@ local function around(self, x, y, area)
   return self.around(x, y, ex, ey)
 end
 
-local NEAR = { name = "near", arguments = { "x", "y", "z", "area", "mask?" }, fills = 1 }
+local NEAR = { name = "near", arguments = "x y z area mask?", fills = 1 }
 
 local function near(self, buf, x, y, ...)
   check_place(self, "near", 1, x, y, (...), 4)
@@ -198,7 +198,7 @@ local function merge_nearest(self, shards, n, ...)
   return true, list, #list
 end
 
-local NEAREST = { name = "nearest", arguments = { "x", "y", "z", "n", "radius?", "mask?" }, fills = 1 }
+local NEAREST = { name = "nearest", arguments = "x y z n radius? mask?", fills = 1 }
 
 local function nearest(self, buf, x, y, ...)
   local z, n, radius, mask = nil, ...
