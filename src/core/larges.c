@@ -102,25 +102,37 @@ void aoi_larges_free(aoi_space *s) {
     *l = (aoi_larges){0};
 }
 
-/* Sorted anew: mostly they have moved a little, if at all.  before: by where they were before the batch. */
-static void sort_places(aoi_space *s, bool before) {
+/* How far it goes in the batch on the first two axes; 0 if it is no mover. */
+static double step_of(const aoi_space *s, uint32_t entity) {
+    const double *from = aoi_position_before(&s->world, entity), *to = s->world.entities[entity].pos;
+    return fmax(fabs(to[0] - from[0]), fabs(to[1] - from[1]));
+}
+
+/* One that goes farther than it is large: its two places are looked at by themselves. */
+static bool jumps(const aoi_space *s, uint32_t entity) {
+    return step_of(s, entity) > aoi_extent_of(s, entity);
+}
+
+/* Sorted anew: mostly they have moved a little, if at all.  batch: all movers are in place, and the room of each has in it
+ * where it was, unless it jumps. */
+static void sort_places(aoi_space *s, bool batch) {
     aoi_larges *l = &s->larges;
     for (uint32_t k = 0; k < l->level_count; k++) {
         aoi_large_level *level = l->levels + k;
         level->room = 0;
         for (uint32_t i = 0; i < level->count; i++) {
             aoi_large_place p = level->places[i];
-            const double *now = s->world.entities[p.entity].pos;
-            const double *pos = before ? aoi_position_before(&s->world, p.entity) : now;
-            double far = fmax(fabs(pos[0]), fabs(pos[1]));
+            const double *pos = s->world.entities[p.entity].pos;
+            double extent = l->records[l->of[p.entity]].extent, far = fmax(fabs(pos[0]), fabs(pos[1]));
+            if (batch && !jumps(s, p.entity)) extent += step_of(s, p.entity);
             uint32_t at = i;
-            p.x = pos[0], p.y = pos[1], p.room = room_of(l->records[l->of[p.entity]].extent, far, s->greatest_reach);
+            p.x = pos[0], p.y = pos[1], p.room = room_of(extent, far, s->greatest_reach);
             level->room = fmax(level->room, p.room);
             for (; at > 0 && level->places[at - 1].x > p.x; at--) level->places[at] = level->places[at - 1];
             level->places[at] = p;
         }
     }
-    l->moved = before;
+    l->moved = batch;
 }
 
 /* ---- the large ones near a box -------------------------------------------------------------------------------------- */
@@ -349,63 +361,42 @@ static bool moves(const aoi_space *s, uint32_t entity) {
     return s->world.entities[entity].mover != AOI_NONE;
 }
 
-/* Of the candidates those of a target that stands still, or of one that moves and is near now. */
-static void keep_those_of_now(aoi_space *s) {
-    aoi_world *w = &s->world;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < w->candidate_count; i++) {
-        aoi_candidate c = w->candidates[i];
-        const double *at = w->entities[w->nodes[c.node].owner].pos, *t = w->entities[c.target].pos;
-        if (!moves(s, c.target) || may_meet(s, c.node, at, c.target, t)) w->candidates[kept++] = c;
-    }
-    w->candidate_count = kept;
-}
-
-/* Of those from `first` on the ones whose target moves, which was near and is not. */
-static void keep_parted(aoi_space *s, uint32_t first) {
-    aoi_world *w = &s->world;
-    uint32_t kept = first;
-    for (uint32_t i = first; i < w->candidate_count; i++) {
-        aoi_candidate c = w->candidates[i];
-        uint32_t owner = w->nodes[c.node].owner;
-        const double *w0 = aoi_position_before(w, owner), *t0 = aoi_position_before(w, c.target);
-        if (moves(s, c.target) && may_meet(s, c.node, w0, c.target, t0) &&
-            !may_meet(s, c.node, w->entities[owner].pos, c.target, w->entities[c.target].pos))
-            w->candidates[kept++] = c;
-    }
-    w->candidate_count = kept;
-}
-
-/* Of the movers' nodes, with the places as they are sorted. */
-static void add_pairs_of_movers(aoi_space *s, bool before) {
+/* A jumping target and the nodes that have moved: near each other where they were, or where they are. */
+static void add_pairs_of_jump(aoi_space *s, uint32_t target) {
     const aoi_world *w = &s->world;
+    const double *t0 = aoi_position_before(w, target), *t1 = w->entities[target].pos;
     for (uint32_t i = 0; i < w->mover_count; i++) {
         const aoi_entity_record *e = w->entities + w->movers[i];
-        const double *from = aoi_way_of(w, i);
         for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next)
-            add_pairs_of_node(s, n, from, before ? from : e->pos);
+            if (may_meet(s, n, aoi_way_of(w, i), target, t0) || may_meet(s, n, e->pos, target, t1))
+                add_large_pair(s, n, target);
     }
 }
 
-/* All movers are in place.  A pair changes where its ends were near each other or are: of two that move it is found by
- * where they are, and, if it is not there any more, by where they were. */
+/* All movers are in place.  Nodes that have moved find their targets, and large ones that have moved the nodes that stand
+ * still. */
 void aoi_add_large_changes(aoi_space *s) {
     aoi_world *w = &s->world;
-    sort_places(s, false);
-    add_pairs_of_movers(s, false);
-    keep_those_of_now(s);
+    uint32_t kept = 0;
+    sort_places(s, true);
+    for (uint32_t i = 0; i < w->mover_count; i++) {
+        const aoi_entity_record *e = w->entities + w->movers[i];
+        for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next)
+            add_pairs_of_node(s, n, aoi_way_of(w, i), e->pos);
+    }
+    for (uint32_t i = 0; i < w->candidate_count; i++)
+        if (!jumps(s, w->candidates[i].target)) w->candidates[kept++] = w->candidates[i];
+    w->candidate_count = kept;
     for (uint32_t k = 0; k < s->larges.count; k++) {
-        uint32_t target = s->larges.records[k].entity, first = w->candidate_count, kept = first;
+        uint32_t target = s->larges.records[k].entity, first = w->candidate_count;
         if (!moves(s, target)) continue;
         add_pairs_of_target(s, target, aoi_position_before(w, target), w->entities[target].pos);
+        kept = first;
         for (uint32_t i = first; i < w->candidate_count; i++)
             if (!moves(s, w->nodes[w->candidates[i].node].owner)) w->candidates[kept++] = w->candidates[i];
         w->candidate_count = kept;
+        if (jumps(s, target)) add_pairs_of_jump(s, target);
     }
-    uint32_t first = w->candidate_count;
-    sort_places(s, true);
-    add_pairs_of_movers(s, true);
-    keep_parted(s, first);
 }
 
 /* ---- the invariants ---------------------------------------------------------------------------------------------- */

@@ -1,0 +1,67 @@
+-- carry.lua [N]: what games carry beside the same world without it: 1 % large things, two layers, one in five attached.
+--
+--   eval "$(make -s env)"; lua5.4 bench/carry.lua 10000
+--
+-- N entities walk, each with a view of 50, and sees about 20 others; ns of a move, minima of rounds that take turns.
+local aoi = require "aoi"
+
+local N, ROUNDS, VIEW = tonumber(arg and arg[1]) or 10000, 10, 50
+local side = 2 * VIEW * math.sqrt(N / 20)
+
+local function noop() end
+
+local PREPARE = {
+  { "base", noop },
+  { "two layers", function(space) for id = 1, N do space:set_layers(id, 2 ^ (id % 2)) end end },
+  { "1 % large", function(space) for id = 1, N, 100 do space:set_extent(id, VIEW / 5) end end },
+  { "attached", function(space) for id = 5, N, 5 do space:attach(id, id - 1, 1, 0) end end, attached = true },
+  { "without them", noop, attached = true }, -- those who are attached above stand still
+}
+
+local function new_world(engine, delivery, prepare, attached)
+  math.randomseed(4)
+  local w = { space = aoi.new { engine = engine, delivery = delivery }, x = {}, y = {}, best = math.huge, moves = 0 }
+  for id = 1, N do
+    w.x[id], w.y[id] = math.random() * side, math.random() * side
+    w.space:enter(id, w.x[id], w.y[id])
+    w.space:add_node(id, 1, VIEW, noop, noop)
+  end
+  prepare(w.space)
+  w.space:flush()
+  w.attached = attached
+  return w
+end
+
+local function round(w, ticks)
+  local rows, k = {}, 0
+  for id = 1, N do
+    if not w.attached or id % 5 ~= 0 then
+      w.x[id], w.y[id] = w.x[id] + math.random() * 5 - 2.5, w.y[id] + math.random() * 5 - 2.5
+      rows[k + 1], rows[k + 2], rows[k + 3], k = id, w.x[id], w.y[id], k + 3
+    end
+  end
+  local space, start = w.space, os.clock()
+  if ticks then
+    space:move_many(rows)
+    space:flush()
+  else
+    for i = 1, k, 3 do space:move(rows[i], rows[i + 1], rows[i + 2]) end
+  end
+  w.moves = k / 3
+  w.best = math.min(w.best, (os.clock() - start) * 1e9)
+end
+
+for _, engine in ipairs { "list", "grid" } do
+  for _, ticks in ipairs { false, true } do
+    local worlds = {}
+    for i, p in ipairs(PREPARE) do worlds[i] = new_world(engine, ticks and "deferred" or nil, p[2], p.attached) end
+    for _ = 1, ROUNDS do
+      for _, w in ipairs(worlds) do round(w, ticks) end
+    end
+    local base = worlds[1].best / worlds[1].moves
+    local move, passenger = worlds[5].best / worlds[5].moves, (worlds[4].best - worlds[5].best) / (N / 5)
+    print(("%-4s %-5s base %.0f ns a move, layers %.2f, 1 %% large %.2f, a passenger %.0f ns (%.2f of a move)"):format(
+      engine, ticks and "ticks" or "moves", base, worlds[2].best / worlds[2].moves / base,
+      worlds[3].best / worlds[3].moves / base, passenger, passenger / move))
+  end
+end
