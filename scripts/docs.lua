@@ -60,7 +60,7 @@ end
 
 -- The first ones, as a reader goes through them; others follow by name.
 local FIRST = {
-  "guide", "reference", "scripting", "recipes", "engines", "sync", "sync-wire", "skynet", "world", "snapshot",
+  "guide", "reference", "scripting", "recipes", "engines", "sync", "sync-wire", "sight", "skynet", "world", "snapshot",
   "journal", "why", "command", "viewer", "viewer-wire",
 }
 local LAST = { "c", "testing", "comparison", "contributing", "house" }
