@@ -99,6 +99,13 @@ AOI_API const char *aoi_relevance_fault(const aoi_sync *y, const aoi_relevance *
 
 /* The entity becomes a client; relevance NULL: as the options say.  AOI_EGONE, AOI_EEXIST, AOI_EVALUE, AOI_ENOMEM. */
 AOI_API int aoi_sync_add(aoi_sync *y, aoi_entity client, const aoi_area *view, const aoi_relevance *r);
+/* With up to AOI_MOST_VIEWS of them: it is told of what any of them sees.  AOI_EVALUE for another number.  AOI_ENOMEM: it is
+ * no client, or, where memory is refused for the way back as well, one with fewer views. */
+enum { AOI_MOST_VIEWS = 8 };
+AOI_API int aoi_sync_add_views(aoi_sync *y, aoi_entity client, const aoi_area *views, uint32_t count,
+                               const aoi_relevance *r);
+/* Another area for one of them, from 0 on; as aoi_set_area.  AOI_EGONE: there is no such view. */
+AOI_API int aoi_sync_set_view(aoi_sync *y, aoi_entity client, uint32_t view, const aoi_area *area);
 /* AOI_EGONE where it is no client, here and below. */
 AOI_API int aoi_sync_remove(aoi_sync *y, aoi_entity client);
 AOI_API int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r);
@@ -106,6 +113,8 @@ AOI_API bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *o
 AOI_API int aoi_sync_resend(aoi_sync *y, aoi_entity client); /* it knows nothing; its next message begins anew */
 AOI_API aoi_node aoi_sync_node(const aoi_sync *y,
                                aoi_entity client); /* its view, for aoi_set_area and others; or null */
+
+AOI_API aoi_node aoi_sync_view(const aoi_sync *y, aoi_entity client, uint32_t view); /* the node of one of several */
 
 /* Of a target, for all clients: > 0, 1 by default.  AOI_EVALUE, AOI_EGONE, AOI_ENOMEM. */
 AOI_API int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority);

@@ -45,6 +45,7 @@ static void picture_apply(picture *p, const aoi_message *m, int dims) {
 /* ---- a town: all clients, told without limits ---------------------------------------------------------------------- */
 
 typedef struct town {
+    bool several; /* clients may have two views */
     aoi_space *space;
     aoi_sync *sync;
     picture pictures[MOST];
@@ -85,6 +86,7 @@ static town_call random_call(void) {
 static int town_do(town *t, const town_call *c) {
     aoi_entity e = aoi_find(t->space, c->id), other = aoi_find(t->space, c->other);
     aoi_area view = {.shape = AOI_CIRCLE, .mask = AOI_ALL_KINDS, .radius = c->radius, .margin = 3};
+    aoi_area wide = {.shape = AOI_SQUARE, .mask = 2, .radius = 2 * c->radius};
     bool client = !AOI_IS_NULL(aoi_sync_node(t->sync, e));
     int result = AOI_OK;
     switch (c->verb) {
@@ -108,7 +110,9 @@ static int town_do(town *t, const town_call *c) {
     case KIND:
         return aoi_set_kind(t->space, e, (uint64_t)c->other % 3);
     case ADD:
-        result = client ? AOI_EEXIST : aoi_sync_add(t->sync, e, &view, NULL);
+        result =
+            client ? AOI_EEXIST
+                   : aoi_sync_add_views(t->sync, e, (aoi_area[]){view, wide}, t->several && c->other % 2 ? 2 : 1, NULL);
         if (result == AOI_OK) t->pictures[c->id] = (picture){0};
         return result;
     case REMOVE:
@@ -154,7 +158,7 @@ static void town_check(town *t) {
             const picture *p = &t->pictures[id];
             EXPECT(p->known[k] == aoi_sync_knows(t->sync, e, target));
             if (!p->known[k]) {
-                EXPECT(!aoi_sees(t->space, n, target));
+                EXPECT(!aoi_sees(t->space, n, target) && !aoi_sees(t->space, aoi_sync_view(t->sync, e, 1), target));
                 continue;
             }
             double pos[3] = {0};
@@ -171,6 +175,7 @@ static void histories(void) {
     for (int i = 0; every_setup(i, &u); i++) {
         town *t = malloc(sizeof *t);
         if (!EXPECT(t && town_open(t, &u, i % 3 ? 0.05 : 0, NULL))) exit(expect_report("sync"));
+        t->several = true;
         for (int step = 0; step < 120; step++) {
             for (int k = 0; k < 8; k++) {
                 town_call c = random_call();

@@ -33,7 +33,7 @@ local function new_world(setup, name, seed)
   local self = setmetatable({
     changing = name == "changing", budgets = name == "changing" or OPTIONS[name].bytes ~= nil,
     random = rng.new(seed), dims = setup.dims, options = OPTIONS[name], clients = {}, pins = {}, priority = {},
-    stale = {}, begins = {}, players = {}, set = {}, state = {}, tick_number = 0, into = {}, heard = 0,
+    stale = {}, begins = {}, players = {}, set = {}, state = {}, views = {}, tick_number = 0, into = {}, heard = 0,
   }, World)
   local scale = self.changing and 2 ^ 40 or 1 -- long ids: budgets are felt
   function self.id(k) return math.tointeger and math.tointeger(k * scale) or k * scale end
@@ -143,7 +143,10 @@ function calls.add(self, id)
   if self.clients[id] then return end
   self.players[id] = self.players[id] or client.new(self.dims) -- who comes again has an older picture
   local own = self.random(2) == 1
-  self.sync:add(id, area(self), { self = own })
+  local views = { area(self) }
+  for k = 2, self.random { 1, 1, 2, 4 } do views[k] = area(self) end
+  self.views[id] = #views
+  self.sync:add(id, #views == 1 and views[1] or views, { self = own })
   self.clients[id], self.pins[id], self.set[id] = self.players[id], {}, nil
   self.begins[id], self.pins[id][id] = true, own or nil -- as if it were pinned
 end
@@ -157,7 +160,9 @@ end
 
 function calls.view(self)
   local id = self:some_client()
-  if id then self.space:set_area(id, self.sync:node(id), area(self)) end
+  local k = id and self.random(self.views[id])
+  if id and self.random(2) == 1 then self.space:set_area(id, self.sync:node(id, k), area(self))
+  elseif id then self.sync:set_view(id, k, area(self)) end
 end
 
 function calls.override(self, target)
@@ -247,8 +252,10 @@ function calls.flush(self) self.space:flush() end
 -- What a client should know, from its node and pins alone.
 function World:seen(id)
   local seen = {}
-  local list, n = self.space:view(id, self.sync:node(id))
-  for i = 1, n do seen[list[i]] = true end
+  for k = 1, self.views[id] do
+    local list, n = self.space:view(id, self.sync:node(id, k))
+    for i = 1, n do seen[list[i]] = true end
+  end
   for target in pairs(self.pins[id]) do seen[target] = true end
   return seen
 end

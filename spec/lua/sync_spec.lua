@@ -447,6 +447,41 @@ describe("aoi.sync", function()
     end
   end)
 
+  it("tells a client with several views what any of them sees", function()
+    fresh { quantum = 0.5 }
+    sync:add(1, { { radius = 12 }, { radius = 25, mask = 4 }, { radius = 5, margin = 20 } })
+    assert.same({ "+2(1,20,0)" }, tick())
+    space:set_kind(2, 4) -- by another view now
+    assert.same({ "!2(4)" }, tick())
+    space:set_kind(3, 4)
+    assert.same({ "+3(4,30,0)" }, tick())
+    space:move(2, 12, 0) -- by all of them
+    assert.same({ ">2(12,0)" }, tick())
+    space:set_kind(2, 1)
+    space:move(2, 33, 0) -- that view holds on to it
+    assert.same({ "!2(1) >2(33,0)" }, tick())
+    sync:set_view(1, 3, 5)
+    assert.same({ "-2" }, tick())
+    sync:set_view(1, 1, 100)
+    assert.same({ "+2(1,33,0) +4(1,40,0)" }, tick())
+    assert.is_true(space:check())
+    space:remove_node(1, sync:node(1, 2))
+    assert.same({}, tick())
+    assert.is_true(space:check())
+    assert.has_error(function() sync:node(1, 2) end, "bad argument #2 to 'node' (no such view)")
+    assert.has_error(function() sync:set_view(1, 9, 5) end, "bad argument #2 to 'set_view' (no such view)")
+    sync:remove(1)
+    assert.same({ {}, 0 }, { space:nodes(1) })
+    sync:add(1, { 5, 12 })
+    assert.equal(0, select(2, space:view(1, sync:node(1))))
+    space:leave(1)
+    assert.is_true(space:check())
+    sync:add(2, { 5, 8 })
+    sync:close()
+    assert.same({ {}, 0 }, { space:nodes(2) })
+    assert.is_true(space:check())
+  end)
+
   it("carries any id and kind", function()
     local ids = { 0, -1, 2 ^ 53, -2 ^ 53, 4503599627370497 }
     if math.maxinteger then

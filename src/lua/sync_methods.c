@@ -208,18 +208,57 @@ static int y_tostring(lua_State *L) {
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
+/* An area, or a list of areas; how many. */
+static uint32_t view_args(lua_State *L, const laoi_sync *y, laoi_area_arg *out) {
+    size_t n = lua_istable(L, 3) ? lua_rawlen(L, 3) : 0;
+    if (n > AOI_MOST_VIEWS) laoi_argerror(L, 3, "at most %d views", AOI_MOST_VIEWS);
+    if (!n) laoi_area(L, y->space, 3, out);
+    lua_settop(L, 4);
+    lua_pushvalue(L, 3);
+    for (size_t k = 0; k < n; k++) {
+        lua_rawgeti(L, 5, (int)k + 1);
+        lua_replace(L, 3); /* errors name the argument */
+        laoi_area(L, y->space, 3, out + k);
+    }
+    lua_settop(L, 4);
+    return n ? (uint32_t)n : 1;
+}
+
+/* The view's number at i, from 1 on; its node. */
+static aoi_node view_arg(lua_State *L, const laoi_sync *y, aoi_entity e, int i, uint32_t *view) {
+    double k = lua_isnoneornil(L, i) ? 1 : luaL_checknumber(L, i);
+    bool good = k >= 1 && k <= AOI_MOST_VIEWS && k == floor(k);
+    *view = good ? (uint32_t)k - 1 : 0;
+    aoi_node n = aoi_sync_view(y->core, e, *view);
+    if (!good || AOI_IS_NULL(n)) laoi_argerror(L, i, "no such view");
+    return n;
+}
+
+static int y_set_view(lua_State *L) {
+    laoi_sync *y = laoi_sync_self(L, 4);
+    aoi_entity e = sync_client(L, y);
+    laoi_area_arg area;
+    uint32_t view;
+    if (lua_type(L, 3) != LUA_TNUMBER) laoi_typeerror(L, 3, "number");
+    (void)view_arg(L, y, e, 3, &view);
+    laoi_area(L, y->space, 4, &area);
+    return laoi_sync_done(L, aoi_sync_set_view(y->core, e, view, &area.area));
+}
+
 static int y_add(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 4);
     aoi_entity e = laoi_entity(L, y->space, 2);
-    laoi_area_arg area;
+    aoi_area views[AOI_MOST_VIEWS];
+    laoi_area_arg areas[AOI_MOST_VIEWS];
     sync_options_arg a = {0};
     if (!AOI_IS_NULL(aoi_sync_node(y->core, e)))
         return laoi_argerror(L, 2, "entity %s is already a client", laoi_spell(L, laoi_integer(L, 2)));
-    laoi_area(L, y->space, 3, &area);
+    const uint32_t count = view_args(L, y, areas);
+    for (uint32_t k = 0; k < count; k++) views[k] = areas[k].area;
     aoi_sync_get_defaults(y->core, &a.o.clients);
     read_sync_options(L, 4, &a, NULL);
     check_relevance(L, 4, y->core, &a.o.clients);
-    return laoi_sync_done(L, aoi_sync_add(y->core, e, &area.area, &a.o.clients));
+    return laoi_sync_done(L, aoi_sync_add_views(y->core, e, views, count, &a.o.clients));
 }
 
 static int y_remove(lua_State *L) {
@@ -244,9 +283,10 @@ static int y_resend(lua_State *L) {
 }
 
 static int y_node(lua_State *L) {
-    laoi_sync *y = laoi_sync_self(L, 2);
+    laoi_sync *y = laoi_sync_self(L, 3);
     int64_t id;
-    if (aoi_node_id(y->space->core, aoi_sync_node(y->core, sync_client(L, y)), &id)) laoi_pushinteger(L, id);
+    uint32_t view;
+    if (aoi_node_id(y->space->core, view_arg(L, y, sync_client(L, y), 3, &view), &id)) laoi_pushinteger(L, id);
     else lua_pushnil(L);
     return 1;
 }
@@ -378,12 +418,12 @@ static int y_tick(lua_State *L) {
 /* ---- the module -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg sync_methods[] = {
-    {"add", y_add},         {"remove", y_remove}, {"set", y_set},
-    {"resend", y_resend},   {"node", y_node},     {"set_priority", y_set_priority},
-    {"pin", y_pin},         {"unpin", y_unpin},   {"touch", y_touch},
-    {"knows", y_knows},     {"known", y_known},   {"knowers", y_knowers},
-    {"tick", y_tick},       {"close", y_close},   {"put", laoi_sync_put},
-    {"get", laoi_sync_get}, {NULL, NULL},
+    {"add", y_add},           {"remove", y_remove},   {"set", y_set},
+    {"resend", y_resend},     {"node", y_node},       {"set_priority", y_set_priority},
+    {"pin", y_pin},           {"unpin", y_unpin},     {"touch", y_touch},
+    {"knows", y_knows},       {"known", y_known},     {"knowers", y_knowers},
+    {"tick", y_tick},         {"close", y_close},     {"put", laoi_sync_put},
+    {"set_view", y_set_view}, {"get", laoi_sync_get}, {NULL, NULL},
 };
 
 static const luaL_Reg sync_metamethods[] = {

@@ -1,4 +1,6 @@
 /* clients.c - synchronisers and their clients: opening, closing, options, pins, questions about pictures. */
+#include <stddef.h>
+
 #include "sync/sync.h"
 
 #define FIRST_NODE_ID (-INT64_C(4503599627370496) - (INT64_C(1) << 51)) /* below what lua/aoi/reserved.lua counts */
@@ -44,7 +46,7 @@ void aoi_sync_get_defaults(const aoi_sync *y, aoi_relevance *out) {
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-static const aoi_layer_class sync_layer;
+static const aoi_layer_class sync_layer, view_class;
 
 int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     if (!(o->quantum >= 0) || isinf(o->quantum) || !aoi_fields_are_good(o->fields, o->field_count) ||
@@ -71,6 +73,7 @@ int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     }
     s->sync_count++;
     aoi_layer_open(s, &y->layer, &sync_layer);
+    y->view_layer = (aoi_layer){&view_class, s, NULL};
     *out = y;
     return AOI_OK;
 }
@@ -115,6 +118,10 @@ static void client_free(aoi_client *c) {
     aoi_memory *m = aoi_sync_memory(y);
     aoi_picture_free(c);
     tiers_release(y, c->tiers);
+    if (c->viewed && y->views[c->number]) {
+        AOI_FREE(m, y->views[c->number], 1);
+        y->views[c->number] = NULL;
+    }
     y->clients[c->number] = NULL;
     if (c->number < y->free_number) y->free_number = c->number;
     aoi_resize(m, c, sizeof *c, 0);
@@ -122,8 +129,16 @@ static void client_free(aoi_client *c) {
 
 static void sync_free(aoi_sync *y) {
     aoi_memory *m = aoi_sync_memory(y);
-    for (uint32_t k = 0; k < y->client_top; k++)
+    for (uint32_t k = 0; k < y->client_top; k++) {
+        for (uint32_t i = 0; y->clients[k] && i < AOI_MOST_VIEWS - 1; i++)
+            if (aoi_client_view_at(y->clients[k], i)) AOI_FREE(m, aoi_client_view_at(y->clients[k], i), 1);
         if (y->clients[k]) client_free(y->clients[k]);
+    }
+    for (aoi_client_view *v = y->orphans, *next; v; v = next) {
+        next = v->next;
+        AOI_FREE(m, v, 1);
+    }
+    AOI_FREE(m, y->views, y->view_cap);
     for (uint32_t t = 0; t < y->track_top; t++) {
         aoi_state_free(y, t);
         aoi_track_free_knowers(y, t);
@@ -160,6 +175,13 @@ static void sync_end(aoi_layer_node *n) {
     aoi_client_end((aoi_client *)n);
 }
 
+static uint32_t view_name(aoi_layer *layer, uint32_t target) {
+    return aoi_track_ready((aoi_sync *)(void *)((char *)layer - offsetof(aoi_sync, view_layer)), target);
+}
+
+static const aoi_layer_class view_class = {
+    .name = view_name, .see = aoi_view_sighting, .grouped = aoi_view_grouped, .saw = aoi_view_saw, .end = aoi_view_end};
+
 static const aoi_layer_class sync_layer = {.name = sync_name,
                                            .see = aoi_client_sighting,
                                            .grouped = aoi_client_grouped,
@@ -172,12 +194,20 @@ static const aoi_layer_class sync_layer = {.name = sync_name,
                                            .free = sync_free_layer,
                                            .check = aoi_sync_check};
 
+static void client_remove_views(aoi_client *c) {
+    for (uint32_t k = 0; c->viewed && k < AOI_MOST_VIEWS - 1; k++)
+        if (aoi_client_view_at(c, k)) (void)aoi_remove_layer_node(c->sync->space, aoi_client_view_at(c, k)->node);
+}
+
 void aoi_sync_close(aoi_sync *y) {
     if (!y) return;
     aoi_space *s = y->space;
     for (uint32_t k = 0; k < y->client_top; k++) {
-        if (y->clients[k]) (void)aoi_remove_layer_node(s, y->clients[k]->node);
+        if (!y->clients[k]) continue;
+        client_remove_views(y->clients[k]);
+        (void)aoi_remove_layer_node(s, y->clients[k]->node);
     }
+    while (y->orphans) (void)aoi_remove_layer_node(s, y->orphans->node);
     aoi_sight_close(y->sight);
     aoi_layer_close(&y->layer);
     sync_free(y);
@@ -262,6 +292,7 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
     if (!c) return NULL;
     *c = (aoi_client){
         .sync = y, .number = number & MOST_CLIENTS, .track = track, .node = AOI_NONE, .synced = y->now, .anew = true};
+    c->head.user_data = 0;
     if (!client_set(c, r)) {
         aoi_picture_free(c);
         aoi_resize(m, c, sizeof *c, 0);
@@ -282,6 +313,13 @@ void aoi_client_end(aoi_client *c) {
     for (uint32_t i = 0; i < c->told; i++) aoi_track_remove_knower(y, aoi_record_track(c, i), c->number);
     c->told = 0;
     while (c->count) aoi_picture_drop(c, c->count - 1);
+    for (uint32_t k = 0; k < AOI_MOST_VIEWS - 1; k++) { /* their nodes go, too, or see for nothing */
+        aoi_client_view *v = aoi_client_view_at(c, k);
+        if (!v) continue;
+        v->client = NULL;
+        v->next = y->orphans;
+        y->orphans = v;
+    }
     y->tracks[c->track].refs--;
     aoi_track_release(y, c->track);
     if (c->queued) aoi_client_unqueue(c);
@@ -292,27 +330,82 @@ void aoi_client_end(aoi_client *c) {
     client_free(c);
 }
 
-int aoi_sync_add(aoi_sync *y, aoi_entity entity, const aoi_area *view, const aoi_relevance *r) {
-    uint32_t slot = aoi_entity_slot(y->space, entity);
+/* Ids of nodes are far apart, so that all views of all synchronisers have their own. */
+static int64_t view_id(const aoi_sync *y, uint32_t view) {
+    return y->node_id - ((int64_t)view << 32);
+}
+
+static int client_add_view(aoi_client *c, aoi_entity entity, uint32_t k, const aoi_area *view) {
+    aoi_sync *y = c->sync;
     aoi_area area = *view;
     aoi_node node;
+    aoi_client_view *v = k ? aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof *v) : NULL;
+    if (k && !v) return AOI_ENOMEM;
+    if (v) *v = (aoi_client_view){.head.layer = &y->view_layer, .client = c, .index = k};
+    const uint64_t address = v ? (uint64_t)(uintptr_t)v : (uint64_t)(uintptr_t)c;
+    area.user_data = y->sight ? 0 : address; /* nothing of the host's */
+    int result = y->sight ? aoi_watch_add(y->sight, entity, view_id(y, k), &area, 0, address | (v != NULL), &node)
+                          : aoi_add_flagged_node(y->space, entity, view_id(y, k), &area, AOI_NODE_LAYER, &node);
+    if (result != AOI_OK && v) AOI_FREE(aoi_sync_memory(y), v, 1);
+    if (result != AOI_OK) return result;
+    if (!v) c->node = node.index;
+    else {
+        v->node = node.index;
+        (*y->views[c->number])[k - 1] = v;
+    }
+    return AOI_OK;
+}
+
+static bool client_ready_views(aoi_client *c) {
+    aoi_sync *y = c->sync;
+    const uint32_t cap = y->view_cap;
+    if (!AOI_GROW(aoi_sync_memory(y), y->views, y->view_cap, c->number + (size_t)1)) return false;
+    for (uint32_t k = cap; k < y->view_cap; k++) y->views[k] = NULL;
+    if (!aoi_picture_set_viewed(c)) return false;
+    y->views[c->number] = aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof **y->views);
+    for (uint32_t k = 0; y->views[c->number] && k < AOI_MOST_VIEWS - 1; k++) (*y->views[c->number])[k] = NULL;
+    return y->views[c->number] != NULL;
+}
+
+int aoi_sync_add_views(aoi_sync *y, aoi_entity entity, const aoi_area *views, uint32_t count, const aoi_relevance *r) {
+    uint32_t slot = aoi_entity_slot(y->space, entity);
+    int result = AOI_ENOMEM;
     if (slot == AOI_NONE) return AOI_EGONE;
     if (aoi_client_of(y, entity)) return AOI_EEXIST;
     if (!r) r = &y->defaults;
-    if (aoi_relevance_fault(y, r)) return AOI_EVALUE;
+    if (aoi_relevance_fault(y, r) || count < 1 || count > AOI_MOST_VIEWS) return AOI_EVALUE;
     aoi_client *c = aoi_layers_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may find a new node */
     if (!c) return AOI_ENOMEM;
-    uint64_t address = (uint64_t)(uintptr_t)c;
-    int result;
-    area.user_data = y->sight ? 0 : address; /* nothing of the host's */
-    if (y->sight) result = aoi_watch_add(y->sight, entity, y->node_id, &area, 0, address, &node);
-    else result = aoi_add_flagged_node(y->space, entity, y->node_id, &area, AOI_NODE_LAYER, &node);
-    if (result == AOI_OK) c->node = node.index;
-    else aoi_client_end(c);
+    if (count == 1 || client_ready_views(c)) result = client_add_view(c, entity, 0, views);
+    if (result != AOI_OK) {
+        aoi_client_end(c);
+        return result;
+    }
+    for (uint32_t k = 1; k < count && result == AOI_OK; k++) result = client_add_view(c, entity, k, views + k);
+    if (result != AOI_OK)
+        (void)aoi_sync_remove(y, entity); /* memory may be refused for that, too: it has fewer views */
     return result;
 }
 
+int aoi_sync_add(aoi_sync *y, aoi_entity entity, const aoi_area *view, const aoi_relevance *r) {
+    return aoi_sync_add_views(y, entity, view, 1, r);
+}
+
+aoi_node aoi_sync_view(const aoi_sync *y, aoi_entity client, uint32_t view) {
+    return view < AOI_MOST_VIEWS ? aoi_find_node(y->space, client, view_id(y, view)) : (aoi_node){0, 0};
+}
+
+int aoi_sync_set_view(aoi_sync *y, aoi_entity client, uint32_t view, const aoi_area *area) {
+    return aoi_set_area(y->space, aoi_sync_view(y, client, view), area);
+}
+
 int aoi_sync_remove(aoi_sync *y, aoi_entity client) {
+    aoi_client *c = aoi_client_of(y, client);
+    if (!c) return AOI_EGONE;
+    for (uint32_t k = 0; c->viewed && k < AOI_MOST_VIEWS - 1; k++) {
+        int result = aoi_client_view_at(c, k) ? aoi_remove_node(y->space, aoi_sync_view(y, client, k + 1)) : AOI_OK;
+        if (result != AOI_OK) return result;
+    }
     return aoi_remove_node(y->space, aoi_sync_node(y, client));
 }
 

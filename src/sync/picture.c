@@ -22,7 +22,7 @@ static uint32_t index_size(const aoi_client *c) {
 
 static size_t index_begin(const aoi_client *c) {
     return c->cap + aoi_numbers_bytes(c->cap, c->tall) + (c->dated ? c->cap * sizeof(uint32_t) : 0) +
-           (c->stateful ? c->cap : 0);
+           (c->stateful ? c->cap : 0) + (c->viewed ? 2 * (size_t)c->cap : 0);
 }
 
 static aoi_numbers picture_index(const aoi_client *c) {
@@ -90,9 +90,27 @@ static bool picture_relay(aoi_client *c, uint32_t cap, bool tall, bool dated, bo
     for (uint32_t i = 0; i < c->count && dated; i++)
         aoi_picture_told_at(&to)[i] = c->dated ? aoi_picture_told_at(c)[i] : c->sync->now;
     if (c->count && stateful && c->stateful) memcpy(aoi_picture_lacks(&to), aoi_picture_lacks(c), c->count);
+    if (c->count && c->viewed) {
+        memcpy(aoi_picture_sees(&to), aoi_picture_sees(c), c->count);
+        memcpy(aoi_picture_saw(&to), aoi_picture_saw(c), c->count);
+    }
     for (uint32_t i = 0; i < c->count && cap > INDEXED_FROM; i++) index_add(&to, i);
     picture_free_block(c);
     *c = to;
+    return true;
+}
+
+/* While nothing is seen. */
+bool aoi_picture_set_viewed(aoi_client *c) {
+    c->viewed = false;
+    aoi_client before = *c;
+    before.viewed = true;
+    before.flags = aoi_resize(aoi_sync_memory(c->sync), NULL, 0, picture_bytes(&before));
+    if (!before.flags) return false;
+    memset(before.flags, 0, picture_bytes(&before));
+    memcpy(before.flags, c->flags, index_begin(c));
+    picture_free_block(c);
+    *c = before;
     return true;
 }
 
@@ -169,6 +187,11 @@ void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
         lacks[i] = lacks[k];
         lacks[k] = lack;
     }
+    for (int past = 0; past < 2 && c->viewed; past++) {
+        uint8_t *sights = past ? aoi_picture_saw(c) : aoi_picture_sees(c), sight = sights[i];
+        sights[i] = sights[k];
+        sights[k] = sight;
+    }
     if (i < c->since_cap && k < c->since_cap) {
         uint8_t since = c->since[i];
         c->since[i] = c->since[k];
@@ -183,6 +206,7 @@ uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags) {
     c->flags[i] = (uint8_t)flags;
     aoi_record_starts(c, i);
     if (c->stateful) aoi_picture_lacks(c)[i] = 0;
+    if (c->viewed) aoi_picture_sees(c)[i] = aoi_picture_saw(c)[i] = 0;
     if (c->cap > INDEXED_FROM) index_add(c, i);
     c->count++;
     c->unseen += !(flags & AOI_RECORD_SEEN);

@@ -1,24 +1,19 @@
 /* sightings.c - what the clients' nodes see (core/layer_hook.h), and what it changes in pictures.  Targets are named by
  * their tracks. */
+#include <stddef.h>
+
 #include "sync/sync.h"
 
 enum { BYTES_AT_MOST = 512 }; /* of a picture, that are prefetched */
 
-static bool picture_enter(aoi_client *c, uint32_t track) {
-    uint32_t i = c->unseen ? aoi_picture_find(c, track) : AOI_NONE;
-    if (i == AOI_NONE) {
-        if (aoi_picture_append(c, track, AOI_RECORD_SEEN) == AOI_NONE) return false;
-    } else {
-        c->flags[i] |= AOI_RECORD_SEEN;
-        c->unseen--;
-    }
-    aoi_client_changed(c);
+static bool picture_enter(aoi_client *c, uint32_t i, uint32_t track) {
+    if (i == AOI_NONE) return aoi_picture_append(c, track, AOI_RECORD_SEEN) != AOI_NONE;
+    c->flags[i] |= AOI_RECORD_SEEN;
+    c->unseen--;
     return true;
 }
 
-static void picture_leave(aoi_client *c, uint32_t track) {
-    uint32_t i = aoi_picture_find(c, track);
-    aoi_client_changed(c);
+static void picture_leave(aoi_client *c, uint32_t i) {
     if (i >= c->told && !(c->flags[i] & (AOI_RECORD_SAW | AOI_RECORD_PIN))) {
         aoi_picture_drop(c, i);
         return;
@@ -27,10 +22,43 @@ static void picture_leave(aoi_client *c, uint32_t track) {
     c->unseen++;
 }
 
-bool aoi_client_sighting(aoi_layer_node *client, uint32_t track, bool enters) {
-    if (enters) return picture_enter((aoi_client *)client, track);
-    picture_leave((aoi_client *)client, track);
+/* A view of the client begins or ceases to see the target: the one way into pictures and out of them.  What any of its
+ * views sees is seen. */
+static bool picture_see(aoi_client *c, uint32_t view, uint32_t track, bool enters) {
+    const uint8_t bit = (uint8_t)(1u << view);
+    uint32_t i = c->unseen || !enters || c->viewed ? aoi_picture_find(c, track) : AOI_NONE;
+    bool was = c->viewed && i != AOI_NONE && aoi_picture_sees(c)[i] & ~bit; /* by another view */
+    if (enters && !was && !picture_enter(c, i, track)) return false;
+    if (enters && c->viewed) aoi_picture_sees(c)[i == AOI_NONE ? c->count - 1 : i] |= bit;
+    if (!enters && c->viewed) aoi_picture_sees(c)[i] &= (uint8_t)~bit;
+    if (!enters && !was) picture_leave(c, i);
+    aoi_client_changed(c);
     return true;
+}
+
+bool aoi_client_sighting(aoi_layer_node *client, uint32_t track, bool enters) {
+    return picture_see((aoi_client *)client, 0, track, enters);
+}
+
+bool aoi_view_sighting(aoi_layer_node *view, uint32_t track, bool enters) {
+    const aoi_client_view *v = (const aoi_client_view *)view;
+    return !v->client || picture_see(v->client, v->index, track, enters);
+}
+
+/* It sees nothing any more; its record is freed. */
+void aoi_view_end(aoi_layer_node *view) {
+    aoi_client_view *v = (aoi_client_view *)view;
+    aoi_client *c = v->client;
+    aoi_sync *y = (aoi_sync *)(void *)((char *)v->head.layer - offsetof(aoi_sync, view_layer));
+    for (uint32_t i = c ? c->count : 0; i-- > 0;)
+        if (aoi_picture_sees(c)[i] >> v->index & 1) (void)picture_see(c, v->index, aoi_record_track(c, i), false);
+    if (c) (*y->views[c->number])[v->index - 1] = NULL;
+    for (aoi_client_view **link = &y->orphans; *link && !c; link = &(*link)->next) {
+        if (*link != v) continue;
+        *link = v->next;
+        break;
+    }
+    AOI_FREE(aoi_sync_memory(y), v, 1);
 }
 
 void aoi_client_grouped(aoi_layer_node *client) {
@@ -44,27 +72,51 @@ void aoi_client_prefetch(const aoi_layer_node *client, uint32_t track, bool pict
         AOI_PREFETCH(c->flags + k);
 }
 
-static bool sink_see(uint64_t client, uint32_t target, uint32_t *track, bool enters) {
-    aoi_client *c = (aoi_client *)(uintptr_t)client;
-    if (!enters) {
-        picture_leave(c, *track);
-        return true;
-    }
+/* What a sight gives back of a node: a client, or one of its further views, whose address is odd. */
+static bool sink_see(uint64_t owner, uint32_t target, uint32_t *track, bool enters) {
+    const aoi_client_view *v = owner & 1 ? (const aoi_client_view *)(uintptr_t)(owner - 1) : NULL;
+    aoi_client *c = v ? v->client : (aoi_client *)(uintptr_t)owner;
+    if (!c) return true;
+    if (!enters) return picture_see(c, v ? v->index : 0, *track, false);
     *track = aoi_track_ready(c->sync, target);
     if (*track == AOI_NONE) return false;
-    if (picture_enter(c, *track)) return true;
+    if (picture_see(c, v ? v->index : 0, *track, true)) return true;
     aoi_track_release(c->sync, *track);
     return false;
 }
 
-static void sink_end(uint64_t client) {
-    aoi_client_end((aoi_client *)(uintptr_t)client);
+static void sink_end(uint64_t owner) {
+    if (owner & 1) aoi_view_end((aoi_layer_node *)(uintptr_t)(owner - 1));
+    else aoi_client_end((aoi_client *)(uintptr_t)owner);
 }
 
 const aoi_sight_sink aoi_client_sink = {sink_see, sink_end};
 
-bool aoi_client_saw(const aoi_layer_node *client, uint32_t target) {
-    const aoi_client *c = (const aoi_client *)client;
+static bool view_saw(const aoi_client *c, uint32_t view, uint32_t target) {
     uint32_t track = aoi_track_of(c->sync, target), i = track == AOI_NONE ? AOI_NONE : aoi_picture_find(c, track);
-    return i != AOI_NONE && (c->flags[i] & AOI_RECORD_SAW);
+    if (i == AOI_NONE) return false;
+    return c->viewed ? aoi_picture_saw(c)[i] >> view & 1 : c->flags[i] & AOI_RECORD_SAW;
+}
+
+bool aoi_client_saw(const aoi_layer_node *client, uint32_t target) {
+    return view_saw((const aoi_client *)client, 0, target);
+}
+
+bool aoi_view_saw(const aoi_layer_node *view, uint32_t target) {
+    const aoi_client_view *v = (const aoi_client_view *)view;
+    return v->client && view_saw(v->client, v->index, target);
+}
+
+void aoi_view_grouped(aoi_layer_node *view) {
+    const aoi_client_view *v = (const aoi_client_view *)view;
+    if (v->client) aoi_client_changed(v->client);
+}
+
+/* Those of its views wait together. */
+bool aoi_client_see(const aoi_client *c) {
+    const uint32_t next = c->next == AOI_NONE ? AOI_NONE : aoi_client_next(c)->node;
+    for (uint32_t k = 0; c->viewed && k < AOI_MOST_VIEWS - 1; k++)
+        if (aoi_client_view_at(c, k) && !aoi_layer_see(c->sync->space, aoi_client_view_at(c, k)->node, AOI_NONE))
+            return false;
+    return aoi_layer_see(c->sync->space, c->node, next);
 }

@@ -111,6 +111,9 @@ typedef struct aoi_tiers {
     aoi_tier as_set[AOI_MOST_TIERS];
 } aoi_tiers;
 
+typedef struct aoi_client_view aoi_client_view;
+typedef aoi_client_view *aoi_client_views[AOI_MOST_VIEWS - 1]; /* all but the first, whose node is the client's own */
+
 /* A picture: arrays of one block, a record is a column.
  *
  *   flags    [   |   |   |   |   |     ]
@@ -119,6 +122,7 @@ typedef struct aoi_tiers {
  *   index    [ 3 |   | 1 | 5 |   | 4 | 2 ]  only in large pictures: numbers of records by track
  *              known     ^ told    ^ count
  *
+ *   sights   [   |   |   |   |   |     ]    only with several views: which see it, which saw it; behind lacks
  *   lacks    [   |   |   |   |   |     ]    only with fields, and with bytes or tiers: behind told_at; lacking.c
  *   since    [   |   |     ]                only with tiers: since when a move waits, in their units, the low 8 bits */
 struct aoi_client { /* what events need comes first */
@@ -133,6 +137,7 @@ struct aoi_client { /* what events need comes first */
     bool tall : 1;        /* tracks are in both halves */
     bool dated : 1;       /* has told_at */
     bool stateful : 1;    /* has lacks */
+    bool viewed : 1;      /* has sights */
     bool queued : 1;
     bool changed : 1; /* records have come or gone */
     bool backlog : 1;
@@ -150,6 +155,13 @@ struct aoi_client { /* what events need comes first */
     uint8_t *since;
     aoi_tiers *tiers;
     aoi_pass *pass; /* or NULL */
+};
+
+struct aoi_client_view { /* its node is the record's */
+    aoi_layer_node head;
+    aoi_client *client;    /* NULL: it has ended */
+    aoi_client_view *next; /* of those whose client has ended */
+    uint32_t node, index;
 };
 
 /* Where the entity of a track is, roughly: small enough to stay in the cache while ranks are compared.  Infinite where
@@ -173,8 +185,8 @@ typedef struct aoi_scope { /* a client's place, and the error of a distance from
 } aoi_scope;
 
 struct aoi_sync {
-    aoi_layer layer;
-    aoi_sight *sight; /* its own, whose nodes those of the clients are; or NULL */
+    aoi_layer layer, view_layer; /* the other is that of views beyond the first; the space does not know it */
+    aoi_sight *sight;            /* its own, whose nodes those of the clients are; or NULL */
     aoi_space *space;
     double quantum;
     int scale;       /* how the head of a message spells it */
@@ -223,6 +235,9 @@ struct aoi_sync {
     aoi_tell *tells;        /* of the client that is packed */
     uint32_t scratch_epoch; /* it is cleared when this changes */
     uint32_t state_cap, scratch_cap, scratch_end, tell_cap, tell_count;
+    aoi_client_views **views; /* by number of the client; NULL: it has one */
+    aoi_client_view *orphans; /* views whose client has ended, and whose nodes have not */
+    uint32_t view_cap;
     aoi_pass pass; /* of that client, when its message has been sent */
     bool passes;   /* there is one */
 };
@@ -275,6 +290,7 @@ void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* both t
 void aoi_picture_untell(aoi_client *c, uint32_t record);
 void aoi_picture_free(aoi_client *c);
 bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_tiers *tiers); /* or NULL; likewise */
+bool aoi_picture_set_viewed(aoi_client *c);                    /* false: memory refused */
 bool aoi_picture_since_ready(aoi_client *c, uint32_t records); /* room for so many known ones; likewise */
 void aoi_picture_shrink(aoi_client *c);
 const char *aoi_picture_check(const aoi_client *c);
@@ -296,9 +312,22 @@ static inline uint8_t *aoi_picture_lacks(const aoi_client *c) {
     return (uint8_t *)(aoi_picture_told_at(c) + (c->dated ? c->cap : 0));
 }
 
+static inline uint8_t *aoi_picture_sees(const aoi_client *c) {
+    return aoi_picture_lacks(c) + (c->stateful ? c->cap : 0);
+}
+
+static inline uint8_t *aoi_picture_saw(const aoi_client *c) {
+    return aoi_picture_sees(c) + c->cap;
+}
+
 /* Its times begin now. */
 static inline void aoi_record_starts(aoi_client *c, uint32_t record) {
     if (c->dated) aoi_picture_told_at(c)[record] = c->sync->now;
+}
+
+/* One of its views beyond the first, from 0 on; NULL: there is none. */
+static inline aoi_client_view *aoi_client_view_at(const aoi_client *c, uint32_t k) {
+    return c->viewed && c->sync->views[c->number] ? (*c->sync->views[c->number])[k] : NULL;
 }
 
 static inline int64_t aoi_client_id(const aoi_client *c) {
@@ -382,6 +411,11 @@ bool aoi_client_sighting(aoi_layer_node *client, uint32_t track, bool enters);
 void aoi_client_grouped(aoi_layer_node *client);
 void aoi_client_prefetch(const aoi_layer_node *client, uint32_t track, bool picture);
 bool aoi_client_saw(const aoi_layer_node *client, uint32_t target);
+bool aoi_view_sighting(aoi_layer_node *view, uint32_t track, bool enters);
+void aoi_view_grouped(aoi_layer_node *view);
+bool aoi_view_saw(const aoi_layer_node *view, uint32_t target);
+void aoi_view_end(aoi_layer_node *view);
+bool aoi_client_see(const aoi_client *c);    /* what its views have seen goes into its picture; false: memory refused */
 void aoi_client_end(aoi_client *c);          /* its node is being freed */
 extern const aoi_sight_sink aoi_client_sink; /* the same for nodes of a sight */
 const char *aoi_sync_check(const aoi_layer *y);

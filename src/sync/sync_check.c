@@ -13,11 +13,18 @@ static const char *sync_say(const aoi_sync *y, const char *format, ...) {
 }
 
 /* Whether the client's node sees the entity; past walls as of the last tick, when an entity that has left may be seen. */
-static bool client_sees(const aoi_client *c, uint32_t entity) {
+static bool view_sees(const aoi_client *c, uint32_t node, uint32_t entity) {
     const aoi_sight *g = c->sync->sight;
-    if (!g) return aoi_node_sees(c->sync->space, c->node, entity);
-    uint32_t p = aoi_pair_find(g, aoi_watch_of(g, c->node)->number, entity);
+    if (!g) return aoi_node_sees(c->sync->space, node, entity);
+    uint32_t p = aoi_pair_find(g, aoi_watch_of(g, node)->number, entity);
     return p != AOI_NONE && g->pairs[p].flags & AOI_PAIR_SEEN;
+}
+
+static bool client_sees(const aoi_client *c, uint32_t entity) {
+    bool sees = view_sees(c, c->node, entity);
+    for (uint32_t k = 0; c->viewed && k < AOI_MOST_VIEWS - 1 && !sees; k++)
+        sees = aoi_client_view_at(c, k) && view_sees(c, aoi_client_view_at(c, k)->node, entity);
+    return sees;
 }
 
 static const char *check_record(const aoi_client *c, uint32_t i) {

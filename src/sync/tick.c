@@ -502,6 +502,7 @@ static void apply(aoi_client *c) {
         apply_gone(c, &left);
         apply_appeared(c, &left);
         settle_flags(c->flags, c->count);
+        if (c->viewed) memcpy(aoi_picture_saw(c), aoi_picture_sees(c), c->count);
         y->overflows -= c->overflow;
         c->overflow = c->limit && c->told < c->count;
         y->overflows += c->overflow;
@@ -531,8 +532,7 @@ int aoi_sync_begin(aoi_sync *y) {
 int aoi_sync_next(aoi_sync *y, aoi_message *out) {
     *out = (aoi_message){0};
     for (aoi_client *c; (c = y->first) != NULL && !aoi_tick_after(c->queued_for, y->now);) {
-        if (!aoi_layer_see(y->space, c->node, c->next == AOI_NONE ? AOI_NONE : aoi_client_next(c)->node) || !pack(c))
-            return AOI_ENOMEM;
+        if (!aoi_client_see(c) || !pack(c)) return AOI_ENOMEM;
         if (!y->writer.records && !c->anew) {
             apply(c);
             continue;

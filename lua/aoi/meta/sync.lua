@@ -58,9 +58,12 @@ function sync.read(message, into) end
 ---@class aoi.Sync
 local Sync = {}
 
---- The entity becomes a client with that view. It ends with the entity's life.
+--- The entity becomes a client with that view, or with several, up to eight: it is told of what any of them sees.
+--- It ends
+--- with the entity's life.
 ---@param id integer
----@param area number|aoi.Area half-extent of a square in world units, or a table as for `Space:add_node`
+---@param area number|aoi.Area|(number|aoi.Area)[] half-extent of a square in world units, or a table as for
+--- `Space:add_node`, or a list of these
 ---@param options? aoi.ClientOptions
 function Sync:add(id, area, options) end
 
@@ -78,10 +81,17 @@ function Sync:set(id, options) end
 ---@param id integer
 function Sync:resend(id) end
 
+--- Another area for one of the client's views: exactly the difference is news.
+---@param id integer
+---@param i integer which view, from 1 on
+---@param area number|aoi.Area half-extent of a square in world units, or a table as for `Space:add_node`
+function Sync:set_view(id, i, area) end
+
 --- The node that is the client's view, for `Space:set_area`, `Space:set_mask`, `Space:override` and others.
 ---@param id integer
+---@param i? integer which view of several, from 1 on
 ---@return integer node_id
-function Sync:node(id) end
+function Sync:node(id, i) end
 
 --- Of a target, for all clients: its rank before all distance, and its urgency. Ends with its life.
 ---@param target integer

@@ -1,0 +1,38 @@
+// Types of aoi-sync.js. Ids and kinds are numbers up to 2^53 and bigints beyond.
+export as namespace aoiSync
+
+export type Id = number | bigint
+export type Value = boolean | number | string | Uint8Array
+
+export interface Place { id: Id; x: number; y: number; z?: number }
+export interface Appeared extends Place { kind: Id }
+export interface Touched { id: Id; kind: Id }
+export interface State { id: Id; values: Record<string, Value> }
+
+/** What a message says, to be applied in this order; where `anew` is true, all that was known before is forgotten first. */
+export interface News {
+  anew: boolean
+  gone: Id[]
+  appeared: Appeared[]
+  moved: Place[]
+  touched: Touched[]
+  fields: State[]
+}
+
+/** Parts of texts that are not complete yet; opaque. */
+export type Parts = Map<Id, object>
+
+/** A RangeError says what is wrong with other bytes; then `parts` is as it was. */
+export function read(bytes: Uint8Array, parts?: Parts): News
+
+export interface Known extends Appeared { fields: Record<string, Value> }
+
+/** What a client knows. */
+export class Picture {
+  known: Map<Id, Known>
+  parts: Parts
+  apply(bytes: Uint8Array): News
+}
+
+/** How strings are shown: UTF-8 unless it is replaced. */
+export let text: (bytes: Uint8Array) => string
