@@ -242,6 +242,22 @@ for _, delivery in ipairs { "immediate", "deferred" } do
 end
 
 describe("sights:", function()
+  it("a wall beyond the reach, before a large target that is seen from there", function()
+    local space = aoi.new()
+    local sight = sights.new(space)
+    space:enter(1, 0, 0)
+    space:enter(2, 30, 0)
+    space:set_extent(2, 25)
+    local door = sight:wall(20, -2, 20, 2)
+    sight:open(door)
+    sight:add(1, 1, { shape = "circle", radius = 6 })
+    assert.equal(1, sight:tick())
+    sight:shut(door)
+    assert.equal(1, sight:tick())
+    assert.is_false(sight:sees(1, 1, 2))
+    assert.is_true(space:check())
+  end)
+
   it("in 3D a wall has heights, the bounds included", function()
     local space = aoi.new { dimensions = 3 }
     local sight = sights.new(space)

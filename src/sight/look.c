@@ -35,13 +35,31 @@ static void notice_everywhere(aoi_sight *g, bool unbounded_only) {
         if (g->watches[k] && (!unbounded_only || g->watches[k]->reach == INT32_MAX)) aoi_watch_stale(g, g->watches[k]);
 }
 
-/* A line from a watcher is no longer than the reach: it passes walls within that of the watcher alone. */
+/* A large target is seen from farther by its extent: a line passes walls within the reach of the watcher, or within the
+ * extent of the target. */
+static void notice_large(aoi_sight *g) {
+    const aoi_space *s = g->layer.space;
+    const aoi_wall_changes *c = &g->changes;
+    for (uint32_t k = 0; k < s->larges.count; k++) {
+        const aoi_large *large = s->larges.records + k;
+        const double *t = s->world.entities[large->entity].pos, e = large->extent * (1 + 0x1p-40);
+        uint32_t p = large->entity < g->thing_cap ? g->things[large->entity].targets : AOI_NONE, i = 0;
+        if (p == AOI_NONE) continue;
+        while (i < c->count && !(c->boxes[i].lo[0] - e <= t[0] && t[0] <= c->boxes[i].hi[0] + e &&
+                                 c->boxes[i].lo[1] - e <= t[1] && t[1] <= c->boxes[i].hi[1] + e))
+            i++;
+        for (; i < c->count && p != AOI_NONE; p = g->pairs[p].of_target[0]) aoi_pair_due(g, p);
+    }
+}
+
+/* Otherwise a line from a watcher is no longer than the reach: it passes walls within that of the watcher alone. */
 static bool notice_walls(aoi_sight *g) {
     aoi_wall_changes *c = &g->changes;
     if (c->count > g->watch_count) {
         notice_everywhere(g, false);
         c->count = 0;
     }
+    if (c->count) notice_large(g);
     for (uint32_t k = 0; k < g->reach_count && c->count; k++) {
         int exponent = g->reaches[k].exponent;
         if (exponent == INT32_MAX) notice_everywhere(g, true);
