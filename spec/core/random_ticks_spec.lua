@@ -122,11 +122,51 @@ local function world(engine, random)
   end
 end
 
+-- So far out that a border is rounded by more than the steps are long: a pair may be inside by rounding alone.
+local function far_out(engine, random)
+  local spaces, at, rows = {}, {}, {}
+  for i, name in ipairs { engine, "brute" } do spaces[i] = aoi.new { engine = name, delivery = "deferred" } end
+  for id = 1, 70 do
+    at[id] = { random(40), random(40) }
+    for _, space in ipairs(spaces) do
+      space:enter(id, 2 ^ 49 + at[id][1] / 10, 2 ^ 49 + at[id][2] / 10)
+      space:add_node(id, 1, 0.7, print)
+    end
+  end
+  for tick = 1, 12 do
+    local stand = random { 0, 0, 0.2, 0.45, 0.8 }
+    rows = {}
+    for id = 1, 70 do
+      if random() >= stand then
+        rows[#rows + 1] = id
+        for a = 1, 2 do
+          at[id][a] = math.max(1, math.min(40, at[id][a] + random(5) - 3))
+          rows[#rows + 1] = 2 ^ 49 + at[id][a] / 10
+        end
+      end
+    end
+    for _, space in ipairs(spaces) do space:move_many(rows) end
+    assert.are.same(events(spaces[2]), events(spaces[1]), random_run.again(SEED))
+    if tick % 3 == 0 then
+      local id, radius = random(70), random(15) / 10
+      for _, space in ipairs(spaces) do
+        space:set_radius(id, 1, radius)
+        space:drain {}
+      end
+    end
+  end
+  assert.is_true(spaces[1]:check())
+end
+
 describe("random ticks", function()
   for _, engine in ipairs(aoi.engines()) do
     if engine ~= "brute" then
       it(("on %s are those of brute force"):format(engine), function()
         for i = 1, WORLDS do world(engine, rng.new(rng.hash(SEED .. engine .. i))) end
+      end)
+
+      it(("on %s are those of brute force far from the origin"):format(engine), function()
+        for i = 1, 2 * WORLDS do far_out(engine, rng.new(rng.hash(SEED .. engine .. i))) end
       end)
     end
   end

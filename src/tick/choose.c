@@ -77,7 +77,7 @@ static void join_choose_sets(join_tick *t, const join_sample *s) {
 
 typedef struct join_movers { /* some of those that move */
     uint32_t count;
-    double way[JOIN_FAR_SAMPLE], at[2][JOIN_FAR_SAMPLE];
+    double way[JOIN_FAR_SAMPLE], at[2][JOIN_FAR_SAMPLE], size[JOIN_FAR_SAMPLE]; /* size: greatest coordinate */
 } join_movers;
 
 static void join_sample_movers(const aoi_world *w, join_movers *m) {
@@ -87,6 +87,8 @@ static void join_sample_movers(const aoi_world *w, join_movers *m) {
         const double *is = w->entities[w->movers[k]].pos;
         m->way[i] = aoi_way_length(w->dims, is, aoi_way_of(w, k));
         m->at[0][i] = is[0], m->at[1][i] = is[1];
+        m->size[i] = 0;
+        for (int a = 0; a < w->dims; a++) m->size[i] = fmax(m->size[i], fabs(is[a]));
     }
 }
 
@@ -123,7 +125,7 @@ static double join_choose_way(const join_tick *t, const join_movers *m) {
 
 /* Where doubles do not suffice all nodes are wide. */
 static void join_choose_scale(join_tick *t, const join_sample *s, const join_movers *m) {
-    double reach[JOIN_SAMPLE], size[JOIN_FAR_SAMPLE], sum = 0;
+    double reach[JOIN_SAMPLE], sum = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         const aoi_node_record *n = t->world->nodes + s->node[i];
         reach[i] = fmax(n->reach[0], n->reach[1]);
@@ -132,9 +134,8 @@ static void join_choose_scale(join_tick *t, const join_sample *s, const join_mov
     for (uint32_t i = 0; i < s->count; i++) sum += pow(fmin(reach[i] / t->reach, 1), 2);
     t->typical = sqrt(sum / s->count) * t->reach;
     t->way = join_choose_way(t, m);
-    for (uint32_t i = 0; i < m->count; i++) size[i] = fmax(fabs(m->at[0][i]), fabs(m->at[1][i]));
-    double top = join_quantile(size, m->count, JOIN_MOST_FAR);
-    t->scale = fmin(JOIN_LARGEST / (t->reach + 2 * t->way), 0x1p49 / top);
+    double top = join_quantile(m->size, m->count, JOIN_MOST_FAR);
+    t->scale = fmin(JOIN_LARGEST / (t->reach + 2 * t->way), 0x1p47 / top);
     if (t->scale > 1e-280 && t->scale < 1e280) return;
     t->reach = -1;
     t->way = 0;

@@ -5,7 +5,8 @@
 
 enum { JOIN_AHEAD = 16, JOIN_SOON = 8 }; /* items whose entity, and whose way, is prefetched */
 #define JOIN_NOWHERE UINT32_MAX
-#define JOIN_FARTHEST 0x1p49 /* beyond that a place in fixed point has no digits left */
+#define JOIN_FARTHEST                                                                                                  \
+    0x1p49 /* beyond that a place in fixed point has no digits left, and a border is rounded by a unit */
 
 /* ---- places in fixed point ---------------------------------------------------------------------------------------- */
 
@@ -45,7 +46,8 @@ AOI_INLINE bool join_in_window(const join_tick *t, const int64_t at[2]) {
 
 static bool join_is_lost(const join_tick *t, const double *at) {
     bool lost = false;
-    for (int a = 0; a < t->world->dims; a++) lost |= !(fabs((at[a] - t->origin[a]) * t->scale) < JOIN_FARTHEST);
+    for (int a = 0; a < t->world->dims; a++)
+        lost |= !(fmax(fabs(at[a]), fabs(at[a] - t->origin[a])) * t->scale < JOIN_FARTHEST);
     return lost;
 }
 
@@ -114,8 +116,7 @@ AOI_INLINE bool join_count_entity(join_tick *t, const join_tick *f, uint32_t ent
     int64_t at[2];
     join_fixed(f, r->pos, at);
     if (moves) {
-        bool lost = llabs(at[0]) >= (int64_t)JOIN_FARTHEST || llabs(at[1]) >= (int64_t)JOIN_FARTHEST;
-        if (w->dims == 3) lost |= join_is_lost(t, r->pos);
+        bool lost = join_is_lost(t, r->pos);
         const double *was = some_go_far ? aoi_way_of(w, r->mover) : r->pos;
         if (lost || !(aoi_way_length(w->dims, r->pos, was) <= f->way)) {
             return join_note_far(t, entity, lost || join_is_lost(t, was));

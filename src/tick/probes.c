@@ -18,11 +18,21 @@ static int join_units(const join_tick *t, double length) {
 
 /* ---- heights ------------------------------------------------------------------------------------------------------ */
 
-/* Half-extent on the third axis; INFINITY where it holds all heights that there are, so that they do not matter. */
+/* The half-extent within which a target comes to be seen, on the third axis; INFINITY in two dimensions. */
+static double join_inner_height(const join_tick *t, uint32_t node) {
+    const aoi_area_record *a = t->world->areas + node;
+    int shape = t->world->nodes[node].shape;
+    if (t->world->dims < 3) return (double)INFINITY;
+    return shape <= AOI_CIRCLE ? a->radius : shape == AOI_BOX ? a->shape->extents[2] : a->shape->half_height;
+}
+
+/* Half-extent of its box on the third axis; INFINITY where all its borders hold all heights that there are, the inner one,
+ * too, so that heights do not matter. */
 static double join_half_height(const join_tick *t, uint32_t node) {
-    double h = t->world->dims == 3 ? aoi_height_of(t->world, node) : (double)INFINITY;
+    double inner = join_inner_height(t, node);
     bool ball = t->world->nodes[node].shape == AOI_CIRCLE && t->world->dims == 3;
-    return !ball && h > (t->high - t->low) * (1 + 0x1p-40) ? (double)INFINITY : h;
+    bool all = !ball && inner > (t->high - t->low) * (1 + 0x1p-40);
+    return all || isinf(inner) ? (double)INFINITY : aoi_height_of(t->world, node);
 }
 
 bool aoi_join_is_wide(const join_tick *t, uint32_t node) {

@@ -5,7 +5,8 @@
  *   z  [ entity 0 | 1 | 2 ... ]   in three dimensions
  *
  * A target that has come no farther than `way`, as the watcher has, and is well within the area or well beyond it, is
- * idle; all others are judged on doubles.  A float is off by a part of 2^24, so that slack grows with what it holds. */
+ * idle; all others are judged on doubles.  A float is off by a part of 2^24, so that slack grows with what it holds; and so is
+ * a border, as w + r is rounded, by a part of 2^53 of the coordinate itself. */
 #include "tick/join.h"
 
 #define JOIN_FLOAT_SLACK 0x1p-21
@@ -59,14 +60,16 @@ static void join_inner_extents(const join_tick *t, uint32_t node, double inner[3
 static join_ring join_ring_of(const join_tick *t, uint32_t node) {
     const aoi_node_record *n = t->world->nodes + node;
     const double *pos = t->world->entities[n->owner].pos;
-    double inner[3], outer[3] = {n->reach[0], n->reach[1], aoi_height_of(t->world, node)}, most = 0;
+    double inner[3], outer[3] = {n->reach[0], n->reach[1], aoi_height_of(t->world, node)}, most = 0, border = 0;
     join_ring r = {.dims = t->world->dims, .ball = -1};
     join_inner_extents(t, node, inner);
     for (int a = 0; a < r.dims; a++) {
         r.at[a] = join_float(pos[a] - t->origin[a]);
-        most = fmax(most, fabs(pos[a] - t->origin[a]) + (isfinite(outer[a]) ? outer[a] : 0));
+        double extent = isfinite(outer[a]) ? outer[a] : 0;
+        most = fmax(most, fabs(pos[a] - t->origin[a]) + extent);
+        border = fmax(border, fabs(pos[a]) + t->way + extent);
     }
-    double slack = 2 * t->way + most * JOIN_FLOAT_SLACK;
+    double slack = 2 * t->way + most * JOIN_FLOAT_SLACK + border * 0x1p-51;
     for (int a = 0; a < r.dims; a++) {
         r.outer[a] = join_float(outer[a] * (1 + JOIN_FLOAT_SLACK) + slack);
         r.inner[a] = join_float(inner[a] - slack);
