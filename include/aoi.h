@@ -315,7 +315,8 @@ AOI_API int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, cons
 
 /* The answers of aoi_near for n places, whose coordinates stand in a row, 2 or 3 of each: *ids are all ids, those of the
  * first place first, and (*ends)[i] is how many there are up to and with place i.  Places close together are asked about
- * together: a tick of questions costs seven to nine tenths of aoi_near for each.  No places are no error.  AOI_EVALUE: as aoi_near for any of them. */
+ * together: as many questions as entities cost three fifths to nine tenths of aoi_near for each, places that lie far from
+ * each other as much as that.  No places are no error.  AOI_EVALUE: as aoi_near for any of them. */
 AOI_API int aoi_near_many(aoi_space *s, const double *places, size_t n, const aoi_area *area, const int64_t **ids,
                           const uint32_t **ends, size_t *count);
 

@@ -124,7 +124,7 @@ end
 
 -- So far out that a border is rounded by more than the steps are long: a pair may be inside by rounding alone.
 local function far_out(engine, random)
-  local spaces, at, rows = {}, {}, {}
+  local spaces, at = {}, {}
   for i, name in ipairs { engine, "brute" } do spaces[i] = aoi.new { engine = name, delivery = "deferred" } end
   for id = 1, 70 do
     at[id] = { random(40), random(40) }
@@ -134,8 +134,7 @@ local function far_out(engine, random)
     end
   end
   for tick = 1, 12 do
-    local stand = random { 0, 0, 0.2, 0.45, 0.8 }
-    rows = {}
+    local stand, rows = random { 0, 0, 0.2, 0.45, 0.8 }, {}
     for id = 1, 70 do
       if random() >= stand then
         rows[#rows + 1] = id

@@ -325,8 +325,8 @@ void aoi_judge_leaving(aoi_space *s, uint32_t e) {
     aoi_looks was = aoi_looks_of(s, e);
     aoi_judge_target(s, e, &was, NULL);
     for (uint32_t n = r->nodes; n != AOI_NONE; n = s->world.nodes[n].next) {
-        aoi_area_state was = aoi_state_of(s, n);
-        aoi_judge_node(s, n, &was, NULL);
+        aoi_area_state had = aoi_state_of(s, n);
+        aoi_judge_node(s, n, &had, NULL);
     }
 }
 

@@ -155,14 +155,14 @@ static void refuse_sync_module(lua_State *L) {
 
 static int y_new(lua_State *L) {
     sync_options_arg a = {0};
-    sync_fields_arg fields;
-    fields.count = 0;
+    sync_fields_arg declared;
+    declared.count = 0;
     refuse_sync_module(L);
     laoi_space *b = laoi_self(L);
     a.space = b;
-    read_sync_options(L, 2, &a, &fields);
-    a.o.fields = fields.fields;
-    a.o.field_count = fields.count;
+    read_sync_options(L, 2, &a, &declared);
+    a.o.fields = declared.fields;
+    a.o.field_count = declared.count;
     laoi_no_more(L, 3);
     lua_settop(L, 2);
     laoi_sync *y = laoi_newuserdata(L, sizeof *y);

@@ -48,6 +48,12 @@ void aoi_sync_get_defaults(const aoi_sync *y, aoi_relevance *out) {
 
 static const aoi_layer_class sync_layer, view_class;
 
+static int sync_discard(aoi_sync *y, int result) {
+    aoi_fields_close(y);
+    aoi_resize(aoi_sync_memory(y), y, sizeof *y, 0);
+    return result;
+}
+
 int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     if (!(o->quantum >= 0) || isinf(o->quantum) || !aoi_fields_are_good(o->fields, o->field_count) ||
         (o->sight && o->sight->layer.space != s))
@@ -56,21 +62,11 @@ int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     if (!y) return AOI_ENOMEM;
     *y = (aoi_sync){.space = s, .quantum = o->quantum, .free_track = AOI_NONE};
     y->scale = aoi_scale_of(y->quantum);
-    if (!aoi_fields_open(y, o->fields, o->field_count)) {
-        aoi_fields_close(y);
-        aoi_resize(&s->world.memory, y, sizeof *y, 0);
-        return AOI_ENOMEM;
-    }
+    if (!aoi_fields_open(y, o->fields, o->field_count)) return sync_discard(y, AOI_ENOMEM);
     y->node_id = FIRST_NODE_ID - s->sync_count;
-    if (aoi_sync_set_defaults(y, &o->clients) != AOI_OK) {
-        aoi_resize(&s->world.memory, y, sizeof *y, 0);
-        return AOI_EVALUE;
-    }
-    if (o->sight && aoi_sight_open_for(s, o->sight->walls, &aoi_client_sink, &y->sight) != AOI_OK) {
-        aoi_fields_close(y);
-        aoi_resize(&s->world.memory, y, sizeof *y, 0);
-        return AOI_ENOMEM;
-    }
+    if (aoi_sync_set_defaults(y, &o->clients) != AOI_OK) return sync_discard(y, AOI_EVALUE);
+    if (o->sight && aoi_sight_open_for(s, o->sight->walls, &aoi_client_sink, &y->sight) != AOI_OK)
+        return sync_discard(y, AOI_ENOMEM);
     s->sync_count++;
     aoi_layer_open(s, &y->layer, &sync_layer);
     y->view_layer = (aoi_layer){&view_class, s, NULL};

@@ -24,9 +24,7 @@
  * Bins and lines that would outnumber the items wrap around like those of a torus, so that places far from each other may
  * share a bin: pairs found around the seam, or of items that stand elsewhere, are judged on doubles.
  *
- * To come: the extent of a target, which every area is grown by, enters where a watcher is compared with items (lanes.h, a
- * column to be subtracted from the distance) and in the greatest reach (choose.c); layers beside kind and mask, where a
- * probe and a set are compared (scan.c) and where a pair is judged (verdicts.c, visibility.c).
+ * Layers count where a pair is judged (visibility.c); targets with an extent have no kind here, and are the space's own.
  *
  * Method: a self-join by a grid over structures of arrays, sorted anew by counting. */
 #ifndef AOI_JOIN_H

@@ -5,8 +5,7 @@
  *   box       max(x - (X + e), (X - e) - x, ...)      a subtraction and a maximum an edge, whatever the extents
  *   round     high half of dx * dx, added up
  *   shaped    a circle, or a box, with sides: each is the sign of a sum of two products
- *
- * The extent of a target would be subtracted from the distance of a box, and widen the radius, as a column of its own. */
+ */
 #ifndef AOI_LANES_H
 #define AOI_LANES_H
 
