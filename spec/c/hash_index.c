@@ -106,7 +106,7 @@ static int64_t crafted_id(int how, uint32_t i) {
     static uint64_t next;
     uint64_t v = (uint64_t)i << 47;
     if (i == 0) next = 0;
-    if (how == 0) return (int64_t)(v ^ v >> 32) << 3; /* folded by 32 they differ in the highest bits alone */
+    if (how == 0) return (int64_t)((v ^ v >> 32) << 3); /* folded by 32 they differ in the highest bits alone */
     if (how == 1) return (int64_t)v;
     for (;; next++) /* fold and multiply, searched for */
         if (!(aoi_hash64(next) & 0xFF)) return (int64_t)(next++ << 3);
