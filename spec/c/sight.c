@@ -290,7 +290,7 @@ static void history(const setup *u, long length, int kind) {
     for (long step = 0; step < length; step++) {
         int i = (int)random_below(ENTITIES), result = AOI_OK;
         bool refuses = kind & 4 && random_below(3) == 0, tick = random_below(6) == 0;
-        if (refuses) host_refuse(1 + random_below(4), 1 + random_below(3));
+        if (refuses) host_refuse(1 + (long)random_below(4), 1 + (long)random_below(3));
         if (!tick) {
             uint32_t what = random_below(10);
             result = what < 2 ? wall_call(m) : what < 4 && m->is[i] ? node_call(m, i) : entity_call(m, i);

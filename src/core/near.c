@@ -154,6 +154,7 @@ static bool gather_items(aoi_space *s, const double *lo, const double *hi, uint6
     aoi_near_scratch *t = &s->near;
     aoi_find_in_box(s, lo, hi);
     *count = 0;
+    if (!w->failed && !w->hit_count) return true;
     if (w->failed || !AOI_GROW(&w->memory, t->items, t->item_cap, 2 * (size_t)w->hit_count)) return false;
     aoi_item *out = t->items + w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) {

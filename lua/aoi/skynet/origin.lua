@@ -7,7 +7,7 @@ local core = require "skynet.core"
 local origin = {}
 
 -- Not the same for two processes: when it was started, and where a function lies in its memory.
-local PROCESS = ("%d %p"):format(skynet.starttime(), core.now)
+local PROCESS = ("%d %s"):format(skynet.starttime(), tostring(core.now))
 
 --- Of this service.
 function origin.here() return ("%d %s"):format(skynet.self(), PROCESS) end
