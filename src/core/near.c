@@ -154,7 +154,7 @@ static bool gather_items(aoi_space *s, const double *lo, const double *hi, uint6
     aoi_near_scratch *t = &s->near;
     aoi_find_in_box(s, lo, hi);
     *count = 0;
-    if (!w->failed && !w->hit_count) return true;
+    if (!w->failed && !w->hit_count) return true; /* there may be no array yet */
     if (w->failed || !AOI_GROW(&w->memory, t->items, t->item_cap, 2 * (size_t)w->hit_count)) return false;
     aoi_item *out = t->items + w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) {
@@ -203,7 +203,7 @@ static bool prepare_group(aoi_space *s, const double *lo, const double *hi, cons
         f->lo[a] = lo[a] >= -DBL_MAX ? lo[a] : 0;
         if (!(f->inverse[a] <= DBL_MAX)) f->n[a] = 1, f->inverse[a] = 0;
     }
-    sort_items(&s->near, f, s->near.items + s->world.hit_count, count);
+    sort_items(&s->near, f, count ? s->near.items + s->world.hit_count : NULL, count);
     return true;
 }
 
@@ -220,7 +220,7 @@ AOI_INLINE bool answer_group(aoi_space *s, const aoi_area_state *is, int dims, i
         for (int y = y0; y <= y1; y++) most += f->first[y * f->n[0] + x1 + 1] - f->first[y * f->n[0] + x0];
         if (!AOI_GROW(&s->world.memory, t->found, t->found_cap, *found + most + 1)) return false;
         int64_t *out = t->found + *found;
-        for (int y = y0; y <= y1; y++) {
+        for (int y = y0; y <= y1 && most; y++) {
             const aoi_item *k = t->items + f->first[y * f->n[0] + x0], *end = t->items + f->first[y * f->n[0] + x1 + 1];
             for (; k < end; k++) { /* as in hits_in */
                 out[n] = k->id;
