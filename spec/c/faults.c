@@ -266,7 +266,7 @@ static void hard_times(const setup *u, int length) {
         if (c.verb == TAKE_ALL) EXPECT(aoi_flush(poor) == AOI_OK && aoi_flush(rich) == AOI_OK);
         c.area.silent = c.area.silent && !u->deferred; /* its margin holds what it saw when it was judged */
         expect_at("%s %dD%s, hard times, call %d %s", u->engine, u->dims, ticks(u), i, verb_names[c.verb]);
-        if (hard) host_refuse(1, HOST_FOR_EVER);
+        if (hard) host_refuse(1 + (long)random_below(3), HOST_FOR_EVER); /* another sequence each time */
         int result = make_call(poor, &c);
         refused += host_relent();
         EXPECT(hard || result != AOI_ENOMEM);
@@ -362,7 +362,7 @@ int main(void) {
             history(&u, 6, 60);
             history(&u, 60, 120);
             endurance(&u, 50, 1500);
-            hard_times(&u, 2500);
+            for (int k = 0; k < 4; k++) hard_times(&u, 2500);
         }
         u.deferred = false;
         crowd(&u, 200);

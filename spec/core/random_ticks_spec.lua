@@ -1,7 +1,9 @@
--- Ticks of random worlds: every shape, radii that differ, heights, kinds, jumps, places far away, ties, and some
--- that stand still. The events of a tick must be those of brute force, which moves one after the other.
+-- Ticks of random worlds: every shape, radii that differ, heights, kinds, layers, extents, passengers, jumps, ties,
+-- places far away, and some that stand still. The events of a tick must be those of brute force, which moves one after
+-- the other.
 local aoi = require "aoi"
 local random_run = require "spec.support.random_run"
+local recorder = require "spec.support.recorder"
 local rng = require "spec.support.rng"
 
 local unpack = table.unpack or unpack -- luacheck: ignore
@@ -24,6 +26,10 @@ local function options(random)
     outlier = random(5) == 1,
     climb = random(3) > 1,
     keep = random(3) == 1,
+    layers = random(4) == 1,
+    extents = random(3) == 1,
+    passengers = random(4) == 1,
+    turns = random(2) == 1,
     shapes = random { { "square", "circle" }, { "square", "circle", "box", "sector", "polygon", "cylinder" } },
   }
 end
@@ -33,6 +39,7 @@ local function new_area(random, o)
   local shape = o.shapes[random(#o.shapes)]
   if shape == "cylinder" and o.dimensions == 2 then shape = "circle" end
   local area = { shape = shape, mask = o.masks and random(7) or nil }
+  if o.layers and random(3) == 1 then area.layers = random(3) end
   if shape == "box" then
     area.extents = { length(12), length(12), o.dimensions == 3 and length(8) or nil }
   elseif shape == "polygon" then
@@ -84,7 +91,7 @@ end
 
 local function world(engine, random)
   local o = options(random)
-  local places, spaces, usual = {}, {}, new_area(random, o)
+  local places, spaces, usual, riders = {}, {}, new_area(random, o), {}
   for i, name in ipairs { engine, "brute" } do
     spaces[i] = aoi.new { engine = name, dimensions = o.dimensions, delivery = "deferred" }
   end
@@ -92,6 +99,9 @@ local function world(engine, random)
     local x = {}
     for a = 1, o.dimensions do x[a] = o.offset + places[id][a] * o.unit end
     return x
+  end
+  local function both(verb, ...)
+    for _, space in ipairs(spaces) do space[verb](space, ...) end
   end
   for id = 1, o.people do
     places[id] = {}
@@ -105,18 +115,28 @@ local function world(engine, random)
       space:enter(id, unpack(x))
       for node, area in ipairs(areas) do space:add_node(id, node, area, print) end
     end
+    if o.layers then both("set_layers", id, random(3)) end
+    if o.extents and random(6) == 1 then both("set_extent", id, (random(3) == 1 and 8 or 1) * random() * o.unit) end
+    if o.passengers and id > 9 and random(6) == 1 then
+      riders[id] = true
+      both("attach", id, random(9), unpack({ random(3) * o.unit, -random(3) * o.unit, 0 }, 1, o.dimensions))
+    end
   end
   for _, space in ipairs(spaces) do space:drain {} end
   for _ = 1, TICKS do
     local rows = {}
     for id = 1, o.people do
-      if random() < o.share then
+      if o.turns and random(4) == 1 then
+        local area = spaces[1]:area(id, 1)
+        if type(area) == "table" and area.shape == "sector" then both("set_facing", id, 1, random() * 7) end
+      end
+      if not riders[id] and random() < o.share then
         step(random, o, places[id], id)
         rows[#rows + 1] = id
         for _, x in ipairs(row(id)) do rows[#rows + 1] = x end
       end
     end
-    for _, space in ipairs(spaces) do space:move_many(rows) end
+    both("move_many", rows)
     assert.are.same(events(spaces[2]), events(spaces[1]), random_run.again(SEED))
     assert.is_true(spaces[1]:check())
   end
@@ -157,6 +177,21 @@ local function far_out(engine, random)
   assert.is_true(spaces[1]:check())
 end
 
+-- Where the square of an extent touches a circle, none of its corners need be inside.
+local function beside_circles(engine, random)
+  local pair = recorder.against_brute { engine = engine }
+  for id = 1, 60 do
+    pair.both("enter", id, random(30), random(30))
+    pair.watch(id, 1, { shape = "circle", radius = 4 + random(5) })
+  end
+  for id = 1, 3 do pair.both("set_extent", id, id / 2) end
+  for _ = 1, 60 do
+    pair.both("move", random(3), random(30), random(30))
+    pair.check()
+  end
+  pair.close()
+end
+
 describe("random ticks", function()
   for _, engine in ipairs(aoi.engines()) do
     if engine ~= "brute" then
@@ -166,6 +201,10 @@ describe("random ticks", function()
 
       it(("on %s are those of brute force far from the origin"):format(engine), function()
         for i = 1, 2 * WORLDS do far_out(engine, rng.new(rng.hash(SEED .. engine .. i))) end
+      end)
+
+      it(("on %s: targets with an extent are seen by circles that they touch"):format(engine), function()
+        beside_circles(engine, rng.new(rng.hash(SEED .. engine)))
       end)
     end
   end

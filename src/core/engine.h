@@ -213,8 +213,8 @@ struct aoi_engine_class {
 
     /* aoi_add_hit() for every entity in the box lo..hi (first two axes), and maybe others; each once. */
     void (*targets)(aoi_engine *, const double *lo, const double *hi);
-    /* aoi_add_hit() for every node whose box contains the point, idle ones if they are wanted, and maybe others; each
-     * once. */
+    /* aoi_add_hit() for every node whose box, in the plane whose circle, contains the point, idle ones if they are wanted,
+     * and maybe others; each once. */
     void (*watchers)(aoi_engine *, const double *at, bool idle);
 
     /* `within`, unless a walk over the whole index costs less than one over the square of that half-extent: then a distance

@@ -3,9 +3,12 @@
  * A pair is where the box of the node, grown by the extent, holds the target.  From the watcher's side that is a run of
  * each level.  From the target's side it is the nodes whose box meets the square of the extent around the target, R:
  *
- *     +-------c---------c       a box of at least the sides of R that meets R holds one of its corners: the engine is
- *     |  node |   R     |       asked for the nodes around each corner c;
- *     +-------c----t----c       a smaller one has its owner near R: the engine is asked for the entities there.
+ *       c - - - - - c       a box, or a circle, much larger than R that meets R holds one of the corners c of a square a
+ *       | +-------+ |       quarter larger than R: the engine is asked for the nodes around each corner;
+ *       | |   t R | |       a smaller one has its owner near R: the engine is asked for the entities there.
+ *       | +-------+ |
+ *       c - - - - - c       Where a circle of radius r >= 4h touches R, a square of half-extent h, the nearest corner is
+ *                           at most hypot(r - h / 4, 5h / 4) < r from its middle.
  *
  * A box that is longer than that on one axis alone is found by looking at all nodes, where there ever was one. */
 #include "core/space.h"
@@ -195,13 +198,24 @@ void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi) {
 
 /* ---- the nodes around a large one ----------------------------------------------------------------------------------- */
 
-/* Corner c of eight, of four in two dimensions. */
+static double side_of(const large_box *b) {
+    return 2 * fmax(fmax(b->hi[0] - b->lo[0], b->hi[1] - b->lo[1]), b->hi[2] - b->lo[2]);
+}
+
+/* Corner c of eight, of four in two dimensions, around the box. */
+static void corner_of(const large_box *b, int c, double *at) {
+    for (int a = 0; a < 3; a++) at[a] = (b->lo[a] + b->hi[a]) / 2 + (c >> a & 1 ? 0.3125 : -0.3125) * side_of(b);
+}
+
+/* Whether the engine surely finds the node around a corner. */
 static bool holds_corner(const aoi_space *s, uint32_t node, const large_box *b, int c) {
     const aoi_node_record *n = s->world.nodes + node;
     const double *w = s->world.entities[n->owner].pos;
-    return aoi_in_side(w[0], c & 1 ? b->hi[0] : b->lo[0], n->reach[0]) &&
-           aoi_in_side(w[1], c & 2 ? b->hi[1] : b->lo[1], n->reach[1]) &&
-           (s->world.dims < 3 || aoi_in_side(w[2], c & 4 ? b->hi[2] : b->lo[2], aoi_height_of(&s->world, node)));
+    double at[3];
+    corner_of(b, c, at);
+    if (n->shape == AOI_CIRCLE && s->world.dims == 2) return aoi_in_ball(2, w, at, s->world.areas[node].keep);
+    return aoi_in_side(w[0], at[0], n->reach[0]) && aoi_in_side(w[1], at[1], n->reach[1]) &&
+           (s->world.dims < 3 || aoi_in_side(w[2], at[2], aoi_height_of(&s->world, node)));
 }
 
 static bool box_meets(const aoi_space *s, uint32_t node, const large_box *b) {
@@ -212,10 +226,6 @@ static bool box_meets(const aoi_space *s, uint32_t node, const large_box *b) {
 }
 
 typedef enum large_size { LARGE_SMALLER, LARGE_WIDER, LARGE_OBLONG } large_size;
-
-static double side_of(const large_box *b) {
-    return 2 * fmax(fmax(b->hi[0] - b->lo[0], b->hi[1] - b->lo[1]), b->hi[2] - b->lo[2]);
-}
 
 static large_size size_beside(const aoi_space *s, uint32_t node, double side) {
     const aoi_node_record *n = s->world.nodes + node;
@@ -256,7 +266,8 @@ static void add_wide_nodes(aoi_space *s, uint32_t entity, const large_box *b, co
     aoi_world *w = &s->world;
     for (int c = 0; c < (w->dims < 3 ? 4 : 8); c++) {
         uint32_t first = w->hit_count, kept = first;
-        double corner[3] = {c & 1 ? b->hi[0] : b->lo[0], c & 2 ? b->hi[1] : b->lo[1], c & 4 ? b->hi[2] : b->lo[2]};
+        double corner[3];
+        corner_of(b, c, corner);
         s->engine->class->watchers(s->engine, corner, idle);
         for (uint32_t i = first; i < w->hit_count; i++) {
             uint32_t n = w->hits[i];

@@ -154,8 +154,7 @@ static bool gather_items(aoi_space *s, const double *lo, const double *hi, uint6
     aoi_near_scratch *t = &s->near;
     aoi_find_in_box(s, lo, hi);
     *count = 0;
-    if (!w->failed && !w->hit_count) return true; /* there may be no array yet */
-    if (w->failed || !AOI_GROW(&w->memory, t->items, t->item_cap, 2 * (size_t)w->hit_count)) return false;
+    if (w->failed || !AOI_GROW(&w->memory, t->items, t->item_cap, 2 * (size_t)w->hit_count + 1)) return false;
     aoi_item *out = t->items + w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         const aoi_entity_record *e = w->entities + w->hits[i];
@@ -203,7 +202,7 @@ static bool prepare_group(aoi_space *s, const double *lo, const double *hi, cons
         f->lo[a] = lo[a] >= -DBL_MAX ? lo[a] : 0;
         if (!(f->inverse[a] <= DBL_MAX)) f->n[a] = 1, f->inverse[a] = 0;
     }
-    sort_items(&s->near, f, count ? s->near.items + s->world.hit_count : NULL, count);
+    sort_items(&s->near, f, s->near.items + s->world.hit_count, count);
     return true;
 }
 
