@@ -270,6 +270,7 @@ static void next_area(aoi_area *a) {
     a->silent = (b & 56) == 56;
     a->layered = (b & 3) == 3;
     a->layers = b >> 6;
+    a->label = (b & 24) == 24 ? (b & 32 ? "" : "label") : NULL;
     a->user_data = b;
     if ((b & 12) == 12) next_shape(a, b >> 4);
 }

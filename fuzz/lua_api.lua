@@ -91,7 +91,8 @@ local function area(d)
   local a = shapes[choose(#shapes) + 1](radius(), d)
   if choose(3) == 0 then a.mask = bits() end
   if choose(32) == 0 then
-    local names = { "radius", "keep", "margin", "extents", "half_height", "facing", "angle", "points", "mask", "shape" }
+    local names = { "radius", "keep", "margin", "extents", "half_height", "facing", "angle", "points", "mask", "shape",
+      "label" }
     a[names[choose(#names) + 1]] = any()
   end
   return a

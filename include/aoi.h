@@ -95,7 +95,7 @@ enum {
 
 enum { AOI_ENTER = 1, AOI_LEAVE = 2 };                                               /* kinds of events */
 enum { AOI_SQUARE = 0, AOI_CIRCLE, AOI_BOX, AOI_CYLINDER, AOI_SECTOR, AOI_POLYGON }; /* shapes of areas */
-enum { AOI_MOST_CORNERS = 64 };
+enum { AOI_MOST_CORNERS = 64, AOI_MOST_LABEL = 255 };
 
 /* What a node does with one target, whatever the rule says (aoi_override). */
 enum {
@@ -135,6 +135,8 @@ typedef struct aoi_area { /* fields that a shape has no use for are not read */
     bool layered; /* it has these layers; else those of its owner, in a question all */
     uint64_t layers;
     bool silent;        /* it answers questions but makes no events */
+    const char *label;  /* 1 to 255 bytes, copied: names the node in explanations, journals, viewers; NULL: aoi_set_area
+                           keeps the one it has.  Not read by questions */
     uint64_t user_data; /* the caller's own: its events bring it back */
 } aoi_area;
 
@@ -362,6 +364,7 @@ typedef struct aoi_explanation {
     uint64_t kind, mask;
     uint64_t layers, node_layers; /* the target's, and those the node has */
     double extent;                /* the target's */
+    const char *label;            /* the node's, valid until its area changes; NULL: it has none */
 } aoi_explanation;
 
 /* By ids, since any of them may be missing.  O(1), but for the events that wait. */

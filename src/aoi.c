@@ -81,6 +81,7 @@
 #include "core/event_queue.c"
 #include "core/events.c"
 #include "core/explain.c"
+#include "core/labels.c"
 #include "core/larges.c"
 #include "core/layers.c"
 #include "core/looks.c"

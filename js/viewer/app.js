@@ -231,7 +231,7 @@
           html += `<p class="why${e.sees ? ' sees' : ''}">${e.sees ? 'Sees' : 'Does not see'} ${link(target)}: <b>${e.why}</b>. ` +
             `${escape(e.reason || '')}${e.rounded ? ' <small>By positions rounded for the stream.</small>' : ''}<code>${escape(e.text)}</code></p>`
         }
-        html += `<p class="ids">Node ${escape(it.node)}, ${escape(V.areaText(it.area))}, mask ${V.kindText(it.mask)}: <b>sees ${ids.length}</b> ` +
+        html += `<p class="ids">Node ${escape(it.node)}${it.label ? ` <b>${escape(it.label)}</b>` : ''}, ${escape(V.areaText(it.area))}, mask ${V.kindText(it.mask)}: <b>sees ${ids.length}</b> ` +
           `${this.ids_text(ids)}</p>`
       }
       const by = this.seen_by
@@ -286,6 +286,12 @@
       }
     }
 
+    // Of an event's node, as long as that is there.
+    label_of(e) {
+      const it = this.rec.world.nodes.get(V.nodeKey(e.watcher, e.node))
+      return it && it.label ? ' ' + escape(it.label) : ''
+    }
+
     // While it plays, as many rows as are in view: they are new each time.
     show_log() {
       const { events, at, frames, last } = this.rec
@@ -296,7 +302,7 @@
         if (!takes(i)) continue
         const e = events.at(i)
         rows.push(`<li data-i="${i}"><span class="t">${frames[e.frame] ? V.short(frames[e.frame].time) : ''}</span>` +
-          `<span class="${e.kind ? 'enter' : 'leave'}">${escape(e.watcher)} ${e.kind ? 'sees' : 'loses'} ${escape(e.target)}</span><small>node ${escape(e.node)}</small></li>`)
+          `<span class="${e.kind ? 'enter' : 'leave'}">${escape(e.watcher)} ${e.kind ? 'sees' : 'loses'} ${escape(e.target)}</span><small>node ${escape(e.node)}${this.label_of(e)}</small></li>`)
       }
       $('list').innerHTML = rows.join('')
       $('rate').textContent = `${end - events.begin[at]} in this tick, ${end} so far${events.dropped ? `, ${events.dropped} not told` : ''}`

@@ -109,7 +109,7 @@
     return a
   }
 
-  // Each node that has changed: { owner, node, area, mask (a BigInt), silent, keeps, overrides (a Map) or null }, or, if it
+  // Each node that has changed: { owner, node, area, mask (a BigInt), silent, keeps, label ('' without), overrides (a Map) or null }, or, if it
   // is gone, { owner, node, gone: true }.
   function readNodes(bytes, block) {
     const c = cursor(bytes, block), list = []
@@ -119,13 +119,13 @@
         list.push({ owner, node, gone: true })
         continue
       }
-      const flags = c.byte(), mask = BigInt(c.varint()), area = readArea(c, op - 1)
+      const flags = c.byte(), label = flags & 4 ? c.text() : '', mask = BigInt(c.varint()), area = readArea(c, op - 1)
       let overrides = null
       for (let n = c.varint(); n > 0; n--) {
         overrides = overrides || new Map()
         overrides.set(c.id(), HOWS[c.byte()])
       }
-      list.push({ owner, node, area, mask, silent: (flags & 1) > 0, keeps: (flags & 2) > 0, overrides })
+      list.push({ owner, node, area, mask, silent: (flags & 1) > 0, keeps: (flags & 2) > 0, label, overrides })
     }
     return list
   }

@@ -135,7 +135,8 @@
     const high = world.dimensions === 3 ? `, dz ${luaNumber(e.dz || 0)}` : ''
     const figures = e.distance === undefined ? '' : ` (${it.area.shape}, dx ${luaNumber(e.dx)}, dy ${luaNumber(e.dy)}${high}, ` +
       `distance ${luaNumber(e.distance)}, kind ${signed(e.kind)}, mask ${signed(it.mask)})`
-    e.text = `Node ${node} of entity ${owner} ${e.sees ? 'sees' : 'does not see'} entity ${target}: ${e.why}${figures}.`
+    const label = it && it.label ? ` '${it.label}'` : ''
+    e.text = `Node ${node}${label} of entity ${owner} ${e.sees ? 'sees' : 'does not see'} entity ${target}: ${e.why}${figures}.`
     return e
   }
 

@@ -1,6 +1,7 @@
 -- aoi.command: the program `aoi`, which replays, explains, shows and sums up journals and recordings.
 --
---   aoi replay FILE    aoi explain FILE --at TIME WATCHER NODE TARGET    aoi view FILE    aoi stat FILE
+--   aoi replay FILE    aoi explain FILE --at TIME WATCHER NODE TARGET    aoi events FILE    aoi view FILE
+--   aoi stat FILE
 --
 -- FILE is a journal (docs/journal.md) or a recording of movement in CSV (aoi.tools.recording). Exit status: 0; 1 where
 -- a file cannot be read or a check fails; 2 for misuse.
@@ -40,8 +41,17 @@ end
 
 local function refuse(why) error({ why = why }, 0) end
 
+-- Counts the events of a player, and hands them on: `on_event(name, watcher, target, node)`, or nil.
+local function counter(on_event)
+  local tally = { enter = 0, leave = 0 }
+  return tally, function(name, ...)
+    tally[name] = tally[name] + 1
+    if on_event then on_event(name, ...) end
+  end
+end
+
 -- A player of either sort: `space`, `time`, `step()` to the next tick, `all`: ticks; `tally`: events.
-local function open_csv(path, engine, radii)
+local function open_csv(path, engine, radii, on_event)
   local areas
   for i, radius in ipairs(radii or {}) do
     areas = areas or {}
@@ -50,15 +60,15 @@ local function open_csv(path, engine, radii)
   local source, why = sources.open(path, { areas = areas })
   if not source then refuse(why) end
   local run = source:open(engine or aoi.engines()[1])
-  local self = { space = run.space, all = source.ticks, done = 0, tally = { enter = 0, leave = 0 } }
+  local tally, count = counter(on_event)
+  local self = { space = run.space, all = source.ticks, done = 0, tally = tally }
   function self.step()
     local time = run:step()
     if not time then return false end
     self.time, self.done = time, self.done + 1
-    local i = 1
-    while run.events[i] do
-      local name = run.events[i] == aoi.ENTER and "enter" or "leave"
-      self.tally[name] = self.tally[name] + 1
+    local e, i = run.events, 1
+    while e[i] do
+      count(e[i] == aoi.ENTER and "enter" or "leave", e[i + 1], e[i + 2], e[i + 3])
       i = i + 4
     end
     return true
@@ -77,11 +87,11 @@ local function open_csv(path, engine, radii)
   return self
 end
 
-local function open_journal(path, engine)
-  local tally = { enter = 0, leave = 0 }
+local function open_journal(path, engine, on_event)
+  local tally, count = counter(on_event)
   local handlers = {
-    enter = function() tally.enter = tally.enter + 1 end,
-    leave = function() tally.leave = tally.leave + 1 end,
+    enter = function(...) count("enter", ...) end,
+    leave = function(...) count("leave", ...) end,
   }
   local ok, player = pcall(journal.read, path, { engine = engine, handlers = function() return handlers end })
   if not ok then refuse(path .. ": " .. tostring(player):gsub("^[^:]+:%d+: ", "")) end
@@ -103,10 +113,10 @@ local function open_journal(path, engine)
   return self
 end
 
-local function open(path, engine, radii)
-  if is_csv(path) then return open_csv(path, engine, radii) end
+local function open(path, engine, radii, on_event)
+  if is_csv(path) then return open_csv(path, engine, radii, on_event) end
   if radii and radii[1] then refuse(path .. ": a journal has areas of its own: --radius is for recordings") end
-  return open_journal(path, engine)
+  return open_journal(path, engine, on_event)
 end
 
 -- ---- commands ------------------------------------------------------------------------------------------------------
@@ -132,6 +142,26 @@ function command.replay(args)
   print(("%d ticks, up to %s: %d entities, %d nodes, %d enter, %d leave, in %.2f s%s"):format(ticks,
     tostring(run.time or "the end"), stats.entities, stats.nodes, run.tally.enter, run.tally.leave,
     os.clock() - clock, args.check and "; every tick checked against brute force" or ""))
+  return OK
+end
+
+-- Labels outlive their nodes here: a node that is removed has its events behind it.
+function command.events(args)
+  local run, labels, list = nil, {}, {}
+  run = open(args.file, args.engine, args.radius, function(name, watcher, target, node)
+    local key, area = watcher .. ":" .. node, run.space:area(watcher, node)
+    if area then labels[key] = area.label and (" '%s'"):format(area.label) or "" end
+    if (args.watcher or watcher) ~= watcher or (args.target or target) ~= target then return end
+    list[#list + 1] = ("%s %d %d node %d%s"):format(name, watcher, target, node, labels[key] or "")
+  end)
+  repeat
+    local more, time = run.step(), run.time or -math.huge
+    if time > (args.to or math.huge) then break end
+    for _, text in ipairs(time >= (args.from or -math.huge) and list or {}) do
+      print(("%s%s %s"):format(tostring(run.time or "-"), more and "" or "+", text)) -- +: behind the last mark
+    end
+    list = {}
+  until not more
   return OK
 end
 
@@ -165,8 +195,10 @@ local function list_nodes(space, watcher, node)
   print(("entity %d has %d nodes"):format(watcher, n))
   for _, id in ipairs(nodes) do
     local _, count = space:view(watcher, id)
-    print(("  node %d%s: %s, sees %d"):format(id, reserved.has(id) and " of a layer (trigger, team, neighbours, client)"
-      or "", area_text(space:area(watcher, id)), count))
+    local area = space:area(watcher, id)
+    local label = area.label and (" '%s'"):format(area.label) or ""
+    local layer = reserved.has(id) and " of a layer (trigger, team, neighbours, client)" or ""
+    print(("  node %d%s%s: %s, sees %d"):format(id, label, layer, area_text(area), count))
   end
 end
 
@@ -278,6 +310,12 @@ local function new_parser(argparse)
   explain:argument("target", "Id of the entity that is seen, or not; without it what the node sees is listed.")
     :args("?"):convert(integer)
   options(explain)
+  local events = add("events", "List the events, a line each: time, enter or leave, watcher, target, node.")
+  events:option("--from", "Ticks from this time on."):convert(number):argname "<time>"
+  events:option("--to", "Ticks up to this time."):convert(number):argname "<time>"
+  events:argument("watcher", "Id of the entity that sees; all without it."):convert(integer):args("?")
+  events:argument("target", "Id of the entity that is seen; all without it."):convert(integer):args("?")
+  options(events)
   local view = add("view", "Write one page that shows it in a browser; no server is needed.")
   view:option("-o --output", "The page; FILE with .html in the current folder without it."):argname "<page.html>"
   view:option("--engine", "Whose index is told first."):choices(aoi.engines())

@@ -55,6 +55,7 @@
 --         enter, leave              the handlers of all nodes, see aoi.trigger.events
 --   t     set, slot, place, dead    see aoi.trigger.registry
 --         mutes                     see aoi.trigger.steps; nil for most
+--         label                     its name, as its nodes have it
 --         mask, disabled            the mask that `enable` restores
 --         is_region                 whether its entity goes with it
 --         second                    see aoi.trigger.second; nil for most
@@ -150,6 +151,8 @@ local function new_trigger(set, name, o)
   local t = setmetatable({
     set = set, name = name, data = o.data, mask = o.mask, disabled = not o.enabled, sight = o.sight,
   }, Trigger)
+  t.label = tostring(name):gsub("%z", ""):sub(1, 255) -- for explanations, journals and viewers
+  if t.label == "" then t.label = nil end
   if o.has_visits then visits.prepare(t, o) end
   return t
 end
@@ -165,7 +168,7 @@ local function install(set, t, id, area)
   if family and family[t.name] then
     checks.fail(2, "add", ("entity %s already has a trigger '%s'"):format(tostring(id), t.name), 3)
   end
-  t.id, t.node = id, reserved.node(set.space)
+  t.id, t.node, area.label = id, reserved.node(set.space), t.label
   second.prepare(t)
   registry.insert(set, t)
   second.install(t, area, function(own)

@@ -209,7 +209,9 @@ static void crowd(const setup *u, int batches) {
         aoi_entity e;
         EXPECT(aoi_enter(s, id, pos, 1, &e) == AOI_OK);
         if (id % 25 == 0) add_node(s, e, 1, 1 + (double)random_below(4));
-        if (id % 50 == 0) EXPECT(aoi_add_node(s, e, 2, &(aoi_area){.radius = 2, .keep = 3, .mask = 1}, NULL) == AOI_OK);
+        if (id % 50 == 0)
+            EXPECT(aoi_add_node(s, e, 2, &(aoi_area){.radius = 2, .keep = 3, .mask = 1, .label = "keeps"}, NULL) ==
+                   AOI_OK);
     }
     aoi_take_all(s);
     for (int i = 0; i < batches; i++) {

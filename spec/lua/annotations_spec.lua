@@ -268,7 +268,7 @@ describe("annotations:", function()
     end
     assert.equal(4, count)
     local areas = {
-      { shape = "square", radius = 2, keep = 3, mask = 1, layers = 3 },
+      { shape = "square", radius = 2, keep = 3, mask = 1, layers = 3, label = "a" },
       { shape = "circle", radius = 2, margin = 3, mask = 1 },
       { shape = "box", extents = { 1, 2, 3 }, margin = 1, mask = 1 },
       { shape = "cylinder", radius = 2, half_height = 3, margin = 1, mask = 1 },
@@ -290,6 +290,7 @@ describe("annotations:", function()
     assert.same(taken, fields)
     local told, space_told = {}, new_space()
     for _, field in ipairs(files.space.classes["aoi.Explanation"].field) do told[field.name] = true end
+    space_told:set_area(1, 7, { radius = 5, label = "a" })
     for name in pairs(space_told:explain(1, 7, 2)) do
       assert.is_true(told[name], name)
       told[name] = nil

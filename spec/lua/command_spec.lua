@@ -90,7 +90,7 @@ describe("the program aoi", function()
     local status, out = run("explain", other, "--at", "15", "-2")
     assert.equal(0, status)
     assert.matches("^at 15[.0]*:\nentity %-2 has 2 nodes\n  node " .. node:gsub("%-", "%%-")
-      .. " of a layer %(trigger, team, neighbours, client%): square, radius 4, mask 1, sees 1\n"
+      .. " 'alert' of a layer %(trigger, team, neighbours, client%): square, radius 4, mask 1, sees 1\n"
       .. "  node 3: circle, radius 9, keep 10, sees 1$", out)
     out = select(2, run("explain", other, "--at", "15", "-2", "3"))
     assert.matches("\nnode 3 of entity %-2 %(circle, radius 9, keep 10%) sees 1: 100$", out)

@@ -88,6 +88,7 @@ void aoi_free_node(aoi_space *s, uint32_t node) {
     s->unbounded_positional -= is_unbounded_positional(&was);
     aoi_shape_free(&s->world.memory, s->world.areas[node].shape);
     s->world.areas[node].shape = NULL;
+    aoi_label_put(s, node, NULL);
     if (n->flags & AOI_NODE_OVERRIDES) aoi_overrides_drop(&s->world.memory, &s->overrides, AOI_OVERRIDE_BY_NODE, node);
     if (n->flags & AOI_NODE_LAYER) s->world.areas[node].user_data = aoi_layer_node_end(s, node);
     if (++n->generation == 0) return; /* all generations used: the slot retires */
@@ -121,6 +122,7 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
 static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area_state *is, int flags) {
     aoi_world *w = &s->world;
     uint32_t node = next_slot(s);
+    char *label;
     if (is->layered && !aoi_node_layers_ready(s, node)) return AOI_NONE;
     if (node == w->node_top) {
         if (node == MOST_NODES || !AOI_GROW(&w->memory, w->areas, w->area_cap, node + (size_t)1) ||
@@ -129,6 +131,8 @@ static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const ao
         w->nodes[node].generation = s->node_generation;
         w->nodes[node].home = AOI_NONE;
     }
+    if (!aoi_label_copy(s, node, is->label, &label)) return AOI_NONE;
+    aoi_label_put(s, node, label);
     aoi_node_record *n = w->nodes + node;
     *n = (aoi_node_record){.node_id = node_id,
                            .owner = owner,
@@ -160,6 +164,7 @@ static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, new_area *a, 
     else if (!a->restored) aoi_judge_node(s, node, NULL, is);
     if (s->world.failed || !aoi_chain_reserve(&s->world, &s->chains, owner, node) || index_node(s, node) != AOI_OK) {
         n->home = unused;
+        aoi_label_put(s, node, NULL);
         return AOI_ENOMEM;
     }
     take_slot(s, node, unused);
@@ -348,17 +353,21 @@ void aoi_tell_mask(aoi_space *s, uint32_t node) {
 static int change_area(aoi_space *s, uint32_t node, aoi_area_state *is) {
     if (!aoi_begin(s)) return AOI_ENOMEM;
     aoi_area_state was = aoi_state_of(s, node);
+    char *label;
     if (is->layered && !aoi_node_layers_ready(s, node)) return AOI_ENOMEM;
+    if (!aoi_label_copy(s, node, is->label, &label)) return AOI_ENOMEM;
     if (!is->layered) is->layers = aoi_layers_of(s, s->world.nodes[node].owner);
     aoi_judge_node(s, node, &was, is);
     if (s->world.failed || resize(s, node, is) != AOI_OK) {
         aoi_rollback(s);
+        aoi_label_drop(s, label);
         return AOI_ENOMEM;
     }
     s->unbounded_positional -= is_unbounded_positional(&was);
     set_state(s, node, is);
     if (was.mask != is->mask) aoi_tell_mask(s, node);
     s->unbounded_positional += is_unbounded_positional(is);
+    if (label) aoi_label_put(s, node, label);
     if (was.area.shape != is->area.shape) aoi_shape_free(&s->world.memory, was.area.shape);
     if (s->world.nodes[node].flags & AOI_NODE_LAYER) aoi_layer_node_changed(s, node);
     aoi_commit(s);

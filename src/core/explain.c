@@ -49,6 +49,7 @@ void aoi_explain(aoi_space *s, int64_t watcher, int64_t node_id, int64_t target,
                : node == AOI_NONE ? AOI_WHY_NO_NODE
                : AOI_IS_NULL(t)   ? AOI_WHY_NO_TARGET
                                   : why_of(s, node, t.index);
+    out->label = node == AOI_NONE ? NULL : aoi_label_of(s, node);
     if (out->why <= AOI_WHY_NO_TARGET) return;
     const double *from = aoi_position_now(s, w.index), *to = aoi_position_now(s, t.index);
     double sum = 0;

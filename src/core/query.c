@@ -186,6 +186,7 @@ bool aoi_area_of(const aoi_space *s, aoi_node handle, aoi_area *area) {
     if (n == AOI_NONE) return false;
     aoi_area_state is = aoi_state_of(s, n);
     aoi_area_describe(&is, area);
+    area->label = aoi_label_of(s, n);
     area->silent = (s->world.nodes[n].flags & AOI_NODE_SILENT) != 0;
     return true;
 }

@@ -143,6 +143,7 @@ static const char *square_fault(const aoi_area *a) {
 }
 
 const char *aoi_area_fault(int dims, const aoi_area *a) {
+    if (a->label && (!*a->label || strlen(a->label) > AOI_MOST_LABEL)) return "label must have 1 to 255 bytes";
     if (!aoi_shape_name(a->shape)) return "shape must be one of the shapes";
     unsigned needs = aoi_shape_needs(a->shape, dims), takes = aoi_shape_takes(a->shape, dims);
     if (dims < shape_classes[a->shape].least_dims) return "shape cylinder needs 3 dimensions";
@@ -219,6 +220,7 @@ static void resolve(int dims, const aoi_area *a, aoi_shape *p, aoi_area_state *o
         resolve_other(dims, a, p, out);
     } else resolve_round_or_square(a, out);
     out->area.user_data = a->user_data;
+    out->label = a->label;
 }
 
 bool aoi_area_resolve(aoi_memory *m, int dims, const aoi_area *a, aoi_area_state *out) {

@@ -34,6 +34,7 @@ typedef struct aoi_area_state {
     bool layered;  /* with layers of its own; else those of its owner */
     uint64_t layers;
     double reach[2];
+    const char *label; /* of an area that is given: the host's text */
 } aoi_area_state;
 
 /* NULL, or what is wrong with the area in `dims` dimensions: the name of a field and what it must be. */

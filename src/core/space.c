@@ -101,6 +101,7 @@ void aoi_close(aoi_space *s) {
     aoi_node_index_free(m, &s->chains);
     AOI_FREE(m, s->seats, s->seat_cap);
     aoi_free_looks(s);
+    aoi_labels_free(s);
     for (uint32_t n = 0; n < w->node_top; n++)
         if (aoi_is_live(w->nodes[n].generation)) aoi_shape_free(m, w->areas[n].shape);
     aoi_scratch_free(m, s->scratch);
@@ -244,6 +245,7 @@ void aoi_give_back(aoi_space *s) {
     AOI_CLEAR(m, s->times_out, s->times_cap);
     if (!s->queue.count) aoi_queue_close(m, &s->queue);
     aoi_free_looks(s);
+    aoi_labels_free(s);
 }
 
 /* ---- one at a time ----------------------------------------------------------------------------------------------- */

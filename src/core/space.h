@@ -2,6 +2,7 @@
  *
  *   space.c       opening, closing, slots and handles; entities: enter, move, leave, kind
  *   areas.c       nodes: add, remove, radius, mask
+ *   labels.c      names of nodes
  *   looks.c       kinds, layers and extents of entities; larges.c pairs of targets with an extent
  *   attach.c      passengers, which move with their carriers
  *   movers.c      moves that are judged together; the repair of an index whose batch was refused
@@ -108,6 +109,8 @@ struct aoi_space {
     aoi_override_table overrides;
     uint64_t *entity_layers, *node_layers; /* NULL, or shorter than the records: the others are on the first */
     uint32_t entity_layers_cap, node_layers_cap;
+    char **labels; /* by slot of a node; NULL: it has none */
+    uint32_t label_cap;
     aoi_larges larges;
     double greatest_reach; /* of a bounded node, ever */
     bool has_oblong;       /* a bounded node was longer on one axis, ever */
@@ -184,6 +187,18 @@ void aoi_take_out(aoi_space *s, uint32_t entity);      /* with its nodes; nothin
 void aoi_free_node(aoi_space *s, uint32_t node);    /* out of the index; the slot is free once its events are taken */
 void aoi_tell_mask(aoi_space *s, uint32_t node);    /* to the engine, that it has changed, or has exceptions now */
 void aoi_release_node(aoi_space *s, uint32_t node); /* a dead node whose last event is gone */
+
+/* ---- labels ------------------------------------------------------------------------------------------------------- */
+
+static inline const char *aoi_label_of(const aoi_space *s, uint32_t node) {
+    return node < s->label_cap ? s->labels[node] : NULL;
+}
+/* A copy for that slot, for which there is room then; of the label it has, or NULL, there is none.  False when memory is
+ * refused. */
+bool aoi_label_copy(aoi_space *s, uint32_t node, const char *label, char **copy);
+void aoi_label_drop(aoi_space *s, char *copy);               /* NULL is harmless */
+void aoi_label_put(aoi_space *s, uint32_t node, char *copy); /* instead of the one it has; NULL: none */
+void aoi_labels_free(aoi_space *s);
 
 /* ---- looks --------------------------------------------------------------------------------------------------------- */
 

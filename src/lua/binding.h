@@ -106,9 +106,10 @@ double laoi_radius(lua_State *L, int i);
 const unsigned char *laoi_message(lua_State *L, int i, size_t *size);
 aoi_entity laoi_entity(lua_State *L, const laoi_space *b, int i);
 aoi_node laoi_node(lua_State *L, const laoi_space *b, int i, aoi_entity *owner); /* i: the entity; i + 1: the node id */
-typedef struct laoi_area_arg { /* an area, and the corners of a polygon */
+typedef struct laoi_area_arg { /* an area, the corners of a polygon, its label */
     aoi_area area;
     double points[2 * AOI_MOST_CORNERS];
+    char label[AOI_MOST_LABEL + 1];
     bool masked; /* a mask was given: without one `near` finds kind 0, too */
     bool none;   /* of `near`: a mask of 0, which to the core is any kind, finds nothing */
 } laoi_area_arg;

@@ -214,6 +214,7 @@ static int l_area(lua_State *L) {
     laoi_area_arg copy = {.area = a}; /* building a table may run a finalizer, which may change the area */
     if (a.corners) memcpy(copy.points, a.points, 2 * (size_t)a.corners * sizeof *a.points);
     copy.area.points = copy.points;
+    if (a.label) copy.area.label = strcpy(copy.label, a.label);
     laoi_push_area(L, b, &copy.area);
     return 1;
 }

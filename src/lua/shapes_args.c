@@ -89,7 +89,8 @@ static int refuse_field(lua_State *L, const laoi_space *b, int i, int shape, uns
     return laoi_argerror(L, i, "a %s has no '%s'", aoi_shape_name(shape), name);
 }
 
-/* One key and its value, on top of the stack; the shape is known.  Returns the field's bit, 0 for shape, mask and layers. */
+/* One key and its value, on top of the stack; the shape is known.  Returns the field's bit, 0 for those of
+ * all shapes. */
 static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out) {
     const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
     int shape = out->area.shape;
@@ -103,6 +104,15 @@ static unsigned read_option(lua_State *L, const laoi_space *b, int i, laoi_area_
         if (!strcmp(name, "layers")) {
             out->area.layers = field_bits(L, i, name);
             out->area.layered = true;
+            return 0;
+        }
+        if (!strcmp(name, "label")) {
+            size_t n = 0;
+            const char *label = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &n) : "";
+            if (!n || n > AOI_MOST_LABEL || strlen(label) != n)
+                laoi_argerror(L, i, "bad value for 'label': a string of 1 to %d bytes other than 0 expected",
+                              AOI_MOST_LABEL);
+            out->area.label = memcpy(out->label, label, n + 1);
             return 0;
         }
         for (int k = 0; k < FIELD_COUNT; k++) {
@@ -184,6 +194,10 @@ void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
     lua_setfield(L, -2, "shape");
     set_integer(L, "mask", (int64_t)a->mask);
     if (a->layered) set_integer(L, "layers", (int64_t)a->layers);
+    if (a->label) {
+        lua_pushstring(L, a->label);
+        lua_setfield(L, -2, "label");
+    }
     if (has & AOI_FIELD_RADIUS) set_number(L, "radius", a->radius);
     if ((has & AOI_FIELD_KEEP) && a->keep > a->radius) set_number(L, "keep", a->keep);
     if ((has & AOI_FIELD_MARGIN) && a->margin > 0) set_number(L, "margin", a->margin);
@@ -219,7 +233,10 @@ static int explanation_text(lua_State *L) {
     const char *target = explanation_field(L, "target"), *why = explanation_field(L, "why");
     lua_getfield(L, 1, "name"); /* of triggers */
     const char *name = lua_tostring(L, -1);
-    const char *head = name ? lua_pushfstring(L, "Trigger '%s'", name) : lua_pushfstring(L, "Node %s", node);
+    lua_getfield(L, 1, "label");
+    const char *label = lua_tostring(L, -1),
+               *head = lua_pushfstring(L, name ? "Trigger '%s'" : "Node %s", name ? name : node);
+    if (label && !name) head = lua_pushfstring(L, "%s '%s'", head, label);
     lua_pushfstring(L, "%s of entity %s %s entity %s: %s", head, watcher, verb, target, why);
     int text = lua_gettop(L);
     if (measured) {
@@ -245,6 +262,8 @@ static int explanation_text(lua_State *L) {
 
 void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanation *e, const int64_t *ids) {
     static const char *const axes[] = {"dx", "dy", "dz"};
+    char label[AOI_MOST_LABEL + 1] = ""; /* building a table may run a finalizer, which may change the area */
+    if (e->label) strcpy(label, e->label);
     lua_createtable(L, 0, 13);
     set_integer(L, "watcher", ids[0]);
     set_integer(L, "node", ids[1]);
@@ -255,6 +274,10 @@ void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanat
     lua_setfield(L, -2, "why");
     lua_pushboolean(L, e->pending);
     lua_setfield(L, -2, "pending");
+    if (*label) {
+        lua_pushstring(L, label);
+        lua_setfield(L, -2, "label");
+    }
     if (e->why > AOI_WHY_NO_TARGET) {
         for (int a = 0; a < b->dims; a++) set_number(L, axes[a], e->d[a]);
         set_number(L, "distance", e->distance);

@@ -139,9 +139,22 @@ static bool load_looks(loader *l) {
     return is_good(l);
 }
 
+/* Where the bytes have it; NULL: it is cut off. */
+static const char *get_label(aoi_bytes *in) {
+    const unsigned char *begin = in->at, *end = memchr(begin, 0, (size_t)(in->end - begin));
+    if (!end) in->cut = true;
+    in->at = end ? end + 1 : in->end;
+    return end ? (const char *)begin : NULL;
+}
+
 const char *aoi_get_area(aoi_bytes *in, int dims, double *points, aoi_area *out) {
     unsigned head = aoi_get_byte(in);
-    *out = (aoi_area){.shape = (int)(head & AOI_AREA_SHAPE), .silent = (head & AOI_AREA_SILENT) != 0, .points = points};
+    const char *label = head == AOI_AREA_LABELLED ? get_label(in) : NULL;
+    if (label) head = aoi_get_byte(in);
+    *out = (aoi_area){.label = label,
+                      .shape = (int)(head & AOI_AREA_SHAPE),
+                      .silent = (head & AOI_AREA_SILENT) != 0,
+                      .points = points};
     bool simple = out->shape == AOI_SQUARE || out->shape == AOI_CIRCLE;
     bool flat = out->shape == AOI_SECTOR || out->shape == AOI_POLYGON;
     if (!aoi_shape_name(out->shape) || ((head & AOI_AREA_HEIGHT) && (!flat || dims < 3)))

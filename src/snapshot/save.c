@@ -63,6 +63,11 @@ unsigned char *aoi_put_area(unsigned char *p, int dims, const aoi_area *a) {
     double grown = !simple ? a->margin : a->keep != 0 ? a->keep : a->radius + a->margin;
     bool grows = simple ? grown > a->radius : grown > 0;
     bool high = dims == 3 && (a->shape == AOI_SECTOR || a->shape == AOI_POLYGON) && isfinite(a->half_height);
+    if (a->label) {
+        size_t size = strlen(a->label) + 1;
+        *p++ = AOI_AREA_LABELLED;
+        p = (unsigned char *)memcpy(p, a->label, size) + size;
+    }
     *p++ = (unsigned char)(a->shape | (a->silent ? AOI_AREA_SILENT : 0) |
                            (a->mask != AOI_ALL_KINDS ? AOI_AREA_MASKED : 0) | (grows ? AOI_AREA_GROWN : 0) |
                            (high ? AOI_AREA_HEIGHT : 0) | (a->layered ? AOI_AREA_LAYERS : 0));
@@ -223,6 +228,7 @@ static bool put_nodes(saver *v) {
             aoi_area area;
             aoi_area_describe(&is, &area);
             area.silent = (n->flags & AOI_NODE_SILENT) != 0;
+            area.label = aoi_label_of(s, w->hits[k]);
             unsigned char *p = room_for(v, 2 * AOI_MOST_VARINT + AOI_AREA_ROOM);
             p = aoi_put_signed(aoi_put_varint(p, i - last), n->node_id);
             wrote_to(v, aoi_put_area(p, w->dims, &area));

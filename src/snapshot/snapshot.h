@@ -30,8 +30,10 @@ enum {
     AOI_MOST_ENGINE_NAME = 31
 };
 
-/* The byte that begins an area: its shape, and what is written of it. */
+/* The byte that begins an area: its shape, and what is written of it.  One of no shape: a label, which a 0 ends, and then
+ * the area. */
 enum {
+    AOI_AREA_LABELLED = 7,
     AOI_AREA_SHAPE = 7,
     AOI_AREA_SILENT = 8,
     AOI_AREA_MASKED = 16, /* a mask follows; else all kinds */
@@ -40,7 +42,7 @@ enum {
     AOI_AREA_LAYERS = 128 /* layers of its own */
 };
 
-enum { AOI_AREA_ROOM = 64 + 16 * AOI_MOST_CORNERS }; /* bytes of the longest area */
+enum { AOI_AREA_ROOM = 64 + 16 * AOI_MOST_CORNERS + AOI_MOST_LABEL + 2 }; /* bytes of the longest area */
 
 /* The byte that begins an event: AOI_ENTER or AOI_LEAVE, and whether the target is gone: then its id follows. */
 enum { AOI_EVENT_KIND = 3, AOI_EVENT_GONE = 4 };

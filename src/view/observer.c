@@ -10,7 +10,7 @@
  * those that queries answer with, moves that wait to be judged stay where they are. */
 #include "view/observer.h"
 
-enum { NODE_IS_GONE = 0, NODE_IS_SILENT = 1, NODE_HAS_MARGIN = 2 };
+enum { NODE_IS_GONE = 0, NODE_IS_SILENT = 1, NODE_HAS_MARGIN = 2, NODE_HAS_LABEL = 4 };
 
 /* ---- life and hooks ---------------------------------------------------------------------------------------------- */
 
@@ -197,6 +197,7 @@ static uint64_t hash_node(const aoi_space *s, uint32_t node) {
     uint64_t h = mix(mix(1, n->mask), (uint64_t)n->shape << 8 | n->flags);
     h = mix_double(mix_double(h, a->radius), a->keep);
     if (a->shape) h = hash_shape(h, a->shape);
+    for (const char *label = aoi_label_of(s, node); label && *label; label++) h = mix(h, (unsigned char)*label);
     return n->flags & AOI_NODE_OVERRIDES ? hash_overrides(s, h, node) : h;
 }
 
@@ -227,13 +228,19 @@ static bool put_node(aoi_observer *o, uint32_t node) {
     const aoi_override_record *first = NULL, *r;
     if (n->flags & AOI_NODE_OVERRIDES) first = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
     for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) count++;
-    size_t room = OBSERVER_PARAMETERS + 16 * (size_t)corners + OBSERVER_NUMBER + 11 * (size_t)count;
+    const char *label = aoi_label_of(s, node);
+    const size_t length = label ? strlen(label) : 0;
+    size_t room = OBSERVER_PARAMETERS + 16 * (size_t)corners + OBSERVER_NUMBER + 11 * (size_t)count + 1 + length;
     if (!observer_room(o, room)) return false;
     unsigned char *p = o->writer.bytes + o->writer.end;
     *p++ = (unsigned char)(n->shape + 1);
     p = put_signed(put_signed(p, s->world.entities[n->owner].id), n->node_id);
     *p++ = (unsigned char)((n->flags & AOI_NODE_SILENT ? NODE_IS_SILENT : 0) |
-                           (n->flags & AOI_NODE_KEEPS ? NODE_HAS_MARGIN : 0));
+                           (n->flags & AOI_NODE_KEEPS ? NODE_HAS_MARGIN : 0) | (label ? NODE_HAS_LABEL : 0));
+    if (label) {
+        *p++ = (unsigned char)length;
+        p = (unsigned char *)memcpy(p, label, length) + length;
+    }
     p = put_parameters(aoi_put_varint(p, n->mask), n, a);
     if (n->shape == AOI_SECTOR) p = put_sector(p, a->shape);
     p = aoi_put_varint(p, count);

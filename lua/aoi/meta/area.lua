@@ -23,6 +23,8 @@
 ---@field margin? number world units, >= 0; what it sees it loses only outside the area grown by it; not for polygons
 ---@field mask? integer bits of the kinds it looks for, all without it
 ---@field layers? integer bits; of a node its owner's without it, of a question any
+---@field label? string 1 to 255 bytes: names the node in explanations, journals and the viewer; `set_area` without one
+--- keeps it, questions do not look at it
 ---@field extents? number[] box: half-extents in world units, one for each axis
 ---@field half_height? number world units; cylinder, and in 3D sector and polygon
 ---@field facing? number radians; sector: 0 is along +x, counter-clockwise

@@ -29,6 +29,7 @@
 ---@field layers? integer of the target
 ---@field node_layers? integer of the node: its own, or its owner's
 ---@field extent? number of the target, world units
+---@field label? string of the node
 
 --- Handlers of nodes: the fields are looked up at each event, and any number of nodes may share one table.
 ---@alias aoi.Handler fun(watcher: integer, target: integer, node_id: integer)

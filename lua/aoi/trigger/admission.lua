@@ -112,7 +112,7 @@ local function show(t, target)
   local set, space = t.set, t.set.space
   if t.outside then return end
   if not reserved.has_node(space, t.id, t.second) then
-    space:add_node(t.id, t.second, { radius = 0, mask = 0 }, set.enter, set.leave)
+    space:add_node(t.id, t.second, { radius = 0, mask = 0, label = t.label }, set.enter, set.leave)
   end
   if alive(t) and space:has(target) then space:override(t.id, t.second, target, "show") end
 end

@@ -32,7 +32,7 @@ end
 
 -- That of a trigger with `outside`.
 local function add(t, mask, seen)
-  local set, area = t.set, { radius = math.huge, mask = mask }
+  local set, area = t.set, { radius = math.huge, mask = mask, label = t.label }
   if seen then return set.space:adopt(t.id, t.second, area, seen, set.enter, set.leave) end
   return set.space:add_node(t.id, t.second, area, set.enter, set.leave)
 end

@@ -1,0 +1,33 @@
+/* labels.c - labels of nodes: names of the host's, which explanations, journals and viewers show beside their ids.
+ *
+ *   labels   [ NULL | "alert" | NULL | "alert" | ... ]   by slot, as far as one has ever had a label
+ *
+ * Nothing is decided by them.  A node's is freed with it. */
+#include "core/space.h"
+
+bool aoi_label_copy(aoi_space *s, uint32_t node, const char *label, char **copy) {
+    const uint32_t cap = s->label_cap;
+    *copy = NULL;
+    if (!label || label == aoi_label_of(s, node)) return true;
+    if (!AOI_GROW(&s->world.memory, s->labels, s->label_cap, node + (size_t)1)) return false;
+    if (s->label_cap > cap) memset(s->labels + cap, 0, (s->label_cap - cap) * sizeof *s->labels);
+    size_t size = strlen(label) + 1;
+    if (!(*copy = aoi_resize(&s->world.memory, NULL, 0, size))) return false;
+    memcpy(*copy, label, size);
+    return true;
+}
+
+void aoi_label_drop(aoi_space *s, char *copy) {
+    if (copy) aoi_resize(&s->world.memory, copy, strlen(copy) + 1, 0);
+}
+
+void aoi_label_put(aoi_space *s, uint32_t node, char *copy) {
+    if (node >= s->label_cap) return;
+    aoi_label_drop(s, s->labels[node]);
+    s->labels[node] = copy;
+}
+
+void aoi_labels_free(aoi_space *s) {
+    for (uint32_t n = 0; n < s->label_cap; n++) aoi_label_drop(s, s->labels[n]);
+    AOI_FREE(&s->world.memory, s->labels, s->label_cap);
+}
