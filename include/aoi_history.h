@@ -12,7 +12,8 @@ extern "C" {
  * older than `ticks`.  It belongs to its space, which frees it when it closes; a space may have several.  It is in no
  * snapshot and no journal.
  *
- * Cost: some 10 ns for each entity that has moved since the last tick; nothing for others.  About 100 bytes an entity, and
+ * Cost: some 5 ns for each entity that has moved since the last tick, 10 to 25 as soon as neighbourhoods have been asked about;
+ * nothing for others.  A question costs two to three times aoi_near.  About 100 bytes an entity, and
  * a place for each tick of those that have moved within them. */
 typedef struct aoi_history aoi_history;
 

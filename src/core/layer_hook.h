@@ -43,6 +43,7 @@ typedef struct aoi_layer_class { /* those that may be NULL are marked so */
     void (*entered)(aoi_layer *, uint32_t entity);        /* may be NULL */
     void (*moved)(aoi_layer *, uint32_t entity);          /* or is about to: where it is counts only at the tick */
     void (*touched)(aoi_layer *, uint32_t entity);        /* may be NULL: its kind has changed */
+    void (*looked)(aoi_layer *, uint32_t entity);         /* may be NULL: its kind, its layers or its extent has */
     void (*left)(aoi_layer *, uint32_t entity);           /* its slot is being freed */
     void (*free)(aoi_layer *);                            /* the space closes */
     const aoi_queued *(*take)(aoi_layer *);  /* may be NULL: takes the oldest event that waits; NULL: none does */
@@ -77,7 +78,7 @@ bool aoi_layer_see(aoi_space *s, uint32_t node, uint32_t next); /* next: the nod
 /* To every layer of the chain. */
 void aoi_layers_entered(aoi_layer *first, uint32_t entity);
 void aoi_layers_moved(aoi_layer *first, uint32_t entity);
-void aoi_layers_touched(aoi_layer *first, uint32_t entity);
+void aoi_layers_looked(aoi_layer *first, uint32_t entity, bool kind);
 void aoi_layers_left(aoi_layer *first, uint32_t entity);
 void aoi_layers_free(aoi_layer *first);
 const aoi_queued *aoi_layers_take(aoi_space *s); /* as aoi_take */

@@ -173,9 +173,13 @@ void aoi_layers_moved(aoi_layer *first, uint32_t entity) {
     for (aoi_layer *l = first; l; l = l->next) l->class->moved(l, entity);
 }
 
-void aoi_layers_touched(aoi_layer *first, uint32_t entity) {
-    for (aoi_layer *l = first; l; l = l->next)
-        if (l->class->touched) l->class->touched(l, entity);
+/* What a node sees of it may change as if it had moved. */
+void aoi_layers_looked(aoi_layer *first, uint32_t entity, bool kind) {
+    for (aoi_layer *l = first; l; l = l->next) {
+        if (l->class->looked) l->class->looked(l, entity);
+        if (!kind) l->class->moved(l, entity);
+        else if (l->class->touched) l->class->touched(l, entity);
+    }
 }
 
 void aoi_layers_left(aoi_layer *first, uint32_t entity) {

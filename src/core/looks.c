@@ -74,8 +74,7 @@ static int change_looks(aoi_space *s, aoi_entity handle, int what, uint64_t bits
     else is.extent = extent;
     int result = set_looks(s, e, &is);
     if (result != AOI_OK) return result;
-    if (s->layers && what == AOI_CALL_SET_KIND) aoi_layers_touched(s->layers, e);
-    else if (s->layers) aoi_layers_moved(s->layers, e); /* a history notes them, too */
+    if (s->layers) aoi_layers_looked(s->layers, e, what == AOI_CALL_SET_KIND);
     aoi_commit(s);
     return AOI_OK;
 }

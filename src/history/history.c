@@ -6,82 +6,89 @@
 
 #include "core/rule.h"
 
-enum { SLOTS_AHEAD = 8 };
+enum { SLOTS_AHEAD = 12, TRACES_AHEAD = 6 };   /* whose memory is prefetched */
+enum { HISTORY_MOVED = 1, HISTORY_LOOKS = 2 }; /* why an entity is dirty; it may have entered, too */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static size_t numbers_of_row(const aoi_history *h) {
-    return (size_t)h->columns * (size_t)h->layer.space->world.dims;
+static size_t place_bytes(const aoi_history *h) {
+    return (size_t)h->layer.space->world.dims * sizeof(double);
 }
 
-static inline double *place_in_row(const aoi_history *h, uint32_t row, uint32_t tick) {
-    return h->places + row * numbers_of_row(h) + tick % h->columns * (size_t)h->layer.space->world.dims;
-}
-
-/* In which it has stood where it stands since ever. */
-static bool give_row(aoi_history *h, aoi_trace *t) {
+/* The column of a tick, with room for a place of each row. */
+static bool column_ready(aoi_history *h, uint32_t tick, uint32_t rows) {
     aoi_memory *m = aoi_history_memory(h);
-    uint32_t row = h->row_top;
-    if (h->unused_row != AOI_NONE) row = h->unused_row;
-    else if (!AOI_GROW(m, h->row_trace, h->row_trace_cap, row + (size_t)1) ||
-             !AOI_GROW(m, h->row_moved, h->row_moved_cap, row + (size_t)1) ||
-             !AOI_GROW(m, h->places, h->place_cap, (row + (size_t)1) * numbers_of_row(h)))
-        return false;
+    uint32_t had = h->ring_cap, k = tick % h->columns;
+    if (!AOI_GROW(m, h->ring, h->ring_cap, k + (size_t)1)) return false;
+    for (uint32_t i = had; i < h->ring_cap; i++) h->ring[i] = (aoi_column){0};
+    return AOI_GROW(m, h->ring[k].places, h->ring[k].cap, (size_t)rows * (size_t)h->layer.space->world.dims);
+}
+
+/* In which it has stood where it stands since ever.  `tick` is the one being noted. */
+static bool give_row(aoi_history *h, uint32_t trace, uint32_t tick) {
+    uint32_t row = h->unused_row != AOI_NONE ? h->unused_row : h->row_top;
+    if (!AOI_GROW(aoi_history_memory(h), h->rows, h->row_cap, row + (size_t)1)) return false;
+    for (uint32_t t = aoi_history_first(h); t <= tick; t++) {
+        if (!column_ready(h, t, row + 1)) return false;
+        memcpy(aoi_row_place(h, row, t % h->columns), h->traces[trace].rest, place_bytes(h));
+    }
     if (row == h->row_top) h->row_top++;
-    else h->unused_row = h->row_moved[row];
-    for (uint32_t k = 0; k < h->columns; k++)
-        memcpy(place_in_row(h, row, k), t->pos, (size_t)h->layer.space->world.dims * sizeof *t->pos);
-    h->row_trace[row] = (uint32_t)(t - h->traces);
+    else h->unused_row = h->rows[row].moved;
+    h->rows[row] = (aoi_past_row){trace, tick, {NAN, NAN}};
     h->row_count++;
-    t->row = row;
+    h->row_of[trace] = row;
     return true;
 }
 
-static void take_row(aoi_history *h, aoi_trace *t) {
-    if (t->row == AOI_NONE) return;
-    h->row_trace[t->row] = AOI_NONE;
-    h->row_moved[t->row] = h->unused_row;
-    h->unused_row = t->row;
-    t->row = AOI_NONE;
+static void take_row(aoi_history *h, uint32_t trace, uint32_t tick) {
+    uint32_t row = h->row_of[trace];
+    if (row == AOI_NONE) return;
+    memcpy(h->traces[trace].rest, aoi_row_place(h, row, tick % h->columns), place_bytes(h));
+    h->rows[row] = (aoi_past_row){.trace = AOI_NONE, .moved = h->unused_row};
+    h->unused_row = row;
+    h->row_of[trace] = AOI_NONE;
     h->row_count--;
 }
 
 static void free_rows(aoi_history *h) {
     aoi_memory *m = aoi_history_memory(h);
-    AOI_CLEAR(m, h->row_trace, h->row_trace_cap);
-    AOI_CLEAR(m, h->row_moved, h->row_moved_cap);
-    AOI_CLEAR(m, h->places, h->place_cap);
+    for (uint32_t k = 0; k < h->ring_cap; k++) AOI_FREE(m, h->ring[k].places, h->ring[k].cap);
+    AOI_CLEAR(m, h->ring, h->ring_cap);
+    AOI_CLEAR(m, h->rows, h->row_cap);
     h->row_top = h->row_count = 0;
     h->unused_row = AOI_NONE;
 }
 
 /* Those at the end take the unused ones, and the storage behind them is given back. */
 static void pack_rows(aoi_history *h) {
-    size_t size = numbers_of_row(h);
     uint32_t to = 0;
     for (uint32_t row = 0; row < h->row_top; row++) {
-        if (h->row_trace[row] == AOI_NONE) continue;
-        if (to != row) memcpy(h->places + to * size, h->places + row * size, size * sizeof *h->places);
-        h->row_trace[to] = h->row_trace[row];
-        h->row_moved[to] = h->row_moved[row];
-        h->traces[h->row_trace[to]].row = to;
+        if (h->rows[row].trace == AOI_NONE) continue;
+        for (uint32_t k = 0; k < h->ring_cap && to != row; k++)
+            if (h->ring[k].places) memcpy(aoi_row_place(h, to, k), aoi_row_place(h, row, k), place_bytes(h));
+        h->rows[to] = h->rows[row];
+        h->row_of[h->rows[to].trace] = to;
         to++;
     }
     h->row_top = to;
     h->unused_row = AOI_NONE;
-    double *less = aoi_resize(aoi_history_memory(h), h->places, h->place_cap * sizeof *less, to * size * sizeof *less);
-    if (!less) return; /* it stands as it was */
-    h->places = less;
-    h->place_cap = (uint32_t)(to * size);
+    for (uint32_t k = 0; k < h->ring_cap; k++) {
+        aoi_column *c = h->ring + k;
+        size_t size = to * place_bytes(h);
+        double *less = c->places ? aoi_resize(aoi_history_memory(h), c->places, c->cap * sizeof *less, size) : NULL;
+        if (less) *c = (aoi_column){less, (uint32_t)(size / sizeof *less)};
+    }
 }
 
 /* The others stand where they stood; what has stood for as long as is asked about needs no row. */
-static void note_rows(aoi_history *h, uint32_t tick) {
-    size_t bytes = (size_t)h->layer.space->world.dims * sizeof *h->places;
+static void note_standing(aoi_history *h, uint32_t tick) {
+    size_t bytes = place_bytes(h);
+    uint32_t was = (tick - 1) % h->columns, is = tick % h->columns;
     for (uint32_t row = 0; row < h->row_top; row++) {
-        if (h->row_trace[row] == AOI_NONE || h->row_moved[row] == tick) continue;
-        if (tick - h->row_moved[row] > h->ticks) take_row(h, h->traces + h->row_trace[row]);
-        else memcpy(place_in_row(h, row, tick), place_in_row(h, row, tick - 1), bytes);
+        const aoi_past_row *r = h->rows + row;
+        if (r->moved == tick || r->trace == AOI_NONE) continue;
+        if (tick - r->moved > h->ticks) take_row(h, r->trace, tick - 1);
+        else memcpy(aoi_row_place(h, row, is), aoi_row_place(h, row, was), bytes);
     }
     if (!h->row_count) free_rows(h);
     else if (h->row_top > 64 && h->row_count < h->row_top / 4) pack_rows(h);
@@ -91,33 +98,32 @@ static void note_rows(aoi_history *h, uint32_t tick) {
 
 static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     aoi_memory *m = aoi_history_memory(h);
-    const aoi_entity_record *e = h->layer.space->world.entities + entity;
-    const double *pos = aoi_position_now(h->layer.space, entity);
-    uint32_t had = h->trace_of_cap, t = h->unused_trace;
+    const aoi_space *s = h->layer.space;
+    const double *pos = aoi_position_now(s, entity);
+    uint32_t had = h->trace_of_cap, t = h->unused_trace != AOI_NONE ? h->unused_trace : h->trace_top;
     if (!AOI_GROW(m, h->trace_of, h->trace_of_cap, entity + (size_t)1)) return false;
     for (uint32_t k = had; k < h->trace_of_cap; k++) h->trace_of[k] = AOI_NONE;
-    if (!aoi_index_reserve(m, &h->ids, h->trace_count + (size_t)1)) return false;
-    if (aoi_is_large(h->layer.space, entity) && !AOI_GROW(m, h->larges, h->large_cap, h->large_count + (size_t)1))
+    if (!aoi_index_reserve(m, &h->ids, h->trace_count + (size_t)1) ||
+        !AOI_GROW(m, h->traces, h->trace_cap, t + (size_t)1) || !AOI_GROW(m, h->row_of, h->row_of_cap, t + (size_t)1))
         return false;
-    if (t == AOI_NONE && !AOI_GROW(m, h->traces, h->trace_cap, h->trace_top + (size_t)1)) return false;
-    if (t == AOI_NONE) t = h->trace_top;
     uint32_t unused = t == h->trace_top ? AOI_NONE : h->traces[t].next;
-    h->traces[t] = (aoi_trace){.id = e->id,
-                               .looks = aoi_looks_of(h->layer.space, entity),
-                               .pos = {pos[0], pos[1], h->layer.space->world.dims == 3 ? pos[2] : 0},
+    h->traces[t] = (aoi_trace){.id = s->world.entities[entity].id,
+                               .looks = aoi_looks_of(s, entity),
+                               .rest = {pos[0], pos[1], s->world.dims == 3 ? pos[2] : 0},
                                .entered = tick,
                                .left = AOI_NONE,
-                               .row = AOI_NONE,
-                               .stay = AOI_NONE,
+                               .cell = AOI_NONE,
                                .next = AOI_NONE};
+    h->row_of[t] = AOI_NONE;
     if (!aoi_past_put(h, t, pos, tick)) {
         h->traces[t].next = unused;
+        h->traces[t].entered = h->traces[t].left = AOI_NONE;
         return false;
     }
     if (t == h->trace_top) h->trace_top++;
     else h->unused_trace = unused;
-    aoi_index_add(&h->ids, aoi_hash64((uint64_t)e->id), t);
-    if (h->traces[t].looks.extent > 0) h->larges[h->large_count++] = t;
+    aoi_index_add(&h->ids, aoi_hash64((uint64_t)h->traces[t].id), t);
+    h->large_count += h->traces[t].looks.extent > 0;
     h->trace_count++;
     h->trace_of[entity] = t;
     return true;
@@ -127,22 +133,21 @@ static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
 static void end_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     uint32_t t = h->trace_of[entity];
     h->traces[t].left = tick;
-    if (h->ended.first == AOI_NONE) h->ended.first = t;
-    else h->traces[h->ended.last].next = t;
-    h->ended.last = t;
+    if (h->first_ended == AOI_NONE) h->first_ended = t;
+    else h->traces[h->last_ended].next = t;
+    h->last_ended = t;
     h->trace_of[entity] = AOI_NONE;
     aoi_past_end(h, t, tick);
 }
 
 static void forget_traces(aoi_history *h, uint32_t first) {
-    while (h->ended.first != AOI_NONE && h->traces[h->ended.first].left <= first) {
-        uint32_t t = h->ended.first;
+    while (h->first_ended != AOI_NONE && h->traces[h->first_ended].left <= first) {
+        uint32_t t = h->first_ended;
         aoi_trace *trace = h->traces + t;
-        h->ended.first = trace->next;
-        take_row(h, trace);
-        for (uint32_t i = 0; i < h->large_count && trace->looks.extent > 0; i++)
-            if (h->larges[i] == t) h->larges[i] = h->larges[--h->large_count];
+        h->first_ended = trace->next;
+        take_row(h, t, h->now);
         aoi_index_remove(&h->ids, aoi_hash64((uint64_t)trace->id), t);
+        h->large_count -= trace->looks.extent > 0;
         trace->next = h->unused_trace;
         trace->entered = trace->left = AOI_NONE;
         h->unused_trace = t;
@@ -152,19 +157,26 @@ static void forget_traces(aoi_history *h, uint32_t first) {
 
 /* ---- noting ------------------------------------------------------------------------------------------------------ */
 
-static void became_dirty(aoi_layer *layer, uint32_t entity) {
-    aoi_history *h = (aoi_history *)layer;
+static void became_dirty(aoi_history *h, uint32_t entity, uint8_t why) {
     aoi_memory *m = aoi_history_memory(h);
     uint32_t had = h->is_dirty_cap;
-    if (entity < had && h->is_dirty[entity]) return;
     if (!AOI_GROW(m, h->is_dirty, h->is_dirty_cap, entity + (size_t)1) ||
         !AOI_GROW(m, h->dirty, h->dirty_cap, h->dirty_count + (size_t)1)) {
         h->all_dirty = true;
         return;
     }
     if (h->is_dirty_cap > had) memset(h->is_dirty + had, 0, h->is_dirty_cap - had);
-    h->is_dirty[entity] = 1;
-    h->dirty[h->dirty_count++] = entity;
+    if (!h->is_dirty[entity]) h->dirty[h->dirty_count++] = entity;
+    h->is_dirty[entity] |= why;
+}
+
+static void entity_moved(aoi_layer *layer, uint32_t entity) {
+    aoi_history *h = (aoi_history *)layer;
+    if (entity >= h->is_dirty_cap || !h->is_dirty[entity]) became_dirty(h, entity, HISTORY_MOVED);
+}
+
+static void looks_changed(aoi_layer *layer, uint32_t entity) {
+    became_dirty((aoi_history *)layer, entity, HISTORY_LOOKS);
 }
 
 static void entity_left(aoi_layer *layer, uint32_t entity) {
@@ -172,58 +184,85 @@ static void entity_left(aoi_layer *layer, uint32_t entity) {
     if (entity < h->trace_of_cap && h->trace_of[entity] != AOI_NONE) end_trace(h, entity, h->now + 1);
 }
 
-static bool same_looks(const aoi_space *s, uint32_t entity, const aoi_looks *looks) {
-    aoi_looks now = aoi_looks_of(s, entity);
-    return now.kind == looks->kind && now.layers == looks->layers && now.extent == looks->extent;
+static bool same_looks(const aoi_looks *a, const aoi_looks *b) {
+    return a->kind == b->kind && a->layers == b->layers && a->extent == b->extent;
 }
 
-static bool note_entity(aoi_history *h, uint32_t entity, uint32_t tick) {
+/* Whatever may have happened to it. */
+static AOI_NOINLINE bool note_entity(aoi_history *h, uint32_t entity, uint32_t tick) {
     const aoi_space *s = h->layer.space;
-    const aoi_world *w = &s->world;
-    if (entity >= w->entity_top || !aoi_is_live(w->entities[entity].generation)) return true;
-    uint32_t number = entity < h->trace_of_cap ? h->trace_of[entity] : AOI_NONE;
-    if (number != AOI_NONE && !same_looks(s, entity, &h->traces[number].looks)) {
+    if (entity >= s->world.entity_top || !aoi_is_live(s->world.entities[entity].generation)) return true;
+    aoi_looks looks = aoi_looks_of(s, entity);
+    uint32_t t = entity < h->trace_of_cap ? h->trace_of[entity] : AOI_NONE;
+    if (t != AOI_NONE && !same_looks(&looks, &h->traces[t].looks)) {
         end_trace(h, entity, tick);
-        number = AOI_NONE;
+        t = AOI_NONE;
     }
-    if (number == AOI_NONE) return begin_trace(h, entity, tick);
-    aoi_trace *t = h->traces + number;
+    if (t == AOI_NONE) return begin_trace(h, entity, tick);
     const double *pos = aoi_position_now(s, entity);
-    size_t bytes = (size_t)w->dims * sizeof *pos;
-    if (t->row == AOI_NONE) {
-        if (!memcmp(pos, t->pos, bytes)) return true;
-        if (!give_row(h, t)) return false;
+    if (h->row_of[t] == AOI_NONE && memcmp(pos, h->traces[t].rest, place_bytes(h)) != 0 && !give_row(h, t, tick))
+        return false;
+    if (h->row_of[t] != AOI_NONE) {
+        memcpy(aoi_row_place(h, h->row_of[t], tick % h->columns), pos, place_bytes(h));
+        h->rows[h->row_of[t]].moved = tick;
     }
-    if (!aoi_past_put(h, number, pos, tick)) return false;
-    memcpy(t->pos, pos, bytes);
-    memcpy(place_in_row(h, t->row, tick), pos, bytes);
-    h->row_moved[t->row] = tick;
+    return aoi_past_put(h, t, pos, tick);
+}
+
+/* One that has moved on in its row, as most do.  False: it is to be noted by the slow path. */
+AOI_INLINE bool note_moved(aoi_history *h, uint32_t entity, uint32_t tick, uint32_t column, uint32_t *trace) {
+    uint32_t t = *trace = entity < h->trace_of_cap ? h->trace_of[entity] : AOI_NONE;
+    uint32_t row = t != AOI_NONE ? h->row_of[t] : AOI_NONE;
+    if (row == AOI_NONE || h->is_dirty[entity] != HISTORY_MOVED) return false;
+    const double *pos = aoi_position_now(h->layer.space, entity);
+    double *to = aoi_row_place(h, row, column);
+    to[0] = pos[0], to[1] = pos[1];
+    if (h->layer.space->world.dims == 3) to[2] = pos[2];
+    h->rows[row].moved = tick;
+    if (h->side == 0 || aoi_past_is_in_cell(h, row, pos)) *trace = AOI_NONE;
     return true;
 }
 
-static bool note_all(aoi_history *h, uint32_t tick) {
+/* Traces that come into another cell are put aside, in the front of the same list: cells are read when all are known, so
+ * that their memory can be fetched ahead. */
+static bool note_movers(aoi_history *h, uint32_t tick) {
     const aoi_world *w = &h->layer.space->world;
-    if (h->all_dirty) {
-        for (uint32_t e = 0; e < w->entity_top; e++)
-            if (!note_entity(h, e, tick)) return false;
-        return true;
+    uint32_t column = tick % h->columns, count = h->dirty_count, crossed = 0, trace;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t entity = h->dirty[i];
+        if (i + SLOTS_AHEAD < count) AOI_PREFETCH(w->entities + h->dirty[i + SLOTS_AHEAD]);
+        if (note_moved(h, entity, tick, column, &trace)) {
+            h->dirty[crossed] = trace;
+            crossed += trace != AOI_NONE;
+        } else if (!note_entity(h, entity, tick)) return false;
+        h->is_dirty[entity] = 0;
     }
-    for (uint32_t i = 0; i < h->dirty_count; i++) {
-        if (i + SLOTS_AHEAD < h->dirty_count) AOI_PREFETCH(w->entities + h->dirty[i + SLOTS_AHEAD]);
-        if (!note_entity(h, h->dirty[i], tick)) return false;
+    for (uint32_t i = 0; i < crossed; i++) {
+        if (i + SLOTS_AHEAD < crossed) AOI_PREFETCH(h->traces + h->dirty[i + SLOTS_AHEAD]);
+        if (i + TRACES_AHEAD < crossed) aoi_past_fetch(h, h->dirty[i + TRACES_AHEAD], tick);
+        if (!aoi_past_put(h, h->dirty[i], aoi_trace_place(h, h->dirty[i], tick), tick)) return false;
     }
+    return true;
+}
+
+/* Where noting was refused some of it has been done, and is done again. */
+static bool note_all(aoi_history *h, uint32_t tick) {
+    for (uint32_t e = 0; e < h->layer.space->world.entity_top; e++)
+        if (!note_entity(h, e, tick)) return false;
+    if (h->is_dirty) memset(h->is_dirty, 0, h->is_dirty_cap);
     return true;
 }
 
 int aoi_history_tick(aoi_history *h) {
     uint32_t tick = h->now + 1;
-    if (tick == AOI_NONE || !note_all(h, tick)) return AOI_ENOMEM;
-    note_rows(h, tick);
-    for (uint32_t i = 0; i < h->dirty_count; i++) h->is_dirty[h->dirty[i]] = 0;
+    if (tick == AOI_NONE || (h->row_top && !column_ready(h, tick, h->row_top))) return AOI_ENOMEM;
+    bool noted = h->all_dirty ? note_all(h, tick) : note_movers(h, tick);
+    h->all_dirty = !noted;
     h->dirty_count = 0;
-    h->all_dirty = false;
+    if (!noted) return AOI_ENOMEM;
+    note_standing(h, tick);
     h->now = tick;
-    aoi_past_forget(h, aoi_history_first(h));
+    aoi_past_sweep(h);
     forget_traces(h, aoi_history_first(h));
     return AOI_OK;
 }
@@ -237,7 +276,7 @@ int aoi_history_position(const aoi_history *h, uint32_t ago, int64_t id, double 
     while ((t = aoi_index_next(&h->ids, hash, &at)) != AOI_NONE)
         if (h->traces[t].id == id && aoi_trace_was(h->traces + t, h->now - ago)) break;
     if (t == AOI_NONE) return AOI_EGONE;
-    const double *place = aoi_trace_place(h, h->traces + t, h->now - ago);
+    const double *place = aoi_trace_place(h, t, h->now - ago);
     for (int a = 0; a < h->layer.space->world.dims; a++) pos[a] = place[a];
     return AOI_OK;
 }
@@ -246,6 +285,15 @@ static inline bool is_inside(int dims, const aoi_area_state *is, const double *a
     if (is->shape == AOI_SQUARE) return aoi_in_box(dims, at, t, is->area.radius + extent);
     if (is->shape == AOI_CIRCLE) return aoi_in_ball(dims, at, t, is->area.radius + extent);
     return aoi_shape_holds(dims, is->shape, &is->area, at, t, 0, extent);
+}
+
+/* Of the hits some after the i-th. */
+static inline void fetch_ahead(const aoi_history *h, uint32_t tick, uint32_t i) {
+    const aoi_world *w = &h->layer.space->world;
+    if (i + SLOTS_AHEAD < w->hit_count) AOI_PREFETCH(h->row_of + w->hits[i + SLOTS_AHEAD]);
+    if (i + TRACES_AHEAD >= w->hit_count) return;
+    AOI_PREFETCH(aoi_trace_place(h, w->hits[i + TRACES_AHEAD], tick));
+    AOI_PREFETCH(h->traces + w->hits[i + TRACES_AHEAD]);
 }
 
 int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_area *area, const int64_t **ids,
@@ -265,11 +313,14 @@ int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_
         return AOI_ENOMEM;
     }
     for (uint32_t i = 0; i < w->hit_count; i++) {
-        const aoi_trace *t = h->traces + w->hits[i];
-        const double *place = aoi_trace_place(h, t, h->now - ago);
-        bool counts = (!is.mask || (t->looks.kind & is.mask)) && (!is.layered || (t->looks.layers & is.layers));
-        s->ids_out[n] = t->id;
-        n += counts && is_inside(w->dims, &is, at, place, t->looks.extent);
+        fetch_ahead(h, h->now - ago, i);
+        uint32_t t = w->hits[i];
+        const aoi_trace *trace = h->traces + t;
+        double extent = h->large_count ? trace->looks.extent : 0;
+        if (!is_inside(w->dims, &is, at, aoi_trace_place(h, t, h->now - ago), extent)) continue;
+        bool counts = (!is.mask || (trace->looks.kind & is.mask)) && (!is.layered || (trace->looks.layers & is.layers));
+        s->ids_out[n] = trace->id;
+        n += counts;
     }
     *ids = s->ids_out;
     *count = n;
@@ -285,7 +336,7 @@ static void free_history(aoi_layer *layer) {
     aoi_past_free(h);
     aoi_index_free(m, &h->ids);
     AOI_FREE(m, h->traces, h->trace_cap);
-    AOI_FREE(m, h->larges, h->large_cap);
+    AOI_FREE(m, h->row_of, h->row_of_cap);
     AOI_FREE(m, h->trace_of, h->trace_of_cap);
     AOI_FREE(m, h->is_dirty, h->is_dirty_cap);
     AOI_FREE(m, h->dirty, h->dirty_cap);
@@ -301,8 +352,8 @@ static const char *check_history(const aoi_layer *layer) {
         if (trace->entered == AOI_NONE) continue;
         traces++;
         if (trace->entered > trace->left) return "a trace ends before it begins";
-        if (trace->row == AOI_NONE) continue;
-        if (trace->row >= h->row_top || h->row_trace[trace->row] != t) return "a trace has the row of another";
+        if (h->row_of[t] == AOI_NONE) continue;
+        if (h->row_of[t] >= h->row_top || h->rows[h->row_of[t]].trace != t) return "a trace has the row of another";
         rows++;
     }
     for (uint32_t e = 0; e < w->entity_top; e++) {
@@ -312,16 +363,16 @@ static const char *check_history(const aoi_layer *layer) {
         if (t == AOI_NONE ? !is_dirty : h->traces[t].id != w->entities[e].id)
             return "an entity has no trace of its own";
         const double *pos = aoi_position_now(h->layer.space, e);
-        if (!is_dirty && memcmp(pos, h->traces[t].pos, (size_t)w->dims * sizeof *pos) != 0)
+        if (!is_dirty && memcmp(pos, aoi_trace_place(h, t, h->now), place_bytes(h)) != 0)
             return "a move has not been noted";
     }
     if (rows != h->row_count || traces != h->trace_count) return "rows or traces are counted wrongly";
     return aoi_past_check(h);
 }
 
-static const aoi_layer_class history_class = {.entered = became_dirty,
-                                              .moved = became_dirty,
-                                              .touched = became_dirty,
+static const aoi_layer_class history_class = {.entered = looks_changed,
+                                              .moved = entity_moved,
+                                              .looked = looks_changed,
                                               .left = entity_left,
                                               .free = free_history,
                                               .check = check_history};
@@ -331,8 +382,7 @@ int aoi_history_open(aoi_space *s, uint32_t ticks, aoi_history **out) {
     aoi_history *h = aoi_resize(&s->world.memory, NULL, 0, sizeof *h);
     if (!h) return AOI_ENOMEM;
     *h = (aoi_history){.ticks = ticks, .columns = ticks + 2, .all_dirty = true};
-    h->unused_trace = h->unused_row = h->unused_stay = h->unused_cell = AOI_NONE;
-    h->ended.first = h->over.first = AOI_NONE;
+    h->unused_trace = h->unused_row = h->unused_cell = h->first_ended = AOI_NONE;
     aoi_layer_open(s, &h->layer, &history_class);
     if (!note_all(h, 0)) {
         aoi_history_close(h);

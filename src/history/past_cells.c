@@ -1,125 +1,168 @@
 /* past_cells.c - which traces were near a place at a tick; see history.h.
  *
- * A stay is filed in its cell from the tick at which its trace came there until the window has passed the one at which it
- * went.  So a cell holds what stands in it and what has passed through it lately, and a question reads the times of all,
- * the places of those that were there.  Sides are about half the width that is asked about: a trace that walks changes
- * its cell seldom, and a question reads some nine cells. */
+ * A stay is in its cell from the tick at which its trace came there until the window has passed the one at which it went.
+ * So a cell holds what stands in it and what has passed through it lately, in one array, and a question reads the times
+ * of all.  Sides are one to two times the reach that is asked about: a trace that walks changes its cell seldom, and a
+ * question reads some six cells.  The cells of level k + 1 are 2^k times as wide. */
 #include "history/history.h"
 
-enum { MISFITS = 32 }; /* questions that are of another size before the cells are made anew */
+enum { MISFITS = 32, SWEEP_ONE_IN = 32 }; /* questions of another size before the cells are made anew; cells a tick */
 
 static double side_for(double reach) {
     int exponent;
     (void)frexp(reach, &exponent);
-    return ldexp(1, exponent - 1);
+    return ldexp(1, exponent);
 }
 
 static bool fits(const aoi_history *h, double reach) {
-    return reach <= 4 * h->side && (reach >= h->side / 4 || reach == 0);
+    return reach <= 4 * h->side && (reach >= h->side / 8 || reach == 0);
+}
+
+static double level_side(const aoi_history *h, uint32_t level) {
+    return ldexp(h->side, level ? (int)level - 1 : 0);
+}
+
+static uint32_t level_for(const aoi_history *h, double extent) {
+    uint32_t level = extent > 0;
+    while (level && level < AOI_PAST_LEVELS - 1 && extent > level_side(h, level)) level++;
+    return level;
 }
 
 void aoi_past_free(aoi_history *h) {
     aoi_memory *m = aoi_history_memory(h);
-    AOI_CLEAR(m, h->stays, h->stay_cap);
+    for (uint32_t c = 0; c < h->cell_top; c++) AOI_FREE(m, h->cells[c].stays, h->cells[c].cap);
     AOI_CLEAR(m, h->cells, h->cell_cap);
     aoi_index_free(m, &h->cell_index);
-    h->stay_top = h->cell_top = h->cell_count = h->misfits = 0;
-    h->unused_stay = h->unused_cell = h->over.first = AOI_NONE;
+    memset(h->levels, 0, sizeof h->levels);
+    h->cell_top = h->cell_count = h->misfits = h->over_count = h->swept = 0;
+    h->unused_cell = AOI_NONE;
     h->side = 0;
-    for (uint32_t t = 0; t < h->trace_top; t++) h->traces[t].stay = AOI_NONE;
+    for (uint32_t row = 0; row < h->row_top; row++) h->rows[row].cell[0] = NAN;
+    for (uint32_t t = 0; t < h->trace_top; t++) h->traces[t].cell = AOI_NONE;
 }
 
-/* ---- stays ------------------------------------------------------------------------------------------------------- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
-static uint32_t find_cell(const aoi_history *h, int32_t cx, int32_t cy) {
-    uint32_t hash = aoi_cell_hash(cx, cy), at = AOI_SEEK, c;
+static uint32_t cell_hash(uint32_t level, int32_t cx, int32_t cy) {
+    return aoi_cell_hash(cx, cy) + level * UINT32_C(0x9E3779B9);
+}
+
+static uint32_t find_cell(const aoi_history *h, uint32_t level, int32_t cx, int32_t cy) {
+    uint32_t hash = cell_hash(level, cx, cy), at = AOI_SEEK, c;
     while ((c = aoi_index_next(&h->cell_index, hash, &at)) != AOI_NONE)
-        if (h->cells[c].cx == cx && h->cells[c].cy == cy) break;
+        if (h->cells[c].cx == cx && h->cells[c].cy == cy && h->cells[c].level == level) break;
     return c;
 }
 
-static uint32_t new_cell(aoi_history *h, int32_t cx, int32_t cy) {
+static uint32_t new_cell(aoi_history *h, uint32_t level, int32_t cx, int32_t cy) {
     aoi_memory *m = aoi_history_memory(h);
     uint32_t c = h->unused_cell;
     if (!aoi_index_reserve(m, &h->cell_index, h->cell_count + (size_t)1)) return AOI_NONE;
     if (c == AOI_NONE && !AOI_GROW(m, h->cells, h->cell_cap, h->cell_top + (size_t)1)) return AOI_NONE;
     if (c == AOI_NONE) c = h->cell_top++;
-    else h->unused_cell = h->cells[c].first;
-    h->cells[c] = (aoi_past_cell){cx, cy, AOI_NONE};
-    aoi_index_add(&h->cell_index, aoi_cell_hash(cx, cy), c);
+    else h->unused_cell = h->cells[c].next;
+    h->cells[c] = (aoi_past_cell){.cx = cx, .cy = cy, .level = level};
+    aoi_index_add(&h->cell_index, cell_hash(level, cx, cy), c);
     h->cell_count++;
     return c;
 }
 
 static void free_cell(aoi_history *h, uint32_t c) {
-    if (h->cells[c].first != AOI_NONE) return;
-    aoi_index_remove(&h->cell_index, aoi_cell_hash(h->cells[c].cx, h->cells[c].cy), c);
-    h->cells[c].first = h->unused_cell;
+    aoi_past_cell *cell = h->cells + c;
+    aoi_index_remove(&h->cell_index, cell_hash(cell->level, cell->cx, cell->cy), c);
+    AOI_CLEAR(aoi_history_memory(h), cell->stays, cell->cap);
+    cell->next = h->unused_cell;
     h->unused_cell = c;
     h->cell_count--;
 }
 
-static void end_stay(aoi_history *h, uint32_t stay, uint32_t at) {
-    aoi_stay *s = h->stays + stay;
-    s->to = at;
-    if (h->over.first == AOI_NONE) h->over.first = stay;
-    else h->stays[h->over.last].after = stay;
-    h->over.last = stay;
+/* Drops stays that no question can be about. */
+static void sweep_cell(aoi_history *h, uint32_t c) {
+    aoi_past_cell *cell = h->cells + c;
+    uint32_t first = aoi_history_first(h), kept = 0;
+    for (uint32_t i = 0; i < cell->count; i++) {
+        const aoi_stay *stay = cell->stays + i;
+        if (stay->to <= first) continue;
+        if (stay->to == AOI_NONE) h->traces[stay->trace].stay = kept;
+        cell->stays[kept++] = *stay;
+    }
+    h->over_count -= cell->count - kept;
+    h->levels[cell->level].stays -= cell->count - kept;
+    cell->count = kept;
 }
 
-bool aoi_past_put(aoi_history *h, uint32_t trace, const double *pos, uint32_t at) {
-    if (h->side == 0 || h->traces[trace].looks.extent > 0) return true;
-    uint32_t stay = h->traces[trace].stay, s = h->unused_stay;
-    int32_t cx = aoi_cell_number(pos[0], 1 / h->side), cy = aoi_cell_number(pos[1], 1 / h->side);
-    if (stay != AOI_NONE && h->cells[h->stays[stay].cell].cx == cx && h->cells[h->stays[stay].cell].cy == cy)
-        return true;
-    if (s == AOI_NONE && !AOI_GROW(aoi_history_memory(h), h->stays, h->stay_cap, h->stay_top + (size_t)1)) return false;
-    uint32_t c = find_cell(h, cx, cy);
-    if (c == AOI_NONE && (c = new_cell(h, cx, cy)) == AOI_NONE) return false;
-    if (stay != AOI_NONE) end_stay(h, stay, at);
-    if (s == AOI_NONE) s = h->stay_top++;
-    else h->unused_stay = h->stays[s].after;
-    uint32_t first = h->cells[c].first;
-    h->stays[s] = (aoi_stay){trace, c, at, AOI_NONE, first, AOI_NONE, AOI_NONE};
-    if (first != AOI_NONE) h->stays[first].last = s;
-    h->cells[c].first = s;
-    h->traces[trace].stay = s;
+void aoi_past_sweep(aoi_history *h) {
+    for (uint32_t n = h->cell_top / SWEEP_ONE_IN + 1; n > 0 && h->over_count; n--) {
+        uint32_t c = h->swept < h->cell_top ? h->swept : 0;
+        bool used = h->cells[c].count > 0;
+        sweep_cell(h, c);
+        if (used && !h->cells[c].count) free_cell(h, c);
+        h->swept = c + 1;
+    }
+}
+
+/* ---- stays ------------------------------------------------------------------------------------------------------- */
+
+static bool file_stay(aoi_history *h, uint32_t trace, const double *pos, uint32_t tick) {
+    aoi_trace *t = h->traces + trace;
+    uint32_t level = level_for(h, t->looks.extent);
+    double inverse = 1 / level_side(h, level);
+    int32_t cx = aoi_cell_number(pos[0], inverse), cy = aoi_cell_number(pos[1], inverse);
+    if (t->cell != AOI_NONE && h->cells[t->cell].cx == cx && h->cells[t->cell].cy == cy) return true;
+    uint32_t c = find_cell(h, level, cx, cy);
+    if (c == AOI_NONE && (c = new_cell(h, level, cx, cy)) == AOI_NONE) return false;
+    aoi_past_cell *cell = h->cells + c;
+    if (cell->count == cell->cap) sweep_cell(h, c);
+    if (!AOI_GROW_TO(aoi_history_memory(h), cell->stays, cell->cap,
+                     cell->count < cell->cap ? cell->cap : cell->count + (size_t)cell->count / 2 + 4)) {
+        if (!cell->count) free_cell(h, c);
+        return false;
+    }
+    aoi_past_end(h, trace, tick);
+    t->cell = c;
+    t->stay = cell->count++;
+    cell->stays[t->stay] = (aoi_stay){trace, tick, AOI_NONE};
+    h->levels[level].stays++;
+    h->levels[level].extent = fmax(h->levels[level].extent, t->looks.extent);
     return true;
 }
 
-void aoi_past_end(aoi_history *h, uint32_t trace, uint32_t at) {
-    uint32_t stay = h->traces[trace].stay;
-    if (stay != AOI_NONE) end_stay(h, stay, at);
-    h->traces[trace].stay = AOI_NONE;
+void aoi_past_fetch(const aoi_history *h, uint32_t trace, uint32_t tick) {
+    const aoi_trace *t = h->traces + trace;
+    const double *pos = aoi_trace_place(h, trace, tick);
+    int32_t cx = aoi_cell_number(pos[0], h->per_side), cy = aoi_cell_number(pos[1], h->per_side);
+    aoi_index_fetch(&h->cell_index, cell_hash(0, cx, cy));
+    if (t->cell != AOI_NONE) AOI_PREFETCH(h->cells[t->cell].stays + t->stay);
 }
 
-void aoi_past_forget(aoi_history *h, uint32_t first) {
-    while (h->over.first != AOI_NONE && h->stays[h->over.first].to <= first) {
-        uint32_t s = h->over.first;
-        aoi_stay *stay = h->stays + s;
-        h->over.first = stay->after;
-        if (stay->next != AOI_NONE) h->stays[stay->next].last = stay->last;
-        if (stay->last != AOI_NONE) h->stays[stay->last].next = stay->next;
-        else h->cells[stay->cell].first = stay->next;
-        free_cell(h, stay->cell);
-        stay->trace = AOI_NONE;
-        stay->after = h->unused_stay;
-        h->unused_stay = s;
-    }
+bool aoi_past_put(aoi_history *h, uint32_t trace, const double *pos, uint32_t tick) {
+    uint32_t row = h->row_of[trace];
+    if (h->side == 0) return true;
+    if (!file_stay(h, trace, pos, tick)) return false;
+    for (int a = 0; a < 2 && row != AOI_NONE; a++) h->rows[row].cell[a] = floor(pos[a] * h->per_side);
+    return true;
+}
+
+void aoi_past_end(aoi_history *h, uint32_t trace, uint32_t tick) {
+    aoi_trace *t = h->traces + trace;
+    if (t->cell == AOI_NONE) return;
+    h->cells[t->cell].stays[t->stay].to = tick;
+    h->over_count++;
+    t->cell = AOI_NONE;
 }
 
 /* ---- making them ------------------------------------------------------------------------------------------------- */
 
-/* Tick by tick, so that stays end in the order of their ends. */
+/* As if they had been there: what has stood for the whole window is filed once. */
 static bool file_all(aoi_history *h) {
     uint32_t first = aoi_history_first(h);
     for (uint32_t tick = first; tick <= h->now + 1; tick++) {
         for (uint32_t t = 0; t < h->trace_top; t++) {
             const aoi_trace *trace = h->traces + t;
-            bool stands = tick > first && tick > trace->entered && trace->row == AOI_NONE;
+            bool stands = tick > first && tick > trace->entered && h->row_of[t] == AOI_NONE;
             if (trace->left == tick) aoi_past_end(h, t, tick);
-            if (stands || tick > h->now || !aoi_trace_was(trace, tick)) continue;
-            if (!aoi_past_put(h, t, aoi_trace_place(h, trace, tick), tick)) return false;
+            if (stands || !aoi_trace_was(trace, tick) || (tick > h->now && trace->entered < tick)) continue;
+            if (!aoi_past_put(h, t, aoi_trace_place(h, t, tick), tick)) return false;
         }
     }
     return true;
@@ -128,6 +171,7 @@ static bool file_all(aoi_history *h) {
 static bool make_cells(aoi_history *h, double reach) {
     aoi_past_free(h);
     h->side = side_for(reach > 0 ? reach : 1);
+    h->per_side = 1 / h->side;
     if (file_all(h)) return true;
     aoi_past_free(h);
     return false;
@@ -142,61 +186,69 @@ static bool cells_ready(aoi_history *h, double reach) {
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
-static void add_stays(aoi_history *h, uint32_t first, uint32_t tick) {
-    for (uint32_t s = first; s != AOI_NONE; s = h->stays[s].next) {
-        const aoi_stay *stay = h->stays + s;
-        if (stay->next != AOI_NONE) AOI_PREFETCH(h->stays + stay->next);
-        if (stay->from <= tick && tick < stay->to) aoi_add_hit(&h->layer.space->world, stay->trace);
+static void add_stays(aoi_history *h, const aoi_past_cell *cell, uint32_t tick) {
+    aoi_world *w = &h->layer.space->world;
+    if (!AOI_GROW(&w->memory, w->hits, w->hit_cap, w->hit_count + (size_t)cell->count)) {
+        w->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < cell->count; i++) { /* written, and kept if it counts: which do is not predictable */
+        const aoi_stay *stay = cell->stays + i;
+        w->hits[w->hit_count] = stay->trace;
+        w->hit_count += (stay->from <= tick) & (tick < stay->to);
     }
 }
 
 static void add_all(aoi_history *h, uint32_t tick) {
+    h->layer.space->world.hit_count = 0;
     for (uint32_t t = 0; t < h->trace_top; t++)
         if (aoi_trace_was(h->traces + t, tick)) aoi_add_hit(&h->layer.space->world, t);
 }
 
-bool aoi_past_find(aoi_history *h, uint32_t tick, const double *at, double reach) {
-    if (!(reach < 1e150)) {
-        add_all(h, tick);
-        return true;
-    }
-    if (!cells_ready(h, reach)) return false;
-    for (uint32_t i = 0; i < h->large_count; i++)
-        if (aoi_trace_was(h->traces + h->larges[i], tick)) aoi_add_hit(&h->layer.space->world, h->larges[i]);
-    double inverse = 1 / h->side;
+/* False: it has more cells than there are. */
+static bool add_level(aoi_history *h, uint32_t level, uint32_t tick, const double *at, double reach) {
+    double inverse = 1 / level_side(h, level);
     aoi_span span = {aoi_cell_number(at[0] - reach, inverse), aoi_cell_number(at[1] - reach, inverse),
                      aoi_cell_number(at[0] + reach, inverse), aoi_cell_number(at[1] + reach, inverse)};
     uint64_t wide = (uint64_t)(span.x1 - (int64_t)span.x0) + 1, high = (uint64_t)(span.y1 - (int64_t)span.y0) + 1;
-    if (wide * high > h->cell_count) {
-        h->layer.space->world.hit_count = 0;
-        add_all(h, tick);
-        return true;
-    }
+    if (wide * high > h->cell_count) return false;
     for (int32_t cy = span.y0; cy <= span.y1; cy++)
         for (int32_t cx = span.x0; cx <= span.x1; cx++) {
-            uint32_t c = find_cell(h, cx, cy);
-            if (c != AOI_NONE) add_stays(h, h->cells[c].first, tick);
+            uint32_t c = find_cell(h, level, cx, cy);
+            if (c != AOI_NONE) add_stays(h, h->cells + c, tick);
         }
+    return true;
+}
+
+bool aoi_past_find(aoi_history *h, uint32_t tick, const double *at, double reach) {
+    bool found = reach < 1e150;
+    h->layer.space->world.hit_count = 0;
+    if (found && !cells_ready(h, reach)) return false;
+    for (uint32_t k = 0; k < AOI_PAST_LEVELS && found; k++) {
+        double room = k ? (reach + h->levels[k].extent) * (1 + 0x1p-20) : reach;
+        if (h->levels[k].stays) found = add_level(h, k, tick, at, room);
+    }
+    if (!found) add_all(h, tick);
     return true;
 }
 
 /* ---- the invariants ---------------------------------------------------------------------------------------------- */
 
 const char *aoi_past_check(const aoi_history *h) {
-    uint32_t cells = 0;
+    uint32_t cells = 0, stays = 0, over = 0, filed = 0;
     if (h->side == 0) return NULL;
     for (uint32_t t = 0; t < h->trace_top; t++) {
         const aoi_trace *trace = h->traces + t;
-        bool there = trace->entered != AOI_NONE && trace->left == AOI_NONE && !(trace->looks.extent > 0);
-        if (there != (trace->stay != AOI_NONE)) return "a trace is in no cell, or is one that has ended";
-        if (there && h->stays[trace->stay].trace != t) return "a trace has the stay of another";
+        bool there = trace->entered != AOI_NONE && trace->left == AOI_NONE;
+        if (there != (trace->cell != AOI_NONE)) return "a trace is in no cell, or is in one and has ended";
+        if (there && h->cells[trace->cell].stays[trace->stay].trace != t) return "a trace has the stay of another";
     }
-    for (uint32_t s = 0; s < h->stay_top; s++) {
-        const aoi_stay *stay = h->stays + s;
-        if (stay->trace == AOI_NONE) continue;
-        if (stay->last == AOI_NONE ? h->cells[stay->cell].first != s : h->stays[stay->last].next != s)
-            return "the stays of a cell are broken";
-        cells += stay->last == AOI_NONE;
+    for (uint32_t c = 0; c < h->cell_top; c++) {
+        const aoi_past_cell *cell = h->cells + c;
+        cells += cell->count > 0;
+        for (uint32_t i = 0; i < cell->count; i++) over += cell->stays[i].to != AOI_NONE;
+        stays += cell->count;
     }
-    return cells == h->cell_count ? NULL : "cells are counted wrongly";
+    for (uint32_t k = 0; k < AOI_PAST_LEVELS; k++) filed += h->levels[k].stays;
+    return cells == h->cell_count && stays == filed && over == h->over_count ? NULL : "cells are counted wrongly";
 }
