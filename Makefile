@@ -133,9 +133,8 @@ env:
 demo: $(CORE_SO)
 	@echo "A recorded crowd (Forschungszentrum Juelich, IAS-7, Pedestrian Dynamics Data Archive: examples/data/README.md)"
 	@$(LUA_ENV) $(LUA) examples/replay.lua examples/data/hermes_ao300.csv.gz 1.00005 2.00005
-	@$(LUA_ENV) $(LUA) examples/view.lua examples/data/hermes_ao300.csv.gz build/demo.html
-	@echo
-	@$(LUA_ENV) $(LUA) examples/thief.lua
+	@echo "A night in a museum, and that crowd, as a page:"
+	@$(LUA_ENV) $(LUA) examples/demo.lua examples/data/hermes_ao300.csv.gz build/demo.html
 
 example-skynet example-world:
 	@MAKE='$(MAKE)' SKYNET='$(SKYNET)' sh scripts/example.sh $(@:example-%=%)
@@ -200,11 +199,12 @@ browser: $(CORE_SO)
 	@$(SUBMAKE) tools GOALS=browser
 	@$(SUBMAKE) spec ARGS=spec/viewer
 
-# The pictures of the documents, from the recorded crowd.
+# The pictures of the documents, from the recorded crowd and the demo.
 pictures: $(CORE_SO)
 	@$(SUBMAKE) tools GOALS=browser
-	@$(LUA_ENV) $(LUA) examples/view.lua examples/data/hermes_ao300.csv.gz build/demo.html
-	@node scripts/pictures.js build/demo.html docs/pictures
+	@$(LUA_ENV) $(LUA) examples/view.lua examples/data/hermes_ao300.csv.gz build/crowd.html
+	@$(LUA_ENV) $(LUA) examples/demo.lua examples/data/hermes_ao300.csv.gz build/demo.html
+	@node scripts/pictures.js build/crowd.html build/demo.html docs/pictures
 
 soak: $(SOAK)
 	@./$< $(ARGS)

@@ -126,6 +126,7 @@ build = {
       ["aoi.viewer.assets.recording"] = "js/viewer/recording.js",
       ["aoi.viewer.assets.rule"] = "js/viewer/rule.js",
       ["aoi.viewer.assets.style"] = "js/viewer/page.css",
+      ["aoi.viewer.assets.story"] = "js/viewer/story.js",
       ["aoi.viewer.assets.timeline"] = "js/viewer/timeline.js",
       ["aoi.viewer.assets.world"] = "js/viewer/world.js",
     },

@@ -1,11 +1,11 @@
-// pictures.js PAGE FOLDER [.png] - the pictures of the documents, taken of the page of the recorded crowd in a headless Chromium:
-// viewer.webp, the whole page, and index-ENGINE.webp, what the index of each engine is made of.
+// pictures.js PAGE DEMO FOLDER [.png] - the pictures of the documents, taken in a headless Chromium: of the page of the recorded crowd
+// viewer.webp, the whole page, and index-ENGINE.webp, what the index of each engine is made of; of the demo demo.webp.
 'use strict'
 const path = require('path')
 const { open } = require('../spec/viewer/browser.js')
 
-const [, , file, folder] = process.argv
-const APP = 'aoiViewer.app', FRAME = 430, TYPE = process.argv[4] || '.webp'
+const [, , file, demo, folder] = process.argv
+const APP = 'aoiViewer.app', FRAME = 430, CAUGHT = 39, TYPE = process.argv[5] || '.webp'
 
 const settle = page => page.eval('new Promise(done => setTimeout(done, 600))')
 
@@ -39,6 +39,11 @@ async function main() {
       await settle(page)
       await shot(page, `index-${engine}${TYPE}`, { x: 0, y: 43, width: 1120, height: 545 })
     }
+    await page.go('file://' + path.resolve(demo))
+    await page.until(`window.aoiViewer && aoiViewer.ready && ${APP}.fitted`, 60000)
+    await page.eval(`(a => { a.playing = false; a.seek_time(${CAUGHT}) })(${APP})`)
+    await settle(page)
+    await shot(page, 'demo' + TYPE, { x: 0, y: 0, width: 1120, height: 640 })
     if (page.errors.length) throw new Error(page.errors.join('\n'))
   } finally {
     await browser.close()

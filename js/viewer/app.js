@@ -10,11 +10,13 @@
   const DECODE_MS = 8, LIVE_MS = 250, CLOCK_MS = 100, MOST_LIVE = 400 * 2 ** 20
 
   const escape = text => String(text).replace(/[&<>"]/g, c => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c])
-  const link = id => `<a data-id="${escape(id)}">${escape(id)}</a>`
+  const named = id => (V.app && V.app.story.name(id)) || id
+  const link = id => `<a data-id="${escape(id)}">${escape(named(id))}</a>`
 
   class App {
     constructor() {
       this.rec = new V.Recording()
+      this.chapters = [this.rec]
       this.map = new V.Map2D($('below'), $('above'))
       this.line = new V.Timeline($('line'), time => this.seek_time(time))
       this.time = 0
@@ -27,6 +29,7 @@
       this.shown = -1 // the frame that the panels show
       this.timing = { intervals: [], work: [] }
       this.fitted = false
+      this.story = new V.Story(this)
       this.set_theme(localStorageGet('aoi-theme') || (matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark'))
       V.bind(this)
       for (const s of SPEEDS) $('speed').add(new Option(s + '×', s, s === 1, s === 1))
@@ -37,6 +40,9 @@
       this.theme = name
       document.documentElement.dataset.theme = name
       this.map.set_theme(name)
+      this.story.map.set_theme(name)
+      this.map.colors.kinds.forEach((color, bit) => document.documentElement.style.setProperty('--kind-' + bit, color))
+      document.documentElement.style.setProperty('--area', this.map.colors.area)
     }
 
     get speed() { return Number($('speed').value) }
@@ -44,12 +50,33 @@
 
     // ---- data ---------------------------------------------------------------------------------------------------------
 
+    // A piece of the last chapter, or the first one of the next: that begins with a head.
     append(bytes) {
-      for (const it of this.rec.append(bytes)) {
-        if (it.what === 'answer') this.take_answer(it)
-      else if (it.what === 'bounds') this.bounds = it.box
+      let rec = this.chapters[this.chapters.length - 1]
+      const first = V.blocks(bytes).next().value
+      if (!this.live && rec.last >= 0 && first && first.type === 'J' && V.readJSON(bytes, first).what === 'head') {
+        this.chapters.push(rec = new V.Recording())
       }
+      const { story } = rec
+      for (const it of rec.append(bytes)) if (it.what === 'answer') this.take_answer(it)
+      this.story.show_chapters(this.chapters)
       this.describe()
+      if (rec === this.rec && rec.story !== story) this.story.begin()
+    }
+
+    open_chapter(i) {
+      this.rec = this.chapters[i]
+      this.time = this.rec.frames[0].time
+      this.engine = '-'
+      $('engine').length = 1
+      this.fitted = this.follows = false
+      this.hot = []
+      this.seen_key = this.panel_key = undefined
+      this.map.flashes.length = 0
+      this.story.show_chapters(this.chapters)
+      this.story.begin()
+      this.describe()
+      this.select()
     }
 
     take_answer(it) {
@@ -135,9 +162,16 @@
         if (this.playing) this.time = frames[last].time
       } else if (this.playing) {
         this.time = Math.min(frames[last].time, this.time + ms / 1000 * this.speed)
-        if (this.time === frames[last].time && !this.live) this.playing = false
+        if (this.time === frames[last].time && !this.live) this.end()
       }
       if (this.time < frames[0].time) this.time = frames[0].time
+    }
+
+    // The end of a chapter: a story that nobody has taken over goes on with the next.
+    end() {
+      this.playing = false
+      const next = this.chapters.indexOf(this.rec) + 1
+      if (this.rec.story && this.story.guided && V.ready && this.chapters[next]) this.open_chapter(next)
     }
 
     // ---- choosing -----------------------------------------------------------------------------------------------------
@@ -145,6 +179,7 @@
     // The first click chooses the watcher, a second one the target; a click on either takes it back.
     choose(id) {
       const c = this.chosen
+      this.story.guided = false
       if (id === undefined) this.chosen = c.target !== undefined ? { watcher: c.watcher } : {}
       else if (c.watcher === undefined) this.chosen = { watcher: id }
       else if (id === c.watcher) this.chosen = { watcher: c.target }
@@ -221,7 +256,8 @@
         return
       }
       const at = [world.x[s], world.y[s]].concat(world.dimensions === 3 ? [world.z[s]] : []).map(V.short).join(', ')
-      let html = `<h2>Entity ${escape(watcher)} <small>kind ${V.kindText(world.kinds[s])}, at ${at}</small></h2>`
+      const name = this.story.name(watcher)
+      let html = `<h2>${name === undefined ? 'Entity' : escape(name) + ', entity'} ${escape(watcher)} <small>kind ${V.kindText(world.kinds[s])}, at ${at}</small></h2>`
       const nodes = world.nodes_of(watcher)
       if (target !== undefined && !nodes.length) html += '<p>It has no node, so it sees nothing.</p>'
       for (const it of nodes) {
@@ -231,7 +267,7 @@
           html += `<p class="why${e.sees ? ' sees' : ''}">${e.sees ? 'Sees' : 'Does not see'} ${link(target)}: <b>${e.why}</b>. ` +
             `${escape(e.reason || '')}${e.rounded ? ' <small>By positions rounded for the stream.</small>' : ''}<code>${escape(e.text)}</code></p>`
         }
-        html += `<p class="ids">Node ${escape(it.node)}${it.label ? ` <b>${escape(it.label)}</b>` : ''}, ${escape(V.areaText(it.area))}, mask ${V.kindText(it.mask)}: <b>sees ${ids.length}</b> ` +
+        html += `<p class="ids">${escape(V.nodeText(it.node))}${it.label ? ` <b>${escape(it.label)}</b>` : ''}, ${escape(V.areaText(it.area))}, mask ${V.maskText(it.mask)}: <b>sees ${ids.length}</b> ` +
           `${this.ids_text(ids)}</p>`
       }
       const by = this.seen_by
@@ -302,7 +338,8 @@
         if (!takes(i)) continue
         const e = events.at(i)
         rows.push(`<li data-i="${i}"><span class="t">${frames[e.frame] ? V.short(frames[e.frame].time) : ''}</span>` +
-          `<span class="${e.kind ? 'enter' : 'leave'}">${escape(e.watcher)} ${e.kind ? 'sees' : 'loses'} ${escape(e.target)}</span><small>node ${escape(e.node)}${this.label_of(e)}</small></li>`)
+          `<span class="${e.kind ? 'enter' : 'leave'}">${escape(named(e.watcher))} ${e.kind ? 'sees' : 'loses'} ${escape(named(e.target))}</span>` +
+          `<small>${escape(V.nodeText(e.node))}${this.label_of(e)}</small></li>`)
       }
       $('list').innerHTML = rows.join('')
       $('rate').textContent = `${end - events.begin[at]} in this tick, ${end} so far${events.dropped ? `, ${events.dropped} not told` : ''}`
@@ -320,8 +357,10 @@
         const was = rec.at, want = rec.frame_at(this.time)
         this.reach(want, started)
         if (rec.at !== was) this.flash(was, now)
-        if (!this.fitted && V.ready && rec.world.count) this.fit()
+        if (!this.fitted && (V.ready || rec.bounds) && rec.world.count) this.fit()
+        this.story.guide(this.time)
         this.draw(now)
+        if (!this.first_picture) this.first_picture = performance.now() // since the page was asked for
       }
       this.note(this.timing.work, performance.now() - started)
       requestAnimationFrame(t => this.frame(t))
@@ -338,8 +377,8 @@
     }
 
     fit() {
-      this.fitted = true
-      this.map.fit(this.bounds || this.rec.world.bounds())
+      this.fitted = this.framed = true // framed: until the camera is moved by hand
+      this.map.fit(this.rec.bounds || this.rec.world.bounds())
     }
 
     // Of the ticks that were passed since the last picture, if that is not a jump.
@@ -377,11 +416,13 @@
       this.structure = this.engine === '-' ? null : rec.structure(rec.at, this.engine)
       this.hot = this.hot_parts(s)
       if (this.structure) map.draw_parts(this.structure.parts, this.hot)
-      if ($('areas').checked) map.draw_areas(world, 3000)
+      if ($('areas').checked) map.draw_areas(world, 3000, this.story.watching())
       if (s !== undefined) this.draw_chosen(s)
       else this.seen_by = []
       map.draw_flashes(now)
       map.draw_scale()
+      this.story.draw_names(map, world, this.time)
+      this.story.draw(now)
       this.draw_panels(now, s)
       this.line.draw(rec, this.time, map.colors, map.ratio)
     }
@@ -408,10 +449,13 @@
       map.draw_lines(world, s, this.seen_by.map(n => n.owner), map.colors.seen, true)
       if (chosen.target !== undefined) {
         map.draw_lines(world, s, [chosen.target], map.colors.pair, true)
-        map.draw_mark(world, chosen.target, map.colors.pair, String(chosen.target))
+        map.draw_mark(world, chosen.target, map.colors.pair, this.label(chosen.target))
       }
-      map.draw_mark(world, chosen.watcher, map.colors.hot, String(chosen.watcher))
+      map.draw_mark(world, chosen.watcher, map.colors.hot, this.label(chosen.watcher))
     }
+
+    // The number, where no name stands beside the entity.
+    label(id) { return this.story.name(id) === undefined ? String(id) : '' }
 
     // Text changes with the tick, and not more often than one can read.
     draw_panels(now, s) {
@@ -442,5 +486,5 @@
     try { return localStorage.getItem(key) } catch { return null } // a page from a file may have none
   }
 
-  Object.assign(V, { App, SPEEDS })
+  Object.assign(V, { App, SPEEDS, escape })
 })(globalThis.aoiViewer = globalThis.aoiViewer || {})

@@ -11,6 +11,7 @@
   const ENTRIES = ['entity', 'node', 'cover', 'low', 'high', 'break']
   const SHAPES = ['square', 'circle', 'box', 'cylinder', 'sector', 'polygon']
   const HOWS = ['', 'hide', 'show', 'match']
+  const VIEWS = -6755399441055744 // ids from here down are of the views of aoi.sync, whose events nobody is handed
   const text = new TextDecoder()
 
   const fail = why => { throw new RangeError('no blocks of a viewer: ' + why) }
@@ -125,7 +126,7 @@
         overrides = overrides || new Map()
         overrides.set(c.id(), HOWS[c.byte()])
       }
-      list.push({ owner, node, area, mask, silent: (flags & 1) > 0, keeps: (flags & 2) > 0, label, overrides })
+      list.push({ owner, node, area, mask, silent: (flags & 1) > 0 || node <= VIEWS, keeps: (flags & 2) > 0, label, overrides })
     }
     return list
   }
@@ -162,9 +163,10 @@
     return { parts, left_out: c.varint() }
   }
 
+  const nodeText = node => (node <= VIEWS ? 'view of the client' : 'node ' + node)
   const readTime = (bytes, block) => cursor(bytes, block).double()
   const readName = (bytes, block) => cursor(bytes, block).text()
   const readJSON = (bytes, block) => JSON.parse(text.decode(bytes.subarray(block.at, block.end)))
 
-  Object.assign(V, { idOf, blocks, readReset, readNodes, readEvents, readStructure, readTime, readName, readJSON })
+  Object.assign(V, { idOf, nodeText, blocks, readReset, readNodes, readEvents, readStructure, readTime, readName, readJSON })
 })(globalThis.aoiViewer = globalThis.aoiViewer || {})

@@ -25,6 +25,9 @@
     return (0xff000000 | (n & 0xff) << 16 | (n & 0xff00) | n >> 16) >>> 0
   }
 
+  // Opacity of one of `n` lines: many fade, so that a crowd is no ball of wool.
+  const fade = (alpha, n) => Math.max(0.08, alpha * Math.min(1, Math.sqrt(12 / Math.max(1, n))))
+
   class Map2D {
     constructor(below, above) {
       this.below = below
@@ -209,19 +212,18 @@
       }
     }
 
-    draw_area(it, px, py, strong) {
+    // `faint`: one of many, of that opacity; `lit`: it sees something.
+    draw_area(it, px, py, strong, faint = 0.35, lit = false) {
       const c = this.a, a = it.area
       if (a.radius === Infinity) return
-      c.strokeStyle = this.colors.area
-      c.globalAlpha = strong ? 1 : 0.35
+      c.strokeStyle = c.fillStyle = lit ? this.colors.leave : this.colors.area
       c.lineWidth = (strong ? 1.5 : 1) * this.ratio
       this.path_of(a, px, py, false)
-      if (strong) {
-        c.fillStyle = this.colors.area
-        c.globalAlpha = 0.08
+      if (strong || lit) {
+        c.globalAlpha = lit ? 0.3 : 0.08
         c.fill('evenodd')
-        c.globalAlpha = 1
       }
+      c.globalAlpha = strong ? 1 : faint
       c.stroke()
       if (it.keeps && (a.keep > a.radius || a.margin > 0)) {
         c.setLineDash([5 * this.ratio, 4 * this.ratio])
@@ -232,13 +234,14 @@
       c.globalAlpha = 1
     }
 
-    // All areas of the world, thin; at most `most`.
-    draw_areas(world, most) {
+    // All areas of the world, thin, the fainter the more there are; at most `most`. Those in `lit` are filled.
+    draw_areas(world, most, lit) {
+      const faint = fade(0.5, world.nodes.size)
       for (const it of world.nodes.values()) {
         const s = world.slots.get(it.owner)
         if (s === undefined || !this.on_canvas(this.sx[s], this.sy[s], this.scale * 1e4)) continue
         if (most-- === 0) return
-        this.draw_area(it, this.sx[s], this.sy[s], false)
+        this.draw_area(it, this.sx[s], this.sy[s], false, faint, lit.has(it))
       }
     }
 
@@ -246,7 +249,7 @@
       const c = this.a
       c.strokeStyle = color
       c.lineWidth = this.ratio
-      c.globalAlpha = 0.8
+      c.globalAlpha = fade(0.8, ids.length)
       if (dashed) c.setLineDash([2 * this.ratio, 4 * this.ratio])
       c.beginPath()
       let n = 0
@@ -259,6 +262,50 @@
       c.stroke()
       c.setLineDash([])
       c.globalAlpha = 1
+    }
+
+    // Walls; open ones are doors.
+    draw_walls(walls, time) {
+      const c = this.a
+      c.strokeStyle = this.colors.text
+      c.lineCap = 'round'
+      for (const { line, opens = Infinity } of walls) {
+        c.lineWidth = 2 * this.ratio
+        c.globalAlpha = time < opens ? 0.9 : 0.25
+        c.beginPath()
+        c.moveTo(this.screen_x(line[0]), this.screen_y(line[1]))
+        c.lineTo(this.screen_x(line[2]), this.screen_y(line[3]))
+        c.stroke()
+      }
+      c.globalAlpha = 1
+    }
+
+    // A name under an entity, small.
+    draw_text(world, id, text, r) {
+      const s = world.slots.get(id), c = this.a
+      if (s === undefined) return
+      c.fillStyle = this.colors.text
+      c.font = `${11 * this.ratio}px system-ui, sans-serif`
+      c.textAlign = 'center'
+      c.fillText(text, this.sx[s], this.sy[s] + r + 12 * this.ratio)
+      c.textAlign = 'left'
+    }
+
+    // What an entity says.
+    draw_bubble(world, id, text, r) {
+      const s = world.slots.get(id), c = this.a, k = this.ratio
+      if (s === undefined) return
+      c.font = `600 ${13 * k}px system-ui, sans-serif`
+      const w = c.measureText(text).width + 14 * k, x = this.sx[s] - w / 2, y = this.sy[s] - r - 30 * k
+      c.fillStyle = this.colors.text
+      c.beginPath()
+      c.roundRect(x, y, w, 22 * k, 8 * k)
+      c.moveTo(x + w / 2 - 5 * k, y + 22 * k)
+      c.lineTo(x + w / 2, y + 28 * k)
+      c.lineTo(x + w / 2 + 5 * k, y + 22 * k)
+      c.fill()
+      c.fillStyle = this.colors.back
+      c.fillText(text, x + 7 * k, y + 16 * k)
     }
 
     draw_mark(world, id, color, label) {
@@ -338,5 +385,5 @@
     }
   }
 
-  Object.assign(V, { Map2D, THEMES })
+  Object.assign(V, { Map2D, THEMES, fade })
 })(globalThis.aoiViewer = globalThis.aoiViewer || {})

@@ -23,7 +23,7 @@
         if (drag.moved) {
           map.cx = drag.cx - dx / map.scale
           map.cy = drag.cy + dy / map.scale
-          app.follows = false
+          app.follows = app.framed = false
         }
       }
       app.pointer = [map.world_x(px), map.world_y(py)]
@@ -42,9 +42,13 @@
     })
     canvas.addEventListener('wheel', e => {
       e.preventDefault()
+      app.framed = false
       map.zoom(Math.exp(-e.deltaY / 400), ...place(e))
     }, { passive: false })
-    new ResizeObserver(() => map.resize()).observe($('map'))
+    new ResizeObserver(() => {
+      map.resize()
+      if (app.framed) app.fitted = false
+    }).observe($('map'))
   }
 
   // What is under the pointer.
@@ -52,14 +56,22 @@
     const { world } = app.rec, s = app.map.pick(world, px, py), box = $('map').getBoundingClientRect()
     $('tip').hidden = s < 0
     if (s < 0) return
-    $('tip').textContent = `${world.ids[s]} · kind ${V.kindText(world.kinds[s])} · ${V.short(world.x[s])}, ${V.short(world.y[s])}` +
+    $('tip').textContent = `${app.story.name(world.ids[s]) || world.ids[s]} · kind ${V.kindText(world.kinds[s])} · ${V.short(world.x[s])}, ${V.short(world.y[s])}` +
       (world.dimensions === 3 ? `, ${V.short(world.z[s])}` : '')
     $('tip').style.left = Math.min(e.clientX - box.left + 14, box.width - 190) + 'px'
     $('tip').style.top = e.clientY - box.top + 14 + 'px'
   }
 
+  function zoom(app, factor) {
+    app.framed = false
+    app.map.zoom(factor)
+  }
+
   function find(app) {
-    const id = V.idOf($('find').value.trim()), { world } = app.rec, s = world.slots.get(id)
+    const text = $('find').value.trim(), names = Object.entries(app.rec.story && app.rec.story.names || {})
+    const [named] = names.find(([, name]) => name.toLowerCase() === text.toLowerCase()) || [text]
+    const id = V.idOf(named), { world } = app.rec, s = world.slots.get(id)
+    app.story.guided = false
     $('find').setCustomValidity(s === undefined ? 'no such entity at this time' : '')
     $('find').reportValidity()
     if (s === undefined) return
@@ -92,7 +104,7 @@
   function pan(app, dx, dy) {
     app.map.cx += dx * app.map.width / 8 / app.map.scale
     app.map.cy += dy * app.map.height / 8 / app.map.scale
-    app.follows = false
+    app.follows = app.framed = false
   }
 
   function exchange(app) {
@@ -109,9 +121,9 @@
       End: () => to_end(app),
       '[': () => change_speed(app, -1),
       ']': () => change_speed(app, 1),
-      '+': () => app.map.zoom(1.25),
-      '=': () => app.map.zoom(1.25),
-      '-': () => app.map.zoom(0.8),
+      '+': () => zoom(app, 1.25),
+      '=': () => zoom(app, 1.25),
+      '-': () => zoom(app, 0.8),
       W: () => pan(app, 0, 1),
       A: () => pan(app, -1, 0),
       S: () => pan(app, 0, -1),
@@ -156,6 +168,7 @@
     on('fit', () => app.fit())
     on('theme', () => toggle_theme(app))
     on('help', () => $('keys').showModal())
+    on('more', () => $('more').setAttribute('aria-expanded', String(document.body.classList.toggle('more'))))
     $('engine').onchange = () => {
       app.engine = $('engine').value
       app.shown = -1
@@ -164,7 +177,9 @@
     $('find').onchange = () => find(app)
     $('chosen').onclick = e => {
       const id = e.target.dataset && e.target.dataset.id
-      if (id !== undefined) app.select(app.chosen.watcher, V.idOf(id))
+      if (id === undefined) return
+      app.story.guided = false
+      app.select(app.chosen.watcher, V.idOf(id))
     }
     $('list').onclick = e => {
       const row = e.target.closest('li')

@@ -131,7 +131,7 @@
       this.world = new V.World()
       this.at = -1 // the frame that `world` shows
       this.bytes = 0
-      this.offset = 0 // of times
+      this.sent = [] // by frame: bytes that the client was sent up to there
       this.open = { blocks: [], bytes: 0 } // the frame that is being read
       this.engines = []
     }
@@ -144,6 +144,8 @@
           const it = V.readJSON(bytes, b)
           if (it.what === 'head') this.head = it
           else if (it.what === 'seen') this.seen = it.views
+          else if (it.what === 'story') this.story = it.story
+          else if (it.what === 'bounds') this.bounds = it.box
           else said.push(it)
         } else if (b.type === 'T') this.close(V.readTime(bytes, b))
         else this.open.blocks.push({ bytes, type: b.type, at: b.at, end: b.end })
@@ -158,7 +160,9 @@
       for (const [owner, node, targets] of this.seen || [])
         for (const target of targets) this.events.add(frame, 2, V.idOf(owner), V.idOf(target), V.idOf(node))
       this.seen = null
+      this.sent[frame] = frame ? this.sent[frame - 1] : 0
       for (const b of this.open.blocks) {
+        if (b.type === 'C') this.sent[frame] += b.end - b.at
         if (b.type === 'E') {
           this.events.dropped += V.readEvents(b.bytes, b, (enters, w, t, n) => this.events.add(frame, enters ? 1 : 0, w, t, n))
         } else if (b.type === 'G' || b.type === 'P') this.know(b.type === 'P' ? V.readName(b.bytes, b) : '')
@@ -197,6 +201,7 @@
     apply(frame) {
       const w = this.world
       w.tick = frame + 1
+      if (w.client) w.client.tick = w.tick
       for (const b of this.frames[frame].blocks) {
         if (b.type === 'R') {
           const r = V.readReset(b.bytes, b)
@@ -205,6 +210,7 @@
           w.engine = r.engine
         } else if (b.type === 'S') w.apply_entities(b.bytes.subarray(b.at, b.end))
         else if (b.type === 'N') w.apply_nodes(V.readNodes(b.bytes, b))
+        else if (b.type === 'C') w.hear(b.bytes.subarray(b.at, b.end))
       }
       this.at = frame
       if (frame % KEYFRAME === 0 && !this.keyframes.has(frame)) this.keyframes.set(frame, w.clone())

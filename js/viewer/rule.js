@@ -71,6 +71,8 @@
   const signed = big => BigInt.asIntN(64, BigInt(big)).toString()
   const kindText = big => '0x' + BigInt.asUintN(64, BigInt(big)).toString(16)
 
+  const maskText = mask => (BigInt.asUintN(64, BigInt(mask)) === 0xffffffffffffffffn ? 'all kinds' : kindText(mask))
+
   function areaText(a) {
     const m = a.margin > 0 ? `, margin ${short(a.margin)}` : a.keep > a.radius ? `, leaves at ${short(a.keep)}` : ''
     const h = a.half_height < Infinity ? `, ±${short(a.half_height)} high` : ''
@@ -140,5 +142,5 @@
     return e
   }
 
-  Object.assign(V, { holds, why, explain, areaText, kindText, luaNumber, short, SEES })
+  Object.assign(V, { holds, why, explain, areaText, kindText, maskText, luaNumber, short, SEES })
 })(globalThis.aoiViewer = globalThis.aoiViewer || {})

@@ -32,6 +32,7 @@
       this.nodes = new Map()
       this.shared = false // the map of nodes, with a keyframe
       this.owners = null
+      this.client = undefined // a world of what the client knows
       this.reserve(64)
     }
 
@@ -68,6 +69,7 @@
       w.nodes = this.nodes
       w.shared = this.shared = true
       w.owners = this.owners
+      w.client = this.client && this.client.clone()
       return w
     }
 
@@ -117,6 +119,15 @@
         this.place(slot, it)
       }
       for (const it of news.touched) if (this.slots.has(it.id)) this.set_kind(this.slots.get(it.id), it.kind)
+    }
+
+    // A message that the client was sent; an empty one: the client is gone.
+    hear(bytes) {
+      const client = this.client = this.client && bytes.length ? this.client : new World()
+      client.tick = this.tick
+      if (!bytes.length) return
+      if (aoiSync.read(bytes).anew) client.clear()
+      client.apply_entities(bytes)
     }
 
     apply_nodes(list) {

@@ -27,6 +27,26 @@ describe("docs/viewer.md", function()
     assert.matches("aoi%-blocks", process.read(folder .. "/crowd.html"))
   end)
 
+  it("writes a page of a program and a recording", function()
+    local folder, remove = process.folder()
+    finally(remove)
+    process.write(folder .. "/crowd.csv", "t,id,x,y\n0,1,0,0\n0,2,1,0\n")
+    local program = { open = function(_, engine)
+      local space, left = aoi.new { engine = engine }, 3
+      space:enter(1, 0, 0)
+      local night = { space = space }
+      function night.step()
+        left = left - 1
+        return left >= 0 and 3 - left or nil
+      end
+      function night.close() space:close() end
+      return night
+    end }
+    local text = snippets[2]:gsub('"(%l+%.%l+)"', function(name) return '"' .. folder .. "/" .. name .. '"' end)
+    run(text, { program = program })
+    assert.matches("aoi%-blocks", process.read(folder .. "/pages.html"))
+  end)
+
   it("serves a space", function()
     if not has_socket then return pending "LuaSocket is not installed" end
     local env = { space = aoi.new(), running = true }
@@ -38,12 +58,12 @@ describe("docs/viewer.md", function()
     local probe = socket.bind("127.0.0.1", 0)
     local _, port = probe:getsockname()
     probe:close()
-    run(snippets[2]:gsub("8642", tostring(port)), env)
+    run(snippets[3]:gsub("8642", tostring(port)), env)
     assert.equal(3, ticks)
   end)
 
   it("and is Lua in all others", function()
-    assert.is_true(#snippets >= 4)
-    for i = 3, #snippets do assert(compile(snippets[i])) end
+    assert.is_true(#snippets >= 5)
+    for i = 4, #snippets do assert(compile(snippets[i])) end
   end)
 end)

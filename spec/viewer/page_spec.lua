@@ -194,7 +194,7 @@ describe("a page", function()
     assert.error_matches(function() page.write(csv, html, { engin = "list" }) end, "unknown option 'engin'")
     assert.error_matches(function() page.write(csv, html, { engine = "lists" }) end, "no engine 'lists'")
     assert.error_matches(function() page.write(csv, html, { every = "1" }) end, "'every': number expected, got string")
-    assert.error_matches(function() page.write() end, "bad argument #1 to 'write' %(string expected%)")
+    assert.error_matches(function() page.write() end, "bad argument #1 to 'write' %(a path, .+ expected, got nil%)")
   end)
 end)
 

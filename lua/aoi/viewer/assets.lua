@@ -5,8 +5,8 @@
 local assets = {}
 
 local SCRIPTS = {
-  "aoi-sync.js", "blocks.js", "world.js", "rule.js", "recording.js", "draw.js", "timeline.js", "live.js", "app.js",
-  "input.js",
+  "aoi-sync.js", "blocks.js", "world.js", "rule.js", "recording.js", "draw.js", "timeline.js", "live.js", "story.js",
+  "app.js", "input.js",
 }
 
 local function read(path)

@@ -1,9 +1,10 @@
 -- Writes a recording as one page that needs no server: `aoi view FILE`.
 --
---   source (CSV or journal) --tick--> spaces, one for each engine --observers--> blocks --base64--> page
+--   source (CSV, journal, program) --tick--> spaces, one for each engine --observers--> blocks --base64--> page
+--                                                      `--aoi.sync--> what one client is sent --'
 --
--- The space of the first engine is the one that is told; of the others only what their indexes are made of, in some of
--- the ticks.
+-- The space of the first engine is the one that is shown; of the others only what their indexes are made of, in some of
+-- the ticks. A page has one chapter or several, each of a source of its own.
 
 local checks = require "aoi.checks"
 local aoi = require "aoi"
@@ -24,18 +25,47 @@ local MOST_BRUTE = 500                  -- entities
 local OPTIONS = {
   engine = "string", engines = "table", areas = "table", title = "string", from = "number", to = "number",
   every = "number", cell = "number", on_progress = "function", limit = "number", dimensions = "number",
-  quantum = "number",
+  quantum = "number", client = "table", story = "table",
 }
 
-local function check(options, level)
-  checks.options(options, OPTIONS, 3, "write", level + 1)
+local function check(options, n, level)
+  checks.options(options, OPTIONS, n, "write", level + 1)
   local known = {}
   for _, engine in ipairs(aoi.engines()) do known[engine] = true end
   for _, engine in ipairs { options.engine, (table.unpack or unpack)(options.engines or {}) } do
-    if not known[engine] then
-      error(("bad argument #3 to 'write' (no engine '%s')"):format(tostring(engine)), level + 1)
-    end
+    if not known[engine] then checks.fail(n, "write", ("no engine '%s'"):format(tostring(engine)), level + 1) end
   end
+  local client = options.client
+  if client and (type(client.id) ~= "number" or client.area == nil) then
+    checks.fail(n, "write", "bad value for option 'client': { id = ..., area = ... } expected", level + 1)
+  end
+end
+
+local function is_source(it) return type(it) == "string" or type(it) == "table" and it.open ~= nil end
+
+-- The list of chapters: { source, options } each.
+local function chapters_of(source, options)
+  if is_source(source) then
+    if options ~= nil then checks.type(options, "table", 3, "write") end
+    check(options or {}, 3, 3)
+    return { { source, options or {} } }
+  end
+  if type(source) ~= "table" or type(source[1]) ~= "table" then
+    checks.fail(1, "write", "a path, a program or a list of chapters expected, got " ..
+      (type(source) == "table" and next(source) == nil and "an empty table" or type(source)), 3)
+  end
+  if options ~= nil then checks.fail(3, "write", "no options beside chapters: each has its own", 3) end
+  local chapters = {}
+  for i, given in ipairs(source) do
+    local own = {}
+    for name, value in pairs(given) do own[name] = name ~= "source" and value or nil end
+    check(own, 1, 3)
+    if not is_source(given.source) then
+      checks.fail(1, "write", ("chapter %d: 'source' is neither a path nor a program"):format(i), 3)
+    end
+    chapters[i] = { given.source, own }
+  end
+  return chapters
 end
 
 -- Data elements of a page, as they come.
@@ -72,6 +102,21 @@ local function seen(space)
   return #views > 0 and blocks.block("J", json.encode { what = "seen", views = views }) or nil
 end
 
+-- What one client is sent in each tick, as `aoi.sync` packs it: blocks of type C.
+local function client_of(run, options)
+  if not options then return function() return nil end end
+  local sync = require("aoi.sync").new(run.space, { quantum = options.quantum or 0.01, sight = run.sight })
+  local is_client = false
+  return function()
+    local here, was = run.space:has(options.id), is_client
+    if here and not was then sync:add(options.id, options.area) end
+    is_client = here
+    local news = was and not here and blocks.block("C", "") or nil -- its life is over, and with it what it knew
+    sync:tick(function(_, message) news = blocks.block("C", message) end)
+    return news
+  end
+end
+
 -- The structure of one engine, in as many ticks as its share of bytes allows.
 local function sampler(engine, observer, main, ticks)
   local rate, due = STRUCTURE_BYTES / math.max(1, ticks), 0
@@ -87,7 +132,7 @@ end
 local function engines_of(source, main, given)
   local list = { main }
   for _, engine in ipairs(given or aoi.engines()) do
-    if given or engine ~= "brute" or source.most <= MOST_BRUTE then list[#list + 1] = engine end
+    if given or engine ~= "brute" or (source.most or 0) <= MOST_BRUTE then list[#list + 1] = engine end
   end
   return list
 end
@@ -100,7 +145,7 @@ local function open_spaces(source, options)
       local run = source:open(engine, options.cell)
       local quantum = #runs == 0 and options.quantum or nil
       run.observer = aoi.observe(run.space, { exact = true, quantum = quantum, events = MOST_EVENTS })
-      run.sample = sampler(engine, run.observer, #runs == 0, source.ticks > 0 and source.ticks or 2000)
+      run.sample = sampler(engine, run.observer, #runs == 0, (source.ticks or 0) > 0 and source.ticks or 2000)
       runs[#runs + 1] = run
     end
   end
@@ -129,8 +174,11 @@ end
 local function play(source, runs, options, out)
   local from, to, every = options.from or -math.huge, options.to or math.huge, options.every or 0
   local limit, next_time, ticks, box = options.limit or MOST_BYTES, -math.huge, 0, box_of()
+  local tell_client = client_of(runs[1], options.client)
   local function ended(complete)
     out.put(box.block())
+    local story = options.story or runs[1].story
+    if story then out.put(blocks.block("J", json.encode { what = "story", story = story })) end
     return ticks, complete
   end
   while true do
@@ -142,7 +190,9 @@ local function play(source, runs, options, out)
     if not time or time > to then return ended(true) end
     if time >= from and time >= next_time then
       if ticks == 0 and runs[1].begins_full then out.put(seen(runs[1].space)) end
+      local news = tell_client() -- before the observer, which shows the client's view; behind it in the page
       out.put(runs[1].observer:changes())
+      out.put(news)
       for _, run in ipairs(runs) do run.sample(ticks, out.put) end
       out.put(blocks.tick(time))
       if ticks % 16 == 0 then box.add(runs[1].space) end
@@ -153,7 +203,22 @@ local function play(source, runs, options, out)
   end
 end
 
---- Writes the page of a recording, a CSV file or a journal.
+local function write_chapter(source, options, out)
+  out.put(blocks.block("J", json.encode {
+    what = "head", title = options.title or source.title, engine = options.engine or "list", exact = true,
+    client = options.client and digits(options.client.id) or nil,
+  }))
+  local runs = open_spaces(source, options)
+  local ticks, complete = play(source, runs, options, out)
+  out.flush()
+  for _, run in ipairs(runs) do
+    run.observer:close()
+    run:close()
+  end
+  return ticks, complete
+end
+
+--- Writes a page: of a recording, a CSV file or a journal; of a program; or of several of these as chapters.
 --
 -- | option | meaning | default |
 -- |---|---|---|
@@ -166,40 +231,45 @@ end
 -- | `quantum` | of positions, which are exact with and without | |
 -- | `limit` | bytes of data after which it ends | 192 MB |
 -- | `title` | | the file's name |
+-- | `client` | `{ id =, area = [, quantum =] }`: beside the space, what a client with that view is sent | |
+-- | `story` | what is told beside: see below | |
 -- | `on_progress(ticks, of)` | called after each tick; `of` is nil for journals | |
 --
--- @param source_path the recording
+-- A program is a table: `open(self, engine [, cell])` returns a run, a table with `space`, `step(self)` (one tick;
+-- returns its time in seconds, nil at the end), `close(self)`, and perhaps `sight` (what hides things from the client)
+-- and `story`.
+--
+-- A story is a table of lists, all optional: `names` (by id, as text), `kinds` (names of the bits), `areas` (true: they
+-- are shown at first), `walls` (`{ line = { x1, y1, x2, y2 } [, opens = time] }`), `captions` (`{ time =, text =
+-- [, watch = [, target =]] }`), `says` (`{ time =, id =, text =, lasts = }`). A page with one plays by itself.
+--
+-- @param source the recording's path, a program, or a list of chapters: options with a field `source`
 -- @param out_path the page
--- @param options a table, or nil
+-- @param options a table, or nil; not beside chapters
 -- @return a table: `ticks`, `bytes` of data, `complete` (false where `limit` cut it off); or nil and what is wrong with
 --   a file
-function page.write(source_path, out_path, options)
-  options = options or {}
-  if type(source_path) ~= "string" then error("bad argument #1 to 'write' (string expected)", 2) end
+function page.write(source, out_path, options)
+  local chapters = chapters_of(source, options)
   if type(out_path) ~= "string" then error("bad argument #2 to 'write' (string expected)", 2) end
-  if type(options) ~= "table" then error("bad argument #3 to 'write' (table expected)", 2) end
-  check(options, 2)
-  local source, why = sources.open(source_path, options)
-  if not source then return nil, why end
-  local file
-  file, why = io.open(out_path, "wb")
+  for _, chapter in ipairs(chapters) do
+    if type(chapter[1]) == "string" then
+      local opened, why = sources.open(chapter[1], chapter[2])
+      if not opened then return nil, why end
+      chapter[1] = opened
+    end
+  end
+  local file, why = io.open(out_path, "wb")
   if not file then return nil, why end
   local head, tail = assets.page()
   file:write(head)
-  local out = writer(file)
-  out.put(blocks.block("J", json.encode {
-    what = "head", title = options.title or source.title, engine = options.engine or "list", exact = true,
-  }))
-  local runs = open_spaces(source, options)
-  local ticks, complete = play(source, runs, options, out)
-  out.flush()
+  local out, ticks, complete = writer(file), 0, true
+  for _, chapter in ipairs(chapters) do
+    local n, all = write_chapter(chapter[1], chapter[2], out)
+    ticks, complete = ticks + n, complete and all
+  end
   local ok
   ok, why = file:write(tail)
   file:close()
-  for _, run in ipairs(runs) do
-    run.observer:close()
-    run:close()
-  end
   if not ok then return nil, out_path .. ": " .. tostring(why) end
   return { ticks = ticks, bytes = out.total(), complete = complete }
 end
