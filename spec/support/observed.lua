@@ -56,7 +56,12 @@ local function read_nodes(s, nodes)
       nodes[key] = nil
     else
       local node = { shape = SHAPES[op], flags = s:byte(at), overrides = {} }
-      node.mask, at = varint(s, at + 1)
+      at = at + 1
+      if node.flags >= 4 then
+        node.label = s:sub(at + 1, at + s:byte(at))
+        at = at + 1 + #node.label
+      end
+      node.mask, at = varint(s, at)
       local list
       list, at = doubles(s, at, #FIELDS[node.shape])
       for i, name in ipairs(FIELDS[node.shape]) do node[name] = list[i] end

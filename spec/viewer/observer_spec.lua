@@ -29,6 +29,7 @@ local function same_area(space, id, node, told)
   if area.facing then assert.near(math.cos(area.facing), told.fx, 1e-12) end
   for i, e in ipairs(area.extents or {}) do assert.equal(e, told["e" .. ("xyz"):sub(i, i)], what) end
   if area.points then assert.same(area.points, told.points, what) end
+  assert.equal(area.label, told.label, what)
   local overrides, n = space:overrides(id, node)
   local count = 0
   for i = 1, 2 * n, 2 do assert.equal(overrides[i + 1], told.overrides[overrides[i]], what) end

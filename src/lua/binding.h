@@ -4,6 +4,7 @@
  *   args.c              arguments in, errors out, in the words of the standard library
  *   queries.c           the methods that only ask
  *   shapes_args.c       areas and explanations
+ *   classes.c           classes of objects that stand on a space
  *   snapshot_methods.c  save and load
  *   journal_methods.c   what records and plays
  *   sync_*.c            aoi.sync
@@ -159,6 +160,21 @@ void laoi_free_handlers(laoi_space *b);
 aoi_memory laoi_memory(lua_State *L);
 
 /* Into the table on top, each with the metatable and its own name for upvalues. */
+enum { LAOI_CLASS = 3 };    /* upvalue of a constructor, behind the space's metatable and its own name: the class */
+typedef struct laoi_class { /* of objects that stand on a space: classes.c */
+    const char *name, *constructor;
+    lua_CFunction make, close, tostring;
+    const luaL_Reg *methods;
+} laoi_class;
+void laoi_open_class(lua_State *L, int space_meta, const laoi_class *c); /* its constructor into the table on top */
+/* In a constructor: the object, all 0 and not of its class yet, at 3, behind the space and what it takes.  Then it gets its
+ * class; returns the space, still open: making tables may run a finalizer. */
+void *laoi_new_on_space(lua_State *L, size_t size);
+laoi_space *laoi_give_class(lua_State *L);
+void laoi_expect_open(lua_State *L, bool open, const laoi_space *b, const char *what);
+int laoi_name_object(lua_State *L, const char *name, bool open); /* for __tostring: of the object at 1 */
+int laoi_done(lua_State *L, int result);                         /* of a call of the core: nothing, or an error */
+
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
 void laoi_open_sync(lua_State *L, int space_meta);     /* pushes the table aoi.sync; sync.c */
 void laoi_open_sight(lua_State *L, int space_meta);    /* pushes the table aoi.sight; sight_methods.c */

@@ -24,6 +24,7 @@
 #endif
 
 #include "lua/args.c"
+#include "lua/classes.c"
 #include "lua/deliver.c"
 #include "lua/handlers.c"
 #include "lua/history_methods.c"

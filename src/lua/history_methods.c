@@ -19,8 +19,7 @@ typedef struct laoi_history {
 
 static laoi_history *history_self(lua_State *L) {
     laoi_history *h = laoi_object(L, HISTORY_NAME);
-    if (!h->core) luaL_error(L, "attempt to use a closed history");
-    if (!h->space->core) luaL_error(L, "attempt to use a closed space");
+    laoi_expect_open(L, h->core != NULL, h->space, "history");
     h->space->calls++;
     return h;
 }
@@ -74,9 +73,7 @@ static int h_close(lua_State *L) {
 
 static int h_tostring(lua_State *L) {
     laoi_history *h = laoi_object(L, HISTORY_NAME);
-    if (h->core && h->space->core) lua_pushfstring(L, HISTORY_NAME ": %p", (void *)h);
-    else lua_pushliteral(L, HISTORY_NAME " (closed)");
-    return 1;
+    return laoi_name_object(L, HISTORY_NAME, h->core && h->space->core);
 }
 
 static int h_new(lua_State *L) {
@@ -85,16 +82,10 @@ static int h_new(lua_State *L) {
     if (ticks < 1 || ticks > AOI_MOST_TICKS)
         laoi_argerror(L, 2, "a number of ticks from 1 to %d expected", AOI_MOST_TICKS);
     laoi_no_more(L, 3);
-    lua_settop(L, 2);
-    laoi_history *h = laoi_newuserdata(L, sizeof *h);
-    *h = (laoi_history){.space = b, .ticks = (uint32_t)ticks};
-    lua_createtable(L, 1, 0);
-    lua_pushvalue(L, 1);
-    lua_rawseti(L, -2, 1);
-    laoi_settable(L, 3);
-    lua_pushvalue(L, lua_upvalueindex(3));
-    lua_setmetatable(L, 3);
-    b = laoi_self(L); /* still open? a finalizer may have closed it */
+    laoi_history *h = laoi_new_on_space(L, sizeof *h);
+    h->space = b;
+    h->ticks = (uint32_t)ticks;
+    b = laoi_give_class(L);
     return aoi_history_open(b->core, (uint32_t)ticks, &h->core) == AOI_OK ? 1 : laoi_nomemory(L);
 }
 
@@ -102,30 +93,10 @@ static const luaL_Reg history_methods[] = {
     {"tick", h_tick}, {"position", h_position}, {"near", h_near}, {"close", h_close}, {NULL, NULL},
 };
 
-static const luaL_Reg history_metamethods[] = {
-    {"__gc", h_close},
-    {"__tostring", h_tostring},
-#if LUA_VERSION_NUM >= 504
-    {"__close", h_close},
-#endif
-    {NULL, NULL},
-};
+static const laoi_class history_objects = {HISTORY_NAME, "new", h_new, h_close, h_tostring, history_methods};
 
 void laoi_open_history(lua_State *L, int space_meta) {
-    int module = lua_gettop(L), meta = module + 1;
-    lua_createtable(L, 0, 6);
-    lua_pushliteral(L, HISTORY_NAME);
-    lua_setfield(L, meta, "__name");
-    laoi_set_functions(L, meta, history_metamethods);
-    lua_createtable(L, 0, 4);
-    laoi_set_functions(L, meta, history_methods);
-    lua_setfield(L, meta, "__index");
     lua_createtable(L, 0, 1);
-    lua_pushvalue(L, space_meta);
-    lua_pushliteral(L, "new");
-    lua_pushvalue(L, meta);
-    lua_pushcclosure(L, h_new, 3);
-    lua_setfield(L, -2, "new");
-    lua_setfield(L, module, "history");
-    lua_settop(L, module);
+    laoi_open_class(L, space_meta, &history_objects);
+    lua_setfield(L, -2, "history");
 }

@@ -95,10 +95,7 @@ static int o_close(lua_State *L) {
 }
 
 static int o_tostring(lua_State *L) {
-    laoi_observer *y = lua_touserdata(L, 1);
-    if (observer_maybe(L)->core) lua_pushfstring(L, OBSERVER_NAME ": %p", (void *)y);
-    else lua_pushliteral(L, OBSERVER_NAME " (closed)");
-    return 1;
+    return laoi_name_object(L, OBSERVER_NAME, observer_maybe(L)->core != NULL);
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -132,16 +129,8 @@ static int o_new(lua_State *L) {
     aoi_observer_options o = {0};
     (void)laoi_self(L);
     observer_options(L, 2, &o);
-    lua_settop(L, 2);
-    laoi_observer *y = laoi_newuserdata(L, sizeof *y);
-    memset(y, 0, sizeof *y);
-    lua_createtable(L, 1, 0);
-    lua_pushvalue(L, 1);
-    lua_rawseti(L, -2, 1);
-    laoi_settable(L, 3);
-    lua_pushvalue(L, lua_upvalueindex(3));
-    lua_setmetatable(L, 3);
-    laoi_space *b = laoi_self(L); /* still open? a finalizer may have closed it */
+    laoi_observer *y = laoi_new_on_space(L, sizeof *y);
+    laoi_space *b = laoi_give_class(L);
     return aoi_observer_open(b->core, &o, &y->core) == AOI_OK ? 1 : laoi_nomemory(L);
 }
 
@@ -149,28 +138,8 @@ static const luaL_Reg observer_methods[] = {
     {"changes", o_changes}, {"structure", o_structure}, {"restart", o_restart}, {"close", o_close}, {NULL, NULL},
 };
 
-static const luaL_Reg observer_metamethods[] = {
-    {"__gc", o_close},
-    {"__tostring", o_tostring},
-#if LUA_VERSION_NUM >= 504
-    {"__close", o_close},
-#endif
-    {NULL, NULL},
-};
+static const laoi_class observer_objects = {OBSERVER_NAME, "observe", o_new, o_close, o_tostring, observer_methods};
 
 void laoi_open_observe(lua_State *L, int space_meta) {
-    int module = lua_gettop(L), meta = module + 1;
-    lua_createtable(L, 0, 6);
-    lua_pushliteral(L, OBSERVER_NAME);
-    lua_setfield(L, meta, "__name");
-    laoi_set_functions(L, meta, observer_metamethods);
-    lua_createtable(L, 0, 4);
-    laoi_set_functions(L, meta, observer_methods);
-    lua_setfield(L, meta, "__index");
-    lua_pushvalue(L, space_meta);
-    lua_pushliteral(L, "observe");
-    lua_pushvalue(L, meta);
-    lua_pushcclosure(L, o_new, 3);
-    lua_setfield(L, module, "observe");
-    lua_settop(L, module);
+    laoi_open_class(L, space_meta, &observer_objects);
 }

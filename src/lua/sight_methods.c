@@ -33,7 +33,7 @@ static bool sight_is_open(const laoi_sight *g) {
 
 static laoi_sight *sight_self(lua_State *L) {
     laoi_sight *g = sight_maybe(L);
-    if (!sight_is_open(g)) luaL_error(L, g->core ? "attempt to use a closed space" : "attempt to use a closed sight");
+    laoi_expect_open(L, g->core != NULL, g->space, "sight");
     return g;
 }
 
@@ -49,12 +49,6 @@ static aoi_node sight_node(lua_State *L, const laoi_sight *g) {
         laoi_argerror(L, 3, "node %s of entity %s is none of this sight", laoi_spell(L, laoi_integer(L, 3)),
                       laoi_spell(L, laoi_integer(L, 2)));
     return n;
-}
-
-static int sight_done(lua_State *L, int result) {
-    if (result == AOI_OK) return 0;
-    if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    return luaL_error(L, "aoi: %s", aoi_result_text(result));
 }
 
 /* Pushes the space's userdata in the place of self. */
@@ -100,25 +94,16 @@ static int g_new(lua_State *L) {
         }
     } else if (!lua_isnoneornil(L, 2)) laoi_typeerror(L, 2, "table");
     laoi_no_more(L, 3);
-    lua_settop(L, 2);
-    laoi_sight *g = laoi_newuserdata(L, sizeof *g);
-    *g = (laoi_sight){.space = b};
-    lua_createtable(L, 1, 0);
-    lua_pushvalue(L, 1);
-    lua_rawseti(L, -2, 1);
-    laoi_settable(L, 3);
-    lua_pushvalue(L, lua_upvalueindex(3));
-    lua_setmetatable(L, 3);
-    laoi_self(L); /* still open? making a table may run a finalizer */
+    laoi_sight *g = laoi_new_on_space(L, sizeof *g);
+    g->space = b;
+    laoi_give_class(L);
     int result = aoi_sight_open(b->core, walls, &g->core);
-    return result == AOI_OK ? 1 : sight_done(L, result);
+    return result == AOI_OK ? 1 : laoi_done(L, result);
 }
 
 static int g_tostring(lua_State *L) {
     laoi_sight *g = sight_maybe(L);
-    if (sight_is_open(g)) lua_pushfstring(L, SIGHT_NAME ": %p", (void *)g);
-    else lua_pushliteral(L, SIGHT_NAME " (closed)");
-    return 1;
+    return laoi_name_object(L, SIGHT_NAME, sight_is_open(g));
 }
 
 /* ---- walls ------------------------------------------------------------------------------------------------------- */
@@ -145,14 +130,14 @@ static int g_wall(lua_State *L) {
     }
     laoi_no_more_in(L, g->space, g->space->dims == 3 ? 8 : 6);
     int result = aoi_sight_add_wall(g->core, &w, &id);
-    if (result != AOI_OK) return sight_done(L, result);
+    if (result != AOI_OK) return laoi_done(L, result);
     laoi_pushinteger(L, id);
     return 1;
 }
 
 static int wall_done(lua_State *L, int result) {
     if (result == AOI_EGONE) return laoi_argerror(L, 2, "no wall %s", laoi_spell(L, laoi_integer(L, 2)));
-    return sight_done(L, result);
+    return laoi_done(L, result);
 }
 
 static int g_open(lua_State *L) {
@@ -261,18 +246,18 @@ static int g_add(lua_State *L) {
     if (result == AOI_EEXIST)
         return laoi_argerror(L, 3, "entity %s already has a node %s", laoi_spell(L, laoi_integer(L, 2)),
                              laoi_spell(L, node_id));
-    return sight_done(L, result);
+    return laoi_done(L, result);
 }
 
 static int g_remove(lua_State *L) {
     laoi_sight *g = sight_self_of(L, 3);
-    return sight_done(L, aoi_remove_node(g->space->core, sight_node(L, g)));
+    return laoi_done(L, aoi_remove_node(g->space->core, sight_node(L, g)));
 }
 
 static int g_tick(lua_State *L) {
     laoi_sight *g = sight_self_of(L, 1);
     int result = aoi_sight_tick(g->core);
-    if (result != AOI_OK) return sight_done(L, result);
+    if (result != AOI_OK) return laoi_done(L, result);
     laoi_space *b = g->space;
     replace_self(L);
     return laoi_deliver_layers(L, b);
@@ -302,7 +287,7 @@ static int answer_sight(lua_State *L, bool view) {
     if (!lua_isnoneornil(L, buffer) && !lua_istable(L, buffer)) laoi_typeerror(L, buffer, "table");
     if (view) result = aoi_sight_view(g->core, sight_node(L, g), &ids, &n);
     else result = aoi_sight_viewers(g->core, laoi_entity(L, g->space, 2), &ids, &nodes, &n);
-    if (result != AOI_OK) return sight_done(L, result);
+    if (result != AOI_OK) return laoi_done(L, result);
     uint32_t calls = g->space->calls, own = g->calls;
     lua_settop(L, buffer);
     laoi_buffer(L, buffer, nodes ? 2 * n : n);
@@ -374,30 +359,9 @@ static const luaL_Reg sight_methods[] = {
     {NULL, NULL},
 };
 
-static const luaL_Reg sight_metamethods[] = {
-    {"__gc", g_close},
-    {"__tostring", g_tostring},
-#if LUA_VERSION_NUM >= 504
-    {"__close", g_close},
-#endif
-    {NULL, NULL},
-};
+static const laoi_class sight_objects = {SIGHT_NAME, "new", g_new, g_close, g_tostring, sight_methods};
 
 void laoi_open_sight(lua_State *L, int space_meta) {
-    lua_createtable(L, 0, 2);
-    int module = lua_gettop(L);
-    lua_createtable(L, 0, 6);
-    int meta = module + 1;
-    lua_pushliteral(L, SIGHT_NAME);
-    lua_setfield(L, meta, "__name");
-    laoi_set_functions(L, meta, sight_metamethods);
-    lua_createtable(L, 0, 16);
-    laoi_set_functions(L, meta, sight_methods);
-    lua_setfield(L, meta, "__index");
-    lua_pushvalue(L, space_meta);
-    lua_pushliteral(L, "new");
-    lua_pushvalue(L, meta);
-    lua_pushcclosure(L, g_new, 3);
-    lua_setfield(L, module, "new");
-    lua_settop(L, module);
+    lua_createtable(L, 0, 1);
+    laoi_open_class(L, space_meta, &sight_objects);
 }

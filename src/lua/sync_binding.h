@@ -17,7 +17,6 @@ typedef struct sync_fields_arg { /* names are copied: what runs meanwhile may ch
 } sync_fields_arg;
 
 laoi_sync *laoi_sync_self(lua_State *L, int most); /* open, in a call of so many arguments at most */
-int laoi_sync_done(lua_State *L, int result);
 
 /* ---- sync_fields.c ----------------------------------------------------------------------------------------------- */
 

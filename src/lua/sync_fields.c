@@ -109,7 +109,7 @@ int laoi_sync_put(lua_State *L) {
         v.number = lua_tonumber(L, 4);
     }
     int result = aoi_sync_put(y->core, e, field, &v);
-    if (result != AOI_EVALUE) return laoi_sync_done(L, result);
+    if (result != AOI_EVALUE) return laoi_done(L, result);
     const char *name = lua_tostring(L, 3), *range = type_ranges[type];
     if (v.bytes) return laoi_argerror(L, 4, "field '%s' (%s) holds %s", name, type_names[type], range);
     return laoi_argerror(L, 4, "field '%s' (%s) holds %s, got %s", name, type_names[type], range, lua_tostring(L, 4));
@@ -129,7 +129,7 @@ int laoi_sync_get(lua_State *L) {
     int type;
     uint32_t field = field_arg(L, y->core, 3, &type);
     int result = aoi_sync_value(y->core, e, field, &v);
-    if (result != AOI_OK) return laoi_sync_done(L, result);
+    if (result != AOI_OK) return laoi_done(L, result);
     laoi_push_value(L, type, &v);
     return 1;
 }

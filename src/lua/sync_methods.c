@@ -29,7 +29,7 @@ static bool sync_is_open(const laoi_sync *y) {
 
 static laoi_sync *sync_self(lua_State *L) {
     laoi_sync *y = sync_maybe(L);
-    if (!sync_is_open(y)) luaL_error(L, y->core ? "attempt to use a closed space" : "attempt to use a closed sync");
+    laoi_expect_open(L, y->core != NULL, y->space, "sync");
     return y;
 }
 
@@ -44,12 +44,6 @@ static aoi_entity sync_client(lua_State *L, const laoi_sync *y) {
     if (AOI_IS_NULL(aoi_sync_node(y->core, e)))
         laoi_argerror(L, 2, "entity %s is no client", laoi_spell(L, laoi_integer(L, 2)));
     return e;
-}
-
-int laoi_sync_done(lua_State *L, int result) {
-    if (result == AOI_OK) return 0;
-    if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    return luaL_error(L, "aoi: %s", aoi_result_text(result));
 }
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
@@ -164,15 +158,9 @@ static int y_new(lua_State *L) {
     a.o.fields = declared.fields;
     a.o.field_count = declared.count;
     laoi_no_more(L, 3);
-    lua_settop(L, 2);
-    laoi_sync *y = laoi_newuserdata(L, sizeof *y);
-    *y = (laoi_sync){.space = b};
-    lua_createtable(L, 1, 0);
-    lua_pushvalue(L, 1);
-    lua_rawseti(L, -2, 1);
-    laoi_settable(L, 3);
-    lua_pushvalue(L, lua_upvalueindex(3));
-    lua_setmetatable(L, 3);
+    laoi_sync *y = laoi_new_on_space(L, sizeof *y);
+    y->space = b;
+    laoi_give_class(L);
     if (a.o.sight) { /* both still open? making a table may run a finalizer */
         lua_pushliteral(L, "sight");
         lua_rawget(L, 2);
@@ -184,7 +172,7 @@ static int y_new(lua_State *L) {
     aoi_relevance clients = a.o.clients;
     a.o.clients = (aoi_relevance){0};
     int result = aoi_sync_open(b->core, &a.o, &y->core);
-    if (result != AOI_OK) return laoi_sync_done(L, result);
+    if (result != AOI_OK) return laoi_done(L, result);
     const char *wrong = aoi_relevance_fault(y->core, &clients);
     if (wrong) {
         aoi_sync *core = y->core;
@@ -201,9 +189,7 @@ static int y_new(lua_State *L) {
 
 static int y_tostring(lua_State *L) {
     laoi_sync *y = sync_maybe(L);
-    if (sync_is_open(y)) lua_pushfstring(L, SYNC_NAME ": %p", (void *)y);
-    else lua_pushliteral(L, SYNC_NAME " (closed)");
-    return 1;
+    return laoi_name_object(L, SYNC_NAME, sync_is_open(y));
 }
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
@@ -242,7 +228,7 @@ static int y_set_view(lua_State *L) {
     if (lua_type(L, 3) != LUA_TNUMBER) laoi_typeerror(L, 3, "number");
     (void)view_arg(L, y, e, 3, &view);
     laoi_area(L, y->space, 4, &area);
-    return laoi_sync_done(L, aoi_sync_set_view(y->core, e, view, &area.area));
+    return laoi_done(L, aoi_sync_set_view(y->core, e, view, &area.area));
 }
 
 static int y_add(lua_State *L) {
@@ -258,12 +244,12 @@ static int y_add(lua_State *L) {
     aoi_sync_get_defaults(y->core, &a.o.clients);
     read_sync_options(L, 4, &a, NULL);
     check_relevance(L, 4, y->core, &a.o.clients);
-    return laoi_sync_done(L, aoi_sync_add_views(y->core, e, views, count, &a.o.clients));
+    return laoi_done(L, aoi_sync_add_views(y->core, e, views, count, &a.o.clients));
 }
 
 static int y_remove(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 2);
-    return laoi_sync_done(L, aoi_sync_remove(y->core, sync_client(L, y)));
+    return laoi_done(L, aoi_sync_remove(y->core, sync_client(L, y)));
 }
 
 static int y_set(lua_State *L) {
@@ -274,12 +260,12 @@ static int y_set(lua_State *L) {
     (void)aoi_sync_get(y->core, e, &a.o.clients);
     read_sync_options(L, 3, &a, NULL);
     check_relevance(L, 3, y->core, &a.o.clients);
-    return laoi_sync_done(L, aoi_sync_set(y->core, e, &a.o.clients));
+    return laoi_done(L, aoi_sync_set(y->core, e, &a.o.clients));
 }
 
 static int y_resend(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 2);
-    return laoi_sync_done(L, aoi_sync_resend(y->core, sync_client(L, y)));
+    return laoi_done(L, aoi_sync_resend(y->core, sync_client(L, y)));
 }
 
 static int y_node(lua_State *L) {
@@ -298,26 +284,26 @@ static int y_set_priority(lua_State *L) {
     aoi_entity e = laoi_entity(L, y->space, 2);
     double priority = laoi_finite(L, 3);
     if (!(priority > 0)) return laoi_argerror(L, 3, "priority must be positive");
-    return laoi_sync_done(L, aoi_sync_set_priority(y->core, e, priority));
+    return laoi_done(L, aoi_sync_set_priority(y->core, e, priority));
 }
 
 static int y_pin(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = sync_client(L, y), target = laoi_entity(L, y->space, 3);
     if (AOI_EQUALS(e, target)) return laoi_argerror(L, 3, "an entity does not see itself");
-    return laoi_sync_done(L, aoi_sync_pin(y->core, e, target));
+    return laoi_done(L, aoi_sync_pin(y->core, e, target));
 }
 
 /* A target that has left has no pins: there is nothing to do. */
 static int y_unpin(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 3);
     aoi_entity e = sync_client(L, y), target = aoi_find(y->space->core, laoi_integer(L, 3));
-    return AOI_IS_NULL(target) ? 0 : laoi_sync_done(L, aoi_sync_unpin(y->core, e, target));
+    return AOI_IS_NULL(target) ? 0 : laoi_done(L, aoi_sync_unpin(y->core, e, target));
 }
 
 static int y_touch(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 2);
-    return laoi_sync_done(L, aoi_sync_touch(y->core, laoi_entity(L, y->space, 2)));
+    return laoi_done(L, aoi_sync_touch(y->core, laoi_entity(L, y->space, 2)));
 }
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
@@ -337,7 +323,7 @@ static int answer_ids(lua_State *L, int (*ask)(aoi_sync *, aoi_entity, const int
     aoi_entity e = of_client ? sync_client(L, y) : laoi_entity(L, y->space, 2);
     if (!lua_isnoneornil(L, 3) && !lua_istable(L, 3)) laoi_typeerror(L, 3, "table");
     int result = ask(y->core, e, &ids, &n);
-    if (result != AOI_OK) return laoi_sync_done(L, result);
+    if (result != AOI_OK) return laoi_done(L, result);
     uint32_t calls = y->space->calls, own = y->calls;
     lua_settop(L, 3);
     laoi_buffer(L, 3, n);
@@ -426,34 +412,11 @@ static const luaL_Reg sync_methods[] = {
     {"set_view", y_set_view}, {"get", laoi_sync_get}, {NULL, NULL},
 };
 
-static const luaL_Reg sync_metamethods[] = {
-    {"__gc", y_close},
-    {"__tostring", y_tostring},
-#if LUA_VERSION_NUM >= 504
-    {"__close", y_close},
-#endif
-    {NULL, NULL},
-};
+static const laoi_class sync_objects = {SYNC_NAME, "new", y_new, y_close, y_tostring, sync_methods};
 
 void laoi_open_sync(lua_State *L, int space_meta) {
     static const luaL_Reg reader[] = {{"read", laoi_sync_read}, {NULL, NULL}};
     lua_createtable(L, 0, 2);
-    int module = lua_gettop(L);
-    lua_createtable(L, 0, 6);
-    int meta = module + 1;
-    lua_pushliteral(L, SYNC_NAME);
-    lua_setfield(L, meta, "__name");
-    laoi_set_functions(L, meta, sync_metamethods);
-    lua_createtable(L, 0, 16);
-    laoi_set_functions(L, meta, sync_methods);
-    lua_setfield(L, meta, "__index");
-    lua_pushvalue(L, module);
-    laoi_set_functions(L, meta, reader);
-    lua_pop(L, 1);
-    lua_pushvalue(L, space_meta);
-    lua_pushliteral(L, "new");
-    lua_pushvalue(L, meta);
-    lua_pushcclosure(L, y_new, 3);
-    lua_setfield(L, module, "new");
-    lua_settop(L, module);
+    laoi_set_functions(L, lua_gettop(L), reader);
+    laoi_open_class(L, space_meta, &sync_objects);
 }
