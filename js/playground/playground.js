@@ -1,10 +1,10 @@
 // playground.js - a space to drag things in. The space is in Lua; this draws what Lua says and passes on what the hand does.
 //
-//   pointer, buttons --> call(code) --> Lua: space, things --> one line of JSON: entities, what each sees, events --> canvas
+//   pointer, buttons --> call(code) --> Lua: space, sight, things, walls --> one line of JSON: all that is drawn, events --> canvas
 'use strict'
 const PROGRAM = `
 local aoi = require "aoi"
-things, log, last = {}, {}, 0
+things, walls, log, last = {}, {}, {}, 0
 local AREAS = {
   guard = function(shape)
     if shape == "sector" then return { shape = "sector", radius = 90, facing = 0, angle = 1.6 } end
@@ -20,13 +20,32 @@ shape = "square"
 local function place(id)
   local thing = things[id]
   space:enter(id, thing.x, thing.y)
-  if thing.kind == "guard" then space:add_node(id, 1, AREAS.guard(shape), handlers) end
+  if thing.kind == "guard" then sight:add(id, 1, AREAS.guard(shape), handlers) end
 end
 
 function build(engine)
   if space then space:close() end
   space = aoi.new { engine = engine }
+  sight = require("aoi.sight").new(space)
+  for _, wall in ipairs(walls) do
+    wall.id = sight:wall(wall[1], wall[2], wall[3], wall[4])
+    if wall.open then sight:open(wall.id) end
+  end
   for id in pairs(things) do place(id) end
+end
+
+function wall(x1, y1, x2, y2)
+  walls[#walls + 1] = { x1, y1, x2, y2, id = sight:wall(x1, y1, x2, y2), open = false }
+end
+
+function door(i)
+  walls[i].open = not walls[i].open
+  sight[walls[i].open and "open" or "shut"](sight, walls[i].id)
+end
+
+function clear()
+  for _, wall in ipairs(walls) do sight:remove_wall(wall.id) end
+  walls = {}
 end
 
 function add(kind, x, y)
@@ -67,24 +86,29 @@ end
 local function quoted(text) return '"' .. text:gsub('[%c"\\\\]', " ") .. '"' end
 
 function state()
-  local list = {}
+  sight:tick()
+  local list, shut = {}, {}
+  for i, w in ipairs(walls) do
+    shut[i] = ('{"line":[%.3f,%.3f,%.3f,%.3f],"open":%s}'):format(w[1], w[2], w[3], w[4], tostring(w.open))
+  end
   for id, t in pairs(things) do
     local sees, a = {}, t.kind == "guard" and space:area(id, 1) or nil
-    for i, target in ipairs(a and space:view(id, 1) or {}) do sees[i] = target end
+    for i, target in ipairs(a and sight:view(id, 1) or {}) do sees[i] = target end
     list[#list + 1] = ('{"id":%d,"kind":%s,"name":%s,"x":%.3f,"y":%.3f,"sees":[%s],"facing":%.4f}'):format(
       id, quoted(t.kind), quoted(t.name), t.x, t.y, table.concat(sees, ","), a and type(a) == "table" and a.facing or 0)
   end
   local events = {}
   for i, line in ipairs(log) do events[i] = quoted(line) end
   log = {}
-  return ('{"shape":%s,"list":[%s],"events":[%s]}'):format(quoted(shape), table.concat(list, ","), table.concat(events, ","))
+  return ('{"shape":%s,"walls":[%s],"list":[%s],"events":[%s]}'):format(
+    quoted(shape), table.concat(shut, ","), table.concat(list, ","), table.concat(events, ","))
 end
 
-function why(w, t) return quoted(tostring(space:explain(w, 1, t))) end
+function why(w, t) return quoted(tostring(sight:explain(w, 1, t))) end
 `
 const ENGINES = ['list', 'grid', 'tower', 'quadtree', 'brute'], SHAPES = ['square', 'circle', 'box', 'sector']
 const stage = document.getElementById('stage'), context = stage.getContext('2d')
-let world = { list: [], shape: 'square' }, chosen = null, dragged = null, walking = null, count = 0
+let world = { list: [], walls: [], shape: 'square' }, chosen = null, dragged = null, drawn = null, walking = null, count = 0
 
 async function call(code) {
   const { ok, value } = await lua.run(code)
@@ -135,6 +159,18 @@ function draw() {
       context.stroke()
     }
   }
+  for (const { line: [x1, y1, x2, y2], open } of drawn ? [...world.walls, { line: drawn }] : world.walls) {
+    context.globalAlpha = open ? 0.3 : 1
+    context.setLineDash(open ? [4, 4] : [])
+    context.lineWidth = 3
+    context.strokeStyle = colour('--ink')
+    context.beginPath()
+    context.moveTo(x1, y1)
+    context.lineTo(x2, y2)
+    context.stroke()
+  }
+  context.setLineDash([])
+  context.lineWidth = 1
   context.globalAlpha = 1
   context.font = '12px system-ui, sans-serif'
   for (const thing of world.list) {
@@ -150,9 +186,20 @@ function draw() {
 const place = event => { const r = stage.getBoundingClientRect(); return [event.clientX - r.left, event.clientY - r.top] }
 const under = ([x, y]) => world.list.find(thing => Math.hypot(thing.x - x, thing.y - y) < 14)
 
+// The wall within a finger's width of a place, from 1 on as in Lua, or 0.
+const wall_at = (x, y) => 1 + world.walls.findIndex(({ line: [x1, y1, x2, y2] }) => {
+  const dx = x2 - x1, dy = y2 - y1, t = Math.max(0, Math.min(1, ((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy)))
+  return Math.hypot(x1 + t * dx - x, y1 + t * dy - y) < 8
+})
+
+stage.style.touchAction = 'none'
 stage.addEventListener('pointerdown', event => {
-  const thing = under(place(event))
-  if (!thing) return
+  const at = place(event), thing = under(at)
+  if (!thing) {
+    drawn = [...at, ...at]
+    stage.setPointerCapture(event.pointerId)
+    return
+  }
   if (thing.kind === 'guard') chosen = thing.id
   dragged = thing.id
   stage.setPointerCapture(event.pointerId)
@@ -160,13 +207,25 @@ stage.addEventListener('pointerdown', event => {
 })
 stage.addEventListener('pointermove', async event => {
   const [x, y] = place(event)
+  if (drawn) {
+    drawn.splice(2, 2, x, y)
+    return draw()
+  }
   if (dragged) return update(`move(${dragged}, ${x}, ${y})`)
   const thing = under([x, y])
   if (thing && chosen && thing.id !== chosen && find(chosen)) {
     document.getElementById('why').textContent = JSON.parse(await call(`return why(${chosen}, ${thing.id})`))
   }
 })
-stage.addEventListener('pointerup', () => { dragged = null })
+stage.addEventListener('pointerup', () => {
+  const line = drawn
+  dragged = drawn = null
+  if (!line) return
+  const [x1, y1, x2, y2] = line, hit = wall_at(x1, y1)
+  if (Math.hypot(x2 - x1, y2 - y1) > 12) return update(`wall(${line})`)
+  if (hit) return update(`door(${hit})`)
+})
+stage.addEventListener('pointercancel', () => { dragged = drawn = null })
 
 function choices(id, names, current, act) {
   const box = document.getElementById(id)
@@ -188,6 +247,7 @@ const actions = {
   guard: () => update(`add("guard", ${anywhere()})`),
   thief: () => update(`add("thief", ${anywhere()})`),
   remove: () => { const id = chosen; chosen = null; return id && find(id) ? update(`remove(${id})`) : null },
+  clear: () => update('clear()'),
   walk: () => {
     if (walking) { clearInterval(walking); walking = null } else {
       walking = setInterval(() => update(`walk(${stage.clientWidth}, ${stage.clientHeight})`), 40)

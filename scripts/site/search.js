@@ -3,7 +3,7 @@ const input = document.getElementById("search"), found = document.getElementById
 // What readers call things that the pages call otherwise.
 const ALSO = { vision: "sector", cone: "sector", fov: "sector", degrees: "radians", fog: "sight", wall: "walls", occlusion: "walls",
   hitscan: "sweep", raycast: "ray", rewind: "history", replication: "sync", interest: "area", visibility: "sees", hysteresis: "margin",
-  lod: "tiers", mmo: "world" };
+  lod: "tiers", mmo: "world", vehicle: "attach", mount: "attach", compensation: "history", lag: "history" };
 const escape = (text) => text.replace(/[&<>]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[c]);
 function search() {
   const words = input.value.toLowerCase().split(/\s+/).filter((word) => word);
@@ -16,7 +16,7 @@ function search() {
     let score = 0;
     for (const word of words) {
       const rank = (w) => (head.includes(w) ? 10 + (head === w ? 20 : 0) : 0) + (low.includes(w) ? 1 : 0);
-      const here = rank(word) || (ALSO[word] ? rank(ALSO[word]) / 2 : 0);
+      const here = rank(word) || (ALSO[word] ? rank(ALSO[word]) / 30 : 0);
       if (!here) { score = 0; break; }
       score += here;
     }

@@ -64,11 +64,26 @@ async function drags(page) {
     for (const end = Date.now() + 5000; Date.now() < end && !document.getElementById('events').textContent;) {
       await new Promise(done => setTimeout(done, 20))
     }
+    const sees = () => find(guard.id).sees.length, wait = () => new Promise(done => setTimeout(done, 200)), seen = []
+    const line = (...at) => {
+      send('pointerdown', at[0], at[1])
+      send('pointermove', at[2], at[3])
+      send('pointerup', at[2], at[3])
+      return wait()
+    }
+    await wait()
+    seen.push(sees())
+    await line(guard.x + 25, guard.y - 8, guard.x - 5, guard.y + 30) // a wall between the two, then a click on it
+    seen.push(sees(), JSON.parse(await call('return why(' + guard.id + ',' + thief.id + ')')))
+    await line(guard.x + 22, guard.y - 4, guard.x + 22, guard.y - 4)
+    seen.push(sees())
     for (const button of document.querySelectorAll('#engines button, #shapes button')) button.click()
     await new Promise(done => setTimeout(done, 300))
     await actions.code()
-    return [document.getElementById('events').textContent, document.getElementById('printed').textContent]
+    return [document.getElementById('events').textContent, document.getElementById('printed').textContent, seen]
   })()`)
+  assert.deepStrictEqual(state[2].filter(it => typeof it === 'number'), [1, 0, 1], 'a wall hides, and an open one does not')
+  assert.ok(state[2][2].includes('wall'), state[2][2])
   assert.ok(state[0].includes('thief 1 enters the area of guard 1'), state[0])
   assert.ok(state[1].endsWith('true'), state[1])
 }
@@ -91,6 +106,9 @@ async function main() {
   await finds(desk, 'when not to use', 'index.html#when-not-to-use-it')
   await finds(desk, '十字链表', 'zh.html#选哪个引擎')
   for (const words of ['vision', 'degrees']) await finds(desk, words, 'reference.html#the-rule')
+  await finds(desk, 'wall', 'sight.html#walls-what-nodes-see-past-them')
+  await finds(desk, 'fog', 'recipes.html#recipes')
+  await finds(desk, 'lag compensation', 'api.html#aoihistory-1')
   if (fs.existsSync(path.join(folder, 'aoi.js'))) {
     let snippets = 0
     for (const name of names) snippets += await plays(desk, name)
