@@ -156,3 +156,21 @@ describe("a margin that is lost to rounding in the plane", function()
     end
   end
 end)
+
+-- dx * dx is 0: the distance is no measure of which side of a sector a target is on.
+for _, engine in ipairs(aoi.engines()) do
+  it("squares that underflow do not hide what goes out of a sector, on " .. engine, function()
+    for _, radius in ipairs { 1e-300, 1e-200 } do
+      for mover = 1, 2 do
+        local it = recorder.new { engine = engine }
+        it.space:enter(1, 0, 0)
+        it.space:enter(2, radius / 2, 0)
+        it.space:add_node(1, 1, { shape = "sector", radius = radius, facing = 0, angle = math.pi }, it.enter, it.leave)
+        it.call "flush"
+        local beyond = mover == 1 and radius or -radius / 2
+        assert.equal("leave 1/1 2", it.call("move", mover, beyond, 0))
+        assert.equal("enter 1/1 2", it.call("move", mover, mover == 1 and 0 or radius / 2, 0))
+      end
+    end
+  end)
+end

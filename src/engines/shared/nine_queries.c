@@ -20,11 +20,12 @@ typedef struct nine_mover {
 } nine_mover;
 
 /* Whether a target may come into a sector or leave it, in the plane, when the place of one against the other changes by no
- * more than `step`: d.f - c |d| changes by at most twice that, as f is a unit vector and |c| <= 1. */
+ * more than `step`: d.f - c |d| changes by at most twice that, as f is a unit vector and |c| <= 1.  Squares that underflow are
+ * those of less than 1e-150. */
 AOI_INLINE bool nine_sector_changes(const aoi_area_record *a, const double *w, const double *t, double step) {
     const aoi_shape *p = a->shape;
     double dx = t[0] - w[0], dy = t[1] - w[1], away = sqrt(dx * dx + dy * dy), beside = dx * p->fx + dy * p->fy;
-    double room = step + (away + a->radius) * 0x1p-40, depth = beside - p->c * away;
+    double room = step + (away + a->radius) * 0x1p-40 + 1e-150, depth = beside - p->c * away;
     if (!(room <= DBL_MAX)) return true;
     return (away < a->radius + room) & (depth > -2.5 * room) & !((away < a->radius - room) & (depth > 2.5 * room));
 }
