@@ -88,7 +88,9 @@ for setup in fixture.all { modes = { "immediate", "flush" } } do
     end)
 
     it("raises when what it holds cannot be called, and loses nothing", function()
-      space:add_node(1, 7, 5, { enter = 42 })
+      local handlers = { enter = print }
+      space:add_node(1, 7, 5, handlers)
+      handlers.enter = 42
       space:add_node(1, 8, 5, w.on_enter, w.on_leave)
       local ok, err = pcall(function() w:enter(2, w:at(1)) w:deliver() end)
       assert.is_false(ok)

@@ -143,8 +143,9 @@ int laoi_fill_list(lua_State *L, const int64_t *ids, const int64_t *nodes, size_
  * the node was added: what cannot fail. */
 uint64_t laoi_prepare_handlers(lua_State *L, laoi_space *b, int t, int on_enter, int on_leave);
 void laoi_settle_handlers(lua_State *L, laoi_space *b, int t, bool added);
-/* Which of the fields `enter` and `leave` of a table of handlers is text, NULL: none; and whether there is any. */
-const char *laoi_bad_handler(lua_State *L, int i, bool *any);
+/* Which of the fields `enter` and `leave` of a table of handlers cannot be called, and its type; NULL: none.  Whether there
+ * is any. */
+const char *laoi_bad_handler(lua_State *L, int i, bool *any, const char **got);
 bool laoi_check_handlers(lua_State *L, int enter); /* handlers or nil, from argument `enter` on; whether there is any */
 void laoi_forget_freed(lua_State *L, laoi_space *b, int t); /* handlers of nodes that are gone with their last event */
 

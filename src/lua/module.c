@@ -150,27 +150,30 @@ static void refuse_handler(lua_State *L, int i, const char *name) {
     lua_pop(L, 1);
 }
 
-const char *laoi_bad_handler(lua_State *L, int i, bool *any) {
+const char *laoi_bad_handler(lua_State *L, int i, bool *any, const char **got) {
     static const char *const names[] = {"enter", "leave"};
-    const char *text = NULL;
+    const char *bad = NULL;
     for (int k = 0; k < 2; k++) {
+        int top = lua_gettop(L);
         lua_pushstring(L, names[k]);
         lua_rawget(L, i);
         *any |= !lua_isnil(L, -1);
-        if (lua_type(L, -1) == LUA_TSTRING) text = names[k];
-        lua_pop(L, 1);
+        bool called = lua_isnoneornil(L, -1) || lua_isfunction(L, -1) ||
+                      (!lua_isstring(L, -1) && luaL_getmetafield(L, -1, "__call"));
+        if (!called) bad = names[k], *got = luaL_typename(L, -1);
+        lua_settop(L, top);
     }
-    return text;
+    return bad;
 }
 
 /* A table of handlers is looked up at each delivery: it may be filled later, inherit, and have other fields beside its
- * handlers.  It is refused where it has fields and none of them can ever be called, or one is text. */
+ * handlers.  It is refused where it has fields and none of them can ever be called, or a handler that cannot. */
 static void check_handler_table(lua_State *L, int i) {
     bool any = false;
     refuse_handler(L, i, "on_enter");
     refuse_handler(L, i, "on_leave");
-    const char *text = laoi_bad_handler(L, i, &any);
-    if (text) laoi_argerror(L, i, "handler '%s': function expected, got string", text);
+    const char *got, *bad = laoi_bad_handler(L, i, &any, &got);
+    if (bad) laoi_argerror(L, i, "handler '%s': function expected, got %s", bad, got);
     if (any) return;
     if (lua_getmetatable(L, i)) {
         lua_pop(L, 1);

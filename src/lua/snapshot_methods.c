@@ -80,8 +80,8 @@ static int ask_handlers(lua_State *L) {
     check_result(L, g, ENTER, true);
     if (lua_istable(L, ENTER)) {
         bool any = false;
-        const char *text = laoi_bad_handler(L, ENTER, &any);
-        if (text) refuse_result(L, g, 1, lua_pushfstring(L, "handler '%s': function expected, got string", text));
+        const char *got, *bad = laoi_bad_handler(L, ENTER, &any, &got);
+        if (bad) refuse_result(L, g, 1, lua_pushfstring(L, "handler '%s': function expected, got %s", bad, got));
         lua_settop(L, ENTER);
         lua_pushvalue(L, ENTER); /* the table serves both kinds */
     } else check_result(L, g, LEAVE, false);
