@@ -24,6 +24,7 @@ enum {
     AOI_CALL_ATTACH,
     AOI_CALL_SET_LAYERS,
     AOI_CALL_SET_EXTENT,
+    AOI_CALL_PUT, /* fields of aoi_sync: a synchroniser with fields opens or closes (id 0), or one of an entity is put */
     AOI_CALLS_END
 };
 AOI_API const char *aoi_call_name(int call); /* "enter" ...; NULL: no call */

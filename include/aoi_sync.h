@@ -185,4 +185,8 @@ AOI_API bool aoi_read_next(aoi_reader *r, aoi_news *out);
 /* The next value of the record of state that was read last; false past its last one.  They may be left unread. */
 AOI_API bool aoi_read_value(aoi_reader *r, aoi_news_value *out);
 
+/* The fields of an entity, one a call: of all synchronisers of the space, and those that were loaded with it or played
+ * from a journal.  *cursor begins at 0; false past the last one.  Texts and names are valid until one is put, or closed. */
+AOI_API bool aoi_next_field(const aoi_space *s, aoi_entity e, uint64_t *cursor, aoi_news_value *out);
+
 #endif

@@ -118,6 +118,7 @@
 #include "sync/picture.c"
 #include "sync/reader.c"
 #include "sync/relevance.c"
+#include "sync/saved.c"
 #include "sync/sightings.c"
 #include "sync/sync_check.c"
 #include "sync/tick.c"

@@ -244,6 +244,14 @@
       return ids.slice(0, MOST_IDS).map(link).join(' ') + more
     }
 
+    // What the server has put of an entity; bytes as hexadecimal digits.
+    fields_text(id) {
+      const hex = bytes => Array.from(bytes.subarray(0, 32), b => b.toString(16).padStart(2, '0')).join(' ') + (bytes.length > 32 ? ' …' : '')
+      const text = v => (v instanceof Uint8Array ? hex(v) : typeof v === 'number' ? V.short(v) : String(v))
+      const rows = Object.entries(this.rec.world.fields.get(id) || {}).map(([k, v]) => `${escape(k)} <b>${escape(text(v))}</b>`)
+      return rows.length ? `<p class="fields">${rows.join(', ')}</p>` : ''
+    }
+
     show_chosen() {
       const { watcher, target } = this.chosen, { world } = this.rec
       if (watcher === undefined) {
@@ -258,6 +266,7 @@
       const at = [world.x[s], world.y[s]].concat(world.dimensions === 3 ? [world.z[s]] : []).map(V.short).join(', ')
       const name = this.story.name(watcher)
       let html = `<h2>${name === undefined ? 'Entity' : escape(name) + ', entity'} ${escape(watcher)} <small>kind ${V.kindText(world.kinds[s])}, at ${at}</small></h2>`
+      html += this.fields_text(watcher)
       const nodes = world.nodes_of(watcher)
       if (target !== undefined && !nodes.length) html += '<p>It has no node, so it sees nothing.</p>'
       for (const it of nodes) {

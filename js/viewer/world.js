@@ -30,6 +30,7 @@
       this.top = this.count = 0
       this.free = []
       this.nodes = new Map()
+      this.fields = new Map() // by id: { name: value }, replaced when it changes
       this.shared = false // the map of nodes, with a keyframe
       this.owners = null
       this.client = undefined // a world of what the client knows
@@ -66,6 +67,7 @@
       w.kinds = this.kinds.slice()
       w.free = this.free.slice()
       w.slots = new Map(this.slots)
+      w.fields = new Map(this.fields)
       w.nodes = this.nodes
       w.shared = this.shared = true
       w.owners = this.owners
@@ -107,6 +109,7 @@
         this.alive[slot] = 0
         this.count--
         this.slots.delete(id)
+        this.fields.delete(id)
         this.free.push(slot)
       }
       for (const it of news.appeared) if (!this.slots.has(it.id)) this.add(it)
@@ -119,6 +122,7 @@
         this.place(slot, it)
       }
       for (const it of news.touched) if (this.slots.has(it.id)) this.set_kind(this.slots.get(it.id), it.kind)
+      for (const it of news.fields) this.fields.set(it.id, { ...this.fields.get(it.id), ...it.values })
     }
 
     // A message that the client was sent; an empty one: the client is gone.

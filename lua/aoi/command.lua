@@ -9,6 +9,7 @@ local aoi = require "aoi"
 local journal = require "aoi.journal"
 local reserved = require "aoi.reserved"
 local sources = require "aoi.viewer.sources"
+local sync = require "aoi.sync"
 
 local command = {}
 
@@ -193,6 +194,13 @@ local function list_nodes(space, watcher, node)
     return
   end
   print(("entity %d has %d nodes"):format(watcher, n))
+  local state, names = sync.state(space, watcher), {}
+  for name in pairs(state) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local value = state[name]
+    print(("  field %s: %s"):format(name, type(value) == "string" and ("%q"):format(value) or tostring(value)))
+  end
   for _, id in ipairs(nodes) do
     local _, count = space:view(watcher, id)
     local area = space:area(watcher, id)

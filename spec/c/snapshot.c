@@ -350,6 +350,52 @@ static void memory_may_be_refused(void) {
     close_space(s);
 }
 
+/* Fields: loading, taking over, packing again. */
+static void memory_for_fields_may_be_refused(void) {
+    const aoi_field fields[] = {{"hp", AOI_U16, false}, {"name", AOI_STRING, true}};
+    const aoi_sync_options so = {.fields = fields, .field_count = 2};
+    aoi_load_options lo = load_options(NULL);
+    aoi_space *s = NULL;
+    aoi_sync *y = NULL;
+    EXPECT(aoi_open(&(aoi_options){.dimensions = 2, .alloc = host_alloc}, &s) == AOI_OK);
+    output o = {0}, other = {0};
+    EXPECT(aoi_sync_open(s, &so, &y) == AOI_OK);
+    for (int64_t id = 1; id <= 5; id++) {
+        EXPECT(aoi_enter(s, id, (double[]){0, 0}, 1, NULL) == AOI_OK);
+        EXPECT(aoi_sync_put(y, aoi_find(s, id), 0, &(aoi_value){.number = (double)id}) == AOI_OK);
+        EXPECT(aoi_sync_put(y, aoi_find(s, id), 1, &(aoi_value){.bytes = "name", .size = 4}) == AOI_OK);
+    }
+    EXPECT(aoi_save(s, output_write, &o) == AOI_OK);
+    close_space(s);
+    s = NULL;
+    bool again = true;
+    for (long n = 1; again; n++) {
+        host_refuse(n, HOST_FOR_EVER);
+        int result = aoi_load(o.bytes, o.size, &lo, &s, NULL);
+        again = host_relent() > 0;
+        EXPECT(result == (again ? AOI_ENOMEM : AOI_OK) && (s == NULL) == again && (host.used == 0) == again);
+    }
+    again = true;
+    for (long n = 1; again; n++) {
+        host_refuse(n, HOST_FOR_EVER);
+        int result = aoi_sync_open(s, &so, &y);
+        again = host_relent() > 0;
+        EXPECT(result == (again ? AOI_ENOMEM : AOI_OK) && aoi_check(s) == NULL);
+        aoi_news_value v;
+        uint64_t cursor = 0;
+        EXPECT(aoi_next_field(s, aoi_find(s, 3), &cursor, &v) && v.value.number == 3);
+        EXPECT(aoi_next_field(s, aoi_find(s, 3), &cursor, &v) && v.value.size == 4);
+        EXPECT(!aoi_next_field(s, aoi_find(s, 3), &cursor, &v));
+        if (again) {
+            other.size = 0;
+            EXPECT(aoi_save(s, output_write, &other) == AOI_OK && output_same(&o, &other));
+        }
+    }
+    output_free(&o);
+    output_free(&other);
+    close_space(s);
+}
+
 static bool no_node(void *ud, aoi_loaded_node *n) {
     int *left = ud;
     (void)n;
@@ -413,6 +459,7 @@ int main(void) {
     RUN(damaged_bytes_are_refused);
     RUN(every_prefix_is_refused);
     RUN(memory_may_be_refused);
+    RUN(memory_for_fields_may_be_refused);
     RUN(the_host_may_refuse);
     RUN(clients_are_left_out);
     return expect_report("snapshot");

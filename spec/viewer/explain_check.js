@@ -1,5 +1,6 @@
 // explain_check.js PAGE EXPECTED - reads a page in node and compares what it explains and sees with what the library said.
-// EXPECTED: lines "frame owner node target text", and "view frame owner node id,id,..."; ids sorted.
+// EXPECTED: lines "frame owner node target text", "view frame owner node id,id,...", ids sorted, and
+// "fields frame id hp name".
 'use strict'
 const fs = require('fs')
 globalThis.aoiSync = require('../../js/aoi-sync.js')
@@ -19,6 +20,13 @@ function compare(what, expected, got) {
 for (const line of fs.readFileSync(process.argv[3], 'utf8').split('\n')) {
   if (!line) continue
   const words = line.split(' ')
+  if (words[0] === 'fields') { // those that are 0 or empty may never have been told
+    const [frame, id, hp] = words.slice(1).map(Number), name = words.slice(4).join(' ')
+    rec.seek(frame)
+    const { hp: told = 0, name: named = '' } = rec.world.fields.get(id) || {}
+    compare(line, `${hp} ${name}`, `${told} ${named}`)
+    continue
+  }
   if (words[0] === 'view') {
     const [, frame, owner, node, ids] = words
     rec.seek(Number(frame))

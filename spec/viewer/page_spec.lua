@@ -3,6 +3,7 @@ local aoi = require "aoi"
 local blocks = require "aoi.viewer.blocks"
 local journal = require "aoi.journal"
 local page = require "aoi.viewer.page"
+local sync = require "aoi.sync"
 local process = require "spec.support.process"
 local random_run = require "spec.support.random_run"
 local recording = require "aoi.tools.recording"
@@ -114,17 +115,22 @@ describe("a page", function()
       for node = 1, random(3) do
         -- What a node without handlers holds on to is not recorded.
         local silent = node == 3
-        local copy = { mask = random { 1, 3 } }
+        local copy = { mask = random { 1, 3 }, label = node < 3 and "node " .. node .. " <&>" or nil }
         for name, value in pairs(silent and AREAS[3 + random(2)] or random(AREAS)) do copy[name] = value end
         space:add_node(id, node, copy, not silent and { enter = function() end } or nil)
       end
     end
     for id = 1, 12 do enter(id) end
+    local state = sync.new(space, { fields = { { "hp", "u16" }, { "name", "string" }, { "bag", "bytes" } } })
     local recorder = journal.record(space, folder .. "/walk.journal")
     for tick = 1, 40 do
       for _ = 1, 12 do
         local id, what = random(20), random(10)
         if not space:has(id) then enter(id)
+        elseif random(3) == 1 then
+          state:put(id, "hp", random(3) - 1)
+          state:put(id, "name", ("<%d>"):format(random(9)))
+          if id == 7 then state:put(id, "bag", "\0\255") end
         elseif what == 1 then space:leave(id)
         elseif what == 2 then space:set_kind(id, random { 1, 2, 4 })
         elseif what == 3 and #space:nodes(id) > 0 then space:set_area(id, 1, random(AREAS))
@@ -138,6 +144,10 @@ describe("a page", function()
         end
       end
       recorder:mark(tick / 4)
+      for id = 1, 20 do
+        local told = sync.state(space, id)
+        lines[#lines + 1] = ("fields %d %d %d %s"):format(tick - 1, id, told and told.hp or 0, told and told.name or "")
+      end
       for _ = 1, 15 do
         local ids = { random(20), random(3), random(21) }
         lines[#lines + 1] = ("%d %d %d %d %s"):format(tick - 1, ids[1], ids[2], ids[3],
@@ -158,6 +168,9 @@ describe("a page", function()
     local output, code = process.run(command:format(folder, folder))
     assert.equal(0, code, output)
     assert.equal(("%d answers, 0 otherwise; 40 ticks\n"):format(#lines), output)
+    if not BROWSER then return end
+    output, code = process.run(("timeout 120 node spec/viewer/panel_check.js %s/journal.html"):format(folder))
+    assert.equal(0, code, output)
   end)
 
   it("is good in a browser", function()

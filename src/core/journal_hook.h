@@ -30,6 +30,8 @@ void aoi_log_values(aoi_space *s, int call, aoi_node n, const double *values, in
 void aoi_log_mask(aoi_space *s, aoi_node n, uint64_t mask, int result);
 void aoi_log_override(aoi_space *s, aoi_node n, aoi_entity target, int how, int result);
 void aoi_log_flush(aoi_space *s, int result);
+/* Fields: a message of state_hook.h; a result other than AOI_OK ends the journal. */
+void aoi_log_state(aoi_space *s, uint32_t number, const void *bytes, size_t size, int result);
 
 void aoi_log_taken(aoi_space *s, const aoi_queued *e); /* it has been taken */
 void aoi_log_all_taken(aoi_space *s);                  /* all that wait are about to be */

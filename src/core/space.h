@@ -118,6 +118,7 @@ struct aoi_space {
     uint32_t seat_cap, attached;
     aoi_layer *layers;                                    /* chain of those that are open on it */
     uint32_t sync_count;                                  /* synchronisers ever opened */
+    uint64_t state_changes;                               /* of fields of entities */
     aoi_journal *journal;                                 /* what records it, or NULL */
     aoi_observer *observers;                              /* chain of those that are open on it */
     aoi_sighting *sightings;                              /* events of layers' nodes that are not applied yet */

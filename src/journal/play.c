@@ -7,6 +7,7 @@
  * space belongs to the caller, so that it may be looked at, saved and loaded between two steps. */
 #include <stdlib.h>
 
+#include "core/state_hook.h"
 #include "journal/journal.h"
 
 typedef struct play_mark {
@@ -256,6 +257,18 @@ static int add_many(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_
     return result == AOI_ENOMEM ? AOI_EVALUE : result; /* it cannot be made once more */
 }
 
+static int put_again(aoi_player *p, aoi_space *s, aoi_record *r) {
+    unsigned char *joined;
+    const char *fault;
+    size_t size;
+    if (r->bits >= AOI_MOST_STATES) return AOI_EVALUE;
+    int result = join_pieces(p, r->list, &joined, &size);
+    if (result != AOI_OK) return result;
+    result = aoi_states_apply(s, (uint32_t)r->bits, joined, size, &r->id, &fault);
+    aoi_resize(&p->memory, joined, size + 1, 0);
+    return result == AOI_ENOMEM ? AOI_EVALUE : result; /* it cannot be made once more */
+}
+
 static int make_again(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_record *r) {
     aoi_entity e = aoi_find(s, r->id);
     aoi_node n = aoi_find_node(s, e, r->node_id);
@@ -301,6 +314,8 @@ static int make_again(aoi_player *p, aoi_space *s, const aoi_load_options *o, ao
         return aoi_set_facing(s, n, r->values[0]);
     case AOI_CALL_SET_MASK:
         return aoi_set_mask(s, n, r->bits);
+    case AOI_CALL_PUT:
+        return put_again(p, s, r);
     case AOI_CALL_OVERRIDE:
         return aoi_override(s, n, aoi_find(s, r->target), (int)r->bits);
     default:

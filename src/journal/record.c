@@ -412,6 +412,18 @@ void aoi_log_flush(aoi_space *s, int result) {
     else log_refused(j, AOI_CALL_FLUSH, result, NULL, 0);
 }
 
+void aoi_log_state(aoi_space *s, uint32_t number, const void *bytes, size_t size, int result) {
+    aoi_journal *j = s->journal;
+    if (j->failed) return;
+    if (result != AOI_OK) {
+        j->failed = result;
+        return;
+    }
+    wrote(j, aoi_put_varint(record_of(j, AOI_CALL_PUT), number));
+    (void)write_piece(j, bytes, size);
+    recorded(j, aoi_put_varint(more_room(j, AOI_MOST_VARINT), 0));
+}
+
 /* Between calls: no snapshot is made here, whatever the size of the segment. */
 static void note_taken(aoi_journal *j, const aoi_queued *e) {
     bool full = j->named_count == MOST_NAMED;

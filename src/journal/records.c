@@ -22,6 +22,7 @@ static const char *const call_names[] = {
     [AOI_CALL_ATTACH] = "attach",
     [AOI_CALL_SET_LAYERS] = "set_layers",
     [AOI_CALL_SET_EXTENT] = "set_extent",
+    [AOI_CALL_PUT] = "put",
 };
 
 const char *aoi_call_name(int call) {
@@ -125,6 +126,10 @@ static const char *get_call(aoi_bytes *in, int dims, aoi_record *r) {
         fault = aoi_get_area(in, dims, r->points, &r->area);
         if (!fault) skip_ids(in, r);
         return fault;
+    case AOI_CALL_PUT:
+        r->bits = aoi_get_varint(in);
+        skip_pieces(in, r);
+        return NULL;
     case AOI_CALL_FLUSH:
         return NULL;
     default:

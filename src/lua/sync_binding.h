@@ -23,6 +23,7 @@ laoi_sync *laoi_sync_self(lua_State *L, int most); /* open, in a call of so many
 void laoi_fields_option(lua_State *L, int i, sync_fields_arg *a); /* the value is on top, of the table at i */
 int laoi_sync_put(lua_State *L);
 int laoi_sync_get(lua_State *L);
+int laoi_sync_state(lua_State *L);
 
 /* Pushes a value as Lua has it. */
 void laoi_push_value(lua_State *L, int type, const aoi_value *v);

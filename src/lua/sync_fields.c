@@ -133,3 +133,22 @@ int laoi_sync_get(lua_State *L) {
     laoi_push_value(L, type, &v);
     return 1;
 }
+
+/* state(space, id): a table of all fields by name, or nil.  The value is pushed first, as that may run a finalizer. */
+int laoi_sync_state(lua_State *L) {
+    laoi_space *b = laoi_self(L);
+    const int64_t id = laoi_integer(L, 2);
+    aoi_news_value v;
+    laoi_no_more(L, 3);
+    if (AOI_IS_NULL(aoi_find(b->core, id))) return 0;
+    lua_newtable(L);
+    for (uint64_t cursor = 0; b->core && aoi_next_field(b->core, aoi_find(b->core, id), &cursor, &v);) {
+        char name[AOI_MOST_FIELD_NAME];
+        memcpy(name, v.name, v.name_size);
+        laoi_push_value(L, v.type, &v.value);
+        lua_pushlstring(L, name, v.name_size);
+        lua_insert(L, -2);
+        lua_rawset(L, -3);
+    }
+    return 1;
+}

@@ -415,7 +415,7 @@ static const luaL_Reg sync_methods[] = {
 static const laoi_class sync_objects = {SYNC_NAME, "new", y_new, y_close, y_tostring, sync_methods};
 
 void laoi_open_sync(lua_State *L, int space_meta) {
-    static const luaL_Reg reader[] = {{"read", laoi_sync_read}, {NULL, NULL}};
+    static const luaL_Reg reader[] = {{"read", laoi_sync_read}, {"state", laoi_sync_state}, {NULL, NULL}};
     lua_createtable(L, 0, 2);
     laoi_set_functions(L, lua_gettop(L), reader);
     laoi_open_class(L, space_meta, &sync_objects);

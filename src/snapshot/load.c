@@ -5,6 +5,7 @@
  * so that nothing is looked up.  Nothing is judged: what nodes see follows from positions and kept pairs. */
 #include <stdlib.h>
 
+#include "core/state_hook.h"
 #include "snapshot/snapshot.h"
 
 typedef struct loader {
@@ -12,7 +13,7 @@ typedef struct loader {
     const aoi_load_options *o;
     aoi_space *s;
     const char *fault; /* the first one */
-    bool no_memory, carried, looks;
+    bool no_memory, carried, looks, states;
     uint32_t nodes, gone;
     uint64_t *seen; /* pairs of events */
     uint32_t seen_cap;
@@ -50,10 +51,11 @@ static bool load_head(loader *l) {
     const unsigned char *head = in->at;
     if (head[4] != AOI_SNAPSHOT_VERSION) return fail(l, "it is of a version that this library does not read");
     if (head[5] != 2 && head[5] != 3) return fail(l, "dimensions are neither 2 nor 3");
-    if (head[6] & ~(AOI_SNAPSHOT_DEFERRED | AOI_SNAPSHOT_CARRIED | AOI_SNAPSHOT_LOOKS))
+    if (head[6] & ~(AOI_SNAPSHOT_DEFERRED | AOI_SNAPSHOT_CARRIED | AOI_SNAPSHOT_LOOKS | AOI_SNAPSHOT_STATES))
         return fail(l, "an unknown flag is set");
     l->carried = (head[6] & AOI_SNAPSHOT_CARRIED) != 0;
     l->looks = (head[6] & AOI_SNAPSHOT_LOOKS) != 0;
+    l->states = (head[6] & AOI_SNAPSHOT_STATES) != 0;
     in->at += 8;
     if (in->end - in->at < head[7]) return fail(l, "it is cut off");
     const char *engine = known_engine(in->at, head[7]);
@@ -135,6 +137,36 @@ static bool load_looks(loader *l) {
         if (layers == AOI_FIRST_LAYER && extent == 0) return fail(l, "layers are spelled out that are the usual ones");
         entity += gap;
         if (aoi_restore_looks(l->s, (uint32_t)entity, layers, extent) != AOI_OK) return lacks_memory(l);
+    }
+    return is_good(l);
+}
+
+/* A message is what would be packed again. */
+static bool load_state(loader *l, uint32_t number, const unsigned char *message, size_t size) {
+    const unsigned char *again;
+    size_t length;
+    int64_t id;
+    const char *fault;
+    const int result = aoi_states_apply(l->s, number, message, size, &id, &fault);
+    if (result == AOI_ENOMEM) return lacks_memory(l);
+    if (result != AOI_OK) return fail(l, fault);
+    uint32_t found = number;
+    if (!aoi_states_next(l->s, &found) || found != number) return fail(l, "a state is of no fields");
+    if (!aoi_states_pack(l->s, number, NULL, &again, &length)) return lacks_memory(l);
+    return (length == size && !memcmp(again, message, size)) || fail(l, "a state is spelled in another way");
+}
+
+static bool load_states(loader *l) {
+    if (!l->states) return true;
+    uint64_t count = aoi_get_count(&l->in, 6), least = 0;
+    if (!count) return fail(l, "nothing has fields");
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t number = aoi_get_varint(&l->in), size = aoi_get_count(&l->in, 1);
+        if (!is_good(l)) return false;
+        if (number < least || number >= AOI_MOST_STATES) return fail(l, "numbers of states do not rise");
+        if (!load_state(l, (uint32_t)number, l->in.at, (size_t)size)) return false;
+        l->in.at += size;
+        least = number + 1;
     }
     return is_good(l);
 }
@@ -401,8 +433,9 @@ static bool has_its_sum(loader *l, const unsigned char *begin) {
 static bool load_all(loader *l) {
     const unsigned char *begin = l->in.at;
     int64_t *watchers = NULL;
-    return load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) && load_nodes(l) && load_overrides(l) &&
-           load_kept(l) && load_gone(l, &watchers) && load_events(l, watchers) && has_its_sum(l, begin);
+    return load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) && load_states(l) && load_nodes(l) &&
+           load_overrides(l) && load_kept(l) && load_gone(l, &watchers) && load_events(l, watchers) &&
+           has_its_sum(l, begin);
 }
 
 int aoi_load_first(const void *bytes, size_t size, const aoi_load_options *o, aoi_space **out, size_t *used,

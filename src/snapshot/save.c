@@ -1,6 +1,7 @@
 /* save.c - a space into bytes; see snapshot.h. */
 #include <stdlib.h>
 
+#include "core/state_hook.h"
 #include "snapshot/snapshot.h"
 
 typedef struct saved_entity {
@@ -166,7 +167,8 @@ static void put_head(saver *v) {
     p[4] = AOI_SNAPSHOT_VERSION;
     p[5] = (unsigned char)v->s->world.dims;
     p[6] = (unsigned char)((v->s->deferred ? AOI_SNAPSHOT_DEFERRED : 0) | (v->s->attached ? AOI_SNAPSHOT_CARRIED : 0) |
-                           (count_looks(v) ? AOI_SNAPSHOT_LOOKS : 0));
+                           (count_looks(v) ? AOI_SNAPSHOT_LOOKS : 0) |
+                           (aoi_states_next(v->s, &(uint32_t){0}) ? AOI_SNAPSHOT_STATES : 0));
     p[7] = (unsigned char)length;
     memcpy(p + 8, engine, length);
     wrote_to(v, aoi_put_double(p + 8 + length, v->s->cell));
@@ -212,6 +214,29 @@ static void put_looks(saver *v) {
         wrote_to(v, aoi_put_double(aoi_put_varint(p, aoi_layers_of(v->s, slot)), aoi_extent_of(v->s, slot)));
         last = i;
     }
+}
+
+static void put_all_of(saver *v, const unsigned char *bytes, size_t size) {
+    enum { PIECE = 4096 };
+    for (; size; size -= size < PIECE ? size : PIECE, bytes += PIECE) {
+        const size_t n = size < PIECE ? size : PIECE;
+        wrote_to(v, (unsigned char *)memcpy(room_for(v, PIECE), bytes, n) + n);
+    }
+}
+
+static bool put_states(saver *v) {
+    const unsigned char *bytes;
+    uint32_t count = 0;
+    size_t size;
+    for (uint32_t number = 0; aoi_states_next(v->s, &number); number++) count++;
+    if (count) put_number(v, count);
+    for (uint32_t number = 0; count && aoi_states_next(v->s, &number); number++) {
+        if (!aoi_states_pack(v->s, number, NULL, &bytes, &size)) return false;
+        put_number(v, number);
+        put_number(v, size);
+        put_all_of(v, bytes, size);
+    }
+    return true;
 }
 
 static bool put_nodes(saver *v) {
@@ -332,7 +357,7 @@ static bool put_all(saver *v) {
     put_entities(v);
     put_carried(v);
     put_looks(v);
-    if (!put_nodes(v) || !put_overrides(v) || !put_kept(v)) return false;
+    if (!put_states(v) || !put_nodes(v) || !put_overrides(v) || !put_kept(v)) return false;
     put_gone(v);
     put_events(v);
     put_out(v);

@@ -4,6 +4,7 @@
  *   entities  by rising id: [ id - last | kind | x y (z) ] ...
  *   carried   only where the head says so: passengers [ entity - last | carrier | offset ] ...
  *   looks     only where the head says so: layers and extents [ entity - last | layers | extent ] ...
+ *   states    only where the head says so: fields of synchronisers [ number | length | message ] ... (core/state_hook.h)
  *   nodes     by entity, those of one from old to new: [ entity - last | node id | area ] ...
  *   overrides, kept pairs     by node and target, which are numbers of the lists above
  *   gone      nodes that are no more, but whose events wait
@@ -26,6 +27,7 @@ enum {
     AOI_SNAPSHOT_DEFERRED = 1, /* flags of the head */
     AOI_SNAPSHOT_CARRIED = 2,
     AOI_SNAPSHOT_LOOKS = 4,
+    AOI_SNAPSHOT_STATES = 8,
     AOI_SNAPSHOT_CRC = 4, /* bytes */
     AOI_MOST_ENGINE_NAME = 31
 };

@@ -46,7 +46,7 @@ void aoi_sync_get_defaults(const aoi_sync *y, aoi_relevance *out) {
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-static const aoi_layer_class sync_layer, view_class;
+static const aoi_layer_class view_class;
 
 static int sync_discard(aoi_sync *y, int result) {
     aoi_fields_close(y);
@@ -54,7 +54,7 @@ static int sync_discard(aoi_sync *y, int result) {
     return result;
 }
 
-int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
+static int open_sync(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     if (!(o->quantum >= 0) || isinf(o->quantum) || !aoi_fields_are_good(o->fields, o->field_count) ||
         (o->sight && o->sight->layer.space != s))
         return AOI_EVALUE;
@@ -63,13 +63,37 @@ int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     *y = (aoi_sync){.space = s, .quantum = o->quantum, .free_track = AOI_NONE};
     y->scale = aoi_scale_of(y->quantum);
     if (!aoi_fields_open(y, o->fields, o->field_count)) return sync_discard(y, AOI_ENOMEM);
-    y->node_id = FIRST_NODE_ID - s->sync_count;
+    y->number = s->sync_count;
+    y->node_id = FIRST_NODE_ID - y->number;
     if (aoi_sync_set_defaults(y, &o->clients) != AOI_OK) return sync_discard(y, AOI_EVALUE);
     if (o->sight && aoi_sight_open_for(s, o->sight->walls, &aoi_client_sink, &y->sight) != AOI_OK)
         return sync_discard(y, AOI_ENOMEM);
     s->sync_count++;
-    aoi_layer_open(s, &y->layer, &sync_layer);
+    aoi_layer_open(s, &y->layer, &aoi_sync_layer);
     y->view_layer = (aoi_layer){&view_class, s, NULL};
+    *out = y;
+    return AOI_OK;
+}
+
+int aoi_sync_open_as(aoi_space *s, const aoi_sync_options *o, uint32_t number, aoi_sync **out) {
+    const uint32_t count = s->sync_count;
+    const int result = open_sync(s, o, out);
+    if (result != AOI_OK) return result;
+    (*out)->number = number;
+    (*out)->stands_in = true;
+    s->sync_count = number < count ? count : number + 1;
+    return AOI_OK;
+}
+
+int aoi_sync_open(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
+    aoi_sync *y;
+    const int result = open_sync(s, o, &y);
+    if (result != AOI_OK) return result;
+    if (s->journal && y->field_count) aoi_states_opened(y);
+    if (y->field_count && !aoi_states_adopt(y)) {
+        aoi_sync_close(y);
+        return AOI_ENOMEM;
+    }
     *out = y;
     return AOI_OK;
 }
@@ -151,6 +175,7 @@ static void sync_free(aoi_sync *y) {
     AOI_FREE(m, y->clients, y->client_cap);
     AOI_FREE(m, y->client_ids, y->client_id_cap);
     AOI_FREE(m, y->writer.bytes, y->writer.cap);
+    AOI_FREE(m, y->saved.bytes, y->saved.cap);
     AOI_FREE(m, y->picks, y->pick_cap);
     AOI_FREE(m, y->numbers, y->number_cap);
     AOI_FREE(m, y->near2, y->near_cap);
@@ -178,17 +203,17 @@ static uint32_t view_name(aoi_layer *layer, uint32_t target) {
 static const aoi_layer_class view_class = {
     .name = view_name, .see = aoi_view_sighting, .grouped = aoi_view_grouped, .saw = aoi_view_saw, .end = aoi_view_end};
 
-static const aoi_layer_class sync_layer = {.name = sync_name,
-                                           .see = aoi_client_sighting,
-                                           .grouped = aoi_client_grouped,
-                                           .prefetch = aoi_client_prefetch,
-                                           .saw = aoi_client_saw,
-                                           .end = sync_end,
-                                           .moved = aoi_tracks_moved,
-                                           .touched = aoi_tracks_touched,
-                                           .left = aoi_tracks_left,
-                                           .free = sync_free_layer,
-                                           .check = aoi_sync_check};
+const aoi_layer_class aoi_sync_layer = {.name = sync_name,
+                                        .see = aoi_client_sighting,
+                                        .grouped = aoi_client_grouped,
+                                        .prefetch = aoi_client_prefetch,
+                                        .saw = aoi_client_saw,
+                                        .end = sync_end,
+                                        .moved = aoi_tracks_moved,
+                                        .touched = aoi_tracks_touched,
+                                        .left = aoi_tracks_left,
+                                        .free = sync_free_layer,
+                                        .check = aoi_sync_check};
 
 static void client_remove_views(aoi_client *c) {
     for (uint32_t k = 0; c->viewed && k < AOI_MOST_VIEWS - 1; k++)
@@ -198,6 +223,7 @@ static void client_remove_views(aoi_client *c) {
 void aoi_sync_close(aoi_sync *y) {
     if (!y) return;
     aoi_space *s = y->space;
+    if (s->journal && y->field_count) aoi_states_closed(y);
     for (uint32_t k = 0; k < y->client_top; k++) {
         if (!y->clients[k]) continue;
         client_remove_views(y->clients[k]);

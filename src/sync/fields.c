@@ -234,6 +234,7 @@ static void state_change(aoi_sync *y, uint32_t track, uint32_t field, uint64_t b
     } else state_set_bits(s, p, bits);
     s->put |= bit;
     s->changed[field] = y->now + 1;
+    s->change = ++y->space->state_changes;
     s->news |= y->own_fields & bit ? AOI_NEWS_OWN : AOI_NEWS_PUBLIC;
     y->changes++;
     aoi_track_list(y, track);
@@ -275,7 +276,9 @@ int aoi_sync_put(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_value
     bool text = aoi_is_text(y->fields[field].type);
     if (text ? value->size > AOI_MOST_VALUE : !bits_of(y->fields[field].type, value->number, &bits)) return AOI_EVALUE;
     if ((track = aoi_track_ready(y, slot)) == AOI_NONE) return AOI_ENOMEM;
+    const uint64_t changes = y->changes;
     int result = text ? put_blob(y, track, field, value) : put_plain(y, track, field, bits);
+    if (y->space->journal && y->changes != changes) aoi_states_put(y, track, field);
     aoi_track_release(y, track);
     return result;
 }
@@ -349,6 +352,13 @@ unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t f
     return p;
 }
 
+unsigned char *aoi_state_put_values(const aoi_sync *y, uint32_t track, uint64_t mask, unsigned char *p) {
+    p = aoi_put_varint(p, mask);
+    for (uint64_t rest = mask; rest; rest &= rest - 1)
+        p = aoi_state_put_value(y, track, (uint32_t)aoi_lanes_first(rest), p);
+    return p;
+}
+
 void aoi_scratch_clear(aoi_sync *y) {
     y->scratch_epoch++;
     y->scratch_end = 0;
@@ -369,9 +379,7 @@ const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, 
     }
     size_t need = y->scratch_end + sizeof head + (size_t)aoi_state_bound(y, track, mask) + AOI_VARINT_ROOM;
     if (need > INT32_MAX || !AOI_GROW(aoi_sync_memory(y), y->scratch, y->scratch_cap, need)) return NULL;
-    unsigned char *begin = y->scratch + y->scratch_end + sizeof head, *p = aoi_put_varint(begin, mask);
-    for (uint64_t rest = mask; rest; rest &= rest - 1)
-        p = aoi_state_put_value(y, track, (uint32_t)aoi_lanes_first(rest), p);
+    unsigned char *begin = y->scratch + y->scratch_end + sizeof head, *p = aoi_state_put_values(y, track, mask, begin);
     *size = head.size = (uint32_t)(p - begin);
     if (mask & y->own_fields) return begin; /* of one client alone */
     memcpy(begin - sizeof head, &head, sizeof head);

@@ -7,6 +7,7 @@
  *   tick.c       which clients have news; what a message says; what it changes when it is sent
  *   relevance.c  limit, tiers, budget of bytes
  *   fields.c     state of entities: values of the host's fields, and their bytes
+ *   saved.c      fields for snapshots, journals, observers; stand-ins that keep them
  *   lacking.c    which of it a client lacks, and what of that its message says
  *   numbers.h    arrays of numbers in 16 bits, as long as these suffice
  *   message.h    writes records; reader.c reads them
@@ -60,6 +61,7 @@ typedef struct aoi_blob { /* a text; it does not change */
 enum { AOI_NEWS_PUBLIC = 1, AOI_NEWS_OWN = 2 };
 
 typedef struct aoi_state {         /* fields.c; values come behind the ticks */
+    uint64_t change;               /* the last one, by space->state_changes */
     uint64_t put;                  /* fields that have been */
     uint32_t packed_in, packed[2]; /* epoch; entries of the scratch: a change, the whole, or AOI_NONE */
     uint32_t news;                 /* since the last tick */
@@ -192,6 +194,8 @@ struct aoi_sync {
     int scale;       /* how the head of a message spells it */
     uint32_t odd;    /* tick of the last news that was no plain move: touched, or told as doubles */
     int64_t node_id; /* of the nodes of its clients */
+    uint32_t number; /* of all that were opened on the space */
+    bool stands_in;  /* keeps fields that were loaded, without clients and ticks */
     aoi_track *tracks;
     uint32_t *knower_caps; /* by track: room in its list */
     double *priorities;    /* of tracks that are ranked */
@@ -219,8 +223,8 @@ struct aoi_sync {
     bool reranked; /* a priority has changed since the last tick */
     aoi_relevance defaults;
     aoi_tier default_tiers[AOI_MOST_TIERS];
-    aoi_tiers *tiers; /* of the client whose tiers were set last, if they are in use */
-    aoi_writer writer;
+    aoi_tiers *tiers;         /* of the client whose tiers were set last, if they are in use */
+    aoi_writer writer, saved; /* messages; fields for snapshots and journals */
     aoi_pick *picks;
     uint32_t *numbers; /* of the records of the client that is packed: their tracks */
     float *near2;      /* of them: squared distances of their spots */
@@ -407,6 +411,8 @@ static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
 
 /* ---- sightings.c, clients.c, sync_check.c: for the space ----------------------------------------------------------- */
 
+extern const aoi_layer_class aoi_sync_layer;
+int aoi_sync_open_as(aoi_space *s, const aoi_sync_options *o, uint32_t number, aoi_sync **out); /* a stand-in */
 bool aoi_client_sighting(aoi_layer_node *client, uint32_t track, bool enters);
 void aoi_client_grouped(aoi_layer_node *client);
 void aoi_client_prefetch(const aoi_layer_node *client, uint32_t track, bool picture);
@@ -461,8 +467,16 @@ uint64_t aoi_state_changed(const aoi_sync *y, uint32_t track, uint32_t since);
  * tick and valid until the next is: NULL: memory refused. */
 uint32_t aoi_state_bound(const aoi_sync *y, uint32_t track, uint64_t mask);
 unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t field, unsigned char *p);
+unsigned char *aoi_state_put_values(const aoi_sync *y, uint32_t track, uint64_t mask, unsigned char *p); /* behind it */
 void aoi_scratch_clear(aoi_sync *y); /* when a tick begins and ends */
 const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, bool whole, uint32_t *size);
+
+/* ---- saved.c ------------------------------------------------------------------------------------------------------ */
+
+void aoi_states_put(aoi_sync *y, uint32_t track, uint32_t field); /* these three write records of a journal */
+void aoi_states_opened(aoi_sync *y);
+void aoi_states_closed(aoi_sync *y);
+bool aoi_states_adopt(aoi_sync *y); /* what the first stand-in keeps; false: memory refused */
 
 /* ---- lacking.c: false where memory is refused ---------------------------------------------------------------------- */
 

@@ -64,12 +64,6 @@ static bool is_idle(const aoi_track *t) {
     return !t->refs && !(t->flags & AOI_TRACK_RANKED);
 }
 
-/* Sightings that wait may be of it: it is freed at the end of a tick, if nothing refers to it then. */
-void aoi_track_release(aoi_sync *y, uint32_t track) {
-    aoi_track *t = y->tracks + track;
-    if (is_idle(t)) aoi_track_list(y, track);
-}
-
 static void track_free(aoi_sync *y, uint32_t track) {
     aoi_track *t = y->tracks + track;
     if (!(t->flags & AOI_TRACK_DEAD)) y->track_of[t->entity] = AOI_NONE;
@@ -81,6 +75,14 @@ static void track_free(aoi_sync *y, uint32_t track) {
     y->knower_caps[track] = 0;
     y->listed[track] = 0;
     y->free_track = track;
+}
+
+/* Sightings that wait may be of it: it is freed at the end of a tick, if nothing refers to it then. */
+void aoi_track_release(aoi_sync *y, uint32_t track) {
+    aoi_track *t = y->tracks + track;
+    if (!is_idle(t)) return;
+    if (y->stands_in) track_free(y, track);
+    else aoi_track_list(y, track);
 }
 
 static void track_die(aoi_sync *y, uint32_t track) {
@@ -142,7 +144,7 @@ void aoi_track_remove_knower(aoi_sync *y, uint32_t track, uint32_t client) {
 /* ---- news -------------------------------------------------------------------------------------------------------- */
 
 void aoi_track_list(aoi_sync *y, uint32_t track) {
-    if (y->listed[track]) return;
+    if (y->listed[track] || y->stands_in) return;
     y->listed[track] = 1;
     y->movers[y->mover_count++] = track;
 }

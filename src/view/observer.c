@@ -162,6 +162,25 @@ static bool tell_entities(aoi_observer *o) {
     return true;
 }
 
+/* ---- S: fields, a block for each synchroniser that has some --------------------------------------------------------- */
+
+static bool tell_fields(aoi_observer *o, bool all) {
+    aoi_space *s = o->space;
+    const uint64_t since = all ? 0 : o->stated;
+    const unsigned char *bytes;
+    size_t size;
+    for (uint32_t number = 0; s->state_changes > since && aoi_states_next(s, &number); number++) {
+        if (!aoi_states_pack(s, number, &since, &bytes, &size) || !observer_room(o, OBSERVER_BLOCK + size))
+            return false;
+        uint32_t block = begin_block(o, 'S');
+        if (size) memcpy(o->writer.bytes + o->writer.end, bytes, size);
+        o->writer.end += (uint32_t)size;
+        end_block(o, block);
+    }
+    o->stated = s->state_changes;
+    return true;
+}
+
 /* ---- N: nodes ---------------------------------------------------------------------------------------------------- */
 
 /* The first h is a constant: of two numbers that vary, one is multiplied before the other is joined. */
@@ -351,7 +370,7 @@ static bool tell_all(aoi_observer *o, uint32_t *begin) {
         memmove(block - front, w->bytes, front);
         *begin = (uint32_t)(block - w->bytes) - front;
     } else w->end = front;
-    if (!tell_nodes(o, fresh) || !tell_events(o)) return false;
+    if (!tell_fields(o, fresh) || !tell_nodes(o, fresh) || !tell_events(o)) return false;
     o->fresh = false;
     return true;
 }

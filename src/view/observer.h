@@ -3,6 +3,7 @@
 #define AOI_OBSERVER_H
 
 #include "core/space.h"
+#include "core/state_hook.h"
 #include "sync/sync.h"
 
 enum { OBSERVER_BLOCK = 5 }; /* a type and four bytes of length in front of each */
@@ -31,6 +32,7 @@ struct aoi_observer {
     observer_node *nodes;
     aoi_queued *taken;
     uint64_t dropped; /* events beyond the option */
+    uint64_t stated;  /* changes of fields that have been told */
     uint32_t entity_cap, entity_top, node_cap, node_top, taken_cap, taken_count, turn;
     aoi_writer writer;
 };

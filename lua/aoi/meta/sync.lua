@@ -54,6 +54,13 @@ function sync.new(space, options) end
 ---@return string? why
 function sync.read(message, into) end
 
+--- All fields of an entity: of every synchroniser of the space, and those that were loaded with it or played from a
+--- journal.
+---@param space aoi.Space
+---@param id integer
+---@return table<string, boolean|number|string>? state by name; nil if there is no such entity
+function sync.state(space, id) end
+
 --- Clients of one space. A tick is the delivery for their views, whatever the space's; their events go nowhere else.
 ---@class aoi.Sync
 local Sync = {}

@@ -1,0 +1,27 @@
+/* state_hook.h - what snapshots, journals and observers know of fields, which synchronisers keep (src/sync/saved.c).
+ *
+ *   a synchroniser with fields: number --> a message of aoi.sync (docs/sync-wire.md) of records of state alone
+ *
+ * A message that begins anew names all fields, and has what differs from the defaults, by rising id; without fields it
+ * ends the synchroniser of that number.  Another one has what has been put.
+ *
+ * What is loaded or played is kept by a synchroniser without clients, a stand-in, until one with fields is opened on the
+ * space: that takes over the values of the first stand-in, by name and type, and the stand-in ends. */
+#ifndef AOI_STATE_HOOK_H
+#define AOI_STATE_HOOK_H
+
+#include "core/event_queue.h"
+
+enum { AOI_MOST_STATES = 1 << 30 }; /* numbers are below */
+
+/* The lowest number from *number on that has fields, into *number; false: there is none. */
+bool aoi_states_next(const aoi_space *s, uint32_t *number);
+/* Its message, anew; or, with `since`, of what has been put after that count of changes (s->state_changes), records that
+ * have changed with all that was ever put.  Valid until the next call for it; false when memory is refused.  No records,
+ * and not anew: size 0. */
+bool aoi_states_pack(aoi_space *s, uint32_t number, const uint64_t *since, const unsigned char **bytes, size_t *size);
+/* Such a message becomes true of the stand-in of that number; *id: the entity it is about, if any.  AOI_EVALUE: *fault
+ * says why. */
+int aoi_states_apply(aoi_space *s, uint32_t number, const void *bytes, size_t size, int64_t *id, const char **fault);
+
+#endif
