@@ -47,7 +47,6 @@ build = {
     ["aoi.skynet.world.exchange"] = "lua/aoi/skynet/world/exchange.lua",
     ["aoi.skynet.world.exchanged"] = "lua/aoi/skynet/world/exchanged.lua",
     ["aoi.skynet.world.followers"] = "lua/aoi/skynet/world/followers.lua",
-    ["aoi.skynet.world.hearing"] = "lua/aoi/skynet/world/hearing.lua",
     ["aoi.skynet.world.is_dead"] = "lua/aoi/skynet/world/is_dead.lua",
     ["aoi.skynet.world.line"] = "lua/aoi/skynet/world/line.lua",
     ["aoi.skynet.world.log"] = "lua/aoi/skynet/world/log.lua",

@@ -4,12 +4,12 @@
 --   2  three shards in a row and two clients, whose messages are damaged, lost, doubled or made up before they are
 --      read: none of them raises but a part that is refused, and shards stay sound as long as no part was damaged
 local input = require "input"
-local Exchange = require "aoi.skynet.world.exchange"
-local Member = require "aoi.skynet.world.member"
 local Shard = require "aoi.skynet.world.shard"
 local epoch = require "aoi.skynet.world.epoch"
 local tiles = require "aoi.skynet.world.tiles"
+local wire = require "aoi.skynet.wire"
 local world = require "aoi.skynet.world.native"
+local world_client = require "spec.support.world_client"
 
 local rest, fail = rest, fail -- luacheck: ignore
 local choose, damage = input.choose, input.damage
@@ -23,28 +23,8 @@ local function reason_of(result, reason)
   return result
 end
 
--- The list can be walked to its end.
-local function check_events(message)
-  local list = {}
-  local n = reason_of(world.read_events(message, list, PLANS[1].shards))
-  if not n then
-    if next(list) ~= nil then fail "something was handed out before all of it was sound" end
-    return
-  end
-  local at = 1
-  while at <= n do
-    if list[at] == 16 then
-      if list[at + 2] < 1 or list[at + 2] > PLANS[1].shards then fail "a route to no shard" end
-      at = at + 3
-    elseif list[at] == 17 then at = at + 2
-    elseif list[at] < 8 then at = at + 5 + list[at + 3] + list[at + 4]
-    else fail "an unknown record" end
-  end
-  if at ~= n + 1 then fail "the list does not end where it should" end
-end
-
 local function check_moves(message)
-  local shard = Shard.new { number = 1, plan = PLANS[1], dimensions = message:byte(4) == 3 and 3 or 2 }
+  local shard = Shard.new { number = 1, plan = PLANS[1], dimensions = (message:byte(3) or 0) & wire.Z ~= 0 and 3 or 2 }
   local good = reason_of(shard:moves(message))
   local rows, list = pcall(world.read_rows, message, {})
   if good and not rows then fail("one reader takes what the other refuses: " .. tostring(list)) end
@@ -68,10 +48,9 @@ end
 
 local function read(message)
   local kind = message:byte(2)
-  check_events(message)
   if kind == 2 then check_moves(message) end
   check_part(message)
-  reason_of(Exchange.open_envelope(message))
+  if wire.head(message) == wire.ROUTES then reason_of(wire.read_routes(message, {})) end
   for dimensions = 2, 3 do reason_of(world.check_area(message, dimensions)) end
 end
 
@@ -96,13 +75,13 @@ local function run_epoch()
       input.over = true -- as the world has ended
       return
     end
-    for client, message in pairs(messages) do mail[#mail + 1] = { client, message } end
+    for client, one in pairs(messages) do mail[#mail + 1] = { client, one } end
   end
 end
 
 local function new_client(i, dimensions)
-  return Member.new {
-    number = i, plan = PLANS[1], dimensions = dimensions, log = function() end,
+  return world_client {
+    number = i, shards = PLANS[1].shards, dimensions = dimensions,
     around = function(...) return shards[1].map:around(...) end,
     ask = function(shard, after, ...)
       local got
@@ -148,8 +127,7 @@ local function post()
   local letter = table.remove(mail, 1)
   local client = letter and clients[letter[1]]
   if not client then return end
-  local message = damage(letter[2])
-  if reason_of(client:receive(message)) then client:deliver() end
+  for _, message in pairs { letter[2].routes, letter[2].events } do reason_of(client:receive(damage(message))) end
   if choose(16) == 15 then table.insert(mail, letter) end
 end
 

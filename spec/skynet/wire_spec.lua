@@ -160,7 +160,7 @@ describe("the wire format", function()
     p.space:enter(3, 1, 0)
     assert.equal(
       "02 01 00 00 " .. "03 00 00 00 "
-      .. "00 00 00 00 " .. "07 00 00 00 " .. "01 00 00 00 "        -- resync: 0, link, groups
+      .. "00 00 00 00 " .. "07 00 00 00 " .. "01 00 00 00 " .. "00 00 00 00 " -- resync: 0, link, groups, epoch
       .. "01 00 00 00 " .. "05 " .. "00 " .. "01 "                 -- flags: open, whole; ids of 2
       .. "07 00 00 00 " .. "01 00 " .. "14 00 " .. "03 00", hex(p.tick()))
     p.space:remove_node(1, p.handle)
@@ -364,7 +364,7 @@ describe("the readers of the wire format", function()
     assert.matches("string", reason(12))
     assert.matches("short", reason "")
     assert.matches("version 1", reason "\1\1\0\0\0\0\0\0\0\0")
-    assert.matches("kind 12", reason "\2\12\0\0\0\0\0\0")
+    assert.matches("kind 13", reason "\2\13\0\0\0\0\0\0")
     assert.matches("kind 0", reason "\2\0\0\0\0\0\0\0")
     assert.matches("flags 2", reason "\2\1\2\0\0\0\0\0")
     assert.matches("width of ids 3", reason(("\2\2\0\3"):rep(5)))
@@ -388,7 +388,7 @@ describe("the readers of the wire format", function()
       return string.pack(flags % 16 >= 8 and "<I4BI4I4" or "<I4BBB", 1, flags, leaves, enters)
     end
     local one = string.pack("<I4BBBi2", 1, 0, 0, 1, 5) -- sound, and not applied if what follows is not
-    local function resync(groups) return string.pack("<I4I4I4", 0, 5, groups) end
+    local function resync(groups) return string.pack("<I4I4I4I4", 0, 5, groups, 0) end
     assert.same({}, read(inbox_with(1), message()))
     assert.same({ 0, wire.RESYNCED, 5, 0, 0, 0 }, read(inbox_with(1), message(resync(0))))
     assert.matches("record cut", reason "\0")
@@ -402,7 +402,7 @@ describe("the readers of the wire format", function()
     assert.matches("group cut", reason(one, group(64 + 1, 0, 0), ("\0"):rep(11)))
     assert.matches("group cut", reason(one, group(64, 1, 1), ("\0"):rep(7)))
     assert.matches("group cut", reason(one, group(16, 0, 1), ("\0"):rep(25)))
-    assert.matches("resync cut", reason(one, resync(0):sub(1, 11)))
+    assert.matches("resync cut", reason(one, resync(0):sub(1, 15)))
     assert.matches("resync cut", reason(one, resync(1)))
     assert.matches("resync cut", reason(resync(0xffffffff), group(0, 0, 0)))
     assert.matches("inside another", reason(resync(2), group(0, 0, 0), resync(0)))

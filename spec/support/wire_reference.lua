@@ -35,7 +35,7 @@ function reference.events(seq, ask, records)
   local function add(...) parts[#parts + 1] = spack(...) end
   for _, r in ipairs(records) do
     if r.resync then
-      add("<I4I4I4", 0, r.resync, r.groups)
+      add("<I4I4I4I4", 0, r.resync, r.groups, r.epoch or 0)
     else
       local leaves, enters, width = r.leaves or {}, r.enters or {}, r.width or 2
       local long = #leaves > 255 or #enters > 255
@@ -79,7 +79,7 @@ function reference.read_events(s)
     records[#records + 1] = r
     if handle == 0 then
       r.handle, r.leaves, r.enters = nil, nil, nil
-      r.resync, r.groups = take "<I4", take "<I4"
+      r.resync, r.groups, r.epoch = take "<I4", take "<I4", take "<I4"
     else
       local f = take "B"
       local count = f & 8 ~= 0 and "<I4" or "B"

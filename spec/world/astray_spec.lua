@@ -5,9 +5,9 @@ if not string.pack then
   return
 end
 
-local Member = require "aoi.skynet.world.member"
 local Shard = require "aoi.skynet.world.shard"
 local tiles = require "aoi.skynet.world.tiles"
+local world_client = require "spec.support.world_client"
 local world = require "aoi.skynet.world.native"
 
 -- A row of three shards, each 16 wide; a client's requests are served at once.
@@ -35,8 +35,8 @@ local function new_world()
 
   function net:apply()
     for number = 1, PLAN.shards do
-      for client, message in pairs((self.shards[number]:apply(self.epoch, self.parts[number]))) do
-        table.insert(self.mail, { client, message })
+      for client, mail in pairs((self.shards[number]:apply(self.epoch, self.parts[number]))) do
+        table.insert(self.mail, { client, mail })
       end
     end
   end
@@ -51,8 +51,9 @@ local function new_world()
   -- Requests that wait for an epoch get the next one.
   function net:client(number)
     local refused = {}
-    local member = Member.new {
-      number = number, plan = PLAN, dimensions = 2, around = function(...) return tiles.map(PLAN):around(...) end,
+    local member = world_client {
+      number = number, shards = PLAN.shards,
+      dimensions = 2, around = function(...) return tiles.map(PLAN):around(...) end,
       ask = function(shard, after, ...)
         local got
         self.shards[shard]:request(number, after, function(...) got = table.pack(...) end, ...)
@@ -68,10 +69,9 @@ local function new_world()
   -- What has been sent to the client arrives.
   function net:post(member)
     for _, letter in ipairs(self.mail) do
-      if letter[1] == member.number then assert(member:receive(letter[2])) end
+      if letter[1] == member.number then member:take_mail(letter[2]) end
     end
     self.mail = {}
-    member:deliver()
   end
 
   return net
@@ -394,7 +394,7 @@ describe("an id", function()
     for home = 1, PLAN.shards do
       local net, id = new_world(), id_at(home)
       local claimed
-      net.shards[home]:request(1, 0, function(...) claimed = ... end, "claim", { id }, { LEFT, 8 }, { false })
+      net.shards[home]:request(1, 0, function(...) claimed = ... end, "claim", "enter", { id }, { LEFT, 8 }, { false })
       assert.is_true(claimed)
       local other = net:client(2)
       assert.error_matches(function() other:enter(id, LEFT, 8) end, "already in the world")
@@ -474,7 +474,7 @@ describe("moves that are sent faster than they are applied", function()
       sent = sent + 1
       return send(...)
     end
-    function one.fork(f) table.insert(forked, f) end
+    one.client.fork = function(f) table.insert(forked, f) end
     function one.tick_epoch()
       ticks = ticks + 1
       net:run()

@@ -261,18 +261,17 @@ describe("clients of a world", function()
       local run = play(scene, SEED + 10 * i)
       local net, members, heard, views, last = run.net, run.members, run.heard, run.views, run.last
       local nodes, total, space, answers = reference_of(run.lines, net.plan, net.dimensions, last, run.asked)
-      local handed, overruns, resyncs, early = 0, 0, 0, 0
+      local handed, overruns, resyncs = 0, 0, 0
       for _, shard in ipairs(net.shards) do handed = handed + shard.counters.handed end
       for _, member in ipairs(members) do
         assert.same({}, member.logged)
-        resyncs, early = resyncs + member.counters.resyncs, early + member.counters.early
+        resyncs = resyncs + member.client.counters.resyncs
       end
       for _, exchange in ipairs(net.exchanges) do overruns = overruns + exchange.counters.overruns end
       local strays = 0
       for _, shard in ipairs(net.shards) do strays = strays + shard.counters.strays end
-      local text = "%s: %d epochs, %d events, %d hand-overs, %d answers, %d strays, %d groups early, %d calls " ..
-        "failed, %d resyncs"
-      print(text:format(scene.name, last, total, handed, answers, strays, early, net.lost, resyncs))
+      local text = "%s: %d epochs, %d events, %d hand-overs, %d answers, %d strays, %d calls failed, %d resyncs"
+      print(text:format(scene.name, last, total, handed, answers, strays, net.lost, resyncs))
       check_refusals(scene, run)
       check_end(run, space)
       if scene.slow then

@@ -8,6 +8,7 @@ local aoi = require "aoi"
 local epoch = require "aoi.skynet.world.epoch"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
+local wire = require "aoi.skynet.wire"
 local tiles = require "aoi.skynet.world.tiles"
 local world = require "aoi.skynet.world.native"
 
@@ -42,7 +43,7 @@ local function samples(dimensions)
     [epoch.HAND] = {
       epoch.hand({
         id = -5, life = 7, kind = -1, client = 3, movers = { 4, 5, 6, 7 }, born = false, x = 1.5, y = -2, z = z,
-        nodes = { { node = 8, client = 3, handle = 9, seq = 10, added = false, area = area, width = 4,
+        nodes = { { node = 8, client = 3, handle = 9, added = false, positions = true, area = area, width = 4,
                     seen = string.pack("<i4i4", 1, 2) } },
       }, dimensions),
       epoch.hand({ id = 6, life = 1, kind = 1, client = 1, movers = { 0, 0, 0, 0 }, born = true, x = 0, y = 0, z = z,
@@ -66,7 +67,7 @@ describe("parts of an epoch", function()
       assert.same({ -5, 7, -1, 3, "4 5 6 7", false, 1.5, -2.0 },
         { hand.id, hand.life, hand.kind, hand.client, table.concat(hand.movers, " "), hand.born, hand.x, hand.y })
       assert.equal(dimensions == 3 and 5.5 or nil, hand.z)
-      assert.same({ node = 8, client = 3, handle = 9, seq = 10, added = false, area = area, width = 4,
+      assert.same({ node = 8, client = 3, handle = 9, added = false, positions = true, area = area, width = 4,
                     seen = string.pack("<i4i4", 1, 2) }, hand.nodes[1])
       assert.is_true(part[epoch.HAND][2].born)
       assert.same({ { id = 9, life = 8, shard = 2 }, { id = -9, life = 8, shard = 0 } }, part[epoch.HOME])
@@ -126,38 +127,13 @@ describe("parts of an epoch", function()
 end)
 
 describe("messages of a world", function()
-  it("of events are read or refused, whatever bytes come", function()
-    local random, list, refused = rng.new(SEED + 9), {}, 0
-    local r, space = router(2)
-    for id = 1, 300 do
-      space:enter(id, 10, 10)
-      r:note(id, 1, true)
-    end
-    space:add_node(1, r:open(1, 5, 77, 0), 3)
-    space:add_node(2, r:open(2, 5, 78, 4), 3)
-    r:route(5, 8, 2)
-    r:refuse(5, 9)
-    local mail, told = r:drain(12)
-    assert.equal(598, told)
-    local message = mail[5]
-    local nothing, why = world.read_events(message, {}, 1) -- it has a route to shard 2
-    assert.same({ nil, "an impossible record" }, { nothing, why })
-    local n, number = world.read_events(message, list, 2)
-    assert.equal(12, number)
-    assert.same({ 16, 8, 2, 17, 9 }, { table.unpack(list, 1, 5) })
-    assert.same({ 4, 77, 1, 0, 299 }, { table.unpack(list, 6, 10) })
-    assert.equal(5 + 2 * (5 + 299), n)
-    for _ = 1, MUTATIONS do
-      local at = random(40)
-      local bytes = message:sub(1, at - 1) .. string.char(random(256) - 1) .. message:sub(at + 1)
-      if random(3) == 1 then bytes = bytes:sub(1, random(#bytes)) end
-      local count, reason = world.read_events(bytes, list, 2)
-      if not count then
-        refused = refused + 1
-        assert.equal("string", type(reason))
-      end
-    end
-    assert(refused > MUTATIONS / 10)
+  it("of routes are read or refused, whatever bytes come", function()
+    local message = wire.routes(5, 12, { wire.route(-8, 2), wire.route(9, 0) })
+    assert.same({ wire.ROUTES, 0, 5 }, { wire.head(message) })
+    local list = {}
+    assert.same({ 2, 12 }, { wire.read_routes(message, list) })
+    assert.same({ -8, 2, 9, 0 }, list)
+    assert.same({ nil, "wrong length 33" }, { wire.read_routes(message .. "x", {}) })
   end)
 
   it("of moves are read or refused, whatever bytes come", function()

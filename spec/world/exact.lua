@@ -4,6 +4,8 @@ local aoi = require "aoi"
 local rng = require "spec.support.rng"
 local Shard = require "aoi.skynet.world.shard"
 local tiles = require "aoi.skynet.world.tiles"
+local wire = require "aoi.skynet.wire"
+local wire_reference = require "spec.support.wire_reference"
 local world = require "aoi.skynet.world.native"
 
 local exact = {}
@@ -18,7 +20,7 @@ function exact.new(scene, engine, seed)
     scene = scene, random = rng.new(seed), plan = plan, map = tiles.map(plan), dimensions = scene.dimensions,
     shards = {}, outbox = world.outbox(scene.dimensions, plan.shards), batch = 0, epoch = 0,
     space = aoi.new { engine = engine, dimensions = scene.dimensions, delivery = "deferred" },
-    alive = {}, dead = {}, people = {}, handle = 0, nodes = {}, list = {}, drained = {},
+    alive = {}, dead = {}, people = {}, handle = 0, nodes = {}, drained = {},
     counters = { events = 0, handed = 0, epochs = 0, seen = 0 },
   }, Run)
   for number = 1, plan.shards do
@@ -55,7 +57,7 @@ local function owner(self, who) return assert(self.outbox:where(who.id)) end
 local function enter(self, who)
   local x, y, z = coordinates(self)
   local kind, home = self.random(7), world.home(who.id, self.plan.shards)
-  local lives, owners = ask(self, home, "claim", { who.id }, { x, y }, { who.left or false })
+  local lives, owners = ask(self, home, "claim", "enter", { who.id }, { x, y }, { who.left or false })
   local shard = owners[1]
   ask(self, shard, "enter", who.id, lives[1], kind, self.batch, x, y, z)
   self.outbox:set(who.id, shard)
@@ -83,7 +85,7 @@ local function add_node(self, who)
   self.handle = self.handle + 1
   ask(self, owner(self, who), "add_node", who.id, number, area, self.handle)
   who.nodes[number] = { area = area, new = true }
-  self.nodes[self.handle] = { who.id, number, {}, seq = 0 }
+  self.nodes[self.handle] = { who.id, number, heard = 0 }
   self.todo[6][#self.todo[6] + 1] = { who, number }
 end
 
@@ -180,29 +182,20 @@ end
 
 local function key(kind, watcher, node, target) return kind .. " " .. watcher .. " " .. node .. " " .. target end
 
--- Reads a message: what it says of each node must follow what was said before.
-local function hear(self, message, count)
-  local list, w = self.list, world
-  local n, number = w.read_events(message, list, self.plan.shards)
-  assert(n and number == self.epoch, number)
-  local at = 1
-  while at <= n do
-    if list[at] == 16 then
-      if self.outbox:where(list[at + 1]) then self.outbox:set(list[at + 1], list[at + 2]) end
-      at = at + 3
-    else
-      assert(list[at] < 16, "a move was refused")
-      local handle, seq, leaves, enters = list[at + 1], list[at + 2], list[at + 3], list[at + 4]
-      local node = self.nodes[handle]
-      assert(seq == node.seq + 1, "a group of a node is missing")
-      node.seq = seq
-      for i = 1, leaves + enters do
-        local kind = i <= leaves and aoi.LEAVE or aoi.ENTER
-        count(kind, node[1], node[2], list[at + 4 + i])
-      end
-      if list[at] & 1 == 1 then self.nodes[handle] = nil end
-      at = at + 5 + leaves + enters
-    end
+-- The mail of a shard: `routes`, and `events` of nodes, each written by one shard.
+local function hear(self, mail, count)
+  local list = {}
+  for i = 1, 2 * (mail.routes and wire.read_routes(mail.routes, list) or 0), 2 do
+    assert(list[i + 1] > 0, "a move was refused")
+    if self.outbox:where(list[i]) then self.outbox:set(list[i], list[i + 1]) end
+  end
+  for _, group in ipairs(mail.events and wire_reference.read_events(mail.events) or {}) do
+    local node = assert(self.nodes[group.handle], "a group of a node that is closed")
+    assert(node.heard < self.epoch, "a node has two groups in an epoch")
+    node.heard = self.epoch
+    for _, target in ipairs(group.leaves) do count(aoi.LEAVE, node[1], node[2], target) end
+    for _, target in ipairs(group.enters) do count(aoi.ENTER, node[1], node[2], target) end
+    if group.close then self.nodes[group.handle] = nil end
   end
 end
 
@@ -222,8 +215,8 @@ function Run:step()
   end
   for number, shard in ipairs(self.shards) do
     local mail = shard:apply(here, inbox[number])
-    for _, message in pairs(mail) do
-      hear(self, message, function(...)
+    for _, one in pairs(mail) do
+      hear(self, one, function(...)
         local k = key(...)
         diff[k] = (diff[k] or 0) + 1
       end)

@@ -4,9 +4,9 @@ if not string.pack then
   return
 end
 
-local Member = require "aoi.skynet.world.member"
 local Shard = require "aoi.skynet.world.shard"
 local tiles = require "aoi.skynet.world.tiles"
+local world_client = require "spec.support.world_client"
 
 local PLAN = tiles.plan { size = { 0, 0, 16, 16 }, reach = 8, tile = 4, shards = 1 }
 
@@ -17,10 +17,10 @@ local function new_world()
     epoch = epoch + 1
     local parts = {}
     for _, part in pairs(shard:close(epoch)) do parts[#parts + 1] = part end
-    for _, message in pairs((shard:apply(epoch, parts))) do mail[#mail + 1] = message end
+    for _, one in pairs((shard:apply(epoch, parts))) do mail[#mail + 1] = one end
   end
-  local member = Member.new {
-    number = 1, plan = PLAN, dimensions = 2, around = function() return { 1 } end,
+  local member = world_client {
+    number = 1, shards = PLAN.shards, logged = logged, dimensions = 2, around = function() return { 1 } end,
     ask = function(_, after, ...)
       local got
       shard:request(1, after, function(...) got = table.pack(...) end, ...)
@@ -28,14 +28,12 @@ local function new_world()
       return table.unpack(got, 1, got.n)
     end,
     send = function(_, message) return assert(shard:moves(message)) end,
-    log = function(text) logged[#logged + 1] = text end,
   }
   return member, logged, function()
     run()
     local list = mail
     mail = {}
-    for _, message in ipairs(list) do assert(member:receive(message)) end
-    member:deliver()
+    for _, one in ipairs(list) do member:take_mail(one) end
   end
 end
 

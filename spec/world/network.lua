@@ -9,16 +9,15 @@
 --   net:run(seconds)
 local Exchange = require "aoi.skynet.world.exchange"
 local Line = require "aoi.skynet.world.line"
-local Member = require "aoi.skynet.world.member"
 local Shard = require "aoi.skynet.world.shard"
 local rng = require "spec.support.rng"
 local tiles = require "aoi.skynet.world.tiles"
+local wire = require "aoi.skynet.wire"
+local world_client = require "spec.support.world_client"
 
 local network = {}
 local Network = {}
 Network.__index = Network
-
-local WORLD = 7
 
 -- f runs when it arrives, lost where there is nobody any more.
 local function post(self, from, to, f, lost)
@@ -93,7 +92,7 @@ local function tell(self, process, shard, verb, ...)
       if verb == "close" then
         back("parts", logic:close(arguments[1]))
       elseif verb == "apply" then
-        back("mail", logic:apply(arguments[1], arguments[2]))
+        back("mailed", logic:apply(arguments[1], arguments[2]))
       elseif verb == "moves" then
         assert(logic:moves(arguments[1]))
       elseif verb == "request" then
@@ -117,7 +116,7 @@ end
 
 local function new_exchange(self, index, processes, options)
   return Exchange.new {
-    number = WORLD, processes = processes, here = index, interval = self.interval, window = self.window,
+    processes = processes, here = index, interval = self.interval, window = self.window,
     patience = options.patience or 30,
     silence = self.silence, now = function() return self.time end,
     tell = function(...) return tell(self, index, ...) end,
@@ -125,7 +124,7 @@ local function new_exchange(self, index, processes, options)
     post = function(address, message)
       local member = self.members[address]
       if not member or self.killed[address] then return nil end
-      post(self, "x" .. index, address, function() self:arrive(index, address, member, message) end)
+      post(self, "x" .. index, address, function() self:arrive(member, message) end)
       return true
     end,
     on_end = function(reason) self.ended[index] = reason end,
@@ -133,24 +132,11 @@ local function new_exchange(self, index, processes, options)
   }
 end
 
-function Network:arrive(index, address, member, message)
-  local kind, flags, world, seq, bytes = assert(Exchange.open_envelope(message))
-  assert(world == WORLD)
-  if kind == Exchange.BYE then
-    member:finish(bytes)
-    for go, place in pairs(member.waiting) do -- is_dead.lua
-      if dead(self, place) then go(false, 0, "the world is gone") end
-    end
-  elseif kind == Exchange.ALIVE then
-    return
-  elseif kind == Exchange.RESYNCED then
-    member:resynced((string.unpack("<I4", bytes)))
-  else
-    assert(member:receive(bytes))
-  end
-  member:deliver()
-  if flags & Exchange.ASK ~= 0 then
-    post(self, address, "x" .. index, function() self.exchanges[index]:ack(address, seq) end)
+function Network:arrive(member, message)
+  assert(member:receive(message))
+  if wire.head(message) ~= wire.BYE then return end
+  for go, place in pairs(member.waiting) do -- is_dead.lua
+    if dead(self, place) then go(false, 0, "the world is gone") end
   end
 end
 
@@ -189,7 +175,7 @@ end
 function Network:member(index)
   self.member_count = self.member_count + 1
   local address = ("c%d_%d"):format(index, self.member_count)
-  local exchange, x, logged = self.exchanges[index], "x" .. index, {}
+  local exchange, x = self.exchanges[index], "x" .. index
   local number = exchange:join(address)
   local function wait(f)
     local co, running = coroutine.running()
@@ -197,8 +183,8 @@ function Network:member(index)
     f(function(...) resume(co, ...) end)
     return coroutine.yield()
   end
-  local member = Member.new {
-    number = number, plan = { shards = self.plan.shards }, dimensions = self.dimensions,
+  local member = world_client {
+    number = number, shards = self.plan.shards, dimensions = self.dimensions,
     around = function(...) return self.map:around(...) end,
     ask = function(shard, after, ...)
       local arguments = table.pack(...)
@@ -259,9 +245,11 @@ function Network:member(index)
       end)
     end,
     quit = function() post(self, address, x, function() exchange:leave(address) end) end,
-    log = function(text) logged[#logged + 1] = text end,
+    ack = function(seq, lost)
+      post(self, address, x, function() self.exchanges[index]:ack(address, seq, lost) end)
+    end,
   }
-  member.logged, member.address, member.process, member.waiting = logged, address, index, {}
+  member.address, member.process, member.waiting = address, index, {}
   self.members[address] = member
   return member
 end

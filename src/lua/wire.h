@@ -1,11 +1,14 @@
-/* wire.h - the messages between an AOI service and its clients, as far as C makes and reads them: moves and events.  The
- * other kinds, which are short and rare, are in lua/aoi/skynet/wire.lua; docs/skynet.md has the table of all of them.
+/* wire.h - the messages between an AOI service, or the shards of a world, and their clients, as far as C makes and reads
+ * them: moves and events.  The other kinds, which are short and rare, are in lua/aoi/skynet/wire.lua; docs/skynet.md has the
+ * table of all of them.
  *
- *   wire_moves.c   client:  map:move -> rows of a buffer -> one MOVES       service:  MOVES -> aoi_move, row by row
- *   wire_post.h    service: events of a tick -> one EVENTS for each subscriber
- *   wire_inbox.h   client:  EVENTS -> views, and handlers that are told of it
+ *   wire_moves.c     client:  map:move -> rows of a buffer -> one MOVES     service:  MOVES -> aoi_move, row by row
+ *   world_outbox.c   client:  world:move -> rows by shard -> a MOVES each   shard:    MOVES -> world_router.c
+ *   wire_post.h      service, shard: events of a tick or an epoch -> one EVENTS for each subscriber
+ *   wire_inbox.h     client:  EVENTS -> views, and the calls of handlers
  *
  *   head    u8 version | u8 kind | u8 flags | u8 bytes of an id (2, 4, 8; 0: none, or each group says its own) | u32
+ *   MOVES   head, u32 link or client of a world | u32 batch | u32 rows | each row: id, f64 x, f64 y [, f64 z]
  *
  * All numbers are little-endian. */
 #ifndef LAOI_WIRE_H
@@ -16,8 +19,8 @@
 
 #include <string.h>
 
-enum { WIRE_VERSION = 2, WIRE_HEAD = 8 };
-enum { WIRE_EVENTS = 1, WIRE_MOVES = 2, WIRE_KINDS = 11 };
+enum { WIRE_VERSION = 2, WIRE_HEAD = 8, WIRE_MOVES_HEAD = WIRE_HEAD + 8 };
+enum { WIRE_EVENTS = 1, WIRE_MOVES = 2, WIRE_KINDS = 12 };
 enum { WIRE_ASK = 1 };              /* flag of EVENTS: an ACK is expected */
 enum { WIRE_TICK = 1, WIRE_Z = 2 }; /* flags of MOVES */
 
@@ -33,7 +36,7 @@ enum {
     WIRE_WIDTH4 = 64, /* bytes of an id; without these two: 2 */
     WIRE_WIDTH8 = 128
 };
-enum { WIRE_GROUP = 7, WIRE_LONG_GROUP = 13, WIRE_RESYNC = 12 }; /* bytes, without what is opened and without ids */
+enum { WIRE_GROUP = 7, WIRE_LONG_GROUP = 13, WIRE_RESYNC = 16 }; /* bytes, without what is opened and without ids */
 
 /* ---- numbers in bytes --------------------------------------------------------------------------------------------- */
 
@@ -67,6 +70,43 @@ static inline unsigned char *wire_put_head(unsigned char *p, int kind, int flags
     p[2] = (unsigned char)flags;
     p[3] = (unsigned char)width;
     return aoi_put_bytes(p + 4, number, 4);
+}
+
+/* ---- MOVES -------------------------------------------------------------------------------------------------------- */
+
+typedef struct wire_moves { /* a message of them */
+    const unsigned char *rows;
+    size_t count, row; /* bytes of a row */
+    uint32_t link, batch;
+    int dims, width;
+    bool tick;
+} wire_moves;
+
+/* NULL, or what is wrong with the message; p may be NULL. */
+const char *wire_read_moves(wire_moves *m, const unsigned char *p, size_t size);
+
+static inline size_t wire_moves_size(size_t count, int width, int dims) {
+    return WIRE_MOVES_HEAD + count * ((size_t)width + 8 * (size_t)dims);
+}
+
+/* The head of so many rows; returns where the first one goes. */
+static inline unsigned char *wire_put_moves(unsigned char *p, const wire_moves *m) {
+    int flags = (m->tick ? WIRE_TICK : 0) | (m->dims == 3 ? WIRE_Z : 0);
+    p = wire_put_head(p, WIRE_MOVES, flags, m->width, m->link);
+    return aoi_put_bytes(aoi_put_bytes(p, m->batch, 4), m->count, 4);
+}
+
+static inline unsigned char *wire_put_row(unsigned char *p, int64_t id, const double *pos, int width, int dims) {
+    p = wire_put_id(p, id, width);
+    for (int a = 0; a < dims; a++) p = aoi_put_double(p, pos[a]);
+    return p;
+}
+
+/* The id and the coordinates of row i. */
+static inline int64_t wire_get_row(const wire_moves *m, size_t i, double *pos) {
+    const unsigned char *at = m->rows + i * m->row;
+    for (int a = 0; a < m->dims; a++) pos[a] = aoi_peek_double(at + m->width + 8 * a);
+    return wire_get_id(at, m->width);
 }
 
 /* ---- objects ------------------------------------------------------------------------------------------------------ */

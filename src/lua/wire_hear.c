@@ -407,6 +407,14 @@ static int inbox_handlers(lua_State *L) {
     return 0;
 }
 
+/* since(handle, epoch): a resync of an earlier epoch does not know the node yet. */
+static int inbox_since(lua_State *L) {
+    inbox *x = inbox_self(L);
+    inbox_view *v = laoi_inbox_view(x, laoi_u32(L, 2));
+    if (v) v->since = laoi_u32(L, 3);
+    return 0;
+}
+
 /* open(handle, link, watcher, node): a node of this client; it sees nothing yet. */
 static int inbox_open(lua_State *L) {
     inbox *x = inbox_self(L);
@@ -486,10 +494,11 @@ static int inbox_count(lua_State *L) {
 }
 
 static const luaL_Reg inbox_methods[] = {
-    {"receiver", inbox_receiver}, {"read", inbox_read},   {"rest", inbox_rest},         {"overtake", inbox_overtake},
-    {"open", inbox_open},         {"close", inbox_close}, {"view", inbox_view_ids},     {"sees", inbox_sees},
-    {"count", inbox_count},       {"seq", inbox_seq},     {"handlers", inbox_handlers}, {"walking", inbox_walking},
-    {"behind", inbox_behind},     {NULL, NULL},
+    {"receiver", inbox_receiver}, {"read", inbox_read},         {"rest", inbox_rest},
+    {"overtake", inbox_overtake}, {"open", inbox_open},         {"close", inbox_close},
+    {"view", inbox_view_ids},     {"sees", inbox_sees},         {"count", inbox_count},
+    {"seq", inbox_seq},           {"handlers", inbox_handlers}, {"walking", inbox_walking},
+    {"behind", inbox_behind},     {"since", inbox_since},       {NULL, NULL},
 };
 
 void laoi_open_inbox(lua_State *L) {

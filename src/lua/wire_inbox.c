@@ -151,7 +151,7 @@ const char *laoi_inbox_parse(inbox *x, const unsigned char *p, const unsigned ch
             if (end - p < WIRE_RESYNC) return "resync cut off";
             if (owed) return "a resync inside another";
             owed = wire_get32(p + 8);
-            *g = (wire_group){.link = wire_get32(p + 4), .leaves = owed};
+            *g = (wire_group){.link = wire_get32(p + 4), .leaves = owed, .enters = wire_get32(p + 12)};
             p += WIRE_RESYNC;
             continue;
         }
@@ -299,27 +299,29 @@ static bool apply_group(inbox *x, const wire_group *g) {
     return take_group(x, v, g) && (!(g->flags & WIRE_CLOSE) || close_view(x, v));
 }
 
-/* The nodes of the link that the resync has not named are gone. */
-static bool end_resync(inbox *x, uint32_t link) {
+/* The nodes of the link that the resync has not named are gone, but those that came after its epoch. */
+static bool end_resync(inbox *x, uint32_t link, uint32_t epoch) {
     for (uint32_t i = 0; i < x->view_count; i++) {
         inbox_view *v = x->views + i;
-        if (v->handle && v->link == link && v->stamp != x->stamp && !close_view(x, v)) return false;
+        if (v->handle && v->link == link && v->stamp != x->stamp && v->since <= epoch && !close_view(x, v))
+            return false;
     }
     return note_special(x, INBOX_RESYNCED, link, 0, 0, 0);
 }
 
 bool laoi_inbox_apply(inbox *x) {
-    uint32_t owed = 0, link = 0;
+    uint32_t owed = 0, link = 0, epoch = 0;
     for (uint32_t i = 0; i < x->group_count; i++) {
         const wire_group *g = x->groups + i;
         bool begins = g->handle == 0;
         if (begins) {
             link = g->link;
             owed = g->leaves;
+            epoch = g->enters;
             x->stamp++;
         } else if (!apply_group(x, g)) return false;
         bool ends = begins ? owed == 0 : owed > 0 && --owed == 0;
-        if (ends && !end_resync(x, link)) return false;
+        if (ends && !end_resync(x, link, epoch)) return false;
     }
     return true;
 }

@@ -36,6 +36,7 @@ typedef struct inbox_view {
     int64_t watcher, node;       /* as handlers are told */
     uint32_t handle, link, next; /* handle 0: a slot that is free or left, next: of the chain of those */
     uint32_t stamp;              /* of the last resync that named it */
+    uint32_t since;              /* the first epoch whose resync must name it */
     const void *handlers;        /* what the table has for the slot */
     int64_t *ids;
     uint32_t cap, count;
@@ -52,7 +53,7 @@ typedef struct inbox_walk {
     bool walking, ask;
 } inbox_walk;
 
-/* A record of a message: a group, or (handle 0) the beginning of a resync of `leaves` groups. */
+/* A record of a message: a group, or (handle 0) the beginning of a resync of `leaves` groups, of epoch `enters`. */
 typedef struct wire_group {
     const unsigned char *lists; /* ids that leave, then those that enter; before them what WIRE_OPEN names */
     uint32_t handle, leaves, enters, link;

@@ -1,7 +1,5 @@
 /* wire_moves.c - see wire.h: moves from a client's buffer to the service's space, and what all of the wire has in common.
  *
- *   MOVES   head, u32 link | u32 batch | u32 rows | each row: id, f64 x, f64 y [, f64 z]
- *
  *   buffer  rows   [ id x y z | id x y z | ... ]    of an id the last move counts
  *           index  id -> row, from 8 rows on
  *
@@ -77,12 +75,13 @@ static const struct {
     {0, 16, false, true},                  /* REFUSED */
     {7, 8, true, false},                   /* ACK */
     {0, 8, true, false},                   /* PING */
-    {0, 8, true, false},                   /* BYE */
+    {0, 8, false, false},                  /* BYE */
     {WIRE_ASK, 8, false, false},           /* PACKETS */
     {WIRE_ASK, 28, false, false},          /* BROADCAST */
     {0, 16, true, false},                  /* TAKEN */
     {0, 8, true, false},                   /* GONE */
     {0, 24, false, false},                 /* LOST */
+    {0, 12, false, false},                 /* ROUTES */
 };
 
 /* NULL, or what is wrong with the head. */
@@ -269,18 +268,15 @@ static int buffer_close(lua_State *L) {
 static void take_message(lua_State *L, move_buffer *b, bool tick) {
     unsigned char few[FEW_BYTES], *bytes = few;
     uint32_t n = b->count;
-    size_t row = (size_t)b->width + 8 * (size_t)b->dims, size = WIRE_HEAD + 8 + n * row;
+    size_t size = wire_moves_size(n, b->width, b->dims);
     if (size > sizeof few) {
         if (!AOI_GROW(&b->memory, b->bytes, b->byte_cap, size)) (void)laoi_nomemory(L);
         bytes = b->bytes;
     }
-    int flags = (tick ? WIRE_TICK : 0) | (b->dims == 3 ? WIRE_Z : 0);
-    unsigned char *p = wire_put_head(bytes, WIRE_MOVES, flags, b->width, b->link);
-    p = aoi_put_bytes(aoi_put_bytes(p, b->batch + 1, 4), n, 4);
-    for (uint32_t i = 0; i < n; i++) {
-        p = wire_put_id(p, b->rows[i].id, b->width);
-        for (int a = 0; a < b->dims; a++) p = aoi_put_double(p, b->rows[i].pos[a]);
-    }
+    const wire_moves m = {
+        .tick = tick, .dims = b->dims, .width = b->width, .link = b->link, .batch = b->batch + 1, .count = n};
+    unsigned char *p = wire_put_moves(bytes, &m);
+    for (uint32_t i = 0; i < n; i++) p = wire_put_row(p, b->rows[i].id, b->rows[i].pos, b->width, b->dims);
     lua_pushlstring(L, (const char *)bytes, size);
     if (n >= FEW_ROWS) aoi_index_clear(&b->index);
     b->count = 0;
@@ -336,20 +332,9 @@ static int buffer_flusher(lua_State *L) {
 
 /* ---- the service -------------------------------------------------------------------------------------------------- */
 
-enum { MOVES_LIST = WIRE_HEAD + 8 };
-
-typedef struct wire_moves { /* a message of them */
-    const unsigned char *rows;
-    size_t count, row; /* bytes of a row */
-    uint32_t link, batch;
-    int dims, width;
-    bool tick;
-} wire_moves;
-
-/* NULL, or what is wrong with the message. */
-static const char *read_moves(wire_moves *m, const unsigned char *p, size_t size) {
-    if (!p || size < MOVES_LIST || p[1] != WIRE_MOVES || head_fault(p, size)) return "not a message of moves";
-    m->rows = p + MOVES_LIST;
+const char *wire_read_moves(wire_moves *m, const unsigned char *p, size_t size) {
+    if (!p || size < WIRE_MOVES_HEAD || p[1] != WIRE_MOVES || head_fault(p, size)) return "not a message of moves";
+    m->rows = p + WIRE_MOVES_HEAD;
     m->count = wire_get32(p + WIRE_HEAD + 4);
     m->link = wire_get32(p + 4);
     m->batch = wire_get32(p + WIRE_HEAD);
@@ -357,18 +342,15 @@ static const char *read_moves(wire_moves *m, const unsigned char *p, size_t size
     m->width = p[3];
     m->tick = p[2] & WIRE_TICK;
     m->row = (size_t)m->width + 8 * (size_t)m->dims;
-    return (size - MOVES_LIST) / m->row != m->count || (size - MOVES_LIST) % m->row ? "wrong length" : NULL;
+    size -= WIRE_MOVES_HEAD;
+    return size / m->row != m->count || size % m->row ? "wrong length" : NULL;
 }
 
 /* All or none, as aoi_move_many; refuse_all: the rows are read, and none is made. */
 static int apply_moves(laoi_space *b, const wire_moves *m, bool refuse_all) {
     aoi_row *rows = aoi_row_buffer(b->core, m->count);
     if (!rows && m->count) return AOI_ENOMEM;
-    for (size_t i = 0; i < m->count; i++) {
-        const unsigned char *at = m->rows + i * m->row;
-        rows[i].id = wire_get_id(at, m->width);
-        for (int a = 0; a < m->dims; a++) rows[i].pos[a] = aoi_peek_double(at + m->width + 8 * a);
-    }
+    for (size_t i = 0; i < m->count; i++) rows[i].id = wire_get_row(m, i, rows[i].pos);
     return refuse_all ? AOI_EGONE : aoi_move_many(b->core, rows, m->count, NULL);
 }
 
@@ -410,7 +392,7 @@ static int wire_apply(lua_State *L) {
     if (lua_type(L, 2) != LUA_TSTRING) return laoi_typeerror(L, 2, "string");
     if (!lua_istable(L, 3)) return laoi_typeerror(L, 3, "table");
     const unsigned char *p = (const unsigned char *)lua_tolstring(L, 2, &size);
-    const char *fault = read_moves(&m, p, size);
+    const char *fault = wire_read_moves(&m, p, size);
     if (fault) return refuse_moves(L, fault);
     if (m.dims != b->dims) return refuse_moves(L, "wrong dimensions");
     int result = apply_moves(b, &m, lua_istable(L, 4));
@@ -434,7 +416,7 @@ int laoi_post_moves(lua_State *L) {
     size_t size = 0;
     wire_moves m;
     const unsigned char *message = laoi_message(L, 3, &size);
-    if (read_moves(&m, message, size)) return 0;
+    if (wire_read_moves(&m, message, size)) return 0;
     uint32_t l = laoi_link_of_number(p, m.link, laoi_integer(L, 2));
     if (l == AOI_NONE) return 0;
     laoi_space *b = p->links[l].space;

@@ -107,7 +107,7 @@ static bool put_group(post *p, post_group *g) {
     g->flags |= (longer ? WIRE_LONG : 0) | (g->width == 8 ? WIRE_WIDTH8 : g->width == 4 ? WIRE_WIDTH4 : 0);
     size_t each = (size_t)g->width + (c->places ? 8 + 8 * (size_t)g->dims : 0);
     if (!post_room(p, WIRE_LONG_GROUP + 20 + (size_t)g->leaves * 8 + g->enters * each)) return false;
-    unsigned char *q = aoi_put_bytes(p->bytes + p->size, c->handle, 4);
+    unsigned char *q = aoi_put_bytes(p->bytes + p->size, c->wire, 4);
     *q++ = (unsigned char)g->flags;
     q = aoi_put_bytes(q, g->leaves, longer ? 4 : 1);
     q = aoi_put_bytes(q, g->enters, longer ? 4 : 1);
@@ -177,7 +177,8 @@ static bool write_whole(post *p, uint32_t r, bool empty) {
 /* The first message names all records of the link; views that it has no room for follow in others. */
 static bool write_resync(post *p, post_link *k) {
     if (!post_room(p, WIRE_RESYNC)) return false;
-    unsigned char *q = aoi_put_bytes(aoi_put_bytes(aoi_put_bytes(p->bytes + p->size, 0, 4), k->number, 4), k->count, 4);
+    unsigned char *q = aoi_put_bytes(aoi_put_bytes(p->bytes + p->size, 0, 4), k->number, 4);
+    q = aoi_put_bytes(aoi_put_bytes(q, k->count, 4), 0, 4);
     p->size = (uint32_t)(q - p->bytes);
     for (uint32_t r = k->records; r != AOI_NONE; r = p->records[r].next)
         if (!write_whole(p, r, p->size >= p->max_message)) return false;
@@ -190,8 +191,9 @@ static bool write_resync(post *p, post_link *k) {
 static bool write_link(post *p, post_link *k) {
     if (k->stale && !write_resync(p, k)) return false;
     while (k->first_dirty != AOI_NONE && p->size < p->max_message) {
-        uint32_t r = k->first_dirty;
+        uint32_t r = k->first_dirty, before = p->size;
         if (p->records[r].owes_whole ? !write_whole(p, r, false) : !write_changes(p, r)) return false;
+        if (p->records[r].closed && p->ends == before) p->ends = p->size;
         laoi_take_dirty(p, k);
     }
     return true;
@@ -221,7 +223,7 @@ static bool in_window(post *p, post_subscriber *u) {
 
 /* One message of the subscriber's links; its size stays WIRE_HEAD if there is nothing to tell. */
 static bool write_message(post *p, post_subscriber *u) {
-    p->size = WIRE_HEAD;
+    p->size = p->ends = WIRE_HEAD;
     if (!post_room(p, 0)) return false;
     while (u->first_todo != AOI_NONE && p->size < p->max_message) {
         post_link *k = p->links + u->first_todo;
@@ -240,7 +242,7 @@ static void next_subscriber(post *p, post_subscriber *u) {
     p->touched_at = p->touched_count = p->event_count = p->place_count = 0;
 }
 
-/* Makes the next message and pushes the address of its subscriber and it; its bytes, 0: all have been told. */
+/* Makes the next message and pushes the address of its subscriber, it, and the length of its head and nodes that end; its bytes, 0: all have been told. */
 static size_t push_events(lua_State *L, post *p) {
     while (p->touched_at < p->touched_count) {
         uint32_t s = p->touched[p->touched_at];
@@ -260,6 +262,7 @@ static size_t push_events(lua_State *L, post *p) {
             wire_put_head(p->bytes, WIRE_EVENTS, ask ? WIRE_ASK : 0, 0, seq);
             laoi_pushinteger(L, u->address);
             lua_pushlstring(L, (const char *)p->bytes, size);
+            laoi_pushinteger(L, p->ends);
             u = p->subscribers + s; /* a finalizer may have run */
             u->seq = seq;
         }
@@ -272,7 +275,7 @@ static size_t push_events(lua_State *L, post *p) {
     return 0;
 }
 
-/* send(f, failed): calls f(address, message) for all messages.  Where that is not true, calls failed(address, bytes, what f
+/* send(f, failed): calls f(address, message, length) for all messages; the first `length` bytes are its head and nodes that end.  Where that is not true, calls failed(address, bytes, what f
  * has returned).  If f raises, the rest is for the next call, and its subscriber begins again.  Returns how many were sent,
  * and their bytes. */
 int laoi_post_send(lua_State *L) {
@@ -287,7 +290,7 @@ int laoi_post_send(lua_State *L) {
         size_t size = push_events(L, p);
         if (!size) break;
         int64_t address = p->subscribers[p->sending].address;
-        lua_call(L, 2, 1);
+        lua_call(L, 3, 1);
         p->sending = AOI_NONE;
         if (lua_toboolean(L, 4)) {
             sent++;

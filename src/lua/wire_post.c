@@ -124,10 +124,10 @@ void laoi_mark_dirty(post *p, uint32_t r) {
     post_link *k = p->links + c->link;
     if (c->dirty) return;
     c->dirty = true;
-    c->next_dirty = AOI_NONE;
-    if (k->first_dirty == AOI_NONE) k->first_dirty = r;
-    else p->records[k->last_dirty].next_dirty = r;
-    k->last_dirty = r;
+    c->next_dirty = c->closing ? k->first_dirty : AOI_NONE;
+    if (k->first_dirty != AOI_NONE && !c->closing) p->records[k->last_dirty].next_dirty = r;
+    if (k->first_dirty == AOI_NONE || !c->closing) k->last_dirty = r;
+    if (k->first_dirty == AOI_NONE || c->closing) k->first_dirty = r;
 }
 
 /* The first changed record is done with; one that is closed is gone now. */
@@ -138,10 +138,11 @@ void laoi_take_dirty(post *p, post_link *k) {
     if (p->records[r].closed) laoi_free_record(p, r);
 }
 
-/* add(link, watcher, node, places): the handle of a new record. */
+/* add(link, watcher, node [, places [, wire]]): the handle of a new record, by which the space is to know the node.  wire: the
+ * handle in messages, where the client has given the node one. */
 static int post_add(lua_State *L) {
     post *p = laoi_post_self(L);
-    uint32_t l = laoi_u32(L, 2) - 1, r = p->free_record;
+    uint32_t l = laoi_u32(L, 2) - 1, r = p->free_record, wire = lua_isnoneornil(L, 6) ? 0 : laoi_u32(L, 6);
     int64_t watcher = laoi_integer(L, 3), node = laoi_integer(L, 4);
     if (l >= p->link_count || !p->links[l].space) return laoi_argerror(L, 2, "no such link");
     post_link *k = p->links + l;
@@ -155,6 +156,7 @@ static int post_add(lua_State *L) {
     while (p->handle == 0 || laoi_record_of_handle(p, p->handle) != AOI_NONE);
     post_record *c = p->records + r;
     *c = (post_record){.watcher = watcher, .node = node, .handle = p->handle, .link = l, .next = k->records};
+    c->wire = wire ? wire : c->handle;
     c->places = lua_toboolean(L, 5);
     c->previous = AOI_NONE;
     clear_chains(c);
@@ -178,12 +180,12 @@ static int post_remove(lua_State *L) {
     return 0;
 }
 
-/* drop(handle): a record that was added and has not been used. */
+/* drop(handle): a record of which nothing waits to be sent; what the space says of its node from now on is not sent. */
 static int post_drop(lua_State *L) {
     post *p = laoi_post_self(L);
     uint32_t r = laoi_record_of_handle(p, laoi_integer(L, 2));
     const post_record *c = r == AOI_NONE ? NULL : p->records + r;
-    if (!c || c->opened || c->dirty || c->closing) return laoi_argerror(L, 2, "no such handle");
+    if (!c || c->dirty || c->closing) return laoi_argerror(L, 2, "no such handle");
     unchain_record(p, r);
     laoi_free_record(p, r);
     return 0;

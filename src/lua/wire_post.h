@@ -2,7 +2,7 @@
  *
  *   subscriber    a stream of messages, numbered, with a window
  *     | links     what it has in one space: open once, closed once; the wire knows it by its number
- *     | records   one life of one node: the space knows the node by the record's handle
+ *     | records   one life of one node: the space knows the node by the record's handle, the wire by that or another number
  *
  *   collect(space):  events of the space -> record by handle -> chains of the record    events  [ target | next ] ...
  *                    link joins the subscriber's list, subscriber joins `touched`               ^-- chain of a record
@@ -38,6 +38,7 @@ typedef struct post_chain {
 typedef struct post_record {
     int64_t watcher, node;
     uint32_t handle, link;       /* handle 0: a free slot */
+    uint32_t wire;               /* the handle in messages */
     uint32_t next, previous;     /* of the link; next: of the free slots, too */
     uint32_t next_dirty;         /* of the link's changed records */
     post_chain chains[2];        /* leaves, enters */
@@ -81,6 +82,7 @@ typedef struct post {
     uint32_t closing_count, place_records, touched_at, size;
     uint32_t free_subscriber, free_link, free_record, handle;
     uint32_t window, max_message, overruns, resyncs;
+    uint32_t ends;    /* so long are head and nodes that end in the message that is made, if it begins with them */
     uint32_t sending; /* the subscriber whose message `send` has handed on */
     uint64_t batches, moves;
 } post;
@@ -91,7 +93,8 @@ uint32_t laoi_record_of_handle(const post *p, int64_t handle); /* AOI_NONE: no r
 uint32_t laoi_link_of_number(const post *p, uint32_t number,
                              int64_t address); /* AOI_NONE: the subscriber has no such */
 void laoi_free_record(post *p, uint32_t r);
-void laoi_mark_dirty(post *p, uint32_t r);
+void laoi_mark_dirty(post *p,
+                     uint32_t r); /* a node that ends comes first: its number may be used again in the same tick */
 void laoi_take_dirty(post *p, post_link *k); /* the first changed record is done with; a closed one is gone then */
 void laoi_queue_link(post *p, post_link *k);
 void laoi_make_all_stale(post *p, post_subscriber *u);

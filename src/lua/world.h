@@ -4,17 +4,15 @@
  *   world_router.c   one shard: its entities, the moves of an epoch sorted by the shards that must hear of them
  *   world_parts.c    what one shard tells another about an epoch: sections of rows, written and read
  *   world_areas.c    areas of nodes as bytes
- *   world_events.c   the events of an epoch, as one message for each client
- *   world_outbox.c   the client's side: moves sorted by shard, messages of events read
+ *   world_outbox.c   the client's side: moves sorted by shard
  *
- * Numbers travel little-endian, doubles as their bits: the very numbers. */
+ * Clients send a shard MOVES and get EVENTS, as of an AOI service: wire.h.  Numbers travel little-endian, doubles as their bits: the very numbers. */
 #ifndef LAOI_WORLD_H
 #define LAOI_WORLD_H
 
 #include <string.h>
 
-#include "base/bytes.h"
-#include "lua/binding.h"
+#include "lua/wire.h"
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */
 
@@ -111,21 +109,6 @@ typedef struct world_mover {
     double pos[3];
 } world_mover;
 
-typedef struct world_node { /* one life of a node in this shard; the core knows it by its number */
-    uint32_t handle, seq;   /* as its client knows it; messages about it so far */
-    uint32_t client;        /* index into clients */
-    uint32_t leaves, enters, at;
-    uint32_t next; /* with news for the same client; or unused */
-    int64_t watcher;
-    bool dirty, closed, given, whole;
-} world_node;
-
-typedef struct world_client {
-    uint32_t number, first, nodes; /* first: chain of nodes with news; nodes: alive */
-    world_bytes notes;             /* records that are no groups: routes and refusals */
-    bool dirty;
-} world_client;
-
 typedef struct world_router {
     aoi_memory memory;
     laoi_space *space;
@@ -144,15 +127,6 @@ typedef struct world_router {
     uint32_t out_cap;
     uint64_t rows[WORLD_TAGS]; /* written so far */
     uint32_t ghosts, reals;
-    world_node *nodes; /* from 1 on */
-    uint32_t node_count, node_cap, unused_node;
-    world_client *clients;
-    uint32_t client_count, client_cap, unused_client;
-    aoi_index by_number; /* of clients */
-    aoi_event *events;
-    uint32_t event_cap;
-    uint32_t *dirty;
-    uint32_t dirty_count, dirty_cap;
     int64_t *ids;
     uint32_t id_cap;
 } world_router;
@@ -161,12 +135,10 @@ world_router *world_self(lua_State *L);                                         
 bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags); /* false when memory is refused */
 /* The entity's slot and record; AOI_NONE: not in the core. */
 uint32_t world_slot(world_router *r, int64_t id, world_record **record);
-void world_open_node_events(world_router *r);
-void world_free_events(world_router *r);
 
-extern const luaL_Reg world_part_methods[], world_event_methods[], world_area_methods[]; /* of a router */
-extern const luaL_Reg world_part_functions[], world_area_functions[];                    /* of aoi.core.world */
-void world_open_outbox(lua_State *L); /* adds its functions to the table on top */
+extern const luaL_Reg world_part_methods[], world_area_methods[];     /* of a router */
+extern const luaL_Reg world_part_functions[], world_area_functions[]; /* of aoi.core.world */
+void world_open_outbox(lua_State *L);                                 /* adds its functions to the table on top */
 void world_open_map(lua_State *L);
 void world_add_class(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *class);
 

@@ -1,15 +1,10 @@
-/* world_outbox.c - the client's side of a world: moves sorted by the shard that owns the entity, messages of events read.
+/* world_outbox.c - the client's side of a world: moves sorted by the shard that owns the entity.
  *
  *   entries[]          by id: the shard that owns the entity, as far as this client knows, and its row
- *   boxes[shard]       rows that wait to be sent: the last place of each entity
- *
- *   moves     u8 version (1), u8 kind (2), u8 bytes of an id (4 or 8), u8 dimensions, u32 client, u32 batch, u32 rows,
- *             rows: id, f64 x, y [, z] */
+ *   boxes[shard]       rows that wait to be sent: the last place of each entity */
 #include "lua/world.h"
 
 #define OUTBOX_NAME "aoi.world.outbox"
-
-enum { MOVES_START = 16, GROUP_FLAGS = 7, LONG_GROUP = 4, ROUTE_NOTE = 16, REFUSED_NOTE = 17, EVENTS_HEAD = 8 };
 
 typedef struct outbox_entry {
     int64_t id;
@@ -171,20 +166,14 @@ static int o_take(lua_State *L) {
         b->count = 0;
         return 0;
     }
-    int width = 4;
+    wire_moves m = {.dims = o->dims, .width = 2, .link = client, .batch = batch, .count = b->live};
     for (uint32_t i = 0; i < b->count; i++)
-        if (b->rows[i].entry != AOI_NONE && world_is_wide(o->entries[b->rows[i].entry].id)) width = 8;
-    size_t size = MOVES_START + (size_t)b->live * (size_t)(width + 8 * o->dims);
-    unsigned char *bytes = laoi_newbuffer(L, size), *at = bytes + MOVES_START;
-    aoi_put_bytes(bytes, 1 | 2 << 8 | (uint64_t)width << 16 | (uint64_t)o->dims << 24, 4);
-    aoi_put_bytes(bytes + 4, client, 4);
-    aoi_put_bytes(bytes + 8, batch, 4);
-    aoi_put_bytes(bytes + 12, b->live, 4);
+        if (b->rows[i].entry != AOI_NONE) m.width = wire_width(o->entries[b->rows[i].entry].id, m.width);
+    size_t size = wire_moves_size(m.count, m.width, m.dims);
+    unsigned char *bytes = laoi_newbuffer(L, size), *at = wire_put_moves(bytes, &m);
     for (uint32_t i = 0; i < b->count; i++) {
         const outbox_row *r = b->rows + i;
-        if (r->entry == AOI_NONE) continue;
-        at = world_put_id(at, o->entries[r->entry].id, width);
-        for (int a = 0; a < o->dims; a++, at += 8) aoi_put_double(at, r->pos[a]);
+        if (r->entry != AOI_NONE) at = wire_put_row(at, o->entries[r->entry].id, r->pos, m.width, m.dims);
     }
     lua_pushlstring(L, (const char *)bytes, size);
     laoi_pushinteger(L, b->live);
@@ -226,100 +215,26 @@ static int l_outbox(lua_State *L) {
     return 1;
 }
 
-/* ---- messages of events ------------------------------------------------------------------------------------------- */
+/* ---- functions ---------------------------------------------------------------------------------------------------- */
 
-/* Checks the record at r->at; its end, or NULL where it is cut off, unknown, or a route to none of the shards. */
-static const unsigned char *record_end(const world_reader *r, size_t width, int64_t shards) {
-    size_t left = world_left(r), size, counts;
-    unsigned tag = *r->at;
-    if (tag == ROUTE_NOTE || tag == REFUSED_NOTE) {
-        size = 1 + width + (tag == ROUTE_NOTE ? 2 : 0);
-        if (tag == ROUTE_NOTE && size <= left) {
-            int64_t to = (int64_t)aoi_peek_bytes(r->at + 1 + width, 2);
-            if (to < 1 || to > shards) return NULL;
-        }
-    } else {
-        if (tag & ~(unsigned)GROUP_FLAGS) return NULL;
-        counts = tag & LONG_GROUP ? 4 : 1;
-        if (left < 9 + 2 * counts) return NULL;
-        uint64_t leaves = aoi_peek_bytes(r->at + 9, (int)counts),
-                 enters = aoi_peek_bytes(r->at + 9 + counts, (int)counts);
-        if ((leaves + enters) > left / width) return NULL;
-        size = 9 + 2 * counts + (size_t)(leaves + enters) * width;
-    }
-    return size <= left ? r->at + size : NULL;
-}
-
-static void push_value(lua_State *L, laoi_index *n, int64_t v) {
-    laoi_pushinteger(L, v);
-    lua_rawseti(L, 2, ++*n);
-}
-
-/* read_events(bytes, list, shards): fills the flat list with records, returns the number of values and the epoch; or nil and a
- * reason, and then the list is as it was.  Group: flags, handle, seq, leaves, enters, ids; route: 16, id, shard; refused: 17, id. */
-static int l_read_events(lua_State *L) {
-    size_t size;
-    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size), *end;
-    const char *fault = NULL;
-    laoi_index n = 0;
-    luaL_checktype(L, 2, LUA_TTABLE);
-    int64_t shards = laoi_integer(L, 3);
-    int width = size >= EVENTS_HEAD ? bytes[2] : 0;
-    if (size < EVENTS_HEAD) fault = "cut off";
-    else if (bytes[0] != 1 || bytes[1] != 4 || bytes[3] != 0) fault = "no events of version 1";
-    else if (width != 4 && width != 8) fault = "impossible width of ids";
-    world_reader r = {bytes + EVENTS_HEAD, bytes + size};
-    for (; !fault && world_left(&r); r.at = end)
-        if (!(end = record_end(&r, (size_t)width, shards))) {
-            fault = "an impossible record";
-            break;
-        }
-    if (fault) {
-        lua_pushnil(L);
-        lua_pushstring(L, fault);
-        return 2;
-    }
-    for (r.at = bytes + EVENTS_HEAD; world_left(&r);) {
-        unsigned tag = (unsigned)world_read(&r, 1);
-        push_value(L, &n, tag);
-        if (tag == ROUTE_NOTE || tag == REFUSED_NOTE) {
-            push_value(L, &n, world_read_id(&r, width));
-            if (tag == ROUTE_NOTE) push_value(L, &n, (int64_t)world_read(&r, 2));
-            continue;
-        }
-        int counts = tag & LONG_GROUP ? 4 : 1;
-        push_value(L, &n, (int64_t)world_read(&r, 4));
-        push_value(L, &n, (int64_t)world_read(&r, 4));
-        uint64_t leaves = world_read(&r, counts), enters = world_read(&r, counts);
-        push_value(L, &n, (int64_t)leaves);
-        push_value(L, &n, (int64_t)enters);
-        for (uint64_t i = 0; i < leaves + enters; i++) push_value(L, &n, world_read_id(&r, width));
-    }
-    laoi_pushinteger(L, (int64_t)n);
-    laoi_pushinteger(L, (int64_t)aoi_peek_bytes(bytes + 4, 4));
-    return 2;
-}
-
-/* read_rows(bytes, list): a message of moves into a flat list, and the number of rows; for replays of what a shard has
- * logged.  Raises where it is none. */
+/* read_rows(bytes, list): MOVES into a flat list; returns the number of rows; for replays of what a shard has logged.  Raises where it is none. */
 static int l_read_rows(lua_State *L) {
-    size_t size, n;
+    size_t size;
     const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 1, &size);
+    wire_moves m;
     luaL_checktype(L, 2, LUA_TTABLE);
-    int dims = size > 3 ? bytes[3] : 0, width = size > 3 ? bytes[2] : 0;
-    n = size >= MOVES_START ? (size_t)aoi_peek_bytes(bytes + 12, 4) : 0;
-    if (size < MOVES_START || bytes[1] != 2 || (dims != 2 && dims != 3) || (width != 4 && width != 8) ||
-        (size - MOVES_START) / (size_t)(width + 8 * dims) != n)
-        return laoi_argerror(L, 1, "no message of moves");
-    world_reader in = {bytes + MOVES_START, bytes + size};
-    for (laoi_index i = 0, at = 0; (size_t)i < n; i++) {
-        push_value(L, &at, world_read_id(&in, width));
-        for (int a = 0; a < dims; a++) {
-            lua_pushnumber(L, world_read_double(&in));
+    if (wire_read_moves(&m, bytes, size)) return laoi_argerror(L, 1, "no message of moves");
+    laoi_index at = 0;
+    for (size_t i = 0; i < m.count; i++) {
+        double pos[3];
+        laoi_pushinteger(L, wire_get_row(&m, i, pos));
+        lua_rawseti(L, 2, ++at);
+        for (int a = 0; a < m.dims; a++) {
+            lua_pushnumber(L, pos[a]);
             lua_rawseti(L, 2, ++at);
         }
     }
-    laoi_pushinteger(L, (int64_t)n);
+    laoi_pushinteger(L, (int64_t)m.count);
     return 1;
 }
 
@@ -339,11 +254,8 @@ static const luaL_Reg outbox_meta[] = {{"__gc", o_gc}, {NULL, NULL}};
 
 /* Into the table on top. */
 void world_open_outbox(lua_State *L) {
-    static const luaL_Reg functions[] = {{"outbox", l_outbox},
-                                         {"read_events", l_read_events},
-                                         {"read_rows", l_read_rows},
-                                         {"home", l_home},
-                                         {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"outbox", l_outbox}, {"read_rows", l_read_rows}, {"home", l_home}, {NULL, NULL}};
     int world = lua_gettop(L);
     world_add_class(L, OUTBOX_NAME, outbox_meta, outbox_methods);
     int meta = lua_gettop(L);

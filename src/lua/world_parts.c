@@ -236,25 +236,19 @@ static int r_apply_moves(lua_State *L) {
     return 0;
 }
 
-/* closed_rows(epoch): what apply_moves would apply, as a message of moves (world_outbox.c) of client 0, batch `epoch`. */
+/* closed_rows(epoch): what apply_moves would apply, as MOVES of client 0, batch `epoch`. */
 static int r_closed_rows(lua_State *L) {
     world_router *r = world_self(L);
-    int dims = r->space->dims;
-    size_t stride = 8 + 8 * (size_t)dims, size = 16 + r->closed_count * stride;
-    uint32_t rows = 0;
-    uint32_t batch = (uint32_t)laoi_integer(L, 2);
-    unsigned char *bytes = laoi_newbuffer(L, size), *at = bytes + 16;
-    aoi_put_bytes(bytes, 1 | 2 << 8 | 8 << 16 | (uint64_t)dims << 24, 4);
-    aoi_put_bytes(bytes + 4, 0, 4);
-    aoi_put_bytes(bytes + 8, batch, 4);
+    const aoi_entity_record *entities = r->space->core->world.entities;
+    wire_moves m = {.dims = r->space->dims, .width = 8, .batch = (uint32_t)laoi_integer(L, 2)};
+    unsigned char *bytes = laoi_newbuffer(L, wire_moves_size(r->closed_count, m.width, m.dims));
+    unsigned char *at = bytes + WIRE_MOVES_HEAD;
     for (uint32_t i = 0; i < r->closed_count; i++) {
         if (r->closed[i].slot == AOI_NONE) continue;
-        aoi_put_bytes(at, (uint64_t)r->space->core->world.entities[r->closed[i].slot].id, 8);
-        for (int a = 0; a < dims; a++) aoi_put_double(at + 8 + 8 * a, r->closed[i].pos[a]);
-        at += stride;
-        rows++;
+        at = wire_put_row(at, entities[r->closed[i].slot].id, r->closed[i].pos, m.width, m.dims);
+        m.count++;
     }
-    aoi_put_bytes(bytes + 12, rows, 4);
+    wire_put_moves(bytes, &m);
     lua_pushlstring(L, (const char *)bytes, (size_t)(at - bytes));
     return 1;
 }

@@ -196,20 +196,7 @@ static int r_mover(lua_State *L) {
     return 4;
 }
 
-enum { MOVES_HEAD = 16, FIND_AHEAD_ROWS = 8 };
-
-static const char *moves_fault(const unsigned char *bytes, size_t size, int dims, size_t *n, int *width) {
-    if (size < MOVES_HEAD) return "cut off";
-    if (bytes[0] != 1 || bytes[1] != 2) return "no moves of version 1";
-    *width = bytes[2];
-    *n = (size_t)aoi_peek_bytes(bytes + 12, 4);
-    if (*width != 4 && *width != 8) return "impossible width of ids";
-    if (bytes[3] != dims) return "wrong dimensions";
-    if ((size - MOVES_HEAD) % (size_t)(*width + 8 * dims) != 0 ||
-        (size - MOVES_HEAD) / (size_t)(*width + 8 * dims) != *n)
-        return "wrong length";
-    return NULL;
-}
+enum { FIND_AHEAD_ROWS = 8 };
 
 /* The next stray row into the flat list at `list`. */
 static void push_stray(lua_State *L, int list, size_t at, int64_t id, const double *pos, int dims) {
@@ -225,43 +212,41 @@ static void push_stray(lua_State *L, int list, size_t at, int64_t id, const doub
  * rows of entities that are not this shard's own: a flat list and their number; or nil and a reason. */
 static int r_read(lua_State *L) {
     world_router *r = world_self(L);
-    size_t size, n, strays = 0;
-    int width, dims = r->space->dims;
+    size_t size = 0, strays = 0;
+    int dims = r->space->dims;
+    wire_moves m;
     const unsigned char *bytes = laoi_message(L, 2, &size);
-    const char *fault = bytes ? moves_fault(bytes, size, dims, &n, &width) : "no string";
+    const char *fault = wire_read_moves(&m, bytes, size);
+    if (!fault && m.dims != dims) fault = "wrong dimensions";
     if (fault) {
         lua_pushnil(L);
         lua_pushstring(L, fault);
         return 2;
     }
-    uint32_t client = (uint32_t)aoi_peek_bytes(bytes + 4, 4), batch = (uint32_t)aoi_peek_bytes(bytes + 8, 4);
     lua_settop(L, 3);
     lua_newtable(L);
-    if (!reserve_movers(r, n)) return laoi_nomemory(L);
-    world_reader in = {bytes + MOVES_HEAD, bytes + size};
+    if (!reserve_movers(r, m.count)) return laoi_nomemory(L);
     const aoi_index *ids = &r->space->core->ids;
-    size_t stride = (size_t)(width + 8 * dims);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < m.count; i++) {
         world_record *record;
         double pos[3] = {0};
-        if (i + FIND_AHEAD_ROWS < n) {
-            world_reader ahead = {in.at + FIND_AHEAD_ROWS * stride, bytes + size};
-            aoi_index_fetch(ids, aoi_id_hash(&r->space->core->world.hash_key, world_read_id(&ahead, width)));
+        if (i + FIND_AHEAD_ROWS < m.count) {
+            int64_t ahead = wire_get_id(m.rows + (i + FIND_AHEAD_ROWS) * m.row, m.width);
+            aoi_index_fetch(ids, aoi_id_hash(&r->space->core->world.hash_key, ahead));
         }
-        int64_t id = world_read_id(&in, width);
-        for (int a = 0; a < dims; a++) pos[a] = world_read_double(&in);
+        int64_t id = wire_get_row(&m, i, pos);
         bool finite = isfinite(pos[0]) && isfinite(pos[1]) && isfinite(pos[2]);
         uint32_t slot = world_slot(r, id, &record);
         if (!is_own(record) || !finite) {
             push_stray(L, 4, strays++ * (size_t)(dims + 1), id, pos, dims);
-        } else if (is_newer(record, client, batch, NOT_LATE)) {
+        } else if (is_newer(record, m.link, m.batch, NOT_LATE)) {
             add_mover(r, slot, record, pos);
-            note_mover(r, record, client, batch);
+            note_mover(r, record, m.link, m.batch);
         }
     }
-    laoi_pushinteger(L, (int64_t)n);
-    laoi_pushinteger(L, client);
-    laoi_pushinteger(L, batch);
+    laoi_pushinteger(L, (int64_t)m.count);
+    laoi_pushinteger(L, m.link);
+    laoi_pushinteger(L, m.batch);
     lua_pushvalue(L, 4);
     laoi_pushinteger(L, (int64_t)strays);
     return 5;
@@ -524,7 +509,7 @@ static int r_gc(lua_State *L) {
     AOI_FREE(m, r->movers, r->mover_cap);
     AOI_FREE(m, r->concerning, r->concerning_cap);
     AOI_FREE(m, r->closed, r->closed_cap);
-    world_free_events(r);
+    AOI_FREE(m, r->ids, r->id_cap);
     r->out_cap = 0;
     return 0;
 }
@@ -556,7 +541,6 @@ static int l_router(lua_State *L) {
     size_t n = ((size_t)m->shards + 1) * WORLD_TAGS;
     if (!AOI_GROW(&r->memory, r->out, r->out_cap, n)) return laoi_nomemory(L);
     memset(r->out, 0, r->out_cap * sizeof *r->out);
-    world_open_node_events(r);
     return 1;
 }
 
@@ -578,7 +562,6 @@ void laoi_open_world(lua_State *L) {
     int meta = lua_gettop(L);
     lua_getfield(L, meta, "__index");
     laoi_set_functions(L, meta, world_part_methods);
-    laoi_set_functions(L, meta, world_event_methods);
     laoi_set_functions(L, meta, world_area_methods);
     lua_pushvalue(L, world);
     laoi_set_functions(L, meta, functions);

@@ -10,6 +10,7 @@
 package.path = "./?.lua;" .. package.path
 local Shard = require "aoi.skynet.world.shard"
 local tiles = require "aoi.skynet.world.tiles"
+local wire = require "aoi.skynet.wire"
 local world = require "aoi.skynet.world.native"
 
 local EPOCHS = tonumber(arg[1]) or 20
@@ -51,19 +52,9 @@ local function new_world(columns, rows, n, neighbours, watched)
   return w
 end
 
-local list = {}
-
 local function routes(w, message)
-  local n = world.read_events(message, list, 65535)
-  local at = 1
-  while at <= n do
-    if list[at] == 16 then
-      w.outbox:set(list[at + 1], list[at + 2])
-      at = at + 3
-    else
-      at = at + 5 + list[at + 3] + list[at + 4]
-    end
-  end
+  local list = {}
+  for i = 1, 2 * wire.read_routes(message, list), 2 do w.outbox:set(list[i], list[i + 1]) end
 end
 
 local function step(w)
@@ -87,7 +78,9 @@ local function step(w)
     end
   end
   for number, shard in ipairs(w.shards) do
-    for _, message in pairs(shard:apply(w.epoch, inbox[number])) do routes(w, message) end
+    for _, mail in pairs((shard:apply(w.epoch, inbox[number]))) do
+      if mail.routes then routes(w, mail.routes) end
+    end
   end
 end
 

@@ -56,7 +56,7 @@ end
 skynet.start(function()
   cluster.open(NODE)
   local world = open()
-  skynet.error(("%s: the world is there, of %d shards"):format(NODE, world.plan.shards))
+  skynet.error(("%s: the world is there, of %d shards"):format(NODE, world.shards))
   local step = wander(world)
   for i = 1, PLAYERS do skynet.newservice("player", FIRST + ANIMALS + i, SIZE) end
   local walk = NODE == "world_b" and lead(world)

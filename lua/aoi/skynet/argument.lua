@@ -18,11 +18,12 @@ function argument.integer(value, n, name, level)
 end
 
 function argument.finite(value, n, name, level)
+  level = level == 0 and 0 or level + 1
   if not math.type(value) then
-    argument.fail(n, name, level + 1, "number expected, got %s", value == nil and "no value" or type(value))
+    argument.fail(n, name, level, "number expected, got %s", value == nil and "no value" or type(value))
   elseif value - value ~= 0 then
     local what = value ~= value and "nan" or value > 0 and "inf" or "-inf"
-    argument.fail(n, name, level + 1, "finite number expected, got %s", what)
+    argument.fail(n, name, level, "finite number expected, got %s", what)
   end
 end
 

@@ -122,8 +122,8 @@ function Client:forget_record(record)
 end
 
 --- The service is gone: all maps are closed, and their on_close is called. Returns the words for it.
-function Client:lose()
-  local reason = self.name() .. " is gone"
+function Client:lose(reason)
+  reason = reason or self.name() .. " is gone"
   if not self.lost then
     self.lost = true
     self.on_gone()
@@ -156,17 +156,18 @@ end
 
 local on = {}
 
+--- Moves of these entities have been refused.
+function Client:report_refused(map, ids, n)
+  if map.refused_handler then return failures.run(self, map, map.refused_handler, ids, n) end
+  local text = "aoi: %d moves of %s '%s' were refused, that of entity %d among them"
+  self.warn("refused", text, n, map.noun, map.name, ids[1] or 0)
+end
+
 on[wire.REFUSED] = function(self, message, _, link)
   local ids = {}
   local n, reason = wire.read_refused(message, ids)
   if not n then return nil, reason end
-  local map = self.maps[link]
-  if map and map.refused_handler then
-    failures.run(self, map, map.refused_handler, ids, n)
-  elseif map then
-    local text = "aoi: %d moves of space '%s' were refused, that of entity %d among them"
-    self.warn("refused", text, n, map.name, ids[1] or 0)
-  end
+  if self.maps[link] then self:report_refused(self.maps[link], ids, n) end
   return true
 end
 
@@ -175,9 +176,9 @@ on[wire.PING] = function(self)
   return true
 end
 
-on[wire.BYE] = function(self, _, _, link)
+on[wire.BYE] = function(self, message, _, link)
   if link == 0 then
-    self:lose()
+    self:lose(wire.read_bye(message))
   elseif link >= wire.GATE then
     if self.gate then self.gate:forget(link) end
   else
@@ -248,6 +249,15 @@ on[wire.LOST_VIEWS] = function(self, message, _, link)
     local text = "aoi: %d nodes and views of space '%s' have ended with the service that they named, one of entity %d"
     self.warn("lost", text, n, map.name, list[1] or 0)
   end
+  return true
+end
+
+on[wire.ROUTES] = function(self, message, _, link)
+  local list = {}
+  local n, epoch = wire.read_routes(message, list)
+  if not n then return nil, epoch end
+  local world = self.maps[link]
+  if world and world.take_routes then world:take_routes(list, n, epoch) end
   return true
 end
 
@@ -325,7 +335,7 @@ function Client:info()
   }
   for name, value in pairs(self.counters) do info[name] = value end
   for _, map in pairs(self.maps) do
-    local _, batches, moves = map.buffer:count()
+    local batches, moves = map:moved()
     info.batches, info.moves = info.batches + batches, info.moves + moves
   end
   return info

@@ -115,15 +115,17 @@ end
 local function hear(cursor, record, list, at, middle, stop, values)
   local watcher, node, handlers = record.watcher, record.node, record.handlers
   while at < middle and not record.closed and not cursor.freed do
-    local target, f = list[at], handlers.leave
+    local target = list[at]
     at = at + 1
-    cursor.at = at
+    cursor.at = at -- before the handler is looked up, which may raise, too
+    local f = handlers.leave
     if f then f(watcher, target, node) end
   end
   while at < stop and not record.closed and not cursor.freed do
-    local i, f = at, handlers.enter
+    local i = at
     at = at + values
     cursor.at = at
+    local f = handlers.enter
     if f and values == 1 then
       f(watcher, list[i], node)
     elseif f and values == 4 then

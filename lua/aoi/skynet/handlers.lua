@@ -13,12 +13,14 @@ end
 function handlers.check_table(t, n, name, level)
   level = level + 1
   if type(t) ~= "table" then argument.fail(n, name, level, "table expected, got %s", type(t)) end
-  if t.enter == nil and t.leave == nil and next(t) ~= nil then
+  local looked_up = getmetatable(t) -- when they are called
+  if not looked_up and t.enter == nil and t.leave == nil and next(t) ~= nil then
     argument.fail(n, name, level, "a table of handlers has 'enter' or 'leave', and not '%s'", tostring((next(t))))
   end
   for _, field in ipairs { "enter", "leave" } do
-    if t[field] and not callable(t[field]) then
-      argument.fail(n, name, level, "function expected for '%s', got %s", field, type(t[field]))
+    local f = rawget(t, field)
+    if f and not callable(f) then
+      argument.fail(n, name, level, "function expected for '%s', got %s", field, type(f))
     end
   end
 end

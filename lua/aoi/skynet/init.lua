@@ -124,7 +124,8 @@ local function beat(address, client)
   repeat skynet.sleep(math.max(1, math.floor(client.heartbeat * 100))) until not client:beat(far)
 end
 
-local function new_client(address)
+-- name: of the service, in messages; on_gone() is called when it is gone.
+local function new_client(address, name, on_gone)
   local words
   local client = Client.new {
     send = function(message) return core.send(address, ptype, 0, message) end,
@@ -134,12 +135,13 @@ local function new_client(address)
     fork = skynet.fork,
     text = skynet.tostring,
     watched = watched,
-    name = function() return "the AOI service " .. skynet.address(address) end,
+    name = function() return name or "the AOI service " .. skynet.address(address) end,
     origin = origin.here(),
     gone = function()
       clients[address] = nil
       receivers[address] = nil
       words.cancel()
+      if on_gone then on_gone() end
     end,
   }
   -- This service may be killed; then the AOI service is told by its last breath.
@@ -150,6 +152,12 @@ local function new_client(address)
   clients[address] = client
   receivers[address] = client.receive_events
   return client
+end
+
+local function keep_beating(address, client)
+  if client.beating then return end
+  client.beating = true
+  skynet.fork(beat, address, client)
 end
 
 -- A local space has no service that ticks for it.
@@ -194,9 +202,8 @@ local function open_there(address, open, ...)
   client.opening = (client.opening or 0) + 1
   local ok, map = pcall(client[open], client, ...)
   client.opening = client.opening - 1
-  if not client.beating and ok then
-    client.beating = true
-    skynet.fork(beat, address, client)
+  if ok then
+    keep_beating(address, client)
   elseif not client.beating and client.opening == 0 then
     client.on_gone()
   end
@@ -238,7 +245,12 @@ function library.info(service) return clients[service] and clients[service]:info
 --- One world over many services and processes: options or its name; docs/world.md. Thousands of agents require this
 -- library: what most of them do not use is loaded when it is.
 function library.world(...)
-  library.world = require "aoi.skynet.world"(clients)
+  library.world = require "aoi.skynet.world"(function(address, name, heartbeat, on_gone)
+    local client = new_client(address, name, on_gone)
+    client.heartbeat = heartbeat / 2
+    keep_beating(address, client)
+    return client
+  end)
   return library.world(...)
 end
 

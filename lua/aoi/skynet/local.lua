@@ -39,12 +39,9 @@ local function new(options, log)
   return self
 end
 
-for _, method in ipairs(methods) do
-  local name = method.name
-  if not method.here then
-    Space[name] = function(self, ...) return results(methods.invoke(self.core, name, ...)) end
-  end
-end
+methods.each(function(name)
+  Space[name] = function(self, ...) return results(methods.invoke(self.core, name, ...)) end
+end)
 
 function Space:move(...) return results(methods.invoke(self.core, "move", ...)) end
 

@@ -29,28 +29,36 @@ local function flush_otherwise(map, rows, n)
   error(map.client:lose(), 3)
 end
 
+--- What a map of any kind has: one of a service, or a world.
+function Map.begin(self, client, link, name, dimensions)
+  self.client, self.link, self.name, self.dimensions, self.closed = client, link, name, dimensions, false
+  self.mine, self.records, self.busy, self.in_order = {}, {}, {}, true
+  return self
+end
+
 --- link, number, dimensions: what the service's `open` returned.
 function Map.new(client, name, link, number, dimensions, drives)
   local buffer = wire.buffer(dimensions, link, drives)
   local move, rows = buffer:writers()
-  return setmetatable({
-    client = client, link = link, number = number, name = name, dimensions = dimensions, closed = false,
-    mine = {}, records = {}, busy = {}, in_order = true, buffer = buffer, drives = drives,
+  return Map.begin(setmetatable({
+    number = number, buffer = buffer, drives = drives,
     move = move, flush = buffer:flusher(client.send, flush_otherwise), -- closures over the buffer: one call into C
     put_rows = rows,
-  }, Map)
+  }, Map), client, link, name, dimensions)
 end
 
 function Map.__eq(a, b) return a.client == b.client and a.number == b.number and a.name == b.name end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
 
-local function closed_text(map)
-  return "attempt to use a closed space" .. (map.reason and (" (%s)"):format(map.reason) or "")
+Map.noun = "space"
+
+function Map:closed_text()
+  return ("attempt to use a closed %s"):format(self.noun) .. (self.reason and (" (%s)"):format(self.reason) or "")
 end
 
 local function usable(map)
-  if map.closed then error(closed_text(map), 3) end
+  if map.closed then error(map:closed_text(), 3) end
 end
 
 --- The collected moves as one message. Returns what the client's `send` returned.
@@ -58,10 +66,13 @@ function Map:push(tick) return self.client.send(self.buffer:take(tick)) end
 
 --- A request to the service: true and its results, or false and what was wrong. The collected moves go first.
 function Map:request(name, ...)
-  if self.closed then return false, closed_text(self) end
+  if self.closed then return false, self:closed_text() end
   if self.buffer:count() > 0 then self:push(false) end
   return self.client:request(name, self.link, ...)
 end
+
+--- Messages of moves that have been sent, and their rows.
+function Map:moved() return select(2, self.buffer:count()) end
 
 -- Without the request's round trip: nothing of the map is used any more.
 function Map:forget(reason)
@@ -69,10 +80,10 @@ function Map:forget(reason)
   self.closed, self.reason = true, reason
   client.maps[self.link] = nil
   for _, record in pairs(self.records) do client:forget_record(record) end
-  local _, batches, moves = self.buffer:count()
+  local batches, moves = self:moved()
   client.counters.batches, client.counters.moves = client.counters.batches + batches, client.counters.moves + moves
   self.mine, self.records, self.busy, self.move, self.flush = {}, {}, {}, nil, nil
-  self.buffer:close()
+  if self.buffer then self.buffer:close() end
 end
 
 --- Leaves the space with everything that this map has put into it. No events; closing twice is harmless.
@@ -95,20 +106,16 @@ local function fill(buf, width, ok, list, n)
   return ok, list, n
 end
 
-local function ask_and_fill(map, method, buf, ...)
-  return fill(buf, method.fills, map:request(method.name, ...))
-end
+Map.fill = fill
 
-for _, method in ipairs(methods) do
-  local name = method.name
-  if method.fills then
-    Map[name] = function(self, ...)
-      return results(ask_and_fill(self, method, methods.split(method, self.dimensions, ...)))
-    end
-  elseif method.client == "request" then
+methods.each(function(name, arguments, values)
+  if not values then
     Map[name] = function(self, ...) return results(self:request(name, ...)) end
+    return
   end
-end
+  local function ask(self, buf, ...) return fill(buf, values, self:request(name, ...)) end
+  Map[name] = function(self, ...) return results(ask(self, methods.split(arguments, self.dimensions, ...))) end
+end)
 
 local function explanation(ok, told, text)
   if ok then setmetatable(told, { __tostring = function() return text end }) end
@@ -143,20 +150,34 @@ function Map:tick() return results(self:request("tick")) end
 
 -- Watching ----------------------------------------------------------------------------------------------------------
 
--- The answer to add_node: a handle where this map is told of the node, false where another service is.
+--- Keeps a node of this map; handle: as messages name it. Returns its record.
+function Map:keep_record(id, node, handle, handlers)
+  local client = self.client
+  local record = { map = self, watcher = id, node = node, handle = handle, handlers = handlers }
+  client.records[handle], self.records[handle] = record, record
+  client.inbox:open(handle, self.link, id, node)
+  client.inbox:handlers(handle, handlers)
+  return record
+end
+
+--- The node of that number is this one from now on.
+function Map:own_record(record)
+  self.mine[record.watcher] = self.mine[record.watcher] or {}
+  self.mine[record.watcher][record.node] = record
+end
+
+-- The answer to add_node: a handle where this map gets the node's events, false where another service does.
 local function added(map, id, node, handlers, ok, handle)
   if not ok then return false, handle end
   if handle and not map.closed then
-    local client = map.client
-    id, node = math.tointeger(id), math.tointeger(node)
-    local record = { map = map, watcher = id, node = node, handle = handle, handlers = handlers }
-    client.records[handle], map.records[handle] = record, record
-    client.inbox:open(handle, map.link, id, node)
-    client.inbox:handlers(handle, handlers)
-    map.mine[id] = map.mine[id] or {}
-    map.mine[id][node] = record
+    map:own_record(map:keep_record(math.tointeger(id), math.tointeger(node), handle, handlers))
   end
   return true
+end
+
+--- Asks for the node; as `request`.
+function Map:request_node(id, node, area, handlers, options)
+  return added(self, id, node, handlers, self:request("add_node", id, node, area, options))
 end
 
 --- Adds a node: add_node(id, node, area, on_enter, on_leave [, options]) or add_node(id, node, area, handlers [,
@@ -165,7 +186,7 @@ end
 -- Map:listen.
 function Map:add_node(id, node, area, ...)
   local handlers, options = handlers_of.arguments(...)
-  return results(added(self, id, node, handlers, self:request("add_node", id, node, area, options)))
+  return results(self:request_node(id, node, area, handlers, options))
 end
 
 --- The handlers of nodes that other services add for this one, with `to`: a table with `enter` and `leave`.
@@ -181,7 +202,7 @@ function Map:listen(handlers)
 end
 
 local function seen(map, id, node, buf)
-  if map.closed then return false, closed_text(map) end
+  if map.closed then return false, map:closed_text() end
   local key = argument.integer(id, 1, "seen", 3)
   local record = map.mine[key] and map.mine[key][argument.integer(node, 2, "seen", 3)]
   if not record then return false, ("bad argument #2 to 'seen' (entity %d has no node %d here)"):format(key, node) end

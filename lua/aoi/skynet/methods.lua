@@ -1,84 +1,79 @@
--- The methods of a map that are those of a space, in one table. From it are built the methods of the client library
--- (aoi.skynet.client), of a map in the caller's own service (aoi.skynet.local), and the requests (aoi.skynet.requests).
+-- The methods of a map that are those of a space, in one list. From it are built the methods of the client library
+-- (aoi.skynet.map, also for a world), of a map in the caller's own service (aoi.skynet.local), and the requests
+-- (aoi.skynet.requests). What is done in another way than the list says is written out there.
 --
---   name        of the method, of the request and of the core's method
---   arguments   their names in a string; "name?" may be left out, and "z" is there in three dimensions only
---   fills       may be followed by a table to fill, with so many values for each result; it stays with the client
---   client      "request": the arguments go to the service; "own": written out in client.lua
---   server      "space": the core takes the arguments as they are
---               "node": the first two name a node as clients do, the core knows it by its handle
---               "own": written out in requests.lua
+--   name [/values] arguments     "name?" may be left out; "z" is there in three dimensions only. With values, the call
+--                                may end with a table to fill, with so many values for each result; it stays with the
+-- client
 --
---   here        "own": written out in local.lua
---
--- In the caller's own service all others go to the core. `move`, `flush`, `tick`, `seen`, `listen`, `close`, `on_...`
--- are no methods of a space, or other ones: each place has its own.
+-- In requests, methods of `id node` take the node as clients number it, the core's know it by its handle.
 
-local methods = {
-  -- These change the space.
-  { name = "enter", arguments = "id x y z kind?", client = "request", server = "own" },
-  { name = "enter_many", arguments = "rows n? kind?", client = "request", server = "own" },
-  { name = "leave", arguments = "id", client = "request", server = "own" },
-  { name = "move_many", arguments = "rows n?", client = "request", server = "space" },
-  {
-    name = "add_node", arguments = "id node area on_enter? on_leave? options?", client = "own",
-    server = "own", here = "own",
-  },
-  { name = "remove_node", arguments = "id node", client = "request", server = "own" },
-  { name = "set_radius", arguments = "id node radius keep?", client = "request", server = "node" },
-  { name = "set_area", arguments = "id node area", client = "request", server = "node" },
-  { name = "set_facing", arguments = "id node facing", client = "request", server = "node" },
-  { name = "set_mask", arguments = "id node mask", client = "request", server = "node" },
-  { name = "override", arguments = "id node target how?", client = "request", server = "node" },
-  { name = "set_kind", arguments = "id kind", client = "request", server = "space" },
-  -- These do not.
-  { name = "view", arguments = "id node", fills = 1, client = "request", server = "node" },
-  { name = "viewers", arguments = "id", fills = 2, client = "request", server = "own" },
-  { name = "near", arguments = "x y z area mask?", fills = 1, client = "request", server = "space" },
-  { name = "nearest", arguments = "x y z n radius? mask?", fills = 1, client = "request", server = "space" },
-  { name = "overrides", arguments = "id node", fills = 2, client = "request", server = "node" },
-  { name = "area", arguments = "id node", client = "request", server = "own" },
-  { name = "explain", arguments = "id node target", client = "own", server = "own" },
-  { name = "sees", arguments = "id node target", client = "request", server = "node" },
-  { name = "position", arguments = "id", client = "request", server = "space" },
-  { name = "kind", arguments = "id", client = "request", server = "space" },
-  { name = "radius", arguments = "id node", client = "request", server = "own" },
-  { name = "has", arguments = "id", client = "request", server = "space" },
-  { name = "count", arguments = "", client = "request", server = "space" },
-  { name = "ids", arguments = "", fills = 1, client = "request", server = "space" },
-  { name = "nodes", arguments = "id", fills = 1, client = "request", server = "own" },
-  { name = "stats", arguments = "", client = "request", server = "space" },
-  { name = "check", arguments = "", client = "request", server = "space" },
-  -- These are of client views, and of services.
-  { name = "add_client", arguments = "id area options?", client = "request", server = "own", here = "own" },
-  { name = "remove_client", arguments = "id", client = "request", server = "own", here = "own" },
-  { name = "resend", arguments = "id", client = "request", server = "own", here = "own" },
-  { name = "pin", arguments = "id target", client = "request", server = "own", here = "own" },
-  { name = "unpin", arguments = "id target", client = "request", server = "own", here = "own" },
-  { name = "touch", arguments = "id", client = "request", server = "own", here = "own" },
-  { name = "set_priority", arguments = "id p", client = "request", server = "own", here = "own" },
-  { name = "known", arguments = "id", fills = 1, client = "request", server = "own", here = "own" },
-  { name = "knowers", arguments = "id", fills = 1, client = "request", server = "own", here = "own" },
-  { name = "broadcast", arguments = "id bytes", client = "request", server = "own", here = "own" },
-  { name = "take_over", arguments = "id", client = "request", server = "own", here = "own" },
-}
+local methods = {}
+
+local LIST = [[
+enter id x y z kind?
+enter_many rows n? kind?
+leave id
+move_many rows n?
+add_node id node area on_enter? on_leave? options?
+remove_node id node
+set_radius id node radius keep?
+set_area id node area
+set_facing id node facing
+set_mask id node mask
+override id node target how?
+set_kind id kind
+view/1 id node
+viewers/2 id
+near/1 x y z area mask?
+nearest/1 x y z n radius? mask?
+overrides/2 id node
+area id node
+explain id node target
+sees id node target
+position id
+kind id
+radius id node
+has id
+count
+ids/1
+nodes/1 id
+stats
+check
+add_client id area options?
+remove_client id
+resend id
+pin id target
+unpin id target
+touch id
+set_priority id p
+known/1 id
+knowers/1 id
+broadcast id bytes
+take_over id
+]]
+
+--- Calls f(name, arguments, values) for each.
+function methods.each(f)
+  for name, values, arguments in LIST:gmatch "([%w_]+)/?(%d?) ?([^\n]*)\n" do f(name, arguments, tonumber(values)) end
+end
 
 -- How many arguments a method must have.
-local function required(method, dimensions)
+local function required(arguments, dimensions)
   local n = 0
-  for argument in method.arguments:gmatch "%S+" do
+  for argument in arguments:gmatch "%S+" do
     if argument:sub(-1) ~= "?" and (argument ~= "z" or dimensions == 3) then n = n + 1 end
   end
   return n
 end
 
 --- Takes the table to fill from the end of a call's arguments: that table or nil, then the others.
-function methods.split(method, dimensions, ...)
+function methods.split(arguments, dimensions, ...)
   local n = select("#", ...)
-  local buf = n > required(method, dimensions) and select(n, ...)
+  local buf = n > required(arguments, dimensions) and select(n, ...)
   if type(buf) ~= "table" then return nil, ... end
-  local arguments = { ... }
-  return buf, table.unpack(arguments, 1, n - 1)
+  local all = { ... }
+  return buf, table.unpack(all, 1, n - 1)
 end
 
 --- What follows `true`; what follows `false` is raised. A method returns this call, so that level 2 is its caller.

@@ -122,17 +122,16 @@ function CMD.close(server, link) links.detach(server, link) end
 
 -- What the core does ------------------------------------------------------------------------------------------------
 
-for _, method in ipairs(methods) do
-  local name = method.name
-  if method.server == "space" then
-    CMD[name] = function(_, link, ...) return results(methods.invoke(link.space.core, name, ...)) end
-  elseif method.server == "node" then
+methods.each(function(name, arguments)
+  if arguments:find "^id node" then
     CMD[name] = function(_, link, id, node, ...)
       local record = record_of(link.space, id, node, name)
       return results(methods.invoke(link.space.core, name, record.watcher, record.handle, ...))
     end
+  else
+    CMD[name] = function(_, link, ...) return results(methods.invoke(link.space.core, name, ...)) end
   end
-end
+end)
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 

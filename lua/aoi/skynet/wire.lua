@@ -1,4 +1,5 @@
--- The wire format between an AOI service and its clients: to and from strings, without any state of either.
+-- The wire format between an AOI service, or the exchange of a world, and its clients: to and from strings, without any
+-- state of either.
 --
 -- Every message is little-endian, without padding, and begins with the same eight bytes:
 --
@@ -12,7 +13,7 @@
 --   4 ACK       client    seq: all messages up to it have been delivered; flag 1 = some were lost, resync,
 --                         2 = of PACKETS, 4 = of BROADCAST
 --   5 PING      service   seq of the last EVENTS; an ACK is expected
---   6 BYE       service   link that was closed, 0 = all of them
+--   6 BYE       service   link that was closed, 0 = all of them; then the reason as text, if there is one
 --   7 PACKETS   service   seq; then for each: u32 link, i64 entity, i64 fd (the least number: none), u32 length, bytes
 --                         for its connection; flag 1 = an ACK is expected
 --   8 BROADCAST service   link; u32 bytes of all BROADCAST to this service so far, i64 target, u32 nodes, u32 views,
@@ -22,6 +23,8 @@
 --  10 GONE      client    0: the client has ended
 --  11 LOST      service   link; each: i64 entity, i64 node (the least number: the client view) whose events went to a
 --                         service that is gone
+--   12 ROUTES   shard     client; u32 epoch, each: i64 id, u16 shard that owns it from then on; 0: a move of it was
+--               refused
 --
 -- A record of EVENTS is a group, or the beginning of a resync:
 --
@@ -29,8 +32,8 @@
 --              32 = in three, 64 = ids of 4 bytes, 128 = of 8, else of 2), u8 leaves, u8 enters (long: u32 each),
 --              [open: u32 link, id watcher, id node], the ids of the targets that leave,
 --              those that enter: each id [, with places: i64 kind, f64 x, f64 y [, f64 z]]
---   resync:    u32 0, u32 link, u32 groups: the groups that follow, so many, are all of that link; any other handle
---              of it is closed
+--   resync:    u32 0, u32 link, u32 groups, u32 epoch: the groups that follow, so many, are all of that link (in a
+--              world: in that epoch); any other handle of it is closed
 --
 -- A link is what one `open` has made: a client in a space. A handle stands for one life of one node: `open` names the
 -- node, `close` ends the handle. `whole`: the enters are all that the node sees, and replace what was known before. Ids
@@ -47,7 +50,7 @@ local spack, sunpack = string.pack, string.unpack
 local wire = {
   VERSION = 2,
   EVENTS = 1, MOVES = 2, REFUSED = 3, ACK = 4, PING = 5, BYE = 6, PACKETS = 7, BROADCAST = 8, TAKEN = 9, GONE = 10,
-  LOST_VIEWS = 11,
+  LOST_VIEWS = 11, ROUTES = 12,
   GATE = 0x80000000, -- numbers of links that another one has made for a gate begin here
   PIECE_MESSAGE = 1, PIECE_REQUEST = 2, PIECE_GONE = 3,
   ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, -- flags of a message
@@ -102,7 +105,10 @@ function wire.packets_ack(seq) return head(wire.ACK, wire.OF_PACKETS, 0, seq) en
 
 function wire.ping(seq) return head(wire.PING, 0, 0, seq) end
 
-function wire.bye(link) return head(wire.BYE, 0, 0, link) end
+function wire.bye(link, reason) return head(wire.BYE, 0, 0, link) .. (reason or "") end
+
+--- The reason, nil: none is given.
+function wire.read_bye(s) return #s > HEAD and s:sub(HEAD + 1) or nil end
 
 function wire.gone() return head(wire.GONE, 0, 0, 0) end
 
@@ -167,6 +173,33 @@ function wire.read_lost_views(s, out)
     out[i] = value ~= NO_FD and value
   end
   return (#s - HEAD) // 16
+end
+
+-- EVENTS of a world: each shard writes a message, an exchange makes one of those of an epoch.
+
+local RESYNC = 16 -- bytes of its record
+
+--- What is behind the head.
+function wire.events(seq, ask, records) return head(wire.EVENTS, ask and wire.ASK or 0, 0, seq) .. records end
+
+--- The beginning of a resync of so many groups.
+function wire.resync(link, groups, epoch) return spack("<I4I4I4I4", 0, link, groups, epoch) end
+
+--- The groups of a message that begins with a resync: how many, and the bytes.
+function wire.read_resync(s) return sunpack("<I4", s, HEAD + 9), s:sub(HEAD + RESYNC + 1) end
+
+function wire.route(id, shard) return spack("<i8I2", id, shard) end
+
+function wire.routes(client, epoch, rows)
+  return head(wire.ROUTES, 0, 0, client) .. spack("<I4", epoch) .. table.concat(rows)
+end
+
+--- ROUTES into the list `out`: id, shard, and so on. Returns how many pairs, and the epoch.
+function wire.read_routes(s, out)
+  if (#s - HEAD - 4) % 10 ~= 0 then return nil, "wrong length " .. #s end
+  local n = (#s - HEAD - 4) // 10
+  for i = 1, n do out[2 * i - 1], out[2 * i] = sunpack("<i8I2", s, HEAD + 10 * i - 5) end
+  return n, (sunpack("<I4", s, HEAD + 1))
 end
 
 --- What a relay and the other end bring each other, many in a string: u8 what, u32 client, u32 session, u32 length,

@@ -72,7 +72,7 @@ function commands.drop_node(shard, ent, rec)
   if next(ent.nodes) == nil then ent.nodes = nil end
   rec.dead = true
   shard.recs[rec.number] = nil
-  shard.router:shut(rec.number)
+  shard.post:remove(rec.number)
   if not rec.added then shard.removed[#shard.removed + 1], shard.ending[rec.number] = rec, rec end
 end
 
@@ -82,7 +82,7 @@ function commands.leave(shard, client, id)
   for _, rec in pairs(ent.nodes or {}) do
     rec.dead = true
     shard.recs[rec.number] = nil
-    shard.router:shut(rec.number)
+    shard.post:remove(rec.number)
     if not rec.added then shard.ending[rec.number] = rec end
   end
   if ent.birth then
@@ -108,12 +108,14 @@ end
 -- Nodes -------------------------------------------------------------------------------------------------------------
 
 --- handle: as the client knows this life of the node.
-function commands.add_node(shard, client, id, number, area, handle)
+function commands.add_node(shard, client, id, number, area, handle, options)
   local ent = entity(shard, client, id)
   if ent.nodes and ent.nodes[number] then fail(2, "add_node", "entity %d already has node %d", id, number) end
   local packed = pack(shard, 3, "add_node", area)
-  local rec = { id = id, node = number, client = client, handle = handle, area = packed, added = true }
-  rec.number = shard.router:open(id, client, handle, 0)
+  local positions = options and options.positions or nil
+  local rec = { id = id, node = number, client = client, handle = handle, area = packed, added = true,
+                positions = positions }
+  rec.number = shard:open_node(client, id, number, handle, positions)
   shard.recs[rec.number] = rec
   ent.nodes = ent.nodes or {}
   ent.nodes[number] = rec

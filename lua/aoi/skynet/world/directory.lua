@@ -19,9 +19,9 @@ function directory.home(shard, id) return world.home(id, shard.plan.shards) end
 
 -- Ids are unique in the world; `left` is the life that the caller has made leave itself, of which this home may not
 -- have heard yet.
-local function claim(shard, client, id, holder, left)
+local function claim(shard, client, name, id, holder, left)
   if shard.life[id] and shard.life[id] ~= left then
-    argument.fail(1, "enter", 0, "entity %d is already in the world", id)
+    argument.fail(1, name, 0, "entity %d is already in the world", id)
   end
   shard.last_life = shard.last_life % 0xffffffff + 1
   shard.life[id], shard.holder[id], shard.claims[id] = shard.last_life, holder, client
@@ -29,19 +29,19 @@ local function claim(shard, client, id, holder, left)
   return shard.last_life
 end
 
---- claim(ids, places, left): places: x, y of each. Returns the lives, and the shards that will own them; all ids or
--- none.
-function CMD.claim(shard, client, ids, places, left)
+--- claim(name, ids, places, left): name: of the method; places: x, y of each. Returns the lives, and the shards that
+-- will own them; all ids or none.
+function CMD.claim(shard, client, name, ids, places, left)
   local lives, holders, seen = {}, {}, {}
   for i, id in ipairs(ids) do
     holders[i] = shard.map:owner(places[2 * i - 1], places[2 * i])
-    if shard.life[id] and shard.life[id] ~= left[i] then claim(shard, client, id, holders[i], left[i]) end
+    if shard.life[id] and shard.life[id] ~= left[i] then claim(shard, client, name, id, holders[i], left[i]) end
   end
   for _, id in ipairs(ids) do
-    if seen[id] then argument.fail(1, "enter_many", 0, "entity %d stands there twice", id) end
+    if seen[id] then argument.fail(1, name, 0, "entity %d stands there twice", id) end
     seen[id] = true
   end
-  for i, id in ipairs(ids) do lives[i] = claim(shard, client, id, holders[i], left[i]) end
+  for i, id in ipairs(ids) do lives[i] = claim(shard, client, name, id, holders[i], left[i]) end
   return lives, holders
 end
 

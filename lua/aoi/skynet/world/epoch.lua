@@ -4,8 +4,10 @@
 --   tag       row, little-endian
 --   7 HAND    i64 id, u32 life, i64 kind, u32 client, 2 x (u32 mover, u32 batch), u8 flags, f64 x, y [, z],
 --             u16 nodes, each:
---             i64 node, u32 client, u32 handle, u32 seq, u8 flags, u8 bytes of an id, u16 + area, u32 + ids seen
---             An entity changes hands; flags 1: it has also entered the world, the node is new: both have no past.
+--             i64 node, u32 client, u32 handle, u8 flags, u8 bytes of an id, u16 + area, u32 + ids seen
+--             An entity changes hands; flags 1: it has also entered the world, the node is new: both have no past; flag
+-- 2
+--             of a node: its enters come with positions.
 --   8 HOME    i64 id, u32 life, u16 shard
 --             To the id's home: that life has a new owner; 0: it has ended.
 --   9 ROWS    i64 id, u32 client, u32 batch, u8 hops, f64 x, y [, z]
@@ -17,21 +19,22 @@ local core = require "aoi.skynet.world.native"
 
 local spack, sunpack = string.pack, string.unpack
 
-local epoch = { HAND = 7, HOME = 8, ROWS = 9, BORN = 1, ADDED = 1 }
+local epoch = { HAND = 7, HOME = 8, ROWS = 9, BORN = 1, ADDED = 1, POSITIONS = 2 }
 
 local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
 local HAND_HEAD = { [2] = "<i8I4i8I4I4I4I4I4BddI2", [3] = "<i8I4i8I4I4I4I4I4BdddI2" }
-local NODE = "<i8I4I4I4BBs2s4"
+local NODE = "<i8I4I4BBs2s4"
 local HOME = "<i8I4I2"
 local ROW = { [2] = "<i8I4I4Bdd", [3] = "<i8I4I4Bddd" }
 
 --- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, nodes: each node, client,
--- handle, seq, added, area, seen, width.
+-- handle, added, positions, area, seen, width.
 function epoch.hand(hand, dimensions)
   local list = {}
   for i, n in ipairs(hand.nodes) do
-    list[i] = spack(NODE, n.node, n.client, n.handle, n.seq, n.added and epoch.ADDED or 0, n.width, n.area, n.seen)
+    local node_flags = (n.added and epoch.ADDED or 0) | (n.positions and epoch.POSITIONS or 0)
+    list[i] = spack(NODE, n.node, n.client, n.handle, node_flags, n.width, n.area, n.seen)
   end
   local flags = hand.born and epoch.BORN or 0
   local m, head = hand.movers
@@ -77,11 +80,11 @@ end
 
 local function read_node(bytes, at, dimensions)
   local n, flags = {}
-  n.node, n.client, n.handle, n.seq, flags, n.width, n.area, n.seen, at = sunpack(NODE, bytes, at)
-  n.added = flags == epoch.ADDED
+  n.node, n.client, n.handle, flags, n.width, n.area, n.seen, at = sunpack(NODE, bytes, at)
+  n.added, n.positions = flags & epoch.ADDED ~= 0, flags & epoch.POSITIONS ~= 0
   local ok, reason = core.check_area(n.area, dimensions)
   if not ok then error(reason, 0) end
-  if flags > 1 or n.width ~= 4 and n.width ~= 8 or #n.seen % n.width ~= 0 then error("an impossible node", 0) end
+  if flags > 3 or n.width ~= 4 and n.width ~= 8 or #n.seen % n.width ~= 0 then error("an impossible node", 0) end
   return n, at
 end
 

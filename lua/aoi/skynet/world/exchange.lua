@@ -1,22 +1,30 @@
--- The exchange: one for each process of a world. It is the barrier of epochs, the post between shards and clients of
--- different processes, and the window of each client here. Independent of skynet: its options are functions that send.
+-- The exchange of a world in one process. It is the barrier of epochs, the post between shards and clients of different
+-- processes, and the stream of messages to each client here. Independent of skynet: its options are functions that
+-- send.
 --
 --   idle --(clock, or a batch of the next epoch)--> closing: each shard here makes its parts
 --        --(all parts)--> waiting: one batch to each other process; until those of all others have come
---        --(all batches)--> applying: each shard here gets the parts for it, and answers with messages for clients
---        --(all messages)--> idle; the messages go to clients here, those for others with the next batch
+--        --(all batches)--> applying: each shard here gets the parts for it, and answers with mail for clients
+--        --(all mail)--> idle; mail for clients of other processes goes with the next batch
 --
 --   lines[process]    line.lua: what is put on it comes once and in order
---     { "epoch", e, { shard, part, ... } }            { "done", e }: all messages of e are on their way
---     { "mail", client, bytes }                       { "moves", shard, bytes }
+--     { "epoch", e, { shard, part, ... } }            { "done", e }: all mail of e is on its way
+--     { "mail", e, client, mail }                     { "moves", shard, bytes }
 --     { "request", key, shard, client, after, ... }   { "answer", key, ... }
 --     { "whole" | "death", client, epoch }
+--   mail[e][client]   of clients here, until all processes have sent theirs: what shards of any process have written
+--                     for an epoch is one message, so that a client gets the epochs in order, and in each one every
+-- node once
 --   clients[number]   where it lives, the numbers of the last message sent and of the last one acknowledged
+--
+-- A client that has left a window of messages unacknowledged is behind: it is sent nothing until it has acknowledged
+-- all; then all shards write whole views in one epoch (`resumes`).
 --
 -- Whatever dies ends the world in every process, with a reason: a shard, a process, an error in an epoch. A service
 -- that is dead takes no messages: `tell` and `post` say so. Who might not be sent any is probed twice in a heartbeat.
 
 local Line = require "aoi.skynet.world.line"
+local wire = require "aoi.skynet.wire"
 
 local Exchange = {}
 Exchange.__index = Exchange
@@ -25,33 +33,14 @@ local U32 = 0xffffffff
 local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is process << 24 | n
 local AHEAD = 3              -- epochs after which every process obeys an order given now
 
-Exchange.EVENTS, Exchange.BYE, Exchange.RESYNCED, Exchange.ALIVE = 5, 6, 7, 8
-Exchange.ASK = 1
-
-local ENVELOPE = "<BBBBI4I4" -- version, kind, flags, 0, world, seq
-
-function Exchange.envelope(kind, flags, world, seq, bytes)
-  return string.pack(ENVELOPE, 1, kind, flags, 0, world, seq) .. (bytes or "")
-end
-
---- An envelope's kind, flags, world, seq, and its content; or nil and a reason.
-function Exchange.open_envelope(message)
-  if #message < 12 then return nil, "cut off" end
-  local version, kind, flags, zero, world, seq, at = string.unpack(ENVELOPE, message)
-  if version ~= 1 or kind < 5 or kind > 8 or zero ~= 0 or flags > 1 then return nil, "no message of a world" end
-  return kind, flags, world, seq, message:sub(at)
-end
-
---- options: number of the world in this process; processes: a list of { name, boot, shards = list }; here: the index
--- of this one; tell(shard, verb, ...) to a shard here and post(address, message) to a client here, which return nil if
--- that is dead; call(process, batch, done); on_end(reason); now() in seconds; interval in seconds; window, patience,
--- silence.
+--- options: processes: a list of { name, boot, shards = list }; here: the index of this one; tell(shard, verb, ...) to
+-- a shard here and post(address, message) to a client here, which return nil if that is dead; call(process, batch,
+-- done); on_end(reason); now() in seconds; interval in seconds; window, patience, silence.
 function Exchange.new(options)
   local self = setmetatable({
     epoch = 0, phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0,
     lines = {}, process_of = {}, batches = {}, done = {}, inbox = {}, outgoing = {}, ticks = {}, relays = {},
-    relay_key = 0,
-    resyncs = {}, closed = false,
+    relay_key = 0, mail = {}, sent = 0, resuming = {}, closed = false,
     counters = {
       epochs = 0, messages = 0, bytes = 0, overruns = 0, resyncs = 0, events = 0, wait_seconds = 0, wait_max = 0,
       epoch_seconds = 0, epoch_max = 0,
@@ -154,10 +143,24 @@ function Exchange:parts(_, parts)
   if self.left == 0 then all_closed(self) end
 end
 
---- A shard here has applied the epoch: messages by client, and the number of events.
-function Exchange:mail(_, mail, events)
+local function put_mail(self, epoch, client, mail)
+  local all = self.mail[epoch] or {}
+  local list = all[client] or {}
+  self.mail[epoch], all[client] = all, list
+  list[#list + 1] = mail
+end
+
+--- A shard here has applied the epoch: mail by client, and the number of events.
+function Exchange:mailed(_, mail, events)
   if self.closed then return end
-  for client, bytes in pairs(mail) do self:deliver(client, bytes) end
+  for client, one in pairs(mail) do
+    local process = (client >> 24) + 1
+    if process == self.here then
+      put_mail(self, self.epoch + 1, client, one)
+    elseif self.lines[process] then
+      self.lines[process]:put { "mail", self.epoch + 1, client, one }
+    end
+  end
   self.counters.events = self.counters.events + events
   self.left = self.left - 1
   if self.left == 0 then self:applied() end
@@ -176,14 +179,14 @@ function Exchange:applied()
     line:put { "done", self.epoch }
     line:push()
   end
-  self:check_ticks()
+  self:send_mail()
   proceed(self)
 end
 
 local function probe(self)
   self.probe_at = self.now() + self.patience / 2
   for _, shard in ipairs(self.shards) do self.tell(shard, "alive") end
-  for number in pairs(self.clients) do self:post_to(number, Exchange.ALIVE, 0, "") end
+  for number, client in pairs(self.clients) do self:post_to(number, wire.ping(client.seq)) end
 end
 
 --- To be called some hundred times a second: the clock of epochs, and of what has failed.
@@ -211,17 +214,24 @@ function Exchange:tick(reply)
   self.ticks[#self.ticks + 1] = { at = at, reply = reply }
 end
 
-function Exchange:check_ticks()
-  local told, left, resyncs = self.epoch, {}, {}
+-- What waited for the epochs of which all processes have sent their mail.
+function Exchange:send_mail()
+  local told = self.epoch
   for _, done in pairs(self.done) do told = math.min(told, done) end
+  for epoch = self.sent + 1, told do
+    local mail = self.mail[epoch] or {}
+    self.mail[epoch] = nil
+    for number, at in pairs(self.resuming) do
+      if at == epoch then mail[number] = mail[number] or {} end
+    end
+    for number, list in pairs(mail) do self:deliver(number, epoch, list) end
+  end
+  self.sent = math.max(self.sent, told)
+  local left = {}
   for _, tick in ipairs(self.ticks) do
     if tick.at <= told then tick.reply(told) else left[#left + 1] = tick end
   end
   self.ticks = left
-  for _, resync in ipairs(self.resyncs) do
-    if resync.at <= told then self:tell_resynced(resync.client, resync.at) else resyncs[#resyncs + 1] = resync end
-  end
-  self.resyncs = resyncs
 end
 
 -- Clients -----------------------------------------------------------------------------------------------------------
@@ -233,7 +243,7 @@ function Exchange:join(address)
   self.client_count = self.client_count % (MOST_CLIENTS - 1) + 1
   number = (self.here - 1) << 24 | self.client_count
   self.by_address[address] = number
-  self.clients[number] = { address = address, seq = 0, acked = 0, behind = false, grace = -1 }
+  self.clients[number] = { address = address, seq = 0, acked = 0, behind = false }
   return number
 end
 
@@ -252,59 +262,68 @@ end
 function Exchange:leave(address)
   local number = self.by_address[address]
   if not number then return end
-  self.by_address[address], self.clients[number] = nil, nil
+  self.by_address[address], self.clients[number], self.resuming[number] = nil, nil, nil
   if not self.closed then order(self, "death", number) end
 end
 
-function Exchange:post_to(number, kind, flags, bytes)
+function Exchange:post_to(number, message)
   local client = self.clients[number]
-  local message = Exchange.envelope(kind, flags, self.number, client.seq, bytes)
   if self.post(client.address, message) == nil then return self:leave(client.address) end
   self.counters.messages, self.counters.bytes = self.counters.messages + 1, self.counters.bytes + #message
 end
 
--- To a client here, which has a window of messages that it has not acknowledged; one that has left all of them is
--- behind, and hears nothing until it has acknowledged what it got: then all its nodes tell what they see.
-local function deliver_here(self, number, bytes)
-  local client = self.clients[number]
-  if not client or client.behind then return end
-  local waiting = client.seq - client.acked & U32
-  if waiting >= self.window and self.epoch > client.grace then
-    client.behind = true
-    self.counters.overruns = self.counters.overruns + 1
-    return
+-- The records of all shards: nodes that end come first, as another shard may have the next life of one.
+local function records_of(number, list, anew)
+  local ends, rest, groups = {}, {}, 0
+  for _, mail in ipairs(list) do
+    if mail.events and anew then
+      local n, records = wire.read_resync(mail.events)
+      groups, rest[#rest + 1] = groups + n, records
+    elseif mail.events then
+      ends[#ends + 1], rest[#rest + 1] = mail.events:sub(9, mail.ends), mail.events:sub(mail.ends + 1)
+    end
   end
+  return (anew and wire.resync(number, groups, anew) or "") .. table.concat(ends) .. table.concat(rest)
+end
+
+local function lags(self, client)
+  if client.behind or client.seq - client.acked & U32 < self.window then return client.behind end
+  client.behind = true
+  self.counters.overruns = self.counters.overruns + 1
+  return true
+end
+
+--- The mail of an epoch to a client here.
+function Exchange:deliver(number, epoch, list)
+  local client = self.clients[number]
+  local anew = client and client.resumes == epoch and epoch or nil
+  if not client or not anew and (client.resumes or lags(self, client)) then return end
+  for _, mail in ipairs(list) do
+    if mail.routes then self:post_to(number, mail.routes) end
+  end
+  if anew then
+    client.resumes, self.resuming[number] = nil, nil
+    self.counters.resyncs = self.counters.resyncs + 1
+  end
+  local records = records_of(number, list, anew)
+  if #records == 0 or not self.clients[number] then return end
   client.seq = client.seq + 1 & U32
-  waiting = waiting + 1
-  local asks = waiting % math.max(1, self.window // 4) == 0 or waiting >= self.window
-  self:post_to(number, Exchange.EVENTS, asks and Exchange.ASK or 0, bytes)
+  local waiting = client.seq - client.acked & U32
+  local ask = waiting % math.max(1, self.window // 4) == 0 or waiting >= self.window
+  self:post_to(number, wire.events(client.seq, ask, records))
 end
 
-function Exchange:deliver(number, bytes)
-  local process = (number >> 24) + 1
-  if process == self.here then return deliver_here(self, number, bytes) end
-  local line = self.lines[process]
-  if line then line:put { "mail", number, bytes } end
-end
-
---- The client at that address has delivered the messages up to seq.
-function Exchange:ack(address, seq)
+--- The client at that address has delivered the messages up to seq; lost: it has missed some.
+function Exchange:ack(address, seq, lost)
   local number = self.by_address[address]
   local client = self.clients[number]
   if not client or self.closed then return end
   if (client.seq - seq) & U32 <= (client.seq - client.acked) & U32 then client.acked = seq end
+  client.behind = client.behind or lost and not client.resumes
   if client.behind and client.acked == client.seq then
     client.behind = false
-    client.grace = order(self, "whole", number) -- whole views come from all shards at once, whatever the window
-    self.resyncs[#self.resyncs + 1] = { client = number, at = client.grace }
-  end
-end
-
-function Exchange:tell_resynced(number, at)
-  self.counters.resyncs = self.counters.resyncs + 1
-  local client = self.clients[number]
-  if client and not client.behind and client.grace == at then
-    self:post_to(number, Exchange.RESYNCED, 0, string.pack("<I4", at))
+    client.resumes = order(self, "whole", number)
+    self.resuming[number] = client.resumes
   end
 end
 
@@ -339,10 +358,10 @@ end
 
 function TAKE.done(self, process, number)
   self.done[process] = number
-  self:check_ticks()
+  self:send_mail()
 end
 
-function TAKE.mail(self, _, client, bytes) deliver_here(self, client, bytes) end
+function TAKE.mail(self, _, epoch, client, mail) put_mail(self, epoch, client, mail) end
 
 function TAKE.moves(self, _, shard, message) self.tell(shard, "moves", message) end
 
@@ -400,7 +419,7 @@ function Exchange:finish(reason)
   for _, tick in ipairs(self.ticks) do tick.reply(nil) end
   self.relays, self.ticks = {}, {}
   for number, client in pairs(self.clients) do
-    self.post(client.address, Exchange.envelope(Exchange.BYE, 0, self.number, client.seq, reason))
+    self.post(client.address, wire.bye(0, reason))
     self.clients[number] = nil
   end
   self.by_address = {}

@@ -1,23 +1,30 @@
--- The service of exchanges: one in each process, whatever worlds that has a part in. All its logic is in
--- aoi.skynet.world.exchange; here are services, timers, and the cluster.
+-- The service of an exchange: one for each world in each process that has a part in it, ".aoi.world.NAME" there and
+-- "@aoi.world.NAME" in the cluster. All its logic is in aoi.skynet.world.exchange; here are services, timers, and the
+-- cluster.
 --
---   worlds[name]     a world: joining until all its processes are there, then with an exchange, until it ends
+--   joining, until all processes of the world are there --> with an exchange --> ended: it leaves its name to the next
+-- one
 --
 -- Processes know each other by a boot id, a new one for each life of a world in a process. The first process of `nodes`
 -- is the director: the others ask it until all have come, then all have the same list of processes.
 
 local skynet = require "skynet"
 require "skynet.manager"
+local core = require "skynet.core"
 local Exchange = require "aoi.skynet.world.exchange"
 local Line = require "aoi.skynet.world.line"
 local is_dead = require "aoi.skynet.world.is_dead"
-local tiles = require "aoi.skynet.world.tiles"
+local last_words = require "aoi.skynet.last_words"
 local protocol = require "aoi.skynet.protocol"
+local tiles = require "aoi.skynet.world.tiles"
+local wire = require "aoi.skynet.wire"
 
-local NAME = "aoi.world" -- in the cluster
-local worlds, by_number, last_number = {}, {}, 0
-local registered = false
-local CMD, linked = {}, {}
+local SCOPE = "aoi.world."
+-- options, given, boot, waiting (coroutines), addresses of shards; processes, here; exchange; reason of its end
+local world
+local name, calls = nil, 0 -- calls to other processes under way
+local ptype
+local CMD = {}
 
 local function now() return skynet.hpc() / 1e9 end
 
@@ -25,47 +32,48 @@ local function new_boot()
   return ("%x-%x-%x"):format(os.time(), skynet.hpc(), math.random(0) & 0xffffffff)
 end
 
-local function cluster() return require "skynet.cluster" end
-
-local function register()
-  if not registered then
-    registered = true
-    cluster().unregister(NAME) -- it may be that of an exchange that was killed
-    cluster().register(NAME, skynet.self())
-  end
+local function call_process(node, ...)
+  return pcall(require("skynet.cluster").call, node, "@" .. SCOPE .. name, ...)
 end
 
--- Life of a world ---------------------------------------------------------------------------------------------------
+-- Life of the world -------------------------------------------------------------------------------------------------
 
-local function wake(world)
+local function wake()
   for _, co in ipairs(world.waiting) do skynet.wakeup(co) end
   world.waiting = {}
 end
 
-local function forget(world, reason)
+-- What is to be said to other processes goes first.
+local function leave()
+  local until_then = skynet.now() + 100
+  repeat skynet.sleep(1) until calls == 0 or skynet.now() > until_then
+  skynet.exit()
+end
+
+local function forget(reason)
+  if world.reason then return end
   world.reason = reason
-  if worlds[world.name] == world then worlds[world.name] = nil end
-  by_number[world.number] = nil
-  wake(world)
+  wake()
+  skynet.fork(leave)
 end
 
-local function finish(world, reason)
-  if world.exchange then world.exchange:finish(reason) else forget(world, reason) end
+local function finish(reason)
+  if world.exchange then world.exchange:finish(reason) else forget(reason) end
 end
 
-local function start_shards(world, shards)
+local function start_shards(shards)
   local o = world.options
   for _, shard in ipairs(shards) do
     local address = skynet.newservice("aoi/skynet/world/shardd")
     world.addresses[shard] = address
-    skynet.call(address, "lua", "start", world.number, {
+    skynet.call(address, "lua", "start", {
       number = shard, plan = o.plan, engine = o.engine, dimensions = o.dimensions, cell = o.cell, journal = o.journal,
       heartbeat = o.heartbeat,
     })
   end
 end
 
-local function tell(world, shard, verb, ...)
+local function tell(shard, verb, ...)
   local address = world.addresses[shard]
   if verb ~= "request" then return skynet.send(address, "lua", verb, ...) end
   local reply = (...)
@@ -76,34 +84,30 @@ local function tell(world, shard, verb, ...)
   return true
 end
 
--- To a client; the `debug LINK` to one that was killed fails then.
-local function post(address, message)
-  if skynet.rawsend(address, "aoi", message) ~= nil then return true end
-  skynet.redirect(skynet.self(), address, "error", 0, "")
-end
-
-local function call(world, index, batch, done)
+local function call(index, batch, done)
+  calls = calls + 1
   skynet.fork(function()
-    done(pcall(cluster().call, world.processes[index].name, "@" .. NAME, "batch", world.name, world.here, batch))
+    local ok, answer = call_process(world.processes[index].name, "batch", world.here, batch)
+    calls = calls - 1
+    done(ok, answer)
   end)
 end
 
-local function run(world)
+local function run()
   local o = world.options
-  local ok, err = pcall(start_shards, world, world.processes[world.here].shards)
+  local ok, err = pcall(start_shards, world.processes[world.here].shards)
   if world.reason or not ok then
     for _, address in pairs(world.addresses) do skynet.send(address, "lua", "shutdown") end
-    return forget(world, world.reason or "a shard cannot be started: " .. tostring(err))
+    return forget("a shard cannot be started: " .. tostring(err))
   end
   world.exchange = Exchange.new {
-    number = world.number, processes = world.processes, here = world.here, now = now, interval = o.interval / 100,
+    processes = world.processes, here = world.here, now = now, interval = o.interval / 100,
     window = o.window, patience = o.heartbeat, silence = o.silence,
-    tell = function(...) return tell(world, ...) end,
-    call = function(...) return call(world, ...) end,
-    post = post,
+    tell = tell, call = call,
+    post = function(address, message) return core.send(address, ptype, 0, message) end,
     on_end = function(reason)
-      skynet.error(("aoi: world '%s' has ended: %s"):format(world.name, reason))
-      forget(world, reason)
+      skynet.error(("aoi: world '%s' has ended: %s"):format(name, reason))
+      forget(reason)
       for _, address in pairs(world.addresses) do is_dead(address) end
     end,
     on_epoch = o.measure and function(epoch, seconds, ...)
@@ -111,7 +115,7 @@ local function run(world)
       table.insert(world.measured, { epoch, seconds, now(), ... })
     end or nil,
   }
-  wake(world)
+  wake()
   skynet.fork(function()
     while not world.exchange.closed do
       world.exchange:poll()
@@ -125,76 +129,72 @@ end
 -- From { name = shards } to a list, the director's own first.
 local function list_processes(nodes, here)
   local list, shard = { here }, 0
-  for name in pairs(nodes) do
-    if name ~= here then list[#list + 1] = name end
+  for node in pairs(nodes) do
+    if node ~= here then list[#list + 1] = node end
   end
   table.sort(list, function(a, b) return a == here and b ~= here or b ~= here and a < b end)
-  for i, name in ipairs(list) do
+  for i, node in ipairs(list) do
     local shards = {}
-    for _ = 1, nodes[name] do
+    for _ = 1, nodes[node] do
       shard = shard + 1
       shards[#shards + 1] = shard
     end
-    list[i] = { name = name, shards = shards }
+    list[i] = { name = node, shards = shards }
   end
   return list
 end
 
-local function complete(world)
+local function complete()
   for _, process in ipairs(world.processes) do
     if not process.boot then return false end
   end
   return true
 end
 
-local function index_of(processes, name)
+local function index_of(processes, node)
   for i, process in ipairs(processes) do
-    if process.name == name then return i end
+    if process.name == node then return i end
   end
 end
 
 -- Asks the director until all have come.
-local function join(world)
+local function join()
   while not world.reason do
     local o = world.options
-    local ok, answer = pcall(cluster().call, o.director, "@" .. NAME, "join", world.name, o.node, world.boot)
-    if ok and answer.refused then return forget(world, answer.refused) end
+    local ok, answer = call_process(o.director, "join", o.node, world.boot)
+    if ok and answer.refused then return forget(answer.refused) end
     if ok and answer.processes then
       local options = answer.options
-      options.node, options.journal = world.options.node, world.options.journal
+      options.node, options.journal = o.node, o.journal
       world.options, world.processes = options, answer.processes
       world.here = index_of(world.processes, options.node)
-      return run(world)
+      return run()
     end
     skynet.sleep(20)
   end
 end
 
--- Says for what a world waits.
-local function remind(world)
+-- Says for what the world waits.
+local function remind()
   skynet.sleep(500)
   while not (world.started or world.reason) do
     local names = {}
     for _, process in ipairs(world.processes) do
       if not process.boot then names[#names + 1] = process.name end
     end
-    skynet.error(("aoi: world '%s' waits for %s"):format(world.name, table.concat(names, ", ")))
+    skynet.error(("aoi: world '%s' waits for %s"):format(name, table.concat(names, ", ")))
     skynet.sleep(3000)
   end
 end
 
-local function new_world(name, options)
-  last_number = last_number + 1
-  local world = {
-    name = name, number = last_number, options = options, given = options, boot = new_boot(), waiting = {},
-    addresses = {},
-  }
-  worlds[name], by_number[last_number] = world, world
-  if options.node then register() end
-  if options.director then
-    skynet.fork(join, world)
-    return world
+local function begin_world(options)
+  world = { options = options, given = options, boot = new_boot(), waiting = {}, addresses = {} }
+  if options.node then
+    local cluster = require "skynet.cluster"
+    cluster.unregister(SCOPE .. name) -- it may be that of an exchange that is gone
+    cluster.register(SCOPE .. name, skynet.self())
   end
+  if options.director then return skynet.fork(join) end
   if options.nodes then
     world.processes = list_processes(options.nodes, options.node)
   else
@@ -203,32 +203,29 @@ local function new_world(name, options)
     world.processes = { { name = options.node or "here", shards = shards } }
   end
   world.processes[1].boot, world.here = world.boot, 1
-  if complete(world) then skynet.fork(run, world) else skynet.fork(remind, world) end
-  return world
+  skynet.fork(complete() and run or remind)
 end
 
 --- A process asks its director. It gets the processes when all have come.
-function CMD.join(_, name, node, boot)
-  local world = worlds[name]
+function CMD.join(_, node, boot)
   if not world or world.options.director then return { wait = true } end
   local index = index_of(world.processes, node)
   if not index then return { refused = ("process '%s' is none of the world's nodes"):format(node) } end
   local process = world.processes[index]
   if world.started then
     if process.boot == boot then return { processes = world.processes, options = world.options } end
-    finish(world, ("process '%s' has been started again"):format(node))
+    finish(("process '%s' has been started again"):format(node))
     return { wait = true }
   end
   process.boot = boot
-  if not complete(world) then return { wait = true } end
+  if not complete() then return { wait = true } end
   world.started = true
-  skynet.fork(run, world)
+  skynet.fork(run)
   return { processes = world.processes, options = world.options }
 end
 
 --- A batch of another process. One that is ahead of this one, which is about to begin, waits for it.
-function CMD.batch(_, name, from, batch)
-  local world = worlds[name]
+function CMD.batch(_, from, batch)
   local refusal = world and Line.refusal(batch, world.boot)
   if refusal then return refusal end
   while world and not world.exchange and not world.reason do skynet.sleep(2) end
@@ -238,51 +235,42 @@ end
 
 -- Clients -----------------------------------------------------------------------------------------------------------
 
--- Waits for the exit of a client. One that is killed is noticed by the next message to it, a probe at the latest.
-local function link(address)
-  if linked[address] then return end
-  linked[address] = true
-  skynet.fork(function()
-    pcall(skynet.call, address, "debug", "LINK")
-    linked[address] = nil
-    skynet.sleep(10) -- LINK returns before the service is gone
-    for _, world in pairs(by_number) do
-      if world.exchange then world.exchange:leave(address) end
-    end
-  end)
-end
-
 -- The name of an option, where they differ, nil if they are the same.
 local function difference(a, b)
   if type(a) ~= "table" or type(b) ~= "table" then return a ~= b and "" or nil end
   for _, pair in ipairs { { a, b }, { b, a } } do
-    for name, value in pairs(pair[1]) do
-      local inner = difference(value, pair[2][name])
-      if inner then return name == "plan" and inner or name end
+    for option, value in pairs(pair[1]) do
+      local inner = difference(value, pair[2][option])
+      if inner then return option == "plan" and inner or option end
     end
   end
 end
 
---- options: nil where the world is expected to be there. Waits until all its processes have come.
-function CMD.open(source, name, options)
-  local world = worlds[name]
-  if not world then
-    if not options then return false, ("there is no world '%s' in this process"):format(name) end
-    world = new_world(name, options)
-  end
+--- Takes the name, unless another has it: then this service ends.
+function CMD.begin(_, word)
+  name = word
+  skynet.register("." .. SCOPE .. name)
+  if skynet.localname("." .. SCOPE .. name) ~= skynet.self() then skynet.timeout(0, skynet.exit) end
+end
+
+--- options: nil where the world is expected to be there. Waits until all its processes have come. Returns what a client
+-- needs; or false and a reason, and whether the world had ended before.
+function CMD.open(source, options)
+  if not world and not options then return false, ("there is no world '%s' in this process"):format(name) end
+  if not world then begin_world(options) end
+  if world.reason then return false, world.reason, true end
   local differs = options and difference(options, world.given)
   if differs then return false, ("world '%s' is open with another value of option '%s'"):format(name, differs) end
-  if not world.exchange and not world.reason then
+  if not world.exchange then
     table.insert(world.waiting, (coroutine.running()))
     skynet.wait()
   end
-  if not world.exchange or world.exchange.closed then return false, world.reason or world.exchange.reason end
-  link(source)
+  if world.reason then return false, world.reason end
   local o = world.options
   local process_of = {}
   for shard, index in pairs(world.exchange.process_of) do process_of[shard] = world.processes[index].name end
-  return true, {
-    number = world.number, client = world.exchange:join(source), shards = o.plan.shards, dimensions = o.dimensions or 2,
+  return {
+    number = world.exchange:join(source), shards = o.plan.shards, dimensions = o.dimensions or 2,
     addresses = world.addresses, process_of = process_of, epoch = world.exchange.epoch, heartbeat = o.heartbeat,
   }
 end
@@ -290,34 +278,23 @@ end
 function CMD.alive() end
 
 --- The shards that own what is in that rectangle: one map a process, as it may be large.
-function CMD.around(_, number, x, y, ex, ey)
-  local world = by_number[number]
-  if not world then return nil end
+function CMD.around(_, x, y, ex, ey)
   world.map = world.map or tiles.map(world.options.plan)
   return world.map:around(x, y, ex, ey)
 end
 
-local function exchange_of(number) return by_number[number] and by_number[number].exchange end
-
-function CMD.ack(source, number, seq)
-  local exchange = exchange_of(number)
-  if exchange then exchange:ack(source, seq) end
+function CMD.quit(source)
+  if world.exchange then world.exchange:leave(source) end
 end
 
-function CMD.quit(source, number)
-  local exchange = exchange_of(number)
-  if exchange then exchange:leave(source) end
+function CMD.moves(_, shard, message)
+  if world.exchange then world.exchange:relay_moves(shard, message) end
 end
 
-function CMD.moves(_, number, shard, message)
-  local exchange = exchange_of(number)
-  if exchange then exchange:relay_moves(shard, message) end
-end
-
-function CMD.info(_, number)
-  local exchange = exchange_of(number)
+function CMD.info()
+  local exchange = world and world.exchange
   local info = { epoch = exchange and exchange.epoch }
-  for name, value in pairs(exchange and exchange.counters or {}) do info[name] = value end
+  for key, value in pairs(exchange and exchange.counters or {}) do info[key] = value end
   for index, line in pairs(exchange and exchange.lines or {}) do
     info["calls to " .. exchange.processes[index].name] = line.calls
   end
@@ -325,64 +302,66 @@ function CMD.info(_, number)
 end
 
 --- Number, seconds and end of each epoch since the last question, where the world was opened with measure = true.
-function CMD.measured(_, number)
-  local world = by_number[number]
-  local list = world and world.measured or {}
-  if world then world.measured = {} end
+function CMD.measured()
+  local list = world.measured or {}
+  world.measured = {}
   return list
 end
 
--- Answers later.
+--- Ends the world in every process.
+function CMD.shutdown(_, reason)
+  if world then finish(reason or "it was closed") end
+  return true
+end
+
+-- These answer later.
 local LATER = {}
 
-function LATER.tick(response, number)
-  local exchange = exchange_of(number)
-  if not exchange then return response(true, nil) end
-  exchange:tick(function(epoch) response(true, epoch) end)
+function LATER.tick(response)
+  world.exchange:tick(function(epoch) response(true, epoch) end)
 end
 
-function LATER.relay(response, number, ...)
-  local exchange = exchange_of(number)
-  if not exchange then return response(true, false, 0, "the world is closed") end
-  exchange:relay(function(...) response(true, ...) end, ...)
+function LATER.relay(response, ...)
+  world.exchange:relay(function(...) response(true, ...) end, ...)
 end
 
--- Shards ------------------------------------------------------------------------------------------------------------
-
+-- Of shards.
 local SHARD = {}
 
 function SHARD.parts(exchange, shard, parts) exchange:parts(shard, parts) end
 
-function SHARD.mail(exchange, shard, mail, events) exchange:mail(shard, mail, events) end
+function SHARD.mail(exchange, shard, mail, events) exchange:mailed(shard, mail, events) end
 
 function SHARD.failed(exchange, shard, reason) exchange:finish(("shard %d has failed: %s"):format(shard, reason)) end
 
---- Ends the world in every process.
-function CMD.shutdown(_, name, reason)
-  if worlds[name] then finish(worlds[name], reason or "it was closed") end
-  return true
-end
-
-protocol(function() end) -- it only sends
+-- Messages of clients, as an AOI service gets them.
+ptype = protocol(function(_, source, message)
+  local kind, flags, seq = wire.head(message)
+  if not world or not world.exchange then return end
+  if kind == wire.GONE then
+    world.exchange:leave(source)
+  elseif kind == wire.ACK then
+    world.exchange:ack(source, seq, flags & wire.LOST ~= 0)
+  end
+end)
 
 skynet.start(function()
-  skynet.register(".aoi.world")
-  if skynet.localname ".aoi.world" ~= skynet.self() then return skynet.timeout(0, skynet.exit) end
-  skynet.dispatch("lua", function(session, source, name, number, ...)
-    if LATER[name] then
-      LATER[name](skynet.response(), number, ...)
-    elseif SHARD[name] then
-      local exchange = exchange_of(number)
-      if exchange then SHARD[name](exchange, ...) end
+  skynet.dispatch("lua", function(session, source, verb, ...)
+    if LATER[verb] then
+      LATER[verb](skynet.response(), ...)
+    elseif SHARD[verb] then
+      if world.exchange then SHARD[verb](world.exchange, ...) end
     elseif session ~= 0 then
-      skynet.ret(skynet.pack(CMD[name](source, number, ...)))
+      skynet.ret(skynet.pack(CMD[verb](source, ...)))
     else
-      CMD[name](source, number, ...)
+      CMD[verb](source, ...)
     end
   end)
-  skynet.info_func(function()
-    local info = {}
-    for name, world in pairs(worlds) do info[name] = CMD.info(nil, world.number) end
-    return info
+  skynet.info_func(CMD.info)
+  last_words(function() -- killed, this service tells its clients by its last breath
+    if not world or world.reason or not world.exchange then return end
+    for _, client in pairs(world.exchange.clients) do
+      core.send(client.address, ptype, 0, wire.bye(0, "the exchange of this process is gone: it takes no messages"))
+    end
   end)
 end)

@@ -8,12 +8,9 @@
 -- that has joined
 
 local skynet = require "skynet"
-local Exchange = require "aoi.skynet.world.exchange"
 local Member = require "aoi.skynet.world.member"
 local is_dead = require "aoi.skynet.world.is_dead"
 local tiles = require "aoi.skynet.world.tiles"
-
-local SERVICE = "aoi/skynet/world/exchanged"
 
 local PLAN = { "size", "reach", "shards", "tile", "hysteresis" }
 local JOINING = { name = true, node = true, director = true, journal = true } -- all else comes from the director
@@ -88,110 +85,83 @@ local function prepare(options)
   return given
 end
 
-return function(clients)
-  local service, heartbeat = nil, 1
-  local opened, by_number = {}, {}
-
-  -- Calls that wait for what was killed fail. The handler of on_close may open the world again at once.
-  local function finish(member, number, reason)
-    if by_number[number] == member then by_number[number] = nil end
-    if opened[member.name] == member then opened[member.name] = nil end
-    member:finish(reason)
-    for _, address in pairs(member.addresses) do is_dead(address) end
+-- The exchange of that world in this process, a new one if `create`; nil: there is none.
+local function find_exchange(name, create)
+  local word = ".aoi.world." .. name
+  while create and not skynet.localname(word) do
+    skynet.call(skynet.newservice "aoi/skynet/world/exchanged", "lua", "begin", name)
   end
+  return skynet.localname(word)
+end
 
-  -- What arrives from the exchange of this process.
-  local receiver = {}
-
-  function receiver:receive(message, size) -- luacheck: no self
-    if size then message = skynet.tostring(message, size) end
-    local kind, flags, number, seq, bytes = Exchange.open_envelope(message)
-    if not kind then return nil, flags end
-    local member = by_number[number]
-    if not member then return true end
-    local ok, reason = true, nil
-    if kind == Exchange.EVENTS then
-      ok, reason = member:receive(bytes)
-    elseif kind == Exchange.RESYNCED then
-      member:resynced((string.unpack("<I4", bytes)))
-    elseif kind == Exchange.BYE then
-      finish(member, number, bytes)
-    end
-    member:deliver()
-    if flags & Exchange.ASK ~= 0 then skynet.send(service, "lua", "ack", number, seq) end
-    return ok, reason
+-- What its exchange says to who opens it. One that has ended is about to leave its name to the next.
+local function ask_exchange(name, options)
+  for _ = 1, 500 do
+    local exchange = find_exchange(name, options ~= nil)
+    if not exchange then fail("there is no world '%s' in this process", name) end
+    local ok, info, reason, ended = pcall(skynet.call, exchange, "lua", "open", options)
+    if ok and info then return exchange, info end
+    if ok and not ended then fail("%s", reason) end
+    skynet.sleep(1)
   end
+  fail("world '%s' does not end", name)
+end
 
-  local function watch(exchange)
-    repeat skynet.sleep(math.floor(math.max(1, heartbeat * 50))) until is_dead(exchange)
-    clients[exchange] = nil
-    if service == exchange then service = nil end
-    local lost = {}
-    for number, member in pairs(by_number) do
-      if member.exchange == exchange then lost[member] = number end
-    end
-    for member, number in pairs(lost) do
-      finish(member, number, "the exchange of this process is gone: it takes no messages")
-    end
-  end
+local function answered(ok, ...)
+  if ok then return ... end
+  return false, 0, "the world is gone"
+end
 
-  -- That of this process. skynet.uniqueservice would know one that was killed for ever.
-  local function find_service()
-    while not skynet.localname(".aoi.world") do skynet.newservice(SERVICE) end
-    return skynet.localname(".aoi.world")
+local function together(calls)
+  local left, co = #calls, coroutine.running()
+  for _, f in ipairs(calls) do
+    skynet.fork(function()
+      f()
+      left = left - 1
+      if left == 0 then skynet.wakeup(co) end
+    end)
   end
+  if left > 0 then skynet.wait(co) end
+end
 
-  local function answered(ok, ...)
-    if ok then return ... end
-    return false, 0, "the world is gone"
-  end
+local function new_member(client, exchange, name, info)
+  local addresses, number = info.addresses, info.number
+  local function ask_here(...) return pcall(skynet.call, exchange, "lua", ...) end
+  return Member.new(client, {
+    name = name, number = number, shards = info.shards, dimensions = info.dimensions, epoch_seen = info.epoch,
+    process_of = info.process_of, addresses = addresses, exchange = exchange, together = together,
+    ask = function(shard, after, ...)
+      if addresses[shard] then
+        return answered(pcall(skynet.call, addresses[shard], "lua", "request", number, after, ...))
+      end
+      return answered(ask_here("relay", shard, number, after, ...))
+    end,
+    send = function(shard, message)
+      if addresses[shard] then return skynet.rawsend(addresses[shard], "aoi", message) end
+      return skynet.send(exchange, "lua", "moves", shard, message)
+    end,
+    around = function(...)
+      local ok, shards = ask_here("around", ...)
+      return ok and shards or fail("the world is gone")
+    end,
+    tick_epoch = function()
+      local ok, epoch = ask_here "tick"
+      return ok and epoch or nil
+    end,
+    quit = function()
+      skynet.send(exchange, "lua", "quit")
+      client.lost = true
+      client.on_gone()
+    end,
+    world_info = function() return skynet.call(exchange, "lua", "info") end,
+    measured = function() return skynet.call(exchange, "lua", "measured") end,
+  })
+end
 
-  local function new_member(name, info, exchange)
-    local number, addresses = info.number, info.addresses
-    local member = Member.new {
-      name = name, number = info.client, plan = { shards = info.shards }, dimensions = info.dimensions,
-      process_of = info.process_of, addresses = addresses, exchange = exchange,
-      ask = function(shard, after, ...)
-        if addresses[shard] then
-          return answered(pcall(skynet.call, addresses[shard], "lua", "request", info.client, after, ...))
-        end
-        return answered(pcall(skynet.call, exchange, "lua", "relay", number, shard, info.client, after, ...))
-      end,
-      send = function(shard, message)
-        if addresses[shard] then return skynet.rawsend(addresses[shard], "aoi", message) end
-        return skynet.send(exchange, "lua", "moves", number, shard, message)
-      end,
-      fork = skynet.fork,
-      around = function(...)
-        local ok, shards = pcall(skynet.call, exchange, "lua", "around", number, ...)
-        return ok and shards or fail("the world is gone")
-      end,
-      together = function(calls)
-        local left, co = #calls, coroutine.running()
-        for _, f in ipairs(calls) do
-          skynet.fork(function()
-            f()
-            left = left - 1
-            if left == 0 then skynet.wakeup(co) end
-          end)
-        end
-        if left > 0 then skynet.wait(co) end
-      end,
-      tick_epoch = function()
-        local ok, epoch = pcall(skynet.call, exchange, "lua", "tick", number)
-        return ok and epoch or nil
-      end,
-      quit = function()
-        by_number[number], opened[name] = nil, nil
-        skynet.send(exchange, "lua", "quit", number)
-      end,
-      world_info = function() return skynet.call(exchange, "lua", "info", number) end,
-      measured = function() return skynet.call(exchange, "lua", "measured", number) end,
-      log = skynet.error,
-    }
-    member.epoch_seen = info.epoch
-    return member
-  end
+--- connect(address, name, on_gone): a client of the exchange at that address, whose messages it gets from then on,
+-- which is called `name`; on_gone is called when it is gone. member, reached: none before.
+return function(connect)
+  local opened = {}
 
   local function open(options)
     if type(options) == "string" then options = { name = options } end
@@ -200,22 +170,17 @@ return function(clients)
     end
     local name = options.name
     local given = next(options, next(options)) ~= nil and prepare(options) or nil
-    if not given then
-      check_options(options)
-      if opened[name] and not opened[name].closed then return opened[name] end
-    end
-    local exchange = find_service()
-    if service ~= exchange then
-      service, clients[exchange] = exchange, receiver
-      skynet.fork(watch, exchange)
-    end
-    local ok, info = skynet.call(exchange, "lua", "open", name, given)
-    if not ok then fail("%s", info) end
-    heartbeat = math.min(heartbeat, info.heartbeat)
-    if opened[name] and not opened[name].closed then return opened[name] end -- another coroutine may have been faster
-    local member = new_member(name, info, exchange)
-    opened[name], by_number[info.number] = member, member
-    return member
+    if not given then check_options(options) end
+    local function is_open() return opened[name] and not opened[name].closed end
+    if not given and is_open() then return opened[name] end
+    local exchange, info = ask_exchange(name, given)
+    if is_open() then return opened[name] end -- another coroutine may have been faster
+    local client = connect(exchange, ("the world '%s'"):format(name), info.heartbeat, function()
+      is_dead(exchange) -- calls that wait for what was killed fail
+      for _, address in pairs(info.addresses) do is_dead(address) end
+    end)
+    opened[name] = new_member(client, exchange, name, info)
+    return opened[name]
   end
 
   --- Opens a world, and waits until all its processes are there. The options are described in docs/world.md; a name

@@ -1,69 +1,9 @@
--- The half of the client library that asks: queries, to the owner of an entity or to several shards. It adds methods to
--- the class of aoi.skynet.world.member, with what that uses itself to ask.
+-- Questions to several shards of a world: own[name](self, ...) of aoi.skynet.world.member, which return true and the
+-- answer, or false and what was wrong. The answers of all shards are of one epoch, if that can be had.
 
 local argument = require "aoi.skynet.argument"
-local methods = require "aoi.skynet.methods"
 
 local MOST_ROUNDS = 6 -- in which shards are asked for answers of one epoch
-
--- tools: results, ask, ask_owner, owner_method, check_place.
-return function(Member, tools)
-
-local results, ask, ask_owner = tools.results, tools.ask, tools.ask_owner
-local owner_method, check_place = tools.owner_method, tools.check_place
-
--- The answer is copied into the caller's table, if there is one, and ends there with nil.
-local function fill(buf, width, ok, list, n)
-  if ok and buf then
-    table.move(list, 1, n * width + 1, 1, buf)
-    list = buf
-  end
-  return ok, list, n
-end
-
-for name, integers in pairs { position = 1, kind = 1, area = 2, radius = 2, sees = 3 } do
-  owner_method(name, integers, integers)
-end
-
--- Where there is no such entity these tell nothing instead of raising.
-for _, name in ipairs { "position", "kind", "area", "radius" } do
-  local strict = Member[name]
-  Member[name] = function(self, ...)
-    local answer = table.pack(pcall(strict, self, ...))
-    if answer[1] then return table.unpack(answer, 2, answer.n) end
-    if tostring(answer[2]):find("no entity", 1, true) then return nil end
-    error((tostring(answer[2]):gsub("^[^\n]-:%d+: ", "")), 2)
-  end
-end
-
-function Member:has(id)
-  id = argument.integer(id, 1, "has", 2)
-  local ok, reason = ask_owner(self, "has", id)
-  if not ok and not tostring(reason):find("no entity", 1, true) then error(reason, 2) end
-  return ok == true
-end
-
-function Member:nodes(id, buf)
-  id = argument.integer(id, 1, "nodes", 2)
-  return results(fill(buf, 1, ask_owner(self, "nodes", id)))
-end
-
---- What the node sees as of the last epoch.
-function Member:view(id, node, buf)
-  id, node = argument.integer(id, 1, "view", 2), argument.integer(node, 2, "view", 2)
-  return results(fill(buf, 1, ask_owner(self, "view", id, node)))
-end
-
-local function explanation(ok, told, text)
-  if ok then setmetatable(told, { __tostring = function() return text end }) end
-  return ok, told
-end
-
-function Member:explain(id, node, target)
-  id, node = argument.integer(id, 1, "explain", 2), argument.integer(node, 2, "explain", 2)
-  target = argument.integer(target, 3, "explain", 2)
-  return results(explanation(ask_owner(self, "explain", id, node, target)))
-end
 
 -- Asks all at once, each as soon as that epoch has been applied there. Fills the answers by shard, packed: true, the
 -- epoch, and the shard's results. Returns the latest epoch and whether it is that of all answers; or nil and a reason.
@@ -93,7 +33,7 @@ local function ask_all(self, shards, name, ...)
   local answers, after, ahead = {}, self.epoch_seen, 1
   if #shards == 0 then return true, answers, self.answered_at end
   for _ = 1, MOST_ROUNDS do
-    if self.closed then return false, "attempt to use a closed world" end
+    if self.closed then return false, self:closed_text() end
     local latest, same = ask_together(self, shards, answers, after, name, ...)
     if not latest then return false, same end
     if same then return true, answers, latest end
@@ -125,13 +65,14 @@ end
 
 local function all_shards(self)
   local shards = {}
-  for shard = 1, self.plan.shards do shards[shard] = shard end
+  for shard = 1, self.shards do shards[shard] = shard end
   return shards
 end
 
+-- Whoever sees it stands with its owner or with one of the shards that have it as a ghost.
 local function viewers(self, id)
   for round = 1, MOST_ROUNDS do
-    local ok, shards = ask_owner(self, "audience", id)
+    local ok, shards = self:ask_owner("audience", id)
     if not ok then return false, shards end
     local asked_at = self.answered_at
     local good, list, n = gather(self, shards, 2, "viewers_here", id)
@@ -142,12 +83,6 @@ local function viewers(self, id)
       return true, list, n
     end
   end
-end
-
---- Whoever sees it stands with its owner or with one of the shards that hear of it.
-function Member:viewers(id, buf)
-  id = argument.integer(id, 1, "viewers", 2)
-  return results(fill(buf, 2, viewers(self, id)))
 end
 
 -- How far an area reaches on each axis of the plane.
@@ -162,6 +97,12 @@ local function extents(area)
   return math.max(ex + margin, area.keep or 0), math.max(ey + margin, area.keep or 0)
 end
 
+local function check_plane(self, name, x, y, z)
+  argument.finite(x, 1, name, 0)
+  argument.finite(y, 2, name, 0)
+  if self.dimensions == 3 then argument.finite(z, 3, name, 0) end
+end
+
 local function around(self, x, y, area)
   local ok, ex, ey = pcall(extents, area)
   if not ok or not (math.type(ex) and math.type(ey) and ex >= 0 and ey >= 0) then
@@ -170,15 +111,11 @@ local function around(self, x, y, area)
   return self.around(x, y, ex, ey)
 end
 
-local NEAR = { name = "near", arguments = "x y z area mask?", fills = 1 }
-
-local function near(self, buf, x, y, ...)
-  check_place(self, "near", 1, x, y, (...), 4)
+local function near(self, x, y, ...)
+  check_plane(self, "near", x, y, (...))
   local area = self.dimensions == 3 and select(2, ...) or (...)
-  return fill(buf, 1, gather(self, around(self, x, y, area), 1, "near_here", x, y, ...))
+  return gather(self, around(self, x, y, area), 1, "near_here", x, y, ...)
 end
-
-function Member:near(...) return results(near(self, methods.split(NEAR, self.dimensions, ...))) end
 
 -- Nearest first, equal ones by id, as a space does it.
 local function merge_nearest(self, shards, n, ...)
@@ -198,78 +135,44 @@ local function merge_nearest(self, shards, n, ...)
   return true, list, #list
 end
 
-local NEAREST = { name = "nearest", arguments = "x y z n radius? mask?", fills = 1 }
-
-local function nearest(self, buf, x, y, ...)
+local function nearest(self, x, y, ...)
   local z, n, radius, mask = nil, ...
   if self.dimensions == 3 then z, n, radius, mask = ... end
-  check_place(self, "nearest", 1, x, y, z, 4)
-  n = argument.integer(n, self.dimensions + 1, "nearest", 4)
-  local shards = radius and math.type(radius) and radius >= 0 and self.around(x, y, radius, radius) or
-    all_shards(self)
-  return fill(buf, 1, merge_nearest(self, shards, n, radius, mask, x, y, z))
+  check_plane(self, "nearest", x, y, z)
+  n = argument.integer(n, self.dimensions + 1, "nearest", 0)
+  local shards = radius and math.type(radius) and radius >= 0 and self.around(x, y, radius, radius) or all_shards(self)
+  return merge_nearest(self, shards, n, radius, mask, x, y, z)
 end
-
-function Member:nearest(...) return results(nearest(self, methods.split(NEAREST, self.dimensions, ...))) end
-
-function Member:ids(buf) return results(fill(buf, 1, gather(self, all_shards(self), 1, "ids_here"))) end
 
 local function sum(self, name)
   local ok, answers = ask_all(self, all_shards(self), name)
   if not ok then return false, answers end
   local total = 0
-  for shard = 1, self.plan.shards do total = total + answers[shard][3] end
+  for shard = 1, self.shards do total = total + answers[shard][3] end
   return true, total
 end
 
-function Member:count() return results(sum(self, "count_here")) end
-
-function Member:__len() return self:count() end
-
+-- The sums over all shards; ghosts count in each of them.
 local function stats(self)
   local total = {}
-  for shard = 1, self.plan.shards do
-    local ok, one = ask(self, shard, "stats_here")
+  for shard = 1, self.shards do
+    local ok, one = self:ask_shard(shard, "stats_here")
     if not ok then return false, one end
     for name, value in pairs(one) do total[name] = (total[name] or 0) + value end
   end
   return true, total
 end
 
---- The sums over all shards; ghosts count in each of them.
-function Member:stats() return results(stats(self)) end
-
---- Every shard verifies itself; true, or the first precise description is raised.
-function Member:check()
-  for shard = 1, self.plan.shards do
-    local ok, reason = ask(self, shard, "check_here")
-    if not ok then error(reason, 2) end
+local function check(self)
+  for shard = 1, self.shards do
+    local ok, reason = self:ask_shard(shard, "check_here")
+    if not ok then return false, reason end
   end
-  return true
+  return true, true
 end
 
---- The shard that owns it, and the process where that lives.
-function Member:where(id)
-  id = argument.integer(id, 1, "where", 2)
-  local ok, reason = ask_owner(self, "has", id)
-  if not ok then error(reason, 2) end
-  local shard = self.outbox:where(id)
-  return shard, self.process_of and self.process_of[shard]
-end
-
---- The last epoch of which this client has heard.
-function Member:epoch() return math.max(self.epoch_seen, self.epoch_told or 0) end
-
---- Numbers by shard, and of the barrier here, for a console.
-function Member:info()
-  local info = { world = self.world_info and self.world_info() or {}, client = {} }
-  for name, value in pairs(self.counters) do info.client[name] = value end
-  for shard = 1, self.plan.shards do
-    local ok, one = ask(self, shard, "info_here")
-    if not ok then error(one, 2) end
-    info["shard " .. shard] = one
-  end
-  return info
-end
-
+return function(own)
+  own.viewers, own.near, own.nearest, own.stats, own.check = viewers, near, nearest, stats, check
+  function own.ids(self) return gather(self, all_shards(self), 1, "ids_here") end
+  function own.count(self) return sum(self, "count_here") end
 end

@@ -5,7 +5,7 @@ local Shard = require "aoi.skynet.world.shard"
 local is_dead = require "aoi.skynet.world.is_dead"
 local protocol = require "aoi.skynet.protocol"
 
-local shard, exchange, world
+local shard, exchange
 local CMD = {}
 
 -- An error in here leaves the shard in no state to go on: it ends the world.
@@ -13,7 +13,7 @@ local function step(f, ...)
   local ok, err = xpcall(f, debug.traceback, ...)
   if not ok then
     skynet.error(err)
-    skynet.send(exchange, "lua", "failed", world, shard and shard.number or 0, (tostring(err):match("^[^\n]*")))
+    skynet.send(exchange, "lua", "failed", shard and shard.number or 0, (tostring(err):match("^[^\n]*")))
   end
 end
 
@@ -24,8 +24,8 @@ local function watch_exchange(seconds)
   CMD.shutdown()
 end
 
-function CMD.start(source, number, options)
-  exchange, world = source, number
+function CMD.start(source, options)
+  exchange = source
   skynet.fork(watch_exchange, options.heartbeat / 2)
   options.clock = function() return skynet.stat "time" end -- that of the thread, in this message
   if options.journal then
@@ -37,13 +37,13 @@ function CMD.start(source, number, options)
 end
 
 function CMD.close(_, epoch)
-  step(function() skynet.send(exchange, "lua", "parts", world, shard.number, shard:close(epoch)) end)
+  step(function() skynet.send(exchange, "lua", "parts", shard.number, shard:close(epoch)) end)
 end
 
 function CMD.apply(_, epoch, parts)
   step(function()
     local mail, events = shard:apply(epoch, parts)
-    skynet.send(exchange, "lua", "mail", world, shard.number, mail, events)
+    skynet.send(exchange, "lua", "mail", shard.number, mail, events)
   end)
 end
 
