@@ -51,6 +51,7 @@ build = {
     ["aoi.skynet.world.line"] = "lua/aoi/skynet/world/line.lua",
     ["aoi.skynet.world.log"] = "lua/aoi/skynet/world/log.lua",
     ["aoi.skynet.world.member"] = "lua/aoi/skynet/world/member.lua",
+    ["aoi.skynet.world.outlet"] = "lua/aoi/skynet/world/outlet.lua",
     ["aoi.skynet.world.native"] = "lua/aoi/skynet/world/native.lua",
     ["aoi.skynet.world.questions"] = "lua/aoi/skynet/world/questions.lua",
     ["aoi.skynet.world.shard"] = "lua/aoi/skynet/world/shard.lua",

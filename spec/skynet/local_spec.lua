@@ -59,7 +59,8 @@ describe("a space of either place", function()
     assert.is_true(#names > 25)
     for _, name in ipairs(names) do assert.is_function(Client.Space[name], name) end
     local inner = {} -- what clients do not call
-    for name in ("push new begin request request_node keep_record own_record forget fill moved closed_text __eq"):gmatch "%S+" do
+    local list = "push new begin request request_node keep_record own_record forget fill moved closed_text __eq"
+    for name in list:gmatch "%S+" do
       inner[name] = true
     end
     for name, value in pairs(Client.Space) do

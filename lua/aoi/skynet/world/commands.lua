@@ -8,6 +8,7 @@
 local argument = require "aoi.skynet.argument"
 local followers = require "aoi.skynet.world.followers"
 local methods = require "aoi.skynet.methods"
+local outlet = require "aoi.skynet.world.outlet"
 
 local commands = {}
 
@@ -115,7 +116,7 @@ function commands.add_node(shard, client, id, number, area, handle, options)
   local positions = options and options.positions or nil
   local rec = { id = id, node = number, client = client, handle = handle, area = packed, added = true,
                 positions = positions }
-  rec.number = shard:open_node(client, id, number, handle, positions)
+  rec.number = outlet.open_node(shard, client, id, number, handle, positions)
   shard.recs[rec.number] = rec
   ent.nodes = ent.nodes or {}
   ent.nodes[number] = rec

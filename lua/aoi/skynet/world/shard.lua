@@ -27,14 +27,13 @@ local commands = require "aoi.skynet.world.commands"
 local directory = require "aoi.skynet.world.directory"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
+local outlet = require "aoi.skynet.world.outlet"
 local tiles = require "aoi.skynet.world.tiles"
-local wire = require "aoi.skynet.wire"
 local world = require "aoi.skynet.world.native"
 
 local MOVE, NEAR, FAR, GONE, BORN, KIND = 1, 2, 3, 4, 5, 6
 local REMEMBERS = 8   -- epochs for which a shard says where an entity went: later the id's home does, without a chain
 local MOST_HOPS = 8   -- of a move that goes astray
-local NO_LIMIT = 0x7fffffff
 
 local Shard = {}
 Shard.__index = Shard
@@ -49,7 +48,7 @@ function Shard.new(options)
   local self = setmetatable({
     number = options.number, plan = options.plan, dimensions = options.dimensions or 2, map = map,
     core = space, router = world.router(space, map, options.number),
-    post = wire.post(NO_LIMIT, NO_LIMIT), clients = {}, notes = {},
+    post = outlet.post(), clients = {}, notes = {},
     clock = options.clock or os.clock, log = options.log,
     ents = {}, recs = {}, moved = {}, sent_on = {},
     life = {}, holder = {}, claims = {}, last_life = 0,
@@ -67,48 +66,6 @@ end
 function Shard:begin()
   self.births, self.leaves, self.added, self.removed, self.changed, self.kinds = {}, {}, {}, {}, {}, {}
   self.ending = {} -- records of nodes that see until then, by number
-end
-
--- Clients -----------------------------------------------------------------------------------------------------------
-
-local function note(self, client, id, shard)
-  local notes = self.notes[client] or {}
-  self.notes[client] = notes
-  notes[#notes + 1] = wire.route(id, shard)
-end
-
---- A number for a node, by which core and post know it. handle: as its client knows it.
-function Shard:open_node(number, id, node, handle, positions)
-  local client = self.clients[number]
-  if not client then
-    local slot = self.post:subscribe(number)
-    client = { slot = slot, link = self.post:link(slot, self.core, number) }
-    self.clients[number] = client
-  end
-  return self.post:add(client.link, id, node, positions, handle)
-end
-
--- The messages of an epoch for each client, as wire.lua has them: `events`, and `ends`, the length of its head and the
--- nodes that end; `routes`. And the number of events.
-local function drain(self, number)
-  local mail = {}
-  for client, notes in pairs(self.notes) do mail[client] = { routes = wire.routes(client, number, notes) } end
-  self.notes = {}
-  local events = self.post:collect(self.core)
-  self.post:send(function(client, message, ends)
-    mail[client] = mail[client] or {}
-    mail[client].events, mail[client].ends = message, ends
-    return true
-  end)
-  for _, client in ipairs(self.buried) do
-    local c = self.clients[client]
-    self.clients[client], mail[client] = nil, nil
-    if c then
-      self.post:unlink(c.link)
-      self.post:unsubscribe(c.slot)
-    end
-  end
-  return mail, events
 end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
@@ -206,10 +163,10 @@ local function on_stray(self, client, batch, hops, id, x, y, z)
   if finite and tired and handed then return end
   if not finite or not to or to == self.number or tired then
     counters.refused = counters.refused + 1
-    note(self, client, id, 0)
+    outlet.note(self, client, id, 0)
     return
   end
-  if is_owner then note(self, client, id, to) end
+  if is_owner then outlet.note(self, client, id, to) end
   self.forward[#self.forward + 1] = { to, epoch.row(self.dimensions, id, client, batch, hops + 1, x, y, z) }
   self.forwarding[id] = to
   followers.note(self, client, batch, id, to)
@@ -317,8 +274,8 @@ local function give_nodes(self, id, ent)
 end
 
 local function route_clients(self, id, ent, mover, shard)
-  note(self, ent.client, id, shard)
-  if mover ~= 0 and mover ~= ent.client then note(self, mover, id, shard) end
+  outlet.note(self, ent.client, id, shard)
+  if mover ~= 0 and mover ~= ent.client then outlet.note(self, mover, id, shard) end
 end
 
 local function hand_over(self, lists, id, shard, x, y, z)
@@ -363,7 +320,7 @@ local function bear(self, lists, id, ent)
                    x = at.x, y = at.y, z = at.z, nodes = give_nodes(self, id, ent) }
     local list = list_for(lists, owner, epoch.HAND)
     list[#list + 1] = epoch.hand(hand, self.dimensions)
-    note(self, ent.client, id, owner)
+    outlet.note(self, ent.client, id, owner)
     self.ents[id], self.moved[id] = nil, { shard = owner, epoch = self.closed }
   end
   if birth.real or here then self.borne[#self.borne + 1] = birth end
@@ -470,7 +427,7 @@ end
 
 local function take_node(self, hand, n)
   local ent = self.ents[hand.id]
-  local number = self:open_node(n.client, hand.id, n.node, n.handle, n.positions)
+  local number = outlet.open_node(self, n.client, hand.id, n.node, n.handle, n.positions)
   local rec = { id = hand.id, node = n.node, number = number, client = n.client, handle = n.handle, area = n.area,
                 positions = n.positions }
   self.recs[number] = rec
@@ -566,7 +523,7 @@ local function forget_moved(self)
 end
 
 --- Applies the closed epoch with the parts that other shards have made for this one. Returns the messages for
--- clients, as of `drain`, and the number of events. An error in here leaves the shard in no state to go on.
+-- clients, as of `outlet.drain`, and the number of events. An error in here leaves the shard in no state to go on.
 function Shard:apply(number, list)
   assert(number == self.closed and number == self.applied + 1, "an epoch out of turn")
   local started = self.clock()
@@ -580,12 +537,9 @@ function Shard:apply(number, list)
   apply_births(self, parts)
   apply_nodes(self, parts)
   self.counters.apply_seconds = self.counters.apply_seconds + self.clock() - started
-  obey(self, number, "whole", function(_, client)
-    local c = self.clients[client]
-    if c then self.post:ack(c.slot, 0, true) end
-  end)
+  obey(self, number, "whole", outlet.whole)
   started = self.clock()
-  local mail, events = drain(self, number)
+  local mail, events = outlet.drain(self, number)
   self.counters.drain_seconds = self.counters.drain_seconds + self.clock() - started
   self.counters.events = self.counters.events + events
   self.applied = number

@@ -1,0 +1,62 @@
+-- What a shard has for clients: events, made messages as by an AOI service (src/lua/wire_post.h), and notes. The window
+-- is the exchange's, which joins what the shards have written for an epoch.
+--
+--   shard.clients[number]   of the world, that have or had nodes here: what the post knows them by
+--   shard.notes[client]     routes and refusals, which go with the events of the epoch
+
+local wire = require "aoi.skynet.wire"
+
+local outlet = {}
+
+local NO_LIMIT = 0x7fffffff
+
+function outlet.post() return wire.post(NO_LIMIT, NO_LIMIT) end
+
+--- That entity is owned by that shard from now on; 0: a move of it has been refused.
+function outlet.note(self, client, id, shard)
+  local notes = self.notes[client] or {}
+  self.notes[client] = notes
+  notes[#notes + 1] = wire.route(id, shard)
+end
+
+--- A number for a node, by which core and post know it. handle: as its client knows it.
+function outlet.open_node(self, number, id, node, handle, positions)
+  local client = self.clients[number]
+  if not client then
+    local slot = self.post:subscribe(number)
+    client = { slot = slot, link = self.post:link(slot, self.core, number) }
+    self.clients[number] = client
+  end
+  return self.post:add(client.link, id, node, positions, handle)
+end
+
+--- The messages of an epoch for each client, as wire.lua has them: `events`, and `ends`, the length of its head and the
+-- nodes that end; `routes`. And the number of events.
+function outlet.drain(self, number)
+  local mail = {}
+  for client, notes in pairs(self.notes) do mail[client] = { routes = wire.routes(client, number, notes) } end
+  self.notes = {}
+  local events = self.post:collect(self.core)
+  self.post:send(function(client, message, ends)
+    mail[client] = mail[client] or {}
+    mail[client].events, mail[client].ends = message, ends
+    return true
+  end)
+  for _, client in ipairs(self.buried) do
+    local c = self.clients[client]
+    self.clients[client], mail[client] = nil, nil
+    if c then
+      self.post:unlink(c.link)
+      self.post:unsubscribe(c.slot)
+    end
+  end
+  return mail, events
+end
+
+--- The client's nodes say all that they see, with the next drain.
+function outlet.whole(self, number)
+  local client = self.clients[number]
+  if client then self.post:ack(client.slot, 0, true) end
+end
+
+return outlet
