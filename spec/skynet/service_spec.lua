@@ -119,6 +119,16 @@ describe("the AOI service", function()
     assert.equal(1, ann:info().messages)
   end)
 
+  it("enters as many rows as it is given, or as its call says with a kind", function()
+    local rows = { 1, 0, 0, 2, 0, 0 }
+    net:run(function()
+      assert.error_matches(function() map:enter_many(rows, 1) end, "the array has 2 rows, and the kind comes third")
+      assert.equal(0, map:count())
+      map:enter_many(rows, 1, 4)
+      assert.same({ 1, 4 }, { map:count(), map:kind(1) })
+    end)
+  end)
+
   it("takes all moves of a client's tick as one message", function()
     local n = 10000
     local rows = {}

@@ -7,12 +7,44 @@
 
 /* ---- errors ------------------------------------------------------------------------------------------------------- */
 
+/* In the registry while laoi_call_as calls: the name, and how many arguments less count. */
+static const char CALLED_AS = 0, COUNTED_LESS = 0;
+
+static void set_registry(lua_State *L, const char *key, int i) {
+    lua_pushlightuserdata(L, (void *)key);
+    if (i) lua_pushvalue(L, i);
+    else lua_pushnil(L);
+    lua_rawset(L, LUA_REGISTRYINDEX);
+}
+
+static void get_registry(lua_State *L, const char *key) {
+    lua_pushlightuserdata(L, (void *)key);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+}
+
+int laoi_call_as(lua_State *L) {
+    set_registry(L, &CALLED_AS, 2);
+    set_registry(L, &COUNTED_LESS, 3);
+    lua_remove(L, 2);
+    lua_remove(L, 2);
+    int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+    set_registry(L, &CALLED_AS, 0);
+    lua_pushboolean(L, status == 0);
+    lua_insert(L, 1);
+    return lua_gettop(L);
+}
+
 int laoi_argerror(lua_State *L, int i, const char *format, ...) {
     va_list args;
     lua_Debug ar;
     va_start(args, format);
     const char *why = lua_pushvfstring(L, format, args);
     va_end(args);
+    get_registry(L, &CALLED_AS);
+    if (lua_type(L, -1) == LUA_TSTRING) {
+        get_registry(L, &COUNTED_LESS);
+        return luaL_error(L, "bad argument #%d to '%s' (%s)", i - (int)lua_tointeger(L, -1), lua_tostring(L, -2), why);
+    }
     bool known = lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar);
     bool named = known && ar.name && strcmp(ar.name, "?") != 0;
     const char *name = named ? ar.name : lua_tostring(L, lua_upvalueindex(LAOI_NAME));

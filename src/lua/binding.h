@@ -72,6 +72,9 @@ typedef struct laoi_space {
 
 /* Raises "bad argument #i to 'method' (...)"; `i` counts self, the message does not when it is called as a method. */
 int laoi_argerror(lua_State *L, int i, const char *format, ...);
+/* call_as(f, name, less, ...): calls f(...) as pcall does; its errors about arguments are those of a function `name` that has
+ * so many arguments less.  f is a function of the binding, and calls no handlers. */
+int laoi_call_as(lua_State *L);
 int laoi_typeerror(lua_State *L, int i, const char *expected);
 int laoi_nomemory(lua_State *L);
 const char *laoi_spell(lua_State *L, int64_t id); /* an id for a message; in full, whatever this Lua's numbers are */

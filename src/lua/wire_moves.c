@@ -438,7 +438,8 @@ static const luaL_Reg buffer_methods[] = {
 };
 
 void laoi_open_moves(lua_State *L) {
-    static const luaL_Reg functions[] = {{"head", wire_head}, {"apply", wire_apply}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"head", wire_head}, {"apply", wire_apply}, {"call_as", laoi_call_as}, {NULL, NULL}};
     laoi_set_type(L, BUFFER_NAME, "buffer", buffer_new, buffer_methods, buffer_gc);
     lua_pushvalue(L, -1);
     laoi_set_functions(L, lua_gettop(L), functions);

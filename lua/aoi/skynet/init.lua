@@ -225,7 +225,7 @@ function library.open(service, name, options)
     ok, map = pcall(open_local, name, options)
   end
   if ok then return map end
-  error((tostring(map):gsub("^[^\n]-:%d+: ", ""):gsub("^bad argument #1 to 'new'", "bad argument #3 to 'open'")), 2)
+  error((tostring(map):gsub("^[^\n]-:%d+: ", "")), 2)
 end
 
 --- For a service to which others of that AOI service send, with `to`, events of nodes and messages of client views: it

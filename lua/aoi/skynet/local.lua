@@ -8,6 +8,7 @@ local handlers_of = require "aoi.skynet.handlers"
 local methods = require "aoi.skynet.methods"
 local new_sync = require("aoi.sync").new
 local reserved = require "aoi.reserved"
+local wire = require "aoi.skynet.wire"
 
 local results = methods.results
 
@@ -24,8 +25,10 @@ local function new(options, log)
   for key, value in pairs(options) do
     if not OWN[key] then given[key] = value end
   end
+  local ok, core = wire.call_as(aoi.new, "open", -2, given)
+  if not ok then error(core, 0) end
   local self = setmetatable({
-    core = aoi.new(given), drives = options.drive or false, closed = false, log = log,
+    core = core, drives = options.drive or false, closed = false, log = log,
     dimensions = given.dimensions or 2, quantum = options.quantum, address = options.address or 0, views = {},
   }, Space)
   self.core:on_error(function(err, ...)
@@ -92,9 +95,10 @@ function Space:listen(handlers)
 end
 
 function Space:seen(id, node, buf)
-  local ok, list, n = methods.invoke(self.core, "view", id, node, buf)
-  if not ok then list = list:gsub("'view'", "'seen'"):gsub("no entity (%d+)", "entity %1 has no node here") end
-  return results(ok, list, n)
+  if math.type(id) and not self.core:has(id) then
+    argument.fail(2, "seen", 2, "entity %d has no node %d here", id, math.tointeger(node) or 0)
+  end
+  return results(methods.invoke_as(self.core, "view", "seen", id, node, buf))
 end
 
 function Space.handlers_wait(_, how)
@@ -114,8 +118,7 @@ function Space:add_client(id, area, options)
     if key ~= "fd" and key ~= "to" then given[key] = value end
   end
   self.sync = self.sync or new_sync(self.core, { quantum = self.quantum })
-  local ok, err = methods.invoke(self.sync, "add", id, area, given)
-  if not ok then error((err:gsub("'add'", "'add_client'")), 2) end
+  results(methods.invoke_as(self.sync, "add", "add_client", id, area, given))
   self.views[id] = { fd = options and options.fd }
 end
 
@@ -193,8 +196,8 @@ function Space:tick() return results(tick(self)) end
 
 function Space:flush(rows, n)
   if rows ~= nil then
-    local ok, err = methods.invoke(self.core, "move_many", rows, n)
-    if not ok then error((err:gsub("'move_many'", "'flush'")), 2) end
+    local ok, err = methods.invoke_as(self.core, "move_many", "flush", rows, n)
+    if not ok then error(err, 2) end
   end
   if self.drives or self.closed then return results(tick(self)) end
 end

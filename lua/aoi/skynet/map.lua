@@ -12,18 +12,11 @@ local results = methods.results
 local Map = {}
 Map.__index = Map
 
--- The core counts the map as an argument, where the rows are read through pcall.
-local function words(err)
-  return (tostring(err):gsub("^[^\n]-:%d+: ", ""):gsub("^bad argument #(%d+)", function(n)
-    return ("bad argument #%d"):format(n - 1)
-  end))
-end
-
 -- Called by `flush` with rows, or where it has not been able to send.
 local function flush_otherwise(map, rows, n)
   if rows ~= nil then
-    local ok, err = pcall(map.put_rows, map, rows, n)
-    if not ok then error(words(err), 3) end
+    local ok, err = wire.call_as(map.put_rows, "flush", 1, map, rows, n)
+    if not ok then error(err, 3) end
     if map.buffer:count() == 0 and not map.drives or map:push(map.drives) then return end
   end
   error(map.client:lose(), 3)

@@ -8,6 +8,8 @@
 --
 -- In requests, methods of `id node` take the node as clients number it, the core's know it by its handle.
 
+local call_as = require("aoi.skynet.wire").call_as
+
 local methods = {}
 
 local LIST = [[
@@ -82,17 +84,10 @@ function methods.results(ok, ...)
   error((...), 2)
 end
 
-local function without_self(ok, ...)
-  if ok then return true, ... end
-  local err = (...)
-  if type(err) == "string" then
-    err = err:gsub("^bad argument #(%d+)", function(n) return ("bad argument #%d"):format(n - 1) end)
-  end
-  return false, err
-end
-
 --- Calls the method of that name on a core: true and its results; or false and the error, which counts the arguments as
--- the caller of a method does, without the space itself.
-function methods.invoke(core, name, ...) return without_self(pcall(core[name], core, ...)) end
+-- the caller of a method does, without the space itself. as: the name of the caller's method, where it is another.
+function methods.invoke(core, name, ...) return call_as(core[name], name, 1, core, ...) end
+
+function methods.invoke_as(core, name, as, ...) return call_as(core[name], as, 1, core, ...) end
 
 return methods

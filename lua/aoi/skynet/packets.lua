@@ -6,6 +6,7 @@
 --   subscriber.packets     those of this tick, in pieces; all such lists are in server.packet_lists
 --   subscriber.starved     views whose messages were dropped, because the subscriber had fallen behind
 
+local methods = require "aoi.skynet.methods"
 local wire = require "aoi.skynet.wire"
 
 local packets = {}
@@ -29,7 +30,8 @@ function packets.add(server, by, link, id, area, options, fd)
     space.sync = server.new_sync(space.core, { quantum = space.quantum })
   end
   if space.views[id] then error(("bad argument #1 to 'add_client' (entity %d is already a client)"):format(id), 0) end
-  space.sync:add(id, area, options)
+  local ok, err = methods.invoke_as(space.sync, "add", "add_client", id, area, options)
+  if not ok then error(err, 0) end
   local view = { id = id, link = link, by = by, fd = fd }
   space.views[id], link.views[id] = view, view
   if by ~= link then by.asked[view] = true end

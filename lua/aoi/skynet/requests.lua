@@ -67,12 +67,7 @@ local function space_options(options)
   return given
 end
 
--- The core's complaints count its one argument.
-local function new_core(server, given)
-  local ok, core = pcall(server.new_space, given)
-  if ok then return core end
-  error((tostring(core):gsub("^[^\n]-:%d+: ", ""):gsub("^bad argument #1 to '[^']*'", "bad argument #3 to 'open'")), 0)
-end
+local function new_core(server, given) return results(wire.call_as(server.new_space, "open", -2, given)) end
 
 local function new_space(server, name, given, quantum)
   local core = new_core(server, given)
@@ -143,13 +138,13 @@ function CMD.enter(server, link, id, ...)
   links.add_entity(space, link, id)
 end
 
-function CMD.enter_many(server, link, rows, n, kind)
+function CMD.enter_many(server, link, rows, n, ...)
   local space = link.space
   local core, values = space.core, space.dimensions + 1
-  local ok = pcall(core.enter_many, core, rows, n, kind)
+  local ok = pcall(core.enter_many, core, rows, n, ...)
   if not ok then
     for i = 1, type(rows) == "table" and #rows or 0, values do probe_owner(server, space.owner[rows[i]], link) end
-    results(methods.invoke(core, "enter_many", rows, n, kind))
+    results(methods.invoke(core, "enter_many", rows, n, ...))
   end
   for i = 1, (n or #rows // values) * values, values do
     links.add_entity(space, link, integer(rows[i], 1, "enter_many"))
@@ -336,10 +331,7 @@ function CMD.add_client(server, link, id, area, options)
   end
   if options and options.to ~= nil then to = link_of(server, link, options.to, 3, "add_client") end
   if options and options.fd ~= nil then fd = integer(options.fd, 3, "add_client") end
-  local ok, err = pcall(packets.add, server, link, to or link, id, area, given, fd)
-  if not ok then -- the core's complaints are those of aoi.sync's `add`
-    error((tostring(err):gsub("^[^\n]-:%d+: ", ""):gsub("to 'add'", "to 'add_client'")), 0)
-  end
+  packets.add(server, link, to or link, id, area, given, fd)
 end
 
 local function view_of(link, id, name)

@@ -9,6 +9,7 @@ local argument = require "aoi.skynet.argument"
 local followers = require "aoi.skynet.world.followers"
 local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
+local wire = require "aoi.skynet.wire"
 
 local commands = {}
 
@@ -28,19 +29,19 @@ local function node(shard, client, id, number, name)
   return rec, ent
 end
 
--- The core's words count the arguments of other functions.
-local function renamed(n, name, ok, ...)
-  if ok then return ... end
-  error((tostring((...)):gsub("^[^\n]-:%d+: ", ""):gsub("^bad argument #%-?%d+ to '[^']*'",
-    ("bad argument #%d to '%s'"):format(n, name))), 0)
+-- The router takes an area behind itself, as these have it behind the entity and the node.
+local function checked(name, less, f, ...)
+  local ok, result = wire.call_as(f, name, less, ...)
+  if ok then return result end
+  error(result, 0)
 end
 
-local function pack(shard, n, name, area)
-  return renamed(n, name, pcall(shard.router.pack, shard.router, area, shard.plan.reach))
+local function pack(shard, name, area)
+  return checked(name, -1, shard.router.pack, shard.router, area, shard.plan.reach)
 end
 
 local function repack(shard, name, rec, ...)
-  return renamed(3, name, pcall(shard.router.repack, shard.router, rec.area, shard.plan.reach, ...))
+  return checked(name, 2, shard.router.repack, shard.router, rec.area, shard.plan.reach, ...)
 end
 
 -- Entities ----------------------------------------------------------------------------------------------------------
@@ -112,7 +113,7 @@ end
 function commands.add_node(shard, client, id, number, area, handle, options)
   local ent = entity(shard, client, id)
   if ent.nodes and ent.nodes[number] then fail(2, "add_node", "entity %d already has node %d", id, number) end
-  local packed = pack(shard, 3, "add_node", area)
+  local packed = pack(shard, "add_node", area)
   local positions = options and options.positions or nil
   local rec = { id = id, node = number, client = client, handle = handle, area = packed, added = true,
                 positions = positions }
@@ -135,7 +136,7 @@ end
 
 function commands.set_area(shard, client, id, number, area)
   local rec = node(shard, client, id, number, "set_area")
-  change(shard, rec, pack(shard, 3, "set_area", area))
+  change(shard, rec, pack(shard, "set_area", area))
 end
 
 function commands.set_radius(shard, client, id, number, radius, keep)
