@@ -56,7 +56,7 @@ local wire = {
   ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, -- flags of a message
   -- In C:
   head = core.head,     -- (message): kind, flags, u32; or nil and a reason
-  call_as = core.call_as, -- (f, name, less, ...): as pcall(f, ...); its errors are of `name`, with so many arguments less
+  call_as = core.call_as, -- (f, name, less, ...): pcall(f, ...); its errors are of `name`, with so many arguments less
   apply = core.apply,   -- (space, MOVES, refused): rows made, refused (ids in the list), batch; or nil and why
   buffer = core.buffer, -- (dimensions [, link [, drives]]): collects moves
   post = core.post,     -- (window, max_message): events of spaces to EVENTS of subscribers
