@@ -84,6 +84,7 @@ void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
     unindex_node(s, node);
     s->node_count--;
+    aoi_count_reach(s, node, false);
     aoi_area_state was = aoi_state_of(s, node);
     s->unbounded_positional -= is_unbounded_positional(&was);
     aoi_shape_free(&s->world.memory, s->world.areas[node].shape);
@@ -105,11 +106,6 @@ static void set_state(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     n->mask = is->mask;
     n->shape = is->shape;
     if (is->layered) s->node_layers[node] = is->layers;
-    s->has_oblong |= is->reach[0] != is->reach[1] || (is->area.shape && is->area.shape->height != is->reach[0]);
-    if (is->reach[0] <= DBL_MAX && fmax(is->reach[0], is->reach[1]) > s->greatest_reach) {
-        s->greatest_reach = fmax(is->reach[0], is->reach[1]);
-        s->larges.moved = true; /* their room follows from it */
-    }
     n->flags &= AOI_NODE_SILENT | AOI_NODE_OVERRIDES | AOI_NODE_LAYER | AOI_NODE_INDEXED;
     if (is->margined) n->flags |= AOI_NODE_KEEPS;
     else if (is->shape == AOI_SQUARE) n->flags |= AOI_NODE_PLAIN;
@@ -171,6 +167,7 @@ static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, new_area *a, 
     n->generation++;
     aoi_chain_add(&s->world, &s->chains, node);
     s->node_count++;
+    aoi_count_reach(s, node, true);
     s->unbounded_positional += is_unbounded_positional(is);
     return AOI_OK;
 }
@@ -364,7 +361,9 @@ static int change_area(aoi_space *s, uint32_t node, aoi_area_state *is) {
         return AOI_ENOMEM;
     }
     s->unbounded_positional -= is_unbounded_positional(&was);
+    aoi_count_reach(s, node, false);
     set_state(s, node, is);
+    aoi_count_reach(s, node, true);
     if (was.mask != is->mask) aoi_tell_mask(s, node);
     s->unbounded_positional += is_unbounded_positional(is);
     if (label) aoi_label_put(s, node, label);

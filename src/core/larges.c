@@ -1,17 +1,61 @@
 /* larges.c - the few entities with an extent, and the pairs of which they are the targets; see looks.h.
  *
  * A pair is where the box of the node, grown by the extent, holds the target.  From the watcher's side that is a run of
- * each level.  From the target's side it is the nodes whose box meets the square of the extent around the target, R:
+ * each level.  From the target's side it is the nodes whose box meets R, the square of the extent around the target:
  *
- *       c - - - - - c       a box, or a circle, much larger than R that meets R holds one of the corners c of a square a
- *       | +-------+ |       quarter larger than R: the engine is asked for the nodes around each corner;
- *       | |   t R | |       a smaller one has its owner near R: the engine is asked for the entities there.
- *       | +-------+ |
+ *       c - - - - - c       small nodes, as nearly all are, have their owners near R: the engine is asked for the entities
+ *       | +-------+ |       there, and their nodes are looked at;
+ *       | |   t R | |       a wide one, a square or a circle much larger than R, that meets R holds one of the corners c
+ *       | +-------+ |       of a square a quarter larger than R: the engine is asked for the nodes around each corner.
  *       c - - - - - c       Where a circle of radius r >= 4h touches R, a square of half-extent h, the nearest corner is
  *                           at most hypot(r - h / 4, 5h / 4) < r from its middle.
  *
- * A box that is longer than that on one axis alone is found by looking at all nodes, where there ever was one. */
+ * Which reach is small follows from how many nodes there are of each: at most one in sixteen is wide.  Of those, boxes that
+ * are longer on one axis than on another, and reaches so large that corners round away, are looked at one by one. */
 #include "core/space.h"
+
+/* ---- reaches of nodes ------------------------------------------------------------------------------------------------ */
+
+enum { CLASS_OF_ONE = 16, WIDE_ONE_IN = 16 }; /* the class of reaches below 1; the share of nodes that may be wide */
+enum { CLASSES_APART = 32 };                  /* of a reach and R, up to which corners are exact enough */
+enum { SLACK_SHIFT = 3 };                     /* in a batch, an eighth of the small reach */
+enum { OWNERS_AHEAD = 8, NODES_SOON = 4 };    /* whose memory is prefetched */
+
+static int class_of(double reach) {
+    int exponent;
+    (void)frexp(reach, &exponent);
+    exponent += CLASS_OF_ONE;
+    return !(reach > 0) || exponent < 0 ? 0 : exponent < AOI_REACH_CLASSES ? exponent : AOI_REACH_CLASSES - 1;
+}
+
+static double longest_of(const aoi_node_record *n) {
+    return n->reach[0] > n->reach[1] ? n->reach[0] : n->reach[1];
+}
+
+static bool is_oblong(const aoi_space *s, uint32_t node) {
+    const aoi_node_record *n = s->world.nodes + node;
+    return n->reach[0] != n->reach[1] || (s->world.dims == 3 && aoi_height_of(&s->world, node) != n->reach[0]);
+}
+
+void aoi_count_reach(aoi_space *s, uint32_t node, bool more) {
+    const aoi_node_record *n = s->world.nodes + node;
+    uint32_t *count = &s->reaches[is_oblong(s, node)][class_of(longest_of(n))];
+    if (aoi_is_bounded(n)) *count = more ? *count + 1 : *count - 1;
+}
+
+/* Nodes of this class, or a lower one, are small; `least` is, too. */
+static int small_class(const aoi_space *s, int least) {
+    uint32_t wide = 0, most = s->node_count / WIDE_ONE_IN;
+    for (int k = AOI_REACH_CLASSES - 1; k > least; k--) {
+        wide += s->reaches[0][k] + s->reaches[1][k];
+        if (wide > most) return k;
+    }
+    return least;
+}
+
+static double reach_of_class(int class) {
+    return class < AOI_REACH_CLASSES - 1 ? ldexp(1, class - CLASS_OF_ONE) : INFINITY;
+}
 
 /* ---- records and places ------------------------------------------------------------------------------------------ */
 
@@ -20,8 +64,8 @@ static double rounding_of(double a, double b) {
     return (fabs(a) + fabs(b)) * 0x1p-48 + 1e-150;
 }
 
-static double room_of(double extent, double at, double reach) {
-    double room = extent * (1 + 0x1p-20) + rounding_of(extent + fabs(at), reach);
+static double room_of(double extent, double at) {
+    double room = extent * (1 + 0x1p-20) + rounding_of(extent, at);
     return room < 1e100 ? room : INFINITY; /* its square may overflow, and then everything is inside */
 }
 
@@ -49,11 +93,9 @@ bool aoi_larges_ready(aoi_space *s, uint32_t entity, double extent) {
         if (!AOI_GROW(m, l->levels, l->level_cap, l->level_count + (size_t)1)) return false;
         level = l->levels + l->level_count;
         *level = (aoi_large_level){.exponent = exponent_of(extent)};
-        if (!AOI_GROW(m, level->places, level->cap, 1u)) return false;
         l->level_count++;
-        return true;
     }
-    return AOI_GROW(m, level->places, level->cap, level->count + (size_t)1);
+    return AOI_GROW(m, level->places, level->cap, 2 * (level->count + (size_t)1)); /* in a batch they have two */
 }
 
 static void take_large_place(aoi_space *s, uint32_t record) {
@@ -102,81 +144,132 @@ void aoi_larges_free(aoi_space *s) {
     AOI_FREE(m, l->of, l->of_cap);
     AOI_FREE(m, l->records, l->record_cap);
     AOI_FREE(m, l->levels, l->level_cap);
-    *l = (aoi_larges){0};
+    *l = (aoi_larges){.stale = AOI_NONE};
 }
 
-/* How far it goes in the batch on the first two axes; 0 if it is no mover. */
-static double step_of(const aoi_space *s, uint32_t entity) {
-    const double *from = aoi_position_before(&s->world, entity), *to = s->world.entities[entity].pos;
-    return fmax(fabs(to[0] - from[0]), fabs(to[1] - from[1]));
+/* The first that is not left of x.  On which side it is is not predictable: no branch depends on it. */
+static const aoi_large_place *first_place(const aoi_large_level *level, double x) {
+    const aoi_large_place *from = level->places;
+    uint32_t n = level->count;
+    for (; n > 1; n -= n / 2) from += (n / 2) & (0u - (from[n / 2 - 1].x < x));
+    return from + (n == 1 && from->x < x);
 }
-
-/* One that goes farther than it is large: its two places are looked at by themselves. */
-static bool jumps(const aoi_space *s, uint32_t entity) {
-    return step_of(s, entity) > aoi_extent_of(s, entity);
-}
-
-/* Sorted anew: mostly they have moved a little, if at all.  batch: all movers are in place, and the room of each has in it
- * where it was, unless it jumps. */
-static void sort_places(aoi_space *s, bool batch) {
-    aoi_larges *l = &s->larges;
-    for (uint32_t k = 0; k < l->level_count; k++) {
-        aoi_large_level *level = l->levels + k;
-        level->room = 0;
-        for (uint32_t i = 0; i < level->count; i++) {
-            aoi_large_place p = level->places[i];
-            const double *pos = s->world.entities[p.entity].pos;
-            double extent = l->records[l->of[p.entity]].extent, far = fmax(fabs(pos[0]), fabs(pos[1]));
-            if (batch && !jumps(s, p.entity)) extent += step_of(s, p.entity);
-            uint32_t at = i;
-            p.x = pos[0], p.y = pos[1], p.room = room_of(extent, far, s->greatest_reach);
-            level->room = fmax(level->room, p.room);
-            for (; at > 0 && level->places[at - 1].x > p.x; at--) level->places[at] = level->places[at - 1];
-            level->places[at] = p;
-        }
-    }
-    l->moved = batch;
-}
-
-/* ---- the large ones near a box -------------------------------------------------------------------------------------- */
 
 typedef struct large_box { /* heights count for what is asked of the engine alone */
     double lo[3], hi[3];
 } large_box;
 
-static large_box box_around(const double *at, const double *reach) {
-    return (large_box){{at[0] - reach[0], at[1] - reach[1], 0}, {at[0] + reach[0], at[1] + reach[1], 0}};
+/* How far it goes in the batch on the first two axes; 0 if it is no mover. */
+static double step_of(const aoi_space *s, uint32_t entity) {
+    const double *from = aoi_position_before(&s->world, entity), *to = s->world.entities[entity].pos;
+    double x = fabs(to[0] - from[0]), y = fabs(to[1] - from[1]);
+    return x > y ? x : y;
 }
 
-static bool meets(const large_box *b, const aoi_large_place *p, double rounding) {
-    double room = p->room + rounding;
-    return p->x + room >= b->lo[0] && p->x - room <= b->hi[0] && p->y + room >= b->lo[1] && p->y - room <= b->hi[1];
+static aoi_large_place large_place_of(const aoi_space *s, uint32_t entity, const double *at, double slack) {
+    double far = fmax(fabs(at[0]), fabs(at[1]));
+    return (aoi_large_place){at[0], at[1], room_of(aoi_extent_of(s, entity) + slack, far), entity, false};
 }
 
-static const aoi_large_place *first_place(const aoi_large_level *level, double x) {
-    size_t from = 0, to = level->count;
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        if (level->places[mid].x < x) from = mid + 1;
-        else to = mid;
+/* Into its place among those before `end`, and from `at` on. */
+static void put_in_order(aoi_large_level *level, uint32_t at, aoi_large_place p) {
+    for (; at > 0 && level->places[at - 1].x > p.x; at--) level->places[at] = level->places[at - 1];
+    for (; at + 1 < level->count && level->places[at + 1].x < p.x; at++) level->places[at] = level->places[at + 1];
+    level->places[at] = p;
+    level->room = fmax(level->room, p.room);
+}
+
+/* Sorted anew: mostly they have moved a little, if at all.  In a batch, when all movers are in place, the room of each
+ * has in it where it was; those that go farther than the slack have a second place there. */
+static void sort_places(aoi_space *s, double slack) {
+    aoi_larges *l = &s->larges;
+    for (uint32_t k = 0; k < l->level_count; k++) {
+        aoi_large_level *level = l->levels + k;
+        uint32_t all = level->count;
+        level->count = 0;
+        level->room = 0;
+        for (uint32_t i = 0; i < all; i++) {
+            uint32_t e = level->places[i].entity;
+            if (!level->places[i].before)
+                put_in_order(level, level->count++, large_place_of(s, e, s->world.entities[e].pos, slack));
+        }
     }
-    return level->places + from;
+    for (uint32_t i = 0; i < l->count && slack > 0; i++) {
+        uint32_t e = l->records[i].entity;
+        aoi_large_level *level = level_of(l, exponent_of(l->records[i].extent));
+        aoi_large_place was = large_place_of(s, e, aoi_position_before(&s->world, e), 0);
+        was.before = true;
+        if (step_of(s, e) > slack) put_in_order(level, level->count++, was);
+    }
+    l->moved = false;
+    l->stale = AOI_NONE;
 }
 
-/* Calls f for each that meets one of the two boxes, which may be the same. */
-AOI_INLINE void each_near(aoi_space *s, const large_box *a, const large_box *b, uint32_t node,
+/* The place of the one that has moved last. */
+static void renew_place(aoi_space *s) {
+    aoi_larges *l = &s->larges;
+    uint32_t e = l->stale;
+    l->stale = AOI_NONE;
+    if (e == AOI_NONE || l->moved || !aoi_is_large(s, e)) return;
+    aoi_large_level *level = level_of(l, exponent_of(aoi_extent_of(s, e)));
+    uint32_t at = (uint32_t)(first_place(level, l->stale_x) - level->places);
+    while (at < level->count && level->places[at].entity != e) at++;
+    if (at < level->count) put_in_order(level, at, large_place_of(s, e, s->world.entities[e].pos, 0));
+}
+
+void aoi_large_moves(aoi_space *s, uint32_t entity) {
+    if (!aoi_is_large(s, entity)) return;
+    renew_place(s);
+    s->larges.stale = entity;
+    s->larges.stale_x = s->world.entities[entity].pos[0];
+}
+
+/* ---- the large ones near a box -------------------------------------------------------------------------------------- */
+
+typedef struct large_span { /* a box by its middle and its half-extents, with room for what these are rounded by */
+    double at[2], half[2];
+} large_span;
+
+static large_span span_of(const double *lo, const double *hi, const double *reach) {
+    large_span b;
+    for (int a = 0; a < 2; a++) {
+        b.at[a] = lo[a] / 2 + hi[a] / 2;
+        b.half[a] = fabs(hi[a] / 2 - lo[a] / 2) + reach[a];
+        b.half[a] += (fabs(b.at[a]) + b.half[a]) * 0x1p-47 + 1e-150;
+    }
+    return b;
+}
+
+/* Also where both sides are infinite. */
+static inline bool meets(const large_span *b, const aoi_large_place *p) {
+    return !((fabs(p->x - b->at[0]) - b->half[0] > p->room) | (fabs(p->y - b->at[1]) - b->half[1] > p->room));
+}
+
+/* Whether it is found by another question, or by its other place of the batch. */
+static bool is_second(const aoi_space *s, const large_span *b, const large_span *but, const aoi_large_place *p) {
+    if (but && meets(but, p)) return true;
+    if (!(s->larges.slack > 0) || !(step_of(s, p->entity) > s->larges.slack)) return false;
+    const double *was = aoi_position_before(&s->world, p->entity), *is = s->world.entities[p->entity].pos;
+    aoi_large_place other = large_place_of(s, p->entity, p->before ? is : was, p->before ? s->larges.slack : 0);
+    return (p->before && meets(b, &other)) || (but && meets(but, &other));
+}
+
+/* Calls f for each that meets the first, and not the other, which may be NULL. */
+AOI_INLINE void each_near(aoi_space *s, const large_span *b, const large_span *but, uint32_t node,
                           void (*f)(aoi_space *, uint32_t, uint32_t)) {
-    double lo = fmin(a->lo[0], b->lo[0]), hi = fmax(a->hi[0], b->hi[0]);
-    double rounding = rounding_of(fmax(fabs(lo), fabs(hi)), fmax(fabs(a->lo[1]), fabs(a->hi[1])));
-    rounding += rounding_of(b->lo[1], b->hi[1]);
     for (uint32_t k = 0; k < s->larges.level_count; k++) {
         const aoi_large_level *level = s->larges.levels + k;
-        double room = level->room + rounding;
+        double room = b->half[0] + level->room;
         const aoi_large_place *end = level->places + level->count;
-        for (const aoi_large_place *p = first_place(level, lo - room); p < end && p->x <= hi + room; p++)
-            if (meets(a, p, rounding) || meets(b, p, rounding)) f(s, node, p->entity);
+        for (const aoi_large_place *p = first_place(level, b->at[0] - room); p < end && p->x <= b->at[0] + room; p++)
+            if (meets(b, p) && (!(but || p->before) || !is_second(s, b, but, p))) f(s, node, p->entity);
     }
     s->engine->steps++;
+}
+
+static void places_ready(aoi_space *s) {
+    if (s->larges.moved) sort_places(s, 0);
+    else if (s->larges.stale != AOI_NONE) renew_place(s);
 }
 
 static void add_target(aoi_space *s, uint32_t node, uint32_t entity) {
@@ -187,133 +280,155 @@ static void add_target(aoi_space *s, uint32_t node, uint32_t entity) {
 /* In the place of those that the engine has hit. */
 void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi) {
     aoi_world *w = &s->world;
-    large_box b = {{lo[0], lo[1], 0}, {hi[0], hi[1], 0}};
+    large_span b = span_of(lo, hi, (double[2]){0, 0});
     uint32_t others = 0;
     for (uint32_t i = 0; i < w->hit_count; i++)
         if (!aoi_is_large(s, w->hits[i])) w->hits[others++] = w->hits[i];
     w->hit_count = others;
-    if (s->larges.moved) sort_places(s, false);
-    each_near(s, &b, &b, AOI_NONE, add_target);
+    places_ready(s);
+    each_near(s, &b, NULL, AOI_NONE, add_target);
 }
 
 /* ---- the nodes around a large one ----------------------------------------------------------------------------------- */
 
-static double side_of(const large_box *b) {
-    return 2 * fmax(fmax(b->hi[0] - b->lo[0], b->hi[1] - b->lo[1]), b->hi[2] - b->lo[2]);
+typedef struct large_question { /* which bounded nodes of others meet a box */
+    uint32_t entity;
+    large_box box, corners; /* in 2D heights are 0 */
+    int small, exact;       /* classes: up to which nodes are small, and corners exact */
+    bool any_wide, any_listed, all;
+} large_question;
+
+typedef enum large_size { LARGE_SMALL, LARGE_WIDE, LARGE_LISTED } large_size;
+
+static large_question question_of(const aoi_space *s, uint32_t entity, const double *from, const double *to,
+                                  double extent) {
+    large_question q = {.entity = entity, .all = s->world.node_top <= AOI_FEW_WATCHERS};
+    double side = 0;
+    for (int a = 0; a < s->world.dims; a++) {
+        double lo = from[a] < to[a] ? from[a] : to[a], hi = from[a] < to[a] ? to[a] : from[a];
+        double room = room_of(extent, fabs(lo) + fabs(hi));
+        q.box.lo[a] = lo - room, q.box.hi[a] = hi + room;
+        side = fmax(side, q.box.hi[a] - q.box.lo[a]);
+    }
+    if (!(side < 1e100)) q.all = true;
+    if (q.all) return q;
+    for (int a = 0; a < s->world.dims; a++) {
+        double middle = q.box.lo[a] + (q.box.hi[a] - q.box.lo[a]) / 2;
+        q.corners.lo[a] = middle - 0.625 * side, q.corners.hi[a] = middle + 0.625 * side;
+    }
+    q.small = small_class(s, class_of(2 * side));
+    q.exact = class_of(side) + CLASSES_APART;
+    for (int k = q.small + 1; k < AOI_REACH_CLASSES; k++) {
+        q.any_wide |= s->reaches[0][k] > 0;
+        q.any_listed |= s->reaches[1][k] > 0 || (k > q.exact && s->reaches[0][k] > 0);
+    }
+    if (q.small == AOI_REACH_CLASSES - 1) q.all = true;
+    return q;
 }
 
-/* Corner c of eight, of four in two dimensions, around the box. */
-static void corner_of(const large_box *b, int c, double *at) {
-    for (int a = 0; a < 3; a++) at[a] = (b->lo[a] + b->hi[a]) / 2 + (c >> a & 1 ? 0.3125 : -0.3125) * side_of(b);
-}
-
-/* Whether the engine surely finds the node around a corner. */
-static bool holds_corner(const aoi_space *s, uint32_t node, const large_box *b, int c) {
-    const aoi_node_record *n = s->world.nodes + node;
-    const double *w = s->world.entities[n->owner].pos;
-    double at[3];
-    corner_of(b, c, at);
-    if (n->shape == AOI_CIRCLE && s->world.dims == 2) return aoi_in_ball(2, w, at, s->world.areas[node].keep);
-    return aoi_in_side(w[0], at[0], n->reach[0]) && aoi_in_side(w[1], at[1], n->reach[1]) &&
-           (s->world.dims < 3 || aoi_in_side(w[2], at[2], aoi_height_of(&s->world, node)));
+static large_size large_size_of(const aoi_space *s, uint32_t node, const large_question *q) {
+    int class = class_of(longest_of(s->world.nodes + node));
+    if (class <= q->small) return LARGE_SMALL;
+    return class > q->exact || is_oblong(s, node) ? LARGE_LISTED : LARGE_WIDE;
 }
 
 static bool box_meets(const aoi_space *s, uint32_t node, const large_box *b) {
     const aoi_node_record *n = s->world.nodes + node;
     const double *w = s->world.entities[n->owner].pos;
-    return w[0] - n->reach[0] <= b->hi[0] && b->lo[0] <= w[0] + n->reach[0] && w[1] - n->reach[1] <= b->hi[1] &&
-           b->lo[1] <= w[1] + n->reach[1];
+    double x = n->reach[0] * (1 + 0x1p-40), y = n->reach[1] * (1 + 0x1p-40);
+    return w[0] - x <= b->hi[0] && b->lo[0] <= w[0] + x && w[1] - y <= b->hi[1] && b->lo[1] <= w[1] + y;
 }
 
-typedef enum large_size { LARGE_SMALLER, LARGE_WIDER, LARGE_OBLONG } large_size;
+/* Corner c of eight, of four in two dimensions. */
+static void corner_of(const large_question *q, int c, double *at) {
+    for (int a = 0; a < 3; a++) at[a] = c >> a & 1 ? q->corners.hi[a] : q->corners.lo[a];
+}
 
-static large_size size_beside(const aoi_space *s, uint32_t node, double side) {
+/* Whether the engine surely finds the node around a corner. */
+static bool holds_corner(const aoi_space *s, uint32_t node, const large_question *q, int c) {
     const aoi_node_record *n = s->world.nodes + node;
-    if (n->reach[0] < side && n->reach[1] < side) return LARGE_SMALLER;
-    bool high = s->world.dims < 3 || aoi_height_of(&s->world, node) >= side;
-    return n->reach[0] >= side && n->reach[1] >= side && high ? LARGE_WIDER : LARGE_OBLONG;
+    const double *w = s->world.entities[n->owner].pos;
+    double at[3];
+    corner_of(q, c, at);
+    if (n->shape == AOI_CIRCLE && s->world.dims == 2) return aoi_in_ball(2, w, at, s->world.areas[node].keep);
+    return aoi_in_side(w[0], at[0], n->reach[0]) && aoi_in_side(w[1], at[1], n->reach[1]) &&
+           (s->world.dims < 3 || aoi_in_side(w[2], at[2], aoi_height_of(&s->world, node)));
 }
 
-/* Nodes are looked at one by one. */
-static bool takes_all(const aoi_space *s, const large_box *b) {
-    return s->world.node_top <= AOI_FEW_WATCHERS || !(side_of(b) < 1e100);
-}
-
-/* Whether add_nodes finds it. */
-static bool is_found_by(const aoi_space *s, uint32_t node, const large_box *b) {
-    if (takes_all(s, b) || size_beside(s, node, side_of(b)) != LARGE_WIDER) return box_meets(s, node, b);
+/* Whether a question finds the node. */
+static bool is_found_by(const aoi_space *s, uint32_t node, const large_question *q) {
+    bool found = box_meets(s, node, &q->box);
+    if (q->all || !found || large_size_of(s, node, q) != LARGE_WIDE) return found;
     for (int c = 0; c < 8; c++)
-        if (holds_corner(s, node, b, c)) return true;
+        if (holds_corner(s, node, q, c)) return true;
     return false;
 }
 
-static void add_small_nodes(aoi_space *s, uint32_t entity, const large_box *b, const large_box *but, double side) {
-    aoi_world *w = &s->world;
-    uint32_t first = w->hit_count;
-    s->engine->class->targets(s->engine, (double[2]){b->lo[0] - side, b->lo[1] - side},
-                              (double[2]){b->hi[0] + side, b->hi[1] + side});
-    uint32_t owners = w->hit_count, kept = first;
-    for (uint32_t i = first; i < owners; i++)
-        for (uint32_t n = w->entities[w->hits[i]].nodes; n != AOI_NONE && w->hits[i] != entity; n = w->nodes[n].next)
-            if (size_beside(s, n, side) == LARGE_SMALLER && box_meets(s, n, b) && !(but && is_found_by(s, n, but)))
-                aoi_add_hit(w, n);
-    for (uint32_t i = owners; i < w->hit_count; i++) w->hits[kept++] = w->hits[i]; /* not the owners, whatever failed */
-    w->hit_count = kept;
+/* One that is found, unless another question finds it. */
+static void add_node_hit(aoi_space *s, uint32_t node, const large_question *but) {
+    if (!but || !is_found_by(s, node, but)) aoi_add_hit(&s->world, node);
 }
 
-static void add_wide_nodes(aoi_space *s, uint32_t entity, const large_box *b, const large_box *but, double side,
-                           bool idle) {
+static void add_small_nodes(aoi_space *s, const large_question *q, const large_question *but) {
+    aoi_world *w = &s->world;
+    uint32_t first = w->hit_count;
+    double reach = reach_of_class(q->small) * (1 + 0x1p-40);
+    s->engine->class->targets(s->engine, (double[2]){q->box.lo[0] - reach, q->box.lo[1] - reach},
+                              (double[2]){q->box.hi[0] + reach, q->box.hi[1] + reach});
+    uint32_t owners = w->hit_count;
+    for (uint32_t i = first; i < owners; i++) {
+        if (i + OWNERS_AHEAD < owners) AOI_PREFETCH(w->entities + w->hits[i + OWNERS_AHEAD]);
+        if (i + NODES_SOON < owners) aoi_prefetch_node(w, w->entities[w->hits[i + NODES_SOON]].nodes);
+        for (uint32_t n = w->entities[w->hits[i]].nodes; n != AOI_NONE && w->hits[i] != q->entity; n = w->nodes[n].next)
+            if (box_meets(s, n, &q->box) && aoi_is_bounded(w->nodes + n) && large_size_of(s, n, q) == LARGE_SMALL)
+                add_node_hit(s, n, but);
+    }
+    memmove(w->hits + first, w->hits + owners, (w->hit_count - owners) * sizeof *w->hits); /* not the owners */
+    w->hit_count -= owners - first;
+}
+
+static void add_wide_nodes(aoi_space *s, const large_question *q, const large_question *but, bool idle) {
     aoi_world *w = &s->world;
     for (int c = 0; c < (w->dims < 3 ? 4 : 8); c++) {
-        uint32_t first = w->hit_count, kept = first;
+        uint32_t first = w->hit_count, end;
         double corner[3];
-        corner_of(b, c, corner);
+        corner_of(q, c, corner);
         s->engine->class->watchers(s->engine, corner, idle);
-        for (uint32_t i = first; i < w->hit_count; i++) {
+        end = w->hit_count;
+        w->hit_count = first;
+        for (uint32_t i = first; i < end; i++) {
             uint32_t n = w->hits[i];
-            bool good =
-                w->nodes[n].owner != entity && size_beside(s, n, side) == LARGE_WIDER && holds_corner(s, n, b, c);
-            for (int k = 0; k < c; k++) good = good && !holds_corner(s, n, b, k);
-            if (good && !(but && is_found_by(s, n, but))) w->hits[kept++] = n;
+            bool good = w->nodes[n].owner != q->entity && large_size_of(s, n, q) == LARGE_WIDE &&
+                        box_meets(s, n, &q->box) && holds_corner(s, n, q, c);
+            for (int k = 0; k < c; k++) good = good && !holds_corner(s, n, q, k);
+            if (good) add_node_hit(s, n, but);
         }
-        w->hit_count = kept;
     }
 }
 
-/* The oblong ones, or all: one by one. */
-static void add_listed_nodes(aoi_space *s, uint32_t entity, const large_box *b, const large_box *but, bool all) {
+/* Those that no question of the engine finds, or all: one by one. */
+static void add_listed_nodes(aoi_space *s, const large_question *q, const large_question *but) {
     aoi_world *w = &s->world;
-    double side = side_of(b);
     for (uint32_t n = 0; n < w->node_top; n++) {
         const aoi_node_record *r = w->nodes + n;
-        if (!aoi_is_live(r->generation) || !aoi_is_bounded(r) || r->owner == entity) continue;
-        if ((all || size_beside(s, n, side) == LARGE_OBLONG) && box_meets(s, n, b) && !(but && is_found_by(s, n, but)))
-            aoi_add_hit(w, n);
+        if (!aoi_is_live(r->generation) || !aoi_is_bounded(r) || r->owner == q->entity) continue;
+        if ((q->all || large_size_of(s, n, q) == LARGE_LISTED) && box_meets(s, n, &q->box)) add_node_hit(s, n, but);
     }
     s->engine->steps += w->node_top;
 }
 
-/* Bounded nodes of others whose box meets b, and not `but` unless that is NULL. */
-static void add_nodes(aoi_space *s, uint32_t entity, const large_box *b, const large_box *but, bool idle) {
-    double side = side_of(b);
-    bool all = takes_all(s, b);
-    if (!all) add_small_nodes(s, entity, b, but, side);
-    if (!all) add_wide_nodes(s, entity, b, but, side, idle);
-    if (all || s->has_oblong) add_listed_nodes(s, entity, b, but, all);
-}
-
-static large_box large_square(const aoi_space *s, const double *at, double extent) {
-    double z = s->world.dims == 3 ? at[2] : 0;
-    double room = room_of(extent, fmax(fmax(fabs(at[0]), fabs(at[1])), fabs(z)), s->greatest_reach);
-    large_box b = box_around(at, (double[2]){room, room});
-    b.lo[2] = z - room, b.hi[2] = z + room;
-    return b;
+/* Those that the first question finds, and the other does not, which may be NULL. */
+static void add_nodes(aoi_space *s, const large_question *q, const large_question *but, bool idle) {
+    if (!q->all) add_small_nodes(s, q, but);
+    if (!q->all && q->any_wide) add_wide_nodes(s, q, but, idle);
+    if (q->all || q->any_listed) add_listed_nodes(s, q, but);
 }
 
 void aoi_find_large_watchers(aoi_space *s, uint32_t entity, double extent, bool idle) {
-    large_box b = large_square(s, s->world.entities[entity].pos, extent);
+    const double *at = s->world.entities[entity].pos;
+    large_question q = question_of(s, entity, at, at, extent);
     s->world.hit_count = 0;
-    add_nodes(s, entity, &b, NULL, idle);
+    add_nodes(s, &q, NULL, idle);
 }
 
 /* ---- candidates of moves --------------------------------------------------------------------------------------------- */
@@ -324,98 +439,90 @@ static void add_large_pair(aoi_space *s, uint32_t node, uint32_t target) {
 
 static void add_pairs_of_node(aoi_space *s, uint32_t node, const double *from, const double *to) {
     const aoi_node_record *n = s->world.nodes + node;
-    if (aoi_is_bounded(n)) {
-        large_box a = box_around(from, n->reach), b = box_around(to, n->reach);
-        each_near(s, &a, &b, node, add_large_pair);
-    } else
-        for (uint32_t i = 0; i < s->larges.count; i++) add_large_pair(s, node, s->larges.records[i].entity);
+    bool far = fabs(to[0] - from[0]) > n->reach[0] || fabs(to[1] - from[1]) > n->reach[1];
+    large_span b = span_of(far ? to : from, to, n->reach), was = span_of(from, from, n->reach);
+    each_near(s, &b, NULL, node, add_large_pair);
+    if (far) each_near(s, &was, &b, node, add_large_pair);
 }
 
-static void add_hits_as_pairs(aoi_space *s, uint32_t target) {
-    for (uint32_t i = 0; i < s->world.hit_count; i++) add_large_pair(s, s->world.hits[i], target);
+/* Nodes of infinite reach that do not simply see everything are not looked for. */
+static void add_pairs_of_unbounded(aoi_space *s, uint32_t target) {
+    for (uint32_t n = s->unbounded; n != AOI_NONE && s->unbounded_positional; n = s->world.nodes[n].home)
+        add_large_pair(s, n, target);
 }
 
-static void add_pairs_of_target(aoi_space *s, uint32_t entity, const double *from, const double *to) {
-    double extent = aoi_extent_of(s, entity);
-    large_box a = large_square(s, from, extent), b = large_square(s, to, extent);
+/* Into the hits.  What is at most `slack` away from there is found as well. */
+static void find_around_way(aoi_space *s, uint32_t entity, const double *from, const double *to, double slack) {
+    double extent = aoi_extent_of(s, entity) + slack;
     bool far = false; /* else one question is about both places */
     for (int i = 0; i < s->world.dims; i++) far |= fabs(to[i] - from[i]) > extent;
+    large_question q = question_of(s, entity, far ? to : from, to, extent);
     s->world.hit_count = 0;
-    if (!far) {
-        for (int i = 0; i < 3; i++) a.lo[i] = fmin(a.lo[i], b.lo[i]), a.hi[i] = fmax(a.hi[i], b.hi[i]);
-        add_nodes(s, entity, &a, NULL, false);
-    } else {
-        add_nodes(s, entity, &a, NULL, false);
-        add_nodes(s, entity, &b, &a, false);
-    }
-    for (uint32_t n = s->unbounded; n != AOI_NONE; n = s->world.nodes[n].home) aoi_add_hit(&s->world, n);
-    add_hits_as_pairs(s, entity);
+    add_nodes(s, &q, NULL, false);
+    if (!far) return;
+    large_question was = question_of(s, entity, from, from, extent);
+    add_nodes(s, &was, &q, false);
 }
 
 void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from, const double *to) {
-    if (s->larges.moved) sort_places(s, false);
-    for (uint32_t n = s->world.entities[entity].nodes; n != AOI_NONE; n = s->world.nodes[n].next)
-        add_pairs_of_node(s, n, from, to);
-    if (aoi_is_large(s, entity)) add_pairs_of_target(s, entity, from, to);
-}
-
-/* Whether they may be near each other, the one there and the other there: no pair that is not OUTSIDE is missed. */
-static bool may_meet(const aoi_space *s, uint32_t node, const double *w, uint32_t target, const double *t) {
-    const aoi_node_record *n = s->world.nodes + node;
-    if (!aoi_is_bounded(n)) return true;
-    double room = room_of(aoi_extent_of(s, target), fmax(fabs(t[0]), fabs(t[1])), s->greatest_reach);
-    large_box b = box_around(w, n->reach);
-    return meets(&b, &(aoi_large_place){t[0], t[1], room, target}, 0);
-}
-
-static bool moves(const aoi_space *s, uint32_t entity) {
-    return s->world.entities[entity].mover != AOI_NONE;
-}
-
-/* A jumping target and the nodes that have moved: near each other where they were, or where they are. */
-static void add_pairs_of_jump(aoi_space *s, uint32_t target) {
     const aoi_world *w = &s->world;
-    const double *t0 = aoi_position_before(w, target), *t1 = w->entities[target].pos;
-    for (uint32_t i = 0; i < w->mover_count; i++) {
-        const aoi_entity_record *e = w->entities + w->movers[i];
-        for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next)
-            if (may_meet(s, n, aoi_way_of(w, i), target, t0) || may_meet(s, n, e->pos, target, t1))
-                add_large_pair(s, n, target);
+    places_ready(s);
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
+        if (aoi_is_bounded(w->nodes + n)) add_pairs_of_node(s, n, from, to);
+        for (uint32_t i = 0; i < s->larges.count && s->unbounded_positional && !aoi_is_bounded(w->nodes + n); i++)
+            add_large_pair(s, n, s->larges.records[i].entity);
     }
+    if (!aoi_is_large(s, entity)) return;
+    find_around_way(s, entity, from, to, 0);
+    for (uint32_t i = 0; i < w->hit_count; i++) add_large_pair(s, w->hits[i], entity);
+    add_pairs_of_unbounded(s, entity);
 }
 
-/* All movers are in place.  Nodes that have moved find their targets, and large ones that have moved the nodes that stand
- * still. */
+/* All movers are in place.  Each large one finds the nodes around it, wherever these were before; nodes that have gone
+ * farther than the slack find their targets. */
 void aoi_add_large_changes(aoi_space *s) {
     aoi_world *w = &s->world;
-    uint32_t kept = 0;
-    sort_places(s, true);
+    aoi_larges *l = &s->larges;
+    double slack = ldexp(1, small_class(s, 0) - CLASS_OF_ONE - SLACK_SHIFT);
+    bool sorted = false;
     for (uint32_t i = 0; i < w->mover_count; i++) {
-        const aoi_entity_record *e = w->entities + w->movers[i];
-        for (uint32_t n = e->nodes; n != AOI_NONE; n = w->nodes[n].next)
-            add_pairs_of_node(s, n, aoi_way_of(w, i), e->pos);
+        uint32_t e = w->movers[i];
+        if (!(step_of(s, e) > slack)) continue;
+        if (!sorted) sort_places(s, l->slack = slack);
+        sorted = true;
+        for (uint32_t n = w->entities[e].nodes; n != AOI_NONE; n = w->nodes[n].next)
+            if (aoi_is_bounded(w->nodes + n)) add_pairs_of_node(s, n, aoi_way_of(w, i), w->entities[e].pos);
     }
-    for (uint32_t i = 0; i < w->candidate_count; i++)
-        if (!jumps(s, w->candidates[i].target)) w->candidates[kept++] = w->candidates[i];
-    w->candidate_count = kept;
-    for (uint32_t k = 0; k < s->larges.count; k++) {
-        uint32_t target = s->larges.records[k].entity, first = w->candidate_count;
-        if (!moves(s, target)) continue;
-        add_pairs_of_target(s, target, aoi_position_before(w, target), w->entities[target].pos);
-        kept = first;
-        for (uint32_t i = first; i < w->candidate_count; i++)
-            if (!moves(s, w->nodes[w->candidates[i].node].owner)) w->candidates[kept++] = w->candidates[i];
-        w->candidate_count = kept;
-        if (jumps(s, target)) add_pairs_of_jump(s, target);
+    for (uint32_t k = 0; k < l->count; k++) {
+        uint32_t target = l->records[k].entity;
+        bool stands = w->entities[target].mover == AOI_NONE;
+        find_around_way(s, target, aoi_position_before(w, target), w->entities[target].pos, slack);
+        for (uint32_t i = 0; i < w->hit_count; i++) {
+            uint32_t owner = w->nodes[w->hits[i]].owner;
+            bool changes = !stands || w->entities[owner].mover != AOI_NONE;
+            if (changes && !(step_of(s, owner) > slack)) add_large_pair(s, w->hits[i], target);
+        }
+        add_pairs_of_unbounded(s, target);
     }
+    l->slack = 0;
+    if (sorted) sort_places(s, 0); /* none has a second place any more */
+    l->moved = !sorted;
 }
 
 /* ---- the invariants ---------------------------------------------------------------------------------------------- */
 
+static bool reaches_are_counted(const aoi_space *s) {
+    aoi_space counted = {.world = s->world};
+    for (uint32_t n = 0; n < s->world.node_top; n++)
+        if (aoi_is_live(s->world.nodes[n].generation)) aoi_count_reach(&counted, n, true);
+    return !memcmp(counted.reaches, s->reaches, sizeof s->reaches);
+}
+
 const char *aoi_check_looks(aoi_space *s) {
     const aoi_larges *l = &s->larges;
     uint32_t places = 0;
-    if (l->count && l->moved) sort_places(s, false);
+    if (!reaches_are_counted(s)) return "reaches of nodes are counted wrongly";
+    if (l->count) places_ready(s);
     for (uint32_t i = 0; i < l->count; i++) {
         const aoi_large *r = l->records + i;
         if (r->entity >= l->of_cap || l->of[r->entity] != i || !aoi_is_live(s->world.entities[r->entity].generation))

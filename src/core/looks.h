@@ -30,6 +30,7 @@ typedef struct aoi_large_place {
     double x, y;
     double room; /* the extent, with room for what sums are rounded by */
     uint32_t entity;
+    bool before; /* where it was before the batch, beside where it is */
 } aoi_large_place;
 
 typedef struct aoi_large_level {
@@ -41,7 +42,10 @@ typedef struct aoi_large_level {
 
 typedef struct aoi_larges {
     uint32_t count;
-    bool moved;   /* some are not where their places say */
+    bool moved;     /* some are not where their places say */
+    uint32_t stale; /* one that may not be where its place says, which was at stale_x; or AOI_NONE */
+    double stale_x;
+    double slack; /* of a batch: farther than that one goes that has two places; else 0 */
     uint32_t *of; /* by entity slot: its record, AOI_NONE: it is not large */
     aoi_large *records;
     aoi_large_level *levels;

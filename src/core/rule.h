@@ -68,9 +68,7 @@ AOI_INLINE aoi_zone aoi_zone_of(int dims, int shape, const aoi_area_record *a, c
 static inline aoi_zone aoi_zone_grown(int dims, int shape, const aoi_area_record *a, const double *w, const double *t,
                                       double extent) {
     if (extent == 0) return aoi_zone_of(dims, shape, a, w, t);
-    aoi_area_record grown = *a;
-    grown.radius += extent;
-    grown.keep += extent;
+    aoi_area_record grown = {.radius = a->radius + extent, .keep = a->keep + extent};
     if (shape == AOI_SQUARE || shape == AOI_CIRCLE) return aoi_zone_of(dims, shape, &grown, w, t);
     if (aoi_shape_holds(dims, shape, a, w, t, 0, extent)) return AOI_INSIDE;
     double margin = a->shape->margin;

@@ -38,6 +38,7 @@
 
 enum { AOI_MOST_ENTITIES = 1 << 30 }; /* in one space */
 enum { AOI_FEW_WATCHERS = 32 };       /* nodes: they are looked at one by one: a crowd beside them costs nothing */
+enum { AOI_REACH_CLASSES = 64 };      /* by powers of two; the outer ones hold whatever is beyond */
 enum { AOI_FIRST_LAYER = 1 };         /* that entities are on without layers of their own */
 
 typedef struct aoi_pair_undo { /* one change of the pair table */
@@ -112,9 +113,8 @@ struct aoi_space {
     char **labels; /* by slot of a node; NULL: it has none */
     uint32_t label_cap;
     aoi_larges larges;
-    double greatest_reach; /* of a bounded node, ever */
-    bool has_oblong;       /* a bounded node was longer on one axis, ever */
-    aoi_seat *seats;       /* NULL: nothing is attached */
+    uint32_t reaches[2][AOI_REACH_CLASSES]; /* bounded nodes by exponent; [1]: those longer on one axis (larges.c) */
+    aoi_seat *seats;                        /* NULL: nothing is attached */
     uint32_t seat_cap, attached;
     aoi_layer *layers;                                    /* chain of those that are open on it */
     uint32_t sync_count;                                  /* synchronisers ever opened */
@@ -240,6 +240,8 @@ bool aoi_larges_ready(aoi_space *s, uint32_t entity, double extent); /* room for
 void aoi_larges_set(aoi_space *s, uint32_t entity, const aoi_looks *looks);
 void aoi_larges_remove(aoi_space *s, uint32_t entity);
 void aoi_larges_free(aoi_space *s);
+void aoi_large_moves(aoi_space *s, uint32_t entity);          /* from where it is; also one that is not large */
+void aoi_count_reach(aoi_space *s, uint32_t node, bool more); /* the node comes, or goes, with the area it has */
 /* Into world.hits: large ones whose square meets the box, instead of those that are there; bounded nodes of others whose
  * box meets the square of that extent around the entity. */
 void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi);
@@ -268,8 +270,11 @@ static inline bool aoi_pair_meets(const aoi_space *s, uint32_t node, uint32_t ta
 }
 static inline aoi_zone aoi_pair_zone(const aoi_space *s, uint32_t node, uint32_t target, const double *w,
                                      const double *t) {
+    const aoi_node_record *n = s->world.nodes + node;
     double extent = aoi_extent_of(s, target);
-    return aoi_zone_grown(s->world.dims, s->world.nodes[node].shape, s->world.areas + node, w, t, extent);
+    if (n->flags & AOI_NODE_PLAIN)
+        return aoi_in_box(s->world.dims, w, t, n->reach[0] + extent) ? AOI_INSIDE : AOI_OUTSIDE;
+    return aoi_zone_grown(s->world.dims, n->shape, s->world.areas + node, w, t, extent);
 }
 
 /* Whether the node sees the target now, by where both are: the index may have them elsewhere for a while. */

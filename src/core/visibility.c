@@ -229,12 +229,16 @@ static bool is_large_judged(const aoi_space *s, uint32_t node, uint32_t target) 
     return !aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS) && aoi_pair_meets(s, node, target);
 }
 
+static void judge_large_pair(aoi_space *s, uint32_t node, uint32_t target, const double *w0, const double *t0,
+                             const double *w1, const double *t1) {
+    aoi_zone before = aoi_pair_zone(s, node, target, w0, t0), after = aoi_pair_zone(s, node, target, w1, t1);
+    if (before != after && is_large_judged(s, node, target)) judge_pair(s, node, target, before, after);
+}
+
 static void judge_large_alone(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
     uint32_t owner = s->world.nodes[node].owner;
     const double *w = s->world.entities[owner].pos, *t = s->world.entities[target].pos;
-    if (is_large_judged(s, node, target))
-        judge_pair(s, node, target, aoi_pair_zone(s, node, target, w, t),
-                   aoi_pair_zone(s, node, target, owner == entity ? to : w, owner == entity ? t : to));
+    judge_large_pair(s, node, target, w, t, owner == entity ? to : w, owner == entity ? t : to);
 }
 
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to) {
@@ -243,7 +247,7 @@ void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to) {
     if (!s->larges.count) return;
     aoi_add_large_candidates(s, entity, s->world.entities[entity].pos, to);
     judge_candidates(s, entity, to, judge_large_alone);
-    s->larges.moved |= aoi_is_large(s, entity);
+    aoi_large_moves(s, entity);
 }
 
 /* Both ends may move in one batch.  The pair is judged on the later move that changes its zone; before and after are
@@ -292,7 +296,7 @@ void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to) {
     if (!s->larges.count) return;
     aoi_add_large_candidates(s, entity, s->world.entities[entity].pos, to);
     judge_candidates(s, entity, to, judge_large_in_batch);
-    s->larges.moved |= aoi_is_large(s, entity);
+    aoi_large_moves(s, entity);
 }
 
 /* ---- after a whole batch ----------------------------------------------------------------------------------------- */
@@ -335,10 +339,8 @@ static void judge_large_changes(aoi_space *s) {
     for (uint32_t i = 0; i < w->candidate_count && !w->failed; i++) {
         aoi_candidate c = w->candidates[i];
         uint32_t owner = w->nodes[c.node].owner;
-        if (!is_large_judged(s, c.node, c.target)) continue;
-        judge_pair(s, c.node, c.target,
-                   aoi_pair_zone(s, c.node, c.target, aoi_position_before(w, owner), aoi_position_before(w, c.target)),
-                   aoi_pair_zone(s, c.node, c.target, w->entities[owner].pos, w->entities[c.target].pos));
+        judge_large_pair(s, c.node, c.target, aoi_position_before(w, owner), aoi_position_before(w, c.target),
+                         w->entities[owner].pos, w->entities[c.target].pos);
     }
     s->candidates += w->candidate_count;
     s->world.candidate_count = 0;
