@@ -72,6 +72,11 @@ for goal in "$@"; do
       need luarocks luarocks
       need cmake cmake
       continue ;;
+    decoders) # for the specs of the readers of messages in other languages
+      need node nodejs
+      need mono mono-runtime
+      need mcs mono-mcs libmono-system-core4.0-cil
+      continue ;;
     clean | env | help | uninstall) continue ;;
   esac
   need_compiler
