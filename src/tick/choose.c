@@ -151,7 +151,7 @@ static double join_cost(const join_tick *t, double density, double height) {
 }
 
 static double join_most_cells(const join_tick *t) {
-    return fmin(t->world->entity_count / 2 + 64.0, 0x1p26);
+    return fmin(t->world->entity_count + 64.0, 0x1p26);
 }
 
 static void join_choose_lines(join_tick *t) {

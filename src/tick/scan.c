@@ -41,65 +41,73 @@ typedef struct join_watchers { /* items of one line that have the same probe */
     uint32_t index, line, item, end;
 } join_watchers;
 
-typedef struct join_span { /* of items */
-    uint32_t first, end;
-} join_span;
-
-enum { JOIN_MOST_SPANS = 4 * ((JOIN_LARGEST >> (JOIN_LINE_BITS - 7)) + 4) };
-
-typedef struct join_spans {
-    uint32_t count, flags;
-    join_span of[JOIN_MOST_SPANS];
+typedef struct join_spans { /* of items: in some lines those of the same bins */
+    const uint32_t *row;    /* of the first line: by bin, its first item */
+    uint32_t from, to, end; /* bins; how far behind `row` that of the last line is */
+    uint32_t stride, first; /* from row to row; the first item of all */
+    uint32_t flags;         /* of its hits */
 } join_spans;
 
-/* Lines and bins beyond an end go on at the other. */
+enum { JOIN_MOST_SEAM = 6 * ((JOIN_LARGEST >> (JOIN_LINE_BITS - 7)) + 4) };
+
+/* Lines and bins beyond an end go on at the other: spans of any kind, as rows of two numbers. */
 static AOI_NOINLINE void join_span_seam(const join_tick *t, const join_route *r, const int box[4], uint32_t item,
-                                        int line, join_spans *s) {
+                                        int line, uint32_t *span, join_spans *s) {
     int bins = (int)t->bins, lines = (int)t->lines, from = box[0], to = box[1];
-    s->flags |= JOIN_UNSURE;
+    uint32_t n = 0;
     for (int k = r->forward ? line : box[2]; k <= box[3]; k++) {
         const uint32_t *row = r->first + (size_t)(uint32_t)(k < 0 ? k + lines : k >= lines ? k - lines : k) * t->bins;
         bool own = r->forward && k == line;
-        uint32_t first = own ? item + 1 : row[from < 0 ? 0 : from];
-        s->of[s->count++] = (join_span){first, row[to > bins ? bins : to]};
-        if (from < 0 && !own) s->of[s->count++] = (join_span){row[from + bins], row[bins]};
-        if (to > bins) s->of[s->count++] = (join_span){row[0], row[to - bins]};
+        span[n++] = own ? item + 1 : row[from < 0 ? 0 : from], span[n++] = row[to > bins ? bins : to];
+        if (from < 0 && !own) span[n++] = row[from + bins], span[n++] = row[bins];
+        if (to > bins) span[n++] = row[0], span[n++] = row[to - bins];
     }
+    *s = (join_spans){span, 0, 1, n - 2, 2, span[0], s->flags | JOIN_UNSURE};
 }
 
-/* Where a watcher looks in a set. */
-AOI_INLINE void join_list_spans(const join_tick *all, const join_tick *t, const join_route *r, const join_probe *p,
-                                uint32_t item, uint32_t own_line, join_spans *s) {
-    int x = t->column[0][item] & ((1 << t->bin_bits) - 1), y = t->column[1][item] & ((1 << t->line_bits) - 1);
-    int bin = t->bin[item], line = (int)own_line;
-    int from = bin + ((x + p->left) >> t->bin_bits), to = bin + ((x + p->right) >> t->bin_bits) + 1;
-    int low = line + ((y + p->low) >> t->line_bits), high = line + ((y + p->high) >> t->line_bits);
-    s->count = 0;
-    s->flags = r->flags | (t->ref[item] & JOIN_ELSEWHERE ? JOIN_UNSURE : 0);
-    if ((from < 0) | (to > (int)t->bins) | (low < 0) | (high >= (int)t->lines)) {
-        join_span_seam(all, r, (const int[4]){from, to, low, high}, item, line, s);
-        return;
-    }
-    const uint32_t *row = r->first + (size_t)(uint32_t)(r->forward ? line : low) * t->bins;
-    join_span *next = s->of;
-    if (r->forward) {
-        *next++ = (join_span){item + 1, row[to]};
-        row += t->bins;
-        low = line + 1;
-    }
-    for (; low <= high; low++, row += t->bins) *next++ = (join_span){row[from], row[to]};
-    s->count = (uint32_t)(next - s->of);
+typedef struct join_reach { /* of the watchers of a line, in a set */
+    const uint32_t *row;    /* their own line's */
+    int left, right, low, high, bin_bits, line_bits, bins, line;
+    bool forward, ends; /* ends: some look beyond the first line, or the last */
+} join_reach;
+
+static join_reach join_reach_of(const join_tick *t, const join_watchers *w, const join_route *q) {
+    const join_probe *p = w->probe;
+    int line = (int)w->line, top = line + ((((1 << t->line_bits) - 1) + p->high) >> t->line_bits);
+    return (join_reach){q->first + (size_t)w->line * t->bins, p->left, p->right, p->low, p->high, t->bin_bits,
+                        t->line_bits, (int)t->bins, line, q->forward,
+                        line + (p->low >> t->line_bits) < 0 || top >= (int)t->lines};
 }
 
-/* The items of spans, of which there may be none.  How many there are, and whether one of them hits, cannot be predicted:
- * most often there is one turn, and no branch. */
-AOI_INLINE void join_scan_spans(join_strip *o, const join_tick *t, const join_watchers *w, uint32_t item,
-                                const join_spans *s, const join_limits *l, int kind, int bucket) {
-    const uint64_t watcher = item | (uint64_t)w->index << 32;
+/* Where one of them looks. */
+AOI_INLINE join_spans join_spans_of(const join_tick *all, const join_tick *t, const join_route *q, const join_reach *r,
+                                    uint32_t item, uint32_t *seam) {
+    int x = t->bin[item] << r->bin_bits | (t->column[0][item] & ((1 << r->bin_bits) - 1));
+    int y = t->column[1][item] & ((1 << r->line_bits) - 1);
+    int from = (x + r->left) >> r->bin_bits, to = ((x + r->right) >> r->bin_bits) + 1;
+    int low = r->forward ? 0 : (y + r->low) >> r->line_bits, high = (y + r->high) >> r->line_bits;
+    join_spans s = {.flags = q->flags | (t->ref[item] & JOIN_ELSEWHERE ? JOIN_UNSURE : 0)};
+    if ((from < 0) | (to > r->bins) | r->ends) {
+        join_span_seam(all, q, (const int[4]){from, to, r->line + low, r->line + high}, item, r->line, seam, &s);
+        return s;
+    }
+    s.row = r->row + low * r->bins;
+    s.from = (uint32_t)from, s.to = (uint32_t)to, s.stride = (uint32_t)r->bins;
+    s.end = (uint32_t)((high - low) * r->bins);
+    s.first = r->forward ? item + 1 : s.row[from];
+    return s;
+}
+
+/* The items of spans, of which there may be none; how many.  How many there are, and whether one of them hits, cannot be
+ * predicted: most often there is one turn, and no branch. */
+AOI_INLINE uint32_t join_scan_spans(join_strip *o, const join_tick *t, uint64_t watcher, const join_spans *s,
+                                    const join_limits *l, int kind, int bucket) {
+    const uint32_t *row = s->row, *last = row + s->end, item = (uint32_t)watcher;
+    uint32_t steps = 0;
     join_hit *hit = o->hit[bucket];
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t a = s->of[i].first, b = s->of[i].end;
-        o->steps += b - a;
+    for (uint32_t a = s->first;; a = row[s->from]) {
+        uint32_t b = row[s->to];
+        steps += b - a;
         do {
             uint32_t left = b - a, bits = join_match(t, a, l, kind);
             bits &= (UINT32_C(1) << (left < JOIN_LANES ? left : JOIN_LANES)) - 1;
@@ -114,26 +122,32 @@ AOI_INLINE void join_scan_spans(join_strip *o, const join_tick *t, const join_wa
             }
             a += JOIN_LANES;
         } while (a < b);
+        if (row == last) break;
+        row += s->stride;
     }
     o->hit[bucket] = hit;
+    return steps;
 }
 
 AOI_INLINE void join_scan_some(join_strip *o, const join_watchers *w, const join_route *r, const join_route *end,
                                int kind, int bucket) {
     const join_tick t = *o->tick; /* in registers: what is written might be any number of it */
-    const join_probe p = *w->probe;
+    const uint64_t mask = w->probe->mask;
     join_limits limits;
     join_side_lanes room;
-    join_spans spans;
-    join_limits_of(&p, o->sides, &limits, room, kind);
-    for (uint32_t item = w->item; item < w->end; item++) {
-        join_centre(&t, item, &limits, kind);
-        for (const join_route *q = r; q < end; q++) {
-            if (!(p.mask & q->kinds) && p.mask != UINT64_MAX) continue; /* an override may be for any kind */
-            join_list_spans(o->tick, &t, q, &p, item, w->line, &spans);
-            join_scan_spans(o, &t, w, item, &spans, &limits, kind, bucket);
+    uint32_t seam[JOIN_MOST_SEAM];
+    uint64_t steps = 0;
+    join_limits_of(w->probe, o->sides, &limits, room, kind);
+    for (; r < end; r++) {
+        if (!(mask & r->kinds) && mask != UINT64_MAX) continue; /* an override may be for any kind */
+        const join_reach reach = join_reach_of(&t, w, r);
+        for (uint32_t item = w->item; item < w->end; item++) {
+            join_centre(&t, item, &limits, kind);
+            join_spans spans = join_spans_of(o->tick, &t, r, &reach, item, seam);
+            steps += join_scan_spans(o, &t, item | (uint64_t)w->index << 32, &spans, &limits, kind, bucket);
         }
     }
+    o->steps += steps;
 }
 
 /* One version a kind. */

@@ -2,6 +2,8 @@
  *
  * The columns say it of all that are well off the borders, before and after.  Of the others, of those found around the seam
  * of the torus, and of those that go far the rule does, on doubles. */
+#include <stdlib.h>
+
 #include "tick/lanes.h"
 
 static void join_emit(join_strip *o, uint32_t node, uint32_t target, unsigned before, unsigned after, bool couple) {
@@ -48,83 +50,91 @@ static void join_doubt(join_strip *o, uint32_t node, uint32_t target) {
 
 /* ---- by the columns ----------------------------------------------------------------------------------------------- */
 
-/* Of one border: the zones of sixteen items. */
-typedef struct join_sides {
-    uint32_t out, in;
-} join_sides;
-
-AOI_INLINE join_sides join_sides_of(const join_tick *t, uint32_t k, const join_limits *l, int c, int b, int kind) {
-    join_zones low = join_zones_of(t, k, l, c, b, join_distance(t, k, l, c, kind), kind);
-    join_zones high = join_zones_of(t, k + 8, l, c, b, join_distance(t, k + 8, l, c, kind), kind);
-    return (join_sides){aoi_i16_bits(low.out, high.out), aoi_i16_bits(low.in, high.in)};
-}
-
 /* Heights are modulo 2^16 in the columns: those far apart are surely out, before and after. */
 static inline bool join_is_higher(const join_tick *t, uint32_t a, uint32_t b) {
     uint32_t apart = (uint32_t)t->height[a] - (uint32_t)t->height[b];
     return apart + 40000 > 80000;
 }
 
-typedef struct join_verdict { /* of sixteen items and each border: who has come in, gone out, is not sure */
-    uint32_t met[JOIN_BORDERS], parted[JOIN_BORDERS], unsure[JOIN_BORDERS];
-    uint32_t sure, was[2], is[2]; /* all borders are sure; within them */
-} join_verdict;
+typedef struct join_sides { /* of an item, a bit a border: it is surely out, surely in */
+    uint32_t out, in;
+} join_sides;
 
-AOI_INLINE void join_read_columns(const join_tick *t, const join_hit *h, const join_limits *l, int borders,
-                                  join_verdict *v, int kind) {
-    v->sure = UINT32_MAX;
-    for (int b = 0; b < borders; b++) {
-        join_sides was = join_sides_of(t, h->first, l, 3, b, kind), is = join_sides_of(t, h->first, l, 0, b, kind);
-        v->met[b] = was.out & is.in;
-        v->parted[b] = was.in & is.out;
-        uint32_t sure = (was.out | was.in) & (is.out | is.in);
-        v->unsure[b] = ~sure;
-        v->sure &= sure;
-        if (b < 2) v->was[b] = was.in, v->is[b] = is.in;
+/* What the lanes have of a simple area: few of sixteen are hit, so one by one. */
+AOI_INLINE join_sides join_sides_of(const join_tick *t, const join_probe *p, uint32_t item, uint32_t k, int c,
+                                    int kind) {
+    int d = kind & JOIN_ROUND ? 0 : INT16_MIN;
+    for (int a = 0; a < (kind & JOIN_TALL ? 3 : 2); a++) {
+        int v = (int16_t)(t->column[c + a][k] - t->column[c + a][item]), beyond = abs(v) - p->extent[a];
+        d = kind & JOIN_ROUND ? d + (v * v >> 16) : beyond > d ? beyond : d;
     }
+    join_sides s = {d > p->out[0], d < p->in[0]};
+    for (int b = 1; b < (kind & JOIN_MANY ? p->borders : 1); b++)
+        s.out |= (uint32_t)(d > p->out[b]) << b, s.in |= (uint32_t)(d < p->in[b]) << b;
+    return s;
 }
 
-/* An item that has been hit, with a probe of one node for each border. */
-AOI_INLINE void join_decide(join_strip *o, const join_hit *h, const join_probe *p, const join_verdict *v, int i,
-                            int kind) {
-    const join_tick *t = o->tick;
-    const aoi_entity_record *entities = t->world->entities;
-    uint32_t item = h->first + (uint32_t)i, other = join_entity(t, item), self = join_entity(t, join_item_of(h));
-    bool couple = h->bits & JOIN_COUPLE, unsure = (h->bits & JOIN_UNSURE) || (t->ref[item] & JOIN_ELSEWHERE);
-    if (item == join_item_of(h) || ((kind & JOIN_TALL) && join_is_higher(t, item, join_item_of(h)))) return;
-    bool usual = join_probe_index(h) == 0, keeps = (kind & JOIN_MANY) && p->keeps;
-    for (int b = 0; b < p->nodes; b++) {
-        uint32_t node = usual ? entities[self].nodes : p->node[b];
-        unsigned before, after;
-        if (keeps) {
-            before = (v->was[0] >> i & 1) + (v->was[1] >> i & 1), after = (v->is[0] >> i & 1) + (v->is[1] >> i & 1);
-            unsure |= !(v->sure >> i & 1);
-        } else
-            before = v->parted[b] >> i & 1 ? AOI_INSIDE : AOI_OUTSIDE,
-            after = v->met[b] >> i & 1 ? AOI_INSIDE : AOI_OUTSIDE;
-        if (unsure || (!keeps && (v->unsure[b] >> i & 1))) {
-            join_doubt(o, node, other);
-            if (couple) join_doubt(o, entities[other].nodes, self);
-        } else if (before != after) join_emit(o, couple ? self : node, other, before, after, couple);
-    }
+/* Of an area with sides: by the first lane. */
+AOI_INLINE join_sides join_shaped_sides(const join_tick *t, const join_limits *l, uint32_t k, int c, int kind) {
+    join_zones z = join_zones_of(t, k, l, c, 0, join_distance(t, k, l, c, kind), kind);
+    return (join_sides){aoi_i16_bits(z.out, z.out) & 1, aoi_i16_bits(z.in, z.in) & 1};
 }
 
-AOI_INLINE void join_look_at(join_strip *o, int kind) {
+/* The node that a border of a hit is of: the usual probe has no own. */
+static inline uint32_t join_node_of(const join_strip *o, const join_hit *h, int border) {
+    uint32_t i = join_probe_index(h);
+    return i ? o->probes[i].node[border] : o->tick->world->entities[join_entity(o->tick, join_item_of(h))].nodes;
+}
+
+static AOI_NOINLINE void join_doubt_hit(join_strip *o, const join_hit *h, int border, uint32_t other) {
     const join_tick *t = o->tick;
-    const join_hit *before = o->hits[kind];
-    join_limits l;
+    join_doubt(o, join_node_of(o, h, border), other);
+    if (h->bits & JOIN_COUPLE) join_doubt(o, t->world->entities[other].nodes, join_entity(t, join_item_of(h)));
+}
+
+/* An item that has been hit: where it was and is, with a probe of one node, or one for each border. */
+AOI_INLINE void join_decide(join_strip *o, const join_hit *h, const join_probe *p, uint32_t item, join_sides was,
+                            join_sides is, int kind) {
+    const join_tick *t = o->tick;
+    uint32_t ref = t->ref[item], other = ref & ~JOIN_ELSEWHERE, self = join_entity(t, join_item_of(h));
+    uint32_t all = (UINT32_C(1) << (kind & JOIN_MANY ? p->borders : 1)) - 1;
+    uint32_t sure = (was.out | was.in) & (is.out | is.in), changed = sure & (was.in ^ is.in);
+    bool couple = h->bits & JOIN_COUPLE, keeps = kind & JOIN_MANY ? p->keeps : false;
+    if ((h->bits & JOIN_UNSURE) | (ref & JOIN_ELSEWHERE) | (keeps && sure != all)) sure = changed = 0;
+    if (keeps && changed) { /* its zone is how many borders it is within */
+        unsigned before = (was.in & 1) + (was.in >> 1), after = (is.in & 1) + (is.in >> 1);
+        join_emit(o, couple ? self : join_node_of(o, h, 0), other, before, after, couple);
+        changed = 0;
+    }
+    for (; changed; changed &= changed - 1) {
+        int b = aoi_lanes_first(changed);
+        unsigned zone = is.in >> b & 1 ? AOI_INSIDE : AOI_OUTSIDE;
+        join_emit(o, couple ? self : join_node_of(o, h, b), other, AOI_INSIDE - zone, zone, couple);
+    }
+    for (uint32_t doubts = all & ~sure; doubts; doubts = keeps ? 0 : doubts & (doubts - 1))
+        join_doubt_hit(o, h, keeps ? 0 : aoi_lanes_first(doubts), other);
+}
+
+AOI_INLINE void join_look_at(join_strip *o, const join_hit *h, const join_hit *end, int kind) {
+    const join_tick *t = o->tick;
+    join_limits l = {.borders = 1};
     join_side_lanes room;
-    join_limits_of(o->probes + join_probe_index(before), o->sides, &l, room, kind);
-    join_centre(t, join_item_of(before), &l, kind);
-    for (const join_hit *h = before; h < o->hit[kind] && !o->failed; before = h++) {
+    uint64_t last = UINT64_MAX;
+    for (; h < end && !o->failed; h++) {
         const join_probe *p = o->probes + join_probe_index(h);
-        join_verdict v;
-        if (join_probe_index(h) != join_probe_index(before)) join_limits_of(p, o->sides, &l, room, kind);
-        if (join_probe_index(h) != join_probe_index(before) || join_item_of(h) != join_item_of(before))
-            join_centre(t, join_item_of(h), &l, kind);
-        join_read_columns(t, h, &l, l.borders, &v, kind);
-        for (uint32_t bits = h->bits & 0xffff; bits; bits &= bits - 1)
-            join_decide(o, h, p, &v, aoi_lanes_first(bits), kind);
+        uint32_t self = join_item_of(h);
+        if ((kind & JOIN_SHAPED) && h->watcher != last) {
+            join_limits_of(p, o->sides, &l, room, kind);
+            join_centre(t, self, &l, kind);
+        }
+        last = h->watcher;
+        for (uint32_t bits = h->bits & 0xffff; bits; bits &= bits - 1) {
+            uint32_t k = h->first + (uint32_t)aoi_lanes_first(bits);
+            if (k == self || ((kind & JOIN_TALL) && join_is_higher(t, k, self))) continue;
+            if (kind & JOIN_SHAPED)
+                join_decide(o, h, p, k, join_shaped_sides(t, &l, k, 3, kind), join_shaped_sides(t, &l, k, 0, kind), kind);
+            else join_decide(o, h, p, k, join_sides_of(t, p, self, k, 3, kind), join_sides_of(t, p, self, k, 0, kind), kind);
+        }
     }
 }
 
@@ -156,31 +166,11 @@ static void join_look_at_far(join_strip *o) {
     }
 }
 
-/* One version a kind. */
-#define JOIN_LOOK(kind)                                                                                                \
-    static AOI_NOINLINE void join_look_##kind(join_strip *o) {                                                         \
-        join_look_at(o, kind);                                                                                         \
-    }
-JOIN_LOOK(0)
-JOIN_LOOK(1)
-JOIN_LOOK(2)
-JOIN_LOOK(3)
-JOIN_LOOK(4)
-JOIN_LOOK(5)
-JOIN_LOOK(8)
-JOIN_LOOK(9)
-JOIN_LOOK(10)
-JOIN_LOOK(11)
-JOIN_LOOK(12)
-JOIN_LOOK(13)
-
-static void (*const join_looks[JOIN_KINDS])(join_strip *) = {
-    join_look_0,      join_look_1,  join_look_2, join_look_3, join_look_4,  join_look_5,
-    join_look_at_far, NULL,         join_look_8, join_look_9, join_look_10, join_look_11,
-    join_look_12,     join_look_13, NULL,        NULL};
-
 void aoi_join_look(join_strip *o, int kind) {
     if (o->failed) o->doubt_count = 0;
-    else if (o->hit[kind] > o->hits[kind]) join_looks[kind](o);
+    else if (kind == JOIN_FAR) join_look_at_far(o);
+    else if (kind == 0) join_look_at(o, o->hits[kind], o->hit[kind], 0);
+    else if (kind & JOIN_SHAPED) join_look_at(o, o->hits[kind], o->hit[kind], kind | JOIN_SHAPED);
+    else join_look_at(o, o->hits[kind], o->hit[kind], kind & ~JOIN_SHAPED);
     o->hit[kind] = o->hits[kind];
 }
