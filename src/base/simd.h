@@ -362,20 +362,19 @@ static inline uint32_t aoi_i16_bits(aoi_i16x8 low, aoi_i16x8 high) {
 
 #endif
 
-/* floor((at[a] - origin[a]) * scale) of two axes, true if both are less than 2^30 in size: else they mean nothing. */
-static inline bool aoi_lanes_floor(const double *at, const double *origin, double scale, int32_t out[2]) {
+/* (at[a] - origin[a]) * scale + 2^30 of two axes, rounded down but for a part of 2^22; true if both are positive and below
+ * 2^31: else they mean nothing. */
+static inline bool aoi_lanes_fixed(const double *at, const double *origin, double scale, int32_t out[2]) {
 #ifdef __SSE2__
     const __m128d k = _mm_mul_pd(_mm_sub_pd(_mm_loadu_pd(at), _mm_loadu_pd(origin)), _mm_set1_pd(scale));
-    const __m128d size = _mm_andnot_pd(_mm_set1_pd(-0.0), k);
-    const __m128i i = _mm_cvttpd_epi32(k), down = _mm_castpd_si128(_mm_cmplt_pd(k, _mm_cvtepi32_pd(i)));
-    const __m128i fixed = _mm_add_epi32(i, _mm_shuffle_epi32(down, _MM_SHUFFLE(3, 3, 2, 0)));
+    const __m128i fixed = _mm_cvttpd_epi32(_mm_add_pd(k, _mm_set1_pd(0x1p30))); /* INT32_MIN where it does not fit */
     _mm_storel_epi64((__m128i *)(void *)out, fixed);
-    return _mm_movemask_pd(_mm_cmplt_pd(size, _mm_set1_pd(0x1p30))) == 3;
+    return !(_mm_movemask_ps(_mm_castsi128_ps(fixed)) & 3);
 #else
     for (int a = 0; a < 2; a++) {
-        double k = (at[a] - origin[a]) * scale;
-        if (!(fabs(k) < 0x1p30)) return false;
-        out[a] = (int32_t)k - (k < (int32_t)k);
+        double k = (at[a] - origin[a]) * scale + 0x1p30;
+        if (!(k >= 0 && k < 0x1p31)) return false;
+        out[a] = (int32_t)k;
     }
     return true;
 #endif

@@ -319,10 +319,12 @@ static inline double *aoi_way_of(const aoi_world *w, uint32_t mover) {
 /* The places of a mover and of its entity change. */
 static inline void aoi_swap_places(aoi_world *w, uint32_t mover) {
     double *pos = w->entities[w->movers[mover]].pos, *way = aoi_way_of(w, mover);
-    for (int a = 0; a < w->dims; a++) {
-        double from = pos[a];
-        pos[a] = way[a];
-        way[a] = from;
+    double x = pos[0], y = pos[1];
+    pos[0] = way[0], way[0] = x;
+    pos[1] = way[1], way[1] = y;
+    if (w->dims == 3) {
+        double z = pos[2];
+        pos[2] = way[2], way[2] = z;
     }
 }
 

@@ -35,6 +35,13 @@ void aoi_free_movers(aoi_space *s) {
     AOI_CLEAR(&s->world.memory, s->world.ways, s->world.way_cap);
 }
 
+AOI_INLINE void note_axis(aoi_travel *t, int a, double from, double to) {
+    double way = fabs(to - from), low = to < from ? to : from, high = to > from ? to : from;
+    t->farthest = way > t->farthest ? way : t->farthest;
+    t->lo[a] = low < t->lo[a] ? low : t->lo[a];
+    t->hi[a] = high > t->hi[a] ? high : t->hi[a];
+}
+
 AOI_INLINE void note_way(aoi_space *s, uint32_t entity, const double *to, aoi_travel *t) {
     aoi_world *w = &s->world;
     aoi_entity_record *e = w->entities + entity;
@@ -43,14 +50,9 @@ AOI_INLINE void note_way(aoi_space *s, uint32_t entity, const double *to, aoi_tr
         w->movers[e->mover] = entity;
     }
     double *goes = aoi_way_of(w, e->mover);
-    for (int a = 0; a < w->dims; a++) goes[a] = to[a];
-    for (int a = 0; a < w->dims; a++) {
-        double from = e->pos[a], way = fabs(to[a] - from), low = to[a] < from ? to[a] : from,
-               high = to[a] > from ? to[a] : from;
-        t->farthest = way > t->farthest ? way : t->farthest;
-        t->lo[a] = low < t->lo[a] ? low : t->lo[a];
-        t->hi[a] = high > t->hi[a] ? high : t->hi[a];
-    }
+    note_axis(t, 0, e->pos[0], goes[0] = to[0]);
+    note_axis(t, 1, e->pos[1], goes[1] = to[1]);
+    if (w->dims == 3) note_axis(t, 2, e->pos[2], goes[2] = to[2]);
     if (s->layers) aoi_layers_moved(s->layers, entity);
 }
 
@@ -91,12 +93,12 @@ static bool put_in_place(aoi_space *s, uint32_t entity, const double *to) {
 }
 
 /* What the movers some turns after the i-th need. */
-static void prefetch_ahead(const aoi_space *s, uint32_t i, int stage) {
+AOI_INLINE void prefetch_ahead(const aoi_space *s, uint32_t i, int stage) {
     const aoi_world *w = &s->world;
     const aoi_engine_class *class = s->engine->class;
-    if (i + ENTITY_AHEAD < w->mover_count) AOI_PREFETCH(w->entities + w->movers[i + ENTITY_AHEAD]);
-    if (class->prefetch && i + FETCH_AHEAD < w->mover_count)
-        class->prefetch(s->engine, w->movers[i + FETCH_AHEAD], stage);
+    uint32_t left = w->mover_count - 1 - i;
+    AOI_PREFETCH(w->entities + w->movers[i + (left < ENTITY_AHEAD ? left : ENTITY_AHEAD)]);
+    if (class->prefetch && left >= FETCH_AHEAD) class->prefetch(s->engine, w->movers[i + FETCH_AHEAD], stage);
 }
 
 static bool place_all(aoi_space *s) {

@@ -3,38 +3,23 @@
 
 #include <string.h>
 
-enum { JOIN_AHEAD = 16, JOIN_SOON = 8 }; /* items whose entity, and whose way, is prefetched */
 #define JOIN_NOWHERE UINT32_MAX
+#define JOIN_ABOVE (UINT32_C(1) << 30) /* what aoi_lanes_fixed adds */
 #define JOIN_FARTHEST                                                                                                  \
     0x1p49 /* beyond that a place in fixed point has no digits left, and a border is rounded by a unit */
 
 /* ---- places in fixed point ---------------------------------------------------------------------------------------- */
 
-static int64_t join_any_fixed(const join_tick *t, int axis, double v) {
+static int64_t join_fixed(const join_tick *t, int axis, double v) {
     double k = (v - t->origin[axis]) * t->scale, most = 2 * JOIN_FARTHEST;
     k = k > most ? most : k < -most ? -most : k;
     int64_t i = (int64_t)k;
     return i - (k < (double)i);
 }
 
-/* On the first two axes; most places are near. */
-AOI_INLINE void join_fixed(const join_tick *t, const double *at, int64_t out[2]) {
-    int32_t near[2];
-    if (aoi_lanes_floor(at, t->origin, t->scale, near)) out[0] = near[0], out[1] = near[1];
-    else
-        for (int a = 0; a < 2; a++) out[a] = join_any_fixed(t, a, at[a]);
-}
-
 static inline uint32_t join_turn(int64_t k, uint32_t count) {
     int64_t r = k % (int64_t)count;
     return (uint32_t)(r < 0 ? r + count : r);
-}
-
-/* The cell of a place, with ELSEWHERE where it is some turns around the torus away. */
-AOI_INLINE uint32_t join_cell_of(const join_tick *t, const int64_t at[2]) {
-    int64_t bin = at[0] >> t->bin_bits, line = at[1] >> t->line_bits;
-    if ((uint64_t)bin < t->bins && (uint64_t)line < t->lines) return (uint32_t)line * t->bins + (uint32_t)bin;
-    return (join_turn(line, t->lines) * t->bins + join_turn(bin, t->bins)) | JOIN_ELSEWHERE;
 }
 
 /* Whether a mover may be near: nothing else matters to what stands still. */
@@ -49,6 +34,43 @@ static bool join_is_lost(const join_tick *t, const double *at) {
     for (int a = 0; a < t->world->dims; a++)
         lost |= !(fmax(fabs(at[a]), fabs(at[a] - t->origin[a])) * t->scale < JOIN_FARTHEST);
     return lost;
+}
+
+/* An item before it is sorted in: its places in fixed point, where they are above 0. */
+typedef struct join_note {
+    int32_t at[2], was[2];
+    int32_t height, was_high;
+    uint32_t cell, bin; /* cell: or NOWHERE; with ELSEWHERE where it is some turns around the torus away */
+} join_note;
+
+static AOI_NOINLINE void join_note_any(const join_tick *t, const double *is, const double *was, bool moves,
+                                       join_note *n) {
+    int64_t at[2] = {join_fixed(t, 0, is[0]), join_fixed(t, 1, is[1])};
+    int64_t bin = join_turn(at[0] >> t->bin_bits, t->bins), line = join_turn(at[1] >> t->line_bits, t->lines);
+    if (!moves && !join_in_window(t, at)) return;
+    for (int a = 0; a < 2; a++)
+        n->at[a] = (uint16_t)at[a], n->was[a] = (uint16_t)join_fixed(t, a, was[a]); /* the columns have no more */
+    n->bin = (uint32_t)bin;
+    n->cell = (uint32_t)(line * t->bins + bin);
+    if (at[0] >> t->bin_bits != bin || at[1] >> t->line_bits != line) n->cell |= JOIN_ELSEWHERE;
+}
+
+static void join_note_height(const join_tick *t, const double *is, const double *was, join_note *n) {
+    int64_t z = join_fixed(t, 2, is[2]);
+    if (z != (int32_t)z) n->cell |= JOIN_ELSEWHERE;
+    n->height = (int32_t)(uint32_t)(uint64_t)z;
+    n->was_high = (int32_t)(uint16_t)join_fixed(t, 2, was[2]);
+}
+
+/* Most are near. */
+AOI_INLINE void join_note_place(const join_tick *t, const double *is, const double *was, bool moves, join_note *n) {
+    bool near = aoi_lanes_fixed(is, t->origin, t->scale, n->at) & aoi_lanes_fixed(was, t->origin, t->scale, n->was);
+    uint32_t bin = (uint32_t)(n->at[0] >> t->bin_bits) - (JOIN_ABOVE >> t->bin_bits);
+    uint32_t line = (uint32_t)(n->at[1] >> t->line_bits) - (JOIN_ABOVE >> t->line_bits);
+    n->cell = JOIN_NOWHERE;
+    if (near & (bin < t->bins) & (line < t->lines)) n->cell = line * t->bins + bin, n->bin = bin;
+    else join_note_any(t, is, was, moves, n);
+    if (t->world->dims == 3 && n->cell != JOIN_NOWHERE) join_note_height(t, is, was, n);
 }
 
 /* ---- sets --------------------------------------------------------------------------------------------------------- */
@@ -72,15 +94,16 @@ static AOI_NOINLINE int join_new_set(join_tick *t, int class) {
     return t->set_of[class] = t->set_count++;
 }
 
-/* Counts an item; its cell among those of all sets, or NOWHERE when memory is refused. */
-AOI_INLINE uint32_t join_count_item(join_tick *t, int class, uint64_t kind, uint32_t cell) {
+/* Counts an item that has its cell among those of a set, and gives it that among those of all; false when memory is
+ * refused. */
+AOI_INLINE bool join_count_item(join_tick *t, int class, uint64_t kind, join_note *n) {
     int set = t->set_of[class];
-    if (set < 0 && (set = join_new_set(t, class)) < 0) return JOIN_NOWHERE;
+    if (set < 0 && (set = join_new_set(t, class)) < 0) return false;
     t->sets[set].kinds |= kind;
-    cell += t->sets[set].cell;
-    t->first[(cell & ~JOIN_ELSEWHERE) + 1]++;
+    n->cell += t->sets[set].cell;
+    t->first[(n->cell & ~JOIN_ELSEWHERE) + 1]++;
     t->count++;
-    return cell;
+    return true;
 }
 
 /* ---- all entities ------------------------------------------------------------------------------------------------- */
@@ -108,138 +131,103 @@ static AOI_NOINLINE bool join_note_far(join_tick *t, uint32_t entity, bool lost)
     return join_note_wide(t, entity, lost);
 }
 
-/* The set and cell of an entity in *cell, NOWHERE if it is no item; false when memory is refused. */
-AOI_INLINE bool join_count_entity(join_tick *t, const join_tick *f, uint32_t entity, bool some_go_far, uint32_t *cell) {
+/* Notes an entity, NOWHERE if it is no item; false when memory is refused.  careful: some go far, or are lost. */
+AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t entity, bool careful, join_note *note) {
     const aoi_world *w = f->world;
     const aoi_entity_record *r = w->entities + entity;
     bool moves = r->mover < w->moved;
-    int64_t at[2];
-    join_fixed(f, r->pos, at);
-    if (moves) {
+    const double *was = moves ? aoi_way_of(w, r->mover) : r->pos;
+    if (careful && moves) {
         bool lost = join_is_lost(t, r->pos);
-        const double *was = some_go_far ? aoi_way_of(w, r->mover) : r->pos;
-        if (lost || !(aoi_way_length(w->dims, r->pos, was) <= f->way)) {
+        if (lost || !(aoi_way_length(w->dims, r->pos, was) <= f->way))
             return join_note_far(t, entity, lost || join_is_lost(t, was));
-        }
     }
     const aoi_node_record *n = r->nodes == AOI_NONE ? NULL : w->nodes + r->nodes;
     bool usual = n && join_is_usual(f, n);
     if (usual) t->usual.mask |= n->mask;
     else if (n && !join_note_wide(t, entity, false)) return false;
-    if (!moves && !join_in_window(f, at)) return true;
+    join_note_place(f, r->pos, was, moves, note);
     int class = (moves ? 0 : JOIN_STILL) | (r->kind & ~f->seldom ? 0 : JOIN_SELDOM) | (usual ? 0 : JOIN_ODD);
-    return (*cell = join_count_item(t, class, r->kind, join_cell_of(f, at))) != JOIN_NOWHERE;
+    return note->cell == JOIN_NOWHERE || join_count_item(t, class, r->kind, note);
 }
 
-static bool join_count_all(join_tick *t, uint32_t *cell_of) {
+static bool join_note_all(join_tick *t, join_note *notes) {
     const aoi_world *w = t->world;
-    bool some_go_far = t->space->moves.farthest > t->way;
+    const aoi_travel *m = &t->space->moves;
+    bool careful = m->farthest > t->way || join_is_lost(t, m->lo) || join_is_lost(t, m->hi);
     const join_tick frame = *t; /* in registers: what is counted might be any number of it */
     for (uint32_t e = 0; e < w->entity_top; e++) {
-        cell_of[e] = JOIN_NOWHERE;
+        notes[e].cell = JOIN_NOWHERE;
         if (!aoi_is_live(w->entities[e].generation)) continue;
-        if (!join_count_entity(t, &frame, e, some_go_far, cell_of + e)) return false;
+        if (!join_note_entity(t, &frame, e, careful, notes + e)) return false;
     }
     return true;
 }
 
 /* ---- sorting ------------------------------------------------------------------------------------------------------ */
 
-static void join_place_item(join_tick *t, uint32_t cell, uint32_t entity) {
-    t->ref[t->first[(cell & ~JOIN_ELSEWHERE) + 1]++] = entity | (cell & JOIN_ELSEWHERE);
-}
-
-static const double *join_place_of(const join_tick *t, uint32_t entity, int class) {
-    return class == JOIN_GONE ? aoi_position_before(t->world, entity) : t->world->entities[entity].pos;
+AOI_INLINE void join_place_item(join_tick *t, const join_note *n, uint32_t entity, bool tall) {
+    uint32_t k = t->first[(n->cell & ~JOIN_ELSEWHERE) + 1]++;
+    t->ref[k] = entity | (n->cell & JOIN_ELSEWHERE);
+    t->bin[k] = (uint16_t)n->bin;
+    t->column[0][k] = (uint16_t)n->at[0], t->column[1][k] = (uint16_t)n->at[1];
+    t->column[3][k] = (uint16_t)n->was[0], t->column[4][k] = (uint16_t)n->was[1];
+    if (!tall) return;
+    t->height[k] = n->height;
+    t->column[2][k] = (uint16_t)n->height, t->column[5][k] = (uint16_t)n->was_high;
 }
 
 /* Those that go far have two items, one at either place; counted, or placed. */
 static bool join_add_far(join_tick *t, bool place) {
+    const aoi_world *w = t->world;
     for (uint32_t i = 0; i < t->far_count; i++)
         for (int class = JOIN_ARRIVED; class <= JOIN_GONE; class ++) {
             uint32_t e = t->far[i];
-            int64_t at[2];
-            join_fixed(t, join_place_of(t, e, class), at);
-            uint32_t cell = join_cell_of(t, at);
-            if (place) join_place_item(t, cell + t->sets[t->set_of[class]].cell, e);
-            else if (join_count_item(t, class, t->world->entities[e].kind, cell) == JOIN_NOWHERE) return false;
+            const double *at = class == JOIN_GONE ? aoi_position_before(w, e) : w->entities[e].pos;
+            join_note n;
+            join_note_place(t, at, at, true, &n);
+            if (place) {
+                n.cell += t->sets[t->set_of[class]].cell;
+                join_place_item(t, &n, e, w->dims == 3);
+            } else if (!join_count_item(t, class, w->entities[e].kind, &n)) return false;
         }
     return true;
 }
 
-static bool join_sort_items(join_tick *t) {
-    aoi_world *w = t->world;
-    uint32_t *cell_of = NULL, cap = 0, sum = 0;
-    bool good = AOI_GROW_TO(&w->memory, cell_of, cap, w->entity_top) && join_count_all(t, cell_of) &&
-                join_add_far(t, false) && AOI_GROW_TO(&w->memory, t->ref, t->ref_cap, t->count);
-    if (good && t->count) {
-        for (size_t c = 1, end = (size_t)t->bins * t->lines * (size_t)t->set_count; c <= end; c++) {
-            uint32_t n = t->first[c];
-            t->first[c] = sum;
-            sum += n;
-        }
-        for (uint32_t e = 0; e < w->entity_top; e++)
-            if (cell_of[e] != JOIN_NOWHERE) join_place_item(t, cell_of[e], e);
-        (void)join_add_far(t, true);
-    }
-    AOI_FREE(&w->memory, cell_of, cap);
+static bool join_columns_ready(join_tick *t) {
+    aoi_memory *m = &t->world->memory;
+    bool tall = t->world->dims == 3, good = AOI_GROW_TO(m, t->ref, t->ref_cap, t->count);
+    size_t n = (size_t)t->count + JOIN_LANES; /* lanes are read beyond the end */
+    good = good && AOI_GROW_TO(m, t->bin, t->bin_cap, n) && (!tall || AOI_GROW_TO(m, t->height, t->height_cap, n));
+    for (int c = 0; c < 6; c++)
+        if (tall || c % 3 < 2) good = good && AOI_GROW_TO(m, t->column[c], t->column_cap[c], n);
+    for (int c = 0; c < 6 && good; c++)
+        if (t->column[c]) memset(t->column[c] + t->count, 0, JOIN_LANES * sizeof **t->column);
     return good;
 }
 
-/* ---- columns ------------------------------------------------------------------------------------------------------ */
-
-AOI_INLINE void join_fill_item(join_tick *t, uint32_t k, const double *is, const double *was, bool tall) {
-    int64_t at[2], before[2];
-    join_fixed(t, is, at);
-    join_fixed(t, was, before);
-    int64_t bin = at[0] >> t->bin_bits;
-    t->bin[k] = (uint16_t)((uint64_t)bin < t->bins ? (uint32_t)bin : join_turn(bin, t->bins));
-    t->column[0][k] = (uint16_t)at[0], t->column[1][k] = (uint16_t)at[1];
-    t->column[3][k] = (uint16_t)before[0], t->column[4][k] = (uint16_t)before[1];
-    if (!tall) return;
-    int64_t z = join_any_fixed(t, 2, is[2]);
-    if (z != (int32_t)z) t->ref[k] |= JOIN_ELSEWHERE;
-    t->height[k] = (int32_t)(uint32_t)(uint64_t)z;
-    t->column[2][k] = (uint16_t)z;
-    t->column[5][k] = (uint16_t)join_any_fixed(t, 2, was[2]);
-}
-
-AOI_INLINE void join_fill(join_tick *all, uint32_t from, uint32_t to, int class, bool tall) {
-    join_tick frame = *all, *t = &frame;
-    const aoi_world *w = t->world;
-    uint32_t last = to - 1;
-    for (uint32_t k = from; k < to; k++) {
-        uint32_t e = join_entity(t, k);
-        AOI_PREFETCH(w->entities + join_entity(t, last - k > JOIN_AHEAD ? k + JOIN_AHEAD : last));
-        uint32_t mover = w->entities[join_entity(t, last - k > JOIN_SOON ? k + JOIN_SOON : last)].mover;
-        AOI_PREFETCH(aoi_way_of(w, mover < w->moved ? mover : 0));
-        if (class >= JOIN_ARRIVED) join_fill_item(t, k, join_place_of(t, e, class), join_place_of(t, e, class), tall);
-        else join_fill_item(t, k, w->entities[e].pos, aoi_position_before(w, e), tall);
+static void join_place_all(join_tick *t, const join_note *notes) {
+    uint32_t sum = 0;
+    for (size_t c = 1, end = (size_t)t->bins * t->lines * (size_t)t->set_count; c <= end; c++) {
+        uint32_t n = t->first[c];
+        t->first[c] = sum;
+        sum += n;
     }
-}
-
-static bool join_fill_columns(join_tick *t) {
-    aoi_memory *m = &t->world->memory;
-    bool tall = t->world->dims == 3;
-    size_t n = (size_t)t->count + JOIN_LANES, cells = (size_t)t->bins * t->lines; /* lanes are read beyond the end */
-    bool good = AOI_GROW_TO(m, t->bin, t->bin_cap, n) && (!tall || AOI_GROW_TO(m, t->height, t->height_cap, n));
-    for (int c = 0; c < 6; c++)
-        if (tall || c % 3 < 2) good = good && AOI_GROW_TO(m, t->column[c], t->column_cap[c], n);
-    if (!good) return false;
-    for (int c = 0; c < 6; c++)
-        if (t->column[c]) memset(t->column[c] + t->count, 0, JOIN_LANES * sizeof **t->column);
-    for (int q = 0; q < t->set_count; q++) {
-        uint32_t from = t->first[t->sets[q].cell], to = t->first[t->sets[q].cell + cells];
-        if (from == to) continue;
-        if (tall) join_fill(t, from, to, t->sets[q].class, true);
-        else join_fill(t, from, to, t->sets[q].class, false);
-    }
-    return true;
+    join_tick frame = *t;
+    for (uint32_t e = 0; e < t->world->entity_top; e++)
+        if (notes[e].cell != JOIN_NOWHERE) join_place_item(&frame, notes + e, e, t->world->dims == 3);
+    (void)join_add_far(t, true);
 }
 
 bool aoi_join_sort(join_tick *t) {
+    aoi_memory *m = &t->world->memory;
+    join_note *notes = NULL;
+    uint32_t cap = 0;
     for (int c = 0; c < JOIN_CLASSES; c++) t->set_of[c] = -1;
-    return join_sort_items(t) && (!t->count || join_fill_columns(t));
+    bool good = AOI_GROW_TO(m, notes, cap, t->world->entity_top) && join_note_all(t, notes) && join_add_far(t, false);
+    if (good && t->count && (good = join_columns_ready(t))) join_place_all(t, notes);
+    AOI_FREE(m, notes, cap);
+    return good;
 }
 
 void aoi_join_free(join_tick *t) {

@@ -8,7 +8,7 @@
  *
  * Squares or circles of one watcher that differ in their radius alone, up to three, are one probe with three borders.
  *
- * A coordinate in fixed point is rounded down, so that a distance on an axis is less than 1 off; squares lose less than 5,
+ * A coordinate in fixed point is rounded down, so that a distance on an axis is less than 1 off; squares lose less than 3,
  * half-planes less than 6. */
 #include "tick/join.h"
 
@@ -59,8 +59,8 @@ static void join_add_border(const join_tick *t, join_probe *p, double outer, dou
         p->out[b] = (int16_t)(most * most / 65536 + 4);
         p->in[b] = (int16_t)(inner < 0 ? -1 : least * least / 65536 - 5);
     } else {
-        p->out[b] = (int16_t)(1 - join_units(t, outer));
-        p->in[b] = (int16_t)(inner < 0 ? INT16_MIN : -7 - join_units(t, inner));
+        p->out[b] = (int16_t)-join_units(t, outer);
+        p->in[b] = (int16_t)(inner < 0 ? INT16_MIN : -6 - join_units(t, inner));
     }
 }
 

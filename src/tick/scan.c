@@ -74,8 +74,16 @@ typedef struct join_reach { /* of the watchers of a line, in a set */
 static join_reach join_reach_of(const join_tick *t, const join_watchers *w, const join_route *q) {
     const join_probe *p = w->probe;
     int line = (int)w->line, top = line + ((((1 << t->line_bits) - 1) + p->high) >> t->line_bits);
-    return (join_reach){q->first + (size_t)w->line * t->bins, p->left, p->right, p->low, p->high, t->bin_bits,
-                        t->line_bits, (int)t->bins, line, q->forward,
+    return (join_reach){q->first + (size_t)w->line * t->bins,
+                        p->left,
+                        p->right,
+                        p->low,
+                        p->high,
+                        t->bin_bits,
+                        t->line_bits,
+                        (int)t->bins,
+                        line,
+                        q->forward,
                         line + (p->low >> t->line_bits) < 0 || top >= (int)t->lines};
 }
 

@@ -132,8 +132,11 @@ AOI_INLINE void join_look_at(join_strip *o, const join_hit *h, const join_hit *e
             uint32_t k = h->first + (uint32_t)aoi_lanes_first(bits);
             if (k == self || ((kind & JOIN_TALL) && join_is_higher(t, k, self))) continue;
             if (kind & JOIN_SHAPED)
-                join_decide(o, h, p, k, join_shaped_sides(t, &l, k, 3, kind), join_shaped_sides(t, &l, k, 0, kind), kind);
-            else join_decide(o, h, p, k, join_sides_of(t, p, self, k, 3, kind), join_sides_of(t, p, self, k, 0, kind), kind);
+                join_decide(o, h, p, k, join_shaped_sides(t, &l, k, 3, kind), join_shaped_sides(t, &l, k, 0, kind),
+                            kind);
+            else
+                join_decide(o, h, p, k, join_sides_of(t, p, self, k, 3, kind), join_sides_of(t, p, self, k, 0, kind),
+                            kind);
         }
     }
 }
