@@ -2,7 +2,7 @@
 --
 --   local member = world_client { number = 1, name =, shards =, dimensions =, ask =, send =, ... }     as of
 --                                                                                                      member.lua,
---                                 ack = f(seq, lost), fork = f, logged = list
+--                                 ack = f(seq, flags), fork = f, logged = list
 --   member:take_mail(mail)        what a shard has for it at the end of an epoch
 local Client = require "aoi.skynet.client"
 local Member = require "aoi.skynet.world.member"
@@ -14,7 +14,7 @@ return function(options)
   local client = Client.new {
     send = function(message)
       local _, flags, seq = wire.head(message)
-      if options.ack then options.ack(seq, flags & wire.LOST ~= 0) end
+      if options.ack then options.ack(seq, flags) end
       return true
     end,
     call = function() return nil, "there is no service" end,

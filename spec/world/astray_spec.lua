@@ -398,13 +398,13 @@ describe("an id", function()
       assert.is_true(claimed)
       local other = net:client(2)
       assert.error_matches(function() other:enter(id, LEFT, 8) end, "already in the world")
-      for number = 1, PLAN.shards do net.shards[number]:order_death(1, net.epoch + 2) end
+      for number = 1, PLAN.shards do net.shards[number]:order("death", 1, net.epoch + 2) end
       net:run(3)
       other:enter(id, LEFT, 8)
       net:run(2)
       for number = 1, PLAN.shards do -- what has entered is no claim any more
         assert.same({}, net.shards[number].claims)
-        net.shards[number]:order_death(1, net.epoch + 1)
+        net.shards[number]:order("death", 1, net.epoch + 1)
       end
       net:run(2)
       assert.is_true(other:has(id))

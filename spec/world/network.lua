@@ -101,10 +101,8 @@ local function tell(self, process, shard, verb, ...)
           local results = table.pack(...)
           post(self, s, x, function() reply(table.unpack(results, 1, results.n)) end)
         end, table.unpack(arguments, 4, arguments.n))
-      elseif verb == "whole" then
-        logic:order_whole(arguments[1], arguments[2])
-      elseif verb == "death" then
-        logic:order_death(arguments[1], arguments[2])
+      elseif verb == "order" then
+        logic:order(table.unpack(arguments))
       elseif verb == "shutdown" then
         logic:shutdown()
       end
@@ -147,7 +145,8 @@ function network.new(options)
   local self = setmetatable({
     random = rng.new(options.seed), plan = plan, map = tiles.map(plan), dimensions = options.dimensions or 2, time = 0,
     interval = options.interval or 0.1, window = options.window or 32, lose = options.lose or 0, silence = 0,
-    lines = {}, order = {}, shards = {}, exchanges = {}, members = {}, member_count = 0, killed = {}, stopped = {},
+    lines = {}, order = {}, shards = {}, exchanges = {}, members = {}, services = {},
+    member_count = 0, killed = {}, stopped = {},
     calls = {}, ended = {}, epochs = {}, lost = 0, running = 0, sleepers = {},
   }, Network)
   local processes, shard = {}, 0
@@ -245,10 +244,13 @@ function Network:member(index)
       end)
     end,
     quit = function() post(self, address, x, function() exchange:leave(address) end) end,
-    ack = function(seq, lost)
-      post(self, address, x, function() self.exchanges[index]:ack(address, seq, lost) end)
+    ack = function(seq, flags)
+      post(self, address, x, function() self.exchanges[index]:ack(address, seq, flags) end)
     end,
+    foreign_handle = function(to) return self.exchanges[index]:foreign_handle(self.services[to]) end,
+    addresses_of = function(numbers) return self.exchanges[index]:addresses(numbers) end,
   }
+  member.service, self.services[self.member_count] = self.member_count, address -- as others name it with `to`
   member.address, member.process, member.waiting = address, index, {}
   self.members[address] = member
   return member

@@ -92,7 +92,7 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 /* What is told of an epoch, by tag; beyond KIND the rows are written in Lua. */
 enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 10 };
 
-enum { WORLD_REAL = 1, WORLD_LEFT = 2 }; /* flags of a record */
+enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4 }; /* flags of a record; barred: some clients may not move it */
 
 typedef struct world_record { /* of an entity of the core, by the core's slot */
     uint32_t life;

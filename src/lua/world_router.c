@@ -237,7 +237,7 @@ static int r_read(lua_State *L) {
         int64_t id = wire_get_row(&m, i, pos);
         bool finite = isfinite(pos[0]) && isfinite(pos[1]) && isfinite(pos[2]);
         uint32_t slot = world_slot(r, id, &record);
-        if (!is_own(record) || !finite) {
+        if (!is_own(record) || !finite || record->flags & WORLD_BARRED) {
             push_stray(L, 4, strays++ * (size_t)(dims + 1), id, pos, dims);
         } else if (is_newer(record, m.link, m.batch, NOT_LATE)) {
             add_mover(r, slot, record, pos);
@@ -463,6 +463,26 @@ static int r_where(lua_State *L) {
     return r->space->dims;
 }
 
+/* life(id): of an entity of the core, real or ghost; nothing if it is not there. */
+static int r_life(lua_State *L) {
+    world_router *r = world_self(L);
+    world_record *record;
+    (void)world_slot(r, laoi_integer(L, 2), &record);
+    if (!record) return 0;
+    laoi_pushinteger(L, record->life);
+    return 1;
+}
+
+/* bar(id, whether): some clients may not move this own entity: `read` leaves its rows to the caller. */
+static int r_bar(lua_State *L) {
+    world_router *r = world_self(L);
+    uint32_t slot;
+    world_record *record = entity_arg(L, r, &slot);
+    record->flags &= ~(uint32_t)WORLD_BARRED;
+    if (lua_toboolean(L, 3)) record->flags |= WORLD_BARRED;
+    return 0;
+}
+
 /* counts(): reals, ghosts, and the rows written so far: moves, nears, fars. */
 static int r_counts(lua_State *L) {
     world_router *r = world_self(L);
@@ -548,7 +568,7 @@ static const luaL_Reg router_methods[] = {
     {"note", r_note},     {"owns", r_owns}, {"ghost", r_ghost}, {"leave", r_leave}, {"move", r_move},
     {"mover", r_mover},   {"read", r_read}, {"close", r_close}, {"hand", r_hand},   {"gone", r_gone},
     {"rekind", r_rekind}, {"born", r_born}, {"widen", r_widen}, {"where", r_where}, {"counts", r_counts},
-    {"reals", r_reals},   {NULL, NULL},
+    {"reals", r_reals},   {"life", r_life}, {"bar", r_bar},     {NULL, NULL},
 };
 
 static const luaL_Reg router_meta[] = {{"__gc", r_gc}, {NULL, NULL}};

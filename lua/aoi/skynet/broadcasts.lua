@@ -43,18 +43,24 @@ function broadcasts.knowers(server, space, id)
   return list, n
 end
 
--- Whether it was sent.
-local function send_to(server, link, id, to, bytes)
-  local subscriber, size = link.subscriber, wire.size_of_broadcast(to.handles, to.views, bytes)
+--- Whether so many bytes more may go to it; then the bytes so far, and whether an ACK is expected.
+function broadcasts.admit(subscriber, size)
   local sent = subscriber.broadcast_bytes
   local waiting, now = (sent - subscriber.broadcasts_acked) & U32, (sent + size) & U32
-  if waiting >= ASK_EVERY and waiting + size > WINDOW then
+  if waiting >= ASK_EVERY and waiting + size > WINDOW then return false end
+  return true, now, size >= ASK_EVERY or now // ASK_EVERY ~= sent // ASK_EVERY
+end
+
+-- Whether it was sent.
+local function send_to(server, link, id, to, bytes)
+  local subscriber = link.subscriber
+  local fits, now, ask = broadcasts.admit(subscriber, wire.size_of_broadcast(to.handles, to.views, bytes))
+  if not fits then
     server.counters.missed = server.counters.missed + 1
     server.warn("broadcast", "aoi: service :%08x has fallen behind and misses a broadcast about entity %d",
       subscriber.address, id)
     return false
   end
-  local ask = size >= ASK_EVERY or now // ASK_EVERY ~= sent // ASK_EVERY
   if not server:post_message(subscriber.address, wire.broadcast(link.number, now, ask, id, to.handles, to.views, bytes))
   then
     return false

@@ -147,6 +147,11 @@ function wire.broadcast(link, sent, ask, target, handles, ids, bytes)
   return table.concat(parts)
 end
 
+--- A BROADCAST with another number of bytes so far.
+function wire.renumbered(s, sent, ask)
+  return s:sub(1, 2) .. string.char(ask and wire.ASK or 0) .. s:sub(4, HEAD) .. spack("<I4", sent) .. s:sub(HEAD + 5)
+end
+
 --- BROADCAST: the target, a list of handles, a list of entities, the bytes, the bytes so far.
 function wire.read_broadcast(s)
   local sent, target, n, m, pos = sunpack("<I4i8I4I4", s, HEAD + 1)

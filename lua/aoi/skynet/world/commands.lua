@@ -9,6 +9,9 @@ local argument = require "aoi.skynet.argument"
 local followers = require "aoi.skynet.world.followers"
 local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
+local overrides = require "aoi.skynet.world.overrides"
+local strays = require "aoi.skynet.world.strays"
+local views = require "aoi.skynet.world.views"
 local wire = require "aoi.skynet.wire"
 
 local commands = {}
@@ -19,7 +22,14 @@ local function entity(shard, client, id)
   if followers.awaits(shard, client, id) then error({ id = id, moved = shard.number, later = true }, 0) end
   local ent = shard.ents[id]
   if ent then return ent end
-  error({ id = id, moved = shard.forwarding[id] or shard:handed_to(id) }, 0)
+  error({ id = id, moved = shard.forwarding[id] or strays.handed_to(shard, id) }, 0)
+end
+
+-- The entity, unless another client has taken it over from this one.
+local function controlled(shard, client, id, name)
+  local ent = entity(shard, client, id)
+  if ent.barred and ent.barred[client] then fail(1, name, "entity %d has been taken over by another client", id) end
+  return ent
 end
 
 local function node(shard, client, id, number, name)
@@ -29,7 +39,7 @@ local function node(shard, client, id, number, name)
   return rec, ent
 end
 
--- The router takes an area behind itself, as these have it behind the entity and the node.
+-- The router takes an area behind itself, as add_client has it behind the entity, the others behind that and the node.
 local function checked(name, less, f, ...)
   local ok, result = wire.call_as(f, name, less, ...)
   if ok then return result end
@@ -37,7 +47,7 @@ local function checked(name, less, f, ...)
 end
 
 local function pack(shard, name, area)
-  return checked(name, -1, shard.router.pack, shard.router, area, shard.plan.reach)
+  return checked(name, name == "add_client" and 0 or -1, shard.router.pack, shard.router, area, shard.plan.reach)
 end
 
 local function repack(shard, name, rec, ...)
@@ -73,6 +83,7 @@ function commands.drop_node(shard, ent, rec)
   ent.nodes[rec.node] = nil
   if next(ent.nodes) == nil then ent.nodes = nil end
   rec.dead = true
+  overrides.forget(shard, rec)
   shard.recs[rec.number] = nil
   shard.post:remove(rec.number)
   if not rec.added then shard.removed[#shard.removed + 1], shard.ending[rec.number] = rec, rec end
@@ -80,8 +91,10 @@ end
 
 --- Returns the life that ends.
 function commands.leave(shard, client, id)
-  local ent = entity(shard, client, id)
+  local ent = controlled(shard, client, id, "leave")
+  views.drop(shard, id)
   for _, rec in pairs(ent.nodes or {}) do
+    overrides.forget(shard, rec)
     rec.dead = true
     shard.recs[rec.number] = nil
     shard.post:remove(rec.number)
@@ -99,7 +112,7 @@ function commands.leave(shard, client, id)
 end
 
 function commands.set_kind(shard, client, id, kind)
-  local ent = entity(shard, client, id)
+  local ent = controlled(shard, client, id, "set_kind")
   if ent.birth then
     ent.kind = kind
   else
@@ -109,15 +122,14 @@ end
 
 -- Nodes -------------------------------------------------------------------------------------------------------------
 
---- handle: as the client knows this life of the node.
+--- handle: as the client that gets its events knows this life of the node. options: positions; to: the number of that
+-- client, where it is another.
 function commands.add_node(shard, client, id, number, area, handle, options)
-  local ent = entity(shard, client, id)
+  local ent, o = entity(shard, client, id), options or {}
   if ent.nodes and ent.nodes[number] then fail(2, "add_node", "entity %d already has node %d", id, number) end
-  local packed = pack(shard, "add_node", area)
-  local positions = options and options.positions or nil
-  local rec = { id = id, node = number, client = client, handle = handle, area = packed, added = true,
-                positions = positions }
-  rec.number = outlet.open_node(shard, client, id, number, handle, positions)
+  local rec = { id = id, node = number, client = o.to or client, by = client, handle = handle,
+                area = pack(shard, "add_node", area), added = true, positions = o.positions or nil }
+  rec.number = outlet.open_node(shard, rec.client, id, number, handle, rec.positions)
   shard.recs[rec.number] = rec
   ent.nodes = ent.nodes or {}
   ent.nodes[number] = rec
@@ -152,6 +164,73 @@ end
 function commands.set_mask(shard, client, id, number, mask)
   local rec = node(shard, client, id, number, "set_mask")
   change(shard, rec, repack(shard, "set_mask", rec, "mask", mask))
+end
+
+--- life: of the target. how: "hide", "show", "match", or nil; the target need not be near.
+function commands.override(shard, client, id, number, target, how, life)
+  local rec = node(shard, client, id, number, "override")
+  if target == id then fail(3, "override", "an entity is no target of its own nodes") end
+  overrides.set(shard, rec, target, how, life)
+end
+
+--- A list of target, how, life.
+function commands.overrides(shard, client, id, number)
+  local list = {}
+  for target, o in pairs(node(shard, client, id, number, "overrides").overrides or {}) do
+    if o.how then table.move({ target, o.how, o.life }, 1, 3, #list + 1, list) end
+  end
+  return list
+end
+
+--- The entity is this client's from now on: what the former one had on it, nodes and view, ends, and it may not change
+-- the entity any more. Returns where the entity is.
+function commands.take_over(shard, client, id)
+  local ent = entity(shard, client, id)
+  local former = ent.client
+  if former ~= client then
+    for _, rec in pairs(ent.nodes or {}) do
+      if rec.client == former or rec.by == former then commands.drop_node(shard, ent, rec) end
+    end
+    views.drop(shard, id)
+    ent.client, ent.barred = client, ent.barred or {}
+    ent.barred[former], ent.barred[client] = true, nil
+    if not ent.birth then shard.router:bar(id, true) end
+    outlet.put(shard, former, wire.taken(former, id))
+  end
+  return commands.position(shard, client, id)
+end
+
+-- Client views ------------------------------------------------------------------------------------------------------
+
+--- to: the number of the client that gets the messages, where it is another.
+function commands.add_client(shard, client, id, area, options, to, fd)
+  entity(shard, client, id)
+  for _, one in ipairs(type(area) == "table" and area[1] and area or { area }) do pack(shard, "add_client", one) end
+  views.add(shard, id, { area = area, options = options, client = to or client, by = client, fd = fd })
+end
+
+local function view_of(shard, client, id, name)
+  entity(shard, client, id)
+  return shard.views[id] or fail(1, name, "entity %d is no client", id)
+end
+
+function commands.remove_client(shard, client, id)
+  view_of(shard, client, id, "remove_client")
+  views.drop(shard, id)
+end
+
+for _, name in ipairs { "resend", "pin", "unpin", "known" } do
+  commands[name] = function(shard, client, id, ...)
+    if not view_of(shard, client, id, name).made then return {}, 0 end
+    local ok, list, n = methods.invoke(shard.sync, name, id, ...)
+    if not ok then error(list, 0) end
+    return list, n
+  end
+end
+
+--- In each shard where it may be known.
+function commands.touch_here(shard, _, id)
+  if shard.sync and shard.core:has(id) then shard.sync:touch(id) end
 end
 
 -- Questions to the owner --------------------------------------------------------------------------------------------
@@ -239,6 +318,46 @@ function commands.viewers_here(shard, _, id)
     end
   end
   return list, n
+end
+
+-- Clients of nodes and views of this shard's own that know it: client -> the handles, the entities of its views.
+local function knowers(shard, id)
+  local by_client = {}
+  local function of(client)
+    by_client[client] = by_client[client] or { handles = {}, views = {} }
+    return by_client[client]
+  end
+  if not shard.core:has(id) then return by_client end
+  local list, n = shard.core:viewers(id)
+  for i = 2, 2 * n, 2 do
+    local rec = shard.recs[list[i]]
+    if rec then table.insert(of(rec.client).handles, rec.handle) end
+  end
+  list, n = {}, 0
+  if shard.sync then list, n = shard.sync:knowers(id) end
+  for i = 1, n do
+    local view = shard.views[list[i]]
+    if view then table.insert(of(view.client).views, list[i]) end
+  end
+  return by_client
+end
+
+local function clients_of(by_client)
+  local list = {}
+  for client in pairs(by_client) do list[#list + 1] = client end
+  table.sort(list)
+  return list, #list
+end
+
+function commands.knowers_here(shard, _, id) return clients_of(knowers(shard, id)) end
+
+--- The caller's bytes to them, behind the events of the coming epoch. Returns their numbers.
+function commands.broadcast_here(shard, _, id, bytes)
+  local by_client = knowers(shard, id)
+  for client, to in pairs(by_client) do
+    outlet.put(shard, client, wire.broadcast(client, 0, false, id, to.handles, to.views, bytes))
+  end
+  return clients_of(by_client)
 end
 
 --- What is in the area and was this shard's own in the last epoch; arguments as of a space.

@@ -45,6 +45,13 @@ function CMD.claim(shard, client, name, ids, places, left)
   return lives, holders
 end
 
+--- lives_of(ids): the lives that are alive, false where there is none.
+function CMD.lives_of(shard, _, ids)
+  local list = {}
+  for i, id in ipairs(ids) do list[i] = shard.life[id] or false end
+  return list
+end
+
 --- release(ids, lives): they have not entered after all.
 function CMD.release(shard, _, ids, lives)
   for i, id in ipairs(ids) do

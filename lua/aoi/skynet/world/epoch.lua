@@ -5,6 +5,8 @@
 --   7 HAND    i64 id, u32 life, i64 kind, u32 client, 2 x (u32 mover, u32 batch), u8 flags, f64 x, y [, z],
 --             u16 nodes, each:
 --             i64 node, u32 client, u32 handle, u8 flags, u8 bytes of an id, u16 + area, u32 + ids seen
+--             then u32 + what else there is, as of plain.lua: barred = set of clients, view = as of views.lua,
+--             nodes[node] = { by = client, overrides = as of overrides.lua }
 --             An entity changes hands; flags 1: it has also entered the world, the node is new: both have no past; flag
 -- 2
 --             of a node: its enters come with positions.
@@ -16,6 +18,7 @@
 -- Readers take any bytes: they return nil and a reason, never raise, and return no part of what is invalid.
 
 local core = require "aoi.skynet.world.native"
+local plain = require "aoi.skynet.world.plain"
 
 local spack, sunpack = string.pack, string.unpack
 
@@ -28,8 +31,8 @@ local NODE = "<i8I4I4BBs2s4"
 local HOME = "<i8I4I2"
 local ROW = { [2] = "<i8I4I4Bdd", [3] = "<i8I4I4Bddd" }
 
---- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, nodes: each node, client,
--- handle, added, positions, area, seen, width.
+--- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, extra: what else there is;
+-- nodes: each node, client, handle, added, positions, area, seen, width.
 function epoch.hand(hand, dimensions)
   local list = {}
   for i, n in ipairs(hand.nodes) do
@@ -45,7 +48,7 @@ function epoch.hand(hand, dimensions)
     head = spack(HAND_HEAD[3], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x,
       hand.y, hand.z, #list)
   end
-  return head .. table.concat(list)
+  return head .. table.concat(list) .. spack("<s4", hand.extra and plain.write(hand.extra) or "")
 end
 
 function epoch.home(id, life, shard) return spack(HOME, id, life, shard) end
@@ -88,6 +91,19 @@ local function read_node(bytes, at, dimensions)
   return n, at
 end
 
+local function read_extra(bytes)
+  local extra, reason = plain.read(bytes)
+  if type(extra) ~= "table" then error(reason or "no table", 0) end
+  for _, name in ipairs { "barred", "view", "nodes" } do
+    if extra[name] ~= nil and type(extra[name]) ~= "table" then error("no table: " .. name, 0) end
+  end
+  for _, node in pairs(extra.nodes or {}) do
+    if type(node) ~= "table" or type(node.overrides or {}) ~= "table" then error("no table: nodes", 0) end
+    for _, o in pairs(node.overrides or {}) do if type(o) ~= "table" then error("no override", 0) end end
+  end
+  return extra
+end
+
 local function read_hand(bytes, at, dimensions)
   local m = {}
   local hand, flags, count = { nodes = {}, movers = m }
@@ -103,6 +119,9 @@ local function read_hand(bytes, at, dimensions)
   if flags > 1 then error("unknown flags " .. flags, 0) end
   hand.born = flags == epoch.BORN
   for i = 1, count do hand.nodes[i], at = read_node(bytes, at, dimensions) end
+  local extra
+  extra, at = sunpack("<s4", bytes, at)
+  hand.extra = extra ~= "" and read_extra(extra) or nil
   return hand, at
 end
 

@@ -11,7 +11,7 @@
 --     { "epoch", e, { shard, part, ... } }            { "done", e }: all mail of e is on its way
 --     { "mail", e, client, mail }                     { "moves", shard, bytes }
 --     { "request", key, shard, client, after, ... }   { "answer", key, ... }
---     { "whole" | "death", client, epoch }
+--     { "order", "whole" | "death" | "resend", value, epoch }
 --   mail[e][client]   of clients here, until all processes have sent theirs: what shards of any process have written
 --                     for an epoch is one message, so that a client gets the epochs in order, and in each one every
 -- node once
@@ -24,6 +24,7 @@
 -- that is dead takes no messages: `tell` and `post` say so. Who might not be sent any is probed twice in a heartbeat.
 
 local Line = require "aoi.skynet.world.line"
+local broadcasts = require "aoi.skynet.broadcasts"
 local wire = require "aoi.skynet.wire"
 
 local Exchange = {}
@@ -243,16 +244,35 @@ function Exchange:join(address)
   self.client_count = self.client_count % (MOST_CLIENTS - 1) + 1
   number = (self.here - 1) << 24 | self.client_count
   self.by_address[address] = number
-  self.clients[number] = { address = address, seq = 0, acked = 0, behind = false }
+  self.clients[number] = { address = address, seq = 0, acked = 0, behind = false, foreign = 0,
+                           packet_seq = 0, packets_acked = 0, starved = {}, broadcast_bytes = 0, broadcasts_acked = 0 }
   return number
 end
 
--- Everybody obeys in the same epoch.
-local function order(self, what, client)
+--- For a node whose events go to the client at that address: its number, and the node's handle there; nil: it is none.
+function Exchange:foreign_handle(address)
+  local number = self.by_address[address]
+  local client = self.clients[number]
+  if not client then return nil end
+  client.foreign = client.foreign % 0x7fffffff + 1
+  return number, wire.GATE + client.foreign - 1
+end
+
+--- The addresses of those of these clients that are here.
+function Exchange:addresses(numbers)
+  local list = {}
+  for _, number in ipairs(numbers) do
+    if self.clients[number] then list[#list + 1] = self.clients[number].address end
+  end
+  return list
+end
+
+-- Everybody obeys in the same epoch (Shard:order). Returns that.
+local function order(self, what, value)
   local at = self.epoch + AHEAD
-  for _, shard in ipairs(self.shards) do self.tell(shard, what, client, at) end
+  for _, shard in ipairs(self.shards) do self.tell(shard, "order", what, value, at) end
   for _, line in pairs(self.lines) do
-    line:put { what, client, at }
+    line:put { "order", what, value, at }
     line:push()
   end
   return at
@@ -268,6 +288,7 @@ end
 
 function Exchange:post_to(number, message)
   local client = self.clients[number]
+  if not client then return end
   if self.post(client.address, message) == nil then return self:leave(client.address) end
   self.counters.messages, self.counters.bytes = self.counters.messages + 1, self.counters.bytes + #message
 end
@@ -293,8 +314,52 @@ local function lags(self, client)
   return true
 end
 
+-- Messages that are neither events nor routes. A client that has fallen behind with broadcasts misses what comes then;
+-- a view of which packets have been dropped is silent until it begins anew.
+local function deliver_letters(self, number, epoch, letters)
+  local client, packets = self.clients[number], {}
+  for _, message in ipairs(letters) do
+    local fits = true
+    if wire.head(message) == wire.BROADCAST then
+      local now, ask
+      fits, now, ask = broadcasts.admit(client, #message)
+      if fits then message, client.broadcast_bytes = wire.renumbered(message, now, ask), now end
+    end
+    if fits then self:post_to(number, message) end
+  end
+  local full = client.packet_seq - client.packets_acked & U32 >= self.window
+  for i = 1, #letters.packets, 2 do
+    local id, at = letters.packets[i], client.starved[letters.packets[i]]
+    if at and at ~= true and epoch >= at then at, client.starved[id] = nil, nil end
+    if at or full then client.starved[id] = at or true else packets[#packets + 1] = letters.packets[i + 1] end
+  end
+  if not packets[1] or not self.clients[number] then return end
+  client.packet_seq = client.packet_seq + 1 & U32
+  local waiting = client.packet_seq - client.packets_acked & U32
+  local ask = waiting % math.max(1, self.window // 4) == 0 or waiting >= self.window
+  self:post_to(number, wire.packets(client.packet_seq, ask) .. table.concat(packets))
+end
+
+local function ack_packets(self, client, seq)
+  if client.packet_seq - seq & U32 <= client.packet_seq - client.packets_acked & U32 then client.packets_acked = seq end
+  local ids = {}
+  for id, at in pairs(client.starved) do
+    if at == true then ids[#ids + 1] = id end
+  end
+  if client.packets_acked ~= client.packet_seq or not ids[1] then return end
+  local at = order(self, "resend", ids)
+  for _, id in ipairs(ids) do client.starved[id] = at end
+end
+
 --- The mail of an epoch to a client here.
 function Exchange:deliver(number, epoch, list)
+  self:deliver_events(number, epoch, list)
+  for _, mail in ipairs(list) do
+    if mail.letters and self.clients[number] then deliver_letters(self, number, epoch, mail.letters) end
+  end
+end
+
+function Exchange:deliver_events(number, epoch, list)
   local client = self.clients[number]
   local anew = client and client.resumes == epoch and epoch or nil
   if not client or not anew and (client.resumes or lags(self, client)) then return end
@@ -313,11 +378,14 @@ function Exchange:deliver(number, epoch, list)
   self:post_to(number, wire.events(client.seq, ask, records))
 end
 
---- The client at that address has delivered the messages up to seq; lost: it has missed some.
-function Exchange:ack(address, seq, lost)
+--- The client at that address has delivered the messages up to seq; flags as of wire.lua.
+function Exchange:ack(address, seq, flags)
   local number = self.by_address[address]
   local client = self.clients[number]
   if not client or self.closed then return end
+  if flags & wire.OF_PACKETS ~= 0 then return ack_packets(self, client, seq) end
+  if flags & wire.OF_BROADCASTS ~= 0 then return broadcasts.ack(client, seq) end
+  local lost = flags & wire.LOST ~= 0
   if (client.seq - seq) & U32 <= (client.seq - client.acked) & U32 then client.acked = seq end
   client.behind = client.behind or lost and not client.resumes
   if client.behind and client.acked == client.seq then
@@ -379,12 +447,8 @@ function TAKE.answer(self, _, key, results)
   if reply then reply(table.unpack(results, 1, results.n)) end
 end
 
-function TAKE.whole(self, _, client, at)
-  for _, shard in ipairs(self.shards) do self.tell(shard, "whole", client, at) end
-end
-
-function TAKE.death(self, _, client, at)
-  for _, shard in ipairs(self.shards) do self.tell(shard, "death", client, at) end
+function TAKE.order(self, _, what, value, at)
+  for _, shard in ipairs(self.shards) do self.tell(shard, "order", what, value, at) end
 end
 
 function Exchange:take(process, item)

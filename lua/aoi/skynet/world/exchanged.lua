@@ -68,7 +68,7 @@ local function start_shards(shards)
     world.addresses[shard] = address
     skynet.call(address, "lua", "start", {
       number = shard, plan = o.plan, engine = o.engine, dimensions = o.dimensions, cell = o.cell, journal = o.journal,
-      heartbeat = o.heartbeat,
+      heartbeat = o.heartbeat, quantum = o.quantum,
     })
   end
 end
@@ -283,6 +283,12 @@ function CMD.around(_, x, y, ex, ey)
   return world.map:around(x, y, ex, ey)
 end
 
+function CMD.foreign_handle(_, address)
+  if world.exchange then return world.exchange:foreign_handle(address) end
+end
+
+function CMD.addresses(_, numbers) return world.exchange and world.exchange:addresses(numbers) or {} end
+
 function CMD.quit(source)
   if world.exchange then world.exchange:leave(source) end
 end
@@ -341,7 +347,7 @@ ptype = protocol(function(_, source, message)
   if kind == wire.GONE then
     world.exchange:leave(source)
   elseif kind == wire.ACK then
-    world.exchange:ack(source, seq, flags & wire.LOST ~= 0)
+    world.exchange:ack(source, seq, flags)
   end
 end)
 

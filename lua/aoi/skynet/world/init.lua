@@ -17,7 +17,7 @@ local JOINING = { name = true, node = true, director = true, journal = true } --
 local OPTIONS = {
   name = "string", node = "string", nodes = "table", director = "string", engine = "string", dimensions = "number",
   cell = "number", interval = "number", window = "number", heartbeat = "number", silence = "number",
-  journal = "string", measure = "boolean",
+  journal = "string", measure = "boolean", quantum = "number",
 }
 local DEFAULTS = { interval = 10, window = 32, heartbeat = 5, silence = 0 }
 
@@ -143,6 +143,15 @@ local function new_member(client, exchange, name, info)
     around = function(...)
       local ok, shards = ask_here("around", ...)
       return ok and shards or fail("the world is gone")
+    end,
+    foreign_handle = function(address)
+      local ok, to, handle = ask_here("foreign_handle", address)
+      if ok then return to, handle end
+      fail("the world is gone")
+    end,
+    addresses_of = function(numbers)
+      local ok, list = ask_here("addresses", numbers)
+      return ok and list or fail("the world is gone")
     end,
     tick_epoch = function()
       local ok, epoch = ask_here "tick"

@@ -12,6 +12,7 @@ local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.world.native"
 local methods = require "aoi.skynet.methods"
 local questions = require "aoi.skynet.world.questions"
+local wire = require "aoi.skynet.wire"
 
 local results = methods.results
 
@@ -27,7 +28,6 @@ local REMEMBERS = 100  -- epochs for which the lives are known that this client 
 local MOST_LEFT = 1000 -- of them before the old ones are looked for
 local MOST_FLUSHES = 4 -- whose moves are under way in an epoch: those of later ones wait for its end
 local MOST_HOPS = 20   -- epochs after which no move comes that was sent before the entity left
-local FOREIGN = 0x80000000 -- handles of nodes that others add for this client begin here
 
 --- options: name; number of this client; shards: how many; dimensions; ask(shard, after, name, ...) waits and returns
 -- what Shard:request replies; around(x, y, ex, ey): a list of the shards that own what is in that rectangle around a
@@ -395,23 +395,31 @@ end
 
 -- Watching ----------------------------------------------------------------------------------------------------------
 
+-- The number of the client at that address, and a handle of a node there.
+local function client_at(self, address, n, name)
+  local to, handle = self.foreign_handle(argument.integer(address, n, name, 0))
+  if to then return to, handle end
+  argument.fail(n, name, 0, "service :%08x has not opened world '%s'", address, self.name)
+end
+
 --- As that of a map. Events may come before the answer.
 function Member:request_node(id, node, area, handlers, options)
   if self.closed then return false, self:closed_text() end
+  if options and options.to then
+    local ok, to, foreign = pcall(client_at, self, options.to, 5, "add_node")
+    if not ok then return false, to end
+    return self:request("add_node", id, node, area, foreign, { positions = options.positions, to = to })
+  end
   local handle, client = self.handle, self.client
   repeat
-    handle = handle % (FOREIGN - 1) + 1
+    handle = handle % (wire.GATE - 1) + 1
   until not client.records[handle]
   self.handle = handle
-  id, node = math.tointeger(id) or id, math.tointeger(node) or node
-  local ok, reason = pcall(function()
-    argument.integer(id, 1, "add_node", 0)
-    argument.integer(node, 2, "add_node", 0)
-  end)
-  if not ok then return false, reason end
+  id, node = math.tointeger(id), math.tointeger(node)
+  if not id or not node then return self:request("add_node", id, node) end
   local record = self:keep_record(id, node, handle, handlers)
   client.inbox:since(handle, 0xffffffff)
-  ok, reason = self:request("add_node", id, node, area, handle, options)
+  local ok, reason = self:request("add_node", id, node, area, handle, options)
   if not ok then
     self.records[handle] = nil
     client:forget_record(record)
@@ -422,6 +430,48 @@ function Member:request_node(id, node, area, handlers, options)
     self:own_record(record)
   end
   return true
+end
+
+local HOWS = { hide = true, show = true, match = true }
+
+function own.override(self, id, node, target, how)
+  id, node = argument.integer(id, 1, "override", 0), argument.integer(node, 2, "override", 0)
+  target = argument.integer(target, 3, "override", 0)
+  if how ~= nil and not HOWS[how] then argument.fail(4, "override", 0, "'hide', 'show', 'match' or nil expected") end
+  local ok, lives = self:ask_shard(home(self, target), "lives_of", { target })
+  if not ok then return false, lives end
+  if not lives[1] then argument.fail(3, "override", 0, "no entity %d", target) end
+  return self:ask_owner("override", id, node, target, how, lives[1])
+end
+
+-- Those whose targets are still alive.
+function own.overrides(self, id, node)
+  id, node = argument.integer(id, 1, "overrides", 0), argument.integer(node, 2, "overrides", 0)
+  local ok, list = self:ask_owner("overrides", id, node)
+  if not ok then return false, list end
+  local alive, n = {}, 0
+  for i = 1, #list, 3 do
+    local good, lives = self:ask_shard(home(self, list[i]), "lives_of", { list[i] })
+    if not good then return false, lives end
+    if lives[1] == list[i + 2] then
+      alive[2 * n + 1], alive[2 * n + 2] = list[i], list[i + 1]
+      n = n + 1
+    end
+  end
+  return true, alive, n
+end
+
+local VIEW = { to = true, fd = true }
+
+function own.add_client(self, id, area, options)
+  local given, o = {}, options or {}
+  if type(o) ~= "table" then argument.fail(3, "add_client", 0, "table expected, got %s", type(o)) end
+  for key, value in pairs(o) do
+    if not VIEW[key] then given[key] = value end
+  end
+  local to = o.to ~= nil and client_at(self, o.to, 3, "add_client") or nil
+  local fd = o.fd ~= nil and argument.integer(o.fd, 3, "add_client", 0) or nil
+  return self:ask_owner("add_client", id, area, given, to, fd)
 end
 
 -- What messages say of routes --------------------------------------------------------------------------------------

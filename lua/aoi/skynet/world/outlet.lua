@@ -3,6 +3,7 @@
 --
 --   shard.clients[number]   of the world, that have or had nodes here: what the post knows them by
 --   shard.notes[client]     routes and refusals, which go with the events of the epoch
+--   shard.letters[client]   other messages: flat ones, and in `packets` those for players: id, bytes, and so on
 
 local wire = require "aoi.skynet.wire"
 
@@ -17,6 +18,21 @@ function outlet.note(self, client, id, shard)
   local notes = self.notes[client] or {}
   self.notes[client] = notes
   notes[#notes + 1] = wire.route(id, shard)
+end
+
+local function letters_for(self, client)
+  local letters = self.letters[client] or { packets = {} }
+  self.letters[client] = letters
+  return letters
+end
+
+--- A message for the client, behind the events of the coming epoch.
+function outlet.put(self, client, message) table.insert(letters_for(self, client), message) end
+
+--- A message of the client view of that entity, as of wire.packet.
+function outlet.put_packet(self, client, id, packet)
+  local packets = letters_for(self, client).packets
+  packets[#packets + 1], packets[#packets + 2] = id, packet
 end
 
 --- A number for a node, by which core and post know it. handle: as its client knows it.
@@ -42,6 +58,11 @@ function outlet.drain(self, number)
     mail[client].events, mail[client].ends = message, ends
     return true
   end)
+  for client, letters in pairs(self.letters) do
+    mail[client] = mail[client] or {}
+    mail[client].letters = letters
+  end
+  self.letters = {}
   for _, client in ipairs(self.buried) do
     local c = self.clients[client]
     self.clients[client], mail[client] = nil, nil

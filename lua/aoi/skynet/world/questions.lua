@@ -85,6 +85,46 @@ local function viewers(self, id)
   end
 end
 
+-- In each shard where the entity is, once: calls f(list) with the answers. Returns true, or false and what was wrong.
+local function in_audience(self, id, f, name, ...)
+  local ok, shards = self:ask_owner("audience", id)
+  if not ok then return false, shards end
+  for _, shard in ipairs(shards) do
+    local good, list = self:ask_shard(shard, name, id, ...)
+    if not good then return false, list end
+    f(list)
+  end
+  return true
+end
+
+-- Those of several lists, each once.
+local function union()
+  local all, seen = {}, {}
+  return all, function(list)
+    for _, one in ipairs(list) do
+      if not seen[one] then all[#all + 1], seen[one] = one, true end
+    end
+  end
+end
+
+local function knowers(self, id)
+  local clients, add = union()
+  local ok, reason = in_audience(self, id, add, "knowers_here")
+  if not ok then return false, reason end
+  local list = self.addresses_of(clients)
+  return true, list, #list
+end
+
+local function broadcast(self, id, bytes)
+  if type(bytes) ~= "string" then argument.fail(2, "broadcast", 0, "string expected, got %s", type(bytes)) end
+  local clients, add = union()
+  local ok, reason = in_audience(self, id, add, "broadcast_here", bytes)
+  if not ok then return false, reason end
+  return true, #clients
+end
+
+local function touch(self, id) return in_audience(self, id, function() end, "touch_here") end
+
 -- How far an area reaches on each axis of the plane.
 local function extents(area)
   if type(area) ~= "table" then return area, area end
@@ -173,6 +213,7 @@ end
 
 return function(own)
   own.viewers, own.near, own.nearest, own.stats, own.check = viewers, near, nearest, stats, check
+  own.knowers, own.broadcast, own.touch = knowers, broadcast, touch
   function own.ids(self) return gather(self, all_shards(self), 1, "ids_here") end
   function own.count(self) return sum(self, "count_here") end
 end

@@ -11,6 +11,8 @@
 --     nodes[node] --> rec      birth = { x, y, z } until it has entered
 --   recs[number] --> rec     one life of a node: the core and the post know it by its number
 --   notes[client]            routes and refusals, which go with the events of the epoch
+--   overridden[target]       nodes with an override for it (overrides.lua)
+--   views[id]                client views (views.lua)
 --   moved[id]                where an entity went that was its own, for a while
 --   forwarding[id]           where moves of it go that have come here, with the coming epoch
 --   sent_on[id][client]      the last move that has gone on from here (followers.lua)
@@ -28,12 +30,14 @@ local directory = require "aoi.skynet.world.directory"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
+local overrides = require "aoi.skynet.world.overrides"
+local strays = require "aoi.skynet.world.strays"
 local tiles = require "aoi.skynet.world.tiles"
+local views = require "aoi.skynet.world.views"
+local wire = require "aoi.skynet.wire"
 local world = require "aoi.skynet.world.native"
 
 local MOVE, NEAR, FAR, GONE, BORN, KIND = 1, 2, 3, 4, 5, 6
-local REMEMBERS = 8   -- epochs for which a shard says where an entity went: later the id's home does, without a chain
-local MOST_HOPS = 8   -- of a move that goes astray
 
 local Shard = {}
 Shard.__index = Shard
@@ -48,7 +52,8 @@ function Shard.new(options)
   local self = setmetatable({
     number = options.number, plan = options.plan, dimensions = options.dimensions or 2, map = map,
     core = space, router = world.router(space, map, options.number),
-    post = outlet.post(), clients = {}, notes = {},
+    post = outlet.post(), clients = {}, notes = {}, letters = {},
+    overridden = {}, adopted = {}, views = {}, taken_views = {}, quantum = options.quantum,
     clock = options.clock or os.clock, log = options.log,
     ents = {}, recs = {}, moved = {}, sent_on = {},
     life = {}, holder = {}, claims = {}, last_life = 0,
@@ -65,6 +70,7 @@ end
 -- What the coming epoch will do.
 function Shard:begin()
   self.births, self.leaves, self.added, self.removed, self.changed, self.kinds = {}, {}, {}, {}, {}, {}
+  self.overriding, self.viewing = {}, {} -- records and ids whose overrides and views have changed
   self.ending = {} -- records of nodes that see until then, by number
 end
 
@@ -111,103 +117,29 @@ end
 
 -- Moves -------------------------------------------------------------------------------------------------------------
 
---- The shard to which this one has handed it over lately. The id's home trusts the directory instead, as `moved` may
--- tell of an earlier life, but for hand-overs of which it has not heard yet.
-function Shard:handed_to(id)
-  local moved = self.moved[id]
-  local since = directory.home(self, id) == self.number and self.applied or self.applied - REMEMBERS
-  return moved and moved.epoch > since and moved.shard or nil
-end
-
-local is_later = followers.is_later
-
--- The shard to which a move of another's entity goes, whether that is its owner, and whether this shard has handed it
--- over: it remembers that for a while, or the id's home knows. A request goes the same way (commands.lua), so that it
--- comes after the moves before it.
-local function way_to(self, id)
-  local to, home = self:handed_to(id), directory.home(self, id)
-  if to then return to, true, true end
-  if home == self.number then return self.holder[id], true, false end
-  return home, false, false
-end
-
--- An entity that is handed over as fast as a move follows it has been moved by others since, or by later ones of the
--- same client: the move is one of those that do not count. A home may pass on one that others would refuse.
-local function is_tired(self, id, hops, handed)
-  if hops < MOST_HOPS then return false end
-  if handed then
-    self.counters.overtaken = self.counters.overtaken + 1
-    return true
-  end
-  return directory.home(self, id) ~= self.number or hops > 2 * MOST_HOPS
-end
-
--- A move of an entity that is not known here as its own.
-local function on_stray(self, client, batch, hops, id, x, y, z)
-  local ent, counters = self.ents[id], self.counters
-  counters.strays = counters.strays + 1
-  local finite = x - x == 0 and y - y == 0 and (not z or z - z == 0)
-  if finite and ent and ent.birth then
-    local birth = ent.birth
-    if client ~= ent.client or is_later(batch, birth.batch) then
-      birth.x, birth.y, birth.z = x, y, z
-      if client == ent.client then birth.batch = batch end
-    end
-    return
-  elseif finite and self.closed > self.applied then -- it may be on its way here, or be born
-    self.early[#self.early + 1] = { client, batch, hops, id, x, y, z }
-    return
-  end
-  local to, is_owner, handed = way_to(self, id)
-  local tired = to and is_tired(self, id, hops, handed)
-  if finite and tired and handed then return end
-  if not finite or not to or to == self.number or tired then
-    counters.refused = counters.refused + 1
-    outlet.note(self, client, id, 0)
-    return
-  end
-  if is_owner then outlet.note(self, client, id, to) end
-  self.forward[#self.forward + 1] = { to, epoch.row(self.dimensions, id, client, batch, hops + 1, x, y, z) }
-  self.forwarding[id] = to
-  followers.note(self, client, batch, id, to)
-end
-
-local function try_move(self, client, batch, hops, id, x, y, z)
-  followers.forget(self, client, batch, id)
-  local since = hops > 0 and self.applied + 1 - hops or 0 -- the epoch in which the first shard had it
-  if not self.router:move(id, client, batch, since, x, y, z) then on_stray(self, client, batch, hops, id, x, y, z) end
-end
-
 --- A client's message of moves (src/lua/world_outbox.c): a string, or a pointer and its length. Returns true, or nil
 -- and what is wrong with it.
 function Shard:moves(message, size)
   if self.shut then return true end
   local started = self.clock()
-  local n, client, batch, strays, count = self.router:read(message, size)
+  local n, client, batch, rows, count = self.router:read(message, size)
   if not n then return nil, client end
   self.counters.moves = self.counters.moves + n
   local values = self.dimensions + 1
   for i = 1, count * values, values do
-    on_stray(self, client, batch, 0, strays[i], strays[i + 1], strays[i + 2], values == 4 and strays[i + 3] or nil)
+    local x, y, z = rows[i + 1], rows[i + 2], values == 4 and rows[i + 3] or nil
+    strays.take(self, client, batch, rows[i], x, y, z)
   end
   self.counters.read_seconds = self.counters.read_seconds + self.clock() - started
   return true
 end
 
-local function retry_early(self)
-  local early = self.early
-  self.early = {}
-  for _, row in ipairs(early) do try_move(self, table.unpack(row, 1, 7)) end
-end
-
 -- Orders of the exchange, dated so that all shards obey them in the same epoch
 -- ------------------------------------------
 
---- The client's nodes tell all that they see, with the events of that epoch.
-function Shard:order_whole(client, at) self.orders[#self.orders + 1] = { at = at, whole = client } end
-
---- The client is gone: its entities leave and its nodes are removed, in that epoch.
-function Shard:order_death(client, at) self.orders[#self.orders + 1] = { at = at, dead = client } end
+--- In that epoch: "whole", a client: its nodes say all that they see; "death", a client: it is gone, its entities leave
+-- and its nodes are removed; "resend", a list of entities: their client views begin anew.
+function Shard:order(what, value, at) self.orders[#self.orders + 1] = { at = at, [what] = value } end
 
 local function obey(self, number, what, f)
   local kept = {}
@@ -223,6 +155,7 @@ end
 
 local function bury(self, client)
   self.buried[#self.buried + 1] = client
+  local function lost(by, id, node) outlet.put(self, by, wire.lost_views(by, { id, node or false })) end
   directory.bury(self, client)
   local ids = {}
   for id, ent in pairs(self.ents) do
@@ -230,10 +163,12 @@ local function bury(self, client)
       ids[#ids + 1] = id
     elseif ent.nodes then
       for _, rec in pairs(ent.nodes) do
-        if rec.client == client then commands.drop_node(self, ent, rec) end
+        if rec.client == client and rec.by ~= client then lost(rec.by, id, rec.node) end
+        if rec.client == client or rec.by == client then commands.drop_node(self, ent, rec) end
       end
     end
   end
+  views.bury(self, client, lost)
   table.sort(ids)
   for _, id in ipairs(ids) do
     self.sent_on[id] = nil
@@ -255,9 +190,10 @@ local function tell_home(self, lists, id, life, shard)
   list[#list + 1] = epoch.home(id, life, shard)
 end
 
--- Its nodes as a hand-over has them; from now on they are silent here.
+-- Its nodes as a hand-over has them, from now on they are silent here; the numbers of those in the core; what else
+-- there is.
 local function give_nodes(self, id, ent)
-  local list, numbers = {}, {}
+  local list, numbers, nodes = {}, {}, {}
   for node, rec in pairs(ent.nodes or {}) do
     local seen, width = "", 4
     if not rec.added then
@@ -267,10 +203,14 @@ local function give_nodes(self, id, ent)
     self.post:drop(rec.number)
     list[#list + 1] = { node = node, client = rec.client, handle = rec.handle, added = rec.added,
                         positions = rec.positions, area = rec.area, seen = seen, width = width }
+    if rec.by ~= rec.client or rec.overrides then nodes[node] = { by = rec.by, overrides = overrides.copy(rec) } end
     rec.dead = true
     self.recs[rec.number] = nil
+    overrides.forget(self, rec)
   end
-  return list, numbers
+  local view = views.give(self, id)
+  local extra = (ent.barred or view or next(nodes)) and { barred = ent.barred, view = view, nodes = nodes } or nil
+  return list, numbers, extra
 end
 
 local function route_clients(self, id, ent, mover, shard)
@@ -281,12 +221,12 @@ end
 local function hand_over(self, lists, id, shard, x, y, z)
   local ent, router = self.ents[id], self.router
   local movers = { router:mover(id) }
-  local nodes, numbers = give_nodes(self, id, ent)
+  local nodes, numbers, extra = give_nodes(self, id, ent)
   local stays, kind, life = router:hand(id, shard, x, y, z)
   kind = self.kinds[id] or kind
   local list = list_for(lists, shard, epoch.HAND)
   list[#list + 1] = epoch.hand({ id = id, life = life, kind = kind, client = ent.client, movers = movers, x = x,
-                                  y = y, z = z, nodes = nodes }, self.dimensions)
+                                  y = y, z = z, nodes = nodes, extra = extra }, self.dimensions)
   route_clients(self, id, ent, movers[1], shard)
   tell_home(self, lists, id, life, shard)
   self.given[#self.given + 1] = { id = id, stays = stays, numbers = numbers, x = x, y = y, z = z }
@@ -315,9 +255,10 @@ local function bear(self, lists, id, ent)
   if birth.real then
     ent.birth = nil
   else
+    local nodes, _, extra = give_nodes(self, id, ent)
     local hand = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
                    movers = { ent.client, at.batch, 0, 0 }, born = true,
-                   x = at.x, y = at.y, z = at.z, nodes = give_nodes(self, id, ent) }
+                   x = at.x, y = at.y, z = at.z, nodes = nodes, extra = extra }
     local list = list_for(lists, owner, epoch.HAND)
     list[#list + 1] = epoch.hand(hand, self.dimensions)
     outlet.note(self, ent.client, id, owner)
@@ -347,7 +288,7 @@ function Shard:close(number)
   assert(self.closed == self.applied and number == self.closed + 1, "an epoch out of turn")
   local started, lists, router = self.clock(), {}, self.router
   self.buried = {}
-  obey(self, number, "dead", bury)
+  obey(self, number, "death", bury)
   self.closed, self.given, self.borne = number, {}, {}
   for _, id in ipairs(self.births) do router:widen(id) end
   for _, leave in ipairs(self.leaves) do
@@ -374,7 +315,7 @@ function Shard:close(number)
     end
   end
   self.closing = { leaves = self.leaves, added = self.added, removed = self.removed, changed = self.changed,
-                   kinds = self.kinds }
+                   kinds = self.kinds, overriding = self.overriding, viewing = self.viewing }
   self:begin()
   self.counters.close_seconds = self.counters.close_seconds + self.clock() - started
   return parts
@@ -405,6 +346,15 @@ local function apply_ends(self, parts)
   apply_rows(self, parts, GONE)
 end
 
+-- What comes with a hand-over, besides its nodes.
+local function take_entity(self, hand)
+  local extra = hand.extra or {}
+  self.ents[hand.id] = { life = hand.life, client = hand.client, kind = hand.kind, barred = extra.barred }
+  self.moved[hand.id] = nil
+  if extra.barred then self.router:bar(hand.id, true) end
+  views.take(self, hand.id, extra.view)
+end
+
 local function place_hand(self, hand)
   local core, router = self.core, self.router
   local id = hand.id
@@ -417,8 +367,7 @@ local function place_hand(self, hand)
   router:note(id, hand.life, true)
   router:mover(id, table.unpack(hand.movers))
   followers.expect(self, id, hand.movers)
-  self.ents[id] = { life = hand.life, client = hand.client, kind = hand.kind }
-  self.moved[id] = nil
+  take_entity(self, hand)
 end
 
 local function move_hand(self, hand)
@@ -429,7 +378,10 @@ local function take_node(self, hand, n)
   local ent = self.ents[hand.id]
   local number = outlet.open_node(self, n.client, hand.id, n.node, n.handle, n.positions)
   local rec = { id = hand.id, node = n.node, number = number, client = n.client, handle = n.handle, area = n.area,
-                positions = n.positions }
+                positions = n.positions, by = n.client }
+  local extra = hand.extra and hand.extra.nodes and hand.extra.nodes[n.node]
+  if extra then rec.by, rec.overrides = extra.by or n.client, extra.overrides end
+  overrides.adopt(self, rec)
   self.recs[number] = rec
   ent.nodes = ent.nodes or {}
   ent.nodes[n.node] = rec
@@ -478,8 +430,7 @@ local function enter_hand(self, hand)
   if not hand.born then return end
   hand.real, hand.batch = true, hand.movers[2]
   enter_one(self, hand)
-  self.ents[hand.id] = { life = hand.life, client = hand.client, kind = hand.kind }
-  self.moved[hand.id] = nil
+  take_entity(self, hand)
 end
 
 -- Phase 5.
@@ -515,7 +466,7 @@ local function read_parts(self, list)
 end
 
 local function forget_moved(self)
-  local old = self.applied - REMEMBERS
+  local old = self.applied - strays.REMEMBERS
   for id, moved in pairs(self.moved) do
     if moved.epoch < old then self.moved[id] = nil end
   end
@@ -537,7 +488,11 @@ function Shard:apply(number, list)
   apply_births(self, parts)
   apply_nodes(self, parts)
   self.counters.apply_seconds = self.counters.apply_seconds + self.clock() - started
+  overrides.apply(self, self.closing.overriding)
+  views.apply(self, self.closing.viewing)
   obey(self, number, "whole", outlet.whole)
+  obey(self, number, "resend", views.resend)
+  views.tick(self)
   started = self.clock()
   local mail, events = outlet.drain(self, number)
   self.counters.drain_seconds = self.counters.drain_seconds + self.clock() - started
@@ -545,9 +500,9 @@ function Shard:apply(number, list)
   self.applied = number
   each_row(parts, epoch.HOME, directory.on_home, self)
   each_row(parts, epoch.ROWS, function(_, row)
-    try_move(self, row.client, row.batch, row.hops, row.id, row.x, row.y, row.z)
+    strays.move(self, row.client, row.batch, row.hops, row.id, row.x, row.y, row.z)
   end, self)
-  retry_early(self)
+  strays.retry(self)
   if number % 50 == 0 then forget_moved(self) end
   run_queue(self)
   return mail, events

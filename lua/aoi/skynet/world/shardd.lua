@@ -47,9 +47,7 @@ function CMD.apply(_, epoch, parts)
   end)
 end
 
-function CMD.whole(_, client, at) shard:order_whole(client, at) end
-
-function CMD.death(_, client, at) shard:order_death(client, at) end
+function CMD.order(_, ...) shard:order(...) end
 
 local function moves(message, size)
   local ok, reason = shard:moves(message, size)

@@ -1,0 +1,233 @@
+-- What a map of a service has, a world has, too: overrides, positions, nodes and views whose events go elsewhere,
+-- broadcasts, who knows an entity, entities that are taken over, client views. Over two processes, while entities
+-- change hands.
+if not string.pack then
+  describe("what clients of a world share", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local aoi = require "aoi"
+local network = require "spec.world.network"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+local sync = require "aoi.sync"
+
+local SEED = random_run.seed("world shared")
+local PLAN = { size = 64, reach = 10, tile = 8, shards = { 2, 2 } }
+
+local function new_network(options)
+  local given = { seed = SEED, plan = PLAN, processes = { 2, 2 } }
+  for name, value in pairs(options or {}) do given[name] = value end
+  return network.new(given)
+end
+
+-- Runs f in a coroutine until it ends; then all is told.
+local function run(net, f)
+  net:spawn(f)
+  net:run_until(function() return net.running == 0 end)
+  net:run(1)
+end
+
+-- Handlers that keep what each node sees, and whether enter and leave alternate.
+local function watcher(list)
+  local seen = {}
+  return {
+    enter = function(...)
+      local _, target = ...
+      assert(not seen[target])
+      seen[target] = true
+      table.insert(list, table.concat({ "+", ... }, " "))
+    end,
+    leave = function(...)
+      local _, target = ...
+      assert(seen[target])
+      seen[target] = nil
+      table.insert(list, table.concat({ "-", ... }, " "))
+    end,
+  }, seen
+end
+
+describe("what clients of a world share", function()
+  it("flush takes rows, which are checked as those of a map", function()
+    local net = new_network()
+    local one = net:member(1)
+    run(net, function()
+      one:enter_many({ 1, 5, 5, 2, 60, 60 })
+      one:flush({ 1, 60, 5, 2, 5, 60 })
+      one:tick()
+      assert.same({ 60, 5 }, { one:position(1) })
+      one:flush({ 1, 6, 5, 2, 5, 60 }, 1)
+      one:tick()
+      assert.same({ 6, 5, 5, 60 }, { one:position(1), select(2, one:position(1)), one:position(2) })
+      assert.error_matches(function() one:flush({ 1, 0 / 0, 5 }) end, "to 'flush' %(row 1: finite number expected")
+    end)
+  end)
+
+  it("enters bring kind and position, across a hand-over, too", function()
+    local net, list = new_network(), {}
+    local one = net:member(1)
+    run(net, function()
+      one:enter(1, 30, 10)
+      one:enter(2, 35, 10, 7)
+      one:add_node(1, 1, 8, watcher(list), { positions = true })
+      one:tick()
+      one:move(1, 60, 60)
+      one:move(2, 5, 5)
+      one:tick()
+      one:move(2, 58, 60.5)
+      one:tick()
+    end)
+    assert.same({ "+ 1 2 1 7 35.0 10.0", "- 1 2 1", "+ 1 2 1 7 58.0 60.5" }, list)
+  end)
+
+  it("events of a node go to another client, which hears when it is lost", function()
+    local net, list, lost = new_network(), {}, {}
+    local one, other = net:member(1), net:member(1)
+    other:listen((watcher(list)))
+    one:on_view_lost(function(...) table.insert(lost, { ... }) end)
+    run(net, function()
+      one:enter(1, 30, 10)
+      one:enter(2, 35, 10)
+      one:add_node(1, 4, 8, watcher({}), { to = other.service })
+      one:tick()
+      one:move(1, 60, 60) -- to a shard of the other process
+      one:tick()
+      assert.error_matches(function() one:add_node(1, 5, 8, {}, { to = 77 }) end, "has not opened world 'earth'")
+    end)
+    assert.same({ "+ 1 2 4", "- 1 2 4" }, list)
+    net:kill_client(other)
+    run(net, function() net:sleep(40) end)
+    assert.same({ { 1, 4 } }, lost)
+    run(net, function() assert.same({}, (one:nodes(1))) end)
+  end)
+
+  it("overrides hold while both ends change hands, and end with the target's life", function()
+    local net, list = new_network(), {}
+    local one = net:member(1)
+    local handlers, seen = watcher(list)
+    run(net, function()
+      for id = 1, 3 do one:enter(id, 30, 10 + id) end
+      one:add_node(1, 1, 8, handlers)
+      one:override(1, 1, 2, "hide")
+      assert.same({ 2, "hide" }, (one:overrides(1, 1)))
+      one:tick()
+      assert.same({ [3] = true }, seen)
+      for _, place in ipairs { { 60, 60 }, { 5, 60 }, { 60, 5 } } do
+        for id = 1, 3 do one:move(id, place[1], place[2] - id) end
+        one:tick()
+        one:tick()
+        assert.same({ [3] = true }, seen)
+      end
+      one:move(2, 5, 60) -- far, and near again
+      one:tick()
+      one:move(2, 60, 4)
+      one:tick()
+      assert.same({ [3] = true }, seen)
+      one:override(1, 1, 2, nil)
+      one:tick()
+      assert.same({ [2] = true, [3] = true }, seen)
+      one:override(1, 1, 2, "hide")
+      one:tick()
+      one:leave(2)
+      one:tick()
+      one:enter(2, 60, 4) -- another life
+      one:tick()
+      one:tick()
+      assert.same({ [2] = true, [3] = true }, seen)
+      assert.same({}, (one:overrides(1, 1)))
+      assert.error_matches(function() one:override(1, 1, 99, "hide") end, "#3 to 'override' %(no entity 99%)")
+      assert.error_matches(function() one:override(1, 1, 3, "odd") end, "#4 to 'override'")
+    end)
+  end)
+
+  it("an entity that is taken over is no more the former client's", function()
+    local net, refused, taken, list = new_network(), {}, {}, {}
+    local one, other = net:member(1), net:member(2)
+    one:on_refused(function(ids) table.insert(refused, ids[1]) end)
+    one:on_taken(function(id) table.insert(taken, id) end)
+    run(net, function()
+      one:enter(1, 30, 10)
+      one:add_node(1, 1, 8, watcher(list))
+      other:enter(2, 30, 11)
+      one:tick()
+      assert.same({ 30, 10 }, { other:take_over(1) })
+      other:tick()
+      assert.same({}, (other:nodes(1)))
+      assert.error_matches(function() one:leave(1) end, "taken over by another client")
+      assert.error_matches(function() one:set_kind(1, 2) end, "taken over by another client")
+      one:move(1, 60, 60)
+      one:tick()
+      assert.same({ 30, 10 }, { other:position(1) })
+      other:move(1, 60, 60) -- it is barred in the next shard, too
+      other:tick()
+      one:move(1, 5, 5)
+      one:tick()
+      assert.same({ 60, 60 }, { other:position(1) })
+    end)
+    assert.same({ 1, 1 }, refused)
+    assert.same({ 1 }, taken)
+    assert.same({ "+ 1 2 1", "- 1 2 1" }, list)
+    net:kill_client(one)
+    net:run(70)
+    run(net, function() assert.is_true(other:has(1)) end)
+  end)
+
+  it("who knows an entity gets the bytes of a broadcast, in any process", function()
+    local net, got = new_network(), {}
+    local members = { net:member(1), net:member(2), net:member(1) }
+    for i, member in ipairs(members) do
+      member:on_broadcast(function(bytes, target, ids, n) table.insert(got, { i, bytes, target, ids[1], n }) end)
+    end
+    run(net, function()
+      for i, member in ipairs(members) do
+        member:enter(i, 30 + 2 * i, 30)
+        member:add_node(i, 1, i < 3 and 10 or 1, {})
+      end
+      members[1]:tick()
+      members[1]:tick()
+      assert.equal(2, members[1]:broadcast(3, "hello"))
+      assert.same({ members[1].address }, (members[1]:knowers(3)))
+      assert.equal(0, members[1]:broadcast(2, "") - 1) -- 1 sees it
+      assert.error_matches(function() members[1]:broadcast(9, "") end, "no entity 9")
+      assert.error_matches(function() members[1]:broadcast(1) end, "string expected")
+    end)
+    table.sort(got, function(a, b) return a[1] < b[1] or a[1] == b[1] and a[2] < b[2] end)
+    assert.same({ { 1, "", 2, 1, 1 }, { 1, "hello", 3, 1, 1 }, { 2, "hello", 3, 2, 1 } }, got)
+  end)
+
+  it("client views show what one space shows, wherever their entities go", function()
+    local net, random = new_network { quantum = 1 / 64, lose = 0.1 }, rng.new(SEED)
+    local one, gate, pictures = net:member(1), net:member(1), {}
+    gate:on_client(function(id, bytes, fd)
+      assert.equal(1000 + id, fd)
+      local message = assert(sync.read(bytes))
+      local picture = message.anew and {} or pictures[id] or {}
+      pictures[id] = picture
+      for i = 1, message.gone.n do picture[message.gone[i]] = nil end
+      for i = 1, message.appeared.n do picture[message.appeared[4 * i - 3]] = true end
+    end)
+    run(net, function()
+      for id = 1, 40 do one:enter(id, random() * 64, random() * 64) end
+      for id = 1, 10 do one:add_client(id, 6, { to = gate.service, fd = 1000 + id }) end
+      assert.error_matches(function() one:add_client(1, 6) end, "already a client")
+      assert.error_matches(function() one:add_client(11, 60) end, "#2 to 'add_client' %(it reaches 60")
+      assert.error_matches(function() one:add_client(11, 6, { limit = -1 }) end, "to 'add_client'")
+      for _ = 1, 60 do
+        for id = 1, 40 do one:move(id, random() * 64, random() * 64) end
+        one:tick()
+      end
+      one:remove_client(10)
+      one:tick()
+      local space = aoi.new {}
+      for id = 1, 40 do space:enter(id, one:position(id)) end
+      for id = 1, 9 do
+        space:add_node(id, 1, 6)
+        local view, n = space:view(id, 1)
+        for i = 1, n do assert(pictures[id][view[i]], "it does not know what it sees") end
+        for _ in pairs(pictures[id]) do n = n - 1 end
+        assert.equal(0, n)
+        assert.equal(n, 0)
+      end
+    end)
+  end)
+end)
