@@ -7,7 +7,8 @@
 --                 src/sync and src/view, which it knows by core/layer_hook.h and core/observer_hook.h, nothing of
 --                 src/snapshot and src/journal, which stand on it
 --   tick          src/tick includes the core and base alone
---   engines       an engine includes its own folder, engines/shared, core/engine.h, core/rule.h and base alone
+--   grid          src/grid includes core/space_records.h, core/parts.h, core/rule.h and base alone
+--   engines       an engine includes its own folder, the grid, core/engine.h, core/rule.h and base alone
 --   circle        includes form no circle
 --   unit          src/aoi.c includes every source of the core once, src/lua/core.c those of the binding; and
 --                 first the system headers of them all, because what comes after is hidden
@@ -89,8 +90,9 @@ end
 
 local function engine_may(path, file)
   local other = engine_of(file)
-  if other then return other == engine_of(path) or other == "shared" end
-  return file == "src/core/engine.h" or file == "src/core/rule.h" or starts(file, "src/base/")
+  if other then return other == engine_of(path) end
+  return file == "src/core/engine.h" or file == "src/core/rule.h" or starts(file, "src/grid/")
+    or starts(file, "src/base/")
 end
 
 for _, path in ipairs(c_files) do
@@ -111,6 +113,9 @@ for _, path in ipairs(c_files) do
     elseif starts(path, "src/tick/") and not (starts(file, "src/tick/") or starts(file, "src/core/")
       or starts(file, "src/base/")) then
       violation(path, "tick", "includes %s: a tick knows the core alone", file)
+    elseif starts(path, "src/grid/") and not (starts(file, "src/grid/") or starts(file, "src/base/")
+      or file == "src/core/space_records.h" or file == "src/core/parts.h" or file == "src/core/rule.h") then
+      violation(path, "grid", "includes %s: the grid knows records and the rule alone", file)
     elseif starts(path, "src/engines/") and not engine_may(path, file) then
       violation(path, "engines", "includes %s, which is not for this engine", file)
     end

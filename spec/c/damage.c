@@ -108,29 +108,25 @@ static void of_pairs(void) {
     DAMAGE(uint64_t, s->world.entities[between].kind, 2); /* it does not meet the mask any more */
 }
 
-static void finds_nobody(aoi_engine *g, const double *at, bool idle) {
-    (void)g, (void)at, (void)idle;
+/* What the grid has noted of a node's layer, and of an entity. */
+static void of_the_grid(void) {
+    aoi_grid *g = &s->index.grid;
+    uint32_t e = 0, n = 0;
+    while (!aoi_is_live(s->world.nodes[n].generation) || !aoi_is_bounded(s->world.nodes + n)) n++;
+    while (!aoi_is_live(s->world.entities[e].generation)) e++;
+    aoi_grid_layer *y = g->layers + s->world.nodes[n].level;
+    DAMAGE(uint64_t, y->masks, 0);
+    DAMAGE(uint32_t, y->count, y->count + 1);
+    DAMAGE(double, y->borders.leave_max[0], y->borders.leave_max[0] / 2);
+    DAMAGE(bool, y->crowd, !y->crowd);
+    DAMAGE(uint64_t, g->seldom, ~g->seldom);
+    DAMAGE(uint32_t, s->world.entities[e].place.slot, s->world.entities[e].place.slot + 1);
 }
 
-static void finds_none(aoi_engine *g, const double *lo, const double *hi) {
-    (void)g, (void)lo, (void)hi;
-}
-
-/* An index that is in order, and yet does not find who is there. */
-static void of_an_answer(void) {
-    aoi_engine_class blind = *s->engine->class;
-    blind.watchers = finds_nobody;
-    DAMAGE(const aoi_engine_class *, s->engine->class, &blind);
-    blind = *s->engine->class;
-    blind.targets = finds_none;
-    DAMAGE(const aoi_engine_class *, s->engine->class, &blind);
-}
-
-/* What an index believes and what the records say; brute force has none. */
+/* What an index believes and what the records say. */
 static void of_an_index(void) {
     aoi_entity_record *e = s->world.entities;
     aoi_node_record *n = s->world.nodes;
-    if (!strcmp(s->engine->class->name, "brute")) return;
     DAMAGE(double, e[3].pos[0], e[3].pos[0] + 3000); /* nobody's pairs, and in another cell of any size */
     DAMAGE(double, e[3].pos[1], e[3].pos[1] - 3000);
     aoi_area_record *x = s->world.areas, extent = x[0];
@@ -143,8 +139,8 @@ static void of_an_index(void) {
     n[0] = whole;
     x[0] = extent;
     is_sound("a resized node");
-    if (!strcmp(s->engine->class->name, "quadtree")) DAMAGE(uint32_t, e[3].slot, e[3].slot + 1);
-    if (!strcmp(s->engine->class->name, "tower")) DAMAGE(uint32_t, n[1].level, !n[1].level);
+    if (!strcmp(s->index.engine->class->name, "tower") && n[1].part) DAMAGE(uint16_t, n[1].part, 0);
+    DAMAGE(uint32_t, n[1].level, !n[1].level);
 }
 
 int main(void) {
@@ -155,7 +151,7 @@ int main(void) {
         of_a_shape();
         of_pairs();
         of_an_index();
-        of_an_answer();
+        of_the_grid();
         close_space(s);
     }
     return expect_report("damage");

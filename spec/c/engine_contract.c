@@ -1,11 +1,11 @@
-/* The contract of core/engine.h, for every engine in the table: random histories against a mock space that holds nothing
- * but records.
+/* The contract of core/broad_phase.h and core/engine.h, for every engine in the table beside the grid: random histories
+ * against a mock space that holds nothing but records.
  *
- *   verb --> engine --> candidates, hits
+ *   verb --> grid and engine --> candidates, hits
  *        \-> brute force over the records, by the definition in engine.h: every pair that may have changed is reported,
  *            no pair is reported twice, and a verb for which memory is refused leaves the index as it was
  *
- * Of AOI_SQUARE and AOI_CIRCLE an engine may report only the pairs that pass the border of the radius or that of `keep`,
+ * Of AOI_SQUARE and AOI_CIRCLE an index may report only the pairs that pass the border of the radius or that of `keep`,
  * as what stays between the two does not change, and of circles only the watchers that have the point within `keep`.  The
  * bounds tell both borders, of a circle (not of a sphere) the inner one by the square that is inscribed in it. */
 #include <math.h>
@@ -17,8 +17,8 @@
 enum { ENTITIES = 64, NODES = 96, STEPS = 2500, RUNS = 12 };
 
 typedef struct mock {
-    aoi_world w; /* first: the engine hands it back */
-    aoi_engine *engine;
+    aoi_world w;
+    aoi_broad_phase index;
     double scale, origin, spread; /* of the history: a step, where the world lies, its size in steps */
     bool varied;                  /* kinds and masks: most nodes look for a kind that few entities are of */
     bool lattice;                 /* positions are whole steps, so that many are equal */
@@ -144,7 +144,7 @@ static void ask_targets(void) {
         lo[a] = at[a] - r, hi[a] = at[a] + r;
     }
     forget();
-    m.engine->class->targets(m.engine, lo, hi);
+    aoi_grid_targets(&m.index.grid, lo, hi);
     EXPECT(!m.w.failed);
     for (uint32_t i = 0; i < m.w.hit_count; i++)
         if (EXPECT(m.w.hits[i] < m.w.entity_top)) EXPECT(hit[m.w.hits[i]]++ == 0);
@@ -162,7 +162,7 @@ static void ask_watchers(void) {
     random_place(at);
     if (m.alive_count && random_below(2)) memcpy(at, m.w.entities[m.alive[random_below(m.alive_count)]].pos, sizeof at);
     forget();
-    m.engine->class->watchers(m.engine, at, idle);
+    aoi_grid_watchers(&m.index.grid, at, idle ? AOI_ALL_NODES : AOI_BUSY_NODES);
     EXPECT(!m.w.failed);
     for (uint32_t i = 0; i < m.w.hit_count; i++)
         if (EXPECT(m.w.hits[i] < m.w.node_top)) EXPECT(hit[m.w.hits[i]]++ == 0);
@@ -178,14 +178,14 @@ static void ask_watchers(void) {
 }
 
 static void expect_sound(void) {
-    const char *wrong = m.engine->class->check(m.engine);
+    const char *wrong = aoi_broad_check(&m.index);
     if (!EXPECT(wrong == NULL)) fprintf(stderr, "  %s\n", wrong);
 }
 
 static void end_of_call(void) {
     bool wanted = m.w.untidy || random_below(8) == 0;
     m.w.untidy = false;
-    if (wanted && m.engine->class->tidy) m.engine->class->tidy(m.engine);
+    if (wanted) aoi_broad_tidy(&m.index);
     m.w.untidy = false;
     expect_sound();
     if (random_below(4) == 0) ask_targets();
@@ -219,7 +219,7 @@ static void run(verb do_it, uint32_t slot, const void *argument, uint32_t *born)
 
 static int do_enter(uint32_t e, const void *unused) {
     (void)unused;
-    return m.engine->class->enter(m.engine, e);
+    return aoi_broad_enter(&m.index, e) ? AOI_OK : AOI_ENOMEM;
 }
 
 static uint64_t random_kind(void) {
@@ -240,7 +240,8 @@ static void enter_one(void) {
     uint32_t generation = e + 1 == m.w.entity_top && !r->generation ? 1 : r->generation + 1;
     *r = (aoi_entity_record){
         .id = e, .kind = random_kind(), .nodes = AOI_NONE, .mover = AOI_NONE, .generation = generation | 1};
-    r->home = r->slot = r->link = random_below(1000); /* the engine's, and not cleared */
+    r->place.cell = r->place.slot = random_below(1000); /* the index's, and not cleared */
+    r->link = random_below(1000) & INT32_MAX;
     random_place(r->pos);
     run(do_enter, e, NULL, &r->generation);
     m.alive[m.alive_count++] = e;
@@ -251,7 +252,7 @@ static void remove_node(uint32_t index) {
     uint32_t n = m.in_use[index];
     aoi_node_record *r = m.w.nodes + n;
     uint32_t *link = &m.w.entities[r->owner].nodes;
-    if (aoi_is_bounded(r)) m.engine->class->remove_node(m.engine, n);
+    if (aoi_is_bounded(r)) aoi_broad_remove_node(&m.index, n);
     while (*link != n) link = &m.w.nodes[*link].next;
     *link = r->next;
     r->generation++;
@@ -263,7 +264,7 @@ static void leave_one(uint32_t index) {
     uint32_t e = m.alive[index];
     for (uint32_t i = m.node_count; i-- > 0;)
         if (m.w.nodes[m.in_use[i]].owner == e) remove_node(i);
-    m.engine->class->leave(m.engine, e);
+    aoi_broad_leave(&m.index, e);
     m.w.entities[e].generation++;
     m.w.entity_count--;
     m.alive[index] = m.alive[--m.alive_count];
@@ -321,7 +322,7 @@ static void set_bounds(uint32_t n, const aoi_bounds *b, const aoi_area_record *a
 
 static int do_add_node(uint32_t n, const void *unused) {
     (void)unused;
-    return m.engine->class->add_node(m.engine, n);
+    return aoi_broad_add_node(&m.index, n) ? AOI_OK : AOI_ENOMEM;
 }
 
 static void add_one_node(void) {
@@ -340,7 +341,7 @@ static void add_one_node(void) {
                                      .next = m.w.entities[owner].nodes,
                                      .generation = 1,
                                      .flags = random_below(5) ? 0 : AOI_NODE_SILENT,
-                                     .level = n};
+                                     .level = AOI_NONE};
     aoi_bounds b = random_bounds(&area, m.w.nodes[n].flags);
     if (random_below(16) == 0) b.reach[0] = b.reach[1] = b.hole[0] = b.hole[1] = INFINITY, b.shape = AOI_SQUARE;
     set_bounds(n, &b, &area);
@@ -350,7 +351,7 @@ static void add_one_node(void) {
 }
 
 static int do_resize(uint32_t n, const void *bounds) {
-    return m.engine->class->resize_node(m.engine, n, bounds);
+    return aoi_broad_resize_node(&m.index, n, bounds) ? AOI_OK : AOI_ENOMEM;
 }
 
 static void resize_one(void) {
@@ -363,15 +364,11 @@ static void resize_one(void) {
     set_bounds(n, &b, &area);
 }
 
-static int do_set_kind(uint32_t e, const void *kind) {
-    return m.engine->class->set_kind ? m.engine->class->set_kind(m.engine, e, *(const uint64_t *)kind) : AOI_OK;
-}
-
 static void change_kind(void) {
     if (!m.alive_count) return;
     uint32_t e = m.alive[random_below(m.alive_count)];
     uint64_t kind = random_kind();
-    run(do_set_kind, e, &kind, NULL);
+    aoi_grid_set_kind(&m.index.grid, e, kind);
     m.w.entities[e].kind = kind;
 }
 
@@ -380,7 +377,7 @@ static void change_mask(void) {
     uint32_t n = m.in_use[random_below(m.node_count)];
     if (random_below(8)) m.w.nodes[n].mask = random_mask();
     else m.w.nodes[n].flags ^= AOI_NODE_OVERRIDES;
-    if (m.engine->class->mask_changed && aoi_is_bounded(m.w.nodes + n)) m.engine->class->mask_changed(m.engine, n);
+    if (aoi_is_bounded(m.w.nodes + n)) aoi_grid_mask_changed(&m.index.grid, n);
 }
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
@@ -404,7 +401,7 @@ static void random_step(uint32_t e, double *to) {
 }
 
 static int do_move(uint32_t e, const void *to) {
-    return m.engine->class->move(m.engine, e, to);
+    return aoi_broad_move(&m.index, e, to, true) ? AOI_OK : AOI_ENOMEM;
 }
 
 static void move_one(void) {
@@ -412,8 +409,7 @@ static void move_one(void) {
     uint32_t e = m.alive[random_below(m.alive_count)];
     double to[3];
     random_step(e, to);
-    if (random_below(2) && m.engine->class->prefetch)
-        for (int stage = 0; stage < 2; stage++) m.engine->class->prefetch(m.engine, e, stage);
+    for (int stage = 0; stage < 3 && random_below(2); stage++) aoi_grid_prefetch(&m.index.grid, e, stage);
     forget();
     run(do_move, e, to, NULL);
     if (!m.w.failed) {
@@ -427,12 +423,12 @@ static void move_one(void) {
     memcpy(m.w.entities[e].pos, to, sizeof to);
     expect_sound();
     forget();
-    EXPECT(m.engine->class->move(m.engine, e, from) == AOI_OK);
+    EXPECT(aoi_broad_move(&m.index, e, from, true));
     memcpy(m.w.entities[e].pos, from, sizeof from);
 }
 
 static int do_place(uint32_t e, const void *to) {
-    return m.engine->class->place(m.engine, e, to);
+    return aoi_broad_move(&m.index, e, to, false) ? AOI_OK : AOI_ENOMEM;
 }
 
 /* Movers: most go a little, now and then one goes far. */
@@ -460,8 +456,7 @@ static void choose_movers(void) {
 
 static void move_many(void) {
     choose_movers();
-    const aoi_engine_class *class = m.engine->class;
-    bool placed = class->place && random_below(2);
+    bool placed = random_below(2);
     size_t size = (size_t)m.w.dims * sizeof(double);
     for (uint32_t i = 0; i < m.w.mover_count; i++) {
         uint32_t entity = m.w.movers[i];
@@ -472,7 +467,7 @@ static void move_many(void) {
         if (placed) {
             run(do_place, entity, to, NULL);
             EXPECT(m.w.candidate_count == 0);
-        } else EXPECT(class->move(m.engine, entity, to) == AOI_OK);
+        } else EXPECT(aoi_broad_move(&m.index, entity, to, true));
         memcpy(way, e->pos, size);
         memcpy(e->pos, to, size);
         m.w.moved++;
@@ -495,12 +490,8 @@ static void open_mock(const aoi_engine_class *class, int dims, int history) {
     m.lattice = history % 3 == 0;
     m.varied = history % 5 < 3;
     m.spread = history % 4 == 1 ? 400 : history % 4 == 2 ? 6 : 40;
-    m.engine = calloc(1, class->size);
-    if (!m.engine) abort();
-    m.engine->class = class;
-    m.engine->world = &m.w;
     double cell = random_below(3) ? 0 : m.scale * (1 + random_below(8));
-    EXPECT(class->open(m.engine, cell) == AOI_OK);
+    EXPECT(aoi_broad_open(&m.index, &m.w, class, cell));
     m.w.entity_top = m.w.node_top = 0;
 }
 
@@ -508,8 +499,7 @@ static void close_mock(void) {
     while (m.node_count) remove_node(0);
     while (m.alive_count) leave_one(0);
     expect_sound();
-    m.engine->class->close(m.engine);
-    free(m.engine);
+    aoi_broad_close(&m.index);
     AOI_FREE_LINES(&m.w.memory, m.w.entities, m.w.entity_cap);
     AOI_FREE_LINES(&m.w.memory, m.w.nodes, m.w.node_cap);
     AOI_FREE(&m.w.memory, m.w.areas, m.w.area_cap);
@@ -524,11 +514,11 @@ static void close_mock(void) {
 static void leave_all(void) {
     while (m.node_count) remove_node(0);
     while (m.alive_count) leave_one(0);
-    if (!m.engine->class->tidy) return;
-    m.engine->class->tidy(m.engine);
-    size_t own = m.w.entity_cap * sizeof *m.w.entities + m.w.node_cap * sizeof *m.w.nodes +
-                 m.w.area_cap * sizeof *m.w.areas + m.w.candidate_cap * sizeof *m.w.candidates +
-                 m.w.hit_cap * sizeof *m.w.hits + m.w.mover_cap * sizeof *m.w.movers + m.w.way_cap * sizeof *m.w.ways;
+    aoi_broad_tidy(&m.index);
+    size_t own = m.index.engine->class->size + m.w.entity_cap * sizeof *m.w.entities +
+                 m.w.node_cap * sizeof *m.w.nodes + m.w.area_cap * sizeof *m.w.areas +
+                 m.w.candidate_cap * sizeof *m.w.candidates + m.w.hit_cap * sizeof *m.w.hits +
+                 m.w.mover_cap * sizeof *m.w.movers + m.w.way_cap * sizeof *m.w.ways;
     EXPECT(m.w.memory.used <= own + 2 * AOI_CACHE_LINE); /* two of the arrays begin at a line */
     expect_sound();
 }

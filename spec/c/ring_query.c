@@ -1,6 +1,6 @@
 /* Ring queries over cells, of boxes and of circles, with and without hysteresis: no candidate is missed, whatever rounding
  * does and however far from the origin; few others are visited. */
-#include "engines/shared/ring_query.h"
+#include "grid/ring_query.h"
 
 #include <math.h>
 
@@ -46,7 +46,7 @@ static void random_place(const double *center, double spread, double *at) {
 static void put(uint32_t i, uint32_t near) {
     uint32_t cell = aoi_spatial_reserve(&memory, &field.cells, near, field.at[i]);
     EXPECT(cell != AOI_NONE);
-    field.slot[i] = aoi_spatial_insert(&field.cells, cell, field.at[i], i);
+    field.slot[i] = aoi_spatial_insert(&field.cells, cell, field.at[i], i, i % 3 == 0);
     field.home[i] = cell;
 }
 
@@ -75,7 +75,7 @@ static void visit(void *ud, const uint32_t *refs, size_t count) {
 
 static aoi_visitor visitor(found *f) {
     memset(f, 0, sizeof *f);
-    return (aoi_visitor){visit, f, (uintptr_t)field.at, (uintptr_t)field.at};
+    return (aoi_visitor){visit, f, (uintptr_t)field.at, (uintptr_t)field.at, false};
 }
 
 /* The distance of a from b: the larger one of the axes, or the one in the plane. */
@@ -175,7 +175,7 @@ static double random_reach(const double *from) {
 
 static void round_of(double side, double spread) {
     double center[2] = {random_center(), random_center()};
-    aoi_spatial_open(&field.cells, side);
+    aoi_spatial_open(&field.cells, side, false);
     field.count = 1 + random_below(random_below(4) ? 40 : 300);
     if (random_below(50) == 0) field.count = MOST, spread /= 16; /* cells of many buckets */
     for (uint32_t i = 0; i < field.count; i++) {

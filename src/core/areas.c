@@ -69,13 +69,13 @@ static void remove_unbounded(aoi_space *s, uint32_t node) {
 }
 
 static int index_node(aoi_space *s, uint32_t node) {
-    if (aoi_is_bounded(s->world.nodes + node)) return s->engine->class->add_node(s->engine, node);
+    if (aoi_is_bounded(s->world.nodes + node)) return aoi_broad_add_node(&s->index, node) ? AOI_OK : AOI_ENOMEM;
     add_unbounded(s, node);
     return AOI_OK;
 }
 
 static void unindex_node(aoi_space *s, uint32_t node) {
-    if (aoi_is_bounded(s->world.nodes + node)) s->engine->class->remove_node(s->engine, node);
+    if (aoi_is_bounded(s->world.nodes + node)) aoi_broad_remove_node(&s->index, node);
     else remove_unbounded(s, node);
 }
 
@@ -331,7 +331,7 @@ static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     aoi_bounds from = aoi_bounds_of(&s->world, node), to = aoi_bounds_from(s->world.dims, is, n->flags);
     bool was_bounded = aoi_is_bounded(n), bounded = to.reach[0] <= DBL_MAX;
     if (aoi_same_bounds(&from, &to)) return AOI_OK;
-    if (was_bounded && bounded) return s->engine->class->resize_node(s->engine, node, &to);
+    if (was_bounded && bounded) return aoi_broad_resize_node(&s->index, node, &to) ? AOI_OK : AOI_ENOMEM;
     aoi_area_state was = aoi_state_of(s, node);
     unindex_node(s, node);
     set_state(s, node, is);
@@ -342,8 +342,7 @@ static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
 }
 
 void aoi_tell_mask(aoi_space *s, uint32_t node) {
-    const aoi_engine_class *class = s->engine->class;
-    if (class->mask_changed && aoi_is_bounded(s->world.nodes + node)) class->mask_changed(s->engine, node);
+    if (aoi_is_bounded(s->world.nodes + node)) aoi_grid_mask_changed(&s->index.grid, node);
 }
 
 /* On success the state's block of parameters is the node's, else the caller's. */

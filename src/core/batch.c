@@ -85,7 +85,7 @@ static int enter_row(aoi_space *s, const aoi_row *row, uint64_t kind, bool judge
     uint32_t e = aoi_new_entity(s, row->id, row->pos, kind);
     if (e == AOI_NONE) return AOI_ENOMEM;
     if (judged) aoi_judge_target(s, e, NULL, &(aoi_looks){kind, AOI_FIRST_LAYER, 0});
-    if (!s->world.failed && s->engine->class->enter(s->engine, e) == AOI_OK) return AOI_OK;
+    if (!s->world.failed && aoi_broad_enter(&s->index, e)) return AOI_OK;
     aoi_free_entity(s, e);
     return AOI_ENOMEM;
 }
@@ -132,7 +132,7 @@ static int enter_rows(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind
     aoi_rollback(s);
     while (i-- > 0) {
         uint32_t e = aoi_slot_of_id(s, rows[i].id);
-        s->engine->class->leave(s->engine, e);
+        aoi_broad_leave(&s->index, e);
         aoi_free_entity(s, e);
     }
     aoi_queue_commit(&s->world.memory, &s->queue);

@@ -1,4 +1,4 @@
-/* check.c - every invariant of the space, its engine's own, and the engine's answers against brute force. */
+/* check.c - every invariant of the space, its index's own, and the grid's answers against brute force. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -142,8 +142,8 @@ static const char *check_targets(aoi_space *s) {
             if (!aoi_is_live(w->entities[e].generation) || e == w->nodes[n].owner) continue;
             bool near = aoi_is_large(s, e) ? in_reach(s, n, e) : in_box(w, n, w->entities[e].pos);
             if (near && !is_hit_once(w, e))
-                return say(s, "engine %s does not find entity %lld near entity %lld", s->engine->class->name,
-                           (long long)w->entities[e].id, (long long)owner->id);
+                return say(s, "the grid does not find entity %lld near entity %lld", (long long)w->entities[e].id,
+                           (long long)owner->id);
         }
     }
     return NULL;
@@ -158,9 +158,8 @@ static const char *check_watchers(aoi_space *s) {
             const aoi_node_record *k = w->nodes + n;
             if (!aoi_is_live(k->generation) || k->owner == e) continue;
             if (in_reach(s, n, e) && !is_hit_once(w, n))
-                return say(s, "engine %s does not find node %lld of entity %lld around entity %lld",
-                           s->engine->class->name, (long long)k->node_id, (long long)w->entities[k->owner].id,
-                           (long long)w->entities[e].id);
+                return say(s, "the grid does not find node %lld of entity %lld around entity %lld",
+                           (long long)k->node_id, (long long)w->entities[k->owner].id, (long long)w->entities[e].id);
         }
     }
     return NULL;
@@ -174,7 +173,7 @@ const char *aoi_check(aoi_space *s) {
     if (!wrong) wrong = aoi_check_looks(s);
     if (!wrong) wrong = aoi_queue_check(&s->queue);
     if (!wrong && s->layers) wrong = aoi_layers_see(s) ? aoi_layers_check(s->layers) : "not enough memory";
-    if (!wrong) wrong = s->engine->class->check(s->engine);
+    if (!wrong) wrong = aoi_broad_check(&s->index);
     if (!wrong) wrong = check_targets(s);
     if (!wrong) wrong = check_watchers(s);
     if (s->world.failed) { /* memory ran out in a query: no verdict */

@@ -3,10 +3,10 @@
  * A pair is where the box of the node, grown by the extent, holds the target.  From the watcher's side that is a run of
  * each level.  From the target's side it is the nodes whose box meets R, the square of the extent around the target:
  *
- *       c - - - - - c       small nodes, as nearly all are, have their owners near R: the engine is asked for the entities
+ *       c - - - - - c       small nodes, as nearly all are, have their owners near R: the grid is asked for the entities
  *       | +-------+ |       there, and their nodes are looked at;
  *       | |   t R | |       a wide one, a square or a circle much larger than R, that meets R holds one of the corners c
- *       | +-------+ |       of a square a quarter larger than R: the engine is asked for the nodes around each corner.
+ *       | +-------+ |       of a square a quarter larger than R: the grid is asked for the nodes around each corner.
  *       c - - - - - c       Where a circle of radius r >= 4h touches R, a square of half-extent h, the nearest corner is
  *                           at most hypot(r - h / 4, 5h / 4) < r from its middle.
  *
@@ -155,7 +155,7 @@ static const aoi_large_place *first_place(const aoi_large_level *level, double x
     return from + (n == 1 && from->x < x);
 }
 
-typedef struct large_box { /* heights count for what is asked of the engine alone */
+typedef struct large_box { /* heights count for what is asked of the grid alone */
     double lo[3], hi[3];
 } large_box;
 
@@ -264,7 +264,7 @@ AOI_INLINE void each_near(aoi_space *s, const large_span *b, const large_span *b
         for (const aoi_large_place *p = first_place(level, b->at[0] - room); p < end && p->x <= b->at[0] + room; p++)
             if (meets(b, p) && (!(but || p->before) || !is_second(s, b, but, p))) f(s, node, p->entity);
     }
-    s->engine->steps++;
+    s->world.steps++;
 }
 
 static void places_ready(aoi_space *s) {
@@ -277,7 +277,7 @@ static void add_target(aoi_space *s, uint32_t node, uint32_t entity) {
     aoi_add_hit(&s->world, entity);
 }
 
-/* In the place of those that the engine has hit. */
+/* In the place of those that the grid has hit. */
 void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi) {
     aoi_world *w = &s->world;
     large_span b = span_of(lo, hi, (double[2]){0, 0});
@@ -344,7 +344,7 @@ static void corner_of(const large_question *q, int c, double *at) {
     for (int a = 0; a < 3; a++) at[a] = c >> a & 1 ? q->corners.hi[a] : q->corners.lo[a];
 }
 
-/* Whether the engine surely finds the node around a corner. */
+/* Whether the grid surely finds the node around a corner. */
 static bool holds_corner(const aoi_space *s, uint32_t node, const large_question *q, int c) {
     const aoi_node_record *n = s->world.nodes + node;
     const double *w = s->world.entities[n->owner].pos;
@@ -373,8 +373,8 @@ static void add_small_nodes(aoi_space *s, const large_question *q, const large_q
     aoi_world *w = &s->world;
     uint32_t first = w->hit_count;
     double reach = reach_of_class(q->small) * (1 + 0x1p-40);
-    s->engine->class->targets(s->engine, (double[2]){q->box.lo[0] - reach, q->box.lo[1] - reach},
-                              (double[2]){q->box.hi[0] + reach, q->box.hi[1] + reach});
+    aoi_grid_targets(&s->index.grid, (double[2]){q->box.lo[0] - reach, q->box.lo[1] - reach},
+                     (double[2]){q->box.hi[0] + reach, q->box.hi[1] + reach});
     uint32_t owners = w->hit_count;
     for (uint32_t i = first; i < owners; i++) {
         if (i + OWNERS_AHEAD < owners) AOI_PREFETCH(w->entities + w->hits[i + OWNERS_AHEAD]);
@@ -393,7 +393,7 @@ static void add_wide_nodes(aoi_space *s, const large_question *q, const large_qu
         uint32_t first = w->hit_count, end;
         double corner[3];
         corner_of(q, c, corner);
-        s->engine->class->watchers(s->engine, corner, idle);
+        aoi_grid_watchers(&s->index.grid, corner, idle ? AOI_ALL_NODES : AOI_BUSY_NODES);
         end = w->hit_count;
         w->hit_count = first;
         for (uint32_t i = first; i < end; i++) {
@@ -406,7 +406,7 @@ static void add_wide_nodes(aoi_space *s, const large_question *q, const large_qu
     }
 }
 
-/* Those that no question of the engine finds, or all: one by one. */
+/* Those that no question of the grid finds, or all: one by one. */
 static void add_listed_nodes(aoi_space *s, const large_question *q, const large_question *but) {
     aoi_world *w = &s->world;
     for (uint32_t n = 0; n < w->node_top; n++) {
@@ -414,7 +414,7 @@ static void add_listed_nodes(aoi_space *s, const large_question *q, const large_
         if (!aoi_is_live(r->generation) || !aoi_is_bounded(r) || r->owner == q->entity) continue;
         if ((q->all || large_size_of(s, n, q) == LARGE_LISTED) && box_meets(s, n, &q->box)) add_node_hit(s, n, but);
     }
-    s->engine->steps += w->node_top;
+    s->world.steps += w->node_top;
 }
 
 /* Those that the first question finds, and the other does not, which may be NULL. */

@@ -27,20 +27,17 @@ void aoi_free_looks(aoi_space *s) {
     aoi_larges_free(s);
 }
 
-/* The engine's kind of an entity with these looks. */
+/* The index's kind of an entity with these looks. */
 static uint64_t indexed_kind(const aoi_looks *looks) {
     return looks->extent > 0 ? 0 : looks->kind;
 }
 
-static bool index_kind(aoi_space *s, uint32_t entity, uint64_t kind) {
-    const aoi_engine_class *class = s->engine->class;
-    if (s->world.entities[entity].kind == kind) return true;
-    if (class->set_kind && class->set_kind(s->engine, entity, kind) != AOI_OK) return false;
+static void index_kind(aoi_space *s, uint32_t entity, uint64_t kind) {
+    aoi_grid_set_kind(&s->index.grid, entity, kind);
     s->world.entities[entity].kind = kind;
-    return true;
 }
 
-/* Room first, then judging, then the index of the engine; what cannot fail comes last. */
+/* Room first, then judging; what cannot fail comes last. */
 static int set_looks(aoi_space *s, uint32_t e, const aoi_looks *is) {
     aoi_looks was = aoi_looks_of(s, e);
     if (!aoi_begin(s)) return AOI_ENOMEM;
@@ -55,10 +52,11 @@ static int set_looks(aoi_space *s, uint32_t e, const aoi_looks *is) {
         after.layers = is->layers;
         aoi_judge_node(s, n, &before, &after);
     }
-    if (s->world.failed || !index_kind(s, e, indexed_kind(is))) {
+    if (s->world.failed) {
         aoi_rollback(s);
         return AOI_ENOMEM;
     }
+    index_kind(s, e, indexed_kind(is));
     if (e < s->entity_layers_cap) s->entity_layers[e] = is->layers;
     aoi_larges_set(s, e, is);
     return AOI_OK;
@@ -99,9 +97,9 @@ int aoi_set_extent(aoi_space *s, aoi_entity handle, double extent) {
 
 int aoi_restore_looks(aoi_space *s, uint32_t e, uint64_t layers, double extent) {
     aoi_looks is = {s->world.entities[e].kind, layers, extent};
-    if ((layers != AOI_FIRST_LAYER && !aoi_layers_ready(s, e)) || (extent > 0 && !aoi_larges_ready(s, e, extent)) ||
-        !index_kind(s, e, indexed_kind(&is)))
+    if ((layers != AOI_FIRST_LAYER && !aoi_layers_ready(s, e)) || (extent > 0 && !aoi_larges_ready(s, e, extent)))
         return AOI_ENOMEM;
+    index_kind(s, e, indexed_kind(&is));
     if (e < s->entity_layers_cap) s->entity_layers[e] = layers;
     aoi_larges_set(s, e, &is);
     return AOI_OK;

@@ -13,7 +13,7 @@
 #ifndef AOI_LOOKS_H
 #define AOI_LOOKS_H
 
-#include "core/engine.h"
+#include "core/space_records.h"
 
 typedef struct aoi_looks {
     uint64_t kind, layers;

@@ -84,21 +84,15 @@ static void forget_movers(aoi_space *s) {
 /* ---- the index, without judging ---------------------------------------------------------------------------------- */
 
 static bool put_in_place(aoi_space *s, uint32_t entity, const double *to) {
-    const aoi_engine_class *class = s->engine->class;
-    if (class->place) return class->place(s->engine, entity, to) == AOI_OK;
-    bool placed = class->move(s->engine, entity, to) == AOI_OK;
-    s->world.candidate_count = 0;
-    s->world.failed = false;
-    return placed;
+    return aoi_broad_move(&s->index, entity, to, false);
 }
 
 /* What the movers some turns after the i-th need. */
 AOI_INLINE void prefetch_ahead(const aoi_space *s, uint32_t i, int stage) {
     const aoi_world *w = &s->world;
-    const aoi_engine_class *class = s->engine->class;
     uint32_t left = w->mover_count - 1 - i;
     AOI_PREFETCH(w->entities + w->movers[i + (left < ENTITY_AHEAD ? left : ENTITY_AHEAD)]);
-    if (class->prefetch && left >= FETCH_AHEAD) class->prefetch(s->engine, w->movers[i + FETCH_AHEAD], stage);
+    if (left >= FETCH_AHEAD) aoi_grid_prefetch(&s->index.grid, w->movers[i + FETCH_AHEAD], stage);
 }
 
 static bool place_all(aoi_space *s) {
@@ -114,9 +108,7 @@ static bool place_all(aoi_space *s) {
 
 /* What a move reads beside that, and putting in place does not. */
 static void prefetch_soon(const aoi_space *s, uint32_t i) {
-    const aoi_engine_class *class = s->engine->class;
-    if (class->prefetch && i + FETCH_SOON < s->world.mover_count)
-        class->prefetch(s->engine, s->world.movers[i + FETCH_SOON], 1);
+    if (i + FETCH_SOON < s->world.mover_count) aoi_grid_prefetch(&s->index.grid, s->world.movers[i + FETCH_SOON], 1);
 }
 
 /* One mover after the other.  False when memory is refused; of the one it was refused for nothing is judged. */
@@ -129,7 +121,7 @@ static bool move_in_turn(aoi_space *s) {
         prefetch_ahead(s, w->moved, 0);
         prefetch_soon(s, w->moved);
         if (!aoi_same_place(w->dims, w->entities[entity].pos, to)) {
-            if (s->engine->class->move(s->engine, entity, to) != AOI_OK) w->failed = true;
+            if (!aoi_broad_move(&s->index, entity, to, true)) w->failed = true;
             else {
                 if (!w->failed) aoi_judge_mover(s, entity, to);
                 s->half_moved = w->failed;
@@ -159,10 +151,10 @@ static bool move_half_back(aoi_space *s) {
 
 enum { JOIN_ONE_IN = 8 }; /* share of entities from which on looking at all of them costs less than single moves */
 
-/* Engines without `place` are never joined: brute force checks the join, too. */
+/* An engine that takes all nodes checks the join, too. */
 static bool join_pays(const aoi_space *s) {
     const aoi_world *w = &s->world;
-    return s->engine->class->place && w->mover_count >= 16 && w->mover_count >= w->entity_count / JOIN_ONE_IN;
+    return w->takes != AOI_TAKES_ALL && w->mover_count >= 16 && w->mover_count >= w->entity_count / JOIN_ONE_IN;
 }
 
 bool aoi_judge_movers(aoi_space *s) {

@@ -349,7 +349,7 @@ static bool find_nearest(aoi_space *s, const double *pos, size_t n, double radiu
     aoi_world *w = &s->world;
     double within = s->last_nearest > 0 ? s->last_nearest : 2, looked = 0; /* what is near now was near the last time */
     for (bool told = false;; within = looked * (w->hit_count ? 2 : 4)) {
-        double reach = s->engine->class->nearest ? s->engine->class->nearest(s->engine, pos, within, n) : within;
+        double reach = aoi_grid_nearest(&s->index.grid, pos, within, n);
         told = told || reach != within;
         if (reach > looked) within = reach;
         looked = within;

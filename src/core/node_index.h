@@ -9,7 +9,7 @@
 #ifndef AOI_NODE_INDEX_H
 #define AOI_NODE_INDEX_H
 
-#include "core/engine.h"
+#include "core/space_records.h"
 
 enum { AOI_FEW_NODES = 16 }; /* of one entity, whose chain is walked */
 

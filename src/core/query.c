@@ -3,7 +3,7 @@
 
 #include "core/space.h"
 
-/* ---- the engine's queries, with what the space keeps to itself ---------------------------------------------------- */
+/* ---- the grid's lookups, with what the space keeps to itself ---------------------------------------------------- */
 
 void aoi_find_targets(aoi_space *s, const double *at, const double *reach) {
     double lo[2] = {at[0] - reach[0], at[1] - reach[1]}, hi[2] = {at[0] + reach[0], at[1] + reach[1]};
@@ -14,7 +14,7 @@ void aoi_find_in_box(aoi_space *s, const double *lo, const double *hi) {
     aoi_world *w = &s->world;
     w->hit_count = 0;
     if (hi[0] <= DBL_MAX && hi[1] <= DBL_MAX && lo[0] >= -DBL_MAX && lo[1] >= -DBL_MAX) {
-        s->engine->class->targets(s->engine, lo, hi);
+        aoi_grid_targets(&s->index.grid, lo, hi);
         if (s->larges.count) aoi_add_large_targets(s, lo, hi);
         return;
     }
@@ -26,7 +26,7 @@ static void find_among_few(aoi_space *s) {
     const aoi_world *w = &s->world;
     for (uint32_t n = 0; n < w->node_top; n++)
         if (aoi_is_live(w->nodes[n].generation) && aoi_is_bounded(w->nodes + n)) aoi_add_hit(&s->world, n);
-    s->engine->steps += w->node_top;
+    s->world.steps += w->node_top;
 }
 
 /* Its own nodes may be among them. */
@@ -35,7 +35,7 @@ static void find_nodes(aoi_space *s, uint32_t entity, double extent, bool idle, 
     w->hit_count = 0;
     if (extent > 0) aoi_find_large_watchers(s, entity, extent, idle);
     else if (w->node_top <= AOI_FEW_WATCHERS && !by_index) find_among_few(s);
-    else s->engine->class->watchers(s->engine, w->entities[entity].pos, idle);
+    else aoi_grid_watchers(&s->index.grid, w->entities[entity].pos, idle ? AOI_ALL_NODES : AOI_BUSY_NODES);
     for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home) aoi_add_hit(w, n);
 }
 
@@ -231,7 +231,7 @@ void aoi_read_stats(const aoi_space *s, aoi_stats *out) {
                        .pending = aoi_pending(s),
                        .memory = s->world.memory.used,
                        .candidates = s->candidates,
-                       .steps = s->engine->steps,
+                       .steps = s->world.steps,
                        .pairs = s->kept.count};
-    s->engine->class->stats(s->engine, out);
+    aoi_broad_stats(&s->index, out);
 }

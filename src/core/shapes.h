@@ -11,7 +11,7 @@
 #ifndef AOI_SHAPES_H
 #define AOI_SHAPES_H
 
-#include "core/engine.h"
+#include "core/space_records.h"
 
 /* fields of an area, as bits */
 enum {

@@ -51,17 +51,6 @@ static const aoi_engine_class *class_named(const char *name) {
     return NULL;
 }
 
-static bool open_engine(aoi_space *s, const aoi_engine_class *class, double cell) {
-    aoi_engine *g = aoi_resize(&s->world.memory, NULL, 0, class->size);
-    if (!g) return false;
-    memset(g, 0, class->size);
-    g->class = class;
-    g->world = &s->world;
-    if (class->open(g, cell) == AOI_OK) s->engine = g;
-    else aoi_resize(&s->world.memory, g, class->size, 0);
-    return s->engine != NULL;
-}
-
 int aoi_open(const aoi_options *o, aoi_space **out) {
     const aoi_engine_class *class = class_named(o->engine);
     if (!class || !(o->dimensions == 0 || o->dimensions == 2 || o->dimensions == 3) || !(o->cell >= 0))
@@ -76,7 +65,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
     aoi_forget_travel(&s->moves);
     aoi_queue_open(&s->queue);
     aoi_overrides_open(&s->overrides);
-    if (open_engine(s, class, o->cell)) {
+    if (aoi_broad_open(&s->index, &s->world, class, o->cell)) {
         *out = s;
         return AOI_OK;
     }
@@ -91,10 +80,7 @@ void aoi_close(aoi_space *s) {
     if (s->observers) aoi_observers_orphan(s->observers);
     aoi_world *w = &s->world;
     aoi_memory *m = &w->memory;
-    if (s->engine) {
-        s->engine->class->close(s->engine);
-        aoi_resize(m, s->engine, s->engine->class->size, 0);
-    }
+    aoi_broad_close(&s->index);
     aoi_queue_close(m, &s->queue);
     aoi_pair_table_free(m, &s->kept);
     aoi_overrides_free(m, &s->overrides);
@@ -150,7 +136,7 @@ bool aoi_finite(const aoi_space *s, const double *pos) {
     return isfinite(pos[0]) && isfinite(pos[1]) && (s->world.dims < 3 || isfinite(pos[2]));
 }
 
-/* A record for the entity, in the index of ids, but in no engine yet. */
+/* A record for the entity, in the index of ids alone. */
 uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t kind) {
     aoi_world *w = &s->world;
     double at[3] = {pos[0], pos[1], w->dims == 3 ? pos[2] : 0}; /* pos may lie in memory that moves */
@@ -169,8 +155,7 @@ uint32_t aoi_new_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
     uint32_t generation = r->generation + 1;
     if (e == w->entity_top) w->entity_top++;
     else s->unused_entity = r->home;
-    *r = (aoi_entity_record){
-        .id = id, .kind = kind, .nodes = AOI_NONE, .mover = AOI_NONE, .link = AOI_NONE, .generation = generation};
+    *r = (aoi_entity_record){.id = id, .kind = kind, .nodes = AOI_NONE, .mover = AOI_NONE, .generation = generation};
     aoi_place(s, e, at);
     aoi_index_add(&s->ids, aoi_id_hash(&s->world.hash_key, id), e);
     w->entity_count++;
@@ -229,7 +214,7 @@ void aoi_give_back(aoi_space *s) {
     aoi_world *w = &s->world;
     aoi_memory *m = &w->memory;
     if (w->entity_count || (w->entity_cap <= EMPTY_KEEPS && w->node_cap <= EMPTY_KEEPS)) return;
-    if (s->engine->class->tidy) s->engine->class->tidy(s->engine);
+    aoi_broad_tidy(&s->index);
     if (!s->sighting_count) give_back_entities(s);
     if (!s->sighting_count && s->freed_node == AOI_NONE) give_back_nodes(s);
     if (!s->ids.count) aoi_index_free(m, &s->ids);
@@ -258,7 +243,7 @@ static int enter_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
     uint32_t e = aoi_new_entity(s, id, pos, kind);
     if (e == AOI_NONE) return AOI_ENOMEM;
     aoi_judge_target(s, e, NULL, &(aoi_looks){kind, AOI_FIRST_LAYER, 0});
-    if (s->world.failed || s->engine->class->enter(s->engine, e) != AOI_OK) {
+    if (s->world.failed || !aoi_broad_enter(&s->index, e)) {
         aoi_rollback(s);
         aoi_free_entity(s, e);
         return AOI_ENOMEM;
@@ -302,8 +287,7 @@ static int move_entity(aoi_space *s, aoi_entity handle, const double *pos) {
     if (s->deferred) return note_move(s, e, to);
     if (!aoi_begin(s) || !aoi_movers_ready(s, s->world.mover_count + (size_t)1)) return AOI_ENOMEM;
     if (!aoi_same_place(s->world.dims, s->world.entities[e].pos, to)) {
-        if (s->engine->class->move(s->engine, e, to) != AOI_OK) {
-            s->world.candidate_count = 0;
+        if (!aoi_broad_move(&s->index, e, to, true)) {
             s->world.failed = false;
             return AOI_ENOMEM;
         }
@@ -342,7 +326,7 @@ void aoi_take_out(aoi_space *s, uint32_t e) {
     if (aoi_overrides_count(&s->overrides))
         aoi_overrides_drop(&s->world.memory, &s->overrides, AOI_OVERRIDE_BY_TARGET, e);
     if (s->attached) aoi_unseat(s, e);
-    s->engine->class->leave(s->engine, e);
+    aoi_broad_leave(&s->index, e);
     aoi_free_entity(s, e);
 }
 

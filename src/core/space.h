@@ -26,6 +26,7 @@
 #ifndef AOI_SPACE_H
 #define AOI_SPACE_H
 
+#include "core/broad_phase.h"
 #include "core/event_queue.h"
 #include "core/journal_hook.h"
 #include "core/layer_hook.h"
@@ -91,7 +92,7 @@ typedef struct aoi_near_scratch { /* of aoi_near_many */
 
 struct aoi_space {
     aoi_world world;
-    aoi_engine *engine;
+    aoi_broad_phase index;
     aoi_index ids;         /* entity slots by id */
     aoi_node_index chains; /* the nodes of each entity */
     uint32_t node_count;
@@ -396,12 +397,11 @@ static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
            a->idle == b->idle;
 }
 
-/* ---- the engine's queries, with what the space keeps to itself ----------------------------------------------------- */
+/* ---- the grid's lookups, with what the space keeps to itself ----------------------------------------------------- */
 
 void aoi_find_targets(aoi_space *s, const double *at, const double *reach); /* into world.hits */
 void aoi_find_in_box(aoi_space *s, const double *lo, const double *hi); /* the same for lo..hi, which may be infinite */
-/* Bounded and unbounded ones, not its own; idle: idle ones, too; by_index: by the engine even where looking at each node is
- * less. */
+/* Bounded and unbounded ones, not its own; idle: idle ones, too; by_index: by the grid even where looking at each node is less. */
 void aoi_find_watchers(aoi_space *s, uint32_t entity, double extent, bool idle, bool by_index);
 
 /* The host's user data of a node, or of one that has gone while events of it wait. */

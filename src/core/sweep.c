@@ -56,7 +56,7 @@ static void find_swept(aoi_space *s, const sweep *w, const double *to) {
             hi[i] = fmax(w->from[i], to[i]) + reach;
         }
         s->world.hit_count = 0;
-        s->engine->class->targets(s->engine, lo, hi);
+        aoi_grid_targets(&s->index.grid, lo, hi);
         if (s->larges.count) aoi_add_large_targets(s, lo, hi);
     }
 }

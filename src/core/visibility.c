@@ -93,7 +93,7 @@ void aoi_rollback(aoi_space *s) {
 void aoi_tidy(aoi_space *s) {
     if (!s->world.untidy) return;
     s->world.untidy = false;
-    s->engine->class->tidy(s->engine);
+    aoi_broad_tidy(&s->index);
 }
 
 void aoi_commit(aoi_space *s) {

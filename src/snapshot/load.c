@@ -98,7 +98,7 @@ static bool load_entities(loader *l) {
         if (i && (int64_t)id <= (int64_t)last) return fail(l, "ids of entities do not rise");
         if (!aoi_finite(l->s, pos)) return fail(l, "a coordinate is not finite");
         uint32_t e = aoi_new_entity(l->s, (int64_t)id, pos, kind);
-        if (e == AOI_NONE || l->s->engine->class->enter(l->s->engine, e) != AOI_OK) return lacks_memory(l);
+        if (e == AOI_NONE || !aoi_broad_enter(&l->s->index, e)) return lacks_memory(l);
     }
     return is_good(l);
 }

@@ -30,7 +30,7 @@ static bool join_merge(join_tick *t, join_strip *o) {
     aoi_space *s = t->space;
     if (!o->failed) aoi_record_changes(s, o->changes, o->change_count);
     t->world->failed |= o->failed;
-    s->engine->steps += o->steps;
+    s->world.steps += o->steps;
     s->candidates += o->judged + o->change_count;
     o->steps = o->judged = o->change_count = 0;
     return !t->world->failed;

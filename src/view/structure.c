@@ -1,6 +1,6 @@
-/* structure.c - what an engine's index is made of, as a block of bytes: docs/viewer-wire.md, G.
+/* structure.c - what an index is made of, as a block of bytes: docs/viewer-wire.md, G.
  *
- *   engine->describe --part--> its rectangle, kind and counts --entry--> entities and nodes, in the order of the index */
+ *   aoi_broad_describe --part--> its rectangle, kind and counts --entry--> entities and nodes, in the order of the index */
 #include "view/observer.h"
 
 typedef struct structure_writer {
@@ -56,13 +56,12 @@ static void tell_entry(aoi_describer *d, int list, int kind, uint32_t slot) {
 int aoi_observe_structure(aoi_observer *o, const double *lo, const double *hi, const double *at, uint32_t most,
                           const unsigned char **bytes, size_t *size) {
     if (!o->space) return AOI_EGONE;
-    const aoi_engine *engine = o->space->engine;
     structure_writer y = {.d = {.part = tell_part, .entry = tell_entry}, .o = o, .at = at, .most = most};
     for (int a = 0; a < 2; a++) y.d.lo[a] = lo[a], y.d.hi[a] = hi[a];
     o->writer.end = 0;
     if (!observer_room(o, OBSERVER_BLOCK + 1 + OBSERVER_NUMBER)) return AOI_ENOMEM;
     uint32_t block = begin_block(o, 'G');
-    engine->class->describe(engine, &y.d);
+    aoi_broad_describe(&o->space->index, &y.d);
     close_part(&y);
     if (y.failed || !observer_room(o, 1 + OBSERVER_NUMBER)) return AOI_ENOMEM;
     unsigned char *p = o->writer.bytes + o->writer.end;

@@ -26,7 +26,7 @@
  *   5  memory for all further changes is reserved; if it is refused the old keys are put back
  *   6  noted entries go to another block of their list
  *   7  parts that change tile collect along their way and change lists
- *   8  nodes that are not plain boxes have no edges: cells tell what is around them (nine_grid.h)
+ *   8  nodes that are not plain boxes have no edges: cells tell what is around them (grid_grid.h)
  *   9  what is collected is judged by exact positions: a pair that comes in or goes out on this leg of the move, and
  *  10  by the move as a whole, is a candidate, once
  * Ties: low edge <= point <= high edge is inside.
@@ -48,7 +48,6 @@ static int list_open(aoi_engine *head, double cell) {
     g->hint = cell > 0 ? fmax(cell, AOI_LEAST_SIDE) : 0;
     g->lists.moved = aoi_level_moved;
     g->lists.ud = g;
-    aoi_nine_open(&g->around, head, isfinite(g->hint) ? g->hint : 0);
     return AOI_OK;
 }
 
@@ -56,7 +55,6 @@ static int list_open(aoi_engine *head, double cell) {
 static void list_clear(aoi_list *g) {
     aoi_memory *m = aoi_list_memory(g);
     while (g->level_count) aoi_level_drop(g, 0);
-    aoi_nine_close(&g->around);
     aoi_pool_close(m, &g->lists.pool);
     AOI_CLEAR(m, g->edges, g->edge_cap);
     AOI_CLEAR(m, g->leaving, g->leaving_cap);
@@ -72,9 +70,6 @@ static void list_tidy(aoi_engine *head) {
         list_clear(g);
         return;
     }
-    for (int i = 0; i < g->level_count; i++)
-        aoi_nine_suit(&g->around, g->levels[g->order[i]].most, g->levels[g->order[i]].nodes);
-    aoi_nine_tidy(&g->around);
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         aoi_tiles_tidy(&y->map);
@@ -95,7 +90,6 @@ static int list_enter(aoi_engine *head, uint32_t entity) {
         if (!aoi_point_ready(g, y, pos)) return AOI_ENOMEM;
     }
     if (!aoi_pool_reserve(m, &g->lists.pool, (uint32_t)(g->level_count * dims))) return AOI_ENOMEM;
-    if (!aoi_nine_enter(&g->around, entity)) return AOI_ENOMEM;
     for (int i = 0; i < g->level_count; i++) aoi_insert_point(g, g->levels + g->order[i], entity, pos);
     return AOI_OK;
 }
@@ -103,11 +97,6 @@ static int list_enter(aoi_engine *head, uint32_t entity) {
 static void list_leave(aoi_engine *head, uint32_t entity) {
     aoi_list *g = self(head);
     for (int i = 0; i < g->level_count; i++) aoi_remove_point(g, g->levels + g->order[i], entity);
-    aoi_nine_leave(&g->around, entity);
-}
-
-static int list_set_kind(aoi_engine *head, uint32_t entity, uint64_t kind) {
-    return aoi_nine_set_kind(&self(head)->around, entity, kind) ? AOI_OK : AOI_ENOMEM;
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -126,80 +115,41 @@ static aoi_level *ready_level(aoi_list *g, uint32_t node, const aoi_bounds *b) {
 static void insert_edges(aoi_list *g, aoi_level *y, uint32_t node, const aoi_bounds *b) {
     aoi_node_record *n = g->head.world->nodes + node;
     aoi_insert_box(g, y, node, g->head.world->entities[n->owner].pos, b->reach);
-    n->level = AOI_NINE_ELSEWHERE + (uint32_t)(y - g->levels);
+    n->part = (uint16_t)(y - g->levels + 1);
     y->nodes++;
     y->idle = 0;
     if (y->nodes == 1) y->least = INFINITY;
     y->least = fmin(y->least, fmin(b->reach[0], b->reach[1]));
     y->most = fmax(y->most, fmax(b->reach[0], b->reach[1]));
-    if (y->nodes >= 2 * g->around.tuned) g->head.world->untidy = true; /* the cells around should suit them */
-}
-
-static void remove_edges(aoi_list *g, aoi_level *y, uint32_t node) {
-    aoi_remove_box(g, y, node);
-    if (--y->nodes == 0) y->most = 0;
-}
-
-/* Edges are for boxes that moves ask about. */
-static bool list_takes_edges(const aoi_bounds *b) {
-    return b->plain && !b->idle;
-}
-
-static int list_add_node(aoi_engine *head, uint32_t node) {
-    aoi_list *g = self(head);
-    aoi_bounds b = aoi_bounds_of(head->world, node);
-    head->world->nodes[node].level = AOI_NONE;
-    if (!list_takes_edges(&b)) return aoi_nine_insert_node(&g->around, node, &b) ? AOI_OK : AOI_ENOMEM;
-    aoi_level *y = ready_level(g, node, &b);
-    if (y) insert_edges(g, y, node, &b);
-    return y ? AOI_OK : AOI_ENOMEM;
-}
-
-static void list_mask_changed(aoi_engine *head, uint32_t node) {
-    aoi_nine_mask_changed(&self(head)->around, node);
 }
 
 static void list_remove_node(aoi_engine *head, uint32_t node) {
     aoi_list *g = self(head);
-    const aoi_node_record *n = head->world->nodes + node;
-    if (aoi_list_has_edges(n)) remove_edges(g, g->levels + aoi_list_level(n), node);
-    else aoi_nine_remove_node(&g->around, node);
+    aoi_node_record *n = head->world->nodes + node;
+    aoi_level *y = g->levels + aoi_list_level(n);
+    aoi_remove_box(g, y, node);
+    if (--y->nodes == 0) y->most = 0;
+    n->part = 0;
 }
 
-/* A box may become round, and the other way round: it is in the new index before it is out of the old one. */
-static int list_resize_node(aoi_engine *head, uint32_t node, const aoi_bounds *now) {
+static int list_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *bounds) {
     aoi_list *g = self(head);
-    aoi_node_record *n = head->world->nodes + node;
-    uint32_t level = n->level;
-    bool had_edges = aoi_list_has_edges(n);
-    if (!list_takes_edges(now)) {
-        if (!had_edges) return aoi_nine_resize_node(&g->around, node, now) ? AOI_OK : AOI_ENOMEM;
-        if (!aoi_nine_insert_node(&g->around, node, now)) return AOI_ENOMEM;
-        remove_edges(g, g->levels + (level - AOI_NINE_ELSEWHERE), node);
-        return AOI_OK;
-    }
-    aoi_level *y = ready_level(g, node, now);
+    aoi_level *y = ready_level(g, node, bounds);
     if (!y) return AOI_ENOMEM;
-    list_remove_node(head, node);
-    insert_edges(g, y, node, now);
+    if (head->world->nodes[node].part) list_remove_node(head, node);
+    insert_edges(g, y, node, bounds);
     return AOI_OK;
 }
 
 /* ---- the class --------------------------------------------------------------------------------------------------- */
 
-static double list_nearest(aoi_engine *head, const double *at, double within, size_t count) {
-    return aoi_nine_nearest(&self(head)->around, at, within, count);
-}
-
 static const char *list_check(aoi_engine *head) {
-    const char *wrong = aoi_levels_check(self(head));
-    return wrong ? wrong : aoi_nine_check(&self(head)->around);
+    return aoi_levels_check(self(head));
 }
 
 static void list_stats(const aoi_engine *head, aoi_stats *out) {
     const aoi_list *g = (const aoi_list *)(const void *)head;
     out->steps += g->lists.steps;
-    aoi_nine_stats(&g->around, out);
     for (int i = 0; i < g->level_count; i++) out->cells += g->levels[g->order[i]].map.used;
     out->levels += (uint64_t)g->level_count;
 }
@@ -207,21 +157,15 @@ static void list_stats(const aoi_engine *head, aoi_stats *out) {
 const aoi_engine_class aoi_engine_list = {
     .name = "list",
     .size = sizeof(aoi_list),
+    .takes = AOI_TAKES_BOXES,
     .open = list_open,
     .close = list_close,
     .enter = list_enter,
     .leave = list_leave,
-    .add_node = list_add_node,
+    .set_node = list_set_node,
     .remove_node = list_remove_node,
-    .resize_node = list_resize_node,
-    .set_kind = list_set_kind,
-    .mask_changed = list_mask_changed,
     .move = aoi_list_move,
-    .place = aoi_list_place,
     .tidy = list_tidy,
-    .targets = aoi_list_targets,
-    .watchers = aoi_list_watchers,
-    .nearest = list_nearest,
     .check = list_check,
     .stats = list_stats,
     .describe = aoi_list_describe,

@@ -2,8 +2,10 @@
 #ifndef AOI_LIST_H
 #define AOI_LIST_H
 
+#include "core/engine.h"
+#include "core/rule.h"
 #include "engines/list/tiles.h"
-#include "engines/shared/nine_grid.h"
+#include "grid/nine_grid.h"
 
 typedef struct aoi_leaving { /* an entry whose new key is not in its block's interval */
     uint32_t *place;
@@ -18,7 +20,6 @@ struct aoi_list {
     uint32_t edge_cap;
     aoi_level levels[AOI_MOST_LEVELS];
     int order[AOI_MOST_LEVELS], level_count; /* levels in use, by side */
-    aoi_nine_grid around;                    /* all entities, and the nodes that are no plain boxes */
     aoi_leaving *leaving;
     uint32_t leaving_cap, leaving_count;
 };
@@ -44,13 +45,9 @@ static inline float *aoi_safe_region(const aoi_list *g, uint32_t node) {
     return (float *)(void *)(aoi_edge_places(g, node) + aoi_edge_count(aoi_list_dims(g)));
 }
 
-/* A node's level: of its edges, counted from AOI_NINE_ELSEWHERE, or a layer of those that look around. */
-static inline bool aoi_list_has_edges(const aoi_node_record *n) {
-    return n->level >= AOI_NINE_ELSEWHERE;
-}
-
+/* A node's `part` is its level, from 1 on. */
 static inline uint32_t aoi_list_level(const aoi_node_record *n) {
-    return n->level - AOI_NINE_ELSEWHERE;
+    return n->part - 1u;
 }
 
 static inline void aoi_list_reach(const aoi_world *w, uint32_t node, double reach[3]) {
@@ -75,17 +72,9 @@ double aoi_level_side(double hint, double least);    /* of tiles */
 void aoi_level_drop(aoi_list *g, int i);             /* the i-th of `order` */
 const char *aoi_levels_check(aoi_list *g);
 
-/* ---- move.c, box_query.c ----------------------------------------------------------------------------------------- */
+/* ---- move.c, list_parts.c --------------------------------------------------------------------------------------- */
 
-int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to);
-int aoi_list_place(aoi_engine *head, uint32_t entity, const double *to); /* without candidates */
-
-/* aoi_add_hit() for every node of the level whose box contains the point, and maybe others, each once: by edges, or where
- * most entities have such a node through the entities around. */
-void aoi_find_boxes_around(aoi_list *g, const aoi_level *y, const double *at);
-bool aoi_list_box_holds(const aoi_world *w, uint32_t node, const double *t);
-void aoi_list_targets(aoi_engine *head, const double *lo, const double *hi);
-void aoi_list_watchers(aoi_engine *head, const double *at, bool idle);
-void aoi_list_describe(const aoi_engine *head, aoi_describer *d); /* list_parts.c */
+int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to, bool propose);
+uint32_t aoi_list_describe(const aoi_engine *head, aoi_describer *d);
 
 #endif

@@ -61,14 +61,14 @@ static void describe_level(const aoi_list *g, aoi_describer *d, const aoi_level 
                 p.entities += aoi_block_at(&g->lists, k)->points;
                 p.nodes += aoi_block_at(&g->lists, k)->edges;
             }
-        if (!aoi_tell_part(d, &p)) continue;
+        if (!aoi_report_part(d, &p)) continue;
         for (int axis = 0; axis < dims; axis++) describe_list(g, d, axis, t->axis + axis);
     }
 }
 
-void aoi_list_describe(const aoi_engine *head, aoi_describer *d) {
+uint32_t aoi_list_describe(const aoi_engine *head, aoi_describer *d) {
     const aoi_list *g = (const aoi_list *)(const void *)head;
     uint32_t layer = 0;
     for (int i = 0; i < g->level_count; i++) describe_level(g, d, g->levels + g->order[i], layer++);
-    aoi_nine_describe(&g->around, d, layer);
+    return layer;
 }

@@ -6,7 +6,7 @@
  *   far    A part that changes tiles.  The point collects along its way, in the lists of the neighbour tile, too; if it
  *          goes farther than that it looks around where it was and where it arrives.  A node looks around.  Then the
  *          entries are taken out and put in again.
- *   round  Nodes that are no plain boxes have no entries: the cells around tell what they may pass (nine_grid.h).
+ *   round  Nodes that are no plain boxes have no entries: the cells around tell what they may pass (grid_grid.h).
  *
  * Near parts come first and reserve nothing.  Where memory for the rest is refused their old keys are put back: an old key
  * is in its block's interval, since no entry has changed place so far. */
@@ -257,7 +257,7 @@ AOI_INLINE void add_point(list_trip *p, int dims, const aoi_level *y, const doub
 }
 
 static inline bool has_edges(const aoi_world *w, uint32_t node) {
-    return aoi_is_bounded(w->nodes + node) && aoi_list_has_edges(w->nodes + node);
+    return w->nodes[node].part != 0;
 }
 
 AOI_INLINE bool is_far(const aoi_list *g, int dims, uint32_t node, const double *to) {
@@ -350,34 +350,52 @@ static void walk_point(list_trip *p, const aoi_level *y, int axis) {
         }
 }
 
-/* A move too far to walk: boxes around one end that are not around the other. */
-static void collect_jump(list_trip *p, const aoi_level *y, const double *end, const double *other) {
-    aoi_world *w = p->g->head.world;
+static bool box_has(const aoi_world *w, uint32_t node, const double *t) {
+    const double *at = w->entities[w->nodes[node].owner].pos;
+    bool inside = !aoi_lanes_outside(at, t, w->nodes[node].reach);
+    return inside && (w->dims == 2 || aoi_in_side(at[2], t[2], aoi_height_of(w, node)));
+}
+
+/* A move too far to walk: boxes of these levels around one end that are not around the other. */
+static void collect_jump(const list_trip *p, uint64_t levels, const double *end, const double *other) {
+    aoi_world *w = p->world;
     w->hit_count = 0;
-    aoi_find_boxes_around(p->g, y, end);
+    aoi_grid_watchers(w->grid, end, AOI_TAKEN_NODES);
     for (uint32_t i = 0; i < w->hit_count; i++) {
         uint32_t node = w->hits[i];
-        bool passed = aoi_list_box_holds(w, node, end) && !aoi_list_box_holds(w, node, other);
+        bool passed =
+            levels >> aoi_list_level(w->nodes + node) & 1 && box_has(w, node, end) && !box_has(w, node, other);
         if (passed && w->nodes[node].owner != p->entity) aoi_add_candidate(w, node, p->entity);
     }
 }
 
-static void collect_far_point(list_trip *p, const aoi_level *y) {
+static bool is_jump(const list_trip *p, const aoi_level *y) {
     bool far = false;
     for (int a = 0; a < 2; a++) {
         int64_t d = (int64_t)aoi_tiles_number(&y->map, p->to[a]) - aoi_tiles_number(&y->map, p->from[a]);
         far |= d < -1 || d > 1;
     }
-    if (far) {
-        collect_jump(p, y, p->from, p->to);
-        collect_jump(p, y, p->to, p->from);
+    return far;
+}
+
+/* Before anything changes tile. */
+static void collect_far_points(list_trip *p) {
+    const aoi_list *g = p->g;
+    uint64_t jumps = 0;
+    for (int i = 0; i < g->level_count; i++) {
+        const aoi_level *y = g->levels + g->order[i];
+        if (!(p->far_levels >> g->order[i] & 1) || !y->nodes) continue;
+        if (is_jump(p, y)) jumps |= (uint64_t)1 << g->order[i];
+        else
+            for (int a = 0; a < p->world->dims; a++) walk_point(p, y, a);
     }
-    for (int a = 0; a < aoi_list_dims(p->g) && !far; a++) walk_point(p, y, a);
     crossings_collect(&p->passed);
+    if (!jumps) return;
+    collect_jump(p, jumps, p->from, p->to);
+    collect_jump(p, jumps, p->to, p->from);
 }
 
 static void move_far_point(list_trip *p, aoi_level *y) {
-    if (!p->places) collect_far_point(p, y);
     aoi_remove_point(p->g, y, p->entity);
     aoi_insert_point(p->g, y, p->entity, p->to);
 }
@@ -391,11 +409,10 @@ static void move_far_box(list_trip *p, uint32_t node) {
     aoi_insert_box(g, y, node, p->to, reach);
 }
 
-/* Before the entity changes its cell. */
 static void propose_far_boxes(const list_trip *p) {
     const aoi_world *w = p->world;
     for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (has_edges(w, n) && is_far(p->g, w->dims, n, p->to)) aoi_nine_propose_box(&p->g->around, n, p->from, p->to);
+        if (has_edges(w, n) && is_far(p->g, w->dims, n, p->to)) aoi_grid_propose_targets(w->grid, n, p->from, p->to);
 }
 
 static void move_far_parts(list_trip *p) {
@@ -420,7 +437,7 @@ static void rekey_leaving(aoi_list *g) {
     g->leaving_count = 0;
 }
 
-AOI_INLINE int make_trip(aoi_engine *head, uint32_t entity, const double *to, bool places) {
+int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to, bool propose) {
     aoi_world *w = head->world;
     aoi_list *g = (aoi_list *)(void *)head;
     list_trip p;
@@ -430,20 +447,18 @@ AOI_INLINE int make_trip(aoi_engine *head, uint32_t entity, const double *to, bo
     p.to = p.passed.to = to;
     p.edges = p.count = p.passed.found = p.passed.count = 0;
     p.failed = false;
-    p.places = places;
-    uint32_t had = w->candidate_count;
-    if (!places) aoi_nine_propose(&g->around, entity, to);
+    p.places = !propose;
     move_near(&p, to);
     bool usual = !p.far_levels && !p.far_nodes && !g->leaving_count && !p.failed;
-    if (p.far_nodes && !places) propose_far_boxes(&p);
-    if (!(usual || trip_ready(&p)) || !aoi_nine_relocate(&g->around, entity, to)) {
+    if (!usual && !trip_ready(&p)) {
         g->leaving_count = 0;
         p.places = true;
         move_near(&p, p.from);
-        w->candidate_count = had;
         return AOI_ENOMEM;
     }
     if (!usual) {
+        if (p.far_nodes && propose) propose_far_boxes(&p);
+        if (p.far_levels && propose) collect_far_points(&p);
         rekey_leaving(g);
         move_far_parts(&p);
     }
@@ -452,12 +467,4 @@ AOI_INLINE int make_trip(aoi_engine *head, uint32_t entity, const double *to, bo
         crossings_judge(&p.passed);
     }
     return AOI_OK;
-}
-
-int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to) {
-    return make_trip(head, entity, to, false);
-}
-
-int aoi_list_place(aoi_engine *head, uint32_t entity, const double *to) {
-    return make_trip(head, entity, to, true);
 }

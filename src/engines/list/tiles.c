@@ -99,7 +99,7 @@ bool aoi_point_ready(aoi_list *g, aoi_level *y, const double *at) {
 
 /* An entry in this tile's list beside which the entity's entry belongs: that of an entity close by, if there is one. */
 static uint32_t near_place(const aoi_list *g, const aoi_level *y, uint32_t tile, int axis, uint32_t entity) {
-    uint32_t other = aoi_nine_beside(&g->around, entity);
+    uint32_t other = aoi_grid_beside(g->head.world->grid, entity);
     if (other == AOI_NONE) return AOI_NONE;
     uint32_t place = aoi_point_places(y, aoi_list_dims(g), other)[axis];
     return place != AOI_NONE && aoi_block_of(&g->lists, place)->tile == tile ? place : AOI_NONE;
@@ -189,7 +189,7 @@ static bool populate(aoi_list *g, aoi_level *y) {
     size_t words = (size_t)w->entity_top * (size_t)w->dims;
     if (!AOI_GROW(m, y->point_places, y->place_cap, words)) return false;
     memset(y->point_places, 255, words * sizeof *y->point_places);
-    const aoi_spatial_hash *h = &g->around.points;
+    const aoi_spatial_hash *h = &g->head.world->grid->points;
     for (uint32_t c = 0; c < h->top; c++) {
         if (!aoi_cell_exists(h->cells + c)) continue;
         for (uint32_t b = h->cells[c].head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next)
@@ -327,8 +327,7 @@ const char *aoi_levels_check(aoi_list *g) {
     const char *wrong = NULL;
     for (int i = 0; i < g->level_count && !wrong; i++) wrong = check_lists(g, g->levels + g->order[i], &entries);
     for (uint32_t e = 0; e < w->entity_top && !wrong; e++)
-        for (int i = 0; i < g->level_count && aoi_is_live(w->entities[e].generation) && w->entities[e].home != AOI_NONE;
-             i++) {
+        for (int i = 0; i < g->level_count && aoi_is_live(w->entities[e].generation); i++) {
             const aoi_level *y = g->levels + g->order[i];
             aoi_span s = aoi_tiles_span(&y->map, w->entities[e].pos, w->entities[e].pos);
             for (int a = 0; a < w->dims; a++, expected++)
@@ -337,8 +336,7 @@ const char *aoi_levels_check(aoi_list *g) {
         }
     for (uint32_t n = 0; n < w->node_top && !wrong; n++) {
         const aoi_node_record *r = w->nodes + n;
-        if (aoi_is_live(r->generation) && aoi_is_bounded(r) && aoi_list_has_edges(r))
-            wrong = check_box(g, n, &expected);
+        if (aoi_is_live(r->generation) && r->part) wrong = check_box(g, n, &expected);
     }
     return wrong || entries == expected ? wrong : "the lists hold entries that belong to nothing";
 }

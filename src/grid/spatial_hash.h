@@ -18,13 +18,14 @@
 #define AOI_SPATIAL_HASH_H
 
 #include "base/lattice.h"
-#include "core/engine.h"
+#include "core/parts.h"
+#include "core/space_records.h"
 
 enum { AOI_BUCKET_ITEMS = 14, AOI_BUCKET_LANES = 16 }; /* slots are numbered bucket * AOI_BUCKET_LANES + lane */
 
 typedef struct aoi_bucket {
     _Alignas(AOI_CACHE_LINE) uint16_t x[AOI_BUCKET_ITEMS];
-    uint32_t used; /* a bit for each item: (1 << count) - 1 */
+    uint16_t bits[2]; /* a bit for each item: [0] of all, (1 << count) - 1; [1] of those that are marked */
     uint16_t y[AOI_BUCKET_ITEMS];
     uint32_t next; /* the next bucket of the cell, or AOI_NONE */
     uint32_t ref[AOI_BUCKET_ITEMS];
@@ -49,12 +50,13 @@ typedef struct aoi_spatial_hash {
     aoi_cell *cells;
     uint32_t cap, top, unused, used, empty; /* used: cells that exist; empty: those of them without items */
     uint32_t count;                         /* items */
+    bool of_nodes;                          /* they are nodes, at the places of their owners, not entities */
     aoi_bucket *buckets;
     uint32_t bucket_cap, bucket_top, unused_bucket;
     aoi_index index;
 } aoi_spatial_hash;
 
-void aoi_spatial_open(aoi_spatial_hash *h, double side);
+void aoi_spatial_open(aoi_spatial_hash *h, double side, bool of_nodes);
 void aoi_spatial_close(aoi_memory *m, aoi_spatial_hash *h);
 
 /* ---- fixed-point coordinates ------------------------------------------------------------------------------------- */
@@ -117,9 +119,18 @@ static inline bool aoi_cell_touches(const aoi_cell *k, int32_t cx, int32_t cy) {
  * cell that may be that one or a neighbour, or AOI_NONE; it saves a look-up.  O(1). */
 uint32_t aoi_spatial_reserve(aoi_memory *m, aoi_spatial_hash *h, uint32_t near, const double *at);
 /* Inserts an item into a cell that was reserved; returns its slot.  O(1). */
-uint32_t aoi_spatial_insert(aoi_spatial_hash *h, uint32_t cell, const double *at, uint32_t ref);
+uint32_t aoi_spatial_insert(aoi_spatial_hash *h, uint32_t cell, const double *at, uint32_t ref, bool marked);
 /* Removes an item; returns the ref of the item that now has its slot, or AOI_NONE.  O(1). */
 uint32_t aoi_spatial_remove(aoi_spatial_hash *h, uint32_t cell, uint32_t slot);
+
+static inline bool aoi_spatial_is_marked(const aoi_spatial_hash *h, uint32_t slot) {
+    return h->buckets[slot / AOI_BUCKET_LANES].bits[1] >> slot % AOI_BUCKET_LANES & 1;
+}
+
+static inline void aoi_spatial_mark(aoi_spatial_hash *h, uint32_t slot, bool marked) {
+    uint16_t *bits = h->buckets[slot / AOI_BUCKET_LANES].bits + 1, bit = (uint16_t)(1u << slot % AOI_BUCKET_LANES);
+    *bits = (uint16_t)(marked ? *bits | bit : *bits & ~bit);
+}
 
 /* Stores new coordinates of an item that stays in its cell.  False, and nothing stored, if `at` is in another cell, or
  * in a clamped cell at the border of the lattice. */
@@ -152,21 +163,32 @@ bool aoi_spatial_has(const aoi_spatial_hash *h, uint32_t cell, uint32_t slot, co
 void aoi_spatial_describe(const aoi_spatial_hash *h, aoi_describer *d, int part, uint32_t layer, int entry);
 const char *aoi_spatial_check(const aoi_spatial_hash *h); /* NULL, or the invariant that does not hold */
 
-/* ---- all entities of a world as items: `home` is an entity's cell, `slot` its slot ------------------------------- */
+/* ---- items with records: entities, or nodes, whose records have their places ----------------------------------------- */
 
-bool aoi_entities_insert(aoi_world *w, aoi_spatial_hash *h,
-                         uint32_t entity); /* false: memory refused, nothing changed */
-void aoi_entities_remove(aoi_world *w, aoi_spatial_hash *h, uint32_t entity);
-bool aoi_entities_change_cell(aoi_world *w, aoi_spatial_hash *h, uint32_t entity, const double *to);
-
-/* False when memory is refused, and then nothing has changed. */
-static inline bool aoi_entities_move(aoi_world *w, aoi_spatial_hash *h, uint32_t entity, const double *to) {
-    const aoi_entity_record *e = w->entities + entity;
-    return aoi_spatial_update(h, e->home, e->slot, to) || aoi_entities_change_cell(w, h, entity, to);
+static inline const double *aoi_item_position(const aoi_world *w, const aoi_spatial_hash *h, uint32_t ref) {
+    return w->entities[h->of_nodes ? w->nodes[ref].owner : ref].pos;
 }
 
-/* Rebuilds the hash with cells of another side; when memory is refused it stays as it is.  O(entities). */
-void aoi_entities_resize(aoi_world *w, aoi_spatial_hash *h, double side);
-const char *aoi_entities_check(const aoi_world *w, const aoi_spatial_hash *h);
+static inline aoi_standing *aoi_item_place(const aoi_world *w, const aoi_spatial_hash *h, uint32_t ref) {
+    return h->of_nodes ? &w->nodes[ref].place : &w->entities[ref].place;
+}
+
+/* Into a cell that was reserved. */
+void aoi_item_insert(aoi_world *w, aoi_spatial_hash *h, uint32_t cell, const double *at, uint32_t ref, bool marked);
+void aoi_item_remove(aoi_world *w, aoi_spatial_hash *h, uint32_t ref);
+bool aoi_item_change_cell(aoi_world *w, aoi_spatial_hash *h, uint32_t ref, const double *to);
+
+/* False when memory is refused, and then nothing has changed. */
+static inline bool aoi_item_move(aoi_world *w, aoi_spatial_hash *h, uint32_t ref, const double *to) {
+    const aoi_standing *p = aoi_item_place(w, h, ref);
+    return aoi_spatial_update(h, p->cell, p->slot, to) || aoi_item_change_cell(w, h, ref, to);
+}
+
+/* All items into cells of another side; false when memory is refused, and then nothing has changed.  O(items). */
+bool aoi_items_resize(aoi_world *w, aoi_spatial_hash *h, double side);
+
+/* Calls f for each item, in the order of the cells. */
+typedef void (*aoi_item_visit)(void *ud, uint32_t ref);
+void aoi_each_item(const aoi_spatial_hash *h, aoi_item_visit f, void *ud);
 
 #endif

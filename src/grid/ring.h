@@ -9,7 +9,7 @@
 #ifndef AOI_RING_H
 #define AOI_RING_H
 
-#include "core/engine.h"
+#include "core/space_records.h"
 
 /* The borders of one area, or of all areas of a layer: half-extents on two axes.  Round: radii, in [0]. */
 typedef struct aoi_borders {
@@ -21,8 +21,8 @@ typedef struct aoi_borders {
 /* Round are circles in the plane; spheres are boxes without an inner region, as heights matter. */
 aoi_borders aoi_borders_of(int dims, const aoi_bounds *b);
 /* Borders of one kind have enough in common to share a layer: round ones, those with a gap, those without an inner region;
- * those of idle nodes are apart. */
-int aoi_borders_kind(const aoi_borders *b, bool idle);
+ * silence: of nodes that moves do not ask, below 4. */
+int aoi_borders_kind(const aoi_borders *b, int silence);
 /* The exponent of the least power of two that is no less; INT_MIN of 0. */
 int aoi_size_class(double reach);
 /* Widens the borders by others of the same roundness. */

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "base/simd.h"
-#include "engines/shared/ring.h"
-#include "engines/shared/spatial_hash.h"
+#include "grid/ring.h"
+#include "grid/spatial_hash.h"
 
 enum { RING_BOX, RING_ROUND, RING_GAP }; /* kinds of rings; RING_GAP is added to either */
 
@@ -150,16 +150,16 @@ AOI_INLINE __m128i ring_idle_round(const ring_lanes *r, const uint16_t *x, const
     return _mm_packs_epi32(ring_idle(r, _mm_madd_epi16(lo, lo), gap), ring_idle(r, _mm_madd_epi16(hi, hi), gap));
 }
 
-/* A bit for each item, set if the item is in a ring.  The last two of sixteen lanes hold none. */
+/* A bit for each item, set if the item is in a ring; lanes without an item may be set, too. */
 AOI_INLINE uint32_t ring_match(const ring_lanes *r, const aoi_bucket *b, int kind, bool wide) {
     bool gap = kind & RING_GAP;
     if (kind & RING_ROUND) {
         __m128i low = ring_idle_round(r, b->x, b->y, gap, wide),
                 high = ring_idle_round(r, b->x + 8, b->y + 8, gap, wide);
-        return ~(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) & b->used;
+        return ~(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high));
     }
     __m128i low = ring_match_box(r, b->x, b->y, gap), high = ring_match_box(r, b->x + 8, b->y + 8, gap);
-    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) & b->used;
+    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high));
 }
 
 #else

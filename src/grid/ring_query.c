@@ -1,7 +1,7 @@
 /* ring_query.c - see ring_query.h. */
-#include "engines/shared/ring_query.h"
+#include "grid/ring_query.h"
 
-#include "engines/shared/ring_plan.h"
+#include "grid/ring_plan.h"
 
 enum { RING_HITS = 256, RING_MATCHED = 64 }; /* items before they are visited; buckets before their refs are read */
 enum { RING_OPEN = 16 };                     /* a power of two, more than cells */
@@ -43,8 +43,8 @@ AOI_INLINE void ring_gather(ring_scan *s, ring_matched *m, const ring_ends *e, i
 
 /* Which buckets match is not predictable: there is no branch for it.  Returns the next bucket of the cell. */
 AOI_INLINE uint32_t ring_scan_bucket(const aoi_bucket *buckets, uint32_t i, const ring_lanes *lanes, int kind,
-                                     bool wide, ring_matched *m) {
-    uint32_t bits = ring_match(lanes, buckets + i, kind, wide);
+                                     bool wide, bool marked, ring_matched *m) {
+    uint32_t bits = ring_match(lanes, buckets + i, kind, wide) & buckets[i].bits[marked];
     m->bucket[m->count] = i;
     m->bits[m->count] = bits;
     m->count += bits != 0;
@@ -58,16 +58,16 @@ AOI_INLINE void ring_scan_by(ring_scan *s, const aoi_cell *mid, unsigned cells, 
     const aoi_bucket *buckets = s->h->buckets;
     uint32_t open[RING_OPEN], first = 0, last = 0, heads = 0, i;
     ring_matched m;
-    bool ends = (kind & RING_ROUND) && e->known;
+    bool ends = (kind & RING_ROUND) && e->known, marked = s->v->marked;
     m.count = 0;
     for (; cells; cells &= cells - 1) {
         if ((i = mid->head[ring_lowest(cells)]) == AOI_NONE) continue;
         heads++;
-        if ((i = ring_scan_bucket(buckets, i, lanes, kind, wide, &m)) != AOI_NONE) open[last++] = i;
+        if ((i = ring_scan_bucket(buckets, i, lanes, kind, wide, marked, &m)) != AOI_NONE) open[last++] = i;
     }
     while (first != last) {
         if (m.count == RING_MATCHED) ring_gather(s, &m, e, kind, ends);
-        i = ring_scan_bucket(buckets, open[first++ % RING_OPEN], lanes, kind, wide, &m);
+        i = ring_scan_bucket(buckets, open[first++ % RING_OPEN], lanes, kind, wide, marked, &m);
         open[last % RING_OPEN] = i;
         last += i != AOI_NONE;
     }

@@ -14,8 +14,8 @@
 #ifndef AOI_RING_QUERY_H
 #define AOI_RING_QUERY_H
 
-#include "engines/shared/ring.h"
-#include "engines/shared/spatial_hash.h"
+#include "grid/ring.h"
+#include "grid/spatial_hash.h"
 
 /* Consumes items that were hit. */
 typedef void (*aoi_visit)(void *ud, const uint32_t *refs, size_t count);
@@ -24,6 +24,7 @@ typedef struct aoi_visitor {
     aoi_visit visit;
     void *ud;
     uintptr_t records, others; /* two arrays of cache lines; the lines of the refs are prefetched before the visit */
+    bool marked;               /* only items that are marked */
 } aoi_visitor;
 
 /* Visits every item in the box lo..hi (bounds inclusive), and maybe others, each once.  Returns the items compared,

@@ -1,18 +1,21 @@
 /* spatial_hash.c - see spatial_hash.h. */
-#include "engines/shared/spatial_hash.h"
+#include "grid/spatial_hash.h"
 
 #define SPATIAL_MOST_BUCKETS (UINT32_MAX / AOI_BUCKET_LANES)
 
-void aoi_spatial_open(aoi_spatial_hash *h, double side) {
-    *h = (aoi_spatial_hash){
-        .side = side, .scale = 1 / side * (1 << AOI_FIXED_BITS), .unused = AOI_NONE, .unused_bucket = AOI_NONE};
+void aoi_spatial_open(aoi_spatial_hash *h, double side, bool of_nodes) {
+    *h = (aoi_spatial_hash){.side = side,
+                            .scale = 1 / side * (1 << AOI_FIXED_BITS),
+                            .unused = AOI_NONE,
+                            .unused_bucket = AOI_NONE,
+                            .of_nodes = of_nodes};
 }
 
 void aoi_spatial_close(aoi_memory *m, aoi_spatial_hash *h) {
     AOI_FREE_LINES(m, h->cells, h->cap);
     AOI_FREE_LINES(m, h->buckets, h->bucket_cap);
     aoi_index_free(m, &h->index);
-    aoi_spatial_open(h, h->side);
+    aoi_spatial_open(h, h->side, h->of_nodes);
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
@@ -87,7 +90,7 @@ static void spatial_add_bucket(aoi_spatial_hash *h, aoi_cell *k) {
     if (i != AOI_NONE) h->unused_bucket = h->buckets[i].next;
     else i = h->bucket_top++;
     h->buckets[i].next = k->head[AOI_MIDDLE];
-    h->buckets[i].count = h->buckets[i].used = 0;
+    h->buckets[i].count = h->buckets[i].bits[0] = h->buckets[i].bits[1] = 0;
     spatial_set_head(h, k, i);
 }
 
@@ -98,13 +101,14 @@ static void spatial_drop_bucket(aoi_spatial_hash *h, aoi_cell *k) {
     h->unused_bucket = i;
 }
 
-uint32_t aoi_spatial_insert(aoi_spatial_hash *h, uint32_t cell, const double *at, uint32_t ref) {
+uint32_t aoi_spatial_insert(aoi_spatial_hash *h, uint32_t cell, const double *at, uint32_t ref, bool marked) {
     aoi_cell *k = h->cells + cell;
     if (!spatial_has_gap(h, k)) spatial_add_bucket(h, k);
     uint32_t i = k->head[AOI_MIDDLE];
     aoi_bucket *b = h->buckets + i;
     uint32_t lane = b->count++;
-    b->used = b->used << 1 | 1;
+    b->bits[0] = (uint16_t)(b->bits[0] << 1 | 1);
+    b->bits[1] = (uint16_t)(b->bits[1] | (unsigned)marked << lane);
     b->x[lane] = (uint16_t)aoi_fixed_of(h, at[0]);
     b->y[lane] = (uint16_t)aoi_fixed_of(h, at[1]);
     b->ref[lane] = ref;
@@ -117,11 +121,13 @@ uint32_t aoi_spatial_remove(aoi_spatial_hash *h, uint32_t cell, uint32_t slot) {
     aoi_cell *k = h->cells + cell;
     uint32_t i = k->head[AOI_MIDDLE], ref = AOI_NONE;
     aoi_bucket *head = h->buckets + i, *b = h->buckets + slot / AOI_BUCKET_LANES;
-    uint32_t lane = --head->count;
-    head->used >>= 1;
+    uint32_t lane = --head->count, last = i * AOI_BUCKET_LANES + lane;
+    if (slot != last) aoi_spatial_mark(h, slot, aoi_spatial_is_marked(h, last));
+    aoi_spatial_mark(h, last, false);
+    head->bits[0] >>= 1;
     h->count--;
     h->empty += --k->count == 0;
-    if (slot != i * AOI_BUCKET_LANES + lane) {
+    if (slot != last) {
         b->x[slot % AOI_BUCKET_LANES] = head->x[lane];
         b->y[slot % AOI_BUCKET_LANES] = head->y[lane];
         b->ref[slot % AOI_BUCKET_LANES] = ref = head->ref[lane];
@@ -150,62 +156,67 @@ void aoi_spatial_tidy(aoi_memory *m, aoi_spatial_hash *h) {
     }
 }
 
-/* ---- entities of a world ----------------------------------------------------------------------------------------- */
+/* ---- items with records ------------------------------------------------------------------------------------------ */
 
-static void spatial_settle(aoi_world *w, aoi_spatial_hash *h, uint32_t entity, uint32_t cell, const double *at) {
-    aoi_entity_record *e = w->entities + entity;
-    e->slot = aoi_spatial_insert(h, cell, at, entity);
-    e->home = cell;
+void aoi_item_insert(aoi_world *w, aoi_spatial_hash *h, uint32_t cell, const double *at, uint32_t ref, bool marked) {
+    uint32_t slot = aoi_spatial_insert(h, cell, at, ref, marked);
+    *aoi_item_place(w, h, ref) = (aoi_standing){cell, slot};
 }
 
-bool aoi_entities_insert(aoi_world *w, aoi_spatial_hash *h, uint32_t entity) {
-    const double *at = w->entities[entity].pos;
-    uint32_t cell = aoi_spatial_reserve(&w->memory, h, AOI_NONE, at);
-    if (cell != AOI_NONE) spatial_settle(w, h, entity, cell, at);
-    return cell != AOI_NONE;
+void aoi_item_remove(aoi_world *w, aoi_spatial_hash *h, uint32_t ref) {
+    const aoi_standing *p = aoi_item_place(w, h, ref);
+    uint32_t moved = aoi_spatial_remove(h, p->cell, p->slot);
+    if (moved != AOI_NONE) aoi_item_place(w, h, moved)->slot = p->slot;
 }
 
-void aoi_entities_remove(aoi_world *w, aoi_spatial_hash *h, uint32_t entity) {
-    const aoi_entity_record *e = w->entities + entity;
-    uint32_t moved = aoi_spatial_remove(h, e->home, e->slot);
-    if (moved != AOI_NONE) w->entities[moved].slot = e->slot;
-}
-
-AOI_NOINLINE bool aoi_entities_change_cell(aoi_world *w, aoi_spatial_hash *h, uint32_t entity, const double *to) {
-    uint32_t cell = aoi_spatial_reserve(&w->memory, h, w->entities[entity].home, to);
+AOI_NOINLINE bool aoi_item_change_cell(aoi_world *w, aoi_spatial_hash *h, uint32_t ref, const double *to) {
+    const aoi_standing *p = aoi_item_place(w, h, ref);
+    uint32_t cell = aoi_spatial_reserve(&w->memory, h, p->cell, to);
     if (cell == AOI_NONE) return false;
-    aoi_entities_remove(w, h, entity);
-    spatial_settle(w, h, entity, cell, to);
+    bool marked = aoi_spatial_is_marked(h, p->slot);
+    aoi_item_remove(w, h, ref);
+    aoi_item_insert(w, h, cell, to, ref, marked);
+    if (aoi_spatial_is_untidy(h)) w->untidy = true;
     return true;
 }
 
-/* Stores each entity's cell and slot from what the buckets hold. */
-static void spatial_renumber(aoi_world *w, const aoi_spatial_hash *h) {
-    for (uint32_t i = 0; i < h->top; i++)
+void aoi_each_item(const aoi_spatial_hash *h, aoi_item_visit f, void *ud) {
+    for (uint32_t i = 0; i < h->top; i++) {
+        if (!aoi_cell_exists(h->cells + i)) continue;
         for (uint32_t b = h->cells[i].head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next)
-            for (uint32_t lane = 0; lane < h->buckets[b].count; lane++) {
-                aoi_entity_record *e = w->entities + h->buckets[b].ref[lane];
-                e->home = i;
-                e->slot = b * AOI_BUCKET_LANES + lane;
-            }
+            for (uint32_t lane = 0; lane < h->buckets[b].count; lane++) f(ud, h->buckets[b].ref[lane]);
+    }
 }
 
-void aoi_entities_resize(aoi_world *w, aoi_spatial_hash *h, double side) {
-    aoi_spatial_hash next;
-    aoi_spatial_open(&next, side);
-    for (uint32_t e = 0; e < w->entity_top; e++) {
-        const double *at = w->entities[e].pos;
-        if (!aoi_is_live(w->entities[e].generation)) continue;
-        uint32_t cell = aoi_spatial_reserve(&w->memory, &next, AOI_NONE, at);
-        if (cell == AOI_NONE) {
-            aoi_spatial_close(&w->memory, &next);
-            return;
-        }
-        aoi_spatial_insert(&next, cell, at, e);
-    }
-    aoi_spatial_close(&w->memory, h);
-    *h = next;
-    spatial_renumber(w, h);
+typedef struct item_transfer {
+    aoi_world *world;
+    const aoi_spatial_hash *from;
+    aoi_spatial_hash to;
+    bool failed;
+} item_transfer;
+
+static void transfer_item(void *ud, uint32_t ref) {
+    item_transfer *t = ud;
+    const double *at = aoi_item_position(t->world, t->from, ref);
+    if (t->failed) return;
+    uint32_t cell = aoi_spatial_reserve(&t->world->memory, &t->to, AOI_NONE, at);
+    t->failed = cell == AOI_NONE;
+    bool marked = aoi_spatial_is_marked(t->from, aoi_item_place(t->world, t->from, ref)->slot);
+    if (!t->failed) (void)aoi_spatial_insert(&t->to, cell, at, ref, marked);
+}
+
+bool aoi_items_resize(aoi_world *w, aoi_spatial_hash *h, double side) {
+    item_transfer t = {.world = w, .from = h};
+    aoi_spatial_open(&t.to, side, h->of_nodes);
+    aoi_each_item(h, transfer_item, &t);
+    aoi_spatial_close(&w->memory, t.failed ? &t.to : h);
+    if (t.failed) return false;
+    *h = t.to;
+    for (uint32_t i = 0; i < h->top; i++)
+        for (uint32_t b = h->cells[i].head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next)
+            for (uint32_t lane = 0; lane < h->buckets[b].count; lane++)
+                *aoi_item_place(w, h, h->buckets[b].ref[lane]) = (aoi_standing){i, b * AOI_BUCKET_LANES + lane};
+    return true;
 }
 
 /* ---- to look at -------------------------------------------------------------------------------------------------- */
@@ -219,7 +230,7 @@ void aoi_spatial_describe(const aoi_spatial_hash *h, aoi_describer *d, int part,
         else p.nodes = k->count;
         aoi_cell_interval(k->cx, h->side, p.lo, p.hi);
         aoi_cell_interval(k->cy, h->side, p.lo + 1, p.hi + 1);
-        if (!aoi_tell_part(d, &p)) continue;
+        if (!aoi_report_part(d, &p)) continue;
         for (uint32_t b = k->head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next)
             for (uint32_t lane = 0; lane < h->buckets[b].count; lane++) d->entry(d, 0, entry, h->buckets[b].ref[lane]);
     }
@@ -252,7 +263,8 @@ static const char *spatial_check_buckets(const aoi_spatial_hash *h, const aoi_ce
     for (uint32_t b = k->head[AOI_MIDDLE]; b != AOI_NONE; b = h->buckets[b].next) {
         uint32_t n = h->buckets[b].count;
         if (++own > h->bucket_top) return "the buckets of a cell have no end";
-        if (n < 1 || n > AOI_BUCKET_ITEMS || (own > 1 && n < AOI_BUCKET_ITEMS) || h->buckets[b].used != (1u << n) - 1)
+        if (n < 1 || n > AOI_BUCKET_ITEMS || (own > 1 && n < AOI_BUCKET_ITEMS) ||
+            h->buckets[b].bits[0] != (1u << n) - 1 || h->buckets[b].bits[1] >> n)
             return "a bucket of a cell has gaps";
         items += n;
     }
@@ -277,15 +289,4 @@ const char *aoi_spatial_check(const aoi_spatial_hash *h) {
     if (buckets != h->bucket_top) return "buckets of cells are lost";
     if (used != h->used || empty != h->empty || count != h->count) return "cells are counted wrongly";
     return aoi_index_check(&h->index);
-}
-
-const char *aoi_entities_check(const aoi_world *w, const aoi_spatial_hash *h) {
-    uint32_t entities = 0;
-    for (uint32_t e = 0; e < w->entity_top; e++) {
-        const aoi_entity_record *r = w->entities + e;
-        if (!aoi_is_live(r->generation)) continue;
-        entities++;
-        if (!aoi_spatial_has(h, r->home, r->slot, r->pos, e)) return "an entity is not where its cell has it";
-    }
-    return entities == h->count ? aoi_spatial_check(h) : "a spatial hash counts its entities wrongly";
 }

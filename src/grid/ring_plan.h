@@ -9,7 +9,7 @@
 #ifndef AOI_RING_PLAN_H
 #define AOI_RING_PLAN_H
 
-#include "engines/shared/ring_match.h"
+#include "grid/ring_match.h"
 
 #define RING_CELL (1 << AOI_FIXED_BITS) /* fixed-point units in a cell */
 /* More than all roundings together, in fixed-point units, which are less than 2^44. */

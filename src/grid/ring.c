@@ -1,5 +1,5 @@
 /* ring.c - see ring.h. */
-#include "engines/shared/ring.h"
+#include "grid/ring.h"
 
 #include <limits.h>
 
@@ -30,9 +30,9 @@ aoi_borders aoi_borders_of(int dims, const aoi_bounds *b) {
     return r;
 }
 
-int aoi_borders_kind(const aoi_borders *b, bool idle) {
+int aoi_borders_kind(const aoi_borders *b, int silence) {
     int depth = b->enter_min[0] <= 0 || b->enter_min[1] <= 0 ? 0 : b->enter_min[0] < 0.6 * b->leave_max[0] ? 1 : 2;
-    return b->round | b->gap << 1 | idle << 2 | depth << 3;
+    return b->round | b->gap << 1 | silence << 2 | depth << 4;
 }
 
 int aoi_size_class(double reach) {

@@ -1,0 +1,109 @@
+/* broad_phase.c - see broad_phase.h. */
+#include "core/broad_phase.h"
+
+bool aoi_broad_open(aoi_broad_phase *b, aoi_world *w, const aoi_engine_class *class, double cell) {
+    aoi_engine *g = aoi_resize(&w->memory, NULL, 0, class->size);
+    b->world = w;
+    w->grid = &b->grid;
+    w->takes = class->takes;
+    aoi_grid_open(&b->grid, w, cell);
+    if (!g) return false;
+    memset(g, 0, class->size);
+    g->class = class;
+    g->world = w;
+    if (!class->open || class->open(g, cell) == AOI_OK) b->engine = g;
+    else aoi_resize(&w->memory, g, class->size, 0);
+    return b->engine != NULL;
+}
+
+void aoi_broad_close(aoi_broad_phase *b) {
+    if (!b->engine) return;
+    const aoi_engine_class *class = b->engine->class;
+    if (class->close) class->close(b->engine);
+    aoi_resize(&b->world->memory, b->engine, class->size, 0);
+    aoi_grid_close(&b->grid);
+}
+
+bool aoi_broad_enter(aoi_broad_phase *b, uint32_t entity) {
+    const aoi_engine_class *class = b->engine->class;
+    if (!aoi_grid_enter(&b->grid, entity)) return false;
+    if (!class->enter || class->enter(b->engine, entity) == AOI_OK) return true;
+    aoi_grid_leave(&b->grid, entity);
+    return false;
+}
+
+void aoi_broad_leave(aoi_broad_phase *b, uint32_t entity) {
+    const aoi_engine_class *class = b->engine->class;
+    if (class->leave) class->leave(b->engine, entity);
+    aoi_grid_leave(&b->grid, entity);
+}
+
+static bool set_node(aoi_broad_phase *b, uint32_t node, const aoi_bounds *bounds) {
+    const aoi_engine_class *class = b->engine->class;
+    return !class->set_node || !aoi_is_taken(b->world, bounds) || class->set_node(b->engine, node, bounds) == AOI_OK;
+}
+
+static void remove_taken(aoi_broad_phase *b, uint32_t node, const aoi_bounds *bounds) {
+    const aoi_engine_class *class = b->engine->class;
+    if (class->remove_node && aoi_is_taken(b->world, bounds)) class->remove_node(b->engine, node);
+}
+
+bool aoi_broad_add_node(aoi_broad_phase *b, uint32_t node) {
+    aoi_bounds bounds = aoi_bounds_of(b->world, node);
+    if (!aoi_grid_add_node(&b->grid, node, &bounds)) return false;
+    if (set_node(b, node, &bounds)) return true;
+    aoi_grid_remove_node(&b->grid, node);
+    return false;
+}
+
+void aoi_broad_remove_node(aoi_broad_phase *b, uint32_t node) {
+    aoi_bounds bounds = aoi_bounds_of(b->world, node);
+    remove_taken(b, node, &bounds);
+    aoi_grid_remove_node(&b->grid, node);
+}
+
+bool aoi_broad_resize_node(aoi_broad_phase *b, uint32_t node, const aoi_bounds *now) {
+    aoi_bounds was = aoi_bounds_of(b->world, node);
+    aoi_grid_seat seat;
+    if (!aoi_grid_reserve(&b->grid, node, now, &seat) || !set_node(b, node, now)) return false;
+    if (!aoi_is_taken(b->world, now)) remove_taken(b, node, &was);
+    aoi_grid_resize_node(&b->grid, node, now, seat);
+    return true;
+}
+
+bool aoi_broad_move(aoi_broad_phase *b, uint32_t entity, const double *to, bool propose) {
+    const aoi_engine_class *class = b->engine->class;
+    aoi_world *w = b->world;
+    uint32_t had = w->candidate_count;
+    if (propose) aoi_grid_propose(&b->grid, entity, to);
+    if (aoi_grid_relocate(&b->grid, entity, to)) {
+        if (!class->move || class->move(b->engine, entity, to, propose) == AOI_OK) return true;
+        (void)aoi_grid_relocate(&b->grid, entity, w->entities[entity].pos); /* there is room where it was */
+    }
+    w->candidate_count = had;
+    return false;
+}
+
+void aoi_broad_tidy(aoi_broad_phase *b) {
+    const aoi_engine_class *class = b->engine->class;
+    aoi_grid_tidy(&b->grid);
+    if (class->tidy) class->tidy(b->engine);
+}
+
+const char *aoi_broad_check(aoi_broad_phase *b) {
+    const aoi_engine_class *class = b->engine->class;
+    const char *wrong = aoi_grid_check(&b->grid);
+    return wrong || !class->check ? wrong : class->check(b->engine);
+}
+
+void aoi_broad_stats(const aoi_broad_phase *b, aoi_stats *out) {
+    const aoi_engine_class *class = b->engine->class;
+    aoi_grid_stats(&b->grid, out);
+    if (class->stats) class->stats(b->engine, out);
+}
+
+void aoi_broad_describe(const aoi_broad_phase *b, aoi_describer *d) {
+    const aoi_engine_class *class = b->engine->class;
+    uint32_t layers = class->describe ? class->describe(b->engine, d) : 0;
+    if (layers != AOI_NONE) aoi_grid_describe(&b->grid, d, layers);
+}

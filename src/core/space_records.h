@@ -1,0 +1,247 @@
+/* space_records.h - what the index may read of a space: the records of entities and nodes, and where it leaves its answers.
+ *
+ *   space (core)  -- owns -->  world: records, candidates, hits  <-- reads --  grid and engine
+ *
+ * Entities and nodes are known by slot, a small number that stays.  Records move when one is added, never during a call
+ * into the index. */
+#ifndef AOI_SPACE_RECORDS_H
+#define AOI_SPACE_RECORDS_H
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/hash_index.h"
+
+typedef struct aoi_standing { /* of an item of the grid (spatial_hash.h) */
+    uint32_t cell, slot;
+} aoi_standing;
+
+typedef struct aoi_entity_record {          /* one cache line */
+    _Alignas(AOI_CACHE_LINE) double pos[3]; /* where the index has it */
+    int64_t id;
+    uint64_t kind;
+    uint32_t nodes;      /* chain of its nodes */
+    uint32_t generation; /* odd: alive */
+    uint32_t mover;      /* its record among those that move in this batch, or AOI_NONE */
+    union {
+        aoi_standing place; /* the grid's */
+        uint32_t home;      /* of a free record: the next one */
+    };
+    uint32_t link : 31;     /* the grid's: the entity that moved after it the last time */
+    uint32_t scattered : 1; /* the grid's: some node of it may stand in cells of nodes */
+} aoi_entity_record;
+
+/* flags of a node */
+enum {
+    AOI_NODE_SILENT = 1,    /* makes no events */
+    AOI_NODE_PLAIN = 2,     /* a square without keep: its box tells everything */
+    AOI_NODE_KEEPS = 4,     /* has a zone BETWEEN */
+    AOI_NODE_OVERRIDES = 8, /* has exceptions for single targets */
+    AOI_NODE_LAYER = 16,    /* a layer's: its events are sightings (layer_hook.h) */
+    AOI_NODE_INDEXED = 32,  /* one of many nodes of its owner (node_index.h) */
+    AOI_NODE_LAYERED = 64   /* has layers of its own (looks.h) */
+};
+
+typedef struct aoi_node_record {              /* one cache line */
+    _Alignas(AOI_CACHE_LINE) double reach[2]; /* half-extents of its box on the first two axes */
+    uint64_t mask;
+    int64_t node_id;
+    uint32_t owner, next; /* the carrying entity; the next node in its chain */
+    uint32_t generation;  /* odd: alive */
+    uint32_t pending;     /* events of it that wait; the slot of a dead node is free when there are none */
+    uint32_t level;       /* the grid's: its layer; AOI_NONE of an unbounded one */
+    union {
+        aoi_standing place; /* the grid's, if the layer has cells */
+        struct {
+            uint32_t home, slot; /* of a free record `home` is the next one; of an unbounded node both neighbours */
+        };
+    };
+    uint8_t shape; /* AOI_SQUARE ... */
+    uint8_t flags; /* the space's: AOI_NODE_SILENT ... */
+    uint16_t part; /* the engine's: in which of its parts it has the node, from 1 on; 0: it does not */
+} aoi_node_record;
+
+_Static_assert(sizeof(aoi_entity_record) == AOI_CACHE_LINE, "an entity is one cache line");
+_Static_assert(sizeof(aoi_node_record) == AOI_CACHE_LINE, "a node is one cache line");
+
+typedef struct aoi_shape { /* parameters of an area that is neither square nor circle, and its bounds */
+    double hole[2];
+    double height;      /* half-extent of its box on the third axis, may be INFINITY */
+    double extents[3];  /* box */
+    double half_height; /* the others in 3D; INFINITY: any height */
+    double margin;
+    double facing, angle; /* sector, as they were given */
+    double fx, fy, c;     /* cos(facing), sin(facing), cos(angle / 2) */
+    uint32_t corners;
+    double points[]; /* polygon: x, y of each corner, relative to the watcher */
+} aoi_shape;
+
+typedef struct aoi_area_record { /* of a node, by its slot: what a usual move does not read */
+    double radius, keep;         /* squares and circles: enter and leave radius */
+    uint64_t user_data;
+    aoi_shape *shape; /* of the other shapes, or NULL */
+} aoi_area_record;
+
+typedef struct aoi_bounds { /* all that an index knows of an area */
+    double reach[3], hole[2];
+    uint8_t shape;
+    bool plain; /* a target can change only by passing an edge of the box */
+    bool idle;  /* no event or kept pair follows from moves: the node answers questions only */
+} aoi_bounds;
+
+typedef enum aoi_takes { /* the nodes of which an engine proposes the candidates of single moves; of idle ones none */
+                         AOI_TAKES_NONE,
+                         AOI_TAKES_BOXES, /* plain ones */
+                         AOI_TAKES_ALL    /* all bounded ones; ticks are made of single moves */
+} aoi_takes;
+
+/* flags: of the node. */
+static inline bool aoi_is_idle(int flags, bool margined) {
+    return !margined && (flags & AOI_NODE_SILENT);
+}
+
+/* margined: the area has a zone BETWEEN. */
+static inline bool aoi_is_plain_shape(int shape, bool margined) {
+    return !margined && (shape == AOI_SQUARE || shape == AOI_BOX);
+}
+
+typedef struct aoi_candidate {
+    uint32_t node, target;
+} aoi_candidate;
+
+typedef struct aoi_grid aoi_grid;
+
+typedef struct aoi_world {
+    aoi_memory memory;
+    aoi_grid *grid;        /* nine_grid.h */
+    aoi_takes takes;       /* of the engine's class */
+    uint64_t steps;        /* entries of the index walked */
+    aoi_hash_key hash_key; /* of ids */
+    int dims;              /* 2 or 3 */
+    bool failed;           /* memory ran out while candidates or hits were added: the space undoes the call */
+    bool untidy;           /* set by an index that is to be tidied before the present call returns */
+    aoi_entity_record *entities;
+    aoi_node_record *nodes;
+    aoi_area_record *areas;                                        /* by node */
+    uint32_t entity_cap, entity_top, node_cap, area_cap, node_top; /* top: slots ever used */
+    uint32_t entity_count;
+    aoi_candidate *candidates;
+    uint32_t *hits;
+    uint32_t candidate_cap, candidate_count, hit_cap, hit_count;
+    /* Those that move in a batch, and of each a place, `dims` coordinates: until its turn comes where it goes, after that
+     * where it was before the batch. */
+    uint32_t *movers;
+    double *ways;
+    uint32_t mover_cap, way_cap, mover_count;
+    uint32_t moved; /* movers that have had their turn */
+} aoi_world;
+
+/* ---- what follows from the records ------------------------------------------------------------------------------- */
+
+static inline bool aoi_is_live(uint32_t generation) {
+    return generation & 1;
+}
+
+static inline bool aoi_is_bounded(const aoi_node_record *n) {
+    return n->reach[0] <= DBL_MAX;
+}
+
+/* Half-extent of a rectangle that is surely inside a square or a circle on x and y, as long as heights do not change;
+ * < 0: none. */
+static inline double aoi_inner_extent(int dims, int shape, double radius) {
+    if (shape == AOI_SQUARE) return radius;
+    if (dims == 3 || !(radius > 1e-150) || isinf(radius * radius)) return -1;
+    return radius * (0.70710678118654752 * (1 - 0x1p-40));
+}
+
+/* Half-extent of a node's box on the third axis. */
+static inline double aoi_height_of(const aoi_world *w, uint32_t node) {
+    const aoi_shape *p = w->areas[node].shape;
+    return p ? p->height : w->nodes[node].reach[0];
+}
+
+/* Whether a node may see targets of this kind.  An exception for one target sets its kind aside. */
+static inline bool aoi_may_see(const aoi_node_record *n, uint64_t kind) {
+    return (n->mask & kind) || (n->flags & AOI_NODE_OVERRIDES);
+}
+
+/* The next node of a chain, from this one on, that is in the layer; AOI_NONE if there is none. */
+static inline uint32_t aoi_next_in_level(const aoi_world *w, uint32_t node, uint32_t level) {
+    while (node != AOI_NONE && w->nodes[node].level != level) node = w->nodes[node].next;
+    return node;
+}
+
+/* The node need not exist. */
+static inline void aoi_prefetch_node(const aoi_world *w, uint32_t node) {
+    AOI_PREFETCH((const void *)((uintptr_t)w->nodes + (size_t)node * sizeof *w->nodes));
+}
+
+static inline aoi_bounds aoi_bounds_of(const aoi_world *w, uint32_t node) {
+    const aoi_node_record *n = w->nodes + node;
+    const aoi_area_record *a = w->areas + node;
+    aoi_bounds b = {{n->reach[0], n->reach[1], aoi_height_of(w, node)}, {0, 0}, n->shape, false, false};
+    b.plain = aoi_is_plain_shape(n->shape, n->flags & AOI_NODE_KEEPS);
+    b.idle = aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS);
+    b.hole[0] = a->shape ? a->shape->hole[0] : aoi_inner_extent(w->dims, n->shape, a->radius);
+    b.hole[1] = a->shape ? a->shape->hole[1] : b.hole[0];
+    return b;
+}
+
+static inline bool aoi_is_taken(const aoi_world *w, const aoi_bounds *b) {
+    return !b->idle && (w->takes == AOI_TAKES_ALL || (w->takes == AOI_TAKES_BOXES && b->plain));
+}
+
+/* Neither can fail towards the index: when memory runs out the space undoes the call afterwards. */
+static inline void aoi_add_candidate(aoi_world *w, uint32_t node, uint32_t target) {
+    if (!AOI_GROW(&w->memory, w->candidates, w->candidate_cap, w->candidate_count + (size_t)1)) w->failed = true;
+    else w->candidates[w->candidate_count++] = (aoi_candidate){node, target};
+}
+
+/* The target, of this kind, for all nodes of a level in a chain, from this one of that level on. */
+static inline void aoi_add_candidates(aoi_world *w, uint32_t node, uint32_t level, uint32_t target, uint64_t kind) {
+    for (uint32_t n = node; n != AOI_NONE; n = aoi_next_in_level(w, w->nodes[n].next, level))
+        if (aoi_may_see(w->nodes + n, kind)) aoi_add_candidate(w, n, target);
+}
+
+static inline void aoi_add_hit(aoi_world *w, uint32_t slot) {
+    if (!AOI_GROW(&w->memory, w->hits, w->hit_cap, w->hit_count + (size_t)1)) w->failed = true;
+    else w->hits[w->hit_count++] = slot;
+}
+
+static inline void aoi_add_hits(aoi_world *w, const uint32_t *slots, size_t count) {
+    if (!AOI_GROW(&w->memory, w->hits, w->hit_cap, w->hit_count + count)) w->failed = true;
+    else {
+        memcpy(w->hits + w->hit_count, slots, count * sizeof *slots);
+        w->hit_count += (uint32_t)count;
+    }
+}
+
+static inline double *aoi_way_of(const aoi_world *w, uint32_t mover) {
+    return w->ways + mover * (size_t)w->dims;
+}
+
+/* The places of a mover and of its entity change. */
+static inline void aoi_swap_places(aoi_world *w, uint32_t mover) {
+    double *pos = w->entities[w->movers[mover]].pos, *way = aoi_way_of(w, mover);
+    double x = pos[0], y = pos[1];
+    pos[0] = way[0], way[0] = x;
+    pos[1] = way[1], way[1] = y;
+    if (w->dims == 3) {
+        double z = pos[2];
+        pos[2] = way[2], way[2] = z;
+    }
+}
+
+/* The next mover has had its turn. */
+static inline void aoi_take_turn(aoi_world *w) {
+    aoi_swap_places(w, w->moved++);
+}
+
+/* Where an entity was before the batch that moves it; where it is, if none does. */
+static inline const double *aoi_position_before(const aoi_world *w, uint32_t entity) {
+    const aoi_entity_record *e = w->entities + entity;
+    return e->mover < w->moved ? aoi_way_of(w, e->mover) : e->pos;
+}
+
+#endif

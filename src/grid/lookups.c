@@ -1,0 +1,84 @@
+/* lookups.c - questions: entities in a box, nodes around a point; see nine_grid.h. */
+#include "grid/nine_grid.h"
+
+typedef struct grid_question {
+    aoi_world *world;
+    uint32_t level;
+} grid_question;
+
+static void grid_visit_hits(void *ud, const uint32_t *refs, size_t count) {
+    aoi_add_hits(((const grid_question *)ud)->world, refs, count);
+}
+
+/* Nodes of a crowd, by their owners. */
+static void grid_visit_owners(void *ud, const uint32_t *refs, size_t count) {
+    const grid_question *q = ud;
+    aoi_world *w = q->world;
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t n = w->entities[refs[i]].nodes; n != AOI_NONE; n = w->nodes[n].next)
+            if (w->nodes[n].level == q->level) aoi_add_hit(w, n);
+}
+
+void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi) {
+    aoi_grid_learn(g, fmax(hi[0] / 2 - lo[0] / 2, hi[1] / 2 - lo[1] / 2));
+    uintptr_t entities = (uintptr_t)g->world->entities;
+    aoi_visitor v = {grid_visit_hits, &(grid_question){.world = g->world}, entities, entities, false};
+    g->world->steps += aoi_box_query(&g->points, lo, hi, &v);
+}
+
+void aoi_grid_watchers(aoi_grid *g, const double *at, aoi_which which) {
+    aoi_world *w = g->world;
+    grid_question q = {.world = w};
+    aoi_visitor owners = {grid_visit_owners, &q, (uintptr_t)w->entities, (uintptr_t)w->nodes, false};
+    aoi_visitor nodes = {grid_visit_hits, &q, (uintptr_t)w->nodes, (uintptr_t)w->nodes, false};
+    for (uint32_t i = 0; i < g->layer_count; i++) {
+        const aoi_grid_layer *y = g->layers + i;
+        if (!y->count || (which == AOI_TAKEN_NODES ? !y->taken : which == AOI_BUSY_NODES && y->idle)) continue;
+        q.level = i;
+        w->steps += aoi_ring_query(y->crowd ? &g->points : &y->cells, at, at, &y->borders, true, AOI_NONE,
+                                   y->crowd ? &owners : &nodes);
+    }
+}
+
+uint32_t aoi_grid_beside(const aoi_grid *g, uint32_t entity) {
+    const aoi_bucket *b = g->points.buckets + g->world->entities[entity].place.slot / AOI_BUCKET_LANES;
+    if (b->ref[0] != entity) return b->ref[0];
+    return b->count > 1 ? b->ref[1] : AOI_NONE;
+}
+
+/* The square of how near, or how far, anything in a cell may be. */
+AOI_INLINE double grid_cell_distance(const aoi_grid *g, const aoi_cell *k, const double *at, bool near) {
+    double sum = 0;
+    for (int a = 0; a < 2; a++) {
+        double lo, hi;
+        aoi_cell_interval(a ? k->cy : k->cx, g->points.side, &lo, &hi);
+        double before = lo - at[a], behind = at[a] - hi, off = before > behind ? before : behind;
+        if (!near) off = -before > -behind ? -before : -behind;
+        sum += off > 0 ? off * off : 0;
+    }
+    return sum;
+}
+
+enum { GRID_RANGES = 32 }; /* of distances, each as wide as a quarter of a cell, from the nearest cell on */
+
+double aoi_grid_nearest(const aoi_grid *g, const double *at, double within, size_t count) {
+    const aoi_spatial_hash *h = &g->points;
+    double least = INFINITY, across = 2 * within / h->side, width = h->side / 4;
+    uint64_t held[GRID_RANGES + 1] = {0}, sum = 0;
+    if (!(across * across > 2 * (double)h->used)) return within;
+    for (uint32_t i = 0; i < h->top; i++) {
+        if (!aoi_cell_exists(h->cells + i) || !h->cells[i].count) continue;
+        double near = grid_cell_distance(g, h->cells + i, at, true);
+        if (near < least) least = near;
+    }
+    least = sqrt(least);
+    double last = least + GRID_RANGES * width;
+    for (uint32_t i = 0; i < h->top; i++) {
+        if (!aoi_cell_exists(h->cells + i) || !h->cells[i].count) continue;
+        double far = grid_cell_distance(g, h->cells + i, at, false);
+        if (far < last * last) held[(int)((sqrt(far) - least) / width)] += h->cells[i].count;
+    }
+    for (int k = 0; k < GRID_RANGES; k++)
+        if ((sum += held[k]) >= count) return least + (k + 1.01) * width;
+    return fmax(within, last);
+}

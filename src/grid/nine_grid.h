@@ -1,0 +1,144 @@
+/* nine_grid.h - the index of every space: entities in cells, and nodes in layers, those of like borders asked together.
+ *
+ *   points    all entities, in cells of a side like the radius most in use, or larger where entities are few
+ *   seldom    the kinds that few entities are of: such entities are marked, so that a node that looks for no other kind
+ *             reads nothing of the crowd around it
+ *   layer     uniform   nodes of exactly the same bounds: the ring around them is as thin as a step is long
+ *             mixed     the rest, by size class on each axis, roundness and kind of border
+ *                crowd      most entities carry such a node: its nodes are found through their owners, in `points`
+ *                scattered  its nodes are items of cells of its own
+ *
+ * A new node joins a mixed layer, unless a uniform one has its bounds.  When a mixed layer has doubled and most of its
+ * nodes agree, those become a uniform layer: a few odd nodes do not widen the ring of the others.  A uniform layer
+ * that has lost nearly all of its nodes returns them to a mixed one.  Idle nodes, and those that the engine takes, are in
+ * layers that moves do not ask.
+ *
+ * An entity's `place` is that in `points`, `link` predicts who moves next.  A bounded node's `level` is its layer; `place`
+ * is where it stands in the layer's cells, if it is scattered. */
+#ifndef AOI_NINE_GRID_H
+#define AOI_NINE_GRID_H
+
+#include "grid/owner_box.h"
+#include "grid/ring_query.h"
+
+typedef struct aoi_grid_layer {
+    aoi_spatial_hash cells; /* of nodes; empty if it is a crowd */
+    aoi_borders borders;    /* of all of its nodes */
+    aoi_bounds bounds;      /* of each of its nodes, if it is uniform */
+    double side;            /* that suits its reach: its cells are no smaller */
+    uint64_t masks;         /* kinds that some node of it may see */
+    bool excepts;           /* some node may have exceptions for single targets, of any kind */
+    uint32_t spread;        /* nodes when the side of its cells was chosen */
+    int exponent[2], kind;  /* of its mixed class */
+    uint32_t count, voted;  /* nodes; and how many there were when a majority was looked for */
+    bool uniform, crowd;
+    bool idle, taken;  /* all of its nodes are: moves do not ask it */
+    aoi_owner_box box; /* of a scattered one: around the owners of all of its nodes */
+} aoi_grid_layer;
+
+struct aoi_grid {
+    aoi_world *world;
+    double base;  /* sides are this times a power of two */
+    bool fixed;   /* by the `cell` hint */
+    bool changed; /* other numbers of entities or nodes since the last tuning */
+    aoi_spatial_hash points;
+    uint64_t seldom;
+    uint32_t counted; /* entities when these were chosen */
+    aoi_grid_layer *layers;
+    uint32_t layer_cap, layer_count;
+    uint32_t tuned;        /* nodes in the layer that chose the side of `points` */
+    int asked, asked_lead; /* without nodes: the size class of most questions, and by how many (Boyer and Moore 1981) */
+    uint32_t last, streak; /* the last mover, and how many movers in a row were predicted */
+};
+
+typedef struct aoi_grid_seat { /* room for a node in a layer */
+    uint32_t level, cell;
+} aoi_grid_seat;
+
+#define AOI_GRID_SIDE 64.0            /* where nothing tells the side of cells */
+#define AOI_GRID_LEAST_SIDE 0x1p-200  /* finer cells are of no use, and the inverse must be finite */
+enum { AOI_GRID_NOBODY = INT32_MAX }; /* no link */
+
+static inline aoi_memory *aoi_grid_memory(aoi_grid *g) {
+    return &g->world->memory;
+}
+
+/* Whether some node of the layer may see targets of this kind. */
+static inline bool aoi_grid_looks_for(const aoi_grid_layer *y, uint64_t kind) {
+    return (y->masks & kind) || y->excepts;
+}
+
+/* Whether the node looks for nothing but entities that are marked. */
+static inline bool aoi_grid_seeks_few(const aoi_grid *g, const aoi_node_record *n) {
+    return !(n->mask & ~g->seldom) && !(n->flags & AOI_NODE_OVERRIDES);
+}
+
+void aoi_grid_open(aoi_grid *g, aoi_world *w, double hint); /* hint: a side of cells, or 0 */
+void aoi_grid_close(aoi_grid *g);
+
+bool aoi_grid_enter(aoi_grid *g, uint32_t entity); /* false: memory is refused, nothing changed; so below */
+void aoi_grid_leave(aoi_grid *g, uint32_t entity);
+void aoi_grid_set_kind(aoi_grid *g, uint32_t entity, uint64_t kind);
+void aoi_grid_mask_changed(aoi_grid *g, uint32_t node); /* its mask, or it has exceptions for single targets now */
+
+bool aoi_grid_add_node(aoi_grid *g, uint32_t node, const aoi_bounds *b);
+void aoi_grid_remove_node(aoi_grid *g, uint32_t node);
+/* A node that is in the index gets other bounds, for which aoi_grid_reserve has made room. */
+void aoi_grid_resize_node(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_seat seat);
+
+/* Moves the entity and its nodes;. */
+bool aoi_grid_relocate(aoi_grid *g, uint32_t entity, const double *to);
+
+const char *aoi_grid_check(const aoi_grid *g); /* NULL, or the invariant that does not hold */
+void aoi_grid_stats(const aoi_grid *g, aoi_stats *out);
+void aoi_grid_describe(const aoi_grid *g, aoi_describer *d, uint32_t layer); /* its parts from that layer on */
+
+/* ---- node_layers.c: which layer a node is in ------------------------------------------------------------------------- */
+
+/* Room for a node of these bounds; then it goes there. */
+bool aoi_grid_reserve(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_seat *seat);
+void aoi_grid_settle(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_seat seat);
+void aoi_grid_unsettle(aoi_grid *g, uint32_t node);
+bool aoi_grid_move_chain(aoi_grid *g, uint32_t owner, const double *from, const double *to); /* all nodes of an owner */
+const char *aoi_grid_check_layers(const aoi_grid *g);
+
+/* Makes uniform layers of mixed ones, or dissolves them. */
+void aoi_grid_divide_layers(aoi_grid *g);
+/* Makes crowds of scattered layers, or the other way round; cells and boxes of the others anew where that pays. */
+void aoi_grid_choose_crowds(aoi_grid *g);
+
+/* ---- tuning.c: what follows from numbers -------------------------------------------------------------------------------- */
+
+/* The least side of cells for this reach: a power of two times the base. */
+double aoi_grid_side_for(const aoi_grid *g, double reach);
+/* Chooses sides of cells, uniform layers, crowds and the seldom kinds anew, where numbers have changed enough to pay for it,
+ * and gives memory back; where memory is refused all goes on as it was. */
+void aoi_grid_tidy(aoi_grid *g);
+/* A question of this half-extent is asked. */
+void aoi_grid_learn(aoi_grid *g, double reach);
+
+/* ---- candidates.c: single moves --------------------------------------------------------------------------------------- */
+
+/* Candidates for all pairs that may change, of nodes that are neither idle nor taken.  Before the entity is relocated. */
+void aoi_grid_propose(aoi_grid *g, uint32_t entity, const double *to);
+/* The targets of one node that moves with its owner, by borders of its own; the owner may have been relocated. */
+void aoi_grid_propose_targets(aoi_grid *g, uint32_t node, const double *from, const double *to);
+/* What `propose` will read of this entity: stage 0 some movers ahead, stage 1 just before; or what `relocate` will, which
+ * reads no nodes: AOI_FETCH_PLACE some movers ahead. */
+enum { AOI_FETCH_PLACE = 2 };
+void aoi_grid_prefetch(const aoi_grid *g, uint32_t entity, int stage);
+
+/* ---- lookups.c: questions --------------------------------------------------------------------------------------------- */
+
+/* aoi_add_hit() for every entity in the box lo..hi (first two axes), and maybe others; each once. */
+void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi);
+/* aoi_add_hit() for every node whose box, in the plane whose circle, contains the point, and maybe others; each once.  which: idle ones, too; or those
+ * that the engine takes alone. */
+typedef enum aoi_which { AOI_BUSY_NODES, AOI_ALL_NODES, AOI_TAKEN_NODES } aoi_which;
+void aoi_grid_watchers(aoi_grid *g, const double *at, aoi_which which);
+/* `within`, unless a walk over all cells costs less than one over the square of that half-extent: then a distance within
+ * which, heights aside, so many entities stand.  INFINITY: there are none so far away. */
+double aoi_grid_nearest(const aoi_grid *g, const double *at, double within, size_t count);
+uint32_t aoi_grid_beside(const aoi_grid *g, uint32_t entity); /* another entity close by, or AOI_NONE */
+
+#endif

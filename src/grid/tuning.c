@@ -1,0 +1,110 @@
+/* tuning.c - sides of cells, and kinds that are seldom, from the numbers of entities, nodes and questions; see nine_grid.h. */
+#include "grid/nine_grid.h"
+
+enum { GRID_SPARSE = 2, GRID_DENSE = 16 };    /* items in a cell */
+enum { GRID_TUNERS = 8, GRID_ASKED = 64 };    /* nodes, and entities, or questions, that choose the side of cells */
+enum { SELDOM_LEAST = 16, SELDOM_SHARE = 4 }; /* of entities, where it is worth it: so many, one in so many is seldom */
+
+/* ---- sides ------------------------------------------------------------------------------------------------------- */
+
+/* The least power of two times the base that is no less than the reach; a hint is also the least side. */
+double aoi_grid_side_for(const aoi_grid *g, double reach) {
+    int e;
+    if (reach == 0) return g->fixed ? g->base : AOI_GRID_SIDE;
+    double m = frexp(reach / g->base, &e);
+    if (m == 0.5) e--;
+    if (g->fixed && e < 0) e = 0;
+    return fmax(ldexp(g->base, e), AOI_GRID_LEAST_SIDE);
+}
+
+static uint32_t grid_occupied(const aoi_grid *g) {
+    return g->points.used - g->points.empty;
+}
+
+static bool grid_resize_points(aoi_grid *g, double side) {
+    if (!isfinite(side)) return false;
+    return aoi_items_resize(g->world, &g->points, side);
+}
+
+/* Cells like the areas most in use suit the queries over points, but not if most are empty. */
+static void grid_fit_points(aoi_grid *g, double side) {
+    bool good = g->points.side >= side || grid_resize_points(g, side);
+    while (good && g->points.side >= 2 * side && g->points.count / GRID_DENSE > grid_occupied(g))
+        good = grid_resize_points(g, g->points.side / 2);
+    while (good && g->points.count / GRID_SPARSE < grid_occupied(g)) /* ends: at last four cells hold all */
+        good = grid_resize_points(g, g->points.side * 2);
+}
+
+/* Looked at when the nodes in one layer have doubled. */
+static void grid_tune_points(aoi_grid *g, double side, uint32_t nodes) {
+    if (nodes < 2 * g->tuned || nodes < GRID_TUNERS || g->points.count < GRID_TUNERS) return;
+    g->tuned = nodes;
+    grid_fit_points(g, side);
+}
+
+/* Where there are no nodes to learn from, and no hint, cells are like most of the questions. */
+void aoi_grid_learn(aoi_grid *g, double reach) {
+    int size = aoi_size_class(reach);
+    if (g->fixed || g->tuned || !(reach > 0) || !isfinite(reach)) return;
+    if (!g->asked_lead) g->asked = size;
+    g->asked_lead += size == g->asked ? 1 : -1;
+    if (g->asked_lead < GRID_ASKED) return;
+    g->asked_lead = 0;
+    if (g->points.count >= GRID_TUNERS) grid_fit_points(g, aoi_grid_side_for(g, ldexp(1, size)));
+}
+
+/* ---- seldom kinds ------------------------------------------------------------------------------------------------ */
+
+static void grid_count_kinds(const aoi_world *w, uint32_t count[64]) {
+    for (uint32_t e = 0; e < w->entity_top; e++)
+        for (uint64_t k = aoi_is_live(w->entities[e].generation) ? w->entities[e].kind : 0; k; k &= k - 1)
+            count[aoi_lanes_first(k)]++;
+}
+
+/* Kinds that together no more than one entity in so many is of, the rarest first. */
+static uint64_t grid_seldom_kinds(const aoi_world *w) {
+    uint32_t count[64] = {0}, left = w->entity_count / SELDOM_SHARE;
+    uint64_t seldom = 0;
+    if (w->entity_count < SELDOM_LEAST) return 0;
+    grid_count_kinds(w, count);
+    for (;;) {
+        int best = -1;
+        for (int k = 0; k < 64; k++)
+            if (count[k] && !(seldom >> k & 1) && (best < 0 || count[k] < count[best])) best = k;
+        if (best < 0 || count[best] > left) return seldom;
+        left -= count[best];
+        seldom |= UINT64_C(1) << best;
+    }
+}
+
+/* Looked at when entities have doubled, or nearly all have gone. */
+static void grid_tune_seldom(aoi_grid *g) {
+    const aoi_world *w = g->world;
+    if (w->entity_count < 2 * g->counted && w->entity_count >= g->counted / 4) return;
+    g->counted = w->entity_count;
+    uint64_t seldom = grid_seldom_kinds(w);
+    for (uint32_t e = 0; e < w->entity_top && seldom != g->seldom; e++)
+        if (aoi_is_live(w->entities[e].generation))
+            aoi_spatial_mark(&g->points, w->entities[e].place.slot, (w->entities[e].kind & seldom) != 0);
+    g->seldom = seldom;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static bool grid_is_untidy(const aoi_grid *g) {
+    for (uint32_t i = 0; i < g->layer_count; i++)
+        if (aoi_spatial_is_untidy(&g->layers[i].cells)) return true;
+    return g->changed;
+}
+
+void aoi_grid_tidy(aoi_grid *g) {
+    if (!g->world->entity_count) aoi_grid_close(g);
+    if (grid_is_untidy(g)) {
+        for (uint32_t i = 0; i < g->layer_count; i++) grid_tune_points(g, g->layers[i].side, g->layers[i].count);
+        aoi_grid_divide_layers(g);
+        aoi_grid_choose_crowds(g);
+        grid_tune_seldom(g);
+        g->changed = false;
+    }
+    if (aoi_spatial_is_untidy(&g->points)) aoi_spatial_tidy(aoi_grid_memory(g), &g->points);
+}
