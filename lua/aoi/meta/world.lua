@@ -22,10 +22,11 @@
 ---@field engine? string as of `aoi.new`
 ---@field dimensions? integer 2 or 3
 ---@field cell? number world units: as of `aoi.new`
+---@field quantum? number world units, of client views
 ---@field journal? string a path: each shard writes what it accepts
 
---- A world: the methods of a space of `aoi.open`, and these.
----@class aoi.World
+--- A world: the methods of a map of `aoi.open`, and these.
+---@class aoi.World : aoi.skynet.Map
 local World = {}
 
 --- Waits for an epoch that takes what this client has sent.

@@ -461,6 +461,10 @@ function own.overrides(self, id, node)
   return true, alive, n
 end
 
+function own.set_priority()
+  return false, "bad argument #1 to 'set_priority' (a world has none: it would not go to other shards)"
+end
+
 local VIEW = { to = true, fd = true }
 
 function own.add_client(self, id, area, options)
