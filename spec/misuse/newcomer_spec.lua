@@ -2,8 +2,10 @@
 -- line is one mistake: { title, what the error says, the call }. The error is about the caller's own line. A line whose
 -- message is nil is no error, because it does what was meant; what that is, is checked by the call itself.
 local aoi = require "aoi"
+local history = require "aoi.history"
 local journal = require "aoi.journal"
 local neighbors = require "aoi.neighbors"
+local sight = require "aoi.sight"
 local sync = require "aoi.sync"
 local team = require "aoi.team"
 local trigger = require "aoi.trigger"
@@ -27,6 +29,12 @@ local function world()
   w.sync:add(1, 5)
   w.team = team.new(w.space, {})
   w.team:add("red", 1, 5)
+  w.walls = sight.new(w.space)
+  w.wall = w.walls:wall(1, -1, 1, 1)
+  w.walls:add(1, 3, 10, { enter = noop })
+  w.past = history.new(w.space, 10)
+  w.state = sync.new(w.space, { fields = { { "hp", "u8" }, { "name", "string" } } })
+  w.state:add(2, 5)
   w.high = aoi.new { dimensions = 3 }
   w.high:enter(1, 0, 0, 0)
   w.late = aoi.new { delivery = "deferred" }
@@ -312,7 +320,7 @@ local MISTAKES = {
     function(w) w.handlers.alert.stay = noop w.triggers:add(1, "alert") end },
   { "dwell without after", "bad option 'after' (required by the handler 'dwell')",
     function(w) w.handlers.alert.dwell = noop w.triggers:add(1, "alert") end },
-  { "a limit of 0", "bad option 'limit' (a whole number >= 1 expected)",
+  { "a limit of 0", "bad option 'limit' (a whole number >= 1 expected, got 0)",
     function(w) w.triggers:add(1, "alert", { limit = 0 }) end },
   { "update without the time", "#1 to 'update' (finite number expected)", function(w) w.triggers:update() end },
   { "update with the length of a tick", "#1 to 'update' (0.1 is before 10)",
@@ -454,6 +462,105 @@ local MISTAKES = {
   { "a dot: sight.known", "call it with a colon, sight:known(team)", function(w) return (w.team.known "red") end },
   { "a dot: sight.add", "call it with a colon, sight:add(team, id, area)",
     function(w) w.team.add("red", 1, 5) end },
+
+  -- walls
+  { "walls with a colon", "call new(space) with a dot", function(w) return (sight:new(w.space)) end },
+  { "walls without a space", "aoi.space expected, got no value", function() return (sight.new()) end },
+  { "the walls of nothing", "(an open sight of the same space expected, got table)",
+    function(w) return (sight.new(w.space, { walls = {} })) end },
+  { "a wall of two points", "#1 to 'wall' (number expected, got table)",
+    function(w) w.walls:wall({ 0, 0 }, { 1, 1 }) end },
+  { "half a wall", "#4 to 'wall' (number expected, got no value)", function(w) w.walls:wall(0, 0, 1) end },
+  { "a wall with heights in 2 dimensions", "#5 to 'wall' (nothing expected in 2 dimensions, got number)",
+    function(w) w.walls:wall(0, 0, 1, 1, 0, 3) end },
+  { "a door that there is not", "#1 to 'open' (no wall 99)", function(w) w.walls:open(99) end },
+  { "shut by a boolean", "#2 to 'shut' (nothing expected, got boolean)", function(w) w.walls:shut(w.wall, true) end },
+  { "a wall removed twice", "#1 to 'remove_wall' (no wall 1)",
+    function(w) w.walls:remove_wall(w.wall) w.walls:remove_wall(w.wall) end },
+  { "a node that the space has", "#2 to 'add' (entity 1 already has a node 7)",
+    function(w) w.walls:add(1, 7, 5, {}) end },
+  { "on_enter past walls", "unknown handler 'on_enter': 'enter' or 'leave' expected",
+    function(w) w.walls:add(2, 1, 5, { on_enter = noop }) end },
+  { "linger in the area", "unknown area option 'linger'",
+    function(w) w.walls:add(2, 1, { radius = 5, linger = 3 }, {}) end },
+  { "linger in seconds", "'linger' (a whole number of ticks expected, got 0.5)",
+    function(w) w.walls:add(2, 1, 5, {}, { linger = 0.5 }) end },
+  { "linger alone", "#5 to 'add' (nothing expected after a table of handlers, got number)",
+    function(w) w.walls:add(2, 1, 5, {}, 3) end },
+  { "a tick of walls by its length", "#1 to 'tick' (nothing expected, got number)", function(w) w.walls:tick(0.1) end },
+  { "a plain node, asked past walls", "#2 to 'sees' (node 7 of entity 1 is none of this sight)",
+    function(w) return (w.walls:sees(1, 7, 2)) end },
+  { "a ray of two points", "#1 to 'ray' (number expected, got table)",
+    function(w) return (w.walls:ray({ 0, 0 }, { 1, 1 })) end },
+  { "a dot: walls.tick", "aoi.Sight expected, got no value: call it with a colon", function(w) w.walls.tick() end },
+
+  -- history
+  { "a history with options", "#2 to 'new' (integer expected, got table)",
+    function(w) return (history.new(w.space, { ticks = 10 })) end },
+  { "a history of nothing", "ticks from 1 to 1048576 expected, got 0",
+    function(w) return (history.new(w.space, 0)) end },
+  { "a place in the past by the id alone", "#2 to 'position' (integer expected, got no value)",
+    function(w) return (w.past:position(1)) end },
+  { "the future", "#1 to 'position' (number must not be negative, got -1)",
+    function(w) return (w.past:position(-1, 1)) end },
+  { "a longer past than is kept", "a history of 10 ticks does not go back 11",
+    function(w) return (w.past:position(11, 1)) end },
+  { "the past in seconds", "#1 to 'near' (number has no integer representation)",
+    function(w) return (w.past:near(0.25, 0, 0, 5)) end },
+  { "a tick of history by its length", "#1 to 'tick' (nothing expected, got number)",
+    function(w) w.past:tick(0.1) end },
+
+  -- bullets, floors, vehicles
+  { "a bullet of two points", "#1 to 'sweep' (number expected, got table)",
+    function(w) w.space:sweep({ 0, 0 }, { 1, 1 }, 1) end },
+  { "a bullet thinner than nothing", "#5 to 'sweep' (radius must not be negative or nan)",
+    function(w) w.space:sweep(0, 0, 1, 0, -1) end },
+  { "questions as a list of points", "#1 to 'near_many' (row 1: number expected, got table)",
+    function(w) w.space:near_many({ { 0, 0 }, { 1, 1 } }, 5) end },
+  { "questions with ids", "the length of the array is no multiple of 2",
+    function(w) w.space:near_many({ 1, 0, 0 }, 5) end },
+  { "a floor by name", "#2 to 'set_layers' (integer expected, got string)",
+    function(w) w.space:set_layers(1, "cellar") end },
+  { "a negative size", "#2 to 'set_extent' (extent must not be negative, got -1)",
+    function(w) w.space:set_extent(1, -1) end },
+  { "a width and a length", "#3 to 'set_extent' (nothing expected, got number)",
+    function(w) w.space:set_extent(1, 2, 3) end },
+  { "a seat as a table", "#3 to 'attach' (number expected, got table)",
+    function(w) w.space:attach(2, 1, { 1, 1 }) end },
+  { "letting go without nil", "#2 to 'attach' (integer or nil expected, got no value)",
+    function(w) w.space:attach(2) end },
+
+  -- state of clients
+  { "fields by name", "'fields' (a list of {name, type} expected, got names)",
+    function(w) return (sync.new(w.space, { fields = { hp = "u8" } })) end },
+  { "a field's type misspelt", "string or bytes, got 'uint8', at 1",
+    function(w) return (sync.new(w.space, { fields = { { "hp", "uint8" } } })) end },
+  { "two fields of one name", "two fields have the same name, at 2",
+    function(w) return (sync.new(w.space, { fields = { { "hp", "u8" }, { "hp", "u8" } } })) end },
+  { "a field that there is not", "#2 to 'put' (no field 'mp')", function(w) w.state:put(1, "mp", 3) end },
+  { "more than a field holds", "#3 to 'put' (field 'hp' (u8) holds whole numbers from 0 to 255, got 300)",
+    function(w) w.state:put(1, "hp", 300) end },
+  { "a field of text as a number", "#3 to 'put' (string expected, got number)",
+    function(w) w.state:put(1, "name", 5) end },
+  { "fields in a table", "#2 to 'put' (string expected, got table)", function(w) w.state:put(1, { hp = 5 }) end },
+  { "a view that the client has not", "#2 to 'set_view' (client 2 has no view 2)",
+    function(w) w.state:set_view(2, 2, 5) end },
+  { "nine views", "#2 to 'add' (at most 8 views)",
+    function(w) w.state:add(1, { 1, 2, 3, 4, 5, 6, 7, 8, 9 }) end },
+  { "clients past the walls of another space", "an open sight of the same space expected, got ",
+    function(w) return (sync.new(aoi.new(), { sight = w.walls })) end },
+
+  -- triggers that linger
+  { "lingering backwards", "bad option 'linger' (a number >= 0 expected, got -1)",
+    function(w) w.triggers:add(1, "alert", { linger = -1 }) end },
+  { "lingering in words", "bad option 'linger' (a number >= 0 expected, got string)",
+    function(w) w.triggers:add(1, "alert", { linger = "2s" }) end },
+  { "outside by a word", "bad option 'outside' (a boolean expected, got string)",
+    function(w) w.triggers:add(1, "alert", { outside = "yes" }) end },
+  { "outside past walls", "bad option 'sight' (not beside 'outside' or 'linger')",
+    function(w) w.triggers:add(1, "alert", { outside = true, sight = w.walls }) end },
+  { "a trigger past true", "bad option 'sight' (an open sight of the space expected",
+    function(w) w.triggers:add(1, "alert", { sight = true }) end },
 
   -- journals and the viewer
   { "the path before the space", "#1 to 'record' (aoi.space expected, got string)",

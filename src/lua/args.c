@@ -79,6 +79,8 @@ static int no_space(lua_State *L) {
     bool dot = lua_type(L, 1) == LUA_TNUMBER && lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) &&
                !strcmp(ar.namewhat, "field");
     if (dot) return laoi_argerror(L, 1, "aoi.space expected, got number: call it with a colon, space:%s(...)", ar.name);
+    if (lua_istable(L, 1) && lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && ar.name && !strcmp(ar.name, "new"))
+        return laoi_argerror(L, 1, "aoi.space expected, got table: call new(space) with a dot");
     return laoi_typeerror(L, 1, "aoi.space");
 }
 
@@ -89,7 +91,7 @@ void *laoi_object(lua_State *L, const char *name) {
         is = lua_rawequal(L, -1, lua_upvalueindex(LAOI_META));
         lua_pop(L, 1);
     }
-    if (!is) laoi_typeerror(L, 1, name);
+    if (!is) laoi_argerror(L, 1, "%s expected, got %s: call it with a colon", name, luaL_typename(L, 1));
     return p;
 }
 

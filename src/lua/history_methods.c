@@ -26,7 +26,7 @@ static laoi_history *history_self(lua_State *L) {
 
 static uint32_t history_ago(lua_State *L, const laoi_history *h) {
     int64_t ago = laoi_integer(L, 2);
-    if (ago < 0) laoi_argerror(L, 2, "number must not be negative");
+    if (ago < 0) laoi_argerror(L, 2, "number must not be negative, got %s", laoi_spell(L, ago));
     if (ago > h->ticks)
         laoi_argerror(L, 2, "a history of %d ticks does not go back %s", (int)h->ticks, laoi_spell(L, ago));
     return (uint32_t)ago;
@@ -80,7 +80,7 @@ static int h_new(lua_State *L) {
     laoi_space *b = laoi_self(L);
     int64_t ticks = laoi_integer(L, 2);
     if (ticks < 1 || ticks > AOI_MOST_TICKS)
-        laoi_argerror(L, 2, "a number of ticks from 1 to %d expected", AOI_MOST_TICKS);
+        laoi_argerror(L, 2, "a number of ticks from 1 to %d expected, got %s", AOI_MOST_TICKS, laoi_spell(L, ticks));
     laoi_no_more(L, 3);
     laoi_history *h = laoi_new_on_space(L, sizeof *h);
     h->space = b;

@@ -92,7 +92,7 @@ static int l_set_extent(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 3);
     aoi_entity e = laoi_entity(L, b, 2);
     double extent = laoi_finite(L, 3);
-    if (extent < 0) return laoi_argerror(L, 3, "extent must not be negative");
+    if (extent < 0) return laoi_argerror(L, 3, "extent must not be negative, got %s", laoi_value(L, 3));
     return done(L, b, aoi_set_extent(b->core, e, extent));
 }
 

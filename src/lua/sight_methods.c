@@ -90,7 +90,9 @@ static int g_new(lua_State *L) {
             const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
             if (strcmp(name, "walls") != 0) laoi_argerror(L, 2, "unknown option '%s'", name);
             walls = laoi_sight_argument(L, lua_gettop(L), b);
-            if (!walls) laoi_argerror(L, 2, "bad value for option 'walls' (an open sight of the same space expected)");
+            if (!walls)
+                laoi_argerror(L, 2, "bad value for option 'walls' (an open sight of the same space expected, got %s)",
+                              laoi_value(L, lua_gettop(L)));
         }
     } else if (!lua_isnoneornil(L, 2)) laoi_typeerror(L, 2, "table");
     laoi_no_more(L, 3);
@@ -211,7 +213,8 @@ static uint32_t linger_option(lua_State *L, int i) {
         if (strcmp(name, "linger") != 0) laoi_argerror(L, i, "unknown option '%s'", name);
         linger = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
         if (!(linger >= 0 && linger < 2147483648.0 && linger == floor(linger)))
-            laoi_argerror(L, i, "bad value for option 'linger' (a whole number of ticks expected)");
+            laoi_argerror(L, i, "bad value for option 'linger' (a whole number of ticks expected, got %s)",
+                          laoi_value(L, lua_gettop(L)));
     }
     lua_settop(L, i - 1);
     return (uint32_t)linger;

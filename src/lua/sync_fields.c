@@ -57,9 +57,13 @@ static void read_sync_field(lua_State *L, int i, int k, sync_fields_arg *a) {
     const char *type = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
     if (!name || !n || n > AOI_MOST_FIELD_NAME || strlen(name) != n)
         bad_fields(L, i, k, "a name of 1 to 64 bytes expected");
-    if (!type || field_type(type) < 0)
-        bad_fields(L, i, k,
-                   "a type expected: bool, u8, u16, u32, i8, i16, i32, f32, f64, angle8, angle16, string or bytes");
+    if (!type || field_type(type) < 0) {
+        const char *got = laoi_value(L, lua_gettop(L) - 1);
+        lua_pushfstring(
+            L, "a type expected: bool, u8, u16, u32, i8, i16, i32, f32, f64, angle8, angle16, string or bytes, got %s",
+            got);
+        bad_fields(L, i, k, lua_tostring(L, -1));
+    }
     for (uint32_t f = 0; f < a->count; f++)
         if (!strcmp(a->names[f], name)) bad_fields(L, i, k, "two fields have the same name");
     memcpy(a->names[a->count], name, n + 1);
@@ -72,6 +76,8 @@ void laoi_fields_option(lua_State *L, int i, sync_fields_arg *a) {
     if (!lua_istable(L, -1)) bad_fields(L, i, 0, "a table of {name, type} expected");
     size_t n = lua_rawlen(L, -1);
     if (n > AOI_MOST_FIELDS) bad_fields(L, i, 0, "at most 64 fields");
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+        if (lua_type(L, -2) == LUA_TSTRING) bad_fields(L, i, 0, "a list of {name, type} expected, got names");
     for (size_t k = 1; k <= n; k++) {
         lua_rawgeti(L, -1, (int)k);
         read_sync_field(L, i, (int)k, a);

@@ -54,8 +54,9 @@ typedef struct sync_options_arg {
     const laoi_space *space; /* where a synchroniser is made */
 } sync_options_arg;
 
+/* The value is on top. */
 static int bad_option(lua_State *L, int i, const char *name, const char *why) {
-    return laoi_argerror(L, i, "bad value for option '%s' (%s)", name, why);
+    return laoi_argerror(L, i, "bad value for option '%s' (%s, got %s)", name, why, laoi_value(L, lua_gettop(L)));
 }
 
 /* A whole number from 1 on, or false or infinity for none: 0.  The value is on top. */
@@ -87,8 +88,10 @@ static void tiers_option(lua_State *L, int i, sync_options_arg *a) {
         lua_rawgeti(L, -1, (int)k + 1);
         if (!lua_istable(L, -1)) bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
         double distance = tier_number(L, i, 1), every = tier_number(L, i, 2);
-        if (!(every >= 1 && every <= AOI_MOST_EVERY && every == floor(every)))
+        if (!(every >= 1 && every <= AOI_MOST_EVERY && every == floor(every))) {
+            lua_pushnumber(L, every);
             bad_option(L, i, "tiers", "ticks must be whole, from 1 to 65536");
+        }
         a->tiers[k] = (aoi_tier){distance, (uint32_t)every};
         lua_pop(L, 1);
     }
@@ -216,7 +219,8 @@ static aoi_node view_arg(lua_State *L, const laoi_sync *y, aoi_entity e, int i, 
     bool good = k >= 1 && k <= AOI_MOST_VIEWS && k == floor(k);
     *view = good ? (uint32_t)k - 1 : 0;
     aoi_node n = aoi_sync_view(y->core, e, *view);
-    if (!good || AOI_IS_NULL(n)) laoi_argerror(L, i, "no such view");
+    if (!good || AOI_IS_NULL(n))
+        laoi_argerror(L, i, "client %s has no view %s", laoi_spell(L, laoi_integer(L, 2)), laoi_value(L, i));
     return n;
 }
 

@@ -68,7 +68,10 @@ local function get(from, option)
   local value, name = from.given[option], nil
   if value == nil then value, name = from.own[option], from.name end
   local check = KNOWN[option]
-  if value ~= nil and not check[1](value) then fail(option, check[2] .. " expected", 5, name) end
+  if value ~= nil and not check[1](value) then
+    local got = type(value) == "number" and ("%.14g"):format(value) or type(value)
+    fail(option, ("%s expected, got %s"):format(check[2], got), 5, name)
+  end
   return value
 end
 
