@@ -48,7 +48,7 @@ local function check_events(message)
   for handle = 1, 2 do inbox:open(handle, 7, 1, 1) end
   for _ = 1, 2 do
     local list = {}
-    local n, reason = inbox:read(message, nil, list, 0)
+    local n, reason = inbox:read(message, nil, list)
     if n then
       walk(list, n, seen)
       for handle = 1, 2 do

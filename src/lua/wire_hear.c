@@ -1,17 +1,30 @@
 /* wire_hear.c - see wire_inbox.h: news to handlers, without a Lua table in between.
  *
- *   receive -> message applied to views -> hear: next event -> handler -> next event ... -> all heard
- *                                            |  an error: Lua has it reported and the rest of the news delivered
- *                                            |  a wait: the coroutine is suspended in `hear`; the next caller calls
- *                                            v  `overtake`, and has the rest
- *                                        continued
+ *   receive -> message applied to views, news behind what waits -> hear: next entry -> handler -> next ... -> all heard
+ *                                                                   |  an error: it is reported, and the next one comes
+ *                                                                   |  a wait: the coroutine is suspended in `hear`;
+ *                                                                   v  whoever comes next calls `overtake` and hears the rest
+ *                                                               continued
  *
- * News of nodes that begin or end is left to Lua as a whole.  A client is one of hundreds in its process, and its memory
- * is cold when a message comes: what every message needs is in the upvalues of one closure and in the inbox. */
+ * While handlers wait, Lua is asked about each group, as it may be of a watcher that is held up (aoi.skynet.dispatch).  A
+ * client is one of hundreds in its process, and its memory is cold when a message comes: what every message needs is in
+ * the upvalues of one closure and in the inbox. */
 #include "lua/wire_inbox.h"
 
-/* Upvalues of `receive`; the last two are the names of handlers. */
-enum { HEAR_INBOX = 1, HEAR_TABLE, HEAR_CATCH, HEAR_FORK, HEAR_CONTINUE, HEAR_LOOK_UP, HEAR_ENTER, HEAR_LEAVE };
+/* Upvalues of `receive` and `deliver`; the last two are the names of handlers. */
+enum {
+    HEAR_INBOX = 1,
+    HEAR_TABLE,
+    HEAR_CATCH,
+    HEAR_FORK,
+    HEAR_CONTINUE,
+    HEAR_LOOK_UP,
+    HEAR_SPECIAL,
+    HEAR_REPORT,
+    HEAR_HOLD,
+    HEAR_ENTER,
+    HEAR_LEAVE
+};
 enum { HEAR_CATCHER = 1, HEAR_HANDLERS }; /* its stack while handlers are called */
 
 static inbox *inbox_self(lua_State *L) {
@@ -73,11 +86,9 @@ static uint32_t entry_length(const int64_t *head) {
     return ENTRY_HEAD + (uint32_t)head[1] + (uint32_t)(head[2] * head[3]);
 }
 
-/* Appends the entries from news[i] on; a finalizer may do anything meanwhile, but only what is there is read. */
-static laoi_index tell_news(lua_State *L, int list, inbox *x, uint32_t i, laoi_index at) {
-    bool torn = x->torn;
-    x->torn = true; /* should memory be refused */
-    while (i < x->news_count) {
+/* Appends the entries that wait; a finalizer may do anything meanwhile, but only what is there is read. */
+static laoi_index tell_news(lua_State *L, int list, inbox *x, laoi_index at) {
+    for (uint32_t i = x->walk.at; i < x->news_count;) {
         const int64_t *head = x->news + i;
         bool group = (head[0] & 3) == FORM_GROUP;
         uint32_t values = group ? (uint32_t)head[3] : 1, end = i + entry_length(head);
@@ -86,7 +97,6 @@ static laoi_index tell_news(lua_State *L, int list, inbox *x, uint32_t i, laoi_i
         for (i++; i < end && i < x->news_count; i++)
             tell_number(L, list, x, i, ++at, i >= first && (i - first) % values >= 2);
     }
-    x->torn = torn;
     return at;
 }
 
@@ -116,6 +126,43 @@ static void begin_entry(inbox *x) {
     w->values = form == FORM_GROUP ? (uint32_t)head[3] : 1;
     w->at += form == FORM_GROUP ? ENTRY_HEAD : 1;
     w->middle = w->at + (form == FORM_GROUP ? (uint32_t)head[1] : form == FORM_LEAVES);
+}
+
+/* Whether the group that begins is of a watcher that is held up; then Lua has it. */
+static bool is_held(lua_State *L, inbox *x) {
+    inbox_walk *w = &x->walk;
+    if (!x->held) return false;
+    lua_pushvalue(L, lua_upvalueindex(HEAR_HOLD));
+    laoi_pushinteger(L, (w->word >> 2) & 0xffffffff);
+    laoi_pushinteger(L, leaves_left(w));
+    laoi_pushinteger(L, enters_left(w));
+    laoi_pushinteger(L, w->values);
+    lua_newtable(L);
+    (void)tell_group_left(L, lua_gettop(L), x, w, 0);
+    lua_call(L, 5, 1);
+    bool held = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    if (held) w->at = w->stop;
+    return held;
+}
+
+/* The end of a node has been heard.  table: of the handlers, its place on the stack. */
+static void forget_ended(lua_State *L, inbox *x, const int64_t *entry, int table) {
+    inbox_view *v = entry[1] == INBOX_CLOSED ? laoi_inbox_view(x, (uint32_t)entry[2]) : NULL;
+    if (!v) return;
+    laoi_inbox_forget(x, v);
+    free_left(L, x, table);
+}
+
+/* Pushes what is called for the entry that begins, which is no group; returns how many arguments there are. */
+static int push_special(lua_State *L, inbox *x) {
+    inbox_walk *w = &x->walk;
+    lua_pushvalue(L, lua_upvalueindex(HEAR_SPECIAL));
+    for (int k = 0; k < 5; k++) laoi_pushinteger(L, x->news[w->at + (uint32_t)k]);
+    forget_ended(L, x, x->news + w->at - 1, lua_upvalueindex(HEAR_TABLE));
+    w->at = w->stop;
+    w->target = 0;
+    return 5;
 }
 
 /* Whether the node has handlers, which are on top then: as a rule those of the last event. */
@@ -151,7 +198,11 @@ static int push_event(lua_State *L, inbox *x) {
     inbox_walk *w = &x->walk;
     uint32_t turn = w->turn;
     while (w->turn == turn && w->at < x->news_count) {
-        if (w->at >= w->stop) begin_entry(x);
+        if (w->at >= w->stop) {
+            begin_entry(x);
+            if ((w->word & 3) == FORM_SPECIAL) return push_special(L, x);
+            if (is_held(L, x)) continue;
+        }
         uint32_t handle = (uint32_t)(w->word >> 2), slot = (uint32_t)(w->word >> 34), i = w->at;
         const inbox_view *v = x->views + slot;
         if (v->handle != handle || !has_handlers(L, w, v, slot)) { /* its map is closed */
@@ -185,20 +236,15 @@ static void end_walk(inbox *x) {
     x->walk.turn++;
 }
 
-/* What `receive` returns where there is something left: bits, seq. */
-static int leave_news(lua_State *L, const inbox *x, int bits) {
-    lua_pushinteger(L, bits);
-    laoi_pushinteger(L, x->seq);
-    return 2;
-}
-
-/* The handler has raised the error on top. */
-static int raised(lua_State *L, const inbox *x) {
-    (void)leave_news(L, x, INBOX_SEVERAL | (x->walk.ask ? WIRE_ASK : 0));
-    lua_pushvalue(L, -3);
-    laoi_pushinteger(L, (x->walk.word >> 2) & 0xffffffff);
-    laoi_pushinteger(L, x->walk.target);
-    return 5;
+/* What has been called has raised the error on top; pushes what reports it, once. */
+static int push_report(lua_State *L, inbox *x) {
+    inbox_walk *w = &x->walk;
+    lua_pushvalue(L, lua_upvalueindex(HEAR_REPORT));
+    lua_insert(L, -2);
+    laoi_pushinteger(L, (w->word >> 2) & 0xffffffff);
+    laoi_pushinteger(L, w->target);
+    w->reporting = true;
+    return 3;
 }
 
 /* Another coroutine has taken over while the handler waited, which may have raised an error since. */
@@ -217,24 +263,35 @@ static int continued(lua_State *L, int status, lua_KContext turn);
 #define CONTINUED NULL
 #endif
 
-/* Calls handlers until there is no event left, one raises an error, or another coroutine has taken over. */
+/* Calls handlers until there is no entry left, or another coroutine has taken over. */
 static int hear(lua_State *L, int status, lua_KContext turn) {
     inbox *x = lua_touserdata(L, lua_upvalueindex(HEAR_INBOX));
+    inbox_walk *w = &x->walk;
     for (;;) {
         bool failed = status > 1;
-        if ((lua_KContext)x->walk.turn != turn) return overtaken(L, turn, failed);
-        if (failed) return raised(L, x);
-        int n = push_event(L, x);
-        if ((lua_KContext)x->walk.turn != turn) return overtaken(L, turn, false);
+        if ((lua_KContext)w->turn != turn) return overtaken(L, turn, failed);
+        bool again = failed && w->reporting; /* the report of an error has failed: nothing is left to do */
+        if (again) lua_settop(L, HEAR_CATCHER);
+        if (again) w->handlers = NULL;
+        w->reporting = false;
+        int n = failed && !again ? push_report(L, x) : push_event(L, x);
+        if ((lua_KContext)w->turn != turn) return overtaken(L, turn, false);
         if (!n) break;
         status = lua_pcallk(L, n, 0, HEAR_CATCHER, turn, CONTINUED);
     }
-    bool ask = x->walk.ask;
     end_walk(x);
-    x->walk.at = x->walk.stop = x->news_count;
-    if (ask) return leave_news(L, x, WIRE_ASK);
+    x->news_count = w->at = w->stop = 0;
     lua_pushboolean(L, 1);
     return 1;
+}
+
+/* What waits is heard in this coroutine from now on. */
+static int begin_walk(lua_State *L, inbox *x) {
+    x->walk.walking = true;
+    x->walk.handlers = NULL;
+    lua_settop(L, 0);
+    lua_pushvalue(L, lua_upvalueindex(HEAR_CATCH));
+    return hear(L, 0, (lua_KContext)x->walk.turn);
 }
 
 #if LAOI_YIELDS
@@ -251,31 +308,30 @@ static int refuse_events(lua_State *L, const char *why) {
     return 2;
 }
 
-/* Applies EVENTS to the views, which leaves news; returns bits.  Or -2, with nil and a reason on the stack.  table: of
- * the handlers, its place on the stack. */
+/* Applies EVENTS to the views; the news goes behind what waits.  Returns 0; or what is returned to Lua: nil and a reason.
+ * table: of the handlers, its place on the stack. */
 static int apply_message(lua_State *L, inbox *x, int i, int table) {
     size_t size = 0;
     bool room;
     const unsigned char *p = laoi_message(L, i, &size);
     x->messages++;
     x->bytes += size;
-    if (!p) return -refuse_events(L, "a message is a string");
+    if (!p) return refuse_events(L, "a message is a string");
     if (size < WIRE_HEAD || p[0] != WIRE_VERSION || p[1] != WIRE_EVENTS || p[2] & ~WIRE_ASK || p[3])
-        return -refuse_events(L, "no message of events");
+        return refuse_events(L, "no message of events");
     const char *fault = laoi_inbox_parse(x, p + WIRE_HEAD, p + size, &room);
-    if (fault) return -refuse_events(L, fault);
+    if (fault) return refuse_events(L, fault);
     if (!room) return laoi_nomemory(L);
     uint32_t seq = wire_get32(p + 4);
-    int bits = p[2] | (x->torn || seq != x->seq + 1 ? INBOX_LOST : 0);
-    x->walk = (inbox_walk){.values = 1, .turn = x->walk.turn + 1};
-    x->torn = x->plain = true;
-    x->news_count = 0;
+    bool lost = x->torn || seq != x->seq + 1, ask = p[2];
+    x->torn = true;
     x->seq = seq;
-    bool applied = laoi_inbox_apply(x);
+    bool applied = laoi_inbox_apply(x) && (!lost || laoi_note_special(x, INBOX_LOST, seq, 0, 0, 0)) &&
+                   (!ask || laoi_note_special(x, INBOX_ASKED, seq, 0, 0, 0));
     free_left(L, x, table);
     if (!applied) return laoi_nomemory(L);
     x->torn = false;
-    return bits | (x->news_count && x->news_count > entry_length(x->news) ? INBOX_SEVERAL : 0);
+    return 0;
 }
 
 /* In case a handler waits, and there is more than its group. */
@@ -288,104 +344,94 @@ static void fork_continue(lua_State *L, inbox *x) {
     x->torn = false;
 }
 
-/* receive(message, length): applies EVENTS and calls the handlers where it can.  Returns
- *   true                                 all have been called
- *   bits, seq                            `rest` has what is to be delivered, if anything.  Bits: 1 an ACK is expected, 2 a
- *                                        message before this one is missing, or was not applied to its end, 4 there is more
- *                                        than one entry
- *   bits, seq, caught, handle, target    and first, a handler has raised an error, which `catch` has made `caught`
- *   false, turn, caught or nil           a handler has waited, and `overtake` has been called meanwhile
- *   nil, reason                          nothing has changed
- *   nil, nil                             nothing has been read: something is held up, `overtake` and `read` are to be called
- */
+/* receive(message, length): applies EVENTS and calls the handlers.  Returns
+ *   true                  all have been called
+ *   false, turn, caught   a handler has waited, and `overtake` has been called meanwhile; caught: it has raised since
+ *   nil, reason           nothing has changed
+ *   nil, nil              nothing has been read: a handler waits, `overtake` is to be called first */
 static int inbox_receive(lua_State *L) {
     inbox *x = lua_touserdata(L, lua_upvalueindex(HEAR_INBOX));
-    if (x->walk.walking || x->behind) {
+    if (x->walk.walking) {
         lua_pushnil(L);
         lua_pushnil(L);
         return 2;
     }
-    int bits = apply_message(L, x, 1, lua_upvalueindex(HEAR_TABLE));
-    if (bits < 0) return -bits;
-    if (!x->plain || bits & INBOX_LOST) return leave_news(L, x, bits);
-    if (bits & INBOX_SEVERAL) fork_continue(L, x);
-    x->walk.walking = true;
-    x->walk.ask = bits & WIRE_ASK;
-    lua_settop(L, 0);
-    lua_pushvalue(L, lua_upvalueindex(HEAR_CATCH));
-    return hear(L, 0, (lua_KContext)x->walk.turn);
+    int refused = apply_message(L, x, 1, lua_upvalueindex(HEAR_TABLE));
+    if (refused) return refused;
+    const inbox_walk *w = &x->walk;
+    bool several = w->at < w->stop || (x->news_count && w->at + entry_length(x->news + w->at) < x->news_count);
+    if (several) fork_continue(L, x);
+    return begin_walk(L, x);
 }
 
-/* receiver(catch, fork, continue, look_up): the function above.  fork may be nil: then the caller notices by itself that
- * `receive` has not come back.  look_up(field, handlers, ...): calls handlers[field](...), if there is one. */
+/* deliver(): hears what waits, as receive. */
+static int inbox_deliver(lua_State *L) {
+    inbox *x = lua_touserdata(L, lua_upvalueindex(HEAR_INBOX));
+    if (!x->walk.walking && x->walk.at < x->news_count) {
+        return begin_walk(L, x);
+    }
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* receiver(catch, fork, continue, look_up, special, report, hold): the functions receive and deliver.  fork may be nil: then
+ * the caller notices by itself that they have not come back.  look_up(field, handlers, ...) calls handlers[field](...), if
+ * there is one; special(what, a, b, c, d) takes entries that are no groups; report(caught, handle, target) an error, as
+ * `catch` has made it; hold(handle, leaves, enters, values, list) says whether it keeps a group for later. */
 static int inbox_receiver(lua_State *L) {
+    static const lua_CFunction functions[] = {inbox_receive, inbox_deliver};
     inbox_self(L);
-    lua_settop(L, 5);
+    lua_settop(L, 8);
     laoi_gettable(L, 1);
     lua_insert(L, 2);
-    lua_pushliteral(L, "enter");
-    lua_pushliteral(L, "leave");
-    lua_pushcclosure(L, inbox_receive, HEAR_LEAVE);
-    return 1;
+    for (int f = 0; f < 2; f++) {
+        for (int i = 1; i <= 9; i++) lua_pushvalue(L, i);
+        lua_pushliteral(L, "enter");
+        lua_pushliteral(L, "leave");
+        lua_pushcclosure(L, functions[f], HEAR_LEAVE);
+    }
+    return 2;
 }
 
-/* read(message, length, list, tail): applies EVENTS and appends what has changed to the list behind `tail`.  Returns the
- * new tail, bits and the number of the message; or nil and a reason, and nothing has changed. */
+/* read(message, length, list): applies EVENTS; what waits is put into the list, and waits no more.  Returns the number of
+ * values and the number of the message; or nil and a reason, and nothing has changed. */
 static int inbox_read(lua_State *L) {
     inbox *x = inbox_self(L);
-    laoi_index at = (laoi_index)lua_tointeger(L, 5);
     if (!lua_istable(L, 4)) return laoi_typeerror(L, 4, "table");
     laoi_gettable(L, 1);
-    int bits = apply_message(L, x, 2, lua_gettop(L));
-    if (bits < 0) return -bits;
-    if (at > 0) bits |= INBOX_SEVERAL;
-    uint32_t seq = x->seq;
-    laoi_pushinteger(L, (int64_t)tell_news(L, 4, x, 0, at));
-    lua_pushinteger(L, bits);
-    laoi_pushinteger(L, seq);
-    return 3;
+    int refused = apply_message(L, x, 2, lua_gettop(L));
+    if (refused) return refused;
+    laoi_pushinteger(L, (int64_t)tell_news(L, 4, x, 0));
+    for (uint32_t at = x->walk.at; at < x->news_count; at += entry_length(x->news + at))
+        if ((x->news[at] & 3) == FORM_SPECIAL) forget_ended(L, x, x->news + at, 5);
+    x->news_count = x->walk.at = x->walk.stop = 0;
+    laoi_pushinteger(L, x->seq);
+    return 2;
 }
 
-/* rest(list): what `receive` has left is put into the list; returns its tail. */
-static int inbox_rest(lua_State *L) {
-    inbox *x = inbox_self(L);
-    inbox_walk w = x->walk;
-    laoi_index at = 0;
-    if (!lua_istable(L, 2)) return laoi_typeerror(L, 2, "table");
-    if (w.walking) end_walk(x);
-    if (w.at < w.stop) {
-        const int64_t head[] = {leaves_left(&w), enters_left(&w), w.values};
-        tell_word(L, 2, w.word | FORM_GROUP, ++at);
-        for (int k = 0; k < 3; k++) {
-            laoi_pushinteger(L, head[k]);
-            lua_rawseti(L, 2, ++at);
-        }
-        at = tell_group_left(L, 2, x, &w, at);
-    }
-    laoi_pushinteger(L, (int64_t)tell_news(L, 2, x, w.stop, at));
-    return 1;
+/* waiting(): handle and target of the event whose handler waits, or runs; nothing if there is none. */
+static int inbox_waiting(lua_State *L) {
+    const inbox_walk *w = &inbox_self(L)->walk;
+    if (!w->walking) return 0;
+    laoi_pushinteger(L, (w->word >> 2) & 0xffffffff);
+    laoi_pushinteger(L, w->target);
+    return 2;
 }
 
-/* overtake(list, rest): nothing if no handler waits that `receive` has called.  Else the events behind the group of that
- * one are put into the list, the rest of the group into `rest`: turn, tail, number of the message if an ACK is still to be
- * sent, handle, leaves and enters in `rest`, values of each that enters, target that the waiting handler was told of. */
+/* overtake([list]): the handler that waits goes on by itself; `deliver` hears what follows.  With a list, what is left of the
+ * group is put there.  Returns the turn of the one that waits; leaves, enters, values of each that enters in the list. */
 static int inbox_overtake(lua_State *L) {
     inbox *x = inbox_self(L);
-    inbox_walk w = x->walk;
-    if (!w.walking) return 0;
-    lua_settop(L, 3);
+    inbox_walk *w = &x->walk, left = *w;
+    lua_settop(L, 2);
     end_walk(x);
-    (void)tell_group_left(L, 3, x, &w, 0);
-    laoi_pushinteger(L, w.turn);
-    laoi_pushinteger(L, (int64_t)tell_news(L, 2, x, w.stop, 0));
-    if (w.ask) laoi_pushinteger(L, x->seq);
-    else lua_pushnil(L);
-    laoi_pushinteger(L, (w.word >> 2) & 0xffffffff);
-    laoi_pushinteger(L, leaves_left(&w));
-    laoi_pushinteger(L, enters_left(&w));
-    laoi_pushinteger(L, w.values);
-    laoi_pushinteger(L, w.target);
-    return 8;
+    if (lua_istable(L, 2)) w->at = w->stop;
+    if (lua_istable(L, 2)) (void)tell_group_left(L, 2, x, &left, 0);
+    laoi_pushinteger(L, left.turn);
+    laoi_pushinteger(L, leaves_left(&left));
+    laoi_pushinteger(L, enters_left(&left));
+    laoi_pushinteger(L, left.values);
+    return 4;
 }
 
 /* ---- what Lua asks ------------------------------------------------------------------------------------------------ */
@@ -470,16 +516,19 @@ static int inbox_seq(lua_State *L) {
     return 1;
 }
 
-/* behind(whether): handlers that wait hold up what comes: `receive` is not to read it. */
-static int inbox_behind(lua_State *L) {
-    inbox_self(L)->behind = lua_toboolean(L, 2);
+/* held(n): so many watchers are held up. */
+static int inbox_held(lua_State *L) {
+    inbox_self(L)->held = laoi_u32(L, 2);
     return 0;
 }
 
-/* walking(): whether a handler that `receive` has called waits, or runs. */
-static int inbox_walking(lua_State *L) {
-    lua_pushboolean(L, inbox_self(L)->walk.walking);
-    return 1;
+/* idle(): whether everything has been heard; and how many values wait. */
+static int inbox_idle(lua_State *L) {
+    const inbox *x = inbox_self(L);
+    const inbox_walk *w = &x->walk;
+    lua_pushboolean(L, !w->walking && w->at >= x->news_count);
+    laoi_pushinteger(L, x->news_count - (w->walking ? w->stop : w->at));
+    return 2;
 }
 
 /* count(): nodes, bytes of memory, events, messages, bytes of those. */
@@ -494,21 +543,18 @@ static int inbox_count(lua_State *L) {
 }
 
 static const luaL_Reg inbox_methods[] = {
-    {"receiver", inbox_receiver}, {"read", inbox_read},         {"rest", inbox_rest},
+    {"receiver", inbox_receiver}, {"read", inbox_read},         {"waiting", inbox_waiting},
     {"overtake", inbox_overtake}, {"open", inbox_open},         {"close", inbox_close},
     {"view", inbox_view_ids},     {"sees", inbox_sees},         {"count", inbox_count},
-    {"seq", inbox_seq},           {"handlers", inbox_handlers}, {"walking", inbox_walking},
-    {"behind", inbox_behind},     {"since", inbox_since},       {NULL, NULL},
+    {"seq", inbox_seq},           {"handlers", inbox_handlers}, {"idle", inbox_idle},
+    {"held", inbox_held},         {"since", inbox_since},       {NULL, NULL},
 };
 
 void laoi_open_inbox(lua_State *L) {
-    static const struct {
-        const char *name;
-        int value;
-    } constants[] = {{"OPENED", INBOX_OPENED}, {"CLOSED", INBOX_CLOSED}, {"RESYNCED", INBOX_RESYNCED}};
+    static const char *const constants[] = {"OPENED", "CLOSED", "RESYNCED", "ASKED", "MISSED"};
     laoi_set_type(L, INBOX_NAME, "inbox", inbox_new, inbox_methods, inbox_gc);
-    for (int i = 0; i < 3; i++) {
-        lua_pushinteger(L, constants[i].value);
-        lua_setfield(L, -2, constants[i].name);
+    for (int i = 0; i < 5; i++) {
+        lua_pushinteger(L, INBOX_OPENED + i);
+        lua_setfield(L, -2, constants[i]);
     }
 }

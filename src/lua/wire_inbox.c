@@ -176,11 +176,10 @@ static void note_number(inbox *x, int64_t v) {
     x->news[x->news_count++] = v;
 }
 
-static bool note_special(inbox *x, int what, int64_t a, int64_t b, int64_t c, int64_t d) {
+bool laoi_note_special(inbox *x, int what, int64_t a, int64_t b, int64_t c, int64_t d) {
     const int64_t values[] = {0, what, a, b, c, d};
     if (!news_room(x, 6)) return false;
     for (int i = 0; i < 6; i++) note_number(x, values[i]);
-    x->plain = false;
     return true;
 }
 
@@ -278,8 +277,8 @@ static bool close_view(inbox *x, inbox_view *v) {
         x->events += leaves;
         set_entry_head(x, v, head, &g, leaves, 0);
     }
-    laoi_inbox_forget(x, v);
-    return note_special(x, INBOX_CLOSED, g.handle, 0, 0, 0);
+    v->ended = true;
+    return laoi_note_special(x, INBOX_CLOSED, g.handle, 0, 0, 0);
 }
 
 static bool apply_group(inbox *x, const wire_group *g) {
@@ -292,9 +291,9 @@ static bool apply_group(inbox *x, const wire_group *g) {
         if (!v) return false;
         v->watcher = wire_get_id(named, g->width);
         v->node = wire_get_id(named + g->width, g->width);
-        if (!note_special(x, INBOX_OPENED, link, v->watcher, v->node, g->handle)) return false;
+        if (!laoi_note_special(x, INBOX_OPENED, link, v->watcher, v->node, g->handle)) return false;
     }
-    if (!v) return true; /* of a map that is closed */
+    if (!v || v->ended) return true; /* of a map that is closed */
     v->stamp = x->stamp;
     return take_group(x, v, g) && (!(g->flags & WIRE_CLOSE) || close_view(x, v));
 }
@@ -303,10 +302,10 @@ static bool apply_group(inbox *x, const wire_group *g) {
 static bool end_resync(inbox *x, uint32_t link, uint32_t epoch) {
     for (uint32_t i = 0; i < x->view_count; i++) {
         inbox_view *v = x->views + i;
-        if (v->handle && v->link == link && v->stamp != x->stamp && v->since <= epoch && !close_view(x, v))
+        if (v->handle && !v->ended && v->link == link && v->stamp != x->stamp && v->since <= epoch && !close_view(x, v))
             return false;
     }
-    return note_special(x, INBOX_RESYNCED, link, 0, 0, 0);
+    return laoi_note_special(x, INBOX_RESYNCED, link, 0, 0, 0);
 }
 
 bool laoi_inbox_apply(inbox *x) {

@@ -1,8 +1,8 @@
 /* wire_inbox.h - see wire.h: the events that a client is sent, and what its nodes see by them.
  *
  *   view     handle, link, ids in no order [ id id id ... ]; from 64 ids on an index of them; for handlers: watcher and node
- *   receive  checks the whole message, applies it group by group, and notes what really changes in `news`; then, when no
- *            view is in use, calls the handlers, or appends the notes to a Lua list, which may run finalizers
+ *   receive  checks the whole message, applies it group by group, and notes what really changes behind what `news` has; then,
+ *            when no view is in use, calls the handlers
  *
  *   news     entries, each begins with a word: slot of the view, 32 bits of handle, 2 bits of form:
  *            LEAVES, id  or  ENTERS, id                 one event without a place, as most groups have
@@ -11,7 +11,8 @@
  *            SPECIAL (handle 0), OPENED, link, watcher, node, handle   a node that another client has added for this one
  *            SPECIAL, CLOSED, handle, 0, 0, 0                          the end of a node, behind its last leaves
  *            SPECIAL, RESYNCED, link, 0, 0, 0                          behind the changes that a resync has brought
- *   list     the same in Lua; a word there has no slot
+ *            SPECIAL, ASKED, number, 0, 0, 0                           all of that message is before it: an ACK is expected
+ *            SPECIAL, LOST, number, 0, 0, 0                            the same, and a message before that one is missing
  *
  *   table    slot + 1 -> what has the handlers of the node in fields `enter` and `leave`
  *
@@ -27,16 +28,16 @@
 #define INBOX_NAME "aoi.Inbox"
 
 enum { FORM_SPECIAL = 0, FORM_LEAVES = 1, FORM_ENTERS = 2, FORM_GROUP = 3 };
-enum { INBOX_OPENED = 1, INBOX_CLOSED = 2, INBOX_RESYNCED = 3 };
-enum { INBOX_LOST = 2, INBOX_SEVERAL = 4 }; /* bits of what `receive` returns, beside WIRE_ASK */
-enum { ENTRY_HEAD = 4 };                    /* word, leaves, enters, values */
-enum { INBOX_SLOTS = 1 << 29 };             /* so that a slot fits a word */
+enum { INBOX_OPENED = 1, INBOX_CLOSED, INBOX_RESYNCED, INBOX_ASKED, INBOX_LOST };
+enum { ENTRY_HEAD = 4 };        /* word, leaves, enters, values */
+enum { INBOX_SLOTS = 1 << 29 }; /* so that a slot fits a word */
 
 typedef struct inbox_view {
     int64_t watcher, node;       /* as handlers are told */
     uint32_t handle, link, next; /* handle 0: a slot that is free or left, next: of the chain of those */
     uint32_t stamp;              /* of the last resync that named it */
     uint32_t since;              /* the first epoch whose resync must name it */
+    bool ended;                  /* its life is over; it is here until that has been heard */
     const void *handlers;        /* what the table has for the slot */
     int64_t *ids;
     uint32_t cap, count;
@@ -48,9 +49,9 @@ typedef struct inbox_view {
 typedef struct inbox_walk {
     uint32_t at, middle, stop; /* the next event of the entry; the first of what enters; the end of the entry */
     uint32_t values, turn;
-    int64_t word, target; /* of the entry; of the last event that was told */
-    const void *handlers; /* those on the stack */
-    bool walking, ask;
+    int64_t word, target;    /* of the entry; of the last event that was told */
+    const void *handlers;    /* those on the stack */
+    bool walking, reporting; /* reporting: the call is that of an error */
 } inbox_walk;
 
 /* A record of a message: a group, or (handle 0) the beginning of a resync of `leaves` groups, of epoch `enters`. */
@@ -74,8 +75,7 @@ typedef struct inbox {
     inbox_walk walk;
     uint64_t events, messages, bytes; /* so far */
     bool torn;                        /* a message was not applied to its end */
-    bool plain;                       /* the news has no SPECIAL */
-    bool behind;                      /* handlers that wait hold up what comes: `receive` is not to read it */
+    uint32_t held;                    /* watchers that are held up by handlers that wait */
 } inbox;
 
 /* NULL: there is none. */
@@ -91,6 +91,8 @@ uint32_t laoi_inbox_place(const inbox *x, const inbox_view *v, int64_t id);
 /* Reads the records of a message.  NULL, or what is wrong with them.  Makes room in the views that are there: false in
  * *room if memory is refused. */
 const char *laoi_inbox_parse(inbox *x, const unsigned char *p, const unsigned char *end, bool *room);
+/* An entry that is no group; false when memory is refused. */
+bool laoi_note_special(inbox *x, int what, int64_t a, int64_t b, int64_t c, int64_t d);
 /* After laoi_inbox_parse, before anything else; false if memory is refused on the way. */
 bool laoi_inbox_apply(inbox *x);
 

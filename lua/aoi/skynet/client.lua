@@ -6,12 +6,11 @@
 --       mine[id][node] ---+    the record of a node that this map added
 --       records[handle] --+    those of its nodes, also of such as other services have added for it
 --     records[handle] <---+    one life of one node: its handlers
---     inbox                    in C: what each node sees after the messages so far
+--     inbox                    in C: what each node sees after the messages so far, and events that wait behind a
+--                              handler: aoi.skynet.dispatch
 --     gate                     what hears of links that others have made for this client: aoi.skynet.gateway
---     queue                    changes that have arrived and are not delivered yet, while handlers wait, or for what C
---                              does not deliver itself: aoi.skynet.dispatch
 --
--- An event changes the view when it arrives and is taken from the queue before its handler runs. So a handler may
+-- An event changes the view when it arrives and is taken out before its handler runs. So a handler may
 -- wait for something, and another message that arrives meanwhile delivers what follows.
 
 local Gate = require "aoi.skynet.gateway"
@@ -26,9 +25,8 @@ Client.__index = Client
 --- The map of that link, or the gate that it was made for; nil if it is closed.
 function Client:map_of(link) return self.maps[link] or link >= wire.GATE and self.gate or nil end
 
-local EVENTS = wire.EVENTS
-local ASK, LOST, SEVERAL = 1, 2, 4 -- bits of what `receive_events` and `read` return
-local head, read = wire.head, wire.read
+local ASK = wire.ASK
+local head = wire.head
 
 --- options: send(message) returns true, or nil if the service is gone; call(name, ...) returns what the server's
 -- `call` returned, or nil and a reason where the service cannot be called. Optional: log(text) takes errors and
@@ -47,7 +45,7 @@ function Client.new(options)
     on_gone = options.gone or function() end,
     text = options.text, origin = options.origin,
     maps = {}, records = {}, inbox = wire.inbox(),
-    queue = {}, tail = 0, parked = 0, waiting = 0, walks = {},
+    parked = 0, waiting = 0, walks = {},
     taken = 0, heartbeat = 5, heard = -1, silent = 0,
     counters = {
       malformed = 0, resyncs = 0, lost = 0, errors = 0, batches = 0, moves = 0,
@@ -55,16 +53,13 @@ function Client.new(options)
     },
   }, Client)
   self.warn = failures.sparing(self.log, options.now or os.time)
-  self.continue = dispatch.continue(self)
-  self.receive_events = self.inbox:receiver(dispatch.catch, not options.watched and self.fork or nil,
-    self.continue, dispatch.look_up) -- in C
+  self.receive_events, self.continue = dispatch.connect(self, not options.watched and self.fork or nil)
   return self
 end
 
 -- The number of the last message whose events have all been delivered.
 local function taken(self)
-  local all = self.tail == 0 and not self.running and not self.inbox:walking()
-  if all then self.taken = self.inbox:seq() end
+  if self.inbox:idle() then self.taken = self.inbox:seq() end
   return self.taken
 end
 
@@ -264,12 +259,12 @@ end
 -- Any message but sound EVENTS.
 local function receive_other(self, message, size, reason)
   if size then message = self.text(message, size) end
-  if self.tail > 0 then dispatch.deliver(self, true) end -- what waits behind a handler goes first
+  if select(2, self.inbox:idle()) > 0 then self.continue() end -- what waits behind a handler goes first
   local kind, flags, number = head(message)
   local ok
   if on[kind] then
     ok, reason = on[kind](self, message, flags, number)
-  elseif kind ~= EVENTS then
+  elseif kind ~= wire.EVENTS then
     reason = kind and "not for a client" or flags
   end
   if not ok then
@@ -279,47 +274,16 @@ local function receive_other(self, message, size, reason)
   return true
 end
 
--- Some messages were lost, or one was not applied to its end: the service is asked for all.
-local function ask_for_all(self)
-  self.counters.lost = self.counters.lost + 1
-  self.send(wire.ack(taken(self), true))
-end
-
--- What has been read and is to be delivered. caught, handle, target: a handler that C has called has raised an error.
-local function deliver(self, bits, seq, caught, handle, target)
-  if bits & LOST ~= 0 then ask_for_all(self) end
-  if bits & ASK ~= 0 then dispatch.push_acknowledgement(self, seq) end
-  if self.tail > 0 then
-    dispatch.deliver(self, bits & SEVERAL ~= 0, caught, handle, target)
-  elseif caught then
-    dispatch.report(self, caught, self.records[handle], target)
-  end
-end
-
--- Behind what handlers hold up.
-local function receive_behind(self, message, size)
-  dispatch.overtake(self)
-  local tail, bits, seq = read(self.inbox, message, size, self.queue, self.tail)
-  if not tail then return receive_other(self, message, size, bits) end
-  self.tail = tail
-  deliver(self, bits, seq)
-  return true
-end
-
---- Goes on where `receive_events` has left something: left, a, b, c, d are what that has returned. As `receive`.
-function Client:finish(message, size, left, a, b, c, d)
-  if left == true then return true end
-  if left then
-    self.tail = self.inbox:rest(self.queue)
-    deliver(self, left, a, b, c, d)
-  elseif left == false then
-    dispatch.go_on(self, a, b)
+--- Goes on where `receive_events` has left something: done, a, b are what that has returned. As `receive`.
+function Client:finish(message, size, done, a, b)
+  if done ~= nil then
+    dispatch.finish(self, done, a, b)
+    return true
   elseif a then
     return receive_other(self, message, size, a)
-  else
-    return receive_behind(self, message, size)
   end
-  return true
+  dispatch.overtake(self) -- a handler waits
+  return self:receive(message, size)
 end
 
 --- Takes one message of the service, a string or a pointer and its length, and delivers its events. Returns true, or
@@ -330,7 +294,8 @@ function Client:receive(message, size) return self:finish(message, size, self.re
 function Client:info()
   local views, memory, events, messages, bytes = self.inbox:count()
   local info = {
-    queued = self.tail, parked = self.parked, seq = self.inbox:seq(), taken = taken(self), nodes = views,
+    queued = select(2, self.inbox:idle()), parked = self.parked,
+    seq = self.inbox:seq(), taken = taken(self), nodes = views,
     memory = memory, events = events, bytes = bytes, messages = messages - self.counters.malformed,
   }
   for name, value in pairs(self.counters) do info[name] = value end

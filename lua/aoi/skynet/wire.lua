@@ -61,8 +61,7 @@ local wire = {
   buffer = core.buffer, -- (dimensions [, link [, drives]]): collects moves
   post = core.post,     -- (window, max_message): events of spaces to EVENTS of subscribers
   inbox = core.inbox,   -- (): EVENTS to changes of views
-  read = getmetatable(core.inbox()).__index.read, -- its method
-  OPENED = core.OPENED, CLOSED = core.CLOSED, RESYNCED = core.RESYNCED,
+  OPENED = core.OPENED, CLOSED = core.CLOSED, RESYNCED = core.RESYNCED, ASKED = core.ASKED, MISSED = core.MISSED,
 }
 
 local VERSION, HEAD = wire.VERSION, 8
