@@ -234,7 +234,7 @@ static void state_change(aoi_sync *y, uint32_t track, uint32_t field, uint64_t b
     } else state_set_bits(s, p, bits);
     s->put |= bit;
     s->changed[field] = y->now + 1;
-    s->change = ++y->space->state_changes;
+    s->change = (uint32_t)++y->space->state_changes;
     s->news |= y->own_fields & bit ? AOI_NEWS_OWN : AOI_NEWS_PUBLIC;
     y->changes++;
     aoi_track_list(y, track);
@@ -383,7 +383,21 @@ const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, 
     *size = head.size = (uint32_t)(p - begin);
     if (mask & y->own_fields) return begin; /* of one client alone */
     memcpy(begin - sizeof head, &head, sizeof head);
+    if (!whole) s->since = y->now + 1; /* no client's */
     *entry = y->scratch_end;
     y->scratch_end += (uint32_t)sizeof head + head.size;
     return begin;
+}
+
+/* Clients ask for the same, one after the other. */
+uint64_t aoi_state_packed_since(const aoi_sync *y, uint32_t track, uint32_t since) {
+    const aoi_state *s = y->states[track];
+    scratch_head head;
+    if (s->packed_in != y->scratch_epoch || s->packed[0] == AOI_NONE || s->since != since) return 0;
+    memcpy(&head, y->scratch + s->packed[0], sizeof head);
+    return head.mask;
+}
+
+void aoi_state_pack_is_since(aoi_sync *y, uint32_t track, uint32_t since) {
+    y->states[track]->since = since;
 }

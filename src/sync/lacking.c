@@ -91,9 +91,15 @@ static bool put_state(aoi_client *c, uint32_t track, uint64_t mask, bool whole, 
 }
 
 bool aoi_say_changed(aoi_client *c, uint32_t track) {
+    aoi_sync *y = c->sync;
     bool taken;
-    uint64_t mask = aoi_state_changed(c->sync, track, c->synced) & aoi_fields_for(c, track);
-    return !mask || put_state(c, track, mask, false, &taken);
+    uint64_t mask = track == c->track ? 0 : aoi_state_packed_since(y, track, c->synced);
+    if (mask) return put_state(c, track, mask, false, &taken);
+    mask = aoi_state_changed(y, track, c->synced) & aoi_fields_for(c, track);
+    if (!mask) return true;
+    if (!put_state(c, track, mask, false, &taken)) return false;
+    if (track != c->track) aoi_state_pack_is_since(y, track, c->synced);
+    return true;
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------- */

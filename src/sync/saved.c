@@ -79,13 +79,21 @@ static bool save_whole(aoi_sync *y) {
     return true;
 }
 
+/* Counts of changes wrap: what is older than half of them may be told again. */
+static uint64_t put_since(const aoi_sync *y, uint32_t track, uint64_t since) {
+    const aoi_state *s = y->states[track];
+    const bool all = y->space->state_changes - since >= UINT64_C(1) << 31;
+    return s && (all || !since || aoi_tick_after(s->change, (uint32_t)since)) ? s->put : 0;
+}
+
 static bool save_since(aoi_sync *y, uint64_t since) {
     uint64_t fields = 0;
-    for (uint32_t t = 0; t < y->state_cap; t++)
-        if (y->states[t] && y->states[t]->change > since) fields |= y->states[t]->put;
+    for (uint32_t t = 0; t < y->state_cap; t++) fields |= put_since(y, t, since);
     if (!begin_saved(y, fields)) return false;
-    for (uint32_t t = 0; t < y->state_cap && fields; t++)
-        if (y->states[t] && y->states[t]->change > since && !save_state(y, t, y->states[t]->put)) return false;
+    for (uint32_t t = 0; t < y->state_cap && fields; t++) {
+        const uint64_t mask = put_since(y, t, since);
+        if (mask && !save_state(y, t, mask)) return false;
+    }
     return true;
 }
 

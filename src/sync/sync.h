@@ -61,9 +61,10 @@ typedef struct aoi_blob { /* a text; it does not change */
 enum { AOI_NEWS_PUBLIC = 1, AOI_NEWS_OWN = 2 };
 
 typedef struct aoi_state {         /* fields.c; values come behind the ticks */
-    uint64_t change;               /* the last one, by space->state_changes */
     uint64_t put;                  /* fields that have been */
+    uint32_t change;               /* the last one, by the low half of space->state_changes */
     uint32_t packed_in, packed[2]; /* epoch; entries of the scratch: a change, the whole, or AOI_NONE */
+    uint32_t since;                /* tick: the change is all since then that every client may be told */
     uint32_t news;                 /* since the last tick */
     uint32_t changed[];            /* by field: tick */
 } aoi_state;
@@ -228,9 +229,10 @@ struct aoi_sync {
     aoi_pick *picks;
     uint32_t *numbers; /* of the records of the client that is packed: their tracks */
     float *near2;      /* of them: squared distances of their spots */
-    uint32_t *due;     /* of the records of that client: those of which something is to be told */
+    uint32_t *due;     /* of the records of that client: those of which something is to be told; or tracks, see below */
     uint64_t *keys;    /* of due records: their order */
     uint32_t pick_cap, number_cap, near_cap, due_cap, key_cap;
+    uint32_t stated;        /* so many tracks in `due` have state that a client lacks that is told everything at once */
     aoi_field_plan *fields; /* fields.c */
     uint64_t own_fields;
     uint32_t field_count, state_size, table_most, piece; /* bytes: of a state, of all names, of the shortest piece */
@@ -470,6 +472,9 @@ unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t f
 unsigned char *aoi_state_put_values(const aoi_sync *y, uint32_t track, uint64_t mask, unsigned char *p); /* behind it */
 void aoi_scratch_clear(aoi_sync *y); /* when a tick begins and ends */
 const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, bool whole, uint32_t *size);
+/* What has been packed as a change since that tick; 0: nothing has.  What is put meanwhile is told by the next tick. */
+uint64_t aoi_state_packed_since(const aoi_sync *y, uint32_t track, uint32_t since);
+void aoi_state_pack_is_since(aoi_sync *y, uint32_t track, uint32_t since); /* it is all since then */
 
 /* ---- saved.c ------------------------------------------------------------------------------------------------------ */
 

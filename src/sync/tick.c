@@ -123,7 +123,8 @@ static bool say_update(aoi_client *c, uint32_t record, bool moved, bool touched)
 
 /* Those of records from..to that have moved and nothing else: the bulk of all messages.  With `due` these are entries of
  * sync->due, else all records, of which those without news are left out.  The writer is a copy, since stores of bytes may
- * alias anything in memory; axes, quanta and due are constants.  Returns the first other one. */
+ * alias anything in memory; axes, quanta and due are constants.  Tracks of those with other state are noted in sync->due.  Returns the first
+ * other one. */
 AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t from, uint32_t to, int axes,
                               bool quanta, bool due) {
     aoi_writer w = *writer;
@@ -135,7 +136,7 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
     const uint8_t *lacks = due && c->stateful ? aoi_picture_lacks(c) : NULL;
     uint8_t *flags = c->flags;
     unsigned char *p = w.bytes + w.end;
-    uint32_t still = 0;
+    uint32_t still = 0, *stated = c->sync->due + c->sync->stated;
     w.axes = axes;
     w.quanta = quanta;
     const uint32_t *last = to - from > TRACKS_AHEAD ? end - TRACKS_AHEAD : at;
@@ -144,9 +145,13 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
         const aoi_track *t = tracks + (due ? records[*at / 2] : *at);
         AOI_PREFETCH(tracks + (due ? records[*ahead / 2] : *ahead));
         if (odd && ((due ? flags[*at / 2] & AOI_RECORD_TOUCH || (lacks && lacks[*at / 2])
-                         : aoi_tick_after(t->touched, synced) || aoi_tick_after(t->stated, synced)) ||
+                         : aoi_tick_after(t->touched, synced)) ||
                     t->flags & AOI_TRACK_WIDE))
             break;
+        if (odd && !due) {
+            *stated = *at;
+            stated += aoi_tick_after(t->stated, synced);
+        }
         if (!due && !aoi_tick_after(t->moved, synced)) {
             still++;
             continue;
@@ -154,6 +159,7 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
         p = aoi_put_told(&w, aoi_put_id(&w, p, AOI_TAG_MOVED, t->id), &t->at);
         if (due) flags[*at / 2] |= AOI_RECORD_PLACED;
     }
+    if (!due) c->sync->stated = (uint32_t)(stated - c->sync->due);
     writer->end = (uint32_t)(p - w.bytes);
     writer->records += (uint32_t)(at - list) - from - still;
     writer->last = w.last;
@@ -166,10 +172,13 @@ AOI_INLINE uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t fr
     return w->axes == 2 ? put_moves(c, w, from, to, 2, false, due) : put_moves(c, w, from, to, 3, false, due);
 }
 
-/* Updates of a client that is told everything at once, so that nothing has to be remembered of a record. */
+/* Updates of a client that is told everything at once, so that nothing has to be remembered of a record: state comes last,
+ * of tracks that are noted in sync->due. */
 static bool pack_updates(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
+    y->stated = 0;
+    if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, y->stay + (size_t)1)) return false;
     for (uint32_t i = 0; i < y->stay;) {
         uint32_t to = i + RECORDS_AT_ONCE < y->stay ? i + RECORDS_AT_ONCE : y->stay;
         if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD * RECORDS_AT_ONCE))
@@ -179,9 +188,11 @@ static bool pack_updates(aoi_client *c) {
         const aoi_track *t = y->tracks + y->numbers[i];
         bool moved = aoi_tick_after(t->moved, c->synced), touched = aoi_tick_after(t->touched, c->synced);
         if ((moved || touched) && !say_update(c, i, moved, touched)) return false;
-        if (aoi_tick_after(t->stated, c->synced) && !aoi_say_changed(c, y->numbers[i])) return false;
+        if (aoi_tick_after(t->stated, c->synced)) y->due[y->stated++] = y->numbers[i];
         i++;
     }
+    for (uint32_t k = 0; k < y->stated; k++)
+        if (!aoi_say_changed(c, y->due[k])) return false;
     const bool own = c->own_news && !aoi_tick_after(y->tracks[c->track].stated, c->synced);
     return !own || aoi_picture_find(c, c->track) >= y->stay || aoi_say_changed(c, c->track);
 }
