@@ -159,7 +159,7 @@ typedef struct aoi_stats {
     uint64_t candidates; /* pairs that were examined */
     uint64_t steps;      /* list or cell entries walked */
     uint64_t pairs;      /* pairs with a state of their own: seen, but only by `keep` */
-    uint64_t cells;      /* cells, tiles or tree nodes in use */
+    uint64_t cells;      /* of the grid, in use */
     uint64_t levels;     /* size classes of nodes in use */
 } aoi_stats;
 

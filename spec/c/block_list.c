@@ -95,7 +95,9 @@ static void stay_sorted(const field *f) {
     memset(is_in, 0, sizeof is_in);
     expect_at("sorted, %s", f->name);
     label.base = f->base;
+    static uint64_t steps;
     lists.moved = moved;
+    lists.steps = &steps;
     list.head = list.tail = AOI_NONE;
     EXPECT(aoi_block_check(&lists, &list) == NULL);
     for (int step = 0; step < 20000; step++) {

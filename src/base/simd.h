@@ -218,6 +218,17 @@ static inline bool aoi_lanes_in_reach(const double *lo, const double *hi, const 
 #endif
 }
 
+/* On two axes: p[a] - r < lo[a] && hi[a] < p[a] + r. */
+static inline bool aoi_lanes_holds(const double *p, double r, const double *lo, const double *hi) {
+#ifdef __SSE2__
+    const __m128d at = _mm_loadu_pd(p), reach = _mm_set1_pd(r);
+    return _mm_movemask_pd(_mm_and_pd(_mm_cmplt_pd(_mm_sub_pd(at, reach), _mm_loadu_pd(lo)),
+                                      _mm_cmplt_pd(_mm_loadu_pd(hi), _mm_add_pd(at, reach)))) == 3;
+#else
+    return (p[0] - r < lo[0]) & (hi[0] < p[0] + r) & (p[1] - r < lo[1]) & (hi[1] < p[1] + r);
+#endif
+}
+
 /* Whether a point lies in a rectangle: x and y of the lower corner, of the upper corner. */
 static inline bool aoi_lanes_inside(const float *corners, const double *p) {
 #ifdef __SSE2__

@@ -96,12 +96,6 @@ const char *aoi_broad_check(aoi_broad_phase *b) {
     return wrong || !class->check ? wrong : class->check(b->engine);
 }
 
-void aoi_broad_stats(const aoi_broad_phase *b, aoi_stats *out) {
-    const aoi_engine_class *class = b->engine->class;
-    aoi_grid_stats(&b->grid, out);
-    if (class->stats) class->stats(b->engine, out);
-}
-
 void aoi_broad_describe(const aoi_broad_phase *b, aoi_describer *d) {
     const aoi_engine_class *class = b->engine->class;
     uint32_t layers = class->describe ? class->describe(b->engine, d) : 0;

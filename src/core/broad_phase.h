@@ -37,7 +37,6 @@ bool aoi_broad_move(aoi_broad_phase *b, uint32_t entity, const double *to, bool 
 
 void aoi_broad_tidy(aoi_broad_phase *b);
 const char *aoi_broad_check(aoi_broad_phase *b); /* NULL, or the invariant that does not hold */
-void aoi_broad_stats(const aoi_broad_phase *b, aoi_stats *out);
 void aoi_broad_describe(const aoi_broad_phase *b, aoi_describer *d);
 
 #endif

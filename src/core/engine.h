@@ -59,7 +59,6 @@ struct aoi_engine_class {
     void (*tidy)(aoi_engine *); /* gives back what is not needed any more, all where no entity is left */
 
     const char *(*check)(aoi_engine *); /* NULL, or the invariant that does not hold */
-    void (*stats)(const aoi_engine *, aoi_stats *);
     /* Reports its parts, in layers from 0 on, and returns how many layers; AOI_NONE: they have all entities, so that the
      * grid's cells need not be shown. */
     uint32_t (*describe)(const aoi_engine *, aoi_describer *);

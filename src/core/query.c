@@ -233,5 +233,5 @@ void aoi_read_stats(const aoi_space *s, aoi_stats *out) {
                        .candidates = s->candidates,
                        .steps = s->world.steps,
                        .pairs = s->kept.count};
-    aoi_broad_stats(&s->index, out);
+    aoi_grid_stats(&s->index.grid, out);
 }

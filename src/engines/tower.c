@@ -117,16 +117,13 @@ static void tower_tidy_layer(aoi_memory *m, tower_layer *y) {
 
 /* ---- layers and spans -------------------------------------------------------------------------------------------- */
 
-/* More than twice the reach, so that a box touches at most 2 cells an axis; where a hint is smaller it is doubled until a
- * box touches at most 9. */
+/* More than twice the reach, so that a box touches at most 2 cells an axis; a smaller hint is doubled until it touches at
+ * most 9. */
 static double tower_side_for(const towers *g, double reach) {
     int e;
-    if (!(g->hint > 0)) {
-        if (reach == 0) return TOWER_SIDE;
-        (void)frexp(reach, &e);
-        return fmax(ldexp(1, e + 1), TOWER_LEAST_SIDE);
-    }
     double side = g->hint;
+    (void)frexp(reach, &e);
+    if (!(g->hint > 0)) return reach == 0 ? TOWER_SIDE : fmax(ldexp(1, e + 1), TOWER_LEAST_SIDE);
     while (8 * side < 2 * reach) side *= 2;
     return side;
 }
@@ -314,14 +311,6 @@ static int tower_move(aoi_engine *head, uint32_t entity, const double *to, bool 
 
 /* ---- to look at -------------------------------------------------------------------------------------------------- */
 
-static void tower_stats(const aoi_engine *head, aoi_stats *out) {
-    const towers *g = (const towers *)(const void *)head;
-    for (uint32_t i = 0; i < g->layer_count; i++) {
-        out->cells += g->layers[i].used;
-        out->levels += g->layers[i].count > 0;
-    }
-}
-
 static uint32_t tower_describe(const aoi_engine *head, aoi_describer *d) {
     const towers *g = (const towers *)(const void *)head;
     for (uint32_t i = 0; i < g->layer_count; i++)
@@ -390,6 +379,5 @@ const aoi_engine_class aoi_engine_tower = {
     .move = tower_move,
     .tidy = tower_tidy,
     .check = tower_check,
-    .stats = tower_stats,
     .describe = tower_describe,
 };

@@ -225,8 +225,8 @@ static uint32_t seek(aoi_block_lists *c, const aoi_block_list *l, uint32_t near,
         near = key - head->high < tail->low - key ? l->head : l->tail;
     }
     const aoi_block *b = aoi_block_at(c, near);
-    for (; key > b->high; c->steps++) b = aoi_block_at(c, near = b->next);
-    for (; key < b->low; c->steps++) b = aoi_block_at(c, near = b->prev);
+    for (; key > b->high; (*c->steps)++) b = aoi_block_at(c, near = b->next);
+    for (; key < b->low; (*c->steps)++) b = aoi_block_at(c, near = b->prev);
     return near;
 }
 

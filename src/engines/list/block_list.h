@@ -92,7 +92,7 @@ typedef struct aoi_block_lists { /* what all lists of an engine share */
     aoi_block_pool pool;
     void (*moved)(void *ud, uint32_t ref, const aoi_block *b, uint32_t place);
     void *ud;
-    uint64_t steps; /* blocks passed in search of a place */
+    uint64_t *steps; /* counts blocks passed in search of a place */
 } aoi_block_lists;
 
 static inline aoi_block *aoi_block_at(const aoi_block_lists *c, uint32_t i) {

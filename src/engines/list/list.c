@@ -48,6 +48,7 @@ static int list_open(aoi_engine *head, double cell) {
     g->hint = cell > 0 ? fmax(cell, AOI_LEAST_SIDE) : 0;
     g->lists.moved = aoi_level_moved;
     g->lists.ud = g;
+    g->lists.steps = &head->world->steps;
     return AOI_OK;
 }
 
@@ -147,13 +148,6 @@ static const char *list_check(aoi_engine *head) {
     return aoi_levels_check(self(head));
 }
 
-static void list_stats(const aoi_engine *head, aoi_stats *out) {
-    const aoi_list *g = (const aoi_list *)(const void *)head;
-    out->steps += g->lists.steps;
-    for (int i = 0; i < g->level_count; i++) out->cells += g->levels[g->order[i]].map.used;
-    out->levels += (uint64_t)g->level_count;
-}
-
 const aoi_engine_class aoi_engine_list = {
     .name = "list",
     .size = sizeof(aoi_list),
@@ -167,6 +161,5 @@ const aoi_engine_class aoi_engine_list = {
     .move = aoi_list_move,
     .tidy = list_tidy,
     .check = list_check,
-    .stats = list_stats,
     .describe = aoi_list_describe,
 };
