@@ -162,7 +162,7 @@ static void ask_watchers(void) {
     random_place(at);
     if (m.alive_count && random_below(2)) memcpy(at, m.w.entities[m.alive[random_below(m.alive_count)]].pos, sizeof at);
     forget();
-    aoi_grid_watchers(&m.index.grid, at, idle ? AOI_ALL_NODES : AOI_BUSY_NODES);
+    aoi_grid_watchers(&m.index.grid, at, idle);
     EXPECT(!m.w.failed);
     for (uint32_t i = 0; i < m.w.hit_count; i++)
         if (EXPECT(m.w.hits[i] < m.w.node_top)) EXPECT(hit[m.w.hits[i]]++ == 0);

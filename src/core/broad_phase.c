@@ -75,7 +75,7 @@ bool aoi_broad_move(aoi_broad_phase *b, uint32_t entity, const double *to, bool 
     const aoi_engine_class *class = b->engine->class;
     aoi_world *w = b->world;
     uint32_t had = w->candidate_count;
-    if (propose) aoi_grid_propose(&b->grid, entity, to);
+    if (propose) aoi_grid_propose(&b->grid, entity, to, false);
     if (aoi_grid_relocate(&b->grid, entity, to)) {
         if (!class->move || class->move(b->engine, entity, to, propose) == AOI_OK) return true;
         (void)aoi_grid_relocate(&b->grid, entity, w->entities[entity].pos); /* there is room where it was */

@@ -393,7 +393,7 @@ static void add_wide_nodes(aoi_space *s, const large_question *q, const large_qu
         uint32_t first = w->hit_count, end;
         double corner[3];
         corner_of(q, c, corner);
-        aoi_grid_watchers(&s->index.grid, corner, idle ? AOI_ALL_NODES : AOI_BUSY_NODES);
+        aoi_grid_watchers(&s->index.grid, corner, idle);
         end = w->hit_count;
         w->hit_count = first;
         for (uint32_t i = first; i < end; i++) {

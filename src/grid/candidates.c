@@ -252,16 +252,16 @@ static grid_levels grid_levels_of(const aoi_grid *g, uint32_t entity) {
     return levels;
 }
 
-void aoi_grid_propose(aoi_grid *g, uint32_t entity, const double *to) {
+void aoi_grid_propose(aoi_grid *g, uint32_t entity, const double *to, bool taken) {
     const aoi_world *w = g->world;
     const aoi_entity_record *e = w->entities + entity;
     const double *from = e->pos;
     bool solid = w->dims == 3 && from[2] != to[2];
-    if (g->points.count >= GRID_LARGE && !w->mover_count) grid_predict(g, entity);
+    if (g->points.count >= GRID_LARGE && !w->mover_count && !taken) grid_predict(g, entity);
     grid_levels levels = grid_levels_of(g, entity);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const aoi_grid_layer *y = g->layers + i;
-        if (!y->count || y->idle || y->taken) continue;
+        if (!y->count || y->idle || y->taken != taken) continue;
         bool own = levels.own >> (i < 63 ? i : 63) & 1, wide = levels.wide >> (i < 63 ? i : 63) & 1;
         bool seen = aoi_grid_looks_for(y, e->kind);
         if (y->crowd && (wide || seen)) {

@@ -26,14 +26,14 @@ void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi) {
     g->world->steps += aoi_box_query(&g->points, lo, hi, &v);
 }
 
-void aoi_grid_watchers(aoi_grid *g, const double *at, aoi_which which) {
+void aoi_grid_watchers(aoi_grid *g, const double *at, bool idle) {
     aoi_world *w = g->world;
     grid_question q = {.world = w};
     aoi_visitor owners = {grid_visit_owners, &q, (uintptr_t)w->entities, (uintptr_t)w->nodes, false};
     aoi_visitor nodes = {grid_visit_hits, &q, (uintptr_t)w->nodes, (uintptr_t)w->nodes, false};
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const aoi_grid_layer *y = g->layers + i;
-        if (!y->count || (which == AOI_TAKEN_NODES ? !y->taken : which == AOI_BUSY_NODES && y->idle)) continue;
+        if (!y->count || (y->idle && !idle)) continue;
         q.level = i;
         w->steps += aoi_ring_query(y->crowd ? &g->points : &y->cells, at, at, &y->borders, true, AOI_NONE,
                                    y->crowd ? &owners : &nodes);

@@ -119,8 +119,9 @@ void aoi_grid_learn(aoi_grid *g, double reach);
 
 /* ---- candidates.c: single moves --------------------------------------------------------------------------------------- */
 
-/* Candidates for all pairs that may change, of nodes that are neither idle nor taken.  Before the entity is relocated. */
-void aoi_grid_propose(aoi_grid *g, uint32_t entity, const double *to);
+/* Candidates for all pairs that may change by a move from where the record has the entity, of nodes that are not idle: of those
+ * that the engine takes, or of the others. */
+void aoi_grid_propose(aoi_grid *g, uint32_t entity, const double *to, bool taken);
 /* The targets of one node that moves with its owner, by borders of its own; the owner may have been relocated. */
 void aoi_grid_propose_targets(aoi_grid *g, uint32_t node, const double *from, const double *to);
 /* What `propose` will read of this entity: stage 0 some movers ahead, stage 1 just before; or what `relocate` will, which
@@ -132,10 +133,9 @@ void aoi_grid_prefetch(const aoi_grid *g, uint32_t entity, int stage);
 
 /* aoi_add_hit() for every entity in the box lo..hi (first two axes), and maybe others; each once. */
 void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi);
-/* aoi_add_hit() for every node whose box, in the plane whose circle, contains the point, and maybe others; each once.  which: idle ones, too; or those
- * that the engine takes alone. */
-typedef enum aoi_which { AOI_BUSY_NODES, AOI_ALL_NODES, AOI_TAKEN_NODES } aoi_which;
-void aoi_grid_watchers(aoi_grid *g, const double *at, aoi_which which);
+/* aoi_add_hit() for every node whose box, in the plane whose circle, contains the point, idle ones if they are wanted, and
+ * maybe others; each once. */
+void aoi_grid_watchers(aoi_grid *g, const double *at, bool idle);
 /* `within`, unless a walk over all cells costs less than one over the square of that half-extent: then a distance within
  * which, heights aside, so many entities stand.  INFINITY: there are none so far away. */
 double aoi_grid_nearest(const aoi_grid *g, const double *at, double within, size_t count);

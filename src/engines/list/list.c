@@ -19,21 +19,20 @@
  * A list is unrolled: sorted blocks of up to 52 entries, in no order within a block (block_list.h).
  *
  * A move (move.c), in ten lines:
- *   1  which of the mover's parts, its point in each level and its nodes, stay in their tiles: most do
+ *   1  do all of the mover's parts, its point in each level and its nodes, stay in their tiles?  Most often they do
  *   2  the blocks of their entries are prefetched, then each entry's block is compared with the way of the entry, and
  *   3  what lies on the way is collected: edges if the point moves, points if an edge does
  *   4  the entry's key is changed in place; one that leaves its block's interval is noted
  *   5  memory for all further changes is reserved; if it is refused the old keys are put back
  *   6  noted entries go to another block of their list
- *   7  parts that change tile collect along their way and change lists
- *   8  nodes that are not plain boxes have no edges: cells tell what is around them (grid_grid.h)
+ *   7  if some part changes tile nothing is collected: the grid proposes the candidates of this move,
+ *   8  and the entries of such parts go to the lists of other tiles
  *   9  what is collected is judged by exact positions: a pair that comes in or goes out on this leg of the move, and
  *  10  by the move as a whole, is a candidate, once
  * Ties: low edge <= point <= high edge is inside.
  *
- * Cost, d entities in an area: move O(entries passed), usually one or two a list, of other areas O(d); enter, leave, add_node,
- * teleport O(d).  Memory: about 12 bytes an entry; a point has 2 entries a level (3 with height), a box about 7 (13); some
- * 20 bytes for an entity in its cell.
+ * Cost, d entities in an area: a move O(entries passed), usually one or two a list; enter, leave, add_node and a jump O(d).
+ * Memory: about 12 bytes an entry; a point has 2 entries a level (3 with height), a box about 7 (13).
  * Method: AOINode lists of MMO servers (sweep and prune in collision detection: Baraff 1992), tiled and unrolled. */
 #include "engines/list/list.h"
 

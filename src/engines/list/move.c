@@ -3,10 +3,8 @@
  *   near   A part of the mover, its point in a level or one of its nodes, that stays in its tiles: each of its entries
  *          compares its block, and the blocks beside it where the move goes on there, collects what it passes, and gets
  *          its new key in place.  An entry that leaves its block's interval goes on a list of those that leave.
- *   far    A part that changes tiles.  The point collects along its way, in the lists of the neighbour tile, too; if it
- *          goes farther than that it looks around where it was and where it arrives.  A node looks around.  Then the
- *          entries are taken out and put in again.
- *   round  Nodes that are no plain boxes have no entries: the cells around tell what they may pass (grid_grid.h).
+ *   far    A part that changes tiles: its entries are taken out and put in again.  A move with such a part, one in some
+ *          thirty, or a jump, collects nothing; the grid proposes its candidates.
  *
  * Near parts come first and reserve nothing.  Where memory for the rest is refused their old keys are put back: an old key
  * is in its block's interval, since no entry has changed place so far. */
@@ -159,11 +157,9 @@ typedef struct list_trip {
     aoi_world *world;
     uint32_t entity;
     const double *from, *to;
-    uint64_t far_levels; /* where its point changes tile; by number of the level */
-    bool far_nodes;      /* some node changes tiles */
-    bool places;         /* nothing is collected: the batch will be joined, or old keys are put back */
+    bool near;   /* all of its parts stay in their tiles */
+    bool places; /* nothing is collected: the grid proposes, or nobody asks, or old keys are put back */
     bool failed;
-    uint32_t blocks; /* that far parts need */
     int edges, count;
     list_entry entries[PASSAGES]; /* edges, then points */
     crossings passed;
@@ -265,28 +261,30 @@ AOI_INLINE bool is_far(const aoi_list *g, int dims, uint32_t node, const double 
     return !aoi_lanes_inside((const float *)(const void *)safe, to);
 }
 
-/* Finds out which parts are near, and takes their entries `to` somewhere.  Most often a node's safe region tells of its
- * level's point, too. */
+/* Whether all parts stay in their tiles.  Most often a node's safe region tells of its level's point, too. */
+AOI_INLINE bool stays_near(list_trip *p, int dims) {
+    const aoi_list *g = p->g;
+    const aoi_world *w = p->world;
+    uint64_t near = 0;
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
+        if (!has_edges(w, n)) continue;
+        if (is_far(g, dims, n, p->to)) return false;
+        near |= (uint64_t)1 << aoi_list_level(w->nodes + n);
+    }
+    for (int i = 0; i < g->level_count; i++)
+        if (!(near >> g->order[i] & 1) && !aoi_tiles_same(&g->levels[g->order[i]].map, p->from, p->to)) return false;
+    return true;
+}
+
+/* Takes the entries of near parts `to` somewhere. */
 AOI_INLINE void move_near_parts(list_trip *p, int dims, const double *to) {
     aoi_list *g = p->g;
     const aoi_world *w = p->world;
-    uint64_t near = 0;
-    p->far_levels = 0;
-    p->far_nodes = false;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
-        if (!has_edges(w, n)) continue;
-        if (is_far(g, dims, n, p->to)) {
-            p->far_nodes = true;
-            AOI_PREFETCH(w->areas + n);
-        } else {
-            near |= (uint64_t)1 << aoi_list_level(w->nodes + n);
-            add_box(p, dims, n, to);
-        }
-    }
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
+        if (has_edges(w, n) && (p->near || !is_far(g, dims, n, p->to))) add_box(p, dims, n, to);
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
-        if ((near >> g->order[i] & 1) || aoi_tiles_same(&y->map, p->from, p->to)) add_point(p, dims, y, to);
-        else p->far_levels |= (uint64_t)1 << g->order[i];
+        if (p->near || aoi_tiles_same(&y->map, p->from, p->to)) add_point(p, dims, y, to);
         if (!y->nodes && y->idle++ > w->entity_top)
             p->world->untidy = true; /* keeping it has cost what dropping it costs */
     }
@@ -301,103 +299,26 @@ static void move_near(list_trip *p, const double *to) {
 
 /* ---- far parts --------------------------------------------------------------------------------------------------- */
 
-static bool node_ready(list_trip *p, uint32_t node) {
-    aoi_list *g = p->g;
-    const aoi_node_record *n = g->head.world->nodes + node;
-    double reach[3];
-    if (!has_edges(g->head.world, node) || !is_far(g, aoi_list_dims(g), node, p->to)) return true;
-    aoi_list_reach(g->head.world, node, reach);
-    p->blocks += aoi_edge_count(aoi_list_dims(g));
-    return aoi_box_ready(g, g->levels + aoi_list_level(n), p->to, reach);
-}
-
 /* Tiles for what changes tiles, and a block for each entry that changes its own. */
 static bool trip_ready(list_trip *p) {
     aoi_list *g = p->g;
     const aoi_world *w = g->head.world;
-    p->blocks = g->leaving_count;
+    uint32_t blocks = g->leaving_count;
+    double reach[3];
     if (p->failed) return false;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && p->far_nodes; n = w->nodes[n].next)
-        if (!node_ready(p, n)) return false;
-    for (int i = 0; p->far_levels && i < g->level_count; i++) {
-        if (!(p->far_levels >> g->order[i] & 1)) continue;
-        p->blocks += (uint32_t)w->dims;
-        if (!aoi_point_ready(g, g->levels + g->order[i], p->to)) return false;
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && !p->near; n = w->nodes[n].next) {
+        if (!has_edges(w, n) || !is_far(g, w->dims, n, p->to)) continue;
+        aoi_list_reach(w, n, reach);
+        blocks += aoi_edge_count(w->dims);
+        if (!aoi_box_ready(g, g->levels + aoi_list_level(w->nodes + n), p->to, reach)) return false;
     }
-    return !p->blocks || aoi_pool_reserve(aoi_list_memory(g), &g->lists.pool, p->blocks);
-}
-
-/* The point goes along an axis, where the legs on the axes before have brought it, in its tile's list and on in the
- * neighbour's. */
-static void walk_point(list_trip *p, const aoi_level *y, int axis) {
-    aoi_list *g = p->g;
-    double at[2][3], v0 = p->from[axis], v1 = p->to[axis];
-    uint32_t place = aoi_point_places(y, aoi_list_dims(g), p->entity)[axis];
-    for (int a = 0; a < aoi_list_dims(g); a++) {
-        at[0][a] = a < axis ? p->to[a] : a > axis ? p->from[a] : fmin(v0, v1);
-        at[1][a] = a == axis ? fmax(v0, v1) : at[0][a];
+    for (int i = 0; i < g->level_count && !p->near; i++) {
+        aoi_level *y = g->levels + g->order[i];
+        if (aoi_tiles_same(&y->map, p->from, p->to)) continue;
+        blocks += (uint32_t)w->dims;
+        if (!aoi_point_ready(g, y, p->to)) return false;
     }
-    aoi_span s = aoi_tiles_span(&y->map, at[0], at[1]);
-    for (int32_t ty = s.y0; ty <= s.y1 && v0 != v1; ty++)
-        for (int32_t tx = s.x0; tx <= s.x1; tx++) {
-            uint32_t t = aoi_tiles_find(&y->map, tx, ty);
-            const aoi_block_list *l = t != AOI_NONE ? y->map.tiles[t].axis + axis : NULL;
-            if (!l || l->head == AOI_NONE) continue;
-            aoi_block *b = aoi_block_of(&g->lists, place);
-            if (b->tile != t) b = aoi_block_at(&g->lists, aoi_block_seek(&g->lists, l, v0));
-            float k0 = aoi_block_key(b, v0), k1 = aoi_block_key(b, v1);
-            crossings_walk(&p->passed, &g->lists, b, k0, k1, 0, own_of(AOI_NONE, axis));
-        }
-}
-
-static bool box_has(const aoi_world *w, uint32_t node, const double *t) {
-    const double *at = w->entities[w->nodes[node].owner].pos;
-    bool inside = !aoi_lanes_outside(at, t, w->nodes[node].reach);
-    return inside && (w->dims == 2 || aoi_in_side(at[2], t[2], aoi_height_of(w, node)));
-}
-
-/* A move too far to walk: boxes of these levels around one end that are not around the other. */
-static void collect_jump(const list_trip *p, uint64_t levels, const double *end, const double *other) {
-    aoi_world *w = p->world;
-    w->hit_count = 0;
-    aoi_grid_watchers(w->grid, end, AOI_TAKEN_NODES);
-    for (uint32_t i = 0; i < w->hit_count; i++) {
-        uint32_t node = w->hits[i];
-        bool passed =
-            levels >> aoi_list_level(w->nodes + node) & 1 && box_has(w, node, end) && !box_has(w, node, other);
-        if (passed && w->nodes[node].owner != p->entity) aoi_add_candidate(w, node, p->entity);
-    }
-}
-
-static bool is_jump(const list_trip *p, const aoi_level *y) {
-    bool far = false;
-    for (int a = 0; a < 2; a++) {
-        int64_t d = (int64_t)aoi_tiles_number(&y->map, p->to[a]) - aoi_tiles_number(&y->map, p->from[a]);
-        far |= d < -1 || d > 1;
-    }
-    return far;
-}
-
-/* Before anything changes tile. */
-static void collect_far_points(list_trip *p) {
-    const aoi_list *g = p->g;
-    uint64_t jumps = 0;
-    for (int i = 0; i < g->level_count; i++) {
-        const aoi_level *y = g->levels + g->order[i];
-        if (!(p->far_levels >> g->order[i] & 1) || !y->nodes) continue;
-        if (is_jump(p, y)) jumps |= (uint64_t)1 << g->order[i];
-        else
-            for (int a = 0; a < p->world->dims; a++) walk_point(p, y, a);
-    }
-    crossings_collect(&p->passed);
-    if (!jumps) return;
-    collect_jump(p, jumps, p->from, p->to);
-    collect_jump(p, jumps, p->to, p->from);
-}
-
-static void move_far_point(list_trip *p, aoi_level *y) {
-    aoi_remove_point(p->g, y, p->entity);
-    aoi_insert_point(p->g, y, p->entity, p->to);
+    return !blocks || aoi_pool_reserve(aoi_list_memory(g), &g->lists.pool, blocks);
 }
 
 static void move_far_box(list_trip *p, uint32_t node) {
@@ -409,18 +330,16 @@ static void move_far_box(list_trip *p, uint32_t node) {
     aoi_insert_box(g, y, node, p->to, reach);
 }
 
-static void propose_far_boxes(const list_trip *p) {
-    const aoi_world *w = p->world;
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (has_edges(w, n) && is_far(p->g, w->dims, n, p->to)) aoi_grid_propose_targets(w->grid, n, p->from, p->to);
-}
-
 static void move_far_parts(list_trip *p) {
     aoi_list *g = p->g;
     const aoi_world *w = g->head.world;
-    for (int i = 0; p->far_levels && i < g->level_count; i++)
-        if (p->far_levels >> g->order[i] & 1) move_far_point(p, g->levels + g->order[i]);
-    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE && p->far_nodes; n = w->nodes[n].next)
+    for (int i = 0; i < g->level_count; i++) {
+        aoi_level *y = g->levels + g->order[i];
+        if (aoi_tiles_same(&y->map, p->from, p->to)) continue;
+        aoi_remove_point(g, y, p->entity);
+        aoi_insert_point(g, y, p->entity, p->to);
+    }
+    for (uint32_t n = w->entities[p->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
         if (has_edges(w, n) && is_far(g, w->dims, n, p->to)) move_far_box(p, n);
 }
 
@@ -447,21 +366,18 @@ int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to, bool prop
     p.to = p.passed.to = to;
     p.edges = p.count = p.passed.found = p.passed.count = 0;
     p.failed = false;
-    p.places = !propose;
+    p.near = w->dims == 2 ? stays_near(&p, 2) : stays_near(&p, 3);
+    p.places = !propose || !p.near;
+    if (propose && !p.near) aoi_grid_propose(w->grid, entity, to, true);
     move_near(&p, to);
-    bool usual = !p.far_levels && !p.far_nodes && !g->leaving_count && !p.failed;
-    if (!usual && !trip_ready(&p)) {
+    if (!trip_ready(&p)) {
         g->leaving_count = 0;
         p.places = true;
         move_near(&p, p.from);
         return AOI_ENOMEM;
     }
-    if (!usual) {
-        if (p.far_nodes && propose) propose_far_boxes(&p);
-        if (p.far_levels && propose) collect_far_points(&p);
-        rekey_leaving(g);
-        move_far_parts(&p);
-    }
+    if (g->leaving_count) rekey_leaving(g);
+    if (!p.near) move_far_parts(&p);
     if (p.passed.count) {
         crossings_prefetch_owners(&p.passed);
         crossings_judge(&p.passed);
