@@ -138,6 +138,32 @@ AOI_API bool aoi_sync_knows(const aoi_sync *y, aoi_entity client, aoi_entity tar
 AOI_API int aoi_sync_known(aoi_sync *y, aoi_entity client, const int64_t **ids, size_t *count);
 AOI_API int aoi_sync_knowers(aoi_sync *y, aoi_entity target, const int64_t **ids, size_t *count);
 
+/* Why a client knows a target or not, as of its last message; the first that applies.  GOES: it is known, and the next message
+ * says that it is gone; NEXT: the next one has it.  Past walls what is seen is as of the last tick. */
+enum {
+    AOI_TOLD_NO_CLIENT = 1,
+    AOI_TOLD_NO_TARGET,
+    AOI_TOLD_SELF, /* the client's own entity, without `self` */
+    AOI_TOLD_GOES,
+    AOI_TOLD_UNSEEN,
+    AOI_TOLD_KNOWN,
+    AOI_TOLD_NEXT,
+    AOI_TOLD_LIMIT, /* others have the room of the limit */
+    AOI_TOLD_BYTES  /* it did not fit into the last message */
+};
+typedef struct aoi_sync_explanation {
+    int why;
+    bool knows, seen, pinned, moved; /* moved: so that where it is waits, for its tier or for room */
+    uint32_t waits;                  /* with a budget: ticks since its last update, or since it is seen; else 0 */
+    uint32_t known;                  /* by the client in all; from "no target" on this and what follows is not set */
+    aoi_relevance relevance;         /* the client's; tiers: valid until it is set */
+    uint64_t lacks;                  /* fields of a known one that the client has not been told as they are */
+} aoi_sync_explanation;
+AOI_API const char *aoi_told_text(int why); /* "no client" ... */
+AOI_API void aoi_sync_explain(aoi_sync *y, aoi_entity client, aoi_entity target, aoi_sync_explanation *out);
+/* The name of a field, of at most 64 bytes and without an end; NULL: there is none. */
+AOI_API const char *aoi_field_name(const aoi_sync *y, uint32_t field, uint32_t *size);
+
 /* A tick.  begin: what has moved until now is news; AOI_ENOMEM: nothing has changed.  next: packs the message of one
  * client; AOI_ENOMEM: the same client is next again.  sent: the message counts as sent; false where the client's
  * picture has changed since it was packed, so that aoi_sync_next must pack it again.  Anything may be called between

@@ -121,6 +121,7 @@
 #include "sync/sightings.c"
 #include "sync/sync_check.c"
 #include "sync/tick.c"
+#include "sync/told.c"
 #include "sync/tracks.c"
 
 #include "tick/choose.c"

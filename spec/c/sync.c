@@ -23,9 +23,12 @@ static void picture_put(picture *p, aoi_reader *r, int64_t id) {
     }
 }
 
+static unsigned long messages; /* that were applied */
+
 static void picture_apply(picture *p, const aoi_message *m, int dims) {
     aoi_reader r;
     aoi_news news;
+    messages++;
     if (!aoi_read_begin(&r, m->bytes, m->size) && r.anew) memset(p->known, 0, sizeof p->known);
     for (int pass = 0; pass < 2; pass++) { /* what is gone first: an id may be gone and have appeared */
         EXPECT(!aoi_read_begin(&r, m->bytes, m->size) && r.dimensions == dims);
@@ -185,6 +188,54 @@ static void histories(void) {
             town_check(t);
         }
         if (i % 2) aoi_sync_close(t->sync);
+        close_space(t->space);
+        free(t);
+    }
+}
+
+/* ---- every option of clients, changing while they run -------------------------------------------------------------- */
+
+static void set_options(town *t, const aoi_relevance *r) {
+    for (int64_t id = 0; id < MOST; id++) {
+        aoi_entity e = aoi_find(t->space, id);
+        const aoi_tier tiers[] = {{5, 1 + random_below(3)}, {20, 2 + random_below(9)}};
+        const uint32_t least = aoi_sync_least_bytes(t->sync);
+        const aoi_relevance other = {.limit = random_below(3) ? 0 : 1 + random_below(8),
+                                     .bytes = random_below(3) ? 0 : least + random_below(100),
+                                     .tier_count = random_below(3),
+                                     .tiers = tiers,
+                                     .self = random_below(2)};
+        if (AOI_IS_NULL(aoi_sync_node(t->sync, e)) || (!r && random_below(8))) continue;
+        EXPECT(aoi_sync_set(t->sync, e, r ? r : &other) == AOI_OK);
+    }
+}
+
+/* What a client has been told it knows, with every option; and all of it, without any. */
+static void mixed(void) {
+    enum { MESSAGES = 6000 };
+    const unsigned long most = (unsigned long)random_steps(MESSAGES);
+    setup u;
+    for (unsigned long i = 0, begin = messages; messages - begin < most; i++) {
+        if (!every_setup((int)(i % 10), &u)) continue;
+        town *t = malloc(sizeof *t);
+        if (!EXPECT(t && town_open(t, &u, i % 3 ? 0.05 : 0, NULL))) exit(expect_report("sync"));
+        t->several = i % 2;
+        for (int step = 1; step <= 90; step++) {
+            for (int k = 0; k < 8; k++) {
+                town_call c = random_call();
+                (void)town_do(t, &c);
+            }
+            set_options(t, NULL);
+            EXPECT(town_tick(t) == AOI_OK);
+            for (int64_t id = 0; id < MOST; id++)
+                for (int64_t k = 0; k < MOST && !AOI_IS_NULL(aoi_sync_node(t->sync, aoi_find(t->space, id))); k++)
+                    EXPECT(t->pictures[id].known[k] ==
+                           aoi_sync_knows(t->sync, aoi_find(t->space, id), aoi_find(t->space, k)));
+            if (step % 30) continue;
+            set_options(t, &(aoi_relevance){0});
+            for (int k = 0; k < 2; k++) EXPECT(town_tick(t) == AOI_OK);
+            town_check(t);
+        }
         close_space(t->space);
         free(t);
     }
@@ -354,6 +405,7 @@ int main(void) {
     random_start("sync");
     RUN(opening);
     RUN(histories);
+    RUN(mixed);
     RUN(crowd);
     RUN(unfinished);
     RUN(mutations);

@@ -36,6 +36,7 @@
 #include "lua/shapes_args.c"
 #include "lua/sight_methods.c"
 #include "lua/snapshot_methods.c"
+#include "lua/sync_explain.c"
 #include "lua/sync_fields.c"
 #include "lua/sync_methods.c"
 #include "lua/sync_read.c"

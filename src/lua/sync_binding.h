@@ -25,6 +25,10 @@ int laoi_sync_put(lua_State *L);
 int laoi_sync_get(lua_State *L);
 int laoi_sync_state(lua_State *L);
 
+/* ---- sync_explain.c ---------------------------------------------------------------------------------------------- */
+
+int laoi_sync_explain(lua_State *L);
+
 /* Pushes a value as Lua has it. */
 void laoi_push_value(lua_State *L, int type, const aoi_value *v);
 

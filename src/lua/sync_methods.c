@@ -408,12 +408,16 @@ static int y_tick(lua_State *L) {
 /* ---- the module -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg sync_methods[] = {
-    {"add", y_add},           {"remove", y_remove},   {"set", y_set},
-    {"resend", y_resend},     {"node", y_node},       {"set_priority", y_set_priority},
-    {"pin", y_pin},           {"unpin", y_unpin},     {"touch", y_touch},
-    {"knows", y_knows},       {"known", y_known},     {"knowers", y_knowers},
-    {"tick", y_tick},         {"close", y_close},     {"put", laoi_sync_put},
-    {"set_view", y_set_view}, {"get", laoi_sync_get}, {NULL, NULL},
+    {"add", y_add},         {"remove", y_remove},
+    {"set", y_set},         {"resend", y_resend},
+    {"node", y_node},       {"set_priority", y_set_priority},
+    {"pin", y_pin},         {"unpin", y_unpin},
+    {"touch", y_touch},     {"knows", y_knows},
+    {"known", y_known},     {"knowers", y_knowers},
+    {"tick", y_tick},       {"close", y_close},
+    {"put", laoi_sync_put}, {"set_view", y_set_view},
+    {"get", laoi_sync_get}, {"explain", laoi_sync_explain},
+    {NULL, NULL},
 };
 
 static const laoi_class sync_objects = {SYNC_NAME, "new", y_new, y_close, y_tostring, sync_methods};

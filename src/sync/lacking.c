@@ -51,6 +51,13 @@ static uint64_t fields_lacked(const aoi_client *c, uint32_t record, uint32_t tra
     return mask & aoi_fields_for(c, track);
 }
 
+uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track) {
+    const uint64_t pass = c->pass && c->pass->track == track ? c->pass->mask : 0;
+    const uint64_t late = aoi_state_changed(c->sync, track, c->synced) & aoi_fields_for(c, track);
+    const bool waits = c->stateful && aoi_picture_lacks(c)[record];
+    return pass | late | (waits ? fields_lacked(c, record, track) : 0);
+}
+
 /* ---- whole records: false when memory is refused ------------------------------------------------------------------- */
 
 /* From the next message on the record lacks this. */

@@ -7,6 +7,7 @@
  *   tick.c       which clients have news; what a message says; what it changes when it is sent
  *   relevance.c  limit, tiers, budget of bytes
  *   fields.c     state of entities: values of the host's fields, and their bytes
+ *   told.c       why a client knows a target or not
  *   saved.c      fields for snapshots, journals, observers; stand-ins that keep them
  *   lacking.c    which of it a client lacks, and what of that its message says
  *   numbers.h    arrays of numbers in 16 bits, as long as these suffice
@@ -489,6 +490,7 @@ uint64_t aoi_fields_for(const aoi_client *c, uint32_t track); /* those of the tr
 unsigned aoi_lacks_fresh(const aoi_client *c);
 unsigned aoi_lacks_aged(const aoi_client *c, unsigned lacks);
 void aoi_lacks_own(aoi_client *c);
+uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track); /* of a known one, now */
 bool aoi_say_changed(aoi_client *c, uint32_t track);  /* since the last message, all of it */
 bool aoi_say_lacking(aoi_client *c, uint32_t record); /* what the record lacks, as the budget holds it */
 bool aoi_say_whole(aoi_client *c, uint32_t record);   /* of what appears */

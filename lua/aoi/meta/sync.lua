@@ -138,6 +138,36 @@ function Sync:get(id, name) end
 ---@return boolean
 function Sync:knows(id, target) end
 
+--- Why a client knows a target or not, as of its last message. `tostring` of it is a sentence.
+---
+--- | why | |
+--- |---|---|
+--- | `"no client"`, `"no target"` | it is no client, there is no such entity |
+--- | `"self"` | the client's own entity, without the option `self` |
+--- | `"goes"`, `"unseen"` | no view sees it; the first while the next message has yet to say so |
+--- | `"known"` | it is in the picture |
+--- | `"next tick"` | the next message has it |
+--- | `"limit"`, `"bytes"` | others have the room, of the limit, or of the last message |
+---@class aoi.SyncExplanation
+---@field client integer
+---@field target integer
+---@field knows boolean
+---@field why string the first that applies
+---@field seen boolean by a view; past walls as of the last tick
+---@field pinned boolean
+---@field moved boolean where it is waits, for its tier or for room
+---@field waits integer ticks since its last update, or since it is seen, of clients with `bytes`; else 0
+---@field known integer how many the client knows
+---@field limit? integer
+---@field lacks string[] names of fields that the client has not been told as they are
+---@field views? aoi.Explanation[] where no view sees it: what each says
+---@field text string
+
+---@param id integer the client
+---@param target integer
+---@return aoi.SyncExplanation
+function Sync:explain(id, target) end
+
 --- The client's picture.
 ---@param id integer
 ---@param buf? integer[] a table to fill

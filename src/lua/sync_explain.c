@@ -1,0 +1,99 @@
+/* sync_explain.c - `sync:explain`: why a client knows a target or not, as a table that is a sentence as text. */
+#include "lua/sync_binding.h"
+
+static int told_text(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    lua_getfield(L, 1, "text");
+    return 1;
+}
+
+static void set_number_field(lua_State *L, const char *name, int64_t v) {
+    laoi_pushinteger(L, v);
+    lua_setfield(L, -2, name);
+}
+
+static void set_flag(lua_State *L, const char *name, bool v) {
+    lua_pushboolean(L, v);
+    lua_setfield(L, -2, name);
+}
+
+/* The names of fields, as a list at the table's `lacks`; pushes them as text: "; it lacks hp, name". */
+static void put_lacks(lua_State *L, const laoi_sync *y, uint64_t mask) {
+    const int table = lua_gettop(L);
+    int n = 0;
+    lua_newtable(L);
+    lua_pushliteral(L, "");
+    for (uint32_t f = 0; mask; f++, mask >>= 1) {
+        uint32_t size;
+        if (!(mask & 1)) continue;
+        lua_pushstring(L, n ? ", " : "; it lacks ");
+        const char *name = y->core ? aoi_field_name(y->core, f, &size) : NULL; /* a finalizer may have closed it */
+        lua_pushlstring(L, name ? name : "", name ? size : 0);
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, table + 1, ++n);
+        lua_concat(L, 3);
+    }
+    lua_insert(L, table + 1);
+    lua_setfield(L, table, "lacks");
+}
+
+/* What each view says of the target, as a list at the table's `views`; pushes it as text. */
+static void put_views(lua_State *L, const laoi_sync *y, int64_t client, int64_t target) {
+    const int table = lua_gettop(L);
+    lua_newtable(L);
+    lua_pushliteral(L, "");
+    for (uint32_t k = 0, n = 0; y->core && y->space->core && k < AOI_MOST_VIEWS; k++) {
+        aoi_sight_explanation e = {0};
+        int64_t ids[3] = {client, 0, target};
+        aoi_node node = aoi_sync_view(y->core, aoi_find(y->space->core, client), k);
+        if (!aoi_node_id(y->space->core, node, ids + 1)) continue;
+        if (y->core->sight) aoi_sight_explain(y->core->sight, client, ids[1], target, &e);
+        else aoi_explain(y->space->core, client, ids[1], target, &e.e);
+        lua_pushliteral(L, " ");
+        laoi_push_explanation(L, y->space, &e.e, ids);
+        if (e.wall) set_number_field(L, "wall", e.wall);
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, table + 1, (int)++n);
+        (void)luaL_callmeta(L, -1, "__tostring");
+        lua_remove(L, -2);
+        lua_concat(L, 3);
+    }
+    lua_insert(L, table + 1);
+    lua_setfield(L, table, "views");
+}
+
+int laoi_sync_explain(lua_State *L) {
+    laoi_sync *y = laoi_sync_self(L, 3);
+    const int64_t client = laoi_integer(L, 2), target = laoi_integer(L, 3);
+    aoi_sync_explanation e;
+    aoi_sync_explain(y->core, aoi_find(y->space->core, client), aoi_find(y->space->core, target), &e);
+    lua_settop(L, 3);
+    lua_createtable(L, 0, 12);
+    set_number_field(L, "client", client);
+    set_number_field(L, "target", target);
+    set_flag(L, "knows", e.knows);
+    lua_pushstring(L, aoi_told_text(e.why));
+    lua_setfield(L, -2, "why");
+    set_flag(L, "seen", e.seen);
+    set_flag(L, "pinned", e.pinned);
+    set_flag(L, "moved", e.moved);
+    set_number_field(L, "waits", e.waits);
+    set_number_field(L, "known", e.known);
+    if (e.relevance.limit) set_number_field(L, "limit", e.relevance.limit);
+    put_lacks(L, y, e.lacks);
+    lua_pushvalue(L, 4);
+    if (e.why == AOI_TOLD_UNSEEN || e.why == AOI_TOLD_GOES) put_views(L, y, client, target);
+    else lua_pushliteral(L, "");
+    const char *from = laoi_spell(L, client), *to = laoi_spell(L, target);
+    lua_pushfstring(L, "Client %s %s entity %s: %s%s%s%s.%s", from, e.knows ? "knows" : "does not know", to,
+                    aoi_told_text(e.why), e.pinned ? ", pinned" : "", lua_tostring(L, 5),
+                    e.moved ? "; where it is waits" : "", lua_tostring(L, 7));
+    lua_setfield(L, 4, "text");
+    lua_settop(L, 4);
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, told_text);
+    lua_setfield(L, -2, "__tostring");
+    lua_setmetatable(L, 4);
+    return 1;
+}
