@@ -668,7 +668,7 @@ describe("aoi.sync", function()
       set({ tiers = {} }, "bad value for option 'tiers' (1 to 16 pairs {distance, ticks} expected, got table)")
       set({ tiers = { { 1 } } }, "bad value for option 'tiers' (pairs of numbers {distance, ticks} expected, got nil)")
       set({ tiers = { { 1, 0.5 } } }, "bad value for option 'tiers' (ticks must be whole, from 1 to 65536, got 0.5)")
-      set({ tiers = { { 2, 1 }, { 1, 2 } } }, "bad value for option 'tiers' must have rising distances")
+      set({ tiers = { { 2, 1 }, { 1, 2 } } }, "bad value for option 'tiers' (rising distances expected)")
       local function new(options, message)
         refused("bad argument #2 to 'new' (bad value for option " .. message .. ")", Sync.new, space, options)
       end

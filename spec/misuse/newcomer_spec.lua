@@ -385,7 +385,7 @@ local MISTAKES = {
   { "read with a colon, of a client", "attempt to call", function(w) w.sync:read "" end },
   { "a limit in the area of a client", "unknown area option 'limit' of a square",
     function(w) w.sync:add(2, { radius = 5, limit = 30 }) end },
-  { "tiers that fall", "must have rising distances",
+  { "tiers that fall", "'tiers' (rising distances expected)",
     function(w) w.sync:add(2, 5, { tiers = { { 50, 4 }, { 20, 1 } } }) end },
   { "a budget that holds no record", "40 hold one record of any size",
     function(w) w.sync:add(2, 5, { bytes = 3 }) end },

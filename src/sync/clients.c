@@ -25,8 +25,8 @@ const char *aoi_relevance_fault(const aoi_sync *y, const aoi_relevance *r) {
     if (r->bytes && r->bytes < aoi_sync_least_bytes(y)) return "'bytes' must hold a record of any size";
     if (r->tier_count > AOI_MOST_TIERS) return "'tiers' must not be more than 16";
     for (uint32_t i = 0; i < r->tier_count; i++) {
-        if (!(r->tiers[i].distance >= 0)) return "'tiers' must have distances that are not negative or nan";
-        if (i && !(r->tiers[i].distance > r->tiers[i - 1].distance)) return "'tiers' must have rising distances";
+        if (!(r->tiers[i].distance >= 0)) return "'tiers' (distances that are not negative or nan expected)";
+        if (i && !(r->tiers[i].distance > r->tiers[i - 1].distance)) return "'tiers' (rising distances expected)";
         if (r->tiers[i].every < 1 || r->tiers[i].every > AOI_MOST_EVERY) return "'tiers' must have 1 to 65536 ticks";
     }
     return NULL;
