@@ -60,8 +60,8 @@ end
 
 -- The first ones, as a reader goes through them; others follow by name.
 local FIRST = {
-  "guide", "reference", "scripting", "recipes", "engines", "sync", "sync-wire", "sight", "skynet", "world", "snapshot",
-  "journal", "why", "command", "viewer", "viewer-wire",
+  "guide", "reference", "scripting", "recipes", "engines", "sync", "client", "tick", "sync-wire", "sight", "skynet",
+  "world", "snapshot", "journal", "why", "command", "viewer", "viewer-wire",
 }
 local LAST = { "c", "testing", "comparison", "contributing", "house" }
 
