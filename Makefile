@@ -50,6 +50,7 @@ BUILT_SO  := $(BIND_DIR)/aoi/core.so
 CORE_SO   := $(patsubst ./%,%,$(TREE)/aoi/core.so)
 
 LIB_A     := $(CORE_DIR)/libaoi.a
+CHECKED_A := $(CORE_DIR)/libaoi-checked.a
 BENCH_SO  := $(BIND_DIR)/bench/native.so
 FAULTY_SO := $(BIND_DIR)/spec/faulty.so
 SOAK      := $(CORE_DIR)/soak
@@ -81,6 +82,11 @@ $(CORE_DIR)/aoi.o: src/aoi.c $(CORE_DIR)/flags
 	$(call say,CC) $(COMPILE) -DAOI_BUILD_SHARED -c -o $@ $<
 $(BIND_DIR)/core.o: src/lua/core.c $(BIND_DIR)/flags
 	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) -c -o $@ $<
+# The same with assertions, for the C specs.
+$(CORE_DIR)/checked.o: src/aoi.c $(CORE_DIR)/flags
+	$(call say,CC) $(subst -O3,-O2,$(COMPILE)) -DAOI_BUILD_SHARED -DAOI_ASSERT -c -o $@ $<
+$(CHECKED_A): $(CORE_DIR)/checked.o
+	$(call say,AR) rm -f $@; $(AR) rcs $@ $^
 $(LIB_A): $(CORE_DIR)/aoi.o
 	$(call say,AR) rm -f $@; $(AR) rcs $@ $^
 $(LIB_SO): $(CORE_DIR)/aoi.o
@@ -96,8 +102,8 @@ endif
 
 # From the archive, so that a program that includes what it needs of the core is linked without it.  What checks need not
 # be fast: some include all of the core, which takes three times as long with -O3.
-$(CSPECS): $(CORE_DIR)/spec/%$(EXE): spec/c/%.c $(LIB_A)
-	$(call say,CC) $(subst -O3,-O1,$(COMPILE)) -Ispec/c -o $@ $< $(LIB_A) $(LINK)
+$(CSPECS): $(CORE_DIR)/spec/%$(EXE): spec/c/%.c $(CHECKED_A)
+	$(call say,CC) $(subst -O3,-O1,$(COMPILE)) -DAOI_ASSERT -Ispec/c -o $@ $< $(CHECKED_A) $(LINK)
 $(CXXSPECS): $(CORE_DIR)/spec/%: spec/c/%.cpp $(LIB_A)
 	$(call say,CXX) $(CXX) -std=c++11 -Wall -Wextra -pedantic -Werror -Iinclude -MMD -MP -MF $@.d -MT $@ -o $@ $< $(LIB_A) $(LINK)
 $(CORE_DIR)/bench/%: bench/c/%.c $(LIB_A)

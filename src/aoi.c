@@ -10,7 +10,14 @@
  * where the processor can, because functions on either side of it are not inlined into each other.
  *
  * Visibility.  What the core's files share with each other is hidden, so that a shared object exports the C API alone
- * and calls between files are direct.  System headers come first: what they declare lives elsewhere. */
+ * and calls between files are direct.  System headers come first: what they declare lives elsewhere.
+ *
+ * Assertions state invariants that are cheap to look at.  They are compiled in with -DAOI_ASSERT, as `make test` does for
+ * the C specs, and cost nothing otherwise. */
+#if !defined(AOI_ASSERT) && !defined(NDEBUG)
+#define NDEBUG
+#endif
+#include <assert.h>
 #include <errno.h>
 #include <float.h>
 #include <inttypes.h>

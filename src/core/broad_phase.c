@@ -1,6 +1,8 @@
 /* broad_phase.c - see broad_phase.h. */
 #include "core/broad_phase.h"
 
+#include <assert.h>
+
 bool aoi_broad_open(aoi_broad_phase *b, aoi_world *w, const aoi_engine_class *class, double cell) {
     aoi_engine *g = aoi_resize(&w->memory, NULL, 0, class->size);
     b->world = w;
@@ -50,6 +52,7 @@ static void remove_taken(aoi_broad_phase *b, uint32_t node, const aoi_bounds *bo
 
 bool aoi_broad_add_node(aoi_broad_phase *b, uint32_t node) {
     aoi_bounds bounds = aoi_bounds_of(b->world, node);
+    assert(aoi_is_bounded(b->world->nodes + node));
     if (!aoi_grid_add_node(&b->grid, node, &bounds)) return false;
     if (set_node(b, node, &bounds)) return true;
     aoi_grid_remove_node(&b->grid, node);
@@ -58,6 +61,7 @@ bool aoi_broad_add_node(aoi_broad_phase *b, uint32_t node) {
 
 void aoi_broad_remove_node(aoi_broad_phase *b, uint32_t node) {
     aoi_bounds bounds = aoi_bounds_of(b->world, node);
+    assert(aoi_is_bounded(b->world->nodes + node));
     remove_taken(b, node, &bounds);
     aoi_grid_remove_node(&b->grid, node);
 }
@@ -65,6 +69,7 @@ void aoi_broad_remove_node(aoi_broad_phase *b, uint32_t node) {
 bool aoi_broad_resize_node(aoi_broad_phase *b, uint32_t node, const aoi_bounds *now) {
     aoi_bounds was = aoi_bounds_of(b->world, node);
     aoi_grid_seat seat;
+    assert(aoi_is_bounded(b->world->nodes + node) && now->reach[0] <= DBL_MAX);
     if (!aoi_grid_reserve(&b->grid, node, now, &seat) || !set_node(b, node, now)) return false;
     if (!aoi_is_taken(b->world, now)) remove_taken(b, node, &was);
     aoi_grid_resize_node(&b->grid, node, now, seat);
@@ -75,6 +80,7 @@ bool aoi_broad_move(aoi_broad_phase *b, uint32_t entity, const double *to, bool 
     const aoi_engine_class *class = b->engine->class;
     aoi_world *w = b->world;
     uint32_t had = w->candidate_count;
+    assert(aoi_is_live(w->entities[entity].generation) && isfinite(to[0]) && isfinite(to[1]));
     if (propose) aoi_grid_propose(&b->grid, entity, to, false);
     if (aoi_grid_relocate(&b->grid, entity, to)) {
         if (!class->move || class->move(b->engine, entity, to, propose) == AOI_OK) return true;

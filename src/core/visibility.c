@@ -7,6 +7,8 @@
  * An engine proposes pairs whose zone may have changed; zones follow from exact positions (rule.h).  Within a batch both
  * ends of a pair may move, one after the other: then the pair is judged by where both were before the batch and where
  * both are after it, and only once: on the later of the two moves that changes its zone. */
+#include <assert.h>
+
 #include "core/space.h"
 
 enum { CHANGE_AHEAD = 16, CHANGE_SOON = 8 }; /* changes of a tick likewise */
@@ -97,6 +99,7 @@ void aoi_tidy(aoi_space *s) {
 }
 
 void aoi_commit(aoi_space *s) {
+    assert(!s->world.failed && !s->world.candidate_count);
     aoi_queue_commit(&s->world.memory, &s->queue);
     aoi_tidy(s);
     if (s->undo_count) aoi_pair_table_tidy(&s->world.memory, &s->kept);

@@ -15,6 +15,8 @@
  * Cost, d entities around: a move O(d), or O(those near the borders) where leaves are much smaller than areas; enter and
  * leave O(depth).  Memory: 24 to 40 bytes an entity and 120 a square, one for about eight entities.
  * Method: the bucket PR quadtree (Samet 1984), with one summary of reaches a square. */
+#include <assert.h>
+
 #include "core/engine.h"
 #include "core/rule.h"
 #include "grid/ring.h"
@@ -212,6 +214,7 @@ static void quad_renew_reach(quadtree *g, uint32_t i) {
 
 static void quad_append(quadtree *g, uint32_t leaf, const quad_item *item) {
     quad *k = g->quads + leaf;
+    assert(k->leaf && k->count < k->cap);
     g->places[item->entity] = (aoi_standing){leaf, k->count};
     k->items[k->count++] = *item;
 }
@@ -297,7 +300,7 @@ static void quadtree_remove(quadtree *g, aoi_standing place) {
 
 static int quadtree_open(aoi_engine *head, double cell) {
     quadtree *g = quadtree_of(head);
-    g->inverse = 1 / (cell > 0 ? cell : QUADTREE_FINEST_SIDE);
+    g->inverse = 1 / (cell > 0 ? fmin(cell, DBL_MAX) : QUADTREE_FINEST_SIDE);
     g->root = g->unused = AOI_NONE;
     return AOI_OK;
 }

@@ -16,6 +16,8 @@
  * more; add_node, remove_node O(t d), where t, the towers of a node, is 1 to 4, or up to 81 with a hint.  Memory: 32 + 4 t
  * bytes a node, some 60 a tower.
  * Method: the lighthouse, or tower, AOI of Chinese MMO servers (pomelo-aoi). */
+#include <assert.h>
+
 #include "base/lattice.h"
 #include "core/engine.h"
 #include "core/rule.h"
@@ -85,6 +87,7 @@ static tower *tower_new(aoi_memory *m, tower_layer *y, int32_t cx, int32_t cy) {
 }
 
 static void tower_add(tower_layer *y, tower *t, uint32_t node) {
+    assert(t->count < t->cap);
     y->empty -= t->count == 0;
     t->nodes[t->count++] = node;
 }
@@ -92,6 +95,7 @@ static void tower_add(tower_layer *y, tower *t, uint32_t node) {
 static void tower_drop(tower_layer *y, tower *t, uint32_t node) {
     uint32_t i = 0;
     while (t->nodes[i] != node) i++;
+    assert(i < t->count);
     t->nodes[i] = t->nodes[--t->count];
     y->empty += t->count == 0;
 }

@@ -1,4 +1,6 @@
 /* node_layers.c - nodes and their layers; see nine_grid.h. */
+#include <assert.h>
+
 #include "grid/nine_grid.h"
 
 enum { GRID_GROWTHS = 64 };                   /* of a layer's box, before it is measured anew */
@@ -96,6 +98,7 @@ void aoi_grid_settle(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_s
     aoi_entity_record *owner = g->world->entities + n->owner;
     aoi_grid_layer *y = g->layers + seat.level;
     aoi_borders borders = aoi_borders_of(g->world->dims, b);
+    assert(seat.level < g->layer_count && (y->crowd || seat.cell < y->cells.top));
     n->level = seat.level;
     y->masks |= n->mask;
     y->excepts |= (n->flags & AOI_NODE_OVERRIDES) != 0;
@@ -111,6 +114,7 @@ void aoi_grid_settle(aoi_grid *g, uint32_t node, const aoi_bounds *b, aoi_grid_s
 
 void aoi_grid_unsettle(aoi_grid *g, uint32_t node) {
     aoi_grid_layer *y = g->layers + g->world->nodes[node].level;
+    assert(g->world->nodes[node].level < g->layer_count && y->count);
     y->count--;
     if (!y->crowd) aoi_item_remove(g->world, &y->cells, node);
 }

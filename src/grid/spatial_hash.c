@@ -1,6 +1,8 @@
 /* spatial_hash.c - see spatial_hash.h. */
 #include "grid/spatial_hash.h"
 
+#include <assert.h>
+
 #define SPATIAL_MOST_BUCKETS (UINT32_MAX / AOI_BUCKET_LANES)
 
 void aoi_spatial_open(aoi_spatial_hash *h, double side, bool of_nodes) {
@@ -107,6 +109,7 @@ uint32_t aoi_spatial_insert(aoi_spatial_hash *h, uint32_t cell, const double *at
     uint32_t i = k->head[AOI_MIDDLE];
     aoi_bucket *b = h->buckets + i;
     uint32_t lane = b->count++;
+    assert(lane < AOI_BUCKET_ITEMS && aoi_cell_exists(k));
     b->bits[0] = (uint16_t)(b->bits[0] << 1 | 1);
     b->bits[1] = (uint16_t)(b->bits[1] | (unsigned)marked << lane);
     b->x[lane] = (uint16_t)aoi_fixed_of(h, at[0]);
@@ -121,6 +124,7 @@ uint32_t aoi_spatial_remove(aoi_spatial_hash *h, uint32_t cell, uint32_t slot) {
     aoi_cell *k = h->cells + cell;
     uint32_t i = k->head[AOI_MIDDLE], ref = AOI_NONE;
     aoi_bucket *head = h->buckets + i, *b = h->buckets + slot / AOI_BUCKET_LANES;
+    assert(h->count && k->count && slot % AOI_BUCKET_LANES < b->count);
     uint32_t lane = --head->count, last = i * AOI_BUCKET_LANES + lane;
     if (slot != last) aoi_spatial_mark(h, slot, aoi_spatial_is_marked(h, last));
     aoi_spatial_mark(h, last, false);
@@ -165,6 +169,7 @@ void aoi_item_insert(aoi_world *w, aoi_spatial_hash *h, uint32_t cell, const dou
 
 void aoi_item_remove(aoi_world *w, aoi_spatial_hash *h, uint32_t ref) {
     const aoi_standing *p = aoi_item_place(w, h, ref);
+    assert(h->buckets[p->slot / AOI_BUCKET_LANES].ref[p->slot % AOI_BUCKET_LANES] == ref);
     uint32_t moved = aoi_spatial_remove(h, p->cell, p->slot);
     if (moved != AOI_NONE) aoi_item_place(w, h, moved)->slot = p->slot;
 }

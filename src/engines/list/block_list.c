@@ -1,6 +1,7 @@
 /* block_list.c - see block_list.h. */
 #include "engines/list/block_list.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { SPARSE = AOI_BLOCK_MOST / 3, MERGED = 2 * AOI_BLOCK_MOST / 3 }; /* entries: at most to merge; after merging */
@@ -103,6 +104,7 @@ static aoi_label label_of(const aoi_block *b) {
 
 static uint32_t put(aoi_block *b, uint32_t i, float key, uint32_t ref) {
     int k = aoi_ref_is_point(ref) ? (int)b->points++ : aoi_block_cap(b) - (int)++b->edges;
+    assert(aoi_block_count(b) <= aoi_block_cap(b));
     aoi_block_keys(b)[k] = key;
     aoi_block_refs(b)[k] = ref;
     return aoi_place_of(i, k);

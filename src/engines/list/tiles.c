@@ -1,4 +1,5 @@
 /* tiles.c - see tiles.h. */
+#include <assert.h>
 #include <string.h>
 
 #include "engines/list/list.h"
@@ -75,6 +76,7 @@ void aoi_level_moved(void *list, uint32_t ref, const aoi_block *b, uint32_t plac
 }
 
 static void insert_entry(aoi_list *g, aoi_level *y, uint32_t tile, int axis, uint32_t near, double key, uint32_t ref) {
+    assert(tile < y->map.top);
     aoi_tile *t = y->map.tiles + tile;
     int parity = aoi_tiles_parity(axis, t->tx, t->ty);
     aoi_label label = {tile, (uint8_t)axis, (uint8_t)(y - g->levels), (uint8_t)parity,
