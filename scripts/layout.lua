@@ -26,7 +26,7 @@ local GROUPS = {
   { "The library", "reference", "api", "engines", "scripting", "sight", "history", "sync", "client", "tick" },
   { "Servers", "skynet", "world", "snapshot", "journal", "command", "viewer" },
   { "More", "sync-wire", "viewer-wire", "c" },
-  { "The project", "comparison", "testing", "contributing", "house" },
+  { "The project", "comparison", "stability", "testing", "contributing", "house" },
 }
 
 local TITLES = { ["index.html"] = "Overview", ["zh.html"] = "概览", ["playground.html"] = "Playground" }
