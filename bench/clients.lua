@@ -1,5 +1,5 @@
--- clients.lua [CLIENTS NEIGHBOURS TICKS]: 300 clients who see 60 others each, told by aoi.sync: CPU and bytes a client and
--- tick. bench/colyseus.js has the same scene for another library, with the same random numbers.
+-- clients.lua [CLIENTS NEIGHBOURS TICKS]: 300 clients who see 60 others each, told by aoi.sync: CPU and bytes. The
+-- scene of bench/colyseus.js, which is for another library, with the same random numbers.
 local aoi = require "aoi"
 local sync = require "aoi.sync"
 

@@ -251,8 +251,10 @@ describe("the live page", function()
     if not BROWSER then return pending(LEFT_OUT) end
     local _, lua = process.lua()
     local paths = ("LUA_PATH=%s LUA_CPATH=%s "):format(process.quote(package.path), process.quote(package.cpath))
-    local command = "timeout 120 node spec/viewer/live_check.js %s %s"
-    local output, code = process.run(command:format(process.quote(paths .. lua), os.getenv("AOI_PICTURES") or ""))
-    assert.equal(0, code, output)
+    for _, check in ipairs { "live_check.js", "example_check.js" } do
+      local command = "timeout 120 node spec/viewer/" .. check .. " %s %s"
+      local output, code = process.run(command:format(process.quote(paths .. lua), os.getenv("AOI_PICTURES") or ""))
+      assert.equal(0, code, output)
+    end
   end)
 end)
