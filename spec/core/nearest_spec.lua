@@ -44,37 +44,35 @@ for _, engine in ipairs(aoi.engines()) do
     end)
   end
 
-  if engine ~= "brute" and engine ~= "quadtree" then
-    local function steps_of(space, question)
-      local before = space:stats().steps
-      question(space)
-      return space:stats().steps - before
-    end
-
-    local function crowd(options)
-      local space, random = aoi.new(options), rng.new(7)
-      for id = 1, 4000 do space:enter(id, random(2000), random(2000)) end
-      return space
-    end
-
-    it("nearest from far away walks the edge of a crowd, not the crowd: " .. engine, function()
-      local space = crowd { engine = engine }
-      assert.is_true(steps_of(space, function() space:nearest(-10000, 1000, 5) end) < 1500)
-      assert.is_true(steps_of(space, function() space:nearest(1000, 1000, 5) end) < 300)
-      assert.is_true(steps_of(space, function() space:nearest(-10000, 1000, 5) end) < 1500)
-    end)
-
-    it("near walks what it walks with a hint, after a hundred questions of one size: " .. engine, function()
-      for _, radius in ipairs { 10, 150, 400 } do
-        local without, with = crowd { engine = engine }, crowd { engine = engine, cell = radius }
-        local function ask(space)
-          for i = 1, 100 do space:near(500 + 10 * i, 1000, radius) end
-        end
-        ask(without)
-        assert.is_true(without:check())
-        local one, other = steps_of(without, ask), steps_of(with, ask)
-        assert.is_true(one < 1.5 * other, ("radius %d: %d steps, with the hint %d"):format(radius, one, other))
-      end
-    end)
+  local function steps_of(space, question)
+    local before = space:stats().steps
+    question(space)
+    return space:stats().steps - before
   end
+
+  local function crowd(options)
+    local space, random = aoi.new(options), rng.new(7)
+    for id = 1, 4000 do space:enter(id, random(2000), random(2000)) end
+    return space
+  end
+
+  it("nearest from far away walks the edge of a crowd, not the crowd: " .. engine, function()
+    local space = crowd { engine = engine }
+    assert.is_true(steps_of(space, function() space:nearest(-10000, 1000, 5) end) < 1500)
+    assert.is_true(steps_of(space, function() space:nearest(1000, 1000, 5) end) < 300)
+    assert.is_true(steps_of(space, function() space:nearest(-10000, 1000, 5) end) < 1500)
+  end)
+
+  it("near walks what it walks with a hint, after a hundred questions of one size: " .. engine, function()
+    for _, radius in ipairs { 10, 150, 400 } do
+      local without, with = crowd { engine = engine }, crowd { engine = engine, cell = radius }
+      local function ask(space)
+        for i = 1, 100 do space:near(500 + 10 * i, 1000, radius) end
+      end
+      ask(without)
+      assert.is_true(without:check())
+      local one, other = steps_of(without, ask), steps_of(with, ask)
+      assert.is_true(one < 1.5 * other, ("radius %d: %d steps, with the hint %d"):format(radius, one, other))
+    end
+  end)
 end

@@ -12,9 +12,8 @@
  * compared.  Targets of the mover's own nodes the grid finds; where a box has come to touch other cells, their lists
  * change.
  *
- * Cost, d nodes around a cell: a move O(layers + d), and for each of its nodes what the grid takes, seldom a few towers
- * more; add_node, remove_node O(t d), where t, the towers of a node, is 1 to 4, or up to 81 with a hint.  Memory: 32 + 4 t
- * bytes a node, some 60 a tower.
+ * Cost, d nodes around a cell: a move O(layers + d), and for each of its nodes what the grid takes; add_node, remove_node
+ * O(t d), where t, the towers of a node, is 1 to 4, or up to 81 with a hint.  Memory: 32 + 4 t bytes a node, 60 a tower.
  * Method: the lighthouse, or tower, AOI of Chinese MMO servers (pomelo-aoi). */
 #include <assert.h>
 
@@ -60,10 +59,6 @@ static towers *towers_of(aoi_engine *g) {
     return (towers *)(void *)g;
 }
 
-static aoi_memory *tower_memory(towers *g) {
-    return &g->head.world->memory;
-}
-
 /* ---- towers ------------------------------------------------------------------------------------------------------ */
 
 static tower *tower_at(const tower_layer *y, int32_t cx, int32_t cy) {
@@ -71,6 +66,10 @@ static tower *tower_at(const tower_layer *y, int32_t cx, int32_t cy) {
     while ((i = aoi_index_next(&y->index, hash, &at)) != AOI_NONE)
         if (y->towers[i].cx == cx && y->towers[i].cy == cy) return y->towers + i;
     return NULL;
+}
+
+static tower *tower_around(const tower_layer *y, const double *at) {
+    return tower_at(y, aoi_cell_number(at[0], y->inverse), aoi_cell_number(at[1], y->inverse));
 }
 
 static tower *tower_new(aoi_memory *m, tower_layer *y, int32_t cx, int32_t cy) {
@@ -100,7 +99,7 @@ static void tower_drop(tower_layer *y, tower *t, uint32_t node) {
     y->empty += t->count == 0;
 }
 
-/* Whether enough towers without nodes stand there to pay for one walk over all. */
+/* Whether towers without nodes pay for one walk over all. */
 static bool tower_is_untidy(const tower_layer *y) {
     return y->empty >= 32 && y->empty >= y->used / 4;
 }
@@ -137,7 +136,7 @@ static uint32_t tower_layer_for(towers *g, double reach) {
     for (uint32_t i = 0; i < g->layer_count; i++)
         if (g->layers[i].side == side) return i;
     if (g->layer_count == UINT16_MAX) return AOI_NONE;
-    if (!AOI_GROW(tower_memory(g), g->layers, g->layer_cap, g->layer_count + (size_t)1)) return AOI_NONE;
+    if (!AOI_GROW(&g->head.world->memory, g->layers, g->layer_cap, g->layer_count + (size_t)1)) return AOI_NONE;
     g->layers[g->layer_count] = (tower_layer){.side = side, .inverse = 1 / side, .unused = AOI_NONE};
     return g->layer_count++;
 }
@@ -160,8 +159,8 @@ static bool tower_reserve_span(towers *g, tower_layer *y, const aoi_span *s, con
         for (int32_t cx = s->x0; cx <= s->x1; cx++) {
             if (aoi_span_holds(had, cx, cy)) continue;
             tower *t = tower_at(y, cx, cy);
-            if (!t) t = tower_new(tower_memory(g), y, cx, cy);
-            if (!t || !AOI_GROW(tower_memory(g), t->nodes, t->cap, t->count + (size_t)more)) return false;
+            if (!t) t = tower_new(&g->head.world->memory, y, cx, cy);
+            if (!t || !AOI_GROW(&g->head.world->memory, t->nodes, t->cap, t->count + (size_t)more)) return false;
         }
     return true;
 }
@@ -186,7 +185,7 @@ static int tower_open(aoi_engine *head, double cell) {
 
 static void tower_close(aoi_engine *head) {
     towers *g = towers_of(head);
-    aoi_memory *m = tower_memory(g);
+    aoi_memory *m = &g->head.world->memory;
     while (g->layer_count) {
         tower_layer *y = g->layers + --g->layer_count;
         for (uint32_t i = 0; i < y->top; i++) AOI_FREE(m, y->towers[i].nodes, y->towers[i].cap);
@@ -201,7 +200,7 @@ static void tower_tidy(aoi_engine *head) {
     towers *g = towers_of(head);
     if (!head->world->entity_count) tower_close(head);
     for (uint32_t i = 0; i < g->layer_count; i++)
-        if (tower_is_untidy(g->layers + i)) tower_tidy_layer(tower_memory(g), g->layers + i);
+        if (tower_is_untidy(g->layers + i)) tower_tidy_layer(&g->head.world->memory, g->layers + i);
 }
 
 static void tower_remove_node(aoi_engine *head, uint32_t node) {
@@ -220,7 +219,8 @@ static int tower_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *b) 
     aoi_node_record *n = head->world->nodes + node;
     tower_box box = tower_box_of(head->world->entities[n->owner].pos, b->reach);
     uint32_t level = tower_layer_for(g, fmax(b->reach[0], b->reach[1]));
-    if (level == AOI_NONE || !AOI_GROW(tower_memory(g), g->boxes, g->box_cap, node + (size_t)1)) return AOI_ENOMEM;
+    if (level == AOI_NONE || !AOI_GROW(&g->head.world->memory, g->boxes, g->box_cap, node + (size_t)1))
+        return AOI_ENOMEM;
     tower_layer *y = g->layers + level;
     aoi_span has = tower_span_of(y, &box);
     if (!tower_reserve_span(g, y, &has, &tower_nowhere, 1)) return AOI_ENOMEM;
@@ -239,41 +239,35 @@ static inline unsigned tower_covers(const tower_box *b, const double *at) {
     return aoi_lanes_in_reach(b->lo, b->hi, none, at);
 }
 
-typedef struct tower_step { /* of the mover; heights: they change */
-    uint32_t entity;
-    const double *from, *to;
-    bool heights;
-} tower_step;
-
 /* The nodes on a tower's list: `due` tells, by bit k, whether one is a candidate that covered the mover (k & 1), and that
  * covers it (k & 2). */
-static void tower_ask_list(const towers *g, const tower *t, const tower_step *s, unsigned due) {
+static void tower_ask_list(const towers *g, const tower *t, uint32_t entity, const double *to, unsigned due) {
     aoi_world *w = g->head.world;
-    uint64_t kind = w->entities[s->entity].kind;
+    const aoi_entity_record *e = w->entities + entity;
     for (uint32_t i = 0; i < t->count; i++) {
         uint32_t n = t->nodes[i];
         if (i + TOWER_AHEAD < t->count) AOI_PREFETCH(g->boxes + t->nodes[i + TOWER_AHEAD]);
-        unsigned k = tower_covers(g->boxes + n, s->from) | tower_covers(g->boxes + n, s->to) << 1;
+        unsigned k = tower_covers(g->boxes + n, e->pos) | tower_covers(g->boxes + n, to) << 1;
         if (!(due >> k & 1)) continue;
-        if (aoi_may_see(w->nodes + n, kind) && w->nodes[n].owner != s->entity) aoi_add_candidate(w, n, s->entity);
+        if (aoi_may_see(w->nodes + n, e->kind) && w->nodes[n].owner != entity) aoi_add_candidate(w, n, entity);
     }
     w->steps += t->count;
 }
 
 /* From the list of the tower where the mover was those that covered it, and of the one where it comes to those that did
  * not. */
-static void tower_propose(towers *g, const tower_step *s) {
+static void tower_propose(const towers *g, uint32_t entity, const double *to) {
     const aoi_world *w = g->head.world;
-    for (uint32_t n = w->entities[s->entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        if (w->nodes[n].part) aoi_grid_propose_targets(w->grid, n, s->from, s->to);
+    const double *from = w->entities[entity].pos;
+    unsigned heights = w->dims == 3 && from[2] != to[2] ? 8 : 0;
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
+        if (w->nodes[n].part) aoi_grid_propose_targets(w->grid, n, from, to);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const tower_layer *y = g->layers + i;
         if (!y->count) continue;
-        int32_t x0 = aoi_cell_number(s->from[0], y->inverse), y0 = aoi_cell_number(s->from[1], y->inverse);
-        int32_t x1 = aoi_cell_number(s->to[0], y->inverse), y1 = aoi_cell_number(s->to[1], y->inverse);
-        const tower *here = tower_at(y, x0, y0), *there = tower_at(y, x1, y1);
-        if (here) tower_ask_list(g, here, s, (here == there ? 6u : 2u) | (s->heights ? 8u : 0));
-        if (there && there != here) tower_ask_list(g, there, s, 4);
+        const tower *here = tower_around(y, from), *there = tower_around(y, to);
+        if (here) tower_ask_list(g, here, entity, to, (here == there ? 6u : 2u) | heights);
+        if (there && there != here) tower_ask_list(g, there, entity, to, 4);
     }
 }
 
@@ -305,9 +299,7 @@ static bool tower_carry(towers *g, uint32_t entity, const double *to, bool reser
 
 static int tower_move(aoi_engine *head, uint32_t entity, const double *to, bool propose) {
     towers *g = towers_of(head);
-    const double *from = head->world->entities[entity].pos;
-    tower_step s = {entity, from, to, head->world->dims == 3 && from[2] != to[2]};
-    if (propose) tower_propose(g, &s);
+    if (propose) tower_propose(g, entity, to);
     if (!tower_carry(g, entity, to, true)) return AOI_ENOMEM;
     (void)tower_carry(g, entity, to, false);
     return AOI_OK;
@@ -344,8 +336,6 @@ static const char *tower_check_layer(const towers *g, uint32_t level, uint64_t *
             aoi_span s = tower_span_of(y, g->boxes + t->nodes[k]);
             if (g->head.world->nodes[t->nodes[k]].part != level + 1 || !aoi_span_holds(&s, t->cx, t->cy))
                 return "a tower knows a node that does not reach it";
-            for (uint32_t twin = 0; twin < k; twin++)
-                if (t->nodes[twin] == t->nodes[k]) return "a node is on a tower's list twice";
         }
     }
     return used == y->used && empty == y->empty ? aoi_index_check(&y->index) : "towers are counted wrongly";
