@@ -100,7 +100,7 @@ AOI_API const char *aoi_relevance_fault(const aoi_sync *y, const aoi_relevance *
 /* The entity becomes a client; relevance NULL: as the options say.  AOI_EGONE, AOI_EEXIST, AOI_EVALUE, AOI_ENOMEM. */
 AOI_API int aoi_sync_add(aoi_sync *y, aoi_entity client, const aoi_area *view, const aoi_relevance *r);
 /* With up to AOI_MOST_VIEWS of them: it is told of what any of them sees.  AOI_EVALUE for another number.  AOI_ENOMEM: it is
- * no client, or, where memory is refused for the way back as well, one with fewer views. */
+ * no client. */
 enum { AOI_MOST_VIEWS = 8 };
 AOI_API int aoi_sync_add_views(aoi_sync *y, aoi_entity client, const aoi_area *views, uint32_t count,
                                const aoi_relevance *r);

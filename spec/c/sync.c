@@ -284,6 +284,40 @@ static void refusals(void) {
     }
 }
 
+/* A client has all of its views, or it is none. */
+static void refused_views(void) {
+    const aoi_area views[] = {{.radius = 5, .mask = 1}, {.radius = 9, .mask = 1}, {.radius = 2, .mask = 1}};
+    setup u;
+    for (int i = 0; every_setup(i, &u); i++) {
+        aoi_space *s = open_space(&u);
+        aoi_sync *y = NULL;
+        bool again = true;
+        EXPECT(aoi_sync_open(s, &(aoi_sync_options){0}, &y) == AOI_OK);
+        for (int64_t id = 1; id < 9; id++) enter(s, id, (double)id);
+        const aoi_entity e = aoi_find(s, 1);
+        for (long n = 1; again; n++) {
+            host_refuse(n, n % 2 ? HOST_FOR_EVER : 1);
+            int result = aoi_sync_add_views(y, e, views, 3, NULL);
+            again = result == AOI_ENOMEM;
+            EXPECT(host_relent() || !again);
+            EXPECT(AOI_IS_NULL(aoi_sync_node(y, e)) == again);
+            EXPECT(!aoi_check(s) && aoi_sync_begin(y) == AOI_OK);
+            for (int k = 0; k < 3; k++) EXPECT(AOI_IS_NULL(aoi_sync_view(y, e, (uint32_t)k)) == again);
+        }
+        again = true;
+        for (long n = 1; again; n++) {
+            host_refuse(n, HOST_FOR_EVER);
+            int result = aoi_sync_remove(y, e);
+            again = host_relent() > 0 && result == AOI_ENOMEM;
+            for (int k = 0; k < 3 && again; k++) EXPECT(!AOI_IS_NULL(aoi_sync_view(y, e, (uint32_t)k)));
+            EXPECT(!aoi_check(s));
+        }
+        EXPECT(aoi_sync_begin(y) == AOI_OK);
+        for (int k = 0; k < 3; k++) EXPECT(AOI_IS_NULL(aoi_sync_view(y, e, (uint32_t)k)));
+        close_space(s);
+    }
+}
+
 static void opening(void) {
     setup u;
     every_setup(0, &u);
@@ -410,5 +444,6 @@ int main(void) {
     RUN(unfinished);
     RUN(mutations);
     RUN(refusals);
+    RUN(refused_views);
     return expect_report("sync");
 }

@@ -243,3 +243,35 @@ describe("state of aoi.sync", function()
     assert.is_true(with - without <= 2, ("%.2f bytes"):format(with - without))
   end)
 end)
+
+describe("several views of a client", function()
+  local function new(sight)
+    local space = aoi.new()
+    for id = 1, 5 do space:enter(id, 3 * id, 0) end
+    local s = Sync.new(space, { sight = sight and require("aoi.sight").new(space) or nil })
+    s:add(1, { 4, 7, { shape = "circle", radius = 10 } })
+    return space, s
+  end
+
+  for _, sight in ipairs { false, true } do
+    it("end with its first node, whoever removes it" .. (sight and ", past walls" or ""), function()
+      local space, s = new(sight)
+      s:tick(function() end)
+      assert.equal(3, #space:nodes(1))
+      space:remove_node(1, s:node(1))
+      assert.equal("no client", s:explain(1, 2).why)
+      s:tick(function() end)
+      assert.same({}, (space:nodes(1)))
+      s:add(1, { 4, 7 })
+      space:remove_node(1, s:node(1))
+      s:add(1, { 4, 7, 9 }) -- before a tick
+      assert.equal(3, #space:nodes(1))
+      local known
+      s:tick(function(_, message) known = Sync.read(message).appeared.n end)
+      assert.equal(3, known)
+      s:remove(1)
+      assert.same({}, (space:nodes(1)))
+      space:check()
+    end)
+  end
+end)

@@ -335,7 +335,7 @@ void aoi_client_end(aoi_client *c) {
     for (uint32_t i = 0; i < c->told; i++) aoi_track_remove_knower(y, aoi_record_track(c, i), c->number);
     c->told = 0;
     while (c->count) aoi_picture_drop(c, c->count - 1);
-    for (uint32_t k = 0; k < AOI_MOST_VIEWS - 1; k++) { /* their nodes go, too, or see for nothing */
+    for (uint32_t k = 0; k < AOI_MOST_VIEWS - 1; k++) { /* their nodes go, too: aoi_sync_drop_orphans */
         aoi_client_view *v = aoi_client_view_at(c, k);
         if (!v) continue;
         v->client = NULL;
@@ -389,6 +389,16 @@ static bool client_ready_views(aoi_client *c) {
     return y->views[c->number] != NULL;
 }
 
+/* Those for which memory is refused wait for the next tick. */
+void aoi_sync_drop_orphans(aoi_sync *y) {
+    aoi_space *s = y->space;
+    for (uint32_t node; y->orphans;) {
+        node = y->orphans->node;
+        if (aoi_remove_node(s, (aoi_node){node, s->world.nodes[node].generation}) != AOI_OK) return;
+    }
+}
+
+/* The first view comes last, because it makes the client: what fails leaves none, with some of its views. */
 int aoi_sync_add_views(aoi_sync *y, aoi_entity entity, const aoi_area *views, uint32_t count, const aoi_relevance *r) {
     uint32_t slot = aoi_entity_slot(y->space, entity);
     int result = AOI_ENOMEM;
@@ -396,16 +406,15 @@ int aoi_sync_add_views(aoi_sync *y, aoi_entity entity, const aoi_area *views, ui
     if (aoi_client_of(y, entity)) return AOI_EEXIST;
     if (!r) r = &y->defaults;
     if (aoi_relevance_fault(y, r) || count < 1 || count > AOI_MOST_VIEWS) return AOI_EVALUE;
+    aoi_sync_drop_orphans(y);
+    if (y->orphans) return AOI_ENOMEM;                                        /* one may have the id of a view */
     aoi_client *c = aoi_layers_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may find a new node */
     if (!c) return AOI_ENOMEM;
-    if (count == 1 || client_ready_views(c)) result = client_add_view(c, entity, 0, views);
-    if (result != AOI_OK) {
-        aoi_client_end(c);
-        return result;
-    }
-    for (uint32_t k = 1; k < count && result == AOI_OK; k++) result = client_add_view(c, entity, k, views + k);
-    if (result != AOI_OK)
-        (void)aoi_sync_remove(y, entity); /* memory may be refused for that, too: it has fewer views */
+    if (count == 1 || client_ready_views(c)) result = AOI_OK;
+    for (uint32_t k = count; k-- > 0 && result == AOI_OK;) result = client_add_view(c, entity, k, views + k);
+    if (result == AOI_OK) return result;
+    aoi_client_end(c);
+    aoi_sync_drop_orphans(y);
     return result;
 }
 
@@ -422,13 +431,10 @@ int aoi_sync_set_view(aoi_sync *y, aoi_entity client, uint32_t view, const aoi_a
 }
 
 int aoi_sync_remove(aoi_sync *y, aoi_entity client) {
-    aoi_client *c = aoi_client_of(y, client);
-    if (!c) return AOI_EGONE;
-    for (uint32_t k = 0; c->viewed && k < AOI_MOST_VIEWS - 1; k++) {
-        int result = aoi_client_view_at(c, k) ? aoi_remove_node(y->space, aoi_sync_view(y, client, k + 1)) : AOI_OK;
-        if (result != AOI_OK) return result;
-    }
-    return aoi_remove_node(y->space, aoi_sync_node(y, client));
+    if (!aoi_client_of(y, client)) return AOI_EGONE;
+    const int result = aoi_remove_node(y->space, aoi_sync_node(y, client));
+    if (result == AOI_OK) aoi_sync_drop_orphans(y);
+    return result;
 }
 
 int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r) {

@@ -426,6 +426,7 @@ bool aoi_view_saw(const aoi_layer_node *view, uint32_t target);
 void aoi_view_end(aoi_layer_node *view);
 bool aoi_client_see(const aoi_client *c);    /* what its views have seen goes into its picture; false: memory refused */
 void aoi_client_end(aoi_client *c);          /* its node is being freed */
+void aoi_sync_drop_orphans(aoi_sync *y);     /* nodes of views whose client has ended */
 extern const aoi_sight_sink aoi_client_sink; /* the same for nodes of a sight */
 const char *aoi_sync_check(const aoi_layer *y);
 

@@ -530,6 +530,7 @@ static void apply(aoi_client *c) {
 /* ---- the tick ---------------------------------------------------------------------------------------------------- */
 
 int aoi_sync_begin(aoi_sync *y) {
+    aoi_sync_drop_orphans(y);
     if (y->sight && aoi_sight_tick(y->sight) != AOI_OK) return AOI_ENOMEM;
     if (!aoi_settle(y->space) || !aoi_layers_group(y->space)) return AOI_ENOMEM;
     y->now++;
