@@ -110,6 +110,12 @@ AOI_API int aoi_sync_set_view(aoi_sync *y, aoi_entity client, uint32_t view, con
 AOI_API int aoi_sync_remove(aoi_sync *y, aoi_entity client);
 AOI_API int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r);
 AOI_API bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out); /* tiers: valid until it is set */
+/* A client that has just been added comes from another synchroniser, as its entity from another space, and knows these: its
+ * next message goes on with that picture, and begins none.  `known` that are not in this space, and all of `gone` (of another
+ * life, say), are told as gone; positions of the others are told with the next tick.  AOI_EVALUE: it has been sent a message
+ * already.  AOI_ENOMEM: it begins anew. */
+AOI_API int aoi_sync_adopt(aoi_sync *y, aoi_entity client, const int64_t *known, size_t count, const int64_t *gone,
+                           size_t gone_count);
 AOI_API int aoi_sync_resend(aoi_sync *y, aoi_entity client); /* it knows nothing; its next message begins anew */
 AOI_API aoi_node aoi_sync_node(const aoi_sync *y,
                                aoi_entity client); /* its view, for aoi_set_area and others; or null */

@@ -118,6 +118,7 @@
 #include "sight/walls.c"
 #include "sight/watches.c"
 
+#include "sync/adopt.c"
 #include "sync/clients.c"
 #include "sync/fields.c"
 #include "sync/lacking.c"

@@ -197,14 +197,25 @@ describe("what clients of a world share", function()
 
   it("client views show what one space shows, wherever their entities go", function()
     local net, random = new_network { quantum = 1 / 64, lose = 0.1 }, rng.new(SEED)
-    local one, gate, pictures = net:member(1), net:member(1), {}
+    local one, gate, pictures, begun = net:member(1), net:member(1), {}, 0
     gate:on_client(function(id, bytes, fd)
       assert.equal(1000 + id, fd)
       local message = assert(sync.read(bytes))
-      local picture = message.anew and {} or pictures[id] or {}
-      pictures[id] = picture
-      for i = 1, message.gone.n do picture[message.gone[i]] = nil end
-      for i = 1, message.appeared.n do picture[message.appeared[4 * i - 3]] = true end
+      if message.anew then pictures[id], begun = {}, begun + 1 end
+      local picture = pictures[id]
+      for i = 1, message.gone.n do
+        assert(picture[message.gone[i]], "what it does not know is gone")
+        picture[message.gone[i]] = nil
+      end
+      for i = 1, message.appeared.n do
+        local at = 4 * i - 3
+        assert(not picture[message.appeared[at]], "what it knows appears")
+        picture[message.appeared[at]] = { message.appeared[at + 2], message.appeared[at + 3] }
+      end
+      for i = 1, message.moved.n do
+        local place = assert(picture[message.moved[3 * i - 2]], "what it does not know moves")
+        place[1], place[2] = message.moved[3 * i - 1], message.moved[3 * i]
+      end
     end)
     run(net, function()
       for id = 1, 40 do one:enter(id, random() * 64, random() * 64) end
@@ -213,21 +224,33 @@ describe("what clients of a world share", function()
       assert.error_matches(function() one:add_client(11, 60) end, "#2 to 'add_client' %(it reaches 60")
       assert.error_matches(function() one:add_client(11, 6, { limit = -1 }) end, "to 'add_client'")
       for _ = 1, 60 do
-        for id = 1, 40 do one:move(id, random() * 64, random() * 64) end
+        for id = 1, 40 do
+          if random(3) == 1 then one:move(id, random() * 64, random() * 64) end
+        end
+        if random(4) == 1 then -- another life
+          local id = 10 + random(30)
+          one:leave(id)
+          one:enter(id, random() * 64, random() * 64)
+        end
         one:tick()
       end
       one:remove_client(10)
       one:tick()
+      for _, shard in ipairs(net.shards) do shard:check() end
       local space = aoi.new {}
       for id = 1, 40 do space:enter(id, one:position(id)) end
       for id = 1, 9 do
         space:add_node(id, 1, 6)
         local view, n = space:view(id, 1)
-        for i = 1, n do assert(pictures[id][view[i]], "it does not know what it sees") end
+        for i = 1, n do
+          local place = assert(pictures[id][view[i]], "it does not know what it sees")
+          local x, y = space:position(view[i])
+          assert(math.abs(place[1] - x) <= 1 / 128 and math.abs(place[2] - y) <= 1 / 128, "it knows another place")
+        end
         for _ in pairs(pictures[id]) do n = n - 1 end
         assert.equal(0, n)
-        assert.equal(n, 0)
       end
+      assert.equal(10, begun, "a picture has begun anew at a border")
     end)
   end)
 end)

@@ -272,6 +272,29 @@ static int y_resend(lua_State *L) {
     return laoi_done(L, aoi_sync_resend(y->core, sync_client(L, y)));
 }
 
+/* The ids of the list at index i, in a userdata that is left on the stack. */
+static const int64_t *list_ids(lua_State *L, int i, size_t *n) {
+    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
+    *n = lua_rawlen(L, i);
+    int64_t *ids = laoi_newuserdata(L, (*n + 1) * sizeof *ids);
+    for (size_t k = 0; k < *n; k++) {
+        laoi_rawgeti(L, i, (laoi_index)k + 1);
+        if (!laoi_tointeger(L, -1, ids + k)) laoi_argerror(L, i, "integers expected");
+        lua_pop(L, 1);
+    }
+    return ids;
+}
+
+static int y_adopt(lua_State *L) {
+    laoi_sync_self(L, 4);
+    size_t known, gone;
+    const int64_t *known_ids = list_ids(L, 3, &known), *gone_ids = list_ids(L, 4, &gone);
+    laoi_sync *y = laoi_sync_self(L, 6);
+    int result = aoi_sync_adopt(y->core, sync_client(L, y), known_ids, known, gone_ids, gone);
+    if (result == AOI_EVALUE) return laoi_argerror(L, 2, "it has been sent a message already");
+    return laoi_done(L, result);
+}
+
 static int y_node(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 3);
     int64_t id;
@@ -408,16 +431,13 @@ static int y_tick(lua_State *L) {
 /* ---- the module -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg sync_methods[] = {
-    {"add", y_add},         {"remove", y_remove},
-    {"set", y_set},         {"resend", y_resend},
-    {"node", y_node},       {"set_priority", y_set_priority},
-    {"pin", y_pin},         {"unpin", y_unpin},
-    {"touch", y_touch},     {"knows", y_knows},
-    {"known", y_known},     {"knowers", y_knowers},
-    {"tick", y_tick},       {"close", y_close},
-    {"put", laoi_sync_put}, {"set_view", y_set_view},
-    {"get", laoi_sync_get}, {"explain", laoi_sync_explain},
-    {NULL, NULL},
+    {"add", y_add},           {"remove", y_remove},   {"set", y_set},
+    {"resend", y_resend},     {"node", y_node},       {"set_priority", y_set_priority},
+    {"pin", y_pin},           {"unpin", y_unpin},     {"touch", y_touch},
+    {"knows", y_knows},       {"known", y_known},     {"knowers", y_knowers},
+    {"tick", y_tick},         {"close", y_close},     {"put", laoi_sync_put},
+    {"set_view", y_set_view}, {"get", laoi_sync_get}, {"explain", laoi_sync_explain},
+    {"adopt", y_adopt},       {NULL, NULL},
 };
 
 static const laoi_class sync_objects = {SYNC_NAME, "new", y_new, y_close, y_tostring, sync_methods};

@@ -4,6 +4,7 @@
  *   picture.c    what one client knows and sees
  *   sightings.c  what clients' nodes see, which changes their pictures
  *   clients.c    opening, closing, clients, pins
+ *   adopt.c      clients that come from another space, with their pictures
  *   tick.c       which clients have news; what a message says; what it changes when it is sent
  *   relevance.c  limit, tiers, budget of bytes
  *   fields.c     state of entities: values of the host's fields, and their bytes
@@ -265,6 +266,7 @@ void aoi_tracks_touched(aoi_layer *y, uint32_t entity);
 void aoi_tracks_left(aoi_layer *y, uint32_t entity);
 uint32_t aoi_track_of(const aoi_sync *y, uint32_t entity); /* or AOI_NONE, as of the slot AOI_NONE */
 uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity);    /* a new one if it must be; AOI_NONE: memory refused */
+uint32_t aoi_track_gone(aoi_sync *y, int64_t id);          /* a new one of an entity that is gone; likewise */
 void aoi_track_release(aoi_sync *y, uint32_t track);       /* frees it if nothing refers to it */
 void aoi_track_list(aoi_sync *y, uint32_t track);          /* among the movers */
 void aoi_track_locate(aoi_sync *y, uint32_t track);        /* rounds its position if it has none yet */

@@ -39,24 +39,35 @@ static void put_spot(aoi_sync *y, uint32_t track, const double *p) {
     if (y->heights) y->heights[track] = p ? (float)p[2] : 0;
 }
 
-uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
-    uint32_t t = aoi_track_of(y, entity);
-    if (t != AOI_NONE) return t;
-    if (!track_map_ready(y, entity) || !track_arrays_ready(y)) return AOI_NONE;
-    if ((t = y->free_track) != AOI_NONE) y->free_track = y->tracks[t].entity;
+/* There is room for it. */
+static uint32_t track_new(aoi_sync *y, int64_t id, uint32_t entity, uint32_t flags) {
+    uint32_t t = y->free_track;
+    if (t != AOI_NONE) y->free_track = y->tracks[t].entity;
     else t = y->track_top++;
-    y->tracks[t] = (aoi_track){.id = y->space->world.entities[entity].id,
+    y->tracks[t] = (aoi_track){.id = id,
                                .moved = y->now,
                                .touched = y->now,
                                .stated = y->now,
                                .entity = entity,
-                               .flags = AOI_TRACK_FRESH};
+                               .flags = flags & AOI_TRACK_FLAGS};
     y->knower_caps[t] = 0;
     put_spot(y, t, NULL);
-    y->track_of[entity] = t;
     y->listed[t] = 0;
+    return t;
+}
+
+uint32_t aoi_track_ready(aoi_sync *y, uint32_t entity) {
+    uint32_t t = aoi_track_of(y, entity);
+    if (t != AOI_NONE) return t;
+    if (!track_map_ready(y, entity) || !track_arrays_ready(y)) return AOI_NONE;
+    t = track_new(y, y->space->world.entities[entity].id, entity, AOI_TRACK_FRESH);
+    y->track_of[entity] = t;
     aoi_track_list(y, t);
     return t;
+}
+
+uint32_t aoi_track_gone(aoi_sync *y, int64_t id) {
+    return track_arrays_ready(y) ? track_new(y, id, AOI_NONE, AOI_TRACK_FRESH | AOI_TRACK_DEAD) : AOI_NONE;
 }
 
 /* Nothing refers to it, except for sightings that wait. */

@@ -83,6 +83,13 @@ function Sync:remove(id) end
 ---@param options aoi.ClientOptions
 function Sync:set(id, options) end
 
+--- A client that has just been added comes from another synchroniser, as its entity from another space: its messages go
+--- on with the picture that it has.
+---@param id integer
+---@param known integer[] what it knows; what is not in this space is told as gone, positions of the rest are told again
+---@param gone integer[] what it knows of another life of an id, which is told as gone
+function Sync:adopt(id, known, gone) end
+
 --- The client knows nothing (it has reconnected, or a message was dropped): the next tick sends it a message that
 --- begins anew and tells it everything, be there anything to tell or not.
 ---@param id integer

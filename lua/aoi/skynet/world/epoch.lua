@@ -97,6 +97,9 @@ local function read_extra(bytes)
   for _, name in ipairs { "barred", "view", "nodes" } do
     if extra[name] ~= nil and type(extra[name]) ~= "table" then error("no table: " .. name, 0) end
   end
+  for _, number in ipairs(extra.view and extra.view.known or {}) do
+    if math.type(number) ~= "integer" then error("no integer in a picture", 0) end
+  end
   for _, node in pairs(extra.nodes or {}) do
     if type(node) ~= "table" or type(node.overrides or {}) ~= "table" then error("no table: nodes", 0) end
     for _, o in pairs(node.overrides or {}) do if type(o) ~= "table" then error("no override", 0) end end

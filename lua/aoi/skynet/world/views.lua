@@ -1,5 +1,5 @@
 -- Client views in a shard: entities that are clients of aoi.sync there. A view belongs to the shard that owns its
--- entity; when that changes hands, its picture begins anew there.
+-- entity, and goes with it; so does its picture: what it knows, by id and life.
 --
 --   shard.views[id]   area, options, client that gets the messages, `by`, who has asked for it, fd; made: the
 --                     synchroniser has it
@@ -42,11 +42,28 @@ function views.drop(shard, id)
   return view
 end
 
---- The entity goes to another shard: what that needs of its view, nil: it has none.
+--- The entity goes to another shard: what that needs of its view, nil: it has none. known: ids and lives.
 function views.give(shard, id)
-  local view = views.drop(shard, id)
-  if view then view.made = nil end
+  local view, known = shard.views[id], {}
+  if not view then return nil end
+  local list, n = {}, 0
+  if view.made then list, n = shard.sync:known(id) end
+  for i = 1, n do known[2 * i - 1], known[2 * i] = list[i], shard.router:life(list[i]) or 0 end
+  view.known = view.made and known or nil
+  views.drop(shard, id)
+  view.made = nil
   return view
+end
+
+-- Its picture goes on; what is here in another life than it knows is gone.
+local function adopt(shard, id, view)
+  local known, gone = {}, {}
+  for i = 1, #view.known, 2 do
+    local life = shard.router:life(view.known[i])
+    table.insert(life and life ~= view.known[i + 1] and gone or known, view.known[i])
+  end
+  shard.sync:adopt(id, known, gone)
+  view.known = nil
 end
 
 --- An entity has come, with its view or without.
@@ -63,6 +80,7 @@ function views.apply(shard, ids)
       if view and not view.made and shard.core:has(id) then
         sync_of(shard):add(id, view.area, view.options)
         view.made = true
+        if view.known then adopt(shard, id, view) end
       end
     end
   end
