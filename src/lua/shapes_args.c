@@ -210,9 +210,12 @@ void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
 
 /* ---- explanations ------------------------------------------------------------------------------------------------ */
 
-/* Pushes a field of the table at 1 as text. */
+/* Pushes a field of the table at 1 as text; ids in full, whatever this Lua's numbers are. */
 static const char *explanation_field(lua_State *L, const char *name) {
+    int64_t id;
     lua_getfield(L, 1, name);
+    if ((!strcmp(name, "node") || !strcmp(name, "watcher") || !strcmp(name, "target")) && laoi_tointeger(L, -1, &id))
+        return laoi_spell(L, id);
     const char *text = lua_tostring(L, -1);
     return text ? text : "?";
 }
