@@ -366,6 +366,7 @@ int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to, bool prop
     p.to = p.passed.to = to;
     p.edges = p.count = p.passed.found = p.passed.count = 0;
     p.failed = false;
+    /* cppcheck-suppress ctuuninitvar ; what is read has been set */
     p.near = w->dims == 2 ? stays_near(&p, 2) : stays_near(&p, 3);
     p.places = !propose || !p.near;
     if (propose && !p.near) aoi_grid_propose(w->grid, entity, to, true);
