@@ -263,6 +263,7 @@ AOI_INLINE bool is_far(const aoi_list *g, int dims, uint32_t node, const double 
 
 /* Whether all parts stay in their tiles.  Most often a node's safe region tells of its level's point, too. */
 AOI_INLINE bool stays_near(list_trip *p, int dims) {
+    /* cppcheck-suppress ctuuninitvar ; the caller has set what is read */
     const aoi_list *g = p->g;
     const aoi_world *w = p->world;
     uint64_t near = 0;
@@ -366,7 +367,6 @@ int aoi_list_move(aoi_engine *head, uint32_t entity, const double *to, bool prop
     p.to = p.passed.to = to;
     p.edges = p.count = p.passed.found = p.passed.count = 0;
     p.failed = false;
-    /* cppcheck-suppress ctuuninitvar ; what is read has been set */
     p.near = w->dims == 2 ? stays_near(&p, 2) : stays_near(&p, 3);
     p.places = !propose || !p.near;
     if (propose && !p.near) aoi_grid_propose(w->grid, entity, to, true);
