@@ -146,7 +146,7 @@ static int stand_in(aoi_space *s, uint32_t number, const aoi_reader *r, const ch
     aoi_sync *y;
     aoi_sync_options o = {.fields = fields, .field_count = count};
     *fault = "fields are not named in order";
-    if (r->fields != UINT64_MAX >> (AOI_MOST_FIELDS - count)) return AOI_EVALUE;
+    if (!count || r->fields != UINT64_MAX >> (AOI_MOST_FIELDS - count)) return AOI_EVALUE;
     const int result = aoi_sync_open_as(s, &o, number, &y);
     if (result != AOI_OK) return result;
     if (s->journal) aoi_states_opened(y);
