@@ -35,7 +35,7 @@ local MOST_HOPS = 20   -- epochs after which no move comes that was sent before 
 -- epoch; quit(). Optional: together(calls), which calls all at once; world_info(); process_of, by shard.
 function Member.new(client, options)
   local self = setmetatable({
-    outbox = core.outbox(options.dimensions, options.shards), batch = 0, epoch_seen = 0, handle = 0,
+    outbox = core.outbox(options.dimensions, options.shards), batch = 0, epoch_seen = 0, epoch_told = 0, handle = 0,
     left = {}, left_count = 0, lost = {}, lost_count = 0, flushes = 0, flushed_at = 0,
     counters = { refused = 0, routes = 0, uneven = 0, batches = 0, moves = 0 },
   }, Member)
@@ -502,7 +502,7 @@ end
 --- list: n pairs of an entity and the shard that owns it from that epoch on, 0: a move of it has been refused.
 function Member:take_routes(list, n, epoch)
   local refused = {}
-  self.epoch_seen = math.max(self.epoch_seen, epoch)
+  self.epoch_told = math.max(self.epoch_told, epoch) -- requests wait for epoch_seen alone: shards have answered that
   for i = 1, 2 * n, 2 do
     local id, shard = list[i], list[i + 1]
     if shard == 0 then
@@ -545,7 +545,7 @@ function own.where(self, id)
 end
 
 --- The last epoch of which this client has heard.
-function Member:epoch() return self.epoch_seen end
+function Member:epoch() return math.max(self.epoch_seen, self.epoch_told) end
 
 --- Numbers by shard, and of the barrier here, for a console.
 function Member:info()
