@@ -8,15 +8,17 @@
 #include <string.h>
 
 #include "../spec/c/host.h"
+#include "aoi_history.h"
 #include "bytes.h"
 #include "core/space.h"
 
-enum { IDS = 40, NODES = 3, OLD = 16, MOST_CALLS = 120, MOST_EVENTS = 100000, MOST_ROWS = 24, ROW = 5 };
+enum { IDS = 40, NODES = 3, OLD = 16, MOST_CALLS = 120, MOST_EVENTS = 100000, MOST_ROWS = 24, ROW = 5, PAST = 3 };
 
 static struct {
     input in;
     aoi_space *tested, *brute;
-    uint32_t ids; /* how many are in play */
+    aoi_history *past[2]; /* of either */
+    uint32_t ids;         /* how many are in play */
     bool deferred;
     aoi_entity old_entity[2][OLD];
     aoi_node old_node[2][OLD];
@@ -382,6 +384,19 @@ static void ask(uint32_t what) {
         for (int w = 0; w < 2; w++) r[w] = aoi_sweep(space(w), pos, to, radius, mask, ids + w, t + w, n + w);
         for (size_t i = 0; r[0] == AOI_OK && r[1] == AOI_OK && i < n[0] && i < n[1]; i++)
             require(ids[0][i] == ids[1][i] && t[0][i] == t[1][i], "the same order of touches");
+    } else if (what == 6) {
+        aoi_area area = {0};
+        uint32_t ago = choose(&f.in, PAST + 1);
+        bool ticks = choose(&f.in, 2);
+        next_position(pos);
+        next_area(&area);
+        if (ticks) {
+            for (int w = 0; w < 2; w++) require(aoi_history_tick(f.past[w]) == AOI_OK, "a tick is noted");
+            ago = 0;
+        }
+        r[0] = aoi_history_near(f.past[0], ago, pos, &area, ids, n);
+        r[1] = ticks ? aoi_near(f.brute, pos, &area, ids + 1, n + 1)
+                     : aoi_history_near(f.past[1], ago, pos, &area, ids + 1, n + 1);
     } else if (what == 4) {
         next_node(node);
         for (int w = 0; w < 2; w++) r[w] = aoi_overrides(space(w), node[w], ids + w, nodes + w, n + w);
@@ -464,6 +479,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     o.engine = "brute";
     o.alloc = NULL;
     require(aoi_open(&o, &f.brute) == AOI_OK, "a space opens");
+    for (int w = 0; w < 2; w++) require(aoi_history_open(space(w), PAST, f.past + w) == AOI_OK, "a history opens");
     populate(next_byte(&f.in));
     while (f.in.at < f.in.end && f.calls < MOST_CALLS) step();
     const char *wrong = aoi_check(f.tested);

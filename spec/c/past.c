@@ -8,13 +8,19 @@ enum { IDS = 20, TICKS = 5, STEPS = 120 };
 
 typedef struct copy { /* of one tick */
     bool there[IDS];
-    double pos[IDS][3];
+    double pos[IDS][3], extent[IDS];
+    uint64_t layers[IDS];
 } copy;
 
 static copy copies[STEPS + 1];
 
 static void note(const aoi_space *s, copy *c) {
-    for (int64_t id = 0; id < IDS; id++) c->there[id] = aoi_position(s, aoi_find(s, id), c->pos[id]);
+    for (int64_t id = 0; id < IDS; id++) {
+        aoi_entity e = aoi_find(s, id);
+        c->there[id] = aoi_position(s, e, c->pos[id]);
+        (void)aoi_extent(s, e, c->extent + id);
+        (void)aoi_layers(s, e, c->layers + id);
+    }
 }
 
 static void expect_past(aoi_history *h, int now) {
@@ -27,9 +33,11 @@ static void expect_past(aoi_history *h, int now) {
             double p[3] = {0};
             bool was = aoi_history_position(h, (uint32_t)ago, id, p) == AOI_OK;
             EXPECT(was == c->there[id] && (!was || (p[0] == c->pos[id][0] && p[1] == c->pos[id][1])));
-            there += c->there[id] && fabs(c->pos[id][0]) <= 3 && fabs(c->pos[id][1]) <= 3;
+            double reach = 3 + c->extent[id];
+            there += c->there[id] && c->layers[id] & 1 && fabs(c->pos[id][0]) <= reach &&
+                     fabs(c->pos[id][1]) <= reach && (h->layer.space->world.dims < 3 || fabs(c->pos[id][2]) <= reach);
         }
-        aoi_area area = {.radius = 3};
+        aoi_area area = {.radius = 3, .layered = true, .layers = 1};
         EXPECT(aoi_history_near(h, (uint32_t)ago, (double[3]){0}, &area, &ids, &count) == AOI_OK && count == there);
     }
     EXPECT(aoi_check(h->layer.space) == NULL);
@@ -41,10 +49,13 @@ static void change(aoi_space *s) {
         int64_t id = random_below(IDS);
         aoi_entity e = aoi_find(s, id);
         double pos[3] = {(double)random_below(9) - 4, (double)random_below(9) - 4, 0};
-        uint32_t what = random_below(6);
+        uint32_t what = random_below(9);
         if (AOI_IS_NULL(e)) (void)aoi_enter(s, id, pos, 1, NULL);
         else if (what == 0) (void)aoi_leave(s, e);
         else if (what == 1) (void)aoi_set_kind(s, e, random_below(4));
+        else if (what == 2) (void)aoi_set_layers(s, e, random_below(4));
+        else if (what == 3) (void)aoi_set_extent(s, e, (double)(random_below(3) << random_below(4)));
+        else if (what == 4) (void)aoi_attach(s, e, aoi_find(s, random_below(IDS)), (double[3]){1, -1, 0});
         else (void)aoi_move(s, e, pos);
     }
 }

@@ -14,6 +14,8 @@ local shapes = require "spec.support.shapes"
 
 local history = {}
 
+local PAST = 3 -- ticks
+
 local huge = math.huge
 local unpack = table.unpack or unpack -- luacheck: ignore
 
@@ -518,12 +520,30 @@ function Play:compare_sweep(from, to, radius, mask)
     table.concat(self.model:sweep(from, to, radius, mask), ", "))
 end
 
+-- The last ticks of aoi.history against a picture of each.
+function Play:compare_past(random)
+  if random(3) == 1 then
+    self.past:tick()
+    table.insert(self.pictures, 1, self.model:picture())
+    self.pictures[PAST + 2] = nil
+  end
+  local ago, id = random(PAST + 1) - 1, id_of(random(self.scenario.ids))
+  local p, a, mask = position(self, random), area(self, random), random(4) == 1 and random(masks) or nil
+  local was, arguments = self.pictures[ago + 1], { coordinates(p, a) }
+  arguments[#arguments + 1] = mask
+  self:same(("near %s %s, %d ago"):format(show(p), shapes.text(a), ago),
+    ids_text(self.past:near(ago, unpack(arguments))), was and ids_text(was:near(p, a, mask)) or "")
+  local got, expected = { self.past:position(ago, id) }, was and was:position(id) or {}
+  self:same(("position of %d, %d ago"):format(id, ago), show(got), show(expected))
+end
+
 function Play:compare(random, whole)
   local model, space = self.model, self.space
   self:same("count", space:count(), model:count())
   local ok, result = pcall(space.check, space)
   if not ok or result ~= true then self:differ("check: " .. tostring(result)) end
   self:compare_near(random)
+  self:compare_past(random)
   self:compare_entity(id_of(random(self.scenario.ids)))
   for _ = 1, 3 do
     self:compare_explanation(id_of(random(self.scenario.ids)), random { 1, 2, -3 }, id_of(random(self.scenario.ids)))
@@ -561,6 +581,7 @@ function history.run(o)
   local delivery = o.mode == "immediate" and "immediate" or "deferred"
   play.model = Model.new { dimensions = o.dimensions, delivery = delivery }
   play.space = aoi.new { engine = o.engine, dimensions = o.dimensions, delivery = delivery }
+  play.past, play.pictures = aoi.history.new(play.space, PAST), { play.model:picture() }
   function play.on_enter(...) play:heard("enter", ...) end
   function play.on_leave(...) play:heard("leave", ...) end
 

@@ -459,6 +459,18 @@ function Model:near(position, area, mask)
   return sorted(list)
 end
 
+-- Who is where, with what looks: a model of its own, without nodes.
+function Model:picture()
+  local copy = Model.new { dimensions = self.dimensions }
+  for id, e in pairs(self.entities) do
+    copy.entities[id] = {
+      id = id, position = doubles(e.position, self.dimensions), kind = e.kind, layers = e.layers, extent = e.extent,
+      nodes = {},
+    }
+  end
+  return copy
+end
+
 -- In order.
 function Model:nearest(position, n, radius, mask)
   local list, center = {}, doubles(position, self.dimensions)
