@@ -121,6 +121,7 @@ AOI_API aoi_node aoi_sync_node(const aoi_sync *y,
                                aoi_entity client); /* its view, for aoi_set_area and others; or null */
 
 AOI_API aoi_node aoi_sync_view(const aoi_sync *y, aoi_entity client, uint32_t view); /* the node of one of several */
+AOI_API struct aoi_sight *aoi_sync_sight(const aoi_sync *y); /* the sight it was made with; NULL: none */
 
 /* Of a target, for all clients: > 0, 1 by default.  AOI_EVALUE, AOI_EGONE, AOI_ENOMEM. */
 AOI_API int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority);

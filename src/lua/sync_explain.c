@@ -48,7 +48,7 @@ static void put_views(lua_State *L, const laoi_sync *y, int64_t client, int64_t 
         int64_t ids[3] = {client, 0, target};
         aoi_node node = aoi_sync_view(y->core, aoi_find(y->space->core, client), k);
         if (!aoi_node_id(y->space->core, node, ids + 1)) continue;
-        if (y->core->sight) aoi_sight_explain(y->core->sight, client, ids[1], target, &e);
+        if (aoi_sync_sight(y->core)) aoi_sight_explain(aoi_sync_sight(y->core), client, ids[1], target, &e);
         else aoi_explain(y->space->core, client, ids[1], target, &e.e);
         lua_pushliteral(L, " ");
         laoi_push_explanation(L, y->space, &e.e, ids);

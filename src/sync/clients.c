@@ -422,6 +422,10 @@ int aoi_sync_add(aoi_sync *y, aoi_entity entity, const aoi_area *view, const aoi
     return aoi_sync_add_views(y, entity, view, 1, r);
 }
 
+aoi_sight *aoi_sync_sight(const aoi_sync *y) {
+    return y->sight;
+}
+
 aoi_node aoi_sync_view(const aoi_sync *y, aoi_entity client, uint32_t view) {
     return view < AOI_MOST_VIEWS ? aoi_find_node(y->space, client, view_id(y, view)) : (aoi_node){0, 0};
 }

@@ -64,7 +64,8 @@ static void join_note_height(const join_tick *t, const double *is, const double 
 
 /* Most are near. */
 AOI_INLINE void join_note_place(const join_tick *t, const double *is, const double *was, bool moves, join_note *n) {
-    bool near = aoi_lanes_fixed(is, t->origin, t->scale, n->at) & aoi_lanes_fixed(was, t->origin, t->scale, n->was);
+    bool near = aoi_lanes_fixed(is, t->origin, t->scale, n->at);
+    near &= aoi_lanes_fixed(was, t->origin, t->scale, n->was);
     uint32_t bin = (uint32_t)(n->at[0] >> t->bin_bits) - (JOIN_ABOVE >> t->bin_bits);
     uint32_t line = (uint32_t)(n->at[1] >> t->line_bits) - (JOIN_ABOVE >> t->line_bits);
     n->cell = JOIN_NOWHERE;
