@@ -279,7 +279,7 @@ static const int64_t *list_ids(lua_State *L, int i, size_t *n) {
     int64_t *ids = laoi_newuserdata(L, (*n + 1) * sizeof *ids);
     for (size_t k = 0; k < *n; k++) {
         laoi_rawgeti(L, i, (laoi_index)k + 1);
-        if (!laoi_tointeger(L, -1, ids + k)) laoi_argerror(L, i, "integers expected");
+        if (lua_type(L, -1) != LUA_TNUMBER || !laoi_tointeger(L, -1, ids + k)) laoi_argerror(L, i, "integers expected");
         lua_pop(L, 1);
     }
     return ids;
