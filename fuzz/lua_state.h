@@ -106,7 +106,7 @@ static int by_line;        /* lines of Lua code are coverage */
 static int work(lua_State *L) {
     luaL_openlibs(L);
     lua_getglobal(L, "package");
-    lua_pushliteral(L, "lua/?.lua;lua/?/init.lua;fuzz/?.lua");
+    lua_pushliteral(L, "lua/?.lua;lua/?/init.lua;fuzz/?.lua;?.lua");
     lua_setfield(L, -2, "path");
     lua_pushliteral(L, "");
     lua_setfield(L, -2, "cpath");
