@@ -437,6 +437,7 @@ static int quadtree_move(aoi_engine *head, uint32_t entity, const double *to, bo
     }
     uint32_t leaf = quadtree_reserve(g, to);
     if (leaf == AOI_NONE) return AOI_ENOMEM;
+    was = g->places[entity]; /* a leaf on the way may have been split */
     quadtree_insert(g, leaf, &item);
     quadtree_remove(g, was);
     return AOI_OK;
