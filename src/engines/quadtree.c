@@ -437,9 +437,11 @@ static int quadtree_move(aoi_engine *head, uint32_t entity, const double *to, bo
     }
     uint32_t leaf = quadtree_reserve(g, to);
     if (leaf == AOI_NONE) return AOI_ENOMEM;
-    was = g->places[entity]; /* a leaf on the way may have been split */
-    quadtree_insert(g, leaf, &item);
-    quadtree_remove(g, was);
+    quad_append(g, leaf, &item);
+    if (item.node != AOI_NONE) quad_renew_reach(g, leaf);
+    quadtree_remove(g, was); /* before any split, which gives new places; it may merge leaves itself */
+    leaf = g->places[entity].cell;
+    if (g->quads[leaf].count > g->quads[leaf].crowd) quad_split(g, leaf);
     return AOI_OK;
 }
 
