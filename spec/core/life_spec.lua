@@ -19,6 +19,18 @@ for setup in fixture.all() do
       assert.is_false(w.space:has(2))
     end)
 
+    it("are where they are, however many stand where one moves far away from", function()
+      for n = 62, 66 do
+        w = setup.new()
+        for id = 1, n do w:enter(id, w:at(id / 8)) end
+        for _, far in ipairs { 200, 1e4, 1e9 } do
+          w:move(1, w:at(far))
+          assert.is_true(w.space:check())
+        end
+        assert.equal(n, w.space:count())
+      end
+    end)
+
     it("are heard of when the watcher leaves: its own nodes and those of others", function()
       w:enter(1, w:at(0))
       w:watch(1, 7, 5)

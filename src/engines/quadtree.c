@@ -431,17 +431,15 @@ static int quadtree_move(aoi_engine *head, uint32_t entity, const double *to, bo
     quad_item item = *quadtree_item(g, entity);
     if (propose) quadtree_propose(g, entity, to);
     item.at[0] = to[0], item.at[1] = to[1];
-    if (quad_holds(g->quads + was.cell, quad_step_of(g, to[0]), quad_step_of(g, to[1]))) {
+    bool stays = quad_holds(g->quads + was.cell, quad_step_of(g, to[0]), quad_step_of(g, to[1]));
+    uint32_t leaf = stays ? was.cell : quadtree_reserve(g, to);
+    if (leaf == AOI_NONE) return AOI_ENOMEM;
+    if (leaf == was.cell) { /* a root that is a leaf grows around the place */
         *quadtree_item(g, entity) = item;
         return AOI_OK;
     }
-    uint32_t leaf = quadtree_reserve(g, to);
-    if (leaf == AOI_NONE) return AOI_ENOMEM;
-    quad_append(g, leaf, &item);
-    if (item.node != AOI_NONE) quad_renew_reach(g, leaf);
-    quadtree_remove(g, was); /* before any split, which gives new places; it may merge leaves itself */
-    leaf = g->places[entity].cell;
-    if (g->quads[leaf].count > g->quads[leaf].crowd) quad_split(g, leaf);
+    quadtree_insert(g, leaf, &item);
+    quadtree_remove(g, was);
     return AOI_OK;
 }
 
