@@ -1,6 +1,7 @@
 -- The program `aoi`, and the pages that show it.
 local aoi = require "aoi"
 local journal = require "aoi.journal"
+local run = require "spec.support.command"
 
 local compile = loadstring or load
 
@@ -21,22 +22,7 @@ describe("the program aoi", function()
     pending "argparse is not installed"
     return
   end
-  local command = require "aoi.command"
   local path
-
-  -- Exit status, what went to stdout and to stderr.
-  local function run(...)
-    local out, err, stderr, show = {}, {}, io.stderr, print
-    io.stderr = { -- luacheck: ignore 122
-      write = function(_, ...) err[#err + 1] = table.concat { ... } end,
-      flush = function() end,
-    }
-    _G.print = function(text) out[#out + 1] = text end
-    local ok, status = pcall(command.run, { ... })
-    io.stderr, _G.print = stderr, show -- luacheck: ignore 122
-    if not ok then error(status, 0) end
-    return status, table.concat(out, "\n"), table.concat(err)
-  end
 
   setup(function()
     path = os.tmpname()

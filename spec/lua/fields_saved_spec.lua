@@ -1,5 +1,6 @@
 -- Fields of `aoi.sync` in snapshots, journals, observers and the program `aoi`: values, stand-ins, taking over.
 local aoi = require "aoi"
+local command = require "spec.support.command"
 local journal = require "aoi.journal"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
@@ -265,7 +266,7 @@ describe("the program aoi", function()
     return
   end
   it("lists the fields of an entity at a time", function()
-    local path, out, show = os.tmpname(), {}, print
+    local path = os.tmpname()
     local space, s = new()
     local j = journal.record(space, path)
     s:put(2, "name", "Bob")
@@ -273,12 +274,9 @@ describe("the program aoi", function()
     s:put(2, "hp", 5)
     j:mark(2)
     j:stop()
-    _G.print = function(text) out[#out + 1] = text end
-    local status = require("aoi.command").run { "explain", path, "--at", "1", "2" }
-    _G.print = show
+    local status, text = command("explain", path, "--at", "1", "2")
     os.remove(path)
     assert.equal(0, status)
-    local text = table.concat(out, "\n")
     assert.matches('\n  field hp: 0\n  field name: "Bob"', text)
   end)
 end)

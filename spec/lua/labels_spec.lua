@@ -1,5 +1,6 @@
 -- Labels of nodes: from `add_node` and triggers to explanations, snapshots, journals, the viewer and the program `aoi`.
 local aoi = require "aoi"
+local command = require "spec.support.command"
 local journal = require "aoi.journal"
 local trigger = require "aoi.trigger"
 
@@ -128,16 +129,10 @@ describe("the program aoi", function()
     pending "argparse is not installed"
     return
   end
-  local command = require "aoi.command"
-
   local function run(...)
-    local out, show = {}, print
-    _G.print = function(text) out[#out + 1] = text end
-    local ok, status = pcall(command.run, { ... })
-    _G.print = show
-    if not ok then error(status, 0) end
+    local status, out = command(...)
     assert.equal(0, status)
-    return table.concat(out, "\n")
+    return out
   end
 
   it("names the triggers of a journal", function()

@@ -134,4 +134,17 @@ async function open() {
   return browser
 }
 
-module.exports = { open, command }
+// A server of pages in a process group of its own, whose first line is its address; `stop` ends the group.
+function serve(program) {
+  const server = spawn('sh', ['-c', program], { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
+  const stop = () => {
+    server.removeAllListeners('exit')
+    process.kill(-server.pid)
+  }
+  return new Promise((resolve, reject) => {
+    server.on('exit', () => reject(new Error('the server has ended')))
+    server.stdout.on('data', text => resolve({ stop, url: String(text).split('\n')[0] }))
+  })
+}
+
+module.exports = { open, command, serve }

@@ -2,19 +2,10 @@
 // and health come; a click walks.
 'use strict'
 const assert = require('assert')
-const { spawn } = require('child_process')
-const { open } = require('./browser.js')
-
-function serve(lua) {
-  const server = spawn('sh', ['-c', lua + ' examples/browser/server.lua 0 900'], { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
-  return new Promise((resolve, reject) => {
-    server.on('exit', () => reject(new Error('the server has ended')))
-    server.stdout.on('data', text => resolve({ server, url: String(text).split('\n')[0] }))
-  })
-}
+const { open, serve } = require('./browser.js')
 
 async function main() {
-  const { server, url } = await serve(process.argv[2])
+  const { stop, url } = await serve(process.argv[2] + ' examples/browser/server.lua 0 900')
   const browser = await open()
   try {
     const page = await browser.page({ width: 1280, height: 768, scheme: 'dark' })
@@ -32,8 +23,7 @@ async function main() {
     console.log('the example is good')
   } finally {
     await browser.close()
-    server.removeAllListeners('exit')
-    process.kill(-server.pid)
+    stop()
   }
 }
 

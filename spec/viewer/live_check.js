@@ -2,22 +2,13 @@
 // back.  What it shows must be what the space says.
 'use strict'
 const assert = require('assert')
-const { spawn } = require('child_process')
-const { open } = require('./browser.js')
+const { open, serve } = require('./browser.js')
 
 const APP = 'aoiViewer.app'
 const TEXT = id => `document.getElementById('${id}').textContent`
 
-function serve(lua) {
-  const server = spawn('sh', ['-c', lua + ' spec/viewer/live_server.lua 200 50'], { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
-  return new Promise((resolve, reject) => {
-    server.on('exit', () => reject(new Error('the server has ended')))
-    server.stdout.on('data', text => resolve({ server, url: String(text).split('\n')[0] }))
-  })
-}
-
 async function main() {
-  const { server, url } = await serve(process.argv[2])
+  const { stop, url } = await serve(process.argv[2] + ' spec/viewer/live_server.lua 200 50')
   const browser = await open()
   try {
     const page = await browser.page({ width: 1280, height: 768, scheme: 'dark' })
@@ -58,8 +49,7 @@ async function main() {
     console.log('the live page is good')
   } finally {
     await browser.close()
-    server.removeAllListeners('exit')
-    process.kill(-server.pid)
+    stop()
   }
 }
 

@@ -120,6 +120,7 @@ typedef struct laoi_area_arg { /* an area, the corners of a polygon, its label *
 
 /* A number, the radius of a square, or a table; without fault. */
 void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out);
+void laoi_set_integer(lua_State *L, const char *name, int64_t v);          /* a field of the table on top */
 void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a); /* a table that laoi_area would take */
 void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanation *e, const int64_t *ids);
 void laoi_options(lua_State *L, int i, aoi_options *o);

@@ -182,7 +182,7 @@ static void set_number(lua_State *L, const char *name, double v) {
     lua_setfield(L, -2, name);
 }
 
-static void set_integer(lua_State *L, const char *name, int64_t v) {
+void laoi_set_integer(lua_State *L, const char *name, int64_t v) {
     laoi_pushinteger(L, v);
     lua_setfield(L, -2, name);
 }
@@ -192,8 +192,8 @@ void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
     lua_createtable(L, 0, 5);
     lua_pushstring(L, aoi_shape_name(a->shape));
     lua_setfield(L, -2, "shape");
-    set_integer(L, "mask", (int64_t)a->mask);
-    if (a->layered) set_integer(L, "layers", (int64_t)a->layers);
+    laoi_set_integer(L, "mask", (int64_t)a->mask);
+    if (a->layered) laoi_set_integer(L, "layers", (int64_t)a->layers);
     if (a->label) {
         lua_pushstring(L, a->label);
         lua_setfield(L, -2, "label");
@@ -268,9 +268,9 @@ void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanat
     char label[AOI_MOST_LABEL + 1] = ""; /* building a table may run a finalizer, which may change the area */
     if (e->label) strcpy(label, e->label);
     lua_createtable(L, 0, 13);
-    set_integer(L, "watcher", ids[0]);
-    set_integer(L, "node", ids[1]);
-    set_integer(L, "target", ids[2]);
+    laoi_set_integer(L, "watcher", ids[0]);
+    laoi_set_integer(L, "node", ids[1]);
+    laoi_set_integer(L, "target", ids[2]);
     lua_pushboolean(L, e->sees);
     lua_setfield(L, -2, "sees");
     lua_pushstring(L, aoi_why_text(e->why));
@@ -286,10 +286,10 @@ void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanat
         set_number(L, "distance", e->distance);
         lua_pushstring(L, aoi_shape_name(e->shape));
         lua_setfield(L, -2, "shape");
-        set_integer(L, "kind", (int64_t)e->kind);
-        set_integer(L, "mask", (int64_t)e->mask);
-        set_integer(L, "layers", (int64_t)e->layers);
-        set_integer(L, "node_layers", (int64_t)e->node_layers);
+        laoi_set_integer(L, "kind", (int64_t)e->kind);
+        laoi_set_integer(L, "mask", (int64_t)e->mask);
+        laoi_set_integer(L, "layers", (int64_t)e->layers);
+        laoi_set_integer(L, "node_layers", (int64_t)e->node_layers);
         set_number(L, "extent", e->extent);
     }
     lua_createtable(L, 0, 1);

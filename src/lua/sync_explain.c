@@ -8,11 +8,6 @@ static int told_text(lua_State *L) {
     return 1;
 }
 
-static void set_number_field(lua_State *L, const char *name, int64_t v) {
-    laoi_pushinteger(L, v);
-    lua_setfield(L, -2, name);
-}
-
 static void set_flag(lua_State *L, const char *name, bool v) {
     lua_pushboolean(L, v);
     lua_setfield(L, -2, name);
@@ -52,7 +47,7 @@ static void put_views(lua_State *L, const laoi_sync *y, int64_t client, int64_t 
         else aoi_explain(y->space->core, client, ids[1], target, &e.e);
         lua_pushliteral(L, " ");
         laoi_push_explanation(L, y->space, &e.e, ids);
-        if (e.wall) set_number_field(L, "wall", e.wall);
+        if (e.wall) laoi_set_integer(L, "wall", e.wall);
         lua_pushvalue(L, -1);
         lua_rawseti(L, table + 1, (int)++n);
         (void)luaL_callmeta(L, -1, "__tostring");
@@ -70,17 +65,17 @@ int laoi_sync_explain(lua_State *L) {
     aoi_sync_explain(y->core, aoi_find(y->space->core, client), aoi_find(y->space->core, target), &e);
     lua_settop(L, 3);
     lua_createtable(L, 0, 12);
-    set_number_field(L, "client", client);
-    set_number_field(L, "target", target);
+    laoi_set_integer(L, "client", client);
+    laoi_set_integer(L, "target", target);
     set_flag(L, "knows", e.knows);
     lua_pushstring(L, aoi_told_text(e.why));
     lua_setfield(L, -2, "why");
     set_flag(L, "seen", e.seen);
     set_flag(L, "pinned", e.pinned);
     set_flag(L, "moved", e.moved);
-    set_number_field(L, "waits", e.waits);
-    set_number_field(L, "known", e.known);
-    if (e.relevance.limit) set_number_field(L, "limit", e.relevance.limit);
+    laoi_set_integer(L, "waits", e.waits);
+    laoi_set_integer(L, "known", e.known);
+    if (e.relevance.limit) laoi_set_integer(L, "limit", e.relevance.limit);
     put_lacks(L, y, e.lacks);
     lua_pushvalue(L, 4);
     if (e.why == AOI_TOLD_UNSEEN || e.why == AOI_TOLD_GOES) put_views(L, y, client, target);
