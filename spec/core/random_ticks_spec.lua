@@ -192,6 +192,30 @@ local function beside_circles(engine, random)
   pair.close()
 end
 
+-- Owners of nodes much larger than the extents rise out of their reach and come back, over the same place.
+local function up_and_down(engine, random)
+  local spaces, high = {}, {}
+  for i, name in ipairs { engine, "brute" } do
+    local space = aoi.new { engine = name, delivery = "deferred", dimensions = 3 }
+    for id = 1, 70 do
+      space:enter(id, id % 10, id / 10, 0)
+      space:add_node(id, 1, { radius = id <= 4 and 300 or 2, margin = id % 2 }, print)
+    end
+    for id = 5, 8 do space:set_extent(id, id / 8) end
+    spaces[i] = space
+  end
+  for _ = 1, 20 do
+    local rows = {}
+    for id = 1, 70 do
+      if id <= 4 and random() < 0.5 then high[id] = not high[id] end
+      for _, v in ipairs { id, id % 10, id / 10, high[id] and 1000 or random(3) } do rows[#rows + 1] = v end
+    end
+    for _, space in ipairs(spaces) do space:move_many(rows) end
+    assert.are.same(events(spaces[2]), events(spaces[1]), random_run.again(SEED))
+    assert.is_true(spaces[1]:check())
+  end
+end
+
 describe("random ticks", function()
   for _, engine in ipairs(aoi.engines()) do
     if engine ~= "brute" then
@@ -205,6 +229,10 @@ describe("random ticks", function()
 
       it(("on %s: targets with an extent are seen by circles that they touch"):format(engine), function()
         beside_circles(engine, rng.new(rng.hash(SEED .. engine)))
+      end)
+
+      it(("on %s: targets with an extent are lost by nodes that rise above them"):format(engine), function()
+        up_and_down(engine, rng.new(rng.hash(SEED .. engine)))
       end)
     end
   end

@@ -159,11 +159,13 @@ typedef struct large_box { /* heights count for what is asked of the grid alone 
     double lo[3], hi[3];
 } large_box;
 
-/* How far it goes in the batch on the first two axes; 0 if it is no mover. */
+/* How far it goes in the batch on the axis on which it goes farthest, heights included: the grid is asked for nodes by
+ * all of them; 0 if it is no mover. */
 static double step_of(const aoi_space *s, uint32_t entity) {
     const double *from = aoi_position_before(&s->world, entity), *to = s->world.entities[entity].pos;
-    double x = fabs(to[0] - from[0]), y = fabs(to[1] - from[1]);
-    return x > y ? x : y;
+    double step = 0;
+    for (int a = 0; a < s->world.dims; a++) step = fmax(step, fabs(to[a] - from[a]));
+    return step;
 }
 
 static aoi_large_place large_place_of(const aoi_space *s, uint32_t entity, const double *at, double slack) {
