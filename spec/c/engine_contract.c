@@ -56,6 +56,12 @@ static bool in_cube(const double *w, const double *t, double r) {
     return in_side(w[0], t[0], r) && in_side(w[1], t[1], r) && (m.w.dims < 3 || in_side(w[2], t[2], r));
 }
 
+/* Polygons are squares of half-extent `radius` here, without their upper and right sides. */
+static bool in_polygon(const aoi_bounds *b, double r, const double *w, const double *t) {
+    double x = t[0] - w[0], y = t[1] - w[1];
+    return -r <= x && x < r && -r <= y && y < r && (m.w.dims < 3 || in_side(w[2], t[2], b->reach[2]));
+}
+
 /* Whether the pair must be a candidate: the watcher goes from w0 to w1, the target from t0 to t1. */
 static bool may_change(uint32_t node, const double *w0, const double *w1, const double *t0, const double *t1) {
     aoi_bounds b = aoi_bounds_of(&m.w, node);
@@ -65,6 +71,8 @@ static bool may_change(uint32_t node, const double *w0, const double *w1, const 
     if (b.shape == AOI_CIRCLE)
         return in_ball(w0, t0, a->radius) != in_ball(w1, t1, a->radius) ||
                in_ball(w0, t0, a->keep) != in_ball(w1, t1, a->keep);
+    if (b.shape == AOI_POLYGON && a->keep == a->radius)
+        return in_polygon(&b, a->radius, w0, t0) != in_polygon(&b, a->radius, w1, t1);
     if (b.shape == AOI_SQUARE && !a->shape)
         return in_cube(w0, t0, a->radius) != in_cube(w1, t1, a->radius) ||
                in_cube(w0, t0, a->keep) != in_cube(w1, t1, a->keep);
@@ -315,8 +323,10 @@ static void set_bounds(uint32_t n, const aoi_bounds *b, const aoi_area_record *a
     r->flags = (uint8_t)((r->flags & (AOI_NODE_OVERRIDES | AOI_NODE_SILENT)) |
                          (area->keep > area->radius ? AOI_NODE_KEEPS : 0));
     bool derived = b->shape == AOI_CIRCLE || (b->shape == AOI_SQUARE && b->reach[2] == b->reach[0]);
-    if (!shapes[n] && !(shapes[n] = malloc(sizeof *shapes[n]))) abort();
-    *shapes[n] = (aoi_shape){.hole = {b->hole[0], b->hole[1]}, .height = b->reach[2]};
+    const double square[] = {-1, -1, 1, -1, 1, 1, -1, 1};
+    if (!shapes[n] && !(shapes[n] = malloc(sizeof *shapes[n] + sizeof square))) abort();
+    *shapes[n] = (aoi_shape){.hole = {b->hole[0], b->hole[1]}, .height = b->reach[2], .corners = 4};
+    for (int i = 0; i < 8; i++) shapes[n]->points[i] = square[i] * area->radius;
     m.w.areas[n] = (aoi_area_record){area->radius, area->keep, 0, derived ? NULL : shapes[n]};
 }
 

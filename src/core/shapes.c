@@ -45,17 +45,14 @@ static bool sector_holds(int dims, const aoi_area_record *a, const double *w, co
     return ax + ay >= edge;
 }
 
-/* Even-odd: a ray from the point crosses an odd number of sides.  Each side owns its lower end only. */
+/* Even-odd: a ray from the point crosses an odd number of sides. */
 static bool polygon_holds(int dims, const aoi_area_record *a, const double *w, const double *t, double margin,
                           double extent) {
     const aoi_shape *p = a->shape;
     double dx = t[0] - w[0], dy = t[1] - w[1];
     bool in = false;
     (void)margin, (void)extent;
-    for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) {
-        double xi = p->points[2 * i], yi = p->points[2 * i + 1], xj = p->points[2 * j], yj = p->points[2 * j + 1];
-        if ((yi > dy) != (yj > dy) && dx < (xj - xi) * (dy - yi) / (yj - yi) + xi) in = !in;
-    }
+    for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) in ^= aoi_crosses_side(p, i, j, dx, dy);
     return in && in_height(dims, p, w, t, 0, 0);
 }
 

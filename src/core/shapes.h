@@ -55,6 +55,13 @@ void aoi_area_describe(const aoi_area_state *is, aoi_area *out);
 bool aoi_shape_holds(int dims, int shape, const aoi_area_record *a, const double *w, const double *t, double margin,
                      double extent);
 
+/* A side's part of the even-odd rule: whether a ray from the point (dx, dy), relative to the watcher, crosses side i, which
+ * comes from corner j.  Each side owns its lower end only. */
+static inline bool aoi_crosses_side(const aoi_shape *p, uint32_t i, uint32_t j, double dx, double dy) {
+    double xi = p->points[2 * i], yi = p->points[2 * i + 1], xj = p->points[2 * j], yj = p->points[2 * j + 1];
+    return (yi > dy) != (yj > dy) && dx < (xj - xi) * (dy - yi) / (yj - yi) + xi;
+}
+
 /* Fields that a shape must have, and may have; in 2 dimensions without those of height.  A shape that does not exist in
  * so few dimensions takes none. */
 unsigned aoi_shape_needs(int shape, int dims);

@@ -30,8 +30,20 @@ AOI_INLINE bool grid_sector_changes(const aoi_area_record *a, const double *w, c
     return (away < a->radius + room) & (depth > -2.5 * room) & !((away < a->radius - room) & (depth > 2.5 * room));
 }
 
-/* Whether a pair changes its zone when the watcher goes from w0 to w1, the target from t0 to t1; true for shapes that take
- * long to tell. */
+/* Whether a target comes into a polygon or leaves it; was, is: whether the height lets it be inside before and after. */
+static bool grid_polygon_changes(const aoi_shape *p, const double *w0, const double *t0, const double *w1,
+                                 const double *t1, bool was, bool is) {
+    double x0 = t0[0] - w0[0], y0 = t0[1] - w0[1], x1 = t1[0] - w1[0], y1 = t1[1] - w1[1];
+    bool before = false, after = false;
+    for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) {
+        before ^= aoi_crosses_side(p, i, j, x0, y0);
+        after ^= aoi_crosses_side(p, i, j, x1, y1);
+    }
+    return (before & was) != (after & is);
+}
+
+/* Whether a pair changes its zone when the watcher goes from w0 to w1, the target from t0 to t1; true for areas
+ * that it does not look at. */
 AOI_INLINE bool grid_changes(const aoi_world *w, uint32_t node, const double *w0, const double *t0, const double *w1,
                              const double *t1, double step) {
     const aoi_node_record *n = w->nodes + node;
@@ -48,6 +60,7 @@ AOI_INLINE bool grid_changes(const aoi_world *w, uint32_t node, const double *w0
     if (n->shape == AOI_BOX)
         return (was & !aoi_lanes_outside(w0, t0, n->reach)) != (is & !aoi_lanes_outside(w1, t1, n->reach));
     if (n->shape == AOI_SECTOR) return was != is || (was && grid_sector_changes(a, w0, t0, step));
+    if (n->shape == AOI_POLYGON) return grid_polygon_changes(a->shape, w0, t0, w1, t1, was, is);
     if (n->shape != AOI_CYLINDER) return true;
     return (was && aoi_in_ball(2, w0, t0, a->radius)) != (is && aoi_in_ball(2, w1, t1, a->radius));
 }
