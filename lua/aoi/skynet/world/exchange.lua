@@ -314,6 +314,14 @@ local function lags(self, client)
   return true
 end
 
+-- The number of the client's next message, and whether the client is to acknowledge it; fields of the last one that has
+-- been sent and of the last that has been acknowledged.
+local function next_seq(self, client, sent, acked)
+  client[sent] = client[sent] + 1 & U32
+  local waiting = client[sent] - client[acked] & U32
+  return client[sent], waiting % math.max(1, self.window // 4) == 0 or waiting >= self.window
+end
+
 -- Messages that are neither events nor routes. A client that has fallen behind with broadcasts misses what comes then;
 -- a view of which packets have been dropped is silent until it begins anew.
 local function deliver_letters(self, number, epoch, letters)
@@ -334,10 +342,7 @@ local function deliver_letters(self, number, epoch, letters)
     if at or full then client.starved[id] = at or true else packets[#packets + 1] = letters.packets[i + 1] end
   end
   if not packets[1] or not self.clients[number] then return end
-  client.packet_seq = client.packet_seq + 1 & U32
-  local waiting = client.packet_seq - client.packets_acked & U32
-  local ask = waiting % math.max(1, self.window // 4) == 0 or waiting >= self.window
-  self:post_to(number, wire.packets(client.packet_seq, ask) .. table.concat(packets))
+  self:post_to(number, wire.packets(next_seq(self, client, "packet_seq", "packets_acked")) .. table.concat(packets))
 end
 
 local function ack_packets(self, client, seq)
@@ -372,10 +377,8 @@ function Exchange:deliver_events(number, epoch, list)
   end
   local records = records_of(number, list, anew)
   if #records == 0 or not self.clients[number] then return end
-  client.seq = client.seq + 1 & U32
-  local waiting = client.seq - client.acked & U32
-  local ask = waiting % math.max(1, self.window // 4) == 0 or waiting >= self.window
-  self:post_to(number, wire.events(client.seq, ask, records))
+  local seq, ask = next_seq(self, client, "seq", "acked")
+  self:post_to(number, wire.events(seq, ask, records))
 end
 
 --- The client at that address has delivered the messages up to seq; flags as of wire.lua.
