@@ -30,7 +30,7 @@ describe("examples/demo.lua", function()
     if not BROWSER then return pending "node or chromium is not installed, or this Lua has no string.pack" end
     local folder, remove = process.folder()
     finally(remove)
-    local lua = os.getenv("LUA") or arg[-1] or "lua5.4"
+    local _, lua = process.lua()
     local command = "%s examples/demo.lua examples/data/hermes_ao300.csv.gz %s/demo.html"
     local output, code = process.run(command:format(lua, folder))
     assert.equal(0, code, output)
