@@ -5,6 +5,7 @@
 --      up: receiving never raises, and whoever is asked properly still answers
 local aoi = require "aoi"
 local input = require "input"
+local inbox_reader = require "spec.support.inbox_reader"
 local wire = require "aoi.skynet.wire"
 local Server = require "aoi.skynet.server"
 local Client = require "aoi.skynet.client"
@@ -14,52 +15,16 @@ local choose, damage = input.choose, input.damage
 
 -- ---- readers ----------------------------------------------------------------------------------------------
 
--- EVENTS: what is refused changes nothing; what is taken is a list that can be walked to its end, in which a view hears
--- of each target in turn.
-local function walk(list, n, seen)
-  local at = 1
-  while at <= n do
-    local form, view = list[at] & 3, seen[list[at] >> 2]
-    if form == 0 then
-      if list[at + 1] == wire.OPENED then seen[list[at + 5]] = {} end
-      at = at + 6
-    else
-      local leaves, enters, values = form == 1 and 1 or 0, form == 2 and 1 or 0, 1
-      if not view then fail "a group of a node that is not there" end
-      if form == 3 then leaves, enters, values = list[at + 1], list[at + 2], list[at + 3] end
-      at = at + (form == 3 and 4 or 1)
-      for _ = 1, leaves do
-        if not view[list[at]] then fail "a leave of what was not seen" end
-        view[list[at]] = nil
-        at = at + 1
-      end
-      for _ = 1, enters do
-        if view[list[at]] then fail "an enter of what was seen" end
-        view[list[at]] = true
-        at = at + values
-      end
-    end
-  end
-  if at ~= n + 1 then fail "the list does not end where it should" end
-end
-
+-- EVENTS: what is refused changes nothing; of what is taken a view hears of each target in turn.
 local function check_events(message)
-  local inbox, seen = wire.inbox(), { {}, {} }
-  for handle = 1, 2 do inbox:open(handle, 7, 1, 1) end
+  local reader, seen = inbox_reader(1, 2), {}
   for _ = 1, 2 do
-    local list = {}
-    local n, reason = inbox:read(message, nil, list)
-    if n then
-      walk(list, n, seen)
-      for handle = 1, 2 do
-        local ids = {}
-        for i = 1, inbox:view(handle, ids) do
-          if not seen[handle][ids[i]] then fail "a view has what was not told" end
-        end
+    for _, entry in ipairs(reader:read(message) or {}) do
+      local sign, key = entry[1], ("%s %s"):format(entry[2], entry[3])
+      if sign == "+" or sign == "-" then
+        if (seen[key] or false) == (sign == "+") then fail "a target is not heard of in turn" end
+        seen[key] = sign == "+" or nil
       end
-    else
-      if type(reason) ~= "string" then fail "no reason" end
-      if next(list) ~= nil then fail "something was handed out before all of it was sound" end
     end
   end
 end

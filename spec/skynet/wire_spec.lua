@@ -7,6 +7,7 @@ end
 
 local aoi = require "aoi"
 local wire = require "aoi.skynet.wire"
+local inbox_reader = require "spec.support.inbox_reader"
 local reference = require "spec.support.wire_reference"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
@@ -14,8 +15,6 @@ local rng = require "spec.support.rng"
 local function hex(s)
   return (s:gsub(".", function(c) return ("%02x "):format(c:byte()) end):sub(1, -2))
 end
-
-local LEAVES, ENTERS, GROUP = 1, 2, 3 -- forms of list entries
 
 local FAR = { [2] = -32768, [4] = 2147483647, [8] = math.mininteger }
 
@@ -30,25 +29,6 @@ local function sample(width)
     { handle = 4, places = 3, enters = { { far, -1, 0.5, -1e300, 3 } }, width = width },
     { handle = 5, close = true, leaves = { 8 }, width = width },
   })
-end
-
--- Applies EVENTS to an inbox that has these handles open; returns the list, without what is to be acknowledged.
-local function read(inbox, message)
-  local list = {}
-  local n, reason = inbox:read(message, nil, list)
-  if not n then return nil, reason end
-  assert(#list == n)
-  while n >= 6 and list[n - 5] == 0 and (list[n - 4] == wire.ASKED or list[n - 4] == wire.MISSED) do
-    for i = n, n - 5, -1 do list[i] = nil end
-    n = n - 6
-  end
-  return list
-end
-
-local function inbox_with(...)
-  local inbox = wire.inbox()
-  for _, handle in ipairs { ... } do inbox:open(handle, 7, 1, 1) end
-  return inbox
 end
 
 -- A space with a watcher 1 and targets, its post, one subscriber, one link 7, one node.
@@ -117,10 +97,8 @@ describe("a post", function()
     local list = {}
     sent, bytes = p.post:send(function(s, message) list[s] = message return true end, print)
     assert.same({ 1, #list[p.subscriber] }, { sent, bytes })
-    local inbox = wire.inbox()
-    inbox:open(p.handle, 7, 1, 20)
-    read(inbox, list[p.subscriber])
-    assert.is_true(inbox:sees(p.handle, 3))
+    local reader = inbox_reader(p.handle)
+    assert.same({ "+", p.handle, 3 }, reader:read(list[p.subscriber])[1])
   end)
 
   it("that had nothing to tell in one space does not begin again in another", function()
@@ -217,22 +195,17 @@ describe("the wire format", function()
     for _, width in ipairs { 2, 4, 8 } do
       local message, far = sample(width), FAR[width]
       assert.same({ wire.EVENTS, wire.ASK, 99 }, { wire.head(message) })
-      local inbox = inbox_with(1, 2, 4, 5)
-      assert.same({ 4 * 5 + ENTERS, 8 }, read(inbox, reference.events(1, false, { { handle = 5, enters = { 8 } } })))
-      assert.same({
-        4 * 1 + GROUP, 0, 2, 1, 6, 7,                -- 5 leaves that was never seen
-        4 * 2 + ENTERS, far,
-        0, wire.OPENED, 8, 101, far, 3,
-        4 * 3 + GROUP, 0, 11, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
-        4 * 4 + GROUP, 0, 1, 5, far, -1, 0.5, -1e300, 3,
-        0, wire.RESYNCED, 8, 0, 0, 0,
-        4 * 5 + LEAVES, 8,
-        0, wire.CLOSED, 5, 0, 0, 0,
-      }, read(inbox, message))
-      local list, at = read(inbox_with(4), message), 1
-      while list[at] ~= 0.5 do at = at + 1 end
-      assert.equal("float", math.type(list[at + 2]), "a coordinate")
-      assert.equal("integer", math.type(list[at - 1]), "a kind")
+      local reader = inbox_reader(1, 2, 4, 5)
+      assert.same({ { "+", 5, 8 } }, reader:read(reference.events(1, false, { { handle = 5, enters = { 8 } } })))
+      local expected = { { "+", 1, 6 }, { "+", 1, 7 }, { "+", 2, far }, { wire.OPENED, 8, 101, far, 3 } }
+      for id = 1, 11 do expected[#expected + 1] = { "+", 3, id } end
+      table.move({
+        { "+", 4, far, -1, 0.5, -1e300, 3 }, { wire.RESYNCED, 8, 0, 0, 0 }, { "-", 5, 8 }, { wire.CLOSED, 5, 0, 0, 0 },
+      }, 1, 4, #expected + 1, expected)
+      local list = reader:read(message)
+      assert.same(expected, list)
+      assert.equal("integer", math.type(list[16][4]), "a kind")
+      assert.equal("float", math.type(list[16][7]), "a coordinate")
     end
   end)
 
@@ -251,19 +224,18 @@ describe("the wire format", function()
       local records = reference.read_events(message)
       assert.equal(1, #records)
       assert.equal(n, #records[1].enters)
-      local inbox = inbox_with(p.handle)
-      local list = read(inbox, message)
-      if n > 1 then assert.same({ 4 * p.handle + GROUP, 0, n, 1 }, { table.unpack(list, 1, 4) }) end
-      for i = n > 1 and 5 or 2, #list do
-        if not expected[list[i]] then error("wrong id " .. list[i]) end
-        expected[list[i]] = nil
+      local reader = inbox_reader(p.handle)
+      local list = reader:read(message)
+      assert.equal(n, #list)
+      for _, entry in ipairs(list) do
+        if entry[1] ~= "+" or not expected[entry[3]] then error("wrong id " .. entry[3]) end
+        expected[entry[3]] = nil
       end
       assert.is_nil(next(expected))
-      assert.equal(n, inbox:view(p.handle, {}))
+      assert.equal(n, reader.inbox:view(p.handle, {}))
       p.space:move(1, 1000, 0)
-      list = read(inbox, p.tick())
-      assert.equal(n > 1 and n + 4 or 2, #list)
-      assert.equal(0, inbox:view(p.handle, {}))
+      assert.equal(n, #reader:read(p.tick()))
+      assert.equal(0, reader.inbox:view(p.handle, {}))
     end
   end)
 
@@ -382,10 +354,10 @@ describe("the readers of the wire format", function()
   it("refuse EVENTS with impossible contents", function()
     local function message(...) return string.pack("<BBBBI4", 2, 1, 0, 0, 1) .. table.concat { ... } end
     local function reason(...)
-      local inbox = inbox_with(1)
-      local list, why = read(inbox, message(...))
+      local reader = inbox_reader(1)
+      local list, why = reader:read(message(...))
       assert.is_nil(list)
-      assert.equal(0, inbox:view(1, {}), "nothing has changed")
+      assert.equal(0, reader.inbox:view(1, {}), "nothing has changed")
       return why
     end
     local function group(flags, leaves, enters)
@@ -393,8 +365,8 @@ describe("the readers of the wire format", function()
     end
     local one = string.pack("<I4BBBi2", 1, 0, 0, 1, 5) -- sound, and not applied if what follows is not
     local function resync(groups) return string.pack("<I4I4I4I4", 0, 5, groups, 0) end
-    assert.same({}, read(inbox_with(1), message()))
-    assert.same({ 0, wire.RESYNCED, 5, 0, 0, 0 }, read(inbox_with(1), message(resync(0))))
+    assert.same({}, inbox_reader(1):read(message()))
+    assert.same({ { wire.RESYNCED, 5, 0, 0, 0 } }, inbox_reader(1):read(message(resync(0))))
     assert.matches("record cut", reason "\0")
     assert.matches("record cut", reason(one, "\0\0\0\0\0\0"))
     assert.matches("group flags", reason(one, group(48, 0, 0)))
@@ -415,7 +387,7 @@ describe("the readers of the wire format", function()
   local some_space = aoi.new { delivery = "deferred" }
 
   -- Any bytes: they must return, not raise, and never hand out more than the bytes can hold.
-  local function read_any(s, inbox)
+  local function read_any(s, reader)
     local list = {}
     local kind, why = wire.head(s)
     if not kind then
@@ -423,7 +395,9 @@ describe("the readers of the wire format", function()
       return false
     end
     local n
-    if kind == wire.EVENTS then n, why = inbox:read(s, nil, list)
+    if kind == wire.EVENTS then
+      n, why = reader:read(s)
+      list = n or list
     elseif kind == wire.MOVES then n, why = wire.apply(some_space, s, list)
     elseif kind == wire.REFUSED then n, why = wire.read_refused(s, list)
     elseif kind == wire.PACKETS then n, why = wire.read_packets(s, list)
@@ -431,7 +405,7 @@ describe("the readers of the wire format", function()
     elseif kind == wire.TAKEN then n, why = wire.read_taken(s)
     else n = 0 end
     if not n then assert.is_string(why) end
-    assert.is_true(#list <= 4 * #s + 2 * select(1, inbox:count()) * 200)
+    assert.is_true(#list <= 4 * #s + reader.inbox:count() * 200)
     return n ~= nil
   end
 
@@ -449,11 +423,11 @@ describe("the readers of the wire format", function()
       for i = 1, n do t[i] = string.char(random(256) - 1) end
       return table.concat(t)
     end
-    local sound, broken, steps, inbox = 0, 0, random_run.steps(20000), inbox_with(1, 2, 5)
+    local sound, broken, steps, reader = 0, 0, random_run.steps(20000), inbox_reader(1, 2, 5)
     for step = 1, steps do
       local s = random(samples)
       local what = random(5)
-      if step % 500 == 0 then inbox = inbox_with(1, 2, 5) end
+      if step % 500 == 0 then reader = inbox_reader(1, 2, 5) end
       if what == 1 then
         s = bytes(random(60))
       elseif what == 2 then -- the head of a message, then anything
@@ -466,7 +440,7 @@ describe("the readers of the wire format", function()
           s = s:sub(1, at - 1) .. bytes(1) .. s:sub(at + 1)
         end
       end
-      if read_any(s, inbox) then sound = sound + 1 else broken = broken + 1 end
+      if read_any(s, reader) then sound = sound + 1 else broken = broken + 1 end
     end
     assert.is_true(steps < 500 or sound > 0 and broken > 0)
   end)
@@ -475,10 +449,10 @@ describe("the readers of the wire format", function()
     for _, width in ipairs { 2, 4, 8 } do
       local s = sample(width)
       local sound = 0
-      for n = 0, #s - 1 do sound = sound + (read_any(s:sub(1, n), wire.inbox()) and 1 or 0) end
+      for n = 0, #s - 1 do sound = sound + (read_any(s:sub(1, n), inbox_reader()) and 1 or 0) end
       assert.equal(4, sound, "after the head, after a group each, but not inside the resync")
-      assert.is_true(read_any(s, wire.inbox()))
-      assert.is_false(read_any(s .. "\0", wire.inbox()))
+      assert.is_true(read_any(s, inbox_reader()))
+      assert.is_false(read_any(s .. "\0", inbox_reader()))
     end
   end)
 end)
@@ -486,7 +460,7 @@ end)
 describe("the views of an inbox", function()
   it("are what a model says, whatever comes", function()
     local random = rng.new(random_run.seed("inbox"))
-    local inbox, model, heard = inbox_with(1, 2), { {}, {} }, { {}, {} }
+    local reader, model, heard = inbox_reader(1, 2), { {}, {} }, { {}, {} }
     for seq = 1, random_run.steps(3000) do
       local records = {}
       for handle = 1, 2 do
@@ -498,47 +472,39 @@ describe("the views of an inbox", function()
         for _, id in ipairs(r.enters) do model[handle][id] = true end
         records[handle] = r
       end
-      local list, at = read(inbox, reference.events(seq, false, records)), 1
-      while at <= #list do
-        local seen, form, first = heard[math.floor(list[at] / 4)], list[at] % 4, at + 1
-        local leaves, enters = form == LEAVES and 1 or 0, form == ENTERS and 1 or 0
-        if form == GROUP then leaves, enters, first = list[at + 1], list[at + 2], at + 4 end
-        for i = first, first + leaves - 1 do
-          assert(seen[list[i]], "a leave of what was not seen")
-          seen[list[i]] = nil
-        end
-        at = first + leaves + enters
-        for i = first + leaves, at - 1 do
-          assert(not seen[list[i]], "an enter of what was seen")
-          seen[list[i]] = true
-        end
+      for _, entry in ipairs(reader:read(reference.events(seq, false, records))) do
+        local seen, enters, id = heard[entry[2]], entry[1] == "+", entry[3]
+        assert(enters ~= (seen[id] or false), "an enter of what was seen, or a leave of what was not")
+        seen[id] = enters or nil
       end
       for handle = 1, 2 do
         assert.same(model[handle], heard[handle])
         local ids, set = {}, {}
-        for i = 1, inbox:view(handle, ids) do set[ids[i]] = true end
+        for i = 1, reader.inbox:view(handle, ids) do set[ids[i]] = true end
         assert.same(model[handle], set)
         local id = random(60)
-        assert.equal(model[handle][id] or false, inbox:sees(handle, id))
+        assert.equal(model[handle][id] or false, reader.inbox:sees(handle, id))
       end
     end
   end)
 
   it("end with their map, one by one", function()
-    local inbox = inbox_with(1, 2)
-    inbox:open(3, 9, 1, 1)
-    read(inbox, reference.events(1, false, { { handle = 1, enters = { 5 } }, { handle = 3, enters = { 5 } } }))
+    local reader = inbox_reader(1, 2)
+    local inbox = reader.inbox
+    reader:open(3, 9)
+    reader:read(reference.events(1, false, { { handle = 1, enters = { 5 } }, { handle = 3, enters = { 5 } } }))
     for handle = 1, 2 do inbox:close(handle) end
     assert.equal(1, (inbox:count()))
     assert.is_false(inbox:sees(1, 5))
     assert.is_true(inbox:sees(3, 5))
     assert.error_matches(function() inbox:open(3, 9, 1, 1) end, "taken")
-    assert.same({}, read(inbox, reference.events(1, false, { { handle = 1, enters = { 5 } } })))
+    assert.same({}, reader:read(reference.events(1, false, { { handle = 1, enters = { 5 } } })))
   end)
 
   it("end in the middle of a message, and another node takes their place", function()
-    local inbox = inbox_with(1, 2)
-    read(inbox, reference.events(1, false, {
+    local reader = inbox_reader(1, 2)
+    local inbox = reader.inbox
+    reader:read(reference.events(1, false, {
       { handle = 1, enters = { 5 } },
       { handle = 1, close = true },
       { handle = 3, open = { 7, 100, 1 }, enters = { 6 } },
@@ -554,16 +520,17 @@ describe("the views of an inbox", function()
   end)
 
   it("hold the handlers of their nodes until these end", function()
-    local inbox = inbox_with(1, 2, 3)
-    inbox:open(4, 8, 1, 1)
+    local reader = inbox_reader(1, 2, 3)
+    local inbox = reader.inbox
+    reader:open(4, 8)
     local kept = setmetatable({}, { __mode = "v" })
     for handle = 1, 4 do
       kept[handle] = { enter = print }
       inbox:handlers(handle, kept[handle])
     end
     inbox:handlers(5, { enter = print }) -- of nobody
-    read(inbox, reference.events(1, false, { { handle = 1, close = true } }))
-    read(inbox, reference.events(2, false, { { resync = 7, groups = 1 }, { handle = 3, whole = true } }))
+    reader:read(reference.events(1, false, { { handle = 1, close = true } }))
+    reader:read(reference.events(2, false, { { resync = 7, groups = 1 }, { handle = 3, whole = true } }))
     collectgarbage()
     assert.same({ false, false, true, true }, { kept[1] ~= nil, kept[2] ~= nil, kept[3] ~= nil, kept[4] ~= nil })
     inbox:close(3)

@@ -74,30 +74,10 @@ static void tell_number(lua_State *L, int list, const inbox *x, uint32_t i, laoi
     lua_rawseti(L, list, at);
 }
 
-/* As Lua knows it: without the slot. */
-static void tell_word(lua_State *L, int list, int64_t word, laoi_index at) {
-    laoi_pushinteger(L, word & 0x3ffffffff);
-    lua_rawseti(L, list, at);
-}
-
 static uint32_t entry_length(const int64_t *head) {
     if ((head[0] & 3) == FORM_SPECIAL) return 6;
     if ((head[0] & 3) != FORM_GROUP) return 2;
     return ENTRY_HEAD + (uint32_t)head[1] + (uint32_t)(head[2] * head[3]);
-}
-
-/* Appends the entries that wait; a finalizer may do anything meanwhile, but only what is there is read. */
-static laoi_index tell_news(lua_State *L, int list, inbox *x, laoi_index at) {
-    for (uint32_t i = x->walk.at; i < x->news_count;) {
-        const int64_t *head = x->news + i;
-        bool group = (head[0] & 3) == FORM_GROUP;
-        uint32_t values = group ? (uint32_t)head[3] : 1, end = i + entry_length(head);
-        uint32_t first = group ? i + ENTRY_HEAD + (uint32_t)head[1] : end; /* what enters */
-        tell_word(L, list, head[0], ++at);
-        for (i++; i < end && i < x->news_count; i++)
-            tell_number(L, list, x, i, ++at, i >= first && (i - first) % values >= 2);
-    }
-    return at;
 }
 
 /* Appends what is left of the entry that is being heard, without its head. */
@@ -146,12 +126,12 @@ static bool is_held(lua_State *L, inbox *x) {
     return held;
 }
 
-/* The end of a node has been heard.  table: of the handlers, its place on the stack. */
-static void forget_ended(lua_State *L, inbox *x, const int64_t *entry, int table) {
+/* The end of a node has been heard. */
+static void forget_ended(lua_State *L, inbox *x, const int64_t *entry) {
     inbox_view *v = entry[1] == INBOX_CLOSED ? laoi_inbox_view(x, (uint32_t)entry[2]) : NULL;
     if (!v) return;
     laoi_inbox_forget(x, v);
-    free_left(L, x, table);
+    free_left(L, x, lua_upvalueindex(HEAR_TABLE));
 }
 
 /* Pushes what is called for the entry that begins, which is no group; returns how many arguments there are. */
@@ -159,7 +139,7 @@ static int push_special(lua_State *L, inbox *x) {
     inbox_walk *w = &x->walk;
     lua_pushvalue(L, lua_upvalueindex(HEAR_SPECIAL));
     for (int k = 0; k < 5; k++) laoi_pushinteger(L, x->news[w->at + (uint32_t)k]);
-    forget_ended(L, x, x->news + w->at - 1, lua_upvalueindex(HEAR_TABLE));
+    forget_ended(L, x, x->news + w->at - 1);
     w->at = w->stop;
     w->target = 0;
     return 5;
@@ -308,12 +288,11 @@ static int refuse_events(lua_State *L, const char *why) {
     return 2;
 }
 
-/* Applies EVENTS to the views; the news goes behind what waits.  Returns 0; or what is returned to Lua: nil and a reason.
- * table: of the handlers, its place on the stack. */
-static int apply_message(lua_State *L, inbox *x, int i, int table) {
+/* Applies EVENTS to the views; the news goes behind what waits.  Returns 0; or what is returned to Lua: nil and a reason. */
+static int apply_message(lua_State *L, inbox *x) {
     size_t size = 0;
     bool room;
-    const unsigned char *p = laoi_message(L, i, &size);
+    const unsigned char *p = laoi_message(L, 1, &size);
     x->messages++;
     x->bytes += size;
     if (!p) return refuse_events(L, "a message is a string");
@@ -328,7 +307,7 @@ static int apply_message(lua_State *L, inbox *x, int i, int table) {
     x->seq = seq;
     bool applied = laoi_inbox_apply(x) && (!lost || laoi_note_special(x, INBOX_LOST, seq, 0, 0, 0)) &&
                    (!ask || laoi_note_special(x, INBOX_ASKED, seq, 0, 0, 0));
-    free_left(L, x, table);
+    free_left(L, x, lua_upvalueindex(HEAR_TABLE));
     if (!applied) return laoi_nomemory(L);
     x->torn = false;
     return 0;
@@ -356,7 +335,7 @@ static int inbox_receive(lua_State *L) {
         lua_pushnil(L);
         return 2;
     }
-    int refused = apply_message(L, x, 1, lua_upvalueindex(HEAR_TABLE));
+    int refused = apply_message(L, x);
     if (refused) return refused;
     const inbox_walk *w = &x->walk;
     bool several = w->at < w->stop || (x->news_count && w->at + entry_length(x->news + w->at) < x->news_count);
@@ -390,22 +369,6 @@ static int inbox_receiver(lua_State *L) {
         lua_pushliteral(L, "leave");
         lua_pushcclosure(L, functions[f], HEAR_LEAVE);
     }
-    return 2;
-}
-
-/* read(message, length, list): applies EVENTS; what waits is put into the list, and waits no more.  Returns the number of
- * values and the number of the message; or nil and a reason, and nothing has changed. */
-static int inbox_read(lua_State *L) {
-    inbox *x = inbox_self(L);
-    if (!lua_istable(L, 4)) return laoi_typeerror(L, 4, "table");
-    laoi_gettable(L, 1);
-    int refused = apply_message(L, x, 2, lua_gettop(L));
-    if (refused) return refused;
-    laoi_pushinteger(L, (int64_t)tell_news(L, 4, x, 0));
-    for (uint32_t at = x->walk.at; at < x->news_count; at += entry_length(x->news + at))
-        if ((x->news[at] & 3) == FORM_SPECIAL) forget_ended(L, x, x->news + at, 5);
-    x->news_count = x->walk.at = x->walk.stop = 0;
-    laoi_pushinteger(L, x->seq);
     return 2;
 }
 
@@ -543,11 +506,11 @@ static int inbox_count(lua_State *L) {
 }
 
 static const luaL_Reg inbox_methods[] = {
-    {"receiver", inbox_receiver}, {"read", inbox_read},         {"waiting", inbox_waiting},
-    {"overtake", inbox_overtake}, {"open", inbox_open},         {"close", inbox_close},
-    {"view", inbox_view_ids},     {"sees", inbox_sees},         {"count", inbox_count},
-    {"seq", inbox_seq},           {"handlers", inbox_handlers}, {"idle", inbox_idle},
-    {"held", inbox_held},         {"since", inbox_since},       {NULL, NULL},
+    {"receiver", inbox_receiver}, {"waiting", inbox_waiting}, {"overtake", inbox_overtake},
+    {"open", inbox_open},         {"close", inbox_close},     {"view", inbox_view_ids},
+    {"sees", inbox_sees},         {"count", inbox_count},     {"seq", inbox_seq},
+    {"handlers", inbox_handlers}, {"idle", inbox_idle},       {"held", inbox_held},
+    {"since", inbox_since},       {NULL, NULL},
 };
 
 void laoi_open_inbox(lua_State *L) {

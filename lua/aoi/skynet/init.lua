@@ -28,7 +28,9 @@ local function as_it_is(message, size) return message, size end
 
 local watched = false -- whether skynet calls our dispatch_message: not if it was started before this was loaded
 
-local warn = failures.sparing(skynet.error, function() return skynet.now() / 100 end)
+local function now() return skynet.now() / 100 end
+
+local warn = failures.sparing(skynet.error, now)
 
 local function settle(source, ok, reason)
   if not ok then warn(source, "aoi: bad message from %s: %s", skynet.address(source), reason) end
@@ -131,8 +133,7 @@ local function new_client(address, name, on_gone)
     send = function(message) return core.send(address, ptype, 0, message) end,
     call = function(...) return answered(address, pcall(skynet.call, address, "lua", ...)) end,
     log = skynet.error,
-    now = function() return skynet.now() / 100 end,
-    fork = skynet.fork,
+    now = now, fork = skynet.fork,
     text = skynet.tostring,
     watched = watched,
     name = function() return name or "the AOI service " .. skynet.address(address) end,
@@ -160,30 +161,24 @@ local function keep_beating(address, client)
   skynet.fork(beat, address, client)
 end
 
--- A local space has no service that ticks for it.
-local function keep_ticking(space, interval)
-  period.start(interval, function()
-    if space.closed then return false end
-    space:tick()
-  end)
-end
-
 local function open_local(name, options)
-  local given, interval = { address = skynet.self() }, 10
+  local given, interval = {}, 10
   for key, value in pairs(options or {}) do
-    if key == "interval" then
-      interval = value
-    else
-      given[key] = value
-    end
+    if key == "interval" then interval = value else given[key] = value end
   end
   local space = locals[name]
   if space and not space.closed then return space end
   local number, wrong = option_of.check("interval", interval)
   if not number then error(("bad argument #3 to 'open' (%s)"):format(wrong), 0) end
-  space = require "aoi.skynet.local"(given, skynet.error)
+  space = require "aoi.skynet.local"(name, given, {
+    address = skynet.self(), log = skynet.error, now = now, fork = skynet.fork,
+  })
   locals[name] = space
-  if not given.drive and number > 0 then keep_ticking(space, number) end
+  if given.drive or number == 0 then return space end
+  period.start(number, function() -- there is no service that ticks for it
+    if space.closed then return false end
+    space:tick()
+  end)
   return space
 end
 

@@ -1,6 +1,6 @@
 -- The methods of a map that are those of a space, in one list. From it are built the methods of the client library
--- (aoi.skynet.map, also for a world), of a map in the caller's own service (aoi.skynet.local), and the requests
--- (aoi.skynet.requests). What is done in another way than the list says is written out there.
+-- (aoi.skynet.map, also for a world) and the requests (aoi.skynet.requests). What is done in another way than the list
+-- says is written out there.
 --
 --   name [/values] arguments     "name?" may be left out; "z" is there in three dimensions only. With values, the call
 --                                may end with a table to fill, with so many values for each result; it stays with the
