@@ -240,6 +240,35 @@ static inline bool aoi_lanes_inside(const float *corners, const double *p) {
 #endif
 }
 
+/* Bit i: the line, x and y of one end and of the other, and segment i of four, x and y of one end and of the other, may
+ * cross: of neither are both ends on one side of the other, by cross products of more than `within`. */
+static inline unsigned aoi_lanes_cross(const float (*ends)[4], const float *line, float within) {
+#ifdef __SSE2__
+    const __m128 wx = _mm_set1_ps(line[0]), wy = _mm_set1_ps(line[1]), dx = _mm_set1_ps(line[2] - line[0]),
+                 dy = _mm_set1_ps(line[3] - line[1]), most = _mm_set1_ps(within), least = _mm_set1_ps(-within);
+    const __m128 ax = _mm_sub_ps(_mm_loadu_ps(ends[0]), wx), ay = _mm_sub_ps(_mm_loadu_ps(ends[1]), wy);
+    const __m128 bx = _mm_sub_ps(_mm_loadu_ps(ends[2]), wx), by = _mm_sub_ps(_mm_loadu_ps(ends[3]), wy);
+    const __m128 a = _mm_sub_ps(_mm_mul_ps(dx, ay), _mm_mul_ps(dy, ax));
+    const __m128 b = _mm_sub_ps(_mm_mul_ps(dx, by), _mm_mul_ps(dy, bx));
+    const __m128 w = _mm_sub_ps(_mm_mul_ps(ax, by), _mm_mul_ps(ay, bx)); /* cross(b - a, w - a) */
+    const __m128 t = _mm_add_ps(w, _mm_sub_ps(a, b));                    /* cross(b - a, t - a) */
+    const __m128 above = _mm_or_ps(_mm_cmpgt_ps(_mm_min_ps(a, b), most), _mm_cmpgt_ps(_mm_min_ps(w, t), most));
+    const __m128 below = _mm_or_ps(_mm_cmplt_ps(_mm_max_ps(a, b), least), _mm_cmplt_ps(_mm_max_ps(w, t), least));
+    return ~(unsigned)_mm_movemask_ps(_mm_or_ps(above, below)) & 15;
+#else
+    unsigned bits = 0;
+    for (int i = 0; i < 4; i++) {
+        float dx = line[2] - line[0], dy = line[3] - line[1], ax = ends[0][i] - line[0], ay = ends[1][i] - line[1];
+        float bx = ends[2][i] - line[0], by = ends[3][i] - line[1];
+        float a = dx * ay - dy * ax, b = dx * by - dy * bx, w = ax * by - ay * bx, t = w + (a - b);
+        bool apart = (a > within && b > within) || (a < -within && b < -within) || (w > within && t > within) ||
+                     (w < -within && t < -within);
+        bits |= (unsigned)!apart << i;
+    }
+    return bits;
+#endif
+}
+
 /* ---- eight numbers of 16 bits ---------------------------------------------------------------------------------------- */
 
 /* Each operation is on all eight.  Sums and differences are modulo 2^16; a comparison gives all ones, or 0. */

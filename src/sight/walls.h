@@ -1,43 +1,19 @@
-/* walls.h - walls in a grid that lines walk through.
- *
- *   +------+------+------+
- *   |      |   b  |      |      a wall is filed in every cell that it passes; a line visits the cells that it passes,
- *   |w . . | . /. |. t   |      column by column along its longer side
- *   |      |  /   |      |
- *   +------+-a----+------+      both are widened by more than rounding can move a crossing, so that no wall is missed
- *
- * Cells are squares of a power of two, base * 16^k for layer k.  A wall is in the first layer where it passes at most
- * MOST_CELLS, so that a wall of any length takes few; a line walks through each layer in use, or looks at all walls of
- * the layer where these are fewer than its cells.  The base follows from the walls: so many of them that a cell in use has
- * a few. */
+/* walls.h - walls by slots and ids, the rule, and which of them a line meets first (sight/wall_cells.h). */
 #ifndef AOI_WALLS_H
 #define AOI_WALLS_H
 
 #include "aoi_sight.h"
 #include "base/hash_index.h"
-#include "base/lattice.h"
 #include "core/rule.h"
+#include "sight/wall_cells.h"
 
 typedef struct aoi_wall_record {
     _Alignas(AOI_CACHE_LINE) aoi_wall w;
     uint32_t next; /* of a free slot, in their chain */
-    uint8_t layer; /* its place in walls->layers */
     bool live;
     int64_t id;
 } aoi_wall_record;
 _Static_assert(sizeof(aoi_wall_record) == 2 * AOI_CACHE_LINE, "a wall is two cache lines");
-
-typedef struct aoi_wall_entry { /* a wall in a cell of a layer */
-    int32_t cx, cy;
-    uint32_t wall, next; /* in the bucket, or in the chain of free ones */
-} aoi_wall_entry;
-
-typedef struct aoi_wall_layer {
-    int exponent;   /* of the side of its cells */
-    uint32_t count; /* walls */
-    double side, inverse;
-    aoi_span span; /* of cells that have been used */
-} aoi_wall_layer;
 
 typedef struct aoi_wall_changes aoi_wall_changes;
 struct aoi_wall_changes { /* walls that have come, gone, opened or shut, for one sight */
@@ -49,8 +25,6 @@ struct aoi_wall_changes { /* walls that have come, gone, opened or shut, for one
     uint32_t cap, count;
 };
 
-enum { AOI_WALL_LAYERS = 64 };
-
 typedef struct aoi_walls {
     aoi_memory *memory; /* the space's */
     int dims;
@@ -59,13 +33,7 @@ typedef struct aoi_walls {
     aoi_index ids; /* slots by id */
     aoi_wall_record *records;
     uint32_t record_cap, record_top, free_record, count, tuned_for;
-    int base; /* exponent of the side of layer 0's cells */
-    uint32_t layer_count;
-    aoi_wall_layer layers[AOI_WALL_LAYERS];
-    uint32_t *heads; /* buckets of entries, a power of two of them, or none */
-    uint32_t head_count;
-    aoi_wall_entry *entries;
-    uint32_t entry_cap, entry_top, free_entry, entry_count;
+    aoi_wall_cells cells;
 } aoi_walls;
 
 aoi_walls *aoi_walls_new(aoi_memory *m, int dims); /* NULL: memory refused */

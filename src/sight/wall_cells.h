@@ -1,0 +1,68 @@
+/* wall_cells.h - walls filed in the cells that they pass, so that a line meets those near it.
+ *
+ *   +------+------+------+
+ *   |      |   b  |      |      a wall is filed in every cell that it passes; a line visits the cells that it passes,
+ *   |w . . | . /. |. t   |      column by column along its longer side
+ *   |      |  /   |      |
+ *   +------+-a----+------+      both are widened by more than rounding can move a crossing, so that no wall is missed
+ *
+ * Cells are squares of a power of two, base * 16^k for layer k.  A wall is in the first layer where it passes at most
+ * MOST_CELLS, so that a wall of any length takes few; a line walks through each layer in use.
+ *
+ *   heads --hash of a cell--> chunk [ cell | 4 walls | their ends as floats ] --> chunk --> ...
+ *
+ * The walls of a cell are an unrolled list.  The ends are in cells from the lower corner of the cell; four walls at a time
+ * are compared with the line in floats, and only one that these cannot tell from a wall that hides is read itself. */
+#ifndef AOI_WALL_CELLS_H
+#define AOI_WALL_CELLS_H
+
+#include "aoi_sight.h"
+#include "base/lattice.h"
+#include "base/memory.h"
+
+enum { AOI_WALL_LAYERS = 64, AOI_WALL_LANES = 4 };
+
+typedef struct aoi_wall_chunk {
+    int32_t cx, cy;
+    uint32_t next; /* in the bucket, or in the chain of free ones */
+    uint16_t layer, count;
+    uint32_t wall[AOI_WALL_LANES];
+    float ends[4][AOI_WALL_LANES]; /* x of a, y of a, x of b, y of b */
+} aoi_wall_chunk;
+
+typedef struct aoi_wall_layer {
+    int exponent;   /* of the side of its cells */
+    uint32_t count; /* walls */
+    double side, inverse;
+    double longest; /* wall that has been filed, in cells */
+    aoi_span span;  /* of cells that have been used */
+} aoi_wall_layer;
+
+typedef struct aoi_wall_cells {
+    int base; /* exponent of the side of layer 0's cells */
+    uint32_t layer_count;
+    aoi_wall_layer layers[AOI_WALL_LAYERS];
+    uint32_t *heads; /* buckets of chunks, a power of two of them, or none */
+    uint32_t head_count;
+    aoi_wall_chunk *chunks;
+    uint32_t chunk_cap, chunk_top, free_chunk, chunk_count;
+    uint32_t filed; /* walls, as often as cells they are filed in */
+} aoi_wall_cells;
+
+void aoi_wall_cells_open(aoi_wall_cells *k, int base);
+void aoi_wall_cells_free(aoi_memory *m, aoi_wall_cells *k);
+
+/* Files a wall under its slot.  False: memory refused. */
+bool aoi_wall_cells_add(aoi_memory *m, aoi_wall_cells *k, const aoi_wall *w, uint32_t slot);
+void aoi_wall_cells_remove(aoi_wall_cells *k, const aoi_wall *w, uint32_t slot);
+uint32_t aoi_wall_cells_used(const aoi_wall_cells *k); /* buckets */
+
+/* Meets every wall that may hide one end of the line from the other, some more than once, until `meet` is true.  -1: the
+ * cells on the way are more than `most`, or too small to be told apart; else whether `meet` has ended it. */
+typedef bool aoi_wall_meet(void *ud, uint32_t slot);
+int aoi_wall_cells_walk(const aoi_wall_cells *k, const double *w, const double *t, uint32_t most, aoi_wall_meet *meet,
+                        void *ud);
+/* In how many cells it is filed; 0: not in all that it passes. */
+uint32_t aoi_wall_cells_check(const aoi_wall_cells *k, const aoi_wall *w, uint32_t slot);
+
+#endif
