@@ -17,6 +17,13 @@ enum { AOI_CACHE_LINE = 64 }; /* bytes */
 #define AOI_PREFETCH(p) ((void)(p))
 #endif
 
+/* The address, which is a multiple of n: its loads need no instructions of their own. */
+#ifdef __GNUC__
+#define AOI_ALIGNED(p, n) __builtin_assume_aligned((p), (n))
+#else
+#define AOI_ALIGNED(p, n) (p)
+#endif
+
 /* A function that is compiled into each of its callers, so that constant arguments specialise it. */
 #ifdef __GNUC__
 #define AOI_INLINE static inline __attribute__((always_inline))

@@ -29,7 +29,7 @@ AOI_INLINE void ring_gather(ring_scan *s, ring_matched *m, const ring_ends *e, i
     for (uint32_t i = 0; i < m->count; i++) {
         const aoi_bucket *b = s->h->buckets + m->bucket[i];
         for (uint32_t bits = m->bits[i]; bits; bits &= bits - 1) {
-            unsigned lane = ring_lowest(bits);
+            int lane = aoi_lanes_first(bits);
             uint32_t ref = b->ref[lane];
             s->hits[s->found] = ref; /* without a branch: written, and kept if it may have changed sides */
             s->found += !(ends && ring_keeps_sides(e, b->x[lane], b->y[lane], kind & RING_GAP));
@@ -61,7 +61,7 @@ AOI_INLINE void ring_scan_by(ring_scan *s, const aoi_cell *mid, unsigned cells, 
     bool ends = (kind & RING_ROUND) && e->known, marked = s->v->marked;
     m.count = 0;
     for (; cells; cells &= cells - 1) {
-        if ((i = mid->head[ring_lowest(cells)]) == AOI_NONE) continue;
+        if ((i = mid->head[aoi_lanes_first(cells)]) == AOI_NONE) continue;
         heads++;
         if ((i = ring_scan_bucket(buckets, i, lanes, kind, wide, marked, &m)) != AOI_NONE) open[last++] = i;
     }
@@ -102,7 +102,7 @@ static void ring_scan_around(ring_scan *s, aoi_cell *k, unsigned cells, const ri
         return;
     }
     for (unsigned left = cells; left; left &= left - 1) {
-        int d = (int)ring_lowest(left);
+        int d = aoi_lanes_first(left);
         i = aoi_spatial_find(s->h, k->cx + d % 3 - 1, k->cy + d / 3 - 1);
         k->head[d] = i == AOI_NONE ? AOI_NONE : s->h->cells[i].head[AOI_MIDDLE];
     }
@@ -134,8 +134,8 @@ static void ring_scan_box_cell(ring_scan *s, const aoi_cell *k, const ring *r) {
         int64_t first = (int64_t)(a ? k->cy : k->cx) * RING_CELL, last = first + RING_CELL - 1;
         int64_t near = ring_smaller(ring_larger(r->center[a], first), last), off = llabs(r->center[a] - near);
         w.center[a] = (uint16_t)near;
-        w.outer[a] = (int16_t)ring_smaller(ring_larger(r->outer[a] - off, 0), RING_CELL);
-        w.inner[a] = (int16_t)ring_smaller(ring_larger(r->inner[a] - off, 0), RING_CELL);
+        w.half[a] = (uint16_t)ring_smaller(ring_larger(r->outer[a] - off, 0), RING_CELL);
+        w.half[2 + a] = (uint16_t)ring_smaller(ring_larger(r->inner[a] - off, 0), RING_CELL);
     }
     const ring_lanes lanes = ring_spread(&w, RING_BOX);
     ring_scan_by(s, k, 1u << AOI_MIDDLE, &lanes, &(ring_ends){.known = false}, RING_BOX, false);

@@ -42,6 +42,7 @@ typedef struct aoi_cell { /* a query around the cell reads its first cache line 
 } aoi_cell;
 
 _Static_assert(sizeof(aoi_bucket) == 2 * AOI_CACHE_LINE, "a bucket is two cache lines");
+_Static_assert(offsetof(aoi_bucket, y) == sizeof(uint16_t) * AOI_BUCKET_LANES, "bits fill up the lanes of x");
 _Static_assert(offsetof(aoi_bucket, ref) == AOI_CACHE_LINE, "coordinates are one of them, refs the other");
 _Static_assert(offsetof(aoi_cell, neighbor) == AOI_CACHE_LINE, "what a query reads of a cell is one cache line");
 

@@ -1,0 +1,3 @@
+/* The same without instructions of any processor. */
+#define AOI_PORTABLE
+#include "simd.c"
