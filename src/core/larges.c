@@ -18,7 +18,7 @@
 
 enum { CLASS_OF_ONE = 16, WIDE_ONE_IN = 16 }; /* the class of reaches below 1; the share of nodes that may be wide */
 enum { CLASSES_APART = 32 };                  /* of a reach and R, up to which corners are exact enough */
-enum { SLACK_SHIFT = 3 };                     /* in a batch, an eighth of the small reach */
+enum { SLACK_SHIFT = 3 };                     /* in a batch, at most an eighth of the small reach */
 enum { OWNERS_AHEAD = 8, NODES_SOON = 4 };    /* whose memory is prefetched */
 
 static int class_of(double reach) {
@@ -39,8 +39,12 @@ static bool is_oblong(const aoi_space *s, uint32_t node) {
 
 void aoi_count_reach(aoi_space *s, uint32_t node, bool more) {
     const aoi_node_record *n = s->world.nodes + node;
-    uint32_t *count = &s->reaches[is_oblong(s, node)][class_of(longest_of(n))];
-    if (aoi_is_bounded(n)) *count = more ? *count + 1 : *count - 1;
+    int class = class_of(longest_of(n));
+    uint32_t *count = &s->reaches[is_oblong(s, node)][class];
+    if (!aoi_is_bounded(n)) return;
+    *count = more ? *count + 1 : *count - 1;
+    if (more) s->farthest_reach[class] = fmax(s->farthest_reach[class], longest_of(n));
+    else if (!s->reaches[0][class] && !s->reaches[1][class]) s->farthest_reach[class] = 0;
 }
 
 /* Nodes of this class, or a lower one, are small; `least` is, too. */
@@ -53,8 +57,10 @@ static int small_class(const aoi_space *s, int least) {
     return least;
 }
 
-static double reach_of_class(int class) {
-    return class < AOI_REACH_CLASSES - 1 ? ldexp(1, class - CLASS_OF_ONE) : INFINITY;
+/* No node of the class, or of a lower one, reaches farther. */
+static double reach_of_class(const aoi_space *s, int class) {
+    while (class > 0 && !(s->farthest_reach[class] > 0)) class--;
+    return s->farthest_reach[class];
 }
 
 /* ---- records and places ------------------------------------------------------------------------------------------ */
@@ -374,7 +380,7 @@ static void add_node_hit(aoi_space *s, uint32_t node, const large_question *but)
 static void add_small_nodes(aoi_space *s, const large_question *q, const large_question *but) {
     aoi_world *w = &s->world;
     uint32_t first = w->hit_count;
-    double reach = reach_of_class(q->small) * (1 + 0x1p-40);
+    double reach = reach_of_class(s, q->small) * (1 + 0x1p-40);
     aoi_grid_targets(&s->index.grid, (double[2]){q->box.lo[0] - reach, q->box.lo[1] - reach},
                      (double[2]){q->box.hi[0] + reach, q->box.hi[1] + reach});
     uint32_t owners = w->hit_count;
@@ -485,9 +491,9 @@ void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from,
 void aoi_add_large_changes(aoi_space *s) {
     aoi_world *w = &s->world;
     aoi_larges *l = &s->larges;
-    double slack = ldexp(1, small_class(s, 0) - CLASS_OF_ONE - SLACK_SHIFT);
+    double most = ldexp(1, small_class(s, 0) - CLASS_OF_ONE - SLACK_SHIFT), slack = fmin(most, s->moves.farthest);
     bool sorted = false;
-    for (uint32_t i = 0; i < w->mover_count; i++) {
+    for (uint32_t i = 0; i < w->mover_count && s->moves.farthest > slack; i++) {
         uint32_t e = w->movers[i];
         if (!(step_of(s, e) > slack)) continue;
         if (!sorted) sort_places(s, l->slack = slack);
@@ -517,6 +523,8 @@ static bool reaches_are_counted(const aoi_space *s) {
     aoi_space counted = {.world = s->world};
     for (uint32_t n = 0; n < s->world.node_top; n++)
         if (aoi_is_live(s->world.nodes[n].generation)) aoi_count_reach(&counted, n, true);
+    for (int k = 0; k < AOI_REACH_CLASSES; k++)
+        if (counted.farthest_reach[k] > s->farthest_reach[k]) return false;
     return !memcmp(counted.reaches, s->reaches, sizeof s->reaches);
 }
 
