@@ -24,7 +24,7 @@
 --- **Removal.** When a trigger, or the entity that carries it, is removed, its handlers are never called again, not
 --- even `leave`; `disable` it first where `leave` is wanted. A target that is removed leaves: that is its last call.
 --- An entity with triggers simply leaves the space. The records of its triggers go with it, those of empty ones within
---- the next 512 updates; `Triggers:remove` frees them at once.
+--- the next 512 updates, of n triggers more than 16,384 within n / 32; `Triggers:remove` frees them at once.
 ---
 --- **Errors** of a handler are raised from the call that was delivering, unchanged. The call that raised counts as
 --- made; the rest of what its event had to do is done before the next event or `update` of these triggers. A filter
@@ -264,7 +264,7 @@ function Triggers:refresh(target)
 end
 
 --- Advances the time and fires, in order of time, the timers that are due. Costs the logarithm of all timers for each
---- one that fires, and a look at a share of the triggers, all of them in 256 updates.
+--- one that fires, and a look at a share of the triggers: all of them in 256 updates, but at most 64 in one.
 ---@param now number seconds, never less than before
 ---@return integer n how many timers fired
 function Triggers:update(now)

@@ -59,8 +59,9 @@ static int small_class(const aoi_space *s, int least) {
 
 /* No node of the class, or of a lower one, reaches farther. */
 static double reach_of_class(const aoi_space *s, int class) {
-    while (class > 0 && !(s->farthest_reach[class] > 0)) class--;
-    return s->farthest_reach[class];
+    double reach = 0;
+    for (int k = 0; k <= class; k++) reach = fmax(reach, s->farthest_reach[k]);
+    return reach;
 }
 
 /* ---- records and places ------------------------------------------------------------------------------------------ */

@@ -114,9 +114,9 @@ struct aoi_space {
     char **labels; /* by slot of a node; NULL: it has none */
     uint32_t label_cap;
     aoi_larges larges;
-    uint32_t reaches[2][AOI_REACH_CLASSES]; /* bounded nodes by exponent; [1]: those longer on one axis (larges.c) */
+    uint32_t reaches[2][AOI_REACH_CLASSES];   /* bounded nodes by exponent; [1]: those longer on one axis (larges.c) */
     double farthest_reach[AOI_REACH_CLASSES]; /* of each class, or more */
-    aoi_seat *seats;                        /* NULL: nothing is attached */
+    aoi_seat *seats;                          /* NULL: nothing is attached */
     uint32_t seat_cap, attached;
     aoi_layer *layers;                                    /* chain of those that are open on it */
     uint32_t sync_count;                                  /* synchronisers ever opened */

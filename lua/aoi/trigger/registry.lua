@@ -14,7 +14,7 @@
 --
 -- A trigger is dead when its node is gone. An entity that leaves takes its nodes along, and a node that saw nothing
 -- gives no event then. So the record of such a trigger stays until an event, `get`, `add` or the sweep finds it. The
--- sweep examines a share of all records at each update, every record within ROUND updates.
+-- sweep examines a share of all records at each update: all within ROUND updates, but no more than MOST at one.
 
 local reserved = require "aoi.reserved"
 local visits = require "aoi.trigger.visits"
@@ -22,6 +22,7 @@ local visits = require "aoi.trigger.visits"
 local registry = {}
 
 local ROUND = 256 -- updates; a dead trigger is found in the current round or in the next
+local MOST = 64 -- records: each costs the misses of a large world
 
 --- Whether the node of a slot, and with it the entity that carries it, is still in the space.
 function registry.alive_at(set, slot, id)
@@ -62,7 +63,7 @@ function registry.sweep(set, n)
   for _ = 1, n or set.share do
     if set.hand == 0 then
       set.hand = #all
-      set.share = math.ceil(#all / ROUND)
+      set.share = math.min(math.ceil(#all / ROUND), MOST)
     end
     local t = all[set.hand]
     if t and not alive(t) then kill(t) end
