@@ -74,6 +74,7 @@
 #include "grid/lookups.c"
 #include "grid/nine_grid.c"
 #include "grid/node_layers.c"
+#include "grid/outward.c"
 #include "grid/ring.c"
 #include "grid/ring_query.c"
 #include "grid/spatial_hash.c"

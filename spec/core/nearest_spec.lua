@@ -50,17 +50,23 @@ for _, engine in ipairs(aoi.engines()) do
     return space:stats().steps - before
   end
 
-  local function crowd(options)
+  local function crowd(options, side)
     local space, random = aoi.new(options), rng.new(7)
-    for id = 1, 4000 do space:enter(id, random(2000), random(2000)) end
+    side = side or 2000
+    for id = 1, 4000 do space:enter(id, random() * side, random() * side) end
     return space
   end
 
   it("nearest from far away walks the edge of a crowd, not the crowd: " .. engine, function()
-    local space = crowd { engine = engine }
-    assert.is_true(steps_of(space, function() space:nearest(-10000, 1000, 5) end) < 1500)
-    assert.is_true(steps_of(space, function() space:nearest(1000, 1000, 5) end) < 300)
-    assert.is_true(steps_of(space, function() space:nearest(-10000, 1000, 5) end) < 1500)
+    for _, side in ipairs { 500, 1000, 2000, 4000, 20000 } do
+      local space = crowd({ engine = engine }, side)
+      for _, p in ipairs { { -10000, side / 2 }, { side + 7000, -7000 }, { side / 3, side + 20000 }, { -1e9, -1e9 } } do
+        local steps = steps_of(space, function() space:nearest(p[1], p[2], 5) end)
+        assert.is_true(steps < 2500, ("from %g, %g: %d steps, side %d"):format(p[1], p[2], steps, side))
+      end
+      assert.is_true(space:check())
+    end
+    assert.is_true(steps_of(crowd { engine = engine }, function(space) space:nearest(1000, 1000, 5) end) < 300)
   end)
 
   it("near walks what it walks with a hint, after a hundred questions of one size: " .. engine, function()

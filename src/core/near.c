@@ -323,46 +323,47 @@ static void keep_first(aoi_ranked *heap, size_t *count, size_t n, aoi_ranked r) 
     heap[i] = r;
 }
 
-/* The first n hits of a kind by distance into s->ranked; how many hits are surely nearer than all that was not hit. */
-static size_t rank_hits(aoi_space *s, const double *pos, size_t most, double within, double radius, uint64_t mask,
-                        size_t *count) {
+/* The first n by distance, of a kind, of what is in s->ranked and the hits; false when memory is refused. */
+static bool rank_hits(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, size_t *found) {
     const aoi_world *w = &s->world;
-    double sure = within * (1 - 0x1p-40);
-    size_t nearer = 0, all = 0;
-    *count = 0;
+    size_t most = *found + w->hit_count < n ? *found + w->hit_count : n;
+    if (w->failed || !AOI_GROW(&s->world.memory, s->ranked, s->ranked_cap, most)) return false;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         const aoi_entity_record *t = w->entities + w->hits[i];
         double dx = t->pos[0] - pos[0], dy = t->pos[1] - pos[1], dz = w->dims == 3 ? t->pos[2] - pos[2] : 0;
         AOI_PRODUCT xx = dx * dx, yy = dy * dy, zz = dz * dz;
         double d2 = w->dims == 3 ? xx + yy + zz : xx + yy;
         if ((mask && !(aoi_kind_of(s, w->hits[i]) & mask)) || !(d2 <= radius * radius)) continue;
-        all++;
-        nearer += d2 < sure * sure;
-        if (*count < most || d2 <= s->ranked[0].by) keep_first(s->ranked, count, most, (aoi_ranked){d2, t->id});
+        if (*found < n || d2 <= s->ranked[0].by) keep_first(s->ranked, found, n, (aoi_ranked){d2, t->id});
     }
-    return w->hit_count == w->entity_count || within > radius ? all : nearer;
+    return true;
 }
 
-/* Looks around in growing squares.  Where the square has become wider than the map the engine tells how far the nearest
- * are: a crowd far away is then not ranked as a whole.  Returns false when memory is refused. */
+/* Whether nothing that is that far away, squared, may be one of the first n. */
+static bool is_past(const aoi_space *s, double distance, size_t n, double radius, size_t found) {
+    return distance > radius * radius || (found == n && s->ranked[0].by < distance);
+}
+
+/* In growing squares, which find the crowd around a place at once, then cell by cell in the order of their distances, for
+ * what is far away or seldom.  Returns false when memory is refused. */
 static bool find_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, size_t *found) {
     aoi_world *w = &s->world;
-    double within = s->last_nearest > 0 ? s->last_nearest : 2, looked = 0; /* what is near now was near the last time */
-    for (bool told = false;; within = looked * (w->hit_count ? 2 : 4)) {
-        double reach = aoi_grid_nearest(&s->index.grid, pos, within, n);
-        told = told || reach != within;
-        if (reach > looked) within = reach;
-        looked = within;
-        reach = within > radius ? aoi_outer_extent(AOI_CIRCLE, radius) : within;
+    aoi_grid *g = &s->index.grid;
+    double within = s->last_nearest > 0 ? s->last_nearest : 2; /* what is near now was near the last time */
+    for (; !aoi_grid_is_far(g, within); within *= w->hit_count ? 2 : 4) {
+        double reach = fmin(within, aoi_outer_extent(AOI_CIRCLE, radius)), sure = within * (1 - 0x1p-40);
+        *found = 0;
         aoi_find_targets(s, pos, (double[2]){reach, reach});
-        if (w->failed || !AOI_GROW(&w->memory, s->ranked, s->ranked_cap, w->hit_count < n ? w->hit_count : n)) break;
-        size_t sure = rank_hits(s, pos, n, within, radius, mask, found);
-        if (sure < n && w->hit_count != w->entity_count && within <= radius) continue;
-        if (!told) s->last_nearest = within < 1e300 ? within : 2;
+        if (!rank_hits(s, pos, n, radius, mask, found)) return false;
+        if (w->hit_count != w->entity_count && !is_past(s, sure * sure, n, radius, *found)) continue;
+        s->last_nearest = within;
         return true;
     }
-    w->failed = true;
-    return false;
+    *found = 0;
+    if (!aoi_grid_begin_outward(g, pos)) return false;
+    for (double next; (next = aoi_grid_step_outward(g, pos)) < INFINITY && !is_past(s, next, n, radius, *found);)
+        if (!rank_hits(s, pos, n, radius, mask, found)) return false;
+    return !w->failed;
 }
 
 int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
@@ -370,7 +371,7 @@ int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64
     size_t found = 0;
     if (!aoi_finite(s, pos) || !(radius >= 0)) return AOI_EVALUE;
     if (!aoi_settle(s)) return AOI_ENOMEM;
-    if (n) (void)find_nearest(s, pos, n, radius, mask, &found);
+    if (n && !find_nearest(s, pos, n, radius, mask, &found)) s->world.failed = true;
     if (!aoi_answer_ready(s, found, false)) return AOI_ENOMEM;
     if (found) qsort(s->ranked, found, sizeof *s->ranked, aoi_by_rank);
     for (size_t i = 0; i < found; i++) s->ids_out[s->answer_count++] = s->ranked[i].id;

@@ -12,6 +12,7 @@ void aoi_grid_open(aoi_grid *g, aoi_world *w, double hint) {
 void aoi_grid_close(aoi_grid *g) {
     while (g->layer_count) aoi_spatial_close(aoi_grid_memory(g), &g->layers[--g->layer_count].cells);
     AOI_CLEAR(aoi_grid_memory(g), g->layers, g->layer_cap);
+    AOI_CLEAR(aoi_grid_memory(g), g->ahead, g->ahead_cap);
     aoi_spatial_close(aoi_grid_memory(g), &g->points);
     g->tuned = g->counted = 0;
     g->seldom = 0;

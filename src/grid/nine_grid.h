@@ -36,6 +36,11 @@ typedef struct aoi_grid_layer {
     aoi_owner_box box; /* of a scattered one: around the owners of all of its nodes */
 } aoi_grid_layer;
 
+typedef struct aoi_grid_ahead { /* a coarse cell if `cell` is AOI_NONE */
+    double distance;            /* the least of its entities, squared */
+    uint32_t coarse, cell;
+} aoi_grid_ahead;
+
 struct aoi_grid {
     aoi_world *world;
     double base;  /* sides are this times a power of two */
@@ -49,6 +54,8 @@ struct aoi_grid {
     uint32_t tuned;        /* nodes in the layer that chose the side of `points` */
     int asked, asked_lead; /* without nodes: the size class of most questions, and by how many (Boyer and Moore 1981) */
     uint32_t last, streak; /* the last mover, and how many movers in a row were predicted */
+    aoi_grid_ahead *ahead; /* a heap, while a search goes outward */
+    uint32_t ahead_cap, ahead_count;
 };
 
 typedef struct aoi_grid_seat { /* room for a node in a layer */
@@ -136,9 +143,15 @@ void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi);
 /* aoi_add_hit() for every node whose box, in the plane whose circle, contains the point, idle ones if they are wanted, and
  * maybe others; each once. */
 void aoi_grid_watchers(aoi_grid *g, const double *at, bool idle);
-/* `within`, unless a walk over all cells costs less than one over the square of that half-extent: then a distance within
- * which, heights aside, so many entities stand.  INFINITY: there are none so far away. */
-double aoi_grid_nearest(const aoi_grid *g, const double *at, double within, size_t count);
 uint32_t aoi_grid_beside(const aoi_grid *g, uint32_t entity); /* another entity close by, or AOI_NONE */
+
+/* ---- outward.c: entities around a place by distance --------------------------------------------------------------------- */
+
+/* Whether a square of that half-extent has so many cells that going outward is cheaper than a question for it. */
+bool aoi_grid_is_far(const aoi_grid *g, double within);
+bool aoi_grid_begin_outward(aoi_grid *g, const double *at); /* false when memory is refused */
+/* The hits are the entities of the next cell; all others that are nearer than the square root of what it returns have been
+ * hits before.  INFINITY: there is no cell left, or memory is refused. */
+double aoi_grid_step_outward(aoi_grid *g, const double *at);
 
 #endif

@@ -16,7 +16,9 @@ void aoi_spatial_open(aoi_spatial_hash *h, double side, bool of_nodes) {
 void aoi_spatial_close(aoi_memory *m, aoi_spatial_hash *h) {
     AOI_FREE_LINES(m, h->cells, h->cap);
     AOI_FREE_LINES(m, h->buckets, h->bucket_cap);
+    AOI_FREE(m, h->coarse, h->coarse_cap);
     aoi_index_free(m, &h->index);
+    aoi_index_free(m, &h->coarse_index);
     aoi_spatial_open(h, h->side, h->of_nodes);
 }
 
@@ -48,15 +50,41 @@ static void spatial_set_head(aoi_spatial_hash *h, aoi_cell *k, uint32_t bucket) 
         if (k->neighbor[d] != AOI_NONE) h->cells[k->neighbor[d]].head[8 - d] = bucket;
 }
 
+static uint32_t spatial_find_coarse(const aoi_spatial_hash *h, int32_t cx, int32_t cy) {
+    uint32_t hash = aoi_cell_hash(cx, cy), at = AOI_SEEK, i;
+    while ((i = aoi_index_next(&h->coarse_index, hash, &at)) != AOI_NONE)
+        if (h->coarse[i].cx == cx && h->coarse[i].cy == cy) break;
+    return i;
+}
+
+/* Chains a cell into its coarse cell, for which there is room if it is missing. */
+static void spatial_chain(aoi_spatial_hash *h, aoi_cell *k) {
+    int32_t cx = k->cx >> AOI_COARSE_BITS, cy = k->cy >> AOI_COARSE_BITS;
+    uint32_t i = spatial_find_coarse(h, cx, cy);
+    if (i == AOI_NONE) {
+        i = h->coarse_count++;
+        h->coarse[i] = (aoi_coarse_cell){cx, cy, AOI_NONE};
+        aoi_index_add(&h->coarse_index, aoi_cell_hash(cx, cy), i);
+    }
+    k->next = h->coarse[i].first;
+    h->coarse[i].first = (uint32_t)(k - h->cells);
+}
+
+static bool spatial_reserve_coarse(aoi_memory *m, aoi_spatial_hash *h) {
+    return AOI_GROW(m, h->coarse, h->coarse_cap, h->coarse_count + (size_t)1) &&
+           aoi_index_reserve(m, &h->coarse_index, h->coarse_count + (size_t)1);
+}
+
 static uint32_t spatial_new_cell(aoi_memory *m, aoi_spatial_hash *h, int32_t cx, int32_t cy) {
     uint32_t i = h->unused;
-    if (!aoi_index_reserve(m, &h->index, h->index.count + (size_t)1)) return AOI_NONE;
+    if (!aoi_index_reserve(m, &h->index, h->index.count + (size_t)1) || !spatial_reserve_coarse(m, h)) return AOI_NONE;
     if (i != AOI_NONE) h->unused = h->cells[i].neighbor[0];
     else if (AOI_GROW_LINES(m, h->cells, h->cap, h->top + (size_t)1)) i = h->top++;
     else return AOI_NONE;
     h->cells[i] = (aoi_cell){.cx = cx, .cy = cy, .begin = {aoi_block_begin(cx), aoi_block_begin(cy)}};
     aoi_index_add(&h->index, aoi_cell_hash(cx, cy), i);
     spatial_link_neighbors(h, i);
+    spatial_chain(h, h->cells + i);
     h->used++;
     h->empty++;
     return i;
@@ -150,11 +178,15 @@ void aoi_spatial_tidy(aoi_memory *m, aoi_spatial_hash *h) {
         k->count = UINT32_MAX;
         h->used--;
     }
-    h->empty = 0;
+    h->empty = h->coarse_count = 0;
     h->unused = AOI_NONE;
+    aoi_index_clear(&h->coarse_index);
     while (h->top && !aoi_cell_exists(h->cells + h->top - 1)) h->top--;
     for (uint32_t i = h->top; i-- > 0;) {
-        if (aoi_cell_exists(h->cells + i)) continue;
+        if (aoi_cell_exists(h->cells + i)) {
+            spatial_chain(h, h->cells + i);
+            continue;
+        }
         h->cells[i].neighbor[0] = h->unused;
         h->unused = i;
     }
@@ -277,7 +309,20 @@ static const char *spatial_check_buckets(const aoi_spatial_hash *h, const aoi_ce
     return items == k->count ? NULL : "a cell counts its items wrongly";
 }
 
+static const char *spatial_check_coarse(const aoi_spatial_hash *h) {
+    uint32_t used = 0;
+    for (uint32_t c = 0; c < h->coarse_count; c++)
+        for (uint32_t i = h->coarse[c].first; i != AOI_NONE; i = h->cells[i].next) {
+            const aoi_cell *k = h->cells + i;
+            if (used++ == h->used || !aoi_cell_exists(k)) return "the cells of a coarse cell are chained wrongly";
+            if (spatial_find_coarse(h, k->cx >> AOI_COARSE_BITS, k->cy >> AOI_COARSE_BITS) != c)
+                return "a cell is chained in another coarse cell";
+        }
+    return used == h->used ? aoi_index_check(&h->coarse_index) : "a cell is in no coarse cell";
+}
+
 const char *aoi_spatial_check(const aoi_spatial_hash *h) {
+    const char *wrong = spatial_check_coarse(h);
     uint32_t used = 0, empty = 0, count = 0, buckets = 0;
     for (uint32_t i = 0; i < h->top; i++) {
         const aoi_cell *k = h->cells + i;
@@ -286,7 +331,7 @@ const char *aoi_spatial_check(const aoi_spatial_hash *h) {
         used++;
         empty += k->count == 0;
         count += k->count;
-        const char *wrong = spatial_check_neighbors(h, k);
+        if (!wrong) wrong = spatial_check_neighbors(h, k);
         if (!wrong) wrong = spatial_check_buckets(h, k, &buckets);
         if (wrong) return wrong;
     }

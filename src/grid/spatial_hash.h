@@ -12,7 +12,8 @@
  * Coordinates and the link to the next bucket share one cache line; refs are in the other, read only for items that
  * hit. Exact positions are in the records.
  *
- * Only cells that have held something since the last `tidy` exist: memory follows the items, not the map.
+ * Only cells that have held something since the last `tidy` exist: memory follows the items, not the map.  A coarse cell
+ * is a square of 8 x 8 of which some exist: their chain.  Searches from far away read those instead of all cells.
  * Method: spatial hashing (Teschner et al. 2003); the "nine-grid" of the AOI literature. */
 #ifndef AOI_SPATIAL_HASH_H
 #define AOI_SPATIAL_HASH_H
@@ -39,7 +40,15 @@ typedef struct aoi_cell { /* a query around the cell reads its first cache line 
     uint32_t head[9];                              /* head buckets of the block of nine, row by row; [4] is its own */
     double begin[2];                               /* least fixed-point coordinates of the block; see aoi_block_begin */
     _Alignas(AOI_CACHE_LINE) uint32_t neighbor[9]; /* cells of the block in the same order, AOI_NONE if missing */
+    uint32_t next;                                 /* another cell of its coarse cell, or AOI_NONE */
 } aoi_cell;
+
+enum { AOI_COARSE_BITS = 3, AOI_COARSE = 1 << AOI_COARSE_BITS }; /* cells on a side of a coarse one */
+
+typedef struct aoi_coarse_cell {
+    int32_t cx, cy;
+    uint32_t first; /* of its cells, or AOI_NONE */
+} aoi_coarse_cell;
 
 _Static_assert(sizeof(aoi_bucket) == 2 * AOI_CACHE_LINE, "a bucket is two cache lines");
 _Static_assert(offsetof(aoi_bucket, y) == sizeof(uint16_t) * AOI_BUCKET_LANES, "bits fill up the lanes of x");
@@ -54,7 +63,9 @@ typedef struct aoi_spatial_hash {
     bool of_nodes;                          /* they are nodes, at the places of their owners, not entities */
     aoi_bucket *buckets;
     uint32_t bucket_cap, bucket_top, unused_bucket;
-    aoi_index index;
+    aoi_coarse_cell *coarse;
+    uint32_t coarse_cap, coarse_count;
+    aoi_index index, coarse_index;
 } aoi_spatial_hash;
 
 void aoi_spatial_open(aoi_spatial_hash *h, double side, bool of_nodes);
