@@ -323,8 +323,8 @@ AOI_API int aoi_near_many(aoi_space *s, const double *places, size_t n, const ao
                           const uint32_t **ends, size_t *count);
 
 /* Up to n entities, nearest first by dx*dx + dy*dy (+ dz*dz), equal ones by id, none farther than radius, which may be
- * INFINITY; mask as in aoi_near.  Costs what the neighbourhood costs: it looks around in growing squares and then outward,
- * and from outside of a crowd, at the cells that hold something. */
+ * INFINITY; mask as in aoi_near.  Costs what the neighbourhood costs: it looks around in growing squares, then at
+ * cells in the order of their distances. */
 AOI_API int aoi_nearest(aoi_space *s, const double *pos, size_t n, double radius, uint64_t mask, const int64_t **ids,
                         size_t *count);
 
