@@ -203,7 +203,8 @@ static int add_one(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_a
 
 int aoi_add_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, aoi_node *out) {
     int result = add_one(s, handle, node_id, area, (new_area){.flags = silence_of(area)}, out);
-    if (s->journal) aoi_log_add(s, handle, node_id, area, result);
+    if (s->journal)
+        aoi_log(s, &(aoi_call){AOI_CALL_ADD_NODE, result, .entity = handle, .node_id = node_id, .area = area});
     return result;
 }
 
@@ -252,7 +253,9 @@ int aoi_adopt_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_a
     new_area a = {.flags = silence_of(area), .seen = sorted, .seen_count = kept};
     int result = add_one(s, handle, node_id, area, a, out);
     aoi_resize(m, sorted, count * sizeof *sorted, 0);
-    if (s->journal) aoi_log_adopt(s, handle, node_id, area, seen, count, result);
+    if (s->journal)
+        aoi_log(s, &(aoi_call){AOI_CALL_ADOPT_NODE, result, .entity = handle, .node_id = node_id, .area = area,
+                               .ids = seen, .count = count});
     return result;
 }
 
@@ -288,7 +291,9 @@ static int add_to_each(aoi_space *s, const aoi_entity *entities, size_t n, int64
 int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
                       size_t *bad) {
     int result = add_to_each(s, entities, n, node_id, area, bad);
-    if (s->journal) aoi_log_add_many(s, entities, n, node_id, area, result);
+    if (s->journal)
+        aoi_log(s, &(aoi_call){AOI_CALL_ADD_NODE_MANY, result, .node_id = node_id, .area = area, .entities = entities,
+                               .count = n});
     return result;
 }
 
@@ -315,7 +320,7 @@ static int remove_node(aoi_space *s, aoi_node handle, int silent) {
 
 int aoi_remove_node(aoi_space *s, aoi_node handle) {
     int result = remove_node(s, handle, 0);
-    if (s->journal) aoi_log_remove(s, handle, result);
+    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_REMOVE_NODE, result, .node = handle});
     return result;
 }
 
@@ -386,7 +391,7 @@ static int set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
 
 int aoi_set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
     int result = set_area(s, handle, area);
-    if (s->journal) aoi_log_area(s, handle, area, result);
+    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_SET_AREA, result, .node = handle, .area = area});
     return result;
 }
 
@@ -401,7 +406,8 @@ static int set_radius(aoi_space *s, aoi_node handle, double radius, double keep)
 
 int aoi_set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
     int result = set_radius(s, handle, radius, keep);
-    if (s->journal) aoi_log_values(s, AOI_CALL_SET_RADIUS, handle, (double[]){radius, keep}, 2, result);
+    if (s->journal)
+        aoi_log(s, &(aoi_call){AOI_CALL_SET_RADIUS, result, .node = handle, .values = (double[]){radius, keep}});
     return result;
 }
 
@@ -415,7 +421,7 @@ static int set_facing(aoi_space *s, aoi_node handle, double facing) {
 
 int aoi_set_facing(aoi_space *s, aoi_node handle, double facing) {
     int result = set_facing(s, handle, facing);
-    if (s->journal) aoi_log_values(s, AOI_CALL_SET_FACING, handle, &facing, 1, result);
+    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_SET_FACING, result, .node = handle, .values = &facing});
     return result;
 }
 
@@ -429,7 +435,7 @@ static int set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
 
 int aoi_set_mask(aoi_space *s, aoi_node handle, uint64_t mask) {
     int result = set_mask(s, handle, mask);
-    if (s->journal) aoi_log_mask(s, handle, mask, result);
+    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_SET_MASK, result, .node = handle, .bits = mask});
     return result;
 }
 
@@ -460,6 +466,7 @@ static int override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
 
 int aoi_override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
     int result = override(s, handle, target, how);
-    if (s->journal) aoi_log_override(s, handle, target, how, result);
+    if (s->journal)
+        aoi_log(s, &(aoi_call){AOI_CALL_OVERRIDE, result, .node = handle, .target = target, .bits = (uint64_t)how});
     return result;
 }

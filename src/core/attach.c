@@ -133,7 +133,8 @@ static int attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const 
 
 int aoi_attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const double *offset) {
     int result = attach(s, passenger, carrier, offset);
-    if (s->journal) aoi_log_attach(s, passenger, carrier, offset, result);
+    if (s->journal)
+        aoi_log(s, &(aoi_call){AOI_CALL_ATTACH, result, .entity = passenger, .target = carrier, .values = offset});
     return result;
 }
 

@@ -73,7 +73,7 @@ static int move_rows(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
 
 int aoi_move_many(aoi_space *s, const aoi_row *rows, size_t n, size_t *bad) {
     int result = move_rows(s, rows, n, bad);
-    if (s->journal) aoi_log_rows(s, AOI_CALL_MOVE_MANY, rows, n, 0, result);
+    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_MOVE_MANY, result, .rows = rows, .count = n});
     return result;
 }
 
@@ -142,7 +142,7 @@ static int enter_rows(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind
 
 int aoi_enter_many(aoi_space *s, const aoi_row *rows, size_t n, uint64_t kind, size_t *bad) {
     int result = enter_rows(s, rows, n, kind, bad);
-    if (s->journal) aoi_log_rows(s, AOI_CALL_ENTER_MANY, rows, n, kind, result);
+    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_ENTER_MANY, result, .rows = rows, .count = n, .bits = kind});
     return result;
 }
 
@@ -177,6 +177,6 @@ static int leave_ids(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
 
 int aoi_leave_many(aoi_space *s, const int64_t *ids, size_t n, size_t *bad) {
     int result = leave_ids(s, ids, n, bad);
-    if (s->journal) aoi_log_leave_many(s, ids, n, result);
+    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_LEAVE_MANY, result, .ids = ids, .count = n});
     return result;
 }

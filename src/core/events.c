@@ -11,7 +11,7 @@ int aoi_flush(aoi_space *s) {
     if (!s->deferred) return AOI_OK;
     bool settled = aoi_settle(s);
     if (settled) aoi_queue_leaves_first(&s->world.memory, &s->queue);
-    if (s->journal) aoi_log_flush(s, settled ? AOI_OK : AOI_ENOMEM);
+    if (s->journal) aoi_log(s, &(aoi_call){.call = AOI_CALL_FLUSH, .result = settled ? AOI_OK : AOI_ENOMEM});
     return settled ? AOI_OK : AOI_ENOMEM;
 }
 

@@ -256,7 +256,8 @@ static int enter_entity(aoi_space *s, int64_t id, const double *pos, uint64_t ki
 
 int aoi_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, aoi_entity *out) {
     int result = enter_entity(s, id, pos, kind, out);
-    if (s->journal) aoi_log_enter(s, id, pos, kind, result);
+    if (s->journal)
+        aoi_log(s, &(aoi_call){AOI_CALL_ENTER, result, .named = true, .id = id, .bits = kind, .values = pos});
     return result;
 }
 
@@ -302,7 +303,7 @@ static int move_entity(aoi_space *s, aoi_entity handle, const double *pos) {
 
 int aoi_move(aoi_space *s, aoi_entity handle, const double *pos) {
     int result = move_entity(s, handle, pos);
-    if (s->journal) aoi_log_move(s, handle, pos, result);
+    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_MOVE, result, .entity = handle, .values = pos});
     return result;
 }
 
@@ -346,8 +347,9 @@ static int leave_entity(aoi_space *s, aoi_entity handle) {
 }
 
 int aoi_leave(aoi_space *s, aoi_entity handle) {
-    int64_t id = s->journal ? aoi_logged_id(s, handle) : 0; /* its record may be given back */
+    uint32_t e = s->journal ? aoi_entity_slot(s, handle) : AOI_NONE;
+    int64_t id = e == AOI_NONE ? 0 : s->world.entities[e].id; /* its record may be given back */
     int result = leave_entity(s, handle);
-    if (s->journal) aoi_log_leave(s, handle, id, result);
+    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_LEAVE, result, .named = e != AOI_NONE, .id = id});
     return result;
 }

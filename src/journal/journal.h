@@ -33,6 +33,26 @@ enum {
     AOI_RECORD_REFUSED       /* a call, its result, the ids it named */
 };
 
+/* What the record of a call has, in this order. */
+enum {
+    AOI_CALL_ID = 1,       /* of the entity */
+    AOI_CALL_NODE = 2,     /* its id */
+    AOI_CALL_ATTACHED = 4, /* a byte; 0: nothing follows */
+    AOI_CALL_TARGET = 8,
+    AOI_CALL_ROWS = 16, /* how many; they stand at the end, as lists do */
+    AOI_CALL_BITS = 32,
+    AOI_CALL_HOW = 64,    /* a byte */
+    AOI_CALL_PLACE = 128, /* 2 or 3 doubles, two, one */
+    AOI_CALL_VALUES = 256,
+    AOI_CALL_VALUE = 512,
+    AOI_CALL_AREA = 1024,
+    AOI_CALL_IDS = 2048,
+    AOI_CALL_PIECES = 4096, /* as those of a snapshot */
+    AOI_CALL_BY_NODE = 8192 /* nothing: the call has the handle of a node */
+};
+unsigned aoi_call_fields(int call);
+int aoi_call_values(unsigned fields, int dims); /* how many doubles */
+
 typedef struct aoi_record { /* one that has been read; what is used depends on `what` */
     unsigned what;          /* a record, or AOI_CALL_ENTER ... */
     unsigned call, result;  /* refused */

@@ -193,236 +193,88 @@ static void log_refused(aoi_journal *j, int call, int result, const int64_t *ids
     recorded(j, p);
 }
 
-static inline int64_t id_of(const aoi_space *s, aoi_entity e) {
+static int64_t id_of(const aoi_space *s, aoi_entity e) {
     return s->world.entities[e.index].id;
 }
 
-static void refused_entity(aoi_space *s, int call, aoi_entity e, int result) {
-    uint32_t slot = aoi_entity_slot(s, e);
-    int64_t id = slot == AOI_NONE ? 0 : s->world.entities[slot].id;
-    log_refused(s->journal, call, result, &id, slot != AOI_NONE);
-}
-
-static void refused_node(aoi_space *s, int call, aoi_node n, int result) {
-    uint32_t slot = aoi_node_slot(s, n);
-    int64_t ids[2] = {0, 0};
-    if (slot != AOI_NONE) {
-        ids[0] = s->world.entities[s->world.nodes[slot].owner].id;
-        ids[1] = s->world.nodes[slot].node_id;
+/* The ids that a call has named, those of handles as far as they are valid; returns how many. */
+static int named_ids(const aoi_space *s, const aoi_call *c, unsigned fields, int64_t *ids) {
+    ids[0] = c->id, ids[1] = c->node_id;
+    if (!(fields & AOI_CALL_ID)) return 0;
+    if (fields & AOI_CALL_BY_NODE) { /* one that is removed keeps its slot for now */
+        uint32_t node = c->result == AOI_OK ? c->node.index : aoi_node_slot(s, c->node);
+        if (node == AOI_NONE) return 0;
+        ids[0] = s->world.entities[s->world.nodes[node].owner].id;
+        ids[1] = s->world.nodes[node].node_id;
+        return 2;
     }
-    log_refused(s->journal, call, result, ids, slot == AOI_NONE ? 0 : 2);
+    if (!c->named) {
+        uint32_t e = aoi_entity_slot(s, c->entity);
+        if (e == AOI_NONE) return 0;
+        ids[0] = s->world.entities[e].id;
+    }
+    return fields & AOI_CALL_NODE ? 2 : 1;
 }
 
-static inline unsigned char *put_doubles(unsigned char *p, const double *v, int n) {
+static unsigned char *put_doubles(unsigned char *p, const double *v, int n) {
     for (int i = 0; i < n; i++) p = aoi_put_double(p, v[i]);
     return p;
 }
 
-void aoi_log_enter(aoi_space *s, int64_t id, const double *pos, uint64_t kind, int result) {
-    aoi_journal *j = s->journal;
-    if (j->failed) return;
-    if (result != AOI_OK) {
-        log_refused(j, AOI_CALL_ENTER, result, &id, 1);
-        return;
+static void write_rows(aoi_journal *j, const aoi_call *c) {
+    for (size_t i = 0; i < c->count; i++) {
+        unsigned char *p = aoi_put_signed(more_room(j, AOI_MOST_VARINT + 3 * 8), c->rows[i].id);
+        wrote(j, put_doubles(p, c->rows[i].pos, j->space->world.dims));
     }
-    unsigned char *p = aoi_put_varint(aoi_put_signed(record_of(j, AOI_CALL_ENTER), id), kind);
-    recorded(j, put_doubles(p, pos, s->world.dims));
 }
 
-void aoi_log_move(aoi_space *s, aoi_entity e, const double *pos, int result) {
-    aoi_journal *j = s->journal;
-    if (j->failed) return;
-    if (result != AOI_OK) {
-        refused_entity(s, AOI_CALL_MOVE, e, result);
-        return;
+static void write_ids(aoi_journal *j, const aoi_call *c) {
+    wrote(j, aoi_put_varint(more_room(j, AOI_MOST_VARINT), c->count));
+    for (size_t i = 0; i < c->count; i++) {
+        int64_t id = c->entities ? id_of(j->space, c->entities[i]) : c->ids[i];
+        wrote(j, aoi_put_signed(more_room(j, AOI_MOST_VARINT), id));
     }
-    unsigned char *p = aoi_put_signed(record_of(j, AOI_CALL_MOVE), id_of(s, e));
-    p = aoi_put_double(aoi_put_double(p, pos[0]), pos[1]);
-    recorded(j, s->world.dims == 3 ? aoi_put_double(p, pos[2]) : p);
 }
 
-int64_t aoi_logged_id(const aoi_space *s, aoi_entity e) {
-    uint32_t slot = aoi_entity_slot(s, e);
-    return slot == AOI_NONE ? 0 : s->world.entities[slot].id;
-}
-
-void aoi_log_leave(aoi_space *s, aoi_entity e, int64_t id, int result) {
-    aoi_journal *j = s->journal;
-    if (j->failed) return;
-    if (result != AOI_OK) refused_entity(s, AOI_CALL_LEAVE, e, result);
-    else recorded(j, aoi_put_signed(record_of(j, AOI_CALL_LEAVE), id));
-}
-
-void aoi_log_kind(aoi_space *s, int call, aoi_entity e, uint64_t bits, int result) {
-    aoi_journal *j = s->journal;
-    if (j->failed) return;
-    if (result != AOI_OK) refused_entity(s, call, e, result);
-    else recorded(j, aoi_put_varint(aoi_put_signed(record_of(j, call), id_of(s, e)), bits));
-}
-
-void aoi_log_extent(aoi_space *s, aoi_entity e, double extent, int result) {
-    aoi_journal *j = s->journal;
-    if (j->failed) return;
-    if (result != AOI_OK) refused_entity(s, AOI_CALL_SET_EXTENT, e, result);
-    else recorded(j, aoi_put_double(aoi_put_signed(record_of(j, AOI_CALL_SET_EXTENT), id_of(s, e)), extent));
-}
-
-/* Whether it is attached, or let go; to which, and where. */
-void aoi_log_attach(aoi_space *s, aoi_entity passenger, aoi_entity carrier, const double *offset, int result) {
-    aoi_journal *j = s->journal;
-    bool attached = !AOI_IS_NULL(carrier);
-    if (j->failed) return;
-    if (result != AOI_OK) {
-        refused_entity(s, AOI_CALL_ATTACH, passenger, result);
-        return;
+static void write_call(aoi_journal *j, const aoi_call *c, unsigned f, const int64_t *ids) {
+    const int dims = j->space->world.dims;
+    unsigned char *p = record_of(j, c->call);
+    if (f & AOI_CALL_ID) p = aoi_put_signed(p, ids[0]);
+    if (f & AOI_CALL_NODE) p = aoi_put_signed(p, ids[1]);
+    if (f & AOI_CALL_ATTACHED) {
+        *p++ = !AOI_IS_NULL(c->target);
+        if (AOI_IS_NULL(c->target)) f = 0;
     }
-    unsigned char *p = aoi_put_signed(record_of(j, AOI_CALL_ATTACH), id_of(s, passenger));
-    *p++ = attached;
-    if (attached) p = put_doubles(aoi_put_signed(p, id_of(s, carrier)), offset, s->world.dims);
-    recorded(j, p);
-}
-
-/* ---- batches ------------------------------------------------------------------------------------------------------ */
-
-void aoi_log_rows(aoi_space *s, int call, const aoi_row *rows, size_t n, uint64_t kind, int result) {
-    aoi_journal *j = s->journal;
-    if (j->failed) return;
-    if (result != AOI_OK) {
-        log_refused(j, call, result, NULL, 0);
-        return;
-    }
-    unsigned char *p = aoi_put_varint(record_of(j, call), n);
-    if (call == AOI_CALL_ENTER_MANY) p = aoi_put_varint(p, kind);
+    if (f & AOI_CALL_TARGET) p = aoi_put_signed(p, id_of(j->space, c->target));
+    if (f & AOI_CALL_ROWS) p = aoi_put_varint(p, c->count);
+    if (f & AOI_CALL_BITS) p = aoi_put_varint(p, c->bits);
+    if (f & AOI_CALL_HOW) *p++ = (unsigned char)c->bits;
+    p = put_doubles(p, c->values, aoi_call_values(f, dims));
+    if (f & AOI_CALL_AREA) p = aoi_put_area(p, dims, c->area);
     wrote(j, p);
-    for (size_t i = 0; i < n; i++) {
-        p = aoi_put_signed(more_room(j, AOI_MOST_VARINT + 3 * 8), rows[i].id);
-        wrote(j, put_doubles(p, rows[i].pos, s->world.dims));
+    if (f & AOI_CALL_ROWS) write_rows(j, c);
+    if (f & AOI_CALL_IDS) write_ids(j, c);
+    if (f & AOI_CALL_PIECES) {
+        (void)write_piece(j, c->bytes, c->count);
+        wrote(j, aoi_put_varint(more_room(j, AOI_MOST_VARINT), 0));
     }
     recorded(j, j->buffer + j->fill);
 }
 
-static void write_ids(aoi_journal *j, const int64_t *ids, size_t n) {
-    wrote(j, aoi_put_varint(more_room(j, AOI_MOST_VARINT), n));
-    for (size_t i = 0; i < n; i++) wrote(j, aoi_put_signed(more_room(j, AOI_MOST_VARINT), ids[i]));
-    recorded(j, j->buffer + j->fill);
-}
-
-void aoi_log_leave_many(aoi_space *s, const int64_t *ids, size_t n, int result) {
+void aoi_log(aoi_space *s, const aoi_call *c) {
     aoi_journal *j = s->journal;
-    if (j->failed) return;
-    if (result != AOI_OK) {
-        log_refused(j, AOI_CALL_LEAVE_MANY, result, NULL, 0);
-        return;
-    }
-    wrote(j, record_of(j, AOI_CALL_LEAVE_MANY));
-    write_ids(j, ids, n);
-}
-
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
-
-static bool log_refused_add(aoi_space *s, int call, aoi_entity e, int64_t node_id, int result) {
-    uint32_t slot = aoi_entity_slot(s, e);
-    if (result == AOI_OK) return false;
-    int64_t ids[2] = {slot == AOI_NONE ? 0 : s->world.entities[slot].id, node_id};
-    log_refused(s->journal, call, result, ids, slot == AOI_NONE ? 0 : 2);
-    return true;
-}
-
-static void write_add(aoi_space *s, int call, aoi_entity e, int64_t node_id, const aoi_area *area) {
-    aoi_journal *j = s->journal;
-    unsigned char *p = aoi_put_signed(aoi_put_signed(record_of(j, call), id_of(s, e)), node_id);
-    wrote(j, aoi_put_area(p, s->world.dims, area));
-}
-
-void aoi_log_add(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, int result) {
-    aoi_journal *j = s->journal;
-    if (j->failed || log_refused_add(s, AOI_CALL_ADD_NODE, e, node_id, result)) return;
-    write_add(s, AOI_CALL_ADD_NODE, e, node_id, area);
-    recorded(j, j->buffer + j->fill);
-}
-
-void aoi_log_adopt(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, const int64_t *seen, size_t n,
-                   int result) {
-    if (s->journal->failed || log_refused_add(s, AOI_CALL_ADOPT_NODE, e, node_id, result)) return;
-    write_add(s, AOI_CALL_ADOPT_NODE, e, node_id, area);
-    write_ids(s->journal, seen, n);
-}
-
-void aoi_log_add_many(aoi_space *s, const aoi_entity *entities, size_t n, int64_t node_id, const aoi_area *area,
-                      int result) {
-    aoi_journal *j = s->journal;
-    if (j->failed) return;
-    if (result != AOI_OK) {
-        log_refused(j, AOI_CALL_ADD_NODE_MANY, result, NULL, 0);
-        return;
-    }
-    unsigned char *p = aoi_put_signed(record_of(j, AOI_CALL_ADD_NODE_MANY), node_id);
-    wrote(j, aoi_put_varint(aoi_put_area(p, s->world.dims, area), n));
-    for (size_t i = 0; i < n; i++) wrote(j, aoi_put_signed(more_room(j, AOI_MOST_VARINT), id_of(s, entities[i])));
-    recorded(j, j->buffer + j->fill);
-}
-
-/* Of a node that was there when the call began; NULL where the call was refused, or nothing is recorded. */
-static unsigned char *record_of_node(aoi_space *s, int call, aoi_node n, int result) {
-    bool known = n.index < s->world.node_top;
-    if (s->journal->failed || (known && (s->world.nodes[n.index].flags & AOI_NODE_LAYER))) return NULL;
-    if (result != AOI_OK) {
-        refused_node(s, call, n, result);
-        return NULL;
-    }
-    const aoi_node_record *r = s->world.nodes + n.index;
-    unsigned char *p = record_of(s->journal, call);
-    return aoi_put_signed(aoi_put_signed(p, s->world.entities[r->owner].id), r->node_id);
-}
-
-void aoi_log_remove(aoi_space *s, aoi_node n, int result) {
-    unsigned char *p = record_of_node(s, AOI_CALL_REMOVE_NODE, n, result);
-    if (p) recorded(s->journal, p);
-}
-
-void aoi_log_area(aoi_space *s, aoi_node n, const aoi_area *area, int result) {
-    unsigned char *p = record_of_node(s, AOI_CALL_SET_AREA, n, result);
-    if (p) recorded(s->journal, aoi_put_area(p, s->world.dims, area));
-}
-
-void aoi_log_values(aoi_space *s, int call, aoi_node n, const double *values, int count, int result) {
-    unsigned char *p = record_of_node(s, call, n, result);
-    if (p) recorded(s->journal, put_doubles(p, values, count));
-}
-
-void aoi_log_mask(aoi_space *s, aoi_node n, uint64_t mask, int result) {
-    unsigned char *p = record_of_node(s, AOI_CALL_SET_MASK, n, result);
-    if (p) recorded(s->journal, aoi_put_varint(p, mask));
-}
-
-void aoi_log_override(aoi_space *s, aoi_node n, aoi_entity target, int how, int result) {
-    unsigned char *p = record_of_node(s, AOI_CALL_OVERRIDE, n, result);
-    if (!p) return;
-    p = aoi_put_signed(p, id_of(s, target));
-    *p++ = (unsigned char)how;
-    recorded(s->journal, p);
+    unsigned fields = aoi_call_fields(c->call);
+    int64_t ids[2];
+    bool of_layer = (fields & AOI_CALL_BY_NODE) && c->node.index < s->world.node_top &&
+                    (s->world.nodes[c->node.index].flags & AOI_NODE_LAYER);
+    if (j->failed || of_layer) return;
+    int named = named_ids(s, c, fields, ids);
+    if (c->result == AOI_OK) write_call(j, c, fields, ids);
+    else if (fields & AOI_CALL_PIECES) j->failed = c->result;
+    else log_refused(j, c->call, c->result, ids, named);
 }
 
 /* ---- delivery ----------------------------------------------------------------------------------------------------- */
-
-void aoi_log_flush(aoi_space *s, int result) {
-    aoi_journal *j = s->journal;
-    if (j->failed) return;
-    if (result == AOI_OK) recorded(j, record_of(j, AOI_CALL_FLUSH));
-    else log_refused(j, AOI_CALL_FLUSH, result, NULL, 0);
-}
-
-void aoi_log_state(aoi_space *s, uint32_t number, const void *bytes, size_t size, int result) {
-    aoi_journal *j = s->journal;
-    if (j->failed) return;
-    if (result != AOI_OK) {
-        j->failed = result;
-        return;
-    }
-    wrote(j, aoi_put_varint(record_of(j, AOI_CALL_PUT), number));
-    (void)write_piece(j, bytes, size);
-    recorded(j, aoi_put_varint(more_room(j, AOI_MOST_VARINT), 0));
-}
 
 /* Between calls: no snapshot is made here, whatever the size of the segment. */
 static void note_taken(aoi_journal *j, const aoi_queued *e) {

@@ -1,32 +1,49 @@
 /* records.c - reads the records of a journal, one at a time: any bytes are a record, or refused; see journal.h. */
 #include "journal/journal.h"
 
-static const char *const call_names[] = {
-    [AOI_CALL_ENTER] = "enter",
-    [AOI_CALL_MOVE] = "move",
-    [AOI_CALL_LEAVE] = "leave",
-    [AOI_CALL_SET_KIND] = "set_kind",
-    [AOI_CALL_MOVE_MANY] = "move_many",
-    [AOI_CALL_ENTER_MANY] = "enter_many",
-    [AOI_CALL_LEAVE_MANY] = "leave_many",
-    [AOI_CALL_ADD_NODE] = "add_node",
-    [AOI_CALL_ADOPT_NODE] = "adopt",
-    [AOI_CALL_ADD_NODE_MANY] = "add_node_many",
-    [AOI_CALL_REMOVE_NODE] = "remove_node",
-    [AOI_CALL_SET_AREA] = "set_area",
-    [AOI_CALL_SET_RADIUS] = "set_radius",
-    [AOI_CALL_SET_FACING] = "set_facing",
-    [AOI_CALL_SET_MASK] = "set_mask",
-    [AOI_CALL_OVERRIDE] = "override",
-    [AOI_CALL_FLUSH] = "flush",
-    [AOI_CALL_ATTACH] = "attach",
-    [AOI_CALL_SET_LAYERS] = "set_layers",
-    [AOI_CALL_SET_EXTENT] = "set_extent",
-    [AOI_CALL_PUT] = "put",
+/* In the order of the bytes of a record, which is that of aoi_call_fields. */
+enum {
+    OF_NODE = AOI_CALL_ID | AOI_CALL_NODE | AOI_CALL_BY_NODE,
+    NEW_NODE = AOI_CALL_ID | AOI_CALL_NODE | AOI_CALL_AREA
+};
+
+static const struct {
+    const char *name;
+    unsigned fields;
+} calls[] = {
+    [AOI_CALL_ENTER] = {"enter", AOI_CALL_ID | AOI_CALL_BITS | AOI_CALL_PLACE},
+    [AOI_CALL_MOVE] = {"move", AOI_CALL_ID | AOI_CALL_PLACE},
+    [AOI_CALL_LEAVE] = {"leave", AOI_CALL_ID},
+    [AOI_CALL_SET_KIND] = {"set_kind", AOI_CALL_ID | AOI_CALL_BITS},
+    [AOI_CALL_SET_LAYERS] = {"set_layers", AOI_CALL_ID | AOI_CALL_BITS},
+    [AOI_CALL_SET_EXTENT] = {"set_extent", AOI_CALL_ID | AOI_CALL_VALUE},
+    [AOI_CALL_ATTACH] = {"attach", AOI_CALL_ID | AOI_CALL_ATTACHED | AOI_CALL_TARGET | AOI_CALL_PLACE},
+    [AOI_CALL_MOVE_MANY] = {"move_many", AOI_CALL_ROWS},
+    [AOI_CALL_ENTER_MANY] = {"enter_many", AOI_CALL_ROWS | AOI_CALL_BITS},
+    [AOI_CALL_LEAVE_MANY] = {"leave_many", AOI_CALL_IDS},
+    [AOI_CALL_ADD_NODE] = {"add_node", NEW_NODE},
+    [AOI_CALL_ADOPT_NODE] = {"adopt", NEW_NODE | AOI_CALL_IDS},
+    [AOI_CALL_ADD_NODE_MANY] = {"add_node_many", AOI_CALL_NODE | AOI_CALL_AREA | AOI_CALL_IDS},
+    [AOI_CALL_REMOVE_NODE] = {"remove_node", OF_NODE},
+    [AOI_CALL_SET_AREA] = {"set_area", OF_NODE | AOI_CALL_AREA},
+    [AOI_CALL_SET_RADIUS] = {"set_radius", OF_NODE | AOI_CALL_VALUES},
+    [AOI_CALL_SET_FACING] = {"set_facing", OF_NODE | AOI_CALL_VALUE},
+    [AOI_CALL_SET_MASK] = {"set_mask", OF_NODE | AOI_CALL_BITS},
+    [AOI_CALL_OVERRIDE] = {"override", OF_NODE | AOI_CALL_TARGET | AOI_CALL_HOW},
+    [AOI_CALL_FLUSH] = {"flush", 0},
+    [AOI_CALL_PUT] = {"put", AOI_CALL_BITS | AOI_CALL_PIECES},
 };
 
 const char *aoi_call_name(int call) {
-    return call >= AOI_CALL_ENTER && call < AOI_CALLS_END ? call_names[call] : NULL;
+    return call >= AOI_CALL_ENTER && call < AOI_CALLS_END ? calls[call].name : NULL;
+}
+
+unsigned aoi_call_fields(int call) {
+    return calls[call].fields;
+}
+
+int aoi_call_values(unsigned fields, int dims) {
+    return fields & AOI_CALL_PLACE ? dims : fields & AOI_CALL_VALUES ? 2 : fields & AOI_CALL_VALUE ? 1 : 0;
 }
 
 /* ---- lists -------------------------------------------------------------------------------------------------------- */
@@ -70,10 +87,6 @@ static void skip_pieces(aoi_bytes *in, aoi_record *r) {
 
 /* ---- records ------------------------------------------------------------------------------------------------------ */
 
-static void get_doubles(aoi_bytes *in, double *v, int n) {
-    for (int i = 0; i < n; i++) v[i] = aoi_get_double(in);
-}
-
 static const char *get_refused(aoi_bytes *in, aoi_record *r) {
     r->call = aoi_get_byte(in);
     r->result = aoi_get_byte(in);
@@ -90,76 +103,25 @@ static const char *get_refused(aoi_bytes *in, aoi_record *r) {
 
 static const char *get_call(aoi_bytes *in, int dims, aoi_record *r) {
     const char *fault = NULL;
-    switch (r->what) {
-    case AOI_CALL_ENTER:
-    case AOI_CALL_MOVE:
-    case AOI_CALL_LEAVE:
-    case AOI_CALL_SET_KIND:
-    case AOI_CALL_SET_LAYERS:
-    case AOI_CALL_SET_EXTENT:
-        r->id = aoi_get_signed(in);
-        if (r->what == AOI_CALL_ENTER || r->what == AOI_CALL_SET_KIND || r->what == AOI_CALL_SET_LAYERS)
-            r->bits = aoi_get_varint(in);
-        if (r->what == AOI_CALL_SET_EXTENT) get_doubles(in, r->values, 1);
-        if (r->what == AOI_CALL_ENTER || r->what == AOI_CALL_MOVE) get_doubles(in, r->values, dims);
-        return NULL;
-    case AOI_CALL_ATTACH:
-        r->id = aoi_get_signed(in);
+    unsigned f = aoi_call_fields((int)r->what);
+    if (f & AOI_CALL_ID) r->id = aoi_get_signed(in);
+    if (f & AOI_CALL_NODE) r->node_id = aoi_get_signed(in);
+    if (f & AOI_CALL_ATTACHED) {
         r->bits = aoi_get_byte(in);
         if (r->bits > 1) return "an entity is attached in an unknown way";
-        if (r->bits) {
-            r->target = aoi_get_signed(in);
-            get_doubles(in, r->values, dims);
-        }
-        return NULL;
-    case AOI_CALL_MOVE_MANY:
-    case AOI_CALL_ENTER_MANY:
-        r->count = aoi_get_count(in, 1 + 8 * (size_t)dims);
-        if (r->what == AOI_CALL_ENTER_MANY) r->bits = aoi_get_varint(in);
-        skip_rows(in, dims, r);
-        return NULL;
-    case AOI_CALL_LEAVE_MANY:
-        skip_ids(in, r);
-        return NULL;
-    case AOI_CALL_ADD_NODE_MANY:
-        r->node_id = aoi_get_signed(in);
-        fault = aoi_get_area(in, dims, r->points, &r->area);
-        if (!fault) skip_ids(in, r);
-        return fault;
-    case AOI_CALL_PUT:
-        r->bits = aoi_get_varint(in);
-        skip_pieces(in, r);
-        return NULL;
-    case AOI_CALL_FLUSH:
-        return NULL;
-    default:
-        break;
+        if (!r->bits) return NULL;
     }
-    r->id = aoi_get_signed(in); /* of one node */
-    r->node_id = aoi_get_signed(in);
-    switch (r->what) {
-    case AOI_CALL_ADD_NODE:
-    case AOI_CALL_ADOPT_NODE:
-    case AOI_CALL_SET_AREA:
-        fault = aoi_get_area(in, dims, r->points, &r->area);
-        if (!fault && r->what == AOI_CALL_ADOPT_NODE) skip_ids(in, r);
-        return fault;
-    case AOI_CALL_SET_RADIUS:
-        get_doubles(in, r->values, 2);
-        return NULL;
-    case AOI_CALL_SET_FACING:
-        get_doubles(in, r->values, 1);
-        return NULL;
-    case AOI_CALL_SET_MASK:
-        r->bits = aoi_get_varint(in);
-        return NULL;
-    case AOI_CALL_OVERRIDE:
-        r->target = aoi_get_signed(in);
-        r->bits = aoi_get_byte(in);
-        return NULL;
-    default:
-        return NULL;
-    }
+    if (f & AOI_CALL_TARGET) r->target = aoi_get_signed(in);
+    if (f & AOI_CALL_ROWS) r->count = aoi_get_count(in, 1 + 8 * (size_t)dims);
+    if (f & AOI_CALL_BITS) r->bits = aoi_get_varint(in);
+    if (f & AOI_CALL_HOW) r->bits = aoi_get_byte(in);
+    for (int i = 0; i < aoi_call_values(f, dims); i++) r->values[i] = aoi_get_double(in);
+    if (f & AOI_CALL_AREA) fault = aoi_get_area(in, dims, r->points, &r->area);
+    if (fault) return fault;
+    if (f & AOI_CALL_ROWS) skip_rows(in, dims, r);
+    if (f & AOI_CALL_IDS) skip_ids(in, r);
+    if (f & AOI_CALL_PIECES) skip_pieces(in, r);
+    return NULL;
 }
 
 static const char *get_other(aoi_bytes *in, aoi_record *r) {

@@ -107,25 +107,30 @@ bool aoi_states_pack(aoi_space *s, uint32_t number, const uint64_t *since, const
 
 /* ---- for the journal --------------------------------------------------------------------------------------------- */
 
+static void log_state(aoi_sync *y, const unsigned char *bytes, size_t size, bool saved) {
+    const int result = saved ? AOI_OK : AOI_ENOMEM;
+    aoi_log(y->space, &(aoi_call){AOI_CALL_PUT, result, .bits = y->number, .bytes = bytes, .count = size});
+}
+
 void aoi_states_put(aoi_sync *y, uint32_t track, uint32_t field) {
     const unsigned char *bytes = NULL;
     size_t size = 0;
     const uint64_t mask = UINT64_C(1) << field;
     const bool saved = begin_saved(y, mask) && save_state(y, track, mask);
     if (saved) end_saved(y, false, &bytes, &size);
-    aoi_log_state(y->space, y->number, bytes, size, saved ? AOI_OK : AOI_ENOMEM);
+    log_state(y, bytes, size, saved);
 }
 
 void aoi_states_opened(aoi_sync *y) {
     const unsigned char *bytes = NULL;
     size_t size = 0;
     const bool saved = aoi_states_pack(y->space, y->number, NULL, &bytes, &size);
-    aoi_log_state(y->space, y->number, bytes, size, saved ? AOI_OK : AOI_ENOMEM);
+    log_state(y, bytes, size, saved);
 }
 
 void aoi_states_closed(aoi_sync *y) {
     static const unsigned char none[] = {AOI_WIRE_VERSION, AOI_WIRE_ANEW, AOI_SCALE_FLOATS, 0};
-    aoi_log_state(y->space, y->number, none, sizeof none, AOI_OK);
+    log_state(y, none, sizeof none, true);
 }
 
 /* ---- stand-ins ---------------------------------------------------------------------------------------------------- */
