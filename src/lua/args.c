@@ -270,7 +270,8 @@ static void bad_option_word(lua_State *L, int i, const char *name, const char *(
     bad_option_value(L, i, name, expected);
 }
 
-static void option(lua_State *L, int i, const char *name, aoi_options *o, bool *deferred) {
+static bool space_option(lua_State *L, int i, const char *name, void *ud) {
+    aoi_options *o = ud;
     double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
     if (!strcmp(name, "engine")) {
         int k = option_word(L, aoi_engine_name);
@@ -285,29 +286,34 @@ static void option(lua_State *L, int i, const char *name, aoi_options *o, bool *
     } else if (!strcmp(name, "delivery")) {
         int k = option_word(L, delivery_name);
         if (k < 0) bad_option_word(L, i, name, delivery_name);
-        *deferred = k == 1;
-    } else laoi_argerror(L, i, "unknown option '%s'", name);
+        o->deferred = k == 1;
+    } else return false;
+    return true;
 }
 
 /* aoi:new{} hands over the module itself. */
 static void refuse_module(lua_State *L, int i) {
+    if (!lua_istable(L, i)) return;
     lua_pushliteral(L, "engines");
     lua_rawget(L, i);
     if (lua_iscfunction(L, -1)) laoi_argerror(L, i, "the module, not options: call aoi.new{...} with a dot");
     lua_pop(L, 1);
 }
 
-void laoi_options(lua_State *L, int i, aoi_options *o) {
-    bool *deferred = &o->deferred;
-    *o = (aoi_options){0};
-    if (!lua_isnoneornil(L, i)) {
-        if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
-        refuse_module(L, i);
-        for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-            if (lua_type(L, -2) != LUA_TSTRING) laoi_argerror(L, i, "unknown option '%s'", laoi_key_name(L, -2));
-            option(L, i, lua_tostring(L, -2), o, deferred);
-        }
+void laoi_read_options(lua_State *L, int i, laoi_read_option *read, void *ud) {
+    if (lua_isnoneornil(L, i)) return;
+    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        bool named = lua_type(L, -2) == LUA_TSTRING;
+        if (!named || !read(L, i, lua_tostring(L, -2), ud))
+            laoi_argerror(L, i, "unknown option '%s'", named ? lua_tostring(L, -2) : laoi_key_name(L, -2));
     }
+}
+
+void laoi_options(lua_State *L, int i, aoi_options *o) {
+    *o = (aoi_options){0};
+    refuse_module(L, i);
+    laoi_read_options(L, i, space_option, o);
     laoi_no_more(L, i + 1);
 }
 

@@ -120,9 +120,16 @@ typedef struct laoi_area_arg { /* an area, the corners of a polygon, its label *
 
 /* A number, the radius of a square, or a table; without fault. */
 void laoi_area(lua_State *L, const laoi_space *b, int i, laoi_area_arg *out);
-void laoi_set_integer(lua_State *L, const char *name, int64_t v);          /* a field of the table on top */
+/* Fields of the table on top. */
+void laoi_set_integer(lua_State *L, const char *name, int64_t v);
+void laoi_set_number(lua_State *L, const char *name, double v);
+void laoi_set_string(lua_State *L, const char *name, const char *v);
+void laoi_set_flag(lua_State *L, const char *name, bool v);
 void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a); /* a table that laoi_area would take */
 void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanation *e, const int64_t *ids);
+/* Calls `read` for each key of the table at i, if there is one, with its value on top: false means an unknown one. */
+typedef bool laoi_read_option(lua_State *L, int i, const char *name, void *ud);
+void laoi_read_options(lua_State *L, int i, laoi_read_option *read, void *ud);
 void laoi_options(lua_State *L, int i, aoi_options *o);
 /* n rows `id, x, y [, z]` of the table at i into the space's row buffer, if there is one, else ids are skipped */
 aoi_row *laoi_rows(lua_State *L, laoi_space *b, int i, size_t *n);
@@ -164,22 +171,32 @@ void laoi_free_handlers(laoi_space *b);
 /* An account of its own with the state's allocator. */
 aoi_memory laoi_memory(lua_State *L);
 
-/* Into the table on top, each with the metatable and its own name for upvalues. */
-enum { LAOI_CLASS = 3 };    /* upvalue of a constructor, behind the space's metatable and its own name: the class */
-typedef struct laoi_class { /* of objects that stand on a space: classes.c */
-    const char *name, *constructor;
-    lua_CFunction make, close, tostring;
+/* What objects that stand on a space begin with: classes.c. */
+typedef struct laoi_child {
+    void *core; /* NULL: closed; else valid while the space is open */
+    laoi_space *space;
+} laoi_child;
+enum { LAOI_CLASS = 3 }; /* upvalue of a constructor, behind the space's metatable and its own name: the class */
+typedef struct laoi_class {
+    const char *name, *word, *constructor; /* "aoi.Sync", "sync", "new" */
+    lua_CFunction make;
+    void (*end)(void *core); /* only while the space is open, unless it outlives that */
+    bool outlives;
+    lua_CFunction close; /* NULL: the usual one */
     const luaL_Reg *methods;
 } laoi_class;
 void laoi_open_class(lua_State *L, int space_meta, const laoi_class *c); /* its constructor into the table on top */
-/* In a constructor: the object, all 0 and not of its class yet, at 3, behind the space and what it takes.  Then it gets its
- * class; returns the space, still open: making tables may run a finalizer. */
-void *laoi_new_on_space(lua_State *L, size_t size);
+/* In a constructor: the object, all 0 but for its space and not of its class yet, at 3, behind the space and what it takes.
+ * Then it gets its class; returns the space, still open: making tables may run a finalizer. */
+void *laoi_new_on_space(lua_State *L, laoi_space *b, size_t size);
 laoi_space *laoi_give_class(lua_State *L);
-void laoi_expect_open(lua_State *L, bool open, const laoi_space *b, const char *what);
-int laoi_name_object(lua_State *L, const char *name, bool open); /* for __tostring: of the object at 1 */
-int laoi_done(lua_State *L, int result);                         /* of a call of the core: nothing, or an error */
+bool laoi_is_open(const laoi_child *c);
+void *laoi_child_maybe(lua_State *L, const laoi_class *c);          /* self, open or closed */
+void *laoi_child_self(lua_State *L, const laoi_class *c, int most); /* open, and so many arguments at most */
+int laoi_close_child(lua_State *L, const laoi_class *c);
+int laoi_done(lua_State *L, int result); /* of a call of the core: nothing, or an error */
 
+/* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
 void laoi_open_sync(lua_State *L, int space_meta);     /* pushes the table aoi.sync; sync.c */
 void laoi_open_sight(lua_State *L, int space_meta);    /* pushes the table aoi.sight; sight_methods.c */

@@ -10,15 +10,16 @@
 
 #include <string.h>
 
-void *laoi_new_on_space(lua_State *L, size_t size) {
+void *laoi_new_on_space(lua_State *L, laoi_space *b, size_t size) {
     lua_settop(L, 2);
-    void *p = laoi_newuserdata(L, size);
-    memset(p, 0, size);
+    laoi_child *c = laoi_newuserdata(L, size);
+    memset(c, 0, size);
+    c->space = b;
     lua_createtable(L, 1, 0);
     lua_pushvalue(L, 1);
     lua_rawseti(L, -2, 1);
     laoi_settable(L, 3);
-    return p;
+    return c;
 }
 
 laoi_space *laoi_give_class(lua_State *L) {
@@ -27,9 +28,42 @@ laoi_space *laoi_give_class(lua_State *L) {
     return laoi_self(L);
 }
 
-void laoi_expect_open(lua_State *L, bool open, const laoi_space *b, const char *what) {
-    if (!open) luaL_error(L, "attempt to use a closed %s", what);
-    if (!b->core) luaL_error(L, "attempt to use a closed space");
+bool laoi_is_open(const laoi_child *c) {
+    return c->core && c->space->core;
+}
+
+void *laoi_child_maybe(lua_State *L, const laoi_class *c) {
+    laoi_child *self = laoi_object(L, c->name);
+    self->space->calls++;
+    return self;
+}
+
+void *laoi_child_self(lua_State *L, const laoi_class *c, int most) {
+    laoi_child *self = laoi_child_maybe(L, c);
+    if (!self->core) luaL_error(L, "attempt to use a closed %s", c->word);
+    if (!self->space->core) luaL_error(L, "attempt to use a closed space");
+    laoi_no_more(L, most + 1);
+    return self;
+}
+
+int laoi_close_child(lua_State *L, const laoi_class *c) {
+    laoi_child *self = laoi_child_maybe(L, c);
+    void *core = self->core;
+    self->core = NULL;
+    if (core && (self->space->core || c->outlives)) c->end(core);
+    return 0;
+}
+
+static int child_close(lua_State *L) {
+    return laoi_close_child(L, lua_touserdata(L, lua_upvalueindex(LAOI_CLASS)));
+}
+
+static int child_tostring(lua_State *L) {
+    const laoi_class *c = lua_touserdata(L, lua_upvalueindex(LAOI_CLASS));
+    laoi_child *self = laoi_child_maybe(L, c);
+    if (laoi_is_open(self)) lua_pushfstring(L, "%s: %p", c->name, (void *)self);
+    else lua_pushfstring(L, "%s (closed)", c->name);
+    return 1;
 }
 
 int laoi_done(lua_State *L, int result) {
@@ -38,33 +72,41 @@ int laoi_done(lua_State *L, int result) {
     return luaL_error(L, "aoi: %s", aoi_result_text(result));
 }
 
-int laoi_name_object(lua_State *L, const char *name, bool open) {
-    if (open) lua_pushfstring(L, "%s: %p", name, lua_touserdata(L, 1));
-    else lua_pushfstring(L, "%s (closed)", name);
-    return 1;
+/* Functions that know the class, in the table at t. */
+static void set_class_functions(lua_State *L, int meta, int t, const laoi_class *c, const luaL_Reg *f) {
+    for (; f->name; f++) {
+        lua_pushvalue(L, meta);
+        lua_pushstring(L, f->name);
+        lua_pushlightuserdata(L, (void *)(uintptr_t)c);
+        lua_pushcclosure(L, f->func, LAOI_CLASS);
+        lua_setfield(L, t, f->name);
+    }
 }
 
 void laoi_open_class(lua_State *L, int space_meta, const laoi_class *c) {
-    const int module = lua_gettop(L), meta = module + 1;
+    const int module = lua_gettop(L), meta = module + 1, methods = module + 2;
+    const lua_CFunction close = c->close ? c->close : child_close;
     const luaL_Reg metamethods[] = {
-        {"__gc", c->close},
-        {"__tostring", c->tostring},
+        {"__gc", close},
+        {"__tostring", child_tostring},
 #if LUA_VERSION_NUM >= 504
-        {"__close", c->close},
+        {"__close", close},
 #endif
         {NULL, NULL}
     };
+    const luaL_Reg closing[] = {{"close", close}, {NULL, NULL}};
     lua_createtable(L, 0, 5);
     lua_pushstring(L, c->name);
     lua_setfield(L, meta, "__name");
-    laoi_set_functions(L, meta, metamethods);
+    set_class_functions(L, meta, meta, c, metamethods);
     lua_newtable(L);
     laoi_set_functions(L, meta, c->methods);
+    set_class_functions(L, meta, methods, c, closing);
     lua_setfield(L, meta, "__index");
     lua_pushvalue(L, space_meta);
     lua_pushstring(L, c->constructor);
     lua_pushvalue(L, meta);
-    lua_pushcclosure(L, c->make, 3);
+    lua_pushcclosure(L, c->make, LAOI_CLASS);
     lua_setfield(L, module, c->constructor);
     lua_settop(L, module);
 }

@@ -4,24 +4,20 @@
  *        | user value
  *        v
  *   { the space's userdata } */
-#include <string.h>
+#include <limits.h>
 
 #include "aoi_history.h"
 #include "lua/binding.h"
 
-#define HISTORY_NAME "aoi.History"
+static const laoi_class history_objects;
 
 typedef struct laoi_history {
-    aoi_history *core; /* NULL: closed */
-    laoi_space *space;
+    laoi_child is;
     uint32_t ticks;
 } laoi_history;
 
 static laoi_history *history_self(lua_State *L) {
-    laoi_history *h = laoi_object(L, HISTORY_NAME);
-    laoi_expect_open(L, h->core != NULL, h->space, "history");
-    h->space->calls++;
-    return h;
+    return laoi_child_self(L, &history_objects, INT_MAX - 1);
 }
 
 static uint32_t history_ago(lua_State *L, const laoi_history *h) {
@@ -35,7 +31,7 @@ static uint32_t history_ago(lua_State *L, const laoi_history *h) {
 static int h_tick(lua_State *L) {
     laoi_history *h = history_self(L);
     laoi_no_more(L, 2);
-    return aoi_history_tick(h->core) == AOI_OK ? 0 : laoi_nomemory(L);
+    return aoi_history_tick(h->is.core) == AOI_OK ? 0 : laoi_nomemory(L);
 }
 
 static int h_position(lua_State *L) {
@@ -43,12 +39,12 @@ static int h_position(lua_State *L) {
     double pos[3];
     laoi_no_more(L, 4);
     uint32_t ago = history_ago(L, h);
-    if (aoi_history_position(h->core, ago, laoi_integer(L, 3), pos) != AOI_OK) {
+    if (aoi_history_position(h->is.core, ago, laoi_integer(L, 3), pos) != AOI_OK) {
         lua_pushnil(L);
         return 1;
     }
-    for (int a = 0; a < h->space->dims; a++) lua_pushnumber(L, pos[a]);
-    return h->space->dims;
+    for (int a = 0; a < h->is.space->dims; a++) lua_pushnumber(L, pos[a]);
+    return h->is.space->dims;
 }
 
 static int h_near(lua_State *L) {
@@ -58,22 +54,9 @@ static int h_near(lua_State *L) {
     double pos[3];
     laoi_area_arg a;
     uint32_t ago = history_ago(L, h);
-    int i = laoi_near_arguments(L, h->space, 3, pos, &a);
-    int result = a.none ? AOI_OK : aoi_history_near(h->core, ago, pos, &a.area, &ids, &n);
-    return laoi_answer(L, h->space, h_near, i, result, ids, NULL, n);
-}
-
-static int h_close(lua_State *L) {
-    laoi_history *h = laoi_object(L, HISTORY_NAME);
-    aoi_history *core = h->core;
-    h->core = NULL;
-    if (core && h->space->core) aoi_history_close(core); /* else the space has freed it */
-    return 0;
-}
-
-static int h_tostring(lua_State *L) {
-    laoi_history *h = laoi_object(L, HISTORY_NAME);
-    return laoi_name_object(L, HISTORY_NAME, h->core && h->space->core);
+    int i = laoi_near_arguments(L, h->is.space, 3, pos, &a);
+    int result = a.none ? AOI_OK : aoi_history_near(h->is.core, ago, pos, &a.area, &ids, &n);
+    return laoi_answer(L, h->is.space, h_near, i, result, ids, NULL, n);
 }
 
 static int h_new(lua_State *L) {
@@ -82,18 +65,28 @@ static int h_new(lua_State *L) {
     if (ticks < 1 || ticks > AOI_MOST_TICKS)
         laoi_argerror(L, 2, "a number of ticks from 1 to %d expected, got %s", AOI_MOST_TICKS, laoi_spell(L, ticks));
     laoi_no_more(L, 3);
-    laoi_history *h = laoi_new_on_space(L, sizeof *h);
-    h->space = b;
+    laoi_history *h = laoi_new_on_space(L, b, sizeof *h);
     h->ticks = (uint32_t)ticks;
-    b = laoi_give_class(L);
-    return aoi_history_open(b->core, (uint32_t)ticks, &h->core) == AOI_OK ? 1 : laoi_nomemory(L);
+    laoi_give_class(L);
+    aoi_history *core;
+    if (aoi_history_open(b->core, (uint32_t)ticks, &core) != AOI_OK) return laoi_nomemory(L);
+    h->is.core = core;
+    return 1;
 }
 
 static const luaL_Reg history_methods[] = {
-    {"tick", h_tick}, {"position", h_position}, {"near", h_near}, {"close", h_close}, {NULL, NULL},
+    {"tick", h_tick},
+    {"position", h_position},
+    {"near", h_near},
+    {NULL, NULL},
 };
 
-static const laoi_class history_objects = {HISTORY_NAME, "new", h_new, h_close, h_tostring, history_methods};
+static void end_history(void *core) {
+    aoi_history_close(core);
+}
+
+static const laoi_class history_objects = {"aoi.History", "history", "new", h_new,
+                                           end_history,   false,     NULL,  history_methods};
 
 void laoi_open_history(lua_State *L, int space_meta) {
     lua_createtable(L, 0, 1);

@@ -149,18 +149,13 @@ static int journal_bytes(lua_State *L) {
 
 enum { LEAST_RING = 4096 }; /* a number below is meant in other units */
 
-static size_t ring_option(lua_State *L, int i) {
-    if (lua_isnoneornil(L, i)) return 0;
-    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
-    double ring = 0;
-    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
-        if (strcmp(name, "ring") != 0) laoi_argerror(L, i, "unknown option '%s'", name);
-        ring = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
-        if (!(ring >= LEAST_RING) || ring > (double)(SIZE_MAX / 2))
-            laoi_argerror(L, i, "bad value for option 'ring': bytes expected, %d or more", LEAST_RING);
-    }
-    return (size_t)ring;
+static bool ring_option(lua_State *L, int i, const char *name, void *ud) {
+    if (strcmp(name, "ring") != 0) return false;
+    double ring = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+    if (!(ring >= LEAST_RING) || ring > (double)(SIZE_MAX / 2))
+        laoi_argerror(L, i, "bad value for option 'ring': bytes expected, %d or more", LEAST_RING);
+    *(size_t *)ud = (size_t)ring;
+    return true;
 }
 
 enum { RECORDED = 1, SINK, RECORD_OPTIONS, RECORDER };
@@ -170,7 +165,8 @@ static int journal_record(lua_State *L) {
     laoi_self(L);
     laoi_no_more(L, RECORD_OPTIONS + 1);
     lua_settop(L, RECORD_OPTIONS);
-    size_t ring = ring_option(L, RECORD_OPTIONS);
+    size_t ring = 0;
+    laoi_read_options(L, RECORD_OPTIONS, ring_option, &ring);
     bool path = lua_type(L, SINK) == LUA_TSTRING;
     if (ring && !lua_isnil(L, SINK))
         return laoi_argerror(L, SINK, "a ring has no sink: journal:dump() returns its bytes");
@@ -260,31 +256,21 @@ static int new_cursor(lua_State *L) {
 static int cursor_info(lua_State *L) {
     aoi_play_info i;
     aoi_play_read_info(cursor_self(L)->core, &i);
-    const struct {
-        const char *name;
-        uint64_t value;
-    } counts[] = {
-        {"bytes", i.bytes}, {"calls", i.calls}, {"refused", i.refused}, {"events", i.events}, {"marks", i.marks}};
     lua_createtable(L, 0, 10);
-    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
-        laoi_pushinteger(L, (int64_t)counts[k].value);
-        lua_setfield(L, -2, counts[k].name);
-    }
-    lua_pushboolean(L, i.whole);
-    lua_setfield(L, -2, "whole");
-    lua_pushboolean(L, i.inexact);
-    lua_setfield(L, -2, "inexact");
+    laoi_set_integer(L, "bytes", (int64_t)i.bytes);
+    laoi_set_integer(L, "calls", (int64_t)i.calls);
+    laoi_set_integer(L, "refused", (int64_t)i.refused);
+    laoi_set_integer(L, "events", (int64_t)i.events);
+    laoi_set_integer(L, "marks", (int64_t)i.marks);
+    laoi_set_flag(L, "whole", i.whole);
+    laoi_set_flag(L, "inexact", i.inexact);
     if (i.marks) {
-        lua_pushnumber(L, i.first);
-        lua_setfield(L, -2, "first");
-        lua_pushnumber(L, i.last);
-        lua_setfield(L, -2, "last");
+        laoi_set_number(L, "first", i.first);
+        laoi_set_number(L, "last", i.last);
     }
     lua_newtable(L);
     for (int call = AOI_CALL_ENTER; call < AOI_CALLS_END; call++) {
-        if (!i.of_call[call]) continue;
-        laoi_pushinteger(L, (int64_t)i.of_call[call]);
-        lua_setfield(L, -2, aoi_call_name(call));
+        if (i.of_call[call]) laoi_set_integer(L, aoi_call_name(call), (int64_t)i.of_call[call]);
     }
     lua_setfield(L, -2, "of_call");
     return 1;

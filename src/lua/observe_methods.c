@@ -11,10 +11,10 @@
 
 #include <string.h>
 
-#define OBSERVER_NAME "aoi.Observer"
+static const laoi_class observer_objects;
 
 typedef struct laoi_observer {
-    aoi_observer *core; /* NULL: closed */
+    laoi_child is;
     bool busy;
 } laoi_observer;
 
@@ -23,15 +23,14 @@ typedef struct told_bytes {
     size_t size;
 } told_bytes;
 
-static laoi_observer *observer_maybe(lua_State *L) {
-    laoi_observer *y = laoi_object(L, OBSERVER_NAME);
+static void refuse_busy(lua_State *L, const laoi_observer *y) {
     if (y->busy) luaL_error(L, "attempt to use an observer while it is being used");
-    return y;
 }
 
 static laoi_observer *observer_self(lua_State *L) {
-    laoi_observer *y = observer_maybe(L);
-    if (!y->core) luaL_error(L, "attempt to use a closed observer");
+    laoi_observer *y = laoi_child_maybe(L, &observer_objects);
+    refuse_busy(L, y);
+    if (!y->is.core) luaL_error(L, "attempt to use a closed observer");
     return y;
 }
 
@@ -51,7 +50,7 @@ static int hand_over(lua_State *L, laoi_observer *y, int result, told_bytes *t) 
     int failed = lua_pcall(L, 1, 1, 0);
     y->busy = false;
     if (!failed) return 1;
-    aoi_observer_restart(y->core);
+    aoi_observer_restart(y->is.core);
     return lua_error(L);
 }
 
@@ -59,7 +58,7 @@ static int o_changes(lua_State *L) {
     laoi_observer *y = observer_self(L);
     told_bytes t = {NULL, 0};
     lua_pushcfunction(L, push_told);
-    return hand_over(L, y, aoi_observe(y->core, &t.bytes, &t.size), &t);
+    return hand_over(L, y, aoi_observe(y->is.core, &t.bytes, &t.size), &t);
 }
 
 static double bound(lua_State *L, int i) {
@@ -78,24 +77,17 @@ static int o_structure(lua_State *L) {
     if (one) at[0] = bound(L, 7), at[1] = bound(L, 8);
     lua_pushcfunction(L, push_told);
     uint32_t parts = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
-    return hand_over(L, y, aoi_observe_structure(y->core, lo, hi, one ? at : NULL, parts, &t.bytes, &t.size), &t);
+    return hand_over(L, y, aoi_observe_structure(y->is.core, lo, hi, one ? at : NULL, parts, &t.bytes, &t.size), &t);
 }
 
 static int o_restart(lua_State *L) {
-    aoi_observer_restart(observer_self(L)->core);
+    aoi_observer_restart(observer_self(L)->is.core);
     return 0;
 }
 
 static int o_close(lua_State *L) {
-    laoi_observer *y = observer_maybe(L);
-    aoi_observer *core = y->core;
-    y->core = NULL;
-    aoi_observer_close(core);
-    return 0;
-}
-
-static int o_tostring(lua_State *L) {
-    return laoi_name_object(L, OBSERVER_NAME, observer_maybe(L)->core != NULL);
+    refuse_busy(L, laoi_child_maybe(L, &observer_objects));
+    return laoi_close_child(L, &observer_objects);
 }
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -107,38 +99,46 @@ static double whole_option(lua_State *L, int i, const char *name, double least) 
     return v;
 }
 
-static void observer_options(lua_State *L, int i, aoi_observer_options *o) {
-    if (lua_isnoneornil(L, i)) return;
-    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
-    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-        if (!strcmp(name, "events")) o->events = (uint32_t)whole_option(L, i, name, 0);
-        else if (!strcmp(name, "share")) o->share = (uint32_t)whole_option(L, i, name, 1);
-        else if (!strcmp(name, "exact")) {
-            if (!lua_isboolean(L, -1)) laoi_argerror(L, i, "bad value for option 'exact' (a boolean expected)");
-            o->exact = lua_toboolean(L, -1);
-        } else if (!strcmp(name, "quantum")) {
-            o->quantum = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-            if (!(o->quantum > 0) || isinf(o->quantum))
-                laoi_argerror(L, i, "bad value for option 'quantum' (a positive, finite number expected)");
-        } else laoi_argerror(L, i, "unknown option '%s'", *name ? name : laoi_key_name(L, -2));
-    }
+static bool observer_option(lua_State *L, int i, const char *name, void *ud) {
+    aoi_observer_options *o = ud;
+    if (!strcmp(name, "events")) o->events = (uint32_t)whole_option(L, i, name, 0);
+    else if (!strcmp(name, "share")) o->share = (uint32_t)whole_option(L, i, name, 1);
+    else if (!strcmp(name, "exact")) {
+        if (!lua_isboolean(L, -1)) laoi_argerror(L, i, "bad value for option 'exact' (a boolean expected)");
+        o->exact = lua_toboolean(L, -1);
+    } else if (!strcmp(name, "quantum")) {
+        o->quantum = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+        if (!(o->quantum > 0) || isinf(o->quantum))
+            laoi_argerror(L, i, "bad value for option 'quantum' (a positive, finite number expected)");
+    } else return false;
+    return true;
 }
 
 static int o_new(lua_State *L) {
     aoi_observer_options o = {0};
-    (void)laoi_self(L);
-    observer_options(L, 2, &o);
-    laoi_observer *y = laoi_new_on_space(L, sizeof *y);
-    laoi_space *b = laoi_give_class(L);
-    return aoi_observer_open(b->core, &o, &y->core) == AOI_OK ? 1 : laoi_nomemory(L);
+    laoi_space *b = laoi_self(L);
+    aoi_observer *core;
+    laoi_read_options(L, 2, observer_option, &o);
+    laoi_observer *y = laoi_new_on_space(L, b, sizeof *y);
+    laoi_give_class(L);
+    if (aoi_observer_open(b->core, &o, &core) != AOI_OK) return laoi_nomemory(L);
+    y->is.core = core;
+    return 1;
 }
 
 static const luaL_Reg observer_methods[] = {
-    {"changes", o_changes}, {"structure", o_structure}, {"restart", o_restart}, {"close", o_close}, {NULL, NULL},
+    {"changes", o_changes},
+    {"structure", o_structure},
+    {"restart", o_restart},
+    {NULL, NULL},
 };
 
-static const laoi_class observer_objects = {OBSERVER_NAME, "observe", o_new, o_close, o_tostring, observer_methods};
+static void end_observer(void *core) {
+    aoi_observer_close(core);
+}
+
+static const laoi_class observer_objects = {"aoi.Observer", "observer", "observe", o_new,
+                                            end_observer,   true,       o_close,   observer_methods};
 
 void laoi_open_observe(lua_State *L, int space_meta) {
     laoi_open_class(L, space_meta, &observer_objects);

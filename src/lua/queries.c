@@ -348,19 +348,17 @@ static int l_count(lua_State *L) {
 static int l_stats(lua_State *L) {
     aoi_stats st;
     aoi_read_stats(laoi_self_of(L, 1)->core, &st);
-    const struct {
-        const char *name;
-        uint64_t value;
-    } fields[] = {
-        {"entities", st.entities}, {"nodes", st.nodes},           {"events", st.events}, {"pending", st.pending},
-        {"memory", st.memory},     {"candidates", st.candidates}, {"steps", st.steps},   {"pairs", st.pairs},
-        {"cells", st.cells},       {"levels", st.levels},
-    };
-    lua_createtable(L, 0, (int)(sizeof fields / sizeof *fields));
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        laoi_pushinteger(L, (int64_t)fields[i].value);
-        lua_setfield(L, -2, fields[i].name);
-    }
+    lua_createtable(L, 0, 10);
+    laoi_set_integer(L, "entities", (int64_t)st.entities);
+    laoi_set_integer(L, "nodes", (int64_t)st.nodes);
+    laoi_set_integer(L, "events", (int64_t)st.events);
+    laoi_set_integer(L, "pending", (int64_t)st.pending);
+    laoi_set_integer(L, "memory", (int64_t)st.memory);
+    laoi_set_integer(L, "candidates", (int64_t)st.candidates);
+    laoi_set_integer(L, "steps", (int64_t)st.steps);
+    laoi_set_integer(L, "pairs", (int64_t)st.pairs);
+    laoi_set_integer(L, "cells", (int64_t)st.cells);
+    laoi_set_integer(L, "levels", (int64_t)st.levels);
     return 1;
 }
 

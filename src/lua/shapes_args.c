@@ -177,8 +177,18 @@ static void push_numbers(lua_State *L, const char *name, const double *v, int n)
     lua_setfield(L, -2, name);
 }
 
-static void set_number(lua_State *L, const char *name, double v) {
+void laoi_set_number(lua_State *L, const char *name, double v) {
     lua_pushnumber(L, v);
+    lua_setfield(L, -2, name);
+}
+
+void laoi_set_string(lua_State *L, const char *name, const char *v) {
+    lua_pushstring(L, v);
+    lua_setfield(L, -2, name);
+}
+
+void laoi_set_flag(lua_State *L, const char *name, bool v) {
+    lua_pushboolean(L, v);
     lua_setfield(L, -2, name);
 }
 
@@ -190,21 +200,17 @@ void laoi_set_integer(lua_State *L, const char *name, int64_t v) {
 void laoi_push_area(lua_State *L, const laoi_space *b, const aoi_area *a) {
     unsigned has = aoi_shape_takes(a->shape, b->dims);
     lua_createtable(L, 0, 5);
-    lua_pushstring(L, aoi_shape_name(a->shape));
-    lua_setfield(L, -2, "shape");
+    laoi_set_string(L, "shape", aoi_shape_name(a->shape));
     laoi_set_integer(L, "mask", (int64_t)a->mask);
     if (a->layered) laoi_set_integer(L, "layers", (int64_t)a->layers);
-    if (a->label) {
-        lua_pushstring(L, a->label);
-        lua_setfield(L, -2, "label");
-    }
-    if (has & AOI_FIELD_RADIUS) set_number(L, "radius", a->radius);
-    if ((has & AOI_FIELD_KEEP) && a->keep > a->radius) set_number(L, "keep", a->keep);
-    if ((has & AOI_FIELD_MARGIN) && a->margin > 0) set_number(L, "margin", a->margin);
+    if (a->label) laoi_set_string(L, "label", a->label);
+    if (has & AOI_FIELD_RADIUS) laoi_set_number(L, "radius", a->radius);
+    if ((has & AOI_FIELD_KEEP) && a->keep > a->radius) laoi_set_number(L, "keep", a->keep);
+    if ((has & AOI_FIELD_MARGIN) && a->margin > 0) laoi_set_number(L, "margin", a->margin);
     if (has & AOI_FIELD_EXTENTS) push_numbers(L, "extents", a->extents, b->dims);
-    if ((has & AOI_FIELD_HALF_HEIGHT) && !isinf(a->half_height)) set_number(L, "half_height", a->half_height);
-    if (has & AOI_FIELD_FACING) set_number(L, "facing", a->facing);
-    if (has & AOI_FIELD_ANGLE) set_number(L, "angle", a->angle);
+    if ((has & AOI_FIELD_HALF_HEIGHT) && !isinf(a->half_height)) laoi_set_number(L, "half_height", a->half_height);
+    if (has & AOI_FIELD_FACING) laoi_set_number(L, "facing", a->facing);
+    if (has & AOI_FIELD_ANGLE) laoi_set_number(L, "angle", a->angle);
     if (has & AOI_FIELD_POINTS) push_numbers(L, "points", a->points, 2 * a->corners);
 }
 
@@ -271,26 +277,19 @@ void laoi_push_explanation(lua_State *L, const laoi_space *b, const aoi_explanat
     laoi_set_integer(L, "watcher", ids[0]);
     laoi_set_integer(L, "node", ids[1]);
     laoi_set_integer(L, "target", ids[2]);
-    lua_pushboolean(L, e->sees);
-    lua_setfield(L, -2, "sees");
-    lua_pushstring(L, aoi_why_text(e->why));
-    lua_setfield(L, -2, "why");
-    lua_pushboolean(L, e->pending);
-    lua_setfield(L, -2, "pending");
-    if (*label) {
-        lua_pushstring(L, label);
-        lua_setfield(L, -2, "label");
-    }
+    laoi_set_flag(L, "sees", e->sees);
+    laoi_set_string(L, "why", aoi_why_text(e->why));
+    laoi_set_flag(L, "pending", e->pending);
+    if (*label) laoi_set_string(L, "label", label);
     if (e->why > AOI_WHY_NO_TARGET) {
-        for (int a = 0; a < b->dims; a++) set_number(L, axes[a], e->d[a]);
-        set_number(L, "distance", e->distance);
-        lua_pushstring(L, aoi_shape_name(e->shape));
-        lua_setfield(L, -2, "shape");
+        for (int a = 0; a < b->dims; a++) laoi_set_number(L, axes[a], e->d[a]);
+        laoi_set_number(L, "distance", e->distance);
+        laoi_set_string(L, "shape", aoi_shape_name(e->shape));
         laoi_set_integer(L, "kind", (int64_t)e->kind);
         laoi_set_integer(L, "mask", (int64_t)e->mask);
         laoi_set_integer(L, "layers", (int64_t)e->layers);
         laoi_set_integer(L, "node_layers", (int64_t)e->node_layers);
-        set_number(L, "extent", e->extent);
+        laoi_set_number(L, "extent", e->extent);
     }
     lua_createtable(L, 0, 1);
     lua_pushcfunction(L, explanation_text);

@@ -9,41 +9,22 @@
  * them, and delivers them as a space's flush does. */
 #include "lua/binding.h"
 
+#include <limits.h>
 #include <string.h>
 
-#define SIGHT_NAME "aoi.Sight"
-
-typedef struct laoi_sight {
-    aoi_sight *core; /* NULL: closed */
-    laoi_space *space;
-    uint32_t calls;
-} laoi_sight;
+static const laoi_class sight_objects;
 
 /* ---- self and arguments ------------------------------------------------------------------------------------------ */
 
-static laoi_sight *sight_maybe(lua_State *L) {
-    laoi_sight *g = laoi_object(L, SIGHT_NAME);
-    g->calls++;
-    return g;
+static laoi_child *sight_self_of(lua_State *L, int most) {
+    return laoi_child_self(L, &sight_objects, most);
 }
 
-static bool sight_is_open(const laoi_sight *g) {
-    return g->core && g->space->core;
+static laoi_child *sight_self(lua_State *L) {
+    return sight_self_of(L, INT_MAX - 1);
 }
 
-static laoi_sight *sight_self(lua_State *L) {
-    laoi_sight *g = sight_maybe(L);
-    laoi_expect_open(L, g->core != NULL, g->space, "sight");
-    return g;
-}
-
-static laoi_sight *sight_self_of(lua_State *L, int most) {
-    laoi_sight *g = sight_self(L);
-    laoi_no_more(L, most + 1);
-    return g;
-}
-
-static aoi_node sight_node(lua_State *L, const laoi_sight *g) {
+static aoi_node sight_node(lua_State *L, const laoi_child *g) {
     aoi_node n = laoi_node(L, g->space, 2, NULL);
     if (!aoi_sight_has_node(g->core, n))
         laoi_argerror(L, 3, "node %s of entity %s is none of this sight", laoi_spell(L, laoi_integer(L, 3)),
@@ -60,52 +41,47 @@ static void replace_self(lua_State *L) {
 }
 
 aoi_sight *laoi_sight_argument(lua_State *L, int i, const laoi_space *b) {
-    laoi_sight *g = lua_touserdata(L, i);
+    laoi_child *g = lua_touserdata(L, i);
     bool is = g && lua_getmetatable(L, i);
     if (is) {
         lua_pushliteral(L, "__name");
         lua_rawget(L, -2);
-        is =
-            lua_type(L, -1) == LUA_TSTRING && !strcmp(lua_tostring(L, -1), SIGHT_NAME) && lua_rawlen(L, i) == sizeof *g;
+        is = lua_type(L, -1) == LUA_TSTRING && !strcmp(lua_tostring(L, -1), sight_objects.name) &&
+             lua_rawlen(L, i) == sizeof *g;
         lua_pop(L, 2);
     }
-    return is && sight_is_open(g) && g->space == b ? g->core : NULL;
+    return is && laoi_is_open(g) && g->space == b ? g->core : NULL;
 }
 
 /* ---- making and closing ------------------------------------------------------------------------------------------ */
 
-static int g_close(lua_State *L) {
-    laoi_sight *g = sight_maybe(L);
-    aoi_sight *core = g->core;
-    g->core = NULL;
-    if (core && g->space->core) aoi_sight_close(core);
-    return 0;
+typedef struct walls_option_arg {
+    const laoi_space *b;
+    aoi_sight *walls;
+} walls_option_arg;
+
+static bool walls_option(lua_State *L, int i, const char *name, void *ud) {
+    walls_option_arg *a = ud;
+    if (strcmp(name, "walls") != 0) return false;
+    a->walls = laoi_sight_argument(L, lua_gettop(L), a->b);
+    if (!a->walls)
+        laoi_argerror(L, i, "bad value for option 'walls' (an open sight of the same space expected, got %s)",
+                      laoi_value(L, lua_gettop(L)));
+    return true;
 }
 
 static int g_new(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    aoi_sight *walls = NULL;
-    if (lua_istable(L, 2)) {
-        for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
-            const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
-            if (strcmp(name, "walls") != 0) laoi_argerror(L, 2, "unknown option '%s'", name);
-            walls = laoi_sight_argument(L, lua_gettop(L), b);
-            if (!walls)
-                laoi_argerror(L, 2, "bad value for option 'walls' (an open sight of the same space expected, got %s)",
-                              laoi_value(L, lua_gettop(L)));
-        }
-    } else if (!lua_isnoneornil(L, 2)) laoi_typeerror(L, 2, "table");
+    walls_option_arg a = {.b = b};
+    laoi_read_options(L, 2, walls_option, &a);
     laoi_no_more(L, 3);
-    laoi_sight *g = laoi_new_on_space(L, sizeof *g);
-    g->space = b;
+    laoi_child *g = laoi_new_on_space(L, b, sizeof *g);
     laoi_give_class(L);
-    int result = aoi_sight_open(b->core, walls, &g->core);
-    return result == AOI_OK ? 1 : laoi_done(L, result);
-}
-
-static int g_tostring(lua_State *L) {
-    laoi_sight *g = sight_maybe(L);
-    return laoi_name_object(L, SIGHT_NAME, sight_is_open(g));
+    aoi_sight *core;
+    int result = aoi_sight_open(b->core, a.walls, &core);
+    if (result != AOI_OK) return laoi_done(L, result);
+    g->core = core;
+    return 1;
 }
 
 /* ---- walls ------------------------------------------------------------------------------------------------------- */
@@ -118,7 +94,7 @@ static double height_argument(lua_State *L, int i, double usual) {
 }
 
 static int g_wall(lua_State *L) {
-    laoi_sight *g = sight_self(L);
+    laoi_child *g = sight_self(L);
     aoi_wall w = {.z0 = -INFINITY, .z1 = INFINITY};
     int64_t id = 0;
     for (int a = 0; a < 2; a++) {
@@ -143,22 +119,22 @@ static int wall_done(lua_State *L, int result) {
 }
 
 static int g_open(lua_State *L) {
-    laoi_sight *g = sight_self_of(L, 2);
+    laoi_child *g = sight_self_of(L, 2);
     return wall_done(L, aoi_sight_open_wall(g->core, laoi_integer(L, 2), true));
 }
 
 static int g_shut(lua_State *L) {
-    laoi_sight *g = sight_self_of(L, 2);
+    laoi_child *g = sight_self_of(L, 2);
     return wall_done(L, aoi_sight_open_wall(g->core, laoi_integer(L, 2), false));
 }
 
 static int g_remove_wall(lua_State *L) {
-    laoi_sight *g = sight_self_of(L, 2);
+    laoi_child *g = sight_self_of(L, 2);
     return wall_done(L, aoi_sight_remove_wall(g->core, laoi_integer(L, 2)));
 }
 
 static int g_get_wall(lua_State *L) {
-    laoi_sight *g = sight_self_of(L, 2);
+    laoi_child *g = sight_self_of(L, 2);
     aoi_wall w;
     if (!aoi_sight_read_wall(g->core, laoi_integer(L, 2), &w)) return 0;
     for (int a = 0; a < 2; a++) lua_pushnumber(L, w.a[a]);
@@ -173,7 +149,7 @@ static int g_get_wall(lua_State *L) {
 static int g_walls(lua_State *L) {
     sight_self_of(L, 2);
     laoi_buffer(L, 2, 0);
-    laoi_sight *g = sight_self(L); /* only now: a new table may run a finalizer */
+    laoi_child *g = sight_self(L); /* only now: a new table may run a finalizer */
     laoi_index n = 0;
     size_t cursor = 0;
     int64_t id;
@@ -189,7 +165,7 @@ static int g_walls(lua_State *L) {
 
 /* ray(x0, y0 [, z0], x1, y1 [, z1]) -> id, x, y [, z], or nil */
 static int g_ray(lua_State *L) {
-    laoi_sight *g = sight_self(L);
+    laoi_child *g = sight_self(L);
     double p[3], q[3], at[3];
     int i = laoi_position(L, g->space, 2, p);
     i = laoi_position(L, g->space, i, q);
@@ -205,24 +181,19 @@ static int g_ray(lua_State *L) {
 
 enum { HANDLERS_AT = 5 };
 
-/* The table of options at i, which is taken away. */
-static uint32_t linger_option(lua_State *L, int i) {
-    double linger = 0;
-    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : laoi_key_name(L, -2);
-        if (strcmp(name, "linger") != 0) laoi_argerror(L, i, "unknown option '%s'", name);
-        linger = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-        if (!(linger >= 0 && linger < 2147483648.0 && linger == floor(linger)))
-            laoi_argerror(L, i, "bad value for option 'linger' (a whole number of ticks expected, got %s)",
-                          laoi_value(L, lua_gettop(L)));
-    }
-    lua_settop(L, i - 1);
-    return (uint32_t)linger;
+static bool linger_option(lua_State *L, int i, const char *name, void *ud) {
+    if (strcmp(name, "linger") != 0) return false;
+    double linger = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+    if (!(linger >= 0 && linger < 2147483648.0 && linger == floor(linger)))
+        laoi_argerror(L, i, "bad value for option 'linger' (a whole number of ticks expected, got %s)",
+                      laoi_value(L, lua_gettop(L)));
+    *(uint32_t *)ud = (uint32_t)linger;
+    return true;
 }
 
 /* add(id, node_id, area [, handlers | on_enter, on_leave] [, options]) */
 static int g_add(lua_State *L) {
-    laoi_sight *g = sight_self(L);
+    laoi_child *g = sight_self(L);
     laoi_space *b = g->space;
     laoi_area_arg a;
     uint32_t linger = 0;
@@ -232,7 +203,8 @@ static int g_add(lua_State *L) {
     for (int i = HANDLERS_AT + 2; i > HANDLERS_AT; i--)
         if (lua_istable(L, i)) {
             laoi_no_more(L, i + 1);
-            linger = linger_option(L, i);
+            laoi_read_options(L, i, linger_option, &linger);
+            lua_settop(L, i - 1);
             break;
         }
     (void)laoi_check_handlers(L, HANDLERS_AT);
@@ -253,12 +225,12 @@ static int g_add(lua_State *L) {
 }
 
 static int g_remove(lua_State *L) {
-    laoi_sight *g = sight_self_of(L, 3);
+    laoi_child *g = sight_self_of(L, 3);
     return laoi_done(L, aoi_remove_node(g->space->core, sight_node(L, g)));
 }
 
 static int g_tick(lua_State *L) {
-    laoi_sight *g = sight_self_of(L, 1);
+    laoi_child *g = sight_self_of(L, 1);
     int result = aoi_sight_tick(g->core);
     if (result != AOI_OK) return laoi_done(L, result);
     laoi_space *b = g->space;
@@ -268,12 +240,12 @@ static int g_tick(lua_State *L) {
 
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
-static void settle_moves(lua_State *L, const laoi_sight *g) {
+static void settle_moves(lua_State *L, const laoi_child *g) {
     if (!aoi_settle(g->space->core)) laoi_nomemory(L);
 }
 
 static int g_sees(lua_State *L) {
-    laoi_sight *g = sight_self_of(L, 4);
+    laoi_child *g = sight_self_of(L, 4);
     aoi_node n = sight_node(L, g);
     int64_t target = laoi_integer(L, 4);
     settle_moves(L, g);
@@ -281,34 +253,24 @@ static int g_sees(lua_State *L) {
     return 1;
 }
 
-/* A new table may run a finalizer, which may call anything: if it used the space or this, the question is asked again. */
-static int answer_sight(lua_State *L, bool view) {
-    const int64_t *ids = NULL, *nodes = NULL;
-    size_t n = 0;
-    int buffer = view ? 4 : 3, result;
-    laoi_sight *g = sight_self_of(L, buffer);
-    if (!lua_isnoneornil(L, buffer) && !lua_istable(L, buffer)) laoi_typeerror(L, buffer, "table");
-    if (view) result = aoi_sight_view(g->core, sight_node(L, g), &ids, &n);
-    else result = aoi_sight_viewers(g->core, laoi_entity(L, g->space, 2), &ids, &nodes, &n);
-    if (result != AOI_OK) return laoi_done(L, result);
-    uint32_t calls = g->space->calls, own = g->calls;
-    lua_settop(L, buffer);
-    laoi_buffer(L, buffer, nodes ? 2 * n : n);
-    if (g->space->calls == calls && g->calls == own) return laoi_fill_list(L, ids, nodes, n);
-    lua_replace(L, buffer);
-    return answer_sight(L, view);
-}
-
 static int g_view(lua_State *L) {
-    return answer_sight(L, true);
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    laoi_child *g = sight_self_of(L, 4);
+    int result = aoi_sight_view(g->core, sight_node(L, g), &ids, &n);
+    return laoi_answer(L, g->space, g_view, 4, result, ids, NULL, n);
 }
 
 static int g_viewers(lua_State *L) {
-    return answer_sight(L, false);
+    const int64_t *ids = NULL, *nodes = NULL;
+    size_t n = 0;
+    laoi_child *g = sight_self_of(L, 3);
+    int result = aoi_sight_viewers(g->core, laoi_entity(L, g->space, 2), &ids, &nodes, &n);
+    return laoi_answer(L, g->space, g_viewers, 3, result, ids, nodes, n);
 }
 
 static int g_explain(lua_State *L) {
-    laoi_sight *g = sight_self_of(L, 4);
+    laoi_child *g = sight_self_of(L, 4);
     int64_t ids[3];
     aoi_sight_explanation e;
     static const char *const axes[] = {"x", "y", "z"};
@@ -317,52 +279,38 @@ static int g_explain(lua_State *L) {
     aoi_sight_explain(g->core, ids[0], ids[1], ids[2], &e);
     laoi_push_explanation(L, g->space, &e.e, ids);
     if (!e.wall) return 1;
-    laoi_pushinteger(L, e.wall);
-    lua_setfield(L, -2, "wall");
-    for (int a = 0; a < g->space->dims; a++) {
-        lua_pushnumber(L, e.at[a]);
-        lua_setfield(L, -2, axes[a]);
-    }
+    laoi_set_integer(L, "wall", e.wall);
+    for (int a = 0; a < g->space->dims; a++) laoi_set_number(L, axes[a], e.at[a]);
     return 1;
 }
 
 static int g_stats(lua_State *L) {
-    laoi_sight *g = sight_self_of(L, 1);
+    laoi_child *g = sight_self_of(L, 1);
     aoi_sight_stats s;
     aoi_sight_read_stats(g->core, &s);
-    const uint64_t values[] = {s.walls, s.nodes, s.pairs, s.seen, s.tested};
-    static const char *const names[] = {"walls", "nodes", "pairs", "seen", "tested"};
     lua_createtable(L, 0, 5);
-    for (int i = 0; i < 5; i++) {
-        laoi_pushinteger(L, (int64_t)values[i]);
-        lua_setfield(L, -2, names[i]);
-    }
+    laoi_set_integer(L, "walls", (int64_t)s.walls);
+    laoi_set_integer(L, "nodes", (int64_t)s.nodes);
+    laoi_set_integer(L, "pairs", (int64_t)s.pairs);
+    laoi_set_integer(L, "seen", (int64_t)s.seen);
+    laoi_set_integer(L, "tested", (int64_t)s.tested);
     return 1;
 }
 
 /* ---- the module -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg sight_methods[] = {
-    {"wall", g_wall},
-    {"open", g_open},
-    {"shut", g_shut},
-    {"remove_wall", g_remove_wall},
-    {"get_wall", g_get_wall},
-    {"walls", g_walls},
-    {"ray", g_ray},
-    {"add", g_add},
-    {"remove", g_remove},
-    {"tick", g_tick},
-    {"sees", g_sees},
-    {"view", g_view},
-    {"viewers", g_viewers},
-    {"explain", g_explain},
-    {"stats", g_stats},
-    {"close", g_close},
-    {NULL, NULL},
+    {"wall", g_wall},         {"open", g_open},       {"shut", g_shut},   {"remove_wall", g_remove_wall},
+    {"get_wall", g_get_wall}, {"walls", g_walls},     {"ray", g_ray},     {"add", g_add},
+    {"remove", g_remove},     {"tick", g_tick},       {"sees", g_sees},   {"view", g_view},
+    {"viewers", g_viewers},   {"explain", g_explain}, {"stats", g_stats}, {NULL, NULL},
 };
 
-static const laoi_class sight_objects = {SIGHT_NAME, "new", g_new, g_close, g_tostring, sight_methods};
+static void end_sight(void *core) {
+    aoi_sight_close(core);
+}
+
+static const laoi_class sight_objects = {"aoi.Sight", "sight", "new", g_new, end_sight, false, NULL, sight_methods};
 
 void laoi_open_sight(lua_State *L, int space_meta) {
     lua_createtable(L, 0, 1);

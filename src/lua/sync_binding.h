@@ -4,11 +4,7 @@
 
 #include "lua/binding.h"
 
-typedef struct laoi_sync {
-    aoi_sync *core; /* NULL: closed */
-    laoi_space *space;
-    uint32_t calls;
-} laoi_sync;
+typedef laoi_child laoi_sync;
 
 typedef struct sync_fields_arg { /* names are copied: what runs meanwhile may change the table */
     uint32_t count;

@@ -8,11 +8,6 @@ static int told_text(lua_State *L) {
     return 1;
 }
 
-static void set_flag(lua_State *L, const char *name, bool v) {
-    lua_pushboolean(L, v);
-    lua_setfield(L, -2, name);
-}
-
 /* The names of fields, as a list at the table's `lacks`; pushes them as text: "; it lacks hp, name". */
 static void put_lacks(lua_State *L, const laoi_sync *y, uint64_t mask) {
     const int table = lua_gettop(L);
@@ -67,12 +62,11 @@ int laoi_sync_explain(lua_State *L) {
     lua_createtable(L, 0, 12);
     laoi_set_integer(L, "client", client);
     laoi_set_integer(L, "target", target);
-    set_flag(L, "knows", e.knows);
-    lua_pushstring(L, aoi_told_text(e.why));
-    lua_setfield(L, -2, "why");
-    set_flag(L, "seen", e.seen);
-    set_flag(L, "pinned", e.pinned);
-    set_flag(L, "moved", e.moved);
+    laoi_set_flag(L, "knows", e.knows);
+    laoi_set_string(L, "why", aoi_told_text(e.why));
+    laoi_set_flag(L, "seen", e.seen);
+    laoi_set_flag(L, "pinned", e.pinned);
+    laoi_set_flag(L, "moved", e.moved);
     laoi_set_integer(L, "waits", e.waits);
     laoi_set_integer(L, "known", e.known);
     if (e.relevance.limit) laoi_set_integer(L, "limit", e.relevance.limit);

@@ -13,30 +13,12 @@
 
 #include <string.h>
 
-#define SYNC_NAME "aoi.Sync"
+static const laoi_class sync_objects;
 
 /* ---- self and arguments ------------------------------------------------------------------------------------------ */
 
-static laoi_sync *sync_maybe(lua_State *L) {
-    laoi_sync *y = laoi_object(L, SYNC_NAME);
-    y->calls++;
-    return y;
-}
-
-static bool sync_is_open(const laoi_sync *y) {
-    return y->core && y->space->core;
-}
-
-static laoi_sync *sync_self(lua_State *L) {
-    laoi_sync *y = sync_maybe(L);
-    laoi_expect_open(L, y->core != NULL, y->space, "sync");
-    return y;
-}
-
 laoi_sync *laoi_sync_self(lua_State *L, int most) {
-    laoi_sync *y = sync_self(L);
-    laoi_no_more(L, most + 1);
-    return y;
+    return laoi_child_self(L, &sync_objects, most);
 }
 
 static aoi_entity sync_client(lua_State *L, const laoi_sync *y) {
@@ -52,6 +34,7 @@ typedef struct sync_options_arg {
     aoi_sync_options o;
     aoi_tier tiers[AOI_MOST_TIERS];
     const laoi_space *space; /* where a synchroniser is made */
+    sync_fields_arg *making;
 } sync_options_arg;
 
 /* The value is on top. */
@@ -98,48 +81,39 @@ static void tiers_option(lua_State *L, int i, sync_options_arg *a) {
     a->o.clients.tier_count = (uint32_t)n;
 }
 
-/* Options named in the table at i replace those in *a; `quantum`, `fields` and `sight` only where a synchroniser is made. */
-static void read_sync_options(lua_State *L, int i, sync_options_arg *a, sync_fields_arg *making) {
-    if (lua_isnoneornil(L, i)) return;
-    if (!lua_istable(L, i)) laoi_typeerror(L, i, "table");
-    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
-        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
-        if (!strcmp(name, "limit")) a->o.clients.limit = count_option(L, i, name);
-        else if (!strcmp(name, "bytes")) a->o.clients.bytes = count_option(L, i, name);
-        else if (!strcmp(name, "tiers")) tiers_option(L, i, a);
-        else if (!strcmp(name, "quantum") && making) {
-            double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
-            if (!(v > 0) || isinf(v)) bad_option(L, i, name, "a positive, finite number expected");
-            a->o.quantum = v;
-        } else if (!strcmp(name, "fields") && making) laoi_fields_option(L, i, making);
-        else if (!strcmp(name, "sight") && making) {
-            a->o.sight = laoi_sight_argument(L, lua_gettop(L), a->space);
-            if (!a->o.sight) bad_option(L, i, name, "an open sight of the same space expected");
-        } else if (!strcmp(name, "self")) {
-            if (!lua_isboolean(L, -1)) bad_option(L, i, name, "a boolean expected");
-            a->o.clients.self = lua_toboolean(L, -1);
-        } else laoi_argerror(L, i, "unknown option '%s'", *name ? name : laoi_key_name(L, -2));
-    }
+/* Options that are named replace those in *ud; `quantum`, `fields` and `sight` only where a synchroniser is made. */
+static bool sync_option(lua_State *L, int i, const char *name, void *ud) {
+    sync_options_arg *a = ud;
+    if (!strcmp(name, "limit")) a->o.clients.limit = count_option(L, i, name);
+    else if (!strcmp(name, "bytes")) a->o.clients.bytes = count_option(L, i, name);
+    else if (!strcmp(name, "tiers")) tiers_option(L, i, a);
+    else if (!strcmp(name, "quantum") && a->making) {
+        double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+        if (!(v > 0) || isinf(v)) bad_option(L, i, name, "a positive, finite number expected");
+        a->o.quantum = v;
+    } else if (!strcmp(name, "fields") && a->making) laoi_fields_option(L, i, a->making);
+    else if (!strcmp(name, "sight") && a->making) {
+        a->o.sight = laoi_sight_argument(L, lua_gettop(L), a->space);
+        if (!a->o.sight) bad_option(L, i, name, "an open sight of the same space expected");
+    } else if (!strcmp(name, "self")) {
+        if (!lua_isboolean(L, -1)) bad_option(L, i, name, "a boolean expected");
+        a->o.clients.self = lua_toboolean(L, -1);
+    } else return false;
+    return true;
 }
 
 /* What only the core can judge: raises an error for the option that is wrong. */
-static void check_relevance(lua_State *L, int i, const aoi_sync *core, const aoi_relevance *r) {
-    const char *wrong = aoi_relevance_fault(core, r);
+static void refuse_relevance(lua_State *L, int i, const char *wrong, uint32_t least) {
     if (wrong && !strncmp(wrong, "'bytes'", 7))
-        laoi_argerror(L, i, "bad value for option 'bytes' (%d hold one record of any size)",
-                      (int)aoi_sync_least_bytes(core));
+        laoi_argerror(L, i, "bad value for option 'bytes' (%d hold one record of any size)", (int)least);
     if (wrong) laoi_argerror(L, i, "bad value for option %s", wrong);
 }
 
-/* ---- making and closing ------------------------------------------------------------------------------------------ */
-
-static int y_close(lua_State *L) {
-    laoi_sync *y = sync_maybe(L);
-    aoi_sync *core = y->core;
-    y->core = NULL;
-    if (core && y->space->core) aoi_sync_close(core);
-    return 0;
+static void check_relevance(lua_State *L, int i, const aoi_sync *core, const aoi_relevance *r) {
+    refuse_relevance(L, i, aoi_relevance_fault(core, r), aoi_sync_least_bytes(core));
 }
+
+/* ---- making and closing ------------------------------------------------------------------------------------------ */
 
 /* sync:new(space) hands over the module itself. */
 static void refuse_sync_module(lua_State *L) {
@@ -157,12 +131,12 @@ static int y_new(lua_State *L) {
     refuse_sync_module(L);
     laoi_space *b = laoi_self(L);
     a.space = b;
-    read_sync_options(L, 2, &a, &declared);
+    a.making = &declared;
+    laoi_read_options(L, 2, sync_option, &a);
     a.o.fields = declared.fields;
     a.o.field_count = declared.count;
     laoi_no_more(L, 3);
-    laoi_sync *y = laoi_new_on_space(L, sizeof *y);
-    y->space = b;
+    laoi_sync *y = laoi_new_on_space(L, b, sizeof *y);
     laoi_give_class(L);
     if (a.o.sight) { /* both still open? making a table may run a finalizer */
         lua_pushliteral(L, "sight");
@@ -174,25 +148,16 @@ static int y_new(lua_State *L) {
     laoi_self(L);
     aoi_relevance clients = a.o.clients;
     a.o.clients = (aoi_relevance){0};
-    int result = aoi_sync_open(b->core, &a.o, &y->core);
+    aoi_sync *core;
+    int result = aoi_sync_open(b->core, &a.o, &core);
     if (result != AOI_OK) return laoi_done(L, result);
-    const char *wrong = aoi_relevance_fault(y->core, &clients);
-    if (wrong) {
-        aoi_sync *core = y->core;
-        uint32_t least = aoi_sync_least_bytes(core);
-        y->core = NULL;
-        aoi_sync_close(core);
-        if (!strncmp(wrong, "'bytes'", 7))
-            laoi_argerror(L, 2, "bad value for option 'bytes' (%d hold one record of any size)", (int)least);
-        laoi_argerror(L, 2, "bad value for option %s", wrong);
-    }
-    (void)aoi_sync_set_defaults(y->core, &clients);
+    const uint32_t least = aoi_sync_least_bytes(core);
+    const char *wrong = aoi_relevance_fault(core, &clients);
+    if (wrong) aoi_sync_close(core);
+    refuse_relevance(L, 2, wrong, least);
+    y->core = core;
+    (void)aoi_sync_set_defaults(core, &clients);
     return 1;
-}
-
-static int y_tostring(lua_State *L) {
-    laoi_sync *y = sync_maybe(L);
-    return laoi_name_object(L, SYNC_NAME, sync_is_open(y));
 }
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
@@ -246,7 +211,7 @@ static int y_add(lua_State *L) {
     const uint32_t count = view_args(L, y, areas);
     for (uint32_t k = 0; k < count; k++) views[k] = areas[k].area;
     aoi_sync_get_defaults(y->core, &a.o.clients);
-    read_sync_options(L, 4, &a, NULL);
+    laoi_read_options(L, 4, sync_option, &a);
     check_relevance(L, 4, y->core, &a.o.clients);
     return laoi_done(L, aoi_sync_add_views(y->core, e, views, count, &a.o.clients));
 }
@@ -262,7 +227,7 @@ static int y_set(lua_State *L) {
     sync_options_arg a = {0};
     if (!lua_istable(L, 3)) laoi_typeerror(L, 3, "table");
     (void)aoi_sync_get(y->core, e, &a.o.clients);
-    read_sync_options(L, 3, &a, NULL);
+    laoi_read_options(L, 3, sync_option, &a);
     check_relevance(L, 3, y->core, &a.o.clients);
     return laoi_done(L, aoi_sync_set(y->core, e, &a.o.clients));
 }
@@ -342,29 +307,22 @@ static int y_knows(lua_State *L) {
     return 1;
 }
 
-/* A new table may run a finalizer, which may call anything: if it used the space or this, the question is asked again. */
-static int answer_ids(lua_State *L, int (*ask)(aoi_sync *, aoi_entity, const int64_t **, size_t *), bool of_client) {
+static int y_known(lua_State *L) {
     const int64_t *ids = NULL;
     size_t n = 0;
     laoi_sync *y = laoi_sync_self(L, 3);
-    aoi_entity e = of_client ? sync_client(L, y) : laoi_entity(L, y->space, 2);
-    if (!lua_isnoneornil(L, 3) && !lua_istable(L, 3)) laoi_typeerror(L, 3, "table");
-    int result = ask(y->core, e, &ids, &n);
-    if (result != AOI_OK) return laoi_done(L, result);
-    uint32_t calls = y->space->calls, own = y->calls;
-    lua_settop(L, 3);
-    laoi_buffer(L, 3, n);
-    if (y->space->calls == calls && y->calls == own) return laoi_fill_list(L, ids, NULL, n);
-    lua_replace(L, 3);
-    return answer_ids(L, ask, of_client); /* ids is void */
-}
-
-static int y_known(lua_State *L) {
-    return answer_ids(L, aoi_sync_known, true);
+    aoi_entity e = sync_client(L, y);
+    int result = aoi_sync_known(y->core, e, &ids, &n);
+    return laoi_answer(L, y->space, y_known, 3, result, ids, NULL, n);
 }
 
 static int y_knowers(lua_State *L) {
-    return answer_ids(L, aoi_sync_knowers, false);
+    const int64_t *ids = NULL;
+    size_t n = 0;
+    laoi_sync *y = laoi_sync_self(L, 3);
+    aoi_entity e = laoi_entity(L, y->space, 2);
+    int result = aoi_sync_knowers(y->core, e, &ids, &n);
+    return laoi_answer(L, y->space, y_knowers, 3, result, ids, NULL, n);
 }
 
 /* ---- the tick ---------------------------------------------------------------------------------------------------- */
@@ -374,14 +332,14 @@ enum { CALLBACK = 2, BYTES = 3, TICK_TOP = 3 }; /* on the stack: self, the callb
 /* Pushes the callback and what it is called with; false when no client has news, or nothing is open any more. */
 static bool push_message(lua_State *L, laoi_sync *y, size_t *size) {
     aoi_message m;
-    while (sync_is_open(y)) {
+    while (laoi_is_open(y)) {
         if (aoi_sync_next(y->core, &m) != AOI_OK) laoi_nomemory(L);
         if (!m.bytes) return false;
         *size = m.size;
         lua_pushvalue(L, CALLBACK);
         laoi_pushinteger(L, m.client);
         lua_pushlstring(L, (const char *)m.bytes, m.size);
-        if (sync_is_open(y) && aoi_sync_sent(y->core)) return true;
+        if (laoi_is_open(y) && aoi_sync_sent(y->core)) return true;
         lua_settop(L, TICK_TOP);
     }
     return false;
@@ -431,16 +389,32 @@ static int y_tick(lua_State *L) {
 /* ---- the module -------------------------------------------------------------------------------------------------- */
 
 static const luaL_Reg sync_methods[] = {
-    {"add", y_add},           {"remove", y_remove},   {"set", y_set},
-    {"resend", y_resend},     {"node", y_node},       {"set_priority", y_set_priority},
-    {"pin", y_pin},           {"unpin", y_unpin},     {"touch", y_touch},
-    {"knows", y_knows},       {"known", y_known},     {"knowers", y_knowers},
-    {"tick", y_tick},         {"close", y_close},     {"put", laoi_sync_put},
-    {"set_view", y_set_view}, {"get", laoi_sync_get}, {"explain", laoi_sync_explain},
-    {"adopt", y_adopt},       {NULL, NULL},
+    {"add", y_add},
+    {"remove", y_remove},
+    {"set", y_set},
+    {"resend", y_resend},
+    {"node", y_node},
+    {"set_priority", y_set_priority},
+    {"pin", y_pin},
+    {"unpin", y_unpin},
+    {"touch", y_touch},
+    {"knows", y_knows},
+    {"known", y_known},
+    {"knowers", y_knowers},
+    {"tick", y_tick},
+    {"put", laoi_sync_put},
+    {"set_view", y_set_view},
+    {"get", laoi_sync_get},
+    {"explain", laoi_sync_explain},
+    {"adopt", y_adopt},
+    {NULL, NULL},
 };
 
-static const laoi_class sync_objects = {SYNC_NAME, "new", y_new, y_close, y_tostring, sync_methods};
+static void end_sync(void *core) {
+    aoi_sync_close(core);
+}
+
+static const laoi_class sync_objects = {"aoi.Sync", "sync", "new", y_new, end_sync, false, NULL, sync_methods};
 
 void laoi_open_sync(lua_State *L, int space_meta) {
     static const luaL_Reg reader[] = {{"read", laoi_sync_read}, {"state", laoi_sync_state}, {NULL, NULL}};
