@@ -243,13 +243,13 @@ describe("moves that go astray", function()
     local net, id, one, other, _, refused = begun(3)
     assert.equal(LEFT, (other:position(id)))
     come_again(net, one, id, MIDDLE)
-    local ask = other.ask
-    function other.ask(shard, after, name, ...)
+    local ask = other.ask_now
+    function other.ask_now(shard, after, name, ...)
       if name == "position" and shard == 1 then other:move(id, MIDDLE, 9) end -- meanwhile, for the left shard
       return ask(shard, after, name, ...)
     end
     other:position(id)
-    other.ask = ask
+    other.ask_now = ask
     other:flush()
     net:run(2)
     assert.equal(9, (select(2, one:position(id))))
@@ -320,13 +320,13 @@ describe("shards in different epochs", function()
   it("find an entity that came to a shard after that was asked", function()
     local net, id, one, other = begun(3)
     other.outbox:set(id, 2) -- as an earlier life was there
-    local ask = other.ask
-    function other.ask(shard, after, name, ...)
+    local ask = other.ask_now
+    function other.ask_now(shard, after, name, ...)
       if name == "whose" then -- it arrives there before its home is asked
         one:move(id, MIDDLE, 8)
         one:flush()
         net:run()
-        other.ask = ask
+        other.ask_now = ask
       end
       return ask(shard, after, name, ...)
     end
@@ -343,8 +343,8 @@ describe("shards in different epochs", function()
       one:enter(8, way[2], 9)
       net:run(2)
       for _, what in ipairs { "ids_here", "near_here", "nearest_here", "count_here" } do
-        local ask, asked = other.ask, 0
-        function other.ask(shard, after, name, ...)
+        local ask, asked = other.ask_now, 0
+        function other.ask_now(shard, after, name, ...)
           asked = asked + (name == what and 1 or 0)
           if asked == 2 then -- one shard has answered
             local x = one:position(7) == way[1] and way[2] or way[1]
@@ -366,7 +366,7 @@ describe("shards in different epochs", function()
           assert.same({ 7, 8 }, list, what)
         end
         assert(asked > 3)
-        other.ask = ask
+        other.ask_now = ask
       end
     end
   end)

@@ -57,9 +57,9 @@ local function owner(self, who) return assert(self.outbox:where(who.id)) end
 local function enter(self, who)
   local x, y, z = coordinates(self)
   local kind, home = self.random(7), world.home(who.id, self.plan.shards)
-  local lives, owners = ask(self, home, "claim", "enter", { who.id }, { x, y }, { who.left or false })
+  local lives, owners, stamps = ask(self, home, "claim", "enter", { who.id }, { x, y }, { who.left or false })
   local shard = owners[1]
-  ask(self, shard, "enter", who.id, lives[1], kind, self.batch, x, y, z)
+  ask(self, shard, "enter", who.id, lives[1], kind, self.batch, stamps[1], x, y, z)
   self.outbox:set(who.id, shard)
   who.x, who.y, who.z, who.kind, who.nodes = x, y, z, kind, {}
   self.todo[5][#self.todo[5] + 1] = who

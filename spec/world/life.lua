@@ -78,7 +78,9 @@ end
 -- Only this client moves it: all that it has commanded is in the answer.
 local function check_own(self, who)
   local x, y, z = self.member:position(who.id)
-  assert(x == who.x and y == who.y and z == who.z, "own moves are not in the answer")
+  if not (x == who.x and y == who.y and z == who.z) then
+    error(("own moves of entity %d are not in the answer"):format(who.id), 0)
+  end
   assert(self.member:kind(who.id) == who.kind, "an own change of kind is not in the answer")
   assert(self.member:has(who.id))
 end

@@ -76,17 +76,28 @@ local function call(self, from, to, batch, done)
   end)
 end
 
+-- The service of a shard: a successor is another one.
+local function place_of(self, shard)
+  return ("s%d_%dt%d"):format(self.home[shard], shard, self.terms[shard])
+end
+
 local function tell(self, process, shard, verb, ...)
-  local x, s, arguments = "x" .. process, ("s%d_%d"):format(process, shard), table.pack(...)
+  local x, s, arguments = "x" .. process, place_of(self, shard), table.pack(...)
+  local term, asked = self.terms[shard], self.asked[s] or {}
+  self.asked[s] = asked
   if dead(self, s) then
-    if verb == "request" then arguments[1](false, 0, "the shard is gone") end
+    if verb == "request" then post(self, x, x, function() arguments[1](nil) end) end
     return nil
   end
+  if verb == "request" then asked[arguments[1]] = true end
   post(self, x, s, function()
     local logic, exchange = self.shards[shard], self.exchanges[process]
     local function back(name, ...)
       local results = table.pack(...)
-      post(self, s, x, function() exchange[name](exchange, shard, table.unpack(results, 1, results.n)) end)
+      post(self, s, x, function()
+        if name == "parts" and exchange.phase == "closing" and exchange.owing[shard] then self.commit(s) end
+        exchange[name](exchange, shard, term, table.unpack(results, 1, results.n))
+      end)
     end
     local ok, err = xpcall(function()
       if verb == "close" then
@@ -99,6 +110,7 @@ local function tell(self, process, shard, verb, ...)
         local reply = arguments[1]
         logic:request(arguments[2], arguments[3], function(...)
           local results = table.pack(...)
+          asked[reply] = nil
           post(self, s, x, function() reply(table.unpack(results, 1, results.n)) end)
         end, table.unpack(arguments, 4, arguments.n))
       elseif verb == "order" then
@@ -108,16 +120,30 @@ local function tell(self, process, shard, verb, ...)
       end
     end, debug.traceback)
     if not ok then error(err, 0) end
-  end, verb == "request" and function() arguments[1](false, 0, "the shard is gone") end or nil)
+  end)
   return true
+end
+
+-- A new service in place of one that is dead; calls that wait for that one fail.
+local function replace(self, process, shard, options, done)
+  local former, x = place_of(self, shard), "x" .. process
+  for reply in pairs(self.asked[former] or {}) do post(self, x, x, function() reply(nil) end) end
+  self.asked[former] = nil
+  post(self, x, "n" .. process, function()
+    self.terms[shard], self.deaths = options.term, self.deaths + 1
+    for name, value in pairs(self.shard_options(shard)) do options[name] = value end
+    self.shards[shard] = Shard.new(options)
+    post(self, "n" .. process, x, function() done(true) end)
+  end)
 end
 
 local function new_exchange(self, index, processes, options)
   return Exchange.new {
     processes = processes, here = index, interval = self.interval, window = self.window,
     patience = options.patience or 30,
-    silence = self.silence, now = function() return self.time end,
+    silence = self.silence, most_deaths = math.huge, now = function() return self.time end,
     tell = function(...) return tell(self, index, ...) end,
+    replace = function(...) return replace(self, index, ...) end,
     call = function(to, batch, done) call(self, index, to, batch, done) end,
     post = function(address, message)
       local member = self.members[address]
@@ -131,11 +157,13 @@ local function new_exchange(self, index, processes, options)
 end
 
 function Network:arrive(member, message)
-  assert(member:receive(message))
-  if wire.head(message) ~= wire.BYE then return end
-  for go, place in pairs(member.waiting) do -- is_dead.lua
-    if dead(self, place) then go(false, 0, "the world is gone") end
+  local kind = wire.head(message)
+  if kind == wire.BYE or kind == wire.RENEWED then
+    for go, place in pairs(member.waiting) do -- is_dead.lua
+      if dead(self, place) then post(self, member.address, member.address, function() go(nil) end) end
+    end
   end
+  assert(member:receive(message))
 end
 
 -- options: seed, plan (of tiles.plan), processes: shards of each, dimensions, engine, interval, window, lose,
@@ -146,20 +174,33 @@ function network.new(options)
     random = rng.new(options.seed), plan = plan, map = tiles.map(plan), dimensions = options.dimensions or 2, time = 0,
     interval = options.interval or 0.1, window = options.window or 32, lose = options.lose or 0, silence = 0,
     lines = {}, order = {}, shards = {}, exchanges = {}, members = {}, services = {},
-    member_count = 0, killed = {}, stopped = {},
+    member_count = 0, killed = {}, stopped = {}, home = {}, terms = {}, asked = {}, deaths = 0,
     calls = {}, ended = {}, epochs = {}, lost = 0, running = 0, sleepers = {},
   }, Network)
   local processes, shard = {}, 0
+  -- What a shard writes of an epoch counts once its parts have been taken.
+  local written = {}
+  function self.commit(place)
+    for _, one in ipairs(written[place] or {}) do options.log(table.unpack(one)) end
+    written[place] = nil
+  end
+  function self.shard_options(number)
+    return {
+      number = number, plan = plan, engine = options.engine, dimensions = options.dimensions, grace = options.grace,
+      log = options.log and function(...)
+        local place = place_of(self, number)
+        written[place] = written[place] or {}
+        table.insert(written[place], { number, ... })
+      end,
+    }
+  end
   for index, count in ipairs(options.processes) do
     local list = {}
     for _ = 1, count do
       shard = shard + 1
       list[#list + 1] = shard
-      local number = shard
-      self.shards[number] = Shard.new {
-        number = number, plan = plan, engine = options.engine, dimensions = options.dimensions,
-        log = options.log and function(...) options.log(number, ...) end,
-      }
+      self.home[shard], self.terms[shard] = index, 0
+      self.shards[shard] = Shard.new(self.shard_options(shard))
     end
     processes[index] = { name = "p" .. index, boot = "boot" .. index, shards = list }
     self.calls[index] = {}
@@ -188,7 +229,7 @@ function Network:member(index)
     ask = function(shard, after, ...)
       local arguments = table.pack(...)
       return wait(function(resume_it)
-        local place = ("s%d_%d"):format(exchange.process_of[shard], shard)
+        local place = place_of(self, shard)
         local function go(...)
           if not self.members[address].waiting[go] then return end
           self.members[address].waiting[go] = nil
@@ -200,11 +241,11 @@ function Network:member(index)
           post(self, place, address, function() go(table.unpack(results, 1, results.n)) end)
         end
         if dead(self, place) and exchange.process_of[shard] == index then
-          post(self, address, address, function() go(false, 0, "the world is gone") end)
+          post(self, address, address, function() go(nil) end)
         elseif exchange.process_of[shard] == index then
           post(self, address, place, function()
             self.shards[shard]:request(number, after, reply, table.unpack(arguments, 1, arguments.n))
-          end, function() reply(false, 0, "the world is gone") end)
+          end, function() reply(nil) end)
         else
           post(self, address, x, function()
             exchange:relay(function(...)
@@ -217,12 +258,13 @@ function Network:member(index)
     end,
     send = function(shard, message)
       if exchange.process_of[shard] == index then
-        post(self, address, ("s%d_%d"):format(index, shard), function() assert(self.shards[shard]:moves(message)) end)
+        post(self, address, place_of(self, shard), function() assert(self.shards[shard]:moves(message)) end)
       else
         post(self, address, x, function() exchange:relay_moves(shard, message) end)
       end
       return true
     end,
+    wait = wait,
     fork = function(f) post(self, address, address, function() resume(coroutine.create(f)) end) end,
     together = function(calls)
       wait(function(go)
@@ -337,7 +379,7 @@ end
 
 -- What it has begun to serve is not answered any more.
 function Network:kill_shard(shard)
-  self.killed[("s%d_%d"):format(self.exchanges[1].process_of[shard], shard)] = true
+  self.killed[place_of(self, shard)] = true
 end
 
 return network

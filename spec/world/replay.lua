@@ -32,7 +32,9 @@ end
 
 local MAKE = {}
 
-function MAKE.leave(self, id) self.space:leave(id) end
+function MAKE.leave(self, id)
+  if self.space:has(id) then self.space:leave(id) end -- it may have been lost before
+end
 
 function MAKE.remove(self, id, node) self.space:remove_node(id, node) end
 
@@ -45,10 +47,35 @@ function MAKE.kind(self, id, kind) self.space:set_kind(id, kind) end
 function MAKE.area(self, id, node, area) self.space:set_area(id, node, (self.router:unpack(area))) end
 
 function MAKE.enter(self, id, kind, x, y, z)
+  MAKE.leave(self, id) -- that was lost
   if z then self.space:enter(id, x, y, z, kind) else self.space:enter(id, x, y, kind) end
 end
 
-function MAKE.add(self, id, node, area) self.space:add_node(id, node, (self.router:unpack(area))) end
+-- One that has been restored may be there.
+function MAKE.add(self, id, node, area)
+  area = self.router:unpack(area)
+  if self.space:area(id, node) then self.space:set_area(id, node, area) else self.space:add_node(id, node, area) end
+end
+
+-- It is now as this says, whatever was lost with a shard.
+function MAKE.restore(self, id, kind, x, y, z, ...)
+  local space, nodes = self.space, { ... }
+  z = math.type(z) and z or nil
+  if not space:has(id) then
+    MAKE.enter(self, id, kind, x, y, z)
+  else
+    MAKE.move(self, id, x, y, z)
+    if space:kind(id) ~= kind then space:set_kind(id, kind) end
+  end
+  local wanted = {}
+  for i = 1, #nodes, 2 do
+    wanted[nodes[i]] = true
+    MAKE.add(self, id, nodes[i], nodes[i + 1])
+  end
+  for _, node in ipairs((space:nodes(id))) do
+    if not wanted[node] then space:remove_node(id, node) end
+  end
+end
 
 -- The commands of that epoch; returns what space:drain returns.
 function Replay:epoch(number)

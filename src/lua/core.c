@@ -49,6 +49,7 @@
 #include "lua/world_map.c"
 #include "lua/world_outbox.c"
 #include "lua/world_parts.c"
+#include "lua/world_retell.c"
 #include "lua/world_router.c"
 
 #if defined(__ELF__) || defined(__APPLE__)

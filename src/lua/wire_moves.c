@@ -73,7 +73,7 @@ static const struct {
     {WIRE_ASK, 8, false, false},           /* EVENTS */
     {WIRE_TICK | WIRE_Z, 16, false, true}, /* MOVES */
     {0, 16, false, true},                  /* REFUSED */
-    {7, 8, true, false},                   /* ACK */
+    {15, 8, true, false},                  /* ACK */
     {0, 8, true, false},                   /* PING */
     {0, 8, false, false},                  /* BYE */
     {WIRE_ASK, 8, false, false},           /* PACKETS */
@@ -82,6 +82,7 @@ static const struct {
     {0, 8, true, false},                   /* GONE */
     {0, 24, false, false},                 /* LOST */
     {0, 12, false, false},                 /* ROUTES */
+    {0, 22, false, false},                 /* RENEWED */
 };
 
 /* NULL, or what is wrong with the head. */

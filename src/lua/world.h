@@ -3,6 +3,7 @@
  *   world_map.c      the tiles of the plane: which shard owns each, and which shards must hear of an entity that stands there
  *   world_router.c   one shard: its entities, the moves of an epoch sorted by the shards that must hear of them
  *   world_parts.c    what one shard tells another about an epoch: sections of rows, written and read
+ *   world_retell.c   what shards tell each other after one of them has died
  *   world_areas.c    areas of nodes as bytes
  *   world_outbox.c   the client's side: moves sorted by shard
  *
@@ -90,7 +91,7 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 /* ---- a shard ----------------------------------------------------------------------------------------------------- */
 
 /* What is told of an epoch, by tag; beyond KIND the rows are written in Lua. */
-enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 10 };
+enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 11 };
 
 enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4 }; /* flags of a record; barred: some clients may not move it */
 
@@ -100,6 +101,7 @@ typedef struct world_record { /* of an entity of the core, by the core's slot */
     uint32_t mover_at;           /* where its mover of the coming epoch is, if that one is of this slot */
     uint32_t mover[2], batch[2]; /* the clients that moved it last, and the number of that batch of each */
     uint32_t forgot;             /* the epoch in which another one was last forgotten for these, 0: never */
+    uint32_t doubted;            /* of a ghost: the epoch from which on no shard has named it (`retell`), 0: one has */
     uint32_t flags;
 } world_record;
 
@@ -115,6 +117,7 @@ typedef struct world_router {
     world_map *map;
     uint32_t self, width;
     uint32_t epoch; /* the coming one */
+    bool retells;   /* the closed epoch names every entity to its whole audience */
     world_record *records;
     uint32_t record_cap;
     world_mover *movers; /* what the coming epoch will move */
@@ -136,9 +139,20 @@ bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags); 
 /* The entity's slot and record; AOI_NONE: not in the core. */
 uint32_t world_slot(world_router *r, int64_t id, world_record **record);
 
-extern const luaL_Reg world_part_methods[], world_area_methods[];     /* of a router */
-extern const luaL_Reg world_part_functions[], world_area_functions[]; /* of aoi.core.world */
-void world_open_outbox(lua_State *L);                                 /* adds its functions to the table on top */
+/* The entity's place in the coming epoch; NULL: it has not been moved yet. */
+world_mover *world_find_mover(const world_router *r, uint32_t slot, const world_record *record);
+/* A row with all that there is to say of an entity; false when memory is refused. */
+bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
+                      const double *pos);
+
+/* Every member of a set but this shard and `taker`. */
+#define FOR_OTHERS(r, set, taker, shard)                                                                               \
+    for (uint32_t i_ = 0, shard = 0; i_ < (set)->count && (shard = (r)->map->members[(set)->first + i_], 1); i_++)     \
+        if (shard != (r)->self && shard != (taker))
+
+extern const luaL_Reg world_part_methods[], world_area_methods[], world_retell_methods[]; /* of a router */
+extern const luaL_Reg world_part_functions[], world_area_functions[];                     /* of aoi.core.world */
+void world_open_outbox(lua_State *L); /* adds its functions to the table on top */
 void world_open_map(lua_State *L);
 void world_add_class(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *class);
 

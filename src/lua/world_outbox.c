@@ -1,6 +1,7 @@
 /* world_outbox.c - the client's side of a world: moves sorted by the shard that owns the entity.
  *
- *   entries[]          by id: the shard that owns the entity, as far as this client knows, and its row
+ *   entries[]          by id: the shard that owns the entity, as far as this client knows, and its row; of an entity that
+ *                      this client has entered also what it would take to enter it again: clients are the backup of shards
  *   boxes[shard]       rows that wait to be sent: the last place of each entity */
 #include "lua/world.h"
 
@@ -8,9 +9,13 @@
 
 typedef struct outbox_entry {
     int64_t id;
-    uint32_t shard; /* 0: unused, and then row is the next unused one */
+    uint32_t shard; /* 0: not known; of an entry that is not `own`: unused, and then row is the next unused one */
     uint32_t row;   /* in its box, + 1; 0: none */
     uint32_t sent;  /* the shard to which its last row went, until `settle`; 0: none */
+    uint32_t life;  /* with kind and pos: of an own one */
+    bool own;
+    int64_t kind;
+    double pos[3]; /* the last one that has been asked for */
 } outbox_entry;
 
 typedef struct outbox_row {
@@ -58,6 +63,12 @@ static outbox_entry *new_entry(world_outbox *o, int64_t id) {
     return o->entries + e;
 }
 
+static void free_entry(world_outbox *o, outbox_entry *e) {
+    aoi_index_remove(&o->by_id, aoi_id_hash(&o->hash_key, e->id), (uint32_t)(e - o->entries));
+    *e = (outbox_entry){.row = o->unused};
+    o->unused = (uint32_t)(e - o->entries);
+}
+
 static bool put_row(world_outbox *o, outbox_entry *e, const double *pos) {
     outbox_box *b = o->boxes + e->shard;
     if (!e->row) {
@@ -95,9 +106,8 @@ static int o_set(lua_State *L) {
         moved = e->row != 0;
         if (moved) memcpy(pos, o->boxes[e->shard].rows[e->row - 1].pos, sizeof pos);
         drop_row(o, e);
-        aoi_index_remove(&o->by_id, aoi_id_hash(&o->hash_key, id), (uint32_t)(e - o->entries));
-        *e = (outbox_entry){.row = o->unused};
-        o->unused = (uint32_t)(e - o->entries);
+        e->shard = e->sent = 0;
+        if (!e->own) free_entry(o, e);
         return moved ? push_place(L, pos, o->dims) : 0;
     }
     if (!e && !(e = new_entry(o, id))) return laoi_nomemory(L);
@@ -114,7 +124,7 @@ static int o_set(lua_State *L) {
 static int o_where(lua_State *L) {
     const world_outbox *o = outbox_self(L);
     const outbox_entry *e = find_entry(o, laoi_integer(L, 2));
-    if (!e) return 0;
+    if (!e || !e->shard) return 0;
     laoi_pushinteger(L, e->shard);
     if (!e->sent) return 1;
     laoi_pushinteger(L, e->sent);
@@ -136,9 +146,82 @@ static int o_move(lua_State *L) {
     double pos[3] = {0};
     for (int a = 0; a < o->dims; a++) pos[a] = laoi_finite(L, 3 + a);
     outbox_entry *e = find_entry(o, id);
-    if (e && !put_row(o, e, pos)) return laoi_nomemory(L);
-    lua_pushboolean(L, e != NULL);
+    if (e && e->own) memcpy(e->pos, pos, sizeof pos);
+    if (e && e->shard && !put_row(o, e, pos)) return laoi_nomemory(L);
+    lua_pushboolean(L, e && e->shard);
     return 1;
+}
+
+/* ---- own entities ------------------------------------------------------------------------------------------------ */
+
+/* keep(id, shard, life, kind, x, y [, z]): an entity that this client has entered, or taken over. */
+static int o_keep(lua_State *L) {
+    world_outbox *o = outbox_self(L);
+    int64_t id = laoi_integer(L, 2), shard = laoi_integer(L, 3);
+    double pos[3] = {0};
+    if (shard < 1 || shard >= (int64_t)o->box_cap) return laoi_argerror(L, 3, "no shard %s", laoi_spell(L, shard));
+    uint32_t life = (uint32_t)laoi_integer(L, 4);
+    int64_t kind = laoi_integer(L, 5);
+    for (int a = 0; a < o->dims; a++) pos[a] = laoi_finite(L, 6 + a);
+    outbox_entry *e = find_entry(o, id);
+    if (!e && !(e = new_entry(o, id))) return laoi_nomemory(L);
+    if (e->row && e->shard != (uint32_t)shard) drop_row(o, e);
+    e->shard = (uint32_t)shard;
+    e->own = true;
+    e->life = life;
+    e->kind = kind;
+    memcpy(e->pos, pos, sizeof pos);
+    return 0;
+}
+
+/* forget(id): it is this client's own no more. */
+static int o_forget(lua_State *L) {
+    world_outbox *o = outbox_self(L);
+    outbox_entry *e = find_entry(o, laoi_integer(L, 2));
+    if (!e) return 0;
+    e->own = false;
+    if (!e->shard) free_entry(o, e);
+    return 0;
+}
+
+/* rekind(id, kind) */
+static int o_rekind(lua_State *L) {
+    const world_outbox *o = outbox_self(L);
+    int64_t kind = laoi_integer(L, 3);
+    outbox_entry *e = find_entry(o, laoi_integer(L, 2));
+    if (e) e->kind = kind;
+    return 0;
+}
+
+/* owned([id]): of this one, or of all own entities: flat, life, kind, x, y [, z] behind the id; and their number. */
+static int o_owned(lua_State *L) {
+    world_outbox *o = outbox_self(L);
+    const outbox_entry *one = lua_isnoneornil(L, 2) ? NULL : find_entry(o, laoi_integer(L, 2));
+    bool all = lua_isnoneornil(L, 2);
+    laoi_index at = 0;
+    int64_t n = 0;
+    lua_newtable(L);
+    for (uint32_t i = 0; i < o->entry_count; i++) {
+        const outbox_entry *e = all ? o->entries + i : one;
+        if (!e || !e->own) {
+            if (all) continue;
+            break;
+        }
+        laoi_pushinteger(L, e->id);
+        lua_rawseti(L, -2, ++at);
+        laoi_pushinteger(L, e->life);
+        lua_rawseti(L, -2, ++at);
+        laoi_pushinteger(L, e->kind);
+        lua_rawseti(L, -2, ++at);
+        for (int a = 0; a < o->dims; a++) {
+            lua_pushnumber(L, e->pos[a]);
+            lua_rawseti(L, -2, ++at);
+        }
+        n++;
+        if (!all) break;
+    }
+    laoi_pushinteger(L, n);
+    return 2;
 }
 
 /* pending(): the shards for which rows wait, a list, and their number. */
@@ -247,9 +330,10 @@ static int l_home(lua_State *L) {
     return 1;
 }
 
-static const luaL_Reg outbox_methods[] = {
-    {"set", o_set},   {"where", o_where},   {"move", o_move}, {"pending", o_pending},
-    {"take", o_take}, {"settle", o_settle}, {NULL, NULL}};
+static const luaL_Reg outbox_methods[] = {{"set", o_set},         {"where", o_where},   {"move", o_move},
+                                          {"pending", o_pending}, {"take", o_take},     {"settle", o_settle},
+                                          {"keep", o_keep},       {"forget", o_forget}, {"rekind", o_rekind},
+                                          {"owned", o_owned},     {NULL, NULL}};
 static const luaL_Reg outbox_meta[] = {{"__gc", o_gc}, {NULL, NULL}};
 
 /* Into the table on top. */

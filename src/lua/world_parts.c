@@ -10,7 +10,7 @@
  *   4 GONE    id                                       has left the world
  *   5 BORN    as NEAR                                  has entered the world
  *   6 KIND    id, i64 kind
- *   7 to 9    written and read in Lua, with the same section heads
+ *   7 to 10   written and read in Lua, with the same section heads
  *
  * `check` takes any bytes: nil and a reason, never an error.  `apply` is for what `check` has passed. */
 #include "lua/world.h"
@@ -188,6 +188,21 @@ static void apply_move(lua_State *L, world_router *r, section *s, int width) {
     }
 }
 
+/* A ghost that was doubted is named again: by its owner, or, in the place where a lost one goes on, by its new one.  Of a
+ * former life, of which the end was lost with a shard, what has seen it is told. */
+static bool name_again(lua_State *L, world_router *r, int64_t id, uint32_t life, uint64_t kind, const double *pos) {
+    world_record *record;
+    uint32_t slot = world_slot(r, id, &record);
+    if (!record || record->flags & WORLD_REAL) return false;
+    if (record->life != life) core_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
+    if (record->life != life || !record->doubted) return false;
+    record->doubted = 0;
+    core_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
+    if (r->space->core->world.entities[slot].kind != kind)
+        core_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
+    return true;
+}
+
 static void apply_enter(lua_State *L, world_router *r, section *s, int width) {
     double pos[3] = {0};
     for (size_t i = 0; i < s->rows; i++) {
@@ -196,6 +211,7 @@ static void apply_enter(lua_State *L, world_router *r, section *s, int width) {
         uint64_t kind = world_read(&s->in, 8);
         aoi_entity e = {0, 0};
         for (int a = 0; a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
+        if (name_again(L, r, id, life, kind, pos)) continue;
         int result = aoi_enter(r->space->core, id, pos, kind, &e);
         if (result == AOI_EEXIST)
             luaL_error(L, "aoi: shard %d was told twice of entity %s", (int)r->self, laoi_spell(L, id));
@@ -233,6 +249,7 @@ static int r_apply_moves(lua_State *L) {
         if (r->closed[i].slot != AOI_NONE)
             core_done(L, aoi_move(r->space->core, handle_of(r, r->closed[i].slot), r->closed[i].pos));
     r->closed_count = 0;
+    r->retells = false;
     return 0;
 }
 

@@ -38,7 +38,7 @@ static world_record *entity_arg(lua_State *L, world_router *r, uint32_t *slot) {
 
 /* The mover of an own entity in the coming epoch; NULL: it has not been moved yet.  `mover_at` may be one of an epoch
  * before: nothing is reset when an epoch is closed. */
-static world_mover *find_mover(const world_router *r, uint32_t slot, const world_record *record) {
+world_mover *world_find_mover(const world_router *r, uint32_t slot, const world_record *record) {
     uint32_t at = record->mover_at;
     return at < r->mover_count && r->movers[at].slot == slot ? r->movers + at : NULL;
 }
@@ -84,13 +84,14 @@ static int r_owns(lua_State *L) {
     return 1;
 }
 
-/* ghost(id): whether the core has it as a ghost. */
+/* ghost(id): whether the core has it as a ghost, and whether that is doubted. */
 static int r_ghost(lua_State *L) {
     world_router *r = world_self(L);
     world_record *record;
     (void)world_slot(r, laoi_integer(L, 2), &record);
     lua_pushboolean(L, record && !(record->flags & WORLD_REAL));
-    return 1;
+    lua_pushboolean(L, record && record->doubted);
+    return 2;
 }
 
 /* leave(id): an own entity leaves in the coming epoch: it moves no more, and is asked for no more. */
@@ -98,7 +99,7 @@ static int r_leave(lua_State *L) {
     world_router *r = world_self(L);
     uint32_t slot;
     world_record *record = entity_arg(L, r, &slot);
-    world_mover *mover = find_mover(r, slot, record);
+    world_mover *mover = world_find_mover(r, slot, record);
     if (mover) mover->slot = AOI_NONE;
     record->flags |= WORLD_LEFT;
     return 0;
@@ -120,7 +121,7 @@ static bool is_inner(const world_router *r, const world_record *record, const do
 
 /* There is room for one more. */
 static void add_mover(world_router *r, uint32_t slot, world_record *record, const double *pos) {
-    world_mover *m = find_mover(r, slot, record);
+    world_mover *m = world_find_mover(r, slot, record);
     if (!m) {
         m = r->movers + r->mover_count;
         record->mover_at = r->mover_count++;
@@ -273,8 +274,8 @@ static bool tell_move(world_router *r, uint32_t shard, int64_t id, const double 
     return at != NULL;
 }
 
-static bool tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
-                       const double *pos) {
+bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
+                      const double *pos) {
     int dims = r->space->dims;
     unsigned char *at = row_for(r, shard, tag, id, (size_t)(12 + 8 * dims));
     if (!at) return false;
@@ -297,8 +298,8 @@ static bool tell_others(world_router *r, uint32_t slot, uint32_t was, uint32_t i
         i += from == shard;
         k += to == shard;
         if (shard == r->self || shard == taker) continue;
-        if (from == to) done = tell_move(r, shard, e->id, pos);
-        else if (to == shard) done = tell_whole(r, shard, WORLD_NEAR, e->id, r->records[slot].life, e->kind, pos);
+        if (from == to && !r->retells) done = tell_move(r, shard, e->id, pos);
+        else if (to == shard) done = world_tell_whole(r, shard, WORLD_NEAR, e->id, r->records[slot].life, e->kind, pos);
         else done = row_for(r, shard, WORLD_FAR, e->id, 0) != NULL;
     }
     return done;
@@ -386,11 +387,6 @@ static int r_hand(lua_State *L) {
     return 3;
 }
 
-/* Every member of a set but this shard and `taker`. */
-#define FOR_OTHERS(r, set, taker, shard)                                                                               \
-    for (uint32_t i_ = 0, shard = 0; i_ < (set)->count && (shard = (r)->map->members[(set)->first + i_], 1); i_++)     \
-        if (shard != (r)->self && shard != (taker))
-
 /* gone(id): tells the audience of an own entity that it leaves the world. */
 static int r_gone(lua_State *L) {
     world_router *r = world_self(L);
@@ -433,7 +429,7 @@ static int r_born(lua_State *L) {
     if (audience == AOI_NONE) return laoi_nomemory(L);
     const world_set *set = r->map->sets + audience;
     FOR_OTHERS(r, set, owner, shard)
-    if (!tell_whole(r, shard, WORLD_BORN, id, life, kind, pos)) return laoi_nomemory(L);
+    if (!world_tell_whole(r, shard, WORLD_BORN, id, life, kind, pos)) return laoi_nomemory(L);
     for (uint32_t i = 0; i < set->count; i++) here = here || r->map->members[set->first + i] == r->self;
     laoi_pushinteger(L, owner);
     lua_pushboolean(L, here);
@@ -457,7 +453,7 @@ static int r_where(lua_State *L) {
     if (!is_own(record)) return 0;
     double pos[3];
     (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
-    const world_mover *mover = find_mover(r, slot, record);
+    const world_mover *mover = world_find_mover(r, slot, record);
     if (mover) memcpy(pos, mover->pos, sizeof pos);
     for (int a = 0; a < r->space->dims; a++) lua_pushnumber(L, pos[a]);
     return r->space->dims;
@@ -534,13 +530,14 @@ static int r_gc(lua_State *L) {
     return 0;
 }
 
-/* router(space, map, shard): for a space with deferred delivery, which it then owns; there is one router for a space. */
+/* router(space, map, shard [, epoch]): the coming epoch, 1; for a space with deferred delivery, which it then owns; there is one router for a space. */
 static int l_router(lua_State *L) {
     laoi_space *b = laoi_self(L);
     world_map *m = world_check_map(L, 2);
     int64_t shard = laoi_integer(L, 3);
     if (!b->deferred) return laoi_argerror(L, 1, "a space with deferred delivery expected");
     if (shard < 1 || shard > (int64_t)m->shards) return laoi_argerror(L, 3, "the map has %d shards", (int)m->shards);
+    int64_t epoch = lua_isnoneornil(L, 4) ? 1 : laoi_integer(L, 4);
     lua_settop(L, 3);
     world_router *r = laoi_newuserdata(L, sizeof *r);
     memset(r, 0, sizeof *r);
@@ -549,7 +546,7 @@ static int l_router(lua_State *L) {
     r->map = m;
     r->self = (uint32_t)shard;
     r->width = 4;
-    r->epoch = 1;
+    r->epoch = (uint32_t)epoch;
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));
     lua_setmetatable(L, 4);
     lua_createtable(L, 2, 0); /* keeps both alive */
@@ -583,6 +580,7 @@ void laoi_open_world(lua_State *L) {
     lua_getfield(L, meta, "__index");
     laoi_set_functions(L, meta, world_part_methods);
     laoi_set_functions(L, meta, world_area_methods);
+    laoi_set_functions(L, meta, world_retell_methods);
     lua_pushvalue(L, world);
     laoi_set_functions(L, meta, functions);
     lua_settop(L, world);

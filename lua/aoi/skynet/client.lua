@@ -229,6 +229,7 @@ on[wire.TAKEN] = function(self, message, _, link)
   local id, reason = wire.read_taken(message)
   if not id then return nil, reason end
   local map = self.maps[link]
+  if map and map.taken then map:taken(id) end
   if map and map.taken_handler then failures.run(self, map, map.taken_handler, id) end
   return true
 end
@@ -253,6 +254,15 @@ on[wire.ROUTES] = function(self, message, _, link)
   if not n then return nil, epoch end
   local world = self.maps[link]
   if world and world.take_routes then world:take_routes(list, n, epoch) end
+  return true
+end
+
+on[wire.RENEWED] = function(self, message, _, link)
+  local list = {}
+  local n, epoch = wire.read_renewed(message, list)
+  if not n then return nil, epoch end
+  local world = self.maps[link]
+  if world and world.take_renewed then world:take_renewed(list, n, epoch) end
   return true
 end
 

@@ -11,7 +11,7 @@
 --                         flag 1 = then tick, 2 = rows have a z
 --   3 REFUSED   service   link; u32 batch, u32 count, each: id
 --   4 ACK       client    seq: all messages up to it have been delivered; flag 1 = some were lost, resync,
---                         2 = of PACKETS, 4 = of BROADCAST
+--                         2 = of PACKETS, 4 = of BROADCAST, 8 = of RENEWED: all until that epoch is restored
 --   5 PING      service   seq of the last EVENTS; an ACK is expected
 --   6 BYE       service   link that was closed, 0 = all of them; then the reason as text, if there is one
 --   7 PACKETS   service   seq; then for each: u32 link, i64 entity, i64 fd (the least number: none), u32 length, bytes
@@ -25,6 +25,8 @@
 --                         service that is gone
 --   12 ROUTES   shard     client; u32 epoch, each: i64 id, u16 shard that owns it from then on; 0: a move of it was
 --               refused
+--   13 RENEWED  exchange  client; u32 epoch, each: u16 shard that has a successor from then on, u32 its term, u32 its
+--                         address, 0 in another process
 --
 -- A record of EVENTS is a group, or the beginning of a resync:
 --
@@ -50,10 +52,10 @@ local spack, sunpack = string.pack, string.unpack
 local wire = {
   VERSION = 2,
   EVENTS = 1, MOVES = 2, REFUSED = 3, ACK = 4, PING = 5, BYE = 6, PACKETS = 7, BROADCAST = 8, TAKEN = 9, GONE = 10,
-  LOST_VIEWS = 11, ROUTES = 12,
+  LOST_VIEWS = 11, ROUTES = 12, RENEWED = 13,
   GATE = 0x80000000, -- numbers of links that another one has made for a gate begin here
   PIECE_MESSAGE = 1, PIECE_REQUEST = 2, PIECE_GONE = 3,
-  ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, -- flags of a message
+  ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, OF_RESTORED = 8, -- flags of a message
   -- In C:
   head = core.head,     -- (message): kind, flags, u32; or nil and a reason
   call_as = core.call_as, -- (f, name, less, ...): pcall(f, ...); its errors are of `name`, with so many arguments less
@@ -102,6 +104,8 @@ function wire.ack(seq, lost) return head(wire.ACK, lost and wire.LOST or 0, 0, s
 function wire.broadcasts_ack(bytes) return head(wire.ACK, wire.OF_BROADCASTS, 0, bytes) end
 
 function wire.packets_ack(seq) return head(wire.ACK, wire.OF_PACKETS, 0, seq) end
+
+function wire.restored_ack(epoch) return head(wire.ACK, wire.OF_RESTORED, 0, epoch) end
 
 function wire.ping(seq) return head(wire.PING, 0, 0, seq) end
 
@@ -197,6 +201,20 @@ function wire.route(id, shard) return spack("<i8I2", id, shard) end
 
 function wire.routes(client, epoch, rows)
   return head(wire.ROUTES, 0, 0, client) .. spack("<I4", epoch) .. table.concat(rows)
+end
+
+function wire.renewal(shard, term, address) return spack("<I2I4I4", shard, term, address) end
+
+function wire.renewed(client, epoch, rows)
+  return head(wire.RENEWED, 0, 0, client) .. spack("<I4", epoch) .. table.concat(rows)
+end
+
+--- RENEWED into the list `out`: shard, term, address, and so on. Returns how many, and the epoch.
+function wire.read_renewed(s, out)
+  local at, n = HEAD + 5, (#s - HEAD - 4) / 10
+  if n < 0 or n % 1 ~= 0 then return nil, "wrong length" end
+  for i = 1, 3 * n, 3 do out[i], out[i + 1], out[i + 2], at = sunpack("<I2I4I4", s, at) end
+  return n // 1 | 0, (sunpack("<I4", s, HEAD + 1))
 end
 
 --- ROUTES into the list `out`: id, shard, and so on. Returns how many pairs, and the epoch.

@@ -6,6 +6,7 @@
 -- an answer of the directory (directory.lua).
 
 local argument = require "aoi.skynet.argument"
+local directory = require "aoi.skynet.world.directory"
 local followers = require "aoi.skynet.world.followers"
 local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
@@ -56,50 +57,59 @@ end
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 
---- Its id has been claimed, and its coordinates have been checked. batch: the client's last one before; moves of that
--- and older ones were of a former life.
-function commands.enter(shard, client, id, life, kind, batch, x, y, z)
+--- Its id has been claimed, with that stamp, and its coordinates have been checked. batch: the client's last one
+-- before; moves of that and older ones were of a former life.
+function commands.enter(shard, client, id, life, kind, batch, stamp, x, y, z)
+  directory.check_claim(shard, id, stamp)
   if shard.ents[id] then fail(1, "enter", "entity %d is already in the world", id) end
   shard.ents[id] = { life = life, client = client, kind = kind, birth = { x = x, y = y, z = z, batch = batch } }
   shard.births[#shard.births + 1], shard.sent_on[id] = id, nil
 end
 
---- lives, rows: id, x, y [, z].
-function commands.enter_many(shard, client, lives, kind, batch, rows)
+--- lives, stamps of their claims, rows: id, x, y [, z].
+function commands.enter_many(shard, client, lives, kind, batch, stamps, rows)
   local values = shard.dimensions + 1
   for i = 1, #lives do
     local at = (i - 1) * values + 1
+    directory.check_claim(shard, rows[at], stamps[i])
     if shard.ents[rows[at]] then fail(1, "enter_many", "entity %d is already in the world", rows[at]) end
   end
   for i = 1, #lives do
     local at = (i - 1) * values + 1
     local z = values == 4 and rows[at + 3] or nil
-    commands.enter(shard, client, rows[at], lives[i], kind, batch, rows[at + 1], rows[at + 2], z)
+    commands.enter(shard, client, rows[at], lives[i], kind, batch, stamps[i], rows[at + 1], rows[at + 2], z)
   end
+end
+
+-- The record is none any more. Its client is told that it ends, what has never been in the core by a message for it.
+local function end_record(shard, rec)
+  rec.dead = true
+  overrides.forget(shard, rec)
+  shard.recs[rec.number] = nil
+  if rec.seen then
+    shard.post:drop(rec.number)
+    outlet.end_node(shard, rec.client, rec.handle, rec.seen, rec.width)
+  else
+    shard.post:remove(rec.number)
+  end
+  if not rec.added then shard.ending[rec.number] = rec end
 end
 
 -- Its client is told with the events of the epoch; until then the record is none of the entity's.
 function commands.drop_node(shard, ent, rec)
   ent.nodes[rec.node] = nil
   if next(ent.nodes) == nil then ent.nodes = nil end
-  rec.dead = true
-  overrides.forget(shard, rec)
-  shard.recs[rec.number] = nil
-  shard.post:remove(rec.number)
-  if not rec.added then shard.removed[#shard.removed + 1], shard.ending[rec.number] = rec, rec end
+  end_record(shard, rec)
+  if not rec.added then shard.removed[#shard.removed + 1] = rec end
 end
 
 --- Returns the life that ends.
 function commands.leave(shard, client, id)
   local ent = controlled(shard, client, id, "leave")
   views.drop(shard, id)
-  for _, rec in pairs(ent.nodes or {}) do
-    overrides.forget(shard, rec)
-    rec.dead = true
-    shard.recs[rec.number] = nil
-    shard.post:remove(rec.number)
-    if not rec.added then shard.ending[rec.number] = rec end
-  end
+  for _, rec in pairs(ent.nodes or {}) do end_record(shard, rec) end
+  if ent.client ~= client then outlet.note(shard, ent.client, id, outlet.LEFT) end
+  if ent.past then shard.lost[#shard.lost + 1] = { id = id, life = ent.life, leaves = true } end
   if ent.birth then
     shard.releases = shard.releases or {}
     shard.releases[#shard.releases + 1] = { id = id, life = ent.life }
@@ -133,7 +143,8 @@ function commands.add_node(shard, client, id, number, area, handle, options)
   shard.recs[rec.number] = rec
   ent.nodes = ent.nodes or {}
   ent.nodes[number] = rec
-  shard.added[#shard.added + 1] = rec
+  if not ent.past then shard.added[#shard.added + 1] = rec end
+  return rec.area
 end
 
 function commands.remove_node(shard, client, id, number)
@@ -144,26 +155,27 @@ end
 local function change(shard, rec, area)
   rec.area = area
   if not rec.added then shard.changed[rec] = true end
+  return area
 end
 
 function commands.set_area(shard, client, id, number, area)
   local rec = node(shard, client, id, number, "set_area")
-  change(shard, rec, pack(shard, "set_area", area))
+  return change(shard, rec, pack(shard, "set_area", area))
 end
 
 function commands.set_radius(shard, client, id, number, radius, keep)
   local rec = node(shard, client, id, number, "set_radius")
-  change(shard, rec, repack(shard, "set_radius", rec, "radius", radius, keep))
+  return change(shard, rec, repack(shard, "set_radius", rec, "radius", radius, keep))
 end
 
 function commands.set_facing(shard, client, id, number, facing)
   local rec = node(shard, client, id, number, "set_facing")
-  change(shard, rec, repack(shard, "set_facing", rec, "facing", facing))
+  return change(shard, rec, repack(shard, "set_facing", rec, "facing", facing))
 end
 
 function commands.set_mask(shard, client, id, number, mask)
   local rec = node(shard, client, id, number, "set_mask")
-  change(shard, rec, repack(shard, "set_mask", rec, "mask", mask))
+  return change(shard, rec, repack(shard, "set_mask", rec, "mask", mask))
 end
 
 --- life: of the target. how: "hide", "show", "match", or nil; the target need not be near.
@@ -183,7 +195,7 @@ function commands.overrides(shard, client, id, number)
 end
 
 --- The entity is this client's from now on: what the former one had on it, nodes and view, ends, and it may not change
--- the entity any more. Returns where the entity is.
+-- the entity any more. Returns its life, its kind, and where it is.
 function commands.take_over(shard, client, id)
   local ent = entity(shard, client, id)
   local former = ent.client
@@ -197,7 +209,7 @@ function commands.take_over(shard, client, id)
     if not ent.birth then shard.router:bar(id, true) end
     outlet.put(shard, former, wire.taken(former, id))
   end
-  return commands.position(shard, client, id)
+  return ent.life, commands.kind(shard, client, id), commands.position(shard, client, id)
 end
 
 -- Client views ------------------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 --
 --   life[id]    the number of its life; one home never gives the same number twice
 --   holder[id]  the shard that owns it
---   claims[id]  the client that has claimed it, until its entering is heard of: it may die before
+--   claims[id]  { client, stamp }: that client has claimed it for the holder, until its entering is heard of: client
+--               and holder may die before
 --
 -- An id is claimed before the entity enters, so that it is unique in the world. Owners tell homes of hand-overs and of
 -- lives that end (epoch.HOME); what is said of another life than the one that is alive comes too late and is ignored.
@@ -13,9 +14,20 @@ local followers = require "aoi.skynet.world.followers"
 local world = require "aoi.skynet.world.native"
 
 local directory = { commands = {} }
+
+local RESTORES = 20 -- epochs in which clients restore most of what has died with a shard
 local CMD = directory.commands
 
 function directory.home(shard, id) return world.home(id, shard.plan.shards) end
+
+-- The terms of this home and of the holder: a claim is good as long as both are alive.
+function directory.stamp(shard, holder) return shard.term << 32 | (shard.terms[holder] or 0) end
+
+--- Whether the client that has claimed the id may still enter it.
+function directory.is_claimed(shard, id)
+  local claim = shard.claims[id]
+  return claim and claim[2] == directory.stamp(shard, shard.holder[id]) and claim or nil
+end
 
 -- Ids are unique in the world; `left` is the life that the caller has made leave itself, of which this home may not
 -- have heard yet.
@@ -24,15 +36,16 @@ local function claim(shard, client, name, id, holder, left)
     argument.fail(1, name, 0, "entity %d is already in the world", id)
   end
   shard.last_life = shard.last_life % 0xffffffff + 1
-  shard.life[id], shard.holder[id], shard.claims[id] = shard.last_life, holder, client
+  shard.life[id], shard.holder[id], shard.orphans[id] = shard.last_life, holder, nil
+  shard.claims[id] = { client, directory.stamp(shard, holder) }
   shard.sent_on[id] = nil -- that was an earlier life
-  return shard.last_life
+  return shard.last_life, shard.claims[id][2]
 end
 
---- claim(name, ids, places, left): name: of the method; places: x, y of each. Returns the lives, and the shards that
--- will own them; all ids or none.
+--- claim(name, ids, places, left): name: of the method; places: x, y of each. Returns the lives, the shards that will
+-- own them, and the stamps of the claims; all ids or none.
 function CMD.claim(shard, client, name, ids, places, left)
-  local lives, holders, seen = {}, {}, {}
+  local lives, holders, stamps, seen = {}, {}, {}, {}
   for i, id in ipairs(ids) do
     holders[i] = shard.map:owner(places[2 * i - 1], places[2 * i])
     if shard.life[id] and shard.life[id] ~= left[i] then claim(shard, client, name, id, holders[i], left[i]) end
@@ -41,8 +54,18 @@ function CMD.claim(shard, client, name, ids, places, left)
     if seen[id] then argument.fail(1, name, 0, "entity %d stands there twice", id) end
     seen[id] = true
   end
-  for i, id in ipairs(ids) do lives[i] = claim(shard, client, name, id, holders[i], left[i]) end
-  return lives, holders
+  for i, id in ipairs(ids) do lives[i], stamps[i] = claim(shard, client, name, id, holders[i], left[i]) end
+  return lives, holders, stamps
+end
+
+--- For the holder: whether a claim still counts, as neither the home nor the former holder has died since.
+function directory.is_good(shard, id, stamp)
+  return (shard.terms[directory.home(shard, id)] or 0) << 32 | shard.term == stamp
+end
+
+--- Raises where it does not.
+function directory.check_claim(shard, id, stamp)
+  if not directory.is_good(shard, id, stamp) then error({ id = id, stale = true }, 0) end
 end
 
 --- lives_of(ids): the lives that are alive, false where there is none.
@@ -62,16 +85,26 @@ end
 --- The client is gone: what it has claimed and not entered is free again.
 function directory.bury(shard, client)
   for id, claimer in pairs(shard.claims) do
-    if claimer == client then shard.life[id], shard.holder[id], shard.claims[id] = nil, nil, nil end
+    if claimer[1] == client then
+      shard.claims[id] = nil
+      if not shard.orphans[id] then shard.life[id], shard.holder[id] = nil, nil end
+    end
   end
 end
 
---- whose(ids): the owners of these ids, false where there is none; where a move is sent on from here, or one of this
--- client has been lately, where that goes.
+--- Whether a client may yet restore it.
+function directory.may_return(shard, id)
+  local unknown = not shard.life[id] and directory.home(shard, id) == shard.number
+  return shard.orphans[id] or unknown and shard.ready > 0 and shard.applied < shard.ready + RESTORES
+end
+
+--- whose(ids): the owners of these ids, false where there is none, 0 where it may be restored; where a move is sent on
+-- from here, or one of this client has been lately, where that goes.
 function CMD.whose(shard, client, ids)
   local list = {}
   for i, id in ipairs(ids) do
-    list[i] = shard.forwarding[id] or shard.holder[id] and followers.way(shard, client, id) or shard.holder[id] or false
+    local way = shard.forwarding[id] or shard.holder[id] and followers.way(shard, client, id) or shard.holder[id]
+    list[i] = directory.may_return(shard, id) and 0 or way or false
   end
   for _, id in ipairs(ids) do
     if shard.forwarding[id] then error({ id = id, owners = list }, 0) end
@@ -82,12 +115,12 @@ end
 --- What an owner has told of the closed epoch.
 function directory.on_home(shard, home)
   local id = home.id
-  if shard.life[id] ~= home.life then return end
-  shard.claims[id] = nil
+  if shard.life[id] ~= home.life and (shard.life[id] or home.shard == 0) then return end
+  shard.claims[id], shard.orphans[id] = nil, nil
   if home.shard == 0 then
     shard.life[id], shard.holder[id] = nil, nil
   else
-    shard.holder[id] = home.shard
+    shard.life[id], shard.holder[id] = home.life, home.shard
   end
 end
 

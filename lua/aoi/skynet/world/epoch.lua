@@ -14,6 +14,8 @@
 --             To the id's home: that life has a new owner; 0: it has ended.
 --   9 ROWS    i64 id, u32 client, u32 batch, u8 hops, f64 x, y [, z]
 --             A move that went astray.
+--   10 LOST   i64 id, u32 life
+--             That life goes on elsewhere, or not at all: a ghost of it that is still doubted leaves.
 --
 -- Readers take any bytes: they return nil and a reason, never raise, and return no part of what is invalid.
 
@@ -22,13 +24,14 @@ local plain = require "aoi.skynet.world.plain"
 
 local spack, sunpack = string.pack, string.unpack
 
-local epoch = { HAND = 7, HOME = 8, ROWS = 9, BORN = 1, ADDED = 1, POSITIONS = 2 }
+local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, BORN = 1, ADDED = 1, POSITIONS = 2 }
 
 local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
 local HAND_HEAD = { [2] = "<i8I4i8I4I4I4I4I4BddI2", [3] = "<i8I4i8I4I4I4I4I4BdddI2" }
 local NODE = "<i8I4I4BBs2s4"
 local HOME = "<i8I4I2"
+local LOST = "<i8I4"
 local ROW = { [2] = "<i8I4I4Bdd", [3] = "<i8I4I4Bddd" }
 
 --- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, extra: what else there is;
@@ -53,6 +56,8 @@ end
 
 function epoch.home(id, life, shard) return spack(HOME, id, life, shard) end
 
+function epoch.lost(id, life) return spack(LOST, id, life) end
+
 function epoch.row(dimensions, id, client, batch, hops, x, y, z)
   if dimensions == 2 then return spack(ROW[2], id, client, batch, hops, x, y) end
   return spack(ROW[3], id, client, batch, hops, x, y, z)
@@ -62,7 +67,7 @@ end
 function epoch.part(part, lists, dimensions)
   if not lists then return part end
   local pieces = { part or spack(HEAD, 1, 3, 4, dimensions) }
-  for tag = epoch.HAND, epoch.ROWS do
+  for tag = epoch.HAND, epoch.LOST do
     local rows = lists[tag]
     if rows then
       local bytes = table.concat(rows)
@@ -134,6 +139,12 @@ local function read_home(bytes, at)
   return home, at
 end
 
+local function read_lost(bytes, at)
+  local lost = {}
+  lost.id, lost.life, at = sunpack(LOST, bytes, at)
+  return lost, at
+end
+
 local function read_row(bytes, at, dimensions)
   local row = {}
   if dimensions == 2 then
@@ -146,7 +157,9 @@ local function read_row(bytes, at, dimensions)
   return row, at
 end
 
-local READERS = { [epoch.HAND] = read_hand, [epoch.HOME] = read_home, [epoch.ROWS] = read_row }
+local READERS = {
+  [epoch.HAND] = read_hand, [epoch.HOME] = read_home, [epoch.ROWS] = read_row, [epoch.LOST] = read_lost,
+}
 
 local function read_section(bytes, count, reader, dimensions)
   local list, at = {}, 1

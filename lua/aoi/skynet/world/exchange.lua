@@ -11,7 +11,8 @@
 --     { "epoch", e, { shard, part, ... } }            { "done", e }: all mail of e is on its way
 --     { "mail", e, client, mail }                     { "moves", shard, bytes }
 --     { "request", key, shard, client, after, ... }   { "answer", key, ... }
---     { "order", "whole" | "death" | "resend", value, epoch }
+--     { "order", "whole" | "death" | "resend" | "renewed" | "resume", value, epoch }
+--     { "dead", shard }                               { "restored", e }: as of successors.lua
 --   mail[e][client]   of clients here, until all processes have sent theirs: what shards of any process have written
 --                     for an epoch is one message, so that a client gets the epochs in order, and in each one every
 -- node once
@@ -20,10 +21,12 @@
 -- A client that has left a window of messages unacknowledged is behind: it is sent nothing until it has acknowledged
 -- all; then all shards write whole views in one epoch (`resumes`).
 --
--- Whatever dies ends the world in every process, with a reason: a shard, a process, an error in an epoch. A service
--- that is dead takes no messages: `tell` and `post` say so. Who might not be sent any is probed twice in a heartbeat.
+-- A service that is dead takes no messages: `tell` and `post` say so. Who might not be sent any is probed twice in a
+-- heartbeat. A shard that dies has a successor (successors.lua); a process that dies ends the world in every other,
+-- with a reason.
 
 local Line = require "aoi.skynet.world.line"
+local successors = require "aoi.skynet.world.successors"
 local broadcasts = require "aoi.skynet.broadcasts"
 local wire = require "aoi.skynet.wire"
 
@@ -35,21 +38,26 @@ local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is process << 
 local AHEAD = 3              -- epochs after which every process obeys an order given now
 
 --- options: processes: a list of { name, boot, shards = list }; here: the index of this one; tell(shard, verb, ...) to
--- a shard here and post(address, message) to a client here, which return nil if that is dead; call(process, batch,
--- done); on_end(reason); now() in seconds; interval in seconds; window, patience, silence.
+-- a shard here and post(address, message) to a client here, which return nil if that is dead; replace(shard, options,
+-- done): makes a successor, as of Shard.new, and calls done(true), or done(false, reason), later; address_of(shard), of
+-- one here; call(process, batch, done); on_end(reason); now() in seconds; interval in seconds; window, patience,
+-- silence.
 function Exchange.new(options)
   local self = setmetatable({
     epoch = 0, phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0,
     lines = {}, process_of = {}, batches = {}, done = {}, inbox = {}, outgoing = {}, ticks = {}, relays = {},
     relay_key = 0, mail = {}, sent = 0, resuming = {}, closed = false,
+    fallen = {}, owing = {}, applying = {}, orders = {},
+    most_deaths = 8, terms = {}, dying = {}, kept = {}, unsure = 0, renewals = {}, deaths = {}, renewed_in = {},
+    restoring = {}, whole = {},
     counters = {
       epochs = 0, messages = 0, bytes = 0, overruns = 0, resyncs = 0, events = 0, wait_seconds = 0, wait_max = 0,
       epoch_seconds = 0, epoch_max = 0,
     },
   }, Exchange)
   for name, value in pairs(options) do self[name] = value end
-  self.tell = function(shard, ...) -- the next poll ends the world
-    if options.tell(shard, ...) == nil then self.dead_shard = self.dead_shard or shard end
+  self.tell = function(shard, ...) -- the next poll sees to it
+    if options.tell(shard, ...) == nil then self.fallen[shard] = true end
   end
   self.shards = self.processes[self.here].shards
   for index, process in ipairs(self.processes) do
@@ -72,8 +80,23 @@ end
 
 -- Epochs ------------------------------------------------------------------------------------------------------------
 
+-- What each shard here owes now: its parts, or its mail; nothing where it is dead.
+local function expect_all(self)
+  self.left, self.owing = 0, {}
+  for _, shard in ipairs(self.shards) do
+    if self.dying[shard] == nil then self.left, self.owing[shard] = self.left + 1, true end
+  end
+end
+
+-- It owes nothing any more. Returns whether it did.
+local function settle(self, shard)
+  if not self.owing[shard] then return false end
+  self.left, self.owing[shard] = self.left - 1, nil
+  return true
+end
+
 local function apply(self)
-  self.phase, self.left, self.applying_since = "applying", #self.shards, self.now()
+  self.phase, self.applying_since = "applying", self.now()
   local waited = self.applying_since - self.waiting_since
   self.counters.wait_seconds = self.counters.wait_seconds + waited
   self.counters.wait_max = math.max(self.counters.wait_max, waited)
@@ -88,7 +111,15 @@ local function apply(self)
   end
   local inbox = self.inbox
   self.inbox = {}
-  for _, shard in ipairs(self.shards) do self.tell(shard, "apply", self.epoch + 1, inbox[shard]) end
+  expect_all(self)
+  for _, shard in ipairs(self.shards) do
+    if self.owing[shard] then
+      self.applying[shard] = inbox[shard]
+      self.tell(shard, "apply", self.epoch + 1, inbox[shard])
+    else
+      self.kept[shard] = inbox[shard]
+    end
+  end
   if self.left == 0 then self:applied() end
 end
 
@@ -111,7 +142,8 @@ end
 
 local function begin(self)
   local now = self.now()
-  self.phase, self.left, self.started = "closing", #self.shards, now
+  self.phase, self.started = "closing", now
+  expect_all(self)
   self.next_at = math.max(self.next_at + self.interval, now)
   for _, shard in ipairs(self.shards) do self.inbox[shard] = {} end
   for index in pairs(self.lines) do self.outgoing[index] = {} end
@@ -128,19 +160,26 @@ local function is_called(self)
 end
 
 local function proceed(self)
-  if self.phase == "idle" and not self.closed and (self.now() >= self.next_at or is_called(self)) then begin(self) end
+  if self.phase ~= "idle" or self.closed or successors.replace(self) then return end
+  if self.now() < self.next_at and not is_called(self) then return end
+  successors.resume(self)
+  begin(self)
 end
 
---- What a shard here has made of the epoch that is being closed: parts by shard.
-function Exchange:parts(_, parts)
-  if self.closed or self.phase ~= "closing" then return end
+-- Whether that counts: it is from the shard of the present term, which owed it.
+local function is_due(self, shard, term, phase)
+  return not self.closed and self.phase == phase and (self.terms[shard] or 0) == term and settle(self, shard)
+end
+
+--- What a shard here of that term has made of the epoch that is being closed: parts by shard.
+function Exchange:parts(shard, term, parts)
+  if not is_due(self, shard, term, "closing") then return end
   for to, part in pairs(parts) do
     local process = self.process_of[to]
     local list = process == self.here and self.inbox[to] or self.outgoing[process]
     if process ~= self.here then list[#list + 1] = to end
     list[#list + 1] = part
   end
-  self.left = self.left - 1
   if self.left == 0 then all_closed(self) end
 end
 
@@ -151,9 +190,10 @@ local function put_mail(self, epoch, client, mail)
   list[#list + 1] = mail
 end
 
---- A shard here has applied the epoch: mail by client, and the number of events.
-function Exchange:mailed(_, mail, events)
-  if self.closed then return end
+--- A shard here of that term has applied the epoch: mail by client, and the number of events.
+function Exchange:mailed(shard, term, mail, events)
+  if not is_due(self, shard, term, "applying") then return end
+  self.applying[shard] = nil
   for client, one in pairs(mail) do
     local process = (client >> 24) + 1
     if process == self.here then
@@ -163,7 +203,6 @@ function Exchange:mailed(_, mail, events)
     end
   end
   self.counters.events = self.counters.events + events
-  self.left = self.left - 1
   if self.left == 0 then self:applied() end
 end
 
@@ -184,9 +223,30 @@ function Exchange:applied()
   proceed(self)
 end
 
+-- The epoch does not wait for it.
+local function release(self, shard)
+  if not settle(self, shard) or self.left > 0 then return end
+  if self.phase == "closing" then all_closed(self) elseif self.phase == "applying" then self:applied() end
+end
+
+--- A shard here of that term has made an error, and is of no use any more.
+function Exchange:failed(shard, term)
+  if (self.terms[shard] or 0) == term then self.fallen[shard] = true end
+end
+
+local function bury_shards(self)
+  local fallen = self.fallen
+  self.fallen = {}
+  for shard in pairs(fallen) do
+    if not self.closed then successors.died(self, shard, function(...) release(self, ...) end) end
+  end
+end
+
 local function probe(self)
   self.probe_at = self.now() + self.patience / 2
-  for _, shard in ipairs(self.shards) do self.tell(shard, "alive") end
+  for _, shard in ipairs(self.shards) do
+    if self.dying[shard] == nil then self.tell(shard, "alive") end
+  end
   for number, client in pairs(self.clients) do self:post_to(number, wire.ping(client.seq)) end
 end
 
@@ -194,10 +254,7 @@ end
 function Exchange:poll()
   if self.closed then return end
   if self.now() >= self.probe_at then probe(self) end
-  if self.dead_shard then
-    local name = self.processes[self.here].name
-    return self:finish(("shard %d in process '%s' is gone: it takes no messages"):format(self.dead_shard, name))
-  end
+  bury_shards(self)
   proceed(self)
   for _, line in pairs(self.lines) do
     line:push()
@@ -226,6 +283,7 @@ function Exchange:send_mail()
       if at == epoch then mail[number] = mail[number] or {} end
     end
     for number, list in pairs(mail) do self:deliver(number, epoch, list) end
+    successors.tell_clients(self, epoch)
   end
   self.sent = math.max(self.sent, told)
   local left = {}
@@ -267,10 +325,24 @@ function Exchange:addresses(numbers)
   return list
 end
 
--- Everybody obeys in the same epoch (Shard:order). Returns that.
-local function order(self, what, value)
-  local at = self.epoch + AHEAD
-  for _, shard in ipairs(self.shards) do self.tell(shard, "order", what, value, at) end
+-- To the shards here; a successor is told later.
+local function obey(self, what, value, at)
+  local kept = {}
+  for _, one in ipairs(self.orders) do
+    if one[3] > self.epoch - AHEAD then kept[#kept + 1] = one end
+  end
+  kept[#kept + 1] = { what, value, at }
+  self.orders = kept
+  for _, shard in ipairs(self.shards) do
+    if self.dying[shard] == nil then self.tell(shard, "order", what, value, at) end
+  end
+  successors.on_order(self, what, value, at)
+end
+
+--- Everybody obeys in the same epoch (Shard:order): `at`, or soon. Returns that.
+function Exchange:order(what, value, at)
+  at = at or self.epoch + AHEAD
+  obey(self, what, value, at)
   for _, line in pairs(self.lines) do
     line:put { "order", what, value, at }
     line:push()
@@ -283,7 +355,8 @@ function Exchange:leave(address)
   local number = self.by_address[address]
   if not number then return end
   self.by_address[address], self.clients[number], self.resuming[number] = nil, nil, nil
-  if not self.closed then order(self, "death", number) end
+  successors.restored(self, number)
+  if not self.closed then self:order("death", number) end
 end
 
 function Exchange:post_to(number, message)
@@ -352,7 +425,7 @@ local function ack_packets(self, client, seq)
     if at == true then ids[#ids + 1] = id end
   end
   if client.packets_acked ~= client.packet_seq or not ids[1] then return end
-  local at = order(self, "resend", ids)
+  local at = self:order("resend", ids)
   for _, id in ipairs(ids) do client.starved[id] = at end
 end
 
@@ -367,6 +440,11 @@ end
 function Exchange:deliver_events(number, epoch, list)
   local client = self.clients[number]
   local anew = client and client.resumes == epoch and epoch or nil
+  if anew and self.unsure > 0 then -- not all its nodes are in a shard
+    client.resumes = self:order("whole", number)
+    self.resuming[number] = client.resumes
+    return
+  end
   if not client or not anew and (client.resumes or lags(self, client)) then return end
   for _, mail in ipairs(list) do
     if mail.routes then self:post_to(number, mail.routes) end
@@ -386,6 +464,7 @@ function Exchange:ack(address, seq, flags)
   local number = self.by_address[address]
   local client = self.clients[number]
   if not client or self.closed then return end
+  if flags & wire.OF_RESTORED ~= 0 then return successors.restored(self, number, seq) end
   if flags & wire.OF_PACKETS ~= 0 then return ack_packets(self, client, seq) end
   if flags & wire.OF_BROADCASTS ~= 0 then return broadcasts.ack(client, seq) end
   local lost = flags & wire.LOST ~= 0
@@ -393,7 +472,7 @@ function Exchange:ack(address, seq, flags)
   client.behind = client.behind or lost and not client.resumes
   if client.behind and client.acked == client.seq then
     client.behind = false
-    client.resumes = order(self, "whole", number)
+    client.resumes = self:order("whole", number)
     self.resuming[number] = client.resumes
   end
 end
@@ -436,6 +515,10 @@ function TAKE.mail(self, _, epoch, client, mail) put_mail(self, epoch, client, m
 
 function TAKE.moves(self, _, shard, message) self.tell(shard, "moves", message) end
 
+function TAKE.restored(self, process, epoch) self.whole[process] = epoch end
+
+function TAKE.dead(self) self.unsure = self.unsure + 1 end
+
 function TAKE.request(self, process, key, shard, arguments)
   self.tell(shard, "request", function(...)
     if self.closed then return end
@@ -450,9 +533,7 @@ function TAKE.answer(self, _, key, results)
   if reply then reply(table.unpack(results, 1, results.n)) end
 end
 
-function TAKE.order(self, _, what, value, at)
-  for _, shard in ipairs(self.shards) do self.tell(shard, "order", what, value, at) end
-end
+function TAKE.order(self, _, what, value, at) obey(self, what, value, at) end
 
 function Exchange:take(process, item)
   if self.closed then return end

@@ -61,16 +61,28 @@ local function finish(reason)
   if world.exchange then world.exchange:finish(reason) else forget(reason) end
 end
 
+-- more: of a successor, as of Shard.new.
+local function start_shard(shard, more)
+  local o, options = world.options, more or {}
+  local address = skynet.newservice("aoi/skynet/world/shardd")
+  world.addresses[shard] = address
+  options.number, options.plan, options.engine, options.dimensions = shard, o.plan, o.engine, o.dimensions
+  options.cell, options.journal, options.heartbeat, options.quantum = o.cell, o.journal, o.heartbeat, o.quantum
+  options.grace = math.ceil(100 * o.grace / math.max(1, o.interval))
+  skynet.call(address, "lua", "start", options)
+end
+
 local function start_shards(shards)
-  local o = world.options
-  for _, shard in ipairs(shards) do
-    local address = skynet.newservice("aoi/skynet/world/shardd")
-    world.addresses[shard] = address
-    skynet.call(address, "lua", "start", {
-      number = shard, plan = o.plan, engine = o.engine, dimensions = o.dimensions, cell = o.cell, journal = o.journal,
-      heartbeat = o.heartbeat, quantum = o.quantum,
-    })
-  end
+  for _, shard in ipairs(shards) do start_shard(shard) end
+end
+
+local function replace(shard, options, done)
+  skynet.error(("aoi: shard %d of world '%s' has died in epoch %d"):format(shard, name, options.epoch))
+  is_dead(world.addresses[shard]) -- calls that wait for it fail
+  skynet.fork(function()
+    local ok, err = pcall(start_shard, shard, options)
+    if world.reason then skynet.send(world.addresses[shard], "lua", "shutdown") else done(ok, err) end
+  end)
 end
 
 local function tell(shard, verb, ...)
@@ -79,7 +91,7 @@ local function tell(shard, verb, ...)
   local reply = (...)
   skynet.fork(function(_, ...)
     local answer = table.pack(pcall(skynet.call, address, "lua", "request", ...))
-    if answer[1] then reply(table.unpack(answer, 2, answer.n)) else reply(false, 0, "the shard is gone") end
+    if answer[1] then reply(table.unpack(answer, 2, answer.n)) else reply(nil) end
   end, ...)
   return true
 end
@@ -103,7 +115,7 @@ local function run()
   world.exchange = Exchange.new {
     processes = world.processes, here = world.here, now = now, interval = o.interval / 100,
     window = o.window, patience = o.heartbeat, silence = o.silence,
-    tell = tell, call = call,
+    tell = tell, call = call, replace = replace, address_of = function(shard) return world.addresses[shard] end,
     post = function(address, message) return core.send(address, ptype, 0, message) end,
     on_end = function(reason)
       skynet.error(("aoi: world '%s' has ended: %s"):format(name, reason))
@@ -334,11 +346,11 @@ end
 -- Of shards.
 local SHARD = {}
 
-function SHARD.parts(exchange, shard, parts) exchange:parts(shard, parts) end
+function SHARD.parts(exchange, ...) exchange:parts(...) end
 
-function SHARD.mail(exchange, shard, mail, events) exchange:mailed(shard, mail, events) end
+function SHARD.mail(exchange, ...) exchange:mailed(...) end
 
-function SHARD.failed(exchange, shard, reason) exchange:finish(("shard %d has failed: %s"):format(shard, reason)) end
+function SHARD.failed(exchange, ...) exchange:failed(...) end
 
 -- Messages of clients, as an AOI service gets them.
 ptype = protocol(function(_, source, message)

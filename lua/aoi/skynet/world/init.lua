@@ -17,9 +17,9 @@ local JOINING = { name = true, node = true, director = true, journal = true } --
 local OPTIONS = {
   name = "string", node = "string", nodes = "table", director = "string", engine = "string", dimensions = "number",
   cell = "number", interval = "number", window = "number", heartbeat = "number", silence = "number",
-  journal = "string", measure = "boolean", quantum = "number",
+  journal = "string", grace = "number", measure = "boolean", quantum = "number",
 }
-local DEFAULTS = { interval = 10, window = 32, heartbeat = 5, silence = 0 }
+local DEFAULTS = { interval = 10, window = 32, heartbeat = 5, silence = 0, grace = 10 }
 
 local function fail(format, ...) error(format:format(...), 0) end
 
@@ -50,7 +50,7 @@ local function check_options(options)
       if type(value) ~= OPTIONS[name] then fail("bad value for option '%s' (%s expected)", name, OPTIONS[name]) end
     end
   end
-  for _, name in ipairs { "interval", "window", "heartbeat", "silence" } do
+  for _, name in ipairs { "interval", "window", "heartbeat", "silence", "grace" } do
     local value = options[name]
     if value and (value ~= value or value < 0) then fail("bad value for option '%s'", name) end
   end
@@ -107,9 +107,9 @@ local function ask_exchange(name, options)
   fail("world '%s' does not end", name)
 end
 
+-- nil where the other end is gone.
 local function answered(ok, ...)
   if ok then return ... end
-  return false, 0, "the world is gone"
 end
 
 local function together(calls)
@@ -137,8 +137,18 @@ local function new_member(client, exchange, name, info)
       return answered(ask_here("relay", shard, number, after, ...))
     end,
     send = function(shard, message)
-      if addresses[shard] then return skynet.rawsend(addresses[shard], "aoi", message) end
-      return skynet.send(exchange, "lua", "moves", shard, message)
+      if not addresses[shard] then return skynet.send(exchange, "lua", "moves", shard, message) end
+      return skynet.rawsend(addresses[shard], "aoi", message) or skynet.send(exchange, "lua", "alive")
+    end,
+    wait = function(f)
+      local co = coroutine.running()
+      f(function() skynet.wakeup(co) end)
+      skynet.wait(co)
+    end,
+    on_renewed = function(shard, address)
+      if not addresses[shard] then return end
+      is_dead(addresses[shard]) -- calls that wait for the former one fail
+      addresses[shard] = address
     end,
     around = function(...)
       local ok, shards = ask_here("around", ...)

@@ -3,6 +3,7 @@
 --
 --   1 leave ID | 1 remove ID NODE | 2 move ID X Y [Z] | 2 rows BYTES | 3 kind ID KIND | 4 area ID NODE AREA
 --   5 enter ID KIND X Y [Z] | 6 add ID NODE AREA
+--   2 restore ID KIND X Y Z|- [NODE AREA ...]       after a death: what is there from now on
 --
 -- The number in front is the phase; coordinates are hexadecimal, so that no bit is lost; AREA is the packed area in
 -- hexadecimal, BYTES a message of moves as a client sends it.
@@ -17,6 +18,14 @@ local function place(x, y, z)
   return z and ("%a %a %a"):format(x, y, z) or ("%a %a"):format(x, y)
 end
 
+--- What a client or a former shard has had of it, whatever the space has.
+function log.restored(shard, id, ent)
+  local list, at = {}, ent.birth
+  for node, rec in pairs(ent.nodes or {}) do list[#list + 1] = (" %d %s"):format(node, hex(rec.area)) end
+  local z = at.z and ("%a"):format(at.z) or "-"
+  shard.log(shard.closed, ("2 restore %d %d %s %s%s"):format(id, ent.kind, place(at.x, at.y), z, table.concat(list)))
+end
+
 --- When an epoch is closed, before entities enter or are handed over.
 function log.commands(shard)
   local function put(...) shard.log(shard.closed, (...):format(select(2, ...))) end
@@ -28,7 +37,7 @@ function log.commands(shard)
   end
   for _, id in ipairs(shard.births) do
     local ent = shard.ents[id]
-    if ent and ent.birth and not ent.logged then
+    if ent and ent.birth and not ent.past and not ent.logged then
       ent.logged = true
       put("5 enter %d %d %s", id, ent.kind, place(ent.birth.x, ent.birth.y, ent.birth.z))
     end
@@ -55,7 +64,7 @@ function log.read(line)
   for word in line:gmatch("%S+") do list[#list + 1] = word end
   for i = 1, #list do
     local n = i ~= 2 and tonumber(list[i])
-    if i == 5 and (list[2] == "add" or list[2] == "area") then
+    if i == 5 and (list[2] == "add" or list[2] == "area") or list[2] == "restore" and i > 7 and i % 2 == 1 then
       list[i] = list[i]:gsub("%x%x", function(c) return string.char(tonumber(c, 16)) end)
     elseif n then
       list[i] = n

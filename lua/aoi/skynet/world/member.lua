@@ -11,8 +11,10 @@ local Map = require "aoi.skynet.map"
 local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.world.native"
 local methods = require "aoi.skynet.methods"
+local outlet = require "aoi.skynet.world.outlet"
 local questions = require "aoi.skynet.world.questions"
-local wire = require "aoi.skynet.wire"
+local restore = require "aoi.skynet.world.restore"
+local watching = require "aoi.skynet.world.watching"
 
 local results = methods.results
 
@@ -30,16 +32,21 @@ local MOST_FLUSHES = 4 -- whose moves are under way in an epoch: those of later 
 local MOST_HOPS = 20   -- epochs after which no move comes that was sent before the entity left
 
 --- options: name; number of this client; shards: how many; dimensions; ask(shard, after, name, ...) waits and returns
--- what Shard:request replies; around(x, y, ex, ey): a list of the shards that own what is in that rectangle around a
--- place, may wait, too; send(shard, message) sends moves, nil if the world is gone; tick_epoch() waits, and returns the
--- epoch; quit(). Optional: together(calls), which calls all at once; world_info(); process_of, by shard.
+-- what Shard:request replies, nil where that has died; around(x, y, ex, ey): a list of the shards that own what is in
+-- that rectangle around a place, may wait, too; send(shard, message) sends moves, nil if the world is gone;
+-- tick_epoch() waits, and returns the epoch; wait(f): waits until the function that f is called with is called; quit().
+-- Optional: together(calls), which calls all at once; world_info(); process_of, by shard; on_renewed(shard, address):
+-- it has a successor.
 function Member.new(client, options)
   local self = setmetatable({
     outbox = core.outbox(options.dimensions, options.shards), batch = 0, epoch_seen = 0, epoch_told = 0, handle = 0,
     left = {}, left_count = 0, lost = {}, lost_count = 0, flushes = 0, flushed_at = 0,
-    counters = { refused = 0, routes = 0, uneven = 0, batches = 0, moves = 0 },
+    counters = { refused = 0, routes = 0, uneven = 0, batches = 0, moves = 0, restored = 0 },
   }, Member)
-  for name, value in pairs(options) do self[name] = value end
+  for name, value in pairs(options) do
+    self[name == "ask" and "ask_now" or name] = value
+  end
+  restore.begin(self)
   client.maps[self.number] = Map.begin(self, client, self.number, self.name, self.dimensions)
   return self
 end
@@ -52,10 +59,31 @@ local function answered(self, status, applied, ...)
   return status, ...
 end
 
---- Of one shard: true and results; false and a reason; "moved" and a shard; "unknown".
+-- Once: "renewed" where the shard has died, and its successor is there.
+local function ask_once(self, shard, ...)
+  local term = self.terms[shard] or 0
+  local answer = table.pack(self.ask_now(shard, ...))
+  if answer[1] ~= nil then return table.unpack(answer, 1, answer.n) end
+  if restore.await(self, shard, term) then return "renewed" end
+  return false, 0, self:closed_text()
+end
+
+local function unless_renewed(self, again, status, ...)
+  if status == "renewed" then return again(self) end
+  return status, ...
+end
+
+--- What Shard:request replies, of the shard's successor where it dies meanwhile.
+function Member:ask(shard, ...)
+  local arguments = table.pack(...)
+  local function again() return self:ask(shard, table.unpack(arguments, 1, arguments.n)) end
+  return unless_renewed(self, again, ask_once(self, shard, ...))
+end
+
+--- Of one shard: true and results; false and a reason; "moved" and a shard; "unknown"; "stale".
 function Member:ask_shard(shard, name, ...)
   if self.closed then return false, self:closed_text() end
-  return answered(self, self.ask(shard, self.epoch_seen, name, ...))
+  return answered(self, self:ask(shard, self.epoch_seen, name, ...))
 end
 
 local ABSENT = { position = true, kind = true, area = true, radius = true, has = true } -- these answer all the same
@@ -94,7 +122,7 @@ local function find_lost(self)
     local ok, owners = self:ask_shard(at, "whose", ids)
     for i, id in ipairs(ids) do
       local to = self.lost[id]
-      if to then
+      if to and not (ok and owners[i] == 0) then -- else its client has yet to restore it: the next flush asks again
         self.lost[id], self.lost_count = nil, self.lost_count - 1
         if ok and owners[i] then
           self.outbox:set(id, owners[i])
@@ -116,36 +144,60 @@ local function forget_owner(self, id)
   self.lost[id] = { x, y, z }
 end
 
+-- The shard that owns it, as its home knows: true and that or false; or false and what was wrong. One that was lost
+-- with its shard may be restored: that is waited for.
+local function whose(self, id)
+  while true do
+    local ok, list = self:ask_shard(home(self, id), "whose", { id })
+    if not ok then return false, list end
+    if list[1] ~= 0 then return true, list[1] end
+    if not self.tick_epoch() then return false, self:closed_text() end
+  end
+end
+
+-- The shard says that it does not know the entity: the one to ask next; false: there is none.
+local function next_owner(self, id, shard)
+  forget_owner(self, id)
+  local ok, found = whose(self, id)
+  if not ok then return false, found end
+  -- What this client has entered is somewhere, or will be.
+  if not found and select(2, self.outbox:owned(id)) > 0 then
+    if not self.tick_epoch() then return false, self:closed_text() end
+    found = shard
+  end
+  return true, found
+end
+
 --- To the owner of an entity, wherever it is now; the collected moves go first. Where the last of them went to another
 -- shard than the owner, as the entity had changed hands, the request goes the same way: it always comes after it.
 function Member:ask_owner(name, id, ...)
+  restore.settle(self)
   if self.closed then return false, self:closed_text() end
   if self.lost_count > 0 then find_lost(self) end
   push_moves(self)
   local owner, sent = self.outbox:where(id)
   local shard, batch, same = sent or owner, self.batch, 0
   for _ = 1, MOST_TRIES do
-    if not shard then
-      local ok, list = self:ask_shard(home(self, id), "whose", { id })
-      if not ok then return false, list end
-      shard = list[1]
-      if not shard then return no_entity(name, id) end
-    end
-    local answer = table.pack(self:ask_shard(shard, name, id, ...))
+    local answer = { "unknown" }
+    if shard then answer = table.pack(answered(self, ask_once(self, shard, self.epoch_seen, name, id, ...))) end
     local status, reason = answer[1], answer[2]
-    if status == true then
+    if status == "renewed" then
+      push_moves(self)
+      owner, sent = self.outbox:where(id)
+      shard, batch = sent or owner, self.batch
+    elseif status == true then
       self.outbox:set(id, shard)
       if batch == self.batch then self.outbox:settle(id) end
       return table.unpack(answer, 1, answer.n)
     elseif status == "moved" then
       shard = reason
     elseif status == "unknown" then
-      forget_owner(self, id)
-      local ok, list = self:ask_shard(home(self, id), "whose", { id })
-      if not ok then return false, list end
-      same = list[1] == shard and same + 1 or 0 -- it may have come there meanwhile; or it has only been claimed
-      if not list[1] or same > 1 then return no_entity(name, id) end
-      shard = list[1]
+      local ok, found = next_owner(self, id, shard)
+      if not ok then return false, found end
+      same = found == shard and same + 1 or 0 -- it may have come there meanwhile; or it has only been claimed
+      local own = select(2, self.outbox:owned(id)) > 0
+      if not own and (not found or same > 1) then return no_entity(name, id) end
+      shard = found
     else
       return false, reason
     end
@@ -156,6 +208,7 @@ end
 -- The methods whose requests are not simply for the owner: own[name](self, ...), as `request`.
 local own = {}
 questions(own)
+watching(Member, own)
 
 local INTEGERS = {} -- method -> how many of its first arguments are integers: ids, numbers of nodes
 methods.each(function(name, arguments)
@@ -198,20 +251,32 @@ local function check_place(self, name, first, x, y, z)
   if self.dimensions == 3 then argument.finite(z, first + 2, name, 0) end
 end
 
+local enter
+
 function own.enter(self, id, x, y, z, kind)
   check_place(self, "enter", 2, x, y, z)
   if self.dimensions == 2 then z, kind = nil, z end
   kind = kind == nil and 1 or argument.integer(kind, self.dimensions + 2, "enter", 0)
+  return enter(self, id, kind, x, y, z)
+end
+
+-- Where the home dies between the two, both again.
+function enter(self, id, kind, x, y, z)
   local at, left = home(self, id), self.left[id]
-  local ok, lives, owners = self:ask_shard(at, "claim", "enter", { id }, { x, y }, { left and left.life or false })
+  left = left and left.life or false
+  local ok, lives, owners, stamps = self:ask_shard(at, "claim", "enter", { id }, { x, y }, { left })
   if not ok then return false, lives end
   local shard = owners[1]
-  local entered, reason = self:ask_shard(shard, "enter", id, lives[1], kind, self.batch, x, y, z)
+  local entered, reason = self:ask_shard(shard, "enter", id, lives[1], kind, self.batch, stamps[1], x, y, z)
+  if entered == "stale" then
+    self:ask_shard(at, "release", { id }, lives)
+    return enter(self, id, kind, x, y, z)
+  end
   if not entered then
     self:ask_shard(at, "release", { id }, lives)
     return false, reason
   end
-  self.outbox:set(id, shard)
+  self.outbox:keep(id, shard, lives[1], kind, x, y, z)
   return true
 end
 
@@ -229,7 +294,7 @@ local function sort_rows(rows, n, values, key_of)
 end
 
 local function claim_all(self, rows, n, values)
-  local lives, owners, done = {}, {}, {}
+  local lives, owners, stamps, done = {}, {}, {}, {}
   for at, list in pairs(sort_rows(rows, n, values, function(id) return home(self, id) end)) do
     local ids, places, left = {}, {}, {}
     for i = 1, #list, values do
@@ -237,15 +302,15 @@ local function claim_all(self, rows, n, values)
       places[#places + 1], places[#places + 2] = list[i + 1], list[i + 2]
       left[#left + 1] = self.left[list[i]] and self.left[list[i]].life or false
     end
-    local ok, got, holders = self:ask_shard(at, "claim", "enter_many", ids, places, left)
+    local ok, got, holders, its = self:ask_shard(at, "claim", "enter_many", ids, places, left)
     if not ok then
       for other, claimed in pairs(done) do self:ask_shard(other, "release", claimed.ids, claimed.lives) end
       return false, got
     end
     done[at] = { ids = ids, lives = got }
-    for i, id in ipairs(ids) do lives[id], owners[id] = got[i], holders[i] end
+    for i, id in ipairs(ids) do lives[id], owners[id], stamps[id] = got[i], holders[i], its[i] end
   end
-  return true, lives, owners
+  return true, lives, owners, stamps
 end
 
 local function check_rows(self, name, rows, n)
@@ -280,14 +345,18 @@ function own.enter_many(self, rows, given, ...)
       #rows // values)
   end
   kind = kind == nil and 1 or argument.integer(kind, 3, "enter_many", 0)
-  local ok, lives, owners = claim_all(self, rows, n, values)
+  local ok, lives, owners, stamps = claim_all(self, rows, n, values)
   if not ok then return false, lives end
   for shard, list in pairs(sort_rows(rows, n, values, function(id) return owners[id] end)) do
-    local ids = {}
-    for i = 1, #list, values do ids[#ids + 1] = lives[list[i]] end
-    local entered, reason = self:ask_shard(shard, "enter_many", ids, kind, self.batch, list)
-    if not entered then return false, reason end
-    for i = 1, #list, values do self.outbox:set(list[i], shard) end
+    local ids, its = {}, {}
+    for i = 1, #list, values do ids[#ids + 1], its[#its + 1] = lives[list[i]], stamps[list[i]] end
+    local entered, reason = self:ask_shard(shard, "enter_many", ids, kind, self.batch, its, list)
+    if entered == "stale" then reason = "a shard has died meanwhile" end
+    if entered ~= true then return false, reason end
+    for i = 1, #list, values do
+      local z = values == 4 and list[i + 3] or nil
+      self.outbox:keep(list[i], shard, lives[list[i]], kind, list[i + 1], list[i + 2], z)
+    end
   end
   return true
 end
@@ -307,7 +376,13 @@ end
 function own.leave(self, id)
   local ok, life = self:ask_owner("leave", id)
   if not ok then return false, life end
+  self.outbox:forget(id)
   self.outbox:set(id, 0)
+  self.views[id] = nil
+  for _, record in pairs(self.mine[id] or {}) do record.ends = self.answered_at + 1 end
+  for handle, one in pairs(self.lent) do
+    if one.id == id then self.lent[handle] = nil end
+  end
   if self.lost[id] then self.lost[id], self.lost_count = nil, self.lost_count - 1 end
   self.left[id] = { life = life, epoch = self.epoch_seen }
   self.left_count = self.left_count + 1
@@ -393,90 +468,8 @@ function Member:tick()
   return after - before
 end
 
--- Watching ----------------------------------------------------------------------------------------------------------
-
--- The number of the client at that address, and a handle of a node there.
-local function client_at(self, address, n, name)
-  local to, handle = self.foreign_handle(argument.integer(address, n, name, 0))
-  if to then return to, handle end
-  argument.fail(n, name, 0, "service :%08x has not opened world '%s'", address, self.name)
-end
-
---- As that of a map. Events may come before the answer.
-function Member:request_node(id, node, area, handlers, options)
-  if self.closed then return false, self:closed_text() end
-  if options and options.to then
-    local ok, to, foreign = pcall(client_at, self, options.to, 5, "add_node")
-    if not ok then return false, to end
-    return self:request("add_node", id, node, area, foreign, { positions = options.positions, to = to })
-  end
-  local handle, client = self.handle, self.client
-  repeat
-    handle = handle % (wire.GATE - 1) + 1
-  until not client.records[handle]
-  self.handle = handle
-  id, node = math.tointeger(id), math.tointeger(node)
-  if not id or not node then return self:request("add_node", id, node) end
-  local record = self:keep_record(id, node, handle, handlers)
-  client.inbox:since(handle, 0xffffffff)
-  local ok, reason = self:request("add_node", id, node, area, handle, options)
-  if not ok then
-    self.records[handle] = nil
-    client:forget_record(record)
-    return false, reason
-  end
-  if self.records[handle] == record then -- else it has already been closed
-    client.inbox:since(handle, self.answered_at + 1)
-    self:own_record(record)
-  end
-  return true
-end
-
-local HOWS = { hide = true, show = true, match = true }
-
-function own.override(self, id, node, target, how)
-  id, node = argument.integer(id, 1, "override", 0), argument.integer(node, 2, "override", 0)
-  target = argument.integer(target, 3, "override", 0)
-  if how ~= nil and not HOWS[how] then argument.fail(4, "override", 0, "'hide', 'show', 'match' or nil expected") end
-  local ok, lives = self:ask_shard(home(self, target), "lives_of", { target })
-  if not ok then return false, lives end
-  if not lives[1] then argument.fail(3, "override", 0, "no entity %d", target) end
-  return self:ask_owner("override", id, node, target, how, lives[1])
-end
-
--- Those whose targets are still alive.
-function own.overrides(self, id, node)
-  id, node = argument.integer(id, 1, "overrides", 0), argument.integer(node, 2, "overrides", 0)
-  local ok, list = self:ask_owner("overrides", id, node)
-  if not ok then return false, list end
-  local alive, n = {}, 0
-  for i = 1, #list, 3 do
-    local good, lives = self:ask_shard(home(self, list[i]), "lives_of", { list[i] })
-    if not good then return false, lives end
-    if lives[1] == list[i + 2] then
-      alive[2 * n + 1], alive[2 * n + 2] = list[i], list[i + 1]
-      n = n + 1
-    end
-  end
-  return true, alive, n
-end
-
-function own.set_priority()
-  return false, "bad argument #1 to 'set_priority' (a world has none: it would not go to other shards)"
-end
-
-local VIEW = { to = true, fd = true }
-
-function own.add_client(self, id, area, options)
-  local given, o = {}, options or {}
-  if type(o) ~= "table" then argument.fail(3, "add_client", 0, "table expected, got %s", type(o)) end
-  for key, value in pairs(o) do
-    if not VIEW[key] then given[key] = value end
-  end
-  local to = o.to ~= nil and client_at(self, o.to, 3, "add_client") or nil
-  local fd = o.fd ~= nil and argument.integer(o.fd, 3, "add_client", 0) or nil
-  return self:ask_owner("add_client", id, area, given, to, fd)
-end
+--- Shards have died, and have successors.
+function Member:take_renewed(list, n, epoch) restore.renewed(self, list, n, epoch) end
 
 -- What messages say of routes --------------------------------------------------------------------------------------
 
@@ -505,7 +498,10 @@ function Member:take_routes(list, n, epoch)
   self.epoch_told = math.max(self.epoch_told, epoch) -- requests wait for epoch_seen alone: shards have answered that
   for i = 1, 2 * n, 2 do
     local id, shard = list[i], list[i + 1]
-    if shard == 0 then
+    if shard == outlet.LEFT then
+      self.outbox:forget(id)
+      self.outbox:set(id, 0)
+    elseif shard == 0 then
       refused[#refused + 1] = id
     elseif shard <= self.shards and self.outbox:where(id) then
       self.counters.routes = self.counters.routes + 1
@@ -516,6 +512,11 @@ function Member:take_routes(list, n, epoch)
 end
 
 -- Life --------------------------------------------------------------------------------------------------------------
+
+function Member:forget(...)
+  Map.forget(self, ...)
+  restore.wake(self)
+end
 
 function Member:moved() return self.counters.batches, self.counters.moves end
 

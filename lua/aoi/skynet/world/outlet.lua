@@ -7,13 +7,14 @@
 
 local wire = require "aoi.skynet.wire"
 
-local outlet = {}
+local outlet = { LEFT = 0xffff } -- in place of a shard: another client has made the entity leave
 
+local CLOSE, LONG, WIDTH = 2, 8, { [4] = 64, [8] = 128 } -- flags of a group: wire.lua
 local NO_LIMIT = 0x7fffffff
 
 function outlet.post() return wire.post(NO_LIMIT, NO_LIMIT) end
 
---- That entity is owned by that shard from now on; 0: a move of it has been refused.
+--- That entity is owned by that shard from now on; 0: a move of it has been refused; or LEFT.
 function outlet.note(self, client, id, shard)
   local notes = self.notes[client] or {}
   self.notes[client] = notes
@@ -46,6 +47,22 @@ function outlet.open_node(self, number, id, node, handle, positions)
   return self.post:add(client.link, id, node, positions, handle)
 end
 
+--- A node of the client that is in no core any more ends: it leaves these ids, bytes of that width.
+function outlet.end_node(self, client, handle, seen, width)
+  local group = string.pack("<I4BI4I4", handle, CLOSE | LONG | WIDTH[width], #seen // width, 0) .. seen
+  self.ended_nodes[client] = (self.ended_nodes[client] or "") .. group
+end
+
+local function add_ended(self, mail)
+  for client, groups in pairs(self.ended_nodes) do
+    local one = mail[client] or {}
+    mail[client] = one
+    local events = one.events or wire.events(0, false, "")
+    one.events, one.ends = events:sub(1, 8) .. groups .. events:sub(9), (one.ends or 8) + #groups
+  end
+  self.ended_nodes = {}
+end
+
 --- The messages of an epoch for each client, as wire.lua has them: `events`, and `ends`, the length of its head and the
 -- nodes that end; `routes`. And the number of events.
 function outlet.drain(self, number)
@@ -58,6 +75,7 @@ function outlet.drain(self, number)
     mail[client].events, mail[client].ends = message, ends
     return true
   end)
+  add_ended(self, mail)
   for client, letters in pairs(self.letters) do
     mail[client] = mail[client] or {}
     mail[client].letters = letters

@@ -11,7 +11,7 @@ local function ask_together(self, shards, answers, after, name, ...)
   local calls, arguments = {}, table.pack(...)
   for i, shard in ipairs(shards) do
     calls[i] = function()
-      answers[shard] = table.pack(self.ask(shard, after, name, table.unpack(arguments, 1, arguments.n)))
+      answers[shard] = table.pack(self:ask(shard, after, name, table.unpack(arguments, 1, arguments.n)))
     end
   end
   self.together(calls)

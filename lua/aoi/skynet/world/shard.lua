@@ -31,6 +31,7 @@ local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
 local overrides = require "aoi.skynet.world.overrides"
+local recovery = require "aoi.skynet.world.recovery"
 local strays = require "aoi.skynet.world.strays"
 local tiles = require "aoi.skynet.world.tiles"
 local views = require "aoi.skynet.world.views"
@@ -43,7 +44,9 @@ local Shard = {}
 Shard.__index = Shard
 
 --- options: number; plan, as of tiles.plan; engine, dimensions, cell. Optional: clock() in seconds; log(epoch, line)
--- takes the commands of each closed epoch, for a replay.
+-- takes the commands of each closed epoch, for a replay; grace: epochs for which what is lost with a dead shard waits.
+-- Of the successor of a shard that has died: term, terms of all, epoch: the last one that is over, ready: the one in
+-- which all know of it (recovery.lua), renewed: the last E that is over, held: parts that came for it.
 function Shard.new(options)
   local space = require("aoi").new {
     engine = options.engine, dimensions = options.dimensions, cell = options.cell, delivery = "deferred",
@@ -51,19 +54,24 @@ function Shard.new(options)
   local map = tiles.map(options.plan)
   local self = setmetatable({
     number = options.number, plan = options.plan, dimensions = options.dimensions or 2, map = map,
-    core = space, router = world.router(space, map, options.number),
+    core = space, router = world.router(space, map, options.number, (options.epoch or 0) + 1),
+    term = options.term or 0, terms = options.terms or {}, ready = options.ready or 0, grace = options.grace or 100,
+    renewed = options.renewed or 0, blank = options.term ~= nil, waits = options.term ~= nil, fulls = {},
+    returning = {}, orphans = {}, ended = {}, lost = {}, ended_nodes = {},
     post = outlet.post(), clients = {}, notes = {}, letters = {},
     overridden = {}, adopted = {}, views = {}, taken_views = {}, quantum = options.quantum,
     clock = options.clock or os.clock, log = options.log,
     ents = {}, recs = {}, moved = {}, sent_on = {},
-    life = {}, holder = {}, claims = {}, last_life = 0,
-    closed = 0, applied = 0, queue = {}, early = {}, forward = {}, forwarding = {}, orders = {},
+    life = {}, holder = {}, claims = {}, last_life = (options.term or 0) << 24 & 0xffffffff,
+    closed = options.epoch or 0, applied = options.epoch or 0,
+    queue = {}, early = {}, forward = {}, forwarding = {}, orders = {},
     counters = {
       requests = 0, moves = 0, strays = 0, refused = 0, overtaken = 0, handed = 0, adopted = 0, events = 0, bytes = 0,
       read_seconds = 0, close_seconds = 0, hand_seconds = 0, apply_seconds = 0, drain_seconds = 0,
     },
   }, Shard)
   self:begin()
+  if options.held then recovery.sift(self, self:read_parts(options.held)) end
   return self
 end
 
@@ -81,6 +89,7 @@ local function answer(self, reply, ok, ...)
   local reason = (...)
   if type(reason) == "table" then -- a move that is sent after it arrives with the next epoch: it comes first
     local applied = (reason.later or self.forwarding[reason.id]) and self.applied + 1 or self.applied
+    if reason.stale then return reply("stale", applied) end
     if reason.owners then return reply(true, applied, reason.owners) end
     return reply(reason.moved and "moved" or "unknown", applied, reason.moved)
   end
@@ -88,7 +97,7 @@ local function answer(self, reply, ok, ...)
 end
 
 local function run(self, client, reply, name, ...)
-  local command = commands[name] or directory.commands[name]
+  local command = commands[name] or directory.commands[name] or recovery.commands[name]
   self.counters.requests = self.counters.requests + 1
   if not command then return reply(false, self.applied, ("unknown request '%s'"):format(tostring(name))) end
   answer(self, reply, pcall(command, self, client, ...))
@@ -96,10 +105,11 @@ end
 
 --- A request of a client, by its number, which may begin once epoch `after` has been applied here. Calls, at once or
 -- later, reply(true, applied, results ...), reply(false, applied, reason), reply("moved", applied, shard) where the
--- entity is another's, or reply("unknown", applied). A request that fails has changed nothing.
+-- entity is another's, reply("unknown", applied), or reply("stale", applied) where the home of its id has
+-- died since it was asked. A request that fails has changed nothing.
 function Shard:request(client, after, reply, name, ...)
   if self.shut then return reply(false, self.applied, "the world is closed") end
-  if self.closed > self.applied or after > self.applied then
+  if self.closed > self.applied or after > self.applied or recovery.is_absent(self) then
     self.queue[#self.queue + 1] = { client = client, after = after, reply = reply, n = select("#", ...) + 1, name, ... }
   else
     run(self, client, reply, name, ...)
@@ -138,7 +148,8 @@ end
 -- ------------------------------------------
 
 --- In that epoch: "whole", a client: its nodes say all that they see; "death", a client: it is gone, its entities leave
--- and its nodes are removed; "resend", a list of entities: their client views begin anew.
+-- and its nodes are removed; "resend", a list of entities: their client views begin anew; "renewed", { shard =, term =
+-- }: that shard has died, and has a successor; "resume", an epoch: what was lost until then has been restored.
 function Shard:order(what, value, at) self.orders[#self.orders + 1] = { at = at, [what] = value } end
 
 local function obey(self, number, what, f)
@@ -195,7 +206,7 @@ end
 local function give_nodes(self, id, ent)
   local list, numbers, nodes = {}, {}, {}
   for node, rec in pairs(ent.nodes or {}) do
-    local seen, width = "", 4
+    local seen, width = rec.seen or "", rec.width or 4
     if not rec.added then
       seen, width = self.router:seen(id, rec.number)
       numbers[#numbers + 1] = rec.number
@@ -245,6 +256,23 @@ local function hand_over_all(self, lists)
   end
 end
 
+-- One that goes on here after it was lost with another shard.
+local function bear_again(self, lists, id, ent)
+  if self.log then require("aoi.skynet.world.log").restored(self, id, ent) end
+  local at, nodes, _, extra = ent.birth, give_nodes(self, id, ent)
+  local owner = recovery.bear(self, id, ent)
+  local list = list_for(lists, owner, epoch.HAND)
+  list[#list + 1] = epoch.hand({ id = id, life = ent.life, kind = ent.kind, client = ent.client,
+                                 movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z, nodes = nodes,
+                                 extra = extra }, self.dimensions)
+  if owner ~= self.number then
+    outlet.note(self, ent.client, id, owner)
+    self.moved[id] = { shard = owner, epoch = self.closed }
+  end
+  tell_home(self, lists, id, ent.life, owner)
+  self.ents[id] = nil
+end
+
 -- One that enters. It may have been moved into another's region since: then it is handed over as it enters.
 local function bear(self, lists, id, ent)
   local at, router = ent.birth, self.router
@@ -288,20 +316,30 @@ function Shard:close(number)
   assert(self.closed == self.applied and number == self.closed + 1, "an epoch out of turn")
   local started, lists, router = self.clock(), {}, self.router
   self.buried = {}
+  for _, id in ipairs(self.births) do router:widen(id) end
+  for id in pairs(self.returning) do router:widen(id) end
+  obey(self, number, "renewed", recovery.renew)
+  if self.renewed == number then recovery.name_all(self, function(...) tell_home(self, lists, ...) end) end
+  obey(self, number, "resume", recovery.resume)
   obey(self, number, "death", bury)
   self.closed, self.given, self.borne = number, {}, {}
-  for _, id in ipairs(self.births) do router:widen(id) end
   for _, leave in ipairs(self.leaves) do
     router:gone(leave.id)
     tell_home(self, lists, leave.id, leave.life, 0)
   end
   for _, release in ipairs(self.releases or {}) do tell_home(self, lists, release.id, release.life, 0) end
   self.releases = nil
+  recovery.expire(self)
   if self.log then require("aoi.skynet.world.log").commands(self) end
   for _, id in ipairs(self.births) do
     local ent = self.ents[id]
-    if ent and ent.birth then bear(self, lists, id, ent) end
+    if ent and ent.birth and not ent.past then bear(self, lists, id, ent) end
   end
+  for id in pairs(self.waits and {} or self.returning) do
+    if self.ents[id] and self.ents[id].past then bear_again(self, lists, id, self.ents[id]) end
+    self.returning[id] = nil
+  end
+  recovery.tell_lost(self, function(shard, tag, row) table.insert(list_for(lists, shard, tag), row) end)
   hand_over_all(self, lists)
   rekind_all(self)
   forward_rows(self, lists)
@@ -342,8 +380,11 @@ local function apply_ends(self, parts)
     if not given.stays then core:leave(given.id) end
   end
   for _, leave in ipairs(self.closing.leaves) do core:leave(leave.id) end
-  apply_rows(self, parts, FAR)
-  apply_rows(self, parts, GONE)
+  if not self.blank then -- which has no ghosts yet
+    apply_rows(self, parts, FAR)
+    apply_rows(self, parts, GONE)
+  end
+  recovery.drop_doubted(self)
 end
 
 -- What comes with a hand-over, besides its nodes.
@@ -370,8 +411,15 @@ local function place_hand(self, hand)
   take_entity(self, hand)
 end
 
+-- A ghost of a former life, the end of which was lost with a shard.
+local function drop_former(self, id, life)
+  if self.core:has(id) and self.router:ghost(id) and self.router:life(id) ~= life then self.core:leave(id) end
+end
+
 local function move_hand(self, hand)
-  if not hand.born and self.core:has(hand.id) then self.core:move(hand.id, hand.x, hand.y, hand.z) end
+  if hand.born then return end
+  drop_former(self, hand.id, hand.life)
+  if self.core:has(hand.id) then self.core:move(hand.id, hand.x, hand.y, hand.z) end
 end
 
 local function take_node(self, hand, n)
@@ -402,6 +450,7 @@ local function apply_moves(self, parts)
   each_row(parts, epoch.HAND, move_hand, self)
   apply_rows(self, parts, NEAR)
   each_row(parts, epoch.HAND, place_hand, self)
+  each_row(parts, epoch.LOST, recovery.apply_lost, self)
   each_row(parts, epoch.HAND, adopt_nodes, self)
 end
 
@@ -417,6 +466,7 @@ local function apply_kinds(self, parts)
 end
 
 local function enter_one(self, birth)
+  drop_former(self, birth.id, birth.life)
   if self.dimensions == 3 then
     self.core:enter(birth.id, birth.x, birth.y, birth.z, birth.kind)
   else
@@ -445,7 +495,8 @@ local function apply_nodes(self, parts)
   for _, rec in ipairs(self.closing.added) do
     if not rec.dead then
       rec.added = nil
-      self.router:adopt(rec.id, rec.number, rec.area, "", 4)
+      self.router:adopt(rec.id, rec.number, rec.area, rec.seen or "", rec.width or 4)
+      rec.seen = nil
     end
   end
   each_row(parts, epoch.HAND, function(_, hand)
@@ -455,7 +506,7 @@ local function apply_nodes(self, parts)
   end, self)
 end
 
-local function read_parts(self, list)
+function Shard:read_parts(list)
   local parts = {}
   for i, bytes in ipairs(list) do
     local part, reason = epoch.read(bytes, self.dimensions)
@@ -478,7 +529,8 @@ end
 function Shard:apply(number, list)
   assert(number == self.closed and number == self.applied + 1, "an epoch out of turn")
   local started = self.clock()
-  local parts = read_parts(self, list)
+  local parts = self:read_parts(list)
+  if self.blank and number ~= self.full then parts = recovery.sift(self, parts) end
   apply_ends(self, parts)
   apply_moves(self, parts)
   apply_kinds(self, parts)
@@ -498,7 +550,9 @@ function Shard:apply(number, list)
   self.counters.drain_seconds = self.counters.drain_seconds + self.clock() - started
   self.counters.events = self.counters.events + events
   self.applied = number
+  if self.blank then self.blank = number ~= self.full end
   each_row(parts, epoch.HOME, directory.on_home, self)
+  recovery.refill(self, parts)
   each_row(parts, epoch.ROWS, function(_, row)
     strays.move(self, row.client, row.batch, row.hops, row.id, row.x, row.y, row.z)
   end, self)
@@ -513,7 +567,7 @@ function Shard:info()
   local info = {}
   for name, value in pairs(self.counters) do info[name] = value end
   info.reals, info.ghosts, info.rows, info.nears, info.fars = self.router:counts()
-  info.epoch = self.applied
+  info.epoch, info.term, info.waits = self.applied, self.term, self.waits or nil
   return info
 end
 

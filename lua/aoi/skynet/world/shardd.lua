@@ -8,13 +8,13 @@ local protocol = require "aoi.skynet.protocol"
 local shard, exchange
 local CMD = {}
 
--- An error in here leaves the shard in no state to go on: it ends the world.
+-- An error in here leaves the shard in no state to go on: it ends, and the exchange sees to a successor.
 local function step(f, ...)
   local ok, err = xpcall(f, debug.traceback, ...)
-  if not ok then
-    skynet.error(err)
-    skynet.send(exchange, "lua", "failed", shard and shard.number or 0, (tostring(err):match("^[^\n]*")))
-  end
+  if ok then return end
+  skynet.error(err)
+  skynet.send(exchange, "lua", "failed", shard.number, shard.term)
+  skynet.exit()
 end
 
 function CMD.alive() end
@@ -29,7 +29,7 @@ function CMD.start(source, options)
   skynet.fork(watch_exchange, options.heartbeat / 2)
   options.clock = function() return skynet.stat "time" end -- that of the thread, in this message
   if options.journal then
-    local file = assert(io.open(("%s.%d"):format(options.journal, options.number), "wb"))
+    local file = assert(io.open(("%s.%d"):format(options.journal, options.number), options.term and "ab" or "wb"))
     options.log = function(epoch, line) file:write(string.pack("<I4s4", epoch, line)) end
   end
   shard = Shard.new(options)
@@ -37,13 +37,13 @@ function CMD.start(source, options)
 end
 
 function CMD.close(_, epoch)
-  step(function() skynet.send(exchange, "lua", "parts", shard.number, shard:close(epoch)) end)
+  step(function() skynet.send(exchange, "lua", "parts", shard.number, shard.term, shard:close(epoch)) end)
 end
 
 function CMD.apply(_, epoch, parts)
   step(function()
     local mail, events = shard:apply(epoch, parts)
-    skynet.send(exchange, "lua", "mail", shard.number, mail, events)
+    skynet.send(exchange, "lua", "mail", shard.number, shard.term, mail, events)
   end)
 end
 

@@ -62,6 +62,7 @@ local function on_stray(self, client, batch, hops, id, x, y, z)
     return
   end
   local to, is_owner, handed = way_to(self, id)
+  if directory.may_return(self, id) then return end -- who restores it knows its own last move
   local tired = to and is_tired(self, id, hops, handed)
   if finite and tired and handed then return end
   if not finite or not to or to == self.number or tired then

@@ -49,7 +49,7 @@ function views.give(shard, id)
   local list, n = {}, 0
   if view.made then list, n = shard.sync:known(id) end
   for i = 1, n do known[2 * i - 1], known[2 * i] = list[i], shard.router:life(list[i]) or 0 end
-  view.known = view.made and known or nil
+  view.known = view.made and known or view.known
   views.drop(shard, id)
   view.made = nil
   return view

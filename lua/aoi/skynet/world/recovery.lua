@@ -1,0 +1,249 @@
+-- A shard after the death of another one, or of its own predecessor. Two epochs are dated by the exchanges, E, from
+-- which on all know that shard S is in the hands of a successor, whose term is one higher, and R, when clients have
+-- restored.
+--
+--   before E    requests to the successor wait; it ignores what it is told, but keeps what is handed to it
+--   close(E)    each shard names all that is its own, as HOME to the home of its id; ids that nobody names are orphans:
+--               they were the dead shard's
+--   E to R      clients restore what they have entered, with what its nodes have heard; it waits where it was brought
+--               to; the successor has no ghosts yet; the ghosts of what was lost stand still
+--   close(R)    each shard names all that is its own to its audience, as NEAR; ghosts that nobody names are doubted;
+--               what has been restored goes on, all in one epoch, so that nothing that it sees is missing
+--   later       what is restored late goes on at once; LOST ends ghosts of it that are elsewhere
+--   E + grace   what is still doubted leaves
+--
+--   shard.terms[s]       the term of each shard that has had a successor
+--   shard.ready          E of this shard's own succession
+--   shard.blank          until R of that
+--   shard.renewed        the last E; shard.waits: until its R
+--   shard.full           the last R; shard.fulls: those whose grace is not over: { R, ends = E + grace }
+--   shard.returning      set of ids that wait for R: ents[id].past; their nodes are added, with what they have seen
+--   shard.orphans[id]    since when, of ids whose home this is; the life is that of the directory
+--   shard.ended          lives that have ended though no shard has them: { id, life }
+--
+-- What returns is as one that enters in the coming epoch, but is handed over, if need be to this shard itself.
+
+local core = require "aoi.skynet.world.native"
+local epoch = require "aoi.skynet.world.epoch"
+local directory = require "aoi.skynet.world.directory"
+local outlet = require "aoi.skynet.world.outlet"
+local overrides = require "aoi.skynet.world.overrides"
+
+local recovery = { commands = {} }
+local CMD = recovery.commands
+
+--- Whether requests must wait: what the homes know is not here yet.
+function recovery.is_absent(self) return self.applied < self.ready end
+
+-- An entity with a past ---------------------------------------------------------------------------------------------
+
+local function node_with_past(self, ent, id, n)
+  local rec = { id = id, node = n.node, client = n.client, by = n.by or n.client, handle = n.handle, area = n.area,
+                positions = n.positions, added = true, seen = n.seen, width = n.width, overrides = n.overrides }
+  rec.number = outlet.open_node(self, n.client, id, n.node, n.handle, n.positions)
+  self.recs[rec.number] = rec
+  ent.nodes = ent.nodes or {}
+  ent.nodes[n.node] = rec
+  overrides.adopt(self, rec)
+  return rec
+end
+
+-- entity: id, life, kind, client, batch, x, y, z, barred, view; nodes as node_with_past takes them.
+local function take(self, entity)
+  local ent = { life = entity.life, client = entity.client, kind = entity.kind, barred = entity.barred, past = true,
+                birth = { x = entity.x, y = entity.y, z = entity.z, batch = entity.batch } }
+  self.ents[entity.id], self.views[entity.id] = ent, entity.view
+  self.returning[entity.id], self.sent_on[entity.id] = true, nil
+  for _, n in ipairs(entity.nodes) do node_with_past(self, ent, entity.id, n) end
+end
+
+local function take_hand(self, hand)
+  local extra = hand.extra or {}
+  hand.batch, hand.barred, hand.view = hand.movers[2], extra.barred, extra.view
+  for _, n in ipairs(hand.nodes) do
+    local more = extra.nodes and extra.nodes[n.node] or {}
+    n.by, n.overrides = more.by, more.overrides
+  end
+  if not self.ents[hand.id] then take(self, hand) end
+end
+
+--- What a blank shard takes of the parts for it; what is handed to it waits for R.
+function recovery.sift(self, parts)
+  local sifted = {}
+  for i, part in ipairs(parts) do
+    for _, hand in ipairs(part[epoch.HAND] or {}) do take_hand(self, hand) end
+    sifted[i] = { bytes = "", [epoch.HOME] = part[epoch.HOME], [epoch.ROWS] = part[epoch.ROWS] }
+  end
+  return sifted
+end
+
+--- When an epoch is closed, of an entity with a past: its new owner.
+function recovery.bear(self, id, ent)
+  local at = ent.birth
+  self.returning[id] = nil
+  self.lost[#self.lost + 1] = { id = id, life = ent.life }
+  return (self.router:restored(id, ent.life, ent.kind, at.x, at.y, at.z))
+end
+
+--- Tells all shards that nothing but what they have been told of these lives is true.
+function recovery.tell_lost(self, put)
+  for _, lost in ipairs(self.log and self.lost or {}) do
+    if lost.leaves then self.log(self.closed, ("1 leave %d"):format(lost.id)) end
+    lost.leaves = false
+  end
+  if self.waits then return end
+  for _, lost in ipairs(self.lost) do
+    local row = epoch.lost(lost.id, lost.life)
+    for shard = 1, self.plan.shards do put(shard, epoch.LOST, row) end
+  end
+  self.lost = {}
+end
+
+-- E and R -----------------------------------------------------------------------------------------------------------
+
+--- Shard s has a successor of that term. Called as an epoch is closed; for each s.
+function recovery.renew(self, renewed)
+  self.terms[renewed.shard] = renewed.term
+  self.renewed, self.waits = self.applied + 1, true
+end
+
+--- Clients have restored what was lost until that E.
+function recovery.resume(self, renewed)
+  if renewed < self.renewed then return end -- another one has died meanwhile
+  self.waits, self.full = false, self.applied + 1
+  self.fulls[#self.fulls + 1] = { self.full, ends = renewed + self.grace }
+  self.router:retell()
+end
+
+--- In E: names all that is here: tell_home(id, life, shard).
+function recovery.name_all(self, tell_home)
+  for id, ent in pairs(self.ents) do
+    if ent.past or not ent.birth then tell_home(id, ent.life, self.number) end
+  end
+end
+
+--- When E has been applied: ids whose home this is, and of which nobody has said that they are alive.
+function recovery.refill(self, parts)
+  if self.renewed ~= self.applied then return end
+  local named = {}
+  for _, part in ipairs(parts) do
+    for _, home in ipairs(part[epoch.HOME] or {}) do named[home.id] = true end
+  end
+  for id in pairs(self.life) do
+    if not named[id] and not directory.is_claimed(self, id) then self.orphans[id] = self.orphans[id] or self.renewed end
+  end
+end
+
+-- Later -------------------------------------------------------------------------------------------------------------
+
+local function drop_orphan(self, id)
+  if self.log then self.log(self.closed, ("1 leave %d"):format(id)) end
+  self.life[id], self.holder[id], self.orphans[id], self.claims[id] = nil, nil, nil, nil
+end
+
+--- As an epoch is closed: lives that no client has restored in time, or that it says have ended.
+function recovery.expire(self)
+  for _, one in ipairs(self.ended) do
+    local life = self.life[one.id]
+    if life == one.life and self.orphans[one.id] then drop_orphan(self, one.id) end
+    if self.life[one.id] ~= one.life then
+      self.lost[#self.lost + 1] = { id = one.id, life = one.life, leaves = not life }
+    end
+  end
+  self.ended = {}
+  if next(self.orphans) == nil then return end
+  for id, since in pairs(self.orphans) do
+    local patience = directory.is_claimed(self, id) and 2 * self.grace or self.grace
+    if self.closed >= since + patience then drop_orphan(self, id) end
+  end
+end
+
+--- As an epoch is applied, phase 1.
+function recovery.drop_doubted(self)
+  local first = self.fulls[1]
+  if not first or self.closed < first.ends then return end
+  table.remove(self.fulls, 1)
+  local list, n = self.router:doubted(first[1])
+  for i = 1, n do self.core:leave(list[i]) end
+end
+
+--- Phase 2, when everything is where it will be.
+function recovery.apply_lost(self, lost)
+  local ghost, doubted = self.router:ghost(lost.id)
+  if ghost and doubted and self.router:life(lost.id) == lost.life then self.core:leave(lost.id) end
+end
+
+local function is_claimer(self, id, client) return self.claims[id] and self.claims[id][1] == client end
+
+-- Nobody has it, and nobody may still enter it.
+local function is_lost(self, id)
+  return not directory.is_claimed(self, id) and (self.orphans[id] or self.claims[id])
+end
+
+-- Requests of clients -------------------------------------------------------------------------------------------------
+
+--- At the home. entities: id, life, x, y, whether it has been claimed before in vain, and so on; ended: { id, life }:
+-- what this client has made leave. Returns for each entity its owner, false where another life has come, 0 where it is
+-- to be restored; then where, and the stamp of the claim.
+function CMD.reclaim(self, client, entities, ended)
+  local owners, holders, stamps, n = {}, {}, {}, 0
+  for i = 1, #entities, 5 do
+    local id, life = entities[i], entities[i + 1]
+    local known = self.life[id]
+    n = n + 1
+    holders[n] = self.map:owner(entities[i + 2], entities[i + 3])
+    stamps[n] = directory.stamp(self, holders[n])
+    if known and known ~= life then
+      owners[n] = false
+    elseif not known or is_lost(self, id) or entities[i + 4] and is_claimer(self, id, client) then
+      owners[n] = 0
+      self.life[id], self.holder[id], self.claims[id] = life, holders[n], { client, stamps[n] }
+      self.orphans[id] = self.orphans[id] or self.applied
+    else
+      owners[n] = self.holder[id]
+    end
+  end
+  table.move(ended, 1, #ended, #self.ended + 1, self.ended)
+  return owners, holders, stamps
+end
+
+local function check_node(self, n)
+  local ok, reason = core.check_area(n.area, self.dimensions)
+  if not ok then error(reason, 0) end
+end
+
+--- list: entities as `take` has them, of this client, each with the stamp of its claim. Returns for each whether it is
+-- here now, false where the claim counts no more.
+function CMD.restore(self, client, list)
+  local taken = {}
+  for _, entity in ipairs(list) do
+    for _, n in ipairs(entity.nodes) do check_node(self, n) end
+  end
+  for i, entity in ipairs(list) do
+    entity.client = client
+    if entity.view then entity.view.by = client end
+    taken[i] = directory.is_good(self, entity.id, entity.stamp)
+    if taken[i] and not self.ents[entity.id] then take(self, entity) end
+  end
+  return taken
+end
+
+--- A node that this client has on an entity of another one; it may never have been lost.
+function CMD.restore_node(self, client, id, n)
+  local ent = self.ents[id]
+  check_node(self, n)
+  local rec = ent.nodes and ent.nodes[n.node]
+  if rec and rec.handle == n.handle then return end
+  if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
+  n.by = client
+  rec = node_with_past(self, ent, id, n)
+  if not ent.past then self.added[#self.added + 1] = rec end
+end
+
+--- list: handle, bytes and width of the ids that it sees, and so on: nodes of this client that no shard has any more:
+-- it is told that they end.
+function CMD.end_nodes(self, client, list)
+  for i = 1, #list, 3 do outlet.end_node(self, client, list[i], list[i + 1], list[i + 2]) end
+end
+
+return recovery

@@ -1,0 +1,286 @@
+-- A client of a world after the death of a shard: clients are the backup. The library knows what it has entered (the
+-- outbox: place, kind, life), its nodes (their areas, and what their handlers have heard) and its client views, and
+-- brings them to where they belong by now: recovery.lua.
+--
+--   RENEWED --> all own entities: their homes say which are alive --> the others to the shards that own their tiles
+--                                                                 --> nodes on entities of others, one by one
+--
+--   member.terms[shard]   of those that have had successors
+--   member.renewed        "begun": entities are being restored; "again": other shards have died meanwhile; nil: all is
+--                         well
+--   member.waiters        coroutines whose requests wait: for a successor, and until this client is whole
+--   member.claimed[id]    it has been claimed at its home, and no shard has taken it yet
+--   record.area           of each node of this client, packed; record.ends: the epoch with which it ends
+--   member.lent[handle]   nodes that this client has added for others: { id, node, handle, area, positions, to }
+--   member.views[id]      client views: { area, options, client, fd }
+
+local core = require "aoi.skynet.world.native"
+local wire = require "aoi.skynet.wire"
+
+local restore = {}
+
+local MOST = 500 -- entities in one request
+
+function restore.begin(self)
+  self.terms, self.waiters, self.lent, self.views, self.claimed = {}, {}, {}, {}, {}
+end
+
+-- Waiting -----------------------------------------------------------------------------------------------------------
+
+local function wake(self)
+  local waiters = self.waiters
+  self.waiters = {}
+  for _, go in ipairs(waiters) do go() end
+end
+
+restore.wake = wake
+
+--- The shard did not answer: waits until it has a successor, of another term than that, and this client is whole.
+-- Returns false where the world has ended.
+function restore.await(self, shard, term)
+  local restorer = coroutine.running() == self.restorer
+  while not self.closed and ((self.terms[shard] or 0) == term or self.renewed and not restorer) do
+    self.wait(function(go) table.insert(self.waiters, go) end)
+  end
+  return not self.closed
+end
+
+--- Until this client is whole: what it has moved meanwhile may have gone astray.
+function restore.settle(self)
+  while self.renewed and not self.closed and coroutine.running() ~= self.restorer do
+    self.wait(function(go) table.insert(self.waiters, go) end)
+  end
+end
+
+-- What there is to restore --------------------------------------------------------------------------------------------
+
+-- What the node's handlers have heard of, as bytes, and their width.
+local function heard(self, handle)
+  local list = {}
+  local n = self.client.inbox:view(handle, list)
+  for i = n + 1, #list do list[i] = nil end
+  table.sort(list)
+  for i = 1, n do list[i] = string.pack("<i8", list[i]) end
+  return table.concat(list), 8
+end
+
+local function copy_of(overrides)
+  local copy = {}
+  for target, o in pairs(overrides or {}) do copy[target] = { how = o.how, life = o.life } end
+  return next(copy) and copy or nil
+end
+
+local function node_of(self, record)
+  local seen, width = heard(self, record.handle)
+  return { node = record.node, client = self.number, handle = record.handle, area = record.area, seen = seen,
+           width = width, positions = record.positions, overrides = copy_of(record.overrides) }
+end
+
+local function lent_node(one)
+  return { node = one.node, client = one.to, handle = one.handle, area = one.area, seen = "", width = 4,
+           positions = one.positions, overrides = copy_of(one.overrides) }
+end
+
+local function view_of(self, id)
+  local view = self.views[id]
+  if not view then return nil end
+  return { area = view.area, options = view.options, client = view.client or self.number, fd = view.fd }
+end
+
+-- entity: id, life, kind, place, stamp. All that this client has on it.
+local function with_nodes(self, entity)
+  entity.batch, entity.nodes, entity.view = self.batch, {}, view_of(self, entity.id)
+  for _, record in pairs(self.mine[entity.id] or {}) do
+    if record.area and not record.ends then table.insert(entity.nodes, node_of(self, record)) end
+  end
+  for _, one in pairs(self.lent) do
+    if one.id == entity.id then table.insert(entity.nodes, lent_node(one)) end
+  end
+  return entity
+end
+
+-- By home: entities as of recovery.reclaim, and what this client has ended lately.
+local function by_home(self)
+  local homes, values = {}, self.dimensions + 3
+  local function at(id)
+    local home = core.home(id, self.shards)
+    homes[home] = homes[home] or { entities = {}, ended = {} }
+    return homes[home]
+  end
+  local list, n = self.outbox:owned()
+  for i = 1, n * values, values do
+    local entities = at(list[i]).entities
+    local k = #entities
+    entities[k + 1], entities[k + 2], entities[k + 3], entities[k + 4] = list[i], list[i + 1], list[i + 3], list[i + 4]
+    entities[k + 5] = self.claimed[list[i]] or false
+  end
+  for id, left in pairs(self.left) do
+    if select(2, self.outbox:owned(id)) == 0 then table.insert(at(id).ended, { id = id, life = left.life }) end
+  end
+  return homes
+end
+
+-- Steps of the restorer: false where it must begin again -------------------------------------------------------------
+
+local function ask(self, shard, name, ...)
+  local status, a, b, c = self:ask_shard(shard, name, ...)
+  return status == true, a, b, c
+end
+
+-- It may have left meanwhile, or come again.
+local function is_own(self, id, life) return self.outbox:owned(id)[2] == life end
+
+-- Another life of its id has come: what this client had on it is no more.
+local function give_up(self, id)
+  self.outbox:forget(id)
+  self.outbox:set(id, 0)
+  for _, record in pairs(self.mine[id] or {}) do record.ends = 0 end
+end
+
+-- It is alive there; its last move may have been lost on the way.
+local function again(self, id, owner)
+  local _, sent = self.outbox:where(id)
+  local now = self.outbox:owned(id)
+  self.outbox:set(id, owner)
+  if sent and now[4] then self.outbox:move(id, now[4], now[5], now[6]) end
+end
+
+-- What the homes do not know as alive, by the shards that are to have it.
+local function reclaim(self)
+  local by_shard = {}
+  for home, its in pairs(by_home(self)) do
+    local ok, owners, holders, stamps = ask(self, home, "reclaim", its.entities, its.ended)
+    if not ok then return false end
+    for i, owner in ipairs(owners) do
+      local id, life, shard = its.entities[5 * i - 4], its.entities[5 * i - 3], holders[i]
+      if not is_own(self, id, life) then
+        self.claimed[id] = nil
+      elseif not owner then
+        give_up(self, id)
+      elseif owner == 0 then
+        self.claimed[id] = true
+        by_shard[shard] = by_shard[shard] or {}
+        table.insert(by_shard[shard], { id, life, stamps[i] })
+      else
+        again(self, id, owner)
+      end
+    end
+  end
+  return by_shard
+end
+
+-- What has been moved meanwhile is moved again: those rows have gone astray.
+local function follow(self, entity)
+  local now = self.outbox:owned(entity.id)
+  local x, y, z = now[4], now[5], now[6]
+  if x and (x ~= entity.x or y ~= entity.y or z ~= entity.z) then self.outbox:move(entity.id, x, y, z) end
+end
+
+local function restore_some(self, shard, list)
+  local entities = {}
+  for _, one in ipairs(list) do
+    local now = self.outbox:owned(one[1])
+    if is_own(self, one[1], one[2]) then
+      entities[#entities + 1] = with_nodes(self, {
+        id = one[1], life = now[2], kind = now[3], x = now[4], y = now[5], z = now[6], stamp = one[3],
+      })
+    end
+  end
+  local ok, taken = ask(self, shard, "restore", entities)
+  if not ok then return false end
+  local all = true
+  for i, entity in ipairs(entities) do
+    all = all and taken[i]
+    if taken[i] then
+      self.claimed[entity.id] = nil
+      if is_own(self, entity.id, entity.life) then
+        self.outbox:set(entity.id, shard)
+        follow(self, entity)
+      end
+      self.counters.restored = self.counters.restored + 1
+    end
+  end
+  return all
+end
+
+local function restore_all(self, by_shard)
+  for shard, list in pairs(by_shard) do
+    for first = 1, #list, MOST do
+      if not restore_some(self, shard, table.move(list, first, math.min(first + MOST - 1, #list), 1, {})) then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+-- Nodes that have been ended, of which the last word is lost.
+local function end_nodes(self, epoch)
+  local list = {}
+  for _, record in pairs(self.records) do
+    if record.ends and record.ends <= epoch then
+      local n = #list
+      list[n + 1] = record.handle
+      list[n + 2], list[n + 3] = heard(self, record.handle)
+    end
+  end
+  return not list[1] or ask(self, 1, "end_nodes", list)
+end
+
+-- Nodes on entities of others: their owners know whether they have them.
+local function restore_foreign(self)
+  local function put(id, node)
+    local ok, reason = self:ask_owner("restore_node", id, node)
+    return ok or self.closed or tostring(reason):find("no entity", 1, true) == nil
+  end
+  local list = {}
+  for _, record in pairs(self.records) do
+    if not record.foreign and record.area and not record.ends then list[#list + 1] = record end
+  end
+  for _, record in ipairs(list) do
+    local owned = select(2, self.outbox:owned(record.watcher)) > 0
+    if not owned and not record.closed and not record.ends then
+      if not put(record.watcher, node_of(self, record)) then record.ends = 0 end
+      self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
+    end
+  end
+  for _, one in pairs(self.lent) do
+    if select(2, self.outbox:owned(one.id)) == 0 then put(one.id, lent_node(one)) end
+  end
+  end_nodes(self, self.renewed_at)
+end
+
+local function run(self)
+  self.restorer = coroutine.running()
+  repeat
+    self.renewed = "begun"
+    local by_shard = reclaim(self)
+    local done = by_shard and restore_all(self, by_shard) and end_nodes(self, self.renewed_at)
+  until self.closed or done and self.renewed == "begun"
+  self.renewed, self.restorer = nil, nil
+  self.client.send(wire.restored_ack(self.renewed_at))
+  for _, record in pairs(self.records) do
+    if select(2, self.outbox:owned(record.watcher)) > 0 then
+      self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
+    end
+  end
+  wake(self)
+  restore_foreign(self)
+end
+
+--- Shards have successors, from that epoch on, of which all mail has been heard. list: shard, term, address, and so on.
+function restore.renewed(self, list, n, epoch)
+  local begun = self.renewed ~= nil
+  self.renewed, self.renewed_at = "again", epoch
+  for i = 1, 3 * n, 3 do
+    self.terms[list[i]] = list[i + 1]
+    if self.on_renewed then self.on_renewed(list[i], list[i + 2]) end
+  end
+  for _, record in pairs(self.records) do
+    if record.area then self.client.inbox:since(record.handle, 0xffffffff) end
+  end
+  wake(self)
+  if not begun then self.client.fork(function() run(self) end) end
+end
+
+return restore

@@ -1,0 +1,228 @@
+-- play.lua: histories of clients in a world, and what one space with the accepted commands tells of them.
+--
+--   local run = play.run(scene, seed, actions, disturb)     scene: processes, plan, area, lose, window, dimensions, id;
+--                                                           slow: clients stop to acknowledge now and then
+--                                                           disturb(net): called all the time
+--   local nodes, events, space, answers = play.reference(run)
+--   play.check_end(run, space)                              all is quiet: shards and handlers have what the space has
+local aoi = require "aoi"
+local assert = require "luassert"
+local life = require "spec.world.life"
+local network = require "spec.world.network"
+local replay = require "spec.world.replay"
+local rng = require "spec.support.rng"
+
+local play = { CLIENTS = 4, SHARED = 6 }
+
+local function name_of(watcher, node) return watcher .. "/" .. node end
+
+-- What each node has heard, in order; it must alternate.
+local function recorder()
+  local heard, views = {}, {}
+  local function note(kind, watcher, target, node)
+    local name = name_of(watcher, node)
+    heard[name], views[name] = heard[name] or {}, views[name] or {}
+    assert((kind == aoi.ENTER) == not views[name][target], "enter and leave do not alternate")
+    views[name][target] = kind == aoi.ENTER or nil
+    table.insert(heard[name], { kind, target })
+  end
+  return {
+    enter = function(...) note(aoi.ENTER, ...) end, leave = function(...) note(aoi.LEAVE, ...) end,
+  }, heard, views
+end
+
+play.name_of = name_of
+
+-- The order of `nearest` counts; all others are sets.
+local function check_answer(space, epoch, name, arguments, answer)
+  local list, n = {}, 0
+  local node = arguments[2] -- what has been accepted and waits for the next epoch sees nothing
+  if name:find "^near" or space:has(arguments[1]) and (name == "viewers" or space:radius(arguments[1], node)) then
+    list, n = space[name](space, table.unpack(arguments))
+  end
+  local function spell(of, count, width)
+    local words = {}
+    for i = 1, count * width, width do words[#words + 1] = table.concat(of, " ", i, i + width - 1) end
+    if name ~= "nearest" then table.sort(words) end
+    return table.concat(words, ", ")
+  end
+  local width = name == "viewers" and 2 or 1
+  local expected, got = spell(list, n, width), spell(answer, math.floor(#answer / width), width)
+  if expected == got then return end
+  error(("%s(%s) in epoch %d answers %s instead of %s"):format(name, tostring(arguments[1]), epoch, got, expected), 0)
+end
+
+--- By node, a list of { number =, [ENTER] = set, [LEAVE] = set } by epoch; how many events; the space; how many answers
+-- of the clients have been compared.
+function play.reference(r)
+  local lines, dimensions, last, asked = r.lines, r.net.dimensions, r.last, r.asked
+  local run, nodes, total, answers = replay.new(r.net.plan, dimensions), {}, 0, 0
+  for _, l in ipairs(lines) do run:take(l[1], l[2]) end
+  for number = 1, last do
+    local drained, n = run:epoch(number)
+    total = total + n
+    for i = 1, 4 * n, 4 do
+      local name = name_of(drained[i + 1], drained[i + 3])
+      local epochs = nodes[name] or {}
+      nodes[name] = epochs
+      if not epochs[1] or epochs[#epochs].number ~= number then
+        epochs[#epochs + 1] = { number = number, [aoi.ENTER] = {}, [aoi.LEAVE] = {} }
+      end
+      epochs[#epochs][drained[i]][drained[i + 2]] = true
+    end
+    for _, a in ipairs(asked[number] or {}) do
+      check_answer(run.space, number, table.unpack(a))
+      answers = answers + 1
+    end
+  end
+  return nodes, total, run.space, answers
+end
+
+local CLIENTS, SHARED = play.CLIENTS, play.SHARED
+
+-- A client that does not acknowledge for a while, one or another; or all do again.
+local function stop_somebody(net, members)
+  local member = members[net.random(#members)]
+  local line = net.lines["x" .. member.process .. ">" .. member.address]
+  if line then line.to = line.to:find "^z" and member.address or "z9" end
+  net.stopped[9] = true
+end
+
+local function stop_nobody(net, members)
+  for _, member in ipairs(members) do
+    local line = net.lines["x" .. member.process .. ">" .. member.address]
+    if line then line.to = member.address end
+  end
+end
+
+-- The world as it is when all clients have done what they do.
+function play.run(scene, seed, actions, disturb)
+  local lines, asked, shared, members, dead = {}, {}, {}, {}, {}
+  local net = network.new {
+    seed = seed, plan = scene.plan, processes = scene.processes, dimensions = scene.dimensions, lose = scene.lose,
+    window = scene.window, grace = scene.grace, log = function(_, epoch, line) lines[#lines + 1] = { epoch, line } end,
+  }
+  local handlers, heard, views = recorder()
+  for i = 1, SHARED do shared[i] = scene.id(i) end
+  local function join(number, first)
+    local member = net:member((number - 1) % #scene.processes + 1)
+    members[#members + 1] = member
+    member.refusals = {}
+    member:on_refused(function(ids)
+      for _, id in ipairs(ids) do table.insert(member.refusals, id) end
+    end)
+    local one = life.new {
+      net = net, member = member, number = number, random = rng.new(seed + number), scene = scene, handlers = handlers,
+      shared = shared, asked = asked,
+    }
+    net:spawn(function()
+      if first then first(member) end
+      one:run(actions)
+      member.finished = true
+    end)
+    return member
+  end
+  local begun = false
+  join(1, function(member)
+    for _, id in ipairs(shared) do
+      if net.dimensions == 3 then member:enter(id, 30, 30, 1) else member:enter(id, 30, 30) end
+    end
+    begun = true
+  end)
+  net:run_until(function() return begun end)
+  for number = 2, CLIENTS do join(number) end
+  local dies_at, heir = net.time + 1 + net.random() * 4, nil
+  net:run_until(function()
+    if disturb then disturb(net) end
+    if scene.slow and net.random(40) == 1 then stop_somebody(net, members) end
+    if not heir and net.time > dies_at then -- its ids are free again some epochs later
+      local victim = members[CLIENTS]
+      if not victim.finished then net.running = net.running - 1 end
+      net:kill_client(victim)
+      table.remove(members, CLIENTS)
+      dead[CLIENTS] = true
+      heir = join(CLIENTS + 1, function(member)
+        repeat
+          net:sleep(0.1)
+          local free = true
+          for i = 1, 20 do free = free and not member:has(scene.id(100 * CLIENTS + i)) end
+        until free
+      end)
+    end
+    return net.running == 0 and heir
+  end, 4000)
+  stop_nobody(net, members)
+  local last = net.shards[1].closed + 30 + (scene.grace or 0) -- moves that went astray have arrived
+  net:run_until(function()
+    for _, shard in ipairs(net.shards) do
+      if shard.applied < last then return false end
+    end
+    return true
+  end, 4000)
+  net:run(3)
+  last = net.exchanges[1].epoch
+  for _, exchange in ipairs(net.exchanges) do
+    assert(exchange.epoch >= last - 1)
+    last = math.min(last, exchange.epoch)
+  end
+  for _, shard in ipairs(net.shards) do shard:check() end
+  return { net = net, members = members, heard = heard, views = views, lines = lines, last = last, asked = asked,
+           dead = dead, shared = shared }
+end
+
+-- Only of the shared ones that leave now and then a move may be refused.
+function play.check_refusals(scene, run)
+  local mortal = {}
+  for i = math.floor(SHARED / 2) + 1, SHARED do mortal[run.shared[i]] = true end
+  for _, member in ipairs(run.members) do
+    for _, id in ipairs(member.refusals) do
+      assert(mortal[id], ("%s: a move of entity %d was refused, which is in the world"):format(scene.name, id))
+    end
+  end
+end
+
+-- All is quiet: what each node has heard is what it sees.
+local function check_views(run, space)
+  for _, id in ipairs((space:ids())) do
+    for _, node in ipairs((space:nodes(id))) do
+      local view = run.views[name_of(id, node)] or {}
+      local list, n = space:view(id, node)
+      for k = 1, n do assert(view[list[k]], "a view is not that of the space") end
+      for _ in pairs(view) do n = n - 1 end
+      assert(n == 0, "a view is not that of the space")
+    end
+  end
+end
+
+--- Shards and handlers have what the space has.
+function play.check_end(run, space)
+  local net, count = run.net, 0
+  for _, shard in ipairs(net.shards) do
+    for id, ent in pairs(shard.ents) do
+      count = count + 1
+      assert(space:has(id), "an entity too many")
+      local x, y, z = shard.core:position(id)
+      local ax, ay, az = space:position(id)
+      assert(x == ax and y == ay and z == az and shard.core:kind(id) == space:kind(id), "an entity differs")
+      local n = 0
+      for number, rec in pairs(ent.nodes or {}) do
+        n = n + 1
+        assert.same((shard.core:area(id, rec.number)), (space:area(id, number)))
+      end
+      assert(n == select(2, space:nodes(id)), "nodes differ")
+    end
+  end
+  for _, id in ipairs((space:ids())) do
+    local here = false
+    for _, shard in ipairs(net.shards) do here = here or shard.ents[id] ~= nil end
+    if not here and run.dead[math.floor(id % 5000000000 / 100)] then
+      space:leave(id) -- lost with its shard, its home and its client
+    elseif not here then
+      error(("entity %d is lost"):format(id), 0)
+    end
+  end
+  assert(count == space:count(), "entities are doubled")
+  check_views(run, space)
+end
+
+return play

@@ -1,0 +1,115 @@
+-- A shard dies every few epochs, in any state, several at a time, and its successor, too: nobody is disconnected. What
+-- handlers hear alternates, no pair of a node and a target hears more than one space tells of it, and when all is quiet
+-- every shard and every handler has what that space has. No node keeps: where what it saw for a moment is lost with its
+-- shard, it does not see it farther out than others either. AOI_STEPS sets the number of actions of each client.
+if not string.pack then
+  describe("successors of shards", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local aoi = require "aoi"
+local play = require "spec.world.play"
+local random_run = require "spec.support.random_run"
+
+local SEED = random_run.seed("world recovery")
+local ACTIONS = random_run.steps(150)
+
+local scenes = {
+  {
+    name = "one process, four shards", processes = { 4 }, plan = { size = 60, reach = 10, tile = 4, shards = 4 },
+    area = function(random) return random(9) end,
+  },
+  {
+    name = "two processes and a gate, circles and masks", processes = { 2, 2, 0 }, lose = 0.15,
+    plan = { size = 60, reach = 10, tile = 4, shards = 4 },
+    area = function(random)
+      return { shape = random { "square", "circle" }, radius = random(9), mask = random(3) }
+    end,
+  },
+  {
+    name = "three processes in three dimensions", processes = { 1, 2, 2 }, lose = 0.3, dimensions = 3,
+    plan = { size = 60, reach = 10, tile = 4, shards = 5 }, area = function(random) return random(9) end,
+  },
+  {
+    name = "long ids, a row of eight regions", processes = { 2, 2, 2, 2 }, lose = 0.1,
+    plan = { size = { 0, 0, 96, 16 }, reach = 12, tile = 4, shards = { 8, 1 } },
+    area = function(random) return random(12) end,
+    id = function(i) return (i % 3 - 1) * 5000000000 + i end,
+  },
+  {
+    name = "a window of two messages", processes = { 2, 2 }, window = 2, lose = 0.1, slow = true,
+    plan = { size = 60, reach = 10, tile = 4, shards = 4 },
+    area = function(random) return random(8) end,
+  },
+}
+
+for _, scene in ipairs(scenes) do
+  scene.id = scene.id or function(i) return i end
+  scene.grace = 60
+end
+
+-- Kills a random shard every few epochs, now and then the same one again before long.
+local function killer(every)
+  local at, victim = 10, nil
+  return function(net)
+    local epoch = net.exchanges[1].epoch
+    if epoch < at then return end
+    victim = victim and net.random(4) == 1 and victim or net.random(net.plan.shards)
+    at = epoch + every
+    net:kill_shard(victim)
+  end
+end
+
+local function count_pairs(list)
+  local count = {}
+  for name, targets in pairs(list) do
+    for target, n in pairs(targets) do count[name .. " " .. target] = n end
+  end
+  return count
+end
+
+-- No pair has more events than the space tells of it; a short visit may be missed. Returns how many have been heard.
+local function compare(reference, heard, dead)
+  local told, total = {}, 0
+  for name, epochs in pairs(reference) do
+    told[name] = {}
+    for _, e in ipairs(epochs) do
+      for _, kind in ipairs { aoi.LEAVE, aoi.ENTER } do
+        for target in pairs(e[kind]) do told[name][target] = (told[name][target] or 0) + 1 end
+      end
+    end
+  end
+  told = count_pairs(told)
+  for name, events in pairs(heard) do
+    local count = {}
+    for _, event in ipairs(events) do count[event[2]] = (count[event[2]] or 0) + 1 end
+    for target, n in pairs(count) do
+      total = total + n
+      local most = told[name .. " " .. target] or 0
+      if dead[math.floor(target % 5000000000 / 100)] then most = n end -- a ghost may outlive it
+      if n > most then error(("node %s heard %d events of %d instead of %d"):format(name, n, target, most), 0) end
+    end
+  end
+  return total
+end
+
+describe("shards that die have successors:", function()
+  for i, scene in ipairs(scenes) do
+    it(scene.name, function()
+      local run = play.run(scene, SEED + 10 * i, ACTIONS, killer(scene.lose and 24 or 8)) -- epochs
+      run.asked = {} -- what has died with a shard is in no answer until it has been restored
+      local reference, total, space = play.reference(run)
+      play.check_end(run, space)
+      local heard = scene.slow and 0 or compare(reference, run.heard, run.dead)
+      local restored = 0
+      for _, member in ipairs(run.members) do
+        assert.same({}, member.logged)
+        restored = restored + member.counters.restored
+      end
+      assert.same({}, run.net.ended)
+      print(("%s: %d epochs, %d deaths, %d entities restored, %d events of %d heard"):format(scene.name, run.last,
+        run.net.deaths, restored, heard, total))
+      assert(run.net.deaths > 0 and restored > 0)
+    end)
+  end
+end)

@@ -1,0 +1,69 @@
+/* world_retell.c - what shards tell each other after one of them has died: lua/aoi/skynet/world/recovery.lua.
+ *
+ *   retell     every own entity is named as NEAR to its whole audience; every ghost is doubted
+ *   (apply)    a ghost that is named is doubted no more: world_parts.c
+ *   doubted    what nobody has named is the dead shard's: it waits, and then leaves
+ *   restored   what goes on after it was lost is named, too */
+#include "lua/world.h"
+
+/* retell(): before close: the epoch that is closed names every own entity as NEAR to its whole audience, whether or not
+ * it moves, and each ghost is doubted until its owner has named it. */
+static int r_retell(lua_State *L) {
+    world_router *r = world_self(L);
+    const aoi_world *w = &r->space->core->world;
+    r->retells = true;
+    for (uint32_t i = 0; i < w->entity_top && i < r->record_cap; i++) {
+        world_record *record = r->records + i;
+        double pos[3] = {0};
+        if (!aoi_is_live(w->entities[i].generation)) continue;
+        if (!(record->flags & WORLD_REAL) && !record->doubted) record->doubted = r->epoch;
+        const world_mover *mover = world_find_mover(r, i, record);
+        if ((record->flags & (WORLD_REAL | WORLD_LEFT)) != WORLD_REAL || (mover && mover->concerning)) continue;
+        (void)aoi_position(r->space->core, (aoi_entity){i, w->entities[i].generation}, pos);
+        const world_set *set = r->map->sets + record->audience;
+        FOR_OTHERS(r, set, r->self, shard)
+        if (!world_tell_whole(r, shard, WORLD_NEAR, w->entities[i].id, record->life, w->entities[i].kind, pos))
+            return laoi_nomemory(L);
+    }
+    return 0;
+}
+
+/* doubted(epoch): the ghosts that have been doubted since that epoch or an earlier one, a list, and their number. */
+static int r_doubted(lua_State *L) {
+    world_router *r = world_self(L);
+    const aoi_world *w = &r->space->core->world;
+    uint32_t epoch = (uint32_t)laoi_integer(L, 2);
+    int n = 0;
+    lua_newtable(L);
+    for (uint32_t i = 0; i < w->entity_top && i < r->record_cap; i++) {
+        uint32_t since = r->records[i].doubted;
+        if (!since || since > epoch || !aoi_is_live(w->entities[i].generation)) continue;
+        laoi_pushinteger(L, w->entities[i].id);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_pushinteger(L, n);
+    return 2;
+}
+
+/* restored(id, life, kind, x, y [, z]): tells the audience, this shard included, but not the owner.  Returns the owner. */
+static int r_restored(lua_State *L) {
+    world_router *r = world_self(L);
+    int64_t id = laoi_integer(L, 2);
+    uint32_t life = (uint32_t)laoi_integer(L, 3);
+    uint64_t kind = (uint64_t)laoi_integer(L, 4);
+    double pos[3] = {0};
+    laoi_position(L, r->space, 5, pos);
+    if (world_is_wide(id) && r->width == 4) return luaL_error(L, "aoi: widen() comes first");
+    uint32_t owner = world_owner(r->map, pos), audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
+    if (audience == AOI_NONE) return laoi_nomemory(L);
+    const world_set *set = r->map->sets + audience;
+    for (uint32_t i = 0; i < set->count; i++) {
+        uint32_t shard = r->map->members[set->first + i];
+        if (shard != owner && !world_tell_whole(r, shard, WORLD_NEAR, id, life, kind, pos)) return laoi_nomemory(L);
+    }
+    laoi_pushinteger(L, owner);
+    return 1;
+}
+
+const luaL_Reg world_retell_methods[] = {
+    {"retell", r_retell}, {"doubted", r_doubted}, {"restored", r_restored}, {NULL, NULL}};
