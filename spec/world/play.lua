@@ -16,19 +16,25 @@ local play = { CLIENTS = 4, SHARED = 6 }
 
 local function name_of(watcher, node) return watcher .. "/" .. node end
 
--- What each node has heard, in order; it must alternate.
+-- What each node has heard, in order; each life of one must alternate. Returns a function that makes handlers for a
+-- life; by name what has been heard, and what all lives together see.
 local function recorder()
-  local heard, views = {}, {}
-  local function note(kind, watcher, target, node)
+  local heard, seen = {}, {}
+  local function note(view, kind, watcher, target, node)
     local name = name_of(watcher, node)
-    heard[name], views[name] = heard[name] or {}, views[name] or {}
-    assert((kind == aoi.ENTER) == not views[name][target], "enter and leave do not alternate")
-    views[name][target] = kind == aoi.ENTER or nil
+    heard[name], seen[name] = heard[name] or {}, seen[name] or {}
+    assert((kind == aoi.ENTER) == not view[target], "enter and leave do not alternate")
+    view[target] = kind == aoi.ENTER or nil
+    local count = (seen[name][target] or 0) + (kind == aoi.ENTER and 1 or -1)
+    seen[name][target] = count ~= 0 and count or nil
     table.insert(heard[name], { kind, target })
   end
-  return {
-    enter = function(...) note(aoi.ENTER, ...) end, leave = function(...) note(aoi.LEAVE, ...) end,
-  }, heard, views
+  return function()
+    local view = {}
+    return {
+      enter = function(...) note(view, aoi.ENTER, ...) end, leave = function(...) note(view, aoi.LEAVE, ...) end,
+    }
+  end, heard, seen
 end
 
 play.name_of = name_of
@@ -187,9 +193,13 @@ local function check_views(run, space)
     for _, node in ipairs((space:nodes(id))) do
       local view = run.views[name_of(id, node)] or {}
       local list, n = space:view(id, node)
-      for k = 1, n do assert(view[list[k]], "a view is not that of the space") end
-      for _ in pairs(view) do n = n - 1 end
-      assert(n == 0, "a view is not that of the space")
+      local wrong = "the view of node " .. name_of(id, node) .. " is not that of the space: "
+      for k = 1, n do
+        if view[list[k]] ~= 1 then error(wrong .. list[k] .. " is missing", 0) end
+      end
+      for target in pairs(view) do
+        if not space:sees(id, node, target) then error(wrong .. target .. " is too many", 0) end
+      end
     end
   end
 end

@@ -11,6 +11,7 @@ local followers = require "aoi.skynet.world.followers"
 local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
 local overrides = require "aoi.skynet.world.overrides"
+local recovery = require "aoi.skynet.world.recovery"
 local strays = require "aoi.skynet.world.strays"
 local views = require "aoi.skynet.world.views"
 local wire = require "aoi.skynet.wire"
@@ -63,7 +64,12 @@ function commands.enter(shard, client, id, life, kind, batch, stamp, x, y, z)
   directory.check_claim(shard, id, stamp)
   if shard.ents[id] then fail(1, "enter", "entity %d is already in the world", id) end
   shard.ents[id] = { life = life, client = client, kind = kind, birth = { x = x, y = y, z = z, batch = batch } }
-  shard.births[#shard.births + 1], shard.sent_on[id] = id, nil
+  shard.sent_on[id] = nil
+  if shard.blank then
+    shard.ents[id].past, shard.returning[id] = true, true -- it would see nothing yet
+  else
+    shard.births[#shard.births + 1] = id
+  end
 end
 
 --- lives, stamps of their claims, rows: id, x, y [, z].
@@ -109,7 +115,7 @@ function commands.leave(shard, client, id)
   views.drop(shard, id)
   for _, rec in pairs(ent.nodes or {}) do end_record(shard, rec) end
   if ent.client ~= client then outlet.note(shard, ent.client, id, outlet.LEFT) end
-  if ent.past then shard.lost[#shard.lost + 1] = { id = id, life = ent.life, leaves = true } end
+  if ent.past then shard.lost[#shard.lost + 1] = { id = id, life = ent.life, ended = true, leaves = true } end
   if ent.birth then
     shard.releases = shard.releases or {}
     shard.releases[#shard.releases + 1] = { id = id, life = ent.life }
@@ -145,6 +151,11 @@ function commands.add_node(shard, client, id, number, area, handle, options)
   ent.nodes[number] = rec
   if not ent.past then shard.added[#shard.added + 1] = rec end
   return rec.area
+end
+
+--- n: as of recovery.lua: after the death of a shard.
+function commands.restore_node(shard, client, id, n)
+  recovery.put_node(shard, client, id, entity(shard, client, id), n)
 end
 
 function commands.remove_node(shard, client, id, number)

@@ -14,8 +14,8 @@
 --             To the id's home: that life has a new owner; 0: it has ended.
 --   9 ROWS    i64 id, u32 client, u32 batch, u8 hops, f64 x, y [, z]
 --             A move that went astray.
---   10 LOST   i64 id, u32 life
---             That life goes on elsewhere, or not at all: a ghost of it that is still doubted leaves.
+--   10 LOST   i64 id, u32 life, u8 ended
+--             That life goes on elsewhere: a ghost of it that is still doubted leaves; ended: any ghost of it.
 --
 -- Readers take any bytes: they return nil and a reason, never raise, and return no part of what is invalid.
 
@@ -31,7 +31,7 @@ local SECTION = "<BI4I4"
 local HAND_HEAD = { [2] = "<i8I4i8I4I4I4I4I4BddI2", [3] = "<i8I4i8I4I4I4I4I4BdddI2" }
 local NODE = "<i8I4I4BBs2s4"
 local HOME = "<i8I4I2"
-local LOST = "<i8I4"
+local LOST = "<i8I4B"
 local ROW = { [2] = "<i8I4I4Bdd", [3] = "<i8I4I4Bddd" }
 
 --- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, extra: what else there is;
@@ -56,7 +56,7 @@ end
 
 function epoch.home(id, life, shard) return spack(HOME, id, life, shard) end
 
-function epoch.lost(id, life) return spack(LOST, id, life) end
+function epoch.lost(id, life, ended) return spack(LOST, id, life, ended and 1 or 0) end
 
 function epoch.row(dimensions, id, client, batch, hops, x, y, z)
   if dimensions == 2 then return spack(ROW[2], id, client, batch, hops, x, y) end
@@ -141,7 +141,9 @@ end
 
 local function read_lost(bytes, at)
   local lost = {}
-  lost.id, lost.life, at = sunpack(LOST, bytes, at)
+  lost.id, lost.life, lost.ended, at = sunpack(LOST, bytes, at)
+  if lost.ended > 1 then error("impossible end", 0) end
+  lost.ended = lost.ended == 1
   return lost, at
 end
 

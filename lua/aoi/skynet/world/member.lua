@@ -168,8 +168,14 @@ local function next_owner(self, id, shard)
   return true, found
 end
 
+local function made(first, ...)
+  if type(first) == "function" then return first() end
+  return first, ...
+end
+
 --- To the owner of an entity, wherever it is now; the collected moves go first. Where the last of them went to another
--- shard than the owner, as the entity had changed hands, the request goes the same way: it always comes after it.
+-- shard than the owner, as the entity had changed hands, the request goes the same way: it always comes after it. In
+-- place of arguments there may be a function that makes one, each time that a shard is asked.
 function Member:ask_owner(name, id, ...)
   restore.settle(self)
   if self.closed then return false, self:closed_text() end
@@ -179,7 +185,9 @@ function Member:ask_owner(name, id, ...)
   local shard, batch, same = sent or owner, self.batch, 0
   for _ = 1, MOST_TRIES do
     local answer = { "unknown" }
-    if shard then answer = table.pack(answered(self, ask_once(self, shard, self.epoch_seen, name, id, ...))) end
+    if shard then
+      answer = table.pack(answered(self, ask_once(self, shard, self.epoch_seen, name, id, made(...))))
+    end
     local status, reason = answer[1], answer[2]
     if status == "renewed" then
       push_moves(self)

@@ -87,13 +87,9 @@ end
 
 --- Tells all shards that nothing but what they have been told of these lives is true.
 function recovery.tell_lost(self, put)
-  for _, lost in ipairs(self.log and self.lost or {}) do
-    if lost.leaves then self.log(self.closed, ("1 leave %d"):format(lost.id)) end
-    lost.leaves = false
-  end
-  if self.waits then return end
   for _, lost in ipairs(self.lost) do
-    local row = epoch.lost(lost.id, lost.life)
+    if lost.leaves and self.log then self.log(self.closed, ("1 leave %d"):format(lost.id)) end
+    local row = epoch.lost(lost.id, lost.life, lost.ended)
     for shard = 1, self.plan.shards do put(shard, epoch.LOST, row) end
   end
   self.lost = {}
@@ -147,7 +143,7 @@ function recovery.expire(self)
     local life = self.life[one.id]
     if life == one.life and self.orphans[one.id] then drop_orphan(self, one.id) end
     if self.life[one.id] ~= one.life then
-      self.lost[#self.lost + 1] = { id = one.id, life = one.life, leaves = not life }
+      self.lost[#self.lost + 1] = { id = one.id, life = one.life, ended = true, leaves = not life }
     end
   end
   self.ended = {}
@@ -170,7 +166,8 @@ end
 --- Phase 2, when everything is where it will be.
 function recovery.apply_lost(self, lost)
   local ghost, doubted = self.router:ghost(lost.id)
-  if ghost and doubted and self.router:life(lost.id) == lost.life then self.core:leave(lost.id) end
+  if not ghost or not (doubted or lost.ended) or self.router:life(lost.id) ~= lost.life then return end
+  self.core:leave(lost.id)
 end
 
 local function is_claimer(self, id, client) return self.claims[id] and self.claims[id][1] == client end
@@ -178,6 +175,22 @@ local function is_claimer(self, id, client) return self.claims[id] and self.clai
 -- Nobody has it, and nobody may still enter it.
 local function is_lost(self, id)
   return not directory.is_claimed(self, id) and (self.orphans[id] or self.claims[id])
+end
+
+local function check_node(self, n)
+  local ok, reason = core.check_area(n.area, self.dimensions)
+  if not ok then error(reason, 0) end
+end
+
+--- A node of a client on an entity that is here, of another client; it may never have been lost.
+function recovery.put_node(self, client, id, ent, n)
+  check_node(self, n)
+  local rec = ent.nodes and ent.nodes[n.node]
+  if rec and rec.handle == n.handle then return end
+  if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
+  n.by = client
+  rec = node_with_past(self, ent, id, n)
+  if not ent.past then self.added[#self.added + 1] = rec end
 end
 
 -- Requests of clients -------------------------------------------------------------------------------------------------
@@ -207,11 +220,6 @@ function CMD.reclaim(self, client, entities, ended)
   return owners, holders, stamps
 end
 
-local function check_node(self, n)
-  local ok, reason = core.check_area(n.area, self.dimensions)
-  if not ok then error(reason, 0) end
-end
-
 --- list: entities as `take` has them, of this client, each with the stamp of its claim. Returns for each whether it is
 -- here now, false where the claim counts no more.
 function CMD.restore(self, client, list)
@@ -226,18 +234,6 @@ function CMD.restore(self, client, list)
     if taken[i] and not self.ents[entity.id] then take(self, entity) end
   end
   return taken
-end
-
---- A node that this client has on an entity of another one; it may never have been lost.
-function CMD.restore_node(self, client, id, n)
-  local ent = self.ents[id]
-  check_node(self, n)
-  local rec = ent.nodes and ent.nodes[n.node]
-  if rec and rec.handle == n.handle then return end
-  if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
-  n.by = client
-  rec = node_with_past(self, ent, id, n)
-  if not ent.past then self.added[#self.added + 1] = rec end
 end
 
 --- list: handle, bytes and width of the ids that it sees, and so on: nodes of this client that no shard has any more:

@@ -229,9 +229,9 @@ end
 
 -- Nodes on entities of others: their owners know whether they have them.
 local function restore_foreign(self)
-  local function put(id, node)
-    local ok, reason = self:ask_owner("restore_node", id, node)
-    return ok or self.closed or tostring(reason):find("no entity", 1, true) == nil
+  local function put(id, make) -- what has been heard may change while the entity itself is lost
+    local ok, reason = self:ask_owner("restore_node", id, make)
+    return ok or self.closed or tostring(reason):find("too often", 1, true)
   end
   local list = {}
   for _, record in pairs(self.records) do
@@ -240,12 +240,12 @@ local function restore_foreign(self)
   for _, record in ipairs(list) do
     local owned = select(2, self.outbox:owned(record.watcher)) > 0
     if not owned and not record.closed and not record.ends then
-      if not put(record.watcher, node_of(self, record)) then record.ends = 0 end
+      if not put(record.watcher, function() return node_of(self, record) end) then record.ends = 0 end
       self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
     end
   end
   for _, one in pairs(self.lent) do
-    if select(2, self.outbox:owned(one.id)) == 0 then put(one.id, lent_node(one)) end
+    if select(2, self.outbox:owned(one.id)) == 0 then put(one.id, function() return lent_node(one) end) end
   end
   end_nodes(self, self.renewed_at)
 end
