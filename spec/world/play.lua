@@ -195,7 +195,8 @@ local function check_views(run, space)
       local list, n = space:view(id, node)
       local wrong = "the view of node " .. name_of(id, node) .. " is not that of the space: "
       for k = 1, n do
-        if view[list[k]] ~= 1 then error(wrong .. list[k] .. " is missing", 0) end
+        local count = view[list[k]] or 0
+        if count ~= 1 then error(wrong .. ("%d is there %d times"):format(list[k], count), 0) end
       end
       for target in pairs(view) do
         if not space:sees(id, node, target) then error(wrong .. target .. " is too many", 0) end

@@ -91,11 +91,10 @@ end
 local function end_record(shard, rec)
   rec.dead = true
   overrides.forget(shard, rec)
-  shard.recs[rec.number] = nil
   if rec.seen then
-    shard.post:drop(rec.number)
     outlet.end_node(shard, rec.client, rec.handle, rec.seen, rec.width)
   else
+    shard.recs[rec.number] = nil
     shard.post:remove(rec.number)
   end
   if not rec.added then shard.ending[rec.number] = rec end
@@ -145,8 +144,7 @@ function commands.add_node(shard, client, id, number, area, handle, options)
   if ent.nodes and ent.nodes[number] then fail(2, "add_node", "entity %d already has node %d", id, number) end
   local rec = { id = id, node = number, client = o.to or client, by = client, handle = handle,
                 area = pack(shard, "add_node", area), added = true, positions = o.positions or nil }
-  rec.number = outlet.open_node(shard, rec.client, id, number, handle, rec.positions)
-  shard.recs[rec.number] = rec
+  outlet.open_node(shard, rec)
   ent.nodes = ent.nodes or {}
   ent.nodes[number] = rec
   if not ent.past then shard.added[#shard.added + 1] = rec end

@@ -3,6 +3,7 @@
 --
 --   life[id]    the number of its life; one home never gives the same number twice
 --   holder[id]  the shard that owns it
+--   revived[id] the client that has brought it back after a death
 --   claims[id]  { client, stamp }: that client has claimed it for the holder, until its entering is heard of: client
 --               and holder may die before
 --
@@ -29,10 +30,15 @@ function directory.is_claimed(shard, id)
   return claim and claim[2] == directory.stamp(shard, shard.holder[id]) and claim or nil
 end
 
+-- A life that another client has brought back has not been made leave before.
+local function is_taken(shard, client, id, left)
+  return shard.life[id] and (shard.life[id] ~= left or (shard.revived[id] or client) ~= client)
+end
+
 -- Ids are unique in the world; `left` is the life that the caller has made leave itself, of which this home may not
 -- have heard yet.
 local function claim(shard, client, name, id, holder, left)
-  if shard.life[id] and shard.life[id] ~= left then
+  if is_taken(shard, client, id, left) then
     argument.fail(1, name, 0, "entity %d is already in the world", id)
   end
   shard.last_life = shard.last_life % 0xffffffff + 1
@@ -48,7 +54,7 @@ function CMD.claim(shard, client, name, ids, places, left)
   local lives, holders, stamps, seen = {}, {}, {}, {}
   for i, id in ipairs(ids) do
     holders[i] = shard.map:owner(places[2 * i - 1], places[2 * i])
-    if shard.life[id] and shard.life[id] ~= left[i] then claim(shard, client, name, id, holders[i], left[i]) end
+    if is_taken(shard, client, id, left[i]) then claim(shard, client, name, id, holders[i], left[i]) end
   end
   for _, id in ipairs(ids) do
     if seen[id] then argument.fail(1, name, 0, "entity %d stands there twice", id) end
@@ -118,7 +124,7 @@ function directory.on_home(shard, home)
   if shard.life[id] ~= home.life and (shard.life[id] or home.shard == 0) then return end
   shard.claims[id], shard.orphans[id] = nil, nil
   if home.shard == 0 then
-    shard.life[id], shard.holder[id] = nil, nil
+    shard.life[id], shard.holder[id], shard.revived[id] = nil, nil, nil
   else
     shard.life[id], shard.holder[id] = home.life, home.shard
   end

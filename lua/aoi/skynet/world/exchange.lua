@@ -48,8 +48,8 @@ function Exchange.new(options)
     lines = {}, process_of = {}, batches = {}, done = {}, inbox = {}, outgoing = {}, ticks = {}, relays = {},
     relay_key = 0, mail = {}, sent = 0, resuming = {}, closed = false,
     fallen = {}, owing = {}, applying = {}, orders = {},
-    most_deaths = 8, terms = {}, dying = {}, kept = {}, unsure = 0, renewals = {}, deaths = {}, renewed_in = {},
-    restoring = {}, whole = {},
+    most_deaths = 8, terms = {}, dying = {}, kept = {}, unsure = 0, unsettled = {}, resumes = {},
+    renewals = {}, deaths = {}, renewed_in = {}, restoring = {}, whole = {},
     counters = {
       epochs = 0, messages = 0, bytes = 0, overruns = 0, resyncs = 0, events = 0, wait_seconds = 0, wait_max = 0,
       epoch_seconds = 0, epoch_max = 0,
@@ -370,6 +370,7 @@ end
 local function records_of(number, list, anew)
   local ends, rest, groups = {}, {}, 0
   for _, mail in ipairs(list) do
+    ends[#ends + 1] = not anew and mail.ended or nil -- which a resync ends by not naming them
     if mail.events and anew then
       local n, records = wire.read_resync(mail.events)
       groups, rest[#rest + 1] = groups + n, records

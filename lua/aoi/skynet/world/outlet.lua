@@ -36,15 +36,17 @@ function outlet.put_packet(self, client, id, packet)
   packets[#packets + 1], packets[#packets + 2] = id, packet
 end
 
---- A number for a node, by which core and post know it. handle: as its client knows it.
-function outlet.open_node(self, number, id, node, handle, positions)
-  local client = self.clients[number]
+--- A number for the node of a record, by which core and post know it from now on, if it has none yet.
+function outlet.open_node(self, rec)
+  if rec.number then return end
+  local client = self.clients[rec.client]
   if not client then
-    local slot = self.post:subscribe(number)
-    client = { slot = slot, link = self.post:link(slot, self.core, number) }
-    self.clients[number] = client
+    local slot = self.post:subscribe(rec.client)
+    client = { slot = slot, link = self.post:link(slot, self.core, rec.client) }
+    self.clients[rec.client] = client
   end
-  return self.post:add(client.link, id, node, positions, handle)
+  rec.number = self.post:add(client.link, rec.id, rec.node, rec.positions, rec.handle)
+  self.recs[rec.number] = rec
 end
 
 --- A node of the client that is in no core any more ends: it leaves these ids, bytes of that width.
@@ -55,16 +57,14 @@ end
 
 local function add_ended(self, mail)
   for client, groups in pairs(self.ended_nodes) do
-    local one = mail[client] or {}
-    mail[client] = one
-    local events = one.events or wire.events(0, false, "")
-    one.events, one.ends = events:sub(1, 8) .. groups .. events:sub(9), (one.ends or 8) + #groups
+    mail[client] = mail[client] or {}
+    mail[client].ended = groups
   end
   self.ended_nodes = {}
 end
 
 --- The messages of an epoch for each client, as wire.lua has them: `events`, and `ends`, the length of its head and the
--- nodes that end; `routes`. And the number of events.
+-- nodes that end; `ended`, groups of nodes that end; `routes`. And the number of events.
 function outlet.drain(self, number)
   local mail = {}
   for client, notes in pairs(self.notes) do mail[client] = { routes = wire.routes(client, number, notes) } end

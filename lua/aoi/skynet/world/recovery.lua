@@ -37,11 +37,10 @@ function recovery.is_absent(self) return self.applied < self.ready end
 
 -- An entity with a past ---------------------------------------------------------------------------------------------
 
+-- Its client is not to be told of it before it is in the core: it has no number until then.
 local function node_with_past(self, ent, id, n)
   local rec = { id = id, node = n.node, client = n.client, by = n.by or n.client, handle = n.handle, area = n.area,
                 positions = n.positions, added = true, seen = n.seen, width = n.width, overrides = n.overrides }
-  rec.number = outlet.open_node(self, n.client, id, n.node, n.handle, n.positions)
-  self.recs[rec.number] = rec
   ent.nodes = ent.nodes or {}
   ent.nodes[n.node] = rec
   overrides.adopt(self, rec)
@@ -211,7 +210,7 @@ function CMD.reclaim(self, client, entities, ended)
     elseif not known or is_lost(self, id) or entities[i + 4] and is_claimer(self, id, client) then
       owners[n] = 0
       self.life[id], self.holder[id], self.claims[id] = life, holders[n], { client, stamps[n] }
-      self.orphans[id] = self.orphans[id] or self.applied
+      self.orphans[id], self.revived[id] = self.orphans[id] or self.applied, client
     else
       owners[n] = self.holder[id]
     end

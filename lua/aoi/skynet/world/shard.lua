@@ -57,7 +57,7 @@ function Shard.new(options)
     core = space, router = world.router(space, map, options.number, (options.epoch or 0) + 1),
     term = options.term or 0, terms = options.terms or {}, ready = options.ready or 0, grace = options.grace or 100,
     renewed = options.renewed or 0, blank = options.term ~= nil, waits = options.term ~= nil, fulls = {},
-    returning = {}, orphans = {}, ended = {}, lost = {}, ended_nodes = {},
+    returning = {}, orphans = {}, revived = {}, ended = {}, lost = {}, ended_nodes = {},
     post = outlet.post(), clients = {}, notes = {}, letters = {},
     overridden = {}, adopted = {}, views = {}, taken_views = {}, quantum = options.quantum,
     clock = options.clock or os.clock, log = options.log,
@@ -211,12 +211,12 @@ local function give_nodes(self, id, ent)
       seen, width = self.router:seen(id, rec.number)
       numbers[#numbers + 1] = rec.number
     end
-    self.post:drop(rec.number)
+    if rec.number then self.post:drop(rec.number) end
     list[#list + 1] = { node = node, client = rec.client, handle = rec.handle, added = rec.added,
                         positions = rec.positions, area = rec.area, seen = seen, width = width }
     if rec.by ~= rec.client or rec.overrides then nodes[node] = { by = rec.by, overrides = overrides.copy(rec) } end
     rec.dead = true
-    self.recs[rec.number] = nil
+    if rec.number then self.recs[rec.number] = nil end
     overrides.forget(self, rec)
   end
   local view = views.give(self, id)
@@ -424,16 +424,15 @@ end
 
 local function take_node(self, hand, n)
   local ent = self.ents[hand.id]
-  local number = outlet.open_node(self, n.client, hand.id, n.node, n.handle, n.positions)
-  local rec = { id = hand.id, node = n.node, number = number, client = n.client, handle = n.handle, area = n.area,
+  local rec = { id = hand.id, node = n.node, client = n.client, handle = n.handle, area = n.area,
                 positions = n.positions, by = n.client }
   local extra = hand.extra and hand.extra.nodes and hand.extra.nodes[n.node]
   if extra then rec.by, rec.overrides = extra.by or n.client, extra.overrides end
   overrides.adopt(self, rec)
-  self.recs[number] = rec
+  outlet.open_node(self, rec)
   ent.nodes = ent.nodes or {}
   ent.nodes[n.node] = rec
-  self.router:adopt(hand.id, number, n.area, n.seen, n.width)
+  self.router:adopt(hand.id, rec.number, n.area, n.seen, n.width)
 end
 
 local function adopt_nodes(self, hand)
@@ -495,6 +494,7 @@ local function apply_nodes(self, parts)
   for _, rec in ipairs(self.closing.added) do
     if not rec.dead then
       rec.added = nil
+      outlet.open_node(self, rec)
       self.router:adopt(rec.id, rec.number, rec.area, rec.seen or "", rec.width or 4)
       rec.seen = nil
     end

@@ -8,8 +8,8 @@
 --   exchange.terms[shard]     of those that have had successors
 --   exchange.dying[shard]     here: until its successor is there; true: that is being made
 --   exchange.kept[shard]      parts for it that have come meanwhile
---   exchange.unsure           deaths here or elsewhere of which clients have not been told: mail may have been lost, so
---                             that no resync is sent
+--   exchange.unsure           deaths here or elsewhere until their R: not every node is in a shard, so that no resync
+--                             is sent; unsettled: E of those that have one; resumes[R]: for which E
 --   exchange.renewals         { shard, term, at = E }, of which clients have not been told yet
 --   exchange.renewed_in       the last E that is over, and those to come
 --   exchange.restoring        clients that have been told, and have not restored everything yet
@@ -121,13 +121,30 @@ end
 
 --- An order of any process that this one has come to know.
 function successors.on_order(self, what, value, at)
+  if what == "resume" then self.resumes[at] = math.max(self.resumes[at] or 0, value) end
   if what ~= "renewed" then return end
+  self.unsettled[#self.unsettled + 1] = at
   self.terms[value.shard], self.renewed_in[at] = value.term, true
   self.renewals[#self.renewals + 1] = { value.shard, value.term, at = at }
 end
 
+-- In R, which does not count where another shard has died since that E (recovery.resume).
+local function settle(self, epoch)
+  local resume = self.resumes[epoch]
+  self.resumes[epoch] = nil
+  for _, at in ipairs(self.unsettled) do
+    if at <= epoch and (not resume or at > resume) then return end
+  end
+  local left = {}
+  for _, at in ipairs(self.unsettled) do
+    if at > epoch then left[#left + 1] = at end
+  end
+  self.unsure, self.unsettled = self.unsure - #self.unsettled + #left, left
+end
+
 --- Behind the mail of that epoch.
 function successors.tell_clients(self, epoch)
+  settle(self, epoch)
   local due, kept = {}, {}
   for _, renewal in ipairs(self.renewals) do table.insert(renewal.at <= epoch and due or kept, renewal) end
   if not due[1] then return end
@@ -142,7 +159,6 @@ function successors.tell_clients(self, epoch)
   end
   self.told_renewed = epoch
   check_whole(self)
-  self.unsure = self.unsure - #due
 end
 
 return successors
