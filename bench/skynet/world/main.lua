@@ -4,6 +4,7 @@
 --   mode exact   runs so many epochs, writes OUT/NODE.result: events heard, their checksum, the lengths of epochs
 --   mode scale   what an epoch costs, with no journal (scale.lua)
 --   mode again   opens the world whenever it has ended, and says on the console how long that took
+--   mode shards  the first process kills each of its shards under load; what handlers have heard is compared at the end
 --   mode deaths  the first process kills a quiet client, a shard, its exchange (deaths.lua); the other one as in again
 local skynet = require "skynet"
 require "skynet.manager"
@@ -154,6 +155,39 @@ function RUN.deaths()
   if NODE ~= list[1] then return RUN.again() end
   skynet.error(NODE .. (require "deaths"(open, HEARTBEAT) and ": all deaths noticed" or ": TOO LATE"))
   skynet.sleep(50) -- the console
+  skynet.abort()
+end
+
+-- Each shard of the first process is killed, one after the other, while everything moves; then all stand still, and
+-- every watcher compares what it has heard with what is there.
+function RUN.shards()
+  local world = open()
+  local services, ended = populate(), nil
+  world:on_close(function(reason) ended = reason end)
+  skynet.sleep(800)
+  local all = world:count()
+  for shard, address in pairs(NODE == list[1] and world.addresses or {}) do
+    local at, longest, back = skynet.hpc(), 0, nil
+    skynet.kill(address)
+    for _ = 1, 40 do
+      local from = skynet.hpc()
+      world:tick()
+      longest = math.max(longest, (skynet.hpc() - from) / 1e9)
+      back = back or world:count() == all and (skynet.hpc() - at) / 1e9 or nil
+    end
+    local text = "%s: shard %d was killed, the longest of 40 ticks took %.2f s; all %d entities are there after %.2f s"
+    skynet.error(text:format(NODE, shard, longest, all, back or -1))
+  end
+  while world:epoch() < EPOCHS + 30 do world:tick() end
+  local nodes, wrong = 0, 0
+  for _, service in ipairs(services) do
+    local n, bad = skynet.call(service, "lua", "verify")
+    nodes, wrong = nodes + n, wrong + bad
+  end
+  local text = "%s: %d nodes, %d of them see something else; on_close: %s"
+  skynet.error(text:format(NODE, nodes, wrong, tostring(ended)))
+  skynet.error(NODE .. (wrong == 0 and not ended and world:count() == all and ": all is well" or ": DIFFERENT"))
+  skynet.sleep(500) -- the other one may still ask
   skynet.abort()
 end
 

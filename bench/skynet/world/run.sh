@@ -1,10 +1,11 @@
 #!/bin/sh
-# run.sh exact|scale|kill|stop|restart|deaths PROCESSES: a world of SHARDS shards, by default 4, under load in one process or two; from
+# run.sh exact|scale|shards|kill|stop|restart|deaths PROCESSES: a world of SHARDS shards, by default 4, under load in one process or two; from
 # the top of the tree, with SKYNET set to a built skynet. WALKERS, WATCHERS, EPOCHS make it smaller. Output and journals
 # go to OUT.
 #
 #   exact   what was sent, made again in one space in the epochs in which it was accepted, gives the same events
 #   scale   125,000 walkers in one process, each moves once in an epoch: thread time of the shards, length of an epoch
+#   shards  each shard of the first process is killed under load: a pause, and all views are right in the end
 #   kill    the second process is killed; the first hears of it, and begins again with a new one
 #   restart the first process, the director, is killed and started again at once; both begin again
 #   deaths  a client, a shard and an exchange are killed: each is noticed in time (deaths.lua)
@@ -18,7 +19,7 @@ fi
 : "${INTERVAL:=10}"
 : "${THREADS:=4}" # more than cores: a shard need not wait until a service has moved all that it has
 : "${OUT:=$(mktemp -d)}" "${PORT:=25290}"
-case $what in kill | restart) MODE=again ;; scale | deaths) MODE=$what ;; *) MODE=exact ;; esac
+case $what in kill | restart) MODE=again ;; scale | deaths | shards) MODE=$what ;; *) MODE=exact ;; esac
 NODES=$([ "$processes" = 1 ] && echo one || echo "one two")
 export SKYNET WALKERS WATCHERS EPOCHS SHARDS INTERVAL THREADS OUT MODE NODES
 make --no-print-directory -s build/skynet/aoi/core.so LUA=skynet LUA_INCDIR="$SKYNET/3rd/lua"
@@ -32,6 +33,7 @@ if [ "$processes" = 2 ]; then launch two; two=$!; fi
 
 case $what in
 exact | scale) ;;
+shards) wait ;;
 deaths)
   wait "$one" || true
   [ "$processes" = 1 ] || kill -9 "$two"
@@ -60,11 +62,14 @@ stop)
   kill -CONT "$two"
   ;;
 *)
-  echo "run.sh: exact, scale, kill, stop, restart or deaths" >&2
+  echo "run.sh: exact, scale, shards, kill, stop, restart or deaths" >&2
   exit 1
   ;;
 esac
-if [ "$MODE" = again ] || [ "$what" = deaths ]; then
+if [ "$what" = shards ]; then
+  grep -h 'one:\|two:' "$OUT"/*.log
+  ! grep -q 'DIFFERENT' "$OUT"/*.log && grep -q 'all is well' "$OUT/one.log"
+elif [ "$MODE" = again ] || [ "$what" = deaths ]; then
   grep -h 'one:\|two:' "$OUT"/*.log
   [ "$what" != deaths ] || grep -q 'all deaths noticed' "$OUT/one.log"
   [ "$what" != restart ] || grep -q 'two: open again' "$OUT/two.log"
