@@ -117,13 +117,13 @@ function play.run(scene, seed, actions, disturb)
     member:on_refused(function(ids)
       for _, id in ipairs(ids) do table.insert(member.refusals, id) end
     end)
-    local one = life.new {
+    member.life = life.new {
       net = net, member = member, number = number, random = rng.new(seed + number), scene = scene, handlers = handlers,
       shared = shared, asked = asked,
     }
     net:spawn(function()
       if first then first(member) end
-      one:run(actions)
+      member.life:run(actions)
       member.finished = true
     end)
     return member
@@ -205,6 +205,37 @@ local function check_views(run, space)
   end
 end
 
+-- Every node that a client has is in a shard, and no other; it knows its own entities to be where they are.
+local function check_clients(run)
+  local owner, nodes, records = {}, 0, 0
+  for _, shard in ipairs(run.net.shards) do
+    for id, ent in pairs(shard.ents) do
+      owner[id] = shard
+      for node in pairs(ent.nodes or {}) do nodes = nodes + (run.dead[math.floor(node / 10)] and 0 or 1) end
+    end
+  end
+  for _, shard in ipairs(run.net.shards) do
+    for _, id in ipairs((shard.core:ids())) do
+      if not owner[id] then error(("a ghost of entity %d stays"):format(id), 0) end
+    end
+  end
+  for _, member in ipairs(run.members) do
+    for handle, record in pairs(member.records) do
+      records = records + 1
+      local ent = owner[record.watcher] and owner[record.watcher].ents[record.watcher]
+      local rec = ent and ent.nodes and ent.nodes[record.node]
+      if not rec or rec.handle ~= handle then
+        error(("node %d of entity %d is in no shard"):format(record.node, record.watcher), 0)
+      end
+    end
+    for _, who in ipairs(member.life.mine) do
+      local x, y = owner[who.id].core:position(who.id)
+      if x ~= who.x or y ~= who.y then error(("entity %d is not where it was moved to"):format(who.id), 0) end
+    end
+  end
+  assert(nodes == records, "there are nodes of nobody")
+end
+
 --- Shards and handlers have what the space has.
 function play.check_end(run, space)
   local net, count = run.net, 0
@@ -234,6 +265,7 @@ function play.check_end(run, space)
   end
   assert(count == space:count(), "entities are doubled")
   check_views(run, space)
+  check_clients(run)
 end
 
 return play

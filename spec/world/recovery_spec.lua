@@ -8,11 +8,15 @@ if not string.pack then
 end
 
 local aoi = require "aoi"
+local directory = require "aoi.skynet.world.directory"
 local play = require "spec.world.play"
 local random_run = require "spec.support.random_run"
+local recovery = require "aoi.skynet.world.recovery"
+local restore = require "aoi.skynet.world.restore"
 
 local SEED = random_run.seed("world recovery")
 local ACTIONS = random_run.steps(150)
+local FOUND = ACTIONS < 150 and 1 or 3 -- histories that must find each mistake
 
 local scenes = {
   {
@@ -93,23 +97,99 @@ local function compare(reference, heard, dead)
   return total
 end
 
+-- One history; raises what is wrong. Returns the run, how many events there were and how many have been heard.
+local function history(scene, seed)
+  local run = play.run(scene, seed, ACTIONS, killer(scene.lose and 24 or 8)) -- epochs
+  run.asked = {} -- what has died with a shard is in no answer until it has been restored
+  local reference, total, space = play.reference(run)
+  play.check_end(run, space)
+  local heard = scene.slow and 0 or compare(reference, run.heard, run.dead)
+  for _, member in ipairs(run.members) do assert.same({}, member.logged) end
+  assert.same({}, run.net.ended)
+  return run, total, heard
+end
+
 describe("shards that die have successors:", function()
   for i, scene in ipairs(scenes) do
     it(scene.name, function()
-      local run = play.run(scene, SEED + 10 * i, ACTIONS, killer(scene.lose and 24 or 8)) -- epochs
-      run.asked = {} -- what has died with a shard is in no answer until it has been restored
-      local reference, total, space = play.reference(run)
-      play.check_end(run, space)
-      local heard = scene.slow and 0 or compare(reference, run.heard, run.dead)
+      local run, total, heard = history(scene, SEED + 10 * i)
       local restored = 0
-      for _, member in ipairs(run.members) do
-        assert.same({}, member.logged)
-        restored = restored + member.counters.restored
-      end
-      assert.same({}, run.net.ended)
+      for _, member in ipairs(run.members) do restored = restored + member.counters.restored end
       print(("%s: %d epochs, %d deaths, %d entities restored, %d events of %d heard"):format(scene.name, run.last,
         run.net.deaths, restored, heard, total))
       assert(run.net.deaths > 0 and restored > 0)
+    end)
+  end
+end)
+
+-- Puts another function in place of the local one of that name, which f calls. Returns what puts it back.
+local function replace_local(f, name, new, seen)
+  seen = seen or {}
+  seen[f] = true
+  for i = 1, 255 do
+    local upvalue, value = debug.getupvalue(f, i)
+    if not upvalue then return nil end
+    if upvalue == name then
+      debug.setupvalue(f, i, new)
+      return function() debug.setupvalue(f, i, value) end
+    end
+    local back = type(value) == "function" and not seen[value] and replace_local(value, name, new, seen)
+    if back then return back end
+  end
+end
+
+local function replace_field(t, name, make)
+  local old = t[name]
+  t[name] = make(old)
+  return function() t[name] = old end
+end
+
+local function nothing() end
+
+local function skip(name) return function() return replace_field(recovery, name, function() return nothing end) end end
+
+local function without(name, f) return function() return replace_local(restore.renewed, name, f) end end
+
+local mistakes = {
+  { "nobody names what is alive", skip "name_all" },
+  { "what nobody names is no orphan", skip "refill" },
+  { "a claim outlives its holder", function()
+    return replace_field(directory, "is_claimed", function() return function(shard, id) return shard.claims[id] end end)
+  end },
+  { "what returns does not wait for the others", function()
+    return replace_field(recovery, "renew", function(renew)
+      return function(shard, ...)
+        renew(shard, ...)
+        shard.waits = false
+      end
+    end)
+  end },
+  { "neighbours are told nothing", function()
+    return replace_field(recovery, "resume", function()
+      return function(shard, renewed)
+        if renewed < shard.renewed then return end
+        shard.waits, shard.full = false, shard.applied + 1
+      end
+    end)
+  end },
+  { "what has been heard is not brought back", without("heard", function() return "", 4 end) },
+  { "a successor takes what it cannot know yet", function()
+    return replace_field(recovery, "sift", function() return function(_, parts) return parts end end)
+  end },
+  { "nodes on entities of others are not brought back", without("restore_foreign", nothing) },
+  { "the last word to nodes that have ended is lost", without("end_nodes", function() return true end) },
+}
+
+describe("mistakes after the death of a shard are found:", function()
+  for i, mistake in ipairs(mistakes) do
+    it(mistake[1], function()
+      local put_back, found, tries = assert(mistake[2]()), 0, 0
+      while found < FOUND and tries < 20 * FOUND do
+        tries = tries + 1
+        if not pcall(history, scenes[1], SEED + 1000 * i + tries) then found = found + 1 end
+      end
+      put_back()
+      assert(found == FOUND, ("found by %d of %d histories"):format(found, tries))
     end)
   end
 end)
