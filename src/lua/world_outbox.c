@@ -9,11 +9,11 @@
 
 typedef struct outbox_entry {
     int64_t id;
-    uint32_t shard; /* 0: not known; of an entry that is not `own`: unused, and then row is the next unused one */
-    uint32_t row;   /* in its box, + 1; 0: none */
-    uint32_t sent;  /* the shard to which its last row went, until `settle`; 0: none */
-    uint32_t life;  /* with kind and pos: of an own one */
-    bool own;
+    uint32_t shard;  /* 0: not known; of an entry that is not `own`: unused, and then row is the next unused one */
+    uint32_t row;    /* in its box, + 1; 0: none */
+    uint32_t sent;   /* the shard to which its last row went, until `settle`; 0: none */
+    uint32_t life;   /* with kind and pos: of an own one */
+    bool own, moved; /* moved: by this client */
     int64_t kind;
     double pos[3]; /* the last one that has been asked for */
 } outbox_entry;
@@ -146,7 +146,10 @@ static int o_move(lua_State *L) {
     double pos[3] = {0};
     for (int a = 0; a < o->dims; a++) pos[a] = laoi_finite(L, 3 + a);
     outbox_entry *e = find_entry(o, id);
-    if (e && e->own) memcpy(e->pos, pos, sizeof pos);
+    if (e && e->own) {
+        memcpy(e->pos, pos, sizeof pos);
+        e->moved = true;
+    }
     if (e && e->shard && !put_row(o, e, pos)) return laoi_nomemory(L);
     lua_pushboolean(L, e && e->shard);
     return 1;
@@ -168,6 +171,7 @@ static int o_keep(lua_State *L) {
     if (e->row && e->shard != (uint32_t)shard) drop_row(o, e);
     e->shard = (uint32_t)shard;
     e->own = true;
+    e->moved = false;
     e->life = life;
     e->kind = kind;
     memcpy(e->pos, pos, sizeof pos);
@@ -182,6 +186,14 @@ static int o_forget(lua_State *L) {
     e->own = false;
     if (!e->shard) free_entry(o, e);
     return 0;
+}
+
+/* has_moved(id): whether this client has moved that own entity. */
+static int o_has_moved(lua_State *L) {
+    const world_outbox *o = outbox_self(L);
+    const outbox_entry *e = find_entry(o, laoi_integer(L, 2));
+    lua_pushboolean(L, e && e->own && e->moved);
+    return 1;
 }
 
 /* rekind(id, kind) */
@@ -330,10 +342,10 @@ static int l_home(lua_State *L) {
     return 1;
 }
 
-static const luaL_Reg outbox_methods[] = {{"set", o_set},         {"where", o_where},   {"move", o_move},
-                                          {"pending", o_pending}, {"take", o_take},     {"settle", o_settle},
-                                          {"keep", o_keep},       {"forget", o_forget}, {"rekind", o_rekind},
-                                          {"owned", o_owned},     {NULL, NULL}};
+static const luaL_Reg outbox_methods[] = {
+    {"set", o_set},       {"where", o_where},         {"move", o_move},   {"pending", o_pending},
+    {"take", o_take},     {"settle", o_settle},       {"keep", o_keep},   {"forget", o_forget},
+    {"rekind", o_rekind}, {"has_moved", o_has_moved}, {"owned", o_owned}, {NULL, NULL}};
 static const luaL_Reg outbox_meta[] = {{"__gc", o_gc}, {NULL, NULL}};
 
 /* Into the table on top. */

@@ -156,8 +156,10 @@ function commands.restore_node(shard, client, id, n)
   recovery.put_node(shard, client, id, entity(shard, client, id), n)
 end
 
-function commands.remove_node(shard, client, id, number)
+--- handle: of the life that is meant, nil: any.
+function commands.remove_node(shard, client, id, number, handle)
   local rec, ent = node(shard, client, id, number, "remove_node")
+  if handle and rec.handle ~= handle then return end
   commands.drop_node(shard, ent, rec)
 end
 

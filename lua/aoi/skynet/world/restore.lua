@@ -139,10 +139,9 @@ end
 
 -- It is alive there; its last move may have been lost on the way.
 local function again(self, id, owner)
-  local _, sent = self.outbox:where(id)
   local now = self.outbox:owned(id)
   self.outbox:set(id, owner)
-  if sent and now[4] then self.outbox:move(id, now[4], now[5], now[6]) end
+  if self.outbox:has_moved(id) then self.outbox:move(id, now[4], now[5], now[6]) end
 end
 
 -- What the homes do not know as alive, by the shards that are to have it.
@@ -242,6 +241,9 @@ local function restore_foreign(self)
     if not owned and not record.closed and not record.ends then
       if not put(record.watcher, function() return node_of(self, record) end) then record.ends = 0 end
       self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
+      if record.ends or self.records[record.handle] ~= record then -- it was removed meanwhile, and has come back
+        self:ask_owner("remove_node", record.watcher, record.node, record.handle)
+      end
     end
   end
   for _, one in pairs(self.lent) do
