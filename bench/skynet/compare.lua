@@ -1,7 +1,7 @@
 -- Walks a crowd past subscribers, through the AOI service and through services written by hand around the same core,
 -- and prints what each service has cost: the thread time that skynet counts for it. Kinds: "aoi" moves one by one,
--- "rows" all in one call, "literal" has a table of handlers for each node instead of one for all; by hand, without the
--- library, "thirty" and "single". Rounds are interleaved; minima are shown.
+-- "rows" all in one call, "literal" has a table of handlers for each node instead of one for all, "pair" two functions;
+-- by hand, without the library, "thirty" and "single". Rounds are interleaved; minima are shown.
 local skynet = require "skynet"
 require "skynet.manager"
 local aoi = require "aoi.skynet"
@@ -26,7 +26,7 @@ local function cpu(addresses)
 end
 
 local function measure(case, kind)
-  local ours = kind == "aoi" or kind == "rows" or kind == "literal"
+  local ours = kind ~= "thirty" and kind ~= "single"
   local service = ours and aoi.start { interval = 0 } or skynet.newservice(kind)
   local driver = skynet.newservice("driver", kind)
   local side = 2 * RADIUS * math.sqrt(case.entities / NEIGHBOURS)

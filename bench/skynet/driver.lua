@@ -2,7 +2,7 @@
 local skynet = require "skynet"
 
 local kind = ...
-local aoi = (kind == "aoi" or kind == "rows" or kind == "literal") and require "aoi.skynet"
+local aoi = kind ~= "thirty" and kind ~= "single" and require "aoi.skynet"
 local CMD = {}
 local service, map, x, y, rows, count, side
 local STEP = 2.5
@@ -46,7 +46,7 @@ function tells.thirty()
   skynet.send(service, "lua", "moves", rows)
 end
 
-tells.literal, tells.single = tells.aoi, tells.thirty
+tells.literal, tells.pair, tells.single = tells.aoi, tells.aoi, tells.thirty
 
 function CMD.open(address, n, length)
   service, count, side = address, n, length

@@ -7,6 +7,6 @@ BENCH=${2:-compare}
 NAME=skynet-$(basename "$SKYNET")
 make --no-print-directory -s "build/$NAME/aoi/core.so" LUA="$NAME" LUA_INCDIR="$SKYNET/3rd/lua" >&2
 AOI_CORE=build/$NAME
-: "${ROUNDS:=3}" "${TICKS:=50}" "${ONLY:=}" "${KINDS:=aoi literal rows thirty single}"
+: "${ROUNDS:=3}" "${TICKS:=50}" "${ONLY:=}" "${KINDS:=aoi literal pair rows thirty single}"
 export SKYNET BENCH AOI_CORE ROUNDS TICKS ONLY KINDS
 exec "$SKYNET/skynet" bench/skynet/config

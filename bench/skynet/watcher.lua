@@ -2,7 +2,7 @@
 local skynet = require "skynet"
 
 local kind = ...
-local aoi = (kind == "aoi" or kind == "rows" or kind == "literal") and require "aoi.skynet"
+local aoi = kind ~= "thirty" and kind ~= "single" and require "aoi.skynet"
 local events = 0
 local CMD = {}
 
@@ -15,7 +15,11 @@ function CMD.watch(service, ids, radius)
   if aoi then
     local map = aoi.open(service, "map")
     for _, id in ipairs(ids) do
-      map:add_node(id, 1, radius, kind == "literal" and { enter = enter, leave = leave } or handlers)
+      if kind == "pair" then
+        map:add_node(id, 1, radius, enter, leave)
+      else
+        map:add_node(id, 1, radius, kind == "literal" and { enter = enter, leave = leave } or handlers)
+      end
     end
   else
     for _, id in ipairs(ids) do skynet.call(service, "lua", "watch", id, radius) end

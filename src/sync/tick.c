@@ -123,16 +123,15 @@ static bool say_update(aoi_client *c, uint32_t record, bool moved, bool touched)
 
 /* Those of records from..to that have moved and nothing else: the bulk of all messages.  With `due` these are entries of
  * sync->due, else all records, of which those without news are left out.  The writer is a copy, since stores of bytes may
- * alias anything in memory; axes, quanta and due are constants.  Tracks of those with other state are noted in sync->due.  Returns the first
- * other one. */
+ * alias anything in memory; axes, quanta, due and odd (more than moves may be new) are constants.  Tracks of those with
+ * other state are noted in sync->due.  Returns the first other one. */
 AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t from, uint32_t to, int axes,
-                              bool quanta, bool due) {
+                              bool quanta, bool due, bool odd) {
     aoi_writer w = *writer;
     const aoi_track *tracks = c->sync->tracks;
     const uint32_t *records = c->sync->numbers, *list = due ? c->sync->due : records, *end = list + to,
                    *at = list + from;
     const uint32_t synced = c->synced;
-    const bool odd = due || aoi_tick_after(c->sync->odd, synced);
     const uint8_t *lacks = due && c->stateful ? aoi_picture_lacks(c) : NULL;
     uint8_t *flags = c->flags;
     unsigned char *p = w.bytes + w.end;
@@ -166,10 +165,10 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
     return (uint32_t)(at - list);
 }
 
-AOI_INLINE uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t from, uint32_t to, bool due) {
+AOI_INLINE uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t from, uint32_t to, bool due, bool odd) {
     if (w->quanta)
-        return w->axes == 2 ? put_moves(c, w, from, to, 2, true, due) : put_moves(c, w, from, to, 3, true, due);
-    return w->axes == 2 ? put_moves(c, w, from, to, 2, false, due) : put_moves(c, w, from, to, 3, false, due);
+        return w->axes == 2 ? put_moves(c, w, from, to, 2, true, due, odd) : put_moves(c, w, from, to, 3, true, due, odd);
+    return w->axes == 2 ? put_moves(c, w, from, to, 2, false, due, odd) : put_moves(c, w, from, to, 3, false, due, odd);
 }
 
 /* Updates of a client that is told everything at once, so that nothing has to be remembered of a record: state comes last,
@@ -177,13 +176,14 @@ AOI_INLINE uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t fr
 static bool pack_updates(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
+    const bool odd = aoi_tick_after(y->odd, c->synced);
     y->stated = 0;
     if (!AOI_GROW(aoi_sync_memory(y), y->due, y->due_cap, y->stay + (size_t)1)) return false;
     for (uint32_t i = 0; i < y->stay;) {
         uint32_t to = i + RECORDS_AT_ONCE < y->stay ? i + RECORDS_AT_ONCE : y->stay;
         if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD * RECORDS_AT_ONCE))
             return false;
-        i = put_moves_of(c, w, i, to, false);
+        i = odd ? put_moves_of(c, w, i, to, false, true) : put_moves_of(c, w, i, to, false, false);
         if (i == to) continue;
         const aoi_track *t = y->tracks + y->numbers[i];
         bool moved = aoi_tick_after(t->moved, c->synced), touched = aoi_tick_after(t->touched, c->synced);
@@ -280,7 +280,7 @@ static bool pack_due(aoi_client *c, uint32_t n) {
         uint32_t to = n - k > RECORDS_AT_ONCE ? k + RECORDS_AT_ONCE : n;
         if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, w->end + (size_t)AOI_WIRE_RECORD * RECORDS_AT_ONCE))
             return false;
-        k = put_moves_of(c, w, k, to, true);
+        k = put_moves_of(c, w, k, to, true, true);
         if (k < to && !say_due(c, y->due[k++])) return false;
     }
     return true;

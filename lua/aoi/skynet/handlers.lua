@@ -39,6 +39,20 @@ local function check_options(options, n)
   return options
 end
 
+-- [on_enter] the table made of it and of an on_leave last. Nodes that are added with the same two functions share one:
+-- a delivery then reads a table that is in the cache.
+local made = setmetatable({}, { __mode = "v" })
+
+local function table_of(on_enter, on_leave)
+  local key = on_enter or on_leave or handlers
+  local t = made[key]
+  if not t or t.enter ~= on_enter or t.leave ~= on_leave then
+    t = { enter = on_enter, leave = on_leave }
+    made[key] = t
+  end
+  return t
+end
+
 --- What add_node is called with behind the area: a table of handlers and the options, or nil. Raises errors of the
 -- caller of the function that calls this.
 function handlers.arguments(on_enter, on_leave, options)
@@ -50,7 +64,7 @@ function handlers.arguments(on_enter, on_leave, options)
   elseif not callable(on_leave) then
     argument.fail(5, "add_node", 3, "function expected, got %s", type(on_leave))
   end
-  return { enter = on_enter, leave = on_leave }, check_options(options, 6)
+  return table_of(on_enter, on_leave), check_options(options, 6)
 end
 
 handlers.NAMES = { "error", "refused", "resync", "close", "client", "broadcast", "taken", "view_lost" }
