@@ -32,7 +32,7 @@
 #include <string.h>
 #include <time.h>
 #ifdef __SSE2__
-#include <immintrin.h>
+#include <emmintrin.h>
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 #include <arm_neon.h>
 #endif
