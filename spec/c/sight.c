@@ -349,6 +349,31 @@ static void ties(void) {
     close_space(s);
 }
 
+/* A wall that memory was refused for does not hide in the place of the one that has gone. */
+static void refused_wall(void) {
+    setup u = {.engine = "grid", .dims = 2};
+    aoi_space *s = open_space(&u);
+    aoi_sight *g = NULL;
+    aoi_entity w, t;
+    aoi_area area = {.radius = 9, .keep = 9, .mask = AOI_ALL_KINDS};
+    aoi_node node;
+    int64_t id;
+    EXPECT(aoi_sight_open(s, NULL, &g) == AOI_OK);
+    EXPECT(aoi_enter(s, 1, (double[3]){0, 0, 0}, 1, &w) == AOI_OK &&
+           aoi_enter(s, 2, (double[3]){4, 0, 0}, 1, &t) == AOI_OK);
+    EXPECT(aoi_sight_add_node(g, w, 1, &area, 0, &node) == AOI_OK);
+    EXPECT(aoi_sight_add_wall(g, &(aoi_wall){.a = {2, -1}, .b = {2, 1}}, &id) == AOI_OK);
+    EXPECT(aoi_sight_tick(g) == AOI_OK && aoi_sight_pending(g) == 0);
+    EXPECT(aoi_sight_remove_wall(g, id) == AOI_OK);
+    host_refuse(1, 1000);
+    EXPECT(aoi_sight_add_wall(g, &(aoi_wall){.a = {2, -30}, .b = {2, 30}}, &id) == AOI_ENOMEM);
+    EXPECT(host_relent() > 0);
+    EXPECT(aoi_sight_tick(g) == AOI_OK && aoi_sight_pending(g) == 1);
+    const char *wrong = aoi_check(s);
+    EXPECT(!wrong);
+    close_space(s);
+}
+
 /* Lines of all lengths among walls of all lengths, near and far from the origin, against a loop over all walls. */
 static void rays(void) {
     enum { MANY = 400 };
@@ -391,6 +416,7 @@ static void rays(void) {
 int main(void) {
     random_start("sight");
     RUN(ties);
+    RUN(refused_wall);
     RUN(rays);
     RUN(histories);
     return expect_report("sight");

@@ -107,7 +107,6 @@ int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) 
         return AOI_ENOMEM;
     aoi_wall_record *r = k->records + slot;
     uint32_t unused = slot == k->record_top ? AOI_NONE : r->next;
-    *r = (aoi_wall_record){.w = *wall, .next = unused, .id = id};
     if (!k->count) { /* the first one says how large cells are */
         int base;
         (void)frexp(fmax(fabs(wall->b[0] - wall->a[0]), fabs(wall->b[1] - wall->a[1])), &base);
@@ -115,7 +114,7 @@ int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) 
         aoi_wall_cells_open(&k->cells, base);
     }
     if (!aoi_wall_cells_add(k->memory, &k->cells, wall, slot)) return AOI_ENOMEM;
-    r->live = true;
+    *r = (aoi_wall_record){.w = *wall, .next = AOI_NONE, .live = true, .id = id};
     if (slot == k->record_top) k->record_top++;
     else k->free_record = unused;
     aoi_index_add(&k->ids, wall_hash(id), slot);
