@@ -114,8 +114,17 @@ static bool look_at(aoi_sight *g, aoi_sight_pair *p) {
     return p->flags & AOI_PAIR_SEEN && g->now + 1 - p->clear <= n->linger;
 }
 
+/* Whether all that a pair is was so at the last tick, but for being due: only it saw and sees, or neither. */
+static bool is_settled(const aoi_sight_pair *p) {
+    const unsigned seen = AOI_PAIR_AREA | AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_SEES | AOI_PAIR_CLEAR;
+    const unsigned hidden = AOI_PAIR_AREA | AOI_PAIR_WAS, is = p->flags & (seen | AOI_PAIR_GONE);
+    return is == seen || is == hidden;
+}
+
+/* Only what has changed stays due. */
 static void look_at_due(aoi_sight *g) {
     const aoi_world *w = &g->layer.space->world;
+    uint32_t stay = 0;
     for (uint32_t i = 0; i < g->due_count; i++) {
         if (i + PAIRS_AHEAD < g->due_count) AOI_PREFETCH(g->pairs + g->due[i + PAIRS_AHEAD]);
         if (i + PLACES_AHEAD < g->due_count) {
@@ -126,7 +135,10 @@ static void look_at_due(aoi_sight *g) {
         aoi_sight_pair *p = g->pairs + g->due[i];
         p->flags &= (uint8_t)~AOI_PAIR_SEES;
         if (look_at(g, p)) p->flags |= AOI_PAIR_SEES;
+        if (is_settled(p)) p->flags &= (uint8_t)~AOI_PAIR_DUE;
+        else g->due[stay++] = g->due[i];
     }
+    g->due_count = stay;
 }
 
 static bool has_changed(const aoi_sight_pair *p) {
