@@ -6,7 +6,7 @@
  */
 #include "sight/sight.h"
 
-enum { PAIRS_AHEAD = 12, PLACES_AHEAD = 6 }; /* pairs whose memory is prefetched */
+enum { WATCHES_AHEAD = 4, PAIRS_AHEAD = 12, PLACES_AHEAD = 6 }; /* whose memory is prefetched */
 
 /* ---- what is to be tested ---------------------------------------------------------------------------------------- */
 
@@ -70,22 +70,24 @@ static bool notice_walls(aoi_sight *g) {
     return true;
 }
 
+/* Watch by watch, so that what is read of a watch is read once; then the pairs of which only the target has moved. */
 static void notice_moves(aoi_sight *g) {
-    for (uint32_t i = 0; i < g->moved_count; i++) {
-        aoi_thing *t = g->things + g->moved[i];
-        t->moved = false;
-        for (uint32_t k = t->watches; k != AOI_NONE; k = g->watches[k]->next) aoi_watch_stale(g, g->watches[k]);
-        for (uint32_t p = t->targets; p != AOI_NONE; p = g->pairs[p].of_target[0])
-            if (!g->watches[g->pairs[p].watch]->stale) aoi_pair_due(g, p);
-    }
-    g->moved_count = 0;
+    for (uint32_t i = 0; i < g->moved_count; i++)
+        for (uint32_t k = g->things[g->moved[i]].watches; k != AOI_NONE; k = g->watches[k]->next)
+            aoi_watch_stale(g, g->watches[k]);
     for (uint32_t i = 0; i < g->stale_count; i++) {
+        if (i + WATCHES_AHEAD < g->stale_count) AOI_PREFETCH(g->pairs + g->watches[g->stale[i + WATCHES_AHEAD]]->pairs);
         aoi_watch *n = g->watches[g->stale[i]];
         n->stale = false;
         for (uint32_t p = n->pairs; p != AOI_NONE && !n->gone; p = g->pairs[p].of_watch[0]) aoi_pair_due(g, p);
         if (n->gone && n->pairs == AOI_NONE) aoi_watch_free(g, n);
     }
-    g->stale_count = 0;
+    for (uint32_t i = 0; i < g->moved_count; i++) {
+        g->things[g->moved[i]].moved = false;
+        for (uint32_t p = g->things[g->moved[i]].targets; p != AOI_NONE; p = g->pairs[p].of_target[0])
+            aoi_pair_due(g, p);
+    }
+    g->moved_count = g->stale_count = 0;
 }
 
 /* ---- testing ----------------------------------------------------------------------------------------------------- */
