@@ -93,7 +93,8 @@ bool aoi_broad_move(aoi_broad_phase *b, uint32_t entity, const double *to, bool 
 void aoi_broad_tidy(aoi_broad_phase *b) {
     const aoi_engine_class *class = b->engine->class;
     aoi_grid_tidy(&b->grid);
-    if (class->tidy) class->tidy(b->engine);
+    if (!b->world->entity_count && class->close) class->close(b->engine);
+    else if (class->tidy) class->tidy(b->engine);
 }
 
 const char *aoi_broad_check(aoi_broad_phase *b) {

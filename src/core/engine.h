@@ -40,7 +40,7 @@ struct aoi_engine_class {
     aoi_takes takes; /* the nodes whose moves it answers for */
 
     int (*open)(aoi_engine *, double cell); /* cell: the hint, 0 if there is none */
-    void (*close)(aoi_engine *);
+    void (*close)(aoi_engine *); /* gives all memory back: at the end, and where no entity is left, as new after it */
 
     /* Structure.  The grid has the entity or the node already when it enters, and still when it goes.  The entity's record
      * holds the position. */
@@ -56,7 +56,7 @@ struct aoi_engine_class {
      * look for (aoi_may_see).  Each pair at most once; others may be among them. */
     int (*move)(aoi_engine *, uint32_t entity, const double *to, bool propose);
 
-    void (*tidy)(aoi_engine *); /* gives back what is not needed any more, all where no entity is left */
+    void (*tidy)(aoi_engine *); /* while there are entities: gives back what is not needed any more */
 
     const char *(*check)(aoi_engine *); /* NULL, or the invariant that does not hold */
     /* Reports its parts, in layers from 0 on, and returns how many layers; AOI_NONE: they have all entities, so that the

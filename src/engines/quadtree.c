@@ -314,10 +314,6 @@ static void quadtree_close(aoi_engine *head) {
     g->root = g->unused = AOI_NONE;
 }
 
-static void quadtree_tidy(aoi_engine *head) {
-    if (!head->world->entity_count) quadtree_close(head);
-}
-
 static int quadtree_enter(aoi_engine *head, uint32_t entity) {
     quadtree *g = quadtree_of(head);
     const double *at = head->world->entities[entity].pos;
@@ -509,7 +505,6 @@ const aoi_engine_class aoi_engine_quadtree = {
     .set_node = quadtree_set_node,
     .remove_node = quadtree_remove_node,
     .move = quadtree_move,
-    .tidy = quadtree_tidy,
     .check = quadtree_check,
     .describe = quadtree_describe,
 };

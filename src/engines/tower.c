@@ -27,19 +27,19 @@
 
 enum { TOWER_AHEAD = 12 };
 
+typedef enum tower_step { TOWER_RESERVE, TOWER_ENTER, TOWER_LEAVE } tower_step; /* of a move */
+
 typedef struct tower {
     int32_t cx, cy;
     uint32_t *nodes;
-    uint32_t count, cap; /* of an unused one `count` is the next */
-    bool exists;
+    uint32_t count, cap; /* cap 0: it does not exist, and `count` is the next such one */
 } tower;
 
 typedef struct tower_layer {
     double side, inverse;
     tower *towers;
-    uint32_t cap, top, unused, used, empty; /* used: those that exist; empty: those of them without nodes */
-    uint32_t count;                         /* nodes */
-    aoi_index index;
+    uint32_t cap, top, unused;
+    aoi_index index; /* of those that exist */
 } tower_layer;
 
 typedef struct tower_box { /* of a node, bounds as in the rule: all that a walk over a list reads */
@@ -72,50 +72,33 @@ static tower *tower_around(const tower_layer *y, const double *at) {
     return tower_at(y, aoi_cell_number(at[0], y->inverse), aoi_cell_number(at[1], y->inverse));
 }
 
-static tower *tower_new(aoi_memory *m, tower_layer *y, int32_t cx, int32_t cy) {
-    uint32_t i = y->unused;
+/* With room for so many nodes more; NULL when memory is refused. */
+static tower *tower_reserve(aoi_memory *m, tower_layer *y, int32_t cx, int32_t cy, uint32_t more) {
+    tower *t = tower_at(y, cx, cy);
+    if (t) return AOI_GROW(m, t->nodes, t->cap, t->count + (size_t)more) ? t : NULL;
     if (!aoi_index_reserve(m, &y->index, y->index.count + (size_t)1)) return NULL;
-    if (i != AOI_NONE) y->unused = y->towers[i].count;
-    else if (AOI_GROW(m, y->towers, y->cap, y->top + (size_t)1)) i = y->top++;
-    else return NULL;
-    y->towers[i] = (tower){.cx = cx, .cy = cy, .exists = true};
+    if (y->unused == AOI_NONE && !AOI_GROW(m, y->towers, y->cap, y->top + (size_t)1)) return NULL;
+    tower new = {.cx = cx, .cy = cy};
+    if (!AOI_GROW(m, new.nodes, new.cap, (size_t)more)) return NULL;
+    uint32_t i = y->unused == AOI_NONE ? y->top++ : y->unused;
+    if (i == y->unused) y->unused = y->towers[i].count;
+    y->towers[i] = new;
     aoi_index_add(&y->index, aoi_cell_hash(cx, cy), i);
-    y->used++;
-    y->empty++;
     return y->towers + i;
 }
 
-static void tower_add(tower_layer *y, tower *t, uint32_t node) {
-    assert(t->count < t->cap);
-    y->empty -= t->count == 0;
-    t->nodes[t->count++] = node;
-}
-
-static void tower_drop(tower_layer *y, tower *t, uint32_t node) {
+/* Takes a node from a tower, which goes with its last one. */
+static void tower_drop(aoi_memory *m, tower_layer *y, tower *t, uint32_t node) {
     uint32_t i = 0;
     while (t->nodes[i] != node) i++;
     assert(i < t->count);
     t->nodes[i] = t->nodes[--t->count];
-    y->empty += t->count == 0;
-}
-
-/* Whether towers without nodes pay for one walk over all. */
-static bool tower_is_untidy(const tower_layer *y) {
-    return y->empty >= 32 && y->empty >= y->used / 4;
-}
-
-/* Removes towers without nodes. */
-static void tower_tidy_layer(aoi_memory *m, tower_layer *y) {
-    for (uint32_t i = 0; i < y->top; i++) {
-        tower *t = y->towers + i;
-        if (!t->exists || t->count) continue;
-        aoi_index_remove(&y->index, aoi_cell_hash(t->cx, t->cy), i);
-        AOI_FREE(m, t->nodes, t->cap);
-        *t = (tower){.count = y->unused};
-        y->unused = i;
-        y->used--;
-    }
-    y->empty = 0;
+    if (t->count) return;
+    i = (uint32_t)(t - y->towers);
+    aoi_index_remove(&y->index, aoi_cell_hash(t->cx, t->cy), i);
+    AOI_FREE(m, t->nodes, t->cap);
+    *t = (tower){.count = y->unused};
+    y->unused = i;
 }
 
 /* ---- layers and spans -------------------------------------------------------------------------------------------- */
@@ -156,24 +139,28 @@ static const aoi_span tower_nowhere = {1, 1, 0, 0};
 /* Room for so many more nodes on every tower of the span that is not in `had`. */
 static bool tower_reserve_span(towers *g, tower_layer *y, const aoi_span *s, const aoi_span *had, uint32_t more) {
     for (int32_t cy = s->y0; cy <= s->y1; cy++)
-        for (int32_t cx = s->x0; cx <= s->x1; cx++) {
-            if (aoi_span_holds(had, cx, cy)) continue;
-            tower *t = tower_at(y, cx, cy);
-            if (!t) t = tower_new(&g->head.world->memory, y, cx, cy);
-            if (!t || !AOI_GROW(&g->head.world->memory, t->nodes, t->cap, t->count + (size_t)more)) return false;
-        }
+        for (int32_t cx = s->x0; cx <= s->x1; cx++)
+            if (!aoi_span_holds(had, cx, cy) && !tower_reserve(&g->head.world->memory, y, cx, cy, more)) return false;
     return true;
 }
 
-/* From one span to another: out of the towers of the first, into those of the second; not those in both. */
-static void tower_change_span(towers *g, tower_layer *y, uint32_t node, const aoi_span *had, const aoi_span *has) {
-    for (int32_t cy = had->y0; cy <= had->y1; cy++)
-        for (int32_t cx = had->x0; cx <= had->x1; cx++)
-            if (!aoi_span_holds(has, cx, cy)) tower_drop(y, tower_at(y, cx, cy), node);
-    for (int32_t cy = has->y0; cy <= has->y1; cy++)
-        for (int32_t cx = has->x0; cx <= has->x1; cx++)
-            if (!aoi_span_holds(had, cx, cy)) tower_add(y, tower_at(y, cx, cy), node);
-    if (tower_is_untidy(y)) g->head.world->untidy = true;
+/* Into the towers of the span that are not in `had`: each has room. */
+static void tower_enter_span(tower_layer *y, uint32_t node, const aoi_span *s, const aoi_span *had) {
+    for (int32_t cy = s->y0; cy <= s->y1; cy++)
+        for (int32_t cx = s->x0; cx <= s->x1; cx++) {
+            if (aoi_span_holds(had, cx, cy)) continue;
+            tower *t = tower_at(y, cx, cy);
+            assert(t && t->count < t->cap);
+            t->nodes[t->count++] = node;
+        }
+}
+
+/* Out of the towers of the span that are not in `has`.  All that is to enter has entered before, because a tower goes with
+ * its last node, and its room with it. */
+static void tower_leave_span(towers *g, tower_layer *y, uint32_t node, const aoi_span *s, const aoi_span *has) {
+    for (int32_t cy = s->y0; cy <= s->y1; cy++)
+        for (int32_t cx = s->x0; cx <= s->x1; cx++)
+            if (!aoi_span_holds(has, cx, cy)) tower_drop(&g->head.world->memory, y, tower_at(y, cx, cy), node);
 }
 
 /* ---- structure --------------------------------------------------------------------------------------------------- */
@@ -196,24 +183,16 @@ static void tower_close(aoi_engine *head) {
     AOI_CLEAR(m, g->boxes, g->box_cap);
 }
 
-static void tower_tidy(aoi_engine *head) {
-    towers *g = towers_of(head);
-    if (!head->world->entity_count) tower_close(head);
-    for (uint32_t i = 0; i < g->layer_count; i++)
-        if (tower_is_untidy(g->layers + i)) tower_tidy_layer(&g->head.world->memory, g->layers + i);
-}
-
 static void tower_remove_node(aoi_engine *head, uint32_t node) {
     towers *g = towers_of(head);
     aoi_node_record *n = head->world->nodes + node;
     tower_layer *y = g->layers + n->part - 1;
     aoi_span had = tower_span_of(y, g->boxes + node);
-    tower_change_span(g, y, node, &had, &tower_nowhere);
-    y->count--;
+    tower_leave_span(g, y, node, &had, &tower_nowhere);
     n->part = 0;
 }
 
-/* All towers of the new box have room before the node is taken from those of the old one. */
+/* The node is on the towers of the new box before it is taken from those of the old one. */
 static int tower_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *b) {
     towers *g = towers_of(head);
     aoi_node_record *n = head->world->nodes + node;
@@ -224,19 +203,17 @@ static int tower_set_node(aoi_engine *head, uint32_t node, const aoi_bounds *b) 
     tower_layer *y = g->layers + level;
     aoi_span has = tower_span_of(y, &box);
     if (!tower_reserve_span(g, y, &has, &tower_nowhere, 1)) return AOI_ENOMEM;
+    tower_enter_span(y, node, &has, &tower_nowhere);
     if (n->part) tower_remove_node(head, node);
     n->part = (uint16_t)(level + 1);
     g->boxes[node] = box;
-    tower_change_span(g, y, node, &tower_nowhere, &has);
-    y->count++;
     return AOI_OK;
 }
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
 
 static inline unsigned tower_covers(const tower_box *b, const double *at) {
-    static const double none[2] = {0, 0};
-    return aoi_lanes_in_reach(b->lo, b->hi, none, at);
+    return aoi_lanes_in_reach(b->lo, b->hi, (const double[2]){0, 0}, at);
 }
 
 /* The nodes on a tower's list: `due` tells, by bit k, whether one is a candidate that covered the mover (k & 1), and that
@@ -264,7 +241,7 @@ static void tower_propose(const towers *g, uint32_t entity, const double *to) {
         if (w->nodes[n].part) aoi_grid_propose_targets(w->grid, n, from, to);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const tower_layer *y = g->layers + i;
-        if (!y->count) continue;
+        if (!y->index.count) continue;
         const tower *here = tower_around(y, from), *there = tower_around(y, to);
         if (here) tower_ask_list(g, here, entity, to, (here == there ? 6u : 2u) | heights);
         if (there && there != here) tower_ask_list(g, there, entity, to, 4);
@@ -279,20 +256,19 @@ static uint32_t tower_twins_of(const aoi_world *w, uint32_t node) {
     return count;
 }
 
-/* The boxes of the entity's nodes to another place; or, first, room for that on all towers: then false when memory is
- * refused. */
-static bool tower_carry(towers *g, uint32_t entity, const double *to, bool reserve) {
+/* A step of taking the boxes of the entity's nodes to another place; false when memory is refused. */
+static bool tower_carry(towers *g, uint32_t entity, const double *to, tower_step step) {
     const aoi_world *w = g->head.world;
     for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
         if (!w->nodes[n].part) continue;
         tower_layer *y = g->layers + w->nodes[n].part - 1;
         tower_box b = tower_box_of(to, w->nodes[n].reach);
         aoi_span had = tower_span_of(y, g->boxes + n), has = tower_span_of(y, &b);
-        bool same = !memcmp(&had, &has, sizeof had);
-        if (reserve && !same && !tower_reserve_span(g, y, &has, &had, tower_twins_of(w, n))) return false;
-        if (reserve) continue;
-        g->boxes[n] = b;
-        if (!same) tower_change_span(g, y, n, &had, &has);
+        if (step == TOWER_LEAVE) g->boxes[n] = b;
+        if (!memcmp(&had, &has, sizeof had)) continue;
+        if (step == TOWER_RESERVE && !tower_reserve_span(g, y, &has, &had, tower_twins_of(w, n))) return false;
+        if (step == TOWER_ENTER) tower_enter_span(y, n, &has, &had);
+        if (step == TOWER_LEAVE) tower_leave_span(g, y, n, &had, &has);
     }
     return true;
 }
@@ -300,8 +276,9 @@ static bool tower_carry(towers *g, uint32_t entity, const double *to, bool reser
 static int tower_move(aoi_engine *head, uint32_t entity, const double *to, bool propose) {
     towers *g = towers_of(head);
     if (propose) tower_propose(g, entity, to);
-    if (!tower_carry(g, entity, to, true)) return AOI_ENOMEM;
-    (void)tower_carry(g, entity, to, false);
+    if (!tower_carry(g, entity, to, TOWER_RESERVE)) return AOI_ENOMEM;
+    (void)tower_carry(g, entity, to, TOWER_ENTER);
+    (void)tower_carry(g, entity, to, TOWER_LEAVE);
     return AOI_OK;
 }
 
@@ -315,7 +292,7 @@ static uint32_t tower_describe(const aoi_engine *head, aoi_describer *d) {
             aoi_part p = {.kind = AOI_PART_TOWER, .layer = i, .nodes = t->count};
             aoi_cell_interval(t->cx, g->layers[i].side, p.lo, p.hi);
             aoi_cell_interval(t->cy, g->layers[i].side, p.lo + 1, p.hi + 1);
-            if (!t->exists || !aoi_report_part(d, &p)) continue;
+            if (!t->cap || !aoi_report_part(d, &p)) continue;
             for (uint32_t n = 0; n < t->count; n++) d->entry(d, 0, AOI_ENTRY_NODE, t->nodes[n]);
         }
     return g->layer_count;
@@ -324,12 +301,9 @@ static uint32_t tower_describe(const aoi_engine *head, aoi_describer *d) {
 /* What is on a list belongs there; counts the entries. */
 static const char *tower_check_layer(const towers *g, uint32_t level, uint64_t *known) {
     const tower_layer *y = g->layers + level;
-    uint32_t used = 0, empty = 0;
     for (uint32_t i = 0; i < y->top; i++) {
         const tower *t = y->towers + i;
-        if (!t->exists) continue;
-        used++;
-        empty += t->count == 0;
+        if (!t->cap) continue;
         *known += t->count;
         if (tower_at(y, t->cx, t->cy) != t) return "a tower is not found";
         for (uint32_t k = 0; k < t->count; k++) {
@@ -338,7 +312,7 @@ static const char *tower_check_layer(const towers *g, uint32_t level, uint64_t *
                 return "a tower knows a node that does not reach it";
         }
     }
-    return used == y->used && empty == y->empty ? aoi_index_check(&y->index) : "towers are counted wrongly";
+    return aoi_index_check(&y->index);
 }
 
 static const char *tower_check(aoi_engine *head) {
@@ -352,9 +326,7 @@ static const char *tower_check(aoi_engine *head) {
         if (!aoi_is_live(r->generation) || !r->part) continue;
         const tower_layer *y = g->layers + r->part - 1;
         tower_box b = tower_box_of(w->entities[r->owner].pos, r->reach);
-        const tower_box *has = g->boxes + n;
-        if (b.lo[0] != has->lo[0] || b.lo[1] != has->lo[1] || b.hi[0] != has->hi[0] || b.hi[1] != has->hi[1])
-            return "a node's box is not where its owner is";
+        if (memcmp(&b, g->boxes + n, sizeof b)) return "a node's box is not where its owner is";
         if (y->side != tower_side_for(g, fmax(r->reach[0], r->reach[1]))) return "a node is in the wrong layer";
         aoi_span s = tower_span_of(y, &b);
         wanted += (uint64_t)(s.x1 - s.x0 + 1) * (uint64_t)(s.y1 - s.y0 + 1);
@@ -371,7 +343,6 @@ const aoi_engine_class aoi_engine_tower = {
     .set_node = tower_set_node,
     .remove_node = tower_remove_node,
     .move = tower_move,
-    .tidy = tower_tidy,
     .check = tower_check,
     .describe = tower_describe,
 };

@@ -51,8 +51,8 @@ static int list_open(aoi_engine *head, double cell) {
     return AOI_OK;
 }
 
-/* All storage, as when it was opened. */
-static void list_clear(aoi_list *g) {
+static void list_close(aoi_engine *head) {
+    aoi_list *g = self(head);
     aoi_memory *m = aoi_list_memory(g);
     while (g->level_count) aoi_level_drop(g, 0);
     aoi_pool_close(m, &g->lists.pool);
@@ -60,16 +60,8 @@ static void list_clear(aoi_list *g) {
     AOI_CLEAR(m, g->leaving, g->leaving_cap);
 }
 
-static void list_close(aoi_engine *head) {
-    list_clear(self(head));
-}
-
 static void list_tidy(aoi_engine *head) {
     aoi_list *g = self(head);
-    if (!head->world->entity_count) {
-        list_clear(g);
-        return;
-    }
     for (int i = 0; i < g->level_count; i++) {
         aoi_level *y = g->levels + g->order[i];
         aoi_tiles_tidy(&y->map);
