@@ -1,6 +1,6 @@
 /* quadtree.c - a quadtree of entities, of which every square records how far the nodes in it reach.
  *
- *          +---------+         leaf    up to 16 entities, more where they cannot be told apart: places side by side
+ *          +---------+         leaf    up to 64 entities, more where they stand on one spot: places side by side
  *          |         |         inner   four quadrants, of which those without entities are missing
  *      +---+---+   +---+       root    the smallest square around all that was ever in the tree
  *      |   |   |   |   |
@@ -9,7 +9,7 @@
  *
  * A move visits the squares in which an entity may stand that one of the mover's boxes passes, or whose own box passes the
  * mover: no farther from one of the two places than the greatest reach, of the square's nodes and the mover's.  A square is
- * skipped with all that it holds where everybody is surely inside before and after: within the least reach of both places.
+ * skipped with all that it holds where all of it is surely inside before and after: within the least reach of both places.
  * In leaves positions decide.
  *
  * Cost, d entities around: a move O(d), or O(those near the borders) where leaves are much smaller than areas; enter and
@@ -53,7 +53,7 @@ typedef struct quadtree {
     aoi_engine head;
     double inverse; /* steps in a unit of length */
     quad *quads;
-    uint32_t cap, top, used, unused, root;
+    uint32_t cap, top, unused, root;
     aoi_standing *places; /* of each entity its leaf, and its item there */
     uint32_t place_cap;
 } quadtree;
@@ -70,11 +70,9 @@ static quadtree *quadtree_of(aoi_engine *g) {
 static uint64_t quad_step_of(const quadtree *g, double v) {
     const uint64_t middle = UINT64_C(1) << 63;
     double k = v * g->inverse;
-    if (k >= -QUADTREE_HALF_STEPS && k < QUADTREE_HALF_STEPS) {
-        int64_t i = (int64_t)k;
-        return (uint64_t)(i - (k < (double)i)) + middle; /* floor */
-    }
-    return k > 0 ? UINT64_MAX : k < 0 ? 0 : middle; /* 0 times infinity: not a number */
+    if (k >= -QUADTREE_HALF_STEPS && k < QUADTREE_HALF_STEPS)
+        return (uint64_t)((int64_t)k - (k < (double)(int64_t)k)) + middle; /* floor */
+    return k > 0 ? UINT64_MAX : k < 0 ? 0 : middle;                        /* 0 times infinity: not a number */
 }
 
 static uint64_t quad_last_of(int level) {
@@ -113,18 +111,13 @@ static uint32_t quad_new(quadtree *g, const uint64_t *at, int level, uint32_t pa
                          .parent = parent,
                          .leaf = true};
     quad_set_square(g, g->quads + i, at, level);
-    g->used++;
     return i;
 }
 
 static void quad_free(quadtree *g, uint32_t i) {
-    quad *k = g->quads + i;
-    AOI_CLEAR(&g->head.world->memory, k->items, k->cap);
-    k->count = 0;
-    k->level = UINT8_MAX;
-    k->parent = g->unused;
+    AOI_FREE(&g->head.world->memory, g->quads[i].items, g->quads[i].cap);
+    g->quads[i] = (quad){.level = UINT8_MAX, .parent = g->unused};
     g->unused = i;
-    g->used--;
 }
 
 /* A square around the root becomes the root; a leaf takes it up itself. */
@@ -310,7 +303,7 @@ static void quadtree_close(aoi_engine *head) {
     for (uint32_t i = 0; i < g->top; i++) AOI_FREE(&head->world->memory, g->quads[i].items, g->quads[i].cap);
     AOI_CLEAR(&head->world->memory, g->quads, g->cap);
     AOI_CLEAR(&head->world->memory, g->places, g->place_cap);
-    g->top = g->used = 0;
+    g->top = 0;
     g->root = g->unused = AOI_NONE;
 }
 
@@ -430,12 +423,11 @@ static int quadtree_move(aoi_engine *head, uint32_t entity, const double *to, bo
     bool stays = quad_holds(g->quads + was.cell, quad_step_of(g, to[0]), quad_step_of(g, to[1]));
     uint32_t leaf = stays ? was.cell : quadtree_reserve(g, to);
     if (leaf == AOI_NONE) return AOI_ENOMEM;
-    if (leaf == was.cell) { /* a root that is a leaf grows around the place */
-        *quadtree_item(g, entity) = item;
-        return AOI_OK;
+    if (leaf == was.cell) *quadtree_item(g, entity) = item; /* a root that is a leaf grows around the place, too */
+    else {
+        quadtree_insert(g, leaf, &item);
+        quadtree_remove(g, was);
     }
-    quadtree_insert(g, leaf, &item);
-    quadtree_remove(g, was);
     return AOI_OK;
 }
 
@@ -454,8 +446,6 @@ static uint32_t quadtree_describe(const aoi_engine *head, aoi_describer *d) {
     }
     return AOI_NONE;
 }
-
-/* ---- invariants -------------------------------------------------------------------------------------------------- */
 
 static const char *quad_check(const quadtree *g, uint32_t i) {
     const aoi_world *w = g->head.world;
@@ -484,14 +474,14 @@ static const char *quad_check(const quadtree *g, uint32_t i) {
 
 static const char *quadtree_check(aoi_engine *head) {
     const quadtree *g = quadtree_of(head);
-    uint32_t used = 0, count = 0;
+    uint32_t count = 0;
     const char *wrong = NULL;
     for (uint32_t i = 0; i < g->top && !wrong; i++) {
         if (g->quads[i].level > QUADTREE_TOP) continue;
         wrong = quad_check(g, i);
-        used++, count += g->quads[i].count;
+        count += g->quads[i].count;
     }
-    return wrong || (used == g->used && count == head->world->entity_count) ? wrong : "squares are counted wrongly";
+    return wrong || count == head->world->entity_count ? wrong : "an entity is in no leaf";
 }
 
 const aoi_engine_class aoi_engine_quadtree = {
