@@ -1,4 +1,5 @@
--- carry.lua [N]: what games carry beside the same world without it: 1 % large things, two layers, one in five attached.
+-- carry.lua [N]: what games carry beside the same world without it: 1 % large things, two layers, one in five attached;
+-- then what a past of 12 ticks costs, a mover and a question.
 --
 --   eval "$(make -s env)"; lua5.4 bench/carry.lua 10000
 --
@@ -65,3 +66,32 @@ for _, engine in ipairs { "list", "grid" } do
       worlds[3].best / worlds[3].moves / base, passenger, passenger / move))
   end
 end
+
+-- The same walkers, all of which move in each tick, and 200 questions of a radius of 20, as of now and of 7 ticks ago.
+local QUESTIONS, REACH, AGO = 200, 20, 7
+
+local function timed(best, f)
+  local start = os.clock()
+  f()
+  return math.min(best, (os.clock() - start) * 1e9)
+end
+
+local function past_of(engine)
+  local w = new_world(engine, "deferred", noop)
+  local past, found = aoi.history.new(w.space, 12), {}
+  local function ask(f)
+    for i = 1, QUESTIONS do f(w.x[i * (N // QUESTIONS)], w.y[i * (N // QUESTIONS)]) end
+  end
+  local note, near, was = math.huge, math.huge, math.huge
+  for i = 1, 20 + 4 * ROUNDS do
+    round(w, true)
+    local noted = timed(math.huge, function() past:tick() end)
+    local now = timed(math.huge, function() ask(function(x, y) w.space:near(x, y, REACH, nil, found) end) end)
+    local ago = timed(math.huge, function() ask(function(x, y) past:near(AGO, x, y, REACH, nil, found) end) end)
+    if i > 20 then note, near, was = math.min(note, noted), math.min(near, now), math.min(was, ago) end
+  end
+  print(("%-4s past  %.1f ns a mover noted, a question %.0f ns (%.2f of near, %.0f ns)"):format(engine, note / N,
+    was / QUESTIONS, was / near, near / QUESTIONS))
+end
+
+for _, engine in ipairs { "list", "grid" } do past_of(engine) end

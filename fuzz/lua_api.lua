@@ -14,18 +14,20 @@ local choose = input.choose
 local engines = aoi.engines()
 local FUEL = 400          -- actions that handlers, finalizers and coroutines may take in all
 local fuel = FUEL
-local spaces, laws = {}, {} -- laws[i].broken: an event may have gone unheard, because of what was done to the space
+local TICKS = 4           -- of a history
+local spaces, pasts, laws = {}, {}, {} -- laws[i].broken: an event may have gone unheard, because of what was done to the space
 local asleep, trash = {}, {}
 
 -- ---- values -----------------------------------------------------------------------------------------------
 
 local closed = aoi.new()
+local closed_past = aoi.history.new(closed, 1)
 closed:close()
 local imposter = setmetatable({}, getmetatable(closed))
 
 local hostile = {
   0 / 0, math.huge, -math.huge, math.maxinteger, math.mininteger, 2 ^ 53, -2 ^ 63, 2 ^ 63, 1.5, -0.0, 1e308, 5e-324, -1,
-  "1", "nan", "", "x", true, false, {}, { 1, 2, 3 }, print, closed, imposter, io.stdout, coroutine.create(print),
+  "1", "nan", "", "x", true, false, {}, { 1, 2, 3 }, print, closed, closed_past, imposter, io.stdout, coroutine.create(print),
   { radius = 1, keep = 0 }, { radius = 0 / 0 }, { radius = 1, mask = 1.5 }, { radius = 1, shape = {} }, { [1] = 2 },
   setmetatable({}, { __index = function() error "index" end, __newindex = function() error "newindex" end,
     __len = function() return 1e9 end }),
@@ -187,11 +189,12 @@ end
 
 local function maybe(f) return choose(2) == 1 and f() or nil end
 local function buffer() return {} end
+local function ago() return choose(TICKS + 2) end
 local function area_handlers(d, i)
   return area(d), handlers(i)
 end
 
--- method -> its arguments
+-- method -> its arguments, and what it is a method of, if that is not a space
 local methods = {
   { "enter", function(d) return id(), xyz(d, maybe(bits)) end },
   { "move", function(d) return id(), xyz(d) end },
@@ -233,6 +236,10 @@ local methods = {
   { "sees", function() return id(), node_id(), id() end },
   { "position", id }, { "kind", id }, { "radius", function() return id(), node_id() end },
   { "has", id }, { "count", function() end }, { "stats", function() end }, { "check", function() end },
+  { "tick", function() end, pasts }, { "tick", function() end, pasts },
+  { "position", function() return ago(), id() end, pasts },
+  { "near", function(d) return ago(), xyz(d, area(d), maybe(bits), maybe(buffer)) end, pasts },
+  { "close", function() end, pasts },
 }
 
 local meta = getmetatable(closed)
@@ -278,6 +285,8 @@ local function open_space(i)
   local ok, space = pcall(aoi.new, options)
   if not ok then return end
   spaces[i], laws[i] = space, { broken = false }
+  ok, pasts[i] = pcall(aoi.history.new, space, choose(TICKS + 1))
+  if not ok then pasts[i] = nil end
   if choose(4) > 0 then populate(i) end
 end
 
@@ -300,9 +309,10 @@ local function api_call()
   local i = choose(2) + 1
   local space = spaces[i]
   local method = methods[choose(#methods) + 1]
-  local f = closed[method[1]]
+  local objects = method[3] or spaces
+  local f = (objects == pasts and closed_past or closed)[method[1]]
   if method[1] == "drain" then laws[i].broken = true end -- drained events are not heard by handlers
-  local self = choose(40) == 39 and any() or space
+  local self = choose(40) == 39 and any() or objects[i]
   return call(method[1], f, spoil(self, method[2](dims(space), i)))
 end
 

@@ -6,8 +6,8 @@
 
 #include "core/rule.h"
 
-enum { SLOTS_AHEAD = 12, TRACES_AHEAD = 6 };   /* whose memory is prefetched */
-enum { HISTORY_MOVED = 1, HISTORY_LOOKS = 2 }; /* why an entity is dirty; it may have entered, too */
+enum { SLOTS_AHEAD = 12, TRACES_AHEAD = 6, CELLS_AHEAD = 3 }; /* whose memory is prefetched */
+enum { HISTORY_MOVED = 1, HISTORY_LOOKS = 2 };                /* why an entity is dirty; it may have entered, too */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -239,7 +239,9 @@ static bool note_movers(aoi_history *h, uint32_t tick) {
     }
     for (uint32_t i = 0; i < crossed; i++) {
         if (i + SLOTS_AHEAD < crossed) AOI_PREFETCH(h->traces + h->dirty[i + SLOTS_AHEAD]);
-        if (i + TRACES_AHEAD < crossed) aoi_past_fetch(h, h->dirty[i + TRACES_AHEAD], tick);
+        for (uint32_t k = 0; k < 3; k++)
+            if (i + CELLS_AHEAD * (3 - k) < crossed)
+                aoi_past_fetch(h, h->dirty[i + CELLS_AHEAD * (3 - k)], tick, (int)k);
         if (!aoi_past_put(h, h->dirty[i], aoi_trace_place(h, h->dirty[i], tick), tick)) return false;
     }
     return true;
