@@ -1,6 +1,4 @@
 /* clients.c - synchronisers and their clients: opening, closing, options, pins, questions about pictures. */
-#include <stddef.h>
-
 #include "sync/sync.h"
 
 #define FIRST_NODE_ID (-INT64_C(4503599627370496) - (INT64_C(1) << 51)) /* below what lua/aoi/reserved.lua counts */
@@ -46,8 +44,6 @@ void aoi_sync_get_defaults(const aoi_sync *y, aoi_relevance *out) {
 
 /* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-static const aoi_layer_class view_class;
-
 static int sync_discard(aoi_sync *y, int result) {
     aoi_fields_close(y);
     aoi_resize(aoi_sync_memory(y), y, sizeof *y, 0);
@@ -70,7 +66,6 @@ static int open_sync(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
         return sync_discard(y, AOI_ENOMEM);
     s->sync_count++;
     aoi_layer_open(s, &y->layer, &aoi_sync_layer);
-    y->view_layer = (aoi_layer){&view_class, s, NULL};
     *out = y;
     return AOI_OK;
 }
@@ -138,27 +133,26 @@ static void client_free(aoi_client *c) {
     aoi_memory *m = aoi_sync_memory(y);
     aoi_picture_free(c);
     tiers_release(y, c->tiers);
-    if (c->viewed && y->views[c->number]) {
-        AOI_FREE(m, y->views[c->number], 1);
-        y->views[c->number] = NULL;
-    }
     y->clients[c->number] = NULL;
     if (c->number < y->free_number) y->free_number = c->number;
     aoi_resize(m, c, sizeof *c, 0);
 }
 
-static void sync_free(aoi_sync *y) {
-    aoi_memory *m = aoi_sync_memory(y);
-    for (uint32_t k = 0; k < y->client_top; k++) {
-        for (uint32_t i = 0; y->clients[k] && i < AOI_MOST_VIEWS - 1; i++)
-            if (aoi_client_view_at(y->clients[k], i)) AOI_FREE(m, aoi_client_view_at(y->clients[k], i), 1);
-        if (y->clients[k]) client_free(y->clients[k]);
-    }
-    for (aoi_client_view *v = y->orphans, *next; v; v = next) {
+static void views_free(aoi_memory *m, aoi_client_view *v) {
+    for (aoi_client_view *next; v; v = next) {
         next = v->next;
         AOI_FREE(m, v, 1);
     }
-    AOI_FREE(m, y->views, y->view_cap);
+}
+
+static void sync_free(aoi_sync *y) {
+    aoi_memory *m = aoi_sync_memory(y);
+    for (uint32_t k = 0; k < y->client_top; k++) {
+        if (!y->clients[k]) continue;
+        views_free(m, y->clients[k]->view.next);
+        client_free(y->clients[k]);
+    }
+    views_free(m, y->orphans);
     for (uint32_t t = 0; t < y->track_top; t++) {
         aoi_state_free(y, t);
         aoi_track_free_knowers(y, t);
@@ -173,7 +167,6 @@ static void sync_free(aoi_sync *y) {
     AOI_FREE(m, y->listed, y->listed_cap);
     AOI_FREE(m, y->track_of, y->track_of_cap);
     AOI_FREE(m, y->clients, y->client_cap);
-    AOI_FREE(m, y->client_ids, y->client_id_cap);
     AOI_FREE(m, y->writer.bytes, y->writer.cap);
     AOI_FREE(m, y->saved.bytes, y->saved.cap);
     AOI_FREE(m, y->picks, y->pick_cap);
@@ -192,43 +185,24 @@ static uint32_t sync_name(aoi_layer *layer, uint32_t target) {
     return aoi_track_ready((aoi_sync *)layer, target);
 }
 
-static void sync_end(aoi_layer_node *n) {
-    aoi_client_end((aoi_client *)n);
-}
-
-static uint32_t view_name(aoi_layer *layer, uint32_t target) {
-    return aoi_track_ready((aoi_sync *)(void *)((char *)layer - offsetof(aoi_sync, view_layer)), target);
-}
-
-static const aoi_layer_class view_class = {
-    .name = view_name, .see = aoi_view_sighting, .grouped = aoi_view_grouped, .saw = aoi_view_saw, .end = aoi_view_end};
-
 const aoi_layer_class aoi_sync_layer = {.name = sync_name,
-                                        .see = aoi_client_sighting,
-                                        .grouped = aoi_client_grouped,
-                                        .prefetch = aoi_client_prefetch,
-                                        .saw = aoi_client_saw,
-                                        .end = sync_end,
+                                        .see = aoi_view_sighting,
+                                        .grouped = aoi_view_grouped,
+                                        .prefetch = aoi_view_prefetch,
+                                        .saw = aoi_view_saw,
+                                        .end = aoi_view_end,
                                         .moved = aoi_tracks_moved,
                                         .touched = aoi_tracks_touched,
                                         .left = aoi_tracks_left,
                                         .free = sync_free_layer,
                                         .check = aoi_sync_check};
 
-static void client_remove_views(aoi_client *c) {
-    for (uint32_t k = 0; c->viewed && k < AOI_MOST_VIEWS - 1; k++)
-        if (aoi_client_view_at(c, k)) (void)aoi_remove_layer_node(c->sync->space, aoi_client_view_at(c, k)->node);
-}
-
 void aoi_sync_close(aoi_sync *y) {
     if (!y) return;
     aoi_space *s = y->space;
     if (s->journal && y->field_count) aoi_states_closed(y);
-    for (uint32_t k = 0; k < y->client_top; k++) {
-        if (!y->clients[k]) continue;
-        client_remove_views(y->clients[k]);
-        (void)aoi_remove_layer_node(s, y->clients[k]->node);
-    }
+    for (uint32_t k = 0; k < y->client_top; k++)
+        if (y->clients[k]) (void)aoi_remove_layer_node(s, y->clients[k]->view.node);
     while (y->orphans) (void)aoi_remove_layer_node(s, y->orphans->node);
     aoi_sight_close(y->sight);
     aoi_layer_close(&y->layer);
@@ -307,14 +281,15 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
     uint32_t number = y->free_number;
     while (number < y->client_top && y->clients[number]) number++;
     uint32_t track = aoi_track_ready(y, entity); /* its own moves count for ranks */
-    if (track == AOI_NONE || number == MOST_CLIENTS || !AOI_GROW(m, y->clients, y->client_cap, number + (size_t)1) ||
-        !AOI_GROW(m, y->client_ids, y->client_id_cap, number + (size_t)1))
+    if (track == AOI_NONE || number == MOST_CLIENTS || !AOI_GROW(m, y->clients, y->client_cap, number + (size_t)1))
         return NULL;
     aoi_client *c = aoi_resize(m, NULL, 0, sizeof *c);
     if (!c) return NULL;
-    *c = (aoi_client){
-        .sync = y, .number = number & MOST_CLIENTS, .track = track, .node = AOI_NONE, .synced = y->now, .anew = true};
-    c->head.user_data = 0;
+    *c = (aoi_client){.view = {.head.layer = &y->layer, .node = AOI_NONE, .number = number & MOST_CLIENTS},
+                      .number = number & MOST_CLIENTS,
+                      .track = track,
+                      .synced = y->now,
+                      .anew = true};
     if (!client_set(c, r)) {
         aoi_picture_free(c);
         aoi_resize(m, c, sizeof *c, 0);
@@ -324,7 +299,6 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
     if (number == y->client_top) y->client_top++;
     y->free_number = number + 1;
     y->clients[number] = c;
-    y->client_ids[number] = y->tracks[track].id;
     y->client_count++;
     return c;
 }
@@ -335,10 +309,10 @@ void aoi_client_end(aoi_client *c) {
     for (uint32_t i = 0; i < c->told; i++) aoi_track_remove_knower(y, aoi_record_track(c, i), c->number);
     c->told = 0;
     while (c->count) aoi_picture_drop(c, c->count - 1);
-    for (uint32_t k = 0; k < AOI_MOST_VIEWS - 1; k++) { /* their nodes go, too: aoi_sync_drop_orphans */
-        aoi_client_view *v = aoi_client_view_at(c, k);
-        if (!v) continue;
-        v->client = NULL;
+    while (c->view.next) { /* their nodes go, too: aoi_sync_drop_orphans */
+        aoi_client_view *v = c->view.next;
+        c->view.next = v->next;
+        v->index = AOI_VIEW_ENDED;
         v->next = y->orphans;
         y->orphans = v;
     }
@@ -361,32 +335,18 @@ static int client_add_view(aoi_client *c, aoi_entity entity, uint32_t k, const a
     aoi_sync *y = c->sync;
     aoi_area area = *view;
     aoi_node node;
-    aoi_client_view *v = k ? aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof *v) : NULL;
-    if (k && !v) return AOI_ENOMEM;
-    if (v) *v = (aoi_client_view){.head.layer = &y->view_layer, .client = c, .index = k};
-    const uint64_t address = v ? (uint64_t)(uintptr_t)v : (uint64_t)(uintptr_t)c;
+    aoi_client_view *v = k ? aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof *v) : &c->view;
+    if (!v) return AOI_ENOMEM;
+    if (k) *v = (aoi_client_view){{&y->layer, 0}, c->view.next, AOI_NONE, c->number, k & (AOI_VIEW_ENDED - 1)};
+    const uint64_t address = (uint64_t)(uintptr_t)v;
     area.user_data = y->sight ? 0 : address; /* nothing of the host's */
-    int result = y->sight ? aoi_watch_add(y->sight, entity, view_id(y, k), &area, 0, address | (v != NULL), &node)
+    int result = y->sight ? aoi_watch_add(y->sight, entity, view_id(y, k), &area, 0, address, &node)
                           : aoi_add_flagged_node(y->space, entity, view_id(y, k), &area, AOI_NODE_LAYER, &node);
-    if (result != AOI_OK && v) AOI_FREE(aoi_sync_memory(y), v, 1);
+    if (result != AOI_OK && k) AOI_FREE(aoi_sync_memory(y), v, 1);
     if (result != AOI_OK) return result;
-    if (!v) c->node = node.index;
-    else {
-        v->node = node.index;
-        (*y->views[c->number])[k - 1] = v;
-    }
+    v->node = node.index;
+    if (k) c->view.next = v;
     return AOI_OK;
-}
-
-static bool client_ready_views(aoi_client *c) {
-    aoi_sync *y = c->sync;
-    const uint32_t cap = y->view_cap;
-    if (!AOI_GROW(aoi_sync_memory(y), y->views, y->view_cap, c->number + (size_t)1)) return false;
-    for (uint32_t k = cap; k < y->view_cap; k++) y->views[k] = NULL;
-    if (!aoi_picture_set_viewed(c)) return false;
-    y->views[c->number] = aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof **y->views);
-    for (uint32_t k = 0; y->views[c->number] && k < AOI_MOST_VIEWS - 1; k++) (*y->views[c->number])[k] = NULL;
-    return y->views[c->number] != NULL;
 }
 
 /* Those for which memory is refused wait for the next tick. */
@@ -410,7 +370,7 @@ int aoi_sync_add_views(aoi_sync *y, aoi_entity entity, const aoi_area *views, ui
     if (y->orphans) return AOI_ENOMEM;                                        /* one may have the id of a view */
     aoi_client *c = aoi_layers_see(y->space) ? client_new(y, slot, r) : NULL; /* no sighting may find a new node */
     if (!c) return AOI_ENOMEM;
-    if (count == 1 || client_ready_views(c)) result = AOI_OK;
+    if (count == 1 || aoi_picture_set_viewed(c)) result = AOI_OK;
     for (uint32_t k = count; k-- > 0 && result == AOI_OK;) result = client_add_view(c, entity, k, views + k);
     if (result == AOI_OK) return result;
     aoi_client_end(c);
@@ -552,7 +512,8 @@ int aoi_sync_knowers(aoi_sync *y, aoi_entity target, const int64_t **ids, size_t
     const aoi_track *t = track == AOI_NONE ? NULL : y->tracks + track;
     *count = t ? t->knower_count : 0;
     if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, *count)) return AOI_ENOMEM;
-    for (uint32_t i = 0; i < *count; i++) s->ids_out[i] = y->client_ids[aoi_number_at(aoi_track_knowers(y, track), i)];
+    for (uint32_t i = 0; i < *count; i++)
+        s->ids_out[i] = aoi_client_id(y->clients[aoi_number_at(aoi_track_knowers(y, track), i)]);
     *ids = s->ids_out;
     return AOI_OK;
 }

@@ -1,7 +1,5 @@
 /* sightings.c - what the clients' nodes see (core/layer_hook.h), and what it changes in pictures.  Targets are named by
  * their tracks. */
-#include <stddef.h>
-
 #include "sync/sync.h"
 
 enum { BYTES_AT_MOST = 512 }; /* of a picture, that are prefetched */
@@ -36,87 +34,73 @@ static bool picture_see(aoi_client *c, uint32_t view, uint32_t track, bool enter
     return true;
 }
 
-bool aoi_client_sighting(aoi_layer_node *client, uint32_t track, bool enters) {
-    return picture_see((aoi_client *)client, 0, track, enters);
-}
-
 bool aoi_view_sighting(aoi_layer_node *view, uint32_t track, bool enters) {
     const aoi_client_view *v = (const aoi_client_view *)view;
-    return !v->client || picture_see(v->client, v->index, track, enters);
+    return !aoi_view_client(v) || picture_see(aoi_view_client(v), v->index, track, enters);
 }
 
-/* It sees nothing any more; its record is freed. */
+/* It sees nothing any more; its record is freed.  With the first one the client ends. */
 void aoi_view_end(aoi_layer_node *view) {
     aoi_client_view *v = (aoi_client_view *)view;
-    aoi_client *c = v->client;
-    aoi_sync *y = (aoi_sync *)(void *)((char *)v->head.layer - offsetof(aoi_sync, view_layer));
+    aoi_client *c = aoi_view_client(v);
+    aoi_sync *y = (aoi_sync *)v->head.layer;
+    if (!v->index) {
+        aoi_client_end(c);
+        return;
+    }
     for (uint32_t i = c ? c->count : 0; i-- > 0;)
         if (aoi_picture_sees(c)[i] >> v->index & 1) (void)picture_see(c, v->index, aoi_record_track(c, i), false);
-    if (c) (*y->views[c->number])[v->index - 1] = NULL;
-    for (aoi_client_view **link = &y->orphans; *link && !c; link = &(*link)->next) {
-        if (*link != v) continue;
-        *link = v->next;
-        break;
-    }
+    aoi_client_view **link = c ? &c->view.next : &y->orphans;
+    while (*link != v) link = &(*link)->next;
+    *link = v->next;
     AOI_FREE(aoi_sync_memory(y), v, 1);
 }
 
-void aoi_client_grouped(aoi_layer_node *client) {
-    aoi_client_changed((aoi_client *)client);
-}
-
-void aoi_client_prefetch(const aoi_layer_node *client, uint32_t track, bool picture) {
-    const aoi_client *c = (const aoi_client *)client;
+void aoi_view_prefetch(const aoi_layer_node *view, uint32_t track, bool picture) {
+    const aoi_client *c = aoi_view_client((const aoi_client_view *)view);
+    if (!c) return;
     AOI_PREFETCH(c->sync->tracks + track);
     for (uint32_t k = 0; picture && k <= c->cap + 2 * c->count && k < BYTES_AT_MOST; k += AOI_CACHE_LINE)
         AOI_PREFETCH(c->flags + k);
 }
 
-/* What a sight gives back of a node: a client, or one of its further views, whose address is odd. */
-static bool sink_see(uint64_t owner, uint32_t target, uint32_t *track, bool enters) {
-    const aoi_client_view *v = owner & 1 ? (const aoi_client_view *)(uintptr_t)(owner - 1) : NULL;
-    aoi_client *c = v ? v->client : (aoi_client *)(uintptr_t)owner;
+/* A sight gives back the address of the view. */
+static bool sink_see(uint64_t view, uint32_t target, uint32_t *track, bool enters) {
+    const aoi_client_view *v = (const aoi_client_view *)(uintptr_t)view;
+    aoi_client *c = aoi_view_client(v);
     if (!c) return true;
-    if (!enters) return picture_see(c, v ? v->index : 0, *track, false);
+    if (!enters) return picture_see(c, v->index, *track, false);
     *track = aoi_track_ready(c->sync, target);
     if (*track == AOI_NONE) return false;
-    if (picture_see(c, v ? v->index : 0, *track, true)) return true;
+    if (picture_see(c, v->index, *track, true)) return true;
     aoi_track_release(c->sync, *track);
     return false;
 }
 
-static void sink_end(uint64_t owner) {
-    if (owner & 1) aoi_view_end((aoi_layer_node *)(uintptr_t)(owner - 1));
-    else aoi_client_end((aoi_client *)(uintptr_t)owner);
+static void sink_end(uint64_t view) {
+    aoi_view_end((aoi_layer_node *)(uintptr_t)view);
 }
 
 const aoi_sight_sink aoi_client_sink = {sink_see, sink_end};
 
-static bool view_saw(const aoi_client *c, uint32_t view, uint32_t target) {
-    uint32_t track = aoi_track_of(c->sync, target), i = track == AOI_NONE ? AOI_NONE : aoi_picture_find(c, track);
-    if (i == AOI_NONE) return false;
-    return c->viewed ? aoi_picture_saw(c)[i] >> view & 1 : c->flags[i] & AOI_RECORD_SAW;
-}
-
-bool aoi_client_saw(const aoi_layer_node *client, uint32_t target) {
-    return view_saw((const aoi_client *)client, 0, target);
-}
-
 bool aoi_view_saw(const aoi_layer_node *view, uint32_t target) {
     const aoi_client_view *v = (const aoi_client_view *)view;
-    return v->client && view_saw(v->client, v->index, target);
+    const aoi_client *c = aoi_view_client(v);
+    if (!c) return false;
+    uint32_t track = aoi_track_of(c->sync, target), i = track == AOI_NONE ? AOI_NONE : aoi_picture_find(c, track);
+    if (i == AOI_NONE) return false;
+    return c->viewed ? aoi_picture_saw(c)[i] >> v->index & 1 : c->flags[i] & AOI_RECORD_SAW;
 }
 
 void aoi_view_grouped(aoi_layer_node *view) {
     const aoi_client_view *v = (const aoi_client_view *)view;
-    if (v->client) aoi_client_changed(v->client);
+    if (aoi_view_client(v)) aoi_client_changed(aoi_view_client(v));
 }
 
 /* Those of its views wait together. */
 bool aoi_client_see(const aoi_client *c) {
-    const uint32_t next = c->next == AOI_NONE ? AOI_NONE : aoi_client_next(c)->node;
-    for (uint32_t k = 0; c->viewed && k < AOI_MOST_VIEWS - 1; k++)
-        if (aoi_client_view_at(c, k) && !aoi_layer_see(c->sync->space, aoi_client_view_at(c, k)->node, AOI_NONE))
-            return false;
-    return aoi_layer_see(c->sync->space, c->node, next);
+    const uint32_t next = c->next == AOI_NONE ? AOI_NONE : aoi_client_next(c)->view.node;
+    for (const aoi_client_view *v = c->view.next; v; v = v->next)
+        if (!aoi_layer_see(c->sync->space, v->node, AOI_NONE)) return false;
+    return aoi_layer_see(c->sync->space, c->view.node, next);
 }

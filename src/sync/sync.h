@@ -117,7 +117,13 @@ typedef struct aoi_tiers {
 } aoi_tiers;
 
 typedef struct aoi_client_view aoi_client_view;
-typedef aoi_client_view *aoi_client_views[AOI_MOST_VIEWS - 1]; /* all but the first, whose node is the client's own */
+struct aoi_client_view { /* the record of its node */
+    aoi_layer_node head;
+    aoi_client_view *next; /* another one of the client, or of those whose client has ended */
+    uint32_t node;
+    uint32_t number : 24, index : 8; /* of its client; of the view */
+};
+enum { AOI_VIEW_ENDED = AOI_MOST_VIEWS }; /* for an index: its client has */
 
 /* A picture: arrays of one block, a record is a column.
  *
@@ -132,8 +138,8 @@ typedef aoi_client_view *aoi_client_views[AOI_MOST_VIEWS - 1]; /* all but the fi
  *   since    [   |   |     ]                only with tiers: since when a move waits, in their units, the low 8 bits */
 struct aoi_client { /* what events need comes first */
     union {
-        aoi_layer_node head;
-        aoi_sync *sync; /* which begins with its layer */
+        aoi_client_view view; /* the first, which makes the client */
+        aoi_sync *sync;       /* which begins with its layer */
     };
     uint8_t *flags; /* where the block begins */
     uint32_t cap, count, told;
@@ -152,7 +158,7 @@ struct aoi_client { /* what events need comes first */
     bool anew : 1;     /* its next message, be it empty, begins the picture */
     bool self : 1;     /* is told of its own entity */
     bool own_news : 1; /* fields of it that it alone is told have changed */
-    uint32_t node, track;
+    uint32_t track;
     uint32_t synced;         /* tick of its last message, or when it had no news */
     uint32_t queued_for;     /* tick, while it is in the queue */
     uint32_t previous, next; /* in that queue, by number, or AOI_NONE */
@@ -160,13 +166,6 @@ struct aoi_client { /* what events need comes first */
     uint8_t *since;
     aoi_tiers *tiers;
     aoi_pass *pass; /* or NULL */
-};
-
-struct aoi_client_view { /* its node is the record's */
-    aoi_layer_node head;
-    aoi_client *client;    /* NULL: it has ended */
-    aoi_client_view *next; /* of those whose client has ended */
-    uint32_t node, index;
 };
 
 /* Where the entity of a track is, roughly: small enough to stay in the cache while ranks are compared.  Infinite where
@@ -190,8 +189,8 @@ typedef struct aoi_scope { /* a client's place, and the error of a distance from
 } aoi_scope;
 
 struct aoi_sync {
-    aoi_layer layer, view_layer; /* the other is that of views beyond the first; the space does not know it */
-    aoi_sight *sight;            /* its own, whose nodes those of the clients are; or NULL */
+    aoi_layer layer;
+    aoi_sight *sight; /* its own, whose nodes those of the clients are; or NULL */
     aoi_space *space;
     double quantum;
     int scale;       /* how the head of a message spells it */
@@ -214,8 +213,7 @@ struct aoi_sync {
     uint32_t *track_of; /* by entity slot */
     uint32_t track_of_cap;
     aoi_client **clients; /* by number; NULL: free */
-    int64_t *client_ids;
-    uint32_t client_cap, client_id_cap, client_top, client_count;
+    uint32_t client_cap, client_top, client_count;
     uint32_t free_number;     /* no number below it is free */
     aoi_client *first, *last; /* queue of clients with news */
     aoi_client *packed;       /* whose message is in the writer */
@@ -243,11 +241,9 @@ struct aoi_sync {
     aoi_tell *tells;        /* of the client that is packed */
     uint32_t scratch_epoch; /* it is cleared when this changes */
     uint32_t state_cap, scratch_cap, scratch_end, tell_cap, tell_count;
-    aoi_client_views **views; /* by number of the client; NULL: it has one */
-    aoi_client_view *orphans; /* views whose client has ended, and whose nodes have not */
-    uint32_t view_cap;
-    aoi_pass pass; /* of that client, when its message has been sent */
-    bool passes;   /* there is one */
+    aoi_client_view *orphans; /* whose client has ended, and whose nodes have not */
+    aoi_pass pass;            /* of that client, when its message has been sent */
+    bool passes;              /* there is one */
 };
 
 static inline aoi_memory *aoi_sync_memory(const aoi_sync *y) {
@@ -334,13 +330,8 @@ static inline void aoi_record_starts(aoi_client *c, uint32_t record) {
     if (c->dated) aoi_picture_told_at(c)[record] = c->sync->now;
 }
 
-/* One of its views beyond the first, from 0 on; NULL: there is none. */
-static inline aoi_client_view *aoi_client_view_at(const aoi_client *c, uint32_t k) {
-    return c->viewed && c->sync->views[c->number] ? (*c->sync->views[c->number])[k] : NULL;
-}
-
 static inline int64_t aoi_client_id(const aoi_client *c) {
-    return c->sync->client_ids[c->number];
+    return c->sync->tracks[c->track].id;
 }
 
 static inline uint32_t aoi_client_entity(const aoi_client *c) {
@@ -348,6 +339,12 @@ static inline uint32_t aoi_client_entity(const aoi_client *c) {
 }
 
 aoi_client *aoi_client_of(const aoi_sync *y, aoi_entity entity); /* clients.c; NULL: it is none */
+
+/* NULL: it has ended. */
+static inline aoi_client *aoi_view_client(const aoi_client_view *v) {
+    if (!v->index) return (aoi_client *)(uintptr_t)v;
+    return v->index < AOI_VIEW_ENDED ? ((const aoi_sync *)v->head.layer)->clients[v->number] : NULL;
+}
 
 static inline uint8_t aoi_units_of(const aoi_tiers *tiers, uint32_t tick) {
     return (uint8_t)(tick >> tiers->unit);
@@ -418,16 +415,13 @@ static inline bool aoi_record_stays(const aoi_client *c, uint32_t record) {
 
 extern const aoi_layer_class aoi_sync_layer;
 int aoi_sync_open_as(aoi_space *s, const aoi_sync_options *o, uint32_t number, aoi_sync **out); /* a stand-in */
-bool aoi_client_sighting(aoi_layer_node *client, uint32_t track, bool enters);
-void aoi_client_grouped(aoi_layer_node *client);
-void aoi_client_prefetch(const aoi_layer_node *client, uint32_t track, bool picture);
-bool aoi_client_saw(const aoi_layer_node *client, uint32_t target);
 bool aoi_view_sighting(aoi_layer_node *view, uint32_t track, bool enters);
 void aoi_view_grouped(aoi_layer_node *view);
+void aoi_view_prefetch(const aoi_layer_node *view, uint32_t track, bool picture);
 bool aoi_view_saw(const aoi_layer_node *view, uint32_t target);
 void aoi_view_end(aoi_layer_node *view);
 bool aoi_client_see(const aoi_client *c);    /* what its views have seen goes into its picture; false: memory refused */
-void aoi_client_end(aoi_client *c);          /* its node is being freed */
+void aoi_client_end(aoi_client *c);          /* its first view's node is being freed */
 void aoi_sync_drop_orphans(aoi_sync *y);     /* nodes of views whose client has ended */
 extern const aoi_sight_sink aoi_client_sink; /* the same for nodes of a sight */
 const char *aoi_sync_check(const aoi_layer *y);

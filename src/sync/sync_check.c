@@ -21,10 +21,9 @@ static bool view_sees(const aoi_client *c, uint32_t node, uint32_t entity) {
 }
 
 static bool client_sees(const aoi_client *c, uint32_t entity) {
-    bool sees = view_sees(c, c->node, entity);
-    for (uint32_t k = 0; c->viewed && k < AOI_MOST_VIEWS - 1 && !sees; k++)
-        sees = aoi_client_view_at(c, k) && view_sees(c, aoi_client_view_at(c, k)->node, entity);
-    return sees;
+    const aoi_client_view *v = &c->view;
+    while (v && !view_sees(c, v->node, entity)) v = v->next;
+    return v != NULL;
 }
 
 static const char *check_record(const aoi_client *c, uint32_t i) {
