@@ -252,6 +252,15 @@
       return rows.length ? `<p class="fields">${rows.join(', ')}</p>` : ''
     }
 
+    // What of it counts beside place and kind, and what it rides on.
+    looks_text(id) {
+      const { layers, extent, carrier } = this.rec.world.looks_of(id), parts = []
+      if (extent > 0) parts.push(`extent <b>${V.short(extent)}</b>`)
+      if (layers !== 1n) parts.push(`layers <b>${V.kindText(layers)}</b>`)
+      if (carrier !== undefined) parts.push(`carried by ${link(carrier)}`)
+      return parts.length ? `<p class="fields">${parts.join(', ')}</p>` : ''
+    }
+
     show_chosen() {
       const { watcher, target } = this.chosen, { world } = this.rec
       if (watcher === undefined) {
@@ -266,7 +275,7 @@
       const at = [world.x[s], world.y[s]].concat(world.dimensions === 3 ? [world.z[s]] : []).map(V.short).join(', ')
       const name = this.story.name(watcher)
       let html = `<h2>${name === undefined ? 'Entity' : escape(name) + ', entity'} ${escape(watcher)} <small>kind ${V.kindText(world.kinds[s])}, at ${at}</small></h2>`
-      html += this.fields_text(watcher)
+      html += this.fields_text(watcher) + this.looks_text(watcher)
       const nodes = world.nodes_of(watcher)
       if (target !== undefined && !nodes.length) html += '<p>It has no node, so it sees nothing.</p>'
       for (const it of nodes) {
@@ -276,7 +285,7 @@
           html += `<p class="why${e.sees ? ' sees' : ''}">${e.sees ? 'Sees' : 'Does not see'} ${link(target)}: <b>${e.why}</b>. ` +
             `${escape(e.reason || '')}${e.rounded ? ' <small>By positions rounded for the stream.</small>' : ''}<code>${escape(e.text)}</code></p>`
         }
-        html += `<p class="ids">${escape(V.nodeText(it.node))}${it.label ? ` <b>${escape(it.label)}</b>` : ''}, ${escape(V.areaText(it.area))}, mask ${V.maskText(it.mask)}: <b>sees ${ids.length}</b> ` +
+        html += `<p class="ids">${escape(V.nodeText(it.node))}${it.label ? ` <b>${escape(it.label)}</b>` : ''}, ${escape(V.areaText(it.area))}, mask ${V.maskText(it.mask)}${V.layersText(it.layers)}: <b>sees ${ids.length}</b> ` +
           `${this.ids_text(ids)}</p>`
       }
       const by = this.seen_by
@@ -426,6 +435,7 @@
       this.hot = this.hot_parts(s)
       if (this.structure) map.draw_parts(this.structure.parts, this.hot)
       if ($('areas').checked) map.draw_areas(world, 3000, this.story.watching())
+      map.draw_looks(world)
       if (s !== undefined) this.draw_chosen(s)
       else this.seen_by = []
       map.draw_flashes(now)

@@ -1,7 +1,7 @@
 // blocks.js - reads the blocks of a viewer; the format is in docs/viewer-wire.md. Plain JavaScript, in the page and in node.
 //
 //   for (const b of blocks(bytes)) ...        { type, at, end } of each block of a Uint8Array
-//   readNodes(bytes, b), readEvents(bytes, b, take), readStructure(bytes, b)
+//   readNodes(bytes, b), readLooks(bytes, b), readEvents(bytes, b, take), readStructure(bytes, b)
 //
 // Ids are numbers up to 2^53 and BigInts beyond, as in aoi-sync.js.
 (function (V) {
@@ -110,7 +110,7 @@
     return a
   }
 
-  // Each node that has changed: { owner, node, area, mask (a BigInt), silent, keeps, label ('' without), overrides (a Map) or null }, or, if it
+  // Each node that has changed: { owner, node, area, mask (a BigInt), layers (a BigInt; undefined: its owner's), silent, keeps, label ('' without), overrides (a Map) or null }, or, if it
   // is gone, { owner, node, gone: true }.
   function readNodes(bytes, block) {
     const c = cursor(bytes, block), list = []
@@ -120,14 +120,23 @@
         list.push({ owner, node, gone: true })
         continue
       }
-      const flags = c.byte(), label = flags & 4 ? c.text() : '', mask = BigInt(c.varint()), area = readArea(c, op - 1)
+      const flags = c.byte(), label = flags & 4 ? c.text() : '', mask = BigInt(c.varint())
+      const layers = flags & 8 ? BigInt(c.varint()) : undefined, area = readArea(c, op - 1)
       let overrides = null
       for (let n = c.varint(); n > 0; n--) {
         overrides = overrides || new Map()
         overrides.set(c.id(), HOWS[c.byte()])
       }
-      list.push({ owner, node, area, mask, silent: (flags & 1) > 0 || node <= VIEWS, keeps: (flags & 2) > 0, label, overrides })
+      list.push({ owner, node, area, mask, layers, silent: (flags & 1) > 0 || node <= VIEWS, keeps: (flags & 2) > 0, label, overrides })
     }
+    return list
+  }
+
+  // Each entity of which they have changed: { id, layers (a BigInt), extent, carrier (an id, or undefined) }.
+  function readLooks(bytes, block) {
+    const c = cursor(bytes, block), list = []
+    while (c.at < c.end)
+      list.push({ id: c.id(), layers: BigInt(c.varint()), extent: c.double(), carrier: c.byte() ? c.id() : undefined })
     return list
   }
 
@@ -168,5 +177,5 @@
   const readName = (bytes, block) => cursor(bytes, block).text()
   const readJSON = (bytes, block) => JSON.parse(text.decode(bytes.subarray(block.at, block.end)))
 
-  Object.assign(V, { idOf, nodeText, blocks, readReset, readNodes, readEvents, readStructure, readTime, readName, readJSON })
+  Object.assign(V, { idOf, nodeText, blocks, readReset, readNodes, readLooks, readEvents, readStructure, readTime, readName, readJSON })
 })(globalThis.aoiViewer = globalThis.aoiViewer || {})

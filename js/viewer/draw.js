@@ -245,6 +245,28 @@
       }
     }
 
+    // Large entities as the discs that they are, and a line from each passenger to its carrier.
+    draw_looks(world) {
+      const c = this.a
+      c.strokeStyle = this.colors.text
+      c.lineWidth = this.ratio
+      c.globalAlpha = fade(0.6, world.looks.size)
+      c.beginPath()
+      for (const { id, extent, carrier } of world.looks.values()) {
+        const s = world.slots.get(id), to = carrier === undefined ? undefined : world.slots.get(carrier), r = extent * this.scale
+        if (s === undefined) continue
+        if (extent > 0 && this.on_canvas(this.sx[s], this.sy[s], r)) {
+          c.moveTo(this.sx[s] + r, this.sy[s])
+          c.arc(this.sx[s], this.sy[s], r, 0, 7)
+        }
+        if (to === undefined) continue
+        c.moveTo(this.sx[s], this.sy[s])
+        c.lineTo(this.sx[to], this.sy[to])
+      }
+      c.stroke()
+      c.globalAlpha = 1
+    }
+
     draw_lines(world, from, ids, color, dashed) {
       const c = this.a
       c.strokeStyle = color

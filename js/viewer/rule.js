@@ -9,7 +9,7 @@
     return (axes < 3 ? dx * dx + dy * dy : dx * dx + dy * dy + dz * dz) <= r * r
   }
 
-  const inHeight = (dims, a, w, t, margin) => dims < 3 || inside(w.z, t.z, a.half_height + margin)
+  const inHeight = (dims, w, t, half) => dims < 3 || inside(w.z, t.z, half)
 
   function inPolygon(a, w, t) {
     const p = a.points, n = p.length, dx = t.x - w.x, dy = t.y - w.y
@@ -21,31 +21,36 @@
     return is
   }
 
-  // Inside the area, or, with `grown`, inside the area that it is lost beyond.
-  function holds(dims, a, w, t, grown) {
-    const margin = grown ? a.margin : 0, r = grown && a.keep !== undefined ? a.keep : a.radius + (margin || 0)
+  // Inside the area, or, with `grown`, inside the area that it is lost beyond; by a target of this extent.
+  function holds(dims, a, w, t, extent, grown) {
+    const wide = grown ? a.margin : 0, r = (grown && a.keep !== undefined ? a.keep : a.radius + (wide || 0)) + extent
+    const far = half => half + wide + extent
     switch (a.shape) {
       case 'square': return inside(w.x, t.x, r) && inside(w.y, t.y, r) && (dims < 3 || inside(w.z, t.z, r))
       case 'circle': return inBall(dims, w, t, r)
-      case 'box': return inside(w.x, t.x, a.extents[0] + margin) && inside(w.y, t.y, a.extents[1] + margin) &&
-        (dims < 3 || inside(w.z, t.z, a.extents[2] + margin))
-      case 'cylinder': return inBall(2, w, t, r) && inHeight(dims, a, w, t, margin)
-      case 'polygon': return inPolygon(a, w, t) && inHeight(dims, a, w, t, 0)
+      case 'box': return inside(w.x, t.x, far(a.extents[0])) && inside(w.y, t.y, far(a.extents[1])) &&
+        (dims < 3 || inside(w.z, t.z, far(a.extents[2])))
+      case 'cylinder': return inBall(2, w, t, r) && inHeight(dims, w, t, far(a.half_height))
+      case 'polygon': return inPolygon(a, w, t) && inHeight(dims, w, t, a.half_height)
     }
     const dx = t.x - w.x, dy = t.y - w.y
-    return inBall(2, w, t, r) && inHeight(dims, a, w, t, margin) &&
+    return inBall(2, w, t, r) && inHeight(dims, w, t, far(a.half_height)) &&
       (a.angle === 6.283185307179586 || dx * a.fx + dy * a.fy >= a.c * Math.sqrt(dx * dx + dy * dy))
   }
 
+  // The layers of a node: its own, else those of its owner, which has looks `own`.
+  const layersOf = (it, own) => (it.layers === undefined ? own.layers : it.layers)
+
   // Why, the first that applies. `saw`: whether the node had seen the target, asked where that decides.
-  function why(dims, it, watcher, target, w, t, kind, saw) {
-    if (watcher === target) return 'self'
+  function why(dims, it, own, target, w, t, kind, looks, saw) {
+    if (it.owner === target) return 'self'
     const how = it.overrides ? it.overrides.get(target) : undefined
     if (how === 'hide') return 'hidden'
     if (how === 'show') return 'shown'
     if (how !== 'match' && !(BigInt.asUintN(64, BigInt(kind)) & it.mask)) return 'mask'
-    if (holds(dims, it.area, w, t, false)) return 'inside'
-    return it.keeps && holds(dims, it.area, w, t, true) && saw() ? 'kept' : 'outside'
+    if (!(looks.layers & layersOf(it, own))) return 'layers'
+    if (holds(dims, it.area, w, t, looks.extent, false)) return 'inside'
+    return it.keeps && holds(dims, it.area, w, t, looks.extent, true) && saw() ? 'kept' : 'outside'
   }
 
   const SEES = new Set(['shown', 'inside', 'kept'])
@@ -105,17 +110,21 @@
 
   // What decides, in plain words.
   function reason(e, it) {
-    const d = measure(e, it.area)
+    const d = measure(e, it.area) + (e.extent > 0 ? `, ${short(e.extent)} large` : '')
     switch (e.why) {
       case 'self': return 'An entity does not see itself.'
       case 'hidden': return 'An override of this pair hides it.'
       case 'shown': return 'An override of this pair shows it, wherever it is.'
       case 'mask': return `Its kind ${kindText(e.kind)} has no bit of the mask ${kindText(it.mask)}.`
+      case 'layers': return `Its layers ${kindText(e.layers)} have no bit of the node's, ${kindText(e.node_layers)}.`
       case 'inside': return `It is ${d}, inside the area (${areaText(it.area)}).`
       case 'kept': return `It is ${d}, outside the area, but not beyond what the node holds on to (${areaText(it.area)}).`
       default: return `It is ${d}, outside the area (${areaText(it.area)}).`
     }
   }
+
+  const looksText = e => (e.extent > 0 ? `, extent ${luaNumber(e.extent)}` : '') +
+    (e.why === 'layers' ? `, layers ${signed(e.layers)} of it and ${signed(e.node_layers)} of the node` : '')
 
   // The explanation of Space:explain for a node of a world, with its sentence in `text` and plain words in `reason`.
   function explain(world, owner, node, target, saw) {
@@ -125,7 +134,9 @@
     if (!e.why) {
       const place = s => ({ x: world.x[s], y: world.y[s], z: world.z[s] }), w = place(from), t = place(to)
       e.kind = world.kinds[to]
-      e.why = why(world.dimensions, it, owner, target, w, t, e.kind, saw)
+      const own = world.looks_of(owner), looks = world.looks_of(target)
+      Object.assign(e, { layers: looks.layers, node_layers: layersOf(it, own), extent: looks.extent })
+      e.why = why(world.dimensions, it, own, target, w, t, e.kind, looks, saw)
       e.sees = SEES.has(e.why)
       e.dx = t.x - w.x
       e.dy = t.y - w.y
@@ -136,11 +147,13 @@
     }
     const high = world.dimensions === 3 ? `, dz ${luaNumber(e.dz || 0)}` : ''
     const figures = e.distance === undefined ? '' : ` (${it.area.shape}, dx ${luaNumber(e.dx)}, dy ${luaNumber(e.dy)}${high}, ` +
-      `distance ${luaNumber(e.distance)}, kind ${signed(e.kind)}, mask ${signed(it.mask)})`
+      `distance ${luaNumber(e.distance)}, kind ${signed(e.kind)}, mask ${signed(it.mask)}${looksText(e)})`
     const label = it && it.label ? ` '${it.label}'` : ''
     e.text = `Node ${node}${label} of entity ${owner} ${e.sees ? 'sees' : 'does not see'} entity ${target}: ${e.why}${figures}.`
     return e
   }
 
-  Object.assign(V, { holds, why, explain, areaText, kindText, maskText, luaNumber, short, SEES })
+  const layersText = layers => (layers === undefined || layers === 1n ? '' : `, layers ${kindText(layers)}`)
+
+  Object.assign(V, { explain, areaText, layersText, kindText, maskText, luaNumber, short, SEES })
 })(globalThis.aoiViewer = globalThis.aoiViewer || {})

@@ -6,6 +6,7 @@
   'use strict'
 
   const KINDS = 8 // colours
+  const LOOKS = { layers: 1n, extent: 0, carrier: undefined }
 
   // The lowest bit of a kind chooses the colour; 0 has one of its own.
   function tintOf(kind) {
@@ -31,6 +32,7 @@
       this.free = []
       this.nodes = new Map()
       this.fields = new Map() // by id: { name: value }, replaced when it changes
+      this.looks = new Map() // by id, of those that have others than LOOKS: { layers, extent, carrier }
       this.shared = false // the map of nodes, with a keyframe
       this.owners = null
       this.client = undefined // a world of what the client knows
@@ -68,6 +70,7 @@
       w.free = this.free.slice()
       w.slots = new Map(this.slots)
       w.fields = new Map(this.fields)
+      w.looks = new Map(this.looks)
       w.nodes = this.nodes
       w.shared = this.shared = true
       w.owners = this.owners
@@ -110,6 +113,7 @@
         this.count--
         this.slots.delete(id)
         this.fields.delete(id)
+        this.looks.delete(id)
         this.free.push(slot)
       }
       for (const it of news.appeared) if (!this.slots.has(it.id)) this.add(it)
@@ -133,6 +137,12 @@
       if (aoiSync.read(bytes).anew) client.clear()
       client.apply_entities(bytes)
     }
+
+    apply_looks(list) {
+      for (const it of list) this.looks.set(it.id, it)
+    }
+
+    looks_of(id) { return this.looks.get(id) || LOOKS }
 
     apply_nodes(list) {
       if (this.shared) {

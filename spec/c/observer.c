@@ -23,6 +23,12 @@ static aoi_space *town(const setup *u) {
     }
     aoi_node n = aoi_find_node(s, aoi_find(s, 1), 1);
     for (int i = 2; i < 9; i++) EXPECT(aoi_override(s, n, aoi_find(s, i), AOI_HIDE) == AOI_OK);
+    const double seat[3] = {1, 0, 0};
+    for (int i = 10; i < 20; i++) {
+        aoi_entity e = aoi_find(s, i);
+        EXPECT(aoi_set_layers(s, e, 3) == AOI_OK && aoi_set_extent(s, e, i % 3) == AOI_OK);
+        if (i % 3) EXPECT(aoi_attach(s, e, aoi_find(s, i - 1), seat) == AOI_OK);
+    }
     return s;
 }
 

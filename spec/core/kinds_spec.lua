@@ -108,3 +108,16 @@ for setup in fixture.all() do
     end)
   end)
 end
+
+describe("the sentence of explain", function()
+  it("has layers where they decide, and the extent of a large target", function()
+    local space = require("aoi").new()
+    space:enter(1, 0, 0)
+    space:enter(2, 3.5, 4)
+    space:add_node(1, 1, { radius = 5, layers = 4 })
+    space:set_extent(2, 1.5)
+    assert.matches(", mask %-1, extent 1%.5, layers 1 of it and 4 of the node%)%.$", tostring(space:explain(1, 1, 2)))
+    space:set_layers(2, 4)
+    assert.matches(", mask %-1, extent 1%.5%)%.$", tostring(space:explain(1, 1, 2)))
+  end)
+end)

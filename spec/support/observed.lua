@@ -57,11 +57,13 @@ local function read_nodes(s, nodes)
     else
       local node = { shape = SHAPES[op], flags = s:byte(at), overrides = {} }
       at = at + 1
-      if node.flags >= 4 then
+      local labelled, layered = node.flags % 8 >= 4, node.flags >= 8
+      if labelled then
         node.label = s:sub(at + 1, at + s:byte(at))
         at = at + 1 + #node.label
       end
       node.mask, at = varint(s, at)
+      if layered then node.layers, at = varint(s, at) end
       local list
       list, at = doubles(s, at, #FIELDS[node.shape])
       for i, name in ipairs(FIELDS[node.shape]) do node[name] = list[i] end
@@ -79,6 +81,19 @@ local function read_nodes(s, nodes)
       end
       nodes[key] = node
     end
+  end
+end
+
+local function read_looks(s, entities)
+  local at = 1
+  while at <= #s do
+    local id, carried
+    id, at = signed(s, at)
+    local e = assert(entities[id], "looks of an entity that was never told")
+    e.layers, at = varint(s, at)
+    e.extent, carried, at = string.unpack("<dB", s, at)
+    e.carrier = nil
+    if carried == 1 then e.carrier, at = signed(s, at) end
   end
 end
 
@@ -149,8 +164,9 @@ local function apply_message(picture, payload)
   for i = 1, 2 * news.touched.n, 2 do entities[news.touched[i]].kind = news.touched[i + 1] end
 end
 
---- Applies blocks to a picture: `entities[id]` is `{ x, y [, z], kind = }`, `nodes["id:node"]` an area, `events` those
--- of these blocks, `structure` the parts, `time` that of the tick. `types` counts the blocks; JSON goes to `said`.
+--- Applies blocks to a picture: `entities[id]` is `{ x, y [, z], kind =, layers =, extent =, carrier = }`,
+-- `nodes["id:node"]` an area, `events` those of these blocks, `structure` the parts, `time` that of the tick. `types`
+-- counts the blocks; JSON goes to `said`.
 function observed.apply(picture, blocks, said)
   local at = 1
   picture.events, picture.types = {}, {}
@@ -165,6 +181,8 @@ function observed.apply(picture, blocks, said)
       picture.dimensions, picture.engine = payload:byte(2), payload:sub(4)
     elseif type_ == "S" then
       apply_message(picture, payload)
+    elseif type_ == "L" then
+      read_looks(payload, picture.entities)
     elseif type_ == "N" then
       read_nodes(payload, picture.nodes)
     elseif type_ == "E" then

@@ -1,6 +1,6 @@
 // explain_check.js PAGE EXPECTED - reads a page in node and compares what it explains and sees with what the library said.
 // EXPECTED: lines "frame owner node target text", "view frame owner node id,id,...", ids sorted, and
-// "fields frame id hp name".
+// "fields frame id hp name", "looks frame id layers extent carrier" (0: none).
 'use strict'
 const fs = require('fs')
 globalThis.aoiSync = require('../../js/aoi-sync.js')
@@ -25,6 +25,13 @@ for (const line of fs.readFileSync(process.argv[3], 'utf8').split('\n')) {
     rec.seek(frame)
     const { hp: told = 0, name: named = '' } = rec.world.fields.get(id) || {}
     compare(line, `${hp} ${name}`, `${told} ${named}`)
+    continue
+  }
+  if (words[0] === 'looks') {
+    const [frame, id] = words.slice(1).map(Number)
+    rec.seek(frame)
+    const { layers, extent, carrier = 0 } = rec.world.looks_of(id)
+    compare(line, words.slice(3).join(' '), `${layers} ${extent} ${carrier}`)
     continue
   }
   if (words[0] === 'view') {

@@ -20,6 +20,7 @@ local function same_area(space, id, node, told)
   local area, what = space:area(id, node), id .. ":" .. node
   assert.equal(area.shape, told.shape, what)
   assert.equal(area.mask, told.mask, what)
+  assert.equal(area.layers, told.layers, what)
   for _, name in ipairs { "radius", "facing", "angle" } do
     if area[name] then assert.equal(area[name], told[name], what .. name) end
   end
@@ -45,6 +46,9 @@ local function same_space(space, picture, rounded)
   for _, id in ipairs(ids) do
     local e, at = picture.entities[id], { space:position(id) }
     assert.equal(space:kind(id), e.kind)
+    assert.equal(space:layers(id), e.layers or 1)
+    assert.equal(space:extent(id), e.extent or 0)
+    assert.equal(space:carrier(id), e.carrier)
     for k, v in ipairs(at) do assert.equal(rounded(v), e[k]) end
     for _, node in ipairs((space:nodes(id))) do
       same_area(space, id, node, assert(picture.nodes[id .. ":" .. node]))
@@ -152,7 +156,9 @@ local function history(engine, dimensions, delivery, random, options, rounded)
       for _, other in ipairs((space:nodes(id))) do
         if other == node then return end
       end
-      space:add_node(id, node, random_area.make(random, SCENARIO, dimensions, { 1, 2, 3 }), on)
+      local area = random_area.make(random, SCENARIO, dimensions, { 1, 2, 3 })
+      if type(area) == "table" then area.layers = random { 1, 3, false } or nil end
+      space:add_node(id, node, area, on)
     end,
     function(id)
       if node_of(id) then
@@ -165,11 +171,17 @@ local function history(engine, dimensions, delivery, random, options, rounded)
         space:override(id, node_of(id), target, random { "hide", "show", "match", nil })
       end
     end,
+    function(id) space:set_layers(id, random { 1, 2, -1 }) end,
+    function(id) space:set_extent(id, random { 0, 5, 100 }) end,
+    function(id) -- not in a circle
+      local carrier = random { random(live), false } or nil
+      if carrier then pcall(space.attach, space, id, carrier, 1, 2) else space:attach(id, nil) end
+    end,
   }
   for step = 1, STEPS do
-    local call = random(12)
-    if #live < 3 then calls[1]() elseif calls[call] then calls[call](random(live)) else
-      space:move(random(live), place())
+    local call, id = random(15), random(live)
+    if #live < 3 then calls[1]() elseif calls[call] then calls[call](id) elseif not space:carrier(id) then
+      space:move(id, place())
     end
     if random(5) == 1 then space:flush() end
     if random(4) == 1 then

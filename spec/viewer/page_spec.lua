@@ -115,7 +115,8 @@ describe("a page", function()
       for node = 1, random(3) do
         -- What a node without handlers holds on to is not recorded.
         local silent = node == 3
-        local copy = { mask = random { 1, 3 }, label = node < 3 and "node " .. node .. " <&>" or nil }
+        local copy = { mask = random { 1, 3 }, layers = random { 1, 3, false } or nil }
+        copy.label = node < 3 and "node " .. node .. " <&>" or nil
         for name, value in pairs(silent and AREAS[3 + random(2)] or random(AREAS)) do copy[name] = value end
         space:add_node(id, node, copy, not silent and { enter = function() end } or nil)
       end
@@ -132,6 +133,12 @@ describe("a page", function()
           state:put(id, "name", ("<%d>"):format(random(9)))
           if id == 7 then state:put(id, "bag", "\0\255") end
         elseif what == 1 then space:leave(id)
+        elseif what == 5 and random(3) == 1 then space:set_layers(id, random { 1, 2, 3 })
+        elseif what == 6 and random(3) == 1 then space:set_extent(id, random { 0, 1.5, 7 })
+        elseif what == 7 and random(3) == 1 then
+          local carrier = random(20)
+          if space:has(carrier) then pcall(space.attach, space, id, carrier, 1, -0.5) end -- not in a circle
+        elseif space:carrier(id) then space:attach(id, nil)
         elseif what == 2 then space:set_kind(id, random { 1, 2, 4 })
         elseif what == 3 and #space:nodes(id) > 0 then space:set_area(id, 1, random(AREAS))
         elseif what == 4 and #space:nodes(id) > 0 then
@@ -147,6 +154,10 @@ describe("a page", function()
       for id = 1, 20 do
         local told = sync.state(space, id)
         lines[#lines + 1] = ("fields %d %d %d %s"):format(tick - 1, id, told and told.hp or 0, told and told.name or "")
+        if space:has(id) then
+          lines[#lines + 1] = ("looks %d %d %d %.14g %d"):format(tick - 1, id, space:layers(id), space:extent(id),
+            space:carrier(id) or 0)
+        end
       end
       for _ = 1, 15 do
         local ids = { random(20), random(3), random(21) }

@@ -4,8 +4,9 @@ const assert = require('assert')
 for (const name of ['blocks', 'world', 'rule']) require(`../../js/viewer/${name}.js`)
 const V = globalThis.aoiViewer
 
-function reason(dims, area, x, y, z) {
+function reason(dims, area, x, y, z, looks) {
   const world = {
+    looks_of: id => ({ layers: 1n, extent: 0, ...(id === 2 ? looks : {}) }),
     dimensions: dims, slots: new Map([[1, 0], [2, 1]]), x: [0, x], y: [0, y], z: [0, z || 0], kinds: [1n, 1n],
     nodes: new Map([[V.nodeKey(1, 7), { area: { margin: 0, half_height: Infinity, ...area }, mask: 1n, keeps: false }]])
   }
@@ -22,4 +23,8 @@ assert.equal(reason(3, box, 4, 0, 2.5), 'It is 2.5 away along z, outside the are
 assert.equal(reason(2, { shape: 'circle', radius: 1 }, 3, 4), 'It is 5 away, outside the area (circle, radius 1).')
 assert.equal(reason(3, cylinder, 3, 4, 12), 'It is 12 above, outside the area (cylinder, radius 5, ±2 high).')
 assert.equal(reason(3, cylinder, 6, 8, -1), 'It is 10 away, outside the area (cylinder, radius 5, ±2 high).')
+const circle = { shape: 'circle', radius: 4 }
+assert.equal(reason(2, circle, 3, 4, 0, { extent: 1 }), 'It is 5 away, 1 large, inside the area (circle, radius 4).')
+assert.equal(reason(2, circle, 3, 4, 0, { extent: 0.5 }), 'It is 5 away, 0.5 large, outside the area (circle, radius 4).')
+assert.equal(reason(2, circle, 3, 4, 0, { layers: 6n }), "Its layers 0x6 have no bit of the node's, 0x1.")
 console.log('ok')

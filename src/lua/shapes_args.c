@@ -226,6 +226,17 @@ static const char *explanation_field(lua_State *L, const char *name) {
     return text ? text : "?";
 }
 
+/* What decides beside place, kind and mask, where it is not as of all others. */
+static const char *looks_text(lua_State *L, const char *why) {
+    lua_getfield(L, 1, "extent");
+    const char *extent = lua_tonumber(L, -1) > 0 ? explanation_field(L, "extent") : NULL;
+    if (extent) extent = lua_pushfstring(L, ", extent %s", extent);
+    else extent = "";
+    if (strcmp(why, "layers") != 0) return extent;
+    const char *layers = explanation_field(L, "layers"), *own = explanation_field(L, "node_layers");
+    return lua_pushfstring(L, "%s, layers %s of it and %s of the node", extent, layers, own);
+}
+
 /* One English sentence out of the table's fields. */
 static int explanation_text(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -252,9 +263,9 @@ static int explanation_text(lua_State *L) {
         const char *shape = explanation_field(L, "shape"), *dx = explanation_field(L, "dx");
         const char *dy = explanation_field(L, "dy"), *dz = explanation_field(L, "dz");
         const char *distance = explanation_field(L, "distance"), *kind = explanation_field(L, "kind");
-        const char *mask = explanation_field(L, "mask");
-        lua_pushfstring(L, " (%s, dx %s, dy %s%s%s, distance %s, kind %s, mask %s)", shape, dx, dy, high ? ", dz " : "",
-                        high ? dz : "", distance, kind, mask);
+        const char *mask = explanation_field(L, "mask"), *looks = looks_text(L, why);
+        lua_pushfstring(L, " (%s, dx %s, dy %s%s%s, distance %s, kind %s, mask %s%s)", shape, dx, dy,
+                        high ? ", dz " : "", high ? dz : "", distance, kind, mask, looks);
     } else lua_pushliteral(L, "");
     const char *figures = lua_tostring(L, -1);
     lua_getfield(L, 1, "wall"); /* of sights */

@@ -1,16 +1,16 @@
 /* observer.c - a whole space as bytes: what has changed since it was told last.
  *
- *   told entities  [ id, kind, position, generation | ... ]   by slot, compared with the records
+ *   told entities  [ id, kind, position, looks, generation | ... ]   by slot, compared with the records
  *   told nodes     [ ids, generation, hash of the area | ... ]
  *   taken          events since the last call (core/observer_hook.h)
  *
- *   aoi_observe -->  [ R engine ] [ S message of aoi.sync ] [ N nodes ] [ E events ]     blocks; docs/viewer-wire.md
+ *   aoi_observe -->  [ R engine ] [ S message of aoi.sync ] [ L looks ] [ N nodes ] [ E events ]     blocks; docs/viewer-wire.md
  *
  * Blocks that say nothing are left out; R stands where everything is told anew.  The space is only read: positions are
  * those that queries answer with, moves that wait to be judged stay where they are. */
 #include "view/observer.h"
 
-enum { NODE_IS_GONE = 0, NODE_IS_SILENT = 1, NODE_HAS_MARGIN = 2, NODE_HAS_LABEL = 4 };
+enum { NODE_IS_GONE = 0, NODE_IS_SILENT = 1, NODE_HAS_MARGIN = 2, NODE_HAS_LABEL = 4, NODE_HAS_LAYERS = 8 };
 
 /* ---- life and hooks ---------------------------------------------------------------------------------------------- */
 
@@ -124,6 +124,7 @@ static bool tell_entity(aoi_observer *o, uint32_t slot) {
     if (lives && !same && !put_entity(o, AOI_TAG_APPEARED, e, kind, pos)) return false;
     if (!same || moved)
         for (int a = 0; a < o->writer.axes; a++) t->pos[a] = pos[a];
+    if (!same) t->looks = 0;
     t->kind = kind;
     t->id = e->id;
     t->generation = lives ? e->generation : 0;
@@ -162,6 +163,58 @@ static bool tell_entities(aoi_observer *o) {
     return true;
 }
 
+/* ---- mixing numbers ---------------------------------------------------------------------------------------------- */
+
+/* The first h is a constant: of two numbers that vary, one is multiplied before the other is joined. */
+static inline uint64_t mix(uint64_t h, uint64_t v) {
+    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
+
+static inline uint64_t mix_double(uint64_t h, double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return mix(h, bits);
+}
+
+/* ---- L: layers, extents, carriers ------------------------------------------------------------------------------- */
+
+static uint64_t hash_looks(const aoi_looks *looks, aoi_entity carrier) {
+    if (looks->layers == AOI_FIRST_LAYER && looks->extent == 0 && AOI_IS_NULL(carrier)) return 0;
+    return mix(mix(mix_double(mix(1, looks->layers), looks->extent), carrier.index), carrier.generation) | 1;
+}
+
+static bool tell_look(aoi_observer *o, uint32_t slot) {
+    const aoi_space *s = o->space;
+    const aoi_entity self = {slot, s->world.entities[slot].generation};
+    const aoi_looks looks = aoi_looks_of(s, slot);
+    aoi_entity carrier = {0, 0};
+    const bool carried = aoi_carrier(s, self, &carrier, NULL);
+    const uint64_t hash = hash_looks(&looks, carrier);
+    if (hash) o->looked = true;
+    if (o->entities[slot].looks == hash) return true;
+    if (!observer_room(o, 3 * OBSERVER_NUMBER + 8 + 1)) return false;
+    unsigned char *p = put_signed(o->writer.bytes + o->writer.end, o->entities[slot].id);
+    p = put_double(aoi_put_varint(p, looks.layers), looks.extent);
+    *p++ = carried;
+    if (carried) p = put_signed(p, s->world.entities[carrier.index].id);
+    ends_at(o, p);
+    o->entities[slot].looks = hash;
+    return true;
+}
+
+static bool tell_looks(aoi_observer *o) {
+    const aoi_space *s = o->space;
+    if (!s->entity_layers && !s->larges.count && !s->attached && !o->looked) return true;
+    if (!observer_room(o, OBSERVER_BLOCK)) return false;
+    uint32_t block = begin_block(o, 'L');
+    o->looked = false;
+    for (uint32_t e = 0; e < o->entity_top; e++)
+        if (o->entities[e].generation && !tell_look(o, e)) return false;
+    end_block(o, block);
+    return true;
+}
+
 /* ---- S: fields, a block for each synchroniser that has some --------------------------------------------------------- */
 
 static bool tell_fields(aoi_observer *o, bool all) {
@@ -182,18 +235,6 @@ static bool tell_fields(aoi_observer *o, bool all) {
 }
 
 /* ---- N: nodes ---------------------------------------------------------------------------------------------------- */
-
-/* The first h is a constant: of two numbers that vary, one is multiplied before the other is joined. */
-static inline uint64_t mix(uint64_t h, uint64_t v) {
-    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
-    return h ^ h >> 32;
-}
-
-static inline uint64_t mix_double(uint64_t h, double v) {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return mix(h, bits);
-}
 
 static uint64_t hash_shape(uint64_t h, const aoi_shape *p) {
     for (int a = 0; a < 3; a++) h = mix_double(h, p->extents[a]);
@@ -216,6 +257,7 @@ static uint64_t hash_node(const aoi_space *s, uint32_t node) {
     uint64_t h = mix(mix(1, n->mask), (uint64_t)n->shape << 8 | n->flags);
     h = mix_double(mix_double(h, a->radius), a->keep);
     if (a->shape) h = hash_shape(h, a->shape);
+    if (n->flags & AOI_NODE_LAYERED) h = mix(h, s->node_layers[node]);
     for (const char *label = aoi_label_of(s, node); label && *label; label++) h = mix(h, (unsigned char)*label);
     return n->flags & AOI_NODE_OVERRIDES ? hash_overrides(s, h, node) : h;
 }
@@ -255,12 +297,15 @@ static bool put_node(aoi_observer *o, uint32_t node) {
     *p++ = (unsigned char)(n->shape + 1);
     p = put_signed(put_signed(p, s->world.entities[n->owner].id), n->node_id);
     *p++ = (unsigned char)((n->flags & AOI_NODE_SILENT ? NODE_IS_SILENT : 0) |
-                           (n->flags & AOI_NODE_KEEPS ? NODE_HAS_MARGIN : 0) | (label ? NODE_HAS_LABEL : 0));
+                           (n->flags & AOI_NODE_KEEPS ? NODE_HAS_MARGIN : 0) | (label ? NODE_HAS_LABEL : 0) |
+                           (n->flags & AOI_NODE_LAYERED ? NODE_HAS_LAYERS : 0));
     if (label) {
         *p++ = (unsigned char)length;
         p = (unsigned char *)memcpy(p, label, length) + length;
     }
-    p = put_parameters(aoi_put_varint(p, n->mask), n, a);
+    p = aoi_put_varint(p, n->mask);
+    if (n->flags & AOI_NODE_LAYERED) p = aoi_put_varint(p, s->node_layers[node]);
+    p = put_parameters(p, n, a);
     if (n->shape == AOI_SECTOR) p = put_sector(p, a->shape);
     p = aoi_put_varint(p, count);
     for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) {
@@ -370,7 +415,7 @@ static bool tell_all(aoi_observer *o, uint32_t *begin) {
         memmove(block - front, w->bytes, front);
         *begin = (uint32_t)(block - w->bytes) - front;
     } else w->end = front;
-    if (!tell_fields(o, fresh) || !tell_nodes(o, fresh) || !tell_events(o)) return false;
+    if (!tell_looks(o) || !tell_fields(o, fresh) || !tell_nodes(o, fresh) || !tell_events(o)) return false;
     o->fresh = false;
     return true;
 }

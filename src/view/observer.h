@@ -7,11 +7,12 @@
 #include "sync/sync.h"
 
 enum { OBSERVER_BLOCK = 5 }; /* a type and four bytes of length in front of each */
-enum { OBSERVER_NUMBER = 10, OBSERVER_PARAMETERS = 1 + 4 * OBSERVER_NUMBER + 8 * 8 };
+enum { OBSERVER_NUMBER = 10, OBSERVER_PARAMETERS = 1 + 5 * OBSERVER_NUMBER + 8 * 8 };
 
 typedef struct observer_entity {
     double pos[3];
     uint64_t kind;
+    uint64_t looks; /* hash of its layers, extent and carrier; 0: it has none but the default */
     int64_t id;
     uint32_t generation; /* 0: not told */
 } observer_entity;
@@ -27,7 +28,8 @@ struct aoi_observer {
     aoi_observer *next;
     aoi_memory memory; /* its own, since it may outlive the space */
     aoi_observer_options options;
-    bool fresh; /* everything is to be told */
+    bool fresh;  /* everything is to be told */
+    bool looked; /* of some entities `looks` is not 0 */
     observer_entity *entities;
     observer_node *nodes;
     aoi_queued *taken;
