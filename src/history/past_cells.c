@@ -2,8 +2,8 @@
  *
  * A stay is in its cell from the tick at which its trace came there until the window has passed the one at which it went.
  * So a cell holds what stands in it and what has passed through it lately, in one array, and a question reads the times
- * of all.  Sides are one to two times the reach that is asked about: a trace that walks changes its cell seldom, and a
- * question reads some six cells.  The cells of level k + 1 are 2^k times as wide. */
+ * of all.  Sides are two to four times the reach that is asked about: a trace that walks changes its cell seldom, and a
+ * question reads some three cells.  The cells of level k + 1 are 2^k times as wide. */
 #include "history/history.h"
 
 enum { CELLS_AT_ONCE = 16, STAYS_A_LINE = 5 };
@@ -12,11 +12,11 @@ enum { MISFITS = 32, SWEEP_ONE_IN = 32 }; /* questions of another size before th
 static double side_for(double reach) {
     int exponent;
     (void)frexp(reach, &exponent);
-    return ldexp(1, exponent);
+    return ldexp(1, exponent + 1);
 }
 
 static bool fits(const aoi_history *h, double reach) {
-    return reach <= 4 * h->side && (reach >= h->side / 8 || reach == 0);
+    return reach <= 2 * h->side && (reach >= h->side / 16 || reach == 0);
 }
 
 static double level_side(const aoi_history *h, uint32_t level) {
