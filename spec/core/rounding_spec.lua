@@ -174,3 +174,15 @@ for _, engine in ipairs(aoi.engines()) do
     end
   end)
 end
+
+-- A move that changes the sign of a zero alone is none to an index; the position is the new one.
+for _, engine in ipairs(aoi.engines()) do
+  it("a zero by another sign is the same place, on " .. engine, function()
+    local space = aoi.new { engine = engine }
+    space:enter(1, 0.0, 0.0)
+    space:add_node(1, 1, 0)
+    space:move(1, -0.0, 0.0)
+    assert.is_true(space:check())
+    assert.equal(-math.huge, 1 / space:position(1))
+  end)
+end
