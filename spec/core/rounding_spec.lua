@@ -180,7 +180,7 @@ for _, engine in ipairs(aoi.engines()) do
   it("a zero by another sign is the same place, on " .. engine, function()
     local space = aoi.new { engine = engine }
     space:enter(1, 0.0, 0.0)
-    space:add_node(1, 1, 0)
+    space:add_node(1, 1, 0, print)
     space:move(1, -0.0, 0.0)
     assert.is_true(space:check())
     assert.equal(-math.huge, 1 / space:position(1))
