@@ -1,5 +1,5 @@
 -- carry.lua [N]: what games carry beside the same world without it: 1 % large things, two layers, one in five attached;
--- then what a past of 12 ticks costs, a mover and a question.
+-- then what a past of 12 ticks costs, a mover and a question, and a sweep.
 --
 --   eval "$(make -s env)"; lua5.4 bench/carry.lua 10000
 --
@@ -76,6 +76,26 @@ local function timed(best, f)
   return math.min(best, (os.clock() - start) * 1e9)
 end
 
+-- A ball of radius 1 that flies 80 units in any direction, and the box around its way.
+local function sweeps_of(engine)
+  local w = new_world(engine, "deferred", noop)
+  local space, found, sweep, near = w.space, {}, math.huge, math.huge
+  local ways = {}
+  for i = 1, QUESTIONS do
+    local angle, id = math.random() * 2 * math.pi, i * (N // QUESTIONS)
+    local dx, dy = 80 * math.cos(angle), 80 * math.sin(angle)
+    ways[i] = { w.x[id], w.y[id], w.x[id] + dx, w.y[id] + dy, w.x[id] + dx / 2, w.y[id] + dy / 2,
+      { shape = "box", extents = { math.abs(dx) / 2 + 1, math.abs(dy) / 2 + 1 } } }
+  end
+  for _ = 1, 4 * ROUNDS do
+    near = timed(near, function() for _, way in ipairs(ways) do space:near(way[5], way[6], way[7], nil, found) end end)
+    sweep = timed(sweep, function()
+      for _, way in ipairs(ways) do space:sweep(way[1], way[2], way[3], way[4], 1, nil, found) end
+    end)
+  end
+  print(("%-4s sweep %.0f ns, %.2f of near of the same box"):format(engine, sweep / QUESTIONS, sweep / near))
+end
+
 local function past_of(engine)
   local w = new_world(engine, "deferred", noop)
   local past, found = aoi.history.new(w.space, 12), {}
@@ -94,4 +114,7 @@ local function past_of(engine)
     was / QUESTIONS, was / near, near / QUESTIONS))
 end
 
-for _, engine in ipairs { "list", "grid" } do past_of(engine) end
+for _, engine in ipairs { "list", "grid" } do
+  past_of(engine)
+  sweeps_of(engine)
+end
