@@ -14,8 +14,7 @@ local SIDE = 2 * RADIUS * math.sqrt(N / NEIGHBOURS)
 local READER = [[
 local socket = require "socket"
 local s = assert(socket.connect("127.0.0.1", %d))
-s:send("GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-  .. "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n")
+s:send("GET /stream?key=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
 while s:receive(65536) do end]]
 
 -- The least and the median.

@@ -102,7 +102,9 @@ for goal in "$@"; do
       need busted lua-busted
       need node nodejs
       need chromium chromium
-      need /usr/share/lua/5.4/socket.lua lua-socket ;;
+      need /usr/share/lua/5.4/socket.lua lua-socket
+      need /usr/share/lua/5.4/openssl.lua lua-luaossl
+      need /usr/share/lua/5.4/dkjson.lua lua-dkjson ;;
   esac
 done
 if [ -z "$missing" ]; then exit 0; fi

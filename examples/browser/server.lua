@@ -1,15 +1,16 @@
 -- server.lua [PORT [TICKS]]: a small game server for browsers: a field of walkers with names and health, each client a
--- player who sees what is near. Open the address that it prints; click to walk. It needs LuaSocket, and runs from the
--- root of the sources: eval "$(make -s env)"; lua5.4 examples/browser/server.lua
+-- player who sees what is near. Open the address that it prints; click to walk. It needs LuaSocket, luaossl and dkjson, and
+-- runs from the root of the sources: eval "$(make -s env)"; lua5.4 examples/browser/server.lua
 --
 --   browser --GET /--> client.html, /aoi-sync.js
 --           --WebSocket--> binary frames: messages of aoi.sync      text frames: the truth, as JSON, to compare with
 --           <-- text frames "x y": where the player wants to go
 local aoi = require "aoi"
-local json = require "aoi.viewer.json"
+local digest = require "openssl.digest"
+local json = require "dkjson"
+local mime = require "mime"
 local socket = require "socket"
 local sync = require "aoi.sync"
-local websocket = require "aoi.viewer.websocket"
 
 local PORT, TICKS = tonumber(arg[1]) or 8650, tonumber(arg[2]) or math.huge
 local SIDE, WALKERS, VIEW, SPEED, TICK = 400, 80, 90, 6, 0.1
@@ -47,6 +48,42 @@ local function hurt(it)
   clients:put(it.id, "hp", it.hp)
 end
 
+-- ---- WebSocket (RFC 6455): whole messages, of at most 125 bytes from a browser and of less than 64 KiB to one ----------
+
+local TEXT, BINARY, CLOSE = 129, 130, 136 -- with the bit of the last fragment
+
+-- What the server answers to Sec-WebSocket-Key.
+local function accept_key(key)
+  return (mime.b64(digest.new("sha1"):final(key .. "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")))
+end
+
+local function frame(kind, text)
+  local n = #text
+  local length = n < 126 and string.char(n) or string.char(126, math.floor(n / 256), n % 256)
+  return string.char(kind) .. length .. text
+end
+
+local function xor(a, b)
+  local sum, bit = 0, 1
+  while a + b > 0 do
+    if a % 2 ~= b % 2 then sum = sum + bit end
+    a, b, bit = math.floor(a / 2), math.floor(b / 2), 2 * bit
+  end
+  return sum
+end
+
+-- Reads the next frame of a player: its kind and text; nothing while it is not complete, false if it is too long.
+local function take_frame(player)
+  local kind, length = player.input:byte(1, 2)
+  local n = (length or 128) - 128 -- it is masked
+  if n < 0 or n > 125 then return false end
+  if not length or #player.input < 6 + n then return nil end
+  local bytes = { player.input:byte(7, 6 + n) }
+  for i, byte in ipairs(bytes) do bytes[i] = string.char(xor(byte, player.input:byte(3 + (i - 1) % 4))) end
+  player.input = player.input:sub(7 + n)
+  return kind, table.concat(bytes)
+end
+
 -- ---- browsers -----------------------------------------------------------------------------------------------------
 
 local function read_file(path)
@@ -61,8 +98,6 @@ local PAGES = {
   ["/aoi-sync.js"] = { "text/javascript; charset=utf-8", read_file "js/aoi-sync.js" },
 }
 
-local function text_frame(text) return "\129" .. websocket.message(text):sub(2) end
-
 local function leave(player)
   if player.it then
     walkers[player.it.id] = nil
@@ -74,7 +109,7 @@ end
 
 local function join(player, key)
   player.out = player.out .. "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n"
-    .. "sec-websocket-accept: " .. websocket.accept(key) .. "\r\n\r\n"
+    .. "sec-websocket-accept: " .. accept_key(key) .. "\r\n\r\n"
   player.it = spawn "you"
   player.it.player = player
   clients:add(player.it.id, { shape = "circle", radius = VIEW, margin = 5 }, { self = true })
@@ -93,18 +128,17 @@ local function on_request(player)
 end
 
 local function on_frames(player)
-  local kind, text, behind = websocket.read(player.input)
+  local kind, text = take_frame(player)
   while kind do
-    player.input = player.input:sub(behind)
-    local x, y = tostring(text):match "^(%S+) (%S+)$"
+    local x, y = text:match "^(%S+) (%S+)$"
     x, y = tonumber(x), tonumber(y)
     if x and y and x - x == 0 and y - y == 0 then
       player.it.to_x, player.it.to_y = math.max(0, math.min(SIDE, x)), math.max(0, math.min(SIDE, y))
     end
-    if kind == "close" then player.ends = true end
-    kind, text, behind = websocket.read(player.input)
+    if kind == CLOSE then player.ends = true end
+    kind, text = take_frame(player)
   end
-  if text then player.ends = true end -- no frame of a page
+  if kind == false then player.ends = true end
 end
 
 local function poll(player)
@@ -133,7 +167,7 @@ local MOST = 2 ^ 20 -- bytes that wait for a slow browser: beyond that it begins
 
 local function tell(by_id, id, message)
   local player = by_id[id]
-  if #player.out < MOST then player.out = player.out .. websocket.message(message) else clients:resend(id) end
+  if #player.out < MOST then player.out = player.out .. frame(BINARY, message) else clients:resend(id) end
 end
 
 local function tick()
@@ -145,7 +179,7 @@ local function tick()
   end
   clients:tick(function(id, message) tell(by_id, id, message) end)
   for _, player in pairs(by_id) do
-    if #player.out < MOST then player.out = player.out .. text_frame(truth(player)) end
+    if #player.out < MOST then player.out = player.out .. frame(TEXT, truth(player)) end
   end
 end
 

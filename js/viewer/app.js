@@ -46,7 +46,7 @@
     }
 
     get speed() { return Number($('speed').value) }
-    get live() { return this.socket !== undefined }
+    get live() { return this.stream !== undefined }
 
     // ---- data ---------------------------------------------------------------------------------------------------------
 
@@ -96,9 +96,9 @@
         }
     }
 
-    connect(url) {
+    connect(query) {
       this.playing = true
-      this.socket = new V.Live(url, bytes => {
+      this.stream = new V.Live(query, bytes => {
         if (this.rec.bytes > MOST_LIVE) return this.start_anew()
         this.append(bytes)
         this.arrived = performance.now()
@@ -113,7 +113,7 @@
     // A page that nobody has looked at for long (browsers stop its pictures) begins again instead of growing.
     start_anew() {
       this.rec = new V.Recording()
-      this.socket.restart()
+      this.stream.restart()
     }
 
     // What the server is asked for: it makes nothing that the page does not show.
@@ -123,11 +123,9 @@
       if (watcher !== undefined) wants.watcher = String(watcher)
       if (target !== undefined) wants.target = String(target)
       if (this.engine !== '-') {
-        const s = this.rec.world.slots.get(watcher), round = v => Number(v.toPrecision(3))
-        wants.structure = this.map.visible().map(round)
-        if (s !== undefined) wants.at = true
+        wants.structure = this.map.visible().map(v => Number(v.toPrecision(3))).join()
       }
-      this.socket.tell(wants)
+      this.stream.tell(wants)
     }
 
     // ---- time ---------------------------------------------------------------------------------------------------------

@@ -23,6 +23,14 @@
     return big >= -9007199254740992n && big <= 9007199254740992n ? Number(big) : big
   }
 
+  // The bytes of a base64 text.
+  function fromBase64(text) {
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text)
+    const binary = atob(text.trim()), bytes = new Uint8Array(binary.length)
+    for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i)
+    return bytes
+  }
+
   class Cursor {
     constructor(bytes, at, end) {
       this.bytes = bytes
@@ -177,5 +185,5 @@
   const readName = (bytes, block) => cursor(bytes, block).text()
   const readJSON = (bytes, block) => JSON.parse(text.decode(bytes.subarray(block.at, block.end)))
 
-  Object.assign(V, { idOf, nodeText, blocks, readReset, readNodes, readLooks, readEvents, readStructure, readTime, readName, readJSON })
+  Object.assign(V, { idOf, nodeText, blocks, readReset, readNodes, readLooks, readEvents, readStructure, readTime, readName, readJSON, fromBase64 })
 })(globalThis.aoiViewer = globalThis.aoiViewer || {})

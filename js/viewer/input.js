@@ -197,24 +197,15 @@
     bindButtons(app)
   }
 
-  // The bytes of an element with base64 text.
-  function decode(text) {
-    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text)
-    const binary = atob(text.trim()), bytes = new Uint8Array(binary.length)
-    for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i)
-    return bytes
-  }
-
   if (typeof document !== 'undefined')
     addEventListener('DOMContentLoaded', async () => {
       const app = (V.app = new V.App())
       for (const piece of document.querySelectorAll('script[type="aoi-blocks"]')) {
-        app.append(decode(piece.textContent))
+        app.append(V.fromBase64(piece.textContent))
         piece.remove()
         await new Promise(done => setTimeout(done)) // the page stays awake
       }
-      if (app.rec.last < 0 && location.protocol.startsWith('http'))
-        app.connect(location.origin.replace(/^http/, 'ws') + '/stream' + location.search)
+      if (app.rec.last < 0 && location.protocol.startsWith('http')) app.connect(location.search)
       V.ready = true
     })
 })(globalThis.aoiViewer = globalThis.aoiViewer || {})

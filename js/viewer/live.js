@@ -1,44 +1,59 @@
-// live.js - the stream of a running space: blocks by WebSocket; what the page looks at goes the other way, as JSON.
+// live.js - the stream of a running space: server-sent events, each a frame of blocks in base64; what the page looks at goes the
+// other way, as the query of a request.
 (function (V) {
   'use strict'
 
   class Live {
-    constructor(url, on_bytes, on_state) {
-      Object.assign(this, { url, on_bytes, on_state, wants: {}, delay: 500, received: 0 })
+    // `query` of the page's own address: who may look, and at which space.
+    constructor(query, on_bytes, on_state) {
+      Object.assign(this, { query, on_bytes, on_state, wants: {}, delay: 500, received: 0 })
       this.connect()
     }
 
+    address(path, values) {
+      const query = new URLSearchParams(this.query)
+      for (const [name, value] of Object.entries({ key: this.key, ...values })) query.set(name, value)
+      return path + '?' + query
+    }
+
     connect() {
-      const socket = (this.socket = new WebSocket(this.url))
-      socket.binaryType = 'arraybuffer'
-      socket.onopen = () => {
+      this.key = Math.random().toString(36).slice(2)
+      const source = (this.source = new EventSource(this.address('stream')))
+      source.onopen = () => {
         this.delay = 500
         this.on_state('live')
         this.sent = ''
         this.tell(this.wants)
       }
-      socket.onmessage = e => {
-        if (typeof e.data === 'string') return
-        this.received += e.data.byteLength
-        this.on_bytes(new Uint8Array(e.data))
+      source.onmessage = e => {
+        const bytes = V.fromBase64(e.data)
+        this.received += bytes.length
+        this.on_bytes(bytes)
       }
-      socket.onclose = () => {
+      source.onerror = () => {
+        source.close()
         this.on_state('disconnected')
         setTimeout(() => this.connect(), this.delay)
         this.delay = Math.min(8000, 2 * this.delay)
       }
     }
 
-    // Everything is told anew.
-    restart() { this.socket.close() }
+    // Everything is sent anew.
+    restart() {
+      this.source.close()
+      this.connect()
+    }
 
-    // Says what the page looks at, if that is something else than it said last.
+    // Says what the page looks at, if that is something else than it said last; one request at a time, so that the last one counts.
     tell(wants) {
-      const text = JSON.stringify(wants)
+      const address = this.address('look', wants)
       this.wants = wants
-      if (text === this.sent || this.socket.readyState !== 1) return
-      this.sent = text
-      this.socket.send(text)
+      if (address === this.sent || this.busy || this.source.readyState !== 1) return
+      this.sent = address
+      this.busy = fetch(address).catch(() => {}).then(() => {
+        this.busy = null
+        this.tell(this.wants)
+      })
     }
   }
 

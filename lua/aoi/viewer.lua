@@ -13,7 +13,6 @@
 local checks = require "aoi.checks"
 local gate = require "aoi.viewer.gate"
 local Session = require "aoi.viewer.session"
-local websocket = require "aoi.viewer.websocket"
 
 local viewer = {}
 
@@ -28,35 +27,37 @@ local OPTIONS = { port = "number", address = "string", token = "string", interva
 
 -- ---- connections --------------------------------------------------------------------------------------------------
 --
---   client   in: bytes that have come      out, sent: bytes to go, and how many of them have gone
---            session: once it is a stream  ends: when all has gone
+--   client   in: bytes that have come             out, sent: bytes to go, and how many of them have gone
+--            key, session: once it is a stream    ends: when all has gone
 
 local function send(client, bytes)
   client.out, client.sent = client.out:sub(client.sent + 1) .. bytes, 0
 end
 
-local REASONS = { [200] = "OK", [403] = "Forbidden", [404] = "Not Found", [405] = "Method Not Allowed",
-  [426] = "Upgrade Required", [400] = "Bad Request", [503] = "Service Unavailable" }
+local REASONS = { [200] = "OK", [204] = "No Content", [400] = "Bad Request", [403] = "Forbidden", [404] = "Not Found",
+  [405] = "Method Not Allowed", [503] = "Service Unavailable" }
 
+-- Without a body it is one that has no end yet.
 local function respond(client, status, kind, body)
-  local lines = { ("HTTP/1.1 %d %s"):format(status, REASONS[status]), "content-type: " .. kind .. "; charset=utf-8",
-    "content-length: " .. #body }
+  local lines = { ("HTTP/1.1 %d %s"):format(status, REASONS[status]), "content-type: " .. kind .. "; charset=utf-8" }
+  if body then lines[3] = "content-length: " .. #body end
   for name, value in pairs(gate.HEADERS) do lines[#lines + 1] = name .. ": " .. value end
-  send(client, table.concat(lines, "\r\n") .. "\r\n\r\n" .. body)
-  client.ends = true
+  send(client, table.concat(lines, "\r\n") .. "\r\n\r\n" .. (body or ""))
+  client.ends = body ~= nil
 end
 
-local function open_stream(self, client, headers)
-  local key = headers["sec-websocket-key"]
-  if not key or headers["sec-websocket-version"] ~= "13" then
-    return respond(client, 400, "text/plain", "no WebSocket of version 13\n")
-  end
+local function open_stream(self, client, query)
   if self.watchers >= MOST_CLIENTS then return respond(client, 503, "text/plain", "too many look already\n") end
-  send(client, "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\nsec-websocket-accept: "
-    .. websocket.accept(key) .. "\r\n\r\n")
-  client.session = Session.new(self.space, self.options)
+  respond(client, 200, "text/event-stream")
+  client.key, client.session = query.key, Session.new(self.space, self.options)
   client.due = -math.huge
   self.watchers = self.watchers + 1
+end
+
+local function look(self, query)
+  for _, client in ipairs(self.clients) do
+    if client.key == query.key then client.session:receive(query) end
+  end
 end
 
 local function on_request(self, client)
@@ -71,37 +72,16 @@ local function on_request(self, client)
   for name, value in client.input:sub(1, stop):gmatch("\r\n([^:%s]+):[ \t]*([^\r\n]*)") do
     headers[name:lower()] = value
   end
-  client.input = client.input:sub(stop + 1)
   local what, text = gate.judge(self.options, method, target, headers)
   if what == "page" then
     respond(client, 200, "text/html", gate.page())
   elseif what == "stream" then
-    open_stream(self, client, headers)
+    open_stream(self, client, text)
+  elseif what == "look" then
+    look(self, text)
+    respond(client, 204, "text/plain", "")
   else
     respond(client, what, "text/plain", text .. "\n")
-  end
-end
-
-local function on_frames(client)
-  while true do
-    local kind, content, behind = websocket.read(client.input)
-    if not kind then
-      if content then
-        send(client, websocket.close(1002))
-        client.ends = true
-      end
-      return
-    end
-    client.input = client.input:sub(behind)
-    if kind == "text" then
-      client.session:receive(content)
-    elseif kind == "ping" then
-      send(client, websocket.pong(content))
-    elseif kind == "close" then
-      send(client, websocket.close(1000))
-      client.ends = true
-      return
-    end
   end
 end
 
@@ -110,10 +90,9 @@ end
 local function receive(self, client)
   local bytes, why, part = client.socket:receive(16384)
   bytes = bytes or part
-  if bytes and #bytes > 0 and not client.ends then
+  if bytes and #bytes > 0 and not client.ends and not client.session then
     client.input = client.input .. bytes
-    if not client.session then on_request(self, client) end
-    if client.session then on_frames(client) end
+    on_request(self, client)
   end
   return why ~= "closed"
 end
@@ -123,7 +102,7 @@ local function show(self, client, now)
   if client.ends or client.sent < #client.out or now < client.due then return end
   local bytes = client.session:frame(now - self.started)
   client.due = now + client.session:pause(self.interval)
-  if bytes then send(client, websocket.message(bytes)) end
+  if bytes then send(client, gate.event(bytes)) end
 end
 
 local function transmit(client)
@@ -149,11 +128,7 @@ end
 local function serve_client(self, client, now)
   if not receive(self, client) then return false end
   if client.session then
-    local ok = pcall(show, self, client, now)
-    if not ok then -- the space is closed
-      send(client, websocket.close(1001))
-      client.ends = true
-    end
+    if not pcall(show, self, client, now) then client.ends = true end -- the space is closed
   elseif now > client.deadline then
     return false
   end

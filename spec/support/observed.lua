@@ -1,5 +1,5 @@
 -- observed.lua: what the blocks of an observer say (docs/viewer-wire.md), as tables. Needs string.unpack.
-local json = require "aoi.viewer.json"
+local json = require "dkjson" -- busted needs it, too
 local sync = require "aoi.sync"
 
 local observed = {}
@@ -192,7 +192,7 @@ function observed.apply(picture, blocks, said)
     elseif type_ == "T" then
       picture.time = string.unpack("<d", payload)
     elseif type_ == "J" then
-      said[#said + 1] = assert(json.decode(payload), payload)
+      said[#said + 1] = assert(json.decode(payload, 1, nil, nil), payload)
     else
       error("unknown block " .. type_)
     end

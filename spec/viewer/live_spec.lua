@@ -1,13 +1,11 @@
 -- The live page's server: the handshake, who is let in, what is sent, and the page itself in a real browser.
 local aoi = require "aoi"
-local base64 = require "aoi.viewer.base64"
+local base64 = require("aoi.core.viewer").base64
 local gate = require "aoi.viewer.gate"
 local json = require "aoi.viewer.json"
 local observed = require "spec.support.observed"
 local process = require "spec.support.process"
 local Session = require "aoi.viewer.session"
-local sha1 = require "aoi.viewer.sha1"
-local websocket = require "aoi.viewer.websocket"
 
 local has_socket, socket = pcall(require, "socket")
 local UNPACKS = string.unpack ~= nil
@@ -16,43 +14,18 @@ local BROWSER = UNPACKS and has_socket and select(2, process.run(HAS)) == 0
 local LEFT_OUT = "left out: node, chromium or LuaSocket is not installed, or this Lua has no string.pack"
 if not BROWSER then print("the live page in a browser is " .. LEFT_OUT) end
 
-local function hex(bytes) return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end)) end
-
-describe("the handshake", function()
-  it("has SHA-1 and base64", function()
-    assert.equal("da39a3ee5e6b4b0d3255bfef95601890afd80709", hex(sha1 ""))
-    assert.equal("a9993e364706816aba3e25717850c26c9cd0d89d", hex(sha1 "abc"))
-    assert.equal("84983e441c3bd26ebaae4aa1f95129e5e54670f1",
-      hex(sha1 "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"))
-    assert.equal("10c9fb17de89337084ef824066ca138aa3273a3d", hex(sha1(("\255\0\17"):rep(37))))
+describe("what is sent", function()
+  it("has base64", function()
     for text, expected in pairs { [""] = "", f = "Zg==", fo = "Zm8=", foo = "Zm9v", foobar = "Zm9vYmFy" } do
       assert.equal(expected, base64(text))
     end
-    assert.equal("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", websocket.accept "dGhlIHNhbXBsZSBub25jZQ==")
-  end)
-
-  it("has frames", function()
-    local masked = "\129\133\55\250\33\61\127\159\77\81\88" -- of RFC 6455, 5.7
-    for n = 0, #masked - 1 do assert.same({}, { websocket.read(masked:sub(1, n)) }) end
-    assert.same({ "text", "Hello", 12 }, { websocket.read(masked .. "rest") })
-    assert.same({ nil, "a frame that is not masked" }, { websocket.read "\129\5Hello" })
-    assert.same({ nil, "a frame in fragments, or of an unknown kind" }, { websocket.read "\1\133" })
-    assert.same({ nil, "a message that is too long" }, { websocket.read("\129\254\255\255" .. ("x"):rep(9)) })
-    assert.same({ nil, "a message that is too long" }, { websocket.read("\129\255" .. ("\0"):rep(20)) })
-    assert.equal("82057869", hex(websocket.message(("xi"):rep(2) .. "x")):sub(1, 8))
-    assert.equal("827e0100", hex(websocket.message(("x"):rep(256))):sub(1, 8))
-    assert.equal("827f0000000000010000", hex(websocket.message(("x"):rep(65536))):sub(1, 20))
+    assert.equal(("/wAR"):rep(1000), base64(("\255\0\17"):rep(1000)))
   end)
 
   it("has JSON", function()
     local value = { a = { 1, -2.5, "x<\"\\\n" }, b = true, c = {}, d = { e = "y" }, f = 1e300 }
     assert.equal([[{"a":[1,-2.5,"x\u003c\"\\\n"],"b":true,"c":[],"d":{"e":"y"},"f":1.0000000000000001e+300}]],
       json.encode(value))
-    assert.same({ watcher = "12", at = true, structure = { 1, -2.5, 300 } },
-      json.decode ' { "watcher" : "12","at":true, "structure":[1,-2.5,3e2]} ')
-    for _, bad in ipairs { "", "{", "[1,]", '{"a"}', '{"a":1', "nope", '"\\n"', "[1]x", ("["):rep(99), '{"a":--1}' } do
-      assert.is_nil(json.decode(bad), bad)
-    end
   end)
 end)
 
@@ -63,19 +36,24 @@ describe("the gate", function()
 
   it("lets the page and its stream in, and nothing else", function()
     local own = { host = "127.0.0.1:8642" }
-    local stream = { host = "localhost:8642", upgrade = "WebSocket", origin = "http://localhost:8642" }
+    local stream = { host = "localhost:8642", origin = "http://localhost:8642" }
     assert.equal("page", judge({}, "/", own))
     assert.equal("page", judge({}, "/?x=1", { host = "[::1]:8642" }))
-    assert.equal("stream", judge({}, "/stream", stream))
+    assert.equal("stream", judge({}, "/stream?key=a", stream))
+    assert.equal("stream", judge({}, "/stream?key=a", own))
+    assert.equal("look", judge({}, "/look?key=a", own))
+    assert.equal(400, judge({}, "/stream", own))
     assert.equal(404, judge({}, "/etc/passwd", own))
     assert.equal(405, judge({}, "/", own, "POST"))
-    assert.equal(426, judge({}, "/stream", own))
     assert.equal(403, judge({}, "/", { host = "evil.example:8642" }))
     assert.equal(403, judge({}, "/", {}))
     stream.origin = "http://evil.example"
-    assert.equal(403, judge({}, "/stream", stream))
+    assert.equal(403, judge({}, "/stream?key=a", stream))
+    assert.equal(403, judge({}, "/look?key=a", stream))
     stream.origin = "https://localhost:8642"
-    assert.equal("stream", judge({}, "/stream", stream))
+    assert.equal("stream", judge({}, "/stream?key=a", stream))
+    local _, query = gate.judge({}, "GET", "/look?key=a&structure=-1%2C2e3,3,4", own)
+    assert.same({ key = "a", structure = "-1,2e3,3,4" }, query)
   end)
 
   it("asks for the token", function()
@@ -108,7 +86,7 @@ describe("a session", function()
     assert.same({ 3, 0, kind = 1 }, picture.entities[3])
     assert.is_nil(session:frame(0.1))
     assert.is_string(session:frame(1.2), "a sign of life")
-    session:receive '{"watcher":"3","target":"5","structure":[-9,-9,9,9]}'
+    session:receive { watcher = "3", target = "5", structure = "-9,-9,9,9" }
     _, said = frame(1.3)
     assert.same({ { node = "1", view = said[1].nodes[1].view, text = tostring(space:explain(3, 1, 5)), sees = true,
       why = "inside" } }, said[1].nodes)
@@ -119,8 +97,8 @@ describe("a session", function()
     picture.structure = nil
     frame(1.4)
     assert.is_nil(picture.structure, "not in each frame")
-    for _, odd in ipairs { "", "nonsense", "[]", '{"watcher":7}', '{"watcher":"99999999999999999999"}', '"x"',
-      '{"structure":[1,2]}', '{"structure":["a",1,2,3]}', '{"watcher":"4","structure":{}}', '{"watcher":"x"}' } do
+    for _, odd in ipairs { {}, { watcher = "" }, { watcher = "99999999999999999999" }, { structure = "1,2" },
+      { structure = "a,1,2,3" }, { watcher = "4", structure = "1,2,3,1e999" }, { watcher = "x", structure = "..,1,2,3" } } do
       session:receive(odd)
       assert.is_true(pcall(session.frame, session, 2))
     end
@@ -169,8 +147,7 @@ describe("a server", function()
     return hear(client)
   end
 
-  local UPGRADE = "GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    .. "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+  local function get(target) return "GET " .. target .. " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" end
 
   it("is on the loopback and serves the page", function()
     if not has_socket then return pending "LuaSocket is not installed" end
@@ -185,22 +162,26 @@ describe("a server", function()
     assert.matches("^HTTP/1.1 400 ", ask(("x"):rep(9000)))
   end)
 
-  it("streams, and ends a page that sends nonsense, and all when the space closes", function()
+  it("streams what a page looks at, and ends when the space closes", function()
     if not has_socket then return pending "LuaSocket is not installed" end
     local client, other = connect(), connect()
-    client:send(UPGRADE)
-    assert.matches("sec%-websocket%-accept: s3pPLMBiTxaQ9kYGzzhZRbK%+xOo=\r\n\r\n", hear(client, "list"))
+    client:send(get "/stream?key=one")
+    local heard = hear(client, "\n\n")
+    assert.matches("^HTTP/1.1 200 OK\r\n.*content%-type: text/event%-stream.*\r\n\r\ndata:[%w+/]+=*\n\n$", heard)
+    assert.is_nil(heard:find("content-length", 1, true), "it has no end")
     assert.equal(1, server:poll())
-    other:send(UPGRADE)
-    hear(other, "list")
+    other:send(get "/stream?key=two")
+    hear(other, "\n\n")
     assert.equal(2, server:poll())
-    other:send "nonsense that is no frame"
-    assert.matches("\136\2\3\234$", hear(other))
+    assert.matches("^HTTP/1.1 204 No Content\r\n", ask(get "/look?key=one&watcher=1"))
+    assert.equal(1, server.clients[1].session.wants.watcher)
+    assert.is_nil(server.clients[2].session.wants.watcher)
+    other:send "nonsense that nobody waits for"
+    other:close()
+    for _ = 1, 10 do server:poll() end
     assert.equal(1, server:poll())
-    client:send "\129\128\1\2\3\4\137\129\0\0\0\0x"
-    hear(client, "\138\1x")
     space:close()
-    assert.matches("\136\2\3\233$", hear(client))
+    hear(client)
     assert.equal(0, server:poll())
   end)
 
@@ -208,7 +189,7 @@ describe("a server", function()
     if not has_socket then return pending "LuaSocket is not installed" end
     for id = 2, 3000 do space:enter(id, id, 0) end
     local client = connect()
-    client:send(UPGRADE)
+    client:send(get "/stream?key=a")
     for round = 1, 400 do
       for id = 2, 3000 do space:move(id, id, round) end
       server:poll()

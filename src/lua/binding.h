@@ -198,6 +198,7 @@ int laoi_done(lua_State *L, int result); /* of a call of the core: nothing, or a
 
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
+void laoi_register(lua_State *L, const char *name); /* pops the table of a module that `require` finds by that name */
 void laoi_open_sync(lua_State *L, int space_meta);     /* pushes the table aoi.sync; sync.c */
 void laoi_open_sight(lua_State *L, int space_meta);    /* pushes the table aoi.sight; sight_methods.c */
 void laoi_open_reserved(lua_State *L, int space_meta); /* as module aoi.core.reserved; reserved_ids.c */
@@ -205,7 +206,8 @@ void laoi_open_wire(lua_State *L);                     /* what is in wire.h, as 
 void laoi_open_world(lua_State *L);                    /* the module aoi.core.world; world_router.c */
 
 void laoi_open_history(lua_State *L, int space_meta); /* adds `history` to the module on top; history_methods.c */
-void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the module on top; observe_methods.c */
+/* Adds `observe` to the module on top, and the module aoi.core.viewer; observe_methods.c. */
+void laoi_open_observe(lua_State *L, int space_meta);
 /* Pushes a space that is closed until it adopts a core, whose memory must be that of `alloc` and `ud`. */
 laoi_space *laoi_new_space(lua_State *L, int meta); /* meta: index of the metatable of spaces */
 void laoi_adopt_core(laoi_space *b, aoi_space *core);

@@ -508,6 +508,13 @@ void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f) {
     }
 }
 
+void laoi_register(lua_State *L, const char *name) {
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+    lua_insert(L, -2);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
+}
+
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L);
 
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {

@@ -15,9 +15,7 @@ static int r_lowest(lua_State *L) {
 static const luaL_Reg reserved_functions[] = {{"lowest", r_lowest}, {NULL, NULL}};
 
 void laoi_open_reserved(lua_State *L, int space_meta) {
-    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
     lua_createtable(L, 0, 1);
     laoi_set_functions(L, space_meta, reserved_functions);
-    lua_setfield(L, -2, "aoi.core.reserved");
-    lua_pop(L, 1);
+    laoi_register(L, "aoi.core.reserved");
 }

@@ -2,7 +2,7 @@
 --
 --   local view = require("aoi.skynet.viewer_host").serve(space, { port = 8642 })     in the service that has the space
 --
---   page <--WebSocket--> aoi/skynet/viewer_service <--calls--> this service: sessions, one for each page
+--   page <--HTTP--> aoi/skynet/viewer_service <--calls--> this service: sessions, one for each page
 --
 -- The other service pulls: it asks for a frame when the last one has gone. Without a page, nothing runs here.
 
@@ -50,11 +50,11 @@ function CMD.open(view, name)
 end
 
 -- Blocks, false where there is nothing to say, nil where the session is over; and how long to wait for the next ones.
-function CMD.frame(view, number, text)
+function CMD.frame(view, number, query)
   local it = view.sessions[number]
   if not it then return nil end
   it.asked = skynet.now()
-  if text then it.session:receive(text) end
+  if query then it.session:receive(query) end
   local start = skynet.hpc()
   local ok, bytes = pcall(it.session.frame, it.session, skynet.now() / 100)
   view.seconds, view.frames = view.seconds + (skynet.hpc() - start) / 1e9, view.frames + 1

@@ -1,12 +1,19 @@
--- What a live page's server answers to a request, whatever serves it: the page, the stream, or a refusal.
+-- What a live page's server answers to a request, whatever serves it: the page, its stream, what the page looks at, or
+-- a refusal.
+--
+--   GET /                                        the page
+--   GET /stream?key=K [&space=NAME]              server-sent events: the data of each are the blocks of a frame in base64
+--   GET /look?key=K [&watcher=ID] [&target=ID] [&structure=X0,Y0,X1,Y1]      what the page of that stream looks at
 --
 -- The server shows a game: it is read only, and only who may look is let in.
 --
 --   address   127.0.0.1 unless told otherwise; with another one a token is asked for
 --   Host      of a server on the loopback must name the loopback: no web site can take its place (DNS rebinding)
---   Origin    of a stream must be the page's own: a web site cannot open one from a visitor's browser
+--   Origin    where a browser names one, must be the page's own: a web site cannot open a stream from a visitor's browser
 
+require "aoi" -- has it in it
 local assets = require "aoi.viewer.assets"
+local base64 = require("aoi.core.viewer").base64
 
 local gate = {}
 
@@ -79,8 +86,8 @@ local function split(target)
   return path, values
 end
 
---- Judges a request. `headers` by lower-case name. Returns "page" or "stream" and the query's values; or a status and a
--- text.
+--- Judges a request. `headers` by lower-case name. Returns "page", "stream" or "look" and the query's values; or a
+-- status and a text.
 function gate.judge(options, method, target, headers)
   local path, query = split(target)
   local host, origin = headers.host or "", headers.origin
@@ -90,10 +97,10 @@ function gate.judge(options, method, target, headers)
   end
   if options.token and not same(query.token or "", options.token) then return 403, "the token is missing or wrong" end
   if path == "/" then return "page", query end
-  if path ~= "/stream" then return 404, "there is / and /stream" end
-  if (headers.upgrade or ""):lower() ~= "websocket" then return 426, "a WebSocket is expected" end
+  if path ~= "/stream" and path ~= "/look" then return 404, "there is /, /stream and /look" end
   if origin and origin:lower():gsub("^https?://", "") ~= host:lower() then return 403, "another site's page" end
-  return "stream", query
+  if not query.key then return 400, "a stream has a key" end
+  return path:sub(2), query
 end
 
 --- The page, ready for a stream.
@@ -101,6 +108,9 @@ function gate.page()
   local head, tail = assets.page()
   return head .. tail
 end
+
+--- A frame as an event of a stream.
+function gate.event(frame) return "data:" .. base64(frame) .. "\n\n" end
 
 --- Headers that every answer has.
 gate.HEADERS = {

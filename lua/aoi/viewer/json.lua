@@ -1,9 +1,8 @@
--- JSON, as much as the viewer speaks: strings, finite numbers, booleans, arrays, objects. Written for small texts.
+-- JSON, as much as the viewer writes: strings, finite numbers, booleans, arrays, objects.
 
 local json = {}
 
 local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
-local MOST_DEPTH = 8
 
 -- "<" too: a page holds such texts between tags.
 local function text_of(s)
@@ -28,63 +27,6 @@ function json.encode(value)
   table.sort(names)
   for i, name in ipairs(names) do parts[i] = text_of(name) .. ":" .. json.encode(value[name]) end
   return "{" .. table.concat(parts, ",") .. "}"
-end
-
-local decode_value
-
-local function list_of(text, at, depth, close, item)
-  local list = {}
-  at = text:match("^%s*()", at)
-  if text:sub(at, at) == close then return list, at + 1 end
-  while true do
-    at = item(list, at, depth + 1)
-    if not at then return nil end
-    local mark
-    mark, at = text:match("^%s*(.)()", at)
-    if mark == close then return list, at end
-    if mark ~= "," then return nil end
-  end
-end
-
--- Strings of the viewer have no escapes.
-local function decode_string(text, at)
-  local s, after = text:match('^%s*"([^"\\%c]*)"()', at)
-  return s, after
-end
-
-function decode_value(text, at, depth)
-  if depth > MOST_DEPTH then return nil end
-  at = text:match("^%s*()", at)
-  local c = text:sub(at, at)
-  if c == '"' then return decode_string(text, at) end
-  if c == "{" then
-    return list_of(text, at + 1, depth, "}", function(object, from, deeper)
-      local name, after = decode_string(text, from)
-      after = name and text:match("^%s*:()", after)
-      if not after then return nil end
-      object[name], after = decode_value(text, after, deeper)
-      return after
-    end)
-  elseif c == "[" then
-    return list_of(text, at + 1, depth, "]", function(array, from, deeper)
-      local value, after = decode_value(text, from, deeper)
-      array[#array + 1] = value
-      return after
-    end)
-  end
-  local word, after = text:match("^([%a]+)()", at)
-  if word == "true" or word == "false" then return word == "true", after end
-  local digits
-  digits, after = text:match("^(%-?%d+%.?%d*[eE]?[+-]?%d*)()", at)
-  if digits and tonumber(digits) then return tonumber(digits), after end
-  return nil
-end
-
---- The value of a text, or nil if it is no JSON, or has escapes or null in it.
-function json.decode(text)
-  local value, after = decode_value(text, 1, 1)
-  if after and text:find("^%s*$", after) then return value end
-  return nil
 end
 
 return json

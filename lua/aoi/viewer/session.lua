@@ -1,8 +1,8 @@
 -- What one live page is sent: independent of sockets.
 --
---   text from the page --receive--> what it looks at        frame(now) --> blocks, or nil while there is nothing to say
+--   the page's query --receive--> what it looks at        frame(now) --> blocks, or nil while there is nothing to say
 --
---   { "watcher": "12", "target": "7", "structure": [x0, y0, x1, y1], "at": true }      all of them optional
+--   { watcher = "12", target = "7", structure = "x0,y0,x1,y1" }      all of them optional
 --
 -- A page that has not taken its last frame gets none: what has changed meanwhile comes with the next one.
 
@@ -40,17 +40,23 @@ function Session.new(space, options)
   }, Session)
 end
 
---- Takes what the page says; anything else is passed over.
-function Session:receive(text)
-  local wants = json.decode(text)
-  if type(wants) ~= "table" then return end
-  local region = wants.structure
-  if type(region) ~= "table" then region = nil end
-  for i = 1, region and 4 or 0 do
-    if type(region[i]) ~= "number" or region[i] - region[i] ~= 0 then region = nil break end
+local NUMBER = "(%-?[%d.]+e?[+-]?%d*)"
+local RECTANGLE = "^" .. (NUMBER .. ","):rep(3) .. NUMBER .. "$"
+
+-- Four finite numbers, or nil.
+local function rectangle(text)
+  local region = { (text or ""):match(RECTANGLE) }
+  for i = 1, 4 do
+    region[i] = tonumber(region[i])
+    if not region[i] or region[i] - region[i] ~= 0 then return nil end
   end
-  local had = self.wants.region
-  self.wants = { watcher = integer(wants.watcher), target = integer(wants.target), region = region }
+  return region
+end
+
+--- Takes what the page looks at; what is not as it should be counts as absent.
+function Session:receive(query)
+  local region, had = rectangle(query.structure), self.wants.region
+  self.wants = { watcher = integer(query.watcher), target = integer(query.target), region = region }
   if region and not had then self.structure_at = -math.huge end
   self.asked = true
 end
