@@ -46,10 +46,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AOI_VERSION_MAJOR 0
-#define AOI_VERSION_MINOR 2
+#define AOI_VERSION_MAJOR 1
+#define AOI_VERSION_MINOR 0
 #define AOI_VERSION_PATCH 0
-#define AOI_VERSION "0.2.0"
+#define AOI_VERSION "1.0.0"
 
 /* AOI_SHARED: the program uses the shared library.  AOI_BUILD_SHARED: the library is being built.  A program that includes
  * the sources may define AOI_API itself: static makes the functions its own. */

@@ -12,13 +12,17 @@ local lua = process.lua()
 
 local function list(command) return lines(must(command)) end
 
+-- The version of the header: everything that has one follows it.
+local VERSION = process.read("include/aoi.h"):match('#define AOI_VERSION%s+"([%d.]+)"')
+local ROCKSPEC = ("aoi-%s-1.rockspec"):format(VERSION)
+
 local function rockspec()
   local env = {}
   local chunk
   if setfenv then -- Lua 5.1
-    chunk = setfenv(assert(loadfile("aoi-scm-1.rockspec")), env)
+    chunk = setfenv(assert(loadfile(ROCKSPEC)), env)
   else
-    chunk = assert(loadfile("aoi-scm-1.rockspec", "t", env))
+    chunk = assert(loadfile(ROCKSPEC, "t", env))
   end
   chunk()
   return env
@@ -31,6 +35,14 @@ end
 
 describe("the rockspec", function()
   local spec = rockspec()
+
+  it("is the only one, and of the version of aoi.h, as are module, package.json and changelog", function()
+    assert.same({ ROCKSPEC }, list("ls *.rockspec"))
+    assert.same({ VERSION .. "-1", "v" .. VERSION }, { spec.version, spec.source.tag })
+    assert.equal(VERSION, require("aoi").VERSION)
+    assert.equal(VERSION, process.read("js/package.json"):match('"version": "([^"]*)"'))
+    assert.equal(VERSION, process.read("CHANGELOG.md"):match("\n## ([%d.]+) %- %d%d%d%d%-%d%d%-%d%d\n"))
+  end)
 
   it("names one C file, which includes all others", function()
     assert.same({ "src/lua/core.c" }, spec.build.modules["aoi.core"].sources)
@@ -300,7 +312,6 @@ describe("make", function()
 
   describe("install", function()
     if not tree.plain then return end -- nobody installs a build with instruments
-    local VERSION = process.read("include/aoi.h"):match('#define AOI_VERSION%s+"([%d.]+)"') or "0.0.0"
     local MAJOR = VERSION:match("%d+")
     local version = _VERSION:match("[%d.]+")
     local folder, remove, prefix, where
@@ -440,8 +451,8 @@ describe("make", function()
     local folder, remove = process.folder()
     finally(remove)
     -- A copy, because luarocks leaves its objects beside the sources.
-    local copy = "mkdir %s/in && cp -r aoi-scm-1.rockspec LICENSE bin include src lua js %s/in"
-    must(copy:format(quote(folder), quote(folder)))
+    local copy = "mkdir %s/in && cp -r %s LICENSE bin include src lua js %s/in"
+    must(copy:format(quote(folder), ROCKSPEC, quote(folder)))
     local command = "cd %s/in && luarocks --lua-version 5.4 --tree %s/out make CFLAGS='-O0 -fPIC'"
     must(command:format(quote(folder), quote(folder)))
     local share, lib = folder .. "/out/share/lua/5.4", folder .. "/out/lib/lua/5.4"

@@ -39,7 +39,7 @@ aoi.ENTER = nil
 ---@type integer
 aoi.LEAVE = nil
 
---- The version of the core that is loaded: "0.2.0".
+--- The version of the core that is loaded: "1.0.0".
 ---@type string
 aoi.VERSION = nil
 

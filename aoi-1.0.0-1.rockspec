@@ -1,11 +1,12 @@
 rockspec_format = "3.0"
 package = "aoi"
-version = "scm-1"
+version = "1.0.0-1"
 source = {
-  url = "git+file://.",
+  url = "git+file://.", -- `luarocks make` builds the folder that it is called in
+  tag = "v1.0.0",
 }
 description = {
-  summary = "Area of interest for game servers: who came near whom, exactly and fast",
+  summary = "Area of interest for game servers: what sees what, and events when something comes or goes",
   detailed = [[
     Entities move, and their areas of interest report who enters and who leaves them. C core with several engines
     that give the same events (orthogonal lists by default), any number of areas per entity, 2D and 3D.
