@@ -322,7 +322,7 @@ describe("failures around the AOI service:", function()
         answered = true
       end)()
       net:run()
-      local link = ann.maps[2] and 2 or next(server.names.other.links)
+      local link = ann.maps[2] and 2 or next(server.names.other.clients)
       assert.is_true(server:call(ANN, "enter", link, 8, 50, 0))
       assert.is_true(server:call(ANN, "enter", link, 9, 50, 0))
       assert.is_true(server:call(ANN, "add_node", link, 8, 1, 5))

@@ -17,6 +17,14 @@ function argument.integer(value, n, name, level)
   return math.tointeger(value) or argument.fail(n, name, level, "number has no integer representation")
 end
 
+--- The table of options; an empty one if there is none.
+function argument.options(n, name, options)
+  if options ~= nil and type(options) ~= "table" then
+    argument.fail(n, name, 0, "table expected, got %s", type(options))
+  end
+  return options or {}
+end
+
 function argument.finite(value, n, name, level)
   level = level == 0 and 0 or level + 1
   if not math.type(value) then

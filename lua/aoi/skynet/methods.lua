@@ -8,6 +8,7 @@
 --
 -- In requests, methods of `id node` take the node as clients number it, the core's know it by its handle.
 
+local argument = require "aoi.skynet.argument"
 local call_as = require("aoi.skynet.wire").call_as
 
 local methods = {}
@@ -60,11 +61,35 @@ function methods.each(f)
   for name, values, arguments in LIST:gmatch "([%w_]+)/?(%d?) ?([^\n]*)\n" do f(name, arguments, tonumber(values)) end
 end
 
+-- Method -> how many of its first arguments are integers: ids, numbers of nodes.
+local INTEGERS = { where = 1 }
+methods.each(function(name, arguments)
+  local n = 0
+  for word in arguments:gmatch "%S+" do
+    if word ~= "id" and word ~= "node" and word ~= "target" then break end
+    n = n + 1
+  end
+  INTEGERS[name] = n
+end)
+
+local function checked(name, n, i, first, ...)
+  if i <= n then first = argument.integer(first, i, name, 0) end
+  if i >= n then return first, ... end
+  return first, checked(name, n, i + 1, ...)
+end
+
+--- The arguments of a method, its first ones as integers. Raises an error without a position.
+function methods.checked(name, ...)
+  local n = INTEGERS[name] or 0
+  if n == 0 then return ... end
+  return checked(name, n, 1, ...)
+end
+
 -- How many arguments a method must have.
 local function required(arguments, dimensions)
   local n = 0
-  for argument in arguments:gmatch "%S+" do
-    if argument:sub(-1) ~= "?" and (argument ~= "z" or dimensions == 3) then n = n + 1 end
+  for word in arguments:gmatch "%S+" do
+    if word:sub(-1) ~= "?" and (word ~= "z" or dimensions == 3) then n = n + 1 end
   end
   return n
 end
@@ -82,6 +107,12 @@ end
 function methods.results(ok, ...)
   if ok then return ... end
   error((...), 2)
+end
+
+--- The same without a position.
+function methods.answered(ok, ...)
+  if ok then return ... end
+  error((...), 0)
 end
 
 --- Calls the method of that name on a core: true and its results; or false and the error, which counts the arguments as

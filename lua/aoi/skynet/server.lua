@@ -2,12 +2,11 @@
 -- and `receive` take what arrives. No function yields, so every request is complete before the next one begins.
 --
 --   server                       one stream of messages to each subscriber, whatever spaces it has watchers in
---     spaces[number]             one map; `core` is an aoi space with deferred delivery
---       nodes[id][node] ----+    the record of a node; the core knows the node by the record's handle
---       owner[id] -> link   |    the link that entered the entity, or took it over
---     links[number]         |    one client of one space (one `open`): its records, its entities, its client views
---     records[handle] <-----+    one life of one node: its link
---     subscribers[address]       a service that has links
+--     spaces[number]             one map (space.lua)
+--     links[number]              one client of one space, as one `open` has made it: what it has there (clients.lua),
+--                                its number in the post, `slot`
+--     records[number]            the nodes of all spaces
+--     subscribers[address]       a service that has links: the streams to it (streams.lua), its number in the post
 --     post                       in C: events of the cores -> records -> messages of subscribers, and their windows
 --
 -- A tick collects the events of each core, and sends one message to every subscriber that has any. A subscriber with
@@ -15,11 +14,13 @@
 -- again with whole views. When a send fails the subscriber is gone: its nodes and the entities that it entered are
 -- removed.
 
-local broadcasts = require "aoi.skynet.broadcasts"
+local Space = require "aoi.skynet.space"
+local clients = require "aoi.skynet.clients"
 local failures = require "aoi.skynet.failures"
-local links = require "aoi.skynet.links"
-local packets = require "aoi.skynet.packets"
+local methods = require "aoi.skynet.methods"
 local requests = require "aoi.skynet.requests"
+local streams = require "aoi.skynet.streams"
+local views = require "aoi.skynet.views"
 local wire = require "aoi.skynet.wire"
 
 local head = wire.head
@@ -58,7 +59,7 @@ function Server.new(options)
     records = {},
     refused = {}, dead = {}, ticking = false, looked = options.now(),
     first_seq = options.first_seq, -- of new subscribers, instead of 0
-    packet_lists = {},
+    packets = {}, -- of this tick, not sent yet: a list for each subscriber
     counters = {
       calls = 0, errors = 0, batches = 0, moves = 0, refused = 0, malformed = 0, ticks = 0, late = 0, skipped = 0,
       events = 0, messages = 0, bytes = 0, pings = 0, packets = 0, broadcasts = 0, missed = 0, deaths = 0,
@@ -86,10 +87,9 @@ function Server:subscribe(address)
   local subscriber = self.subscribers[address]
   if not subscriber then
     local now = self.now()
-    subscriber = {
+    subscriber = streams.begin {
       address = address, links = {}, slot = self.post:subscribe(address, self.first_seq), remote = self.remote(address),
-      seq = self.first_seq or 0, sent_at = now, heard_at = now, heard = false, batches = 0, packet_seq = 0,
-      packets_acked = 0, broadcast_bytes = 0, broadcasts_acked = 0, barred = {},
+      seq = self.first_seq or 0, sent_at = now, heard_at = now, heard = false, batches = 0, barred = {},
     }
     self.subscribers[address] = subscriber
   end
@@ -102,7 +102,7 @@ function Server:drop(address)
   if not subscriber then return false end
   self.subscribers[address] = nil
   self.counters.deaths = self.counters.deaths + 1
-  for _, link in pairs(subscriber.links) do links.detach(self, link) end
+  for _, link in pairs(subscriber.links) do self:detach(link) end
   self.post:unsubscribe(subscriber.slot)
   return true
 end
@@ -122,6 +122,16 @@ function Server:post_message(address, message)
     self:unsent(#message)
   end
   return sent
+end
+
+--- About that entity. Whether it was sent: a subscriber that has fallen behind misses it.
+function Server:broadcast(subscriber, id, message)
+  local fits = streams.broadcast(subscriber, message)
+  if fits then return self:post_message(subscriber.address, fits) end
+  self.counters.missed = self.counters.missed + 1
+  self.warn("broadcast", "aoi: service :%08x has fallen behind and misses a broadcast about entity %d",
+    subscriber.address, id)
+  return false
 end
 
 function Server:unsent(bytes) self.log(("aoi: a message of %d bytes could not be sent"):format(bytes)) end
@@ -161,6 +171,56 @@ function Server:probe_all()
   self.looked = now
 end
 
+-- Spaces and links --------------------------------------------------------------------------------------------------
+
+--- options: engine, dimensions, cell, quantum.
+function Server:new_map(name, core, options)
+  local number = self.space_number + 1
+  options.number, options.name, options.core = number, name, core
+  local space = Space.new(self, options)
+  self.space_number, self.spaces[number], self.names[name] = number, space, space
+  return space
+end
+
+--- gate: not opened by the subscriber, which has called itself a gate: another one has named it. The space does not
+-- live for such links, whose numbers are those from wire.GATE on.
+function Server:link(space, subscriber, gate)
+  local number, base = self.link_number, gate and wire.GATE or 0
+  repeat
+    number = number % (wire.GATE - 1) + 1
+  until not self.links[base + number]
+  self.link_number = number
+  number = base + number
+  if not gate then space.users = space.users + 1 end
+  local link = clients.new(number)
+  link.space, link.subscriber, link.gate, link.drives = space, subscriber, gate, false
+  link.slot = self.post:link(subscriber.slot, space.core, number)
+  self.links[number], space.clients[number], subscriber.links[number] = link, link, link
+  return link
+end
+
+local function remove_link(self, link)
+  self.links[link.number], link.subscriber.links[link.number] = nil, nil
+  link.space:remove(link)
+  self.post:unlink(link.slot)
+end
+
+--- Removes a client from a space, with its nodes and entities. A space that nobody has open is closed.
+function Server:detach(link)
+  local space = link.space
+  if self.links[link.number] ~= link then return end
+  remove_link(self, link)
+  if link.gate then return end
+  space.users = space.users - 1
+  if space.users > 0 or not self.spaces[space.number] then return end
+  for number, gate in pairs(space.clients) do
+    remove_link(self, gate)
+    self:post_message(gate.subscriber.address, wire.bye(number))
+  end
+  self.spaces[space.number], self.names[space.name] = nil, nil
+  space:close()
+end
+
 -- Requests ----------------------------------------------------------------------------------------------------------
 
 -- One request: true and its results; or false and what was wrong, and nothing has changed.
@@ -171,7 +231,7 @@ local function request(self, address, name, number, ...)
   if name == "open" or name == "gate" then return requests[name](self, address, number, ...) end
   local command = requests.CMD[name] or error(("unknown request '%s'"):format(tostring(name)), 0)
   local link = subscriber and subscriber.links[number] or error("the space is closed", 0)
-  return command(self, link, ...)
+  return command(self, link, methods.checked(name, ...))
 end
 
 local function answer(self, ok, ...)
@@ -211,6 +271,13 @@ local function on_moves(self, address, message, flags, number)
   return true
 end
 
+-- Its next message is the whole picture, and says that it begins anew.
+local function begin_anew(subscriber, view)
+  subscriber.starved[view] = nil
+  local link = subscriber.links[view.client]
+  if link and link.views[view] then views.resend(link.space, { view.id }) end
+end
+
 local function on_ack(self, address, flags, seq)
   local subscriber = self.subscribers[address]
   if not subscriber then
@@ -219,9 +286,9 @@ local function on_ack(self, address, flags, seq)
   end
   subscriber.heard = true
   if flags & wire.OF_PACKETS ~= 0 then
-    packets.ack(subscriber, seq)
+    for _, view in ipairs(streams.ack_packets(subscriber, seq)) do begin_anew(subscriber, view) end
   elseif flags & wire.OF_BROADCASTS ~= 0 then
-    broadcasts.ack(subscriber, seq)
+    streams.ack_broadcasts(subscriber, seq)
   else
     self.post:ack(subscriber.slot, seq, flags & wire.LOST ~= 0)
   end
@@ -272,14 +339,45 @@ local function send_events(self)
   counters.messages, counters.bytes = counters.messages + messages, counters.bytes + bytes
 end
 
+local function collect_packet(self, view, packet)
+  local subscriber = self.links[view.client].subscriber
+  if streams.starves(subscriber, view, self.window) then return end
+  local list = subscriber.collecting
+  if not list or list.size >= self.max_message then
+    list = { subscriber = subscriber, views = {}, size = 0 }
+    subscriber.collecting = list
+    self.packets[#self.packets + 1] = list
+  end
+  list[#list + 1], list.views[#list + 1], list.size = packet, view, list.size + #packet
+end
+
 local function collect(self, space)
   local events = self.post:collect(space.core)
-  if space.sync then packets.tick(self, space) end
+  views.tick(space, function(view, packet) collect_packet(self, view, packet) end)
   return events
 end
 
+-- What has been collected: a message for each subscriber, several if it is longer than max_message. Where that fails,
+-- the views begin anew.
+local function send_packets(self)
+  local lists = self.packets
+  self.packets = {}
+  for _, list in ipairs(lists) do
+    local subscriber = list.subscriber
+    subscriber.collecting = nil
+    local ok, sent = pcall(streams.send_packets, subscriber, list, self.window, function(message)
+      return self:post_message(subscriber.address, message)
+    end)
+    if not ok then self.log(("aoi: %s"):format(tostring(sent))) end
+    if ok and sent then self.counters.packets = self.counters.packets + #list end
+    if not ok or sent == false then
+      for _, view in ipairs(list.views) do begin_anew(subscriber, view) end
+    end
+  end
+end
+
 local function send_all(self)
-  packets.send(self)
+  send_packets(self)
   send_events(self)
 end
 
@@ -378,12 +476,12 @@ function Server:info()
   for _, space in pairs(self.spaces) do
     total.spaces = total.spaces + 1
     local stats = space.core:stats()
-    local clients, views = 0, 0
-    for _ in pairs(space.links) do clients = clients + 1 end
-    for _ in pairs(space.views) do views = views + 1 end
+    local links, client_views = 0, 0
+    for _ in pairs(space.clients) do links = links + 1 end
+    for _ in pairs(space.views) do client_views = client_views + 1 end
     result["space " .. space.name] = {
-      number = space.number, clients = clients, drivers = space.drivers, entities = stats.entities,
-      nodes = stats.nodes, pending = stats.pending, memory = stats.memory, client_views = views,
+      number = space.number, clients = links, drivers = space.drivers, entities = stats.entities,
+      nodes = stats.nodes, pending = stats.pending, memory = stats.memory, client_views = client_views,
     }
   end
   return result

@@ -135,9 +135,6 @@ function wire.read_packets(s, out)
   return n
 end
 
--- Bytes of a BROADCAST.
-function wire.size_of_broadcast(handles, ids, bytes) return HEAD + 20 + 4 * #handles + 8 * #ids + #bytes end
-
 --- To the nodes with these handles, and the client views of these entities. sent: bytes so far, of all; ask: whether an
 -- ACK is expected.
 function wire.broadcast(link, sent, ask, target, handles, ids, bytes)

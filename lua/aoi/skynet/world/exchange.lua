@@ -27,13 +27,12 @@
 
 local Line = require "aoi.skynet.world.line"
 local successors = require "aoi.skynet.world.successors"
-local broadcasts = require "aoi.skynet.broadcasts"
+local streams = require "aoi.skynet.streams"
 local wire = require "aoi.skynet.wire"
 
 local Exchange = {}
 Exchange.__index = Exchange
 
-local U32 = 0xffffffff
 local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is process << 24 | n
 local AHEAD = 3              -- epochs after which every process obeys an order given now
 
@@ -302,8 +301,7 @@ function Exchange:join(address)
   self.client_count = self.client_count % (MOST_CLIENTS - 1) + 1
   number = (self.here - 1) << 24 | self.client_count
   self.by_address[address] = number
-  self.clients[number] = { address = address, seq = 0, acked = 0, behind = false, foreign = 0,
-                           packet_seq = 0, packets_acked = 0, starved = {}, broadcast_bytes = 0, broadcasts_acked = 0 }
+  self.clients[number] = streams.begin { address = address, seq = 0, acked = 0, behind = false, foreign = 0 }
   return number
 end
 
@@ -364,6 +362,7 @@ function Exchange:post_to(number, message)
   if not client then return end
   if self.post(client.address, message) == nil then return self:leave(client.address) end
   self.counters.messages, self.counters.bytes = self.counters.messages + 1, self.counters.bytes + #message
+  return true
 end
 
 -- The records of all shards: nodes that end come first, as another shard may have the next life of one.
@@ -382,18 +381,10 @@ local function records_of(number, list, anew)
 end
 
 local function lags(self, client)
-  if client.behind or client.seq - client.acked & U32 < self.window then return client.behind end
+  if client.behind or not streams.is_full(client, "seq", "acked", self.window) then return client.behind end
   client.behind = true
   self.counters.overruns = self.counters.overruns + 1
   return true
-end
-
--- The number of the client's next message, and whether the client is to acknowledge it; fields of the last one that has
--- been sent and of the last that has been acknowledged.
-local function next_seq(self, client, sent, acked)
-  client[sent] = client[sent] + 1 & U32
-  local waiting = client[sent] - client[acked] & U32
-  return client[sent], waiting % math.max(1, self.window // 4) == 0 or waiting >= self.window
 end
 
 -- Messages that are neither events nor routes. A client that has fallen behind with broadcasts misses what comes then;
@@ -401,31 +392,21 @@ end
 local function deliver_letters(self, number, epoch, letters)
   local client, packets = self.clients[number], {}
   for _, message in ipairs(letters) do
-    local fits = true
-    if wire.head(message) == wire.BROADCAST then
-      local now, ask
-      fits, now, ask = broadcasts.admit(client, #message)
-      if fits then message, client.broadcast_bytes = wire.renumbered(message, now, ask), now end
-    end
-    if fits then self:post_to(number, message) end
+    if wire.head(message) == wire.BROADCAST then message = streams.broadcast(client, message) end
+    if message then self:post_to(number, message) end
   end
-  local full = client.packet_seq - client.packets_acked & U32 >= self.window
   for i = 1, #letters.packets, 2 do
     local id, at = letters.packets[i], client.starved[letters.packets[i]]
-    if at and at ~= true and epoch >= at then at, client.starved[id] = nil, nil end
-    if at or full then client.starved[id] = at or true else packets[#packets + 1] = letters.packets[i + 1] end
+    if at and at ~= true and epoch >= at then client.starved[id] = nil end
+    if not streams.starves(client, id, self.window) then packets[#packets + 1] = letters.packets[i + 1] end
   end
   if not packets[1] or not self.clients[number] then return end
-  self:post_to(number, wire.packets(next_seq(self, client, "packet_seq", "packets_acked")) .. table.concat(packets))
+  streams.send_packets(client, packets, self.window, function(message) return self:post_to(number, message) end)
 end
 
 local function ack_packets(self, client, seq)
-  if client.packet_seq - seq & U32 <= client.packet_seq - client.packets_acked & U32 then client.packets_acked = seq end
-  local ids = {}
-  for id, at in pairs(client.starved) do
-    if at == true then ids[#ids + 1] = id end
-  end
-  if client.packets_acked ~= client.packet_seq or not ids[1] then return end
+  local ids = streams.ack_packets(client, seq)
+  if not ids[1] then return end
   local at = self:order("resend", ids)
   for _, id in ipairs(ids) do client.starved[id] = at end
 end
@@ -456,7 +437,8 @@ function Exchange:deliver_events(number, epoch, list)
   end
   local records = records_of(number, list, anew)
   if #records == 0 or not self.clients[number] then return end
-  local seq, ask = next_seq(self, client, "seq", "acked")
+  local seq, ask = streams.next(client, "seq", "acked", self.window)
+  client.seq = seq
   self:post_to(number, wire.events(seq, ask, records))
 end
 
@@ -467,9 +449,9 @@ function Exchange:ack(address, seq, flags)
   if not client or self.closed then return end
   if flags & wire.OF_RESTORED ~= 0 then return successors.restored(self, number, seq) end
   if flags & wire.OF_PACKETS ~= 0 then return ack_packets(self, client, seq) end
-  if flags & wire.OF_BROADCASTS ~= 0 then return broadcasts.ack(client, seq) end
+  if flags & wire.OF_BROADCASTS ~= 0 then return streams.ack_broadcasts(client, seq) end
   local lost = flags & wire.LOST ~= 0
-  if (client.seq - seq) & U32 <= (client.seq - client.acked) & U32 then client.acked = seq end
+  streams.ack(client, "seq", "acked", seq)
   client.behind = client.behind or lost and not client.resumes
   if client.behind and client.acked == client.seq then
     client.behind = false

@@ -218,29 +218,14 @@ local own = {}
 questions(own)
 watching(Member, own)
 
-local INTEGERS = {} -- method -> how many of its first arguments are integers: ids, numbers of nodes
-methods.each(function(name, arguments)
-  local n = 0
-  for word in arguments:gmatch "%S+" do
-    if word ~= "id" and word ~= "node" and word ~= "target" then break end
-    n = n + 1
-  end
-  INTEGERS[name] = n
-end)
+local function dispatch(self, name, ...)
+  if own[name] then return own[name](self, ...) end
+  return self:ask_owner(name, ...)
+end
 
 local function request(self, name, ...)
   if self.closed then return false, self:closed_text() end
-  local n = INTEGERS[name]
-  if n == 1 then
-    local id = argument.integer((...), 1, name, 0)
-    if own[name] then return own[name](self, id, select(2, ...)) end
-    return self:ask_owner(name, id, select(2, ...))
-  elseif own[name] then
-    return own[name](self, ...)
-  end
-  local arguments = table.pack(...)
-  for i = 1, n do arguments[i] = argument.integer(arguments[i], i, name, 0) end
-  return self:ask_owner(name, table.unpack(arguments, 1, math.max(n, arguments.n)))
+  return dispatch(self, name, methods.checked(name, ...))
 end
 
 local function caught(ok, ...)
@@ -544,8 +529,6 @@ function Member:where(id)
   local shard = self.outbox:where(math.tointeger(id))
   return shard, self.process_of and self.process_of[shard]
 end
-
-INTEGERS.where = 1
 
 function own.where(self, id)
   local ok, has = self:ask_owner("has", id)

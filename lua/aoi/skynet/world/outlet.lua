@@ -1,10 +1,11 @@
 -- What a shard has for clients: events, made messages as by an AOI service (src/lua/wire_post.h), and notes. The window
 -- is the exchange's, which joins what the shards have written for an epoch.
 --
---   shard.clients[number]   of the world, that have or had nodes here: what the post knows them by
+--   shard.clients[number]   slot, link: what the post knows it by, once it has had a node here
 --   shard.notes[client]     routes and refusals, which go with the events of the epoch
 --   shard.letters[client]   other messages: flat ones, and in `packets` those for players: id, bytes, and so on
 
+local clients = require "aoi.skynet.clients"
 local wire = require "aoi.skynet.wire"
 
 local outlet = { LEFT = 0xffff } -- in place of a shard: another client has made the entity leave
@@ -39,11 +40,10 @@ end
 --- A number for the node of a record, by which core and post know it from now on, if it has none yet.
 function outlet.open_node(self, rec)
   if rec.number then return end
-  local client = self.clients[rec.client]
-  if not client then
-    local slot = self.post:subscribe(rec.client)
-    client = { slot = slot, link = self.post:link(slot, self.core, rec.client) }
-    self.clients[rec.client] = client
+  local client = clients.of(self, rec.client)
+  if not client.link then
+    client.slot = self.post:subscribe(rec.client)
+    client.link = self.post:link(client.slot, self.core, rec.client)
   end
   rec.number = self.post:add(client.link, rec.id, rec.node, rec.positions, rec.handle)
   self.recs[rec.number] = rec
@@ -84,7 +84,7 @@ function outlet.drain(self, number)
   for _, client in ipairs(self.buried) do
     local c = self.clients[client]
     self.clients[client], mail[client] = nil, nil
-    if c then
+    if c and c.link then
       self.post:unlink(c.link)
       self.post:unsubscribe(c.slot)
     end
@@ -95,7 +95,7 @@ end
 --- The client's nodes say all that they see, with the next drain.
 function outlet.whole(self, number)
   local client = self.clients[number]
-  if client then self.post:ack(client.slot, 0, true) end
+  if client and client.link then self.post:ack(client.slot, 0, true) end
 end
 
 return outlet

@@ -23,6 +23,7 @@
 --
 -- What returns is as one that enters in the coming epoch, but is handed over, if need be to this shard itself.
 
+local clients = require "aoi.skynet.clients"
 local core = require "aoi.skynet.world.native"
 local epoch = require "aoi.skynet.world.epoch"
 local directory = require "aoi.skynet.world.directory"
@@ -41,8 +42,7 @@ function recovery.is_absent(self) return self.applied < self.ready end
 local function node_with_past(self, ent, id, n)
   local rec = { id = id, node = n.node, client = n.client, by = n.by or n.client, handle = n.handle, area = n.area,
                 positions = n.positions, added = true, seen = n.seen, width = n.width, overrides = n.overrides }
-  ent.nodes = ent.nodes or {}
-  ent.nodes[n.node] = rec
+  clients.keep_node(self, ent, rec)
   overrides.adopt(self, rec)
   return rec
 end
@@ -51,7 +51,11 @@ end
 local function take(self, entity)
   local ent = { life = entity.life, client = entity.client, kind = entity.kind, barred = entity.barred, past = true,
                 birth = { x = entity.x, y = entity.y, z = entity.z, batch = entity.batch } }
-  self.ents[entity.id], self.views[entity.id] = ent, entity.view
+  clients.own(self, entity.id, ent)
+  if entity.view then
+    entity.view.id = entity.id
+    clients.keep_view(self, entity.view)
+  end
   self.returning[entity.id], self.sent_on[entity.id] = true, nil
   for _, n in ipairs(entity.nodes) do node_with_past(self, ent, entity.id, n) end
 end

@@ -1,18 +1,16 @@
--- One shard of a world: a region of it, with everything that stands there or may be seen from there. No function yields
--- and nothing is sent: `request` and `moves` take what clients want, `close` and `apply` are the two halves of an
--- epoch.
+-- One shard of a world: a region of it, with everything that stands there or may be seen from there: a place
+-- (aoi.skynet.commands) whose commands wait for the coming epoch. No function yields and nothing is sent: `request` and
+-- `moves` take what clients want, `close` and `apply` are the two halves of an epoch.
 --
 --   core                     an aoi space with deferred delivery: its own entities, and ghosts of those nearby
 --   router                   (C) which are its own, moves sorted by who must hear of them
 --   post                     (C) events made messages, as of an AOI service (src/lua/wire_post.h); the window is the
 --                            exchange's
---   clients[number]          of the world, that have or had nodes here: what the post knows them by
---   ents[id]                 its own entities, those that enter in the coming epoch included: life, client, kind,
---     nodes[node] --> rec      birth = { x, y, z } until it has entered
---   recs[number] --> rec     one life of a node: the core and the post know it by its number
+--   clients[number]          of the world, that have or had something here (clients.lua); link, slot: of the post
+--   ents[id]                 its own entities, those that enter in the coming epoch included: besides what any place
+--                            has, life, kind, birth = { x, y, z } until it has entered
 --   notes[client]            routes and refusals, which go with the events of the epoch
 --   overridden[target]       nodes with an override for it (overrides.lua)
---   views[id]                client views (views.lua)
 --   moved[id]                where an entity went that was its own, for a while
 --   forwarding[id]           where moves of it go that have come here, with the coming epoch
 --   sent_on[id][client]      the last move that has gone on from here (followers.lua)
@@ -25,7 +23,9 @@
 -- Between close and apply only moves are taken; a request waits, so that it always finds the end of an epoch and what
 -- has been accepted since. An entity's former owner removes and tells what ends with it, its new one all the rest.
 
-local commands = require "aoi.skynet.world.commands"
+local clients = require "aoi.skynet.clients"
+local coming = require "aoi.skynet.world.coming"
+local commands = require "aoi.skynet.world.owner"
 local directory = require "aoi.skynet.world.directory"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
@@ -34,14 +34,14 @@ local overrides = require "aoi.skynet.world.overrides"
 local recovery = require "aoi.skynet.world.recovery"
 local strays = require "aoi.skynet.world.strays"
 local tiles = require "aoi.skynet.world.tiles"
-local views = require "aoi.skynet.world.views"
-local wire = require "aoi.skynet.wire"
+local views = require "aoi.skynet.views"
 local world = require "aoi.skynet.world.native"
 
 local MOVE, NEAR, FAR, GONE, BORN, KIND = 1, 2, 3, 4, 5, 6
 
 local Shard = {}
 Shard.__index = Shard
+coming(Shard)
 
 --- options: number; plan, as of tiles.plan; engine, dimensions, cell. Optional: clock() in seconds; log(epoch, line)
 -- takes the commands of each closed epoch, for a replay; grace: epochs for which what is lost with a dead shard waits.
@@ -60,7 +60,7 @@ function Shard.new(options)
     returning = {}, orphans = {}, revived = {}, ended = {}, lost = {}, ended_nodes = {},
     post = outlet.post(), clients = {}, notes = {}, letters = {},
     overridden = {}, adopted = {}, views = {}, taken_views = {}, quantum = options.quantum,
-    clock = options.clock or os.clock, log = options.log,
+    clock = options.clock or os.clock, log = options.log, new_sync = require("aoi.sync").new,
     ents = {}, recs = {}, moved = {}, sent_on = {},
     life = {}, holder = {}, claims = {}, last_life = (options.term or 0) << 24 & 0xffffffff,
     closed = options.epoch or 0, applied = options.epoch or 0,
@@ -73,13 +73,6 @@ function Shard.new(options)
   self:begin()
   if options.held then recovery.sift(self, self:read_parts(options.held)) end
   return self
-end
-
--- What the coming epoch will do.
-function Shard:begin()
-  self.births, self.leaves, self.added, self.removed, self.changed, self.kinds = {}, {}, {}, {}, {}, {}
-  self.overriding, self.viewing = {}, {} -- records and ids whose overrides and views have changed
-  self.ending = {} -- records of nodes that see until then, by number
 end
 
 -- Requests ----------------------------------------------------------------------------------------------------------
@@ -166,25 +159,9 @@ end
 
 local function bury(self, client)
   self.buried[#self.buried + 1] = client
-  local function lost(by, id, node) outlet.put(self, by, wire.lost_views(by, { id, node or false })) end
   directory.bury(self, client)
-  local ids = {}
-  for id, ent in pairs(self.ents) do
-    if ent.client == client then
-      ids[#ids + 1] = id
-    elseif ent.nodes then
-      for _, rec in pairs(ent.nodes) do
-        if rec.client == client and rec.by ~= client then lost(rec.by, id, rec.node) end
-        if rec.client == client or rec.by == client then commands.drop_node(self, ent, rec) end
-      end
-    end
-  end
-  views.bury(self, client, lost)
-  table.sort(ids)
-  for _, id in ipairs(ids) do
-    self.sent_on[id] = nil
-    commands.leave(self, client, id)
-  end
+  for _, id in ipairs(clients.entities(self, client)) do self.sent_on[id] = nil end
+  commands.bury(self, client)
 end
 
 -- close -------------------------------------------------------------------------------------------------------------
@@ -218,6 +195,7 @@ local function give_nodes(self, id, ent)
     rec.dead = true
     if rec.number then self.recs[rec.number] = nil end
     overrides.forget(self, rec)
+    clients.forget_node(self, ent, rec)
   end
   local view = views.give(self, id)
   local extra = (ent.barred or view or next(nodes)) and { barred = ent.barred, view = view, nodes = nodes } or nil
@@ -241,7 +219,8 @@ local function hand_over(self, lists, id, shard, x, y, z)
   route_clients(self, id, ent, movers[1], shard)
   tell_home(self, lists, id, life, shard)
   self.given[#self.given + 1] = { id = id, stays = stays, numbers = numbers, x = x, y = y, z = z }
-  self.ents[id], self.moved[id] = nil, { shard = shard, epoch = self.closed }
+  clients.disown(self, id)
+  self.moved[id] = { shard = shard, epoch = self.closed }
 end
 
 local function hand_over_all(self, lists)
@@ -270,7 +249,7 @@ local function bear_again(self, lists, id, ent)
     self.moved[id] = { shard = owner, epoch = self.closed }
   end
   tell_home(self, lists, id, ent.life, owner)
-  self.ents[id] = nil
+  clients.disown(self, id)
 end
 
 -- One that enters. It may have been moved into another's region since: then it is handed over as it enters.
@@ -290,7 +269,8 @@ local function bear(self, lists, id, ent)
     local list = list_for(lists, owner, epoch.HAND)
     list[#list + 1] = epoch.hand(hand, self.dimensions)
     outlet.note(self, ent.client, id, owner)
-    self.ents[id], self.moved[id] = nil, { shard = owner, epoch = self.closed }
+    clients.disown(self, id)
+    self.moved[id] = { shard = owner, epoch = self.closed }
   end
   if birth.real or here then self.borne[#self.borne + 1] = birth end
 end
@@ -327,8 +307,7 @@ function Shard:close(number)
     router:gone(leave.id)
     tell_home(self, lists, leave.id, leave.life, 0)
   end
-  for _, release in ipairs(self.releases or {}) do tell_home(self, lists, release.id, release.life, 0) end
-  self.releases = nil
+  for _, release in ipairs(self.releases) do tell_home(self, lists, release.id, release.life, 0) end
   recovery.expire(self)
   if self.log then require("aoi.skynet.world.log").commands(self) end
   for _, id in ipairs(self.births) do
@@ -390,7 +369,7 @@ end
 -- What comes with a hand-over, besides its nodes.
 local function take_entity(self, hand)
   local extra = hand.extra or {}
-  self.ents[hand.id] = { life = hand.life, client = hand.client, kind = hand.kind, barred = extra.barred }
+  clients.own(self, hand.id, { life = hand.life, client = hand.client, kind = hand.kind, barred = extra.barred })
   self.moved[hand.id] = nil
   if extra.barred then self.router:bar(hand.id, true) end
   views.take(self, hand.id, extra.view)
@@ -430,8 +409,7 @@ local function take_node(self, hand, n)
   if extra then rec.by, rec.overrides = extra.by or n.client, extra.overrides end
   overrides.adopt(self, rec)
   outlet.open_node(self, rec)
-  ent.nodes = ent.nodes or {}
-  ent.nodes[n.node] = rec
+  clients.keep_node(self, ent, rec)
   self.router:adopt(hand.id, rec.number, n.area, n.seen, n.width)
 end
 
@@ -544,7 +522,7 @@ function Shard:apply(number, list)
   views.apply(self, self.closing.viewing)
   obey(self, number, "whole", outlet.whole)
   obey(self, number, "resend", views.resend)
-  views.tick(self)
+  views.tick(self, function(view, packet) outlet.put_packet(self, view.client, view.id, packet) end)
   started = self.clock()
   local mail, events = outlet.drain(self, number)
   self.counters.drain_seconds = self.counters.drain_seconds + self.clock() - started

@@ -23,7 +23,7 @@ function strays.handed_to(self, id)
 end
 
 -- The shard to which a move of another's entity goes, whether that is its owner, and whether this shard has handed it
--- over: it remembers that for a while, or the id's home knows. A request goes the same way (commands.lua), so that it
+-- over: it remembers that for a while, or the id's home knows. A request goes the same way (owner.lua), so that it
 -- comes after the moves before it.
 local function way_to(self, id)
   local to, home = strays.handed_to(self, id), directory.home(self, id)

@@ -63,7 +63,6 @@ end
 
 for _, name in ipairs { "set_area", "set_radius", "set_facing", "set_mask" } do
   own[name] = function(self, id, node, ...)
-    id, node = argument.integer(id, 1, name, 0), argument.integer(node, 2, name, 0)
     local ok, area = self:ask_owner(name, id, node, ...)
     if not ok then return false, area end
     local kept = kept_node(self, id, node)
@@ -73,7 +72,6 @@ for _, name in ipairs { "set_area", "set_radius", "set_facing", "set_mask" } do
 end
 
 function own.remove_node(self, id, node)
-  id, node = argument.integer(id, 1, "remove_node", 0), argument.integer(node, 2, "remove_node", 0)
   local kept = kept_node(self, id, node)
   local ok, reason = self:ask_owner("remove_node", id, node)
   if not ok then return false, reason end
@@ -91,8 +89,6 @@ end
 local HOWS = { hide = true, show = true, match = true }
 
 function own.override(self, id, node, target, how)
-  id, node = argument.integer(id, 1, "override", 0), argument.integer(node, 2, "override", 0)
-  target = argument.integer(target, 3, "override", 0)
   if how ~= nil and not HOWS[how] then argument.fail(4, "override", 0, "'hide', 'show', 'match' or nil expected") end
   local ok, lives = self:ask_shard(home(self, target), "lives_of", { target })
   if not ok then return false, lives end
@@ -108,7 +104,6 @@ end
 
 -- Those whose targets are still alive.
 function own.overrides(self, id, node)
-  id, node = argument.integer(id, 1, "overrides", 0), argument.integer(node, 2, "overrides", 0)
   local ok, list = self:ask_owner("overrides", id, node)
   if not ok then return false, list end
   local alive, n = {}, 0
@@ -130,8 +125,7 @@ end
 local VIEW = { to = true, fd = true }
 
 function own.add_client(self, id, area, options)
-  local given, o = {}, options or {}
-  if type(o) ~= "table" then argument.fail(3, "add_client", 0, "table expected, got %s", type(o)) end
+  local given, o = {}, argument.options(3, "add_client", options)
   for key, value in pairs(o) do
     if not VIEW[key] then given[key] = value end
   end

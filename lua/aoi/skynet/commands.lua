@@ -1,0 +1,235 @@
+-- The requests of clients to a place, which is a map (space.lua) or a shard of a world (world/shard.lua):
+-- commands[name](place, client, ...). A map does at once what a shard notes for the coming epoch: that is what methods
+-- of the place do. A request that raises has changed nothing.
+--
+--   entity(client, id, name)      the entity, or raises        take_out(id, ent, client)
+--   find(client, id)              nil: there is none           rekind(id, ent, kind)
+--   is_barred(client, id, ent)    taken over from it           pass(id, ent, client, former)
+--   is_same(client, client)       of one service               put_node(rec, ent, area)   what add_node returns
+--   probe(client, asker)          finds out if it is gone      end_node(rec, with_entity)
+--   record(number)                of a node that is or ends    begin_view(view)
+--   tell(client, message), tell_broadcast(client, id, message): nil or false where it is not sent
+
+local argument = require "aoi.skynet.argument"
+local checks = require "aoi.checks"
+local clients = require "aoi.skynet.clients"
+local methods = require "aoi.skynet.methods"
+local views = require "aoi.skynet.views"
+local wire = require "aoi.skynet.wire"
+
+local commands = {}
+
+local function fail(n, name, ...) argument.fail(n, name, 0, ...) end
+
+--- The entity, unless another client has taken it over from this one.
+local function controlled(place, client, id, name)
+  local ent = place:entity(client, id, name)
+  if place:is_barred(client, id, ent) then fail(1, name, "entity %d has been taken over by another client", id) end
+  return ent
+end
+
+--- The record of a node, and its entity; raises.
+function commands.node(place, client, id, number, name)
+  local ent = place:entity(client, id, name)
+  local rec = ent.nodes and ent.nodes[number]
+  if not rec then fail(2, name, "entity %d has no node %d", id, number) end
+  return rec, ent
+end
+
+-- Entities ----------------------------------------------------------------------------------------------------------
+
+--- Returns what the place has of its life.
+function commands.leave(place, client, id)
+  local ent = controlled(place, client, id, "leave")
+  views.drop(place, id)
+  for _, rec in pairs(ent.nodes or {}) do
+    clients.forget_node(place, ent, rec)
+    place:end_node(rec, true)
+  end
+  clients.disown(place, id)
+  return place:take_out(id, ent, client)
+end
+
+function commands.set_kind(place, client, id, kind)
+  place:rekind(id, controlled(place, client, id, "set_kind"), kind)
+end
+
+--- The entity is this client's from now on: what the former one had on it, nodes and view, ends, and it may not change
+-- the entity any more.
+function commands.take_over(place, client, id)
+  local ent = place:entity(client, id, "take_over")
+  local former = ent.client
+  if former == client then return end
+  for _, rec in pairs(ent.nodes or {}) do
+    if place:is_same(rec.client, former) or place:is_same(rec.by, former) then commands.drop_node(place, ent, rec) end
+  end
+  views.drop(place, id)
+  clients.disown(place, id)
+  ent.client = client
+  clients.own(place, id, ent)
+  place:pass(id, ent, client, former)
+  place:tell(former, wire.taken(former, id))
+end
+
+-- Nodes -------------------------------------------------------------------------------------------------------------
+
+--- options: positions; to: the number of the client that hears of it, where it is another. handle: as that client knows
+-- this life of the node, where clients number them.
+function commands.add_node(place, client, id, number, area, handle, options)
+  local ent, o = place:entity(client, id, "add_node"), options or {}
+  local taken = ent.nodes and ent.nodes[number]
+  if taken then
+    place:probe(taken.client, client)
+    ent = place:entity(client, id, "add_node")
+    if ent.nodes and ent.nodes[number] then fail(2, "add_node", "entity %d already has node %d", id, number) end
+  end
+  local rec = { id = id, node = number, client = o.to or client, by = client, handle = handle,
+                positions = o.positions or nil }
+  local answer = place:put_node(rec, ent, area)
+  clients.keep_node(place, ent, rec)
+  return answer
+end
+
+--- Its client is told with the coming events; until then the record is none of the entity's.
+function commands.drop_node(place, ent, rec)
+  clients.forget_node(place, ent, rec)
+  place:end_node(rec, false)
+end
+
+--- handle: of the life that is meant, nil: any.
+function commands.remove_node(place, client, id, number, handle)
+  local rec, ent = commands.node(place, client, id, number, "remove_node")
+  if not handle or rec.handle == handle then commands.drop_node(place, ent, rec) end
+end
+
+-- Client views ------------------------------------------------------------------------------------------------------
+
+--- to: the number of the client that gets the messages, where it is another.
+function commands.add_client(place, client, id, area, options, to, fd)
+  place:entity(client, id, "add_client")
+  if place.views[id] then fail(1, "add_client", "entity %d is already a client", id) end
+  local view = { id = id, area = area, options = options, client = to or client, by = client, fd = fd }
+  place:begin_view(view)
+  clients.keep_view(place, view)
+end
+
+local function view_of(place, client, id, name)
+  place:entity(client, id, name)
+  return place.views[id] or fail(1, name, "entity %d is no client", id)
+end
+
+function commands.remove_client(place, client, id)
+  view_of(place, client, id, "remove_client")
+  views.drop(place, id)
+end
+
+for _, name in ipairs { "resend", "pin", "unpin", "known" } do
+  commands[name] = function(place, client, id, ...)
+    if not view_of(place, client, id, name).made then return {}, 0 end
+    return methods.answered(methods.invoke(place.sync, name, id, ...))
+  end
+end
+
+-- The end of a client -----------------------------------------------------------------------------------------------
+
+--- The client is gone: its nodes and views, those that it has asked for, and its entities. Who has asked for what it
+-- had is told.
+function commands.bury(place, client)
+  local lists = {}
+  clients.each(place, client, function(one)
+    if one.node then commands.drop_node(place, place.ents[one.id], one) else views.drop(place, one.id) end
+  end, function(by, one)
+    lists[by] = lists[by] or {}
+    table.move({ one.id, one.node or false }, 1, 2, #lists[by] + 1, lists[by])
+  end)
+  for _, id in ipairs(clients.entities(place, client)) do
+    commands.leave(place, client, id)
+  end
+  for by, list in pairs(lists) do place:tell(by, wire.lost_views(by, list)) end
+end
+
+-- Questions ---------------------------------------------------------------------------------------------------------
+
+function commands.nodes(place, client, id)
+  local list = {}
+  for number in pairs(place:entity(client, id, "nodes").nodes or {}) do list[#list + 1] = number end
+  table.sort(list)
+  return list, #list
+end
+
+--- The record of a node, nil if there is none.
+function commands.find(place, client, id, number)
+  local ent = place:find(client, id)
+  return ent and ent.nodes and ent.nodes[number]
+end
+
+--- A table, and its text, since a message carries no metatable. 0 is no node's number.
+function commands.explain(place, client, id, number, target)
+  local rec = commands.find(place, client, id, number)
+  local told = place.core:explain(id, rec and not rec.added and rec.number or 0, target)
+  told.node = number
+  local text = tostring(told)
+  return setmetatable(told, nil), text
+end
+
+--- Who sees it: pairs watcher, node. Client views have nodes, too, which are aoi.sync's own.
+function commands.viewers(place, _, id, ...)
+  local list, count = methods.answered(methods.invoke(place.core, "viewers", id, ...))
+  local n = 0
+  for i = 1, 2 * count, 2 do
+    local rec = place:record(list[i + 1])
+    if rec then
+      list[2 * n + 1], list[2 * n + 2] = list[i], rec.node
+      n = n + 1
+    end
+  end
+  checks.end_list(list, 2 * n, 2)
+  return list, n
+end
+
+--- Clients of the nodes and views that know it: client -> the handles, the entities of its views.
+local function knowers(place, id)
+  local by_client = {}
+  local function of(client)
+    by_client[client] = by_client[client] or { handles = {}, views = {} }
+    return by_client[client]
+  end
+  if not place.core:has(id) then return by_client end
+  local list, n = place.core:viewers(id)
+  for i = 2, 2 * n, 2 do
+    local rec = place.recs[list[i]]
+    if rec then table.insert(of(rec.client).handles, rec.handle) end
+  end
+  list, n = {}, 0
+  if place.sync then list, n = place.sync:knowers(id) end
+  for i = 1, n do
+    local view = place.views[list[i]]
+    if view then table.insert(of(view.client).views, list[i]) end
+  end
+  return by_client
+end
+
+local function sorted_keys(t)
+  local list = {}
+  for key in pairs(t) do list[#list + 1] = key end
+  table.sort(list)
+  return list, #list
+end
+
+--- The numbers of those clients.
+function commands.knowers(place, _, id) return sorted_keys(knowers(place, id)) end
+
+--- The caller's bytes to them. Returns the numbers of those to which they have gone.
+function commands.broadcast(place, _, id, bytes)
+  local by_client = knowers(place, id)
+  local reached, list = {}, sorted_keys(by_client)
+  for _, client in ipairs(list) do
+    local to = by_client[client]
+    if place:tell_broadcast(client, id, wire.broadcast(client, 0, false, id, to.handles, to.views, bytes)) then
+      reached[#reached + 1] = client
+    end
+  end
+  return reached, #reached
+end
+
+return commands

@@ -1,0 +1,123 @@
+-- A space of the AOI service: a place (commands.lua) whose commands take effect at once.
+--
+--   core           an aoi space with deferred delivery; it knows a node by the number of its record
+--   clients        by number, the links of `open`: aoi.skynet.server draws them
+--   drivers        links whose flush is the tick; users: links that are no gates
+
+local argument = require "aoi.skynet.argument"
+local commands = require "aoi.skynet.commands"
+local methods = require "aoi.skynet.methods"
+local views = require "aoi.skynet.views"
+
+local Space = {}
+Space.__index = Space
+
+--- options: number, name, core, engine, dimensions, cell, quantum.
+function Space.new(server, options)
+  local self = setmetatable({
+    server = server, post = server.post, recs = server.records, new_sync = server.new_sync,
+    clients = {}, ents = {}, views = {}, drivers = 0, users = 0,
+  }, Space)
+  for name, value in pairs(options) do self[name] = value end
+  return self
+end
+
+local function subscriber_of(self, client) return self.clients[client].subscriber end
+
+function Space:find(_, id) return self.ents[id] end
+
+function Space:entity(_, id, name)
+  return self.ents[id] or argument.fail(1, name, 0, "no entity %d", id)
+end
+
+function Space:record(number) return self.recs[number] end
+
+function Space:is_same(a, b) return subscriber_of(self, a) == subscriber_of(self, b) end
+
+--- Before a conflict is an error: its cause may belong to a client that is gone without notice. Sending to that client
+-- finds out, and removes what it had.
+function Space:probe(client, asker)
+  if not self:is_same(client, asker) then self.server:probe(subscriber_of(self, client).address) end
+end
+
+function Space:tell(client, message)
+  local link = self.clients[client]
+  return link and self.server:post_message(link.subscriber.address, message)
+end
+
+function Space:tell_broadcast(client, id, message)
+  return self.server:broadcast(subscriber_of(self, client), id, message)
+end
+
+-- Who had an entity that another client has taken over: none of its maps may move it or remove it, for this life of the
+-- entity, unless it takes it back.
+--
+--   ent.barred                  set of subscribers
+--   subscriber.barred[space]    set of ids
+local function set_barred(self, ent, subscriber, id, value)
+  local ids = subscriber.barred[self] or {}
+  ids[id] = value
+  subscriber.barred[self] = next(ids) ~= nil and ids or nil
+  ent.barred = ent.barred or {}
+  ent.barred[subscriber] = value
+  if self.server.subscribers[subscriber.address] == subscriber then
+    self.post:bar(subscriber.slot, next(subscriber.barred) ~= nil)
+  end
+end
+
+function Space:is_barred(client, _, ent) return ent.barred and ent.barred[subscriber_of(self, client)] end
+
+local function unbar_all(self, id, ent)
+  for subscriber in pairs(ent.barred or {}) do set_barred(self, ent, subscriber, id, nil) end
+end
+
+function Space:pass(id, ent, client, former)
+  local new, old = subscriber_of(self, client), subscriber_of(self, former)
+  if ent.barred then set_barred(self, ent, new, id, nil) end
+  if old ~= new then set_barred(self, ent, old, id, true) end
+end
+
+function Space:take_out(id, ent)
+  unbar_all(self, id, ent)
+  self.core:leave(id)
+end
+
+function Space:rekind(id, _, kind) methods.answered(methods.invoke(self.core, "set_kind", id, kind)) end
+
+--- Returns the handle, by which the client that has asked for the node knows it; false where another service hears of
+-- it.
+function Space:put_node(rec, _, area)
+  rec.number = self.post:add(self.clients[rec.client].slot, rec.id, rec.node, rec.positions)
+  rec.handle = rec.number
+  local ok, err = methods.invoke(self.core, "add_node", rec.id, rec.number, area)
+  if not ok then
+    self.post:drop(rec.number)
+    error(err, 0)
+  end
+  self.recs[rec.number] = rec
+  return self:is_same(rec.client, rec.by) and rec.handle
+end
+
+--- Its last events come with the next tick.
+function Space:end_node(rec, with_entity)
+  if not with_entity then self.core:remove_node(rec.id, rec.number) end
+  self.recs[rec.number] = nil
+  self.post:remove(rec.number)
+end
+
+function Space:begin_view(view) views.make(self, view) end
+
+--- Removes a client from the space, with its nodes and entities.
+function Space:remove(link)
+  commands.bury(self, link.number)
+  self.clients[link.number] = nil
+  if link.drives then self.drivers = self.drivers - 1 end
+end
+
+--- Nobody has it open any more.
+function Space:close()
+  for id, ent in pairs(self.ents) do unbar_all(self, id, ent) end
+  self.core:close()
+end
+
+return Space

@@ -1,0 +1,110 @@
+-- Client views in a place: entities that are clients of aoi.sync there. In a world a view belongs to the shard that
+-- owns its entity, and goes with it; so does its picture: what it knows, by id and life.
+--
+--   place.sync        the synchroniser, made with the first client view
+--   place.views[id]   id, area, options, client that gets the messages, by, who has asked for it, fd; made: the
+--                     synchroniser has it
+
+local clients = require "aoi.skynet.clients"
+local methods = require "aoi.skynet.methods"
+local wire = require "aoi.skynet.wire"
+
+local views = {}
+
+local function sync_of(place)
+  place.sync = place.sync or place.new_sync(place.core, { quantum = place.quantum })
+  return place.sync
+end
+
+--- Its entity is in the core. Raises what aoi.sync raises.
+function views.make(place, view)
+  methods.answered(methods.invoke_as(sync_of(place), "add", "add_client", view.id, view.area, view.options))
+  view.made = true
+end
+
+function views.drop(place, id)
+  local view = place.views[id]
+  if not view then return nil end
+  clients.forget_view(place, view)
+  if view.made and place.core:has(id) then place.sync:remove(id) end
+  return view
+end
+
+--- A tick of the synchroniser: calls put(view, packet) for each view with news.
+function views.tick(place, put)
+  if not place.sync then return end
+  place.sync:tick(function(id, bytes)
+    local view = place.views[id]
+    if view then put(view, wire.packet(view.client, id, view.fd, bytes)) end
+  end)
+end
+
+--- These views begin anew, as messages of them have been dropped.
+function views.resend(place, ids)
+  for _, id in ipairs(ids) do
+    if place.views[id] and place.views[id].made then place.sync:resend(id) end
+  end
+end
+
+-- In a shard --------------------------------------------------------------------------------------------------------
+
+--- From the coming epoch on. The entity may not be in the core yet: what the synchroniser would say of the area and the
+-- options.
+function views.begin(shard, view)
+  local space = require("aoi").new { dimensions = shard.dimensions }
+  space:enter(1, 0, 0, shard.dimensions == 3 and 0 or nil)
+  local sync = shard.new_sync(space, { quantum = shard.quantum })
+  local ok, err = methods.invoke_as(sync, "add", "add_client", 1, view.area, view.options)
+  sync:close()
+  space:close()
+  if not ok then error(err, 0) end
+  shard.viewing[#shard.viewing + 1] = view.id
+end
+
+--- The entity goes to another shard: what that needs of its view, nil: it has none. known: ids and lives.
+function views.give(shard, id)
+  local view, known = shard.views[id], {}
+  if not view then return nil end
+  local list, n = {}, 0
+  if view.made then list, n = shard.sync:known(id) end
+  for i = 1, n do known[2 * i - 1], known[2 * i] = list[i], shard.router:life(list[i]) or 0 end
+  view.known = view.made and known or view.known
+  views.drop(shard, id)
+  view.made = nil
+  return view
+end
+
+-- Its picture goes on; what is here in another life than it knows is gone.
+local function adopt(shard, id, view)
+  local known, gone = {}, {}
+  for i = 1, #view.known, 2 do
+    local life = shard.router:life(view.known[i])
+    table.insert(life and life ~= view.known[i + 1] and gone or known, view.known[i])
+  end
+  shard.sync:adopt(id, known, gone)
+  view.known = nil
+end
+
+--- An entity has come, with its view or without.
+function views.take(shard, id, view)
+  if not view then return end
+  view.id = id
+  clients.keep_view(shard, view)
+  shard.taken_views[#shard.taken_views + 1] = id
+end
+
+--- When everything of an epoch is where it will be. ids: of views that begin.
+function views.apply(shard, ids)
+  for _, list in ipairs { ids, shard.taken_views } do
+    for _, id in ipairs(list) do
+      local view = shard.views[id]
+      if view and not view.made and shard.core:has(id) then
+        views.make(shard, view)
+        if view.known then adopt(shard, id, view) end
+      end
+    end
+  end
+  shard.taken_views = {}
+end
+
+return views

@@ -1,0 +1,100 @@
+-- A shard as a place (aoi.skynet.commands): what commands do is noted here, for the coming epoch.
+--
+--   births, leaves, releases   ids that enter; lives that leave; those that leave before they have entered
+--   added, removed, changed    records of nodes: lists, and the set of those whose area is another
+--   kinds[id]                  of entities that have entered
+--   overriding, viewing        records and ids whose overrides and views have changed
+--   ending[number]             records of nodes that see until then
+
+local commands = require "aoi.skynet.world.owner"
+local followers = require "aoi.skynet.world.followers"
+local outlet = require "aoi.skynet.world.outlet"
+local overrides = require "aoi.skynet.world.overrides"
+local strays = require "aoi.skynet.world.strays"
+local views = require "aoi.skynet.views"
+
+return function(Shard)
+  function Shard:begin()
+    self.births, self.leaves, self.added, self.removed, self.changed, self.kinds = {}, {}, {}, {}, {}, {}
+    self.releases, self.overriding, self.viewing, self.ending = {}, {}, {}, {}
+  end
+
+  function Shard:entity(client, id)
+    if followers.awaits(self, client, id) then error({ id = id, moved = self.number, later = true }, 0) end
+    local ent = self.ents[id]
+    if ent then return ent end
+    error({ id = id, moved = self.forwarding[id] or strays.handed_to(self, id) }, 0)
+  end
+
+  Shard.find = Shard.entity
+
+  function Shard:record(number) return self.recs[number] or self.ending[number] end
+
+  function Shard.is_same(_, a, b) return a == b end
+
+  function Shard.probe() end
+
+  function Shard.is_barred(_, client, _, ent) return ent.barred and ent.barred[client] end
+
+  function Shard:pass(id, ent, client, former)
+    ent.barred = ent.barred or {}
+    ent.barred[former], ent.barred[client] = true, nil
+    if not ent.birth then self.router:bar(id, true) end
+  end
+
+  --- Returns the life that ends.
+  function Shard:take_out(id, ent, client)
+    if ent.client ~= client then outlet.note(self, ent.client, id, outlet.LEFT) end
+    if ent.past then self.lost[#self.lost + 1] = { id = id, life = ent.life, ended = true, leaves = true } end
+    if ent.birth then
+      self.releases[#self.releases + 1] = { id = id, life = ent.life }
+    else
+      self.router:leave(id)
+      self.leaves[#self.leaves + 1] = { id = id, life = ent.life }
+    end
+    self.kinds[id] = nil
+    return ent.life
+  end
+
+  function Shard:rekind(id, ent, kind)
+    if ent.birth then ent.kind = kind else self.kinds[id] = kind end
+  end
+
+  --- Returns the area as bytes.
+  function Shard:put_node(rec, ent, area)
+    rec.area, rec.added = commands.pack(self, "add_node", area), true
+    outlet.open_node(self, rec)
+    if not ent.past then self.added[#self.added + 1] = rec end
+    return rec.area
+  end
+
+  --- What has never been in the core is told to end by a message for its client.
+  function Shard:end_node(rec, with_entity)
+    rec.dead = true
+    overrides.forget(self, rec)
+    if rec.seen then
+      outlet.end_node(self, rec.client, rec.handle, rec.seen, rec.width)
+    else
+      self.recs[rec.number] = nil
+      self.post:remove(rec.number)
+    end
+    if rec.added then return end
+    self.ending[rec.number] = rec
+    if not with_entity then self.removed[#self.removed + 1] = rec end
+  end
+
+  function Shard:begin_view(view)
+    for _, one in ipairs(type(view.area) == "table" and view.area[1] and view.area or { view.area }) do
+      commands.pack(self, "add_client", one)
+    end
+    views.begin(self, view)
+  end
+
+  Shard.tell = outlet.put
+
+  --- Behind the events of the coming epoch.
+  function Shard:tell_broadcast(client, _, message)
+    outlet.put(self, client, message)
+    return true
+  end
+end

@@ -1,0 +1,243 @@
+-- The requests of clients to the shard that owns an entity, as far as they are none of any place
+-- (aoi.skynet.commands): commands[name](shard, client, ...). Each is checked against what the entity will be at the end
+-- of the coming epoch, and then waits for it; the core changes when the epoch is applied. A request that raises has
+-- changed nothing. What it raises is a text for the caller, or a table: { id, moved = shard } where the entity is
+-- another's by now, or, with later, where a move that came before has yet to come after the entity (then it is this
+-- shard), { id } where this shard knows nothing of it, { id, owners } as an answer of the directory (directory.lua).
+
+local any = require "aoi.skynet.commands"
+local argument = require "aoi.skynet.argument"
+local clients = require "aoi.skynet.clients"
+local directory = require "aoi.skynet.world.directory"
+local methods = require "aoi.skynet.methods"
+local overrides = require "aoi.skynet.world.overrides"
+local recovery = require "aoi.skynet.world.recovery"
+local wire = require "aoi.skynet.wire"
+
+local commands = setmetatable({}, { __index = any })
+
+local function fail(n, name, ...) argument.fail(n, name, 0, ...) end
+
+local node = any.node
+
+-- The router takes an area behind itself, as add_client has it behind the entity, the others behind that and the node.
+local function checked(name, less, f, ...)
+  local ok, result = wire.call_as(f, name, less, ...)
+  if ok then return result end
+  error(result, 0)
+end
+
+--- An area as bytes, for the method of that name.
+function commands.pack(shard, name, area)
+  return checked(name, name == "add_client" and 0 or -1, shard.router.pack, shard.router, area, shard.plan.reach)
+end
+
+local function repack(shard, name, rec, ...)
+  return checked(name, 2, shard.router.repack, shard.router, rec.area, shard.plan.reach, ...)
+end
+
+-- Entities ----------------------------------------------------------------------------------------------------------
+
+--- Its id has been claimed, with that stamp, and its coordinates have been checked. batch: the client's last one
+-- before; moves of that and older ones were of a former life.
+function commands.enter(shard, client, id, life, kind, batch, stamp, x, y, z)
+  directory.check_claim(shard, id, stamp)
+  if shard.ents[id] then fail(1, "enter", "entity %d is already in the world", id) end
+  local ent = { life = life, client = client, kind = kind, birth = { x = x, y = y, z = z, batch = batch } }
+  clients.own(shard, id, ent)
+  shard.sent_on[id] = nil
+  if shard.blank then
+    ent.past, shard.returning[id] = true, true -- it would see nothing yet
+  else
+    shard.births[#shard.births + 1] = id
+  end
+end
+
+--- lives, stamps of their claims, rows: id, x, y [, z].
+function commands.enter_many(shard, client, lives, kind, batch, stamps, rows)
+  local values = shard.dimensions + 1
+  for i = 1, #lives do
+    local at = (i - 1) * values + 1
+    directory.check_claim(shard, rows[at], stamps[i])
+    if shard.ents[rows[at]] then fail(1, "enter_many", "entity %d is already in the world", rows[at]) end
+  end
+  for i = 1, #lives do
+    local at = (i - 1) * values + 1
+    local z = values == 4 and rows[at + 3] or nil
+    commands.enter(shard, client, rows[at], lives[i], kind, batch, stamps[i], rows[at + 1], rows[at + 2], z)
+  end
+end
+
+--- n: as of recovery.lua: after the death of a shard.
+function commands.restore_node(shard, client, id, n)
+  recovery.put_node(shard, client, id, shard:entity(client, id), n)
+end
+
+local function change(shard, rec, area)
+  rec.area = area
+  if not rec.added then shard.changed[rec] = true end
+  return area
+end
+
+function commands.set_area(shard, client, id, number, area)
+  local rec = node(shard, client, id, number, "set_area")
+  return change(shard, rec, commands.pack(shard, "set_area", area))
+end
+
+for name, field in pairs { set_radius = "radius", set_facing = "facing", set_mask = "mask" } do
+  commands[name] = function(shard, client, id, number, ...)
+    local rec = node(shard, client, id, number, name)
+    return change(shard, rec, repack(shard, name, rec, field, ...))
+  end
+end
+
+--- life: of the target. how: "hide", "show", "match", or nil; the target need not be near.
+function commands.override(shard, client, id, number, target, how, life)
+  local rec = node(shard, client, id, number, "override")
+  if target == id then fail(3, "override", "an entity is no target of its own nodes") end
+  overrides.set(shard, rec, target, how, life)
+end
+
+--- A list of target, how, life.
+function commands.overrides(shard, client, id, number)
+  local list = {}
+  for target, o in pairs(node(shard, client, id, number, "overrides").overrides or {}) do
+    if o.how then table.move({ target, o.how, o.life }, 1, 3, #list + 1, list) end
+  end
+  return list
+end
+
+--- Returns its life, its kind, and where it is.
+function commands.take_over(shard, client, id)
+  any.take_over(shard, client, id)
+  return shard.ents[id].life, commands.kind(shard, client, id), commands.position(shard, client, id)
+end
+
+--- In each shard where it may be known.
+function commands.touch_here(shard, _, id)
+  if shard.sync and shard.core:has(id) then shard.sync:touch(id) end
+end
+
+-- Questions to the owner --------------------------------------------------------------------------------------------
+
+function commands.position(shard, client, id)
+  local ent = shard:entity(client, id)
+  if ent.birth then return ent.birth.x, ent.birth.y, ent.birth.z end
+  return shard.router:where(id)
+end
+
+function commands.kind(shard, client, id)
+  local ent = shard:entity(client, id)
+  if ent.birth then return ent.kind end
+  return shard.kinds[id] or shard.core:kind(id)
+end
+
+function commands.has(shard, client, id)
+  shard:entity(client, id)
+  return true
+end
+
+function commands.area(shard, client, id, number)
+  local rec = any.find(shard, client, id, number)
+  if rec then return (shard.router:unpack(rec.area)) end
+end
+
+function commands.radius(shard, client, id, number)
+  local rec = any.find(shard, client, id, number)
+  if rec then return (select(2, shard.router:unpack(rec.area))) end
+end
+
+function commands.view(shard, client, id, number)
+  local rec = node(shard, client, id, number, "view")
+  if rec.added then return {}, 0 end
+  return shard.core:view(id, rec.number)
+end
+
+--- Of a target anywhere: one that is not near is not seen.
+function commands.sees(shard, client, id, number, target)
+  local rec = node(shard, client, id, number, "sees")
+  return not rec.added and shard.core:has(target) and shard.core:sees(id, rec.number, target)
+end
+
+-- Questions to several shards -----------------------------------------------------------------------------------------
+
+--- The own entity's place and the shards where its viewers stand.
+function commands.audience(shard, client, id)
+  local ent = shard:entity(client, id)
+  if ent.birth then return {} end
+  local x, y = shard.core:position(id)
+  return shard.map:audience(x, y)
+end
+
+-- Of this shard's own, as of the last epoch, where it knows the entity.
+for _, name in ipairs { "viewers", "knowers", "broadcast" } do
+  commands[name .. "_here"] = function(shard, client, id, ...)
+    if not shard.core:has(id) then return {}, 0 end
+    return any[name](shard, client, id, ...)
+  end
+end
+
+--- What is in the area and was this shard's own in the last epoch; arguments as of a space.
+function commands.near_here(shard, _, ...)
+  local list, count = methods.answered(methods.invoke(shard.core, "near", ...))
+  local n = 0
+  for i = 1, count do
+    if not shard.router:ghost(list[i]) then
+      n = n + 1
+      list[n] = list[i]
+    end
+  end
+  for i = count, n + 1, -1 do list[i] = nil end
+  return list, n
+end
+
+--- Up to n of its own, nearest first, with their squared distances.
+function commands.nearest_here(shard, _, n, radius, mask, x, y, z)
+  local core, count = shard.core, shard.core:count()
+  local ids, distances, ask, found = {}, {}, n
+  repeat -- ghosts are among the answers: ask for more until there are n own ones
+    local list, got
+    if z then
+      list, got = core:nearest(x, y, z, math.min(ask, count), radius, mask)
+    else
+      list, got = core:nearest(x, y, math.min(ask, count), radius, mask)
+    end
+    found = 0
+    for i = 1, got do
+      if found < n and not shard.router:ghost(list[i]) then
+        found = found + 1
+        local px, py, pz = core:position(list[i])
+        local dx, dy, dz = px - x, py - y, z and pz - z or 0
+        ids[found], distances[found] = list[i], dx * dx + dy * dy + dz * dz
+      end
+    end
+    local all = got < ask
+    ask = 2 * ask
+  until found == n or all or ask > 2 * count
+  return ids, distances
+end
+
+function commands.ids_here(shard)
+  local list, n = shard.router:reals()
+  for id, ent in pairs(shard.ents) do
+    if ent.birth then
+      n = n + 1
+      list[n] = id
+    end
+  end
+  return list, n
+end
+
+function commands.count_here(shard)
+  local n = 0
+  for _ in pairs(shard.ents) do n = n + 1 end
+  return n
+end
+
+function commands.stats_here(shard) return shard.core:stats() end
+
+function commands.info_here(shard) return shard:info() end
+
+function commands.check_here(shard) return shard:check() end
+
+return commands
