@@ -1,6 +1,6 @@
--- Square regions that report who comes in and goes: the same walk for this library and, as commands, for a fence server.
+-- Square regions that report what comes in and goes: the same walk for this library and, as commands, for a server.
 --
---   lua bench/fences.lua [REGIONS WALKERS TICKS [engine ...]]       ns a move, and events; every move is a call of its own
+--   lua bench/fences.lua [REGIONS WALKERS TICKS [engine ...]]       ns a move, and events; a call for each move
 --   lua bench/fences.lua REGIONS WALKERS TICKS resp                     the commands, for bench/tile38.js
 --
 -- The map is 60 by 60, which a fence server takes as degrees around the equator; regions are boxes, so that both sides
@@ -17,7 +17,7 @@ local function random()
   return state / 2147483647
 end
 
--- Calls region(id, x, y, half), then place(id, x, y) for everything and, tick by tick, move(id, x, y); `tick` after each.
+-- Calls region(id, x, y, half), place(id, x, y) for everything and, tick by tick, move(id, x, y); `tick` after each.
 local function play(region, place, move, tick)
   state = 42
   local half = 0.5 * SIDE / math.sqrt(regions) -- a place is in one region, on the average
