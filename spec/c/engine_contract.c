@@ -170,7 +170,7 @@ static void ask_watchers(void) {
     random_place(at);
     if (m.alive_count && random_below(2)) memcpy(at, m.w.entities[m.alive[random_below(m.alive_count)]].pos, sizeof at);
     forget();
-    aoi_grid_watchers(&m.index.grid, at, idle);
+    aoi_grid_watchers(&m.index.grid, &(aoi_grid_target){at, at, 0, 0, true}, idle);
     EXPECT(!m.w.failed);
     for (uint32_t i = 0; i < m.w.hit_count; i++)
         if (EXPECT(m.w.hits[i] < m.w.node_top)) EXPECT(hit[m.w.hits[i]]++ == 0);

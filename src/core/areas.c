@@ -84,7 +84,6 @@ void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
     unindex_node(s, node);
     s->node_count--;
-    aoi_count_reach(s, node, false);
     aoi_area_state was = aoi_state_of(s, node);
     s->unbounded_positional -= is_unbounded_positional(&was);
     aoi_shape_free(&s->world.memory, s->world.areas[node].shape);
@@ -167,7 +166,6 @@ static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, new_area *a, 
     n->generation++;
     aoi_chain_add(&s->world, &s->chains, node);
     s->node_count++;
-    aoi_count_reach(s, node, true);
     s->unbounded_positional += is_unbounded_positional(is);
     return AOI_OK;
 }
@@ -365,9 +363,7 @@ static int change_area(aoi_space *s, uint32_t node, aoi_area_state *is) {
         return AOI_ENOMEM;
     }
     s->unbounded_positional -= is_unbounded_positional(&was);
-    aoi_count_reach(s, node, false);
     set_state(s, node, is);
-    aoi_count_reach(s, node, true);
     if (was.mask != is->mask) aoi_tell_mask(s, node);
     s->unbounded_positional += is_unbounded_positional(is);
     if (label) aoi_label_put(s, node, label);

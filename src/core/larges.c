@@ -1,68 +1,10 @@
 /* larges.c - the few entities with an extent, and the pairs of which they are the targets; see looks.h.
  *
  * A pair is where the box of the node, grown by the extent, holds the target.  From the watcher's side that is a run of
- * each level.  From the target's side it is the nodes whose box meets R, the square of the extent around the target:
- *
- *       c - - - - - c       small nodes, as nearly all are, have their owners near R: the grid is asked for the entities
- *       | +-------+ |       there, and their nodes are looked at;
- *       | |   t R | |       a wide one, a square or a circle much larger than R, that meets R holds one of the corners c
- *       | +-------+ |       of a square a quarter larger than R: the grid is asked for the nodes around each corner.
- *       c - - - - - c       Where a circle of radius r >= 4h touches R, a square of half-extent h, the nearest corner is
- *                           at most hypot(r - h / 4, 5h / 4) < r from its middle.
- *
- * Which reach is small follows from how many nodes there are of each: at most one in sixteen is wide.  Of those, boxes that
- * are longer on one axis than on another, and reaches so large that corners round away, are looked at one by one. */
+ * each level.  From the target's side it is what the grid finds around it with all borders grown by the extent. */
 #include "core/space.h"
 
-/* ---- reaches of nodes ------------------------------------------------------------------------------------------------ */
-
-enum { CLASS_OF_ONE = 16, WIDE_ONE_IN = 16 }; /* the class of reaches below 1; the share of nodes that may be wide */
-enum { CLASSES_APART = 32 };                  /* of a reach and R, up to which corners are exact enough */
-enum { SLACK_SHIFT = 3 };                     /* in a batch, at most an eighth of the small reach */
-enum { OWNERS_AHEAD = 8, NODES_SOON = 4 };    /* whose memory is prefetched */
-
-static int class_of(double reach) {
-    int exponent;
-    (void)frexp(reach, &exponent);
-    exponent += CLASS_OF_ONE;
-    return !(reach > 0) || exponent < 0 ? 0 : exponent < AOI_REACH_CLASSES ? exponent : AOI_REACH_CLASSES - 1;
-}
-
-static double longest_of(const aoi_node_record *n) {
-    return n->reach[0] > n->reach[1] ? n->reach[0] : n->reach[1];
-}
-
-static bool is_oblong(const aoi_space *s, uint32_t node) {
-    const aoi_node_record *n = s->world.nodes + node;
-    return n->reach[0] != n->reach[1] || (s->world.dims == 3 && aoi_height_of(&s->world, node) != n->reach[0]);
-}
-
-void aoi_count_reach(aoi_space *s, uint32_t node, bool more) {
-    const aoi_node_record *n = s->world.nodes + node;
-    int class = class_of(longest_of(n));
-    uint32_t *count = &s->reaches[is_oblong(s, node)][class];
-    if (!aoi_is_bounded(n)) return;
-    *count = more ? *count + 1 : *count - 1;
-    if (more) s->farthest_reach[class] = fmax(s->farthest_reach[class], longest_of(n));
-    else if (!s->reaches[0][class] && !s->reaches[1][class]) s->farthest_reach[class] = 0;
-}
-
-/* Nodes of this class, or a lower one, are small; `least` is, too. */
-static int small_class(const aoi_space *s, int least) {
-    uint32_t wide = 0, most = s->node_count / WIDE_ONE_IN;
-    for (int k = AOI_REACH_CLASSES - 1; k > least; k--) {
-        wide += s->reaches[0][k] + s->reaches[1][k];
-        if (wide > most) return k;
-    }
-    return least;
-}
-
-/* No node of the class, or of a lower one, reaches farther. */
-static double reach_of_class(const aoi_space *s, int class) {
-    double reach = 0;
-    for (int k = 0; k <= class; k++) reach = fmax(reach, s->farthest_reach[k]);
-    return reach;
-}
+enum { SLACK_SHARE = 8 }; /* in a batch, at most an eighth of a cell's side */
 
 /* ---- records and places ------------------------------------------------------------------------------------------ */
 
@@ -161,10 +103,6 @@ static const aoi_large_place *first_place(const aoi_large_level *level, double x
     for (; n > 1; n -= n / 2) from += (n / 2) & (0u - (from[n / 2 - 1].x < x));
     return from + (n == 1 && from->x < x);
 }
-
-typedef struct large_box { /* heights count for what is asked of the grid alone */
-    double lo[3], hi[3];
-} large_box;
 
 /* How far it goes in the batch on the axis on which it goes farthest, heights included: the grid is asked for nodes by
  * all of them; 0 if it is no mover. */
@@ -298,148 +236,6 @@ void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi) {
     each_near(s, &b, NULL, AOI_NONE, add_target);
 }
 
-/* ---- the nodes around a large one ----------------------------------------------------------------------------------- */
-
-typedef struct large_question { /* which bounded nodes of others meet a box */
-    uint32_t entity;
-    large_box box, corners; /* in 2D heights are 0 */
-    int small, exact;       /* classes: up to which nodes are small, and corners exact */
-    bool any_wide, any_listed, all;
-} large_question;
-
-typedef enum large_size { LARGE_SMALL, LARGE_WIDE, LARGE_LISTED } large_size;
-
-static large_question question_of(const aoi_space *s, uint32_t entity, const double *from, const double *to,
-                                  double extent) {
-    large_question q = {.entity = entity, .all = s->world.node_top <= AOI_FEW_WATCHERS};
-    double side = 0;
-    for (int a = 0; a < s->world.dims; a++) {
-        double lo = from[a] < to[a] ? from[a] : to[a], hi = from[a] < to[a] ? to[a] : from[a];
-        double room = room_of(extent, fabs(lo) + fabs(hi));
-        q.box.lo[a] = lo - room, q.box.hi[a] = hi + room;
-        side = fmax(side, q.box.hi[a] - q.box.lo[a]);
-    }
-    if (!(side < 1e100)) q.all = true;
-    if (q.all) return q;
-    for (int a = 0; a < s->world.dims; a++) {
-        double middle = q.box.lo[a] + (q.box.hi[a] - q.box.lo[a]) / 2;
-        q.corners.lo[a] = middle - 0.625 * side, q.corners.hi[a] = middle + 0.625 * side;
-    }
-    q.small = small_class(s, class_of(2 * side));
-    q.exact = class_of(side) + CLASSES_APART;
-    for (int k = q.small + 1; k < AOI_REACH_CLASSES; k++) {
-        q.any_wide |= s->reaches[0][k] > 0;
-        q.any_listed |= s->reaches[1][k] > 0 || (k > q.exact && s->reaches[0][k] > 0);
-    }
-    if (q.small == AOI_REACH_CLASSES - 1) q.all = true;
-    return q;
-}
-
-static large_size large_size_of(const aoi_space *s, uint32_t node, const large_question *q) {
-    int class = class_of(longest_of(s->world.nodes + node));
-    if (class <= q->small) return LARGE_SMALL;
-    return class > q->exact || is_oblong(s, node) ? LARGE_LISTED : LARGE_WIDE;
-}
-
-static bool box_meets(const aoi_space *s, uint32_t node, const large_box *b) {
-    const aoi_node_record *n = s->world.nodes + node;
-    const double *w = s->world.entities[n->owner].pos;
-    double x = n->reach[0] * (1 + 0x1p-40), y = n->reach[1] * (1 + 0x1p-40);
-    return w[0] - x <= b->hi[0] && b->lo[0] <= w[0] + x && w[1] - y <= b->hi[1] && b->lo[1] <= w[1] + y;
-}
-
-/* Corner c of eight, of four in two dimensions. */
-static void corner_of(const large_question *q, int c, double *at) {
-    for (int a = 0; a < 3; a++) at[a] = c >> a & 1 ? q->corners.hi[a] : q->corners.lo[a];
-}
-
-/* Whether the grid surely finds the node around a corner. */
-static bool holds_corner(const aoi_space *s, uint32_t node, const large_question *q, int c) {
-    const aoi_node_record *n = s->world.nodes + node;
-    const double *w = s->world.entities[n->owner].pos;
-    double at[3];
-    corner_of(q, c, at);
-    if (n->shape == AOI_CIRCLE && s->world.dims == 2) return aoi_in_ball(2, w, at, s->world.areas[node].keep);
-    return aoi_in_side(w[0], at[0], n->reach[0]) && aoi_in_side(w[1], at[1], n->reach[1]) &&
-           (s->world.dims < 3 || aoi_in_side(w[2], at[2], aoi_height_of(&s->world, node)));
-}
-
-/* Whether a question finds the node. */
-static bool is_found_by(const aoi_space *s, uint32_t node, const large_question *q) {
-    bool found = box_meets(s, node, &q->box);
-    if (q->all || !found || large_size_of(s, node, q) != LARGE_WIDE) return found;
-    for (int c = 0; c < 8; c++)
-        if (holds_corner(s, node, q, c)) return true;
-    return false;
-}
-
-/* One that is found, unless another question finds it. */
-static void add_node_hit(aoi_space *s, uint32_t node, const large_question *but) {
-    if (!but || !is_found_by(s, node, but)) aoi_add_hit(&s->world, node);
-}
-
-static void add_small_nodes(aoi_space *s, const large_question *q, const large_question *but) {
-    aoi_world *w = &s->world;
-    uint32_t first = w->hit_count;
-    double reach = reach_of_class(s, q->small) * (1 + 0x1p-40);
-    aoi_grid_targets(&s->index.grid, (double[2]){q->box.lo[0] - reach, q->box.lo[1] - reach},
-                     (double[2]){q->box.hi[0] + reach, q->box.hi[1] + reach});
-    uint32_t owners = w->hit_count;
-    for (uint32_t i = first; i < owners; i++) {
-        if (i + OWNERS_AHEAD < owners) AOI_PREFETCH(w->entities + w->hits[i + OWNERS_AHEAD]);
-        if (i + NODES_SOON < owners) aoi_prefetch_node(w, w->entities[w->hits[i + NODES_SOON]].nodes);
-        for (uint32_t n = w->entities[w->hits[i]].nodes; n != AOI_NONE && w->hits[i] != q->entity; n = w->nodes[n].next)
-            if (box_meets(s, n, &q->box) && aoi_is_bounded(w->nodes + n) && large_size_of(s, n, q) == LARGE_SMALL)
-                add_node_hit(s, n, but);
-    }
-    memmove(w->hits + first, w->hits + owners, (w->hit_count - owners) * sizeof *w->hits); /* not the owners */
-    w->hit_count -= owners - first;
-}
-
-static void add_wide_nodes(aoi_space *s, const large_question *q, const large_question *but, bool idle) {
-    aoi_world *w = &s->world;
-    for (int c = 0; c < (w->dims < 3 ? 4 : 8); c++) {
-        uint32_t first = w->hit_count, end;
-        double corner[3];
-        corner_of(q, c, corner);
-        aoi_grid_watchers(&s->index.grid, corner, idle);
-        end = w->hit_count;
-        w->hit_count = first;
-        for (uint32_t i = first; i < end; i++) {
-            uint32_t n = w->hits[i];
-            bool good = w->nodes[n].owner != q->entity && large_size_of(s, n, q) == LARGE_WIDE &&
-                        box_meets(s, n, &q->box) && holds_corner(s, n, q, c);
-            for (int k = 0; k < c; k++) good = good && !holds_corner(s, n, q, k);
-            if (good) add_node_hit(s, n, but);
-        }
-    }
-}
-
-/* Those that no question of the grid finds, or all: one by one. */
-static void add_listed_nodes(aoi_space *s, const large_question *q, const large_question *but) {
-    aoi_world *w = &s->world;
-    for (uint32_t n = 0; n < w->node_top; n++) {
-        const aoi_node_record *r = w->nodes + n;
-        if (!aoi_is_live(r->generation) || !aoi_is_bounded(r) || r->owner == q->entity) continue;
-        if ((q->all || large_size_of(s, n, q) == LARGE_LISTED) && box_meets(s, n, &q->box)) add_node_hit(s, n, but);
-    }
-    s->world.steps += w->node_top;
-}
-
-/* Those that the first question finds, and the other does not, which may be NULL. */
-static void add_nodes(aoi_space *s, const large_question *q, const large_question *but, bool idle) {
-    if (!q->all) add_small_nodes(s, q, but);
-    if (!q->all && q->any_wide) add_wide_nodes(s, q, but, idle);
-    if (q->all || q->any_listed) add_listed_nodes(s, q, but);
-}
-
-void aoi_find_large_watchers(aoi_space *s, uint32_t entity, double extent, bool idle) {
-    const double *at = s->world.entities[entity].pos;
-    large_question q = question_of(s, entity, at, at, extent);
-    s->world.hit_count = 0;
-    add_nodes(s, &q, NULL, idle);
-}
-
 /* ---- candidates of moves --------------------------------------------------------------------------------------------- */
 
 static void add_large_pair(aoi_space *s, uint32_t node, uint32_t target) {
@@ -460,17 +256,12 @@ static void add_pairs_of_unbounded(aoi_space *s, uint32_t target) {
         add_large_pair(s, n, target);
 }
 
-/* Into the hits.  What is at most `slack` away from there is found as well. */
+/* Into the hits: nodes for which its way may have changed something, when they have gone no farther than the slack. */
 static void find_around_way(aoi_space *s, uint32_t entity, const double *from, const double *to, double slack) {
-    double extent = aoi_extent_of(s, entity) + slack;
-    bool far = false; /* else one question is about both places */
-    for (int i = 0; i < s->world.dims; i++) far |= fabs(to[i] - from[i]) > extent;
-    large_question q = question_of(s, entity, far ? to : from, to, extent);
+    bool solid = s->world.dims == 3 && (slack > 0 || from[2] != to[2]);
+    aoi_grid_target t = {from, to, aoi_extent_of(s, entity), slack, solid};
     s->world.hit_count = 0;
-    add_nodes(s, &q, NULL, false);
-    if (!far) return;
-    large_question was = question_of(s, entity, from, from, extent);
-    add_nodes(s, &was, &q, false);
+    aoi_grid_watchers(&s->index.grid, &t, false);
 }
 
 void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from, const double *to) {
@@ -492,7 +283,7 @@ void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from,
 void aoi_add_large_changes(aoi_space *s) {
     aoi_world *w = &s->world;
     aoi_larges *l = &s->larges;
-    double most = ldexp(1, small_class(s, 0) - CLASS_OF_ONE - SLACK_SHIFT), slack = fmin(most, s->moves.farthest);
+    double slack = fmin(s->index.grid.points.side / SLACK_SHARE, s->moves.farthest);
     bool sorted = false;
     for (uint32_t i = 0; i < w->mover_count && s->moves.farthest > slack; i++) {
         uint32_t e = w->movers[i];
@@ -520,19 +311,9 @@ void aoi_add_large_changes(aoi_space *s) {
 
 /* ---- the invariants ---------------------------------------------------------------------------------------------- */
 
-static bool reaches_are_counted(const aoi_space *s) {
-    aoi_space counted = {.world = s->world};
-    for (uint32_t n = 0; n < s->world.node_top; n++)
-        if (aoi_is_live(s->world.nodes[n].generation)) aoi_count_reach(&counted, n, true);
-    for (int k = 0; k < AOI_REACH_CLASSES; k++)
-        if (counted.farthest_reach[k] > s->farthest_reach[k]) return false;
-    return !memcmp(counted.reaches, s->reaches, sizeof s->reaches);
-}
-
 const char *aoi_check_looks(aoi_space *s) {
     const aoi_larges *l = &s->larges;
     uint32_t places = 0;
-    if (!reaches_are_counted(s)) return "reaches of nodes are counted wrongly";
     if (l->count) places_ready(s);
     for (uint32_t i = 0; i < l->count; i++) {
         const aoi_large *r = l->records + i;

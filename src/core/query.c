@@ -33,9 +33,9 @@ static void find_among_few(aoi_space *s) {
 static void find_nodes(aoi_space *s, uint32_t entity, double extent, bool idle, bool by_index) {
     aoi_world *w = &s->world;
     w->hit_count = 0;
-    if (extent > 0) aoi_find_large_watchers(s, entity, extent, idle);
-    else if (w->node_top <= AOI_FEW_WATCHERS && !by_index) find_among_few(s);
-    else aoi_grid_watchers(&s->index.grid, w->entities[entity].pos, idle);
+    const double *at = w->entities[entity].pos;
+    if (w->node_top <= AOI_FEW_WATCHERS && !by_index) find_among_few(s);
+    else aoi_grid_watchers(&s->index.grid, &(aoi_grid_target){at, at, extent, 0, true}, idle);
     for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home) aoi_add_hit(w, n);
 }
 

@@ -39,7 +39,6 @@
 
 enum { AOI_MOST_ENTITIES = 1 << 30 }; /* in one space */
 enum { AOI_FEW_WATCHERS = 32 };       /* nodes: they are looked at one by one: a crowd beside them costs nothing */
-enum { AOI_REACH_CLASSES = 64 };      /* by powers of two; the outer ones hold whatever is beyond */
 enum { AOI_FIRST_LAYER = 1 };         /* that entities are on without layers of their own */
 
 typedef struct aoi_pair_undo { /* one change of the pair table */
@@ -114,8 +113,6 @@ struct aoi_space {
     char **labels; /* by slot of a node; NULL: it has none */
     uint32_t label_cap;
     aoi_larges larges;
-    uint32_t reaches[2][AOI_REACH_CLASSES];   /* bounded nodes by exponent; [1]: those longer on one axis (larges.c) */
-    double farthest_reach[AOI_REACH_CLASSES]; /* of each class, or more */
     aoi_seat *seats;                          /* NULL: nothing is attached */
     uint32_t seat_cap, attached;
     aoi_layer *layers;                                    /* chain of those that are open on it */
@@ -243,11 +240,8 @@ void aoi_larges_set(aoi_space *s, uint32_t entity, const aoi_looks *looks);
 void aoi_larges_remove(aoi_space *s, uint32_t entity);
 void aoi_larges_free(aoi_space *s);
 void aoi_large_moves(aoi_space *s, uint32_t entity);          /* from where it is; also one that is not large */
-void aoi_count_reach(aoi_space *s, uint32_t node, bool more); /* the node comes, or goes, with the area it has */
-/* Into world.hits: large ones whose square meets the box, instead of those that are there; bounded nodes of others whose
- * box meets the square of that extent around the entity. */
+/* Into world.hits: large ones whose square meets the box, instead of those that are there. */
 void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi);
-void aoi_find_large_watchers(aoi_space *s, uint32_t entity, double extent, bool idle);
 /* Into world.candidates: pairs with a large target that a move, or the whole batch, may have changed, each once. */
 void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from, const double *to);
 void aoi_add_large_changes(aoi_space *s);

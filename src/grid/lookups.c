@@ -26,7 +26,20 @@ void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi) {
     g->world->steps += aoi_box_query(&g->points, lo, hi, &v);
 }
 
-void aoi_grid_watchers(aoi_grid *g, const double *at, bool idle) {
+/* The borders around a target with an extent, which moves while watchers go up to `slack` on each axis.  A rectangle within
+ * a round area grows by less than the area. */
+static aoi_borders grid_grown_borders(const aoi_borders *b, double extent, double slack) {
+    double away = slack * 1.4143, inner = b->round ? extent : extent * 0.7071;
+    aoi_borders r = {.round = b->round};
+    for (int a = 0; a < 2; a++) {
+        r.enter_min[a] = b->enter_min[a] > 0 ? fmax(b->enter_min[a] + inner - away, 0) : 0;
+        r.leave_max[a] = b->leave_max[a] + extent + away;
+        if (!(r.leave_max[a] < 1e100)) r.leave_max[a] = INFINITY; /* squares may overflow: then everything is inside */
+    }
+    return r;
+}
+
+void aoi_grid_watchers(aoi_grid *g, const aoi_grid_target *t, bool idle) {
     aoi_world *w = g->world;
     grid_question q = {.world = w};
     aoi_visitor owners = {grid_visit_owners, &q, (uintptr_t)w->entities, (uintptr_t)w->nodes, false};
@@ -34,8 +47,10 @@ void aoi_grid_watchers(aoi_grid *g, const double *at, bool idle) {
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const aoi_grid_layer *y = g->layers + i;
         if (!y->count || (y->idle && !idle)) continue;
+        aoi_borders b = y->borders;
+        if (t->extent > 0) b = grid_grown_borders(&y->borders, t->extent, t->slack);
         q.level = i;
-        w->steps += aoi_ring_query(y->crowd ? &g->points : &y->cells, at, at, &y->borders, true, AOI_NONE,
+        w->steps += aoi_ring_query(y->crowd ? &g->points : &y->cells, t->from, t->to, &b, t->solid, AOI_NONE,
                                    y->crowd ? &owners : &nodes);
     }
 }

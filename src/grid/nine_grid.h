@@ -140,9 +140,15 @@ void aoi_grid_prefetch(const aoi_grid *g, uint32_t entity, int stage);
 
 /* aoi_add_hit() for every entity in the box lo..hi (first two axes), and maybe others; each once. */
 void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi);
-/* aoi_add_hit() for every node whose box, in the plane whose circle, contains the point, idle ones if they are wanted, and
- * maybe others; each once. */
-void aoi_grid_watchers(aoi_grid *g, const double *at, bool idle);
+typedef struct aoi_grid_target { /* that nodes are looked for around */
+    const double *from, *to;     /* of its move, or one place twice */
+    double extent, slack;        /* slack: each node may have gone so far on each axis; 0 without an extent */
+    bool solid;                  /* not only nodes that may change: all that may hold it at either place */
+} aoi_grid_target;
+
+/* aoi_add_hit() for every node whose box, in the plane whose circle, grown by the extent, contains the target before or
+ * after its move, idle ones if they are wanted, and maybe others; each once. */
+void aoi_grid_watchers(aoi_grid *g, const aoi_grid_target *t, bool idle);
 uint32_t aoi_grid_beside(const aoi_grid *g, uint32_t entity); /* another entity close by, or AOI_NONE */
 
 /* ---- outward.c: entities around a place by distance --------------------------------------------------------------------- */
