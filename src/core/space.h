@@ -113,7 +113,7 @@ struct aoi_space {
     char **labels; /* by slot of a node; NULL: it has none */
     uint32_t label_cap;
     aoi_larges larges;
-    aoi_seat *seats;                          /* NULL: nothing is attached */
+    aoi_seat *seats; /* NULL: nothing is attached */
     uint32_t seat_cap, attached;
     aoi_layer *layers;                                    /* chain of those that are open on it */
     uint32_t sync_count;                                  /* synchronisers ever opened */
@@ -239,7 +239,7 @@ bool aoi_larges_ready(aoi_space *s, uint32_t entity, double extent); /* room for
 void aoi_larges_set(aoi_space *s, uint32_t entity, const aoi_looks *looks);
 void aoi_larges_remove(aoi_space *s, uint32_t entity);
 void aoi_larges_free(aoi_space *s);
-void aoi_large_moves(aoi_space *s, uint32_t entity);          /* from where it is; also one that is not large */
+void aoi_large_moves(aoi_space *s, uint32_t entity); /* from where it is; also one that is not large */
 /* Into world.hits: large ones whose square meets the box, instead of those that are there. */
 void aoi_add_large_targets(aoi_space *s, const double *lo, const double *hi);
 /* Into world.candidates: pairs with a large target that a move, or the whole batch, may have changed, each once. */
