@@ -20,6 +20,7 @@ local function options(random)
     masks = random(2) == 1,
     lattice = random(2) == 1,
     alike = random { "all", "most", "none" },
+    carried = random { 1, 1, 2, 3, 4 },
     unit = random { 1, 1, 0.37, 1e-3, 1e6 },
     offset = random { 0, 0, -1e6, 2 ^ 37, 2 ^ 49 },
     span = random { 10, 30, 60, 300, 3000 },
@@ -60,6 +61,21 @@ local function new_area(random, o)
   return area
 end
 
+-- What most carry: often squares or circles that differ in their radii alone.
+local function usual_areas(random, o)
+  local list = { new_area(random, o) }
+  local first = list[1]
+  for i = 2, o.carried do
+    list[i] = new_area(random, o)
+    if first.radius and random(6) > 1 then
+      local shape = first.shape == "circle" and "circle" or "square"
+      list[i] = { shape = shape, radius = first.radius * (1 + random(3)) / 3 }
+      list[i].mask = first.mask
+    end
+  end
+  return list
+end
+
 local function events(space)
   local buf, n = space:drain {}
   local list = {}
@@ -91,7 +107,7 @@ end
 
 local function world(engine, random)
   local o = options(random)
-  local places, spaces, usual, riders = {}, {}, new_area(random, o), {}
+  local places, spaces, usual, riders = {}, {}, usual_areas(random, o), {}
   for i, name in ipairs { engine, "brute" } do
     spaces[i] = aoi.new { engine = name, dimensions = o.dimensions, delivery = "deferred" }
   end
@@ -108,7 +124,7 @@ local function world(engine, random)
     place(random, o, places[id])
     local kind, areas = o.masks and random { 1, 2, 4 } or 1, {}
     local odd = o.alike == "none" or (o.alike == "most" and random(8) == 1)
-    for node = 1, odd and random(4) - 1 or 1 do areas[node] = odd and new_area(random, o) or usual end
+    for node = 1, odd and random(4) - 1 or #usual do areas[node] = odd and new_area(random, o) or usual[node] end
     for _, space in ipairs(spaces) do
       local x = row(id)
       x[#x + 1] = kind

@@ -71,7 +71,7 @@ typedef struct aoi_travel { /* of all movers */
 typedef struct aoi_change { /* what a tick has found: the zone of a pair that has become another */
     uint32_t node, target;
     uint8_t before, after; /* aoi_zone */
-    bool couple;           /* `node` is an entity: of either's only node, with the other as its target */
+    uint8_t couple;        /* not 0: `node` is an entity, and it is of either's node in that place, from 1 on */
 } aoi_change;
 
 typedef struct aoi_ranked { /* an entity by a number: the square of its distance from a place, its x */

@@ -311,8 +311,15 @@ static inline void judge_moved(aoi_space *s, uint32_t node, uint32_t target, con
     if (is_judged(s, node, target)) judge_pair(s, node, target, zone_of(s, node, w0, t0), zone_of(s, node, w1, t1));
 }
 
+/* The node of an entity that a change of a couple is of. */
+static inline uint32_t couple_node(const aoi_world *w, uint32_t entity, int couple) {
+    uint32_t node = w->entities[entity].nodes;
+    while (--couple > 0) node = w->nodes[node].next;
+    return node;
+}
+
 static inline uint32_t change_node(const aoi_world *w, const aoi_change *c) {
-    return c->couple ? w->entities[c->node].nodes : c->node;
+    return c->couple ? couple_node(w, c->node, c->couple) : c->node;
 }
 
 static inline void record_zones(aoi_space *s, uint32_t node, uint32_t target, const aoi_change *c) {
@@ -332,7 +339,7 @@ void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count) {
         if (soon->couple) aoi_prefetch_node(w, w->entities[soon->target].nodes);
         else AOI_PREFETCH(w->entities + w->nodes[node].owner);
         record_zones(s, change_node(w, c), c->target, c);
-        if (c->couple) record_zones(s, w->entities[c->target].nodes, c->node, c);
+        if (c->couple) record_zones(s, couple_node(w, c->target, c->couple), c->node, c);
     }
 }
 

@@ -35,17 +35,24 @@ static void join_take_sample(const aoi_world *w, join_sample *out) {
 
 /* ---- what most have in common ------------------------------------------------------------------------------------- */
 
-static bool join_same_area(const aoi_world *w, uint32_t n, uint32_t m) {
-    const aoi_node_record *a = w->nodes + n, *b = w->nodes + m;
-    return a->shape == b->shape && a->reach[0] == b->reach[0] && a->flags == b->flags &&
-           w->areas[n].radius == w->areas[m].radius && w->areas[n].keep == w->areas[m].keep;
+static bool join_same_carrier(const aoi_world *w, uint32_t n, uint32_t m) {
+    return join_are_alike(w, w->entities[w->nodes[n].owner].nodes, w->entities[w->nodes[m].owner].nodes);
 }
 
-/* Whether it is all that its owner carries, and so that what it sees is seen by any other like it. */
-static bool join_is_mutual(const aoi_world *w, uint32_t n) {
-    const aoi_node_record *r = w->nodes + n;
-    bool simple = r->shape == AOI_SQUARE || r->shape == AOI_CIRCLE, alone = w->entities[r->owner].nodes == n;
-    return simple && !(r->flags & AOI_NODE_OVERRIDES) && alone && r->next == AOI_NONE;
+/* Whether what its nodes see sees them, if it has the like, and whether they are one probe. */
+static bool join_is_mutual(const join_tick *t, uint32_t first) {
+    const aoi_world *w = t->world;
+    const aoi_node_record *f = w->nodes + first;
+    bool alone = f->next == AOI_NONE, simple = f->shape == AOI_SQUARE || f->shape == AOI_CIRCLE;
+    int count = 0;
+    if (!(simple || (alone && (f->shape == AOI_BOX || f->shape == AOI_CYLINDER)))) return false;
+    for (uint32_t n = first; n != AOI_NONE; n = w->nodes[n].next) {
+        const aoi_node_record *r = w->nodes + n;
+        if ((r->flags & AOI_NODE_OVERRIDES) || !join_is_watching(r) || aoi_join_is_wide(t, n)) return false;
+        if (!alone && (r->shape != f->shape || r->mask != f->mask || (r->flags & AOI_NODE_KEEPS))) return false;
+        if (++count > JOIN_BORDERS) return false;
+    }
+    return true;
 }
 
 /* The one that more than half of a sample are like, or AOI_NONE (Boyer and Moore 1981). */
@@ -66,10 +73,9 @@ static bool join_same_mask(const aoi_world *w, uint32_t n, uint32_t m) {
 
 static void join_choose_sets(join_tick *t, const join_sample *s) {
     const aoi_world *w = t->world;
-    uint32_t usual = join_majority(w, s, join_same_area), mask = join_majority(w, s, join_same_mask);
-    for (uint32_t i = 0; i < s->count && usual != AOI_NONE && !t->usual.node; i++)
-        if (join_is_mutual(w, s->node[i]) && join_same_area(w, usual, s->node[i]))
-            t->usual = (join_usual){w->nodes + s->node[i], w->areas + s->node[i], 0};
+    uint32_t usual = join_majority(w, s, join_same_carrier), mask = join_majority(w, s, join_same_mask);
+    uint32_t first = usual != AOI_NONE ? w->entities[w->nodes[usual].owner].nodes : AOI_NONE;
+    if (first != AOI_NONE && join_is_mutual(t, first)) t->usual.node = first;
     t->seldom = mask != AOI_NONE ? ~w->nodes[mask].mask : 0;
 }
 
@@ -223,11 +229,12 @@ bool aoi_join_choose(join_tick *t) {
     if (!s.count || !t->world->mover_count) return false;
     join_sample_movers(t->world, &m);
     join_choose_scale(t, &s, &m);
-    if (t->reach >= 0) join_choose_sets(t, &s);
     t->range = (int)(fmax(t->reach + 2 * t->way, 0) * t->scale) + 12;
     join_choose_lines(t);
     join_choose_torus(t, &m);
     if (t->world->dims == 3) join_bound_heights(t);
     t->origin[2] = t->space->moves.lo[2];
+    t->usual.node = AOI_NONE;
+    if (t->reach >= 0) join_choose_sets(t, &s);
     return true;
 }

@@ -76,15 +76,6 @@ AOI_INLINE void join_note_place(const join_tick *t, const double *is, const doub
 
 /* ---- sets --------------------------------------------------------------------------------------------------------- */
 
-AOI_INLINE bool join_is_usual(const join_tick *t, const aoi_node_record *n) {
-    const aoi_node_record *u = t->usual.node;
-    if (!u || n->next != AOI_NONE || n->reach[0] != u->reach[0] || n->shape != u->shape || n->flags != u->flags)
-        return false;
-    if (!(n->flags & AOI_NODE_KEEPS)) return true;
-    const aoi_area_record *a = t->world->areas + (n - t->world->nodes), *b = t->usual.area;
-    return a->radius == b->radius && a->keep == b->keep;
-}
-
 /* The number of a class's set, which is made when the first of it is met; below 0 when memory is refused. */
 static AOI_NOINLINE int join_new_set(join_tick *t, int class) {
     size_t cells = (size_t)t->bins * t->lines, to = cells * (size_t)(t->set_count + 1) + 1;
@@ -143,10 +134,9 @@ AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t enti
         if (lost || !(aoi_way_length(w->dims, r->pos, was) <= f->way))
             return join_note_far(t, entity, lost || join_is_lost(t, was));
     }
-    const aoi_node_record *n = r->nodes == AOI_NONE ? NULL : w->nodes + r->nodes;
-    bool usual = n && join_is_usual(f, n);
-    if (usual) t->usual.mask |= n->mask;
-    else if (n && !join_note_wide(t, entity, false)) return false;
+    bool usual = r->nodes != AOI_NONE && join_are_alike(w, r->nodes, f->usual.node);
+    if (!usual && !join_note_wide(t, entity, false)) return false;
+    for (uint32_t n = r->nodes; usual && n != AOI_NONE; n = w->nodes[n].next) t->usual.mask |= w->nodes[n].mask;
     join_note_place(f, r->pos, was, moves, note);
     int class = (moves ? 0 : JOIN_STILL) | (r->kind & ~f->seldom ? 0 : JOIN_SELDOM) | (usual ? 0 : JOIN_ODD);
     return note->cell == JOIN_NOWHERE || join_count_item(t, class, r->kind, note);

@@ -1,6 +1,8 @@
 /* join.c - see join.h: a tick from its movers to recorded events. */
 #include "tick/join.h"
 
+#include <assert.h>
+
 enum { JOIN_STRIP = 512 }; /* items, and the rest of their last line */
 
 static void join_open_strip(join_strip *o, const join_tick *t) {
@@ -11,12 +13,16 @@ static void join_open_strip(join_strip *o, const join_tick *t) {
     o->probes = NULL, o->sides = NULL, o->changes = NULL;
     o->probe_cap = o->side_cap = o->change_cap = o->doubt_count = 0;
     o->probe_count = o->side_count = o->change_count = 0;
+    memset(o->usual_place, 0, sizeof o->usual_place);
     for (int kind = 0; kind < JOIN_KINDS; kind++) o->hit[kind] = o->hits[kind];
-    if (t->usual.node) aoi_join_probes_of(o, 0, t->usual.node->owner);
-    if (o->probe_count) o->probes->mask = t->usual.mask;
-    if (o->failed || o->probe_count) return;
-    if (AOI_GROW(o->memory, o->probes, o->probe_cap, 1)) o->probe_count = 1; /* an unused one in its place */
+    if (t->usual.node != AOI_NONE) aoi_join_probes_of(o, 0, t->world->nodes[t->usual.node].owner);
+    else if (AOI_GROW(o->memory, o->probes, o->probe_cap, 1)) o->probe_count = 1; /* an unused one in its place */
     else o->failed = true;
+    if (o->failed || t->usual.node == AOI_NONE) return;
+    assert(o->probe_count == 1);
+    o->probes->mask = t->usual.mask;
+    for (int b = 0; b < o->probes->nodes; b++)
+        for (uint32_t n = t->usual.node; n != o->probes->node[b]; n = t->world->nodes[n].next) o->usual_place[b]++;
 }
 
 static void join_close_strip(join_strip *o) {

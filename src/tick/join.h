@@ -14,8 +14,8 @@
  *   wide.c      areas too large for 16 bits, one by one, over all entities as floats
  *
  * Sets.  Items that move and items that stand still are sorted apart, as two that stand still do not change; so are those
- * whose kind few nodes look for.  Most watchers often carry the same area: what one of them sees the other does, so that
- * these are a set of their own and a couple of them is compared once, for both.  An entity that goes far is no item: it
+ * whose kind few nodes look for.  Most watchers often carry the same areas, as far to the left as to the right: what one
+ * of them sees the other does, so that these are a set of their own and a couple of them is compared once, for both.  An entity that goes far is no item: it
  * looks around both its places by itself, in both directions.
  *
  * Lines go in strips.  A strip reads the items and writes its own buffer, and buffers are recorded in the order of the
@@ -46,7 +46,7 @@ enum {
 enum { /* what an item is: its set */
        JOIN_STILL = 1,
        JOIN_SELDOM = 2,  /* of kinds that few nodes look for */
-       JOIN_ODD = 4,     /* does not carry the usual area, and that alone */
+       JOIN_ODD = 4,     /* does not carry the usual areas, and those alone */
        JOIN_ARRIVED = 8, /* one that has gone far, where it is */
        JOIN_GONE = 9,    /* the same, where it was */
        JOIN_CLASSES = 10
@@ -79,10 +79,9 @@ typedef struct join_set {
     uint8_t class;
 } join_set;
 
-typedef struct join_usual {      /* the area that most watchers carry, and that alone */
-    const aoi_node_record *node; /* one of those that have it, or NULL */
-    const aoi_area_record *area;
-    uint64_t mask; /* of all of them together */
+typedef struct join_usual { /* the areas that most watchers carry, and those alone */
+    uint32_t node;          /* the first of one that does, or AOI_NONE */
+    uint64_t mask;          /* of all of them together */
 } join_usual;
 
 typedef struct join_tick {
@@ -137,7 +136,8 @@ typedef struct join_strip { /* what a strip writes */
     aoi_memory *memory;
     bool failed;
     uint64_t steps, judged;
-    join_probe *probes; /* the first is that of the usual area */
+    join_probe *probes;                /* the first is that of the usual areas */
+    uint8_t usual_place[JOIN_BORDERS]; /* where in their chain the node of each of its borders is */
     join_side *sides;
     aoi_change *changes;
     uint32_t probe_cap, probe_count, side_cap, side_count, change_cap, change_count;
@@ -167,6 +167,20 @@ static inline bool join_is_watching(const aoi_node_record *n) {
     return (n->flags & (AOI_NODE_SILENT | AOI_NODE_KEEPS)) != AOI_NODE_SILENT && aoi_is_bounded(n);
 }
 
+/* Whether both chains of nodes have the same areas, in the same order. */
+static inline bool join_are_alike(const aoi_world *w, uint32_t a, uint32_t b) {
+    for (; a != AOI_NONE && b != AOI_NONE; a = w->nodes[a].next, b = w->nodes[b].next) {
+        const aoi_node_record *n = w->nodes + a, *m = w->nodes + b;
+        if (n->reach[0] != m->reach[0] || n->reach[1] != m->reach[1] || n->shape != m->shape || n->flags != m->flags)
+            return false;
+        if (!(n->flags & AOI_NODE_KEEPS) && (w->dims < 3 || n->shape <= AOI_CIRCLE)) continue; /* the box is all */
+        const aoi_area_record *p = w->areas + a, *q = w->areas + b;
+        if (p->radius != q->radius || p->keep != q->keep) return false;
+        if (p->shape && memcmp(p->shape, q->shape, offsetof(aoi_shape, corners)) != 0) return false;
+    }
+    return a == b;
+}
+
 static inline bool join_goes_far(const join_tick *t, uint32_t entity) {
     const aoi_world *w = t->world;
     return aoi_way_length(w->dims, w->entities[entity].pos, aoi_position_before(w, entity)) > t->way;
@@ -174,6 +188,12 @@ static inline bool join_goes_far(const join_tick *t, uint32_t entity) {
 
 static inline uint64_t join_mask(const aoi_node_record *n) {
     return n->flags & AOI_NODE_OVERRIDES ? UINT64_MAX : n->mask;
+}
+
+/* The node that is so many after the first of its chain. */
+static inline uint32_t join_nth_node(const aoi_world *w, uint32_t first, int place) {
+    while (place-- > 0) first = w->nodes[first].next;
+    return first;
 }
 
 static inline uint32_t join_entity(const join_tick *t, uint32_t item) {

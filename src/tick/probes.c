@@ -222,13 +222,14 @@ static bool join_make_probe(join_strip *o, uint32_t item, uint32_t node) {
     const aoi_world *w = o->tick->world;
     const aoi_area_record *a = w->areas + node;
     int shape = w->nodes[node].shape;
-    if (shape > AOI_BOX) {
+    bool round = shape == AOI_CIRCLE || (shape == AOI_CYLINDER && isinf(join_half_height(o->tick, node)));
+    if (shape > AOI_BOX && !round) {
         join_probe p =
             join_probe_of(o->tick, item, node, shape == AOI_POLYGON ? JOIN_SHAPED : JOIN_SHAPED | JOIN_ROUND);
         return join_make_shaped(o, &p, node) && join_add_probe(o, &p);
     }
-    join_probe p = join_probe_of(o->tick, item, node, shape == AOI_CIRCLE ? JOIN_ROUND : 0);
-    if (shape == AOI_CIRCLE) join_make_ball(o->tick, &p, a->radius, a->keep);
+    join_probe p = join_probe_of(o->tick, item, node, round ? JOIN_ROUND : 0);
+    if (round) join_make_ball(o->tick, &p, a->radius, shape == AOI_CIRCLE ? a->keep : a->radius + a->shape->margin);
     else if (shape == AOI_SQUARE)
         join_make_box(o->tick, &p, (double[3]){a->keep, a->keep, a->keep}, a->keep - a->radius);
     else {

@@ -6,9 +6,10 @@
 
 #include "tick/lanes.h"
 
-static void join_emit(join_strip *o, uint32_t node, uint32_t target, unsigned before, unsigned after, bool couple) {
+/* couple: of either's node in that place of its chain, from 1 on. */
+static void join_emit(join_strip *o, uint32_t node, uint32_t target, unsigned before, unsigned after, int couple) {
     if (!AOI_GROW(o->memory, o->changes, o->change_cap, o->change_count + (size_t)1)) o->failed = true;
-    else o->changes[o->change_count++] = (aoi_change){node, target, (uint8_t)before, (uint8_t)after, couple};
+    else o->changes[o->change_count++] = (aoi_change){node, target, (uint8_t)before, (uint8_t)after, (uint8_t)couple};
 }
 
 /* ---- by the rule -------------------------------------------------------------------------------------------------- */
@@ -33,7 +34,7 @@ void aoi_join_judge_doubts(join_strip *o) {
     for (uint32_t i = 0; i < o->doubt_count; i++) {
         join_pair p = o->doubts[i];
         join_zone_pair z = join_rule(o->tick, p.node, p.target);
-        if (z.before != z.after) join_emit(o, p.node, p.target, z.before, z.after, false);
+        if (z.before != z.after) join_emit(o, p.node, p.target, z.before, z.after, 0);
     }
     o->judged += o->doubt_count;
     o->doubt_count = 0;
@@ -83,13 +84,17 @@ AOI_INLINE join_sides join_shaped_sides(const join_tick *t, const join_limits *l
 /* The node that a border of a hit is of: the usual probe has no own. */
 static inline uint32_t join_node_of(const join_strip *o, const join_hit *h, int border) {
     uint32_t i = join_probe_index(h);
-    return i ? o->probes[i].node[border] : o->tick->world->entities[join_entity(o->tick, join_item_of(h))].nodes;
+    const aoi_world *w = o->tick->world;
+    if (i) return o->probes[i].node[border];
+    return join_nth_node(w, w->entities[join_entity(o->tick, join_item_of(h))].nodes, o->usual_place[border]);
 }
 
 static AOI_NOINLINE void join_doubt_hit(join_strip *o, const join_hit *h, int border, uint32_t other) {
     const join_tick *t = o->tick;
     join_doubt(o, join_node_of(o, h, border), other);
-    if (h->bits & JOIN_COUPLE) join_doubt(o, t->world->entities[other].nodes, join_entity(t, join_item_of(h)));
+    if (!(h->bits & JOIN_COUPLE)) return;
+    uint32_t node = join_nth_node(t->world, t->world->entities[other].nodes, o->usual_place[border]);
+    join_doubt(o, node, join_entity(t, join_item_of(h)));
 }
 
 /* An item that has been hit: where it was and is, with a probe of one node, or one for each border. */
@@ -103,13 +108,14 @@ AOI_INLINE void join_decide(join_strip *o, const join_hit *h, const join_probe *
     if ((h->bits & JOIN_UNSURE) | (ref & JOIN_ELSEWHERE) | (keeps && sure != all)) sure = changed = 0;
     if (keeps && changed) { /* its zone is how many borders it is within */
         unsigned before = (was.in & 1) + (was.in >> 1), after = (is.in & 1) + (is.in >> 1);
-        join_emit(o, couple ? self : join_node_of(o, h, 0), other, before, after, couple);
+        join_emit(o, couple ? self : join_node_of(o, h, 0), other, before, after, couple ? 1 : 0);
         changed = 0;
     }
     for (; changed; changed &= changed - 1) {
         int b = aoi_lanes_first(changed);
         unsigned zone = is.in >> b & 1 ? AOI_INSIDE : AOI_OUTSIDE;
-        join_emit(o, couple ? self : join_node_of(o, h, b), other, AOI_INSIDE - zone, zone, couple);
+        join_emit(o, couple ? self : join_node_of(o, h, b), other, AOI_INSIDE - zone, zone,
+                  couple ? 1 + o->usual_place[b] : 0);
     }
     for (uint32_t doubts = all & ~sure; doubts; doubts = keeps ? 0 : doubts & (doubts - 1))
         join_doubt_hit(o, h, keeps ? 0 : aoi_lanes_first(doubts), other);
@@ -150,7 +156,7 @@ static void join_judge_far(join_strip *o, uint32_t watcher, uint32_t target, boo
         if (!join_is_watching(w->nodes + n) || aoi_join_is_wide(o->tick, n)) continue;
         join_zone_pair z = join_rule(o->tick, n, target);
         o->judged++;
-        if (z.before != z.after && gone == (z.after == AOI_OUTSIDE)) join_emit(o, n, target, z.before, z.after, false);
+        if (z.before != z.after && gone == (z.after == AOI_OUTSIDE)) join_emit(o, n, target, z.before, z.after, 0);
     }
 }
 
