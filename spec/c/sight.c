@@ -413,8 +413,42 @@ static void rays(void) {
     }
 }
 
+/* Walls on the line but for rounding, before it, behind it, far away: the rule's products decide. */
+static void collinear(void) {
+    setup u = {.engine = "brute", .dims = 2};
+    int crossed = 0;
+    for (long round = 0; round < random_steps(4000); round++) {
+        aoi_space *s = open_space(&u);
+        aoi_sight *g = NULL;
+        aoi_wall walls[3];
+        double at[3], ends[2][3] = {{0}}, from[2], way[2];
+        EXPECT(aoi_sight_open(s, NULL, &g) == AOI_OK);
+        for (int a = 0; a < 2; a++) {
+            from[a] = (double)random_below(400) / 10 - 20;
+            way[a] = ((double)random_below(41) - 20) / 10;
+        }
+        for (int k = 0; k < 3; k++) {
+            int begin = (int)random_below(60) - 30, end = begin + 1 + (int)random_below(4);
+            walls[k] = (aoi_wall){.a = {from[0] + way[0] * begin, from[1] + way[1] * begin}};
+            for (int a = 0; a < 2; a++) walls[k].b[a] = from[a] + way[a] * end;
+            EXPECT(aoi_sight_add_wall(g, walls + k, NULL) == AOI_OK);
+        }
+        for (int k = 0; k < 50; k++) {
+            int begin = (int)random_below(60) - 30, end = begin + 1 + (int)random_below(9);
+            for (int a = 0; a < 2; a++) ends[0][a] = from[a] + way[a] * begin, ends[1][a] = from[a] + way[a] * end;
+            bool hidden = false;
+            for (int i = 0; i < 3; i++) hidden |= wall_hides(walls + i, 2, ends[0], ends[1]);
+            crossed += hidden;
+            EXPECT((aoi_sight_ray(g, ends[0], ends[1], at) != 0) == hidden);
+        }
+        close_space(s);
+    }
+    EXPECT(crossed > 0);
+}
+
 int main(void) {
     random_start("sight");
+    RUN(collinear);
     RUN(ties);
     RUN(refused_wall);
     RUN(rays);

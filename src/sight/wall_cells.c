@@ -1,6 +1,7 @@
 /* wall_cells.c - see wall_cells.h. */
 #include "sight/wall_cells.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/simd.h"
@@ -33,8 +34,8 @@ static inline int32_t cell_floor(double v, int32_t lo, int32_t hi) {
 
 /* Visits the cells of a span that the line from p to q may pass, those within a tolerance included, along the axis on
  * which it is longer.  -1: they are too many or too small to be told apart; else whether a visit ended the walk. */
-AOI_INLINE int walk_cells(double inverse, const aoi_span *span, const double *p, const double *q, uint32_t most,
-                          wall_visit *visit, void *ud) {
+AOI_INLINE int walk_cells(double inverse, const aoi_span *span, const double *p, const double *q, bool whole,
+                          uint32_t most, wall_visit *visit, void *ud) {
     double x0 = p[0] * inverse, y0 = p[1] * inverse, x1 = q[0] * inverse, y1 = q[1] * inverse;
     bool steep = fabs(y1 - y0) > fabs(x1 - x0);
     aoi_span s = *span;
@@ -47,9 +48,15 @@ AOI_INLINE int walk_cells(double inverse, const aoi_span *span, const double *p,
         double x = x0, y = y0;
         x0 = x1, y0 = y1, x1 = x, y1 = y;
     }
+    double slope = x1 > x0 ? (y1 - y0) / (x1 - x0) : 0;
+    if (whole) {
+        double from = less_of(x0, s.x0), to = more_of(x1, s.x1 + 1.0);
+        y1 += (to - x1) * slope, x1 = to;
+        y0 += (from - x0) * slope, x0 = from;
+    }
     double farthest = more_of(more_of(fabs(x0), fabs(x1)), more_of(fabs(y0), fabs(y1)));
     if (!(farthest < 0x1p44)) return -1;
-    double within = 0x1p-20 + farthest * 0x1p-46, slope = x1 > x0 ? (y1 - y0) / (x1 - x0) : 0;
+    double within = 0x1p-20 + farthest * 0x1p-46 + (x1 - x0) * 0x1p-26;
     int32_t c = cell_floor(x0 - within, s.x0, s.x1), end = cell_floor(x1 + within, s.x0, s.x1);
     if ((double)end - c > most) return -1;
     if (x1 + within < s.x0 || x0 - within >= s.x1 + 1.0) return 0;
@@ -188,7 +195,7 @@ static const aoi_span nowhere = {INT32_MAX, INT32_MAX, INT32_MIN, INT32_MIN};
 static const aoi_span everywhere = {-AOI_CELL_MOST, -AOI_CELL_MOST, AOI_CELL_MOST, AOI_CELL_MOST};
 
 static void walk_wall(wall_filing *f, wall_visit *visit) {
-    (void)walk_cells(f->k->layers[f->layer].inverse, &everywhere, f->w->a, f->w->b, UINT32_MAX, visit, f);
+    (void)walk_cells(f->k->layers[f->layer].inverse, &everywhere, f->w->a, f->w->b, false, UINT32_MAX, visit, f);
 }
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
@@ -284,17 +291,17 @@ AOI_INLINE bool meet_cell(void *ud, int32_t cx, int32_t cy) {
 /* In cells, no end of a wall that a cell on the line has is farther than `far` from the line's ends.  Differences of floats
  * are right but for 3 * 2^-24 * far, cross products of them for 15 * 2^-24 * far^2, and the one that is made of three for
  * less than 64. */
-int aoi_wall_cells_walk(const aoi_wall_cells *k, const double *w, const double *t, uint32_t most, aoi_wall_meet *meet,
-                        void *ud) {
+int aoi_wall_cells_walk(const aoi_wall_cells *k, const double *w, const double *t, bool whole, uint32_t most,
+                        aoi_wall_meet *meet, void *ud) {
     line_walk l = {.k = k, .meet = meet, .ud = ud};
     for (l.layer = 0; l.layer < k->layer_count; l.layer++) {
         const aoi_wall_layer *layer = k->layers + l.layer;
         if (!layer->count) continue;
         for (int a = 0; a < 2; a++) l.w[a] = w[a] * layer->inverse, l.t[a] = t[a] * layer->inverse;
         double far = more_of(fabs(l.t[0] - l.w[0]), fabs(l.t[1] - l.w[1])) + layer->longest + 2;
-        bool proved = layer->exponent > -PROVED_EXPONENT && layer->exponent < PROVED_EXPONENT && far < 0x1p40;
+        bool proved = !whole && abs(layer->exponent) < PROVED_EXPONENT && far < 0x1p40;
         l.within = proved ? (float)(far * far * 0x1p-17) : INFINITY;
-        int ended = walk_cells(layer->inverse, &layer->span, w, t, most, meet_cell, &l);
+        int ended = walk_cells(layer->inverse, &layer->span, w, t, whole, most, meet_cell, &l);
         if (ended) return ended;
     }
     return 0;

@@ -62,6 +62,7 @@ void aoi_walls_part(aoi_walls *k, aoi_wall_changes *c) {
     AOI_FREE_LINES(m, k->records, k->record_cap);
     aoi_wall_cells_free(m, &k->cells);
     aoi_index_free(m, &k->ids);
+    aoi_index_free(m, &k->slopes);
     aoi_resize(m, k, sizeof *k, 0);
 }
 
@@ -74,6 +75,14 @@ uint32_t aoi_wall_slot(const aoi_walls *k, int64_t id) {
     while ((i = aoi_index_next(&k->ids, hash, &at)) != AOI_NONE && k->records[i].id != id) {
     }
     return i;
+}
+
+/* The smaller part of a direction in the larger one, as a whole number; false: it is parallel to an axis. */
+static inline bool slope_of(const double *a, const double *b, double off, uint32_t *hash) {
+    double x = b[0] - a[0], y = b[1] - a[1], slope = fabs(x) < fabs(y) ? x / y : y / x;
+    if (!(x != 0 && y != 0 && fabs(slope) <= 1)) return false;
+    *hash = aoi_hash64((uint64_t)(int64_t)floor(slope * 0x1p21 + off));
+    return true;
 }
 
 /* Room to say so to all sights; then what cannot fail. */
@@ -101,9 +110,10 @@ static bool is_segment(const aoi_walls *k, const aoi_wall *w) {
 int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) {
     if (!is_segment(k, wall)) return AOI_EVALUE;
     if (!id) id = k->last_id + 1;
-    uint32_t slot = k->free_record != AOI_NONE ? k->free_record : k->record_top;
+    uint32_t slot = k->free_record != AOI_NONE ? k->free_record : k->record_top, slope;
     if (!AOI_GROW_LINES(k->memory, k->records, k->record_cap, slot + (size_t)1) ||
-        !aoi_index_reserve(k->memory, &k->ids, k->ids.count + (size_t)1) || !changes_ready(k))
+        !aoi_index_reserve(k->memory, &k->ids, k->ids.count + (size_t)1) ||
+        !aoi_index_reserve(k->memory, &k->slopes, k->slopes.count + (size_t)1) || !changes_ready(k))
         return AOI_ENOMEM;
     aoi_wall_record *r = k->records + slot;
     uint32_t unused = slot == k->record_top ? AOI_NONE : r->next;
@@ -118,6 +128,7 @@ int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) 
     if (slot == k->record_top) k->record_top++;
     else k->free_record = unused;
     aoi_index_add(&k->ids, wall_hash(id), slot);
+    if (slope_of(wall->a, wall->b, 0.5, &slope)) aoi_index_add(&k->slopes, slope, slot);
     k->count++;
     if (id > k->last_id) k->last_id = id;
     if (out) *out = id;
@@ -137,12 +148,13 @@ int aoi_walls_set_open(aoi_walls *k, int64_t id, bool open) {
 }
 
 int aoi_walls_remove(aoi_walls *k, int64_t id) {
-    uint32_t slot = aoi_wall_slot(k, id);
+    uint32_t slot = aoi_wall_slot(k, id), slope;
     if (slot == AOI_NONE) return AOI_EGONE;
     if (!changes_ready(k)) return AOI_ENOMEM;
     aoi_wall_record *r = k->records + slot;
     aoi_wall_cells_remove(&k->cells, &r->w, slot);
     aoi_index_remove(&k->ids, wall_hash(id), slot);
+    if (slope_of(r->w.a, r->w.b, 0.5, &slope)) aoi_index_remove(&k->slopes, slope, slot);
     if (!r->w.open) note_change(k, &r->w);
     r->live = false;
     r->w.open = true; /* a pair that remembers it is not hidden by it */
@@ -176,9 +188,23 @@ static bool meet_wall(void *ud, uint32_t slot) {
     return !l->nearest;
 }
 
+/* A cross product is right but for 2^-50 of its products: segments that are apart by more than 2^-26 of the line's length
+ * may be taken for crossed only where both are slanted, by slopes that differ by less than 2^-23, and each lies along the
+ * other. */
+static bool is_along_a_wall(const aoi_walls *k, const double *w, const double *t) {
+    uint32_t hash[2], at = AOI_SEEK;
+    if (!k->slopes.count || !slope_of(w, t, 0.25, hash) || !slope_of(w, t, 0.75, hash + 1)) return false;
+    if (aoi_index_next(&k->slopes, hash[0], &at) != AOI_NONE) return true;
+    at = AOI_SEEK;
+    return hash[1] != hash[0] && aoi_index_next(&k->slopes, hash[1], &at) != AOI_NONE;
+}
+
 static void walk_line(wall_line *l) {
     const aoi_walls *k = l->k;
-    if (aoi_wall_cells_walk(&k->cells, l->w, l->t, k->record_top, meet_wall, l) >= 0) return;
+    int met = aoi_wall_cells_walk(&k->cells, l->w, l->t, false, k->record_top, meet_wall, l);
+    if (!met && is_along_a_wall(k, l->w, l->t))
+        met = aoi_wall_cells_walk(&k->cells, l->w, l->t, true, k->record_top, meet_wall, l);
+    if (met >= 0) return;
     for (uint32_t i = 0; i < k->record_top; i++)
         if (is_wall(k, i) && meet_wall(l, i)) return;
 }
@@ -206,7 +232,7 @@ int64_t aoi_walls_ray(const aoi_walls *k, const double *p, const double *q, doub
 /* ---- check ------------------------------------------------------------------------------------------------------- */
 
 const char *aoi_walls_check(const aoi_walls *k) {
-    uint32_t walls = 0, filed = 0, layers = 0;
+    uint32_t walls = 0, filed = 0, layers = 0, slopes = 0, slope;
     for (uint32_t i = 0; i < k->record_top; i++) {
         const aoi_wall_record *r = k->records + i;
         if (!r->live) continue;
@@ -214,9 +240,12 @@ const char *aoi_walls_check(const aoi_walls *k) {
         if (!cells) return "a wall is not in the cells that it passes";
         if (aoi_wall_slot(k, r->id) != i) return "a wall is not found by its id";
         filed += cells;
+        slopes += slope_of(r->w.a, r->w.b, 0.5, &slope);
         walls++;
     }
     for (uint32_t i = 0; i < k->cells.layer_count; i++) layers += k->cells.layers[i].count;
-    if (walls != k->count || layers != walls || filed != k->cells.filed) return "walls are counted wrongly";
+    if (aoi_index_check(&k->ids) || aoi_index_check(&k->slopes)) return "walls are indexed wrongly";
+    if (slopes != k->slopes.count || walls != k->count || layers != walls || filed != k->cells.filed)
+        return "walls are counted wrongly";
     return NULL;
 }

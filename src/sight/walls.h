@@ -30,7 +30,8 @@ typedef struct aoi_walls {
     int dims;
     aoi_wall_changes *listeners; /* one for each sight */
     int64_t last_id;
-    aoi_index ids; /* slots by id */
+    aoi_index ids;    /* slots by id */
+    aoi_index slopes; /* slots of walls that are parallel to no axis, by their slopes */
     aoi_wall_record *records;
     uint32_t record_cap, record_top, free_record, count, tuned_for;
     aoi_wall_cells cells;
