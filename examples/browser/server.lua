@@ -1,6 +1,6 @@
 -- server.lua [PORT [TICKS]]: a small game server for browsers: a field of walkers with names and health, each client a
--- player who sees what is near. Open the address that it prints; click to walk. It needs LuaSocket, luaossl and dkjson, and
--- runs from the root of the sources: eval "$(make -s env)"; lua5.4 examples/browser/server.lua
+-- player who sees what is near. Open the address that it prints; click to walk. It needs LuaSocket, luaossl and
+-- dkjson, and runs from the root of the sources: eval "$(make -s env)"; lua5.4 examples/browser/server.lua
 --
 --   browser --GET /--> client.html, /aoi-sync.js
 --           --WebSocket--> binary frames: messages of aoi.sync      text frames: the truth, as JSON, to compare with
@@ -48,7 +48,7 @@ local function hurt(it)
   clients:put(it.id, "hp", it.hp)
 end
 
--- ---- WebSocket (RFC 6455): whole messages, of at most 125 bytes from a browser and of less than 64 KiB to one ----------
+-- ---- WebSocket (RFC 6455): whole messages, from a browser of at most 125 bytes, to one of 64 KiB ---------------
 
 local TEXT, BINARY, CLOSE = 129, 130, 136 -- with the bit of the last fragment
 

@@ -98,7 +98,8 @@ describe("a session", function()
     frame(1.4)
     assert.is_nil(picture.structure, "not in each frame")
     for _, odd in ipairs { {}, { watcher = "" }, { watcher = "99999999999999999999" }, { structure = "1,2" },
-      { structure = "a,1,2,3" }, { watcher = "4", structure = "1,2,3,1e999" }, { watcher = "x", structure = "..,1,2,3" } } do
+      { structure = "a,1,2,3" }, { watcher = "4", structure = "1,2,3,1e999" },
+      { watcher = "x", structure = "..,1,2,3" } } do
       session:receive(odd)
       assert.is_true(pcall(session.frame, session, 2))
     end

@@ -199,8 +199,8 @@ int laoi_done(lua_State *L, int result); /* of a call of the core: nothing, or a
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
 void laoi_register(lua_State *L, const char *name); /* pops the table of a module that `require` finds by that name */
-void laoi_open_sync(lua_State *L, int space_meta);     /* pushes the table aoi.sync; sync.c */
-void laoi_open_sight(lua_State *L, int space_meta);    /* pushes the table aoi.sight; sight_methods.c */
+void laoi_open_sync(lua_State *L, int space_meta);  /* pushes the table aoi.sync; sync.c */
+void laoi_open_sight(lua_State *L, int space_meta); /* pushes the table aoi.sight; sight_methods.c */
 void laoi_open_reserved(lua_State *L, int space_meta); /* as module aoi.core.reserved; reserved_ids.c */
 void laoi_open_wire(lua_State *L);                     /* what is in wire.h, as module aoi.core.wire */
 void laoi_open_world(lua_State *L);                    /* the module aoi.core.world; world_router.c */

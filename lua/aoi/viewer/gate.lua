@@ -3,13 +3,13 @@
 --
 --   GET /                                        the page
 --   GET /stream?key=K [&space=NAME]              server-sent events: the data of each are the blocks of a frame in base64
---   GET /look?key=K [&watcher=ID] [&target=ID] [&structure=X0,Y0,X1,Y1]      what the page of that stream looks at
+--   GET /look?key=K [&watcher=ID] [&target=ID] [&structure=X0,Y0,X1,Y1]     what the page of that stream shows
 --
 -- The server shows a game: it is read only, and only who may look is let in.
 --
 --   address   127.0.0.1 unless told otherwise; with another one a token is asked for
 --   Host      of a server on the loopback must name the loopback: no web site can take its place (DNS rebinding)
---   Origin    where a browser names one, must be the page's own: a web site cannot open a stream from a visitor's browser
+--   Origin    where a browser names one, must be the page's own: no web site opens a stream from a visitor's browser
 
 require "aoi" -- has it in it
 local assets = require "aoi.viewer.assets"
