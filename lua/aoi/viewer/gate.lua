@@ -2,7 +2,7 @@
 -- a refusal.
 --
 --   GET /                                        the page
---   GET /stream?key=K [&space=NAME]              server-sent events: the data of each are the blocks of a frame in base64
+--   GET /stream?key=K [&space=NAME]              server-sent events: their data: blocks of a frame in base64
 --   GET /look?key=K [&watcher=ID] [&target=ID] [&structure=X0,Y0,X1,Y1]     what the page of that stream shows
 --
 -- The server shows a game: it is read only, and only who may look is let in.
