@@ -3,6 +3,9 @@
 -- `n` counts the arguments as the caller writes them, without self. Errors carry the position of the caller of the
 -- function that checks: level 3 here.
 
+require "aoi" -- has it in it
+local core = require "aoi.core.helpers"
+
 local checks = {}
 
 local function got(value) return value == nil and "no value" or type(value) end
@@ -61,18 +64,22 @@ function checks.space(space, module, name)
   end
 end
 
---- Calls a method of a space that may refuse its arguments: then the error names those of our caller.
--- What handlers raise goes on unchanged: an error of the method itself has no position here.
+--- Calls a method of a space that may refuse its arguments: then the error names those of our caller. What handlers
+-- raise goes on unchanged.
 -- @param name of the function that our caller's caller has called
 -- @param places by place in the arguments of `method`, self included, that in the arguments of `name`
 function checks.call(name, places, method, ...)
-  local ok, err = pcall(method, ...)
+  local ok, err, argument = core.call_as(method, nil, 0, ...)
   if ok then return end
-  local n, words
-  if type(err) == "string" then n, words = err:match "^bad argument #(%d+) to '[^']*' %((.*)%)$" end
-  local place = places[tonumber(n)]
-  if place then fail(place, name, words, 3) end
+  if places[argument] then fail(places[argument], name, err, 3) end
   error(err, 0)
+end
+
+--- Calls a function of the core: what it has against its arguments; or nil and its first result.
+function checks.fault(f, ...)
+  local ok, result = core.call_as(f, nil, 0, ...)
+  if ok then return nil, result end
+  return tostring(result)
 end
 
 --- Whether a value can be called.
@@ -124,6 +131,20 @@ function checks.dimensions(space)
     dimensions[space] = d
   end
   return d
+end
+
+--- What the space has against `near` at a place, the origin without one; nil where it has nothing.
+function checks.near_fault(space, area, x, y, z)
+  if checks.dimensions(space) == 2 then return checks.fault(space.near, space, x or 0, y or 0, area) end
+  return checks.fault(space.near, space, x or 0, y or 0, z or 0, area)
+end
+
+--- The same of an area, its mask aside: with a mask of 0 nothing is looked for.
+function checks.area_fault(space, area)
+  local copy = {}
+  for name, value in pairs(area) do copy[name] = value end
+  copy.mask = 0
+  return checks.near_fault(space, copy)
 end
 
 return checks

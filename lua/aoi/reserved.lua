@@ -5,7 +5,7 @@
 -- layers that are not there: then counting begins below them.
 
 require "aoi" -- has it in it
-local core = require "aoi.core.reserved"
+local core = require "aoi.core.helpers"
 
 local reserved = {}
 

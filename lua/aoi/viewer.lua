@@ -10,7 +10,6 @@
 --- has the whole.
 --- @module aoi.viewer
 
-local checks = require "aoi.checks"
 local gate = require "aoi.viewer.gate"
 local Session = require "aoi.viewer.session"
 
@@ -23,7 +22,6 @@ local MOST_REQUEST = 8192 -- bytes of a request's head
 local PATIENCE = 10       -- seconds for it
 local MOST_CLIENTS = 16
 local KNOCK = 0.02        -- seconds between two looks for new connections: else a poll is one look at the clock
-local OPTIONS = { port = "number", address = "string", token = "string", interval = "number", title = "string" }
 
 -- ---- connections --------------------------------------------------------------------------------------------------
 --
@@ -172,12 +170,6 @@ end
 Server.__gc = Server.close
 Server.__close = Server.close
 
-local function check(options)
-  checks.options(options, OPTIONS, 2, "serve", 3)
-  local port, interval = gate.check(options, 0, 3)
-  return port, interval -- not a tail call: levels count
-end
-
 --- Shows a space in a browser, live.
 -- @param space an aoi space
 -- @param options all optional: `port` (8642; 0: any free one), `address` (127.0.0.1), `token` (8 or more letters,
@@ -188,20 +180,17 @@ end
 function viewer.serve(space, options)
   if space == viewer then error("calling 'serve' on bad self (call viewer.serve(space) with a dot)", 2) end
   options = options or {}
-  if type(options) ~= "table" then error("bad argument #2 to 'serve' (table expected)", 2) end
-  local port, interval = check(options)
-  gate.check_space(space, 2)
+  local address, port, interval = gate.check(options, 0)
+  gate.check_space(space)
   local socket = require "socket"
-  local address = options.address or "127.0.0.1"
   local listener, why = socket.bind(address, port)
   if not listener then return nil, ("%s:%d: %s"):format(address, port, why) end
   listener:settimeout(0)
   local _, taken = listener:getsockname()
+  port = tonumber(taken)
   return setmetatable({
     space = space, options = options, interval = interval, listener = listener, clients = {}, watchers = 0, knocks = 0,
-    now = socket.gettime, started = socket.gettime(), port = tonumber(taken),
-    url = ("http://%s:%d/%s"):format(address:find(":", 1, true) and "[" .. address .. "]" or address, tonumber(taken),
-      options.token and "?token=" .. options.token or ""),
+    now = socket.gettime, started = socket.gettime(), port = port, url = gate.url(address, port, options.token),
   }, Server)
 end
 

@@ -1,6 +1,6 @@
 -- The live page's server: the handshake, who is let in, what is sent, and the page itself in a real browser.
 local aoi = require "aoi"
-local base64 = require("aoi.core.viewer").base64
+local base64 = require("aoi.core.helpers").base64
 local gate = require "aoi.viewer.gate"
 local json = require "aoi.viewer.json"
 local observed = require "spec.support.observed"

@@ -7,8 +7,9 @@
 
 /* ---- errors ------------------------------------------------------------------------------------------------------- */
 
-/* In the registry while laoi_call_as calls: the name, and how many arguments less count. */
-static const char CALLED_AS = 0, COUNTED_LESS = 0;
+/* In the registry while laoi_call_as calls: the name, or false without one, and how many arguments less count; the
+ * argument that was refused without a name. */
+static const char CALLED_AS = 0, COUNTED_LESS = 0, REFUSED = 0;
 
 static void set_registry(lua_State *L, const char *key, int i) {
     lua_pushlightuserdata(L, (void *)key);
@@ -22,16 +23,33 @@ static void get_registry(lua_State *L, const char *key) {
     lua_rawget(L, LUA_REGISTRYINDEX);
 }
 
+static int called_as(lua_State *L, int status, lua_KContext named) {
+    const bool good = status <= 1; /* LUA_OK or LUA_YIELD */
+    set_registry(L, &CALLED_AS, 0);
+    lua_pushboolean(L, good);
+    lua_insert(L, 1);
+    if (!good && !named) get_registry(L, &REFUSED);
+    return lua_gettop(L);
+}
+
 int laoi_call_as(lua_State *L) {
+    const bool named = !lua_isnil(L, 2);
+    if (!named) {
+        lua_pushboolean(L, 0);
+        lua_replace(L, 2);
+    }
     set_registry(L, &CALLED_AS, 2);
     set_registry(L, &COUNTED_LESS, 3);
+    set_registry(L, &REFUSED, 0);
     lua_remove(L, 2);
     lua_remove(L, 2);
-    int status = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
-    set_registry(L, &CALLED_AS, 0);
-    lua_pushboolean(L, status == 0);
-    lua_insert(L, 1);
-    return lua_gettop(L);
+    return called_as(L, lua_pcallk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, named, called_as), named);
+}
+
+/* Whether what runs was called by laoi_call_as itself: handlers that it calls are none of it. */
+static bool is_called_by_it(lua_State *L) {
+    lua_Debug ar;
+    return lua_getstack(L, 1, &ar) && lua_getinfo(L, "f", &ar) && lua_tocfunction(L, -1) == laoi_call_as;
 }
 
 int laoi_argerror(lua_State *L, int i, const char *format, ...) {
@@ -44,6 +62,12 @@ int laoi_argerror(lua_State *L, int i, const char *format, ...) {
     if (lua_type(L, -1) == LUA_TSTRING) {
         get_registry(L, &COUNTED_LESS);
         return luaL_error(L, "bad argument #%d to '%s' (%s)", i - (int)lua_tointeger(L, -1), lua_tostring(L, -2), why);
+    }
+    if (lua_isboolean(L, -1) && is_called_by_it(L)) {
+        lua_pushinteger(L, i);
+        set_registry(L, &REFUSED, lua_gettop(L));
+        lua_pushstring(L, why);
+        return lua_error(L);
     }
     bool known = lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar);
     bool named = known && ar.name && strcmp(ar.name, "?") != 0;

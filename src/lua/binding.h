@@ -11,7 +11,7 @@
  *   sight_methods.c     aoi.sight
  *   observe_methods.c   aoi.observe
  *   history_methods.c   aoi.history
- *   reserved_ids.c      which ids the layers in Lua may choose
+ *   helpers.c           what the layers in Lua need of C
  *   wire_*.c            messages of the AOI service: wire.h
  *   world_*.c           a world of many spaces: world.h
  *   handlers.c          which functions a node calls
@@ -73,7 +73,8 @@ typedef struct laoi_space {
 /* Raises "bad argument #i to 'method' (...)"; `i` counts self, the message does not when it is called as a method. */
 int laoi_argerror(lua_State *L, int i, const char *format, ...);
 /* call_as(f, name, less, ...): calls f(...) as pcall does; its errors about arguments are those of a function `name` that has
- * so many arguments less.  f is a function of the binding, and calls no handlers. */
+ * so many arguments less.  f is a function of the binding, and calls no handlers.  Without a name it may call them, and an
+ * error about an argument is the bare reason, with the number of the argument behind it, self included. */
 int laoi_call_as(lua_State *L);
 int laoi_typeerror(lua_State *L, int i, const char *expected);
 int laoi_nomemory(lua_State *L);
@@ -198,16 +199,14 @@ int laoi_done(lua_State *L, int result); /* of a call of the core: nothing, or a
 
 /* Into the table on top, each with the metatable and its own name for upvalues. */
 void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f);
-void laoi_register(lua_State *L, const char *name); /* pops the table of a module that `require` finds by that name */
 void laoi_open_sync(lua_State *L, int space_meta);  /* pushes the table aoi.sync; sync.c */
 void laoi_open_sight(lua_State *L, int space_meta); /* pushes the table aoi.sight; sight_methods.c */
-void laoi_open_reserved(lua_State *L, int space_meta); /* as module aoi.core.reserved; reserved_ids.c */
+void laoi_open_helpers(lua_State *L, int space_meta); /* as module aoi.core.helpers; helpers.c */
 void laoi_open_wire(lua_State *L);                     /* what is in wire.h, as module aoi.core.wire */
 void laoi_open_world(lua_State *L);                    /* the module aoi.core.world; world_router.c */
 
 void laoi_open_history(lua_State *L, int space_meta); /* adds `history` to the module on top; history_methods.c */
-/* Adds `observe` to the module on top, and the module aoi.core.viewer; observe_methods.c. */
-void laoi_open_observe(lua_State *L, int space_meta);
+void laoi_open_observe(lua_State *L, int space_meta); /* adds `observe` to the module on top; observe_methods.c */
 /* Pushes a space that is closed until it adopts a core, whose memory must be that of `alloc` and `ud`. */
 laoi_space *laoi_new_space(lua_State *L, int meta); /* meta: index of the metatable of spaces */
 void laoi_adopt_core(laoi_space *b, aoi_space *core);

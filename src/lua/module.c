@@ -508,13 +508,6 @@ void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f) {
     }
 }
 
-void laoi_register(lua_State *L, const char *name) {
-    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
-    lua_insert(L, -2);
-    lua_setfield(L, -2, name);
-    lua_pop(L, 1);
-}
-
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L);
 
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
@@ -546,7 +539,7 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     lua_setfield(L, -2, "sight");
     laoi_open_observe(L, meta);
     laoi_open_history(L, meta);
-    laoi_open_reserved(L, meta);
+    laoi_open_helpers(L, meta);
     laoi_open_wire(L);
     laoi_open_world(L);
     return 1;

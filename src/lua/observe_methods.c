@@ -140,31 +140,6 @@ static void end_observer(void *core) {
 static const laoi_class observer_objects = {"aoi.Observer", "observer", "observe", o_new,
                                             end_observer,   true,       o_close,   observer_methods};
 
-/* ---- aoi.core.viewer: what pages and streams need of bytes ----------------------------------------------------------- */
-
-/* base64(bytes) */
-static int viewer_base64(lua_State *L) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t n;
-    const unsigned char *p = (const unsigned char *)luaL_checklstring(L, 1, &n);
-    luaL_Buffer text;
-    luaL_buffinit(L, &text);
-    for (size_t i = 0; i < n; i += 3) {
-        const bool two = i + 1 < n, three = i + 2 < n;
-        const unsigned v = (unsigned)p[i] << 16 | (two ? (unsigned)p[i + 1] << 8 : 0u) | (three ? p[i + 2] : 0u);
-        luaL_addchar(&text, digits[v >> 18]);
-        luaL_addchar(&text, digits[v >> 12 & 63]);
-        luaL_addchar(&text, two ? digits[v >> 6 & 63] : '=');
-        luaL_addchar(&text, three ? digits[v & 63] : '=');
-    }
-    luaL_pushresult(&text);
-    return 1;
-}
-
 void laoi_open_observe(lua_State *L, int space_meta) {
-    static const luaL_Reg viewer_functions[] = {{"base64", viewer_base64}, {NULL, NULL}};
     laoi_open_class(L, space_meta, &observer_objects);
-    lua_createtable(L, 0, 1);
-    laoi_set_functions(L, space_meta, viewer_functions);
-    laoi_register(L, "aoi.core.viewer");
 }

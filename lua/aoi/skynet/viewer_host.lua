@@ -6,7 +6,6 @@
 --
 -- The other service pulls: it asks for a frame when the last one has gone. Without a page, nothing runs here.
 
-local checks = require "aoi.checks"
 local skynet = require "skynet"
 local gate = require "aoi.viewer.gate"
 local Session = require "aoi.viewer.session"
@@ -15,7 +14,6 @@ local host = {}
 
 local TYPE = 66     -- of the protocol; config: aoi_view_ptype
 local SILENCE = 30  -- seconds without a request, after which a page counts as gone
-local OPTIONS = { port = "number", address = "string", token = "string", interval = "number", title = "string" }
 
 -- By the address of the viewer's service: how to find a space, the options, and its sessions.
 local served = {}
@@ -86,12 +84,6 @@ local function register()
   }
 end
 
-local function check(options)
-  checks.options(options, OPTIONS, 2, "serve", 3)
-  local port, interval = gate.check(options, 1, 3)
-  return port, interval -- not a tail call: levels count
-end
-
 local View = {}
 View.__index = View
 
@@ -118,12 +110,10 @@ end
 -- @return a table: `url`, `service` (its address), `stats()`, `close()`; an error where the port is taken
 function host.serve(space, options)
   options = options or {}
-  if type(options) ~= "table" then error("bad argument #2 to 'serve' (table expected)", 2) end
-  local port, interval = check(options)
+  local address, port, interval = gate.check(options, 1)
   local find = type(space) == "function" and space or function() return space end
-  if type(space) ~= "function" then gate.check_space(space, 2) end
+  if type(space) ~= "function" then gate.check_space(space) end
   register()
-  local address = options.address or "127.0.0.1"
   local started, service = pcall(skynet.newservice, "aoi/skynet/viewer_service", skynet.self(), address, port,
     options.token or "-")
   if not started then error(("the viewer cannot listen on %s:%d"):format(address, port), 2) end
@@ -131,8 +121,7 @@ function host.serve(space, options)
     find = find, options = options, interval = interval, sessions = {}, number = 0, seconds = 0, frames = 0,
   }
   served[service] = view
-  local query = options.token and "?token=" .. options.token or ""
-  return setmetatable({ view = view, service = service, url = ("http://%s:%d/%s"):format(address, port, query) }, View)
+  return setmetatable({ view = view, service = service, url = gate.url(address, port, options.token) }, View)
 end
 
 return host

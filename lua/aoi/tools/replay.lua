@@ -1,7 +1,7 @@
 -- Replays a recording through a space, and counts and hashes the events.
 --
--- Every entity carries one node for each radius. A step of the recording is one tick of a deferred space: entities
--- without a row leave, those of the step before move in one batch, new ones enter, then one drain takes the net events.
+-- Every entity carries one node for each radius. A step of the recording is one tick of a deferred space, whose net
+-- events one drain takes.
 --
 -- The checksum does not depend on the order of events within the recording: it is the sum modulo 2^64 of the
 -- FNV-1a-64 hashes of "step:kind:watcher:target", steps counted from 0 and kind `e` or `l`, as in "12:e:7:31".
@@ -66,6 +66,35 @@ local function count(tallies, step, events, n)
   end
 end
 
+--- Takes a space from one step of a recording to the next: entities without a row in it leave, those of the step before
+-- move in one batch, new ones enter, and each gets a node for each area.
+-- @param before the step before; `{ n = 0 }` at first
+-- @param stride numbers in a row: 1 + dimensions
+function replay.advance(space, before, now, stride, areas)
+  local moved, entered, moves, enters, at = {}, {}, 0, 0, 1
+  -- Both steps ascend by id, so one merge finds the entities that left, stayed and entered.
+  for base = 1, now.n * stride, stride do
+    local id = now[base]
+    while at <= before.n * stride and before[at] < id do
+      space:leave(before[at])
+      at = at + stride
+    end
+    if at <= before.n * stride and before[at] == id then
+      for i = 0, stride - 1 do moved[moves + 1 + i] = now[base + i] end
+      moves, at = moves + stride, at + stride
+    else
+      for i = 0, stride - 1 do entered[enters + 1 + i] = now[base + i] end
+      enters = enters + stride
+    end
+  end
+  for gone = at, before.n * stride, stride do space:leave(before[gone]) end
+  space:move_many(moved)
+  space:enter_many(entered)
+  for base = 1, enters, stride do
+    for node, area in ipairs(areas) do space:add_node(entered[base], node, area) end
+  end
+end
+
 --- Plays a recording.
 -- @param rec what `aoi.tools.recording` read
 -- @param options `radii`: a list of areas, one node for each; `engine`; `cell`; `on_step(step, steps)`: called after
@@ -78,43 +107,18 @@ function replay.run(rec, options)
     dimensions = rec.dimensions,
     delivery = "deferred",
   }
-  local stride = rec.dimensions + 1
   local tallies = {}
   for node, radius in ipairs(options.radii) do
     tallies[node] = { radius = radius, enter = 0, leave = 0, hi = 0, lo = 0 }
   end
 
-  local events, moved, entered = {}, {}, {}
-  local before = { n = 0 }
+  local events, before = {}, { n = 0 }
   for index = 1, #rec do
-    local now = rec[index]
-    local moves, enters = 0, 0
-    -- Both steps ascend by id, so one merge finds the entities that left, stayed and entered.
-    local at = 1
-    for base = 1, now.n * stride, stride do
-      local id = now[base]
-      while at <= before.n * stride and before[at] < id do
-        space:leave(before[at])
-        at = at + stride
-      end
-      if at <= before.n * stride and before[at] == id then
-        for i = 0, stride - 1 do moved[moves * stride + 1 + i] = now[base + i] end
-        moves, at = moves + 1, at + stride
-      else
-        for i = 0, stride - 1 do entered[enters * stride + 1 + i] = now[base + i] end
-        enters = enters + 1
-      end
-    end
-    for gone = at, before.n * stride, stride do space:leave(before[gone]) end
-    space:move_many(moved, moves)
-    space:enter_many(entered, enters, 1)
-    for i = 0, enters - 1 do
-      for node, radius in ipairs(options.radii) do space:add_node(entered[i * stride + 1], node, radius) end
-    end
+    replay.advance(space, before, rec[index], rec.dimensions + 1, options.radii)
+    before = rec[index]
     local _, n = space:drain(events)
     count(tallies, ("%d"):format(index - 1), events, n)
     if options.on_step then options.on_step(index, #rec) end
-    before = now
   end
   space:close()
 

@@ -110,24 +110,16 @@ local function is_plain(area)
   return area.shape == nil or area.shape == "square" or area.shape == "circle"
 end
 
--- Raises what the space has against an area. Nothing has changed then: `near` looks for no kind with a mask of 0.
+-- Raises what the space has against an area.
 local function check_area(space, area)
   if is_plain(area) then
     if not area.radius then fail("radius", "required", 4) end
     if area.keep and area.keep < area.radius then fail("keep", "a number >= radius expected", 4) end
     return
   end
-  local mask = area.mask
-  area.mask = 0
-  local ok, err
-  if checks.dimensions(space) == 3 then ok, err = pcall(space.near, space, 0, 0, 0, area)
-  else ok, err = pcall(space.near, space, 0, 0, area) end
-  area.mask = mask
-  local words = not ok and tostring(err):match "%b()$" -- without the position, and the argument of `near`
-  if not ok then error("bad options " .. (words or ("(%s)"):format(tostring(err))), 4) end
+  local fault = checks.area_fault(space, area)
+  if fault then error(("bad options (%s)"):format(fault), 4) end
 end
-
-options.check_area = check_area
 
 --- Reads and checks all options of a trigger. Called by `Triggers:add` and `Triggers:region` themselves.
 -- @param set of triggers; `set.handlers[name]` must be there

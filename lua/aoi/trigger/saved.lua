@@ -243,27 +243,18 @@ local function plain_fault(set, s)
   end
 end
 
--- `near` tells what is wrong with a place and an area; a mask of 0 finds nothing.
-local function near(set, place, area)
-  local space = set.space
-  if checks.dimensions(space) == 2 then return pcall(space.near, space, place[1], place[2], area) end
-  return pcall(space.near, space, place[1], place[2], place[3], area)
-end
-
-local function is_mask(set, mask) return near(set, { 0, 0, 0 }, { radius = 0, mask = mask }) end
+local function is_mask(set, mask) return not checks.near_fault(set.space, { radius = 0, mask = mask }) end
 
 local function place_fault(set, s)
-  if #s.region ~= checks.dimensions(set.space) or not near(set, s.region, { radius = 0, mask = 0 }) then
+  local x, y, z = s.region[1], s.region[2], s.region[3]
+  if #s.region ~= checks.dimensions(set.space) or checks.near_fault(set.space, { radius = 0, mask = 0 }, x, y, z) then
     return "bad 'region'"
   end
 end
 
 local function area_fault(set, s)
-  local copy = {}
-  for name, value in pairs(s.area) do copy[name] = value end
-  copy.mask = 0
-  local ok, why = near(set, { 0, 0, 0 }, copy)
-  if not ok then return "'area': " .. (tostring(why):match "%b()$" or tostring(why)) end
+  local why = checks.area_fault(set.space, s.area)
+  if why then return "'area': " .. why end
   if not is_mask(set, s.area.mask) or not is_mask(set, s.mask) then return "bad 'mask'" end
 end
 

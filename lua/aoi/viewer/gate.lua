@@ -11,9 +11,10 @@
 --   Host      of a server on the loopback must name the loopback: no web site can take its place (DNS rebinding)
 --   Origin    where a browser names one, must be the page's own: no web site opens a stream from a visitor's browser
 
-require "aoi" -- has it in it
+local aoi = require "aoi"
 local assets = require "aoi.viewer.assets"
-local base64 = require("aoi.core.viewer").base64
+local base64 = require("aoi.core.helpers").base64
+local checks = require "aoi.checks"
 
 local gate = {}
 
@@ -33,47 +34,41 @@ end
 
 local function name_of(host) return (host:gsub(":%d+$", ""):lower()) end
 
-local function refuse(option, words, level)
-  error(("bad argument #2 to 'serve' (bad value for option '%s': %s expected)"):format(option, words), level + 1)
+local OPTIONS = { port = "number", address = "string", token = "string", interval = "number", title = "string" }
+
+local function refuse(option, words)
+  checks.fail(2, "serve", ("bad value for option '%s': %s expected"):format(option, words), 4)
 end
 
---- Checks the options of a server, whose types are right: where it listens, how often it shows, who may look. Raises
---- what is wrong with them at that level.
+--- Checks the options of `serve`, which calls this: where a server listens, how often it shows, who may look. Errors
+-- carry the position of its caller.
 -- @param least the lowest number of a port: 0 is any free one
--- @return port, interval
-function gate.check(options, least, level)
+-- @return address, port, interval
+function gate.check(options, least)
+  if type(options) ~= "table" then checks.fail(2, "serve", "table expected", 3) end
+  checks.options(options, OPTIONS, 2, "serve", 3)
   local port, interval = options.port or 8642, options.interval or 0.1
-  if not (port >= least and port <= 65535 and port % 1 == 0) then
-    refuse("port", ("%d to 65535"):format(least), level + 1)
-  elseif not (interval >= 0 and interval < math.huge) then
-    refuse("interval", "seconds, 0 or more,", level + 1)
-  end
-  gate.check_access(options, level + 1)
-  return port, interval
-end
-
---- Checks who may look: `address` and `token`.
-function gate.check_access(options, level)
   local address, token = options.address or "127.0.0.1", options.token
-  if type(address) ~= "string" then
-    error("bad argument #2 to 'serve' (bad value for option 'address': string expected)", level + 1)
-  elseif token ~= nil and (type(token) ~= "string" or not token:find("^[%w%-_]+$") or #token < 8) then
-    error("bad argument #2 to 'serve' (bad value for option 'token': 8 or more letters, digits, - or _ expected)",
-      level + 1)
-  elseif not gate.is_loopback(address) and not token then
-    error(("bad argument #2 to 'serve' (address '%s' is open to others: option 'token' is needed)"):format(address),
-      level + 1)
+  if not (port >= least and port <= 65535 and port % 1 == 0) then refuse("port", ("%d to 65535"):format(least)) end
+  if not (interval >= 0 and interval < math.huge) then refuse("interval", "seconds, 0 or more,") end
+  if token and (not token:find("^[%w%-_]+$") or #token < 8) then refuse("token", "8 or more letters, digits, -, _") end
+  if not gate.is_loopback(address) and not token then
+    checks.fail(2, "serve", ("address '%s' is open to others: option 'token' is needed"):format(address), 3)
   end
+  return address, port, interval
 end
 
---- A space that is open: what cannot be looked at is refused before anything listens.
-function gate.check_space(space, level)
-  local ok, observer = pcall(require("aoi").observe, space)
-  if not ok then
-    local words = tostring(observer):match("#1 to '[^']*' (%b())") or ("(%s)"):format(tostring(observer))
-    error("bad argument #1 to 'serve' " .. words, level + 1)
-  end
+--- The same of a space that is open: what cannot be looked at is refused before anything listens.
+function gate.check_space(space)
+  local fault, observer = checks.fault(aoi.observe, space)
+  if fault then checks.fail(1, "serve", fault, 3) end
   observer:close()
+end
+
+--- The address of the page.
+function gate.url(address, port, token)
+  local host = address:find(":", 1, true) and "[" .. address .. "]" or address
+  return ("http://%s:%d/%s"):format(host, port, token and "?token=" .. token or "")
 end
 
 -- "/stream?token=abc&space=map" -> "/stream", { token = "abc", space = "map" }

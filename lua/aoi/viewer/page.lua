@@ -9,7 +9,7 @@
 local checks = require "aoi.checks"
 local aoi = require "aoi"
 local assets = require "aoi.viewer.assets"
-local base64 = require("aoi.core.viewer").base64
+local base64 = require("aoi.core.helpers").base64
 local blocks = require "aoi.viewer.blocks"
 local json = require "aoi.viewer.json"
 local sources = require "aoi.viewer.sources"

@@ -4,6 +4,7 @@
 
 local aoi = require "aoi"
 local recording = require "aoi.tools.recording"
+local replay = require "aoi.tools.replay"
 
 local sources = {}
 
@@ -31,28 +32,12 @@ end
 local CsvRun = {}
 CsvRun.__index = CsvRun
 
--- As aoi.tools.replay: who has no row leaves, who had one moves, the others enter.
 function CsvRun:step()
   local now = self.rec[self.at + 1]
   if not now then return nil end
   self.at = self.at + 1
-  local space, stride, before = self.space, self.rec.dimensions + 1, self.before
-  local moved, entered, here, was = {}, {}, {}, {}
-  for at = 1, now.n * stride, stride do here[now[at]] = true end
-  for at = 1, before.n * stride, stride do
-    was[before[at]] = true
-    if not here[before[at]] then space:leave(before[at]) end
-  end
-  for at = 1, now.n * stride, stride do
-    local list = was[now[at]] and moved or entered
-    for i = 0, stride - 1 do list[#list + 1] = now[at + i] end
-  end
-  space:move_many(moved)
-  space:enter_many(entered)
-  for at = 1, #entered, stride do
-    for node, area in ipairs(self.areas) do space:add_node(entered[at], node, area) end
-  end
-  space:drain(self.events)
+  replay.advance(self.space, self.before, now, self.rec.dimensions + 1, self.areas)
+  self.space:drain(self.events)
   self.before = now
   return now.t
 end

@@ -1,0 +1,43 @@
+/* helpers.c - module aoi.core.helpers: what the layers in Lua need of C. */
+#include "lua/binding.h"
+
+/* lowest(space, from, to): the lowest ids of an entity and of a node in [from, to]; `to` where there is none.  Layers choose
+ * ids of their own (lua/aoi/reserved.lua); those of a space that was loaded or played stand there before any layer does. */
+static int helper_lowest(lua_State *L) {
+    const laoi_space *b = laoi_self(L);
+    int64_t entity, node;
+    aoi_lowest_ids(b->core, laoi_integer(L, 2), laoi_integer(L, 3), &entity, &node);
+    laoi_pushinteger(L, entity);
+    laoi_pushinteger(L, node);
+    return 2;
+}
+
+/* base64(bytes) */
+static int helper_base64(lua_State *L) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t n;
+    const unsigned char *p = (const unsigned char *)luaL_checklstring(L, 1, &n);
+    luaL_Buffer text;
+    luaL_buffinit(L, &text);
+    for (size_t i = 0; i < n; i += 3) {
+        const bool two = i + 1 < n, three = i + 2 < n;
+        const unsigned v = (unsigned)p[i] << 16 | (two ? (unsigned)p[i + 1] << 8 : 0u) | (three ? p[i + 2] : 0u);
+        luaL_addchar(&text, digits[v >> 18]);
+        luaL_addchar(&text, digits[v >> 12 & 63]);
+        luaL_addchar(&text, two ? digits[v >> 6 & 63] : '=');
+        luaL_addchar(&text, three ? digits[v & 63] : '=');
+    }
+    luaL_pushresult(&text);
+    return 1;
+}
+
+void laoi_open_helpers(lua_State *L, int space_meta) {
+    static const luaL_Reg helpers[] = {
+        {"lowest", helper_lowest}, {"base64", helper_base64}, {"call_as", laoi_call_as}, {NULL, NULL}};
+    lua_createtable(L, 0, 3);
+    laoi_set_functions(L, space_meta, helpers);
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+    lua_insert(L, -2);
+    lua_setfield(L, -2, "aoi.core.helpers");
+    lua_pop(L, 1);
+}
