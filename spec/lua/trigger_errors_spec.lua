@@ -292,6 +292,20 @@ for _, engine in ipairs(aoi.engines()) do
       assert.same({ enters, 1 }, { leaves, lasts })
     end)
 
+    it("a mistake in a handler that a change of the trigger calls is the handler's own", function()
+      handlers.t = { enter = function(id, target) space:set_radius(id, 99, -target) end }
+      local t = triggers:add(1, "t", { radius = 1 })
+      space:move(2, 5, 0)
+      space:add_node(1, 99, 0)
+      for argument, radius in pairs { [3] = 10, [1] = -1 } do
+        local ok, err = pcall(function() t:set_radius(radius) end)
+        assert.is_false(ok)
+        local words = ("bad argument #%d to 'set_radius' (radius must not be negative or nan)"):format(argument)
+        assert.truthy(err:find("^[^:]*trigger_errors_spec.lua:%d+: "), err)
+        assert.equal(words, err:match ": (.*)$")
+      end
+    end)
+
     it("close", function()
       handlers.t = recorder()
       triggers:add(1, "t", rich)
