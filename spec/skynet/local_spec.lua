@@ -55,7 +55,7 @@ end
 
 describe("a space of either place", function()
   it("has the methods of the table, and the service has their requests", function()
-    local requests = { tick = true, close = true }
+    local requests = { tick = true, close = true, join = true }
     methods.each(function(name)
       assert.is_function(Client.Space[name], name)
       assert.is_function(CMD[name], name)

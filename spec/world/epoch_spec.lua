@@ -114,7 +114,7 @@ describe("parts of an epoch", function()
   it("are one form, of which anything else is refused", function()
     local list = samples(2)
     for _, bytes in ipairs { "", "\1\3\4", "\2\3\4\2", "\1\2\4\2", "\1\3\5\2", "\1\3\4\3", "\1\3\4\2\1",
-                             "\1\3\4\2\11" .. ("\0"):rep(8) } do
+                             "\1\3\4\2\12" .. ("\0"):rep(8) } do
       local part, reason = epoch.read(bytes, 2)
       assert.is_nil(part)
       assert.equal("string", type(reason))

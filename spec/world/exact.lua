@@ -110,10 +110,17 @@ local function set_kind(self, who)
   self.todo[3][who] = true
 end
 
+local function set_trait(self, who)
+  local name, value = "set_layers", self.random(7)
+  if self.random(2) == 1 then name, value = "set_extent", self.random(0, self.plan.extent) end
+  ask(self, owner(self, who), name, who.id, value)
+  table.insert(self.todo[7], { who, name, value })
+end
+
 -- The commands of one epoch: who left in it is not touched again, but may enter again.
 local function command(self)
   local random, todo = self.random, {}
-  for phase = 1, 6 do todo[phase] = {} end
+  for phase = 1, 7 do todo[phase] = {} end
   self.todo = todo
   for _ = 1, math.max(1, self.scene.population // self.scene.churn) do
     if #self.dead > 0 and (random(3) > 1 or #self.alive < self.scene.population / 2) then
@@ -136,6 +143,7 @@ local function command(self)
     if random(8) == 1 then add_node(self, who) end
     if random(8) == 1 then change_node(self, who) end
     if random(20) == 1 then set_kind(self, who) end
+    if self.plan.extent > 0 and random(8) == 1 then set_trait(self, who) end
   end
 end
 
@@ -177,6 +185,7 @@ local function reference(self)
       node.new = nil
     end
   end
+  for _, c in ipairs(todo[7]) do space[c[2]](space, c[1].id, c[3]) end
   return space:drain(self.drained)
 end
 
@@ -256,6 +265,8 @@ function Run:verify()
       local x, y, z = shard.core:position(id)
       local rx, ry, rz = from.core:position(id)
       assert(x == rx and y == ry and z == rz and shard.core:kind(id) == from.core:kind(id), "a ghost differs")
+      assert(shard.core:extent(id) == from.core:extent(id), "a ghost has another extent")
+      assert(shard.core:layers(id) == from.core:layers(id), "a ghost has other layers")
       assert(real[id] == number or shard.router:ghost(id))
     end
   end

@@ -1,5 +1,5 @@
 -- The promise of a world: for every epoch the union of the shards' events is, as a multiset, what one big space with
--- the same commands tells. Nine scenes, every engine. AOI_LENGTH makes them longer.
+-- the same commands tells. Ten scenes, every engine. AOI_LENGTH makes them longer.
 if not string.pack then
   describe("a world of shards", function() pending("needs Lua 5.3 or later: string.pack") end)
   return

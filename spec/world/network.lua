@@ -187,6 +187,7 @@ function network.new(options)
   function self.shard_options(number)
     return {
       number = number, plan = plan, engine = options.engine, dimensions = options.dimensions, grace = options.grace,
+      fields = options.fields,
       log = options.log and function(...)
         local place = place_of(self, number)
         written[place] = written[place] or {}
@@ -225,7 +226,9 @@ function Network:member(index)
   end
   local member = world_client {
     number = number, shards = self.plan.shards, dimensions = self.dimensions,
-    around = function(...) return self.map:around(...) end,
+    around = function(at_x, at_y, ex, ey)
+      return self.map:around(at_x, at_y, ex + self.plan.extent, ey + self.plan.extent)
+    end,
     ask = function(shard, after, ...)
       local arguments = table.pack(...)
       return wait(function(resume_it)

@@ -52,6 +52,13 @@ scenes.list = {
     end,
   },
   {
+    name = "extents and layers", plan = { size = 60, reach = 10, extent = 6, tile = 4, shards = { 2, 2 } },
+    area = function(random)
+      local shape = random { "square", "circle" }
+      return { shape = shape, radius = random(7), margin = random(3), layers = random(3) > 1 and random(7) or nil }
+    end,
+  },
+  {
     name = "all shapes, ids that come again",
     plan = { size = 48, reach = 14, tile = 4, shards = { 2, 2 }, hysteresis = 0 },
     area = any_area, churn = 6, id = function(i) return (i % 3 - 1) * 5000000000 + i end,

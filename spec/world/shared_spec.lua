@@ -196,7 +196,10 @@ describe("what clients of a world share", function()
   end)
 
   it("client views show what one space shows, wherever their entities go", function()
-    local net, random = new_network { quantum = 1 / 64, lose = 0.1 }, rng.new(SEED)
+    local net, random = new_network {
+      quantum = 1 / 64, lose = 0.1, fields = { { "hp", "u16" } },
+    }, rng.new(SEED)
+    local hps = {}
     local one, gate, pictures, begun = net:member(1), net:member(1), {}, 0
     gate:on_client(function(id, bytes, fd)
       assert.equal(1000 + id, fd)
@@ -210,8 +213,9 @@ describe("what clients of a world share", function()
       for i = 1, message.appeared.n do
         local at = 4 * i - 3
         assert(not picture[message.appeared[at]], "what it knows appears")
-        picture[message.appeared[at]] = { message.appeared[at + 2], message.appeared[at + 3] }
+        picture[message.appeared[at]] = { message.appeared[at + 2], message.appeared[at + 3], hp = 0 }
       end
+      for i = 1, 2 * message.fields.n, 2 do picture[message.fields[i]].hp = message.fields[i + 1].hp end
       for i = 1, message.moved.n do
         local place = assert(picture[message.moved[3 * i - 2]], "what it does not know moves")
         place[1], place[2] = message.moved[3 * i - 1], message.moved[3 * i]
@@ -226,11 +230,16 @@ describe("what clients of a world share", function()
       for _ = 1, 60 do
         for id = 1, 40 do
           if random(3) == 1 then one:move(id, random() * 64, random() * 64) end
+          if random(20) == 1 then
+            hps[id] = random(0, 60000)
+            one:put(id, "hp", hps[id])
+          end
         end
         if random(4) == 1 then -- another life
           local id = 10 + random(30)
           one:leave(id)
           one:enter(id, random() * 64, random() * 64)
+          hps[id] = nil
         end
         one:tick()
       end
@@ -245,6 +254,7 @@ describe("what clients of a world share", function()
         for i = 1, n do
           local place = assert(pictures[id][view[i]], "it does not know what it sees")
           local x, y = space:position(view[i])
+          assert.equal(hps[view[i]] or 0, place.hp)
           assert(math.abs(place[1] - x) <= 1 / 128 and math.abs(place[2] - y) <= 1 / 128, "it knows another place")
         end
         for _ in pairs(pictures[id]) do n = n - 1 end

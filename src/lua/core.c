@@ -51,6 +51,7 @@
 #include "lua/world_parts.c"
 #include "lua/world_retell.c"
 #include "lua/world_router.c"
+#include "lua/world_traits.c"
 
 #if defined(__ELF__) || defined(__APPLE__)
 #pragma GCC visibility pop

@@ -4,6 +4,7 @@
  *   world_router.c   one shard: its entities, the moves of an epoch sorted by the shards that must hear of them
  *   world_parts.c    what one shard tells another about an epoch: sections of rows, written and read
  *   world_retell.c   what shards tell each other after one of them has died
+ *   world_traits.c   who must be told what Lua knows of an entity
  *   world_areas.c    areas of nodes as bytes
  *   world_outbox.c   the client's side: moves sorted by shard
  *
@@ -91,9 +92,10 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 /* ---- a shard ----------------------------------------------------------------------------------------------------- */
 
 /* What is told of an epoch, by tag; beyond KIND the rows are written in Lua. */
-enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 11 };
+enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 12 };
 
-enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4 }; /* flags of a record; barred: some clients may not move it */
+/* Flags of a record.  Barred: some clients may not move it; traits: Lua has more to tell of it (world_traits.c). */
+enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4, WORLD_TRAITS = 8 };
 
 typedef struct world_record { /* of an entity of the core, by the core's slot */
     uint32_t life;
@@ -110,6 +112,11 @@ typedef struct world_mover {
     bool concerning; /* others have to hear of it, or had, or it may have left the region: it is in `concerning` */
     double pos[3];
 } world_mover;
+
+typedef struct world_whole { /* an entity with traits, and a shard that is told of it as a whole */
+    int64_t id;
+    uint32_t shard;
+} world_whole;
 
 typedef struct world_router {
     aoi_memory memory;
@@ -131,7 +138,8 @@ typedef struct world_router {
     uint64_t rows[WORLD_TAGS]; /* written so far */
     uint32_t ghosts, reals;
     int64_t *ids;
-    uint32_t id_cap;
+    world_whole *wholes;
+    uint32_t id_cap, whole_count, whole_cap;
 } world_router;
 
 world_router *world_self(lua_State *L);                                         /* its space is open */
@@ -145,14 +153,18 @@ world_mover *world_find_mover(const world_router *r, uint32_t slot, const world_
 bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
                       const double *pos);
 
+/* That shard is told of the entity as a whole; false when memory is refused. */
+bool world_note_whole(world_router *r, const world_record *record, int64_t id, uint32_t shard);
+
 /* Every member of a set but this shard and `taker`. */
 #define FOR_OTHERS(r, set, taker, shard)                                                                               \
     for (uint32_t i_ = 0, shard = 0; i_ < (set)->count && (shard = (r)->map->members[(set)->first + i_], 1); i_++)     \
         if (shard != (r)->self && shard != (taker))
 
-extern const luaL_Reg world_part_methods[], world_area_methods[], world_retell_methods[]; /* of a router */
-extern const luaL_Reg world_part_functions[], world_area_functions[];                     /* of aoi.core.world */
-void world_open_outbox(lua_State *L); /* adds its functions to the table on top */
+extern const luaL_Reg world_part_methods[], world_area_methods[], world_retell_methods[],
+    world_trait_methods[];                                            /* of a router */
+extern const luaL_Reg world_part_functions[], world_area_functions[]; /* of aoi.core.world */
+void world_open_outbox(lua_State *L);                                 /* adds its functions to the table on top */
 void world_open_map(lua_State *L);
 void world_add_class(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *class);
 

@@ -10,7 +10,7 @@
  *   4 GONE    id                                       has left the world
  *   5 BORN    as NEAR                                  has entered the world
  *   6 KIND    id, i64 kind
- *   7 to 10   written and read in Lua, with the same section heads
+ *   7 to 11   written and read in Lua, with the same section heads
  *
  * `check` takes any bytes: nil and a reason, never an error.  `apply` is for what `check` has passed. */
 #include "lua/world.h"
@@ -198,8 +198,7 @@ static bool name_again(lua_State *L, world_router *r, int64_t id, uint32_t life,
     if (record->life != life || !record->doubted) return false;
     record->doubted = 0;
     core_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
-    if (r->space->core->world.entities[slot].kind != kind)
-        core_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
+    if (aoi_kind_of(r->space->core, slot) != kind) core_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
     return true;
 }
 

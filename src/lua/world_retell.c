@@ -22,7 +22,9 @@ static int r_retell(lua_State *L) {
         (void)aoi_position(r->space->core, (aoi_entity){i, w->entities[i].generation}, pos);
         const world_set *set = r->map->sets + record->audience;
         FOR_OTHERS(r, set, r->self, shard)
-        if (!world_tell_whole(r, shard, WORLD_NEAR, w->entities[i].id, record->life, w->entities[i].kind, pos))
+        if (!world_note_whole(r, record, w->entities[i].id, shard) ||
+            !world_tell_whole(r, shard, WORLD_NEAR, w->entities[i].id, record->life, aoi_kind_of(r->space->core, i),
+                              pos))
             return laoi_nomemory(L);
     }
     return 0;

@@ -299,7 +299,10 @@ static bool tell_others(world_router *r, uint32_t slot, uint32_t was, uint32_t i
         k += to == shard;
         if (shard == r->self || shard == taker) continue;
         if (from == to && !r->retells) done = tell_move(r, shard, e->id, pos);
-        else if (to == shard) done = world_tell_whole(r, shard, WORLD_NEAR, e->id, r->records[slot].life, e->kind, pos);
+        else if (to == shard)
+            done = world_note_whole(r, r->records + slot, e->id, shard) &&
+                   world_tell_whole(r, shard, WORLD_NEAR, e->id, r->records[slot].life,
+                                    aoi_kind_of(r->space->core, slot), pos);
         else done = row_for(r, shard, WORLD_FAR, e->id, 0) != NULL;
     }
     return done;
@@ -526,6 +529,7 @@ static int r_gc(lua_State *L) {
     AOI_FREE(m, r->concerning, r->concerning_cap);
     AOI_FREE(m, r->closed, r->closed_cap);
     AOI_FREE(m, r->ids, r->id_cap);
+    AOI_FREE(m, r->wholes, r->whole_cap);
     r->out_cap = 0;
     return 0;
 }
@@ -581,6 +585,7 @@ void laoi_open_world(lua_State *L) {
     laoi_set_functions(L, meta, world_part_methods);
     laoi_set_functions(L, meta, world_area_methods);
     laoi_set_functions(L, meta, world_retell_methods);
+    laoi_set_functions(L, meta, world_trait_methods);
     lua_pushvalue(L, world);
     laoi_set_functions(L, meta, functions);
     lua_settop(L, world);

@@ -25,6 +25,15 @@ function argument.options(n, name, options)
   return options or {}
 end
 
+--- Options of a client view: those of aoi.sync; then `to` and `fd`, which are not.
+function argument.view_options(n, name, options)
+  local given = {}
+  for key, value in pairs(argument.options(n, name, options)) do given[key] = value end
+  local to, fd = given.to, given.fd
+  given.to, given.fd = nil, nil
+  return given, to, fd ~= nil and argument.integer(fd, n, name, 0) or nil
+end
+
 function argument.finite(value, n, name, level)
   level = level == 0 and 0 or level + 1
   if not math.type(value) then
@@ -33,6 +42,7 @@ function argument.finite(value, n, name, level)
     local what = value ~= value and "nan" or value > 0 and "inf" or "-inf"
     argument.fail(n, name, level, "finite number expected, got %s", what)
   end
+  return value
 end
 
 return argument

@@ -9,6 +9,8 @@ local wire = require "aoi.skynet.wire"
 
 local results = methods.results
 
+local JOIN = { id = true, x = true, y = true, z = true, kind = true, nodes = true, view = true }
+
 local Map = {}
 Map.__index = Map
 
@@ -120,6 +122,15 @@ function Map:explain(id, node, target)
   return results(explanation(self:request("explain", id, node, target)))
 end
 
+--- Ids, how many, and the ends of each row's.
+function Map:near_many(rows, area, mask, buf, ends)
+  if type(mask) == "table" then mask, buf, ends = nil, mask, buf end
+  local list, n, last = results(self:request("near_many", rows, area, mask))
+  local _, filled = fill(buf, 1, true, list, n)
+  if ends then table.move(last, 1, #last, 1, ends) end
+  return filled, n, ends or last
+end
+
 function Map:__len() return self:count() end
 
 -- Moving ------------------------------------------------------------------------------------------------------------
@@ -181,6 +192,40 @@ function Map:add_node(id, node, area, ...)
   local handlers, options = handlers_of.arguments(...)
   return results(self:request_node(id, node, area, handlers, options))
 end
+
+--- Asks for all that `join` is given; handlers: of the nodes.
+function Map:request_join(entity, nodes, handlers, view)
+  local e = entity
+  local ok, handles = self:request("join", e.id, e.x, e.y, e.z, e.kind or 1, nodes, view)
+  if not ok then return false, handles end
+  for i, n in ipairs(nodes) do added(self, e.id, n[1], handlers[i], true, handles[i]) end
+  return true
+end
+
+local function join(map, entity)
+  if type(entity) ~= "table" then argument.fail(1, "join", 0, "table expected, got %s", type(entity)) end
+  for key in pairs(entity) do
+    if not JOIN[key] then argument.fail(1, "join", 0, "unknown field '%s'", tostring(key)) end
+  end
+  local nodes, handlers = {}, {}
+  for i, n in ipairs(argument.options(1, "join", entity.nodes)) do
+    local options
+    if type(n) ~= "table" then argument.fail(1, "join", 0, "node %d: table expected, got %s", i, type(n)) end
+    handlers[i], options = handlers_of.arguments(n[3], n[4], n[5])
+    nodes[i] = { n[1], n[2], options }
+  end
+  return map:request_join(entity, nodes, handlers, entity.view)
+end
+
+local function caught(ok, ...)
+  if ok then return ... end
+  return false, (tostring((...)):gsub("^[^\n]-:%d+: ", "", 1))
+end
+
+--- A player logs in, in one request: { id =, x =, y = [, z =] [, kind =], nodes = { { node, area, handlers [, options]
+-- }, ... }, view = { area [, options] } }. Nodes are as for add_node, the view is as for add_client. All of it, or an
+-- error.
+function Map:join(entity) return results(caught(pcall(join, self, entity))) end
 
 --- The handlers of nodes that other services add for this one, with `to`: a table with `enter` and `leave`.
 function Map:listen(handlers)

@@ -43,7 +43,20 @@ ids/1
 nodes/1 id
 stats
 check
+set_extent id extent
+extent id
+set_layers id layers
+layers id
+attach id carrier? dx? dy? z?
+carrier id
+passengers/1 id
+sweep/2 x y z x y z radius mask?
+near_many rows area mask?
 add_client id area options?
+set_view id i area
+set_client id options
+put id name value
+get id name
 remove_client id
 resend id
 pin id target

@@ -6,6 +6,7 @@ local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
 local commands = require "aoi.skynet.commands"
 local methods = require "aoi.skynet.methods"
+local views = require "aoi.skynet.views"
 local wire = require "aoi.skynet.wire"
 
 local CMD = {}
@@ -29,6 +30,8 @@ local function space_options(options)
       if type(value) ~= "number" or value ~= value or value <= 0 or value == math.huge then
         argument_error(3, "open", "bad value for option 'quantum' (a positive, finite number expected)")
       end
+    elseif key == "fields" then
+      if type(value) ~= "table" then argument_error(3, "open", "bad value for option 'fields' (a table expected)") end
     elseif key ~= "drive" then
       argument_error(3, "open", "unknown option '%s'", tostring(key))
     elseif type(value) ~= "boolean" then
@@ -36,6 +39,36 @@ local function space_options(options)
     end
   end
   return given
+end
+
+-- Tables of the same in the same places.
+local function is_same(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
+  for key, value in pairs(a) do
+    if not is_same(value, b[key]) then return false end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then return false end
+  end
+  return true
+end
+
+local function new_map(server, name, given, options)
+  local core = answered(wire.call_as(server.new_space, "open", -2, given))
+  local sync = nil
+  if options.fields then
+    local given_sync, made = wire.call_as(server.new_sync, "open", -1, core,
+      { quantum = options.quantum, fields = options.fields })
+    sync = made
+    if not given_sync then
+      core:close()
+      error(sync, 0)
+    end
+  end
+  return server:new_map(name, core, {
+    engine = given.engine or "list", dimensions = given.dimensions or 2, cell = given.cell, quantum = options.quantum,
+    fields = options.fields, sync = sync,
+  })
 end
 
 local function space_name(name)
@@ -55,14 +88,12 @@ function requests.open(server, address, name, options)
   options = options or {}
   if type(options) ~= "table" then argument_error(3, "open", "table expected, got %s", type(options)) end
   local given, space = space_options(options), server.names[name]
-  for _, key in ipairs(space and { "engine", "dimensions", "cell", "quantum" } or {}) do
-    if options[key] ~= nil and options[key] ~= space[key] then
+  for _, key in ipairs(space and { "engine", "dimensions", "cell", "quantum", "fields" } or {}) do
+    if options[key] ~= nil and not is_same(options[key], space[key]) then
       argument_error(3, "open", "space '%s' has another %s", name, key)
     end
   end
-  space = space or server:new_map(name, answered(wire.call_as(server.new_space, "open", -2, given)), {
-    engine = given.engine or "list", dimensions = given.dimensions or 2, cell = given.cell, quantum = options.quantum,
-  })
+  space = space or new_map(server, name, given, options)
   local link = server:link(space, server:subscribe(address))
   if options.drive then
     link.drives = true
@@ -167,19 +198,40 @@ end
 
 --- options: as of aoi.sync, and `to` and `fd`.
 function CMD.add_client(server, link, id, area, options)
-  local o, given = argument.options(3, "add_client", options), {}
-  for key, value in pairs(o) do given[key] = value end
-  local to, fd = link_of(server, link, o.to, 3, "add_client"), nil
-  if o.fd ~= nil then fd = argument.integer(o.fd, 3, "add_client", 0) end
-  given.to, given.fd = nil, nil
-  commands.add_client(link.space, link.number, id, area, given, to, fd)
+  local given, to, fd = argument.view_options(3, "add_client", options)
+  commands.add_client(link.space, link.number, id, area, given, link_of(server, link, to, 3, "add_client"), fd)
 end
 
-for _, name in ipairs { "touch", "set_priority" } do
+function CMD.set_client(server, link, id, options)
+  local given, to, fd = argument.view_options(2, "set_client", options)
+  commands.set_client(link.space, link.number, id, given, link_of(server, link, to, 2, "set_client"), fd)
+end
+
+for _, name in ipairs { "touch", "set_priority", "put", "get" } do
   CMD[name] = function(_, link, id, ...)
     link.space:entity(link.number, id, name)
-    if link.space.sync then return answered(methods.invoke(link.space.sync, name, id, ...)) end
+    return answered(methods.invoke(views.sync(link.space), name, id, ...))
   end
+end
+
+--- A player logs in: enters, and gets these nodes (each node, area, options, as of add_node) and a client view (area,
+-- options), or nothing of it. Returns a list of what add_node returns.
+function CMD.join(server, link, id, x, y, z, kind, nodes, view)
+  if link.space.dimensions == 3 then
+    CMD.enter(server, link, id, x, y, z, kind)
+  else
+    CMD.enter(server, link, id, x, y, kind)
+  end
+  local handles = {}
+  local ok, err = pcall(function()
+    for i, n in ipairs(nodes) do
+      handles[i] = CMD.add_node(server, link, methods.checked("add_node", id, n[1], n[2], n[3]))
+    end
+    if view then CMD.add_client(server, link, id, view[1], view[2]) end
+  end)
+  if ok then return handles end
+  commands.leave(link.space, link.number, id)
+  error(err, 0)
 end
 
 function CMD.nodes(_, link, id, ...)

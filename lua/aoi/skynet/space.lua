@@ -105,6 +105,8 @@ function Space:end_node(rec, with_entity)
   self.post:remove(rec.number)
 end
 
+function Space.check_area() end
+
 function Space:begin_view(view) views.make(self, view) end
 
 --- Removes a client from the space, with its nodes and entities.

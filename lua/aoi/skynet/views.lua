@@ -11,15 +11,58 @@ local wire = require "aoi.skynet.wire"
 
 local views = {}
 
-local function sync_of(place)
-  place.sync = place.sync or place.new_sync(place.core, { quantum = place.quantum })
+--- The synchroniser, which is made when it is asked for first.
+function views.sync(place)
+  place.sync = place.sync or place.new_sync(place.core, { quantum = place.quantum, fields = place.fields })
   return place.sync
+end
+
+--- A space and its synchroniser, with an entity 1, on which what clients ask for is tried before it counts, and one 2,
+-- of which nothing has been said.
+function views.scratch(place)
+  if not place.tried then
+    local space = require("aoi").new { dimensions = place.dimensions }
+    for id = 1, 2 do space:enter(id, 0, 0, place.dimensions == 3 and 0 or nil) end
+    place.tried = { space, place.new_sync(space, { quantum = place.quantum, fields = place.fields }) }
+  end
+  return place.tried[1], place.tried[2]
 end
 
 --- Its entity is in the core. Raises what aoi.sync raises.
 function views.make(place, view)
-  methods.answered(methods.invoke_as(sync_of(place), "add", "add_client", view.id, view.area, view.options))
+  methods.answered(methods.invoke_as(views.sync(place), "add", "add_client", view.id, view.area, view.options))
   view.made = true
+end
+
+--- Other options of a view: of aoi.sync, fd, and the client that gets the messages, which begin anew there.
+function views.change(place, view, options, client, fd)
+  local target, id = place.sync, view.id
+  if not view.made then
+    local _, scratch = views.scratch(place)
+    target, id = scratch, 1
+    scratch:add(1, 0, view.options)
+  end
+  local ok, err = methods.invoke_as(target, "set", "set_client", id, options)
+  if not view.made then target:remove(1) end
+  methods.answered(ok, err)
+  for name, value in pairs(options) do view.options[name] = value end
+  if fd ~= nil then view.fd = fd end
+  if client == view.client then return end
+  clients.forget_view(place, view)
+  view.client = client
+  clients.keep_view(place, view)
+  if view.made then place.sync:resend(view.id) end
+end
+
+--- Another area of one of its views.
+function views.set_area(place, view, i, area)
+  local several = type(view.area) == "table" and view.area[1] ~= nil
+  if view.made then
+    methods.answered(methods.invoke(place.sync, "set_view", view.id, i, area))
+  elseif not (math.type(i) == "integer" and i >= 1 and i <= (several and #view.area or 1)) then
+    error(("bad argument #2 to 'set_view' (entity %d has no such view)"):format(view.id), 0)
+  end
+  if several then view.area[i] = area else view.area = area end
 end
 
 function views.drop(place, id)
@@ -51,13 +94,9 @@ end
 --- From the coming epoch on. The entity may not be in the core yet: what the synchroniser would say of the area and the
 -- options.
 function views.begin(shard, view)
-  local space = require("aoi").new { dimensions = shard.dimensions }
-  space:enter(1, 0, 0, shard.dimensions == 3 and 0 or nil)
-  local sync = shard.new_sync(space, { quantum = shard.quantum })
-  local ok, err = methods.invoke_as(sync, "add", "add_client", 1, view.area, view.options)
-  sync:close()
-  space:close()
-  if not ok then error(err, 0) end
+  local _, sync = views.scratch(shard)
+  methods.answered(methods.invoke_as(sync, "add", "add_client", 1, view.area, view.options))
+  sync:remove(1)
   shard.viewing[#shard.viewing + 1] = view.id
 end
 

@@ -11,6 +11,7 @@ local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
 local overrides = require "aoi.skynet.world.overrides"
 local strays = require "aoi.skynet.world.strays"
+local traits = require "aoi.skynet.world.traits"
 local views = require "aoi.skynet.views"
 
 return function(Shard)
@@ -53,6 +54,7 @@ return function(Shard)
       self.leaves[#self.leaves + 1] = { id = id, life = ent.life }
     end
     self.kinds[id] = nil
+    traits.forget(self, id)
     return ent.life
   end
 
@@ -83,10 +85,13 @@ return function(Shard)
     if not with_entity then self.removed[#self.removed + 1] = rec end
   end
 
+  --- Of a client view, or a list of them: no farther than the world's reach.
+  function Shard:check_area(name, area)
+    for _, one in ipairs(type(area) == "table" and area[1] and area or { area }) do commands.pack(self, name, one) end
+  end
+
   function Shard:begin_view(view)
-    for _, one in ipairs(type(view.area) == "table" and view.area[1] and view.area or { view.area }) do
-      commands.pack(self, "add_client", one)
-    end
+    self:check_area("add_client", view.area)
     views.begin(self, view)
   end
 

@@ -16,6 +16,8 @@
 --             A move that went astray.
 --   10 LOST   i64 id, u32 life, u8 ended
 --             That life goes on elsewhere: a ghost of it that is still doubted leaves; ended: any ghost of it.
+--   11 TRAIT  i64 id, u32 life, u8 whole, u32 + traits, as of plain.lua and traits.lua
+--             whole: all of them, for a shard that comes to know the entity; else what has changed.
 --
 -- Readers take any bytes: they return nil and a reason, never raise, and return no part of what is invalid.
 
@@ -24,7 +26,7 @@ local plain = require "aoi.skynet.world.plain"
 
 local spack, sunpack = string.pack, string.unpack
 
-local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, BORN = 1, ADDED = 1, POSITIONS = 2 }
+local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, BORN = 1, ADDED = 1, POSITIONS = 2 }
 
 local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
@@ -32,6 +34,7 @@ local HAND_HEAD = { [2] = "<i8I4i8I4I4I4I4I4BddI2", [3] = "<i8I4i8I4I4I4I4I4Bddd
 local NODE = "<i8I4I4BBs2s4"
 local HOME = "<i8I4I2"
 local LOST = "<i8I4B"
+local TRAIT = "<i8I4Bs4"
 local ROW = { [2] = "<i8I4I4Bdd", [3] = "<i8I4I4Bddd" }
 
 --- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, extra: what else there is;
@@ -56,6 +59,10 @@ end
 
 function epoch.home(id, life, shard) return spack(HOME, id, life, shard) end
 
+function epoch.trait(id, life, whole, traits)
+  return spack(TRAIT, id, life, whole and 1 or 0, plain.write(traits))
+end
+
 function epoch.lost(id, life, ended) return spack(LOST, id, life, ended and 1 or 0) end
 
 function epoch.row(dimensions, id, client, batch, hops, x, y, z)
@@ -67,7 +74,7 @@ end
 function epoch.part(part, lists, dimensions)
   if not lists then return part end
   local pieces = { part or spack(HEAD, 1, 3, 4, dimensions) }
-  for tag = epoch.HAND, epoch.LOST do
+  for tag = epoch.HAND, epoch.TRAIT do
     local rows = lists[tag]
     if rows then
       local bytes = table.concat(rows)
@@ -96,9 +103,16 @@ local function read_node(bytes, at, dimensions)
   return n, at
 end
 
+local function is_traits(traits)
+  return type(traits) == "table" and (traits.extent or 0) >= 0 and (traits.extent or 0) < math.huge
+    and math.type(traits.layers or 1) == "integer" and (traits.priority or 1) > 0
+    and type(traits.fields or {}) == "table"
+end
+
 local function read_extra(bytes)
   local extra, reason = plain.read(bytes)
   if type(extra) ~= "table" then error(reason or "no table", 0) end
+  if not is_traits(extra.traits or {}) then error("impossible traits", 0) end
   for _, name in ipairs { "barred", "view", "nodes" } do
     if extra[name] ~= nil and type(extra[name]) ~= "table" then error("no table: " .. name, 0) end
   end
@@ -147,6 +161,15 @@ local function read_lost(bytes, at)
   return lost, at
 end
 
+local function read_trait(bytes, at)
+  local row = {}
+  row.id, row.life, row.whole, row.traits, at = sunpack(TRAIT, bytes, at)
+  row.traits = plain.read(row.traits)
+  if row.whole > 1 or not is_traits(row.traits) then error("impossible traits", 0) end
+  row.whole = row.whole == 1
+  return row, at
+end
+
 local function read_row(bytes, at, dimensions)
   local row = {}
   if dimensions == 2 then
@@ -161,6 +184,7 @@ end
 
 local READERS = {
   [epoch.HAND] = read_hand, [epoch.HOME] = read_home, [epoch.ROWS] = read_row, [epoch.LOST] = read_lost,
+  [epoch.TRAIT] = read_trait,
 }
 
 local function read_section(bytes, count, reader, dimensions)

@@ -68,6 +68,7 @@ local function start_shard(shard, more)
   world.addresses[shard] = address
   options.number, options.plan, options.engine, options.dimensions = shard, o.plan, o.engine, o.dimensions
   options.cell, options.journal, options.heartbeat, options.quantum = o.cell, o.journal, o.heartbeat, o.quantum
+  options.fields = o.fields
   options.grace = math.ceil(100 * o.grace / math.max(1, o.interval))
   skynet.call(address, "lua", "start", options)
 end
@@ -292,7 +293,8 @@ function CMD.alive() end
 --- The shards that own what is in that rectangle: one map a process, as it may be large.
 function CMD.around(_, x, y, ex, ey)
   world.map = world.map or tiles.map(world.options.plan)
-  return world.map:around(x, y, ex, ey)
+  local e = world.options.plan.extent
+  return world.map:around(x, y, ex + e, ey + e)
 end
 
 function CMD.foreign_handle(_, address)

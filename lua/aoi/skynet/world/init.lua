@@ -12,12 +12,13 @@ local Member = require "aoi.skynet.world.member"
 local is_dead = require "aoi.skynet.world.is_dead"
 local tiles = require "aoi.skynet.world.tiles"
 
-local PLAN = { "size", "reach", "shards", "tile", "hysteresis" }
+local PLAN = { "size", "reach", "extent", "shards", "tile", "hysteresis" }
 local JOINING = { name = true, node = true, director = true, journal = true } -- all else comes from the director
 local OPTIONS = {
   name = "string", node = "string", nodes = "table", director = "string", engine = "string", dimensions = "number",
   cell = "number", interval = "number", window = "number", heartbeat = "number", silence = "number",
   journal = "string", grace = "number", measure = "boolean", quantum = "number",
+  fields = "table",
 }
 local DEFAULTS = { interval = 10, window = 32, heartbeat = 5, silence = 0, grace = 10 }
 
@@ -81,7 +82,9 @@ local function prepare(options)
   else
     given.plan = tiles.plan(plan)
   end
-  require("aoi").new { engine = options.engine, dimensions = options.dimensions, cell = options.cell }:close()
+  local space = require("aoi").new { engine = options.engine, dimensions = options.dimensions, cell = options.cell }
+  require("aoi.sync").new(space, { quantum = options.quantum, fields = options.fields }):close()
+  space:close()
   return given
 end
 

@@ -40,7 +40,7 @@ local MOST_HOPS = 20   -- epochs after which no move comes that was sent before 
 function Member.new(client, options)
   local self = setmetatable({
     outbox = core.outbox(options.dimensions, options.shards), batch = 0, epoch_seen = 0, epoch_told = 0, handle = 0,
-    left = {}, left_count = 0, lost = {}, lost_count = 0, flushes = 0, flushed_at = 0,
+    traits = {}, left = {}, left_count = 0, lost = {}, lost_count = 0, flushes = 0, flushed_at = 0,
     counters = { refused = 0, routes = 0, uneven = 0, batches = 0, moves = 0, restored = 0 },
   }, Member)
   for name, value in pairs(options) do
@@ -244,33 +244,39 @@ local function check_place(self, name, first, x, y, z)
   if self.dimensions == 3 then argument.finite(z, first + 2, name, 0) end
 end
 
-local enter
-
-function own.enter(self, id, x, y, z, kind)
-  check_place(self, "enter", 2, x, y, z)
-  if self.dimensions == 2 then z, kind = nil, z end
-  kind = kind == nil and 1 or argument.integer(kind, self.dimensions + 2, "enter", 0)
-  return enter(self, id, kind, x, y, z)
-end
-
--- Where the home dies between the two, both again.
-function enter(self, id, kind, x, y, z)
+-- Where the home dies between the two, both again. more: as of the owner's `enter`; returns what that returns.
+local function enter(self, id, kind, x, y, z, more)
   local at, left = home(self, id), self.left[id]
   left = left and left.life or false
   local ok, lives, owners, stamps = self:ask_shard(at, "claim", "enter", { id }, { x, y }, { left })
   if not ok then return false, lives end
   local shard = owners[1]
-  local entered, reason = self:ask_shard(shard, "enter", id, lives[1], kind, self.batch, stamps[1], x, y, z)
+  local entered, reason = self:ask_shard(shard, "enter", id, lives[1], kind, self.batch, stamps[1], x, y, z, more)
   if entered == "stale" then
     self:ask_shard(at, "release", { id }, lives)
-    return enter(self, id, kind, x, y, z)
+    return enter(self, id, kind, x, y, z, more)
   end
   if not entered then
     self:ask_shard(at, "release", { id }, lives)
     return false, reason
   end
   self.outbox:keep(id, shard, lives[1], kind, x, y, z)
-  return true
+  return true, reason
+end
+
+function own.enter(self, id, x, y, z, kind, more)
+  check_place(self, "enter", 2, x, y, z)
+  if self.dimensions == 2 then z, kind, more = nil, z, kind end
+  kind = kind == nil and 1 or argument.integer(kind, self.dimensions + 2, "enter", 0)
+  local ok, areas = enter(self, id, kind, x, y, z, more)
+  if not ok then return false, areas end
+  return true, more and areas
+end
+
+--- e: id, x, y, z, kind.
+function Member:request_enter(e, more)
+  if self.dimensions == 2 then return self:request("enter", e.id, e.x, e.y, e.kind, more) end
+  return self:request("enter", e.id, e.x, e.y, e.z, e.kind, more)
 end
 
 -- Rows sorted by a key of their id: { [key] = { rows } }, each row id, x, y [, z].
@@ -371,7 +377,7 @@ function own.leave(self, id)
   if not ok then return false, life end
   self.outbox:forget(id)
   self.outbox:set(id, 0)
-  self.views[id] = nil
+  self.views[id], self.traits[id] = nil, nil
   for _, record in pairs(self.mine[id] or {}) do record.ends = self.answered_at + 1 end
   for handle, one in pairs(self.lent) do
     if one.id == id then self.lent[handle] = nil end

@@ -12,6 +12,8 @@ local directory = require "aoi.skynet.world.directory"
 local methods = require "aoi.skynet.methods"
 local overrides = require "aoi.skynet.world.overrides"
 local recovery = require "aoi.skynet.world.recovery"
+local traits = require "aoi.skynet.world.traits"
+local views = require "aoi.skynet.views"
 local wire = require "aoi.skynet.wire"
 
 local commands = setmetatable({}, { __index = any })
@@ -38,9 +40,22 @@ end
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 
+-- All of it, or the entity leaves again.
+local function add_more(shard, client, id, more)
+  local areas = {}
+  local ok, err = pcall(function()
+    for i, n in ipairs(more.nodes) do areas[i] = commands.add_node(shard, client, id, table.unpack(n, 1, 4)) end
+    if more.view then commands.add_client(shard, client, id, table.unpack(more.view, 1, 4)) end
+  end)
+  if ok then return areas end
+  commands.leave(shard, client, id)
+  error(err, 0)
+end
+
 --- Its id has been claimed, with that stamp, and its coordinates have been checked. batch: the client's last one
--- before; moves of that and older ones were of a former life.
-function commands.enter(shard, client, id, life, kind, batch, stamp, x, y, z)
+-- before; moves of that and older ones were of a former life. more: what it has from then on, nodes and view: lists of
+-- what add_node and add_client take. Returns a list of the nodes' areas.
+function commands.enter(shard, client, id, life, kind, batch, stamp, x, y, z, more)
   directory.check_claim(shard, id, stamp)
   if shard.ents[id] then fail(1, "enter", "entity %d is already in the world", id) end
   local ent = { life = life, client = client, kind = kind, birth = { x = x, y = y, z = z, batch = batch } }
@@ -51,6 +66,7 @@ function commands.enter(shard, client, id, life, kind, batch, stamp, x, y, z)
   else
     shard.births[#shard.births + 1] = id
   end
+  return more and add_more(shard, client, id, more)
 end
 
 --- lives, stamps of their claims, rows: id, x, y [, z].
@@ -107,15 +123,45 @@ function commands.overrides(shard, client, id, number)
   return list
 end
 
---- Returns its life, its kind, and where it is.
+--- Returns its life, its kind, its traits, and where it is.
 function commands.take_over(shard, client, id)
   any.take_over(shard, client, id)
-  return shard.ents[id].life, commands.kind(shard, client, id), commands.position(shard, client, id)
+  return shard.ents[id].life, commands.kind(shard, client, id), traits.all(shard, id),
+    commands.position(shard, client, id)
 end
 
---- In each shard where it may be known.
-function commands.touch_here(shard, _, id)
-  if shard.sync and shard.core:has(id) then shard.sync:touch(id) end
+-- Traits ------------------------------------------------------------------------------------------------------------
+
+for name, trait in pairs { set_extent = "extent", set_layers = "layers", set_priority = "priority", put = "fields" } do
+  commands[name] = function(shard, client, id, ...)
+    shard:entity(client, id)
+    traits.set(shard, id, trait, ...)
+    return traits.all(shard, id)
+  end
+end
+
+function commands.touch(shard, client, id)
+  shard:entity(client, id)
+  traits.touch(shard, id)
+end
+
+function commands.extent(shard, client, id)
+  shard:entity(client, id)
+  return traits.get(shard, id, "extent") or 0
+end
+
+function commands.layers(shard, client, id)
+  shard:entity(client, id)
+  return traits.get(shard, id, "layers") or 1
+end
+
+--- Of a field that has not been put: as a synchroniser has it.
+function commands.get(shard, client, id, name)
+  shard:entity(client, id)
+  local _, scratch = views.scratch(shard)
+  local value = traits.get(shard, id, "fields", name)
+  if value == nil then return methods.answered(methods.invoke(scratch, "get", 2, name)) end
+  return value
 end
 
 -- Questions to the owner --------------------------------------------------------------------------------------------
@@ -189,6 +235,34 @@ function commands.near_here(shard, _, ...)
   end
   for i = count, n + 1, -1 do list[i] = nil end
   return list, n
+end
+
+--- As that of a space, of its own.
+function commands.near_many_here(shard, _, ...)
+  local list, _, ends = methods.answered(methods.invoke(shard.core, "near_many", ...))
+  local own, n, first, last = {}, 0, 1, {}
+  for row, stop in ipairs(ends) do
+    for i = first, stop do
+      if not shard.router:ghost(list[i]) then
+        n = n + 1
+        own[n] = list[i]
+      end
+    end
+    first, last[row] = stop + 1, n
+  end
+  return own, n, last
+end
+
+function commands.sweep_here(shard, _, ...)
+  local list, count = methods.answered(methods.invoke(shard.core, "sweep", ...))
+  local own, n = {}, 0
+  for i = 1, 2 * count, 2 do
+    if not shard.router:ghost(list[i]) then
+      own[2 * n + 1], own[2 * n + 2] = list[i], list[i + 1]
+      n = n + 1
+    end
+  end
+  return own, n
 end
 
 --- Up to n of its own, nearest first, with their squared distances.

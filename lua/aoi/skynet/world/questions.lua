@@ -123,8 +123,6 @@ local function broadcast(self, id, bytes)
   return true, #clients
 end
 
-local function touch(self, id) return in_audience(self, id, function() end, "touch_here") end
-
 -- How far an area reaches on each axis of the plane.
 local function extents(area)
   if type(area) ~= "table" then return area, area end
@@ -155,6 +153,61 @@ local function near(self, x, y, ...)
   check_plane(self, "near", x, y, (...))
   local area = self.dimensions == 3 and select(2, ...) or (...)
   return gather(self, around(self, x, y, area), 1, "near_here", x, y, ...)
+end
+
+-- By time, equal ones by id, as a space does it.
+local function sweep(self, ...)
+  local d = self.dimensions
+  local at = { ... }
+  for i = 1, 2 * d + 1 do argument.finite(at[i], i, "sweep", 0) end
+  local radius = at[2 * d + 1]
+  local function half(i) return math.abs(at[d + i] - at[i]) / 2 + math.max(0, radius) end
+  local function middle(i) return at[i] / 2 + at[d + i] / 2 end
+  local ok, list, n = gather(self, self.around(middle(1), middle(2), half(1), half(2)), 2, "sweep_here", ...)
+  if not ok then return false, list end
+  local hits, sorted = {}, {}
+  for i = 1, n do hits[i] = { list[2 * i - 1], list[2 * i] } end
+  table.sort(hits, function(a, b) return a[2] < b[2] or a[2] == b[2] and a[1] < b[1] end)
+  for i, hit in ipairs(hits) do sorted[2 * i - 1], sorted[2 * i] = hit[1], hit[2] end
+  return true, sorted, n
+end
+
+-- The shards within reach of any row, as one rectangle.
+local function around_rows(self, rows, area)
+  local low, high = { math.huge, math.huge }, { -math.huge, -math.huge }
+  for i = 1, #rows - self.dimensions + 1, self.dimensions do
+    for a = 1, 2 do
+      local v = argument.finite(rows[i + a - 1], 1, "near_many", 0)
+      low[a], high[a] = math.min(low[a], v), math.max(high[a], v)
+    end
+  end
+  if low[1] > high[1] then return {} end
+  local _, ex, ey = pcall(extents, area)
+  if not (math.type(ex) and math.type(ey) and ex >= 0 and ey >= 0) then ex, ey = 0, 0 end
+  return self.around(low[1] / 2 + high[1] / 2, low[2] / 2 + high[2] / 2, (high[1] - low[1]) / 2 + ex,
+    (high[2] - low[2]) / 2 + ey)
+end
+
+local function near_many(self, rows, area, mask)
+  if type(rows) ~= "table" then argument.fail(1, "near_many", 0, "table expected, got %s", type(rows)) end
+  local shards = around_rows(self, rows, area)
+  local ok, answers = ask_all(self, shards, "near_many_here", rows, area, mask)
+  if not ok then return false, answers end
+  local all, n, ends = {}, 0, {}
+  for row = 1, #rows // self.dimensions do
+    local seen = {}
+    for _, shard in ipairs(shards) do
+      local list, last = answers[shard][3], answers[shard][5]
+      for i = (last[row - 1] or 0) + 1, last[row] do
+        if not seen[list[i]] then
+          n = n + 1
+          seen[list[i]], all[n] = true, list[i]
+        end
+      end
+    end
+    ends[row] = n
+  end
+  return true, all, n, ends
 end
 
 -- Nearest first, equal ones by id, as a space does it.
@@ -213,7 +266,7 @@ end
 
 return function(own)
   own.viewers, own.near, own.nearest, own.stats, own.check = viewers, near, nearest, stats, check
-  own.knowers, own.broadcast, own.touch = knowers, broadcast, touch
+  own.knowers, own.broadcast, own.sweep, own.near_many = knowers, broadcast, sweep, near_many
   function own.ids(self) return gather(self, all_shards(self), 1, "ids_here") end
   function own.count(self) return sum(self, "count_here") end
 end

@@ -57,12 +57,13 @@ local function take(self, entity)
     clients.keep_view(self, entity.view)
   end
   self.returning[entity.id], self.sent_on[entity.id] = true, nil
+  self.trait_changes[entity.id] = entity.traits
   for _, n in ipairs(entity.nodes) do node_with_past(self, ent, entity.id, n) end
 end
 
 local function take_hand(self, hand)
   local extra = hand.extra or {}
-  hand.batch, hand.barred, hand.view = hand.movers[2], extra.barred, extra.view
+  hand.batch, hand.barred, hand.view, hand.traits = hand.movers[2], extra.barred, extra.view, extra.traits
   for _, n in ipairs(hand.nodes) do
     local more = extra.nodes and extra.nodes[n.node] or {}
     n.by, n.overrides = more.by, more.overrides

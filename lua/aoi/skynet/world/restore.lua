@@ -13,6 +13,7 @@
 --   record.area           of each node of this client, packed; record.ends: the epoch with which it ends
 --   member.lent[handle]   nodes that this client has added for others: { id, node, handle, area, positions, to }
 --   member.views[id]      client views: { area, options, client, fd }
+--   member.traits[id]     of own entities: traits.lua
 
 local core = require "aoi.skynet.world.native"
 local wire = require "aoi.skynet.wire"
@@ -90,6 +91,7 @@ end
 -- entity: id, life, kind, place, stamp. All that this client has on it.
 local function with_nodes(self, entity)
   entity.batch, entity.nodes, entity.view = self.batch, {}, view_of(self, entity.id)
+  entity.traits = self.traits[entity.id]
   for _, record in pairs(self.mine[entity.id] or {}) do
     if record.area and not record.ends then table.insert(entity.nodes, node_of(self, record)) end
   end

@@ -34,6 +34,7 @@ local overrides = require "aoi.skynet.world.overrides"
 local recovery = require "aoi.skynet.world.recovery"
 local strays = require "aoi.skynet.world.strays"
 local tiles = require "aoi.skynet.world.tiles"
+local traits = require "aoi.skynet.world.traits"
 local views = require "aoi.skynet.views"
 local world = require "aoi.skynet.world.native"
 
@@ -59,7 +60,8 @@ function Shard.new(options)
     renewed = options.renewed or 0, blank = options.term ~= nil, waits = options.term ~= nil, fulls = {},
     returning = {}, orphans = {}, revived = {}, ended = {}, lost = {}, ended_nodes = {},
     post = outlet.post(), clients = {}, notes = {}, letters = {},
-    overridden = {}, adopted = {}, views = {}, taken_views = {}, quantum = options.quantum,
+    overridden = {}, adopted = {}, views = {}, taken_views = {}, quantum = options.quantum, fields = options.fields,
+    traits = {}, trait_changes = {},
     clock = options.clock or os.clock, log = options.log, new_sync = require("aoi.sync").new,
     ents = {}, recs = {}, moved = {}, sent_on = {},
     life = {}, holder = {}, claims = {}, last_life = (options.term or 0) << 24 & 0xffffffff,
@@ -198,7 +200,9 @@ local function give_nodes(self, id, ent)
     clients.forget_node(self, ent, rec)
   end
   local view = views.give(self, id)
-  local extra = (ent.barred or view or next(nodes)) and { barred = ent.barred, view = view, nodes = nodes } or nil
+  local all = self.traits[id]
+  local extra = (ent.barred or view or all or next(nodes))
+    and { barred = ent.barred, view = view, nodes = nodes, traits = all } or nil
   return list, numbers, extra
 end
 
@@ -240,6 +244,7 @@ local function bear_again(self, lists, id, ent)
   if self.log then require("aoi.skynet.world.log").restored(self, id, ent) end
   local at, nodes, _, extra = ent.birth, give_nodes(self, id, ent)
   local owner = recovery.bear(self, id, ent)
+  self.bearing[id] = { life = ent.life, x = at.x, y = at.y }
   local list = list_for(lists, owner, epoch.HAND)
   list[#list + 1] = epoch.hand({ id = id, life = ent.life, kind = ent.kind, client = ent.client,
                                  movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z, nodes = nodes,
@@ -259,6 +264,7 @@ local function bear(self, lists, id, ent)
   local birth = { id = id, life = ent.life, kind = ent.kind, x = at.x, y = at.y, z = at.z,
                   client = ent.client, batch = at.batch, real = owner == self.number }
   tell_home(self, lists, id, ent.life, owner)
+  self.bearing[id] = birth
   if birth.real then
     ent.birth = nil
   else
@@ -302,7 +308,7 @@ function Shard:close(number)
   if self.renewed == number then recovery.name_all(self, function(...) tell_home(self, lists, ...) end) end
   obey(self, number, "resume", recovery.resume)
   obey(self, number, "death", bury)
-  self.closed, self.given, self.borne = number, {}, {}
+  self.closed, self.given, self.borne, self.bearing = number, {}, {}, {}
   for _, leave in ipairs(self.leaves) do
     router:gone(leave.id)
     tell_home(self, lists, leave.id, leave.life, 0)
@@ -321,6 +327,7 @@ function Shard:close(number)
   recovery.tell_lost(self, function(shard, tag, row) table.insert(list_for(lists, shard, tag), row) end)
   hand_over_all(self, lists)
   rekind_all(self)
+  traits.tell(self, function(shard, row) table.insert(list_for(lists, shard, epoch.TRAIT), row) end, self.bearing)
   forward_rows(self, lists)
   if self.log then require("aoi.skynet.world.log").moves(self) end
   local parts = {}
@@ -372,6 +379,7 @@ local function take_entity(self, hand)
   clients.own(self, hand.id, { life = hand.life, client = hand.client, kind = hand.kind, barred = extra.barred })
   self.moved[hand.id] = nil
   if extra.barred then self.router:bar(hand.id, true) end
+  traits.take(self, hand.id, extra.traits)
   views.take(self, hand.id, extra.view)
 end
 
@@ -428,6 +436,7 @@ local function apply_moves(self, parts)
   apply_rows(self, parts, NEAR)
   each_row(parts, epoch.HAND, place_hand, self)
   each_row(parts, epoch.LOST, recovery.apply_lost, self)
+  traits.apply_in_space(self, parts)
   each_row(parts, epoch.HAND, adopt_nodes, self)
 end
 
@@ -516,10 +525,13 @@ function Shard:apply(number, list)
     if not rec.dead then self.router:set(rec.id, rec.number, rec.area) end
   end
   apply_births(self, parts)
+  traits.apply_in_space(self, parts)
+  traits.apply_wholes(self, parts)
   apply_nodes(self, parts)
   self.counters.apply_seconds = self.counters.apply_seconds + self.clock() - started
   overrides.apply(self, self.closing.overriding)
   views.apply(self, self.closing.viewing)
+  traits.apply_changes(self, parts)
   obey(self, number, "whole", outlet.whole)
   obey(self, number, "resend", views.resend)
   views.tick(self, function(view, packet) outlet.put_packet(self, view.client, view.id, packet) end)

@@ -98,12 +98,14 @@ local function chosen(columns, rows, f)
   return table.concat(cells), n
 end
 
---- The plan of a world: options size, reach, shards (a number, { columns, rows } of regions, or f(column, row) over
--- tiles), tile, hysteresis. Raises an error that names the option.
+--- The plan of a world: options size, reach, extent (the largest of an entity), shards (a number, { columns, rows } of
+-- regions, or f(column, row) over tiles), tile, hysteresis. Raises an error that names the option.
 function tiles.plan(options)
   local x0, y0, x1, y1 = rectangle(options.size)
   local reach = number(options, "reach")
   if reach < 0 then fail("bad value for option 'reach' (it is negative)") end
+  local extent = number(options, "extent", 0)
+  if extent < 0 then fail("bad value for option 'extent' (it is negative)") end
   local tile = number(options, "tile", default_tile(reach, x1 - x0, y1 - y0)) + 0.0
   if not is_power_of_two(tile) then fail("bad value for option 'tile' (a power of two expected, got %s)", tile) end
   local hysteresis = number(options, "hysteresis", tile / 8)
@@ -123,7 +125,8 @@ function tiles.plan(options)
   end
   return {
     column = column, row = row, columns = columns, rows = rows, tile = tile, hysteresis = hysteresis, reach = reach,
-    halo = math.floor(1.000001 * (reach + hysteresis) / tile) + 1, owners = owners, shards = shards,
+    extent = extent, halo = math.floor(1.000001 * (reach + extent + hysteresis) / tile) + 1, owners = owners,
+    shards = shards,
   }
 end
 

@@ -4,6 +4,7 @@
 
 local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.world.native"
+local methods = require "aoi.skynet.methods"
 local wire = require "aoi.skynet.wire"
 
 local function home(self, id) return core.home(id, self.shards) end
@@ -17,38 +18,73 @@ local function client_at(self, address, n, name)
   argument.fail(n, name, 0, "service :%08x has not opened world '%s'", address, self.name)
 end
 
---- As that of a map. Events may come before the answer.
+-- What the owner is asked to add: the arguments of its add_node behind the entity. Events may come before the answer,
+-- so the record of the node is there by then; one whose events go elsewhere has none. Raises.
+local function prepare(self, id, node, area, handlers, options)
+  id, node = methods.checked("add_node", id, node)
+  local item = { id = id, node = node, positions = options and options.positions or nil }
+  if options and options.to then
+    item.to, item.handle = client_at(self, options.to, 5, "add_node")
+  else
+    local client = self.client
+    repeat
+      self.handle = self.handle % (wire.GATE - 1) + 1
+    until not client.records[self.handle]
+    item.handle = self.handle
+    item.record = self:keep_record(id, node, item.handle, handlers)
+    client.inbox:since(item.handle, 0xffffffff)
+  end
+  item.arguments = { node, area, item.handle, { positions = item.positions, to = item.to } }
+  return item
+end
+
+-- The owner has added it, with that area as bytes; nil: it has not.
+local function finish(self, item, area)
+  local record = item.record
+  if not area and record then
+    self.records[item.handle] = nil
+    self.client:forget_record(record)
+  elseif area and record then
+    record.area, record.positions = area, item.positions
+    if self.records[item.handle] ~= record then return end -- it has already been closed
+    self.client.inbox:since(item.handle, self.answered_at + 1)
+    self:own_record(record)
+  elseif area then
+    self.lent[item.handle] = { id = item.id, node = item.node, handle = item.handle, to = item.to,
+                               positions = item.positions, area = area }
+  end
+end
+
+--- As that of a map.
 local function request_node(self, id, node, area, handlers, options)
   if self.closed then return false, self:closed_text() end
-  if options and options.to then
-    local ok, to, foreign = pcall(client_at, self, options.to, 5, "add_node")
-    if not ok then return false, to end
-    local added, packed = self:request("add_node", id, node, area, foreign, { positions = options.positions, to = to })
-    if not added then return false, packed end
-    self.lent[foreign] = { id = math.tointeger(id), node = math.tointeger(node), handle = foreign, to = to,
-                           positions = options.positions, area = packed }
-    return true
-  end
-  local handle, client = self.handle, self.client
-  repeat
-    handle = handle % (wire.GATE - 1) + 1
-  until not client.records[handle]
-  self.handle = handle
-  id, node = math.tointeger(id), math.tointeger(node)
-  if not id or not node then return self:request("add_node", id, node) end
-  local record = self:keep_record(id, node, handle, handlers)
-  client.inbox:since(handle, 0xffffffff)
-  local ok, reason = self:request("add_node", id, node, area, handle, options)
-  if not ok then
-    self.records[handle] = nil
-    client:forget_record(record)
-    return false, reason
-  end
-  record.area, record.positions = reason, options and options.positions or nil
-  if self.records[handle] == record then -- else it has already been closed
-    client.inbox:since(handle, self.answered_at + 1)
-    self:own_record(record)
-  end
+  local good, item = pcall(prepare, self, id, node, area, handlers, options)
+  if not good then return false, item end
+  local ok, packed = self:request("add_node", id, table.unpack(item.arguments, 1, 4))
+  finish(self, item, ok and packed or nil)
+  return ok, packed
+end
+
+-- The home of the id is asked for it, then the owner for all the rest.
+local function request_join(self, e, nodes, handlers, view)
+  if self.closed then return false, self:closed_text() end
+  local items, more = {}, { nodes = {} }
+  local given, to, fd
+  local ok, reason = pcall(function()
+    for i, n in ipairs(nodes) do
+      items[i] = prepare(self, e.id, n[1], n[2], handlers[i], n[3])
+      more.nodes[i] = items[i].arguments
+    end
+    if not view then return end
+    given, to, fd = argument.view_options(3, "add_client", view[2])
+    if to ~= nil then to = client_at(self, to, 3, "add_client") end
+    more.view = { view[1], given, to, fd }
+  end)
+  local areas = reason
+  if ok then ok, areas = self:request_enter(e, more) end
+  for i, item in ipairs(items) do finish(self, item, ok and areas[i] or nil) end
+  if not ok then return false, areas end
+  if view then self.views[math.tointeger(e.id)] = { area = view[1], options = given, client = to, fd = fd } end
   return true
 end
 
@@ -118,22 +154,46 @@ function own.overrides(self, id, node)
   return true, alive, n
 end
 
-function own.set_priority()
-  return false, "bad argument #1 to 'set_priority' (a world has none: it would not go to other shards)"
+for _, name in ipairs { "set_extent", "set_layers", "set_priority", "put" } do
+  own[name] = function(self, id, ...)
+    local done, all = self:ask_owner(name, id, ...)
+    if not done then return false, all end
+    if select(2, self.outbox:owned(id)) > 0 then self.traits[id] = all end
+    return true
+  end
 end
 
-local VIEW = { to = true, fd = true }
+for _, name in ipairs { "attach", "carrier", "passengers" } do
+  own[name] = function()
+    return false, ("attempt to call '%s' of a world (entities are attached in maps alone)"):format(name)
+  end
+end
 
 function own.add_client(self, id, area, options)
-  local given, o = {}, argument.options(3, "add_client", options)
-  for key, value in pairs(o) do
-    if not VIEW[key] then given[key] = value end
-  end
-  local to = o.to ~= nil and client_at(self, o.to, 3, "add_client") or nil
-  local fd = o.fd ~= nil and argument.integer(o.fd, 3, "add_client", 0) or nil
+  local given, to, fd = argument.view_options(3, "add_client", options)
+  if to ~= nil then to = client_at(self, to, 3, "add_client") end
   local done, reason = self:ask_owner("add_client", id, area, given, to, fd)
   if done then self.views[id] = { area = area, options = given, client = to, fd = fd } end
   return done, reason
+end
+
+function own.set_client(self, id, options)
+  local given, to, fd = argument.view_options(2, "set_client", options)
+  if to ~= nil then to = client_at(self, to, 2, "set_client") end
+  local done, reason = self:ask_owner("set_client", id, given, to, fd)
+  local view = self.views[id]
+  if not done or not view then return done, reason end
+  for name, value in pairs(given) do view.options[name] = value end
+  view.client, view.fd = to or view.client, fd or view.fd
+  return true
+end
+
+function own.set_view(self, id, i, area)
+  local done, reason = self:ask_owner("set_view", id, i, area)
+  local view = self.views[id]
+  if not done or not view then return done, reason end
+  if type(view.area) == "table" and view.area[1] ~= nil then view.area[i] = area else view.area = area end
+  return true
 end
 
 function own.remove_client(self, id)
@@ -144,8 +204,9 @@ end
 
 -- The former owner restores it no more, this one does.
 function own.take_over(self, id)
-  local done, own_life, kind, x, y, z = self:ask_owner("take_over", id)
+  local done, own_life, kind, all, x, y, z = self:ask_owner("take_over", id)
   if not done then return false, own_life end
+  self.traits[id] = all
   self.outbox:keep(id, self.outbox:where(id), own_life, kind, x, y, z)
   return true, x, y, z
 end
@@ -153,10 +214,10 @@ end
 --- Another client has taken it over.
 local function taken(self, id)
   self.outbox:forget(id)
-  self.views[id] = nil
+  self.views[id], self.traits[id] = nil, nil
 end
 
 return function(Member, into)
   for name, f in pairs(own) do into[name] = f end
-  Member.request_node, Member.taken = request_node, taken
+  Member.request_node, Member.request_join, Member.taken = request_node, request_join, taken
 end

@@ -1,0 +1,154 @@
+-- What an entity has besides its place, its kind and its nodes: extent, layers, and, for client views, its priority and
+-- fields. It holds wherever the entity is known, so the owner tells its audience: all of it to a shard that comes to
+-- know the entity, and in each epoch what has changed.
+--
+--   shard.traits[id]          extent, layers, priority, fields = { [name] = value }: of own entities, as of the last
+--                             closed epoch
+--   shard.trait_changes[id]   the same, of the coming one; touch: the state of the caller's own has changed
+--
+-- What is new to a shard is set before its client views go on, what has changed behind that: so views that come with
+-- their entity are told of the change.
+
+local epoch = require "aoi.skynet.world.epoch"
+local methods = require "aoi.skynet.methods"
+local views = require "aoi.skynet.views"
+
+local traits = {}
+
+local SCRATCH = 1 -- an entity of a space of the shard's own, on which values are tried
+
+-- The value as a space has it, and a synchroniser of the fields of this world. Raises what they raise.
+local function normal(shard, name, ...)
+  local space, sync = views.scratch(shard)
+  if name == "extent" or name == "layers" then
+    methods.answered(methods.invoke(space, "set_" .. name, SCRATCH, ...))
+    local value = space[name](space, SCRATCH)
+    if name == "extent" and value > shard.plan.extent then
+      error(("bad argument #2 to 'set_extent' (%g is more than the world's option 'extent', %g)"):format(value,
+        shard.plan.extent), 0)
+    end
+    return value
+  elseif name == "fields" then
+    methods.answered(methods.invoke(sync, "put", SCRATCH, ...))
+    return sync:get(SCRATCH, (...))
+  end
+  methods.answered(methods.invoke(sync, "set_priority", SCRATCH, ...))
+  return (...)
+end
+
+--- From the coming epoch on: a value of extent, layers, priority; a name and a value of fields.
+function traits.set(shard, id, name, ...)
+  local value, change = normal(shard, name, ...), shard.trait_changes[id] or {}
+  shard.trait_changes[id] = change
+  if name == "fields" then
+    change.fields = change.fields or {}
+    change.fields[...] = value
+  else
+    change[name] = value
+  end
+end
+
+function traits.touch(shard, id)
+  shard.trait_changes[id] = shard.trait_changes[id] or {}
+  shard.trait_changes[id].touch = true
+end
+
+--- As it will be at the end of the coming epoch; nil: it has not been set.
+function traits.get(shard, id, name, field)
+  for _, all in ipairs { shard.trait_changes[id] or {}, shard.traits[id] or {} } do
+    local value = all[name]
+    if field and value then value = value[field] end
+    if value ~= nil then return value end
+  end
+end
+
+local function merge(into, change)
+  for name, value in pairs(change) do
+    if name == "fields" then
+      into.fields = into.fields or {}
+      for field, one in pairs(value) do into.fields[field] = one end
+    elseif name ~= "touch" then
+      into[name] = value
+    end
+  end
+  return into
+end
+
+--- For a client that may have to bring them back: all of an entity, nil: none.
+function traits.all(shard, id)
+  local all = merge(merge({}, shard.traits[id] or {}), shard.trait_changes[id] or {})
+  return next(all) and all
+end
+
+--- When an epoch is closed and everything has been routed: put(shard, row) for every shard that is to know, this one
+-- included. births[id]: life and place of those that enter.
+function traits.tell(shard, put, births)
+  local list, n = shard.router:wholes()
+  for i = 1, 2 * n, 2 do
+    local id, to = list[i], list[i + 1]
+    if shard.traits[id] then put(to, epoch.trait(id, shard.router:life(id), true, shard.traits[id])) end
+  end
+  for id, change in pairs(shard.trait_changes) do
+    local birth, ent = births[id], shard.ents[id]
+    if birth or not (ent and ent.past) then
+      local life = birth and birth.life or shard.router:life(id)
+      local audience = birth and shard.map:audience(birth.x, birth.y) or shard.router:audience(id)
+      for _, to in ipairs(life and audience or {}) do put(to, epoch.trait(id, life, false, change)) end
+      shard.trait_changes[id] = nil
+    end
+  end
+  for _, given in ipairs(shard.given) do shard.traits[given.id] = nil end
+end
+
+--- A life has ended.
+function traits.forget(shard, id) shard.traits[id], shard.trait_changes[id] = nil, nil end
+
+local function set_in_space(shard, id, one)
+  if one.extent then shard.core:set_extent(id, one.extent) end
+  if one.layers then shard.core:set_layers(id, one.layers) end
+end
+
+local function set_for_views(shard, id, one)
+  if one.priority then views.sync(shard):set_priority(id, one.priority) end
+  for name, value in pairs(one.fields or {}) do views.sync(shard):put(id, name, value) end
+  if one.touch and shard.sync then shard.sync:touch(id) end
+end
+
+--- It is this shard's own from now on, with these.
+function traits.take(shard, id, all)
+  if not all then return end
+  shard.traits[id] = all
+  shard.router:trait(id)
+  set_in_space(shard, id, all)
+  set_for_views(shard, id, all)
+end
+
+-- Rows of all parts: those of entities that are new here, or the others.
+local function each_row(shard, parts, whole, f)
+  for _, part in ipairs(parts) do
+    for _, row in ipairs(part[epoch.TRAIT] or {}) do
+      if row.whole == whole and shard.router:life(row.id) == row.life then f(shard, row.id, row.traits) end
+    end
+  end
+end
+
+--- Before nodes that come are judged, and for what enters behind that.
+function traits.apply_in_space(shard, parts)
+  each_row(shard, parts, true, set_in_space)
+  each_row(shard, parts, false, set_in_space)
+end
+
+--- Of what is new here, before views that come go on.
+function traits.apply_wholes(shard, parts) each_row(shard, parts, true, set_for_views) end
+
+--- The rest, behind that.
+function traits.apply_changes(shard, parts)
+  each_row(shard, parts, false, function(_, id, change)
+    set_for_views(shard, id, change)
+    if not shard.router:owns(id) then return end
+    shard.traits[id] = merge(shard.traits[id] or {}, change)
+    shard.router:trait(id)
+  end)
+end
+
+return traits
