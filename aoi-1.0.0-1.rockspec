@@ -65,6 +65,7 @@ build = {
     ["aoi.skynet.world.strays"] = "lua/aoi/skynet/world/strays.lua",
     ["aoi.skynet.world.successors"] = "lua/aoi/skynet/world/successors.lua",
     ["aoi.skynet.world.tiles"] = "lua/aoi/skynet/world/tiles.lua",
+    ["aoi.skynet.world.traits"] = "lua/aoi/skynet/world/traits.lua",
     ["aoi.skynet.world.watching"] = "lua/aoi/skynet/world/watching.lua",
     ["aoi.history"] = "lua/aoi/history.lua",
     ["aoi.sight"] = "lua/aoi/sight.lua",
