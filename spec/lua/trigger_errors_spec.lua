@@ -295,6 +295,7 @@ for _, engine in ipairs(aoi.engines()) do
     it("a mistake in a handler that a change of the trigger calls is the handler's own", function()
       handlers.t = { enter = function(id, target) space:set_radius(id, 99, -target) end }
       local t = triggers:add(1, "t", { radius = 1 })
+      crowd(1)
       space:move(2, 5, 0)
       space:add_node(1, 99, 0)
       for argument, radius in pairs { [3] = 10, [1] = -1 } do
