@@ -220,6 +220,12 @@ local function sections_of(page)
   return found
 end
 
+-- The same page in Chinese, and back; the overviews name each other themselves.
+for _, page in ipairs(pages) do
+  local chinese = by_path[page.path:gsub("%.md$", ".zh-CN.md")]
+  if chinese and page.folder == "docs/" then page.other, chinese.other = chinese.html, page.html end
+end
+
 run("rm -rf " .. quote(folder) .. " && mkdir -p " .. quote(folder))
 local index = {}
 for _, page in ipairs(pages) do

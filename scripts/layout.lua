@@ -22,14 +22,20 @@ local function text_of(title) return (title:gsub("`", ""):gsub("&", "&amp;"):gsu
 -- other in the last but one.
 local GROUPS = {
   { "Begin", "index", "guide", "playground", "recipes", "why" },
-  { "中文", "zh" },
+  { "中文", "zh", "guide.zh-CN", "scripting.zh-CN", "recipes.zh-CN", "engines.zh-CN", "sight.zh-CN", "sync.zh-CN",
+    "skynet.zh-CN", "world.zh-CN" },
   { "The library", "reference", "api", "engines", "scripting", "sight", "history", "sync", "client", "tick" },
-  { "Servers", "skynet", "world", "snapshot", "journal", "command", "viewer" },
+  { "Servers", "skynet", "world", "operators", "snapshot", "journal", "command", "viewer" },
   { "More", "sync-wire", "viewer-wire", "c" },
   { "The project", "comparison", "stability", "testing", "contributing", "house" },
 }
 
 local TITLES = { ["index.html"] = "Overview", ["zh.html"] = "概览", ["playground.html"] = "Playground" }
+
+-- A title as the index has it: without what follows a colon.
+local function short(page)
+  return TITLES[page.html] or text_of((page.title:gsub(":.*", ""):gsub("\239\188\154.*", "")))
+end
 
 local function grouped(pages)
   local by_name, groups = {}, {}
@@ -55,7 +61,7 @@ local function menu(now, pages)
     if group[1] then items[#items + 1] = '<li class="group">' .. group.title .. "</li>" end
     for _, page in ipairs(group) do
       items[#items + 1] = ('<li><a href="%s"%s>%s</a></li>'):format(
-        page.html, page.html == now and ' class="now"' or "", TITLES[page.html] or text_of(page.title))
+        page.html, page.html == now and ' class="now"' or "", short(page))
     end
   end
   return table.concat(items, "\n")
@@ -87,13 +93,16 @@ local function frame(html, title, language, pages, body, scripts)
 ]]
 end
 
---- A page with the index of all beside it. `programs`: what the buttons of its snippets run, as text in JSON.
+--- A page with the index of all beside it. `programs`: what the buttons of its snippets run, as text in JSON;
+--- page.other: the same page in the other language.
 function layout.page(page, pages, playground, programs)
   local title = page.html == "index.html" and "aoi" or text_of(page.title) .. " - aoi"
+  local language = page.other and ('<p class="language"><a href="%s">%s</a></p>\n')
+    :format(page.other, page.html:find "zh" and "English" or "中文") or ""
   local scripts = programs[1] and "<script>const programs = [\n" .. table.concat(programs, ",\n")
     .. '\n];</script>\n<script src="run.js"></script>\n' or ""
   return frame(page.html, title, page.html:find "zh" and "zh-CN" or "en",
-    playground and layout.with_playground(pages) or pages, page.body, scripts)
+    playground and layout.with_playground(pages) or pages, language .. page.body, scripts)
 end
 
 --- The list of pages with the playground, which is made of no Markdown.

@@ -395,6 +395,7 @@
       if (!this.rings) this.draw_rings()
       const c = this.a, side = this.ring_side, half = side / 2
       let n = 0
+      c.globalAlpha = fade(1, this.flashes.length / 4)
       for (const f of this.flashes) {
         const step = Math.floor((now - f.born) / FLASH_MS * FLASH_STEPS)
         if (step >= FLASH_STEPS) continue
@@ -404,6 +405,7 @@
         c.drawImage(this.rings, Math.max(0, step) * side, f.enters ? 0 : side, side, side, px, py, side, side)
       }
       this.flashes.length = n
+      c.globalAlpha = 1
     }
   }
 
