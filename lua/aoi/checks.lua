@@ -33,7 +33,9 @@ end
 function checks.entity(space, id, n, name)
   if type(id) ~= "number" then fail(n, name, ("integer expected, got %s"):format(got(id)), 3) end
   if id % 1 ~= 0 then fail(n, name, "number has no integer representation", 3) end
-  if not space:has(id) then fail(n, name, ("no entity %s"):format(tostring(id)), 3) end
+  local ok, there = pcall(space.has, space, id)
+  if not ok then error(there, 3) end
+  if not there then fail(n, name, ("no entity %s"):format(tostring(id)), 3) end
 end
 
 --- Options: each is known and of its type, by name in `types`.
@@ -50,7 +52,20 @@ end
 
 --- A finite number.
 function checks.finite(value, n, name)
-  if type(value) ~= "number" or value - value ~= 0 then fail(n, name, "finite number expected", 3) end
+  if type(value) == "number" and value - value == 0 then return end
+  local what = value ~= value and "nan" or type(value) == "number" and tostring(value) or got(value)
+  fail(n, name, "finite number expected, got " .. what, 3)
+end
+
+--- No argument at this place.
+function checks.nothing(value, n, name)
+  if value ~= nil then fail(n, name, "nothing expected, got " .. type(value), 3) end
+end
+
+--- An open space.
+function checks.open(space)
+  local ok, err = pcall(space.count, space)
+  if not ok then error(err, 3) end
 end
 
 --- A space, or what has its methods, as the first argument of a module's `new`.
@@ -90,9 +105,10 @@ end
 
 --- Self of a method: an object of that class. A dot in place of the colon gives it something else.
 -- @param example how it is called
-function checks.self(self, class, name, example)
+-- @param level as for `error`, counted from the caller of this function; 2 without it
+function checks.self(self, class, name, example, level)
   if type(self) ~= "table" or getmetatable(self) ~= class then
-    error(("calling '%s' on bad self (call it with a colon, %s)"):format(name, example), 3)
+    error(("calling '%s' on bad self (call it with a colon, %s)"):format(name, example), (level or 2) + 1)
   end
 end
 

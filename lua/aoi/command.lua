@@ -295,6 +295,10 @@ local function new_parser(argparse)
   local parser = argparse("aoi", "What was in a recorded space, and why.",
     "FILE is a journal, as aoi.journal writes it, or a recording of movement in CSV (t,id,x,y[,z]; may be gzipped).\n"
     .. "Exit status: 0; 1 where a file cannot be read or a check fails; 2 for misuse.")
+  parser:flag("--version", "Print the version of the library."):action(function()
+    print("aoi " .. aoi.VERSION)
+    os.exit(0)
+  end)
   parser:command_target "command"
   parser:require_command(true)
   local function add(name, what)

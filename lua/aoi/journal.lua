@@ -185,9 +185,9 @@ function journal.read(path, options)
   check(options, "read")
   local file, why = io.open(path, "rb")
   if not file then error("cannot read the journal: " .. why, 2) end
-  local bytes = file:read "*a"
+  local bytes, fault = file:read "*a" -- of a folder: nil
   file:close()
-  if not bytes then error("cannot read the journal: " .. path, 2) end
+  if not bytes then error(("cannot read the journal: %s: %s"):format(path, fault or "no bytes"), 2) end
   local player = player_of(bytes, options)
   return player
 end

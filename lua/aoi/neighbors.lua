@@ -176,8 +176,10 @@ end
 --- Gives an entity a list. It ends by itself when the entity leaves the space.
 ---@param id integer the watcher
 ---@param area number|aoi.Area half-extent in world units, or a table of any shape as for `space:add_node`
-function Neighbors:add(id, area)
+---@param none? nil a list has no options
+function Neighbors:add(id, area, none)
   checks.self(self, Neighbors, "add", "near:add(id, area)")
+  checks.nothing(none, 3, "add")
   checks.entity(self.space, id, 1, "add")
   if watcher_of(self, id) then checks.fail(1, "add", ("entity %s already has a list"):format(tostring(id))) end
   local watcher = {
@@ -361,8 +363,10 @@ local function reuse_lists(self)
 end
 
 --- Begins a new tick for `joined` and `left`.
-function Neighbors:tick()
+---@param none? nil a tick has no length
+function Neighbors:tick(none)
   checks.self(self, Neighbors, "tick", "near:tick()")
+  checks.nothing(none, 1, "tick")
   local last = self.last
   local watcher = next_dirty(self, last)
   while watcher do

@@ -164,9 +164,11 @@ end
 --- Makes a set of teams for a space. Bushes are the same for all of them.
 ---@param space aoi.Space
 ---@param handlers aoi.TeamHandlers
+---@param none? nil a sight is among the handlers
 ---@return aoi.Teams
-function team.new(space, handlers)
+function team.new(space, handlers, none)
   checks.space(space, team, "team")
+  checks.nothing(none, 3, "new")
   checks.type(handlers, "table", 2, "new")
   for name, handler in pairs(handlers) do
     if name ~= "enter" and name ~= "leave" and name ~= "sight" then
@@ -192,7 +194,9 @@ Sight = {}
 Sight.__index = Sight
 
 local function side_of(self, name, method)
-  if name == nil then checks.fail(1, method, "a team expected, got no value", 3) end
+  if name == nil or name ~= name then
+    checks.fail(1, method, "a team expected, got " .. (name == nil and "no value" or "nan"), 3)
+  end
   return self.sides[name]
 end
 
@@ -272,9 +276,12 @@ end
 
 --- Calls the handlers for what has changed since the last tick: all leaves, then all enters. Handlers may do anything;
 --- the error of one is raised from here, and the other calls are made by the next tick.
+---@param none? nil a tick has no length
 ---@return integer n how many calls
-function Sight:tick()
+function Sight:tick(none)
   checks.self(self, Sight, "tick", "sight:tick()")
+  checks.nothing(none, 1, "tick")
+  checks.open(self.space)
   if self.sight then self.sight:tick() end
   for _, event in ipairs { "leave", "enter" } do
     for _, side in ipairs(self.order) do judge(self, side, event) end

@@ -384,7 +384,8 @@ end
 
 -- One trigger -------------------------------------------------------------------------------------------------------
 
-local function expect_alive(t)
+local function expect_alive(t, name)
+  checks.self(t, Trigger, name, "as in trigger:enable()", 3)
   if not alive(t) then error(("trigger '%s' is removed"):format(t.name), 3) end
 end
 
@@ -399,6 +400,7 @@ Trigger.__index = Trigger
 
 --- Removes it: none of its handlers is called again. A region's entity leaves the space. Removing twice is harmless.
 function Trigger:remove()
+  checks.self(self, Trigger, "remove", "trigger:remove()")
   if self.dead then return end
   local there = alive(self)
   kill(self)
@@ -413,11 +415,14 @@ end
 
 --- Whether it, and the entity that carries it, is still in the space.
 ---@return boolean
-function Trigger:alive() return alive(self) end
+function Trigger:alive()
+  checks.self(self, Trigger, "alive", "trigger:alive()")
+  return alive(self)
+end
 
 --- Restores its mask: targets that are near come in.
 function Trigger:enable()
-  expect_alive(self)
+  expect_alive(self, "enable")
   if not self.disabled then return end
   self.disabled = false
   self.set.space:set_mask(self.id, second.masked(self), self.mask or -1)
@@ -425,7 +430,7 @@ end
 
 --- Clears its mask: all targets inside leave, those that linger too, the queue empties.
 function Trigger:disable()
-  expect_alive(self)
+  expect_alive(self, "disable")
   if self.disabled then return end
   self.disabled = true
   self.set.space:set_mask(self.id, second.masked(self), 0)
@@ -433,13 +438,16 @@ function Trigger:disable()
 end
 
 ---@return boolean
-function Trigger:enabled() return not self.disabled and alive(self) end
+function Trigger:enabled()
+  checks.self(self, Trigger, "enabled", "trigger:enabled()")
+  return not self.disabled and alive(self)
+end
 
 --- Changes the size of a square or a circle, with exactly the difference in events.
 ---@param radius number half-extent in world units, may be math.huge
 ---@param keep? number leave radius in world units, >= radius
 function Trigger:set_radius(radius, keep)
-  expect_alive(self)
+  expect_alive(self, "set_radius")
   local space = self.set.space
   checks.call("set_radius", IN_SET_RADIUS, space.set_radius, space, self.id, self.node, radius, keep)
 end
@@ -447,7 +455,7 @@ end
 --- Changes its whole area, with exactly the difference in events. The mask stays, unless the area has one.
 ---@param area number|aoi.Area half-extent of a square in world units, or the table
 function Trigger:set_area(area)
-  expect_alive(self)
+  expect_alive(self, "set_area")
   local own = { mask = self.mask }
   if type(area) == "table" then
     for name, value in pairs(area) do own[name] = value end
@@ -465,7 +473,7 @@ end
 --- Turns a sector, with exactly the difference in events.
 ---@param facing number radians, 0 is along +x, counter-clockwise
 function Trigger:set_facing(facing)
-  expect_alive(self)
+  expect_alive(self, "set_facing")
   local space = self.set.space
   checks.call("set_facing", IN_SET, space.set_facing, space, self.id, self.node, facing)
 end
@@ -473,7 +481,7 @@ end
 --- Changes the kinds it looks for.
 ---@param mask integer kind bits
 function Trigger:set_mask(mask)
-  expect_alive(self)
+  expect_alive(self, "set_mask")
   if not check.is_whole(mask) then checks.fail(1, "set_mask", "kind bits expected") end
   self.mask = mask
   if not self.disabled then self.set.space:set_mask(self.id, second.masked(self), mask) end
@@ -481,11 +489,15 @@ end
 
 --- How many targets are inside.
 ---@return integer
-function Trigger:count() return self.set.inside[self.slot] or 0 end
+function Trigger:count()
+  checks.self(self, Trigger, "count", "trigger:count()")
+  return self.set.inside[self.slot] or 0
+end
 
 --- How many targets wait in the queue of `limit` or `cooldown`.
 ---@return integer
 function Trigger:waiting()
+  checks.self(self, Trigger, "waiting", "trigger:waiting()")
   local n, visit = 0, self.head
   while visit do n, visit = n + 1, visit.next end
   return n
@@ -495,6 +507,7 @@ end
 ---@param target integer
 ---@return boolean
 function Trigger:has(target)
+  checks.self(self, Trigger, "has", "trigger:has(target)")
   checks.id(target, 1, "has")
   if not alive(self) then return false end
   if not self.visits then
@@ -509,6 +522,7 @@ end
 ---@param target integer
 ---@return aoi.TriggerExplanation
 function Trigger:explain(target)
+  checks.self(self, Trigger, "explain", "trigger:explain(target)")
   checks.id(target, 1, "explain")
   local space = self.set.space
   local told = self.outside and space:explain(self.id, self.second, target)
@@ -522,6 +536,7 @@ end
 ---@return integer[] list `list[1..n]`; `list[n + 1]` is nil
 ---@return integer n
 function Trigger:targets(buf)
+  checks.self(self, Trigger, "targets", "trigger:targets()")
   checks.buffer(buf, 1, "targets")
   local list, n = buf or {}, 0
   if not alive(self) then

@@ -139,7 +139,7 @@ describe("areas that triggers refuse", function()
   end
 
   it("are told as the space tells them", function()
-    refused("bad option 'radius' (required)", {})
+    refused("bad option 'radius' (required, among the options or the handlers)", {})
     refused("bad options (a box has no 'radius')", { shape = "box", radius = 5 })
     refused("bad options (table expected for 'extents' of a box, got nil)", { shape = "box" })
     refused("bad options ('extents' must have 2 numbers)", { shape = "box", extents = { 1 } })

@@ -175,7 +175,7 @@ for _, engine in ipairs(aoi.engines()) do
         assert.is_false(ok)
         assert.matches(what, err, 1, true)
       end
-      bad("'radius' (required)", "t")
+      bad("'radius' (required, among the options or the handlers)", "t")
       bad("'radius'", "t", { radius = -1 })
       bad("'radius'", "t", { radius = 0 / 0 })
       bad("'radius'", "t", { radius = "wide" })

@@ -246,6 +246,11 @@ static int l_adopt(lua_State *L) {
     if (!lua_istable(L, SEEN)) laoi_typeerror(L, SEEN, "table");
     bool counted = lua_type(L, COUNT) == LUA_TNUMBER || lua_gettop(L) > COUNT + 1;
     size_t length = lua_rawlen(L, SEEN), n = length;
+    for (int i = 0; !length && i < 2; i++, lua_pop(L, 1)) {
+        lua_pushstring(L, i ? "leave" : "enter");
+        lua_rawget(L, SEEN);
+        if (!lua_isnil(L, -1)) laoi_argerror(L, SEEN, "a list of ids expected, got handlers");
+    }
     if (counted && !lua_isnil(L, COUNT)) {
         int64_t given = laoi_integer(L, COUNT);
         if (given < 0 || (uint64_t)given > length) laoi_argerror(L, COUNT, "the array has %d ids", (int)length);
@@ -300,7 +305,7 @@ static int l_override(lua_State *L) {
     if (!lua_isnoneornil(L, 5)) {
         const char *text = lua_type(L, 5) == LUA_TSTRING ? lua_tostring(L, 5) : "";
         for (how = AOI_MATCH; how > AOI_BY_RULE && strcmp(laoi_hows[how], text) != 0;) how--;
-        if (how == AOI_BY_RULE) laoi_argerror(L, 5, "'hide', 'show', 'match' or nil expected");
+        if (how == AOI_BY_RULE) laoi_argerror(L, 5, "'hide', 'show', 'match' or nil expected, got %s", laoi_value(L, 5));
     }
     if (AOI_EQUALS(t, aoi_find(b->core, laoi_integer(L, 2)))) laoi_argerror(L, 4, "an entity does not see itself");
     return done(L, b, aoi_override(b->core, n, t, how));

@@ -104,6 +104,8 @@ static int g_wall(lua_State *L) {
     if (g->space->dims == 3) {
         w.z0 = height_argument(L, 6, w.z0);
         w.z1 = height_argument(L, 7, w.z1);
+        if (!lua_isnoneornil(L, 6) && lua_isnone(L, 7))
+            return laoi_argerror(L, 7, "number expected, got no value: a wall has z0 and z1, or neither");
         if (!(w.z0 <= w.z1)) return laoi_argerror(L, 7, "z1 must not be less than z0");
     }
     laoi_no_more_in(L, g->space, g->space->dims == 3 ? 8 : 6);

@@ -103,6 +103,8 @@ local function read_values(from)
   return o
 end
 
+local REQUIRED = "required, among the options or the handlers"
+
 local function is_plain(area)
   for option in pairs(area) do
     if option ~= "radius" and option ~= "keep" and option ~= "shape" then return false end
@@ -113,7 +115,7 @@ end
 -- Raises what the space has against an area.
 local function check_area(space, area)
   if is_plain(area) then
-    if not area.radius then fail("radius", "required", 4) end
+    if not area.radius then fail("radius", REQUIRED, 4) end
     if area.keep and area.keep < area.radius then fail("keep", "a number >= radius expected", 4) end
     return
   end
@@ -157,8 +159,8 @@ function options.read(set, name, given, is_region)
       if o[option] then fail(option, "only regions have a place: a trigger is where its entity is", 3) end
     end
   else
-    if not o.x then fail("x", "required", 3) end
-    if not o.y then fail("y", "required", 3) end
+    if not o.x then fail("x", REQUIRED, 3) end
+    if not o.y then fail("y", REQUIRED, 3) end
   end
   o.filter = o.filter and (from.given.filter or true)
   if o.linger == 0 then o.linger = nil end

@@ -250,7 +250,9 @@ end
 --   a file
 function page.write(source, out_path, options)
   local chapters = chapters_of(source, options)
-  if type(out_path) ~= "string" then error("bad argument #2 to 'write' (string expected)", 2) end
+  if type(out_path) ~= "string" then
+    error("bad argument #2 to 'write' (the path of the page expected, got " .. type(out_path) .. ")", 2)
+  end
   for _, chapter in ipairs(chapters) do
     if type(chapter[1]) == "string" then
       local opened, why = sources.open(chapter[1], chapter[2])
