@@ -19,6 +19,7 @@ local skynet = {}
 ---@field dimensions? 2|3
 ---@field cell? number world units
 ---@field quantum? number world units, of client views
+---@field fields? aoi.Field[] of client views
 ---@field drive? boolean `flush` is the space's tick
 ---@field interval? integer of a local space, 1/100 s
 
@@ -91,6 +92,41 @@ function Map:add_client(id, area, options) end
 
 ---@param id integer
 function Map:remove_client(id) end
+
+--- Another area for part `i` of a client view; exactly the difference is news.
+---@param id integer
+---@param i integer from 1 on
+---@param area number|aoi.Area half-extent of a square in world units, or a table as for `Space:add_node`
+function Map:set_view(id, i, area) end
+
+--- Changes the options that are named; with another `to` the picture begins anew there.
+---@param id integer
+---@param options aoi.skynet.ViewOptions
+function Map:set_client(id, options) end
+
+--- A field of `fields`, for client views.
+---@param id integer
+---@param name string
+---@param value any
+function Map:put(id, name, value) end
+
+---@param id integer
+---@param name string
+---@return any
+function Map:get(id, name) end
+
+---@class aoi.skynet.Login
+---@field id integer
+---@field x number world units
+---@field y number world units
+---@field z? number world units, in three dimensions
+---@field kind? integer 1 by default
+---@field nodes? table[] each what `add_node` takes behind the id: node, area, handlers [, options]
+---@field view? table what `add_client` takes behind the id: area [, options]
+
+--- A login in one request: enters, with nodes and a client view; all of it, or an error and nothing.
+---@param entity aoi.skynet.Login
+function Map:join(entity) end
 
 --- Addresses of the services that know an entity.
 ---@param id integer

@@ -9,6 +9,7 @@
 ---@field name string in all processes
 ---@field size? number|number[] world units: the side of the square of regions from the origin, or its x0, y0, x1, y1
 ---@field reach? number world units: no area reaches farther
+---@field extent? number world units: the largest extent of an entity, 0
 ---@field shards? integer|integer[]|fun(column: integer, row: integer): integer a number, columns and rows, or by tile
 ---@field node? string the name of this process in the cluster
 ---@field nodes? table<string, integer> shards by process; the process that gives them is the director
@@ -23,6 +24,7 @@
 ---@field dimensions? integer 2 or 3
 ---@field cell? number world units: as of `aoi.new`
 ---@field quantum? number world units, of client views
+---@field fields? aoi.Field[] of client views
 ---@field journal? string a path: each shard writes what it accepts
 
 --- A world: the methods of a map of `aoi.open`, and these.
