@@ -1,4 +1,4 @@
-/* aoi_sync.h - client synchronisation: what each client must be told, as bytes ready to be sent.  A part of aoi.h, which
+/* aoi_sync.h - client synchronisation: what each client must be sent, as bytes ready to be sent.  A part of aoi.h, which
  * includes it. */
 #ifndef AOI_SYNC_API_H
 #define AOI_SYNC_API_H
@@ -6,7 +6,7 @@
 #error "include aoi.h"
 #endif
 
-/* A client is an entity with a view, an area as of a node, and a picture: what its messages have told it.  A tick packs
+/* A client is an entity with a view, an area as of a node, and a picture: what its messages have said.  A tick packs
  * one message for each client with news.  The format is in docs/sync-wire.md.
  *
  *   if (aoi_sync_begin(y) == AOI_OK)
@@ -52,7 +52,7 @@ enum { AOI_MOST_FIELDS = 64, AOI_MOST_FIELD_NAME = 64, AOI_MOST_VALUE = 65535 };
 typedef struct aoi_field {
     const char *name; /* copied; not NULL or empty */
     int type;
-    bool own; /* told to the entity's own client alone */
+    bool own; /* sent to the entity's own client alone */
 } aoi_field;
 
 typedef struct aoi_value {
@@ -66,15 +66,15 @@ typedef struct aoi_relevance {
     uint32_t bytes; /* longest message, >= aoi_sync_least_bytes(); 0: no limit */
     uint32_t tier_count;
     const aoi_tier *tiers; /* by rising distance, copied; beyond the last one as in the last one */
-    bool self;             /* the client is told of its own entity as well */
+    bool self;             /* its picture has its own entity as well */
 } aoi_relevance;
 
 typedef struct aoi_sync_options {
-    double quantum;        /* positions are told as quantum * floor(v / quantum + 0.5); 0: as 32-bit floats */
+    double quantum;        /* positions are sent as quantum * floor(v / quantum + 0.5); 0: as 32-bit floats */
     aoi_relevance clients; /* of clients that bring no relevance of their own */
     const aoi_field *fields;
     uint32_t field_count;    /* <= AOI_MOST_FIELDS */
-    struct aoi_sight *sight; /* aoi_sight.h: what its shut walls hide is not told; NULL: nothing is hidden */
+    struct aoi_sight *sight; /* aoi_sight.h: what its shut walls hide is not sent; NULL: nothing is hidden */
 } aoi_sync_options;
 
 typedef struct aoi_message {
@@ -99,7 +99,7 @@ AOI_API const char *aoi_relevance_fault(const aoi_sync *y, const aoi_relevance *
 
 /* The entity becomes a client; relevance NULL: as the options say.  AOI_EGONE, AOI_EEXIST, AOI_EVALUE, AOI_ENOMEM. */
 AOI_API int aoi_sync_add(aoi_sync *y, aoi_entity client, const aoi_area *view, const aoi_relevance *r);
-/* With up to AOI_MOST_VIEWS of them: it is told of what any of them sees.  AOI_EVALUE for another number.  AOI_ENOMEM: it is
+/* With up to AOI_MOST_VIEWS of them: its picture has what any of them sees.  AOI_EVALUE for another number.  AOI_ENOMEM: it is
  * no client. */
 enum { AOI_MOST_VIEWS = 8 };
 AOI_API int aoi_sync_add_views(aoi_sync *y, aoi_entity client, const aoi_area *views, uint32_t count,
@@ -112,7 +112,7 @@ AOI_API int aoi_sync_set(aoi_sync *y, aoi_entity client, const aoi_relevance *r)
 AOI_API bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out); /* tiers: valid until it is set */
 /* A client that has just been added comes from another synchroniser, as its entity from another space, and knows these: its
  * next message goes on with that picture, and begins none.  `known` that are not in this space, and all of `gone` (of another
- * life, say), are told as gone; positions of the others are told with the next tick.  AOI_EVALUE: it has been sent a message
+ * life, say), are sent as gone; positions of the others are sent with the next tick.  AOI_EVALUE: it has been sent a message
  * already.  AOI_ENOMEM: it begins anew. */
 AOI_API int aoi_sync_adopt(aoi_sync *y, aoi_entity client, const int64_t *known, size_t count, const int64_t *gone,
                            size_t gone_count);
@@ -136,7 +136,7 @@ AOI_API bool aoi_sync_field(const aoi_sync *y, const char *name, size_t size, ui
 /* A value of an entity, which ends with its life.  Told to every client that knows the entity, with its next update; put as
  * it is already, nothing happens.  AOI_EGONE; AOI_EVALUE: the type does not hold it; AOI_ENOMEM. */
 AOI_API int aoi_sync_put(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_value *value);
-/* As it is told: an angle in [0, 2 pi), of its steps.  False, 0 or "" until it is put.  Bytes are valid until the next put
+/* As it is sent: an angle in [0, 2 pi), of its steps.  False, 0 or "" until it is put.  Bytes are valid until the next put
  * of that field.  AOI_EGONE, AOI_EVALUE: no such field. */
 AOI_API int aoi_sync_value(const aoi_sync *y, aoi_entity entity, uint32_t field, aoi_value *out);
 
@@ -148,15 +148,15 @@ AOI_API int aoi_sync_knowers(aoi_sync *y, aoi_entity target, const int64_t **ids
 /* Why a client knows a target or not, as of its last message; the first that applies.  GOES: it is known, and the next message
  * says that it is gone; NEXT: the next one has it.  Past walls what is seen is as of the last tick. */
 enum {
-    AOI_TOLD_NO_CLIENT = 1,
-    AOI_TOLD_NO_TARGET,
-    AOI_TOLD_SELF, /* the client's own entity, without `self` */
-    AOI_TOLD_GOES,
-    AOI_TOLD_UNSEEN,
-    AOI_TOLD_KNOWN,
-    AOI_TOLD_NEXT,
-    AOI_TOLD_LIMIT, /* others have the room of the limit */
-    AOI_TOLD_BYTES  /* it did not fit into the last message */
+    AOI_SYNC_WHY_NO_CLIENT = 1,
+    AOI_SYNC_WHY_NO_TARGET,
+    AOI_SYNC_WHY_SELF, /* the client's own entity, without `self` */
+    AOI_SYNC_WHY_GOES,
+    AOI_SYNC_WHY_UNSEEN,
+    AOI_SYNC_WHY_KNOWN,
+    AOI_SYNC_WHY_NEXT,
+    AOI_SYNC_WHY_LIMIT, /* others have the room of the limit */
+    AOI_SYNC_WHY_BYTES  /* it did not fit into the last message */
 };
 typedef struct aoi_sync_explanation {
     int why;
@@ -164,9 +164,9 @@ typedef struct aoi_sync_explanation {
     uint32_t waits;                  /* with a budget: ticks since its last update, or since it is seen; else 0 */
     uint32_t known;                  /* by the client in all; from "no target" on this and what follows is not set */
     aoi_relevance relevance;         /* the client's; tiers: valid until it is set */
-    uint64_t lacks;                  /* fields of a known one that the client has not been told as they are */
+    uint64_t lacks;                  /* fields of a known one that the client has not been sent as they are */
 } aoi_sync_explanation;
-AOI_API const char *aoi_told_text(int why); /* "no client" ... */
+AOI_API const char *aoi_sync_why_text(int why); /* "no client" ... */
 AOI_API void aoi_sync_explain(aoi_sync *y, aoi_entity client, aoi_entity target, aoi_sync_explanation *out);
 /* The name of a field, of at most 64 bytes and without an end; NULL: there is none. */
 AOI_API const char *aoi_field_name(const aoi_sync *y, uint32_t field, uint32_t *size);
@@ -174,7 +174,7 @@ AOI_API const char *aoi_field_name(const aoi_sync *y, uint32_t field, uint32_t *
 /* A tick.  begin: what has moved until now is news; AOI_ENOMEM: nothing has changed.  next: packs the message of one
  * client; AOI_ENOMEM: the same client is next again.  sent: the message counts as sent; false where the client's
  * picture has changed since it was packed, so that aoi_sync_next must pack it again.  Anything may be called between
- * them; clients that are not told are told by the next tick. */
+ * them; clients whose message was not sent come with the next tick. */
 AOI_API int aoi_sync_begin(aoi_sync *y);
 AOI_API int aoi_sync_next(aoi_sync *y, aoi_message *out);
 AOI_API bool aoi_sync_sent(aoi_sync *y);

@@ -131,7 +131,7 @@
 #include "sync/sightings.c"
 #include "sync/sync_check.c"
 #include "sync/tick.c"
-#include "sync/told.c"
+#include "sync/why.c"
 #include "sync/tracks.c"
 
 #include "tick/choose.c"

@@ -1,7 +1,7 @@
 // blocks.js - reads the blocks of a viewer; the format is in docs/viewer-wire.md. Plain JavaScript, in the page and in node.
 //
 //   for (const b of blocks(bytes)) ...        { type, at, end } of each block of a Uint8Array
-//   readNodes(bytes, b), readLooks(bytes, b), readEvents(bytes, b, take), readStructure(bytes, b)
+//   readNodes(bytes, b, dimensions), readLooks(bytes, b), readEvents(bytes, b, take), readStructure(bytes, b)
 //
 // Ids are numbers up to 2^53 and BigInts beyond, as in aoi-sync.js.
 (function (V) {
@@ -12,6 +12,7 @@
   const SHAPES = ['square', 'circle', 'box', 'cylinder', 'sector', 'polygon']
   const HOWS = ['', 'hide', 'show', 'match']
   const VIEWS = -6755399441055744 // ids from here down are of the views of aoi.sync, whose events nobody is handed
+  const ALL = 0xffffffffffffffffn // kinds
   const text = new TextDecoder()
 
   const fail = why => { throw new RangeError('no blocks of a viewer: ' + why) }
@@ -74,6 +75,15 @@
       return this.view.getFloat64(this.at - 8, true)
     }
 
+    // A text that a 0 ends.
+    line() {
+      const end = this.bytes.indexOf(0, this.at)
+      if (end < 0 || end >= this.end) fail('a block is cut off')
+      const line = text.decode(this.bytes.subarray(this.at, end))
+      this.at = end + 1
+      return line
+    }
+
     text() {
       const length = this.byte()
       this.at += length
@@ -101,41 +111,48 @@
     return { dimensions: c.byte(), engine: c.text() }
   }
 
-  function readArea(c, shape) {
-    const a = { shape: SHAPES[shape] || fail('a shape is unknown') }
-    if (a.shape === 'box') a.extents = [c.double(), c.double(), c.double()]
-    else if (a.shape !== 'polygon') a.radius = c.double()
-    if (shape < 2) a.keep = c.double()
-    else {
-      if (a.shape !== 'box') a.half_height = c.double()
-      a.margin = a.shape === 'polygon' ? 0 : c.double()
+  const doubles = (c, n) => Array.from({ length: n }, () => c.double())
+
+  // An area as snapshots have it (docs/snapshot.md), with what goes with it: { area, mask, layers, silent, keeps, label }.
+  function readArea(c, dimensions) {
+    let head = c.byte(), label = ''
+    if (head === 7) {
+      label = c.line()
+      head = c.byte()
     }
-    if (a.shape === 'sector') [a.facing, a.angle, a.fx, a.fy, a.c] = [0, 0, 0, 0, 0].map(() => c.double())
-    if (a.shape === 'polygon') {
-      a.points = []
-      for (let n = 2 * c.varint(); n > 0; n--) a.points.push(c.double())
-    }
-    return a
+    const area = { shape: SHAPES[head & 7] || fail('a shape is unknown') }, simple = (head & 7) < 2, { shape } = area
+    const it = { area, silent: (head & 8) > 0, keeps: (head & 32) > 0, label }
+    it.mask = head & 16 ? BigInt(c.varint()) : ALL
+    it.layers = head & 128 ? BigInt(c.varint()) : undefined
+    if (shape === 'box') area.extents = doubles(c, dimensions)
+    else if (shape === 'polygon') area.points = doubles(c, 2 * c.byte())
+    else area.radius = c.double()
+    if (shape === 'sector') [area.facing, area.angle] = doubles(c, 2)
+    if (!simple && shape !== 'box') area.half_height = shape === 'cylinder' || head & 64 ? c.double() : Infinity
+    const grown = it.keeps ? c.double() : 0
+    if (simple) area.keep = it.keeps ? grown : area.radius
+    else area.margin = grown
+    return it
   }
 
   // Each node that has changed: { owner, node, area, mask (a BigInt), layers (a BigInt; undefined: its owner's), silent, keeps, label ('' without), overrides (a Map) or null }, or, if it
   // is gone, { owner, node, gone: true }.
-  function readNodes(bytes, block) {
+  function readNodes(bytes, block, dimensions) {
     const c = cursor(bytes, block), list = []
     while (c.at < c.end) {
-      const op = c.byte(), owner = c.id(), node = c.id()
-      if (op === 0) {
+      const there = c.byte(), owner = c.id(), node = c.id()
+      if (!there) {
         list.push({ owner, node, gone: true })
         continue
       }
-      const flags = c.byte(), label = flags & 4 ? c.text() : '', mask = BigInt(c.varint())
-      const layers = flags & 8 ? BigInt(c.varint()) : undefined, area = readArea(c, op - 1)
-      let overrides = null
+      const it = { owner, node, ...readArea(c, dimensions), overrides: null }, a = it.area
+      if (a.shape === 'sector') [a.fx, a.fy, a.c] = doubles(c, 3)
+      if (node <= VIEWS) it.silent = true
       for (let n = c.varint(); n > 0; n--) {
-        overrides = overrides || new Map()
-        overrides.set(c.id(), HOWS[c.byte()])
+        it.overrides = it.overrides || new Map()
+        it.overrides.set(c.id(), HOWS[c.byte()])
       }
-      list.push({ owner, node, area, mask, layers, silent: (flags & 1) > 0 || node <= VIEWS, keeps: (flags & 2) > 0, label, overrides })
+      list.push(it)
     }
     return list
   }

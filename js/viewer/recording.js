@@ -209,7 +209,7 @@
           w.dimensions = r.dimensions
           w.engine = r.engine
         } else if (b.type === 'S') w.apply_entities(b.bytes.subarray(b.at, b.end))
-        else if (b.type === 'N') w.apply_nodes(V.readNodes(b.bytes, b))
+        else if (b.type === 'N') w.apply_nodes(V.readNodes(b.bytes, b, w.dimensions))
         else if (b.type === 'L') w.apply_looks(V.readLooks(b.bytes, b))
         else if (b.type === 'C') w.hear(b.bytes.subarray(b.at, b.end))
       }

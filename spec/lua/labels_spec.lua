@@ -83,10 +83,10 @@ describe("the label of a node", function()
   it("is what an observer tells of the node, when it changes too", function()
     local space = with_label "alert"
     local observer = aoi.observe(space)
-    assert.truthy(observer:changes():find("\5alert", 1, true))
+    assert.truthy(observer:changes():find("\7alert\0", 1, true))
     assert.is_nil(observer:changes())
     space:set_area(7, 1, { radius = 5, label = "alarm" })
-    assert.truthy(observer:changes():find("\5alarm", 1, true))
+    assert.truthy(observer:changes():find("\7alarm\0", 1, true))
   end)
 end)
 

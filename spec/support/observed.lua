@@ -37,13 +37,45 @@ local function doubles(s, at, n)
 end
 
 -- Fields in the order of the block, by shape.
-local FIELDS = {
-  square = { "radius", "keep" }, circle = { "radius", "keep" }, box = { "ex", "ey", "ez", "margin" },
-  cylinder = { "radius", "half_height", "margin" },
-  sector = { "radius", "half_height", "margin", "facing", "angle", "fx", "fy", "c" }, polygon = { "half_height" },
-}
+-- An area as snapshots have it, with its mask, layers, label and the byte that begins it.
+local function read_area(s, at, dimensions)
+  local node = { overrides = {}, mask = -1, head = s:byte(at) }
+  if node.head == 7 then
+    node.label, at = s:match("^(%Z*)%z()", at + 1)
+    node.head = s:byte(at)
+  end
+  local head = node.head
+  node.shape, at = SHAPES[head % 8 + 1], at + 1
+  local simple, list = head % 8 < 2, nil
+  if head // 16 % 2 == 1 then node.mask, at = varint(s, at) end
+  if head // 128 == 1 then node.layers, at = varint(s, at) end
+  if node.shape == "box" then
+    list, at = doubles(s, at, dimensions)
+    node.ex, node.ey, node.ez = list[1], list[2], list[3]
+  elseif node.shape == "polygon" then
+    node.points, at = doubles(s, at + 1, 2 * s:byte(at))
+  else
+    list, at = doubles(s, at, 1)
+    node.radius = list[1]
+  end
+  if node.shape == "sector" then
+    list, at = doubles(s, at, 2)
+    node.facing, node.angle = list[1], list[2]
+  end
+  if not simple and node.shape ~= "box" then node.half_height = math.huge end
+  if node.shape == "cylinder" or head // 64 % 2 == 1 then
+    list, at = doubles(s, at, 1)
+    node.half_height = list[1]
+  end
+  node[simple and "keep" or "margin"] = simple and node.radius or 0
+  if head // 32 % 2 == 1 then
+    list, at = doubles(s, at, 1)
+    node[simple and "keep" or "margin"] = list[1]
+  end
+  return node, at
+end
 
-local function read_nodes(s, nodes)
+local function read_nodes(s, nodes, dimensions)
   local at = 1
   while at <= #s do
     local op = s:byte(at)
@@ -55,22 +87,11 @@ local function read_nodes(s, nodes)
       assert(nodes[key], "a node is gone that was never told")
       nodes[key] = nil
     else
-      local node = { shape = SHAPES[op], flags = s:byte(at), overrides = {} }
-      at = at + 1
-      local labelled, layered = node.flags % 8 >= 4, node.flags >= 8
-      if labelled then
-        node.label = s:sub(at + 1, at + s:byte(at))
-        at = at + 1 + #node.label
-      end
-      node.mask, at = varint(s, at)
-      if layered then node.layers, at = varint(s, at) end
-      local list
-      list, at = doubles(s, at, #FIELDS[node.shape])
-      for i, name in ipairs(FIELDS[node.shape]) do node[name] = list[i] end
-      local n
-      if node.shape == "polygon" then
-        n, at = varint(s, at)
-        node.points, at = doubles(s, at, 2 * n)
+      local node, n, list
+      node, at = read_area(s, at, dimensions)
+      if node.shape == "sector" then
+        list, at = doubles(s, at, 3)
+        node.fx, node.fy, node.c = list[1], list[2], list[3]
       end
       n, at = varint(s, at)
       for _ = 1, n do
@@ -184,7 +205,7 @@ function observed.apply(picture, blocks, said)
     elseif type_ == "L" then
       read_looks(payload, picture.entities)
     elseif type_ == "N" then
-      read_nodes(payload, picture.nodes)
+      read_nodes(payload, picture.nodes, picture.dimensions)
     elseif type_ == "E" then
       read_events(payload, picture.events)
     elseif type_ == "G" then

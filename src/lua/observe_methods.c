@@ -5,8 +5,8 @@
  *        v
  *   { the space's userdata }
  *
- * Making a string of what was told may run finalizers or be refused memory.  So it is made in a protected call: meanwhile
- * the observer cannot be used, and what was not handed over is told anew. */
+ * Making a string of what was written may run finalizers or be refused memory.  So it is made in a protected call: meanwhile
+ * the observer cannot be used, and what was not handed over is written anew. */
 #include "lua/binding.h"
 
 #include <string.h>
@@ -18,10 +18,10 @@ typedef struct laoi_observer {
     bool busy;
 } laoi_observer;
 
-typedef struct told_bytes {
+typedef struct observed_bytes {
     const unsigned char *bytes;
     size_t size;
-} told_bytes;
+} observed_bytes;
 
 static void refuse_busy(lua_State *L, const laoi_observer *y) {
     if (y->busy) luaL_error(L, "attempt to use an observer while it is being used");
@@ -34,14 +34,14 @@ static laoi_observer *observer_self(lua_State *L) {
     return y;
 }
 
-static int push_told(lua_State *L) {
-    const told_bytes *t = lua_touserdata(L, 1);
+static int push_observed(lua_State *L) {
+    const observed_bytes *t = lua_touserdata(L, 1);
     lua_pushlstring(L, (const char *)t->bytes, t->size);
     return 1;
 }
 
-/* Calls push_told, which is on top of the stack. */
-static int hand_over(lua_State *L, laoi_observer *y, int result, told_bytes *t) {
+/* Calls push_observed, which is on top of the stack. */
+static int hand_over(lua_State *L, laoi_observer *y, int result, observed_bytes *t) {
     if (result == AOI_ENOMEM) return laoi_nomemory(L);
     if (result != AOI_OK) return luaL_error(L, "attempt to use a closed space");
     if (!t->size) return 0;
@@ -56,8 +56,8 @@ static int hand_over(lua_State *L, laoi_observer *y, int result, told_bytes *t) 
 
 static int o_changes(lua_State *L) {
     laoi_observer *y = observer_self(L);
-    told_bytes t = {NULL, 0};
-    lua_pushcfunction(L, push_told);
+    observed_bytes t = {NULL, 0};
+    lua_pushcfunction(L, push_observed);
     return hand_over(L, y, aoi_observe(y->is.core, &t.bytes, &t.size), &t);
 }
 
@@ -69,13 +69,13 @@ static double bound(lua_State *L, int i) {
 
 static int o_structure(lua_State *L) {
     laoi_observer *y = observer_self(L);
-    told_bytes t = {NULL, 0};
+    observed_bytes t = {NULL, 0};
     double lo[2] = {bound(L, 2), bound(L, 3)}, hi[2] = {bound(L, 4), bound(L, 5)}, at[2];
     int64_t most = lua_isnoneornil(L, 6) ? UINT32_MAX : laoi_integer(L, 6);
     bool one = !lua_isnoneornil(L, 7);
     if (most < 0) laoi_argerror(L, 6, "number must not be negative");
     if (one) at[0] = bound(L, 7), at[1] = bound(L, 8);
-    lua_pushcfunction(L, push_told);
+    lua_pushcfunction(L, push_observed);
     uint32_t parts = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
     return hand_over(L, y, aoi_observe_structure(y->is.core, lo, hi, one ? at : NULL, parts, &t.bytes, &t.size), &t);
 }

@@ -63,7 +63,7 @@ int laoi_sync_explain(lua_State *L) {
     laoi_set_integer(L, "client", client);
     laoi_set_integer(L, "target", target);
     laoi_set_flag(L, "knows", e.knows);
-    laoi_set_string(L, "why", aoi_told_text(e.why));
+    laoi_set_string(L, "why", aoi_sync_why_text(e.why));
     laoi_set_flag(L, "seen", e.seen);
     laoi_set_flag(L, "pinned", e.pinned);
     laoi_set_flag(L, "moved", e.moved);
@@ -72,11 +72,11 @@ int laoi_sync_explain(lua_State *L) {
     if (e.relevance.limit) laoi_set_integer(L, "limit", e.relevance.limit);
     put_lacks(L, y, e.lacks);
     lua_pushvalue(L, 4);
-    if (e.why == AOI_TOLD_UNSEEN || e.why == AOI_TOLD_GOES) put_views(L, y, client, target);
+    if (e.why == AOI_SYNC_WHY_UNSEEN || e.why == AOI_SYNC_WHY_GOES) put_views(L, y, client, target);
     else lua_pushliteral(L, "");
     const char *from = laoi_spell(L, client), *to = laoi_spell(L, target);
     lua_pushfstring(L, "Client %s %s entity %s: %s%s%s%s.%s", from, e.knows ? "knows" : "does not know", to,
-                    aoi_told_text(e.why), e.pinned ? ", pinned" : "", lua_tostring(L, 5),
+                    aoi_sync_why_text(e.why), e.pinned ? ", pinned" : "", lua_tostring(L, 5),
                     e.moved ? "; where it is waits" : "", lua_tostring(L, 7));
     lua_setfield(L, 4, "text");
     lua_settop(L, 4);

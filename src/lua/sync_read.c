@@ -50,7 +50,7 @@ static void put_place(lua_State *L, int list, laoi_index *at, const aoi_reader *
     }
 }
 
-/* What has come of texts that are told in parts: parts[id][name], as long as more of it follows. */
+/* What has come of texts that come in parts: parts[id][name], as long as more of it follows. */
 static void forget_parts(lua_State *L, int64_t id) {
     if (lua_isnil(L, PARTS)) return;
     laoi_pushinteger(L, id);

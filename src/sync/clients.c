@@ -222,12 +222,12 @@ aoi_client *aoi_client_of(const aoi_sync *y, aoi_entity entity) {
     return (aoi_client *)aoi_layer_node_from(y->space->world.areas[node].user_data);
 }
 
-/* Whether something known has news that it has not been told yet: then times go on to be needed. */
+/* Whether something known has news that have not been sent: then times go on to be needed. */
 static bool client_waits(const aoi_client *c) {
     uint8_t flag = AOI_RECORD_WAITS | AOI_RECORD_TOUCH;
     return c->timed &&
-           (aoi_next_flagged(c->flags, 0, c->told, flag, false) < c->told ||
-            (c->stateful && aoi_next_flagged(aoi_picture_lacks(c), 0, c->told, UINT8_MAX, false) < c->told));
+           (aoi_next_flagged(c->flags, 0, c->known, flag, false) < c->known ||
+            (c->stateful && aoi_next_flagged(aoi_picture_lacks(c), 0, c->known, UINT8_MAX, false) < c->known));
 }
 
 /* Its own entity is pinned, as it were.  False when memory is refused. */
@@ -242,7 +242,7 @@ static bool client_set_self(aoi_client *c, bool self) {
 
 static void client_unpin(aoi_client *c, uint32_t i) {
     c->flags[i] &= (uint8_t)~AOI_RECORD_PIN;
-    if (i >= c->told && !(c->flags[i] & (AOI_RECORD_SEEN | AOI_RECORD_SAW))) aoi_picture_drop(c, i);
+    if (i >= c->known && !(c->flags[i] & (AOI_RECORD_SEEN | AOI_RECORD_SAW))) aoi_picture_drop(c, i);
     aoi_client_changed(c);
 }
 
@@ -271,7 +271,7 @@ static bool client_set(aoi_client *c, const aoi_relevance *r) {
     c->limit = r->limit;
     c->bytes = r->bytes;
     c->timed = timed;
-    if (!c->bytes) aoi_pass_end(c); /* what its record lacks is told whole */
+    if (!c->bytes) aoi_pass_end(c); /* what its record lacks is sent whole */
     aoi_client_changed(c);
     return true;
 }
@@ -306,8 +306,8 @@ static aoi_client *client_new(aoi_sync *y, uint32_t entity, const aoi_relevance 
 /* Its tracks forget it, then it is freed. */
 void aoi_client_end(aoi_client *c) {
     aoi_sync *y = c->sync;
-    for (uint32_t i = 0; i < c->told; i++) aoi_track_remove_knower(y, aoi_record_track(c, i), c->number);
-    c->told = 0;
+    for (uint32_t i = 0; i < c->known; i++) aoi_track_remove_knower(y, aoi_record_track(c, i), c->number);
+    c->known = 0;
     while (c->count) aoi_picture_drop(c, c->count - 1);
     while (c->view.next) { /* their nodes go, too: aoi_sync_drop_orphans */
         aoi_client_view *v = c->view.next;
@@ -418,9 +418,9 @@ bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *out) {
 int aoi_sync_resend(aoi_sync *y, aoi_entity client) {
     aoi_client *c = aoi_client_of(y, client);
     if (!c) return AOI_EGONE;
-    while (c->told) {
-        aoi_picture_untell(c, c->told - 1);
-        aoi_record_starts(c, c->told);
+    while (c->known) {
+        aoi_picture_forget(c, c->known - 1);
+        aoi_record_starts(c, c->known);
     }
     c->anew = true;
     aoi_client_changed(c);
@@ -491,17 +491,17 @@ int aoi_sync_touch(aoi_sync *y, aoi_entity target) {
 bool aoi_sync_knows(const aoi_sync *y, aoi_entity client, aoi_entity target) {
     const aoi_client *c = aoi_client_of(y, client);
     uint32_t track = aoi_track_of(y, aoi_entity_slot(y->space, target));
-    return c && track != AOI_NONE && aoi_picture_find(c, track) < c->told;
+    return c && track != AOI_NONE && aoi_picture_find(c, track) < c->known;
 }
 
 int aoi_sync_known(aoi_sync *y, aoi_entity client, const int64_t **ids, size_t *count) {
     const aoi_client *c = aoi_client_of(y, client);
     aoi_space *s = y->space;
     if (!c) return AOI_EGONE;
-    if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, c->told)) return AOI_ENOMEM;
-    for (uint32_t i = 0; i < c->told; i++) s->ids_out[i] = y->tracks[aoi_record_track(c, i)].id;
+    if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, c->known)) return AOI_ENOMEM;
+    for (uint32_t i = 0; i < c->known; i++) s->ids_out[i] = y->tracks[aoi_record_track(c, i)].id;
     *ids = s->ids_out;
-    *count = c->told;
+    *count = c->known;
     return AOI_OK;
 }
 

@@ -61,7 +61,7 @@ void aoi_fields_close(aoi_sync *y) {
     AOI_FREE(aoi_sync_memory(y), y->fields, y->field_count);
     AOI_FREE(aoi_sync_memory(y), y->states, y->state_cap);
     AOI_FREE(aoi_sync_memory(y), y->scratch, y->scratch_cap);
-    AOI_FREE(aoi_sync_memory(y), y->tells, y->tell_cap);
+    AOI_FREE(aoi_sync_memory(y), y->lacks_changes, y->lacks_change_cap);
 }
 
 bool aoi_sync_field(const aoi_sync *y, const char *name, size_t size, uint32_t *field, int *type) {

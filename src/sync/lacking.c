@@ -6,9 +6,9 @@
  *
  * Only clients with tiers or a budget have it, a byte a record; all others lack what has changed since their last message.
  *
- *   pass      [ track | mask: fields still to be told | offset -> blob ]
+ *   pass      [ track | mask: fields still to be sent | offset -> blob ]
  *
- * A record that takes more than half of a message is told in pieces, one such record at a time: a pass.  It tells the
+ * A record that takes more than half of a message is sent in pieces, one such record at a time: a pass.  It sends the
  * fields that were lacked when it began, a text of several pieces as it was when its first piece was packed, so that no
  * change can hold it up; what has changed meanwhile is lacked when it ends.  While it lasts it has half of each message,
  * and all that others leave. */
@@ -35,7 +35,7 @@ uint64_t aoi_fields_for(const aoi_client *c, uint32_t track) {
     return track == c->track ? UINT64_MAX : ~c->sync->own_fields;
 }
 
-/* Of all records the client's own may lack fields that no other client is told. */
+/* Of all records the client's own may lack fields that are sent to no other. */
 void aoi_lacks_own(aoi_client *c) {
     uint32_t i = c->own_news && c->stateful ? aoi_picture_find(c, c->track) : AOI_NONE;
     if (i == AOI_NONE) return;
@@ -61,11 +61,12 @@ uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track
 /* ---- whole records: false when memory is refused ------------------------------------------------------------------- */
 
 /* From the next message on the record lacks this. */
-static bool tell_lacks(aoi_client *c, uint32_t record, unsigned lacks) {
+static bool note_lacks(aoi_client *c, uint32_t record, unsigned lacks) {
     aoi_sync *y = c->sync;
     if (!c->stateful) return true;
-    if (!AOI_GROW(aoi_sync_memory(y), y->tells, y->tell_cap, y->tell_count + (size_t)1)) return false;
-    y->tells[y->tell_count++] = (aoi_tell){record, (uint8_t)lacks};
+    if (!AOI_GROW(aoi_sync_memory(y), y->lacks_changes, y->lacks_change_cap, y->lacks_change_count + (size_t)1))
+        return false;
+    y->lacks_changes[y->lacks_change_count++] = (aoi_lacks_change){record, (uint8_t)lacks};
     return true;
 }
 
@@ -116,7 +117,7 @@ static uint32_t room_left(const aoi_writer *w) {
     return used < w->most ? w->most - used : 0;
 }
 
-/* Whether the rest of a record could be told in half of a message. */
+/* Whether the rest of a record could be sent in half of a message. */
 static bool is_short(const aoi_sync *y, uint32_t track, uint64_t mask) {
     const aoi_writer *w = &y->writer;
     return w->most == UINT32_MAX ||
@@ -219,9 +220,9 @@ bool aoi_say_lacking(aoi_client *c, uint32_t record) {
     uint64_t mask = fields_lacked(c, record, track);
     bool taken = true;
     if (c->pass && c->pass->mask && c->pass->track == track) return true; /* under way */
-    if (!mask) return tell_lacks(c, record, LACKS_NOTHING);
+    if (!mask) return note_lacks(c, record, LACKS_NOTHING);
     if (is_short(y, track, mask))
-        return put_state(c, track, mask, false, &taken) && (!taken || tell_lacks(c, record, 0));
+        return put_state(c, track, mask, false, &taken) && (!taken || note_lacks(c, record, 0));
     if (has_pass(c)) return true;
     if (!pass_ready(c)) return false;
     y->pass = (aoi_pass){.track = track, .began = y->now, .mask = mask};
@@ -237,7 +238,7 @@ bool aoi_say_whole(aoi_client *c, uint32_t record) {
     if (!mask) return true;
     if (is_short(y, track, mask) && !put_state(c, track, mask, true, &taken)) return false;
     y->writer.full = full; /* what is shorter may fit */
-    return taken || tell_lacks(c, record, LACKS_ALL);
+    return taken || note_lacks(c, record, LACKS_ALL);
 }
 
 /* ---- applying: nothing can fail ------------------------------------------------------------------------------------ */
@@ -260,10 +261,10 @@ static void apply_pass(aoi_client *c) {
 void aoi_apply_state(aoi_client *c) {
     aoi_sync *y = c->sync;
     uint8_t *lacks = aoi_picture_lacks(c);
-    for (uint32_t k = 0; k < y->tell_count; k++) {
-        lacks[y->tells[k].record] = y->tells[k].lacks;
-        if (!y->tells[k].lacks) aoi_record_starts(c, y->tells[k].record);
-        c->backlog |= y->tells[k].lacks != LACKS_NOTHING;
+    for (uint32_t k = 0; k < y->lacks_change_count; k++) {
+        lacks[y->lacks_changes[k].record] = y->lacks_changes[k].lacks;
+        if (!y->lacks_changes[k].lacks) aoi_record_starts(c, y->lacks_changes[k].record);
+        c->backlog |= y->lacks_changes[k].lacks != LACKS_NOTHING;
     }
     if (y->passes) apply_pass(c);
     c->backlog |= aoi_next_flagged(lacks, 0, y->stay, UINT8_MAX, false) < y->stay;

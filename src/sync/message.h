@@ -37,14 +37,14 @@ enum {
     AOI_WIRE_VARINT53 = 8, /* a number of quanta up to 2^53, with its sign */
     AOI_WIRE_DOUBLE = 8
 };
-#define AOI_WIRE_QUANTA 0x1p53 /* no position is told as more quanta */
+#define AOI_WIRE_QUANTA 0x1p53 /* no position is sent as more quanta */
 
-/* A position as it is told: numbers of quanta, or floats; as it is where these cannot say it. */
-typedef union aoi_told {
+/* A position as it is sent: numbers of quanta, or floats; as it is where these cannot say it. */
+typedef union aoi_wire_place {
     int64_t quanta[3];
     float floats[3];
     double wide[3];
-} aoi_told;
+} aoi_wire_place;
 
 typedef struct aoi_writer {
     unsigned char *bytes;
@@ -74,7 +74,7 @@ static inline unsigned char *aoi_put_doubles(const aoi_writer *w, unsigned char 
     return p;
 }
 
-static inline unsigned char *aoi_put_told(const aoi_writer *w, unsigned char *p, const aoi_told *at) {
+static inline unsigned char *aoi_put_wire_place(const aoi_writer *w, unsigned char *p, const aoi_wire_place *at) {
     if (w->quanta) {
         for (int a = 0; a < w->axes; a++)
             p = aoi_put_varint(p, aoi_zigzag((uint64_t)at->quanta[a] - (uint64_t)w->origin[a]));

@@ -1,6 +1,6 @@
 /* picture.c - what one client knows and sees (sync.h), and the queue of clients with news.
  *
- *   record         told, untold: what the client has been told of lies before c->told
+ *   record         known, or seen and not known yet: known ones lie before c->known
  *   a small one    is searched through
  *   a large one    has an index: [ record | none | record ... ], open addressing, linear probing, at most 4/5 full, its
  *                  size no power of two: at this size every byte counts */
@@ -88,7 +88,7 @@ static bool picture_relay(aoi_client *c, uint32_t cap, bool tall, bool dated, bo
     if (c->count) memcpy(to.flags, c->flags, c->count);
     if (c->count) aoi_numbers_copy(aoi_picture_tracks(&to), aoi_picture_tracks(c), c->count);
     for (uint32_t i = 0; i < c->count && dated; i++)
-        aoi_picture_told_at(&to)[i] = c->dated ? aoi_picture_told_at(c)[i] : c->sync->now;
+        aoi_picture_sent_at(&to)[i] = c->dated ? aoi_picture_sent_at(c)[i] : c->sync->now;
     if (c->count && stateful && c->stateful) memcpy(aoi_picture_lacks(&to), aoi_picture_lacks(c), c->count);
     if (c->count && c->viewed) {
         memcpy(aoi_picture_sees(&to), aoi_picture_sees(c), c->count);
@@ -127,13 +127,13 @@ bool aoi_picture_since_ready(aoi_client *c, uint32_t records) {
 
 /* Where times are counted in other units, what waits becomes due. */
 bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_tiers *tiers) {
-    if (tiers && !aoi_picture_since_ready(c, c->told)) return false;
+    if (tiers && !aoi_picture_since_ready(c, c->known)) return false;
     if ((!c->flags || dated != c->dated || stateful != c->stateful) &&
         !picture_relay(c, c->flags ? c->cap : LEAST_RECORDS, c->tall, dated, stateful))
         return false;
     if (!tiers) AOI_CLEAR(aoi_sync_memory(c->sync), c->since, c->since_cap);
-    else if ((!c->tiers || c->tiers->unit != tiers->unit) && c->told)
-        memset(c->since, aoi_units_of(tiers, c->sync->now) - (AOI_MOST_UNITS - 1), c->told);
+    else if ((!c->tiers || c->tiers->unit != tiers->unit) && c->known)
+        memset(c->since, aoi_units_of(tiers, c->sync->now) - (AOI_MOST_UNITS - 1), c->known);
     return true;
 }
 
@@ -156,7 +156,7 @@ void aoi_picture_free(aoi_client *c) {
     AOI_CLEAR(aoi_sync_memory(c->sync), c->since, c->since_cap);
     aoi_pass_end(c);
     c->flags = NULL;
-    c->cap = c->count = c->told = 0;
+    c->cap = c->count = c->known = 0;
 }
 
 /* ---- records ----------------------------------------------------------------------------------------------------- */
@@ -178,9 +178,9 @@ void aoi_picture_swap(aoi_client *c, uint32_t i, uint32_t k) {
     c->flags[i] = c->flags[k];
     c->flags[k] = flags;
     if (c->dated) {
-        uint32_t *told_at = aoi_picture_told_at(c), at = told_at[i];
-        told_at[i] = told_at[k];
-        told_at[k] = at;
+        uint32_t *sent_at = aoi_picture_sent_at(c), at = sent_at[i];
+        sent_at[i] = sent_at[k];
+        sent_at[k] = at;
     }
     if (c->stateful) {
         uint8_t *lacks = aoi_picture_lacks(c), lack = lacks[i];
@@ -225,27 +225,27 @@ void aoi_picture_drop(aoi_client *c, uint32_t record) {
     aoi_track_release(y, track);
 }
 
-void aoi_picture_tell(aoi_client *c, uint32_t record) {
+void aoi_picture_know(aoi_client *c, uint32_t record) {
     aoi_track_add_knower(c->sync, aoi_record_track(c, record), c->number);
-    aoi_picture_swap(c, record, c->told);
-    c->told++;
+    aoi_picture_swap(c, record, c->known);
+    c->known++;
 }
 
-void aoi_picture_untell(aoi_client *c, uint32_t record) {
+void aoi_picture_forget(aoi_client *c, uint32_t record) {
     const uint32_t track = aoi_record_track(c, record);
     aoi_track_remove_knower(c->sync, track, c->number);
     if (c->stateful) aoi_picture_lacks(c)[record] = 0;
     if (c->pass && c->pass->track == track) aoi_pass_end(c);
     c->flags[record] &= AOI_RECORD_SEEN | AOI_RECORD_SAW | AOI_RECORD_PIN;
-    aoi_picture_swap(c, record, --c->told);
+    aoi_picture_swap(c, record, --c->known);
 }
 
 /* Room for what it has, and an index of nothing else. */
 const char *aoi_picture_check(const aoi_client *c) {
     uint32_t entries = 0;
     for (uint32_t i = 0; i < index_size(c); i++) entries += aoi_number_at(picture_index(c), i) != 0;
-    if (c->cap % 8 || c->count > c->cap || c->told > c->count) return "a picture has no room for its records";
-    if (c->dated != (c->bytes > 0) || (c->tiers && c->told > c->since_cap))
+    if (c->cap % 8 || c->count > c->cap || c->known > c->count) return "a picture has no room for its records";
+    if (c->dated != (c->bytes > 0) || (c->tiers && c->known > c->since_cap))
         return "a picture has no room for its times";
     return index_size(c) && entries != c->count ? "a picture has a wrong index" : NULL;
 }

@@ -1,7 +1,7 @@
 /* reader.c - reads messages (docs/sync-wire.md): any bytes are read or refused.
  *
  * A varint has the shortest form, and all bytes belong to the head or to the records it counts: a message that is cut
- * off or padded is refused.  Whether ids are told twice is the host's affair. */
+ * off or padded is refused.  Whether ids stand there twice is the host's affair. */
 #include <math.h>
 
 #include "sync/sync.h"

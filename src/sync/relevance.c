@@ -1,4 +1,4 @@
-/* relevance.c - what a client is told when not everything: limit, tiers, budget of bytes.
+/* relevance.c - what a client is sent when not everything: limit, tiers, budget of bytes.
  *
  * Limit.  Among what is seen and not pinned, the first `limit` in this order are known:
  *
@@ -10,7 +10,7 @@
  * the error of the figures, is nearer than all others.  Else those in doubt, a few on both sides, are ranked exactly,
  * and the first of them found by Hoare's quickselect.
  *
- * Tiers.  A move is told when (tick + phase) is a multiple of the tier's period; the phase is a hash of client and
+ * Tiers.  A move is sent when (tick + phase) is a multiple of the tier's period; the phase is a hash of client and
  * target, so that updates spread over the ticks.  A move that waits as long as the period, because the tier has changed
  * meanwhile, is due, too: a position is never older.
  *
@@ -48,14 +48,14 @@ double aoi_client_distance2(const aoi_client *c, uint32_t record) {
 
 double aoi_urgency(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
-    return aoi_track_priority(y, y->numbers[record]) * (double)(uint32_t)(y->now - aoi_picture_told_at(c)[record]);
+    return aoi_track_priority(y, y->numbers[record]) * (double)(uint32_t)(y->now - aoi_picture_sent_at(c)[record]);
 }
 
 /* Distances are compared as 81 d^2 of known records and 100 d^2 of new ones.  Where these leave the range of doubles they
  * are infinite or 0, and compared by squares of distances that are scaled into it. */
 static aoi_pick pick_of(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
-    bool known = record < c->told;
+    bool known = record < c->known;
     aoi_pick p = {.weight = aoi_track_priority(y, y->numbers[record]),
                   .distance2 = aoi_client_distance2(c, record) * (known ? 81 : 100),
                   .id = y->tracks[y->numbers[record]].id,
@@ -180,7 +180,7 @@ static double pick_newcomers(const aoi_client *c, const aoi_scope *scope, double
     aoi_sync *y = c->sync;
     const float beyond = nextafterf(square_above(0.9 * last + scope->error), INFINITY);
     float nearest = INFINITY;
-    for (uint32_t i = c->told; (i = next_outside(y->near2, i, c->count, beyond, FLT_MAX)) < c->count; i++) {
+    for (uint32_t i = c->known; (i = next_outside(y->near2, i, c->count, beyond, FLT_MAX)) < c->count; i++) {
         if (c->flags[i] & AOI_RECORD_PIN || !aoi_record_stays(c, i)) continue;
         y->picks[(*n)++] = pick_of(c, i);
         nearest = y->near2[i] > FLT_MAX ? 0 : aoi_lanes_least(nearest, y->near2[i]);
@@ -219,19 +219,19 @@ static uint32_t choose_within_limit(aoi_client *c, const aoi_scope *scope) {
     return choose_first(c, n, c->limit - (known - (n - newcomers)));
 }
 
-/* Without a limit everything untold that stays, else what is pinned of it. */
-static uint32_t pick_untold(const aoi_client *c, uint32_t n) {
+/* Without a limit everything unknown that stays, else what is pinned of it. */
+static uint32_t pick_unknown(const aoi_client *c, uint32_t n) {
     aoi_sync *y = c->sync;
     uint8_t flag = c->limit ? AOI_RECORD_PIN : AOI_RECORD_PIN | AOI_RECORD_SEEN;
-    for (uint32_t i = c->told; (i = aoi_next_flagged(c->flags, i, c->count, flag, false)) < c->count; i++)
+    for (uint32_t i = c->known; (i = aoi_next_flagged(c->flags, i, c->count, flag, false)) < c->count; i++)
         if (aoi_record_stays(c, i)) y->picks[n++] = (aoi_pick){.record = i};
     return n;
 }
 
 uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope) {
-    if (!c->limit && c->told == c->count) return 0;
+    if (!c->limit && c->known == c->count) return 0;
     if (!picks_ready(c->sync, c->count)) return AOI_NONE;
-    return pick_untold(c, c->limit ? choose_within_limit(c, scope) : 0);
+    return pick_unknown(c, c->limit ? choose_within_limit(c, scope) : 0);
 }
 
 /* ---- tiers ------------------------------------------------------------------------------------------------------- */
@@ -302,10 +302,10 @@ uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count) {
 bool aoi_list_keys(const aoi_client *c, uint32_t n) {
     const aoi_sync *y = c->sync;
     const aoi_track *tracks = y->tracks;
-    const uint32_t *due = y->due, *told_at = aoi_picture_told_at(c), *numbers = y->numbers, now = y->now;
+    const uint32_t *due = y->due, *sent_at = aoi_picture_sent_at(c), *numbers = y->numbers, now = y->now;
     uint64_t *keys = y->keys, beyond = y->stay >> 15;
     for (uint32_t k = 0; k < n; k++) {
-        uint32_t i = due[k] / 2, ticks = now - told_at[i];
+        uint32_t i = due[k] / 2, ticks = now - sent_at[i];
         const aoi_track *t = tracks + numbers[i];
         uint64_t id = (uint64_t)t->id + (UINT64_C(1) << 31);
         beyond |= (ticks >> 16) | (id >> 32) | (t->flags & AOI_TRACK_RANKED);

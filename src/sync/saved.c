@@ -79,7 +79,7 @@ static bool save_whole(aoi_sync *y) {
     return true;
 }
 
-/* Counts of changes wrap: what is older than half of them may be told again. */
+/* Counts of changes wrap: what is older than half of them may be sent again. */
 static uint64_t put_since(const aoi_sync *y, uint32_t track, uint64_t since) {
     const aoi_state *s = y->states[track];
     const bool all = y->space->state_changes - since >= UINT64_C(1) << 31;

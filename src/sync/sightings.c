@@ -12,7 +12,7 @@ static bool picture_enter(aoi_client *c, uint32_t i, uint32_t track) {
 }
 
 static void picture_leave(aoi_client *c, uint32_t i) {
-    if (i >= c->told && !(c->flags[i] & (AOI_RECORD_SAW | AOI_RECORD_PIN))) {
+    if (i >= c->known && !(c->flags[i] & (AOI_RECORD_SAW | AOI_RECORD_PIN))) {
         aoi_picture_drop(c, i);
         return;
     }

@@ -8,18 +8,18 @@
  *   tick.c       which clients have news; what a message says; what it changes when it is sent
  *   relevance.c  limit, tiers, budget of bytes
  *   fields.c     state of entities: values of the host's fields, and their bytes
- *   told.c       why a client knows a target or not
+ *   why.c        why a client knows a target or not
  *   saved.c      fields for snapshots, journals, observers; stand-ins that keep them
  *   lacking.c    which of it a client lacks, and what of that its message says
  *   numbers.h    arrays of numbers in 16 bits, as long as these suffice
  *   message.h    writes records; reader.c reads them
  *
- *   entity slot --track_of--> track [ at | id | moved | touched | knowers ] <--record-- client [ known | seen, untold ]
+ *   entity slot --track_of--> track [ at | id | moved | touched | knowers ] <--record-- client [ known | only seen ]
  *                                                                    |                   ^
  *                                                                    +---- by number ----+
  *
  * A track outlives its entity until no record refers to it: an id that comes again is another track, so that a client
- * is told that one is gone and the other has appeared.  A position is rounded once a tick and mover, not once a
+ * hears that one is gone and the other has appeared.  A position is rounded once a tick and mover, not once a
  * record. */
 #ifndef AOI_SYNC_INNER_H
 #define AOI_SYNC_INNER_H
@@ -45,13 +45,13 @@ enum {
 };
 
 typedef struct aoi_track { /* one cache line: all that a record of a mover needs */
-    _Alignas(AOI_CACHE_LINE) aoi_told at;
+    _Alignas(AOI_CACHE_LINE) aoi_wire_place at;
     int64_t id;
-    uint32_t moved, touched, stated; /* ticks; stated: the state that all clients are told has changed */
+    uint32_t moved, touched, stated; /* ticks; stated: state that is sent to all clients has changed */
     uint32_t entity;                 /* its slot; of a free track the next free one */
     uint32_t flags : 8, knower_count : 24;
     uint32_t refs;     /* records in pictures, its own client, its state */
-    uint16_t *knowers; /* numbers of the clients that have been told of it, numbers.h */
+    uint16_t *knowers; /* numbers of the clients that know it, numbers.h */
 } aoi_track;
 _Static_assert(sizeof(aoi_track) == AOI_CACHE_LINE, "a track is one cache line");
 
@@ -66,7 +66,7 @@ typedef struct aoi_state {         /* fields.c; values come behind the ticks */
     uint64_t put;                  /* fields that have been */
     uint32_t change;               /* the last one, by the low half of space->state_changes */
     uint32_t packed_in, packed[2]; /* epoch; entries of the scratch: a change, the whole, or AOI_NONE */
-    uint32_t since;                /* tick: the change is all since then that every client may be told */
+    uint32_t since;                /* tick: the change is all since then that may be sent to every client */
     uint32_t news;                 /* since the last tick */
     uint32_t changed[];            /* by field: tick */
 } aoi_state;
@@ -81,23 +81,23 @@ static inline bool aoi_is_text(int type) {
     return type >= AOI_STRING;
 }
 
-typedef struct aoi_tell { /* what a record lacks when the message that is packed has been sent */
+typedef struct aoi_lacks_change { /* what a record lacks when the message that is packed has been sent */
     uint32_t record;
     uint8_t lacks;
-} aoi_tell;
+} aoi_lacks_change;
 
-typedef struct aoi_pass { /* a record of state that is told in pieces; lacking.c */
+typedef struct aoi_pass { /* a record of state that is sent in pieces; lacking.c */
     uint32_t track, began, offset;
     uint64_t mask;  /* 0: there is none */
     aoi_blob *blob; /* of the first field in the mask, if it has an offset */
 } aoi_pass;
 
-/* flags of a record; it is told if it lies before client->told */
+/* flags of a record; it is known if it lies before client->known */
 enum {
     AOI_RECORD_SEEN = 1, /* by the client's node, now */
     AOI_RECORD_SAW = 2,  /* at the last tick */
     AOI_RECORD_PIN = 4,
-    AOI_RECORD_WAITS = 8, /* has moved, which is not told yet */
+    AOI_RECORD_WAITS = 8, /* has moved, which has not been sent */
     AOI_RECORD_TOUCH = 16,
     AOI_RECORD_SAID = 32,    /* in the message that is being packed: gone, appeared, or touched */
     AOI_RECORD_CUT = 64,     /* goes out of the picture, if it is said */
@@ -129,12 +129,12 @@ enum { AOI_VIEW_ENDED = AOI_MOST_VIEWS }; /* for an index: its client has */
  *
  *   flags    [   |   |   |   |   |     ]
  *   tracks   [ 7 | 3 | 9 | 4 | 8 |     ]    numbers.h
- *   told_at  [   |   |   |   |   |     ]    only with bytes: tick of the last update, or since when it is seen
+ *   sent_at  [   |   |   |   |   |     ]    only with bytes: tick of the last update, or since when it is seen
  *   index    [ 3 |   | 1 | 5 |   | 4 | 2 ]  only in large pictures: numbers of records by track
- *              known     ^ told    ^ count
+ *                        ^ known   ^ count
  *
  *   sights   [   |   |   |   |   |     ]    only with several views: which see it, which saw it; behind lacks
- *   lacks    [   |   |   |   |   |     ]    only with fields, and with bytes or tiers: behind told_at; lacking.c
+ *   lacks    [   |   |   |   |   |     ]    only with fields, and with bytes or tiers: behind sent_at; lacking.c
  *   since    [   |   |     ]                only with tiers: since when a move waits, in their units, the low 8 bits */
 struct aoi_client { /* what events need comes first */
     union {
@@ -142,11 +142,11 @@ struct aoi_client { /* what events need comes first */
         aoi_sync *sync;       /* which begins with its layer */
     };
     uint8_t *flags; /* where the block begins */
-    uint32_t cap, count, told;
+    uint32_t cap, count, known;
     uint32_t unseen;      /* records that the node does not see */
     uint32_t number : 24; /* of the client itself, as the next two */
     bool tall : 1;        /* tracks are in both halves */
-    bool dated : 1;       /* has told_at */
+    bool dated : 1;       /* has sent_at */
     bool stateful : 1;    /* has lacks */
     bool viewed : 1;      /* has sights */
     bool queued : 1;
@@ -156,8 +156,8 @@ struct aoi_client { /* what events need comes first */
     bool marked : 1;   /* its message is being packed: records are SAID, CUT or PLACED */
     bool timed : 1;    /* some of its news wait */
     bool anew : 1;     /* its next message, be it empty, begins the picture */
-    bool self : 1;     /* is told of its own entity */
-    bool own_news : 1; /* fields of it that it alone is told have changed */
+    bool self : 1;     /* its own entity is in its picture */
+    bool own_news : 1; /* `own` fields of its entity have changed */
     uint32_t track;
     uint32_t synced;         /* tick of its last message, or when it had no news */
     uint32_t queued_for;     /* tick, while it is in the queue */
@@ -194,7 +194,7 @@ struct aoi_sync {
     aoi_space *space;
     double quantum;
     int scale;       /* how the head of a message spells it */
-    uint32_t odd;    /* tick of the last news that was no plain move: touched, or told as doubles */
+    uint32_t odd;    /* tick of the last news that was no plain move: touched, or sent as doubles */
     int64_t node_id; /* of the nodes of its clients */
     uint32_t number; /* of all that were opened on the space */
     bool stands_in;  /* keeps fields that were loaded, without clients and ticks */
@@ -229,18 +229,18 @@ struct aoi_sync {
     aoi_pick *picks;
     uint32_t *numbers; /* of the records of the client that is packed: their tracks */
     float *near2;      /* of them: squared distances of their spots */
-    uint32_t *due;     /* of the records of that client: those of which something is to be told; or tracks, see below */
+    uint32_t *due;     /* of the records of that client: those of which something is to be sent; or tracks, see below */
     uint64_t *keys;    /* of due records: their order */
     uint32_t pick_cap, number_cap, near_cap, due_cap, key_cap;
-    uint32_t stated;        /* so many tracks in `due` have state that a client lacks that is told everything at once */
+    uint32_t stated;        /* so many tracks in `due` have state that a client without times lacks */
     aoi_field_plan *fields; /* fields.c */
     uint64_t own_fields;
     uint32_t field_count, state_size, table_most, piece; /* bytes: of a state, of all names, of the shortest piece */
     aoi_state **states;                                  /* by track; NULL: nothing has been put */
     unsigned char *scratch;
-    aoi_tell *tells;        /* of the client that is packed */
-    uint32_t scratch_epoch; /* it is cleared when this changes */
-    uint32_t state_cap, scratch_cap, scratch_end, tell_cap, tell_count;
+    aoi_lacks_change *lacks_changes; /* of the client that is packed */
+    uint32_t scratch_epoch;          /* it is cleared when this changes */
+    uint32_t state_cap, scratch_cap, scratch_end, lacks_change_cap, lacks_change_count;
     aoi_client_view *orphans; /* whose client has ended, and whose nodes have not */
     aoi_pass pass;            /* of that client, when its message has been sent */
     bool passes;              /* there is one */
@@ -274,7 +274,7 @@ void aoi_track_catch_up(aoi_sync *y); /* at the beginning of a tick: what has mo
 void aoi_tracks_sweep(aoi_sync *y);   /* at its end: frees those that nothing refers to; no sighting waits */
 void aoi_track_spot(aoi_sync *y, uint32_t track); /* where it is now, or that it is ranked */
 bool aoi_tracks_measure(aoi_sync *y);             /* spots from now on; false: memory refused */
-bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_told *at); /* true: wide */
+bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_wire_place *at); /* true: wide */
 
 static inline aoi_numbers aoi_track_knowers(const aoi_sync *y, uint32_t track) {
     const aoi_track *t = y->tracks + track;
@@ -289,10 +289,10 @@ static inline double aoi_track_priority(const aoi_sync *y, uint32_t track) {
 
 uint32_t aoi_picture_find(const aoi_client *c, uint32_t track);        /* the record, or AOI_NONE */
 uint32_t aoi_picture_append(aoi_client *c, uint32_t track, int flags); /* AOI_NONE: memory refused */
-void aoi_picture_drop(aoi_client *c, uint32_t record);                 /* of those that are not told */
-void aoi_picture_tell(aoi_client *c, uint32_t record);                 /* it becomes known */
-void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* both told, or both not */
-void aoi_picture_untell(aoi_client *c, uint32_t record);
+void aoi_picture_drop(aoi_client *c, uint32_t record);                 /* of those that are not known */
+void aoi_picture_know(aoi_client *c, uint32_t record);                 /* it becomes known */
+void aoi_picture_swap(aoi_client *c, uint32_t record, uint32_t other); /* both known, or both not */
+void aoi_picture_forget(aoi_client *c, uint32_t record);
 void aoi_picture_free(aoi_client *c);
 bool aoi_picture_set_times(aoi_client *c, bool dated, bool stateful, const aoi_tiers *tiers); /* or NULL; likewise */
 bool aoi_picture_set_viewed(aoi_client *c);                    /* false: memory refused */
@@ -309,12 +309,12 @@ static inline uint32_t aoi_record_track(const aoi_client *c, uint32_t record) {
 }
 
 /* Of clients that are dated. */
-static inline uint32_t *aoi_picture_told_at(const aoi_client *c) {
+static inline uint32_t *aoi_picture_sent_at(const aoi_client *c) {
     return (uint32_t *)(void *)(c->flags + c->cap + aoi_numbers_bytes(c->cap, c->tall));
 }
 
 static inline uint8_t *aoi_picture_lacks(const aoi_client *c) {
-    return (uint8_t *)(aoi_picture_told_at(c) + (c->dated ? c->cap : 0));
+    return (uint8_t *)(aoi_picture_sent_at(c) + (c->dated ? c->cap : 0));
 }
 
 static inline uint8_t *aoi_picture_sees(const aoi_client *c) {
@@ -327,7 +327,7 @@ static inline uint8_t *aoi_picture_saw(const aoi_client *c) {
 
 /* Its times begin now. */
 static inline void aoi_record_starts(aoi_client *c, uint32_t record) {
-    if (c->dated) aoi_picture_told_at(c)[record] = c->sync->now;
+    if (c->dated) aoi_picture_sent_at(c)[record] = c->sync->now;
 }
 
 static inline int64_t aoi_client_id(const aoi_client *c) {
@@ -428,7 +428,7 @@ const char *aoi_sync_check(const aoi_layer *y);
 
 /* ---- relevance.c ------------------------------------------------------------------------------------------------- */
 
-/* Chooses among what is seen: marks known records that must go CUT, and leaves those to be told in sync->picks.  The
+/* Chooses among what is seen: marks known records that must go CUT, and leaves those to be sent in sync->picks.  The
  * number of picks, or AOI_NONE when memory is refused. */
 uint32_t aoi_choose(aoi_client *c, const aoi_scope *scope); /* of clients with a limit: measured */
 /* Fills sync->near2 for the first n records, or all; false when memory is refused. */
@@ -470,7 +470,7 @@ unsigned char *aoi_state_put_value(const aoi_sync *y, uint32_t track, uint32_t f
 unsigned char *aoi_state_put_values(const aoi_sync *y, uint32_t track, uint64_t mask, unsigned char *p); /* behind it */
 void aoi_scratch_clear(aoi_sync *y); /* when a tick begins and ends */
 const unsigned char *aoi_state_pack(aoi_sync *y, uint32_t track, uint64_t mask, bool whole, uint32_t *size);
-/* What has been packed as a change since that tick; 0: nothing has.  What is put meanwhile is told by the next tick. */
+/* What has been packed as a change since that tick; 0: nothing has.  What is put meanwhile is sent by the next tick. */
 uint64_t aoi_state_packed_since(const aoi_sync *y, uint32_t track, uint32_t since);
 void aoi_state_pack_is_since(aoi_sync *y, uint32_t track, uint32_t since); /* it is all since then */
 
@@ -483,7 +483,7 @@ bool aoi_states_adopt(aoi_sync *y); /* what the first stand-in keeps; false: mem
 
 /* ---- lacking.c: false where memory is refused ---------------------------------------------------------------------- */
 
-uint64_t aoi_fields_for(const aoi_client *c, uint32_t track); /* those of the track that the client may be told */
+uint64_t aoi_fields_for(const aoi_client *c, uint32_t track); /* those of the track that may be sent to the client */
 unsigned aoi_lacks_fresh(const aoi_client *c);
 unsigned aoi_lacks_aged(const aoi_client *c, unsigned lacks);
 void aoi_lacks_own(aoi_client *c);

@@ -35,7 +35,7 @@ static const char *check_record(const aoi_client *c, uint32_t i) {
     if (aoi_picture_find(c, track) != i) return sync_say(y, "a record of a picture is not found");
     for (uint32_t k = 0; k < t->knower_count; k++) known += aoi_number_at(aoi_track_knowers(y, track), k) == c->number;
     if (c->flags[i] & AOI_RECORD_MARKS && !c->marked) return sync_say(y, "a record keeps a mark of an older message");
-    if (known != (i < c->told)) return sync_say(y, "entity %lld has a wrong list of knowers", (long long)t->id);
+    if (known != (i < c->known)) return sync_say(y, "entity %lld has a wrong list of knowers", (long long)t->id);
     bool dead = t->flags & AOI_TRACK_DEAD, sees = !dead && client_sees(c, t->entity);
     if (!(dead && y->sight) && sees != ((c->flags[i] & AOI_RECORD_SEEN) != 0))
         return sync_say(y, "client %lld has %lld wrongly as seen or not", (long long)aoi_client_id(c),

@@ -24,11 +24,11 @@ int aoi_scale_of(double quantum) {
     return AOI_SCALE_OTHER;
 }
 
-/* Numbers of quanta are told relative to where the client is. */
+/* Numbers of quanta are sent relative to where the client is. */
 static void writer_open(aoi_client *c) {
     aoi_sync *y = c->sync;
     aoi_writer *w = &y->writer;
-    aoi_told at = {{0}};
+    aoi_wire_place at = {{0}};
     int dims = y->space->world.dims;
     w->end = w->begin = AOI_WIRE_HEAD + y->table_most;
     w->table = 0;
@@ -83,7 +83,7 @@ static bool say_appeared(aoi_client *c, uint32_t record) {
     AOI_PREFETCH(t->knowers + t->knower_count);
     unsigned char *p = aoi_put_id(w, w->bytes + w->end, wide ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED, t->id);
     p = aoi_put_varint(p, kind_of(y, t));
-    p = wide ? aoi_put_doubles(w, p, t->at.wide) : aoi_put_told(w, p, &t->at);
+    p = wide ? aoi_put_doubles(w, p, t->at.wide) : aoi_put_wire_place(w, p, &t->at);
     if (!aoi_writer_take(w, p, last)) return true;
     c->flags[record] |= AOI_RECORD_SAID;
     return !y->field_count || aoi_say_whole(c, record);
@@ -97,7 +97,7 @@ static bool put_update(aoi_sync *y, const aoi_track *t, bool moved, bool touched
     int tag = !moved ? AOI_TAG_TOUCHED : wide ? AOI_TAG_MOVED_WIDE : touched ? AOI_TAG_MOVED_TOUCHED : AOI_TAG_MOVED;
     unsigned char *p = aoi_put_id(w, w->bytes + w->end, tag, t->id);
     if (tag == AOI_TAG_TOUCHED || tag == AOI_TAG_MOVED_TOUCHED) p = aoi_put_varint(p, kind_of(y, t));
-    if (moved) p = wide ? aoi_put_doubles(w, p, t->at.wide) : aoi_put_told(w, p, &t->at);
+    if (moved) p = wide ? aoi_put_doubles(w, p, t->at.wide) : aoi_put_wire_place(w, p, &t->at);
     return aoi_writer_take(w, p, last);
 }
 
@@ -155,7 +155,7 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
             still++;
             continue;
         }
-        p = aoi_put_told(&w, aoi_put_id(&w, p, AOI_TAG_MOVED, t->id), &t->at);
+        p = aoi_put_wire_place(&w, aoi_put_id(&w, p, AOI_TAG_MOVED, t->id), &t->at);
         if (due) flags[*at / 2] |= AOI_RECORD_PLACED;
     }
     if (!due) c->sync->stated = (uint32_t)(stated - c->sync->due);
@@ -167,11 +167,12 @@ AOI_INLINE uint32_t put_moves(const aoi_client *c, aoi_writer *writer, uint32_t 
 
 AOI_INLINE uint32_t put_moves_of(const aoi_client *c, aoi_writer *w, uint32_t from, uint32_t to, bool due, bool odd) {
     if (w->quanta)
-        return w->axes == 2 ? put_moves(c, w, from, to, 2, true, due, odd) : put_moves(c, w, from, to, 3, true, due, odd);
+        return w->axes == 2 ? put_moves(c, w, from, to, 2, true, due, odd)
+                            : put_moves(c, w, from, to, 3, true, due, odd);
     return w->axes == 2 ? put_moves(c, w, from, to, 2, false, due, odd) : put_moves(c, w, from, to, 3, false, due, odd);
 }
 
-/* Updates of a client that is told everything at once, so that nothing has to be remembered of a record: state comes last,
+/* Updates of a client that is sent everything at once, so that nothing has to be remembered of a record: state comes last,
  * of tracks that are noted in sync->due. */
 static bool pack_updates(aoi_client *c) {
     aoi_sync *y = c->sync;
@@ -209,7 +210,7 @@ AOI_INLINE unsigned mark_lacking(const aoi_client *c, const aoi_track *t, unsign
     return aoi_lacks_aged(c, lacks);
 }
 
-/* Records of which something is to be told, into sync->due: twice the number, and 1 more if its move is due: in every
+/* Records of which something is to be sent, into sync->due: twice the number, and 1 more if its move is due: in every
  * period once, or when it has waited for as long.  Which ones these are follows no pattern: no branch depends on it.
  * With tiers the list grows over the tiers that have been looked at. */
 AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlog) {
@@ -239,11 +240,11 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
         if (tiered) {
             uint32_t tier = list[i], at = now + ((track * UINT32_C(0x9E3779B9) + phase) >> 16);
             uint8_t since = waited ? c.since[i] : units;
-            unsigned told = (at * tiers->divides[tier] <= tiers->most[tier]) |
-                            ((uint8_t)(units - since) + 1u >= tiers->periods[tier]) | late;
+            unsigned now_due = (at * tiers->divides[tier] <= tiers->most[tier]) |
+                               ((uint8_t)(units - since) + 1u >= tiers->periods[tier]) | late;
             c.since[i] = since;
-            left |= due & (told - 1);
-            due &= 0 - told;
+            left |= due & (now_due - 1);
+            due &= 0 - now_due;
         }
         c.flags[i] = (uint8_t)flags;
         list[n] = 2 * i + (due != 0);
@@ -256,7 +257,7 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
 /* About one that is to go news wait, too, as that may not fit into the message, and it stay after all. */
 static void keep_waiting(const aoi_client *c) {
     const aoi_sync *y = c->sync;
-    for (uint32_t i = y->stay; i < c->told; i++) {
+    for (uint32_t i = y->stay; i < c->known; i++) {
         unsigned old = c->flags[i], flags = mark_waiting(c, y->tracks + y->numbers[i], old, true), waited;
         uint8_t *lacks = c->stateful ? aoi_picture_lacks(c) + i : NULL;
         waited = (old & AOI_RECORD_WAITS) | (lacks ? *lacks : 0u);
@@ -332,10 +333,10 @@ static bool pack_timed_updates(aoi_client *c, aoi_scope *scope, bool measured) {
 
 /* Known records that do not stay go behind all others, and so do those that the limit cuts:
  *
- *   [ stay         | gone  | untold      ]
- *                  ^ stay  ^ told        ^ count      */
+ *   [ stay         | gone  | not known   ]
+ *                  ^ stay  ^ known       ^ count      */
 static void put_gone_last(aoi_client *c) {
-    uint32_t stay = c->told, i = 0;
+    uint32_t stay = c->known, i = 0;
     while (c->unseen && (i = aoi_next_unseen(c->flags, i, stay)) < stay) {
         if (aoi_record_stays(c, i)) i++;
         else aoi_picture_swap(c, i, --stay);
@@ -366,7 +367,7 @@ static bool list_numbers(aoi_client *c) {
 /* What a message that is sent will change of them: their lists of knowers. */
 static void prefetch_gone(const aoi_client *c) {
     const aoi_sync *y = c->sync;
-    for (uint32_t i = y->stay; i < c->told; i++) {
+    for (uint32_t i = y->stay; i < c->known; i++) {
         const aoi_track *t = y->tracks + y->numbers[i];
         for (uint32_t k = 0; k < t->knower_count && k < PREFETCHED; k += AOI_CACHE_LINE / sizeof *t->knowers)
             AOI_PREFETCH(t->knowers + k);
@@ -375,7 +376,7 @@ static void prefetch_gone(const aoi_client *c) {
 
 static bool pack_gone(aoi_client *c) {
     prefetch_gone(c);
-    for (uint32_t i = c->sync->stay; i < c->told && !c->sync->writer.full; i++)
+    for (uint32_t i = c->sync->stay; i < c->known && !c->sync->writer.full; i++)
         if (!say_gone(c, i)) return false;
     return true;
 }
@@ -416,8 +417,8 @@ static bool pack(aoi_client *c) {
     aoi_scope scope;
     bool measured = false;
     c->backlog = false;
-    y->stay = c->told;
-    y->tell_count = 0;
+    y->stay = c->known;
+    y->lacks_change_count = 0;
     y->passes = false;
     if (!aoi_writer_ready(aoi_sync_memory(y), &y->writer)) return false;
     if (c->marked) unmark(c->flags, c->count);
@@ -428,7 +429,7 @@ static bool pack(aoi_client *c) {
     if (c->changed) {
         if (c->limit && !aoi_measure(c, c->count, &scope)) return false;
         uint32_t n = aoi_choose(c, &scope);
-        if (n == AOI_NONE || (c->tiers && !aoi_picture_since_ready(c, c->told + n))) return false;
+        if (n == AOI_NONE || (c->tiers && !aoi_picture_since_ready(c, c->known + n))) return false;
         if (c->limit) put_cut_last(c);
         measured = c->limit;
         if (!pack_gone(c) || !pack_appeared(c, n)) return false;
@@ -440,28 +441,28 @@ static bool pack(aoi_client *c) {
 
 /* Of known records those that were said to be gone; last first, as others take their places. */
 static void apply_gone(aoi_client *c, bool *left) {
-    for (uint32_t i = c->told; i-- > c->sync->stay;) {
+    for (uint32_t i = c->known; i-- > c->sync->stay;) {
         if (!(c->flags[i] & AOI_RECORD_SAID)) {
             *left = true;
             continue;
         }
-        aoi_picture_untell(c, i);
-        aoi_record_starts(c, c->told);
+        aoi_picture_forget(c, i);
+        aoi_record_starts(c, c->known);
     }
 }
 
 /* Of the others those that were said to have appeared; what is not seen any more is forgotten. */
 static void apply_appeared(aoi_client *c, bool *left) {
-    for (uint32_t i = c->told; (i = aoi_next_flagged(c->flags, i, c->count, AOI_RECORD_SAID, false)) < c->count; i++) {
+    for (uint32_t i = c->known; (i = aoi_next_flagged(c->flags, i, c->count, AOI_RECORD_SAID, false)) < c->count; i++) {
         aoi_record_starts(c, i);
         c->flags[i] &= (uint8_t)~AOI_RECORD_SAID;
-        aoi_picture_tell(c, i);
+        aoi_picture_know(c, i);
     }
-    for (uint32_t i = c->told; c->unseen && (i = aoi_next_unseen(c->flags, i, c->count)) < c->count;) {
+    for (uint32_t i = c->known; c->unseen && (i = aoi_next_unseen(c->flags, i, c->count)) < c->count;) {
         if (aoi_record_stays(c, i)) i++;
         else aoi_picture_drop(c, i);
     }
-    *left |= !c->limit && c->told < c->count;
+    *left |= !c->limit && c->known < c->count;
 }
 
 /* What has waited for the longest period gets no older: times wrap. */
@@ -472,13 +473,13 @@ static void stop_times(uint8_t *since, uint32_t n, uint8_t units) {
     }
 }
 
-/* Which records are said follows no pattern: no branch depends on it.  Flags by eights: told moves wait no longer. */
+/* Which records are said follows no pattern: no branch depends on it.  Flags by eights: moves that were sent wait no longer. */
 static void apply_updates(aoi_client *c) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint32_t now = c->sync->now, stay = c->sync->stay;
-    uint32_t *told_at = aoi_picture_told_at(c);
+    uint32_t *sent_at = aoi_picture_sent_at(c);
     uint64_t waits = 0;
-    for (uint32_t i = 0; i < stay && c->dated; i++) told_at[i] = c->flags[i] & AOI_RECORD_PLACED ? now : told_at[i];
+    for (uint32_t i = 0; i < stay && c->dated; i++) sent_at[i] = c->flags[i] & AOI_RECORD_PLACED ? now : sent_at[i];
     for (uint32_t i = 0; i < stay; i += sizeof waits) {
         uint64_t eight, mine = stay - i < 8 ? ~aoi_flags_from(stay - i) : ~UINT64_C(0);
         memcpy(&eight, c->flags + i, sizeof eight);
@@ -489,7 +490,7 @@ static void apply_updates(aoi_client *c) {
         waits |= eight & mine;
     }
     c->backlog |= (waits & ones * (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) != 0;
-    if (c->tiers) stop_times(c->since, c->told, aoi_units_of(c->tiers, now));
+    if (c->tiers) stop_times(c->since, c->known, aoi_units_of(c->tiers, now));
 }
 
 /* What is seen now is what was seen at the last tick.  By eights. */
@@ -515,7 +516,7 @@ static void apply(aoi_client *c) {
         settle_flags(c->flags, c->count);
         if (c->viewed) memcpy(aoi_picture_saw(c), aoi_picture_sees(c), c->count);
         y->overflows -= c->overflow;
-        c->overflow = c->limit && c->told < c->count;
+        c->overflow = c->limit && c->known < c->count;
         y->overflows += c->overflow;
         aoi_picture_shrink(c);
     }

@@ -174,22 +174,22 @@ void aoi_tracks_touched(aoi_layer *layer, uint32_t entity) {
     aoi_track_list(y, t);
 }
 
-/* Both zeros are told as the same one, so that places are equal if their bytes are. */
-bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_told *at) {
+/* Both zeros are sent as the same one, so that places are equal if their bytes are. */
+bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_wire_place *at) {
     const bool quanta = y->quantum > 0;
-    double told[3];
+    double rounded[3];
     bool wide = false, fits[3];
     int dims = y->space->world.dims;
-    *at = (aoi_told){{0}};
+    *at = (aoi_wire_place){{0}};
     for (int a = 0; a < dims; a++) {
-        told[a] = quanta ? floor(pos[a] / y->quantum + 0.5) : (double)((float)pos[a] + 0.0f);
-        fits[a] = quanta ? fabs(told[a]) <= AOI_WIRE_QUANTA : isfinite(told[a]);
+        rounded[a] = quanta ? floor(pos[a] / y->quantum + 0.5) : (double)((float)pos[a] + 0.0f);
+        fits[a] = quanta ? fabs(rounded[a]) <= AOI_WIRE_QUANTA : isfinite(rounded[a]);
         wide |= !fits[a];
     }
     for (int a = 0; a < dims; a++) {
-        if (wide) at->wide[a] = !fits[a] ? pos[a] : quanta ? y->quantum * told[a] : told[a];
-        else if (quanta) at->quanta[a] = (int64_t)told[a];
-        else at->floats[a] = (float)told[a];
+        if (wide) at->wide[a] = !fits[a] ? pos[a] : quanta ? y->quantum * rounded[a] : rounded[a];
+        else if (quanta) at->quanta[a] = (int64_t)rounded[a];
+        else at->floats[a] = (float)rounded[a];
     }
     return wide;
 }
@@ -215,9 +215,9 @@ bool aoi_tracks_measure(aoi_sync *y) {
     return true;
 }
 
-/* True if the position, as it is told, is another one. */
+/* True if the position, as it is sent, is another one. */
 static bool track_relocate(aoi_sync *y, aoi_track *t) {
-    aoi_told at;
+    aoi_wire_place at;
     bool wide = aoi_round_position(y, aoi_position_now(y->space, t->entity), &at);
     aoi_track_spot(y, (uint32_t)(t - y->tracks));
     bool same = !memcmp(&at, &t->at, sizeof at) && wide == ((t->flags & AOI_TRACK_WIDE) != 0);
@@ -246,7 +246,7 @@ static void queue_knowers(aoi_sync *y, uint32_t track) {
 static void queue_clients(aoi_sync *y, bool all) {
     for (uint32_t k = 0; k < y->client_top; k++) {
         aoi_client *c = y->clients[k];
-        if (c && !c->queued && (all ? c->told > 0 || c->overflow : c->overflow)) aoi_client_queue(c, y->now);
+        if (c && !c->queued && (all ? c->known > 0 || c->overflow : c->overflow)) aoi_client_queue(c, y->now);
     }
 }
 
@@ -260,7 +260,7 @@ static void unlist_movers(aoi_sync *y) {
     y->mover_count = kept;
 }
 
-/* Whether what all clients are told of its state has changed; what its own client alone is told is that client's news. */
+/* Whether state that is sent to all clients has changed; `own` fields are the news of its own client. */
 static bool state_news(aoi_sync *y, uint32_t track) {
     aoi_state *s = track < y->state_cap ? y->states[track] : NULL;
     const uint32_t news = s ? s->news : 0, entity = y->tracks[track].entity;

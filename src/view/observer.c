@@ -1,16 +1,16 @@
-/* observer.c - a whole space as bytes: what has changed since it was told last.
+/* observer.c - a whole space as bytes: what has changed since the last call.
  *
- *   told entities  [ id, kind, position, looks, generation | ... ]   by slot, compared with the records
- *   told nodes     [ ids, generation, hash of the area | ... ]
- *   taken          events since the last call (core/observer_hook.h)
+ *   entities  [ id, kind, position, looks, generation | ... ]   by slot, compared with the records
+ *   nodes     [ ids, generation, hash of the record | ... ]
+ *   taken     events since the last call (core/observer_hook.h)
  *
  *   aoi_observe -->  [ R engine ] [ S message of aoi.sync ] [ L looks ] [ N nodes ] [ E events ]     blocks; docs/viewer-wire.md
  *
- * Blocks that say nothing are left out; R stands where everything is told anew.  The space is only read: positions are
+ * Empty blocks are left out; R stands where everything is written anew.  The space is only read: positions are
  * those that queries answer with, moves that wait to be judged stay where they are. */
 #include "view/observer.h"
 
-enum { NODE_IS_GONE = 0, NODE_IS_SILENT = 1, NODE_HAS_MARGIN = 2, NODE_HAS_LABEL = 4, NODE_HAS_LAYERS = 8 };
+enum { NODE_IS_GONE, NODE_IS_THERE };
 
 /* ---- life and hooks ---------------------------------------------------------------------------------------------- */
 
@@ -63,7 +63,7 @@ void aoi_observer_restart(aoi_observer *o) {
 
 /* ---- R and S: entities ------------------------------------------------------------------------------------------- */
 
-/* In quanta, or as it is; true: it has to be told as doubles. */
+/* In quanta, or as it is; true: it has to be written as doubles. */
 static bool round_place(const aoi_observer *o, int dims, const double *pos, double *out) {
     double quantum = o->options.quantum;
     bool wide = false;
@@ -99,18 +99,18 @@ static bool put_entity(aoi_observer *o, int tag, const aoi_entity_record *e, uin
     if (wide) tag = tag == AOI_TAG_APPEARED ? AOI_TAG_APPEARED_WIDE : AOI_TAG_MOVED_WIDE;
     unsigned char *p = aoi_put_id(w, w->bytes + w->end, tag, e->id);
     if (tag != AOI_TAG_MOVED && tag != AOI_TAG_MOVED_WIDE) p = aoi_put_varint(p, kind);
-    aoi_told told = {{0}};
+    aoi_wire_place place = {{0}};
     for (int a = 0; a < w->axes && !wide; a++) {
-        if (w->quanta) told.quanta[a] = (int64_t)at[a];
-        else told.floats[a] = (float)at[a];
+        if (w->quanta) place.quanta[a] = (int64_t)at[a];
+        else place.floats[a] = (float)at[a];
     }
-    p = wide ? aoi_put_doubles(w, p, pos) : aoi_put_told(w, p, &told);
+    p = wide ? aoi_put_doubles(w, p, pos) : aoi_put_wire_place(w, p, &place);
     w->end = (uint32_t)(p - w->bytes);
     w->records++;
     return true;
 }
 
-static bool tell_entity(aoi_observer *o, uint32_t slot) {
+static bool write_entity(aoi_observer *o, uint32_t slot) {
     const aoi_entity_record *e = o->space->world.entities + slot;
     observer_entity *t = o->entities + slot;
     const double *pos = aoi_position_now(o->space, slot);
@@ -131,7 +131,7 @@ static bool tell_entity(aoi_observer *o, uint32_t slot) {
     return true;
 }
 
-/* Numbers of quanta are told relative to the first entity. */
+/* Numbers of quanta are relative to the first entity. */
 static void choose_origin(aoi_observer *o) {
     const aoi_world *w = &o->space->world;
     double at[3] = {0};
@@ -140,13 +140,13 @@ static void choose_origin(aoi_observer *o) {
     bool any = first < w->entity_top;
     bool wide = any && round_place(o, w->dims, aoi_position_now(o->space, first), at);
     for (int a = 0; a < w->dims; a++) {
-        bool told = o->options.quantum > 0 && any && (!wide || fabs(at[a]) <= AOI_WIRE_QUANTA);
-        o->writer.origin[a] = told ? (int64_t)at[a] : 0;
+        bool quanta = o->options.quantum > 0 && any && (!wide || fabs(at[a]) <= AOI_WIRE_QUANTA);
+        o->writer.origin[a] = quanta ? (int64_t)at[a] : 0;
     }
 }
 
 /* The message is packed behind the room for its head, and moved to its block when that is known. */
-static bool tell_entities(aoi_observer *o) {
+static bool write_entities(aoi_observer *o) {
     const aoi_world *w = &o->space->world;
     aoi_writer *y = &o->writer;
     if (!AOI_GROW(&o->memory, o->entities, o->entity_cap, w->entity_top)) return false;
@@ -159,11 +159,11 @@ static bool tell_entities(aoi_observer *o) {
     y->quanta = o->options.quantum > 0;
     choose_origin(o);
     for (uint32_t e = 0; e < w->entity_top; e++)
-        if (!tell_entity(o, e)) return false;
+        if (!write_entity(o, e)) return false;
     return true;
 }
 
-/* ---- mixing numbers ---------------------------------------------------------------------------------------------- */
+/* ---- records that are written where their bytes have changed -------------------------------------------------------- */
 
 /* The first h is a constant: of two numbers that vary, one is multiplied before the other is joined. */
 static inline uint64_t mix(uint64_t h, uint64_t v) {
@@ -171,53 +171,60 @@ static inline uint64_t mix(uint64_t h, uint64_t v) {
     return h ^ h >> 32;
 }
 
-static inline uint64_t mix_double(uint64_t h, double v) {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return mix(h, bits);
+static uint64_t hash_bytes(const unsigned char *p, const unsigned char *end) {
+    uint64_t h = 1, v;
+    for (; end - p >= 8; p += 8) {
+        memcpy(&v, p, sizeof v);
+        h = mix(h, v);
+    }
+    v = 0;
+    memcpy(&v, p, (size_t)(end - p));
+    return mix(h, v) | 1;
+}
+
+/* The record from `begin` to p is kept if it is another one than that of the hash. */
+static void keep_record(aoi_observer *o, uint32_t begin, const unsigned char *p, uint64_t *hash) {
+    const uint64_t is = hash_bytes(o->writer.bytes + begin, p);
+    if (is != *hash) ends_at(o, p);
+    *hash = is;
 }
 
 /* ---- L: layers, extents, carriers ------------------------------------------------------------------------------- */
 
-static uint64_t hash_looks(const aoi_looks *looks, aoi_entity carrier) {
-    if (looks->layers == AOI_FIRST_LAYER && looks->extent == 0 && AOI_IS_NULL(carrier)) return 0;
-    return mix(mix(mix_double(mix(1, looks->layers), looks->extent), carrier.index), carrier.generation) | 1;
-}
-
-static bool tell_look(aoi_observer *o, uint32_t slot) {
+static bool write_look(aoi_observer *o, uint32_t slot) {
     const aoi_space *s = o->space;
     const aoi_entity self = {slot, s->world.entities[slot].generation};
     const aoi_looks looks = aoi_looks_of(s, slot);
     aoi_entity carrier = {0, 0};
     const bool carried = aoi_carrier(s, self, &carrier, NULL);
-    const uint64_t hash = hash_looks(&looks, carrier);
-    if (hash) o->looked = true;
-    if (o->entities[slot].looks == hash) return true;
+    const bool usual = looks.layers == AOI_FIRST_LAYER && looks.extent == 0 && !carried;
+    o->looked |= !usual;
+    if (usual && !o->entities[slot].looks) return true;
     if (!observer_room(o, 3 * OBSERVER_NUMBER + 8 + 1)) return false;
     unsigned char *p = put_signed(o->writer.bytes + o->writer.end, o->entities[slot].id);
     p = put_double(aoi_put_varint(p, looks.layers), looks.extent);
     *p++ = carried;
     if (carried) p = put_signed(p, s->world.entities[carrier.index].id);
-    ends_at(o, p);
-    o->entities[slot].looks = hash;
+    keep_record(o, o->writer.end, p, &o->entities[slot].looks);
+    if (usual) o->entities[slot].looks = 0;
     return true;
 }
 
-static bool tell_looks(aoi_observer *o) {
+static bool write_looks(aoi_observer *o) {
     const aoi_space *s = o->space;
     if (!s->entity_layers && !s->larges.count && !s->attached && !o->looked) return true;
     if (!observer_room(o, OBSERVER_BLOCK)) return false;
     uint32_t block = begin_block(o, 'L');
     o->looked = false;
     for (uint32_t e = 0; e < o->entity_top; e++)
-        if (o->entities[e].generation && !tell_look(o, e)) return false;
+        if (o->entities[e].generation && !write_look(o, e)) return false;
     end_block(o, block);
     return true;
 }
 
 /* ---- S: fields, a block for each synchroniser that has some --------------------------------------------------------- */
 
-static bool tell_fields(aoi_observer *o, bool all) {
+static bool write_fields(aoi_observer *o, bool all) {
     aoi_space *s = o->space;
     const uint64_t since = all ? 0 : o->stated;
     const unsigned char *bytes;
@@ -236,87 +243,38 @@ static bool tell_fields(aoi_observer *o, bool all) {
 
 /* ---- N: nodes ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t hash_shape(uint64_t h, const aoi_shape *p) {
-    for (int a = 0; a < 3; a++) h = mix_double(h, p->extents[a]);
-    h = mix_double(mix_double(h, p->half_height), p->margin);
-    h = mix_double(mix_double(h, p->facing), p->angle);
-    for (uint32_t i = 0; i < 2 * p->corners; i++) h = mix_double(h, p->points[i]);
-    return h;
-}
-
-static uint64_t hash_overrides(const aoi_space *s, uint64_t h, uint32_t node) {
-    const aoi_override_record *r = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
-    for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r))
-        h += mix(mix(mix(1, s->world.entities[r->end[1]].generation), r->end[1]), (uint64_t)r->how); /* in any order */
-    return h;
-}
-
-static uint64_t hash_node(const aoi_space *s, uint32_t node) {
-    const aoi_node_record *n = s->world.nodes + node;
-    const aoi_area_record *a = s->world.areas + node;
-    uint64_t h = mix(mix(1, n->mask), (uint64_t)n->shape << 8 | n->flags);
-    h = mix_double(mix_double(h, a->radius), a->keep);
-    if (a->shape) h = hash_shape(h, a->shape);
-    if (n->flags & AOI_NODE_LAYERED) h = mix(h, s->node_layers[node]);
-    for (const char *label = aoi_label_of(s, node); label && *label; label++) h = mix(h, (unsigned char)*label);
-    return n->flags & AOI_NODE_OVERRIDES ? hash_overrides(s, h, node) : h;
-}
-
-static unsigned char *put_parameters(unsigned char *p, const aoi_node_record *n, const aoi_area_record *a) {
-    const aoi_shape *s = a->shape;
-    if (n->shape == AOI_BOX)
-        for (int k = 0; k < 3; k++) p = put_double(p, s->extents[k]);
-    else if (n->shape != AOI_POLYGON) p = put_double(p, a->radius);
-    if (!s) return put_double(p, a->keep);
-    if (n->shape != AOI_BOX) p = put_double(p, s->half_height);
-    if (n->shape != AOI_POLYGON) return put_double(p, s->margin);
-    p = aoi_put_varint(p, s->corners);
-    for (uint32_t i = 0; i < 2 * s->corners; i++) p = put_double(p, s->points[i]);
-    return p;
-}
-
-static unsigned char *put_sector(unsigned char *p, const aoi_shape *s) {
-    const double numbers[] = {s->facing, s->angle, s->fx, s->fy, s->c};
-    for (int k = 0; k < 5; k++) p = put_double(p, numbers[k]);
-    return p;
-}
-
-static bool put_node(aoi_observer *o, uint32_t node) {
+/* The record of a node into the room behind the writer's end; NULL: memory refused. */
+static unsigned char *put_node(aoi_observer *o, uint32_t node) {
     const aoi_space *s = o->space;
     const aoi_node_record *n = s->world.nodes + node;
-    const aoi_area_record *a = s->world.areas + node;
-    uint32_t corners = a->shape ? a->shape->corners : 0, count = 0;
     const aoi_override_record *first = NULL, *r;
+    const aoi_area_state is = aoi_state_of(s, node);
+    uint32_t count = 0;
+    aoi_area area;
+    aoi_area_describe(&is, &area);
+    area.silent = (n->flags & AOI_NODE_SILENT) != 0;
+    area.label = aoi_label_of(s, node);
     if (n->flags & AOI_NODE_OVERRIDES) first = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
     for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) count++;
-    const char *label = aoi_label_of(s, node);
-    const size_t length = label ? strlen(label) : 0;
-    size_t room = OBSERVER_PARAMETERS + 16 * (size_t)corners + OBSERVER_NUMBER + 11 * (size_t)count + 1 + length;
-    if (!observer_room(o, room)) return false;
+    if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER + AOI_AREA_ROOM + 3 * 8 + OBSERVER_NUMBER + 11 * (size_t)count))
+        return NULL;
     unsigned char *p = o->writer.bytes + o->writer.end;
-    *p++ = (unsigned char)(n->shape + 1);
+    *p++ = NODE_IS_THERE;
     p = put_signed(put_signed(p, s->world.entities[n->owner].id), n->node_id);
-    *p++ = (unsigned char)((n->flags & AOI_NODE_SILENT ? NODE_IS_SILENT : 0) |
-                           (n->flags & AOI_NODE_KEEPS ? NODE_HAS_MARGIN : 0) | (label ? NODE_HAS_LABEL : 0) |
-                           (n->flags & AOI_NODE_LAYERED ? NODE_HAS_LAYERS : 0));
-    if (label) {
-        *p++ = (unsigned char)length;
-        p = (unsigned char *)memcpy(p, label, length) + length;
+    p = aoi_put_area(p, s->world.dims, &area);
+    if (n->shape == AOI_SECTOR) {
+        const aoi_shape *sector = s->world.areas[node].shape;
+        p = put_double(put_double(put_double(p, sector->fx), sector->fy), sector->c);
     }
-    p = aoi_put_varint(p, n->mask);
-    if (n->flags & AOI_NODE_LAYERED) p = aoi_put_varint(p, s->node_layers[node]);
-    p = put_parameters(p, n, a);
-    if (n->shape == AOI_SECTOR) p = put_sector(p, a->shape);
     p = aoi_put_varint(p, count);
     for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) {
         p = put_signed(p, s->world.entities[r->end[1]].id);
         *p++ = (unsigned char)r->how;
     }
-    ends_at(o, p);
-    return true;
+    return p;
 }
 
-/* Not if another node has these ids by now: that one is told, or has been, and takes the place of this one. */
+/* Not if another node has these ids by now: that one is written, or has been, and takes the place of this one. */
 static bool put_gone_node(aoi_observer *o, const observer_node *t) {
     if (!AOI_IS_NULL(aoi_find_node(o->space, aoi_find(o->space, t->owner), t->node_id))) return true;
     if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER)) return false;
@@ -326,15 +284,17 @@ static bool put_gone_node(aoi_observer *o, const observer_node *t) {
     return true;
 }
 
-static bool tell_node(aoi_observer *o, uint32_t slot) {
+static bool write_node(aoi_observer *o, uint32_t slot) {
     const aoi_node_record *n = o->space->world.nodes + slot;
     observer_node *t = o->nodes + slot;
     bool lives = aoi_is_live(n->generation), same = lives && t->generation == n->generation;
-    uint64_t hash = lives ? hash_node(o->space, slot) : 0;
     if (t->generation && !same && !put_gone_node(o, t)) return false;
-    if (lives && (!same || t->hash != hash) && !put_node(o, slot)) return false;
+    t->generation = 0; /* until it is written */
+    if (!same) t->hash = 0;
+    const unsigned char *p = lives ? put_node(o, slot) : NULL;
+    if (lives && !p) return false;
+    if (lives) keep_record(o, o->writer.end, p, &t->hash);
     t->generation = lives ? n->generation : 0;
-    t->hash = hash;
     if (lives && !same) {
         t->owner = o->space->world.entities[n->owner].id;
         t->node_id = n->node_id;
@@ -342,7 +302,7 @@ static bool tell_node(aoi_observer *o, uint32_t slot) {
     return true;
 }
 
-static bool tell_nodes(aoi_observer *o, bool all) {
+static bool write_nodes(aoi_observer *o, bool all) {
     const aoi_world *w = &o->space->world;
     if (!AOI_GROW(&o->memory, o->nodes, o->node_cap, w->node_top) || !observer_room(o, OBSERVER_BLOCK)) return false;
     if (o->node_top < w->node_top) memset(o->nodes + o->node_top, 0, (w->node_top - o->node_top) * sizeof *o->nodes);
@@ -351,14 +311,14 @@ static bool tell_nodes(aoi_observer *o, bool all) {
     uint32_t from = (uint32_t)((uint64_t)w->node_top * part / share);
     uint32_t to = (uint32_t)((uint64_t)w->node_top * (part + 1) / share), block = begin_block(o, 'N');
     for (uint32_t n = from; n < to; n++)
-        if (!tell_node(o, n)) return false;
+        if (!write_node(o, n)) return false;
     end_block(o, block);
     return true;
 }
 
 /* ---- E: events --------------------------------------------------------------------------------------------------- */
 
-static bool tell_events(aoi_observer *o) {
+static bool write_events(aoi_observer *o) {
     if (!o->taken_count && !o->dropped) return true;
     if (!observer_room(o, OBSERVER_BLOCK + 2 * OBSERVER_NUMBER + o->taken_count * (1 + 3 * (size_t)OBSERVER_NUMBER)))
         return false;
@@ -389,14 +349,14 @@ static unsigned char *put_reset(const aoi_observer *o, unsigned char *p) {
     return p + length;
 }
 
-static bool tell_all(aoi_observer *o, uint32_t *begin) {
+static bool write_all(aoi_observer *o, uint32_t *begin) {
     enum { RESET = 64 }; /* room in front for R, S's type and length, and the head of its message */
     aoi_writer *w = &o->writer;
     bool fresh = o->fresh;
     w->end = 0;
     if (!observer_room(o, RESET + AOI_WIRE_HEAD + OBSERVER_BLOCK)) return false;
     if (fresh) {
-        o->entity_top = o->node_top = 0; /* nothing has been told */
+        o->entity_top = o->node_top = 0; /* nothing has been written */
         uint32_t block = begin_block(o, 'R');
         ends_at(o, put_reset(o, w->bytes + w->end));
         end_block(o, block);
@@ -404,8 +364,8 @@ static bool tell_all(aoi_observer *o, uint32_t *begin) {
     uint32_t front = w->end;
     w->begin = AOI_WIRE_HEAD + RESET;
     w->end = w->begin;
-    o->fresh = true; /* until all is told: what fails on the way is told anew */
-    if (!tell_entities(o)) return false;
+    o->fresh = true; /* until all is written: what fails on the way is written anew */
+    if (!write_entities(o)) return false;
     *begin = 0;
     if (w->records) { /* the head right before the records, the block before the head, and what was in front before it */
         unsigned char *head = aoi_writer_head(w, aoi_scale_of(o->options.quantum), o->options.quantum, false);
@@ -415,7 +375,7 @@ static bool tell_all(aoi_observer *o, uint32_t *begin) {
         memmove(block - front, w->bytes, front);
         *begin = (uint32_t)(block - w->bytes) - front;
     } else w->end = front;
-    if (!tell_looks(o) || !tell_fields(o, fresh) || !tell_nodes(o, fresh) || !tell_events(o)) return false;
+    if (!write_looks(o) || !write_fields(o, fresh) || !write_nodes(o, fresh) || !write_events(o)) return false;
     o->fresh = false;
     return true;
 }
@@ -423,7 +383,7 @@ static bool tell_all(aoi_observer *o, uint32_t *begin) {
 int aoi_observe(aoi_observer *o, const unsigned char **bytes, size_t *size) {
     uint32_t begin;
     if (!o->space) return AOI_EGONE;
-    if (!tell_all(o, &begin)) return AOI_ENOMEM;
+    if (!write_all(o, &begin)) return AOI_ENOMEM;
     *bytes = o->writer.bytes + begin;
     *size = o->writer.end - begin;
     return AOI_OK;

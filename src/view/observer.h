@@ -4,17 +4,20 @@
 
 #include "core/space.h"
 #include "core/state_hook.h"
+#include "snapshot/snapshot.h"
 #include "sync/sync.h"
 
-enum { OBSERVER_BLOCK = 5 }; /* a type and four bytes of length in front of each */
-enum { OBSERVER_NUMBER = 10, OBSERVER_PARAMETERS = 1 + 5 * OBSERVER_NUMBER + 8 * 8 };
+enum {
+    OBSERVER_BLOCK = 5, /* a type and four bytes of length in front of each */
+    OBSERVER_NUMBER = 10
+};
 
 typedef struct observer_entity {
     double pos[3];
     uint64_t kind;
     uint64_t looks; /* hash of its layers, extent and carrier; 0: it has none but the default */
     int64_t id;
-    uint32_t generation; /* 0: not told */
+    uint32_t generation; /* 0: not written */
 } observer_entity;
 
 typedef struct observer_node {
@@ -28,13 +31,13 @@ struct aoi_observer {
     aoi_observer *next;
     aoi_memory memory; /* its own, since it may outlive the space */
     aoi_observer_options options;
-    bool fresh;  /* everything is to be told */
+    bool fresh;  /* everything is to be written */
     bool looked; /* of some entities `looks` is not 0 */
     observer_entity *entities;
     observer_node *nodes;
     aoi_queued *taken;
     uint64_t dropped; /* events beyond the option */
-    uint64_t stated;  /* changes of fields that have been told */
+    uint64_t stated;  /* changes of fields that have been written */
     uint32_t entity_cap, entity_top, node_cap, node_top, taken_cap, taken_count, turn;
     aoi_writer writer;
 };

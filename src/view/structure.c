@@ -7,8 +7,8 @@ typedef struct structure_writer {
     aoi_describer d; /* first: the engine hands it back */
     aoi_observer *o;
     const double *at;
-    uint32_t most, told, left_out;
-    bool open, failed; /* open: entries are being told */
+    uint32_t most, written, left_out;
+    bool open, failed; /* open: entries are being written */
 } structure_writer;
 
 enum { STRUCTURE_PART = 2 + 4 * 8 + 3 * 10, STRUCTURE_ENTRY = 1 + 2 * 10 };
@@ -21,13 +21,13 @@ static void close_part(structure_writer *y) {
 static bool tell_part(aoi_describer *d, const aoi_part *part) {
     structure_writer *y = (structure_writer *)(void *)d;
     close_part(y);
-    if (y->told == y->most) {
+    if (y->written == y->most) {
         y->left_out++;
         return false;
     }
     y->failed = y->failed || !observer_room(y->o, STRUCTURE_PART + 1 + STRUCTURE_ENTRY);
     if (y->failed) return false;
-    y->told++;
+    y->written++;
     bool wanted = !y->at || (part->lo[0] <= y->at[0] && y->at[0] <= part->hi[0] && part->lo[1] <= y->at[1] &&
                              y->at[1] <= part->hi[1]);
     unsigned char *p = y->o->writer.bytes + y->o->writer.end;
