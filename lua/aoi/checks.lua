@@ -3,7 +3,7 @@
 -- `n` counts the arguments as the caller writes them, without self. Errors carry the position of the caller of the
 -- function that checks: level 3 here.
 
-require "aoi" -- has it in it
+local aoi = require "aoi"
 local core = require "aoi.core.helpers"
 
 local checks = {}
@@ -117,13 +117,14 @@ function checks.buffer(buf, n, name)
   if buf ~= nil and type(buf) ~= "table" then fail(n, name, "table expected, got " .. type(buf), 3) end
 end
 
---- Events that `space:drain` returned: a flat array, and how many of four values each.
-function checks.events(buf, n, name)
+--- Calls f(is_enter, watcher, target, node) for each event that `space:drain` returned: a flat array, and how many.
+function checks.each_event(buf, n, name, f)
   if type(buf) ~= "table" then fail(1, name, "table expected, got " .. got(buf), 3) end
   if type(n) ~= "number" then fail(2, name, "number expected, got " .. got(n), 3) end
   if n % 1 ~= 0 or n < 0 or n > 0 and type(buf[4 * n]) ~= "number" then
     fail(2, name, ("%.14g events of four values expected in the array"):format(n), 3)
   end
+  for i = 1, 4 * n, 4 do f(buf[i] == aoi.ENTER, buf[i + 1], buf[i + 2], buf[i + 3]) end
 end
 
 --- Ends a list with a nil behind its nth item. Further rows that an earlier, longer one has left there go, too, so that

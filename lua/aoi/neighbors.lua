@@ -405,12 +405,10 @@ end
 ---@param n integer how many events
 function Neighbors:dispatch(buf, n)
   checks.self(self, Neighbors, "dispatch", "near:dispatch(buf, n)")
-  checks.events(buf, n, "dispatch")
-  local ENTER = require("aoi").ENTER
-  for i = 1, 4 * n, 4 do
-    local handle = buf[i] == ENTER and self.enter or self.leave
-    handle(buf[i + 1], buf[i + 2], buf[i + 3])
-  end
+  checks.each_event(buf, n, "dispatch", function(is_enter, ...)
+    local handle = is_enter and self.enter or self.leave
+    handle(...)
+  end)
 end
 
 --- Counts, by a walk over all: `watchers`, `neighbors` (pairs), `targets` with viewers, `changes`.

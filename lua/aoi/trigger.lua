@@ -304,9 +304,7 @@ end
 ---@param n integer how many events
 function Triggers:dispatch(buf, n)
   checks.self(self, Triggers, "dispatch", "triggers:dispatch(buf, n)")
-  checks.events(buf, n, "dispatch")
-  local ENTER = require("aoi").ENTER
-  for i = 1, 4 * n, 4 do events.append(self, buf[i] == ENTER, buf[i + 1], buf[i + 2], buf[i + 3]) end
+  checks.each_event(buf, n, "dispatch", function(...) events.append(self, ...) end)
   return steps.run(self)
 end
 

@@ -46,7 +46,8 @@ local function read_area(s, at, dimensions)
   end
   local head = node.head
   node.shape, at = SHAPES[head % 8 + 1], at + 1
-  local simple, list = head % 8 < 2, nil
+  local simple = head % 8 < 2
+  local list
   if head // 16 % 2 == 1 then node.mask, at = varint(s, at) end
   if head // 128 == 1 then node.layers, at = varint(s, at) end
   if node.shape == "box" then

@@ -4,7 +4,7 @@
  *   args.c              arguments in, errors out, in the words of the standard library
  *   queries.c           the methods that only ask
  *   shapes_args.c       areas and explanations
- *   classes.c           classes of objects that stand on a space
+ *   classes.c           types of objects: those that stand on a space, and others
  *   snapshot_methods.c  save and load
  *   journal_methods.c   what records and plays
  *   sync_*.c            aoi.sync
@@ -195,6 +195,9 @@ bool laoi_is_open(const laoi_child *c);
 void *laoi_child_maybe(lua_State *L, const laoi_class *c);          /* self, open or closed */
 void *laoi_child_self(lua_State *L, const laoi_class *c, int most); /* open, and so many arguments at most */
 int laoi_close_child(lua_State *L, const laoi_class *c);
+/* A type of its own: `make` under the name `maker` in the table on top, and the methods of what it makes. */
+void laoi_set_type(lua_State *L, const char *type, const char *maker, lua_CFunction make, const luaL_Reg *methods,
+                   lua_CFunction gc);
 int laoi_done(lua_State *L, int result); /* of a call of the core: nothing, or an error */
 
 /* Into the table on top, each with the metatable and its own name for upvalues. */

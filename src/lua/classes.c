@@ -110,3 +110,24 @@ void laoi_open_class(lua_State *L, int space_meta, const laoi_class *c) {
     lua_setfield(L, module, c->constructor);
     lua_settop(L, module);
 }
+
+/* ---- other types ------------------------------------------------------------------------------------------------- */
+
+void laoi_set_type(lua_State *L, const char *type, const char *maker, lua_CFunction make, const luaL_Reg *m,
+                   lua_CFunction gc) {
+    int module = lua_gettop(L), meta = module + 1;
+    const luaL_Reg collector[] = {{"__gc", gc}, {NULL, NULL}};
+    lua_createtable(L, 0, 4);
+    lua_pushstring(L, type);
+    lua_setfield(L, meta, "__name");
+    laoi_set_functions(L, meta, collector);
+    lua_createtable(L, 0, 16);
+    laoi_set_functions(L, meta, m);
+    lua_setfield(L, meta, "__index");
+    lua_pushvalue(L, meta);
+    lua_pushstring(L, maker);
+    lua_pushvalue(L, meta);
+    lua_pushcclosure(L, make, 3);
+    lua_setfield(L, module, maker);
+    lua_settop(L, module);
+}

@@ -178,7 +178,7 @@ static int journal_record(lua_State *L) {
     lua_pushvalue(L, SINK);
     lua_rawseti(L, -2, 1);
     laoi_settable(L, RECORDER);
-    lua_getfield(L, lua_upvalueindex(LAOI_META), "journal");
+    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
     lua_setmetatable(L, RECORDER);
     laoi_gettable(L, RECORDED);
     lua_pushvalue(L, RECORDER);
@@ -242,7 +242,7 @@ static int new_cursor(lua_State *L) {
     lua_pushvalue(L, HANDLERS_);
     lua_rawseti(L, -2, 2);
     laoi_settable(L, MADE);
-    lua_getfield(L, lua_upvalueindex(LAOI_META), "cursor");
+    lua_pushvalue(L, lua_upvalueindex(LAOI_META));
     lua_setmetatable(L, MADE);
     lua_settop(L, MADE);
     aoi_load_options o = {0};
@@ -421,33 +421,18 @@ static int cursor_deliver(lua_State *L) {
 
 /* ---- the module --------------------------------------------------------------------------------------------------- */
 
-static void new_class(lua_State *L, const char *name, lua_CFunction gc, const luaL_Reg *methods_of) {
-    const luaL_Reg metas[] = {{"__gc", gc}, {NULL, NULL}};
-    lua_createtable(L, 0, 4);
-    lua_pushstring(L, name);
-    lua_setfield(L, -2, "__name");
-    laoi_set_functions(L, lua_gettop(L), metas);
-    lua_newtable(L);
-    laoi_set_functions(L, lua_gettop(L) - 1, methods_of);
-    lua_setfield(L, -2, "__index");
-}
-
 void laoi_open_journal(lua_State *L, int space_meta) {
     static const luaL_Reg journal_methods[] = {
         {"mark", journal_mark}, {"stop", journal_stop}, {"dump", journal_dump}, {"bytes", journal_bytes}, {NULL, NULL}};
     static const luaL_Reg cursor_methods[] = {{"info", cursor_info}, {"marks", cursor_marks},     {"tell", cursor_tell},
                                               {"go", cursor_go},     {"start", cursor_start},     {"load", cursor_load},
                                               {"step", cursor_step}, {"deliver", cursor_deliver}, {NULL, NULL}};
-    static const luaL_Reg journal_functions[] = {{"record", journal_record}, {"cursor", new_cursor}, {NULL, NULL}};
     lua_createtable(L, 0, 2);
-    int classes = lua_gettop(L);
-    new_class(L, JOURNAL_NAME, journal_gc, journal_methods);
-    lua_setfield(L, classes, "journal");
-    new_class(L, CURSOR_NAME, cursor_gc, cursor_methods);
+    laoi_set_type(L, JOURNAL_NAME, "record", journal_record, journal_methods, journal_gc);
+    laoi_set_type(L, CURSOR_NAME, "cursor", new_cursor, cursor_methods, cursor_gc);
+    lua_getfield(L, -1, "cursor");
+    (void)lua_getupvalue(L, -1, LAOI_META);
     lua_pushvalue(L, space_meta);
-    lua_setfield(L, -2, "space");
-    lua_setfield(L, classes, "cursor");
-    lua_newtable(L);
-    laoi_set_functions(L, classes, journal_functions);
-    lua_replace(L, classes);
+    lua_setfield(L, -2, "space"); /* of what a cursor starts */
+    lua_pop(L, 2);
 }

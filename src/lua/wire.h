@@ -121,8 +121,4 @@ void laoi_open_moves(lua_State *L);
 void laoi_open_post(lua_State *L);
 void laoi_open_inbox(lua_State *L);
 
-/* A type: `make` under the name `maker` in the table on top, and the methods of what it makes. */
-void laoi_set_type(lua_State *L, const char *type, const char *maker, lua_CFunction make, const luaL_Reg *methods,
-                   lua_CFunction gc);
-
 #endif

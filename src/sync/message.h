@@ -86,6 +86,22 @@ static inline unsigned char *aoi_put_wire_place(const aoi_writer *w, unsigned ch
     return p;
 }
 
+/* What is new about an entity, as the tag of a record; a wide position has a record of its own. */
+static inline int aoi_tag_of(bool moved, bool touched, bool wide) {
+    return !moved ? AOI_TAG_TOUCHED : wide ? AOI_TAG_MOVED_WIDE : touched ? AOI_TAG_MOVED_TOUCHED : AOI_TAG_MOVED;
+}
+
+/* A record without state: of the kind and the place what its tag asks for. */
+static inline unsigned char *aoi_put_record(aoi_writer *w, unsigned char *p, int tag, int64_t id, uint64_t kind,
+                                            const aoi_wire_place *at) {
+    const bool wide = tag == AOI_TAG_MOVED_WIDE || tag == AOI_TAG_APPEARED_WIDE;
+    p = aoi_put_id(w, p, tag, id);
+    if (tag == AOI_TAG_GONE) return p;
+    if (tag != AOI_TAG_MOVED && tag != AOI_TAG_MOVED_WIDE) p = aoi_put_varint(p, kind);
+    if (tag == AOI_TAG_TOUCHED) return p;
+    return wide ? aoi_put_doubles(w, p, at->wide) : aoi_put_wire_place(w, p, at);
+}
+
 /* Right before the fields, which are right before the first record; returns where the message begins. */
 static inline unsigned char *aoi_writer_head(aoi_writer *w, int scale, double quantum, bool anew) {
     unsigned char head[AOI_WIRE_HEAD], *p = head;

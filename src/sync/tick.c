@@ -66,7 +66,7 @@ static bool say_gone(aoi_client *c, uint32_t record) {
     aoi_writer *w = &y->writer;
     uint64_t last = w->last;
     if (!aoi_writer_ready(aoi_sync_memory(y), w)) return false;
-    unsigned char *p = aoi_put_id(w, w->bytes + w->end, AOI_TAG_GONE, y->tracks[y->numbers[record]].id);
+    unsigned char *p = aoi_put_record(w, w->bytes + w->end, AOI_TAG_GONE, y->tracks[y->numbers[record]].id, 0, NULL);
     if (aoi_writer_take(w, p, last)) c->flags[record] |= AOI_RECORD_SAID;
     return true;
 }
@@ -79,11 +79,9 @@ static bool say_appeared(aoi_client *c, uint32_t record) {
     aoi_track_locate(y, track);
     if (!aoi_writer_ready(aoi_sync_memory(y), w) || !aoi_track_reserve_knower(y, track, c->number)) return false;
     const aoi_track *t = y->tracks + track;
-    bool wide = t->flags & AOI_TRACK_WIDE;
     AOI_PREFETCH(t->knowers + t->knower_count);
-    unsigned char *p = aoi_put_id(w, w->bytes + w->end, wide ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED, t->id);
-    p = aoi_put_varint(p, kind_of(y, t));
-    p = wide ? aoi_put_doubles(w, p, t->at.wide) : aoi_put_wire_place(w, p, &t->at);
+    const int tag = t->flags & AOI_TRACK_WIDE ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED;
+    unsigned char *p = aoi_put_record(w, w->bytes + w->end, tag, t->id, kind_of(y, t), &t->at);
     if (!aoi_writer_take(w, p, last)) return true;
     c->flags[record] |= AOI_RECORD_SAID;
     return !y->field_count || aoi_say_whole(c, record);
@@ -93,11 +91,9 @@ static bool say_appeared(aoi_client *c, uint32_t record) {
 static bool put_update(aoi_sync *y, const aoi_track *t, bool moved, bool touched) {
     aoi_writer *w = &y->writer;
     uint64_t last = w->last;
-    bool wide = t->flags & AOI_TRACK_WIDE;
-    int tag = !moved ? AOI_TAG_TOUCHED : wide ? AOI_TAG_MOVED_WIDE : touched ? AOI_TAG_MOVED_TOUCHED : AOI_TAG_MOVED;
-    unsigned char *p = aoi_put_id(w, w->bytes + w->end, tag, t->id);
-    if (tag == AOI_TAG_TOUCHED || tag == AOI_TAG_MOVED_TOUCHED) p = aoi_put_varint(p, kind_of(y, t));
-    if (moved) p = wide ? aoi_put_doubles(w, p, t->at.wide) : aoi_put_wire_place(w, p, &t->at);
+    const int tag = aoi_tag_of(moved, touched, t->flags & AOI_TRACK_WIDE);
+    const uint64_t kind = touched ? kind_of(y, t) : 0;
+    unsigned char *p = aoi_put_record(w, w->bytes + w->end, tag, t->id, kind, &t->at);
     return aoi_writer_take(w, p, last);
 }
 

@@ -76,38 +76,27 @@ static bool round_place(const aoi_observer *o, int dims, const double *pos, doub
     return wide;
 }
 
-static bool put_mark(aoi_observer *o, int tag, int64_t id, uint64_t kind) { /* gone, or touched */
+static bool put_record(aoi_observer *o, int tag, int64_t id, uint64_t kind, const aoi_wire_place *at) {
     aoi_writer *w = &o->writer;
     if (!aoi_writer_ready(&o->memory, w)) return false;
-    unsigned char *p = aoi_put_id(w, w->bytes + w->end, tag, id);
-    if (tag == AOI_TAG_TOUCHED) p = aoi_put_varint(p, kind);
-    w->end = (uint32_t)(p - w->bytes);
+    w->end = (uint32_t)(aoi_put_record(w, w->bytes + w->end, tag, id, kind, at) - w->bytes);
     w->records++;
     return true;
 }
 
-/* tag: appeared, moved, or moved and touched. */
-static bool put_entity(aoi_observer *o, int tag, const aoi_entity_record *e, uint64_t kind, const double *pos) {
-    aoi_writer *w = &o->writer;
-    double at[3];
-    if (!aoi_writer_ready(&o->memory, w)) return false;
-    bool wide = round_place(o, w->axes, pos, at);
-    if (wide && tag == AOI_TAG_MOVED_TOUCHED) { /* there is no such record */
-        if (!put_mark(o, AOI_TAG_TOUCHED, e->id, kind) || !aoi_writer_ready(&o->memory, w)) return false;
-        tag = AOI_TAG_MOVED;
-    }
-    if (wide) tag = tag == AOI_TAG_APPEARED ? AOI_TAG_APPEARED_WIDE : AOI_TAG_MOVED_WIDE;
-    unsigned char *p = aoi_put_id(w, w->bytes + w->end, tag, e->id);
-    if (tag != AOI_TAG_MOVED && tag != AOI_TAG_MOVED_WIDE) p = aoi_put_varint(p, kind);
+static bool put_entity(aoi_observer *o, bool appears, bool moved, bool touched, const aoi_entity_record *e,
+                       uint64_t kind, const double *pos) {
     aoi_wire_place place = {{0}};
-    for (int a = 0; a < w->axes && !wide; a++) {
-        if (w->quanta) place.quanta[a] = (int64_t)at[a];
+    double at[3];
+    const bool wide = round_place(o, o->writer.axes, pos, at);
+    for (int a = 0; a < o->writer.axes; a++) {
+        if (wide) place.wide[a] = pos[a];
+        else if (o->writer.quanta) place.quanta[a] = (int64_t)at[a];
         else place.floats[a] = (float)at[a];
     }
-    p = wide ? aoi_put_doubles(w, p, pos) : aoi_put_wire_place(w, p, &place);
-    w->end = (uint32_t)(p - w->bytes);
-    w->records++;
-    return true;
+    if (appears) return put_record(o, wide ? AOI_TAG_APPEARED_WIDE : AOI_TAG_APPEARED, e->id, kind, &place);
+    if (wide && moved && touched && !put_record(o, AOI_TAG_TOUCHED, e->id, kind, NULL)) return false;
+    return put_record(o, aoi_tag_of(moved, touched, wide), e->id, kind, &place);
 }
 
 static bool write_entity(aoi_observer *o, uint32_t slot) {
@@ -116,12 +105,10 @@ static bool write_entity(aoi_observer *o, uint32_t slot) {
     const double *pos = aoi_position_now(o->space, slot);
     uint64_t kind = aoi_kind_of(o->space, slot);
     bool lives = aoi_is_live(e->generation), same = lives && t->generation == e->generation;
-    if (t->generation && !same && !put_mark(o, AOI_TAG_GONE, t->id, 0)) return false;
-    bool moved = same && !aoi_same_place(o->writer.axes, t->pos, pos);
-    bool touched = same && t->kind != kind;
-    if (moved && !put_entity(o, touched ? AOI_TAG_MOVED_TOUCHED : AOI_TAG_MOVED, e, kind, pos)) return false;
-    if (touched && !moved && !put_mark(o, AOI_TAG_TOUCHED, e->id, kind)) return false;
-    if (lives && !same && !put_entity(o, AOI_TAG_APPEARED, e, kind, pos)) return false;
+    if (t->generation && !same && !put_record(o, AOI_TAG_GONE, t->id, 0, NULL)) return false;
+    const bool moved = same && !aoi_same_place(o->writer.axes, t->pos, pos), touched = same && t->kind != kind;
+    if ((lives && !same) || moved || touched)
+        if (!put_entity(o, !same, moved, touched, e, kind, pos)) return false;
     if (!same || moved)
         for (int a = 0; a < o->writer.axes; a++) t->pos[a] = pos[a];
     if (!same) t->looks = 0;

@@ -389,9 +389,9 @@ local function load_region(set, t, s)
 end
 
 local function load_trigger(set, new, s, filter, shift, timers)
-  local o = { data = s.data, mask = s.mask, enabled = not s.disabled, has_visits = s.visits ~= nil }
-  o.interval, o.after, o.once, o.limit, o.cooldown = s.interval, s.after, s.once, s.limit, s.cooldown
-  o.filter, o.linger, o.outside = filter or s.filter == "shared", s.linger, s.outside
+  local o = {}
+  for name, value in pairs(s) do o[name] = value end
+  o.enabled, o.has_visits, o.filter = not s.disabled, s.visits ~= nil, filter or s.filter == "shared"
   local t = new(set, s.name, o)
   t.id = s.region and load_region(set, t, s) or s.id
   t.node = reserved.node(set.space)
