@@ -33,6 +33,13 @@ bool aoi_grow(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t si
     return aoi_grow_to(m, items, cap, grown(*cap, need), size);
 }
 
+bool aoi_grow_filled(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size, const void *value) {
+    uint32_t had = *cap;
+    if (!aoi_grow(m, items, cap, need, size)) return false;
+    for (size_t i = had; i < *cap; i++) memcpy((char *)*items + i * size, value, size);
+    return true;
+}
+
 /* A block is a line longer than its items; the byte before them tells how far into the block they start. */
 static unsigned char *block_of(void *items) {
     unsigned char *p = items;

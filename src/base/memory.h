@@ -20,6 +20,9 @@ bool aoi_grow(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t si
 /* The same, for `need` items and no more. */
 bool aoi_grow_to(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size);
 
+/* As aoi_grow; what is new are copies of a value. */
+bool aoi_grow_filled(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size, const void *value);
+
 /* The same for items of a whole number of cache lines: each item starts where a line starts. */
 bool aoi_grow_lines(aoi_memory *m, void **items, uint32_t *cap, size_t need, size_t size);
 void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size);
@@ -30,6 +33,9 @@ void aoi_free_lines(aoi_memory *m, void *items, uint32_t cap, size_t size);
 
 #define AOI_GROW_TO(m, items, cap, need)                                                                               \
     ((need) <= (cap) || aoi_grow_to((m), (void **)&(items), &(cap), (need), sizeof *(items)))
+
+#define AOI_GROW_FILLED(m, items, cap, need, value)                                                                    \
+    ((need) <= (cap) || aoi_grow_filled((m), (void **)&(items), &(cap), (need), sizeof *(items), (value)))
 
 #define AOI_FREE(m, items, cap) ((void)aoi_resize((m), (items), (size_t)(cap) * sizeof *(items), 0))
 

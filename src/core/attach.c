@@ -13,10 +13,7 @@
 static const aoi_seat empty_seat = {.carrier = AOI_NONE, .first = AOI_NONE, .next = AOI_NONE};
 
 static bool seats_ready(aoi_space *s, uint32_t entity) {
-    uint32_t had = s->seat_cap;
-    if (!AOI_GROW(&s->world.memory, s->seats, s->seat_cap, entity + (size_t)1)) return false;
-    for (uint32_t e = had; e < s->seat_cap; e++) s->seats[e] = empty_seat;
-    return true;
+    return AOI_GROW_FILLED(&s->world.memory, s->seats, s->seat_cap, entity + (size_t)1, &empty_seat);
 }
 
 static aoi_seat seat_of(const aoi_space *s, uint32_t entity) {
@@ -151,14 +148,13 @@ bool aoi_carrier(const aoi_space *s, aoi_entity passenger, aoi_entity *carrier, 
 
 int aoi_passengers(aoi_space *s, aoi_entity carrier, const int64_t **ids, size_t *count) {
     uint32_t e = aoi_entity_slot(s, carrier);
+    size_t all = 0;
     if (e == AOI_NONE) return AOI_EGONE;
-    *count = 0;
-    for (uint32_t p = seat_of(s, e).first; p != AOI_NONE; p = s->seats[p].next) {
-        if (!AOI_GROW(&s->world.memory, s->ids_out, s->ids_cap, *count + 1)) return AOI_ENOMEM;
-        s->ids_out[(*count)++] = s->world.entities[p].id;
-    }
-    *ids = s->ids_out;
-    return AOI_OK;
+    for (uint32_t p = seat_of(s, e).first; p != AOI_NONE; p = s->seats[p].next) all++;
+    if (!aoi_answer_ready(s, all, false)) return AOI_ENOMEM;
+    for (uint32_t p = seat_of(s, e).first; p != AOI_NONE; p = s->seats[p].next)
+        s->ids_out[s->answer_count++] = s->world.entities[p].id;
+    return aoi_give(s, ids, count);
 }
 
 /* ---- the invariants ---------------------------------------------------------------------------------------------- */

@@ -6,11 +6,9 @@
 #include "core/space.h"
 
 bool aoi_label_copy(aoi_space *s, uint32_t node, const char *label, char **copy) {
-    const uint32_t cap = s->label_cap;
     *copy = NULL;
     if (!label || label == aoi_label_of(s, node)) return true;
-    if (!AOI_GROW(&s->world.memory, s->labels, s->label_cap, node + (size_t)1)) return false;
-    if (s->label_cap > cap) memset(s->labels + cap, 0, (s->label_cap - cap) * sizeof *s->labels);
+    if (!AOI_GROW_FILLED(&s->world.memory, s->labels, s->label_cap, node + (size_t)1, &(char *){NULL})) return false;
     size_t size = strlen(label) + 1;
     if (!(*copy = aoi_resize(&s->world.memory, NULL, 0, size))) return false;
     memcpy(*copy, label, size);

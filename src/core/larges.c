@@ -33,10 +33,9 @@ static aoi_large_level *level_of(aoi_larges *l, int exponent) {
 bool aoi_larges_ready(aoi_space *s, uint32_t entity, double extent) {
     aoi_larges *l = &s->larges;
     aoi_memory *m = &s->world.memory;
-    uint32_t had = l->of_cap;
-    if (!AOI_GROW(m, l->of, l->of_cap, entity + (size_t)1)) return false;
-    for (uint32_t e = had; e < l->of_cap; e++) l->of[e] = AOI_NONE;
-    if (!AOI_GROW(m, l->records, l->record_cap, l->count + (size_t)1)) return false;
+    if (!AOI_GROW_FILLED(m, l->of, l->of_cap, entity + (size_t)1, &(uint32_t){AOI_NONE}) ||
+        !AOI_GROW(m, l->records, l->record_cap, l->count + (size_t)1))
+        return false;
     aoi_large_level *level = level_of(l, exponent_of(extent));
     if (!level) {
         if (!AOI_GROW(m, l->levels, l->level_cap, l->level_count + (size_t)1)) return false;
@@ -250,12 +249,6 @@ static void add_pairs_of_node(aoi_space *s, uint32_t node, const double *from, c
     if (far) each_near(s, &was, &b, node, add_large_pair);
 }
 
-/* Nodes of infinite reach that do not simply see everything are not looked for. */
-static void add_pairs_of_unbounded(aoi_space *s, uint32_t target) {
-    for (uint32_t n = s->unbounded; n != AOI_NONE && s->unbounded_positional; n = s->world.nodes[n].home)
-        add_large_pair(s, n, target);
-}
-
 /* Into the hits: nodes for which its way may have changed something, when they have gone no farther than the slack. */
 static void find_around_way(aoi_space *s, uint32_t entity, const double *from, const double *to, double slack) {
     bool solid = s->world.dims == 3 && (slack > 0 || from[2] != to[2]);
@@ -267,15 +260,11 @@ static void find_around_way(aoi_space *s, uint32_t entity, const double *from, c
 void aoi_add_large_candidates(aoi_space *s, uint32_t entity, const double *from, const double *to) {
     const aoi_world *w = &s->world;
     places_ready(s);
-    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next) {
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
         if (aoi_is_bounded(w->nodes + n)) add_pairs_of_node(s, n, from, to);
-        for (uint32_t i = 0; i < s->larges.count && s->unbounded_positional && !aoi_is_bounded(w->nodes + n); i++)
-            add_large_pair(s, n, s->larges.records[i].entity);
-    }
     if (!aoi_is_large(s, entity)) return;
     find_around_way(s, entity, from, to, 0);
     for (uint32_t i = 0; i < w->hit_count; i++) add_large_pair(s, w->hits[i], entity);
-    add_pairs_of_unbounded(s, entity);
 }
 
 /* All movers are in place.  Each large one finds the nodes around it, wherever these were before; nodes that have gone
@@ -302,7 +291,6 @@ void aoi_add_large_changes(aoi_space *s) {
             bool changes = !stands || w->entities[owner].mover != AOI_NONE;
             if (changes && !(step_of(s, owner) > slack)) add_large_pair(s, w->hits[i], target);
         }
-        add_pairs_of_unbounded(s, target);
     }
     l->slack = 0;
     if (sorted) sort_places(s, 0); /* none has a second place any more */

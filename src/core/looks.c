@@ -1,19 +1,10 @@
 /* looks.c - kinds, layers and extents of entities: what changes them, and questions that read them; see looks.h. */
 #include "core/space.h"
 
-static bool layers_ready(aoi_memory *m, uint64_t **layers, uint32_t *cap, uint32_t slot) {
-    uint32_t had = *cap;
-    if (!AOI_GROW(m, *layers, *cap, slot + (size_t)1)) return false;
-    for (uint32_t i = had; i < *cap; i++) (*layers)[i] = AOI_FIRST_LAYER;
-    return true;
-}
-
-bool aoi_layers_ready(aoi_space *s, uint32_t entity) {
-    return layers_ready(&s->world.memory, &s->entity_layers, &s->entity_layers_cap, entity);
-}
+static const uint64_t first_layer = AOI_FIRST_LAYER;
 
 bool aoi_node_layers_ready(aoi_space *s, uint32_t node) {
-    return layers_ready(&s->world.memory, &s->node_layers, &s->node_layers_cap, node);
+    return AOI_GROW_FILLED(&s->world.memory, s->node_layers, s->node_layers_cap, node + (size_t)1, &first_layer);
 }
 
 void aoi_forget_looks(aoi_space *s, uint32_t entity) {
@@ -27,23 +18,26 @@ void aoi_free_looks(aoi_space *s) {
     aoi_larges_free(s);
 }
 
-/* The index's kind of an entity with these looks. */
-static uint64_t indexed_kind(const aoi_looks *looks) {
-    return looks->extent > 0 ? 0 : looks->kind;
+/* Room for those of the looks that few entities have; false when memory is refused. */
+static bool looks_ready(aoi_space *s, uint32_t e, const aoi_looks *is) {
+    aoi_memory *m = &s->world.memory;
+    if (is->extent > 0 && !aoi_larges_ready(s, e, is->extent)) return false;
+    return is->layers == AOI_FIRST_LAYER ||
+           AOI_GROW_FILLED(m, s->entity_layers, s->entity_layers_cap, e + (size_t)1, &first_layer);
 }
 
-static void index_kind(aoi_space *s, uint32_t entity, uint64_t kind) {
-    aoi_grid_set_kind(&s->index.grid, entity, kind);
-    s->world.entities[entity].kind = kind;
+static void store_looks(aoi_space *s, uint32_t e, const aoi_looks *is) {
+    uint64_t kind = is->extent > 0 ? 0 : is->kind; /* for the index */
+    aoi_grid_set_kind(&s->index.grid, e, kind);
+    s->world.entities[e].kind = kind;
+    if (e < s->entity_layers_cap) s->entity_layers[e] = is->layers;
+    aoi_larges_set(s, e, is);
 }
 
 /* Room first, then judging; what cannot fail comes last. */
 static int set_looks(aoi_space *s, uint32_t e, const aoi_looks *is) {
     aoi_looks was = aoi_looks_of(s, e);
-    if (!aoi_begin(s)) return AOI_ENOMEM;
-    if ((is->layers != AOI_FIRST_LAYER && !aoi_layers_ready(s, e)) ||
-        (is->extent > 0 && !aoi_larges_ready(s, e, is->extent)))
-        return AOI_ENOMEM;
+    if (!aoi_begin(s) || !looks_ready(s, e, is)) return AOI_ENOMEM;
     aoi_judge_target(s, e, &was, is);
     for (uint32_t n = was.layers == is->layers ? AOI_NONE : s->world.entities[e].nodes; n != AOI_NONE;
          n = s->world.nodes[n].next) {
@@ -56,9 +50,7 @@ static int set_looks(aoi_space *s, uint32_t e, const aoi_looks *is) {
         aoi_rollback(s);
         return AOI_ENOMEM;
     }
-    index_kind(s, e, indexed_kind(is));
-    if (e < s->entity_layers_cap) s->entity_layers[e] = is->layers;
-    aoi_larges_set(s, e, is);
+    store_looks(s, e, is);
     return AOI_OK;
 }
 
@@ -97,11 +89,8 @@ int aoi_set_extent(aoi_space *s, aoi_entity handle, double extent) {
 
 int aoi_restore_looks(aoi_space *s, uint32_t e, uint64_t layers, double extent) {
     aoi_looks is = {s->world.entities[e].kind, layers, extent};
-    if ((layers != AOI_FIRST_LAYER && !aoi_layers_ready(s, e)) || (extent > 0 && !aoi_larges_ready(s, e, extent)))
-        return AOI_ENOMEM;
-    index_kind(s, e, indexed_kind(&is));
-    if (e < s->entity_layers_cap) s->entity_layers[e] = layers;
-    aoi_larges_set(s, e, &is);
+    if (!looks_ready(s, e, &is)) return AOI_ENOMEM;
+    store_looks(s, e, &is);
     return AOI_OK;
 }
 

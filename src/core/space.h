@@ -228,8 +228,7 @@ static inline aoi_looks aoi_looks_of(const aoi_space *s, uint32_t entity) {
     return (aoi_looks){aoi_kind_of(s, entity), aoi_layers_of(s, entity), aoi_extent_of(s, entity)};
 }
 
-bool aoi_layers_ready(aoi_space *s, uint32_t entity); /* room for its layers; false when memory is refused */
-bool aoi_node_layers_ready(aoi_space *s, uint32_t node);
+bool aoi_node_layers_ready(aoi_space *s, uint32_t node); /* room for its layers; false when memory is refused */
 int aoi_restore_looks(aoi_space *s, uint32_t entity, uint64_t layers,
                       double extent);                 /* of a space that is being loaded */
 void aoi_forget_looks(aoi_space *s, uint32_t entity); /* it leaves */
@@ -358,9 +357,10 @@ void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, co
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to);
 /* The same as one of a batch, world.movers[world.moved]. */
 void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to);
-/* After a tick: what the join has found, and the nodes of infinite reach. */
+/* After a tick: what the join has found; and the pairs that it does not look at, of targets with an extent and of nodes of
+ * infinite reach. */
 void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count);
-void aoi_judge_unbounded_couples(aoi_space *s);
+void aoi_judge_unjoined(aoi_space *s);
 
 /* aoi_add_node with flags: AOI_NODE_SILENT, or AOI_NODE_LAYER with the address of an aoi_layer_node for user data. */
 int aoi_add_flagged_node(aoi_space *s, aoi_entity e, int64_t node_id, const aoi_area *area, int flags, aoi_node *out);

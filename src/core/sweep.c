@@ -71,11 +71,9 @@ int aoi_sweep(aoi_space *s, const double *from, const double *to, double radius,
     for (int i = 0; i < w->dims; i++) way.d[i] = to[i] - from[i];
     way.a = dot(w->dims, way.d, way.d);
     find_swept(s, &way, to);
-    bool ready = !w->failed && AOI_GROW(m, s->ranked, s->ranked_cap, w->hit_count) &&
-                 AOI_GROW(m, s->ids_out, s->ids_cap, w->hit_count) &&
-                 AOI_GROW(m, s->times_out, s->times_cap, w->hit_count);
-    w->failed = false;
-    if (!ready) return AOI_ENOMEM;
+    if (!aoi_answer_ready(s, w->hit_count, false) || !AOI_GROW(m, s->ranked, s->ranked_cap, w->hit_count) ||
+        !AOI_GROW(m, s->times_out, s->times_cap, w->hit_count))
+        return AOI_ENOMEM;
     size_t n = 0;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         const aoi_entity_record *e = w->entities + w->hits[i];
@@ -89,8 +87,7 @@ int aoi_sweep(aoi_space *s, const double *from, const double *to, double radius,
         s->ids_out[i] = s->ranked[i].id;
         s->times_out[i] = s->ranked[i].by;
     }
-    *ids = s->ids_out;
+    s->answer_count = (uint32_t)n;
     *times = s->times_out;
-    *count = n;
-    return AOI_OK;
+    return aoi_give(s, ids, count);
 }

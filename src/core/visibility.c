@@ -141,57 +141,17 @@ static inline void judge_pair(aoi_space *s, uint32_t node, uint32_t target, aoi_
     record_sight(s, node, target, was, is);
 }
 
-AOI_INLINE aoi_zone zone_by(const aoi_space *s, uint32_t node, const double *w, const double *t) {
+/* Whether events of the pair can follow from positions at all.  large: of a target with an extent; others are judged apart
+ * from those, which are of kind 0 for the index. */
+static inline bool is_judged(const aoi_space *s, uint32_t node, uint32_t target, bool large) {
     const aoi_node_record *n = s->world.nodes + node;
-    if (n->flags & AOI_NODE_PLAIN) return aoi_in_box(s->world.dims, w, t, n->reach[0]) ? AOI_INSIDE : AOI_OUTSIDE;
-    return aoi_zone_of(s->world.dims, n->shape, s->world.areas + node, w, t);
-}
-
-static aoi_zone zone_of(const aoi_space *s, uint32_t node, const double *w, const double *t) {
-    return zone_by(s, node, w, t);
-}
-
-/* Whether events of the pair can follow from positions at all. */
-static inline bool is_judged(const aoi_space *s, uint32_t node, uint32_t target) {
-    const aoi_node_record *n = s->world.nodes + node;
-    bool idle = aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS);
-    if (idle || !aoi_layers_meet(s, node, target)) return false;
-    if (n->flags & AOI_NODE_OVERRIDES) /* large targets are looked for by the space itself */
-        return aoi_meets(aoi_override_of(s, node, target), s->world.entities[target].kind, n->mask) &&
-               !aoi_is_large(s, target);
-    return (s->world.entities[target].kind & n->mask) != 0;
+    if (aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS)) return false;
+    if (large) return aoi_pair_meets(s, node, target);
+    if (n->flags & AOI_NODE_OVERRIDES) return aoi_pair_meets(s, node, target) && !aoi_is_large(s, target);
+    return (s->world.entities[target].kind & n->mask) && aoi_layers_meet(s, node, target);
 }
 
 /* ---- moves ------------------------------------------------------------------------------------------------------- */
-
-AOI_INLINE void judge_candidates(aoi_space *s, uint32_t entity, const double *to,
-                                 void (*judge)(aoi_space *, uint32_t, uint32_t, uint32_t, const double *)) {
-    aoi_world *w = &s->world;
-    bool keeps = s->kept.count != 0;
-    for (uint32_t i = 0; i < w->candidate_count; i++) {
-        aoi_candidate c = w->candidates[i];
-        if (i + JUDGE_AHEAD < w->candidate_count) {
-            AOI_PREFETCH(w->entities + w->candidates[i + JUDGE_AHEAD].target);
-            AOI_PREFETCH(w->nodes + w->candidates[i + JUDGE_AHEAD].node);
-        }
-        if (keeps && i + JUDGE_SOON < w->candidate_count)
-            aoi_pair_table_fetch(&s->kept, w->candidates[i + JUDGE_SOON].node, w->candidates[i + JUDGE_SOON].target);
-        judge(s, entity, c.node, c.target, to);
-    }
-    s->candidates += w->candidate_count;
-    w->candidate_count = 0;
-}
-
-/* What engines do not know of. */
-AOI_INLINE void judge_unbounded(aoi_space *s, uint32_t entity, const double *to,
-                                void (*judge)(aoi_space *, uint32_t, uint32_t, uint32_t, const double *)) {
-    const aoi_world *w = &s->world;
-    for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home)
-        if (w->nodes[n].owner != entity) judge(s, entity, n, entity, to);
-    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
-        for (uint32_t t = 0; t < w->entity_top && !aoi_is_bounded(w->nodes + n); t++)
-            if (t != entity && aoi_is_live(w->entities[t].generation)) judge(s, entity, n, t, to);
-}
 
 /* A square without keep, or a circle.  Which pairs come in and which go out is not predictable: one branch for both. */
 static inline void judge_simple(aoi_space *s, uint32_t node, uint32_t target, const double *w0, const double *t0,
@@ -209,73 +169,43 @@ static inline void judge_simple(aoi_space *s, uint32_t node, uint32_t target, co
     if (was != is) record_event(s, AOI_LEAVE - is, node, target);
 }
 
-/* Any other area. */
+/* Any other area, or a target with an extent. */
 static AOI_NOINLINE void judge_zones(aoi_space *s, uint32_t node, uint32_t target, const double *w0, const double *t0,
-                                     const double *w1, const double *t1) {
-    if (is_judged(s, node, target)) judge_pair(s, node, target, zone_by(s, node, w0, t0), zone_by(s, node, w1, t1));
+                                     const double *w1, const double *t1, bool large) {
+    if (is_judged(s, node, target, large))
+        judge_pair(s, node, target, aoi_pair_zone(s, node, target, w0, t0), aoi_pair_zone(s, node, target, w1, t1));
 }
 
-static inline void judge_alone(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
+AOI_INLINE void judge_alone(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to,
+                            bool large) {
     const aoi_node_record *n = s->world.nodes + node;
     const double *w = s->world.entities[n->owner].pos, *t = s->world.entities[target].pos;
     bool watches = n->owner == entity;
     const double *w1 = watches ? to : w, *t1 = watches ? t : to;
-    if (n->flags == AOI_NODE_PLAIN || (!n->flags && n->shape == AOI_CIRCLE)) {
+    if (!large && (n->flags == AOI_NODE_PLAIN || (!n->flags && n->shape == AOI_CIRCLE))) {
         if ((s->world.entities[target].kind & n->mask) && aoi_layers_meet(s, node, target))
             judge_simple(s, node, target, w, t, w1, t1);
-    } else judge_zones(s, node, target, w, t, w1, t1);
-}
-
-/* Of a pair with a large target. */
-static bool is_large_judged(const aoi_space *s, uint32_t node, uint32_t target) {
-    const aoi_node_record *n = s->world.nodes + node;
-    return !aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS) && aoi_pair_meets(s, node, target);
-}
-
-static void judge_large_pair(aoi_space *s, uint32_t node, uint32_t target, const double *w0, const double *t0,
-                             const double *w1, const double *t1) {
-    aoi_zone before = aoi_pair_zone(s, node, target, w0, t0), after = aoi_pair_zone(s, node, target, w1, t1);
-    if (before != after && is_large_judged(s, node, target)) judge_pair(s, node, target, before, after);
-}
-
-static void judge_large_alone(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
-    uint32_t owner = s->world.nodes[node].owner;
-    const double *w = s->world.entities[owner].pos, *t = s->world.entities[target].pos;
-    judge_large_pair(s, node, target, w, t, owner == entity ? to : w, owner == entity ? t : to);
-}
-
-void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to) {
-    judge_candidates(s, entity, to, judge_alone);
-    if (s->unbounded_positional) judge_unbounded(s, entity, to, judge_alone);
-    if (!s->larges.count) return;
-    aoi_add_large_candidates(s, entity, s->world.entities[entity].pos, to);
-    judge_candidates(s, entity, to, judge_large_alone);
-    aoi_large_moves(s, entity);
+    } else judge_zones(s, node, target, w, t, w1, t1, large);
 }
 
 /* Both ends may move in one batch.  The pair is judged on the later move that changes its zone; before and after are
  * those of the batch. */
-AOI_INLINE void judge_both(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to,
-                           aoi_zone (*zone)(const aoi_space *, uint32_t, uint32_t, const double *, const double *)) {
+static void judge_both(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
     const aoi_world *w = &s->world;
     uint32_t owner = w->nodes[node].owner, other = owner == entity ? target : owner;
     const aoi_entity_record *o = w->entities + other;
     const double *from = w->entities[entity].pos, *there = aoi_way_of(w, o->mover);
     bool watches = owner == entity, done = o->mover < w->moved;
-    aoi_zone z0 = watches ? zone(s, node, target, from, o->pos) : zone(s, node, target, o->pos, from);
-    aoi_zone z1 = watches ? zone(s, node, target, to, o->pos) : zone(s, node, target, o->pos, to);
+    aoi_zone z0 = watches ? aoi_pair_zone(s, node, target, from, o->pos) : aoi_pair_zone(s, node, target, o->pos, from);
+    aoi_zone z1 = watches ? aoi_pair_zone(s, node, target, to, o->pos) : aoi_pair_zone(s, node, target, o->pos, to);
     if (z0 == z1) return;
     if (done) { /* `there` is where the other was before the batch */
-        z0 = watches ? zone(s, node, target, from, there) : zone(s, node, target, there, from);
+        z0 = watches ? aoi_pair_zone(s, node, target, from, there) : aoi_pair_zone(s, node, target, there, from);
         judge_pair(s, node, target, z0, z1);
-    } else if (z1 == (watches ? zone(s, node, target, to, there) : zone(s, node, target, there, to))) {
+    } else if (z1 ==
+               (watches ? aoi_pair_zone(s, node, target, to, there) : aoi_pair_zone(s, node, target, there, to))) {
         judge_pair(s, node, target, z0, z1); /* the other's move, still to come, changes nothing */
     }
-}
-
-static aoi_zone zone_of_small(const aoi_space *s, uint32_t node, uint32_t target, const double *w, const double *t) {
-    (void)target;
-    return zone_of(s, node, w, t);
 }
 
 static bool is_alone(const aoi_space *s, uint32_t entity, uint32_t node, uint32_t target) {
@@ -283,33 +213,60 @@ static bool is_alone(const aoi_space *s, uint32_t entity, uint32_t node, uint32_
     return s->world.entities[owner == entity ? target : owner].mover == AOI_NONE;
 }
 
-static void judge_in_batch(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
-    if (is_alone(s, entity, node, target)) judge_alone(s, entity, node, target, to);
-    else if (is_judged(s, node, target)) judge_both(s, entity, node, target, to, zone_of_small);
+AOI_INLINE void judge_in_batch(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to,
+                               bool large) {
+    if (is_alone(s, entity, node, target)) judge_alone(s, entity, node, target, to, large);
+    else if (is_judged(s, node, target, large)) judge_both(s, entity, node, target, to);
 }
 
-static void judge_large_in_batch(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to) {
-    if (is_alone(s, entity, node, target)) judge_large_alone(s, entity, node, target, to);
-    else if (is_large_judged(s, node, target)) judge_both(s, entity, node, target, to, aoi_pair_zone);
+typedef void judge_function(aoi_space *s, uint32_t entity, uint32_t node, uint32_t target, const double *to,
+                            bool large);
+
+AOI_INLINE void judge_candidates(aoi_space *s, uint32_t entity, const double *to, judge_function *judge, bool large) {
+    aoi_world *w = &s->world;
+    bool keeps = s->kept.count != 0;
+    for (uint32_t i = 0; i < w->candidate_count; i++) {
+        aoi_candidate c = w->candidates[i];
+        if (i + JUDGE_AHEAD < w->candidate_count) {
+            AOI_PREFETCH(w->entities + w->candidates[i + JUDGE_AHEAD].target);
+            AOI_PREFETCH(w->nodes + w->candidates[i + JUDGE_AHEAD].node);
+        }
+        if (keeps && i + JUDGE_SOON < w->candidate_count)
+            aoi_pair_table_fetch(&s->kept, w->candidates[i + JUDGE_SOON].node, w->candidates[i + JUDGE_SOON].target);
+        judge(s, entity, c.node, c.target, to, large);
+    }
+    s->candidates += w->candidate_count;
+    w->candidate_count = 0;
 }
 
-void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to) {
-    judge_candidates(s, entity, to, judge_in_batch);
-    if (s->unbounded_positional) judge_unbounded(s, entity, to, judge_in_batch);
+/* What engines do not know of. */
+AOI_INLINE void judge_unbounded(aoi_space *s, uint32_t entity, const double *to, judge_function *judge) {
+    const aoi_world *w = &s->world;
+    for (uint32_t n = s->unbounded; n != AOI_NONE; n = w->nodes[n].home)
+        if (w->nodes[n].owner != entity) judge(s, entity, n, entity, to, aoi_is_large(s, entity));
+    for (uint32_t n = w->entities[entity].nodes; n != AOI_NONE; n = w->nodes[n].next)
+        for (uint32_t t = 0; t < w->entity_top && !aoi_is_bounded(w->nodes + n); t++)
+            if (t != entity && aoi_is_live(w->entities[t].generation)) judge(s, entity, n, t, to, aoi_is_large(s, t));
+}
+
+AOI_INLINE void judge_pairs_of_move(aoi_space *s, uint32_t entity, const double *to, judge_function *judge) {
+    judge_candidates(s, entity, to, judge, false);
+    if (s->unbounded_positional) judge_unbounded(s, entity, to, judge);
     if (!s->larges.count) return;
     aoi_add_large_candidates(s, entity, s->world.entities[entity].pos, to);
-    judge_candidates(s, entity, to, judge_large_in_batch);
+    judge_candidates(s, entity, to, judge, true);
     aoi_large_moves(s, entity);
 }
 
-/* ---- after a whole batch ----------------------------------------------------------------------------------------- */
-
-/* A pair, one end of which or both have moved. */
-static inline void judge_moved(aoi_space *s, uint32_t node, uint32_t target, const double *w0, const double *w1,
-                               const double *t0, const double *t1) {
-    s->candidates++;
-    if (is_judged(s, node, target)) judge_pair(s, node, target, zone_of(s, node, w0, t0), zone_of(s, node, w1, t1));
+void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to) {
+    judge_pairs_of_move(s, entity, to, judge_alone);
 }
+
+void aoi_judge_mover(aoi_space *s, uint32_t entity, const double *to) {
+    judge_pairs_of_move(s, entity, to, judge_in_batch);
+}
+
+/* ---- after a whole batch ----------------------------------------------------------------------------------------- */
 
 /* The node of an entity that a change of a couple is of. */
 static inline uint32_t couple_node(const aoi_world *w, uint32_t entity, int couple) {
@@ -323,7 +280,7 @@ static inline uint32_t change_node(const aoi_world *w, const aoi_change *c) {
 }
 
 static inline void record_zones(aoi_space *s, uint32_t node, uint32_t target, const aoi_change *c) {
-    if (is_judged(s, node, target)) judge_pair(s, node, target, (aoi_zone)c->before, (aoi_zone)c->after);
+    if (is_judged(s, node, target, false)) judge_pair(s, node, target, (aoi_zone)c->before, (aoi_zone)c->after);
 }
 
 void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count) {
@@ -343,29 +300,25 @@ void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count) {
     }
 }
 
-static void judge_large_changes(aoi_space *s) {
+/* A pair, one end of which or both have moved. */
+static void judge_moved(aoi_space *s, uint32_t node, uint32_t target, bool large) {
     const aoi_world *w = &s->world;
-    aoi_add_large_changes(s);
-    for (uint32_t i = 0; i < w->candidate_count && !w->failed; i++) {
-        aoi_candidate c = w->candidates[i];
-        uint32_t owner = w->nodes[c.node].owner;
-        judge_large_pair(s, c.node, c.target, aoi_position_before(w, owner), aoi_position_before(w, c.target),
-                         w->entities[owner].pos, w->entities[c.target].pos);
-    }
-    s->candidates += w->candidate_count;
-    s->world.candidate_count = 0;
+    uint32_t owner = w->nodes[node].owner;
+    judge_zones(s, node, target, aoi_position_before(w, owner), aoi_position_before(w, target), w->entities[owner].pos,
+                w->entities[target].pos, large);
+    s->candidates++;
 }
 
-void aoi_judge_unbounded_couples(aoi_space *s) {
+void aoi_judge_unjoined(aoi_space *s) {
     aoi_world *w = &s->world;
-    if (s->larges.count) judge_large_changes(s);
-    for (uint32_t n = s->unbounded; n != AOI_NONE && s->unbounded_positional; n = w->nodes[n].home) {
-        uint32_t owner = w->nodes[n].owner;
-        const double *w0 = aoi_position_before(w, owner), *w1 = w->entities[owner].pos;
+    if (s->larges.count) aoi_add_large_changes(s);
+    for (uint32_t i = 0; i < w->candidate_count && !w->failed; i++)
+        judge_moved(s, w->candidates[i].node, w->candidates[i].target, true);
+    w->candidate_count = 0;
+    for (uint32_t n = s->unbounded; n != AOI_NONE && s->unbounded_positional; n = w->nodes[n].home)
         for (uint32_t t = 0; t < w->entity_top; t++)
-            if (t != owner && aoi_is_live(w->entities[t].generation))
-                judge_moved(s, n, t, w0, w1, aoi_position_before(w, t), w->entities[t].pos);
-    }
+            if (t != w->nodes[n].owner && aoi_is_live(w->entities[t].generation))
+                judge_moved(s, n, t, aoi_is_large(s, t));
 }
 
 /* ---- other changes ----------------------------------------------------------------------------------------------- */
@@ -442,7 +395,7 @@ void aoi_judge_entered(aoi_space *s, const aoi_ranked *entered, size_t count) {
             if (!(t->kind & n->mask) || !aoi_in_side(at[1], t->pos[1], n->reach[1]) ||
                 !aoi_layers_meet(s, node, target))
                 continue;
-            aoi_zone z = zone_of(s, node, at, t->pos);
+            aoi_zone z = aoi_pair_zone(s, node, target, at, t->pos);
             s->candidates++;
             if (z != AOI_OUTSIDE) judge_change(s, node, target, false, z, true, z);
         }

@@ -18,10 +18,9 @@ static size_t place_bytes(const aoi_history *h) {
 /* The column of a tick, with room for a place of each row. */
 static bool column_ready(aoi_history *h, uint32_t tick, uint32_t rows) {
     aoi_memory *m = aoi_history_memory(h);
-    uint32_t had = h->ring_cap, k = tick % h->columns;
-    if (!AOI_GROW(m, h->ring, h->ring_cap, k + (size_t)1)) return false;
-    for (uint32_t i = had; i < h->ring_cap; i++) h->ring[i] = (aoi_column){0};
-    return AOI_GROW(m, h->ring[k].places, h->ring[k].cap, (size_t)rows * (size_t)h->layer.space->world.dims);
+    uint32_t k = tick % h->columns;
+    return AOI_GROW_FILLED(m, h->ring, h->ring_cap, k + (size_t)1, &(aoi_column){0}) &&
+           AOI_GROW(m, h->ring[k].places, h->ring[k].cap, (size_t)rows * (size_t)h->layer.space->world.dims);
 }
 
 /* In which it has stood where it stands since ever.  `tick` is the one being noted. */
@@ -100,10 +99,9 @@ static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     aoi_memory *m = aoi_history_memory(h);
     const aoi_space *s = h->layer.space;
     const double *pos = aoi_position_now(s, entity);
-    uint32_t had = h->trace_of_cap, t = h->unused_trace != AOI_NONE ? h->unused_trace : h->trace_top;
-    if (!AOI_GROW(m, h->trace_of, h->trace_of_cap, entity + (size_t)1)) return false;
-    for (uint32_t k = had; k < h->trace_of_cap; k++) h->trace_of[k] = AOI_NONE;
-    if (!aoi_index_reserve(m, &h->ids, h->trace_count + (size_t)1) ||
+    uint32_t t = h->unused_trace != AOI_NONE ? h->unused_trace : h->trace_top;
+    if (!AOI_GROW_FILLED(m, h->trace_of, h->trace_of_cap, entity + (size_t)1, &(uint32_t){AOI_NONE}) ||
+        !aoi_index_reserve(m, &h->ids, h->trace_count + (size_t)1) ||
         !AOI_GROW(m, h->traces, h->trace_cap, t + (size_t)1) || !AOI_GROW(m, h->row_of, h->row_of_cap, t + (size_t)1))
         return false;
     uint32_t unused = t == h->trace_top ? AOI_NONE : h->traces[t].next;
@@ -159,13 +157,11 @@ static void forget_traces(aoi_history *h, uint32_t first) {
 
 static void became_dirty(aoi_history *h, uint32_t entity, uint8_t why) {
     aoi_memory *m = aoi_history_memory(h);
-    uint32_t had = h->is_dirty_cap;
-    if (!AOI_GROW(m, h->is_dirty, h->is_dirty_cap, entity + (size_t)1) ||
+    if (!AOI_GROW_FILLED(m, h->is_dirty, h->is_dirty_cap, entity + (size_t)1, &(uint8_t){0}) ||
         !AOI_GROW(m, h->dirty, h->dirty_cap, h->dirty_count + (size_t)1)) {
         h->all_dirty = true;
         return;
     }
-    if (h->is_dirty_cap > had) memset(h->is_dirty + had, 0, h->is_dirty_cap - had);
     if (!h->is_dirty[entity]) h->dirty[h->dirty_count++] = entity;
     h->is_dirty[entity] |= why;
 }
@@ -310,10 +306,8 @@ int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_
     double reach = is.area.shape ? fmax(is.reach[0], is.reach[1]) : aoi_outer_extent(is.shape, is.area.radius);
     w->hit_count = 0;
     bool found = ago > h->now || aoi_past_find(h, h->now - ago, at, reach);
-    if (!found || w->failed || !AOI_GROW(&w->memory, s->ids_out, s->ids_cap, w->hit_count)) {
-        w->failed = false;
-        return AOI_ENOMEM;
-    }
+    w->failed |= !found;
+    if (!aoi_answer_ready(s, w->hit_count, false)) return AOI_ENOMEM;
     for (uint32_t i = 0; i < w->hit_count; i++) {
         fetch_ahead(h, h->now - ago, i);
         uint32_t t = w->hits[i];
@@ -324,9 +318,8 @@ int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_
         s->ids_out[n] = trace->id;
         n += counts;
     }
-    *ids = s->ids_out;
-    *count = n;
-    return AOI_OK;
+    s->answer_count = (uint32_t)n;
+    return aoi_give(s, ids, count);
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */

@@ -71,6 +71,6 @@ bool aoi_tick_join(aoi_space *s) {
     bool good = !s->node_count || !aoi_join_choose(&t) || (aoi_join_sort(&t) && join_run(&t));
     if (!good) s->world.failed = true;
     aoi_join_free(&t);
-    if (good) aoi_judge_unbounded_couples(s);
+    if (good) aoi_judge_unjoined(s);
     return !s->world.failed;
 }
