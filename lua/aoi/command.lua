@@ -94,8 +94,8 @@ local function open_journal(path, engine, on_event)
     enter = function(...) count("enter", ...) end,
     leave = function(...) count("leave", ...) end,
   }
-  local ok, player = pcall(journal.read, path, { engine = engine, handlers = function() return handlers end })
-  if not ok then refuse(path .. ": " .. tostring(player):gsub("^[^:]+:%d+: ", "")) end
+  local player, why = journal.try(path, { engine = engine, handlers = function() return handlers end })
+  if not player then refuse(path .. ": " .. why) end
   local self = { space = player.space, all = player.info.calls, done = 0, tally = tally, player = player }
   function self.step() -- to the next mark, or to the end
     local time, more = player.time

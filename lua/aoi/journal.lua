@@ -114,11 +114,11 @@ local function rewind(self, mark)
     if each.mark <= mark then frame = each end
   end
   if frame then
-    replace_space(self, cursor:load(frame.bytes))
+    replace_space(self, assert(cursor:load(frame.bytes)))
     cursor:go(frame.place)
     self.mark, self.calls = frame.mark, frame.calls
   else
-    replace_space(self, cursor:start(self.places[mark] or 0))
+    replace_space(self, assert(cursor:start(self.places[mark] or 0)))
     self.mark, self.calls = marks_before(self.places, cursor:tell()), 0
   end
   self.time = self.times[self.mark]
@@ -152,17 +152,14 @@ local function check(options, name)
     table.concat(engines, "', '", 1, #engines - 1), engines[#engines], options.engine), 3)
 end
 
--- Bytes that are no journal are the mistake of the caller of `open` or `read`; an error of `handlers` stays as it is.
-local function sound(ok, ...)
-  if ok then return ... end
-  local err = (...)
-  error(err, type(err) == "string" and err:find "^not a journal" and 4 or 0)
-end
-
+-- Nil and the reason where the bytes are no journal; an error of `handlers` stays as it is.
 local function player_of(bytes, options)
-  local cursor = sound(pcall(core.journal.cursor, bytes, options.handlers, options.engine))
-  local times, places = sound(pcall(cursor.marks, cursor))
-  local space = sound(pcall(cursor.start, cursor))
+  local cursor, why = core.journal.cursor(bytes, options.handlers, options.engine)
+  if not cursor then return nil, why end
+  local times, places = cursor:marks()
+  local space
+  space, why = cursor:start()
+  if not space then return nil, why end
   return setmetatable({
     cursor = cursor, space = space, times = times, places = places, info = cursor:info(), begin = cursor:tell(),
     mark = 0, calls = 0, frames = {}, frame_bytes = 0, frame_calls = FRAME_CALLS,
@@ -174,8 +171,19 @@ function journal.open(bytes, options)
   checks.type(bytes, "string", 1, "open")
   options = options or {}
   check(options, "open")
-  local player = player_of(bytes, options)
+  local player, why = player_of(bytes, options)
+  if not player then error(why, 2) end
   return player
+end
+
+--- `read`, for the command and the viewer: nil and the reason where the file is no journal, or cannot be read.
+function journal.try(path, options)
+  local file, why = io.open(path, "rb")
+  if not file then return nil, "cannot read the journal: " .. why end
+  local bytes, fault = file:read "*a" -- of a folder: nil
+  file:close()
+  if not bytes then return nil, ("cannot read the journal: %s: %s"):format(path, fault or "no bytes") end
+  return player_of(bytes, options)
 end
 
 --- Reads a journal; `player.space` is the space as the journal begins.
@@ -183,12 +191,8 @@ function journal.read(path, options)
   checks.type(path, "string", 1, "read")
   options = options or {}
   check(options, "read")
-  local file, why = io.open(path, "rb")
-  if not file then error("cannot read the journal: " .. why, 2) end
-  local bytes, fault = file:read "*a" -- of a folder: nil
-  file:close()
-  if not bytes then error(("cannot read the journal: %s: %s"):format(path, fault or "no bytes"), 2) end
-  local player = player_of(bytes, options)
+  local player, why = journal.try(path, options)
+  if not player then error(why, 2) end
   return player
 end
 

@@ -221,7 +221,13 @@ static int cursor_gc(lua_State *L) {
     return 0;
 }
 
-/* cursor(bytes, handlers, engine) */
+static int no_journal(lua_State *L, const char *fault) {
+    lua_pushnil(L);
+    lua_pushfstring(L, "not a journal: %s", fault);
+    return 2;
+}
+
+/* cursor(bytes, handlers, engine); nil and the reason where the bytes are no journal, as of `start` and `load`. */
 static int new_cursor(lua_State *L) {
     enum { BYTES_ = 1, HANDLERS_, ENGINE_, MADE };
     size_t size;
@@ -249,8 +255,7 @@ static int new_cursor(lua_State *L) {
     o.alloc = lua_getallocf(L, &o.alloc_ud);
     int result = aoi_play_open(bytes, size, &o, &c->core, &fault);
     if (result == AOI_OK) return 1;
-    if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    return luaL_error(L, "not a journal: %s", fault);
+    return result == AOI_ENOMEM ? laoi_nomemory(L) : no_journal(L, fault);
 }
 
 static int cursor_info(lua_State *L) {
@@ -327,7 +332,7 @@ static int start_space(lua_State *L, laoi_cursor *c, const char *snapshot, size_
     }
     laoi_free_handlers(g.b);
     if (g.failed) return lua_error(L);
-    return result == AOI_ENOMEM ? laoi_nomemory(L) : luaL_error(L, "not a journal: %s", fault);
+    return result == AOI_ENOMEM ? laoi_nomemory(L) : no_journal(L, fault);
 }
 
 /* cursor:start(place): the space as the last snapshot before that place has it. */

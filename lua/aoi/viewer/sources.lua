@@ -88,15 +88,15 @@ local function open_journal(path)
   local journal = require "aoi.journal"
   local nothing = {}
   local function handlers() return nothing end -- a node without handlers would make no events
-  local function open(engine) return journal.read(path, { engine = engine, handlers = handlers }) end
-  local ok, first = pcall(open, aoi.engines()[1])
-  if not ok then return nil, path .. ": " .. tostring(first):gsub("^[^\n]-:%d+: ", "") end
+  local function open(engine) return journal.try(path, { engine = engine, handlers = handlers }) end
+  local first, why = open(aoi.engines()[1])
+  if not first then return nil, path .. ": " .. why end
   local most, ticks = first.space:count(), #first.times
   first.space:close()
   return {
     title = path:match("[^/\\]*$"), most = most, ticks = ticks,
     open = function(_, engine)
-      local player = open(engine)
+      local player = assert(open(engine))
       return setmetatable({ player = player, space = player.space, at = 0, begins_full = true }, JournalRun)
     end,
   }
