@@ -330,7 +330,7 @@ local function new_parser(argparse)
   options(events)
   local view = add("view", "Write one page that shows it in a browser; no server is needed.")
   view:option("-o --output", "The page; FILE with .html in the current folder without it."):argname "<page.html>"
-  view:option("--engine", "Whose index is told first."):choices(aoi.engines())
+  view:option("--engine", "Whose index is shown first."):choices(aoi.engines())
   view:flag("-q --quiet", "No progress.")
   add("stat", "Sum up what is in it.")
   return parser

@@ -435,7 +435,7 @@ end
 
 local IN_MOVE = { [2] = 1, [3] = 2, [4] = 3, [5] = 4 } -- where the arguments of methods of the space stand in ours
 
---- `space:move`, which is as good: the space itself tells `aoi.sync` what has moved.
+--- `space:move`, which is as good: the space itself notes for `aoi.sync` what has moved.
 ---@param id integer
 ---@param x number world units
 ---@param y number world units

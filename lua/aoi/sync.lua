@@ -1,4 +1,4 @@
---- Client synchronisation: what each client must be told, as bytes ready to be sent.
+--- Client synchronisation: what each client must be sent, as bytes ready to be sent.
 ---
 ---     local sync = require("aoi.sync").new(space, { quantum = 0.01 })
 ---     sync:add(player, { radius = 50, margin = 5, shape = "circle" })   -- the player is a client: this is the view

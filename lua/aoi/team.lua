@@ -1,5 +1,5 @@
---- Sight shared by a team: heroes and wards watch for it, and a target is told once, when the first of them sees it,
---- and once when the last one no longer does.
+--- Sight shared by a team: heroes and wards watch for it, and a target is reported once when the first of them
+--- sees it, and once when the last one no longer does.
 ---
 ---     local sight = require("aoi.team").new(space, {
 ---       enter = function(team, target) reveal(team, target) end,
@@ -10,7 +10,7 @@
 ---     sight:bush { 10, 10, 20, 10, 20, 18, 10, 18 }
 ---     sight:tick()                           -- once per tick: what has changed since the last one
 ---
---- What a tick tells is the net change: a target that walks from one ward's area into another's is told nothing about.
+--- What a tick reports is the net change: a target that walks from one ward's area into another's is not reported.
 ---
 --- **Bushes** are polygons on the map, and may overlap. A target in a bush is seen only by a watcher that is in one
 --- bush with it, and has it in its area.

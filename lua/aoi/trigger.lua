@@ -321,7 +321,7 @@ function Triggers:save()
 end
 
 --- Adds triggers that were saved, to a space that was saved then, too, or made anew: their entities are in it. In a
---- space that is the same nothing is called; else what has changed is told. Timers go on where they were: times move
+--- space that is the same nothing is called; else changes are reported. Timers go on where they were: times move
 --- to the clock of these triggers. The nodes of theirs that the space was loaded with are removed. Data that is not as
 --- `save` makes it is an error, and changes nothing.
 ---@param data table
@@ -515,7 +515,7 @@ function Trigger:has(target)
   return visit ~= nil and visit.state == visits.INSIDE
 end
 
---- Why a target is in it or not: what `space:explain` tells of its node, with `state` in addition. With `outside` that
+--- Why a target is in it or not: what `space:explain` says of its node, with `state` in addition. With `outside` that
 --- is about the area, unless the target does not count at all.
 ---@param target integer
 ---@return aoi.TriggerExplanation
@@ -523,10 +523,10 @@ function Trigger:explain(target)
   checks.self(self, Trigger, "explain", "trigger:explain(target)")
   checks.id(target, 1, "explain")
   local space = self.set.space
-  local told = self.outside and space:explain(self.id, self.second, target)
-  if not told or told.sees then told = (self.sight or space):explain(self.id, self.node, target) end
-  told.name, told.state = tostring(self.name), state_of(self, target)
-  return told
+  local it = self.outside and space:explain(self.id, self.second, target)
+  if not it or it.sees then it = (self.sight or space):explain(self.id, self.node, target) end
+  it.name, it.state = tostring(self.name), state_of(self, target)
+  return it
 end
 
 --- The targets that are inside, in no particular order.

@@ -1,6 +1,6 @@
 /* shapes_args.c - areas between Lua and the core: tables with the fields of a shape, and explanations.
  *
- * Which fields a shape takes, and what is wrong with their values, the core tells (core/shapes.h). */
+ * Which fields a shape takes, and what is wrong with their values, the core says (core/shapes.h). */
 #include <string.h>
 
 #include "lua/binding.h"

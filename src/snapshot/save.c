@@ -311,7 +311,7 @@ static bool put_kept(saver *v) {
     return true;
 }
 
-/* Whether the event's target is still the one it tells of; then its number. */
+/* Whether the event's target is still the one it is about; then its number. */
 static bool is_there(const saver *v, const aoi_queued *e, uint32_t *rank) {
     const aoi_world *w = &v->s->world;
     if (e->entity >= w->entity_top || w->entities[e->entity].generation != e->life) return false;

@@ -81,7 +81,7 @@ aoi.history = nil
 ---@type table
 aoi.sight = nil
 
---- The module `aoi.sync`, too: what each client must be told, as bytes ready to be sent.
+--- The module `aoi.sync`, too: what each client must be sent, as bytes ready to be sent.
 ---@type table
 aoi.sync = nil
 

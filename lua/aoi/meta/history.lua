@@ -22,7 +22,7 @@ local History = {}
 function History:tick() end
 
 --- Where an entity was. What has moved since the last tick counts with the next.
----@param ago integer ticks before the last one, 0 to what `new` was told
+---@param ago integer ticks before the last one, 0 to what `new` was given
 ---@param id integer
 ---@return number? x world units; nil if it was not there then, or there was no such tick yet
 ---@return number? y
@@ -30,7 +30,7 @@ function History:tick() end
 function History:position(ago, id) end
 
 --- `space:near` as of then, kinds included, with entities that have left since. Empty before the first tick.
----@param ago integer ticks before the last one, 0 to what `new` was told
+---@param ago integer ticks before the last one, 0 to what `new` was given
 ---@param x number world units, the centre
 ---@param y number world units
 ---@param z number world units; only in 3D

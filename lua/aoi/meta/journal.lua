@@ -78,7 +78,7 @@ function Journal:bytes() end
 local Player = {}
 
 --- Makes the next call, and delivers what was delivered then, to the handlers of `options.handlers`. A call that was
---- refused is told and not made again. Marks behind it are passed: `time` says which.
+--- refused is returned and not made again. Marks behind it are passed: `time` says which.
 ---@return string|false name of the call, false at the end
 ---@return integer? id
 ---@return integer? node_id

@@ -109,7 +109,7 @@ function Space:remove_node(id, node_id) end
 function Space:set_radius(id, node_id, radius, keep) end
 
 --- Gives a node another area, shape and mask included, with exactly the difference in events: what it saw and still
---- sees is not told again.
+--- sees is not reported again.
 ---@param id integer
 ---@param node_id integer
 ---@param area number|aoi.Area half-extent of a square in world units, or the table

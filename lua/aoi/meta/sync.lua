@@ -1,4 +1,4 @@
---- Client synchronisation: what each client must be told, as bytes ready to be sent.
+--- Client synchronisation: what each client must be sent, as bytes ready to be sent.
 --- @module aoi.sync
 ---@meta aoi.sync
 
@@ -10,13 +10,13 @@
 --- Up to `distance` world units away, updates in every `ticks`-th tick.
 ---@alias aoi.Tier number[]
 
---- What a client is told when not everything. `false` in `Sync:set` takes an option away.
+--- What a client is sent when not everything. `false` in `Sync:set` takes an option away.
 ---@class aoi.ClientOptions
 ---@field limit? integer|false known at a time: pinned ones besides, then by priority, then the nearest; a known one
 --- stays until one of higher priority, or at least a tenth nearer, needs the room
 ---@field bytes? integer|false longest message: what is gone, then what appears, then updates, most urgent first
 ---@field tiers? aoi.Tier[]|false `{ { 20, 1 }, { 50, 4 } }`, by rising distance; beyond the last as in the last
----@field self? boolean the client is told of its own entity as well
+---@field self? boolean its picture has its own entity as well
 
 --- `{ name, type }`, of up to 64 bytes; type is bool, u8, u16, u32, i8, i16, i32, f32, f64, angle8, angle16 (radians),
 --- string or bytes (up to 65,535). `own = true`: only to the entity's own client, if that has `self`.
@@ -26,8 +26,8 @@
 --- What `aoi.sync.new` takes: `quantum`, and what clients without options of their own have.
 ---@class aoi.SyncOptions: aoi.ClientOptions
 ---@field fields? aoi.Field[] up to 64: the state that entities have
----@field sight? aoi.Sight clients are told of nothing that its shut walls hide
----@field quantum? number world units: positions are told as `quantum * floor(v / quantum + 0.5)`; without, as floats
+---@field sight? aoi.Sight nothing that its shut walls hide is in a picture
+---@field quantum? number world units: positions are sent as `quantum * floor(v / quantum + 0.5)`; without, as floats
 
 --- What a message says: flat arrays, `n` rows each, to be applied in this order.
 ---@class aoi.News
@@ -65,7 +65,7 @@ function sync.state(space, id) end
 ---@class aoi.Sync
 local Sync = {}
 
---- The entity becomes a client with that view, or with several, up to eight: it is told of what any of them sees.
+--- The entity becomes a client with that view, or with several, up to eight: its picture has what any of them sees.
 --- It ends
 --- with the entity's life.
 ---@param id integer
@@ -74,7 +74,7 @@ local Sync = {}
 ---@param options? aoi.ClientOptions
 function Sync:add(id, area, options) end
 
---- It is a client no longer, and is told nothing more.
+--- It is a client no longer, and is sent nothing more.
 ---@param id integer
 function Sync:remove(id) end
 
@@ -86,12 +86,12 @@ function Sync:set(id, options) end
 --- A client that has just been added comes from another synchroniser, as its entity from another space: its messages go
 --- on with the picture that it has.
 ---@param id integer
----@param known integer[] what it knows; what is not in this space is told as gone, positions of the rest are told again
----@param gone integer[] what it knows of another life of an id, which is told as gone
+---@param known integer[] what it knows; what is not in this space is sent as gone, positions of the rest are sent again
+---@param gone integer[] what it knows of another life of an id, which is sent as gone
 function Sync:adopt(id, known, gone) end
 
 --- The client knows nothing (it has reconnected, or a message was dropped): the next tick sends it a message that
---- begins anew and tells it everything, be there anything to tell or not.
+--- begins anew with everything, be there anything or not.
 ---@param id integer
 function Sync:resend(id) end
 
@@ -127,13 +127,13 @@ function Sync:unpin(id, target) end
 ---@param target integer
 function Sync:touch(target) end
 
---- Its state from now on, until it leaves; told to every client that knows it. Nothing happens where it is so already.
+--- Its state from now on, until it leaves; sent to every client that knows it. Nothing happens where it is so already.
 ---@param id integer
 ---@param name string a field of `sync.new`
 ---@param value boolean|number|string as its type holds it
 function Sync:put(id, name, value) end
 
---- As clients are told it: false, 0 or "" until it is put, an angle within [0, 2 pi) in its steps, an f32 rounded.
+--- As it is sent: false, 0 or "" until it is put, an angle within [0, 2 pi) in its steps, an f32 rounded.
 ---@param id integer
 ---@param name string
 ---@return boolean|number|string value
@@ -166,7 +166,7 @@ function Sync:knows(id, target) end
 ---@field waits integer ticks since its last update, or since it is seen, of clients with `bytes`; else 0
 ---@field known integer how many the client knows
 ---@field limit? integer
----@field lacks string[] names of fields that the client has not been told as they are
+---@field lacks string[] names of fields that the client has not been sent as they are
 ---@field views? aoi.Explanation[] where no view sees it: what each says
 ---@field text string
 
@@ -190,7 +190,7 @@ function Sync:known(id, buf) end
 function Sync:knowers(target, buf) end
 
 --- One tick: calls `f` once for each client with news. It may do anything; an error is raised from here, its message
---- counts as sent, and the other clients are told by the next tick.
+--- counts as sent, and the others' messages come with the next tick.
 ---@param f fun(id: integer, message: aoi.Message)
 ---@return integer messages
 ---@return integer bytes

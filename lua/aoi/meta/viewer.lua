@@ -37,9 +37,9 @@ function ViewerServer:close() end
 
 --- What `aoi.observe` takes.
 ---@class (exact) aoi.ObserverOptions
----@field quantum? number world units: positions are told in whole quanta, as `aoi.sync` does; without, as floats
----@field exact? boolean positions that do not come back from that exactly are told as doubles
----@field events? integer so many of the events that are delivered between two calls are told; all are counted
+---@field quantum? number world units: positions are in whole quanta, as `aoi.sync` does; without, as floats
+---@field exact? boolean positions that do not come back from that exactly are doubles
+---@field events? integer so many of the events that are delivered between two calls are written; all are counted
 ---@field share? integer of all nodes one in so many is looked at in a call, in turn; all of them without it
 
 --- Tells what a space is and how it changes. Nothing that the space answers or delivers is otherwise.
@@ -50,7 +50,7 @@ local Observer = {}
 ---@return aoi.Blocks? blocks nil where nothing has changed
 function Observer:changes() end
 
---- The next `changes` tells everything anew.
+--- The next `changes` has everything anew.
 function Observer:restart() end
 
 --- What the engine's index is made of within a rectangle.

@@ -21,7 +21,7 @@ local function list(v) return type(v) == "table" end
 
 local SHAPES = { square = true, circle = true, box = true, cylinder = true, sector = true, polygon = true }
 
--- What belongs to the area; which of it a shape takes, and within which limits, the space itself tells.
+-- What belongs to the area; which of it a shape takes, and within which limits, the space itself checks.
 local AREA = {
   shape = { function(v) return SHAPES[v] end, "'square', 'circle', 'box', 'cylinder', 'sector' or 'polygon'" },
   radius = { not_negative, "a number >= 0" },

@@ -346,7 +346,7 @@ local function load_inside(t, s, shift, timers)
   return seen
 end
 
--- A node with overrides: what adopting it and overriding it tells together is the difference.
+-- A node with overrides: what adopting it and overriding it report together is the difference.
 local function adopt_with(set, t, area, seen, overrides)
   local net, relay = {}, {}
   function relay.enter(_, target) net[target] = (net[target] or 0) + 1 end

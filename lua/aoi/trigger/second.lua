@@ -2,7 +2,7 @@
 --
 --   outside   the first node sees all that is in the area, the second, of infinite radius, all that counts: inside the
 --             trigger is what the second sees and the first does not; the mask is the second's
---   linger    the second sees what lingers, by overrides, and nothing else: it tells of targets that leave the space
+--   linger    the second sees what lingers, by overrides, and nothing else: it reports targets that leave the space
 
 local admission = require "aoi.trigger.admission"
 local reserved = require "aoi.reserved"

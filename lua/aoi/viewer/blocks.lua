@@ -42,7 +42,7 @@ end
 --- The end of a tick.
 function blocks.tick(time) return blocks.block("T", blocks.double(time)) end
 
---- The structure that an observer told, as that of the engine of this name.
+--- The structure that an observer wrote, as that of the engine of this name.
 function blocks.of_engine(name, structure)
   return blocks.block("P", char(#name) .. name .. structure:sub(6))
 end

@@ -7,7 +7,7 @@
 --
 -- The server shows a game: it is read only, and only who may look is let in.
 --
---   address   127.0.0.1 unless told otherwise; with another one a token is asked for
+--   address   127.0.0.1 as a rule; with another one a token is asked for
 --   Host      of a server on the loopback must name the loopback: no web site can take its place (DNS rebinding)
 --   Origin    where a browser names one, must be the page's own: no web site opens a stream from a visitor's browser
 

@@ -138,10 +138,10 @@ local function engines_of(source, main, given)
 end
 
 local function open_spaces(source, options)
-  local runs, told = {}, {}
+  local runs, opened = {}, {}
   for _, engine in ipairs(engines_of(source, options.engine or "list", options.engines)) do
-    if not told[engine] then
-      told[engine] = true
+    if not opened[engine] then
+      opened[engine] = true
       local run = source:open(engine, options.cell)
       local quantum = #runs == 0 and options.quantum or nil
       run.observer = aoi.observe(run.space, { exact = true, quantum = quantum, events = MOST_EVENTS })
@@ -170,11 +170,11 @@ local function box_of()
   }
 end
 
--- Plays all spaces, tick by tick; returns how many ticks were told, and whether all were.
+-- Plays all spaces, tick by tick; returns how many ticks were written, and whether all were.
 local function play(source, runs, options, out)
   local from, to, every = options.from or -math.huge, options.to or math.huge, options.every or 0
   local limit, next_time, ticks, box = options.limit or MOST_BYTES, -math.huge, 0, box_of()
-  local tell_client = client_of(runs[1], options.client)
+  local client_news = client_of(runs[1], options.client)
   local function ended(complete)
     out.put(box.block())
     local story = options.story or runs[1].story
@@ -190,7 +190,7 @@ local function play(source, runs, options, out)
     if not time or time > to then return ended(true) end
     if time >= from and time >= next_time then
       if ticks == 0 and runs[1].begins_full then out.put(seen(runs[1].space)) end
-      local news = tell_client() -- before the observer, which shows the client's view; behind it in the page
+      local news = client_news() -- before the observer, which shows the client's view; behind it in the page
       out.put(runs[1].observer:changes())
       out.put(news)
       for _, run in ipairs(runs) do run.sample(ticks, out.put) end
@@ -222,7 +222,7 @@ end
 --
 -- | option | meaning | default |
 -- |---|---|---|
--- | `engine` | plays the recording; its index is told first | list |
+-- | `engine` | plays the recording; its index is shown first | list |
 -- | `engines` | those whose indexes the page shows | all; `brute` up to 500 entities |
 -- | `cell` | a hint to the engines | |
 -- | `areas` | of a CSV recording, which has none: one node for each area, ids 1, 2 ... | circles around about ten |
@@ -232,7 +232,7 @@ end
 -- | `limit` | bytes of data after which it ends | 192 MB |
 -- | `title` | | the file's name |
 -- | `client` | `{ id =, area = [, quantum =] }`: beside the space, what a client with that view is sent | |
--- | `story` | what is told beside: see below | |
+-- | `story` | what is shown beside: see below | |
 -- | `on_progress(ticks, of)` | called after each tick; `of` is nil for journals | |
 --
 -- A program is a table: `open(self, engine [, cell])` returns a run, a table with `space`, `step(self)` (one tick;

@@ -13,7 +13,7 @@ local json = require "aoi.viewer.json"
 local Session = {}
 Session.__index = Session
 
-local EVENTS = 512          -- told in a frame
+local EVENTS = 512          -- in a frame
 local NODES_AT_ONCE = 2000  -- looked at in a frame, about
 local MOST_PARTS = 3000
 local STRUCTURE_EVERY = 0.5 -- seconds
@@ -34,7 +34,7 @@ function Session.new(space, options)
   local stats = space:stats()
   local head = { what = "head", live = true, title = options.title or "live", exact = false }
   return setmetatable({
-    space = space, wants = {}, structure_at = -math.huge, told = nil, tick = 0,
+    space = space, wants = {}, structure_at = -math.huge, tick = 0,
     greeting = blocks.block("J", json.encode(head)),
     observer = aoi.observe(space, { events = EVENTS, share = math.max(1, math.ceil(stats.nodes / NODES_AT_ONCE)) }),
   }, Session)
@@ -75,8 +75,8 @@ function Session:answer()
   for i, node in ipairs((space:nodes(watcher))) do
     nodes[i] = { node = digits(node), view = list_of(space:view(watcher, node)) }
     if target then
-      local told = space:explain(watcher, node, target)
-      nodes[i].text, nodes[i].sees, nodes[i].why = tostring(told), told.sees, told.why
+      local it = space:explain(watcher, node, target)
+      nodes[i].text, nodes[i].sees, nodes[i].why = tostring(it), it.sees, it.why
     end
   end
   self.tick = self.tick + 1
