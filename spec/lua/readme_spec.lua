@@ -57,6 +57,16 @@ describe("the README", function()
     end)
   end
 
+  it("links from Chinese pages to Chinese ones, where there are", function()
+    local there = {}
+    for _, path in ipairs(process.lines(process.must "ls docs/*.zh-CN.md")) do there[path:match "([%w-]+)%.zh"] = true end
+    for _, path in ipairs(process.lines(process.must "ls *.zh-CN.md docs/*.zh-CN.md")) do
+      for name in process.read(path):gmatch "%]%(([^)#]+)%.md" do
+        assert.is_nil(there[name:gsub("^docs/", "")], path .. ": a link to the English page of " .. name)
+      end
+    end
+  end)
+
   it("has the figures of the comparison", function()
     local comparison, seen = process.read "docs/comparison.md", 0
     for _, line in ipairs(lines "README.md") do

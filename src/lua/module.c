@@ -305,7 +305,8 @@ static int l_override(lua_State *L) {
     if (!lua_isnoneornil(L, 5)) {
         const char *text = lua_type(L, 5) == LUA_TSTRING ? lua_tostring(L, 5) : "";
         for (how = AOI_MATCH; how > AOI_BY_RULE && strcmp(laoi_hows[how], text) != 0;) how--;
-        if (how == AOI_BY_RULE) laoi_argerror(L, 5, "'hide', 'show', 'match' or nil expected, got %s", laoi_value(L, 5));
+        if (how == AOI_BY_RULE)
+            laoi_argerror(L, 5, "'hide', 'show', 'match' or nil expected, got %s", laoi_value(L, 5));
     }
     if (AOI_EQUALS(t, aoi_find(b->core, laoi_integer(L, 2)))) laoi_argerror(L, 4, "an entity does not see itself");
     return done(L, b, aoi_override(b->core, n, t, how));
