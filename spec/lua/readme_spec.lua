@@ -59,7 +59,9 @@ describe("the README", function()
 
   it("links from Chinese pages to Chinese ones, where there are", function()
     local there = {}
-    for _, path in ipairs(process.lines(process.must "ls docs/*.zh-CN.md")) do there[path:match "([%w-]+)%.zh"] = true end
+    for _, path in ipairs(process.lines(process.must "ls docs/*.zh-CN.md")) do
+      there[path:match "([%w-]+)%.zh"] = true
+    end
     for _, path in ipairs(process.lines(process.must "ls *.zh-CN.md docs/*.zh-CN.md")) do
       for name in process.read(path):gmatch "%]%(([^)#]+)%.md" do
         assert.is_nil(there[name:gsub("^docs/", "")], path .. ": a link to the English page of " .. name)
