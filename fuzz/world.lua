@@ -8,7 +8,7 @@ local Shard = require "aoi.skynet.world.shard"
 local epoch = require "aoi.skynet.world.epoch"
 local tiles = require "aoi.skynet.world.tiles"
 local wire = require "aoi.skynet.wire"
-local world = require "aoi.skynet.world.native"
+local world = require "aoi.skynet.native" "world"
 local world_client = require "spec.support.world_client"
 
 local rest, fail = rest, fail -- luacheck: ignore

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Usage, from the top of the tree: bench/skynet/run.sh SKYNET [compare | agents | walkers | deaths]
+# Usage, from the top of the tree: bench/skynet/run.sh SKYNET [compare | agents | walkers | deaths | memory]
 # Builds aoi against that skynet's own Lua and measures the AOI service in it; settings are in bench/skynet/config.
 set -e
 SKYNET=$(cd "$1" && pwd)

@@ -127,16 +127,7 @@ function checks.each_event(buf, n, name, f)
   for i = 1, 4 * n, 4 do f(buf[i] == aoi.ENTER, buf[i + 1], buf[i + 2], buf[i + 3]) end
 end
 
---- Ends a list with a nil behind its nth item. Further rows that an earlier, longer one has left there go, too, so that
--- # is right: those that begin with a number. What else the table holds stays.
--- @param row how many items are a row, 1 without it
-function checks.end_list(list, n, row)
-  repeat
-    local more = type(list[n + 1]) == "number"
-    for i = n + 1, n + (more and row or 1) do list[i] = nil end
-    n = n + (row or 1)
-  until not more
-end
+checks.end_list = require "aoi.end_list"
 
 local dimensions = setmetatable({}, { __mode = "k" })
 

@@ -8,7 +8,7 @@ end
 local Shard = require "aoi.skynet.world.shard"
 local tiles = require "aoi.skynet.world.tiles"
 local world_client = require "spec.support.world_client"
-local world = require "aoi.skynet.world.native"
+local world = require "aoi.skynet.native" "world"
 
 -- A row of three shards, each 16 wide; a client's requests are served at once.
 local PLAN = tiles.plan { size = { 0, 0, 48, 16 }, reach = 2, tile = 4, shards = { 3, 1 } }

@@ -10,7 +10,7 @@ local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
 local wire = require "aoi.skynet.wire"
 local tiles = require "aoi.skynet.world.tiles"
-local world = require "aoi.skynet.world.native"
+local world = require "aoi.skynet.native" "world"
 
 local SEED = random_run.seed("world epoch")
 local MUTATIONS = random_run.steps(60000)

@@ -6,7 +6,7 @@ local Shard = require "aoi.skynet.world.shard"
 local tiles = require "aoi.skynet.world.tiles"
 local wire = require "aoi.skynet.wire"
 local wire_reference = require "spec.support.wire_reference"
-local world = require "aoi.skynet.world.native"
+local world = require "aoi.skynet.native" "world"
 
 local exact = {}
 local Run = {}

@@ -9,7 +9,7 @@ local exact = require "spec.world.exact"
 local random_run = require "spec.support.random_run"
 local scenes = require "spec.world.scenes"
 local tiles = require "aoi.skynet.world.tiles"
-local world = require "aoi.skynet.world.native"
+local world = require "aoi.skynet.native" "world"
 
 local SEED = random_run.seed("world mutations")
 local MOST_EPOCHS = 400

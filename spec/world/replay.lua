@@ -6,7 +6,7 @@
 local aoi = require "aoi"
 local log = require "aoi.skynet.world.log"
 local tiles = require "aoi.skynet.world.tiles"
-local world = require "aoi.skynet.world.native"
+local world = require "aoi.skynet.native" "world"
 
 local replay = {}
 local Replay = {}

@@ -1,7 +1,7 @@
 /* core.c - the Lua module aoi.core as one translation unit: the core and its binding.
  *
  * Here the functions of the C API are file-local (AOI_API, see aoi.h), so that those with one caller are compiled into
- * the method that calls them.  The module exports luaopen_aoi_core and nothing else.
+ * the method that calls them.  The module exports luaopen_aoi_core, its parts for skynet (module.c), and nothing else.
  *
  * An event makes some ten calls into Lua.  Directly through the table of addresses, without a stub for each function in
  * between (the PLT), they are a twentieth of a move faster. */

@@ -515,6 +515,8 @@ void laoi_set_functions(lua_State *L, int meta, const luaL_Reg *f) {
 }
 
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L);
+LAOI_EXPORT int luaopen_aoi_core_wire(lua_State *L);
+LAOI_EXPORT int luaopen_aoi_core_world(lua_State *L);
 
 LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
 #if LUA_VERSION_NUM >= 502
@@ -546,7 +548,30 @@ LAOI_EXPORT int luaopen_aoi_core(lua_State *L) {
     laoi_open_observe(L, meta);
     laoi_open_history(L, meta);
     laoi_open_helpers(L, meta);
-    laoi_open_wire(L);
-    laoi_open_world(L);
+    luaopen_aoi_core_wire(L);
+    luaopen_aoi_core_world(L);
     return 1;
+}
+
+/* A part of the core as a module: by itself, or with all of it; the first that is opened stays. */
+static int open_part(lua_State *L, const char *name, void (*open)(lua_State *L)) {
+#if LUA_VERSION_NUM >= 502
+    luaL_checkversion(L);
+#endif
+    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+    lua_getfield(L, -1, name);
+    if (lua_isnil(L, -1)) {
+        open(L); /* pushes it */
+        lua_setfield(L, -3, name);
+    }
+    lua_pop(L, 2);
+    return 0;
+}
+
+int luaopen_aoi_core_wire(lua_State *L) {
+    return open_part(L, "aoi.core.wire", laoi_open_wire);
+}
+
+int luaopen_aoi_core_world(lua_State *L) {
+    return open_part(L, "aoi.core.world", laoi_open_world);
 }

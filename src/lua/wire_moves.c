@@ -433,8 +433,4 @@ void laoi_open_wire(lua_State *L) {
     laoi_open_moves(L);
     laoi_open_post(L);
     laoi_open_inbox(L);
-    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED"); /* it is in no library of its own, and not a part of `aoi` */
-    lua_insert(L, -2);
-    lua_setfield(L, -2, "aoi.core.wire");
-    lua_pop(L, 1);
 }

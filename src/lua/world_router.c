@@ -574,7 +574,7 @@ static const luaL_Reg router_methods[] = {
 
 static const luaL_Reg router_meta[] = {{"__gc", r_gc}, {NULL, NULL}};
 
-/* Loads the module `aoi.core.world`: it is for lua/aoi/skynet/world alone, and no part of `aoi`. */
+/* The module `aoi.core.world`: it is for lua/aoi/skynet/world alone, and no part of `aoi`. */
 void laoi_open_world(lua_State *L) {
     lua_newtable(L);
     int world = lua_gettop(L);
@@ -591,8 +591,5 @@ void laoi_open_world(lua_State *L) {
     lua_settop(L, world);
     world_open_map(L);
     world_open_outbox(L);
-    lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
-    lua_pushvalue(L, world);
-    lua_setfield(L, -2, "aoi.core.world");
-    lua_settop(L, world - 1);
+    lua_settop(L, world);
 }

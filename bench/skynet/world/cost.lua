@@ -11,7 +11,7 @@ package.path = "./?.lua;" .. package.path
 local Shard = require "aoi.skynet.world.shard"
 local tiles = require "aoi.skynet.world.tiles"
 local wire = require "aoi.skynet.wire"
-local world = require "aoi.skynet.world.native"
+local world = require "aoi.skynet.native" "world"
 
 local EPOCHS = tonumber(arg[1]) or 20
 local REACH, STEP, HYSTERESIS = 50, 1.4, 4

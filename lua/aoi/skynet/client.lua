@@ -13,7 +13,6 @@
 -- An event changes the view when it arrives and is taken out before its handler runs. So a handler may
 -- wait for something, and another message that arrives meanwhile delivers what follows.
 
-local Gate = require "aoi.skynet.gateway"
 local Map = require "aoi.skynet.map"
 local dispatch = require "aoi.skynet.dispatch"
 local failures = require "aoi.skynet.failures"
@@ -91,7 +90,7 @@ end
 function Client:open_gate()
   local ok, heartbeat = self:request("gate", true, nil, self.origin)
   if not ok then error(heartbeat, 2) end
-  self.gate = self.gate or Gate.new(self)
+  self.gate = self.gate or require("aoi.skynet.gateway").new(self)
   self.heartbeat, self.lost = heartbeat, false
   return self.gate
 end

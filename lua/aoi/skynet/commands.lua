@@ -11,7 +11,7 @@
 --   tell(client, message), tell_broadcast(client, id, message): nil or false where it is not sent
 
 local argument = require "aoi.skynet.argument"
-local checks = require "aoi.checks"
+local end_list = require "aoi.end_list"
 local clients = require "aoi.skynet.clients"
 local methods = require "aoi.skynet.methods"
 local views = require "aoi.skynet.views"
@@ -195,7 +195,7 @@ function commands.viewers(place, _, id, ...)
       n = n + 1
     end
   end
-  checks.end_list(list, 2 * n, 2)
+  end_list(list, 2 * n, 2)
   return list, n
 end
 

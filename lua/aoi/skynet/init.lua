@@ -13,9 +13,7 @@ local core = require "skynet.core"
 local Client = require "aoi.skynet.client"
 local failures = require "aoi.skynet.failures"
 local last_words = require "aoi.skynet.last_words"
-local option_of = require "aoi.skynet.service_options"
 local origin = require "aoi.skynet.origin"
-local period = require "aoi.skynet.period"
 local protocol = require "aoi.skynet.protocol"
 local wire = require "aoi.skynet.wire"
 
@@ -103,7 +101,7 @@ function library.start(options)
   if options ~= nil and type(options) ~= "table" then fail(1, "start", "table expected, got %s", type(options)) end
   local words = {}
   for name, value in pairs(options or {}) do
-    local number, wrong = option_of.check(name, value)
+    local number, wrong = require("aoi.skynet.service_options").check(name, value)
     if not number then fail(1, "start", "%s", wrong) end
     words[#words + 1] = name .. "=" .. tostring(number)
   end
@@ -168,14 +166,14 @@ local function open_local(name, options)
   end
   local space = locals[name]
   if space and not space.closed then return space end
-  local number, wrong = option_of.check("interval", interval)
+  local number, wrong = require("aoi.skynet.service_options").check("interval", interval)
   if not number then error(("bad argument #3 to 'open' (%s)"):format(wrong), 0) end
   space = require "aoi.skynet.local"(name, given, {
     address = skynet.self(), log = skynet.error, now = now, fork = skynet.fork,
   })
   locals[name] = space
   if given.drive or number == 0 then return space end
-  period.start(number, function() -- there is no service that ticks for it
+  require("aoi.skynet.period").start(number, function() -- there is no service that ticks for it
     if space.closed then return false end
     space:tick()
   end)

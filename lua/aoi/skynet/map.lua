@@ -2,7 +2,7 @@
 -- handlers of its own; two maps of one client and one space are equal (==).
 
 local argument = require "aoi.skynet.argument"
-local checks = require "aoi.checks"
+local end_list = require "aoi.end_list"
 local handlers_of = require "aoi.skynet.handlers"
 local methods = require "aoi.skynet.methods"
 local wire = require "aoi.skynet.wire"
@@ -95,7 +95,7 @@ Map.__close = Map.close
 local function fill(buf, width, ok, list, n)
   if ok and buf then
     table.move(list, 1, n * width, 1, buf)
-    checks.end_list(buf, n * width, width)
+    end_list(buf, n * width, width)
     list = buf
   end
   return ok, list, n
@@ -103,14 +103,20 @@ end
 
 Map.fill = fill
 
-methods.each(function(name, arguments, values)
-  if not values then
-    Map[name] = function(self, ...) return results(self:request(name, ...)) end
-    return
-  end
+local function new_method(name, arguments, values)
+  if not values then return function(self, ...) return results(self:request(name, ...)) end end
   local function ask(self, buf, ...) return fill(buf, values, self:request(name, ...)) end
-  Map[name] = function(self, ...) return results(ask(self, methods.split(arguments, self.dimensions, ...))) end
-end)
+  return function(self, ...) return results(ask(self, methods.split(arguments, self.dimensions, ...))) end
+end
+
+-- Agents are thousands, and each calls few methods: those of the list are made when they are asked for.
+setmetatable(Map, { __index = function(_, name)
+  local arguments, values = nil, nil
+  if type(name) == "string" and name:find "^[%a_]+$" then arguments, values = methods.find(name) end
+  if not arguments then return nil end
+  Map[name] = new_method(name, arguments, values)
+  return Map[name]
+end })
 
 local function explanation(ok, told, text)
   if ok then setmetatable(told, { __tostring = function() return text end }) end
@@ -246,7 +252,7 @@ local function seen(map, id, node, buf)
   if not record then return false, ("bad argument #2 to 'seen' (entity %d has no node %d here)"):format(key, node) end
   buf = buf or {}
   local n = map.client.inbox:view(record.handle, buf)
-  checks.end_list(buf, n, 1)
+  end_list(buf, n, 1)
   return true, buf, n
 end
 

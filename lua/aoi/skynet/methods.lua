@@ -14,6 +14,7 @@ local call_as = require("aoi.skynet.wire").call_as
 local methods = {}
 
 local LIST = [[
+
 enter id x y z kind?
 enter_many rows n? kind?
 leave id
@@ -74,16 +75,22 @@ function methods.each(f)
   for name, values, arguments in LIST:gmatch "([%w_]+)/?(%d?) ?([^\n]*)\n" do f(name, arguments, tonumber(values)) end
 end
 
+--- The arguments of a method and its values; nil: there is none of that name.
+function methods.find(name)
+  local values, arguments = LIST:match("\n" .. name .. "/?(%d?) ?([^\n]*)\n")
+  return arguments, tonumber(values)
+end
+
 -- Method -> how many of its first arguments are integers: ids, numbers of nodes.
-local INTEGERS = { where = 1 }
-methods.each(function(name, arguments)
+local INTEGERS = setmetatable({ where = 1 }, { __index = function(integers, name)
   local n = 0
-  for word in arguments:gmatch "%S+" do
+  for word in (methods.find(name) or ""):gmatch "%S+" do
     if word ~= "id" and word ~= "node" and word ~= "target" then break end
     n = n + 1
   end
-  INTEGERS[name] = n
-end)
+  integers[name] = n
+  return n
+end })
 
 local function checked(name, n, i, first, ...)
   if i <= n then first = argument.integer(first, i, name, 0) end
@@ -93,7 +100,7 @@ end
 
 --- The arguments of a method, its first ones as integers. Raises an error without a position.
 function methods.checked(name, ...)
-  local n = INTEGERS[name] or 0
+  local n = INTEGERS[name]
   if n == 0 then return ... end
   return checked(name, n, 1, ...)
 end

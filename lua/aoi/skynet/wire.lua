@@ -44,8 +44,7 @@
 -- EVENTS and MOVES are written and read in C (src/lua/wire.h), the others here. Readers take any bytes: they return nil
 -- and a reason, never raise, and return no part of a message that is invalid.
 
-require "aoi.core" -- has it in it
-local core = require "aoi.core.wire"
+local core = require "aoi.skynet.native" "wire"
 
 local spack, sunpack = string.pack, string.unpack
 

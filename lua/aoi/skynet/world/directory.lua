@@ -12,7 +12,7 @@
 
 local argument = require "aoi.skynet.argument"
 local followers = require "aoi.skynet.world.followers"
-local world = require "aoi.skynet.world.native"
+local world = require "aoi.skynet.native" "world"
 
 local directory = { commands = {} }
 

@@ -21,7 +21,7 @@
 --
 -- Readers take any bytes: they return nil and a reason, never raise, and return no part of what is invalid.
 
-local core = require "aoi.skynet.world.native"
+local core = require "aoi.skynet.native" "world"
 local plain = require "aoi.skynet.world.plain"
 
 local spack, sunpack = string.pack, string.unpack

@@ -5,7 +5,7 @@
 --   sent_on[id][client]   the last move of that client: batch, to, epoch (with which it goes); back, where the entity
 --                         has come here since: whether that move is still behind it
 
-local world = require "aoi.skynet.world.native"
+local world = require "aoi.skynet.native" "world"
 
 local followers = {}
 

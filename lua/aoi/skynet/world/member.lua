@@ -9,7 +9,7 @@
 
 local Map = require "aoi.skynet.map"
 local argument = require "aoi.skynet.argument"
-local core = require "aoi.skynet.world.native"
+local core = require "aoi.skynet.native" "world"
 local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
 local questions = require "aoi.skynet.world.questions"

@@ -24,7 +24,7 @@
 -- What returns is as one that enters in the coming epoch, but is handed over, if need be to this shard itself.
 
 local clients = require "aoi.skynet.clients"
-local core = require "aoi.skynet.world.native"
+local core = require "aoi.skynet.native" "world"
 local epoch = require "aoi.skynet.world.epoch"
 local directory = require "aoi.skynet.world.directory"
 local outlet = require "aoi.skynet.world.outlet"

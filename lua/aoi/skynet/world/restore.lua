@@ -15,7 +15,7 @@
 --   member.views[id]      client views: { area, options, client, fd }
 --   member.traits[id]     of own entities: traits.lua
 
-local core = require "aoi.skynet.world.native"
+local core = require "aoi.skynet.native" "world"
 local wire = require "aoi.skynet.wire"
 
 local restore = {}

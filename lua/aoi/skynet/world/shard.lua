@@ -36,7 +36,7 @@ local strays = require "aoi.skynet.world.strays"
 local tiles = require "aoi.skynet.world.tiles"
 local traits = require "aoi.skynet.world.traits"
 local views = require "aoi.skynet.views"
-local world = require "aoi.skynet.world.native"
+local world = require "aoi.skynet.native" "world"
 
 local MOVE, NEAR, FAR, GONE, BORN, KIND = 1, 2, 3, 4, 5, 6
 

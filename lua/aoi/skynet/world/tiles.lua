@@ -6,7 +6,7 @@
 --
 -- A plan is a table of numbers and one string: it goes from process to process as it is.
 
-local core = require "aoi.skynet.world.native"
+local core = require "aoi.skynet.native" "world"
 
 local tiles = {}
 

@@ -3,7 +3,7 @@
 -- kept, for the case that its shard dies (restore.lua).
 
 local argument = require "aoi.skynet.argument"
-local core = require "aoi.skynet.world.native"
+local core = require "aoi.skynet.native" "world"
 local methods = require "aoi.skynet.methods"
 local wire = require "aoi.skynet.wire"
 
