@@ -96,6 +96,28 @@ static void a_game(const setup *u, long n, long many) {
     close_space(s);
 }
 
+/* Ids that are the same modulo 1,024 under a hash without a key stand in as many places as any others. */
+static void crafted_ids_are_found_as_soon(void) {
+    enum { CRAFTED = 200 };
+    setup u = {"grid", 2, false};
+    aoi_space *s = open_space(&u);
+    aoi_history *h = NULL;
+    uint32_t homes = 0, count = 0;
+    bool taken[1024] = {false};
+    for (int64_t id = 0; count < CRAFTED; id++)
+        if ((aoi_hash64((uint64_t)id) & 1023) == 7 && ++count)
+            EXPECT(aoi_enter(s, id, (double[3]){0}, 1, NULL) == AOI_OK);
+    EXPECT(aoi_history_open(s, TICKS, &h) == AOI_OK);
+    for (uint32_t i = 0; i < h->ids.size; i++) {
+        uint32_t home = h->ids.slots[i].hash & 1023;
+        if (h->ids.slots[i].value == AOI_NONE) continue;
+        homes += !taken[home];
+        taken[home] = true;
+    }
+    EXPECT(homes > CRAFTED / 2);
+    close_space(s);
+}
+
 int main(void) {
     setup u = {"grid", 2, false};
     random_start("past");
@@ -106,5 +128,6 @@ int main(void) {
         a_game(&u, n, 1);
         a_game(&u, n, HOST_FOR_EVER);
     }
+    crafted_ids_are_found_as_soon();
     return expect_report("past");
 }

@@ -95,6 +95,10 @@ static void note_standing(aoi_history *h, uint32_t tick) {
 
 /* ---- traces ------------------------------------------------------------------------------------------------------ */
 
+static uint32_t trace_hash(const aoi_history *h, int64_t id) {
+    return aoi_id_hash(&h->layer.space->world.hash_key, id);
+}
+
 static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     aoi_memory *m = aoi_history_memory(h);
     const aoi_space *s = h->layer.space;
@@ -120,7 +124,7 @@ static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     }
     if (t == h->trace_top) h->trace_top++;
     else h->unused_trace = unused;
-    aoi_index_add(&h->ids, aoi_hash64((uint64_t)h->traces[t].id), t);
+    aoi_index_add(&h->ids, trace_hash(h, h->traces[t].id), t);
     h->large_count += h->traces[t].looks.extent > 0;
     h->trace_count++;
     h->trace_of[entity] = t;
@@ -144,7 +148,7 @@ static void forget_traces(aoi_history *h, uint32_t first) {
         aoi_trace *trace = h->traces + t;
         h->first_ended = trace->next;
         take_row(h, t, h->now);
-        aoi_index_remove(&h->ids, aoi_hash64((uint64_t)trace->id), t);
+        aoi_index_remove(&h->ids, trace_hash(h, trace->id), t);
         h->large_count -= trace->looks.extent > 0;
         trace->next = h->unused_trace;
         trace->entered = trace->left = AOI_NONE;
@@ -268,7 +272,7 @@ int aoi_history_tick(aoi_history *h) {
 /* ---- questions --------------------------------------------------------------------------------------------------- */
 
 int aoi_history_position(const aoi_history *h, uint32_t ago, int64_t id, double *pos) {
-    uint32_t hash = aoi_hash64((uint64_t)id), at = AOI_SEEK, t;
+    uint32_t hash = trace_hash(h, id), at = AOI_SEEK, t;
     if (ago > h->ticks) return AOI_EVALUE;
     if (ago > h->now) return AOI_EGONE;
     while ((t = aoi_index_next(&h->ids, hash, &at)) != AOI_NONE)
