@@ -79,7 +79,7 @@ static void unindex_node(aoi_space *s, uint32_t node) {
     else remove_unbounded(s, node);
 }
 
-/* The node is out of its owner's chain, and all that it saw has been told or waits. */
+/* The node is out of its owner's chain, and the events of all that it saw are taken or wait. */
 void aoi_free_node(aoi_space *s, uint32_t node) {
     aoi_node_record *n = s->world.nodes + node;
     unindex_node(s, node);
@@ -344,7 +344,7 @@ static int resize(aoi_space *s, uint32_t node, const aoi_area_state *is) {
     return result;
 }
 
-void aoi_tell_mask(aoi_space *s, uint32_t node) {
+void aoi_mask_changed(aoi_space *s, uint32_t node) {
     if (aoi_is_bounded(s->world.nodes + node)) aoi_grid_mask_changed(&s->index.grid, node);
 }
 
@@ -364,7 +364,7 @@ static int change_area(aoi_space *s, uint32_t node, aoi_area_state *is) {
     }
     s->unbounded_positional -= is_unbounded_positional(&was);
     set_state(s, node, is);
-    if (was.mask != is->mask) aoi_tell_mask(s, node);
+    if (was.mask != is->mask) aoi_mask_changed(s, node);
     s->unbounded_positional += is_unbounded_positional(is);
     if (label) aoi_label_put(s, node, label);
     if (was.area.shape != is->area.shape) aoi_shape_free(&s->world.memory, was.area.shape);
@@ -454,7 +454,7 @@ static int override(aoi_space *s, aoi_node handle, aoi_entity target, int how) {
     s->world.nodes[node].flags &= (uint8_t)~AOI_NODE_OVERRIDES;
     if (aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node))
         s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
-    aoi_tell_mask(s, node);
+    aoi_mask_changed(s, node);
     if (s->world.nodes[node].flags & AOI_NODE_LAYER) aoi_layer_node_changed(s, node);
     aoi_commit(s);
     return AOI_OK;

@@ -24,7 +24,7 @@ static void read_event(const aoi_space *s, const aoi_queued *e, aoi_event *out) 
     *out = (aoi_event){e->kind, e->watcher, e->target, e->node_id, s->world.areas[e->node].user_data};
 }
 
-void aoi_tell_taken(aoi_space *s, const aoi_queued *e) {
+void aoi_notify_taken(aoi_space *s, const aoi_queued *e) {
     if (s->observers) aoi_observers_took(s->observers, e);
     if (s->journal) aoi_log_taken(s, e);
 }
@@ -45,7 +45,7 @@ bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out) {
         read_event(s, e, out);
         aoi_queued taken = *e;
         aoi_queue_take_out(q, i);
-        aoi_tell_taken(s, &taken);
+        aoi_notify_taken(s, &taken);
         aoi_count_taken(s, taken.node);
         return true;
     }

@@ -97,7 +97,7 @@ struct aoi_space {
     uint32_t node_count;
     uint32_t unused_entity, unused_node;         /* chains of free slots */
     uint32_t entity_generation, node_generation; /* with which the slots of new records begin */
-    uint32_t freed_node;                         /* free too, but not told by aoi_next_freed yet */
+    uint32_t freed_node;                         /* free too, but not returned by aoi_next_freed yet */
     uint32_t unbounded;                          /* chain of the nodes of infinite reach, by home and slot */
     uint32_t unbounded_positional;               /* those of them that do not simply see everything */
     double cell;                                 /* the hint, as it was given */
@@ -185,7 +185,7 @@ void aoi_judge_leaving(aoi_space *s, uint32_t entity); /* all its pairs, as if i
 void aoi_give_back(aoi_space *s);                      /* the storage of a space that everything has left */
 void aoi_take_out(aoi_space *s, uint32_t entity);      /* with its nodes; nothing more is judged */
 void aoi_free_node(aoi_space *s, uint32_t node);    /* out of the index; the slot is free once its events are taken */
-void aoi_tell_mask(aoi_space *s, uint32_t node);    /* to the engine, that it has changed, or has exceptions now */
+void aoi_mask_changed(aoi_space *s, uint32_t node); /* or it has exceptions now: the index looks at both */
 void aoi_release_node(aoi_space *s, uint32_t node); /* a dead node whose last event is gone */
 
 /* ---- labels ------------------------------------------------------------------------------------------------------- */
@@ -428,12 +428,12 @@ static inline void aoi_count_taken(aoi_space *s, uint32_t node) {
     s->taken++;
     aoi_let_go(s, node);
 }
-void aoi_tell_taken(aoi_space *s, const aoi_queued *e); /* who observes and who records */
+void aoi_notify_taken(aoi_space *s, const aoi_queued *e); /* observers and the journal */
 /* Takes the oldest event, NULL if none waits.  The queue's own record of it is valid until the next call. */
 static inline const aoi_queued *aoi_take(aoi_space *s) {
     if (!s->queue.count) return NULL;
     const aoi_queued *e = aoi_queue_take(&s->queue);
-    if (s->observers || s->journal) aoi_tell_taken(s, e);
+    if (s->observers || s->journal) aoi_notify_taken(s, e);
     aoi_count_taken(s, e->node);
     return e;
 }
@@ -441,7 +441,7 @@ static inline const aoi_queued *aoi_take(aoi_space *s) {
 static inline bool aoi_has_freed(const aoi_space *s) {
     return s->freed_node != AOI_NONE || !s->world.entity_count;
 }
-/* Tells the user data of each node that is gone with its last event, once, one a call; false when all are told. */
+/* The user data of each node that is gone with its last event, once, one a call; false when there is none left. */
 bool aoi_next_freed(aoi_space *s, uint64_t *user_data);
 /* Reads without taking: up to max events from *cursor on, which starts at 0 and moves on; how many were read.  Nothing
  * else may be called between the reads. */

@@ -283,12 +283,6 @@ int aoi_history_position(const aoi_history *h, uint32_t ago, int64_t id, double 
     return AOI_OK;
 }
 
-static inline bool is_inside(int dims, const aoi_area_state *is, const double *at, const double *t, double extent) {
-    if (is->shape == AOI_SQUARE) return aoi_in_box(dims, at, t, is->area.radius + extent);
-    if (is->shape == AOI_CIRCLE) return aoi_in_ball(dims, at, t, is->area.radius + extent);
-    return aoi_shape_holds(dims, is->shape, &is->area, at, t, 0, extent);
-}
-
 /* Of the hits some after the i-th. */
 static inline void fetch_ahead(const aoi_history *h, uint32_t tick, uint32_t i) {
     const aoi_world *w = &h->layer.space->world;
@@ -317,7 +311,8 @@ int aoi_history_near(aoi_history *h, uint32_t ago, const double *pos, const aoi_
         uint32_t t = w->hits[i];
         const aoi_trace *trace = h->traces + t;
         double extent = h->large_count ? trace->looks.extent : 0;
-        if (!is_inside(w->dims, &is, at, aoi_trace_place(h, t, h->now - ago), extent)) continue;
+        const double *place = aoi_trace_place(h, t, h->now - ago);
+        if (aoi_zone_grown(w->dims, is.shape, &is.area, at, place, extent) != AOI_INSIDE) continue;
         bool counts = (!is.mask || (trace->looks.kind & is.mask)) && (!is.layered || (trace->looks.layers & is.layers));
         s->ids_out[n] = trace->id;
         n += counts;

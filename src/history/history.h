@@ -86,7 +86,7 @@ struct aoi_history {
     aoi_index cell_index;
     uint32_t cell_cap, cell_top, unused_cell, cell_count;
     uint32_t over_count; /* stays that have ended */
-    uint32_t swept;      /* cell up to which those that nobody can ask about have been dropped */
+    uint32_t swept;      /* cell up to which stays that ended before the window have been dropped */
     uint32_t misfits;    /* questions in a row whose area is of quite another size than the cells */
 };
 

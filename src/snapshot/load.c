@@ -299,7 +299,7 @@ static bool load_overrides(loader *l) {
         if (!aoi_overrides_reserve(&s->world.memory, &s->overrides)) return lacks_memory(l);
         aoi_overrides_set(&s->overrides, node, target, (int)how);
         s->world.nodes[node].flags |= AOI_NODE_OVERRIDES;
-        aoi_tell_mask(s, node);
+        aoi_mask_changed(s, node);
     }
     return is_good(l);
 }
