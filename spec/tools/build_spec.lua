@@ -63,6 +63,24 @@ describe("the rockspec", function()
   end)
 end)
 
+describe("docs/house.md", function()
+  it("names files that there are, to each question", function()
+    local page, all = process.read "docs/house.md", {}
+    for _, path in ipairs(list("find src lua js spec scripts include bin docs -type f")) do all[path] = true end
+    local function is_there(name)
+      for path in pairs(all) do
+        if path == name or path:sub(-#name - 1) == "/" .. name then return true end
+      end
+    end
+    local rows, n = page:match "\n## Where to look\n(.-)\n## ", 0
+    for name in rows:gmatch "`([%w_/]+%.[%w_.]+)`" do
+      n = n + 1
+      assert.is_true(is_there(name), name)
+    end
+    assert.is_true(n > 40)
+  end)
+end)
+
 describe("a rule of the house", function()
   if not tree.usual then return end
   local folder, remove
