@@ -506,10 +506,12 @@ static int inbox_count(lua_State *L) {
 }
 
 static const luaL_Reg inbox_methods[] = {
-    {"receiver", inbox_receiver}, {"waiting", inbox_waiting}, {"overtake", inbox_overtake},
-    {"open", inbox_open},         {"close", inbox_close},     {"view", inbox_view_ids},
-    {"sees", inbox_sees},         {"count", inbox_count},     {"seq", inbox_seq},
-    {"handlers", inbox_handlers}, {"idle", inbox_idle},       {"held", inbox_held},
+    {"receiver", inbox_receiver}, {"waiting", inbox_waiting},
+    {"overtake", inbox_overtake}, {"open", inbox_open},
+    {"close", inbox_close},       {"view", inbox_view_ids},
+    {"sees", inbox_sees},         {"count", inbox_count},
+    {"seq", inbox_seq},           {"handlers", inbox_handlers},
+    {"idle", inbox_idle},         {"held", inbox_held},
     {"since", inbox_since},       {NULL, NULL},
 };
 
