@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../spec/c/output.h"
+#include "aoi_sight.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,6 +39,9 @@ static void live_on(aoi_space *s) {
         if (i % 3 == 1) require(aoi_leave(s, e) == AOI_OK, "it does not leave");
         require(aoi_check(s) == NULL, "it is not sound later");
     }
+    aoi_sight *g = NULL;
+    require(aoi_sight_open(s, NULL, &g) == AOI_OK && aoi_sight_tick(g) == AOI_OK, "no tick of a sight");
+    require(aoi_check(s) == NULL, "its sight is not sound");
     require(aoi_flush(s) == AOI_OK, "no flush");
     aoi_take_all(s);
     require(aoi_check(s) == NULL, "it is not sound at the end");

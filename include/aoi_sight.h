@@ -37,7 +37,8 @@ typedef struct aoi_wall {
 } aoi_wall;
 
 /* A new sight in *out, with walls of its own, or those of `walls` if that is not NULL (of the same space; AOI_EVALUE).
- * AOI_ENOMEM. */
+ * Without, on a space that was loaded: the first sight that was saved and has not been taken over yet.  Snapshots have all
+ * sights but those that share another's walls.  AOI_ENOMEM. */
 AOI_API int aoi_sight_open(aoi_space *s, aoi_sight *walls, aoi_sight **out);
 /* Before its space; NULL is harmless.  Its nodes are removed, without events.  Walls go with the last sight. */
 AOI_API void aoi_sight_close(aoi_sight *g);

@@ -115,6 +115,7 @@
 
 #include "sight/look.c"
 #include "sight/questions.c"
+#include "sight/saved.c"
 #include "sight/sight_check.c"
 #include "sight/wall_cells.c"
 #include "sight/walls.c"

@@ -1,6 +1,7 @@
 /* Snapshots: what is loaded is what was saved, in every answer and every later event; other bytes are refused. */
 #include <math.h>
 
+#include "aoi_sight.h"
 #include "calls.h"
 #include "output.h"
 
@@ -394,6 +395,42 @@ static void memory_for_fields_may_be_refused(void) {
     close_space(s);
 }
 
+/* Sights: loading and packing again. */
+static void memory_for_sights_may_be_refused(void) {
+    aoi_space *s = NULL;
+    aoi_sight *g = NULL;
+    aoi_node node = {0, 0};
+    const aoi_area area = {.radius = 4, .keep = 9, .mask = AOI_ALL_KINDS};
+    int64_t id;
+    EXPECT(aoi_open(&(aoi_options){.dimensions = 2, .alloc = host_alloc}, &s) == AOI_OK);
+    EXPECT(aoi_sight_open(s, NULL, &g) == AOI_OK);
+    for (int k = 0; k < 6; k++) {
+        const aoi_wall wall = {.a = {k + 0.5, -1}, .b = {k + 0.5, k}, .open = k < 3};
+        EXPECT(aoi_enter(s, k, (double[]){k, 0}, 1, NULL) == AOI_OK && aoi_sight_add_wall(g, &wall, &id) == AOI_OK);
+        EXPECT(aoi_sight_add_node(g, aoi_find(s, k), 7, &area, 2, &node) == AOI_OK);
+        EXPECT(aoi_sight_tick(g) == AOI_OK);
+    }
+    EXPECT(aoi_override(s, node, aoi_find(s, 1), AOI_SHOW) == AOI_OK && aoi_leave(s, aoi_find(s, 0)) == AOI_OK);
+    output o = {0}, other = {0};
+    EXPECT(aoi_save(s, output_write, &o) == AOI_OK);
+    close_space(s);
+    s = load_refused(&o);
+    bool again = true;
+    for (long n = 1; again; n++) {
+        other.size = 0;
+        host_refuse(n, HOST_FOR_EVER);
+        int result = aoi_save(s, output_write, &other);
+        again = host_relent() > 0;
+        EXPECT(result == (again ? AOI_ENOMEM : AOI_OK) && aoi_check(s) == NULL);
+    }
+    EXPECT(output_same(&o, &other));
+    EXPECT(aoi_sight_open(s, NULL, &g) == AOI_OK && aoi_sight_pending(g) > 0 && aoi_sight_tick(g) == AOI_OK);
+    EXPECT(aoi_check(s) == NULL);
+    output_free(&o);
+    output_free(&other);
+    close_space(s);
+}
+
 static bool no_node(void *ud, aoi_loaded_node *n) {
     int *left = ud;
     (void)n;
@@ -458,6 +495,7 @@ int main(void) {
     RUN(every_prefix_is_refused);
     RUN(memory_may_be_refused);
     RUN(memory_for_fields_may_be_refused);
+    RUN(memory_for_sights_may_be_refused);
     RUN(the_host_may_refuse);
     RUN(clients_are_left_out);
     return expect_report("snapshot");

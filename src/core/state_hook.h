@@ -1,4 +1,5 @@
-/* state_hook.h - what snapshots, journals and observers know of fields, which synchronisers keep (src/sync/saved.c).
+/* state_hook.h - what snapshots, journals and observers know of fields, which synchronisers keep (src/sync/saved.c), and
+ * snapshots of sights (src/sight/saved.c).
  *
  *   a synchroniser with fields: number --> a message of aoi.sync (docs/sync-wire.md) of records of state alone
  *
@@ -23,5 +24,10 @@ bool aoi_states_pack(aoi_space *s, uint32_t number, const uint64_t *since, const
 /* Such a message becomes true of the stand-in of that number; *id: the entity it is about, if any.  AOI_EVALUE: *fault
  * says why. */
 int aoi_states_apply(aoi_space *s, uint32_t number, const void *bytes, size_t size, int64_t *id, const char **fault);
+
+/* Sights as bytes, from old to new, but for those that share another's walls; size 0: there are no more.  What is loaded
+ * is kept by a sight that has no owner until one is opened on the space.  False when memory is refused. */
+bool aoi_sights_pack(aoi_space *s, uint32_t number, const unsigned char **bytes, size_t *size);
+int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, const struct aoi_load_options *o, const char **fault);
 
 #endif

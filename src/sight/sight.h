@@ -4,6 +4,7 @@
  *   watches.c      nodes, the pairs that their areas see, what the space says of them
  *   look.c         a tick: which pairs are tested, what has changed
  *   questions.c    what is seen now, and why
+ *   saved.c        a sight in a snapshot
  *   sight_check.c  every invariant
  *
  *   entity slot --things--> [ targets | watches | moved ]
@@ -78,6 +79,7 @@ struct aoi_sight {
     aoi_walls *walls;
     aoi_wall_changes changes;
     const aoi_sight_sink *sink; /* NULL: events */
+    bool shares, stands_in;     /* the walls of another one; what has been loaded (core/state_hook.h) */
     uint32_t now;               /* tick */
     aoi_thing *things;          /* by entity slot */
     aoi_watch **watches;        /* by number; NULL: free */
@@ -91,6 +93,8 @@ struct aoi_sight {
     uint32_t moved_cap, moved_count, stale_cap, stale_count, due_cap, due_count, reach_cap, reach_count;
     uint64_t seen, tested;
     aoi_event_queue queue;
+    unsigned char *saved; /* the last message that was made of it */
+    uint32_t saved_cap;
 };
 
 static inline aoi_memory *aoi_sight_memory(const aoi_sight *g) {
@@ -105,6 +109,8 @@ int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *a
                   aoi_node *out);
 aoi_watch *aoi_watch_of(const aoi_sight *g, uint32_t node);                  /* NULL: no node of this sight */
 uint32_t aoi_pair_find(const aoi_sight *g, uint32_t watch, uint32_t target); /* AOI_NONE; gone ones are not found */
+/* A new one that its area sees, due, with room for it in every list; false: memory refused. */
+bool aoi_pair_add(aoi_sight *g, aoi_watch *n, uint32_t target, uint32_t *out);
 void aoi_pair_free(aoi_sight *g, uint32_t pair);
 void aoi_watch_free(aoi_sight *g, aoi_watch *n); /* it is gone and has no pairs */
 void aoi_watch_stale(aoi_sight *g, aoi_watch *n);
@@ -123,6 +129,8 @@ bool aoi_line_clear(const aoi_sight *g, uint32_t node, uint32_t target, uint32_t
 /* For the binding: takes the oldest event, as aoi_take. */
 const aoi_queued *aoi_sight_take(aoi_sight *g);
 
+extern const aoi_layer_class aoi_sight_layer;
+aoi_sight *aoi_sights_adopt(const aoi_space *s); /* the first one that has been loaded; NULL: there is none */
 const char *aoi_sight_check(const aoi_layer *layer);
 
 #endif

@@ -22,10 +22,9 @@ static bool things_ready(aoi_sight *g, uint32_t entity) {
     return AOI_GROW(m, g->moved, g->moved_cap, g->thing_cap);
 }
 
-/* A new one, with room for it in every list; false when memory is refused. */
-static bool pair_add(aoi_sight *g, aoi_watch *n, uint32_t target) {
+bool aoi_pair_add(aoi_sight *g, aoi_watch *n, uint32_t target, uint32_t *out) {
     aoi_memory *m = aoi_sight_memory(g);
-    uint32_t p = g->free_pair != AOI_NONE ? g->free_pair : g->pair_top;
+    const uint32_t p = *out = g->free_pair != AOI_NONE ? g->free_pair : g->pair_top;
     if (!things_ready(g, target) || !AOI_GROW(m, g->pairs, g->pair_cap, p + (size_t)1) ||
         !AOI_GROW(m, g->due, g->due_cap, g->pair_cap) || !aoi_index_reserve(m, &g->index, g->pair_count + (size_t)1))
         return false;
@@ -96,8 +95,6 @@ static void reach_count(aoi_sight *g, int exponent, int more) {
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
-
-static const aoi_layer_class sight_layer;
 
 aoi_watch *aoi_watch_of(const aoi_sight *g, uint32_t node) {
     const aoi_space *s = g->layer.space;
@@ -194,7 +191,7 @@ static bool sight_see(aoi_layer_node *node, uint32_t target, bool enters) {
         aoi_pair_due(g, p);
         return true;
     }
-    return !enters || !aoi_is_live(g->layer.space->world.entities[target].generation) || pair_add(g, n, target);
+    return !enters || !aoi_is_live(g->layer.space->world.entities[target].generation) || aoi_pair_add(g, n, target, &p);
 }
 
 static bool sight_saw(const aoi_layer_node *node, uint32_t target) {
@@ -262,6 +259,7 @@ static void sight_free(aoi_layer *layer) {
     AOI_FREE(m, g->stale, g->stale_cap);
     AOI_FREE(m, g->due, g->due_cap);
     AOI_FREE(m, g->reaches, g->reach_cap);
+    AOI_FREE(m, g->saved, g->saved_cap);
     aoi_resize(m, g, sizeof *g, 0);
 }
 
@@ -273,16 +271,17 @@ int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sin
         if (g) aoi_resize(m, g, sizeof *g, 0);
         return AOI_ENOMEM;
     }
-    *g = (aoi_sight){.walls = own, .sink = sink, .free_pair = AOI_NONE};
+    *g = (aoi_sight){.walls = own, .shares = walls != NULL, .sink = sink, .free_pair = AOI_NONE};
     aoi_queue_open(&g->queue);
     aoi_walls_join(own, &g->changes);
-    aoi_layer_open(s, &g->layer, &sight_layer);
+    aoi_layer_open(s, &g->layer, &aoi_sight_layer);
     *out = g;
     return AOI_OK;
 }
 
 int aoi_sight_open(aoi_space *s, aoi_sight *walls, aoi_sight **out) {
     if (walls && walls->layer.space != s) return AOI_EVALUE;
+    if (!walls && (*out = aoi_sights_adopt(s)) != NULL) return AOI_OK;
     return aoi_sight_open_for(s, walls ? walls->walls : NULL, NULL, out);
 }
 
@@ -332,13 +331,13 @@ static const aoi_queued *sight_take(aoi_layer *layer) {
     return aoi_sight_take((aoi_sight *)layer);
 }
 
-static const aoi_layer_class sight_layer = {.name = sight_name,
-                                            .see = sight_see,
-                                            .saw = sight_saw,
-                                            .end = sight_end,
-                                            .changed = sight_changed,
-                                            .moved = sight_moved,
-                                            .left = sight_left,
-                                            .free = sight_free,
-                                            .take = sight_take,
-                                            .check = aoi_sight_check};
+const aoi_layer_class aoi_sight_layer = {.name = sight_name,
+                                         .see = sight_see,
+                                         .saw = sight_saw,
+                                         .end = sight_end,
+                                         .changed = sight_changed,
+                                         .moved = sight_moved,
+                                         .left = sight_left,
+                                         .free = sight_free,
+                                         .take = sight_take,
+                                         .check = aoi_sight_check};

@@ -13,7 +13,7 @@ typedef struct loader {
     const aoi_load_options *o;
     aoi_space *s;
     const char *fault; /* the first one */
-    bool no_memory, carried, looks, states;
+    bool no_memory, carried, looks, states, sights;
     uint32_t nodes, gone;
     uint64_t *seen; /* pairs of events */
     uint32_t seen_cap;
@@ -51,11 +51,13 @@ static bool load_head(loader *l) {
     const unsigned char *head = in->at;
     if (head[4] != AOI_SNAPSHOT_VERSION) return fail(l, "it is of a version that this library does not read");
     if (head[5] != 2 && head[5] != 3) return fail(l, "dimensions are neither 2 nor 3");
-    if (head[6] & ~(AOI_SNAPSHOT_DEFERRED | AOI_SNAPSHOT_CARRIED | AOI_SNAPSHOT_LOOKS | AOI_SNAPSHOT_STATES))
+    if (head[6] & ~(AOI_SNAPSHOT_DEFERRED | AOI_SNAPSHOT_CARRIED | AOI_SNAPSHOT_LOOKS | AOI_SNAPSHOT_STATES |
+                    AOI_SNAPSHOT_SIGHTS))
         return fail(l, "an unknown flag is set");
     l->carried = (head[6] & AOI_SNAPSHOT_CARRIED) != 0;
     l->looks = (head[6] & AOI_SNAPSHOT_LOOKS) != 0;
     l->states = (head[6] & AOI_SNAPSHOT_STATES) != 0;
+    l->sights = (head[6] & AOI_SNAPSHOT_SIGHTS) != 0;
     in->at += 8;
     if (in->end - in->at < head[7]) return fail(l, "it is cut off");
     const char *engine = known_engine(in->at, head[7]);
@@ -419,6 +421,26 @@ static bool load_events(loader *l, const int64_t *watchers) {
     return is_good(l);
 }
 
+/* A message is what would be packed again. */
+static bool load_sights(loader *l) {
+    if (!l->sights) return true;
+    uint64_t count = aoi_get_count(&l->in, 5);
+    if (!count) return fail(l, "there is no sight");
+    for (uint32_t i = 0; i < count; i++) {
+        const unsigned char *again;
+        const char *fault;
+        size_t length, size = (size_t)aoi_get_count(&l->in, 1);
+        if (!is_good(l)) return false;
+        const int result = aoi_sights_apply(l->s, l->in.at, size, l->o, &fault);
+        if (result == AOI_ENOMEM) return lacks_memory(l);
+        if (result != AOI_OK) return fail(l, fault);
+        if (!aoi_sights_pack(l->s, i, &again, &length)) return lacks_memory(l);
+        if (length != size || memcmp(again, l->in.at, size) != 0) return fail(l, "a sight is spelled in another way");
+        l->in.at += size;
+    }
+    return is_good(l);
+}
+
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
 static bool has_its_sum(loader *l, const unsigned char *begin) {
@@ -434,7 +456,7 @@ static bool load_all(loader *l) {
     const unsigned char *begin = l->in.at;
     int64_t *watchers = NULL;
     return load_head(l) && load_entities(l) && load_carried(l) && load_looks(l) && load_states(l) && load_nodes(l) &&
-           load_overrides(l) && load_kept(l) && load_gone(l, &watchers) && load_events(l, watchers) &&
+           load_overrides(l) && load_kept(l) && load_gone(l, &watchers) && load_events(l, watchers) && load_sights(l) &&
            has_its_sum(l, begin);
 }
 

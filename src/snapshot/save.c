@@ -159,7 +159,7 @@ static uint32_t count_looks(const saver *v) {
     return n;
 }
 
-static void put_head(saver *v) {
+static void put_head(saver *v, bool sights) {
     const char *engine = v->s->index.engine->class->name;
     size_t length = strlen(engine);
     unsigned char *p = room_for(v, 32 + AOI_MOST_ENGINE_NAME);
@@ -168,7 +168,8 @@ static void put_head(saver *v) {
     p[5] = (unsigned char)v->s->world.dims;
     p[6] = (unsigned char)((v->s->deferred ? AOI_SNAPSHOT_DEFERRED : 0) | (v->s->attached ? AOI_SNAPSHOT_CARRIED : 0) |
                            (count_looks(v) ? AOI_SNAPSHOT_LOOKS : 0) |
-                           (aoi_states_next(v->s, &(uint32_t){0}) ? AOI_SNAPSHOT_STATES : 0));
+                           (aoi_states_next(v->s, &(uint32_t){0}) ? AOI_SNAPSHOT_STATES : 0) |
+                           (sights ? AOI_SNAPSHOT_SIGHTS : 0));
     p[7] = (unsigned char)length;
     memcpy(p + 8, engine, length);
     wrote_to(v, aoi_put_double(p + 8 + length, v->s->cell));
@@ -233,6 +234,19 @@ static bool put_states(saver *v) {
     for (uint32_t number = 0; count && aoi_states_next(v->s, &number); number++) {
         if (!aoi_states_pack(v->s, number, NULL, &bytes, &size)) return false;
         put_number(v, number);
+        put_number(v, size);
+        put_all_of(v, bytes, size);
+    }
+    return true;
+}
+
+static bool put_sights(saver *v, const unsigned char *bytes, size_t size) {
+    uint32_t count = 0;
+    for (uint32_t number = 1; size; number++, count++)
+        if (!aoi_sights_pack(v->s, number, &bytes, &size)) return false;
+    if (count) put_number(v, count);
+    for (uint32_t number = 0; number < count; number++) {
+        if (!aoi_sights_pack(v->s, number, &bytes, &size)) return false;
         put_number(v, size);
         put_all_of(v, bytes, size);
     }
@@ -352,14 +366,17 @@ static void put_events(saver *v) {
 
 /* False when memory is refused. */
 static bool put_all(saver *v) {
-    if (!number_entities(v) || !number_nodes(v)) return false;
-    put_head(v);
+    const unsigned char *sights;
+    size_t size;
+    if (!number_entities(v) || !number_nodes(v) || !aoi_sights_pack(v->s, 0, &sights, &size)) return false;
+    put_head(v, size != 0);
     put_entities(v);
     put_carried(v);
     put_looks(v);
     if (!put_states(v) || !put_nodes(v) || !put_overrides(v) || !put_kept(v)) return false;
     put_gone(v);
     put_events(v);
+    if (!put_sights(v, sights, size)) return false;
     put_out(v);
     wrote_to(v, aoi_put_bytes(room_for(v, AOI_SNAPSHOT_CRC), v->crc, AOI_SNAPSHOT_CRC));
     put_out(v);
@@ -368,7 +385,7 @@ static bool put_all(saver *v) {
 
 int aoi_save(aoi_space *s, aoi_write write, void *ud) {
     aoi_memory *m = &s->world.memory;
-    if (!aoi_settle(s)) return AOI_ENOMEM;
+    if (!aoi_settle(s) || !aoi_layers_see(s)) return AOI_ENOMEM;
     saver v = {.s = s, .write = write, .ud = ud};
     aoi_crc32_open(&v.sums);
     bool all = put_all(&v);

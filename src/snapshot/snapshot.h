@@ -9,6 +9,7 @@
  *   overrides, kept pairs     by node and target, which are numbers of the lists above
  *   gone      nodes that are no more, but whose events wait
  *   events    that wait, in order
+ *   sights    only where the head says so: [ length | message ] ... (core/state_hook.h)
  *   CRC-32 of all before it
  *
  * Nothing of an engine is in it, no slot and no address: the bytes depend on what the space is, and the events on the
@@ -28,6 +29,7 @@ enum {
     AOI_SNAPSHOT_CARRIED = 2,
     AOI_SNAPSHOT_LOOKS = 4,
     AOI_SNAPSHOT_STATES = 8,
+    AOI_SNAPSHOT_SIGHTS = 16,
     AOI_SNAPSHOT_CRC = 4, /* bytes */
     AOI_MOST_ENGINE_NAME = 31
 };

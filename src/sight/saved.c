@@ -1,0 +1,360 @@
+/* saved.c - sights in snapshots: core/state_hook.h.
+ *
+ *   last id, walls   [ id | open | ends (heights) ] ...
+ *   nodes            [ entity | node id | linger | area | exceptions [ target | how ] | pairs [ target | state, age ] ] ...
+ *   events           [ kind | watcher | node id | target ] ... that wait, and leaves of what has gone since the last tick
+ *
+ * All by rising id but events.  Pairs are those that the area or the node saw at the last tick; all others follow from
+ * positions.  A state is flags of the pair, AREA only between two borders; an age, of what lingers, is in ticks since the
+ * line was clear. */
+#include <stdlib.h>
+
+#include "core/state_hook.h"
+#include "sight/sight.h"
+#include "snapshot/snapshot.h"
+
+enum { STATE_FLAGS = AOI_PAIR_AREA | AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR };
+
+/* ---- into bytes -------------------------------------------------------------------------------------------------- */
+
+typedef struct saved_item { /* a wall, a watch, a target of one: by id */
+    int64_t id, node_id;
+    uint32_t slot;
+} saved_item;
+
+typedef struct saving {
+    aoi_sight *g;
+    aoi_space *s;
+    size_t end;
+    bool refused;
+    saved_item *items; /* a stack */
+    uint32_t item_cap, count;
+} saving;
+
+/* Room for so many bytes behind those that are there; NULL: memory is refused. */
+static unsigned char *saving_room(saving *v, size_t bytes) {
+    aoi_sight *g = v->g;
+    v->refused = v->refused || !AOI_GROW(aoi_sight_memory(g), g->saved, g->saved_cap, v->end + bytes + AOI_VARINT_ROOM);
+    return v->refused ? NULL : g->saved + v->end;
+}
+
+static void saved_to(saving *v, const unsigned char *p) {
+    v->end = (size_t)(p - v->g->saved);
+}
+
+/* Whole numbers, one behind the other. */
+static void save_numbers(saving *v, const int64_t *numbers, int n) {
+    unsigned char *p = saving_room(v, (size_t)n * AOI_MOST_VARINT);
+    for (int i = 0; i < n && p; i++) p = aoi_put_signed(p, numbers[i]);
+    if (p) saved_to(v, p);
+}
+
+static void note_item(saving *v, int64_t id, int64_t node_id, uint32_t slot) {
+    v->refused = v->refused || !AOI_GROW(aoi_sight_memory(v->g), v->items, v->item_cap, v->count + (size_t)1);
+    if (!v->refused) v->items[v->count++] = (saved_item){id, node_id, slot};
+}
+
+static int by_item(const void *a, const void *b) {
+    const saved_item *x = a, *y = b;
+    return x->id != y->id ? (x->id < y->id ? -1 : 1) : x->node_id < y->node_id ? -1 : x->node_id > y->node_id;
+}
+
+/* Sorts those from number `first` on, and says how many they are. */
+static void put_item_count(saving *v, uint32_t first) {
+    if (v->count > first) qsort(v->items + first, v->count - first, sizeof *v->items, by_item);
+    save_numbers(v, (int64_t[]){v->count - first}, 1);
+}
+
+static void save_walls(saving *v) {
+    const aoi_walls *k = v->g->walls;
+    const int dims = k->dims;
+    save_numbers(v, &k->last_id, 1);
+    for (uint32_t i = 0; i < k->record_top; i++)
+        if (k->records[i].live) note_item(v, k->records[i].id, 0, i);
+    put_item_count(v, 0);
+    for (uint32_t i = 0; i < v->count; i++) {
+        const aoi_wall_record *r = k->records + v->items[i].slot;
+        save_numbers(v, (int64_t[]){r->id, r->w.open}, 2);
+        const double values[] = {r->w.a[0], r->w.a[1], r->w.b[0], r->w.b[1], r->w.z0, r->w.z1};
+        unsigned char *p = saving_room(v, sizeof values);
+        for (int a = 0; a < (dims == 3 ? 6 : 4) && p; a++) p = aoi_put_double(p, values[a]);
+        if (p) saved_to(v, p);
+    }
+    v->count = 0;
+}
+
+static void save_exceptions(saving *v, const aoi_watch *n) {
+    const aoi_override_table *t = &v->s->overrides;
+    const uint32_t first = v->count;
+    if (v->s->world.nodes[n->node].flags & AOI_NODE_OVERRIDES)
+        for (uint32_t i = 0; i < t->top; i++)
+            if (t->records[i].how != AOI_BY_RULE && t->records[i].end[0] == n->node)
+                note_item(v, v->s->world.entities[t->records[i].end[1]].id, 0, i);
+    put_item_count(v, first);
+    for (uint32_t i = first; i < v->count; i++)
+        save_numbers(v, (int64_t[]){v->items[i].id, t->records[v->items[i].slot].how}, 2);
+    v->count = first;
+}
+
+static void save_pairs(saving *v, const aoi_watch *n) {
+    const aoi_sight *g = v->g;
+    const uint32_t first = v->count;
+    for (uint32_t p = n->pairs; p != AOI_NONE; p = g->pairs[p].of_watch[0])
+        if (!(g->pairs[p].flags & AOI_PAIR_GONE) && g->pairs[p].flags & (AOI_PAIR_WAS | AOI_PAIR_SEEN))
+            note_item(v, g->pairs[p].id, 0, p);
+    put_item_count(v, first);
+    for (uint32_t i = first; i < v->count; i++) {
+        const aoi_sight_pair *p = g->pairs + v->items[i].slot;
+        const bool lingers = p->flags & AOI_PAIR_SEEN && !(p->flags & AOI_PAIR_CLEAR);
+        const bool kept = aoi_pair_table_has(&v->s->kept, n->node, p->target);
+        const unsigned flags = p->flags & (kept ? STATE_FLAGS : STATE_FLAGS & ~AOI_PAIR_AREA);
+        save_numbers(v, (int64_t[]){p->id, flags, lingers ? g->now - p->clear : 0}, 3);
+    }
+    v->count = first;
+}
+
+static void save_watches(saving *v) {
+    aoi_space *s = v->s;
+    const aoi_sight *g = v->g;
+    for (uint32_t k = 0; k < g->watch_top; k++)
+        if (g->watches[k] && !g->watches[k]->gone) note_item(v, g->watches[k]->watcher, g->watches[k]->node_id, k);
+    put_item_count(v, 0);
+    for (uint32_t i = 0, count = v->count; i < count && !v->refused; i++) {
+        const aoi_watch *n = g->watches[v->items[i].slot];
+        const aoi_area_state is = aoi_state_of(s, n->node);
+        aoi_area area;
+        aoi_area_describe(&is, &area);
+        area.label = aoi_label_of(s, n->node);
+        save_numbers(v, (int64_t[]){n->watcher, n->node_id, n->linger}, 3);
+        unsigned char *p = saving_room(v, AOI_AREA_ROOM);
+        if (p) saved_to(v, aoi_put_area(p, s->world.dims, &area));
+        save_exceptions(v, n);
+        save_pairs(v, n);
+    }
+}
+
+static void save_events(saving *v) {
+    const aoi_sight *g = v->g;
+    const aoi_event_queue *q = &g->queue;
+    v->count = 0;
+    for (uint32_t p = 0; p < g->pair_top; p++)
+        if ((g->pairs[p].flags & (AOI_PAIR_GONE | AOI_PAIR_SEEN)) == (AOI_PAIR_GONE | AOI_PAIR_SEEN))
+            note_item(v, g->pairs[p].id, g->watches[g->pairs[p].watch]->watcher, p);
+    if (v->count) qsort(v->items, v->count, sizeof *v->items, by_item);
+    save_numbers(v, (int64_t[]){(int64_t)q->count + v->count}, 1);
+    for (uint32_t i = q->head; q->count && (i = aoi_queue_from(q, i)) < q->top; i++) {
+        const aoi_queued *e = q->events + i;
+        save_numbers(v, (int64_t[]){e->kind, e->watcher, e->node_id, e->target}, 4);
+    }
+    for (uint32_t i = 0; i < v->count; i++) {
+        const aoi_watch *n = g->watches[g->pairs[v->items[i].slot].watch];
+        save_numbers(v, (int64_t[]){AOI_LEAVE, n->watcher, n->node_id, v->items[i].id}, 4);
+    }
+}
+
+static bool is_saved(const aoi_layer *l) {
+    const aoi_sight *g = (const aoi_sight *)l;
+    return l->class == &aoi_sight_layer && !g->sink && !g->shares;
+}
+
+bool aoi_sights_pack(aoi_space *s, uint32_t number, const unsigned char **bytes, size_t *size) {
+    aoi_layer *found = NULL;
+    uint32_t count = 0;
+    for (aoi_layer *l = s->layers; l; l = l->next) count += is_saved(l); /* the newest comes first */
+    *size = 0;
+    if (number >= count) return true;
+    for (aoi_layer *l = s->layers; l && !found; l = l->next)
+        if (is_saved(l) && --count == number) found = l;
+    saving v = {.g = (aoi_sight *)found, .s = s};
+    save_walls(&v);
+    save_watches(&v);
+    save_events(&v);
+    AOI_FREE(&s->world.memory, v.items, v.item_cap);
+    *bytes = v.g->saved;
+    *size = v.end;
+    return !v.refused;
+}
+
+/* ---- and back ---------------------------------------------------------------------------------------------------- */
+
+typedef struct restoring {
+    aoi_bytes in;
+    aoi_sight *g;
+    aoi_space *s;
+    const aoi_load_options *o;
+    const char *fault;
+    int result;
+} restoring;
+
+static bool restore_fails(restoring *r, const char *fault) {
+    if (r->result == AOI_OK) r->fault = fault;
+    if (r->result == AOI_OK) r->result = fault ? AOI_EVALUE : AOI_ENOMEM;
+    return false;
+}
+
+static bool restored(restoring *r, int result, const char *fault) {
+    return result == AOI_OK || restore_fails(r, result == AOI_ENOMEM ? NULL : fault);
+}
+
+static bool reads_well(restoring *r) {
+    return aoi_bytes_good(&r->in) || restore_fails(r, "a sight is cut off");
+}
+
+/* A number of things of so many bytes that can still follow. */
+static uint64_t get_many(restoring *r, uint64_t size) {
+    const int64_t n = aoi_get_signed(&r->in);
+    if (n >= 0 && (uint64_t)n <= (uint64_t)(r->in.end - r->in.at) / size) return (uint64_t)n;
+    r->in.cut = true;
+    return 0;
+}
+
+static bool restore_walls(restoring *r) {
+    aoi_walls *k = r->g->walls;
+    const int64_t last = aoi_get_signed(&r->in);
+    for (uint64_t n = get_many(r, 34); n; n--) {
+        aoi_wall w = {.z0 = -INFINITY, .z1 = INFINITY};
+        double *const to[] = {w.a, w.a + 1, w.b, w.b + 1, &w.z0, &w.z1};
+        const int64_t id = aoi_get_signed(&r->in), open = aoi_get_signed(&r->in);
+        for (int a = 0; a < (k->dims == 3 ? 6 : 4); a++) *to[a] = aoi_get_double(&r->in);
+        if (!reads_well(r)) return false;
+        w.open = open == 1;
+        if ((open & ~INT64_C(1)) || id < 1 || id > last || aoi_wall_slot(k, id) != AOI_NONE)
+            return restore_fails(r, "ids of walls are wrong");
+        if (!restored(r, aoi_walls_add(k, &w, id, NULL), "a wall is no segment")) return false;
+    }
+    if (last < k->last_id) return restore_fails(r, "ids of walls are wrong");
+    k->last_id = last;
+    return reads_well(r);
+}
+
+/* The entity of an id that is higher than the last one. */
+static bool restore_target(restoring *r, uint64_t i, int64_t *last, uint32_t owner, uint32_t *target) {
+    const int64_t id = aoi_get_signed(&r->in);
+    if (!reads_well(r)) return false;
+    *target = aoi_slot_of_id(r->s, id);
+    if (*target == AOI_NONE || *target == owner || (i && id <= *last))
+        return restore_fails(r, "a sight sees what is not there");
+    *last = id;
+    return true;
+}
+
+static bool restore_exceptions(restoring *r, aoi_node node, uint32_t owner) {
+    int64_t last = 0;
+    uint32_t target;
+    const uint64_t count = get_many(r, 2);
+    for (uint64_t i = 0; i < count; i++) {
+        if (!restore_target(r, i, &last, owner, &target)) return false;
+        const int64_t how = aoi_get_signed(&r->in);
+        if (how < AOI_HIDE || how > AOI_MATCH) return restore_fails(r, "an override is of no kind");
+        const aoi_entity e = {target, r->s->world.entities[target].generation};
+        if (!restored(r, aoi_override(r->s, node, e, (int)how), "an override is of no kind")) return false;
+    }
+    return reads_well(r);
+}
+
+/* A pair is as it was at the last tick; whether its area sees it now follows, but between two borders. */
+static bool restore_pair(restoring *r, aoi_watch *n, uint32_t target, int64_t flags, int64_t age) {
+    aoi_sight *g = r->g;
+    aoi_space *s = r->s;
+    const aoi_entity_record *e = s->world.entities;
+    uint32_t p = aoi_pair_find(g, n->number, target);
+    const bool seen = flags & AOI_PAIR_SEEN, clear = flags & AOI_PAIR_CLEAR;
+    if ((flags & ~STATE_FLAGS) || !(flags & (AOI_PAIR_WAS | AOI_PAIR_SEEN)) || (clear && !seen) || age < 0 ||
+        age > UINT32_MAX || (age && (!seen || clear)))
+        return restore_fails(r, "a pair of a sight is in no state");
+    if (p == AOI_NONE && !aoi_pair_add(g, n, target, &p)) return restore_fails(r, NULL);
+    aoi_sight_pair *pair = g->pairs + p;
+    pair->flags |= (uint8_t)(flags & (AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR));
+    pair->clear = g->now - (uint32_t)age;
+    g->seen += seen;
+    if (flags & AOI_PAIR_AREA && aoi_pair_meets(s, n->node, target) &&
+        aoi_pair_zone(s, n->node, target, e[n->owner].pos, e[target].pos) == AOI_BETWEEN) {
+        if (!aoi_pair_table_reserve(&s->world.memory, &s->kept, s->kept.count + 1)) return restore_fails(r, NULL);
+        aoi_pair_table_add(&s->kept, n->node, target);
+    }
+    const bool area = aoi_node_sees(s, n->node, target);
+    pair->flags = (uint8_t)((pair->flags & ~AOI_PAIR_AREA) | (area ? AOI_PAIR_AREA : 0));
+    return true;
+}
+
+static bool ask_of(restoring *r, aoi_loaded_node *n) {
+    n->deferred = r->s->deferred;
+    return !r->o->node || r->o->node(r->o->node_ud, n) || restore_fails(r, "the host has refused a node");
+}
+
+static bool restore_watch(restoring *r) {
+    aoi_space *s = r->s;
+    double points[2 * AOI_MOST_CORNERS] = {0};
+    aoi_area area;
+    const int64_t watcher = aoi_get_signed(&r->in), node_id = aoi_get_signed(&r->in), linger = aoi_get_signed(&r->in);
+    aoi_loaded_node asked = {.watcher = watcher, .node_id = node_id};
+    const char *fault = aoi_get_area(&r->in, s->world.dims, points, &area);
+    aoi_node node;
+    if (!reads_well(r)) return false;
+    if (fault || linger < 0 || linger > INT32_MAX)
+        return restore_fails(r, fault ? fault : "a node lingers for too long");
+    const uint32_t owner = aoi_slot_of_id(s, watcher);
+    if (owner == AOI_NONE || area.silent) return restore_fails(r, "a node of a sight is carried by no entity");
+    if (!ask_of(r, &asked)) return false;
+    area.user_data = asked.user_data;
+    const aoi_entity e = {owner, s->world.entities[owner].generation};
+    const int result = aoi_sight_add_node(r->g, e, node_id, &area, (uint32_t)linger, &node);
+    if (!restored(r, result, "an entity has two nodes of one id")) return false;
+    if (!restore_exceptions(r, node, owner)) return false;
+    if (!aoi_layers_see(s)) return restore_fails(r, NULL);
+    aoi_watch *n = aoi_watch_of(r->g, node.index);
+    const uint64_t count = get_many(r, 3);
+    int64_t last = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t target;
+        if (!restore_target(r, i, &last, owner, &target)) return false;
+        const int64_t flags = aoi_get_signed(&r->in), age = aoi_get_signed(&r->in);
+        if (!reads_well(r) || !restore_pair(r, n, target, flags, age)) return false;
+    }
+    return reads_well(r);
+}
+
+/* Of a node that has gone a slot is held until its event is taken. */
+static bool restore_event(restoring *r) {
+    aoi_space *s = r->s;
+    const int64_t kind = aoi_get_signed(&r->in), watcher = aoi_get_signed(&r->in);
+    const int64_t node_id = aoi_get_signed(&r->in), target = aoi_get_signed(&r->in);
+    if (!reads_well(r)) return false;
+    if (kind != AOI_ENTER && kind != AOI_LEAVE) return restore_fails(r, "an event is of no kind");
+    uint32_t node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, watcher), node_id)), t = aoi_slot_of_id(s, target);
+    if (!aoi_watch_of(r->g, node)) {
+        aoi_loaded_node gone = {.watcher = watcher, .node_id = node_id, .gone = true};
+        if (!ask_of(r, &gone)) return false;
+        if (!aoi_restore_gone_node(s, node_id, gone.user_data, &node)) return restore_fails(r, NULL);
+    }
+    if (!aoi_queue_ready(&s->world.memory, &r->g->queue)) return restore_fails(r, NULL);
+    const uint32_t life = t == AOI_NONE ? r->g->queue.top : s->world.entities[t].generation;
+    aoi_queued *e = aoi_queue_append(&r->g->queue, (int)kind, node, t, life);
+    e->watcher = watcher;
+    e->target = target;
+    e->node_id = node_id;
+    s->world.nodes[node].pending++;
+    return true;
+}
+
+int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, const aoi_load_options *o, const char **fault) {
+    const unsigned char *begin = bytes;
+    restoring r = {.in = {.at = begin, .end = begin + size}, .s = s, .o = o};
+    if (aoi_sight_open_for(s, NULL, NULL, &r.g) != AOI_OK) return AOI_ENOMEM;
+    r.g->stands_in = true;
+    bool good = restore_walls(&r);
+    for (uint64_t n = good ? get_many(&r, 13) : 0; n && good; n--) good = restore_watch(&r);
+    for (uint64_t n = good ? get_many(&r, 4) : 0; n && good; n--) good = restore_event(&r);
+    if (good && reads_well(&r) && r.in.at < r.in.end) (void)restore_fails(&r, "bytes follow a sight");
+    r.g->queue.ordered_end = r.g->queue.top;
+    *fault = r.fault;
+    return r.result;
+}
+
+aoi_sight *aoi_sights_adopt(const aoi_space *s) {
+    aoi_sight *first = NULL; /* the newest comes first */
+    for (aoi_layer *l = s->layers; l; l = l->next)
+        if (is_saved(l) && ((aoi_sight *)l)->stands_in) first = (aoi_sight *)l;
+    if (first) first->stands_in = false;
+    return first;
+}
