@@ -119,6 +119,13 @@ static bool push_values(lua_State *L, aoi_reader *r, int64_t id) {
     return any;
 }
 
+/* Of which records a list has rows, and what is in one besides the id. */
+static const struct {
+    int what;
+    bool kind, place;
+} columns[FIELDS - GONE] = {
+    {AOI_GONE, false, false}, {AOI_APPEARED, true, true}, {AOI_MOVED, false, true}, {AOI_TOUCHED, true, false}};
+
 /* The records into the lists; `at`, `rows`: values and rows in each. */
 static void fill_lists(lua_State *L, aoi_reader *r, laoi_index *at, laoi_index *rows) {
     aoi_news news;
@@ -129,22 +136,12 @@ static void fill_lists(lua_State *L, aoi_reader *r, laoi_index *at, laoi_index *
             lua_rawseti(L, FIELDS, ++at[4]);
             rows[4]++;
         }
-        if (news.what & AOI_GONE) put_integer(L, GONE, at, news.id), rows[0]++;
-        if (news.what & AOI_APPEARED) {
-            put_integer(L, APPEARED, at + 1, news.id);
-            put_integer(L, APPEARED, at + 1, (int64_t)news.kind);
-            put_place(L, APPEARED, at + 1, r, &news);
-            rows[1]++;
-        }
-        if (news.what & AOI_MOVED) {
-            put_integer(L, MOVED, at + 2, news.id);
-            put_place(L, MOVED, at + 2, r, &news);
-            rows[2]++;
-        }
-        if (news.what & AOI_TOUCHED) {
-            put_integer(L, TOUCHED, at + 3, news.id);
-            put_integer(L, TOUCHED, at + 3, (int64_t)news.kind);
-            rows[3]++;
+        for (int k = 0; k < FIELDS - GONE; k++) {
+            if (!(news.what & columns[k].what)) continue;
+            put_integer(L, GONE + k, at + k, news.id);
+            if (columns[k].kind) put_integer(L, GONE + k, at + k, (int64_t)news.kind);
+            if (columns[k].place) put_place(L, GONE + k, at + k, r, &news);
+            rows[k]++;
         }
     }
 }

@@ -275,22 +275,12 @@ static int pick_compare(const void *a, const void *b) {
     return pick_is_more_urgent(a, b) ? -1 : pick_is_more_urgent(b, a);
 }
 
-static void pick_insertion_sort(aoi_pick *p, uint32_t n) {
-    for (uint32_t i = 1; i < n; i++) {
-        const aoi_pick pick = p[i];
-        uint32_t k = i;
-        for (; k > 0 && pick_is_more_urgent(&pick, p + k - 1); k--) p[k] = p[k - 1];
-        p[k] = pick;
-    }
-}
-
 uint32_t aoi_order_picks(aoi_sync *y, uint32_t ready, uint32_t count) {
     aoi_pick *p = y->picks + ready;
     uint32_t n = count - ready, most = ready > FIRST_PICKS ? ready : FIRST_PICKS;
     if (most > n) most = n;
     pick_select(p, n, most, pick_is_more_urgent);
-    if (most <= FIRST_PICKS) pick_insertion_sort(p, most);
-    else qsort(p, most, sizeof *p, pick_compare);
+    qsort(p, most, sizeof *p, pick_compare);
     return ready + most;
 }
 
@@ -344,21 +334,11 @@ static int key_compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void key_insertion_sort(uint64_t *p, uint32_t n) {
-    for (uint32_t i = 1; i < n; i++) {
-        const uint64_t key = p[i];
-        uint32_t k = i;
-        for (; k > 0 && key < p[k - 1]; k--) p[k] = p[k - 1];
-        p[k] = key;
-    }
-}
-
 uint32_t aoi_order_keys(aoi_sync *y, uint32_t ready, uint32_t count) {
     uint64_t *p = y->keys + ready;
     uint32_t n = count - ready, most = ready > FIRST_KEYS ? ready : FIRST_KEYS;
     if (most > n) most = n;
     key_select(p, n, most);
-    if (most <= FIRST_KEYS) key_insertion_sort(p, most);
-    else qsort(p, most, sizeof *p, key_compare);
+    qsort(p, most, sizeof *p, key_compare);
     return ready + most;
 }
