@@ -48,8 +48,8 @@ local function read_area(s, at, dimensions)
   node.shape, at = SHAPES[head % 8 + 1], at + 1
   local simple = head % 8 < 2
   local list
-  if head // 16 % 2 == 1 then node.mask, at = varint(s, at) end
-  if head // 128 == 1 then node.layers, at = varint(s, at) end
+  if head % 32 >= 16 then node.mask, at = varint(s, at) end
+  if head >= 128 then node.layers, at = varint(s, at) end
   if node.shape == "box" then
     list, at = doubles(s, at, dimensions)
     node.ex, node.ey, node.ez = list[1], list[2], list[3]
@@ -64,12 +64,12 @@ local function read_area(s, at, dimensions)
     node.facing, node.angle = list[1], list[2]
   end
   if not simple and node.shape ~= "box" then node.half_height = math.huge end
-  if node.shape == "cylinder" or head // 64 % 2 == 1 then
+  if node.shape == "cylinder" or head % 128 >= 64 then
     list, at = doubles(s, at, 1)
     node.half_height = list[1]
   end
   node[simple and "keep" or "margin"] = simple and node.radius or 0
-  if head // 32 % 2 == 1 then
+  if head % 64 >= 32 then
     list, at = doubles(s, at, 1)
     node[simple and "keep" or "margin"] = list[1]
   end
