@@ -1,5 +1,5 @@
--- A town of 300 players who all walk about: what each client is sent a tick when everything is told to everybody,
--- when only what is in view is told, and with a limit and tiers. Clients keep a picture from their messages alone; in
+-- A town of 300 players who all walk about: what each client is sent a tick when everything is sent to all,
+-- when only what is in view is sent, and with a limit and tiers. Clients keep a picture from their messages alone; in
 -- the end those of the second row are compared with the truth.
 
 -- The checkout comes last on the path.

@@ -246,7 +246,7 @@ AOI_API int aoi_add_node_many(aoi_space *s, const aoi_entity *entities, size_t n
 AOI_API int aoi_remove_node(aoi_space *s, aoi_node n);
 
 /* The whole area, shape and mask included, becomes this one; user_data and silent stay.  Exactly the difference in
- * events: what it saw and still sees is not told again.  AOI_EGONE, AOI_EVALUE, AOI_ENOMEM. */
+ * events: what it saw and still sees is not reported again.  AOI_EGONE, AOI_EVALUE, AOI_ENOMEM. */
 AOI_API int aoi_set_area(aoi_space *s, aoi_node n, const aoi_area *area);
 
 /* The same for one field.  Radius: squares and circles; keep 0: there is none.  Facing: sectors. */
@@ -412,7 +412,7 @@ AOI_API int aoi_load(const void *bytes, size_t size, const aoi_load_options *opt
 
 #include "aoi_journal.h" /* a journal: every call that changes a space, as bytes */
 
-#include "aoi_sync.h" /* client synchronisation: what each client must be told, as bytes ready to be sent */
+#include "aoi_sync.h" /* client synchronisation: what each client must be sent, as bytes */
 
 /* ---- observers: a whole space to look at, for viewers ------------------------------------------------------------- */
 
@@ -425,9 +425,9 @@ typedef struct aoi_observer aoi_observer;
 
 typedef struct aoi_observer_options {
     double quantum; /* of positions, as in aoi_sync_options; 0: floats */
-    bool exact;     /* a position that does not come back from that exactly is told as doubles */
+    bool exact;     /* a position that does not come back from that exactly is sent as doubles */
     uint32_t
-        events;     /* so many of the events that are taken between two calls are told, oldest first; all are counted */
+        events;     /* so many of the events that are taken between two calls are listed, oldest first; all are counted */
     uint32_t share; /* of all nodes one in so many is looked at in a call, in turn; 0 or 1: all in each */
 } aoi_observer_options;
 

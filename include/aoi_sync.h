@@ -133,7 +133,7 @@ AOI_API int aoi_sync_touch(aoi_sync *y, aoi_entity target);
 
 /* A field by its name; false: there is none. */
 AOI_API bool aoi_sync_field(const aoi_sync *y, const char *name, size_t size, uint32_t *field, int *type);
-/* A value of an entity, which ends with its life.  Told to every client that knows the entity, with its next update; put as
+/* A value of an entity, which ends with its life.  Sent to every client that knows the entity, with its next update; put as
  * it is already, nothing happens.  AOI_EGONE; AOI_EVALUE: the type does not hold it; AOI_ENOMEM. */
 AOI_API int aoi_sync_put(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_value *value);
 /* As it is sent: an angle in [0, 2 pi), of its steps.  False, 0 or "" until it is put.  Bytes are valid until the next put

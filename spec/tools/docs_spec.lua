@@ -81,6 +81,17 @@ describe("the site", function()
     remove_copy()
   end)
 
+  it("leads from each page to the same page in the other language", function()
+    pages()
+    for _, path in ipairs(process.lines(process.must "ls docs/*.zh-CN.md")) do
+      local name = path:match "([%w-]+)%.zh"
+      for from, to in pairs { [name] = name .. ".zh-CN", [name .. ".zh-CN"] = name } do
+        local html = process.read(folder .. "/" .. from .. ".html")
+        assert.is_truthy(html:find(('<p class="language"><a href="%s.html">'):format(to), 1, true), from)
+      end
+    end
+  end)
+
   it("says what is missing on a machine without cmark-gfm", function()
     local output, code = process.run("PATH=/nowhere " .. lua:gsub("^'([^/].*)'$", function(name)
       return process.must("command -v " .. name):match "[^\n]+"
@@ -91,7 +102,7 @@ describe("the site", function()
   it("in a browser: every page fits a phone, the search finds, no link is dead", function()
     pages()
     if not HAS_BROWSER then pending "needs node and chromium" end
-    local output, code = process.run("timeout 120 node spec/tools/docs_check.js " .. folder)
+    local output, code = process.run("timeout 400 node spec/tools/docs_check.js " .. folder)
     assert.equal(0, code, output)
   end)
 end)
