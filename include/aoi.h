@@ -427,7 +427,7 @@ typedef struct aoi_observer_options {
     double quantum; /* of positions, as in aoi_sync_options; 0: floats */
     bool exact;     /* a position that does not come back from that exactly is sent as doubles */
     uint32_t
-        events;     /* so many of the events that are taken between two calls are listed, oldest first; all are counted */
+        events; /* so many of the events that are taken between two calls are listed, oldest first; all are counted */
     uint32_t share; /* of all nodes one in so many is looked at in a call, in turn; 0 or 1: all in each */
 } aoi_observer_options;
 
