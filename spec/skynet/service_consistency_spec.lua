@@ -194,8 +194,8 @@ local function world(seed, steps, options)
       assert(#person.client.logged == 0, person.client.logged[1])
       assert(person.client.counters.lost == 0)
       local expected = {}
-      local nodes = (space.clients[person.map.link] or { nodes = {} }).nodes
-      for record in pairs(nodes) do expected[record.number] = true end
+      local its_own = (space.clients[person.map.link] or { nodes = {} }).nodes
+      for record in pairs(its_own) do expected[record.number] = true end
       for handle, record in pairs(person.client.records) do
         assert(expected[handle], "a record that the service has not")
         local seen, n = set_of(person.map:seen(record.watcher, record.node))
