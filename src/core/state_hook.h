@@ -28,6 +28,7 @@ int aoi_states_apply(aoi_space *s, uint32_t number, const void *bytes, size_t si
 /* Sights as bytes, from old to new, but for those that share another's walls; size 0: there are no more.  What is loaded
  * is kept by a sight that has no owner until one is opened on the space.  False when memory is refused. */
 bool aoi_sights_pack(aoi_space *s, uint32_t number, const unsigned char **bytes, size_t *size);
-int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, const struct aoi_load_options *o, const char **fault);
+int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, const struct aoi_load_options *o,
+                     const char **fault);
 
 #endif
