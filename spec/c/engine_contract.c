@@ -502,7 +502,7 @@ static void open_mock(const aoi_engine_class *class, int dims, int history) {
     m.spread = history % 4 == 1 ? 400 : history % 4 == 2 ? 6 : 40;
     double cell = random_below(3) ? 0 : m.scale * (1 + random_below(8));
     if (random_below(8) == 0) cell = random_below(2) ? INFINITY : 1e-320;
-    EXPECT(aoi_broad_open(&m.index, &m.w, class, cell));
+    EXPECT(aoi_broad_open(&m.index, &m.w, class, cell, false));
     m.w.entity_top = m.w.node_top = 0;
 }
 

@@ -3,26 +3,41 @@
 
 #include <assert.h>
 
-bool aoi_broad_open(aoi_broad_phase *b, aoi_world *w, const aoi_engine_class *class, double cell) {
+static const aoi_engine_class takes_nothing = {.size = sizeof(aoi_engine)};
+
+static aoi_engine *open_engine(aoi_world *w, const aoi_engine_class *class, double cell) {
     aoi_engine *g = aoi_resize(&w->memory, NULL, 0, class->size);
-    b->world = w;
-    w->grid = &b->grid;
-    w->takes = class->takes;
-    aoi_grid_open(&b->grid, w, cell);
-    if (!g) return false;
+    if (!g) return NULL;
     memset(g, 0, class->size);
     g->class = class;
     g->world = w;
-    if (!class->open || class->open(g, cell) == AOI_OK) b->engine = g;
-    else aoi_resize(&w->memory, g, class->size, 0);
+    if (!class->open || class->open(g, cell) == AOI_OK) return g;
+    aoi_resize(&w->memory, g, class->size, 0);
+    return NULL;
+}
+
+static void close_engine(aoi_engine *g) {
+    const aoi_engine_class *class = g->class;
+    aoi_memory *m = &g->world->memory;
+    if (class->close) class->close(g);
+    aoi_resize(m, g, class->size, 0);
+}
+
+bool aoi_broad_open(aoi_broad_phase *b, aoi_world *w, const aoi_engine_class *class, double cell, bool deferred) {
+    b->world = w;
+    b->class = class;
+    b->cell = cell;
+    if (deferred && class->takes != AOI_TAKES_ALL) class = &takes_nothing;
+    w->grid = &b->grid;
+    w->takes = class->takes;
+    aoi_grid_open(&b->grid, w, cell);
+    b->engine = open_engine(w, class, cell);
     return b->engine != NULL;
 }
 
 void aoi_broad_close(aoi_broad_phase *b) {
     if (!b->engine) return;
-    const aoi_engine_class *class = b->engine->class;
-    if (class->close) class->close(b->engine);
-    aoi_resize(&b->world->memory, b->engine, class->size, 0);
+    close_engine(b->engine);
     aoi_grid_close(&b->grid);
 }
 
@@ -103,8 +118,35 @@ const char *aoi_broad_check(aoi_broad_phase *b) {
     return wrong || !class->check ? wrong : class->check(b->engine);
 }
 
-void aoi_broad_describe(const aoi_broad_phase *b, aoi_describer *d) {
+/* An engine of the class with everything in it; false when memory is refused, or a part of it is missing. */
+static bool fill_engine(aoi_engine *g) {
+    const aoi_engine_class *class = g->class;
+    const aoi_world *w = g->world;
+    for (uint32_t e = 0; e < w->entity_top && class->enter; e++)
+        if (aoi_is_live(w->entities[e].generation) && class->enter(g, e) != AOI_OK) return false;
+    for (uint32_t n = 0; n < w->node_top && class->set_node; n++) {
+        if (!aoi_is_live(w->nodes[n].generation) || !aoi_is_bounded(w->nodes + n)) continue;
+        aoi_bounds bounds = aoi_bounds_of(w, n);
+        if (aoi_is_taken(w, &bounds) && class->set_node(g, n, &bounds) != AOI_OK) return false;
+    }
+    return true;
+}
+
+/* What a space without an engine would have in one: made for this question, and given back. */
+static uint32_t describe_absent(aoi_broad_phase *b, aoi_describer *d) {
+    aoi_world *w = b->world;
+    aoi_engine *g = open_engine(w, b->class, b->cell);
+    if (!g) return 0;
+    w->takes = b->class->takes;
+    uint32_t layers = fill_engine(g) && b->class->describe ? b->class->describe(g, d) : 0;
+    w->takes = AOI_TAKES_NONE;
+    close_engine(g);
+    for (uint32_t n = 0; n < w->node_top; n++) w->nodes[n].part = 0;
+    return layers;
+}
+
+void aoi_broad_describe(aoi_broad_phase *b, aoi_describer *d) {
     const aoi_engine_class *class = b->engine->class;
-    uint32_t layers = class->describe ? class->describe(b->engine, d) : 0;
+    uint32_t layers = class != b->class ? describe_absent(b, d) : class->describe ? class->describe(b->engine, d) : 0;
     if (layers != AOI_NONE) aoi_grid_describe(&b->grid, d, layers);
 }

@@ -3,6 +3,9 @@
  *   verb ---> grid     every entity, every bounded node            (grid/nine_grid.h)
  *        \--> engine   every entity, the nodes that it takes       (engine.h)
  *
+ * A deferred space has no engine beside the grid, unless it takes all nodes: there ticks are judged as a whole (tick/join.h),
+ * and those in which few move cost the grid alone least.
+ *
  * A verb that is refused memory by either leaves both as they were: what takes memory of the grid is done first, and can be
  * undone without any. */
 #ifndef AOI_BROAD_PHASE_H
@@ -13,12 +16,14 @@
 
 typedef struct aoi_broad_phase {
     aoi_world *world;
-    aoi_engine *engine;
+    const aoi_engine_class *class; /* what the space was opened with */
+    aoi_engine *engine;            /* of that class, or of one that takes nothing */
+    double cell;                   /* the hint */
     aoi_grid grid;
 } aoi_broad_phase;
 
 /* false, or AOI_ENOMEM: memory is refused, nothing has changed. */
-bool aoi_broad_open(aoi_broad_phase *b, aoi_world *w, const aoi_engine_class *class, double cell);
+bool aoi_broad_open(aoi_broad_phase *b, aoi_world *w, const aoi_engine_class *class, double cell, bool deferred);
 void aoi_broad_close(aoi_broad_phase *b); /* also one that could not be opened */
 
 bool aoi_broad_enter(aoi_broad_phase *b, uint32_t entity);
@@ -37,6 +42,7 @@ bool aoi_broad_move(aoi_broad_phase *b, uint32_t entity, const double *to, bool 
 
 void aoi_broad_tidy(aoi_broad_phase *b);
 const char *aoi_broad_check(aoi_broad_phase *b); /* NULL, or the invariant that does not hold */
-void aoi_broad_describe(const aoi_broad_phase *b, aoi_describer *d);
+/* With the engine's parts also where the space has no use for them: then they are made for this question, O(all). */
+void aoi_broad_describe(aoi_broad_phase *b, aoi_describer *d);
 
 #endif

@@ -65,7 +65,7 @@ int aoi_open(const aoi_options *o, aoi_space **out) {
     aoi_forget_travel(&s->moves);
     aoi_queue_open(&s->queue);
     aoi_overrides_open(&s->overrides);
-    if (aoi_broad_open(&s->index, &s->world, class, o->cell)) {
+    if (aoi_broad_open(&s->index, &s->world, class, o->cell, o->deferred)) {
         *out = s;
         return AOI_OK;
     }

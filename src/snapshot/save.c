@@ -160,7 +160,7 @@ static uint32_t count_looks(const saver *v) {
 }
 
 static void put_head(saver *v, bool sights) {
-    const char *engine = v->s->index.engine->class->name;
+    const char *engine = v->s->index.class->name;
     size_t length = strlen(engine);
     unsigned char *p = room_for(v, 32 + AOI_MOST_ENGINE_NAME);
     memcpy(p, AOI_SNAPSHOT_MAGIC, 4);

@@ -327,7 +327,7 @@ static bool write_events(aoi_observer *o) {
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static unsigned char *put_reset(const aoi_observer *o, unsigned char *p) {
-    const char *name = o->space->index.engine->class->name;
+    const char *name = o->space->index.class->name;
     size_t length = strlen(name);
     *p++ = 1; /* version */
     *p++ = (unsigned char)o->space->world.dims;
