@@ -31,7 +31,9 @@ local function options(random)
     extents = random(3) == 1,
     passengers = random(4) == 1,
     turns = random(2) == 1,
-    shapes = random { { "square", "circle" }, { "square", "circle", "box", "sector", "polygon", "cylinder" } },
+    shapes = random {
+      { "square", "circle" }, { "sector" }, { "square", "circle", "box", "sector", "polygon", "cylinder" },
+    },
   }
 end
 
@@ -138,14 +140,17 @@ local function world(engine, random)
       both("attach", id, random(9), unpack({ random(3) * o.unit, -random(3) * o.unit, 0 }, 1, o.dimensions))
     end
   end
+  local function turn(id)
+    if not o.turns or random(4) > 1 then return end
+    for _, node in ipairs(spaces[1]:nodes(id)) do
+      if spaces[1]:area(id, node).shape == "sector" then both("set_facing", id, node, random() * 7) end
+    end
+  end
   for _, space in ipairs(spaces) do space:drain {} end
   for _ = 1, TICKS do
     local rows = {}
     for id = 1, o.people do
-      if o.turns and random(4) == 1 then
-        local area = spaces[1]:area(id, 1)
-        if type(area) == "table" and area.shape == "sector" then both("set_facing", id, 1, random() * 7) end
-      end
+      turn(id)
       if not riders[id] and random() < o.share then
         step(random, o, places[id], id)
         rows[#rows + 1] = id
@@ -153,6 +158,7 @@ local function world(engine, random)
       end
     end
     both("move_many", rows)
+    for id = 1, o.people do turn(id) end
     assert.are.same(events(spaces[2]), events(spaces[1]), random_run.again(SEED))
     assert.is_true(spaces[1]:check())
   end

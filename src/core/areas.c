@@ -408,9 +408,11 @@ int aoi_set_radius(aoi_space *s, aoi_node handle, double radius, double keep) {
 }
 
 static int set_facing(aoi_space *s, aoi_node handle, double facing) {
+    uint32_t node = aoi_node_slot(s, handle);
     aoi_area a;
     if (!aoi_area_of(s, handle, &a)) return AOI_EGONE;
-    if (a.shape != AOI_SECTOR) return AOI_EVALUE;
+    if (a.shape != AOI_SECTOR || !isfinite(facing)) return AOI_EVALUE;
+    if (s->deferred && !(s->world.nodes[node].flags & AOI_NODE_LAYER)) return aoi_note_turn(s, node, facing);
     a.facing = facing;
     return set_area(s, handle, &a);
 }

@@ -4,7 +4,7 @@
 enum { EVENTS_AHEAD = 8 }; /* events whose nodes are prefetched */
 
 size_t aoi_pending(const aoi_space *s) {
-    return s->queue.count + (s->stage == AOI_STAGE_REPAIR ? 0 : s->world.mover_count);
+    return s->queue.count + (s->stage == AOI_STAGE_REPAIR ? 0 : s->world.mover_count + s->turned_count);
 }
 
 int aoi_flush(aoi_space *s) {

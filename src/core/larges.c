@@ -287,8 +287,9 @@ void aoi_add_large_changes(aoi_space *s) {
         bool stands = w->entities[target].mover == AOI_NONE;
         find_around_way(s, target, aoi_position_before(w, target), w->entities[target].pos, slack);
         for (uint32_t i = 0; i < w->hit_count; i++) {
-            uint32_t owner = w->nodes[w->hits[i]].owner;
-            bool changes = !stands || w->entities[owner].mover != AOI_NONE;
+            const aoi_node_record *n = w->nodes + w->hits[i];
+            uint32_t owner = n->owner;
+            bool changes = !stands || w->entities[owner].mover != AOI_NONE || (n->flags & AOI_NODE_TURNED);
             if (changes && !(step_of(s, owner) > slack)) add_large_pair(s, w->hits[i], target);
         }
     }

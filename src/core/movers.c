@@ -60,6 +60,28 @@ void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to) {
     note_way(s, entity, to, &s->moves);
 }
 
+int aoi_note_turn(aoi_space *s, uint32_t node, double facing) {
+    aoi_world *w = &s->world;
+    aoi_node_record *n = w->nodes + node;
+    if (!aoi_may_note(s) || !AOI_GROW(&w->memory, s->turned, s->turned_cap, s->turned_count + (size_t)1))
+        return AOI_ENOMEM;
+    aoi_shape *p = w->areas[node].shape;
+    if (!(n->flags & AOI_NODE_TURNED)) {
+        const double *at = w->entities[n->owner].pos;
+        n->flags |= AOI_NODE_TURNED;
+        s->turned[s->turned_count++] = node;
+        p->was_fx = p->fx, p->was_fy = p->fy;
+        for (int a = 0; a < w->dims; a++) note_axis(&s->moves, a, at[a], at[a]);
+    }
+    p->facing = facing;
+    p->fx = cos(facing), p->fy = sin(facing);
+    return AOI_OK;
+}
+
+static void forget_turned(aoi_space *s) {
+    while (s->turned_count > 0) s->world.nodes[s->turned[--s->turned_count]].flags &= (uint8_t)~AOI_NODE_TURNED;
+}
+
 /* Of an entity that is among the movers already, or stands in several rows, the last row counts. */
 void aoi_note_staged(aoi_space *s, size_t n) {
     const aoi_world *w = &s->world;
@@ -76,6 +98,7 @@ static void forget_movers(aoi_space *s) {
     for (uint32_t i = 0; i < w->mover_count; i++) w->entities[w->movers[i]].mover = AOI_NONE;
     if (w->mover_cap > AOI_QUEUE_KEEPS && w->mover_count < w->mover_cap / 8) aoi_free_movers(s); /* small ticks again */
     w->mover_count = w->moved = 0;
+    forget_turned(s);
     s->larges.moved = true;
     aoi_forget_travel(&s->moves);
     s->stage = AOI_STAGE_NOTED;
@@ -189,6 +212,27 @@ void aoi_refuse_movers(aoi_space *s) {
 
 /* ---- before a call ----------------------------------------------------------------------------------------------- */
 
+/* The nodes that have turned, each for itself, where all are before they move: calls of their own, as a move may bring an
+ * opposite event of the same pair. */
+static bool turn_in_turn(aoi_space *s) {
+    aoi_world *w = &s->world;
+    for (; s->turned_count > 0; s->turned_count--) {
+        uint32_t node = s->turned[s->turned_count - 1];
+        aoi_shape shape;
+        aoi_area_state is = aoi_state_of(s, node), was = is;
+        (void)aoi_area_before(w, node, &was.area, &shape);
+        aoi_open_call(s);
+        aoi_judge_node(s, node, &was, &is);
+        if (w->failed) {
+            aoi_rollback(s);
+            return false;
+        }
+        w->nodes[node].flags &= (uint8_t)~AOI_NODE_TURNED;
+        aoi_commit(s);
+    }
+    return true;
+}
+
 bool aoi_settle_movers(aoi_space *s) {
     if (s->stage == AOI_STAGE_REPAIR) {
         bool placed = place_all(s);
@@ -196,8 +240,9 @@ bool aoi_settle_movers(aoi_space *s) {
         aoi_tidy(s);
         return placed;
     }
+    bool turned = s->stage != AOI_STAGE_NOTED || join_pays(s) || turn_in_turn(s);
     aoi_open_call(s);
-    bool judged = aoi_judge_movers(s);
+    bool judged = turned && aoi_judge_movers(s);
     aoi_commit(s);
     if (s->journal) aoi_log_settled(s, judged);
     return judged;

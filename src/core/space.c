@@ -100,6 +100,7 @@ void aoi_close(aoi_space *s) {
     AOI_FREE(m, w->hits, w->hit_cap);
     AOI_FREE(m, w->movers, w->mover_cap);
     AOI_FREE(m, w->ways, w->way_cap);
+    AOI_FREE(m, s->turned, s->turned_cap);
     AOI_FREE(m, s->undo, s->undo_cap);
     AOI_FREE(m, s->rows, s->row_cap);
     AOI_FREE(m, s->sightings, s->sighting_cap);
@@ -221,6 +222,7 @@ void aoi_give_back(aoi_space *s) {
     AOI_CLEAR(m, w->candidates, w->candidate_cap);
     AOI_CLEAR(m, w->hits, w->hit_cap);
     if (!w->mover_count) aoi_free_movers(s);
+    AOI_CLEAR(m, s->turned, s->turned_cap);
     AOI_CLEAR(m, s->undo, s->undo_cap);
     AOI_CLEAR(m, s->rows, s->row_cap);
     AOI_CLEAR(m, s->ranked, s->ranked_cap);

@@ -103,6 +103,8 @@ struct aoi_space {
     double cell;                                 /* the hint, as it was given */
     bool deferred;
     aoi_travel moves;
+    uint32_t *turned; /* nodes that have turned, and are judged with the movers */
+    uint32_t turned_cap, turned_count;
     uint8_t stage;   /* of the movers: AOI_STAGE_NOTED ... */
     bool half_moved; /* the index has movers[moved] where it goes, its record where it was */
     aoi_event_queue queue;
@@ -283,8 +285,11 @@ void aoi_lowest_ids(const aoi_space *s, int64_t from, int64_t to, int64_t *entit
 
 /* Everything is in place in the index and judged; false when memory is refused. */
 bool aoi_settle_movers(aoi_space *s);
+static inline bool aoi_is_settled(const aoi_space *s) {
+    return !s->world.mover_count && !s->turned_count;
+}
 static inline bool aoi_settle(aoi_space *s) {
-    return !s->world.mover_count || aoi_settle_movers(s);
+    return aoi_is_settled(s) || aoi_settle_movers(s);
 }
 /* Movers may be noted: none of them is judged already. */
 static inline bool aoi_may_note(aoi_space *s) {
@@ -296,6 +301,7 @@ static inline bool aoi_movers_ready(aoi_space *s, size_t n) { /* room for n in a
     return n <= s->world.mover_cap || aoi_grow_movers(s, n);
 }
 void aoi_note_mover(aoi_space *s, uint32_t entity, const double *to); /* there is room for it */
+int aoi_note_turn(aoi_space *s, uint32_t node, double facing);        /* of a sector in a deferred space */
 void aoi_note_staged(aoi_space *s, size_t n);                         /* n rows, staged as below */
 bool aoi_judge_movers(aoi_space *s); /* false when memory is refused: to be called again, or refused */
 void aoi_refuse_movers(aoi_space *s);
@@ -374,6 +380,16 @@ int aoi_restore_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_ar
 bool aoi_restore_gone_node(aoi_space *s, int64_t node_id, uint64_t user_data, uint32_t *out);
 
 aoi_area_state aoi_state_of(const aoi_space *s, uint32_t node);
+/* The area of a node before it turned, in these two; of one that has not turned the one it has. */
+static inline const aoi_area_record *aoi_area_before(const aoi_world *w, uint32_t node, aoi_area_record *area,
+                                                     aoi_shape *shape) {
+    if (!(w->nodes[node].flags & AOI_NODE_TURNED)) return w->areas + node;
+    *area = w->areas[node];
+    memcpy(shape, area->shape, sizeof *shape);
+    shape->fx = shape->was_fx, shape->fy = shape->was_fy;
+    area->shape = shape;
+    return area;
+}
 
 /* flags: of the node that has, or will have, the area. */
 static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is, int flags) {

@@ -40,7 +40,8 @@ enum {
     AOI_NODE_OVERRIDES = 8, /* has exceptions for single targets */
     AOI_NODE_LAYER = 16,    /* a layer's: its events are sightings (layer_hook.h) */
     AOI_NODE_INDEXED = 32,  /* one of many nodes of its owner (node_index.h) */
-    AOI_NODE_LAYERED = 64   /* has layers of its own (looks.h) */
+    AOI_NODE_LAYERED = 64,  /* has layers of its own (looks.h) */
+    AOI_NODE_TURNED = 128   /* a sector that has turned since movers were judged */
 };
 
 typedef struct aoi_node_record {              /* one cache line */
@@ -71,8 +72,9 @@ typedef struct aoi_shape { /* parameters of an area that is neither square nor c
     double extents[3];  /* box */
     double half_height; /* the others in 3D; INFINITY: any height */
     double margin;
-    double facing, angle; /* sector, as they were given */
-    double fx, fy, c;     /* cos(facing), sin(facing), cos(angle / 2) */
+    double facing, angle;  /* sector, as they were given */
+    double fx, fy, c;      /* cos(facing), sin(facing), cos(angle / 2) */
+    double was_fx, was_fy; /* of a node that has turned */
     uint32_t corners;
     double points[]; /* polygon: x, y of each corner, relative to the watcher */
 } aoi_shape;

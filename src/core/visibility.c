@@ -303,10 +303,15 @@ void aoi_record_changes(aoi_space *s, const aoi_change *changes, size_t count) {
 /* A pair, one end of which or both have moved. */
 static void judge_moved(aoi_space *s, uint32_t node, uint32_t target, bool large) {
     const aoi_world *w = &s->world;
-    uint32_t owner = w->nodes[node].owner;
-    judge_zones(s, node, target, aoi_position_before(w, owner), aoi_position_before(w, target), w->entities[owner].pos,
-                w->entities[target].pos, large);
+    const aoi_node_record *n = w->nodes + node;
+    aoi_area_record area;
+    aoi_shape shape;
+    aoi_zone before =
+        aoi_zone_grown(w->dims, n->shape, aoi_area_before(w, node, &area, &shape), aoi_position_before(w, n->owner),
+                       aoi_position_before(w, target), aoi_extent_of(s, target));
+    aoi_zone after = aoi_pair_zone(s, node, target, w->entities[n->owner].pos, w->entities[target].pos);
     s->candidates++;
+    if (before != after && is_judged(s, node, target, large)) judge_pair(s, node, target, before, after);
 }
 
 void aoi_judge_unjoined(aoi_space *s) {
@@ -323,9 +328,9 @@ void aoi_judge_unjoined(aoi_space *s) {
 
 /* ---- other changes ----------------------------------------------------------------------------------------------- */
 
-/* Entities that leave in one call are numbered in `mover`: a pair of two of them is judged with the first. */
+/* Entities that leave in one call, while none moves, are numbered in `mover`: a pair of two of them is judged with the first. */
 static inline bool is_judged_already(const aoi_world *w, uint32_t entity, uint32_t other) {
-    return w->entities[other].mover < w->entities[entity].mover;
+    return !w->mover_count && w->entities[other].mover < w->entities[entity].mover;
 }
 
 /* A pair by zone and by whether kind and mask meet, before and after. */

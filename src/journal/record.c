@@ -287,7 +287,7 @@ static void note_taken(aoi_journal *j, const aoi_queued *e) {
 void aoi_log_taken(aoi_space *s, const aoi_queued *e) {
     aoi_journal *j = s->journal;
     if (j->failed) return;
-    if (s->queue.count || s->world.mover_count) {
+    if (s->queue.count || !aoi_is_settled(s)) {
         note_taken(j, e);
         return;
     }
@@ -300,7 +300,7 @@ void aoi_log_all_taken(aoi_space *s) {
     aoi_journal *j = s->journal;
     const aoi_event_queue *q = &s->queue;
     if (j->failed || !q->count) return;
-    if (s->world.mover_count) {
+    if (!aoi_is_settled(s)) {
         for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) note_taken(j, q->events + i);
         return;
     }

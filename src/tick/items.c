@@ -129,6 +129,7 @@ AOI_INLINE bool join_note_entity(join_tick *t, const join_tick *f, uint32_t enti
     const aoi_entity_record *r = w->entities + entity;
     bool moves = r->mover < w->moved;
     const double *was = moves ? aoi_way_of(w, r->mover) : r->pos;
+    for (uint32_t n = r->nodes; !moves && n != AOI_NONE; n = w->nodes[n].next) moves = join_has_turned(w, n);
     if (careful && moves) {
         bool lost = join_is_lost(t, r->pos);
         if (lost || !(aoi_way_length(w->dims, r->pos, was) <= f->way))

@@ -65,7 +65,9 @@ typedef struct join_probe {
     int16_t out[JOIN_BORDERS], in[JOIN_BORDERS]; /* surely out beyond, surely in within */
     int16_t in_height;
     uint8_t kind, borders, nodes, side_count;
-    bool keeps, any, polygon; /* any: a sector of more than half a turn */
+    bool keeps, polygon;
+    bool any;    /* a sector of more than half a turn */
+    bool turned; /* the last two of its sides are as they were before */
 } join_probe;
 
 typedef struct join_side { /* of a shape: a * x + b * y is below low, or above high, or not sure */
@@ -184,6 +186,11 @@ static inline bool join_are_alike(const aoi_world *w, uint32_t a, uint32_t b) {
 static inline bool join_goes_far(const join_tick *t, uint32_t entity) {
     const aoi_world *w = t->world;
     return aoi_way_length(w->dims, w->entities[entity].pos, aoi_position_before(w, entity)) > t->way;
+}
+
+/* It may see other targets even where neither moves. */
+static inline bool join_has_turned(const aoi_world *w, uint32_t node) {
+    return (w->nodes[node].flags & AOI_NODE_TURNED) != 0;
 }
 
 static inline uint64_t join_mask(const aoi_node_record *n) {

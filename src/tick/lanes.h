@@ -18,6 +18,7 @@ typedef struct join_limits {      /* a probe in all lanes */
     aoi_i16x8 centre[6];          /* shaped */
     aoi_i16x8 out[JOIN_BORDERS], in[JOIN_BORDERS], in_height, extent[3];
     const aoi_i16x8 (*side)[5]; /* a, b, low, high, y */
+    int turn;                   /* how many sides after those that it has are those that it had */
     int borders, sides;
     bool any, polygon;
 } join_limits;
@@ -33,8 +34,9 @@ AOI_INLINE void join_limits_of(const join_probe *p, const join_side *sides, join
     if (!(kind & JOIN_SHAPED)) return;
     l->in_height = aoi_i16_all(p->in_height);
     l->side = (const aoi_i16x8(*)[5])room;
-    l->sides = p->side_count, l->any = p->any, l->polygon = p->polygon;
-    for (int i = 0; i < l->sides; i++) {
+    l->turn = p->turned ? 2 : 0;
+    l->sides = p->side_count - l->turn, l->any = p->any, l->polygon = p->polygon;
+    for (int i = 0; i < p->side_count; i++) {
         const join_side *s = sides + p->sides + i;
         const int16_t values[5] = {s->a, s->b, s->low, s->high, s->y};
         for (int k = 0; k < 5; k++) room[i][k] = aoi_i16_all(values[k]);
@@ -108,11 +110,11 @@ AOI_INLINE join_zones join_in_polygon(const join_limits *l, aoi_i16x8 x, aoi_i16
 }
 
 /* Of two half-planes: within both, or, beyond half a turn, within any. */
-AOI_INLINE join_zones join_in_sector(const join_limits *l, aoi_i16x8 x, aoi_i16x8 y) {
+AOI_INLINE join_zones join_in_sector(const join_limits *l, const aoi_i16x8 (*side)[5], aoi_i16x8 x, aoi_i16x8 y) {
     aoi_i16x8 low[2], high[2];
     for (int i = 0; i < 2; i++) {
-        aoi_i16x8 s = join_product(l->side[i], x, y);
-        low[i] = aoi_i16_above(l->side[i][2], s), high[i] = aoi_i16_above(s, l->side[i][3]);
+        aoi_i16x8 s = join_product(side[i], x, y);
+        low[i] = aoi_i16_above(side[i][2], s), high[i] = aoi_i16_above(s, side[i][3]);
     }
     if (l->any) return (join_zones){aoi_i16_and(low[0], low[1]), aoi_i16_or(high[0], high[1])};
     return (join_zones){aoi_i16_or(low[0], low[1]), aoi_i16_and(high[0], high[1])};
@@ -131,7 +133,7 @@ AOI_INLINE join_zones join_zones_of(const join_tick *t, uint32_t k, const join_l
     if (!l->sides) return z;
     aoi_i16x8 x = aoi_i16_sub(join_load(t, c, k), l->centre[c]),
               y = aoi_i16_sub(join_load(t, c + 1, k), l->centre[c + 1]);
-    join_zones s = l->polygon ? join_in_polygon(l, x, y) : join_in_sector(l, x, y);
+    join_zones s = l->polygon ? join_in_polygon(l, x, y) : join_in_sector(l, l->side + (c ? l->turn : 0), x, y);
     return (join_zones){aoi_i16_or(z.out, s.out), aoi_i16_and(z.in, s.in)};
 }
 

@@ -154,28 +154,37 @@ static bool join_add_side(join_strip *o, join_probe *p, double a, double b, doub
     return true;
 }
 
-static bool join_make_sector(join_strip *o, join_probe *p, const aoi_area_record *a) {
-    const aoi_shape *f = a->shape;
-    double s = sqrt(fmax(0, 1 - f->c * f->c)), r = a->radius + f->margin, x[2] = {0, 0}, y[2] = {0, 0};
-    double edge[2][2] = {{f->fx * f->c + f->fy * s, f->fy * f->c - f->fx * s},
-                         {f->fx * f->c - f->fy * s, f->fy * f->c + f->fx * s}};
-    for (int i = 0; i < 2; i++) {
-        x[0] = fmin(x[0], r * edge[i][0]), x[1] = fmax(x[1], r * edge[i][0]);
-        y[0] = fmin(y[0], r * edge[i][1]), y[1] = fmax(y[1], r * edge[i][1]);
-    }
-    const double nearly = f->c - 1e-9;
-    if (f->fx >= nearly) x[1] = r;
-    if (-f->fx >= nearly) x[0] = -r;
-    if (f->fy >= nearly) y[1] = r;
-    if (-f->fy >= nearly) y[0] = -r;
-    join_set_range(o->tick, p, x[0], x[1], y[0], y[1]);
-    p->any = f->c < 0;
+/* Its two edges as sides, and its box with what box has already. */
+static bool join_add_sector(join_strip *o, join_probe *p, const aoi_shape *f, double fx, double fy, double r,
+                            double *box) {
+    double s = sqrt(fmax(0, 1 - f->c * f->c)), nearly = f->c - 1e-9;
+    double edge[2][2] = {{fx * f->c + fy * s, fy * f->c - fx * s}, {fx * f->c - fy * s, fy * f->c + fx * s}};
+    for (int i = 0; i < 2; i++)
+        for (int a = 0; a < 2; a++) {
+            box[2 * a] = fmin(box[2 * a], r * edge[i][a]);
+            box[2 * a + 1] = fmax(box[2 * a + 1], r * edge[i][a]);
+        }
+    if (fx >= nearly) box[1] = r;
+    if (-fx >= nearly) box[0] = -r;
+    if (fy >= nearly) box[3] = r;
+    if (-fy >= nearly) box[2] = -r;
     if (f->angle >= 6.283185307179586) return true;
     if (f->c < -0.999) { /* all but a slit */
         p->in[0] = -1;
         return true;
     }
     return join_add_side(o, p, -edge[0][1], edge[0][0], 0, 0) && join_add_side(o, p, edge[1][1], -edge[1][0], 0, 0);
+}
+
+static bool join_make_sector(join_strip *o, join_probe *p, const aoi_area_record *a, bool turned) {
+    const aoi_shape *f = a->shape;
+    double r = a->radius + f->margin, box[4] = {0, 0, 0, 0};
+    p->any = f->c < 0;
+    bool good = join_add_sector(o, p, f, f->fx, f->fy, r, box);
+    p->turned = turned && p->side_count;
+    good = good && (!turned || join_add_sector(o, p, f, f->was_fx, f->was_fy, r, box));
+    join_set_range(o->tick, p, box[0], box[1], box[2], box[3]);
+    return good;
 }
 
 /* Each side with the lesser x inside; of one that is level only its corners count. */
@@ -210,7 +219,7 @@ static bool join_make_shaped(join_strip *o, join_probe *p, uint32_t node) {
         return join_make_polygon(o, p, a->shape);
     }
     join_add_border(t, p, a->radius + margin, a->radius);
-    if (t->world->nodes[node].shape == AOI_SECTOR) return join_make_sector(o, p, a);
+    if (t->world->nodes[node].shape == AOI_SECTOR) return join_make_sector(o, p, a, join_has_turned(t->world, node));
     double r = a->radius + margin;
     join_set_range(t, p, -r, r, -r, r);
     return true;

@@ -26,7 +26,9 @@ static inline join_zone_pair join_rule(const join_tick *t, uint32_t node, uint32
         return (join_zone_pair){AOI_OUTSIDE, AOI_OUTSIDE};
     const double *w0 = aoi_position_before(w, n->owner), *t0 = aoi_position_before(w, target);
     const double *w1 = w->entities[n->owner].pos, *t1 = w->entities[target].pos;
-    return (join_zone_pair){aoi_zone_of(w->dims, n->shape, w->areas + node, w0, t0),
+    aoi_area_record area;
+    aoi_shape shape;
+    return (join_zone_pair){aoi_zone_of(w->dims, n->shape, aoi_area_before(w, node, &area, &shape), w0, t0),
                             aoi_zone_of(w->dims, n->shape, w->areas + node, w1, t1)};
 }
 

@@ -104,7 +104,7 @@ static void join_judge_around(join_strip *o, const join_floats *f, uint32_t node
     const aoi_world *w = o->tick->world;
     join_ring r = join_ring_of(o->tick, node);
     uint32_t owner = w->nodes[node].owner;
-    bool moves = w->entities[owner].mover < w->moved;
+    bool moves = w->entities[owner].mover < w->moved || join_has_turned(w, node);
     uint8_t matters[JOIN_PART];
     for (uint32_t e = 0; e < w->entity_top; e += JOIN_PART) {
         uint32_t end = w->entity_top - e < JOIN_PART ? w->entity_top : e + JOIN_PART;
