@@ -132,8 +132,8 @@
 #include "sync/sightings.c"
 #include "sync/sync_check.c"
 #include "sync/tick.c"
-#include "sync/why.c"
 #include "sync/tracks.c"
+#include "sync/why.c"
 
 #include "tick/choose.c"
 #include "tick/items.c"

@@ -9,10 +9,10 @@ const char *const laoi_hows[] = {"rule", "hide", "show", "match"};
  * finalizer may call anything: if it used the space, this is false, and the method asks once more. */
 static bool open_answer(lua_State *L, laoi_space *b, int i, int result, size_t n) {
     if (result != AOI_OK) laoi_nomemory(L);
-    uint32_t calls = b->calls;
+    const uint32_t used = b->calls;
     lua_settop(L, i);
     laoi_buffer(L, i, n);
-    if (b->calls == calls) return true;
+    if (b->calls == used) return true;
     lua_replace(L, i);
     return false;
 }
