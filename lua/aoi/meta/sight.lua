@@ -25,8 +25,8 @@
 
 local sight = {}
 
---- A sight of a space, which may have several. It ends with the space, or when nothing reaches it any more. On a space that
---- was loaded it is, without `walls`, the first one that was saved and has not been taken over yet.
+--- A sight of a space, which may have several. It ends with the space, or when nothing reaches it any more. On a space
+--- that was loaded it is, without `walls`, the first one that was saved and has not been taken over yet.
 ---@param space aoi.Space
 ---@param options? aoi.SightOptions
 ---@return aoi.Sight
