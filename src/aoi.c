@@ -115,8 +115,8 @@
 
 #include "sight/look.c"
 #include "sight/questions.c"
-#include "sight/saved.c"
 #include "sight/sight_check.c"
+#include "sight/sight_saved.c"
 #include "sight/wall_cells.c"
 #include "sight/walls.c"
 #include "sight/watches.c"

@@ -1,5 +1,5 @@
 /* state_hook.h - what snapshots, journals and observers know of fields, which synchronisers keep (src/sync/saved.c), and
- * snapshots of sights (src/sight/saved.c).
+ * snapshots of sights (src/sight/sight_saved.c).
  *
  *   a synchroniser with fields: number --> a message of aoi.sync (docs/sync-wire.md) of records of state alone
  *

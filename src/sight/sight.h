@@ -4,7 +4,7 @@
  *   watches.c      nodes, the pairs that their areas see, what the space says of them
  *   look.c         a tick: which pairs are tested, what has changed
  *   questions.c    what is seen now, and why
- *   saved.c        a sight in a snapshot
+ *   sight_saved.c  a sight in a snapshot
  *   sight_check.c  every invariant
  *
  *   entity slot --things--> [ targets | watches | moved ]
