@@ -65,7 +65,9 @@ scenes.list = {
   },
 }
 
+scenes.named = {}
 for _, scene in ipairs(scenes.list) do
+  scenes.named[scene.name] = scene
   scene.dimensions = scene.dimensions or 2
   scene.place = scene.place or uniform
   scene.population = scene.population or 120

@@ -273,9 +273,12 @@ static inline aoi_i32x4 aoi_i16_squares_low(aoi_i16x8 x, aoi_i16x8 y) {
 }
 
 static inline aoi_i32x4 aoi_i16_squares_high(aoi_i16x8 x, aoi_i16x8 y) {
-    memcpy(x.of, x.of + 4, sizeof x.of / 2);
-    memcpy(y.of, y.of + 4, sizeof y.of / 2);
-    return aoi_i16_squares_low(x, y);
+    aoi_i32x4 out;
+    for (int i = 0; i < 4; i++) {
+        int16_t a = x.of[4 + i], b = y.of[4 + i];
+        out.of[i] = (int32_t)((uint32_t)(a * a) + (uint32_t)(b * b));
+    }
+    return out;
 }
 
 static inline aoi_f32x4 aoi_f32_load_pairs(const float *p, const float *q) {
