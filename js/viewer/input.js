@@ -206,6 +206,6 @@
         await new Promise(done => setTimeout(done)) // the page stays awake
       }
       if (app.rec.last < 0 && location.protocol.startsWith('http')) app.connect(location.search)
-      V.ready = true
+      V.ready = performance.now() // since the page was asked for; all that is in it has been read
     })
 })(globalThis.aoiViewer = globalThis.aoiViewer || {})
