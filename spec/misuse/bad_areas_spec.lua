@@ -215,7 +215,8 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
       refused(words:format(2, "override", "entity 1 has no node 9"), function() space:override(1, 9, 2, "hide") end)
       refused(words:format(1, "override", "no entity 9"), function() space:override(9, 7, 2, "hide") end)
       for _, how in ipairs { "rule", "none", "", 1, true, {} } do
-        refused(words:format(4, "override", "'hide', 'show', 'match' or nil expected, got 'rule'"),
+        local got = type(how) == "string" and ("'%s'"):format(how) or type(how) == "table" and "table" or tostring(how)
+        refused(words:format(4, "override", "'hide', 'show', 'match' or nil expected, got " .. got),
           function() space:override(1, 7, 2, how) end)
       end
       refused(words:format(2, "overrides", "entity 1 has no node 9"), function() space:overrides(1, 9) end)
