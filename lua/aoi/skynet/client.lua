@@ -257,10 +257,11 @@ on[wire.ROUTES] = function(self, message, _, link)
 end
 
 on[wire.RENEWED] = function(self, message, _, link)
-  local epoch, bytes = wire.read_renewed(message)
-  if not epoch then return nil, bytes end
+  local list = {}
+  local n, epoch = wire.read_renewed(message, list)
+  if not n then return nil, epoch end
   local world = self.maps[link]
-  if world and world.take_renewed then return world:take_renewed(epoch, bytes) end
+  if world and world.take_renewed then world:take_renewed(list, n, epoch) end
   return true
 end
 
