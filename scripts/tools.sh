@@ -34,6 +34,7 @@ need_compiler() {
   if [ "$VARIANT" = m32 ]; then
     version=$($compiler -dumpversion 2>/dev/null) || version=
     need "/usr/lib/gcc/x86_64-linux-gnu/*/32/libgcc.a" "gcc${version:+-${version%%.*}}-multilib"
+    need qemu-i386 qemu-user
   fi
 }
 

@@ -12,8 +12,9 @@ VARIANT_CFLAGS_coverage  := -O0 -g --coverage
 VARIANT_LDFLAGS_coverage := --coverage
 # SSE2, because the x87 unit keeps more bits than a double has and would disagree at exact edges.
 # The folder has asm/ where nothing but the compiler's own 32 bits are installed.
-VARIANT_CFLAGS_m32       := -m32 -msse2 -mfpmath=sse -idirafter /usr/include/x86_64-linux-gnu
+VARIANT_CFLAGS_m32       := -m32 -D_FILE_OFFSET_BITS=64 -msse2 -mfpmath=sse -idirafter /usr/include/x86_64-linux-gnu
 VARIANT_LDFLAGS_m32      := -m32
+RUN_m32                  := sh scripts/m32.sh
 VARIANT_CFLAGS_fuzz      := $(SANITIZE) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-coverage=trace-cmp
 # Other platforms: their compiler, and what runs their programs here.
 CC_aarch64               := aarch64-linux-gnu-gcc
