@@ -1,6 +1,7 @@
--- A process that dies ends the world for everybody, soon and with a reason: no barrier waits for ever, no client hangs.
--- Shards have successors (recovery_spec.lua), but one that dies again and again ends it, too. A client that dies takes
--- along only what it has entered. And that a pause is only a pause.
+-- A process that dies ends the world for itself alone, and no barrier waits for ever while more than half are left.
+-- Shards
+-- have successors (recovery_spec.lua), but one that dies again and again ends the world. A client that dies takes along
+-- only what it has entered. And a pause is only a pause.
 if not string.pack then
   describe("the end of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
   return
@@ -57,30 +58,91 @@ local function all_ended(net, members, except)
   return true
 end
 
-describe("the end of a world", function()
-  it("comes to everybody within two heartbeats when a process is killed", function()
+-- All others go on, and have what the dead process had.
+local function others_go_on(net, members, except, seconds)
+  local epoch = net.exchanges[3].epoch
+  net:run_until(function() return net.exchanges[3].epoch > epoch + 3 end, seconds)
+  for _, member in ipairs(members) do
+    assert(member.process == except or not (member.ended or member.raised), member.ended or member.raised)
+  end
+end
+
+describe("the end of a process", function()
+  local function three(seed)
+    return new_network { seed = seed, processes = { 2, 2, 0 }, nodes = { p1 = 2, p2 = 2, p3 = 0 } }
+  end
+
+  it("is none of the others: they go on within a heartbeat and a second, and have its shards", function()
     for run = 1, 10 do
-      local net = new_network { seed = SEED + run }
+      local net, victim = three(SEED + run), run % 2 + 1
       local members = busy(net, 4)
       net:run(2 + run / 7)
-      local at = net.time
-      net:kill_process(2)
-      net:run_until(function() return all_ended(net, members, 2) end, 2 * HEARTBEAT)
-      assert(net.time - at <= 2 * HEARTBEAT)
-      net:run(0.1)
-      for _, member in ipairs(members) do
-        if member.process == 1 then
-          assert(member.ended:find("process 'p2' is gone", 1, true), member.ended)
-          assert(member.raised:find("closed world", 1, true) or member.raised:find("world is closed", 1, true) or
-            member.raised:find("gone", 1, true), member.raised)
-        end
-      end
-      for shard = 1, 2 do
-        assert.error_matches(function() net.shards[shard].core:count() end, "closed space")
-      end
+      net:kill_process(victim)
+      others_go_on(net, members, victim, HEARTBEAT + 1)
+      net:run(1)
+      for shard = 1, 4 do assert(net.exchanges[3].hosts[shard] == 3 - victim) end
+      assert.same({}, net.ended)
     end
   end)
 
+  it("is proved by another life of it, which begins where others wait for it, and gets its shards back", function()
+    for run = 1, 10 do
+      local net, index = new_network { seed = SEED + run, nodes = { p1 = 2, p2 = 2 } }, run % 2 + 1
+      local members = busy(net, 4)
+      net:run(2 + run / 7)
+      net:kill_process(index)
+      net:start_process("p" .. index)
+      net:run_until(function() return net.exchanges[3] end, 10)
+      net:run(10)
+      local count = 0
+      for shard = 1, 4 do count = count + (net.exchanges[3].hosts[shard] == 3 and 1 or 0) end
+      assert.equal(2, count)
+      for _, member in ipairs(members) do assert(member.process == index or not member.ended, member.ended) end
+      assert.same({}, net.ended)
+    end
+  end)
+
+  it("is that of its exchange", function()
+    for run = 1, 5 do
+      local net = three(SEED + run)
+      local members = busy(net, 4)
+      net:run(2 + run / 7)
+      net:kill_exchange(2)
+      others_go_on(net, members, 2, HEARTBEAT + 1)
+    end
+  end)
+
+  it("is found when it has stood still for longer than option silence; it ends when it is told", function()
+    local net = three(SEED)
+    for _, exchange in ipairs(net.exchanges) do
+      for _, line in pairs(exchange.lines) do line.silence = 2 end
+    end
+    local members = busy(net, 3)
+    net:run(2)
+    net.stopped[2] = true
+    others_go_on(net, members, 2, 4)
+    net.stopped[2] = nil
+    net:run_until(function() return net.ended[2] end, 5)
+    assert.matches("taken this process for dead", net.ended[2])
+    others_go_on(net, members, 2, 1)
+  end)
+
+  it("makes half of the processes wait without the first one, so that two halves never go on both", function()
+    local net = new_network { seed = SEED, processes = { 1, 1, 1, 1 } }
+    local members = busy(net, 4)
+    net:run(2)
+    net:part { [1] = true, [2] = true }
+    local epoch = net.exchanges[3].epoch
+    net:run(3 * HEARTBEAT)
+    assert(net.exchanges[1].epoch > epoch + 3)
+    assert(net.exchanges[3].epoch <= epoch + 2 and net.exchanges[4].epoch <= epoch + 2)
+    net:part {}
+    net:run_until(function() return net.ended[3] and net.ended[4] end, 5)
+    for _, member in ipairs(members) do assert(member.process > 2 or not member.ended) end
+  end)
+end)
+
+describe("the end of a world", function()
   it("comes to everybody, in all processes, when a shard and its successors die again and again", function()
     for run = 1, 5 do
       local net = new_network { seed = SEED + run }
@@ -95,35 +157,6 @@ describe("the end of a world", function()
       net:run_until(function() return all_ended(net, members) end, 2 * HEARTBEAT)
       for _, member in ipairs(members) do
         assert(member.ended:find("shard 3 in process 'p2' has died 3 times in a minute", 1, true), member.ended)
-      end
-    end
-  end)
-
-  it("comes when a process was killed and started again at once, the director or another", function()
-    for run = 1, 10 do
-      local net, index = new_network { seed = SEED + run }, run % 2 + 1
-      local members = busy(net, 4)
-      net:run(2 + run / 7)
-      net:kill_process(index)
-      net:restart_process(index)
-      net:run_until(function() return all_ended(net, members, index) end, 2 * HEARTBEAT)
-      for _, member in ipairs(members) do
-        local words = ("process 'p%d' is gone: it has been started again"):format(index)
-        assert(member.process == index or member.ended:find(words, 1, true), member.ended)
-      end
-    end
-  end)
-
-  it("comes to the other processes when an exchange is killed", function()
-    for run = 1, 5 do
-      local net = new_network { seed = SEED + run }
-      local members = busy(net, 4)
-      net:run(2 + run / 7)
-      net:kill_exchange(2)
-      net:run_until(function() return all_ended(net, members, 2) end, 2 * HEARTBEAT)
-      for _, member in ipairs(members) do
-        assert(member.process == 2 or member.ended:find("process 'p2' is gone: calls to it have failed for 1 s (call",
-          1, true), member.ended)
       end
     end
   end)
@@ -146,33 +179,6 @@ describe("the end of a world", function()
       assert.is_nil(member.ended)
       member:close()
     end
-  end)
-
-  it("comes when a process has stood still for longer than option silence", function()
-    local net = new_network()
-    for _, exchange in ipairs(net.exchanges) do
-      for _, line in pairs(exchange.lines) do line.silence = 2 end
-    end
-    local members = busy(net, 2)
-    net:run(2)
-    net.stopped[2] = true
-    net:run_until(function() return all_ended(net, members, 2) end, 5)
-    for _, member in ipairs(members) do
-      if member.process == 1 then assert(member.ended:find("has not answered for 2 s", 1, true), member.ended) end
-    end
-  end)
-
-  it("can be followed by another life, in which ids are free again", function()
-    local net = new_network()
-    local members = busy(net, 2)
-    net:run(2)
-    net:kill_process(2)
-    net:run_until(function() return all_ended(net, members, 2) end, 5)
-    local again = new_network { seed = SEED + 1 }
-    busy(again, 4)
-    again:run(3)
-    assert.same({}, again.ended)
-    for _, shard in ipairs(again.shards) do shard:check() end
   end)
 end)
 

@@ -23,6 +23,7 @@ function exact.new(scene, engine, seed)
     alive = {}, dead = {}, people = {}, handle = 0, nodes = {}, drained = {},
     counters = { events = 0, handed = 0, epochs = 0, seen = 0 },
   }, Run)
+  self.terms, self.retired, self.engine = {}, {}, engine
   for number = 1, plan.shards do
     self.shards[number] = Shard.new { number = number, plan = plan, engine = engine, dimensions = scene.dimensions }
   end
@@ -208,6 +209,37 @@ local function hear(self, mail, count)
   end
 end
 
+-- In the coming epoch tiles change owners, and now and then another instance of a shard begins, to which the former one
+-- hands over.
+local function change_map(self)
+  local random, plan, rows, moves = self.random, self.plan, {}, nil
+  local column, row = random(plan.columns) - 1, random(plan.rows) - 1
+  local shard = random(plan.shards)
+  for r = row, math.min(plan.rows - 1, row + random(3)) do
+    for c = column, math.min(plan.columns - 1, column + random(3)) do
+      rows[#rows + 1] = string.pack("<I4I2", r * plan.columns + c, shard)
+    end
+  end
+  if random(4) == 1 then
+    local number, copy = random(plan.shards), {}
+    self.terms[number] = (self.terms[number] or 0) + 1
+    moves = { [number] = { process = 1, term = self.terms[number] } }
+    for name, value in pairs(plan) do copy[name] = value end
+    copy.owners = self.map:owners()
+    self.retired[#self.retired + 1] = self.shards[number]
+    self.shards[number] = Shard.new {
+      number = number, plan = copy, engine = self.engine, dimensions = self.dimensions, term = self.terms[number],
+      terms = self.terms, epoch = self.epoch - 1,
+    }
+    self.counters.instances = (self.counters.instances or 0) + 1
+  end
+  local change = { tiles = table.concat(rows), moves = moves }
+  for _, list in ipairs { self.shards, self.retired } do
+    for _, one in ipairs(list) do one:order("change", change, self.epoch) end
+  end
+  self.map:assign(change.tiles)
+end
+
 -- One epoch. Returns the number of events, and of keys in which the two differ with one of them.
 function Run:step()
   self.epoch = self.epoch + 1
@@ -217,19 +249,27 @@ function Run:step()
   command(self)
   send_moves(self)
   self.epoch = here
+  if self.scene.changes and self.random(3) == 1 then change_map(self) end
   local inbox, diff, example, events, bad = {}, {}, nil, 0, 0
   for number in ipairs(self.shards) do inbox[number] = {} end
-  for _, shard in ipairs(self.shards) do
-    for to, part in pairs(shard:close(here)) do table.insert(inbox[to], part) end
+  for _, list in ipairs { self.shards, self.retired } do
+    for _, shard in ipairs(list) do
+      for to, part in pairs(shard:close(here)) do table.insert(inbox[to], part) end
+    end
   end
-  for number, shard in ipairs(self.shards) do
-    local mail = shard:apply(here, inbox[number])
+  local function apply(shard, parts)
+    local mail = shard:apply(here, parts)
     for _, one in pairs(mail) do
       hear(self, one, function(...)
         local k = key(...)
         diff[k] = (diff[k] or 0) + 1
       end)
     end
+  end
+  for number, shard in ipairs(self.shards) do apply(shard, inbox[number]) end
+  for i = #self.retired, 1, -1 do
+    apply(self.retired[i], {})
+    if self.retired[i].applied > self.retired[i].names + 3 then table.remove(self.retired, i):shutdown() end
   end
   local drained, n = reference(self)
   for i = 1, 4 * n, 4 do

@@ -78,8 +78,9 @@ end
 -- Only this client moves it: all that it has commanded is in the answer.
 local function check_own(self, who)
   local x, y, z = self.member:position(who.id)
-  -- A move that followed its entity may have been lost with the shard between, until it is sent again.
-  if self.net.deaths > 0 and (x ~= who.x or y ~= who.y) then
+  -- A move that followed its entity may have been lost with the shard between, until it is sent again; or follows the
+  -- shard itself.
+  if self.net.deaths + self.net.moved > 0 and (x ~= who.x or y ~= who.y) then
     self.net:sleep(3)
     x, y, z = self.member:position(who.id)
   end

@@ -8,6 +8,7 @@
 --   net:spawn(function() member:enter(...) end)               in a coroutine
 --   net:run(seconds)
 local Exchange = require "aoi.skynet.world.exchange"
+local director = require "aoi.skynet.world.director"
 local Line = require "aoi.skynet.world.line"
 local Shard = require "aoi.skynet.world.shard"
 local rng = require "spec.support.rng"
@@ -44,7 +45,7 @@ function Network:spawn(f, ...)
   end), ...)
 end
 
-local function process_of(place) return tonumber(place:match("^%a(%d+)")) end
+local function process_of(place) return tonumber(place:match("^r?%a(%d+)")) end
 
 local function dead(self, place) return self.killed[process_of(place)] or self.killed[place] end
 
@@ -52,7 +53,13 @@ local function dead(self, place) return self.killed[process_of(place)] or self.k
 local function call(self, from, to, batch, done)
   local a, b, random = "x" .. from, "x" .. to, self.random
   local function fail(text) post(self, b, a, function() done(false, text) end) end
-  if dead(self, b) then return fail(self.killed[to] and "connection refused" or "call failed") end
+  if self.parted and self.parted[from] ~= self.parted[to] then return fail("no route to host") end
+  if dead(self, b) and self.again[self.processes[to].name] then
+    return post(self, b, a, function() done(true, { boot = false, again = true, reason = "another life" }) end)
+  end
+  if dead(self, b) or not self.exchanges[to] then
+    return fail(self.killed[to] and "connection refused" or "call failed")
+  end
   local what = random() < self.lose and random(2) or 0
   if what == 1 then
     self.lost = self.lost + 1
@@ -62,9 +69,13 @@ local function call(self, from, to, batch, done)
   self.calls[to][served] = true
   post(self, a, b, function()
     local exchange = self.exchanges[to]
-    local answer = Line.refusal(batch, self.processes[to].boot) or exchange and exchange:receive(from, batch)
-    if not answer then return end -- it waits until that process has its world
+    local ok, answer = true, Line.refusal(batch, self.processes[to].boot)
+    if not answer then ok, answer = pcall(exchange.receive, exchange, from, batch) end
     self.calls[to][served] = nil
+    if not ok then
+      assert(answer == "it does not take part yet", answer)
+      return fail(answer)
+    end
     if what == 2 then
       self.lost = self.lost + 1
       return fail("lost after")
@@ -76,14 +87,12 @@ local function call(self, from, to, batch, done)
   end)
 end
 
--- The service of a shard: a successor is another one.
-local function place_of(self, shard)
-  return ("s%d_%dt%d"):format(self.home[shard], shard, self.terms[shard])
-end
+-- The service of an instance of a shard.
+local function place_of(process, shard, term) return ("s%d_%dt%d"):format(process, shard, term) end
 
 local function tell(self, process, shard, verb, ...)
-  local x, s, arguments = "x" .. process, place_of(self, shard), table.pack(...)
-  local term, asked = self.terms[shard], self.asked[s] or {}
+  local x, s, arguments = "x" .. process, self.addresses[process][shard], table.pack(...)
+  local asked = self.asked[s] or {}
   self.asked[s] = asked
   if dead(self, s) then
     if verb == "request" then post(self, x, x, function() arguments[1](nil) end) end
@@ -91,16 +100,17 @@ local function tell(self, process, shard, verb, ...)
   end
   if verb == "request" then asked[arguments[1]] = true end
   post(self, x, s, function()
-    local logic, exchange = self.shards[shard], self.exchanges[process]
+    local logic, exchange = self.logics[s], self.exchanges[process]
     local function back(name, ...)
       local results = table.pack(...)
       post(self, s, x, function()
         if name == "parts" and exchange.phase == "closing" and exchange.owing[shard] then self.commit(s) end
-        exchange[name](exchange, shard, term, table.unpack(results, 1, results.n))
+        exchange[name](exchange, shard, logic.term, table.unpack(results, 1, results.n))
       end)
     end
     local ok, err = xpcall(function()
       if verb == "close" then
+        if logic.term >= self.shards[shard].term then self.shards[shard], self.places[shard] = logic, s end
         back("parts", logic:close(arguments[1]))
       elseif verb == "apply" then
         back("mailed", logic:apply(arguments[1], arguments[2]))
@@ -116,7 +126,7 @@ local function tell(self, process, shard, verb, ...)
       elseif verb == "order" then
         logic:order(table.unpack(arguments))
       elseif verb == "shutdown" then
-        logic:shutdown()
+        logic:shutdown(arguments[1])
       end
     end, debug.traceback)
     if not ok then error(err, 0) end
@@ -124,24 +134,38 @@ local function tell(self, process, shard, verb, ...)
   return true
 end
 
--- A new service in place of one that is dead; calls that wait for that one fail.
+-- Calls that wait for a service that is dead fail.
+local function fail_asked(self, process, shard)
+  for place, asked in pairs(self.asked) do
+    if dead(self, place) and place:find(("^s%d_%dt"):format(process, shard)) then
+      for reply in pairs(asked) do post(self, "x" .. process, "x" .. process, function() reply(nil) end) end
+      self.asked[place] = nil
+    end
+  end
+end
+
+-- Another instance of a shard.
 local function replace(self, process, shard, options, done)
-  local former, x = place_of(self, shard), "x" .. process
-  for reply in pairs(self.asked[former] or {}) do post(self, x, x, function() reply(nil) end) end
-  self.asked[former] = nil
+  local x = "x" .. process
+  fail_asked(self, process, shard)
   post(self, x, "n" .. process, function()
-    self.terms[shard], self.deaths = options.term, self.deaths + 1
-    for name, value in pairs(self.shard_options(shard)) do options[name] = value end
-    self.shards[shard] = Shard.new(options)
+    local place = place_of(process, shard, options.term)
+    for name, value in pairs(self.shard_options(shard, place)) do options[name] = options[name] or value end
+    self.logics[place], self.addresses[process][shard] = Shard.new(options), place
+    self.deaths = self.deaths + (options.lost and 1 or 0)
+    self.moved = self.moved + (options.lost and 0 or 1)
     post(self, "n" .. process, x, function() done(true) end)
   end)
 end
 
-local function new_exchange(self, index, processes, options)
+local function new_exchange(self, index, processes, options, state)
+  self.calls[index], self.addresses[index] = {}, self.addresses[index] or {}
   return Exchange.new {
-    processes = processes, here = index, interval = self.interval, window = self.window,
+    plan = self.plan, processes = processes, here = index, homes = self.homes, state = state, nodes = options.nodes,
+    interval = self.interval, window = self.window,
     patience = options.patience or 30,
     silence = self.silence, most_deaths = math.huge, now = function() return self.time end,
+    address_of = function(shard) return self.addresses[index][shard] end,
     tell = function(...) return tell(self, index, ...) end,
     replace = function(...) return replace(self, index, ...) end,
     call = function(to, batch, done) call(self, index, to, batch, done) end,
@@ -173,9 +197,10 @@ function network.new(options)
   local self = setmetatable({
     random = rng.new(options.seed), plan = plan, map = tiles.map(plan), dimensions = options.dimensions or 2, time = 0,
     interval = options.interval or 0.1, window = options.window or 32, lose = options.lose or 0, silence = 0,
-    lines = {}, order = {}, shards = {}, exchanges = {}, members = {}, services = {},
-    member_count = 0, killed = {}, stopped = {}, home = {}, terms = {}, asked = {}, deaths = 0,
-    calls = {}, ended = {}, epochs = {}, lost = 0, running = 0, sleepers = {},
+    lines = {}, order = {}, shards = {}, exchanges = {}, members = {}, services = {}, options = options,
+    member_count = 0, killed = {}, stopped = {}, asked = {}, deaths = 0,
+    calls = {}, ended = {}, again = {}, logics = {}, addresses = {}, places = {}, homes = {}, moved = 0,
+    epochs = {}, lost = 0, running = 0, sleepers = {},
   }, Network)
   local processes, shard = {}, 0
   -- What a shard writes of an epoch counts once its parts have been taken.
@@ -184,27 +209,26 @@ function network.new(options)
     for _, one in ipairs(written[place] or {}) do options.log(table.unpack(one)) end
     written[place] = nil
   end
-  function self.shard_options(number)
+  function self.shard_options(number, place)
     return {
       number = number, plan = plan, engine = options.engine, dimensions = options.dimensions, grace = options.grace,
       fields = options.fields,
       log = options.log and function(...)
-        local place = place_of(self, number)
         written[place] = written[place] or {}
         table.insert(written[place], { number, ... })
       end,
     }
   end
   for index, count in ipairs(options.processes) do
-    local list = {}
+    self.addresses[index] = {}
     for _ = 1, count do
       shard = shard + 1
-      list[#list + 1] = shard
-      self.home[shard], self.terms[shard] = index, 0
-      self.shards[shard] = Shard.new(self.shard_options(shard))
+      local place = place_of(index, shard, 0)
+      self.homes[shard], self.addresses[index][shard], self.places[shard] = index, place, place
+      self.shards[shard] = Shard.new(self.shard_options(shard, place))
+      self.logics[place] = self.shards[shard]
     end
-    processes[index] = { name = "p" .. index, boot = "boot" .. index, shards = list }
-    self.calls[index] = {}
+    processes[index] = { name = "p" .. index, boot = "boot" .. index }
   end
   assert(shard == plan.shards)
   self.processes = processes
@@ -217,6 +241,10 @@ function Network:member(index)
   self.member_count = self.member_count + 1
   local address = ("c%d_%d"):format(index, self.member_count)
   local exchange, x = self.exchanges[index], "x" .. index
+  local addresses = {}
+  for shard, host in pairs(exchange.hosts) do
+    if host == index then addresses[shard] = self.addresses[index][shard] end
+  end
   local number = exchange:join(address)
   local function wait(f)
     local co, running = coroutine.running()
@@ -232,7 +260,7 @@ function Network:member(index)
     ask = function(shard, after, ...)
       local arguments = table.pack(...)
       return wait(function(resume_it)
-        local place = place_of(self, shard)
+        local place = addresses[shard] or "r" .. address
         local function go(...)
           if not self.members[address].waiting[go] then return end
           self.members[address].waiting[go] = nil
@@ -243,11 +271,11 @@ function Network:member(index)
           local results = table.pack(...)
           post(self, place, address, function() go(table.unpack(results, 1, results.n)) end)
         end
-        if dead(self, place) and exchange.process_of[shard] == index then
+        if addresses[shard] and dead(self, place) then
           post(self, address, address, function() go(nil) end)
-        elseif exchange.process_of[shard] == index then
+        elseif addresses[shard] then
           post(self, address, place, function()
-            self.shards[shard]:request(number, after, reply, table.unpack(arguments, 1, arguments.n))
+            self.logics[place]:request(number, after, reply, table.unpack(arguments, 1, arguments.n))
           end, function() reply(nil) end)
         else
           post(self, address, x, function()
@@ -260,13 +288,15 @@ function Network:member(index)
       end)
     end,
     send = function(shard, message)
-      if exchange.process_of[shard] == index then
-        post(self, address, place_of(self, shard), function() assert(self.shards[shard]:moves(message)) end)
+      local place = addresses[shard]
+      if place then
+        post(self, address, place, function() assert(self.logics[place]:moves(message)) end)
       else
         post(self, address, x, function() exchange:relay_moves(shard, message) end)
       end
       return true
     end,
+    on_renewed = function(shard, place) addresses[shard] = place.address end,
     wait = wait,
     fork = function(f) post(self, address, address, function() resume(coroutine.create(f)) end) end,
     together = function(calls)
@@ -335,7 +365,7 @@ function Network:step()
   end
   self.steps = (self.steps or 0) + 1
   if self.steps % 10 == 0 or #ready == 0 then
-    for index, exchange in ipairs(self.exchanges) do
+    for index, exchange in pairs(self.exchanges) do
       if exchange and not dead(self, "x" .. index) and not self.stopped[index] then exchange:poll() end
     end
   end
@@ -358,6 +388,9 @@ end
 -- A client that is gone: nothing reaches it any more.
 function Network:kill_client(member) self.killed[member.address] = true end
 
+-- Those in the set and the others do not reach each other.
+function Network:part(set) self.parted = set end
+
 -- The exchange of a process, which lives on.
 function Network:kill_exchange(index) self.killed["x" .. index] = true end
 
@@ -368,21 +401,33 @@ function Network:kill_process(index)
   self.calls[index] = {}
 end
 
--- A killed process is there again, with another boot id; it waits for the others to join its world.
-function Network:restart_process(index)
-  self.processes[index] = { name = "p" .. index, boot = "boot again" .. index, shards = {} }
-  self.exchanges[index], self.killed[index] = false, nil
-  for address, member in pairs(self.members) do
-    if member.process == index then self.killed[address] = true end
-  end
-  for _, line in ipairs(self.order) do -- what was there is gone, and what came from there
-    if process_of(line.to) == index and process_of(line.from) == index then line.first = line.last + 1 end
-  end
+-- A process is there, which asks the leader until it may take part: f(index).
+function Network:start_process(name, f)
+  self.boots = (self.boots or 0) + 1
+  self.again[name] = true
+  local boot = ("boot %s again %d"):format(name, self.boots)
+  self:spawn(function()
+    while true do
+      for index, exchange in pairs(self.exchanges) do
+        if exchange and not dead(self, "x" .. index) and not self.stopped[index] then
+          local at, state = director.admit(exchange, name, boot)
+          if at then
+            local processes = {}
+            for i, process in pairs(state.processes) do processes[i] = process end
+            self.processes[at] = processes[at]
+            self.exchanges[at] = new_exchange(self, at, processes, self.options, state)
+            return f and f(at)
+          end
+        end
+      end
+      self:sleep(0.05)
+    end
+  end)
 end
 
 -- What it has begun to serve is not answered any more.
 function Network:kill_shard(shard)
-  self.killed[place_of(self, shard)] = true
+  self.killed[self.places[shard]] = true
 end
 
 return network

@@ -1,7 +1,8 @@
 -- play.lua: histories of clients in a world, and what one space with the accepted commands tells of them.
 --
 --   local run = play.run(scene, seed, actions, disturb)     scene: processes, plan, area, lose, window, dimensions, id;
---                                                           slow: clients stop to acknowledge now and then
+--                                                           slow: clients stop to acknowledge now and then;
+--                                                           process_of(number): where that client is; nodes
 --                                                           disturb(net): called all the time
 --   local nodes, events, space, answers = play.reference(run)
 --   play.check_end(run, space)                              all is quiet: shards and handlers have what the space has
@@ -106,12 +107,13 @@ function play.run(scene, seed, actions, disturb)
   local lines, asked, shared, members, dead = {}, {}, {}, {}, {}
   local net = network.new {
     seed = seed, plan = scene.plan, processes = scene.processes, dimensions = scene.dimensions, lose = scene.lose,
-    window = scene.window, grace = scene.grace, log = function(_, epoch, line) lines[#lines + 1] = { epoch, line } end,
+    window = scene.window, grace = scene.grace, nodes = scene.nodes, patience = scene.patience,
+    log = function(_, epoch, line) lines[#lines + 1] = { epoch, line } end,
   }
   local handlers, heard, views = recorder()
   for i = 1, SHARED do shared[i] = scene.id(i) end
   local function join(number, first)
-    local member = net:member((number - 1) % #scene.processes + 1)
+    local member = net:member(scene.process_of and scene.process_of(number) or (number - 1) % #scene.processes + 1)
     members[#members + 1] = member
     member.refusals = {}
     member:on_refused(function(ids)
@@ -166,10 +168,12 @@ function play.run(scene, seed, actions, disturb)
     return true
   end, 4000)
   net:run(3)
-  last = net.exchanges[1].epoch
-  for _, exchange in ipairs(net.exchanges) do
-    assert(exchange.epoch >= last - 1)
-    last = math.min(last, exchange.epoch)
+  last = net.shards[1].applied
+  for index, exchange in pairs(net.exchanges) do
+    if exchange and not net.killed[index] and not net.ended[index] then
+      assert(exchange.epoch >= last - 1)
+      last = math.min(last, exchange.epoch)
+    end
   end
   for _, shard in ipairs(net.shards) do shard:check() end
   return { net = net, members = members, heard = heard, views = views, lines = lines, last = last, asked = asked,

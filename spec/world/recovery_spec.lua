@@ -158,19 +158,17 @@ local mistakes = {
     return replace_field(directory, "is_claimed", function() return function(shard, id) return shard.claims[id] end end)
   end },
   { "what returns does not wait for the others", function()
-    return replace_field(recovery, "renew", function(renew)
+    return replace_field(recovery, "change", function(change)
       return function(shard, ...)
-        renew(shard, ...)
+        change(shard, ...)
         shard.waits = false
       end
     end)
   end },
   { "neighbours are told nothing", function()
-    return replace_field(recovery, "resume", function()
-      return function(shard, renewed)
-        if renewed < shard.renewed then return end
-        shard.waits, shard.full = false, shard.applied + 1
-      end
+    return replace_local(recovery.change, "resume", function(shard, renewed)
+      if renewed < shard.renewed then return end
+      shard.waits, shard.full = false, shard.applied + 1
     end)
   end },
   { "what has been heard is not brought back", without("heard", function() return "", 4 end) },

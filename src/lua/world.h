@@ -3,7 +3,7 @@
  *   world_map.c      the tiles of the plane: which shard owns each, and which shards must hear of an entity that stands there
  *   world_router.c   one shard: its entities, the moves of an epoch sorted by the shards that must hear of them
  *   world_parts.c    what one shard tells another about an epoch: sections of rows, written and read
- *   world_retell.c   what shards tell each other after one of them has died
+ *   world_retell.c   what shards tell each other when tiles change owners, and after one of them has died
  *   world_traits.c   who must be told what Lua knows of an entity
  *   world_areas.c    areas of nodes as bytes
  *   world_outbox.c   the client's side: moves sorted by shard
@@ -122,7 +122,8 @@ typedef struct world_router {
     aoi_memory memory;
     laoi_space *space;
     world_map *map;
-    uint32_t self, width;
+    uint32_t self; /* 0: it is to have nothing any more */
+    uint32_t width;
     uint32_t epoch; /* the coming one */
     bool retells;   /* the closed epoch names every entity to its whole audience */
     world_record *records;
@@ -149,6 +150,9 @@ uint32_t world_slot(world_router *r, int64_t id, world_record **record);
 
 /* The entity's place in the coming epoch; NULL: it has not been moved yet. */
 world_mover *world_find_mover(const world_router *r, uint32_t slot, const world_record *record);
+/* Tiles have changed owners: an own entity that another shard is to have, or that others must hear of from now on, is
+ * moved to where it is; false when memory is refused. */
+bool world_reconsider(world_router *r, uint32_t slot);
 /* A row with all that there is to say of an entity; false when memory is refused. */
 bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
                       const double *pos);

@@ -174,6 +174,46 @@ static int m_around(lua_State *L) {
     return 1;
 }
 
+/* What was asked for of tiles whose halo has this one. */
+static void forget_audiences(world_map *m, uint32_t tile) {
+    uint32_t column = tile % m->columns, row = tile / m->columns, halo = m->halo;
+    uint32_t left = column > halo ? column - halo : 0, low = row > halo ? row - halo : 0;
+    for (uint32_t y = low; y < m->rows && y <= row + halo; y++)
+        for (uint32_t x = left; x < m->columns && x <= column + halo; x++) m->audience[y * m->columns + x] = AOI_NONE;
+}
+
+enum { ASSIGNED_ROW = 6 };
+
+/* assign(rows): tiles change owners: u32 tile, row * columns + column, u16 shard, and so on.  Sets that have been asked
+ * for stay what they are.  Raises where a tile or a shard is none, and then has changed nothing. */
+static int m_assign(lua_State *L) {
+    world_map *m = world_check_map(L, 1);
+    size_t size;
+    const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 2, &size);
+    bool good = size % ASSIGNED_ROW == 0;
+    for (size_t i = 0; good && i < size; i += ASSIGNED_ROW) {
+        uint64_t tile = aoi_peek_bytes(bytes + i, 4), shard = aoi_peek_bytes(bytes + i + 4, 2);
+        good = tile < (uint64_t)m->columns * m->rows && shard >= 1 && shard <= m->shards;
+    }
+    if (!good) return laoi_argerror(L, 2, "tiles and shards of the map expected");
+    for (size_t i = 0; i < size; i += ASSIGNED_ROW) {
+        uint32_t tile = (uint32_t)aoi_peek_bytes(bytes + i, 4);
+        m->owners[tile] = (uint16_t)aoi_peek_bytes(bytes + i + 4, 2);
+        forget_audiences(m, tile);
+    }
+    return 0;
+}
+
+/* owners(): of all tiles, as `map` takes them. */
+static int m_owners(lua_State *L) {
+    const world_map *m = world_check_map(L, 1);
+    size_t n = (size_t)m->columns * m->rows;
+    unsigned char *bytes = laoi_newbuffer(L, 2 * n);
+    for (size_t i = 0; i < n; i++) aoi_put_bytes(bytes + 2 * i, m->owners[i], 2);
+    lua_pushlstring(L, (const char *)bytes, 2 * n);
+    return 1;
+}
+
 static int m_gc(lua_State *L) {
     world_map *m = lua_touserdata(L, 1); /* the metatable is hidden: the collector alone calls this */
     AOI_FREE(&m->memory, m->owners, m->tile_cap);
@@ -208,8 +248,9 @@ static bool fill_tiles(world_map *m, const unsigned char *bytes, uint32_t n) {
     return true;
 }
 
-/* map { columns, rows, column, row, tile, hysteresis, halo, owners }: owners is a string of u16, row after row; `column`
- * and `row` are the tile where the grid begins. */
+/* map { columns, rows, column, row, tile, hysteresis, halo, owners [, shards] }: owners is a string of u16, row after
+ * row; `column` and `row` are the tile where the grid begins; shards: as many as there are, whether or not they own a
+ * tile. */
 static int l_map(lua_State *L) {
     static const char *const names[] = {"columns", "rows", "halo", "column", "row", "tile", "hysteresis"};
     double v[7];
@@ -221,6 +262,9 @@ static int l_map(lua_State *L) {
         v[i] = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : NAN;
         if (!isfinite(v[i])) return laoi_argerror(L, 1, "bad value for option '%s'", names[i]);
     }
+    lua_getfield(L, 1, "shards");
+    double shards = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : 0;
+    if (!(shards >= 0 && shards <= MOST_SHARDS)) return laoi_argerror(L, 1, "bad value for option 'shards'");
     lua_getfield(L, 1, "owners");
     const char *bytes = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : NULL;
     if (!(v[0] >= 1 && v[1] >= 1 && v[0] * v[1] <= MOST_TILES && v[2] >= 1 && v[2] <= MOST_TILES && v[5] > 0 &&
@@ -240,13 +284,15 @@ static int l_map(lua_State *L) {
     m->first[1] = v[4];
     m->tile = v[5];
     m->hysteresis = v[6];
+    m->shards = (uint32_t)shards;
     if (!fill_tiles(m, (const unsigned char *)bytes, n)) return laoi_nomemory(L);
     if (m->shards > MOST_SHARDS) return laoi_argerror(L, 1, "shards are numbers from 1 to %d", MOST_SHARDS);
     return 1;
 }
 
-static const luaL_Reg map_methods[] = {{"owner", m_owner}, {"tile", m_tile},     {"audience", m_audience},
-                                       {"stays", m_stays}, {"around", m_around}, {NULL, NULL}};
+static const luaL_Reg map_methods[] = {{"owner", m_owner},   {"tile", m_tile},     {"audience", m_audience},
+                                       {"stays", m_stays},   {"around", m_around}, {"assign", m_assign},
+                                       {"owners", m_owners}, {NULL, NULL}};
 static const luaL_Reg map_meta[] = {{"__gc", m_gc}, {NULL, NULL}};
 
 /* Pushes a metatable with these; the methods in its __index. */

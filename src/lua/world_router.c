@@ -314,7 +314,7 @@ static bool route(world_router *r, const world_mover *m, bool *handed) {
     uint32_t tile = world_tile(r->map, m->pos[0], m->pos[1]);
     uint32_t audience = world_audience(r->map, tile), was = record->audience;
     if (audience == AOI_NONE) return false;
-    *handed = r->map->owners[tile] != r->self && !world_stays(r->map, r->self, m->pos);
+    *handed = !world_stays(r->map, r->self, m->pos);
     if (*handed) return true;
     record->audience = audience;
     return tell_others(r, m->slot, was, audience, r->self, m->pos);
@@ -361,6 +361,19 @@ static int r_close(lua_State *L) {
     r->concerning_count = 0;
     lua_pushinteger(L, n / (dims + 2));
     return 2;
+}
+
+bool world_reconsider(world_router *r, uint32_t slot) {
+    world_record *record = r->records + slot;
+    const world_mover *mover = world_find_mover(r, slot, record);
+    double pos[3] = {0};
+    if (!is_own(record)) return true;
+    if (mover) memcpy(pos, mover->pos, sizeof pos);
+    else (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
+    uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
+    if (audience == AOI_NONE || !reserve_movers(r, 1)) return false;
+    if (mover || !world_stays(r->map, r->self, pos) || audience != record->audience) add_mover(r, slot, record, pos);
+    return true;
 }
 
 /* hand(id, shard, x, y [, z]): it belongs to that shard from the closed epoch on.  Returns whether it stays in this core
@@ -415,28 +428,6 @@ static int r_rekind(lua_State *L) {
         aoi_put_bytes(at, kind, 8);
     }
     return 0;
-}
-
-/* born(id, life, kind, x, y [, z]): tells whose it is, and the audience but its owner.  Returns the owner and whether
- * this shard is in the audience. */
-static int r_born(lua_State *L) {
-    world_router *r = world_self(L);
-    int64_t id = laoi_integer(L, 2);
-    uint32_t life = (uint32_t)laoi_integer(L, 3);
-    uint64_t kind = (uint64_t)laoi_integer(L, 4);
-    double pos[3] = {0};
-    bool here = false;
-    laoi_position(L, r->space, 5, pos);
-    if (world_is_wide(id) && r->width == 4) return luaL_error(L, "aoi: widen() comes first");
-    uint32_t owner = world_owner(r->map, pos), audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
-    if (audience == AOI_NONE) return laoi_nomemory(L);
-    const world_set *set = r->map->sets + audience;
-    FOR_OTHERS(r, set, owner, shard)
-    if (!world_tell_whole(r, shard, WORLD_BORN, id, life, kind, pos)) return laoi_nomemory(L);
-    for (uint32_t i = 0; i < set->count; i++) here = here || r->map->members[set->first + i] == r->self;
-    laoi_pushinteger(L, owner);
-    lua_pushboolean(L, here);
-    return 2;
 }
 
 /* widen(id): before an epoch is closed, for each id that has come since: rows of one epoch have ids of one width. */
@@ -566,10 +557,10 @@ static int l_router(lua_State *L) {
 }
 
 static const luaL_Reg router_methods[] = {
-    {"note", r_note},     {"owns", r_owns}, {"ghost", r_ghost}, {"leave", r_leave}, {"move", r_move},
-    {"mover", r_mover},   {"read", r_read}, {"close", r_close}, {"hand", r_hand},   {"gone", r_gone},
-    {"rekind", r_rekind}, {"born", r_born}, {"widen", r_widen}, {"where", r_where}, {"counts", r_counts},
-    {"reals", r_reals},   {"life", r_life}, {"bar", r_bar},     {NULL, NULL},
+    {"note", r_note},     {"owns", r_owns},   {"ghost", r_ghost}, {"leave", r_leave},   {"move", r_move},
+    {"mover", r_mover},   {"read", r_read},   {"close", r_close}, {"hand", r_hand},     {"gone", r_gone},
+    {"rekind", r_rekind}, {"widen", r_widen}, {"where", r_where}, {"counts", r_counts}, {"reals", r_reals},
+    {"life", r_life},     {"bar", r_bar},     {NULL, NULL},
 };
 
 static const luaL_Reg router_meta[] = {{"__gc", r_gc}, {NULL, NULL}};

@@ -257,11 +257,10 @@ on[wire.ROUTES] = function(self, message, _, link)
 end
 
 on[wire.RENEWED] = function(self, message, _, link)
-  local list = {}
-  local n, epoch = wire.read_renewed(message, list)
-  if not n then return nil, epoch end
+  local epoch, bytes = wire.read_renewed(message)
+  if not epoch then return nil, bytes end
   local world = self.maps[link]
-  if world and world.take_renewed then world:take_renewed(list, n, epoch) end
+  if world and world.take_renewed then return world:take_renewed(epoch, bytes) end
   return true
 end
 

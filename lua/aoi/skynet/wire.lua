@@ -25,8 +25,9 @@
 --                         service that is gone
 --   12 ROUTES   shard     client; u32 epoch, each: i64 id, u16 shard that owns it from then on; 0: a move of it was
 --               refused
---   13 RENEWED  exchange  client; u32 epoch, each: u16 shard that has a successor from then on, u32 its term, u32 its
---                         address, 0 in another process
+--   13 RENEWED  exchange  client; u32 epoch, then as of world/plain.lua: places = { [shard] = as of changes.place }:
+--                         shards of which another instance is there from then on; lost: former ones have died; or
+--                         late = names, seconds: late.lua
 --
 -- A record of EVENTS is a group, or the beginning of a resync:
 --
@@ -199,18 +200,14 @@ function wire.routes(client, epoch, rows)
   return head(wire.ROUTES, 0, 0, client) .. spack("<I4", epoch) .. table.concat(rows)
 end
 
-function wire.renewal(shard, term, address) return spack("<I2I4I4", shard, term, address) end
-
-function wire.renewed(client, epoch, rows)
-  return head(wire.RENEWED, 0, 0, client) .. spack("<I4", epoch) .. table.concat(rows)
+function wire.renewed(client, epoch, bytes)
+  return head(wire.RENEWED, 0, 0, client) .. spack("<I4", epoch) .. bytes
 end
 
---- RENEWED into the list `out`: shard, term, address, and so on. Returns how many, and the epoch.
-function wire.read_renewed(s, out)
-  local at, n = HEAD + 5, (#s - HEAD - 4) / 10
-  if n < 0 or n % 1 ~= 0 then return nil, "wrong length" end
-  for i = 1, 3 * n, 3 do out[i], out[i + 1], out[i + 2], at = sunpack("<I2I4I4", s, at) end
-  return n // 1 | 0, (sunpack("<I4", s, HEAD + 1))
+--- Of RENEWED: the epoch and the bytes; or nil and a reason.
+function wire.read_renewed(s)
+  if #s < HEAD + 4 then return nil, "wrong length" end
+  return (sunpack("<I4", s, HEAD + 1)), s:sub(HEAD + 5)
 end
 
 --- ROUTES into the list `out`: id, shard, and so on. Returns how many pairs, and the epoch.

@@ -101,7 +101,7 @@ end
 --- Whether a client may yet restore it.
 function directory.may_return(shard, id)
   local unknown = not shard.life[id] and directory.home(shard, id) == shard.number
-  return shard.orphans[id] or unknown and shard.ready > 0 and shard.applied < shard.ready + RESTORES
+  return shard.orphans[id] or unknown and shard.blank ~= nil and shard.applied < shard.ready + RESTORES
 end
 
 --- whose(ids): the owners of these ids, false where there is none, 0 where it may be restored; where a move is sent on

@@ -11,8 +11,9 @@
 --     { "epoch", e, { shard, part, ... } }            { "done", e }: all mail of e is on its way
 --     { "mail", e, client, mail }                     { "moves", shard, bytes }
 --     { "request", key, shard, client, after, ... }   { "answer", key, ... }
---     { "order", "whole" | "death" | "resend" | "renewed" | "resume", value, epoch }
---     { "dead", shard }                               { "restored", e }: as of successors.lua
+--     { "order", key, what, value, epoch }            what: "whole", "death", "resend", "change"
+--     { "dead", shard, term }, { "restored", e }: changes.lua    { "gone", process }: members.lua
+--     { "wish", wish }: director.lua
 --   mail[e][client]   of clients here, until all processes have sent theirs: what shards of any process have written
 --                     for an epoch is one message, so that a client gets the epochs in order, and in each one every
 -- node once
@@ -22,11 +23,13 @@
 -- all; then all shards write whole views in one epoch (`resumes`).
 --
 -- A service that is dead takes no messages: `tell` and `post` say so. Who might not be sent any is probed twice in a
--- heartbeat. A shard that dies has a successor (successors.lua); a process that dies ends the world in every other,
--- with a reason.
+-- heartbeat. Which shards are here, and which processes take part, changes while the world runs: changes.lua,
+-- members.lua, director.lua.
 
-local Line = require "aoi.skynet.world.line"
-local successors = require "aoi.skynet.world.successors"
+local changes = require "aoi.skynet.world.changes"
+local director = require "aoi.skynet.world.director"
+local late = require "aoi.skynet.world.late"
+local members = require "aoi.skynet.world.members"
 local streams = require "aoi.skynet.streams"
 local wire = require "aoi.skynet.wire"
 
@@ -34,21 +37,20 @@ local Exchange = {}
 Exchange.__index = Exchange
 
 local MOST_CLIENTS = 1 << 24 -- of one process: a client's number is process << 24 | n
-local AHEAD = 3              -- epochs after which every process obeys an order given now
+local KEEPS = 30             -- epochs for which orders are remembered that have been obeyed
 
---- options: processes: a list of { name, boot, shards = list }; here: the index of this one; tell(shard, verb, ...) to
--- a shard here and post(address, message) to a client here, which return nil if that is dead; replace(shard, options,
--- done): makes a successor, as of Shard.new, and calls done(true), or done(false, reason), later; address_of(shard), of
--- one here; call(process, batch, done); on_end(reason); now() in seconds; interval in seconds; window, patience,
--- silence.
+--- options: plan; processes: by index { name, boot, since }; here: the index of this one; homes[shard]: the process
+-- where
+-- each shard begins; state: as of changes.state, where the world runs already; nodes: how many shards processes are to
+-- have, by name; tell(shard, verb, ...) to a shard here and post(address, message) to a client here, which return
+-- nil if that is dead; replace(shard, options, done): makes another instance, as of Shard.new, and calls done(true), or
+-- done(false, reason), later; address_of(shard), of one here; call(process, batch, done); on_end(reason); now() in
+-- seconds; interval in seconds; window, patience, silence; say(text): for the log.
 function Exchange.new(options)
   local self = setmetatable({
-    epoch = 0, phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0,
-    lines = {}, process_of = {}, batches = {}, done = {}, inbox = {}, outgoing = {}, ticks = {}, relays = {},
-    relay_key = 0, mail = {}, sent = 0, resuming = {}, closed = false,
-    fallen = {}, owing = {}, applying = {}, orders = {},
-    most_deaths = 8, terms = {}, dying = {}, kept = {}, unsure = 0, unsettled = {}, resumes = {},
-    renewals = {}, deaths = {}, renewed_in = {}, restoring = {}, whole = {},
+    phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0,
+    inbox = {}, ticks = {}, relays = {}, relay_key = 0, mail = {}, resuming = {}, closed = false,
+    fallen = {}, owing = {}, orders = {}, known = {}, order_count = 0, most_deaths = 8, covered = {},
     counters = {
       epochs = 0, messages = 0, bytes = 0, overruns = 0, resyncs = 0, events = 0, wait_seconds = 0, wait_max = 0,
       epoch_seconds = 0, epoch_max = 0,
@@ -58,20 +60,14 @@ function Exchange.new(options)
   self.tell = function(shard, ...) -- the next poll sees to it
     if options.tell(shard, ...) == nil then self.fallen[shard] = true end
   end
-  self.shards = self.processes[self.here].shards
-  for index, process in ipairs(self.processes) do
-    for _, shard in ipairs(process.shards) do self.process_of[shard] = index end
-    if index ~= self.here then
-      self.batches[index], self.done[index] = {}, 0
-      self.lines[index] = Line.new {
-        boot = self.processes[self.here].boot, peer = process.boot, now = self.now, patience = self.patience,
-        silence = self.silence,
-        call = function(batch, done) self.call(index, batch, done) end,
-        take = function(item) self:take(index, item) end,
-        fail = function(reason) self:finish(("process '%s' is gone: %s"):format(process.name, reason)) end,
-      }
-    end
-  end
+  local state = options.state or {}
+  changes.begin(self, state)
+  members.begin(self)
+  director.begin(self, state)
+  self.processes = { [self.here] = options.processes[self.here] }
+  for index, process in pairs(options.processes) do members.add(self, index, process) end
+  self.last_index = math.max(self.last_index, state.last_index or 0)
+  for _, order in ipairs(state.orders or {}) do self:obey(table.unpack(order)) end
   self.next_at = self.now() + self.interval
   self.probe_at = self.now() + self.patience / 2
   return self
@@ -82,8 +78,8 @@ end
 -- What each shard here owes now: its parts, or its mail; nothing where it is dead.
 local function expect_all(self)
   self.left, self.owing = 0, {}
-  for _, shard in ipairs(self.shards) do
-    if self.dying[shard] == nil then self.left, self.owing[shard] = self.left + 1, true end
+  for shard = 1, self.plan.shards do
+    if changes.takes_part(self, shard, self.epoch + 1) then self.left, self.owing[shard] = self.left + 1, true end
   end
 end
 
@@ -99,33 +95,23 @@ local function apply(self)
   local waited = self.applying_since - self.waiting_since
   self.counters.wait_seconds = self.counters.wait_seconds + waited
   self.counters.wait_max = math.max(self.counters.wait_max, waited)
-  for index, batches in pairs(self.batches) do
-    local parts = batches[self.epoch + 1]
+  for _, batches in pairs(self.batches) do
+    local parts = batches[self.epoch + 1] or {} -- what is there of those that are gone counts
     batches[self.epoch + 1] = nil
     for i = 1, #parts, 2 do
-      local inbox = self.inbox[parts[i]]
-      if not inbox then return self:finish(("process %d sent a part astray"):format(index)) end
+      local inbox = self.inbox[parts[i]] or {} -- none: it has died
       inbox[#inbox + 1] = parts[i + 1]
     end
   end
-  local inbox = self.inbox
-  self.inbox = {}
   expect_all(self)
-  for _, shard in ipairs(self.shards) do
-    if self.owing[shard] then
-      self.applying[shard] = inbox[shard]
-      self.tell(shard, "apply", self.epoch + 1, inbox[shard])
-    else
-      self.kept[shard] = inbox[shard]
-    end
-  end
+  for shard in pairs(self.owing) do self.tell(shard, "apply", self.epoch + 1, self.inbox[shard] or {}) end
   if self.left == 0 then self:applied() end
 end
 
 local function check_barrier(self)
   if self.phase ~= "waiting" then return end
-  for _, batches in pairs(self.batches) do
-    if not batches[self.epoch + 1] then return end
+  for index in pairs(self.lines) do
+    if self.processes[index].since <= self.epoch + 1 and not self.batches[index][self.epoch + 1] then return end
   end
   apply(self)
 end
@@ -133,20 +119,29 @@ end
 local function all_closed(self)
   self.phase, self.waiting_since = "waiting", self.now()
   for index, line in pairs(self.lines) do
-    line:put { "epoch", self.epoch + 1, self.outgoing[index] }
-    line:push()
+    if self.processes[index].since <= self.epoch + 1 then
+      line:put { "epoch", self.epoch + 1, self.outgoing[index] or {} }
+      line:push()
+    end
   end
   check_barrier(self)
 end
 
 local function begin(self)
   local now = self.now()
+  changes.enter(self, self.epoch + 1, function(change) director.entered(self, change) end)
+  if self.closed then return end
   self.phase, self.started = "closing", now
   expect_all(self)
   self.next_at = math.max(self.next_at + self.interval, now)
-  for _, shard in ipairs(self.shards) do self.inbox[shard] = {} end
+  self.inbox, self.outgoing = {}, {}
   for index in pairs(self.lines) do self.outgoing[index] = {} end
-  for _, shard in ipairs(self.shards) do self.tell(shard, "close", self.epoch + 1) end
+  for shard in pairs(self.owing) do
+    if self.hosts[shard] == self.here then self.inbox[shard] = {} end
+  end
+  for shard = 1, self.plan.shards do
+    if self.owing[shard] then self.tell(shard, "close", self.epoch + 1) end
+  end
   if self.left == 0 then all_closed(self) end
 end
 
@@ -159,23 +154,24 @@ local function is_called(self)
 end
 
 local function proceed(self)
-  if self.phase ~= "idle" or self.closed or successors.replace(self) then return end
-  if self.now() < self.next_at and not is_called(self) then return end
-  successors.resume(self)
+  if self.phase ~= "idle" or self.closed then return end
+  director.poll(self)
+  if not changes.are_ready(self, self.epoch + 1) or self.now() < self.next_at and not is_called(self) then return end
   begin(self)
 end
 
 -- Whether that counts: it is from the shard of the present term, which owed it.
 local function is_due(self, shard, term, phase)
-  return not self.closed and self.phase == phase and (self.terms[shard] or 0) == term and settle(self, shard)
+  local one = self.instances[shard]
+  return not self.closed and self.phase == phase and one and one.term == term and settle(self, shard)
 end
 
 --- What a shard here of that term has made of the epoch that is being closed: parts by shard.
 function Exchange:parts(shard, term, parts)
   if not is_due(self, shard, term, "closing") then return end
   for to, part in pairs(parts) do
-    local process = self.process_of[to]
-    local list = process == self.here and self.inbox[to] or self.outgoing[process]
+    local process = self.hosts[to]
+    local list = process == self.here and self.inbox[to] or process ~= self.here and self.outgoing[process] or {}
     if process ~= self.here then list[#list + 1] = to end
     list[#list + 1] = part
   end
@@ -192,7 +188,6 @@ end
 --- A shard here of that term has applied the epoch: mail by client, and the number of events.
 function Exchange:mailed(shard, term, mail, events)
   if not is_due(self, shard, term, "applying") then return end
-  self.applying[shard] = nil
   for client, one in pairs(mail) do
     local process = (client >> 24) + 1
     if process == self.here then
@@ -218,34 +213,51 @@ function Exchange:applied()
     line:put { "done", self.epoch }
     line:push()
   end
+  changes.expire(self)
   self:send_mail()
   proceed(self)
 end
 
--- The epoch does not wait for it.
-local function release(self, shard)
-  if not settle(self, shard) or self.left > 0 then return end
-  if self.phase == "closing" then all_closed(self) elseif self.phase == "applying" then self:applied() end
-end
-
 --- A shard here of that term has made an error, and is of no use any more.
 function Exchange:failed(shard, term)
-  if (self.terms[shard] or 0) == term then self.fallen[shard] = true end
+  local one = self.instances[shard]
+  if one and one.term == term then self.fallen[shard] = true end
 end
 
+-- The epoch does not wait for them.
 local function bury_shards(self)
   local fallen = self.fallen
   self.fallen = {}
   for shard in pairs(fallen) do
-    if not self.closed then successors.died(self, shard, function(...) release(self, ...) end) end
+    if not self.closed then changes.died(self, shard) end
+    if not self.closed and settle(self, shard) and self.left == 0 then
+      if self.phase == "closing" then all_closed(self) elseif self.phase == "applying" then self:applied() end
+    end
   end
+end
+
+--- A process is gone: what waited for it does not any more.
+function Exchange:on_drop(index)
+  director.dropped(self, index)
+  for key, relay in pairs(self.relays) do
+    if relay.process == index then
+      self.relays[key] = nil
+      relay.reply(nil)
+    end
+  end
+end
+
+--- After that.
+function Exchange:go_on()
+  self:send_mail()
+  check_barrier(self)
+  proceed(self)
 end
 
 local function probe(self)
   self.probe_at = self.now() + self.patience / 2
-  for _, shard in ipairs(self.shards) do
-    if self.dying[shard] == nil then self.tell(shard, "alive") end
-  end
+  changes.tell_all(self, "alive")
+  members.ask_missing(self)
   for number, client in pairs(self.clients) do self:post_to(number, wire.ping(client.seq)) end
 end
 
@@ -253,6 +265,7 @@ end
 function Exchange:poll()
   if self.closed then return end
   if self.now() >= self.probe_at then probe(self) end
+  late.tell(self)
   bury_shards(self)
   proceed(self)
   for _, line in pairs(self.lines) do
@@ -274,7 +287,9 @@ end
 -- What waited for the epochs of which all processes have sent their mail.
 function Exchange:send_mail()
   local told = self.epoch
-  for _, done in pairs(self.done) do told = math.min(told, done) end
+  for index, done in pairs(self.done) do
+    if self.processes[index].since <= self.epoch then told = math.min(told, done) end
+  end
   for epoch = self.sent + 1, told do
     local mail = self.mail[epoch] or {}
     self.mail[epoch] = nil
@@ -282,7 +297,7 @@ function Exchange:send_mail()
       if at == epoch then mail[number] = mail[number] or {} end
     end
     for number, list in pairs(mail) do self:deliver(number, epoch, list) end
-    successors.tell_clients(self, epoch)
+    changes.tell_clients(self, epoch)
   end
   self.sent = math.max(self.sent, told)
   local left = {}
@@ -323,28 +338,31 @@ function Exchange:addresses(numbers)
   return list
 end
 
--- To the shards here; a successor is told later.
-local function obey(self, what, value, at)
+--- An order of any process, of which this one comes to know; it may know already.
+function Exchange:obey(key, what, value, at)
+  if self.known[key] or self.closed or at <= self.entered then return end
   local kept = {}
   for _, one in ipairs(self.orders) do
-    if one[3] > self.epoch - AHEAD then kept[#kept + 1] = one end
+    if one[4] > self.epoch - KEEPS then kept[#kept + 1] = one else self.known[one[1]] = nil end
   end
-  kept[#kept + 1] = { what, value, at }
-  self.orders = kept
-  for _, shard in ipairs(self.shards) do
-    if self.dying[shard] == nil then self.tell(shard, "order", what, value, at) end
-  end
-  successors.on_order(self, what, value, at)
+  kept[#kept + 1] = { key, what, value, at }
+  self.orders, self.known[key] = kept, true
+  changes.tell_all(self, "order", what, value, at)
+  if what ~= "change" then return end
+  changes.learn(self, value, at)
+  director.learn(self, value, at)
 end
 
 --- Everybody obeys in the same epoch (Shard:order): `at`, or soon. Returns that.
 function Exchange:order(what, value, at)
-  at = at or self.epoch + AHEAD
-  obey(self, what, value, at)
+  at = at or self.epoch + director.AHEAD
+  self.order_count = self.order_count + 1
+  local key = self.here << 32 | self.order_count
   for _, line in pairs(self.lines) do
-    line:put { "order", what, value, at }
+    line:put { "order", key, what, value, at }
     line:push()
   end
+  self:obey(key, what, value, at)
   return at
 end
 
@@ -353,7 +371,7 @@ function Exchange:leave(address)
   local number = self.by_address[address]
   if not number then return end
   self.by_address[address], self.clients[number], self.resuming[number] = nil, nil, nil
-  successors.restored(self, number)
+  changes.restored(self, number)
   if not self.closed then self:order("death", number) end
 end
 
@@ -422,7 +440,7 @@ end
 function Exchange:deliver_events(number, epoch, list)
   local client = self.clients[number]
   local anew = client and client.resumes == epoch and epoch or nil
-  if anew and self.unsure > 0 then -- not all its nodes are in a shard
+  if anew and changes.is_unsure(self, epoch) then -- not all its nodes are in a shard
     client.resumes = self:order("whole", number)
     self.resuming[number] = client.resumes
     return
@@ -447,7 +465,7 @@ function Exchange:ack(address, seq, flags)
   local number = self.by_address[address]
   local client = self.clients[number]
   if not client or self.closed then return end
-  if flags & wire.OF_RESTORED ~= 0 then return successors.restored(self, number, seq) end
+  if flags & wire.OF_RESTORED ~= 0 then return changes.restored(self, number, seq) end
   if flags & wire.OF_PACKETS ~= 0 then return ack_packets(self, client, seq) end
   if flags & wire.OF_BROADCASTS ~= 0 then return streams.ack_broadcasts(client, seq) end
   local lost = flags & wire.LOST ~= 0
@@ -462,26 +480,34 @@ end
 
 -- To shards of other processes ----------------------------------------------------------------------------------------
 
---- A request of a client here to a shard elsewhere; reply(...) gets the shard's answer.
+--- A request of a client here to a shard elsewhere; reply(...) gets the shard's answer, nothing where that is gone.
 function Exchange:relay(reply, shard, ...)
-  local line = self.lines[self.process_of[shard]]
-  if self.closed or not line then return reply(false, 0, "the world is closed") end
+  local process = self.hosts[shard]
+  if self.closed or not process then return reply(false, 0, "the world is closed") end
+  if process == self.here then return self.tell(shard, "request", reply, ...) end -- since lately
+  if not self.lines[process] then return reply(nil) end
   self.relay_key = self.relay_key + 1
-  self.relays[self.relay_key] = reply
-  line:put { "request", self.relay_key, shard, table.pack(...) }
-  line:push()
+  self.relays[self.relay_key] = { reply = reply, process = process }
+  self.lines[process]:put { "request", self.relay_key, shard, table.pack(...) }
+  self.lines[process]:push()
 end
 
 --- Moves of a client here for a shard elsewhere.
 function Exchange:relay_moves(shard, message)
-  local line = self.lines[self.process_of[shard]]
-  if not line or self.closed then return nil end
-  line:put { "moves", shard, message }
-  line:push()
+  local line = self.lines[self.hosts[shard]]
+  if self.closed then return nil end
+  if self.hosts[shard] == self.here then
+    self.tell(shard, "moves", message)
+  elseif line then
+    line:put { "moves", shard, message }
+    line:push()
+  end
   return true
 end
 
 local TAKE = {}
+
+function TAKE.alive() end
 
 function TAKE.epoch(self, process, number, parts)
   self.batches[process][number] = parts
@@ -496,57 +522,67 @@ end
 
 function TAKE.mail(self, _, epoch, client, mail) put_mail(self, epoch, client, mail) end
 
-function TAKE.moves(self, _, shard, message) self.tell(shard, "moves", message) end
+function TAKE.moves(self, _, shard, message)
+  if changes.takes_part(self, shard, self.epoch + 1) then self.tell(shard, "moves", message) end
+end
 
 function TAKE.restored(self, process, epoch) self.whole[process] = epoch end
 
-function TAKE.dead(self) self.unsure = self.unsure + 1 end
+function TAKE.dead(self, _, shard, term) changes.take_dead(self, shard, term) end
+
+function TAKE.gone(self, ...) members.vote(self, ...) end
+
+function TAKE.wish(self, _, wish) director.take(self, wish) end
 
 function TAKE.request(self, process, key, shard, arguments)
-  self.tell(shard, "request", function(...)
-    if self.closed then return end
+  local function reply(...)
+    if self.closed or not self.lines[process] then return end
     self.lines[process]:put { "answer", key, table.pack(...) }
     self.lines[process]:push()
-  end, table.unpack(arguments, 1, arguments.n))
+  end
+  if not changes.takes_part(self, shard, self.epoch + 1) then return reply(nil) end
+  self.tell(shard, "request", reply, table.unpack(arguments, 1, arguments.n))
 end
 
 function TAKE.answer(self, _, key, results)
-  local reply = self.relays[key]
+  local relay = self.relays[key]
   self.relays[key] = nil
-  if reply then reply(table.unpack(results, 1, results.n)) end
+  if relay then relay.reply(table.unpack(results, 1, results.n)) end
 end
 
-function TAKE.order(self, _, what, value, at) obey(self, what, value, at) end
+function TAKE.order(self, _, ...) self:obey(...) end
 
 function Exchange:take(process, item)
   if self.closed then return end
   TAKE[item[1]](self, process, table.unpack(item, 2))
 end
 
---- A batch from another process, by its index. Returns the answer to its call.
+--- A batch from another process, by its index. Returns the answer to its call; raises where that comes too early.
 function Exchange:receive(process, batch)
   if self.closed then return { boot = false, reason = self.reason } end
   local line = self.lines[process]
-  if batch.ended and batch.boot == line.peer then
+  if batch.ended and line and batch.boot == line.peer then
     line:close()
     self:finish(batch.ended)
     return { boot = line.boot }
   end
-  return line:receive(batch)
+  return members.receive(self, process, batch)
 end
 
 -- The end -----------------------------------------------------------------------------------------------------------
 
---- Ends the world, here and everywhere: shards and clients are told, nothing waits any more.
-function Exchange:finish(reason)
+--- Ends the world, here and, unless it is `left`, everywhere: shards and clients are told, nothing waits any more.
+function Exchange:finish(reason, left)
   if self.closed then return end
+  changes.tell_all(self, "shutdown")
   self.closed, self.reason = true, reason
-  for _, shard in ipairs(self.shards) do self.tell(shard, "shutdown") end
   for index, line in pairs(self.lines) do
-    if not line.dead then self.call(index, { boot = line.boot, to = line.peer, ended = reason }, function() end) end
+    if not line.dead and not left then
+      self.call(index, { boot = line.boot, to = line.peer, ended = reason }, function() end)
+    end
     line:close()
   end
-  for _, reply in pairs(self.relays) do reply(false, 0, "the world is closed: " .. reason) end
+  for _, relay in pairs(self.relays) do relay.reply(false, 0, "the world is closed: " .. reason) end
   for _, tick in ipairs(self.ticks) do tick.reply(nil) end
   self.relays, self.ticks = {}, {}
   for number, client in pairs(self.clients) do

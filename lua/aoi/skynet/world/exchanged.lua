@@ -6,17 +6,21 @@
 -- one
 --
 -- Processes know each other by a boot id, a new one for each life of a world in a process. The first process of `nodes`
--- is the director: the others ask it until all have come, then all have the same list of processes.
+-- begins the world: the others ask it until all have come, then all have the same list of processes. Whoever is started
+-- while the world runs is admitted by its leader (director.lua), the first one as well.
 
 local skynet = require "skynet"
 require "skynet.manager"
 local core = require "skynet.core"
 local Exchange = require "aoi.skynet.world.exchange"
+local changes = require "aoi.skynet.world.changes"
+local director = require "aoi.skynet.world.director"
 local Line = require "aoi.skynet.world.line"
+local members = require "aoi.skynet.world.members"
 local is_dead = require "aoi.skynet.world.is_dead"
+local late = require "aoi.skynet.world.late"
 local last_words = require "aoi.skynet.last_words"
 local protocol = require "aoi.skynet.protocol"
-local tiles = require "aoi.skynet.world.tiles"
 local wire = require "aoi.skynet.wire"
 
 local SCOPE = "aoi.world."
@@ -66,20 +70,24 @@ local function start_shard(shard, more)
   local o, options = world.options, more or {}
   local address = skynet.newservice("aoi/skynet/world/shardd")
   world.addresses[shard] = address
-  options.number, options.plan, options.engine, options.dimensions = shard, o.plan, o.engine, o.dimensions
+  options.number, options.plan = shard, options.plan or o.plan
+  options.engine, options.dimensions = o.engine, o.dimensions
   options.cell, options.journal, options.heartbeat, options.quantum = o.cell, o.journal, o.heartbeat, o.quantum
   options.fields = o.fields
   options.grace = math.ceil(100 * o.grace / math.max(1, o.interval))
   skynet.call(address, "lua", "start", options)
 end
 
-local function start_shards(shards)
-  for _, shard in ipairs(shards) do start_shard(shard) end
+local function start_shards(homes, here)
+  for shard, process in ipairs(homes) do
+    if process == here then start_shard(shard) end
+  end
 end
 
 local function replace(shard, options, done)
-  skynet.error(("aoi: shard %d of world '%s' has died in epoch %d"):format(shard, name, options.epoch))
-  is_dead(world.addresses[shard]) -- calls that wait for it fail
+  local how = options.lost and "has died" or "comes here"
+  skynet.error(("aoi: shard %d of world '%s' %s in epoch %d"):format(shard, name, how, options.epoch))
+  if world.addresses[shard] then is_dead(world.addresses[shard]) end -- calls that wait for it fail
   skynet.fork(function()
     local ok, err = pcall(start_shard, shard, options)
     if world.reason then skynet.send(world.addresses[shard], "lua", "shutdown") else done(ok, err) end
@@ -100,24 +108,29 @@ end
 local function call(index, batch, done)
   calls = calls + 1
   skynet.fork(function()
-    local ok, answer = call_process(world.processes[index].name, "batch", world.here, batch)
+    local process = world.exchange.processes[index]
+    local ok, answer = false, "it takes part no more"
+    if process then ok, answer = call_process(process.name, "batch", world.here, batch) end
     calls = calls - 1
     done(ok, answer)
   end)
 end
 
-local function run()
+local function run(state)
   local o = world.options
-  local ok, err = pcall(start_shards, world.processes[world.here].shards)
+  local ok, err = true, nil
+  if not state then ok, err = pcall(start_shards, world.homes, world.here) end
   if world.reason or not ok then
     for _, address in pairs(world.addresses) do skynet.send(address, "lua", "shutdown") end
     return forget("a shard cannot be started: " .. tostring(err))
   end
   world.exchange = Exchange.new {
-    processes = world.processes, here = world.here, now = now, interval = o.interval / 100,
+    plan = o.plan, processes = state and state.processes or world.processes, homes = world.homes, here = world.here,
+    nodes = o.nodes, state = state, now = now, interval = o.interval / 100,
     window = o.window, patience = o.heartbeat, silence = o.silence,
     tell = tell, call = call, replace = replace, address_of = function(shard) return world.addresses[shard] end,
     post = function(address, message) return core.send(address, ptype, 0, message) end,
+    say = function(text) skynet.error(("aoi: world '%s': %s"):format(name, text)) end,
     on_end = function(reason)
       skynet.error(("aoi: world '%s' has ended: %s"):format(name, reason))
       forget(reason)
@@ -128,6 +141,7 @@ local function run()
       table.insert(world.measured, { epoch, seconds, now(), ... })
     end or nil,
   }
+  world.started = true
   wake()
   skynet.fork(function()
     while not world.exchange.closed do
@@ -139,22 +153,18 @@ end
 
 -- Processes ---------------------------------------------------------------------------------------------------------
 
--- From { name = shards } to a list, the director's own first.
+-- From { name = shards } to a list, the director's own first, and where each shard begins.
 local function list_processes(nodes, here)
-  local list, shard = { here }, 0
+  local list, homes = { here }, {}
   for node in pairs(nodes) do
     if node ~= here then list[#list + 1] = node end
   end
   table.sort(list, function(a, b) return a == here and b ~= here or b ~= here and a < b end)
   for i, node in ipairs(list) do
-    local shards = {}
-    for _ = 1, nodes[node] do
-      shard = shard + 1
-      shards[#shards + 1] = shard
-    end
-    list[i] = { name = node, shards = shards }
+    for _ = 1, nodes[node] do homes[#homes + 1] = i end
+    list[i] = { name = node }
   end
-  return list
+  return list, homes
 end
 
 local function complete()
@@ -170,21 +180,43 @@ local function index_of(processes, node)
   end
 end
 
--- Asks the director until all have come.
-local function join()
+-- What a process that has been asked says: whether this one has begun.
+local function begun(answer)
+  if answer.refused then
+    forget(answer.refused)
+    return true
+  end
+  if not answer.options then return false end
+  local options = answer.options
+  options.node, options.journal = world.options.node, world.options.journal
+  world.options, world.processes, world.homes = options, answer.processes, answer.homes
+  world.here = answer.index or index_of(world.processes, options.node)
+  run(answer.state)
+  return true
+end
+
+-- Asks the director until all have come, or the leader of a world that runs.
+local function join(node)
   while not world.reason do
-    local o = world.options
-    local ok, answer = call_process(o.director, "join", o.node, world.boot)
-    if ok and answer.refused then return forget(answer.refused) end
-    if ok and answer.processes then
-      local options = answer.options
-      options.node, options.journal = o.node, o.journal
-      world.options, world.processes = options, answer.processes
-      world.here = index_of(world.processes, options.node)
-      return run()
-    end
+    local ok, answer = call_process(node, "join", world.options.node, world.boot)
+    if ok and begun(answer) then return end
+    node = ok and answer.ask or world.options.director or node
     skynet.sleep(20)
   end
+end
+
+-- One of the other processes where the world runs: this one has been started again. They have a second.
+local function find_running(processes)
+  local found, left, co = nil, #processes - 1, coroutine.running()
+  for i = 2, #processes do
+    skynet.fork(function()
+      local ok, runs = call_process(processes[i].name, "runs")
+      found, left = found or ok and runs and processes[i].name or nil, left - 1
+      if left == 0 or found then skynet.wakeup(co) end
+    end)
+  end
+  if left > 0 then skynet.sleep(100) end
+  return found
 end
 
 -- Says for what the world waits.
@@ -207,35 +239,51 @@ local function begin_world(options)
     cluster.unregister(SCOPE .. name) -- it may be that of an exchange that is gone
     cluster.register(SCOPE .. name, skynet.self())
   end
-  if options.director then return skynet.fork(join) end
+  if options.director then return skynet.fork(join, options.director) end
   if options.nodes then
-    world.processes = list_processes(options.nodes, options.node)
+    world.processes, world.homes = list_processes(options.nodes, options.node)
   else
-    local shards = {}
-    for shard = 1, options.plan.shards do shards[shard] = shard end
-    world.processes = { { name = options.node or "here", shards = shards } }
+    world.homes, world.processes = {}, { { name = options.node or "here" } }
+    for shard = 1, options.plan.shards do world.homes[shard] = 1 end
   end
   world.processes[1].boot, world.here = world.boot, 1
-  skynet.fork(complete() and run or remind)
+  skynet.fork(function()
+    local node = find_running(world.processes)
+    if node then return join(node) end
+    world.founder = true
+    if complete() then run() else remind() end
+  end)
+end
+
+-- A process that was started while the world runs asks its leader.
+local function admit(node, boot)
+  local exchange = world.exchange
+  local leader = members.leader(exchange)
+  if leader ~= world.here then return { ask = exchange.processes[leader].name } end
+  local index, state = director.admit(exchange, node, boot)
+  if not index then return { wait = true } end
+  return { index = index, state = state, options = world.options, homes = world.homes,
+           processes = state and state.processes or world.processes }
 end
 
 --- A process asks its director. It gets the processes when all have come.
 function CMD.join(_, node, boot)
-  if not world or world.options.director then return { wait = true } end
-  local index = index_of(world.processes, node)
+  if not world or world.reason then return { wait = true } end
+  if world.exchange and world.started then return admit(node, boot) end
+  local index = world.founder and index_of(world.processes, node)
+  if not world.founder then return { wait = true } end
   if not index then return { refused = ("process '%s' is none of the world's nodes"):format(node) } end
-  local process = world.processes[index]
-  if world.started then
-    if process.boot == boot then return { processes = world.processes, options = world.options } end
-    finish(("process '%s' has been started again"):format(node))
-    return { wait = true }
-  end
-  process.boot = boot
+  world.processes[index].boot = boot
   if not complete() then return { wait = true } end
-  world.started = true
-  skynet.fork(run)
-  return { processes = world.processes, options = world.options }
+  if not world.started then
+    world.started = true
+    skynet.fork(run)
+  end
+  return { processes = world.processes, homes = world.homes, options = world.options }
 end
+
+--- Whether the world runs here.
+function CMD.runs() return world ~= nil and world.exchange ~= nil and not world.reason end
 
 --- A batch of another process. One that is ahead of this one, which is about to begin, waits for it.
 function CMD.batch(_, from, batch)
@@ -279,12 +327,11 @@ function CMD.open(source, options)
     skynet.wait()
   end
   if world.reason then return false, world.reason end
-  local o = world.options
-  local process_of = {}
-  for shard, index in pairs(world.exchange.process_of) do process_of[shard] = world.processes[index].name end
+  local o, places = world.options, {}
+  for shard = 1, o.plan.shards do places[shard] = changes.place(world.exchange, shard) end
   return {
     number = world.exchange:join(source), shards = o.plan.shards, dimensions = o.dimensions or 2,
-    addresses = world.addresses, process_of = process_of, epoch = world.exchange.epoch, heartbeat = o.heartbeat,
+    places = places, epoch = world.exchange.epoch, heartbeat = o.heartbeat,
   }
 end
 
@@ -292,9 +339,8 @@ function CMD.alive() end
 
 --- The shards that own what is in that rectangle: one map a process, as it may be large.
 function CMD.around(_, x, y, ex, ey)
-  world.map = world.map or tiles.map(world.options.plan)
   local e = world.options.plan.extent
-  return world.map:around(x, y, ex + e, ey + e)
+  return world.exchange.map:around(x, y, ex + e, ey + e)
 end
 
 function CMD.foreign_handle(_, address)
@@ -314,6 +360,11 @@ end
 function CMD.info()
   local exchange = world and world.exchange
   local info = { epoch = exchange and exchange.epoch }
+  if exchange then info.late, info.late_seconds = late.names(exchange) end
+  for shard, index in pairs(exchange and exchange.hosts or {}) do
+    local process = exchange.processes[index]
+    info["shard " .. shard .. " is in"] = process and process.name or "no process"
+  end
   for key, value in pairs(exchange and exchange.counters or {}) do info[key] = value end
   for index, line in pairs(exchange and exchange.lines or {}) do
     info["calls to " .. exchange.processes[index].name] = line.calls
@@ -336,6 +387,11 @@ end
 
 -- These answer later.
 local LATER = {}
+
+--- What an operator asks for: as of director.move.
+function LATER.move(response, what, ...)
+  director.move(world.exchange, what, function(...) response(true, ...) end, ...)
+end
 
 function LATER.tick(response)
   world.exchange:tick(function(epoch) response(true, epoch) end)

@@ -128,11 +128,15 @@ local function together(calls)
 end
 
 local function new_member(client, exchange, name, info)
-  local addresses, number = info.addresses, info.number
+  local addresses, process_of, number = info.addresses, {}, info.number
+  local function place(shard, its)
+    addresses[shard], process_of[shard] = its.address, its.process
+  end
+  for shard, its in pairs(info.places) do place(shard, its) end
   local function ask_here(...) return pcall(skynet.call, exchange, "lua", ...) end
   return Member.new(client, {
     name = name, number = number, shards = info.shards, dimensions = info.dimensions, epoch_seen = info.epoch,
-    process_of = info.process_of, addresses = addresses, exchange = exchange, together = together,
+    process_of = process_of, addresses = addresses, exchange = exchange, together = together,
     ask = function(shard, after, ...)
       if addresses[shard] then
         return answered(pcall(skynet.call, addresses[shard], "lua", "request", number, after, ...))
@@ -148,10 +152,9 @@ local function new_member(client, exchange, name, info)
       f(function() skynet.wakeup(co) end)
       skynet.wait(co)
     end,
-    on_renewed = function(shard, address)
-      if not addresses[shard] then return end
-      is_dead(addresses[shard]) -- calls that wait for the former one fail
-      addresses[shard] = address
+    on_renewed = function(shard, its)
+      if addresses[shard] then is_dead(addresses[shard]) end -- calls that wait for the former one fail
+      place(shard, its)
     end,
     around = function(...)
       local ok, shards = ask_here("around", ...)
@@ -169,6 +172,10 @@ local function new_member(client, exchange, name, info)
     tick_epoch = function()
       local ok, epoch = ask_here "tick"
       return ok and epoch or nil
+    end,
+    move_map = function(...)
+      local ok, epoch, reason = ask_here("move", ...)
+      return ok and epoch, reason or "the world is closed"
     end,
     quit = function()
       skynet.send(exchange, "lua", "quit")
@@ -197,6 +204,7 @@ return function(connect)
     if not given and is_open() then return opened[name] end
     local exchange, info = ask_exchange(name, given)
     if is_open() then return opened[name] end -- another coroutine may have been faster
+    info.addresses = {}
     local client = connect(exchange, ("the world '%s'"):format(name), info.heartbeat, function()
       is_dead(exchange) -- calls that wait for what was killed fail
       for _, address in pairs(info.addresses) do is_dead(address) end

@@ -8,12 +8,14 @@
 -- receiver, and one from or to another life is refused.
 
 local REPEATS = 0.2 -- seconds between a call that failed and the next one
+local QUIET = 0.5   -- seconds after which something is sent, as only a call tells that the other side lives
 
 local Line = {}
 Line.__index = Line
 
 --- options: boot, of this side; peer, the boot of the other; call(batch, done), which calls done(ok, answer) once,
--- later; take(item) takes what arrives; fail(reason) is called once, when the line is of no use any more; now() in
+-- later; take(item) takes what arrives; fail(reason, answer) is called once, when the line is of no use any more,
+-- with the answer that said so, if it was one; now() in
 -- seconds; patience: for so many seconds calls that fail are repeated; silence: a call that does not return for so many
 -- seconds counts as the end, 0: it never does.
 function Line.new(options)
@@ -22,11 +24,11 @@ function Line.new(options)
   return self
 end
 
-local function die(self, reason)
+local function die(self, reason, answer)
   if self.dead then return end
   self.dead = true
   self.queue, self.batch = {}, nil
-  self.fail(reason)
+  self.fail(reason, answer)
 end
 
 local function send(self)
@@ -38,7 +40,7 @@ local function send(self)
       self.failing, self.batch = nil, nil
       self:push()
     elseif ok then
-      die(self, answer.reason)
+      die(self, answer.reason, answer)
     else
       self.failing = self.failing or self.now()
       self.reason = tostring(answer):gsub("^[^\n]-:%d+: ", "")
@@ -71,6 +73,9 @@ function Line:poll()
       return die(self, ("calls to it have failed for %g s (%s)"):format(self.patience, self.reason))
     end
     if now - self.sent_at >= REPEATS then send(self) end
+  elseif now - (self.sent_at or 0) > math.min(QUIET, self.patience / 4) then
+    self:put { "alive" }
+    self:push()
   end
 end
 
@@ -80,7 +85,7 @@ end
 
 --- The answer to a batch for another life than that of `boot`, which may not even have a line yet; nil: it is for that.
 function Line.refusal(batch, boot)
-  if batch.to ~= boot then return { boot = false, reason = "it has been started again" } end
+  if batch.to ~= boot then return { boot = false, again = true, reason = "it has been started again" } end
 end
 
 --- A batch of the other side. Returns the answer to its call.

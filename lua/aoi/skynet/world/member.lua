@@ -12,6 +12,7 @@ local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.native" "world"
 local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
+local moving = require "aoi.skynet.world.moving"
 local questions = require "aoi.skynet.world.questions"
 local restore = require "aoi.skynet.world.restore"
 local watching = require "aoi.skynet.world.watching"
@@ -59,11 +60,14 @@ local function answered(self, status, applied, ...)
   return status, ...
 end
 
--- Once: "renewed" where the shard has died, and its successor is there.
+-- Once: "renewed" where the shard has died, or another process has it by now, and its successor is there.
 local function ask_once(self, shard, ...)
   local term = self.terms[shard] or 0
   local answer = table.pack(self.ask_now(shard, ...))
-  if answer[1] ~= nil then return table.unpack(answer, 1, answer.n) end
+  if answer[1] == "retired" then
+    self.epoch_seen = math.max(self.epoch_seen, answer[2])
+  elseif answer[1] ~= nil then return table.unpack(answer, 1, answer.n)
+  end
   if restore.await(self, shard, term) then return "renewed" end
   return false, 0, self:closed_text()
 end
@@ -76,7 +80,10 @@ end
 --- What Shard:request replies, of the shard's successor where it dies meanwhile.
 function Member:ask(shard, ...)
   local arguments = table.pack(...)
-  local function again() return self:ask(shard, table.unpack(arguments, 1, arguments.n)) end
+  local function again()
+    arguments[1] = math.max(arguments[1], self.epoch_seen)
+    return self:ask(shard, table.unpack(arguments, 1, arguments.n))
+  end
   return unless_renewed(self, again, ask_once(self, shard, ...))
 end
 
@@ -217,6 +224,7 @@ end
 local own = {}
 questions(own)
 watching(Member, own)
+moving.add(Member, own)
 
 local function dispatch(self, name, ...)
   if own[name] then return own[name](self, ...) end
@@ -467,8 +475,8 @@ function Member:tick()
   return after - before
 end
 
---- Shards have died, and have successors.
-function Member:take_renewed(list, n, epoch) restore.renewed(self, list, n, epoch) end
+--- Shards have successors, from that epoch on: bytes as of RENEWED in wire.lua.
+function Member:take_renewed(epoch, bytes) return restore.renewed(self, epoch, bytes) end
 
 -- What messages say of routes --------------------------------------------------------------------------------------
 
@@ -544,6 +552,10 @@ end
 
 --- The last epoch of which this client has heard.
 function Member:epoch() return math.max(self.epoch_seen, self.epoch_told) end
+
+--- f(names, seconds) is called each second while this process waits for shards or processes, and f({}, 0) when that is
+-- over.
+function Member:on_late(f) self.late = f end
 
 --- Numbers by shard, and of the barrier here, for a console.
 function Member:info()

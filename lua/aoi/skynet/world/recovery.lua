@@ -1,8 +1,9 @@
--- A shard after the death of another one, or of its own predecessor. Two epochs are dated by the exchanges, E, from
--- which on all know that shard S is in the hands of a successor, whose term is one higher, and R, when clients have
--- restored.
+-- A shard when the map changes (changes.lua): tiles change owners, or another instance of a shard begins, with a
+-- term that
+-- is one higher. Where its former instance lives, that one hands over all that it has in close(E), as to any other
+-- shard, and sends on what still comes for some epochs: `retired`. Where that has died, two epochs are dated, E, from
+-- which on all know of the new one, and R, when clients have restored:
 --
---   before E    requests to the successor wait; it ignores what it is told, but keeps what is handed to it
 --   close(E)    each shard names all that is its own, as HOME to the home of its id; ids that nobody names are orphans:
 --               they were the dead shard's
 --   E to R      clients restore what they have entered, with what its nodes have heard; it waits where it was brought
@@ -13,8 +14,8 @@
 --   E + grace   what is still doubted leaves
 --
 --   shard.terms[s]       the term of each shard that has had a successor
---   shard.ready          E of this shard's own succession
---   shard.blank          until R of that
+--   shard.ready          E of this instance
+--   shard.blank          until R of that, where its former instance has died; nil: it has not
 --   shard.renewed        the last E; shard.waits: until its R
 --   shard.full           the last R; shard.fulls: those whose grace is not over: { R, ends = E + grace }
 --   shard.returning      set of ids that wait for R: ents[id].past; their nodes are added, with what they have seen
@@ -99,24 +100,61 @@ function recovery.tell_lost(self, put)
   self.lost = {}
 end
 
--- E and R -----------------------------------------------------------------------------------------------------------
+-- Changes ------------------------------------------------------------------------------------------------------------
 
---- Shard s has a successor of that term. Called as an epoch is closed; for each s.
-function recovery.renew(self, renewed)
-  self.terms[renewed.shard] = renewed.term
-  self.renewed, self.waits = self.applied + 1, true
+-- Those clients of that process, which is gone, that have or had anything here.
+local function clients_of(self, process)
+  local found = {}
+  local function add(client) if client >> 24 == process - 1 then found[client] = true end end
+  for client in pairs(self.clients) do add(client) end
+  for _, claim in pairs(self.claims) do add(claim[1]) end
+  for _, ent in pairs(self.ents) do
+    add(ent.client)
+    for _, rec in pairs(ent.nodes or {}) do
+      add(rec.client)
+      add(rec.by)
+    end
+  end
+  for _, view in pairs(self.views) do
+    add(view.client)
+    add(view.by)
+  end
+  return found
 end
 
---- Clients have restored what was lost until that E.
-function recovery.resume(self, renewed)
-  if renewed < self.renewed then return end -- another one has died meanwhile
+-- Clients have restored what was lost until that E.
+local function resume(self, renewed)
+  if renewed < self.renewed then return end -- something else has been lost meanwhile
   self.waits, self.full = false, self.applied + 1
   self.fulls[#self.fulls + 1] = { self.full, ends = renewed + self.grace }
   self.router:retell()
 end
 
+--- As an epoch is closed: the change that is dated for it (changes.lua), or for one before this instance began.
+function recovery.change(self, change, at)
+  local mine = (change.moves or {})[self.number]
+  self.retired = self.retired or mine ~= nil and mine.term > self.term
+  for shard, move in pairs(change.moves or {}) do self.terms[shard] = move.term end
+  if change.tiles then self.map:assign(change.tiles) end
+  if change.tiles or mine then self.router:remap(self.retired) end
+  if at < self.ready then return end
+  if change.lost then self.renewed, self.waits = self.applied + 1, true end
+  if change.moves or change.lost then self.names = self.applied + 1 end
+  if change.moves and not change.lost then self.router:retell() end -- new instances know nothing
+  if change.resume then resume(self, change.resume) end
+  if change.anew then
+    local ids = {}
+    for id in pairs(self.views) do ids[#ids + 1] = id end
+    self:order("resend", ids, self.applied + 1)
+  end
+  for _, process in ipairs(change.gone or {}) do
+    for client in pairs(clients_of(self, process)) do self:order("death", client, self.applied + 1) end
+  end
+end
+
 --- In E: names all that is here: tell_home(id, life, shard).
 function recovery.name_all(self, tell_home)
+  if self.names ~= self.applied + 1 then return end
   for id, ent in pairs(self.ents) do
     if ent.past or not ent.birth then tell_home(id, ent.life, self.number) end
   end

@@ -16,11 +16,13 @@
 --   member.traits[id]     of own entities: traits.lua
 
 local core = require "aoi.skynet.native" "world"
+local plain = require "aoi.skynet.world.plain"
 local wire = require "aoi.skynet.wire"
 
 local restore = {}
 
 local MOST = 500 -- entities in one request
+local FOLLOWS = 2 -- epochs in which moves that went to the former instance of a shard follow to the new one
 
 function restore.begin(self)
   self.terms, self.waiters, self.lent, self.views, self.claimed = {}, {}, {}, {}, {}
@@ -272,19 +274,30 @@ local function run(self)
   restore_foreign(self)
 end
 
---- Shards have successors, from that epoch on, of which all mail has been heard. list: shard, term, address, and so on.
-function restore.renewed(self, list, n, epoch)
+--- Shards have successors, from that epoch on, of which all mail has been heard: bytes as of RENEWED in wire.lua.
+function restore.renewed(self, epoch, bytes)
+  local change, reason = plain.read(bytes)
+  if not change then return nil, reason end
+  if change.late then
+    if self.late then self.late(change.late, change.seconds) end
+    return true
+  end
+  for shard, place in pairs(change.places) do
+    self.terms[shard] = place.term
+    if self.on_renewed then self.on_renewed(shard, place) end
+  end
+  wake(self)
+  if not change.lost then
+    self.epoch_seen = math.max(self.epoch_seen, epoch + FOLLOWS)
+    return true
+  end
   local begun = self.renewed ~= nil
   self.renewed, self.renewed_at = "again", epoch
-  for i = 1, 3 * n, 3 do
-    self.terms[list[i]] = list[i + 1]
-    if self.on_renewed then self.on_renewed(list[i], list[i + 2]) end
-  end
   for _, record in pairs(self.records) do
     if record.area then self.client.inbox:since(record.handle, 0xffffffff) end
   end
-  wake(self)
   if not begun then self.client.fork(function() run(self) end) end
+  return true
 end
 
 return restore

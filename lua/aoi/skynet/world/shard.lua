@@ -46,8 +46,8 @@ coming(Shard)
 
 --- options: number; plan, as of tiles.plan; engine, dimensions, cell. Optional: clock() in seconds; log(epoch, line)
 -- takes the commands of each closed epoch, for a replay; grace: epochs for which what is lost with a dead shard waits.
--- Of the successor of a shard that has died: term, terms of all, epoch: the last one that is over, ready: the one in
--- which all know of it (recovery.lua), renewed: the last E that is over, held: parts that came for it.
+-- Of a later instance of a shard (recovery.lua): term, terms of all, epoch: the one before it begins, lost: whether the
+-- former one has died.
 function Shard.new(options)
   local space = require("aoi").new {
     engine = options.engine, dimensions = options.dimensions, cell = options.cell, delivery = "deferred",
@@ -56,8 +56,8 @@ function Shard.new(options)
   local self = setmetatable({
     number = options.number, plan = options.plan, dimensions = options.dimensions or 2, map = map,
     core = space, router = world.router(space, map, options.number, (options.epoch or 0) + 1),
-    term = options.term or 0, terms = options.terms or {}, ready = options.ready or 0, grace = options.grace or 100,
-    renewed = options.renewed or 0, blank = options.term ~= nil, waits = options.term ~= nil, fulls = {},
+    term = options.term or 0, terms = options.terms or {}, ready = options.term and options.epoch + 1 or 0,
+    grace = options.grace or 100, renewed = 0, blank = options.lost, waits = options.lost, fulls = {},
     returning = {}, orphans = {}, revived = {}, ended = {}, lost = {}, ended_nodes = {},
     post = outlet.post(), clients = {}, notes = {}, letters = {},
     overridden = {}, adopted = {}, views = {}, taken_views = {}, quantum = options.quantum, fields = options.fields,
@@ -73,7 +73,6 @@ function Shard.new(options)
     },
   }, Shard)
   self:begin()
-  if options.held then recovery.sift(self, self:read_parts(options.held)) end
   return self
 end
 
@@ -103,8 +102,8 @@ end
 -- entity is another's, reply("unknown", applied), or reply("stale", applied) where the home of its id has
 -- died since it was asked. A request that fails has changed nothing.
 function Shard:request(client, after, reply, name, ...)
-  if self.shut then return reply(false, self.applied, "the world is closed") end
-  if self.closed > self.applied or after > self.applied or recovery.is_absent(self) then
+  if self.shut then return reply(self.retired and "retired" or false, self.applied, "the world is closed") end
+  if self.retired or self.closed > self.applied or after > self.applied or recovery.is_absent(self) then
     self.queue[#self.queue + 1] = { client = client, after = after, reply = reply, n = select("#", ...) + 1, name, ... }
   else
     run(self, client, reply, name, ...)
@@ -116,7 +115,13 @@ local function run_queue(self)
   if #queue == 0 then return end
   self.queue = {}
   for _, r in ipairs(queue) do
-    self:request(r.client, r.after, r.reply, table.unpack(r, 1, r.n))
+    if self.retired then
+      r.reply("retired", self.applied)
+    elseif self.shut then
+      r.reply(false, self.applied, "the world is closed")
+    else
+      self:request(r.client, r.after, r.reply, table.unpack(r, 1, r.n))
+    end
   end
 end
 
@@ -143,15 +148,14 @@ end
 -- ------------------------------------------
 
 --- In that epoch: "whole", a client: its nodes say all that they see; "death", a client: it is gone, its entities leave
--- and its nodes are removed; "resend", a list of entities: their client views begin anew; "renewed", { shard =, term =
--- }: that shard has died, and has a successor; "resume", an epoch: what was lost until then has been restored.
+-- and its nodes are removed; "resend", a list of entities: their client views begin anew; "change": as of changes.lua.
 function Shard:order(what, value, at) self.orders[#self.orders + 1] = { at = at, [what] = value } end
 
 local function obey(self, number, what, f)
   local kept = {}
   for _, order in ipairs(self.orders) do
     if order[what] and order.at <= number then
-      f(self, order[what])
+      f(self, order[what], order.at)
     else
       kept[#kept + 1] = order
     end
@@ -239,6 +243,8 @@ local function hand_over_all(self, lists)
   end
 end
 
+local function is_own(self, owner) return owner == self.number and not self.retired end
+
 -- One that goes on here after it was lost with another shard.
 local function bear_again(self, lists, id, ent)
   if self.log then require("aoi.skynet.world.log").restored(self, id, ent) end
@@ -249,7 +255,7 @@ local function bear_again(self, lists, id, ent)
   list[#list + 1] = epoch.hand({ id = id, life = ent.life, kind = ent.kind, client = ent.client,
                                  movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z, nodes = nodes,
                                  extra = extra }, self.dimensions)
-  if owner ~= self.number then
+  if not is_own(self, owner) then
     outlet.note(self, ent.client, id, owner)
     self.moved[id] = { shard = owner, epoch = self.closed }
   end
@@ -262,7 +268,7 @@ local function bear(self, lists, id, ent)
   local at, router = ent.birth, self.router
   local owner, here = router:born(id, ent.life, ent.kind, at.x, at.y, at.z)
   local birth = { id = id, life = ent.life, kind = ent.kind, x = at.x, y = at.y, z = at.z,
-                  client = ent.client, batch = at.batch, real = owner == self.number }
+                  client = ent.client, batch = at.batch, real = is_own(self, owner) }
   tell_home(self, lists, id, ent.life, owner)
   self.bearing[id] = birth
   if birth.real then
@@ -304,9 +310,9 @@ function Shard:close(number)
   self.buried = {}
   for _, id in ipairs(self.births) do router:widen(id) end
   for id in pairs(self.returning) do router:widen(id) end
-  obey(self, number, "renewed", recovery.renew)
-  if self.renewed == number then recovery.name_all(self, function(...) tell_home(self, lists, ...) end) end
-  obey(self, number, "resume", recovery.resume)
+  obey(self, number, "death", bury) -- before another instance of a shard is told what there is
+  obey(self, number, "change", recovery.change)
+  recovery.name_all(self, function(...) tell_home(self, lists, ...) end)
   obey(self, number, "death", bury)
   self.closed, self.given, self.borne, self.bearing = number, {}, {}, {}
   for _, leave in ipairs(self.leaves) do
@@ -366,7 +372,7 @@ local function apply_ends(self, parts)
     if not given.stays then core:leave(given.id) end
   end
   for _, leave in ipairs(self.closing.leaves) do core:leave(leave.id) end
-  if not self.blank then -- which has no ghosts yet
+  if not self.blank and self.closed ~= self.ready then -- else it has no ghosts yet
     apply_rows(self, parts, FAR)
     apply_rows(self, parts, GONE)
   end
@@ -577,12 +583,11 @@ function Shard:check()
   return true
 end
 
---- What comes afterwards is answered that the world is closed.
-function Shard:shutdown()
-  self.shut = true
+--- What comes afterwards is answered that the world is closed; replaced: that another instance has what this one had.
+function Shard:shutdown(replaced)
+  self.shut, self.retired = true, replaced
   self.core:close()
-  for _, r in ipairs(self.queue) do r.reply(false, self.applied, "the world is closed") end
-  self.queue = {}
+  run_queue(self)
 end
 
 return Shard

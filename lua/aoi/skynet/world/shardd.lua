@@ -56,8 +56,8 @@ end
 
 function CMD.moves(_, message) step(moves, message) end
 
-function CMD.shutdown()
-  if shard then shard:shutdown() end
+function CMD.shutdown(_, replaced)
+  if shard then shard:shutdown(replaced) end
   skynet.exit()
 end
 

@@ -26,7 +26,7 @@ end
 -- over: it remembers that for a while, or the id's home knows. A request goes the same way (owner.lua), so that it
 -- comes after the moves before it.
 local function way_to(self, id)
-  local to, home = strays.handed_to(self, id), directory.home(self, id)
+  local to, home = self.retired and self.number or strays.handed_to(self, id), directory.home(self, id)
   if to then return to, true, true end
   if home == self.number then return self.holder[id], true, false end
   return home, false, false
@@ -65,7 +65,7 @@ local function on_stray(self, client, batch, hops, id, x, y, z)
   if directory.may_return(self, id) then return end -- who restores it knows its own last move
   local tired = to and is_tired(self, id, hops, handed)
   if finite and tired and handed then return end
-  if not finite or not to or to == self.number or tired then
+  if not finite or not to or to == self.number and not self.retired or tired then
     counters.refused = counters.refused + 1
     outlet.note(self, client, id, 0)
     return

@@ -130,6 +130,44 @@ function tiles.plan(options)
   }
 end
 
+local function rows_of(plan, f)
+  local rows = {}
+  for i = 0, plan.columns * plan.rows - 1 do
+    if f(i % plan.columns, i // plan.columns, i) then rows[#rows + 1] = i end
+  end
+  return rows
+end
+
+--- The tiles, by number, that the rectangle touches.
+function tiles.within(plan, x0, y0, x1, y1)
+  local function cut(v, first, count)
+    return math.max(0, math.min(count - 1, math.floor(v / plan.tile) - first))
+  end
+  local left, right = cut(x0, plan.column, plan.columns), cut(x1, plan.column, plan.columns)
+  local low, high = cut(y0, plan.row, plan.rows), cut(y1, plan.row, plan.rows)
+  return rows_of(plan, function(c, r) return c >= left and c <= right and r >= low and r <= high end)
+end
+
+--- The tiles of that shard; owners: as of map:owners.
+function tiles.of(plan, owners, shard)
+  return rows_of(plan, function(_, _, i) return string.unpack("<I2", owners, 2 * i + 1) == shard end)
+end
+
+--- Half of them, on one side of a line across the longer side.
+function tiles.half(plan, list)
+  local function column(i) return i % plan.columns end
+  local function row(i) return i // plan.columns end
+  local least, most = { math.huge, math.huge }, { -1, -1 }
+  for _, i in ipairs(list) do
+    for axis, at in ipairs { column(i), row(i) } do
+      least[axis], most[axis] = math.min(least[axis], at), math.max(most[axis], at)
+    end
+  end
+  local at = most[1] - least[1] > most[2] - least[2] and column or row
+  table.sort(list, function(a, b) return at(a) < at(b) or at(a) == at(b) and a < b end)
+  return table.move(list, #list // 2 + 1, #list, 1, {})
+end
+
 --- The map of a plan: who owns which place, and who must hear of it.
 function tiles.map(plan) return core.map(plan) end
 

@@ -1,0 +1,279 @@
+-- The map of a world as its exchanges have it: which tiles are whose, which process has which shard, which processes
+-- take part. All of it changes by one order alone, which the leader gives (director.lua) and all obey in the same
+-- epoch, E, as that is closed; shards: recovery.lua.
+--
+--   change   tiles = bytes, as of map:assign             owners of tiles
+--            moves = { [shard] = { process =, term = } } another instance of a shard begins there
+--            lost, dead = { [shard] = term }             what instances of these terms had is lost: clients restore it
+--            resume = E, anew                            so they have; anew: all views of clients begin anew
+--            gone = { process ... }                      they take part no more
+--            join = { index =, name =, boot = }          takes part
+--            keys                                        wishes that this fulfils (director.lua)
+--
+--   learned --(each process starts the instances that it is to have)--> E: entered --> told to clients, behind the mail
+--   of E --> lost: they restore --(lines: "restored")--> resume
+--
+-- A process does not close E before its new instances are there. The former instance of a shard, where it lives,
+-- goes on for some epochs: it hands over all that it has, and what still comes.
+--
+--   exchange.hosts[shard], terms[shard]    process and term of each shard, as of `entered`, the last epoch entered
+--   exchange.instances[shard]    here: { term, from = E, ready, dead, retires = epoch }; starting[shard]: until E
+--   exchange.pending             { at, change }, learned and not entered; last_change: the last date
+--   exchange.dead[shard]         term of instances that have died, of which no change is known; covered[shard]: the
+--                                last of which one is
+--   exchange.lost_at             the last E with something lost; resumed = { at = R, of = E }: the last R
+--   exchange.restoring           clients that have been told of that, and have not restored everything yet
+--   exchange.whole[process]      the last E until which all clients there have
+--   exchange.renewals            what clients have not been told of yet: { at, lost, moves }
+
+local wire = require "aoi.skynet.wire"
+local members = require "aoi.skynet.world.members"
+local plain = require "aoi.skynet.world.plain"
+local tiles = require "aoi.skynet.world.tiles"
+
+local changes = { FOLLOWS = 8 } -- epochs for which a former instance goes on
+
+local WITHIN = 60 -- seconds: a shard that dies more than `most_deaths` times in them is given up
+
+--- state: of an exchange that joins, as of changes.state.
+function changes.begin(self, state)
+  local plan = {}
+  for name, value in pairs(self.plan) do plan[name] = value end
+  plan.owners = state.owners or plan.owners
+  self.plan, self.map = plan, tiles.map(plan)
+  self.hosts, self.terms, self.epoch, self.entered = {}, {}, state.epoch or 0, state.entered or 0
+  self.instances, self.starting, self.pending, self.last_change = {}, {}, {}, 0
+  self.dead, self.lost_at, self.resumed, self.restoring, self.whole = {}, 0, { at = 0, of = 0 }, {}, {}
+  self.renewals, self.deaths, self.sent = {}, {}, self.epoch
+  for shard = 1, plan.shards do
+    self.hosts[shard], self.terms[shard] = (state.hosts or self.homes)[shard], (state.terms or {})[shard] or 0
+    if not state.hosts and self.hosts[shard] == self.here then
+      self.instances[shard] = { term = 0, from = 1, ready = true }
+    end
+  end
+end
+
+--- For an exchange that begins with epoch E.
+function changes.state(self, at)
+  local list, processes = {}, {}
+  for _, order in ipairs(self.orders) do
+    if order[2] == "change" and (order[4] >= at or order[4] > self.entered) then list[#list + 1] = order end
+  end
+  for index, process in pairs(self.processes) do
+    processes[index] = { name = process.name, boot = process.boot, since = process.since }
+  end
+  return { epoch = at - 1, entered = math.min(self.entered, at - 1), hosts = self.hosts, terms = self.terms,
+           owners = self.map:owners(), orders = list, processes = processes,
+           last_index = self.last_index, draining = self.draining }
+end
+
+-- Instances here ------------------------------------------------------------------------------------------------------
+
+local function put_all(self, ...)
+  for _, line in pairs(self.lines) do
+    line:put { ... }
+    line:push()
+  end
+end
+
+-- What the instance must know when it takes part: changes that are not in its map, and what is dated for later.
+local function tell_orders(self, shard, entered, from)
+  for _, order in ipairs(self.orders) do
+    if order[4] >= from or order[2] == "change" and order[4] > entered then
+      self.tell(shard, "order", order[2], order[3], order[4])
+    end
+  end
+end
+
+local function start(self, shard, move, at, lost)
+  local one, entered, plan, former = { term = move.term, from = at }, self.entered, {}, self.instances[shard]
+  if former and not former.dead then -- what it has went to a process that has died
+    self.tell(shard, "shutdown", true)
+    former.dead, self.fallen[shard] = true, true
+  end
+  for name, value in pairs(self.plan) do plan[name] = value end
+  plan.owners = self.map:owners()
+  self.starting[shard] = one
+  local terms = { table.unpack(self.terms) }
+  local options = { plan = plan, term = move.term, terms = terms, epoch = at - 1, lost = lost }
+  self.replace(shard, options, function(ok, reason)
+    if self.closed or self.starting[shard] ~= one then return end
+    if not ok then return self:finish(("shard %d cannot be replaced: %s"):format(shard, tostring(reason))) end
+    one.ready = true
+    tell_orders(self, shard, entered, at)
+  end)
+end
+
+--- Whether an instance here takes part in that epoch.
+function changes.takes_part(self, shard, epoch)
+  local one = self.instances[shard]
+  return one and not one.dead and one.from <= epoch
+end
+
+--- To all instances here that are there, and those that will be.
+function changes.tell_all(self, ...)
+  for shard = 1, self.plan.shards do
+    local one, next_one = self.instances[shard], self.starting[shard]
+    if one and not one.dead or next_one and next_one.ready then self.tell(shard, ...) end
+  end
+end
+
+-- So often has it died lately that it will die again.
+local function is_hopeless(self, shard)
+  local list, now = self.deaths[shard] or {}, self.now()
+  self.deaths[shard] = list
+  table.insert(list, now)
+  while list[1] < now - WITHIN do table.remove(list, 1) end
+  return #list > self.most_deaths
+end
+
+--- An instance here takes no messages any more.
+function changes.died(self, shard)
+  local one = self.instances[shard]
+  if not one or one.dead then return end
+  if is_hopeless(self, shard) then
+    local text = "shard %d in process '%s' has died %d times in a minute"
+    return self:finish(text:format(shard, self.processes[self.here].name, self.most_deaths + 1))
+  end
+  one.dead = true
+  if not one.retires or self.epoch < one.retires - changes.FOLLOWS then
+    changes.take_dead(self, shard, one.term)
+    put_all(self, "dead", shard, one.term)
+  end
+end
+
+--- The instance of that term has died, here or elsewhere.
+function changes.take_dead(self, shard, term)
+  if term > (self.covered[shard] or -1) then self.dead[shard] = math.max(term, self.dead[shard] or 0) end
+end
+
+--- After an epoch: former instances have done their duty.
+function changes.expire(self)
+  for shard = 1, self.plan.shards do
+    local one = self.instances[shard]
+    if one and one.retires and self.epoch >= one.retires then
+      if not one.dead then self.tell(shard, "shutdown", true) end
+      self.instances[shard] = nil
+    end
+  end
+end
+
+-- Life of a change ----------------------------------------------------------------------------------------------------
+
+--- An order of the leader that this process has come to know.
+function changes.learn(self, change, at)
+  table.insert(self.pending, { at = at, change = change })
+  table.sort(self.pending, function(a, b) return a.at < b.at end)
+  self.last_change = math.max(self.last_change, at)
+  if change.lost then self.lost_at = math.max(self.lost_at, at) end
+  for shard, term in pairs(change.dead or {}) do
+    self.covered[shard] = math.max(term, self.covered[shard] or 0)
+    if self.dead[shard] and self.dead[shard] <= term then self.dead[shard] = nil end
+  end
+  if change.join then
+    members.add(self, change.join.index, { name = change.join.name, boot = change.join.boot, since = at })
+  end
+  for shard, move in pairs(change.moves or {}) do
+    if move.process == self.here then start(self, shard, move, at, change.lost) end
+  end
+end
+
+--- Whether all new instances of that epoch are there.
+function changes.are_ready(self, epoch)
+  for _, one in ipairs(self.pending) do
+    for shard, move in pairs(one.at <= epoch and one.change.moves or {}) do
+      if move.process == self.here and not (self.starting[shard] and self.starting[shard].ready) then return false end
+    end
+  end
+  return true
+end
+
+local function move(self, shard, to, at)
+  local former = self.instances[shard]
+  self.hosts[shard], self.terms[shard] = to.process, to.term
+  if to.process == self.here then
+    self.instances[shard], self.starting[shard] = self.starting[shard], nil
+  elseif former and not former.dead then
+    former.retires = at + changes.FOLLOWS
+  elseif former then
+    self.instances[shard] = nil
+  end
+end
+
+local function enter(self, change, at)
+  if change.tiles then self.map:assign(change.tiles) end
+  for shard, to in pairs(change.moves or {}) do move(self, shard, to, at) end
+  if change.moves or change.lost then
+    table.insert(self.renewals, { at = at, lost = change.lost, moves = change.moves or {} })
+  end
+  if change.resume then self.resumed = { at = at, of = change.resume, anew = change.anew } end
+  for _, process in ipairs(change.gone or {}) do
+    if process == self.here then return self:finish("this process has left it", true) end
+    members.drop(self, process, true)
+  end
+end
+
+--- As that epoch is closed. entered(change) is called for each.
+function changes.enter(self, epoch, entered)
+  self.entered = epoch
+  while self.pending[1] and self.pending[1].at <= epoch and not self.closed do
+    local one = table.remove(self.pending, 1)
+    enter(self, one.change, one.at)
+    entered(one.change)
+  end
+end
+
+-- Restoring -----------------------------------------------------------------------------------------------------------
+
+--- Whether not every node is in a shard in that epoch, so that no resync may be sent.
+function changes.is_unsure(self, epoch)
+  return next(self.dead) ~= nil or self.resumed.of < self.lost_at or epoch < self.resumed.at
+end
+
+-- No client here restores any more.
+local function check_whole(self)
+  if next(self.restoring) or self.whole[self.here] == self.told_lost then return end
+  self.whole[self.here] = self.told_lost
+  put_all(self, "restored", self.told_lost)
+end
+
+--- A client here has restored what was lost until that E; or is gone.
+function changes.restored(self, number, epoch)
+  if not self.restoring[number] or epoch and epoch < self.restoring[number] then return end
+  self.restoring[number] = nil
+  check_whole(self)
+end
+
+--- Where a shard is: for clients here.
+function changes.place(self, shard)
+  local process = self.hosts[shard]
+  local address = process == self.here and self.address_of and self.address_of(shard) or nil
+  return { term = self.terms[shard], address = address, here = process == self.here,
+           process = self.processes[process] and self.processes[process].name }
+end
+
+--- Behind the mail of that epoch.
+function changes.tell_clients(self, epoch)
+  while self.renewals[1] and self.renewals[1].at <= epoch do
+    local one, places = table.remove(self.renewals, 1), {}
+    for shard in pairs(one.moves) do places[shard] = changes.place(self, shard) end
+    local bytes = plain.write { lost = one.lost, places = places }
+    for number in pairs(self.clients) do
+      if one.lost then self.restoring[number] = epoch end
+      self:post_to(number, wire.renewed(number, epoch, bytes))
+    end
+    if one.lost then
+      self.told_lost = epoch
+      check_whole(self)
+    end
+  end
+  if self.resumed.anew and self.resumed.at <= epoch then
+    self.resumed.anew = nil
+    for number, client in pairs(self.clients) do
+      client.resumes = self:order("whole", number)
+      self.resuming[number] = client.resumes
+    end
+  end
+end
+
+return changes

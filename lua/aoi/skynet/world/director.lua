@@ -1,0 +1,319 @@
+-- What the map of a world is to be. The first of its processes decides, and where that is gone, the next one; all
+-- that it needs to know all processes know. It gives dated orders (changes.lua), one for each epoch at most.
+--
+--   died                 what had shards: successors where the process lives, else in those with the fewest shards
+--   restored             clients have brought back what was lost, or have had their time: resume
+--   wished               processes join, tiles and shards move: one after another, when nothing is lost or missing
+--   otherwise            each process gets as many shards as `nodes` says, and those that are to be drained none
+--
+--   exchange.asked[key]  wishes of this process that have not been fulfilled: { key, tiles =, host =, drain =, join =,
+--                        reply }; its key is this process's, so that they can be sent again to the next leader
+--   exchange.wished      of the leader: a list of wishes
+
+local changes = require "aoi.skynet.world.changes"
+local members = require "aoi.skynet.world.members"
+local tiles = require "aoi.skynet.world.tiles"
+
+local director = {}
+
+local TILES = 4    -- of a wish
+local AHEAD = 3    -- epochs after which every process obeys an order given now
+local APART = changes.FOLLOWS + AHEAD + 2 -- epochs between two moves of shards
+
+director.AHEAD = AHEAD
+
+function director.begin(self, state)
+  self.asked, self.wished, self.wish_key, self.joins = {}, {}, 0, {}
+  self.last_move, self.draining = 0, state.draining or {}
+end
+
+local function count_shards(self)
+  local count = {}
+  for index in pairs(self.processes) do count[index] = 0 end
+  for shard = 1, self.plan.shards do
+    local host = self.hosts[shard]
+    if count[host] then count[host] = count[host] + 1 end
+  end
+  return count
+end
+
+-- How many shards that process is to have; nil: that is not said.
+local function wanted(self, index)
+  local process = self.processes[index]
+  if self.draining[process.name] then return 0 end
+  return self.nodes and (self.nodes[process.name] or 0) or nil
+end
+
+-- The process that is to have one more.
+local function choose(self, count)
+  local best, rank
+  for index in pairs(self.processes) do
+    local wants = wanted(self, index)
+    local idle = wants == 0 and 1e6 or 0
+    local its = idle + count[index]
+    if not self.missing[index] and self.processes[index].since <= self.epoch + 1 and
+      (not best or its < rank or its == rank and index < best) then
+      best, rank = index, its
+    end
+  end
+  count[best] = count[best] + 1
+  return best
+end
+
+-- Where it will be, and the term of that.
+local function latest(self, shard)
+  local host, term = self.hosts[shard], self.terms[shard]
+  for _, one in ipairs(self.pending) do
+    local move = (one.change.moves or {})[shard]
+    if move then host, term = move.process, move.term end
+  end
+  return host, term
+end
+
+-- What has died.
+local function succeed(self)
+  local moves, dead, count = {}, {}, count_shards(self)
+  for shard = 1, self.plan.shards do
+    local term = self.dead[shard]
+    if term then
+      dead[shard] = term
+      local host, last = latest(self, shard)
+      if term == last then -- else the next instance is there already, and has nothing
+        moves[shard] = { process = self.processes[host] and not self.missing[host] and host or choose(self, count),
+                         term = term + 1 }
+      end
+    end
+  end
+  return { moves = moves, dead = dead, lost = true }
+end
+
+-- Whether clients have restored everything, or have had their time.
+local function are_whole(self)
+  if self.epoch >= self.lost_at + self.patience / self.interval then return true end
+  for index in pairs(self.processes) do
+    if (self.whole[index] or 0) < self.lost_at then return false end
+  end
+  return true
+end
+
+-- Shards that are where they are not to be.
+local function balance(self)
+  local count, moves = count_shards(self), {}
+  for shard = 1, self.plan.shards do
+    local host = self.hosts[shard]
+    local wants = wanted(self, host)
+    if wants and count[host] > wants then
+      for index in pairs(self.processes) do
+        local its = wanted(self, index)
+        if its and count[index] < its and self.processes[index].since <= self.epoch and not moves[shard] then
+          moves[shard] = { process = index, term = self.terms[shard] + 1 }
+          count[index], count[host] = count[index] + 1, count[host] - 1
+        end
+      end
+      if not moves[shard] and self.draining[self.processes[host].name] then
+        local to = choose(self, count)
+        if to ~= host then moves[shard] = { process = to, term = self.terms[shard] + 1 } end
+        count[host] = count[host] - 1
+      end
+    end
+  end
+  return next(moves) and { moves = moves } or nil
+end
+
+-- Those that are to be drained and have nothing more.
+local function drained(self)
+  local count, gone = count_shards(self), {}
+  for index, process in pairs(self.processes) do
+    if self.draining[process.name] and count[index] == 0 and not self.missing[index] then gone[#gone + 1] = index end
+  end
+  return gone[1] and { gone = gone } or nil
+end
+
+local function index_of(self, name)
+  for index, process in pairs(self.processes) do
+    if process.name == name then return index end
+  end
+end
+
+local FULFIL = {}
+
+function FULFIL.tiles(_, wish) return { tiles = wish.tiles } end
+
+function FULFIL.host(self, wish, settled)
+  local index = index_of(self, wish.host[2])
+  if not settled then return nil end
+  if not index or self.hosts[wish.host[1]] == index then return {} end
+  return { moves = { [wish.host[1]] = { process = index, term = self.terms[wish.host[1]] + 1 } } }
+end
+
+function FULFIL.drain(self, wish)
+  self.draining[wish.drain] = true
+  return {}
+end
+
+local function fulfil(self, settled)
+  local wish = self.wished[1]
+  if not wish then return nil end
+  local change = FULFIL[wish.tiles and "tiles" or wish.host and "host" or "drain"](self, wish, settled)
+  if not change then return nil end
+  table.remove(self.wished, 1)
+  change.keys = { wish.key }
+  if wish.drain then change.draining = { [wish.drain] = true } end
+  return change
+end
+
+local function join(self)
+  local boot, name = next(self.joins)
+  if not boot then return nil end
+  self.joins[boot] = nil
+  if index_of(self, name) then return nil end -- its former life has yet to be dropped
+  local index = self.last_index % 255 + 1
+  while self.processes[index] do index = index % 255 + 1 end
+  return { join = { index = index, name = name, boot = boot } }
+end
+
+local function decide(self)
+  if next(self.dead) then return succeed(self) end
+  if self.resumed.of < self.lost_at then
+    local over = self.epoch >= self.lost_at and not self.resuming_at
+    return over and are_whole(self) and { resume = self.lost_at, anew = self.anew } or nil
+  end
+  if next(self.missing) or self.issued == self.epoch then return nil end
+  local settled = not self.pending[1] and self.epoch > self.last_move + APART
+  return fulfil(self, settled) or not self.pending[1] and join(self) or settled and (balance(self) or drained(self))
+end
+
+--- While this process is idle.
+function director.poll(self)
+  if members.leader(self) ~= self.here then return end
+  local change = decide(self)
+  if not change and self.dropped[1] then change = {} end
+  if not change then return end
+  if self.dropped[1] then change.gone, self.dropped = self.dropped, {} end
+  self.issued = self.epoch
+  self:order("change", change, math.max(self.epoch + AHEAD, self.last_change + 1))
+end
+
+--- Of all changes, as they are learned.
+function director.learn(self, change, at)
+  if change.moves then self.last_move = at end
+  if change.resume then self.resuming_at = at end
+  if change.lost then self.resuming_at = nil end
+  if change.anew then self.anew = nil end
+  for name in pairs(change.draining or {}) do self.draining[name] = true end
+  for _, index in ipairs(change.gone or {}) do
+    if self.processes[index] then self.draining[self.processes[index].name] = nil end
+    for i = #self.dropped, 1, -1 do
+      if self.dropped[i] == index then table.remove(self.dropped, i) end
+    end
+  end
+end
+
+--- A process is gone, and what its shards had is lost.
+function director.dropped(self, index)
+  for shard = 1, self.plan.shards do
+    local host, term = latest(self, shard)
+    if host ~= index then term = self.terms[shard] end
+    if host == index or self.hosts[shard] == index then
+      changes.take_dead(self, shard, term)
+      self.anew = true
+    end
+  end
+  local keys = {} -- there may be another leader: what the former one was asked for is asked again
+  for key in pairs(self.asked) do keys[#keys + 1] = key end
+  table.sort(keys)
+  for _, key in ipairs(keys) do director.send(self, self.asked[key]) end
+end
+
+-- Wishes --------------------------------------------------------------------------------------------------------------
+
+--- To the leader.
+function director.send(self, wish)
+  local leader = members.leader(self)
+  local item = { key = wish.key, tiles = wish.tiles, host = wish.host, drain = wish.drain }
+  if leader == self.here then
+    director.take(self, item)
+  elseif self.lines[leader] then
+    self.lines[leader]:put { "wish", item }
+    self.lines[leader]:push()
+  end
+end
+
+--- Of another process, or of this one.
+function director.take(self, wish) table.insert(self.wished, wish) end
+
+--- wish: tiles = bytes, as of map:assign; or host = { shard, name of a process }; or drain = name. reply() is called
+-- when it has been fulfilled, and the epoch is over.
+function director.wish(self, wish, reply)
+  self.wish_key = self.wish_key + 1
+  wish.key, wish.reply = self.here << 32 | self.wish_key, reply
+  self.asked[wish.key] = wish
+  director.send(self, wish)
+end
+
+--- Tiles, by number, become that shard's, a few in each epoch. reply() is called when all are, and the epoch is over.
+function director.assign(self, list, shard, reply)
+  if #list == 0 then return self:tick(reply) end
+  for first = 1, #list, TILES do
+    local rows = {}
+    for i = first, math.min(first + TILES - 1, #list) do rows[#rows + 1] = string.pack("<I4I2", list[i], shard) end
+    director.wish(self, { tiles = table.concat(rows) }, first + TILES > #list and reply or nil)
+  end
+end
+
+-- A shard without tiles.
+local function find_empty(self, owners)
+  for shard = 1, self.plan.shards do
+    if not tiles.of(self.plan, owners, shard)[1] then return shard end
+  end
+end
+
+local MOVES = {}
+
+function MOVES.assign(self, reply, x0, y0, x1, y1, shard)
+  director.assign(self, tiles.within(self.plan, x0, y0, x1, y1), shard, reply)
+end
+
+function MOVES.merge(self, reply, shard, into)
+  director.assign(self, tiles.of(self.plan, self.map:owners(), shard), into, reply)
+end
+
+function MOVES.split(self, reply, shard, process)
+  local owners = self.map:owners()
+  local list, into = tiles.of(self.plan, owners, shard), find_empty(self, owners)
+  if not into then return reply(nil, "all shards have tiles: merge two, or give nodes more shards than regions") end
+  if process then director.wish(self, { host = { into, process } }) end
+  director.assign(self, tiles.half(self.plan, list), into, reply)
+end
+
+function MOVES.host(self, reply, shard, process) director.wish(self, { host = { shard, process } }, reply) end
+
+function MOVES.drain(self, reply, process) director.wish(self, { drain = process }, reply) end
+
+--- What an operator asks for: MOVES[name]; reply(epoch), or reply(nil, reason), later.
+function director.move(self, name, reply, ...)
+  local process = name == "host" and select(2, ...) or name == "drain" and (...) or name == "split" and select(2, ...)
+  if process and not index_of(self, process) then return reply(nil, ("there is no process '%s'"):format(process)) end
+  MOVES[name](self, reply, ...)
+end
+
+--- A change has been entered: it may fulfil wishes.
+function director.entered(self, change)
+  for _, key in ipairs(change.keys or {}) do
+    local wish = self.asked[key]
+    self.asked[key] = nil
+    if wish and wish.reply then self:tick(wish.reply) end
+  end
+end
+
+--- A process that was started asks the leader. Returns its index and what it needs to begin (changes.state), or nil: it
+-- is to ask again.
+function director.admit(self, name, boot)
+  if self.closed or members.leader(self) ~= self.here then return nil end
+  for index, process in pairs(self.processes) do
+    if process.boot == boot then return index, process.since > 0 and changes.state(self, process.since) or nil end
+  end
+  self.joins[boot] = name
+end
+
+return director

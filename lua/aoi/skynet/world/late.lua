@@ -1,0 +1,51 @@
+-- What an exchange waits for in the epoch that is under way: for its info, and for clients (on_late).
+
+local plain = require "aoi.skynet.world.plain"
+local wire = require "aoi.skynet.wire"
+
+local late = {}
+
+local function shards(list, f)
+  local names = {}
+  for shard, one in pairs(list) do
+    if f(one) then names[#names + 1] = "shard " .. shard end
+  end
+  return names
+end
+
+local function missing_batches(self)
+  local names = {}
+  for index in pairs(self.lines) do
+    local process = self.processes[index]
+    local takes_part = process.since <= self.epoch + 1
+    if takes_part and not self.batches[index][self.epoch + 1] then names[#names + 1] = process.name end
+  end
+  return names
+end
+
+--- The names of shards and processes, and for how many seconds this process has waited for them.
+function late.names(self)
+  local names, since
+  if self.phase == "idle" then
+    names, since = shards(self.starting, function(one) return not one.ready end), self.next_at
+  elseif self.phase == "waiting" then
+    names, since = missing_batches(self), self.waiting_since
+  else
+    names = shards(self.owing, function() return true end)
+    since = self.phase == "closing" and self.started or self.applying_since
+  end
+  table.sort(names)
+  return names, names[1] and math.max(0, self.now() - since) or 0
+end
+
+--- Clients hear of that each second, and when it is over.
+function late.tell(self)
+  local names, seconds = late.names(self)
+  local told = math.floor(seconds)
+  if told == (self.told_late or 0) then return end
+  self.told_late = told
+  local bytes = plain.write { late = told > 0 and names or {}, seconds = told }
+  for number in pairs(self.clients) do self:post_to(number, wire.renewed(number, self.epoch, bytes)) end
+end
+
+return late

@@ -1,0 +1,158 @@
+-- The processes of a world, and the end of one of them. Every process has a line to each other one; the end of that
+-- line is how it learns that the other one is gone.
+--
+--   line fails --> it takes nothing more of that process, passes on the last orders of everybody, says "gone"
+--              --(all whose lines live have said so)--> dropped: the barrier waits for it no more
+--
+-- So who is left knows the same orders, and who is said to be gone finds no one to close an epoch with: the barrier is
+-- the fence. Those who are left go on if they are more than half, or half with the first of all; others wait until
+-- the missing ones answer under another boot, which proves that they had died.
+--
+--   exchange.processes[index]    { name, boot, since = the first epoch in which it takes part }
+--   exchange.missing[index]      why its line has failed; proven[index]: it has been started again
+--   exchange.votes[index]        set of processes that have said that it is gone
+--   exchange.buried[boot]        of processes that have been dropped
+--   exchange.dropped             indices of which no change says that they are gone yet
+
+local Line = require "aoi.skynet.world.line"
+
+local members = {}
+
+function members.begin(self)
+  self.lines, self.batches, self.done, self.outgoing = {}, {}, {}, {}
+  self.missing, self.proven, self.votes, self.buried, self.dropped, self.last_index = {}, {}, {}, {}, {}, 0
+end
+
+function members.add(self, index, process)
+  process = { name = process.name, boot = process.boot, since = process.since or 0 }
+  self.processes[index], self.last_index = process, math.max(self.last_index, index)
+  if index == self.here then return end
+  self.batches[index], self.done[index] = {}, math.max(self.epoch, process.since - 1)
+  self.lines[index] = Line.new {
+    boot = self.processes[self.here].boot, peer = process.boot, now = self.now, patience = self.patience,
+    silence = self.silence,
+    call = function(batch, done) self.call(index, batch, done) end,
+    take = function(item) self:take(index, item) end,
+    fail = function(reason, answer) members.lose(self, index, reason, answer) end,
+  }
+end
+
+--- The one of all that decides: director.lua.
+function members.leader(self)
+  local first
+  for index, process in pairs(self.processes) do
+    if process.since <= self.epoch and (not first or index < first) then first = index end
+  end
+  return first
+end
+
+-- The others have dropped this process: it was to leave, or they could not reach it.
+local function end_here(self)
+  for _, one in ipairs(self.pending) do
+    for _, index in ipairs(one.change.gone or {}) do
+      if index == self.here then return self:finish("this process has left it", true) end
+    end
+  end
+  self:finish("the others have taken this process for dead")
+end
+
+-- Whether those whose lines live may go on without the others.
+local function is_majority(self)
+  local all, living, first = 0, 0, members.leader(self)
+  for index, process in pairs(self.processes) do
+    if process.since <= self.epoch + 1 and not self.proven[index] then
+      all, living = all + 1, living + (self.missing[index] and 0 or 1)
+    end
+  end
+  return 2 * living > all or 2 * living == all and not self.missing[first]
+end
+
+local function have_all_voted(self, index)
+  for other in pairs(self.processes) do
+    if not self.missing[other] and not self.votes[index][other] then return false end
+  end
+  return true
+end
+
+--- The barrier waits for it no more. announced: all know, as a change says so.
+function members.drop(self, index, announced)
+  local process = self.processes[index]
+  if not process then return end
+  if self.lines[index] then self.lines[index]:close() end
+  self.processes[index], self.lines[index], self.done[index] = nil, nil, nil
+  self.missing[index], self.votes[index], self.proven[index] = nil, nil, nil
+  self.buried[process.boot] = true
+  if not announced then self.dropped[#self.dropped + 1] = index end
+  self:on_drop(index)
+end
+
+local function check(self)
+  local due = {}
+  for index in pairs(self.missing) do
+    if is_majority(self) and have_all_voted(self, index) then due[#due + 1] = index end
+  end
+  for _, index in ipairs(due) do members.drop(self, index) end
+  if due[1] then self:go_on() end
+end
+
+-- The last orders go first: whoever goes on knows them all.
+local function tell_gone(self, index)
+  for other, line in pairs(self.lines) do
+    if not self.missing[other] then
+      for _, order in ipairs(self.orders) do line:put { "order", table.unpack(order) } end
+      line:put { "gone", index, self.proven[index] }
+      line:push()
+    end
+  end
+end
+
+--- Its line has failed. answer: of the call, if there was one.
+function members.lose(self, index, reason, answer)
+  if self.closed or self.missing[index] then return end
+  if answer and answer.buried then return end_here(self) end
+  if self.say then self.say(("process '%s' is gone: %s"):format(self.processes[index].name, reason)) end
+  self.missing[index], self.votes[index] = reason, self.votes[index] or {}
+  self.votes[index][self.here] = true
+  self.proven[index] = answer and answer.again
+  tell_gone(self, index)
+  check(self)
+end
+
+--- Another process has said so.
+function members.vote(self, process, index, proven)
+  if not self.processes[index] then return end
+  self.votes[index] = self.votes[index] or {}
+  self.votes[index][process] = true
+  self.proven[index] = self.proven[index] or proven
+  if proven and not self.missing[index] and self.lines[index] then
+    self.lines[index]:close()
+    return members.lose(self, index, "it has been started again", { again = true })
+  end
+  check(self)
+end
+
+--- To be called now and then: asks those that are missing, as the answer may say more: that this process has been taken
+-- for dead, or that the other one has been started again.
+function members.ask_missing(self)
+  for index in pairs(self.missing) do
+    local line = self.lines[index]
+    self.call(index, { boot = line.boot, to = line.peer, number = 0, items = {} }, function(ok, answer)
+      if self.closed or not ok or not self.missing[index] then return end
+      if answer.buried then return end_here(self) end
+      if not answer.again or self.proven[index] then return end
+      self.proven[index] = true
+      tell_gone(self, index)
+      check(self)
+    end)
+  end
+end
+
+--- A batch of another process, by its index. Returns the answer to its call; raises where it comes too early.
+function members.receive(self, index, batch)
+  if self.buried[batch.boot] then return { boot = false, buried = true, reason = "they go on without it" } end
+  local line = self.lines[index]
+  if not line then error("it does not take part yet", 0) end
+  return line:receive(batch)
+end
+
+return members
