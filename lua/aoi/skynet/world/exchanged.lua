@@ -197,10 +197,11 @@ end
 
 -- Asks the director until all have come, or the leader of a world that runs.
 local function join(node)
+  local first = node
   while not world.reason do
     local ok, answer = call_process(node, "join", world.options.node, world.boot)
     if ok and begun(answer) then return end
-    node = ok and answer.ask or world.options.director or node
+    node = ok and answer.ask ~= world.options.node and answer.ask or first -- its own former life cannot tell
     skynet.sleep(20)
   end
 end
