@@ -266,7 +266,7 @@ local function run(self)
   self.renewed, self.restorer = nil, nil
   self.client.send(wire.restored_ack(self.renewed_at))
   for _, record in pairs(self.records) do
-    if select(2, self.outbox:owned(record.watcher)) > 0 then
+    if record.area and select(2, self.outbox:owned(record.watcher)) > 0 then -- else the request is still under way
       self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
     end
   end
