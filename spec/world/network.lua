@@ -113,7 +113,7 @@ local function tell(self, process, shard, verb, ...)
         if logic.term >= self.shards[shard].term then self.shards[shard], self.places[shard] = logic, s end
         back("parts", logic:close(arguments[1]))
       elseif verb == "apply" then
-        back("mailed", logic:apply(arguments[1], arguments[2]))
+        back("mailed", logic:apply(table.unpack(arguments)))
       elseif verb == "moves" then
         assert(logic:moves(arguments[1]))
       elseif verb == "request" then

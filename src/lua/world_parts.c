@@ -153,10 +153,12 @@ static int l_section(lua_State *L) {
 
 /* ---- applying ---------------------------------------------------------------------------------------------------- */
 
-/* The slot of a ghost; what is none must never come, and ends the world. */
+/* The slot of a ghost; AOI_NONE: it is unknown, which may be while a part of a dead process may be missing (`unsure`).
+ * What is none must never come else, and ends the world. */
 static uint32_t ghost_slot(lua_State *L, world_router *r, int64_t id, const char *what) {
     world_record *record;
     uint32_t slot = world_slot(r, id, &record);
+    if (!record && r->unsure) return AOI_NONE;
     if (!record || record->flags & WORLD_REAL)
         luaL_error(L, "aoi: shard %d was told that %s is %s, which is %s there", (int)r->self, laoi_spell(L, id), what,
                    record ? "its own" : "unknown");
@@ -184,7 +186,7 @@ static void apply_move(lua_State *L, world_router *r, section *s, int width) {
         }
         uint32_t slot = ghost_slot(L, r, world_read_id(&s->in, width), "moved");
         for (int a = 0; a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
-        core_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
+        if (slot != AOI_NONE) core_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
     }
 }
 
@@ -195,7 +197,7 @@ static bool name_again(lua_State *L, world_router *r, int64_t id, uint32_t life,
     uint32_t slot = world_slot(r, id, &record);
     if (!record || record->flags & WORLD_REAL) return false;
     if (record->life != life) core_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
-    if (record->life != life || !record->doubted) return false;
+    if (record->life != life || !(record->doubted || r->unsure)) return false;
     record->doubted = 0;
     core_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
     if (aoi_kind_of(r->space->core, slot) != kind) core_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
@@ -219,7 +221,9 @@ static void apply_enter(lua_State *L, world_router *r, section *s, int width) {
     }
 }
 
-/* apply(tag, bytes): the rows with that tag, as ghosts.  Returns their number. */
+/* apply(tag, bytes, unsure): the rows with that tag, as ghosts.  unsure: a part of an earlier epoch may be missing, as its
+ * process has died: rows of ghosts that are unknown here are skipped, and those that are known may be named again.
+ * Returns their number. */
 static int r_apply(lua_State *L) {
     world_router *r = world_self(L);
     size_t size;
@@ -228,6 +232,7 @@ static int r_apply(lua_State *L) {
     section s;
     if (tag < 1 || tag >= WORLD_TAGS || !find_section(bytes, size, tag, &s)) return 0;
     width = bytes[2];
+    r->unsure = lua_toboolean(L, 4);
     laoi_pushinteger(L, (int64_t)s.rows);
     if (tag == WORLD_MOVE) apply_move(L, r, &s, width);
     else if (tag == WORLD_NEAR || tag == WORLD_BORN) apply_enter(L, r, &s, width);
@@ -235,6 +240,7 @@ static int r_apply(lua_State *L) {
         for (size_t i = 0; i < s.rows; i++) {
             uint32_t slot =
                 ghost_slot(L, r, world_read_id(&s.in, width), tag == WORLD_KIND ? "of another kind" : "far");
+            if (slot == AOI_NONE) continue;
             if (tag == WORLD_KIND) core_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), world_read(&s.in, 8)));
             else core_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
         }

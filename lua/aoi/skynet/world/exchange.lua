@@ -104,7 +104,8 @@ local function apply(self)
     end
   end
   expect_all(self)
-  for shard in pairs(self.owing) do self.tell(shard, "apply", self.epoch + 1, self.inbox[shard] or {}) end
+  local unsure = changes.is_unsure(self, self.epoch)
+  for shard in pairs(self.owing) do self.tell(shard, "apply", self.epoch + 1, self.inbox[shard] or {}, unsure) end
   if self.left == 0 then self:applied() end
 end
 

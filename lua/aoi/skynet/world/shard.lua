@@ -360,7 +360,7 @@ local function each_row(parts, tag, f, self)
 end
 
 local function apply_rows(self, parts, tag)
-  for _, part in ipairs(parts) do self.router:apply(tag, part.bytes) end
+  for _, part in ipairs(parts) do self.router:apply(tag, part.bytes, self.unsure) end
 end
 
 -- Phase 1: what ends. Nodes that are given away have been silent since the epoch was closed.
@@ -517,11 +517,13 @@ local function forget_moved(self)
   followers.forget_old(self, old)
 end
 
---- Applies the closed epoch with the parts that other shards have made for this one. Returns the messages for
--- clients, as of `outlet.drain`, and the number of events. An error in here leaves the shard in no state to go on.
-function Shard:apply(number, list)
+--- Applies the closed epoch with the parts that other shards have made for this one. unsure: parts of an earlier epoch
+-- may be missing, as a process has died before it had sent them to all. Returns the messages for clients, as of
+-- `outlet.drain`, and the number of events. An error in here leaves the shard in no state to go on.
+function Shard:apply(number, list, unsure)
   assert(number == self.closed and number == self.applied + 1, "an epoch out of turn")
   local started = self.clock()
+  self.unsure = unsure
   local parts = self:read_parts(list)
   if self.blank and number ~= self.full then parts = recovery.sift(self, parts) end
   apply_ends(self, parts)

@@ -40,11 +40,11 @@ function CMD.close(_, epoch)
   step(function() skynet.send(exchange, "lua", "parts", shard.number, shard.term, shard:close(epoch)) end)
 end
 
-function CMD.apply(_, epoch, parts)
-  step(function()
-    local mail, events = shard:apply(epoch, parts)
+function CMD.apply(_, ...)
+  step(function(...)
+    local mail, events = shard:apply(...)
     skynet.send(exchange, "lua", "mail", shard.number, shard.term, mail, events)
-  end)
+  end, ...)
 end
 
 function CMD.order(_, ...) shard:order(...) end
