@@ -17,7 +17,8 @@
 -- goes on for some epochs: it hands over all that it has, and what still comes.
 --
 --   exchange.hosts[shard], terms[shard]    process and term of each shard, as of `entered`, the last epoch entered
---   exchange.instances[shard]    here: { term, from = E, ready, dead, retires = epoch }; starting[shard]: until E
+--   exchange.instances[shard]    here: { term, from = E, ready, dead, retires = epoch }; starting[shard]: until E, with
+--                                moves that have come before
 --   exchange.pending             { at, change }, learned and not entered; last_change: the last date
 --   exchange.dead[shard]         term of instances that have died, of which no change is known; covered[shard]: the
 --                                last of which one is
@@ -86,7 +87,7 @@ local function tell_orders(self, shard, entered, from)
 end
 
 local function start(self, shard, move, at, lost)
-  local one, entered, plan, former = { term = move.term, from = at }, self.entered, {}, self.instances[shard]
+  local one, entered, plan, former = { term = move.term, from = at, moves = {} }, self.entered, {}, self.instances[shard]
   if former and not former.dead then -- what it has went to a process that has died
     self.tell(shard, "shutdown", true)
     former.dead, self.fallen[shard] = true, true
@@ -108,6 +109,16 @@ end
 function changes.takes_part(self, shard, epoch)
   local one = self.instances[shard]
   return one and not one.dead and one.from <= epoch
+end
+
+--- Moves of a client of another process, which may have entered the epoch in which the shard begins here before this one.
+function changes.take_moves(self, shard, message)
+  local starting = self.starting[shard]
+  if changes.takes_part(self, shard, self.epoch + 1) then
+    self.tell(shard, "moves", message)
+  elseif starting then
+    table.insert(starting.moves, message)
+  end
 end
 
 --- To all instances here that are there, and those that will be.
@@ -193,6 +204,7 @@ local function move(self, shard, to, at)
   self.hosts[shard], self.terms[shard] = to.process, to.term
   if to.process == self.here then
     self.instances[shard], self.starting[shard] = self.starting[shard], nil
+    for _, message in ipairs(self.instances[shard].moves) do self.tell(shard, "moves", message) end
   elseif former and not former.dead then
     former.retires = at + changes.FOLLOWS
   elseif former then

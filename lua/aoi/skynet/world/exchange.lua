@@ -523,9 +523,7 @@ end
 
 function TAKE.mail(self, _, epoch, client, mail) put_mail(self, epoch, client, mail) end
 
-function TAKE.moves(self, _, shard, message)
-  if changes.takes_part(self, shard, self.epoch + 1) then self.tell(shard, "moves", message) end
-end
+function TAKE.moves(self, _, shard, message) changes.take_moves(self, shard, message) end
 
 function TAKE.restored(self, process, epoch) self.whole[process] = epoch end
 

@@ -1,7 +1,7 @@
 -- Moves that a shard cannot take as they are: of entities that are not, or not yet, its own, that other clients have
 -- taken over, or that are no numbers. What is sent on goes to the owner with the coming epoch, or to who may know it.
 --
---   shard.early        rows that came between the two halves of an epoch
+--   shard.early        rows that came between the two halves of an epoch, or before this instance takes part
 --   shard.forward      rows for other shards; forwarding[id]: the shard
 
 local directory = require "aoi.skynet.world.directory"
@@ -57,7 +57,7 @@ local function on_stray(self, client, batch, hops, id, x, y, z)
       if client == ent.client then birth.batch = batch end
     end
     return
-  elseif finite and self.closed > self.applied then -- it may be on its way here, or be born
+  elseif finite and (self.closed > self.applied or self.applied < self.ready) then -- it may be on its way, or be born
     self.early[#self.early + 1] = { client, batch, hops, id, x, y, z }
     return
   end
