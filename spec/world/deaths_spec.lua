@@ -142,6 +142,23 @@ describe("the end of a process", function()
   end)
 end)
 
+describe("two processes that do not reach each other,", function()
+  it("while all others reach both: the later one ends, and no other", function()
+    for run = 1, 10 do
+      local net = new_network { seed = SEED + run, processes = { 1, 1, 1, 1 } }
+      local pair = ({ { 1, 3 }, { 2, 3 }, { 3, 4 } })[run % 3 + 1]
+      local members = busy(net, 4)
+      net:run(2 + run / 7)
+      net:tear { [pair[1]] = true, [pair[2]] = true }
+      net:run_until(function() return net.ended[pair[2]] end, 3 * HEARTBEAT)
+      local epoch = net.exchanges[pair[1]].epoch
+      net:run_until(function() return net.exchanges[pair[1]].epoch > epoch + 10 end, 3)
+      for index = 1, 4 do assert.equal(index == pair[2], net.ended[index] ~= nil) end
+      for _, member in ipairs(members) do assert(member.process == pair[2] or not member.ended, member.ended) end
+    end
+  end)
+end)
+
 describe("the end of a world", function()
   it("comes to everybody, in all processes, when a shard and its successors die again and again", function()
     for run = 1, 5 do

@@ -53,7 +53,8 @@ local function dead(self, place) return self.killed[process_of(place)] or self.k
 local function call(self, from, to, batch, done)
   local a, b, random = "x" .. from, "x" .. to, self.random
   local function fail(text) post(self, b, a, function() done(false, text) end) end
-  if self.parted and self.parted[from] ~= self.parted[to] then return fail("no route to host") end
+  local parted = self.parted and self.parted[from] ~= self.parted[to] or self.torn and self.torn[from] and self.torn[to]
+  if parted then return fail("no route to host") end
   if dead(self, b) and self.again[self.processes[to].name] then
     return post(self, b, a, function() done(true, { boot = false, again = true, reason = "another life" }) end)
   end
@@ -390,6 +391,9 @@ function Network:kill_client(member) self.killed[member.address] = true end
 
 -- Those in the set and the others do not reach each other.
 function Network:part(set) self.parted = set end
+
+-- Those in the set do not reach each other, and everybody else.
+function Network:tear(set) self.torn = set end
 
 -- The exchange of a process, which lives on.
 function Network:kill_exchange(index) self.killed["x" .. index] = true end

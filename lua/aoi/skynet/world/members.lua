@@ -5,7 +5,7 @@
 --              --(all whose lines live have said so)--> dropped: the barrier waits for it no more
 --
 -- So who is left knows the same orders, and who is said to be gone finds no one to close an epoch with: the barrier is
--- the fence. Those who are left go on if they are more than half, or half with the first of all; others wait until
+-- the fence. Of two whose line fails while both reach a third one, that one takes the word of the earlier one. Those who are left go on if they are more than half, or half with the first of all; others wait until
 -- the missing ones answer under another boot, which proves that they had died.
 --
 --   exchange.processes[index]    { name, boot, since = the first epoch in which it takes part }
@@ -53,7 +53,7 @@ local function end_here(self)
       if index == self.here then return self:finish("this process has left it", true) end
     end
   end
-  self:finish("the others have taken this process for dead")
+  self:finish("the others have taken this process for dead", true)
 end
 
 -- Whether those whose lines live may go on without the others.
@@ -118,15 +118,16 @@ function members.lose(self, index, reason, answer)
   check(self)
 end
 
---- Another process has said so.
+--- Another process has said so. Of two that do not reach each other the later one goes, so that all agree on one.
 function members.vote(self, process, index, proven)
   if not self.processes[index] then return end
   self.votes[index] = self.votes[index] or {}
   self.votes[index][process] = true
   self.proven[index] = self.proven[index] or proven
-  if proven and not self.missing[index] and self.lines[index] then
+  if (proven or process < index) and not self.missing[index] and self.lines[index] then
     self.lines[index]:close()
-    return members.lose(self, index, "it has been started again", { again = true })
+    local why = proven and "it has been started again" or "process '%s' does not reach it"
+    return members.lose(self, index, why:format(self.processes[process].name), { again = proven })
   end
   check(self)
 end
