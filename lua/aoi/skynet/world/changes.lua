@@ -220,15 +220,15 @@ local function enter(self, change, at)
   end
   if change.resume then self.resumed = { at = at, of = change.resume, anew = change.anew } end
   for _, process in ipairs(change.gone or {}) do
-    if process == self.here then return self:finish("this process has left it", true) end
-    members.drop(self, process, true)
+    if process ~= self.here then members.drop(self, process, true) end
+    self.leaving = self.leaving or process == self.here
   end
 end
 
 --- As that epoch is closed. entered(change) is called for each.
 function changes.enter(self, epoch, entered)
   self.entered = epoch
-  while self.pending[1] and self.pending[1].at <= epoch and not self.closed do
+  while self.pending[1] and self.pending[1].at <= epoch and not self.leaving do
     local one = table.remove(self.pending, 1)
     enter(self, one.change, one.at)
     entered(one.change)

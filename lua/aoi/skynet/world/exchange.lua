@@ -12,7 +12,7 @@
 --     { "mail", e, client, mail }                     { "moves", shard, bytes }
 --     { "request", key, shard, client, after, ... }   { "answer", key, ... }
 --     { "order", key, what, value, epoch }            what: "whole", "death", "resend", "change"
---     { "dead", shard, term }, { "restored", e }: changes.lua    { "gone", process }: members.lua
+--     { "dead", shard, term }, { "restored", e }: changes.lua    { "gone", process, ... }: members.lua
 --     { "wish", wish }: director.lua
 --   mail[e][client]   of clients here, until all processes have sent theirs: what shards of any process have written
 --                     for an epoch is one message, so that a client gets the epochs in order, and in each one every
@@ -131,7 +131,7 @@ end
 local function begin(self)
   local now = self.now()
   changes.enter(self, self.epoch + 1, function(change) director.entered(self, change) end)
-  if self.closed then return end
+  if self.leaving then return end
   self.phase, self.started = "closing", now
   expect_all(self)
   self.next_at = math.max(self.next_at + self.interval, now)
@@ -155,7 +155,7 @@ local function is_called(self)
 end
 
 local function proceed(self)
-  if self.phase ~= "idle" or self.closed then return end
+  if self.phase ~= "idle" or self.closed or self.leaving then return end
   director.poll(self)
   if not changes.are_ready(self, self.epoch + 1) or self.now() < self.next_at and not is_called(self) then return end
   begin(self)
@@ -273,6 +273,7 @@ function Exchange:poll()
     line:push()
     line:poll()
   end
+  members.leave(self)
 end
 
 -- Waiting for an epoch ------------------------------------------------------------------------------------------------

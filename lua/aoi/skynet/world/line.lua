@@ -99,6 +99,9 @@ function Line:receive(batch)
   return { boot = self.boot }
 end
 
+--- Whether all that was put on it has arrived, or never will.
+function Line:is_empty() return self.dead or not self.batch and #self.queue == 0 end
+
 --- No more calls; nothing is told.
 function Line:close()
   self.dead = true

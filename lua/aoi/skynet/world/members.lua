@@ -50,10 +50,22 @@ end
 local function end_here(self)
   for _, one in ipairs(self.pending) do
     for _, index in ipairs(one.change.gone or {}) do
-      if index == self.here then return self:finish("this process has left it", true) end
+      if index == self.here then
+        self.leaving = true
+        return
+      end
     end
   end
   self:finish("the others have taken this process for dead", true)
+end
+
+--- To be called now and then: what this process has said last must have arrived before it leaves.
+function members.leave(self)
+  if not self.leaving or self.closed then return end
+  for _, line in pairs(self.lines) do
+    if not line:is_empty() then return end
+  end
+  self:finish("this process has left it", true)
 end
 
 -- Whether those whose lines live may go on without the others.
@@ -118,9 +130,13 @@ function members.lose(self, index, reason, answer)
   check(self)
 end
 
---- Another process has said so. Of two that do not reach each other the later one goes, so that all agree on one.
-function members.vote(self, process, index, proven)
-  if not self.processes[index] then return end
+--- Another process has said so; answers: as this one has. Of two that do not reach each other the later one goes, so that all agree on one.
+function members.vote(self, process, index, proven, answers)
+  if not self.processes[index] then -- this one goes on without it already
+    if answers or not self.lines[process] then return end
+    self.lines[process]:put { "gone", index, nil, true }
+    return self.lines[process]:push()
+  end
   self.votes[index] = self.votes[index] or {}
   self.votes[index][process] = true
   self.proven[index] = self.proven[index] or proven
