@@ -70,13 +70,8 @@ local function call(self, from, to, batch, done)
   self.calls[to][served] = true
   post(self, a, b, function()
     local exchange = self.exchanges[to]
-    local ok, answer = true, Line.refusal(batch, self.processes[to].boot)
-    if not answer then ok, answer = pcall(exchange.receive, exchange, from, batch) end
+    local answer = Line.refusal(batch, self.processes[to].boot) or exchange:receive(from, batch)
     self.calls[to][served] = nil
-    if not ok then
-      assert(answer == "it does not take part yet", answer)
-      return fail(answer)
-    end
     if what == 2 then
       self.lost = self.lost + 1
       return fail("lost after")

@@ -553,11 +553,11 @@ end
 function TAKE.order(self, _, ...) self:obey(...) end
 
 function Exchange:take(process, item)
-  if self.closed then return end
+  if self.closed or not self.processes[process] then return end -- an item before may have ended it
   TAKE[item[1]](self, process, table.unpack(item, 2))
 end
 
---- A batch from another process, by its index. Returns the answer to its call; raises where that comes too early.
+--- A batch from another process, by its index. Returns the answer to its call.
 function Exchange:receive(process, batch)
   if self.closed then return { boot = false, reason = self.reason } end
   local line = self.lines[process]

@@ -4,10 +4,13 @@
 --
 --   put -> queue -> batch { boot, number, items } --call--> take -> items, in order
 --
+-- A receiver that has yet to hear that the sender takes part answers { early = true }, and gets the batch again.
+--
 -- `boot` stands for one life of a world in one process: a batch names that of its sender and, in `to`, that of its
 -- receiver, and one from or to another life is refused.
 
 local REPEATS = 0.2 -- seconds between a call that failed and the next one
+local EARLY = 3     -- times as long calls may be `early`: who knows of this process may be dead, which takes `patience`
 local QUIET = 0.5   -- seconds after which something is sent, as only a call tells that the other side lives
 
 local Line = {}
@@ -37,12 +40,14 @@ local function send(self)
     self.flying = false
     if self.dead then return end
     if ok and answer.boot == self.peer then
-      self.failing, self.batch = nil, nil
+      self.failing, self.batch, self.early = nil, nil, nil
       self:push()
+    elseif ok and answer.early then
+      self.failing, self.early, self.reason = self.failing or self.now(), answer, "it does not know this process"
     elseif ok then
       die(self, answer.reason, answer)
     else
-      self.failing = self.failing or self.now()
+      self.failing, self.early = self.failing or self.now(), nil
       self.reason = tostring(answer):gsub("^[^\n]-:%d+: ", "")
     end
   end)
@@ -69,8 +74,9 @@ function Line:poll()
       die(self, ("it has not answered for %g s"):format(self.silence))
     end
   elseif self.failing then
-    if now - self.failing > self.patience then
-      return die(self, ("calls to it have failed for %g s (%s)"):format(self.patience, self.reason))
+    local patience = self.early and EARLY * self.patience or self.patience
+    if now - self.failing > patience then
+      return die(self, ("calls to it have failed for %g s (%s)"):format(patience, self.reason), self.early)
     end
     if now - self.sent_at >= REPEATS then send(self) end
   elseif now - (self.sent_at or 0) > math.min(QUIET, self.patience / 4) then

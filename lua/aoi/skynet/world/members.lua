@@ -35,6 +35,7 @@ function members.add(self, index, process)
     take = function(item) self:take(index, item) end,
     fail = function(reason, answer) members.lose(self, index, reason, answer) end,
   }
+  for other in pairs(self.missing) do self.lines[index]:put { "gone", other, self.proven[other] } end
 end
 
 --- The one of all that decides: director.lua.
@@ -122,6 +123,7 @@ end
 function members.lose(self, index, reason, answer)
   if self.closed or self.missing[index] then return end
   if answer and answer.buried then return end_here(self) end
+  if answer and answer.early then return self:finish("the others do not know this process", true) end
   if self.say then self.say(("process '%s' is gone: %s"):format(self.processes[index].name, reason)) end
   self.missing[index], self.votes[index] = reason, self.votes[index] or {}
   self.votes[index][self.here] = true
@@ -164,11 +166,11 @@ function members.ask_missing(self)
   end
 end
 
---- A batch of another process, by its index. Returns the answer to its call; raises where it comes too early.
+--- A batch of another process, by its index. Returns the answer to its call.
 function members.receive(self, index, batch)
   if self.buried[batch.boot] then return { boot = false, buried = true, reason = "they go on without it" } end
   local line = self.lines[index]
-  if not line then error("it does not take part yet", 0) end
+  if not line then return { early = true } end
   return line:receive(batch)
 end
 
