@@ -27,6 +27,7 @@
 local clients = require "aoi.skynet.clients"
 local core = require "aoi.skynet.native" "world"
 local epoch = require "aoi.skynet.world.epoch"
+local followers = require "aoi.skynet.world.followers"
 local directory = require "aoi.skynet.world.directory"
 local outlet = require "aoi.skynet.world.outlet"
 local overrides = require "aoi.skynet.world.overrides"
@@ -248,9 +249,11 @@ function CMD.reclaim(self, client, entities, ended)
     n = n + 1
     holders[n] = self.map:owner(entities[i + 2], entities[i + 3])
     stamps[n] = directory.stamp(self, holders[n])
-    if known and known ~= life then
+    -- A life that no shard has may have been claimed by a request that was under way as it ended: a later one counts.
+    local later = known and known ~= life and self.orphans[id] and followers.is_later(life, known)
+    if known and known ~= life and not later then
       owners[n] = false
-    elseif not known or is_lost(self, id) or entities[i + 4] and is_claimer(self, id, client) then
+    elseif not known or later or is_lost(self, id) or entities[i + 4] and is_claimer(self, id, client) then
       owners[n] = 0
       self.life[id], self.holder[id], self.claims[id] = life, holders[n], { client, stamps[n] }
       self.orphans[id], self.revived[id] = self.orphans[id] or self.applied, client
