@@ -251,7 +251,7 @@ function Network:member(index)
   local member = world_client {
     number = number, shards = self.plan.shards, dimensions = self.dimensions,
     around = function(at_x, at_y, ex, ey)
-      return self.map:around(at_x, at_y, ex + self.plan.extent, ey + self.plan.extent)
+      return self.exchanges[index].map:around(at_x, at_y, ex + self.plan.extent, ey + self.plan.extent)
     end,
     ask = function(shard, after, ...)
       local arguments = table.pack(...)

@@ -1,7 +1,7 @@
--- Processes of a world die, the one that leads as well, and come back; tiles move from one shard to another; while
--- clients in a process that lives go on. What handlers hear alternates, and when all is quiet every shard and every
--- handler has what one space has. Tiles that move change no event at all. AOI_STEPS sets the number of
--- actions of each client.
+-- Processes of a world die, the one that leads as well, and come back; tiles move from one shard to another, shards from
+-- one process to another; processes leave in turn and are started again; while clients in a process that lives go on.
+-- What handlers hear alternates, and when all is quiet every shard and every handler has what one space has. What moves
+-- by order changes no event and no answer at all. AOI_STEPS sets the number of actions of each client.
 if not string.pack then
   describe("processes of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
   return
@@ -16,13 +16,16 @@ local ACTIONS = random_run.steps(80)
 local RUNS = 4
 local GATE = 4 -- the process of all clients, without shards
 
-local function scene_of(lose)
+local function scene_of(lose, patience)
   return {
-    processes = { 2, 2, 2, 0 }, nodes = { p1 = 2, p2 = 2, p3 = 2, p4 = 0 }, patience = 1, lose = lose, grace = 60,
+    processes = { 2, 2, 2, 0 }, nodes = { p1 = 2, p2 = 2, p3 = 2, p4 = 0 }, patience = patience or 5, lose = lose, grace = 60,
     plan = { size = 60, reach = 10, tile = 4, shards = 6 }, process_of = function() return GATE end,
     area = function(random) return random(9) end, id = function(i) return i end,
   }
 end
+
+-- Histories that once went wrong.
+local REGULAR = { 627006, 627007, 627033, 627050, 627087 }
 
 -- Kills one of the processes, and starts it again some epochs later, at once or late.
 local function killer()
@@ -43,33 +46,61 @@ local function killer()
 end
 
 -- Gives tiles to other shards every second epoch.
-local function mover(count)
+local function give_tiles(net, done)
+  local rows, shard, plan = {}, net.random(6), net.plan
+  for i = 1, 4 do rows[i] = string.pack("<I4I2", net.random(plan.columns * plan.rows) - 1, shard) end
+  director.wish(net.exchanges[net.random(4)], { tiles = table.concat(rows) }, done)
+  return 2
+end
+
+-- Moves a shard to another process, one after another.
+local function move_shard(net, done)
+  director.wish(net.exchanges[net.random(4)], { host = { net.random(6), "p" .. net.random(4) } }, done)
+  return math.huge
+end
+
+-- Has a process leave, and starts it again, one after another.
+local function restart(net, done)
+  local list = {}
+  for index in pairs(net.exchanges[GATE].processes) do list[#list + 1] = index ~= GATE and index or nil end
+  table.sort(list)
+  local index = list[net.random(#list)]
+  local name = net.exchanges[index].processes[index].name
+  director.wish(net.exchanges[GATE], { drain = name })
+  net:spawn(function()
+    repeat net:sleep(0.05) until net.ended[index]
+    assert.equal("this process has left it", net.ended[index])
+    net.ended[index], net.killed[index] = nil, true
+    net:start_process(name, done)
+  end)
+  return math.huge
+end
+
+-- act(net, done) returns the number of epochs until the next one; that may come sooner once this one is done.
+local function mover(act, count)
   local at = 10
   return function(net)
     local epoch = net.exchanges[GATE].epoch
     if epoch < at then return end
-    local x, rows, shard, plan = net.exchanges[net.random(4)], {}, net.random(6), net.plan
-    for i = 1, 4 do rows[i] = string.pack("<I4I2", net.random(plan.columns * plan.rows) - 1, shard) end
-    director.wish(x, { tiles = table.concat(rows) }, function() count.tiles = count.tiles + 4 end)
-    at = epoch + 2
+    at = math.huge
+    at = math.min(at, epoch + act(net, function()
+      count.done = count.done + 1
+      at = math.min(at, net.exchanges[GATE].epoch + 5)
+    end))
   end
 end
 
-local function history(seed, lose, disturb)
-  local run = play.run(scene_of(lose), seed, ACTIONS, disturb)
-  run.asked = {} -- what has died with a shard is in no answer until it has been restored
-  local _, total, space = play.reference(run)
+local function check(run, space)
   play.check_end(run, space)
   for _, member in ipairs(run.members) do
     assert.same({}, member.logged)
     assert.is_false(member.closed or false)
   end
-  return run, total
+  assert.same({}, run.net.ended)
 end
 
 -- What each node has heard is what the space tells, in that order; the nodes of a client that has died hear no more.
-local function compare(run)
-  local reference = play.reference(run)
+local function compare(run, reference)
   for name, heard in pairs(run.heard) do
     local at, dead = 1, run.dead[tonumber(name:match "%d+$") // 10]
     for _, epoch in ipairs(dead and {} or reference[name] or {}) do
@@ -84,23 +115,40 @@ local function compare(run)
   end
 end
 
+local function killed(seed)
+  local run = play.run(scene_of(0.05, 2), seed, ACTIONS, killer())
+  run.asked = {} -- what has died with a shard is in no answer until it has been restored
+  local _, total, space = play.reference(run)
+  check(run, space)
+  assert(run.net.deaths > 0)
+  return ("%d epochs, %d shards lost, %d moved, %d events"):format(run.last, run.net.deaths, run.net.moved, total)
+end
+
+local function moved(seed, act)
+  local count = { done = 0 }
+  local run = play.run(scene_of(0.1), seed, ACTIONS, mover(act, count))
+  local reference, total, space, answers = play.reference(run)
+  check(run, space)
+  compare(run, reference)
+  assert(count.done > 0 and run.net.deaths == 0)
+  return ("%d epochs, %d changes, %d events, %d answers"):format(run.last, count.done, total, answers)
+end
+
 describe("processes of a world", function()
   it("die one after the other, whoever leads, and come back: nobody else hears of it", function()
-    for i = 1, RUNS do
-      local run, total = history(SEED + i, 0.05, killer())
-      print(("%d epochs, %d shards lost, %d moved, %d events"):format(run.last, run.net.deaths, run.net.moved, total))
-      assert(run.net.deaths > 0)
-      assert.same({}, run.net.ended)
-    end
+    for i = 1, RUNS do print(killed(SEED + i)) end
+    for _, seed in ipairs(REGULAR) do killed(seed) end
   end)
 
-  it("and tiles that move change no event", function()
-    for i = 1, RUNS do
-      local count = { tiles = 0 }
-      local run, total = history(SEED + 100 + i, 0.1, mover(count))
-      compare(run)
-      print(("%d epochs, %d tiles moved, %d events"):format(run.last, count.tiles, total))
-      assert(count.tiles > 0 and run.net.deaths == 0)
-    end
+  it("and tiles that move change no event and no answer", function()
+    for i = 1, RUNS do print(moved(SEED + 100 + i, give_tiles)) end
+  end)
+
+  it("and shards that move change none", function()
+    for i = 1, RUNS do print(moved(SEED + 200 + i, move_shard)) end
+  end)
+
+  it("and those that leave and are started again change none", function()
+    for i = 1, RUNS do print(moved(SEED + 300 + i, restart)) end
   end)
 end)

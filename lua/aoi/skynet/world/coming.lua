@@ -7,6 +7,7 @@
 --   ending[number]             records of nodes that see until then
 
 local commands = require "aoi.skynet.world.owner"
+local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
 local overrides = require "aoi.skynet.world.overrides"
@@ -46,7 +47,7 @@ return function(Shard)
   --- Returns the life that ends.
   function Shard:take_out(id, ent, client)
     if ent.client ~= client then outlet.note(self, ent.client, id, outlet.LEFT) end
-    if ent.past then self.lost[#self.lost + 1] = { id = id, life = ent.life, ended = true, leaves = true } end
+    if ent.past then self.lost[#self.lost + 1] = { id = id, life = ent.life, what = epoch.ENDED, leaves = true } end
     if ent.birth then
       self.releases[#self.releases + 1] = { id = id, life = ent.life }
     else

@@ -14,8 +14,9 @@
 --             To the id's home: that life has a new owner; 0: it has ended.
 --   9 ROWS    i64 id, u32 client, u32 batch, u8 hops, f64 x, y [, z]
 --             A move that went astray.
---   10 LOST   i64 id, u32 life, u8 ended
---             That life goes on elsewhere: a ghost of it that is still doubted leaves; ended: any ghost of it.
+--   10 LOST   i64 id, u32 life, u8 what
+--             0: that life goes on elsewhere: a ghost of it that is still doubted leaves; 1: it has ended: any ghost of it
+--             leaves; 2: to its owner: it is to end.
 --   11 TRAIT  i64 id, u32 life, u8 whole, u32 + traits, as of plain.lua and traits.lua
 --             whole: all of them, for a shard that comes to know the entity; else what has changed.
 --
@@ -26,7 +27,8 @@ local plain = require "aoi.skynet.world.plain"
 
 local spack, sunpack = string.pack, string.unpack
 
-local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, BORN = 1, ADDED = 1, POSITIONS = 2 }
+local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, BORN = 1, ADDED = 1, POSITIONS = 2,
+                GOES_ON = 0, ENDED = 1, ENDS = 2 }
 
 local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
@@ -63,7 +65,7 @@ function epoch.trait(id, life, whole, traits)
   return spack(TRAIT, id, life, whole and 1 or 0, plain.write(traits))
 end
 
-function epoch.lost(id, life, ended) return spack(LOST, id, life, ended and 1 or 0) end
+function epoch.lost(id, life, what) return spack(LOST, id, life, what) end
 
 function epoch.row(dimensions, id, client, batch, hops, x, y, z)
   if dimensions == 2 then return spack(ROW[2], id, client, batch, hops, x, y) end
@@ -155,9 +157,8 @@ end
 
 local function read_lost(bytes, at)
   local lost = {}
-  lost.id, lost.life, lost.ended, at = sunpack(LOST, bytes, at)
-  if lost.ended > 1 then error("impossible end", 0) end
-  lost.ended = lost.ended == 1
+  lost.id, lost.life, lost.what, at = sunpack(LOST, bytes, at)
+  if lost.what > epoch.ENDS then error("impossible end", 0) end
   return lost, at
 end
 

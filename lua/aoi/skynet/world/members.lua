@@ -51,12 +51,10 @@ end
 local function end_here(self)
   for _, one in ipairs(self.pending) do
     for _, index in ipairs(one.change.gone or {}) do
-      if index == self.here then
-        self.leaving = true
-        return
-      end
+      self.leaving = self.leaving or index == self.here
     end
   end
+  if self.leaving then return end
   self:finish("the others have taken this process for dead", true)
 end
 

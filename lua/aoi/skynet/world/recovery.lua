@@ -25,6 +25,7 @@
 -- What returns is as one that enters in the coming epoch, but is handed over, if need be to this shard itself.
 
 local clients = require "aoi.skynet.clients"
+local commands = require "aoi.skynet.commands"
 local core = require "aoi.skynet.native" "world"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
@@ -87,7 +88,7 @@ end
 function recovery.bear(self, id, ent)
   local at = ent.birth
   self.returning[id] = nil
-  self.lost[#self.lost + 1] = { id = id, life = ent.life }
+  self.lost[#self.lost + 1] = { id = id, life = ent.life, what = epoch.GOES_ON }
   return (self.router:restored(id, ent.life, ent.kind, at.x, at.y, at.z))
 end
 
@@ -95,8 +96,8 @@ end
 function recovery.tell_lost(self, put)
   for _, lost in ipairs(self.lost) do
     if lost.leaves and self.log then self.log(self.closed, ("1 leave %d"):format(lost.id)) end
-    local row = epoch.lost(lost.id, lost.life, lost.ended)
-    for shard = 1, self.plan.shards do put(shard, epoch.LOST, row) end
+    local row = epoch.lost(lost.id, lost.life, lost.what)
+    for shard = lost.to or 1, lost.to or self.plan.shards do put(shard, epoch.LOST, row) end
   end
   self.lost = {}
 end
@@ -182,14 +183,19 @@ end
 
 --- As an epoch is closed: lives that no client has restored in time, or that it says have ended.
 function recovery.expire(self)
-  for _, one in ipairs(self.ended) do
-    local life = self.life[one.id]
-    if life == one.life and self.orphans[one.id] then drop_orphan(self, one.id) end
-    if self.life[one.id] ~= one.life then
-      self.lost[#self.lost + 1] = { id = one.id, life = one.life, ended = true, leaves = not life }
+  local ended = self.ended
+  self.ended = {}
+  for _, one in ipairs(ended) do
+    local id, life = one.id, self.life[one.id]
+    local claimed = directory.is_claimed(self, id) -- a client is bringing it back
+    if life == one.life and self.orphans[id] and not claimed then drop_orphan(self, id) end
+    if self.life[id] == one.life then
+      self.ended[#self.ended + 1] = one
+      if not claimed then self.lost[#self.lost + 1] = { id = id, life = life, what = epoch.ENDS, to = self.holder[id] } end
+    else
+      self.lost[#self.lost + 1] = { id = id, life = one.life, what = epoch.ENDED, leaves = not life }
     end
   end
-  self.ended = {}
   if next(self.orphans) == nil then return end
   for id, since in pairs(self.orphans) do
     local patience = directory.is_claimed(self, id) and 2 * self.grace or self.grace
@@ -209,8 +215,14 @@ end
 --- Phase 2, when everything is where it will be.
 function recovery.apply_lost(self, lost)
   local ghost, doubted = self.router:ghost(lost.id)
-  if not ghost or not (doubted or lost.ended) or self.router:life(lost.id) ~= lost.life then return end
+  if lost.what == epoch.ENDS or not ghost or not (doubted or lost.what == epoch.ENDED) or self.router:life(lost.id) ~= lost.life then return end
   self.core:leave(lost.id)
+end
+
+--- At the end of an epoch: an own entity that a client has made leave, where that was lost, and the entity was not.
+function recovery.end_own(self, lost)
+  local ent = self.ents[lost.id]
+  if lost.what == epoch.ENDS and ent and ent.life == lost.life then commands.leave(self, ent.client, lost.id) end
 end
 
 local function is_claimer(self, id, client) return self.claims[id] and self.claims[id][1] == client end

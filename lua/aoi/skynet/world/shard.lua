@@ -550,6 +550,7 @@ function Shard:apply(number, list, unsure)
   self.applied = number
   if self.blank then self.blank = number ~= self.full end
   each_row(parts, epoch.HOME, directory.on_home, self)
+  each_row(parts, epoch.LOST, recovery.end_own, self)
   recovery.refill(self, parts)
   each_row(parts, epoch.ROWS, function(_, row)
     strays.move(self, row.client, row.batch, row.hops, row.id, row.x, row.y, row.z)
