@@ -115,6 +115,8 @@ local function push_moves(self)
   return not gone
 end
 
+Member.push = push_moves
+
 -- Entities whose owner is not known, since somebody else has entered them: their homes are asked, each once. A move of
 -- them that comes meanwhile is the last one.
 local function find_lost(self)

@@ -271,6 +271,7 @@ local function run(self)
     end
   end
   wake(self)
+  self:push() -- moves that are made again
   restore_foreign(self)
 end
 
