@@ -48,6 +48,7 @@ build = {
     ["aoi.skynet.world.director"] = "lua/aoi/skynet/world/director.lua",
     ["aoi.skynet.world.directory"] = "lua/aoi/skynet/world/directory.lua",
     ["aoi.skynet.world.epoch"] = "lua/aoi/skynet/world/epoch.lua",
+    ["aoi.skynet.world.delivery"] = "lua/aoi/skynet/world/delivery.lua",
     ["aoi.skynet.world.exchange"] = "lua/aoi/skynet/world/exchange.lua",
     ["aoi.skynet.world.exchanged"] = "lua/aoi/skynet/world/exchanged.lua",
     ["aoi.skynet.world.followers"] = "lua/aoi/skynet/world/followers.lua",

@@ -128,12 +128,12 @@ end)
 
 describe("messages of a world", function()
   it("of routes are read or refused, whatever bytes come", function()
-    local message = wire.routes(5, 12, { wire.route(-8, 2), wire.route(9, 0) })
+    local message = wire.routes(5, 12, { wire.route(-8, 2), wire.route(9, wire.LEFT_WORLD, 7) })
     assert.same({ wire.ROUTES, 0, 5 }, { wire.head(message) })
     local list = {}
     assert.same({ 2, 12 }, { wire.read_routes(message, list) })
-    assert.same({ -8, 2, 9, 0 }, list)
-    assert.same({ nil, "wrong length 33" }, { wire.read_routes(message .. "x", {}) })
+    assert.same({ -8, 2, 0, 9, wire.LEFT_WORLD, 7 }, list)
+    assert.same({ nil, "wrong length 41" }, { wire.read_routes(message .. "x", {}) })
   end)
 
   it("of moves are read or refused, whatever bytes come", function()

@@ -195,7 +195,7 @@ local function key(kind, watcher, node, target) return kind .. " " .. watcher ..
 -- The mail of a shard: `routes`, and `events` of nodes, each written by one shard.
 local function hear(self, mail, count)
   local list = {}
-  for i = 1, 2 * (mail.routes and wire.read_routes(mail.routes, list) or 0), 2 do
+  for i = 1, 3 * (mail.routes and wire.read_routes(mail.routes, list) or 0), 3 do
     assert(list[i + 1] > 0, "a move was refused")
     if self.outbox:where(list[i]) then self.outbox:set(list[i], list[i + 1]) end
   end

@@ -58,7 +58,7 @@ local function change_node(self, who)
   local node = node_number(self, self.random(3))
   if not who.nodes[node] then
     self.member:add_node(who.id, node, self.scene.area(self.random), self.handlers())
-    who.nodes[node] = true
+    who.nodes[node] = self.member.answered_at -- it is there one epoch later
   elseif self.random(2) == 1 then
     self.member:set_area(who.id, node, self.scene.area(self.random))
   else
@@ -113,6 +113,13 @@ end
 
 -- Questions -----------------------------------------------------------------------------------------------------------
 
+local function record(self, name, arguments, list, n)
+  local epoch = self.member.answered_at
+  local asked = self.asked[epoch] or {}
+  self.asked[epoch] = asked
+  asked[#asked + 1] = { name, arguments, { table.unpack(list, 1, name == "viewers" and 2 * n or n) } }
+end
+
 local function note(self, name, arguments, ...)
   local member = self.member
   local ok, list, n = pcall(member[name], member, ...)
@@ -121,9 +128,13 @@ local function note(self, name, arguments, ...)
     error(list, 0)
   end
   if not member.answered_at then return end -- the shards' answers are of several epochs
-  local asked = self.asked[member.answered_at] or {}
-  self.asked[member.answered_at] = asked
-  asked[#asked + 1] = { name, arguments, { table.unpack(list, 1, name == "viewers" and 2 * n or n) } }
+  record(self, name, arguments, list, n)
+end
+
+-- A node sees nothing before the epoch in which it comes; a former life of it may end with that.
+local function ask_view(self, id, node, added)
+  local list, n = self.member:view(id, node)
+  if self.member.answered_at > added then record(self, "view", { id, node }, list, n) else assert(n == 0) end
 end
 
 local function ask(self)
@@ -143,7 +154,7 @@ local function ask(self)
     note(self, "viewers", { id }, id)
   elseif what == 4 then
     local node = next(who.nodes)
-    if node then note(self, "view", { who.id, node }, who.id, node) end
+    if node then ask_view(self, who.id, node, who.nodes[node]) end
   else
     local target = random(2) == 1 and who.id or self.shared[random(#self.shared)]
     local node = next(who.nodes)

@@ -126,7 +126,7 @@ typedef struct world_router {
     uint32_t width;
     uint32_t epoch; /* the coming one */
     bool retells;   /* the closed epoch names every entity to its whole audience */
-    bool unsure;    /* ghosts may be other ones than their owners have told of: a process has died with a part of that */
+    bool unsure;    /* a part of an earlier epoch may be missing: ghosts may differ from what their owners have said */
     world_record *records;
     uint32_t record_cap;
     world_mover *movers; /* what the coming epoch will move */

@@ -54,7 +54,7 @@ end
 
 local function routes(w, message)
   local list = {}
-  for i = 1, 2 * wire.read_routes(message, list), 2 do w.outbox:set(list[i], list[i + 1]) end
+  for i = 1, 3 * wire.read_routes(message, list), 3 do w.outbox:set(list[i], list[i + 1]) end
 end
 
 local function step(w)

@@ -23,8 +23,8 @@
 --  10 GONE      client    0: the client has ended
 --  11 LOST      service   link; each: i64 entity, i64 node (the least number: the client view) whose events went to a
 --                         service that is gone
---   12 ROUTES   shard     client; u32 epoch, each: i64 id, u16 shard that owns it from then on; 0: a move of it was
---               refused
+--   12 ROUTES   shard     client; u32 epoch, each: i64 id, u16 shard that owns it from then on, u32 life. Shard 0: a
+--               move of it was refused; 0xffff: another client has made that life of it leave
 --   13 RENEWED  exchange  client; u32 epoch, then as of world/plain.lua: places = { [shard] = as of changes.place }:
 --                         shards of which another instance is there from then on; lost: former ones have died; or
 --                         late = names, seconds: late.lua
@@ -53,6 +53,7 @@ local wire = {
   VERSION = 2,
   EVENTS = 1, MOVES = 2, REFUSED = 3, ACK = 4, PING = 5, BYE = 6, PACKETS = 7, BROADCAST = 8, TAKEN = 9, GONE = 10,
   LOST_VIEWS = 11, ROUTES = 12, RENEWED = 13,
+  LEFT_WORLD = 0xffff, -- in place of a shard: another client has made that life of the entity leave
   GATE = 0x80000000, -- numbers of links that another one has made for a gate begin here
   PIECE_MESSAGE = 1, PIECE_REQUEST = 2, PIECE_GONE = 3,
   ASK = 1, TICK = 1, Z = 2, LOST = 1, OF_PACKETS = 2, OF_BROADCASTS = 4, OF_RESTORED = 8, -- flags of a message
@@ -66,7 +67,7 @@ local wire = {
   OPENED = core.OPENED, CLOSED = core.CLOSED, RESYNCED = core.RESYNCED, ASKED = core.ASKED, MISSED = core.MISSED,
 }
 
-local VERSION, HEAD = wire.VERSION, 8
+local VERSION, HEAD, ROUTE = wire.VERSION, 8, 14
 local NO_FD = math.mininteger -- and no node
 
 local function head(kind, flags, width, number) return spack("<BBBBI4", VERSION, kind, flags, width, number) end
@@ -194,7 +195,7 @@ function wire.resync(link, groups, epoch) return spack("<I4I4I4I4", 0, link, gro
 --- The groups of a message that begins with a resync: how many, and the bytes.
 function wire.read_resync(s) return sunpack("<I4", s, HEAD + 9), s:sub(HEAD + RESYNC + 1) end
 
-function wire.route(id, shard) return spack("<i8I2", id, shard) end
+function wire.route(id, shard, life) return spack("<i8I2I4", id, shard, life or 0) end
 
 function wire.routes(client, epoch, rows)
   return head(wire.ROUTES, 0, 0, client) .. spack("<I4", epoch) .. table.concat(rows)
@@ -210,11 +211,13 @@ function wire.read_renewed(s)
   return (sunpack("<I4", s, HEAD + 1)), s:sub(HEAD + 5)
 end
 
---- ROUTES into the list `out`: id, shard, and so on. Returns how many pairs, and the epoch.
+--- ROUTES into the list `out`: id, shard, life, and so on. Returns how many rows, and the epoch.
 function wire.read_routes(s, out)
-  if (#s - HEAD - 4) % 10 ~= 0 then return nil, "wrong length " .. #s end
-  local n = (#s - HEAD - 4) // 10
-  for i = 1, n do out[2 * i - 1], out[2 * i] = sunpack("<i8I2", s, HEAD + 10 * i - 5) end
+  if (#s - HEAD - 4) % ROUTE ~= 0 then return nil, "wrong length " .. #s end
+  local n = (#s - HEAD - 4) // ROUTE
+  for i = 1, n do
+    out[3 * i - 2], out[3 * i - 1], out[3 * i] = sunpack("<i8I2I4", s, HEAD + 5 + ROUTE * (i - 1))
+  end
   return n, (sunpack("<I4", s, HEAD + 1))
 end
 

@@ -27,6 +27,7 @@
 -- members.lua, director.lua.
 
 local changes = require "aoi.skynet.world.changes"
+local delivery = require "aoi.skynet.world.delivery"
 local director = require "aoi.skynet.world.director"
 local late = require "aoi.skynet.world.late"
 local members = require "aoi.skynet.world.members"
@@ -298,7 +299,7 @@ function Exchange:send_mail()
     for number, at in pairs(self.resuming) do
       if at == epoch then mail[number] = mail[number] or {} end
     end
-    for number, list in pairs(mail) do self:deliver(number, epoch, list) end
+    for number, list in pairs(mail) do delivery.deliver(self, number, epoch, list) end
     changes.tell_clients(self, epoch)
   end
   self.sent = math.max(self.sent, told)
@@ -318,7 +319,7 @@ function Exchange:join(address)
   self.client_count = self.client_count % (MOST_CLIENTS - 1) + 1
   number = (self.here - 1) << 24 | self.client_count
   self.by_address[address] = number
-  self.clients[number] = streams.begin { address = address, seq = 0, acked = 0, behind = false, foreign = 0 }
+  self.clients[number] = streams.begin { address = address, seq = 0, acked = 0, behind = false, foreign = 0, left = {} }
   return number
 end
 
@@ -385,81 +386,11 @@ function Exchange:post_to(number, message)
   return true
 end
 
--- The records of all shards: nodes that end come first, as another shard may have the next life of one.
-local function records_of(number, list, anew)
-  local ends, rest, groups = {}, {}, 0
-  for _, mail in ipairs(list) do
-    ends[#ends + 1] = not anew and mail.ended or nil -- which a resync ends by not naming them
-    if mail.events and anew then
-      local n, records = wire.read_resync(mail.events)
-      groups, rest[#rest + 1] = groups + n, records
-    elseif mail.events then
-      ends[#ends + 1], rest[#rest + 1] = mail.events:sub(9, mail.ends), mail.events:sub(mail.ends + 1)
-    end
-  end
-  return (anew and wire.resync(number, groups, anew) or "") .. table.concat(ends) .. table.concat(rest)
-end
-
-local function lags(self, client)
-  if client.behind or not streams.is_full(client, "seq", "acked", self.window) then return client.behind end
-  client.behind = true
-  self.counters.overruns = self.counters.overruns + 1
-  return true
-end
-
--- Messages that are neither events nor routes. A client that has fallen behind with broadcasts misses what comes then;
--- a view of which packets have been dropped is silent until it begins anew.
-local function deliver_letters(self, number, epoch, letters)
-  local client, packets = self.clients[number], {}
-  for _, message in ipairs(letters) do
-    if wire.head(message) == wire.BROADCAST then message = streams.broadcast(client, message) end
-    if message then self:post_to(number, message) end
-  end
-  for i = 1, #letters.packets, 2 do
-    local id, at = letters.packets[i], client.starved[letters.packets[i]]
-    if at and at ~= true and epoch >= at then client.starved[id] = nil end
-    if not streams.starves(client, id, self.window) then packets[#packets + 1] = letters.packets[i + 1] end
-  end
-  if not packets[1] or not self.clients[number] then return end
-  streams.send_packets(client, packets, self.window, function(message) return self:post_to(number, message) end)
-end
-
 local function ack_packets(self, client, seq)
   local ids = streams.ack_packets(client, seq)
   if not ids[1] then return end
   local at = self:order("resend", ids)
   for _, id in ipairs(ids) do client.starved[id] = at end
-end
-
---- The mail of an epoch to a client here.
-function Exchange:deliver(number, epoch, list)
-  self:deliver_events(number, epoch, list)
-  for _, mail in ipairs(list) do
-    if mail.letters and self.clients[number] then deliver_letters(self, number, epoch, mail.letters) end
-  end
-end
-
-function Exchange:deliver_events(number, epoch, list)
-  local client = self.clients[number]
-  local anew = client and client.resumes == epoch and epoch or nil
-  if anew and changes.is_unsure(self, epoch) then -- not all its nodes are in a shard
-    client.resumes = self:order("whole", number)
-    self.resuming[number] = client.resumes
-    return
-  end
-  if not client or not anew and (client.resumes or lags(self, client)) then return end
-  for _, mail in ipairs(list) do
-    if mail.routes then self:post_to(number, mail.routes) end
-  end
-  if anew then
-    client.resumes, self.resuming[number] = nil, nil
-    self.counters.resyncs = self.counters.resyncs + 1
-  end
-  local records = records_of(number, list, anew)
-  if #records == 0 or not self.clients[number] then return end
-  local seq, ask = streams.next(client, "seq", "acked", self.window)
-  client.seq = seq
-  self:post_to(number, wire.events(seq, ask, records))
 end
 
 --- The client at that address has delivered the messages up to seq; flags as of wire.lua.

@@ -27,6 +27,7 @@ local Member = setmetatable({ noun = "world", together = one_by_one }, { __index
 Member.__index = Member
 
 local MOST_TRIES = 100 -- shards asked one after the other for an entity that changes hands
+local MOST_MISSES = 25 -- epochs in a row in which the home knows none: a client that is alive restores it within 20
 local REMEMBERS = 100  -- epochs for which the lives are known that this client has ended
 local MOST_LEFT = 1000 -- of them before the old ones are looked for
 local MOST_FLUSHES = 4 -- whose moves are under way in an epoch: those of later ones wait for its end
@@ -164,15 +165,16 @@ local function whose(self, id)
   end
 end
 
--- The shard says that it does not know the entity: the one to ask next; false: there is none.
+-- The shard says that it does not know the entity: the one to ask next; false: there is none; and whether its home
+-- knows none of an entity that this client has entered.
 local function next_owner(self, id, shard)
   forget_owner(self, id)
   local ok, found = whose(self, id)
   if not ok then return false, found end
-  -- What this client has entered is somewhere, or will be.
+  -- What this client has entered is somewhere, or will be; or another one has made it leave, of which no message has come.
   if not found and select(2, self.outbox:owned(id)) > 0 then
     if not self.tick_epoch() then return false, self:closed_text() end
-    found = shard
+    return true, shard, true
   end
   return true, found
 end
@@ -191,7 +193,7 @@ function Member:ask_owner(name, id, ...)
   if self.lost_count > 0 then find_lost(self) end
   push_moves(self)
   local owner, sent = self.outbox:where(id)
-  local shard, batch, same = sent or owner, self.batch, 0
+  local shard, batch, same, missing = sent or owner, self.batch, 0, 0
   for _ = 1, MOST_TRIES do
     local answer = { "unknown" }
     if shard then
@@ -209,11 +211,12 @@ function Member:ask_owner(name, id, ...)
     elseif status == "moved" then
       shard = reason
     elseif status == "unknown" then
-      local ok, found = next_owner(self, id, shard)
+      local ok, found, misses = next_owner(self, id, shard)
       if not ok then return false, found end
+      missing = misses and missing + 1 or 0
       same = found == shard and same + 1 or 0 -- it may have come there meanwhile; or it has only been claimed
       local own = select(2, self.outbox:owned(id)) > 0
-      if not own and (not found or same > 1) then return no_entity(name, id) end
+      if missing > MOST_MISSES or not own and (not found or same > 1) then return no_entity(name, id) end
       shard = found
     else
       return false, reason
@@ -501,15 +504,22 @@ function Member:refuse(ids, epoch)
   self.client:report_refused(self, ids, #ids)
 end
 
---- list: n pairs of an entity and the shard that owns it from that epoch on, 0: a move of it has been refused.
+-- Another client has made it leave; this one may have entered another life of it since.
+local function forget_life(self, id, life)
+  local now = self.outbox:owned(id)
+  if not now or now[2] ~= life then return end
+  self.outbox:forget(id)
+  self.outbox:set(id, 0)
+end
+
+--- list: n rows of an entity, the shard that owns it from that epoch on, and a life; 0: a move of it has been refused.
 function Member:take_routes(list, n, epoch)
   local refused = {}
   self.epoch_told = math.max(self.epoch_told, epoch) -- requests wait for epoch_seen alone: shards have answered that
-  for i = 1, 2 * n, 2 do
+  for i = 1, 3 * n, 3 do
     local id, shard = list[i], list[i + 1]
     if shard == outlet.LEFT then
-      self.outbox:forget(id)
-      self.outbox:set(id, 0)
+      forget_life(self, id, list[i + 2])
     elseif shard == 0 then
       refused[#refused + 1] = id
     elseif shard <= self.shards and self.outbox:where(id) then

@@ -8,18 +8,18 @@
 local clients = require "aoi.skynet.clients"
 local wire = require "aoi.skynet.wire"
 
-local outlet = { LEFT = 0xffff } -- in place of a shard: another client has made the entity leave
+local outlet = { LEFT = wire.LEFT_WORLD }
 
 local CLOSE, LONG, WIDTH = 2, 8, { [4] = 64, [8] = 128 } -- flags of a group: wire.lua
 local NO_LIMIT = 0x7fffffff
 
 function outlet.post() return wire.post(NO_LIMIT, NO_LIMIT) end
 
---- That entity is owned by that shard from now on; 0: a move of it has been refused; or LEFT.
-function outlet.note(self, client, id, shard)
+--- That entity is owned by that shard from now on; 0: a move of it has been refused; or LEFT, and the life that ends.
+function outlet.note(self, client, id, shard, life)
   local notes = self.notes[client] or {}
   self.notes[client] = notes
-  notes[#notes + 1] = wire.route(id, shard)
+  notes[#notes + 1] = wire.route(id, shard, life)
 end
 
 local function letters_for(self, client)

@@ -1,0 +1,107 @@
+-- The mail of an epoch to the clients of a process: what all shards have written for one of them, in one message of
+-- events. The stream of a client has a window; one that has fallen behind gets no events until it has delivered all, and
+-- then all views anew.
+--
+--   client.seq, acked   of its events (aoi.skynet.streams); behind: it lacks some
+--   client.resumes      the epoch in which shards write whole views for it
+--   client.left[id]     the life of its entity that another client has made leave while it was behind
+--   client.starved[id]  client views of which packets have been dropped
+
+local changes = require "aoi.skynet.world.changes"
+local streams = require "aoi.skynet.streams"
+local wire = require "aoi.skynet.wire"
+
+local delivery = {}
+
+-- The records of all shards: nodes that end come first, as another shard may have the next life of one.
+local function records_of(number, list, anew)
+  local ends, rest, groups = {}, {}, 0
+  for _, mail in ipairs(list) do
+    ends[#ends + 1] = not anew and mail.ended or nil -- which a resync ends by not naming them
+    if mail.events and anew then
+      local n, records = wire.read_resync(mail.events)
+      groups, rest[#rest + 1] = groups + n, records
+    elseif mail.events then
+      ends[#ends + 1], rest[#rest + 1] = mail.events:sub(9, mail.ends), mail.events:sub(mail.ends + 1)
+    end
+  end
+  return (anew and wire.resync(number, groups, anew) or "") .. table.concat(ends) .. table.concat(rest)
+end
+
+local function lags(self, client)
+  if client.behind or not streams.is_full(client, "seq", "acked", self.window) then return client.behind end
+  client.behind = true
+  self.counters.overruns = self.counters.overruns + 1
+  return true
+end
+
+-- Messages that are neither events nor routes. A client that has fallen behind with broadcasts misses what comes then;
+-- a view of which packets have been dropped is silent until it begins anew.
+local function deliver_letters(self, number, epoch, letters)
+  local client, packets = self.clients[number], {}
+  for _, message in ipairs(letters) do
+    if wire.head(message) == wire.BROADCAST then message = streams.broadcast(client, message) end
+    if message then self:post_to(number, message) end
+  end
+  for i = 1, #letters.packets, 2 do
+    local id, at = letters.packets[i], client.starved[letters.packets[i]]
+    if at and at ~= true and epoch >= at then client.starved[id] = nil end
+    if not streams.starves(client, id, self.window) then packets[#packets + 1] = letters.packets[i + 1] end
+  end
+  if not packets[1] or not self.clients[number] then return end
+  streams.send_packets(client, packets, self.window, function(message) return self:post_to(number, message) end)
+end
+
+-- What the mail of an epoch says of routes goes before its events. A client that gets none as it has fallen behind finds
+-- owners by asking; that others have made entities leave it hears with the next.
+local function post_routes(self, number, epoch, list, behind)
+  local client, rows = self.clients[number], {}
+  for _, mail in ipairs(list) do
+    if mail.routes and not behind then
+      self:post_to(number, mail.routes)
+    elseif mail.routes then
+      local n = wire.read_routes(mail.routes, rows)
+      for i = 1, 3 * n, 3 do
+        if rows[i + 1] == wire.LEFT_WORLD then client.left[rows[i]] = rows[i + 2] end
+      end
+    end
+  end
+  if behind or next(client.left) == nil then return end
+  local left = {}
+  for id, life in pairs(client.left) do left[#left + 1] = wire.route(id, wire.LEFT_WORLD, life) end
+  client.left = {}
+  self:post_to(number, wire.routes(number, epoch, left))
+end
+
+local function deliver_events(self, number, epoch, list)
+  local client = self.clients[number]
+  if not client then return end
+  local anew = client.resumes == epoch and epoch or nil
+  local unsure = anew and changes.is_unsure(self, epoch) -- not all its nodes are in a shard
+  local behind = unsure or not anew and (client.resumes or lags(self, client))
+  post_routes(self, number, epoch, list, behind)
+  if unsure then
+    client.resumes = self:order("whole", number)
+    self.resuming[number] = client.resumes
+  end
+  if behind then return end
+  if anew then
+    client.resumes, self.resuming[number] = nil, nil
+    self.counters.resyncs = self.counters.resyncs + 1
+  end
+  local records = records_of(number, list, anew)
+  if #records == 0 or not self.clients[number] then return end
+  local seq, ask = streams.next(client, "seq", "acked", self.window)
+  client.seq = seq
+  self:post_to(number, wire.events(seq, ask, records))
+end
+
+--- The mail of an epoch to a client here.
+function delivery.deliver(self, number, epoch, list)
+  deliver_events(self, number, epoch, list)
+  for _, mail in ipairs(list) do
+    if mail.letters and self.clients[number] then deliver_letters(self, number, epoch, mail.letters) end
+  end
+end
+
+return delivery

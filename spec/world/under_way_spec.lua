@@ -1,0 +1,168 @@
+-- What is under way to a shard as that dies or moves: the last move of an entity, a node that is being added, a leave.
+-- Short histories, many of them, each with one such moment.
+if not string.pack then
+  describe("what is under way", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local director = require "aoi.skynet.world.director"
+local network = require "spec.world.network"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+
+local SEED = random_run.seed("world under way")
+local GATE = 3 -- the process of the client
+local PLAN = { size = 64, reach = 10, tile = 8, shards = { 2, 2 } }
+
+local function new_network(seed)
+  local net = network.new { seed = seed, plan = PLAN, processes = { 2, 2, 0 }, patience = 5, grace = 60, lose = 0.05 }
+  return net, net:member(GATE), rng.new(seed)
+end
+
+local function wait(net, epochs)
+  local last = net.exchanges[GATE].epoch + epochs
+  net:run_until(function() return net.exchanges[GATE].epoch >= last end)
+end
+
+-- The client acts in a coroutine, and something happens to a shard meanwhile, again and again; then all is quiet.
+local function play(net, act, disturb)
+  local done = false
+  net:spawn(function()
+    act()
+    done = true
+  end)
+  local at = net.exchanges[GATE].epoch + 3
+  net:run_until(function()
+    if net.exchanges[GATE].epoch >= at then at = net.exchanges[GATE].epoch + disturb() end
+    return done
+  end, 200)
+  wait(net, 40)
+  for _, shard in ipairs(net.shards) do shard:check() end
+end
+
+local function owner_of(net, id)
+  local found
+  for _, shard in ipairs(net.shards) do
+    if shard.ents[id] then
+      assert(not found, "an entity is doubled")
+      found = shard
+    end
+  end
+  return found
+end
+
+-- Moves entities until so many epochs are over; returns where they are to be.
+local function walk(net, member, random, ids, epochs)
+  local at, last = {}, net.exchanges[GATE].epoch + epochs
+  repeat
+    local id = ids[random(#ids)]
+    at[id] = { random() * 64, random() * 64 }
+    member:move(id, at[id][1], at[id][2])
+    member:flush()
+    net:sleep(random() * 0.05)
+  until net.exchanges[GATE].epoch >= last
+  return at
+end
+
+local function check_places(net, places)
+  for id, at in pairs(places) do
+    local x, y = owner_of(net, id).core:position(id)
+    assert(x == at[1] and y == at[2], "the last move of an entity is lost")
+  end
+end
+
+local function kill_one(net, random)
+  return function()
+    net:kill_shard(random(4))
+    return 12
+  end
+end
+
+local IDS = { 1, 2, 3, 4, 5, 6, 7, 8 }
+
+local function enter_all(member, random)
+  for _, id in ipairs(IDS) do member:enter(id, random() * 64, random() * 64) end
+end
+
+describe("what is under way", function()
+  it("to a shard that goes to another process: moves arrive", function()
+    for run = 1, 6 do
+      local net, member, random = new_network(SEED + run)
+      local places
+      play(net, function()
+        enter_all(member, random)
+        places = walk(net, member, random, IDS, 70)
+      end, function()
+        local shard = random(4)
+        local to = net.exchanges[GATE].hosts[shard] == 1 and "p2" or "p1"
+        director.wish(net.exchanges[GATE], { host = { shard, to } })
+        return 14
+      end)
+      assert(net.moved > 2)
+      check_places(net, places)
+    end
+  end)
+
+  it("to a shard that dies: the last moves are made again, whoever has handed over the entity", function()
+    for run = 1, 6 do
+      local net, member, random = new_network(SEED + 100 + run)
+      local places
+      play(net, function()
+        enter_all(member, random)
+        places = walk(net, member, random, IDS, 30)
+        net:kill_shard(random(4))
+      end, kill_one(net, random))
+      check_places(net, places)
+    end
+  end)
+
+  it("to a shard that dies: a node that is being added is the client's", function()
+    for run = 1, 6 do
+      local net, member, random = new_network(SEED + 200 + run)
+      local nodes = {}
+      play(net, function()
+        enter_all(member, random)
+        for _ = 1, 120 do
+          local id, node = IDS[random(#IDS)], random(3)
+          local name = id * 10 + node
+          if nodes[name] then member:remove_node(id, node) else member:add_node(id, node, 9, {}) end
+          nodes[name] = not nodes[name]
+          net:sleep(random() * 0.1)
+        end
+      end, kill_one(net, random))
+      for _, id in ipairs(IDS) do
+        local shard = owner_of(net, id)
+        for node = 1, 3 do
+          local rec = (shard.ents[id].nodes or {})[node]
+          assert.equal(nodes[id * 10 + node] or false, rec ~= nil)
+          if rec then
+            local list, n = shard.core:view(id, rec.number)
+            local seen, count = member:seen(id, node)
+            table.sort(list)
+            table.sort(seen)
+            assert.equal(table.concat(list, " ", 1, n), table.concat(seen, " ", 1, count))
+          end
+        end
+      end
+    end
+  end)
+
+  it("to a shard that dies: who has left and come again is there once", function()
+    for run = 1, 6 do
+      local net, member, random = new_network(SEED + 300 + run)
+      play(net, function()
+        enter_all(member, random)
+        for _ = 1, 120 do
+          local id = IDS[random(#IDS)]
+          member:leave(id)
+          if random(2) == 1 then net:sleep(random() * 0.1) end
+          member:enter(id, random() * 64, random() * 64)
+        end
+      end, kill_one(net, random))
+      for _, id in ipairs(IDS) do
+        assert(owner_of(net, id), "an entity is lost")
+        assert.is_true(member.outbox:owned(id)[2] == owner_of(net, id).ents[id].life)
+      end
+    end
+  end)
+end)
