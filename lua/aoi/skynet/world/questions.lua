@@ -26,26 +26,39 @@ local function ask_together(self, shards, answers, after, name, ...)
   return latest, same
 end
 
+-- Adds the shards of another list. Returns whether there is a new one.
+local function add_missing(shards, others)
+  local known, n = {}, #shards
+  for _, shard in ipairs(shards) do known[shard] = true end
+  for _, shard in ipairs(others) do
+    if not known[shard] then shards[#shards + 1] = shard end
+  end
+  return #shards > n
+end
+
 -- One answer of each shard, all of the same epoch, as between two epochs entities change hands: if not by chance, they
--- are asked for one to come, that is a little farther away each time. Returns true, the answers by shard, and the
--- epoch, nil where after some rounds there was none; or false and a reason.
-local function ask_all(self, shards, name, ...)
-  local answers, after, ahead = {}, self.epoch_seen, 1
-  if #shards == 0 then return true, answers, self.answered_at end
-  for _ = 1, MOST_ROUNDS do
+-- are asked for one to come, that is a little farther away each time. find() lists the shards; tiles may have changed
+-- owners until they answer, and so it is called again behind each round. Returns true, the answers by shard, the shards,
+-- and the epoch, nil where after some rounds there was none; or false and a reason.
+local function ask_all(self, find, name, ...)
+  local answers, after, ahead, shards = {}, self.epoch_seen, 1, table.move(find(), 1, self.shards, 1, {})
+  if #shards == 0 then return true, answers, shards, self.answered_at end
+  for round = 1, MOST_ROUNDS do
     if self.closed then return false, self:closed_text() end
     local latest, same = ask_together(self, shards, answers, after, name, ...)
     if not latest then return false, same end
-    if same then return true, answers, latest end
-    after, ahead = latest + ahead, 2 * ahead
+    local complete = round == MOST_ROUNDS or not add_missing(shards, find())
+    if same and complete then return true, answers, shards, latest end
+    after = same and latest or latest + ahead
+    ahead = same and ahead or 2 * ahead
   end
   self.counters.uneven = self.counters.uneven + 1
-  return true, answers
+  return true, answers, shards
 end
 
 -- The answers of several shards, each a list, one behind the other, and the epoch. None stands there twice.
-local function gather(self, shards, width, name, ...)
-  local ok, answers, epoch = ask_all(self, shards, name, ...)
+local function gather(self, find, width, name, ...)
+  local ok, answers, shards, epoch = ask_all(self, find, name, ...)
   if not ok then return false, answers end
   self.answered_at = epoch
   local all, n, seen = {}, 0, {}
@@ -66,7 +79,7 @@ end
 local function all_shards(self)
   local shards = {}
   for shard = 1, self.shards do shards[shard] = shard end
-  return shards
+  return function() return shards end
 end
 
 -- Whoever sees it stands with its owner or with one of the shards that have it as a ghost.
@@ -75,7 +88,7 @@ local function viewers(self, id)
     local ok, shards = self:ask_owner("audience", id)
     if not ok then return false, shards end
     local asked_at = self.answered_at
-    local good, list, n = gather(self, shards, 2, "viewers_here", id)
+    local good, list, n = gather(self, function() return shards end, 2, "viewers_here", id)
     if not good then return false, list end
     local even = #shards > 0 and self.answered_at == asked_at
     if even or #shards == 0 or round == MOST_ROUNDS then
@@ -146,7 +159,7 @@ local function around(self, x, y, area)
   if not ok or not (math.type(ex) and math.type(ey) and ex >= 0 and ey >= 0) then
     ex, ey = 0, 0 -- the shards there will say what is wrong with the area
   end
-  return self.around(x, y, ex, ey)
+  return function() return self.around(x, y, ex, ey) end
 end
 
 local function near(self, x, y, ...)
@@ -163,7 +176,8 @@ local function sweep(self, ...)
   local radius = at[2 * d + 1]
   local function half(i) return math.abs(at[d + i] - at[i]) / 2 + math.max(0, radius) end
   local function middle(i) return at[i] / 2 + at[d + i] / 2 end
-  local ok, list, n = gather(self, self.around(middle(1), middle(2), half(1), half(2)), 2, "sweep_here", ...)
+  local function find() return self.around(middle(1), middle(2), half(1), half(2)) end
+  local ok, list, n = gather(self, find, 2, "sweep_here", ...)
   if not ok then return false, list end
   local hits, sorted = {}, {}
   for i = 1, n do hits[i] = { list[2 * i - 1], list[2 * i] } end
@@ -181,17 +195,16 @@ local function around_rows(self, rows, area)
       low[a], high[a] = math.min(low[a], v), math.max(high[a], v)
     end
   end
-  if low[1] > high[1] then return {} end
+  if low[1] > high[1] then return function() return {} end end
   local _, ex, ey = pcall(extents, area)
   if not (math.type(ex) and math.type(ey) and ex >= 0 and ey >= 0) then ex, ey = 0, 0 end
-  return self.around(low[1] / 2 + high[1] / 2, low[2] / 2 + high[2] / 2, (high[1] - low[1]) / 2 + ex,
-    (high[2] - low[2]) / 2 + ey)
+  local x, y = low[1] / 2 + high[1] / 2, low[2] / 2 + high[2] / 2
+  return function() return self.around(x, y, (high[1] - low[1]) / 2 + ex, (high[2] - low[2]) / 2 + ey) end
 end
 
 local function near_many(self, rows, area, mask)
   if type(rows) ~= "table" then argument.fail(1, "near_many", 0, "table expected, got %s", type(rows)) end
-  local shards = around_rows(self, rows, area)
-  local ok, answers = ask_all(self, shards, "near_many_here", rows, area, mask)
+  local ok, answers, shards = ask_all(self, around_rows(self, rows, area), "near_many_here", rows, area, mask)
   if not ok then return false, answers end
   local all, n, ends = {}, 0, {}
   for row = 1, #rows // self.dimensions do
@@ -211,8 +224,8 @@ local function near_many(self, rows, area, mask)
 end
 
 -- Nearest first, equal ones by id, as a space does it.
-local function merge_nearest(self, shards, n, ...)
-  local ok, answers, epoch = ask_all(self, shards, "nearest_here", n, ...)
+local function merge_nearest(self, find, n, ...)
+  local ok, answers, shards, epoch = ask_all(self, find, "nearest_here", n, ...)
   if not ok then return false, answers end
   local found, seen = {}, {}
   for _, shard in ipairs(shards) do
@@ -233,8 +246,9 @@ local function nearest(self, x, y, ...)
   if self.dimensions == 3 then z, n, radius, mask = ... end
   check_plane(self, "nearest", x, y, z)
   n = argument.integer(n, self.dimensions + 1, "nearest", 0)
-  local shards = radius and math.type(radius) and radius >= 0 and self.around(x, y, radius, radius) or all_shards(self)
-  return merge_nearest(self, shards, n, radius, mask, x, y, z)
+  local bounded = radius and math.type(radius) and radius >= 0
+  local find = bounded and function() return self.around(x, y, radius, radius) end or all_shards(self)
+  return merge_nearest(self, find, n, radius, mask, x, y, z)
 end
 
 local function sum(self, name)
