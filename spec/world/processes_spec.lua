@@ -1,5 +1,5 @@
--- Processes of a world die, the one that leads as well, and come back; tiles move from one shard to another, shards from
--- one process to another; processes leave in turn and are started again; while clients in a process that lives go on.
+-- Processes of a world die, the one that leads as well, and come back; tiles move from one shard to another, shards
+-- from one process to another; processes leave in turn and are started again; while clients in a process that lives go on.
 -- What handlers hear alternates, and when all is quiet every shard and every handler has what one space has. What moves
 -- by order changes no event and no answer at all. AOI_STEPS sets the number of actions of each client.
 if not string.pack then
@@ -18,7 +18,8 @@ local GATE = 4 -- the process of all clients, without shards
 
 local function scene_of(lose, patience)
   return {
-    processes = { 2, 2, 2, 0 }, nodes = { p1 = 2, p2 = 2, p3 = 2, p4 = 0 }, patience = patience or 5, lose = lose, grace = 60,
+    processes = { 2, 2, 2, 0 }, nodes = { p1 = 2, p2 = 2, p3 = 2, p4 = 0 }, patience = patience or 5, lose = lose,
+    grace = 60,
     plan = { size = 60, reach = 10, tile = 4, shards = 6 }, process_of = function() return GATE end,
     area = function(random) return random(9) end, id = function(i) return i end,
   }

@@ -87,7 +87,8 @@ local function tell_orders(self, shard, entered, from)
 end
 
 local function start(self, shard, move, at, lost)
-  local one, entered, plan, former = { term = move.term, from = at, moves = {} }, self.entered, {}, self.instances[shard]
+  local one, entered, plan = { term = move.term, from = at, moves = {} }, self.entered, {}
+  local former = self.instances[shard]
   if former and not former.dead then -- what it has went to a process that has died
     self.tell(shard, "shutdown", true)
     former.dead, self.fallen[shard] = true, true
@@ -111,7 +112,8 @@ function changes.takes_part(self, shard, epoch)
   return one and not one.dead and one.from <= epoch
 end
 
---- Moves of a client of another process, which may have entered the epoch in which the shard begins here before this one.
+--- Moves of a client of another process, which may have entered the epoch in which the shard begins here before this
+-- one has.
 function changes.take_moves(self, shard, message)
   local starting = self.starting[shard]
   if changes.takes_part(self, shard, self.epoch + 1) then

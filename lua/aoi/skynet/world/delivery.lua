@@ -1,6 +1,6 @@
 -- The mail of an epoch to the clients of a process: what all shards have written for one of them, in one message of
--- events. The stream of a client has a window; one that has fallen behind gets no events until it has delivered all, and
--- then all views anew.
+-- events. The stream of a client has a window; one that has fallen behind gets no events until it has delivered all,
+-- and then all views anew.
 --
 --   client.seq, acked   of its events (aoi.skynet.streams); behind: it lacks some
 --   client.resumes      the epoch in which shards write whole views for it
@@ -52,8 +52,8 @@ local function deliver_letters(self, number, epoch, letters)
   streams.send_packets(client, packets, self.window, function(message) return self:post_to(number, message) end)
 end
 
--- What the mail of an epoch says of routes goes before its events. A client that gets none as it has fallen behind finds
--- owners by asking; that others have made entities leave it hears with the next.
+-- What the mail of an epoch says of routes goes before its events. A client that has fallen behind gets none: it finds
+-- owners by asking, and what others have made leave comes with the next events.
 local function post_routes(self, number, epoch, list, behind)
   local client, rows = self.clients[number], {}
   for _, mail in ipairs(list) do

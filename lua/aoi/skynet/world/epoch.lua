@@ -15,8 +15,8 @@
 --   9 ROWS    i64 id, u32 client, u32 batch, u8 hops, f64 x, y [, z]
 --             A move that went astray.
 --   10 LOST   i64 id, u32 life, u8 what
---             0: that life goes on elsewhere: a ghost of it that is still doubted leaves; 1: it has ended: any ghost of it
---             leaves; 2: to its owner: it is to end.
+--             0: that life goes on elsewhere: a ghost of it that is still doubted leaves; 1: it has ended: any ghost of
+--             it leaves; 2: to its owner: it is to end.
 --   11 TRAIT  i64 id, u32 life, u8 whole, u32 + traits, as of plain.lua and traits.lua
 --             whole: all of them, for a shard that comes to know the entity; else what has changed.
 --

@@ -171,7 +171,7 @@ local function next_owner(self, id, shard)
   forget_owner(self, id)
   local ok, found = whose(self, id)
   if not ok then return false, found end
-  -- What this client has entered is somewhere, or will be; or another one has made it leave, of which no message has come.
+  -- What this client has entered is somewhere, or will be; or another one has made it leave, which is yet to be heard.
   if not found and select(2, self.outbox:owned(id)) > 0 then
     if not self.tick_epoch() then return false, self:closed_text() end
     return true, shard, true

@@ -5,8 +5,9 @@
 --              --(all whose lines live have said so)--> dropped: the barrier waits for it no more
 --
 -- So who is left knows the same orders, and who is said to be gone finds no one to close an epoch with: the barrier is
--- the fence. Of two whose line fails while both reach a third one, that one takes the word of the earlier one. Those who are left go on if they are more than half, or half with the first of all; others wait until
--- the missing ones answer under another boot, which proves that they had died.
+-- the fence. Of two whose line fails while both reach a third one, that one takes the word of the earlier one. Those that
+-- are left go on if they are more than half, or half with the first of all; others wait until the missing ones answer
+-- under another boot, which proves that they had died.
 --
 --   exchange.processes[index]    { name, boot, since = the first epoch in which it takes part }
 --   exchange.missing[index]      why its line has failed; proven[index]: it has been started again
@@ -130,7 +131,8 @@ function members.lose(self, index, reason, answer)
   check(self)
 end
 
---- Another process has said so; answers: as this one has. Of two that do not reach each other the later one goes, so that all agree on one.
+--- Another process has said so; answers: as this one has. Of two that do not reach each other the later one goes, so
+-- that all agree on one.
 function members.vote(self, process, index, proven, answers)
   if not self.processes[index] then -- this one goes on without it already
     if answers or not self.lines[process] then return end

@@ -38,8 +38,8 @@ end
 
 -- One answer of each shard, all of the same epoch, as between two epochs entities change hands: if not by chance, they
 -- are asked for one to come, that is a little farther away each time. find() lists the shards; tiles may have changed
--- owners until they answer, and so it is called again behind each round. Returns true, the answers by shard, the shards,
--- and the epoch, nil where after some rounds there was none; or false and a reason.
+-- owners until they answer, and so it is called again behind each round. Returns true, the answers by shard, the
+-- shards, and the epoch, nil where after some rounds there was none; or false and a reason.
 local function ask_all(self, find, name, ...)
   local answers, after, ahead, shards = {}, self.epoch_seen, 1, table.move(find(), 1, self.shards, 1, {})
   if #shards == 0 then return true, answers, shards, self.answered_at end

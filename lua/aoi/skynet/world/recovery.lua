@@ -191,7 +191,9 @@ function recovery.expire(self)
     if life == one.life and self.orphans[id] and not claimed then drop_orphan(self, id) end
     if self.life[id] == one.life then
       self.ended[#self.ended + 1] = one
-      if not claimed then self.lost[#self.lost + 1] = { id = id, life = life, what = epoch.ENDS, to = self.holder[id] } end
+      if not claimed then
+        table.insert(self.lost, { id = id, life = life, what = epoch.ENDS, to = self.holder[id] })
+      end
     else
       self.lost[#self.lost + 1] = { id = id, life = one.life, what = epoch.ENDED, leaves = not life }
     end
@@ -215,7 +217,8 @@ end
 --- Phase 2, when everything is where it will be.
 function recovery.apply_lost(self, lost)
   local ghost, doubted = self.router:ghost(lost.id)
-  if lost.what == epoch.ENDS or not ghost or not (doubted or lost.what == epoch.ENDED) or self.router:life(lost.id) ~= lost.life then return end
+  if lost.what == epoch.ENDS or not ghost or not (doubted or lost.what == epoch.ENDED) then return end
+  if self.router:life(lost.id) ~= lost.life then return end
   self.core:leave(lost.id)
 end
 
