@@ -202,6 +202,11 @@ local function build(page)
     return 'href="' .. link(page, href) .. '"'
   end)
   html = html:gsub('src="([^"]*)"', function(src) return 'src="' .. link(page, src) .. '"' end)
+  html = html:gsub("<td>(.-)</td>", function(cell) -- figures stay on one line, text has room
+    local text = plain(cell)
+    local class = text:find "^[%d.,:;/()* %%-]+$" and "figure" or #text > 24 and "text"
+    return class and ('<td class="%s">%s</td>'):format(class, cell)
+  end)
   html = html:gsub("<table>", '<div class="wide"><table>'):gsub("</table>", "</table></div>")
   page.ids, page.body = ids, html
 end

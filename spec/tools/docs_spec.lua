@@ -65,6 +65,17 @@ describe("the site", function()
     assert.is_truthy(process.read(folder .. "/engines.html"):find('id="how-the-nine-grid-works"', 1, true))
   end)
 
+  it("styles no heading by its id: the reference has Events, and the playground an element of that name", function()
+    local style, seen = " " .. process.read "scripts/site/style.css", 0
+    for _, name in ipairs(pages()) do
+      for id in process.read(folder .. "/" .. name):gmatch '<h%d id="([^"]+)"' do
+        seen = seen + 1
+        assert.is_nil(style:find("[%s,]#" .. id:gsub("%p", "%%%0") .. "[%s,{.:]"), name .. ": " .. id)
+      end
+    end
+    assert.is_true(seen > 100)
+  end)
+
   it("refuses a dead link and a heading that is not there", function()
     pages()
     local copy, remove_copy = process.folder()

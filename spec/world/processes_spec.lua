@@ -1,5 +1,5 @@
 -- Processes of a world die, the one that leads as well, and come back; tiles move from one shard to another, shards
--- from one process to another; processes leave in turn and are started again; while clients in a process that lives go on.
+-- from one process to another; processes leave in turn and are started again; clients in a process that lives go on.
 -- What handlers hear alternates, and when all is quiet every shard and every handler has what one space has. What moves
 -- by order changes no event and no answer at all. AOI_STEPS sets the number of actions of each client.
 if not string.pack then
