@@ -263,7 +263,7 @@ end
 
 -- Waiting for an epoch ------------------------------------------------------------------------------------------------
 
---- Calls reply(epoch) when an epoch has been told here that takes all that was sent before.
+--- Calls reply(epoch) when an epoch has been reported here that takes all that was sent before.
 function Exchange:tick(reply)
   if self.closed then return reply(nil) end
   local at = self.epoch + (self.phase == "idle" and 1 or 2)
@@ -273,9 +273,9 @@ end
 
 -- What waited for the epochs of which all processes have sent their mail.
 function Exchange:send_mail()
-  local told = self.epoch
-  for _, done in pairs(self.done) do told = math.min(told, done) end
-  for epoch = self.sent + 1, told do
+  local complete = self.epoch
+  for _, done in pairs(self.done) do complete = math.min(complete, done) end
+  for epoch = self.sent + 1, complete do
     local mail = self.mail[epoch] or {}
     self.mail[epoch] = nil
     for number, at in pairs(self.resuming) do
@@ -284,10 +284,10 @@ function Exchange:send_mail()
     for number, list in pairs(mail) do self:deliver(number, epoch, list) end
     successors.tell_clients(self, epoch)
   end
-  self.sent = math.max(self.sent, told)
+  self.sent = math.max(self.sent, complete)
   local left = {}
   for _, tick in ipairs(self.ticks) do
-    if tick.at <= told then tick.reply(told) else left[#left + 1] = tick end
+    if tick.at <= complete then tick.reply(complete) else left[#left + 1] = tick end
   end
   self.ticks = left
 end
@@ -323,7 +323,7 @@ function Exchange:addresses(numbers)
   return list
 end
 
--- To the shards here; a successor is told later.
+-- To the shards here; a successor receives it later.
 local function obey(self, what, value, at)
   local kept = {}
   for _, one in ipairs(self.orders) do
@@ -537,7 +537,7 @@ end
 
 -- The end -----------------------------------------------------------------------------------------------------------
 
---- Ends the world, here and everywhere: shards and clients are told, nothing waits any more.
+--- Ends the world, here and everywhere: shards and clients receive the end, nothing waits any more.
 function Exchange:finish(reason)
   if self.closed then return end
   self.closed, self.reason = true, reason

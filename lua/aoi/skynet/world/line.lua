@@ -94,7 +94,7 @@ function Line:receive(batch)
   return { boot = self.boot }
 end
 
---- No more calls; nothing is told.
+--- No more calls; nothing is reported.
 function Line:close()
   self.dead = true
   self.queue, self.batch = {}, nil

@@ -2,7 +2,7 @@
 -- which on all know that shard S is in the hands of a successor, whose term is one higher, and R, when clients have
 -- restored.
 --
---   before E    requests to the successor wait; it ignores what it is told, but keeps what is handed to it
+--   before E    requests to the successor wait; it ignores the rows that it receives, but keeps what is handed to it
 --   close(E)    each shard names all that is its own, as HOME to the home of its id; ids that nobody names are orphans:
 --               they were the dead shard's
 --   E to R      clients restore what they have entered, with what its nodes have heard; it waits where it was brought
@@ -38,7 +38,7 @@ function recovery.is_absent(self) return self.applied < self.ready end
 
 -- An entity with a past ---------------------------------------------------------------------------------------------
 
--- Its client is not to be told of it before it is in the core: it has no number until then.
+-- Its client must not learn of it before it is in the core: it has no number until then.
 local function node_with_past(self, ent, id, n)
   local rec = { id = id, node = n.node, client = n.client, by = n.by or n.client, handle = n.handle, area = n.area,
                 positions = n.positions, added = true, seen = n.seen, width = n.width, overrides = n.overrides }
@@ -89,7 +89,7 @@ function recovery.bear(self, id, ent)
   return (self.router:restored(id, ent.life, ent.kind, at.x, at.y, at.z))
 end
 
---- Tells all shards that nothing but what they have been told of these lives is true.
+--- Tells all shards that only what they have received about these lives is true.
 function recovery.tell_lost(self, put)
   for _, lost in ipairs(self.lost) do
     if lost.leaves and self.log then self.log(self.closed, ("1 leave %d"):format(lost.id)) end
@@ -241,7 +241,7 @@ function CMD.restore(self, client, list)
 end
 
 --- list: handle, bytes and width of the ids that it sees, and so on: nodes of this client that no shard has any more:
--- it is told that they end.
+-- it receives their ends.
 function CMD.end_nodes(self, client, list)
   for i = 1, #list, 3 do outlet.end_node(self, client, list[i], list[i + 1], list[i + 2]) end
 end

@@ -3,16 +3,16 @@
 -- epoch; the one that was under way is completed without the dead shard.
 --
 --   died --(lines: "dead")--> no more of it counts --(idle)--> replaced --> order "renewed" for E
---        --> told to clients, behind the mail of E --> they restore --(lines: "restored")--> order "resume" for R
+--        --> sent to clients, behind the mail of E --> they restore --(lines: "restored")--> order "resume" for R
 --
 --   exchange.terms[shard]     of those that have had successors
 --   exchange.dying[shard]     here: until its successor is there; true: that is being made
 --   exchange.kept[shard]      parts for it that have come meanwhile
 --   exchange.unsure           deaths here or elsewhere until their R: not every node is in a shard, so that no resync
 --                             is sent; unsettled: E of those that have one; resumes[R]: for which E
---   exchange.renewals         { shard, term, at = E }, of which clients have not been told yet
+--   exchange.renewals         { shard, term, at = E }, which clients have not received yet
 --   exchange.renewed_in       the last E that is over, and those to come
---   exchange.restoring        clients that have been told, and have not restored everything yet
+--   exchange.restoring        clients that have received it, and have not restored everything yet
 --   exchange.whole[process]   the last E until which all clients there have
 --   exchange.resuming_at      the last E that this exchange has ordered, until it orders R
 
