@@ -69,7 +69,7 @@ namespace Aoi
         }
     }
 
-    /// <summary>An entity that the client knows. A field that was never told is 0, false or empty.</summary>
+    /// <summary>An entity that the client knows. A field that was never sent is 0, false or empty.</summary>
     public sealed class Known
     {
         public long Id, Kind;
@@ -118,7 +118,7 @@ namespace Aoi
         }
     }
 
-    /// <summary>Reads the messages of one connection: keeps what has come of texts that are told in parts.</summary>
+    /// <summary>Reads the messages of one connection: keeps what has come of texts that are sent in parts.</summary>
     public sealed class MessageReader
     {
         const int Version = 2, Flag3D = 1, FlagAnew = 2, FlagFields = 4;
@@ -166,7 +166,7 @@ namespace Aoi
         {
             bytes = message;
             Begin(from, count);
-            while (records > 0) Next(null); // all of it is sound, or nothing is told
+            while (records > 0) Next(null); // all of it is sound, or nothing is reported
             Begin(from, count);
             news.Clear();
             news.Anew = anew;

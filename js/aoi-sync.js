@@ -277,8 +277,8 @@
     return news
   }
 
-  // What a client knows: `known` is a Map from ids to { id, kind, x, y [, z], fields: { name: value } }; what was
-  // never told of fields is false, 0 or empty.
+  // What a client knows: `known` is a Map from ids to { id, kind, x, y [, z], fields: { name: value } }; a field
+  // that was never sent is false, 0 or empty.
   class Picture {
     constructor() {
       this.known = new Map()

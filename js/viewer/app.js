@@ -358,7 +358,7 @@
           `<small>${escape(V.nodeText(e.node))}${this.label_of(e)}</small></li>`)
       }
       $('list').innerHTML = rows.join('')
-      $('rate').textContent = `${end - events.begin[at]} in this tick, ${end} so far${events.dropped ? `, ${events.dropped} not told` : ''}`
+      $('rate').textContent = `${end - events.begin[at]} in this tick, ${end} so far${events.dropped ? `, ${events.dropped} left out` : ''}`
     }
 
     // ---- a frame ------------------------------------------------------------------------------------------------------

@@ -178,7 +178,7 @@
     const c = cursor(bytes, block), parts = []
     if (engine) c.text()
     for (let kind; (kind = c.byte()) !== 0;) {
-      const told = c.byte()
+      const listed = c.byte()
       const part = { kind: PARTS[kind - 1] || fail('a part is unknown'), layer: c.varint() }
       part.entities = c.varint()
       part.nodes = c.varint()
@@ -186,8 +186,8 @@
       part.x1 = c.double()
       part.y0 = c.double()
       part.y1 = c.double()
-      part.lists = told ? [[], [], []] : null
-      for (let tag; told && (tag = c.byte()) !== 0;) {
+      part.lists = listed ? [[], [], []] : null
+      for (let tag; listed && (tag = c.byte()) !== 0;) {
         const what = ENTRIES[(tag - 1) % 6], list = part.lists[Math.floor((tag - 1) / 6)]
         if (what === 'break') list.push([what])
         else list.push(what === 'entity' ? [what, c.id()] : [what, c.id(), c.id()])

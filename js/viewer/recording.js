@@ -267,7 +267,7 @@
       return list
     }
 
-    // The structure of an engine ('' the one that is recorded) at the frame, or the last one before it that was told.
+    // The structure of an engine ('' the one that is recorded) at the frame, or before it, if that has none.
     structure(frame, engine) {
       for (let f = Math.min(frame, this.last); f >= 0; f--)
         for (const b of this.frames[f].blocks) {

@@ -436,7 +436,7 @@ static int inbox_open(lua_State *L) {
     return 0;
 }
 
-/* close(handle): the node's map is closed; nothing is told. */
+/* close(handle): the node's map is closed; nothing is reported. */
 static int inbox_close(lua_State *L) {
     inbox *x = inbox_self(L);
     inbox_view *v = laoi_inbox_view(x, laoi_u32(L, 2));

@@ -33,7 +33,7 @@ enum { ENTRY_HEAD = 4 };        /* word, leaves, enters, values */
 enum { INBOX_SLOTS = 1 << 29 }; /* so that a slot fits a word */
 
 typedef struct inbox_view {
-    int64_t watcher, node;       /* as handlers are told */
+    int64_t watcher, node;       /* as handlers receive them */
     uint32_t handle, link, next; /* handle 0: a slot that is free or left, next: of the chain of those */
     uint32_t stamp;              /* of the last resync that named it */
     uint32_t since;              /* the first epoch whose resync must name it */
@@ -49,7 +49,7 @@ typedef struct inbox_view {
 typedef struct inbox_walk {
     uint32_t at, middle, stop; /* the next event of the entry; the first of what enters; the end of the entry */
     uint32_t values, turn;
-    int64_t word, target;    /* of the entry; of the last event that was told */
+    int64_t word, target;    /* of the entry; of the last event that was reported */
     const void *handlers;    /* those on the stack */
     bool walking, reporting; /* reporting: the call is that of an error */
 } inbox_walk;

@@ -242,7 +242,8 @@ static void next_subscriber(post *p, post_subscriber *u) {
     p->touched_at = p->touched_count = p->event_count = p->place_count = 0;
 }
 
-/* Makes the next message and pushes the address of its subscriber, it, and the length of its head and nodes that end; its bytes, 0: all have been told. */
+/* Makes the next message; pushes the address of its subscriber, the message, and the length of its head and nodes that
+ * end. Returns its bytes, 0: all have been packed. */
 static size_t push_events(lua_State *L, post *p) {
     while (p->touched_at < p->touched_count) {
         uint32_t s = p->touched[p->touched_at];

@@ -42,7 +42,7 @@ typedef struct post_record {
     uint32_t next, previous;     /* of the link; next: of the free slots, too */
     uint32_t next_dirty;         /* of the link's changed records */
     post_chain chains[2];        /* leaves, enters */
-    bool places, opened, closed; /* opened: has been told; closed: its life is over, last events included */
+    bool places, opened, closed; /* opened: has been reported; closed: its life is over, last events included */
     bool closing;                /* it is in the list of that name */
     bool dirty, owes_whole;
 } post_record;
@@ -64,7 +64,7 @@ typedef struct post_subscriber {
     uint32_t links, first_todo, last_todo; /* links: chain; next of the free slots, too */
     bool used, behind, touched, started;
     bool barred; /* from some entity: `moves` leaves its messages to the caller, who knows which */
-    bool unsent; /* a message is being made; if that fails, all is to be told again */
+    bool unsent; /* a message is being made; if that fails, all is to be sent again */
 } post_subscriber;
 
 typedef struct post {

@@ -123,7 +123,7 @@ static int r_adopt(lua_State *L) {
     if (!AOI_GROW(&r->memory, r->ids, r->id_cap, n)) return laoi_nomemory(L);
     for (size_t i = 0; i < n; i++) {
         r->ids[i] = world_read_id(&in, (int)width);
-        if (world_is_wide(r->ids[i])) r->width = 8; /* it may not be in this core, and be told as a leave */
+        if (world_is_wide(r->ids[i])) r->width = 8; /* it may not be in this core, and be reported as a leave */
     }
     int result = aoi_adopt_node(r->space->core, e, node, &a.area, r->ids, n, NULL);
     if (result == AOI_ENOMEM) return laoi_nomemory(L);

@@ -191,7 +191,7 @@ static void apply_move(lua_State *L, world_router *r, section *s, int width) {
 }
 
 /* A ghost that was doubted is named again: by its owner, or, in the place where a lost one goes on, by its new one.  Of a
- * former life, of which the end was lost with a shard, what has seen it is told. */
+ * former life, of which the end was lost with a shard, what has seen it gets the leave. */
 static bool name_again(lua_State *L, world_router *r, int64_t id, uint32_t life, uint64_t kind, const double *pos) {
     world_record *record;
     uint32_t slot = world_slot(r, id, &record);

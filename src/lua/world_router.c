@@ -1,10 +1,10 @@
 /* world_router.c - one shard of a world: which entities of its core are its own, and the moves of an epoch.
  *
- *   core         all entities whose tile is near this shard's: reals, its own, and ghosts, told of by their owners
+ *   core         all entities whose tile is near this shard's: reals, its own, and ghosts, reported by their owners
  *   records[]    by the core's slot of an entity: real or ghost, and of a real the shards that know its place
  *   movers[]     of the coming epoch: the last place of each real that has been moved
  *   concerning[] those of them that others must hear of, by the tiles where they were and are: few in a large region
- *   closed[]     of the closed epoch: the movers, once others have been told and while they wait to be applied
+ *   closed[]     of the closed epoch: the movers, once their moves have been sent and while they wait to be applied
  *
  *   rows from clients -> read -> movers -> close -> closed          -> apply (world_parts.c)
  *                                                -> out[shard][tag] -> part -> the other shards
@@ -112,7 +112,7 @@ static bool reserve_movers(world_router *r, size_t more) {
            AOI_GROW(&r->memory, r->concerning, r->concerning_cap, r->mover_count + more);
 }
 
-/* Whether the tile where the entity was told to be and that of `pos` concern this shard alone. */
+/* Whether the tile where the entity was last reported and that of `pos` concern this shard alone. */
 static bool is_inner(const world_router *r, const world_record *record, const double *pos) {
     uint32_t audience = r->map->audience[world_tile(r->map, pos[0], pos[1])];
     return audience == record->audience && r->map->sets[audience].count == 1 &&
@@ -285,7 +285,7 @@ bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint
     return true;
 }
 
-/* An entity whose tile was in the audience `was` and is in `is` now: each shard of them is told what is new to it, but
+/* An entity whose tile was in the audience `was` and is in `is` now: each shard of them receives what is new to it, but
  * this one and `taker`, which know. */
 static bool tell_others(world_router *r, uint32_t slot, uint32_t was, uint32_t is, uint32_t taker, const double *pos) {
     const aoi_entity_record *e = r->space->core->world.entities + slot;

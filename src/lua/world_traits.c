@@ -1,5 +1,5 @@
 /* world_traits.c - entities with traits, which travel in Lua (lua/aoi/skynet/world/traits.lua): which shards must have
- * all of them, as they have been told of the entity as a whole, and which the changes. */
+ * all of them, as they have received the entity as a whole, and which the changes. */
 #include "lua/world.h"
 
 bool world_note_whole(world_router *r, const world_record *record, int64_t id, uint32_t shard) {
@@ -18,7 +18,7 @@ static int r_trait(lua_State *L) {
     return 0;
 }
 
-/* wholes(): pairs of an entity with traits and a shard that is told of it as a whole, since the last call; and how many. */
+/* wholes(): pairs of an entity with traits and a shard that receives it as a whole, since the last call; and how many. */
 static int r_wholes(lua_State *L) {
     world_router *r = world_self(L);
     uint32_t n = r->whole_count;

@@ -202,7 +202,7 @@ static bool put_changes(aoi_sight *g) {
     return put;
 }
 
-/* To the sink; a client that has gone with its node is told nothing. */
+/* To the sink; a client that has gone with its node receives nothing. */
 static bool put_to_sink(aoi_sight *g, aoi_sight_pair *p) {
     const aoi_watch *n = g->watches[p->watch];
     return n->gone || !has_changed(p) || g->sink->see(n->client, p->target, &p->name, p->flags & AOI_PAIR_SEES);

@@ -43,7 +43,7 @@ typedef struct aoi_sight_pair {
     uint8_t flags;
 } aoi_sight_pair;
 
-typedef struct aoi_watch { /* a node of the sight; it stays after the node until its leaves are told */
+typedef struct aoi_watch { /* a node of the sight; it stays after the node until its leaves are reported */
     aoi_layer_node head;
     uint64_t client; /* the sink's */
     int64_t watcher, node_id;

@@ -33,7 +33,7 @@ static inline int32_t cell_floor(double v, int32_t lo, int32_t hi) {
 }
 
 /* Visits the cells of a span that the line from p to q may pass, those within a tolerance included, along the axis on
- * which it is longer.  -1: they are too many or too small to be told apart; else whether a visit ended the walk. */
+ * which it is longer.  -1: they are too many or too small to be distinguished; else whether a visit ended the walk. */
 AOI_INLINE int walk_cells(double inverse, const aoi_span *span, const double *p, const double *q, bool whole,
                           uint32_t most, wall_visit *visit, void *ud) {
     double x0 = p[0] * inverse, y0 = p[1] * inverse, x1 = q[0] * inverse, y1 = q[1] * inverse;

@@ -59,7 +59,7 @@ uint32_t aoi_wall_cells_used(const aoi_wall_cells *k); /* buckets */
 
 /* Meets every wall that may hide one end of the line from the other, some more than once, until `meet` is true; of the
  * whole line, beyond its ends, every wall that is filed on it.  -1: the cells on the way are more than `most`, or too small
- * to be told apart; else whether `meet` has ended it. */
+ * to be distinguished; else whether `meet` has ended it. */
 typedef bool aoi_wall_meet(void *ud, uint32_t slot);
 int aoi_wall_cells_walk(const aoi_wall_cells *k, const double *w, const double *t, bool whole, uint32_t most,
                         aoi_wall_meet *meet, void *ud);

@@ -25,7 +25,7 @@ local skynet = {}
 
 ---@class aoi.skynet.NodeOptions
 ---@field positions? boolean enters bring kind and position
----@field to? integer address of the service that is told
+---@field to? integer address of the service that receives the events
 
 ---@class aoi.skynet.ViewOptions
 ---@field limit? integer known at a time

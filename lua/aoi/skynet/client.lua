@@ -195,7 +195,7 @@ on[wire.PACKETS] = function(self, message, flags, seq)
   return true
 end
 
--- The watchers that have been told of the target, each once.
+-- The watchers that have received the target, each once.
 local function reached(self, target, handles, ids)
   local list, n, seen = {}, 0, {}
   local function add(id)

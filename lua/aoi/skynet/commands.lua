@@ -90,7 +90,7 @@ function commands.add_node(place, client, id, number, area, handle, options)
   return answer
 end
 
---- Its client is told with the coming events; until then the record is none of the entity's.
+--- Its client receives it with the coming events; until then the record is none of the entity's.
 function commands.drop_node(place, ent, rec)
   clients.forget_node(place, ent, rec)
   place:end_node(rec, false)
@@ -144,8 +144,8 @@ end
 
 -- The end of a client -----------------------------------------------------------------------------------------------
 
---- The client is gone: its nodes and views, those that it has asked for, and its entities. Who has asked for what it
--- had is told.
+--- The client is gone: its nodes and views, those that it has asked for, and its entities. Services that have
+-- asked for what it had receive its end.
 function commands.bury(place, client)
   local lists = {}
   clients.each(place, client, function(one)
@@ -178,10 +178,10 @@ end
 --- A table, and its text, since a message carries no metatable. 0 is no node's number.
 function commands.explain(place, client, id, number, target)
   local rec = commands.find(place, client, id, number)
-  local told = place.core:explain(id, rec and not rec.added and rec.number or 0, target)
-  told.node = number
-  local text = tostring(told)
-  return setmetatable(told, nil), text
+  local reason = place.core:explain(id, rec and not rec.added and rec.number or 0, target)
+  reason.node = number
+  local text = tostring(reason)
+  return setmetatable(reason, nil), text
 end
 
 --- Who sees it: pairs watcher, node. Client views have nodes, too, which are aoi.sync's own.

@@ -10,7 +10,7 @@
 -- at once, to the same watcher, too.
 --
 -- A handler may never return. What is parked behind it is bounded: from PARKED_MOST values on it is replaced by its net
--- change, which is no longer than what the watcher's handlers have been told and what its nodes see now.
+-- change, which is no longer than what the watcher's handlers have received and what its nodes see now.
 
 local failures = require "aoi.skynet.failures"
 local wire = require "aoi.skynet.wire"

@@ -143,7 +143,7 @@ local function new_client(address, name, on_gone)
       if on_gone then on_gone() end
     end,
   }
-  -- This service may be killed; then the AOI service is told by its last breath.
+  -- This service may be killed; then a message from its finalizer reaches the AOI service.
   local _, far = skynet.harbor(address)
   words = last_words(function()
     if not far then core.send(address, ptype, 0, wire.gone()) end

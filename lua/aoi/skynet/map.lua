@@ -118,9 +118,9 @@ setmetatable(Map, { __index = function(_, name)
   return Map[name]
 end })
 
-local function explanation(ok, told, text)
-  if ok then setmetatable(told, { __tostring = function() return text end }) end
-  return ok, told
+local function explanation(ok, reason, text)
+  if ok then setmetatable(reason, { __tostring = function() return text end }) end
+  return ok, reason
 end
 
 --- What `Space:explain` of a space tells; `pending` means events that wait in the service for the next tick.
@@ -192,8 +192,8 @@ end
 
 --- Adds a node: add_node(id, node, area, on_enter, on_leave [, options]) or add_node(id, node, area, handlers [,
 -- options]). options: positions = true: on_enter(watcher, target, node, kind, x, y [, z]), as of the tick; to =
--- address: that service is told, through a map of the same space that it has opened, and its handlers are those of
--- Map:listen.
+-- address: that service receives the events, through a map of the same space that it has opened; its handlers are
+-- those of Map:listen.
 function Map:add_node(id, node, area, ...)
   local handlers, options = handlers_of.arguments(...)
   return results(self:request_node(id, node, area, handlers, options))
@@ -260,7 +260,7 @@ end
 function Map:seen(id, node, buf) return results(seen(self, id, node, buf)) end
 
 --- Handlers that wait hold up nothing but the later events of the same watcher ("order", the default), or nothing at
--- all ("free": a leave may be told while the enter's handler still waits).
+-- all ("free": a leave may be delivered while the enter's handler still waits).
 function Map:handlers_wait(how)
   if how ~= "order" and how ~= "free" then argument.fail(1, "handlers_wait", 2, "'order' or 'free' expected") end
   self.in_order = how == "order"

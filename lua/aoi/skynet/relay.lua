@@ -29,17 +29,17 @@ local requests = {} -- handle -> { session = true }
 
 local function call(command, ...) return cluster.call(node, "@" .. name, command, ...) end
 
--- The connection has failed: its clients are told that the service is gone.
+-- The connection has failed: its clients receive the end of their links.
 local function lose(broken, reason)
   if connection ~= broken then return end
   connection = nil
   skynet.error(("aoi: the connection to %s@%s is lost: %s"):format(node, name, tostring(reason)))
-  local told, failed = clients, requests
+  local lost, failed = clients, requests
   clients, requests = {}, {}
   for handle, sessions in pairs(failed) do
     for session in pairs(sessions) do core.send(handle, PTYPE_ERROR, session, "") end
   end
-  for handle in pairs(told) do core.send(handle, ptype, 0, wire.bye(0)) end
+  for handle in pairs(lost) do core.send(handle, ptype, 0, wire.bye(0)) end
 end
 
 local function upload(c)

@@ -174,8 +174,8 @@ end
 
 -- Nodes and client views --------------------------------------------------------------------------------------------
 
--- The number of the link of the service that is to be told: the first that the named one has opened in that space, or
--- one that is made because that is a gate; nil: the caller's.
+-- The number of the link of the service that receives the events: the first that the named one has opened in that
+-- space, or one that is made because it is a gate; nil: the caller's.
 local function link_of(server, link, to, n, name)
   if to == nil then return nil end
   to = argument.integer(to, n, name, 0)
@@ -189,7 +189,7 @@ local function link_of(server, link, to, n, name)
     or argument_error(n, name, "service :%08x has not opened space '%s', and is no gate", to, link.space.name)
 end
 
---- options: to, the address of the service that is told; positions, whether enters bring kind and position.
+--- options: to, the address of the service that receives the events; positions, whether enters bring kind and position.
 function CMD.add_node(server, link, id, node, area, options)
   local to = link_of(server, link, options and options.to, 5, "add_node")
   return commands.add_node(link.space, link.number, id, node, area, nil,

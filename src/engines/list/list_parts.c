@@ -1,6 +1,6 @@
 /* list_parts.c - the tiles of the list engine to look at, with their lists from the lowest key to the highest.
  *
- * Blocks are in order, entries within a block are not: they are told by key, at equal keys as the rule has them, low
+ * Blocks are in order, entries within a block are not: they are found by key, at equal keys as the rule has them, low
  * edges before points before high edges. */
 #include "engines/list/list.h"
 

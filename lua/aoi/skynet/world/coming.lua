@@ -71,7 +71,7 @@ return function(Shard)
     return rec.area
   end
 
-  --- What has never been in the core is told to end by a message for its client.
+  --- What has never been in the core ends with a message for its client.
   function Shard:end_node(rec, with_entity)
     rec.dead = true
     overrides.forget(self, rec)

@@ -118,7 +118,7 @@ function CMD.whose(shard, client, ids)
   return list
 end
 
---- What an owner has told of the closed epoch.
+--- What an owner has reported for the closed epoch.
 function directory.on_home(shard, home)
   local id = home.id
   if shard.life[id] ~= home.life and (shard.life[id] or home.shard == 0) then return end

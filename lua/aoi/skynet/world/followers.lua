@@ -32,7 +32,7 @@ function followers.forget(shard, client, batch, id)
 end
 
 --- The entity comes here, and may have passed moves that follow it: those of which its movers do not know. Where others
--- have moved it since, that cannot be told, and theirs count.
+-- have moved it since, this cannot be known, and theirs count.
 function followers.expect(shard, id, movers)
   if not shard.sent_on[id] then return end
   followers.forget(shard, movers[1], movers[2], id)

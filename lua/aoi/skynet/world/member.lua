@@ -437,7 +437,7 @@ end
 function own.move_many(self, rows, n) return move_rows(self, "move_many", rows, n) end
 
 -- Back-pressure: who flushes more often than there are epochs sends no more than a shard can apply, as moves that wait
--- are one row an entity. They go when an epoch has been told, or with the next request.
+-- are one row an entity. They go when an epoch has been reported, or with the next request.
 local function wait_for_epoch(self)
   if self.ticking then return end
   self.ticking = true

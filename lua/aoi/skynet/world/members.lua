@@ -6,8 +6,8 @@
 --
 -- So who is left knows the same orders, and who is said to be gone finds no one to close an epoch with: the barrier is
 -- the fence. Of two whose line fails while both reach a third one, that one takes the word of the earlier one. Those
--- that are left go on if they are more than half, or half with the first of all; others wait until the missing ones answer
--- under another boot, which proves that they had died.
+-- that are left go on if they are more than half, or half with the first of all; others wait until the missing ones
+-- answer under another boot, which proves that they had died.
 --
 --   exchange.processes[index]    { name, boot, since = the first epoch in which it takes part }
 --   exchange.missing[index]      why its line has failed; proven[index]: it has been started again

@@ -561,7 +561,7 @@ function Shard:apply(number, list, unsure)
   return mail, events
 end
 
---- Numbers for a console: own entities, ghosts, rows told (moves, nears, fars), and the counters.
+--- Numbers for a console: own entities, ghosts, rows sent (moves, nears, fars), and the counters.
 function Shard:info()
   local info = {}
   for name, value in pairs(self.counters) do info[name] = value end

@@ -7,7 +7,7 @@
 --   shard.trait_changes[id]   the same, of the coming one; touch: the state of the caller's own has changed
 --
 -- What is new to a shard is set before its client views go on, what has changed behind that: so views that come with
--- their entity are told of the change.
+-- their entity receive the change.
 
 local epoch = require "aoi.skynet.world.epoch"
 local methods = require "aoi.skynet.methods"
