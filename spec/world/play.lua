@@ -28,7 +28,7 @@ local function recorder()
     view[target] = kind == aoi.ENTER or nil
     local count = (seen[name][target] or 0) + (kind == aoi.ENTER and 1 or -1)
     seen[name][target] = count ~= 0 and count or nil
-    table.insert(heard[name], { kind, target })
+    table.insert(heard[name], { kind, target, view })
   end
   return function()
     local view = {}
