@@ -41,7 +41,7 @@ describe("the site", function()
         text = text:gsub(("<%s[ >].-</%s>"):format(element, element), "")
       end
       text = text:gsub("<[^>]*>", "")
-      for _, raw in ipairs { "%*%*", "```", "\n#+ ", "%]%(", "\n| ", "<!%-%-" } do
+      for _, raw in ipairs { "%*%*", "`", "\n#+ ", "%]%(", "\n| ", "<!%-%-" } do
         assert.is_nil(text:find(raw), name .. ": " .. tostring(text:match("[^\n]*" .. raw .. "[^\n]*")))
       end
       assert.is_nil(html:find("<!-- lua", 1, true), name)
