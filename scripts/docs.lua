@@ -89,7 +89,7 @@ add_named(LAST)
 local temporary = os.tmpname()
 
 local function to_html(markdown)
-  write(temporary, (markdown:gsub("<!%-%-.-%-%->\n?", "")))
+  write(temporary, (("\n" .. markdown):gsub("\n<!%-%-.-%-%->", "\n")))
   return run("cmark-gfm --unsafe -e table -e autolink -e strikethrough " .. quote(temporary))
 end
 

@@ -37,6 +37,8 @@ local function short(page)
   return TITLES[page.html] or text_of((page.title:gsub(":.*", ""):gsub("\239\188\154.*", "")))
 end
 
+local function is_chinese(html) return html:find "^zh%." or html:find("zh-CN", 1, true) end
+
 local function grouped(pages)
   local by_name, groups = {}, {}
   for _, page in ipairs(pages) do by_name[page.html:match "^(.*)%.html$"] = page end
@@ -49,15 +51,16 @@ local function grouped(pages)
   end
   for _, page in ipairs(pages) do
     if by_name[page.html:match "^(.*)%.html$"] then
-      table.insert(groups[page.html:find("zh-CN", 1, true) and 2 or #groups - 1], page)
+      table.insert(groups[is_chinese(page.html) and 2 or #groups - 1], page)
     end
   end
   return groups
 end
 
 local function menu(now, pages)
-  local items = {}
-  for _, group in ipairs(grouped(pages)) do
+  local items, groups = {}, grouped(pages)
+  if is_chinese(now) then table.insert(groups, 1, table.remove(groups, 2)) end -- beside a page in Chinese, those first
+  for _, group in ipairs(groups) do
     if group[1] then items[#items + 1] = '<li class="group">' .. group.title .. "</li>" end
     for _, page in ipairs(group) do
       items[#items + 1] = ('<li><a href="%s"%s>%s</a></li>'):format(
@@ -69,12 +72,13 @@ end
 
 -- `scripts`: their files, before the search.
 local function frame(html, title, language, pages, body, scripts)
+  local search = is_chinese(html) and "搜索" or "Search"
   return head(title, language, "") .. [[
 <div class="frame">
 <nav>
 <details id="menu" open>
 <summary>aoi</summary>
-<input type="search" id="search" placeholder="Search" aria-label="Search">
+]] .. ('<input type="search" id="search" placeholder="%s" aria-label="%s">\n'):format(search, search) .. [[
 <ul id="found"></ul>
 <ul id="pages">
 ]] .. menu(html, pages) .. [[
@@ -98,10 +102,10 @@ end
 function layout.page(page, pages, playground, programs)
   local title = page.html == "index.html" and "aoi" or text_of(page.title) .. " - aoi"
   local language = page.other and ('<p class="language"><a href="%s">%s</a></p>\n')
-    :format(page.other, page.html:find "zh" and "English" or "中文") or ""
+    :format(page.other, is_chinese(page.html) and "English" or "中文") or ""
   local scripts = programs[1] and "<script>const programs = [\n" .. table.concat(programs, ",\n")
     .. '\n];</script>\n<script src="run.js"></script>\n' or ""
-  return frame(page.html, title, page.html:find "zh" and "zh-CN" or "en",
+  return frame(page.html, title, is_chinese(page.html) and "zh-CN" or "en",
     playground and layout.with_playground(pages) or pages, language .. page.body, scripts)
 end
 

@@ -41,7 +41,7 @@ describe("the site", function()
         text = text:gsub(("<%s[ >].-</%s>"):format(element, element), "")
       end
       text = text:gsub("<[^>]*>", "")
-      for _, raw in ipairs { "%*%*", "```", "\n#+ ", "%]%(", "\n| ", "<!%-%-" } do
+      for _, raw in ipairs { "%*%*", "`", "\n#+ ", "%]%(", "\n| ", "<!%-%-" } do
         assert.is_nil(text:find(raw), name .. ": " .. tostring(text:match("[^\n]*" .. raw .. "[^\n]*")))
       end
       assert.is_nil(html:find("<!-- lua", 1, true), name)
@@ -99,6 +99,7 @@ describe("the site", function()
       for from, to in pairs { [name] = name .. ".zh-CN", [name .. ".zh-CN"] = name } do
         local html = process.read(folder .. "/" .. from .. ".html")
         assert.is_truthy(html:find(('<p class="language"><a href="%s.html">'):format(to), 1, true), from)
+        assert.equal(from:find "zh" and "中文" or "Begin", html:match '<li class="group">([^<]*)', from)
       end
     end
   end)
