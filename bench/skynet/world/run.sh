@@ -6,8 +6,8 @@
 #   exact   what was sent, made again in one space in the epochs in which it was accepted, gives the same events
 #   scale   125,000 walkers in one process, each moves once in an epoch: thread time of the shards, length of an epoch
 #   shards  each shard of the first process is killed under load: a pause, and all views are right in the end
-#   kill    the second process is killed; the first hears of it, and begins again with a new one
-#   restart the first process, the director, is killed and started again at once; both begin again
+#   kill    the second process is killed, and started again after ten seconds; the first goes on, and gets it back
+#   restart the first process, which leads, is killed and started again at once; the second goes on
 #   deaths  a client, a shard and an exchange are killed: each is noticed in time (deaths.lua)
 #   stop    as exact, but the second process is stopped for three seconds: a pause, and nothing is lost
 set -e
@@ -72,7 +72,9 @@ if [ "$what" = shards ]; then
 elif [ "$MODE" = again ] || [ "$what" = deaths ]; then
   grep -h 'one:\|two:' "$OUT"/*.log
   [ "$what" != deaths ] || grep -q 'all deaths noticed' "$OUT/one.log"
-  [ "$what" != restart ] || grep -q 'two: open again' "$OUT/two.log"
+  # The process that lives has opened its world once, and the other one has come back into it.
+  [ "$what" != kill ] || { ! grep -q 'open again' "$OUT/one.log" && grep -q 'two: open, epoch [1-9]' "$OUT/two.log"; }
+  [ "$what" != restart ] || { ! grep -q 'open again' "$OUT/two.log" && grep -q 'one: open, epoch [1-9]' "$OUT/one.log"; }
 elif [ "$what" = scale ]; then
   wait
   cat "$OUT"/*.result
