@@ -25,6 +25,16 @@ enum {
     AOI_CALL_SET_LAYERS,
     AOI_CALL_SET_EXTENT,
     AOI_CALL_PUT, /* fields of aoi_sync: a synchroniser with fields opens or closes (id 0), or one of an entity is put */
+    AOI_CALL_OPEN_SIGHT, /* of aoi_sight.h; one of clients belongs to a synchroniser, whose tick is its tick */
+    AOI_CALL_CLOSE_SIGHT,
+    AOI_CALL_ADD_WALL,
+    AOI_CALL_OPEN_WALL,
+    AOI_CALL_SHUT_WALL,
+    AOI_CALL_REMOVE_WALL,
+    AOI_CALL_ADD_SIGHT_NODE, /* a view of a client, too */
+    AOI_CALL_TICK_SIGHT,
+    AOI_CALL_PIN, /* aoi_sync_pin of a client with walls: id and node_id are those of client and target; changes no space */
+    AOI_CALL_UNPIN,
     AOI_CALLS_END
 };
 AOI_API const char *aoi_call_name(int call); /* "enter" ...; NULL: no call */
@@ -69,8 +79,8 @@ enum { AOI_STEP_END = 0, AOI_STEP_MARK = 1 };
 typedef struct aoi_step {
     int call;            /* AOI_CALL_..., AOI_STEP_MARK, AOI_STEP_END: there is none */
     int result;          /* not AOI_OK: it was refused, and has not been made again */
-    int64_t id, node_id; /* 0 where the call has none */
-    uint64_t count;      /* rows of a batch */
+    int64_t id, node_id; /* 0 where the call has none; of a wall its id; id of a sight's tick: 1 of clients */
+    uint64_t count;      /* rows of a batch; number of a sight */
     double time;         /* of a mark */
 } aoi_step;
 

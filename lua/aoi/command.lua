@@ -1,7 +1,7 @@
 -- aoi.command: the program `aoi`, which replays, explains, shows and sums up journals and recordings.
 --
 --   aoi replay FILE    aoi explain FILE --at TIME WATCHER NODE TARGET    aoi events FILE    aoi view FILE
---   aoi stat FILE
+--   aoi stat FILE      aoi audit JOURNAL MESSAGES
 --
 -- FILE is a journal (docs/journal.md) or a recording of movement in CSV (aoi.tools.recording). Exit status: 0; 1 where
 -- a file cannot be read or a check fails; 2 for misuse.
@@ -235,6 +235,111 @@ function command.view(args)
   return OK
 end
 
+-- Messages as a host has written them: a line `PLACE CLIENT LENGTH`, so many bytes, the end of a line.
+local function messages_of(path)
+  local file, why = io.open(path, "rb")
+  if not file then refuse("cannot read the messages: " .. why) end
+  local list = {}
+  for head in file:lines() do
+    local place, client, length = head:match "^(%d+) (-?%d+) (%d+)\r?$"
+    local bytes = place and (length == "0" and "" or file:read(tonumber(length)))
+    if not bytes or #bytes < tonumber(length) or file:read(1) ~= "\n" then
+      refuse(("%s: message %d is damaged, or cut off"):format(path, #list + 1))
+    end
+    list[#list + 1] = { place = tonumber(place), client = tonumber(client), bytes = bytes }
+  end
+  file:close()
+  return list
+end
+
+-- Calls and marks, in turn.
+local function steps_of(player)
+  return function() return player.cursor:step(player.space) end
+end
+
+-- Where ticks of clients that see past walls end in a journal.
+local function ticks_of(player)
+  local ticks, cursor = {}, player.cursor
+  for name, id in steps_of(player) do
+    if name == "tick_sight" and id == 1 then ticks[#ticks + 1] = cursor:tell() end
+  end
+  return ticks
+end
+
+-- What a message says: `on_record(what, id)`.
+local function each_record(message, news, on_record)
+  local dims = 2 + message:byte(2) % 2 -- docs/sync-wire.md: bit 0 of its flags
+  local width = { gone = 1, appeared = 2 + dims, moved = 1 + dims, touched = 2, fields = 2 }
+  for _, what in ipairs { "gone", "appeared", "moved", "touched", "fields" } do
+    local list = news[what]
+    for i = 0, list and list.n - 1 or -1 do on_record(what, list[i * width[what] + 1]) end
+  end
+  for id in pairs(news.parts or {}) do on_record("part of a text", id) end
+end
+
+-- A message may say what a view of its client sees at the tick that made it, what is pinned, the client's own entity;
+-- and that something is gone that it said before.
+function command.audit(args)
+  local messages = messages_of(args.messages)
+  local ticks = ticks_of(open_journal(args.file).player)
+  local player = open_journal(args.file).player
+  local cursor = player.cursor
+  local known, pinned, records, leaks, at, time = {}, {}, 0, 0, 1, nil
+  local say, stop = progress(args.quiet)
+  if not ticks[1] then refuse(args.file .. ": no clients that see past walls were served in it") end
+  if messages[1] and messages[1].place < ticks[1] then
+    refuse(args.messages .. ": has messages that were sent before the journal's first tick of clients")
+  end
+  local function check(message)
+    local client = message.client
+    local news = sync.read(message.bytes)
+    if not news then
+      refuse(("%s: message %d is none of aoi.sync"):format(args.messages, at))
+    end
+    local knows = not news.anew and known[client] or {}
+    known[client] = knows
+    each_record(message.bytes, news, function(what, id)
+      local may = what == "gone" and knows[id] or id == client or pinned[client] and pinned[client][id]
+        or cursor:shows(player.space, client, id)
+      knows[id] = what ~= "gone" or nil
+      records = records + 1
+      if may then return end
+      leaks = leaks + 1
+      print(("leak: behind tick %s client %d was told of %d (%s), which no view of it saw"):format(
+        tostring(time or "-"), client, id, what))
+    end)
+  end
+  local function drop_pins()
+    for client, targets in pairs(pinned) do
+      for target in pairs(targets) do
+        if not (player.space:has(client) and player.space:has(target)) then targets[target] = nil end
+      end
+    end
+  end
+  local tick = 0
+  for name, id, node in steps_of(player) do
+    if name == "mark" then time = id
+    elseif name == "pin" then
+      pinned[id] = pinned[id] or {}
+      pinned[id][node] = true
+    elseif name == "unpin" then pinned[id][node] = nil
+    elseif name == "leave" or name == "leave_many" then drop_pins()
+    elseif name == "remove_node" and reserved.has(node) then pinned[id] = nil -- the client's view
+    elseif name == "tick_sight" and id == 1 then
+      tick = tick + 1
+      say(tick, #ticks)
+      while messages[at] and messages[at].place < (ticks[tick + 1] or math.huge) do
+        check(messages[at])
+        at = at + 1
+      end
+    end
+  end
+  stop()
+  print(("%d ticks, %d messages, %d records: %s"):format(#ticks, at - 1, records, leaks == 0
+    and "nothing that no view of its client saw" or ("%d leaks"):format(leaks)))
+  return leaks == 0 and OK or FAILED
+end
+
 local function stat_csv(path)
   local rec, why = require("aoi.tools.recording").read(path)
   if not rec then refuse(why) end
@@ -333,6 +438,10 @@ local function new_parser(argparse)
   view:option("--engine", "Whose index is shown first."):choices(aoi.engines())
   view:flag("-q --quiet", "No progress.")
   add("stat", "Sum up what is in it.")
+  local audit = add("audit", "Prove that clients were sent only what their views saw, past walls.")
+  audit:argument("messages", "What clients were sent: a line PLACE CLIENT LENGTH, the bytes, a new line."):args(1)
+    :convert(bare)
+  audit:flag("-q --quiet", "No progress.")
   return parser
 end
 

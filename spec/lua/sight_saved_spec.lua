@@ -1,8 +1,11 @@
--- Sights in snapshots: what goes on after `aoi.load` is what goes on in the space that was saved.
+-- Sights in snapshots and journals: what goes on after `aoi.load` is what goes on in the space that was saved, and what
+-- is played is what was recorded.
 local aoi = require "aoi"
+local journal = require "aoi.journal"
 local sights = require "aoi.sight"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
+local syncs = require "aoi.sync"
 
 local ENTITIES = 12
 local seed = random_run.seed("sight_saved")
@@ -59,13 +62,23 @@ local function step(random, w, dims)
   return space:move(id, x, y)
 end
 
-local function state(w)
-  local out = { w.space:save() }
+local function texts(...)
+  local list = { ... }
+  for i = 1, #list do list[i] = tostring(list[i]) end
+  return list
+end
+
+local function state(w, views_only)
+  local out = { views_only and "" or w.space:save() }
   for id = 1, ENTITIES do
     if has_node(w.space, id, 1) then
       local view, n = w.sight:view(id, 1)
       for i = 1, n do out[#out + 1] = ("%d sees %d"):format(id, view[i]) end
     end
+  end
+  local walls, count = w.sight:walls()
+  for i = 1, count do
+    out[#out + 1] = ("%d: %s"):format(walls[i], table.concat(texts(w.sight:get_wall(walls[i])), " "))
   end
   table.sort(out)
   return out
@@ -76,6 +89,68 @@ local function loaded(w)
   copy.space = aoi.load(w.space:save(), function() return copy.handlers end)
   copy.sight = sights.new(copy.space)
   return copy
+end
+
+-- Clients of the same walls, from step 10 on.
+local function serve(w, i, random)
+  local id, target = random(ENTITIES), random(ENTITIES)
+  if i == 10 then w.sync = syncs.new(w.space, { sight = w.sight }) end
+  if not w.sync or not w.space:has(id) then return end
+  if pcall(w.sync.add, w.sync, id, 8) then return w.sync end
+  if i % 7 == 0 then w.sync:remove(id)
+  elseif i % 11 == 0 and id ~= target and w.space:has(target) then w.sync:pin(id, target) end
+  if i % 5 == 0 then w.sync:tick(w.send or function() end) end
+end
+
+for _, delivery in ipairs { "immediate", "deferred" } do
+  describe("a journal of a sight, " .. delivery .. ",", function()
+    it("makes the same events, views and walls, from any mark", function()
+      for round = 1, 8 do
+        local space = aoi.new { delivery = delivery }
+        local w, again, made, pieces, j = world(space, sights.new(space)), world(), {}, {}, nil
+        local steps = random_run.steps(160)
+        for i = 1, steps do
+          if i == round * 5 then -- with clients, or before there are any
+            j, w.log = journal.record(space, function(bytes) pieces[#pieces + 1] = bytes end), {}
+          end
+          local random = rng.new(seed * 10007 + round * 1009 + i)
+          step(random, w, 2)
+          serve(w, i, random)
+          if i % 9 == 0 then space:flush() end
+          if j and i % 10 == 0 then
+            j:mark(i)
+            table.sort(w.log)
+            made[i], w.log = { log = w.log, state = state(w, true) }, {}
+          end
+        end
+        local info = ("%s, round %d"):format(random_run.again(seed), round)
+        j:stop()
+        local player = journal.open(table.concat(pieces), { handlers = function() return again.handlers end })
+        player.frame_calls = 1
+        local function compare(time, heard)
+          if again.space ~= player.space then again.sight = sights.new(player.space) end
+          again.space = player.space
+          assert.is_true(player.space:check())
+          table.sort(again.log)
+          if heard then assert.same(made[time].log, again.log, info) end
+          again.log = {}
+          assert.same(made[time].state, state(again, true), info)
+        end
+        for time = 10, steps, 10 do
+          if made[time] then
+            player:seek(time)
+            compare(time, true)
+          end
+        end
+        for time = steps - steps % 10, 10, -30 do
+          if made[time] then
+            player:seek(time)
+            compare(time, false)
+          end
+        end
+      end
+    end)
+  end)
 end
 
 describe("a saved sight", function()

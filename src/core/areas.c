@@ -317,8 +317,10 @@ static int remove_node(aoi_space *s, aoi_node handle, int silent) {
 }
 
 int aoi_remove_node(aoi_space *s, aoi_node handle) {
+    const uint32_t node = s->journal ? aoi_node_slot(s, handle) : AOI_NONE;
+    const bool recorded = node == AOI_NONE || aoi_node_is_recorded(s, node); /* as long as it is there */
     int result = remove_node(s, handle, 0);
-    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_REMOVE_NODE, result, .node = handle});
+    if (s->journal && recorded) aoi_log(s, &(aoi_call){AOI_CALL_REMOVE_NODE, result, .node = handle});
     return result;
 }
 

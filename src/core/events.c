@@ -20,8 +20,8 @@ void aoi_keep_order(aoi_space *s) {
     s->queue.ordered_end = s->queue.top;
 }
 
-static void read_event(const aoi_space *s, const aoi_queued *e, aoi_event *out) {
-    *out = (aoi_event){e->kind, e->watcher, e->target, e->node_id, s->world.areas[e->node].user_data};
+void aoi_read_event(const aoi_space *s, const aoi_queued *e, aoi_event *out) {
+    *out = (aoi_event){e->kind, e->watcher, e->target, e->node_id, aoi_user_data_of(s, e->node)};
 }
 
 void aoi_notify_taken(aoi_space *s, const aoi_queued *e) {
@@ -31,18 +31,17 @@ void aoi_notify_taken(aoi_space *s, const aoi_queued *e) {
 
 bool aoi_next(aoi_space *s, aoi_event *out) {
     const aoi_queued *e = aoi_take(s);
-    if (e) read_event(s, e, out);
+    if (e) aoi_read_event(s, e, out);
     return e != NULL;
 }
 
-bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out) {
-    aoi_event_queue *q = &s->queue;
+static bool take_event_from(aoi_space *s, aoi_event_queue *q, const aoi_event *which, aoi_event *out) {
     for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) {
         const aoi_queued *e = q->events + i;
         if (e->kind != which->kind || e->watcher != which->watcher || e->node_id != which->node_id ||
             e->target != which->target)
             continue;
-        read_event(s, e, out);
+        aoi_read_event(s, e, out);
         aoi_queued taken = *e;
         aoi_queue_take_out(q, i);
         aoi_notify_taken(s, &taken);
@@ -50,6 +49,13 @@ bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out) {
         return true;
     }
     return false;
+}
+
+bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out) {
+    bool taken = take_event_from(s, &s->queue, which, out);
+    for (aoi_layer *l = s->layers; l && !taken; l = l->next)
+        taken = l->queue && take_event_from(s, l->queue, which, out);
+    return taken;
 }
 
 static void prefetch_event(const aoi_space *s, uint32_t i) {
@@ -73,7 +79,7 @@ size_t aoi_peek(const aoi_space *s, uint32_t *cursor, aoi_event *out, size_t max
     uint32_t i = *cursor > q->head ? *cursor : q->head;
     for (; n < max && (i = aoi_queue_from(q, i)) < q->top; i++) {
         prefetch_event(s, i + EVENTS_AHEAD);
-        read_event(s, q->events + i, out + n++);
+        aoi_read_event(s, q->events + i, out + n++);
     }
     *cursor = i;
     return n;

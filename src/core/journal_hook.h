@@ -16,7 +16,8 @@ typedef struct aoi_call {
     int64_t id, node_id;
     aoi_entity entity, target;
     aoi_node node;
-    uint64_t bits; /* kind, mask, layers, how, number of a state */
+    uint64_t bits;  /* kind, mask, layers, how, number of a state, ticks that a node lingers */
+    uint32_t sight; /* its number */
     const double *values;
     const aoi_area *area;
     const aoi_row *rows;
@@ -26,7 +27,7 @@ typedef struct aoi_call {
     size_t count;      /* of what there is many of */
 } aoi_call;
 
-/* Of nodes of clients nothing is recorded. */
+/* Of nodes of clients nothing is recorded, but for those of a sight: aoi_layer_class. */
 void aoi_log(aoi_space *s, const aoi_call *c);
 
 void aoi_log_taken(aoi_space *s, const aoi_queued *e); /* it has been taken */

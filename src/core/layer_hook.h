@@ -46,14 +46,15 @@ typedef struct aoi_layer_class { /* those that may be NULL are marked so */
     void (*looked)(aoi_layer *, uint32_t entity);         /* may be NULL: its kind, its layers or its extent has */
     void (*left)(aoi_layer *, uint32_t entity);           /* its slot is being freed */
     void (*free)(aoi_layer *);                            /* the space closes */
-    const aoi_queued *(*take)(aoi_layer *);  /* may be NULL: takes the oldest event that waits; NULL: none does */
     const char *(*check)(const aoi_layer *); /* NULL, or the invariant that does not hold; no sighting waits */
+    bool recorded;                           /* journals have its nodes */
 } aoi_layer_class;
 
 struct aoi_layer { /* the head of a layer */
     const aoi_layer_class *class;
     aoi_space *space;
     aoi_layer *next;
+    aoi_event_queue *queue; /* of events of its own that wait, or NULL */
 };
 
 static inline aoi_layer_node *aoi_layer_node_from(uint64_t user_data) {
@@ -68,6 +69,7 @@ void aoi_layer_close(aoi_layer *layer); /* out of the chain; it has no nodes any
 int aoi_remove_layer_node(aoi_space *s, uint32_t node);
 uint64_t aoi_layer_node_end(const aoi_space *s, uint32_t node); /* class->end; the host's user data */
 void aoi_layer_node_changed(const aoi_space *s, uint32_t node); /* class->changed */
+bool aoi_node_is_recorded(const aoi_space *s, uint32_t node);   /* by journals, as those of no layer are */
 
 uint32_t aoi_sighting_name(const aoi_space *s, uint32_t node, uint32_t target);
 bool aoi_layers_see(aoi_space *s); /* applies all sightings; false: memory refused, some wait */
@@ -81,7 +83,8 @@ void aoi_layers_moved(aoi_layer *first, uint32_t entity);
 void aoi_layers_looked(aoi_layer *first, uint32_t entity, bool kind);
 void aoi_layers_left(aoi_layer *first, uint32_t entity);
 void aoi_layers_free(aoi_layer *first);
-const aoi_queued *aoi_layers_take(aoi_space *s); /* as aoi_take */
+const aoi_queued *aoi_layers_take(aoi_space *s);   /* as aoi_take */
+size_t aoi_layers_waiting(const aoi_layer *first); /* events */
 const char *aoi_layers_check(const aoi_layer *first);
 
 #endif

@@ -133,7 +133,7 @@ bool aoi_layers_see(aoi_space *s) {
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
 void aoi_layer_open(aoi_space *s, aoi_layer *layer, const aoi_layer_class *class) {
-    *layer = (aoi_layer){class, s, s->layers};
+    *layer = (aoi_layer){class, s, s->layers, NULL};
     s->layers = layer;
 }
 
@@ -141,6 +141,11 @@ void aoi_layer_close(aoi_layer *layer) {
     aoi_layer **link = &layer->space->layers;
     while (*link != layer) link = &(*link)->next;
     *link = layer->next;
+}
+
+bool aoi_node_is_recorded(const aoi_space *s, uint32_t node) {
+    return !(s->world.nodes[node].flags & AOI_NODE_LAYER) ||
+           aoi_layer_node_from(s->world.areas[node].user_data)->layer->class->recorded;
 }
 
 int aoi_remove_layer_node(aoi_space *s, uint32_t node) {
@@ -195,10 +200,15 @@ void aoi_layers_free(aoi_layer *first) {
 }
 
 const aoi_queued *aoi_layers_take(aoi_space *s) {
-    const aoi_queued *e = NULL;
-    for (aoi_layer *l = s->layers; l && !e; l = l->next)
-        if (l->class->take) e = l->class->take(l);
-    return e;
+    aoi_layer *l = s->layers;
+    while (l && !(l->queue && l->queue->count)) l = l->next;
+    return l ? aoi_take_from(s, l->queue) : NULL;
+}
+
+size_t aoi_layers_waiting(const aoi_layer *first) {
+    size_t count = 0;
+    for (const aoi_layer *l = first; l; l = l->next) count += l->queue ? l->queue->count : 0;
+    return count;
 }
 
 const char *aoi_layers_check(const aoi_layer *first) {

@@ -118,7 +118,7 @@ struct aoi_space {
     aoi_seat *seats; /* NULL: nothing is attached */
     uint32_t seat_cap, attached;
     aoi_layer *layers;                                    /* chain of those that are open on it */
-    uint32_t sync_count;                                  /* synchronisers ever opened */
+    uint32_t sync_count, sight_count;                     /* synchronisers and sights ever opened */
     uint64_t state_changes;                               /* of fields of entities */
     aoi_journal *journal;                                 /* what records it, or NULL */
     aoi_observer *observers;                              /* chain of those that are open on it */
@@ -446,13 +446,17 @@ static inline void aoi_count_taken(aoi_space *s, uint32_t node) {
 }
 void aoi_notify_taken(aoi_space *s, const aoi_queued *e); /* observers and the journal */
 /* Takes the oldest event, NULL if none waits.  The queue's own record of it is valid until the next call. */
-static inline const aoi_queued *aoi_take(aoi_space *s) {
-    if (!s->queue.count) return NULL;
-    const aoi_queued *e = aoi_queue_take(&s->queue);
+static inline const aoi_queued *aoi_take_from(aoi_space *s, aoi_event_queue *q) {
+    if (!q->count) return NULL;
+    const aoi_queued *e = aoi_queue_take(q);
     if (s->observers || s->journal) aoi_notify_taken(s, e);
     aoi_count_taken(s, e->node);
     return e;
 }
+static inline const aoi_queued *aoi_take(aoi_space *s) {
+    return aoi_take_from(s, &s->queue);
+}
+void aoi_read_event(const aoi_space *s, const aoi_queued *e, aoi_event *out);
 /* Whether aoi_next_freed has something to do. */
 static inline bool aoi_has_freed(const aoi_space *s) {
     return s->freed_node != AOI_NONE || !s->world.entity_count;
@@ -469,7 +473,8 @@ static inline const aoi_queued *aoi_peek_one(const aoi_space *s, uint32_t *curso
     return i < s->queue.top ? s->queue.events + i : NULL;
 }
 void aoi_take_all(aoi_space *s); /* what has been peeked counts as taken */
-/* Takes one that says the same, the oldest of them, wherever it stands; false if there is none.  For the journal. */
+/* Takes one that says the same, the oldest of them, wherever it stands, the layers' included; false if there is none.  For
+ * the journal. */
 bool aoi_take_event(aoi_space *s, const aoi_event *which, aoi_event *out);
 
 #endif

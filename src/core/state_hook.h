@@ -1,5 +1,5 @@
-/* state_hook.h - what snapshots, journals and observers know of fields, which synchronisers keep (src/sync/saved.c), and
- * snapshots of sights (src/sight/sight_saved.c).
+/* state_hook.h - what snapshots, journals and observers know of fields, which synchronisers keep (src/sync/saved.c), and of
+ * sights (src/sight/sight_saved.c).
  *
  *   a synchroniser with fields: number --> a message of aoi.sync (docs/sync-wire.md) of records of state alone
  *
@@ -25,10 +25,20 @@ bool aoi_states_pack(aoi_space *s, uint32_t number, const uint64_t *since, const
  * says why. */
 int aoi_states_apply(aoi_space *s, uint32_t number, const void *bytes, size_t size, int64_t *id, const char **fault);
 
-/* Sights as bytes, from old to new, but for those that share another's walls; size 0: there are no more.  What is loaded
- * is kept by a sight that has no owner until one is opened on the space.  False when memory is refused. */
+/* Sights have numbers and messages as well (docs/snapshot.md has the format).  What is loaded or played is kept by a sight
+ * that has no owner until one is opened on the space.
+ *
+ * A snapshot has all sights but those that a host has for teams and clients, of another's walls: a journal has them behind
+ * it, and a player's snapshots have their stand-ins. */
+bool aoi_sights_next(const aoi_space *s, uint32_t *number); /* of those in snapshots */
 bool aoi_sights_pack(aoi_space *s, uint32_t number, const unsigned char **bytes, size_t *size);
-int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, const struct aoi_load_options *o,
+/* A stand-in as the message has it, whose number must be free. */
+int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, uint32_t *number, const struct aoi_load_options *o,
                      const char **fault);
+void aoi_sights_log(aoi_space *s); /* a journal has begun: what its snapshot lacks */
+bool aoi_sights_of_clients(const struct aoi_sight *g);
+/* Whether a view of the client sees the target, of those past walls. */
+bool aoi_sights_show(aoi_space *s, aoi_entity client, aoi_entity target);
+struct aoi_sight *aoi_sights_numbered(const aoi_space *s, uint32_t number); /* NULL: there is none */
 
 #endif

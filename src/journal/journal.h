@@ -47,8 +47,10 @@ enum {
     AOI_CALL_VALUE = 512,
     AOI_CALL_AREA = 1024,
     AOI_CALL_IDS = 2048,
-    AOI_CALL_PIECES = 4096, /* as those of a snapshot */
-    AOI_CALL_BY_NODE = 8192 /* nothing: the call has the handle of a node */
+    AOI_CALL_PIECES = 4096,  /* as those of a snapshot */
+    AOI_CALL_BY_NODE = 8192, /* nothing: the call has the handle of a node */
+    AOI_CALL_SIGHT = 16384,
+    AOI_CALL_WALL = 32768 /* 4 doubles, 6 in 3D */
 };
 unsigned aoi_call_fields(int call);
 int aoi_call_values(unsigned fields, int dims); /* how many doubles */
@@ -57,8 +59,9 @@ typedef struct aoi_record { /* one that has been read; what is used depends on `
     unsigned what;          /* a record, or AOI_CALL_ENTER ... */
     unsigned call, result;  /* refused */
     int64_t id, node_id, target;
-    uint64_t bits; /* kind, mask, how, sum */
-    double values[3];
+    uint64_t bits; /* kind, mask, how, sum, linger */
+    uint32_t sight;
+    double values[6];
     aoi_area area;
     double points[2 * AOI_MOST_CORNERS];
     uint64_t count;

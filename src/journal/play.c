@@ -7,6 +7,7 @@
  * space belongs to the caller, so that it may be looked at, saved and loaded between two steps. */
 #include <stdlib.h>
 
+#include "aoi_sight.h"
 #include "core/state_hook.h"
 #include "journal/journal.h"
 
@@ -257,16 +258,48 @@ static int add_many(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_
     return result == AOI_ENOMEM ? AOI_EVALUE : result; /* it cannot be made once more */
 }
 
-static int put_again(aoi_player *p, aoi_space *s, aoi_record *r) {
+static int apply_pieces(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_record *r) {
+    const aoi_load_options none = {0};
     unsigned char *joined;
     const char *fault;
+    uint32_t number;
     size_t size;
-    if (r->bits >= AOI_MOST_STATES) return AOI_EVALUE;
+    if (r->what == AOI_CALL_PUT && r->bits >= AOI_MOST_STATES) return AOI_EVALUE;
+    if (r->what == AOI_CALL_OPEN_SIGHT && aoi_sights_numbered(s, r->sight)) return AOI_OK; /* a snapshot is behind */
     int result = join_pieces(p, r->list, &joined, &size);
     if (result != AOI_OK) return result;
-    result = aoi_states_apply(s, (uint32_t)r->bits, joined, size, &r->id, &fault);
+    if (r->what == AOI_CALL_PUT) result = aoi_states_apply(s, (uint32_t)r->bits, joined, size, &r->id, &fault);
+    else result = aoi_sights_apply(s, joined, size, &number, o ? o : &none, &fault);
+    if (result == AOI_OK && r->what == AOI_CALL_OPEN_SIGHT && number != r->sight) result = AOI_EVALUE;
     aoi_resize(&p->memory, joined, size + 1, 0);
     return result == AOI_ENOMEM ? AOI_EVALUE : result; /* it cannot be made once more */
+}
+
+static int make_of_sight(aoi_space *s, const aoi_load_options *o, aoi_record *r) {
+    aoi_sight *g = aoi_sights_numbered(s, r->sight);
+    const double *v = r->values;
+    aoi_wall wall = {{v[0], v[1]}, {v[2], v[3]}, v[4], v[5], r->bits != 0};
+    if (!g) return AOI_EVALUE;
+    switch (r->what) {
+    case AOI_CALL_CLOSE_SIGHT:
+        aoi_sight_close(g);
+        return AOI_OK;
+    case AOI_CALL_ADD_WALL:
+        return aoi_sight_add_wall(g, &wall, &r->id);
+    case AOI_CALL_OPEN_WALL:
+    case AOI_CALL_SHUT_WALL:
+        return aoi_sight_open_wall(g, r->id, r->what == AOI_CALL_OPEN_WALL);
+    case AOI_CALL_REMOVE_WALL:
+        return aoi_sight_remove_wall(g, r->id);
+    case AOI_CALL_ADD_SIGHT_NODE:
+        if (r->bits > INT32_MAX || !ask_of_node(o, s, r->id, r)) return AOI_EVALUE;
+        return aoi_sight_add_node(g, aoi_find(s, r->id), r->node_id, &r->area, (uint32_t)r->bits, NULL);
+    case AOI_CALL_TICK_SIGHT:
+        r->id = aoi_sights_of_clients(g);
+        return aoi_sight_tick(g);
+    default:
+        return AOI_OK; /* what is pinned is for the program that plays */
+    }
 }
 
 static int make_again(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_record *r) {
@@ -315,15 +348,29 @@ static int make_again(aoi_player *p, aoi_space *s, const aoi_load_options *o, ao
     case AOI_CALL_SET_MASK:
         return aoi_set_mask(s, n, r->bits);
     case AOI_CALL_PUT:
-        return put_again(p, s, r);
+    case AOI_CALL_OPEN_SIGHT:
+        return apply_pieces(p, s, o, r);
     case AOI_CALL_OVERRIDE:
         return aoi_override(s, n, aoi_find(s, r->target), (int)r->bits);
-    default:
+    case AOI_CALL_FLUSH:
         return aoi_flush(s);
+    default:
+        return make_of_sight(s, o, r);
     }
 }
 
 /* ---- stepping ----------------------------------------------------------------------------------------------------- */
+
+static uint64_t events_waiting(const aoi_space *s) {
+    return (uint64_t)s->queue.count + aoi_layers_waiting(s->layers);
+}
+
+static bool take_any(aoi_space *s, aoi_event *out) {
+    const aoi_queued *e = aoi_take(s);
+    if (!e) e = aoi_layers_take(s);
+    if (e) aoi_read_event(s, e, out);
+    return e != NULL;
+}
 
 /* Records that are part of the step before: events that were taken, moves that were judged between calls.  False when
  * the next record is none of them; then *result says whether anything is wrong. */
@@ -340,8 +387,8 @@ static bool follow(aoi_player *p, aoi_space *s, int *result) {
     case AOI_RECORD_ALL_TAKEN:
         p->to_take = p->record.count;
         p->takes = (aoi_bytes){0};
-        if (p->info.inexact) p->to_take = s->queue.count;
-        if (s->queue.count != p->to_take) *result = AOI_EVALUE;
+        if (p->info.inexact) p->to_take = events_waiting(s);
+        if (events_waiting(s) != p->to_take) *result = AOI_EVALUE;
         break;
     case AOI_RECORD_SETTLED:
     case AOI_RECORD_HALF_SETTLED:
@@ -371,7 +418,7 @@ int aoi_play_next(aoi_player *p, aoi_space *s, aoi_event *e) {
         while (!p->to_take)
             if (!follow(p, s, &result)) return result;
         p->to_take--;
-        if (!p->takes.at) return aoi_next(s, e) ? AOI_OK : AOI_EVALUE;
+        if (!p->takes.at) return take_any(s, e) ? AOI_OK : AOI_EVALUE;
         aoi_event wanted;
         aoi_get_event(&p->takes, &wanted);
         if (aoi_take_event(s, &wanted, e)) return AOI_OK;
@@ -381,11 +428,12 @@ int aoi_play_next(aoi_player *p, aoi_space *s, aoi_event *e) {
 
 static void describe(const aoi_record *r, aoi_step *out) {
     bool refused = r->what == AOI_RECORD_REFUSED;
+    const uint64_t count = aoi_call_fields((int)r->what) & AOI_CALL_SIGHT ? r->sight : r->count;
     *out = (aoi_step){.call = (int)(refused ? r->call : r->what),
                       .result = refused ? (int)r->result : AOI_OK,
                       .id = r->id,
                       .node_id = r->node_id,
-                      .count = refused ? 0 : r->count};
+                      .count = refused ? 0 : count};
 }
 
 int aoi_play_step(aoi_player *p, aoi_space *s, const aoi_load_options *o, aoi_step *out) {

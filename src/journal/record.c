@@ -7,6 +7,7 @@
  *
  * Events that are taken become a record only before the next one: usually all that wait are taken between two calls, and
  * one record says so.  Else each is named, because another engine may have them wait in another order. */
+#include "core/state_hook.h"
 #include "journal/journal.h"
 
 enum {
@@ -153,6 +154,7 @@ static int write_snapshot(aoi_journal *j) {
     wrote(j, record_of(j, AOI_RECORD_SNAPSHOT));
     int result = aoi_save(j->space, write_piece, j);
     wrote(j, aoi_put_varint(more_room(j, AOI_MOST_VARINT), 0));
+    if (result == AOI_OK) aoi_sights_log(j->space);
     return result;
 }
 
@@ -163,6 +165,7 @@ static int open_segment(aoi_journal *j) {
     if (j->segment_count) pass_on(j, true);
     if (j->segment_count == MOST_SEGMENTS) drop_segment(j);
     j->segments[j->segment_count++] = (ring_segment){0};
+    j->segment_least = SIZE_MAX; /* for now */
     int result = write_snapshot(j);
     pass_on(j, true);
     j->segment_least = 2 * j->segments[j->segment_count - 1].size;
@@ -241,6 +244,7 @@ static void write_call(aoi_journal *j, const aoi_call *c, unsigned f, const int6
     unsigned char *p = record_of(j, c->call);
     if (f & AOI_CALL_ID) p = aoi_put_signed(p, ids[0]);
     if (f & AOI_CALL_NODE) p = aoi_put_signed(p, ids[1]);
+    if (f & AOI_CALL_SIGHT) p = aoi_put_varint(p, c->sight);
     if (f & AOI_CALL_ATTACHED) {
         *p++ = !AOI_IS_NULL(c->target);
         if (AOI_IS_NULL(c->target)) f = 0;
@@ -264,10 +268,9 @@ static void write_call(aoi_journal *j, const aoi_call *c, unsigned f, const int6
 void aoi_log(aoi_space *s, const aoi_call *c) {
     aoi_journal *j = s->journal;
     unsigned fields = aoi_call_fields(c->call);
+    const uint32_t node = fields & AOI_CALL_BY_NODE ? aoi_node_slot(s, c->node) : AOI_NONE;
     int64_t ids[2];
-    bool of_layer = (fields & AOI_CALL_BY_NODE) && c->node.index < s->world.node_top &&
-                    (s->world.nodes[c->node.index].flags & AOI_NODE_LAYER);
-    if (j->failed || of_layer) return;
+    if (j->failed || (node != AOI_NONE && !aoi_node_is_recorded(s, node))) return;
     int named = named_ids(s, c, fields, ids);
     if (c->result == AOI_OK) write_call(j, c, fields, ids);
     else if (fields & AOI_CALL_PIECES) j->failed = c->result;
@@ -287,7 +290,7 @@ static void note_taken(aoi_journal *j, const aoi_queued *e) {
 void aoi_log_taken(aoi_space *s, const aoi_queued *e) {
     aoi_journal *j = s->journal;
     if (j->failed) return;
-    if (s->queue.count || !aoi_is_settled(s)) {
+    if (s->queue.count || aoi_layers_waiting(s->layers) || !aoi_is_settled(s)) {
         note_taken(j, e);
         return;
     }
@@ -300,7 +303,7 @@ void aoi_log_all_taken(aoi_space *s) {
     aoi_journal *j = s->journal;
     const aoi_event_queue *q = &s->queue;
     if (j->failed || !q->count) return;
-    if (!aoi_is_settled(s)) {
+    if (aoi_layers_waiting(s->layers) || !aoi_is_settled(s)) {
         for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) note_taken(j, q->events + i);
         return;
     }
@@ -349,14 +352,16 @@ int aoi_journal_start(aoi_space *s, const aoi_journal_options *o, aoi_journal **
     aoi_crc32_open(&j->sums);
     int result = o->ring || write_head(o->write, o->ud) ? AOI_OK : AOI_EVALUE;
     if (!AOI_GROW(&j->memory, j->named, j->named_cap, 1u)) result = AOI_ENOMEM; /* room for some, whatever comes */
+    if (!aoi_settle(s)) result = AOI_ENOMEM;                                    /* before anything is recorded */
+    s->journal = j;
     if (result == AOI_OK) result = j->ring ? open_segment(j) : write_snapshot(j);
     pass_on(j, true);
     if (result == AOI_OK) result = j->failed;
     if (result != AOI_OK) {
+        s->journal = NULL;
         free_journal(j);
         return result;
     }
-    s->journal = j;
     *out = j;
     return AOI_OK;
 }

@@ -1,4 +1,5 @@
 /* records.c - reads the records of a journal, one at a time: any bytes are a record, or refused; see journal.h. */
+#include "core/state_hook.h"
 #include "journal/journal.h"
 
 /* In the order of the bytes of a record, which is that of aoi_call_fields. */
@@ -32,6 +33,16 @@ static const struct {
     [AOI_CALL_OVERRIDE] = {"override", OF_NODE | AOI_CALL_TARGET | AOI_CALL_HOW},
     [AOI_CALL_FLUSH] = {"flush", 0},
     [AOI_CALL_PUT] = {"put", AOI_CALL_BITS | AOI_CALL_PIECES},
+    [AOI_CALL_OPEN_SIGHT] = {"open_sight", AOI_CALL_SIGHT | AOI_CALL_PIECES},
+    [AOI_CALL_CLOSE_SIGHT] = {"close_sight", AOI_CALL_SIGHT},
+    [AOI_CALL_ADD_WALL] = {"add_wall", AOI_CALL_SIGHT | AOI_CALL_HOW | AOI_CALL_WALL},
+    [AOI_CALL_OPEN_WALL] = {"open_wall", AOI_CALL_ID | AOI_CALL_SIGHT},
+    [AOI_CALL_SHUT_WALL] = {"shut_wall", AOI_CALL_ID | AOI_CALL_SIGHT},
+    [AOI_CALL_REMOVE_WALL] = {"remove_wall", AOI_CALL_ID | AOI_CALL_SIGHT},
+    [AOI_CALL_ADD_SIGHT_NODE] = {"add_sight_node", NEW_NODE | AOI_CALL_SIGHT | AOI_CALL_BITS},
+    [AOI_CALL_TICK_SIGHT] = {"tick_sight", AOI_CALL_SIGHT},
+    [AOI_CALL_PIN] = {"pin", AOI_CALL_ID | AOI_CALL_NODE | AOI_CALL_SIGHT},
+    [AOI_CALL_UNPIN] = {"unpin", AOI_CALL_ID | AOI_CALL_NODE | AOI_CALL_SIGHT},
 };
 
 const char *aoi_call_name(int call) {
@@ -43,6 +54,7 @@ unsigned aoi_call_fields(int call) {
 }
 
 int aoi_call_values(unsigned fields, int dims) {
+    if (fields & AOI_CALL_WALL) return dims == 3 ? 6 : 4;
     return fields & AOI_CALL_PLACE ? dims : fields & AOI_CALL_VALUES ? 2 : fields & AOI_CALL_VALUE ? 1 : 0;
 }
 
@@ -106,6 +118,11 @@ static const char *get_call(aoi_bytes *in, int dims, aoi_record *r) {
     unsigned f = aoi_call_fields((int)r->what);
     if (f & AOI_CALL_ID) r->id = aoi_get_signed(in);
     if (f & AOI_CALL_NODE) r->node_id = aoi_get_signed(in);
+    if (f & AOI_CALL_SIGHT) {
+        const uint64_t number = aoi_get_varint(in);
+        r->sight = (uint32_t)number;
+        if (number >= AOI_MOST_STATES) return "a sight has too high a number";
+    }
     if (f & AOI_CALL_ATTACHED) {
         r->bits = aoi_get_byte(in);
         if (r->bits > 1) return "an entity is attached in an unknown way";

@@ -5,6 +5,7 @@
  *
  * The core hands its bytes over in the middle of calls.  To a file they are written at once; for a function they are
  * collected, and handed on where Lua may run: when a method begins, at a mark, at the end. */
+#include "core/state_hook.h"
 #include "lua/binding.h"
 
 #include <errno.h>
@@ -397,6 +398,17 @@ static int cursor_step(lua_State *L) {
     return 5;
 }
 
+/* cursor:shows(space, client, target): whether a view of the client, past walls, sees the target. */
+static int cursor_shows(lua_State *L) {
+    const aoi_space *s;
+    (void)cursor_self(L);
+    s = played(L)->core;
+    const aoi_entity client = aoi_find(s, laoi_integer(L, PLAYED + 1)),
+                     target = aoi_find(s, laoi_integer(L, PLAYED + 2));
+    lua_pushboolean(L, aoi_sights_show(played(L)->core, client, target));
+    return 1;
+}
+
 /* cursor:deliver(space): the events that were taken between the last call and the next one, to their handlers. */
 static int cursor_deliver(lua_State *L) {
     enum { SPACE_TABLE = 3 };
@@ -429,9 +441,11 @@ static int cursor_deliver(lua_State *L) {
 void laoi_open_journal(lua_State *L, int space_meta) {
     static const luaL_Reg journal_methods[] = {
         {"mark", journal_mark}, {"stop", journal_stop}, {"dump", journal_dump}, {"bytes", journal_bytes}, {NULL, NULL}};
-    static const luaL_Reg cursor_methods[] = {{"info", cursor_info}, {"marks", cursor_marks},     {"tell", cursor_tell},
-                                              {"go", cursor_go},     {"start", cursor_start},     {"load", cursor_load},
-                                              {"step", cursor_step}, {"deliver", cursor_deliver}, {NULL, NULL}};
+    static const luaL_Reg cursor_methods[] = {{"info", cursor_info},   {"marks", cursor_marks},
+                                              {"tell", cursor_tell},   {"go", cursor_go},
+                                              {"start", cursor_start}, {"load", cursor_load},
+                                              {"step", cursor_step},   {"deliver", cursor_deliver},
+                                              {"shows", cursor_shows}, {NULL, NULL}};
     lua_createtable(L, 0, 2);
     laoi_set_type(L, JOURNAL_NAME, "record", journal_record, journal_methods, journal_gc);
     laoi_set_type(L, CURSOR_NAME, "cursor", new_cursor, cursor_methods, cursor_gc);

@@ -208,10 +208,9 @@ static bool put_to_sink(aoi_sight *g, aoi_sight_pair *p) {
     return n->gone || !has_changed(p) || g->sink->see(n->client, p->target, &p->name, p->flags & AOI_PAIR_SEES);
 }
 
-int aoi_sight_tick(aoi_sight *g) {
-    aoi_space *s = g->layer.space;
+static int tick(aoi_sight *g) {
     uint32_t i = 0, stay = 0;
-    if (!aoi_settle(s) || !aoi_layers_see(s) || !notice_walls(g)) return AOI_ENOMEM;
+    if (!aoi_layers_see(g->layer.space) || !notice_walls(g)) return AOI_ENOMEM;
     notice_moves(g);
     look_at_due(g);
     if (!g->sink && !put_changes(g)) return AOI_ENOMEM;
@@ -225,18 +224,17 @@ int aoi_sight_tick(aoi_sight *g) {
     return AOI_OK;
 }
 
-const aoi_queued *aoi_sight_take(aoi_sight *g) {
+int aoi_sight_tick(aoi_sight *g) {
     aoi_space *s = g->layer.space;
-    if (!g->queue.count) return NULL;
-    const aoi_queued *e = aoi_queue_take(&g->queue);
-    if (s->observers) aoi_observers_took(s->observers, e);
-    aoi_count_taken(s, e->node);
-    return e;
+    if (!aoi_settle(s)) return AOI_ENOMEM;
+    const int result = tick(g);
+    if (s->journal) aoi_log(s, &(aoi_call){AOI_CALL_TICK_SIGHT, result, .sight = g->number});
+    return result;
 }
 
 bool aoi_sight_next(aoi_sight *g, aoi_event *out) {
-    const aoi_queued *e = aoi_sight_take(g);
-    if (e) *out = (aoi_event){e->kind, e->watcher, e->target, e->node_id, aoi_user_data_of(g->layer.space, e->node)};
+    const aoi_queued *e = aoi_take_from(g->layer.space, &g->queue);
+    if (e) aoi_read_event(g->layer.space, e, out);
     return e != NULL;
 }
 

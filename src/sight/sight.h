@@ -4,7 +4,7 @@
  *   watches.c      nodes, the pairs that their areas see, what the space says of them
  *   look.c         a tick: which pairs are tested, what has changed
  *   questions.c    what is seen now, and why
- *   sight_saved.c  a sight in a snapshot
+ *   sight_saved.c  a sight in a snapshot, and in a journal
  *   sight_check.c  every invariant
  *
  *   entity slot --things--> [ targets | watches | moved ]
@@ -79,6 +79,7 @@ struct aoi_sight {
     aoi_walls *walls;
     aoi_wall_changes changes;
     const aoi_sight_sink *sink; /* NULL: events */
+    uint32_t number;            /* lower than those of all that were opened later */
     bool shares, stands_in;     /* the walls of another one; what has been loaded (core/state_hook.h) */
     uint32_t now;               /* tick */
     aoi_thing *things;          /* by entity slot */
@@ -126,11 +127,10 @@ static inline void aoi_pair_due(aoi_sight *g, uint32_t pair) {
 
 /* Whether no wall hides the target, or the node is to see it through walls.  *wall: remembers what hid it. */
 bool aoi_line_clear(const aoi_sight *g, uint32_t node, uint32_t target, uint32_t *wall);
-/* For the binding: takes the oldest event, as aoi_take. */
-const aoi_queued *aoi_sight_take(aoi_sight *g);
 
 extern const aoi_layer_class aoi_sight_layer;
 aoi_sight *aoi_sights_adopt(const aoi_space *s); /* the first one that has been loaded; NULL: there is none */
+void aoi_sight_opened(aoi_sight *g);             /* to the journal, if there is one */
 const char *aoi_sight_check(const aoi_layer *layer);
 
 #endif

@@ -1,10 +1,11 @@
-/* sight_saved.c - sights in snapshots: core/state_hook.h.
+/* sight_saved.c - sights in snapshots and journals: core/state_hook.h.
  *
+ *   number, the sight before it with the same walls, of clients
  *   last id, walls   [ id | open | ends (heights) ] ...
  *   nodes            [ entity | node id | linger | area | exceptions [ target | how ] | pairs [ target | state, age ] ] ...
  *   events           [ kind | watcher | node id | target ] ... that wait, and leaves of what has gone since the last tick
  *
- * All by rising id but events.  Pairs are those that the area or the node saw at the last tick; all others follow from
+ * All by rising id but events; one that shares walls has none, one of clients no events.  Pairs are those that the area or the node saw at the last tick; all others follow from
  * positions.  A state is flags of the pair, AREA only between two borders; an age, of what lingers, is in ticks since the
  * line was clear. */
 #include <stdlib.h>
@@ -141,6 +142,7 @@ static void save_events(saving *v) {
         if ((g->pairs[p].flags & (AOI_PAIR_GONE | AOI_PAIR_SEEN)) == (AOI_PAIR_GONE | AOI_PAIR_SEEN))
             note_item(v, g->pairs[p].id, g->watches[g->pairs[p].watch]->watcher, p);
     if (v->count) qsort(v->items, v->count, sizeof *v->items, by_item);
+    if (g->sink) v->count = 0; /* what has gone is none of its clients' any more */
     save_numbers(v, (int64_t[]){(int64_t)q->count + v->count}, 1);
     for (uint32_t i = q->head; q->count && (i = aoi_queue_from(q, i)) < q->top; i++) {
         const aoi_queued *e = q->events + i;
@@ -152,27 +154,68 @@ static void save_events(saving *v) {
     }
 }
 
-static bool is_saved(const aoi_layer *l) {
-    const aoi_sight *g = (const aoi_sight *)l;
-    return l->class == &aoi_sight_layer && !g->sink && !g->shares;
+/* NULL: it is no sight. */
+static aoi_sight *sight_of(aoi_layer *l) {
+    return l->class == &aoi_sight_layer ? (aoi_sight *)l : NULL;
+}
+
+/* Those of clients and of others' walls belong to a host; stand-ins of them a player's snapshots have. */
+static bool is_saved(const aoi_sight *g) {
+    return g->stands_in || (!g->sink && !g->shares);
+}
+
+/* The first one from that number on: of those in snapshots, or of all. */
+static aoi_sight *sight_from(const aoi_space *s, uint32_t number, bool saved) {
+    aoi_sight *first = NULL, *g;
+    for (aoi_layer *l = s->layers; l; l = l->next)
+        if ((g = sight_of(l)) != NULL && g->number >= number && (!first || g->number < first->number) &&
+            (!saved || is_saved(g)))
+            first = g;
+    return first;
+}
+
+bool aoi_sights_next(const aoi_space *s, uint32_t *number) {
+    const aoi_sight *g = sight_from(s, *number, true);
+    if (g) *number = g->number;
+    return g != NULL;
+}
+
+aoi_sight *aoi_sights_numbered(const aoi_space *s, uint32_t number) {
+    aoi_sight *g = sight_from(s, number, false);
+    return g && g->number == number ? g : NULL;
 }
 
 bool aoi_sights_pack(aoi_space *s, uint32_t number, const unsigned char **bytes, size_t *size) {
-    aoi_layer *found = NULL;
-    uint32_t count = 0;
-    for (aoi_layer *l = s->layers; l; l = l->next) count += is_saved(l); /* the newest comes first */
-    *size = 0;
-    if (number >= count) return true;
-    for (aoi_layer *l = s->layers; l && !found; l = l->next)
-        if (is_saved(l) && --count == number) found = l;
-    saving v = {.g = (aoi_sight *)found, .s = s};
-    save_walls(&v);
+    aoi_sight *g = aoi_sights_numbered(s, number);
+    const aoi_sight *first = sight_from(s, 0, is_saved(g)); /* of the same walls */
+    saving v = {.g = g, .s = s};
+    while (first->walls != g->walls) first = sight_from(s, first->number + 1, is_saved(g));
+    save_numbers(
+        &v, (int64_t[]){number, first == g ? -1 : (int64_t)first->number, g->sink ? (int64_t)s->sync_count : -1}, 3);
+    if (first == g) save_walls(&v);
     save_watches(&v);
     save_events(&v);
     AOI_FREE(&s->world.memory, v.items, v.item_cap);
-    *bytes = v.g->saved;
+    *bytes = g->saved;
     *size = v.end;
     return !v.refused;
+}
+
+/* Its number and all of it, into the journal. */
+void aoi_sight_opened(aoi_sight *g) {
+    aoi_space *s = g->layer.space;
+    aoi_call c = {.call = AOI_CALL_OPEN_SIGHT, .sight = g->number};
+    const unsigned char *bytes;
+    if (!s->journal) return;
+    if (!aoi_sights_pack(s, g->number, &bytes, &c.count)) c.result = AOI_ENOMEM;
+    c.bytes = bytes;
+    aoi_log(s, &c);
+}
+
+void aoi_sights_log(aoi_space *s) {
+    aoi_sight *g;
+    for (uint32_t number = 0; (g = sight_from(s, number, false)) != NULL; number = g->number + 1)
+        if (!is_saved(g)) aoi_sight_opened(g);
 }
 
 /* ---- and back ---------------------------------------------------------------------------------------------------- */
@@ -337,24 +380,80 @@ static bool restore_event(restoring *r) {
     return true;
 }
 
-int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, const aoi_load_options *o, const char **fault) {
+static bool deaf_see(uint64_t client, uint32_t target, uint32_t *name, bool enters) {
+    (void)client, (void)target, (void)name, (void)enters;
+    return true;
+}
+
+static void deaf_end(uint64_t client) {
+    (void)client;
+}
+
+static const aoi_sight_sink deaf_sink = {deaf_see, deaf_end}; /* of clients that are not there */
+
+/* Of the walls of one that is there, or with walls of its own. */
+static bool restore_sight(restoring *r) {
+    aoi_space *s = r->s;
+    const int64_t number = aoi_get_signed(&r->in), walls = aoi_get_signed(&r->in), syncs = aoi_get_signed(&r->in);
+    if (!reads_well(r)) return false;
+    const aoi_sight *of = walls < 0 || walls >= AOI_MOST_STATES ? NULL : aoi_sights_numbered(s, (uint32_t)walls);
+    if (number < 0 || number >= AOI_MOST_STATES || aoi_sights_numbered(s, (uint32_t)number))
+        return restore_fails(r, "the number of a sight is taken");
+    if (walls < -1 || (walls >= 0 && !of) || syncs < -1 || syncs >= AOI_MOST_STATES)
+        return restore_fails(r, "a sight shares the walls of none");
+    if (aoi_sight_open_for(s, of ? of->walls : NULL, syncs < 0 ? NULL : &deaf_sink, &r->g) != AOI_OK)
+        return restore_fails(r, NULL);
+    r->g->number = (uint32_t)number;
+    r->g->stands_in = true;
+    if (syncs >= 0 && s->sync_count < (uint32_t)syncs) s->sync_count = (uint32_t)syncs; /* their nodes' ids are taken */
+    return of || restore_walls(r);
+}
+
+static int restore_all(restoring *r) {
+    bool good = restore_sight(r);
+    for (uint64_t n = good ? get_many(r, 13) : 0; n && good; n--) good = restore_watch(r);
+    for (uint64_t n = good ? get_many(r, 4) : 0; n && good; n--) good = restore_event(r);
+    if (good && reads_well(r) && r->in.at < r->in.end) (void)restore_fails(r, "bytes follow a sight");
+    if (r->g) r->g->queue.ordered_end = r->g->queue.top;
+    return r->result;
+}
+
+int aoi_sights_apply(aoi_space *s, const void *bytes, size_t size, uint32_t *number, const aoi_load_options *o,
+                     const char **fault) {
     const unsigned char *begin = bytes;
     restoring r = {.in = {.at = begin, .end = begin + size}, .s = s, .o = o};
-    if (aoi_sight_open_for(s, NULL, NULL, &r.g) != AOI_OK) return AOI_ENOMEM;
-    r.g->stands_in = true;
-    bool good = restore_walls(&r);
-    for (uint64_t n = good ? get_many(&r, 13) : 0; n && good; n--) good = restore_watch(&r);
-    for (uint64_t n = good ? get_many(&r, 4) : 0; n && good; n--) good = restore_event(&r);
-    if (good && reads_well(&r) && r.in.at < r.in.end) (void)restore_fails(&r, "bytes follow a sight");
-    r.g->queue.ordered_end = r.g->queue.top;
+    aoi_journal *journal = s->journal;
+    s->journal = NULL; /* it has the whole, not its parts */
+    const int result = restore_all(&r);
+    s->journal = journal;
+    if (r.g) *number = r.g->number;
+    if (result == AOI_OK) aoi_sight_opened(r.g);
     *fault = r.fault;
-    return r.result;
+    return result;
+}
+
+bool aoi_sights_of_clients(const aoi_sight *g) {
+    return g->sink != NULL;
+}
+
+bool aoi_sights_show(aoi_space *s, aoi_entity client, aoi_entity target) {
+    const uint32_t owner = aoi_entity_slot(s, client);
+    bool sees = false;
+    for (aoi_layer *l = s->layers; l && owner != AOI_NONE; l = l->next) {
+        aoi_sight *g = sight_of(l);
+        uint32_t k = g && g->sink && owner < g->thing_cap ? g->things[owner].watches : AOI_NONE;
+        for (; k != AOI_NONE && !sees; k = g->watches[k]->next) {
+            const uint32_t node = g->watches[k]->node;
+            sees = aoi_sight_sees(g, (aoi_node){node, s->world.nodes[node].generation}, target);
+        }
+    }
+    return sees;
 }
 
 aoi_sight *aoi_sights_adopt(const aoi_space *s) {
-    aoi_sight *first = NULL; /* the newest comes first */
-    for (aoi_layer *l = s->layers; l; l = l->next)
-        if (is_saved(l) && ((aoi_sight *)l)->stands_in) first = (aoi_sight *)l;
-    if (first) first->stands_in = false;
-    return first;
+    aoi_sight *g;
+    for (uint32_t number = 0; (g = sight_from(s, number, true)) != NULL; number = g->number + 1)
+        if (g->stands_in && !g->sink && !g->shares) break;
+    if (g) g->stands_in = false;
+    return g;
 }

@@ -134,8 +134,8 @@ void aoi_watch_free(aoi_sight *g, aoi_watch *n) {
     aoi_resize(aoi_sight_memory(g), n, sizeof *n, 0);
 }
 
-int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger, uint64_t client,
-                  aoi_node *out) {
+static int watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger,
+                     uint64_t client, aoi_node *out) {
     aoi_space *s = g->layer.space;
     uint32_t owner = aoi_entity_slot(s, e);
     aoi_area flagged = *area;
@@ -163,6 +163,16 @@ int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *a
     g->changes.wanted = true;
     if (out) *out = node;
     return AOI_OK;
+}
+
+int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger, uint64_t client,
+                  aoi_node *out) {
+    aoi_space *s = g->layer.space;
+    const int result = watch_add(g, e, node_id, area, linger, client, out);
+    if (s->journal)
+        aoi_log(s, &(aoi_call){AOI_CALL_ADD_SIGHT_NODE, result, .entity = e, .node_id = node_id, .area = area,
+                               .bits = linger, .sight = g->number});
+    return result;
 }
 
 int aoi_sight_add_node(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger,
@@ -272,9 +282,14 @@ int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sin
         return AOI_ENOMEM;
     }
     *g = (aoi_sight){.walls = own, .shares = walls != NULL, .sink = sink, .free_pair = AOI_NONE};
+    for (aoi_layer *l = s->layers; l; l = l->next)
+        if (l->class == &aoi_sight_layer && ((aoi_sight *)l)->number >= g->number)
+            g->number = ((aoi_sight *)l)->number + 1;
     aoi_queue_open(&g->queue);
     aoi_walls_join(own, &g->changes);
     aoi_layer_open(s, &g->layer, &aoi_sight_layer);
+    g->layer.queue = &g->queue;
+    aoi_sight_opened(g);
     *out = g;
     return AOI_OK;
 }
@@ -295,21 +310,33 @@ void aoi_sight_close(aoi_sight *g) {
     for (uint32_t k = 0; k < g->watch_top; k++)
         if (g->watches[k] && g->watches[k]->holds) aoi_let_go(s, g->watches[k]->node);
     aoi_layer_close(&g->layer);
+    if (s->journal) aoi_log(s, &(aoi_call){.call = AOI_CALL_CLOSE_SIGHT, .sight = g->number});
     sight_free(&g->layer);
 }
 
 /* ---- walls ------------------------------------------------------------------------------------------------------- */
 
-int aoi_sight_add_wall(aoi_sight *g, const aoi_wall *wall, int64_t *id) {
-    return aoi_walls_add(g->walls, wall, 0, id);
+int aoi_sight_add_wall(aoi_sight *g, const aoi_wall *w, int64_t *id) {
+    aoi_space *s = g->layer.space;
+    const int result = aoi_walls_add(g->walls, w, 0, id);
+    const double values[] = {w->a[0], w->a[1], w->b[0], w->b[1], w->z0, w->z1};
+    if (s->journal)
+        aoi_log(s, &(aoi_call){AOI_CALL_ADD_WALL, result, .sight = g->number, .bits = w->open, .values = values});
+    return result;
+}
+
+static int wall_changed(aoi_sight *g, int call, int result, int64_t id) {
+    aoi_space *s = g->layer.space;
+    if (s->journal) aoi_log(s, &(aoi_call){call, result, .named = true, .id = id, .sight = g->number});
+    return result;
 }
 
 int aoi_sight_open_wall(aoi_sight *g, int64_t id, bool open) {
-    return aoi_walls_set_open(g->walls, id, open);
+    return wall_changed(g, open ? AOI_CALL_OPEN_WALL : AOI_CALL_SHUT_WALL, aoi_walls_set_open(g->walls, id, open), id);
 }
 
 int aoi_sight_remove_wall(aoi_sight *g, int64_t id) {
-    return aoi_walls_remove(g->walls, id);
+    return wall_changed(g, AOI_CALL_REMOVE_WALL, aoi_walls_remove(g->walls, id), id);
 }
 
 bool aoi_sight_read_wall(const aoi_sight *g, int64_t id, aoi_wall *out) {
@@ -327,10 +354,6 @@ bool aoi_sight_next_wall(const aoi_sight *g, size_t *cursor, int64_t *id, aoi_wa
     return true;
 }
 
-static const aoi_queued *sight_take(aoi_layer *layer) {
-    return aoi_sight_take((aoi_sight *)layer);
-}
-
 const aoi_layer_class aoi_sight_layer = {.name = sight_name,
                                          .see = sight_see,
                                          .saw = sight_saw,
@@ -339,5 +362,5 @@ const aoi_layer_class aoi_sight_layer = {.name = sight_name,
                                          .moved = sight_moved,
                                          .left = sight_left,
                                          .free = sight_free,
-                                         .take = sight_take,
-                                         .check = aoi_sight_check};
+                                         .check = aoi_sight_check,
+                                         .recorded = true};

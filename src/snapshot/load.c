@@ -429,12 +429,13 @@ static bool load_sights(loader *l) {
     for (uint32_t i = 0; i < count; i++) {
         const unsigned char *again;
         const char *fault;
+        uint32_t number;
         size_t length, size = (size_t)aoi_get_count(&l->in, 1);
         if (!is_good(l)) return false;
-        const int result = aoi_sights_apply(l->s, l->in.at, size, l->o, &fault);
+        const int result = aoi_sights_apply(l->s, l->in.at, size, &number, l->o, &fault);
         if (result == AOI_ENOMEM) return lacks_memory(l);
         if (result != AOI_OK) return fail(l, fault);
-        if (!aoi_sights_pack(l->s, i, &again, &length)) return lacks_memory(l);
+        if (!aoi_sights_pack(l->s, number, &again, &length)) return lacks_memory(l);
         if (length != size || memcmp(again, l->in.at, size) != 0) return fail(l, "a sight is spelled in another way");
         l->in.at += size;
     }

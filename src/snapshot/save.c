@@ -240,12 +240,13 @@ static bool put_states(saver *v) {
     return true;
 }
 
-static bool put_sights(saver *v, const unsigned char *bytes, size_t size) {
+static bool put_sights(saver *v) {
+    const unsigned char *bytes;
     uint32_t count = 0;
-    for (uint32_t number = 1; size; number++, count++)
-        if (!aoi_sights_pack(v->s, number, &bytes, &size)) return false;
+    size_t size;
+    for (uint32_t number = 0; aoi_sights_next(v->s, &number); number++) count++;
     if (count) put_number(v, count);
-    for (uint32_t number = 0; number < count; number++) {
+    for (uint32_t number = 0; aoi_sights_next(v->s, &number); number++) {
         if (!aoi_sights_pack(v->s, number, &bytes, &size)) return false;
         put_number(v, size);
         put_all_of(v, bytes, size);
@@ -366,17 +367,16 @@ static void put_events(saver *v) {
 
 /* False when memory is refused. */
 static bool put_all(saver *v) {
-    const unsigned char *sights;
-    size_t size;
-    if (!number_entities(v) || !number_nodes(v) || !aoi_sights_pack(v->s, 0, &sights, &size)) return false;
-    put_head(v, size != 0);
+    uint32_t sight = 0;
+    if (!number_entities(v) || !number_nodes(v)) return false;
+    put_head(v, aoi_sights_next(v->s, &sight));
     put_entities(v);
     put_carried(v);
     put_looks(v);
     if (!put_states(v) || !put_nodes(v) || !put_overrides(v) || !put_kept(v)) return false;
     put_gone(v);
     put_events(v);
-    if (!put_sights(v, sights, size)) return false;
+    if (!put_sights(v)) return false;
     put_out(v);
     wrote_to(v, aoi_put_bytes(room_for(v, AOI_SNAPSHOT_CRC), v->crc, AOI_SNAPSHOT_CRC));
     put_out(v);

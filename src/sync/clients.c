@@ -450,6 +450,14 @@ int aoi_sync_set_priority(aoi_sync *y, aoi_entity target, double priority) {
     return AOI_OK;
 }
 
+/* For the proof that a client was sent nothing but what it sees or has pinned. */
+static void log_pin(aoi_sync *y, int call, aoi_entity client, uint32_t target) {
+    aoi_space *s = y->space;
+    if (s->journal && y->sight)
+        aoi_log(
+            s, &(aoi_call){call, .entity = client, .node_id = s->world.entities[target].id, .sight = y->sight->number});
+}
+
 int aoi_sync_pin(aoi_sync *y, aoi_entity client, aoi_entity target) {
     aoi_client *c = aoi_client_of(y, client);
     uint32_t slot = aoi_entity_slot(y->space, target);
@@ -464,6 +472,7 @@ int aoi_sync_pin(aoi_sync *y, aoi_entity client, aoi_entity target) {
     }
     c->flags[i] |= AOI_RECORD_PIN;
     aoi_client_changed(c);
+    log_pin(y, AOI_CALL_PIN, client, slot);
     return AOI_OK;
 }
 
@@ -473,7 +482,9 @@ int aoi_sync_unpin(aoi_sync *y, aoi_entity client, aoi_entity target) {
     if (!c || slot == AOI_NONE) return AOI_EGONE;
     uint32_t track = aoi_track_of(y, slot), i = track == AOI_NONE ? AOI_NONE : aoi_picture_find(c, track);
     if (i == AOI_NONE || !(c->flags[i] & AOI_RECORD_PIN)) return AOI_OK;
-    if (track != c->track) client_unpin(c, i); /* that is `self` */
+    if (track == c->track) return AOI_OK; /* that is `self` */
+    client_unpin(c, i);
+    log_pin(y, AOI_CALL_UNPIN, client, slot);
     return AOI_OK;
 }
 

@@ -1,0 +1,111 @@
+-- `aoi audit`: what clients were sent is what their views saw, past walls; a planted leak is found.
+local aoi = require "aoi"
+local journal = require "aoi.journal"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+local run = require "spec.support.command"
+local sights = require "aoi.sight"
+local syncs = require "aoi.sync"
+
+local seed = random_run.seed("audit")
+local IDS, SIDE = 20, 30
+
+-- A town that is recorded, and the lines of what its clients were sent.
+local function town(path)
+  local random = rng.new(seed)
+  local space = aoi.new()
+  local sight = sights.new(space)
+  for _ = 1, 15 do sight:wall(random(SIDE), random(SIDE), random(SIDE), random(SIDE)) end
+  local j = journal.record(space, path)
+  local sync = syncs.new(space, { quantum = 0.5, sight = sight, limit = 6 })
+  local lines, walls = {}, sight:walls()
+  for id = 1, IDS do
+    space:enter(id, random(SIDE), random(SIDE))
+    local options = { self = id == 2, bytes = id == 3 and 60 or nil }
+    if id <= 6 then sync:add(id, { shape = "circle", radius = 12 }, options) end
+  end
+  sync:pin(1, 19)
+  for time = 1, random_run.steps(60) do
+    for _ = 1, 8 do
+      local id = random(IDS)
+      if not space:has(id) then space:enter(id, random(SIDE), random(SIDE))
+      elseif id > 6 and random(12) == 1 then space:leave(id)
+      else space:move(id, random(SIDE), random(SIDE)) end
+    end
+    if random(3) == 1 then sight[random(2) == 1 and "open" or "shut"](sight, walls[random(#walls)]) end
+    sync:tick(function(id, message)
+      lines[#lines + 1] = { j:bytes(), id, message }
+      if random(10) == 1 then space:move(random(6), random(SIDE), random(SIDE)) end
+    end)
+    j:mark(time)
+  end
+  j:stop()
+  return lines
+end
+
+local function write(path, lines)
+  local file = assert(io.open(path, "wb"))
+  for _, line in ipairs(lines) do
+    file:write(("%d %d %d\n"):format(line[1], line[2], #line[3]), line[3], "\n")
+  end
+  file:close()
+end
+
+describe("aoi audit", function()
+  if not pcall(require, "argparse") then
+    pending "argparse is not installed"
+    return
+  end
+  local recorded, sent, lines
+  setup(function()
+    recorded, sent = os.tmpname(), os.tmpname()
+    lines = town(recorded)
+  end)
+  teardown(function()
+    os.remove(recorded)
+    os.remove(sent)
+  end)
+
+  local function audit()
+    return run("audit", recorded, sent)
+  end
+
+  it("finds nothing where nothing is wrong", function()
+    write(sent, lines)
+    local status, out = audit()
+    assert.equal(0, status, random_run.again(seed) .. "\n" .. out)
+    assert.is_truthy(out:find(("%d messages"):format(#lines), 1, true))
+  end)
+
+  it("finds what another client should have got", function()
+    local planted = {}
+    for i, line in ipairs(lines) do planted[i] = line end
+    local at = #lines - #lines % 2 -- of a picture that is known by then
+    planted[at] = { lines[at][1], lines[at][2] % 6 + 1, lines[at][3] }
+    for i = 1, 12 do planted[i] = { lines[i][1], 7 - lines[i][2], lines[i][3] } end
+    write(sent, planted)
+    local status, out = audit()
+    assert.equal(1, status, random_run.again(seed))
+    assert.is_truthy(out:find("leak: ", 1, true))
+    assert.is_truthy(out:find("%d+ leaks"))
+  end)
+
+  it("refuses what is no log of messages, and a journal without clients", function()
+    write(sent, lines)
+    local file = assert(io.open(sent, "ab"))
+    file:write "12 1 99\nab"
+    file:close()
+    assert.equal(1, (audit()))
+    write(sent, { { 0, 1, lines[1][3] } })
+    assert.equal(1, (audit()))
+    write(sent, { { lines[1][1], 1, "none" } })
+    assert.equal(1, (audit()))
+    local other = os.tmpname()
+    journal.record(aoi.new(), other):stop()
+    assert.equal(1, (run("audit", other, sent)))
+    os.remove(other)
+    os.remove(sent)
+    assert.equal(1, (audit()))
+    assert.equal(2, (run("audit", recorded)))
+  end)
+end)
