@@ -13,7 +13,7 @@ describe("docs/why.md", function()
     for snippet in text:gmatch "```lua\n(.-)```" do snippets[#snippets + 1] = snippet end
     assert.equal(12, #snippets)
     assert(compile(table.concat(snippets, "\n"), "why.md"))()
-    for i = 1, 10 do assert.truthy(text:find("\n**" .. i .. ". ", 1, true)) end
+    for i = 1, 10 do assert.truthy(text:find("\n## " .. i .. ". ", 1, true)) end
   end)
 end)
 
