@@ -110,7 +110,7 @@ for _, delivery in ipairs { "immediate", "deferred" } do
         local w, again, made, pieces, j = world(space, sights.new(space)), world(), {}, {}, nil
         local steps = random_run.steps(160)
         for i = 1, steps do
-          if i == round * 5 then -- with clients, or before there are any
+          if i == math.min(round * 5, steps - 10) then -- with clients, or before there are any
             j, w.log = journal.record(space, function(bytes) pieces[#pieces + 1] = bytes end), {}
           end
           local random = rng.new(seed * 10007 + round * 1009 + i)

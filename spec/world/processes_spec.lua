@@ -103,7 +103,7 @@ end
 -- What each node has heard is what the space tells, in that order; the nodes of a client that has died hear no more.
 local function compare(run, reference)
   for name, heard in pairs(run.heard) do
-    local at, dead = 1, run.dead[tonumber(name:match "%d+$") // 10]
+    local at, dead = 1, run.dead[math.floor(tonumber(name:match "%d+$") / 10)]
     for _, epoch in ipairs(dead and {} or reference[name] or {}) do
       for _, kind in ipairs { 2, 1 } do
         local n = 0

@@ -44,11 +44,11 @@ local function send(self)
       self:push()
     elseif ok and answer.early then
       self.failing, self.early, self.reason = self.failing or self.now(), answer, "it does not know this process"
-    elseif ok then
+    elseif ok and not answer.doubted then
       die(self, answer.reason, answer)
     else
       self.failing, self.early = self.failing or self.now(), nil
-      self.reason = tostring(answer):gsub("^[^\n]-:%d+: ", "")
+      self.reason = tostring(ok and answer.reason or answer):gsub("^[^\n]-:%d+: ", "")
     end
   end)
 end
@@ -94,10 +94,11 @@ function Line.refusal(batch, boot)
   if batch.to ~= boot then return { boot = false, again = true, reason = "it has been started again" } end
 end
 
---- A batch of the other side. Returns the answer to its call.
+--- A batch of the other side. Returns the answer to its call. One that has given the other side up and waits until all
+-- agree is still there: the other side goes on asking, as it hears soon whether it is the one that has to go.
 function Line:receive(batch)
   if batch.boot ~= self.peer then return { boot = false, reason = "it knows another life of this process" } end
-  if self.dead then return { boot = false, reason = "it has ended" } end
+  if self.dead then return { boot = false, doubted = true, reason = "it has given this process up" } end
   if batch.number == self.taken + 1 then
     self.taken = batch.number
     for _, item in ipairs(batch.items) do self.take(item) end
