@@ -36,11 +36,16 @@ local changes = { FOLLOWS = 8 } -- epochs for which a former instance goes on
 
 local WITHIN = 60 -- seconds: a shard that dies more than `most_deaths` times in them is given up
 
---- state: of an exchange that joins, as of changes.state.
-function changes.begin(self, state)
+local function plan_with(self, owners)
   local plan = {}
   for name, value in pairs(self.plan) do plan[name] = value end
-  plan.owners = state.owners or plan.owners
+  plan.owners = owners
+  return plan
+end
+
+--- state: of an exchange that joins, as of changes.state.
+function changes.begin(self, state)
+  local plan = plan_with(self, state.owners or self.plan.owners)
   self.plan, self.map = plan, tiles.map(plan)
   self.hosts, self.terms, self.epoch, self.entered = {}, {}, state.epoch or 0, state.entered or 0
   self.instances, self.starting, self.pending, self.last_change = {}, {}, {}, 0
@@ -87,16 +92,15 @@ local function tell_orders(self, shard, entered, from)
 end
 
 local function start(self, shard, move, at, lost)
-  local one, entered, plan = { term = move.term, from = at, moves = {} }, self.entered, {}
+  local one, entered = { term = move.term, from = at, moves = {} }, self.entered
   local former = self.instances[shard]
   if former and not former.dead then -- what it has went to a process that has died
     self.tell(shard, "shutdown", true)
     former.dead, self.fallen[shard] = true, true
   end
-  for name, value in pairs(self.plan) do plan[name] = value end
-  plan.owners = self.map:owners()
   self.starting[shard] = one
   local terms = { table.unpack(self.terms) }
+  local plan = plan_with(self, self.map:owners())
   local options = { plan = plan, term = move.term, terms = terms, epoch = at - 1, lost = lost }
   self.replace(shard, options, function(ok, reason)
     if self.closed or self.starting[shard] ~= one then return end
@@ -283,10 +287,7 @@ function changes.tell_clients(self, epoch)
   end
   if self.resumed.anew and self.resumed.at <= epoch then
     self.resumed.anew = nil
-    for number, client in pairs(self.clients) do
-      client.resumes = self:order("whole", number)
-      self.resuming[number] = client.resumes
-    end
+    for number in pairs(self.clients) do self:begin_anew(number) end
   end
 end
 

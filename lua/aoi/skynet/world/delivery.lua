@@ -80,10 +80,7 @@ local function deliver_events(self, number, epoch, list)
   local unsure = anew and changes.is_unsure(self, epoch) -- not all its nodes are in a shard
   local behind = unsure or not anew and (client.resumes or lags(self, client))
   post_routes(self, number, epoch, list, behind)
-  if unsure then
-    client.resumes = self:order("whole", number)
-    self.resuming[number] = client.resumes
-  end
+  if unsure then self:begin_anew(number) end
   if behind then return end
   if anew then
     client.resumes, self.resuming[number] = nil, nil

@@ -393,6 +393,12 @@ local function ack_packets(self, client, seq)
   for _, id in ipairs(ids) do client.starved[id] = at end
 end
 
+--- All shards write whole views for that client here, in one epoch to come; it gets no events before.
+function Exchange:begin_anew(number)
+  local at = self:order("whole", number)
+  self.clients[number].resumes, self.resuming[number] = at, at
+end
+
 --- The client at that address has delivered the messages up to seq; flags as of wire.lua.
 function Exchange:ack(address, seq, flags)
   local number = self.by_address[address]
@@ -406,8 +412,7 @@ function Exchange:ack(address, seq, flags)
   client.behind = client.behind or lost and not client.resumes
   if client.behind and client.acked == client.seq then
     client.behind = false
-    client.resumes = self:order("whole", number)
-    self.resuming[number] = client.resumes
+    self:begin_anew(number)
   end
 end
 
