@@ -95,6 +95,16 @@ for setup in fixture.all { modes = { "immediate", "drain" } } do
       assert.same(w:at(10), position(3, 2))
     end)
 
+    it("compares squares that overflow as the space does: the ball of an extent of 1e300 has no end", function()
+      local far, corner = { shape = "circle", radius = 1e20 }, w:at(1.7e308, 1, 1.7e308)
+      w:enter(3, w:at(-1.7e308))
+      space:set_extent(3, 1e300)
+      past:tick()
+      assert.same({ 3 }, w:near(corner, far))
+      assert.same({ 3 }, near(0, corner, far))
+      assert.same({}, near(1, corner, far))
+    end)
+
     it("takes passengers and batches as they move", function()
       space:attach(2, 1)
       past:tick()

@@ -4,7 +4,7 @@
 --   entities[id].nodes[n]   { id, watcher, area, seen, overrides }
 --   node.seen[entity]       true while the node sees that entity (the object: one life of an id)
 --   node.overrides[entity]  "hide", "show" or "match"
---   moved                   in a deferred space: what has moved and is not judged yet
+--   moved                   in a deferred space: entities that have moved and nodes that have turned, not judged yet
 --   pending                 events not delivered yet, each with its call and its turn: the calls that a deferred space
 --                           collects for one delivery share a turn, every other call has its own
 --
@@ -121,14 +121,17 @@ local function settle(self, touched, leaves)
   return finish(self, leaves, enters)
 end
 
--- Moves of a deferred space are judged together, as one call, before whatever else happens.
+-- Moves and turns of a deferred space are judged together, before whatever else happens: the moves as one call, the turns
+-- of some nodes as calls beside it, so that leaves of other pairs need not come before an enter of a node that has turned.
 local function judge_moves(self)
   local moved = self.moved
   if not moved then return end
   self.moved = nil
   self.calls = self.calls + 1
   self.turn = self.calls
-  settle(self, moved)
+  for _, e in ipairs(settle(self, moved)) do
+    if moved[e.node] then e.call = e end
+  end
 end
 
 local function begin(self)
@@ -319,8 +322,14 @@ function Model:set_radius(id, node_id, radius, keep)
   end)
 end
 
+-- As a move: a deferred space judges it with what else has moved and turned.
 function Model:set_facing(id, node_id, facing)
-  return change_area(self, id, node_id, function(node) node.area.facing = facing * 1.0 end)
+  if not self.deferred then begin(self) end
+  local node, touched = node_of(self, id, node_id), self.moved or {}
+  node.area.facing = facing * 1.0
+  touched[node] = true
+  if not self.deferred then return settle(self, touched) end
+  self.moved = touched
 end
 
 function Model:set_mask(id, node_id, mask)

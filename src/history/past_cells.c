@@ -248,13 +248,16 @@ static bool add_level(aoi_history *h, uint32_t level, uint32_t tick, const doubl
     return true;
 }
 
+/* Squares of distances may overflow beyond it: then what is far away is as near as what is not. */
+static const double SQUARABLE = 1e150;
+
 bool aoi_past_find(aoi_history *h, uint32_t tick, const double *at, double reach) {
-    bool found = reach < 1e150;
+    bool found = reach < SQUARABLE;
     h->layer.space->world.hit_count = 0;
     if (found && !cells_ready(h, reach)) return false;
     for (uint32_t k = 0; k < AOI_PAST_LEVELS && found; k++) {
         double room = k ? (reach + h->levels[k].extent) * (1 + 0x1p-20) : reach;
-        if (h->levels[k].stays) found = add_level(h, k, tick, at, room);
+        if (h->levels[k].stays) found = room < SQUARABLE && add_level(h, k, tick, at, room);
     }
     if (!found) add_all(h, tick);
     return true;
