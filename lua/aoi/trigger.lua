@@ -423,7 +423,7 @@ function Trigger:enable()
   expect_alive(self, "enable")
   if not self.disabled then return end
   self.disabled = false
-  self.set.space:set_mask(self.id, second.masked(self), self.mask or -1)
+  second.set_mask(self)
 end
 
 --- Clears its mask: all targets inside leave, those that linger too, the queue empties.
@@ -431,7 +431,7 @@ function Trigger:disable()
   expect_alive(self, "disable")
   if self.disabled then return end
   self.disabled = true
-  self.set.space:set_mask(self.id, second.masked(self), 0)
+  second.set_mask(self)
   if self.linger then admission.linger_no_more(self) end
 end
 
@@ -482,7 +482,7 @@ function Trigger:set_mask(mask)
   expect_alive(self, "set_mask")
   if not check.is_whole(mask) then checks.fail(1, "set_mask", "kind bits expected") end
   self.mask = mask
-  if not self.disabled then self.set.space:set_mask(self.id, second.masked(self), mask) end
+  if not self.disabled then second.set_mask(self) end
 end
 
 --- How many targets are inside.

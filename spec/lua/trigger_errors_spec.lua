@@ -168,6 +168,25 @@ for _, engine in ipairs(aoi.engines()) do
       end)
     end
 
+    it("a trigger with outside may be disabled by an event that waits while it is added", function()
+      handlers.t = recorder(false, { "enter", "leave" })
+      local heard = 0
+      crowd(2) -- 2 and 3, far away
+      space:enter(9, 30, 0, 4)
+      space:add_node(9, 1, 5, function()
+        heard = heard + 1
+        if heard == 1 then error("the second one waits", 0) end
+        triggers:get(1, "t"):disable()
+        triggers:get(1, "t"):set_mask(1)
+      end)
+      assert.is_false(pcall(space.move_many, space, { 2, 31, 0, 3, 31, 0 }))
+      local t = triggers:add(1, "t", { radius = 2, outside = true })
+      assert.same({ 2, false, 0, "" }, { heard, t:enabled(), t:count(), take() })
+      t:enable()
+      assert.equal(2, t:count()) -- not 9, which is of another kind
+      assert.is_true(space:check())
+    end)
+
     it("misuse is an error that names the option", function()
       handlers.t, handlers.s, handlers.d = {}, { stay = noop }, { dwell = noop }
       local function bad(what, name, options)

@@ -22,8 +22,13 @@ function second.covers(t, target)
   return is_seen(t, t.second, target) and not is_seen(t, t.node, target)
 end
 
---- The node whose mask is that of the trigger.
-function second.masked(t) return t.outside and t.second or t.node end
+--- Gives the node whose mask is that of the trigger the mask that it has, none while it is disabled. A second node that is
+--- still to be added, while events that waited before the first one are delivered, comes with it.
+function second.set_mask(t)
+  local space, node = t.set.space, t.outside and t.second or t.node
+  if t.outside and not reserved.has_node(space, t.id, node) then return end
+  space:set_mask(t.id, node, t.disabled and 0 or t.mask or -1)
+end
 
 --- Gives a trigger the id of its second node, if it needs one.
 function second.prepare(t)
@@ -31,8 +36,8 @@ function second.prepare(t)
 end
 
 -- That of a trigger with `outside`.
-local function add(t, mask, seen)
-  local set, area = t.set, { radius = math.huge, mask = mask, label = t.label }
+local function add(t, seen)
+  local set, area = t.set, { radius = math.huge, mask = t.disabled and 0 or t.mask, label = t.label }
   if seen then return set.space:adopt(t.id, t.second, area, seen, set.enter, set.leave) end
   return set.space:add_node(t.id, t.second, area, set.enter, set.leave)
 end
@@ -42,10 +47,9 @@ end
 -- @param add_first adds the first node, of an area
 function second.install(t, area, add_first)
   if not t.outside then return add_first(area) end
-  local mask = area.mask
   area.mask = nil
   local ok, err = pcall(add_first, area) -- its own events call nothing; others may wait
-  if reserved.has_node(t.set.space, t.id, t.node) then add(t, mask) end
+  if reserved.has_node(t.set.space, t.id, t.node) then add(t) end
   if not ok then error(err, 0) end
 end
 
@@ -61,7 +65,7 @@ function second.load(t, s, seen)
     local all = {}
     for i, target in ipairs(seen) do all[i] = target end
     for _, target in ipairs(s.near) do all[#all + 1] = target end
-    return add(t, t.disabled and 0 or t.mask, all)
+    return add(t, all)
   end
   for _, visit in ipairs(s.visits) do
     if visit.linger then admission.show(t, visit.target) end
