@@ -176,7 +176,7 @@ typedef struct large_span { /* a box by its middle and its half-extents, with ro
     double at[2], half[2];
 } large_span;
 
-static large_span span_of(const double *lo, const double *hi, const double *reach) {
+static inline large_span span_of(const double *lo, const double *hi, const double *reach) {
     large_span b;
     for (int a = 0; a < 2; a++) {
         b.at[a] = lo[a] / 2 + hi[a] / 2;
@@ -244,9 +244,11 @@ static void add_large_pair(aoi_space *s, uint32_t node, uint32_t target) {
 static void add_pairs_of_node(aoi_space *s, uint32_t node, const double *from, const double *to) {
     const aoi_node_record *n = s->world.nodes + node;
     bool far = fabs(to[0] - from[0]) > n->reach[0] || fabs(to[1] - from[1]) > n->reach[1];
-    large_span b = span_of(far ? to : from, to, n->reach), was = span_of(from, from, n->reach);
+    large_span b = span_of(far ? to : from, to, n->reach);
     each_near(s, &b, NULL, node, add_large_pair);
-    if (far) each_near(s, &was, &b, node, add_large_pair);
+    if (!far) return;
+    large_span was = span_of(from, from, n->reach);
+    each_near(s, &was, &b, node, add_large_pair);
 }
 
 /* Into the hits: nodes for which its way may have changed something, when they have gone no farther than the slack. */
