@@ -195,6 +195,50 @@ describe("what clients of a world share", function()
     assert.same({ { 1, "", 2, 1, 1 }, { 1, "hello", 3, 1, 1 }, { 2, "hello", 3, 2, 1 } }, got)
   end)
 
+  it("client views on entities of others hold when a shard dies, and end with what they are of", function()
+    local net, pictures = new_network(), {}
+    local one, gate, other = net:member(1), net:member(2), net:member(2)
+    local function show(id, bytes)
+      local message = assert(sync.read(bytes))
+      if message.anew then pictures[id] = {} end
+      for i = 1, 4 * message.appeared.n, 4 do pictures[id][message.appeared[i]] = true end
+      for i = 1, message.gone.n do pictures[id][message.gone[i]] = nil end
+    end
+    gate:on_client(show)
+    other:on_client(show)
+    gate:on_view_lost(function() end)
+    local function views_of_all()
+      local list = {}
+      for _, shard in ipairs(net.shards) do
+        for id, view in pairs(shard.views) do list[id] = view.made and view.by end
+      end
+      return list
+    end
+    run(net, function()
+      for id = 1, 5 do one:enter(id, 5 + id, 10) end
+      for id = 1, 3 do gate:add_client(id, 8, { fd = id }) end
+      gate:add_client(5, 8, { to = other.service })
+      gate:tick()
+      one:leave(3)
+      one:leave(4)
+      one:enter(3, 8, 10) -- a life that has no view
+      one:tick()
+    end)
+    net:kill_client(other)
+    run(net, function() net:sleep(40) end)
+    run(net, function()
+      net:kill_shard((one:where(1)))
+      net:sleep(20)
+      one:tick()
+      assert.same({ gate.number, gate.number }, views_of_all())
+      one:enter(6, 9, 10)
+      one:tick()
+      one:tick()
+      assert.same({ [1] = true, [3] = true, [5] = true, [6] = true }, pictures[2])
+      assert.error_matches(function() gate:remove_client(3) end, "is no client")
+    end)
+  end)
+
   it("traits hold when the shard of their entity dies, and in its successor", function()
     local plan = { size = 64, reach = 10, extent = 8, tile = 8, shards = { 2, 2 } }
     local net = new_network { plan = plan, fields = { { "hp", "u16" } } }

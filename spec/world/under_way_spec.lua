@@ -161,7 +161,7 @@ describe("what is under way", function()
       end, kill_one(net, random))
       for _, id in ipairs(IDS) do
         assert(owner_of(net, id), "an entity is lost")
-        assert.is_true(member.outbox:owned(id)[2] == owner_of(net, id).ents[id].life)
+        assert.is_true(member.outbox:owns(id) == owner_of(net, id).ents[id].life)
       end
     end
   end)

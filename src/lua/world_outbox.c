@@ -205,20 +205,26 @@ static int o_rekind(lua_State *L) {
     return 0;
 }
 
-/* owned([id]): of this one, or of all own entities: flat, life, kind, x, y [, z] behind the id; and their number. */
+/* owns(id): life, kind, x, y [, z] of that own entity; nothing: it is none. */
+static int o_owns(lua_State *L) {
+    const world_outbox *o = outbox_self(L);
+    const outbox_entry *e = find_entry(o, laoi_integer(L, 2));
+    if (!e || !e->own) return 0;
+    laoi_pushinteger(L, e->life);
+    laoi_pushinteger(L, e->kind);
+    for (int a = 0; a < o->dims; a++) lua_pushnumber(L, e->pos[a]);
+    return 2 + o->dims;
+}
+
+/* owned(): of all own entities, flat: id and what owns(id) returns; and their number. */
 static int o_owned(lua_State *L) {
-    world_outbox *o = outbox_self(L);
-    const outbox_entry *one = lua_isnoneornil(L, 2) ? NULL : find_entry(o, laoi_integer(L, 2));
-    bool all = lua_isnoneornil(L, 2);
+    const world_outbox *o = outbox_self(L);
     laoi_index at = 0;
     int64_t n = 0;
     lua_newtable(L);
     for (uint32_t i = 0; i < o->entry_count; i++) {
-        const outbox_entry *e = all ? o->entries + i : one;
-        if (!e || !e->own) {
-            if (all) continue;
-            break;
-        }
+        const outbox_entry *e = o->entries + i;
+        if (!e->own) continue;
         laoi_pushinteger(L, e->id);
         lua_rawseti(L, -2, ++at);
         laoi_pushinteger(L, e->life);
@@ -230,7 +236,6 @@ static int o_owned(lua_State *L) {
             lua_rawseti(L, -2, ++at);
         }
         n++;
-        if (!all) break;
     }
     laoi_pushinteger(L, n);
     return 2;
@@ -343,9 +348,9 @@ static int l_home(lua_State *L) {
 }
 
 static const luaL_Reg outbox_methods[] = {
-    {"set", o_set},       {"where", o_where},         {"move", o_move},   {"pending", o_pending},
-    {"take", o_take},     {"settle", o_settle},       {"keep", o_keep},   {"forget", o_forget},
-    {"rekind", o_rekind}, {"has_moved", o_has_moved}, {"owned", o_owned}, {NULL, NULL}};
+    {"set", o_set},       {"where", o_where}, {"move", o_move},     {"pending", o_pending}, {"take", o_take},
+    {"settle", o_settle}, {"keep", o_keep},   {"forget", o_forget}, {"rekind", o_rekind},   {"has_moved", o_has_moved},
+    {"owns", o_owns},     {"owned", o_owned}, {NULL, NULL}};
 static const luaL_Reg outbox_meta[] = {{"__gc", o_gc}, {NULL, NULL}};
 
 /* Into the table on top. */

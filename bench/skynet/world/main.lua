@@ -3,9 +3,9 @@
 --
 --   mode exact   runs so many epochs, writes OUT/NODE.result: events heard, their checksum, the lengths of epochs
 --   mode scale   what an epoch costs, with no journal (scale.lua)
---   mode again   opens the world whenever it has ended, and says on the console how long that took
---   mode shards  the first process kills each of its shards under load; what handlers have heard is compared at the end
---   mode deaths  the first process kills a quiet client, a shard, its exchange (deaths.lua); the other one as in again
+--   mode live    opens the world whenever it has ended, and does what run.sh asks for; process `players` has no part in
+--                it, but connections for client views
+--   mode deaths  the first process kills a quiet client, a shard, its exchange (deaths.lua); the other one as in live
 local skynet = require "skynet"
 require "skynet.manager"
 local aoi = require "aoi.skynet"
@@ -14,7 +14,7 @@ local function number(name) return assert(tonumber(skynet.getenv(name))) end
 
 local NODE, NODES, OUT, MODE = skynet.getenv "node", skynet.getenv "nodes", skynet.getenv "out", skynet.getenv "mode"
 local WALKERS, WATCHERS, EPOCHS, SHARDS = number "walkers", number "watchers", number "epochs", number "shards"
-local RADIUS, NEIGHBOURS, SERVICES, HEARTBEAT = 50, 20, 4, 2
+local RADIUS, NEIGHBOURS, SERVICES, HEARTBEAT = 50, 20, number "services", 2
 local SIDE = 2 * RADIUS * math.sqrt(WALKERS / NEIGHBOURS)
 
 local list = {}
@@ -38,7 +38,9 @@ local function open(others)
   return aoi.world(options)
 end
 
--- This process's share of the walkers, and the services that move and watch them.
+local function port_of(service) return number "port" + 10 + service end
+
+-- This process's share of the walkers: the services that watch and those that move them.
 local function populate()
   local here = 1
   for i, name in ipairs(list) do
@@ -50,10 +52,11 @@ local function populate()
   end
   for _, service in ipairs(movers) do skynet.call(service, "lua", "start") end
   for i = here, SERVICES, #list do
-    services[#services + 1] = skynet.newservice("watcher", i, WATCHERS // SERVICES, WALKERS, RADIUS)
+    services[#services + 1] = skynet.newservice("watcher", i, WATCHERS // SERVICES, WALKERS, RADIUS, SERVICES,
+      MODE == "live" and port_of(i) or nil)
   end
   for _, service in ipairs(services) do skynet.call(service, "lua", "start") end
-  return services
+  return services, movers
 end
 
 local function percentile(sorted, p) return sorted[math.max(1, math.ceil(p * #sorted))] or 0 end
@@ -99,10 +102,21 @@ local function write_result(world, services)
   file:close()
 end
 
+-- A square of so many tiles in the corner goes to the last shard, and back to the first one.
+local function move_tiles(world, count)
+  local side = 32 * math.ceil(math.sqrt(count)) -- the largest power of two below 0.6 of the reach
+  skynet.sleep(1000)
+  for _, shard in ipairs { SHARDS, 1 } do
+    local epoch = world:assign(0, 0, side - 1, side - 1, shard)
+    skynet.error(("%s: %d tiles are shard %d's in epoch %d"):format(NODE, (side // 32) ^ 2, shard, epoch))
+  end
+end
+
 local function run_exact()
   local world = open()
   skynet.error(("%s: the world is there"):format(NODE))
   local services = populate()
+  if NODE == list[1] and number "tiles" > 0 then skynet.fork(move_tiles, world, number "tiles") end
   while world:epoch() < EPOCHS + 30 do
     skynet.sleep(50)
     world:tick()
@@ -124,74 +138,114 @@ end
 
 local RUN = { exact = run_exact, scale = run_scale }
 
-function RUN.again()
-  local last
+-- What OUT/NODE.order asks for: orders[its first word](the others); the file is gone when that is done.
+local function obey(orders)
+  local path = ("%s/%s.order"):format(OUT, NODE)
+  local file = io.open(path)
+  if not file then return end
+  local words = {}
+  for word in file:read("a"):gmatch "%S+" do words[#words + 1] = word end
+  file:close()
+  orders[words[1]](table.unpack(words, 2))
+  os.remove(path)
+end
+
+local function say(format, ...) skynet.error((NODE .. ": " .. format):format(...)) end
+
+local function call_all(services, name)
+  for _, service in ipairs(services) do skynet.call(service, "lua", name) end
+end
+
+-- What run.sh may ask for of a process in which the world lives. state.longest: seconds of the longest epoch since the
+-- last question.
+local function orders_of(world, state)
+  local orders = {}
+
+  function orders.halt()
+    call_all(state.movers, "halt")
+    world:tick()
+  end
+
+  function orders.walk() call_all(state.movers, "walk") end
+
+  function orders.verify()
+    local sums = { 0, 0, 0, 0, 0 }
+    for _, service in ipairs(state.watchers) do
+      for i, n in ipairs { skynet.call(service, "lua", "verify") } do sums[i] = sums[i] + n end
+    end
+    say("epoch %d, %d entities; the longest tick took %.2f s", world:epoch(), world:count(), state.longest)
+    say("%d nodes, %d of them DIFFERENT, %d added anew; %d client views, %d of them DIFFERENT", table.unpack(sums))
+    state.longest = 0
+  end
+
+  function orders.shards()
+    for _, address in pairs(world.addresses) do
+      skynet.kill(address)
+      skynet.sleep(300)
+    end
+  end
+
+  function orders.drain() world:drain(NODE) end
+
+  return orders
+end
+
+-- Opens the world, again where it has ended, unless it was drained.
+function RUN.live()
   while true do
     local world = open()
-    skynet.error(("%s: open, epoch %d"):format(NODE, world:epoch()))
-    if last then skynet.error(("%s: open again after %.2f s"):format(NODE, (skynet.hpc() - last) / 1e9)) end
-    local services = populate()
+    local state = { longest = 0 }
     local ended
     world:on_close(function(reason) ended = reason end)
-    local at, longest = skynet.hpc(), 0
+    state.watchers, state.movers = populate()
+    say("open, epoch %d", world:epoch())
+    local orders = orders_of(world, state)
+    skynet.fork(function()
+      while not ended do
+        obey(orders)
+        skynet.sleep(10)
+      end
+    end)
     repeat
-      skynet.sleep(10)
-      if not ended and pcall(world.tick, world) then
-        longest = math.max(longest, (skynet.hpc() - at) / 1e9)
-        at = skynet.hpc()
-      end
-      if longest > 1 then
-        skynet.error(("%s: a pause of %.1f s, then epoch %d"):format(NODE, longest, world:epoch()))
-        longest = 0
-      end
+      local at = skynet.hpc()
+      skynet.sleep(1)
+      if pcall(world.tick, world) then state.longest = math.max(state.longest, (skynet.hpc() - at) / 1e9) end
     until ended
-    skynet.error(("%s: ended %.2f s after the last epoch: %s"):format(NODE, (skynet.hpc() - at) / 1e9, ended))
-    for _, service in ipairs(services) do skynet.kill(service) end
-    last = at
+    say("ON_CLOSE %s", ended)
+    if ended:find "has left" then skynet.abort() end
+    for _, services in ipairs { state.watchers, state.movers } do
+      for _, service in ipairs(services) do skynet.kill(service) end
+    end
+  end
+end
+
+-- No part of the world: players.lua.
+function RUN.players()
+  local losses, orders = require "players"(list, SERVICES, number "views", port_of), {}
+  function orders.verify(gone)
+    local text = ""
+    for _, node in ipairs(list) do
+      text = ("%s, %d with %s"):format(text, losses[node] or 0, node)
+      if node ~= gone and losses[node] then text = text .. " DIFFERENT" end
+      losses[node] = nil
+    end
+    say("connections lost%s", text)
+  end
+  while true do
+    obey(orders)
+    skynet.sleep(10)
   end
 end
 
 function RUN.deaths()
-  if NODE ~= list[1] then return RUN.again() end
+  if NODE ~= list[1] then return RUN.live() end
   skynet.error(NODE .. (require "deaths"(open, HEARTBEAT) and ": all deaths noticed" or ": TOO LATE"))
   skynet.sleep(50) -- the console
   skynet.abort()
 end
 
--- Each shard of the first process is killed, one after the other, while everything moves; then all stand still, and
--- every watcher compares what it has heard with what is there.
-function RUN.shards()
-  local world = open()
-  local services, ended = populate(), nil
-  world:on_close(function(reason) ended = reason end)
-  skynet.sleep(800)
-  local all = world:count()
-  for shard, address in pairs(NODE == list[1] and world.addresses or {}) do
-    local at, longest, back = skynet.hpc(), 0, nil
-    skynet.kill(address)
-    for _ = 1, 40 do
-      local from = skynet.hpc()
-      world:tick()
-      longest = math.max(longest, (skynet.hpc() - from) / 1e9)
-      back = back or world:count() == all and (skynet.hpc() - at) / 1e9 or nil
-    end
-    local text = "%s: shard %d was killed, the longest of 40 ticks took %.2f s; all %d entities are there after %.2f s"
-    skynet.error(text:format(NODE, shard, longest, all, back or -1))
-  end
-  while world:epoch() < EPOCHS + 30 do world:tick() end
-  local nodes, wrong = 0, 0
-  for _, service in ipairs(services) do
-    local n, bad = skynet.call(service, "lua", "verify")
-    nodes, wrong = nodes + n, wrong + bad
-  end
-  local text = "%s: %d nodes, %d of them see something else; on_close: %s"
-  skynet.error(text:format(NODE, nodes, wrong, tostring(ended)))
-  skynet.error(NODE .. (wrong == 0 and not ended and world:count() == all and ": all is well" or ": DIFFERENT"))
-  skynet.sleep(500) -- the other one may still ask
-  skynet.abort()
-end
-
 skynet.start(function()
+  if NODE == "players" then return RUN.players() end
   if #list > 1 then require("skynet.cluster").open(NODE) end
   RUN[MODE]()
 end)

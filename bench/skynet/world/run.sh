@@ -1,15 +1,22 @@
 #!/bin/sh
-# run.sh exact|scale|shards|kill|stop|restart|deaths PROCESSES: a world of SHARDS shards, by default 4, under load in one process or two; from
-# the top of the tree, with SKYNET set to a built skynet. WALKERS, WATCHERS, EPOCHS make it smaller. Output and journals
-# go to OUT.
+# run.sh WHAT PROCESSES: a world of SHARDS shards, by default 4, under load in one process, two or three; from the top of
+# the tree, with SKYNET set to a built skynet. WALKERS, WATCHERS, VIEWS, EPOCHS make it smaller. Output and journals go
+# to OUT.
 #
 #   exact   what was sent, made again in one space in the epochs in which it was accepted, gives the same events
+#   stop    the same, but the second process is stopped for three seconds: a pause, and nothing is lost
+#   tiles   the same, but 1,000 tiles go to another shard and back
 #   scale   125,000 walkers in one process, each moves once in an epoch: thread time of the shards, length of an epoch
-#   shards  each shard of the first process is killed under load: a pause, and all views are right in the end
-#   kill    the second process is killed, and started again after ten seconds; the first goes on, and gets it back
-#   restart the first process, which leads, is killed and started again at once; the second goes on
 #   deaths  a client, a shard and an exchange are killed: each is noticed in time (deaths.lua)
-#   stop    as exact, but the second process is stopped for three seconds: a pause, and nothing is lost
+#
+# A world that goes on, with VIEWS players in another process, each with a connection: after each step everything stands
+# still, all that handlers have heard and the pictures of all players must be right, and no other connection is lost:
+#
+#   kill    each process in turn is killed, and started again after ten seconds
+#   restart the same, at once
+#   rolling each process in turn is drained, and started again
+#   shards  the shards of each process are killed, one after the other
+#   soak    nothing dies: ROUNDS times SECONDS_EACH seconds, with the memory of each process
 set -e
 what=$1 processes=$2
 if [ "$what" = scale ]; then
@@ -19,62 +26,130 @@ fi
 : "${INTERVAL:=10}"
 : "${THREADS:=4}" # more than cores: a shard need not wait until a service has moved all that it has
 : "${OUT:=$(mktemp -d)}" "${PORT:=25290}"
-case $what in kill | restart) MODE=again ;; scale | deaths | shards) MODE=$what ;; *) MODE=exact ;; esac
-NODES=$([ "$processes" = 1 ] && echo one || echo "one two")
-export SKYNET WALKERS WATCHERS EPOCHS SHARDS INTERVAL THREADS OUT MODE NODES
+case $what in
+kill | restart | shards | rolling | soak) MODE=live EPOCHS=1000000000 ;;
+scale | deaths) MODE=$what ;;
+*) MODE=exact ;;
+esac
+case $processes in 1) NODES="one" ;; 2) NODES="one two" ;; *) NODES="one two three" ;; esac
+: "${SERVICES:=$([ "$MODE" = live ] && echo $((2 * processes)) || echo 4)}" "${VIEWS:=300}" "${ROUNDS:=10}" "${SECONDS_EACH:=60}"
+TILES=$([ "$what" = tiles ] && echo 1000 || echo 0)
+export SKYNET WALKERS WATCHERS EPOCHS SHARDS INTERVAL THREADS OUT MODE NODES SERVICES VIEWS PORT TILES
 make --no-print-directory -s build/skynet/aoi/core.so LUA=skynet LUA_INCDIR="$SKYNET/3rd/lua"
-printf '__nowaiting = true\none = "127.0.0.1:%d"\ntwo = "127.0.0.1:%d"\n' "$PORT" $((PORT + 1)) >"$OUT/cluster.lua"
+mkdir -p "$OUT"
+printf '__nowaiting = true\none = "127.0.0.1:%d"\ntwo = "127.0.0.1:%d"\nthree = "127.0.0.1:%d"\n' \
+  "$PORT" $((PORT + 1)) $((PORT + 2)) >"$OUT/cluster.lua"
+rm -f "$OUT"/*.order "$OUT"/*.log
 
-launch() { NODE=$1 "$SKYNET/skynet" bench/skynet/world/config >"$OUT/$1.log" 2>&1 & }
+launch() {
+  NODE=$1 "$SKYNET/skynet" bench/skynet/world/config >>"$OUT/$1.log" 2>&1 &
+  eval "pid_$1=$!"
+}
+pid_of() { eval "echo \$pid_$1"; }
 
-launch one
-one=$!
-if [ "$processes" = 2 ]; then launch two; two=$!; fi
+# until_true SECONDS COMMAND...
+until_true() {
+  left=$(($1 * 5)) && shift
+  until "$@"; do
+    left=$((left - 1))
+    [ "$left" -gt 0 ] || { echo "run.sh: not so in time: $*" >&2; end_all; exit 1; }
+    sleep 0.2
+  done
+}
+end_all() { for node in $NODES players; do kill -9 "$(pid_of "$node")" 2>/dev/null || true; done; }
+
+# order "WORDS" [NODE]: that process, or each of the world, does what that says; returns when all have.
+has_obeyed() { [ ! -e "$OUT/$1.order" ]; }
+order() {
+  for node in ${2:-$NODES}; do echo "$1" >"$OUT/order" && mv "$OUT/order" "$OUT/$node.order"; done
+  for node in ${2:-$NODES}; do until_true 120 has_obeyed "$node"; done
+}
+
+# check NODE: everything stands still, and must be right; only connections with that process may have been lost.
+check() {
+  order halt
+  order verify
+  order "verify $1" players
+  order walk
+  for node in $NODES; do
+    echo "$node: $(awk '/VmRSS/ { print $2 }' "/proc/$(pid_of "$node")/status") kB"
+    grep "$node: " "$OUT/$node.log" | tail -n 2
+  done
+  grep 'players: ' "$OUT/players.log" | tail -n 1
+}
+
+# Whether the process has opened the world so many times, has entered its walkers, and has its shards.
+opened() { [ "$(grep -c "$1: open, epoch" "$OUT/$1.log")" -ge "$2" ]; }
+back() {
+  times=$(grep -c "$1: open, epoch" "$OUT/$1.log" || true)
+  launch "$1"
+  until_true 60 opened "$1" $((times + 1))
+  sleep 8
+}
+
+for node in $NODES; do launch "$node"; done
+if [ "$MODE" = live ]; then
+  launch players
+  for node in $NODES; do until_true 60 opened "$node" 1; done
+  sleep 8
+  check none
+fi
 
 case $what in
-exact | scale) ;;
-shards) wait ;;
+exact | scale | tiles) ;;
 deaths)
-  wait "$one" || true
-  [ "$processes" = 1 ] || kill -9 "$two"
+  wait "$(pid_of one)" || true
+  [ "$processes" = 1 ] || kill -9 "$(pid_of two)"
   ;;
-restart)
-  sleep 12
-  kill -9 "$one"
-  launch one
-  one=$!
-  sleep 12
-  kill -9 "$one" "$two"
+kill | restart)
+  for node in $NODES; do
+    echo "kill -9 of $node"
+    kill -9 "$(pid_of "$node")"
+    [ "$what" = restart ] || sleep 10
+    back "$node"
+    check "$node"
+  done
   ;;
-kill)
-  sleep 20
-  kill -9 "$two"
-  sleep 10
-  launch two
-  two=$!
-  sleep 15
-  kill -9 "$one" "$two"
+rolling)
+  for node in $NODES; do
+    echo "$node is drained"
+    order drain "$node"
+    wait "$(pid_of "$node")" || true
+    back "$node"
+    check "$node"
+  done
+  ;;
+shards)
+  for node in $NODES; do
+    echo "all shards of $node are killed"
+    order shards "$node"
+    check none
+  done
+  ;;
+soak)
+  for _ in $(seq "$ROUNDS"); do
+    sleep "$SECONDS_EACH"
+    check none
+  done
   ;;
 stop)
   sleep 20
-  kill -STOP "$two"
+  kill -STOP "$(pid_of two)"
   sleep 3
-  kill -CONT "$two"
+  kill -CONT "$(pid_of two)"
   ;;
 *)
-  echo "run.sh: exact, scale, shards, kill, stop, restart or deaths" >&2
+  sed -n '2,/^set -e/s/^#//p' "$0" >&2
   exit 1
   ;;
 esac
-if [ "$what" = shards ]; then
+if [ "$MODE" = live ]; then
+  end_all
+  grep -h 'ON_CLOSE' "$OUT"/*.log || true
+  if grep -h '[1-9][0-9]* of them DIFFERENT\|with [a-z]* DIFFERENT' "$OUT"/*.log; then exit 1; fi
+elif [ "$what" = deaths ]; then
   grep -h 'one:\|two:' "$OUT"/*.log
-  ! grep -q 'DIFFERENT' "$OUT"/*.log && grep -q 'all is well' "$OUT/one.log"
-elif [ "$MODE" = again ] || [ "$what" = deaths ]; then
-  grep -h 'one:\|two:' "$OUT"/*.log
-  [ "$what" != deaths ] || grep -q 'all deaths noticed' "$OUT/one.log"
-  # The process that lives has opened its world once, and the other one has come back into it.
-  [ "$what" != kill ] || { ! grep -q 'open again' "$OUT/one.log" && grep -q 'two: open, epoch [1-9]' "$OUT/two.log"; }
-  [ "$what" != restart ] || { ! grep -q 'open again' "$OUT/two.log" && grep -q 'one: open, epoch [1-9]' "$OUT/one.log"; }
+  grep -q 'all deaths noticed' "$OUT/one.log"
 elif [ "$what" = scale ]; then
   wait
   cat "$OUT"/*.result

@@ -31,10 +31,13 @@ local function step(world)
   world:flush()
 end
 
+local halted, resting = false, true -- whether it is to stand still, and whether it does
+
 local function walk(world)
   local at = skynet.now()
   while world:epoch() < epochs and not world.closed do
-    if not (pcall(step, world) and pcall(world.tick, world)) then return end -- no faster than the world
+    resting = halted
+    if not (halted or pcall(step, world)) or not pcall(world.tick, world) then return end -- no faster than the world
     at = at + 10
     skynet.sleep(math.max(0, at - skynet.now()))
     if at < skynet.now() then at = skynet.now() end
@@ -49,9 +52,17 @@ function CMD.start()
     rows[3 * i - 2], rows[3 * i - 1], rows[3 * i] = first + i - 1, x[i], y[i]
   end
   write_sent()
-  world:enter_many(rows)
+  while not pcall(world.enter_many, world, rows) and not world.closed do skynet.sleep(10) end -- of a former life
   skynet.fork(walk, world)
 end
+
+--- All stand still from then on, where the world has them.
+function CMD.halt()
+  halted = true
+  while not resting do skynet.sleep(1) end
+end
+
+function CMD.walk() halted = false end
 
 skynet.start(function()
   skynet.dispatch("lua", function(_, _, name) skynet.retpack(CMD[name]()) end)

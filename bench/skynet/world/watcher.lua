@@ -1,11 +1,16 @@
--- Adds a node to a share of the walkers, its own process's or another's, and sums up what they hear.
+-- Adds a node to a share of the walkers, its own process's or another's, and sums up what they hear. With a port it has
+-- a client view for each player that connects (players.lua), too, on a walker of its own process.
 local skynet = require "skynet"
+local socket = require "skynet.socket"
 local aoi = require "aoi.skynet"
 local checksum = require "checksum"
 
-local index, count, walkers, radius = ...
+local index, count, walkers, radius, services, port = ...
 index, count, walkers, radius = math.tointeger(tonumber(index)), tonumber(count), tonumber(walkers), tonumber(radius)
+services, port = math.tointeger(tonumber(services)), math.tointeger(tonumber(port))
 local events, sum = 0, 0
+local views = {} -- entities by connection
+local MARGIN, QUANTUM = 5, 1 / 64
 local CMD = {}
 
 local handlers = {}
@@ -18,42 +23,99 @@ function handlers.leave(watcher, target, node)
   events, sum = events + 1, sum + checksum(2, watcher, target, node)
 end
 
-local function add_all(world)
-  local step = walkers // count
-  for i = 0, count - 1 do
-    local id = math.tointeger(i * step + index)
-    while not pcall(world.add_node, world, id, index, { radius = radius, margin = 5 }, handlers) do
-      if world.closed then return end
-      skynet.sleep(10) -- whoever moves it has not entered it yet
-    end
+-- Waits until f() raises no error: whoever moves the entity may not have entered it yet.
+local function until_good(world, f, ...)
+  while not pcall(f, ...) do
+    if world.closed then return end
+    skynet.sleep(10)
   end
+end
+
+local function watched(i) return math.tointeger(i * (walkers // count) + index) end
+
+-- Where a walker has left and has entered again, its node is a new one. Returns how many were added.
+local function add_all(world)
+  local added = 0
+  for i = 0, count - 1 do
+    until_good(world, function()
+      if world:area(watched(i), index) then return end
+      world:add_node(watched(i), index, { radius = radius, margin = MARGIN }, handlers)
+      added = added + 1
+    end)
+  end
+  return added
+end
+
+local function serve(world, fd)
+  socket.start(fd)
+  local number = tonumber((socket.readline(fd)))
+  if not number then return socket.close(fd) end
+  local each = walkers // services
+  local id = math.tointeger((index - 1) * each + number * 7 % each + 1)
+  until_good(world, world.add_client, world, id, { radius = radius, margin = MARGIN }, { fd = fd })
+  views[fd] = id
+end
+
+local function listen(world)
+  world:on_client(function(_, bytes, fd) socket.write(fd, string.pack(">s4", bytes)) end)
+  socket.start(assert(socket.listen("127.0.0.1", port)), function(fd) skynet.fork(serve, world, fd) end)
 end
 
 function CMD.start()
   local world = aoi.world "earth"
+  if port then listen(world) end
   skynet.fork(add_all, world)
 end
 
 function CMD.result() return events, sum end
 
--- Everything stands still: how many nodes there are, and how many of them have not heard of what is in their radius, or
--- have heard of what is farther than what they keep.
-function CMD.verify()
-  local world, wrong, n = aoi.world "earth", 0, 0
-  local step = walkers // count
-  for i = 0, count - 1 do
-    local id = math.tointeger(i * step + index)
-    local x, y = world:position(id)
-    local seen, heard = {}, { world:seen(id, index) }
-    for k = 1, heard[2] do seen[heard[1][k]] = true end
-    local near, few = world:near(x, y, radius)
-    local kept, most = world:near(x, y, radius + 5)
-    local good = heard[2] >= few - 1 and heard[2] <= most - 1
-    for k = 1, few do good = good and (near[k] == id or seen[near[k]] == true) end
-    for k = 1, most do seen[kept[k]] = nil end
-    n, wrong = n + 1, wrong + (good and next(seen) == nil and 0 or 1)
+-- Whether `seen`, a set of ids, has everything within the radius of the entity, and nothing farther than what is kept.
+local function is_right(world, id, seen)
+  local x, y = world:position(id)
+  local near, few = world:near(x, y, radius)
+  local kept, most = world:near(x, y, radius + MARGIN)
+  for k = 1, few do
+    if near[k] ~= id and not seen[near[k]] then return false end
   end
-  return n, wrong
+  local far = {}
+  for other in pairs(seen) do far[other] = true end
+  for k = 1, most do far[kept[k]] = nil end
+  far[id] = nil
+  return next(far) == nil
+end
+
+-- What the player at the other end has: a set of ids; nil: an entity stands elsewhere.
+local function picture_of(world, fd)
+  socket.write(fd, string.pack(">s4", ""))
+  local seen, n = {}, string.unpack("<I4", assert(socket.read(fd, 4)))
+  local rows, exact = n > 0 and assert(socket.read(fd, 24 * n)) or "", true
+  for at = 1, 24 * n, 24 do
+    local id, px, py = string.unpack("<i8dd", rows, at)
+    local x, y = world:position(id)
+    exact = exact and x and math.abs(px - x) <= QUANTUM and math.abs(py - y) <= QUANTUM
+    seen[id] = true
+  end
+  return exact and seen or nil
+end
+
+-- Everything stands still: nodes, how many of them have heard something else than what is there, and how many were new,
+-- since their entity had been away; client views, how many of their pictures differ.
+function CMD.verify()
+  local world, wrong, pictures, differ = aoi.world "earth", 0, 0, 0
+  local added = add_all(world)
+  world:tick()
+  for i = 0, count - 1 do
+    local id, seen = watched(i), {}
+    local list, n = world:seen(id, index)
+    for k = 1, n do seen[list[k]] = true end
+    if not is_right(world, id, seen) then wrong = wrong + 1 end
+  end
+  for fd, id in pairs(views) do
+    local ok, seen = pcall(picture_of, world, fd)
+    pictures = pictures + 1
+    if not (ok and seen and is_right(world, id, seen)) then differ = differ + 1 end
+  end
+  return count, wrong, added, pictures, differ
 end
 
 skynet.start(function()

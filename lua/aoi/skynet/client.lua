@@ -238,6 +238,7 @@ on[wire.LOST_VIEWS] = function(self, message, _, link)
   local n, reason = wire.read_lost_views(message, list)
   if not n then return nil, reason end
   local map = self.maps[link]
+  if map and map.lose_views then map:lose_views(list, n) end
   local f = map and map.view_lost_handler
   for i = 1, f and 2 * n or 0, 2 do failures.run(self, map, f, list[i], list[i + 1] or nil) end
   if map and not f then

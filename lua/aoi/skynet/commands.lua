@@ -1,6 +1,6 @@
 -- The requests of clients to a place, which is a map (space.lua) or a shard of a world (world/shard.lua):
 -- commands[name](place, client, ...). A map does at once what a shard notes for the coming epoch: that is what methods
--- of the place do. A request that raises has changed nothing.
+-- of the place do. A request that raises has changed nothing. commands.helpers are no requests.
 --
 --   entity(client, id, name)      the entity, or raises        take_out(id, ent, client)
 --   find(client, id)              nil: there is none           rekind(id, ent, kind)
@@ -17,7 +17,8 @@ local methods = require "aoi.skynet.methods"
 local views = require "aoi.skynet.views"
 local wire = require "aoi.skynet.wire"
 
-local commands = {}
+local helpers = {}
+local commands = { helpers = helpers }
 
 local function fail(n, name, ...) argument.fail(n, name, 0, ...) end
 
@@ -29,7 +30,7 @@ local function controlled(place, client, id, name)
 end
 
 --- The record of a node, and its entity; raises.
-function commands.node(place, client, id, number, name)
+function helpers.node(place, client, id, number, name)
   local ent = place:entity(client, id, name)
   local rec = ent.nodes and ent.nodes[number]
   if not rec then fail(2, name, "entity %d has no node %d", id, number) end
@@ -60,10 +61,11 @@ function commands.take_over(place, client, id)
   local ent = place:entity(client, id, "take_over")
   local former = ent.client
   if former == client then return end
+  local function is_former(one) return place:is_same(one.client, former) or place:is_same(one.by, former) end
   for _, rec in pairs(ent.nodes or {}) do
-    if place:is_same(rec.client, former) or place:is_same(rec.by, former) then commands.drop_node(place, ent, rec) end
+    if is_former(rec) then helpers.drop_node(place, ent, rec) end
   end
-  views.drop(place, id)
+  if place.views[id] and is_former(place.views[id]) then views.drop(place, id) end
   clients.disown(place, id)
   ent.client = client
   clients.own(place, id, ent)
@@ -91,15 +93,15 @@ function commands.add_node(place, client, id, number, area, handle, options)
 end
 
 --- Its client receives it with the coming events; until then the record is none of the entity's.
-function commands.drop_node(place, ent, rec)
+function helpers.drop_node(place, ent, rec)
   clients.forget_node(place, ent, rec)
   place:end_node(rec, false)
 end
 
 --- handle: of the life that is meant, nil: any.
 function commands.remove_node(place, client, id, number, handle)
-  local rec, ent = commands.node(place, client, id, number, "remove_node")
-  if not handle or rec.handle == handle then commands.drop_node(place, ent, rec) end
+  local rec, ent = helpers.node(place, client, id, number, "remove_node")
+  if not handle or rec.handle == handle then helpers.drop_node(place, ent, rec) end
 end
 
 -- Client views ------------------------------------------------------------------------------------------------------
@@ -146,10 +148,10 @@ end
 
 --- The client is gone: its nodes and views, those that it has asked for, and its entities. Services that have
 -- asked for what it had receive its end.
-function commands.bury(place, client)
+function helpers.bury(place, client)
   local lists = {}
   clients.each(place, client, function(one)
-    if one.node then commands.drop_node(place, place.ents[one.id], one) else views.drop(place, one.id) end
+    if one.node then helpers.drop_node(place, place.ents[one.id], one) else views.drop(place, one.id) end
   end, function(by, one)
     lists[by] = lists[by] or {}
     table.move({ one.id, one.node or false }, 1, 2, #lists[by] + 1, lists[by])
@@ -170,14 +172,14 @@ function commands.nodes(place, client, id)
 end
 
 --- The record of a node, nil if there is none.
-function commands.find(place, client, id, number)
+function helpers.find(place, client, id, number)
   local ent = place:find(client, id)
   return ent and ent.nodes and ent.nodes[number]
 end
 
 --- A table, and its text, since a message carries no metatable. 0 is no node's number.
 function commands.explain(place, client, id, number, target)
-  local rec = commands.find(place, client, id, number)
+  local rec = helpers.find(place, client, id, number)
   local reason = place.core:explain(id, rec and not rec.added and rec.number or 0, target)
   reason.node = number
   local text = tostring(reason)

@@ -121,7 +121,7 @@ methods.each(function(name, arguments)
     CMD[name] = function(_, link, ...) return commands[name](link.space, link.number, ...) end
   elseif arguments:find "^id node" then
     CMD[name] = function(_, link, id, node, ...)
-      local rec = commands.node(link.space, link.number, id, node, name)
+      local rec = commands.helpers.node(link.space, link.number, id, node, name)
       return answered(methods.invoke(link.space.core, name, rec.id, rec.number, ...))
     end
   else
@@ -240,12 +240,12 @@ function CMD.nodes(_, link, id, ...)
 end
 
 function CMD.radius(_, link, id, node)
-  local rec = commands.find(link.space, link.number, id, node)
+  local rec = commands.helpers.find(link.space, link.number, id, node)
   return rec and link.space.core:radius(id, rec.number)
 end
 
 function CMD.area(_, link, id, node)
-  local rec = commands.find(link.space, link.number, id, node)
+  local rec = commands.helpers.find(link.space, link.number, id, node)
   return rec and link.space.core:area(id, rec.number)
 end
 

@@ -111,7 +111,7 @@ function Space:begin_view(view) views.make(self, view) end
 
 --- Removes a client from the space, with its nodes and entities.
 function Space:remove(link)
-  commands.bury(self, link.number)
+  commands.helpers.bury(self, link.number)
   self.clients[link.number] = nil
   if link.drives then self.drivers = self.drivers - 1 end
 end

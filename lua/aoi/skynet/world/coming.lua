@@ -6,7 +6,6 @@
 --   overriding, viewing        records and ids whose overrides and views have changed
 --   ending[number]             records of nodes that see until then
 
-local commands = require "aoi.skynet.world.owner"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
@@ -14,6 +13,14 @@ local overrides = require "aoi.skynet.world.overrides"
 local strays = require "aoi.skynet.world.strays"
 local traits = require "aoi.skynet.world.traits"
 local views = require "aoi.skynet.views"
+local wire = require "aoi.skynet.wire"
+
+-- The router takes an area behind itself, as add_client has it behind the entity, the others behind that and the node.
+local function checked(name, less, f, ...)
+  local ok, result = wire.call_as(f, name, less, ...)
+  if ok then return result end
+  error(result, 0)
+end
 
 return function(Shard)
   function Shard:begin()
@@ -65,7 +72,7 @@ return function(Shard)
 
   --- Returns the area as bytes.
   function Shard:put_node(rec, ent, area)
-    rec.area, rec.added = commands.pack(self, "add_node", area), true
+    rec.area, rec.added = self:pack("add_node", area), true
     outlet.open_node(self, rec)
     if not ent.past then self.added[#self.added + 1] = rec end
     return rec.area
@@ -86,9 +93,19 @@ return function(Shard)
     if not with_entity then self.removed[#self.removed + 1] = rec end
   end
 
+  --- An area as bytes, for the method of that name.
+  function Shard:pack(name, area)
+    return checked(name, name == "add_client" and 0 or -1, self.router.pack, self.router, area, self.plan.reach)
+  end
+
+  --- The area of a node with another radius, facing or mask.
+  function Shard:repack(name, rec, ...)
+    return checked(name, 2, self.router.repack, self.router, rec.area, self.plan.reach, ...)
+  end
+
   --- Of a client view, or a list of them: no farther than the world's reach.
   function Shard:check_area(name, area)
-    for _, one in ipairs(type(area) == "table" and area[1] and area or { area }) do commands.pack(self, name, one) end
+    for _, one in ipairs(type(area) == "table" and area[1] and area or { area }) do self:pack(name, one) end
   end
 
   function Shard:begin_view(view)

@@ -172,7 +172,7 @@ local function next_owner(self, id, shard)
   local ok, found = whose(self, id)
   if not ok then return false, found end
   -- What this client has entered is somewhere, or will be; or another one has made it leave, which is yet to be heard.
-  if not found and select(2, self.outbox:owned(id)) > 0 then
+  if not found and self.outbox:owns(id) then
     if not self.tick_epoch() then return false, self:closed_text() end
     return true, shard, true
   end
@@ -215,7 +215,7 @@ function Member:ask_owner(name, id, ...)
       if not ok then return false, found end
       missing = misses and missing + 1 or 0
       same = found == shard and same + 1 or 0 -- it may have come there meanwhile; or it has only been claimed
-      local own = select(2, self.outbox:owned(id)) > 0
+      local own = self.outbox:owns(id)
       if missing > MOST_MISSES or not own and (not found or same > 1) then return no_entity(name, id) end
       shard = found
     else
@@ -506,8 +506,7 @@ end
 
 -- Another client has made it leave; this one may have entered another life of it since.
 local function forget_life(self, id, life)
-  local now = self.outbox:owned(id)
-  if not now or now[2] ~= life then return end
+  if self.outbox:owns(id) ~= life then return end
   self.outbox:forget(id)
   self.outbox:set(id, 0)
 end

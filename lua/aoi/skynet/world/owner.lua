@@ -14,29 +14,12 @@ local overrides = require "aoi.skynet.world.overrides"
 local recovery = require "aoi.skynet.world.recovery"
 local traits = require "aoi.skynet.world.traits"
 local views = require "aoi.skynet.views"
-local wire = require "aoi.skynet.wire"
 
 local commands = setmetatable({}, { __index = any })
 
 local function fail(n, name, ...) argument.fail(n, name, 0, ...) end
 
-local node = any.node
-
--- The router takes an area behind itself, as add_client has it behind the entity, the others behind that and the node.
-local function checked(name, less, f, ...)
-  local ok, result = wire.call_as(f, name, less, ...)
-  if ok then return result end
-  error(result, 0)
-end
-
---- An area as bytes, for the method of that name.
-function commands.pack(shard, name, area)
-  return checked(name, name == "add_client" and 0 or -1, shard.router.pack, shard.router, area, shard.plan.reach)
-end
-
-local function repack(shard, name, rec, ...)
-  return checked(name, 2, shard.router.repack, shard.router, rec.area, shard.plan.reach, ...)
-end
+local node, find = any.helpers.node, any.helpers.find
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 
@@ -89,6 +72,16 @@ function commands.restore_node(shard, client, id, n)
   recovery.put_node(shard, client, id, shard:entity(client, id), n)
 end
 
+function commands.restore_view(shard, client, id, view)
+  recovery.put_view(shard, client, id, shard:entity(client, id), view)
+end
+
+--- Returns the life of its entity.
+function commands.add_client(shard, client, id, ...)
+  any.add_client(shard, client, id, ...)
+  return shard.ents[id].life
+end
+
 local function change(shard, rec, area)
   rec.area = area
   if not rec.added then shard.changed[rec] = true end
@@ -97,13 +90,13 @@ end
 
 function commands.set_area(shard, client, id, number, area)
   local rec = node(shard, client, id, number, "set_area")
-  return change(shard, rec, commands.pack(shard, "set_area", area))
+  return change(shard, rec, shard:pack("set_area", area))
 end
 
 for name, field in pairs { set_radius = "radius", set_facing = "facing", set_mask = "mask" } do
   commands[name] = function(shard, client, id, number, ...)
     local rec = node(shard, client, id, number, name)
-    return change(shard, rec, repack(shard, name, rec, field, ...))
+    return change(shard, rec, shard:repack(name, rec, field, ...))
   end
 end
 
@@ -184,12 +177,12 @@ function commands.has(shard, client, id)
 end
 
 function commands.area(shard, client, id, number)
-  local rec = any.find(shard, client, id, number)
+  local rec = find(shard, client, id, number)
   if rec then return (shard.router:unpack(rec.area)) end
 end
 
 function commands.radius(shard, client, id, number)
-  local rec = any.find(shard, client, id, number)
+  local rec = find(shard, client, id, number)
   if rec then return (select(2, shard.router:unpack(rec.area))) end
 end
 

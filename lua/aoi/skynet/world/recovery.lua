@@ -251,6 +251,16 @@ function recovery.put_node(self, client, id, ent, n)
   if not ent.past then self.added[#self.added + 1] = rec end
 end
 
+--- The same of a client view. It is of one life of the entity.
+function recovery.put_view(self, client, id, ent, view)
+  local known = self.views[id]
+  if ent.life ~= view.life or known and known.by ~= client then error(("entity %d is another one"):format(id), 0) end
+  if known then return end
+  view.id, view.by = id, client
+  if not ent.past then self:begin_view(view) end
+  clients.keep_view(self, view)
+end
+
 -- Requests of clients -------------------------------------------------------------------------------------------------
 
 --- At the home. entities: id, life, x, y, whether it has been claimed before in vain, and so on; ended: { id, life }:

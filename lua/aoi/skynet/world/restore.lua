@@ -3,7 +3,7 @@
 -- brings them to where they belong by now: recovery.lua.
 --
 --   RENEWED --> all own entities: their homes say which are alive --> the others to the shards that own their tiles
---                                                                 --> nodes on entities of others, one by one
+--                                                                 --> nodes and views on those of others, one by one
 --
 --   member.terms[shard]   of those that have had successors
 --   member.renewed        "begun": entities are being restored; "again": other shards have died meanwhile; nil: all is
@@ -12,7 +12,7 @@
 --   member.claimed[id]    it has been claimed at its home, and no shard has taken it yet
 --   record.area           of each node of this client, packed; record.ends: the epoch with which it ends
 --   member.lent[handle]   nodes that this client has added for others: { id, node, handle, area, positions, to }
---   member.views[id]      client views: { area, options, client, fd }
+--   member.views[id]      client views: { area, options, client, fd, life of the entity }
 --   member.traits[id]     of own entities: traits.lua
 
 local core = require "aoi.skynet.native" "world"
@@ -84,15 +84,17 @@ local function lent_node(one)
            positions = one.positions, overrides = copy_of(one.overrides) }
 end
 
-local function view_of(self, id)
+-- life: of the entity, nil: any.
+local function view_of(self, id, life)
   local view = self.views[id]
-  if not view then return nil end
-  return { area = view.area, options = view.options, client = view.client or self.number, fd = view.fd }
+  if not view or life and life ~= view.life then return nil end
+  return { area = view.area, options = view.options, client = view.client or self.number, fd = view.fd,
+           life = view.life }
 end
 
 -- entity: id, life, kind, place, stamp. All that this client has on it.
 local function with_nodes(self, entity)
-  entity.batch, entity.nodes, entity.view = self.batch, {}, view_of(self, entity.id)
+  entity.batch, entity.nodes, entity.view = self.batch, {}, view_of(self, entity.id, entity.life)
   entity.traits = self.traits[entity.id]
   for _, record in pairs(self.mine[entity.id] or {}) do
     if record.area and not record.ends then table.insert(entity.nodes, node_of(self, record)) end
@@ -119,7 +121,7 @@ local function by_home(self)
     entities[k + 5] = self.claimed[list[i]] or false
   end
   for id, left in pairs(self.left) do
-    if select(2, self.outbox:owned(id)) == 0 then table.insert(at(id).ended, { id = id, life = left.life }) end
+    if not self.outbox:owns(id) then table.insert(at(id).ended, { id = id, life = left.life }) end
   end
   return homes
 end
@@ -132,7 +134,7 @@ local function ask(self, shard, name, ...)
 end
 
 -- It may have left meanwhile, or come again.
-local function is_own(self, id, life) return self.outbox:owned(id)[2] == life end
+local function is_own(self, id, life) return self.outbox:owns(id) == life end
 
 -- Another life of its id has come: what this client had on it is no more.
 local function give_up(self, id)
@@ -143,9 +145,8 @@ end
 
 -- It is alive there; its last move may have been lost on the way.
 local function again(self, id, owner)
-  local now = self.outbox:owned(id)
   self.outbox:set(id, owner)
-  if self.outbox:has_moved(id) then self.outbox:move(id, now[4], now[5], now[6]) end
+  if self.outbox:has_moved(id) then self.outbox:move(id, select(3, self.outbox:owns(id))) end
 end
 
 -- What the homes do not know as alive, by the shards that are to have it.
@@ -174,19 +175,18 @@ end
 
 -- What has been moved meanwhile is moved again: those rows have gone astray.
 local function follow(self, entity)
-  local now = self.outbox:owned(entity.id)
-  local x, y, z = now[4], now[5], now[6]
+  local _, _, x, y, z = self.outbox:owns(entity.id)
   if x and (x ~= entity.x or y ~= entity.y or z ~= entity.z) then self.outbox:move(entity.id, x, y, z) end
 end
 
 local function restore_some(self, shard, list)
   local entities = {}
   for _, one in ipairs(list) do
-    local now = self.outbox:owned(one[1])
-    if is_own(self, one[1], one[2]) then
-      entities[#entities + 1] = with_nodes(self, {
-        id = one[1], life = now[2], kind = now[3], x = now[4], y = now[5], z = now[6], stamp = one[3],
-      })
+    local id, life, stamp = table.unpack(one)
+    local now, kind, x, y, z = self.outbox:owns(id)
+    if now == life then
+      entities[#entities + 1] = with_nodes(self, { id = id, life = life, kind = kind, x = x, y = y, z = z,
+                                                   stamp = stamp })
     end
   end
   local ok, taken = ask(self, shard, "restore", entities)
@@ -230,10 +230,10 @@ local function end_nodes(self, epoch)
   return not list[1] or ask(self, 1, "end_nodes", list)
 end
 
--- Nodes on entities of others: their owners know whether they have them.
+-- Nodes and client views on entities of others: their owners know whether they have them.
 local function restore_foreign(self)
-  local function put(id, make) -- what has been heard may change while the entity itself is lost
-    local ok, reason = self:ask_owner("restore_node", id, make)
+  local function put(id, make, name) -- what has been heard may change while the entity itself is lost
+    local ok, reason = self:ask_owner(name or "restore_node", id, make)
     return ok or self.closed or tostring(reason):find("too often", 1, true)
   end
   local list = {}
@@ -241,8 +241,7 @@ local function restore_foreign(self)
     if not record.foreign and record.area and not record.ends then list[#list + 1] = record end
   end
   for _, record in ipairs(list) do
-    local owned = select(2, self.outbox:owned(record.watcher)) > 0
-    if not owned and not record.closed and not record.ends then
+    if not self.outbox:owns(record.watcher) and not record.closed and not record.ends then
       if not put(record.watcher, function() return node_of(self, record) end) then record.ends = 0 end
       self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
       if record.ends or self.records[record.handle] ~= record then -- it was removed meanwhile, and has come back
@@ -251,7 +250,13 @@ local function restore_foreign(self)
     end
   end
   for _, one in pairs(self.lent) do
-    if select(2, self.outbox:owned(one.id)) == 0 then put(one.id, function() return lent_node(one) end) end
+    if not self.outbox:owns(one.id) then put(one.id, function() return lent_node(one) end) end
+  end
+  local ids = {}
+  for id in pairs(self.views) do ids[#ids + 1] = id end
+  for _, id in ipairs(ids) do
+    local view = not self.outbox:owns(id) and view_of(self, id)
+    if view and not put(id, view, "restore_view") then self.views[id] = nil end
   end
   end_nodes(self, self.renewed_at)
 end
@@ -266,7 +271,7 @@ local function run(self)
   self.renewed, self.restorer = nil, nil
   self.client.send(wire.restored_ack(self.renewed_at))
   for _, record in pairs(self.records) do
-    if record.area and select(2, self.outbox:owned(record.watcher)) > 0 then -- else the request is still under way
+    if record.area and self.outbox:owns(record.watcher) then -- else the request is still under way
       self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
     end
   end

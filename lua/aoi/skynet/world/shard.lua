@@ -93,7 +93,9 @@ end
 local function run(self, client, reply, name, ...)
   local command = commands[name] or directory.commands[name] or recovery.commands[name]
   self.counters.requests = self.counters.requests + 1
-  if not command then return reply(false, self.applied, ("unknown request '%s'"):format(tostring(name))) end
+  if type(command) ~= "function" then
+    return reply(false, self.applied, ("unknown request '%s'"):format(tostring(name)))
+  end
   answer(self, reply, pcall(command, self, client, ...))
 end
 
@@ -167,7 +169,7 @@ local function bury(self, client)
   self.buried[#self.buried + 1] = client
   directory.bury(self, client)
   for _, id in ipairs(clients.entities(self, client)) do self.sent_on[id] = nil end
-  commands.bury(self, client)
+  commands.helpers.bury(self, client)
 end
 
 -- close -------------------------------------------------------------------------------------------------------------

@@ -84,7 +84,9 @@ local function request_join(self, e, nodes, handlers, view)
   if ok then ok, areas = self:request_enter(e, more) end
   for i, item in ipairs(items) do finish(self, item, ok and areas[i] or nil) end
   if not ok then return false, areas end
-  if view then self.views[math.tointeger(e.id)] = { area = view[1], options = given, client = to, fd = fd } end
+  if not view then return true end
+  local id = math.tointeger(e.id)
+  self.views[id] = { area = view[1], options = given, client = to, fd = fd, life = self.outbox:owns(id) }
   return true
 end
 
@@ -158,7 +160,7 @@ for _, name in ipairs { "set_extent", "set_layers", "set_priority", "put" } do
   own[name] = function(self, id, ...)
     local done, all = self:ask_owner(name, id, ...)
     if not done then return false, all end
-    if select(2, self.outbox:owned(id)) > 0 then self.traits[id] = all end
+    if self.outbox:owns(id) then self.traits[id] = all end
     return true
   end
 end
@@ -172,9 +174,10 @@ end
 function own.add_client(self, id, area, options)
   local given, to, fd = argument.view_options(3, "add_client", options)
   if to ~= nil then to = client_at(self, to, 3, "add_client") end
-  local done, reason = self:ask_owner("add_client", id, area, given, to, fd)
-  if done then self.views[id] = { area = area, options = given, client = to, fd = fd } end
-  return done, reason
+  local done, life = self:ask_owner("add_client", id, area, given, to, fd)
+  if not done then return false, life end
+  self.views[id] = { area = area, options = given, client = to, fd = fd, life = life }
+  return true
 end
 
 function own.set_client(self, id, options)
@@ -198,8 +201,18 @@ end
 
 function own.remove_client(self, id)
   local done, reason = self:ask_owner("remove_client", id)
-  if done then self.views[id] = nil end
+  self.views[id] = nil -- where that failed, it has ended with its entity
   return done, reason
+end
+
+--- They have ended with the service that they named. list: as of wire.read_lost_views.
+local function lose_views(self, list, n)
+  for i = 1, 2 * n, 2 do
+    if not list[i + 1] then self.views[list[i]] = nil end
+    for handle, one in pairs(self.lent) do
+      if one.id == list[i] and one.node == list[i + 1] then self.lent[handle] = nil end
+    end
+  end
 end
 
 -- The former owner restores it no more, this one does.
@@ -219,5 +232,6 @@ end
 
 return function(Member, into)
   for name, f in pairs(own) do into[name] = f end
-  Member.request_node, Member.request_join, Member.taken = request_node, request_join, taken
+  Member.request_node, Member.request_join = request_node, request_join
+  Member.taken, Member.lose_views = taken, lose_views
 end
