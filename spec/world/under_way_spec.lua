@@ -14,30 +14,34 @@ local SEED = random_run.seed("world under way")
 local GATE = 3 -- the process of the client
 local PLAN = { size = 64, reach = 10, tile = 8, shards = { 2, 2 } }
 
-local function new_network(seed)
-  local net = network.new { seed = seed, plan = PLAN, processes = { 2, 2, 0 }, patience = 5, grace = 60, lose = 0.05 }
-  return net, net:member(GATE), rng.new(seed)
-end
-
 local function wait(net, epochs)
   local last = net.exchanges[GATE].epoch + epochs
   net:run_until(function() return net.exchanges[GATE].epoch >= last end)
 end
 
--- The client acts in a coroutine, and something happens to a shard meanwhile, again and again; then all is quiet.
-local function play(net, act, disturb)
-  local done = false
-  net:spawn(function()
-    act()
-    done = true
-  end)
-  local at = net.exchanges[GATE].epoch + 3
-  net:run_until(function()
-    if net.exchanges[GATE].epoch >= at then at = net.exchanges[GATE].epoch + disturb() end
-    return done
-  end, 200)
-  wait(net, 40)
-  for _, shard in ipairs(net.shards) do shard:check() end
+local IDS = { 1, 2, 3, 4, 5, 6, 7, 8 }
+
+-- Six of them: the client enters all entities and acts, in a coroutine; meanwhile something happens to a shard, again
+-- and again, each time so many epochs later as disturb returns; then all is quiet, and what act has returned is judged.
+local function histories(seed, act, disturb, judge)
+  for run = 1, 6 do
+    local net = network.new {
+      seed = seed + run, plan = PLAN, processes = { 2, 2, 0 }, patience = 5, grace = 60, lose = 0.05,
+    }
+    local member, random, outcome = net:member(GATE), rng.new(seed + run), nil
+    net:spawn(function()
+      for _, id in ipairs(IDS) do member:enter(id, random() * 64, random() * 64) end
+      outcome = act(net, member, random) or {}
+    end)
+    local at = net.exchanges[GATE].epoch + 3
+    net:run_until(function()
+      if net.exchanges[GATE].epoch >= at then at = net.exchanges[GATE].epoch + disturb(net, random) end
+      return outcome
+    end, 200)
+    wait(net, 40)
+    for _, shard in ipairs(net.shards) do shard:check() end
+    judge(net, outcome, member)
+  end
 end
 
 local function owner_of(net, id)
@@ -52,10 +56,10 @@ local function owner_of(net, id)
 end
 
 -- Moves entities until so many epochs are over; returns where they are to be.
-local function walk(net, member, random, ids, epochs)
+local function walk(epochs, net, member, random)
   local at, last = {}, net.exchanges[GATE].epoch + epochs
   repeat
-    local id = ids[random(#ids)]
+    local id = IDS[random(#IDS)]
     at[id] = { random() * 64, random() * 64 }
     member:move(id, at[id][1], at[id][2])
     member:flush()
@@ -72,64 +76,45 @@ local function check_places(net, places)
 end
 
 local function kill_one(net, random)
-  return function()
-    net:kill_shard(random(4))
-    return 12
-  end
+  net:kill_shard(random(4))
+  return 12
 end
 
-local IDS = { 1, 2, 3, 4, 5, 6, 7, 8 }
-
-local function enter_all(member, random)
-  for _, id in ipairs(IDS) do member:enter(id, random() * 64, random() * 64) end
+local function move_one(net, random)
+  local shard = random(4)
+  local to = net.exchanges[GATE].hosts[shard] == 1 and "p2" or "p1"
+  director.wish(net.exchanges[GATE], { host = { shard, to } })
+  return 14
 end
 
 describe("what is under way", function()
   it("to a shard that goes to another process: moves arrive", function()
-    for run = 1, 6 do
-      local net, member, random = new_network(SEED + run)
-      local places
-      play(net, function()
-        enter_all(member, random)
-        places = walk(net, member, random, IDS, 70)
-      end, function()
-        local shard = random(4)
-        local to = net.exchanges[GATE].hosts[shard] == 1 and "p2" or "p1"
-        director.wish(net.exchanges[GATE], { host = { shard, to } })
-        return 14
-      end)
+    histories(SEED, function(...) return walk(70, ...) end, move_one, function(net, places)
       assert(net.moved > 2)
       check_places(net, places)
-    end
+    end)
   end)
 
   it("to a shard that dies: the last moves are made again, whoever has handed over the entity", function()
-    for run = 1, 6 do
-      local net, member, random = new_network(SEED + 100 + run)
-      local places
-      play(net, function()
-        enter_all(member, random)
-        places = walk(net, member, random, IDS, 30)
-        net:kill_shard(random(4))
-      end, kill_one(net, random))
-      check_places(net, places)
-    end
+    histories(SEED + 100, function(net, member, random)
+      local places = walk(30, net, member, random)
+      net:kill_shard(random(4))
+      return places
+    end, kill_one, check_places)
   end)
 
   it("to a shard that dies: a node that is being added is the client's", function()
-    for run = 1, 6 do
-      local net, member, random = new_network(SEED + 200 + run)
+    histories(SEED + 200, function(net, member, random)
       local nodes = {}
-      play(net, function()
-        enter_all(member, random)
-        for _ = 1, 120 do
-          local id, node = IDS[random(#IDS)], random(3)
-          local name = id * 10 + node
-          if nodes[name] then member:remove_node(id, node) else member:add_node(id, node, 9, {}) end
-          nodes[name] = not nodes[name]
-          net:sleep(random() * 0.1)
-        end
-      end, kill_one(net, random))
+      for _ = 1, 120 do
+        local id, node = IDS[random(#IDS)], random(3)
+        local name = id * 10 + node
+        if nodes[name] then member:remove_node(id, node) else member:add_node(id, node, 9, {}) end
+        nodes[name] = not nodes[name]
+        net:sleep(random() * 0.1)
+      end
+      return nodes
+    end, kill_one, function(net, nodes, member)
       for _, id in ipairs(IDS) do
         local shard = owner_of(net, id)
         for node = 1, 3 do
@@ -144,25 +129,22 @@ describe("what is under way", function()
           end
         end
       end
-    end
+    end)
   end)
 
   it("to a shard that dies: who has left and come again is there once", function()
-    for run = 1, 6 do
-      local net, member, random = new_network(SEED + 300 + run)
-      play(net, function()
-        enter_all(member, random)
-        for _ = 1, 120 do
-          local id = IDS[random(#IDS)]
-          member:leave(id)
-          if random(2) == 1 then net:sleep(random() * 0.1) end
-          member:enter(id, random() * 64, random() * 64)
-        end
-      end, kill_one(net, random))
+    histories(SEED + 300, function(net, member, random)
+      for _ = 1, 120 do
+        local id = IDS[random(#IDS)]
+        member:leave(id)
+        if random(2) == 1 then net:sleep(random() * 0.1) end
+        member:enter(id, random() * 64, random() * 64)
+      end
+    end, kill_one, function(net, _, member)
       for _, id in ipairs(IDS) do
         assert(owner_of(net, id), "an entity is lost")
         assert.is_true(member.outbox:owns(id) == owner_of(net, id).ents[id].life)
       end
-    end
+    end)
   end)
 end)
