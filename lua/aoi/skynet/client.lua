@@ -157,13 +157,36 @@ function Client:report_refused(map, ids, n)
   self.warn("refused", text, n, map.noun, map.name, ids[1] or 0)
 end
 
-on[wire.REFUSED] = function(self, message, _, link)
-  local ids = {}
-  local n, reason = wire.read_refused(message, ids)
-  if not n then return nil, reason end
-  if self.maps[link] then self:report_refused(self.maps[link], ids, n) end
-  return true
+-- f(self, map, first, list, second): read(message, list) has returned first and second, for a map that is open.
+local function on_map(kind, read, f)
+  on[kind] = function(self, message, _, link)
+    local list = {}
+    local first, second = read(message, list)
+    if not first then return nil, second end
+    if self.maps[link] then f(self, self.maps[link], first, list, second) end
+    return true
+  end
 end
+
+on_map(wire.REFUSED, wire.read_refused, function(self, map, n, ids) self:report_refused(map, ids, n) end)
+
+on_map(wire.TAKEN, wire.read_taken, function(self, map, id)
+  if map.taken then map:taken(id) end
+  if map.taken_handler then failures.run(self, map, map.taken_handler, id) end
+end)
+
+on_map(wire.LOST_VIEWS, wire.read_lost_views, function(self, map, n, list)
+  if map.lose_views then map:lose_views(list, n) end
+  local f = map.view_lost_handler
+  for i = 1, f and 2 * n or 0, 2 do failures.run(self, map, f, list[i], list[i + 1] or nil) end
+  if f then return end
+  local text = "aoi: %d nodes and views of space '%s' have ended with the service that they named, one of entity %d"
+  self.warn("lost", text, n, map.name, list[1] or 0)
+end)
+
+on_map(wire.ROUTES, wire.read_routes, function(_, map, n, list, epoch)
+  if map.take_routes then map:take_routes(list, n, epoch) end
+end)
 
 on[wire.PING] = function(self)
   self.send(wire.ack(taken(self)))
@@ -221,39 +244,6 @@ on[wire.BROADCAST] = function(self, message, flags, link)
     failures.run(self, map, map.broadcast_handler, bytes, target, list, n)
   end
   if flags & ASK ~= 0 then self.send(wire.broadcasts_ack(sent)) end
-  return true
-end
-
-on[wire.TAKEN] = function(self, message, _, link)
-  local id, reason = wire.read_taken(message)
-  if not id then return nil, reason end
-  local map = self.maps[link]
-  if map and map.taken then map:taken(id) end
-  if map and map.taken_handler then failures.run(self, map, map.taken_handler, id) end
-  return true
-end
-
-on[wire.LOST_VIEWS] = function(self, message, _, link)
-  local list = {}
-  local n, reason = wire.read_lost_views(message, list)
-  if not n then return nil, reason end
-  local map = self.maps[link]
-  if map and map.lose_views then map:lose_views(list, n) end
-  local f = map and map.view_lost_handler
-  for i = 1, f and 2 * n or 0, 2 do failures.run(self, map, f, list[i], list[i + 1] or nil) end
-  if map and not f then
-    local text = "aoi: %d nodes and views of space '%s' have ended with the service that they named, one of entity %d"
-    self.warn("lost", text, n, map.name, list[1] or 0)
-  end
-  return true
-end
-
-on[wire.ROUTES] = function(self, message, _, link)
-  local list = {}
-  local n, epoch = wire.read_routes(message, list)
-  if not n then return nil, epoch end
-  local world = self.maps[link]
-  if world and world.take_routes then world:take_routes(list, n, epoch) end
   return true
 end
 
