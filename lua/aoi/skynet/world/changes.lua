@@ -75,13 +75,6 @@ end
 
 -- Instances here ------------------------------------------------------------------------------------------------------
 
-local function put_all(self, ...)
-  for _, line in pairs(self.lines) do
-    line:put { ... }
-    line:push()
-  end
-end
-
 -- What the instance must know when it takes part: changes that are not in its map, and what is dated for later.
 local function tell_orders(self, shard, entered, from)
   for _, order in ipairs(self.orders) do
@@ -155,7 +148,7 @@ function changes.died(self, shard)
   one.dead = true
   if not one.retires or self.epoch < one.retires - changes.FOLLOWS then
     changes.take_dead(self, shard, one.term)
-    put_all(self, "dead", shard, one.term)
+    members.send_all(self, "dead", shard, one.term)
   end
 end
 
@@ -252,7 +245,7 @@ end
 local function check_whole(self)
   if next(self.restoring) or self.whole[self.here] == self.told_lost then return end
   self.whole[self.here] = self.told_lost
-  put_all(self, "restored", self.told_lost)
+  members.send_all(self, "restored", self.told_lost)
 end
 
 --- A client here has restored what was lost until that E; or is gone.

@@ -234,8 +234,7 @@ function director.send(self, wish)
   if leader == self.here then
     director.take(self, item)
   elseif self.lines[leader] then
-    self.lines[leader]:put { "wish", item }
-    self.lines[leader]:push()
+    self.lines[leader]:send { "wish", item }
   end
 end
 

@@ -122,8 +122,7 @@ local function all_closed(self)
   self.phase, self.waiting_since = "waiting", self.now()
   for index, line in pairs(self.lines) do
     if self.processes[index].since <= self.epoch + 1 then
-      line:put { "epoch", self.epoch + 1, self.outgoing[index] or {} }
-      line:push()
+      line:send { "epoch", self.epoch + 1, self.outgoing[index] or {} }
     end
   end
   check_barrier(self)
@@ -211,10 +210,7 @@ function Exchange:applied()
     self.on_epoch(self.epoch, seconds, self.waiting_since - self.started, self.applying_since - self.waiting_since,
       self.now() - self.applying_since)
   end
-  for _, line in pairs(self.lines) do
-    line:put { "done", self.epoch }
-    line:push()
-  end
+  members.send_all(self, "done", self.epoch)
   changes.expire(self)
   self:send_mail()
   proceed(self)
@@ -361,10 +357,7 @@ function Exchange:order(what, value, at)
   at = at or self.epoch + director.AHEAD
   self.order_count = self.order_count + 1
   local key = self.here << 32 | self.order_count
-  for _, line in pairs(self.lines) do
-    line:put { "order", key, what, value, at }
-    line:push()
-  end
+  members.send_all(self, "order", key, what, value, at)
   self:obey(key, what, value, at)
   return at
 end
@@ -426,8 +419,7 @@ function Exchange:relay(reply, shard, ...)
   if not self.lines[process] then return reply(nil) end
   self.relay_key = self.relay_key + 1
   self.relays[self.relay_key] = { reply = reply, process = process }
-  self.lines[process]:put { "request", self.relay_key, shard, table.pack(...) }
-  self.lines[process]:push()
+  self.lines[process]:send { "request", self.relay_key, shard, table.pack(...) }
 end
 
 --- Moves of a client here for a shard elsewhere.
@@ -437,8 +429,7 @@ function Exchange:relay_moves(shard, message)
   if self.hosts[shard] == self.here then
     self.tell(shard, "moves", message)
   elseif line then
-    line:put { "moves", shard, message }
-    line:push()
+    line:send { "moves", shard, message }
   end
   return true
 end
@@ -473,8 +464,7 @@ function TAKE.wish(self, _, wish) director.take(self, wish) end
 function TAKE.request(self, process, key, shard, arguments)
   local function reply(...)
     if self.closed or not self.lines[process] then return end
-    self.lines[process]:put { "answer", key, table.pack(...) }
-    self.lines[process]:push()
+    self.lines[process]:send { "answer", key, table.pack(...) }
   end
   if not changes.takes_part(self, shard, self.epoch + 1) then return reply(nil) end
   self.tell(shard, "request", reply, table.unpack(arguments, 1, arguments.n))

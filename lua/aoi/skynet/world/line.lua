@@ -34,7 +34,7 @@ local function die(self, reason, answer)
   self.fail(reason, answer)
 end
 
-local function send(self)
+local function call_peer(self)
   self.flying, self.sent_at, self.calls = true, self.now(), self.calls + 1
   self.call(self.batch, function(ok, answer)
     self.flying = false
@@ -62,7 +62,7 @@ function Line:push()
     self.batch = { boot = self.boot, to = self.peer, number = self.number, items = self.queue }
     self.queue = {}
   end
-  send(self)
+  call_peer(self)
 end
 
 --- To be called often: repeats what has failed, and ends what has failed for too long.
@@ -78,15 +78,19 @@ function Line:poll()
     if now - self.failing > patience then
       return die(self, ("calls to it have failed for %g s (%s)"):format(patience, self.reason), self.early)
     end
-    if now - self.sent_at >= REPEATS then send(self) end
+    if now - self.sent_at >= REPEATS then call_peer(self) end
   elseif now - (self.sent_at or 0) > math.min(QUIET, self.patience / 4) then
-    self:put { "alive" }
-    self:push()
+    self:send { "alive" }
   end
 end
 
-function Line:put(item)
-  self.queue[#self.queue + 1] = item
+--- The item waits for the next batch.
+function Line:put(item) self.queue[#self.queue + 1] = item end
+
+--- It goes at once, with all that waits, if the line is free.
+function Line:send(item)
+  self:put(item)
+  self:push()
 end
 
 --- The answer to a batch for another life than that of `boot`, which may not even have a line yet; nil: it is for that.

@@ -39,6 +39,11 @@ function members.add(self, index, process)
   for other in pairs(self.missing) do self.lines[index]:put { "gone", other, self.proven[other] } end
 end
 
+--- To all other processes.
+function members.send_all(self, ...)
+  for _, line in pairs(self.lines) do line:send { ... } end
+end
+
 --- The one of all that decides: director.lua.
 function members.leader(self)
   local first
@@ -112,8 +117,7 @@ local function tell_gone(self, index)
   for other, line in pairs(self.lines) do
     if not self.missing[other] then
       for _, order in ipairs(self.orders) do line:put { "order", table.unpack(order) } end
-      line:put { "gone", index, self.proven[index] }
-      line:push()
+      line:send { "gone", index, self.proven[index] }
     end
   end
 end
@@ -136,8 +140,7 @@ end
 function members.vote(self, process, index, proven, answers)
   if not self.processes[index] then -- this one goes on without it already
     if answers or not self.lines[process] then return end
-    self.lines[process]:put { "gone", index, nil, true }
-    return self.lines[process]:push()
+    return self.lines[process]:send { "gone", index, nil, true }
   end
   self.votes[index] = self.votes[index] or {}
   self.votes[index][process] = true
