@@ -349,6 +349,24 @@ static void ties(void) {
     close_space(s);
 }
 
+/* Many watchers that move and see nothing: there is no array of pairs yet. */
+static void watchers_alone(void) {
+    setup u = {.engine = "grid", .dims = 2};
+    aoi_space *s = open_space(&u);
+    aoi_sight *g = NULL;
+    aoi_entity e[9];
+    EXPECT(aoi_sight_open(s, NULL, &g) == AOI_OK);
+    for (int i = 0; i < 9; i++) {
+        aoi_node node;
+        EXPECT(aoi_enter(s, i, (double[2]){100 * i, 0}, 1, e + i) == AOI_OK);
+        EXPECT(aoi_sight_add_node(g, e[i], 1, &(aoi_area){.radius = 5, .mask = AOI_ALL_KINDS}, 0, &node) == AOI_OK);
+    }
+    EXPECT(aoi_sight_tick(g) == AOI_OK);
+    for (int i = 0; i < 9; i++) EXPECT(aoi_move(s, e[i], (double[2]){100 * i, 1}) == AOI_OK);
+    EXPECT(aoi_sight_tick(g) == AOI_OK && aoi_check(s) == NULL);
+    close_space(s);
+}
+
 /* A wall that memory was refused for does not hide in the place of the one that has gone. */
 static void refused_wall(void) {
     setup u = {.engine = "grid", .dims = 2};
@@ -450,6 +468,7 @@ int main(void) {
     random_start("sight");
     RUN(collinear);
     RUN(ties);
+    RUN(watchers_alone);
     RUN(refused_wall);
     RUN(rays);
     RUN(histories);

@@ -76,7 +76,8 @@ static void notice_moves(aoi_sight *g) {
         for (uint32_t k = g->things[g->moved[i]].watches; k != AOI_NONE; k = g->watches[k]->next)
             aoi_watch_stale(g, g->watches[k]);
     for (uint32_t i = 0; i < g->stale_count; i++) {
-        if (i + WATCHES_AHEAD < g->stale_count) AOI_PREFETCH(g->pairs + g->watches[g->stale[i + WATCHES_AHEAD]]->pairs);
+        uint32_t ahead = i + WATCHES_AHEAD < g->stale_count ? g->watches[g->stale[i + WATCHES_AHEAD]]->pairs : AOI_NONE;
+        if (ahead != AOI_NONE) AOI_PREFETCH(g->pairs + ahead);
         aoi_watch *n = g->watches[g->stale[i]];
         n->stale = false;
         for (uint32_t p = n->pairs; p != AOI_NONE && !n->gone; p = g->pairs[p].of_watch[0]) aoi_pair_due(g, p);
