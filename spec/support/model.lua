@@ -121,8 +121,9 @@ local function settle(self, touched, leaves)
   return finish(self, leaves, enters)
 end
 
--- Moves and turns of a deferred space are judged together, before whatever else happens: the moves as one call, the turns
--- of some nodes as calls beside it, so that leaves of other pairs need not come before an enter of a node that has turned.
+-- Moves and turns of a deferred space are judged together, before whatever else happens: the moves as one call, the
+-- turns of some nodes as calls beside it, so that no leave of another pair needs to come before an enter of a node that
+-- has turned.
 local function judge_moves(self)
   local moved = self.moved
   if not moved then return end

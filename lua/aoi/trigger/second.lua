@@ -22,8 +22,8 @@ function second.covers(t, target)
   return is_seen(t, t.second, target) and not is_seen(t, t.node, target)
 end
 
---- Gives the node whose mask is that of the trigger the mask that it has, none while it is disabled. A second node that is
---- still to be added, while events that waited before the first one are delivered, comes with it.
+--- Gives the node whose mask is that of the trigger the mask that it has, none while it is disabled. A second node that
+--- is still to be added, while events that waited before the first one are delivered, comes with it.
 function second.set_mask(t)
   local space, node = t.set.space, t.outside and t.second or t.node
   if t.outside and not reserved.has_node(space, t.id, node) then return end
