@@ -63,6 +63,31 @@ describe("what clients of a world share", function()
     end)
   end)
 
+  it("rows of enter_many whose home has died since they were claimed are claimed again", function()
+    local net, stale, asked = new_network(), 2, 0
+    local one = net:member(1)
+    local ask_shard = one.ask_shard
+    function one:ask_shard(shard, name, ...)
+      if name == "enter_many" then
+        asked = asked + 1
+        if stale > 0 then
+          stale = stale - 1
+          return "stale"
+        end
+      end
+      return ask_shard(self, shard, name, ...)
+    end
+    run(net, function()
+      one:enter_many({ 1, 5, 5, 2, 60, 5, 3, 5, 60, 4, 60, 60, 5, 6, 6 }, 5, 3)
+      one:tick()
+      for id = 1, 5 do assert.same({ true, 3 }, { one:has(id), one:kind(id) }) end
+      for id = 1, 5 do one:leave(id) end
+      one:tick()
+      for id = 1, 5 do one:enter(id, 30, 10) end -- no claim is left
+    end)
+    assert.equal(6, asked)
+  end)
+
   it("enters bring kind and position, across a hand-over, too", function()
     local net, list = new_network(), {}
     local one = net:member(1)

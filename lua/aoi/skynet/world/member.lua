@@ -348,6 +348,36 @@ local function check_rows(self, name, rows, n)
   return n, values
 end
 
+local function release(self, list, values, lives)
+  for at, rows in pairs(sort_rows(list, #list // values, values, function(id) return home(self, id) end)) do
+    local ids, its = {}, {}
+    for i = 1, #rows, values do ids[#ids + 1], its[#its + 1] = rows[i], lives[rows[i]] end
+    self:ask_shard(at, "release", ids, its)
+  end
+end
+
+-- Shard after shard. Where a home dies or a tile changes hands meanwhile, its rows are claimed again, as in `enter`.
+local function enter_rows(self, rows, n, values, kind)
+  local ok, lives, owners, stamps = claim_all(self, rows, n, values)
+  if not ok then return false, lives end
+  for shard, list in pairs(sort_rows(rows, n, values, function(id) return owners[id] end)) do
+    local ids, its = {}, {}
+    for i = 1, #list, values do ids[#ids + 1], its[#its + 1] = lives[list[i]], stamps[list[i]] end
+    local entered, reason = self:ask_shard(shard, "enter_many", ids, kind, self.batch, its, list)
+    if entered ~= true then release(self, list, values, lives) end
+    if entered == "stale" then
+      entered, reason = enter_rows(self, list, #ids, values, kind)
+    elseif entered == true then
+      for i = 1, #list, values do
+        local z = values == 4 and list[i + 3] or nil
+        self.outbox:keep(list[i], shard, lives[list[i]], kind, list[i + 1], list[i + 2], z)
+      end
+    end
+    if entered ~= true then return false, reason end
+  end
+  return true
+end
+
 --- All or, where an id is taken, none.
 function own.enter_many(self, rows, given, ...)
   local n, values = check_rows(self, "enter_many", rows, given)
@@ -357,20 +387,7 @@ function own.enter_many(self, rows, given, ...)
       #rows // values)
   end
   kind = kind == nil and 1 or argument.integer(kind, 3, "enter_many", 0)
-  local ok, lives, owners, stamps = claim_all(self, rows, n, values)
-  if not ok then return false, lives end
-  for shard, list in pairs(sort_rows(rows, n, values, function(id) return owners[id] end)) do
-    local ids, its = {}, {}
-    for i = 1, #list, values do ids[#ids + 1], its[#its + 1] = lives[list[i]], stamps[list[i]] end
-    local entered, reason = self:ask_shard(shard, "enter_many", ids, kind, self.batch, its, list)
-    if entered == "stale" then reason = "a shard has died meanwhile" end
-    if entered ~= true then return false, reason end
-    for i = 1, #list, values do
-      local z = values == 4 and list[i + 3] or nil
-      self.outbox:keep(list[i], shard, lives[list[i]], kind, list[i + 1], list[i + 2], z)
-    end
-  end
-  return true
+  return enter_rows(self, rows, n, values, kind)
 end
 
 -- By then their homes have heard.
