@@ -185,7 +185,7 @@ local function orders_of(world, state)
     end
   end
 
-  function orders.drain() world:drain(NODE) end
+  function orders.drain() skynet.fork(pcall, world.drain, world, NODE) end -- it ends meanwhile
 
   return orders
 end
