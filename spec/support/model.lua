@@ -245,17 +245,24 @@ function Model:passengers(id)
   return list
 end
 
--- rows: { {id, position}, ... }. A batch is one change: pairs are judged where it ends, not on the way.
-function Model:move_many(rows)
+-- change(touched) moves and turns: judged as one call or, in a deferred space, with what else has moved and turned.
+local function move_or_turn(self, change)
   if not self.deferred then begin(self) end
   local touched = self.moved or {}
-  for _, row in ipairs(rows) do
-    local e = entity(self, row[1])
-    e.position = doubles(row[2], self.dimensions)
-    carry(self, e, touched)
-  end
+  change(touched)
   if not self.deferred then return settle(self, touched) end
   self.moved = touched
+end
+
+-- rows: { {id, position}, ... }. A batch is one change: pairs are judged where it ends, not on the way.
+function Model:move_many(rows)
+  return move_or_turn(self, function(touched)
+    for _, row in ipairs(rows) do
+      local e = entity(self, row[1])
+      e.position = doubles(row[2], self.dimensions)
+      carry(self, e, touched)
+    end
+  end)
 end
 
 function Model:enter_many(rows, kind)
@@ -323,14 +330,12 @@ function Model:set_radius(id, node_id, radius, keep)
   end)
 end
 
--- As a move: a deferred space judges it with what else has moved and turned.
 function Model:set_facing(id, node_id, facing)
-  if not self.deferred then begin(self) end
-  local node, touched = node_of(self, id, node_id), self.moved or {}
-  node.area.facing = facing * 1.0
-  touched[node] = true
-  if not self.deferred then return settle(self, touched) end
-  self.moved = touched
+  return move_or_turn(self, function(touched)
+    local node = node_of(self, id, node_id)
+    node.area.facing = facing * 1.0
+    touched[node] = true
+  end)
 end
 
 function Model:set_mask(id, node_id, mask)

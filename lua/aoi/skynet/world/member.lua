@@ -265,14 +265,9 @@ local function enter(self, id, kind, x, y, z, more)
   if not ok then return false, lives end
   local shard = owners[1]
   local entered, reason = self:ask_shard(shard, "enter", id, lives[1], kind, self.batch, stamps[1], x, y, z, more)
-  if entered == "stale" then
-    self:ask_shard(at, "release", { id }, lives)
-    return enter(self, id, kind, x, y, z, more)
-  end
-  if not entered then
-    self:ask_shard(at, "release", { id }, lives)
-    return false, reason
-  end
+  if entered ~= true then self:ask_shard(at, "release", { id }, lives) end
+  if entered == "stale" then return enter(self, id, kind, x, y, z, more) end
+  if not entered then return false, reason end
   self.outbox:keep(id, shard, lives[1], kind, x, y, z)
   return true, reason
 end

@@ -232,8 +232,8 @@ end
 
 -- Nodes and client views on entities of others: their owners know whether they have them.
 local function restore_foreign(self)
-  local function put(id, make, name) -- what has been heard may change while the entity itself is lost
-    local ok, reason = self:ask_owner(name or "restore_node", id, make)
+  local function put(name, id, make) -- what has been heard may change while the entity itself is lost
+    local ok, reason = self:ask_owner(name, id, make)
     return ok or self.closed or tostring(reason):find("too often", 1, true)
   end
   local list = {}
@@ -242,7 +242,7 @@ local function restore_foreign(self)
   end
   for _, record in ipairs(list) do
     if not self.outbox:owns(record.watcher) and not record.closed and not record.ends then
-      if not put(record.watcher, function() return node_of(self, record) end) then record.ends = 0 end
+      if not put("restore_node", record.watcher, function() return node_of(self, record) end) then record.ends = 0 end
       self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
       if record.ends or self.records[record.handle] ~= record then -- it was removed meanwhile, and has come back
         self:ask_owner("remove_node", record.watcher, record.node, record.handle)
@@ -250,13 +250,13 @@ local function restore_foreign(self)
     end
   end
   for _, one in pairs(self.lent) do
-    if not self.outbox:owns(one.id) then put(one.id, function() return lent_node(one) end) end
+    if not self.outbox:owns(one.id) then put("restore_node", one.id, function() return lent_node(one) end) end
   end
   local ids = {}
   for id in pairs(self.views) do ids[#ids + 1] = id end
   for _, id in ipairs(ids) do
     local view = not self.outbox:owns(id) and view_of(self, id)
-    if view and not put(id, view, "restore_view") then self.views[id] = nil end
+    if view and not put("restore_view", id, view) then self.views[id] = nil end
   end
   end_nodes(self, self.renewed_at)
 end
