@@ -116,7 +116,7 @@ $(FAULTY_SO): spec/support/faulty.c $(BIND_DIR)/flags
 	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) $(LINK_LUA) -o $@ $< $(LINK)
 
 # Only in the variant fuzz. All but these have a Lua in them.
-CORE_FUZZERS := c_api journal snapshot sync_read
+CORE_FUZZERS := c_api journal sight snapshot sync_read
 $(FUZZERS:%=$(CORE_DIR)/%): $(CORE_DIR)/%: fuzz/%.c $(LIB_A) $(BIND_DIR)/core.o
 	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) -fsanitize=fuzzer -o $@ $< \
 	  $(if $(filter $(CORE_FUZZERS),$*),$(LIB_A),$(BIND_DIR)/core.o -l$(LUA_NAME)) $(LINK)
