@@ -59,7 +59,6 @@ end
 
 function Night:unlock()
   self.sight:open(self.door)
-  self.story.walls[#self.story.walls].opens = self.time
   self:caption("The door opens: what a wall hides changes at once, for those near it only", BOB)
 end
 
@@ -195,15 +194,11 @@ local function night(engine, aloud)
     space = space, sight = sight, aloud = aloud, ticks = 0, time = 0, trail = {}, -- where the thief has been
     facing = { 0, 1.5, 0, 3 }, leg = { 1, 1, 1, 1 }, hunts = {}, alarmed = {}, -- by guard
     story = {
-      names = {}, kinds = { "guard", "thief, a player", "cat", "crown" }, areas = true, walls = {},
-      captions = {}, says = {},
+      names = {}, kinds = { "guard", "thief, a player", "cat", "crown" }, areas = true, captions = {}, says = {},
     },
   }, Night)
   for id, name in pairs(NAMES) do self.story.names[("%d"):format(id)] = name end
-  for _, w in ipairs(WALLS) do
-    self.door = sight:wall(w[1], w[2], w[3], w[4]) -- the last one
-    self.story.walls[#self.story.walls + 1] = { line = w }
-  end
+  for _, w in ipairs(WALLS) do self.door = sight:wall(w[1], w[2], w[3], w[4]) end -- the last one
   self.way = way(self)
   space:enter(BOB, 12, -8, THIEF)
   space:enter(5, 12, 31, CAT)

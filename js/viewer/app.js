@@ -199,10 +199,11 @@
 
     exact() { return this.rec.head.exact === true }
 
-    // What a node sees, and what sees an entity, at the frame that is shown.
+    // What a node sees, and what sees an entity, at the frame that is shown. A server's answers are of areas alone: what walls
+    // hide is left out here.
     view(it) {
       const { world, events, at } = this.rec
-      if (this.answer && this.now) {
+      if (this.answer && this.now && it.walls === undefined) {
         const found = (this.answer.nodes || []).find(n => n.node === String(it.node))
         return found ? found.view.map(V.idOf) : []
       }
@@ -212,11 +213,21 @@
       return list
     }
 
+    // Where walls end the lines from a node to what is in its area.
+    cuts_of(it) {
+      const { rec } = this, ids = it.walls === undefined ? [] : [...rec.world.slots.keys()]
+      const found = ids.map(id => V.explain(rec.world, it.owner, it.node, id, () => rec.saw(it, id)))
+      return found.filter(e => e.wall && !e.sees).map(e => e.wall)
+    }
+
     viewers(id) {
       if (this.answer && this.now) {
         const flat = this.answer.viewers || [], list = []
         for (let i = 0; i < flat.length; i += 2) list.push({ owner: V.idOf(flat[i]), node: V.idOf(flat[i + 1]) })
-        return list
+        return list.filter(n => {
+          const it = this.rec.world.nodes.get(V.nodeKey(n.owner, n.node))
+          return !it || it.walls === undefined || this.explain(it, id).sees
+        })
       }
       if (!this.live) return this.rec.viewers(id)
       const { world, events, at } = this.rec, list = []
@@ -228,7 +239,7 @@
     explain(it, target) {
       const { world, events, at } = this.rec
       const e = V.explain(world, it.owner, it.node, target, () => events.saw(it.owner, it.node, target, at))
-      if (this.live && this.now && this.answer) {
+      if (this.live && this.now && this.answer && it.walls === undefined) {
         const found = (this.answer.nodes || []).find(n => n.node === String(it.node))
         if (found && found.text) Object.assign(e, { text: found.text, sees: found.sees })
       } else if (!this.exact()) e.rounded = true
@@ -394,7 +405,7 @@
 
     fit() {
       this.fitted = this.framed = true // framed: until the camera is moved by hand
-      this.map.fit(this.rec.bounds || this.rec.world.bounds())
+      this.map.fit(this.rec.world.bounds(this.rec.bounds))
     }
 
     // Of the ticks that were passed since the last picture, if that is not a jump.
@@ -433,6 +444,7 @@
       this.hot = this.hot_parts(s)
       if (this.structure) map.draw_parts(this.structure.parts, this.hot)
       if ($('areas').checked) map.draw_areas(world, 3000, this.story.watching())
+      map.draw_walls(world)
       map.draw_looks(world)
       if (s !== undefined) this.draw_chosen(s)
       else this.seen_by = []
@@ -458,11 +470,13 @@
         this.seen_key = key
         this.sees = new Map(nodes.map(it => [it, this.view(it)]))
         this.seen_by = this.viewers(chosen.watcher)
+        this.cuts = nodes.flatMap(it => this.cuts_of(it))
       }
       for (const it of nodes) {
         map.draw_area(it, map.sx[s], map.sy[s], true)
         map.draw_lines(world, s, this.sees.get(it) || [], map.colors.see, false)
       }
+      map.draw_cuts(s, this.cuts)
       map.draw_lines(world, s, this.seen_by.map(n => n.owner), map.colors.seen, true)
       if (chosen.target !== undefined) {
         map.draw_lines(world, s, [chosen.target], map.colors.pair, true)

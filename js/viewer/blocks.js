@@ -1,7 +1,7 @@
 // blocks.js - reads the blocks of a viewer; the format is in docs/viewer-wire.md. Plain JavaScript, in the page and in node.
 //
 //   for (const b of blocks(bytes)) ...        { type, at, end } of each block of a Uint8Array
-//   readNodes(bytes, b, dimensions), readLooks(bytes, b), readEvents(bytes, b, take), readStructure(bytes, b)
+//   readNodes(bytes, b, dimensions), readWalls(bytes, b, dimensions), readLooks(bytes, b), readEvents(bytes, b, take), readStructure(bytes, b)
 //
 // Ids are numbers up to 2^53 and BigInts beyond, as in aoi-sync.js.
 (function (V) {
@@ -135,8 +135,8 @@
     return it
   }
 
-  // Each node that has changed: { owner, node, area, mask (a BigInt), layers (a BigInt; undefined: its owner's), silent, keeps, label ('' without), overrides (a Map) or null }, or, if it
-  // is gone, { owner, node, gone: true }.
+  // Each node that has changed: { owner, node, area, mask (a BigInt), layers (a BigInt; undefined: its owner's), silent, keeps, label ('' without), overrides (a Map) or null,
+  // walls (the number of the sight whose walls it sees past, or undefined), linger (ticks) }, or, if it is gone, { owner, node, gone: true }.
   function readNodes(bytes, block, dimensions) {
     const c = cursor(bytes, block), list = []
     while (c.at < c.end) {
@@ -152,6 +152,26 @@
         it.overrides = it.overrides || new Map()
         it.overrides.set(c.id(), HOWS[c.byte()])
       }
+      const past = c.varint()
+      if (past) [it.walls, it.linger] = [past - 1, c.varint()]
+      list.push(it)
+    }
+    return list
+  }
+
+  // Each wall that has changed: { walls (the number of its sight), id, open, line: [x, y, x, y], z0, z1 }; { walls, id, gone: true };
+  // { void: true }: all that have been before it.
+  function readWalls(bytes, block, dimensions) {
+    const c = cursor(bytes, block), list = []
+    while (c.at < c.end) {
+      const how = c.byte()
+      if (how === 3) {
+        list.push({ void: true })
+        continue
+      }
+      const it = { walls: c.varint(), id: c.id(), gone: how === 0, open: how === 2, z0: -Infinity, z1: Infinity }
+      if (how) it.line = doubles(c, 4)
+      if (how && dimensions === 3) [it.z0, it.z1] = doubles(c, 2)
       list.push(it)
     }
     return list
@@ -202,5 +222,5 @@
   const readName = (bytes, block) => cursor(bytes, block).text()
   const readJSON = (bytes, block) => JSON.parse(text.decode(bytes.subarray(block.at, block.end)))
 
-  Object.assign(V, { idOf, nodeText, blocks, readReset, readNodes, readLooks, readEvents, readStructure, readTime, readName, readJSON, fromBase64 })
+  Object.assign(V, { idOf, nodeText, blocks, readReset, readNodes, readWalls, readLooks, readEvents, readStructure, readTime, readName, readJSON, fromBase64 })
 })(globalThis.aoiViewer = globalThis.aoiViewer || {})

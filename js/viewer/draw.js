@@ -286,19 +286,42 @@
       c.globalAlpha = 1
     }
 
-    // Walls; open ones are doors.
-    draw_walls(walls, time) {
+    // Walls; those that are open, doors, are faint and dashed.
+    draw_walls(world) {
       const c = this.a
       c.strokeStyle = this.colors.text
       c.lineCap = 'round'
-      for (const { line, opens = Infinity } of walls) {
-        c.lineWidth = 2 * this.ratio
-        c.globalAlpha = time < opens ? 0.9 : 0.25
+      c.lineWidth = 2 * this.ratio
+      for (const open of [false, true]) {
+        c.globalAlpha = open ? 0.35 : 0.9
+        if (open) c.setLineDash([this.ratio, 5 * this.ratio])
         c.beginPath()
-        c.moveTo(this.screen_x(line[0]), this.screen_y(line[1]))
-        c.lineTo(this.screen_x(line[2]), this.screen_y(line[3]))
+        for (const it of world.walls.values()) {
+          if (it.open !== open) continue
+          c.moveTo(this.screen_x(it.line[0]), this.screen_y(it.line[1]))
+          c.lineTo(this.screen_x(it.line[2]), this.screen_y(it.line[3]))
+        }
         c.stroke()
       }
+      c.setLineDash([])
+      c.globalAlpha = 1
+    }
+
+    // Lines of sight from a slot, each up to the place where a wall ends it.
+    draw_cuts(from, cuts) {
+      const c = this.a, r = 3 * this.ratio
+      c.strokeStyle = this.colors.hidden
+      c.lineWidth = this.ratio
+      c.globalAlpha = fade(0.8, cuts.length)
+      c.beginPath()
+      for (const { x, y } of cuts.slice(0, MOST_LINES)) {
+        const px = this.screen_x(x), py = this.screen_y(y)
+        c.moveTo(this.sx[from], this.sy[from])
+        c.lineTo(px, py)
+        c.moveTo(px + r, py)
+        c.arc(px, py, r, 0, 7)
+      }
+      c.stroke()
       c.globalAlpha = 1
     }
 

@@ -122,6 +122,22 @@
     }
   }
 
+  function read_into(w, blocks) {
+    for (const b of blocks) {
+      if (b.type === 'R') {
+        const r = V.readReset(b.bytes, b)
+        w.clear()
+        w.dimensions = r.dimensions
+        w.engine = r.engine
+      } else if (b.type === 'S') w.apply_entities(b.bytes.subarray(b.at, b.end))
+      else if (b.type === 'N') w.apply_nodes(V.readNodes(b.bytes, b, w.dimensions))
+      else if (b.type === 'W') w.apply_walls(V.readWalls(b.bytes, b, w.dimensions))
+      else if (b.type === 'L') w.apply_looks(V.readLooks(b.bytes, b))
+      else if (b.type === 'C') w.hear(b.bytes.subarray(b.at, b.end))
+    }
+    return w
+  }
+
   class Recording {
     constructor() {
       this.head = { title: '' }
@@ -157,12 +173,11 @@
     close(time) {
       const frame = this.frames.length
       this.events.begin[frame] = this.events.count
-      for (const [owner, node, targets] of this.seen || [])
-        for (const target of targets) this.events.add(frame, 2, V.idOf(owner), V.idOf(target), V.idOf(node))
-      this.seen = null
+      if (this.seen) this.begin_seen(frame, read_into(new V.World(), this.open.blocks))
       this.sent[frame] = frame ? this.sent[frame - 1] : 0
       for (const b of this.open.blocks) {
         if (b.type === 'C') this.sent[frame] += b.end - b.at
+        if (b.type === 'W') this.walled = true
         if (b.type === 'E') {
           this.events.dropped += V.readEvents(b.bytes, b, (enters, w, t, n) => this.events.add(frame, enters ? 1 : 0, w, t, n))
         } else if (b.type === 'G' || b.type === 'P') this.know(b.type === 'P' ? V.readName(b.bytes, b) : '')
@@ -171,6 +186,17 @@
       this.frames.push({ time, blocks: this.open.blocks })
       this.open = { blocks: [], bytes: 0 }
       if (this.head.live && this.bytes > LIVE_BYTES) this.forget()
+    }
+
+    // What areas see when the recording begins; of nodes that see past walls, what no wall hides.
+    begin_seen(frame, world) {
+      for (const [owner, node, targets] of this.seen) {
+        const { walls } = world.nodes.get(V.nodeKey(owner, node)) || {}
+        for (const target of targets.map(V.idOf))
+          if (walls === undefined || V.explain(world, V.idOf(owner), V.idOf(node), target, () => false).sees)
+            this.events.add(frame, 2, V.idOf(owner), target, V.idOf(node))
+      }
+      this.seen = null
     }
 
     know(engine) {
@@ -202,17 +228,7 @@
       const w = this.world
       w.tick = frame + 1
       if (w.client) w.client.tick = w.tick
-      for (const b of this.frames[frame].blocks) {
-        if (b.type === 'R') {
-          const r = V.readReset(b.bytes, b)
-          w.clear()
-          w.dimensions = r.dimensions
-          w.engine = r.engine
-        } else if (b.type === 'S') w.apply_entities(b.bytes.subarray(b.at, b.end))
-        else if (b.type === 'N') w.apply_nodes(V.readNodes(b.bytes, b, w.dimensions))
-        else if (b.type === 'L') w.apply_looks(V.readLooks(b.bytes, b))
-        else if (b.type === 'C') w.hear(b.bytes.subarray(b.at, b.end))
-      }
+      read_into(w, this.frames[frame].blocks)
       this.at = frame
       if (frame % KEYFRAME === 0 && !this.keyframes.has(frame)) this.keyframes.set(frame, w.clone())
     }

@@ -53,6 +53,28 @@
     return it.keeps && holds(dims, it.area, w, t, looks.extent, true) && saw() ? 'kept' : 'outside'
   }
 
+  const cross = (a, b, p) => (b[0] - a[0]) * (p.y - a[1]) - (b[1] - a[1]) * (p.x - a[0])
+
+  // How far along the line from w to t it meets a shut wall; undefined if that does not hide one from the other.
+  function crossing(dims, { line, open, z0, z1 }, w, t) {
+    const a = [line[0], line[1]], b = [line[2], line[3]], from = [w.x, w.y], to = [t.x, t.y]
+    const cw = cross(a, b, w), ct = cross(a, b, t), end = p => cross(from, to, { x: p[0], y: p[1] }) > 0
+    if (open || (cw > 0) === (ct > 0) || end(a) === end(b)) return undefined
+    const s = cw / (cw - ct), z = w.z + s * (t.z - w.z)
+    return dims < 3 || (z0 <= z && z <= z1) ? s : undefined
+  }
+
+  // The first wall on the line, and where, as { id, x, y, z }; null: there is none.
+  function cut(world, sight, w, t) {
+    let id, least = Infinity
+    for (const it of world.walls.values()) {
+      const s = it.walls === sight ? crossing(world.dimensions, it, w, t) : undefined
+      if (s < least || (s === least && it.id < id)) [id, least] = [it.id, s]
+    }
+    const at = k => w[k] + least * (t[k] - w[k])
+    return id === undefined ? null : { id, x: at('x'), y: at('y'), z: at('z') }
+  }
+
   const SEES = new Set(['shown', 'inside', 'kept'])
 
   // As Lua writes numbers: %.14g, and whole ones with a decimal point, as Lua 5.3 and later do with floats.
@@ -118,6 +140,8 @@
       case 'mask': return `Its kind ${kindText(e.kind)} has no bit of the mask ${kindText(it.mask)}.`
       case 'layers': return `Its layers ${kindText(e.layers)} have no bit of the node's, ${kindText(e.node_layers)}.`
       case 'inside': return `It is ${d}, inside the area (${areaText(it.area)}).`
+      case 'wall': return `It is ${d}, inside the area, and wall ${e.wall.id} hides it: the line ends at ${short(e.wall.x)}, ${short(e.wall.y)}.`
+      case 'lingers': return `It is ${d}, and the node holds on to what it saw for ${it.linger} ticks.`
       case 'kept': return `It is ${d}, outside the area, but not beyond what the node holds on to (${areaText(it.area)}).`
       default: return `It is ${d}, outside the area (${areaText(it.area)}).`
     }
@@ -138,6 +162,9 @@
       Object.assign(e, { layers: looks.layers, node_layers: layersOf(it, own), extent: looks.extent })
       e.why = why(world.dimensions, it, own, target, w, t, e.kind, looks, saw)
       e.sees = SEES.has(e.why)
+      e.wall = e.sees && e.why !== 'shown' && it.walls !== undefined ? cut(world, it.walls, w, t) : null
+      if (e.wall) [e.why, e.sees] = ['wall', false]
+      if (it.linger && !e.sees && e.why !== 'self' && saw()) [e.why, e.sees] = ['lingers', true]
       e.dx = t.x - w.x
       e.dy = t.y - w.y
       e.dz = t.z - w.z
@@ -147,7 +174,7 @@
     }
     const high = world.dimensions === 3 ? `, dz ${luaNumber(e.dz || 0)}` : ''
     const figures = e.distance === undefined ? '' : ` (${it.area.shape}, dx ${luaNumber(e.dx)}, dy ${luaNumber(e.dy)}${high}, ` +
-      `distance ${luaNumber(e.distance)}, kind ${signed(e.kind)}, mask ${signed(it.mask)}${looksText(e)})`
+      `distance ${luaNumber(e.distance)}, kind ${signed(e.kind)}, mask ${signed(it.mask)}${looksText(e)})` + (e.wall ? `, by wall ${e.wall.id} at ${luaNumber(e.wall.x)}, ${luaNumber(e.wall.y)}` : '')
     const label = it && it.label ? ` '${it.label}'` : ''
     e.text = `Node ${node}${label} of entity ${owner} ${e.sees ? 'sees' : 'does not see'} entity ${target}: ${e.why}${figures}.`
     return e

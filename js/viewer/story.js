@@ -64,11 +64,8 @@
       const rows = (tale.kinds || []).map((text, bit) => `<li><i style="background:var(--kind-${bit % V.KINDS})"></i>${V.escape(text)}</li>`)
       if (tale.areas) rows.push('<li><i class="cone"></i>area; filled: it sees something</li>')
       rows.push('<li><i class="see"></i>the chosen one sees</li><li><i class="seen"></i>sees the chosen one</li>')
+      if (rec.walled) rows.push('<li><i class="cut"></i>a wall hides it from the chosen one</li>')
       $('legend').querySelector('ul').innerHTML = rows.join('')
-      for (const { line: [x0, y0, x1, y1] } of (rec.bounds && tale.walls) || []) {
-        const b = rec.bounds
-        rec.bounds = [Math.min(b[0], x0, x1), Math.min(b[1], y0, y1), Math.max(b[2], x0, x1), Math.max(b[3], y0, y1)]
-      }
       if (rec.story && this.guided && !quiet()) app.playing = true
     }
 
@@ -83,7 +80,6 @@
 
     // Above a map: names where few have one, and what somebody says.
     draw_names(map, world, time) {
-      map.draw_walls(this.tale.walls || [], time)
       const names = Object.entries(this.tale.names || {}), r = map.radius(world.count)
       if (names.length <= MOST_NAMES)
         for (const [id, name] of names) map.draw_text(world, V.idOf(id), name, r)
@@ -118,6 +114,7 @@
       map.clear_above()
       const s = client.slots.get(id)
       for (const it of nodes.values()) if (it.owner === id && it.silent && s !== undefined) map.draw_area(it, map.sx[s], map.sy[s], true)
+      map.draw_walls(rec.world)
       this.draw_names(map, client, app.time)
       this.show_bytes(now, client.slots.has(id) ? client.count - 1 : known)
     }

@@ -2,6 +2,7 @@
 //
 //   slots     id -> slot      x y z   where it is      px py   where it was a tick ago (if stamp is this tick's)
 //   nodes     "owner:node" -> { owner, node, area, mask, ... }; the map is shared with keyframes until it changes
+//   walls     "sight:id" -> { walls, id, line, open, ... }, replaced when it changes
 (function (V) {
   'use strict'
 
@@ -34,6 +35,7 @@
       this.fields = new Map() // by id: { name: value }, replaced when it changes
       this.looks = new Map() // by id, of those that have others than LOOKS: { layers, extent, carrier }
       this.shared = false // the map of nodes, with a keyframe
+      this.walls = new Map()
       this.owners = null
       this.client = undefined // a world of what the client knows
       this.reserve(64)
@@ -71,6 +73,7 @@
       w.slots = new Map(this.slots)
       w.fields = new Map(this.fields)
       w.looks = new Map(this.looks)
+      w.walls = this.walls
       w.nodes = this.nodes
       w.shared = this.shared = true
       w.owners = this.owners
@@ -155,6 +158,14 @@
         else this.nodes.set(nodeKey(it.owner, it.node), it)
     }
 
+    apply_walls(list) {
+      this.walls = new Map(this.walls)
+      for (const it of list)
+        if (it.void) this.walls.clear()
+        else if (it.gone) this.walls.delete(nodeKey(it.walls, it.id))
+        else this.walls.set(nodeKey(it.walls, it.id), it)
+    }
+
     // The nodes of an entity, by node id.
     nodes_of(id) {
       if (!this.owners) {
@@ -169,9 +180,8 @@
       return this.owners.get(id) || []
     }
 
-    // Where everything is, as [x0, y0, x1, y1], or null.
-    bounds() {
-      let x0 = Infinity, y0 = Infinity, x1 = -Infinity, y1 = -Infinity
+    // Where everything is, as [x0, y0, x1, y1], or null; with the walls, and what it was at other times.
+    bounds([x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity]) {
       for (let s = 0; s < this.top; s++) {
         if (!this.alive[s]) continue
         x0 = Math.min(x0, this.x[s])
@@ -179,6 +189,8 @@
         y0 = Math.min(y0, this.y[s])
         y1 = Math.max(y1, this.y[s])
       }
+      for (const { line: [ax, ay, bx, by] } of this.walls.values())
+        [x0, y0, x1, y1] = [Math.min(x0, ax, bx), Math.min(y0, ay, by), Math.max(x1, ax, bx), Math.max(y1, ay, by)]
       return x0 <= x1 ? [x0, y0, x1, y1] : null
     }
   }

@@ -1,5 +1,6 @@
 /* Observers under memory that is refused: an observation is told completely, or not at all and then anew; and the order in
  * which observers and their space close.  What they tell is the business of spec/viewer/observer_spec.lua. */
+#include "aoi_sight.h"
 #include "fixture.h"
 
 enum { PEOPLE = 40 };
@@ -29,6 +30,11 @@ static aoi_space *town(const setup *u) {
         EXPECT(aoi_set_layers(s, e, 3) == AOI_OK && aoi_set_extent(s, e, i % 3) == AOI_OK);
         if (i % 3) EXPECT(aoi_attach(s, e, aoi_find(s, i - 1), seat) == AOI_OK);
     }
+    aoi_sight *g = NULL;
+    EXPECT(aoi_sight_open(s, NULL, &g) == AOI_OK);
+    for (int i = 0; i < 5; i++)
+        EXPECT(aoi_sight_add_wall(g, &(aoi_wall){.a = {i, 0}, .b = {i, 9}, .open = i & 1}, NULL) == AOI_OK);
+    EXPECT(aoi_sight_add_node(g, aoi_find(s, 1), 2, areas, 3, NULL) == AOI_OK);
     return s;
 }
 

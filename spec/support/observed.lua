@@ -101,7 +101,33 @@ local function read_nodes(s, nodes, dimensions)
         node.overrides[target] = HOWS[s:byte(at)]
         at = at + 1
       end
+      n, at = varint(s, at)
+      if n > 0 then
+        node.walls = n - 1
+        node.linger, at = varint(s, at)
+      end
       nodes[key] = node
+    end
+  end
+end
+
+local function read_walls(s, walls, dimensions)
+  local at = 1
+  while at <= #s do
+    local how, sight, id = s:byte(at), nil, nil
+    at = at + 1
+    if how == 3 then
+      for key in pairs(walls) do walls[key] = nil end
+    else
+      sight, at = varint(s, at)
+      id, at = signed(s, at)
+      local key = sight .. ":" .. id
+      assert(how > 0 or walls[key], "a wall is gone that was never told")
+      walls[key] = nil
+      if how > 0 then
+        walls[key], at = doubles(s, at, 2 * dimensions)
+        walls[key].open = how == 2
+      end
     end
   end
 end
@@ -164,7 +190,7 @@ local function read_structure(s)
 end
 
 --- A picture without anything in it.
-function observed.new() return { entities = {}, nodes = {}, events = {}, resets = 0 } end
+function observed.new() return { entities = {}, nodes = {}, walls = {}, events = {}, resets = 0 } end
 
 local function apply_message(picture, payload)
   local news, entities = assert(sync.read(payload)), picture.entities
@@ -187,7 +213,7 @@ local function apply_message(picture, payload)
 end
 
 --- Applies blocks to a picture: `entities[id]` is `{ x, y [, z], kind =, layers =, extent =, carrier = }`,
--- `nodes["id:node"]` an area, `events` those of these blocks, `structure` the parts, `time` that of the tick. `types`
+-- `nodes["id:node"]` an area, `walls["sight:id"]` its ends and whether it is `open`, `events` those of these blocks, `structure` the parts, `time` that of the tick. `types`
 -- counts the blocks; JSON goes to `said`.
 function observed.apply(picture, blocks, said)
   local at = 1
@@ -199,7 +225,7 @@ function observed.apply(picture, blocks, said)
     picture.types[type_] = (picture.types[type_] or 0) + 1
     at = at + 5 + size
     if type_ == "R" then
-      picture.entities, picture.nodes, picture.resets = {}, {}, picture.resets + 1
+      picture.entities, picture.nodes, picture.walls, picture.resets = {}, {}, {}, picture.resets + 1
       picture.dimensions, picture.engine = payload:byte(2), payload:sub(4)
     elseif type_ == "S" then
       apply_message(picture, payload)
@@ -207,6 +233,8 @@ function observed.apply(picture, blocks, said)
       read_looks(payload, picture.entities)
     elseif type_ == "N" then
       read_nodes(payload, picture.nodes, picture.dimensions)
+    elseif type_ == "W" then
+      read_walls(payload, picture.walls, picture.dimensions)
     elseif type_ == "E" then
       read_events(payload, picture.events)
     elseif type_ == "G" then

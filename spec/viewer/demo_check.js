@@ -48,6 +48,27 @@ async function shows_a_client(page) {
   await page.until(`document.querySelectorAll('#legend li').length >= 6`)
 }
 
+// Walls and the door are those of the space; a line of sight ends at the first wall.
+async function shows_walls(page) {
+  const doors = () => page.eval(`[...${APP}.rec.world.walls.values()].map(it => it.open)`)
+  await stand_at(page, 10)
+  assert.deepStrictEqual(await doors(), Array(15).fill(false))
+  await page.eval(`${APP}.select(1)`) // the thief's client sees past walls
+  await shown(page)
+  const cuts = await page.eval(`${APP}.cuts.map(it => [it.id, it.x, it.y])`)
+  assert.ok(cuts.length > 0, 'something is hidden from the thief')
+  const far = await page.eval(`${APP}.cuts.map(cut => {
+    const [ax, ay, bx, by] = ${APP}.rec.world.walls.get('0:' + cut.id).line
+    return Math.abs((bx - ax) * (cut.y - ay) - (by - ay) * (cut.x - ax))
+  })`)
+  assert.ok(far.every(d => d < 1e-9), `a line ends beside its wall: ${far}`)
+  assert.ok(await page.eval(`${APP}.cuts.length + ${APP}.view(${APP}.rec.world.nodes_of(1)[0]).length`) <= 5)
+  await stand_at(page, 34)
+  assert.deepStrictEqual(await doors(), Array(14).fill(false).concat(true))
+  await stand_at(page, 10)
+  assert.deepStrictEqual(await doors(), Array(15).fill(false), 'backwards')
+}
+
 // Lines are the chosen one's alone, and fade with their number.
 async function is_no_hairball(page) {
   const [lines, sees, others] = await page.eval(`(async a => {
@@ -125,7 +146,7 @@ async function main() {
       const page = await browser.page({ width, height, scheme })
       await comes_soon(page)
       await plays_by_itself(page)
-      if (width > 700) for (const check of [shows_a_client, is_no_hairball, goes_on_to_the_crowd, takes_over]) await check(page)
+      if (width > 700) for (const check of [shows_a_client, shows_walls, is_no_hairball, goes_on_to_the_crowd, takes_over]) await check(page)
       await fits(page, width)
       if (width < 700) await has_a_panel(page)
       assert.deepStrictEqual(page.errors, [])

@@ -16,7 +16,7 @@ async function main() {
     await page.until(`window.aoiViewer && aoiViewer.ready && ${APP}.rec.world.count === 200`)
     await page.until(`${APP}.rec.last > 10 && ${APP}.rec.at >= ${APP}.rec.last - 1`)
     assert.strictEqual(await page.eval(TEXT('state')), 'live')
-    assert.strictEqual(await page.eval(`${APP}.rec.world.nodes.size`), 200)
+    assert.strictEqual(await page.eval(`${APP}.rec.world.nodes.size`), 201)
     assert.ok(await page.eval(`${APP}.rec.events.count`) > 0)
 
     await page.eval(`${APP}.select(7, 8)`)
@@ -29,6 +29,15 @@ async function main() {
         return e.sees !== seen.has(String(id)) && Math.abs(Math.max(Math.abs(e.dx), Math.abs(e.dy)) - 25) > 0.001 })) } })`)
     assert.deepStrictEqual(differ, [])
 
+    // What a wall hides is left out of what the server says of areas: half of them.
+    await page.eval(`${APP}.select(9)`)
+    await page.until(`${APP}.answer && ${APP}.answer.nodes.length === 2 && (${APP}.cuts || []).length > 20`)
+    assert.deepStrictEqual(await page.eval(`[...${APP}.rec.world.walls.values()].map(it => it.open)`), [false, true])
+    const across = await page.eval(`(a => { const w = a.rec.world, it = w.nodes_of(9)[1], y = id => w.y[w.slots.get(id)], wall = w.walls.get('0:1').line[1]
+      return a.view(it).filter(id => (y(id) > wall) !== (y(9) > wall)) })(${APP})`)
+    assert.deepStrictEqual(across, [])
+
+    await page.eval(`${APP}.select(7, 8)`)
     await page.key('s')
     await page.until(`${APP}.structure && ${APP}.structure.parts.length > 3 && ${APP}.hot.some(p => p.lists)`)
     if (process.argv[3]) await page.shot(process.argv[3] + '-live.png')

@@ -17,6 +17,12 @@ for id = 1, N do
   space:add_node(id, 1, { shape = id % 2 == 0 and "circle" or "square", radius = 25, margin = margin })
 end
 
+-- Walls across the middle with a door; one that sees past them.
+local sight = require("aoi.sight").new(space)
+sight:wall(0, side / 2, side, side / 2)
+sight:open(sight:wall(side / 2, 0, side / 2, side))
+sight:add(9, 2, { shape = "circle", radius = side }, function() end)
+
 local function step()
   for id = 1, N do
     x[id], y[id] = x[id] + dx[id], y[id] + dy[id]
@@ -24,6 +30,7 @@ local function step()
     if y[id] < 0 or y[id] > side then dy[id] = -dy[id] end
     space:move(id, x[id], y[id])
   end
+  sight:tick()
   space:drain()
 end
 

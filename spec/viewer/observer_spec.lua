@@ -4,6 +4,7 @@ local aoi = require "aoi"
 local observed = require "spec.support.observed"
 local random_area = require "spec.support.random_area"
 local random_run = require "spec.support.random_run"
+local sights = require "aoi.sight"
 local rng = require "spec.support.rng"
 
 local SEED = random_run.seed("observer")
@@ -239,6 +240,51 @@ describe("an observer", function()
     assert.same({ 1 }, (space:ids()))
     assert.same({}, (space:viewers(1)))
     assert.is_true(space:check())
+  end)
+
+  it("tells walls and doors, of each sight, and whose walls a node sees past", function()
+    if not READS then return pending "this Lua has no string.unpack" end
+    for dimensions = 2, 3 do
+      local random = rng.new(SEED + dimensions)
+      local space = aoi.new { dimensions = dimensions }
+      local observer, picture, list = aoi.observe(space), observed.new(), {}
+      local function reopen(i) -- the third shares the walls of the second
+        list[i] = sights.new(space, i == 3 and { walls = list[2] } or nil)
+        list[i]:add(1, i, 9, nil, { linger = i })
+      end
+      space:enter(1, 0, 0, dimensions == 3 and 0 or nil)
+      for i = 1, 3 do reopen(i) end
+      for step = 1, 200 do
+        local sight = list[random(2)]
+        local ids, n = sight:walls()
+        local id = n > 0 and ids[random(n)]
+        if not id or random(3) == 1 then
+          local heights = dimensions == 3 and { 1, 1 + random(3) } or {}
+          sight:wall(random(9), random(9), random(9), random(9), heights[1], heights[2])
+        elseif random(3) == 1 then sight:remove_wall(id)
+        else sight[random { "open", "shut" }](sight, id)
+        end
+        if step % 50 == 0 then
+          list[1]:close()
+          reopen(1)
+        end
+        observed.apply(picture, observer:changes())
+        local count = 0
+        for i = 1, 2 do
+          local of = picture.nodes["1:" .. i].walls
+          for _, wall in ipairs((list[i]:walls())) do
+            local told, x1, y1, x2, y2, open, z0, z1 = picture.walls[of .. ":" .. wall], list[i]:get_wall(wall)
+            assert.same({ x1, y1, x2, y2, z0, z1, open = open }, told)
+            count = count + 1
+          end
+        end
+        for _ in pairs(picture.walls) do count = count - 1 end
+        assert.equal(0, count)
+        assert.equal(picture.nodes["1:2"].walls, picture.nodes["1:3"].walls)
+        assert.equal(3, picture.nodes["1:3"].linger)
+      end
+      assert.is_nil(observer:changes())
+    end
   end)
 
   it("counts the events beyond its option, and looks at nodes in turn", function()

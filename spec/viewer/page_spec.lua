@@ -7,6 +7,7 @@ local sync = require "aoi.sync"
 local process = require "spec.support.process"
 local random_run = require "spec.support.random_run"
 local recording = require "aoi.tools.recording"
+local sights = require "aoi.sight"
 local rng = require "spec.support.rng"
 
 local SEED = random_run.seed("page")
@@ -108,6 +109,7 @@ describe("a page", function()
     if not NODE then return pending(LEFT_OUT) end
     local random, lines = rng.new(SEED + 2), {}
     local space = aoi.new { dimensions = 2 }
+    local sight = sights.new(space)
     local function place() return random(61) - 31 + random(2) / 4, random(61) - 31 end
     local function enter(id)
       local x, y = place()
@@ -120,9 +122,21 @@ describe("a page", function()
         for name, value in pairs(silent and AREAS[3 + random(2)] or random(AREAS)) do copy[name] = value end
         space:add_node(id, node, copy, not silent and { enter = function() end } or nil)
       end
+      sight:add(id, 9, AREAS[random(4)], { enter = function() end }, { linger = random(3) - 1 })
     end
+    -- Removed, or a door, or a new one.
+    local function change_wall()
+      local ids, n = sight:walls()
+      local door = n > 0 and ids[random(n)]
+      if n < 20 then sight:wall(random(41) - 21, random(41) - 21, random(41) - 21, random(41) - 21)
+      elseif random(4) == 1 then sight:remove_wall(door)
+      else sight[random { "open", "shut" }](sight, door)
+      end
+    end
+    for _ = 1, 20 do change_wall() end
     for id = 1, 12 do enter(id) end
     local state = sync.new(space, { fields = { { "hp", "u16" }, { "name", "string" }, { "bag", "bytes" } } })
+    sight:tick()
     local recorder = journal.record(space, folder .. "/walk.journal")
     for tick = 1, 40 do
       for _ = 1, 12 do
@@ -150,7 +164,18 @@ describe("a page", function()
           space:move(id, place())
         end
       end
+      for _ = 1, random(3) do change_wall() end
+      sight:tick()
       recorder:mark(tick / 4)
+      for _ = 1, 30 do
+        local id, other = random(20), random(20)
+        lines[#lines + 1] = ("%d %d 9 %d %s"):format(tick - 1, id, other, tostring(sight:explain(id, 9, other)))
+        if space:has(id) then
+          local view = sight:view(id, 9)
+          table.sort(view)
+          lines[#lines + 1] = ("view %d %d 9 %s"):format(tick - 1, id, table.concat(view, ","))
+        end
+      end
       for id = 1, 20 do
         local told = sync.state(space, id)
         lines[#lines + 1] = ("fields %d %d %d %s"):format(tick - 1, id, told and told.hp or 0, told and told.name or "")

@@ -41,4 +41,9 @@ bool aoi_sights_of_clients(const struct aoi_sight *g);
 bool aoi_sights_show(aoi_space *s, aoi_entity client, aoi_entity target);
 struct aoi_sight *aoi_sights_numbered(const aoi_space *s, uint32_t number); /* NULL: there is none */
 
+/* For observers.  The sight of the lowest number from `number` on that shares no walls with a lower one; NULL: none. */
+const struct aoi_sight *aoi_sights_with_walls(const aoi_space *s, uint32_t number);
+/* The number of such a sight whose walls the node sees past, and how many ticks it lingers; false: it sees past none. */
+bool aoi_sights_of_node(const aoi_space *s, uint32_t node, uint32_t *number, uint32_t *linger);
+
 #endif

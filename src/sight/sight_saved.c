@@ -185,11 +185,32 @@ aoi_sight *aoi_sights_numbered(const aoi_space *s, uint32_t number) {
     return g && g->number == number ? g : NULL;
 }
 
+/* The lowest one of the same walls: of those in snapshots, or of all. */
+static const aoi_sight *first_of(const aoi_sight *g, bool saved) {
+    const aoi_sight *first = sight_from(g->layer.space, 0, saved);
+    while (first->walls != g->walls) first = sight_from(g->layer.space, first->number + 1, saved);
+    return first;
+}
+
+const aoi_sight *aoi_sights_with_walls(const aoi_space *s, uint32_t number) {
+    const aoi_sight *g;
+    while ((g = sight_from(s, number, false)) != NULL && first_of(g, false) != g) number = g->number + 1;
+    return g;
+}
+
+bool aoi_sights_of_node(const aoi_space *s, uint32_t node, uint32_t *number, uint32_t *linger) {
+    aoi_layer_node *n = aoi_layer_node_from(s->world.areas[node].user_data);
+    const aoi_sight *g = s->world.nodes[node].flags & AOI_NODE_LAYER ? sight_of(n->layer) : NULL;
+    if (!g) return false;
+    *number = first_of(g, false)->number;
+    *linger = ((aoi_watch *)n)->linger;
+    return true;
+}
+
 bool aoi_sights_pack(aoi_space *s, uint32_t number, const unsigned char **bytes, size_t *size) {
     aoi_sight *g = aoi_sights_numbered(s, number);
-    const aoi_sight *first = sight_from(s, 0, is_saved(g)); /* of the same walls */
+    const aoi_sight *first = first_of(g, is_saved(g));
     saving v = {.g = g, .s = s};
-    while (first->walls != g->walls) first = sight_from(s, first->number + 1, is_saved(g));
     save_numbers(
         &v, (int64_t[]){number, first == g ? -1 : (int64_t)first->number, g->sink ? (int64_t)s->sync_count : -1}, 3);
     if (first == g) save_walls(&v);

@@ -2,15 +2,17 @@
  *
  *   entities  [ id, kind, position, looks, generation | ... ]   by slot, compared with the records
  *   nodes     [ ids, generation, hash of the record | ... ]
+ *   walls     [ id, hash of the record | ... ]     by slot
  *   taken     events since the last call (core/observer_hook.h)
  *
- *   aoi_observe -->  [ R engine ] [ S message of aoi.sync ] [ L looks ] [ N nodes ] [ E events ]     blocks; docs/viewer-wire.md
+ *   aoi_observe -->  [ R engine ] [ S message of aoi.sync ] [ L looks ] [ W walls ] [ N nodes ] [ E events ]     blocks; docs/viewer-wire.md
  *
  * Empty blocks are left out; R stands where everything is written anew.  The space is only read: positions are
  * those that queries answer with, moves that wait to be judged stay where they are. */
 #include "view/observer.h"
 
 enum { NODE_IS_GONE, NODE_IS_THERE };
+enum { WALL_IS_GONE, WALL_IS_SHUT, WALL_IS_OPEN, WALLS_ARE_GONE };
 
 /* ---- life and hooks ---------------------------------------------------------------------------------------------- */
 
@@ -38,6 +40,7 @@ void aoi_observer_close(aoi_observer *o) {
     }
     AOI_FREE(&m, o->entities, o->entity_cap);
     AOI_FREE(&m, o->nodes, o->node_cap);
+    AOI_FREE(&m, o->walls, o->wall_cap);
     AOI_FREE(&m, o->taken, o->taken_cap);
     AOI_FREE(&m, o->writer.bytes, o->writer.cap);
     aoi_resize(&m, o, sizeof *o, 0);
@@ -228,6 +231,49 @@ static bool write_fields(aoi_observer *o, bool all) {
     return true;
 }
 
+/* ---- W: walls ---------------------------------------------------------------------------------------------------- */
+
+static bool write_wall(aoi_observer *o, uint32_t number, const aoi_wall_record *r, observer_wall *t) {
+    if (!observer_room(o, 2 * (1 + 2 * OBSERVER_NUMBER) + 6 * 8)) return false;
+    unsigned char *p = o->writer.bytes + o->writer.end;
+    if (t->id && !(r->live && r->id == t->id)) {
+        *p++ = WALL_IS_GONE;
+        ends_at(o, p = put_signed(aoi_put_varint(p, number), t->id));
+        *t = (observer_wall){0};
+    }
+    if (!r->live) return true;
+    *p++ = r->w.open ? WALL_IS_OPEN : WALL_IS_SHUT;
+    p = put_signed(aoi_put_varint(p, number), t->id = r->id);
+    const double values[] = {r->w.a[0], r->w.a[1], r->w.b[0], r->w.b[1], r->w.z0, r->w.z1};
+    for (int i = 0; i < 2 * o->space->world.dims; i++) p = put_double(p, values[i]);
+    keep_record(o, o->writer.end, p, &t->hash);
+    return true;
+}
+
+/* In the order of their slots; where these are others than before, all are written anew. */
+static bool write_walls(aoi_observer *o, bool all) {
+    const aoi_space *s = o->space;
+    const aoi_sight *g;
+    uint32_t top = 0, at = 0, number;
+    uint64_t layout = 1;
+    for (number = 0; (g = aoi_sights_with_walls(s, number)) != NULL; number = g->number + 1) {
+        layout = mix(mix(layout, g->number), g->walls->record_top);
+        top += g->walls->record_top;
+    }
+    if (!AOI_GROW(&o->memory, o->walls, o->wall_cap, top) || !observer_room(o, OBSERVER_BLOCK + 1)) return false;
+    uint32_t block = begin_block(o, 'W');
+    if (all || layout != o->walled) {
+        if (top) memset(o->walls, 0, top * sizeof *o->walls);
+        if (!all) o->writer.bytes[o->writer.end++] = WALLS_ARE_GONE;
+        o->walled = layout;
+    }
+    for (number = 0; (g = aoi_sights_with_walls(s, number)) != NULL; number = g->number + 1)
+        for (uint32_t i = 0; i < g->walls->record_top; i++)
+            if (!write_wall(o, g->number, g->walls->records + i, o->walls + at++)) return false;
+    end_block(o, block);
+    return true;
+}
+
 /* ---- N: nodes ---------------------------------------------------------------------------------------------------- */
 
 /* The record of a node into the room behind the writer's end; NULL: memory refused. */
@@ -236,14 +282,14 @@ static unsigned char *put_node(aoi_observer *o, uint32_t node) {
     const aoi_node_record *n = s->world.nodes + node;
     const aoi_override_record *first = NULL, *r;
     const aoi_area_state is = aoi_state_of(s, node);
-    uint32_t count = 0;
+    uint32_t count = 0, number, linger;
     aoi_area area;
     aoi_area_describe(&is, &area);
     area.silent = (n->flags & AOI_NODE_SILENT) != 0;
     area.label = aoi_label_of(s, node);
     if (n->flags & AOI_NODE_OVERRIDES) first = aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node);
     for (r = first; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r)) count++;
-    if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER + AOI_AREA_ROOM + 3 * 8 + OBSERVER_NUMBER + 11 * (size_t)count))
+    if (!observer_room(o, 1 + 2 * OBSERVER_NUMBER + AOI_AREA_ROOM + 3 * 8 + 3 * OBSERVER_NUMBER + 11 * (size_t)count))
         return NULL;
     unsigned char *p = o->writer.bytes + o->writer.end;
     *p++ = NODE_IS_THERE;
@@ -258,7 +304,8 @@ static unsigned char *put_node(aoi_observer *o, uint32_t node) {
         p = put_signed(p, s->world.entities[r->end[1]].id);
         *p++ = (unsigned char)r->how;
     }
-    return p;
+    if (!aoi_sights_of_node(s, node, &number, &linger)) return aoi_put_varint(p, 0);
+    return aoi_put_varint(aoi_put_varint(p, number + (uint64_t)1), linger);
 }
 
 /* Not if another node has these ids by now: that one is written, or has been, and takes the place of this one. */
@@ -362,7 +409,9 @@ static bool write_all(aoi_observer *o, uint32_t *begin) {
         memmove(block - front, w->bytes, front);
         *begin = (uint32_t)(block - w->bytes) - front;
     } else w->end = front;
-    if (!write_looks(o) || !write_fields(o, fresh) || !write_nodes(o, fresh) || !write_events(o)) return false;
+    if (!write_looks(o) || !write_fields(o, fresh) || !write_walls(o, fresh) || !write_nodes(o, fresh) ||
+        !write_events(o))
+        return false;
     o->fresh = false;
     return true;
 }

@@ -4,6 +4,7 @@
 
 #include "core/space.h"
 #include "core/state_hook.h"
+#include "sight/sight.h"
 #include "snapshot/snapshot.h"
 #include "sync/sync.h"
 
@@ -26,6 +27,11 @@ typedef struct observer_node {
     uint32_t generation;
 } observer_node;
 
+typedef struct observer_wall {
+    int64_t id; /* 0: none is written */
+    uint64_t hash;
+} observer_wall;
+
 struct aoi_observer {
     aoi_space *space; /* NULL: it has closed */
     aoi_observer *next;
@@ -35,10 +41,12 @@ struct aoi_observer {
     bool looked; /* of some entities `looks` is not 0 */
     observer_entity *entities;
     observer_node *nodes;
+    observer_wall *walls; /* by slot, of one sight's behind the other's */
     aoi_queued *taken;
     uint64_t dropped; /* events beyond the option */
     uint64_t stated;  /* changes of fields that have been written */
-    uint32_t entity_cap, entity_top, node_cap, node_top, taken_cap, taken_count, turn;
+    uint64_t walled;  /* hash of how many slots which sights have */
+    uint32_t entity_cap, entity_top, node_cap, node_top, wall_cap, taken_cap, taken_count, turn;
     aoi_writer writer;
 };
 

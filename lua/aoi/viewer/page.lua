@@ -240,8 +240,8 @@ end
 -- and `story`.
 --
 -- A story is a table of lists, all optional: `names` (by id, as text), `kinds` (names of the bits), `areas` (true: they
--- are shown at first), `walls` (`{ line = { x1, y1, x2, y2 } [, opens = time] }`), `captions` (`{ time =, text =
--- [, watch = [, target =]] }`), `says` (`{ time =, id =, text =, lasts = }`). A page with one plays by itself.
+-- are shown at first), `captions` (`{ time =, text = [, watch = [, target =]] }`), `says` (`{ time =, id =, text =,
+-- lasts = }`). A page with one plays by itself.
 --
 -- @param source the recording's path, a program, or a list of chapters: options with a field `source`
 -- @param out_path the page
