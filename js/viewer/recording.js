@@ -188,7 +188,7 @@
       if (this.head.live && this.bytes > LIVE_BYTES) this.forget()
     }
 
-    // What areas see when the recording begins; of nodes that see past walls, what no wall hides.
+    // What areas see when the recording begins; of nodes that see past walls, what no wall hides. What lingers then is not known.
     begin_seen(frame, world) {
       for (const [owner, node, targets] of this.seen) {
         const { walls } = world.nodes.get(V.nodeKey(owner, node)) || {}

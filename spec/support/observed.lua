@@ -114,13 +114,14 @@ end
 local function read_walls(s, walls, dimensions)
   local at = 1
   while at <= #s do
-    local how, sight, id = s:byte(at), nil, nil
+    local how = s:byte(at)
     at = at + 1
     if how == 3 then
       for key in pairs(walls) do walls[key] = nil end
     else
-      sight, at = varint(s, at)
-      id, at = signed(s, at)
+      local sight, after = varint(s, at)
+      local id
+      id, at = signed(s, after)
       local key = sight .. ":" .. id
       assert(how > 0 or walls[key], "a wall is gone that was never told")
       walls[key] = nil
@@ -213,8 +214,8 @@ local function apply_message(picture, payload)
 end
 
 --- Applies blocks to a picture: `entities[id]` is `{ x, y [, z], kind =, layers =, extent =, carrier = }`,
--- `nodes["id:node"]` an area, `walls["sight:id"]` its ends and whether it is `open`, `events` those of these blocks, `structure` the parts, `time` that of the tick. `types`
--- counts the blocks; JSON goes to `said`.
+-- `nodes["id:node"]` an area, `walls["sight:id"]` its ends and whether it is `open`, `events` those of these blocks,
+-- `structure` the parts, `time` that of the tick. `types` counts the blocks; JSON goes to `said`.
 function observed.apply(picture, blocks, said)
   local at = 1
   picture.events, picture.types = {}, {}

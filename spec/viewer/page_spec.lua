@@ -122,7 +122,8 @@ describe("a page", function()
         for name, value in pairs(silent and AREAS[3 + random(2)] or random(AREAS)) do copy[name] = value end
         space:add_node(id, node, copy, not silent and { enter = function() end } or nil)
       end
-      sight:add(id, 9, AREAS[random(4)], { enter = function() end }, { linger = random(3) - 1 })
+      -- Not one with a margin: what an area has held behind a wall is not recorded.
+      sight:add(id, 9, AREAS[2 + random(3)], { enter = function() end }, { linger = random(3) - 1 })
     end
     -- Removed, or a door, or a new one.
     local function change_wall()
@@ -136,10 +137,10 @@ describe("a page", function()
     for _ = 1, 20 do change_wall() end
     for id = 1, 12 do enter(id) end
     local state = sync.new(space, { fields = { { "hp", "u16" }, { "name", "string" }, { "bag", "bytes" } } })
-    sight:tick()
+    for _ = 1, 3 do sight:tick() end -- what lingers when it begins is not recorded
     local recorder = journal.record(space, folder .. "/walk.journal")
     for tick = 1, 40 do
-      for _ = 1, 12 do
+      for _ = 1, tick == 1 and 0 or 12 do
         local id, what = random(20), random(10)
         if not space:has(id) then enter(id)
         elseif random(3) == 1 then
@@ -164,7 +165,7 @@ describe("a page", function()
           space:move(id, place())
         end
       end
-      for _ = 1, random(3) do change_wall() end
+      for _ = 1, tick == 1 and 0 or random(3) do change_wall() end
       sight:tick()
       recorder:mark(tick / 4)
       for _ = 1, 30 do
