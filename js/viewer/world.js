@@ -180,9 +180,10 @@
       return this.owners.get(id) || []
     }
 
-    // Where everything is, as [x0, y0, x1, y1], or null; with the walls, and what it was at other times.
-    bounds([x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity]) {
-      for (let s = 0; s < this.top; s++) {
+    // Where everything is, as [x0, y0, x1, y1], or null: the walls and, where `known` does not say that, the entities.
+    bounds(known) {
+      let [x0, y0, x1, y1] = known || [Infinity, Infinity, -Infinity, -Infinity]
+      for (let s = 0; !known && s < this.top; s++) {
         if (!this.alive[s]) continue
         x0 = Math.min(x0, this.x[s])
         x1 = Math.max(x1, this.x[s])
