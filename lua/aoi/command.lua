@@ -40,7 +40,7 @@ local function is_csv(path)
   return begin:sub(1, 2) == "\31\139" or begin == "t,i" or path:find("%.csv$") or path:find("%.csv%.gz$")
 end
 
-local function refuse(why) error({ why = why }, 0) end
+local function refuse(why, status) error({ why = why, status = status }, 0) end
 
 -- Counts the events of a player, and hands them on: `on_event(name, watcher, target, node)`, or nil.
 local function counter(on_event)
@@ -148,6 +148,9 @@ end
 
 -- Labels outlive their nodes here: a node that is removed has its events behind it.
 function command.events(args)
+  if (args.from or -math.huge) > (args.to or math.huge) then
+    refuse(("--from %s is later than --to %s"):format(tostring(args.from), tostring(args.to)), MISUSED)
+  end
   local run, labels, list = nil, {}, {}
   run = open(args.file, args.engine, args.radius, function(name, watcher, target, node)
     local key, area = watcher .. ":" .. node, run.space:area(watcher, node)
@@ -305,7 +308,7 @@ function command.audit(args)
       records = records + 1
       if may then return end
       leaks = leaks + 1
-      print(("leak: behind tick %s client %d was told of %d (%s), which no view of it saw"):format(
+      print(("leak: behind tick %s client %d was sent %d (%s), which no view of it saw"):format(
         tostring(time or "-"), client, id, what))
     end)
   end
@@ -382,18 +385,25 @@ end
 
 local function bare(text) return (text:gsub("^" .. SHIELD, "")) end
 
-local function integer(text)
-  text = bare(text)
-  local value = text:find "^[+-]?%d+$" and tonumber(text)
-  if not value then return nil, "'" .. text .. "' is not an integer" end
-  return value
+-- What converts the text of an argument or option; the error names it, which those of argparse do not.
+local function converter(name, expected, convert)
+  return function(text)
+    text = bare(text)
+    local value = convert(text)
+    if not value or value ~= value then return nil, ("%s: %s expected, got '%s'"):format(name, expected, text) end
+    return value
+  end
 end
 
-local function number(text)
-  text = bare(text)
+local function integer(name)
+  return converter(name, "integer", function(text) return text:find "^[+-]?%d+$" and tonumber(text) end)
+end
+
+local function number(name) return converter(name, "number", tonumber) end
+
+local function radius(text)
   local value = tonumber(text)
-  if not value or value ~= value then return nil, "'" .. text .. "' is not a number" end
-  return value
+  return value and value >= 0 and value
 end
 
 local function new_parser(argparse)
@@ -414,24 +424,26 @@ local function new_parser(argparse)
   local function options(c)
     c:option("--engine", "Play it on this engine; a journal's own without it."):choices(aoi.engines())
     c:option("--radius", "Of a recording, which has no areas: a square of that half-extent for each entity; may be"
-      .. " repeated. Circles around about ten without it."):count("*"):convert(number):argname "<r>"
+      .. " repeated. Circles around about ten without it."):count("*"):argname "<r>"
+      :convert(converter("--radius", "number >= 0", radius))
     c:flag("-q --quiet", "No progress.")
   end
   local replay = add("replay", "Make all calls again; sum up the events.")
   options(replay)
   replay:flag("--check", "Compare every tick with brute force, and verify all invariants.")
   local explain = add("explain", "Say why a node did or did not see a target at a time, in a sentence.")
-  explain:option("--at", "The last tick that is not later than this."):args(1):count(1):convert(number):argname "<time>"
-  explain:argument("watcher", "Id of the entity that carries the node."):convert(integer)
-  explain:argument("node", "Id of the node; without it the nodes are listed."):args("?"):convert(integer)
+  explain:option("--at", "The last tick that is not later than this."):args(1):count(1):argname "<time>"
+    :convert(number "--at")
+  explain:argument("watcher", "Id of the entity that carries the node."):convert(integer "watcher")
+  explain:argument("node", "Id of the node; without it the nodes are listed."):args("?"):convert(integer "node")
   explain:argument("target", "Id of the entity that is seen, or not; without it what the node sees is listed.")
-    :args("?"):convert(integer)
+    :args("?"):convert(integer "target")
   options(explain)
   local events = add("events", "List the events, a line each: time, enter or leave, watcher, target, node.")
-  events:option("--from", "Ticks from this time on."):convert(number):argname "<time>"
-  events:option("--to", "Ticks up to this time."):convert(number):argname "<time>"
-  events:argument("watcher", "Id of the entity that sees; all without it."):convert(integer):args("?")
-  events:argument("target", "Id of the entity that is seen; all without it."):convert(integer):args("?")
+  events:option("--from", "Ticks from this time on."):convert(number "--from"):argname "<time>"
+  events:option("--to", "Ticks up to this time."):convert(number "--to"):argname "<time>"
+  events:argument("watcher", "Id of the entity that sees; all without it."):convert(integer "watcher"):args("?")
+  events:argument("target", "Id of the entity that is seen; all without it."):convert(integer "target"):args("?")
   options(events)
   local view = add("view", "Write one page that shows it in a browser; no server is needed.")
   view:option("-o --output", "The page; FILE with .html in the current folder without it."):argname "<page.html>"
@@ -462,7 +474,7 @@ function command.run(argv)
   if good then return result end
   if type(result) ~= "table" or not result.why then error(result, 0) end
   io.stderr:write("aoi: ", tostring(result.why), "\n")
-  return FAILED
+  return result.status or FAILED
 end
 
 return command

@@ -228,6 +228,7 @@ end
 ---@return fun(walk: table): integer?, integer? next
 ---@return table walk
 function Neighbors:each(id)
+  checks.self(self, Neighbors, "each", "near:each(id)")
   checks.id(id, 1, "each")
   return walk_over(self, list_of(self, id))
 end
@@ -237,26 +238,33 @@ end
 ---@return fun(walk: table): integer?, integer? next
 ---@return table walk
 function Neighbors:each_viewer(id)
+  checks.self(self, Neighbors, "each_viewer", "near:each_viewer(id)")
   checks.id(id, 1, "each_viewer")
   return walk_over(self, self.seen[id] or EMPTY)
 end
 
 --- The targets that are near, as an array: the list itself, read-only, valid until the next event.
 ---@param id integer the watcher
+---@param none? nil the list is no copy: there is no table to fill
 ---@return integer[] list
 ---@return integer n
-function Neighbors:list(id)
+function Neighbors:list(id, none)
+  checks.self(self, Neighbors, "list", "near:list(id)")
   checks.id(id, 1, "list")
+  checks.nothing(none, 2, "list")
   local list = list_of(self, id)
   return list, list.n
 end
 
 --- The watchers whose list has a target, as an array: read-only, valid until the next event.
 ---@param id integer the target
+---@param none? nil the list is no copy: there is no table to fill
 ---@return integer[] list
 ---@return integer n
-function Neighbors:viewers(id)
+function Neighbors:viewers(id, none)
+  checks.self(self, Neighbors, "viewers", "near:viewers(id)")
   checks.id(id, 1, "viewers")
+  checks.nothing(none, 2, "viewers")
   local list = self.seen[id] or EMPTY
   return list, list.n
 end
@@ -265,6 +273,7 @@ end
 ---@param id integer the watcher
 ---@return integer
 function Neighbors:count(id)
+  checks.self(self, Neighbors, "count", "near:count(id)")
   checks.id(id, 1, "count")
   return list_of(self, id).n
 end
@@ -273,6 +282,7 @@ end
 ---@param id integer the target
 ---@return integer
 function Neighbors:viewer_count(id)
+  checks.self(self, Neighbors, "viewer_count", "near:viewer_count(id)")
   checks.id(id, 1, "viewer_count")
   return (self.seen[id] or EMPTY).n
 end
@@ -282,6 +292,7 @@ end
 ---@param target integer
 ---@return boolean
 function Neighbors:has(id, target)
+  checks.self(self, Neighbors, "has", "near:has(id, target)")
   checks.id(id, 1, "has")
   checks.id(target, 2, "has")
   return list_of(self, id).at[target] ~= nil

@@ -183,7 +183,12 @@ function team.new(space, handlers, none)
   }, Sight)
   self.in_bush = new_bush_handlers(self)
   if handlers.sight ~= nil then -- a sight of its own, of the same walls: its tick is ours
-    checks.call("new", { [2] = 2 }, function() self.sight = sights.new(space, { walls = handlers.sight }) end)
+    local fault, own = checks.fault(sights.new, space, { walls = handlers.sight })
+    if fault and fault:find("'walls'", 1, true) then
+      checks.fail(2, "new", (fault:gsub("option 'walls'", "option 'sight'")))
+    end
+    if fault then error(fault, 0) end
+    self.sight = own
   end
   return self
 end

@@ -454,6 +454,7 @@ end
 ---@param area number|aoi.Area half-extent of a square in world units, or the table
 function Trigger:set_area(area)
   expect_alive(self, "set_area")
+  if area == nil then checks.fail(1, "set_area", "number or table expected, got no value") end
   local own = { mask = self.mask }
   if type(area) == "table" then
     for name, value in pairs(area) do own[name] = value end

@@ -144,4 +144,20 @@ describe("the program aoi", function()
     end
     unread("replay", path, "--radius", "5")
   end)
+
+  it("names what is wrong in a command line", function()
+    local csv = "examples/data/hermes_ao300.csv.gz"
+    for says, line in pairs {
+      ["--radius: number >= 0 expected, got '-5'"] = { "replay", csv, "--radius", "-5" },
+      ["--radius: number >= 0 expected, got 'big'"] = { "replay", csv, "--radius", "big" },
+      ["--radius: number >= 0 expected, got 'nan'"] = { "replay", csv, "--radius", "nan" },
+      ["--at: number expected, got 'soon'"] = { "explain", path, "--at", "soon", "7" },
+      ["watcher: integer expected, got 'ann'"] = { "explain", path, "--at", "1", "ann" },
+      ["--from 200.0 is later than --to 100.0"] = { "events", path, "--from", "200.0", "--to", "100.0" },
+    } do
+      local status, _, err = run((table.unpack or unpack)(line)) -- luacheck: ignore 143
+      assert.equal(2, status)
+      assert.truthy(err:gsub("(%d)%.0", "%1"):find(says:gsub("(%d)%.0", "%1"), 1, true), err)
+    end
+  end)
 end)

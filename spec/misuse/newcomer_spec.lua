@@ -705,7 +705,61 @@ local MISTAKES = {
   end },
   { "an odd bush", "x and y of 3 to 64 corners expected", function(w) w.team:bush { 0, 0, 1, 0, 1 } end },
   { "options for a list", "#3 to 'add' (nothing expected, got table)", function(w) w.near:add(2, 5, {}) end },
+  { "a table to fill with a list", "#2 to 'list' (nothing expected, got table)",
+    function(w) w.near:list(1, {}) end },
+  { "a table to fill with viewers", "#2 to 'viewers' (nothing expected, got table)",
+    function(w) w.near:viewers(2, {}) end },
+  { "a dot: near.each", "call it with a colon, near:each(id)", function(w) w.near.each(1)() end },
+  { "a dot: near.each_viewer", "call it with a colon, near:each_viewer(id)", function(w) w.near.each_viewer(1)() end },
+  { "a dot: near.list", "call it with a colon, near:list(id)", function(w) return (w.near.list(1)) end },
+  { "a dot: near.viewers", "call it with a colon, near:viewers(id)", function(w) return (w.near.viewers(1)) end },
+  { "a dot: near.count", "call it with a colon, near:count(id)", function(w) return (w.near.count(1)) end },
+  { "a dot: near.viewer_count", "call it with a colon, near:viewer_count(id)",
+    function(w) return (w.near.viewer_count(1)) end },
+  { "a dot: near.has", "call it with a colon, near:has(id, target)", function(w) return (w.near.has(1, 2)) end },
   { "a tick of lists by its length", "#1 to 'tick' (nothing expected, got number)", function(w) w.near:tick(0.1) end },
+  { "teams past true", "bad value for option 'sight' (an open sight of the same space expected, got true)",
+    function(w) return (team.new(w.space, { sight = true })) end },
+  { "teams past the walls of another space", "bad value for option 'sight' (an open sight of the same space expected",
+    function(w) return (team.new(aoi.new(), { sight = w.walls })) end },
+  { "another area that is none: of a trigger", "#1 to 'set_area' (number or table expected, got no value)",
+    function(w) w.triggers:add(1, "alert"):set_area() end },
+
+  -- once more: the past, bullets, state
+  { "a past without its height", "#5 to 'near' (number or table expected, got no value)",
+    function(w) history.new(w.high, 5):near(0, 0, 0, 5) end },
+  { "the past without how long ago", "#4 to 'near' (number or table expected, got no value)",
+    function(w) w.past:near(0, 0, 5) end },
+  { "a closed history", "attempt to use a closed history", function(w)
+    w.past:close()
+    w.past:tick()
+  end },
+  { "a node in the past", "#3 to 'position' (nothing expected, got number)", function(w) w.past:position(0, 1, 7) end },
+  { "a bullet to nowhere", "#3 to 'sweep' (finite number expected, got nan)",
+    function(w) w.space:sweep(0, 0, nan, 1, 1) end },
+  { "a bullet without heights", "#6 to 'sweep' (number expected, got no value)",
+    function(w) w.high:sweep(0, 0, 10, 0, 1) end },
+  { "one table for ids and their ends", "#5 to 'near_many' (another table than that of the ids expected)",
+    function(w)
+      local t = {}
+      w.space:near_many({ 0, 0 }, 5, nil, t, t)
+    end },
+  { "fields in one list", "bad value for option 'fields' ({name, type} expected, at 1)",
+    function(w) return (sync.new(w.space, { fields = { "hp", "u8" } })) end },
+  { "an option of a field misspelt", "{name, type, own = true} expected, at 1",
+    function(w) return (sync.new(w.space, { fields = { { "hp", "u8", owner = true } } })) end },
+  { "a field of numbers as text", "#3 to 'put' (number expected, got string)",
+    function(w) w.state:put(1, "hp", "full") end },
+  { "walls that are the module", "bad value for option 'sight' (an open sight of the same space expected",
+    function(w) return (sync.new(w.space, { sight = sight })) end },
+  { "walls as options", "#2 to 'new' (table expected, got aoi.Sight)",
+    function(w) return (sight.new(w.space, w.walls)) end },
+  { "a node of the space, removed from walls", "#2 to 'remove' (node 7 of entity 1 is none of this sight)",
+    function(w) w.walls:remove(1, 7) end },
+  { "a ring with a sink", "a ring has no sink: journal:dump() returns its bytes",
+    function(w) return (journal.record(w.space, noop, { ring = 4096 })) end },
+  { "bytes of a journal in a file", "only a ring has its bytes in memory: give record the option 'ring'",
+    function(w) journal.record(w.space, noop):dump() end },
 }
 
 describe("a newcomer's mistake:", function()

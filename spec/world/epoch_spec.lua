@@ -80,8 +80,8 @@ describe("parts of an epoch", function()
       assert.is_true(other:ghost(5))
       assert.equal(1, other:apply(5, list[1])) -- BORN
       assert.equal(-1, space:kind(77))
-      assert.error_matches(function() other:apply(1, list[1]) end, "told that 1 is moved, which is unknown there")
-      assert.error_matches(function() other:apply(2, list[1]) end, "told twice of entity 5")
+      assert.error_matches(function() other:apply(1, list[1]) end, "received that 1 is moved, which is unknown there")
+      assert.error_matches(function() other:apply(2, list[1]) end, "received entity 5 twice")
     end)
 
     it(("are refused with a reason where they are malformed, in %d dimensions"):format(dimensions), function()

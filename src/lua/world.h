@@ -4,7 +4,7 @@
  *   world_router.c   one shard: its entities, the moves of an epoch sorted by the shards that must hear of them
  *   world_parts.c    what one shard tells another about an epoch: sections of rows, written and read
  *   world_retell.c   what shards tell each other when tiles change owners, and after one of them has died
- *   world_traits.c   who must be told what Lua knows of an entity
+ *   world_traits.c   which shards receive what Lua knows of an entity
  *   world_areas.c    areas of nodes as bytes
  *   world_outbox.c   the client's side: moves sorted by shard
  *
@@ -91,15 +91,15 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 
 /* ---- a shard ----------------------------------------------------------------------------------------------------- */
 
-/* What is told of an epoch, by tag; beyond KIND the rows are written in Lua. */
+/* What is reported of an epoch, by tag; beyond KIND the rows are written in Lua. */
 enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 12 };
 
-/* Flags of a record.  Barred: some clients may not move it; traits: Lua has more to tell of it (world_traits.c). */
+/* Flags of a record.  Barred: some clients may not move it; traits: Lua has more to report of it (world_traits.c). */
 enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4, WORLD_TRAITS = 8 };
 
 typedef struct world_record { /* of an entity of the core, by the core's slot */
     uint32_t life;
-    uint32_t audience;           /* of a real: the set of the tile where it was told to be */
+    uint32_t audience;           /* of a real: the set of the tile where it was reported to be */
     uint32_t mover_at;           /* where its mover of the coming epoch is, if that one is of this slot */
     uint32_t mover[2], batch[2]; /* the clients that moved it last, and the number of that batch of each */
     uint32_t forgot;             /* the epoch in which another one was last forgotten for these, 0: never */
@@ -113,7 +113,7 @@ typedef struct world_mover {
     double pos[3];
 } world_mover;
 
-typedef struct world_whole { /* an entity with traits, and a shard that is told of it as a whole */
+typedef struct world_whole { /* an entity with traits, and a shard that receives it as a whole */
     int64_t id;
     uint32_t shard;
 } world_whole;
@@ -158,7 +158,7 @@ bool world_reconsider(world_router *r, uint32_t slot);
 bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint32_t life, uint64_t kind,
                       const double *pos);
 
-/* That shard is told of the entity as a whole; false when memory is refused. */
+/* That shard receives the entity as a whole; false when memory is refused. */
 bool world_note_whole(world_router *r, const world_record *record, int64_t id, uint32_t shard);
 
 /* Every member of a set but this shard and `taker`. */

@@ -160,7 +160,7 @@ static uint32_t ghost_slot(lua_State *L, world_router *r, int64_t id, const char
     uint32_t slot = world_slot(r, id, &record);
     if (!record && r->unsure) return AOI_NONE;
     if (!record || record->flags & WORLD_REAL)
-        luaL_error(L, "aoi: shard %d was told that %s is %s, which is %s there", (int)r->self, laoi_spell(L, id), what,
+        luaL_error(L, "aoi: shard %d received that %s is %s, which is %s there", (int)r->self, laoi_spell(L, id), what,
                    record ? "its own" : "unknown");
     return slot;
 }
@@ -215,7 +215,7 @@ static void apply_enter(lua_State *L, world_router *r, section *s, int width) {
         if (name_again(L, r, id, life, kind, pos)) continue;
         int result = aoi_enter(r->space->core, id, pos, kind, &e);
         if (result == AOI_EEXIST)
-            luaL_error(L, "aoi: shard %d was told twice of entity %s", (int)r->self, laoi_spell(L, id));
+            luaL_error(L, "aoi: shard %d received entity %s twice", (int)r->self, laoi_spell(L, id));
         core_done(L, result);
         if (!world_note(r, e.index, life, 0)) laoi_nomemory(L);
     }
