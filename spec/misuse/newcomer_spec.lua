@@ -725,6 +725,12 @@ local MISTAKES = {
   { "another area that is none: of a trigger", "#1 to 'set_area' (number or table expected, got no value)",
     function(w) w.triggers:add(1, "alert"):set_area() end },
 
+  -- close, with what it does not close
+  { "close for a door", "#1 to 'close' (nothing expected, got number)", function(w) w.walls:close(w.wall) end },
+  { "close for an entity", "#1 to 'close' (nothing expected, got number)", function(w) w.space:close(1) end },
+  { "close for a client", "#1 to 'close' (nothing expected, got number)", function(w) w.sync:close(1) end },
+  { "close for a tick", "#1 to 'close' (nothing expected, got number)", function(w) w.past:close(3) end },
+
   -- once more: the past, bullets, state
   { "a past without its height", "#5 to 'near' (number or table expected, got no value)",
     function(w) history.new(w.high, 5):near(0, 0, 0, 5) end },

@@ -58,6 +58,14 @@ static int child_close(lua_State *L) {
     return laoi_close_child(L, lua_touserdata(L, lua_upvalueindex(LAOI_CLASS)));
 }
 
+/* The method: what has an argument means something else, as a door. */
+static int close_method(lua_State *L) {
+    const laoi_class *c = lua_touserdata(L, lua_upvalueindex(LAOI_CLASS));
+    laoi_child_maybe(L, c);
+    laoi_no_more(L, 2);
+    return c->close ? c->close(L) : child_close(L);
+}
+
 static int child_tostring(lua_State *L) {
     const laoi_class *c = lua_touserdata(L, lua_upvalueindex(LAOI_CLASS));
     laoi_child *self = laoi_child_maybe(L, c);
@@ -94,7 +102,7 @@ void laoi_open_class(lua_State *L, int space_meta, const laoi_class *c) {
 #endif
         {NULL, NULL}
     };
-    const luaL_Reg closing[] = {{"close", close}, {NULL, NULL}};
+    const luaL_Reg closing[] = {{"close", close_method}, {NULL, NULL}};
     lua_createtable(L, 0, 5);
     lua_pushstring(L, c->name);
     lua_setfield(L, meta, "__name");

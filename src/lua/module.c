@@ -398,6 +398,12 @@ static int l_close(lua_State *L) {
     return 0;
 }
 
+static int l_close_method(lua_State *L) {
+    laoi_maybe(L);
+    laoi_no_more(L, 2);
+    return l_close(L);
+}
+
 static int l_length(lua_State *L) { /* Lua hands over the operand twice */
     laoi_pushinteger(L, (int64_t)aoi_count(laoi_self(L)->core));
     return 1;
@@ -490,7 +496,7 @@ static const luaL_Reg methods[] = {
     {"drain", l_drain},
     {"on_error", l_on_error},
     {"save", laoi_save},
-    {"close", l_close},
+    {"close", l_close_method},
     {NULL, NULL},
 };
 
