@@ -2,6 +2,7 @@
 --
 -- What is the same for every Lua is tested with the usual one alone.
 local process = require "spec.support.process"
+local random_run = require "spec.support.random_run"
 local tree = require "spec.support.tree"
 local quote, lines = process.quote, process.lines
 
@@ -11,6 +12,12 @@ local function must(command) return process.must("unset MAKEFLAGS MFLAGS MAKELEV
 local lua = process.lua()
 
 local function list(command) return lines(must(command)) end
+
+-- Where a test builds the whole core by itself, which takes as long as hundreds of others.
+local function builds_the_core()
+  if not tree.usual then pending("once is enough") end
+  if random_run.steps(100) < 100 then pending("it builds the core: left to runs of the usual length") end
+end
 
 -- The version of the header: everything that has one follows it.
 local VERSION = process.read("include/aoi.h"):match('#define AOI_VERSION%s+"([%d.]+)"')
@@ -182,6 +189,7 @@ describe("a sixth engine", function()
   if not tree.usual then return end
   -- Brute force under another name stands for an engine of somebody's own.
   it("is one file, its line in the table of engines and its line in the unit", function()
+    builds_the_core()
     if not process.has("cc") then pending("cc is not installed") end
     local folder, remove = process.folder()
     finally(remove)
@@ -230,8 +238,8 @@ describe("the core", function()
   local FUSED = [[grep -cE '\<(v?fn?m(add|sub)[0-9]*[sp][sd]|fn?m(add|sub)|fml[as])\>' || true]]
 
   it("fuses no product with a sum, whatever flags it is built with", function()
+    builds_the_core()
     if not process.has("objdump") then pending("objdump is not installed") end
-    if not tree.usual then pending("once is enough") end
     if not must("uname -m"):find("x86_64", 1, true) then pending("the flags are those of x86-64") end
     local folder, remove = process.folder()
     finally(remove)
@@ -442,7 +450,7 @@ describe("make", function()
   end)
 
   it("dist writes three files that compile by themselves", function()
-    if not tree.usual then pending("once is enough") end
+    builds_the_core()
     local folder, remove = process.folder()
     finally(remove)
     must(("%s scripts/dist.lua %s"):format(quote(lua), quote(folder)))
@@ -464,7 +472,7 @@ describe("make", function()
   end)
 
   it("is what luarocks does too", function()
-    if not tree.usual then pending("once is enough") end
+    builds_the_core()
     if not process.has("luarocks") then pending("luarocks is not installed") end
     local folder, remove = process.folder()
     finally(remove)
