@@ -68,6 +68,7 @@ build = {
     ["aoi.skynet.world.restore"] = "lua/aoi/skynet/world/restore.lua",
     ["aoi.skynet.world.shard"] = "lua/aoi/skynet/world/shard.lua",
     ["aoi.skynet.world.shardd"] = "lua/aoi/skynet/world/shardd.lua",
+    ["aoi.skynet.world.snapshot"] = "lua/aoi/skynet/world/snapshot.lua",
     ["aoi.skynet.world.strays"] = "lua/aoi/skynet/world/strays.lua",
     ["aoi.skynet.world.tiles"] = "lua/aoi/skynet/world/tiles.lua",
     ["aoi.skynet.world.traits"] = "lua/aoi/skynet/world/traits.lua",

@@ -314,6 +314,17 @@ function Network:member(index)
         end)
       end)
     end,
+    move_map = function(name, ...)
+      local arguments = table.pack(...)
+      return wait(function(go)
+        post(self, address, x, function()
+          director.move(exchange, name, function(...)
+            local results = table.pack(...)
+            post(self, x, address, function() go(table.unpack(results, 1, results.n)) end)
+          end, table.unpack(arguments, 1, arguments.n))
+        end)
+      end)
+    end,
     quit = function() post(self, address, x, function() exchange:leave(address) end) end,
     ack = function(seq, flags)
       post(self, address, x, function() self.exchanges[index]:ack(address, seq, flags) end)

@@ -13,6 +13,7 @@
  *   7 to 11   written and read in Lua, with the same section heads
  *
  * `check` takes any bytes: nil and a reason, never an error.  `apply` is for what `check` has passed. */
+#include "base/crc32.h"
 #include "lua/world.h"
 
 enum { PART_HEAD = 4, SECTION_HEAD = 9 };
@@ -275,8 +276,19 @@ static int r_closed_rows(lua_State *L) {
     return 1;
 }
 
+/* crc32(bytes). */
+static int l_crc32(lua_State *L) {
+    size_t size;
+    const char *bytes = luaL_checklstring(L, 1, &size);
+    aoi_crc32 c;
+    aoi_crc32_open(&c);
+    laoi_pushinteger(L, aoi_crc32_of(&c, 0, bytes, size));
+    return 1;
+}
+
 const luaL_Reg world_part_methods[] = {
     {"part", r_part}, {"apply", r_apply}, {"apply_moves", r_apply_moves}, {"closed_rows", r_closed_rows}, {NULL, NULL},
 };
 
-const luaL_Reg world_part_functions[] = {{"check_part", l_check_part}, {"section", l_section}, {NULL, NULL}};
+const luaL_Reg world_part_functions[] = {
+    {"check_part", l_check_part}, {"section", l_section}, {"crc32", l_crc32}, {NULL, NULL}};

@@ -26,6 +26,7 @@
 ---@field quantum? number world units, of client views
 ---@field fields? aoi.Field[] of client views
 ---@field journal? string a path: each shard writes what it accepts
+---@field restore? fun(shard: integer): string? the bytes of a snapshot, nil for shard 1: there is none
 
 --- A world: the methods of a map of `aoi.open`, and these.
 ---@class aoi.World : aoi.skynet.Map
@@ -44,6 +45,11 @@ function World:where(id) end
 --- The last epoch of which this client has heard.
 ---@return integer epoch
 function World:epoch() end
+
+--- Calls `save` for each shard with what it has at the end of one epoch.
+---@param save fun(shard: integer, epoch: integer, bytes: string)
+---@return integer epoch
+function World:snapshot(save) end
 
 --- Numbers of the barrier, of this client and of each shard.
 ---@return table<string, table> info

@@ -233,12 +233,13 @@ end
 -- error.
 function Map:join(entity) return results(caught(pcall(join, self, entity))) end
 
---- The handlers of nodes that other services add for this one, with `to`: a table with `enter` and `leave`.
+--- The handlers of nodes that other services add for this one, with `to`, and of nodes of a snapshot: a table with
+-- `enter` and `leave`.
 function Map:listen(handlers)
   handlers_of.check_table(handlers, 1, "listen", 2)
   self.listener = handlers
   for handle, record in pairs(self.records) do
-    if record.foreign then
+    if record.foreign or record.restored then
       record.handlers = handlers
       self.client.inbox:handlers(handle, handlers)
     end

@@ -6,6 +6,7 @@
 --            moves = { [shard] = { process =, term = } } another instance of a shard begins there
 --            lost, dead = { [shard] = term }             what instances of these terms had is lost: clients restore it
 --            resume = E, anew                            so they have; anew: all views of clients begin anew
+--            restores = key                              with lost: nothing has died, but a client has a snapshot
 --            gone = { process ... }                      they take part no more
 --            join = { index =, name =, boot = }          takes part
 --            keys                                        wishes that this fulfils (director.lua)

@@ -9,6 +9,7 @@
 --   exchange.asked[key]  wishes of this process that have not been fulfilled: { key, tiles =, host =, drain =, join =,
 --                        reply }; its key is this process's, so that they can be sent again to the next leader
 --   exchange.wished      of the leader: a list of wishes
+--   exchange.restores    the key of a wish that is fulfilled when clients have brought everything back, in a list
 
 local changes = require "aoi.skynet.world.changes"
 local members = require "aoi.skynet.world.members"
@@ -87,9 +88,9 @@ local function succeed(self)
   return { moves = moves, dead = dead, lost = true }
 end
 
--- Whether clients have restored everything, or have had their time.
+-- Whether clients have restored everything, or have had their time; a snapshot has all that it needs.
 local function are_whole(self)
-  if self.epoch >= self.lost_at + self.patience / self.interval then return true end
+  if not self.restores and self.epoch >= self.lost_at + self.patience / self.interval then return true end
   for index in pairs(self.processes) do
     if (self.whole[index] or 0) < self.lost_at then return false end
   end
@@ -146,6 +147,8 @@ function FULFIL.host(self, wish, settled)
   return { moves = { [wish.host[1]] = { process = index, term = self.terms[wish.host[1]] + 1 } } }
 end
 
+function FULFIL.restore(_, wish) return { lost = true, restores = wish.key } end
+
 function FULFIL.drain(self, wish)
   self.draining[wish.drain] = true
   return {}
@@ -154,10 +157,11 @@ end
 local function fulfil(self, settled)
   local wish = self.wished[1]
   if not wish then return nil end
-  local change = FULFIL[wish.tiles and "tiles" or wish.host and "host" or "drain"](self, wish, settled)
+  local change
+  for what, f in pairs(FULFIL) do change = wish[what] and f(self, wish, settled) or change end
   if not change then return nil end
   table.remove(self.wished, 1)
-  change.keys = { wish.key }
+  change.keys = not change.restores and { wish.key } or nil
   if wish.drain then change.draining = { [wish.drain] = true } end
   return change
 end
@@ -176,7 +180,7 @@ local function decide(self)
   if next(self.dead) then return succeed(self) end
   if self.resumed.of < self.lost_at then
     local over = self.epoch >= self.lost_at and not self.resuming_at
-    return over and are_whole(self) and { resume = self.lost_at, anew = self.anew } or nil
+    return over and are_whole(self) and { resume = self.lost_at, anew = self.anew, keys = self.restores } or nil
   end
   if next(self.missing) or self.issued == self.epoch then return nil end
   local settled = not self.pending[1] and self.epoch > self.last_move + APART
@@ -197,7 +201,8 @@ end
 --- Of all changes, as they are learned.
 function director.learn(self, change, at)
   if change.moves then self.last_move = at end
-  if change.resume then self.resuming_at = at end
+  if change.restores then self.restores, self.anew = { change.restores }, true end
+  if change.resume then self.resuming_at, self.restores = at, nil end
   if change.lost then self.resuming_at = nil end
   if change.anew then self.anew = nil end
   for name in pairs(change.draining or {}) do self.draining[name] = true end
@@ -230,7 +235,7 @@ end
 --- To the leader.
 function director.send(self, wish)
   local leader = members.leader(self)
-  local item = { key = wish.key, tiles = wish.tiles, host = wish.host, drain = wish.drain }
+  local item = { key = wish.key, tiles = wish.tiles, host = wish.host, drain = wish.drain, restore = wish.restore }
   if leader == self.here then
     director.take(self, item)
   elseif self.lines[leader] then
@@ -241,8 +246,8 @@ end
 --- Of another process, or of this one.
 function director.take(self, wish) table.insert(self.wished, wish) end
 
---- wish: tiles = bytes, as of map:assign; or host = { shard, name of a process }; or drain = name. reply() is called
--- when it has been fulfilled, and the epoch is over.
+--- wish: tiles = bytes, as of map:assign; or host = { shard, name of a process }; or drain = name; or restore = true:
+-- clients bring back what they have. reply() is called when it has been fulfilled, and the epoch is over.
 function director.wish(self, wish, reply)
   self.wish_key = self.wish_key + 1
   wish.key, wish.reply = self.here << 32 | self.wish_key, reply
@@ -286,6 +291,8 @@ function MOVES.split(self, reply, shard, process)
 end
 
 function MOVES.host(self, reply, shard, process) director.wish(self, { host = { shard, process } }, reply) end
+
+function MOVES.restore(self, reply) director.wish(self, { restore = true }, reply) end
 
 function MOVES.drain(self, reply, process) director.wish(self, { drain = process }, reply) end
 

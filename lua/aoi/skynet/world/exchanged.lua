@@ -328,10 +328,11 @@ function CMD.open(source, options)
     skynet.wait()
   end
   if world.reason then return false, world.reason end
-  local o, places = world.options, {}
+  local o, places, number = world.options, {}, world.exchange:join(source)
   for shard = 1, o.plan.shards do places[shard] = changes.place(world.exchange, shard) end
   return {
-    number = world.exchange:join(source), shards = o.plan.shards, dimensions = o.dimensions or 2,
+    number = number, begins = world.founder and number % (1 << 24) == 1, -- the first client of a world that is new
+    shards = o.plan.shards, dimensions = o.dimensions or 2,
     places = places, epoch = world.exchange.epoch, heartbeat = o.heartbeat,
   }
 end

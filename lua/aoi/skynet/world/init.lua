@@ -10,6 +10,7 @@
 local skynet = require "skynet"
 local Member = require "aoi.skynet.world.member"
 local is_dead = require "aoi.skynet.world.is_dead"
+local snapshot = require "aoi.skynet.world.snapshot"
 local tiles = require "aoi.skynet.world.tiles"
 
 local PLAN = { "size", "reach", "extent", "shards", "tile", "hysteresis" }
@@ -18,7 +19,7 @@ local OPTIONS = {
   name = "string", node = "string", nodes = "table", director = "string", engine = "string", dimensions = "number",
   cell = "number", interval = "number", window = "number", heartbeat = "number", silence = "number",
   journal = "string", grace = "number", measure = "boolean", quantum = "number",
-  fields = "table",
+  fields = "table", restore = "function",
 }
 local DEFAULTS = { interval = 10, window = 32, heartbeat = 5, silence = 0, grace = 10 }
 
@@ -67,7 +68,7 @@ end
 local function prepare(options)
   check_options(options)
   local given = {}
-  for name in pairs(OPTIONS) do given[name] = options[name] end
+  for name in pairs(OPTIONS) do given[name] = name ~= "restore" and options[name] or nil end
   for name, value in pairs(DEFAULTS) do given[name] = given[name] or value end
   if options.director then return given end
   local plan = {}
@@ -202,6 +203,7 @@ return function(connect)
     if not given then check_options(options) end
     local function is_open() return opened[name] and not opened[name].closed end
     if not given and is_open() then return opened[name] end
+    local saved = given and options.restore and snapshot.load(options.restore, given)
     local exchange, info = ask_exchange(name, given)
     if is_open() then return opened[name] end -- another coroutine may have been faster
     info.addresses = {}
@@ -210,6 +212,7 @@ return function(connect)
       for _, address in pairs(info.addresses) do is_dead(address) end
     end)
     opened[name] = new_member(client, exchange, name, info)
+    if saved and info.begins then snapshot.bring(opened[name], saved) end
     return opened[name]
   end
 

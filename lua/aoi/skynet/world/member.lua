@@ -580,6 +580,12 @@ function Member:epoch() return math.max(self.epoch_seen, self.epoch_told) end
 -- over.
 function Member:on_late(f) self.late = f end
 
+--- save(shard, epoch, bytes) is called for each shard: what that has at the end of one epoch. Returns that.
+function Member:snapshot(save)
+  local epoch = results(self:request("snapshot", save))
+  return epoch
+end
+
 --- Numbers by shard, and of the barrier here, for a console.
 function Member:info()
   local info = { world = self.world_info and self.world_info() or {}, client = self.client:info() }

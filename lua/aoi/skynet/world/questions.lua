@@ -2,6 +2,7 @@
 -- answer, or false and what was wrong. The answers of all shards are of one epoch, if that can be had.
 
 local argument = require "aoi.skynet.argument"
+local snapshot = require "aoi.skynet.world.snapshot"
 
 local MOST_ROUNDS = 6 -- in which shards are asked for answers of one epoch
 
@@ -270,6 +271,19 @@ local function stats(self)
   return true, total
 end
 
+--- The bytes of all shards, as of the end of an epoch that has what this client has sent.
+local function save_all(self, save)
+  if type(save) ~= "function" then argument.fail(1, "snapshot", 0, "function expected, got %s", type(save)) end
+  self:tick()
+  local ok, answers, _, epoch
+  repeat
+    ok, answers, _, epoch = ask_all(self, all_shards(self), snapshot.REQUEST)
+    if not ok then return false, answers end
+  until epoch
+  for shard = 1, self.shards do save(shard, epoch, answers[shard][3]) end
+  return true, epoch
+end
+
 local function check(self)
   for shard = 1, self.shards do
     local ok, reason = self:ask_shard(shard, "check_here")
@@ -280,6 +294,7 @@ end
 
 return function(own)
   own.viewers, own.near, own.nearest, own.stats, own.check = viewers, near, nearest, stats, check
+  own.snapshot = save_all
   own.knowers, own.broadcast, own.sweep, own.near_many = knowers, broadcast, sweep, near_many
   function own.ids(self) return gather(self, all_shards(self), 1, "ids_here") end
   function own.count(self) return sum(self, "count_here") end

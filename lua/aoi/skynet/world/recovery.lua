@@ -276,6 +276,7 @@ function CMD.reclaim(self, client, entities, ended)
     stamps[n] = directory.stamp(self, holders[n])
     -- A life that no shard has may have been claimed by a request that was under way as it ended: a later one counts.
     local later = known and known ~= life and self.orphans[id] and followers.is_later(life, known)
+    if followers.is_later(life, self.last_life) then self.last_life = life end -- of a snapshot
     if known and known ~= life and not later then
       owners[n] = false
     elseif not known or later or is_lost(self, id) or entities[i + 4] and is_claimer(self, id, client) then

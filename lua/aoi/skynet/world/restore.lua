@@ -11,6 +11,7 @@
 --   member.waiters        coroutines whose requests wait: for a successor, and until this client is whole
 --   member.claimed[id]    it has been claimed at its home, and no shard has taken it yet
 --   record.area           of each node of this client, packed; record.ends: the epoch with which it ends
+--   record.saw            what the node saw in a snapshot, and has yet to be heard: bytes and their width
 --   member.lent[handle]   nodes that this client has added for others: { id, node, handle, area, positions, to }
 --   member.views[id]      client views: { area, options, client, fd, life of the entity }
 --   member.traits[id]     of own entities: traits.lua
@@ -74,7 +75,7 @@ local function copy_of(overrides)
 end
 
 local function node_of(self, record)
-  local seen, width = heard(self, record.handle)
+  local seen, width = table.unpack(record.saw or { heard(self, record.handle) })
   return { node = record.node, client = self.number, handle = record.handle, area = record.area, seen = seen,
            width = width, positions = record.positions, overrides = copy_of(record.overrides) }
 end
@@ -271,6 +272,7 @@ local function run(self)
   self.renewed, self.restorer = nil, nil
   self.client.send(wire.restored_ack(self.renewed_at))
   for _, record in pairs(self.records) do
+    record.saw = nil
     if record.area and self.outbox:owns(record.watcher) then -- else the request is still under way
       self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
     end

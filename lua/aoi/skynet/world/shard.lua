@@ -32,6 +32,7 @@ local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
 local overrides = require "aoi.skynet.world.overrides"
 local recovery = require "aoi.skynet.world.recovery"
+local snapshot = require "aoi.skynet.world.snapshot"
 local strays = require "aoi.skynet.world.strays"
 local tiles = require "aoi.skynet.world.tiles"
 local traits = require "aoi.skynet.world.traits"
@@ -105,7 +106,8 @@ end
 -- died since it was asked. A request that fails has changed nothing.
 function Shard:request(client, after, reply, name, ...)
   if self.shut then return reply(self.retired and "retired" or false, self.applied, "the world is closed") end
-  if self.retired or self.closed > self.applied or after > self.applied or recovery.is_absent(self) then
+  local waits = self.retired or self.closed > self.applied or after > self.applied or recovery.is_absent(self)
+  if waits or name == snapshot.REQUEST then
     self.queue[#self.queue + 1] = { client = client, after = after, reply = reply, n = select("#", ...) + 1, name, ... }
   else
     run(self, client, reply, name, ...)
@@ -189,19 +191,13 @@ end
 -- Its nodes as a hand-over has them, from now on they are silent here; the numbers of those in the core; what else
 -- there is.
 local function give_nodes(self, id, ent)
-  local list, numbers, nodes = {}, {}, {}
-  for node, rec in pairs(ent.nodes or {}) do
-    local seen, width = rec.seen or "", rec.width or 4
-    if not rec.added then
-      seen, width = self.router:seen(id, rec.number)
-      numbers[#numbers + 1] = rec.number
-    end
-    if rec.number then self.post:drop(rec.number) end
-    list[#list + 1] = { node = node, client = rec.client, handle = rec.handle, added = rec.added,
-                        positions = rec.positions, area = rec.area, seen = seen, width = width }
-    if rec.by ~= rec.client or rec.overrides then nodes[node] = { by = rec.by, overrides = overrides.copy(rec) } end
+  local list, numbers, nodes = snapshot.nodes(self, id, ent)
+  for _, rec in pairs(ent.nodes or {}) do
     rec.dead = true
-    if rec.number then self.recs[rec.number] = nil end
+    if rec.number then
+      self.post:drop(rec.number)
+      self.recs[rec.number] = nil
+    end
     overrides.forget(self, rec)
     clients.forget_node(self, ent, rec)
   end
@@ -550,6 +546,7 @@ function Shard:apply(number, list, unsure)
   self.counters.drain_seconds = self.counters.drain_seconds + self.clock() - started
   self.counters.events = self.counters.events + events
   self.applied = number
+  snapshot.answer(self)
   if self.blank then self.blank = number ~= self.full end
   each_row(parts, epoch.HOME, directory.on_home, self)
   each_row(parts, epoch.LOST, recovery.end_own, self)

@@ -18,6 +18,16 @@ local function client_at(self, address, n, name)
   argument.fail(n, name, 0, "service :%08x has not opened world '%s'", address, self.name)
 end
 
+-- With a handle of its own. Its events count from an epoch on that is not known yet.
+local function new_record(self, id, node, handlers)
+  repeat
+    self.handle = self.handle % (wire.GATE - 1) + 1
+  until not self.client.records[self.handle]
+  local record = self:keep_record(id, node, self.handle, handlers)
+  self.client.inbox:since(self.handle, 0xffffffff)
+  return record
+end
+
 -- What the owner is asked to add: the arguments of its add_node behind the entity. Events may come before the answer,
 -- so the record of the node is there by then; one whose events go elsewhere has none. Raises.
 local function prepare(self, id, node, area, handlers, options)
@@ -26,13 +36,8 @@ local function prepare(self, id, node, area, handlers, options)
   if options and options.to then
     item.to, item.handle = client_at(self, options.to, 5, "add_node")
   else
-    local client = self.client
-    repeat
-      self.handle = self.handle % (wire.GATE - 1) + 1
-    until not client.records[self.handle]
-    item.handle = self.handle
-    item.record = self:keep_record(id, node, item.handle, handlers)
-    client.inbox:since(item.handle, 0xffffffff)
+    item.record = new_record(self, id, node, handlers)
+    item.handle = item.record.handle
   end
   item.arguments = { node, area, item.handle, { positions = item.positions, to = item.to } }
   return item
@@ -232,6 +237,6 @@ end
 
 return function(Member, into)
   for name, f in pairs(own) do into[name] = f end
-  Member.request_node, Member.request_join = request_node, request_join
+  Member.new_record, Member.request_node, Member.request_join = new_record, request_node, request_join
   Member.taken, Member.lose_views = taken, lose_views
 end

@@ -1,0 +1,161 @@
+-- A world as bytes, all shards at the end of one epoch, and back.
+--
+--   bytes of a shard   "AOIW", u8 version, u8 dimensions, u16 shard, u16 shards, u32 epoch, u32 CRC-32 of what follows:
+--                      a part (epoch.lua) with each own entity as a HAND row, all that another shard would need of it;
+--                      no client views: their pictures are nothing without the connections
+--   world:snapshot     asks all shards for one epoch (questions.lua); each answers at the end of it, before it takes
+--                      commands of the next one; not while something is lost
+--   option restore     the client that opens the world has all of it as its own, and brings it back as after a death of
+--                      all shards (restore.lua): lost, restored, and resumed in one epoch
+
+local epoch = require "aoi.skynet.world.epoch"
+local overrides = require "aoi.skynet.world.overrides"
+local tiles = require "aoi.skynet.world.tiles"
+local traits = require "aoi.skynet.world.traits"
+local wire = require "aoi.skynet.wire"
+local world = require "aoi.skynet.native" "world"
+
+local snapshot = { REQUEST = "snapshot_here" }
+
+local HEAD, VERSION = "<c4BBI2I2I4I4", 1
+
+-- In a shard ----------------------------------------------------------------------------------------------------------
+
+--- The nodes of an own entity as a HAND row has them, the numbers of those in the core, and what there is besides, by
+-- node.
+function snapshot.nodes(shard, id, ent)
+  local list, numbers, more = {}, {}, {}
+  for node, rec in pairs(ent.nodes or {}) do
+    local seen, width = rec.seen or "", rec.width or 4
+    if not rec.added then
+      seen, width = shard.router:seen(id, rec.number)
+      numbers[#numbers + 1] = rec.number
+    end
+    list[#list + 1] = { node = node, client = rec.client, handle = rec.handle, added = rec.added,
+                        positions = rec.positions, area = rec.area, seen = seen, width = width }
+    if rec.by ~= rec.client or rec.overrides then more[node] = { by = rec.by, overrides = overrides.copy(rec) } end
+  end
+  return list, numbers, more
+end
+
+local function write(shard)
+  local rows, ids, dimensions = {}, {}, shard.dimensions
+  for id in pairs(shard.ents) do ids[#ids + 1] = id end
+  table.sort(ids)
+  for i, id in ipairs(ids) do
+    local ent, x, y, z = shard.ents[id], shard.core:position(id)
+    local nodes, _, more = snapshot.nodes(shard, id, ent)
+    local all = shard.traits[id]
+    rows[i] = epoch.hand({ id = id, life = ent.life, kind = shard.core:kind(id), client = ent.client,
+                           movers = { 0, 0, 0, 0 }, x = x, y = y, z = z, nodes = nodes,
+                           extra = (all or next(more)) and { nodes = more, traits = all } or nil }, dimensions)
+  end
+  local part = epoch.part(nil, { [epoch.HAND] = rows }, dimensions)
+  return string.pack(HEAD, "AOIW", VERSION, dimensions, shard.number, shard.plan.shards, shard.applied,
+    world.crc32(part)) .. part
+end
+
+--- At the end of an epoch, before anything else is done for the next one: answers those that wait for that.
+function snapshot.answer(shard)
+  if shard.waits or shard.retired then return end
+  local left, bytes = {}, nil
+  for _, r in ipairs(shard.queue) do
+    if r[1] == snapshot.REQUEST and r.after <= shard.applied then
+      bytes = bytes or write(shard)
+      r.reply(true, shard.applied, bytes)
+    else
+      left[#left + 1] = r
+    end
+  end
+  shard.queue = left
+end
+
+-- Reading -------------------------------------------------------------------------------------------------------------
+
+local function fail(...) error(("bad value for option 'restore' (%s)"):format((...):format(select(2, ...))), 0) end
+
+-- Its entities, of how many shards and of which epoch the snapshot is.
+local function read(bytes, shard, dimensions)
+  if type(bytes) ~= "string" then fail("the bytes of shard %d expected, got %s", shard, type(bytes)) end
+  if #bytes < string.packsize(HEAD) or bytes:sub(1, 4) ~= "AOIW" then
+    fail("shard %d: no bytes of a world's snapshot", shard)
+  end
+  local _, version, dims, number, shards, at, sum, first = string.unpack(HEAD, bytes)
+  if version ~= VERSION then fail("shard %d: version %d, this release reads %d", shard, version, VERSION) end
+  bytes = bytes:sub(first)
+  if world.crc32(bytes) ~= sum then fail("shard %d: the bytes are damaged", shard) end
+  if number ~= shard then fail("shard %d: these are the bytes of shard %d", shard, number) end
+  if dims ~= dimensions then fail("shard %d: it has %d dimensions, this world %d", shard, dims, dimensions) end
+  local part, reason = epoch.read(bytes, dims)
+  if not part then fail("shard %d: %s", shard, reason) end
+  return part[epoch.HAND] or {}, shards, at
+end
+
+-- Returns a function that raises where the world that is to be could not have the entity.
+local function checker(given, dimensions)
+  local space = require("aoi").new { dimensions = dimensions, delivery = "deferred" }
+  local router = world.router(space, tiles.map(given.plan), 1)
+  local place = { plan = given.plan, dimensions = dimensions, quantum = given.quantum, fields = given.fields,
+                  new_sync = require("aoi.sync").new, trait_changes = {} }
+  local function check_node(node)
+    local ok, reason = wire.call_as(router.pack, "add_node", -1, router, router:unpack(node.area), given.plan.reach)
+    if not ok then error(reason, 0) end
+  end
+  return function(hand)
+    hand.extra = hand.extra or {}
+    local all = hand.extra.traits or {}
+    for name, value in pairs(all) do
+      if name ~= "fields" then traits.set(place, 1, name, value) end
+    end
+    for name, value in pairs(all.fields or {}) do traits.set(place, 1, "fields", name, value) end
+    for _, node in ipairs(hand.nodes) do check_node(node) end
+  end
+end
+
+--- load(shard): the bytes of that shard as `save` had them; of shard 1 nil: there is no snapshot yet. given: plan,
+-- dimensions, quantum and fields of the world that is to have it, whose regions may be others. Returns the entities,
+-- all or an error, nil where there is none.
+function snapshot.load(load, given)
+  local bytes, dimensions = load(1), given.dimensions or 2
+  if bytes == nil then return nil end
+  local list, shard_of, check = {}, {}, checker(given, dimensions)
+  local _, shards, at = read(bytes, 1, dimensions)
+  for shard = 1, shards do
+    local hands, n, its = read(shard == 1 and bytes or load(shard), shard, dimensions)
+    if n ~= shards or its ~= at then
+      fail("shard %d is of %d in epoch %d, shard 1 of %d in epoch %d", shard, n, its, shards, at)
+    end
+    for _, hand in ipairs(hands) do
+      local id = hand.id
+      if shard_of[id] then fail("entity %d is in shards %d and %d", id, shard_of[id], shard) end
+      local ok, reason = pcall(check, hand)
+      if not ok then fail("entity %d of shard %d: %s", id, shard, reason) end
+      shard_of[id], list[#list + 1] = shard, hand
+    end
+  end
+  return list
+end
+
+-- In a client ---------------------------------------------------------------------------------------------------------
+
+local function keep_nodes(self, hand)
+  for _, node in ipairs(hand.nodes) do
+    local record, more = self:new_record(hand.id, node.node, self.listener or {}), (hand.extra.nodes or {})[node.node]
+    record.area, record.positions, record.overrides = node.area, node.positions, more and more.overrides
+    record.saw, record.restored = { node.seen, node.width }, true
+    self:own_record(record)
+  end
+end
+
+--- list: as of load. Waits until all of it is in the world, as this client's; raises where the world ends before.
+function snapshot.bring(self, list)
+  for _, hand in ipairs(list) do
+    self.outbox:keep(hand.id, 1, hand.life, hand.kind, hand.x, hand.y, hand.z)
+    self.traits[hand.id] = hand.extra.traits
+    keep_nodes(self, hand)
+  end
+  local at, reason = self.move_map("restore")
+  if not at then error(reason, 0) end
+end
+
+return snapshot
