@@ -87,6 +87,28 @@ describe("what clients of a world share", function()
     end)
     assert.equal(6, asked)
   end)
+  it("enter_many that fails behind its first shard leaves nothing entered and nothing claimed", function()
+    local net, asked = new_network(), 0
+    local one = net:member(1)
+    local ask_shard = one.ask_shard
+    function one:ask_shard(shard, name, ...)
+      if name == "enter_many" then
+        asked = asked + 1
+        if asked == 2 then return false, "entity 5 is already in the world" end
+      end
+      return ask_shard(self, shard, name, ...)
+    end
+    run(net, function()
+      local rows = { 1, 5, 5, 2, 60, 5, 3, 5, 60, 4, 60, 60, 5, 6, 6 }
+      assert.error_matches(function() one:enter_many(rows) end, "entity 5 is already in the world")
+      assert.equal(2, asked)
+      one:tick()
+      for id = 1, 5 do assert.is_false(one:has(id)) end
+      one:enter_many(rows)
+      one:tick()
+      for id = 1, 5 do assert.is_true(one:has(id)) end
+    end)
+  end)
 
   it("enters bring kind and position, across a hand-over, too", function()
     local net, list = new_network(), {}

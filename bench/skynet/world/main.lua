@@ -23,7 +23,7 @@ for name in NODES:gmatch("%S+") do list[#list + 1] = name end
 local function open(others)
   local options = {
     name = "earth", size = SIDE, reach = 55, interval = number "interval", heartbeat = HEARTBEAT, engine = "grid",
-    journal = MODE == "exact" and OUT .. "/journal" or nil, measure = true,
+    journal = MODE == "exact" and OUT .. "/journal" or nil, measure = MODE ~= "live",
   }
   if #list == 1 then
     options.shards = SHARDS

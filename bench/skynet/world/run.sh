@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh WHAT PROCESSES: a world of SHARDS shards, by default 4, under load in one process, two or three; from the top of
-# the tree, with SKYNET set to a built skynet. WALKERS, WATCHERS, VIEWS, EPOCHS make it smaller. Output and journals go
+# run.sh WHAT PROCESSES: a world of SHARDS shards, by default 4, or 6 in three processes, under load in one process, two
+# or three; from the top of the tree, with SKYNET set to a built skynet. WALKERS, WATCHERS, VIEWS, EPOCHS make it smaller. Output and journals go
 # to OUT.
 #
 #   exact   what was sent, made again in one space in the epochs in which it was accepted, gives the same events
@@ -22,8 +22,8 @@ what=$1 processes=$2
 if [ "$what" = scale ]; then
   : "${WALKERS:=125000}" "${WATCHERS:=12500}" "${EPOCHS:=60}" "${INTERVAL:=50}" "${THREADS:=2}"
 fi
-: "${SKYNET:?set SKYNET to a built skynet}" "${WALKERS:=20000}" "${WATCHERS:=2000}" "${EPOCHS:=600}" "${SHARDS:=4}"
-: "${INTERVAL:=10}"
+: "${SKYNET:?set SKYNET to a built skynet}" "${WALKERS:=20000}" "${WATCHERS:=2000}" "${EPOCHS:=600}"
+: "${INTERVAL:=10}" "${SHARDS:=$([ "$processes" = 3 ] && echo 6 || echo 4)}"
 : "${THREADS:=4}" # more than cores: a shard need not wait until a service has moved all that it has
 : "${OUT:=$(mktemp -d)}" "${PORT:=25290}"
 case $what in

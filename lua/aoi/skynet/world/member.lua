@@ -352,28 +352,32 @@ local function release(self, list, values, lives)
 end
 
 -- Shard after shard. Where a home dies or a tile changes hands meanwhile, its rows are claimed again, as in `enter`.
-local function enter_rows(self, rows, n, values, kind)
+-- Ids that have entered are added to `done`; of those that have not, no claim is left.
+local function enter_rows(self, rows, n, values, kind, done)
   local ok, lives, owners, stamps = claim_all(self, rows, n, values)
   if not ok then return false, lives end
+  local failed, reason
   for shard, list in pairs(sort_rows(rows, n, values, function(id) return owners[id] end)) do
-    local ids, its = {}, {}
+    local ids, its, entered = {}, {}, false
     for i = 1, #list, values do ids[#ids + 1], its[#its + 1] = lives[list[i]], stamps[list[i]] end
-    local entered, reason = self:ask_shard(shard, "enter_many", ids, kind, self.batch, its, list)
+    if not failed then entered, reason = self:ask_shard(shard, "enter_many", ids, kind, self.batch, its, list) end
     if entered ~= true then release(self, list, values, lives) end
     if entered == "stale" then
-      entered, reason = enter_rows(self, list, #ids, values, kind)
+      entered, reason = enter_rows(self, list, #ids, values, kind, done)
     elseif entered == true then
       for i = 1, #list, values do
         local z = values == 4 and list[i + 3] or nil
         self.outbox:keep(list[i], shard, lives[list[i]], kind, list[i + 1], list[i + 2], z)
+        done[#done + 1] = list[i]
       end
     end
-    if entered ~= true then return false, reason end
+    failed = failed or entered ~= true and { reason }
   end
+  if failed then return false, failed[1] end
   return true
 end
 
---- All or, where an id is taken, none.
+--- All or none: where another service takes an id while its row is claimed again, what has entered by then leaves.
 function own.enter_many(self, rows, given, ...)
   local n, values = check_rows(self, "enter_many", rows, given)
   local kind = ...
@@ -382,7 +386,10 @@ function own.enter_many(self, rows, given, ...)
       #rows // values)
   end
   kind = kind == nil and 1 or argument.integer(kind, 3, "enter_many", 0)
-  return enter_rows(self, rows, n, values, kind)
+  local done = {}
+  local ok, reason = enter_rows(self, rows, n, values, kind, done)
+  for i = 1, ok and 0 or #done do own.leave(self, done[i]) end
+  return ok, reason
 end
 
 -- By then their homes have heard.
