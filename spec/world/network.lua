@@ -8,6 +8,7 @@
 --   net:spawn(function() member:enter(...) end)               in a coroutine
 --   net:run(seconds)
 local Exchange = require "aoi.skynet.world.exchange"
+local changes = require "aoi.skynet.world.changes"
 local director = require "aoi.skynet.world.director"
 local Line = require "aoi.skynet.world.line"
 local Shard = require "aoi.skynet.world.shard"
@@ -314,6 +315,8 @@ function Network:member(index)
         end)
       end)
     end,
+    map_info = function() return changes.map(exchange) end,
+    sleep = function(seconds) self:sleep(seconds) end,
     move_map = function(name, ...)
       local arguments = table.pack(...)
       return wait(function(go)

@@ -51,6 +51,18 @@ function World:epoch() end
 ---@return integer epoch
 function World:snapshot(save) end
 
+--- What a shard of a world has had to do lately.
+---@class aoi.ShardLoad
+---@field seconds number of its thread, an epoch
+---@field reals integer own entities
+---@field ghosts integer
+
+--- Every 10 seconds, or so many, `f` says which tiles are to be whose. Without `f` the slowest shard gives tiles to its
+--- fastest neighbour; `false`: no more.
+---@param f? false|fun(info: aoi.ShardLoad[]): number[][]? x0, y0, x1, y1 and a shard, as `assign` takes them
+---@param seconds? number
+function World:balance(f, seconds) end
+
 --- Numbers of the barrier, of this client and of each shard.
 ---@return table<string, table> info
 function World:info() end

@@ -44,6 +44,9 @@ local function plan_with(self, owners)
   return plan
 end
 
+--- The plan, with the owners of tiles by now.
+function changes.map(self) return plan_with(self, self.map:owners()) end
+
 --- state: of an exchange that joins, as of changes.state.
 function changes.begin(self, state)
   local plan = plan_with(self, state.owners or self.plan.owners)

@@ -345,6 +345,9 @@ function CMD.around(_, x, y, ex, ey)
   return world.exchange.map:around(x, y, ex + e, ey + e)
 end
 
+--- The grid of tiles, and their owners, for who moves them.
+function CMD.map() return changes.map(world.exchange) end
+
 function CMD.foreign_handle(_, address)
   if world.exchange then return world.exchange:foreign_handle(address) end
 end

@@ -178,6 +178,8 @@ local function new_member(client, exchange, name, info)
       local ok, epoch, reason = ask_here("move", ...)
       return ok and epoch, reason or "the world is closed"
     end,
+    map_info = function() return skynet.call(exchange, "lua", "map") end,
+    sleep = function(seconds) skynet.sleep(math.ceil(100 * seconds)) end,
     quit = function()
       skynet.send(exchange, "lua", "quit")
       client.lost = true

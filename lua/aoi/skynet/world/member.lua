@@ -38,7 +38,7 @@ local MOST_HOPS = 20   -- epochs after which no move comes that was sent before 
 -- that rectangle around a place, may wait, too; send(shard, message) sends moves, nil if the world is gone;
 -- tick_epoch() waits, and returns the epoch; wait(f): waits until the function that f is called with is called; quit().
 -- Optional: together(calls), which calls all at once; world_info(); process_of, by shard; on_renewed(shard, address):
--- it has a successor.
+-- it has a successor; move_map(name, ...), as of director.move, and map_info() wait, too; sleep(seconds).
 function Member.new(client, options)
   local self = setmetatable({
     outbox = core.outbox(options.dimensions, options.shards), batch = 0, epoch_seen = 0, epoch_told = 0, handle = 0,
@@ -589,8 +589,7 @@ function Member:on_late(f) self.late = f end
 
 --- save(shard, epoch, bytes) is called for each shard: what that has at the end of one epoch. Returns that.
 function Member:snapshot(save)
-  local epoch = results(self:request("snapshot", save))
-  return epoch
+  return results(self:request("snapshot", save))
 end
 
 --- Numbers by shard, and of the barrier here, for a console.

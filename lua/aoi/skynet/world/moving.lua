@@ -1,6 +1,7 @@
 -- Moving tiles, shards and processes of a world while it runs, as a client asks its exchange for it: director.lua.
 
 local argument = require "aoi.skynet.argument"
+local balance = require "aoi.skynet.world.balance"
 local methods = require "aoi.skynet.methods"
 
 -- Method -> what its arguments are, n: a number, s: a shard, p: the name of a process.
@@ -24,8 +25,20 @@ function CHECKS.p(_, value, i, name)
   argument.fail(i, name, 0, "name of a process expected, got %s", value == nil and "no value" or type(value))
 end
 
+local function start_balance(self, f, seconds)
+  if f and type(f) ~= "function" then argument.fail(1, "balance", 0, "function expected, got %s", type(f)) end
+  seconds = seconds == nil and balance.INTERVAL or seconds
+  argument.finite(seconds, 2, "balance", 0)
+  if seconds <= 0 then argument.fail(2, "balance", 0, "seconds above 0 expected, got %s", seconds) end
+  if self.closed then error(self:closed_text(), 0) end
+  balance.start(self, f, seconds)
+end
+
 --- member, own: as of member.lua. Each method waits until it is done, and returns the epoch.
 function moving.add(member, own)
+  --- Every so many seconds f(info) says which tiles are to be whose: a list of what `assign` takes. Without f, as of
+  -- balance.even; false: no more.
+  function member.balance(self, ...) return methods.results(pcall(start_balance, self, ...)) end
   for name, kinds in pairs(moving.METHODS) do
     own[name] = function(self, ...)
       local list = { ... }
@@ -35,8 +48,7 @@ function moving.add(member, own)
       return true, epoch
     end
     member[name] = function(self, ...)
-      local epoch = methods.results(self:request(name, ...))
-      return epoch
+      return methods.results(self:request(name, ...))
     end
   end
 end

@@ -1,0 +1,106 @@
+-- Tiles that are given away by what shards have to do: the function that is there, by itself, and any function while a
+-- world runs.
+if not string.pack then
+  describe("balance of worlds", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local balance = require "aoi.skynet.world.balance"
+local network = require "spec.world.network"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+local tiles = require "aoi.skynet.world.tiles"
+
+local SEED = random_run.seed("world balance")
+
+local function run(net, f)
+  net:spawn(f)
+  net:run_until(function() return net.running == 0 end, 200)
+end
+
+describe("world:balance", function()
+  it("by itself gives border tiles of the slowest shard to its fastest neighbour, until both are even", function()
+    local random = rng.new(SEED)
+    for round = 1, 40 do
+      local plan = tiles.plan {
+        size = 16 * random(3, 8), reach = 20, tile = 8, shards = { random(1, 3), random(1, 3) },
+      }
+      local map, cost, first = tiles.map(plan), {}, nil
+      for i = 1, plan.columns * plan.rows do cost[i] = 1 + random() * 2 end
+      local hot, times = random(plan.shards), 1 + random(4) -- all tiles of it have more to do
+      for _, i in ipairs(tiles.of(plan, plan.owners, hot)) do cost[i + 1] = cost[i + 1] * times end
+      for step = 1, 60 do
+        local info, owners = { map = plan }, map:owners()
+        plan.owners = owners
+        for shard = 1, plan.shards do
+          local seconds = 0
+          for _, i in ipairs(tiles.of(plan, owners, shard)) do seconds = seconds + cost[i + 1] end
+          info[shard] = { seconds = seconds }
+        end
+        local slow, most = 1, 0
+        for shard = 1, plan.shards do
+          if info[shard].seconds > most then slow, most = shard, info[shard].seconds end
+        end
+        first = first or most
+        local moves = balance.even(info)
+        local rows = {}
+        for k, m in ipairs(moves) do
+          local i = tiles.within(plan, m[1], m[2], m[3], m[4])
+          assert.equal(1, #i)
+          assert.equal(slow, map:owner(m[1], m[2]))
+          assert(info[m[5]].seconds < most)
+          rows[k] = string.pack("<I4I2", i[1], m[5])
+        end
+        if step == 1 and plan.shards == 1 then assert.same({}, moves) end
+        if #moves == 0 then break end
+        assert(#tiles.of(plan, owners, slow) > #moves, "it has no tile left")
+        map:assign(table.concat(rows))
+        if step == 60 then assert(most < first, "round " .. round .. ": the slowest is as slow as before") end
+      end
+    end
+    local plan = tiles.plan { size = 64, reach = 20, tile = 8, shards = 2 }
+    assert.same({}, balance.even { map = plan, { seconds = 0 }, { seconds = 0 } }) -- nothing is measured
+    assert.same({}, balance.even { map = plan, { seconds = 1.05 }, { seconds = 1 } })
+    local moves = balance.even { map = plan, { seconds = 3 }, { seconds = 1 } }
+    assert.equal(8, #moves) -- of ten that are too many, the border has eight
+    assert.equal(2, moves[1][5])
+  end)
+
+  it("calls the function with what shards have, and assigns what that returns", function()
+    local net = network.new { seed = SEED, plan = { size = 64, reach = 10, tile = 8, shards = { 2, 2 } },
+                              processes = { 2, 2 } }
+    local one, seen, errors = net:member(2), {}, {}
+    one:on_error(function(err) errors[#errors + 1] = tostring(err) end)
+    run(net, function()
+      for id = 1, 9 do one:enter(id, id, 5) end
+      assert.error_matches(function() one:balance(5) end, "#1 to 'balance' %(function expected, got number%)")
+      assert.error_matches(function() one:balance(nil, 0) end, "#2 to 'balance' %(seconds above 0 expected, got 0%)")
+      assert.error_matches(function() one:balance(nil, "soon") end, "#2 to 'balance' %(number expected, got string%)")
+      one:balance(function(info)
+        seen[#seen + 1] = info
+        if #seen == 1 then return { { 1, 1, 1, 1, 4 } } end
+        if #seen == 2 then return { { 1, 1, 1, 1, 9 } } end
+        if #seen == 3 then error "odd" end
+      end, 1)
+      net:sleep(8)
+      assert.equal(4, (one:where(1)))
+      assert.equal(1, (one:where(9)))
+      local n = #seen
+      assert(n > 3)
+      one:balance(false)
+      net:sleep(3)
+      assert.equal(n, #seen)
+      one:balance(nil, 0.5)
+      net:sleep(3)
+      one:close()
+      assert.error_matches(function() one:balance() end, "closed world")
+    end)
+    assert.equal(9, seen[1][1].reals)
+    assert(seen[1][1].seconds >= 0 and seen[1].map.columns == 8)
+    assert.equal(1, (string.unpack("<I2", seen[1].map.owners)))
+    assert.equal(4, (string.unpack("<I2", seen[2].map.owners)))
+    assert.equal(2, #errors)
+    assert.matches("#5 to 'assign' %(the world has 4 shards%)", errors[1])
+    assert.matches("odd", errors[2])
+  end)
+end)
