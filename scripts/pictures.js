@@ -1,11 +1,12 @@
 // pictures.js PAGE DEMO FOLDER [.png] - the pictures of the documents, taken in a headless Chromium: of the page of the recorded crowd
-// viewer.webp, the whole page, and index-ENGINE.webp, what the index of each engine is made of; of the demo demo.webp.
+// viewer.webp, the whole page, and index-ENGINE.webp, what the index of each engine is made of; of the demo demo.webp,
+// and walls.webp: a line of sight that a wall ends.
 'use strict'
 const path = require('path')
 const { open } = require('../spec/viewer/browser.js')
 
 const [, , file, demo, folder] = process.argv
-const APP = 'aoiViewer.app', FRAME = 430, CAUGHT = 39, TYPE = process.argv[5] || '.webp'
+const APP = 'aoiViewer.app', FRAME = 430, CAUGHT = 39, FLEES = 36, TYPE = process.argv[5] || '.webp'
 
 const settle = page => page.eval('new Promise(done => setTimeout(done, 600))')
 
@@ -44,6 +45,9 @@ async function main() {
     await page.eval(`(a => { a.playing = false; a.seek_time(${CAUGHT}) })(${APP})`)
     await settle(page)
     await shot(page, 'demo' + TYPE, { x: 0, y: 0, width: 1120, height: 640 })
+    await page.eval(`(a => { a.story.guided = false; a.seek_time(${FLEES}); a.select(1, 3); document.getElementById('legend').open = false })(${APP})`)
+    await settle(page)
+    await shot(page, 'walls' + TYPE, { x: 0, y: 0, width: 1120, height: 640 })
     if (page.errors.length) throw new Error(page.errors.join('\n'))
   } finally {
     await browser.close()

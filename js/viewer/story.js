@@ -64,7 +64,7 @@
       const rows = (tale.kinds || []).map((text, bit) => `<li><i style="background:var(--kind-${bit % V.KINDS})"></i>${V.escape(text)}</li>`)
       if (tale.areas) rows.push('<li><i class="cone"></i>area; filled: it sees something</li>')
       rows.push('<li><i class="see"></i>the chosen one sees</li><li><i class="seen"></i>sees the chosen one</li>')
-      if (rec.walled) rows.push('<li><i class="cut"></i>a wall hides it from the chosen one</li>')
+      if (rec.walled) rows.push('<li><i class="cut"></i>hidden by a wall</li>')
       $('legend').querySelector('ul').innerHTML = rows.join('')
       if (rec.story && this.guided && !quiet()) app.playing = true
     }
