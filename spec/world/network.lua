@@ -297,16 +297,15 @@ function Network:member(index)
     wait = wait,
     fork = function(f) post(self, address, address, function() resume(coroutine.create(f)) end) end,
     together = function(calls)
-      wait(function(go)
-        local left = #calls
-        for _, f in ipairs(calls) do
-          resume(coroutine.create(function()
-            f()
-            left = left - 1
-            if left == 0 then go() end
-          end))
-        end
-      end)
+      local left, go = #calls, nil
+      for _, f in ipairs(calls) do
+        resume(coroutine.create(function()
+          f()
+          left = left - 1
+          if left == 0 and go then go() end
+        end))
+      end
+      if left > 0 then wait(function(f) go = f end) end
     end,
     tick_epoch = function()
       return wait(function(go)

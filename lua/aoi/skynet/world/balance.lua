@@ -72,10 +72,23 @@ local function measure(self, before)
   return info
 end
 
+-- All at once, as each waits until its tiles have changed hands.
+local function assign(self, moves)
+  local calls, wrong = {}, nil
+  for i, m in ipairs(moves) do
+    calls[i] = function()
+      local ok, reason = self:request("assign", table.unpack(m, 1, 5))
+      wrong = wrong or not ok and reason
+    end
+  end
+  self.together(calls)
+  if wrong then error(wrong, 0) end
+end
+
 local function step(self, f, before)
   failures.run(self.client, self, function()
     local info = measure(self, before)
-    for _, m in ipairs(f and f(info) or {}) do methods.results(self:request("assign", table.unpack(m, 1, 5))) end
+    if f then assign(self, f(info) or {}) end
   end)
 end
 
