@@ -130,6 +130,10 @@ describe("shards that die have successors:", function()
       assert(run.net.deaths > 0 and restored > 0)
     end)
   end
+
+  it("a life that is being restored ends where a later life of its id is restored, too", function()
+    history(scenes[4], 5077, 150) -- a history that once went wrong: both were born
+  end)
 end)
 
 -- Puts another function in place of the local one of that name, which f calls. Returns what puts it back.

@@ -45,4 +45,27 @@ function argument.finite(value, n, name, level)
   return value
 end
 
+--- Rows of an id and coordinates, `values` numbers each, and how many, or nil for all: how many, and values.
+function argument.rows(rows, n, values, name)
+  if type(rows) ~= "table" then argument.fail(1, name, 0, "table expected, got %s", type(rows)) end
+  if n == nil then
+    n = #rows // values
+    if #rows % values ~= 0 then argument.fail(1, name, 0, "the length of the array is no multiple of %d", values) end
+  else
+    n = argument.integer(n, 2, name, 0)
+    if n < 0 or n > #rows // values then argument.fail(2, name, 0, "the array has %d rows", #rows // values) end
+  end
+  for i = 0, n - 1 do
+    local at = i * values
+    if math.type(rows[at + 1]) ~= "integer" and not math.tointeger(rows[at + 1]) then
+      argument.fail(1, name, 0, "row %d: integer expected, got %s", i + 1, type(rows[at + 1]))
+    end
+    for v = 2, values do
+      local x = rows[at + v]
+      if not math.type(x) or x - x ~= 0 then argument.fail(1, name, 0, "row %d: finite number expected", i + 1) end
+    end
+  end
+  return n, values
+end
+
 return argument

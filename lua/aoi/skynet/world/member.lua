@@ -320,29 +320,6 @@ local function claim_all(self, rows, n, values)
   return true, lives, owners, stamps
 end
 
-local function check_rows(self, name, rows, n)
-  local values = self.dimensions + 1
-  if type(rows) ~= "table" then argument.fail(1, name, 0, "table expected, got %s", type(rows)) end
-  if n == nil then
-    n = #rows // values
-    if #rows % values ~= 0 then argument.fail(1, name, 0, "the length of the array is no multiple of %d", values) end
-  else
-    n = argument.integer(n, 2, name, 0)
-    if n < 0 or n > #rows // values then argument.fail(2, name, 0, "the array has %d rows", #rows // values) end
-  end
-  for i = 0, n - 1 do
-    local at = i * values
-    if math.type(rows[at + 1]) ~= "integer" and not math.tointeger(rows[at + 1]) then
-      argument.fail(1, name, 0, "row %d: integer expected, got %s", i + 1, type(rows[at + 1]))
-    end
-    for v = 2, values do
-      local x = rows[at + v]
-      if not math.type(x) or x - x ~= 0 then argument.fail(1, name, 0, "row %d: finite number expected", i + 1) end
-    end
-  end
-  return n, values
-end
-
 local function release(self, list, values, lives)
   for at, rows in pairs(sort_rows(list, #list // values, values, function(id) return home(self, id) end)) do
     local ids, its = {}, {}
@@ -379,7 +356,7 @@ end
 
 --- All or none: where another service takes an id while its row is claimed again, what has entered by then leaves.
 function own.enter_many(self, rows, given, ...)
-  local n, values = check_rows(self, "enter_many", rows, given)
+  local n, values = argument.rows(rows, given, self.dimensions + 1, "enter_many")
   local kind = ...
   if select("#", ...) == 0 and n ~= #rows // values then
     argument.fail(2, "enter_many", 0, "the array has %d rows, and the kind comes third: with it n may be less",
@@ -445,7 +422,7 @@ function Member:move(id, x, y, z)
 end
 
 local function move_rows(self, name, rows, given)
-  local n, values = check_rows(self, name, rows, given)
+  local n, values = argument.rows(rows, given, self.dimensions + 1, name)
   for i = 1, n * values, values do
     move(self, math.tointeger(rows[i]), rows[i + 1], rows[i + 2], values == 4 and rows[i + 3] or nil)
   end

@@ -20,6 +20,7 @@
 --   shard.full           the last R; shard.fulls: those whose grace is not over: { R, ends = E + grace }
 --   shard.returning      set of ids that wait for R: ents[id].past; their nodes are added, with what they have seen
 --   shard.orphans[id]    since when, of ids whose home this is; the life is that of the directory
+--   shard.overtaken[id]  the life that has ended, while one that is being restored may be it
 --   shard.ended          lives that have ended though no shard has them: { id, life }
 --
 -- What returns is as one that enters in the coming epoch, but is handed over, if need be to this shard itself.
@@ -210,6 +211,7 @@ function recovery.drop_doubted(self)
   local first = self.fulls[1]
   if not first or self.closed < first.ends then return end
   table.remove(self.fulls, 1)
+  if not self.fulls[1] then self.overtaken = {} end
   local list, n = self.router:doubted(first[1])
   for i = 1, n do self.core:leave(list[i]) end
 end
@@ -222,10 +224,16 @@ function recovery.apply_lost(self, lost)
   self.core:leave(lost.id)
 end
 
---- At the end of an epoch: an own entity that a client has made leave, where that was lost, and the entity was not.
+--- At the end of an epoch: an own entity that a client has made leave, where that was lost, and the entity was not; or
+-- one that has been restored, or is being, though a later life of its id has come.
 function recovery.end_own(self, lost)
   local ent = self.ents[lost.id]
-  if lost.what == epoch.ENDS and ent and ent.life == lost.life then commands.leave(self, ent.client, lost.id) end
+  local ended = lost.what == epoch.ENDED
+  if ended then self.overtaken[lost.id] = lost.life end
+  if not ent or ent.life ~= lost.life or lost.what ~= epoch.ENDS and not (ended and ent.past) then return end
+  if ended then ent.past = nil end -- every shard has that row: none need be sent
+  outlet.note(self, ent.client, lost.id, outlet.LEFT, ent.life)
+  commands.leave(self, ent.client, lost.id)
 end
 
 local function is_claimer(self, id, client) return self.claims[id] and self.claims[id][1] == client end
@@ -281,6 +289,7 @@ function CMD.reclaim(self, client, entities, ended)
       owners[n] = false
     elseif not known or later or is_lost(self, id) or entities[i + 4] and is_claimer(self, id, client) then
       owners[n] = 0
+      if later and self.claims[id] then self.lost[#self.lost + 1] = { id = id, life = known, what = epoch.ENDED } end
       self.life[id], self.holder[id], self.claims[id] = life, holders[n], { client, stamps[n] }
       self.orphans[id], self.revived[id] = self.orphans[id] or self.applied, client
     else
@@ -301,7 +310,7 @@ function CMD.restore(self, client, list)
   for i, entity in ipairs(list) do
     entity.client = client
     if entity.view then entity.view.by = client end
-    taken[i] = directory.is_good(self, entity.id, entity.stamp)
+    taken[i] = directory.is_good(self, entity.id, entity.stamp) and self.overtaken[entity.id] ~= entity.life
     if taken[i] and not self.ents[entity.id] then take(self, entity) end
   end
   return taken
