@@ -283,6 +283,32 @@ describe("a world that is opened with a snapshot", function()
     assert.same({ "2 3 5 3 20.0 31.0", "2 1 5 1 12.0 30.0" }, heard)
   end)
 
+  it("has all of it though shards die while that is brought back", function()
+    local list = load(save(new_network()))
+    local net, done, deaths = new_network { interval = 0.03 }, false, 0
+    local one = net:member(2)
+    net:spawn(function()
+      snapshot.bring(one, list)
+      done = true
+    end)
+    local at = net.time + net.random() * 0.3
+    net:run_until(function()
+      if net.time > at and deaths < 2 then
+        net:kill_shard(net.random(4))
+        deaths, at = deaths + 1, net.time + net.random() * 0.4
+      end
+      return done and deaths == 2
+    end, 300)
+    run(net, function()
+      net:sleep(15)
+      one:tick()
+      for _, hand in ipairs(list) do assert.same({ hand.x, hand.y }, { one:position(hand.id) }) end
+      assert.same({ 3 }, (one:seen(2, 5)))
+      assert.same({ 3 }, (one:view(2, 5)))
+    end)
+    assert.equal(8, #list)
+  end)
+
   it("waits until what has died with a shard is there again", function()
     local bytes = save(new_network(), function(net, one)
       one:tick()
