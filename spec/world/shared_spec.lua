@@ -315,10 +315,10 @@ describe("what clients of a world share", function()
 
   -- deaths: one step of so many kills a shard; 0: none. Half of the views are of the client that has entered their
   -- entities, half of another one.
-  local function show_what_one_space_shows(deaths)
+  local function show_what_one_space_shows(deaths, seed)
     local net, random = new_network {
-      quantum = 1 / 64, lose = 0.1, fields = { { "hp", "u16" } },
-    }, rng.new(SEED)
+      seed = seed, quantum = 1 / 64, lose = 0.1, fields = { { "hp", "u16" } },
+    }, rng.new(seed)
     local hps = {}
     local one, gate, pictures, begun = net:member(1), net:member(1), {}, 0
     gate:on_client(function(id, bytes, fd)
@@ -392,7 +392,13 @@ describe("what clients of a world share", function()
     end, 300)
   end
 
-  it("client views show what one space shows, wherever their entities go", function() show_what_one_space_shows(0) end)
+  it("client views show what one space shows, wherever their entities go", function()
+    show_what_one_space_shows(0, SEED)
+  end)
 
-  it("client views show that after deaths of shards, too", function() show_what_one_space_shows(15) end)
+  it("client views show that after deaths of shards, too", function() show_what_one_space_shows(15, SEED) end)
+
+  it("what is put as an entity is handed to a shard that waits for what was lost is put there", function()
+    show_what_one_space_shows(15, 668343) -- a history in which that was missing
+  end)
 end)

@@ -17,7 +17,7 @@ local snapshot = require "aoi.skynet.world.snapshot"
 local world = require "aoi.skynet.native" "world"
 
 local SEED = random_run.seed("world snapshot")
-local ACTIONS = random_run.steps(60)
+local ACTIONS = math.max(60, random_run.steps(60)) -- that long until its snapshots
 
 local scenes = {
   {

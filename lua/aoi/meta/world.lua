@@ -53,14 +53,14 @@ function World:snapshot(save) end
 
 --- What a shard of a world has had to do lately.
 ---@class aoi.ShardLoad
----@field seconds number of its thread, an epoch
+---@field seconds number seconds of its thread in an epoch
 ---@field reals integer own entities
 ---@field ghosts integer
 
 --- Every 10 seconds, or so many, `f` says which tiles are to be whose. Without `f` the slowest shard gives tiles to its
 --- fastest neighbour; `false`: no more.
 ---@param f? false|fun(info: aoi.ShardLoad[]): number[][]? x0, y0, x1, y1 and a shard, as `assign` takes them
----@param seconds? number
+---@param seconds? number seconds from one time to the next, 10
 function World:balance(f, seconds) end
 
 --- Numbers of the barrier, of this client and of each shard.

@@ -33,6 +33,7 @@ local followers = require "aoi.skynet.world.followers"
 local directory = require "aoi.skynet.world.directory"
 local outlet = require "aoi.skynet.world.outlet"
 local overrides = require "aoi.skynet.world.overrides"
+local traits = require "aoi.skynet.world.traits"
 
 local recovery = { commands = {} }
 local CMD = recovery.commands
@@ -80,6 +81,7 @@ function recovery.sift(self, parts)
   local sifted = {}
   for i, part in ipairs(parts) do
     for _, hand in ipairs(part[epoch.HAND] or {}) do take_hand(self, hand) end
+    traits.await(self, part)
     sifted[i] = { bytes = "", [epoch.HOME] = part[epoch.HOME], [epoch.ROWS] = part[epoch.ROWS] }
   end
   return sifted

@@ -114,6 +114,16 @@ local function set_for_views(shard, id, one)
   if one.touch and shard.sync then shard.sync:touch(id) end
 end
 
+--- Of what is handed to a blank shard, what changes as it changes hands.
+function traits.await(shard, part)
+  for _, row in ipairs(part[epoch.TRAIT] or {}) do
+    local ent = shard.ents[row.id]
+    if ent and ent.life == row.life and not row.whole then
+      shard.trait_changes[row.id] = merge(shard.trait_changes[row.id] or {}, row.traits)
+    end
+  end
+end
+
 --- It is this shard's own from now on, with these.
 function traits.take(shard, id, all)
   if not all then return end
