@@ -134,6 +134,10 @@ describe("shards that die have successors:", function()
   it("a life that is being restored ends where a later life of its id is restored, too", function()
     history(scenes[4], 5077, 150) -- a history that once went wrong: both were born
   end)
+
+  it("a node whose entity leaves before it has been restored there ends", function()
+    history(scenes[5], 5180, 150) -- a history that once went wrong: its client had it for ever
+  end)
 end)
 
 -- Puts another function in place of the local one of that name, which f calls. Returns what puts it back.

@@ -259,7 +259,7 @@ local function restore_foreign(self)
     local view = not self.outbox:owns(id) and view_of(self, id)
     if view and not put("restore_view", id, view) then self.views[id] = nil end
   end
-  end_nodes(self, self.renewed_at)
+  end_nodes(self, math.huge) -- those, too, whose entity has left before they were restored: no shard knows of them
 end
 
 local function run(self)
