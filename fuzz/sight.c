@@ -97,11 +97,16 @@ static void model_tick(void) {
 
 /* ---- calls --------------------------------------------------------------------------------------------------------- */
 
+/* Of an event, in sums that do not depend on the order. */
+static int64_t weight(const aoi_event *e) {
+    return e->kind * (1 + e->watcher * 1009 + e->node_id * 101 + e->target);
+}
+
 static void take_events(void) {
     aoi_event e;
     while (aoi_sight_next(f.g, &e)) {
         f.balance[e.watcher][e.node_id][e.target] -= e.kind == AOI_ENTER ? 1 : -1;
-        f.sum += e.kind * (1 + e.watcher * 1009 + e.node_id * 101 + e.target);
+        f.sum += weight(&e);
         f.events++;
     }
     for (uint32_t i = 0; i < IDS; i++)
@@ -228,7 +233,7 @@ static void play(const output *record, const output *end) {
         do {
             require(aoi_play_next(p, s, &e) == AOI_OK, "an event is not played");
             f.played += e.kind != 0;
-            if (e.kind) f.played_sum += e.kind * (1 + e.watcher * 1009 + e.node_id * 101 + e.target);
+            if (e.kind) f.played_sum += weight(&e);
         } while (e.kind);
         require(aoi_play_step(p, s, &o, &st) == AOI_OK, "a call is not played");
     }

@@ -199,14 +199,16 @@
 
     exact() { return this.rec.head.exact === true }
 
-    // What a node sees, and what sees an entity, at the frame that is shown. A server's answers are of areas alone: what walls
-    // hide is left out here.
+    // What a server has answered about a node, if that counts: it is of areas alone, not of what walls hide.
+    answer_of(it) {
+      if (!this.answer || !this.now || it.walls !== undefined) return undefined
+      return (this.answer.nodes || []).find(n => n.node === String(it.node)) || { view: [] }
+    }
+
+    // What a node sees, and what sees an entity, at the frame that is shown.
     view(it) {
-      const { world, events, at } = this.rec
-      if (this.answer && this.now && it.walls === undefined) {
-        const found = (this.answer.nodes || []).find(n => n.node === String(it.node))
-        return found ? found.view.map(V.idOf) : []
-      }
+      const { world, events, at } = this.rec, answer = this.answer_of(it)
+      if (answer) return answer.view.map(V.idOf)
       if (!this.live) return this.rec.view(it)
       const list = [], saw = t => () => events.saw(it.owner, it.node, t, at)
       for (const id of world.slots.keys()) if (V.explain(world, it.owner, it.node, id, saw(id)).sees) list.push(id)
@@ -239,9 +241,9 @@
     explain(it, target) {
       const { world, events, at } = this.rec
       const e = V.explain(world, it.owner, it.node, target, () => events.saw(it.owner, it.node, target, at))
-      if (this.live && this.now && this.answer && it.walls === undefined) {
-        const found = (this.answer.nodes || []).find(n => n.node === String(it.node))
-        if (found && found.text) Object.assign(e, { text: found.text, sees: found.sees })
+      const answer = this.live ? this.answer_of(it) : undefined
+      if (answer) {
+        if (answer.text) Object.assign(e, { text: answer.text, sees: answer.sees })
       } else if (!this.exact()) e.rounded = true
       return e
     }

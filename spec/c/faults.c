@@ -296,7 +296,7 @@ static void plain_moves(const setup *u) {
         add_node(s, e, 1, 3);
     }
     aoi_take_all(s);
-    for (int i = 0; i < random_steps(300); i++) {
+    for (int i = 0, steps = (int)random_steps(300); i < steps; i++) {
         aoi_entity e = aoi_find(s, random_below(40));
         double far = i % 3 ? 0 : 1000.0 * (i + 1); /* to an empty place, and back among the others */
         double to[3] = {far + random_below(10), far + random_below(10), 0};
@@ -331,7 +331,7 @@ static void plain_ticks(const setup *u) {
         add_node(s, e, 1, 3);
     }
     aoi_take_all(s);
-    for (int i = 0; i < random_steps(40); i++) {
+    for (int i = 0, steps = (int)random_steps(40); i < steps; i++) {
         for (int k = 0; k < PEOPLE; k++) {
             rows[k].pos[0] += 0.1 * (double)random_below(5); /* eastwards, to new places */
             rows[k].pos[1] += 0.1 * (double)random_below(5) - 0.2;

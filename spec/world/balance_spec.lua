@@ -13,11 +13,6 @@ local tiles = require "aoi.skynet.world.tiles"
 
 local SEED = random_run.seed("world balance")
 
-local function run(net, f)
-  net:spawn(f)
-  net:run_until(function() return net.running == 0 end, 200)
-end
-
 describe("world:balance", function()
   it("by itself gives border tiles of the slowest shard to its fastest neighbour, until both are even", function()
     local random = rng.new(SEED)
@@ -71,7 +66,7 @@ describe("world:balance", function()
                               processes = { 2, 2 } }
     local one, seen, errors = net:member(2), {}, {}
     one:on_error(function(err) errors[#errors + 1] = tostring(err) end)
-    run(net, function()
+    net:finish(function()
       for id = 1, 9 do one:enter(id, id, 5) end
       assert.error_matches(function() one:balance(5) end, "#1 to 'balance' %(function expected, got number%)")
       assert.error_matches(function() one:balance(nil, 0) end, "#2 to 'balance' %(seconds above 0 expected, got 0%)")

@@ -394,6 +394,13 @@ function Network:run_until(f, seconds)
   until f()
 end
 
+-- Runs f in a coroutine until it, and all others, have ended, at most so many seconds; then all mail has arrived.
+function Network:finish(f, seconds)
+  self:spawn(f)
+  self:run_until(function() return self.running == 0 end, seconds)
+  self:run(1)
+end
+
 -- A client that is gone: nothing reaches it any more.
 function Network:kill_client(member) self.killed[member.address] = true end
 

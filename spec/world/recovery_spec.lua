@@ -12,6 +12,7 @@ local directory = require "aoi.skynet.world.directory"
 local play = require "spec.world.play"
 local random_run = require "spec.support.random_run"
 local recovery = require "aoi.skynet.world.recovery"
+local replace = require "spec.support.replace"
 local restore = require "aoi.skynet.world.restore"
 
 local SEED = random_run.seed("world recovery")
@@ -156,15 +157,9 @@ local function replace_local(f, name, new, seen)
   end
 end
 
-local function replace_field(t, name, make)
-  local old = t[name]
-  t[name] = make(old)
-  return function() t[name] = old end
-end
-
 local function nothing() end
 
-local function skip(name) return function() return replace_field(recovery, name, function() return nothing end) end end
+local function skip(name) return function() return replace(recovery, name, function() return nothing end) end end
 
 local function without(name, f) return function() return replace_local(restore.renewed, name, f) end end
 
@@ -172,10 +167,10 @@ local mistakes = {
   { "nobody names what is alive", skip "name_all" },
   { "what nobody names is no orphan", skip "refill" },
   { "a claim outlives its holder", function()
-    return replace_field(directory, "is_claimed", function() return function(shard, id) return shard.claims[id] end end)
+    return replace(directory, "is_claimed", function() return function(shard, id) return shard.claims[id] end end)
   end },
   { "what returns does not wait for the others", function()
-    return replace_field(recovery, "change", function(change)
+    return replace(recovery, "change", function(change)
       return function(shard, ...)
         change(shard, ...)
         shard.waits = false
@@ -190,7 +185,7 @@ local mistakes = {
   end },
   { "what has been heard is not brought back", without("heard", function() return "", 4 end) },
   { "a successor takes what it cannot know yet", function()
-    return replace_field(recovery, "sift", function() return function(_, parts) return parts end end)
+    return replace(recovery, "sift", function() return function(_, parts) return parts end end)
   end },
   { "nodes on entities of others are not brought back", without("restore_foreign", nothing) },
   { "the last word to nodes that have ended is lost", without("end_nodes", function() return true end) },

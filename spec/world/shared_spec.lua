@@ -21,13 +21,6 @@ local function new_network(options)
   return network.new(given)
 end
 
--- Runs f in a coroutine until it ends, at most so many seconds; then all is told.
-local function run(net, f, seconds)
-  net:spawn(f)
-  net:run_until(function() return net.running == 0 end, seconds)
-  net:run(1)
-end
-
 -- Handlers that keep what each node sees, and whether enter and leave alternate.
 local function watcher(list)
   local seen = {}
@@ -51,7 +44,7 @@ describe("what clients of a world share", function()
   it("flush takes rows, which are checked as those of a map", function()
     local net = new_network()
     local one = net:member(1)
-    run(net, function()
+    net:finish(function()
       one:enter_many({ 1, 5, 5, 2, 60, 60 })
       one:flush({ 1, 60, 5, 2, 5, 60 })
       one:tick()
@@ -77,7 +70,7 @@ describe("what clients of a world share", function()
       end
       return ask_shard(self, shard, name, ...)
     end
-    run(net, function()
+    net:finish(function()
       one:enter_many({ 1, 5, 5, 2, 60, 5, 3, 5, 60, 4, 60, 60, 5, 6, 6 }, 5, 3)
       one:tick()
       for id = 1, 5 do assert.same({ true, 3 }, { one:has(id), one:kind(id) }) end
@@ -98,7 +91,7 @@ describe("what clients of a world share", function()
       end
       return ask_shard(self, shard, name, ...)
     end
-    run(net, function()
+    net:finish(function()
       local rows = { 1, 5, 5, 2, 60, 5, 3, 5, 60, 4, 60, 60, 5, 6, 6 }
       assert.error_matches(function() one:enter_many(rows) end, "entity 5 is already in the world")
       assert.equal(2, asked)
@@ -113,7 +106,7 @@ describe("what clients of a world share", function()
   it("enters bring kind and position, across a hand-over, too", function()
     local net, list = new_network(), {}
     local one = net:member(1)
-    run(net, function()
+    net:finish(function()
       one:enter(1, 30, 10)
       one:enter(2, 35, 10, 7)
       one:add_node(1, 1, 8, watcher(list), { positions = true })
@@ -132,7 +125,7 @@ describe("what clients of a world share", function()
     local one, other = net:member(1), net:member(1)
     other:listen((watcher(list)))
     one:on_view_lost(function(...) table.insert(lost, { ... }) end)
-    run(net, function()
+    net:finish(function()
       one:enter(1, 30, 10)
       one:enter(2, 35, 10)
       one:add_node(1, 4, 8, watcher({}), { to = other.service })
@@ -143,16 +136,16 @@ describe("what clients of a world share", function()
     end)
     assert.same({ "+ 1 2 4", "- 1 2 4" }, list)
     net:kill_client(other)
-    run(net, function() net:sleep(40) end)
+    net:finish(function() net:sleep(40) end)
     assert.same({ { 1, 4 } }, lost)
-    run(net, function() assert.same({}, (one:nodes(1))) end)
+    net:finish(function() assert.same({}, (one:nodes(1))) end)
   end)
 
   it("overrides hold while both ends change hands, and end with the target's life", function()
     local net, list = new_network(), {}
     local one = net:member(1)
     local handlers, seen = watcher(list)
-    run(net, function()
+    net:finish(function()
       for id = 1, 3 do one:enter(id, 30, 10 + id) end
       one:add_node(1, 1, 8, handlers)
       one:override(1, 1, 2, "hide")
@@ -192,7 +185,7 @@ describe("what clients of a world share", function()
     local one, other = net:member(1), net:member(2)
     one:on_refused(function(ids) table.insert(refused, ids[1]) end)
     one:on_taken(function(id) table.insert(taken, id) end)
-    run(net, function()
+    net:finish(function()
       one:enter(1, 30, 10)
       one:add_node(1, 1, 8, watcher(list))
       other:enter(2, 30, 11)
@@ -216,7 +209,7 @@ describe("what clients of a world share", function()
     assert.same({ "+ 1 2 1", "- 1 2 1" }, list)
     net:kill_client(one)
     net:run(70)
-    run(net, function() assert.is_true(other:has(1)) end)
+    net:finish(function() assert.is_true(other:has(1)) end)
   end)
 
   it("who knows an entity gets the bytes of a broadcast, in any process", function()
@@ -225,7 +218,7 @@ describe("what clients of a world share", function()
     for i, member in ipairs(members) do
       member:on_broadcast(function(bytes, target, ids, n) table.insert(got, { i, bytes, target, ids[1], n }) end)
     end
-    run(net, function()
+    net:finish(function()
       for i, member in ipairs(members) do
         member:enter(i, 30 + 2 * i, 30)
         member:add_node(i, 1, i < 3 and 10 or 1, {})
@@ -261,7 +254,7 @@ describe("what clients of a world share", function()
       end
       return list
     end
-    run(net, function()
+    net:finish(function()
       for id = 1, 5 do one:enter(id, 5 + id, 10) end
       for id = 1, 3 do gate:add_client(id, 8, { fd = id }) end
       gate:add_client(5, 8, { to = other.service })
@@ -272,8 +265,8 @@ describe("what clients of a world share", function()
       one:tick()
     end)
     net:kill_client(other)
-    run(net, function() net:sleep(40) end)
-    run(net, function()
+    net:finish(function() net:sleep(40) end)
+    net:finish(function()
       net:kill_shard((one:where(1)))
       net:sleep(20)
       one:tick()
@@ -290,7 +283,7 @@ describe("what clients of a world share", function()
     local plan = { size = 64, reach = 10, extent = 8, tile = 8, shards = { 2, 2 } }
     local net = new_network { plan = plan, fields = { { "hp", "u16" } } }
     local one = net:member(1)
-    run(net, function()
+    net:finish(function()
       one:enter(1, 30, 10)
       one:set_extent(1, 7)
       one:set_layers(1, 3)
@@ -341,7 +334,7 @@ describe("what clients of a world share", function()
         place[1], place[2] = message.moved[3 * i - 1], message.moved[3 * i]
       end
     end)
-    run(net, function()
+    net:finish(function()
       for id = 1, 40 do one:enter(id, random() * 64, random() * 64) end
       for id = 1, 10 do
         if id % 2 == 0 then

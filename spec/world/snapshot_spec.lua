@@ -11,6 +11,7 @@ local network = require "spec.world.network"
 local play = require "spec.world.play"
 local random_run = require "spec.support.random_run"
 local recovery = require "aoi.skynet.world.recovery"
+local replace = require "spec.support.replace"
 local replay = require "spec.world.replay"
 local rng = require "spec.support.rng"
 local snapshot = require "aoi.skynet.world.snapshot"
@@ -46,13 +47,6 @@ local scenes = {
 }
 
 for _, scene in ipairs(scenes) do scene.id = scene.id or function(i) return i end end
-
--- In a coroutine, until it ends; then all has been heard.
-local function run(net, f)
-  net:spawn(f)
-  net:run_until(function() return net.running == 0 end, 200)
-  net:run(1)
-end
 
 -- A history with two snapshots, some epochs apart: { epoch =, [shard] = bytes }; and the lines of all its epochs.
 local function record(scene, seed)
@@ -129,14 +123,14 @@ local function again(scene, seed, bytes, reference, edit)
   local list = snapshot.load(function(shard) return bytes[shard] end, { plan = net.plan, dimensions = net.dimensions })
   if edit then edit(list) end
   local random, member, space = rng.new(seed), net:member(1), reference.space
-  run(net, function() snapshot.bring(member, list) end)
+  net:finish(function() snapshot.bring(member, list) end)
   compare(net, space, member)
   assert.equal(space:count(), member.counters.restored)
   local heard = 0
   local function count() heard = heard + 1 end
   member:listen { enter = count, leave = count }
   local begun = net.shards[1].applied
-  run(net, function()
+  net:finish(function()
     for _ = 1, 10 do
       for _, hand in ipairs(list) do
         local x, y = member:position(hand.id)
@@ -166,12 +160,6 @@ describe("a snapshot of a world, and a world that is opened with it, are one spa
     end)
   end
 end)
-
-local function replace(t, name, f)
-  local old = t[name]
-  t[name] = f(old)
-  return function() t[name] = old end
-end
 
 -- Each: the bytes, what is done to the entities, and what puts everything back.
 local mistakes = {
@@ -244,7 +232,7 @@ describe("a world that is opened with a snapshot", function()
   -- Of two clients: entities 1 to 8 in a row, of which 2 sees 3 with its place and not 1.
   local function save(net, before)
     local one, other, bytes = net:member(1), net:member(2), {}
-    run(net, function()
+    net:finish(function()
       for id = 1, 8 do one:enter(id, 8 * id - 4, 31, id) end
       other:add_node(2, 5, 9, {}, { positions = true })
       other:override(2, 5, 1, "hide")
@@ -262,7 +250,7 @@ describe("a world that is opened with a snapshot", function()
     local bytes = save(new_network())
     local net, heard, refused = new_network { processes = { 4 } }, {}, nil
     local one, other = net:member(1), net:member(1)
-    run(net, function()
+    net:finish(function()
       other:enter(6, 60, 60) -- another life is there already
       snapshot.bring(one, load(bytes))
       one:listen { enter = function(...) heard[#heard + 1] = table.concat({ ... }, " ") end }
@@ -299,7 +287,7 @@ describe("a world that is opened with a snapshot", function()
       end
       return done and deaths == 2
     end, 300)
-    run(net, function()
+    net:finish(function()
       net:sleep(15)
       one:tick()
       for _, hand in ipairs(list) do assert.same({ hand.x, hand.y }, { one:position(hand.id) }) end
@@ -355,7 +343,7 @@ describe("a world that is opened with a snapshot", function()
   it("needs a function", function()
     local net = new_network()
     local one = net:member(1)
-    run(net, function()
+    net:finish(function()
       assert.error_matches(function() one:snapshot() end, "bad argument #1 to 'snapshot' %(function expected, got nil")
       assert.error_matches(function() one:snapshot(function() error "no room" end) end, "no room")
     end)

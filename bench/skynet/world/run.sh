@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh WHAT PROCESSES: a world of SHARDS shards, by default 4, or 6 in three processes, under load in one process, two
-# or three; from the top of the tree, with SKYNET set to a built skynet. WALKERS, WATCHERS, VIEWS, EPOCHS make it smaller. Output and journals go
-# to OUT.
+# or three; from the top of the tree, with SKYNET set to a built skynet. WALKERS, WATCHERS, VIEWS, EPOCHS make it
+# smaller. Output and journals go to OUT.
 #
 #   exact   what was sent, made again in one space in the epochs in which it was accepted, gives the same events
 #   stop    the same, but the second process is stopped for three seconds: a pause, and nothing is lost

@@ -300,8 +300,16 @@ local function sort_rows(rows, n, values, key_of)
   return sorted
 end
 
+local function release(self, list, values, lives)
+  for at, rows in pairs(sort_rows(list, #list // values, values, function(id) return home(self, id) end)) do
+    local ids, its = {}, {}
+    for i = 1, #rows, values do ids[#ids + 1], its[#its + 1] = rows[i], lives[rows[i]] end
+    self:ask_shard(at, "release", ids, its)
+  end
+end
+
 local function claim_all(self, rows, n, values)
-  local lives, owners, stamps, done = {}, {}, {}, {}
+  local lives, owners, stamps, claimed = {}, {}, {}, {}
   for at, list in pairs(sort_rows(rows, n, values, function(id) return home(self, id) end)) do
     local ids, places, left = {}, {}, {}
     for i = 1, #list, values do
@@ -311,21 +319,13 @@ local function claim_all(self, rows, n, values)
     end
     local ok, got, holders, its = self:ask_shard(at, "claim", "enter_many", ids, places, left)
     if not ok then
-      for other, claimed in pairs(done) do self:ask_shard(other, "release", claimed.ids, claimed.lives) end
+      release(self, claimed, values, lives)
       return false, got
     end
-    done[at] = { ids = ids, lives = got }
+    table.move(list, 1, #list, #claimed + 1, claimed)
     for i, id in ipairs(ids) do lives[id], owners[id], stamps[id] = got[i], holders[i], its[i] end
   end
   return true, lives, owners, stamps
-end
-
-local function release(self, list, values, lives)
-  for at, rows in pairs(sort_rows(list, #list // values, values, function(id) return home(self, id) end)) do
-    local ids, its = {}, {}
-    for i = 1, #rows, values do ids[#ids + 1], its[#its + 1] = rows[i], lives[rows[i]] end
-    self:ask_shard(at, "release", ids, its)
-  end
 end
 
 -- Shard after shard. Where a home dies or a tile changes hands meanwhile, its rows are claimed again, as in `enter`.
@@ -333,14 +333,16 @@ end
 local function enter_rows(self, rows, n, values, kind, done)
   local ok, lives, owners, stamps = claim_all(self, rows, n, values)
   if not ok then return false, lives end
-  local failed, reason
+  local entered, reason = true, nil
   for shard, list in pairs(sort_rows(rows, n, values, function(id) return owners[id] end)) do
-    local ids, its, entered = {}, {}, false
-    for i = 1, #list, values do ids[#ids + 1], its[#its + 1] = lives[list[i]], stamps[list[i]] end
-    if not failed then entered, reason = self:ask_shard(shard, "enter_many", ids, kind, self.batch, its, list) end
+    if entered == true then
+      local ids, its = {}, {}
+      for i = 1, #list, values do ids[#ids + 1], its[#its + 1] = lives[list[i]], stamps[list[i]] end
+      entered, reason = self:ask_shard(shard, "enter_many", ids, kind, self.batch, its, list)
+    end
     if entered ~= true then release(self, list, values, lives) end
     if entered == "stale" then
-      entered, reason = enter_rows(self, list, #ids, values, kind, done)
+      entered, reason = enter_rows(self, list, #list // values, values, kind, done)
     elseif entered == true then
       for i = 1, #list, values do
         local z = values == 4 and list[i + 3] or nil
@@ -348,10 +350,9 @@ local function enter_rows(self, rows, n, values, kind, done)
         done[#done + 1] = list[i]
       end
     end
-    failed = failed or entered ~= true and { reason }
   end
-  if failed then return false, failed[1] end
-  return true
+  if entered == true then return true end
+  return false, reason
 end
 
 --- All or none: where another service takes an id while its row is claimed again, what has entered by then leaves.

@@ -20,7 +20,7 @@
 --   shard.full           the last R; shard.fulls: those whose grace is not over: { R, ends = E + grace }
 --   shard.returning      set of ids that wait for R: ents[id].past; their nodes are added, with what they have seen
 --   shard.orphans[id]    since when, of ids whose home this is; the life is that of the directory
---   shard.overtaken[id]  the life that has ended, while one that is being restored may be it
+--   shard.superseded[id] the life that has ended, while one that is being restored may be it
 --   shard.ended          lives that have ended though no shard has them: { id, life }
 --
 -- What returns is as one that enters in the coming epoch, but is handed over, if need be to this shard itself.
@@ -213,7 +213,7 @@ function recovery.drop_doubted(self)
   local first = self.fulls[1]
   if not first or self.closed < first.ends then return end
   table.remove(self.fulls, 1)
-  if not self.fulls[1] then self.overtaken = {} end
+  if not self.fulls[1] then self.superseded = {} end
   local list, n = self.router:doubted(first[1])
   for i = 1, n do self.core:leave(list[i]) end
 end
@@ -231,7 +231,7 @@ end
 function recovery.end_own(self, lost)
   local ent = self.ents[lost.id]
   local ended = lost.what == epoch.ENDED
-  if ended then self.overtaken[lost.id] = lost.life end
+  if ended then self.superseded[lost.id] = lost.life end
   if not ent or ent.life ~= lost.life or lost.what ~= epoch.ENDS and not (ended and ent.past) then return end
   if ended then ent.past = nil end -- every shard has that row: none need be sent
   outlet.note(self, ent.client, lost.id, outlet.LEFT, ent.life)
@@ -312,7 +312,7 @@ function CMD.restore(self, client, list)
   for i, entity in ipairs(list) do
     entity.client = client
     if entity.view then entity.view.by = client end
-    taken[i] = directory.is_good(self, entity.id, entity.stamp) and self.overtaken[entity.id] ~= entity.life
+    taken[i] = directory.is_good(self, entity.id, entity.stamp) and self.superseded[entity.id] ~= entity.life
     if taken[i] and not self.ents[entity.id] then take(self, entity) end
   end
   return taken
