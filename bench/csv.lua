@@ -1,10 +1,11 @@
--- csv.lua: writes and reads tables of comma-separated values (RFC 4180) with a line of names on top.
+-- csv.lua: writes and reads tables of comma-separated values (RFC 4180) with a line of names on top. Text in quotes is
+-- never a number: a commit may be 4326e75917.
 local csv = {}
 
 local function quoted(value)
   if type(value) == "number" then return ("%.10g"):format(value) end
   local text = tostring(value == nil and "" or value)
-  if text:find('[,"\r\n]') then return '"' .. text:gsub('"', '""') .. '"' end
+  if tonumber(text) or text:find('[,"\r\n]') then return '"' .. text:gsub('"', '""') .. '"' end
   return text
 end
 
@@ -25,7 +26,7 @@ function csv.write(columns, rows)
   return table.concat(out)
 end
 
--- The fields of all lines; nil and a reason if the text is not well-formed.
+-- The fields of all lines, below the first one numbers as numbers; nil and a reason if the text is not well-formed.
 local function fields(text)
   local lines, line, at = {}, {}, 1
   while at <= #text do
@@ -41,6 +42,7 @@ local function fields(text)
     else
       stop = text:find("[,\n]", at) or #text + 1
       field, at = text:sub(at, stop - 1), stop
+      field = lines[1] and tonumber(field) or field
     end
     line[#line + 1] = field
     local separator = text:sub(at, at)
@@ -63,7 +65,7 @@ function csv.read(text)
   for i = 2, #lines do
     if #lines[i] ~= #columns then return nil, ("line %d: %d fields, not %d"):format(i, #lines[i], #columns) end
     local row = {}
-    for k, name in ipairs(columns) do row[name] = tonumber(lines[i][k]) or lines[i][k] end
+    for k, name in ipairs(columns) do row[name] = lines[i][k] end
     rows[#rows + 1] = row
   end
   return rows, columns
