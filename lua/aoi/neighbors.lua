@@ -228,7 +228,8 @@ end
 ---@return fun(walk: table): integer?, integer? next
 ---@return table walk
 function Neighbors:each(id)
-  checks.self(self, Neighbors, "each", "near:each(id)")
+  -- Here and below: asked in loops, so a good self costs no call.
+  if getmetatable(self) ~= Neighbors then checks.self(self, Neighbors, "each", "near:each(id)") end
   checks.id(id, 1, "each")
   return walk_over(self, list_of(self, id))
 end
@@ -238,7 +239,7 @@ end
 ---@return fun(walk: table): integer?, integer? next
 ---@return table walk
 function Neighbors:each_viewer(id)
-  checks.self(self, Neighbors, "each_viewer", "near:each_viewer(id)")
+  if getmetatable(self) ~= Neighbors then checks.self(self, Neighbors, "each_viewer", "near:each_viewer(id)") end
   checks.id(id, 1, "each_viewer")
   return walk_over(self, self.seen[id] or EMPTY)
 end
@@ -249,7 +250,7 @@ end
 ---@return integer[] list
 ---@return integer n
 function Neighbors:list(id, none)
-  checks.self(self, Neighbors, "list", "near:list(id)")
+  if getmetatable(self) ~= Neighbors then checks.self(self, Neighbors, "list", "near:list(id)") end
   checks.id(id, 1, "list")
   checks.nothing(none, 2, "list")
   local list = list_of(self, id)
@@ -262,7 +263,7 @@ end
 ---@return integer[] list
 ---@return integer n
 function Neighbors:viewers(id, none)
-  checks.self(self, Neighbors, "viewers", "near:viewers(id)")
+  if getmetatable(self) ~= Neighbors then checks.self(self, Neighbors, "viewers", "near:viewers(id)") end
   checks.id(id, 1, "viewers")
   checks.nothing(none, 2, "viewers")
   local list = self.seen[id] or EMPTY
@@ -273,7 +274,7 @@ end
 ---@param id integer the watcher
 ---@return integer
 function Neighbors:count(id)
-  checks.self(self, Neighbors, "count", "near:count(id)")
+  if getmetatable(self) ~= Neighbors then checks.self(self, Neighbors, "count", "near:count(id)") end
   checks.id(id, 1, "count")
   return list_of(self, id).n
 end
@@ -282,7 +283,7 @@ end
 ---@param id integer the target
 ---@return integer
 function Neighbors:viewer_count(id)
-  checks.self(self, Neighbors, "viewer_count", "near:viewer_count(id)")
+  if getmetatable(self) ~= Neighbors then checks.self(self, Neighbors, "viewer_count", "near:viewer_count(id)") end
   checks.id(id, 1, "viewer_count")
   return (self.seen[id] or EMPTY).n
 end
@@ -292,7 +293,7 @@ end
 ---@param target integer
 ---@return boolean
 function Neighbors:has(id, target)
-  checks.self(self, Neighbors, "has", "near:has(id, target)")
+  if getmetatable(self) ~= Neighbors then checks.self(self, Neighbors, "has", "near:has(id, target)") end
   checks.id(id, 1, "has")
   checks.id(target, 2, "has")
   return list_of(self, id).at[target] ~= nil
