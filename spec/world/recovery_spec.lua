@@ -9,6 +9,7 @@ end
 
 local aoi = require "aoi"
 local directory = require "aoi.skynet.world.directory"
+local network = require "spec.world.network"
 local play = require "spec.world.play"
 local random_run = require "spec.support.random_run"
 local recovery = require "aoi.skynet.world.recovery"
@@ -19,7 +20,7 @@ local SEED = random_run.seed("world recovery")
 local ACTIONS = random_run.steps(150)
 local FOUND = ACTIONS > 150 and 3 or 1 -- histories that must find each mistake: three in long runs
 local TRIES = 150 * FOUND              -- the rarest one shows in one history of twelve
-local EVERY = ACTIONS < 150 and 3 or 1 -- short runs look for a third of them, which the seed chooses
+local EVERY = ACTIONS < 150 and 9 or 1 -- short runs look for a ninth of them, which the seed chooses
 
 local scenes = {
   {
@@ -138,6 +139,29 @@ describe("shards that die have successors:", function()
 
   it("a node whose entity leaves before it has been restored there ends", function()
     history(scenes[5], 5180, 150) -- a history that once went wrong: its client had it for ever
+  end)
+
+  it("a life whose end dies with its shard ends though its client has entered the id again elsewhere", function()
+    for run = 0, 7 do
+      local net = network.new { seed = SEED + run, plan = scenes[1].plan, processes = { 4 }, grace = 60 }
+      local member, died, left = net:member(1), nil, nil
+      net:spawn(function()
+        local seen = false
+        local function on_leave() left = net.exchanges[1].epoch end
+        member:enter(1, 33, 10)
+        member:add_node(1, 1, 9, { enter = function() seen = true end, leave = on_leave })
+        member:enter(2, 28, 10)
+        while not seen do net:sleep(0.1) end
+        net:sleep(run / 50)
+        member:leave(2)
+        if run % 2 == 0 then net:kill_shard(1) end
+        member:enter(2, 55, 55)
+        if run % 2 == 1 then net:kill_shard(1) end
+        died = net.exchanges[1].epoch
+      end)
+      net:run_until(function() return left and died end, 1000)
+      assert(left <= died + 8, ("seen for %d epochs more"):format(left - died))
+    end
   end)
 end)
 

@@ -4,6 +4,8 @@
 --   life[id]    the number of its life; one home never gives the same number twice
 --   holder[id]  the shard that owns it
 --   revived[id] the client that has brought it back after a death
+--   replaced[id] { life, epoch }: a life that its client says it has made leave, while this home has not heard of its
+--               end, which may be lost: another has been claimed in that epoch
 --   claims[id]  { client, stamp }: that client has claimed it for the holder, until its entering is heard of: client
 --               and holder may die before
 --
@@ -35,11 +37,19 @@ local function is_taken(shard, client, id, left)
   return shard.life[id] and (shard.life[id] ~= left or (shard.revived[id] or client) ~= client)
 end
 
+-- Whether what this home does not know may be alive: clients are still restoring.
+local function is_unknown(shard, id)
+  return not shard.life[id] and shard.blank ~= nil and shard.applied < shard.ready + RESTORES
+end
+
 -- Ids are unique in the world; `left` is the life that the caller has made leave itself, of which this home may not
 -- have heard yet.
 local function claim(shard, client, name, id, holder, left)
   if is_taken(shard, client, id, left) then
     argument.fail(1, name, 0, "entity %d is already in the world", id)
+  end
+  if left and (shard.life[id] == left or is_unknown(shard, id)) then
+    shard.replaced[id] = { life = left, epoch = shard.applied }
   end
   shard.last_life = shard.last_life % 0xffffffff + 1
   shard.life[id], shard.holder[id], shard.orphans[id] = shard.last_life, holder, nil
@@ -100,8 +110,7 @@ end
 
 --- Whether a client may yet restore it.
 function directory.may_return(shard, id)
-  local unknown = not shard.life[id] and directory.home(shard, id) == shard.number
-  return shard.orphans[id] or unknown and shard.blank ~= nil and shard.applied < shard.ready + RESTORES
+  return shard.orphans[id] or directory.home(shard, id) == shard.number and is_unknown(shard, id)
 end
 
 --- whose(ids): the owners of these ids, false where there is none, 0 where it may be restored; where a move is sent on
@@ -120,7 +129,8 @@ end
 
 --- What an owner has reported for the closed epoch.
 function directory.on_home(shard, home)
-  local id = home.id
+  local id, replaced = home.id, shard.replaced[home.id]
+  if replaced and home.shard == 0 and home.life == replaced.life then shard.replaced[id] = nil end
   if shard.life[id] ~= home.life and (shard.life[id] or home.shard == 0) then return end
   shard.claims[id], shard.orphans[id] = nil, nil
   if home.shard == 0 then

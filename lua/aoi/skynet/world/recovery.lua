@@ -36,6 +36,7 @@ local overrides = require "aoi.skynet.world.overrides"
 local traits = require "aoi.skynet.world.traits"
 
 local recovery = { commands = {} }
+local ENDS_WITHIN = 3 -- epochs in which a home hears of the end of a life that has been made leave
 local CMD = recovery.commands
 
 --- Whether requests must wait: what the homes know is not here yet.
@@ -199,6 +200,12 @@ function recovery.expire(self)
       end
     else
       self.lost[#self.lost + 1] = { id = id, life = one.life, what = epoch.ENDED, leaves = not life }
+    end
+  end
+  for id, one in pairs(self.replaced) do
+    if self.closed > one.epoch + ENDS_WITHIN then
+      self.lost[#self.lost + 1] = { id = id, life = one.life, what = epoch.ENDED }
+      self.replaced[id] = nil
     end
   end
   if next(self.orphans) == nil then return end

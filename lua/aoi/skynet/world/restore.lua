@@ -122,7 +122,7 @@ local function by_home(self)
     entities[k + 5] = self.claimed[list[i]] or false
   end
   for id, left in pairs(self.left) do
-    if not self.outbox:owns(id) then table.insert(at(id).ended, { id = id, life = left.life }) end
+    if self.outbox:owns(id) ~= left.life then table.insert(at(id).ended, { id = id, life = left.life }) end
   end
   return homes
 end

@@ -59,7 +59,7 @@ function Shard.new(options)
     core = space, router = world.router(space, map, options.number, (options.epoch or 0) + 1),
     term = options.term or 0, terms = options.terms or {}, ready = options.term and options.epoch + 1 or 0,
     grace = options.grace or 100, renewed = 0, blank = options.lost, waits = options.lost, fulls = {},
-    returning = {}, orphans = {}, revived = {}, ended = {}, superseded = {}, lost = {}, ended_nodes = {},
+    returning = {}, orphans = {}, replaced = {}, revived = {}, ended = {}, superseded = {}, lost = {}, ended_nodes = {},
     post = outlet.post(), clients = {}, notes = {}, letters = {},
     overridden = {}, adopted = {}, views = {}, taken_views = {}, quantum = options.quantum, fields = options.fields,
     traits = {}, trait_changes = {},
