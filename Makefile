@@ -52,6 +52,7 @@ CORE_SO   := $(patsubst ./%,%,$(TREE)/aoi/core.so)
 LIB_A     := $(CORE_DIR)/libaoi.a
 CHECKED_A := $(CORE_DIR)/libaoi-checked.a
 BENCH_SO  := $(BIND_DIR)/bench/native.so
+BENCH_SPEC_SO := $(BIND_DIR)/spec/bench/native.so
 FAULTY_SO := $(BIND_DIR)/spec/faulty.so
 SOAK      := $(CORE_DIR)/soak
 CSPECS    := $(patsubst %,$(CORE_DIR)/spec/%$(EXE),$(filter-out $(SKIP),$(patsubst spec/c/%.c,%,$(sort $(wildcard spec/c/*.c)))))
@@ -62,7 +63,8 @@ FUZZERS   := $(patsubst fuzz/%.c,%,$(sort $(wildcard fuzz/*.c)))
 # What a Lua program needs to find the built tree, whichever Lua and variant it is. bench.native is in build/ alone.
 LUA_DIRS := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua
 LIB_DIRS := $(patsubst %/.,%,$(CURDIR)/$(TREE))/?.so
-LUA_ENV   = LUA_PATH='$(LUA_DIRS);;' LUA_CPATH='$(LIB_DIRS);$(CURDIR)/$(BIND_DIR)/?.so;;' $(PRELOAD_$(VARIANT))
+lua_env   = LUA_PATH='$(LUA_DIRS);;' LUA_CPATH='$(LIB_DIRS);$(CURDIR)/$(BIND_DIR)/$(1)?.so;;' $(PRELOAD_$(VARIANT))
+LUA_ENV   = $(call lua_env)
 SUBMAKE  := $(MAKE) --no-print-directory
 say       = $(if $(V),,@echo "  $(1) $@"; mkdir -p $(@D);)
 
@@ -100,18 +102,21 @@ $(CORE_SO): $(BUILT_SO) FORCE
 	@mkdir -p $(@D); cmp -s $< $@ || { cp $< $@.new && mv $@.new $@; }
 endif
 
-# From the archive, so that a program that includes what it needs of the core is linked without it.  What checks need not
-# be fast: some include all of the core, which takes three times as long with -O3.
+# From the archive, so that a program that includes what it needs of the core is linked without it. These need not be
+# fast: some include all of the core, which takes five times as long to compile with -O3.
 $(CSPECS): $(CORE_DIR)/spec/%$(EXE): spec/c/%.c $(CHECKED_A)
-	$(call say,CC) $(subst -O3,-O1,$(COMPILE)) -DAOI_ASSERT -Ispec/c -o $@ $< $(CHECKED_A) $(LINK)
-$(CXXSPECS): $(CORE_DIR)/spec/%: spec/c/%.cpp $(LIB_A)
-	$(call say,CXX) $(CXX) -std=c++11 -Wall -Wextra -pedantic -Werror -Iinclude -MMD -MP -MF $@.d -MT $@ -o $@ $< $(LIB_A) $(LINK)
+	$(call say,CC) $(subst -O3,-O0,$(COMPILE)) -DAOI_ASSERT -Ispec/c -o $@ $< $(CHECKED_A) $(LINK)
+$(CXXSPECS): $(CORE_DIR)/spec/%: spec/c/%.cpp $(CHECKED_A)
+	$(call say,CXX) $(CXX) -std=c++11 -Wall -Wextra -pedantic -Werror -Iinclude -MMD -MP -MF $@.d -MT $@ -o $@ $< $(CHECKED_A) $(LINK)
 $(CORE_DIR)/bench/%: bench/c/%.c $(LIB_A)
 	$(call say,CC) $(COMPILE) -o $@ $< $(LIB_A) $(LINK)
 $(SOAK): spec/soak/soak.c $(LIB_A)
 	$(call say,CC) $(COMPILE) -o $@ $< $(LIB_A) $(LINK)
-$(BENCH_SO): bench/c/native.c $(LIB_A) $(BIND_DIR)/flags
-	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) $(LINK_LUA) -o $@ $< $(LIB_A) $(LINK)
+# For the specs of the benchmark with the core that has assertions, which is built by then.
+$(BENCH_SO): $(LIB_A)
+$(BENCH_SPEC_SO): $(CHECKED_A)
+$(BENCH_SO) $(BENCH_SPEC_SO): bench/c/native.c $(BIND_DIR)/flags
+	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) $(LINK_LUA) -o $@ $< $(filter %.a,$^) $(LINK)
 $(FAULTY_SO): spec/support/faulty.c $(BIND_DIR)/flags
 	$(call say,CC) $(COMPILE) -isystem $(LUA_INCDIR) $(LINK_LUA) -o $@ $< $(LINK)
 
@@ -172,7 +177,7 @@ clean:
 # ---- check -------------------------------------------------------------------------------------------------
 
 # What a newcomer waits for: random histories are shorter than usual. .ci/run has them longer.
-test: export AOI_LENGTH ?= 0.4
+test: export AOI_LENGTH ?= 0.25
 test: cspec spec
 # The same with random histories that are so many times as long.
 test-long:
@@ -181,8 +186,8 @@ asan:
 	@AOI_LENGTH=$${AOI_LENGTH:-2} $(SUBMAKE) cspec spec VARIANT=asan
 
 # The Lua specs; ARGS goes to busted, AOI_SEED replays a random history, AOI_LENGTH=5 makes it so much longer.
-spec: $(CORE_SO) $(BENCH_SO) $(FAULTY_SO)
-	@spec/run.sh lua env $(LUA_ENV) AOI_TREE=$(TREE) AOI_FAULTY=$(CURDIR)/$(FAULTY_SO) \
+spec: $(CORE_SO) $(BENCH_SPEC_SO) $(FAULTY_SO)
+	@spec/run.sh lua env $(call lua_env,spec/) AOI_TREE=$(TREE) AOI_FAULTY=$(CURDIR)/$(FAULTY_SO) \
 	  $(LUA) "$$(command -v busted)" --cpath='$(TREE)/?.so' $(ARGS)
 
 # The C specs: each file in spec/c is a program that is linked with the core, without Lua, and exits with 0.

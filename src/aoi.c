@@ -61,6 +61,7 @@
 
 #include "core/broad_phase.c"
 #include "core/engines.c"
+#include "core/shapes.c"
 #include "engines/brute.c"
 #include "engines/grid.c"
 #include "engines/list/block_list.c"
@@ -98,7 +99,6 @@
 #include "core/override_table.c"
 #include "core/pair_table.c"
 #include "core/query.c"
-#include "core/shapes.c"
 #include "core/space.c"
 #include "core/sweep.c"
 #include "core/visibility.c"

@@ -236,6 +236,9 @@ local function by_hand(rec, radius)
   return enter, leave
 end
 
+local taken = {}
+for _, engine in ipairs(tree.engines) do taken[engine] = true end
+
 for _, engine in ipairs(aoi.engines()) do
   describe("a replay on " .. engine, function()
     for dimensions = 2, 3 do
@@ -273,7 +276,7 @@ for _, engine in ipairs(aoi.engines()) do
     end
 
     it("of the recorded crowd gives the published events", function()
-      if engine ~= tree.engines[1] and #tree.engines == 1 then return pending "once is enough" end
+      if not taken[engine] then return pending "others are enough" end
       local rec = assert(recording.read(CROWD))
       assert.same({ 959, 128783, 224 }, { #rec, rec.rows, rec.most })
       assert.same({

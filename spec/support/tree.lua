@@ -5,12 +5,15 @@
 --             this one alone
 --   plain     none for sanitizers or coverage
 --   engines   those to go through where it is the binding that is tested: all of the usual Lua, with and without
---             sanitizers; one of every other Lua, as they share the core
+--             sanitizers, two where histories are short; one of every other Lua, as they share the core
 local aoi = require "aoi"
+local random_run = require "spec.support.random_run"
 
 local path = os.getenv("AOI_TREE") or "."
 local tree = { path = path, usual = path == ".", plain = path == "." or not path:find("-", 1, true) }
 
-tree.engines = (tree.usual or not tree.plain) and aoi.engines() or { aoi.engines()[1] }
+local all = aoi.engines()
+local short = random_run.steps(100) < 50
+tree.engines = not (tree.usual or not tree.plain) and { all[1] } or short and { all[1], all[2] } or all
 
 return tree
