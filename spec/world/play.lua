@@ -4,7 +4,7 @@
 --                                                           slow: clients stop to acknowledge now and then;
 --                                                           process_of(number): where that client is; nodes
 --                                                           disturb(net): called all the time
---   local nodes, events, space, answers = play.reference(run)
+--   local nodes, events, space, answers = play.reference(run)    and run.replaced, as of replay.lua
 --   play.check_end(run, space)                              all is quiet: shards and handlers have what the space has
 local aoi = require "aoi"
 local assert = require "luassert"
@@ -82,6 +82,7 @@ function play.reference(r)
       answers = answers + 1
     end
   end
+  r.replaced = run.replaced
   return nodes, total, run.space, answers
 end
 

@@ -77,7 +77,7 @@ local function count_pairs(list)
 end
 
 -- No pair has more events than the space tells of it; a short visit may be missed. Returns how many have been heard.
-local function compare(reference, heard, dead)
+local function compare(reference, heard, dead, replaced)
   local told, total = {}, 0
   for name, epochs in pairs(reference) do
     told[name] = {}
@@ -97,7 +97,8 @@ local function compare(reference, heard, dead)
     end
     for target, n in pairs(count) do
       total = total + n
-      local most, life = told[name .. " " .. target] or 0, next(lives[target])
+      local most = (told[name .. " " .. target] or 0) + 2 * (replaced[target] or 0)
+      local life = next(lives[target])
       -- A shard may die with the command that has removed a node which was added again: the space has one life of it.
       while next(lives[target], life) do
         life, most = next(lives[target], life), most + 2
@@ -115,7 +116,7 @@ local function history(scene, seed, actions)
   run.asked = {} -- what has died with a shard is in no answer until it has been restored
   local reference, total, space = play.reference(run)
   play.check_end(run, space)
-  local heard = scene.slow and 0 or compare(reference, run.heard, run.dead)
+  local heard = scene.slow and 0 or compare(reference, run.heard, run.dead, run.replaced)
   for _, member in ipairs(run.members) do assert.same({}, member.logged) end
   assert.same({}, run.net.ended)
   return run, total, heard

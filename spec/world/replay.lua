@@ -2,7 +2,8 @@
 -- phases.
 --
 --   local replay = replay.new(plan, dimensions)      replay:take(epoch, line) ...
---   for kind, watcher, node, target in replay:events(epoch) do ... end
+--   replay:epoch(number)                             what space:drain returns
+--   replay.replaced[id]                              how many lives of it have ended by the entering of another
 local aoi = require "aoi"
 local log = require "aoi.skynet.world.log"
 local tiles = require "aoi.skynet.world.tiles"
@@ -15,7 +16,7 @@ Replay.__index = Replay
 function replay.new(plan, dimensions)
   local space = aoi.new { engine = "grid", delivery = "deferred", dimensions = dimensions }
   return setmetatable({
-    space = space, dimensions = dimensions, lines = {}, drained = {}, rows = {},
+    space = space, dimensions = dimensions, lines = {}, lives = {}, replaced = {}, drained = {}, rows = {},
     router = world.router(space, tiles.map(plan), 1), -- knows how areas are packed
   }, Replay)
 end
@@ -32,8 +33,10 @@ end
 
 local MAKE = {}
 
-function MAKE.leave(self, id)
-  if self.space:has(id) then self.space:leave(id) end -- it may have been lost before
+function MAKE.leave(self, id, life)
+  if self.lives[id] ~= life then return end -- it has been lost before
+  self.lives[id] = nil
+  self.space:leave(id)
 end
 
 function MAKE.remove(self, id, node) self.space:remove_node(id, node) end
@@ -46,8 +49,12 @@ function MAKE.kind(self, id, kind) self.space:set_kind(id, kind) end
 
 function MAKE.area(self, id, node, area) self.space:set_area(id, node, (self.router:unpack(area))) end
 
-function MAKE.enter(self, id, kind, x, y, z)
-  MAKE.leave(self, id) -- that was lost
+function MAKE.enter(self, id, kind, life, x, y, z)
+  if self.lives[id] then -- that it has left was lost, and a ghost of that life may be seen until its home says so
+    MAKE.leave(self, id, self.lives[id])
+    self.replaced[id] = (self.replaced[id] or 0) + 1
+  end
+  self.lives[id] = life
   if z then self.space:enter(id, x, y, z, kind) else self.space:enter(id, x, y, kind) end
 end
 
@@ -58,12 +65,13 @@ function MAKE.add(self, id, node, area)
 end
 
 -- It is now as this says, whatever was lost with a shard.
-function MAKE.restore(self, id, kind, x, y, z, ...)
+function MAKE.restore(self, id, kind, life, x, y, z, ...)
   local space, nodes = self.space, { ... }
   z = math.type(z) and z or nil
   if not space:has(id) then
-    MAKE.enter(self, id, kind, x, y, z)
+    MAKE.enter(self, id, kind, life, x, y, z)
   else
+    self.lives[id] = life
     MAKE.move(self, id, x, y, z)
     if space:kind(id) ~= kind then space:set_kind(id, kind) end
   end

@@ -4,8 +4,9 @@
 --   life[id]    the number of its life; one home never gives the same number twice
 --   holder[id]  the shard that owns it
 --   revived[id] the client that has brought it back after a death
---   replaced[id] { life, epoch }: a life that its client says it has made leave, while this home has not heard of its
---               end, which may be lost: another has been claimed in that epoch
+--   replaced[id] { life, holder, term, at }: a life that its client says it has made leave, and another has been claimed
+--               before this home has heard of its end; that is lost where that instance of its holder, nil: unknown,
+--               has died, or in the epoch `at`
 --   claims[id]  { client, stamp }: that client has claimed it for the holder, until its entering is heard of: client
 --               and holder may die before
 --
@@ -19,6 +20,7 @@ local world = require "aoi.skynet.native" "world"
 local directory = { commands = {} }
 
 local RESTORES = 20 -- epochs in which clients restore most of what has died with a shard
+local ENDS_WITHIN = 3 -- epochs until a home has heard of the end of what has left
 local CMD = directory.commands
 
 function directory.home(shard, id) return world.home(id, shard.plan.shards) end
@@ -49,7 +51,9 @@ local function claim(shard, client, name, id, holder, left)
     argument.fail(1, name, 0, "entity %d is already in the world", id)
   end
   if left and (shard.life[id] == left or is_unknown(shard, id)) then
-    shard.replaced[id] = { life = left, epoch = shard.applied }
+    local holder = shard.holder[id]
+    shard.replaced[id] = { life = left, holder = holder, at = shard.closed + ENDS_WITHIN,
+                           term = not shard.orphans[id] and (shard.terms[holder] or 0) }
   end
   shard.last_life = shard.last_life % 0xffffffff + 1
   shard.life[id], shard.holder[id], shard.orphans[id] = shard.last_life, holder, nil

@@ -1,12 +1,13 @@
 -- What a shard has accepted, epoch by epoch, as lines: the union of all shards' lines of an epoch, made in one
 -- space in the order of the phases, gives the events of the world.
 --
---   1 leave ID | 1 remove ID NODE | 2 move ID X Y [Z] | 2 rows BYTES | 3 kind ID KIND | 4 area ID NODE AREA
---   5 enter ID KIND X Y [Z] | 6 add ID NODE AREA
---   2 restore ID KIND X Y Z|- [NODE AREA ...]       after a death: what is there from now on
+--   1 leave ID LIFE | 1 remove ID NODE | 2 move ID X Y [Z] | 2 rows BYTES | 3 kind ID KIND | 4 area ID NODE AREA
+--   5 enter ID KIND LIFE X Y [Z] | 6 add ID NODE AREA
+--   2 restore ID KIND LIFE X Y Z|- [NODE AREA ...]  after a death: what is there from now on
 --
 -- The number in front is the phase; coordinates are hexadecimal, so that no bit is lost; AREA is the packed area in
--- hexadecimal, BYTES a message of moves as a client sends it.
+-- hexadecimal, BYTES a message of moves as a client sends it. After a death a life may be said to leave that is not
+-- there any more, while another of that id is.
 
 local log = {}
 
@@ -23,13 +24,13 @@ function log.restored(shard, id, ent)
   local list, at = {}, ent.birth
   for node, rec in pairs(ent.nodes or {}) do list[#list + 1] = (" %d %s"):format(node, hex(rec.area)) end
   local z = at.z and ("%a"):format(at.z) or "-"
-  shard.log(shard.closed, ("2 restore %d %d %s %s%s"):format(id, ent.kind, place(at.x, at.y), z, table.concat(list)))
+  shard.log(shard.closed, ("2 restore %d %d %d %s %s%s"):format(id, ent.kind, ent.life, place(at.x, at.y), z, table.concat(list)))
 end
 
 --- When an epoch is closed, before entities enter or are handed over.
 function log.commands(shard)
   local function put(...) shard.log(shard.closed, (...):format(select(2, ...))) end
-  for _, leave in ipairs(shard.leaves) do put("1 leave %d", leave.id) end
+  for _, leave in ipairs(shard.leaves) do put("1 leave %d %d", leave.id, leave.life) end
   for _, rec in ipairs(shard.removed) do put("1 remove %d %d", rec.id, rec.node) end
   for id, kind in pairs(shard.kinds) do put("3 kind %d %d", id, kind) end
   for rec in pairs(shard.changed) do
@@ -39,7 +40,7 @@ function log.commands(shard)
     local ent = shard.ents[id]
     if ent and ent.birth and not ent.past and not ent.logged then
       ent.logged = true
-      put("5 enter %d %d %s", id, ent.kind, place(ent.birth.x, ent.birth.y, ent.birth.z))
+      put("5 enter %d %d %d %s", id, ent.kind, ent.life, place(ent.birth.x, ent.birth.y, ent.birth.z))
     end
   end
   for _, rec in ipairs(shard.added) do
@@ -64,7 +65,7 @@ function log.read(line)
   for word in line:gmatch("%S+") do list[#list + 1] = word end
   for i = 1, #list do
     local n = i ~= 2 and tonumber(list[i])
-    if i == 5 and (list[2] == "add" or list[2] == "area") or list[2] == "restore" and i > 7 and i % 2 == 1 then
+    if i == 5 and (list[2] == "add" or list[2] == "area") or list[2] == "restore" and i > 8 and i % 2 == 0 then
       list[i] = list[i]:gsub("%x%x", function(c) return string.char(tonumber(c, 16)) end)
     elseif n then
       list[i] = n

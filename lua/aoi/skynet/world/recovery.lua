@@ -36,7 +36,6 @@ local overrides = require "aoi.skynet.world.overrides"
 local traits = require "aoi.skynet.world.traits"
 
 local recovery = { commands = {} }
-local ENDS_WITHIN = 3 -- epochs in which a home hears of the end of a life that has been made leave
 local CMD = recovery.commands
 
 --- Whether requests must wait: what the homes know is not here yet.
@@ -99,7 +98,7 @@ end
 --- Tells all shards that nothing but what they have been told of these lives is true.
 function recovery.tell_lost(self, put)
   for _, lost in ipairs(self.lost) do
-    if lost.leaves and self.log then self.log(self.closed, ("1 leave %d"):format(lost.id)) end
+    if lost.leaves and self.log then self.log(self.closed, ("1 leave %d %d"):format(lost.id, lost.life)) end
     local row = epoch.lost(lost.id, lost.life, lost.what)
     for shard = lost.to or 1, lost.to or self.plan.shards do put(shard, epoch.LOST, row) end
   end
@@ -181,7 +180,7 @@ end
 -- Later -------------------------------------------------------------------------------------------------------------
 
 local function drop_orphan(self, id)
-  if self.log then self.log(self.closed, ("1 leave %d"):format(id)) end
+  if self.log then self.log(self.closed, ("1 leave %d %d"):format(id, self.life[id])) end
   self.life[id], self.holder[id], self.orphans[id], self.claims[id] = nil, nil, nil, nil
 end
 
@@ -203,7 +202,7 @@ function recovery.expire(self)
     end
   end
   for id, one in pairs(self.replaced) do
-    if self.closed > one.epoch + ENDS_WITHIN then
+    if self.closed >= one.at or one.holder and (self.terms[one.holder] or 0) ~= one.term then
       self.lost[#self.lost + 1] = { id = id, life = one.life, what = epoch.ENDED }
       self.replaced[id] = nil
     end

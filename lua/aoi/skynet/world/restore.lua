@@ -218,7 +218,7 @@ local function restore_all(self, by_shard)
   return true
 end
 
--- Nodes that have been ended, of which the last word is lost.
+-- Nodes that have been ended, of which the last word is lost; a resync from now on ends them, too.
 local function end_nodes(self, epoch)
   local list = {}
   for _, record in pairs(self.records) do
@@ -226,6 +226,7 @@ local function end_nodes(self, epoch)
       local n = #list
       list[n + 1] = record.handle
       list[n + 2], list[n + 3] = heard(self, record.handle)
+      self.client.inbox:since(record.handle, (self.answered_at or 0) + 1)
     end
   end
   return not list[1] or ask(self, 1, "end_nodes", list)
