@@ -4,9 +4,9 @@
 --   life[id]    the number of its life; one home never gives the same number twice
 --   holder[id]  the shard that owns it
 --   revived[id] the client that has brought it back after a death
---   replaced[id] { life, holder, term, at }: a life that its client says it has made leave, and another has been claimed
---               before this home has heard of its end; that is lost where that instance of its holder, nil: unknown,
---               has died, or in the epoch `at`
+--   replaced[id] { life, holder, term, at }: a life that its client has made leave, and another has been claimed before
+--               this home has heard of its end; that is lost where that instance of its holder (nil: unknown) has died,
+--               or in the epoch `at`
 --   claims[id]  { client, stamp }: that client has claimed it for the holder, until its entering is heard of: client
 --               and holder may die before
 --
@@ -51,9 +51,9 @@ local function claim(shard, client, name, id, holder, left)
     argument.fail(1, name, 0, "entity %d is already in the world", id)
   end
   if left and (shard.life[id] == left or is_unknown(shard, id)) then
-    local holder = shard.holder[id]
-    shard.replaced[id] = { life = left, holder = holder, at = shard.closed + ENDS_WITHIN,
-                           term = not shard.orphans[id] and (shard.terms[holder] or 0) }
+    local former = shard.holder[id]
+    shard.replaced[id] = { life = left, holder = former, at = shard.closed + ENDS_WITHIN,
+                           term = not shard.orphans[id] and (shard.terms[former] or 0) }
   end
   shard.last_life = shard.last_life % 0xffffffff + 1
   shard.life[id], shard.holder[id], shard.orphans[id] = shard.last_life, holder, nil

@@ -24,7 +24,8 @@ function log.restored(shard, id, ent)
   local list, at = {}, ent.birth
   for node, rec in pairs(ent.nodes or {}) do list[#list + 1] = (" %d %s"):format(node, hex(rec.area)) end
   local z = at.z and ("%a"):format(at.z) or "-"
-  shard.log(shard.closed, ("2 restore %d %d %d %s %s%s"):format(id, ent.kind, ent.life, place(at.x, at.y), z, table.concat(list)))
+  shard.log(shard.closed, ("2 restore %d %d %d %s %s%s"):format(id, ent.kind, ent.life, place(at.x, at.y), z,
+    table.concat(list)))
 end
 
 --- When an epoch is closed, before entities enter or are handed over.
