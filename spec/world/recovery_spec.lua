@@ -15,6 +15,7 @@ local random_run = require "spec.support.random_run"
 local recovery = require "aoi.skynet.world.recovery"
 local replace = require "spec.support.replace"
 local restore = require "aoi.skynet.world.restore"
+local rng = require "spec.support.rng"
 
 local SEED = random_run.seed("world recovery")
 local ACTIONS = random_run.steps(150)
@@ -162,6 +163,44 @@ describe("shards that die have successors:", function()
       end)
       net:run_until(function() return left and died end, 1000)
       assert(left <= died + 8, ("seen for %d epochs more"):format(left - died))
+    end
+  end)
+
+  it("a node that is removed while its client is behind ends, whatever dies meanwhile", function()
+    for run = 1, 12 do
+      local net = network.new { seed = SEED + run, plan = scenes[1].plan, processes = { 2, 2 }, window = 2, lose = 0.1 }
+      local random, one, two = rng.new(SEED + run), net:member(1), net:member(2)
+      net.stopped[9] = true
+      net:spawn(function()
+        one:enter(1, 10, 10)
+        one:enter(2, 12, 10)
+        two:enter(4, 50, 52)
+        two:add_node(1, 7, 5, {})
+        net:sleep(0.5)
+        local heard = net.lines["x2>" .. two.address]
+        heard.to = "z9"
+        local steps = {
+          { random() * 3, function() net:spawn(function() two:remove_node(1, 7) end) end },
+          { random() * 3, function() net:kill_shard(random(3) + 1) end },
+          { random() * 3, function() heard.to = two.address end },
+        }
+        table.sort(steps, function(a, b) return a[1] < b[1] end)
+        local at = 0
+        for _, step in ipairs(steps) do
+          net:sleep(step[1] - at)
+          at = step[1]
+          step[2]()
+        end
+      end)
+      net:spawn(function()
+        for _ = 1, 60 do
+          net:sleep(0.1)
+          if one:has(2) then one:move(2, random() * 20, 10) end
+          one:flush()
+        end
+      end)
+      net:run(12)
+      assert(not next(two.records), "its client has it for ever")
     end
   end)
 end)
