@@ -54,7 +54,7 @@ return function(Shard)
   --- Returns the life that ends.
   function Shard:take_out(id, ent, client)
     if ent.client ~= client then outlet.note(self, ent.client, id, outlet.LEFT, ent.life) end
-    if ent.past then self.lost[#self.lost + 1] = { id = id, life = ent.life, what = epoch.ENDED, leaves = true } end
+    if ent.past then self.lost[#self.lost + 1] = { id = id, life = ent.life, what = epoch.ENDED } end
     if ent.birth then
       self.releases[#self.releases + 1] = { id = id, life = ent.life }
     else

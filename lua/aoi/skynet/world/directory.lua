@@ -98,7 +98,9 @@ end
 --- release(ids, lives): they have not entered after all.
 function CMD.release(shard, _, ids, lives)
   for i, id in ipairs(ids) do
-    if shard.life[id] == lives[i] then shard.life[id], shard.holder[id], shard.claims[id] = nil, nil, nil end
+    if shard.life[id] == lives[i] then
+      shard.life[id], shard.holder[id], shard.claims[id], shard.orphans[id] = nil, nil, nil, nil
+    end
   end
 end
 

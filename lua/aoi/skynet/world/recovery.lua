@@ -98,7 +98,7 @@ end
 --- Tells all shards that nothing but what they have been told of these lives is true.
 function recovery.tell_lost(self, put)
   for _, lost in ipairs(self.lost) do
-    if lost.leaves and self.log then self.log(self.closed, ("1 leave %d %d"):format(lost.id, lost.life)) end
+    if lost.what == epoch.ENDED and self.log then self.log(self.closed, ("1 leave %d %d"):format(lost.id, lost.life)) end
     local row = epoch.lost(lost.id, lost.life, lost.what)
     for shard = lost.to or 1, lost.to or self.plan.shards do put(shard, epoch.LOST, row) end
   end
@@ -198,7 +198,7 @@ function recovery.expire(self)
         table.insert(self.lost, { id = id, life = life, what = epoch.ENDS, to = self.holder[id] })
       end
     else
-      self.lost[#self.lost + 1] = { id = id, life = one.life, what = epoch.ENDED, leaves = not life }
+      self.lost[#self.lost + 1] = { id = id, life = one.life, what = epoch.ENDED }
     end
   end
   for id, one in pairs(self.replaced) do
