@@ -95,10 +95,14 @@ function recovery.bear(self, id, ent)
   return (self.router:restored(id, ent.life, ent.kind, at.x, at.y, at.z))
 end
 
+local function log_leave(self, id, life)
+  if self.log then self.log(self.closed, ("1 leave %d %d"):format(id, life)) end
+end
+
 --- Tells all shards that nothing but what they have been told of these lives is true.
 function recovery.tell_lost(self, put)
   for _, lost in ipairs(self.lost) do
-    if lost.what == epoch.ENDED and self.log then self.log(self.closed, ("1 leave %d %d"):format(lost.id, lost.life)) end
+    if lost.what == epoch.ENDED then log_leave(self, lost.id, lost.life) end
     local row = epoch.lost(lost.id, lost.life, lost.what)
     for shard = lost.to or 1, lost.to or self.plan.shards do put(shard, epoch.LOST, row) end
   end
@@ -180,7 +184,7 @@ end
 -- Later -------------------------------------------------------------------------------------------------------------
 
 local function drop_orphan(self, id)
-  if self.log then self.log(self.closed, ("1 leave %d %d"):format(id, self.life[id])) end
+  log_leave(self, id, self.life[id])
   self.life[id], self.holder[id], self.orphans[id], self.claims[id] = nil, nil, nil, nil
 end
 
