@@ -46,6 +46,34 @@ local function killer()
   end
 end
 
+-- Cuts one or two processes off for five seconds: theirs is the smaller part, or the one without the first process.
+-- They stand still, end as they hear of the others again, and are started anew.
+local function parter()
+  local at = 10
+  return function(net)
+    if net.exchanges[GATE].epoch < at then return end
+    at = math.huge
+    local list, cut, stood = {}, {}, {}
+    for index in pairs(net.exchanges[GATE].processes) do list[#list + 1] = index ~= GATE and index or nil end
+    table.sort(list)
+    for _ = 1, net.random(#list - 1) do cut[table.remove(list, 1 + net.random(#list - 1))] = true end
+    net:spawn(function()
+      net:part(cut)
+      net:sleep(1) -- what is under way has arrived
+      for index in pairs(cut) do stood[index] = net.exchanges[index].epoch end
+      net:sleep(4)
+      for index in pairs(cut) do assert.equal(stood[index], net.exchanges[index].epoch) end
+      net:part {}
+      for index in pairs(cut) do
+        repeat net:sleep(0.05) until net.ended[index]
+        local name = net.exchanges[index].processes[index].name
+        net.ended[index], net.killed[index] = nil, true
+        net:start_process(name, function() at = net.exchanges[GATE].epoch + 40 end)
+      end
+    end)
+  end
+end
+
 -- Gives tiles to other shards every second epoch.
 local function give_tiles(net, done)
   local rows, shard, plan = {}, net.random(6), net.plan
@@ -116,8 +144,8 @@ local function compare(run, reference)
   end
 end
 
-local function killed(seed)
-  local run = play.run(scene_of(0.05, 2), seed, ACTIONS, killer())
+local function killed(seed, disturb)
+  local run = play.run(scene_of(0.05, 2), seed, ACTIONS, disturb)
   run.asked = {} -- what has died with a shard is in no answer until it has been restored
   local _, total, space = play.reference(run)
   check(run, space)
@@ -137,8 +165,12 @@ end
 
 describe("processes of a world", function()
   it("die one after the other, whoever leads, and come back: nobody else hears of it", function()
-    for i = 1, RUNS do print(killed(SEED + i)) end
-    for _, seed in ipairs(REGULAR) do killed(seed) end
+    for i = 1, RUNS do print(killed(SEED + i, killer())) end
+    for _, seed in ipairs(REGULAR) do killed(seed, killer()) end
+  end)
+
+  it("that the network cuts off stand still, and come back as newcomers: nobody else hears of it", function()
+    for i = 1, RUNS / 2 do print(killed(SEED + 50 + i, parter())) end
   end)
 
   it("and tiles that move change no event and no answer", function()
