@@ -155,6 +155,7 @@ elif [ "$what" = scale ]; then
   cat "$OUT"/*.result
 else
   wait
+  make --no-print-directory -s aoi/core.so
   eval "$(make -s env LUA=lua5.4)"
   # shellcheck disable=SC2086
   lua5.4 bench/skynet/world/compare.lua "$OUT" "$SHARDS" $NODES
