@@ -17,6 +17,11 @@ function random_run.steps(default)
   return tonumber(os.getenv("AOI_STEPS")) or math.max(1, math.ceil(default * (tonumber(os.getenv("AOI_LENGTH")) or 1)))
 end
 
+-- How many histories, of each another seed: where they are shorter there are fewer, too.
+function random_run.runs(usual)
+  return math.max(1, math.ceil(usual * math.min(1, tonumber(os.getenv("AOI_LENGTH")) or 1)))
+end
+
 -- What to set to see the same once more.
 function random_run.again(seed)
   local text = ("AOI_SEED=%d"):format(seed)

@@ -73,7 +73,7 @@ describe("the end of a process", function()
   end
 
   it("is none of the others: they go on within a heartbeat and a second, and have its shards", function()
-    for run = 1, 10 do
+    for run = 1, random_run.runs(10) do
       local net, victim = three(SEED + run), run % 2 + 1
       local members = busy(net, 4)
       net:run(2 + run / 7)
@@ -86,7 +86,7 @@ describe("the end of a process", function()
   end)
 
   it("is proved by another life of it, which begins where others wait for it, and gets its shards back", function()
-    for run = 1, 10 do
+    for run = 1, random_run.runs(10) do
       local net, index = new_network { seed = SEED + run, nodes = { p1 = 2, p2 = 2 } }, run % 2 + 1
       local members = busy(net, 4)
       net:run(2 + run / 7)
@@ -103,7 +103,7 @@ describe("the end of a process", function()
   end)
 
   it("is that of its exchange", function()
-    for run = 1, 5 do
+    for run = 1, random_run.runs(5) do
       local net = three(SEED + run)
       local members = busy(net, 4)
       net:run(2 + run / 7)
@@ -144,7 +144,7 @@ end)
 
 describe("two processes that do not reach each other,", function()
   it("while all others reach both: the later one ends, and no other", function()
-    for run = 1, 10 do
+    for run = 1, random_run.runs(10) do
       local net = new_network { seed = SEED + run, processes = { 1, 1, 1, 1 } }
       local pair = ({ { 1, 3 }, { 2, 3 }, { 3, 4 } })[run % 3 + 1]
       local members = busy(net, 4)
@@ -161,7 +161,7 @@ end)
 
 describe("the end of a world", function()
   it("comes to everybody, in all processes, when a shard and its successors die again and again", function()
-    for run = 1, 5 do
+    for run = 1, random_run.runs(5) do
       local net = new_network { seed = SEED + run }
       for _, exchange in ipairs(net.exchanges) do exchange.most_deaths = 2 end
       local members = busy(net, 4)
@@ -201,7 +201,7 @@ end)
 
 describe("a client that dies", function()
   it("takes along what it has entered, wherever that is, in one epoch", function()
-    for run = 1, 5 do
+    for run = 1, random_run.runs(5) do
       local net = new_network { seed = SEED + run }
       local members = busy(net, 3)
       net:run(4)
