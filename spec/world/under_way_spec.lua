@@ -21,9 +21,9 @@ end
 
 local IDS = { 1, 2, 3, 4, 5, 6, 7, 8 }
 
--- Six of them, at the usual length: the client enters all entities and acts, in a coroutine; meanwhile something happens
--- to a shard, again and again, each time so many epochs later as disturb returns; then all is quiet, and what act has
--- returned is judged.
+-- Six of them, at the usual length: the client enters all entities and acts, in a coroutine; meanwhile something
+-- happens to a shard, again and again, each time so many epochs later as disturb returns; then all is quiet, and what
+-- act has returned is judged.
 local function histories(seed, act, disturb, judge)
   for run = 1, random_run.runs(6) do
     local net = network.new {
