@@ -40,7 +40,7 @@ else
     case $word in spec/* | -p | --pattern*) exec "$@" ;; esac
   done
   # Those that take longest come first, so that no processor is idle while the last of them runs.
-  printf '%s\n' spec/{world,core,tools,lua,robustness,skynet} $(dirname spec/*/*_spec.lua) | awk '!seen[$0]++' >"$logs/folders"
+  printf '%s\n' spec/{core,tools,lua,viewer,world,robustness} $(dirname spec/*/*_spec.lua) | awk '!seen[$0]++' >"$logs/folders"
   while read -r folder; do start "$folder" "$@" "$folder" </dev/null; done <"$logs/folders"
 fi
 wait
