@@ -149,7 +149,7 @@ function play.run(scene, seed, actions, disturb)
       if not victim.finished then net.running = net.running - 1 end
       net:kill_client(victim)
       table.remove(members, CLIENTS)
-      dead[CLIENTS] = true
+      dead[CLIENTS], dead.client = true, victim
       heir = join(CLIENTS + 1, function(member)
         repeat
           net:sleep(0.1)
@@ -241,6 +241,11 @@ local function check_clients(run)
   assert(nodes == records, "there are nodes of nobody")
 end
 
+--- Whether the client that has died had entered it: one that its shard and its home lose, too, is lost.
+function play.is_of_dead(dead, id)
+  return dead[math.floor(id % 5000000000 / 100)] or dead.client and dead.client.outbox:owns(id) ~= nil
+end
+
 --- Shards and handlers have what the space has.
 function play.check_end(run, space)
   local net, count = run.net, 0
@@ -262,7 +267,7 @@ function play.check_end(run, space)
   for _, id in ipairs((space:ids())) do
     local here = false
     for _, shard in ipairs(net.shards) do here = here or shard.ents[id] ~= nil end
-    if not here and run.dead[math.floor(id % 5000000000 / 100)] then
+    if not here and play.is_of_dead(run.dead, id) then
       space:leave(id) -- lost with its shard, its home and its client
     elseif not here then
       error(("entity %d is lost"):format(id), 0)
