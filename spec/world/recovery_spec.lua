@@ -166,6 +166,22 @@ describe("shards that die have successors:", function()
     end
   end)
 
+  it("a claim that comes to nothing after a death holds up no request for its id", function()
+    local net = network.new { seed = SEED, plan = scenes[1].plan, processes = { 4 }, grace = 60 }
+    local home, holder = net.shards[directory.home(net.shards[1], 7)], nil
+    for number, shard in ipairs(net.shards) do holder = shard ~= home and number or holder end
+    local claim = { 1, directory.stamp(home, holder) }
+    home.life[7], home.holder[7], home.claims[7] = 5, holder, claim
+    net:spawn(function()
+      net:sleep(0.3)
+      net:kill_shard(holder)
+    end)
+    net:run_until(function() return home.orphans[7] end, 60)
+    directory.commands.release(home, 1, { 7 }, { 5 })
+    assert.same({ false }, directory.commands.whose(home, 1, { 7 }))
+    home:check()
+  end)
+
   it("a node that is removed while its client is behind ends, whatever dies meanwhile", function()
     for run = 1, 12 do
       local net = network.new { seed = SEED + run, plan = scenes[1].plan, processes = { 2, 2 }, window = 2, lose = 0.1 }
