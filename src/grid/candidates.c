@@ -222,6 +222,7 @@ void aoi_grid_prefetch(const aoi_grid *g, uint32_t entity, int stage) {
 }
 
 enum { GRID_LARGE = 1 << 12, GRID_TRUSTED = 8 }; /* entities that no near cache holds; right predictions in a row */
+enum { GRID_ALONE = 4 }; /* movers up to which a batch is a carrier with its passengers; larger ones look ahead */
 
 /* The entity that moved after this one the last time, AOI_NONE if it is gone. */
 static uint32_t grid_follower(const aoi_world *w, uint32_t entity) {
@@ -270,7 +271,7 @@ void aoi_grid_propose(aoi_grid *g, uint32_t entity, const double *to, bool taken
     const aoi_entity_record *e = w->entities + entity;
     const double *from = e->pos;
     bool solid = w->dims == 3 && from[2] != to[2];
-    if (g->points.count >= GRID_LARGE && !w->mover_count && !taken) grid_predict(g, entity);
+    if (g->points.count >= GRID_LARGE && w->mover_count <= GRID_ALONE && !taken) grid_predict(g, entity);
     grid_levels levels = grid_levels_of(g, entity);
     for (uint32_t i = 0; i < g->layer_count; i++) {
         const aoi_grid_layer *y = g->layers + i;
