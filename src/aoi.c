@@ -73,6 +73,7 @@
 #include "engines/tower.c"
 #include "grid/candidates.c"
 #include "grid/lookups.c"
+#include "grid/may_change.c"
 #include "grid/nine_grid.c"
 #include "grid/node_layers.c"
 #include "grid/outward.c"

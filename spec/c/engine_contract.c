@@ -5,6 +5,8 @@
  *        \-> brute force over the records, by the definition in engine.h: every pair that may have changed is reported,
  *            no pair is reported twice, and a verb for which memory is refused leaves the index as it was
  *
+ * Of sectors and cylinders, whose borders no box tells, the rule itself says what may have changed.
+ *
  * Of AOI_SQUARE and AOI_CIRCLE an index may report only the pairs that pass the border of the radius or that of `keep`,
  * as what stays between the two does not change, and of circles only the watchers that have the point within `keep`.  The
  * bounds tell both borders, of a circle (not of a sphere) the inner one by the square that is inscribed in it. */
@@ -73,6 +75,9 @@ static bool may_change(uint32_t node, const double *w0, const double *w1, const 
                in_ball(w0, t0, a->keep) != in_ball(w1, t1, a->keep);
     if (b.shape == AOI_POLYGON && a->keep == a->radius)
         return in_polygon(&b, a->radius, w0, t0) != in_polygon(&b, a->radius, w1, t1);
+    if (b.shape == AOI_SECTOR || b.shape == AOI_CYLINDER)
+        return aoi_shape_holds(m.w.dims, b.shape, a, w0, t0, 0, 0) !=
+               aoi_shape_holds(m.w.dims, b.shape, a, w1, t1, 0, 0);
     if (b.shape == AOI_SQUARE && !a->shape)
         return in_cube(w0, t0, a->radius) != in_cube(w1, t1, a->radius) ||
                in_cube(w0, t0, a->keep) != in_cube(w1, t1, a->keep);
@@ -180,7 +185,8 @@ static void ask_watchers(void) {
         if (!aoi_is_live(m.w.nodes[n].generation)) continue;
         const double *w = m.w.entities[m.w.nodes[n].owner].pos;
         bool inside = aoi_is_bounded(m.w.nodes + n) && (idle || !b.idle) && in_box(&b, w, at) &&
-                      (b.shape != AOI_CIRCLE || in_ball(w, at, m.w.areas[n].keep));
+                      (b.shape != AOI_CIRCLE || in_ball(w, at, m.w.areas[n].keep)) &&
+                      ((b.shape != AOI_SECTOR && b.shape != AOI_CYLINDER) || aoi_in_ball(2, w, at, m.w.areas[n].keep));
         EXPECT(!inside || hit[n] == 1);
     }
 }
@@ -286,16 +292,26 @@ static aoi_bounds random_bounds(aoi_area_record *area, int flags) {
     double r = random_below(2) ? 4 * m.scale : random_length();
     double keep = random_below(2) ? r : r * 1.25;
     b.reach[0] = b.reach[1] = keep;
-    b.reach[2] = m.w.dims < 3 || random_below(2) ? INFINITY : keep;
+    b.reach[2] = m.w.dims < 3 ? INFINITY : keep;
     b.hole[0] = b.hole[1] = r;
-    switch (random_below(8)) {
+    switch (random_below(10)) {
+    case 8:
+    case 9:
+        keep = r;
+        b.shape = m.w.dims < 3 || random_below(2) ? AOI_SECTOR : AOI_CYLINDER;
+        for (int a = 0; a < 2; a++) b.reach[a] = fmax(r, 1e-150) * (1 + 0x1p-40);
+        if (random_below(2)) b.reach[2] = INFINITY;
+        b.hole[0] = b.hole[1] = b.shape == AOI_SECTOR ? -1 : aoi_inner_extent(2, AOI_CIRCLE, r);
+        break;
     case 0:
         b.reach[1] = b.hole[1] = random_length();
         if (random_below(2)) b.reach[0] = r;
+        if (random_below(2)) b.reach[2] = INFINITY;
         b.shape = AOI_BOX;
         break;
     case 1:
         b.hole[0] = b.hole[1] = -1;
+        if (random_below(2)) b.reach[2] = INFINITY;
         b.shape = AOI_POLYGON;
         break;
     case 2:
@@ -322,11 +338,16 @@ static void set_bounds(uint32_t n, const aoi_bounds *b, const aoi_area_record *a
     r->shape = b->shape;
     r->flags = (uint8_t)((r->flags & (AOI_NODE_OVERRIDES | AOI_NODE_SILENT)) |
                          (area->keep > area->radius ? AOI_NODE_KEEPS : 0));
-    bool derived = b->shape == AOI_CIRCLE || (b->shape == AOI_SQUARE && b->reach[2] == b->reach[0]);
+    bool derived = b->shape == AOI_CIRCLE || b->shape == AOI_SQUARE;
     const double square[] = {-1, -1, 1, -1, 1, 1, -1, 1};
-    if (!shapes[n] && !(shapes[n] = malloc(sizeof *shapes[n] + sizeof square))) abort();
+    if (!shapes[n] && !(shapes[n] = malloc(shape_bytes(4)))) abort();
     *shapes[n] = (aoi_shape){.hole = {b->hole[0], b->hole[1]}, .height = b->reach[2], .corners = 4};
+    shapes[n]->half_height = b->reach[2];
+    shapes[n]->facing = random_below(8) * 0.785398163397448310, shapes[n]->angle = 0.1 + random_below(31) * 0.2;
+    shapes[n]->fx = cos(shapes[n]->facing), shapes[n]->fy = sin(shapes[n]->facing),
+    shapes[n]->c = cos(shapes[n]->angle / 2);
     for (int i = 0; i < 8; i++) shapes[n]->points[i] = square[i] * area->radius;
+    fill_sides(shapes[n]);
     m.w.areas[n] = (aoi_area_record){area->radius, area->keep, 0, derived ? NULL : shapes[n]};
 }
 

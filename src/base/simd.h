@@ -536,6 +536,20 @@ static inline unsigned aoi_lanes_cross(const float (*ends)[4], const float *line
     return ~aoi_i32_bits(aoi_i32_or(aoi_f32_above(above, most), aoi_f32_above(least, below))) & 15;
 }
 
+static inline aoi_f32x4 aoi_f32_size(aoi_f32x4 a) {
+    return aoi_f32_most(a, aoi_f32_sub(aoi_f32_all(0), a));
+}
+
+/* Segments as x and y of their middles, x and y of their directions, of length 1, and half of their lengths: those from which
+ * (x, y) is no farther than `room`, along and across. */
+static inline aoi_i32x4 aoi_f32_beside(const aoi_f32x4 segment[5], aoi_f32x4 x, aoi_f32x4 y, aoi_f32x4 room) {
+    const aoi_f32x4 dx = aoi_f32_sub(x, segment[0]), dy = aoi_f32_sub(y, segment[1]);
+    const aoi_f32x4 along = aoi_f32_add(aoi_f32_mul(dx, segment[2]), aoi_f32_mul(dy, segment[3]));
+    const aoi_f32x4 across = aoi_f32_sub(aoi_f32_mul(dx, segment[3]), aoi_f32_mul(dy, segment[2]));
+    return aoi_i32_and(aoi_f32_atmost(aoi_f32_size(across), room),
+                       aoi_f32_atmost(aoi_f32_size(along), aoi_f32_add(segment[4], room)));
+}
+
 /* (at[a] - origin[a]) * scale + 2^30 of two axes, rounded down but for a part of 2^22; true if both are positive and below
  * 2^31: else they mean nothing. */
 static inline bool aoi_lanes_fixed(const double *at, const double *origin, double scale, int32_t out[2]) {

@@ -15,7 +15,7 @@
  * call. */
 #include "tick/join.h"
 
-enum { ENTITY_AHEAD = 8, FETCH_AHEAD = 4, FETCH_SOON = 2 }; /* movers whose memory is prefetched */
+enum { ENTITY_AHEAD = 12, FETCH_AHEAD = 8, FETCH_SOON = 4 }; /* movers whose memory is prefetched */
 
 /* As many as there are entities and no more, unless rows name one twice. */
 bool aoi_grow_movers(aoi_space *s, size_t n) {

@@ -67,16 +67,21 @@ static void round_reach(const aoi_area_record *a, double *reach) {
     reach[0] = reach[1] = aoi_outer_extent(AOI_CIRCLE, a->radius + a->shape->margin);
 }
 
+/* How far the corners are from the watcher on either axis, and the least rise of a side that rises. */
+static void measure_polygon(const aoi_shape *p, double *most, double *flattest) {
+    most[0] = most[1] = 0, *flattest = INFINITY;
+    for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) {
+        double rise = fabs(p->points[2 * i + 1] - p->points[2 * j + 1]);
+        if (rise > 0) *flattest = fmin(*flattest, rise);
+        for (int k = 0; k < 2; k++) most[k] = fmax(most[k], fabs(p->points[2 * i + (uint32_t)k]));
+    }
+}
+
 /* A point may be counted as inside by a rounded intersection next to the polygon: the bounds have room for that.  Next
  * to a side that rises by next to nothing the product underflows, and the room is that of its rounding, divided. */
 static void polygon_reach(const aoi_area_record *a, double *reach) {
-    const aoi_shape *p = a->shape;
-    double most[2] = {0, 0}, flattest = INFINITY;
-    for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) {
-        double rise = fabs(p->points[2 * i + 1] - p->points[2 * j + 1]);
-        if (rise > 0) flattest = fmin(flattest, rise);
-        for (int k = 0; k < 2; k++) most[k] = fmax(most[k], fabs(p->points[2 * i + (uint32_t)k]));
-    }
+    double most[2], flattest;
+    measure_polygon(a->shape, most, &flattest);
     double size = fmax(most[0], most[1]), room = size * 0x1p-40 + 0x1p-1074 / flattest;
     for (int i = 0; i < 2; i++) reach[i] = size > 1e150 ? INFINITY : fmax(most[i] + room, 1e-150); /* no overflow */
 }
@@ -160,7 +165,7 @@ const char *aoi_area_fault(int dims, const aoi_area *a) {
 }
 
 static size_t shape_bytes(uint32_t corners) {
-    return sizeof(aoi_shape) + 2 * (size_t)corners * sizeof(double);
+    return sizeof(aoi_shape) + 2 * (size_t)corners * sizeof(double) + (corners + 3) / 4 * sizeof(aoi_four_sides);
 }
 
 void aoi_shape_free(aoi_memory *m, aoi_shape *p) {
@@ -169,6 +174,38 @@ void aoi_shape_free(aoi_memory *m, aoi_shape *p) {
 
 void aoi_scratch_free(aoi_memory *m, aoi_shape *p) {
     if (p) aoi_resize(m, p, shape_bytes(AOI_MOST_CORNERS), 0);
+}
+
+/* How far a side is from the watcher. */
+static double side_distance(const double *a, const double *b, double length) {
+    double ux = length > 0 ? (b[0] - a[0]) / length : 0, uy = length > 0 ? (b[1] - a[1]) / length : 0;
+    double along = fmin(fmax(-(a[0] * ux + a[1] * uy), 0), length), x = a[0] + along * ux, y = a[1] + along * uy;
+    return sqrt(x * x + y * y);
+}
+
+/* Of sides that floats cannot tell a place from, as they are too far or too flat, every place is beside; of a lane without a
+ * side none is. */
+static void fill_sides(aoi_shape *p) {
+    double most[2], flattest;
+    measure_polygon(p, most, &flattest);
+    bool told = fmax(most[0], most[1]) < 1e15 && flattest > 0x1p-1000;
+    p->nearest = told ? INFINITY : 0;
+    p->farthest = told ? 0 : INFINITY;
+    for (uint32_t i = 0, j = p->corners - 1; i < (p->corners + 3) / 4 * 4; j = i++) {
+        float(*lanes)[4] = aoi_sides_of(p)[i / 4];
+        float side[5] = {0, 0, 0, 0, i < p->corners ? INFINITY : -INFINITY};
+        if (i < p->corners && told) {
+            const double *a = p->points + 2 * (size_t)j, *b = p->points + 2 * (size_t)i;
+            double dx = b[0] - a[0], dy = b[1] - a[1], length = sqrt(dx * dx + dy * dy);
+            bool point = length < 1e-30;
+            side[0] = (float)((a[0] + b[0]) / 2), side[1] = (float)((a[1] + b[1]) / 2);
+            side[2] = point ? 1 : (float)(dx / length), side[3] = point ? 0 : (float)(dy / length);
+            side[4] = (float)(length / 2);
+            p->nearest = fminf(p->nearest, (float)side_distance(a, b, length));
+            p->farthest = fmaxf(p->farthest, (float)sqrt(b[0] * b[0] + b[1] * b[1]));
+        }
+        for (int k = 0; k < 5; k++) lanes[k][i % 4] = side[k];
+    }
 }
 
 static void fill_shape(aoi_shape *p, int dims, const aoi_area *a) {
@@ -181,7 +218,9 @@ static void fill_shape(aoi_shape *p, int dims, const aoi_area *a) {
         p->facing = a->facing, p->angle = a->angle;
         p->fx = cos(a->facing), p->fy = sin(a->facing), p->c = cos(a->angle / 2);
     }
-    if (p->corners) memcpy(p->points, a->points, 2 * p->corners * sizeof *p->points);
+    if (!p->corners) return;
+    memcpy(p->points, a->points, 2 * p->corners * sizeof *p->points);
+    fill_sides(p);
 }
 
 static void resolve_round_or_square(const aoi_area *a, aoi_area_state *out) {

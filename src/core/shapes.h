@@ -62,6 +62,13 @@ static inline bool aoi_crosses_side(const aoi_shape *p, uint32_t i, uint32_t j, 
     return (yi > dy) != (yj > dy) && dx < (xj - xi) * (dy - yi) / (yj - yi) + xi;
 }
 
+/* The sides of a polygon in floats, four at a time, as aoi_f32_beside() takes them; side i comes from the corner before i. */
+typedef float aoi_four_sides[5][4];
+
+static inline aoi_four_sides *aoi_sides_of(const aoi_shape *p) {
+    return (aoi_four_sides *)(uintptr_t)(p->points + 2 * (size_t)p->corners);
+}
+
 /* Fields that a shape must have, and may have; in 2 dimensions without those of height.  A shape that does not exist in
  * so few dimensions takes none. */
 unsigned aoi_shape_needs(int shape, int dims);

@@ -67,16 +67,17 @@ _Static_assert(sizeof(aoi_entity_record) == AOI_CACHE_LINE, "an entity is one ca
 _Static_assert(sizeof(aoi_node_record) == AOI_CACHE_LINE, "a node is one cache line");
 
 typedef struct aoi_shape { /* parameters of an area that is neither square nor circle, and its bounds */
-    double hole[2];
-    double height;      /* half-extent of its box on the third axis, may be INFINITY */
-    double extents[3];  /* box */
-    double half_height; /* the others in 3D; INFINITY: any height */
-    double margin;
-    double facing, angle;  /* sector, as they were given */
-    double fx, fy, c;      /* cos(facing), sin(facing), cos(angle / 2) */
-    double was_fx, was_fy; /* of a node that has turned */
+    double height;         /* half-extent of its box on the third axis, may be INFINITY */
+    double fx, fy, c;      /* sector: cos(facing), sin(facing), cos(angle / 2) */
     uint32_t corners;
-    double points[]; /* polygon: x, y of each corner, relative to the watcher */
+    float nearest, farthest; /* polygon: how far its sides are from the watcher; moves read up to here */
+    double half_height;      /* of shapes but boxes, in 3D; INFINITY: any height */
+    double margin;
+    double hole[2];
+    double extents[3];     /* box */
+    double facing, angle;  /* sector, as they were given */
+    double was_fx, was_fy; /* of a node that has turned */
+    double points[];       /* polygon: x, y of each corner, relative to the watcher; behind them its sides (shapes.h) */
 } aoi_shape;
 
 typedef struct aoi_area_record { /* of a node, by its slot: what a usual move does not read */

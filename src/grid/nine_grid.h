@@ -146,7 +146,7 @@ typedef struct aoi_grid_target { /* that nodes are looked for around */
     bool solid;                  /* not only nodes that may change: all that may hold it at either place */
 } aoi_grid_target;
 
-/* aoi_add_hit() for every node whose box, in the plane whose circle, grown by the extent, contains the target before or
+/* aoi_add_hit() for every node whose box, or what is round in it (ring.h), grown by the extent, contains the target before or
  * after its move, idle ones if they are wanted, and maybe others; each once. */
 void aoi_grid_watchers(aoi_grid *g, const aoi_grid_target *t, bool idle);
 uint32_t aoi_grid_beside(const aoi_grid *g, uint32_t entity); /* another entity close by, or AOI_NONE */

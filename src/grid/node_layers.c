@@ -307,8 +307,9 @@ static const char *grid_check_node(const aoi_grid *g, uint32_t n) {
     if (y->uniform ? !grid_same_bounds(&y->bounds, &b) : y->kind != aoi_borders_kind(&borders, grid_silence_of(g, &b)))
         return "a node is in the wrong layer";
     if (!aoi_borders_contain(&y->borders, &borders)) return "a node's borders are not in those of its layer";
-    if (borders.round && !(borders.enter_min[0] <= a->radius && a->radius <= borders.enter_max[0] &&
-                           borders.leave_min[0] <= a->keep && a->keep <= borders.leave_max[0]))
+    if (borders.round && r->shape == AOI_CIRCLE &&
+        !(borders.enter_min[0] <= a->radius && a->radius <= borders.enter_max[0] && borders.leave_min[0] <= a->keep &&
+          a->keep <= borders.leave_max[0]))
         return "the bounds of a circle do not tell its radius";
     if ((r->mask & ~y->masks) || ((r->flags & AOI_NODE_OVERRIDES) && !y->excepts))
         return "a layer does not know what its nodes look for";

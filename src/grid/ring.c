@@ -5,9 +5,20 @@
 
 #define RING_SQRT2 1.4142135623730951
 
+/* Whose squares do not underflow.  Heights do not matter in the plane, nor to a cylinder while they stay. */
+static bool ring_is_round(int dims, const aoi_bounds *b) {
+    if (b->shape == AOI_SECTOR) return dims == 2 && b->reach[0] > 1e-100;
+    return b->shape == (dims == 2 ? AOI_CIRCLE : AOI_CYLINDER) && b->hole[0] > 1e-100;
+}
+
 /* A circle is known by its inscribed square, so that its radius is known to within 2^-14. */
 static aoi_borders ring_round_borders(const aoi_bounds *b) {
     double enter = b->hole[0] * (RING_SQRT2 * (1 - 0x1p-45)), leave = b->reach[0];
+    if (b->shape == AOI_SECTOR)
+        return (aoi_borders){.enter_max = {leave, leave},
+                             .leave_min = {leave * (1 - 0x1p-30)},
+                             .leave_max = {leave, leave},
+                             .round = true};
     return (aoi_borders){.enter_min = {enter, enter},
                          .enter_max = {enter * (1 + 0x1p-14)},
                          .leave_min = {leave * (1 - 0x1p-30)},
@@ -16,7 +27,7 @@ static aoi_borders ring_round_borders(const aoi_bounds *b) {
 }
 
 aoi_borders aoi_borders_of(int dims, const aoi_bounds *b) {
-    aoi_borders r = {.round = b->shape == AOI_CIRCLE && dims == 2 && b->hole[0] > 1e-100};
+    aoi_borders r = {.round = ring_is_round(dims, b)};
     if (r.round) r = ring_round_borders(b);
     else
         for (int a = 0; a < 2; a++) {

@@ -18,7 +18,7 @@ typedef struct aoi_borders {
     bool round, gap;                   /* gap: every border of entering is well within every border of leaving */
 } aoi_borders;
 
-/* Round are circles in the plane; spheres are boxes without an inner region, as heights matter. */
+/* Round are circles and sectors in the plane, and cylinders; spheres are boxes without an inner region, as heights matter. */
 aoi_borders aoi_borders_of(int dims, const aoi_bounds *b);
 /* Borders of one kind have enough in common to share a layer: round ones, those with a gap, those without an inner region;
  * silence: of nodes that moves do not ask, below 4. */

@@ -3,8 +3,8 @@
 
 #include "grid/ring_plan.h"
 
-enum { RING_HITS = 256, RING_MATCHED = 64 }; /* items before they are visited; buckets before their refs are read */
-enum { RING_OPEN = 16 };                     /* a power of two, more than cells */
+enum { RING_MATCHED = 64 }; /* buckets before their refs are read */
+enum { RING_OPEN = 16 };    /* a power of two, more than cells */
 
 /* ---- scans of cells ---------------------------------------------------------------------------------------------- */
 
@@ -13,7 +13,7 @@ typedef struct ring_scan {
     const aoi_visitor *v;
     uint64_t steps;
     size_t found;
-    uint32_t hits[RING_HITS];
+    uint32_t hits[AOI_RING_HITS];
 } ring_scan;
 
 static void ring_flush(ring_scan *s) {
@@ -36,7 +36,7 @@ AOI_INLINE void ring_gather(ring_scan *s, ring_matched *m, const ring_ends *e, i
             AOI_PREFETCH((const void *)(s->v->records + (size_t)ref * AOI_CACHE_LINE));
             AOI_PREFETCH((const void *)(s->v->others + (size_t)ref * AOI_CACHE_LINE));
         }
-        if (s->found > RING_HITS - AOI_BUCKET_ITEMS) ring_flush(s);
+        if (s->found > AOI_RING_HITS - AOI_BUCKET_ITEMS) ring_flush(s);
     }
     m->count = 0;
 }

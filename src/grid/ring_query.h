@@ -17,6 +17,8 @@
 #include "grid/ring.h"
 #include "grid/spatial_hash.h"
 
+enum { AOI_RING_HITS = 256 }; /* of a visit, at most */
+
 /* Consumes items that were hit. */
 typedef void (*aoi_visit)(void *ud, const uint32_t *refs, size_t count);
 

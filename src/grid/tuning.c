@@ -1,7 +1,7 @@
 /* tuning.c - sides of cells, and kinds that are seldom, from the numbers of entities, nodes and questions; see nine_grid.h. */
 #include "grid/nine_grid.h"
 
-enum { GRID_SPARSE = 2, GRID_DENSE = 8 };     /* items in a cell; half the side leaves a fourth of them */
+enum { GRID_SPARSE = 2, GRID_DENSE = 10 };    /* items in a cell: nearly a bucket of them */
 enum { GRID_TUNERS = 8, GRID_ASKED = 64 };    /* nodes, and entities, or questions, that choose the side of cells */
 enum { SELDOM_LEAST = 16, SELDOM_SHARE = 4 }; /* of entities, where it is worth it: so many, one in so many is seldom */
 

@@ -1,0 +1,138 @@
+/* may_change.h - whether a pair may change its zone by a move: a test before the rule, for rings so thick that most of what
+ * they hit changes nothing.
+ *
+ *      border of an area, as wide as what the move and rounding make of it
+ *        :         :
+ *   in   :  here   :   out        mid: where the mover is half way; a place that is farther from a border than half of the
+ *        :  may    :              way is on the same side of it before the move and after it
+ *
+ * Squares, circles, boxes and cylinders are compared as the rule does it, sectors and polygons by their borders in floats.
+ * Every `room` holds the rounding of doubles to floats, and of floats: less than 16 * 2^-24 of what is compared.  What floats
+ * cannot hold compares as false, and may change. */
+#ifndef AOI_MAY_CHANGE_H
+#define AOI_MAY_CHANGE_H
+
+#include "core/rule.h"
+#include "grid/ring_query.h"
+
+#define MAY_ROUNDED 0x1p-20f
+#define MAY_LEAST 1e-30f /* where floats lose digits */
+#define MAY_MOST 1e15f   /* up to which products of floats do not overflow */
+
+typedef struct may_way { /* of a mover */
+    int dims;
+    const double *from, *to;
+    double mid[2];
+    float half; /* of its length in the plane, and the rounding of places */
+} may_way;
+
+typedef struct may_gap { /* in the plane: from a mover, half way, to another place */
+    float x, y, away;
+} may_gap;
+
+static inline may_way may_way_of(int dims, const double *from, const double *to) {
+    double dx = to[0] * 0.5 - from[0] * 0.5, dy = to[1] * 0.5 - from[1] * 0.5;
+    double half = sqrt(dx * dx + dy * dy) + aoi_ring_margin(aoi_magnitude(from) + aoi_magnitude(to));
+    may_way m = {dims, from, to, {from[0] + dx, from[1] + dy}, (float)half * (1 + MAY_ROUNDED) + MAY_LEAST};
+    return m;
+}
+
+static inline may_gap may_gap_to(const may_way *m, const double *at) {
+    may_gap g = {(float)(at[0] - m->mid[0]), (float)(at[1] - m->mid[1]), 0};
+    g.away = sqrtf(g.x * g.x + g.y * g.y);
+    return g;
+}
+
+/* d.f - c |d| of a sector is not negative, and changes by no more than twice the way: f is a unit vector, and |c| <= 1.
+ * (x, y): from the watcher to the target. */
+static inline bool may_pass_sector(const may_gap *g, float x, float y, float half, double radius, const aoi_shape *p) {
+    float r = (float)radius, room = half + (g->away + r) * MAY_ROUNDED, in = r - room, out = r + room;
+    float depth = x * (float)p->fx + y * (float)p->fy - (float)p->c * g->away, twice = room + room;
+    return !((g->away > out) | (depth < -twice) | ((g->away < in) & (depth > twice)));
+}
+
+static inline bool may_pass_polygon(const may_gap *g, float x, float y, float half, const aoi_shape *p) {
+    const float far = p->farthest <= MAY_MOST ? p->farthest : MAY_MOST, room = half + (g->away + far) * MAY_ROUNDED;
+    const aoi_f32x4 xs = aoi_f32_all(x), ys = aoi_f32_all(y), rooms = aoi_f32_all(room);
+    unsigned beside = !(g->away < MAY_MOST);
+    if ((g->away > p->farthest + room) | (g->away < p->nearest - room)) return false;
+    for (uint32_t i = 0; i < p->corners && !beside; i += 4) {
+        const float(*s)[4] = (const float(*)[4])aoi_sides_of(p)[i / 4];
+        const aoi_f32x4 sides[5] = {aoi_f32_load(s[0]), aoi_f32_load(s[1]), aoi_f32_load(s[2]), aoi_f32_load(s[3]),
+                                    aoi_f32_load(s[4])};
+        beside = aoi_i32_bits(aoi_f32_beside(sides, xs, ys, rooms));
+    }
+    return beside != 0;
+}
+
+typedef struct may_places { /* of a watcher before and after the move, and of a target */
+    const double *w0, *t0, *w1, *t1;
+} may_places;
+
+/* The rule before and after. */
+AOI_INLINE bool may_change_zone(int dims, int shape, const aoi_area_record *a, const may_places *at) {
+    return aoi_zone_of(dims, shape, a, at->w0, at->t0) != aoi_zone_of(dims, shape, a, at->w1, at->t1);
+}
+
+/* Of a sector or a polygon that the height does not decide; sign: 1 if the watcher moves, -1 if the target does. */
+AOI_INLINE bool may_pass(int shape, const aoi_area_record *a, const may_way *m, const may_gap *g, float sign) {
+    if (shape == AOI_SECTOR) return may_pass_sector(g, sign * g->x, sign * g->y, m->half, a->radius, a->shape);
+    return may_pass_polygon(g, sign * g->x, sign * g->y, m->half, a->shape);
+}
+
+/* The shape is that of the node; `other` is the place of the one that does not move. */
+AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, const may_places *at, const may_way *m,
+                              const double *other, float sign) {
+    const aoi_node_record *n = w->nodes + node;
+    const aoi_area_record *a = w->areas + node;
+    int dims = m->dims;
+    if (shape == AOI_SQUARE || shape == AOI_CIRCLE) return may_change_zone(dims, shape, a, at);
+    if (n->flags & AOI_NODE_KEEPS) return true;
+    bool was = dims < 3 || aoi_in_side(at->w0[2], at->t0[2], a->shape->height);
+    bool is = dims < 3 || aoi_in_side(at->w1[2], at->t1[2], a->shape->height);
+    if (shape == AOI_BOX)
+        return (was & !aoi_lanes_outside(at->w0, at->t0, n->reach)) !=
+               (is & !aoi_lanes_outside(at->w1, at->t1, n->reach));
+    if (shape == AOI_CYLINDER)
+        return (was & aoi_in_ball(2, at->w0, at->t0, a->radius)) != (is & aoi_in_ball(2, at->w1, at->t1, a->radius));
+    if (was != is || !was) return was != is;
+    may_gap g = may_gap_to(m, other);
+    return may_pass(shape, a, m, &g, sign);
+}
+
+/* Each case knows its shape. */
+AOI_INLINE bool may_change_of(const aoi_world *w, uint32_t node, const may_places *at, const may_way *m,
+                              const double *other, float sign) {
+    const aoi_node_record *n = w->nodes + node;
+    if (n->flags & AOI_NODE_PLAIN)
+        return aoi_in_box(m->dims, at->w0, at->t0, n->reach[0]) != aoi_in_box(m->dims, at->w1, at->t1, n->reach[0]);
+    switch (n->shape) {
+    case AOI_SQUARE:
+        return may_change_by(w, node, AOI_SQUARE, at, m, other, sign);
+    case AOI_CIRCLE:
+        return may_change_by(w, node, AOI_CIRCLE, at, m, other, sign);
+    case AOI_BOX:
+        return may_change_by(w, node, AOI_BOX, at, m, other, sign);
+    case AOI_CYLINDER:
+        return may_change_by(w, node, AOI_CYLINDER, at, m, other, sign);
+    case AOI_SECTOR:
+        return may_change_by(w, node, AOI_SECTOR, at, m, other, sign);
+    default:
+        return may_change_by(w, node, AOI_POLYGON, at, m, other, sign);
+    }
+}
+
+/* For a node of the mover and another entity's place; for a node of the other. */
+AOI_INLINE bool may_change_own(const aoi_world *w, uint32_t node, const double *other, const may_way *m) {
+    return may_change_of(w, node, &(may_places){m->from, other, m->to, other}, m, other, 1);
+}
+
+AOI_INLINE bool may_change_other(const aoi_world *w, uint32_t node, const double *other, const may_way *m) {
+    return may_change_of(w, node, &(may_places){other, m->from, other, m->to}, m, other, -1);
+}
+
+/* Of the entities of a visit, bit i: the i-th may change its zone for a node of the mover. */
+void may_mark_own(const aoi_world *w, uint32_t node, const may_way *m, const uint32_t *refs, size_t count,
+                  uint32_t bits[AOI_RING_HITS / 32]);
+
+#endif
