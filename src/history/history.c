@@ -209,40 +209,67 @@ static AOI_NOINLINE bool note_entity(aoi_history *h, uint32_t entity, uint32_t t
     return aoi_past_put(h, t, pos, tick);
 }
 
-/* One that has moved on in its row, as most do.  False: it is to be noted by the slow path. */
-AOI_INLINE bool note_moved(aoi_history *h, uint32_t entity, uint32_t tick, uint32_t column, uint32_t *trace) {
-    uint32_t t = *trace = entity < h->trace_of_cap ? h->trace_of[entity] : AOI_NONE;
-    uint32_t row = t != AOI_NONE ? h->row_of[t] : AOI_NONE;
-    if (row == AOI_NONE || h->is_dirty[entity] != HISTORY_MOVED) return false;
-    const double *pos = aoi_position_now(h->layer.space, entity);
-    double *to = aoi_row_place(h, row, column);
+/* What noting a mover reads of the history, at hand: a byte that is written might be any of it, for the compiler. */
+typedef struct noting {
+    const uint32_t *trace_of, *row_of;
+    aoi_past_row *rows;
+    double *places;
+    double per_side; /* of cells; 0: there are none */
+    uint32_t trace_cap, dims;
+} noting;
+
+static noting begin_noting(const aoi_history *h, uint32_t column) {
+    return (noting){.trace_of = h->trace_of,
+                    .row_of = h->row_of,
+                    .rows = h->rows,
+                    .places = h->row_top ? h->ring[column].places : NULL,
+                    .per_side = h->side > 0 ? h->per_side : 0,
+                    .trace_cap = h->trace_of_cap,
+                    .dims = (uint32_t)h->layer.space->world.dims};
+}
+
+/* The trace of an entity that has moved on in its row, as most do, and nothing else; AOI_NONE: the slow path notes it. */
+AOI_INLINE uint32_t moving_trace(const noting *n, uint32_t entity, uint8_t why) {
+    uint32_t t = entity < n->trace_cap && why == HISTORY_MOVED ? n->trace_of[entity] : AOI_NONE;
+    return t != AOI_NONE && n->row_of[t] != AOI_NONE ? t : AOI_NONE;
+}
+
+/* Whether it stays in its cell. */
+AOI_INLINE bool note_moved(const noting *n, uint32_t row, const double *pos, uint32_t tick) {
+    double *to = n->places + row * (size_t)n->dims;
+    aoi_past_row *r = n->rows + row;
     to[0] = pos[0], to[1] = pos[1];
-    if (h->layer.space->world.dims == 3) to[2] = pos[2];
-    h->rows[row].moved = tick;
-    if (h->side == 0 || aoi_past_is_in_cell(h, row, pos)) *trace = AOI_NONE;
-    return true;
+    if (n->dims == 3) to[2] = pos[2];
+    r->moved = tick;
+    return n->per_side == 0 || aoi_past_is_in_cell(r, n->per_side, pos);
 }
 
 /* Traces that come into another cell are put aside, in the front of the same list: cells are read when all are known, so
  * that their memory can be fetched ahead. */
 static bool note_movers(aoi_history *h, uint32_t tick) {
-    const aoi_world *w = &h->layer.space->world;
-    uint32_t column = tick % h->columns, count = h->dirty_count, crossed = 0, trace;
+    const aoi_space *s = h->layer.space;
+    const aoi_world *w = &s->world;
+    uint32_t *dirty = h->dirty, column = tick % h->columns, count = h->dirty_count, crossed = 0;
+    uint8_t *is_dirty = h->is_dirty;
+    noting n = begin_noting(h, column);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t entity = h->dirty[i];
-        if (i + SLOTS_AHEAD < count) AOI_PREFETCH(w->entities + h->dirty[i + SLOTS_AHEAD]);
-        if (note_moved(h, entity, tick, column, &trace)) {
-            h->dirty[crossed] = trace;
-            crossed += trace != AOI_NONE;
-        } else if (!note_entity(h, entity, tick)) return false;
-        h->is_dirty[entity] = 0;
+        uint32_t entity = dirty[i], t = moving_trace(&n, entity, is_dirty[entity]);
+        if (i + SLOTS_AHEAD < count) AOI_PREFETCH(w->entities + dirty[i + SLOTS_AHEAD]);
+        if (t != AOI_NONE) {
+            bool stays = note_moved(&n, n.row_of[t], aoi_position_now(s, entity), tick);
+            dirty[crossed] = t; /* without a branch: written, and kept if it counts */
+            crossed += !stays;
+        } else {
+            if (!note_entity(h, entity, tick)) return false;
+            n = begin_noting(h, column);
+        }
+        is_dirty[entity] = 0;
     }
     for (uint32_t i = 0; i < crossed; i++) {
-        if (i + SLOTS_AHEAD < crossed) AOI_PREFETCH(h->traces + h->dirty[i + SLOTS_AHEAD]);
+        if (i + SLOTS_AHEAD < crossed) AOI_PREFETCH(h->traces + dirty[i + SLOTS_AHEAD]);
         for (uint32_t k = 0; k < 3; k++)
-            if (i + CELLS_AHEAD * (3 - k) < crossed)
-                aoi_past_fetch(h, h->dirty[i + CELLS_AHEAD * (3 - k)], tick, (int)k);
-        if (!aoi_past_put(h, h->dirty[i], aoi_trace_place(h, h->dirty[i], tick), tick)) return false;
+            if (i + CELLS_AHEAD * (3 - k) < crossed) aoi_past_fetch(h, dirty[i + CELLS_AHEAD * (3 - k)], tick, (int)k);
+        if (!aoi_past_put(h, dirty[i], aoi_trace_place(h, dirty[i], tick), tick)) return false;
     }
     return true;
 }

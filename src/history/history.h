@@ -116,10 +116,9 @@ static inline const double *aoi_trace_place(const aoi_history *h, uint32_t trace
 /* ---- past_cells.c: all of these but aoi_past_find do nothing while there are no cells ------------------------------- */
 
 /* Whether the row is filed in the cell of that place: then it is on every level. */
-static inline bool aoi_past_is_in_cell(const aoi_history *h, uint32_t row, const double *pos) {
-    const double *cell = h->rows[row].cell;
-    double x = pos[0] * h->per_side, y = pos[1] * h->per_side;
-    return (x >= cell[0]) & (x < cell[0] + 1) & (y >= cell[1]) & (y < cell[1] + 1);
+static inline bool aoi_past_is_in_cell(const aoi_past_row *r, double per_side, const double *pos) {
+    double x = pos[0] * per_side, y = pos[1] * per_side;
+    return (x >= r->cell[0]) & (x < r->cell[0] + 1) & (y >= r->cell[1]) & (y < r->cell[1] + 1);
 }
 bool aoi_past_put(aoi_history *h, uint32_t trace, const double *pos, uint32_t tick); /* false: memory is refused */
 /* What that reads of one with a row, in three steps, 0 to 2, as each follows from the one before. */

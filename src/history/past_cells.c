@@ -109,7 +109,7 @@ void aoi_past_sweep(aoi_history *h) {
 static bool file_stay(aoi_history *h, uint32_t trace, const double *pos, uint32_t tick) {
     aoi_trace *t = h->traces + trace;
     uint32_t level = level_for(h, t->looks.extent);
-    double inverse = 1 / level_side(h, level);
+    double inverse = level ? 1 / level_side(h, level) : h->per_side;
     int32_t cx = aoi_cell_number(pos[0], inverse), cy = aoi_cell_number(pos[1], inverse);
     if (t->cell != AOI_NONE && h->cells[t->cell].cx == cx && h->cells[t->cell].cy == cy) return true;
     uint32_t c = find_cell(h, level, cx, cy);
