@@ -11,6 +11,11 @@ enum { HISTORY_MOVED = 1, HISTORY_LOOKS = 2 };                /* why an entity i
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+static void set_row(aoi_history *h, uint32_t trace, uint32_t row) {
+    h->row_of[trace] = row;
+    if (h->traces[trace].entity != AOI_NONE) h->row_at[h->traces[trace].entity] = row;
+}
+
 static size_t place_bytes(const aoi_history *h) {
     return (size_t)h->layer.space->world.dims * sizeof(double);
 }
@@ -35,7 +40,7 @@ static bool give_row(aoi_history *h, uint32_t trace, uint32_t tick) {
     else h->unused_row = h->rows[row].moved;
     h->rows[row] = (aoi_past_row){trace, tick, {NAN, NAN}};
     h->row_count++;
-    h->row_of[trace] = row;
+    set_row(h, trace, row);
     return true;
 }
 
@@ -45,7 +50,7 @@ static void take_row(aoi_history *h, uint32_t trace, uint32_t tick) {
     memcpy(h->traces[trace].rest, aoi_row_place(h, row, tick % h->columns), place_bytes(h));
     h->rows[row] = (aoi_past_row){.trace = AOI_NONE, .moved = h->unused_row};
     h->unused_row = row;
-    h->row_of[trace] = AOI_NONE;
+    set_row(h, trace, AOI_NONE);
     h->row_count--;
 }
 
@@ -66,7 +71,7 @@ static void pack_rows(aoi_history *h) {
         for (uint32_t k = 0; k < h->ring_cap && to != row; k++)
             if (h->ring[k].places) memcpy(aoi_row_place(h, to, k), aoi_row_place(h, row, k), place_bytes(h));
         h->rows[to] = h->rows[row];
-        h->row_of[h->rows[to].trace] = to;
+        set_row(h, h->rows[to].trace, to);
         to++;
     }
     h->row_top = to;
@@ -83,7 +88,7 @@ static void pack_rows(aoi_history *h) {
 static void note_standing(aoi_history *h, uint32_t tick) {
     size_t bytes = place_bytes(h);
     uint32_t was = (tick - 1) % h->columns, is = tick % h->columns;
-    for (uint32_t row = 0; row < h->row_top; row++) {
+    for (uint32_t row = 0, top = h->row_top; row < top; row++) {
         const aoi_past_row *r = h->rows + row;
         if (r->moved == tick || r->trace == AOI_NONE) continue;
         if (tick - r->moved > h->ticks) take_row(h, r->trace, tick - 1);
@@ -105,6 +110,7 @@ static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     const double *pos = aoi_position_now(s, entity);
     uint32_t t = h->unused_trace != AOI_NONE ? h->unused_trace : h->trace_top;
     if (!AOI_GROW_FILLED(m, h->trace_of, h->trace_of_cap, entity + (size_t)1, &(uint32_t){AOI_NONE}) ||
+        !AOI_GROW_FILLED(m, h->row_at, h->row_at_cap, entity + (size_t)1, &(uint32_t){AOI_NONE}) ||
         !aoi_index_reserve(m, &h->ids, h->trace_count + (size_t)1) ||
         !AOI_GROW(m, h->traces, h->trace_cap, t + (size_t)1) || !AOI_GROW(m, h->row_of, h->row_of_cap, t + (size_t)1))
         return false;
@@ -115,11 +121,12 @@ static bool begin_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
                                .entered = tick,
                                .left = AOI_NONE,
                                .cell = AOI_NONE,
-                               .next = AOI_NONE};
-    h->row_of[t] = AOI_NONE;
+                               .next = AOI_NONE,
+                               .entity = entity};
+    set_row(h, t, AOI_NONE);
     if (!aoi_past_put(h, t, pos, tick)) {
         h->traces[t].next = unused;
-        h->traces[t].entered = h->traces[t].left = AOI_NONE;
+        h->traces[t].entered = h->traces[t].left = h->traces[t].entity = AOI_NONE;
         return false;
     }
     if (t == h->trace_top) h->trace_top++;
@@ -138,7 +145,8 @@ static void end_trace(aoi_history *h, uint32_t entity, uint32_t tick) {
     if (h->first_ended == AOI_NONE) h->first_ended = t;
     else h->traces[h->last_ended].next = t;
     h->last_ended = t;
-    h->trace_of[entity] = AOI_NONE;
+    h->trace_of[entity] = h->row_at[entity] = AOI_NONE;
+    h->traces[t].entity = AOI_NONE;
     aoi_past_end(h, t, tick);
 }
 
@@ -211,27 +219,20 @@ static AOI_NOINLINE bool note_entity(aoi_history *h, uint32_t entity, uint32_t t
 
 /* What noting a mover reads of the history, at hand: a byte that is written might be any of it, for the compiler. */
 typedef struct noting {
-    const uint32_t *trace_of, *row_of;
+    const uint32_t *row_at;
     aoi_past_row *rows;
     double *places;
     double per_side; /* of cells; 0: there are none */
-    uint32_t trace_cap, dims;
+    uint32_t row_at_cap, dims;
 } noting;
 
 static noting begin_noting(const aoi_history *h, uint32_t column) {
-    return (noting){.trace_of = h->trace_of,
-                    .row_of = h->row_of,
+    return (noting){.row_at = h->row_at,
                     .rows = h->rows,
                     .places = h->row_top ? h->ring[column].places : NULL,
                     .per_side = h->side > 0 ? h->per_side : 0,
-                    .trace_cap = h->trace_of_cap,
+                    .row_at_cap = h->row_at_cap,
                     .dims = (uint32_t)h->layer.space->world.dims};
-}
-
-/* The trace of an entity that has moved on in its row, as most do, and nothing else; AOI_NONE: the slow path notes it. */
-AOI_INLINE uint32_t moving_trace(const noting *n, uint32_t entity, uint8_t why) {
-    uint32_t t = entity < n->trace_cap && why == HISTORY_MOVED ? n->trace_of[entity] : AOI_NONE;
-    return t != AOI_NONE && n->row_of[t] != AOI_NONE ? t : AOI_NONE;
 }
 
 /* Whether it stays in its cell. */
@@ -244,8 +245,9 @@ AOI_INLINE bool note_moved(const noting *n, uint32_t row, const double *pos, uin
     return n->per_side == 0 || aoi_past_is_in_cell(r, n->per_side, pos);
 }
 
-/* Traces that come into another cell are put aside, in the front of the same list: cells are read when all are known, so
- * that their memory can be fetched ahead. */
+/* An entity that has moved on in its row, as most do, and nothing else, is noted there.  Traces that come into another cell
+ * are put aside, in the front of the same list: cells are read when all are known, so that their memory can be fetched
+ * ahead. */
 static bool note_movers(aoi_history *h, uint32_t tick) {
     const aoi_space *s = h->layer.space;
     const aoi_world *w = &s->world;
@@ -253,11 +255,11 @@ static bool note_movers(aoi_history *h, uint32_t tick) {
     uint8_t *is_dirty = h->is_dirty;
     noting n = begin_noting(h, column);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t entity = dirty[i], t = moving_trace(&n, entity, is_dirty[entity]);
+        uint32_t entity = dirty[i], row = entity < n.row_at_cap ? n.row_at[entity] : AOI_NONE;
         if (i + SLOTS_AHEAD < count) AOI_PREFETCH(w->entities + dirty[i + SLOTS_AHEAD]);
-        if (t != AOI_NONE) {
-            bool stays = note_moved(&n, n.row_of[t], aoi_position_now(s, entity), tick);
-            dirty[crossed] = t; /* without a branch: written, and kept if it counts */
+        if (row != AOI_NONE && is_dirty[entity] == HISTORY_MOVED) {
+            bool stays = note_moved(&n, row, aoi_position_now(s, entity), tick);
+            dirty[crossed] = n.rows[row].trace; /* without a branch: written, and kept if it counts */
             crossed += !stays;
         } else {
             if (!note_entity(h, entity, tick)) return false;
@@ -359,6 +361,7 @@ static void free_history(aoi_layer *layer) {
     AOI_FREE(m, h->traces, h->trace_cap);
     AOI_FREE(m, h->row_of, h->row_of_cap);
     AOI_FREE(m, h->trace_of, h->trace_of_cap);
+    AOI_FREE(m, h->row_at, h->row_at_cap);
     AOI_FREE(m, h->is_dirty, h->is_dirty_cap);
     AOI_FREE(m, h->dirty, h->dirty_cap);
     aoi_resize(m, h, sizeof *h, 0);
@@ -383,6 +386,8 @@ static const char *check_history(const aoi_layer *layer) {
         uint32_t t = e < h->trace_of_cap ? h->trace_of[e] : AOI_NONE;
         if (t == AOI_NONE ? !is_dirty : h->traces[t].id != w->entities[e].id)
             return "an entity has no trace of its own";
+        if (t != AOI_NONE && (h->traces[t].entity != e || h->row_at[e] != h->row_of[t]))
+            return "an entity is not known to be in the row of its trace";
         const double *pos = aoi_position_now(h->layer.space, e);
         if (!is_dirty && memcmp(pos, aoi_trace_place(h, t, h->now), place_bytes(h)) != 0)
             return "a move has not been noted";

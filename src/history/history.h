@@ -31,6 +31,7 @@ typedef struct aoi_trace {
     uint32_t entered, left; /* ticks; left: AOI_NONE while it is there */
     uint32_t cell, stay;    /* in which it is as of the last tick, and which stay of it; cell: AOI_NONE: in none */
     uint32_t next;          /* free, or ended: in the order of their ends */
+    uint32_t entity;        /* slot; AOI_NONE: it has ended */
 } aoi_trace;
 
 typedef struct aoi_past_row {
@@ -70,7 +71,8 @@ struct aoi_history {
     uint32_t *trace_of; /* by entity slot; AOI_NONE: it has come since the last tick */
     uint8_t *is_dirty;  /* by entity slot: HISTORY_MOVED ... */
     uint32_t *dirty;    /* slots, in the order in which they became so */
-    uint32_t trace_of_cap, is_dirty_cap, dirty_cap, dirty_count;
+    uint32_t *row_at;   /* by entity slot: the row of its trace, AOI_NONE if there is none */
+    uint32_t trace_of_cap, row_at_cap, is_dirty_cap, dirty_cap, dirty_count;
     aoi_trace *traces;
     uint32_t *row_of; /* by trace; AOI_NONE: it has none */
     uint32_t trace_cap, row_of_cap, trace_top, unused_trace, trace_count;
