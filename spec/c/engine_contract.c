@@ -184,9 +184,11 @@ static void ask_watchers(void) {
         aoi_bounds b = aoi_bounds_of(&m.w, n);
         if (!aoi_is_live(m.w.nodes[n].generation)) continue;
         const double *w = m.w.entities[m.w.nodes[n].owner].pos;
-        bool inside = aoi_is_bounded(m.w.nodes + n) && (idle || !b.idle) && in_box(&b, w, at) &&
-                      (b.shape != AOI_CIRCLE || in_ball(w, at, m.w.areas[n].keep)) &&
-                      ((b.shape != AOI_SECTOR && b.shape != AOI_CYLINDER) || aoi_in_ball(2, w, at, m.w.areas[n].keep));
+        bool inside =
+            aoi_is_bounded(m.w.nodes + n) && (idle || !b.idle) && in_box(&b, w, at) &&
+            (b.shape != AOI_CIRCLE || in_ball(w, at, m.w.areas[n].keep)) &&
+            ((b.shape != AOI_SECTOR && b.shape != AOI_CYLINDER) || aoi_in_ball(2, w, at, m.w.areas[n].keep)) &&
+            (!b.round || aoi_in_ball(2, w, at, b.reach[0]));
         EXPECT(!inside || hit[n] == 1);
     }
 }
@@ -312,6 +314,12 @@ static aoi_bounds random_bounds(aoi_area_record *area, int flags) {
     case 1:
         b.hole[0] = b.hole[1] = -1;
         if (random_below(2)) b.reach[2] = INFINITY;
+        if (random_below(2) && r < 1e14) { /* with a circle for a box */
+            keep = r;
+            b.reach[0] = b.reach[1] = r * 1.42;
+            b.hole[0] = b.hole[1] = r * 0.7;
+            b.round = aoi_is_round(AOI_POLYGON, &(aoi_shape){.farthest = (float)(r * 1.4143)}, b.reach);
+        }
         b.shape = AOI_POLYGON;
         break;
     case 2:

@@ -84,6 +84,9 @@ static void polygon_reach(const aoi_area_record *a, double *reach) {
     measure_polygon(a->shape, most, &flattest);
     double size = fmax(most[0], most[1]), room = size * 0x1p-40 + 0x1p-1074 / flattest;
     for (int i = 0; i < 2; i++) reach[i] = size > 1e150 ? INFINITY : fmax(most[i] + room, 1e-150); /* no overflow */
+    double far = a->shape->farthest * (1 + 0x1p-19) + room;
+    if (3.2 * far * far < 4 * reach[0] * reach[1])
+        reach[0] = reach[1] = far; /* a circle is smaller: see aoi_is_round() */
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
@@ -230,9 +233,18 @@ static void resolve_round_or_square(const aoi_area *a, aoi_area_state *out) {
     out->margined = keep > a->radius;
 }
 
+/* Half-extent of a square in the circle that no side of a polygon enters; < 0: the watcher is not within it. */
+static double polygon_hole(const aoi_shape *p) {
+    bool in = false;
+    for (uint32_t i = 0, j = p->corners - 1; i < p->corners; j = i++) in ^= aoi_crosses_side(p, i, j, 0, 0);
+    double within = p->nearest - p->farthest * 0x1p-19; /* the rule rounds */
+    return in && within > 1e-30 ? aoi_inner_extent(2, AOI_CIRCLE, within) : -1;
+}
+
 static void resolve_other(int dims, const aoi_area *a, aoi_shape *p, aoi_area_state *out) {
     bool box = a->shape == AOI_BOX;
     double inner = a->shape == AOI_CYLINDER ? aoi_inner_extent(2, AOI_CIRCLE, a->radius) : -1;
+    if (p->corners) inner = polygon_hole(p);
     double radius = aoi_shape_takes(a->shape, dims) & AOI_FIELD_RADIUS ? a->radius : 0;
     p->hole[0] = box ? p->extents[0] : inner;
     p->hole[1] = box ? p->extents[1] : inner;

@@ -395,17 +395,18 @@ static inline const aoi_area_record *aoi_area_before(const aoi_world *w, uint32_
 static inline aoi_bounds aoi_bounds_from(int dims, const aoi_area_state *is, int flags) {
     const aoi_shape *p = is->area.shape;
     double inner = aoi_inner_extent(dims, is->shape, is->area.radius);
-    return (aoi_bounds){{is->reach[0], is->reach[1], p ? p->height : is->reach[0]},
-                        {p ? p->hole[0] : inner, p ? p->hole[1] : inner},
-                        is->shape,
-                        aoi_is_plain_shape(is->shape, is->margined),
-                        aoi_is_idle(flags, is->margined)};
+    return (aoi_bounds){.reach = {is->reach[0], is->reach[1], p ? p->height : is->reach[0]},
+                        .hole = {p ? p->hole[0] : inner, p ? p->hole[1] : inner},
+                        .shape = is->shape,
+                        .plain = aoi_is_plain_shape(is->shape, is->margined),
+                        .idle = aoi_is_idle(flags, is->margined),
+                        .round = aoi_is_round(is->shape, p, is->reach)};
 }
 
 static inline bool aoi_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
     return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->reach[2] == b->reach[2] &&
            a->hole[0] == b->hole[0] && a->hole[1] == b->hole[1] && a->shape == b->shape && a->plain == b->plain &&
-           a->idle == b->idle;
+           a->idle == b->idle && a->round == b->round;
 }
 
 /* ---- the grid's lookups, with what the space keeps to itself ----------------------------------------------------- */

@@ -91,7 +91,13 @@ typedef struct aoi_bounds { /* all that an index knows of an area */
     uint8_t shape;
     bool plain; /* a target can change only by passing an edge of the box */
     bool idle;  /* no event or kept pair follows from moves: the node answers questions only */
+    bool round; /* a polygon: see aoi_is_round() */
 } aoi_bounds;
+
+/* Whether a polygon's box is around a circle that holds all of it: then its hole is in one that no side enters. */
+static inline bool aoi_is_round(int shape, const aoi_shape *p, const double *reach) {
+    return shape == AOI_POLYGON && reach[0] == reach[1] && p->farthest <= reach[0] && reach[0] > 1e-100;
+}
 
 typedef enum aoi_takes { /* the nodes of which an engine proposes the candidates of single moves; of idle ones none */
                          AOI_TAKES_NONE,
@@ -183,9 +189,10 @@ static inline void aoi_prefetch_node(const aoi_world *w, uint32_t node) {
 static inline aoi_bounds aoi_bounds_of(const aoi_world *w, uint32_t node) {
     const aoi_node_record *n = w->nodes + node;
     const aoi_area_record *a = w->areas + node;
-    aoi_bounds b = {{n->reach[0], n->reach[1], aoi_height_of(w, node)}, {0, 0}, n->shape, false, false};
+    aoi_bounds b = {{n->reach[0], n->reach[1], aoi_height_of(w, node)}, {0, 0}, n->shape, false, false, false};
     b.plain = aoi_is_plain_shape(n->shape, n->flags & AOI_NODE_KEEPS);
     b.idle = aoi_is_idle(n->flags, n->flags & AOI_NODE_KEEPS);
+    b.round = aoi_is_round(n->shape, a->shape, n->reach);
     b.hole[0] = a->shape ? a->shape->hole[0] : aoi_inner_extent(w->dims, n->shape, a->radius);
     b.hole[1] = a->shape ? a->shape->hole[1] : b.hole[0];
     return b;

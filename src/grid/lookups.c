@@ -29,7 +29,7 @@ void aoi_grid_targets(aoi_grid *g, const double *lo, const double *hi) {
 /* The borders around a target with an extent, which moves while watchers go up to `slack` on each axis.  A rectangle within
  * a round area grows by less than the area. */
 static aoi_borders grid_grown_borders(const aoi_borders *b, double extent, double slack) {
-    double away = slack * 1.4143, inner = b->round ? extent : extent * 0.7071;
+    double away = slack * 1.4143, inner = b->fixed ? 0 : b->round ? extent : extent * 0.7071;
     aoi_borders r = {.round = b->round};
     for (int a = 0; a < 2; a++) {
         r.enter_min[a] = b->enter_min[a] > 0 ? fmax(b->enter_min[a] + inner - away, 0) : 0;

@@ -11,7 +11,7 @@ enum { SPREAD_ITEMS = 3, SPREAD_LEAST = 16 }; /* nodes in a cell of a scattered 
 
 static bool grid_same_bounds(const aoi_bounds *a, const aoi_bounds *b) {
     return a->reach[0] == b->reach[0] && a->reach[1] == b->reach[1] && a->hole[0] == b->hole[0] &&
-           a->hole[1] == b->hole[1] && a->shape == b->shape;
+           a->hole[1] == b->hole[1] && a->shape == b->shape && a->round == b->round;
 }
 
 /* What moves ask of layers: nothing if it is not 0. */

@@ -8,17 +8,20 @@
 /* Whose squares do not underflow.  Heights do not matter in the plane, nor to a cylinder while they stay. */
 static bool ring_is_round(int dims, const aoi_bounds *b) {
     if (b->shape == AOI_SECTOR) return dims == 2 && b->reach[0] > 1e-100;
+    if (b->shape == AOI_POLYGON) return b->round;
     return b->shape == (dims == 2 ? AOI_CIRCLE : AOI_CYLINDER) && b->hole[0] > 1e-100;
 }
 
 /* A circle is known by its inscribed square, so that its radius is known to within 2^-14. */
 static aoi_borders ring_round_borders(const aoi_bounds *b) {
-    double enter = b->hole[0] * (RING_SQRT2 * (1 - 0x1p-45)), leave = b->reach[0];
-    if (b->shape == AOI_SECTOR)
-        return (aoi_borders){.enter_max = {leave, leave},
-                             .leave_min = {leave * (1 - 0x1p-30)},
+    double enter = fmax(b->hole[0], 0) * (RING_SQRT2 * (1 - 0x1p-45)), leave = b->reach[0];
+    if (b->shape == AOI_SECTOR || b->shape == AOI_POLYGON) /* borders anywhere between the two circles */
+        return (aoi_borders){.enter_min = {enter, enter},
+                             .enter_max = {leave, leave},
+                             .leave_min = {enter, enter},
                              .leave_max = {leave, leave},
-                             .round = true};
+                             .round = true,
+                             .fixed = b->shape == AOI_POLYGON};
     return (aoi_borders){.enter_min = {enter, enter},
                          .enter_max = {enter * (1 + 0x1p-14)},
                          .leave_min = {leave * (1 - 0x1p-30)},
@@ -27,7 +30,7 @@ static aoi_borders ring_round_borders(const aoi_bounds *b) {
 }
 
 aoi_borders aoi_borders_of(int dims, const aoi_bounds *b) {
-    aoi_borders r = {.round = ring_is_round(dims, b)};
+    aoi_borders r = {.round = ring_is_round(dims, b), .fixed = b->shape == AOI_POLYGON};
     if (r.round) r = ring_round_borders(b);
     else
         for (int a = 0; a < 2; a++) {
@@ -43,7 +46,7 @@ aoi_borders aoi_borders_of(int dims, const aoi_bounds *b) {
 
 int aoi_borders_kind(const aoi_borders *b, int silence) {
     int depth = b->enter_min[0] <= 0 || b->enter_min[1] <= 0 ? 0 : b->enter_min[0] < 0.6 * b->leave_max[0] ? 1 : 2;
-    return b->round | b->gap << 1 | silence << 2 | depth << 4;
+    return b->round | b->gap << 1 | silence << 2 | depth << 4 | b->fixed << 6;
 }
 
 int aoi_size_class(double reach) {

@@ -16,9 +16,10 @@ typedef struct aoi_borders {
     double enter_min[2], enter_max[2]; /* least and greatest border of entering; enter_min <= 0: no inner region */
     double leave_min[2], leave_max[2]; /* and of leaving */
     bool round, gap;                   /* gap: every border of entering is well within every border of leaving */
+    bool fixed;                        /* polygons: the extents of targets do not make them larger */
 } aoi_borders;
 
-/* Round are circles and sectors in the plane, and cylinders; spheres are boxes without an inner region, as heights matter. */
+/* Round are circles and sectors in the plane, cylinders, and polygons for which a circle is smaller than their box; spheres are boxes without an inner region, as heights matter. */
 aoi_borders aoi_borders_of(int dims, const aoi_bounds *b);
 /* Borders of one kind have enough in common to share a layer: round ones, those with a gap, those without an inner region;
  * silence: of nodes that moves do not ask, below 4. */
