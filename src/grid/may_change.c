@@ -37,21 +37,18 @@ static void mark_sector(const may_lanes *h, size_t count, float r, const aoi_sha
     for (size_t i = 0; i < count; i += 4) bits[i / 32] |= sector_lanes(h, i, r, p) << i % 32;
 }
 
-/* One side after the other, each with all places. */
 static void mark_polygon(const may_lanes *h, size_t count, const aoi_shape *p, uint32_t *bits) {
     const float far = p->farthest <= MAY_MOST ? p->farthest : MAY_MOST;
     const aoi_f32x4 fars = aoi_f32_all(far), rounded = aoi_f32_all(MAY_ROUNDED), half = aoi_f32_all(h->half);
-    for (uint32_t k = 0; k < p->corners; k++) {
-        const float(*s)[4] = (const float(*)[4])aoi_sides_of(p)[k / 4];
-        aoi_f32x4 side[5];
-        for (int i = 0; i < 5; i++) side[i] = aoi_f32_all(s[i][k % 4]);
-        for (size_t i = 0; i < count; i += 4) {
-            const aoi_f32x4 away = aoi_f32_load(h->away + i);
-            const aoi_f32x4 room = aoi_f32_add(aoi_f32_mul(aoi_f32_add(away, fars), rounded), half);
-            const aoi_i32x4 beside = aoi_f32_beside(side, aoi_f32_load(h->x + i), aoi_f32_load(h->y + i), room);
-            bits[i / 32] |= (unsigned)aoi_i32_bits(aoi_i32_or(beside, aoi_f32_atmost(aoi_f32_all(MAY_MOST), away)))
-                            << i % 32;
-        }
+    aoi_f32x4 sides[AOI_MOST_CORNERS][5];
+    for (uint32_t k = 0; k < p->corners; k++)
+        for (int i = 0; i < 5; i++) sides[k][i] = aoi_f32_all(aoi_sides_of(p)[k / 4][i][k % 4]);
+    for (size_t i = 0; i < count; i += 4) {
+        const aoi_f32x4 x = aoi_f32_load(h->x + i), y = aoi_f32_load(h->y + i), away = aoi_f32_load(h->away + i);
+        const aoi_f32x4 room = aoi_f32_add(aoi_f32_mul(aoi_f32_add(away, fars), rounded), half);
+        aoi_i32x4 beside = aoi_f32_atmost(aoi_f32_all(MAY_MOST), away);
+        for (uint32_t k = 0; k < p->corners; k++) beside = aoi_i32_or(beside, aoi_f32_beside(sides[k], x, y, room));
+        bits[i / 32] |= (unsigned)aoi_i32_bits(beside) << i % 32;
     }
 }
 

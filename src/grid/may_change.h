@@ -80,9 +80,9 @@ AOI_INLINE bool may_pass(int shape, const aoi_area_record *a, const may_way *m, 
     return may_pass_polygon(g, sign * g->x, sign * g->y, m->half, a->shape);
 }
 
-/* The shape is that of the node; `other` is the place of the one that does not move. */
+/* The shape is that of the node. */
 AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, const may_places *at, const may_way *m,
-                              const double *other, float sign) {
+                              float sign) {
     const aoi_node_record *n = w->nodes + node;
     const aoi_area_record *a = w->areas + node;
     int dims = m->dims;
@@ -96,39 +96,38 @@ AOI_INLINE bool may_change_by(const aoi_world *w, uint32_t node, int shape, cons
     if (shape == AOI_CYLINDER)
         return (was & aoi_in_ball(2, at->w0, at->t0, a->radius)) != (is & aoi_in_ball(2, at->w1, at->t1, a->radius));
     if (was != is || !was) return was != is;
-    may_gap g = may_gap_to(m, other);
+    may_gap g = may_gap_to(m, sign > 0 ? at->t0 : at->w0);
     return may_pass(shape, a, m, &g, sign);
 }
 
 /* Each case knows its shape. */
-AOI_INLINE bool may_change_of(const aoi_world *w, uint32_t node, const may_places *at, const may_way *m,
-                              const double *other, float sign) {
+AOI_INLINE bool may_change_of(const aoi_world *w, uint32_t node, const may_places *at, const may_way *m, float sign) {
     const aoi_node_record *n = w->nodes + node;
     if (n->flags & AOI_NODE_PLAIN)
         return aoi_in_box(m->dims, at->w0, at->t0, n->reach[0]) != aoi_in_box(m->dims, at->w1, at->t1, n->reach[0]);
     switch (n->shape) {
     case AOI_SQUARE:
-        return may_change_by(w, node, AOI_SQUARE, at, m, other, sign);
+        return may_change_by(w, node, AOI_SQUARE, at, m, sign);
     case AOI_CIRCLE:
-        return may_change_by(w, node, AOI_CIRCLE, at, m, other, sign);
+        return may_change_by(w, node, AOI_CIRCLE, at, m, sign);
     case AOI_BOX:
-        return may_change_by(w, node, AOI_BOX, at, m, other, sign);
+        return may_change_by(w, node, AOI_BOX, at, m, sign);
     case AOI_CYLINDER:
-        return may_change_by(w, node, AOI_CYLINDER, at, m, other, sign);
+        return may_change_by(w, node, AOI_CYLINDER, at, m, sign);
     case AOI_SECTOR:
-        return may_change_by(w, node, AOI_SECTOR, at, m, other, sign);
+        return may_change_by(w, node, AOI_SECTOR, at, m, sign);
     default:
-        return may_change_by(w, node, AOI_POLYGON, at, m, other, sign);
+        return may_change_by(w, node, AOI_POLYGON, at, m, sign);
     }
 }
 
 /* For a node of the mover and another entity's place; for a node of the other. */
 AOI_INLINE bool may_change_own(const aoi_world *w, uint32_t node, const double *other, const may_way *m) {
-    return may_change_of(w, node, &(may_places){m->from, other, m->to, other}, m, other, 1);
+    return may_change_of(w, node, &(may_places){m->from, other, m->to, other}, m, 1);
 }
 
 AOI_INLINE bool may_change_other(const aoi_world *w, uint32_t node, const double *other, const may_way *m) {
-    return may_change_of(w, node, &(may_places){other, m->from, other, m->to}, m, other, -1);
+    return may_change_of(w, node, &(may_places){other, m->from, other, m->to}, m, -1);
 }
 
 /* Of the entities of a visit, bit i: the i-th may change its zone for a node of the mover. */

@@ -20,8 +20,7 @@ static aoi_borders ring_round_borders(const aoi_bounds *b) {
                              .enter_max = {leave, leave},
                              .leave_min = {enter, enter},
                              .leave_max = {leave, leave},
-                             .round = true,
-                             .fixed = b->shape == AOI_POLYGON};
+                             .round = true};
     return (aoi_borders){.enter_min = {enter, enter},
                          .enter_max = {enter * (1 + 0x1p-14)},
                          .leave_min = {leave * (1 - 0x1p-30)},
@@ -30,7 +29,7 @@ static aoi_borders ring_round_borders(const aoi_bounds *b) {
 }
 
 aoi_borders aoi_borders_of(int dims, const aoi_bounds *b) {
-    aoi_borders r = {.round = ring_is_round(dims, b), .fixed = b->shape == AOI_POLYGON};
+    aoi_borders r = {.round = ring_is_round(dims, b)};
     if (r.round) r = ring_round_borders(b);
     else
         for (int a = 0; a < 2; a++) {
@@ -39,6 +38,7 @@ aoi_borders aoi_borders_of(int dims, const aoi_bounds *b) {
             r.enter_max[a] = b->shape == AOI_SQUARE && !none ? b->hole[a] : b->reach[a];
             r.leave_min[a] = r.leave_max[a] = b->reach[a];
         }
+    r.fixed = b->shape == AOI_POLYGON;
     r.gap =
         r.enter_max[0] < r.leave_min[0] * (1 - 0x1p-6) && (r.round || r.enter_max[1] < r.leave_min[1] * (1 - 0x1p-6));
     return r;

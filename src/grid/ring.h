@@ -19,7 +19,8 @@ typedef struct aoi_borders {
     bool fixed;                        /* polygons: the extents of targets do not make them larger */
 } aoi_borders;
 
-/* Round are circles and sectors in the plane, cylinders, and polygons for which a circle is smaller than their box; spheres are boxes without an inner region, as heights matter. */
+/* Round are circles and sectors in the plane, cylinders, and polygons for which a circle is smaller than their box; spheres
+ * are boxes without an inner region, as heights matter. */
 aoi_borders aoi_borders_of(int dims, const aoi_bounds *b);
 /* Borders of one kind have enough in common to share a layer: round ones, those with a gap, those without an inner region;
  * silence: of nodes that moves do not ask, below 4. */

@@ -88,7 +88,7 @@ static void pack_rows(aoi_history *h) {
 static void note_standing(aoi_history *h, uint32_t tick) {
     size_t bytes = place_bytes(h);
     uint32_t was = (tick - 1) % h->columns, is = tick % h->columns;
-    for (uint32_t row = 0, top = h->row_top; row < top; row++) {
+    for (uint32_t row = 0; row < h->row_top; row++) {
         const aoi_past_row *r = h->rows + row;
         if (r->moved == tick || r->trace == AOI_NONE) continue;
         if (tick - r->moved > h->ticks) take_row(h, r->trace, tick - 1);
