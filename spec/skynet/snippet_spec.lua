@@ -50,7 +50,25 @@ describe("docs/skynet.md, snippet", function()
     assert.same({ 7, 1 }, seen)
   end)
 
-  it("2: a client view whose bytes go to the gate, however many they are", function()
+  it("2: walls and a door", function()
+    local guard, spotted, run_in = 7, {}, {}
+    function library.open(_, name, options)
+      run_in[1] = agent:open(name, options)
+      run_in[1]:enter_many { guard, 30, 2, 8, 50, 2 }
+      return run_in[1]
+    end
+    run(snippets[2], { aoi = library, guard = guard, spots = function(_, target) spotted[1] = target end,
+                       loses = function() end })
+    net:tick(server)
+    assert.same({ 8 }, spotted)
+    net:run(function()
+      assert.equal(3, select(2, run_in[1]:walls()))
+      run_in[1]:shut_wall(3)
+      assert.is_false(run_in[1]:sees(guard, 1, 8))
+    end)
+  end)
+
+  it("3: a client view whose bytes go to the gate, however many they are", function()
     local written = {}
     local socket = {
       write = function(fd, bytes) written[#written + 1] = { fd, #bytes - 2 == string.unpack(">I2", bytes) } end,
@@ -58,7 +76,7 @@ describe("docs/skynet.md, snippet", function()
     local of_agent, of_gate
     net:run(function() of_agent, of_gate = agent:open "meadow", gate:open_gate() end)
     -- `gate` is an address for the agent, and what aoi.gate has returned in the gate.
-    local code = snippets[2]:gsub("gate:on_client", "of_gate:on_client")
+    local code = snippets[3]:gsub("gate:on_client", "of_gate:on_client")
     net:run(function()
       of_agent:enter(7, 0, 0)
       for i = 1, 5000 do of_agent:enter(1152921504606846976 + i * 1000003 * 10007, 5 + i % 7 / 10, 5) end
@@ -70,7 +88,7 @@ describe("docs/skynet.md, snippet", function()
     assert.same({ { 40, true } }, written)
   end)
 
-  it("3: opening again after the service has gone", function()
+  it("4: opening again after the service has gone", function()
     local sleeper
     local globals = {
       aoi = library, players = { [7] = { x = 1, y = 2, handlers = {} } },
@@ -81,7 +99,7 @@ describe("docs/skynet.md, snippet", function()
         end,
       },
     }
-    run(snippets[3], globals)
+    run(snippets[4], globals)
     assert.is_true(server.names.meadow.core:has(7))
     local first = globals.map
     globals.players[7].x, globals.players[7].seen = 5, { 8 }
@@ -97,13 +115,13 @@ describe("docs/skynet.md, snippet", function()
     assert.is_false(rawequal(first, globals.map))
   end)
 
-  it("4: a map of another node", function()
+  it("5: a map of another node", function()
     local calls = {}
     local cluster = {
       register = function(name, address) calls[#calls + 1] = { name, address } end,
       open = function(name) calls[#calls + 1] = { name } end,
     }
-    run(snippets[4], { aoi = library, cluster = cluster, service = SERVICE })
+    run(snippets[5], { aoi = library, cluster = cluster, service = SERVICE })
     assert.same({ { "aoi", SERVICE }, { "near" } }, calls)
     assert.same({ "near@aoi" }, opened)
   end)

@@ -3,6 +3,8 @@
 local aoi = require "aoi"
 local rng = require "spec.support.rng"
 local Shard = require "aoi.skynet.world.shard"
+local new_sight = require("aoi.sight").new
+local wall_list = require "aoi.skynet.world.wall_list"
 local tiles = require "aoi.skynet.world.tiles"
 local wire = require "aoi.skynet.wire"
 local wire_reference = require "spec.support.wire_reference"
@@ -14,19 +16,36 @@ Run.__index = Run
 
 local CLIENT = 1
 
+-- Handlers that add to what has been drained.
+local function hearing(self)
+  local function put(kind)
+    return function(watcher, target, node)
+      table.move({ kind, watcher, target, node }, 1, 4, 4 * self.count + 1, self.drained)
+      self.count = self.count + 1
+    end
+  end
+  return { enter = put(aoi.ENTER), leave = put(aoi.LEAVE) }
+end
+
 function exact.new(scene, engine, seed)
   local plan = tiles.plan(scene.plan)
   local self = setmetatable({
     scene = scene, random = rng.new(seed), plan = plan, map = tiles.map(plan), dimensions = scene.dimensions,
     shards = {}, outbox = world.outbox(scene.dimensions, plan.shards), batch = 0, epoch = 0,
     space = aoi.new { engine = engine, dimensions = scene.dimensions, delivery = "deferred" },
-    alive = {}, dead = {}, people = {}, handle = 0, nodes = {}, drained = {},
-    counters = { events = 0, handed = 0, epochs = 0, seen = 0 },
+    early = {}, alive = {}, dead = {}, people = {}, handle = 0, nodes = {}, drained = {},
+    counters = { events = 0, handed = 0, epochs = 0, seen = 0, of_sight = 0 },
   }, Run)
+  if scene.walls then
+    self.sight, self.walls, self.wall_of, self.wishes = new_sight(self.space), wall_list.new(), {}, 0
+  end
   self.terms, self.retired, self.engine = {}, {}, engine
   for number = 1, plan.shards do
-    self.shards[number] = Shard.new { number = number, plan = plan, engine = engine, dimensions = scene.dimensions }
+    self.shards[number] = Shard.new {
+      number = number, plan = plan, engine = engine, dimensions = scene.dimensions, sight = scene.walls ~= nil,
+    }
   end
+  self.hears = hearing(self)
   for i = 1, scene.population do self.dead[i] = { id = scene.id(i), nodes = {} } end
   return self
 end
@@ -82,10 +101,11 @@ end
 local function add_node(self, who)
   local number = self.random(3)
   if who.nodes[number] then return end
-  local area = self.scene.area(self.random)
+  local area, sight, linger = self.scene.area(self.random), nil, nil
+  if self.sight and self.random(4) > 1 then sight, linger = true, self.random(4) - 1 end
   self.handle = self.handle + 1
-  ask(self, owner(self, who), "add_node", who.id, number, area, self.handle)
-  who.nodes[number] = { area = area, new = true }
+  ask(self, owner(self, who), "add_node", who.id, number, area, self.handle, { sight = sight, linger = linger })
+  who.nodes[number] = { area = area, new = true, linger = linger }
   self.nodes[self.handle] = { who.id, number, heard = 0 }
   self.todo[6][#self.todo[6] + 1] = { who, number }
 end
@@ -181,13 +201,59 @@ local function reference(self)
   for _, c in ipairs(todo[6]) do
     local who, number = c[1], c[2]
     local node = who.nodes[number]
-    if node and node.new then
+    if node and node.new and node.linger then
+      self.sight:add(who.id, number, node.area, self.hears, { linger = node.linger })
+    elseif node and node.new then
       space:add_node(who.id, number, node.area)
-      node.new = nil
     end
+    if node then node.new = nil end
   end
   for _, c in ipairs(todo[7]) do space[c[2]](space, c[1].id, c[3]) end
-  return space:drain(self.drained)
+  local _, n = space:drain(self.drained)
+  self.count = n
+  if self.sight then self.sight:tick() end
+  self.counters.of_sight = self.counters.of_sight + self.count - n
+  return self.drained, self.count
+end
+
+-- A wall somewhere, shorter than most areas.
+local function any_wall(self)
+  local x, y, z = coordinates(self)
+  local place, random = self.scene.place, self.random
+  local ex, ey = place(random, x + random(13) - 7), place(random, y + random(13) - 7)
+  if not z then return { x, y, ex, ey } end
+  return { x, y, ex, ey, z - 3, random(3) == 1 and math.huge or z + random(6) }
+end
+
+-- In the coming epoch walls come and go, doors open and shut, in all shards.
+local function build(self)
+  local random, wishes = self.random, {}
+  local function wish(verb, value)
+    self.wishes = self.wishes + 1
+    wishes[#wishes + 1] = { boot = "boot", n = self.wishes, verb = verb, value = value }
+  end
+  if self.walls.last < self.scene.walls or random(3) == 1 then wish("add", { any_wall(self), any_wall(self) }) end
+  for _ = 1, random(3) do
+    local id = random(self.walls.last + 3)
+    local verb = random { "open", "open", "shut", "shut", self.walls.last < self.scene.walls and "shut" or "remove" }
+    wish(verb, id)
+  end
+  for _, list in ipairs { self.shards, self.retired } do
+    for _, one in ipairs(list) do one:order("change", { walls = wishes }, self.epoch) end
+  end
+  for _, one in ipairs(wishes) do
+    wall_list.enter(self.walls, one, function(id)
+      local wall, sight = self.walls.list[id], self.sight
+      self.wall_of[id] = self.wall_of[id] or sight:wall(table.unpack(wall))
+      if not wall then
+        sight:remove_wall(self.wall_of[id])
+      elseif wall.open then
+        sight:open(self.wall_of[id])
+      else
+        sight:shut(self.wall_of[id])
+      end
+    end)
+  end
 end
 
 local function key(kind, watcher, node, target) return kind .. " " .. watcher .. " " .. node .. " " .. target end
@@ -229,7 +295,8 @@ local function change_map(self)
     self.retired[#self.retired + 1] = self.shards[number]
     self.shards[number] = Shard.new {
       number = number, plan = copy, engine = self.engine, dimensions = self.dimensions, term = self.terms[number],
-      terms = self.terms, epoch = self.epoch - 1,
+      terms = self.terms, epoch = self.epoch - 1, sight = self.sight ~= nil,
+      walls = self.walls and wall_list.copy(self.walls),
     }
     self.counters.instances = (self.counters.instances or 0) + 1
   end
@@ -238,6 +305,24 @@ local function change_map(self)
     for _, one in ipairs(list) do one:order("change", change, self.epoch) end
   end
   self.map:assign(change.tiles)
+end
+
+-- A shard holds on to what lingers while it knows where that is: where one space still holds on to it, the shard has
+-- told its leave, and tells an enter if it comes back in sight meanwhile.
+local function is_early(self, k, count)
+  local kind, watcher, node, target = k:match "(%S+) (%S+) (%S+) (%S+)"
+  local pair = ("%s %s %s"):format(watcher, node, target)
+  watcher, node, target = tonumber(watcher), tonumber(node), tonumber(target)
+  if self.early[pair] then
+    local back = kind == tostring(aoi.ENTER) and count == 1 or kind == tostring(aoi.LEAVE) and count == -1
+    self.early[pair] = not back or nil
+    return back
+  end
+  if not self.sight or kind ~= tostring(aoi.LEAVE) or count ~= 1 then return false end
+  if self.sight:explain(watcher, node, target).why ~= "lingers" then return false end
+  if self.shards[self.outbox:where(watcher)].core:has(target) then return false end
+  self.early[pair], self.counters.early = true, (self.counters.early or 0) + 1
+  return true
 end
 
 -- One epoch. Returns the number of events, and of keys in which the two differ with one of them.
@@ -250,6 +335,7 @@ function Run:step()
   send_moves(self)
   self.epoch = here
   if self.scene.changes and self.random(3) == 1 then change_map(self) end
+  if self.sight and self.random(2) == 1 then build(self) end
   local inbox, diff, example, events, bad = {}, {}, nil, 0, 0
   for number in ipairs(self.shards) do inbox[number] = {} end
   for _, list in ipairs { self.shards, self.retired } do
@@ -278,7 +364,7 @@ function Run:step()
     events = events + 1
   end
   for k, count in pairs(diff) do
-    if count ~= 0 then
+    if count ~= 0 and not is_early(self, k, count) then
       bad, example = bad + 1, ("%s: %+d"):format(k, count)
     end
   end

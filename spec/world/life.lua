@@ -1,8 +1,9 @@
 -- life.lua: what a client of a world does in the histories of clients_spec.lua: random actions on entities of its own
 -- and on some that all clients share, and questions, whose answers are noted with their epoch.
 --
---   life.new { net =, member =, number =, random =, scene =, handlers = f(), shared =, asked = }:run(actions)
+--   life.new { net =, member =, number =, random =, scene =, handlers = f(), shared =, asked = , walls = }:run(actions)
 --
+--   walls     ids of walls, which any client puts there, opens and shuts
 --   shared    ids that any client moves, changes, watches; the last half of them also leave and enter again
 --   asked     { [epoch] = list of { name, arguments, answer } }: what one space must answer, too
 local life = {}
@@ -31,10 +32,33 @@ end
 local function may_fail(f, ...)
   local ok, err = pcall(f, ...)
   if ok then return true end
-  for _, reason in ipairs { "no entity", "already in the world", "already has node", "has no node" } do
+  for _, reason in ipairs { "no entity", "already in the world", "already has node", "has no node",
+                            "no wall" } do
     if tostring(err):find(reason, 1, true) then return false end
   end
   error(err, 0)
+end
+
+-- Of a node.
+local function options(self) return self.scene.walls and self.random(3) > 1 and { sight = true } or nil end
+
+-- Walls are everybody's.
+local function build(self)
+  local random, member, walls = self.random, self.member, self.walls
+  local id, what = walls[random(math.max(1, #walls))], random(4)
+  if not id or what == 1 then
+    local x, y, z = place(self)
+    local row = { x, y, x + random(25) - 13, y + random(25) - 13, z and z - 2, z and z + 4 }
+    if random(2) == 1 then
+      walls[#walls + 1] = member:wall(table.unpack(row))
+    else
+      walls[#walls + 1] = member:wall_many(row)[1]
+    end
+  elseif what == 2 and random(4) == 1 then
+    may_fail(member.remove_wall, member, id)
+  else
+    may_fail(member[what == 3 and "open_wall" or "shut_wall"], member, id)
+  end
 end
 
 -- Its own entities ----------------------------------------------------------------------------------------------------
@@ -57,7 +81,7 @@ end
 local function change_node(self, who)
   local node = node_number(self, self.random(3))
   if not who.nodes[node] then
-    self.member:add_node(who.id, node, self.scene.area(self.random), self.handlers())
+    self.member:add_node(who.id, node, self.scene.area(self.random), self.handlers(), options(self))
     who.nodes[node] = self.member.answered_at -- it is there one epoch later
   elseif self.random(2) == 1 then
     self.member:set_area(who.id, node, self.scene.area(self.random))
@@ -103,7 +127,7 @@ local function act_on_shared(self)
   elseif what == 7 then
     may_fail(member.set_kind, member, id, random(3))
   elseif what <= 9 then
-    may_fail(member.add_node, member, id, node, self.scene.area(random), self.handlers())
+    may_fail(member.add_node, member, id, node, self.scene.area(random), self.handlers(), options(self))
   elseif what == 10 then
     may_fail(member.remove_node, member, id, node)
   elseif mortal and not (member:has(id) and may_fail(member.leave, member, id)) then
@@ -173,6 +197,7 @@ function Life:run(actions)
   end
   for _ = 1, actions do
     local who, what = mine[random(#mine)], random(24)
+    if self.scene.walls and random(5) == 1 then build(self) end
     if what <= 10 then
       move_all(self)
     elseif what <= 13 then

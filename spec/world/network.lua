@@ -209,7 +209,7 @@ function network.new(options)
   function self.shard_options(number, place)
     return {
       number = number, plan = plan, engine = options.engine, dimensions = options.dimensions, grace = options.grace,
-      fields = options.fields,
+      fields = options.fields, sight = options.sight,
       log = options.log and function(...)
         written[place] = written[place] or {}
         table.insert(written[place], { number, ... })
@@ -250,7 +250,7 @@ function Network:member(index)
     return coroutine.yield()
   end
   local member = world_client {
-    number = number, shards = self.plan.shards, dimensions = self.dimensions,
+    number = number, shards = self.plan.shards, dimensions = self.dimensions, has_sight = self.options.sight,
     around = function(at_x, at_y, ex, ey)
       return self.exchanges[index].map:around(at_x, at_y, ex + self.plan.extent, ey + self.plan.extent)
     end,

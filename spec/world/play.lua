@@ -2,7 +2,8 @@
 --
 --   local run = play.run(scene, seed, actions, disturb)     scene: processes, plan, area, lose, window, dimensions, id;
 --                                                           slow: clients stop to acknowledge now and then;
---                                                           process_of(number): where that client is; nodes
+--                                                           process_of(number): where that client is; nodes;
+--                                                           walls: nodes do not see past them
 --                                                           disturb(net): called all the time
 --   local nodes, events, space, answers = play.reference(run)    and run.replaced, as of replay.lua
 --   play.check_end(run, space)                              all is quiet: shards and handlers have what the space has
@@ -64,6 +65,7 @@ end
 function play.reference(r)
   local lines, dimensions, last, asked = r.lines, r.net.dimensions, r.last, r.asked
   local run, nodes, total, answers = replay.new(r.net.plan, dimensions), {}, 0, 0
+  local seen = run:seen()
   for _, l in ipairs(lines) do run:take(l[1], l[2]) end
   for number = 1, last do
     local drained, n = run:epoch(number)
@@ -78,12 +80,12 @@ function play.reference(r)
       epochs[#epochs][drained[i]][drained[i + 2]] = true
     end
     for _, a in ipairs(asked[number] or {}) do
-      check_answer(run.space, number, table.unpack(a))
+      check_answer(seen, number, table.unpack(a))
       answers = answers + 1
     end
   end
   r.replaced = run.replaced
-  return nodes, total, run.space, answers
+  return nodes, total, seen, answers
 end
 
 local CLIENTS, SHARED = play.CLIENTS, play.SHARED
@@ -106,9 +108,10 @@ end
 -- The world as it is when all clients have done what they do.
 function play.run(scene, seed, actions, disturb)
   local lines, asked, shared, members, dead = {}, {}, {}, {}, {}
+  local walls = {}
   local net = network.new {
     seed = seed, plan = scene.plan, processes = scene.processes, dimensions = scene.dimensions, lose = scene.lose,
-    window = scene.window, grace = scene.grace, nodes = scene.nodes, patience = scene.patience,
+    window = scene.window, grace = scene.grace, sight = scene.walls, nodes = scene.nodes, patience = scene.patience,
     log = function(_, epoch, line) lines[#lines + 1] = { epoch, line } end,
   }
   local handlers, heard, views = recorder()
@@ -122,7 +125,7 @@ function play.run(scene, seed, actions, disturb)
     end)
     member.life = life.new {
       net = net, member = member, number = number, random = rng.new(seed + number), scene = scene, handlers = handlers,
-      shared = shared, asked = asked,
+      shared = shared, asked = asked, walls = walls,
     }
     net:spawn(function()
       if first then first(member) end

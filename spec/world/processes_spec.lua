@@ -144,8 +144,10 @@ local function compare(run, reference)
   end
 end
 
-local function killed(seed, disturb)
-  local run = play.run(scene_of(0.05, 2), seed, ACTIONS, disturb)
+local function killed(seed, disturb, walls)
+  local scene = scene_of(0.05, 2)
+  scene.walls = walls
+  local run = play.run(scene, seed, ACTIONS, disturb)
   run.asked = {} -- what has died with a shard is in no answer until it has been restored
   local _, total, space = play.reference(run)
   check(run, space)
@@ -153,9 +155,10 @@ local function killed(seed, disturb)
   return ("%d epochs, %d shards lost, %d moved, %d events"):format(run.last, run.net.deaths, run.net.moved, total)
 end
 
-local function moved(seed, act)
-  local count = { done = 0 }
-  local run = play.run(scene_of(0.1), seed, ACTIONS, mover(act, count))
+local function moved(seed, act, walls)
+  local count, scene = { done = 0 }, scene_of(0.1)
+  scene.walls = walls
+  local run = play.run(scene, seed, ACTIONS, mover(act, count))
   local reference, total, space, answers = play.reference(run)
   check(run, space)
   compare(run, reference)
@@ -175,6 +178,14 @@ describe("processes of a world", function()
 
   it("and tiles that move change no event and no answer", function()
     for i = 1, RUNS do print(moved(SEED + 100 + i, give_tiles)) end
+  end)
+
+  it("have the same walls, whoever dies or leads", function()
+    for i = 1, RUNS do print(killed(SEED + 400 + i, killer(), true)) end
+  end)
+
+  it("and where walls are, tiles and shards that move change none", function()
+    for i = 1, RUNS do print(moved(SEED + 500 + i, ({ give_tiles, move_shard, restart })[i % 3 + 1], true)) end
   end)
 
   it("and shards that move change none", function()

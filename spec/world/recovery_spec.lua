@@ -50,6 +50,11 @@ local scenes = {
     plan = { size = 60, reach = 10, tile = 4, shards = 4 },
     area = function(random) return random(8) end,
   },
+  {
+    name = "walls and doors", processes = { 2, 2 }, lose = 0.1, walls = true,
+    plan = { size = 60, reach = 10, tile = 4, shards = 4 },
+    area = function(random) return { shape = random { "square", "circle" }, radius = random(9) } end,
+  },
 }
 
 for _, scene in ipairs(scenes) do

@@ -2,9 +2,11 @@
 -- phases.
 --
 --   local replay = replay.new(plan, dimensions)      replay:take(epoch, line) ...
---   replay:epoch(number)                             what space:drain returns
+--   replay:epoch(number)                             what space:drain returns, with the events of nodes with sight
+--   replay:seen()                                    the space to be asked
 --   replay.replaced[id]                              how many lives of it have ended by the entering of another
 local aoi = require "aoi"
+local new_sight = require("aoi.sight").new
 local log = require "aoi.skynet.world.log"
 local tiles = require "aoi.skynet.world.tiles"
 local world = require "aoi.skynet.native" "world"
@@ -15,10 +17,19 @@ Replay.__index = Replay
 
 function replay.new(plan, dimensions)
   local space = aoi.new { engine = "grid", delivery = "deferred", dimensions = dimensions }
-  return setmetatable({
+  local self = setmetatable({
     space = space, dimensions = dimensions, lines = {}, lives = {}, replaced = {}, drained = {}, rows = {},
     router = world.router(space, tiles.map(plan), 1), -- knows how areas are packed
+    sight = new_sight(space), wall_of = {}, count = 0,
   }, Replay)
+  local function put(kind)
+    return function(watcher, target, node)
+      table.move({ kind, watcher, target, node }, 1, 4, 4 * self.count + 1, self.drained)
+      self.count = self.count + 1
+    end
+  end
+  self.hears = { enter = put(aoi.ENTER), leave = put(aoi.LEAVE) }
+  return self
 end
 
 function Replay:take(epoch, line)
@@ -37,6 +48,19 @@ function MAKE.leave(self, id, life)
   if self.lives[id] ~= life then return end -- it has been lost before
   self.lives[id] = nil
   self.space:leave(id)
+end
+
+-- Every shard says what a wall has become.
+function MAKE.wall(self, id, how, ...)
+  local sight, number = self.sight, self.wall_of[id]
+  if how == "gone" then
+    if number then sight:remove_wall(number) end
+    self.wall_of[id] = nil
+    return
+  end
+  number = number or sight:wall(...)
+  self.wall_of[id] = number
+  if how == "open" then sight:open(number) else sight:shut(number) end
 end
 
 function MAKE.remove(self, id, node) self.space:remove_node(id, node) end
@@ -60,8 +84,16 @@ end
 
 -- One that has been restored may be there.
 function MAKE.add(self, id, node, area)
+  local linger
+  if type(area) == "table" then area, linger = area[1], area[2] end
   area = self.router:unpack(area)
-  if self.space:area(id, node) then self.space:set_area(id, node, area) else self.space:add_node(id, node, area) end
+  if self.space:area(id, node) then
+    self.space:set_area(id, node, area)
+  elseif linger then
+    self.sight:add(id, node, area, self.hears, { linger = linger })
+  else
+    self.space:add_node(id, node, area)
+  end
 end
 
 -- It is now as this says, whatever was lost with a shard.
@@ -92,7 +124,36 @@ function Replay:epoch(number)
     for _, c in ipairs(commands) do MAKE[c[2]](self, table.unpack(c, 3)) end
   end
   self.lines[number] = nil
-  return self.space:drain(self.drained)
+  self.count = select(2, self.space:drain(self.drained))
+  self.sight:tick()
+  return self.drained, self.count
+end
+
+local function is_of_sight(self, id, node) return (pcall(self.sight.sees, self.sight, id, node, id)) end
+
+--- The space, whose answers know what walls hide.
+function Replay:seen()
+  local space, sight, seen = self.space, self.sight, {}
+  for _, name in ipairs { "view", "sees" } do
+    seen[name] = function(_, id, node, ...)
+      local by = is_of_sight(self, id, node) and sight or space
+      return by[name](by, id, node, ...)
+    end
+  end
+  function seen.viewers(_, id)
+    local list, n = sight:viewers(id)
+    local all, count = space:viewers(id)
+    for i = 1, 2 * count, 2 do
+      if not is_of_sight(self, all[i], all[i + 1]) then
+        n = n + 1
+        list[2 * n - 1], list[2 * n] = all[i], all[i + 1]
+      end
+    end
+    return list, n
+  end
+  return setmetatable(seen, { __index = function(_, name)
+    return function(_, ...) return space[name](space, ...) end
+  end })
 end
 
 return replay

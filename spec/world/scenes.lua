@@ -1,6 +1,7 @@
 -- scenes.lua: worlds in which everything happens that may happen between shards, and how they are cut.
 --
 --   plan       options of tiles.plan          population, jump    entities, and one move in `jump` goes anywhere
+--   walls      about how many; without, nothing hides
 --   area       f(random) -> an area           place               f(random, v): v on the places of the scene
 local scenes = {}
 
@@ -56,6 +57,24 @@ scenes.list = {
     area = function(random)
       local shape = random { "square", "circle" }
       return { shape = shape, radius = random(7), margin = random(3), layers = random(3) > 1 and random(7) or nil }
+    end,
+  },
+  {
+    name = "walls and doors", plan = { size = 60, reach = 10, tile = 4, shards = { 2, 2 } }, walls = 60,
+    area = any_area,
+  },
+  {
+    name = "walls with ties, nodes that keep", plan = { size = 48, reach = 10, tile = 8, shards = scattered },
+    walls = 60,
+    area = function(random) return { radius = random(6), margin = random(4) } end,
+    place = function(_, v) return math.floor(v) end,
+  },
+  {
+    name = "walls in three dimensions", dimensions = 3, plan = { size = 48, reach = 10, tile = 4, shards = { 2, 3 } },
+    walls = 60,
+    area = function(random)
+      if random(2) == 1 then return { shape = "cylinder", radius = random(9), half_height = random(5) } end
+      return { shape = random { "square", "circle" }, radius = random(7), margin = random(3) }
     end,
   },
   {

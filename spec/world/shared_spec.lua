@@ -308,11 +308,16 @@ describe("what clients of a world share", function()
 
   -- deaths: one step of so many kills a shard; 0: none. Half of the views are of the client that has entered their
   -- entities, half of another one.
-  local function show_what_one_space_shows(deaths, seed)
+  -- walls: how many hide from the views; some are doors.
+  local function show_what_one_space_shows(deaths, seed, walls)
     local net, random = new_network {
-      seed = seed, quantum = 1 / 64, lose = 0.1, fields = { { "hp", "u16" } },
+      seed = seed, quantum = 1 / 64, lose = 0.1, fields = { { "hp", "u16" } }, sight = walls ~= nil,
     }, rng.new(seed)
-    local hps = {}
+    local hps, rows, doors, is_open, all_hidden = {}, {}, nil, {}, 0
+    for i = 1, walls or 0 do
+      local x, y = random() * 64, random() * 64
+      table.move({ x, y, x + random() * 16 - 8, y + random() * 16 - 8 }, 1, 4, 4 * i - 3, rows)
+    end
     local one, gate, pictures, begun = net:member(1), net:member(1), {}, 0
     gate:on_client(function(id, bytes, fd)
       assert.equal(1000 + id, fd)
@@ -336,6 +341,7 @@ describe("what clients of a world share", function()
     end)
     net:finish(function()
       for id = 1, 40 do one:enter(id, random() * 64, random() * 64) end
+      doors = walls and one:wall_many(rows)
       for id = 1, 10 do
         if id % 2 == 0 then
           one:add_client(id, 6, { to = gate.service, fd = 1000 + id })
@@ -360,6 +366,11 @@ describe("what clients of a world share", function()
           one:enter(id, random() * 64, random() * 64)
           hps[id] = nil
         end
+        if walls and random(6) == 1 then
+          local i = random(walls)
+          is_open[i] = not is_open[i]
+          gate[is_open[i] and "open_wall" or "shut_wall"](gate, doors[i])
+        end
         if deaths > 0 and random(deaths) == 1 then net:kill_shard(random(4)) end
         one:tick()
       end
@@ -368,10 +379,16 @@ describe("what clients of a world share", function()
       one:tick()
       for _, shard in ipairs(net.shards) do shard:check() end
       local space = aoi.new {}
+      local sight, hidden = require("aoi.sight").new(space), 0
       for id = 1, 40 do space:enter(id, one:position(id)) end
+      for i = 1, walls or 0 do
+        local wall = sight:wall(table.unpack(rows, 4 * i - 3, 4 * i))
+        if is_open[i] then sight:open(wall) end
+      end
       for id = 1, 9 do
-        space:add_node(id, 1, 6)
-        local view, n = space:view(id, 1)
+        sight:add(id, 1, 6)
+        local view, n = sight:view(id, 1)
+        hidden = hidden + select(2, space:view(id, 1)) - n
         for i = 1, n do
           local place = assert(pictures[id][view[i]], "it does not know what it sees")
           local x, y = space:position(view[i])
@@ -381,8 +398,10 @@ describe("what clients of a world share", function()
         for _ in pairs(pictures[id]) do n = n - 1 end
         assert.equal(0, n)
       end
+      all_hidden = all_hidden + hidden
       assert(deaths > 0 or begun == 10, "a picture has begun anew at a border")
     end, 300)
+    return all_hidden
   end
 
   it("client views show what one space shows, wherever their entities go", function()
@@ -390,6 +409,15 @@ describe("what clients of a world share", function()
   end)
 
   it("client views show that after deaths of shards, too", function() show_what_one_space_shows(15, SEED) end)
+
+  it("client views show what one space with walls shows, after deaths of shards, too", function()
+    local hidden = 0
+    for i = 1, random_run.runs(2) do
+      hidden = hidden + show_what_one_space_shows(0, SEED + i, 100) + show_what_one_space_shows(15, SEED + i, 100)
+    end
+    hidden = hidden + show_what_one_space_shows(0, 63, 100) -- always the same
+    assert(hidden > 0)
+  end)
 
   it("what is put as an entity is handed to a shard that waits for what was lost is put there", function()
     show_what_one_space_shows(15, 668343) -- a history in which that was missing

@@ -15,6 +15,7 @@ local replace = require "spec.support.replace"
 local replay = require "spec.world.replay"
 local rng = require "spec.support.rng"
 local snapshot = require "aoi.skynet.world.snapshot"
+local walls = require "aoi.skynet.walls"
 local world = require "aoi.skynet.native" "world"
 
 local SEED = random_run.seed("world snapshot")
@@ -38,6 +39,11 @@ local scenes = {
     plan = { size = { 0, 0, 96, 16 }, reach = 12, tile = 4, shards = { 8, 1 } }, again = { 1, 1 },
     area = function(random) return { radius = random(10), margin = random(3) - 1 } end,
     id = function(i) return (i % 3 - 1) * 5000000000 + i end,
+  },
+  {
+    name = "walls and doors, nodes that keep", processes = { 2, 2 }, walls = true,
+    plan = { size = 60, reach = 16, tile = 4, shards = 4 }, again = { 1, 2 },
+    area = function(random) return { radius = random(12), margin = random(4) - 1 } end,
   },
   {
     name = "nodes that keep far more than they find", processes = { 2, 2 }, interval = 0.02,
@@ -102,7 +108,7 @@ local function compare(net, space, member)
         local rec = ent.nodes and ent.nodes[list[i]] or error("a node is missing")
         assert.same((space:area(id, list[i])), (shard.core:area(id, rec.number)))
         local expected = spell(space:view(id, list[i]))
-        if spell(shard.core:view(id, rec.number)) ~= expected then error("a node sees something else") end
+        if spell(walls.seer(shard, rec):view(id, rec.number)) ~= expected then error("a node sees something else") end
         if spell(member:seen(id, list[i])) ~= expected then error("a handler has heard something else") end
       end
       for _ in pairs(ent.nodes or {}) do n = n - 1 end
@@ -118,11 +124,13 @@ local function again(scene, seed, bytes, reference, edit)
   for _, n in ipairs(scene.again) do plan.shards = plan.shards + n end
   local net = network.new {
     seed = seed, plan = plan, processes = scene.again, dimensions = scene.dimensions, interval = scene.interval,
+    sight = scene.walls,
     log = function(_, epoch, line) lines[#lines + 1] = { epoch, line } end,
   }
-  local list = snapshot.load(function(shard) return bytes[shard] end, { plan = net.plan, dimensions = net.dimensions })
+  local list = snapshot.load(function(shard) return bytes[shard] end,
+    { plan = net.plan, dimensions = net.dimensions, sight = scene.walls })
   if edit then edit(list) end
-  local random, member, space = rng.new(seed), net:member(1), reference.space
+  local random, member, space = rng.new(seed), net:member(1), reference:seen()
   net:finish(function() snapshot.bring(member, list) end)
   compare(net, space, member)
   assert.equal(space:count(), member.counters.restored)

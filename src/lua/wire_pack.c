@@ -1,5 +1,6 @@
 /* wire_pack.c - see wire_post.h: events into messages. */
 #include "lua/wire_post.h"
+#include "sight/sight.h"
 
 /* ---- collecting --------------------------------------------------------------------------------------------------- */
 
@@ -61,27 +62,36 @@ static void collect_stale(post *p, const laoi_space *b) {
     p->stale_count = kept;
 }
 
-/* collect(space): takes the events that wait, those of nodes without a record included.  Returns how many. */
+static void collect_sight(post *p, const laoi_space *b, aoi_sight *sight) {
+    aoi_event ev;
+    while (sight && aoi_sight_next(sight, &ev)) collect_event(p, b, &ev);
+}
+
+/* collect(space [, sight]): takes the events that wait, those of nodes without a record included, and those of a tick of the
+ * sight, which it makes.  Returns how many. */
 int laoi_post_collect(lua_State *L) {
     aoi_event chunk[64];
     post *p = laoi_post_self(L);
     laoi_space *b = laoi_space_argument(L, 2);
+    aoi_sight *sight = lua_isnoneornil(L, 3) ? NULL : laoi_sight_argument(L, 3, b);
     uint32_t cursor = 0;
-    if (aoi_flush(b->core) != AOI_OK) return laoi_nomemory(L);
-    size_t pending = aoi_pending(b->core), n;
-    if (!AOI_GROW(&p->memory, p->events, p->event_cap, p->event_count + pending) ||
-        (p->place_records && !AOI_GROW(&p->memory, p->places, p->place_cap, p->place_count + pending)))
+    if (!sight && !lua_isnoneornil(L, 3)) return laoi_argerror(L, 3, "an open sight of the space expected");
+    if (aoi_flush(b->core) != AOI_OK || (sight && aoi_sight_tick(sight) != AOI_OK)) return laoi_nomemory(L);
+    size_t pending = aoi_pending(b->core), all = pending + (sight ? aoi_sight_pending(sight) : 0), n;
+    if (!AOI_GROW(&p->memory, p->events, p->event_cap, p->event_count + all) ||
+        (p->place_records && !AOI_GROW(&p->memory, p->places, p->place_cap, p->place_count + all)))
         return laoi_nomemory(L);
     while ((n = aoi_peek(b->core, &cursor, chunk, 64)) > 0)
         for (size_t i = 0; i < n; i++) collect_event(p, b, chunk + i);
     aoi_take_all(b->core);
+    collect_sight(p, b, sight);
     collect_closing(p, b);
     collect_stale(p, b);
     lua_settop(L, 2);
     lua_insert(L, 1); /* the space */
     laoi_gettable(L, 1);
     laoi_forget_freed(L, b, 3);
-    laoi_pushinteger(L, (int64_t)pending);
+    laoi_pushinteger(L, (int64_t)all);
     return 1;
 }
 
@@ -144,6 +154,11 @@ static bool write_changes(post *p, uint32_t r) {
     return true;
 }
 
+static int view_of(aoi_space *s, aoi_node node, const int64_t **ids, size_t *n) {
+    aoi_sight *sight = aoi_sight_of_node(s, node);
+    return sight ? aoi_sight_view(sight, node, ids, n) : aoi_view(s, node, ids, n);
+}
+
 /* All that a node sees, or with `empty` nothing yet. */
 static bool write_whole(post *p, uint32_t r, bool empty) {
     post_record *c = p->records + r;
@@ -151,7 +166,7 @@ static bool write_whole(post *p, uint32_t r, bool empty) {
     const int64_t *ids = NULL;
     size_t n = 0;
     aoi_node node = aoi_find_node(b->core, aoi_find(b->core, c->watcher), c->handle);
-    if (!empty && !AOI_IS_NULL(node) && aoi_view(b->core, node, &ids, &n) != AOI_OK) return false;
+    if (!empty && !AOI_IS_NULL(node) && view_of(b->core, node, &ids, &n) != AOI_OK) return false;
     post_group g = {.record = c, .width = 2, .enters = (uint32_t)n, .dims = b->dims};
     g.flags = WIRE_OPEN | (empty ? 0 : WIRE_WHOLE);
     for (size_t i = 0; i < n; i++) g.width = wire_width(ids[i], g.width);

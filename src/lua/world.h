@@ -92,7 +92,7 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 /* ---- a shard ----------------------------------------------------------------------------------------------------- */
 
 /* What is reported of an epoch, by tag; beyond KIND the rows are written in Lua. */
-enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 12 };
+enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 13 };
 
 /* Flags of a record.  Barred: some clients may not move it; traits: Lua has more to report of it (world_traits.c). */
 enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4, WORLD_TRAITS = 8 };

@@ -1,5 +1,6 @@
 /* world_areas.c - areas of nodes as bytes, those of a snapshot: they wait for an epoch, and travel with a hand-over. */
 #include "lua/world.h"
+#include "sight/sight.h"
 #include "snapshot/snapshot.h"
 
 static const char *area_from(const char *bytes, size_t size, int dims, laoi_area_arg *a) {
@@ -88,18 +89,61 @@ static int r_repack(lua_State *L) {
 
 /* ---- nodes of the core ------------------------------------------------------------------------------------------- */
 
-/* seen(id, node): the ids that the node sees, as bytes of the router's width, and that width. */
+/* What a node of a sight saw, from r->ids + `at` on: pairs of a number and a state.  Those that the node saw and does not
+ * see clearly come first, then those that are hidden, then all others.  *odd: how many of the first two, *hidden: of the second. */
+static bool order_saw(world_router *r, aoi_sight *sight, aoi_node node, size_t *count, size_t *odd, size_t *hidden) {
+    size_t n = aoi_sight_saw(sight, node, NULL, 0);
+    if (!AOI_GROW(&r->memory, r->ids, r->id_cap, 4 * n)) return false;
+    const int64_t *saw = r->ids + 2 * n;
+    int64_t *to = r->ids;
+    (void)aoi_sight_saw(sight, node, r->ids + 2 * n, n);
+    for (int part = 0; part < 3; part++) {
+        for (size_t i = 0; i < n; i++) {
+            const bool seen = saw[2 * i + 1] & AOI_PAIR_SEEN, plain = saw[2 * i + 1] == AOI_SAW_PLAINLY;
+            if ((plain ? 2 : seen ? 0 : 1) != part) continue;
+            *to++ = saw[2 * i];
+            *to++ = saw[2 * i + 1];
+        }
+        if (part == 0) *hidden = (size_t)(to - r->ids) / 2;
+        if (part == 1) *odd = (size_t)(to - r->ids) / 2;
+    }
+    *hidden = *odd - *hidden;
+    *count = n;
+    return true;
+}
+
+static int push_seen(lua_State *L, const world_router *r, const int64_t *ids, size_t n, size_t step, size_t skip_at,
+                     size_t skip) {
+    unsigned char *bytes = laoi_newbuffer(L, n * r->width + 1), *at = bytes;
+    for (size_t i = 0; i < n; i++)
+        if (i < skip_at || i >= skip_at + skip) at = world_put_id(at, ids[i * step], (int)r->width);
+    lua_pushlstring(L, (const char *)bytes, (size_t)(at - bytes));
+    laoi_pushinteger(L, r->width);
+    return 2;
+}
+
+static int push_past_walls(lua_State *L, world_router *r, aoi_sight *sight, aoi_node node) {
+    size_t n = 0, odd = 0, hidden = 0;
+    if (!order_saw(r, sight, node, &n, &odd, &hidden)) return laoi_nomemory(L);
+    unsigned char *states = laoi_newbuffer(L, odd * 16 + 1);
+    for (size_t i = 0; i < 2 * odd; i++) aoi_put_bytes(states + 8 * i, (uint64_t)r->ids[i], 8);
+    (void)push_seen(L, r, r->ids, n, 2, odd - hidden, hidden);
+    lua_pushlstring(L, (const char *)states, odd * 16);
+    return 3;
+}
+
+/* seen(id, node): the ids that the node sees, as bytes of the router's width, and that width; of a node of a sight as of the last
+ * tick, and bytes of what there is to say of some of them, and of targets that are hidden: of each i64 id, i64 state
+ * (sight/recall.c), first of those that are among the ids, in their order. */
 static int r_seen(lua_State *L) {
     world_router *r = world_self(L);
     const int64_t *ids;
     size_t n;
     aoi_node node = laoi_node(L, r->space, 2, NULL);
+    aoi_sight *sight = aoi_sight_of_node(r->space->core, node);
+    if (sight) return push_past_walls(L, r, sight, node);
     if (aoi_view(r->space->core, node, &ids, &n) != AOI_OK) return laoi_nomemory(L);
-    unsigned char *bytes = laoi_newbuffer(L, n * r->width + 1);
-    for (size_t i = 0; i < n; i++) world_put_id(bytes + i * r->width, ids[i], (int)r->width);
-    lua_pushlstring(L, (const char *)bytes, n * r->width);
-    laoi_pushinteger(L, r->width);
-    return 2;
+    return push_seen(L, r, ids, n, 1, n, 0);
 }
 
 /* drop(id, node): removes a node that has been given away, without events. */
@@ -108,26 +152,71 @@ static int r_drop(lua_State *L) {
     return aoi_give_node(r->space->core, laoi_node(L, r->space, 2, NULL)) == AOI_OK ? 0 : laoi_nomemory(L);
 }
 
+/* Reads the argument `seen` and its width into r->ids, `step` apart; returns how many. */
+static size_t read_seen(lua_State *L, world_router *r, int i, size_t step) {
+    size_t size;
+    int64_t width = laoi_integer(L, i + 1);
+    const char *bytes = luaL_checklstring(L, i, &size);
+    if ((width != 4 && width != 8) || size % (size_t)width) laoi_argerror(L, i, "wrong length");
+    world_reader in = {(const unsigned char *)bytes, (const unsigned char *)bytes + size};
+    size_t n = size / (size_t)width;
+    if (!AOI_GROW(&r->memory, r->ids, r->id_cap, n * step)) laoi_nomemory(L);
+    for (size_t k = 0; k < n; k++) {
+        r->ids[k * step] = world_read_id(&in, (int)width);
+        if (world_is_wide(r->ids[k * step])) r->width = 8; /* it may not be in this core, and be reported as a leave */
+    }
+    return n;
+}
+
+static int adopted(lua_State *L, int result) {
+    if (result == AOI_ENOMEM) return laoi_nomemory(L);
+    return result == AOI_OK ? 0 : luaL_error(L, "aoi: %s", aoi_result_text(result));
+}
+
+/* Behind the first of `seen`, which it says more of, come targets that are hidden.  Returns how many there are then. */
+static size_t read_states(lua_State *L, world_router *r, int i, size_t n) {
+    size_t size, seen = 0;
+    const char *bytes = luaL_optlstring(L, i, "", &size);
+    world_reader in = {(const unsigned char *)bytes, (const unsigned char *)bytes + size};
+    for (size_t k = 0; k < n; k++) r->ids[2 * k + 1] = AOI_SAW_PLAINLY;
+    if (size % 16 || !AOI_GROW(&r->memory, r->ids, r->id_cap, 2 * (n + size / 16))) laoi_argerror(L, i, "wrong length");
+    while (world_left(&in)) {
+        const int64_t id = world_read_id(&in, 8), state = world_read_id(&in, 8);
+        const size_t k = state & AOI_PAIR_SEEN ? seen++ : n++;
+        if (state & AOI_PAIR_SEEN && (k >= n || r->ids[2 * k] != id)) laoi_argerror(L, i, "states out of order");
+        r->ids[2 * k] = id;
+        r->ids[2 * k + 1] = state;
+    }
+    return n;
+}
+
+/* adopt_past_walls(id, node, area, seen, width, sight, linger [, states]): the same for a node of that sight; states as `seen`
+ * returns them. */
+static int r_adopt_past_walls(lua_State *L) {
+    world_router *r = world_self(L);
+    laoi_area_arg a;
+    aoi_entity e = laoi_entity(L, r->space, 2);
+    aoi_node made;
+    aoi_sight *sight = laoi_sight_argument(L, 7, r->space);
+    const int64_t linger = laoi_integer(L, 8);
+    if (!sight) return laoi_argerror(L, 7, "an open sight of the space expected");
+    if (linger < 0 || linger > INT32_MAX) return laoi_argerror(L, 8, "a whole number of ticks expected");
+    check_area(L, 4, r->space->dims, &a);
+    size_t n = read_states(L, r, 9, read_seen(L, r, 5, 2));
+    int result = aoi_sight_add_node(sight, e, laoi_integer(L, 3), &a.area, (uint32_t)linger, &made);
+    if (result == AOI_OK) result = aoi_sight_recall(sight, made, r->ids, n);
+    return adopted(L, result);
+}
+
 /* adopt(id, node, area, seen, width): adds the node as one that has seen these. */
 static int r_adopt(lua_State *L) {
     world_router *r = world_self(L);
     laoi_area_arg a;
-    size_t size;
     aoi_entity e = laoi_entity(L, r->space, 2);
-    int64_t node = laoi_integer(L, 3), width = laoi_integer(L, 6);
+    int64_t node = laoi_integer(L, 3);
     check_area(L, 4, r->space->dims, &a);
-    const char *bytes = luaL_checklstring(L, 5, &size);
-    if ((width != 4 && width != 8) || size % (size_t)width) return laoi_argerror(L, 5, "wrong length");
-    world_reader in = {(const unsigned char *)bytes, (const unsigned char *)bytes + size};
-    size_t n = size / (size_t)width;
-    if (!AOI_GROW(&r->memory, r->ids, r->id_cap, n)) return laoi_nomemory(L);
-    for (size_t i = 0; i < n; i++) {
-        r->ids[i] = world_read_id(&in, (int)width);
-        if (world_is_wide(r->ids[i])) r->width = 8; /* it may not be in this core, and be reported as a leave */
-    }
-    int result = aoi_adopt_node(r->space->core, e, node, &a.area, r->ids, n, NULL);
-    if (result == AOI_ENOMEM) return laoi_nomemory(L);
-    return result == AOI_OK ? 0 : luaL_error(L, "aoi: %s", aoi_result_text(result));
+    size_t n = read_seen(L, r, 5, 1);
+    return adopted(L, aoi_adopt_node(r->space->core, e, node, &a.area, r->ids, n, NULL));
 }
 
 /* set(id, node, area): the whole area becomes this one. */
@@ -160,7 +249,8 @@ static int l_check_area(lua_State *L) {
 
 const luaL_Reg world_area_methods[] = {
     {"pack", r_pack},   {"unpack", r_unpack}, {"repack", r_repack}, {"seen", r_seen},
-    {"adopt", r_adopt}, {"drop", r_drop},     {"set", r_set},       {NULL, NULL},
+    {"adopt", r_adopt}, {"drop", r_drop},     {"set", r_set},       {"adopt_past_walls", r_adopt_past_walls},
+    {NULL, NULL},
 };
 
 const luaL_Reg world_area_functions[] = {{"check_area", l_check_area}, {NULL, NULL}};

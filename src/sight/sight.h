@@ -2,6 +2,7 @@
  *
  *   walls.c        walls in a grid that lines walk through
  *   watches.c      nodes, the pairs that their areas see, what the space says of them
+ *   recall.c       nodes that come from another space
  *   look.c         a tick: which pairs are tested, what has changed
  *   questions.c    what is seen now, and why
  *   sight_saved.c  a sight in a snapshot, and in a journal
@@ -30,7 +31,8 @@ enum {
     AOI_PAIR_GONE = 16,  /* the node or the target has gone */
     AOI_PAIR_DUE = 32,   /* in the list */
     AOI_PAIR_CLEAR = 64, /* the line was clear when it was tested the last time */
-    AOI_PAIR_FREE = 128
+    AOI_PAIR_FREE = 128,
+    AOI_PAIR_SAVED = AOI_PAIR_AREA | AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR
 };
 
 typedef struct aoi_sight_pair {
@@ -109,10 +111,14 @@ int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sin
 int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger, uint64_t client,
                   aoi_node *out);
 aoi_watch *aoi_watch_of(const aoi_sight *g, uint32_t node);                  /* NULL: no node of this sight */
+aoi_sight *aoi_sight_of_node(const aoi_space *s, aoi_node n);                /* NULL: it is none of a sight */
 uint32_t aoi_pair_find(const aoi_sight *g, uint32_t watch, uint32_t target); /* AOI_NONE; gone ones are not found */
 /* A new one that its area sees, due, with room for it in every list; false: memory refused. */
 bool aoi_pair_add(aoi_sight *g, aoi_watch *n, uint32_t target, uint32_t *out);
 void aoi_pair_free(aoi_sight *g, uint32_t pair);
+/* As it was at the last tick, flags of AOI_PAIR_SAVED, and for so many ticks hidden if it lingers; whether its area sees it
+ * now follows, but between two borders, where AREA says it.  AOI_EVALUE: a pair is in no such state; AOI_ENOMEM. */
+int aoi_pair_restore(aoi_sight *g, aoi_watch *n, uint32_t target, int flags, uint32_t age);
 void aoi_watch_free(aoi_sight *g, aoi_watch *n); /* it is gone and has no pairs */
 void aoi_watch_stale(aoi_sight *g, aoi_watch *n);
 
@@ -122,6 +128,17 @@ static inline void aoi_pair_due(aoi_sight *g, uint32_t pair) {
     p->flags |= AOI_PAIR_DUE;
     g->due[g->due_count++] = pair;
 }
+
+/* ---- recall.c ---------------------------------------------------------------------------------------------------- */
+
+enum { AOI_SAW_PLAINLY = AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR };
+
+/* What a node saw at the last tick, for another space: pairs of numbers, at most `room` of them; returns how many there
+ * are. */
+size_t aoi_sight_saw(const aoi_sight *g, aoi_node n, int64_t *out, size_t room);
+/* A node that has just been added has seen these in another space.  Leaves of what is not here wait to be taken.
+ * For a space without a journal.  AOI_EGONE, AOI_EVALUE, AOI_ENOMEM: some of it may be recalled. */
+int aoi_sight_recall(aoi_sight *g, aoi_node n, const int64_t *saw, size_t count);
 
 /* ---- look.c ------------------------------------------------------------------------------------------------------ */
 

@@ -14,8 +14,6 @@
 #include "sight/sight.h"
 #include "snapshot/snapshot.h"
 
-enum { STATE_FLAGS = AOI_PAIR_AREA | AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR };
-
 /* ---- into bytes -------------------------------------------------------------------------------------------------- */
 
 typedef struct saved_item { /* a wall, a watch, a target of one: by id */
@@ -108,7 +106,7 @@ static void save_pairs(saving *v, const aoi_watch *n) {
         const aoi_sight_pair *p = g->pairs + v->items[i].slot;
         const bool lingers = p->flags & AOI_PAIR_SEEN && !(p->flags & AOI_PAIR_CLEAR);
         const bool kept = aoi_pair_table_has(&v->s->kept, n->node, p->target);
-        const unsigned flags = p->flags & (kept ? STATE_FLAGS : STATE_FLAGS & ~AOI_PAIR_AREA);
+        const unsigned flags = p->flags & (kept ? AOI_PAIR_SAVED : AOI_PAIR_SAVED & ~AOI_PAIR_AREA);
         save_numbers(v, (int64_t[]){p->id, flags, lingers ? g->now - p->clear : 0}, 3);
     }
     v->count = first;
@@ -316,29 +314,10 @@ static bool restore_exceptions(restoring *r, aoi_node node, uint32_t owner) {
     return reads_well(r);
 }
 
-/* A pair is as it was at the last tick; whether its area sees it now follows, but between two borders. */
 static bool restore_pair(restoring *r, aoi_watch *n, uint32_t target, int64_t flags, int64_t age) {
-    aoi_sight *g = r->g;
-    aoi_space *s = r->s;
-    const aoi_entity_record *e = s->world.entities;
-    uint32_t p = aoi_pair_find(g, n->number, target);
-    const bool seen = flags & AOI_PAIR_SEEN, clear = flags & AOI_PAIR_CLEAR;
-    if ((flags & ~STATE_FLAGS) || !(flags & (AOI_PAIR_WAS | AOI_PAIR_SEEN)) || (clear && !seen) || age < 0 ||
-        age > UINT32_MAX || (age && (!seen || clear)))
-        return restore_fails(r, "a pair of a sight is in no state");
-    if (p == AOI_NONE && !aoi_pair_add(g, n, target, &p)) return restore_fails(r, NULL);
-    aoi_sight_pair *pair = g->pairs + p;
-    pair->flags |= (uint8_t)(flags & (AOI_PAIR_WAS | AOI_PAIR_SEEN | AOI_PAIR_CLEAR));
-    pair->clear = g->now - (uint32_t)age;
-    g->seen += seen;
-    if (flags & AOI_PAIR_AREA && aoi_pair_meets(s, n->node, target) &&
-        aoi_pair_zone(s, n->node, target, e[n->owner].pos, e[target].pos) == AOI_BETWEEN) {
-        if (!aoi_pair_table_reserve(&s->world.memory, &s->kept, s->kept.count + 1)) return restore_fails(r, NULL);
-        aoi_pair_table_add(&s->kept, n->node, target);
-    }
-    const bool area = aoi_node_sees(s, n->node, target);
-    pair->flags = (uint8_t)((pair->flags & ~AOI_PAIR_AREA) | (area ? AOI_PAIR_AREA : 0));
-    return true;
+    const bool good = flags >= 0 && flags <= UINT8_MAX && age >= 0 && age <= UINT32_MAX;
+    const int result = good ? aoi_pair_restore(r->g, n, target, (int)flags, (uint32_t)age) : AOI_EVALUE;
+    return restored(r, result, "a pair of a sight is in no state");
 }
 
 static bool ask_of(restoring *r, aoi_loaded_node *n) {

@@ -50,6 +50,29 @@ bool aoi_pair_add(aoi_sight *g, aoi_watch *n, uint32_t target, uint32_t *out) {
     return true;
 }
 
+int aoi_pair_restore(aoi_sight *g, aoi_watch *n, uint32_t target, int flags, uint32_t age) {
+    aoi_space *s = g->layer.space;
+    const aoi_entity_record *e = s->world.entities;
+    uint32_t p = aoi_pair_find(g, n->number, target);
+    const bool seen = flags & AOI_PAIR_SEEN, clear = flags & AOI_PAIR_CLEAR;
+    if ((flags & ~AOI_PAIR_SAVED) || !(flags & (AOI_PAIR_WAS | AOI_PAIR_SEEN)) || (clear && !seen) ||
+        (age && (!seen || clear)))
+        return AOI_EVALUE;
+    if (p == AOI_NONE && !aoi_pair_add(g, n, target, &p)) return AOI_ENOMEM;
+    if (flags & AOI_PAIR_AREA && aoi_pair_meets(s, n->node, target) &&
+        aoi_pair_zone(s, n->node, target, e[n->owner].pos, e[target].pos) == AOI_BETWEEN) {
+        if (!aoi_pair_table_reserve(&s->world.memory, &s->kept, s->kept.count + 1)) return AOI_ENOMEM;
+        aoi_pair_table_add(&s->kept, n->node, target);
+    }
+    aoi_sight_pair *pair = g->pairs + p;
+    g->seen += seen && !(pair->flags & AOI_PAIR_SEEN);
+    pair->flags = (uint8_t)((pair->flags & ~AOI_PAIR_AREA) | (flags & ~AOI_PAIR_AREA));
+    if (aoi_node_sees(s, n->node, target)) pair->flags |= AOI_PAIR_AREA;
+    pair->clear = g->now - age;
+    aoi_pair_due(g, p);
+    return AOI_OK;
+}
+
 /* The node or the target has gone: it is in the chain of its watch and in `due` alone, until the tick. */
 static void pair_part(aoi_sight *g, uint32_t pair) {
     aoi_sight_pair *p = g->pairs + pair;
@@ -178,6 +201,13 @@ int aoi_watch_add(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *a
 int aoi_sight_add_node(aoi_sight *g, aoi_entity e, int64_t node_id, const aoi_area *area, uint32_t linger,
                        aoi_node *out) {
     return aoi_watch_add(g, e, node_id, area, linger, 0, out);
+}
+
+aoi_sight *aoi_sight_of_node(const aoi_space *s, aoi_node handle) {
+    const uint32_t node = aoi_node_slot(s, handle);
+    if (node == AOI_NONE || !(s->world.nodes[node].flags & AOI_NODE_LAYER)) return NULL;
+    aoi_layer *layer = aoi_layer_node_from(s->world.areas[node].user_data)->layer;
+    return layer->class == &aoi_sight_layer ? (aoi_sight *)layer : NULL;
 }
 
 bool aoi_sight_has_node(const aoi_sight *g, aoi_node n) {

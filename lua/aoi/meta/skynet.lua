@@ -21,11 +21,14 @@ local skynet = {}
 ---@field quantum? number world units, of client views
 ---@field fields? aoi.Field[] of client views
 ---@field drive? boolean `flush` is the space's tick
+---@field sight? boolean the space has walls
 ---@field interval? integer of a local space, 1/100 s
 
 ---@class aoi.skynet.NodeOptions
 ---@field positions? boolean enters bring kind and position
 ---@field to? integer address of the service that receives the events
+---@field sight? boolean walls hide from it; the map was opened with `sight`
+---@field linger? integer ticks for which a node with `sight` holds on to what it saw; 0 by default
 
 ---@class aoi.skynet.ViewOptions
 ---@field limit? integer known at a time
@@ -139,6 +142,61 @@ function Map:knowers(id, buf) end
 ---@param bytes string
 ---@return integer
 function Map:broadcast(id, bytes) end
+
+--- A shut wall, as of `Sight:wall`. In a world it is there when this returns, in all shards with one epoch.
+---@param x1 number world units
+---@param y1 number world units
+---@param x2 number world units
+---@param y2 number world units
+---@param z0? number world units, in 3D: the lowest height that it hides, inclusive; any without it
+---@param z1? number world units, in 3D: the highest
+---@return integer wall
+function Map:wall(x1, y1, x2, y2, z0, z1) end
+
+--- Many walls in one request: all rows, or an error and none.
+---@param rows number[] flat: x1, y1, x2, y2, in 3D also z0, z1
+---@param buf? integer[]
+---@return integer[] ids
+---@return integer n
+function Map:wall_many(rows, buf) end
+
+--- Opens a door, as `Sight:open`. In a world it is open in all shards when this returns.
+---@param wall integer
+function Map:open_wall(wall) end
+
+---@param wall integer
+function Map:shut_wall(wall) end
+
+---@param wall integer
+function Map:remove_wall(wall) end
+
+--- A wall as it was given; nothing where there is none.
+---@param wall integer
+---@return number? x1 world units
+---@return number? y1 world units
+---@return number? x2 world units
+---@return number? y2 world units
+---@return boolean? open
+---@return number? z0 world units, in 3D
+---@return number? z1 world units, in 3D
+function Map:get_wall(wall) end
+
+---@param buf? integer[]
+---@return integer[], integer
+function Map:walls(buf) end
+
+--- As `Sight:ray`.
+---@param x0 number world units
+---@param y0 number world units
+---@param x1 number world units
+---@param y1 number world units
+---@param z0? number world units, in 3D: of the six numbers the fifth
+---@param z1? number world units, in 3D: the sixth
+---@return integer? wall
+---@return number? x world units
+---@return number? y world units
+---@return number? z world units
+function Map:ray(x0, y0, x1, y1, z0, z1) end
 
 --- The entity is this map's from now on: its former service may not move, change or remove it. Returns where it is.
 ---@param id integer

@@ -25,6 +25,7 @@
 ---@field cell? number world units: as of `aoi.new`
 ---@field quantum? number world units, of client views
 ---@field fields? aoi.Field[] of client views
+---@field sight? boolean the world has walls
 ---@field journal? string a path: each shard writes what it accepts
 ---@field restore? fun(shard: integer): string? the bytes of a snapshot, nil for shard 1: there is none
 

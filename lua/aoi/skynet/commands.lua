@@ -11,10 +11,10 @@
 --   tell(client, message), tell_broadcast(client, id, message): nil or false where it is not sent
 
 local argument = require "aoi.skynet.argument"
-local end_list = require "aoi.end_list"
 local clients = require "aoi.skynet.clients"
 local methods = require "aoi.skynet.methods"
 local views = require "aoi.skynet.views"
+local walls = require "aoi.skynet.walls"
 local wire = require "aoi.skynet.wire"
 
 local helpers = {}
@@ -75,10 +75,11 @@ end
 
 -- Nodes -------------------------------------------------------------------------------------------------------------
 
---- options: positions; to: the number of the client that hears of it, where it is another. handle: as that client knows
--- this life of the node, where clients number them.
+--- options: positions, sight, linger; to: the number of the client that hears of it, where it is another. handle: as
+-- that client knows this life of the node, where clients number them.
 function commands.add_node(place, client, id, number, area, handle, options)
   local ent, o = place:entity(client, id, "add_node"), options or {}
+  walls.check_node(place, o)
   local taken = ent.nodes and ent.nodes[number]
   if taken then
     place:probe(taken.client, client)
@@ -86,7 +87,7 @@ function commands.add_node(place, client, id, number, area, handle, options)
     if ent.nodes and ent.nodes[number] then fail(2, "add_node", "entity %d already has node %d", id, number) end
   end
   local rec = { id = id, node = number, client = o.to or client, by = client, handle = handle,
-                positions = o.positions or nil }
+                positions = o.positions or nil, sight = o.sight or nil, linger = math.tointeger(o.linger) }
   local answer = place:put_node(rec, ent, area)
   clients.keep_node(place, ent, rec)
   return answer
@@ -180,24 +181,32 @@ end
 --- A table, and its text, since a message carries no metatable. 0 is no node's number.
 function commands.explain(place, client, id, number, target)
   local rec = helpers.find(place, client, id, number)
-  local reason = place.core:explain(id, rec and not rec.added and rec.number or 0, target)
+  local seer = rec and walls.seer(place, rec) or place.core
+  local reason = seer:explain(id, rec and not rec.added and rec.number or 0, target)
   reason.node = number
+  reason.wall = place.wall_named and place.wall_named[reason.wall] or reason.wall
   local text = tostring(reason)
   return setmetatable(reason, nil), text
 end
 
---- Who sees it: pairs watcher, node. Client views have nodes, too, which are aoi.sync's own.
-function commands.viewers(place, _, id, ...)
-  local list, count = methods.answered(methods.invoke(place.core, "viewers", id, ...))
-  local n = 0
-  for i = 1, 2 * count, 2 do
-    local rec = place:record(list[i + 1])
-    if rec then
-      list[2 * n + 1], list[2 * n + 2] = list[i], rec.node
-      n = n + 1
+-- Calls f(record) of each node that sees it. Client views have nodes, too, which are aoi.sync's own.
+local function each_viewer(place, f, ...)
+  for _, seer in ipairs { place.core, place.sight } do
+    local list, count = methods.answered(methods.invoke(seer, "viewers", ...))
+    for i = 2, 2 * count, 2 do
+      local rec = place:record(list[i])
+      if rec and walls.seer(place, rec) == seer then f(rec) end
     end
   end
-  end_list(list, 2 * n, 2)
+end
+
+--- Who sees it: pairs watcher, node.
+function commands.viewers(place, _, ...)
+  local list, n = {}, 0
+  each_viewer(place, function(rec)
+    list[2 * n + 1], list[2 * n + 2] = rec.id, rec.node
+    n = n + 1
+  end, ...)
   return list, n
 end
 
@@ -209,12 +218,8 @@ local function knowers(place, id)
     return by_client[client]
   end
   if not place.core:has(id) then return by_client end
-  local list, n = place.core:viewers(id)
-  for i = 2, 2 * n, 2 do
-    local rec = place.recs[list[i]]
-    if rec then table.insert(of(rec.client).handles, rec.handle) end
-  end
-  list, n = {}, 0
+  each_viewer(place, function(rec) table.insert(of(rec.client).handles, rec.handle) end, id)
+  local list, n = {}, 0
   if place.sync then list, n = place.sync:knowers(id) end
   for i = 1, n do
     local view = place.views[list[i]]

@@ -25,7 +25,7 @@ function handlers.check_table(t, n, name, level)
   end
 end
 
-local OPTIONS = { positions = "boolean", to = "number" }
+local OPTIONS = { positions = "boolean", to = "number", sight = "boolean", linger = "number" }
 
 local function check_options(options, n)
   if options == nil then return nil end

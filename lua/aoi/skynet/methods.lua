@@ -68,6 +68,14 @@ known/1 id
 knowers/1 id
 broadcast id bytes
 take_over id
+wall x y x y z? z?
+wall_many/1 rows
+open_wall wall
+shut_wall wall
+remove_wall wall
+get_wall wall
+walls/1
+ray x y z x y z
 ]]
 
 --- Calls f(name, arguments, values) for each.
@@ -85,7 +93,7 @@ end
 local INTEGERS = setmetatable({ where = 1 }, { __index = function(integers, name)
   local n = 0
   for word in (methods.find(name) or ""):gmatch "%S+" do
-    if word ~= "id" and word ~= "node" and word ~= "target" then break end
+    if word ~= "id" and word ~= "node" and word ~= "target" and word ~= "wall" then break end
     n = n + 1
   end
   integers[name] = n

@@ -7,6 +7,7 @@ local clients = require "aoi.skynet.clients"
 local commands = require "aoi.skynet.commands"
 local methods = require "aoi.skynet.methods"
 local views = require "aoi.skynet.views"
+local walls = require "aoi.skynet.walls"
 local wire = require "aoi.skynet.wire"
 
 local CMD = {}
@@ -32,10 +33,10 @@ local function space_options(options)
       end
     elseif key == "fields" then
       if type(value) ~= "table" then argument_error(3, "open", "bad value for option 'fields' (a table expected)") end
-    elseif key ~= "drive" then
+    elseif key ~= "drive" and key ~= "sight" then
       argument_error(3, "open", "unknown option '%s'", tostring(key))
     elseif type(value) ~= "boolean" then
-      argument_error(3, "open", "bad value for option 'drive' (a boolean expected)")
+      argument_error(3, "open", "bad value for option '%s' (a boolean expected)", key)
     end
   end
   return given
@@ -55,10 +56,10 @@ end
 
 local function new_map(server, name, given, options)
   local core = answered(wire.call_as(server.new_space, "open", -2, given))
-  local sync = nil
+  local sight, sync = options.sight and server.new_sight(core) or nil, nil
   if options.fields then
     local given_sync, made = wire.call_as(server.new_sync, "open", -1, core,
-      { quantum = options.quantum, fields = options.fields })
+      { quantum = options.quantum, fields = options.fields, sight = sight })
     sync = made
     if not given_sync then
       core:close()
@@ -67,7 +68,7 @@ local function new_map(server, name, given, options)
   end
   return server:new_map(name, core, {
     engine = given.engine or "list", dimensions = given.dimensions or 2, cell = given.cell, quantum = options.quantum,
-    fields = options.fields, sync = sync,
+    fields = options.fields, sync = sync, sight = sight,
   })
 end
 
@@ -92,6 +93,9 @@ function requests.open(server, address, name, options)
     if options[key] ~= nil and not is_same(options[key], space[key]) then
       argument_error(3, "open", "space '%s' has another %s", name, key)
     end
+  end
+  if space and options.sight ~= nil and options.sight ~= (space.sight ~= nil) then
+    argument_error(3, "open", "space '%s' was opened %s sight", name, space.sight and "with" or "without")
   end
   space = space or new_map(server, name, given, options)
   local link = server:link(space, server:subscribe(address))
@@ -122,8 +126,11 @@ methods.each(function(name, arguments)
   elseif arguments:find "^id node" then
     CMD[name] = function(_, link, id, node, ...)
       local rec = commands.helpers.node(link.space, link.number, id, node, name)
-      return answered(methods.invoke(link.space.core, name, rec.id, rec.number, ...))
+      local core = (name == "view" or name == "sees") and walls.seer(link.space, rec) or link.space.core
+      return answered(methods.invoke(core, name, rec.id, rec.number, ...))
     end
+  elseif walls.has(name) then
+    CMD[name] = function(_, link, ...) return answered(walls.invoke(link.space, name, ...)) end
   else
     CMD[name] = function(_, link, ...) return answered(methods.invoke(link.space.core, name, ...)) end
   end
@@ -189,11 +196,13 @@ local function link_of(server, link, to, n, name)
     or argument_error(n, name, "service :%08x has not opened space '%s', and is no gate", to, link.space.name)
 end
 
---- options: to, the address of the service that receives the events; positions, whether enters bring kind and position.
+--- options: to, the address of the service that receives the events; positions, whether enters bring kind and position;
+-- sight, linger: as of aoi.sight.
 function CMD.add_node(server, link, id, node, area, options)
   local to = link_of(server, link, options and options.to, 5, "add_node")
   return commands.add_node(link.space, link.number, id, node, area, nil,
-    { to = to, positions = options and options.positions })
+    { to = to, positions = options and options.positions, sight = options and options.sight,
+      linger = options and options.linger })
 end
 
 --- options: as of aoi.sync, and `to` and `fd`.
@@ -247,6 +256,15 @@ end
 function CMD.area(_, link, id, node)
   local rec = commands.helpers.find(link.space, link.number, id, node)
   return rec and link.space.core:area(id, rec.number)
+end
+
+-- Walls -------------------------------------------------------------------------------------------------------------
+
+--- All rows, or none of them. Returns a list of ids, and how many.
+function CMD.wall_many(_, link, rows)
+  local sight = walls.sight(link.space, "wall_many")
+  return walls.each_row(rows, link.space.dimensions, function(...) return walls.invoke(link.space, "wall", ...) end,
+    function(id) sight:remove_wall(id) end)
 end
 
 -- Who knows an entity -----------------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ function Server.new(options)
     queue = options.queue or function() return 0 end,
     new_space = options.new_space or require("aoi").new,
     new_sync = options.new_sync or require("aoi.sync").new,
+    new_sight = options.new_sight or require("aoi.sight").new,
     apply = options.apply or wire.apply,
     spaces = {}, names = {}, space_number = 0,
     links = {}, link_number = 0,
@@ -173,7 +174,7 @@ end
 
 -- Spaces and links --------------------------------------------------------------------------------------------------
 
---- options: engine, dimensions, cell, quantum.
+--- options: as of Space.new.
 function Server:new_map(name, core, options)
   local number = self.space_number + 1
   options.number, options.name, options.core = number, name, core
@@ -352,7 +353,7 @@ local function collect_packet(self, view, packet)
 end
 
 local function collect(self, space)
-  local events = self.post:collect(space.core)
+  local events = self.post:collect(space.core, space.sight)
   views.tick(space, function(view, packet) collect_packet(self, view, packet) end)
   return events
 end

@@ -8,11 +8,12 @@ local argument = require "aoi.skynet.argument"
 local commands = require "aoi.skynet.commands"
 local methods = require "aoi.skynet.methods"
 local views = require "aoi.skynet.views"
+local walls = require "aoi.skynet.walls"
 
 local Space = {}
 Space.__index = Space
 
---- options: number, name, core, engine, dimensions, cell, quantum.
+--- options: number, name, core, engine, dimensions, cell, quantum, fields, sync, sight.
 function Space.new(server, options)
   local self = setmetatable({
     server = server, post = server.post, recs = server.records, new_sync = server.new_sync,
@@ -89,7 +90,7 @@ function Space:rekind(id, _, kind) methods.answered(methods.invoke(self.core, "s
 function Space:put_node(rec, _, area)
   rec.number = self.post:add(self.clients[rec.client].slot, rec.id, rec.node, rec.positions)
   rec.handle = rec.number
-  local ok, err = methods.invoke(self.core, "add_node", rec.id, rec.number, area)
+  local ok, err = walls.add_node(self, rec, area)
   if not ok then
     self.post:drop(rec.number)
     error(err, 0)

@@ -13,7 +13,8 @@ local views = {}
 
 --- The synchroniser, which is made when it is asked for first.
 function views.sync(place)
-  place.sync = place.sync or place.new_sync(place.core, { quantum = place.quantum, fields = place.fields })
+  place.sync = place.sync
+    or place.new_sync(place.core, { quantum = place.quantum, fields = place.fields, sight = place.sight })
   return place.sync
 end
 

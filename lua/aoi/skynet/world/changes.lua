@@ -32,6 +32,7 @@ local wire = require "aoi.skynet.wire"
 local members = require "aoi.skynet.world.members"
 local plain = require "aoi.skynet.world.plain"
 local tiles = require "aoi.skynet.world.tiles"
+local wall_list = require "aoi.skynet.world.wall_list"
 
 local changes = { FOLLOWS = 8 } -- epochs for which a former instance goes on
 
@@ -55,6 +56,7 @@ function changes.begin(self, state)
   self.instances, self.starting, self.pending, self.last_change = {}, {}, {}, 0
   self.dead, self.lost_at, self.resumed, self.restoring, self.whole = {}, 0, { at = 0, of = 0 }, {}, {}
   self.renewals, self.deaths, self.sent = {}, {}, self.epoch
+  self.walls = state.walls and wall_list.copy(state.walls) or wall_list.new()
   for shard = 1, plan.shards do
     self.hosts[shard], self.terms[shard] = (state.hosts or self.homes)[shard], (state.terms or {})[shard] or 0
     if not state.hosts and self.hosts[shard] == self.here then
@@ -73,7 +75,7 @@ function changes.state(self, at)
     processes[index] = { name = process.name, boot = process.boot, since = process.since }
   end
   return { epoch = at - 1, entered = math.min(self.entered, at - 1), hosts = self.hosts, terms = self.terms,
-           owners = self.map:owners(), orders = list, processes = processes,
+           owners = self.map:owners(), walls = wall_list.copy(self.walls), orders = list, processes = processes,
            last_index = self.last_index, draining = self.draining }
 end
 
@@ -98,7 +100,8 @@ local function start(self, shard, move, at, lost)
   self.starting[shard] = one
   local terms = { table.unpack(self.terms) }
   local plan = plan_with(self, self.map:owners())
-  local options = { plan = plan, term = move.term, terms = terms, epoch = at - 1, lost = lost }
+  local options = { plan = plan, term = move.term, terms = terms, epoch = at - 1, lost = lost,
+                    walls = wall_list.copy(self.walls) }
   self.replace(shard, options, function(ok, reason)
     if self.closed or self.starting[shard] ~= one then return end
     if not ok then return self:finish(("shard %d cannot be replaced: %s"):format(shard, tostring(reason))) end

@@ -9,11 +9,13 @@
 --   exchange.asked[key]  wishes of this process that have not been fulfilled: { key, tiles =, host =, drain =, join =,
 --                        reply }; its key is this process's, so that they can be sent again to the next leader
 --   exchange.wished      of the leader: a list of wishes
+--   exchange.building    of the leader: wishes of wall_list.lua, all of which go with the next change
 --   exchange.restores    the key of a wish that is fulfilled when clients have brought everything back, in a list
 
 local changes = require "aoi.skynet.world.changes"
 local members = require "aoi.skynet.world.members"
 local tiles = require "aoi.skynet.world.tiles"
+local wall_list = require "aoi.skynet.world.wall_list"
 
 local director = {}
 
@@ -24,7 +26,7 @@ local APART = changes.FOLLOWS + AHEAD + 2 -- epochs between two moves of shards
 director.AHEAD = AHEAD
 
 function director.begin(self, state)
-  self.asked, self.wished, self.wish_key, self.joins = {}, {}, 0, {}
+  self.asked, self.wished, self.wish_key, self.joins, self.building = {}, {}, 0, {}, {}
   self.last_move, self.draining = 0, state.draining or {}
 end
 
@@ -176,6 +178,16 @@ local function join(self)
   return { join = { index = index, name = name, boot = boot } }
 end
 
+-- Whether a change is under way that is not of walls alone.
+local function is_changing(self)
+  for _, one in ipairs(self.pending) do
+    for what in pairs(one.change) do
+      if what ~= "walls" then return true end
+    end
+  end
+  return false
+end
+
 local function decide(self)
   if next(self.dead) then return succeed(self) end
   if self.resumed.of < self.lost_at then
@@ -183,17 +195,20 @@ local function decide(self)
     return over and are_whole(self) and { resume = self.lost_at, anew = self.anew, keys = self.restores } or nil
   end
   if next(self.missing) or self.issued == self.epoch then return nil end
-  local settled = not self.pending[1] and self.epoch > self.last_move + APART
-  return fulfil(self, settled) or not self.pending[1] and join(self) or settled and (balance(self) or drained(self))
+  local changing = is_changing(self)
+  local settled = not changing and self.epoch > self.last_move + APART
+  return fulfil(self, settled) or not changing and join(self) or settled and (balance(self) or drained(self))
 end
 
 --- While this process is idle.
 function director.poll(self)
   if members.leader(self) ~= self.here then return end
   local change = decide(self)
-  if not change and self.dropped[1] then change = {} end
+  local may_build = self.building[1] and self.issued ~= self.epoch and next(self.missing) == nil
+  if not change and (self.dropped[1] or may_build) then change = {} end
   if not change then return end
   if self.dropped[1] then change.gone, self.dropped = self.dropped, {} end
+  if self.building[1] then change.walls, self.building = self.building, {} end
   self.issued = self.epoch
   self:order("change", change, math.max(self.epoch + AHEAD, self.last_change + 1))
 end
@@ -235,7 +250,8 @@ end
 --- To the leader.
 function director.send(self, wish)
   local leader = members.leader(self)
-  local item = { key = wish.key, tiles = wish.tiles, host = wish.host, drain = wish.drain, restore = wish.restore }
+  local item = { key = wish.key, tiles = wish.tiles, host = wish.host, drain = wish.drain, restore = wish.restore,
+                 walls = wish.walls }
   if leader == self.here then
     director.take(self, item)
   elseif self.lines[leader] then
@@ -244,13 +260,17 @@ function director.send(self, wish)
 end
 
 --- Of another process, or of this one.
-function director.take(self, wish) table.insert(self.wished, wish) end
+function director.take(self, wish)
+  if wish.walls then table.insert(self.building, wish.walls) else table.insert(self.wished, wish) end
+end
 
 --- wish: tiles = bytes, as of map:assign; or host = { shard, name of a process }; or drain = name; or restore = true:
--- clients bring back what they have. reply() is called when it has been fulfilled, and the epoch is over.
+-- clients bring back what they have; or walls = { verb =, value = }, as of wall_list.lua. reply(epoch) is called when
+-- it has been fulfilled, and the epoch is over; of walls reply(epoch, result).
 function director.wish(self, wish, reply)
   self.wish_key = self.wish_key + 1
   wish.key, wish.reply = self.here << 32 | self.wish_key, reply
+  if wish.walls then wish.walls.boot, wish.walls.n = self.processes[self.here].boot, self.wish_key end
   self.asked[wish.key] = wish
   director.send(self, wish)
 end
@@ -294,6 +314,10 @@ function MOVES.host(self, reply, shard, process) director.wish(self, { host = { 
 
 function MOVES.restore(self, reply) director.wish(self, { restore = true }, reply) end
 
+function MOVES.walls(self, reply, verb, value)
+  director.wish(self, { walls = { verb = verb, value = value } }, reply)
+end
+
 function MOVES.drain(self, reply, process) director.wish(self, { drain = process }, reply) end
 
 --- What an operator asks for: MOVES[name]; reply(epoch), or reply(nil, reason), later.
@@ -303,8 +327,17 @@ function director.move(self, name, reply, ...)
   MOVES[name](self, reply, ...)
 end
 
+local function build(self, wish)
+  local result, key = wall_list.enter(self.walls, wish), self.here << 32 | wish.n
+  local own = wish.boot == self.processes[self.here].boot and self.asked[key]
+  if not own then return end
+  self.asked[key] = nil
+  self:tick(function(at) own.reply(at, result) end)
+end
+
 --- A change has been entered: it may fulfil wishes.
 function director.entered(self, change)
+  for _, wish in ipairs(change.walls or {}) do build(self, wish) end
   for _, key in ipairs(change.keys or {}) do
     local wish = self.asked[key]
     self.asked[key] = nil

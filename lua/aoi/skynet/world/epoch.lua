@@ -6,7 +6,8 @@
 --             u16 nodes, each:
 --             i64 node, u32 client, u32 handle, u8 flags, u8 bytes of an id, u16 + area, u32 + ids seen
 --             then u32 + what else there is, as of plain.lua: barred = set of clients, view = as of views.lua,
---             nodes[node] = { by = client, overrides = as of overrides.lua }
+--             nodes[node] = { by = client, overrides = as of overrides.lua, sight, linger: as of its client, states:
+--             what the router's `seen` says of a node with sight }
 --             An entity changes hands; flags 1: it has also entered the world, the node is new: both have no past; flag
 -- 2
 --             of a node: its enters come with positions.
@@ -19,15 +20,18 @@
 --             it leaves; 2: to its owner: it is to end.
 --   11 TRAIT  i64 id, u32 life, u8 whole, u32 + traits, as of plain.lua and traits.lua
 --             whole: all of them, for a shard that comes to know the entity; else what has changed.
+--   12 WALLS  u32 + the state of wall_list.lua, as of plain.lua
+--             In a snapshot alone.
 --
 -- Readers take any bytes: they return nil and a reason, never raise, and return no part of what is invalid.
 
 local core = require "aoi.skynet.native" "world"
 local plain = require "aoi.skynet.world.plain"
+local wall_list = require "aoi.skynet.world.wall_list"
 
 local spack, sunpack = string.pack, string.unpack
 
-local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, BORN = 1, ADDED = 1, POSITIONS = 2,
+local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, WALLS = 12, BORN = 1, ADDED = 1, POSITIONS = 2,
                 GOES_ON = 0, ENDED = 1, ENDS = 2 }
 
 local HEAD = "<BBBB"
@@ -65,6 +69,8 @@ function epoch.trait(id, life, whole, traits)
   return spack(TRAIT, id, life, whole and 1 or 0, plain.write(traits))
 end
 
+function epoch.walls(state) return spack("<s4", plain.write { last = state.last, list = state.list }) end
+
 function epoch.lost(id, life, what) return spack(LOST, id, life, what) end
 
 function epoch.row(dimensions, id, client, batch, hops, x, y, z)
@@ -76,7 +82,7 @@ end
 function epoch.part(part, lists, dimensions)
   if not lists then return part end
   local pieces = { part or spack(HEAD, 1, 3, 4, dimensions) }
-  for tag = epoch.HAND, epoch.TRAIT do
+  for tag = epoch.HAND, epoch.WALLS do
     local rows = lists[tag]
     if rows then
       local bytes = table.concat(rows)
@@ -111,6 +117,13 @@ local function is_traits(traits)
     and type(traits.fields or {}) == "table"
 end
 
+local function read_sight(node)
+  local linger = node.linger or 0
+  local good = math.type(linger) == "integer" and linger >= 0 and linger < 1 << 31
+  if (node.sight or false) ~= (node.sight == true) or not good then error("an impossible sight", 0) end
+  if node.states ~= nil and not wall_list.are_states(node.states) then error("impossible states", 0) end
+end
+
 local function read_extra(bytes)
   local extra, reason = plain.read(bytes)
   if type(extra) ~= "table" then error(reason or "no table", 0) end
@@ -124,6 +137,7 @@ local function read_extra(bytes)
   for _, node in pairs(extra.nodes or {}) do
     if type(node) ~= "table" or type(node.overrides or {}) ~= "table" then error("no table: nodes", 0) end
     for _, o in pairs(node.overrides or {}) do if type(o) ~= "table" then error("no override", 0) end end
+    read_sight(node)
   end
   return extra
 end
@@ -171,6 +185,14 @@ local function read_trait(bytes, at)
   return row, at
 end
 
+local function read_walls(bytes, at, dimensions)
+  local state
+  state, at = sunpack("<s4", bytes, at)
+  state = plain.read(state)
+  if not wall_list.are_good(state, dimensions) then error("impossible walls", 0) end
+  return state, at
+end
+
 local function read_row(bytes, at, dimensions)
   local row = {}
   if dimensions == 2 then
@@ -185,7 +207,7 @@ end
 
 local READERS = {
   [epoch.HAND] = read_hand, [epoch.HOME] = read_home, [epoch.ROWS] = read_row, [epoch.LOST] = read_lost,
-  [epoch.TRAIT] = read_trait,
+  [epoch.TRAIT] = read_trait, [epoch.WALLS] = read_walls,
 }
 
 local function read_section(bytes, count, reader, dimensions)

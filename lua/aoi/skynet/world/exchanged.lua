@@ -73,7 +73,7 @@ local function start_shard(shard, more)
   options.number, options.plan = shard, options.plan or o.plan
   options.engine, options.dimensions = o.engine, o.dimensions
   options.cell, options.journal, options.heartbeat, options.quantum = o.cell, o.journal, o.heartbeat, o.quantum
-  options.fields = o.fields
+  options.fields, options.sight = o.fields, o.sight
   options.grace = math.ceil(100 * o.grace / math.max(1, o.interval))
   skynet.call(address, "lua", "start", options)
 end
@@ -332,7 +332,7 @@ function CMD.open(source, options)
   for shard = 1, o.plan.shards do places[shard] = changes.place(world.exchange, shard) end
   return {
     number = number, begins = world.founder and number % (1 << 24) == 1, -- the first client of a world that is new
-    shards = o.plan.shards, dimensions = o.dimensions or 2,
+    shards = o.plan.shards, dimensions = o.dimensions or 2, has_sight = o.sight,
     places = places, epoch = world.exchange.epoch, heartbeat = o.heartbeat,
   }
 end

@@ -19,7 +19,7 @@ local OPTIONS = {
   name = "string", node = "string", nodes = "table", director = "string", engine = "string", dimensions = "number",
   cell = "number", interval = "number", window = "number", heartbeat = "number", silence = "number",
   journal = "string", grace = "number", measure = "boolean", quantum = "number",
-  fields = "table", restore = "function",
+  fields = "table", restore = "function", sight = "boolean",
 }
 local DEFAULTS = { interval = 10, window = 32, heartbeat = 5, silence = 0, grace = 10 }
 
@@ -137,6 +137,7 @@ local function new_member(client, exchange, name, info)
   local function ask_here(...) return pcall(skynet.call, exchange, "lua", ...) end
   return Member.new(client, {
     name = name, number = number, shards = info.shards, dimensions = info.dimensions, epoch_seen = info.epoch,
+    has_sight = info.has_sight,
     process_of = process_of, addresses = addresses, exchange = exchange, together = together,
     ask = function(shard, after, ...)
       if addresses[shard] then

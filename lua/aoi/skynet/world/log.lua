@@ -4,15 +4,20 @@
 --   1 leave ID LIFE | 1 remove ID NODE | 2 move ID X Y [Z] | 2 rows BYTES | 3 kind ID KIND | 4 area ID NODE AREA
 --   5 enter ID KIND LIFE X Y [Z] | 6 add ID NODE AREA
 --   2 restore ID KIND LIFE X Y Z|- [NODE AREA ...]  after a death: what is there from now on
+--   1 wall ID open|shut|gone [X1 Y1 X2 Y2 [Z0 Z1]]  in the lines of every shard
 --
 -- The number in front is the phase; coordinates are hexadecimal, so that no bit is lost; AREA is the packed area in
--- hexadecimal, BYTES a message of moves as a client sends it. After a death a life may be said to leave that is not
--- there any more, while another of that id is.
+-- hexadecimal, of a node with sight with /LINGER behind it; BYTES a message of moves as a client sends it. After a
+-- death a life may be said to leave that is not there any more, while another of that id is.
 
 local log = {}
 
 local function hex(bytes)
   return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end))
+end
+
+local function area_of(rec)
+  return hex(rec.area) .. (rec.sight and ("/%d"):format(rec.linger or 0) or "")
 end
 
 local function place(x, y, z)
@@ -22,7 +27,7 @@ end
 --- What a client or a former shard has had of it, whatever the space has.
 function log.restored(shard, id, ent)
   local list, at = {}, ent.birth
-  for node, rec in pairs(ent.nodes or {}) do list[#list + 1] = (" %d %s"):format(node, hex(rec.area)) end
+  for node, rec in pairs(ent.nodes or {}) do list[#list + 1] = (" %d %s"):format(node, area_of(rec)) end
   local z = at.z and ("%a"):format(at.z) or "-"
   shard.log(shard.closed, ("2 restore %d %d %d %s %s%s"):format(id, ent.kind, ent.life, place(at.x, at.y), z,
     table.concat(list)))
@@ -31,6 +36,11 @@ end
 --- When an epoch is closed, before entities enter or are handed over.
 function log.commands(shard)
   local function put(...) shard.log(shard.closed, (...):format(select(2, ...))) end
+  for id in pairs(shard.rebuilt or {}) do
+    local wall, list = shard.walls.list[id], {}
+    for i = 1, wall and #wall or 0 do list[i] = (" %a"):format(wall[i]) end
+    put("1 wall %d %s%s", id, not wall and "gone" or wall.open and "open" or "shut", table.concat(list))
+  end
   for _, leave in ipairs(shard.leaves) do put("1 leave %d %d", leave.id, leave.life) end
   for _, rec in ipairs(shard.removed) do put("1 remove %d %d", rec.id, rec.node) end
   for id, kind in pairs(shard.kinds) do put("3 kind %d %d", id, kind) end
@@ -45,7 +55,7 @@ function log.commands(shard)
     end
   end
   for _, rec in ipairs(shard.added) do
-    if not rec.dead then put("6 add %d %d %s", rec.id, rec.node, hex(rec.area)) end
+    if not rec.dead then put("6 add %d %d %s", rec.id, rec.node, area_of(rec)) end
   end
 end
 
@@ -59,7 +69,17 @@ function log.moves(shard)
   end
 end
 
---- A line as a list: phase, verb, id, ...; areas as bytes.
+local function bytes_of(word)
+  return (word:gsub("%x%x", function(c) return string.char(tonumber(c, 16)) end))
+end
+
+-- The bytes; of a node with sight a table of them, and for how long it lingers.
+local function read_area(word)
+  local area, linger = word:match "^(%x*)/(%d+)$"
+  return linger and { bytes_of(area), tonumber(linger) } or bytes_of(word)
+end
+
+--- A line as a list: phase, verb, id, ...; areas as bytes, or { bytes, linger }.
 function log.read(line)
   if line:sub(1, 7) == "2 rows " then return { 2, "rows", line:sub(8) } end
   local list = {}
@@ -67,7 +87,7 @@ function log.read(line)
   for i = 1, #list do
     local n = i ~= 2 and tonumber(list[i])
     if i == 5 and (list[2] == "add" or list[2] == "area") or list[2] == "restore" and i > 8 and i % 2 == 0 then
-      list[i] = list[i]:gsub("%x%x", function(c) return string.char(tonumber(c, 16)) end)
+      list[i] = read_area(list[i])
     elseif n then
       list[i] = n
     end

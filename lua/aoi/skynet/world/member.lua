@@ -9,6 +9,7 @@
 
 local Map = require "aoi.skynet.map"
 local argument = require "aoi.skynet.argument"
+local building = require "aoi.skynet.world.building"
 local core = require "aoi.skynet.native" "world"
 local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
@@ -230,6 +231,7 @@ local own = {}
 questions(own)
 watching(Member, own)
 moving.add(Member, own)
+building.add(own)
 
 local function dispatch(self, name, ...)
   if own[name] then return own[name](self, ...) end

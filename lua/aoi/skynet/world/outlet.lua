@@ -69,7 +69,7 @@ function outlet.drain(self, number)
   local mail = {}
   for client, notes in pairs(self.notes) do mail[client] = { routes = wire.routes(client, number, notes) } end
   self.notes = {}
-  local events = self.post:collect(self.core)
+  local events = self.post:collect(self.core, self.sight)
   self.post:send(function(client, message, ends)
     mail[client] = mail[client] or {}
     mail[client].events, mail[client].ends = message, ends

@@ -14,6 +14,7 @@ local overrides = require "aoi.skynet.world.overrides"
 local recovery = require "aoi.skynet.world.recovery"
 local traits = require "aoi.skynet.world.traits"
 local views = require "aoi.skynet.views"
+local walls = require "aoi.skynet.walls"
 
 local commands = setmetatable({}, { __index = any })
 
@@ -189,13 +190,13 @@ end
 function commands.view(shard, client, id, number)
   local rec = node(shard, client, id, number, "view")
   if rec.added then return {}, 0 end
-  return shard.core:view(id, rec.number)
+  return walls.seer(shard, rec):view(id, rec.number)
 end
 
 --- Of a target anywhere: one that is not near is not seen.
 function commands.sees(shard, client, id, number, target)
   local rec = node(shard, client, id, number, "sees")
-  return not rec.added and shard.core:has(target) and shard.core:sees(id, rec.number, target)
+  return not rec.added and shard.core:has(target) and walls.seer(shard, rec):sees(id, rec.number, target)
 end
 
 -- Questions to several shards -----------------------------------------------------------------------------------------
@@ -282,6 +283,20 @@ function commands.nearest_here(shard, _, n, radius, mask, x, y, z)
     ask = 2 * ask
   until found == n or all or ask > 2 * count
   return ids, distances
+end
+
+--- Walls, by the world's ids.
+function commands.of_sight(shard, _, name, first, ...)
+  if name == "get_wall" then
+    return methods.answered(walls.invoke(shard, name, shard.wall_of[first] or 0))
+  elseif name == "walls" then
+    local list = {}
+    for id in pairs(shard.wall_of) do list[#list + 1] = id end
+    table.sort(list)
+    return list, #list
+  end
+  local found = table.pack(methods.answered(walls.invoke(shard, name, first, ...)))
+  return shard.wall_named[found[1]], table.unpack(found, 2, found.n)
 end
 
 function commands.ids_here(shard)

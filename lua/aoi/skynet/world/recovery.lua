@@ -34,6 +34,7 @@ local directory = require "aoi.skynet.world.directory"
 local outlet = require "aoi.skynet.world.outlet"
 local overrides = require "aoi.skynet.world.overrides"
 local traits = require "aoi.skynet.world.traits"
+local walls = require "aoi.skynet.walls"
 
 local recovery = { commands = {} }
 local CMD = recovery.commands
@@ -46,7 +47,8 @@ function recovery.is_absent(self) return self.applied < self.ready end
 -- Its client is not to be told of it before it is in the core: it has no number until then.
 local function node_with_past(self, ent, id, n)
   local rec = { id = id, node = n.node, client = n.client, by = n.by or n.client, handle = n.handle, area = n.area,
-                positions = n.positions, added = true, seen = n.seen, width = n.width, overrides = n.overrides }
+                positions = n.positions, added = true, seen = n.seen, width = n.width, overrides = n.overrides,
+                sight = n.sight, linger = n.linger, states = n.states }
   clients.keep_node(self, ent, rec)
   overrides.adopt(self, rec)
   return rec
@@ -71,7 +73,7 @@ local function take_hand(self, hand)
   hand.batch, hand.barred, hand.view, hand.traits = hand.movers[2], extra.barred, extra.view, extra.traits
   for _, n in ipairs(hand.nodes) do
     local more = extra.nodes and extra.nodes[n.node] or {}
-    n.by, n.overrides = more.by, more.overrides
+    n.by, n.overrides, n.sight, n.linger, n.states = more.by, more.overrides, more.sight, more.linger, more.states
   end
   if not self.ents[hand.id] then take(self, hand) end
 end
@@ -144,6 +146,7 @@ function recovery.change(self, change, at)
   local mine = (change.moves or {})[self.number]
   self.retired = self.retired or mine ~= nil and mine.term > self.term
   for shard, move in pairs(change.moves or {}) do self.terms[shard] = move.term end
+  if change.walls then table.insert(self.built, { at = at, wishes = change.walls }) end
   if change.tiles then self.map:assign(change.tiles) end
   if change.tiles or mine then self.router:remap(self.retired) end
   if at < self.ready then return end
@@ -258,6 +261,7 @@ end
 local function check_node(self, n)
   local ok, reason = core.check_area(n.area, self.dimensions)
   if not ok then error(reason, 0) end
+  walls.check_node(self, n)
 end
 
 --- A node of a client on an entity that is here, of another client; it may never have been lost.

@@ -75,14 +75,15 @@ local function copy_of(overrides)
 end
 
 local function node_of(self, record)
-  local seen, width = table.unpack(record.saw or { heard(self, record.handle) })
+  local seen, width, states = table.unpack(record.saw or { heard(self, record.handle) }, 1, 3)
   return { node = record.node, client = self.number, handle = record.handle, area = record.area, seen = seen,
-           width = width, positions = record.positions, overrides = copy_of(record.overrides) }
+           width = width, positions = record.positions, overrides = copy_of(record.overrides),
+           sight = record.sight, linger = record.linger, states = states }
 end
 
 local function lent_node(one)
   return { node = one.node, client = one.to, handle = one.handle, area = one.area, seen = "", width = 4,
-           positions = one.positions, overrides = copy_of(one.overrides) }
+           positions = one.positions, overrides = copy_of(one.overrides), sight = one.sight, linger = one.linger }
 end
 
 -- life: of the entity, nil: any.

@@ -36,6 +36,7 @@ local snapshot = require "aoi.skynet.world.snapshot"
 local strays = require "aoi.skynet.world.strays"
 local tiles = require "aoi.skynet.world.tiles"
 local traits = require "aoi.skynet.world.traits"
+local wall_list = require "aoi.skynet.world.wall_list"
 local views = require "aoi.skynet.views"
 local world = require "aoi.skynet.native" "world"
 
@@ -45,10 +46,10 @@ local Shard = {}
 Shard.__index = Shard
 coming(Shard)
 
---- options: number; plan, as of tiles.plan; engine, dimensions, cell. Optional: clock() in seconds; log(epoch, line)
--- takes the commands of each closed epoch, for a replay; grace: epochs for which what is lost with a dead shard waits.
--- Of a later instance of a shard (recovery.lua): term, terms of all, epoch: the one before it begins, lost: whether the
--- former one has died.
+--- options: number; plan, as of tiles.plan; engine, dimensions, cell, sight. Optional: clock() in seconds; log(epoch,
+-- line) takes the commands of each closed epoch, for a replay; grace: epochs for which what is lost with a dead shard
+-- waits. Of a later instance of a shard (recovery.lua): term, terms of all, epoch: the one before it begins, lost:
+-- whether the former one has died; walls, as of wall_list.lua.
 function Shard.new(options)
   local space = require("aoi").new {
     engine = options.engine, dimensions = options.dimensions, cell = options.cell, delivery = "deferred",
@@ -73,6 +74,7 @@ function Shard.new(options)
       read_seconds = 0, close_seconds = 0, hand_seconds = 0, apply_seconds = 0, drain_seconds = 0,
     },
   }, Shard)
+  if options.sight then wall_list.begin(self, options.walls) end
   self:begin()
   return self
 end
@@ -310,6 +312,7 @@ function Shard:close(number)
   for id in pairs(self.returning) do router:widen(id) end
   obey(self, number, "death", bury) -- before another instance of a shard is told what there is
   obey(self, number, "change", recovery.change)
+  wall_list.obey(self)
   recovery.name_all(self, function(...) tell_home(self, lists, ...) end)
   obey(self, number, "death", bury)
   self.closed, self.given, self.borne, self.bearing = number, {}, {}, {}
@@ -418,11 +421,11 @@ local function take_node(self, hand, n)
   local rec = { id = hand.id, node = n.node, client = n.client, handle = n.handle, area = n.area,
                 positions = n.positions, by = n.client }
   local extra = hand.extra and hand.extra.nodes and hand.extra.nodes[n.node]
-  if extra then rec.by, rec.overrides = extra.by or n.client, extra.overrides end
+  for name, value in pairs(extra or {}) do rec[name] = value end
   overrides.adopt(self, rec)
   outlet.open_node(self, rec)
   clients.keep_node(self, ent, rec)
-  self.router:adopt(hand.id, rec.number, n.area, n.seen, n.width)
+  wall_list.adopt(self, rec, n.seen, n.width)
 end
 
 local function adopt_nodes(self, hand)
@@ -486,7 +489,7 @@ local function apply_nodes(self, parts)
     if not rec.dead then
       rec.added = nil
       outlet.open_node(self, rec)
-      self.router:adopt(rec.id, rec.number, rec.area, rec.seen or "", rec.width or 4)
+      wall_list.adopt(self, rec, rec.seen or "", rec.width or 4)
       rec.seen = nil
     end
   end

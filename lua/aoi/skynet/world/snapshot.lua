@@ -8,6 +8,7 @@
 --   option restore     the client that opens the world has all of it as its own, and brings it back as after a death of
 --                      all shards (restore.lua): lost, restored, and resumed in one epoch
 
+local building = require "aoi.skynet.world.building"
 local epoch = require "aoi.skynet.world.epoch"
 local overrides = require "aoi.skynet.world.overrides"
 local tiles = require "aoi.skynet.world.tiles"
@@ -26,14 +27,17 @@ local HEAD, VERSION = "<c4BBI2I2I4I4", 1
 function snapshot.nodes(shard, id, ent)
   local list, numbers, more = {}, {}, {}
   for node, rec in pairs(ent.nodes or {}) do
-    local seen, width = rec.seen or "", rec.width or 4
+    local seen, width, states = rec.seen or "", rec.width or 4, rec.states
     if not rec.added then
-      seen, width = shard.router:seen(id, rec.number)
+      seen, width, states = shard.router:seen(id, rec.number)
       numbers[#numbers + 1] = rec.number
     end
     list[#list + 1] = { node = node, client = rec.client, handle = rec.handle, added = rec.added,
                         positions = rec.positions, area = rec.area, seen = seen, width = width }
-    if rec.by ~= rec.client or rec.overrides then more[node] = { by = rec.by, overrides = overrides.copy(rec) } end
+    if rec.by ~= rec.client or rec.overrides or rec.sight then
+      more[node] = { by = rec.by, overrides = overrides.copy(rec), sight = rec.sight, linger = rec.linger,
+                     states = states ~= "" and states or nil }
+    end
   end
   return list, numbers, more
 end
@@ -50,7 +54,9 @@ local function write(shard)
                            movers = { 0, 0, 0, 0 }, x = x, y = y, z = z, nodes = nodes,
                            extra = (all or next(more)) and { nodes = more, traits = all } or nil }, dimensions)
   end
-  local part = epoch.part(nil, { [epoch.HAND] = rows }, dimensions)
+  local lists = { [epoch.HAND] = rows }
+  if shard.sight and shard.number == 1 then lists[epoch.WALLS] = { epoch.walls(shard.walls) } end -- as all have
+  local part = epoch.part(nil, lists, dimensions)
   return string.pack(HEAD, "AOIW", VERSION, dimensions, shard.number, shard.plan.shards, shard.applied,
     world.crc32(part)) .. part
 end
@@ -88,7 +94,7 @@ local function read(bytes, shard, dimensions)
   if dims ~= dimensions then fail("shard %d: it has %d dimensions, this world %d", shard, dims, dimensions) end
   local part, reason = epoch.read(bytes, dims)
   if not part then fail("shard %d: %s", shard, reason) end
-  return part[epoch.HAND] or {}, shards, at
+  return part[epoch.HAND] or {}, shards, at, (part[epoch.WALLS] or {})[1]
 end
 
 -- Returns a function that raises where the world that is to be could not have the entity.
@@ -97,7 +103,8 @@ local function checker(given, dimensions)
   local router = world.router(space, tiles.map(given.plan), 1)
   local place = { plan = given.plan, dimensions = dimensions, quantum = given.quantum, fields = given.fields,
                   new_sync = require("aoi.sync").new, trait_changes = {} }
-  local function check_node(node)
+  local function check_node(node, more)
+    if more and more.sight and not given.sight then error("a node has option 'sight', the world has not", 0) end
     local ok, reason = wire.call_as(router.pack, "add_node", -1, router, router:unpack(node.area), given.plan.reach)
     if not ok then error(reason, 0) end
   end
@@ -108,18 +115,20 @@ local function checker(given, dimensions)
       if name ~= "fields" then traits.set(place, 1, name, value) end
     end
     for name, value in pairs(all.fields or {}) do traits.set(place, 1, "fields", name, value) end
-    for _, node in ipairs(hand.nodes) do check_node(node) end
+    for _, node in ipairs(hand.nodes) do check_node(node, (hand.extra.nodes or {})[node.node]) end
   end
 end
 
 --- load(shard): the bytes of that shard as `save` had them; of shard 1 nil: there is no snapshot yet. given: plan,
--- dimensions, quantum and fields of the world that is to have it, whose regions may be others. Returns the entities,
--- all or an error, nil where there is none.
+-- dimensions, quantum, fields and sight of the world that is to have it, whose regions may be others. Returns the
+-- entities, all or an error, nil where there is none; list.walls: as of wall_list.lua.
 function snapshot.load(load, given)
   local bytes, dimensions = load(1), given.dimensions or 2
   if bytes == nil then return nil end
   local list, shard_of, check = {}, {}, checker(given, dimensions)
-  local _, shards, at = read(bytes, 1, dimensions)
+  local _, shards, at, its_walls = read(bytes, 1, dimensions)
+  list.walls = its_walls
+  if its_walls and not given.sight then fail("it has walls: open the world with sight = true") end
   for shard = 1, shards do
     local hands, n, its = read(shard == 1 and bytes or load(shard), shard, dimensions)
     if n ~= shards or its ~= at then
@@ -141,8 +150,9 @@ end
 local function keep_nodes(self, hand)
   for _, node in ipairs(hand.nodes) do
     local record, more = self:new_record(hand.id, node.node, self.listener or {}), (hand.extra.nodes or {})[node.node]
-    record.area, record.positions, record.overrides = node.area, node.positions, more and more.overrides
-    record.saw, record.restored = { node.seen, node.width }, true
+    record.area, record.positions, record.restored = node.area, node.positions, true
+    record.saw = { node.seen, node.width, more and more.states }
+    if more then record.overrides, record.sight, record.linger = more.overrides, more.sight, more.linger end
     self:own_record(record)
   end
 end
@@ -154,6 +164,7 @@ function snapshot.bring(self, list)
     self.traits[hand.id] = hand.extra.traits
     keep_nodes(self, hand)
   end
+  if list.walls then building.wish(self, "all", list.walls) end
   local at, reason = self.move_map("restore")
   if not at then error(reason, 0) end
 end

@@ -39,7 +39,10 @@ local function prepare(self, id, node, area, handlers, options)
     item.record = new_record(self, id, node, handlers)
     item.handle = item.record.handle
   end
-  item.arguments = { node, area, item.handle, { positions = item.positions, to = item.to } }
+  item.sight, item.linger = options and options.sight or nil, options and math.tointeger(options.linger)
+  item.arguments = { node, area, item.handle, {
+    positions = item.positions, to = item.to, sight = item.sight, linger = options and options.linger,
+  } }
   return item
 end
 
@@ -50,13 +53,13 @@ local function finish(self, item, area)
     self.records[item.handle] = nil
     self.client:forget_record(record)
   elseif area and record then
-    record.area, record.positions = area, item.positions
+    record.area, record.positions, record.sight, record.linger = area, item.positions, item.sight, item.linger
     if self.records[item.handle] ~= record then return end -- it has already been closed
     self.client.inbox:since(item.handle, self.answered_at + 1)
     self:own_record(record)
   elseif area then
     self.lent[item.handle] = { id = item.id, node = item.node, handle = item.handle, to = item.to,
-                               positions = item.positions, area = area }
+                               positions = item.positions, area = area, sight = item.sight, linger = item.linger }
   end
 end
 

@@ -1,0 +1,73 @@
+-- Walls of a place (aoi.skynet.commands): place.sight, where the map or the world was opened with sight = true, has
+-- them and the nodes that they hide things from.
+--
+--   rec.sight, rec.linger    of such a node: its client's options
+
+local argument = require "aoi.skynet.argument"
+local methods = require "aoi.skynet.methods"
+
+local walls = {}
+
+-- Methods of a map, and the sight's that they are.
+local OF_SIGHT = {
+  wall = "wall", open_wall = "open", shut_wall = "shut", remove_wall = "remove_wall", get_wall = "get_wall",
+  walls = "walls", ray = "ray",
+}
+
+function walls.has(name) return OF_SIGHT[name] end
+
+--- Calls such a method: true and its results, or false and what is wrong.
+function walls.invoke(place, name, ...)
+  return methods.invoke_as(walls.sight(place, name), OF_SIGHT[name], name, ...)
+end
+
+--- The sight, for a method of that name; raises where there is none.
+function walls.sight(place, name)
+  if place.sight then return place.sight end
+  error(("attempt to call '%s' where there are no walls: open it with sight = true"):format(name), 0)
+end
+
+--- What answers `view` and `sees` of a node.
+function walls.seer(place, rec) return rec.sight and place.sight or place.core end
+
+--- Options of a node, in that place; raises.
+function walls.check_node(place, options)
+  local linger = options.linger
+  if options.sight and not place.sight then
+    argument.fail(5, "add_node", 0, "option 'sight' needs walls: open it with sight = true")
+  elseif linger ~= nil and not options.sight then
+    argument.fail(5, "add_node", 0, "option 'linger' is of nodes with sight = true")
+  elseif linger ~= nil and not (math.type(linger) and linger >= 0 and linger < 1 << 31 and linger % 1 == 0) then
+    argument.fail(5, "add_node", 0, "bad value for option 'linger' (a whole number of ticks expected, got %s)", linger)
+  end
+end
+
+--- Adds the node to its core. true, or false and what is wrong.
+function walls.add_node(place, rec, area)
+  if not rec.sight then return methods.invoke(place.core, "add_node", rec.id, rec.number, area) end
+  return methods.invoke_as(place.sight, "add", "add_node", rec.id, rec.number, area, nil, { linger = rec.linger })
+end
+
+-- The reason of an error about an argument, in parentheses.
+local function reason(err) return err:match "%((.*)%)$" or err end
+
+--- Calls add(x1, y1, x2, y2 [, z0, z1]) for each row: true, or false and what is wrong with it. All rows, or an error:
+-- remove(id) takes back what add has returned. Returns that in a list, and how many.
+function walls.each_row(rows, dimensions, add, remove)
+  local width = dimensions == 3 and 6 or 4
+  if type(rows) ~= "table" then argument.fail(1, "wall_many", 0, "table expected, got %s", type(rows)) end
+  if #rows % width ~= 0 then argument.fail(1, "wall_many", 0, "%d values: each row has %d", #rows, width) end
+  local ids, n = {}, 0
+  for first = 1, #rows, width do
+    local ok, id = add(table.unpack(rows, first, first + width - 1))
+    if not ok then
+      for i = 1, n do remove(ids[i]) end
+      argument.fail(1, "wall_many", 0, "row %d: %s", first // width + 1, reason(id))
+    end
+    n = n + 1
+    ids[n] = id
+  end
+  return ids, n
+end
+
+return walls

@@ -1,0 +1,195 @@
+-- Walls of a world: the same in all shards, from one epoch on, whoever asks for them and whoever dies.
+if not string.pack then
+  describe("walls of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local network = require "spec.world.network"
+local random_run = require "spec.support.random_run"
+local snapshot = require "aoi.skynet.world.snapshot"
+local wall_list = require "aoi.skynet.world.wall_list"
+
+local SEED = random_run.seed("world walls")
+local PLAN = { size = 64, reach = 20, tile = 8, shards = { 2, 2 } }
+
+local function new_network(options)
+  local given = { seed = SEED, plan = PLAN, processes = { 2, 2 }, sight = true, grace = 60, patience = 5 }
+  for name, value in pairs(options or {}) do given[name] = value end
+  return network.new(given)
+end
+
+local function sorted(list)
+  table.sort(list)
+  return list
+end
+
+describe("walls of a world", function()
+  it("hide across the border of two shards, and doors open in both", function()
+    local net, heard = new_network(), {}
+    local one, other = net:member(1), net:member(2)
+    net:finish(function()
+      one:enter_many { 1, 28, 10, 2, 36, 10 }
+      one:add_node(1, 1, 15, {
+        enter = function(_, target) heard[#heard + 1] = "+" .. target end,
+        leave = function(_, target) heard[#heard + 1] = "-" .. target end,
+      }, { sight = true })
+      one:tick()
+      assert.same({ "+2" }, heard)
+      local door = other:wall(32, 0, 32, 20)
+      one:tick()
+      assert.same({ "+2", "-2" }, heard)
+      assert.is_false(one:sees(1, 1, 2))
+      assert.same({ {}, 0 }, { one:view(1, 1) })
+      assert.same({ {}, 0 }, { other:viewers(2) })
+      local why = one:explain(1, 1, 2)
+      assert.same({ "wall", door, 32, 10 }, { why.why, why.wall, why.x, why.y })
+      assert.same({ door, 32, 10 }, { other:ray(0, 10, 64, 10) })
+      assert.same({ 32, 0, 32, 20, false }, { one:get_wall(door) })
+      one:open_wall(door)
+      other:tick()
+      assert.same({ "+2", "-2", "+2" }, heard)
+      assert.same({ { 1, 1 }, 1 }, { other:viewers(2) })
+      one:move(1, 36, 12) -- another shard has it now
+      one:tick()
+      assert.is_true(one:sees(1, 1, 2))
+      other:remove_wall(door)
+      assert.is_nil(one:get_wall(door))
+      assert.same({ {}, 0 }, { one:walls() })
+      assert.same({ "+2", "-2", "+2" }, heard)
+    end)
+  end)
+
+  it("come in rows, of which all or none are there; the world knows them by one id", function()
+    local net = new_network { processes = { 2, 2, 0 } }
+    local one, other = net:member(1), net:member(3)
+    net:finish(function()
+      assert.same({ { 1, 2, 3 }, 3 }, { one:wall_many { 0, 0, 9, 9, 5, 5, 5, 9, 60, 60, 64, 64 } })
+      assert.error_matches(function() one:wall_many { 0, 0, 1, 1, 2, 0 / 0, 3, 3 } end, "#1 to 'wall_many' %(row 2: ")
+      assert.error_matches(function() one:wall(0, 0, 1) end, "#4 to 'wall' %(")
+      assert.error_matches(function() one:open_wall(9) end, "#1 to 'open_wall' %(no wall 9")
+      assert.error_matches(function() other:remove_wall(0) end, "#1 to 'remove_wall' %(no wall 0")
+      assert.error_matches(function() other:remove_wall("x") end, "#1 to 'remove_wall' %(integer expected")
+      assert.error_matches(function() one:ray(0, 0, 1) end, "#4 to 'ray' %(")
+      other:remove_wall(2)
+      assert.equal(4, other:wall(1, 2, 3, 4))
+      local buf = { 8, 8, 8, 8, 8 }
+      assert.same({ 1, 3, 4 }, sorted(table.move(one:walls(buf), 1, 3, 1, {})))
+      assert.is_nil(buf[4])
+    end)
+  end)
+
+  it("have heights in three dimensions", function()
+    local net = new_network { dimensions = 3 }
+    local one = net:member(1)
+    net:finish(function()
+      local low, high = one:wall(0, 5, 10, 5, 0, 3), one:wall(0, 5, 10, 5)
+      assert.same({ 0, 5, 10, 5, false, 0, 3 }, { one:get_wall(low) })
+      assert.same({ -math.huge, math.huge }, { select(6, one:get_wall(high)) })
+      assert.same({ high, 5, 5, 4 }, { one:ray(5, 0, 4, 5, 10, 4) })
+      assert.same({ low, 5, 5, 2 }, { one:ray(5, 0, 2, 5, 10, 2) })
+      assert.error_matches(function() one:wall(0, 5, 10, 5, 3, 0) end, "#6 to 'wall' %(z1 must not be less than z0")
+    end)
+  end)
+
+  it("need a world that was opened with them", function()
+    local net = new_network { sight = false }
+    local one = net:member(1)
+    net:finish(function()
+      one:enter(1, 5, 5)
+      for _, name in ipairs { "wall", "wall_many", "open_wall", "ray", "walls" } do
+        assert.error_matches(function() one[name](one, 1, 2, 3, 4) end,
+          ("attempt to call '%s' where there are no walls: open it with sight = true"):format(name))
+      end
+      assert.error_matches(function() one:add_node(1, 1, 5, {}, { sight = true }) end, "option 'sight' needs walls")
+      assert.error_matches(function() one:add_node(1, 1, 5, {}, { linger = 1 }) end, "of nodes with sight = true")
+      one:add_node(1, 1, 5, {})
+    end)
+  end)
+
+  it("are asked for once, where the process that leads dies", function()
+    for run = 1, random_run.runs(4) do
+      local net = new_network { seed = SEED + run, processes = { 1, 1, 2, 0 }, lose = 0.1 }
+      local gates, ids, left = { net:member(4), net:member(4) }, {}, 2
+      for i, gate in ipairs(gates) do
+        net:spawn(function()
+          for k = 1, 12 do
+            local id = gate:wall(k, i, k, i + 1)
+            ids[#ids + 1] = id
+            if k % 3 == 0 then gate:open_wall(id) end
+            if k % 4 == 0 then gate:remove_wall(id) end
+          end
+          left = left - 1
+        end)
+      end
+      net:run(1)
+      net:kill_process(1)
+      net:run_until(function() return left == 0 end, 200)
+      net:run(10)
+      table.sort(ids)
+      for k, id in ipairs(ids) do assert.equal(k, id) end
+      assert.equal(24, #ids)
+      local states = {}
+      for _, shard in ipairs(net.shards) do states[#states + 1] = shard.walls.list end
+      for index, exchange in pairs(net.exchanges) do
+        if exchange and not net.killed[index] then states[#states + 1] = exchange.walls.list end
+      end
+      for _, list in ipairs(states) do assert.same(states[1], list) end
+      local open, n = 0, 0
+      for _, wall in pairs(states[1]) do
+        n, open = n + 1, open + (wall.open and 1 or 0)
+      end
+      assert.same({ 18, 6 }, { n, open })
+      for _, shard in ipairs(net.shards) do assert.equal(18, shard.sight:stats().walls) end
+    end
+  end)
+
+  it("are in a snapshot with their ids", function()
+    local bytes = {}
+    local net = new_network()
+    local one = net:member(1)
+    net:finish(function()
+      one:enter(1, 10, 10)
+      one:wall_many { 0, 0, 9, 9, 5, 5, 5, 9, 60, 60, 64, 64 }
+      one:remove_wall(1)
+      one:open_wall(3)
+      one:add_node(1, 1, 15, {}, { sight = true, linger = 2 })
+      one:snapshot(function(shard, _, its) bytes[shard] = its end)
+    end)
+    local again = new_network { processes = { 4 } }
+    local client = again:member(1)
+    local function load(options) return snapshot.load(function(shard) return bytes[shard] end, options) end
+    assert.error_matches(function() load { plan = again.plan } end, "it has walls: open the world with sight = true")
+    again:finish(function()
+      snapshot.bring(client, load { plan = again.plan, sight = true })
+      assert.same({ 2, 3 }, sorted((client:walls())))
+      assert.same({ 60, 60, 64, 64, true }, { client:get_wall(3) })
+      assert.equal(4, client:wall(1, 1, 2, 2))
+      for _, shard in ipairs(again.shards) do
+        local rec = shard.ents[1] and shard.ents[1].nodes[1]
+        if rec then assert.same({ true, 2 }, { rec.sight, rec.linger }) end
+      end
+    end)
+  end)
+
+  it("and what nodes have seen are checked, of any bytes", function()
+    assert.is_true(wall_list.are_states(string.pack("<i8i8", 7, 2 + 4 + 64) .. string.pack("<i8i8", 8, 2)))
+    assert.is_true(wall_list.are_states(string.pack("<i8i8", -7, 4 + 9 * 256)))
+    for _, state in ipairs { 0, 1, 8, 64, 2 + 64, 2 + 3 * 256, 70 + 256, -1, 4 + 256 * 4294967296 } do
+      assert.is_false(wall_list.are_states(string.pack("<i8i8", 7, state)))
+    end
+    assert.is_false(wall_list.are_states("x"))
+    assert.is_false(wall_list.are_states(7))
+    local function walls(id, wall) return { last = 3, list = { [id] = wall } } end
+    assert.is_true(wall_list.are_good(walls(3, { 1, 2, 3, 4, open = false }), 2))
+    assert.is_true(wall_list.are_good(walls(3, { 1, 2, 3, 4, -math.huge, 4, open = true }), 3))
+    for _, bad in ipairs {
+      walls(4, { 1, 2, 3, 4, open = false }), walls(0, { 1, 2, 3, 4, open = false }), walls("x", {}),
+      walls(1, { 1, 2, 3, 4 }), walls(1, { 1, 2, 3, open = false }), walls(1, { 1, 2, 3, 0 / 0, open = false }),
+      walls(1, { 1, 2, 3, math.huge, open = false }), walls(1, 7), { last = 1.5, list = {} }, { last = 1 }, 7,
+      walls(1, { 1, 2, 3, 4, 5, 4, open = false }),
+    } do
+      assert.is_false(wall_list.are_good(bad, 2))
+      assert.is_false(wall_list.are_good(bad, 3))
+    end
+  end)
+end)
