@@ -14,6 +14,7 @@ local function number(name) return assert(tonumber(skynet.getenv(name))) end
 
 local NODE, NODES, OUT, MODE = skynet.getenv "node", skynet.getenv "nodes", skynet.getenv "out", skynet.getenv "mode"
 local WALKERS, WATCHERS, EPOCHS, SHARDS = number "walkers", number "watchers", number "epochs", number "shards"
+local WALLS = number "walls"
 local RADIUS, NEIGHBOURS, SERVICES, HEARTBEAT = 50, 20, number "services", 2
 local SIDE = 2 * RADIUS * math.sqrt(WALKERS / NEIGHBOURS)
 
@@ -23,7 +24,7 @@ for name in NODES:gmatch("%S+") do list[#list + 1] = name end
 local function open(others)
   local options = {
     name = "earth", size = SIDE, reach = 55, interval = number "interval", heartbeat = HEARTBEAT, engine = "grid",
-    journal = MODE == "exact" and OUT .. "/journal" or nil, measure = MODE ~= "live",
+    sight = WALLS > 0 or nil, journal = MODE == "exact" and OUT .. "/journal" or nil, measure = MODE ~= "live",
   }
   if #list == 1 then
     options.shards = SHARDS
@@ -57,6 +58,23 @@ local function populate()
   end
   for _, service in ipairs(services) do skynet.call(service, "lua", "start") end
   return services, movers
+end
+
+-- Walls as long as a street is wide, and doors that open and shut until may_go() is false.
+local function build(world, may_go)
+  local rows, is_open = {}, {}
+  for i = 1, WALLS do
+    local x, y, long = math.random() * SIDE, math.random() * SIDE, 10 + math.random() * 30
+    local horizontal = i % 2 == 0
+    table.move({ x, y, x + (horizontal and long or 0), y + (horizontal and 0 or long) }, 1, 4, 4 * i - 3, rows)
+  end
+  local doors = world:wall_many(rows)
+  while not world.closed do
+    local id = doors[math.random(#doors)]
+    local turn = is_open[id] and world.shut_wall or world.open_wall
+    if may_go() and pcall(turn, world, id) then is_open[id] = not is_open[id] end
+    skynet.sleep(5)
+  end
 end
 
 local function percentile(sorted, p) return sorted[math.max(1, math.ceil(p * #sorted))] or 0 end
@@ -116,6 +134,9 @@ local function run_exact()
   local world = open()
   skynet.error(("%s: the world is there"):format(NODE))
   local services = populate()
+  if NODE == list[1] and WALLS > 0 then
+    skynet.fork(build, world, function() return world:epoch() < EPOCHS end)
+  end
   if NODE == list[1] and number "tiles" > 0 then skynet.fork(move_tiles, world, number "tiles") end
   while world:epoch() < EPOCHS + 30 do
     skynet.sleep(50)
@@ -162,11 +183,16 @@ local function orders_of(world, state)
   local orders = {}
 
   function orders.halt()
+    state.halted = true
+    skynet.sleep(100) -- the door that is being opened
     call_all(state.movers, "halt")
     world:tick()
   end
 
-  function orders.walk() call_all(state.movers, "walk") end
+  function orders.walk()
+    state.halted = false
+    call_all(state.movers, "walk")
+  end
 
   function orders.verify()
     local sums = { 0, 0, 0, 0, 0 }
@@ -198,6 +224,8 @@ function RUN.live()
     local ended
     world:on_close(function(reason) ended = reason end)
     state.watchers, state.movers = populate()
+    local others = WALLS > 0 and select(2, world:walls()) -- of a former life of this process
+    if others == 0 then skynet.fork(build, world, function() return not state.halted end) end
     say("open, epoch %d", world:epoch())
     local orders = orders_of(world, state)
     skynet.fork(function()

@@ -1,7 +1,8 @@
 #!/bin/sh
 # run.sh WHAT PROCESSES: a world of SHARDS shards, by default 4, or 6 in three processes, under load in one process, two
 # or three; from the top of the tree, with SKYNET set to a built skynet. WALKERS, WATCHERS, VIEWS, EPOCHS make it
-# smaller. Output and journals go to OUT.
+# smaller. With WALLS so many walls hide from all nodes and views, doors that open and shut among them. Output and
+# journals go to OUT.
 #
 #   exact   what was sent, made again in one space in the epochs in which it was accepted, gives the same events
 #   stop    the same, but the second process is stopped for three seconds: a pause, and nothing is lost
@@ -23,7 +24,7 @@ if [ "$what" = scale ]; then
   : "${WALKERS:=125000}" "${WATCHERS:=12500}" "${EPOCHS:=60}" "${INTERVAL:=50}" "${THREADS:=2}"
 fi
 : "${SKYNET:?set SKYNET to a built skynet}" "${WALKERS:=20000}" "${WATCHERS:=2000}" "${EPOCHS:=600}"
-: "${INTERVAL:=10}" "${SHARDS:=$([ "$processes" = 3 ] && echo 6 || echo 4)}"
+: "${INTERVAL:=10}" "${WALLS:=0}" "${SHARDS:=$([ "$processes" = 3 ] && echo 6 || echo 4)}"
 : "${THREADS:=4}" # more than cores: a shard need not wait until a service has moved all that it has
 : "${OUT:=$(mktemp -d)}" "${PORT:=25290}"
 case $what in
@@ -34,7 +35,7 @@ esac
 case $processes in 1) NODES="one" ;; 2) NODES="one two" ;; *) NODES="one two three" ;; esac
 : "${SERVICES:=$([ "$MODE" = live ] && echo $((2 * processes)) || echo 4)}" "${VIEWS:=300}" "${ROUNDS:=10}" "${SECONDS_EACH:=60}"
 TILES=$([ "$what" = tiles ] && echo 1000 || echo 0)
-export SKYNET WALKERS WATCHERS EPOCHS SHARDS INTERVAL THREADS OUT MODE NODES SERVICES VIEWS PORT TILES
+export SKYNET WALKERS WATCHERS EPOCHS SHARDS INTERVAL THREADS OUT MODE NODES SERVICES VIEWS PORT TILES WALLS
 make --no-print-directory -s build/skynet/aoi/core.so LUA=skynet LUA_INCDIR="$SKYNET/3rd/lua"
 mkdir -p "$OUT"
 printf '__nowaiting = true\none = "127.0.0.1:%d"\ntwo = "127.0.0.1:%d"\nthree = "127.0.0.1:%d"\n' \

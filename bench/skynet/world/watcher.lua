@@ -11,6 +11,7 @@ services, port = math.tointeger(tonumber(services)), math.tointeger(tonumber(por
 local events, sum = 0, 0
 local views = {} -- entities by connection
 local MARGIN, QUANTUM = 5, 1 / 64
+local OPTIONS = tonumber(skynet.getenv "walls") > 0 and { sight = true } or nil
 local CMD = {}
 
 local handlers = {}
@@ -39,7 +40,7 @@ local function add_all(world)
   for i = 0, count - 1 do
     until_good(world, function()
       if world:area(watched(i), index) then return end
-      world:add_node(watched(i), index, { radius = radius, margin = MARGIN }, handlers)
+      world:add_node(watched(i), index, { radius = radius, margin = MARGIN }, handlers, OPTIONS)
       added = added + 1
     end)
   end
@@ -69,11 +70,33 @@ end
 
 function CMD.result() return events, sum end
 
+-- The walls of the world by now.
+local function sight_of(world)
+  local sight = OPTIONS and require("aoi.sight").new(require("aoi").new())
+  for _, wall in ipairs(sight and world:walls() or {}) do
+    local x1, y1, x2, y2, is_open = world:get_wall(wall)
+    if not is_open then sight:wall(x1, y1, x2, y2) end
+  end
+  return sight
+end
+
+-- Takes away what walls hide from that place.
+local function in_sight(world, sight, x, y, list, n)
+  local kept = 0
+  for k = 1, sight and n or 0 do
+    if not sight:ray(x, y, world:position(list[k])) then
+      kept = kept + 1
+      list[kept] = list[k]
+    end
+  end
+  return list, sight and kept or n
+end
+
 -- Whether `seen`, a set of ids, has everything within the radius of the entity, and nothing farther than what is kept.
-local function is_right(world, id, seen)
+local function is_right(world, sight, id, seen)
   local x, y = world:position(id)
-  local near, few = world:near(x, y, radius)
-  local kept, most = world:near(x, y, radius + MARGIN)
+  local near, few = in_sight(world, sight, x, y, world:near(x, y, radius))
+  local kept, most = in_sight(world, sight, x, y, world:near(x, y, radius + MARGIN))
   for k = 1, few do
     if near[k] ~= id and not seen[near[k]] then return false end
   end
@@ -104,16 +127,17 @@ function CMD.verify()
   local world, wrong, pictures, differ = aoi.world "earth", 0, 0, 0
   local added = add_all(world)
   world:tick()
+  local sight = sight_of(world)
   for i = 0, count - 1 do
     local id, seen = watched(i), {}
     local list, n = world:seen(id, index)
     for k = 1, n do seen[list[k]] = true end
-    if not is_right(world, id, seen) then wrong = wrong + 1 end
+    if not is_right(world, sight, id, seen) then wrong = wrong + 1 end
   end
   for fd, id in pairs(views) do
     local ok, seen = pcall(picture_of, world, fd)
     pictures = pictures + 1
-    if not (ok and seen and is_right(world, id, seen)) then differ = differ + 1 end
+    if not (ok and seen and is_right(world, sight, id, seen)) then differ = differ + 1 end
   end
   return count, wrong, added, pictures, differ
 end
