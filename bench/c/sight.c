@@ -5,7 +5,8 @@
  * A town of streets: 35 x 35 houses of four walls and some fences, 5,000 walls; guards walk along the streets, each with a
  * cone of 30 that looks where it goes.  By hand: for each guard all others, the cone, and a grid of walls that the line
  * walks through (Amanatides and Woo, A fast voxel traversal algorithm for ray tracing, 1987); what is seen is compared
- * with what was seen.  With the library: move_many in a deferred space, and aoi_sight_tick.  Minima, ms a tick. */
+ * with what was seen.  With the library: move_many in a deferred space, and aoi_sight_tick.  Then all are clients with
+ * circles of 30 and 50, without walls and with them: a tick of aoi_sync, its messages included.  Minima, ms a tick. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 
 #include "aoi_sight.h"
+#include "aoi_sync.h"
 
 enum { HOUSES = 35, PITCH = 24, HOUSE = 16, WALLS = 5000, CELL = 16, CELLS = 64, TICKS = 60, MOST = 8000 };
 static const double REACH = 30, ANGLE = 2;
@@ -192,6 +194,49 @@ static long with_library(double *sight_ms) {
     return events;
 }
 
+/* ---- client views ---------------------------------------------------------------------------------------------------- */
+
+static double sync_tick(aoi_space *of, aoi_sync *sync, double *bytes) {
+    aoi_message m;
+    for (int i = 0; i < guards; i++) rows[i] = (aoi_row){i, {px[i], py[i], 0}};
+    double begin = clock_ms();
+    aoi_move_many(of, rows, (size_t)guards, NULL);
+    for (int result = aoi_sync_begin(sync); result == AOI_OK && aoi_sync_next(sync, &m) == AOI_OK && m.bytes;) {
+        *bytes += (double)m.size;
+        aoi_sync_sent(sync);
+    }
+    return clock_ms() - begin;
+}
+
+static void client_views(double radius) {
+    double least[2] = {INFINITY, INFINITY}, bytes[2] = {0};
+    aoi_space *of[2];
+    aoi_sync *sync[2];
+    const aoi_area view = {.shape = AOI_CIRCLE, .radius = radius, .half_height = INFINITY, .mask = AOI_ALL_KINDS};
+    for (int k = 0; k < 2; k++) {
+        aoi_sight *past = NULL;
+        aoi_open(&(aoi_options){.engine = "grid", .deferred = true}, of + k);
+        if (k) aoi_sight_open(of[k], NULL, &past);
+        for (int w = 0; w < wall_count && k; w++) aoi_sight_add_wall(past, walls + w, NULL);
+        aoi_sync_open(of[k], &(aoi_sync_options){.quantum = 0.01, .sight = past}, sync + k);
+        for (int i = 0; i < guards; i++) {
+            aoi_entity e;
+            aoi_enter(of[k], i, (double[3]){px[i], py[i], 0}, 1, &e);
+            if (aoi_sync_add(sync[k], e, &view, NULL) != AOI_OK) exit(1);
+        }
+    }
+    for (int tick = 0; tick < TICKS; tick++) {
+        walk();
+        for (int k = 0; k < 2; k++) {
+            double ms = sync_tick(of[k], sync[k], bytes + k);
+            if (tick >= 5) least[k] = fmin(least[k], ms);
+        }
+    }
+    printf("client views of %.0f: %.3f ms without walls, %.3f with them (%.1f), which send %.2f of the bytes\n", radius,
+           least[0], least[1], least[1] / least[0], bytes[1] / bytes[0]);
+    for (int k = 0; k < 2; k++) aoi_close(of[k]);
+}
+
 int main(int argc, char **argv) {
     double hand = INFINITY, whole = INFINITY, alone = INFINITY, still = INFINITY, door = INFINITY, at;
     long pairs = 0, wrong = 0;
@@ -236,5 +281,7 @@ int main(int argc, char **argv) {
            hand, whole, whole / hand, alone, alone * 1e6 / (double)s.pairs, alone * 1e6 / (double)pairs);
     printf("a still tick %.5f ms, a door %.4f ms\n", still, door);
     aoi_close(space);
+    client_views(30);
+    client_views(50);
     return wrong != 0;
 }
