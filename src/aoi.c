@@ -61,6 +61,7 @@
 
 #include "core/broad_phase.c"
 #include "core/engines.c"
+#include "core/shape_pool.c"
 #include "core/shapes.c"
 #include "engines/brute.c"
 #include "engines/grid.c"

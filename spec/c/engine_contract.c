@@ -348,7 +348,7 @@ static void set_bounds(uint32_t n, const aoi_bounds *b, const aoi_area_record *a
                          (area->keep > area->radius ? AOI_NODE_KEEPS : 0));
     bool derived = b->shape == AOI_CIRCLE || b->shape == AOI_SQUARE;
     const double square[] = {-1, -1, 1, -1, 1, 1, -1, 1};
-    if (!shapes[n] && !(shapes[n] = malloc(shape_bytes(4)))) abort();
+    if (!shapes[n] && !(shapes[n] = malloc(aoi_shape_bytes(4)))) abort();
     *shapes[n] = (aoi_shape){.hole = {b->hole[0], b->hole[1]}, .height = b->reach[2], .corners = 4};
     shapes[n]->half_height = b->reach[2];
     shapes[n]->facing = random_below(8) * 0.785398163397448310, shapes[n]->angle = 0.1 + random_below(31) * 0.2;

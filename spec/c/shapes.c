@@ -4,11 +4,12 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "core/space.h"
 #include "host.h"
 
-static aoi_memory memory = {.alloc = host_alloc};
+static aoi_world world = {.memory = {.alloc = host_alloc}, .dims = 2};
 
 static double lattice(void) {
     return (double)random_below(9) - 4;
@@ -69,12 +70,13 @@ static bool in_hole(int shape, const double *hole, const double *w, const double
 static void bounds_hold(int scene, int dims) {
     double points[2 * AOI_MOST_CORNERS], w[3], t[3];
     unsigned long inside = 0;
+    world.dims = dims;
     for (int round = 0; round < 60000; round++) {
         aoi_area a;
         aoi_area_state is;
         make_area(scene, dims, points, &a);
         if (!EXPECT(aoi_area_fault(dims, &a) == NULL)) return;
-        if (!EXPECT(aoi_area_resolve(&memory, dims, &a, &is))) return;
+        if (!EXPECT(aoi_area_resolve(&world, &a, &is))) return;
         aoi_bounds bounds = aoi_bounds_from(dims, &is, 0);
         expect_at("scene %d, %dD, round %d, shape %d", scene, dims, round, a.shape);
         for (int k = 0; k < 8; k++) {
@@ -90,10 +92,10 @@ static void bounds_hold(int scene, int dims) {
             inside += zone != AOI_OUTSIDE;
         }
         EXPECT(isinf(is.reach[0]) == isinf(is.reach[1]));
-        aoi_shape_free(&memory, is.area.shape);
+        aoi_shape_drop(&world, is.area.shape);
     }
     EXPECT(inside > 10000);
-    EXPECT(host.used == 0);
+    EXPECT(world.shape_count == 0);
 }
 
 /* (0.6, 0), (0, d), (0, 0) with d the smallest double: the product of the side that rises is rounded up to d, so that it
@@ -102,16 +104,54 @@ static void flat_side(void) {
     const double points[] = {0.6, 0, 0, 0x1p-1074, 0, 0}, w[3] = {0}, t[3] = {0.9};
     aoi_area a = {.shape = AOI_POLYGON, .points = points, .corners = 3};
     aoi_area_state is;
-    if (!EXPECT(aoi_area_resolve(&memory, 2, &a, &is))) return;
+    if (!EXPECT(aoi_area_resolve(&world, &a, &is))) return;
     EXPECT(aoi_zone_of(2, a.shape, &is.area, w, t) == AOI_INSIDE);
     EXPECT(is.reach[0] >= 0.9);
-    aoi_shape_free(&memory, is.area.shape);
+    aoi_shape_drop(&world, is.area.shape);
+}
+
+/* Areas of a hundred kinds, each given to some: one block for each kind, but for sectors; two areas that differ in one number
+ * have two. */
+static void blocks_are_shared(int dims) {
+    enum { KINDS = 100, AREAS = 1000 };
+    static double points[KINDS][2 * AOI_MOST_CORNERS];
+    static aoi_area kinds[KINDS];
+    static aoi_area_state is[AREAS];
+    uint32_t own = 0;
+    world.dims = dims;
+    for (int i = 0; i < KINDS; i++) {
+        if (i % 4 == 1) { /* like the one before, but for one number */
+            kinds[i] = kinds[i - 1];
+            memcpy(points[i], points[i - 1], sizeof points[i]);
+            kinds[i].points = points[i];
+            if (kinds[i].shape == AOI_POLYGON) points[i][3] += 1;
+            else if (kinds[i].shape == AOI_BOX) kinds[i].extents[1] += 1;
+            else kinds[i].radius += 1;
+        } else make_area(1, dims, points[i], kinds + i);
+    }
+    for (int i = 0; i < AREAS; i++) {
+        if (!EXPECT(aoi_area_resolve(&world, kinds + i * 7 % KINDS, is + i))) return;
+        const aoi_shape *p = is[i].area.shape, *q = i < KINDS ? NULL : is[i - KINDS].area.shape;
+        own += p && !p->uses;
+        if (q) EXPECT((p == q) == (p->uses > 0));
+    }
+    for (int i = 0; i < KINDS; i++)
+        for (int k = 0; k < i; k++)
+            if (is[i].area.shape && is[i].area.shape == is[k].area.shape)
+                EXPECT(kinds[i * 7 % KINDS].shape == kinds[k * 7 % KINDS].shape &&
+                       !memcmp(is[i].reach, is[k].reach, 16));
+    EXPECT(own > 0 && world.shape_count > 20 && world.shape_count <= KINDS);
+    for (int i = 0; i < AREAS; i++) aoi_shape_drop(&world, is[i * 3 % AREAS].area.shape);
+    EXPECT(world.shape_count == 0);
 }
 
 int main(void) {
     random_start("shapes");
     RUN(flat_side);
+    for (int dims = 2; dims <= 3; dims++) blocks_are_shared(dims);
     for (int scene = 0; scene < 3; scene++)
         for (int dims = 2; dims <= 3; dims++) bounds_hold(scene, dims);
+    aoi_shapes_free(&world);
+    EXPECT(host.used == 0);
     return expect_report("shapes");
 }

@@ -86,7 +86,7 @@ void aoi_free_node(aoi_space *s, uint32_t node) {
     s->node_count--;
     aoi_area_state was = aoi_state_of(s, node);
     s->unbounded_positional -= is_unbounded_positional(&was);
-    aoi_shape_free(&s->world.memory, s->world.areas[node].shape);
+    aoi_shape_drop(&s->world, s->world.areas[node].shape);
     s->world.areas[node].shape = NULL;
     aoi_label_put(s, node, NULL);
     if (n->flags & AOI_NODE_OVERRIDES) aoi_overrides_drop(&s->world.memory, &s->overrides, AOI_OVERRIDE_BY_NODE, node);
@@ -187,11 +187,11 @@ static int add_one(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_a
     if (owner == AOI_NONE) return AOI_EGONE;
     if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
     if (!AOI_IS_NULL(aoi_find_node(s, handle, node_id))) return AOI_EEXIST;
-    if (!aoi_begin(s) || !aoi_area_resolve(&s->world.memory, s->world.dims, area, &a.is)) return AOI_ENOMEM;
+    if (!aoi_begin(s) || !aoi_area_resolve(&s->world, area, &a.is)) return AOI_ENOMEM;
     aoi_queue_only_new(&s->queue);
     if (add_node(s, owner, node_id, &a, &node) != AOI_OK) {
         aoi_rollback(s);
-        aoi_shape_free(&s->world.memory, a.is.area.shape);
+        aoi_shape_drop(&s->world, a.is.area.shape);
         return AOI_ENOMEM;
     }
     aoi_commit(s);
@@ -213,9 +213,9 @@ int aoi_add_flagged_node(aoi_space *s, aoi_entity handle, int64_t node_id, const
 
 int aoi_restore_node(aoi_space *s, uint32_t owner, int64_t node_id, const aoi_area *area, uint32_t *out) {
     new_area a = {.flags = silence_of(area), .restored = true};
-    if (!aoi_area_resolve(&s->world.memory, s->world.dims, area, &a.is)) return AOI_ENOMEM;
+    if (!aoi_area_resolve(&s->world, area, &a.is)) return AOI_ENOMEM;
     int result = add_node(s, owner, node_id, &a, out);
-    if (result != AOI_OK) aoi_shape_free(&s->world.memory, a.is.area.shape);
+    if (result != AOI_OK) aoi_shape_drop(&s->world, a.is.area.shape);
     return result;
 }
 
@@ -271,9 +271,9 @@ static int add_to_each(aoi_space *s, const aoi_entity *entities, size_t n, int64
         uint32_t owner = aoi_entity_slot(s, entities[i]);
         if (owner == AOI_NONE) result = AOI_EGONE;
         else if (!AOI_IS_NULL(aoi_find_node(s, entities[i], node_id))) result = AOI_EEXIST;
-        else if (!aoi_area_resolve(&s->world.memory, s->world.dims, area, &a.is)) result = AOI_ENOMEM;
+        else if (!aoi_area_resolve(&s->world, area, &a.is)) result = AOI_ENOMEM;
         else if ((result = add_node(s, owner, node_id, &a, &node)) != AOI_OK)
-            aoi_shape_free(&s->world.memory, a.is.area.shape);
+            aoi_shape_drop(&s->world, a.is.area.shape);
     }
     if (result == AOI_OK) {
         aoi_commit(s);
@@ -369,7 +369,7 @@ static int change_area(aoi_space *s, uint32_t node, aoi_area_state *is) {
     if (was.mask != is->mask) aoi_mask_changed(s, node);
     s->unbounded_positional += is_unbounded_positional(is);
     if (label) aoi_label_put(s, node, label);
-    if (was.area.shape != is->area.shape) aoi_shape_free(&s->world.memory, was.area.shape);
+    if (was.area.shape != is->area.shape) aoi_shape_drop(&s->world, was.area.shape);
     if (s->world.nodes[node].flags & AOI_NODE_LAYER) aoi_layer_node_changed(s, node);
     aoi_commit(s);
     return AOI_OK;
@@ -380,10 +380,11 @@ static int set_area(aoi_space *s, aoi_node handle, const aoi_area *area) {
     aoi_area_state is;
     if (node == AOI_NONE) return AOI_EGONE;
     if (aoi_area_fault(s->world.dims, area)) return AOI_EVALUE;
-    if (!aoi_area_resolve(&s->world.memory, s->world.dims, area, &is)) return AOI_ENOMEM;
+    if (!aoi_area_resolve(&s->world, area, &is)) return AOI_ENOMEM;
+    const aoi_shape *was = s->world.areas[node].shape;
     is.area.user_data = s->world.areas[node].user_data;
     int result = change_area(s, node, &is);
-    if (result != AOI_OK) aoi_shape_free(&s->world.memory, is.area.shape);
+    if (result != AOI_OK || is.area.shape == was) aoi_shape_drop(&s->world, is.area.shape);
     return result;
 }
 

@@ -31,7 +31,7 @@ static bool has_its_bounds(aoi_space *s, uint32_t node) {
     aoi_area given;
     aoi_area_describe(&has, &given);
     if (aoi_area_fault(w->dims, &given)) return false;
-    if (!aoi_area_borrow(&w->memory, &s->scratch, w->dims, &given, &wanted)) return w->failed = true;
+    if (!aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, &given, &wanted)) return w->failed = true;
     int flags = w->nodes[node].flags;
     aoi_bounds a = aoi_bounds_from(w->dims, &has, flags), b = aoi_bounds_from(w->dims, &wanted, flags);
     bool plain = wanted.shape == AOI_SQUARE && !wanted.margined;
@@ -69,7 +69,8 @@ static const char *check_entities(aoi_space *s) {
     if (indexed != s->chains.by_id.count) return say(s, "nodes that are gone are in the index");
     if (live != w->entity_count || s->ids.count != live) return say(s, "entities are counted wrongly");
     if (nodes != s->node_count) return say(s, "nodes are counted wrongly");
-    return aoi_index_check(&s->ids);
+    const char *fault = aoi_shapes_check(w);
+    return fault ? fault : aoi_index_check(&s->ids);
 }
 
 /* The zone of a live pair whose kind and mask meet; OUTSIDE for any other. */

@@ -63,7 +63,7 @@ int aoi_near(aoi_space *s, const double *pos, const aoi_area *area, const int64_
     aoi_area_state is;
     double reach[2];
     if (!aoi_finite(s, pos) || aoi_area_fault(w->dims, area)) return AOI_EVALUE;
-    if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &s->scratch, w->dims, area, &is)) return AOI_ENOMEM;
+    if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, area, &is)) return AOI_ENOMEM;
     asked_reach(&is, reach);
     aoi_find_targets(s, pos, reach);
     if (!aoi_answer_ready(s, w->hit_count, false)) return AOI_ENOMEM;
@@ -289,7 +289,7 @@ int aoi_near_many(aoi_space *s, const double *places, size_t n, const aoi_area *
     if (aoi_area_fault(w->dims, area) || n >= AOI_NONE) return AOI_EVALUE;
     for (size_t i = 0; i < n; i++)
         if (!aoi_finite(s, places + i * (size_t)w->dims)) return AOI_EVALUE;
-    if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &s->scratch, w->dims, area, &is)) return AOI_ENOMEM;
+    if (!aoi_settle(s) || !aoi_area_borrow(&w->memory, &w->shape_scratch, w->dims, area, &is)) return AOI_ENOMEM;
     asked_reach(&is, reach);
     bool done = AOI_GROW(&w->memory, t->places, t->place_cap, n) && AOI_GROW(&w->memory, t->ends, t->end_cap, n) &&
                 group_places(s, places, n, reach) && answer_places(s, &is, places, n, reach);

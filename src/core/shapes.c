@@ -167,16 +167,12 @@ const char *aoi_area_fault(int dims, const aoi_area *a) {
     return needs & AOI_FIELD_POINTS ? polygon_fault(a) : NULL;
 }
 
-static size_t shape_bytes(uint32_t corners) {
+size_t aoi_shape_bytes(uint32_t corners) {
     return sizeof(aoi_shape) + 2 * (size_t)corners * sizeof(double) + (corners + 3) / 4 * sizeof(aoi_four_sides);
 }
 
-void aoi_shape_free(aoi_memory *m, aoi_shape *p) {
-    if (p) aoi_resize(m, p, shape_bytes(p->corners), 0);
-}
-
 void aoi_scratch_free(aoi_memory *m, aoi_shape *p) {
-    if (p) aoi_resize(m, p, shape_bytes(AOI_MOST_CORNERS), 0);
+    if (p) aoi_resize(m, p, aoi_shape_bytes(AOI_MOST_CORNERS), 0);
 }
 
 /* How far a side is from the watcher. */
@@ -271,17 +267,9 @@ static void resolve(int dims, const aoi_area *a, aoi_shape *p, aoi_area_state *o
     out->label = a->label;
 }
 
-bool aoi_area_resolve(aoi_memory *m, int dims, const aoi_area *a, aoi_area_state *out) {
-    uint32_t corners = a->shape == AOI_POLYGON ? (uint32_t)a->corners : 0;
-    aoi_shape *p = is_simple(a->shape) ? NULL : aoi_resize(m, NULL, 0, shape_bytes(corners));
-    if (!p && !is_simple(a->shape)) return false;
-    resolve(dims, a, p, out);
-    return true;
-}
-
 bool aoi_area_borrow(aoi_memory *m, aoi_shape **scratch, int dims, const aoi_area *a, aoi_area_state *out) {
     if (!is_simple(a->shape) && !*scratch) {
-        if (!(*scratch = aoi_resize(m, NULL, 0, shape_bytes(AOI_MOST_CORNERS)))) return false;
+        if (!(*scratch = aoi_resize(m, NULL, 0, aoi_shape_bytes(AOI_MOST_CORNERS)))) return false;
     }
     resolve(dims, a, is_simple(a->shape) ? NULL : *scratch, out);
     return true;

@@ -40,12 +40,10 @@ typedef struct aoi_area_state {
 /* NULL, or what is wrong with the area in `dims` dimensions: the name of a field and what it must be. */
 const char *aoi_area_fault(int dims, const aoi_area *a);
 
-/* The state of an area without fault; the block of parameters, if it needs one, comes from m.  False when memory is
- * refused. */
-bool aoi_area_resolve(aoi_memory *m, int dims, const aoi_area *a, aoi_area_state *out);
-/* The same without a block of its own: parameters go to *scratch, which is made once with room for any. */
+/* The state of an area without fault.  The parameters, if it needs a block of them, go to *scratch, which is made once with
+ * room for any.  False when memory is refused. */
 bool aoi_area_borrow(aoi_memory *m, aoi_shape **scratch, int dims, const aoi_area *a, aoi_area_state *out);
-void aoi_shape_free(aoi_memory *m, aoi_shape *p); /* NULL is harmless */
+size_t aoi_shape_bytes(uint32_t corners); /* of a block */
 void aoi_scratch_free(aoi_memory *m, aoi_shape *p);
 
 /* The area as it was given. */

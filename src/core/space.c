@@ -89,8 +89,8 @@ void aoi_close(aoi_space *s) {
     aoi_free_looks(s);
     aoi_labels_free(s);
     for (uint32_t n = 0; n < w->node_top; n++)
-        if (aoi_is_live(w->nodes[n].generation)) aoi_shape_free(m, w->areas[n].shape);
-    aoi_scratch_free(m, s->scratch);
+        if (aoi_is_live(w->nodes[n].generation)) aoi_shape_drop(w, w->areas[n].shape);
+    aoi_shapes_free(w);
     AOI_FREE(m, s->ranked, s->ranked_cap);
     aoi_index_free(m, &s->ids);
     AOI_FREE_LINES(m, w->entities, w->entity_cap);

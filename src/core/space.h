@@ -36,6 +36,7 @@
 #include "core/override_table.h"
 #include "core/pair_table.h"
 #include "core/rule.h"
+#include "core/shape_pool.h"
 
 enum { AOI_MOST_ENTITIES = 1 << 30 }; /* in one space */
 enum { AOI_FEW_WATCHERS = 32 };       /* nodes: they are looked at one by one: a crowd beside them costs nothing */
@@ -131,7 +132,6 @@ struct aoi_space {
     uint32_t undo_cap, undo_count;
     aoi_row *rows;
     aoi_ranked *ranked; /* of aoi_nearest: what was found, by distance */
-    aoi_shape *scratch; /* of aoi_near: parameters of its area */
     aoi_near_scratch near;
     double last_nearest;          /* how far the last aoi_nearest had to look */
     int64_t *ids_out, *nodes_out; /* answers of questions */

@@ -66,19 +66,22 @@ typedef struct aoi_node_record {              /* one cache line */
 _Static_assert(sizeof(aoi_entity_record) == AOI_CACHE_LINE, "an entity is one cache line");
 _Static_assert(sizeof(aoi_node_record) == AOI_CACHE_LINE, "a node is one cache line");
 
-typedef struct aoi_shape { /* parameters of an area that is neither square nor circle, and its bounds */
-    double height;         /* half-extent of its box on the third axis, may be INFINITY */
-    double fx, fy, c;      /* sector: cos(facing), sin(facing), cos(angle / 2) */
+typedef struct aoi_shape aoi_shape;
+struct aoi_shape {    /* parameters of an area that is neither square nor circle, and its bounds */
+    double height;    /* half-extent of its box on the third axis, may be INFINITY */
+    double fx, fy, c; /* sector: cos(facing), sin(facing), cos(angle / 2) */
     uint32_t corners;
+    uint32_t uses;           /* nodes that have it, of a shared one (shape_pool.h); 0: it is one node's own */
     float nearest, farthest; /* polygon: how far its sides are from the watcher; moves read up to here */
     double half_height;      /* of shapes but boxes, in 3D; INFINITY: any height */
     double margin;
     double hole[2];
-    double extents[3];     /* box */
-    double facing, angle;  /* sector, as they were given */
-    double was_fx, was_fy; /* of a node that has turned */
-    double points[];       /* polygon: x, y of each corner, relative to the watcher; behind them its sides (shapes.h) */
-} aoi_shape;
+    double extents[3];      /* box */
+    double facing, angle;   /* sector, as they were given */
+    double was_fx, was_fy;  /* of a node that has turned */
+    struct aoi_shape *next; /* of those of one hash */
+    double points[]; /* polygon: x, y of each corner, relative to the watcher; behind them its sides (shapes.h) */
+};
 
 typedef struct aoi_area_record { /* of a node, by its slot: what a usual move does not read */
     double radius, keep;         /* squares and circles: enter and leave radius */
@@ -144,6 +147,9 @@ typedef struct aoi_world {
     double *ways;
     uint32_t mover_cap, way_cap, mover_count;
     uint32_t moved; /* movers that have had their turn */
+    aoi_shape **shape_heads,
+        *shape_scratch; /* shape_pool.h; parameters of a question, and of what is about to be added */
+    uint32_t shape_head_count, shape_count;
 } aoi_world;
 
 /* ---- what follows from the records ------------------------------------------------------------------------------- */
