@@ -9,6 +9,11 @@ local transport = require "spec.support.transport"
 
 local SERVICE, SCENE, ANN = 1, 2, 3
 
+local function sorted(list)
+  table.sort(list)
+  return list
+end
+
 describe("walls of the AOI service:", function()
   local net, server, map, of_ann, heard
 
@@ -48,9 +53,9 @@ describe("walls of the AOI service:", function()
       map:add_node(1, 1, 20, note "enter", note "leave", { sight = true })
       of_ann:add_node(1, 2, 20, note "enter", note "leave")
     end)
-    assert.same({ { "enter", 1, 3, 1 }, { "enter", 1, 2, 2 }, { "enter", 1, 3, 2 } },
-      (function(list) table.sort(list, function(a, b) return 10 * a[4] + a[3] < 10 * b[4] + b[3] end) return list end)
-      (events()))
+    local list = events()
+    table.sort(list, function(a, b) return 10 * a[4] + a[3] < 10 * b[4] + b[3] end)
+    assert.same({ { "enter", 1, 3, 1 }, { "enter", 1, 2, 2 }, { "enter", 1, 3, 2 } }, list)
     run(function()
       assert.same({ { 3 }, 1 }, { map:view(1, 1) })
       assert.is_false(map:sees(1, 1, 2))
@@ -63,7 +68,7 @@ describe("walls of the AOI service:", function()
       assert.equal(2, select(2, map:viewers(2)))
     end)
     assert.same({ { "enter", 1, 2, 1 } }, events())
-    assert.same({ 2, 3 }, (function(list) table.sort(list) return list end)(map:seen(1, 1)))
+    assert.same({ 2, 3 }, sorted((map:seen(1, 1))))
     run(function() map:shut_wall(door) end)
     assert.same({ { "leave", 1, 2, 1 } }, events())
     run(function() map:remove_node(1, 1) end)
@@ -80,7 +85,7 @@ describe("walls of the AOI service:", function()
     server.post:ack(server.subscribers[SCENE].slot, 0, true)
     run(function() map:move(2, 0, 11) map:flush() end)
     assert.same({ { "enter", 1, 2, 1 } }, events())
-    assert.same({ 2, 3 }, (function(list) table.sort(list) return list end)(map:seen(1, 1)))
+    assert.same({ 2, 3 }, sorted((map:seen(1, 1))))
   end)
 
   it("are held on to for `linger` ticks", function()
