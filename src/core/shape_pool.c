@@ -69,7 +69,8 @@ static aoi_shape *take_block(aoi_world *w, const aoi_shape *like, bool shared) {
     p = aoi_resize(&w->memory, NULL, 0, aoi_shape_bytes(like->corners));
     if (!p) return NULL;
     memcpy(p, like, aoi_shape_bytes(like->corners));
-    p->uses = link != NULL;
+    p->uses = 1;
+    p->shared = link != NULL;
     p->next = link ? *link : NULL;
     if (link) *link = p;
     w->shape_count += link != NULL;
@@ -84,10 +85,10 @@ bool aoi_area_resolve(aoi_world *w, const aoi_area *a, aoi_area_state *out) {
 }
 
 void aoi_shape_drop(aoi_world *w, aoi_shape *p) {
-    if (!p || (p->uses && --p->uses)) return;
-    aoi_shape **link = w->shape_heads ? block_link(w, block_hash(p)) : NULL;
-    while (link && *link && *link != p) link = &(*link)->next;
-    if (link && *link) { /* it is shared */
+    if (!p || --p->uses) return;
+    if (p->shared) {
+        aoi_shape **link = block_link(w, block_hash(p));
+        while (*link != p) link = &(*link)->next;
         *link = p->next;
         w->shape_count--;
     }
@@ -109,6 +110,6 @@ const char *aoi_shapes_check(const aoi_world *w) {
             blocks++;
         }
     for (uint32_t n = 0; n < w->node_top; n++)
-        if (aoi_is_live(w->nodes[n].generation) && w->areas[n].shape && w->areas[n].shape->uses) uses--;
+        if (aoi_is_live(w->nodes[n].generation) && w->areas[n].shape && w->areas[n].shape->shared) uses--;
     return uses || blocks != w->shape_count ? "blocks of parameters are counted wrongly" : NULL;
 }

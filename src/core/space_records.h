@@ -71,7 +71,7 @@ struct aoi_shape {    /* parameters of an area that is neither square nor circle
     double height;    /* half-extent of its box on the third axis, may be INFINITY */
     double fx, fy, c; /* sector: cos(facing), sin(facing), cos(angle / 2) */
     uint32_t corners;
-    uint32_t uses;           /* nodes that have it, of a shared one (shape_pool.h); 0: it is one node's own */
+    uint32_t uses;           /* nodes that have it (shape_pool.h) */
     float nearest, farthest; /* polygon: how far its sides are from the watcher; moves read up to here */
     double half_height;      /* of shapes but boxes, in 3D; INFINITY: any height */
     double margin;
@@ -79,7 +79,8 @@ struct aoi_shape {    /* parameters of an area that is neither square nor circle
     double extents[3];      /* box */
     double facing, angle;   /* sector, as they were given */
     double was_fx, was_fy;  /* of a node that has turned */
-    struct aoi_shape *next; /* of those of one hash */
+    struct aoi_shape *next; /* of the shared ones of one hash */
+    bool shared;
     double points[]; /* polygon: x, y of each corner, relative to the watcher; behind them its sides (shapes.h) */
 };
 
@@ -146,9 +147,9 @@ typedef struct aoi_world {
     uint32_t *movers;
     double *ways;
     uint32_t mover_cap, way_cap, mover_count;
-    uint32_t moved; /* movers that have had their turn */
-    aoi_shape **shape_heads,
-        *shape_scratch; /* shape_pool.h; parameters of a question, and of what is about to be added */
+    uint32_t moved;           /* movers that have had their turn */
+    aoi_shape **shape_heads;  /* shape_pool.h */
+    aoi_shape *shape_scratch; /* parameters of a question, or of what is about to be added */
     uint32_t shape_head_count, shape_count;
 } aoi_world;
 

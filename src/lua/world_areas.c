@@ -89,8 +89,8 @@ static int r_repack(lua_State *L) {
 
 /* ---- nodes of the core ------------------------------------------------------------------------------------------- */
 
-/* What a node of a sight saw, from r->ids + `at` on: pairs of a number and a state.  Those that the node saw and does not
- * see clearly come first, then those that are hidden, then all others.  *odd: how many of the first two, *hidden: of the second. */
+/* What a node of a sight saw, into r->ids: pairs of an id and a state.  First come those that the node holds on to, then those
+ * that are hidden, then all others.  *odd: how many of the first two, *hidden: of the second. */
 static bool order_saw(world_router *r, aoi_sight *sight, aoi_node node, size_t *count, size_t *odd, size_t *hidden) {
     size_t n = aoi_sight_saw(sight, node, NULL, 0);
     if (!AOI_GROW(&r->memory, r->ids, r->id_cap, 4 * n)) return false;
