@@ -117,8 +117,8 @@
 
 #include "sight/look.c"
 #include "sight/questions.c"
-#include "sight/sight_check.c"
 #include "sight/recall.c"
+#include "sight/sight_check.c"
 #include "sight/sight_saved.c"
 #include "sight/wall_cells.c"
 #include "sight/walls.c"
