@@ -9,6 +9,7 @@
 --            restores = key                              with lost: nothing has died, but a client has a snapshot
 --            gone = { process ... }                      they take part no more
 --            join = { index =, name =, boot = }          takes part
+--            walls = { wish ... }                        walls and doors: wall_list.lua
 --            keys                                        wishes that this fulfils (director.lua)
 --
 --   learned --(each process starts the instances that it is to have)--> E: entered --> told to clients, behind the mail
@@ -20,6 +21,7 @@
 --   exchange.hosts[shard], terms[shard]    process and term of each shard, as of `entered`, the last epoch entered
 --   exchange.instances[shard]    here: { term, from = E, ready, dead, retires = epoch }; starting[shard]: until E, with
 --                                moves that have come before
+--   exchange.walls               those of the world: wall_list.lua
 --   exchange.pending             { at, change }, learned and not entered; last_change: the last date
 --   exchange.dead[shard]         term of instances that have died, of which no change is known; covered[shard]: the
 --                                last of which one is
