@@ -1,6 +1,7 @@
 -- exact.lua: a world of shards beside one big space that gets the union of all commands, once an epoch, in the order of
 -- the phases. After each epoch the events of both are compared as multisets.
 local aoi = require "aoi"
+local hearing = require "spec.world.hearing"
 local rng = require "spec.support.rng"
 local Shard = require "aoi.skynet.world.shard"
 local new_sight = require("aoi.sight").new
@@ -15,17 +16,6 @@ local Run = {}
 Run.__index = Run
 
 local CLIENT = 1
-
--- Handlers that add to what has been drained.
-local function hearing(self)
-  local function put(kind)
-    return function(watcher, target, node)
-      table.move({ kind, watcher, target, node }, 1, 4, 4 * self.count + 1, self.drained)
-      self.count = self.count + 1
-    end
-  end
-  return { enter = put(aoi.ENTER), leave = put(aoi.LEAVE) }
-end
 
 function exact.new(scene, engine, seed)
   local plan = tiles.plan(scene.plan)

@@ -6,6 +6,7 @@
 --   replay:seen()                                    the space to be asked
 --   replay.replaced[id]                              how many lives of it have ended by the entering of another
 local aoi = require "aoi"
+local hearing = require "spec.world.hearing"
 local new_sight = require("aoi.sight").new
 local log = require "aoi.skynet.world.log"
 local tiles = require "aoi.skynet.world.tiles"
@@ -22,13 +23,7 @@ function replay.new(plan, dimensions)
     router = world.router(space, tiles.map(plan), 1), -- knows how areas are packed
     sight = new_sight(space), wall_of = {}, count = 0,
   }, Replay)
-  local function put(kind)
-    return function(watcher, target, node)
-      table.move({ kind, watcher, target, node }, 1, 4, 4 * self.count + 1, self.drained)
-      self.count = self.count + 1
-    end
-  end
-  self.hears = { enter = put(aoi.ENTER), leave = put(aoi.LEAVE) }
+  self.hears = hearing(self)
   return self
 end
 
