@@ -196,8 +196,8 @@ static bool prepare_group(aoi_space *s, const double *lo, const double *hi, cons
     if (!gather_items(s, lo, hi, mask, &count)) return false;
     for (int a = 0; a < 2; a++) {
         double size = hi[a] - lo[a];
-        bool cut = count >= FINE_ITEMS && size > 0 && size <= DBL_MAX && reach[a] > size / (2 * FINE_MOST);
-        f->n[a] = cut ? (int)(2 * size / reach[a]) : 1;
+        bool cut = count >= FINE_ITEMS && size > 0 && size <= DBL_MAX;
+        f->n[a] = cut ? (int)fmax(fmin(2 * size / reach[a], FINE_MOST), 1) : 1;
         f->inverse[a] = cut ? f->n[a] / size : 0;
         f->lo[a] = lo[a] >= -DBL_MAX ? lo[a] : 0;
         if (!(f->inverse[a] <= DBL_MAX)) f->n[a] = 1, f->inverse[a] = 0;
