@@ -97,6 +97,7 @@
 #include "core/looks.c"
 #include "core/movers.c"
 #include "core/near.c"
+#include "core/near_many.c"
 #include "core/node_index.c"
 #include "core/override_table.c"
 #include "core/pair_table.c"

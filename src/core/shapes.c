@@ -85,8 +85,8 @@ static void polygon_reach(const aoi_area_record *a, double *reach) {
     double size = fmax(most[0], most[1]), room = size * 0x1p-40 + 0x1p-1074 / flattest;
     for (int i = 0; i < 2; i++) reach[i] = size > 1e150 ? INFINITY : fmax(most[i] + room, 1e-150); /* no overflow */
     double far = a->shape->farthest * (1 + 0x1p-19) + room;
-    if (3.2 * far * far < 4 * reach[0] * reach[1])
-        reach[0] = reach[1] = far; /* a circle is smaller: see aoi_is_round() */
+    if (size > 1e-30 && 3.2 * far * far < 4 * reach[0] * reach[1]) /* a float has far, and a double its square */
+        reach[0] = reach[1] = far;                                 /* a circle is smaller: see aoi_is_round() */
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */

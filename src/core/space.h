@@ -83,11 +83,16 @@ typedef struct aoi_ranked { /* an entity by a number: the square of its distance
 typedef struct aoi_near_scratch { /* of aoi_near_many */
     double *coordinates;          /* of a host that has them in tables */
     struct aoi_question *places;
+    struct aoi_question_group *groups;
+    uint32_t *order;        /* of the places: group by group */
     struct aoi_item *items; /* of one group of places, side by side */
-    int64_t *found;         /* group by group */
-    uint32_t *ends;         /* of each place's answer among all */
-    aoi_index groups;
-    uint32_t coordinate_cap, place_cap, item_cap, found_cap, end_cap;
+    uint16_t *columns;      /* of the items */
+    int64_t *item_ids;
+    int64_t *found;    /* group by group */
+    uint32_t *ends;    /* of each place's answer among all */
+    aoi_index squares; /* of groups */
+    uint32_t coordinate_cap, place_cap, group_cap, group_count, order_cap, item_cap, column_cap, item_id_cap, found_cap,
+        end_cap;
 } aoi_near_scratch;
 
 struct aoi_space {
