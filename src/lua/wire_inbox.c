@@ -130,6 +130,8 @@ static bool prepare_views(inbox *x) {
         if (v->handle != g->handle && !(v = laoi_inbox_view(x, g->handle))) continue;
         g->view = (uint32_t)(v - x->views);
         for (uint32_t k = 0; k < v->count; k += 8) AOI_PREFETCH(v->ids + k);
+        AOI_PREFETCH(v->handlers); /* a table, and often its fields behind it */
+        AOI_PREFETCH((const char *)v->handlers + AOI_CACHE_LINE);
         room = view_room(x, v, g->enters) && room;
     }
     return room;

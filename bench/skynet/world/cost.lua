@@ -1,10 +1,11 @@
--- cost.lua [EPOCHS | scale | alone WALKERS]: what it costs a shard to be one of many, without skynet: thread time of an
+-- cost.lua [EPOCHS | scale | border | alone WALKERS]: what it costs a shard to be one of many, without skynet: thread time
 -- epoch of the middle shard of nine, each with n walkers of its own, all of which move, beside that of a shard that is
 -- the whole world with as many.
 --
 --   read     rows of moves from clients          close   routing, packing, hand-overs
 --   apply    own moves, ghosts, hand-overs       drain   judging, events, messages
 --
+-- border: 5,000 walkers crowd in 100 x 100 around the place where two and four shards meet, beside one shard.
 -- alone: a shard that is the whole world, for some seconds. Two of them at once, each on its core, tell what the
 -- machine gives to two that have nothing to do with each other.
 package.path = "./?.lua;" .. package.path
@@ -14,7 +15,8 @@ local wire = require "aoi.skynet.wire"
 local world = require "aoi.skynet.native" "world"
 
 local EPOCHS = tonumber(arg[1]) or 20
-local REACH, STEP, HYSTERESIS = 50, 1.4, 4
+local REACH, HYSTERESIS = 50, 4
+local STEP = arg[1] == "border" and 6 or 1.4 -- at most, on each axis
 
 local state = 1
 local function random()
@@ -22,27 +24,30 @@ local function random()
   return state / 2147483647
 end
 
--- A world of columns * rows shards, each with n walkers; watched: one node in so many walkers, of the reach.
-local function new_world(columns, rows, n, neighbours, watched)
+-- A world of columns * rows shards, each with n walkers; watched: one node in so many walkers, of the reach; crowd: all
+-- in a square of that side in the middle, else all over it.
+local function new_world(columns, rows, n, neighbours, watched, crowd)
   local region = math.floor(2 * REACH * math.sqrt(n / neighbours) / 32 + 0.5) * 32
   local plan = tiles.plan {
     size = { 0, 0, columns * region, rows * region }, reach = REACH, tile = 32, hysteresis = HYSTERESIS,
     shards = { columns, rows },
   }
   local w = { plan = plan, map = tiles.map(plan), shards = {}, x = {}, y = {}, outbox = world.outbox(2, plan.shards),
-              n = columns * rows * n, width = columns * region, height = rows * region,
-              region = region, epoch = 0, batch = 0, handle = 0 }
+              n = columns * rows * n, region = region, epoch = 0, batch = 0, handle = 0 }
+  local half_x, half_y = columns * region / 2, rows * region / 2
+  local x, y = crowd and crowd / 2 or half_x, crowd and crowd / 2 or half_y
+  w.box = { half_x - x, half_y - y, half_x + x, half_y + y }
   for number = 1, plan.shards do
     w.shards[number] = Shard.new { number = number, plan = plan, engine = "grid", clock = os.clock }
   end
   local lives = 0
   for id = 1, w.n do
-    w.x[id], w.y[id] = random() * w.width, random() * w.height
+    w.x[id], w.y[id] = w.box[1] + random() * 2 * x, w.box[2] + random() * 2 * y
     local owner = w.map:owner(w.x[id], w.y[id])
     local shard = w.shards[owner]
     local function done(status, _, reason) assert(status == true, reason) end
     lives = lives + 1
-    shard:request(1, 0, done, "enter", id, lives, 1, 0, w.x[id], w.y[id])
+    shard:request(1, 0, done, "enter", id, lives, 1, 0, 0, w.x[id], w.y[id])
     if id % watched == 0 then
       w.handle = w.handle + 1
       shard:request(1, 0, done, "add_node", id, 1, REACH, w.handle)
@@ -60,9 +65,10 @@ end
 local function step(w)
   w.epoch, w.batch = w.epoch + 1, w.batch + 1
   if w.epoch > 1 then
+    local box = w.box
     for id = 1, w.n do
-      w.x[id] = math.min(w.width, math.max(0, w.x[id] + (2 * random() - 1) * STEP))
-      w.y[id] = math.min(w.height, math.max(0, w.y[id] + (2 * random() - 1) * STEP))
+      w.x[id] = math.min(box[3], math.max(box[1], w.x[id] + (2 * random() - 1) * STEP))
+      w.y[id] = math.min(box[4], math.max(box[2], w.y[id] + (2 * random() - 1) * STEP))
       w.outbox:move(id, w.x[id], w.y[id])
     end
     local shards, n = w.outbox:pending()
@@ -111,30 +117,64 @@ local function row(name, least, sum)
     least.close_seconds, least.apply_seconds, least.drain_seconds, sum))
 end
 
+local function total(w, name)
+  local sum = 0
+  for _, shard in ipairs(w.shards) do sum = sum + shard.counters[name] end
+  return sum
+end
+
+-- Least thread time of an epoch of each shard; hand-overs an epoch of all, and microseconds of each.
+local function least_times(w)
+  local least = {}
+  for _ = 1, 2 do step(w) end
+  local handed, seconds = total(w, "handed"), total(w, "hand_seconds")
+  for _ = 1, EPOCHS do
+    local before = {}
+    for i, shard in ipairs(w.shards) do before[i] = times(shard) end
+    step(w)
+    for i, shard in ipairs(w.shards) do
+      local ms = 0
+      for k, v in ipairs(times(shard)) do ms = ms + 1000 * (v - before[i][k]) end
+      least[i] = math.min(least[i] or ms, ms)
+    end
+  end
+  handed, seconds = total(w, "handed") - handed, total(w, "hand_seconds") - seconds
+  return least, handed / EPOCHS, 1e6 * seconds / math.max(1, handed)
+end
+
+local function shut(w)
+  for _, shard in ipairs(w.shards) do shard:shutdown() end
+end
+
 -- The same walkers in one, two and four shards: the thread time of the busier of two cores.
 local function scale(walkers)
   local one
   for _, grid in ipairs { { 1, 1 }, { 2, 1 }, { 2, 2 } } do
     local n = grid[1] * grid[2]
     local w, cores = new_world(grid[1], grid[2], walkers // n, 20, 10), { 0, 0 }
-    for _ = 1, 2 do step(w) end
-    local least = {}
-    for _ = 1, EPOCHS do
-      local before = {}
-      for i, shard in ipairs(w.shards) do before[i] = { table.unpack(times(shard)) } end
-      step(w)
-      for i, shard in ipairs(w.shards) do
-        local ms = 0
-        for k, v in ipairs(times(shard)) do ms = ms + 1000 * (v - before[i][k]) end
-        least[i] = math.min(least[i] or ms, ms)
-      end
-    end
-    for i, ms in ipairs(least) do cores[i % 2 + 1] = cores[i % 2 + 1] + ms end
+    for i, ms in ipairs((least_times(w))) do cores[i % 2 + 1] = cores[i % 2 + 1] + ms end
     local busier = math.max(cores[1], cores[2])
     one = one or busier
     print(("%d walkers in %d shards: %.1f ms an epoch on the busier of two cores, %.2f times as fast as in one")
       :format(walkers, n, busier, one / busier))
-    for _, shard in ipairs(w.shards) do shard:shutdown() end
+    shut(w)
+  end
+end
+
+-- A crowd where shards meet: what all of them take together, and the busiest one.
+local function border(walkers, watched)
+  local one
+  for _, grid in ipairs { { 1, 1 }, { 2, 1 }, { 2, 2 } } do
+    local n = grid[1] * grid[2]
+    local w, all, busiest = new_world(grid[1], grid[2], walkers // n, 20, watched, 100), 0, 0
+    local least, handed, us = least_times(w)
+    for _, ms in ipairs(least) do all, busiest = all + ms, math.max(busiest, ms) end
+    one = one or all
+    local words = "%d walkers, one in %d watches, in %d shards: %.1f ms an epoch, %.2f of one; the busiest %.1f, %.2f;"
+      .. " %.0f handed over, %.1f us each"
+    print(words:format(walkers, watched, n, all, all / one, busiest, busiest / one, handed,
+      us))
+    shut(w)
   end
 end
 
@@ -155,6 +195,13 @@ end
 
 if arg[1] == "alone" then
   time_one(assert(tonumber(arg[2]), "how many walkers?"))
+  os.exit(true)
+end
+
+if arg[1] == "border" then
+  EPOCHS = 10
+  border(5000, 10)
+  border(5000, 1)
   os.exit(true)
 end
 
@@ -188,7 +235,6 @@ for _, case in ipairs { { 20, 1 }, { 20, 10 }, { 100, 1 } } do
   local words = "  out %.1f kB an epoch (formula: %.1f kB, %d rows of 20 bytes); %.1f handed over, %.1f us each"
   print(words:format((info.bytes - bytes) / epochs_run / 1000, told / epochs_run * 20 / 1000, told // epochs_run,
     (info.handed - handed) / epochs_run, 1e6 * (info.hand_seconds - seconds) / math.max(1, info.handed - handed)))
-  for _, w in ipairs { alone, many } do
-    for _, shard in ipairs(w.shards) do shard:shutdown() end
-  end
+  shut(alone)
+  shut(many)
 end
