@@ -1,6 +1,6 @@
--- cost.lua [EPOCHS | scale | border | alone WALKERS]: what it costs a shard to be one of many, without skynet: thread time
--- epoch of the middle shard of nine, each with n walkers of its own, all of which move, beside that of a shard that is
--- the whole world with as many.
+-- cost.lua [EPOCHS | scale | border | alone WALKERS]: what it costs a shard to be one of many, without skynet:
+-- thread time of an epoch of the middle shard of nine, each with n walkers of its own, all of which move, beside that
+-- of a shard that is the whole world with as many.
 --
 --   read     rows of moves from clients          close   routing, packing, hand-overs
 --   apply    own moves, ghosts, hand-overs       drain   judging, events, messages
