@@ -168,10 +168,99 @@ static void boxes_without_bounds_on_one_axis(const setup *u) {
     }
 }
 
+/* A sector so small that squares of floats underflow is left all the same. */
+static void sectors_that_floats_cannot_square(const setup *u) {
+    static const double places[] = {5.48e-23, 4.7e-21, 1e-30};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        aoi_space *s = open_space(u);
+        aoi_area area = {.shape = AOI_SECTOR, .mask = 1, .radius = places[i] / 60, .angle = 3, .half_height = INFINITY};
+        aoi_entity a = enter(s, 1, 0), b = enter(s, 2, 0);
+        EXPECT(aoi_add_node(s, a, 1, &area, NULL) == AOI_OK);
+        expect_event(s, AOI_ENTER, 1, 1, 2);
+        EXPECT(aoi_move(s, b, (double[3]){places[i]}) == AOI_OK);
+        expect_event(s, AOI_LEAVE, 1, 1, 2);
+        close_space(s);
+    }
+}
+
+/* Many move, one leaves an area that reaches farther than floats do. */
+static void areas_beyond_floats(const setup *u) {
+    enum { MANY = 300 };
+    aoi_space *s = open_space(u);
+    aoi_entity first = {0};
+    aoi_row rows[MANY];
+    aoi_area large = {.mask = 1, .radius = 5e44};
+    for (int i = 0; i < MANY; i++) {
+        double x = i == 0 ? 1e45 : i == 1 ? 5e44 + 5e39 : i * 3e42, y = i < 2 ? 1e45 : i * 1e42;
+        aoi_entity e;
+        rows[i] = (aoi_row){i, {x, y, 0}};
+        EXPECT(aoi_enter(s, i, rows[i].pos, 1, &e) == AOI_OK);
+        if (i) EXPECT(aoi_add_node(s, e, 1, &(aoi_area){.mask = 2, .radius = 1e40}, NULL) == AOI_OK);
+        else first = e;
+    }
+    EXPECT(aoi_add_node(s, first, 1, &large, NULL) == AOI_OK);
+    expect_event(s, AOI_ENTER, 0, 1, 1);
+    expect_silence(s);
+    for (int i = 1; i < MANY; i++) rows[i].pos[0] -= 1e40;
+    EXPECT(aoi_move_many(s, rows, MANY, NULL) == AOI_OK);
+    expect_event(s, AOI_LEAVE, 0, 1, 1);
+    expect_silence(s);
+    close_space(s);
+}
+
+/* The sides of a polygon may be so short that their squares are 0. */
+static void polygons_with_next_to_no_side(const setup *u) {
+    enum { MANY = 40 };
+    static const double points[] = {-10, -10, 10, 0, 10, 1e-170, -10, 10};
+    aoi_area area = {.shape = AOI_POLYGON, .mask = 1, .points = points, .corners = 4, .half_height = INFINITY};
+    aoi_space *s = open_space(u);
+    aoi_row rows[MANY];
+    for (int i = 0; i < MANY; i++) {
+        aoi_entity e;
+        rows[i] = (aoi_row){i, {i, i % 7, 0}};
+        EXPECT(aoi_enter(s, i, rows[i].pos, 1, &e) == AOI_OK && aoi_add_node(s, e, 1, &area, NULL) == AOI_OK);
+        rows[i].pos[0] += 1;
+    }
+    EXPECT(aoi_move_many(s, rows, MANY, NULL) == AOI_OK && aoi_check(s) == NULL);
+    close_space(s);
+}
+
+/* A watcher beside the crowd that moves looks over both ends of as many lines as there can be. */
+static void watched_from_beside(void) {
+    enum { MANY = 400000, STEP = 1000 };
+    setup u = {.engine = "grid", .dims = 2, .deferred = true};
+    aoi_space *s = open_space(&u);
+    aoi_row *rows = malloc(MANY * sizeof *rows);
+    size_t seen, left = 0, n;
+    aoi_event events[256];
+    if (!rows) abort();
+    for (int i = 0; i < MANY; i++)
+        rows[i] = (aoi_row){
+            i, {i ? random_below(1 << 20) * 0x1p-20 * 10 : -900, i ? random_below(1 << 20) * 0x1p-20 * 10 : 5}};
+    EXPECT(aoi_enter_many(s, rows, MANY, 1, NULL) == AOI_OK);
+    aoi_entity guard = aoi_find(s, 0);
+    EXPECT(aoi_add_node(s, guard, 1, &(aoi_area){.mask = 1, .radius = 1000}, NULL) == AOI_OK && aoi_flush(s) == AOI_OK);
+    for (seen = 0; (n = aoi_drain(s, events, 256));) seen += n;
+    EXPECT(seen == MANY - 1);
+    for (int i = 1; i < MANY; i++) {
+        rows[i].pos[0] = random_below(1 << 20) * 0x1p-20 * 10 + (i % STEP ? 0 : 100);
+        rows[i].pos[1] = random_below(1 << 20) * 0x1p-20 * 10;
+    }
+    EXPECT(aoi_move_many(s, rows + 1, MANY - 1, NULL) == AOI_OK && aoi_flush(s) == AOI_OK);
+    while ((n = aoi_drain(s, events, 256)))
+        for (size_t i = 0; i < n; i++) left += events[i].kind == AOI_LEAVE;
+    EXPECT(left == (MANY - 1) / STEP);
+    free(rows);
+    close_space(s);
+}
+
 int main(void) {
     setup u;
     random_start("extremes");
     for (int i = 0; every_setup(i, &u); i++) {
+        sectors_that_floats_cannot_square(&u);
+        areas_beyond_floats(&u);
+        polygons_with_next_to_no_side(&u);
         what_is_kept_without_bounds(&u);
         far_from_the_origin(&u, AOI_CIRCLE);
         if (u.dims == 3) far_from_the_origin(&u, AOI_CYLINDER);
@@ -180,5 +269,6 @@ int main(void) {
         nearest_of_extreme_radii(&u);
         boxes_without_bounds_on_one_axis(&u);
     }
+    watched_from_beside();
     return expect_report("extremes");
 }

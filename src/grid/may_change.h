@@ -16,7 +16,7 @@
 #include "grid/ring_query.h"
 
 #define MAY_ROUNDED 0x1p-20f
-#define MAY_LEAST 1e-30f /* where floats lose digits */
+#define MAY_LEAST 1e-20f /* where squares of floats lose digits */
 #define MAY_MOST 1e15f   /* up to which products of floats do not overflow */
 
 typedef struct may_way { /* of a mover */

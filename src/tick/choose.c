@@ -229,7 +229,7 @@ bool aoi_join_choose(join_tick *t) {
     if (!s.count || !t->world->mover_count) return false;
     join_sample_movers(t->world, &m);
     join_choose_scale(t, &s, &m);
-    t->range = (int)(fmax(t->reach + 2 * t->way, 0) * t->scale) + 12;
+    t->range = (int)(fmax(t->reach + 2 * t->way, 0) * t->scale) + JOIN_ROUNDED;
     join_choose_lines(t);
     join_choose_torus(t, &m);
     if (t->world->dims == 3) join_bound_heights(t);

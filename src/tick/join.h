@@ -36,6 +36,7 @@ enum {
     JOIN_LANES = 16,      /* compared at once */
     JOIN_LINE_BITS = 14,  /* the highest line, in fixed point */
     JOIN_LARGEST = 16000, /* what a border and two moves may be together */
+    JOIN_ROUNDED = 12,    /* how much farther is looked, as places are cut off */
     JOIN_BORDERS = 3,     /* of a probe */
     JOIN_HITS = 64,       /* gathered before they are looked at */
     JOIN_PROBES = 256     /* of watchers that are scanned together */

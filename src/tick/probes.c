@@ -193,7 +193,8 @@ static bool join_make_polygon(join_strip *o, join_probe *p, const aoi_shape *f) 
     p->polygon = true;
     for (uint32_t i = 0, j = f->corners - 1; i < f->corners; j = i++) {
         const double *u = f->points + 2 * j, *v = f->points + 2 * i;
-        double x = v[0] - u[0], y = v[1] - u[1], l = fmax(sqrt(x * x + y * y), 1e-300), up = y > 0 ? 1 : -1;
+        double x = v[0] - u[0], y = v[1] - u[1], l2 = x * x + y * y, up = y > 0 ? 1 : -1;
+        double l = l2 > 1e-280 ? sqrt(l2) : INFINITY; /* of a side as short as that, too */
         double a = up * y / l, b = -up * x / l;
         for (int k = 0; k < 2; k++) lo[k] = fmin(lo[k], v[k]), hi[k] = fmax(hi[k], v[k]);
         if (!join_add_side(o, p, a, b, a * u[0] + b * u[1], v[1])) return false;

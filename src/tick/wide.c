@@ -135,6 +135,16 @@ static bool join_is_settled(const join_tick *t, uint32_t entity) {
     return settled;
 }
 
+/* Whether floats hold its owner's place and how far it reaches. */
+static bool join_fits_floats(const join_tick *t, uint32_t node) {
+    const aoi_node_record *n = t->world->nodes + node;
+    const double *pos = t->world->entities[n->owner].pos;
+    double height = aoi_height_of(t->world, node), far = fmax(n->reach[0], n->reach[1]);
+    if (t->world->dims == 3 && isfinite(height)) far = fmax(far, height);
+    for (int a = 0; a < t->world->dims; a++) far = fmax(far, fabs(pos[a] - t->origin[a]));
+    return far < FLT_MAX / 16;
+}
+
 void aoi_join_judge_wide(join_strip *o) {
     const join_tick *t = o->tick;
     const aoi_world *w = t->world;
@@ -142,7 +152,7 @@ void aoi_join_judge_wide(join_strip *o) {
     o->failed |= !join_fill_floats(t, &f);
     for (uint32_t i = 0; i < t->wide_count && !o->failed; i++) {
         uint32_t node = t->wide[i];
-        if (join_is_settled(t, w->nodes[node].owner)) {
+        if (join_is_settled(t, w->nodes[node].owner) && join_fits_floats(t, node)) {
             join_judge_around(o, &f, node);
             for (uint32_t k = 0; k < t->far_count; k++) join_judge_one(o, node, t->far[k]);
             for (uint32_t k = 0; k < t->lost_count; k++) join_judge_one(o, node, t->lost[k]);
