@@ -241,6 +241,7 @@ static const char *looks_text(lua_State *L, const char *why) {
 static int explanation_text(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
+    luaL_checkstack(L, 64, NULL); /* every field stays, as its text does */
     lua_getfield(L, 1, "pending");
     const char *waits = lua_toboolean(L, -1) ? "; an event about it waits" : "";
     lua_getfield(L, 1, "sees");
