@@ -417,6 +417,58 @@ static void rays(void) {
     }
 }
 
+/* The same where products of coordinates overflow or underflow, and so walls hide that are nowhere near the line. */
+static void beyond_products(void) {
+    enum { MANY = 24 };
+    static const int exponents[] = {-1000, -536, -500, 500, 514, 1000};
+    setup u = {.engine = "brute", .dims = 2};
+    for (long round = 0; round < random_steps(400); round++) {
+        aoi_wall walls[MANY];
+        double size = ldexp(1, exponents[random_below(6)]), at[3], p[4];
+        aoi_space *s = open_space(&u);
+        aoi_sight *g = NULL;
+        EXPECT(aoi_sight_open(s, NULL, &g) == AOI_OK);
+        for (int k = 0; k < MANY; k++) {
+            for (int a = 0; a < 4; a++) p[a] = ((double)random_below(9) - 4) * size;
+            walls[k] = (aoi_wall){.a = {p[0], p[1]}, .b = {p[2], p[3]}};
+            EXPECT(aoi_sight_add_wall(g, walls + k, NULL) == AOI_OK);
+        }
+        for (int k = 0; k < 60; k++) {
+            for (int a = 0; a < 4; a++) p[a] = ((double)random_below(9) - 4) * size;
+            const double w[3] = {p[0], p[1], 0}, t[3] = {p[2], p[3], 0};
+            bool hidden = false;
+            for (int i = 0; i < MANY && !hidden; i++) hidden = wall_hides(walls + i, 2, w, t);
+            EXPECT((aoi_sight_ray(g, w, t, at) != 0) == hidden);
+        }
+        close_space(s);
+    }
+}
+
+static bool write_bytes(void *ud, const void *bytes, size_t size) {
+    unsigned char **end = ud;
+    memcpy(*end, bytes, size);
+    *end += size;
+    return true;
+}
+
+/* A node may hold on for as long as 32 bits say; so may one of a snapshot. */
+static void lingers_for_ever(void) {
+    static unsigned char bytes[4096];
+    unsigned char *end = bytes;
+    setup u = {.engine = "brute", .dims = 2};
+    aoi_space *s = open_space(&u), *again = NULL;
+    aoi_sight *g = NULL;
+    aoi_entity e;
+    const char *fault = NULL;
+    EXPECT(aoi_sight_open(s, NULL, &g) == AOI_OK);
+    EXPECT(aoi_enter(s, 1, (double[3]){0}, 1, &e) == AOI_OK);
+    EXPECT(aoi_sight_add_node(g, e, 1, &(aoi_area){.radius = 5, .mask = 1}, UINT32_MAX, NULL) == AOI_OK);
+    EXPECT(aoi_save(s, write_bytes, &end) == AOI_OK);
+    EXPECT(aoi_load(bytes, (size_t)(end - bytes), NULL, &again, &fault) == AOI_OK);
+    aoi_close(again);
+    close_space(s);
+}
+
 /* Walls on the line but for rounding, before it, behind it, far away: the rule's products decide. */
 static void collinear(void) {
     setup u = {.engine = "brute", .dims = 2};
@@ -453,6 +505,8 @@ static void collinear(void) {
 int main(void) {
     random_start("sight");
     RUN(collinear);
+    RUN(beyond_products);
+    RUN(lingers_for_ever);
     RUN(ties);
     RUN(watchers_alone);
     RUN(refused_wall);

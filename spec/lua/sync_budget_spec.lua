@@ -136,6 +136,27 @@ describe("budgets of bytes", function()
     assert.is_true(world.longest > 0 and world.longest <= 1)
   end)
 
+  it("let no priority starve another where ticks times priority are beyond a double", function()
+    local space = aoi.new()
+    local state = Sync.new(space, { bytes = BYTES })
+    space:enter(CLIENT, 0, 0)
+    state:add(CLIENT, math.huge)
+    for id = 1, 40 do
+      space:enter(id, id, 0)
+      state:set_priority(id, 1.7e308)
+    end
+    local last = {}
+    for now = 1, 60 do
+      for id = 1, 40 do space:move(id, id, now) end
+      state:tick(function(_, bytes)
+        local news = assert(Sync.read(bytes))
+        for i = 1, 3 * news.moved.n, 3 do last[news.moved[i]] = now end
+        for i = 1, 4 * news.appeared.n, 4 do last[news.appeared[i]] = now end
+      end)
+    end
+    for id = 1, 40 do assert.is_true((last[id] or 0) > 50) end
+  end)
+
   -- Ids and priorities decide how the core sorts; the order is the same: by falling priority times ticks, then by id.
   for name, case in pairs {
     ["of small ids"] = { base = 0, priority = 1 },

@@ -705,7 +705,67 @@ describe("aoi.sync", function()
   end)
 end)
 
+describe("a place that is finite only without its quantum", function()
+  it("is sent as it is", function()
+    for _, case in ipairs { { 1e308, 1.6e308 }, { 3e307, 1.79e308 }, { 1.7e308, 1.7e308 } } do
+      local space = aoi.new {}
+      local state = Sync.new(space, { quantum = case[1] })
+      space:enter(1, 0, 0)
+      space:enter(2, case[2], 0)
+      state:add(1, math.huge)
+      state:tick(function(_, bytes)
+        local got = assert(Sync.read(bytes))
+        assert.equal(case[2], got.appeared[3])
+      end)
+    end
+  end)
+end)
+
 describe("a client that comes from another space", function()
+  -- Entities 1 to 3 at x = 1 to 3; client 1 has a square of 100.
+  local function arrive(options)
+    local space = aoi.new {}
+    local state = Sync.new(space)
+    for id = 1, 3 do space:enter(id, id, 0) end
+    state:add(1, 100, options)
+    return space, state
+  end
+
+  local function told(state)
+    local got = {}
+    state:tick(function(id, bytes) got[id] = assert(Sync.read(bytes)) end)
+    return got
+  end
+
+  it("is sent positions of what another client knows here", function()
+    local _, state = arrive()
+    state:add(3, 100)
+    for _ = 1, 3 do told(state) end
+    state:remove(1)
+    state:add(1, 100)
+    state:adopt(1, { 2, 3 }, {})
+    local got = told(state)[1]
+    assert.same({ 2, 2, 0, 3, 3, 0, n = 2 }, got.moved)
+    assert.equal(0, got.appeared.n)
+  end)
+
+  it("knows what is in its picture already: itself, what is pinned, what another client's views have noted", function()
+    for _, case in ipairs {
+      { options = { self = true }, known = { 1, 2, 3 } }, { pin = 2, known = { 2, 3 } },
+      { other = 3, known = { 2, 3 } },
+    } do
+      local space, state = arrive(case.options)
+      if case.other then state:add(case.other, 100) end
+      if case.pin then state:pin(1, case.pin) end
+      state:adopt(1, case.known, {})
+      space:leave(2)
+      local got = told(state)[1]
+      assert.same({ 2, n = 1 }, got.gone)
+      assert.equal(0, got.appeared.n)
+      assert.is_true(space:check())
+    end
+  end)
+
   it("goes on with its picture", function()
     local space = aoi.new {}
     local state = Sync.new(space)

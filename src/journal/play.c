@@ -292,7 +292,7 @@ static int make_of_sight(aoi_space *s, const aoi_load_options *o, aoi_record *r)
     case AOI_CALL_REMOVE_WALL:
         return aoi_sight_remove_wall(g, r->id);
     case AOI_CALL_ADD_SIGHT_NODE:
-        if (r->bits > INT32_MAX || !ask_of_node(o, s, r->id, r)) return AOI_EVALUE;
+        if (r->bits > UINT32_MAX || !ask_of_node(o, s, r->id, r)) return AOI_EVALUE;
         return aoi_sight_add_node(g, aoi_find(s, r->id), r->node_id, &r->area, (uint32_t)r->bits, NULL);
     case AOI_CALL_TICK_SIGHT:
         r->id = aoi_sights_of_clients(g);

@@ -334,7 +334,7 @@ static bool restore_watch(restoring *r) {
     const char *fault = aoi_get_area(&r->in, s->world.dims, points, &area);
     aoi_node node;
     if (!reads_well(r)) return false;
-    if (fault || linger < 0 || linger > INT32_MAX)
+    if (fault || linger < 0 || linger > UINT32_MAX)
         return restore_fails(r, fault ? fault : "a node lingers for too long");
     const uint32_t owner = aoi_slot_of_id(s, watcher);
     if (owner == AOI_NONE || area.silent) return restore_fails(r, "a node of a sight is carried by no entity");

@@ -10,7 +10,7 @@ enum { MOST_CELLS = 32 }; /* sides of a cell that a wall of its layer is long, a
 enum { LEAST_HEADS = 64 };
 /* Exponents: from layer to layer; above that many further on; the farthest wall in cells from the origin; and all. */
 enum { LAYER_STEP = 4, NEAR_STEPS = 16, FAR_STEP = 64, FARTHEST = 29, MOST_EXPONENT = 1020 };
-/* Beyond these products of coordinates overflow or underflow, and floats prove nothing. */
+/* Beyond these products of coordinates overflow or underflow: the rule is asked of all walls. */
 enum { PROVED_EXPONENT = 400 };
 
 /* ---- lines through cells ----------------------------------------------------------------------------------------- */
@@ -297,9 +297,10 @@ int aoi_wall_cells_walk(const aoi_wall_cells *k, const double *w, const double *
     for (l.layer = 0; l.layer < k->layer_count; l.layer++) {
         const aoi_wall_layer *layer = k->layers + l.layer;
         if (!layer->count) continue;
+        if (abs(layer->exponent) >= PROVED_EXPONENT) return -1; /* by such products walls elsewhere hide, too */
         for (int a = 0; a < 2; a++) l.w[a] = w[a] * layer->inverse, l.t[a] = t[a] * layer->inverse;
         double far = more_of(fabs(l.t[0] - l.w[0]), fabs(l.t[1] - l.w[1])) + layer->longest + 2;
-        bool proved = !whole && abs(layer->exponent) < PROVED_EXPONENT && far < 0x1p40;
+        bool proved = !whole && far < 0x1p40;
         l.within = proved ? (float)(far * far * 0x1p-17) : INFINITY;
         int ended = walk_cells(layer->inverse, &layer->span, w, t, whole, most, meet_cell, &l);
         if (ended) return ended;

@@ -109,6 +109,7 @@ static bool is_segment(const aoi_walls *k, const aoi_wall *w) {
 
 int aoi_walls_add(aoi_walls *k, const aoi_wall *wall, int64_t id, int64_t *out) {
     if (!is_segment(k, wall)) return AOI_EVALUE;
+    if (!id && k->last_id == INT64_MAX) return AOI_EVALUE; /* a snapshot may say so */
     if (!id) id = k->last_id + 1;
     uint32_t slot = k->free_record != AOI_NONE ? k->free_record : k->record_top, slope;
     if (!AOI_GROW_LINES(k->memory, k->records, k->record_cap, slot + (size_t)1) ||

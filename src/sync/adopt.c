@@ -5,20 +5,21 @@
  *   seen here, and not known     appears, as with any client */
 #include "sync/sync.h"
 
-/* Not for tracks that the picture has already; false: memory refused. */
+/* The picture may have a record of it that is seen, or pinned, and not known yet.  False: memory refused. */
 static bool adopt_track(aoi_client *c, uint32_t track) {
     aoi_sync *y = c->sync;
     if (track == AOI_NONE) return false;
-    if (aoi_picture_find(c, track) != AOI_NONE) return true;
+    uint32_t record = aoi_picture_find(c, track);
+    if (record < c->known) return true;
     bool room =
         aoi_track_reserve_knower(y, track, c->number) && (!c->tiers || aoi_picture_since_ready(c, c->known + 1));
-    uint32_t record = room ? aoi_picture_append(c, track, 0) : AOI_NONE;
-    if (record == AOI_NONE) {
+    if (room && record == AOI_NONE) record = aoi_picture_append(c, track, 0);
+    if (!room || record == AOI_NONE) {
         aoi_track_release(y, track);
         return false;
     }
     aoi_picture_know(c, record);
-    if (y->tracks[track].flags & AOI_TRACK_FRESH) y->tracks[track].moved = y->now + 1; /* the next tick */
+    if (!(y->tracks[track].flags & AOI_TRACK_DEAD)) y->tracks[track].moved = y->now + 1; /* the next tick */
     return true;
 }
 

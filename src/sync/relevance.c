@@ -48,7 +48,8 @@ double aoi_client_distance2(const aoi_client *c, uint32_t record) {
 
 double aoi_urgency(const aoi_client *c, uint32_t record) {
     const aoi_sync *y = c->sync;
-    return aoi_track_priority(y, y->numbers[record]) * (double)(uint32_t)(y->now - aoi_picture_sent_at(c)[record]);
+    double priority = fmin(aoi_track_priority(y, y->numbers[record]), 0x1p990); /* the product is finite */
+    return priority * (double)(uint32_t)(y->now - aoi_picture_sent_at(c)[record]);
 }
 
 /* Distances are compared as 81 d^2 of known records and 100 d^2 of new ones.  Where these leave the range of doubles they

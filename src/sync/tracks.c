@@ -183,7 +183,8 @@ bool aoi_round_position(const aoi_sync *y, const double *pos, aoi_wire_place *at
     *at = (aoi_wire_place){{0}};
     for (int a = 0; a < dims; a++) {
         rounded[a] = quanta ? floor(pos[a] / y->quantum + 0.5) : (double)((float)pos[a] + 0.0f);
-        fits[a] = quanta ? fabs(rounded[a]) <= AOI_WIRE_QUANTA : isfinite(rounded[a]);
+        fits[a] =
+            quanta ? fabs(rounded[a]) <= AOI_WIRE_QUANTA && isfinite(y->quantum * rounded[a]) : isfinite(rounded[a]);
         wide |= !fits[a];
     }
     for (int a = 0; a < dims; a++) {

@@ -73,7 +73,7 @@ static bool round_place(const aoi_observer *o, int dims, const double *pos, doub
     for (int a = 0; a < dims; a++) {
         out[a] = quantum > 0 ? floor(pos[a] / quantum + 0.5) : pos[a];
         double back = quantum > 0 ? quantum * out[a] : (double)(float)pos[a];
-        if (quantum > 0 ? !(fabs(out[a]) <= AOI_WIRE_QUANTA) : !isfinite(back)) wide = true;
+        if (!isfinite(back) || (quantum > 0 && !(fabs(out[a]) <= AOI_WIRE_QUANTA))) wide = true;
         if (o->options.exact && (back != pos[a] || (back == 0 && signbit(back) != signbit(pos[a])))) wide = true;
     }
     return wide;
