@@ -182,6 +182,42 @@ describe("a saved sight", function()
     end
   end
 
+  -- Between two ticks something goes and comes again by the same id: both are reported, also after saving there.
+  local AGAIN = {
+    target = function(w) w.space:leave(2) w.space:enter(2, 1, 0) end,
+    node = function(w) w.sight:remove(1, 7) w.sight:add(1, 7, 5, w.handlers) end,
+    watcher = function(w)
+      w.space:leave(1)
+      w.space:enter(1, 0, 0)
+      w.sight:add(1, 7, 5, w.handlers)
+    end,
+  }
+
+  for name, again in pairs(AGAIN) do
+    it(("reports a %s that has gone and come again before it was saved, or recorded"):format(name), function()
+      for _, linger in ipairs { 0, 3 } do
+        local space = aoi.new()
+        local w = world(space, sights.new(space))
+        space:enter(1, 0, 0)
+        space:enter(2, 1, 0)
+        w.sight:add(1, 7, 5, w.handlers, { linger = linger })
+        w.sight:tick()
+        w.log = {}
+        again(w)
+        local copy = aoi.load(space:save(), function() return w.handlers.enter, w.handlers.leave end)
+        sights.new(copy):tick()
+        assert.same({ "1.7-2", "1.7+2" }, w.log)
+        local pieces = {}
+        local recording = journal.record(space, function(bytes) pieces[#pieces + 1] = bytes end)
+        w.sight:tick()
+        recording:stop()
+        local player = journal.open(table.concat(pieces))
+        while player:step() do end
+        assert.is_true(player.space:check())
+      end
+    end)
+  end
+
   it("has its doors, and gives no id of a wall again", function()
     local space = aoi.new()
     local sight = sights.new(space)

@@ -5,9 +5,10 @@
  *   nodes            [ entity | node id | linger | area | exceptions [ target | how ] | pairs [ target | state, age ] ] ...
  *   events           [ kind | watcher | node id | target ] ... that wait, and leaves of what has gone since the last tick
  *
- * All by rising id but events; one that shares walls has none, one of clients no events.  Pairs are those that the area or the node saw at the last tick; all others follow from
- * positions.  A state is flags of the pair, AREA only between two borders; an age, of what lingers, is in ticks since the
- * line was clear. */
+ * All by rising id but events; one that shares walls has none, one of clients no events.  Pairs are those that the area or
+ * the node saw at the last tick; all others follow from positions.  A state is flags of the pair, AREA only between two
+ * borders; an age, of what lingers, is in ticks since the line was clear.  The kind of an event says, too, whether its
+ * target or its node is a former one of an id that is in use again: such a leave does not meet an enter of the new one. */
 #include <stdlib.h>
 
 #include "core/state_hook.h"
@@ -132,6 +133,17 @@ static void save_watches(saving *v) {
     }
 }
 
+enum { FORMER_TARGET = 4, FORMER_NODE = 8 }; /* of the kind of an event */
+
+static void save_event(saving *v, int kind, const aoi_queued *e) {
+    const aoi_space *s = v->s;
+    const uint32_t target = aoi_slot_of_id(s, e->target);
+    const uint32_t node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, e->watcher), e->node_id));
+    if (target != AOI_NONE && s->world.entities[target].generation != e->life) kind |= FORMER_TARGET;
+    if (node != AOI_NONE && node != e->node) kind |= FORMER_NODE;
+    save_numbers(v, (int64_t[]){kind, e->watcher, e->node_id, e->target}, 4);
+}
+
 static void save_events(saving *v) {
     const aoi_sight *g = v->g;
     const aoi_event_queue *q = &g->queue;
@@ -143,12 +155,12 @@ static void save_events(saving *v) {
     if (g->sink) v->count = 0; /* what has gone is none of its clients' any more */
     save_numbers(v, (int64_t[]){(int64_t)q->count + v->count}, 1);
     for (uint32_t i = q->head; q->count && (i = aoi_queue_from(q, i)) < q->top; i++) {
-        const aoi_queued *e = q->events + i;
-        save_numbers(v, (int64_t[]){e->kind, e->watcher, e->node_id, e->target}, 4);
+        save_event(v, q->events[i].kind, q->events + i);
     }
     for (uint32_t i = 0; i < v->count; i++) {
-        const aoi_watch *n = g->watches[g->pairs[v->items[i].slot].watch];
-        save_numbers(v, (int64_t[]){AOI_LEAVE, n->watcher, n->node_id, v->items[i].id}, 4);
+        const aoi_sight_pair *p = g->pairs + v->items[i].slot;
+        const aoi_watch *n = g->watches[p->watch];
+        save_event(v, AOI_LEAVE, &(aoi_queued){n->watcher, p->id, n->node_id, n->node, p->target, p->life, 0, false});
     }
 }
 
@@ -360,12 +372,14 @@ static bool restore_watch(restoring *r) {
 /* Of a node that has gone a slot is held until its event is taken. */
 static bool restore_event(restoring *r) {
     aoi_space *s = r->s;
-    const int64_t kind = aoi_get_signed(&r->in), watcher = aoi_get_signed(&r->in);
+    const int64_t how = aoi_get_signed(&r->in), watcher = aoi_get_signed(&r->in);
     const int64_t node_id = aoi_get_signed(&r->in), target = aoi_get_signed(&r->in);
     if (!reads_well(r)) return false;
+    const int64_t kind = how & ~(int64_t)(FORMER_TARGET | FORMER_NODE);
     if (kind != AOI_ENTER && kind != AOI_LEAVE) return restore_fails(r, "an event is of no kind");
-    uint32_t node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, watcher), node_id)), t = aoi_slot_of_id(s, target);
-    if (!aoi_watch_of(r->g, node)) {
+    uint32_t node = aoi_node_slot(s, aoi_find_node(s, aoi_find(s, watcher), node_id));
+    uint32_t t = how & FORMER_TARGET ? AOI_NONE : aoi_slot_of_id(s, target);
+    if (how & FORMER_NODE || !aoi_watch_of(r->g, node)) {
         aoi_loaded_node gone = {.watcher = watcher, .node_id = node_id, .gone = true};
         if (!ask_of(r, &gone)) return false;
         if (!aoi_restore_gone_node(s, node_id, gone.user_data, &node)) return restore_fails(r, NULL);
