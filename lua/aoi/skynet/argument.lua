@@ -34,6 +34,14 @@ function argument.view_options(n, name, options)
   return given, to, fd ~= nil and argument.integer(fd, n, name, 0) or nil
 end
 
+--- The area of a client view, or the list of its areas, of which the ith is another: what was there stays as it is.
+function argument.with_view(area, i, other)
+  if type(area) ~= "table" or area[1] == nil then return other end
+  local all = table.move(area, 1, #area, 1, {})
+  all[math.tointeger(i)] = other
+  return all
+end
+
 function argument.finite(value, n, name, level)
   level = level == 0 and 0 or level + 1
   if not math.type(value) then

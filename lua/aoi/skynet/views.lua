@@ -5,6 +5,7 @@
 --   place.views[id]   id, area, options, client that gets the messages, by, who has asked for it, fd; made: the
 --                     synchroniser has it
 
+local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
 local methods = require "aoi.skynet.methods"
 local wire = require "aoi.skynet.wire"
@@ -35,17 +36,30 @@ function views.make(place, view)
   view.made = true
 end
 
+-- A view that is not made yet, on an entity of its id in the scratch space: raises what the synchroniser says of its
+-- area and options, and of a method, if one is named.
+local function try(place, view, method, as, ...)
+  local space, sync = views.scratch(place)
+  local id = view.id
+  local there = space:has(id)
+  if not there then space:enter(id, 0, 0, place.dimensions == 3 and 0 or nil) end
+  local ok, err = methods.invoke_as(sync, "add", "add_client", id, view.area, view.options)
+  if ok then
+    if method then ok, err = methods.invoke_as(sync, method, as, id, ...) end
+    sync:remove(id)
+  end
+  if not there then space:leave(id) end
+  methods.answered(ok, err)
+end
+
+local function invoke(place, view, method, as, ...)
+  if not view.made then return try(place, view, method, as, ...) end
+  methods.answered(methods.invoke_as(place.sync, method, as, view.id, ...))
+end
+
 --- Other options of a view: of aoi.sync, fd, and the client that gets the messages, which begin anew there.
 function views.change(place, view, options, client, fd)
-  local target, id = place.sync, view.id
-  if not view.made then
-    local _, scratch = views.scratch(place)
-    target, id = scratch, 1
-    scratch:add(1, 0, view.options)
-  end
-  local ok, err = methods.invoke_as(target, "set", "set_client", id, options)
-  if not view.made then target:remove(1) end
-  methods.answered(ok, err)
+  invoke(place, view, "set", "set_client", options)
   for name, value in pairs(options) do view.options[name] = value end
   if fd ~= nil then view.fd = fd end
   if client == view.client then return end
@@ -57,13 +71,8 @@ end
 
 --- Another area of one of its views.
 function views.set_area(place, view, i, area)
-  local several = type(view.area) == "table" and view.area[1] ~= nil
-  if view.made then
-    methods.answered(methods.invoke(place.sync, "set_view", view.id, i, area))
-  elseif not (math.type(i) == "integer" and i >= 1 and i <= (several and #view.area or 1)) then
-    error(("bad argument #2 to 'set_view' (entity %d has no such view)"):format(view.id), 0)
-  end
-  if several then view.area[i] = area else view.area = area end
+  invoke(place, view, "set_view", "set_view", i, area)
+  view.area = argument.with_view(view.area, i, area)
 end
 
 function views.drop(place, id)
@@ -95,9 +104,7 @@ end
 --- From the coming epoch on. The entity may not be in the core yet: what the synchroniser would say of the area and the
 -- options.
 function views.begin(shard, view)
-  local _, sync = views.scratch(shard)
-  methods.answered(methods.invoke_as(sync, "add", "add_client", 1, view.area, view.options))
-  sync:remove(1)
+  try(shard, view)
   shard.viewing[#shard.viewing + 1] = view.id
 end
 
@@ -133,15 +140,24 @@ function views.take(shard, id, view)
   shard.taken_views[#shard.taken_views + 1] = id
 end
 
+-- What is wrong with one view ends that view, and no shard: its client is told as where a service is gone.
+local function begin_or_drop(shard, id, view)
+  local ok, err = pcall(function()
+    views.make(shard, view)
+    if view.known then adopt(shard, id, view) end
+  end)
+  if ok then return end
+  shard.warn(("aoi: the client view of entity %d is dropped: %s"):format(id, tostring(err)))
+  views.drop(shard, id)
+  shard:tell(view.by, wire.lost_views(view.by, { id, false }))
+end
+
 --- When everything of an epoch is where it will be. ids: of views that begin.
 function views.apply(shard, ids)
   for _, list in ipairs { ids, shard.taken_views } do
     for _, id in ipairs(list) do
       local view = shard.views[id]
-      if view and not view.made and shard.core:has(id) then
-        views.make(shard, view)
-        if view.known then adopt(shard, id, view) end
-      end
+      if view and not view.made and shard.core:has(id) then begin_or_drop(shard, id, view) end
     end
   end
   shard.taken_views = {}

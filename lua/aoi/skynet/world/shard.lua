@@ -48,8 +48,8 @@ coming(Shard)
 
 --- options: number; plan, as of tiles.plan; engine, dimensions, cell, sight. Optional: clock() in seconds; log(epoch,
 -- line) takes the commands of each closed epoch, for a replay; grace: epochs for which what is lost with a dead shard
--- waits. Of a later instance of a shard (recovery.lua): term, terms of all, epoch: the one before it begins, lost:
--- whether the former one has died; walls, as of wall_list.lua.
+-- waits; warn(text). Of a later instance of a shard (recovery.lua): term, terms of all, epoch: the one before it
+-- begins, lost: whether the former one has died; walls, as of wall_list.lua.
 function Shard.new(options)
   local space = require("aoi").new {
     engine = options.engine, dimensions = options.dimensions, cell = options.cell, delivery = "deferred",
@@ -65,6 +65,7 @@ function Shard.new(options)
     overridden = {}, adopted = {}, views = {}, taken_views = {}, quantum = options.quantum, fields = options.fields,
     traits = {}, trait_changes = {},
     clock = options.clock or os.clock, log = options.log, new_sync = require("aoi.sync").new,
+    warn = options.warn or function() end,
     ents = {}, recs = {}, moved = {}, sent_on = {},
     life = {}, holder = {}, claims = {}, last_life = (options.term or 0) << 24 & 0xffffffff,
     closed = options.epoch or 0, applied = options.epoch or 0,

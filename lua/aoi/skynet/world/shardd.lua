@@ -27,6 +27,7 @@ end
 function CMD.start(source, options)
   exchange = source
   skynet.fork(watch_exchange, options.heartbeat / 2)
+  options.warn = skynet.error
   options.clock = function() return skynet.stat "time" end -- that of the thread, in this message
   if options.journal then
     local file = assert(io.open(("%s.%d"):format(options.journal, options.number), options.term and "ab" or "wb"))

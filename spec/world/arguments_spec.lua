@@ -1,0 +1,95 @@
+-- What a world does with arguments that are wrong, or that their caller goes on to change: as a map does, and never
+-- behind the caller's back, in an epoch that others share.
+if not string.pack then
+  describe("arguments of a world", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local network = require "spec.world.network"
+local new_local = require "aoi.skynet.local"
+local random_run = require "spec.support.random_run"
+
+local PLAN = { size = 64, reach = 10, extent = 8, tile = 8, shards = { 2, 2 } }
+
+local function new_world(options)
+  local given = { seed = random_run.seed("world arguments"), plan = PLAN, processes = { 2, 2 } }
+  for name, value in pairs(options or {}) do given[name] = value end
+  local net = network.new(given)
+  return net, net:member(1)
+end
+
+local function new_map(options)
+  return new_local("earth", options, { address = 1, now = os.time, log = error, fork = function(f) f() end })
+end
+
+-- What f raises without its position, which must be in this file; nil: nothing.
+local function raised(f, ...)
+  local arguments = table.pack(...)
+  local ok, err = pcall(function() f(table.unpack(arguments, 1, arguments.n)) end)
+  if ok then return nil end
+  local text, n = tostring(err):gsub("^[^:]*arguments_spec%.lua:%d+: ", "")
+  return n == 1 and text or "no position: " .. tostring(err)
+end
+
+-- f(space) in a world and in a map.
+local function both(f, options)
+  local net, world = new_world(options)
+  net:finish(function() f(world, "world") end)
+  f(new_map(options), "map")
+  for _, shard in ipairs(net.shards) do shard:check() end
+end
+
+-- The same error of the same call in both, or none.
+local function same_errors(begin, calls)
+  local texts = { world = {}, map = {} }
+  both(function(space, noun)
+    begin(space)
+    for i, call in ipairs(calls) do
+      texts[noun][i] = call[1] .. ": " .. (raised(space[call[1]], space, table.unpack(call, 2, 9)) or "no error")
+    end
+  end)
+  for i, text in ipairs(texts.map) do assert.equal(text, texts.world[i]) end
+  return texts.map
+end
+
+describe("arguments of a world", function()
+  it("an area of a client view that begins is checked as one of a view that is there", function()
+    for _, waits in ipairs { true, false } do
+      local texts = same_errors(function(space)
+        space:enter(5, 10, 10)
+        space:add_client(5, 8)
+        if not waits then space:tick() end
+      end, { { "set_view", 5, 1, { 3, 4 } }, { "set_view", 5, 1, -5 }, { "set_view", 5, 2, 5 },
+             { "set_view", 5, "1", 5 }, { "set_view", 5, 1.5, 5 } })
+      assert.matches("#3 to 'set_view' (unknown area option '1' of a square)", texts[1], 1, true)
+      assert.matches("#2 to 'set_view' (client 5 has no view 2)", texts[3], 1, true)
+    end
+    both(function(space)
+      space:enter(5, 10, 10)
+      space:add_client(5, { 4, 8 })
+      space:set_view(5, 1.0, 2)
+      space:tick()
+      space:set_view(5, 2.0, 2)
+      space:tick()
+    end)
+  end)
+
+  it("one view that cannot begin ends alone, and who has asked for it is told", function()
+    local net, world = new_world()
+    local lost = {}
+    world:on_view_lost(function(...) lost[#lost + 1] = { ... } end)
+    net:finish(function()
+      world:enter(1, 10, 10)
+      world:add_client(1, 8)
+      for _, shard in ipairs(net.shards) do
+        if shard.views[1] then shard.views[1].area = { 3, "x" } end
+      end
+      world:tick()
+      world:tick()
+      world:add_client(1, 8)
+      world:tick()
+    end)
+    assert.same({ { 1 } }, lost)
+    assert.is_truthy(world.views[1])
+  end)
+end)
