@@ -81,6 +81,7 @@ build = {
     ["aoi.sync"] = "lua/aoi/sync.lua",
     ["aoi.skynet"] = "lua/aoi/skynet/init.lua",
     ["aoi.skynet.argument"] = "lua/aoi/skynet/argument.lua",
+    ["aoi.skynet.call"] = "lua/aoi/skynet/call.lua",
     ["aoi.skynet.client"] = "lua/aoi/skynet/client.lua",
     ["aoi.skynet.clients"] = "lua/aoi/skynet/clients.lua",
     ["aoi.skynet.commands"] = "lua/aoi/skynet/commands.lua",

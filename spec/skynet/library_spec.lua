@@ -17,6 +17,12 @@ describe("the client library", function()
       end
     end
     local function nothing() return nil end
+    local function pack(...)
+      for i = 1, select("#", ...) do
+        if type(select(i, ...)) == "function" then error("Unsupport type function to serialize", 0) end
+      end
+      return ""
+    end
     package.loaded["skynet.core"] = { send = function(to) sent[#sent + 1] = to; return true end, now = nothing }
     package.loaded.skynet = {
       getenv = nothing, register_protocol = nothing, dispatch_message = nothing, error = nothing, fork = nothing,
@@ -26,7 +32,11 @@ describe("the client library", function()
       harbor = function(address) return math.floor(address / 2 ^ 24), address >= 2 ^ 24 end,
       address = function(address) return (":%08x"):format(address) end,
       localname = function(name) return name == ".aoi" and 5 or nil end,
-      call = function() return table.unpack(answer) end,
+      packstring = pack,
+      call = function(...)
+        pack(...)
+        return table.unpack(answer)
+      end,
     }
     library, origin = require "aoi.skynet", require "aoi.skynet.origin"
   end)
@@ -91,5 +101,18 @@ describe("the client library", function()
     assert.is_nil(origin.fault(7, nil), "through a relay, which brings everything")
     answer = { false, origin.fault(9, here) }
     raises("(a proxy of skynet's cluster brings no moves", library.open, ".aoi", "map")
+  end)
+
+  it("says that an argument cannot be sent, and not that who would get it is gone", function()
+    local wrong = "Unsupport type function to serialize"
+    answer = { true, 1, 1, 2, 5 }
+    local map = library.open(".aoi", "map")
+    assert.error_matches(function() map:enter(1, 5, print) end, "^" .. wrong .. "$")
+    answer = { { number = 1, shards = 1, dimensions = 2, epoch = 0, heartbeat = 5, places = { { address = 9 } } } }
+    package.loaded.skynet.localname = function() return 6 end
+    local world = library.world "earth"
+    answer = { true, 1, { 1 } }
+    assert.error_matches(function() world:put(1, "hp", print) end, "^" .. wrong .. "$")
+    assert.is_false(world.closed)
   end)
 end)

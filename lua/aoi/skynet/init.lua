@@ -11,6 +11,7 @@
 local skynet = require "skynet"
 local core = require "skynet.core"
 local Client = require "aoi.skynet.client"
+local call = require "aoi.skynet.call"
 local failures = require "aoi.skynet.failures"
 local last_words = require "aoi.skynet.last_words"
 local origin = require "aoi.skynet.origin"
@@ -111,9 +112,10 @@ end
 --- Ends the service: every client gets its last events, and its maps are closed.
 function library.stop(service) skynet.call(service, "lua", "shutdown") end
 
--- As the client's `call`. What is no AOI service may answer anything.
+-- As the client's `call`, of what aoi.skynet.call returns. What is no AOI service may answer anything.
 local function answered(address, ok, first, ...)
   if ok then return first or false, ... end
+  if ok == nil then return false, first end
   local reason = tostring(first):gsub("^[^\n]-:%d+: ", "")
   return nil, ("the AOI service %s is gone: %s"):format(skynet.address(address), reason)
 end
@@ -129,7 +131,7 @@ local function new_client(address, name, on_gone)
   local words
   local client = Client.new {
     send = function(message) return core.send(address, ptype, 0, message) end,
-    call = function(...) return answered(address, pcall(skynet.call, address, "lua", ...)) end,
+    call = function(...) return answered(address, call(address, ...)) end,
     log = skynet.error,
     now = now, fork = skynet.fork,
     text = skynet.tostring,

@@ -8,6 +8,7 @@
 -- that has joined
 
 local skynet = require "skynet"
+local call = require "aoi.skynet.call"
 local Member = require "aoi.skynet.world.member"
 local is_dead = require "aoi.skynet.world.is_dead"
 local snapshot = require "aoi.skynet.world.snapshot"
@@ -111,9 +112,10 @@ local function ask_exchange(name, options)
   fail("world '%s' does not end", name)
 end
 
--- nil where the other end is gone.
+-- As a shard answers; nil where the other end is gone.
 local function answered(ok, ...)
   if ok then return ... end
+  if ok == nil then return false, 0, (...) end
 end
 
 local function together(calls)
@@ -134,14 +136,14 @@ local function new_member(client, exchange, name, info)
     addresses[shard], process_of[shard] = its.address, its.process
   end
   for shard, its in pairs(info.places) do place(shard, its) end
-  local function ask_here(...) return pcall(skynet.call, exchange, "lua", ...) end
+  local function ask_here(...) return call(exchange, ...) end
   return Member.new(client, {
     name = name, number = number, shards = info.shards, dimensions = info.dimensions, epoch_seen = info.epoch,
     has_sight = info.has_sight,
     process_of = process_of, addresses = addresses, exchange = exchange, together = together,
     ask = function(shard, after, ...)
       if addresses[shard] then
-        return answered(pcall(skynet.call, addresses[shard], "lua", "request", number, after, ...))
+        return answered(call(addresses[shard], "request", number, after, ...))
       end
       return answered(ask_here("relay", shard, number, after, ...))
     end,
