@@ -7,6 +7,9 @@ end
 
 local network = require "spec.world.network"
 local new_local = require "aoi.skynet.local"
+local recovery = require "aoi.skynet.world.recovery"
+local Shard = require "aoi.skynet.world.shard"
+local tiles = require "aoi.skynet.world.tiles"
 local random_run = require "spec.support.random_run"
 
 local PLAN = { size = 64, reach = 10, extent = 8, tile = 8, shards = { 2, 2 } }
@@ -91,5 +94,48 @@ describe("arguments of a world", function()
     end)
     assert.same({ { 1 } }, lost)
     assert.is_truthy(world.views[1])
+  end)
+
+  it("areas and options of client views are the caller's to change when they have been given", function()
+    local net, world = new_world()
+    local other = net:member(2)
+    net:finish(function()
+      world:enter_many { 1, 10, 10, 2, 11, 10, 3, 12, 10 }
+      local area, areas, options = { radius = 4 }, { 4, { radius = 8 } }, { limit = 2, tiers = { { 3, 1 } } }
+      world:add_client(1, area, options)
+      other:add_client(2, areas)
+      world:join { id = 4, x = 10, y = 10, view = { area } }
+      other:set_view(2, 2, area)
+      other:set_view(2, 1, 5)
+      assert.same({ 4, { radius = 8 } }, areas)
+      area.radius, areas[1], options.tiers[1][1] = "x", "y", "z"
+      net:kill_shard((world:where(1)))
+      net:sleep(20)
+      world:tick()
+      local found = {}
+      for _, shard in ipairs(net.shards) do
+        for id, view in pairs(shard.views) do found[id] = view.made and { view.area, view.options } end
+      end
+      assert.same({ [1] = { { radius = 4 }, { limit = 2, tiers = { { 3, 1 } } } }, [2] = { { 5, { radius = 4 } }, {} },
+                    [4] = { { radius = 4 }, {} } }, found)
+    end)
+    local map, areas = new_map(), { 4, 8 }
+    map:enter(1, 0, 0)
+    map:add_client(1, areas)
+    map:set_view(1, 2, 6)
+    assert.same({ 4, 8 }, areas)
+  end)
+
+  it("a client view that comes back while its entity waits is checked as one that begins", function()
+    local shard = Shard.new { number = 1, plan = tiles.plan { size = 64, reach = 10, shards = 1 } }
+    local ent = { life = 3, client = 1, kind = 1, past = true }
+    shard.ents[1] = ent
+    local function put(area)
+      recovery.put_view(shard, 2, 1, ent, { area = area, options = {}, client = 2, life = 3 })
+    end
+    assert.error_matches(function() put { 3, "x" } end, "bad argument #2 to 'add_client'")
+    assert.error_matches(function() put(11) end, "it reaches 11")
+    put(10)
+    assert.same({}, shard.viewing)
   end)
 end)

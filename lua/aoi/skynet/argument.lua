@@ -17,6 +17,19 @@ function argument.integer(value, n, name, level)
   return math.tointeger(value) or argument.fail(n, name, level, "number has no integer representation")
 end
 
+-- copies: of the tables that it holds, as one may hold itself.
+local function copy(value, copies)
+  if type(value) ~= "table" then return value end
+  if not copies[value] then
+    copies[value] = {}
+    for key, one in pairs(value) do copies[value][copy(key, copies)] = copy(one, copies) end
+  end
+  return copies[value]
+end
+
+--- Of an area or options that are kept, though the caller goes on to use the tables.
+function argument.copy(value) return copy(value, {}) end
+
 --- The table of options; an empty one if there is none.
 function argument.options(n, name, options)
   if options ~= nil and type(options) ~= "table" then
@@ -25,10 +38,10 @@ function argument.options(n, name, options)
   return options or {}
 end
 
---- Options of a client view: those of aoi.sync; then `to` and `fd`, which are not.
+--- Options of a client view, copied: those of aoi.sync; then `to` and `fd`, which are not.
 function argument.view_options(n, name, options)
   local given = {}
-  for key, value in pairs(argument.options(n, name, options)) do given[key] = value end
+  for key, value in pairs(argument.options(n, name, options)) do given[key] = argument.copy(value) end
   local to, fd = given.to, given.fd
   given.to, given.fd = nil, nil
   return given, to, fd ~= nil and argument.integer(fd, n, name, 0) or nil

@@ -101,11 +101,11 @@ end
 
 -- In a shard --------------------------------------------------------------------------------------------------------
 
---- From the coming epoch on. The entity may not be in the core yet: what the synchroniser would say of the area and the
--- options.
+--- From the coming epoch on, or as its entity returns. That may not be in the core yet: what the synchroniser would say
+-- of the area and the options.
 function views.begin(shard, view)
   try(shard, view)
-  shard.viewing[#shard.viewing + 1] = view.id
+  if not shard.ents[view.id].past then shard.viewing[#shard.viewing + 1] = view.id end
 end
 
 --- The entity goes to another shard: what that needs of its view, nil: it has none. known: ids and lives.

@@ -281,7 +281,7 @@ function recovery.put_view(self, client, id, ent, view)
   if ent.life ~= view.life or known and known.by ~= client then error(("entity %d is another one"):format(id), 0) end
   if known then return end
   view.id, view.by = id, client
-  if not ent.past then self:begin_view(view) end
+  self:begin_view(view)
   clients.keep_view(self, view)
 end
 

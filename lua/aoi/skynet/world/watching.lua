@@ -86,7 +86,7 @@ local function request_join(self, e, nodes, handlers, view)
     if not view then return end
     given, to, fd = argument.view_options(3, "add_client", view[2])
     if to ~= nil then to = client_at(self, to, 3, "add_client") end
-    more.view = { view[1], given, to, fd }
+    more.view = { argument.copy(view[1]), given, to, fd }
   end)
   local areas = reason
   if ok then ok, areas = self:request_enter(e, more) end
@@ -94,7 +94,7 @@ local function request_join(self, e, nodes, handlers, view)
   if not ok then return false, areas end
   if not view then return true end
   local id = math.tointeger(e.id)
-  self.views[id] = { area = view[1], options = given, client = to, fd = fd, life = self.outbox:owns(id) }
+  self.views[id] = { area = more.view[1], options = given, client = to, fd = fd, life = self.outbox:owns(id) }
   return true
 end
 
@@ -182,6 +182,7 @@ end
 function own.add_client(self, id, area, options)
   local given, to, fd = argument.view_options(3, "add_client", options)
   if to ~= nil then to = client_at(self, to, 3, "add_client") end
+  area = argument.copy(area)
   local done, life = self:ask_owner("add_client", id, area, given, to, fd)
   if not done then return false, life end
   self.views[id] = { area = area, options = given, client = to, fd = fd, life = life }
@@ -200,10 +201,11 @@ function own.set_client(self, id, options)
 end
 
 function own.set_view(self, id, i, area)
+  area = argument.copy(area)
   local done, reason = self:ask_owner("set_view", id, i, area)
   local view = self.views[id]
   if not done or not view then return done, reason end
-  if type(view.area) == "table" and view.area[1] ~= nil then view.area[i] = area else view.area = area end
+  view.area = argument.with_view(view.area, i, area)
   return true
 end
 
