@@ -138,4 +138,27 @@ describe("arguments of a world", function()
     put(10)
     assert.same({}, shard.viewing)
   end)
+
+  it("what a client view pins before it begins is pinned when it has begun", function()
+    for _, waits in ipairs { true, false } do
+      same_errors(function(space)
+        for id = 1, 4 do space:enter(id, id == 1 and 10 or 30, 10) end
+        space:add_client(1, 8)
+        if not waits then space:tick() end
+        space:pin(1, 2)
+        space:pin(1, 3)
+        space:unpin(1, 3)
+        space:pin(1, 4)
+        space:leave(4)
+        assert.is_nil((space:resend(1)))
+        space:tick()
+        space:tick()
+        assert.same({ 2 }, (space:known(1)))
+      end, { { "pin", 1, 99 }, { "pin", 1, 1 }, { "pin", 1, "2" }, { "unpin", 1, 99 }, { "pin", 2, 1 } })
+    end
+    same_errors(function(space)
+      space:enter(1, 10, 10)
+      space:add_client(1, 8)
+    end, { { "pin", 1, 99 }, { "pin", 1, 1 }, { "unpin", 1, 99 } })
+  end)
 end)

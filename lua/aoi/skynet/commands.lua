@@ -140,7 +140,8 @@ end
 
 for _, name in ipairs { "resend", "pin", "unpin", "known" } do
   commands[name] = function(place, client, id, ...)
-    if not view_of(place, client, id, name).made then return {}, 0 end
+    local view = view_of(place, client, id, name)
+    if not view.made then return views.early[name](place, view, ...) end
     return methods.answered(methods.invoke(place.sync, name, id, ...))
   end
 end

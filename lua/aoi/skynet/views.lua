@@ -3,7 +3,7 @@
 --
 --   place.sync        the synchroniser, made with the first client view
 --   place.views[id]   id, area, options, client that gets the messages, by, who has asked for it, fd; made: the
---                     synchroniser has it
+--                     synchroniser has it; pins: set of what it has pinned before
 
 local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
@@ -34,6 +34,24 @@ end
 function views.make(place, view)
   methods.answered(methods.invoke_as(views.sync(place), "add", "add_client", view.id, view.area, view.options))
   view.made = true
+  for target in pairs(view.pins or {}) do
+    if place.core:has(target) then place.sync:pin(view.id, target) end
+  end
+  view.pins = nil
+end
+
+--- What methods of a view do until it is made: it has no picture, and pins wait.
+views.early = { resend = function() end, known = function() return {}, 0 end }
+
+function views.early.pin(place, view, target)
+  if target == view.id then argument.fail(2, "pin", 0, "an entity does not see itself") end
+  if not (place.core:has(target) or place.ents[target]) then argument.fail(2, "pin", 0, "no entity %d", target) end
+  view.pins = view.pins or {}
+  view.pins[target] = true
+end
+
+function views.early.unpin(_, view, target)
+  if view.pins then view.pins[target] = nil end
 end
 
 -- A view that is not made yet, on an entity of its id in the scratch space: raises what the synchroniser says of its
