@@ -18,9 +18,9 @@ local places = {}
 
 function places.here()
   local forks = {}
-  local space = new_local("map", { fields = FIELDS }, {
-    address = 1, now = os.time, log = error, fork = function(f) forks[#forks + 1] = f end,
-  })
+  local space = new_local {
+    address = 1, now = os.time, log = error, closed = function() end, fork = function(f) forks[#forks + 1] = f end,
+  }("map", { fields = FIELDS })
   return function(f)
     f(space)
     while forks[1] do coroutine.wrap(table.remove(forks, 1))() end

@@ -115,4 +115,78 @@ describe("the client library", function()
     assert.error_matches(function() world:put(1, "hp", print) end, "^" .. wrong .. "$")
     assert.is_false(world.closed)
   end)
+
+  describe("maps of the caller's own service", function()
+    local steps, forks
+
+    before_each(function()
+      steps, forks = {}, {}
+      package.loaded["aoi.skynet.period"] = { start = function(_, f) steps[#steps + 1] = f end }
+      package.loaded.skynet.fork = function(f, ...) forks[#forks + 1] = table.pack(f, ...) end
+    end)
+
+    -- Their clocks, and what these fork.
+    local function step()
+      for i = #steps, 1, -1 do
+        if steps[i]() == false then table.remove(steps, i) end
+      end
+      for _, f in ipairs(forks) do coroutine.wrap(f[1])(table.unpack(f, 2, f.n)) end
+      forks = {}
+    end
+
+    it("tick on while a handler waits", function()
+      local map, heard = library.open("local", "map"), {}
+      map:enter(1, 0, 0)
+      map:enter(2, 0, 0)
+      map:add_node(1, 1, 5, function(...)
+        heard[#heard + 1] = table.concat({ ... }, " ")
+        coroutine.yield()
+      end)
+      step()
+      map:add_node(2, 1, 5, function(...) heard[#heard + 1] = table.concat({ ... }, " ") end)
+      step()
+      assert.same({ "1 2 1", "2 1 1" }, heard)
+    end)
+
+    it("are as many as are opened, of one space for each name", function()
+      local one, other = library.open("local", "map", { dimensions = 3 }), library.open("local", "map")
+      assert.is_false(rawequal(one, other))
+      assert.is_true(one == other)
+      assert.equal(1, #steps)
+      raises("#3 to 'open' (space 'map' has another dimensions)", library.open, "local", "map", { dimensions = 2 })
+      raises("#3 to 'open' (space 'map' has another interval)", library.open, "local", "map", { interval = 20 })
+      one:enter(1, 0, 0, 0)
+      other:enter(2, 0, 0, 0)
+      one:close()
+      assert.same({ false, true }, { other:has(1), other:has(2) })
+      local heard = 0
+      other:enter(3, 0, 0, 0)
+      other:add_node(2, 1, 5, function() heard = heard + 1 end)
+      step()
+      assert.equal(1, heard)
+      local driver = library.open("local", "map", { drive = true })
+      other:enter(4, 0, 0, 0)
+      step()
+      assert.equal(1, heard, "its flush is the tick")
+      driver:flush()
+      assert.equal(2, heard)
+      driver:close()
+      other:close()
+      step()
+      assert.equal(0, #steps)
+    end)
+
+    it("leave nothing behind", function()
+      local clients = setmetatable({}, { __mode = "k" })
+      for i = 1, 3 do
+        local map = library.open("local", i)
+        clients[map.client] = true
+        map:close()
+      end
+      step()
+      collectgarbage()
+      collectgarbage()
+      assert.is_nil(next(clients))
+    end)
+  end)
 end)

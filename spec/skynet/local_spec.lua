@@ -14,10 +14,10 @@ local Client = require "aoi.skynet.client"
 local places = {
   here = function(options)
     local logged, forks = {}, {}
-    local space = new_local("map", options, {
-      address = 1, now = os.time, log = function(text) logged[#logged + 1] = text end,
+    local space = new_local {
+      address = 1, now = os.time, log = function(text) logged[#logged + 1] = text end, closed = function() end,
       fork = function(f) forks[#forks + 1] = f end,
-    })
+    }("map", options)
     local function run(f)
       local results = table.pack(f(space))
       while forks[1] do coroutine.wrap(table.remove(forks, 1))() end

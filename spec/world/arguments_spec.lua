@@ -22,7 +22,9 @@ local function new_world(options)
 end
 
 local function new_map(options)
-  return new_local("earth", options, { address = 1, now = os.time, log = error, fork = function(f) f() end })
+  return new_local {
+    address = 1, now = os.time, log = error, closed = function() end, fork = function(f) f() end,
+  }("earth", options)
 end
 
 -- What f raises without its position, which must be in this file; nil: nothing.

@@ -161,25 +161,44 @@ local function keep_beating(address, client)
   skynet.fork(beat, address, client)
 end
 
+-- There is no service that ticks for the maps of that name. A handler that waits holds up no later tick.
+local function tick_local(here)
+  local maps = here.client.maps
+  if next(maps) == nil then return false end
+  for _, map in pairs(maps) do
+    if map.drives then return end
+  end
+  local _, map = next(maps)
+  skynet.fork(map.tick, map)
+end
+
+local function begin_local(name, interval)
+  local here = { interval = interval }
+  here.open, here.client = require "aoi.skynet.local" {
+    address = skynet.self(), log = skynet.error, now = now, fork = skynet.fork,
+    closed = function() locals[name] = nil end,
+  }
+  return here
+end
+
 local function open_local(name, options)
-  local given, interval = {}, 10
+  local given, interval = {}, nil
   for key, value in pairs(options or {}) do
     if key == "interval" then interval = value else given[key] = value end
   end
-  local space = locals[name]
-  if space and not space.closed then return space end
-  local number, wrong = require("aoi.skynet.service_options").check("interval", interval)
+  local here = locals[name]
+  local number, wrong = require("aoi.skynet.service_options").check("interval", interval == nil and 10 or interval)
   if not number then error(("bad argument #3 to 'open' (%s)"):format(wrong), 0) end
-  space = require "aoi.skynet.local"(name, given, {
-    address = skynet.self(), log = skynet.error, now = now, fork = skynet.fork,
-  })
-  locals[name] = space
-  if given.drive or number == 0 then return space end
-  require("aoi.skynet.period").start(number, function() -- there is no service that ticks for it
-    if space.closed then return false end
-    space:tick()
-  end)
-  return space
+  if here and interval ~= nil and number ~= here.interval then
+    error(("bad argument #3 to 'open' (space '%s' has another interval)"):format(name), 0)
+  end
+  here = here or begin_local(name, number)
+  local map = here.open(name, given)
+  locals[name] = here
+  if map.drives or here.interval == 0 or here.ticks then return map end
+  here.ticks = true
+  require("aoi.skynet.period").start(here.interval, function() return tick_local(here) end)
+  return map
 end
 
 -- A service by its address or local name; "node@name" is the relay here of a service there. nil: there is none.

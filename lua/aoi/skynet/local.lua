@@ -6,9 +6,10 @@ local Server = require "aoi.skynet.server"
 
 local MANY = 0x7fffffff -- messages: nothing need be acknowledged
 
---- name, options: as of Client:open. host: address of the service itself, as others know it; log(text), now() in
--- seconds, fork(f), as of Client.new.
-return function(name, options, host)
+--- host: address of the service itself, as others know it; log(text), now() in seconds, fork(f), as of Client.new;
+-- closed(): no map is open any more. Returns open(name, options), as Client:open, which makes a map each time; and the
+-- client.
+return function(host)
   local client, first, last = nil, 1, 0
   local messages = {}
   -- A server's `send` must not call back; a handler may wait, and what comes meanwhile be taken by others.
@@ -33,11 +34,17 @@ return function(name, options, host)
     send = send, log = host.log, now = host.now, fork = host.fork,
     call = function(...) return deliver(server:call(host.address, ...)) end,
   }
-  local map = client:open(name, options)
-  local flush = map.flush
-  function map.flush(...)
-    flush(...)
-    return deliver()
-  end
-  return map
+  return function(name, options)
+    local map = client:open(name, options)
+    local flush, forget = map.flush, map.forget
+    function map.flush(...)
+      flush(...)
+      return deliver()
+    end
+    function map.forget(...)
+      forget(...)
+      if next(client.maps) == nil then host.closed() end
+    end
+    return map
+  end, client
 end
