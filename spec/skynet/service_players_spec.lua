@@ -493,6 +493,28 @@ describe("players of the AOI service:", function()
     end)
   end)
 
+  it("services behind a relay name others of their own process by the numbers that they have there", function()
+    local function heard_by(client)
+      local heard = {}
+      client:listen { enter = function(...) heard[#heard + 1] = { ... } end }
+      return heard
+    end
+    local relay = 7 * 0x100000000
+    run(function()
+      local of_far, of_near = net:client(relay + BOB, SERVICE):open "map", net:client(relay + ANN, SERVICE):open "map"
+      local near, stranger = heard_by(of_near), heard_by(of_ann)
+      of_far:add_node(1, 1, 10, {}, { to = ANN })
+      of_far:set_kind(2, 3)
+      map:add_node(1, 2, 10, {}, { to = relay + ANN })
+      net:tick(server)
+      table.sort(near, function(a, b) return a[3] < b[3] end)
+      assert.same({ { { 1, 2, 1 }, { 1, 2, 2 } }, {} }, { near, stranger })
+      assert.same({ ANN }, (of_far:knowers(2)))
+      assert.same({ relay + ANN }, (map:knowers(2)))
+      raises("service :00000009 has not opened", of_far.add_client, of_far, 1, 5, { to = 9 })
+    end)
+  end)
+
   describe("a double login", function()
     it("takes the entity over: it stays, and its former service is told", function()
       local taken, seen = nil, {}

@@ -181,16 +181,20 @@ end
 
 -- Nodes and client views --------------------------------------------------------------------------------------------
 
+-- Behind a relay (remote.lua) a client knows the services of its own process by the numbers that they have there: what
+-- their addresses here have besides; 0 for a client that is not behind one.
+local function process_of(link) return link.subscriber.address & ~0xffffffff end
+
 -- The number of the link of the service that receives the events: the first that the named one has opened in that
 -- space, or one that is made because it is a gate; nil: the caller's.
 local function link_of(server, link, to, n, name)
   if to == nil then return nil end
   to = argument.integer(to, n, name, 0)
-  local found
+  local address, found = to >> 32 == 0 and process_of(link) | to or to, nil
   for number, other in pairs(link.space.clients) do
-    if other.subscriber.address == to and (not found or number < found.number) then found = other end
+    if other.subscriber.address == address and (not found or number < found.number) then found = other end
   end
-  local subscriber = server.subscribers[to]
+  local subscriber = server.subscribers[address]
   if not found and subscriber and subscriber.gate then found = server:link(link.space, subscriber, true) end
   return found and found.number
     or argument_error(n, name, "service :%08x has not opened space '%s', and is no gate", to, link.space.name)
@@ -269,11 +273,12 @@ end
 
 -- Who knows an entity -----------------------------------------------------------------------------------------------
 
--- The addresses of those links, each once, and how many.
+-- The addresses of those links, as this one names them, each once, and how many.
 local function addresses(link, numbers)
-  local list, n, seen = {}, 0, {}
+  local list, n, seen, here = {}, 0, {}, process_of(link)
   for _, number in ipairs(numbers) do
     local address = link.space.clients[number].subscriber.address
+    if address & ~0xffffffff == here then address = address & 0xffffffff end
     if not seen[address] then
       n = n + 1
       seen[address], list[n] = true, address
