@@ -114,6 +114,15 @@ describe("the client library", function()
     answer = { true, 1, { 1 } }
     assert.error_matches(function() world:put(1, "hp", print) end, "^" .. wrong .. "$")
     assert.is_false(world.closed)
+    package.loaded.skynet.fork = function(f) pcall(f) end -- what a forked coroutine raises is logged
+    package.loaded.skynet.wakeup = function() end
+    local ended = 0
+    local function fails()
+      ended = ended + 1
+      error("odd", 0)
+    end
+    assert.error_matches(function() world.together { fails, fails } end, "^odd$")
+    assert.equal(2, ended)
   end)
 
   describe("maps of the caller's own service", function()

@@ -76,12 +76,14 @@ describe("world:balance", function()
         if #seen == 1 then return { { 1, 1, 1, 1, 4 } } end
         if #seen == 2 then return { { 1, 1, 1, 1, 9 } } end
         if #seen == 3 then error "odd" end
+        if #seen == 4 then return { { 1, 1, 1, 1, 4 }, 5 } end
+        if #seen == 5 then return 6 end
       end, 1)
       net:sleep(8)
       assert.equal(4, (one:where(1)))
       assert.equal(1, (one:where(9)))
       local n = #seen
-      assert(n > 3)
+      assert(n > 5)
       one:balance(false)
       net:sleep(3)
       assert.equal(n, #seen)
@@ -94,8 +96,10 @@ describe("world:balance", function()
     assert(seen[1][1].seconds >= 0 and seen[1].map.columns == 8)
     assert.equal(1, (string.unpack("<I2", seen[1].map.owners)))
     assert.equal(4, (string.unpack("<I2", seen[2].map.owners)))
-    assert.equal(2, #errors)
+    assert.equal(4, #errors)
     assert.matches("#5 to 'assign' %(the world has 4 shards%)", errors[1])
     assert.matches("odd", errors[2])
+    assert.matches("balance: row 2: table expected, got number", errors[3])
+    assert.matches("balance: a list expected, got number", errors[4])
   end)
 end)

@@ -75,7 +75,9 @@ end
 -- All at once, as each waits until its tiles have changed hands.
 local function assign(self, moves)
   local calls, wrong = {}, nil
+  if type(moves) ~= "table" then error(("aoi: balance: a list expected, got %s"):format(type(moves)), 0) end
   for i, m in ipairs(moves) do
+    if type(m) ~= "table" then error(("aoi: balance: row %d: table expected, got %s"):format(i, type(m)), 0) end
     calls[i] = function()
       local ok, reason = self:request("assign", table.unpack(m, 1, 5))
       wrong = wrong or not ok and reason

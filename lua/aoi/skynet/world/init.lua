@@ -118,16 +118,19 @@ local function answered(ok, ...)
   if ok == nil then return false, 0, (...) end
 end
 
+-- Where some raise, one error is the caller's when all have ended.
 local function together(calls)
-  local left, co = #calls, coroutine.running()
+  local left, co, wrong = #calls, coroutine.running(), nil
   for _, f in ipairs(calls) do
     skynet.fork(function()
-      f()
+      local ok, err = pcall(f)
+      if not ok then wrong = wrong or { err } end
       left = left - 1
       if left == 0 then skynet.wakeup(co) end
     end)
   end
   if left > 0 then skynet.wait(co) end
+  if wrong then error(wrong[1], 0) end
 end
 
 local function new_member(client, exchange, name, info)
