@@ -50,7 +50,8 @@ local function same_errors(begin, calls)
   both(function(space, noun)
     begin(space)
     for i, call in ipairs(calls) do
-      texts[noun][i] = call[1] .. ": " .. (raised(space[call[1]], space, table.unpack(call, 2, 9)) or "no error")
+      local text = raised(space[call[1]], space, table.unpack(call, 2, call.n or #call))
+      texts[noun][i] = call[1] .. ": " .. (text or "no error")
     end
   end)
   for i, text in ipairs(texts.map) do assert.equal(text, texts.world[i]) end
@@ -162,5 +163,20 @@ describe("arguments of a world", function()
       space:enter(1, 10, 10)
       space:add_client(1, 8)
     end, { { "pin", 1, 99 }, { "pin", 1, 1 }, { "unpin", 1, 99 } })
+  end)
+
+  it("enter takes no more than a map's", function()
+    same_errors(function() end, { { "enter", 1, 5, 5, 0, 1 }, { "enter", 1, 5, 5, 1, { nodes = {} } },
+                                  { "enter", 1, 5, 5, 1, nil, n = 6 }, { "enter", 3, 5 },
+                                  { "enter", 3, 5, 5, "x" }, { "enter", 3, 5, 5, 1, nil, 2 } })
+    both(function(space)
+      assert.equal(0, select("#", space:enter(1, 5, 5, 5, 2)))
+      assert.equal("bad argument #6 to 'enter' (nothing expected in 3 dimensions, got number)",
+        raised(space.enter, space, 2, 5, 5, 5, 2, 0))
+      space:join { id = 3, x = 1, y = 2, z = 3, kind = 4 }
+      space:tick()
+      assert.same({ 2, 4 }, { space:kind(1), space:kind(3) })
+      assert.same({ 1, 2, 3 }, { space:position(3) })
+    end, { dimensions = 3 })
   end)
 end)

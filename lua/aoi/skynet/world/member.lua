@@ -274,19 +274,31 @@ local function enter(self, id, kind, x, y, z, more)
   return true, reason
 end
 
-function own.enter(self, id, x, y, z, kind, more)
+local function enter_checked(self, id, x, y, z, kind, more)
+  id = argument.integer(id, 1, "enter", 0)
   check_place(self, "enter", 2, x, y, z)
-  if self.dimensions == 2 then z, kind, more = nil, z, kind end
   kind = kind == nil and 1 or argument.integer(kind, self.dimensions + 2, "enter", 0)
-  local ok, areas = enter(self, id, kind, x, y, z, more)
-  if not ok then return false, areas end
-  return true, more and areas
+  return enter(self, id, kind, x, y, z, more)
 end
 
---- e: id, x, y, z, kind.
+function own.enter(self, id, x, y, ...)
+  local d, z, kind = self.dimensions, nil, ...
+  if d == 3 then z, kind = ... end
+  for i = d, select("#", ...) do
+    local extra = select(i, ...)
+    if extra ~= nil then
+      argument.fail(i + 3, "enter", 0, "nothing expected in %d dimensions, got %s", d, type(extra))
+    end
+  end
+  local ok, reason = enter_checked(self, id, x, y, z, kind)
+  if ok then return true end
+  return false, reason
+end
+
+--- e: id, x, y, z, kind. Returns what the owner's `enter` does.
 function Member:request_enter(e, more)
-  if self.dimensions == 2 then return self:request("enter", e.id, e.x, e.y, e.kind, more) end
-  return self:request("enter", e.id, e.x, e.y, e.z, e.kind, more)
+  local z = self.dimensions == 3 and e.z or nil
+  return caught(pcall(enter_checked, self, e.id, e.x, e.y, z, e.kind, more))
 end
 
 -- Rows sorted by a key of their id: { [key] = { rows } }, each row id, x, y [, z].
