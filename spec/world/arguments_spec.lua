@@ -179,4 +179,32 @@ describe("arguments of a world", function()
       assert.same({ 1, 2, 3 }, { space:position(3) })
     end, { dimensions = 3 })
   end)
+
+  it("arrays are checked as a map's, and errors are the caller's", function()
+    local texts = same_errors(function(space) space:enter(1, 5, 5) end, {
+      { "flush", { "1", 2, 3 } }, { "flush", { 1, 2 } }, { "flush", { 1, "2", 3 } }, { "flush", 5 },
+      { "flush", { 1, 2, 0 / 0 } }, { "flush", { 1.5, 2, 3 } }, { "flush", { 1, 2, 3 }, 2 },
+      { "move_many", { "1", 2, 3 } }, { "enter_many", { "5", 1, 1 } }, { "enter_many", { 5, 1 } },
+      { "enter_many", { 5.5, 1, 1 } }, { "enter_many", { 5, 1, 1 / 0 } }, { "enter_many", { 5, true, 1 } },
+      { "near_many", { 1 }, 5 }, { "near_many", {}, "x" }, { "near_many", {}, { radius = -1 } },
+      { "near_many", { 1, "2" }, 5 }, { "near_many", { 1, 0 / 0 }, 5 }, { "near_many", { 1, 2 }, 5, "x" },
+      { "near_many", { 1, 2 }, 5, 1, 5 }, { "near_many", { 1, 2 }, 5, {}, 5 }, { "near_many", 5, 5 },
+      { "near_many", { 1, 2 }, "x" }, { "near_many", {}, 5 },
+    })
+    assert.matches("row 1: integer expected, got string", texts[1], 1, true)
+    local _, world = new_world()
+    assert.equal("bad argument #1 to 'where' (integer expected, got string)", raised(world.where, world, "x"))
+  end)
+
+  it("a list of ends that was longer ends where it ends", function()
+    both(function(space)
+      space:enter(1, 5, 5)
+      space:tick()
+      local ends, buf = {}, {}
+      for _, rows in ipairs { { 5, 5, 9, 9, 5, 5 }, { 5, 5 }, {} } do
+        local _, n, filled = space:near_many(rows, 2, nil, buf, ends)
+        assert.same({ n, rawequal(ends, filled), #rows / 2 }, { #buf, true, #ends })
+      end
+    end)
+  end)
 end)

@@ -55,15 +55,27 @@ function argument.with_view(area, i, other)
   return all
 end
 
-function argument.finite(value, n, name, level)
-  level = level == 0 and 0 or level + 1
+-- What is wrong with a coordinate; none: what one is called that is not there. nil: nothing.
+local function coordinate_fault(value, none)
   if not math.type(value) then
-    argument.fail(n, name, level, "number expected, got %s", value == nil and "no value" or type(value))
+    return "number expected, got " .. (value == nil and none or type(value))
   elseif value - value ~= 0 then
-    local what = value ~= value and "nan" or value > 0 and "inf" or "-inf"
-    argument.fail(n, name, level, "finite number expected, got %s", what)
+    return "finite number expected, got " .. (value ~= value and "nan" or value > 0 and "inf" or "-inf")
   end
+end
+
+function argument.finite(value, n, name, level)
+  local fault = coordinate_fault(value, "no value")
+  if fault then argument.fail(n, name, level == 0 and 0 or level + 1, "%s", fault) end
   return value
+end
+
+--- Coordinates from..to of that row of an array.
+function argument.row(rows, row, from, to, name)
+  for i = from, to do
+    local fault = coordinate_fault(rows[i], "nil")
+    if fault then argument.fail(1, name, 0, "row %d: %s", row, fault) end
+  end
 end
 
 --- Rows of an id and coordinates, `values` numbers each, and how many, or nil for all: how many, and values.
@@ -78,12 +90,15 @@ function argument.rows(rows, n, values, name)
   end
   for i = 0, n - 1 do
     local at = i * values
-    if math.type(rows[at + 1]) ~= "integer" and not math.tointeger(rows[at + 1]) then
-      argument.fail(1, name, 0, "row %d: integer expected, got %s", i + 1, type(rows[at + 1]))
+    local id = rows[at + 1]
+    if not math.type(id) then -- of a string, math.tointeger may make a number
+      argument.fail(1, name, 0, "row %d: integer expected, got %s", i + 1, type(id))
+    elseif not math.tointeger(id) then
+      argument.fail(1, name, 0, "row %d: number has no integer representation", i + 1)
     end
-    for v = 2, values do
-      local x = rows[at + v]
-      if not math.type(x) or x - x ~= 0 then argument.fail(1, name, 0, "row %d: finite number expected", i + 1) end
+    for v = at + 2, at + values do
+      local x = rows[v]
+      if not math.type(x) or x - x ~= 0 then argument.row(rows, i + 1, v, v, name) end
     end
   end
   return n, values

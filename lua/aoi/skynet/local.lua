@@ -38,7 +38,8 @@ return function(host)
     local map = client:open(name, options)
     local flush, forget = map.flush, map.forget
     function map.flush(...)
-      flush(...)
+      local ok, err = pcall(flush, ...)
+      if not ok then error(err, 2) end
       return deliver()
     end
     function map.forget(...)

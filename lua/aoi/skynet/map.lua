@@ -128,14 +128,26 @@ function Map:explain(id, node, target)
   return results(explanation(self:request("explain", id, node, target)))
 end
 
---- Ids, how many, and the ends of each row's.
-function Map:near_many(rows, area, mask, buf, ends)
-  if type(mask) == "table" then mask, buf, ends = nil, mask, buf end
-  local list, n, last = results(self:request("near_many", rows, area, mask))
-  local _, filled = fill(buf, 1, true, list, n)
-  if ends then table.move(last, 1, #last, 1, ends) end
-  return filled, n, ends or last
+local function caught(ok, ...)
+  if ok then return ... end
+  return false, (tostring((...)):gsub("^[^\n]-:%d+: ", "", 1))
 end
+
+local function near_many(map, rows, area, mask, buf, ends)
+  local at = type(mask) == "table" and 3 or 4
+  if at == 3 then mask, buf, ends = nil, mask, buf end
+  for i, list in ipairs { buf or {}, ends or {} } do
+    if type(list) ~= "table" then argument.fail(at + i - 1, "near_many", 0, "table expected, got %s", type(list)) end
+  end
+  local ok, list, n, last = map:request("near_many", rows, area, mask)
+  if not ok then return false, list end
+  local _, filled = fill(buf, 1, true, list, n)
+  local _, stops = fill(ends, 1, true, last, #last)
+  return true, filled, n, stops
+end
+
+--- Ids, how many, and the ends of each row's.
+function Map:near_many(...) return results(caught(pcall(near_many, self, ...))) end
 
 function Map:__len() return self:count() end
 
@@ -221,11 +233,6 @@ local function join(map, entity)
     nodes[i] = { n[1], n[2], options }
   end
   return map:request_join(entity, nodes, handlers, entity.view)
-end
-
-local function caught(ok, ...)
-  if ok then return ... end
-  return false, (tostring((...)):gsub("^[^\n]-:%d+: ", "", 1))
 end
 
 --- A player logs in, in one request: { id =, x =, y = [, z =] [, kind =], nodes = { { node, area, handlers [, options]

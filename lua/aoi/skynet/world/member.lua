@@ -473,8 +473,9 @@ end
 -- times in this epoch already, at its end. With `rows`, they are moved first.
 function Member:flush(rows, n)
   usable(self)
-  if rows ~= nil then results(pcall(move_rows, self, "flush", rows, n)) end
-  if flush(self) == false then error("the world is gone", 2) end
+  local ok, reason = true, nil
+  if rows ~= nil then ok, reason = pcall(move_rows, self, "flush", rows, n) end
+  if not ok or flush(self) == false then error(not ok and reason or "the world is gone", 2) end
 end
 
 --- Waits for an epoch that takes all that this client has sent; returns how many events it heard meanwhile.
@@ -561,7 +562,8 @@ Member.__close, Member.__len, Member.__eq = Member.close, Map.__len, rawequal
 
 --- The shard that owns an entity, and the process where that lives.
 function Member:where(id)
-  results(self:request("where", id))
+  local ok, reason = self:request("where", id)
+  if not ok then error(reason, 2) end
   local shard = self.outbox:where(math.tointeger(id))
   return shard, self.process_of and self.process_of[shard]
 end

@@ -190,13 +190,18 @@ end
 -- The shards within reach of any row, as one rectangle.
 local function around_rows(self, rows, area)
   local low, high = { math.huge, math.huge }, { -math.huge, -math.huge }
-  for i = 1, #rows - self.dimensions + 1, self.dimensions do
+  local d = self.dimensions
+  if #rows % d ~= 0 then
+    argument.fail(1, "near_many", 0, "the length of the array is no multiple of %d", d)
+  end
+  for i = 1, #rows, d do
+    argument.row(rows, i // d + 1, i, i + d - 1, "near_many")
     for a = 1, 2 do
-      local v = argument.finite(rows[i + a - 1], 1, "near_many", 0)
+      local v = rows[i + a - 1]
       low[a], high[a] = math.min(low[a], v), math.max(high[a], v)
     end
   end
-  if low[1] > high[1] then return function() return {} end end
+  if low[1] > high[1] then return function() return { 1 } end end -- a shard says what is wrong with the area
   local _, ex, ey = pcall(extents, area)
   if not (math.type(ex) and math.type(ey) and ex >= 0 and ey >= 0) then ex, ey = 0, 0 end
   local x, y = low[1] / 2 + high[1] / 2, low[2] / 2 + high[2] / 2
