@@ -207,4 +207,34 @@ describe("arguments of a world", function()
       end
     end)
   end)
+
+  it("questions of what is not there are answered as a map does", function()
+    same_errors(function(space)
+      space:enter(1, 5, 5)
+      space:tick()
+      assert.equal(0, select("#", space:add_node(1, 1, 5, {})))
+    end, {
+      { "viewers", 999 }, { "knowers", 999 }, { "broadcast", 999, "x" }, { "viewers", "x" }, { "extent", "x" },
+      { "explain", 999, "x", 2 }, { "get", 1 }, { "get", 1, 5 }, { "sweep", 0, 0, 9, 9, "x" }, { "sweep", 0, 0, 9, 9 },
+      { "sweep", 0, 0, 9, 9, -1 }, { "sweep", 0, 0, 9, 9, 0 / 0 }, { "sweep", 0, 0, 9, "x", 1 },
+    })
+    local told = {}
+    both(function(space, noun)
+      for id = 1, 3 do space:enter(id, 20 * id - 10, 5) end
+      space:tick()
+      assert.same({ nil, nil, n = 2 }, table.pack(space:extent(999), (space:layers(999))))
+      local reason, list = space:explain(999, 1, 2), {}
+      for name, value in pairs(reason) do list[name] = value end
+      told[noun] = { list, tostring(reason), (space:sweep(0, 5, 60, 5, math.huge)) }
+      assert.equal(3, select(2, space:sweep(0, 5, 60, 5, math.huge)))
+    end)
+    assert.same(told.map, told.world)
+    both(function(space)
+      space:enter(1, 5, 5)
+      local called = false
+      raised(space.add_client, space, 1, function() called = true end)
+      assert.is_false(called, "a function is no area")
+    end)
+    assert.equal("no watcher", told.world[1].why)
+  end)
 end)

@@ -95,7 +95,9 @@ function Member:ask_shard(shard, name, ...)
   return answered(self, self:ask(shard, self.epoch_seen, name, ...))
 end
 
-local ABSENT = { position = true, kind = true, area = true, radius = true, has = true } -- these answer all the same
+-- These answer all the same.
+local ABSENT = { position = true, kind = true, area = true, radius = true, has = true, extent = true, layers = true,
+                 explain = true }
 
 local function no_entity(name, id)
   if ABSENT[name] then return true, name ~= "has" and nil end
@@ -180,14 +182,14 @@ local function next_owner(self, id, shard)
   return true, found
 end
 
-local function made(first, ...)
-  if type(first) == "function" then return first() end
-  return first, ...
+local function made(name, ...)
+  if name:find "^restore_" and type((...)) == "function" then return (...)() end
+  return ...
 end
 
 --- To the owner of an entity, wherever it is now; the collected moves go first. Where the last of them went to another
--- shard than the owner, as the entity had changed hands, the request goes the same way: it always comes after it. In
--- place of arguments there may be a function that makes one, each time that a shard is asked.
+-- shard than the owner, as the entity had changed hands, the request goes the same way: it always comes after it. What
+-- restore.lua asks may have a function in place of arguments, which makes one each time that a shard is asked.
 function Member:ask_owner(name, id, ...)
   restore.settle(self)
   if self.closed then return false, self:closed_text() end
@@ -198,7 +200,7 @@ function Member:ask_owner(name, id, ...)
   for _ = 1, MOST_TRIES do
     local answer = { "unknown" }
     if shard then
-      answer = table.pack(answered(self, ask_once(self, shard, self.epoch_seen, name, id, made(...))))
+      answer = table.pack(answered(self, ask_once(self, shard, self.epoch_seen, name, id, made(name, ...))))
     end
     local status, reason = answer[1], answer[2]
     if status == "renewed" then
@@ -566,12 +568,6 @@ function Member:where(id)
   if not ok then error(reason, 2) end
   local shard = self.outbox:where(math.tointeger(id))
   return shard, self.process_of and self.process_of[shard]
-end
-
-function own.where(self, id)
-  local ok, has = self:ask_owner("has", id)
-  if ok and not has then argument.fail(1, "where", 0, "no entity %d", id) end
-  return ok, has
 end
 
 --- The last epoch of which this client has heard.

@@ -150,11 +150,12 @@ function commands.layers(shard, client, id)
 end
 
 --- Of a field that has not been put: as a synchroniser has it.
-function commands.get(shard, client, id, name)
+function commands.get(shard, client, id, ...)
   shard:entity(client, id)
   local _, scratch = views.scratch(shard)
-  local value = traits.get(shard, id, "fields", name)
-  if value == nil then return methods.answered(methods.invoke(scratch, "get", 2, name)) end
+  local blank = methods.answered(methods.invoke(scratch, "get", 2, ...))
+  local value = traits.get(shard, id, "fields", (...))
+  if value == nil then return blank end
   return value
 end
 
@@ -201,16 +202,15 @@ end
 
 -- Questions to several shards -----------------------------------------------------------------------------------------
 
---- The own entity's place and the shards where its viewers stand.
-function commands.audience(shard, client, id)
-  local ent = shard:entity(client, id)
-  if ent.birth then return {} end
-  local x, y = shard.core:position(id)
-  return shard.map:audience(x, y)
-end
-
--- Of this shard's own, as of the last epoch, where it knows the entity.
+-- By the name of the method: of the own entity, the shards where its viewers stand; and of each of these what it
+-- answers of its own, as of the last epoch, where it knows the entity.
 for _, name in ipairs { "viewers", "knowers", "broadcast" } do
+  commands[name] = function(shard, client, id)
+    local ent = shard:entity(client, id)
+    if ent.birth then return {} end
+    local x, y = shard.core:position(id)
+    return shard.map:audience(x, y)
+  end
   commands[name .. "_here"] = function(shard, client, id, ...)
     if not shard.core:has(id) then return {}, 0 end
     return any[name](shard, client, id, ...)

@@ -86,7 +86,7 @@ end
 -- Whoever sees it stands with its owner or with one of the shards that have it as a ghost.
 local function viewers(self, id)
   for round = 1, MOST_ROUNDS do
-    local ok, shards = self:ask_owner("audience", id)
+    local ok, shards = self:ask_owner("viewers", id)
     if not ok then return false, shards end
     local asked_at = self.answered_at
     local good, list, n = gather(self, function() return shards end, 2, "viewers_here", id)
@@ -99,12 +99,13 @@ local function viewers(self, id)
   end
 end
 
--- In each shard where the entity is, once: calls f(list) with the answers. Returns true, or false and what was wrong.
+-- A method in each shard where the entity is, once: calls f(list) with the answers. Returns true, or false and what was
+-- wrong.
 local function in_audience(self, id, f, name, ...)
-  local ok, shards = self:ask_owner("audience", id)
+  local ok, shards = self:ask_owner(name, id)
   if not ok then return false, shards end
   for _, shard in ipairs(shards) do
-    local good, list = self:ask_shard(shard, name, id, ...)
+    local good, list = self:ask_shard(shard, name .. "_here", id, ...)
     if not good then return false, list end
     f(list)
   end
@@ -123,7 +124,7 @@ end
 
 local function knowers(self, id)
   local clients, add = union()
-  local ok, reason = in_audience(self, id, add, "knowers_here")
+  local ok, reason = in_audience(self, id, add, "knowers")
   if not ok then return false, reason end
   local list = self.addresses_of(clients)
   return true, list, #list
@@ -132,9 +133,23 @@ end
 local function broadcast(self, id, bytes)
   if type(bytes) ~= "string" then argument.fail(2, "broadcast", 0, "string expected, got %s", type(bytes)) end
   local clients, add = union()
-  local ok, reason = in_audience(self, id, add, "broadcast_here", bytes)
+  local ok, reason = in_audience(self, id, add, "broadcast", bytes)
   if not ok then return false, reason end
   return true, #clients
+end
+
+local function where(self, id)
+  local ok, has = self:ask_owner("has", id)
+  if ok and not has then argument.fail(1, "where", 0, "no entity %d", id) end
+  return ok, has
+end
+
+-- Of an entity that is nowhere it is what an empty space says.
+local function explain(self, ...)
+  local ok, reason, text = self:ask_owner("explain", ...)
+  if not ok or reason then return ok, reason, text end
+  local empty = { core = require("aoi").new(), find = function() end }
+  return true, require("aoi.skynet.commands").explain(empty, nil, ...)
 end
 
 -- How far an area reaches on each axis of the plane.
@@ -169,13 +184,13 @@ local function near(self, x, y, ...)
   return gather(self, around(self, x, y, area), 1, "near_here", x, y, ...)
 end
 
--- By time, equal ones by id, as a space does it.
+-- By time, equal ones by id, as a space does it. The shards say what is wrong with the radius.
 local function sweep(self, ...)
   local d = self.dimensions
   local at = { ... }
-  for i = 1, 2 * d + 1 do argument.finite(at[i], i, "sweep", 0) end
-  local radius = at[2 * d + 1]
-  local function half(i) return math.abs(at[d + i] - at[i]) / 2 + math.max(0, radius) end
+  for i = 1, 2 * d do argument.finite(at[i], i, "sweep", 0) end
+  local radius = math.type(at[2 * d + 1]) and math.max(0, at[2 * d + 1]) or 0
+  local function half(i) return math.abs(at[d + i] - at[i]) / 2 + radius end
   local function middle(i) return at[i] / 2 + at[d + i] / 2 end
   local function find() return self.around(middle(1), middle(2), half(1), half(2)) end
   local ok, list, n = gather(self, find, 2, "sweep_here", ...)
@@ -299,7 +314,7 @@ end
 
 return function(own)
   own.viewers, own.near, own.nearest, own.stats, own.check = viewers, near, nearest, stats, check
-  own.snapshot = save_all
+  own.snapshot, own.explain, own.where = save_all, explain, where
   own.knowers, own.broadcast, own.sweep, own.near_many = knowers, broadcast, sweep, near_many
   function own.ids(self) return gather(self, all_shards(self), 1, "ids_here") end
   function own.count(self) return sum(self, "count_here") end

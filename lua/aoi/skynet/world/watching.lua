@@ -70,7 +70,8 @@ local function request_node(self, id, node, area, handlers, options)
   if not good then return false, item end
   local ok, packed = self:request("add_node", id, table.unpack(item.arguments, 1, 4))
   finish(self, item, ok and packed or nil)
-  return ok, packed
+  if ok then return true end
+  return false, packed
 end
 
 -- The home of the id is asked for it, then the owner for all the rest.
