@@ -237,4 +237,18 @@ describe("arguments of a world", function()
     end)
     assert.equal("no watcher", told.world[1].why)
   end)
+
+  it("the view of join is a table, what hears of a late epoch is a function", function()
+    local texts = same_errors(function() end, {
+      { "join", { id = 1, x = 5, y = 5, view = 5 } }, { "join", { id = 1, x = 5, y = 5, view = false } },
+      { "enter", 1, 5, 5 },
+    })
+    assert.matches("#1 to 'join' (view: table expected, got number)", texts[1], 1, true)
+    local _, world = new_world()
+    assert.equal("bad argument #1 to 'on_late' (function expected, got number)", raised(world.on_late, world, 5))
+    world:on_late(print)
+    assert.equal(print, world.late)
+    world:on_late(nil)
+    assert.is_nil(world.late)
+  end)
 end)

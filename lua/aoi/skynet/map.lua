@@ -232,7 +232,11 @@ local function join(map, entity)
     handlers[i], options = handlers_of.arguments(n[3], n[4], n[5])
     nodes[i] = { n[1], n[2], options }
   end
-  return map:request_join(entity, nodes, handlers, entity.view)
+  local view = entity.view
+  if view ~= nil and type(view) ~= "table" then
+    argument.fail(1, "join", 0, "view: table expected, got %s", type(view))
+  end
+  return map:request_join(entity, nodes, handlers, view)
 end
 
 --- A player logs in, in one request: { id =, x =, y = [, z =] [, kind =], nodes = { { node, area, handlers [, options]

@@ -11,6 +11,7 @@ local Map = require "aoi.skynet.map"
 local argument = require "aoi.skynet.argument"
 local building = require "aoi.skynet.world.building"
 local core = require "aoi.skynet.native" "world"
+local handlers = require "aoi.skynet.handlers"
 local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
 local moving = require "aoi.skynet.world.moving"
@@ -573,9 +574,9 @@ end
 --- The last epoch of which this client has heard.
 function Member:epoch() return math.max(self.epoch_seen, self.epoch_told) end
 
---- f(names, seconds) is called each second while this process waits for shards or processes, and f({}, 0) when that is
--- over.
-function Member:on_late(f) self.late = f end
+-- on_late(f): f(names, seconds) is called each second while this process waits for shards or processes, and f({}, 0)
+-- when that is over.
+handlers.setters(Member, function(world, _, f) world.late = f end, { "late" })
 
 --- save(shard, epoch, bytes) is called for each shard: what that has at the end of one epoch. Returns that.
 function Member:snapshot(save)
