@@ -74,8 +74,8 @@ describe("the client library", function()
 
   it("says which value an option of the service has", function()
     for name, values in pairs {
-      interval = { -3, 0.5, "x", math.huge, 0 / 0 }, window = { 0, -1, 1.5 }, viewer = { 0, 70000 },
-      heartbeat = { 0, -1, math.huge }, max_message = { 0 }, silence = { -1, true },
+      interval = { -3, 0.5, "x", math.huge, 0 / 0, 1e9 }, window = { 0, -1, 1.5 }, viewer = { 0, 70000 },
+      heartbeat = { 0, -1, math.huge, 1e300, 1e6 + 1 }, max_message = { 0 }, silence = { -1, true, 1e7 },
     } do
       for _, value in ipairs(values) do
         raises(("#1 to 'start' (bad value for option '%s' ("):format(name), library.start, { [name] = value })
@@ -89,6 +89,13 @@ describe("the client library", function()
     assert.equal(2.5, options.check("heartbeat", "2.5"))
     assert.equal(0, options.check("silence", 0))
     assert.equal(8000, options.check("viewer", 8000.0))
+    assert.equal(1e6, options.check("heartbeat", 1e6))
+    for _, name in ipairs { "interval", "heartbeat", "silence", "grace", "window" } do
+      for _, value in ipairs { math.huge, 1e300, 0 / 0, -1 } do
+        assert.error_matches(function() library.world { name = "earth", size = 64, reach = 10, [name] = value } end,
+          ("bad value for option '%s' (0 to "):format(name), 1, true)
+      end
+    end
   end)
 
   it("finds out that a proxy of the cluster stands between", function()

@@ -71,6 +71,7 @@ describe("world:balance", function()
       assert.error_matches(function() one:balance(5) end, "#1 to 'balance' %(function expected, got number%)")
       assert.error_matches(function() one:balance(nil, 0) end, "#2 to 'balance' %(seconds above 0 expected, got 0%)")
       assert.error_matches(function() one:balance(nil, "soon") end, "#2 to 'balance' %(number expected, got string%)")
+      assert.error_matches(function() one:balance(nil, 1e300) end, "#2 to 'balance' %(at most 1000000 seconds expected")
       one:balance(function(info)
         seen[#seen + 1] = info
         if #seen == 1 then return { { 1, 1, 1, 1, 4 } } end

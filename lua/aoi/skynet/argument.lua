@@ -1,6 +1,8 @@
 -- Checks of arguments that do not reach a core, with the core's messages.
 
-local argument = {}
+local argument = {
+  MOST_SECONDS = 1e6, -- skynet counts hundredths of one, in 31 bits
+}
 
 --- Level 1 is the caller, as with `error`; 0 adds no position.
 function argument.fail(n, name, level, text, ...)

@@ -1,5 +1,7 @@
 -- Options of the AOI service, as `aoi.start` and the words of skynet.newservice give them.
 
+local SECONDS = require("aoi.skynet.argument").MOST_SECONDS
+
 local options = {}
 
 local NONE, SOME = "a number from 0 on", "a positive number"
@@ -8,6 +10,7 @@ local KNOWN = {
   interval = "a whole number of 1/100 s from 0 on", window = "a whole number from 1 on", max_message = SOME,
   heartbeat = SOME, silence = NONE, viewer = "a port",
 }
+local MOST = { interval = 100 * SECONDS, heartbeat = SECONDS, silence = SECONDS }
 local WHOLE = { interval = 0, window = 1, viewer = 1 }
 
 --- The number that the value is, a number or its text; or nil and what is wrong.
@@ -21,6 +24,7 @@ function options.check(name, value)
   elseif good then
     good = number > 0 or number == 0 and expected == NONE
   end
+  if good and MOST[name] and number > MOST[name] then expected, good = ("at most %d"):format(MOST[name]), false end
   if good then return number end
   return nil, ("bad value for option '%s' (%s expected, got %s)"):format(name, expected, tostring(value))
 end

@@ -8,6 +8,7 @@
 -- that has joined
 
 local skynet = require "skynet"
+local argument = require "aoi.skynet.argument"
 local call = require "aoi.skynet.call"
 local Member = require "aoi.skynet.world.member"
 local is_dead = require "aoi.skynet.world.is_dead"
@@ -22,6 +23,8 @@ local OPTIONS = {
   journal = "string", grace = "number", measure = "boolean", quantum = "number",
   fields = "table", restore = "function", sight = "boolean",
 }
+local SECONDS = argument.MOST_SECONDS
+local MOST = { interval = 100 * SECONDS, heartbeat = SECONDS, silence = SECONDS, grace = SECONDS, window = 0x7fffffff }
 local DEFAULTS = { interval = 10, window = 32, heartbeat = 5, silence = 0, grace = 10 }
 
 local function fail(format, ...) error(format:format(...), 0) end
@@ -53,9 +56,11 @@ local function check_options(options)
       if type(value) ~= OPTIONS[name] then fail("bad value for option '%s' (%s expected)", name, OPTIONS[name]) end
     end
   end
-  for _, name in ipairs { "interval", "window", "heartbeat", "silence", "grace" } do
+  for name, most in pairs(MOST) do
     local value = options[name]
-    if value and (value ~= value or value < 0) then fail("bad value for option '%s'", name) end
+    if value and not (value >= 0 and value <= most) then
+      fail("bad value for option '%s' (0 to %d expected, got %s)", name, most, value)
+    end
   end
   if options.window and options.window < 1 then fail("bad value for option 'window'") end
   if type(options.name) ~= "string" then fail("bad value for option 'name' (string expected)") end

@@ -30,6 +30,9 @@ local function start_balance(self, f, seconds)
   seconds = seconds == nil and balance.INTERVAL or seconds
   argument.finite(seconds, 2, "balance", 0)
   if seconds <= 0 then argument.fail(2, "balance", 0, "seconds above 0 expected, got %s", seconds) end
+  if seconds > argument.MOST_SECONDS then
+    argument.fail(2, "balance", 0, "at most %d seconds expected, got %s", argument.MOST_SECONDS, seconds)
+  end
   if self.closed then error(self:closed_text(), 0) end
   balance.start(self, f, seconds)
 end
