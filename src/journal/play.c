@@ -276,9 +276,11 @@ static int apply_pieces(aoi_player *p, aoi_space *s, const aoi_load_options *o, 
 }
 
 static int make_of_sight(aoi_space *s, const aoi_load_options *o, aoi_record *r) {
-    aoi_sight *g = aoi_sights_numbered(s, r->sight);
     const double *v = r->values;
     aoi_wall wall = {{v[0], v[1]}, {v[2], v[3]}, v[4], v[5], r->bits != 0};
+    const bool adds = r->what == AOI_CALL_ADD_SIGHT_NODE;
+    if (adds && (r->bits > UINT32_MAX || !ask_of_node(o, s, r->id, r))) return AOI_EVALUE;
+    aoi_sight *g = aoi_sights_numbered(s, r->sight); /* only now: the host may close one when it is asked */
     if (!g) return AOI_EVALUE;
     switch (r->what) {
     case AOI_CALL_CLOSE_SIGHT:
@@ -292,7 +294,6 @@ static int make_of_sight(aoi_space *s, const aoi_load_options *o, aoi_record *r)
     case AOI_CALL_REMOVE_WALL:
         return aoi_sight_remove_wall(g, r->id);
     case AOI_CALL_ADD_SIGHT_NODE:
-        if (r->bits > UINT32_MAX || !ask_of_node(o, s, r->id, r)) return AOI_EVALUE;
         return aoi_sight_add_node(g, aoi_find(s, r->id), r->node_id, &r->area, (uint32_t)r->bits, NULL);
     case AOI_CALL_TICK_SIGHT:
         r->id = aoi_sights_of_clients(g);

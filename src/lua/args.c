@@ -134,8 +134,13 @@ laoi_space *laoi_maybe(lua_State *L) {
     return maybe_at(L, 1);
 }
 
+void laoi_refuse_played(lua_State *L, const laoi_space *b) {
+    if (b->playing) luaL_error(L, "attempt to use a space while its journal is being played");
+}
+
 laoi_space *laoi_self(lua_State *L) {
     laoi_space *b = laoi_maybe(L);
+    laoi_refuse_played(L, b);
     if (b->sink_due) laoi_hand_on(L, b); /* which may do anything */
     if (!b->core) luaL_error(L, "attempt to use a closed space");
     return b;
@@ -160,6 +165,7 @@ void laoi_no_more_in(lua_State *L, const laoi_space *b, int i) {
 
 laoi_space *laoi_space_argument(lua_State *L, int i) {
     laoi_space *b = maybe_at(L, i);
+    laoi_refuse_played(L, b);
     if (!b->core) luaL_error(L, "attempt to use a closed space");
     return b;
 }

@@ -58,6 +58,7 @@ typedef struct laoi_space {
     bool deferred, has_on_error;
     bool flushing; /* a deferred space: a delivery that is under way takes the space's own events, too */
     bool sink_due; /* bytes of its journal are to be handed on */
+    bool playing;  /* a player makes a call on it, and asks for handlers in the middle: nothing else may use it */
     lua_Alloc alloc;
     void *ud;
     struct {
@@ -88,7 +89,8 @@ laoi_space *laoi_space_argument(lua_State *L, int i); /* the same as laoi_self f
 /* Self of a method of another type, whose metatable is the method's first upvalue; a type error that says `name` else. */
 void *laoi_object(lua_State *L, const char *name);
 
-laoi_space *laoi_self_of(lua_State *L, int most); /* open, and no more than `most` arguments, self included */
+void laoi_refuse_played(lua_State *L, const laoi_space *b); /* an error while a player makes a call on it */
+laoi_space *laoi_self_of(lua_State *L, int most);           /* open, and no more than `most` arguments, self included */
 
 /* Raises an error if there is an argument from i on; nil counts as none.  The other one says how many dimensions there
  * are: where a third coordinate is too many. */

@@ -42,6 +42,7 @@ void *laoi_child_self(lua_State *L, const laoi_class *c, int most) {
     laoi_child *self = laoi_child_maybe(L, c);
     if (!self->core) luaL_error(L, "attempt to use a closed %s", c->word);
     if (!self->space->core) luaL_error(L, "attempt to use a closed space");
+    laoi_refuse_played(L, self->space);
     laoi_no_more(L, most + 1);
     return self;
 }
@@ -61,8 +62,9 @@ static int child_close(lua_State *L) {
 /* The method: what has an argument means something else, as a door. */
 static int close_method(lua_State *L) {
     const laoi_class *c = lua_touserdata(L, lua_upvalueindex(LAOI_CLASS));
-    laoi_child_maybe(L, c);
+    const laoi_child *self = laoi_child_maybe(L, c);
     laoi_no_more(L, 2);
+    laoi_refuse_played(L, self->space); /* the collector closes at any time */
     return c->close ? c->close(L) : child_close(L);
 }
 
@@ -127,7 +129,9 @@ void laoi_set_type(lua_State *L, const char *type, const char *maker, lua_CFunct
     const luaL_Reg collector[] = {{"__gc", gc}, {NULL, NULL}};
     lua_createtable(L, 0, 4);
     lua_pushstring(L, type);
+    lua_pushvalue(L, -1);
     lua_setfield(L, meta, "__name");
+    lua_setfield(L, meta, "__metatable"); /* getmetatable tells the name: __gc stays the collector's */
     laoi_set_functions(L, meta, collector);
     lua_createtable(L, 0, 16);
     laoi_set_functions(L, meta, m);

@@ -205,18 +205,26 @@ static int journal_record(lua_State *L) {
 typedef struct laoi_cursor {
     aoi_player *core;
     const char *engine;
+    bool busy; /* handlers are asked for in the middle of what it does */
 } laoi_cursor;
 
 enum { CURSOR = 1, PLAYED };
 
-static laoi_cursor *cursor_self(lua_State *L) {
+/* One that is not in use further down. */
+static laoi_cursor *idle_cursor(lua_State *L) {
     laoi_cursor *c = laoi_object(L, CURSOR_NAME);
+    if (c->busy) luaL_error(L, "attempt to use a player while it is being used");
+    return c;
+}
+
+static laoi_cursor *cursor_self(lua_State *L) {
+    laoi_cursor *c = idle_cursor(L);
     if (!c->core) luaL_error(L, "attempt to use a closed cursor");
     return c;
 }
 
 static int cursor_gc(lua_State *L) {
-    laoi_cursor *c = laoi_object(L, CURSOR_NAME);
+    laoi_cursor *c = idle_cursor(L);
     aoi_play_close(c->core);
     c->core = NULL;
     return 0;
@@ -324,8 +332,10 @@ static int start_space(lua_State *L, laoi_cursor *c, const char *snapshot, size_
     luaL_checkstack(L, 8, NULL);
     aoi_load_options o = {.engine = c->engine, .node = laoi_give_handlers, .node_ud = &g, .alloc = g.b->alloc};
     o.alloc_ud = g.b->ud;
+    c->busy = true;
     int result =
         snapshot ? aoi_load(snapshot, size, &o, &core, &fault) : aoi_play_start(c->core, place, &o, &core, &fault);
+    c->busy = false;
     if (result == AOI_OK) {
         laoi_adopt_core(g.b, core);
         lua_pushvalue(L, made);
@@ -380,7 +390,9 @@ static int cursor_step(lua_State *L) {
     laoi_loading g = {.L = L, .b = b, .handlers = lua_gettop(L) - 1, .table = lua_gettop(L), .keeps_silence = true};
     laoi_forget_freed(L, b, g.table);
     aoi_load_options o = {.node = laoi_give_handlers, .node_ud = &g};
+    c->busy = b->playing = true;
     int result = aoi_play_step(c->core, b->core, &o, &step);
+    c->busy = b->playing = false;
     if (g.failed) return lua_error(L);
     if (result != AOI_OK) return does_not_fit(L, result);
     if (step.call == AOI_STEP_END) return 0;

@@ -385,6 +385,7 @@ static int l_on_error(lua_State *L) {
 static int l_close(lua_State *L) {
     laoi_space *b = laoi_maybe(L);
     aoi_space *core = b->core;
+    laoi_refuse_played(L, b);
     if (!core) return 0;
     b->core = NULL; /* first: whatever happens, a half-closed space is never used */
     aoi_close(core);

@@ -31,6 +31,7 @@ static laoi_observer *observer_self(lua_State *L) {
     laoi_observer *y = laoi_child_maybe(L, &observer_objects);
     refuse_busy(L, y);
     if (!y->is.core) luaL_error(L, "attempt to use a closed observer");
+    laoi_refuse_played(L, y->is.space);
     return y;
 }
 
