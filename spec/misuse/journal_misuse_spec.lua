@@ -5,6 +5,13 @@ local journal = require "aoi.journal"
 
 local function hear() end
 
+-- More than is collected before a method hands it on.
+local function fill(space)
+  local rows = {}
+  for id = 1, 10000 do rows[3 * id - 2], rows[3 * id - 1], rows[3 * id] = id, id, id end
+  space:enter_many(rows)
+end
+
 local function raises(why, f, ...)
   local ok, err = pcall(f, ...)
   assert.is_false(ok)
@@ -98,5 +105,21 @@ describe("the function for the handlers of a player", function()
     raises("no handlers", player.step, player)
     player.space:close()
     raises("attempt to use a closed space", player.step, player)
+  end)
+end)
+
+describe("a space that is closed while it is recorded", function()
+  it("is closed where bytes wait for the sink, which gets them when the journal stops", function()
+    local chunks = {}
+    local space = aoi.new()
+    local record = journal.record(space, function(bytes) chunks[#chunks + 1] = bytes end)
+    fill(space)
+    space:close()
+    raises("attempt to use a closed space", space.count, space)
+    raises("attempt to use a closed space", journal.record, space, hear)
+    record:stop()
+    local player = journal.open(table.concat(chunks))
+    while player:step() do end -- luacheck: ignore
+    assert.equal(10000, player.space:count())
   end)
 end)

@@ -141,7 +141,7 @@ void laoi_refuse_played(lua_State *L, const laoi_space *b) {
 laoi_space *laoi_self(lua_State *L) {
     laoi_space *b = laoi_maybe(L);
     laoi_refuse_played(L, b);
-    if (b->sink_due) laoi_hand_on(L, b); /* which may do anything */
+    if (b->sink_due && b->core) laoi_hand_on(L, b); /* which may do anything */
     if (!b->core) luaL_error(L, "attempt to use a closed space");
     return b;
 }
