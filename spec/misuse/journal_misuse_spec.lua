@@ -123,3 +123,32 @@ describe("a space that is closed while it is recorded", function()
     assert.equal(10000, player.space:count())
   end)
 end)
+
+describe("a second journal of a space", function()
+  it("is refused, and the first goes on", function()
+    local got = 0
+    local space = aoi.new()
+    journal.record(space, function(bytes) got = got + #bytes end) -- the space alone keeps it
+    raises("the space is recorded already", journal.record, space, hear)
+    raises("the space is recorded already", journal.record, space, "no/such/folder/journal")
+    collectgarbage()
+    collectgarbage()
+    raises("the space is recorded already", journal.record, space, hear)
+    local before = got
+    fill(space)
+    space:count()
+    assert(got - before > 65536, got - before)
+  end)
+
+  it("may follow the first, also where one between cannot be opened", function()
+    local got = 0
+    local space = aoi.new()
+    journal.record(space, hear):stop()
+    raises("cannot open", journal.record, space, "no/such/folder/journal")
+    local record = journal.record(space, function(bytes) got = got + #bytes end)
+    fill(space)
+    space:count()
+    assert(got > 65536, got)
+    record:stop()
+  end)
+end)

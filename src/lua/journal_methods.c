@@ -159,7 +159,7 @@ static bool ring_option(lua_State *L, int i, const char *name, void *ud) {
     return true;
 }
 
-enum { RECORDED = 1, SINK, RECORD_OPTIONS, RECORDER };
+enum { RECORDED = 1, SINK, RECORD_OPTIONS, RECORDER, RECORDED_TABLE };
 
 /* record(space, sink, { ring = bytes }) */
 static int journal_record(lua_State *L) {
@@ -181,19 +181,23 @@ static int journal_record(lua_State *L) {
     laoi_settable(L, RECORDER);
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));
     lua_setmetatable(L, RECORDER);
-    laoi_gettable(L, RECORDED);
-    lua_pushvalue(L, RECORDER);
-    lua_rawseti(L, -2, LAOI_JOURNAL); /* a place, before anything begins */
     laoi_space *b = laoi_self(L);
     if (b->core->journal) return laoi_argerror(L, RECORDED, "the space is recorded already");
     if (path && !(j->file = fopen(lua_tostring(L, SINK), "wb")))
         return laoi_argerror(L, SINK, "cannot open '%s': %s", lua_tostring(L, SINK), strerror(errno));
+    laoi_gettable(L, RECORDED);
+    lua_rawgeti(L, RECORDED_TABLE, LAOI_JOURNAL);
+    lua_pushvalue(L, RECORDER);
+    lua_rawseti(L, RECORDED_TABLE, LAOI_JOURNAL);   /* a place, before anything begins */
     if (j->file) setvbuf(j->file, NULL, _IONBF, 0); /* pieces are large, or should be safe at once */
     j->ring = ring > 0;
     j->space = b;
     aoi_journal_options o = {.write = ring ? NULL : j->file ? write_file : collect_piece, .ud = j, .ring = ring};
     int result = aoi_journal_start(b->core, &o, &j->core);
-    if (result != AOI_OK) return cannot_write(L, j, result);
+    if (result != AOI_OK) {
+        lua_rawseti(L, RECORDED_TABLE, LAOI_JOURNAL); /* one that has ended, or nil */
+        return cannot_write(L, j, result);
+    }
     if (!j->ring) hand_on(L, j, RECORDER);
     lua_settop(L, RECORDER);
     return 1;
