@@ -26,6 +26,8 @@ describe("memory that runs out", function()
     run("refused_memory.lua", aoi.engines()[1], "immediate", "on_error")
   end)
 
+  it("loses no piece of a journal", function() run("journal_memory.lua") end)
+
   for _, engine in ipairs(tree.engines) do
     for _, delivery in ipairs { "immediate", "deferred" } do
       -- a deferred space delivers only in flush, the same way

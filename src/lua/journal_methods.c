@@ -18,12 +18,12 @@
 enum { SINK_PIECE = 1 << 16 }; /* bytes that are collected before a method hands them on */
 
 typedef struct laoi_journal {
-    aoi_journal *core; /* NULL: stopped */
-    laoi_space *space; /* whose `sink_due` it sets; valid while the core is open on it */
-    FILE *file;        /* or NULL: collected */
-    int error;         /* errno of what could not be written */
-    bool ring;
-    laoi_bytes out;
+    aoi_journal *core;  /* NULL: stopped */
+    laoi_space *space;  /* whose `sink_due` it sets; valid while the core is open on it */
+    FILE *file;         /* or NULL: collected */
+    int error;          /* errno of what could not be written */
+    bool ring, handing; /* handing: a string is made of `piece` */
+    laoi_bytes out, piece;
 } laoi_journal;
 
 /* ---- recording ---------------------------------------------------------------------------------------------------- */
@@ -38,7 +38,10 @@ static bool write_file(void *ud, const void *bytes, size_t size) {
 
 static bool collect_piece(void *ud, const void *bytes, size_t size) {
     laoi_journal *j = ud;
-    if (!laoi_collect(&j->out, bytes, size)) return false;
+    if (!laoi_collect(&j->out, bytes, size)) {
+        j->error = ENOMEM;
+        return false;
+    }
     if (j->out.size >= SINK_PIECE && j->space) j->space->sink_due = true;
     return true;
 }
@@ -52,22 +55,40 @@ static void end_recording(laoi_journal *j) {
     j->file = NULL;
 }
 
-/* What is collected, to the function of the journal at index i.  Its error ends the journal and is raised. */
+static int push_piece(lua_State *L) {
+    const laoi_journal *j = lua_touserdata(L, 1);
+    lua_pushlstring(L, j->piece.bytes, j->piece.size);
+    return 1;
+}
+
+/* What is collected, to the function of the journal at index i.  Its error ends the journal and is raised.
+ *
+ * Making a string may be refused memory: then the piece is kept, and is the first of the next time.  It may run a
+ * finalizer, too, which may use the space, or stop the journal: what it has to hand on goes behind the piece. */
 static void hand_on(lua_State *L, laoi_journal *j, int i) {
-    if (!j->out.size) return;
-    laoi_bytes *piece = laoi_new_bytes(L); /* first, because garbage may be collected, and the space used */
-    laoi_bytes empty = *piece;
-    *piece = j->out;
-    j->out = empty;
+    const laoi_bytes empty = {.alloc = j->out.alloc, .ud = j->out.ud};
+    if (j->handing) return;
     laoi_gettable(L, i);
     lua_rawgeti(L, -1, 1);
-    lua_pushlstring(L, piece->bytes, piece->size);
-    laoi_free_bytes(piece);
+    lua_pushcfunction(L, push_piece); /* a closure before 5.2: garbage may be collected here, too */
+    lua_pushlightuserdata(L, j);
+    const bool kept = j->piece.size > 0;
+    if (!kept) j->piece = j->out, j->out = empty;
+    if (!j->piece.size) {
+        lua_pop(L, 4);
+        return;
+    }
+    j->handing = true;
+    bool failed = lua_pcall(L, 1, 1, 0) != 0;
+    j->handing = false;
+    if (failed) lua_error(L);
+    laoi_free_bytes(&j->piece);
     if (lua_pcall(L, 1, 0, 0) != 0) {
         end_recording(j);
         lua_error(L);
     }
-    lua_pop(L, 2);
+    lua_pop(L, 1);
+    if (kept || !j->core) hand_on(L, j, i);
 }
 
 void laoi_hand_on(lua_State *L, laoi_space *b) {
@@ -108,6 +129,7 @@ static int journal_gc(lua_State *L) {
     laoi_journal *j = laoi_object(L, JOURNAL_NAME);
     end_recording(j);
     laoi_free_bytes(&j->out);
+    laoi_free_bytes(&j->piece);
     return 0;
 }
 
@@ -175,6 +197,7 @@ static int journal_record(lua_State *L) {
     laoi_journal *j = laoi_newuserdata(L, sizeof *j);
     memset(j, 0, sizeof *j);
     j->out.alloc = lua_getallocf(L, &j->out.ud);
+    j->piece = j->out;
     lua_createtable(L, 1, 0);
     lua_pushvalue(L, SINK);
     lua_rawseti(L, -2, 1);
