@@ -107,6 +107,8 @@ double laoi_finite(lua_State *L, int i);
 double laoi_number(lua_State *L, int i);
 /* The sight at i if it is an open one of that space, or NULL. */
 aoi_sight *laoi_sight_argument(lua_State *L, int i, const laoi_space *b);
+/* The same as option `name` of the table at i, or an error.  Nothing is collected after it has been found open. */
+aoi_sight *laoi_sight_option(lua_State *L, int i, const char *name, const laoi_space *b);
 int laoi_position(lua_State *L, const laoi_space *b, int i, double *pos); /* returns the index after it */
 double laoi_radius(lua_State *L, int i);
 /* A message at i, a string or as skynet gives it, a pointer and a length; NULL: it is neither. */

@@ -55,6 +55,7 @@ static int h_near(lua_State *L) {
     laoi_area_arg a;
     uint32_t ago = history_ago(L, h);
     int i = laoi_near_arguments(L, h->is.space, 3, pos, &a);
+    h = history_self(L); /* still open? reading the area may cause a finalizer to run */
     int result = a.none ? AOI_OK : aoi_history_near(h->is.core, ago, pos, &a.area, &ids, &n);
     return laoi_answer(L, h->is.space, h_near, i, result, ids, NULL, n);
 }

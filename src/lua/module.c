@@ -208,6 +208,7 @@ static int adopt_node(lua_State *L, laoi_space *b, const laoi_area_arg *area, co
                       int enter) {
     aoi_area a = area->area;
     a.silent = !laoi_check_handlers(L, enter) && !b->deferred;
+    b = laoi_self(L); /* still open? reading arguments may cause a finalizer to run */
     laoi_gettable(L, 1);
     int t = lua_gettop(L);
     laoi_forget_freed(L, b, t); /* before a slot is used again */
@@ -263,7 +264,6 @@ static int l_adopt(lua_State *L) {
             laoi_argerror(L, SEEN, "id %d: integer expected, got %s", (int)k + 1, luaL_typename(L, -1));
         lua_pop(L, 1);
     }
-    b = laoi_self(L); /* still open? the buffer may have caused a finalizer to run */
     return adopt_node(L, b, &a, seen, n, counted ? COUNT + 1 : COUNT);
 }
 
@@ -284,10 +284,11 @@ static void require_shape(lua_State *L, const laoi_space *b, aoi_node n, int sha
 
 static int l_set_area(lua_State *L) {
     laoi_space *b = laoi_self_of(L, 4);
-    aoi_node n = laoi_node(L, b, 2, NULL);
     laoi_area_arg a;
+    laoi_node(L, b, 2, NULL); /* its errors come first */
     laoi_area(L, b, 4, &a);
-    return done(L, b, aoi_set_area(b->core, n, &a.area));
+    b = laoi_self(L); /* still open? reading the area may cause a finalizer to run */
+    return done(L, b, aoi_set_area(b->core, laoi_node(L, b, 2, NULL), &a.area));
 }
 
 static int l_set_facing(lua_State *L) {

@@ -95,6 +95,7 @@ static int l_near(lua_State *L) {
     double pos[3];
     laoi_area_arg a;
     int i = laoi_near_arguments(L, b, 2, pos, &a);
+    b = laoi_self(L); /* still open? reading fields of a table may cause a finalizer to run */
     int result = a.none ? AOI_OK : aoi_near(b->core, pos, &a.area, &ids, &n);
     return laoi_answer(L, b, l_near, i, result, ids, NULL, n);
 }
@@ -147,6 +148,7 @@ static int l_nearest(lua_State *L) {
         i = optional_mask(L, i + 1, &mask, &masked);
     }
     check_buffer_in(L, b, i);
+    b = laoi_self(L);              /* still open? see l_near */
     if (masked && !mask) most = 0; /* to the core 0 is any kind */
     int result = aoi_nearest(b->core, pos, (uint64_t)most < SIZE_MAX ? (size_t)most : SIZE_MAX, radius, mask, &ids, &n);
     return laoi_answer(L, b, l_nearest, i, result, ids, NULL, n);
@@ -164,6 +166,7 @@ static int l_sweep(lua_State *L) {
     double radius = laoi_radius(L, i);
     i = optional_mask(L, i + 1, &mask, &masked);
     check_buffer_in(L, b, i);
+    b = laoi_self(L);            /* still open? see l_near */
     bool none = masked && !mask; /* to the core 0 is any kind */
     int result = none ? AOI_OK : aoi_sweep(b->core, from, to, radius, mask, &ids, &times, &n);
     if (!open_answer(L, b, i, result, 2 * n)) return l_sweep(L);

@@ -53,6 +53,17 @@ aoi_sight *laoi_sight_argument(lua_State *L, int i, const laoi_space *b) {
     return is && laoi_is_open(g) && g->space == b ? g->core : NULL;
 }
 
+aoi_sight *laoi_sight_option(lua_State *L, int i, const char *name, const laoi_space *b) {
+    lua_pushstring(L, name);
+    lua_rawget(L, i);
+    aoi_sight *g = laoi_sight_argument(L, lua_gettop(L), b);
+    if (!g)
+        laoi_argerror(L, i, "bad value for option '%s' (an open sight of the same space expected, got %s)", name,
+                      laoi_value(L, lua_gettop(L)));
+    lua_pop(L, 1);
+    return g;
+}
+
 /* ---- making and closing ------------------------------------------------------------------------------------------ */
 
 typedef struct walls_option_arg {
@@ -63,10 +74,7 @@ typedef struct walls_option_arg {
 static bool walls_option(lua_State *L, int i, const char *name, void *ud) {
     walls_option_arg *a = ud;
     if (strcmp(name, "walls") != 0) return false;
-    a->walls = laoi_sight_argument(L, lua_gettop(L), a->b);
-    if (!a->walls)
-        laoi_argerror(L, i, "bad value for option 'walls' (an open sight of the same space expected, got %s)",
-                      laoi_value(L, lua_gettop(L)));
+    a->walls = laoi_sight_option(L, i, name, a->b);
     return true;
 }
 
@@ -77,6 +85,7 @@ static int g_new(lua_State *L) {
     laoi_no_more(L, 3);
     laoi_child *g = laoi_new_on_space(L, b, sizeof *g);
     laoi_give_class(L);
+    if (a.walls) a.walls = laoi_sight_option(L, 2, "walls", b); /* both still open? a table may run a finalizer */
     aoi_sight *core;
     int result = aoi_sight_open(b->core, a.walls, &core);
     if (result != AOI_OK) return laoi_done(L, result);
@@ -199,7 +208,7 @@ static int g_add(lua_State *L) {
     laoi_space *b = g->space;
     laoi_area_arg a;
     uint32_t linger = 0;
-    aoi_entity e = laoi_entity(L, b, 2);
+    laoi_entity(L, b, 2); /* its error comes first */
     int64_t node_id = laoi_integer(L, 3);
     laoi_area(L, b, 4, &a);
     for (int i = HANDLERS_AT + 2; i > HANDLERS_AT; i--)
@@ -210,15 +219,14 @@ static int g_add(lua_State *L) {
             break;
         }
     (void)laoi_check_handlers(L, HANDLERS_AT);
+    g = sight_self(L); /* still open? reading arguments may cause a finalizer to run */
     laoi_gettable(L, 1);
     lua_rawgeti(L, -1, 1);
     laoi_gettable(L, lua_gettop(L)); /* the space's */
     int t = lua_gettop(L);
     laoi_forget_freed(L, b, t); /* before a slot is used again */
     a.area.user_data = laoi_prepare_handlers(L, b, t, HANDLERS_AT, HANDLERS_AT + 1);
-    g = sight_self(L); /* still open? */
-    e = laoi_entity(L, b, 2);
-    int result = aoi_sight_add_node(g->core, e, node_id, &a.area, linger, NULL);
+    int result = aoi_sight_add_node(g->core, laoi_entity(L, b, 2), node_id, &a.area, linger, NULL);
     laoi_settle_handlers(L, b, t, result == AOI_OK);
     if (result == AOI_EEXIST)
         return laoi_argerror(L, 3, "entity %s already has a node %s", laoi_spell(L, laoi_integer(L, 2)),

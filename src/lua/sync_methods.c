@@ -93,8 +93,7 @@ static bool sync_option(lua_State *L, int i, const char *name, void *ud) {
         a->o.quantum = v;
     } else if (!strcmp(name, "fields") && a->making) laoi_fields_option(L, i, a->making);
     else if (!strcmp(name, "sight") && a->making) {
-        a->o.sight = laoi_sight_argument(L, lua_gettop(L), a->space);
-        if (!a->o.sight) bad_option(L, i, name, "an open sight of the same space expected");
+        a->o.sight = laoi_sight_option(L, i, name, a->space);
     } else if (!strcmp(name, "self")) {
         if (!lua_isboolean(L, -1)) bad_option(L, i, name, "a boolean expected");
         a->o.clients.self = lua_toboolean(L, -1);
@@ -138,14 +137,7 @@ static int y_new(lua_State *L) {
     laoi_no_more(L, 3);
     laoi_sync *y = laoi_new_on_space(L, b, sizeof *y);
     laoi_give_class(L);
-    if (a.o.sight) { /* both still open? making a table may run a finalizer */
-        lua_pushliteral(L, "sight");
-        lua_rawget(L, 2);
-        a.o.sight = laoi_sight_argument(L, lua_gettop(L), b);
-        if (!a.o.sight) return bad_option(L, 2, "sight", "an open sight of the same space expected");
-        lua_pop(L, 1);
-    }
-    laoi_self(L);
+    if (a.o.sight) a.o.sight = laoi_sight_option(L, 2, "sight", b); /* both still open? a table may run a finalizer */
     aoi_relevance clients = a.o.clients;
     a.o.clients = (aoi_relevance){0};
     aoi_sync *core;
@@ -197,7 +189,8 @@ static int y_set_view(lua_State *L) {
     if (lua_type(L, 3) != LUA_TNUMBER) laoi_typeerror(L, 3, "number");
     (void)view_arg(L, y, e, 3, &view);
     laoi_area(L, y->space, 4, &area);
-    return laoi_done(L, aoi_sync_set_view(y->core, e, view, &area.area));
+    y = laoi_sync_self(L, 4); /* still open? reading the area may cause a finalizer to run */
+    return laoi_done(L, aoi_sync_set_view(y->core, sync_client(L, y), view, &area.area));
 }
 
 static int y_add(lua_State *L) {
@@ -208,10 +201,12 @@ static int y_add(lua_State *L) {
     sync_options_arg a = {0};
     if (!AOI_IS_NULL(aoi_sync_node(y->core, e)))
         return laoi_argerror(L, 2, "entity %s is already a client", laoi_spell(L, laoi_integer(L, 2)));
+    aoi_sync_get_defaults(y->core, &a.o.clients);
     const uint32_t count = view_args(L, y, areas);
     for (uint32_t k = 0; k < count; k++) views[k] = areas[k].area;
-    aoi_sync_get_defaults(y->core, &a.o.clients);
     laoi_read_options(L, 4, sync_option, &a);
+    y = laoi_sync_self(L, 4); /* still open? reading areas may cause a finalizer to run */
+    e = laoi_entity(L, y->space, 2);
     check_relevance(L, 4, y->core, &a.o.clients);
     return laoi_done(L, aoi_sync_add_views(y->core, e, views, count, &a.o.clients));
 }
@@ -381,6 +376,7 @@ static int y_tick(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 2);
     if (!lua_isfunction(L, 2) && !luaL_getmetafield(L, 2, "__call")) laoi_typeerror(L, 2, "function");
     lua_settop(L, CALLBACK);
+    y = laoi_sync_self(L, 2); /* still open? a name may cause a finalizer to run */
     lua_pushinteger(L, 0);
     if (aoi_sync_begin(y->core) != AOI_OK) return laoi_nomemory(L);
     return tick_run(L, 0);
