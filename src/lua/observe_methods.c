@@ -59,6 +59,7 @@ static int o_changes(lua_State *L) {
     laoi_observer *y = observer_self(L);
     observed_bytes t = {NULL, 0};
     lua_pushcfunction(L, push_observed);
+    y = observer_self(L); /* still open? a function is a closure before 5.2, and may cause a finalizer to run */
     return hand_over(L, y, aoi_observe(y->is.core, &t.bytes, &t.size), &t);
 }
 
@@ -77,6 +78,7 @@ static int o_structure(lua_State *L) {
     if (most < 0) laoi_argerror(L, 6, "number must not be negative");
     if (one) at[0] = bound(L, 7), at[1] = bound(L, 8);
     lua_pushcfunction(L, push_observed);
+    y = observer_self(L); /* still open? see o_changes */
     uint32_t parts = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
     return hand_over(L, y, aoi_observe_structure(y->is.core, lo, hi, one ? at : NULL, parts, &t.bytes, &t.size), &t);
 }

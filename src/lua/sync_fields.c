@@ -123,8 +123,15 @@ int laoi_sync_put(lua_State *L) {
 
 void laoi_push_value(lua_State *L, int type, const aoi_value *v) {
     if (type == AOI_BOOL) lua_pushboolean(L, v->number != 0);
-    else if (type >= AOI_STRING) lua_pushlstring(L, v->bytes, v->size);
-    else if (type >= AOI_F32) lua_pushnumber(L, v->number);
+    else if (type >= AOI_STRING) {
+#if LUA_VERSION_NUM < 502
+        char copy[AOI_MOST_VALUE]; /* garbage is collected before the string is made: a finalizer may free the bytes */
+        const char *bytes = v->size ? memcpy(copy, v->bytes, v->size) : "";
+#else
+        const char *bytes = v->bytes;
+#endif
+        lua_pushlstring(L, bytes, v->size);
+    } else if (type >= AOI_F32) lua_pushnumber(L, v->number);
     else laoi_pushinteger(L, (int64_t)v->number);
 }
 

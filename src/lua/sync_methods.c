@@ -324,6 +324,22 @@ static int y_knowers(lua_State *L) {
 
 enum { CALLBACK = 2, BYTES = 3, TICK_TOP = 3 }; /* on the stack: self, the callback, bytes so far */
 
+/* Pushes a message; false where it may have changed before it was read.  Before 5.2 garbage is collected first, then the
+ * string is made: what a finalizer frees must have been copied, into a buffer that is made before. */
+static bool push_bytes(lua_State *L, const laoi_sync *y, const aoi_message *m) {
+#if LUA_VERSION_NUM < 502
+    const uint32_t used = y->space->calls;
+    char *copy = laoi_newbuffer(L, m->size);
+    if (y->space->calls != used) return false;
+    lua_pushlstring(L, memcpy(copy, m->bytes, m->size), m->size);
+    lua_remove(L, -2);
+#else
+    (void)y;
+    lua_pushlstring(L, (const char *)m->bytes, m->size);
+#endif
+    return true;
+}
+
 /* Pushes the callback and what it is called with; false when no client has news, or nothing is open any more. */
 static bool push_message(lua_State *L, laoi_sync *y, size_t *size) {
     aoi_message m;
@@ -333,8 +349,7 @@ static bool push_message(lua_State *L, laoi_sync *y, size_t *size) {
         *size = m.size;
         lua_pushvalue(L, CALLBACK);
         laoi_pushinteger(L, m.client);
-        lua_pushlstring(L, (const char *)m.bytes, m.size);
-        if (laoi_is_open(y) && aoi_sync_sent(y->core)) return true;
+        if (push_bytes(L, y, &m) && laoi_is_open(y) && aoi_sync_sent(y->core)) return true;
         lua_settop(L, TICK_TOP);
     }
     return false;

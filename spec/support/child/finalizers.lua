@@ -21,6 +21,13 @@ local function mortal(f)
   return proxy
 end
 
+local NAME = ("somebody "):rep(100)
+
+-- Not one of the errors that a call may raise: those are strings.
+local function wrong(what)
+  error(setmetatable({}, { __tostring = function() return what end }))
+end
+
 -- Answers of one piece: n values that are there.
 local calls = {
   { "view", function(s) return s:view(1, 1) end },
@@ -59,7 +66,18 @@ local calls = {
   { "sync:add", function(_, o) return o.list, 0, o.sync:add(2, o.area) end },
   { "sync:set_view", function(_, o) return o.list, 0, o.sync:set_view(1, 1, o.area) end },
   { "sync:tick", function(_, o) return o.list, 0, o.sync:tick(o.callable) end },
-  { "sync:get", function(_, o) return o.list, 0, o.sync:get(1, "name") end },
+  { "sync:get", function(_, o)
+    local name = o.sync:get(1, "name")
+    if name ~= NAME and name ~= "nobody" then wrong "another value" end
+    return o.list, 0
+  end },
+  { "sync:tick, and its bytes", function(_, o)
+    o.sync:tick(o.hear)
+    if o.bytes and not pcall(aoi.sync.read, o.bytes) then wrong "another message" end
+    return o.list, 0
+  end },
+  { "observer:changes", function(_, o) return o.list, 0, o.observer:changes() end },
+  { "observer:structure", function(_, o) return o.list, 0, o.observer:structure(0, 0, 9, 9) end },
 }
 
 -- What finalizers do to the space.
@@ -71,6 +89,8 @@ local deeds = {
   function(_, o) o.sight:close() end,
   function(_, o) o.sync:close() end,
   function(_, o) o.history:close() end,
+  function(_, o) o.observer:close() end,
+  function(_, o) o.sync:put(1, "name", "nobody") end,
   function(s)
     local rows = {}
     for q = 1, 300 do rows[3 * q - 2], rows[3 * q - 1], rows[3 * q] = 1000 + q, 1, 1 end
@@ -85,10 +105,12 @@ local function objects_on(space)
     list = {}, rows = { 0, 0, 9, 9 }, area = { shape = "circle", radius = 5 }, handlers = { enter = function() end },
     callable = setmetatable({}, { __call = function() end }), sight = aoi.sight.new(space),
     sync = aoi.sync.new(space, { fields = { { "name", "string" } } }), history = history.new(space, 3),
+    observer = aoi.observe(space),
   }
+  function o.hear(_, bytes) o.bytes = bytes end
   o.walls, o.sighted = { walls = o.sight }, { sight = o.sight }
   o.sync:add(1, 5)
-  o.sync:put(1, "name", "somebody")
+  o.sync:put(1, "name", NAME)
   o.history:tick()
   return o
 end
