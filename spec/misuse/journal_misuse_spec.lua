@@ -63,7 +63,7 @@ describe("the function for the handlers of a player", function()
       raises(busy, player.seek, player, 0)
       raises(busy, player.seek, player, 5)
       raises(busy, player.cursor.info, player.cursor)
-      assert.equal("aoi.Cursor", getmetatable(player.cursor))
+      raises(busy, getmetatable(player.cursor).__gc, player.cursor)
     end)
   end)
 

@@ -129,9 +129,7 @@ void laoi_set_type(lua_State *L, const char *type, const char *maker, lua_CFunct
     const luaL_Reg collector[] = {{"__gc", gc}, {NULL, NULL}};
     lua_createtable(L, 0, 4);
     lua_pushstring(L, type);
-    lua_pushvalue(L, -1);
     lua_setfield(L, meta, "__name");
-    lua_setfield(L, meta, "__metatable"); /* getmetatable tells the name: __gc stays the collector's */
     laoi_set_functions(L, meta, collector);
     lua_createtable(L, 0, 16);
     laoi_set_functions(L, meta, m);
