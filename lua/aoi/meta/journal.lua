@@ -11,7 +11,7 @@
 --- What `journal.read` takes.
 ---@class aoi.PlayOptions
 ---@field engine? aoi.Engine to play on; without it the recorded one
----@field handlers? fun(id: integer, node_id: integer): function|aoi.Handlers?, function? as for `aoi.load`; it uses neither player nor space
+---@field handlers? fun(id: integer, node_id: integer): function|aoi.Handlers?, function? as for `aoi.load`
 
 --- What is in a journal.
 ---@class aoi.JournalInfo
