@@ -62,6 +62,9 @@ function checks.nothing(value, n, name)
   if value ~= nil then fail(n, name, "nothing expected, got " .. type(value), 3) end
 end
 
+--- Whether a space is open.
+function checks.is_open(space) return (pcall(space.count, space)) end
+
 --- An open space.
 function checks.open(space)
   local ok, err = pcall(space.count, space)
@@ -74,7 +77,7 @@ function checks.space(space, module, name)
   if space == module then error("calling 'new' on bad self (call " .. name .. ".new(space) with a dot)", 3) end
   local ok, method = pcall(function() return space.add_node end)
   if not ok or method == nil then fail(1, "new", ("aoi.space expected, got %s"):format(got(space)), 3) end
-  if type(space) == "userdata" and not pcall(space.count, space) then
+  if type(space) == "userdata" and not checks.is_open(space) then
     fail(1, "new", "the space is closed", 3)
   end
 end

@@ -293,7 +293,7 @@ function Sight:tick(none)
   end
   for _, side in ipairs(self.order) do unmark(side) end
   local n, calls = 0, self.calls
-  while self.first <= self.last do
+  while self.first <= self.last and checks.is_open(self.space) do -- a handler may close it
     local i = self.first
     local side, event, target = calls[i], calls[i + 1], calls[i + 2]
     calls[i], calls[i + 1], calls[i + 2] = nil, nil, nil

@@ -314,7 +314,7 @@ end
 ---@return table data
 function Triggers:save()
   checks.self(self, Triggers, "save", "triggers:save()")
-  if not pcall(self.space.count, self.space) then error("'save': the space is closed", 2) end
+  if not checks.is_open(self.space) then error("'save': the space is closed", 2) end
   local data, why = saved.save(self)
   if not data then error("'save': " .. why, 2) end
   return data
@@ -329,7 +329,7 @@ end
 ---@return integer n how many
 function Triggers:load(data, filters)
   checks.self(self, Triggers, "load", "triggers:load(data)")
-  if not pcall(self.space.count, self.space) then error("'load': the space is closed", 2) end
+  if not checks.is_open(self.space) then error("'load': the space is closed", 2) end
   checks.type(data, "table", 1, "load")
   if filters ~= nil then checks.type(filters, "function", 2, "load") end
   local own, why = saved.check(self, data, filters)
@@ -360,7 +360,7 @@ end
 --- Removes every trigger and region. Closing twice is harmless, and so is closing after the space.
 function Triggers:close()
   checks.self(self, Triggers, "close", "triggers:close()")
-  local is_open = pcall(self.space.count, self.space)
+  local is_open = checks.is_open(self.space)
   while #self.all > 0 do
     local t = self.all[#self.all]
     if is_open then t:remove() else kill(t) end

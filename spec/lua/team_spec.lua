@@ -119,6 +119,14 @@ for _, engine in ipairs(aoi.engines()) do
       assert.equal(2, calls)
     end)
 
+    it("a handler that closes the space ends the tick", function()
+      sight:add("red", 1, { radius = 200, mask = BLUE })
+      space:enter(8, 1, 0, BLUE)
+      sight.handlers.enter = function() space:close() end
+      assert.equal(1, sight:tick())
+      assert.has_error(function() sight:tick() end, "attempt to use a closed space")
+    end)
+
     it("random histories agree with counting", function()
       local random = rng.new(11)
       local polygons = {}

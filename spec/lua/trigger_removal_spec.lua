@@ -204,6 +204,59 @@ for _, engine in ipairs(aoi.engines()) do
       nothing_left()
     end)
 
+    local kinds = {
+      plain = {}, interval = { interval = 1 }, linger = { linger = 1 }, outside = { outside = true },
+      limit = { limit = 1 }, once = { once = true }, cooldown = { cooldown = 1 },
+    }
+    local deliveries = {
+      disable = function(t) t:disable() end,
+      set_mask = function(t) t:set_mask(0) end,
+      set_area = function(t) t:set_area(t.outside and 2000 or 1) end,
+      move = function(t) space:move(2, t.outside and 0 or 1000, 0) end,
+      update = function(t)
+        space:move(2, t.outside and 0 or 1000, 0)
+        triggers:update(5)
+      end,
+    }
+
+    for kind, options in pairs(kinds) do
+      for name, deliver in pairs(deliveries) do
+        it(("a handler of a trigger, %s, closes the space in %s"):format(kind, name), function()
+          local calls = 0
+          local function close()
+            calls = calls + 1
+            space:close()
+          end
+          handlers.t = { radius = 10, leave = close, stay = kind == "interval" and close or nil }
+          space:enter(2, kind == "outside" and 1000 or 5, 0)
+          space:enter(3, kind == "outside" and 1000 or 5, 0)
+          local t = triggers:add(1, "t", options)
+          deliver(t)
+          assert.is_true(calls == 1 or kind == "linger") -- which may leave later
+          space:close()
+          assert.is_false(t:alive())
+          assert.is_false(t:has(2))
+          t:remove()
+          triggers:update(10)
+          nothing_left()
+        end)
+      end
+    end
+
+    it("a handler closes the space while drained events are dispatched", function()
+      space, triggers = f.open { delivery = "deferred" }
+      local calls = 0
+      handlers.t = { radius = 10, enter = function()
+        calls = calls + 1
+        space:close()
+      end }
+      for id = 1, 3 do space:enter(id, 0, 0) end
+      triggers:add(1, "t")
+      triggers:dispatch(space:drain {})
+      assert.equal(1, calls)
+      nothing_left()
+    end)
+
     it("dropped spaces and triggers are garbage", function()
       local weak = setmetatable({}, { __mode = "k" })
       local function drop()

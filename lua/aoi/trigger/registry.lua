@@ -24,10 +24,12 @@ local registry = {}
 local ROUND = 256 -- updates; a dead trigger is found in the current round or in the next
 local MOST = 64 -- records: each costs the misses of a large world
 
---- Whether the node of a slot, and with it the entity that carries it, is still in the space.
+--- Whether the node of a slot, and with it the entity that carries it, is still in the space. A handler may have closed
+--- that: then no node is there.
 function registry.alive_at(set, slot, id)
   local space, node = set.space, set.base - slot
-  return set.radius(space, id, node) ~= nil or reserved.has_node(space, id, node) -- boxes and polygons have no radius
+  local is_open, radius = pcall(set.radius, space, id, node)
+  return is_open and (radius ~= nil or reserved.has_node(space, id, node)) -- boxes and polygons have no radius
 end
 
 --- The same of a trigger.

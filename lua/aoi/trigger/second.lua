@@ -5,6 +5,7 @@
 --   linger    the second sees what lingers, by overrides, and nothing else: it reports targets that leave the space
 
 local admission = require "aoi.trigger.admission"
+local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
 local visits = require "aoi.trigger.visits"
 
@@ -49,7 +50,7 @@ function second.install(t, area, add_first)
   if not t.outside then return add_first(area) end
   area.mask = nil
   local ok, err = pcall(add_first, area) -- its own events call nothing; others may wait
-  if reserved.has_node(t.set.space, t.id, t.node) then add(t) end
+  if registry.alive(t) then add(t) end
   if not ok then error(err, 0) end
 end
 
@@ -74,8 +75,8 @@ end
 
 --- Removes the second node, if it is there.
 function second.remove(t)
-  local space = t.set.space
-  if t.second and reserved.has_node(space, t.id, t.second) then space:remove_node(t.id, t.second) end
+  local set = t.set
+  if t.second and registry.alive_at(set, set.base - t.second, t.id) then set.space:remove_node(t.id, t.second) end
 end
 
 --- A node of a trigger with visits, by its slot, sees a target.
