@@ -57,6 +57,7 @@
 --         mutes                     see aoi.trigger.steps; nil for most
 --         label                     its name, as its nodes have it
 --         mask, disabled            the mask that `enable` restores
+--         layers                    as they were given, nil for those of its entity
 --         is_region                 whether its entity goes with it
 --         second                    see aoi.trigger.second; nil for most
 --         visits, known, gate, ...  nil for plain triggers, else see aoi.trigger.visits
@@ -95,6 +96,7 @@ local Triggers, Trigger -- the two classes, below
 ---@field angle? number radians, the opening of a sector, > 0 and at most 2 pi
 ---@field points? number[] corners of a polygon, `x1, y1, x2, y2, ...`, relative to the entity
 ---@field mask? integer bits of the kinds that count, all without it
+---@field layers? integer bits of the layers that count, those of the entity without it
 ---@field filter? fun(id: integer, target: integer, trigger: aoi.Trigger): any targets that count
 ---@field interval? number seconds, > 0, from `enter` to the first `stay`, and to each next one
 ---@field after? number seconds, >= 0, from `enter` to `dwell`
@@ -149,7 +151,7 @@ end
 -- A trigger that has no entity yet.
 local function new_trigger(set, name, o)
   local t = setmetatable({
-    set = set, name = name, data = o.data, mask = o.mask, disabled = not o.enabled, sight = o.sight,
+    set = set, name = name, data = o.data, mask = o.mask, layers = o.layers, disabled = not o.enabled, sight = o.sight,
   }, Trigger)
   t.label = tostring(name):gsub("%z", ""):sub(1, 255) -- for explanations, journals and viewers
   if t.label == "" then t.label = nil end
@@ -450,23 +452,28 @@ function Trigger:set_radius(radius, keep)
   checks.call("set_radius", IN_SET_RADIUS, space.set_radius, space, self.id, self.node, radius, keep)
 end
 
---- Changes its whole area, with exactly the difference in events. The mask stays, unless the area has one.
+--- Changes its whole area, with exactly the difference in events. Mask and layers stay, unless the area has them.
 ---@param area number|aoi.Area half-extent of a square in world units, or the table
 function Trigger:set_area(area)
   expect_alive(self, "set_area")
   if area == nil then checks.fail(1, "set_area", "number or table expected, got no value") end
-  local own = { mask = self.mask }
+  local own = { mask = self.mask, layers = self.layers }
   if type(area) == "table" then
     for name, value in pairs(area) do own[name] = value end
   else
     own.radius = area
   end
-  local mask = own.mask
-  if self.outside then own.mask = nil elseif self.disabled then own.mask = 0 end
-  local space = self.set.space
-  if self.outside and mask ~= nil and not check.is_whole(mask) then checks.fail(1, "set_area", "bad 'mask'") end
+  local space, mask, layers = self.set.space, own.mask, own.layers
+  if self.outside then
+    local fault = checks.near_fault(space, { radius = 0, mask = mask, layers = layers })
+    if fault then checks.fail(1, "set_area", fault) end
+    own.mask, own.layers = nil, second.ALL
+  elseif self.disabled then
+    own.mask = 0
+  end
   checks.call("set_area", IN_SET, space.set_area, space, self.id, self.node, own)
-  if not self.outside then self.mask = mask elseif alive(self) then self:set_mask(mask or -1) end
+  self.mask, self.layers = mask, layers
+  if self.outside and alive(self) then second.set_mask(self) end
 end
 
 --- Turns a sector, with exactly the difference in events.

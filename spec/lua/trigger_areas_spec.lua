@@ -115,6 +115,81 @@ describe("triggers", function()
   end)
 end)
 
+describe("layers of triggers", function()
+  -- Entities 2 and 3 are on the layers that count, 4 and 5 are not; the even ones are where the trigger looks for them.
+  local function start(options)
+    local space, triggers, take, own = new(options)
+    local x = own.outside and 100 or 1
+    space:enter(1, 0, 0)
+    for id = 2, 5 do
+      space:enter(id, id % 2 == 0 and x or 50, 0)
+      space:set_layers(id, id % 4 < 2 and 4 or 2)
+    end
+    return space, triggers, take, x
+  end
+
+  local kinds = { plain = {}, visits = { interval = 1 }, linger = { linger = 1 }, outside = { outside = true } }
+  for name, options in pairs(kinds) do
+    it("say what counts, " .. name, function()
+      options.radius, options.layers = 10, 2
+      local space, triggers, take, x = start(options)
+      local t = triggers:add(1, "t")
+      assert.same(options.outside and { "+2", "+3" } or { "+2" }, take())
+      space:move(4, 51 - x, 0)
+      space:move(4, x, 0)
+      assert.same({}, take())
+      space:set_layers(4, 6)
+      assert.same({ "+4" }, take())
+      space:set_layers(4, 4)
+      triggers:advance(9)
+      assert.same({ "-4" }, take())
+      t:set_area { shape = "circle", radius = 20 } -- the layers stay
+      assert.same({}, take())
+      t:disable()
+      take()
+      t:set_area { radius = 10, layers = 4 }
+      assert.same({}, take())
+      t:enable()
+      assert.same(options.outside and { "+4", "+5" } or { "+4" }, take())
+      t:set_area { radius = 10, layers = 2 }
+      triggers:advance(9)
+      assert.same(options.outside and { "+2", "+3", "-4", "-5" } or { "+2", "-4" }, take())
+      t:set_mask(1)
+      assert.same({}, take())
+      assert.has_error(function() t:set_area { radius = 10, layers = 2.5 } end)
+      assert.is_true(t:has(2))
+    end)
+
+    it("are saved, " .. name, function()
+      options.radius, options.layers = 10, 2
+      local space, triggers = start(options)
+      triggers:add(1, "t")
+      local data = triggers:save()
+      local copy = aoi.load(space:save())
+      local own, n = triggers.handlers.t, 0
+      own.enter = function() n = n + 1 end
+      own.leave = own.enter
+      local loaded = trigger.new(copy, { t = own })
+      loaded:load(data)
+      assert.equal(0, n)
+      assert.equal(2, loaded:save().triggers[1].layers)
+      copy:move(4, 50, 0)
+      copy:move(4, 200, 0)
+      assert.equal(0, n)
+      loaded:get(1, "t"):set_area(30)
+      assert.equal(0, n)
+      data.triggers[1].layers = 2 ^ 80
+      assert.has_error(function() trigger.new(copy, { t = own }):load(data) end)
+    end)
+  end
+
+  it("are of the handlers beside a shape of its own, as the mask is", function()
+    local space, triggers = start { radius = 10, layers = 2 }
+    local t = triggers:add(1, "t", { shape = "circle", radius = 3 })
+    assert.equal(2, space:area(1, t.node).layers)
+  end)
+end)
+
 describe("areas that triggers refuse", function()
   local function refused(words, options, own)
     local space, triggers, _, handlers = new(own)
@@ -159,6 +234,7 @@ describe("areas that triggers refuse", function()
     refused("bad option '1' in handlers 't' (unknown)", { radius = 1 }, { 5 })
     refused("bad option 'onEnter' in handlers 't' (unknown)", { radius = 1 }, { onEnter = print })
     refused("bad option 'radius' in handlers 't' (a number >= 0 expected, got -5)", nil, { radius = -5 })
+    refused("bad option 'layers' (bits expected, got 1.5)", { radius = 1, layers = 1.5 })
     refused("bad option 'limit' in handlers 't' (a whole number >= 1 expected, got 0)", { radius = 1 }, { limit = 0 })
     refused("bad option 'raduis' (unknown)", { raduis = 5 }, { radius = 1 })
     refused("bad option 'enter' (unknown)", { radius = 5, enter = print })

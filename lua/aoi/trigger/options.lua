@@ -36,6 +36,7 @@ local AREA = {
 
 local KNOWN = {
   mask = { whole, "kind bits" },
+  layers = { whole, "bits" },
   filter = { function(v) return type(v) == "function" end, "a function" },
   interval = { positive, "a number > 0" },
   after = { delay, "a number >= 0" },
@@ -143,6 +144,7 @@ function options.read(set, name, given, is_region)
   check_names(from)
   local o = read_values(from)
   o.area = read_area(from)
+  o.area.layers = o.layers
   check_area(set.space, o.area)
   if o.sight and (o.outside or o.linger) then fail("sight", "not beside 'outside' or 'linger'", 3) end
   if o.sight then

@@ -1,7 +1,7 @@
 -- Triggers as plain data, and back: what `Triggers:save` and `Triggers:load` do.
 --
 --   { version, time, triggers = { oldest first
---       { id, name, node, region = {x, y [, z]}, area, mask, disabled, filter = "own" or "shared",
+--       { id, name, node, region = {x, y [, z]}, area, mask, layers, disabled, filter = "own" or "shared",
 --         interval, after, limit, cooldown, once, linger, outside, spent, ready, data, second,
 --         targets = {id, ...}                             of a plain trigger: what is inside
 --         visits = { { target, state, since, stays } ... }   of others: the queue first, in its order
@@ -26,7 +26,7 @@ local saved = {}
 
 local VERSION = 1
 local STATES = { [visits.REFUSED] = "refused", [visits.WAITING] = "waiting", [visits.INSIDE] = "inside" }
-local OPTIONS = { "mask", "interval", "after", "once", "linger", "outside", "spent", "data", "second" }
+local OPTIONS = { "mask", "layers", "interval", "after", "once", "linger", "outside", "spent", "data", "second" }
 
 -- Saving ------------------------------------------------------------------------------------------------------------
 
@@ -157,7 +157,8 @@ local DATA = { version = { function(v) return v == VERSION end, true }, time = {
 DATA.triggers = { is_list, true }
 local TRIGGER = {
   id = { check.is_whole, true }, name = { function(v) return v ~= nil end, true }, node = { check.is_whole, true },
-  region = { is_list }, area = { is_table, true }, mask = { check.is_whole }, disabled = { is_true },
+  region = { is_list }, area = { is_table, true }, mask = { check.is_whole }, layers = { check.is_whole },
+  disabled = { is_true },
   filter = { function(v) return v == "own" or v == "shared" end },
   interval = { is_positive }, after = { is_delay },
   limit = { is_index }, cooldown = { is_positive }, once = { is_true }, spent = { is_true },
@@ -243,7 +244,9 @@ local function plain_fault(set, s)
   end
 end
 
-local function is_mask(set, mask) return not checks.near_fault(set.space, { radius = 0, mask = mask }) end
+local function are_bits(set, mask, layers)
+  return not checks.near_fault(set.space, { radius = 0, mask = mask, layers = layers })
+end
 
 local function place_fault(set, s)
   local x, y, z = s.region[1], s.region[2], s.region[3]
@@ -255,7 +258,8 @@ end
 local function area_fault(set, s)
   local why = checks.area_fault(set.space, s.area)
   if why then return "'area': " .. why end
-  if not is_mask(set, s.area.mask) or not is_mask(set, s.mask) then return "bad 'mask'" end
+  if not are_bits(set, s.area.mask) or not are_bits(set, s.mask) then return "bad 'mask'" end
+  if not are_bits(set, 0, s.layers) then return "bad 'layers'" end
 end
 
 -- Whether the region's entity is still there, from before the space was loaded.

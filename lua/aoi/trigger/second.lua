@@ -1,7 +1,7 @@
 -- The second node of a trigger with `outside` or `linger`: what its events and those of the first one mean together.
 --
 --   outside   the first node sees all that is in the area, the second, of infinite radius, all that counts: inside the
---             trigger is what the second sees and the first does not; the mask is the second's
+--             trigger is what the second sees and the first does not; mask and layers are the second's
 --   linger    the second sees what lingers, by overrides, and nothing else: it reports targets that leave the space
 
 local admission = require "aoi.trigger.admission"
@@ -10,6 +10,9 @@ local reserved = require "aoi.reserved"
 local visits = require "aoi.trigger.visits"
 
 local second = {}
+
+local ALL = -1 -- layers: all bits
+second.ALL = ALL
 
 local function is_seen(t, node, target)
   local space = t.set.space
@@ -23,12 +26,21 @@ function second.covers(t, target)
   return is_seen(t, t.second, target) and not is_seen(t, t.node, target)
 end
 
---- Gives the node whose mask is that of the trigger the mask that it has, none while it is disabled. A second node that
---- is still to be added, while events that waited before the first one are delivered, comes with it.
+-- Of the second node of a trigger with `outside`; no mask while it is disabled.
+local function area_of(t)
+  return { radius = math.huge, mask = t.disabled and 0 or t.mask, layers = t.layers, label = t.label }
+end
+
+--- Gives the node whose mask is that of the trigger the mask that it has, none while it is disabled; a second node its
+--- layers, too. One that is still to be added, while events that waited before the first one are delivered, comes with
+--- them.
 function second.set_mask(t)
-  local space, node = t.set.space, t.outside and t.second or t.node
-  if t.outside and not reserved.has_node(space, t.id, node) then return end
-  space:set_mask(t.id, node, t.disabled and 0 or t.mask or -1)
+  local space = t.set.space
+  if not t.outside then
+    space:set_mask(t.id, t.node, t.disabled and 0 or t.mask or -1)
+  elseif reserved.has_node(space, t.id, t.second) then
+    space:set_area(t.id, t.second, area_of(t))
+  end
 end
 
 --- Gives a trigger the id of its second node, if it needs one.
@@ -38,17 +50,17 @@ end
 
 -- That of a trigger with `outside`.
 local function add(t, seen)
-  local set, area = t.set, { radius = math.huge, mask = t.disabled and 0 or t.mask, label = t.label }
+  local set, area = t.set, area_of(t)
   if seen then return set.space:adopt(t.id, t.second, area, seen, set.enter, set.leave) end
   return set.space:add_node(t.id, t.second, area, set.enter, set.leave)
 end
 
 --- Adds the nodes of a trigger; that of one that lingers comes with the first target that does.
--- @param area of the first one, with the mask
+-- @param area of the first one, with mask and layers
 -- @param add_first adds the first node, of an area
 function second.install(t, area, add_first)
   if not t.outside then return add_first(area) end
-  area.mask = nil
+  area.mask, area.layers = nil, ALL
   local ok, err = pcall(add_first, area) -- its own events call nothing; others may wait
   if registry.alive(t) then add(t) end
   if not ok then error(err, 0) end
