@@ -134,6 +134,13 @@ checks.end_list = require "aoi.end_list"
 
 local dimensions = setmetatable({}, { __mode = "k" })
 
+--- A number that tells the lives of an id apart, nil if there is no such entity. What only has the methods of a space
+--- cannot tell them apart.
+function checks.life(space, id)
+  if type(space) == "userdata" then return core.life(space, id) end
+  return space:has(id) or nil
+end
+
 --- 2 or 3. `near` takes two coordinates only where there are two; a mask of 0 finds nothing.
 function checks.dimensions(space)
   local d = dimensions[space]

@@ -20,7 +20,7 @@
 
 -- How it is built
 --
---   space --(handlers of a team's nodes)--> team { count = {target -> nodes that see it}, known = {target -> true} }
+--   space --(handlers of a team's nodes)--> team { count = {target -> nodes that see it}, known = {target -> life} }
 --         --(handlers of the bushes)------> inside { entity -> { bush -> true } }
 --   either marks targets; tick judges those that are marked, and calls
 --
@@ -54,7 +54,7 @@ end
 
 local function new_side(self, name)
   local side = {
-    name = name, count = {}, known = {}, gone = {}, marked = {}, changed = {}, n = 0, nodes = {}, size = 0, bound = 16,
+    name = name, count = {}, known = {}, marked = {}, changed = {}, n = 0, nodes = {}, size = 0, bound = 16,
   }
   function side.enter(_, target)
     side.count[target] = (side.count[target] or 0) + 1
@@ -63,7 +63,6 @@ local function new_side(self, name)
   function side.leave(_, target)
     local n = side.count[target] - 1
     side.count[target] = n > 0 and n or nil
-    if n == 0 and not self.space:has(target) then side.gone[target] = true end -- what comes by that id is another
     mark(side, target)
   end
   self.sides[name] = side
@@ -130,23 +129,24 @@ local function sweep(self, side)
   side.bound = 2 * side.size + 16
 end
 
--- Into the queue of calls: side, event, target.
-local function queue(self, side, event, target)
+-- Into the queue of calls: side, event, target, and which life of its id that is.
+local function queue(self, side, event, target, life)
   local calls, last = self.calls, self.last
-  calls[last + 1], calls[last + 2], calls[last + 3] = side, event, target
-  self.last = last + 3
+  calls[last + 1], calls[last + 2], calls[last + 3], calls[last + 4] = side, event, target, life
+  self.last = last + 4
 end
 
+-- What a team knows is one life of an id: what comes by that id later is another.
 local function judge(self, side, event)
   for i = 1, side.n do
     local target = side.changed[i]
-    local known, now = side.known[target], is_visible(self, side, target)
-    if event == "leave" and known and (side.gone[target] or not now) then
+    local known, now = side.known[target], is_visible(self, side, target) and checks.life(self.space, target)
+    if event == "leave" and known and known ~= now then
       side.known[target] = nil
-      queue(self, side, "leave", target)
+      queue(self, side, "leave", target, known)
     elseif event == "enter" and now and not known then
-      side.known[target] = true
-      queue(self, side, "enter", target)
+      side.known[target] = now
+      queue(self, side, "enter", target, now)
     end
   end
 end
@@ -154,7 +154,7 @@ end
 local function unmark(side)
   for i = 1, side.n do
     local target = side.changed[i]
-    side.marked[target], side.gone[target], side.changed[i] = nil, nil, nil
+    side.marked[target], side.changed[i] = nil, nil
   end
   side.n = 0
 end
@@ -295,11 +295,11 @@ function Sight:tick(none)
   local n, calls = 0, self.calls
   while self.first <= self.last and checks.is_open(self.space) do -- a handler may close it
     local i = self.first
-    local side, event, target = calls[i], calls[i + 1], calls[i + 2]
-    calls[i], calls[i + 1], calls[i + 2] = nil, nil, nil
-    self.first = i + 3
-    if event == "enter" and not self.space:has(target) then -- gone since it was judged
-      side.known[target] = nil
+    local side, event, target, life = calls[i], calls[i + 1], calls[i + 2], calls[i + 3]
+    calls[i], calls[i + 1], calls[i + 2], calls[i + 3] = nil, nil, nil, nil
+    self.first = i + 4
+    if event == "enter" and checks.life(self.space, target) ~= life then -- gone since it was judged
+      if side.known[target] == life then side.known[target] = nil end
     else
       n = n + 1
       local handler = self.handlers[event]

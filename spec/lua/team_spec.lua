@@ -191,6 +191,72 @@ for _, engine in ipairs(aoi.engines()) do
   end)
 end
 
+for _, delivery in ipairs { "immediate", "deferred" } do
+  for _, walls in ipairs { false, true } do
+    describe(("lives of a team's target, %s, %s:"):format(delivery, walls and "walls" or "no walls"), function()
+      local space, sight, heard
+
+      before_each(function()
+        space = aoi.new { delivery = delivery }
+        heard = {}
+        sight = team.new(space, {
+          enter = function(_, target) heard[#heard + 1] = "+" .. target end,
+          leave = function(_, target) heard[#heard + 1] = "-" .. target end,
+          sight = walls and require("aoi.sight").new(space) or nil,
+        })
+        space:enter(1, 0, 0, RED)
+        space:enter(9, 1, 0, BLUE)
+        sight:add("red", 1, { radius = 5, mask = BLUE })
+      end)
+
+      local function told()
+        if delivery == "deferred" then for _ = 1, 2 do space:flush() end end
+        sight:tick()
+        local list = heard
+        heard = {}
+        return list
+      end
+
+      local function renew()
+        space:leave(9)
+        space:enter(9, 2, 0, BLUE)
+      end
+
+      it("another by the same id is new", function()
+        assert.same({ "+9" }, told())
+        renew()
+        assert.same({ "-9", "+9" }, told())
+        space:leave(9)
+        space:enter(9, 100, 0, BLUE)
+        assert.same({ "-9" }, told())
+        assert.same({}, told())
+      end)
+
+      it("it comes in a handler of the space", function()
+        assert.same({ "+9" }, told())
+        space:enter(2, 500, 0)
+        space:add_node(2, 1, 5, renew)
+        space:enter(3, 500, 0)
+        assert.same({ "-9", "+9" }, told())
+      end)
+
+      it("it comes in a handler of the team", function()
+        space:enter(8, 1, 0, BLUE)
+        sight.handlers.enter = function(_, target)
+          heard[#heard + 1] = "+" .. target
+          sight.handlers.enter = function(_, other) heard[#heard + 1] = "+" .. other end
+          space:leave(17 - target)
+          space:enter(17 - target, 1, 0, BLUE)
+        end
+        local first = told()
+        assert.equal(1, #first)
+        assert.same({ first[1] == "+8" and "+9" or "+8" }, told())
+        assert.same({}, told())
+      end)
+    end)
+  end
+end
+
 describe("teams:", function()
   it("take 3D and deferred spaces", function()
     local space = aoi.new { dimensions = 3, delivery = "deferred" }
@@ -203,6 +269,23 @@ describe("teams:", function()
     space:flush()
     sight:tick()
     assert.same({ 2 }, heard)
+  end)
+
+  it("take what has the methods of a space", function()
+    local space = aoi.new()
+    local wrapped = setmetatable({}, { __index = function(_, name)
+      return function(_, ...) return space[name](space, ...) end
+    end })
+    local heard = {}
+    local sight = team.new(wrapped, { enter = function(_, target) heard[#heard + 1] = target end })
+    space:enter(1, 0, 0)
+    space:enter(2, 1, 1)
+    sight:add("red", 1, 10)
+    sight:tick()
+    assert.same({ 2 }, heard)
+    space:leave(2)
+    sight:tick()
+    assert.same({}, (sight:known "red"))
   end)
 
   it("forget watchers that have left", function()

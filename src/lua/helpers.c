@@ -12,6 +12,17 @@ static int helper_lowest(lua_State *L) {
     return 2;
 }
 
+/* life(space, id): a number that tells the lives of an id apart, nil if there is no such entity.  An entity's index takes 30
+ * bits and a live generation is odd: of the others of it as many as a double holds, so that the number comes again after 2^23
+ * lives of one record. */
+static int helper_life(lua_State *L) {
+    const laoi_space *b = laoi_self(L);
+    const aoi_entity e = aoi_find(b->core, laoi_integer(L, 2));
+    if (AOI_IS_NULL(e)) lua_pushnil(L);
+    else laoi_pushinteger(L, (int64_t)(e.generation >> 1 & 0x7fffff) << 30 | e.index);
+    return 1;
+}
+
 /* base64(bytes) */
 static int helper_base64(lua_State *L) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -33,8 +44,8 @@ static int helper_base64(lua_State *L) {
 
 void laoi_open_helpers(lua_State *L, int space_meta) {
     static const luaL_Reg helpers[] = {
-        {"lowest", helper_lowest}, {"base64", helper_base64}, {"call_as", laoi_call_as}, {NULL, NULL}};
-    lua_createtable(L, 0, 3);
+        {"lowest", helper_lowest}, {"life", helper_life}, {"base64", helper_base64}, {"call_as", laoi_call_as}, {NULL, NULL}};
+    lua_createtable(L, 0, 4);
     laoi_set_functions(L, space_meta, helpers);
     lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
     lua_insert(L, -2);

@@ -7,6 +7,7 @@
 -- A trigger is open while fewer than `limit` are inside, `cooldown` has passed since the last one was admitted, and
 -- `once` has not fired.
 
+local checks = require "aoi.checks"
 local clock = require "aoi.trigger.clock"
 local registry = require "aoi.trigger.registry"
 local reserved = require "aoi.reserved"
@@ -182,11 +183,11 @@ local function exit(t, visit, gone)
   return run(t.set)
 end
 
--- Whether a target that went out of the area stays inside for a while.
+-- Whether a target that went out of the area stays inside for a while, and is not another by the same id.
 local function may_linger(t, visit)
   local target = visit.target
   return t.linger and visit.state == INSIDE and not t.disabled and not (t.mutes and t.mutes[target])
-    and t.set.space:has(target)
+    and checks.life(t.set.space, target) == visit.life
 end
 
 --- A target went out of the area. If that is because the carrier has left, the trigger is silent.
