@@ -22,7 +22,7 @@
 --
 --   space --(handlers of a team's nodes)--> team { count = {target -> nodes that see it}, known = {target -> life} }
 --         --(handlers of the bushes)------> inside { entity -> { bush -> true } }
---   either marks targets; tick judges those that are marked, and calls
+--   the first mark targets, and so does tick for entities that the others note; it judges what is marked, and calls
 --
 -- Nothing is kept for a single node but its id, team.nodes: {watcher -> node id}. Those of watchers that have left the
 -- space are dropped when their number may have doubled.
@@ -70,7 +70,7 @@ local function new_side(self, name)
   return side
 end
 
--- An entity came into a bush or went out of one: what each team knows of it, and what it sees for its teams.
+-- What each team knows of an entity, and what it sees for its teams.
 local function mark_entity(self, id)
   for _, side in ipairs(self.order) do
     if side.count[id] then mark(side, id) end
@@ -83,18 +83,33 @@ local function mark_entity(self, id)
   end
 end
 
+-- An entity came into a bush or went out of one. The tick marks what it sees then: with a sight no event tells of a
+-- target that it lost and saw again between two ticks.
+local function note(self, id)
+  if self.is_noted[id] then return end
+  self.is_noted[id] = true
+  self.noted[#self.noted + 1] = id
+end
+
+local function mark_noted(self)
+  for i, id in ipairs(self.noted) do
+    mark_entity(self, id)
+    self.noted[i], self.is_noted[id] = nil, nil
+  end
+end
+
 local function new_bush_handlers(self)
   return {
     enter = function(bush, id)
       self.inside[id] = self.inside[id] or {}
       self.inside[id][bush] = true
-      mark_entity(self, id)
+      note(self, id)
     end,
     leave = function(bush, id)
       local bushes = self.inside[id]
       bushes[bush] = nil
       if next(bushes) == nil then self.inside[id] = nil end
-      mark_entity(self, id)
+      note(self, id)
     end,
   }
 end
@@ -178,7 +193,7 @@ function team.new(space, handlers, none)
     end
   end
   local self = setmetatable({
-    space = space, handlers = handlers, sides = {}, order = {}, inside = {}, buffer = {},
+    space = space, handlers = handlers, sides = {}, order = {}, inside = {}, noted = {}, is_noted = {}, buffer = {},
     calls = {}, first = 1, last = 0,
   }, Sight)
   self.in_bush = new_bush_handlers(self)
@@ -288,6 +303,7 @@ function Sight:tick(none)
   checks.nothing(none, 1, "tick")
   checks.open(self.space)
   if self.sight then self.sight:tick() end
+  mark_noted(self)
   for _, event in ipairs { "leave", "enter" } do
     for _, side in ipairs(self.order) do judge(self, side, event) end
   end

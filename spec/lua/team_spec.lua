@@ -193,7 +193,7 @@ end
 
 for _, delivery in ipairs { "immediate", "deferred" } do
   for _, walls in ipairs { false, true } do
-    describe(("lives of a team's target, %s, %s:"):format(delivery, walls and "walls" or "no walls"), function()
+    describe(("a team's target, %s, %s:"):format(delivery, walls and "walls" or "no walls"), function()
       local space, sight, heard
 
       before_each(function()
@@ -230,6 +230,17 @@ for _, delivery in ipairs { "immediate", "deferred" } do
         space:enter(9, 100, 0, BLUE)
         assert.same({ "-9" }, told())
         assert.same({}, told())
+      end)
+
+      it("it is lost where the watcher leaves its bush while it is away", function()
+        sight:bush { -5, -5, 5, -5, 5, 5, -5, 5 }
+        assert.same({ "+9" }, told())
+        space:move(1, 100, 100)
+        space:move(1, 5.5, 0) -- beside the bush
+        assert.same({ "-9" }, told())
+        space:move(1, 100, 100)
+        space:move(1, 0, 0)
+        assert.same({ "+9" }, told())
       end)
 
       it("it comes in a handler of the space", function()
