@@ -289,7 +289,7 @@ function Sight:bush(points)
   for i, v in ipairs(points) do corners[i] = v - (i % 2 == 1 and x or y) end
   local id = reserved.entity(space)
   if checks.dimensions(space) == 3 then space:enter(id, x, y, 0, 0) else space:enter(id, x, y, 0) end
-  local area = { shape = "polygon", points = corners }
+  local area = { shape = "polygon", points = corners, layers = -1 } -- all of them, not the bush's own
   checks.call("bush", { [4] = 1 }, space.add_node, space, id, reserved.node(space), area, self.in_bush)
   return id
 end

@@ -108,6 +108,18 @@ for _, engine in ipairs(aoi.engines()) do
       assert.same({ "red+9" }, told())
     end)
 
+    it("a bush hides on every layer", function()
+      sight:add("red", 1, { radius = 50, mask = BLUE, layers = 4 })
+      sight:bush { 4, -2, 8, -2, 8, 2, 4, 2 }
+      space:set_layers(9, 4)
+      space:move(9, 3, 0)
+      assert.same({ "red+9" }, told())
+      space:move(9, 5, 0)
+      assert.same({ "red-9" }, told())
+      space:move(1, 4.5, 0)
+      assert.same({ "red+9" }, told())
+    end)
+
     it("an error of a handler is raised, and the other calls are made", function()
       sight:add("red", 1, { radius = 200, mask = BLUE })
       space:enter(8, 1, 0, BLUE)
