@@ -447,6 +447,17 @@ describe("aoi.sync", function()
     end
   end)
 
+  it("refuses what stands beside the views of a list", function()
+    fresh {}
+    for key, area in pairs {
+      mask = { 5, 6, mask = 2 }, ["0.5"] = { 5, [0.5] = 6 }, ["-1"] = { 5, [-1] = 6 }, boolean = { 5, [true] = 6 },
+    } do
+      assert.has_error(function() sync:add(1, area) end,
+        ("bad argument #2 to 'add' (unknown option '%s' of a list of views)"):format(key))
+    end
+    sync:add(1, { 5, 6 })
+  end)
+
   it("tells a client with several views what any of them sees", function()
     fresh { quantum = 0.5 }
     sync:add(1, { { radius = 12 }, { radius = 25, mask = 4 }, { radius = 5, margin = 20 } })

@@ -154,12 +154,24 @@ static int y_new(lua_State *L) {
 
 /* ---- clients ----------------------------------------------------------------------------------------------------- */
 
+/* A list of n areas is nothing beside them: a field there would be for none of them. */
+static void refuse_named(lua_State *L, int i, size_t n) {
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        double k = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
+        if (k >= 1 && k <= (double)n && k == floor(k)) continue;
+        bool named = lua_type(L, -2) == LUA_TSTRING;
+        laoi_argerror(L, i, "unknown option '%s' of a list of views",
+                      named ? lua_tostring(L, -2) : laoi_key_name(L, -2));
+    }
+}
+
 /* An area, or a list of areas; how many. */
 static uint32_t view_args(lua_State *L, const laoi_sync *y, laoi_area_arg *out) {
     size_t n = lua_istable(L, 3) ? lua_rawlen(L, 3) : 0;
     if (n > AOI_MOST_VIEWS) laoi_argerror(L, 3, "at most %d views", AOI_MOST_VIEWS);
     if (!n) laoi_area(L, y->space, 3, out);
     lua_settop(L, 4);
+    if (n) refuse_named(L, 3, n);
     lua_pushvalue(L, 3);
     for (size_t k = 0; k < n; k++) {
         lua_rawgeti(L, 5, (int)k + 1);
