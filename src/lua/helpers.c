@@ -43,8 +43,11 @@ static int helper_base64(lua_State *L) {
 }
 
 void laoi_open_helpers(lua_State *L, int space_meta) {
-    static const luaL_Reg helpers[] = {
-        {"lowest", helper_lowest}, {"life", helper_life}, {"base64", helper_base64}, {"call_as", laoi_call_as}, {NULL, NULL}};
+    static const luaL_Reg helpers[] = {{"lowest", helper_lowest},
+                                       {"life", helper_life},
+                                       {"base64", helper_base64},
+                                       {"call_as", laoi_call_as},
+                                       {NULL, NULL}};
     lua_createtable(L, 0, 4);
     laoi_set_functions(L, space_meta, helpers);
     lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
