@@ -50,6 +50,7 @@
 --         triggers, names, inside, families, all, hand, share   see aoi.trigger.registry
 --         timers                    the heap of all timers
 --         same, upto                see aoi.trigger.clock
+--         closed                    true after `close`
 --         spare, spare_maps         see aoi.trigger.visits
 --         steps, mutes              see aoi.trigger.steps
 --         enter, leave              the handlers of all nodes, see aoi.trigger.events
@@ -180,6 +181,10 @@ local function install(set, t, id, area)
   end)
 end
 
+local function expect_open(set)
+  if set.closed then error("attempt to use a closed set of triggers", 3) end
+end
+
 --- A set of triggers on one space.
 ---@class aoi.Triggers
 ---@field time number seconds: the last `update`, or, while a timer's handler runs, when that was due
@@ -194,6 +199,7 @@ Triggers.__index = Triggers
 ---@return aoi.Trigger
 function Triggers:add(id, name, options)
   checks.self(self, Triggers, "add", "triggers:add(id, name)")
+  expect_open(self)
   checks.entity(self.space, id, 1, "add")
   local o = check.read(self, name, options)
   local t = new_trigger(self, name, o)
@@ -208,6 +214,7 @@ end
 ---@return aoi.Trigger
 function Triggers:region(name, options)
   checks.self(self, Triggers, "region", "triggers:region(name)")
+  expect_open(self)
   local o = check.read(self, name, options, true)
   local space, high = self.space, checks.dimensions(self.space) == 3
   if (o.z ~= nil) ~= high then check.fail("z", high and "required in 3D" or "the space is 2D", 2) end
@@ -331,6 +338,7 @@ end
 ---@return integer n how many
 function Triggers:load(data, filters)
   checks.self(self, Triggers, "load", "triggers:load(data)")
+  expect_open(self)
   if not checks.is_open(self.space) then error("'load': the space is closed", 2) end
   checks.type(data, "table", 1, "load")
   if filters ~= nil then checks.type(filters, "function", 2, "load") end
@@ -359,10 +367,11 @@ function Triggers:stats()
   return stats
 end
 
---- Removes every trigger and region. Closing twice is harmless, and so is closing after the space.
+--- Removes every trigger and region, and takes no more. Closing twice is harmless, and so is closing after the space.
 function Triggers:close()
   checks.self(self, Triggers, "close", "triggers:close()")
   local is_open = checks.is_open(self.space)
+  self.closed = true
   while #self.all > 0 do
     local t = self.all[#self.all]
     if is_open then t:remove() else kill(t) end

@@ -339,6 +339,16 @@ for _, engine in ipairs(aoi.engines()) do
       triggers:update(9)
       assert.equal("", take())
       nothing_left()
+      local data = triggers:save()
+      for _, call in ipairs {
+        function() triggers:add(1, "t", rich) end,
+        function() triggers:region("t", { x = 0, y = 0, radius = 10 }) end,
+        function() triggers:load(data) end,
+      } do
+        assert.has_error(call, "attempt to use a closed set of triggers")
+      end
+      assert.equal(1, space:count())
+      triggers = f.new_triggers()
       triggers:add(1, "t", rich)
       space:close()
       triggers:close()
