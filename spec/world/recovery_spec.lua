@@ -21,7 +21,7 @@ local tree = require "spec.support.tree"
 local SEED = random_run.seed("world recovery")
 local ACTIONS = random_run.steps(150)
 local FOUND = ACTIONS > 150 and 3 or 1 -- histories that must find each mistake: three in long runs
-local TRIES = 150 * FOUND              -- the rarest one shows in one history of twelve
+local TRIES = 1000 * FOUND             -- the rarest one shows in one history of a hundred
 
 local scenes = {
   {
