@@ -378,6 +378,25 @@ static void refused_wall(void) {
     close_space(s);
 }
 
+/* A sight, or a synchroniser, that shares walls and is refused memory for itself. */
+static void refused_sharing(void) {
+    setup u = {.engine = "grid", .dims = 2};
+    aoi_space *s = open_space(&u);
+    aoi_sight *g = NULL, *other = NULL;
+    aoi_sync *y = NULL;
+    EXPECT(aoi_sight_open(s, NULL, &g) == AOI_OK);
+    host_refuse(1, 1);
+    EXPECT(aoi_sight_open(s, g, &other) == AOI_ENOMEM);
+    EXPECT(host_relent() > 0);
+    for (long n = 1; n < 20 && !y; n++) {
+        host_refuse(n, 1);
+        int result = aoi_sync_open(s, &(aoi_sync_options){.sight = g}, &y);
+        EXPECT(result == (host_relent() > 0 ? AOI_ENOMEM : AOI_OK) || y);
+    }
+    EXPECT(y != NULL && aoi_check(s) == NULL);
+    close_space(s);
+}
+
 /* Lines of all lengths among walls of all lengths, near and far from the origin, against a loop over all walls. */
 static void rays(void) {
     enum { MANY = 400 };
@@ -510,6 +529,7 @@ int main(void) {
     RUN(ties);
     RUN(watchers_alone);
     RUN(refused_wall);
+    RUN(refused_sharing);
     RUN(rays);
     wall_touches = 0;
     RUN(histories);

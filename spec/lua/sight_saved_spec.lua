@@ -218,6 +218,45 @@ describe("a saved sight", function()
     end)
   end
 
+  it("can be loaded where one target has gone and another has come again", function()
+    local space = aoi.new()
+    local w = world(space, sights.new(space))
+    for id = 1, 4 do space:enter(id, 0, 0) end
+    w.sight:add(1, 7, 5, w.handlers)
+    w.sight:tick()
+    for _, id in ipairs { 2, 3, 4 } do
+      space:leave(id)
+      if id ~= 2 then space:enter(id, 0, 0) end
+      local copy = aoi.load(space:save(), function() return w.handlers.enter, w.handlers.leave end)
+      assert.is_true(copy:check())
+    end
+  end)
+
+  it("may owe leaves when a recording begins: others are delivered before them", function()
+    local space = aoi.new()
+    local w = world(space, sights.new(space))
+    space:enter(1, 0, 0)
+    space:add_node(1, 8, 5, w.handlers)
+    w.sight:add(1, 7, 5, w.handlers)
+    space:enter(2, 1, 0)
+    w.sight:tick()
+    space:leave(2)
+    local pieces = {}
+    local recording = journal.record(space, function(bytes) pieces[#pieces + 1] = bytes end)
+    w.log = {}
+    space:enter(3, 1, 0)
+    w.sight:tick()
+    recording:stop()
+    assert.same({ "1.8+3", "1.7-2", "1.7+3" }, w.log)
+    local played = {}
+    local player = journal.open(table.concat(pieces), { handlers = function()
+      return function(id, target, node) played[#played + 1] = ("%d.%d+%d"):format(id, node, target) end,
+        function(id, target, node) played[#played + 1] = ("%d.%d-%d"):format(id, node, target) end
+    end })
+    while player:step() do end -- luacheck: ignore
+    assert.same(w.log, played)
+  end)
+
   it("has its doors, and gives no id of a wall again", function()
     local space = aoi.new()
     local sight = sights.new(space)

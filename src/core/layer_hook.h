@@ -55,6 +55,7 @@ struct aoi_layer { /* the head of a layer */
     aoi_space *space;
     aoi_layer *next;
     aoi_event_queue *queue; /* of events of its own that wait, or NULL */
+    bool owes;              /* its next tick makes events that wait already in a space that is loaded meanwhile */
 };
 
 static inline aoi_layer_node *aoi_layer_node_from(uint64_t user_data) {
@@ -85,6 +86,7 @@ void aoi_layers_left(aoi_layer *first, uint32_t entity);
 void aoi_layers_free(aoi_layer *first);
 const aoi_queued *aoi_layers_take(aoi_space *s);   /* as aoi_take */
 size_t aoi_layers_waiting(const aoi_layer *first); /* events */
+bool aoi_layers_owe(const aoi_layer *first);
 const char *aoi_layers_check(const aoi_layer *first);
 
 #endif

@@ -133,7 +133,7 @@ bool aoi_layers_see(aoi_space *s) {
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
 void aoi_layer_open(aoi_space *s, aoi_layer *layer, const aoi_layer_class *class) {
-    *layer = (aoi_layer){class, s, s->layers, NULL};
+    *layer = (aoi_layer){.class = class, .space = s, .next = s->layers};
     s->layers = layer;
 }
 
@@ -209,6 +209,11 @@ size_t aoi_layers_waiting(const aoi_layer *first) {
     size_t count = 0;
     for (const aoi_layer *l = first; l; l = l->next) count += l->queue ? l->queue->count : 0;
     return count;
+}
+
+bool aoi_layers_owe(const aoi_layer *first) {
+    while (first && !first->owes) first = first->next;
+    return first != NULL;
 }
 
 const char *aoi_layers_check(const aoi_layer *first) {

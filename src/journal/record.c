@@ -287,10 +287,15 @@ static void note_taken(aoi_journal *j, const aoi_queued *e) {
     j->all_count++;
 }
 
+/* Whether no event waits but in the space's queue, here and in a space that is played from a snapshot. */
+static bool no_other_waits(aoi_space *s) {
+    return !aoi_layers_waiting(s->layers) && !aoi_layers_owe(s->layers) && aoi_is_settled(s);
+}
+
 void aoi_log_taken(aoi_space *s, const aoi_queued *e) {
     aoi_journal *j = s->journal;
     if (j->failed) return;
-    if (s->queue.count || aoi_layers_waiting(s->layers) || !aoi_is_settled(s)) {
+    if (s->queue.count || !no_other_waits(s)) {
         note_taken(j, e);
         return;
     }
@@ -303,7 +308,7 @@ void aoi_log_all_taken(aoi_space *s) {
     aoi_journal *j = s->journal;
     const aoi_event_queue *q = &s->queue;
     if (j->failed || !q->count) return;
-    if (aoi_layers_waiting(s->layers) || !aoi_is_settled(s)) {
+    if (!no_other_waits(s)) {
         for (uint32_t i = q->head; (i = aoi_queue_from(q, i)) < q->top; i++) note_taken(j, q->events + i);
         return;
     }

@@ -215,6 +215,7 @@ static int tick(aoi_sight *g) {
     notice_moves(g);
     look_at_due(g);
     if (!g->sink && !put_changes(g)) return AOI_ENOMEM;
+    g->layer.owes = false;
     for (; i < g->due_count && (!g->sink || put_to_sink(g, g->pairs + g->due[i])); i++)
         if (settle_pair(g, g->due[i])) g->due[stay++] = g->due[i];
     bool all = i == g->due_count;

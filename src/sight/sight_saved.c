@@ -385,7 +385,7 @@ static bool restore_event(restoring *r) {
         if (!aoi_restore_gone_node(s, node_id, gone.user_data, &node)) return restore_fails(r, NULL);
     }
     if (!aoi_queue_ready(&s->world.memory, &r->g->queue)) return restore_fails(r, NULL);
-    const uint32_t life = t == AOI_NONE ? r->g->queue.top : s->world.entities[t].generation;
+    const uint32_t life = t == AOI_NONE ? 2 * r->g->queue.top : s->world.entities[t].generation; /* even: of none */
     aoi_queued *e = aoi_queue_append(&r->g->queue, (int)kind, node, t, life);
     e->watcher = watcher;
     e->target = target;

@@ -82,6 +82,7 @@ static void pair_part(aoi_sight *g, uint32_t pair) {
     if (p->of_target[0] != AOI_NONE) g->pairs[p->of_target[0]].of_target[1] = p->of_target[1];
     aoi_index_remove(&g->index, pair_hash(p->watch, p->target), pair);
     p->flags = (uint8_t)((p->flags & ~AOI_PAIR_AREA) | AOI_PAIR_GONE);
+    if (p->flags & AOI_PAIR_SEEN && !g->sink) g->layer.owes = true;
     aoi_pair_due(g, pair);
 }
 
@@ -307,7 +308,7 @@ int aoi_sight_open_for(aoi_space *s, aoi_walls *walls, const aoi_sight_sink *sin
     aoi_memory *m = &s->world.memory;
     aoi_sight *g = aoi_resize(m, NULL, 0, sizeof *g);
     aoi_walls *own = g && !walls ? aoi_walls_new(m, s->world.dims) : walls;
-    if (!own) {
+    if (!g || !own) {
         if (g) aoi_resize(m, g, sizeof *g, 0);
         return AOI_ENOMEM;
     }
