@@ -328,16 +328,17 @@ static bool answer_places(aoi_space *s, const aoi_area_state *is, const double *
     for (uint32_t i = 0; i < t->group_count; i++)
         if (!answer_together(s, is, at, t->groups + i, reach, &found)) return false;
     if (!aoi_answer_ready(s, found, false)) return false;
-    int64_t *out = s->ids_out;
     for (size_t i = 0; i < n; i++) {
         const aoi_question *p = t->places + i, *ahead = i + NEAR_AHEAD < n ? p + NEAR_AHEAD : p;
-        const int64_t *from = t->found + p->start;
         for (uint32_t k = 0; k < ahead->count; k += AOI_CACHE_LINE / 8) AOI_PREFETCH(t->found + ahead->start + k);
-        for (uint32_t k = 0; k < p->count; k++) out[k] = from[k];
-        out += p->count;
-        t->ends[i] = (uint32_t)(out - s->ids_out);
+        if (p->count) { /* else there may be no array */
+            int64_t *out = s->ids_out + s->answer_count;
+            const int64_t *from = t->found + p->start;
+            for (uint32_t k = 0; k < p->count; k++) out[k] = from[k];
+        }
+        s->answer_count += p->count;
+        t->ends[i] = s->answer_count;
     }
-    s->answer_count = (uint32_t)(out - s->ids_out);
     return true;
 }
 
