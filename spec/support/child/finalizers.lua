@@ -9,17 +9,11 @@ local engine = ...
 
 local aoi = require "aoi"
 local history = require "aoi.history"
+local mortal = require "spec.support.mortal"
 
 pcall(collectgarbage, "incremental")
 collectgarbage("setpause", 0)
 collectgarbage("setstepmul", 1000000)
-
-local function mortal(f)
-  if _VERSION ~= "Lua 5.1" then return setmetatable({}, { __gc = f }) end
-  local proxy = newproxy(true) -- luacheck: ignore
-  getmetatable(proxy).__gc = f
-  return proxy
-end
 
 local NAME = ("somebody "):rep(100)
 

@@ -5,17 +5,8 @@ local mode, what, engine, delivery = ...
 
 local aoi = require "aoi"
 local dump = require "spec.support.dump"
+local mortal = require "spec.support.mortal"
 local rng = require "spec.support.rng"
-
-local collects_userdata_only = _VERSION == "Lua 5.1" -- no __gc on tables, LuaJIT without 5.2 extensions included
-
--- Something whose end is noticed by f.
-local function mortal(f)
-  if not collects_userdata_only then return setmetatable({}, { __gc = f }) end
-  local proxy = newproxy(true) -- luacheck: ignore
-  getmetatable(proxy).__gc = f
-  return proxy
-end
 
 local function start()
   if mode == "generational" then return collectgarbage("generational") end

@@ -3,16 +3,10 @@
 -- it while a piece is handed on.
 local aoi = require "aoi"
 local journal = require "aoi.journal"
+local mortal = require "spec.support.mortal"
 
 local refuse, relent = refuse, relent -- luacheck: ignore
 local NO_MEMORY = "not enough memory"
-
-local function mortal(f)
-  if _VERSION ~= "Lua 5.1" then return setmetatable({}, { __gc = f }) end
-  local proxy = newproxy(true) -- luacheck: ignore
-  getmetatable(proxy).__gc = f
-  return proxy
-end
 
 -- A sink that needs no memory, and what it has been given.
 local function new_sink()
