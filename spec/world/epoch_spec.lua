@@ -45,13 +45,18 @@ local function samples(dimensions)
         id = -5, life = 7, kind = -1, client = 3, movers = { 4, 5, 6, 7 }, born = false, x = 1.5, y = -2, z = z,
         nodes = { { node = 8, client = 3, handle = 9, added = false, positions = true, area = area, width = 4,
                     seen = string.pack("<i4i4", 1, 2) } },
-        extra = { nodes = { [8] = { sight = true, linger = 3, states = string.pack("<i8i8", 2, 4 + 2 * 256) } } },
+        extra = {
+          nodes = { [8] = { sight = true, linger = 3, states = string.pack("<i8i8", 2, 4 + 2 * 256) } },
+          view = { area = 5, pins = { [4] = 2 } }, follows = { 2, 1 },
+          ghosts = { { id = 4, life = 2, kind = 1, x = 1.0, y = 2.0, z = z } },
+        },
       }, dimensions),
       epoch.hand({ id = 6, life = 1, kind = 1, client = 1, movers = { 0, 0, 0, 0 }, born = true, x = 0, y = 0, z = z,
                    nodes = {} }, dimensions),
     },
     [epoch.HOME] = { epoch.home(9, 8, 2), epoch.home(-9, 8, 0) },
     [epoch.ROWS] = { epoch.row(dimensions, 4, 5, 6, 7, 1.25, 2, z) },
+    [epoch.WANT] = { epoch.want(-4, 2, 1, epoch.WANTED) },
     [epoch.WALLS] = { epoch.walls { last = 7, list = { [7] = { 1, 2, 3, 4.5, z, z, open = true } } } },
   }
   list[1] = epoch.part(r:part(2), rows, dimensions)
@@ -73,6 +78,9 @@ describe("parts of an epoch", function()
                     seen = string.pack("<i4i4", 1, 2) }, hand.nodes[1])
       assert.same({ [8] = { sight = true, linger = 3, states = string.pack("<i8i8", 2, 516) } }, hand.extra.nodes)
       assert.same({ { last = 7, list = { [7] = { 1, 2, 3, 4.5, hand.z, hand.z, open = true } } } }, part[epoch.WALLS])
+      assert.same({ { id = 4, life = 2, kind = 1, x = 1.0, y = 2.0, z = hand.z } }, hand.extra.ghosts)
+      assert.same({ { [4] = 2 }, { 2, 1 } }, { hand.extra.view.pins, hand.extra.follows })
+      assert.same({ { id = -4, life = 2, shard = 1, what = epoch.WANTED } }, part[epoch.WANT])
       assert.is_true(part[epoch.HAND][2].born)
       assert.same({ { id = 9, life = 8, shard = 2 }, { id = -9, life = 8, shard = 0 } }, part[epoch.HOME])
       assert.equal(1.25, part[epoch.ROWS][1].x)
@@ -118,7 +126,7 @@ describe("parts of an epoch", function()
   it("are one form, of which anything else is refused", function()
     local list = samples(2)
     for _, bytes in ipairs { "", "\1\3\4", "\2\3\4\2", "\1\2\4\2", "\1\3\5\2", "\1\3\4\3", "\1\3\4\2\1",
-                             "\1\3\4\2\13" .. ("\0"):rep(8) } do
+                             "\1\3\4\2\14" .. ("\0"):rep(8) } do
       local part, reason = epoch.read(bytes, 2)
       assert.is_nil(part)
       assert.equal("string", type(reason))

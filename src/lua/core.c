@@ -46,6 +46,7 @@
 #include "lua/wire_pack.c"
 #include "lua/wire_post.c"
 #include "lua/world_areas.c"
+#include "lua/world_follow.c"
 #include "lua/world_map.c"
 #include "lua/world_outbox.c"
 #include "lua/world_parts.c"

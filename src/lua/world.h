@@ -5,6 +5,7 @@
  *   world_parts.c    what one shard tells another about an epoch: sections of rows, written and read
  *   world_retell.c   what shards tell each other when tiles change owners, and after one of them has died
  *   world_traits.c   which shards receive what Lua knows of an entity
+ *   world_follow.c   entities that shards far away must know
  *   world_areas.c    areas of nodes as bytes
  *   world_outbox.c   the client's side: moves sorted by shard
  *
@@ -81,6 +82,8 @@ typedef struct world_map {
 world_map *world_check_map(lua_State *L, int i);
 uint32_t world_tile(const world_map *m, double x, double y);
 uint32_t world_audience(world_map *m, uint32_t tile); /* AOI_NONE when memory is refused */
+bool world_has_member(const world_map *m, uint32_t set, uint32_t shard);
+void world_sort_shards(uint16_t *shards, uint32_t count);
 
 static inline uint32_t world_owner(const world_map *m, const double *pos) {
     return m->owners[world_tile(m, pos[0], pos[1])];
@@ -92,7 +95,7 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 /* ---- a shard ----------------------------------------------------------------------------------------------------- */
 
 /* What is reported of an epoch, by tag; beyond KIND the rows are written in Lua. */
-enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 13 };
+enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 14 };
 
 /* Flags of a record.  Barred: some clients may not move it; traits: Lua has more to report of it (world_traits.c). */
 enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4, WORLD_TRAITS = 8 };
@@ -104,6 +107,7 @@ typedef struct world_record { /* of an entity of the core, by the core's slot */
     uint32_t mover[2], batch[2]; /* the clients that moved it last, and the number of that batch of each */
     uint32_t forgot;             /* the epoch in which another one was last forgotten for these, 0: never */
     uint32_t doubted;            /* of a ghost: the epoch from which on no shard has named it (`retell`), 0: one has */
+    uint32_t follows;            /* of a real: the first of its followers, 0: it has none */
     uint32_t flags;
 } world_record;
 
@@ -112,6 +116,20 @@ typedef struct world_mover {
     bool concerning; /* others have to hear of it, or had, or it may have left the region: it is in `concerning` */
     double pos[3];
 } world_mover;
+
+/* One that begins to follow has not been told of the entity; one that ends has not been told that it is far. */
+enum { WORLD_FOLLOWS, WORLD_BEGINS, WORLD_ENDS };
+
+typedef struct world_follow { /* a shard that must know an entity wherever it is */
+    uint32_t next;            /* 0: it is the last */
+    uint16_t shard;
+    uint8_t state;
+} world_follow;
+
+typedef struct world_members { /* shards, ascending */
+    const uint16_t *at;
+    uint32_t count;
+} world_members;
 
 typedef struct world_whole { /* an entity with traits, and a shard that receives it as a whole */
     int64_t id;
@@ -142,6 +160,10 @@ typedef struct world_router {
     int64_t *ids;
     world_whole *wholes;
     uint32_t id_cap, whole_count, whole_cap;
+    world_follow *follows;
+    uint32_t follow_count, follow_cap, free_follow;
+    uint16_t *merged[2]; /* room for an audience with its followers: world_audience_of */
+    uint32_t merged_cap[2];
 } world_router;
 
 world_router *world_self(lua_State *L);                                         /* its space is open */
@@ -161,13 +183,26 @@ bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint
 /* That shard receives the entity as a whole; false when memory is refused. */
 bool world_note_whole(world_router *r, const world_record *record, int64_t id, uint32_t shard);
 
-/* Every member of a set but this shard and `taker`. */
-#define FOR_OTHERS(r, set, taker, shard)                                                                               \
-    for (uint32_t i_ = 0, shard = 0; i_ < (set)->count && (shard = (r)->map->members[(set)->first + i_], 1); i_++)     \
+/* The shards that know an own entity whose tile has that audience, or will: WAS as of the last epoch, IS as of the one
+ * that is being closed.  The list is good until the next call with the same `when`. */
+enum { WORLD_WAS, WORLD_IS };
+world_members world_audience_of(world_router *r, const world_record *record, uint32_t set, int when);
+
+/* All have been told. */
+void world_settle_follows(world_router *r, world_record *record);
+void world_forget_follows(world_router *r, world_record *record);
+
+/* Followers, as a list of shards at that place of the stack: added, false when memory is refused; pushed, nil: none. */
+bool world_take_follows(lua_State *L, world_router *r, world_record *record, int list);
+int world_push_follows(lua_State *L, world_router *r, const world_record *record);
+
+/* Every member but this shard and `taker`. */
+#define FOR_OTHERS(r, members, taker, shard)                                                                           \
+    for (uint32_t i_ = 0, shard = 0; i_ < (members).count && (shard = (members).at[i_], 1); i_++)                      \
         if (shard != (r)->self && shard != (taker))
 
-extern const luaL_Reg world_part_methods[], world_area_methods[], world_retell_methods[],
-    world_trait_methods[];                                            /* of a router */
+extern const luaL_Reg world_part_methods[], world_area_methods[], world_retell_methods[], world_trait_methods[],
+    world_follow_methods[];                                           /* of a router */
 extern const luaL_Reg world_part_functions[], world_area_functions[]; /* of aoi.core.world */
 void world_open_outbox(lua_State *L);                                 /* adds its functions to the table on top */
 void world_open_map(lua_State *L);

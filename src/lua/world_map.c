@@ -46,6 +46,10 @@ static int by_shard(const void *a, const void *b) {
     return *(const uint16_t *)a - *(const uint16_t *)b;
 }
 
+void world_sort_shards(uint16_t *shards, uint32_t count) {
+    qsort(shards, count, sizeof *shards, by_shard);
+}
+
 /* The set of the members that stand behind the last one; they become its own unless there is an equal one. */
 static uint32_t intern_set(world_map *m, uint32_t count) {
     const uint16_t *members = m->members + m->member_count;
@@ -81,8 +85,13 @@ static uint32_t find_audience(world_map *m, uint32_t tile) {
             if (i == count) members[count++] = owner;
         }
     }
-    qsort(members, count, sizeof *members, by_shard);
+    world_sort_shards(members, count);
     return intern_set(m, count);
+}
+
+bool world_has_member(const world_map *m, uint32_t set, uint32_t shard) {
+    const uint16_t *members = m->members + m->sets[set].first, key = (uint16_t)shard;
+    return bsearch(&key, members, m->sets[set].count, sizeof *members, by_shard) != NULL;
 }
 
 uint32_t world_audience(world_map *m, uint32_t tile) {

@@ -10,7 +10,7 @@
  *   4 GONE    id                                       has left the world
  *   5 BORN    as NEAR                                  has entered the world
  *   6 KIND    id, i64 kind
- *   7 to 12   written and read in Lua, with the same section heads
+ *   7 to 13   written and read in Lua, with the same section heads
  *
  * `check` takes any bytes: nil and a reason, never an error.  `apply` is for what `check` has passed. */
 #include "base/crc32.h"

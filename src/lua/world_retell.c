@@ -33,8 +33,8 @@ static int r_retell(lua_State *L) {
         const world_mover *mover = world_find_mover(r, i, record);
         if ((record->flags & (WORLD_REAL | WORLD_LEFT)) != WORLD_REAL || (mover && mover->concerning)) continue;
         (void)aoi_position(r->space->core, (aoi_entity){i, w->entities[i].generation}, pos);
-        const world_set *set = r->map->sets + record->audience;
-        FOR_OTHERS(r, set, r->self, shard)
+        world_members all = world_audience_of(r, record, record->audience, WORLD_IS);
+        FOR_OTHERS(r, all, r->self, shard)
         if (!world_note_whole(r, record, w->entities[i].id, shard) ||
             !world_tell_whole(r, shard, WORLD_NEAR, w->entities[i].id, record->life, aoi_kind_of(r->space->core, i),
                               pos))

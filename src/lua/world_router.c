@@ -58,13 +58,14 @@ bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags) {
     (void)aoi_position(r->space->core, (aoi_entity){slot, e->generation}, pos);
     uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
     if (audience == AOI_NONE) return false;
+    world_forget_follows(r, r->records + slot);
     r->records[slot] = (world_record){.life = life, .audience = audience, .flags = flags};
     if (world_is_wide(e->id)) r->width = 8;
     return true;
 }
 
-/* note(id, life, real): the core has this entity, from now on as this shard's own or as a ghost.  Of an own one the
- * audience is that of its place now. */
+/* note(id, life, real [, followers]): the core has this entity, from now on as this shard's own or as a ghost.  Of an own
+ * one the audience is that of its place now, and the followers, a list of shards, which know it. */
 static int r_note(lua_State *L) {
     world_router *r = world_self(L);
     int64_t id = laoi_integer(L, 2);
@@ -72,6 +73,7 @@ static int r_note(lua_State *L) {
     if (slot == AOI_NONE) return laoi_argerror(L, 2, "no entity %s", laoi_spell(L, id));
     if (!world_note(r, slot, (uint32_t)laoi_integer(L, 3), lua_toboolean(L, 4) ? WORLD_REAL : 0))
         return laoi_nomemory(L);
+    if (lua_type(L, 5) == LUA_TTABLE && !world_take_follows(L, r, r->records + slot, 5)) return laoi_nomemory(L);
     return 0;
 }
 
@@ -115,7 +117,7 @@ static bool reserve_movers(world_router *r, size_t more) {
 /* Whether the tile where the entity was last reported and that of `pos` concern this shard alone. */
 static bool is_inner(const world_router *r, const world_record *record, const double *pos) {
     uint32_t audience = r->map->audience[world_tile(r->map, pos[0], pos[1])];
-    return audience == record->audience && r->map->sets[audience].count == 1 &&
+    return audience == record->audience && !record->follows && r->map->sets[audience].count == 1 &&
            r->map->members[r->map->sets[audience].first] == r->self;
 }
 
@@ -285,26 +287,26 @@ bool world_tell_whole(world_router *r, uint32_t shard, int tag, int64_t id, uint
     return true;
 }
 
-/* An entity whose tile was in the audience `was` and is in `is` now: each shard of them receives what is new to it, but
- * this one and `taker`, which know. */
+/* An entity whose tile had the audience `was` and has `is` now: each shard of them, and of its followers, receives what
+ * is new to it, but this one and `taker`, which know. */
 static bool tell_others(world_router *r, uint32_t slot, uint32_t was, uint32_t is, uint32_t taker, const double *pos) {
     const aoi_entity_record *e = r->space->core->world.entities + slot;
-    const world_set *a = r->map->sets + was, *b = r->map->sets + is;
-    const uint16_t *old = r->map->members + a->first, *new = r->map->members + b->first;
+    world_record *record = r->records + slot;
+    world_members old = world_audience_of(r, record, was, WORLD_WAS), new = world_audience_of(r, record, is, WORLD_IS);
     bool done = true;
-    for (uint32_t i = 0, k = 0; done && (i < a->count || k < b->count);) {
-        uint32_t from = i < a->count ? old[i] : UINT32_MAX, to = k < b->count ? new[k] : UINT32_MAX;
+    for (uint32_t i = 0, k = 0; done && (i < old.count || k < new.count);) {
+        uint32_t from = i < old.count ? old.at[i] : UINT32_MAX, to = k < new.count ? new.at[k] : UINT32_MAX;
         uint32_t shard = from < to ? from : to;
         i += from == shard;
         k += to == shard;
         if (shard == r->self || shard == taker) continue;
         if (from == to && !r->retells) done = tell_move(r, shard, e->id, pos);
         else if (to == shard)
-            done = world_note_whole(r, r->records + slot, e->id, shard) &&
-                   world_tell_whole(r, shard, WORLD_NEAR, e->id, r->records[slot].life,
-                                    aoi_kind_of(r->space->core, slot), pos);
+            done = world_note_whole(r, record, e->id, shard) &&
+                   world_tell_whole(r, shard, WORLD_NEAR, e->id, record->life, aoi_kind_of(r->space->core, slot), pos);
         else done = row_for(r, shard, WORLD_FAR, e->id, 0) != NULL;
     }
+    if (record->follows) world_settle_follows(r, record);
     return done;
 }
 
@@ -372,12 +374,13 @@ bool world_reconsider(world_router *r, uint32_t slot) {
     else (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
     uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
     if (audience == AOI_NONE || !reserve_movers(r, 1)) return false;
-    if (mover || !world_stays(r->map, r->self, pos) || audience != record->audience) add_mover(r, slot, record, pos);
+    if (mover || record->follows || !world_stays(r->map, r->self, pos) || audience != record->audience)
+        add_mover(r, slot, record, pos);
     return true;
 }
 
 /* hand(id, shard, x, y [, z]): it belongs to that shard from the closed epoch on.  Returns whether it stays in this core
- * as a ghost, which then moves with the closed epoch; its kind and its life. */
+ * as a ghost, which then moves with the closed epoch; its kind, its life, and a list of its followers, nil: none. */
 static int r_hand(lua_State *L) {
     world_router *r = world_self(L);
     uint32_t slot, shard = (uint32_t)laoi_integer(L, 3);
@@ -388,9 +391,9 @@ static int r_hand(lua_State *L) {
     if (audience == AOI_NONE || !AOI_GROW(&r->memory, r->closed, r->closed_cap, r->closed_count + (size_t)1) ||
         !tell_others(r, slot, was, audience, shard, pos))
         return laoi_nomemory(L);
-    const world_set *set = r->map->sets + audience;
+    world_members all = world_audience_of(r, record, audience, WORLD_IS);
     bool stays = false;
-    for (uint32_t i = 0; i < set->count; i++) stays = stays || r->map->members[set->first + i] == r->self;
+    for (uint32_t i = 0; i < all.count; i++) stays = stays || all.at[i] == r->self;
     record->flags &= ~(uint32_t)WORLD_REAL;
     record->audience = audience;
     if (stays) {
@@ -400,7 +403,7 @@ static int r_hand(lua_State *L) {
     lua_pushboolean(L, stays);
     laoi_pushinteger(L, (int64_t)aoi_kind_of(r->space->core, slot));
     laoi_pushinteger(L, record->life);
-    return 3;
+    return 3 + world_push_follows(L, r, record);
 }
 
 /* gone(id): tells the audience of an own entity that it leaves the world. */
@@ -408,9 +411,9 @@ static int r_gone(lua_State *L) {
     world_router *r = world_self(L);
     uint32_t slot;
     const world_record *record = entity_arg(L, r, &slot);
-    const world_set *set = r->map->sets + record->audience;
+    world_members all = world_audience_of(r, record, record->audience, WORLD_WAS);
     int64_t id = r->space->core->world.entities[slot].id;
-    FOR_OTHERS(r, set, r->self, shard) if (!row_for(r, shard, WORLD_GONE, id, 0)) return laoi_nomemory(L);
+    FOR_OTHERS(r, all, r->self, shard) if (!row_for(r, shard, WORLD_GONE, id, 0)) return laoi_nomemory(L);
     return 0;
 }
 
@@ -420,9 +423,9 @@ static int r_rekind(lua_State *L) {
     uint32_t slot, taker = (uint32_t)laoi_integer(L, 4);
     const world_record *record = entity_arg(L, r, &slot);
     uint64_t kind = (uint64_t)laoi_integer(L, 3);
-    const world_set *set = r->map->sets + record->audience;
+    world_members all = world_audience_of(r, record, record->audience, WORLD_IS);
     int64_t id = r->space->core->world.entities[slot].id;
-    FOR_OTHERS(r, set, taker, shard) {
+    FOR_OTHERS(r, all, taker, shard) {
         unsigned char *at = row_for(r, shard, WORLD_KIND, id, 8);
         if (!at) return laoi_nomemory(L);
         aoi_put_bytes(at, kind, 8);
@@ -521,6 +524,8 @@ static int r_gc(lua_State *L) {
     AOI_FREE(m, r->closed, r->closed_cap);
     AOI_FREE(m, r->ids, r->id_cap);
     AOI_FREE(m, r->wholes, r->whole_cap);
+    AOI_FREE(m, r->follows, r->follow_cap);
+    for (int i = 0; i < 2; i++) AOI_FREE(m, r->merged[i], r->merged_cap[i]);
     r->out_cap = 0;
     return 0;
 }
@@ -552,6 +557,8 @@ static int l_router(lua_State *L) {
     laoi_settable(L, 4);
     size_t n = ((size_t)m->shards + 1) * WORLD_TAGS;
     if (!AOI_GROW(&r->memory, r->out, r->out_cap, n)) return laoi_nomemory(L);
+    for (int i = 0; i < 2; i++)
+        if (!AOI_GROW(&r->memory, r->merged[i], r->merged_cap[i], (size_t)m->shards)) return laoi_nomemory(L);
     memset(r->out, 0, r->out_cap * sizeof *r->out);
     return 1;
 }
@@ -577,6 +584,7 @@ void laoi_open_world(lua_State *L) {
     laoi_set_functions(L, meta, world_area_methods);
     laoi_set_functions(L, meta, world_retell_methods);
     laoi_set_functions(L, meta, world_trait_methods);
+    laoi_set_functions(L, meta, world_follow_methods);
     lua_pushvalue(L, world);
     laoi_set_functions(L, meta, functions);
     lua_settop(L, world);

@@ -40,10 +40,10 @@ static int r_audience(lua_State *L) {
     world_record *record;
     (void)world_slot(r, laoi_integer(L, 2), &record);
     if (!record) return 0;
-    const world_set *set = r->map->sets + record->audience;
-    lua_createtable(L, (int)set->count, 0);
-    for (uint32_t i = 0; i < set->count; i++) {
-        lua_pushinteger(L, r->map->members[set->first + i]);
+    world_members all = world_audience_of(r, record, record->audience, WORLD_IS);
+    lua_createtable(L, (int)all.count, 0);
+    for (uint32_t i = 0; i < all.count; i++) {
+        lua_pushinteger(L, all.at[i]);
         lua_rawseti(L, -2, (laoi_index)i + 1);
     }
     return 1;

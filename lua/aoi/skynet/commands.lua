@@ -7,7 +7,7 @@
 --   is_barred(client, id, ent)    taken over from it           pass(id, ent, client, former)
 --   is_same(client, client)       of one service               put_node(rec, ent, area)   what add_node returns
 --   probe(client, asker)          finds out if it is gone      end_node(rec, with_entity)
---   record(number)                of a node that is or ends    begin_view(view), check_area(name, area)
+--   record(number)                of a node that is or ends    begin_view(view), end_view(view), check_area(name, area)
 --   tell(client, message), tell_broadcast(client, id, message): nil or false where it is not sent
 
 local argument = require "aoi.skynet.argument"
@@ -116,31 +116,32 @@ function commands.add_client(place, client, id, area, options, to, fd)
   clients.keep_view(place, view)
 end
 
-local function view_of(place, client, id, name)
+--- The client view of an entity; raises.
+function helpers.view(place, client, id, name)
   place:entity(client, id, name)
   return place.views[id] or fail(1, name, "entity %d is no client", id)
 end
 
 function commands.remove_client(place, client, id)
-  view_of(place, client, id, "remove_client")
+  helpers.view(place, client, id, "remove_client")
   views.drop(place, id)
 end
 
 --- Another area of a client's view i; options: those that are named become these.
 function commands.set_view(place, client, id, i, area)
-  local view = view_of(place, client, id, "set_view")
+  local view = helpers.view(place, client, id, "set_view")
   place:check_area("set_view", area)
   views.set_area(place, view, i, area)
 end
 
 function commands.set_client(place, client, id, options, to, fd)
-  local view = view_of(place, client, id, "set_client")
+  local view = helpers.view(place, client, id, "set_client")
   views.change(place, view, options, to or view.client, fd)
 end
 
 for _, name in ipairs { "resend", "pin", "unpin", "known" } do
   commands[name] = function(place, client, id, ...)
-    local view = view_of(place, client, id, name)
+    local view = helpers.view(place, client, id, name)
     if not view.made then return views.early[name](place, view, ...) end
     return methods.answered(methods.invoke(place.sync, name, id, ...))
   end

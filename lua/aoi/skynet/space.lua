@@ -110,6 +110,8 @@ function Space.check_area() end
 
 function Space:begin_view(view) views.make(self, view) end
 
+function Space.end_view() end
+
 --- Removes a client from the space, with its nodes and entities.
 function Space:remove(link)
   commands.helpers.bury(self, link.number)

@@ -3,11 +3,12 @@
 --
 --   place.sync        the synchroniser, made with the first client view
 --   place.views[id]   id, area, options, client that gets the messages, by, who has asked for it, fd; made: the
---                     synchroniser has it; pins: set of what it has pinned before
+--                     synchroniser has it; in a shard: pins (world/targets.lua)
 
 local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
 local methods = require "aoi.skynet.methods"
+local targets = require "aoi.skynet.world.targets"
 local wire = require "aoi.skynet.wire"
 
 local views = {}
@@ -34,25 +35,10 @@ end
 function views.make(place, view)
   methods.answered(methods.invoke_as(views.sync(place), "add", "add_client", view.id, view.area, view.options))
   view.made = true
-  for target in pairs(view.pins or {}) do
-    if place.core:has(target) then place.sync:pin(view.id, target) end
-  end
-  view.pins = nil
 end
 
---- What methods of a view do until it is made: it has no picture, and pins wait.
+--- What methods of a view do until it is made: it has no picture.
 views.early = { resend = function() end, known = function() return {}, 0 end }
-
-function views.early.pin(place, view, target)
-  if target == view.id then argument.fail(2, "pin", 0, "an entity does not see itself") end
-  if not (place.core:has(target) or place.ents[target]) then argument.fail(2, "pin", 0, "no entity %d", target) end
-  view.pins = view.pins or {}
-  view.pins[target] = true
-end
-
-function views.early.unpin(_, view, target)
-  if view.pins then view.pins[target] = nil end
-end
 
 -- A view that is not made yet, on an entity of its id in the scratch space: raises what the synchroniser says of its
 -- area and options, and of a method, if one is named.
@@ -97,6 +83,7 @@ function views.drop(place, id)
   local view = place.views[id]
   if not view then return nil end
   clients.forget_view(place, view)
+  place:end_view(view)
   if view.made and place.core:has(id) then place.sync:remove(id) end
   return view
 end
@@ -155,6 +142,7 @@ function views.take(shard, id, view)
   if not view then return end
   view.id = id
   clients.keep_view(shard, view)
+  targets.adopt(shard, view)
   shard.taken_views[#shard.taken_views + 1] = id
 end
 
@@ -162,6 +150,7 @@ end
 local function begin_or_drop(shard, id, view)
   local ok, err = pcall(function()
     views.make(shard, view)
+    targets.make(shard, view)
     if view.known then adopt(shard, id, view) end
   end)
   if ok then return end

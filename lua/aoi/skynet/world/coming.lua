@@ -9,8 +9,8 @@
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
-local overrides = require "aoi.skynet.world.overrides"
 local strays = require "aoi.skynet.world.strays"
+local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
 local views = require "aoi.skynet.views"
 local wire = require "aoi.skynet.wire"
@@ -81,7 +81,7 @@ return function(Shard)
   --- What has never been in the core ends with a message for its client.
   function Shard:end_node(rec, with_entity)
     rec.dead = true
-    overrides.forget(self, rec)
+    targets.forget(self, rec)
     if rec.seen then
       outlet.end_node(self, rec.client, rec.handle, rec.seen, rec.width)
     else
@@ -112,6 +112,8 @@ return function(Shard)
     self:check_area("add_client", view.area)
     views.begin(self, view)
   end
+
+  Shard.end_view = targets.forget
 
   Shard.tell = outlet.put
 

@@ -88,10 +88,10 @@ function directory.check_claim(shard, id, stamp)
   if not directory.is_good(shard, id, stamp) then error({ id = id, stale = true }, 0) end
 end
 
---- lives_of(ids): the lives that are alive, false where there is none.
+--- lives_of(ids): the lives that are alive, false where there is none, 0 where one may be restored.
 function CMD.lives_of(shard, _, ids)
   local list = {}
-  for i, id in ipairs(ids) do list[i] = shard.life[id] or false end
+  for i, id in ipairs(ids) do list[i] = shard.life[id] or directory.may_return(shard, id) and 0 or false end
   return list
 end
 

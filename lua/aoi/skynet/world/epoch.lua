@@ -6,8 +6,9 @@
 --             u16 nodes, each:
 --             i64 node, u32 client, u32 handle, u8 flags, u8 bytes of an id, u16 + area, u32 + ids seen
 --             then u32 + what else there is, as of plain.lua: barred = set of clients, view = as of views.lua,
---             nodes[node] = { by = client, overrides = as of overrides.lua, sight, linger: as of its client, states:
---             what the router's `seen` says of a node with sight }
+--             nodes[node] = { by = client, overrides = as of targets.lua, sight, linger: as of its client, states:
+--             what the router's `seen` says of a node with sight }, follows = list of shards, ghosts = list of ghosts:
+--             as of distant.lua
 --             An entity changes hands; flags 1: it has also entered the world, the node is new: both have no past; flag
 -- 2
 --             of a node: its enters come with positions.
@@ -20,6 +21,9 @@
 --             it leaves; 2: to its owner: it is to end.
 --   11 TRAIT  i64 id, u32 life, u8 whole, u32 + traits, as of plain.lua and traits.lua
 --             whole: all of them, for a shard that comes to know the entity; else what has changed.
+--   13 WANT   i64 id, u32 life, u16 shard, u8 what
+--             distant.lua: to its owner: 1: that shard is to know it wherever it is, 0: no more; 2: to that shard: that
+--             life has ended
 --   12 WALLS  u32 + the state of wall_list.lua, as of plain.lua
 --             In a snapshot alone.
 --
@@ -31,8 +35,9 @@ local wall_list = require "aoi.skynet.world.wall_list"
 
 local spack, sunpack = string.pack, string.unpack
 
-local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, WALLS = 12, BORN = 1, ADDED = 1, POSITIONS = 2,
-                GOES_ON = 0, ENDED = 1, ENDS = 2 }
+local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, WALLS = 12, WANT = 13,
+                BORN = 1, ADDED = 1, POSITIONS = 2, GOES_ON = 0, ENDED = 1, ENDS = 2,
+                UNWANTED = 0, WANTED = 1, HAS_ENDED = 2 }
 
 local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
@@ -40,6 +45,7 @@ local HAND_HEAD = { [2] = "<i8I4i8I4I4I4I4I4BddI2", [3] = "<i8I4i8I4I4I4I4I4Bddd
 local NODE = "<i8I4I4BBs2s4"
 local HOME = "<i8I4I2"
 local LOST = "<i8I4B"
+local WANT = "<i8I4I2B"
 local TRAIT = "<i8I4Bs4"
 local ROW = { [2] = "<i8I4I4Bdd", [3] = "<i8I4I4Bddd" }
 
@@ -73,6 +79,8 @@ function epoch.walls(state) return spack("<s4", plain.write { last = state.last,
 
 function epoch.lost(id, life, what) return spack(LOST, id, life, what) end
 
+function epoch.want(id, life, shard, what) return spack(WANT, id, life, shard, what) end
+
 function epoch.row(dimensions, id, client, batch, hops, x, y, z)
   if dimensions == 2 then return spack(ROW[2], id, client, batch, hops, x, y) end
   return spack(ROW[3], id, client, batch, hops, x, y, z)
@@ -82,7 +90,7 @@ end
 function epoch.part(part, lists, dimensions)
   if not lists then return part end
   local pieces = { part or spack(HEAD, 1, 3, 4, dimensions) }
-  for tag = epoch.HAND, epoch.WALLS do
+  for tag = epoch.HAND, epoch.WANT do
     local rows = lists[tag]
     if rows then
       local bytes = table.concat(rows)
@@ -124,16 +132,34 @@ local function read_sight(node)
   if node.states ~= nil and not wall_list.are_states(node.states) then error("impossible states", 0) end
 end
 
-local function read_extra(bytes)
+local function read_ghost(ghost, dimensions)
+  if type(ghost) ~= "table" then error("an impossible ghost", 0) end
+  for _, name in ipairs { "id", "life", "kind" } do
+    if math.type(ghost[name]) ~= "integer" then error("an impossible ghost", 0) end
+  end
+  for i, name in ipairs { "x", "y", "z" } do
+    if i <= dimensions and math.type(ghost[name]) ~= "float" then error("an impossible ghost", 0) end
+  end
+  finite(ghost.x, ghost.y, dimensions == 3 and ghost.z or 0)
+end
+
+local function read_extra(bytes, dimensions)
   local extra, reason = plain.read(bytes)
   if type(extra) ~= "table" then error(reason or "no table", 0) end
   if not is_traits(extra.traits or {}) then error("impossible traits", 0) end
-  for _, name in ipairs { "barred", "view", "nodes" } do
+  for _, name in ipairs { "barred", "view", "nodes", "follows", "ghosts" } do
     if extra[name] ~= nil and type(extra[name]) ~= "table" then error("no table: " .. name, 0) end
   end
   for _, number in ipairs(extra.view and extra.view.known or {}) do
     if math.type(number) ~= "integer" then error("no integer in a picture", 0) end
   end
+  for target, life in pairs(extra.view and extra.view.pins or {}) do
+    if math.type(target) ~= "integer" or math.type(life) ~= "integer" then error("an impossible pin", 0) end
+  end
+  for _, shard in ipairs(extra.follows or {}) do
+    if math.type(shard) ~= "integer" then error("an impossible follower", 0) end
+  end
+  for _, ghost in ipairs(extra.ghosts or {}) do read_ghost(ghost, dimensions) end
   for _, node in pairs(extra.nodes or {}) do
     if type(node) ~= "table" or type(node.overrides or {}) ~= "table" then error("no table: nodes", 0) end
     for _, o in pairs(node.overrides or {}) do if type(o) ~= "table" then error("no override", 0) end end
@@ -159,7 +185,7 @@ local function read_hand(bytes, at, dimensions)
   for i = 1, count do hand.nodes[i], at = read_node(bytes, at, dimensions) end
   local extra
   extra, at = sunpack("<s4", bytes, at)
-  hand.extra = extra ~= "" and read_extra(extra) or nil
+  hand.extra = extra ~= "" and read_extra(extra, dimensions) or nil
   return hand, at
 end
 
@@ -174,6 +200,13 @@ local function read_lost(bytes, at)
   lost.id, lost.life, lost.what, at = sunpack(LOST, bytes, at)
   if lost.what > epoch.ENDS then error("impossible end", 0) end
   return lost, at
+end
+
+local function read_want(bytes, at)
+  local row = {}
+  row.id, row.life, row.shard, row.what, at = sunpack(WANT, bytes, at)
+  if row.what > epoch.HAS_ENDED or row.shard == 0 then error("an impossible want", 0) end
+  return row, at
 end
 
 local function read_trait(bytes, at)
@@ -207,7 +240,7 @@ end
 
 local READERS = {
   [epoch.HAND] = read_hand, [epoch.HOME] = read_home, [epoch.ROWS] = read_row, [epoch.LOST] = read_lost,
-  [epoch.TRAIT] = read_trait, [epoch.WALLS] = read_walls,
+  [epoch.TRAIT] = read_trait, [epoch.WALLS] = read_walls, [epoch.WANT] = read_want,
 }
 
 local function read_section(bytes, count, reader, dimensions)

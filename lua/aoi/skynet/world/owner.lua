@@ -10,8 +10,8 @@ local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
 local directory = require "aoi.skynet.world.directory"
 local methods = require "aoi.skynet.methods"
-local overrides = require "aoi.skynet.world.overrides"
 local recovery = require "aoi.skynet.world.recovery"
+local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
 local views = require "aoi.skynet.views"
 local walls = require "aoi.skynet.walls"
@@ -105,7 +105,7 @@ end
 function commands.override(shard, client, id, number, target, how, life)
   local rec = node(shard, client, id, number, "override")
   if target == id then fail(3, "override", "an entity is no target of its own nodes") end
-  overrides.set(shard, rec, target, how, life)
+  targets.set(shard, rec, target, how, life)
 end
 
 --- A list of target, how, life.
@@ -122,6 +122,18 @@ function commands.take_over(shard, client, id)
   any.take_over(shard, client, id)
   return shard.ents[id].life, commands.kind(shard, client, id), traits.all(shard, id),
     commands.position(shard, client, id)
+end
+
+--- life: of the target; false: there is none.
+function commands.pin(shard, client, id, target, life)
+  local view = any.helpers.view(shard, client, id, "pin")
+  if target == id then fail(2, "pin", "an entity does not see itself") end
+  if not life then fail(2, "pin", "no entity %d", target) end
+  targets.pin(shard, view, target, life)
+end
+
+function commands.unpin(shard, client, id, target)
+  targets.unpin(shard, any.helpers.view(shard, client, id, "unpin"), target)
 end
 
 -- Traits ------------------------------------------------------------------------------------------------------------
@@ -208,8 +220,7 @@ for _, name in ipairs { "viewers", "knowers", "broadcast" } do
   commands[name] = function(shard, client, id)
     local ent = shard:entity(client, id)
     if ent.birth then return {} end
-    local x, y = shard.core:position(id)
-    return shard.map:audience(x, y)
+    return shard.router:audience(id)
   end
   commands[name .. "_here"] = function(shard, client, id, ...)
     if not shard.core:has(id) then return {}, 0 end

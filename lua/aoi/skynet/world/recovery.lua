@@ -32,7 +32,7 @@ local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local directory = require "aoi.skynet.world.directory"
 local outlet = require "aoi.skynet.world.outlet"
-local overrides = require "aoi.skynet.world.overrides"
+local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
 local walls = require "aoi.skynet.walls"
 
@@ -50,7 +50,7 @@ local function node_with_past(self, ent, id, n)
                 positions = n.positions, added = true, seen = n.seen, width = n.width, overrides = n.overrides,
                 sight = n.sight, linger = n.linger, states = n.states }
   clients.keep_node(self, ent, rec)
-  overrides.adopt(self, rec)
+  targets.adopt(self, rec)
   return rec
 end
 
@@ -62,6 +62,7 @@ local function take(self, entity)
   if entity.view then
     entity.view.id = entity.id
     clients.keep_view(self, entity.view)
+    targets.adopt(self, entity.view)
   end
   self.returning[entity.id], self.sent_on[entity.id] = true, nil
   self.trait_changes[entity.id] = entity.traits
@@ -84,7 +85,8 @@ function recovery.sift(self, parts)
   for i, part in ipairs(parts) do
     for _, hand in ipairs(part[epoch.HAND] or {}) do take_hand(self, hand) end
     traits.await(self, part)
-    sifted[i] = { bytes = "", [epoch.HOME] = part[epoch.HOME], [epoch.ROWS] = part[epoch.ROWS] }
+    sifted[i] = { bytes = "" }
+    for _, tag in ipairs { epoch.HOME, epoch.ROWS, epoch.WANT } do sifted[i][tag] = part[tag] end
   end
   return sifted
 end
@@ -283,6 +285,7 @@ function recovery.put_view(self, client, id, ent, view)
   view.id, view.by = id, client
   self:begin_view(view)
   clients.keep_view(self, view)
+  targets.adopt(self, view)
 end
 
 -- Requests of clients -------------------------------------------------------------------------------------------------

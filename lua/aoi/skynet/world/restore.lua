@@ -13,9 +13,10 @@
 --   record.area           of each node of this client, packed; record.ends: the epoch with which it ends
 --   record.saw            what the node saw in a snapshot, and has yet to be heard: bytes and their width
 --   member.lent[handle]   nodes that this client has added for others: { id, node, handle, area, positions, to }
---   member.views[id]      client views: { area, options, client, fd, life of the entity }
+--   member.views[id]      client views: { area, options, client, fd, life of the entity, pins: lives by target }
 --   member.traits[id]     of own entities: traits.lua
 
+local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.native" "world"
 local plain = require "aoi.skynet.world.plain"
 local wire = require "aoi.skynet.wire"
@@ -91,7 +92,7 @@ local function view_of(self, id, life)
   local view = self.views[id]
   if not view or life and life ~= view.life then return nil end
   return { area = view.area, options = view.options, client = view.client or self.number, fd = view.fd,
-           life = view.life }
+           life = view.life, pins = argument.copy(view.pins) }
 end
 
 -- entity: id, life, kind, place, stamp. All that this client has on it.

@@ -10,7 +10,7 @@
 --   ents[id]                 its own entities, those that enter in the coming epoch included: besides what any place
 --                            has, life, kind, birth = { x, y, z } until it has entered
 --   notes[client]            routes and refusals, which go with the events of the epoch
---   overridden[target]       nodes with an override for it (overrides.lua)
+--   targets[target]          nodes with an override for it, views that pin it: targets.lua, distant.lua
 --   moved[id]                where an entity went that was its own, for a while
 --   forwarding[id]           where moves of it go that have come here, with the coming epoch
 --   sent_on[id][client]      the last move that has gone on from here (followers.lua)
@@ -27,13 +27,14 @@ local clients = require "aoi.skynet.clients"
 local coming = require "aoi.skynet.world.coming"
 local commands = require "aoi.skynet.world.owner"
 local directory = require "aoi.skynet.world.directory"
+local distant = require "aoi.skynet.world.distant"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local outlet = require "aoi.skynet.world.outlet"
-local overrides = require "aoi.skynet.world.overrides"
 local recovery = require "aoi.skynet.world.recovery"
 local snapshot = require "aoi.skynet.world.snapshot"
 local strays = require "aoi.skynet.world.strays"
+local targets = require "aoi.skynet.world.targets"
 local tiles = require "aoi.skynet.world.tiles"
 local traits = require "aoi.skynet.world.traits"
 local wall_list = require "aoi.skynet.world.wall_list"
@@ -62,7 +63,8 @@ function Shard.new(options)
     grace = options.grace or 100, renewed = 0, blank = options.lost, waits = options.lost, fulls = {},
     returning = {}, orphans = {}, replaced = {}, revived = {}, ended = {}, superseded = {}, lost = {}, ended_nodes = {},
     post = outlet.post(), clients = {}, notes = {}, letters = {},
-    overridden = {}, adopted = {}, views = {}, taken_views = {}, quantum = options.quantum, fields = options.fields,
+    targets = {}, adopted = {}, asked = {}, asking = {}, passing = {}, lent = {}, expired = {},
+    views = {}, taken_views = {}, quantum = options.quantum, fields = options.fields,
     traits = {}, trait_changes = {},
     clock = options.clock or os.clock, log = options.log, new_sync = require("aoi.sync").new,
     warn = options.warn or function() end,
@@ -179,21 +181,21 @@ end
 
 -- close -------------------------------------------------------------------------------------------------------------
 
-local function list_for(lists, shard, tag)
+local function put_row(lists, shard, tag, row)
   lists[shard] = lists[shard] or {}
   lists[shard][tag] = lists[shard][tag] or {}
-  return lists[shard][tag]
+  table.insert(lists[shard][tag], row)
 end
 
 -- Tells the id's home; the home may be here, and hears of it with all others.
 local function tell_home(self, lists, id, life, shard)
-  local list = list_for(lists, directory.home(self, id), epoch.HOME)
-  list[#list + 1] = epoch.home(id, life, shard)
+  put_row(lists, directory.home(self, id), epoch.HOME, epoch.home(id, life, shard))
 end
 
 -- Its nodes as a hand-over has them, from now on they are silent here; the numbers of those in the core; what else
--- there is.
-local function give_nodes(self, id, ent)
+-- there is; taker: the shard that gets them; follows: as of router:hand.
+local function give_nodes(self, id, ent, taker, follows)
+  local ghosts = distant.lend(self, id, ent, taker)
   local list, numbers, nodes = snapshot.nodes(self, id, ent)
   for _, rec in pairs(ent.nodes or {}) do
     rec.dead = true
@@ -201,13 +203,13 @@ local function give_nodes(self, id, ent)
       self.post:drop(rec.number)
       self.recs[rec.number] = nil
     end
-    overrides.forget(self, rec)
+    targets.forget(self, rec)
     clients.forget_node(self, ent, rec)
   end
   local view = views.give(self, id)
   local all = self.traits[id]
-  local extra = (ent.barred or view or all or next(nodes))
-    and { barred = ent.barred, view = view, nodes = nodes, traits = all } or nil
+  local extra = (ent.barred or view or all or follows or next(nodes)) and
+    { barred = ent.barred, view = view, nodes = nodes, traits = all, ghosts = ghosts, follows = follows } or nil
   return list, numbers, extra
 end
 
@@ -219,12 +221,11 @@ end
 local function hand_over(self, lists, id, shard, x, y, z)
   local ent, router = self.ents[id], self.router
   local movers = { router:mover(id) }
-  local nodes, numbers, extra = give_nodes(self, id, ent)
-  local stays, kind, life = router:hand(id, shard, x, y, z)
-  kind = self.kinds[id] or kind
-  local list = list_for(lists, shard, epoch.HAND)
-  list[#list + 1] = epoch.hand({ id = id, life = life, kind = kind, client = ent.client, movers = movers, x = x,
-                                  y = y, z = z, nodes = nodes, extra = extra }, self.dimensions)
+  local stays, kind, life, follows = router:hand(id, shard, x, y, z)
+  local nodes, numbers, extra = give_nodes(self, id, ent, shard, follows)
+  local hand = { id = id, life = life, kind = self.kinds[id] or kind, client = ent.client, movers = movers,
+                 x = x, y = y, z = z, nodes = nodes, extra = extra }
+  put_row(lists, shard, epoch.HAND, epoch.hand(hand, self.dimensions))
   route_clients(self, id, ent, movers[1], shard)
   tell_home(self, lists, id, life, shard)
   self.given[#self.given + 1] = { id = id, stays = stays, numbers = numbers, x = x, y = y, z = z }
@@ -249,13 +250,12 @@ local function is_own(self, owner) return owner == self.number and not self.reti
 -- One that goes on here after it was lost with another shard.
 local function bear_again(self, lists, id, ent)
   if self.log then require("aoi.skynet.world.log").restored(self, id, ent) end
-  local at, nodes, _, extra = ent.birth, give_nodes(self, id, ent)
-  local owner = recovery.bear(self, id, ent)
+  local at, owner = ent.birth, recovery.bear(self, id, ent)
+  local nodes, _, extra = give_nodes(self, id, ent, owner)
   self.bearing[id] = { life = ent.life, x = at.x, y = at.y }
-  local list = list_for(lists, owner, epoch.HAND)
-  list[#list + 1] = epoch.hand({ id = id, life = ent.life, kind = ent.kind, client = ent.client,
-                                 movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z, nodes = nodes,
-                                 extra = extra }, self.dimensions)
+  local hand = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
+                 movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z, nodes = nodes, extra = extra }
+  put_row(lists, owner, epoch.HAND, epoch.hand(hand, self.dimensions))
   if not is_own(self, owner) then
     outlet.note(self, ent.client, id, owner)
     self.moved[id] = { shard = owner, epoch = self.closed }
@@ -275,12 +275,11 @@ local function bear(self, lists, id, ent)
   if birth.real then
     ent.birth = nil
   else
-    local nodes, _, extra = give_nodes(self, id, ent)
+    local nodes, _, extra = give_nodes(self, id, ent, owner)
     local hand = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
                    movers = { ent.client, at.batch, 0, 0 }, born = true,
                    x = at.x, y = at.y, z = at.z, nodes = nodes, extra = extra }
-    local list = list_for(lists, owner, epoch.HAND)
-    list[#list + 1] = epoch.hand(hand, self.dimensions)
+    put_row(lists, owner, epoch.HAND, epoch.hand(hand, self.dimensions))
     outlet.note(self, ent.client, id, owner)
     clients.disown(self, id)
     self.moved[id] = { shard = owner, epoch = self.closed }
@@ -295,11 +294,8 @@ local function rekind_all(self)
   end
 end
 
-local function forward_rows(self, lists)
-  for _, row in ipairs(self.forward) do
-    local list = list_for(lists, row[1], epoch.ROWS)
-    list[#list + 1] = row[2]
-  end
+local function forward_rows(self, put)
+  for _, row in ipairs(self.forward) do put(row[1], epoch.ROWS, row[2]) end
   self.forward, self.forwarding = {}, {}
 end
 
@@ -332,11 +328,13 @@ function Shard:close(number)
     if self.ents[id] and self.ents[id].past then bear_again(self, lists, id, self.ents[id]) end
     self.returning[id] = nil
   end
-  recovery.tell_lost(self, function(shard, tag, row) table.insert(list_for(lists, shard, tag), row) end)
+  local function put(...) put_row(lists, ...) end
+  recovery.tell_lost(self, put)
   hand_over_all(self, lists)
   rekind_all(self)
-  traits.tell(self, function(shard, row) table.insert(list_for(lists, shard, epoch.TRAIT), row) end, self.bearing)
-  forward_rows(self, lists)
+  traits.tell(self, function(shard, row) put(shard, epoch.TRAIT, row) end, self.bearing)
+  distant.tell(self, put)
+  forward_rows(self, put)
   if self.log then require("aoi.skynet.world.log").moves(self) end
   local parts = {}
   for shard = 1, self.plan.shards do
@@ -379,6 +377,7 @@ local function apply_ends(self, parts)
     apply_rows(self, parts, GONE)
   end
   recovery.drop_doubted(self)
+  distant.apply(self)
 end
 
 -- What comes with a hand-over, besides its nodes.
@@ -400,7 +399,7 @@ local function place_hand(self, hand)
   elseif not router:ghost(id) then
     error(("shard %d was handed entity %d, which is its own"):format(self.number, id), 0)
   end
-  router:note(id, hand.life, true)
+  router:note(id, hand.life, true, hand.extra and hand.extra.follows)
   router:mover(id, table.unpack(hand.movers))
   followers.expect(self, id, hand.movers)
   take_entity(self, hand)
@@ -423,7 +422,7 @@ local function take_node(self, hand, n)
                 positions = n.positions, by = n.client }
   local extra = hand.extra and hand.extra.nodes and hand.extra.nodes[n.node]
   for name, value in pairs(extra or {}) do rec[name] = value end
-  overrides.adopt(self, rec)
+  targets.adopt(self, rec)
   outlet.open_node(self, rec)
   clients.keep_node(self, ent, rec)
   wall_list.adopt(self, rec, n.seen, n.width)
@@ -443,6 +442,7 @@ local function apply_moves(self, parts)
   each_row(parts, epoch.HAND, move_hand, self)
   apply_rows(self, parts, NEAR)
   each_row(parts, epoch.HAND, place_hand, self)
+  each_row(parts, epoch.HAND, distant.take, self)
   each_row(parts, epoch.LOST, recovery.apply_lost, self)
   traits.apply_in_space(self, parts)
   each_row(parts, epoch.HAND, adopt_nodes, self)
@@ -539,7 +539,7 @@ function Shard:apply(number, list, unsure)
   traits.apply_wholes(self, parts)
   apply_nodes(self, parts)
   self.counters.apply_seconds = self.counters.apply_seconds + self.clock() - started
-  overrides.apply(self, self.closing.overriding)
+  targets.apply(self, self.closing.overriding)
   views.apply(self, self.closing.viewing)
   traits.apply_changes(self, parts)
   obey(self, number, "whole", outlet.whole)
@@ -553,6 +553,7 @@ function Shard:apply(number, list, unsure)
   snapshot.answer(self)
   if self.blank then self.blank = number ~= self.full end
   each_row(parts, epoch.HOME, directory.on_home, self)
+  each_row(parts, epoch.WANT, distant.on_want, self)
   each_row(parts, epoch.LOST, recovery.end_own, self)
   recovery.refill(self, parts)
   each_row(parts, epoch.ROWS, function(_, row)

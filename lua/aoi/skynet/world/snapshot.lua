@@ -10,7 +10,6 @@
 
 local building = require "aoi.skynet.world.building"
 local epoch = require "aoi.skynet.world.epoch"
-local overrides = require "aoi.skynet.world.overrides"
 local tiles = require "aoi.skynet.world.tiles"
 local traits = require "aoi.skynet.world.traits"
 local wire = require "aoi.skynet.wire"
@@ -35,7 +34,7 @@ function snapshot.nodes(shard, id, ent)
     list[#list + 1] = { node = node, client = rec.client, handle = rec.handle, added = rec.added,
                         positions = rec.positions, area = rec.area, seen = seen, width = width }
     if rec.by ~= rec.client or rec.overrides or rec.sight then
-      more[node] = { by = rec.by, overrides = overrides.copy(rec), sight = rec.sight, linger = rec.linger,
+      more[node] = { by = rec.by, overrides = rec.overrides, sight = rec.sight, linger = rec.linger,
                      states = states ~= "" and states or nil }
     end
   end

@@ -95,7 +95,8 @@ local function request_join(self, e, nodes, handlers, view)
   if not ok then return false, areas end
   if not view then return true end
   local id = math.tointeger(e.id)
-  self.views[id] = { area = more.view[1], options = given, client = to, fd = fd, life = self.outbox:owns(id) }
+  self.views[id] = { area = more.view[1], options = given, client = to, fd = fd, life = self.outbox:owns(id),
+                     pins = {} }
   return true
 end
 
@@ -133,18 +134,28 @@ function own.set_kind(self, id, kind)
   return ok, reason
 end
 
+-- The life of a target, as its home knows, false: there is none. One that was lost with its home may be restored: that
+-- is waited for.
+local function life_of(self, target)
+  while true do
+    local ok, lives = self:ask_shard(home(self, target), "lives_of", { target })
+    if not ok then error(lives, 0) end
+    if lives[1] ~= 0 then return lives[1] end
+    if not self.tick_epoch() then error(self:closed_text(), 0) end
+  end
+end
+
 local HOWS = { hide = true, show = true, match = true }
 
 function own.override(self, id, node, target, how)
   if how ~= nil and not HOWS[how] then argument.fail(4, "override", 0, "'hide', 'show', 'match' or nil expected") end
-  local ok, lives = self:ask_shard(home(self, target), "lives_of", { target })
-  if not ok then return false, lives end
-  if not lives[1] then argument.fail(3, "override", 0, "no entity %d", target) end
-  local done, reason = self:ask_owner("override", id, node, target, how, lives[1])
+  local life = life_of(self, target)
+  if not life then argument.fail(3, "override", 0, "no entity %d", target) end
+  local done, reason = self:ask_owner("override", id, node, target, how, life)
   local kept = done and kept_node(self, id, node)
   if kept then
     kept.overrides = kept.overrides or {}
-    kept.overrides[target] = how and { how = how, life = lives[1] } or nil
+    kept.overrides[target] = how and { how = how, life = life } or nil
   end
   return done, reason
 end
@@ -155,9 +166,7 @@ function own.overrides(self, id, node)
   if not ok then return false, list end
   local alive, n = {}, 0
   for i = 1, #list, 3 do
-    local good, lives = self:ask_shard(home(self, list[i]), "lives_of", { list[i] })
-    if not good then return false, lives end
-    if lives[1] == list[i + 2] then
+    if life_of(self, list[i]) == list[i + 2] then
       alive[2 * n + 1], alive[2 * n + 2] = list[i], list[i + 1]
       n = n + 1
     end
@@ -186,7 +195,7 @@ function own.add_client(self, id, area, options)
   area = argument.copy(area)
   local done, life = self:ask_owner("add_client", id, area, given, to, fd)
   if not done then return false, life end
-  self.views[id] = { area = area, options = given, client = to, fd = fd, life = life }
+  self.views[id] = { area = area, options = given, client = to, fd = fd, life = life, pins = {} }
   return true
 end
 
@@ -213,6 +222,20 @@ end
 function own.remove_client(self, id)
   local done, reason = self:ask_owner("remove_client", id)
   self.views[id] = nil -- where that failed, it has ended with its entity
+  return done, reason
+end
+
+-- Wherever the target is: its home knows whether it is alive.
+function own.pin(self, id, target)
+  local life = life_of(self, target)
+  local done, reason = self:ask_owner("pin", id, target, life)
+  if done and self.views[id] then self.views[id].pins[target] = life end
+  return done, reason
+end
+
+function own.unpin(self, id, target)
+  local done, reason = self:ask_owner("unpin", id, target)
+  if self.views[id] then self.views[id].pins[target] = nil end
   return done, reason
 end
 

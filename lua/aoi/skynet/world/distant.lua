@@ -1,0 +1,157 @@
+-- Targets that a shard must know wherever they are, as something of its own shows or pins them (targets.lua). Their
+-- owner has the shard in their audience as one that follows them (src/lua/world_follow.c), and takes that along where
+-- they change hands.
+--
+--   epoch e    the shard asks the home of the id (epoch.WANT)
+--   e + 1      the home asks the owner, that one, where the target has changed hands, the next one
+--   e + 2      the owner tells the shard of it as of one that comes near
+--
+-- What is handed over with its node or its view is asked for anew; its new shard has the ghost at once, as the former
+-- one had it, and doubted until the owner has named it: so it is never missing, but may stand still meanwhile.
+--
+--   shard.asked[target]   the life for which it has asked
+--   shard.asking[target]  something may have changed; AGAIN: it has to ask in any case
+--   shard.passing         rows for other shards: shard, row, and so on
+--   shard.lent[id]        the epoch in which the ghost came with a hand-over
+--   shard.expired         ghosts of lives that have ended, or that no owner has named: id, life, and so on
+--
+-- Messages may be lost with shards that die, and pass each other where a target changes hands: every so often a shard
+-- asks again for what it does not have, and no more for what it has in vain.
+
+local directory = require "aoi.skynet.world.directory"
+local epoch = require "aoi.skynet.world.epoch"
+local strays = require "aoi.skynet.world.strays"
+local targets = require "aoi.skynet.world.targets"
+
+local distant = {}
+
+local AGAIN = "again"
+local REPEATS = 16 -- epochs
+
+local function put_row(shard, put, target, life, what)
+  put(directory.home(shard, target), epoch.WANT, epoch.want(target, life, shard.number, what))
+end
+
+--- As an epoch is closed: put(shard, tag, row).
+function distant.tell(shard, put)
+  for target, how in pairs(shard.asking) do
+    local asked, want = shard.asked[target], targets.wanted(shard, target)
+    if asked and asked ~= want then put_row(shard, put, target, asked, epoch.UNWANTED) end
+    if want and (asked ~= want or how == AGAIN) then put_row(shard, put, target, want, epoch.WANTED) end
+    shard.asked[target] = want
+  end
+  for i = 1, #shard.passing, 2 do put(shard.passing[i], epoch.WANT, shard.passing[i + 1]) end
+  shard.asking, shard.passing = {}, {}
+end
+
+local function pass(shard, to, row, what)
+  table.insert(shard.passing, to)
+  table.insert(shard.passing, epoch.want(row.id, row.life, row.shard, what))
+end
+
+-- The shard that may know the owner of what is not here; nil: there is none.
+local function next_shard(shard, row)
+  if shard.retired then return shard.number end
+  local handed = strays.handed_to(shard, row.id)
+  if handed or directory.home(shard, row.id) ~= shard.number or shard.life[row.id] ~= row.life then return handed end
+  local holder = shard.holder[row.id]
+  return holder ~= shard.number and holder or nil
+end
+
+local function on_ended(shard, row)
+  table.move({ row.id, row.life }, 1, 2, #shard.expired + 1, shard.expired)
+  if shard.asked[row.id] == row.life then shard.asked[row.id] = nil end
+  targets.ended(shard, row.id, row.life)
+end
+
+--- At the end of an epoch: a row of another shard, or of this one.
+function distant.on_want(shard, row)
+  if row.what == epoch.HAS_ENDED then return on_ended(shard, row) end
+  local ent = shard.ents[row.id]
+  local is_here = ent ~= nil and ent.life == row.life
+  if is_here and not ent.birth then
+    return shard.router:follow(row.id, row.shard, row.what == epoch.WANTED)
+  end
+  local to = is_here and shard.number or next_shard(shard, row) -- here it enters with the coming epoch
+  if to then return pass(shard, to, row, row.what) end
+  local is_home = directory.home(shard, row.id) == shard.number
+  if row.what == epoch.WANTED and is_home and shard.life[row.id] ~= row.life
+    and not directory.may_return(shard, row.id) then
+    pass(shard, row.shard, row, epoch.HAS_ENDED)
+  end
+end
+
+-- Hand-overs ----------------------------------------------------------------------------------------------------------
+
+local function has(list, value)
+  for _, one in ipairs(list) do
+    if one == value then return true end
+  end
+end
+
+--- Ghosts that go with the nodes of an own entity and its view, nil: none. taker: the shard that gets them.
+function distant.lend(shard, id, ent, taker)
+  local list, core = {}, shard.core
+  local function lend(target, life)
+    if shard.router:life(target) ~= life then return end
+    local x, y, z = core:position(target)
+    if has(shard.map:audience(x, y), taker) then return end -- its owner sees to it
+    list[#list + 1] = { id = target, life = life, kind = core:kind(target), x = x, y = y, z = z }
+  end
+  for _, rec in pairs(ent.nodes or {}) do targets.each_shown(rec, lend) end
+  if shard.views[id] then targets.each_shown(shard.views[id], lend) end
+  return list[1] and list
+end
+
+--- Those that come with a hand-over, when all other ghosts and own entities are where they will be.
+function distant.take(shard, hand)
+  for _, one in ipairs(hand.extra and hand.extra.ghosts or {}) do
+    if not shard.core:has(one.id) then
+      local more = shard.dimensions == 3 and { one.z, one.kind } or { one.kind }
+      shard.core:enter(one.id, one.x, one.y, table.unpack(more))
+      shard.router:note(one.id, one.life, false)
+      shard.router:doubt(one.id)
+      targets.passed(shard, one.id)
+      shard.lent[one.id] = shard.closed
+    end
+  end
+end
+
+-- Every so often ------------------------------------------------------------------------------------------------------
+
+local function look(shard)
+  for target, life in pairs(shard.asked) do
+    local _, doubted = shard.router:ghost(target)
+    if shard.router:life(target) ~= life or doubted then shard.asking[target] = AGAIN end
+  end
+  local list, n = shard.router:distant()
+  for i = 1, n do
+    local id = list[i]
+    if not shard.asked[id] then
+      local life = shard.router:life(id)
+      pass(shard, directory.home(shard, id), { id = id, life = life, shard = shard.number }, epoch.UNWANTED)
+    end
+  end
+  for id, since in pairs(shard.lent) do
+    if shard.closed - since > 2 * REPEATS then
+      table.move({ id, shard.router:life(id) or 0 }, 1, 2, #shard.expired + 1, shard.expired)
+      shard.lent[id] = nil
+    end
+  end
+end
+
+--- As an epoch is applied, phase 1.
+function distant.apply(shard)
+  if shard.closed % REPEATS == 0 then look(shard) end
+  local expired = shard.expired
+  shard.expired = {}
+  for i = 1, #expired, 2 do
+    local ghost, doubted = shard.router:ghost(expired[i])
+    if ghost and doubted and shard.router:life(expired[i]) == expired[i + 1] then
+      shard.core:leave(expired[i])
+      targets.passed(shard, expired[i])
+    end
+  end
+end
+
+return distant

@@ -1,0 +1,280 @@
+-- Pins and `show` of a world reach everywhere: whatever shard the target is in, and whatever changes hands, what is
+-- pinned or shown is in the picture, and stays there; and no shard knows more than it must when nothing wants it.
+if not string.pack then
+  describe("distant targets", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local network = require "spec.world.network"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+local sync = require "aoi.sync"
+
+local SEED = random_run.seed "world distant"
+local SIDE, REACH = 128, 8
+local WITHIN = 8 -- epochs in which a shard comes to know a distant target, whatever changes hands meanwhile
+
+local function wait(net, epochs)
+  local last = net.exchanges[1].epoch + epochs
+  net:run_until(function() return net.exchanges[1].epoch >= last end, 100)
+end
+
+-- Applies the messages of a member's client views: pictures[id] = { [target] = { x, y } }. lost(id, target) is called
+-- when something goes.
+local function watch_pictures(member, pictures, lost)
+  member:on_client(function(id, bytes)
+    local news = assert(sync.read(bytes))
+    if news.anew then pictures[id] = {} end
+    local picture = pictures[id] or {}
+    pictures[id] = picture
+    for i = 1, news.gone.n do
+      picture[news.gone[i]] = nil
+      if lost then lost(id, news.gone[i]) end
+    end
+    local a, m, d = news.appeared, news.moved, member.dimensions
+    for i = 1, (d + 2) * a.n, d + 2 do picture[a[i]] = { a[i + 2], a[i + 3], a[i + 4] } end
+    for i = 1, (d + 1) * m.n, d + 1 do
+      if picture[m[i]] then picture[m[i]] = { m[i + 1], m[i + 2], m[i + 3] } end
+    end
+  end)
+end
+
+local function is_near(a, x, y) return a and math.abs(a[1] - x) <= 1 / 64 and math.abs(a[2] - y) <= 1 / 64 end
+
+local function check_shards(net)
+  for _, shard in ipairs(net.shards) do shard:check() end
+end
+
+-- No shard has a ghost, a follower or a question that nothing needs.
+local function check_forgotten(net)
+  for _, shard in ipairs(net.shards) do
+    assert.equal(0, (select(2, shard.router:distant())), "a ghost that nothing needs")
+    assert.is_nil(next(shard.asked), "a shard still asks for a target")
+    assert.is_nil(next(shard.targets), "a shard still knows a target")
+    for id in pairs(shard.ents) do
+      assert.same(shard.map:audience(shard.core:position(id)), shard.router:audience(id))
+    end
+  end
+end
+
+local function row_of_shards(count, dimensions)
+  return network.new {
+    seed = SEED, dimensions = dimensions, processes = { 2, count - 2 },
+    plan = { size = { 0, 0, SIDE, 8 }, reach = REACH, tile = 8, shards = { count, 1 } },
+  }
+end
+
+describe("a target far away", function()
+  local function walk_through_all(dimensions)
+    local net = row_of_shards(6, dimensions)
+    local z = dimensions == 3 and 1 or nil
+    local member, pictures, heard = net:member(1), {}, {}
+    watch_pictures(member, pictures, function(id, target) error(("%d lost %d"):format(id, target)) end)
+    net:spawn(function()
+      member:enter(1, 4, 4, z)
+      member:enter(2, 124, 4, z)
+      member:enter(3, 100, 4, z)
+      member:add_client(1, REACH)
+      member:add_node(1, 1, REACH, {
+        enter = function(_, target) heard[#heard + 1] = target end,
+        leave = function(_, target) heard[#heard + 1] = -target end,
+      })
+      member:override(1, 1, 2, "hide")
+      member:pin(1, 2)
+      member:override(1, 1, 3, "show")
+    end)
+    wait(net, 10)
+    assert(is_near(pictures[1][2], 124, 4))
+    assert.same({ 3 }, heard)
+    for step = 1, 60 do
+      local x = 4 + 2 * step
+      net:spawn(function()
+        member:move(1, x, 4, z)
+        member:move(2, 128 - x, 4, z)
+        member:move(3, 100 - step, 4, z)
+        member:flush()
+      end)
+      wait(net, 1)
+    end
+    wait(net, WITHIN)
+    assert(is_near(pictures[1][2], 4, 4))
+    assert.same({ 3 }, heard)
+    assert.same({ 3 }, { member:seen(1, 1)[1] })
+    net:spawn(function()
+      member:move(2, 90, 4, z)
+      member:flush()
+    end)
+    wait(net, WITHIN)
+    assert(is_near(pictures[1][2], 90, 4))
+    check_shards(net)
+    member:on_client(function() end)
+    net:finish(function()
+      member:unpin(1, 2)
+      member:override(1, 1, 2, nil)
+      member:override(1, 1, 3, nil)
+    end, 100)
+    wait(net, 40)
+    assert.same({ 3, -3 }, heard)
+    check_forgotten(net)
+  end
+
+  it("is in the picture while it and its watcher walk through all shards", function() walk_through_all(2) end)
+
+  it("is in the picture in three dimensions", function() walk_through_all(3) end)
+
+  it("brings what belongs to it, and its end", function()
+    local net = row_of_shards(4)
+    local member, pictures, gone = net:member(1), {}, 0
+    watch_pictures(member, pictures, function() gone = gone + 1 end)
+    net:finish(function()
+      member:enter(1, 4, 4)
+      member:enter(2, 124, 4, 5)
+      member:add_client(1, REACH)
+      member:pin(1, 2)
+      assert.has_error(function() member:pin(1, 1) end, "bad argument #2 to 'pin' (an entity does not see itself)")
+      assert.has_error(function() member:pin(1, 9) end, "bad argument #2 to 'pin' (no entity 9)")
+      assert.has_error(function() member:pin(2, 1) end, "bad argument #1 to 'pin' (entity 2 is no client)")
+      member:tick()
+    end, 100)
+    wait(net, WITHIN)
+    assert(is_near(pictures[1][2], 124, 4))
+    net:finish(function()
+      local list, n = member:known(1)
+      assert.same({ 2, 1 }, { list[1], n })
+      local knowers, count = member:knowers(2)
+      assert.same({ member.address, 1 }, { knowers[1], count })
+      member:leave(2)
+      member:enter(2, 124, 4) -- another life is not pinned
+    end, 100)
+    wait(net, WITHIN)
+    assert.same({}, pictures[1])
+    assert.equal(1, gone)
+    net:finish(function()
+      member:pin(1, 2)
+      member:leave(1)
+    end, 100)
+    wait(net, 40)
+    check_forgotten(net)
+  end)
+
+  -- Everything may happen: in the end all pictures are right, and what was unpinned is forgotten.
+  local function history(seed, disturb)
+    local net = network.new {
+      seed = seed, plan = { size = SIDE, reach = REACH, tile = 8, shards = { 3, 2 } }, processes = { 2, 2, 2 },
+      patience = 5, grace = 30, lose = 0.05,
+    }
+    local random, member, pictures = rng.new(seed), net:member(1), {}
+    watch_pictures(member, pictures)
+    local at, pins, shows, seen, steps = {}, {}, {}, {}, random_run.steps(120)
+    local function place() return random() * SIDE, random() * SIDE end
+    local function enter(id)
+      local x, y = place()
+      member:enter(id, x, y)
+      at[id], pins[id], shows[id], seen[id] = { x, y }, {}, {}, {}
+      member:add_client(id, REACH - 2)
+      local mine = seen[id]
+      member:add_node(id, 1, REACH - 3, {
+        enter = function(_, target) mine[target] = true end, leave = function(_, target) mine[target] = nil end,
+      })
+    end
+    local function leave(id)
+      member:leave(id)
+      at[id], pictures[id] = nil, nil
+      for _, sets in ipairs { pins, shows } do
+        for _, set in pairs(sets) do set[id] = nil end
+      end
+    end
+    local function act()
+      local id, target, what = random(12), random(12), random(10)
+      if not at[id] then
+        enter(id)
+      elseif what == 1 then
+        leave(id)
+      elseif what <= 4 and at[target] and target ~= id then
+        pins[id][target] = random(2) == 1 or nil
+        member[pins[id][target] and "pin" or "unpin"](member, id, target)
+      elseif what <= 6 and at[target] and target ~= id then
+        local how = random { "show", "hide", "match" }
+        shows[id][target] = how ~= "match" and how or nil
+        member:override(id, 1, target, how)
+      end
+      for other, p in pairs(at) do
+        p[1], p[2] = p[1] + random() - 0.5, p[2] + random() - 0.5
+        if random(20) == 1 then p[1], p[2] = place() end
+        member:move(other, p[1], p[2])
+      end
+      member:flush()
+    end
+    local function check()
+      for id, p in pairs(at) do
+        local sees, hears = {}, {}
+        for target, q in pairs(at) do
+          local far = math.max(math.abs(p[1] - q[1]), math.abs(p[2] - q[2]))
+          if target ~= id and (far <= REACH - 2 or pins[id][target]) then sees[target] = true end
+          local how = shows[id][target]
+          if target ~= id and (how == "show" or not how and far <= REACH - 3) then hears[target] = true end
+        end
+        local has = {}
+        for target, where in pairs(pictures[id] or {}) do
+          has[target] = true
+          assert(is_near(where, at[target][1], at[target][2]), "a place in a picture is old")
+        end
+        assert.same(sees, has)
+        assert.same(hears, seen[id])
+      end
+    end
+    local ended = false
+    net:spawn(function()
+      for step = 1, steps do
+        act()
+        if step % 20 == 0 then net:sleep(0.5) end
+      end
+      member:tick()
+      ended = true
+    end)
+    net:run_until(function()
+      if disturb and not ended then disturb(net, random) end
+      return ended
+    end, 1000)
+    wait(net, 60) -- deaths are over
+    check_shards(net)
+    check()
+    net:finish(function()
+      for id in pairs(at) do member:leave(id) end
+    end, 100)
+    wait(net, 60)
+    check_forgotten(net)
+    assert.same({}, member.logged)
+  end
+
+  it("is found by random histories", function()
+    for run = 1, random_run.runs(6) do history(SEED + run) end
+  end)
+
+  it("is found again when tiles, shards and their hosts change", function()
+    for run = 1, random_run.runs(4) do
+      local next_at = 5
+      history(SEED + 100 + run, function(net, random)
+        if net.exchanges[1].epoch < next_at then return end
+        next_at = net.exchanges[1].epoch + 5 + random(10)
+        net:spawn(function()
+          local operator = net.operator or net:member(2)
+          net.operator = operator
+          local x, y = random() * SIDE, random() * SIDE
+          operator:assign(x, y, x + 20, y + 20, random(6))
+        end)
+      end)
+    end
+  end)
+
+  it("is found again when shards die", function()
+    for run = 1, random_run.runs(4) do
+      local next_at = 15
+      history(SEED + 200 + run, function(net, random)
+        if net.exchanges[1].epoch < next_at then return end
+        next_at = net.exchanges[1].epoch + 30 + random(20)
+        net:kill_shard(random(6))
+      end)
+    end
+  end)
+end)

@@ -1,0 +1,134 @@
+/* world_follow.c - own entities that shards far away must know: lua/aoi/skynet/world/distant.lua.
+ *
+ *   record.follows -> follows[] -> ... -> AOI_NONE     the shards that follow the entity wherever it is, in no order
+ *
+ * The audience of an entity is that of its tile and its followers.  One that begins to follow is told of the entity as
+ * of any that has come near, when the coming epoch is closed; one that ends, as of any that has gone far. */
+#include "lua/world.h"
+
+world_members world_audience_of(world_router *r, const world_record *record, uint32_t set, int when) {
+    const world_set *s = r->map->sets + set;
+    const uint16_t *members = r->map->members + s->first;
+    if (!record->follows) return (world_members){members, s->count};
+    uint16_t *all = r->merged[when];
+    uint32_t n = s->count;
+    memcpy(all, members, n * sizeof *all);
+    for (uint32_t at = record->follows; at; at = r->follows[at].next) {
+        const world_follow *f = r->follows + at;
+        if (f->state == (when == WORLD_WAS ? WORLD_BEGINS : WORLD_ENDS)) continue;
+        if (!world_has_member(r->map, set, f->shard)) all[n++] = f->shard;
+    }
+    world_sort_shards(all, n);
+    return (world_members){all, n};
+}
+
+static void free_follow(world_router *r, uint32_t *link) {
+    uint32_t at = *link;
+    *link = r->follows[at].next;
+    r->follows[at].next = r->free_follow;
+    r->free_follow = at;
+}
+
+void world_forget_follows(world_router *r, world_record *record) {
+    while (record->follows) free_follow(r, &record->follows);
+}
+
+void world_settle_follows(world_router *r, world_record *record) {
+    for (uint32_t *link = &record->follows; *link;) {
+        world_follow *f = r->follows + *link;
+        if (f->state == WORLD_ENDS) {
+            free_follow(r, link);
+            continue;
+        }
+        f->state = WORLD_FOLLOWS;
+        link = &f->next;
+    }
+}
+
+static bool add_follow(world_router *r, world_record *record, uint32_t shard, int state) {
+    uint32_t at = r->free_follow;
+    if (at) r->free_follow = r->follows[at].next;
+    else if (!AOI_GROW(&r->memory, r->follows, r->follow_cap, r->follow_count + (size_t)2)) return false;
+    else at = ++r->follow_count; /* 0 is the end of a list */
+    r->follows[at] = (world_follow){.next = record->follows, .shard = (uint16_t)shard, .state = (uint8_t)state};
+    record->follows = at;
+    return true;
+}
+
+bool world_take_follows(lua_State *L, world_router *r, world_record *record, int list) {
+    double shard;
+    for (int i = 1;; i++) {
+        lua_rawgeti(L, list, i);
+        shard = lua_tonumber(L, -1);
+        lua_pop(L, 1);
+        if (!(shard >= 1 && shard <= r->map->shards)) return true;
+        if (!add_follow(r, record, (uint32_t)shard, WORLD_FOLLOWS)) return false;
+    }
+}
+
+int world_push_follows(lua_State *L, world_router *r, const world_record *record) {
+    int n = 0;
+    if (!record->follows) lua_pushnil(L);
+    else lua_newtable(L);
+    for (uint32_t at = record->follows; at; at = r->follows[at].next) {
+        if (r->follows[at].state == WORLD_ENDS) continue;
+        lua_pushinteger(L, r->follows[at].shard);
+        lua_rawseti(L, -2, ++n);
+    }
+    return 1;
+}
+
+/* follow(id, shard, whether): that shard knows the own entity from the coming epoch on, wherever it is; or no farther
+ * than its tile's audience does. */
+static int r_follow(lua_State *L) {
+    world_router *r = world_self(L);
+    world_record *record;
+    uint32_t slot = world_slot(r, laoi_integer(L, 2), &record);
+    int64_t shard = laoi_integer(L, 3);
+    bool begins = lua_toboolean(L, 4);
+    if (!record || !(record->flags & WORLD_REAL)) return laoi_argerror(L, 2, "it is none of this shard's own");
+    if (shard < 1 || shard > (int64_t)r->map->shards)
+        return laoi_argerror(L, 3, "the map has %d shards", (int)r->map->shards);
+    uint32_t *link = &record->follows;
+    while (*link && r->follows[*link].shard != shard) link = &r->follows[*link].next;
+    world_follow *f = *link ? r->follows + *link : NULL;
+    if (!f && begins && !add_follow(r, record, (uint32_t)shard, WORLD_BEGINS)) return laoi_nomemory(L);
+    if (f && begins && f->state == WORLD_ENDS) f->state = WORLD_FOLLOWS;
+    if (f && !begins) {
+        if (f->state == WORLD_BEGINS) free_follow(r, link);
+        else f->state = WORLD_ENDS;
+    }
+    return world_reconsider(r, slot) ? 0 : laoi_nomemory(L);
+}
+
+/* distant(): the ghosts that are here though their tiles do not concern this shard: a list of ids, and their number. */
+static int r_distant(lua_State *L) {
+    world_router *r = world_self(L);
+    const aoi_world *w = &r->space->core->world;
+    int n = 0;
+    lua_newtable(L);
+    for (uint32_t i = 0; i < w->entity_top && i < r->record_cap; i++) {
+        double pos[3];
+        if (!aoi_is_live(w->entities[i].generation) || r->records[i].flags & WORLD_REAL) continue;
+        (void)aoi_position(r->space->core, (aoi_entity){i, w->entities[i].generation}, pos);
+        uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
+        if (audience == AOI_NONE) return laoi_nomemory(L);
+        if (world_has_member(r->map, audience, r->self)) continue;
+        laoi_pushinteger(L, w->entities[i].id);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_pushinteger(L, n);
+    return 2;
+}
+
+/* doubt(id): a ghost that no owner has named yet: it may be named as one that comes near. */
+static int r_doubt(lua_State *L) {
+    world_router *r = world_self(L);
+    world_record *record;
+    (void)world_slot(r, laoi_integer(L, 2), &record);
+    if (record && !(record->flags & WORLD_REAL)) record->doubted = r->epoch;
+    return 0;
+}
+
+const luaL_Reg world_follow_methods[] = {
+    {"follow", r_follow}, {"distant", r_distant}, {"doubt", r_doubt}, {NULL, NULL}};
