@@ -89,18 +89,26 @@ local function has(list, value)
   end
 end
 
---- Ghosts that go with the nodes of an own entity and its view, nil: none. taker: the shard that gets them.
-function distant.lend(shard, id, ent, taker)
-  local list, core = {}, shard.core
-  local function lend(target, life)
+local function lend_all(shard, holder, taker, list)
+  local core = shard.core
+  targets.each_shown(holder, function(target, life)
     if shard.router:life(target) ~= life then return end
     local x, y, z = core:position(target)
     if has(shard.map:audience(x, y), taker) then return end -- its owner sees to it
+    list = list or {}
     list[#list + 1] = { id = target, life = life, kind = core:kind(target), x = x, y = y, z = z }
+  end)
+  return list
+end
+
+--- Ghosts that go with the nodes of an own entity and its view, nil: none. taker: the shard that gets them.
+function distant.lend(shard, id, ent, taker)
+  local view, list = shard.views[id], nil
+  for _, rec in pairs(ent.nodes or {}) do
+    if rec.overrides then list = lend_all(shard, rec, taker, list) end
   end
-  for _, rec in pairs(ent.nodes or {}) do targets.each_shown(rec, lend) end
-  if shard.views[id] then targets.each_shown(shard.views[id], lend) end
-  return list[1] and list
+  if view and view.pins then list = lend_all(shard, view, taker, list) end
+  return list
 end
 
 --- Those that come with a hand-over, when all other ghosts and own entities are where they will be.

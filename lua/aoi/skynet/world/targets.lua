@@ -24,8 +24,10 @@ local function release(shard, holder, target)
   if next(e.holders) == nil then shard.targets[target] = nil end
 end
 
+local NONE = {}
+
 -- Overrides of a record, or pins of a view.
-local function all_of(holder) return (holder.node and holder.overrides or holder.pins) or {} end
+local function all_of(holder) return (holder.node and holder.overrides or holder.pins) or NONE end
 
 local function drop(shard, holder, target)
   local all = all_of(holder)
