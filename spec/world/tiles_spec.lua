@@ -47,36 +47,75 @@ local function random_place(random, plan)
 end
 
 describe("the map of a world", function()
+  local function check_place(plan, map, x, y)
+    local column, row = tile_of(plan, x, y)
+    local c, r = map:tile(x, y)
+    assert(c == column and r == row)
+    local owner = owner_of(plan, column, row)
+    assert.equal(owner, map:owner(x, y))
+    local near, h = {}, plan.hysteresis
+    for y1 = math.max(0, row - plan.halo), math.min(plan.rows - 1, row + plan.halo) do
+      for x1 = math.max(0, column - plan.halo), math.min(plan.columns - 1, column + plan.halo) do
+        near[owner_of(plan, x1, y1)] = true
+      end
+    end
+    local audience, last = map:audience(x, y), 0
+    for _, shard in ipairs(audience) do
+      assert(shard > last and near[shard])
+      last, near[shard] = shard, nil
+    end
+    assert(next(near) == nil)
+    local touched = {}
+    for _, corner in ipairs { { 0, 0 }, { -h, -h }, { h, -h }, { -h, h }, { h, h } } do
+      touched[owner_of(plan, tile_of(plan, x + corner[1], y + corner[2]))] = true
+    end
+    for shard = 1, plan.shards do assert(map:stays(shard, x, y) == (touched[shard] or false)) end
+  end
+
   it("has the owners and audiences of a search through all tiles", function()
     local random = rng.new(SEED)
     for _ = 1, MAPS do
       local plan = random_plan(random)
       local map = tiles.map(plan)
-      for _ = 1, 20 do
-        local x, y = random_place(random, plan)
-        local column, row = tile_of(plan, x, y)
-        local c, r = map:tile(x, y)
-        assert(c == column and r == row)
-        local owner = owner_of(plan, column, row)
-        assert.equal(owner, map:owner(x, y))
-        local near, h = {}, plan.hysteresis
-        for y1 = math.max(0, row - plan.halo), math.min(plan.rows - 1, row + plan.halo) do
-          for x1 = math.max(0, column - plan.halo), math.min(plan.columns - 1, column + plan.halo) do
-            near[owner_of(plan, x1, y1)] = true
-          end
+      for _ = 1, 20 do check_place(plan, map, random_place(random, plan)) end
+    end
+  end)
+
+  -- Some tiles of other owners: the rows for `assign`, and the plan as it is then.
+  local function change(random, plan)
+    local rows, other, n = {}, {}, plan.columns * plan.rows
+    for name, value in pairs(plan) do other[name] = value end
+    for i = 1, random(6) do
+      local tile, shard = random(n) - 1, random(plan.shards)
+      rows[i] = string.pack("<I4I2", tile, shard)
+      other.owners = other.owners:sub(1, 2 * tile) .. string.pack("<I2", shard) .. other.owners:sub(2 * tile + 3)
+    end
+    return table.concat(rows), other
+  end
+
+  it("has them when tiles change owners, and so has each that is changed alike; another stays as it was", function()
+    local random = rng.new(SEED + 2)
+    for _ = 1, MAPS / 2 do
+      local plan = random_plan(random)
+      local before, first, second = tiles.map(plan), tiles.map(plan), tiles.map(plan)
+      local now = plan
+      for _ = 1, random(4) do
+        local rows
+        rows, now = change(random, now)
+        first:assign(rows)
+        second:assign(rows)
+        assert.equal(now.owners, first:owners())
+        for _ = 1, 10 do
+          local x, y = random_place(random, now)
+          check_place(now, first, x, y)
+          check_place(now, second, x, y)
+          check_place(now, tiles.map(now), x, y)
+          check_place(plan, before, x, y)
         end
-        local audience, last = map:audience(x, y), 0
-        for _, shard in ipairs(audience) do
-          assert(shard > last and near[shard])
-          last, near[shard] = shard, nil
-        end
-        assert(next(near) == nil)
-        local touched = {}
-        for _, corner in ipairs { { 0, 0 }, { -h, -h }, { h, -h }, { -h, h }, { h, h } } do
-          touched[owner_of(plan, tile_of(plan, x + corner[1], y + corner[2]))] = true
-        end
-        for shard = 1, plan.shards do assert(map:stays(shard, x, y) == (touched[shard] or false)) end
       end
+      assert.has_error(function() first:assign "12345" end,
+        "bad argument #1 to 'assign' (tiles and shards of the map expected)")
+      assert.equal(now.owners, first:owners())
     end
   end)
 

@@ -19,6 +19,8 @@
 
 #include "lua/compat.h" /* and Lua's headers, before the binding is hidden as the core is */
 
+#include <stdatomic.h>
+
 #if defined(__ELF__) || defined(__APPLE__)
 #pragma GCC visibility push(hidden)
 #endif
@@ -52,6 +54,7 @@
 #include "lua/world_parts.c"
 #include "lua/world_retell.c"
 #include "lua/world_router.c"
+#include "lua/world_tiles.c"
 #include "lua/world_traits.c"
 
 #if defined(__ELF__) || defined(__APPLE__)

@@ -1,6 +1,7 @@
 /* world.h - a world of many spaces, from inside: `aoi.core.world`.
  *
  *   world_map.c      the tiles of the plane: which shard owns each, and which shards must hear of an entity that stands there
+ *   world_tiles.c    the tiles themselves: one map a process
  *   world_router.c   one shard: its entities, the moves of an epoch sorted by the shards that must hear of them
  *   world_parts.c    what one shard tells another about an epoch: sections of rows, written and read
  *   world_retell.c   what shards tell each other when tiles change owners, and after one of them has died
@@ -64,14 +65,15 @@ typedef struct world_set { /* shards, ascending: members[first .. first + count 
     uint32_t first, count;
 } world_set;
 
-typedef struct world_map {
-    aoi_memory memory;
+typedef struct world_map { /* tiles; never changed once they are shared: world_tiles.c */
+    struct world_map *next;
+    uint32_t users;
+    uint64_t hash;
     double tile, hysteresis;
     double first[2]; /* the tile at column 0, row 0 */
     uint32_t columns, rows, halo, shards;
     uint16_t *owners;   /* by row * columns + column */
-    uint32_t *audience; /* the same: a set, AOI_NONE: not asked for yet */
-    uint32_t tile_cap;
+    uint32_t *audience; /* the same: a set */
     world_set *sets;
     uint32_t set_count, set_cap;
     uint16_t *members;
@@ -79,9 +81,24 @@ typedef struct world_map {
     aoi_index by_members;
 } world_map;
 
-world_map *world_check_map(lua_State *L, int i);
+/* A map of one's own: of that size and with all that the other one has; NULL when memory is refused.  It is dropped, or
+ * shared: the map of all who have shared an equal one, which they release. */
+world_map *world_new_map(const world_map *like);
+void world_drop_map(world_map *m);
+world_map *world_share_map(world_map *m);
+void world_release_map(world_map *m);
+bool world_find_audiences(world_map *m, uint32_t left, uint32_t low, uint32_t right, uint32_t high);
+
+typedef struct world_box { /* a map as Lua has it */
+    world_map *map;
+} world_box;
+
+world_box *world_check_box(lua_State *L, int i);
 uint32_t world_tile(const world_map *m, double x, double y);
-uint32_t world_audience(world_map *m, uint32_t tile); /* AOI_NONE when memory is refused */
+static inline uint32_t world_audience(const world_map *m, uint32_t tile) {
+    return m->audience[tile];
+}
+
 bool world_has_member(const world_map *m, uint32_t set, uint32_t shard);
 void world_sort_shards(uint16_t *shards, uint32_t count);
 
@@ -139,7 +156,8 @@ typedef struct world_whole { /* an entity with traits, and a shard that receives
 typedef struct world_router {
     aoi_memory memory;
     laoi_space *space;
-    world_map *map;
+    const world_box *box; /* keeps the map; `map` is what is in it now */
+    const world_map *map;
     uint32_t self; /* 0: it is to have nothing any more */
     uint32_t width;
     uint32_t epoch; /* the coming one */

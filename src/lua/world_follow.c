@@ -112,7 +112,6 @@ static int r_distant(lua_State *L) {
         if (!aoi_is_live(w->entities[i].generation) || r->records[i].flags & WORLD_REAL) continue;
         (void)aoi_position(r->space->core, (aoi_entity){i, w->entities[i].generation}, pos);
         uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
-        if (audience == AOI_NONE) return laoi_nomemory(L);
         if (world_has_member(r->map, audience, r->self)) continue;
         laoi_pushinteger(L, w->entities[i].id);
         lua_rawseti(L, -2, ++n);

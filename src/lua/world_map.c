@@ -2,23 +2,15 @@
  *
  *   tile       floor(x / side), side a power of two: the same on every machine, to the last bit
  *   grid       columns x rows of tiles from `first` on; the outermost tiles go on for ever
- *   audience   of a tile: all shards that own a tile within `halo` tiles of it, on either axis; the owner is among them.
- *              Asked for once a tile; equal ones are one set, so that two are compared by number.
+ *   audience   of a tile: all shards that own a tile within `halo` tiles of it, on either axis; the owner is among them
+ *   box        what Lua has of a map: the shared tiles (world_tiles.c), others after `assign`
  *
  * To cut coordinates off at the grid's edge never makes two tiles more distant, so nothing is missed out there. */
 #include "lua/world.h"
 
-#include <stdlib.h>
-
 #define MAP_NAME "aoi.world.map"
 
 enum { MOST_TILES = 1 << 22, MOST_SHARDS = 4096 };
-
-unsigned char *world_append(aoi_memory *m, world_bytes *b, size_t more) {
-    if (more > UINT32_MAX - (size_t)b->size || !AOI_GROW(m, b->at, b->cap, b->size + more)) return NULL;
-    b->size += (uint32_t)more;
-    return b->at + b->size - more;
-}
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
@@ -40,72 +32,13 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos) {
                      m->owners[world_tile(m, pos[0] + h, pos[1] + h)] == shard);
 }
 
-/* ---- audiences --------------------------------------------------------------------------------------------------- */
-
-static int by_shard(const void *a, const void *b) {
-    return *(const uint16_t *)a - *(const uint16_t *)b;
-}
-
-void world_sort_shards(uint16_t *shards, uint32_t count) {
-    qsort(shards, count, sizeof *shards, by_shard);
-}
-
-/* The set of the members that stand behind the last one; they become its own unless there is an equal one. */
-static uint32_t intern_set(world_map *m, uint32_t count) {
-    const uint16_t *members = m->members + m->member_count;
-    uint64_t key = count;
-    for (uint32_t i = 0; i < count; i++) key = key * UINT64_C(1099511628211) + members[i];
-    uint32_t hash = aoi_hash64(key), at = AOI_SEEK, s;
-    while ((s = aoi_index_next(&m->by_members, hash, &at)) != AOI_NONE)
-        if (m->sets[s].count == count && !memcmp(m->members + m->sets[s].first, members, count * sizeof *members))
-            return s;
-    if (!AOI_GROW(&m->memory, m->sets, m->set_cap, m->set_count + (size_t)1) ||
-        !aoi_index_reserve(&m->memory, &m->by_members, m->set_count + (size_t)1))
-        return AOI_NONE;
-    m->sets[m->set_count] = (world_set){m->member_count, count};
-    m->member_count += count;
-    aoi_index_add(&m->by_members, hash, m->set_count);
-    return m->set_count++;
-}
-
-static uint32_t find_audience(world_map *m, uint32_t tile) {
-    uint32_t column = tile % m->columns, row = tile / m->columns, halo = m->halo, count = 0;
-    uint32_t left = column > halo ? column - halo : 0, low = row > halo ? row - halo : 0;
-    uint32_t right = m->columns - 1 - column > halo ? column + halo : m->columns - 1;
-    uint32_t high = m->rows - 1 - row > halo ? row + halo : m->rows - 1;
-    if (!AOI_GROW(&m->memory, m->members, m->member_cap, m->member_count + (size_t)m->shards + 1)) return AOI_NONE;
-    uint16_t *members = m->members + m->member_count, last = 0;
-    for (uint32_t y = low; y <= high; y++) {
-        for (uint32_t x = left; x <= right; x++) {
-            uint16_t owner = m->owners[y * m->columns + x];
-            if (owner == last) continue;
-            last = owner;
-            uint32_t i = 0;
-            while (i < count && members[i] != owner) i++;
-            if (i == count) members[count++] = owner;
-        }
-    }
-    world_sort_shards(members, count);
-    return intern_set(m, count);
-}
-
-bool world_has_member(const world_map *m, uint32_t set, uint32_t shard) {
-    const uint16_t *members = m->members + m->sets[set].first, key = (uint16_t)shard;
-    return bsearch(&key, members, m->sets[set].count, sizeof *members, by_shard) != NULL;
-}
-
-uint32_t world_audience(world_map *m, uint32_t tile) {
-    if (m->audience[tile] == AOI_NONE) m->audience[tile] = find_audience(m, tile);
-    return m->audience[tile];
-}
-
 /* ---- methods ----------------------------------------------------------------------------------------------------- */
 
 static const char MAP_KEY = 0;
 
-world_map *world_check_map(lua_State *L, int i) {
-    world_map *m = lua_touserdata(L, i);
-    bool is = m && lua_getmetatable(L, i);
+world_box *world_check_box(lua_State *L, int i) {
+    world_box *box = lua_touserdata(L, i);
+    bool is = box && lua_getmetatable(L, i);
     if (is) {
         lua_pushlightuserdata(L, (void *)&MAP_KEY);
         lua_rawget(L, -2);
@@ -113,8 +46,12 @@ world_map *world_check_map(lua_State *L, int i) {
         lua_pop(L, 2);
     }
     if (!is) laoi_typeerror(L, i, MAP_NAME);
-    if (!m->owners) luaL_error(L, "attempt to use a closed map");
-    return m;
+    if (!box->map) luaL_error(L, "attempt to use a closed map");
+    return box;
+}
+
+static const world_map *check_map(lua_State *L) {
+    return world_check_box(L, 1)->map;
 }
 
 static uint32_t tile_arg(lua_State *L, const world_map *m) {
@@ -124,14 +61,14 @@ static uint32_t tile_arg(lua_State *L, const world_map *m) {
 
 /* owner(x, y): the shard of that place. */
 static int m_owner(lua_State *L) {
-    const world_map *m = world_check_map(L, 1);
+    const world_map *m = check_map(L);
     lua_pushinteger(L, m->owners[tile_arg(L, m)]);
     return 1;
 }
 
 /* tile(x, y): column and row, from 0 on. */
 static int m_tile(lua_State *L) {
-    const world_map *m = world_check_map(L, 1);
+    const world_map *m = check_map(L);
     uint32_t tile = tile_arg(L, m);
     lua_pushinteger(L, (int)(tile % m->columns));
     lua_pushinteger(L, (int)(tile / m->columns));
@@ -140,9 +77,8 @@ static int m_tile(lua_State *L) {
 
 /* audience(x, y): a list of shards, the owner among them. */
 static int m_audience(lua_State *L) {
-    world_map *m = world_check_map(L, 1);
+    const world_map *m = check_map(L);
     uint32_t set = world_audience(m, tile_arg(L, m));
-    if (set == AOI_NONE) return laoi_nomemory(L);
     lua_createtable(L, (int)m->sets[set].count, 0);
     for (uint32_t i = 0; i < m->sets[set].count; i++) {
         lua_pushinteger(L, m->members[m->sets[set].first + i]);
@@ -153,7 +89,7 @@ static int m_audience(lua_State *L) {
 
 /* stays(shard, x, y): whether a real of that shard remains its own there. */
 static int m_stays(lua_State *L) {
-    const world_map *m = world_check_map(L, 1);
+    const world_map *m = check_map(L);
     double pos[2] = {laoi_finite(L, 3), laoi_finite(L, 4)};
     lua_pushboolean(L, world_stays(m, (uint32_t)laoi_integer(L, 2), pos));
     return 1;
@@ -162,7 +98,7 @@ static int m_stays(lua_State *L) {
 /* around(x, y, ex, ey): the shards of all tiles that the box touches, grown by the hysteresis: an entity in the box is
  * real in one of them. */
 static int m_around(lua_State *L) {
-    const world_map *m = world_check_map(L, 1);
+    const world_map *m = check_map(L);
     double x = laoi_finite(L, 2), y = laoi_finite(L, 3);
     double ex = (laoi_radius(L, 4) + m->hysteresis) * 1.000001, ey = (laoi_radius(L, 5) + m->hysteresis) * 1.000001;
     uint32_t left = cut((x - ex) / m->tile, m->first[0], m->columns), n = 0;
@@ -183,20 +119,29 @@ static int m_around(lua_State *L) {
     return 1;
 }
 
-/* What was asked for of tiles whose halo has this one. */
-static void forget_audiences(world_map *m, uint32_t tile) {
-    uint32_t column = tile % m->columns, row = tile / m->columns, halo = m->halo;
-    uint32_t left = column > halo ? column - halo : 0, low = row > halo ? row - halo : 0;
-    for (uint32_t y = low; y < m->rows && y <= row + halo; y++)
-        for (uint32_t x = left; x < m->columns && x <= column + halo; x++) m->audience[y * m->columns + x] = AOI_NONE;
-}
-
 enum { ASSIGNED_ROW = 6 };
 
-/* assign(rows): tiles change owners: u32 tile, row * columns + column, u16 shard, and so on.  Sets that have been asked
- * for stay what they are.  Raises where a tile or a shard is none, and then has changed nothing. */
+/* Each tile with its owner; the audiences of all around. */
+static bool assign_rows(world_map *m, const unsigned char *bytes, size_t size) {
+    uint32_t left = m->columns, low = m->rows, right = 0, high = 0;
+    for (size_t i = 0; i < size; i += ASSIGNED_ROW) {
+        uint32_t tile = (uint32_t)aoi_peek_bytes(bytes + i, 4), x = tile % m->columns, y = tile / m->columns;
+        m->owners[tile] = (uint16_t)aoi_peek_bytes(bytes + i + 4, 2);
+        left = x < left ? x : left;
+        right = x > right ? x : right;
+        low = y < low ? y : low;
+        high = y > high ? y : high;
+    }
+    return world_find_audiences(m, left > m->halo ? left - m->halo : 0, low > m->halo ? low - m->halo : 0,
+                                m->columns - 1 - right > m->halo ? right + m->halo : m->columns - 1,
+                                m->rows - 1 - high > m->halo ? high + m->halo : m->rows - 1);
+}
+
+/* assign(rows): tiles change owners: u32 tile, row * columns + column, u16 shard, and so on.  Sets stay what they are.
+ * Raises where a tile or a shard is none, or memory is refused, and then has changed nothing. */
 static int m_assign(lua_State *L) {
-    world_map *m = world_check_map(L, 1);
+    world_box *box = world_check_box(L, 1);
+    const world_map *m = box->map;
     size_t size;
     const unsigned char *bytes = (const unsigned char *)luaL_checklstring(L, 2, &size);
     bool good = size % ASSIGNED_ROW == 0;
@@ -205,17 +150,21 @@ static int m_assign(lua_State *L) {
         good = tile < (uint64_t)m->columns * m->rows && shard >= 1 && shard <= m->shards;
     }
     if (!good) return laoi_argerror(L, 2, "tiles and shards of the map expected");
-    for (size_t i = 0; i < size; i += ASSIGNED_ROW) {
-        uint32_t tile = (uint32_t)aoi_peek_bytes(bytes + i, 4);
-        m->owners[tile] = (uint16_t)aoi_peek_bytes(bytes + i + 4, 2);
-        forget_audiences(m, tile);
+    if (!size) return 0;
+    world_map *other = world_new_map(m);
+    if (!other) return laoi_nomemory(L);
+    if (!assign_rows(other, bytes, size)) {
+        world_drop_map(other);
+        return laoi_nomemory(L);
     }
+    world_release_map(box->map);
+    box->map = world_share_map(other);
     return 0;
 }
 
 /* owners(): of all tiles, as `map` takes them. */
 static int m_owners(lua_State *L) {
-    const world_map *m = world_check_map(L, 1);
+    const world_map *m = check_map(L);
     size_t n = (size_t)m->columns * m->rows;
     unsigned char *bytes = laoi_newbuffer(L, 2 * n);
     for (size_t i = 0; i < n; i++) aoi_put_bytes(bytes + 2 * i, m->owners[i], 2);
@@ -224,37 +173,21 @@ static int m_owners(lua_State *L) {
 }
 
 static int m_gc(lua_State *L) {
-    world_map *m = lua_touserdata(L, 1); /* the metatable is hidden: the collector alone calls this */
-    AOI_FREE(&m->memory, m->owners, m->tile_cap);
-    AOI_FREE(&m->memory, m->audience, m->tile_cap);
-    AOI_FREE(&m->memory, m->sets, m->set_cap);
-    AOI_FREE(&m->memory, m->members, m->member_cap);
-    aoi_index_free(&m->memory, &m->by_members);
-    m->owners = NULL;
-    m->audience = NULL;
-    m->sets = NULL;
-    m->members = NULL;
-    m->tile_cap = m->set_cap = m->member_cap = 0;
+    world_box *box = lua_touserdata(L, 1); /* the metatable is hidden: the collector alone calls this */
+    if (box->map) world_release_map(box->map);
+    box->map = NULL;
     return 0;
 }
 
-static bool fill_tiles(world_map *m, const unsigned char *bytes, uint32_t n) {
-    m->owners = aoi_resize(&m->memory, NULL, 0, n * sizeof *m->owners);
-    if (!m->owners) return false;
-    m->audience = aoi_resize(&m->memory, NULL, 0, n * sizeof *m->audience);
-    if (!m->audience) {
-        aoi_resize(&m->memory, m->owners, n * sizeof *m->owners, 0);
-        m->owners = NULL;
-        return false;
-    }
-    m->tile_cap = n;
+/* Owners from bytes; the number of the last shard, 0: some tile has none. */
+static uint32_t fill_owners(world_map *m, const unsigned char *bytes, uint32_t n) {
+    uint32_t last = 0;
     for (uint32_t i = 0; i < n; i++) {
         m->owners[i] = (uint16_t)aoi_peek_bytes(bytes + 2 * (size_t)i, 2);
-        m->audience[i] = AOI_NONE;
-        if (m->owners[i] > m->shards) m->shards = m->owners[i];
-        if (!m->owners[i]) m->shards = MOST_SHARDS + 1; /* shards count from 1 */
+        if (!m->owners[i]) return 0; /* shards count from 1 */
+        if (m->owners[i] > last) last = m->owners[i];
     }
-    return true;
+    return last;
 }
 
 /* map { columns, rows, column, row, tile, hysteresis, halo, owners [, shards] }: owners is a string of u16, row after
@@ -281,21 +214,29 @@ static int l_map(lua_State *L) {
         return laoi_argerror(L, 1, "a map of that size is impossible");
     uint32_t n = (uint32_t)v[0] * (uint32_t)v[1];
     if (!bytes || size != 2 * (size_t)n) return laoi_argerror(L, 1, "bad value for option 'owners'");
-    world_map *m = laoi_newuserdata(L, sizeof *m);
-    memset(m, 0, sizeof *m);
-    m->memory = laoi_memory(L);
+    world_box *box = laoi_newuserdata(L, sizeof *box);
+    box->map = NULL;
     lua_pushvalue(L, lua_upvalueindex(LAOI_META));
     lua_setmetatable(L, -2);
-    m->columns = (uint32_t)v[0];
-    m->rows = (uint32_t)v[1];
-    m->halo = (uint32_t)v[2];
-    m->first[0] = v[3];
-    m->first[1] = v[4];
-    m->tile = v[5];
-    m->hysteresis = v[6];
-    m->shards = (uint32_t)shards;
-    if (!fill_tiles(m, (const unsigned char *)bytes, n)) return laoi_nomemory(L);
-    if (m->shards > MOST_SHARDS) return laoi_argerror(L, 1, "shards are numbers from 1 to %d", MOST_SHARDS);
+    world_map like = {.columns = (uint32_t)v[0],
+                      .rows = (uint32_t)v[1],
+                      .halo = (uint32_t)v[2],
+                      .first = {v[3], v[4]},
+                      .tile = v[5],
+                      .hysteresis = v[6]};
+    world_map *m = world_new_map(&like);
+    if (!m) return laoi_nomemory(L);
+    uint32_t last = fill_owners(m, (const unsigned char *)bytes, n);
+    m->shards = last > shards ? last : (uint32_t)shards;
+    if (!last || m->shards > MOST_SHARDS) {
+        world_drop_map(m);
+        return laoi_argerror(L, 1, "shards are numbers from 1 to %d", MOST_SHARDS);
+    }
+    if (!world_find_audiences(m, 0, 0, m->columns - 1, m->rows - 1)) {
+        world_drop_map(m);
+        return laoi_nomemory(L);
+    }
+    box->map = world_share_map(m);
     return 1;
 }
 

@@ -33,6 +33,12 @@ static size_t row_size(int tag, int width, int dims) {
     }
 }
 
+unsigned char *world_append(aoi_memory *m, world_bytes *b, size_t more) {
+    if (more > UINT32_MAX - (size_t)b->size || !AOI_GROW(m, b->at, b->cap, b->size + more)) return NULL;
+    b->size += (uint32_t)more;
+    return b->at + b->size - more;
+}
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* part(shard): what the closed epoch has for it, a string; nil: nothing.  It is forgotten here. */

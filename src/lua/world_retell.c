@@ -71,7 +71,6 @@ static int tell_new(lua_State *L, int tag) {
     laoi_position(L, r->space, 5, pos);
     if (world_is_wide(id) && r->width == 4) return luaL_error(L, "aoi: widen() comes first");
     uint32_t owner = world_owner(r->map, pos), audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
-    if (audience == AOI_NONE) return laoi_nomemory(L);
     const world_set *set = r->map->sets + audience;
     for (uint32_t i = 0; i < set->count; i++) {
         uint32_t shard = r->map->members[set->first + i];

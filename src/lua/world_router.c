@@ -19,6 +19,7 @@
 world_router *world_self(lua_State *L) {
     world_router *r = laoi_object(L, ROUTER_NAME);
     if (!r->space->core) luaL_error(L, "attempt to use a closed space");
+    r->map = r->box->map;
     return r;
 }
 
@@ -57,7 +58,6 @@ bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags) {
     double pos[3];
     (void)aoi_position(r->space->core, (aoi_entity){slot, e->generation}, pos);
     uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
-    if (audience == AOI_NONE) return false;
     world_forget_follows(r, r->records + slot);
     r->records[slot] = (world_record){.life = life, .audience = audience, .flags = flags};
     if (world_is_wide(e->id)) r->width = 8;
@@ -315,7 +315,6 @@ static bool route(world_router *r, const world_mover *m, bool *handed) {
     world_record *record = r->records + m->slot;
     uint32_t tile = world_tile(r->map, m->pos[0], m->pos[1]);
     uint32_t audience = world_audience(r->map, tile), was = record->audience;
-    if (audience == AOI_NONE) return false;
     *handed = !world_stays(r->map, r->self, m->pos);
     if (*handed) return true;
     record->audience = audience;
@@ -373,7 +372,7 @@ bool world_reconsider(world_router *r, uint32_t slot) {
     if (mover) memcpy(pos, mover->pos, sizeof pos);
     else (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
     uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
-    if (audience == AOI_NONE || !reserve_movers(r, 1)) return false;
+    if (!reserve_movers(r, 1)) return false;
     if (mover || record->follows || !world_stays(r->map, r->self, pos) || audience != record->audience)
         add_mover(r, slot, record, pos);
     return true;
@@ -388,7 +387,7 @@ static int r_hand(lua_State *L) {
     double pos[3] = {0};
     laoi_position(L, r->space, 4, pos);
     uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1])), was = record->audience;
-    if (audience == AOI_NONE || !AOI_GROW(&r->memory, r->closed, r->closed_cap, r->closed_count + (size_t)1) ||
+    if (!AOI_GROW(&r->memory, r->closed, r->closed_cap, r->closed_count + (size_t)1) ||
         !tell_others(r, slot, was, audience, shard, pos))
         return laoi_nomemory(L);
     world_members all = world_audience_of(r, record, audience, WORLD_IS);
@@ -533,17 +532,19 @@ static int r_gc(lua_State *L) {
 /* router(space, map, shard [, epoch]): the coming epoch, 1; for a space with deferred delivery, which it then owns; there is one router for a space. */
 static int l_router(lua_State *L) {
     laoi_space *b = laoi_self(L);
-    world_map *m = world_check_map(L, 2);
+    const world_box *box = world_check_box(L, 2);
     int64_t shard = laoi_integer(L, 3);
     if (!b->deferred) return laoi_argerror(L, 1, "a space with deferred delivery expected");
-    if (shard < 1 || shard > (int64_t)m->shards) return laoi_argerror(L, 3, "the map has %d shards", (int)m->shards);
+    if (shard < 1 || shard > (int64_t)box->map->shards)
+        return laoi_argerror(L, 3, "the map has %d shards", (int)box->map->shards);
     int64_t epoch = lua_isnoneornil(L, 4) ? 1 : laoi_integer(L, 4);
     lua_settop(L, 3);
     world_router *r = laoi_newuserdata(L, sizeof *r);
     memset(r, 0, sizeof *r);
     r->memory = laoi_memory(L);
     r->space = laoi_self(L);
-    r->map = m;
+    r->box = box;
+    r->map = box->map;
     r->self = (uint32_t)shard;
     r->width = 4;
     r->epoch = (uint32_t)epoch;
@@ -555,10 +556,10 @@ static int l_router(lua_State *L) {
     lua_pushvalue(L, 2);
     lua_rawseti(L, -2, 2);
     laoi_settable(L, 4);
-    size_t n = ((size_t)m->shards + 1) * WORLD_TAGS;
+    size_t n = ((size_t)r->map->shards + 1) * WORLD_TAGS;
     if (!AOI_GROW(&r->memory, r->out, r->out_cap, n)) return laoi_nomemory(L);
     for (int i = 0; i < 2; i++)
-        if (!AOI_GROW(&r->memory, r->merged[i], r->merged_cap[i], (size_t)m->shards)) return laoi_nomemory(L);
+        if (!AOI_GROW(&r->memory, r->merged[i], r->merged_cap[i], (size_t)r->map->shards)) return laoi_nomemory(L);
     memset(r->out, 0, r->out_cap * sizeof *r->out);
     return 1;
 }

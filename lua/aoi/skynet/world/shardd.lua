@@ -34,6 +34,7 @@ function CMD.start(source, options)
     options.log = function(epoch, line) file:write(string.pack("<I4s4", epoch, line)) end
   end
   shard = Shard.new(options)
+  options.plan.owners = nil -- the map has them, one for all shards of the process
   return true
 end
 
