@@ -310,6 +310,25 @@ describe("failures around the AOI service:", function()
       assert.equal(1, records)
     end)
 
+    it("hears the end of a node before what the next life of its number sees", function()
+      local list, on = {}, {}
+      function on.enter(_, id) list[#list + 1] = "+" .. id end
+      function on.leave(_, id) list[#list + 1] = "-" .. id end
+      net:run(function() map:add_node(1, 2, 60, on) end)
+      net:tick(server)
+      run_over(30)
+      net:resume(ANN)
+      net:run(function()
+        map:remove_node(1, 2)
+        map:add_node(1, 2, 51, on)
+      end)
+      assert.is_true(is_behind(ANN))
+      list = {}
+      net:tick(server)
+      assert.equal(1, resyncs())
+      assert.matches("^%-%d %-%d %+%d %+%d$", table.concat(list, " "), "its view before and after: 2 and 3")
+    end)
+
     it("may open another space, which begins with its whole view", function()
       run_over(20)
       local on = handlers "other"

@@ -283,9 +283,14 @@ static bool close_view(inbox *x, inbox_view *v) {
     return laoi_note_special(x, INBOX_CLOSED, g.handle, 0, 0, 0);
 }
 
-static bool apply_group(inbox *x, const wire_group *g) {
+/* NULL: there is none.  The message may have opened, or closed, it. */
+static inbox_view *view_of_group(const inbox *x, const wire_group *g) {
     inbox_view *v = g->view == AOI_NONE ? NULL : x->views + g->view;
-    if (!v || v->handle != g->handle) v = laoi_inbox_view(x, g->handle); /* the message has opened, or closed, it */
+    return v && v->handle == g->handle ? v : laoi_inbox_view(x, g->handle);
+}
+
+static bool apply_group(inbox *x, const wire_group *g) {
+    inbox_view *v = view_of_group(x, g);
     if (!v && g->flags & WIRE_OPEN) {
         const unsigned char *named = g->lists - 2 * g->width;
         uint32_t link = wire_get32(named - 4);
@@ -296,33 +301,37 @@ static bool apply_group(inbox *x, const wire_group *g) {
         if (!laoi_note_special(x, INBOX_OPENED, link, v->watcher, v->node, g->handle)) return false;
     }
     if (!v || v->ended) return true; /* of a map that is closed */
-    v->stamp = x->stamp;
     return take_group(x, v, g) && (!(g->flags & WIRE_CLOSE) || close_view(x, v));
 }
 
-/* The nodes of the link that the resync has not named are gone, but those that came after its epoch. */
-static bool end_resync(inbox *x, uint32_t link, uint32_t epoch) {
+/* The nodes of the link that the resync does not name are gone, but those that came after its epoch.  They end before what
+ * it names is applied: that may be the next life of one.  resync: its beginning, the groups that it names follow. */
+static bool begin_resync(inbox *x, const wire_group *resync) {
+    x->stamp++;
+    for (uint32_t i = 1; i <= resync->leaves; i++) {
+        inbox_view *v = view_of_group(x, resync + i);
+        if (v) v->stamp = x->stamp;
+    }
     for (uint32_t i = 0; i < x->view_count; i++) {
         inbox_view *v = x->views + i;
-        if (v->handle && !v->ended && v->link == link && v->stamp != x->stamp && v->since <= epoch && !close_view(x, v))
-            return false;
+        bool ends = v->handle && !v->ended && v->link == resync->link && v->stamp != x->stamp;
+        if (ends && v->since <= resync->enters && !close_view(x, v)) return false;
     }
-    return laoi_note_special(x, INBOX_RESYNCED, link, 0, 0, 0);
+    return true;
 }
 
 bool laoi_inbox_apply(inbox *x) {
-    uint32_t owed = 0, link = 0, epoch = 0;
+    uint32_t owed = 0, link = 0;
     for (uint32_t i = 0; i < x->group_count; i++) {
         const wire_group *g = x->groups + i;
         bool begins = g->handle == 0;
+        if (!(begins ? begin_resync(x, g) : apply_group(x, g))) return false;
         if (begins) {
             link = g->link;
             owed = g->leaves;
-            epoch = g->enters;
-            x->stamp++;
-        } else if (!apply_group(x, g)) return false;
+        }
         bool ends = begins ? owed == 0 : owed > 0 && --owed == 0;
-        if (ends && !end_resync(x, link, epoch)) return false;
+        if (ends && !laoi_note_special(x, INBOX_RESYNCED, link, 0, 0, 0)) return false;
     }
     return true;
 }
