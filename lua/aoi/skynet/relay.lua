@@ -21,6 +21,8 @@ local PTYPE_LUA, PTYPE_RESPONSE, PTYPE_ERROR = skynet.PTYPE_LUA, skynet.PTYPE_RE
 local MESSAGE, REQUEST, GONE = wire.PIECE_MESSAGE, wire.PIECE_REQUEST, wire.PIECE_GONE
 local SELF = ("%d %d %d"):format(skynet.self(), os.time(), skynet.hpc())
 
+local CONNECTS = 1500 -- 1/100 s in which another node has to answer, which may hang
+
 local ptype = protocol(function() end)
 local connection -- token, heartbeat, up, sending, heard; nil: there is none
 local connecting
@@ -29,17 +31,21 @@ local requests = {} -- handle -> { session = true }
 
 local function call(command, ...) return cluster.call(node, "@" .. name, command, ...) end
 
--- The connection has failed: its clients receive the end of their links.
-local function lose(broken, reason)
-  if connection ~= broken then return end
-  connection = nil
-  skynet.error(("aoi: the connection to %s@%s is lost: %s"):format(node, name, tostring(reason)))
+-- Its clients receive the end of their links, and requests fail.
+local function end_all()
   local lost, failed = clients, requests
   clients, requests = {}, {}
   for handle, sessions in pairs(failed) do
     for session in pairs(sessions) do core.send(handle, PTYPE_ERROR, session, "") end
   end
   for handle in pairs(lost) do core.send(handle, ptype, 0, wire.bye(0)) end
+end
+
+local function lose(broken, reason)
+  if connection ~= broken then return end
+  connection = nil
+  skynet.error(("aoi: the connection to %s@%s is lost: %s"):format(node, name, tostring(reason)))
+  end_all()
 end
 
 local function upload(c)
@@ -101,7 +107,6 @@ local function watch(c)
 end
 
 local function connect()
-  connecting = true
   local waiting = {}
   local ok, token, heartbeat = pcall(call, "relay_hello", SELF)
   if ok then
@@ -119,8 +124,12 @@ local function request(client, session, bytes)
   requests[client][session] = true
   if not connection then
     skynet.timeout(0, function()
-      if not connection and not connecting then connect() end
-      while connecting do skynet.sleep(1) end
+      if not connection and not connecting then
+        connecting = true
+        skynet.fork(connect)
+      end
+      local till = skynet.now() + CONNECTS
+      while connecting and skynet.now() < till do skynet.sleep(1) end
       if connection then
         clients[client] = true
         requests[client] = requests[client] or {}
@@ -163,7 +172,5 @@ skynet.start(function()
       dispatch(kind, bytes, size, session, source)
     end
   end)
-  last_words(function()
-    for handle in pairs(clients) do core.send(handle, ptype, 0, wire.bye(0)) end
-  end)
+  last_words(end_all)
 end)

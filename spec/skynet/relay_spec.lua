@@ -1,0 +1,119 @@
+-- aoi.skynet.relay, on a skynet that has only what it is asked for here: what its clients hear where the other node
+-- hangs, and where the relay is killed.
+if not string.pack then
+  describe("a relay", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local REQUEST, RESPONSE, ERROR, ANN, BOB = 10, 1, 7, 20, 21
+
+describe("a relay", function()
+  local kept, time, sleepers, sent, arrive, last_words, far
+
+  local function run(f, ...)
+    local co = coroutine.create(f)
+    local ok, err = coroutine.resume(co, ...)
+    if not ok then error(debug.traceback(co, err), 0) end
+  end
+
+  -- As many hundredths of a second pass.
+  local function pass(ticks)
+    for _ = 1, ticks do
+      time = time + 1
+      local due = {}
+      for i = #sleepers, 1, -1 do
+        if sleepers[i].at <= time then table.insert(due, 1, table.remove(sleepers, i)) end
+      end
+      for _, one in ipairs(due) do assert(coroutine.resume(one.co)) end
+    end
+  end
+
+  local function sleep(ticks)
+    table.insert(sleepers, { at = time + ticks, co = coroutine.running() })
+    coroutine.yield()
+  end
+
+  before_each(function()
+    kept, time, sleepers, sent = {}, 0, {}, {}
+    for name, module in pairs(package.loaded) do
+      if name:find "^skynet" or name:find "^aoi%.skynet%.[rlp]" then kept[name], package.loaded[name] = module, nil end
+    end
+    package.loaded.skynet = {
+      PTYPE_LUA = REQUEST, PTYPE_RESPONSE = RESPONSE, PTYPE_ERROR = ERROR,
+      self = function() return 9 end, hpc = function() return 1 end, error = function() end,
+      now = function() return time end, sleep = sleep, fork = run,
+      timeout = function(ticks, f)
+        run(function()
+          sleep(ticks)
+          f()
+        end)
+      end,
+      start = function(f) f() end, info_func = function() end, tostring = tostring,
+    }
+    package.loaded["skynet.core"] = {
+      send = function(to, kind, session) sent[#sent + 1] = ("%d %d %d"):format(to, kind, session) end,
+      callback = function(f) arrive = f end,
+    }
+    package.loaded["skynet.cluster"] = { call = function(...) return far(...) end }
+    package.loaded["aoi.skynet.protocol"] = function() return 65 end
+    package.loaded["aoi.skynet.last_words"] = function(f) last_words = f end
+    assert(loadfile "lua/aoi/skynet/relay.lua")("near", "aoi")
+  end)
+
+  after_each(function()
+    for name in pairs(package.loaded) do
+      if name:find "^skynet" or name:find "^aoi%.skynet%.[rlp]" then package.loaded[name] = nil end
+    end
+    for name, module in pairs(kept) do package.loaded[name] = module end
+  end)
+
+  local function ask(client, session) arrive(REQUEST, "what it asks", 12, session, client) end
+
+  it("lets requests fail where the other node does not answer", function()
+    far = coroutine.yield
+    ask(ANN, 1)
+    pass(1000)
+    ask(BOB, 2)
+    assert.same({}, sent)
+    pass(520)
+    assert.same({ "20 7 1" }, sent)
+    pass(1000)
+    assert.same({ "20 7 1", "21 7 2" }, sent)
+  end)
+
+  it("connects when the other node goes on after all", function()
+    local hello
+    far = function(_, _, command)
+      if command == "relay_hello" then hello = coroutine.running() end
+      return coroutine.yield()
+    end
+    ask(ANN, 1)
+    pass(1510)
+    assert.same({ "20 7 1" }, sent)
+    assert(coroutine.resume(hello, 1, 5))
+    local up
+    far = function(_, _, command, token)
+      assert.equal(1, token)
+      up = command
+      return coroutine.yield()
+    end
+    ask(ANN, 2)
+    pass(10)
+    assert.equal("relay_up", up)
+    assert.same({ "20 7 1" }, sent)
+  end)
+
+  it("that is killed lets requests fail that wait for the other node", function()
+    far = function(_, _, command)
+      if command == "relay_hello" then return 1, 5 end
+      return coroutine.yield()
+    end
+    ask(ANN, 1)
+    ask(ANN, 2)
+    pass(20)
+    assert.same({}, sent)
+    last_words()
+    table.sort(sent)
+    assert.same({ "20 65 0", "20 7 1", "20 7 2" }, sent)
+  end)
+end)
