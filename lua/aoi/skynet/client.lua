@@ -146,6 +146,9 @@ function Client:beat(far)
   return false
 end
 
+--- Asks for whole views of all nodes, of which handlers hear the difference.
+function Client:ask_for_all() self.send(wire.ack(taken(self), true)) end
+
 -- Messages ----------------------------------------------------------------------------------------------------------
 
 local on = {}

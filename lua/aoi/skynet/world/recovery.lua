@@ -328,6 +328,7 @@ function CMD.restore(self, client, list)
   end
   for i, entity in ipairs(list) do
     entity.client = client
+    for _, n in ipairs(entity.nodes) do n.by = client end
     if entity.view then entity.view.by = client end
     taken[i] = directory.is_good(self, entity.id, entity.stamp) and self.superseded[entity.id] ~= entity.life
     if taken[i] and not self.ents[entity.id] then take(self, entity) end

@@ -4,6 +4,7 @@
 --
 --   RENEWED --> all own entities: their homes say which are alive --> the others to the shards that own their tiles
 --                                                                 --> nodes and views on those of others, one by one
+--           --> nodes of others here: whole views, as what their handlers have heard is not known to who restores them
 --
 --   member.terms[shard]   of those that have had successors
 --   member.renewed        "begun": entities are being restored; "again": other shards have died meanwhile; nil: all is
@@ -234,6 +235,13 @@ local function end_nodes(self, epoch)
   return not list[1] or ask(self, 1, "end_nodes", list)
 end
 
+-- In a list, as other coroutines change the table while this one waits.
+local function keys_of(t)
+  local list = {}
+  for key in pairs(t) do list[#list + 1] = key end
+  return list
+end
+
 -- Nodes and client views on entities of others: their owners know whether they have them.
 local function restore_foreign(self)
   local function put(name, id, make) -- what has been heard may change while the entity itself is lost
@@ -253,16 +261,55 @@ local function restore_foreign(self)
       end
     end
   end
-  for _, one in pairs(self.lent) do
-    if not self.outbox:owns(one.id) then put("restore_node", one.id, function() return lent_node(one) end) end
+  for _, handle in ipairs(keys_of(self.lent)) do
+    local one = self.lent[handle]
+    local foreign = one and not self.outbox:owns(one.id)
+    local function make() return lent_node(one) end
+    if foreign and not put("restore_node", one.id, make) then self.lent[handle] = nil end
   end
-  local ids = {}
-  for id in pairs(self.views) do ids[#ids + 1] = id end
-  for _, id in ipairs(ids) do
+  for _, id in ipairs(keys_of(self.views)) do
     local view = not self.outbox:owns(id) and view_of(self, id)
     if view and not put("restore_view", id, view) then self.views[id] = nil end
   end
   end_nodes(self, math.huge) -- those, too, whose entity has left before they were restored: no shard knows of them
+end
+
+-- Whether that service, which nodes or views of this client name, is gone.
+local function is_gone(self, client)
+  local ok, addresses = pcall(self.addresses_of, { client })
+  return ok and not addresses[1]
+end
+
+-- Nodes and views whose service has died with a shard, or before they were restored: they end, as where it dies later.
+local function end_orphans(self)
+  local gone, lost = {}, {}
+  local function is_orphan(client)
+    if gone[client] == nil then gone[client] = is_gone(self, client) end
+    return gone[client]
+  end
+  local function drop(list, key, ...)
+    list[key] = nil
+    if self:ask_owner(...) then table.move({ select(2, ...), select(3, ...) or false }, 1, 2, #lost + 1, lost) end
+  end
+  for _, handle in ipairs(keys_of(self.lent)) do
+    local one = self.lent[handle]
+    if one and is_orphan(one.to) and self.lent[handle] == one then
+      drop(self.lent, handle, "remove_node", one.id, one.node, handle)
+    end
+  end
+  for _, id in ipairs(keys_of(self.views)) do
+    local view = self.views[id]
+    if view and view.client and is_orphan(view.client) and self.views[id] == view then
+      drop(self.views, id, "remove_client", id)
+    end
+  end
+  if lost[1] and not self.closed then self.client:receive(wire.lost_views(self.number, lost)) end
+end
+
+local function has_foreign(self)
+  for _, record in pairs(self.records) do
+    if record.foreign then return true end
+  end
 end
 
 local function run(self)
@@ -282,7 +329,9 @@ local function run(self)
   end
   wake(self)
   self:push() -- moves that are made again
+  if has_foreign(self) then self.client:ask_for_all() end
   restore_foreign(self)
+  end_orphans(self)
 end
 
 --- Shards have successors, from that epoch on, of which all mail has been heard: bytes as of RENEWED in wire.lua.

@@ -1,0 +1,89 @@
+-- Nodes and client views whose events go to another service, when shards and services die.
+if not string.pack then
+  describe("what a client of a world lends", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local network = require "spec.world.network"
+local random_run = require "spec.support.random_run"
+
+local SEED = random_run.seed("world lent")
+local PLAYER = 7
+
+describe("what a client of a world lends:", function()
+  local net, one, gate, seen, lost
+
+  before_each(function()
+    net = network.new {
+      seed = SEED, plan = { size = 64, reach = 10, tile = 8, shards = 1 }, processes = { 1 }, patience = 1, grace = 20,
+    }
+    one, gate, seen, lost = net:member(1), net:member(1), {}, {}
+    gate:listen {
+      enter = function(_, target)
+        assert(not seen[target])
+        seen[target] = true
+      end,
+      leave = function(_, target)
+        assert(seen[target])
+        seen[target] = nil
+      end,
+    }
+    one:on_view_lost(function(id, node) lost[#lost + 1] = { id, node } end)
+    net:finish(function()
+      one:enter(PLAYER, 30, 10)
+      one:enter(2, 35, 10)
+      one:enter(3, 28, 10)
+      one:add_node(PLAYER, 4, 8, {}, { to = gate.service })
+      one:add_client(PLAYER, 8, { to = gate.service })
+      one:tick()
+    end)
+    assert.same({ [2] = true, [3] = true }, seen)
+  end)
+
+  local function recover()
+    net:kill_shard(1)
+    net:finish(function() net:sleep(6) end)
+  end
+
+  it("what its handlers have heard leaves when it goes away while a shard is lost", function()
+    net:spawn(function()
+      one:move(2, 60, 60)
+      one:flush()
+    end)
+    recover()
+    net:finish(function() assert.same({ 3 }, (one:view(PLAYER, 4))) end)
+    assert.same({ [3] = true }, seen)
+    assert.same({}, lost)
+  end)
+
+  it("it ends when the client dies together with the shard", function()
+    net:kill_client(one)
+    recover()
+    net:finish(function() net:sleep(20) end)
+    assert.same({}, seen)
+    assert.is_nil(next(gate.records))
+  end)
+
+  local function is_told()
+    table.sort(lost, function(a, b) return (a[2] or 0) < (b[2] or 0) end)
+    assert.same({ { PLAYER }, { PLAYER, 4 } }, lost)
+    net:finish(function()
+      assert.same({}, (one:nodes(PLAYER)))
+      assert.error_matches(function() one:resend(PLAYER) end, "is no client")
+    end)
+    assert.is_nil(next(one.lent))
+  end
+
+  it("its client hears of the end of the other service after a shard has died", function()
+    recover()
+    net:kill_client(gate)
+    net:finish(function() net:sleep(6) end)
+    is_told()
+  end)
+
+  it("its client hears of the end of a service that has died together with the shard", function()
+    net:kill_client(gate)
+    recover()
+    is_told()
+  end)
+end)
