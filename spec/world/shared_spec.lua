@@ -279,6 +279,27 @@ describe("what clients of a world share", function()
     end)
   end)
 
+  it("a client view that is to begin anew does so where its entity has gone in that epoch", function()
+    local net, messages = new_network(), {}
+    local one = net:member(1)
+    one:on_client(function(_, bytes) messages[#messages + 1] = assert(sync.read(bytes)) end)
+    net:finish(function()
+      for id = 1, 3 do one:enter(id, 29 + id, 10) end
+      one:add_client(1, 8)
+      one:tick()
+      local from = one:where(1)
+      messages = {}
+      one:resend(1)
+      one:move(1, 40, 10)
+      one:move(2, 60, 10)
+      one:tick()
+      one:tick()
+      assert.not_equal(from, (one:where(1)))
+    end)
+    assert.is_true(messages[1].anew)
+    assert.same({ 3 }, { messages[1].appeared[1], messages[1].appeared[5] })
+  end)
+
   it("traits hold when the shard of their entity dies, and in its successor", function()
     local plan = { size = 64, reach = 10, extent = 8, tile = 8, shards = { 2, 2 } }
     local net = new_network { plan = plan, fields = { { "hp", "u16" } } }

@@ -139,10 +139,14 @@ function commands.set_client(place, client, id, options, to, fd)
   views.change(place, view, options, to or view.client, fd)
 end
 
-for _, name in ipairs { "resend", "pin", "unpin", "known" } do
+function commands.resend(place, client, id)
+  views.resend(place, { helpers.view(place, client, id, "resend").id })
+end
+
+for _, name in ipairs { "pin", "unpin", "known" } do
   commands[name] = function(place, client, id, ...)
     local view = helpers.view(place, client, id, name)
-    if not view.made then return views.early[name](place, view, ...) end
+    if not view.made then return {}, 0 end -- it has no picture yet; pins of a shard's views are another matter (owner.lua)
     return methods.answered(methods.invoke(place.sync, name, id, ...))
   end
 end

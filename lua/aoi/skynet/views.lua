@@ -3,7 +3,7 @@
 --
 --   place.sync        the synchroniser, made with the first client view
 --   place.views[id]   id, area, options, client that gets the messages, by, who has asked for it, fd; made: the
---                     synchroniser has it; in a shard: pins (world/targets.lua)
+--                     synchroniser has it; anew: its next message begins anew; in a shard: pins (world/targets.lua)
 
 local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
@@ -37,9 +37,6 @@ function views.make(place, view)
   view.made = true
 end
 
---- What methods of a view do until it is made: it has no picture.
-views.early = { resend = function() end, known = function() return {}, 0 end }
-
 -- A view that is not made yet, on an entity of its id in the scratch space: raises what the synchroniser says of its
 -- area and options, and of a method, if one is named.
 local function try(place, view, method, as, ...)
@@ -70,7 +67,7 @@ function views.change(place, view, options, client, fd)
   clients.forget_view(place, view)
   view.client = client
   clients.keep_view(place, view)
-  if view.made then place.sync:resend(view.id) end
+  views.resend(place, { view.id })
 end
 
 --- Another area of one of its views.
@@ -93,14 +90,20 @@ function views.tick(place, put)
   if not place.sync then return end
   place.sync:tick(function(id, bytes)
     local view = place.views[id]
-    if view then put(view, wire.packet(view.client, id, view.fd, bytes)) end
+    if not view then return end
+    view.anew = nil
+    put(view, wire.packet(view.client, id, view.fd, bytes))
   end)
 end
 
---- These views begin anew, as messages of them have been dropped.
+--- These views begin anew with their next message.
 function views.resend(place, ids)
   for _, id in ipairs(ids) do
-    if place.views[id] and place.views[id].made then place.sync:resend(id) end
+    local view = place.views[id]
+    if view and view.made then
+      view.anew = true
+      place.sync:resend(id)
+    end
   end
 end
 
@@ -113,16 +116,17 @@ function views.begin(shard, view)
   if not shard.ents[view.id].past then shard.viewing[#shard.viewing + 1] = view.id end
 end
 
---- The entity goes to another shard: what that needs of its view, nil: it has none. known: ids and lives.
+--- The entity goes to another shard: what that needs of its view, nil: it has none. known: ids and lives, nil where it
+-- begins anew there.
 function views.give(shard, id)
   local view, known = shard.views[id], {}
   if not view then return nil end
   local list, n = {}, 0
   if view.made then list, n = shard.sync:known(id) end
   for i = 1, n do known[2 * i - 1], known[2 * i] = list[i], shard.router:life(list[i]) or 0 end
-  view.known = view.made and known or view.known
+  if view.made then view.known = not view.anew and known or nil end
   views.drop(shard, id)
-  view.made = nil
+  view.made, view.anew = nil, nil
   return view
 end
 
