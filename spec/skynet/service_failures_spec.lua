@@ -683,6 +683,21 @@ describe("failures around the AOI service:", function()
       assert.is_nil(next(map.busy))
     end)
 
+    it("may wait: when the map is closed, nothing is told of a node that has ended behind it", function()
+      local order = {}
+      local on, go = waiting_handlers(order)
+      net:run(function() map:add_node(3, 7, 100, on) end)
+      net:tick(server)
+      net:run(function() map:remove_node(3, 7) end)
+      net:tick(server)
+      net:run(function() map:close() end)
+      assert.equal(1, #order)
+      local one = order[1]:sub(7)
+      go(one)
+      assert.same({ "begin " .. one, "end " .. one }, order)
+      assert.equal(0, ann.parked)
+    end)
+
     it("may wait: other watchers of the same message are told at once", function()
       local order = {}
       local on, go = waiting_handlers(order)

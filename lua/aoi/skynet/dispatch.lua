@@ -87,15 +87,15 @@ local special = {
 -- The events of one group from list[at] on, unless others have them meanwhile. An error in a handler leaves the cursor
 -- behind its event.
 local function hear(cursor, record, list, at, middle, stop, values)
-  local watcher, node, handlers = record.watcher, record.node, record.handlers
-  while at < middle and not record.closed and not cursor.freed do
+  local watcher, node, handlers, map = record.watcher, record.node, record.handlers, record.map
+  while at < middle and not (record.closed or map.closed) do
     local target = list[at]
     at = at + 1
     cursor.at = at -- before the handler is looked up, which may raise, too
     local f = handlers.leave
     if f then f(watcher, target, node) end
   end
-  while at < stop and not record.closed and not cursor.freed do
+  while at < stop and not (record.closed or map.closed) do
     local i = at
     at = at + values
     cursor.at = at
