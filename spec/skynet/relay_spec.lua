@@ -52,6 +52,10 @@ describe("a relay", function()
     }
     package.loaded["skynet.core"] = {
       send = function(to, kind, session) sent[#sent + 1] = ("%d %d %d"):format(to, kind, session) end,
+      redirect = function(to, from, kind, session)
+        assert.equal(to, from, "an error of its session comes back to the client, not to the relay")
+        sent[#sent + 1] = ("%d %d %d"):format(to, kind, session)
+      end,
       callback = function(f) arrive = f end,
     }
     package.loaded["skynet.cluster"] = { call = function(...) return far(...) end }
@@ -101,6 +105,19 @@ describe("a relay", function()
     pass(10)
     assert.equal("relay_up", up)
     assert.same({ "20 7 1" }, sent)
+  end)
+
+  it("passes an answer on as from the client itself, which may be killed before it reads that", function()
+    local wire, brought = require "aoi.skynet.wire", false
+    far = function(_, _, command)
+      if command == "relay_hello" then return 1, 5 end
+      if command == "relay_up" or brought then return coroutine.yield() end
+      brought = true
+      return wire.piece(wire.PIECE_REQUEST, ANN, 1, "an answer")
+    end
+    ask(ANN, 1)
+    pass(20)
+    assert.same({ "20 1 1" }, sent)
   end)
 
   it("that is killed lets requests fail that wait for the other node", function()

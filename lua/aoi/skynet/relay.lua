@@ -31,12 +31,16 @@ local requests = {} -- handle -> { session = true }
 
 local function call(command, ...) return cluster.call(node, "@" .. name, command, ...) end
 
+-- To a request of that client. As from the client itself: where it is killed with the answer in its queue, skynet sends
+-- an error of that session to where the answer came from, which here would be that of another call.
+local function answer(client, kind, session, bytes) return core.redirect(client, client, kind, session, bytes) end
+
 -- Its clients receive the end of their links, and requests fail.
 local function end_all()
   local lost, failed = clients, requests
   clients, requests = {}, {}
   for handle, sessions in pairs(failed) do
-    for session in pairs(sessions) do core.send(handle, PTYPE_ERROR, session, "") end
+    for session in pairs(sessions) do answer(handle, PTYPE_ERROR, session, "") end
   end
   for handle in pairs(lost) do core.send(handle, ptype, 0, wire.bye(0)) end
 end
@@ -83,7 +87,7 @@ local function take(c, pieces)
       sent = core.send(client, ptype, 0, bytes)
     else
       if requests[client] then requests[client][session] = nil end
-      sent = core.send(client, PTYPE_RESPONSE, session, bytes)
+      sent = answer(client, PTYPE_RESPONSE, session, bytes)
     end
     if sent == nil then forget(c, client) end
   end
@@ -137,7 +141,7 @@ local function request(client, session, bytes)
         push(connection, REQUEST, client, session, bytes)
       else
         requests[client] = nil
-        core.send(client, PTYPE_ERROR, session, "")
+        answer(client, PTYPE_ERROR, session, "")
       end
     end)
     return
