@@ -70,6 +70,23 @@ describe("failures around the AOI service:", function()
   end
 
   describe("a subscriber that died", function()
+    it("is told so before a map that it opens is there: that is an error, and it opens it again", function()
+      local closed = 0
+      map:on_close(function() closed = closed + 1 end)
+      server:drop(ANN)
+      net:run(function()
+        map:move(1, 1, 1)
+        map:flush()
+        assert.error_matches(function() ann:open("other") end, "is gone")
+        assert.is_true(map.closed)
+        assert.equal(1, closed)
+        assert.is_nil(server.names.other)
+        ann:open("other")
+      end)
+      assert.is_not_nil(server.names.other)
+      assert.is_not_nil(next(ann.maps))
+    end)
+
     it("is noticed by the next message to it, and all that it had is gone", function()
       net:kill(ANN)
       move(same_map, 2, 2)

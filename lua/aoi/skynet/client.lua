@@ -45,7 +45,7 @@ function Client.new(options)
     text = options.text, origin = options.origin,
     maps = {}, records = {}, inbox = wire.inbox(),
     parked = 0, waiting = 0, walks = {},
-    taken = 0, heartbeat = 5, heard = -1, silent = 0,
+    taken = 0, heartbeat = 5, heard = -1, silent = 0, losses = 0,
     counters = {
       malformed = 0, resyncs = 0, lost = 0, errors = 0, batches = 0, moves = 0,
       packets = 0, broadcasts = 0,
@@ -76,8 +76,15 @@ end
 function Client:request(name, ...) return failure(self, self.call(name, ...)) end
 
 --- options: engine, dimensions, cell, quantum of client views, and drive = true: this map's flush is the space's tick.
+-- Where the service ends all maps of this client before the answer comes, messages of the new map have no receiver any
+-- more: it is closed, and an error says that the service is gone.
 function Client:open(name, options)
+  local losses = self.losses
   local ok, link, number, dimensions, heartbeat = self:request("open", name, options, self.origin)
+  if ok and self.losses ~= losses then
+    self.call("close", link)
+    error(self.name() .. " is gone", 2)
+  end
   if ok ~= true or not heartbeat then
     error(not ok and link or "bad argument #1 to 'open' (it is no AOI service)", 2)
   end
@@ -88,7 +95,9 @@ end
 
 --- A gate: for all spaces of the service that name this client with `to`, without opening them.
 function Client:open_gate()
+  local losses = self.losses
   local ok, heartbeat = self:request("gate", true, nil, self.origin)
+  if ok and self.losses ~= losses then ok, heartbeat = false, self.name() .. " is gone" end
   if not ok then error(heartbeat, 2) end
   self.gate = self.gate or require("aoi.skynet.gateway").new(self)
   self.heartbeat, self.lost = heartbeat, false
@@ -119,7 +128,7 @@ end
 function Client:lose(reason)
   reason = reason or self.name() .. " is gone"
   if not self.lost then
-    self.lost = true
+    self.lost, self.losses = true, self.losses + 1
     self.on_gone()
     self.inbox:seq(0)
     self.taken = 0
