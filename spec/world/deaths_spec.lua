@@ -178,6 +178,31 @@ describe("the end of a world", function()
     end
   end)
 
+  it("does not come when a successor dies as it begins, unless that happens again and again", function()
+    for _, failures in ipairs { 2, 3 } do
+      local net, left = new_network(), failures
+      local exchange = net.exchanges[2]
+      local replace = exchange.replace
+      exchange.most_deaths = 3
+      function exchange.replace(shard, options, done)
+        left = left - 1
+        if left >= 0 then return done(false, "no memory") end
+        replace(shard, options, done)
+      end
+      local members = busy(net, 4)
+      net:run(2)
+      net:kill_shard(3)
+      net:run(2)
+      if failures == 2 then
+        assert.equal(1, net.deaths)
+        assert.same({}, net.ended)
+      else
+        assert.is_true(all_ended(net, members))
+        assert.equal("shard 3 cannot be replaced: no memory", members[1].ended)
+      end
+    end
+  end)
+
   it("does not come with calls that fail for less than a heartbeat, nor with a process that stands still", function()
     local net = new_network { lose = 0.2, patience = 30 }
     local members = busy(net, 2)

@@ -92,6 +92,15 @@ local function tell_orders(self, shard, entered, from)
   end
 end
 
+-- So often has it died lately that it will die again.
+local function is_hopeless(self, shard)
+  local list, now = self.deaths[shard] or {}, self.now()
+  self.deaths[shard] = list
+  table.insert(list, now)
+  while list[1] < now - WITHIN do table.remove(list, 1) end
+  return #list > self.most_deaths
+end
+
 local function start(self, shard, move, at, lost)
   local one, entered = { term = move.term, from = at, moves = {} }, self.entered
   local former = self.instances[shard]
@@ -104,12 +113,17 @@ local function start(self, shard, move, at, lost)
   local plan = plan_with(self, self.map:owners())
   local options = { plan = plan, term = move.term, terms = terms, epoch = at - 1, lost = lost,
                     walls = wall_list.copy(self.walls) }
-  self.replace(shard, options, function(ok, reason)
+  local function done(ok, reason)
     if self.closed or self.starting[shard] ~= one then return end
-    if not ok then return self:finish(("shard %d cannot be replaced: %s"):format(shard, tostring(reason))) end
+    if not ok and is_hopeless(self, shard) then
+      return self:finish(("shard %d cannot be replaced: %s"):format(shard, tostring(reason)))
+    elseif not ok then
+      return self.replace(shard, options, done) -- it has died as it began
+    end
     one.ready = true
     tell_orders(self, shard, entered, at)
-  end)
+  end
+  self.replace(shard, options, done)
 end
 
 --- Whether an instance here takes part in that epoch.
@@ -135,15 +149,6 @@ function changes.tell_all(self, ...)
     local one, next_one = self.instances[shard], self.starting[shard]
     if one and not one.dead or next_one and next_one.ready then self.tell(shard, ...) end
   end
-end
-
--- So often has it died lately that it will die again.
-local function is_hopeless(self, shard)
-  local list, now = self.deaths[shard] or {}, self.now()
-  self.deaths[shard] = list
-  table.insert(list, now)
-  while list[1] < now - WITHIN do table.remove(list, 1) end
-  return #list > self.most_deaths
 end
 
 --- An instance here takes no messages any more.

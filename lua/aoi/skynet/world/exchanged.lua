@@ -90,7 +90,8 @@ local function replace(shard, options, done)
   if world.addresses[shard] then is_dead(world.addresses[shard]) end -- calls that wait for it fail
   skynet.fork(function()
     local ok, err = pcall(start_shard, shard, options)
-    if world.reason then skynet.send(world.addresses[shard], "lua", "shutdown") else done(ok, err) end
+    if world.reason or not ok then skynet.send(world.addresses[shard], "lua", "shutdown") end
+    if not world.reason then done(ok, err) end
   end)
 end
 
