@@ -146,7 +146,7 @@ end
 for _, name in ipairs { "pin", "unpin", "known" } do
   commands[name] = function(place, client, id, ...)
     local view = helpers.view(place, client, id, name)
-    if not view.made then return {}, 0 end -- it has no picture yet; pins of a shard's views are another matter (owner.lua)
+    if not view.made then return {}, 0 end -- it has no picture yet; pins of a shard are in owner.lua
     return methods.answered(methods.invoke(place.sync, name, id, ...))
   end
 end
