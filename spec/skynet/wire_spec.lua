@@ -164,16 +164,14 @@ describe("the wire format", function()
   end)
 
   it("has these bytes in the other kinds", function()
-    local buffer = wire.buffer(2, 7)
-    local move = buffer:writers()
-    move(nil, 9, 1.5, -2)
+    local outbox = wire.outbox(2, 7)
+    outbox:move(9, 1.5, -2)
     assert.equal("02 02 01 02 07 00 00 00 01 00 00 00 01 00 00 00 09 00 "
-      .. "00 00 00 00 00 00 f8 3f 00 00 00 00 00 00 00 c0", hex(buffer:take(true)))
-    buffer = wire.buffer(3, 7)
-    move = buffer:writers()
-    move(nil, 2 ^ 40, 0, 0, 1)
+      .. "00 00 00 00 00 00 f8 3f 00 00 00 00 00 00 00 c0", hex(outbox:take(true)))
+    outbox = wire.outbox(3, 7)
+    outbox:move(2 ^ 40, 0, 0, 1)
     assert.equal("02 02 02 08 07 00 00 00 01 00 00 00 01 00 00 00 00 00 00 00 00 01 00 00 "
-      .. ("00 "):rep(16) .. "00 00 00 00 00 00 f0 3f", hex(buffer:take(false)))
+      .. ("00 "):rep(16) .. "00 00 00 00 00 00 f0 3f", hex(outbox:take(false)))
     assert.equal("02 03 00 02 07 00 00 00 03 00 00 00 02 00 00 00 0a 00 0b 00", hex(wire.refused(7, 3, { 10, 11 }, 2)))
     assert.equal("02 04 01 00 05 00 00 00", hex(wire.ack(5, true)))
     assert.equal("02 04 02 00 05 00 00 00", hex(wire.packets_ack(5)))
@@ -243,40 +241,40 @@ describe("the wire format", function()
     for dimensions = 2, 3 do
       for _, n in ipairs { 0, 1, 2, 7, 8, 9, 63, 64, 65, 129 } do
         for _, width in ipairs { 2, 4, 8 } do
-          local rows, buffer = {}, wire.buffer(dimensions, 4)
-          local move, put = buffer:writers()
+          local rows, outbox = {}, wire.outbox(dimensions, 4)
+          local move = outbox:mover()
           for i = 1, n do
             local at = #rows
             rows[at + 1] = width == 8 and math.mininteger + i or width == 4 and -70000 - i or -i
             for axis = 1, dimensions do rows[at + 1 + axis] = axis == 1 and 0.1 * i or -1e300 / i end
             move(nil, table.unpack(rows, at + 1, at + 1 + dimensions))
           end
-          assert.equal(n, (buffer:count()))
-          local message = buffer:take(false)
-          assert.same({ 0, 1, n }, { buffer:count() })
+          assert.equal(n, (outbox:count()))
+          local message = outbox:take(false)
+          assert.same({ 0, 1, n }, { outbox:count() })
           assert.same({ wire.MOVES, dimensions == 3 and wire.Z or 0, 4 }, { wire.head(message) })
           assert.same({ rows, n, 1, dimensions, 4, false }, { reference.read_moves(message) })
           if n > 0 then assert.equal(reference.moves(4, 1, dimensions, rows, n, width, false), message) end
-          put(nil, rows, n)
-          if n > 0 then assert.equal(reference.moves(4, 2, dimensions, rows, n, width, true), buffer:take(true)) end
+          outbox:rows(rows, n)
+          if n > 0 then assert.equal(reference.moves(4, 2, dimensions, rows, n, width, true), outbox:take(true)) end
         end
       end
     end
   end)
 
   it("keeps the last move of an entity", function()
-    local buffer = wire.buffer(2)
-    local move, put = buffer:writers()
+    local outbox = wire.outbox(2)
+    local move = outbox:mover()
     for i = 1, 100 do move(nil, i % 7, i, 0) end
-    put(nil, { 3, 1, 2, 3, 4, 5, 90, 0, 0 })
-    local rows, n = reference.read_moves(buffer:take())
+    outbox:rows { 3, 1, 2, 3, 4, 5, 90, 0, 0 }
+    local rows, n = reference.read_moves(outbox:take())
     assert.equal(8, n)
     for i = 1, 3 * n, 3 do if rows[i] == 3 then assert.same({ 4, 5 }, { rows[i + 1], rows[i + 2] }) end end
-    assert.error_matches(function() put(nil, { 1, 2, 3, 4, 0 / 0, 0 }) end, "row 2")
-    assert.error_matches(function() put(nil, { 1, 2 }) end, "multiple of 3")
-    assert.error_matches(function() put(nil, { 1, 2, 3 }, 2) end, "has 1 rows")
-    assert.equal(0, (buffer:count()))
-    buffer:close()
+    assert.error_matches(function() outbox:rows { 1, 2, 3, 4, 0 / 0, 0 } end, "row 2")
+    assert.error_matches(function() outbox:rows { 1, 2 } end, "multiple of 3")
+    assert.error_matches(function() outbox:rows({ 1, 2, 3 }, 2) end, "has 1 rows")
+    assert.equal(0, (outbox:count()))
+    outbox:close()
     assert.error_matches(function() move(nil, 1, 2, 3) end, "closed space")
   end)
 

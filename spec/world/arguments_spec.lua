@@ -165,6 +165,17 @@ describe("arguments of a world", function()
     end, { { "pin", 1, 99 }, { "pin", 1, 1 }, { "unpin", 1, 99 } })
   end)
 
+  it("moves are those of a map", function()
+    local texts = same_errors(function(space) space:enter(5, 10, 10) end, {
+      { "move", 5, 1, 2 }, { "move", 5, 1, 2, 3 }, { "move", 5.5, 1, 2 }, { "move", "5", 1, 2 }, { "move", 5, "1", 2 },
+      { "move", 5, 1 }, { "move", 5, 0 / 0, 2 }, { "move", 5, 1, -1 / 0 }, { "flush", {} }, { "flush", { 5, 1 } },
+      { "flush", { 5, 1, 2 }, 2 }, { "flush", { 5, 1, "2" } }, { "flush", { "5", 1, 2 } }, { "flush", 5 },
+      { "move_many", { 5, 1 } }, { "move_many", { 5, 1, 2 }, -1 }, { "move_many", { 5, 0 / 0, 2 } }, { "move_many" },
+    })
+    assert.equal("move: bad argument #4 to 'move' (nothing expected, got number)", texts[2])
+    assert.equal("flush: bad argument #2 to 'flush' (the array has 1 rows)", texts[11])
+  end)
+
   it("enter takes no more than a map's", function()
     same_errors(function() end, { { "enter", 1, 5, 5, 0, 1 }, { "enter", 1, 5, 5, 1, { nodes = {} } },
                                   { "enter", 1, 5, 5, 1, nil, n = 6 }, { "enter", 3, 5 },

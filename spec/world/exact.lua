@@ -21,7 +21,7 @@ function exact.new(scene, engine, seed)
   local plan = tiles.plan(scene.plan)
   local self = setmetatable({
     scene = scene, random = rng.new(seed), plan = plan, map = tiles.map(plan), dimensions = scene.dimensions,
-    shards = {}, outbox = world.outbox(scene.dimensions, plan.shards), batch = 0, epoch = 0,
+    shards = {}, outbox = world.outbox(scene.dimensions, CLIENT, false, plan.shards), epoch = 0,
     space = aoi.new { engine = engine, dimensions = scene.dimensions, delivery = "deferred" },
     early = {}, alive = {}, dead = {}, people = {}, handle = 0, nodes = {}, drained = {},
     counters = { events = 0, handed = 0, epochs = 0, seen = 0, of_sight = 0 },
@@ -69,7 +69,7 @@ local function enter(self, who)
   local kind, home = self.random(7), world.home(who.id, self.plan.shards)
   local lives, owners, stamps = ask(self, home, "claim", "enter", { who.id }, { x, y }, { who.left or false })
   local shard = owners[1]
-  ask(self, shard, "enter", who.id, lives[1], kind, self.batch, stamps[1], x, y, z)
+  ask(self, shard, "enter", who.id, lives[1], kind, select(2, self.outbox:count()), stamps[1], x, y, z)
   self.outbox:set(who.id, shard)
   who.x, who.y, who.z, who.kind, who.nodes = x, y, z, kind, {}
   self.todo[5][#self.todo[5] + 1] = who
@@ -78,13 +78,13 @@ end
 
 local function leave(self, who)
   who.left = ask(self, owner(self, who), "leave", who.id)
-  self.outbox:set(who.id, 0)
+  self.outbox:forget(who.id)
   self.todo[1][#self.todo[1] + 1] = { "leave", who.id }
 end
 
 local function move(self, who)
   who.x, who.y, who.z = coordinates(self, who)
-  assert(self.outbox:move(who.id, who.x, who.y, who.z))
+  self.outbox:move(who.id, who.x, who.y, who.z)
   self.todo[2][who] = true
 end
 
@@ -160,8 +160,7 @@ end
 
 local function send_moves(self)
   local list, n = self.outbox:pending()
-  self.batch = self.batch + 1
-  for i = 1, n do assert(self.shards[list[i]]:moves(self.outbox:take(list[i], CLIENT, self.batch))) end
+  for i = 1, n do assert(self.shards[list[i]]:moves(self.outbox:take(false, list[i]))) end
 end
 
 -- The same in one space, in the order of the phases.
@@ -318,7 +317,6 @@ end
 -- One epoch. Returns the number of events, and of keys in which the two differ with one of them.
 function Run:step()
   self.epoch = self.epoch + 1
-  self.batch = self.batch + 1
   local here = self.epoch
   self.epoch = here - 1 -- requests are made on the epoch before
   command(self)

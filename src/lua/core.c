@@ -45,6 +45,7 @@
 #include "lua/wire_hear.c"
 #include "lua/wire_inbox.c"
 #include "lua/wire_moves.c"
+#include "lua/wire_outbox.c"
 #include "lua/wire_pack.c"
 #include "lua/wire_post.c"
 #include "lua/world_areas.c"

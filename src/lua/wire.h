@@ -2,8 +2,8 @@
  * them: moves and events.  The other kinds, which are short and rare, are in lua/aoi/skynet/wire.lua; docs/skynet.md has the
  * table of all of them.
  *
- *   wire_moves.c     client:  map:move -> rows of a buffer -> one MOVES     service:  MOVES -> aoi_move, row by row
- *   world_outbox.c   client:  world:move -> rows by shard -> a MOVES each   shard:    MOVES -> world_router.c
+ *   wire_outbox.h    client:  map:move -> rows -> one MOVES                 service:  wire_moves.c: MOVES -> aoi_move, row by row
+ *                            world:move -> rows by shard -> a MOVES each   shard:    MOVES -> world_router.c
  *   wire_post.h      service, shard: events of a tick or an epoch -> one EVENTS for each subscriber
  *   wire_inbox.h     client:  EVENTS -> views, and the calls of handlers
  *
@@ -116,8 +116,9 @@ void *laoi_new_wire(lua_State *L, size_t size);
 
 uint32_t laoi_u32(lua_State *L, int i);
 
-/* Each adds its functions to the table on top: aoi.core's `wire`. */
+/* Each adds its functions to the table on top: aoi.core's `wire`; the outbox also to its `world`. */
 void laoi_open_moves(lua_State *L);
+void laoi_open_outbox(lua_State *L);
 void laoi_open_post(lua_State *L);
 void laoi_open_inbox(lua_State *L);
 

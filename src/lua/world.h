@@ -8,7 +8,7 @@
  *   world_traits.c   which shards receive what Lua knows of an entity
  *   world_follow.c   entities that shards far away must know
  *   world_areas.c    areas of nodes as bytes
- *   world_outbox.c   the client's side: moves sorted by shard
+ *   world_outbox.c   the client's side: owners of entities, own ones; wire_outbox.h
  *
  * Clients send a shard MOVES and get EVENTS, as of an AOI service: wire.h.  Numbers travel little-endian, doubles as their bits: the very numbers. */
 #ifndef LAOI_WORLD_H

@@ -32,8 +32,9 @@ local function new_world(columns, rows, n, neighbours, watched, crowd)
     size = { 0, 0, columns * region, rows * region }, reach = REACH, tile = 32, hysteresis = HYSTERESIS,
     shards = { columns, rows },
   }
-  local w = { plan = plan, map = tiles.map(plan), shards = {}, x = {}, y = {}, outbox = world.outbox(2, plan.shards),
-              n = columns * rows * n, region = region, epoch = 0, batch = 0, handle = 0 }
+  local w = { plan = plan, map = tiles.map(plan), shards = {}, x = {}, y = {},
+              outbox = world.outbox(2, 1, false, plan.shards),
+              n = columns * rows * n, region = region, epoch = 0, handle = 0 }
   local half_x, half_y = columns * region / 2, rows * region / 2
   local x, y = crowd and crowd / 2 or half_x, crowd and crowd / 2 or half_y
   w.box = { half_x - x, half_y - y, half_x + x, half_y + y }
@@ -63,7 +64,7 @@ local function routes(w, message)
 end
 
 local function step(w)
-  w.epoch, w.batch = w.epoch + 1, w.batch + 1
+  w.epoch = w.epoch + 1
   if w.epoch > 1 then
     local box = w.box
     for id = 1, w.n do
@@ -72,7 +73,7 @@ local function step(w)
       w.outbox:move(id, w.x[id], w.y[id])
     end
     local shards, n = w.outbox:pending()
-    for i = 1, n do assert(w.shards[shards[i]]:moves(w.outbox:take(shards[i], 1, w.batch))) end
+    for i = 1, n do assert(w.shards[shards[i]]:moves(w.outbox:take(false, shards[i]))) end
   end
   local inbox = {}
   for number in ipairs(w.shards) do inbox[number] = {} end

@@ -17,29 +17,27 @@ Map.__index = Map
 -- Called by `flush` with rows, or where it has not been able to send.
 local function flush_otherwise(map, rows, n)
   if rows ~= nil then
-    local ok, err = wire.call_as(map.put_rows, "flush", 1, map, rows, n)
+    local ok, err = map:put_rows("flush", rows, n)
     if not ok then error(err, 3) end
-    if map.buffer:count() == 0 and not map.drives or map:push(map.drives) then return end
+    if map.outbox:count() == 0 and not map.drives or map:push(map.drives) then return end
   end
   error(map.client:lose(), 3)
 end
 
---- What a map of any kind has: one of a service, or a world.
-function Map.begin(self, client, link, name, dimensions)
-  self.client, self.link, self.name, self.dimensions, self.closed = client, link, name, dimensions, false
+--- What a map of any kind has: one of a service, or a world. outbox: of src/lua/wire_outbox.h, in which moves wait.
+function Map.begin(self, client, link, name, outbox)
+  self.client, self.link, self.name, self.outbox, self.closed = client, link, name, outbox, false
+  self.move = outbox:mover() -- a closure over the outbox: one call into C
   self.mine, self.records, self.busy, self.in_order = {}, {}, {}, true
   return self
 end
 
 --- link, number, dimensions: what the service's `open` returned.
 function Map.new(client, name, link, number, dimensions, drives)
-  local buffer = wire.buffer(dimensions, link, drives)
-  local move, rows = buffer:writers()
-  return Map.begin(setmetatable({
-    number = number, buffer = buffer, drives = drives,
-    move = move, flush = buffer:flusher(client.send, flush_otherwise), -- closures over the buffer: one call into C
-    put_rows = rows,
-  }, Map), client, link, name, dimensions)
+  local outbox = wire.outbox(dimensions, link, drives)
+  local self = setmetatable({ number = number, drives = drives, dimensions = dimensions }, Map)
+  self.flush = outbox:flusher(client.send, flush_otherwise)
+  return Map.begin(self, client, link, name, outbox)
 end
 
 function Map.__eq(a, b) return a.client == b.client and a.number == b.number and a.name == b.name end
@@ -52,22 +50,23 @@ function Map:closed_text()
   return ("attempt to use a closed %s"):format(self.noun) .. (self.reason and (" (%s)"):format(self.reason) or "")
 end
 
-local function usable(map)
-  if map.closed then error(map:closed_text(), 3) end
+--- Called by methods of a map: an error of their caller where the map is closed.
+function Map:check_open()
+  if self.closed then error(self:closed_text(), 3) end
 end
 
 --- The collected moves as one message. Returns what the client's `send` returned.
-function Map:push(tick) return self.client.send(self.buffer:take(tick)) end
+function Map:push(tick) return self.client.send(self.outbox:take(tick)) end
 
 --- A request to the service: true and its results, or false and what was wrong. The collected moves go first.
 function Map:request(name, ...)
   if self.closed then return false, self:closed_text() end
-  if self.buffer:count() > 0 then self:push(false) end
+  if self.outbox:count() > 0 then self:push(false) end
   return self.client:request(name, self.link, ...)
 end
 
 --- Messages of moves that have been sent, and their rows.
-function Map:moved() return select(2, self.buffer:count()) end
+function Map:moved() return select(2, self.outbox:count()) end
 
 -- Without the request's round trip: nothing of the map is used any more.
 function Map:forget(reason)
@@ -78,7 +77,7 @@ function Map:forget(reason)
   local batches, moves = self:moved()
   client.counters.batches, client.counters.moves = client.counters.batches + batches, client.counters.moves + moves
   self.mine, self.records, self.busy, self.move, self.flush = {}, {}, {}, nil, nil
-  if self.buffer then self.buffer:close() end
+  if self.outbox then self.outbox:close() end
 end
 
 --- Leaves the space with everything that this map has put into it. No events; closing twice is harmless.
@@ -155,15 +154,18 @@ function Map:__len() return self:count() end
 
 --- Moves an entity. Moves are collected until `flush` or the next request; the last one of an entity counts.
 function Map:move(...)
-  usable(self)
+  self:check_open()
   return rawget(self, "move")(self, ...)
 end
+
+--- As many calls of `move` as there are rows: true, or false and a reason, in the words of the method `name`.
+function Map:put_rows(name, rows, n) return wire.call_as(self.outbox.rows, name, 1, self.outbox, rows, n) end
 
 --- The end of the caller's tick: its moves go out as one message, which is the space's tick too if this map drives.
 -- With `rows`, a flat array of id, x, y [, z], they are moved first: one call where the rows are at hand. Where the
 -- service is gone the map is closed, its on_close is called, and an error says so.
 function Map:flush(...)
-  usable(self)
+  self:check_open()
   return rawget(self, "flush")(self, ...)
 end
 

@@ -1,8 +1,8 @@
 -- A world as one of its clients has it: a map (aoi.skynet.map) whose requests go to the shard that owns the entity,
 -- wherever that is, and whose moves are sorted by shard. Events come as from an AOI service (aoi.skynet.client).
 --
---   outbox               (C) the owner of each entity that has been asked for, and rows of moves by shard
---   lost[id]             the last move of an entity whose owner is not known
+--   outbox               (C) the owner of each entity that has been asked for, and rows of moves by shard; those of
+--                        entities whose owner is not known wait until it is found
 --   left[id]             the life that this client has ended, and when
 --
 -- A node has a number for all its life, given here, whichever shard owns it: that is its handle in messages.
@@ -43,15 +43,15 @@ local MOST_HOPS = 20   -- epochs after which no move comes that was sent before 
 -- it has a successor; move_map(name, ...), as of director.move, and map_info() wait, too; sleep(seconds).
 function Member.new(client, options)
   local self = setmetatable({
-    outbox = core.outbox(options.dimensions, options.shards), batch = 0, epoch_seen = 0, epoch_told = 0, handle = 0,
-    traits = {}, left = {}, left_count = 0, lost = {}, lost_count = 0, flushes = 0, flushed_at = 0,
-    counters = { refused = 0, routes = 0, uneven = 0, batches = 0, moves = 0, restored = 0 },
+    epoch_seen = 0, epoch_told = 0, handle = 0, traits = {}, left = {}, left_count = 0, flushes = 0, flushed_at = 0,
+    counters = { refused = 0, routes = 0, uneven = 0, restored = 0 },
   }, Member)
   for name, value in pairs(options) do
     self[name == "ask" and "ask_now" or name] = value
   end
   restore.begin(self)
-  client.maps[self.number] = Map.begin(self, client, self.number, self.name, self.dimensions)
+  local outbox = core.outbox(self.dimensions, self.number, false, self.shards)
+  client.maps[self.number] = Map.begin(self, client, self.number, self.name, outbox)
   return self
 end
 
@@ -110,52 +110,41 @@ local function home(self, id) return core.home(id, self.shards) end
 local function push_moves(self)
   local list, n = self.outbox:pending()
   if n == 0 then return true end
-  self.batch = self.batch + 1 & 0xffffffff
   local gone = false
-  for i = 1, n do
-    local message, rows = self.outbox:take(list[i], self.number, self.batch)
-    self.counters.batches, self.counters.moves = self.counters.batches + 1, self.counters.moves + rows
-    gone = self.send(list[i], message) == nil or gone
-  end
+  for i = 1, n do gone = self.send(list[i], self.outbox:take(false, list[i])) == nil or gone end
   return not gone
 end
 
 Member.push = push_moves
 
+--- The number of the last message of moves.
+function Member:batch()
+  local _, batches = self.outbox:count()
+  return batches & 0xffffffff
+end
+
 -- Entities whose owner is not known, since somebody else has entered them: their homes are asked, each once. A move of
 -- them that comes meanwhile is the last one.
 local function find_lost(self)
-  local by_home = {}
-  for id in pairs(self.lost) do
+  local lost, by_home, refused = {}, {}, {}
+  self.outbox:lost(lost)
+  for _, id in ipairs(lost) do
     local at = home(self, id)
     by_home[at] = by_home[at] or {}
     table.insert(by_home[at], id)
   end
-  local refused = {}
   for at, ids in pairs(by_home) do
     local ok, owners = self:ask_shard(at, "whose", ids)
     for i, id in ipairs(ids) do
-      local to = self.lost[id]
-      if to and not (ok and owners[i] == 0) then -- else its client has yet to restore it: the next flush asks again
-        self.lost[id], self.lost_count = nil, self.lost_count - 1
-        if ok and owners[i] then
-          self.outbox:set(id, owners[i])
-          self.outbox:move(id, to[1], to[2], to[3])
-        else
-          refused[#refused + 1] = id
-        end
-      end
+      local owner, found = ok and owners[i], self.outbox:where(id) -- by another coroutine
+      if owner and owner > 0 and not found then
+        self.outbox:set(id, owner)
+      elseif not owner and not found and self.outbox:drop(id) then
+        refused[#refused + 1] = id
+      end -- 0: its client has yet to restore it: the next flush asks again
     end
   end
   if #refused > 0 then self:refuse(refused) end
-end
-
--- Its owner is not known any more; a move that waits, of another coroutine perhaps, looks for it.
-local function forget_owner(self, id)
-  local x, y, z = self.outbox:set(id, 0)
-  if not x then return end
-  if not self.lost[id] then self.lost_count = self.lost_count + 1 end
-  self.lost[id] = { x, y, z }
 end
 
 -- The shard that owns it, as its home knows: true and that or false; or false and what was wrong. One that was lost
@@ -172,7 +161,7 @@ end
 -- The shard says that it does not know the entity: the one to ask next; false: there is none; and whether its home
 -- knows none of an entity that this client has entered.
 local function next_owner(self, id, shard)
-  forget_owner(self, id)
+  self.outbox:set(id, 0) -- a move that waits, of another coroutine perhaps, looks for it
   local ok, found = whose(self, id)
   if not ok then return false, found end
   -- What this client has entered is somewhere, or will be; or another one has made it leave, which is yet to be heard.
@@ -194,10 +183,10 @@ end
 function Member:ask_owner(name, id, ...)
   restore.settle(self)
   if self.closed then return false, self:closed_text() end
-  if self.lost_count > 0 then find_lost(self) end
+  if self.outbox:count() > 0 then find_lost(self) end
   push_moves(self)
   local owner, sent = self.outbox:where(id)
-  local shard, batch, same, missing = sent or owner, self.batch, 0, 0
+  local shard, batch, same, missing = sent or owner, self:batch(), 0, 0
   for _ = 1, MOST_TRIES do
     local answer = { "unknown" }
     if shard then
@@ -207,10 +196,10 @@ function Member:ask_owner(name, id, ...)
     if status == "renewed" then
       push_moves(self)
       owner, sent = self.outbox:where(id)
-      shard, batch = sent or owner, self.batch
+      shard, batch = sent or owner, self:batch()
     elseif status == true then
       self.outbox:set(id, shard)
-      if batch == self.batch then self.outbox:settle(id) end
+      if batch == self:batch() then self.outbox:settle(id) end
       return table.unpack(answer, 1, answer.n)
     elseif status == "moved" then
       shard = reason
@@ -269,7 +258,7 @@ local function enter(self, id, kind, x, y, z, more)
   local ok, lives, owners, stamps = self:ask_shard(at, "claim", "enter", { id }, { x, y }, { left })
   if not ok then return false, lives end
   local shard = owners[1]
-  local entered, reason = self:ask_shard(shard, "enter", id, lives[1], kind, self.batch, stamps[1], x, y, z, more)
+  local entered, reason = self:ask_shard(shard, "enter", id, lives[1], kind, self:batch(), stamps[1], x, y, z, more)
   if entered ~= true then self:ask_shard(at, "release", { id }, lives) end
   if entered == "stale" then return enter(self, id, kind, x, y, z, more) end
   if not entered then return false, reason end
@@ -355,7 +344,7 @@ local function enter_rows(self, rows, n, values, kind, done)
     if entered == true then
       local ids, its = {}, {}
       for i = 1, #list, values do ids[#ids + 1], its[#its + 1] = lives[list[i]], stamps[list[i]] end
-      entered, reason = self:ask_shard(shard, "enter_many", ids, kind, self.batch, its, list)
+      entered, reason = self:ask_shard(shard, "enter_many", ids, kind, self:batch(), its, list)
     end
     if entered ~= true then release(self, list, values, lives) end
     if entered == "stale" then
@@ -403,13 +392,11 @@ function own.leave(self, id)
   local ok, life = self:ask_owner("leave", id)
   if not ok then return false, life end
   self.outbox:forget(id)
-  self.outbox:set(id, 0)
   self.views[id], self.traits[id] = nil, nil
   for _, record in pairs(self.mine[id] or {}) do record.ends = self.answered_at + 1 end
   for handle, one in pairs(self.lent) do
     if one.id == id then self.lent[handle] = nil end
   end
-  if self.lost[id] then self.lost[id], self.lost_count = nil, self.lost_count - 1 end
   self.left[id] = { life = life, epoch = self.epoch_seen }
   self.left_count = self.left_count + 1
   if self.left_count > MOST_LEFT then forget_left(self) end
@@ -418,37 +405,8 @@ end
 
 -- Moving ------------------------------------------------------------------------------------------------------------
 
-local function move(self, id, x, y, z)
-  local found, waits = self.outbox:move(id, x, y, z), self.lost_count > 0 and self.lost[id]
-  if found and not waits then return end
-  if found or not waits then self.lost_count = self.lost_count + (found and -1 or 1) end
-  self.lost[id] = not found and { x, y, z } or nil
-end
-
-local function usable(self)
-  if self.closed then error(self:closed_text(), 3) end
-end
-
---- Moves an entity. Moves are collected until `flush` or the next request; the last one of an entity counts.
-function Member:move(id, x, y, z)
-  usable(self)
-  id = argument.integer(id, 1, "move", 2)
-  argument.finite(x, 2, "move", 2)
-  argument.finite(y, 3, "move", 2)
-  if self.dimensions == 3 then argument.finite(z, 4, "move", 2) end
-  move(self, id, x, y, z)
-end
-
-local function move_rows(self, name, rows, given)
-  local n, values = argument.rows(rows, given, self.dimensions + 1, name)
-  for i = 1, n * values, values do
-    move(self, math.tointeger(rows[i]), rows[i + 1], rows[i + 2], values == 4 and rows[i + 3] or nil)
-  end
-  return true
-end
-
 --- rows: id, x, y [, z], ...: as many calls of `move`.
-function own.move_many(self, rows, n) return move_rows(self, "move_many", rows, n) end
+function own.move_many(self, rows, n) return self:put_rows("move_many", rows, n) end
 
 -- Back-pressure: who flushes more often than there are epochs sends no more than a shard can apply, as moves that wait
 -- are one row an entity. They go when an epoch has been reported, or with the next request.
@@ -465,7 +423,7 @@ local function wait_for_epoch(self)
 end
 
 local function flush(self)
-  if self.lost_count > 0 then find_lost(self) end
+  if self.outbox:count() > 0 then find_lost(self) end
   local seq = self.client.inbox:seq() -- a message of events means another epoch
   self.flushes, self.flushed_at = seq == self.flushed_at and self.flushes + 1 or 1, seq
   if self.flushes > MOST_FLUSHES then return wait_for_epoch(self) end
@@ -475,15 +433,15 @@ end
 --- The end of the caller's tick: its moves go out, one message to each shard concerned; if that has happened several
 -- times in this epoch already, at its end. With `rows`, they are moved first.
 function Member:flush(rows, n)
-  usable(self)
+  self:check_open()
   local ok, reason = true, nil
-  if rows ~= nil then ok, reason = pcall(move_rows, self, "flush", rows, n) end
+  if rows ~= nil then ok, reason = self:put_rows("flush", rows, n) end
   if not ok or flush(self) == false then error(not ok and reason or "the world is gone", 2) end
 end
 
 --- Waits for an epoch that takes all that this client has sent; returns how many events it heard meanwhile.
 function Member:tick()
-  usable(self)
+  self:check_open()
   self.flushes, self.flushed_at = 0, false
   if flush(self) == false then error("the world is gone", 2) end
   local inbox = self.client.inbox
@@ -515,15 +473,13 @@ function Member:refuse(ids, epoch)
   if epoch then ids = forget_own(self, ids, epoch) end
   if #ids == 0 then return end
   self.counters.refused = self.counters.refused + #ids
-  for _, id in ipairs(ids) do forget_owner(self, id) end
+  for _, id in ipairs(ids) do self.outbox:set(id, 0) end
   self.client:report_refused(self, ids, #ids)
 end
 
 -- Another client has made it leave; this one may have entered another life of it since.
 local function forget_life(self, id, life)
-  if self.outbox:owns(id) ~= life then return end
-  self.outbox:forget(id)
-  self.outbox:set(id, 0)
+  if self.outbox:owns(id) == life then self.outbox:forget(id) end
 end
 
 --- list: n rows of an entity, the shard that owns it from that epoch on, and a life; 0: a move of it has been refused.
@@ -550,8 +506,6 @@ function Member:forget(...)
   Map.forget(self, ...)
   restore.wake(self)
 end
-
-function Member:moved() return self.counters.batches, self.counters.moves end
 
 --- Leaves the world with everything that this client has put into it. No events; closing twice is harmless.
 function Member:close()

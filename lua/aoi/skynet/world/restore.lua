@@ -98,7 +98,7 @@ end
 
 -- entity: id, life, kind, place, stamp. All that this client has on it.
 local function with_nodes(self, entity)
-  entity.batch, entity.nodes, entity.view = self.batch, {}, view_of(self, entity.id, entity.life)
+  entity.batch, entity.nodes, entity.view = self:batch(), {}, view_of(self, entity.id, entity.life)
   entity.traits = self.traits[entity.id]
   for _, record in pairs(self.mine[entity.id] or {}) do
     if record.area and not record.ends then table.insert(entity.nodes, node_of(self, record)) end
@@ -143,7 +143,6 @@ local function is_own(self, id, life) return self.outbox:owns(id) == life end
 -- Another life of its id has come: what this client had on it is no more.
 local function give_up(self, id)
   self.outbox:forget(id)
-  self.outbox:set(id, 0)
   for _, record in pairs(self.mine[id] or {}) do record.ends = 0 end
 end
 

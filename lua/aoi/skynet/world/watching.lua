@@ -260,7 +260,7 @@ end
 
 --- Another client has taken it over.
 local function taken(self, id)
-  self.outbox:forget(id)
+  self.outbox:disown(id)
   self.views[id], self.traits[id] = nil, nil
 end
 
