@@ -393,10 +393,10 @@ describe("players of the AOI service:", function()
       of_ann:on_broadcast(function() heard = heard + 1 end)
       run(function() of_ann:add_node(1, 7, 10, {}) end)
       net:tick(server)
-      local subscriber = server.subscribers[ANN]
-      subscriber.broadcast_bytes, subscriber.broadcasts_acked = 0xfffffc18, 0xfffffc18
+      local window = server.subscribers[ANN].broadcasts
+      window.sent, window.acked = 0xfffffc18, 0xfffffc18
       server:receive(ANN, require("aoi.skynet.wire").broadcasts_ack(77))
-      assert.equal(2 ^ 32 - 1000, subscriber.broadcasts_acked)
+      assert.equal(2 ^ 32 - 1000, window.acked)
       for _ = 1, 200 do run(function() assert.equal(1, map:broadcast(2, ("x"):rep(20000))) end) end
       assert.equal(200, heard)
     end)

@@ -75,7 +75,6 @@ function Server.new(options)
     self[name] = value
   end
   self.warn = failures.sparing(self.log, self.now)
-  self.ask_every = math.max(1, self.window // 4)
   self.post = wire.post(math.tointeger(self.window // 1), math.tointeger(self.max_message // 1))
   self.moves = self.post.moves
   return self
@@ -272,11 +271,13 @@ local function on_moves(self, address, message, flags, number)
   return true
 end
 
--- Its next message is the whole picture, and says that it begins anew.
-local function begin_anew(subscriber, view)
-  subscriber.starved[view] = nil
-  local link = subscriber.links[view.client]
-  if link and link.views[view] then views.resend(link.space, { view.id }) end
+-- The next message of each of these views is the whole picture, and says that it begins anew.
+local function begin_anew(subscriber, list)
+  for _, view in ipairs(list) do
+    subscriber.starved[view] = nil
+    local link = subscriber.links[view.client]
+    if link and link.views[view] then views.resend(link.space, { view.id }) end
+  end
 end
 
 local function on_ack(self, address, flags, seq)
@@ -286,11 +287,7 @@ local function on_ack(self, address, flags, seq)
     return true
   end
   subscriber.heard = true
-  if flags & wire.OF_PACKETS ~= 0 then
-    for _, view in ipairs(streams.ack_packets(subscriber, seq)) do begin_anew(subscriber, view) end
-  elseif flags & wire.OF_BROADCASTS ~= 0 then
-    streams.ack_broadcasts(subscriber, seq)
-  else
+  if not streams.take_ack(subscriber, flags, seq, begin_anew) then
     self.post:ack(subscriber.slot, seq, flags & wire.LOST ~= 0)
   end
   return true
@@ -371,9 +368,7 @@ local function send_packets(self)
     end)
     if not ok then self.log(("aoi: %s"):format(tostring(sent))) end
     if ok and sent then self.counters.packets = self.counters.packets + #list end
-    if not ok or sent == false then
-      for _, view in ipairs(list.views) do begin_anew(subscriber, view) end
-    end
+    if not ok or sent == false then begin_anew(subscriber, list.views) end
   end
 end
 

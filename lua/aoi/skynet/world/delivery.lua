@@ -2,10 +2,10 @@
 -- events. The stream of a client has a window; one that has fallen behind gets no events until it has delivered all,
 -- and then all views anew.
 --
---   client.seq, acked   of its events (aoi.skynet.streams); behind: it lacks some
+--   client.events       the window of its events (aoi.skynet.streams); behind: it lacks some
 --   client.resumes      the epoch in which shards write whole views for it
 --   client.left[id]     the life of its entity that another client has made leave while it was behind
---   client.starved[id]  client views of which packets have been dropped
+--   client.starved[id]  client views of which packets have been dropped; the epoch in which they begin anew
 
 local changes = require "aoi.skynet.world.changes"
 local streams = require "aoi.skynet.streams"
@@ -29,7 +29,7 @@ local function records_of(number, list, anew)
 end
 
 local function lags(self, client)
-  if client.behind or not streams.is_full(client, "seq", "acked", self.window) then return client.behind end
+  if client.behind or not streams.is_full(client.events, self.window) then return client.behind end
   client.behind = true
   self.counters.overruns = self.counters.overruns + 1
   return true
@@ -88,8 +88,8 @@ local function deliver_events(self, number, epoch, list)
   end
   local records = records_of(number, list, anew)
   if #records == 0 or not self.clients[number] then return end
-  local seq, ask = streams.next(client, "seq", "acked", self.window)
-  client.seq = seq
+  local seq, ask = streams.next(client.events, self.window)
+  client.events.sent = seq
   self:post_to(number, wire.events(seq, ask, records))
 end
 

@@ -256,7 +256,7 @@ local function probe(self)
   self.probe_at = self.now() + self.patience / 2
   changes.tell_all(self, "alive")
   members.ask_missing(self)
-  for number, client in pairs(self.clients) do self:post_to(number, wire.ping(client.seq)) end
+  for number, client in pairs(self.clients) do self:post_to(number, wire.ping(client.events.sent)) end
 end
 
 --- To be called some hundred times a second: the clock of epochs, and of what has failed.
@@ -315,7 +315,7 @@ function Exchange:join(address)
   self.client_count = self.client_count % (MOST_CLIENTS - 1) + 1
   number = (self.here - 1) << 24 | self.client_count
   self.by_address[address] = number
-  self.clients[number] = streams.begin { address = address, seq = 0, acked = 0, behind = false, foreign = 0, left = {} }
+  self.clients[number] = streams.begin { address = address, behind = false, foreign = 0, left = {} }
   return number
 end
 
@@ -379,9 +379,7 @@ function Exchange:post_to(number, message)
   return true
 end
 
-local function ack_packets(self, client, seq)
-  local ids = streams.ack_packets(client, seq)
-  if not ids[1] then return end
+local function resend(client, ids, self)
   local at = self:order("resend", ids)
   for _, id in ipairs(ids) do client.starved[id] = at end
 end
@@ -398,12 +396,10 @@ function Exchange:ack(address, seq, flags)
   local client = self.clients[number]
   if not client or self.closed then return end
   if flags & wire.OF_RESTORED ~= 0 then return changes.restored(self, number, seq) end
-  if flags & wire.OF_PACKETS ~= 0 then return ack_packets(self, client, seq) end
-  if flags & wire.OF_BROADCASTS ~= 0 then return streams.ack_broadcasts(client, seq) end
-  local lost = flags & wire.LOST ~= 0
-  streams.ack(client, "seq", "acked", seq)
-  client.behind = client.behind or lost and not client.resumes
-  if client.behind and client.acked == client.seq then
+  if streams.take_ack(client, flags, seq, resend, self) then return end
+  streams.ack(client.events, seq)
+  client.behind = client.behind or flags & wire.LOST ~= 0 and not client.resumes
+  if client.behind and not streams.is_full(client.events, 1) then
     client.behind = false
     self:begin_anew(number)
   end
