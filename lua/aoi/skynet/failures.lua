@@ -10,6 +10,15 @@ function failures.text(err)
   return ok and text or ("(error object is a %s value)"):format(type(err))
 end
 
+--- The same for the caller of what has raised it: a position in a file of this library says nothing there.
+function failures.reason(err) return (failures.text(err):gsub("^[^\n]-:%d+: ", "", 1)) end
+
+--- Of a pcall of what returns true and its results, or false and a reason: that, also where it has raised.
+function failures.caught(ok, ...)
+  if ok then return ... end
+  return false, failures.reason((...))
+end
+
 --- An error has been raised by a function that was called with these arguments.
 -- @param self a client: `counters.errors`, `log`
 -- @param owner what may have an `error_handler`: a map, or the client itself

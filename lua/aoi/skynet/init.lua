@@ -116,8 +116,7 @@ function library.stop(service) skynet.call(service, "lua", "shutdown") end
 local function answered(address, ok, first, ...)
   if ok then return first or false, ... end
   if ok == nil then return false, first end
-  local reason = tostring(first):gsub("^[^\n]-:%d+: ", "")
-  return nil, ("the AOI service %s is gone: %s"):format(skynet.address(address), reason)
+  return nil, ("the AOI service %s is gone: %s"):format(skynet.address(address), failures.reason(first))
 end
 
 -- For as long as the service is there: tells it that this one is, and notices when it is not.
@@ -239,7 +238,7 @@ function library.open(service, name, options)
     ok, map = pcall(open_local, name, options)
   end
   if ok then return map end
-  error((tostring(map):gsub("^[^\n]-:%d+: ", "")), 2)
+  error(failures.reason(map), 2)
 end
 
 --- For a service to which others of that AOI service send, with `to`, events of nodes and messages of client views: it
@@ -250,7 +249,7 @@ function library.gate(service)
   if not address then fail(1, "gate", "no service '%s'", tostring(service)) end
   local ok, gate = pcall(open_there, address, "open_gate")
   if ok then return gate end
-  error((tostring(gate):gsub("^[^\n]-:%d+: ", "")), 2)
+  error(failures.reason(gate), 2)
 end
 
 --- Counters of the client library for that service, nil if it has none.

@@ -3,11 +3,12 @@
 
 local argument = require "aoi.skynet.argument"
 local end_list = require "aoi.end_list"
+local failures = require "aoi.skynet.failures"
 local handlers_of = require "aoi.skynet.handlers"
 local methods = require "aoi.skynet.methods"
 local wire = require "aoi.skynet.wire"
 
-local results = methods.results
+local caught, results = failures.caught, methods.results
 
 local JOIN = { id = true, x = true, y = true, z = true, kind = true, nodes = true, view = true }
 
@@ -125,11 +126,6 @@ end
 --- What `Space:explain` of a space tells; `pending` means events that wait in the service for the next tick.
 function Map:explain(id, node, target)
   return results(explanation(self:request("explain", id, node, target)))
-end
-
-local function caught(ok, ...)
-  if ok then return ... end
-  return false, (tostring((...)):gsub("^[^\n]-:%d+: ", "", 1))
 end
 
 local function near_many(map, rows, area, mask, buf, ends)

@@ -240,8 +240,7 @@ local function answer(self, ok, ...)
     return true, ...
   end
   self.counters.errors = self.counters.errors + 1
-  -- Our own file and line say nothing to the caller, who adds its own.
-  return false, (tostring((...)):gsub("^[^\n]-:%d+: ", "", 1))
+  return false, failures.reason((...))
 end
 
 function Server:call(address, name, ...)

@@ -10,6 +10,7 @@
 local skynet = require "skynet"
 local argument = require "aoi.skynet.argument"
 local call = require "aoi.skynet.call"
+local failures = require "aoi.skynet.failures"
 local Member = require "aoi.skynet.world.member"
 local is_dead = require "aoi.skynet.world.is_dead"
 local snapshot = require "aoi.skynet.world.snapshot"
@@ -234,6 +235,6 @@ return function(connect)
   return function(options)
     local ok, member = pcall(open, options)
     if ok then return member end
-    error((tostring(member):gsub("^[^\n]-:%d+: ", "")), 2)
+    error(failures.reason(member), 2)
   end
 end

@@ -9,6 +9,8 @@
 -- `boot` stands for one life of a world in one process: a batch names that of its sender and, in `to`, that of its
 -- receiver, and one from or to another life is refused.
 
+local failures = require "aoi.skynet.failures"
+
 local REPEATS = 0.2 -- seconds between a call that failed and the next one
 local EARLY = 3     -- times as long calls may be `early`: who knows of this process may be dead, which takes `patience`
 local QUIET = 0.5   -- seconds after which something is sent, as only a call tells that the other side lives
@@ -48,7 +50,7 @@ local function call_peer(self)
       die(self, answer.reason, answer)
     else
       self.failing, self.early = self.failing or self.now(), nil
-      self.reason = tostring(ok and answer.reason or answer):gsub("^[^\n]-:%d+: ", "")
+      self.reason = failures.reason(ok and answer.reason or answer)
     end
   end)
 end

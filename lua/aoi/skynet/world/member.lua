@@ -11,6 +11,7 @@ local Map = require "aoi.skynet.map"
 local argument = require "aoi.skynet.argument"
 local building = require "aoi.skynet.world.building"
 local core = require "aoi.skynet.native" "world"
+local failures = require "aoi.skynet.failures"
 local handlers = require "aoi.skynet.handlers"
 local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
@@ -19,7 +20,7 @@ local questions = require "aoi.skynet.world.questions"
 local restore = require "aoi.skynet.world.restore"
 local watching = require "aoi.skynet.world.watching"
 
-local results = methods.results
+local caught, results = failures.caught, methods.results
 
 local function one_by_one(calls)
   for _, f in ipairs(calls) do f() end
@@ -233,11 +234,6 @@ end
 local function request(self, name, ...)
   if self.closed then return false, self:closed_text() end
   return dispatch(self, name, methods.checked(name, ...))
-end
-
-local function caught(ok, ...)
-  if ok then return ... end
-  return false, (...)
 end
 
 --- A request of a method: true and its results, or false and what was wrong.

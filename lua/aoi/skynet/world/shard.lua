@@ -136,7 +136,7 @@ end
 
 -- Moves -------------------------------------------------------------------------------------------------------------
 
---- A client's message of moves (src/lua/world_outbox.c): a string, or a pointer and its length. Returns true, or nil
+--- A client's message of moves (src/lua/wire_outbox.h): a string, or a pointer and its length. Returns true, or nil
 -- and what is wrong with it.
 function Shard:moves(message, size)
   if self.shut then return true end
