@@ -32,6 +32,18 @@ end
 --- Of an area or options that are kept, though the caller goes on to use the tables.
 function argument.copy(value) return copy(value, {}) end
 
+--- The key of a field in which two values differ, and the one within it; "" where they are no tables; nil: they are the
+-- same.
+function argument.difference(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then return a ~= b and "" or nil end
+  for _, pair in ipairs { { a, b }, { b, a } } do
+    for key, value in pairs(pair[1]) do
+      local inner = argument.difference(value, pair[2][key])
+      if inner then return key, inner end
+    end
+  end
+end
+
 --- The table of options; an empty one if there is none.
 function argument.options(n, name, options)
   if options ~= nil and type(options) ~= "table" then

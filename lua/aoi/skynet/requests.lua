@@ -42,18 +42,6 @@ local function space_options(options)
   return given
 end
 
--- Tables of the same in the same places.
-local function is_same(a, b)
-  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
-  for key, value in pairs(a) do
-    if not is_same(value, b[key]) then return false end
-  end
-  for key in pairs(b) do
-    if a[key] == nil then return false end
-  end
-  return true
-end
-
 local function new_map(server, name, given, options)
   local core = answered(wire.call_as(server.new_space, "open", -2, given))
   local sight, sync = options.sight and server.new_sight(core) or nil, nil
@@ -90,7 +78,7 @@ function requests.open(server, address, name, options)
   if type(options) ~= "table" then argument_error(3, "open", "table expected, got %s", type(options)) end
   local given, space = space_options(options), server.names[name]
   for _, key in ipairs(space and { "engine", "dimensions", "cell", "quantum", "fields" } or {}) do
-    if options[key] ~= nil and not is_same(options[key], space[key]) then
+    if options[key] ~= nil and argument.difference(options[key], space[key]) then
       argument_error(3, "open", "space '%s' has another %s", name, key)
     end
   end

@@ -12,6 +12,7 @@
 local skynet = require "skynet"
 require "skynet.manager"
 local core = require "skynet.core"
+local argument = require "aoi.skynet.argument"
 local Exchange = require "aoi.skynet.world.exchange"
 local changes = require "aoi.skynet.world.changes"
 local director = require "aoi.skynet.world.director"
@@ -298,17 +299,6 @@ end
 
 -- Clients -----------------------------------------------------------------------------------------------------------
 
--- The name of an option, where they differ, nil if they are the same.
-local function difference(a, b)
-  if type(a) ~= "table" or type(b) ~= "table" then return a ~= b and "" or nil end
-  for _, pair in ipairs { { a, b }, { b, a } } do
-    for option, value in pairs(pair[1]) do
-      local inner = difference(value, pair[2][option])
-      if inner then return option == "plan" and inner or option end
-    end
-  end
-end
-
 --- Takes the name, unless another has it: then this service ends.
 function CMD.begin(_, word)
   name = word
@@ -322,8 +312,11 @@ function CMD.open(source, options)
   if not world and not options then return false, ("there is no world '%s' in this process"):format(name) end
   if not world then begin_world(options) end
   if world.reason then return false, world.reason, true end
-  local differs = options and difference(options, world.given)
-  if differs then return false, ("world '%s' is open with another value of option '%s'"):format(name, differs) end
+  local differs, of_plan = argument.difference(options or world.given, world.given)
+  if differs then
+    local text = "world '%s' is open with another value of option '%s'"
+    return false, text:format(name, differs == "plan" and of_plan or differs)
+  end
   if not world.exchange then
     table.insert(world.waiting, (coroutine.running()))
     skynet.wait()
