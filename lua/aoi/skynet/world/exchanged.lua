@@ -400,14 +400,8 @@ function LATER.relay(response, ...)
   world.exchange:relay(function(...) response(true, ...) end, ...)
 end
 
--- Of shards.
-local SHARD = {}
-
-function SHARD.parts(exchange, ...) exchange:parts(...) end
-
-function SHARD.mail(exchange, ...) exchange:mailed(...) end
-
-function SHARD.failed(exchange, ...) exchange:failed(...) end
+-- Of shards: methods of the exchange.
+local OF_SHARDS = { parts = "parts", mail = "mailed", failed = "failed" }
 
 -- Messages of clients, as an AOI service gets them.
 ptype = protocol(function(_, source, message)
@@ -424,8 +418,8 @@ skynet.start(function()
   skynet.dispatch("lua", function(session, source, verb, ...)
     if LATER[verb] then
       LATER[verb](skynet.response(), ...)
-    elseif SHARD[verb] then
-      if world.exchange then SHARD[verb](world.exchange, ...) end
+    elseif OF_SHARDS[verb] then
+      if world.exchange then world.exchange[OF_SHARDS[verb]](world.exchange, ...) end
     elseif session ~= 0 then
       skynet.ret(skynet.pack(CMD[verb](source, ...)))
     else
