@@ -78,10 +78,7 @@ end
 
 -- What has come down: messages for clients, and answers to their requests.
 local function take(c, pieces)
-  local pos = 1
-  while pos <= #pieces do
-    local what, client, session, bytes
-    what, client, session, bytes, pos = wire.read_piece(pieces, pos)
+  wire.each_piece(pieces, function(what, client, session, bytes)
     local sent
     if what == MESSAGE then
       sent = core.send(client, ptype, 0, bytes)
@@ -90,7 +87,7 @@ local function take(c, pieces)
       sent = answer(client, PTYPE_RESPONSE, session, bytes)
     end
     if sent == nil then forget(c, client) end
-  end
+  end)
 end
 
 local function download(c)

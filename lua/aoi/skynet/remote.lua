@@ -58,10 +58,7 @@ local function drop(self, relay)
 end
 
 local function take(self, relay, pieces)
-  local pos = 1
-  while pos <= #pieces do
-    local what, client, session, bytes
-    what, client, session, bytes, pos = wire.read_piece(pieces, pos)
+  wire.each_piece(pieces, function(what, client, session, bytes)
     local address = relay.token << 32 | client
     if what == MESSAGE then
       self.server:receive(address, bytes)
@@ -70,7 +67,7 @@ local function take(self, relay, pieces)
     else
       push(relay, REQUEST, client, session, skynet.packstring(self.server:call(address, skynet.unpack(bytes))))
     end
-  end
+  end)
 end
 
 local CMD = {}

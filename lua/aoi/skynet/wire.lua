@@ -225,8 +225,15 @@ end
 -- bytes.
 function wire.piece(what, client, session, bytes) return spack("<BI4I4s4", what, client, session, bytes) end
 
---- The piece at `pos`: what, client, session, bytes, the position behind it.
-function wire.read_piece(pieces, pos) return sunpack("<BI4I4s4", pieces, pos) end
+--- Calls f(what, client, session, bytes) for each.
+function wire.each_piece(pieces, f)
+  local pos = 1
+  while pos <= #pieces do
+    local what, client, session, bytes, behind = sunpack("<BI4I4s4", pieces, pos)
+    pos = behind
+    f(what, client, session, bytes)
+  end
+end
 
 --- The entity of TAKEN.
 function wire.read_taken(s)
