@@ -139,6 +139,12 @@ local function together(calls)
   if wrong then error(wrong[1], 0) end
 end
 
+-- Of the exchange.
+local function there(ok, ...)
+  if ok then return ... end
+  fail("the world is gone")
+end
+
 local function new_member(client, exchange, name, info)
   local addresses, process_of, number = info.addresses, {}, info.number
   local function place(shard, its)
@@ -169,19 +175,9 @@ local function new_member(client, exchange, name, info)
       if addresses[shard] then is_dead(addresses[shard]) end -- calls that wait for the former one fail
       place(shard, its)
     end,
-    around = function(...)
-      local ok, shards = ask_here("around", ...)
-      return ok and shards or fail("the world is gone")
-    end,
-    foreign_handle = function(address)
-      local ok, to, handle = ask_here("foreign_handle", address)
-      if ok then return to, handle end
-      fail("the world is gone")
-    end,
-    addresses_of = function(numbers)
-      local ok, list = ask_here("addresses", numbers)
-      return ok and list or fail("the world is gone")
-    end,
+    around = function(...) return there(ask_here("around", ...)) end,
+    foreign_handle = function(address) return there(ask_here("foreign_handle", address)) end,
+    addresses_of = function(numbers) return there(ask_here("addresses", numbers)) end,
     tick_epoch = function()
       local ok, epoch = ask_here "tick"
       return ok and epoch or nil
