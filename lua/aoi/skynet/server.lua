@@ -421,11 +421,10 @@ end
 -- Where there is something to say of subscribers: the ten with most messages unacknowledged.
 local function worst_subscribers(self)
   local list = {}
-  for address, subscriber in pairs(self.subscribers) do
-    local seq, waiting, behind = self.post:state(subscriber.slot)
-    if waiting > 0 then
-      list[#list + 1] = { address = address, sent = seq, waiting = waiting, behind = behind and 1 or 0 }
-    end
+  for address in pairs(self.subscribers) do
+    local topic = self:subscriber_info(address)
+    topic.address = address
+    if topic.waiting > 0 then list[#list + 1] = topic end
   end
   table.sort(list, function(a, b) return a.waiting > b.waiting or a.waiting == b.waiting and a.address < b.address end)
   for i = #list, 11, -1 do list[i] = nil end
@@ -459,11 +458,10 @@ function Server:info()
       late = self.counters.late, skipped = self.counters.skipped,
     },
   }
-  for _, subscriber in pairs(self.subscribers) do
-    local _, waiting, behind = self.post:state(subscriber.slot)
-    total.subscribers = total.subscribers + 1
-    total.behind = total.behind + (behind and 1 or 0)
-    total.waiting = math.max(total.waiting, waiting)
+  for address in pairs(self.subscribers) do
+    local topic = self:subscriber_info(address)
+    total.subscribers, total.behind = total.subscribers + 1, total.behind + topic.behind
+    total.waiting = math.max(total.waiting, topic.waiting)
   end
   for _, topic in ipairs(worst_subscribers(self)) do
     result[("subscriber :%08x"):format(topic.address)] = topic
