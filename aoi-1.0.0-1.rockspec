@@ -106,6 +106,7 @@ build = {
     ["aoi.skynet.server"] = "lua/aoi/skynet/server.lua",
     ["aoi.skynet.service"] = "lua/aoi/skynet/service.lua",
     ["aoi.skynet.space"] = "lua/aoi/skynet/space.lua",
+    ["aoi.skynet.sorted_keys"] = "lua/aoi/skynet/sorted_keys.lua",
     ["aoi.skynet.streams"] = "lua/aoi/skynet/streams.lua",
     ["aoi.skynet.viewer_host"] = "lua/aoi/skynet/viewer_host.lua",
     ["aoi.skynet.viewer_service"] = "lua/aoi/skynet/viewer_service.lua",

@@ -7,6 +7,8 @@
 --   place.clients[number]   entities, nodes and views of the client, as sets; asked: nodes and views that others have,
 --                           and that it has asked for
 
+local sorted_keys = require "aoi.skynet.sorted_keys"
+
 local clients = {}
 
 function clients.new(number) return { number = number, entities = {}, nodes = {}, views = {}, asked = {} } end
@@ -74,11 +76,6 @@ function clients.each(place, number, f, lost)
 end
 
 --- The ids of its entities, ascending.
-function clients.entities(place, number)
-  local ids = {}
-  for id in pairs(clients.of(place, number).entities) do ids[#ids + 1] = id end
-  table.sort(ids)
-  return ids
-end
+function clients.entities(place, number) return (sorted_keys(clients.of(place, number).entities)) end
 
 return clients

@@ -13,6 +13,7 @@
 local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
 local methods = require "aoi.skynet.methods"
+local sorted_keys = require "aoi.skynet.sorted_keys"
 local views = require "aoi.skynet.views"
 local walls = require "aoi.skynet.walls"
 local wire = require "aoi.skynet.wire"
@@ -172,10 +173,7 @@ end
 -- Questions ---------------------------------------------------------------------------------------------------------
 
 function commands.nodes(place, client, id)
-  local list = {}
-  for number in pairs(place:entity(client, id, "nodes").nodes or {}) do list[#list + 1] = number end
-  table.sort(list)
-  return list, #list
+  return sorted_keys(place:entity(client, id, "nodes").nodes or {})
 end
 
 --- The record of a node, nil if there is none.
@@ -232,13 +230,6 @@ local function knowers(place, id)
     if view then table.insert(of(view.client).views, list[i]) end
   end
   return by_client
-end
-
-local function sorted_keys(t)
-  local list = {}
-  for key in pairs(t) do list[#list + 1] = key end
-  table.sort(list)
-  return list, #list
 end
 
 --- The numbers of those clients.

@@ -14,6 +14,7 @@
 
 local changes = require "aoi.skynet.world.changes"
 local members = require "aoi.skynet.world.members"
+local sorted_keys = require "aoi.skynet.sorted_keys"
 local tiles = require "aoi.skynet.world.tiles"
 local wall_list = require "aoi.skynet.world.wall_list"
 
@@ -239,10 +240,8 @@ function director.dropped(self, index)
       self.anew = true
     end
   end
-  local keys = {} -- there may be another leader: what the former one was asked for is asked again
-  for key in pairs(self.asked) do keys[#keys + 1] = key end
-  table.sort(keys)
-  for _, key in ipairs(keys) do director.send(self, self.asked[key]) end
+  -- There may be another leader: what the former one was asked for is asked again.
+  for _, key in ipairs((sorted_keys(self.asked))) do director.send(self, self.asked[key]) end
 end
 
 -- Wishes --------------------------------------------------------------------------------------------------------------

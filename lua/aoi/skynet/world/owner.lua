@@ -11,6 +11,7 @@ local clients = require "aoi.skynet.clients"
 local directory = require "aoi.skynet.world.directory"
 local methods = require "aoi.skynet.methods"
 local recovery = require "aoi.skynet.world.recovery"
+local sorted_keys = require "aoi.skynet.sorted_keys"
 local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
 local views = require "aoi.skynet.views"
@@ -301,10 +302,7 @@ function commands.of_sight(shard, _, name, first, ...)
   if name == "get_wall" then
     return methods.answered(walls.invoke(shard, name, shard.wall_of[first] or 0))
   elseif name == "walls" then
-    local list = {}
-    for id in pairs(shard.wall_of) do list[#list + 1] = id end
-    table.sort(list)
-    return list, #list
+    return sorted_keys(shard.wall_of)
   end
   local found = table.pack(methods.answered(walls.invoke(shard, name, first, ...)))
   return shard.wall_named[found[1]], table.unpack(found, 2, found.n)

@@ -10,6 +10,7 @@
 
 local building = require "aoi.skynet.world.building"
 local epoch = require "aoi.skynet.world.epoch"
+local sorted_keys = require "aoi.skynet.sorted_keys"
 local tiles = require "aoi.skynet.world.tiles"
 local traits = require "aoi.skynet.world.traits"
 local wire = require "aoi.skynet.wire"
@@ -42,10 +43,8 @@ function snapshot.nodes(shard, id, ent)
 end
 
 local function write(shard)
-  local rows, ids, dimensions = {}, {}, shard.dimensions
-  for id in pairs(shard.ents) do ids[#ids + 1] = id end
-  table.sort(ids)
-  for i, id in ipairs(ids) do
+  local rows, dimensions = {}, shard.dimensions
+  for i, id in ipairs((sorted_keys(shard.ents))) do
     local ent, x, y, z = shard.ents[id], shard.core:position(id)
     local nodes, _, more = snapshot.nodes(shard, id, ent)
     local all = shard.traits[id]

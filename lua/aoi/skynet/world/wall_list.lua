@@ -10,6 +10,8 @@
 --   shard.built              { at, wishes }: changes to come, in a list; shard.rebuilt: ids that the epoch has changed
 --   shard.wall_of[id]        what its sight calls a wall; shard.wall_named[that]: the id
 
+local sorted_keys = require "aoi.skynet.sorted_keys"
+
 local wall_list = {}
 
 function wall_list.new() return { last = 0, list = {}, done = {} } end
@@ -56,19 +58,12 @@ function VERBS.remove(state, id, put)
   return {}
 end
 
-local function ids_of(list)
-  local ids = {}
-  for id in pairs(list) do ids[#ids + 1] = id end
-  table.sort(ids)
-  return ids
-end
-
 function VERBS.all(state, other, put)
-  local former = ids_of(state.list)
+  local former = sorted_keys(state.list)
   state.last, state.list = math.max(state.last, other.last), {}
   for _, id in ipairs(former) do put(id) end
   state.list = wall_list.copy(other).list
-  for _, id in ipairs(ids_of(state.list)) do put(id) end
+  for _, id in ipairs(sorted_keys(state.list)) do put(id) end
   return {}
 end
 
@@ -101,7 +96,7 @@ end
 function wall_list.begin(shard, state)
   shard.sight, shard.wall_of, shard.wall_named = require("aoi.sight").new(shard.core), {}, {}
   shard.walls, shard.built = state or wall_list.new(), {}
-  for _, id in ipairs(ids_of(shard.walls.list)) do put(shard, id) end
+  for _, id in ipairs(sorted_keys(shard.walls.list)) do put(shard, id) end
 end
 
 --- As an epoch is closed: shard.built is a list of the changes that are dated for it or earlier.
