@@ -118,32 +118,30 @@ local function connect()
   connecting = false
 end
 
--- A request of a client; the first one connects.
-local function request(client, session, bytes)
+local function note(client, session)
   clients[client] = true
   requests[client] = requests[client] or {}
   requests[client][session] = true
-  if not connection then
-    skynet.timeout(0, function()
-      if not connection and not connecting then
-        connecting = true
-        skynet.fork(connect)
-      end
-      local till = skynet.now() + CONNECTS
-      while connecting and skynet.now() < till do skynet.sleep(1) end
-      if connection then
-        clients[client] = true
-        requests[client] = requests[client] or {}
-        requests[client][session] = true
-        push(connection, REQUEST, client, session, bytes)
-      else
-        requests[client] = nil
-        answer(client, PTYPE_ERROR, session, "")
-      end
-    end)
-    return
-  end
-  push(connection, REQUEST, client, session, bytes)
+end
+
+-- A request of a client; the first one connects.
+local function request(client, session, bytes)
+  note(client, session)
+  if connection then return push(connection, REQUEST, client, session, bytes) end
+  skynet.timeout(0, function()
+    if not connection and not connecting then
+      connecting = true
+      skynet.fork(connect)
+    end
+    local till = skynet.now() + CONNECTS
+    while connecting and skynet.now() < till do skynet.sleep(1) end
+    if connection then
+      note(client, session)
+      return push(connection, REQUEST, client, session, bytes)
+    end
+    requests[client] = nil
+    answer(client, PTYPE_ERROR, session, "")
+  end)
 end
 
 local function message(client, bytes)
