@@ -16,7 +16,7 @@ local is_dead = require "aoi.skynet.world.is_dead"
 local snapshot = require "aoi.skynet.world.snapshot"
 local tiles = require "aoi.skynet.world.tiles"
 
-local PLAN = { "size", "reach", "extent", "shards", "tile", "hysteresis" }
+local PLAN = { size = true, reach = true, extent = true, shards = true, tile = true, hysteresis = true }
 local JOINING = { name = true, node = true, director = true, journal = true } -- all else comes from the director
 local OPTIONS = {
   name = "string", node = "string", nodes = "table", director = "string", engine = "string", dimensions = "number",
@@ -44,15 +44,9 @@ local function count_shards(options)
   return n
 end
 
-local function is_plan(name)
-  for _, other in ipairs(PLAN) do
-    if name == other then return true end
-  end
-end
-
 local function check_options(options)
   for name, value in pairs(options) do
-    if not is_plan(name) then
+    if not PLAN[name] then
       if not OPTIONS[name] then fail("unknown option '%s'", tostring(name)) end
       if type(value) ~= OPTIONS[name] then fail("bad value for option '%s' (%s expected)", name, OPTIONS[name]) end
     end
@@ -79,7 +73,7 @@ local function prepare(options)
   for name, value in pairs(DEFAULTS) do given[name] = given[name] or value end
   if options.director then return given end
   local plan = {}
-  for _, name in ipairs(PLAN) do plan[name] = options[name] end
+  for name in pairs(PLAN) do plan[name] = options[name] end
   if options.nodes then
     local n = count_shards(options)
     plan.shards = plan.shards or n
