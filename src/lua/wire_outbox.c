@@ -78,14 +78,10 @@ static aoi_row *find_here(const outbox *o, uint32_t hash, int64_t id) {
     return NULL;
 }
 
-aoi_row *laoi_row_here(const outbox *o, int64_t id) {
-    return find_here(o, aoi_id_hash(&o->hash_key, id), id);
-}
-
-aoi_row *laoi_row_of(const outbox *o, const outbox_entry *e) {
-    if (!e->shard) return laoi_row_here(o, e->id);
+aoi_row *laoi_row_of(const outbox *o, const outbox_entry *e, int64_t id) {
+    if (!e || !e->shard) return find_here(o, aoi_id_hash(&o->hash_key, id), id);
     const outbox_box *b = o->boxes + e->shard - 1;
-    return e->row < b->count && b->rows[e->row].id == e->id ? b->rows + e->row : NULL;
+    return e->row < b->count && b->rows[e->row].id == id ? b->rows + e->row : NULL;
 }
 
 /* Room for rows here; the index has it, too. */
@@ -116,24 +112,22 @@ static inline bool put_here(outbox *o, int64_t id, const double *pos) {
     if (!row) {
         if (!room_here(o, 1)) return false;
         row = add_row(b, id);
-        for (uint32_t i = b->count > FEW_ROWS ? b->count - 1 : 0; b->count >= FEW_ROWS && i < b->count; i++)
+        if (b->count > FEW_ROWS) aoi_index_add(&o->index, hash, b->count - 1);
+        for (uint32_t i = 0; b->count == FEW_ROWS && i < FEW_ROWS; i++)
             aoi_index_add(&o->index, aoi_id_hash(&o->hash_key, b->rows[i].id), i);
     }
     set_place(o, row, pos);
     return true;
 }
 
-bool laoi_put_here(outbox *o, int64_t id, const double *pos) {
-    return put_here(o, id, pos);
-}
-
-bool laoi_put_sorted(outbox *o, outbox_entry *e, const double *pos) {
+bool laoi_put_row(outbox *o, outbox_entry *e, int64_t id, const double *pos) {
+    if (!e || !e->shard) return put_here(o, id, pos);
     outbox_box *b = o->boxes + e->shard - 1;
-    aoi_row *row = laoi_row_of(o, e);
+    aoi_row *row = laoi_row_of(o, e, id);
     if (!row) {
         if (!AOI_GROW(&o->memory, b->rows, b->cap, b->count + (size_t)1)) return false;
         e->row = b->count;
-        row = add_row(b, e->id);
+        row = add_row(b, id);
     }
     e->sent = e->shard;
     set_place(o, row, pos);
@@ -141,9 +135,9 @@ bool laoi_put_sorted(outbox *o, outbox_entry *e, const double *pos) {
 }
 
 static inline bool put_move(outbox *o, int64_t id, const double *pos) {
-    outbox_entry *e = outbox_find(o, id);
+    outbox_entry *e = o->by_id.count ? outbox_find(o, id) : NULL;
     if (!e) return put_here(o, id, pos);
-    if (!(e->shard ? laoi_put_sorted(o, e, pos) : laoi_put_here(o, id, pos))) return false;
+    if (!laoi_put_row(o, e, id, pos)) return false;
     if (e->own) {
         memcpy(e->pos, pos, (size_t)o->dims * sizeof *pos);
         e->moved = true;
@@ -246,12 +240,9 @@ static void take_message(lua_State *L, outbox *o, outbox_box *b, bool tick) {
         if (!AOI_GROW(&o->memory, o->bytes, o->byte_cap, size)) (void)laoi_nomemory(L);
         bytes = o->bytes;
     }
-    const wire_moves m = {.tick = tick,
-                          .dims = o->dims,
-                          .width = b->width,
-                          .link = o->link,
-                          .batch = (uint32_t)(o->batches + 1),
-                          .count = n};
+    const uint32_t batch = (uint32_t)(o->batches + 1);
+    const wire_moves m = {
+        .tick = tick, .dims = o->dims, .width = b->width, .link = o->link, .batch = batch, .count = n};
     unsigned char *p = wire_put_moves(bytes, &m);
     for (uint32_t i = 0; i < n; i++) p = wire_put_row(p, b->rows[i].id, b->rows[i].pos, b->width, o->dims);
     lua_pushlstring(L, (const char *)bytes, size);

@@ -53,17 +53,14 @@ typedef struct outbox {
 
 outbox *laoi_outbox_self(lua_State *L);
 
-/* The row of that id that waits, of no shard, or of the entry's; NULL: none does. */
-aoi_row *laoi_row_here(const outbox *o, int64_t id);
-aoi_row *laoi_row_of(const outbox *o, const outbox_entry *e);
+/* The row of that id that waits; e: its entry, NULL if it has none. */
+aoi_row *laoi_row_of(const outbox *o, const outbox_entry *e, int64_t id);
 
-/* Makes or changes the row of an entity, here or in its shard's box; false when memory is refused. */
-bool laoi_put_here(outbox *o, int64_t id, const double *pos);
-bool laoi_put_sorted(outbox *o, outbox_entry *e, const double *pos);
+/* Makes or changes that row, here or in the shard's box; false when memory is refused. */
+bool laoi_put_row(outbox *o, outbox_entry *e, int64_t id, const double *pos);
 void laoi_drop_row(outbox *o, uint32_t shard, aoi_row *row); /* shard 0: here */
 
 static inline outbox_entry *outbox_find(const outbox *o, int64_t id) {
-    if (!o->by_id.count) return NULL;
     uint32_t at = AOI_SEEK, e, hash = aoi_id_hash(&o->hash_key, id);
     while ((e = aoi_index_next(&o->by_id, hash, &at)) != AOI_NONE)
         if (o->entries[e].id == id) return o->entries + e;

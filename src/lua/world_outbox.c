@@ -26,11 +26,11 @@ static void free_if_unknown(outbox *o, outbox_entry *e) {
 /* The entity is owned by that shard, and its row waits for it; false when memory is refused, and nothing has changed. */
 static bool set_shard(outbox *o, outbox_entry *e, uint32_t shard) {
     uint32_t former = e->shard;
-    aoi_row *row = former == shard ? NULL : laoi_row_of(o, e);
+    aoi_row *row = former == shard ? NULL : laoi_row_of(o, e, e->id);
     if (row) {
         const aoi_row moved = *row;
         e->shard = shard;
-        if (!(shard ? laoi_put_sorted(o, e, moved.pos) : laoi_put_here(o, e->id, moved.pos))) {
+        if (!laoi_put_row(o, e, e->id, moved.pos)) {
             e->shard = former;
             return false;
         }
@@ -76,7 +76,7 @@ static int o_where(lua_State *L) {
 static int o_settle(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     outbox_entry *e = outbox_find(o, laoi_integer(L, 2));
-    if (e && !laoi_row_of(o, e)) e->sent = 0;
+    if (e && !laoi_row_of(o, e, e->id)) e->sent = 0;
     return 0;
 }
 
@@ -110,7 +110,7 @@ static int o_lost(lua_State *L) {
 /* drop(id): the row of an entity of which no owner is known; whether there was one. */
 static int o_drop(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
-    aoi_row *row = laoi_row_here(o, laoi_integer(L, 2));
+    aoi_row *row = laoi_row_of(o, NULL, laoi_integer(L, 2));
     if (row) laoi_drop_row(o, 0, row);
     lua_pushboolean(L, row != NULL);
     return 1;
@@ -128,7 +128,7 @@ static int o_keep(lua_State *L) {
     for (int a = 0; a < o->dims; a++) pos[a] = laoi_finite(L, 6 + a);
     outbox_entry *e = outbox_find(o, id);
     if (!e && !(e = new_entry(o, id))) return laoi_nomemory(L);
-    aoi_row *former = e->shard && e->shard != shard ? laoi_row_of(o, e) : NULL; /* of an earlier life */
+    aoi_row *former = e->shard && e->shard != shard ? laoi_row_of(o, e, id) : NULL; /* of an earlier life */
     if (former) laoi_drop_row(o, e->shard, former);
     if (!set_shard(o, e, shard)) {
         free_if_unknown(o, e);
@@ -157,7 +157,7 @@ static int o_forget(lua_State *L) {
     outbox *o = laoi_outbox_self(L);
     int64_t id = laoi_integer(L, 2);
     outbox_entry *e = outbox_find(o, id);
-    aoi_row *row = e ? laoi_row_of(o, e) : laoi_row_here(o, id);
+    aoi_row *row = laoi_row_of(o, e, id);
     if (row) laoi_drop_row(o, e ? e->shard : 0, row);
     if (!e) return 0;
     e->own = false;
