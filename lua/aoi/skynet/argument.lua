@@ -78,10 +78,15 @@ local function coordinate_fault(value, none)
   end
 end
 
-function argument.finite(value, n, name, level)
+function argument.finite(value, n, name)
   local fault = coordinate_fault(value, "no value")
-  if fault then argument.fail(n, name, level == 0 and 0 or level + 1, "%s", fault) end
+  if fault then argument.fail(n, name, 0, "%s", fault) end
   return value
+end
+
+--- Coordinates in so many dimensions, of which the first is argument n.
+function argument.place(dimensions, n, name, ...)
+  for axis = 1, dimensions do argument.finite(select(axis, ...), n + axis - 1, name) end
 end
 
 --- Coordinates from..to of that row of an array.

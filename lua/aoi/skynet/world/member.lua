@@ -241,12 +241,6 @@ function Member:request(name, ...) return caught(pcall(request, self, name, ...)
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 
-local function check_place(self, name, first, x, y, z)
-  argument.finite(x, first, name, 0)
-  argument.finite(y, first + 1, name, 0)
-  if self.dimensions == 3 then argument.finite(z, first + 2, name, 0) end
-end
-
 -- Where the home dies between the two, both again. more: as of the owner's `enter`; returns what that returns.
 local function enter(self, id, kind, x, y, z, more)
   local at, left = home(self, id), self.left[id]
@@ -264,7 +258,7 @@ end
 
 local function enter_checked(self, id, x, y, z, kind, more)
   id = argument.integer(id, 1, "enter", 0)
-  check_place(self, "enter", 2, x, y, z)
+  argument.place(self.dimensions, 2, "enter", x, y, z)
   kind = kind == nil and 1 or argument.integer(kind, self.dimensions + 2, "enter", 0)
   return enter(self, id, kind, x, y, z, more)
 end

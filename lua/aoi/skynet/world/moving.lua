@@ -10,7 +10,7 @@ local moving = { METHODS = { assign = "nnnns", merge = "ss", split = "sp", host 
 local CHECKS = {}
 
 function CHECKS.n(_, value, i, name)
-  argument.finite(value, i, name, 0)
+  argument.finite(value, i, name)
   return value
 end
 
@@ -28,7 +28,7 @@ end
 local function start_balance(self, f, seconds)
   if f and type(f) ~= "function" then argument.fail(1, "balance", 0, "function expected, got %s", type(f)) end
   seconds = seconds == nil and balance.INTERVAL or seconds
-  argument.finite(seconds, 2, "balance", 0)
+  argument.finite(seconds, 2, "balance")
   if seconds <= 0 then argument.fail(2, "balance", 0, "seconds above 0 expected, got %s", seconds) end
   if seconds > argument.MOST_SECONDS then
     argument.fail(2, "balance", 0, "at most %d seconds expected, got %s", argument.MOST_SECONDS, seconds)

@@ -164,22 +164,20 @@ local function extents(area)
   return math.max(ex + margin, area.keep or 0), math.max(ey + margin, area.keep or 0)
 end
 
-local function check_plane(self, name, x, y, z)
-  argument.finite(x, 1, name, 0)
-  argument.finite(y, 2, name, 0)
-  if self.dimensions == 3 then argument.finite(z, 3, name, 0) end
+-- The same, 0 where it is no area: the shards there say what is wrong with it.
+local function reach(area)
+  local ok, ex, ey = pcall(extents, area)
+  if ok and math.type(ex) and math.type(ey) and ex >= 0 and ey >= 0 then return ex, ey end
+  return 0, 0
 end
 
 local function around(self, x, y, area)
-  local ok, ex, ey = pcall(extents, area)
-  if not ok or not (math.type(ex) and math.type(ey) and ex >= 0 and ey >= 0) then
-    ex, ey = 0, 0 -- the shards there will say what is wrong with the area
-  end
+  local ex, ey = reach(area)
   return function() return self.around(x, y, ex, ey) end
 end
 
 local function near(self, x, y, ...)
-  check_plane(self, "near", x, y, (...))
+  argument.place(self.dimensions, 1, "near", x, y, (...))
   local area = self.dimensions == 3 and select(2, ...) or (...)
   return gather(self, around(self, x, y, area), 1, "near_here", x, y, ...)
 end
@@ -188,7 +186,7 @@ end
 local function sweep(self, ...)
   local d = self.dimensions
   local at = { ... }
-  for i = 1, 2 * d do argument.finite(at[i], i, "sweep", 0) end
+  argument.place(2 * d, 1, "sweep", ...)
   local radius = math.type(at[2 * d + 1]) and math.max(0, at[2 * d + 1]) or 0
   local function half(i) return math.abs(at[d + i] - at[i]) / 2 + radius end
   local function middle(i) return at[i] / 2 + at[d + i] / 2 end
@@ -217,8 +215,7 @@ local function around_rows(self, rows, area)
     end
   end
   if low[1] > high[1] then return function() return { 1 } end end -- a shard says what is wrong with the area
-  local _, ex, ey = pcall(extents, area)
-  if not (math.type(ex) and math.type(ey) and ex >= 0 and ey >= 0) then ex, ey = 0, 0 end
+  local ex, ey = reach(area)
   local x, y = low[1] / 2 + high[1] / 2, low[2] / 2 + high[2] / 2
   return function() return self.around(x, y, (high[1] - low[1]) / 2 + ex, (high[2] - low[2]) / 2 + ey) end
 end
@@ -265,7 +262,7 @@ end
 local function nearest(self, x, y, ...)
   local z, n, radius, mask = nil, ...
   if self.dimensions == 3 then z, n, radius, mask = ... end
-  check_plane(self, "nearest", x, y, z)
+  argument.place(self.dimensions, 1, "nearest", x, y, z)
   n = argument.integer(n, self.dimensions + 1, "nearest", 0)
   local bounded = radius and math.type(radius) and radius >= 0
   local find = bounded and function() return self.around(x, y, radius, radius) end or all_shards(self)
