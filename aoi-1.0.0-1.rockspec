@@ -96,6 +96,7 @@ build = {
     ["aoi.skynet.methods"] = "lua/aoi/skynet/methods.lua",
     ["aoi.skynet.native"] = "lua/aoi/skynet/native.lua",
     ["aoi.skynet.service_options"] = "lua/aoi/skynet/service_options.lua",
+    ["aoi.skynet.one_coroutine"] = "lua/aoi/skynet/one_coroutine.lua",
     ["aoi.skynet.origin"] = "lua/aoi/skynet/origin.lua",
     ["aoi.skynet.period"] = "lua/aoi/skynet/period.lua",
     ["aoi.skynet.protocol"] = "lua/aoi/skynet/protocol.lua",

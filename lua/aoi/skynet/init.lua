@@ -40,58 +40,16 @@ local ptype = protocol(function(_, source, message, size)
   if client then settle(source, client:receive(message, size)) end
 end, as_it_is)
 
--- Events come more often than anything else and mostly find a handler or two: what skynet does for the coroutine of
--- each message costs more than to hear them. So one coroutine takes all of them, one by one, as long as no handler
--- waits in it; then another takes what comes. It is resumed as skynet does that, by the same functions, so that
--- handlers may call whatever they may call elsewhere. Where those are not found, or where skynet has been started
--- before, each message has a coroutine of its own.
-local idle -- the coroutine that waits for the next message
-local pcall, running, yield = pcall, coroutine.running, coroutine.yield
-
-local function finish(client, source, message, size, left, ...)
-  if left ~= true then settle(source, client:finish(message, size, left, ...)) end
-end
-
-local function listen(receive, client, source, message, size)
-  local me = running()
-  while true do
-    finish(client, source, message, size, receive(message, size))
-    if idle then return end
-    idle = me
-    receive, client, source, message, size = yield "SUSPEND"
-  end
-end
-
-local function upvalues(f)
-  local found, i = {}, 1
-  repeat
-    local name, value = debug.getupvalue(f, i)
-    if name then found[name] = value end
-    i = i + 1
-  until not name
-  return found
-end
-
-local function take_events(dispatch_message)
-  local inner = upvalues(dispatch_message)
-  local resume, suspend, forks = inner.coroutine_resume, inner.suspend, inner.fork_queue
-  if not (resume and suspend and forks) then return dispatch_message end
-  return function(kind, message, size, session, source)
-    local receive = kind == ptype and receivers[source]
-    if not receive then
-      watched = true
-      return dispatch_message(kind, message, size, session, source)
-    end
-    local client, co = clients[source], idle or coroutine.create(listen)
-    idle = nil
-    local ok, err = pcall(suspend, co, resume(co, receive, client, source, message, size))
-    if not idle then skynet.fork(client.continue) end -- a handler waits, or has raised where none may
-    if forks[1] then dispatch_message(ptype, "", 0, 0, skynet.self()) end -- runs them behind this
-    if not ok then error(err, 0) end
-  end
-end
-
-skynet.dispatch_message = take_events(skynet.dispatch_message)
+skynet.dispatch_message = require "aoi.skynet.one_coroutine"(skynet.dispatch_message, ptype, receivers,
+  function(source, message, size, left, ...)
+    local client = left ~= true and clients[source] -- true: there is nothing left
+    if client then settle(source, client:finish(message, size, left, ...)) end
+  end,
+  function(source)
+    local client = clients[source]
+    if client then skynet.fork(client.continue) end
+  end,
+  function() watched = true end)
 
 local function fail(n, name, text, ...)
   error(("bad argument #%d to '%s' (%s)"):format(n, name, text:format(...)), 3)

@@ -1,0 +1,95 @@
+-- One coroutine takes all messages of a sort while no handler waits in it; in a skynet that does not have what it is
+-- resumed with, each message is skynet's own matter. Both against a dispatch_message of the spec's own.
+if not string.pack then
+  describe("one coroutine for all events", function() pending("needs Lua 5.3 or later: string.pack") end)
+  return
+end
+
+local OURS, OTHERS, PEER = 65, 10, 7
+
+describe("one coroutine for all events", function()
+  local kept, made, log, fork_queue
+
+  before_each(function()
+    kept = package.loaded.skynet
+    package.loaded.skynet = { self = function() return 1 end }
+    made, log, fork_queue = package.loaded["aoi.skynet.one_coroutine"], {}, {}
+    package.loaded["aoi.skynet.one_coroutine"] = nil
+  end)
+
+  after_each(function() package.loaded.skynet, package.loaded["aoi.skynet.one_coroutine"] = kept, made end)
+
+  local function coroutine_resume(co, ...) return coroutine.resume(co, ...) end
+
+  local function suspend(_, ok, command)
+    if not ok then error(command, 0) end
+    log[#log + 1] = command or "ends"
+  end
+
+  -- As skynet has it, as far as it is used: with these functions, and what was forked runs behind each message.
+  local function dispatch(kind)
+    log[#log + 1] = "skynet " .. kind
+    if coroutine_resume and suspend and fork_queue[1] then fork_queue[1] = nil end
+  end
+
+  local coroutines
+
+  local function take(message)
+    coroutines[#coroutines + 1] = coroutine.running()
+    log[#log + 1] = message
+    if message == "waits" then coroutine.yield "waits" end
+    if message == "raises" then error("a mistake", 0) end
+    if message == "forks" then fork_queue[1] = true end
+    return message ~= "left" or nil
+  end
+
+  local function replaced(dispatch_message)
+    coroutines = {}
+    return require "aoi.skynet.one_coroutine"(dispatch_message, OURS, { [PEER] = take },
+      function(_, message, _, left) log[#log + 1] = "finish " .. message .. " " .. tostring(left) end,
+      function(source) log[#log + 1] = "waits for " .. source end,
+      function() log[#log + 1] = "other" end)
+  end
+
+  it("takes one after the other, and another one goes on where a handler waits", function()
+    local f = replaced(dispatch)
+    f(OURS, "a", 1, 0, PEER)
+    f(OURS, "left", 1, 0, PEER)
+    f(OURS, "waits", 1, 0, PEER)
+    f(OURS, "b", 1, 0, PEER)
+    assert.same({ "a", "finish a true", "SUSPEND", "left", "finish left nil", "SUSPEND", "waits", "waits",
+                  "waits for 7", "b", "finish b true", "SUSPEND" }, log)
+    assert.equal(coroutines[1], coroutines[2])
+    assert.equal(coroutines[1], coroutines[3])
+    assert.not_equal(coroutines[1], coroutines[4])
+    log = {}
+    coroutine.resume(coroutines[3]) -- the one that has waited ends, as another is idle
+    f(OURS, "c", 1, 0, PEER)
+    assert.same({ "finish waits true", "c", "finish c true", "SUSPEND" }, log)
+    assert.equal("dead", coroutine.status(coroutines[3]))
+    assert.equal(coroutines[4], coroutines[5])
+  end)
+
+  it("leaves other messages, and those of other services, to skynet", function()
+    local f = replaced(dispatch)
+    f(OTHERS, "a", 1, 0, PEER)
+    f(OURS, "a", 1, 0, PEER + 1)
+    assert.same({ "other", "skynet 10", "other", "skynet 65" }, log)
+  end)
+
+  it("lets skynet run what was forked, and raises as skynet does", function()
+    local f = replaced(dispatch)
+    f(OURS, "forks", 1, 0, PEER)
+    assert.same({ "forks", "finish forks true", "SUSPEND", "skynet 65" }, log)
+    log = {}
+    assert.has_error(function() f(OURS, "raises", 1, 0, PEER) end, "a mistake")
+    f(OURS, "a", 1, 0, PEER)
+    assert.same({ "raises", "waits for 7", "a", "finish a true", "SUSPEND" }, log)
+  end)
+
+  it("is left out where skynet does not have these functions", function()
+    local function another(kind) log[#log + 1] = kind end
+    assert.equal(another, replaced(another))
+    assert.is_nil(replaced(nil))
+  end)
+end)
