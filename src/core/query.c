@@ -3,6 +3,8 @@
 
 #include "core/space.h"
 
+enum { VIEW_AHEAD = 8 }; /* hits whose records are prefetched */
+
 /* ---- the grid's lookups, with what the space keeps to itself ---------------------------------------------------- */
 
 void aoi_find_targets(aoi_space *s, const double *at, const double *reach) {
@@ -87,6 +89,30 @@ int aoi_give(aoi_space *s, const int64_t **ids, size_t *count) {
     return AOI_OK;
 }
 
+/* Whether the box and the kind decide for every target. */
+static bool box_decides(const aoi_space *s, const aoi_node_record *n) {
+    return (n->flags & (AOI_NODE_PLAIN | AOI_NODE_OVERRIDES)) == AOI_NODE_PLAIN && !s->larges.count &&
+           !s->entity_layers && !s->node_layers;
+}
+
+/* The hits that such a node sees: each is written, and kept if it counts. */
+static void answer_in_box(aoi_space *s, const aoi_node_record *n) {
+    const aoi_entity_record *entities = s->world.entities;
+    const uint32_t *hits = s->world.hits, count = s->world.hit_count, owner = n->owner;
+    const double *at = entities[owner].pos, reach = n->reach[0];
+    const uint64_t mask = n->mask;
+    const int dims = s->world.dims;
+    int64_t *out = s->ids_out;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const aoi_entity_record *t = entities + hits[i];
+        AOI_PREFETCH(entities + hits[i + VIEW_AHEAD < count ? i + VIEW_AHEAD : i]);
+        out[found] = t->id;
+        found += (uint32_t)aoi_in_box(dims, at, t->pos, reach) & ((t->kind & mask) != 0) & (hits[i] != owner);
+    }
+    s->answer_count = found;
+}
+
 int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) {
     uint32_t node = aoi_node_slot(s, handle);
     if (node == AOI_NONE) return AOI_EGONE;
@@ -97,8 +123,10 @@ int aoi_view(aoi_space *s, aoi_node handle, const int64_t **ids, size_t *count) 
     size_t shown = n->flags & AOI_NODE_OVERRIDES ? aoi_overrides_count(&s->overrides) : 0;
     aoi_find_targets(s, w->entities[n->owner].pos, n->reach);
     if (!aoi_answer_ready(s, w->hit_count + shown, false)) return AOI_ENOMEM;
-    for (uint32_t i = 0; i < w->hit_count; i++)
-        if (is_found(s, node, w->hits[i])) s->ids_out[s->answer_count++] = w->entities[w->hits[i]].id;
+    if (box_decides(s, n)) answer_in_box(s, n);
+    else
+        for (uint32_t i = 0; i < w->hit_count; i++)
+            if (is_found(s, node, w->hits[i])) s->ids_out[s->answer_count++] = w->entities[w->hits[i]].id;
     r = shown ? aoi_overrides_first(&s->overrides, AOI_OVERRIDE_BY_NODE, node) : NULL;
     for (; r; r = aoi_overrides_next(&s->overrides, AOI_OVERRIDE_BY_NODE, r))
         if (r->how == AOI_SHOW) s->ids_out[s->answer_count++] = w->entities[r->end[1]].id;
