@@ -112,9 +112,11 @@ static bool order_saw(world_router *r, aoi_sight *sight, aoi_node node, size_t *
     return true;
 }
 
-static int push_seen(lua_State *L, const world_router *r, const int64_t *ids, size_t n, size_t step, size_t skip_at,
+/* `ids`, which may be r->ids, as bytes; they are written over r->ids. */
+static int push_seen(lua_State *L, world_router *r, const int64_t *ids, size_t n, size_t step, size_t skip_at,
                      size_t skip) {
-    unsigned char *bytes = laoi_newbuffer(L, n * r->width + 1), *at = bytes;
+    if (!AOI_GROW(&r->memory, r->ids, r->id_cap, n + 1)) return laoi_nomemory(L);
+    unsigned char *bytes = (unsigned char *)r->ids, *at = bytes;
     for (size_t i = 0; i < n; i++)
         if (i < skip_at || i >= skip_at + skip) at = world_put_id(at, ids[i * step], (int)r->width);
     lua_pushlstring(L, (const char *)bytes, (size_t)(at - bytes));

@@ -43,30 +43,35 @@ local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
 local HAND_HEAD = { [2] = "<i8I4i8I4I4I4I4I4BddI2", [3] = "<i8I4i8I4I4I4I4I4BdddI2" }
 local NODE = "<i8I4I4BBs2s4"
+local NODE_HEAD = "<i8I4I4BBs2I4" -- all but the ids seen
 local HOME = "<i8I4I2"
 local LOST = "<i8I4B"
 local WANT = "<i8I4I2B"
 local TRAIT = "<i8I4Bs4"
 local ROW = { [2] = "<i8I4I4Bdd", [3] = "<i8I4I4Bddd" }
 
+local NOTHING = spack("<s4", "")
+
 --- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, extra: what else there is;
--- nodes: each node, client, handle, added, positions, area, seen, width.
+-- nodes: each node, client, handle, added, positions, area, seen, width. Returns a list of strings, which one after the
+-- other are the row: what nodes have seen is long, and is copied into the part alone.
 function epoch.hand(hand, dimensions)
-  local list = {}
+  local flags, count, m = hand.born and epoch.BORN or 0, #hand.nodes, hand.movers
+  local row = {}
+  if dimensions == 2 then
+    row[1] = spack(HAND_HEAD[2], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x,
+      hand.y, count)
+  else
+    row[1] = spack(HAND_HEAD[3], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x,
+      hand.y, hand.z, count)
+  end
   for i, n in ipairs(hand.nodes) do
     local node_flags = (n.added and epoch.ADDED or 0) | (n.positions and epoch.POSITIONS or 0)
-    list[i] = spack(NODE, n.node, n.client, n.handle, node_flags, n.width, n.area, n.seen)
+    row[2 * i] = spack(NODE_HEAD, n.node, n.client, n.handle, node_flags, n.width, n.area, #n.seen)
+    row[2 * i + 1] = n.seen
   end
-  local flags = hand.born and epoch.BORN or 0
-  local m, head = hand.movers
-  if dimensions == 2 then
-    head = spack(HAND_HEAD[2], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x,
-      hand.y, #list)
-  else
-    head = spack(HAND_HEAD[3], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x,
-      hand.y, hand.z, #list)
-  end
-  return head .. table.concat(list) .. spack("<s4", hand.extra and plain.write(hand.extra) or "")
+  row[#row + 1] = hand.extra and spack("<s4", plain.write(hand.extra)) or NOTHING
+  return row
 end
 
 function epoch.home(id, life, shard) return spack(HOME, id, life, shard) end
@@ -86,17 +91,26 @@ function epoch.row(dimensions, id, client, batch, hops, x, y, z)
   return spack(ROW[3], id, client, batch, hops, x, y, z)
 end
 
---- A router's part, or nil, and the lists of rows by tag that follow it: the whole part, or nil if there is nothing.
+-- The strings of a section, its head included, behind those that there are.
+local function put_section(pieces, tag, rows)
+  local head, size = #pieces + 1, 0
+  pieces[head] = ""
+  for _, row in ipairs(rows) do
+    for _, piece in ipairs(type(row) == "table" and row or { row }) do
+      pieces[#pieces + 1] = piece
+      size = size + #piece
+    end
+  end
+  pieces[head] = spack(SECTION, tag, #rows, size)
+end
+
+--- A router's part, or nil, and the lists of rows by tag that follow it: the whole part, or nil if there is nothing. A
+-- row is a string or a list of them.
 function epoch.part(part, lists, dimensions)
   if not lists then return part end
   local pieces = { part or spack(HEAD, 1, 3, 4, dimensions) }
   for tag = epoch.HAND, epoch.WANT do
-    local rows = lists[tag]
-    if rows then
-      local bytes = table.concat(rows)
-      pieces[#pieces + 1] = spack(SECTION, tag, #rows, #bytes)
-      pieces[#pieces + 1] = bytes
-    end
+    if lists[tag] then put_section(pieces, tag, lists[tag]) end
   end
   return table.concat(pieces)
 end
