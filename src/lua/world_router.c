@@ -310,6 +310,8 @@ static bool tell_others(world_router *r, uint32_t slot, uint32_t was, uint32_t i
     return done;
 }
 
+enum { ROUTE_AHEAD = 16, ROUTE_SOON = 8 }; /* movers that are prefetched, and their records */
+
 /* Routes one mover; *handed: it has left the region, and nothing has been done. */
 static bool route(world_router *r, const world_mover *m, bool *handed) {
     world_record *record = r->records + m->slot;
@@ -334,6 +336,16 @@ static void close_movers(world_router *r) {
     r->epoch++;
 }
 
+/* What `route` reads of the movers that come soon. */
+static void prefetch_concerning(const world_router *r, uint32_t i) {
+    uint32_t left = r->concerning_count - i - 1;
+    AOI_PREFETCH(r->closed + r->concerning[i + (left < ROUTE_AHEAD ? left : ROUTE_AHEAD)]);
+    uint32_t slot = r->closed[r->concerning[i + (left < ROUTE_SOON ? left : ROUTE_SOON)]].slot;
+    if (slot == AOI_NONE) return;
+    AOI_PREFETCH(r->records + slot);
+    AOI_PREFETCH(r->space->core->world.entities + slot);
+}
+
 /* close(): the coming epoch's moves are the closed one's.  Returns a flat list `id, shard, x, y [, z]` of the own
  * entities that are to be handed over, and their number. */
 static int r_close(lua_State *L) {
@@ -346,6 +358,7 @@ static int r_close(lua_State *L) {
     for (uint32_t i = 0; i < r->concerning_count; i++) {
         world_mover *m = r->closed + r->concerning[i];
         bool handed = false;
+        prefetch_concerning(r, i);
         if (m->slot == AOI_NONE) continue;
         if (!route(r, m, &handed)) return laoi_nomemory(L);
         if (!handed) continue;
