@@ -8,6 +8,7 @@
  *   goes far               all, around both places                        what either sees of the other */
 #include "tick/lanes.h"
 
+enum { JOIN_SPARSE = 4 }; /* one of so many items is in a sparse set, or fewer */
 enum { JOIN_SEEN_AHEAD = 16, JOIN_SEEN_SOON = 8, JOIN_SEEN_NEXT = 4 }; /* watchers whose nodes are prefetched */
 
 typedef struct join_route { /* a set to look in */
@@ -15,6 +16,7 @@ typedef struct join_route { /* a set to look in */
     uint64_t kinds;
     uint32_t flags; /* of its hits */
     bool forward;   /* from the watcher on */
+    bool sparse;    /* it has few items, and most spans may have none */
 } join_route;
 
 static bool join_is_usual_class(int class) {
@@ -27,6 +29,7 @@ static bool join_route_to(const join_tick *t, int s, int q, join_route *r) {
     bool far = from->class >= JOIN_ARRIVED, usual = join_is_usual_class(from->class) && join_is_usual_class(to->class);
     bool moves = !(from->class & JOIN_STILL), others_move = !(to->class & JOIN_STILL);
     *r = (join_route){.first = t->first + to->cell, .kinds = to->kinds};
+    r->sparse = r->first[t->bins * t->lines] - r->first[0] < t->count / JOIN_SPARSE;
     if (far) return to->class < JOIN_ARRIVED || s == q;
     if (to->class >= JOIN_ARRIVED) return false;
     if (!usual) return moves || others_move;
@@ -46,6 +49,7 @@ typedef struct join_spans { /* of items: in some lines those of the same bins */
     uint32_t from, to, end; /* bins; how far behind `row` that of the last line is */
     uint32_t stride, first; /* from row to row; the first item of all */
     uint32_t flags;         /* of its hits */
+    bool sparse;            /* as of the set */
 } join_spans;
 
 /* A watcher looks as far down as up, a line has 2^7 units at least, and three spans are six numbers. */
@@ -63,7 +67,7 @@ static AOI_NOINLINE void join_span_seam(const join_tick *t, const join_route *r,
         if (from < 0 && !own) span[n++] = row[from + bins], span[n++] = row[bins];
         if (to > bins) span[n++] = row[0], span[n++] = row[to - bins];
     }
-    *s = (join_spans){span, 0, 1, n - 2, 2, span[0], s->flags | JOIN_UNSURE};
+    *s = (join_spans){span, 0, 1, n - 2, 2, span[0], s->flags | JOIN_UNSURE, s->sparse};
 }
 
 typedef struct join_reach { /* of the watchers of a line, in a set */
@@ -95,7 +99,7 @@ AOI_INLINE join_spans join_spans_of(const join_tick *all, const join_tick *t, co
     int y = t->column[1][item] & ((1 << r->line_bits) - 1);
     int from = (x + r->left) >> r->bin_bits, to = ((x + r->right) >> r->bin_bits) + 1;
     int low = r->forward ? 0 : (y + r->low) >> r->line_bits, high = (y + r->high) >> r->line_bits;
-    join_spans s = {.flags = q->flags | (t->ref[item] & JOIN_ELSEWHERE ? JOIN_UNSURE : 0)};
+    join_spans s = {.flags = q->flags | (t->ref[item] & JOIN_ELSEWHERE ? JOIN_UNSURE : 0), .sparse = q->sparse};
     if ((from < 0) | (to > r->bins) | r->ends) {
         join_span_seam(all, q, (const int[4]){from, to, r->line + low, r->line + high}, item, r->line, seam, &s);
         return s;
@@ -108,7 +112,8 @@ AOI_INLINE join_spans join_spans_of(const join_tick *all, const join_tick *t, co
 }
 
 /* The items of spans, of which there may be none; how many.  How many there are, and whether one of them hits, cannot be
- * predicted: most often there is one turn, and no branch. */
+ * predicted: most often there is one turn, and no branch.  Of a sparse set most spans are empty where the one before is,
+ * so that they are left out. */
 AOI_INLINE uint32_t join_scan_spans(join_strip *o, const join_tick *t, uint64_t watcher, const join_spans *s,
                                     const join_limits *l, int kind, int bucket) {
     const uint32_t *row = s->row, *last = row + s->end, item = (uint32_t)watcher;
@@ -117,7 +122,7 @@ AOI_INLINE uint32_t join_scan_spans(join_strip *o, const join_tick *t, uint64_t 
     for (uint32_t a = s->first;; a = row[s->from]) {
         uint32_t b = row[s->to];
         steps += b - a;
-        do {
+        for (bool some = !s->sparse | (a != b); some; some = a < b) {
             uint32_t left = b - a, bits = join_match(t, a, l, kind);
             bits &= (UINT32_C(1) << (left < JOIN_LANES ? left : JOIN_LANES)) - 1;
             if (kind & JOIN_SHAPED) /* the tip of a sector is never sure of itself */
@@ -130,7 +135,7 @@ AOI_INLINE uint32_t join_scan_spans(join_strip *o, const join_tick *t, uint64_t 
                 hit = o->hits[bucket];
             }
             a += JOIN_LANES;
-        } while (a < b);
+        }
         if (row == last) break;
         row += s->stride;
     }
