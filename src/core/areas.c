@@ -1,5 +1,4 @@
 /* areas.c - nodes: the areas that entities carry. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/space.h"
@@ -141,10 +140,9 @@ static uint32_t new_node(aoi_space *s, uint32_t owner, int64_t node_id, const ao
 
 typedef struct new_area { /* what a node is added with */
     aoi_area_state is;
-    int flags;           /* as in the node's record */
-    const int64_t *seen; /* sorted ids that it has seen */
-    size_t seen_count;
-    bool restored; /* what it sees is known already */
+    int flags;            /* as in the node's record */
+    const aoi_seen *seen; /* NULL: nothing */
+    bool restored;        /* what it sees is known already */
 } new_area;
 
 /* Everything but commit; what fails leaves no trace but events, which the caller rolls back. */
@@ -155,7 +153,7 @@ static int add_node(aoi_space *s, uint32_t owner, int64_t node_id, new_area *a, 
     aoi_node_record *n = s->world.nodes + node;
     uint32_t unused = n->home;
     if (!is->layered) is->layers = aoi_layers_of(s, owner);
-    if (a->seen_count) aoi_judge_adopted(s, node, is, a->seen, a->seen_count);
+    if (a->seen) aoi_judge_adopted(s, node, is, a->seen);
     else if (!a->restored) aoi_judge_node(s, node, NULL, is);
     if (s->world.failed || !aoi_chain_reserve(&s->world, &s->chains, owner, node) || index_node(s, node) != AOI_OK) {
         n->home = unused;
@@ -232,25 +230,19 @@ bool aoi_restore_gone_node(aoi_space *s, int64_t node_id, uint64_t user_data, ui
     return true;
 }
 
-static int by_id(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 int aoi_adopt_node(aoi_space *s, aoi_entity handle, int64_t node_id, const aoi_area *area, const int64_t *seen,
                    size_t count, aoi_node *out) {
     aoi_memory *m = &s->world.memory;
     if (!count) return aoi_add_node(s, handle, node_id, area, out);
-    int64_t *sorted = count <= SIZE_MAX / sizeof *sorted ? aoi_resize(m, NULL, 0, count * sizeof *sorted) : NULL;
-    if (!sorted) return AOI_ENOMEM;
-    size_t kept = 0;
-    memcpy(sorted, seen, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, by_id);
-    for (size_t i = 0; i < count; i++)
-        if (!i || sorted[i] != sorted[kept - 1]) sorted[kept++] = sorted[i];
-    new_area a = {.flags = silence_of(area), .seen = sorted, .seen_count = kept};
-    int result = add_one(s, handle, node_id, area, a, out);
-    aoi_resize(m, sorted, count * sizeof *sorted, 0);
+    size_t marks = (s->world.entity_top + (size_t)63) / 64;
+    if (count > SIZE_MAX / sizeof(int64_t) - marks) return AOI_ENOMEM;
+    size_t size = count * sizeof(int64_t) + marks * sizeof(uint64_t);
+    int64_t *room = aoi_resize(m, NULL, 0, size);
+    if (!room) return AOI_ENOMEM;
+    const aoi_seen saw = {seen, count, room, (uint64_t *)(room + count)};
+    memset(saw.marks, 0, marks * sizeof(uint64_t));
+    int result = add_one(s, handle, node_id, area, (new_area){.flags = silence_of(area), .seen = &saw}, out);
+    aoi_resize(m, room, size, 0);
     if (s->journal)
         aoi_log(s, &(aoi_call){AOI_CALL_ADOPT_NODE, result, .entity = handle, .node_id = node_id, .area = area,
                                .ids = seen, .count = count});

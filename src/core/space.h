@@ -362,8 +362,15 @@ void aoi_judge_entered(aoi_space *s, const aoi_ranked *entered, size_t n);
 void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, const aoi_area_state *is);
 /* A pair whose override becomes this one. */
 void aoi_judge_override(aoi_space *s, uint32_t node, uint32_t target, int how);
-/* A node that is added as one that has seen these ids, sorted. */
-void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, const int64_t *seen, size_t count);
+typedef struct aoi_seen { /* what a node that is added has seen */
+    const int64_t *ids;   /* in any order, also several times */
+    size_t count;
+    int64_t *gone;   /* room for as many */
+    uint64_t *marks; /* a bit for each entity's slot, all 0 */
+} aoi_seen;
+
+/* A node that is added as one that has seen these.  O(count + targets around it). */
+void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, const aoi_seen *seen);
 /* The candidates of a move from where the record has the entity to `to`. */
 void aoi_judge_move(aoi_space *s, uint32_t entity, const double *to);
 /* The same as one of a batch, world.movers[world.moved]. */

@@ -8,10 +8,12 @@
  * ends of a pair may move, one after the other: then the pair is judged by where both were before the batch and where
  * both are after it, and only once: on the later of the two moves that changes its zone. */
 #include <assert.h>
+#include <stdlib.h>
 
 #include "core/space.h"
 
 enum { CHANGE_AHEAD = 16, CHANGE_SOON = 8 }; /* changes of a tick likewise */
+enum { SEEN_AHEAD = 8 };                     /* ids whose places in the index of ids are prefetched */
 enum { JUDGE_AHEAD = 4, JUDGE_SOON = 2 };    /* candidates whose records, and states, are prefetched */
 
 /* ---- recording --------------------------------------------------------------------------------------------------- */
@@ -443,17 +445,6 @@ void aoi_judge_node(aoi_space *s, uint32_t node, const aoi_area_state *was, cons
     if (!is && w->nodes[node].flags & AOI_NODE_OVERRIDES) judge_shown(s, AOI_OVERRIDE_BY_NODE, node, owner);
 }
 
-/* Whether the id is among the sorted ones. */
-static bool is_among(const int64_t *ids, size_t count, int64_t id) {
-    size_t from = 0, to = count;
-    while (from < to) {
-        size_t mid = from + (to - from) / 2;
-        if (ids[mid] < id) from = mid + 1;
-        else to = mid;
-    }
-    return from < count && ids[from] == id;
-}
-
 /* A leave of an id that is not in the space; `life` tells several such events of one node apart. */
 static void record_absent(aoi_space *s, uint32_t node, int64_t id, uint32_t life) {
     if (aoi_queue_ready(&s->world.memory, &s->queue)) append_event(s, AOI_LEAVE, node, AOI_NONE, life, id);
@@ -467,28 +458,52 @@ static aoi_zone zone_when_added(const aoi_space *s, const aoi_area_state *is, co
     return aoi_zone_grown(s->world.dims, is->shape, &is->area, at, s->world.entities[target].pos, looks.extent);
 }
 
-void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, const int64_t *seen, size_t count) {
+static int by_id(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Marks what is in the space, and keeps what is between two borders.  Returns how many are gone: outside, or not in the
+ * space, which may be there several times. */
+static size_t mark_seen(aoi_space *s, uint32_t node, const aoi_area_state *is, const double *at, const aoi_seen *seen) {
+    const aoi_world *w = &s->world;
+    size_t gone = 0;
+    for (size_t i = 0; i < seen->count; i++) {
+        size_t ahead = seen->count - i > SEEN_AHEAD ? i + SEEN_AHEAD : i;
+        aoi_index_fetch(&s->ids, aoi_id_hash(&w->hash_key, seen->ids[ahead]));
+        uint32_t target = aoi_slot_of_id(s, seen->ids[i]);
+        aoi_zone z = AOI_OUTSIDE;
+        if (target != AOI_NONE) {
+            const uint64_t bit = UINT64_C(1) << target % 64;
+            if (target == w->nodes[node].owner || seen->marks[target / 64] & bit) continue;
+            seen->marks[target / 64] |= bit;
+            z = zone_when_added(s, is, at, target);
+        }
+        if (z == AOI_BETWEEN) record_kept(s, node, target);
+        else if (z == AOI_OUTSIDE) seen->gone[gone++] = seen->ids[i];
+    }
+    return gone;
+}
+
+void aoi_judge_adopted(aoi_space *s, uint32_t node, const aoi_area_state *is, const aoi_seen *seen) {
     const aoi_world *w = &s->world;
     const aoi_node_record *n = w->nodes + node;
     const double *at = w->entities[n->owner].pos;
-    bool silent = n->flags & AOI_NODE_SILENT;
+    size_t gone = mark_seen(s, node, is, at, seen);
+    if (n->flags & AOI_NODE_SILENT) return;
     aoi_find_targets(s, at, is->reach);
     s->candidates += w->hit_count;
     for (uint32_t i = 0; i < w->hit_count; i++) { /* strangers that are inside */
-        const aoi_entity_record *t = w->entities + w->hits[i];
-        if (w->hits[i] == n->owner || silent || is_among(seen, count, t->id)) continue;
-        if (zone_when_added(s, is, at, w->hits[i]) == AOI_INSIDE) record_event(s, AOI_ENTER, node, w->hits[i]);
+        uint32_t target = w->hits[i];
+        if (target == n->owner || seen->marks[target / 64] >> target % 64 & 1) continue;
+        if (zone_when_added(s, is, at, target) == AOI_INSIDE) record_event(s, AOI_ENTER, node, target);
     }
-    for (size_t i = 0; i < count; i++) {
-        uint32_t target = aoi_slot_of_id(s, seen[i]);
-        if (target == n->owner) continue;
-        const aoi_entity_record *t = target == AOI_NONE ? NULL : w->entities + target;
-        aoi_zone z = t ? zone_when_added(s, is, at, target) : AOI_OUTSIDE;
-        if (z == AOI_BETWEEN) record_kept(s, node, target);
-        else if (z == AOI_OUTSIDE && !silent) {
-            if (t) record_event(s, AOI_LEAVE, node, target);
-            else record_absent(s, node, seen[i], (uint32_t)i);
-        }
+    qsort(seen->gone, gone, sizeof *seen->gone, by_id);
+    for (size_t i = 0; i < gone; i++) {
+        if (i && seen->gone[i] == seen->gone[i - 1]) continue;
+        uint32_t target = aoi_slot_of_id(s, seen->gone[i]);
+        if (target != AOI_NONE) record_event(s, AOI_LEAVE, node, target);
+        else record_absent(s, node, seen->gone[i], (uint32_t)i);
     }
 }
 
