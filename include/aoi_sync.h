@@ -75,6 +75,7 @@ typedef struct aoi_sync_options {
     const aoi_field *fields;
     uint32_t field_count;    /* <= AOI_MOST_FIELDS */
     struct aoi_sight *sight; /* aoi_sight.h: what its shut walls hide is not sent; NULL: nothing is hidden */
+    uint32_t tick; /* how many ticks count as made: those of synchronisers that hand clients to each other agree */
 } aoi_sync_options;
 
 typedef struct aoi_message {
@@ -116,6 +117,17 @@ AOI_API bool aoi_sync_get(const aoi_sync *y, aoi_entity client, aoi_relevance *o
  * already.  AOI_ENOMEM: it begins anew. */
 AOI_API int aoi_sync_adopt(aoi_sync *y, aoi_entity client, const int64_t *known, size_t count, const int64_t *gone,
                            size_t gone_count);
+/* A client's picture as bytes, for adopt_picture, handed to `write` in one piece: what it knows and sees, what of that waits,
+ * and since when.  AOI_EGONE; AOI_ENOMEM, also where `write` returns false. */
+AOI_API int aoi_sync_picture(aoi_sync *y, aoi_entity client, aoi_write write, void *ud);
+AOI_API const char *aoi_picture_fault(const void *bytes, size_t size); /* NULL, or what is wrong with them: a phrase */
+/* The id of one of its entities, from 0 on; false behind the last. */
+AOI_API bool aoi_picture_id(const void *bytes, size_t size, size_t record, int64_t *id);
+/* As aoi_sync_adopt, with the picture from a synchroniser of the same fields and quantum that has made as many ticks (option
+ * `tick`): the client is sent what it would have been sent there.  Entities of `gone` have another life here.  AOI_EVALUE
+ * also for bytes with a fault. */
+AOI_API int aoi_sync_adopt_picture(aoi_sync *y, aoi_entity client, const void *bytes, size_t size, const int64_t *gone,
+                                   size_t gone_count);
 AOI_API int aoi_sync_resend(aoi_sync *y, aoi_entity client); /* it knows nothing; its next message begins anew */
 AOI_API aoi_node aoi_sync_node(const aoi_sync *y,
                                aoi_entity client); /* its view, for aoi_set_area and others; or null */
@@ -136,6 +148,9 @@ AOI_API bool aoi_sync_field(const aoi_sync *y, const char *name, size_t size, ui
 /* A value of an entity, which ends with its life.  Sent to every client that knows the entity, with its next update; put as
  * it is already, nothing happens.  AOI_EGONE; AOI_EVALUE: the type does not hold it; AOI_ENOMEM. */
 AOI_API int aoi_sync_put(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_value *value);
+/* The same of a value that was put `ticks` ticks ago in another synchroniser: no news of those that have adopted a picture, and
+ * stored even where it is the default. */
+AOI_API int aoi_sync_put_past(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_value *value, uint32_t ticks);
 /* As it is sent: an angle in [0, 2 pi), of its steps.  False, 0 or "" until it is put.  Bytes are valid until the next put
  * of that field.  AOI_EGONE, AOI_EVALUE: no such field. */
 AOI_API int aoi_sync_value(const aoi_sync *y, aoi_entity entity, uint32_t field, aoi_value *out);

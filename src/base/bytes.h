@@ -130,6 +130,11 @@ static inline uint64_t aoi_get_bytes(aoi_bytes *b, int n) {
     return aoi_peek_bytes(b->at - n, n);
 }
 
+static inline void aoi_skip_bytes(aoi_bytes *b, size_t n) {
+    b->cut |= (size_t)(b->end - b->at) < n;
+    b->at = b->cut ? b->end : b->at + n;
+}
+
 static inline double aoi_get_double(aoi_bytes *b) {
     uint64_t bits = aoi_get_bytes(b, 8);
     double v;

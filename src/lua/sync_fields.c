@@ -96,13 +96,16 @@ static uint32_t field_arg(lua_State *L, const aoi_sync *y, int i, int *type) {
     return field;
 }
 
+/* put(id, name, value [, ago]) */
 int laoi_sync_put(lua_State *L) {
-    laoi_sync *y = laoi_sync_self(L, 4);
+    laoi_sync *y = laoi_sync_self(L, 5);
     aoi_entity e = laoi_entity(L, y->space, 2);
     aoi_value v = {0};
     int type;
     size_t n;
     uint32_t field = field_arg(L, y->core, 3, &type);
+    const int64_t ago = lua_isnoneornil(L, 5) ? 0 : laoi_integer(L, 5);
+    if (ago < 0 || ago > UINT32_MAX) return laoi_argerror(L, 5, "a whole number of ticks expected");
     if (type == AOI_BOOL) {
         if (!lua_isboolean(L, 4)) laoi_typeerror(L, 4, "boolean");
         v.number = lua_toboolean(L, 4);
@@ -114,7 +117,7 @@ int laoi_sync_put(lua_State *L) {
         if (lua_type(L, 4) != LUA_TNUMBER) laoi_typeerror(L, 4, "number");
         v.number = lua_tonumber(L, 4);
     }
-    int result = aoi_sync_put(y->core, e, field, &v);
+    int result = aoi_sync_put_past(y->core, e, field, &v, (uint32_t)ago);
     if (result != AOI_EVALUE) return laoi_done(L, result);
     const char *name = lua_tostring(L, 3), *range = type_ranges[type];
     if (v.bytes) return laoi_argerror(L, 4, "field '%s' (%s) holds %s", name, type_names[type], range);

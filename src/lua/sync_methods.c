@@ -52,6 +52,13 @@ static uint32_t count_option(lua_State *L, int i, const char *name) {
     return (uint32_t)v;
 }
 
+/* The value is on top. */
+static uint32_t tick_option(lua_State *L, int i) {
+    double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
+    if (!(v >= 0 && v <= UINT32_MAX && v == floor(v))) bad_option(L, i, "tick", "a whole number of 0 or more expected");
+    return (uint32_t)v;
+}
+
 static double tier_number(lua_State *L, int i, int k) {
     lua_rawgeti(L, -1, k);
     if (lua_type(L, -1) != LUA_TNUMBER) bad_option(L, i, "tiers", "pairs of numbers {distance, ticks} expected");
@@ -91,7 +98,8 @@ static bool sync_option(lua_State *L, int i, const char *name, void *ud) {
         double v = lua_type(L, -1) == LUA_TNUMBER ? lua_tonumber(L, -1) : -1;
         if (!(v > 0) || isinf(v)) bad_option(L, i, name, "a positive, finite number expected");
         a->o.quantum = v;
-    } else if (!strcmp(name, "fields") && a->making) laoi_fields_option(L, i, a->making);
+    } else if (!strcmp(name, "tick") && a->making) a->o.tick = tick_option(L, i);
+    else if (!strcmp(name, "fields") && a->making) laoi_fields_option(L, i, a->making);
     else if (!strcmp(name, "sight") && a->making) {
         a->o.sight = laoi_sight_option(L, i, name, a->space);
     } else if (!strcmp(name, "self")) {
@@ -257,9 +265,43 @@ static const int64_t *list_ids(lua_State *L, int i, size_t *n) {
     return ids;
 }
 
+/* picture(id): bytes, a list of the ids in it, and how many. */
+static int y_picture(lua_State *L) {
+    laoi_sync *y = laoi_sync_self(L, 2);
+    int64_t id;
+    size_t n = 0;
+    (void)sync_client(L, y);
+    laoi_bytes *c = laoi_new_bytes(L);
+    y = laoi_sync_self(L, 3); /* still open? a new userdata may cause a finalizer to run */
+    if (aoi_sync_picture(y->core, sync_client(L, y), laoi_collect, c) != AOI_OK) return laoi_nomemory(L);
+    lua_pushlstring(L, c->bytes, c->size);
+    lua_newtable(L);
+    for (; aoi_picture_id(c->bytes, c->size, n, &id); n++) {
+        laoi_pushinteger(L, id);
+        lua_rawseti(L, -2, (int)n + 1);
+    }
+    laoi_pushinteger(L, (int64_t)n);
+    laoi_free_bytes(c);
+    return 3;
+}
+
+/* What the client has had elsewhere, as bytes. */
+static int adopt_picture(lua_State *L) {
+    size_t size, gone;
+    const int64_t *gone_ids = list_ids(L, 4, &gone);
+    laoi_sync *y = laoi_sync_self(L, 5);
+    const char *bytes = lua_tolstring(L, 3, &size);
+    const char *fault = aoi_picture_fault(bytes, size);
+    if (fault) return laoi_argerror(L, 3, "%s", fault);
+    int result = aoi_sync_adopt_picture(y->core, sync_client(L, y), bytes, size, gone_ids, gone);
+    if (result == AOI_EVALUE) return laoi_argerror(L, 2, "it has been sent a message already");
+    return laoi_done(L, result);
+}
+
 static int y_adopt(lua_State *L) {
     laoi_sync_self(L, 4);
     size_t known, gone;
+    if (lua_type(L, 3) == LUA_TSTRING) return adopt_picture(L);
     const int64_t *known_ids = list_ids(L, 3, &known), *gone_ids = list_ids(L, 4, &gone);
     laoi_sync *y = laoi_sync_self(L, 6);
     int result = aoi_sync_adopt(y->core, sync_client(L, y), known_ids, known, gone_ids, gone);
@@ -430,6 +472,7 @@ static const luaL_Reg sync_methods[] = {
     {"get", laoi_sync_get},
     {"explain", laoi_sync_explain},
     {"adopt", y_adopt},
+    {"picture", y_picture},
     {NULL, NULL},
 };
 

@@ -1,26 +1,316 @@
 /* adopt.c - a client that comes from the synchroniser of another space, with its picture.
  *
- *   known, in this space too     a known record; its position is sent again, as it may have moved on the way
+ *   known, in this space too     a known record
  *   known, and gone meanwhile    a track that is dead: the next message says so
- *   seen here, and not known     appears, as with any client */
+ *   seen here, and not known     appears, as with any client
+ *
+ * By ids alone positions are sent again, as they may have changed on the way.  By bytes each record goes on as it was: what
+ * of it waits, and since when; which views saw it at the last tick; a position or a kind is sent again where it is
+ * another one here.
+ *
+ *   bytes    [ 1 version | 1 anew | 4 records | records | 4 pairs | pairs | pass ]   little-endian; times: ages at the last tick
+ *   record   [ 8 id | 1 flags | 1 views that saw it | 8 kind | 24 place | 4 since sent_at | 1 units it waits | 1 lacks ]
+ *   pair     [ 8 id | 1 view ]    past walls: what the view's area held, hidden or not
+ *   pass     [ 8 id | 8 mask, 0: none | 4 since it began | 4 offset | 4 size | the text that is sent in pieces ] */
 #include "sync/sync.h"
 
-/* The picture may have a record of it that is seen, or pinned, and not known yet.  False: memory refused. */
-static bool adopt_track(aoi_client *c, uint32_t track) {
+enum { VERSION = 1, HEAD = 6, RECORD = 48, PAIR = 9, PASS = 28, PLACE = sizeof(aoi_wire_place) / 8 };
+enum { KNOWN = AOI_RECORD_SEEN, WIDE = AOI_RECORD_SAID, KEPT = AOI_RECORD_SAW | AOI_RECORD_WAITS | AOI_RECORD_TOUCH };
+enum { ANY_FLAG = KNOWN | WIDE | KEPT | AOI_RECORD_PIN };
+
+typedef struct past_record {
+    int64_t id;
+    unsigned flags, views, units, lacks; /* KNOWN, KEPT, PIN; WIDE: of the place */
+    uint64_t kind;
+    aoi_wire_place at;
+    uint32_t age;
+} past_record;
+
+/* ---- as bytes ---------------------------------------------------------------------------------------------------- */
+
+static past_record past_of(const aoi_client *c, uint32_t i) {
+    const aoi_sync *y = c->sync;
+    const aoi_track *t = y->tracks + aoi_record_track(c, i);
+    const bool known = i < c->known;
+    past_record p = {.id = t->id, .at = t->at, .flags = c->flags[i] & (KEPT | AOI_RECORD_PIN)};
+    if (known) p.flags |= KNOWN;
+    if (t->flags & AOI_TRACK_WIDE) p.flags |= WIDE;
+    if (!(t->flags & AOI_TRACK_DEAD)) p.kind = aoi_kind_of(y->space, t->entity);
+    p.views = c->viewed ? aoi_picture_saw(c)[i] : (c->flags[i] & AOI_RECORD_SAW) != 0;
+    if (c->dated) p.age = y->now - aoi_picture_sent_at(c)[i];
+    if (c->tiers && known) p.units = (uint8_t)(aoi_units_of(c->tiers, y->now) - c->since[i]);
+    if (c->stateful) p.lacks = aoi_lacks_as_age(y, aoi_picture_lacks(c)[i]);
+    return p;
+}
+
+static unsigned char *put_past(unsigned char *p, const past_record *r) {
+    uint64_t words[PLACE];
+    memcpy(words, &r->at, sizeof words);
+    p = aoi_put_bytes(p, (uint64_t)r->id, 8);
+    *p++ = (unsigned char)r->flags;
+    *p++ = (unsigned char)r->views;
+    p = aoi_put_bytes(p, r->kind, 8);
+    for (int k = 0; k < PLACE; k++) p = aoi_put_bytes(p, words[k], 8);
+    p = aoi_put_bytes(p, r->age, 4);
+    *p++ = (unsigned char)r->units;
+    *p++ = (unsigned char)r->lacks;
+    return p;
+}
+
+static past_record get_past(aoi_bytes *in) {
+    uint64_t words[PLACE];
+    past_record r = {.id = (int64_t)aoi_get_bytes(in, 8)};
+    r.flags = aoi_get_byte(in);
+    r.views = aoi_get_byte(in);
+    r.kind = aoi_get_bytes(in, 8);
+    for (int k = 0; k < PLACE; k++) words[k] = aoi_get_bytes(in, 8);
+    memcpy(&r.at, words, sizeof words);
+    r.age = (uint32_t)aoi_get_bytes(in, 4);
+    r.units = aoi_get_byte(in);
+    r.lacks = aoi_get_byte(in);
+    return r;
+}
+
+/* Behind `used` bytes; false: memory refused. */
+static bool save_pass(const aoi_client *c, size_t used, size_t *size) {
     aoi_sync *y = c->sync;
-    if (track == AOI_NONE) return false;
+    aoi_writer *w = &y->saved;
+    const bool is = c->pass && c->pass->mask;
+    const aoi_pass pass = is ? *c->pass : (aoi_pass){0};
+    const aoi_blob *blob = pass.offset ? pass.blob : NULL;
+    *size = used + PASS + (blob ? blob->size : 0);
+    if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, *size)) return false;
+    unsigned char *p = aoi_put_bytes(w->bytes + used, is ? (uint64_t)y->tracks[pass.track].id : 0, 8);
+    p = aoi_put_bytes(p, pass.mask, 8);
+    p = aoi_put_bytes(p, is ? y->now - pass.began : 0, 4);
+    p = aoi_put_bytes(p, pass.offset, 4);
+    p = aoi_put_bytes(p, blob ? blob->size : 0, 4);
+    if (blob) memcpy(p, blob->bytes, blob->size);
+    return true;
+}
+
+/* What the areas of the client's views hold past walls, behind `used` bytes, with their number; false: memory refused. */
+static bool save_held(aoi_sync *y, aoi_entity client, size_t used, size_t *size) {
+    aoi_memory *m = aoi_sync_memory(y);
+    aoi_writer *w = &y->saved;
+    size_t pairs = 0;
+    for (uint32_t k = 0; y->sight && k < AOI_MOST_VIEWS; k++) {
+        const aoi_node node = aoi_sync_view(y, client, k);
+        const size_t n = aoi_sight_saw(y->sight, node, NULL, 0);
+        int64_t *saw = n ? aoi_resize(m, NULL, 0, 2 * n * sizeof *saw) : NULL;
+        if (!n) continue;
+        if (!saw || !AOI_GROW(m, w->bytes, w->cap, used + 4 + (pairs + n) * PAIR)) {
+            aoi_resize(m, saw, saw ? 2 * n * sizeof *saw : 0, 0);
+            return false;
+        }
+        (void)aoi_sight_saw(y->sight, node, saw, n);
+        for (size_t i = 0; i < n; i++) {
+            if (!(saw[2 * i + 1] & AOI_PAIR_WAS)) continue;
+            unsigned char *p = w->bytes + used + 4 + pairs++ * PAIR;
+            *aoi_put_bytes(p, (uint64_t)saw[2 * i], 8) = (unsigned char)k;
+        }
+        aoi_resize(m, saw, 2 * n * sizeof *saw, 0);
+    }
+    (void)aoi_put_bytes(w->bytes + used, pairs, 4);
+    *size = used + 4 + pairs * PAIR;
+    return true;
+}
+
+int aoi_sync_picture(aoi_sync *y, aoi_entity client, aoi_write write, void *ud) {
+    const aoi_client *c = aoi_client_of(y, client);
+    aoi_writer *w = &y->saved;
+    if (!c) return AOI_EGONE;
+    size_t size = HEAD + (size_t)c->count * RECORD;
+    if (!AOI_GROW(aoi_sync_memory(y), w->bytes, w->cap, size + 4)) return AOI_ENOMEM;
+    unsigned char *p = w->bytes;
+    *p++ = VERSION;
+    *p++ = c->anew;
+    p = aoi_put_bytes(p, c->count, 4);
+    for (uint32_t i = 0; i < c->count; i++) {
+        const past_record r = past_of(c, i);
+        p = put_past(p, &r);
+    }
+    return save_held(y, client, size, &size) && save_pass(c, size, &size) && write(ud, w->bytes, size) ? AOI_OK
+                                                                                                       : AOI_ENOMEM;
+}
+
+bool aoi_picture_id(const void *bytes, size_t size, size_t record, int64_t *id) {
+    const unsigned char *p = bytes;
+    if (aoi_picture_fault(bytes, size) || record >= aoi_peek_bytes(p + 2, 4)) return false;
+    *id = (int64_t)aoi_peek_bytes(p + HEAD + record * RECORD, 8);
+    return true;
+}
+
+const char *aoi_picture_fault(const void *bytes, size_t size) {
+    aoi_bytes in = {.at = bytes, .end = (const unsigned char *)bytes + size};
+    const unsigned version = aoi_get_byte(&in), anew = aoi_get_byte(&in);
+    if (in.cut || version != VERSION || anew > 1) return "a picture expected";
+    for (uint64_t n = aoi_get_bytes(&in, 4); n > 0 && !in.cut; n--) {
+        const past_record r = get_past(&in);
+        if (r.flags & ~(unsigned)ANY_FLAG) return "a picture with an impossible record";
+    }
+    for (uint64_t n = aoi_get_bytes(&in, 4); n > 0 && !in.cut; n--) {
+        (void)aoi_get_bytes(&in, 8);
+        if (aoi_get_byte(&in) >= AOI_MOST_VIEWS) return "a picture with an impossible view";
+    }
+    (void)aoi_get_bytes(&in, 8);
+    (void)aoi_get_bytes(&in, 8);
+    (void)aoi_get_bytes(&in, 4);
+    const uint64_t offset = aoi_get_bytes(&in, 4), text = aoi_get_bytes(&in, 4);
+    if (text > AOI_MOST_VALUE || offset > text || !offset != !text) return "a picture with an impossible text";
+    aoi_skip_bytes(&in, (size_t)text);
+    return in.cut || in.at != in.end ? "a picture of another length" : NULL;
+}
+
+/* ---- records: false where memory is refused ------------------------------------------------------------------------ */
+
+/* The record of a known track; it may be there already, seen or pinned.  AOI_NONE: memory refused. */
+static uint32_t know_track(aoi_client *c, uint32_t track) {
+    aoi_sync *y = c->sync;
+    if (track == AOI_NONE) return AOI_NONE;
     uint32_t record = aoi_picture_find(c, track);
-    if (record < c->known) return true;
+    if (record < c->known) return record;
     bool room =
         aoi_track_reserve_knower(y, track, c->number) && (!c->tiers || aoi_picture_since_ready(c, c->known + 1));
     if (room && record == AOI_NONE) record = aoi_picture_append(c, track, 0);
     if (!room || record == AOI_NONE) {
         aoi_track_release(y, track);
-        return false;
+        return AOI_NONE;
     }
     aoi_picture_know(c, record);
-    if (!(y->tracks[track].flags & AOI_TRACK_DEAD)) y->tracks[track].moved = y->now + 1; /* the next tick */
+    return c->known - 1;
+}
+
+/* The one of a track that is only seen, or pinned. */
+static uint32_t see_track(aoi_client *c, uint32_t track) {
+    if (track == AOI_NONE) return AOI_NONE;
+    uint32_t record = aoi_picture_find(c, track);
+    if (record == AOI_NONE && (record = aoi_picture_append(c, track, 0)) == AOI_NONE) aoi_track_release(c->sync, track);
+    return record;
+}
+
+static bool adopt_known(aoi_client *c, int64_t id) {
+    aoi_sync *y = c->sync;
+    const uint32_t slot = aoi_slot_of_id(y->space, id);
+    const uint32_t track = slot == AOI_NONE ? aoi_track_gone(y, id) : aoi_track_ready(y, slot);
+    if (know_track(c, track) == AOI_NONE) return false;
+    if (slot != AOI_NONE) y->tracks[track].moved = y->now + 1; /* the next tick */
     return true;
+}
+
+static bool adopt_gone(aoi_client *c, int64_t id) {
+    return know_track(c, aoi_track_gone(c->sync, id)) != AOI_NONE;
+}
+
+/* What has changed on the way is new in the next tick.  Where the track has a position, the tick finds that itself. */
+static void compare_track(aoi_sync *y, uint32_t track, const past_record *p) {
+    aoi_track *t = y->tracks + track;
+    if (!(t->flags & AOI_TRACK_FRESH)) return;
+    aoi_track_locate(y, track);
+    if (memcmp(&t->at, &p->at, sizeof t->at) || !(t->flags & AOI_TRACK_WIDE) != !(p->flags & WIDE))
+        t->moved = y->now + 1;
+    if (aoi_kind_of(y->space, t->entity) != p->kind) t->touched = y->odd = y->now + 1;
+}
+
+static void resume_record(aoi_client *c, uint32_t i, const past_record *p) {
+    aoi_sync *y = c->sync;
+    const bool own = aoi_record_track(c, i) == c->track; /* which `self` pins */
+    c->flags[i] |= (uint8_t)(p->flags & (own ? KEPT : KEPT | AOI_RECORD_PIN));
+    if (c->viewed) aoi_picture_saw(c)[i] = (uint8_t)p->views;
+    if (c->dated) aoi_picture_sent_at(c)[i] = y->now - p->age;
+    if (c->stateful) aoi_picture_lacks(c)[i] = aoi_lacks_of_age(y, p->lacks);
+    if (c->tiers && i < c->known) {
+        const unsigned units = p->units < AOI_MOST_UNITS ? p->units : AOI_MOST_UNITS - 1;
+        c->since[i] = (uint8_t)(aoi_units_of(c->tiers, y->now) - units);
+    }
+}
+
+/* gone: its id has another life here. */
+static bool adopt_record(aoi_client *c, const past_record *p, bool gone) {
+    aoi_sync *y = c->sync;
+    const uint32_t slot = aoi_slot_of_id(y->space, p->id);
+    if (gone || slot == AOI_NONE) return !(p->flags & KNOWN) || adopt_gone(c, p->id);
+    if (!(p->flags & (KNOWN | AOI_RECORD_SAW | AOI_RECORD_PIN))) return true;
+    const uint32_t track = aoi_track_ready(y, slot);
+    const uint32_t record = p->flags & KNOWN ? know_track(c, track) : see_track(c, track);
+    if (record == AOI_NONE) return false;
+    if (p->flags & KNOWN) compare_track(y, track, p);
+    resume_record(c, record, p);
+    return true;
+}
+
+/* ---- what the views hold on to ------------------------------------------------------------------------------------ */
+
+/* They have been judged as views that saw nothing before. */
+static bool judge_views(aoi_client *c) {
+    aoi_space *s = c->sync->space;
+    if (!aoi_begin(s)) return false;
+    for (uint32_t i = 0; i < c->count && !s->world.failed; i++) {
+        const uint32_t target = c->sync->tracks[aoi_record_track(c, i)].entity;
+        if (target == AOI_NONE || !(c->flags[i] & AOI_RECORD_SAW)) continue;
+        for (const aoi_client_view *v = &c->view; v && !s->world.failed; v = v->next)
+            if (target != s->world.nodes[v->node].owner)
+                aoi_judge_override(s, v->node, target, aoi_override_of(s, v->node, target));
+    }
+    const bool done = !s->world.failed;
+    if (done) aoi_commit(s);
+    else aoi_rollback(s);
+    return done;
+}
+
+static bool is_gone(const int64_t *ids, size_t count, int64_t id) {
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] == id) return true;
+    return false;
+}
+
+static bool recall_held(aoi_sync *y, aoi_entity client, aoi_bytes in, size_t n, const int64_t *gone,
+                        size_t gone_count) {
+    aoi_memory *m = aoi_sync_memory(y);
+    const size_t bytes = 2 * n * sizeof(int64_t);
+    int64_t *saw = n ? aoi_resize(m, NULL, 0, bytes) : NULL;
+    int result = n && !saw ? AOI_ENOMEM : AOI_OK;
+    for (uint32_t k = 0; k < AOI_MOST_VIEWS && result == AOI_OK; k++) {
+        aoi_bytes rest = in;
+        size_t count = 0;
+        for (size_t i = 0; i < n; i++) {
+            const int64_t id = (int64_t)aoi_get_bytes(&rest, 8);
+            if (aoi_get_byte(&rest) != k || is_gone(gone, gone_count, id)) continue;
+            if (aoi_slot_of_id(y->space, id) == aoi_entity_slot(y->space, client)) continue;
+            saw[2 * count] = id;
+            saw[2 * count++ + 1] = AOI_PAIR_WAS;
+        }
+        if (count) result = aoi_sight_recall(y->sight, aoi_sync_view(y, client, k), saw, count);
+        if (result == AOI_EGONE) result = AOI_OK; /* it has fewer views */
+    }
+    aoi_resize(m, saw, saw ? bytes : 0, 0);
+    return result == AOI_OK;
+}
+
+/* A record that is sent in pieces, if it is known here and has those fields. */
+static bool resume_pass(aoi_client *c, aoi_bytes in, const int64_t *gone, size_t gone_count) {
+    aoi_sync *y = c->sync;
+    const int64_t id = (int64_t)aoi_get_bytes(&in, 8);
+    const uint64_t mask = aoi_get_bytes(&in, 8);
+    const uint32_t age = (uint32_t)aoi_get_bytes(&in, 4), offset = (uint32_t)aoi_get_bytes(&in, 4);
+    const uint32_t size = (uint32_t)aoi_get_bytes(&in, 4), track = aoi_track_of(y, aoi_slot_of_id(y->space, id));
+    if (!mask || !c->bytes || !c->stateful || track == AOI_NONE || is_gone(gone, gone_count, id)) return true;
+    if (aoi_picture_find(c, track) >= c->known || mask & ~aoi_state_put(y, track)) return true;
+    if (offset && !aoi_is_text(y->fields[aoi_lanes_first(mask)].type)) return true;
+    return aoi_pass_resume(c, &(aoi_pass){.track = track, .began = y->now - age, .offset = offset, .mask = mask}, in.at,
+                           size);
+}
+
+/* ---- clients ------------------------------------------------------------------------------------------------------- */
+
+static int end_adopting(aoi_client *c, aoi_entity client, bool done, bool anew) {
+    if (!done) {
+        (void)aoi_sync_resend(c->sync, client);
+        return AOI_ENOMEM;
+    }
+    c->anew = anew;
+    aoi_client_changed(c);
+    return AOI_OK;
 }
 
 int aoi_sync_adopt(aoi_sync *y, aoi_entity client, const int64_t *known, size_t count, const int64_t *gone,
@@ -29,16 +319,34 @@ int aoi_sync_adopt(aoi_sync *y, aoi_entity client, const int64_t *known, size_t 
     bool done = true;
     if (!c) return AOI_EGONE;
     if (!c->anew || c->known) return AOI_EVALUE;
-    for (size_t i = 0; i < count && done; i++) {
-        uint32_t slot = aoi_slot_of_id(y->space, known[i]);
-        done = adopt_track(c, slot == AOI_NONE ? aoi_track_gone(y, known[i]) : aoi_track_ready(y, slot));
+    for (size_t i = 0; i < count && done; i++) done = adopt_known(c, known[i]);
+    for (size_t i = 0; i < gone_count && done; i++) done = adopt_gone(c, gone[i]);
+    return end_adopting(c, client, done, false);
+}
+
+int aoi_sync_adopt_picture(aoi_sync *y, aoi_entity client, const void *bytes, size_t size, const int64_t *gone,
+                           size_t gone_count) {
+    aoi_client *c = aoi_client_of(y, client);
+    aoi_bytes in = {.at = bytes, .end = (const unsigned char *)bytes + size};
+    if (!c) return AOI_EGONE;
+    if (!c->anew || c->known || aoi_picture_fault(bytes, size)) return AOI_EVALUE;
+    (void)aoi_get_byte(&in);
+    const bool anew = aoi_get_byte(&in) != 0;
+    const uint64_t records = aoi_get_bytes(&in, 4);
+    bool done = true, waits = false;
+    aoi_bytes rest = in;
+    for (uint64_t i = 0; i < records; i++) {
+        const past_record p = get_past(&rest);
+        waits |= (p.flags & (AOI_RECORD_WAITS | AOI_RECORD_TOUCH)) || p.lacks;
     }
-    for (size_t i = 0; i < gone_count && done; i++) done = adopt_track(c, aoi_track_gone(y, gone[i]));
-    if (!done) {
-        (void)aoi_sync_resend(y, client);
-        return AOI_ENOMEM;
+    if (waits) done = aoi_client_time(c);
+    for (uint64_t i = 0; i < records && done; i++) {
+        const past_record p = get_past(&in);
+        done = adopt_record(c, &p, is_gone(gone, gone_count, p.id));
     }
-    c->anew = false;
-    aoi_client_changed(c);
-    return AOI_OK;
+    const size_t pairs = (size_t)aoi_get_bytes(&in, 4);
+    if (done) done = y->sight ? recall_held(y, client, in, pairs, gone, gone_count) : judge_views(c);
+    aoi_skip_bytes(&in, pairs * PAIR);
+    if (done) done = resume_pass(c, in, gone, gone_count);
+    return end_adopting(c, client, done, anew);
 }

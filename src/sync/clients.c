@@ -59,6 +59,7 @@ static int open_sync(aoi_space *s, const aoi_sync_options *o, aoi_sync **out) {
     *y = (aoi_sync){.space = s, .quantum = o->quantum, .free_track = AOI_NONE};
     y->scale = aoi_scale_of(y->quantum);
     if (!aoi_fields_open(y, o->fields, o->field_count)) return sync_discard(y, AOI_ENOMEM);
+    y->now = o->tick;
     y->number = s->sync_count;
     y->node_id = FIRST_NODE_ID - y->number;
     if (aoi_sync_set_defaults(y, &o->clients) != AOI_OK) return sync_discard(y, AOI_EVALUE);
@@ -273,6 +274,12 @@ static bool client_set(aoi_client *c, const aoi_relevance *r) {
     c->timed = timed;
     if (!c->bytes) aoi_pass_end(c); /* what its record lacks is sent whole */
     aoi_client_changed(c);
+    return true;
+}
+
+bool aoi_client_time(aoi_client *c) {
+    if (!aoi_picture_set_times(c, c->dated, c->sync->field_count > 0, c->tiers)) return false;
+    c->timed = true;
     return true;
 }
 

@@ -223,8 +223,8 @@ static aoi_state *state_ready(aoi_sync *y, uint32_t track) {
     return s;
 }
 
-/* Stores what differs from what is there. */
-static void state_change(aoi_sync *y, uint32_t track, uint32_t field, uint64_t bits, aoi_blob *blob) {
+/* Stores what differs from what is there; so many ticks ago: 0 is since the last one. */
+static void state_change(aoi_sync *y, uint32_t track, uint32_t field, uint64_t bits, aoi_blob *blob, uint32_t ago) {
     aoi_state *s = y->states[track];
     const aoi_field_plan *p = y->fields + field;
     const uint64_t bit = UINT64_C(1) << field;
@@ -233,18 +233,18 @@ static void state_change(aoi_sync *y, uint32_t track, uint32_t field, uint64_t b
         memcpy((unsigned char *)s + p->at, &blob, sizeof blob);
     } else state_set_bits(s, p, bits);
     s->put |= bit;
-    s->changed[field] = y->now + 1;
+    s->changed[field] = y->now + 1 - ago;
     s->change = (uint32_t)++y->space->state_changes;
-    s->news |= y->own_fields & bit ? AOI_NEWS_OWN : AOI_NEWS_PUBLIC;
+    if (!ago) s->news |= y->own_fields & bit ? AOI_NEWS_OWN : AOI_NEWS_PUBLIC;
     y->changes++;
     aoi_track_list(y, track);
 }
 
-static int put_blob(aoi_sync *y, uint32_t track, uint32_t field, const aoi_value *v) {
+static int put_blob(aoi_sync *y, uint32_t track, uint32_t field, const aoi_value *v, uint32_t ago) {
     aoi_state *s = state_of(y, track);
     const aoi_blob *old = s ? aoi_state_blob(y, s, field) : NULL;
     aoi_blob *blob = NULL;
-    if (v->size == (old ? old->size : 0) && (!old || !memcmp(old->bytes, v->bytes, v->size))) return AOI_OK;
+    if (!ago && v->size == (old ? old->size : 0) && (!old || !memcmp(old->bytes, v->bytes, v->size))) return AOI_OK;
     if (v->size && !(blob = aoi_resize(aoi_sync_memory(y), NULL, 0, sizeof *blob + v->size))) return AOI_ENOMEM;
     if (blob) {
         *blob = (aoi_blob){.refs = 1, .size = v->size};
@@ -254,21 +254,25 @@ static int put_blob(aoi_sync *y, uint32_t track, uint32_t field, const aoi_value
         aoi_blob_release(y, blob);
         return AOI_ENOMEM;
     }
-    state_change(y, track, field, 0, blob);
+    state_change(y, track, field, 0, blob, ago);
     return AOI_OK;
 }
 
-static int put_plain(aoi_sync *y, uint32_t track, uint32_t field, uint64_t bits) {
+static int put_plain(aoi_sync *y, uint32_t track, uint32_t field, uint64_t bits, uint32_t ago) {
     aoi_state *s = state_of(y, track);
     const uint64_t all =
         widths[y->fields[field].type] < 8 ? (UINT64_C(1) << 8 * widths[y->fields[field].type]) - 1 : UINT64_MAX;
-    if ((bits & all) == (s ? state_bits(s, y->fields + field) : 0)) return AOI_OK;
+    if (!ago && (bits & all) == (s ? state_bits(s, y->fields + field) : 0)) return AOI_OK;
     if (!state_ready(y, track)) return AOI_ENOMEM;
-    state_change(y, track, field, bits, NULL);
+    state_change(y, track, field, bits, NULL, ago);
     return AOI_OK;
 }
 
 int aoi_sync_put(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_value *value) {
+    return aoi_sync_put_past(y, entity, field, value, 0);
+}
+
+int aoi_sync_put_past(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_value *value, uint32_t ago) {
     uint32_t slot = aoi_entity_slot(y->space, entity), track;
     uint64_t bits = 0;
     if (slot == AOI_NONE) return AOI_EGONE;
@@ -277,7 +281,7 @@ int aoi_sync_put(aoi_sync *y, aoi_entity entity, uint32_t field, const aoi_value
     if (text ? value->size > AOI_MOST_VALUE : !bits_of(y->fields[field].type, value->number, &bits)) return AOI_EVALUE;
     if ((track = aoi_track_ready(y, slot)) == AOI_NONE) return AOI_ENOMEM;
     const uint64_t changes = y->changes;
-    int result = text ? put_blob(y, track, field, value) : put_plain(y, track, field, bits);
+    int result = text ? put_blob(y, track, field, value, ago) : put_plain(y, track, field, bits, ago);
     if (y->space->journal && y->changes != changes) aoi_states_put(y, track, field);
     aoi_track_release(y, track);
     return result;

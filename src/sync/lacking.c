@@ -31,16 +31,27 @@ unsigned aoi_lacks_aged(const aoi_client *c, unsigned lacks) {
     return lacks > LACKS_ALL && late ? LACKS_ALL : lacks;
 }
 
+/* 0 nothing, 1 all, 2 + ticks at the last tick. */
+unsigned aoi_lacks_as_age(const aoi_sync *y, unsigned lacks) {
+    return lacks <= LACKS_ALL ? lacks : 2 + ((y->now - lacks) & (LACKS_SINCE - 1));
+}
+
+uint8_t aoi_lacks_of_age(const aoi_sync *y, unsigned age) {
+    return (uint8_t)(age <= LACKS_ALL ? age : lacks_since(y->now, y->now - (age - 2)));
+}
+
 uint64_t aoi_fields_for(const aoi_client *c, uint32_t track) {
     return track == c->track ? UINT64_MAX : ~c->sync->own_fields;
 }
 
-/* Of all records the client's own may lack fields that are sent to no other. */
+/* Of all records the client's own may lack fields that are sent to no other; what appears has them all. */
 void aoi_lacks_own(aoi_client *c) {
     uint32_t i = c->own_news && c->stateful ? aoi_picture_find(c, c->track) : AOI_NONE;
-    if (i == AOI_NONE) return;
+    if (i >= c->known) return;
     uint8_t *lacks = aoi_picture_lacks(c) + i;
-    if (!*lacks) *lacks = (uint8_t)aoi_lacks_fresh(c);
+    if (*lacks) return;
+    if (c->tiers && !(c->flags[i] & AOI_RECORD_WAITS)) c->since[i] = aoi_units_of(c->tiers, c->sync->now);
+    *lacks = (uint8_t)aoi_lacks_fresh(c);
 }
 
 static uint64_t fields_lacked(const aoi_client *c, uint32_t record, uint32_t track) {
@@ -203,6 +214,22 @@ bool aoi_pack_pass(aoi_client *c) {
     y->pass = *c->pass;
     y->passes = true;
     return put_piece(c, UINT32_MAX);
+}
+
+bool aoi_pass_resume(aoi_client *c, const aoi_pass *pass, const void *text, uint32_t size) {
+    aoi_memory *m = aoi_sync_memory(c->sync);
+    aoi_blob *blob = size ? aoi_resize(m, NULL, 0, sizeof *blob + size) : NULL;
+    if ((size && !blob) || !pass_ready(c)) {
+        aoi_resize(m, blob, blob ? sizeof *blob + size : 0, 0);
+        return false;
+    }
+    if (blob) {
+        *blob = (aoi_blob){.refs = 1, .size = size};
+        memcpy(blob->bytes, text, size);
+    }
+    *c->pass = *pass;
+    c->pass->blob = blob;
+    return true;
 }
 
 void aoi_pass_end(aoi_client *c) {

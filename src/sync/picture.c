@@ -228,6 +228,8 @@ void aoi_picture_drop(aoi_client *c, uint32_t record) {
 void aoi_picture_know(aoi_client *c, uint32_t record) {
     aoi_track_add_knower(c->sync, aoi_record_track(c, record), c->number);
     aoi_picture_swap(c, record, c->known);
+    if (c->tiers)
+        c->since[c->known] = aoi_units_of(c->tiers, c->sync->now); /* state that did not fit waits since then */
     c->known++;
 }
 

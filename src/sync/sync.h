@@ -422,6 +422,7 @@ bool aoi_view_saw(const aoi_layer_node *view, uint32_t target);
 void aoi_view_end(aoi_layer_node *view);
 bool aoi_client_see(const aoi_client *c);    /* what its views have seen goes into its picture; false: memory refused */
 void aoi_client_end(aoi_client *c);          /* its first view's node is being freed */
+bool aoi_client_time(aoi_client *c);         /* some of its news wait from now on; false: memory refused */
 void aoi_sync_drop_orphans(aoi_sync *y);     /* nodes of views whose client has ended */
 extern const aoi_sight_sink aoi_client_sink; /* the same for nodes of a sight */
 const char *aoi_sync_check(const aoi_layer *y);
@@ -486,6 +487,8 @@ bool aoi_states_adopt(aoi_sync *y); /* what the first stand-in keeps; false: mem
 uint64_t aoi_fields_for(const aoi_client *c, uint32_t track); /* those of the track that may be sent to the client */
 unsigned aoi_lacks_fresh(const aoi_client *c);
 unsigned aoi_lacks_aged(const aoi_client *c, unsigned lacks);
+unsigned aoi_lacks_as_age(const aoi_sync *y, unsigned lacks); /* the same in every synchroniser */
+uint8_t aoi_lacks_of_age(const aoi_sync *y, unsigned age);
 void aoi_lacks_own(aoi_client *c);
 uint64_t aoi_fields_lacking(const aoi_client *c, uint32_t record, uint32_t track); /* of a known one, now */
 bool aoi_say_changed(aoi_client *c, uint32_t track);  /* since the last message, all of it */
@@ -493,6 +496,7 @@ bool aoi_say_lacking(aoi_client *c, uint32_t record); /* what the record lacks, 
 bool aoi_say_whole(aoi_client *c, uint32_t record);   /* of what appears */
 uint32_t aoi_pass_share(const aoi_client *c);         /* bytes of the message that other records leave to a pass */
 bool aoi_pack_pass(aoi_client *c);
+bool aoi_pass_resume(aoi_client *c, const aoi_pass *pass, const void *text, uint32_t size); /* the text is copied */
 void aoi_pass_end(aoi_client *c);
 void aoi_apply_state(aoi_client *c); /* of clients with lacks */
 

@@ -206,6 +206,11 @@ AOI_INLINE unsigned mark_lacking(const aoi_client *c, const aoi_track *t, unsign
     return aoi_lacks_aged(c, lacks);
 }
 
+/* By the ids of target and client, so that it is the same in every synchroniser. */
+static inline uint32_t phase_of(int64_t id, uint64_t client) {
+    return (uint32_t)(((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15) + client) >> 48);
+}
+
 /* Records of which something is to be sent, into sync->due: twice the number, and 1 more if its move is due: in every
  * period once, or when it has waited for as long.  Which ones these are follows no pattern: no branch depends on it.
  * With tiers the list grows over the tiers that have been looked at. */
@@ -214,7 +219,8 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
     const aoi_tiers *tiers = c.tiers;
     const aoi_track *tracks = c.sync->tracks;
     const uint32_t *numbers = c.sync->numbers, now = c.sync->now, stay = c.sync->stay;
-    const uint32_t phase = c.number * UINT32_C(0x85EBCA6B), last = stay > TRACKS_AHEAD ? stay - TRACKS_AHEAD : 0;
+    const uint64_t phase = (uint64_t)aoi_client_id(&c) * UINT64_C(0xD6E8FEB86659FD93);
+    const uint32_t last = stay > TRACKS_AHEAD ? stay - TRACKS_AHEAD : 0;
     const bool odd = aoi_tick_after(c.sync->odd, c.synced);
     const bool late = tiered && (now - c.synced) >> tiers->unit >= AOI_MOST_UNITS; /* times may have wrapped */
     const uint8_t units = tiered ? aoi_units_of(tiers, now) : 0;
@@ -234,10 +240,10 @@ AOI_INLINE uint32_t list_due(const aoi_client *client, bool tiered, bool *backlo
             due |= lacks;
         }
         if (tiered) {
-            uint32_t tier = list[i], at = now + ((track * UINT32_C(0x9E3779B9) + phase) >> 16);
+            uint32_t tier = list[i], at = now + phase_of(tracks[track].id, phase);
             uint8_t since = waited ? c.since[i] : units;
             unsigned now_due = (at * tiers->divides[tier] <= tiers->most[tier]) |
-                               ((uint8_t)(units - since) + 1u >= tiers->periods[tier]) | late;
+                               ((uint8_t)(units - since) + 1u >= tiers->periods[tier]) | (late & (waited != 0));
             c.since[i] = since;
             left |= due & (now_due - 1);
             due &= 0 - now_due;
@@ -370,9 +376,24 @@ static void prefetch_gone(const aoi_client *c) {
     }
 }
 
-static bool pack_gone(aoi_client *c) {
+/* With a budget by their ids, behind the n picks. */
+static bool pack_gone_in_order(aoi_client *c, uint32_t n) {
+    aoi_sync *y = c->sync;
+    const uint32_t count = n + c->known - y->stay;
+    if (!AOI_GROW(aoi_sync_memory(y), y->picks, y->pick_cap, count)) return false;
+    for (uint32_t k = n, i = y->stay; k < count; k++, i++)
+        y->picks[k] = (aoi_pick){.id = y->tracks[y->numbers[i]].id, .record = i};
+    for (uint32_t k = n, ready = n; k < count && !y->writer.full; k++) {
+        if (k == ready) ready = aoi_order_picks(y, k, count);
+        if (!say_gone(c, y->picks[k].record)) return false;
+    }
+    return true;
+}
+
+static bool pack_gone(aoi_client *c, uint32_t n) {
     prefetch_gone(c);
-    for (uint32_t i = c->sync->stay; i < c->known && !c->sync->writer.full; i++)
+    if (c->bytes) return pack_gone_in_order(c, n);
+    for (uint32_t i = c->sync->stay; i < c->known; i++)
         if (!say_gone(c, i)) return false;
     return true;
 }
@@ -393,6 +414,13 @@ static bool pack_appeared(aoi_client *c, uint32_t n) {
         if (!say_appeared(c, y->picks[k].record)) return false;
     }
     return true;
+}
+
+/* What is seen for the first time is so since this tick, whenever that was applied. */
+static void date_new(aoi_client *c) {
+    const unsigned some = AOI_RECORD_SEEN | AOI_RECORD_SAW | AOI_RECORD_PIN;
+    for (uint32_t i = c->known; c->dated && i < c->count; i++)
+        if ((c->flags[i] & some) == AOI_RECORD_SEEN) aoi_record_starts(c, i);
 }
 
 static void unmark(uint8_t *flags, uint32_t n) {
@@ -420,6 +448,7 @@ static bool pack(aoi_client *c) {
     if (c->marked) unmark(c->flags, c->count);
     c->changed |= c->overflow; /* also where only the limit has news: to be applied */
     c->marked = c->changed || c->timed;
+    if (c->changed) date_new(c);
     if (c->changed) put_gone_last(c);
     if (!list_numbers(c)) return false;
     if (c->changed) {
@@ -428,7 +457,7 @@ static bool pack(aoi_client *c) {
         if (n == AOI_NONE || (c->tiers && !aoi_picture_since_ready(c, c->known + n))) return false;
         if (c->limit) put_cut_last(c);
         measured = c->limit;
-        if (!pack_gone(c) || !pack_appeared(c, n)) return false;
+        if (!pack_gone(c, n) || !pack_appeared(c, n)) return false;
     }
     return c->timed ? pack_timed_updates(c, &scope, measured) : pack_updates(c);
 }

@@ -27,6 +27,7 @@
 ---@class aoi.SyncOptions: aoi.ClientOptions
 ---@field fields? aoi.Field[] up to 64: the state that entities have
 ---@field sight? aoi.Sight nothing that its shut walls hide is in a picture
+---@field tick? integer how many ticks count as made (0): synchronisers that hand clients to each other agree in it
 ---@field quantum? number world units: positions are sent as `quantum * floor(v / quantum + 0.5)`; without, as floats
 
 --- What a message says: flat arrays, `n` rows each, to be applied in this order.
@@ -83,11 +84,20 @@ function Sync:remove(id) end
 ---@param options aoi.ClientOptions
 function Sync:set(id, options) end
 
---- A client that has just been added comes from another synchroniser, as its entity from another space: its messages go
---- on with the picture that it has.
+--- A client's picture as bytes, for `adopt` of another synchroniser: what it knows and sees, what of that waits, since
+--- when.
 ---@param id integer
----@param known integer[] what it knows; what is not in this space is sent as gone, positions of the rest are sent again
----@param gone integer[] what it knows of another life of an id, which is sent as gone
+---@return string picture
+---@return integer[] ids of the entities in it
+---@return integer n
+function Sync:picture(id) end
+
+--- A client that has just been added comes from another synchroniser, as its entity from another space: its messages go
+--- on with the picture that it has. With the bytes of `picture`, of a synchroniser with the same fields and quantum and
+--- as many ticks, they are what they would have been there; ids alone have their positions sent again.
+---@param id integer
+---@param known string|integer[] its picture, or what it knows; what is not in this space is sent as gone
+---@param gone integer[] ids that have another life here: what is known of the former one is sent as gone
 function Sync:adopt(id, known, gone) end
 
 --- The client knows nothing (it has reconnected, or a message was dropped): the next tick sends it a message that
@@ -131,7 +141,8 @@ function Sync:touch(target) end
 ---@param id integer
 ---@param name string a field of `sync.new`
 ---@param value boolean|number|string as its type holds it
-function Sync:put(id, name, value) end
+---@param ago? integer it was put so many ticks ago in another synchroniser, 1 or more: no news (0: since the last tick)
+function Sync:put(id, name, value, ago) end
 
 --- As it is sent: false, 0 or "" until it is put, an angle within [0, 2 pi) in its steps, an f32 rounded.
 ---@param id integer

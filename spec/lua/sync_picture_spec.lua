@@ -1,0 +1,196 @@
+-- A client's picture as bytes: one that goes from a synchroniser to another and one that stays are sent the same.
+-- spec/world/exact_spec.lua has random histories of that.
+local Client = require "spec.support.client_model"
+local Sync = require "aoi.sync"
+local aoi = require "aoi"
+local random_run = require "spec.support.random_run"
+local rng = require "spec.support.rng"
+
+local FIELDS = { { "hp", "u16" }, { "name", "string" }, { "bag", "u8", own = true } }
+
+local function fresh(tick, ...)
+  local space = aoi.new { delivery = "deferred" }
+  for _, row in ipairs { ... } do space:enter(row[1], row[2], row[3], row[4]) end
+  return space, Sync.new(space, { quantum = 1 / 8, fields = FIELDS, tick = tick })
+end
+
+local function tick(sync, player)
+  local news
+  sync:tick(function(_, bytes) news = player:apply(bytes) end)
+  return news
+end
+
+-- Client 1 is sent its first messages by one synchroniser, then goes on elsewhere, with these entities there.
+local function go_on(area, options, before, ...)
+  local space, sync = fresh(0, { 1, 0, 0 }, { 2, 4, 0 }, { 3, 6, 0 })
+  local player = Client.new(2)
+  sync:add(1, area, options)
+  tick(sync, player)
+  if before then before(space, sync, player) end
+  local bytes, ids, n = sync:picture(1)
+  local there, other = fresh(10, ...)
+  return there, other, player, bytes, ids, n
+end
+
+describe("a client's picture", function()
+  it("lists the entities in it", function()
+    local _, _, _, bytes, ids, n = go_on(10)
+    table.sort(ids)
+    assert.equal("string", type(bytes))
+    assert.same({ 2, 3 }, ids)
+    assert.equal(2, n)
+  end)
+
+  it("says nothing of what has not changed", function()
+    local there, other, player, bytes = go_on(10, nil, nil, { 1, 0, 0 }, { 2, 4, 0 }, { 3, 6, 0 })
+    other:add(1, 10)
+    other:adopt(1, bytes, {})
+    assert.is_nil(tick(other, player))
+    there:move(3, 7, 0)
+    assert.equal(1, tick(other, player).moved.n)
+    assert.equal(7, player.known[3][1])
+  end)
+
+  it("holds on to what the views' margins held", function()
+    for _, area in ipairs { { radius = 5, margin = 3 }, { { radius = 5, margin = 3 }, { radius = 1 } } } do
+      local there, other, player, bytes = go_on(area, nil, function(space, sync, player)
+        space:move(3, 4.5, 0)
+        tick(sync, player)
+        space:move(3, 6, 0)
+        tick(sync, player)
+      end, { 1, 0, 0 }, { 2, 4, 0 }, { 3, 7, 0 })
+      other:add(1, area)
+      other:adopt(1, bytes, {})
+      assert.equal(0, tick(other, player).gone.n)
+      assert.equal(7, player.known[3][1])
+      there:move(3, 9, 0)
+      assert.same({ 3, n = 1 }, tick(other, player).gone)
+    end
+  end)
+
+  it("finds kinds and places that have changed on the way, and lives that have ended", function()
+    local _, other, player, bytes = go_on(10, nil, nil, { 1, 0, 0 }, { 2, 4, 0, 5 }, { 3, 6, 1 })
+    other:add(1, 10)
+    other:adopt(1, bytes, {})
+    local news = tick(other, player)
+    assert.same({ 2, 5, n = 1 }, news.touched)
+    assert.same({ 3, 6, 1, n = 1 }, news.moved)
+    _, other, player, bytes = go_on(10, nil, nil, { 1, 0, 0 }, { 2, 4, 0 })
+    other:add(1, 10)
+    other:adopt(1, bytes, { 2 })
+    news = tick(other, player)
+    table.sort(news.gone)
+    assert.same({ 2, 3, n = 2 }, news.gone)
+    assert.equal(2, news.appeared[1])
+  end)
+
+  it("begins anew where the next message was to", function()
+    local _, other, player, bytes = go_on(10, nil, function(_, sync) sync:resend(1) end, { 1, 0, 0 }, { 2, 4, 0 })
+    other:add(1, 10)
+    other:adopt(1, bytes, {})
+    assert.is_true(tick(other, player).anew)
+    assert.is_nil(player.known[3])
+  end)
+
+  it("keeps what waits, and pins", function()
+    local options = { tiers = { { 1, 1 }, { 10, 60 } } }
+    local _, other, player, bytes = go_on(10, options, function(space, sync, player)
+      space:enter(4, 50, 0)
+      space:move(2, 5, 0)
+      sync:put(3, "hp", 7)
+      sync:pin(1, 4)
+      tick(sync, player)
+    end, { 1, 0, 0 }, { 2, 5, 0 }, { 3, 6, 0 }, { 4, 50, 0 })
+    other:put(3, "hp", 7, 1)
+    other:add(1, 10, options)
+    other:adopt(1, bytes, {})
+    for _ = 1, 61 do tick(other, player) end
+    assert.equal(5, player.known[2][1])
+    assert.equal(7, player.known[3].fields.hp)
+    assert.is_truthy(player.known[4])
+  end)
+
+  it("goes on with a text that is sent in pieces", function()
+    local text, stays = ("abcdefgh"):rep(40), nil
+    local function messages(sync, player)
+      local n = 0
+      while tick(sync, player) do n = n + 1 end
+      return n
+    end
+    local _, other, player, bytes = go_on(10, { bytes = 90 }, function(_, sync, player)
+      sync:put(2, "name", text)
+      for _ = 1, 2 do tick(sync, player) end
+      stays = sync
+    end, { 1, 0, 0 }, { 2, 4, 0 }, { 3, 6, 0 })
+    other:put(2, "name", text, 2)
+    other:add(1, 10, { bytes = 90 })
+    other:adopt(1, bytes, {})
+    local n = messages(other, player)
+    assert.equal(text, player.known[2].fields.name)
+    player.into = {} -- the pieces that have come before
+    assert.equal(n, messages(stays, player))
+  end)
+
+  it("of any other bytes is an error, and changes nothing", function()
+    local _, other, player, bytes = go_on({ { radius = 5, margin = 3 }, 9 }, { bytes = 90, tiers = { { 3, 4 } } },
+      function(space, sync, player)
+        sync:put(2, "name", ("x"):rep(300))
+        space:move(3, 7, 0)
+        for _ = 1, 2 do tick(sync, player) end
+      end, { 1, 0, 0 }, { 2, 4, 0 }, { 3, 6, 0 })
+    local seed = random_run.seed("pictures")
+    local random = rng.new(seed)
+    other:add(1, 10, { bytes = 90 })
+    for cut = 0, #bytes - 1 do
+      assert.error_matches(function() other:adopt(1, bytes:sub(1, cut), {}) end, "#2 to 'adopt' %(a picture")
+    end
+    assert.error_matches(function() other:adopt(1, bytes .. "x", {}) end, "#2 to 'adopt' %(a picture of another length")
+    for _ = 1, random_run.steps(2000) do
+      local at = random(#bytes)
+      local other_bytes = bytes:sub(1, at - 1) .. string.char(random(256) - 1) .. bytes:sub(at + 1)
+      other:remove(1)
+      other:add(1, { 10, { radius = 5, margin = 3 } }, random(2) == 1 and { bytes = 90, tiers = { { 3, 4 } } } or nil)
+      if pcall(other.adopt, other, 1, other_bytes, {}) then
+        for _ = 1, 3 do other:tick(function() end) end
+      end
+    end
+    assert.error_matches(function() other:adopt(1, bytes, {}) end, "#1 to 'adopt' %(it has been sent a message already")
+    assert.is_truthy(player)
+  end)
+end)
+
+describe("what waits with tiers", function()
+  it("of the client's own fields does so until the tick that is due, and not longer", function()
+    local space, sync = fresh(0, { 1, 0, 0 })
+    local player = Client.new(2)
+    sync:add(1, 10, { tiers = { { 5, 3 } } })
+    for _ = 1, 3 do tick(sync, player) end
+    sync:set(1, { self = true })
+    sync:put(1, "bag", 1)
+    assert.equal(1, tick(sync, player).appeared.n)
+    for _ = 1, 4 do assert.is_nil(tick(sync, player)) end -- it came with the appearance
+    sync:put(1, "bag", 2)
+    local n = 0
+    repeat n = n + 1 until tick(sync, player)
+    assert(n <= 3)
+    assert.equal(2, player.known[1].fields.bag)
+    assert.is_true(space:check())
+  end)
+
+  it("has the phase of the ids of client and target, in whatever order they came", function()
+    local function due(first, second)
+      local space, sync = fresh(0, { first, 0, 0 }, { second, 0, 0 }, { 30, 3, 0 }, { 40, 3, 0 })
+      local player, sent = Client.new(2), {}
+      sync:add(first, 10, { tiers = { { 50, 16 } } })
+      sync:add(second, 10, { tiers = { { 50, 16 } } })
+      for n = 1, 40 do
+        space:move(30, 3, n)
+        sync:tick(function(id, bytes)
+          if id == 10 and player:apply(bytes).moved.n > 0 then sent[#sent + 1] = n end
+        end)
+      end
+      return sent
+    end
+    assert.same(due(10, 20), due(20, 10))
+  end)
+end)
