@@ -2,6 +2,7 @@
 -- the phases. After each epoch the events of both are compared as multisets.
 local aoi = require "aoi"
 local hearing = require "spec.world.hearing"
+local pictures = require "spec.world.pictures"
 local rng = require "spec.support.rng"
 local Shard = require "aoi.skynet.world.shard"
 local new_sight = require("aoi.sight").new
@@ -33,8 +34,10 @@ function exact.new(scene, engine, seed)
   for number = 1, plan.shards do
     self.shards[number] = Shard.new {
       number = number, plan = plan, engine = engine, dimensions = scene.dimensions, sight = scene.walls ~= nil,
+      quantum = pictures.quantum, fields = pictures.fields,
     }
   end
+  if scene.views then self.pictures = pictures.new(self) end
   self.hears = hearing(self)
   for i = 1, scene.population do self.dead[i] = { id = scene.id(i), nodes = {} } end
   return self
@@ -64,6 +67,16 @@ end
 
 local function owner(self, who) return assert(self.outbox:where(who.id)) end
 
+--- The same of the shard that owns it.
+function Run:ask(who, ...) return ask(self, owner(self, who), ...) end
+
+function Run:owner_of(id) return self.shards[self.outbox:where(id)] end
+
+--- Whether the owner's shard has the other one, too.
+function Run:is_near(who, other)
+  return not who.unborn and not other.unborn and self:owner_of(who.id).core:has(other.id)
+end
+
 local function enter(self, who)
   local x, y, z = coordinates(self)
   local kind, home = self.random(7), world.home(who.id, self.plan.shards)
@@ -71,14 +84,15 @@ local function enter(self, who)
   local shard = owners[1]
   ask(self, shard, "enter", who.id, lives[1], kind, select(2, self.outbox:count()), stamps[1], x, y, z)
   self.outbox:set(who.id, shard)
-  who.x, who.y, who.z, who.kind, who.nodes = x, y, z, kind, {}
+  who.x, who.y, who.z, who.kind, who.nodes, who.life = x, y, z, kind, {}, lives[1]
   self.todo[5][#self.todo[5] + 1] = who
   who.unborn = true
 end
 
 local function leave(self, who)
-  who.left = ask(self, owner(self, who), "leave", who.id)
+  who.left, who.life = ask(self, owner(self, who), "leave", who.id), nil
   self.outbox:forget(who.id)
+  if self.pictures then self.pictures:ends(who) end
   self.todo[1][#self.todo[1] + 1] = { "leave", who.id }
 end
 
@@ -155,6 +169,7 @@ local function command(self)
     if random(8) == 1 then change_node(self, who) end
     if random(20) == 1 then set_kind(self, who) end
     if self.plan.extent > 0 and random(8) == 1 then set_trait(self, who) end
+    if self.pictures then self.pictures:command(who) end
   end
 end
 
@@ -198,6 +213,7 @@ local function reference(self)
     if node then node.new = nil end
   end
   for _, c in ipairs(todo[7]) do space[c[2]](space, c[1].id, c[3]) end
+  if self.pictures then self.pictures:reference() end
   local _, n = space:drain(self.drained)
   self.count = n
   if self.sight then self.sight:tick() end
@@ -284,7 +300,8 @@ local function change_map(self)
     self.retired[#self.retired + 1] = self.shards[number]
     self.shards[number] = Shard.new {
       number = number, plan = copy, engine = self.engine, dimensions = self.dimensions, term = self.terms[number],
-      terms = self.terms, epoch = self.epoch - 1, sight = self.sight ~= nil,
+      terms = self.terms, epoch = self.epoch - 1, sight = self.sight ~= nil, quantum = pictures.quantum,
+      fields = pictures.fields,
       walls = self.walls and wall_list.copy(self.walls),
     }
     self.counters.instances = (self.counters.instances or 0) + 1
@@ -334,6 +351,7 @@ function Run:step()
   local function apply(shard, parts)
     local mail = shard:apply(here, parts)
     for _, one in pairs(mail) do
+      if self.pictures and one.letters then self.pictures:hear(one.letters.packets) end
       hear(self, one, function(...)
         local k = key(...)
         diff[k] = (diff[k] or 0) + 1
@@ -356,6 +374,7 @@ function Run:step()
       bad, example = bad + 1, ("%s: %+d"):format(k, count)
     end
   end
+  if self.pictures and bad == 0 then bad, example = self.pictures:compare() end
   self.counters.events = self.counters.events + events
   return events, bad, example
 end

@@ -1,9 +1,9 @@
 -- Client views in a place: entities that are clients of aoi.sync there. In a world a view belongs to the shard that
--- owns its entity, and goes with it; so does its picture: what it knows, by id and life.
+-- owns its entity, and goes with it; so does its picture, as it waits for the next tick: all shards' ticks are epochs.
 --
 --   place.sync        the synchroniser, made with the first client view
 --   place.views[id]   id, area, options, client that gets the messages, by, who has asked for it, fd; made: the
---                     synchroniser has it; anew: its next message begins anew; in a shard: pins (world/targets.lua)
+--                     synchroniser has it; in a shard: pins (world/targets.lua)
 
 local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
@@ -15,8 +15,9 @@ local views = {}
 
 --- The synchroniser, which is made when it is asked for first.
 function views.sync(place)
-  place.sync = place.sync
-    or place.new_sync(place.core, { quantum = place.quantum, fields = place.fields, sight = place.sight })
+  place.sync = place.sync or place.new_sync(place.core, {
+    quantum = place.quantum, fields = place.fields, sight = place.sight, tick = place.applied,
+  })
   return place.sync
 end
 
@@ -90,20 +91,14 @@ function views.tick(place, put)
   if not place.sync then return end
   place.sync:tick(function(id, bytes)
     local view = place.views[id]
-    if not view then return end
-    view.anew = nil
-    put(view, wire.packet(view.client, id, view.fd, bytes))
+    if view then put(view, wire.packet(view.client, id, view.fd, bytes)) end
   end)
 end
 
 --- These views begin anew with their next message.
 function views.resend(place, ids)
   for _, id in ipairs(ids) do
-    local view = place.views[id]
-    if view and view.made then
-      view.anew = true
-      place.sync:resend(id)
-    end
+    if place.views[id] and place.views[id].made then place.sync:resend(id) end
   end
 end
 
@@ -116,29 +111,31 @@ function views.begin(shard, view)
   if not shard.ents[view.id].past then shard.viewing[#shard.viewing + 1] = view.id end
 end
 
---- The entity goes to another shard: what that needs of its view, nil: it has none. known: ids and lives, nil where it
--- begins anew there.
+--- The entity goes to another shard: what that needs of its view, nil: it has none. picture: as of aoi.sync; known: the
+-- ids in it, with their lives.
 function views.give(shard, id)
-  local view, known = shard.views[id], {}
+  local view = shard.views[id]
   if not view then return nil end
-  local list, n = {}, 0
-  if view.made then list, n = shard.sync:known(id) end
-  for i = 1, n do known[2 * i - 1], known[2 * i] = list[i], shard.router:life(list[i]) or 0 end
-  if view.made then view.known = not view.anew and known or nil end
+  if view.made then
+    local bytes, list, n = shard.sync:picture(id)
+    local known = {}
+    for i = 1, n do known[2 * i - 1], known[2 * i] = list[i], shard.router:life(list[i]) or 0 end
+    view.picture, view.known = bytes, known
+  end
   views.drop(shard, id)
-  view.made, view.anew = nil, nil
+  view.made = nil
   return view
 end
 
 -- Its picture goes on; what is here in another life than it knows is gone.
 local function adopt(shard, id, view)
-  local known, gone = {}, {}
+  local gone = {}
   for i = 1, #view.known, 2 do
     local life = shard.router:life(view.known[i])
-    table.insert(life and life ~= view.known[i + 1] and gone or known, view.known[i])
+    if life and life ~= view.known[i + 1] then gone[#gone + 1] = view.known[i] end
   end
-  shard.sync:adopt(id, known, gone)
-  view.known = nil
+  shard.sync:adopt(id, view.picture, gone)
+  view.picture, view.known = nil, nil
 end
 
 --- An entity has come, with its view or without.

@@ -134,7 +134,9 @@ local function read_node(bytes, at, dimensions)
 end
 
 local function is_traits(traits)
-  return type(traits) == "table" and (traits.extent or 0) >= 0 and (traits.extent or 0) < math.huge
+  if type(traits) ~= "table" or type(traits.put or {}) ~= "table" then return false end
+  for _, number in pairs(traits.put or {}) do if math.type(number) ~= "integer" then return false end end
+  return true and (traits.extent or 0) >= 0 and (traits.extent or 0) < math.huge
     and math.type(traits.layers or 1) == "integer" and (traits.priority or 1) > 0
     and type(traits.fields or {}) == "table"
 end
@@ -174,6 +176,7 @@ local function read_extra(bytes, dimensions)
     if math.type(shard) ~= "integer" then error("an impossible follower", 0) end
   end
   for _, ghost in ipairs(extra.ghosts or {}) do read_ghost(ghost, dimensions) end
+  if extra.view and (extra.view.picture ~= nil) ~= (extra.view.known ~= nil) then error("half of a picture", 0) end
   for _, node in pairs(extra.nodes or {}) do
     if type(node) ~= "table" or type(node.overrides or {}) ~= "table" then error("no table: nodes", 0) end
     for _, o in pairs(node.overrides or {}) do if type(o) ~= "table" then error("no override", 0) end end

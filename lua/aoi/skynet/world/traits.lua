@@ -2,8 +2,8 @@
 -- fields. It holds wherever the entity is known, so the owner tells its audience: all of it to a shard that comes to
 -- know the entity, and in each epoch what has changed.
 --
---   shard.traits[id]          extent, layers, priority, fields = { [name] = value }: of own entities, as of the last
---                             closed epoch
+--   shard.traits[id]          extent, layers, priority, fields = { [name] = value }, put = { [name] = the epoch of that
+--                             value }: of own entities, as of the last closed epoch
 --   shard.trait_changes[id]   the same, of the coming one; touch: the state of the caller's own has changed
 --
 -- What is new to a shard is set before its client views go on, what has changed behind that: so views that come with
@@ -108,9 +108,13 @@ local function set_in_space(shard, id, one)
   if one.layers then shard.core:set_layers(id, one.layers) end
 end
 
+-- Values that are older than this epoch are no news for views that come with their pictures.
 local function set_for_views(shard, id, one)
   if one.priority then views.sync(shard):set_priority(id, one.priority) end
-  for name, value in pairs(one.fields or {}) do views.sync(shard):put(id, name, value) end
+  for name, value in pairs(one.fields or {}) do
+    local epoch_of = one.put and one.put[name]
+    views.sync(shard):put(id, name, value, epoch_of and math.max(1, shard.applied + 1 - epoch_of) or 0)
+  end
   if one.touch and shard.sync then shard.sync:touch(id) end
 end
 
@@ -156,7 +160,10 @@ function traits.apply_changes(shard, parts)
   each_row(shard, parts, false, function(_, id, change)
     set_for_views(shard, id, change)
     if not shard.router:owns(id) then return end
-    shard.traits[id] = merge(shard.traits[id] or {}, change)
+    local all = merge(shard.traits[id] or {}, change)
+    all.put = all.put or {}
+    for name in pairs(change.fields or {}) do all.put[name] = shard.applied + 1 end
+    shard.traits[id] = all
     shard.router:trait(id)
   end)
 end

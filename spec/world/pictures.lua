@@ -1,0 +1,223 @@
+-- pictures.lua: client views in the histories of exact.lua, with limits, tiers, budgets, pins and overrides. Players
+-- apply the messages that shards have written for them, and those of a synchroniser of one space; after each epoch both
+-- pictures of each player are the same.
+--
+--   run.pictures = pictures.new(run)     run.pictures:command(who), :ends(who)    what clients ask for
+--   :hear(packets)                       messages of a shard
+--   :reference()                         commands in one space, and a tick of its synchroniser
+--   :compare()                           how many pictures differ, and one of them
+local Client = require "spec.support.client_model"
+local Sync = require "aoi.sync"
+local message_text = require "spec.support.message_text"
+
+local pictures = {
+  quantum = 1 / 64,
+  fields = { { "hp", "u16" }, { "dir", "angle8" }, { "name", "string" }, { "bag", "u8", own = true } },
+}
+local Pictures = {}
+Pictures.__index = Pictures
+
+function pictures.new(run)
+  local sync = Sync.new(run.space, { quantum = pictures.quantum, fields = pictures.fields, sight = run.sight })
+  return setmetatable({
+    run = run, sync = sync, todo = {}, views = {}, pins = {}, shows = {}, messages = 0,
+  }, Pictures)
+end
+
+local function new_player(self) return Client.new(self.run.dimensions) end
+
+-- To the shard, and later to the space: f(sync, space).
+local function both(self, who, f, ...)
+  self.run:ask(who, ...)
+  self.todo[#self.todo + 1] = f
+end
+
+local function tiers(random)
+  local list, distance = {}, 0
+  for i = 1, random(3) do
+    distance = distance + random(5)
+    list[i] = { distance, random(6) }
+  end
+  return list
+end
+
+-- Everything that may be named, or nothing.
+local function options(self, change)
+  local random, o = self.run.random, {}
+  local none = change and false or nil
+  o.limit = random(2) == 1 and random(12) or none
+  o.tiers = random(2) == 1 and tiers(random) or none
+  o.bytes = random(2) == 1 and 90 + random(150) or none
+  if random(2) == 1 or change then o.self = random(2) == 1 end
+  return o
+end
+
+local function areas(self)
+  local random, scene = self.run.random, self.run.scene
+  if random(4) > 1 then return scene.area(random) end
+  local list = {}
+  for i = 1, random(3) do list[i] = scene.area(random) end
+  return list
+end
+
+local function add(self, who)
+  local area, given, id = areas(self), options(self), who.id
+  local copy = {}
+  for name, value in pairs(given) do copy[name] = value end
+  both(self, who, function(sync) sync:add(id, area, copy) end, "add_client", id, area, given)
+  self.views[id] = { area = area, world = new_player(self), one = new_player(self) }
+end
+
+local function change(self, who, view)
+  local random, id = self.run.random, who.id
+  local what = random(8)
+  if what == 1 then
+    both(self, who, function(sync) sync:remove(id) end, "remove_client", id)
+    self.views[id] = nil
+    for target in pairs(self.pins[id] or {}) do self.pins[id][target] = nil end
+  elseif what <= 3 then
+    local given = options(self, true)
+    both(self, who, function(sync) sync:set(id, given) end, "set_client", id, given)
+  elseif what == 4 then
+    local i, area = 1, self.run.scene.area(random)
+    if type(view.area) == "table" and view.area[1] then i = random(#view.area) end
+    both(self, who, function(sync) sync:set_view(id, i, area) end, "set_view", id, i, area)
+  elseif what == 5 then
+    both(self, who, function(sync) sync:resend(id) end, "resend", id)
+  else
+    local target = self.run.alive[random(#self.run.alive)]
+    if target == who or not self.run:is_near(who, target) then return end
+    self.pins[id] = self.pins[id] or {}
+    if self.pins[id][target.id] then
+      both(self, who, function(sync) sync:unpin(id, target.id) end, "unpin", id, target.id)
+      self.pins[id][target.id] = nil
+    else
+      both(self, who, function(sync) sync:pin(id, target.id) end, "pin", id, target.id)
+      self.pins[id][target.id] = true
+    end
+  end
+end
+
+local function set_trait(self, who)
+  local random, id = self.run.random, who.id
+  local what = random(6)
+  if what == 1 then
+    local priority = random { 1, 1, 2, 4 }
+    both(self, who, function(sync) sync:set_priority(id, priority) end, "set_priority", id, priority)
+  elseif what == 2 then
+    both(self, who, function(sync) sync:touch(id) end, "touch", id)
+  else
+    local name, value = "hp", random(0, 3)
+    if what == 3 then name, value = "dir", random() * 7 end
+    if what == 4 then name, value = "name", ("n"):rep(random(0, 30)) end
+    if what == 5 then name = "bag" end
+    both(self, who, function(sync) sync:put(id, name, value) end, "put", id, name, value)
+  end
+end
+
+local function override(self, who)
+  local random, id = self.run.random, who.id
+  local target, number = self.run.alive[random(#self.run.alive)], next(who.nodes)
+  if not number or who.nodes[number].linger or target == who then return end
+  local how = ({ "hide", "match", "show" })[random(4)]
+  self.run:ask(who, "override", id, number, target.id, how, target.life)
+  self.shows[#self.shows + 1] = { who = who, node = who.nodes[number], number = number, target = target,
+                                  lives = { who.life, target.life }, how = how }
+end
+
+-- What has been asked for of a node and a target, the last of it in force; a show while the watcher's shard has the
+-- target.
+local function override_all(self, space)
+  local kept, done = {}, {}
+  for i = #self.shows, 1, -1 do
+    local o = self.shows[i]
+    local id, target = o.who.id, o.target.id
+    local key = ("%d/%d/%d"):format(id, o.number, target)
+    local alive = o.who.life == o.lives[1] and o.target.life == o.lives[2] and o.who.nodes[o.number] == o.node
+    if alive and not done[key] then
+      local near = self.run:owner_of(id).core:has(target)
+      space:override(id, o.number, target, (near or o.how ~= "show") and o.how or nil)
+      kept[#kept + 1], done[key] = o, true
+    end
+  end
+  self.shows = {}
+  for i = #kept, 1, -1 do table.insert(self.shows, kept[i]) end
+end
+
+function Pictures:command(who)
+  local random, view = self.run.random, self.views[who.id]
+  if not view and random(25) == 1 then add(self, who) end
+  if view and random(8) == 1 then change(self, who, view) end
+  if random(8) == 1 then set_trait(self, who) end
+  if random(12) == 1 then override(self, who) end
+end
+
+--- The entity has left.
+function Pictures:ends(who)
+  self.views[who.id], self.pins[who.id] = nil, nil
+  for _, targets in pairs(self.pins) do targets[who.id] = nil end
+end
+
+function Pictures:hear(packets)
+  for i = 1, #packets, 2 do
+    local _, id, _, bytes = string.unpack("<I4i8i8s4", packets[i + 1])
+    self.messages = self.messages + 1
+    if self.views[id] then self.views[id].world:apply(bytes) end
+  end
+end
+
+function Pictures:reference()
+  local run, sync = self.run, self.sync
+  for _, f in ipairs(self.todo) do f(sync, run.space) end
+  self.todo = {}
+  override_all(self, run.space)
+  for id, targets in pairs(self.pins) do
+    for target in pairs(targets) do
+      if not run:owner_of(id).core:has(target) then
+        sync:unpin(id, target)
+        targets[target] = nil
+      end
+    end
+  end
+  sync:tick(function(id, bytes) self.views[id].one:apply(bytes) end)
+end
+
+local function is_same(a, b)
+  if a.kind ~= b.kind or a[1] ~= b[1] or a[2] ~= b[2] or a[3] ~= b[3] then return false end
+  for name, value in pairs(a.fields) do
+    if b.fields[name] ~= value then return false end
+  end
+  for name in pairs(b.fields) do
+    if a.fields[name] == nil then return false end
+  end
+  return true
+end
+
+local function are_same(a, b)
+  for id, it in pairs(a) do
+    if not b[id] or not is_same(it, b[id]) then return false end
+  end
+  for id in pairs(b) do
+    if not a[id] then return false end
+  end
+  return true
+end
+
+local function text_of(self, player)
+  local picture = {}
+  for id, it in pairs(player.known) do picture[id] = { it.kind, it[1], it[2], it[3], values = it.fields } end
+  return message_text.picture(picture, self.run.dimensions)
+end
+
+function Pictures:compare()
+  local bad, example = 0, nil
+  for id, view in pairs(self.views) do
+    if not are_same(view.world.known, view.one.known) then
+      local texts = { text_of(self, view.world), text_of(self, view.one) }
+      bad, example = bad + 1, ("the player of entity %d has\n%s instead of\n%s"):format(id, texts[1], texts[2])
+    end
+  end
+  return bad, example
+end
+
+return pictures
