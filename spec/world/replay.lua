@@ -1,13 +1,16 @@
 -- replay.lua: what the shards of a world have accepted, made again in one space: epoch by epoch, in the order of the
 -- phases.
 --
---   local replay = replay.new(plan, dimensions)      replay:take(epoch, line) ...
+--   local replay = replay.new(plan, dimensions [, options])    replay:take(epoch, line) ...
+--   options: of client views: quantum, fields, sight = true; hear(id, bytes), what a player is sent; asked(id, name,
+--   arguments), each request in order
 --   replay:epoch(number)                             what space:drain returns, with the events of nodes with sight
 --   replay:seen()                                    the space to be asked
 --   replay.replaced[id]                              how many lives of it have ended by the entering of another
 local aoi = require "aoi"
 local hearing = require "spec.world.hearing"
 local new_sight = require("aoi.sight").new
+local new_sync = require("aoi.sync").new
 local log = require "aoi.skynet.world.log"
 local tiles = require "aoi.skynet.world.tiles"
 local world = require "aoi.skynet.native" "world"
@@ -16,7 +19,7 @@ local replay = {}
 local Replay = {}
 Replay.__index = Replay
 
-function replay.new(plan, dimensions)
+function replay.new(plan, dimensions, options)
   local space = aoi.new { engine = "grid", delivery = "deferred", dimensions = dimensions }
   local self = setmetatable({
     space = space, dimensions = dimensions, lines = {}, lives = {}, replaced = {}, drained = {}, rows = {},
@@ -24,13 +27,19 @@ function replay.new(plan, dimensions)
     sight = new_sight(space), wall_of = {}, count = 0,
   }, Replay)
   self.hears = hearing(self)
+  if options then
+    self.hear, self.asked = options.hear, options.asked
+    self.sync = new_sync(space, {
+      quantum = options.quantum, fields = options.fields, sight = options.sight and self.sight or nil,
+    })
+  end
   return self
 end
 
 function Replay:take(epoch, line)
   local phases = self.lines[epoch]
   if not phases then
-    phases = { {}, {}, {}, {}, {}, {} }
+    phases = { {}, {}, {}, {}, {}, {}, {} }
     self.lines[epoch] = phases
   end
   local command = log.read(line)
@@ -91,6 +100,22 @@ function MAKE.add(self, id, node, area)
   end
 end
 
+local OF_SYNC = { add_client = "add", set_client = "set", remove_client = "remove" }
+
+-- An entity that leaves in the same epoch is not there any more.
+MAKE["do"] = function(self, name, id, arguments)
+  if not self.space:has(id) then return end
+  if self.asked then self.asked(id, name, arguments) end
+  if name == "override" then return end -- as the core has it
+  local by = name:find "^set_[el]" and self.space or self.sync
+  if by then by[OF_SYNC[name] or name](by, id, table.unpack(arguments)) end
+end
+
+function MAKE.override(self, id, node, target, how)
+  if not self.space:has(target) or not self.space:area(id, node) then return end
+  self.space:override(id, node, target, how ~= "-" and how or nil)
+end
+
 -- It is now as this says, whatever was lost with a shard.
 function MAKE.restore(self, id, kind, life, x, y, z, ...)
   local space, nodes = self.space, { ... }
@@ -120,6 +145,7 @@ function Replay:epoch(number)
   end
   self.lines[number] = nil
   self.count = select(2, self.space:drain(self.drained))
+  if self.sync then self.sync:tick(self.hear) end
   self.sight:tick()
   return self.drained, self.count
 end

@@ -1,7 +1,8 @@
 -- A process of a world under load: 20,000 walkers, 2,000 watchers in 4 services, at 10 Hz. Every shard writes what it
 -- has accepted to a journal, every watcher sums up what it hears; compare.lua makes it all again in one space.
 --
---   mode exact   runs so many epochs, writes OUT/NODE.result: events heard, their checksum, the lengths of epochs
+--   mode exact   runs so many epochs, writes OUT/NODE.result: events heard, their checksum, the lengths of epochs; with
+--                VIEWS, a process `players` writes the pictures of so many players to OUT/pictures
 --   mode scale   what an epoch costs, with no journal (scale.lua)
 --   mode live    opens the world whenever it has ended, and does what run.sh asks for; process `players` has no part in
 --                it, but connections for client views
@@ -9,12 +10,13 @@
 local skynet = require "skynet"
 require "skynet.manager"
 local aoi = require "aoi.skynet"
+local viewed = require "viewed"
 
 local function number(name) return assert(tonumber(skynet.getenv(name))) end
 
 local NODE, NODES, OUT, MODE = skynet.getenv "node", skynet.getenv "nodes", skynet.getenv "out", skynet.getenv "mode"
 local WALKERS, WATCHERS, EPOCHS, SHARDS = number "walkers", number "watchers", number "epochs", number "shards"
-local WALLS = number "walls"
+local WALLS, VIEWS = number "walls", MODE ~= "scale" and MODE ~= "deaths" and number "views" or 0
 local RADIUS, NEIGHBOURS, SERVICES, HEARTBEAT = 50, 20, number "services", 2
 local SIDE = 2 * RADIUS * math.sqrt(WALKERS / NEIGHBOURS)
 
@@ -24,6 +26,7 @@ for name in NODES:gmatch("%S+") do list[#list + 1] = name end
 local function open(others)
   local options = {
     name = "earth", size = SIDE, reach = 55, interval = number "interval", heartbeat = HEARTBEAT, engine = "grid",
+    quantum = MODE == "exact" and viewed.quantum or nil, fields = MODE == "exact" and viewed.fields or nil,
     sight = WALLS > 0 or nil, journal = MODE == "exact" and OUT .. "/journal" or nil, measure = MODE ~= "live",
   }
   if #list == 1 then
@@ -54,7 +57,7 @@ local function populate()
   for _, service in ipairs(movers) do skynet.call(service, "lua", "start") end
   for i = here, SERVICES, #list do
     services[#services + 1] = skynet.newservice("watcher", i, WATCHERS // SERVICES, WALKERS, RADIUS, SERVICES,
-      MODE == "live" and port_of(i) or nil)
+      (MODE == "live" or VIEWS > 0) and port_of(i) or nil)
   end
   for _, service in ipairs(services) do skynet.call(service, "lua", "start") end
   return services, movers
@@ -249,7 +252,8 @@ end
 
 -- No part of the world: players.lua.
 function RUN.players()
-  local losses, orders = require "players"(list, SERVICES, number "views", port_of), {}
+  local path = MODE == "exact" and OUT .. "/pictures"
+  local losses, orders = require "players"(list, SERVICES, number "views", port_of, path, WALKERS), {}
   function orders.verify(gone)
     local text = ""
     for _, node in ipairs(list) do

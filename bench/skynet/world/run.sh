@@ -4,7 +4,9 @@
 # smaller. With WALLS so many walls hide from all nodes and views, doors that open and shut among them. Output and
 # journals go to OUT.
 #
-#   exact   what was sent, made again in one space in the epochs in which it was accepted, gives the same events
+#   exact   what was sent, made again in one space in the epochs in which it was accepted, gives the same events; with
+#           VIEWS=300, for so many players, with limits, tiers, budgets and state, the same pictures after each message,
+#           while options, areas, priorities, fields and overrides change
 #   stop    the same, but the second process is stopped for three seconds: a pause, and nothing is lost
 #   tiles   the same, but 1,000 tiles go to another shard and back
 #   scale   125,000 walkers in one process, each moves once in an epoch: thread time of the shards, length of an epoch
@@ -33,14 +35,15 @@ scale | deaths) MODE=$what ;;
 *) MODE=exact ;;
 esac
 case $processes in 1) NODES="one" ;; 2) NODES="one two" ;; *) NODES="one two three" ;; esac
-: "${SERVICES:=$([ "$MODE" = live ] && echo $((2 * processes)) || echo 4)}" "${VIEWS:=300}" "${ROUNDS:=10}" "${SECONDS_EACH:=60}"
+: "${VIEWS:=$([ "$MODE" = live ] && echo 300 || echo 0)}"
+: "${SERVICES:=$([ "$MODE" = live ] && echo $((2 * processes)) || echo 4)}" "${ROUNDS:=10}" "${SECONDS_EACH:=60}"
 TILES=$([ "$what" = tiles ] && echo 1000 || echo 0)
 export SKYNET WALKERS WATCHERS EPOCHS SHARDS INTERVAL THREADS OUT MODE NODES SERVICES VIEWS PORT TILES WALLS
 make --no-print-directory -s build/skynet/aoi/core.so LUA=skynet LUA_INCDIR="$SKYNET/3rd/lua"
 mkdir -p "$OUT"
 printf '__nowaiting = true\none = "127.0.0.1:%d"\ntwo = "127.0.0.1:%d"\nthree = "127.0.0.1:%d"\n' \
   "$PORT" $((PORT + 1)) $((PORT + 2)) >"$OUT/cluster.lua"
-rm -f "$OUT"/*.order "$OUT"/*.log
+rm -f "$OUT"/*.order "$OUT"/*.log "$OUT"/asked.* "$OUT"/pictures
 
 launch() {
   NODE=$1 "$SKYNET/skynet" bench/skynet/world/config >>"$OUT/$1.log" 2>&1 &
@@ -89,6 +92,7 @@ back() {
 }
 
 for node in $NODES; do launch "$node"; done
+if [ "$MODE" = exact ] && [ "$VIEWS" -gt 0 ]; then launch players; fi
 if [ "$MODE" = live ]; then
   launch players
   for node in $NODES; do until_true 60 opened "$node" 1; done
@@ -155,7 +159,9 @@ elif [ "$what" = scale ]; then
   wait
   cat "$OUT"/*.result
 else
-  wait
+  for node in $NODES; do wait "$(pid_of "$node")" || true; done
+  sleep 1 # the file of pictures
+  if [ "$VIEWS" -gt 0 ]; then kill -9 "$(pid_of players)"; fi
   make --no-print-directory -s aoi/core.so
   eval "$(make -s env LUA=lua5.4)"
   # shellcheck disable=SC2086

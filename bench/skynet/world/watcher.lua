@@ -1,9 +1,12 @@
 -- Adds a node to a share of the walkers, its own process's or another's, and sums up what they hear. With a port it has
--- a client view for each player that connects (players.lua), too, on a walker of its own process.
+-- a client view for each player that connects (players.lua), too, on a walker of its own process; in mode exact any
+-- view, which it changes while the world runs (asking.lua).
 local skynet = require "skynet"
 local socket = require "skynet.socket"
 local aoi = require "aoi.skynet"
+local asking = require "asking"
 local checksum = require "checksum"
+local viewed = require "viewed"
 
 local index, count, walkers, radius, services, port = ...
 index, count, walkers, radius = math.tointeger(tonumber(index)), tonumber(count), tonumber(walkers), tonumber(radius)
@@ -12,6 +15,7 @@ local events, sum = 0, 0
 local views = {} -- entities by connection
 local MARGIN, QUANTUM = 5, 1 / 64
 local OPTIONS = tonumber(skynet.getenv "walls") > 0 and { sight = true } or nil
+local ask = skynet.getenv "mode" == "exact" and port and asking.to(("%s/asked.%d"):format(skynet.getenv "out", index))
 local CMD = {}
 
 local handlers = {}
@@ -51,9 +55,14 @@ local function serve(world, fd)
   socket.start(fd)
   local number = tonumber((socket.readline(fd)))
   if not number then return socket.close(fd) end
-  local each = walkers // services
-  local id = math.tointeger((index - 1) * each + number * 7 % each + 1)
-  until_good(world, world.add_client, world, id, { radius = radius, margin = MARGIN }, { fd = fd })
+  local id = viewed.id(walkers, services, index, number)
+  if ask then
+    local area, options = viewed.area(math.random, radius, MARGIN), viewed.options(math.random)
+    options.fd = fd
+    until_good(world, ask, world, "add_client", id, area, options)
+  else
+    until_good(world, world.add_client, world, id, { radius = radius, margin = MARGIN }, { fd = fd })
+  end
   views[fd] = id
 end
 
@@ -62,10 +71,24 @@ local function listen(world)
   socket.start(assert(socket.listen("127.0.0.1", port)), function(fd) skynet.fork(serve, world, fd) end)
 end
 
+-- Until the world stands still.
+local function ask_all(world)
+  local epochs, nodes = tonumber(skynet.getenv "epochs"), {}
+  for i = 0, count - 1 do nodes[i + 1] = { watched(i), index } end
+  while not world.closed and world:epoch() < epochs do
+    local list = {}
+    for _, id in pairs(views) do list[#list + 1] = id end
+    local ok, err = pcall(asking.random, ask, world, list, nodes, radius)
+    if not (ok or err:find("has no node", 1, true) or err:find("no entity", 1, true)) then skynet.error(err) end
+    skynet.sleep(1)
+  end
+end
+
 function CMD.start()
   local world = aoi.world "earth"
   if port then listen(world) end
   skynet.fork(add_all, world)
+  if ask then skynet.fork(ask_all, world) end
 end
 
 function CMD.result() return events, sum end

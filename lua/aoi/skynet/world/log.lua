@@ -5,12 +5,22 @@
 --   5 enter ID KIND LIFE X Y [Z] | 6 add ID NODE AREA
 --   2 restore ID KIND LIFE X Y Z|- [NODE AREA ...]  after a death: what is there from now on
 --   1 wall ID open|shut|gone [X1 Y1 X2 Y2 [Z0 Z1]]  in the lines of every shard
+--   7 do NAME ID BYTES                     a request of traits, client views or overrides, as it was made: plain.lua
+--   7 override ID NODE TARGET hide|show|match|-     as the core has it from now on; nothing is shown that the shard does not know
 --
 -- The number in front is the phase; coordinates are hexadecimal, so that no bit is lost; AREA is the packed area in
 -- hexadecimal, of a node with sight with /LINGER behind it; BYTES a message of moves as a client sends it. After a
 -- death a life may be said to leave that is not there any more, while another of that id is.
 
+local plain = require "aoi.skynet.world.plain"
+
 local log = {}
+
+--- How many arguments behind the entity belong to a request that is noted, by its name.
+log.noted = {
+  add_client = 2, set_client = 1, set_view = 2, remove_client = 0, resend = 0, pin = 1, unpin = 1, override = 3,
+  set_priority = 1, put = 2, touch = 0, set_extent = 1, set_layers = 1,
+}
 
 local function hex(bytes)
   return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end))
@@ -22,6 +32,18 @@ end
 
 local function place(x, y, z)
   return z and ("%a %a %a"):format(x, y, z) or ("%a %a"):format(x, y)
+end
+
+--- A request that has been accepted for the coming epoch.
+function log.request(shard, name, id, ...)
+  local list = { ... }
+  for i = log.noted[name] + 1, select("#", ...) do list[i] = nil end
+  shard.log(shard.closed + 1, ("7 do %s %d %s"):format(name, id, hex(plain.write(list))))
+end
+
+--- While an epoch is applied. how: nil: as the rule says.
+function log.override(shard, rec, target, how)
+  shard.log(shard.closed, ("7 override %d %d %d %s"):format(rec.id, rec.node, target, how or "-"))
 end
 
 --- What a client or a former shard has had of it, whatever the space has.
@@ -82,6 +104,8 @@ end
 --- A line as a list: phase, verb, id, ...; areas as bytes, or { bytes, linger }.
 function log.read(line)
   if line:sub(1, 7) == "2 rows " then return { 2, "rows", line:sub(8) } end
+  local name, id, bytes = line:match "^7 do (%S+) (%S+) (%x*)$"
+  if name then return { 7, "do", name, math.tointeger(tonumber(id)), assert(plain.read(bytes_of(bytes))) } end
   local list = {}
   for word in line:gmatch("%S+") do list[#list + 1] = word end
   for i = 1, #list do

@@ -9,6 +9,7 @@ local any = require "aoi.skynet.commands"
 local argument = require "aoi.skynet.argument"
 local clients = require "aoi.skynet.clients"
 local directory = require "aoi.skynet.world.directory"
+local log = require "aoi.skynet.world.log"
 local methods = require "aoi.skynet.methods"
 local recovery = require "aoi.skynet.world.recovery"
 local sorted_keys = require "aoi.skynet.sorted_keys"
@@ -170,6 +171,17 @@ function commands.get(shard, client, id, ...)
   local value = traits.get(shard, id, "fields", (...))
   if value == nil then return blank end
   return value
+end
+
+-- In journals ---------------------------------------------------------------------------------------------------------
+
+for name in pairs(log.noted) do
+  local command = commands[name]
+  commands[name] = function(shard, client, id, ...)
+    local results = table.pack(command(shard, client, id, ...))
+    if shard.log then log.request(shard, name, id, ...) end
+    return table.unpack(results, 1, results.n)
+  end
 end
 
 -- Questions to the owner --------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 --                           last look, nil: none }
 --   shard.asking[target]    distant.lua looks at it as the coming epoch is closed
 
+local log = require "aoi.skynet.world.log"
 local methods = require "aoi.skynet.methods"
 
 local targets = {}
@@ -36,13 +37,18 @@ local function drop(shard, holder, target)
   release(shard, holder, target)
 end
 
+local function put(shard, rec, target, how)
+  if shard.router:life(target) then shard.core:override(rec.id, rec.number, target, how) end
+  if shard.log then log.override(shard, rec, target, how) end
+end
+
 local function make_override(shard, rec, target)
   local o, life = rec.overrides and rec.overrides[target], shard.router:life(target)
   if not o or rec.dead or rec.added then return end
   if life and life ~= o.life then
     drop(shard, rec, target)
-  elseif life then
-    shard.core:override(rec.id, rec.number, target, o.how)
+  elseif life or o.how == "show" then
+    put(shard, rec, target, life and o.how)
   end
   if not o.how then drop(shard, rec, target) end
 end
@@ -145,7 +151,7 @@ function targets.apply(shard, recs)
   shard.adopted = {}
   for target, e in pairs(shard.targets) do
     local life = shard.router:life(target)
-    if life and life ~= e.life then
+    if life ~= e.life then
       for holder in pairs(e.holders) do make(shard, holder, target) end
     end
     e.life = life
