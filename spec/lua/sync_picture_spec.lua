@@ -177,6 +177,21 @@ describe("what waits with tiers", function()
     assert.is_true(space:check())
   end)
 
+  it("has the whole message where the record that is sent in pieces goes", function()
+    local space, sync = fresh(0, { 1, 0, 0 }, { 2, 4, 0 }, { 30, 3, 0 }, { 31, 3, 1 }, { 32, 3, 2 }, { 33, 3, 3 })
+    for id = 34, 40 do space:enter(id, 3, -id / 8) end
+    local player = Client.new(2)
+    sync:add(1, 10, { bytes = 90 })
+    repeat until not tick(sync, player)
+    sync:put(2, "name", ("n"):rep(400))
+    tick(sync, player)
+    space:move(2, 90, 0)
+    for id = 30, 40 do space:move(id, 4, -id / 8) end
+    local news = tick(sync, player)
+    assert.same({ 2, n = 1 }, news.gone)
+    assert(news.moved.n > 10, news.moved.n .. " of 11 in a message of 90 bytes")
+  end)
+
   it("has the phase of the ids of client and target, in whatever order they came", function()
     local function due(first, second)
       local space, sync = fresh(0, { first, 0, 0 }, { second, 0, 0 }, { 30, 3, 0 }, { 40, 3, 0 })

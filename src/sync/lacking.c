@@ -195,8 +195,10 @@ static bool pass_ready(aoi_client *c) {
     return c->pass != NULL;
 }
 
+/* One of what goes with this message is none any more. */
 static bool has_pass(const aoi_client *c) {
-    return c->sync->passes || (c->pass && c->pass->mask);
+    if (c->sync->passes) return true;
+    return c->pass && c->pass->mask && aoi_picture_find(c, c->pass->track) < c->sync->stay;
 }
 
 uint32_t aoi_pass_share(const aoi_client *c) {
@@ -209,8 +211,6 @@ uint32_t aoi_pass_share(const aoi_client *c) {
 bool aoi_pack_pass(aoi_client *c) {
     aoi_sync *y = c->sync;
     if (y->passes || !has_pass(c)) return true;
-    uint32_t i = aoi_picture_find(c, c->pass->track);
-    if (i >= y->stay) return true;
     y->pass = *c->pass;
     y->passes = true;
     return put_piece(c, UINT32_MAX);
