@@ -53,6 +53,7 @@
 #include "lua/world_map.c"
 #include "lua/world_outbox.c"
 #include "lua/world_parts.c"
+#include "lua/world_questions.c"
 #include "lua/world_retell.c"
 #include "lua/world_router.c"
 #include "lua/world_tiles.c"

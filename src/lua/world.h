@@ -7,6 +7,7 @@
  *   world_retell.c   what shards tell each other when tiles change owners, and after one of them has died
  *   world_traits.c   which shards receive what Lua knows of an entity
  *   world_follow.c   entities that shards far away must know
+ *   world_questions.c what a router says of its entities
  *   world_areas.c    areas of nodes as bytes
  *   world_outbox.c   the client's side: owners of entities, own ones; wire_outbox.h
  *
@@ -189,6 +190,10 @@ bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags); 
 /* The entity's slot and record; AOI_NONE: not in the core. */
 uint32_t world_slot(world_router *r, int64_t id, world_record **record);
 
+static inline bool world_is_own(const world_record *r) { /* real here, and it has not left; NULL: no */
+    return r && (r->flags & (WORLD_REAL | WORLD_LEFT)) == WORLD_REAL;
+}
+
 /* The entity's place in the coming epoch; NULL: it has not been moved yet. */
 world_mover *world_find_mover(const world_router *r, uint32_t slot, const world_record *record);
 /* Tiles have changed owners: an own entity that another shard is to have, or that others must hear of from now on, is
@@ -220,7 +225,7 @@ int world_push_follows(lua_State *L, world_router *r, const world_record *record
         if (shard != (r)->self && shard != (taker))
 
 extern const luaL_Reg world_part_methods[], world_area_methods[], world_retell_methods[], world_trait_methods[],
-    world_follow_methods[];                                           /* of a router */
+    world_follow_methods[], world_question_methods[];                 /* of a router */
 extern const luaL_Reg world_part_functions[], world_area_functions[]; /* of aoi.core.world */
 void world_open_outbox(lua_State *L);                                 /* adds its functions to the table on top */
 void world_open_map(lua_State *L);

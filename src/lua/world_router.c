@@ -44,10 +44,6 @@ world_mover *world_find_mover(const world_router *r, uint32_t slot, const world_
     return at < r->mover_count && r->movers[at].slot == slot ? r->movers + at : NULL;
 }
 
-static bool is_own(const world_record *r) {
-    return r && (r->flags & (WORLD_REAL | WORLD_LEFT)) == WORLD_REAL;
-}
-
 /* ---- records ----------------------------------------------------------------------------------------------------- */
 
 bool world_note(world_router *r, uint32_t slot, uint32_t life, uint32_t flags) {
@@ -82,7 +78,7 @@ static int r_owns(lua_State *L) {
     world_router *r = world_self(L);
     world_record *record;
     (void)world_slot(r, laoi_integer(L, 2), &record);
-    lua_pushboolean(L, is_own(record));
+    lua_pushboolean(L, world_is_own(record));
     return 1;
 }
 
@@ -169,7 +165,7 @@ static int r_move(lua_State *L) {
     world_record *record;
     laoi_position(L, r->space, 6, pos);
     uint32_t slot = world_slot(r, id, &record), since = (uint32_t)laoi_integer(L, 5);
-    bool own = is_own(record);
+    bool own = world_is_own(record);
     if (own && is_newer(record, client, batch, since ? since : NOT_LATE)) {
         if (!reserve_movers(r, 1)) return laoi_nomemory(L);
         add_mover(r, slot, record, pos);
@@ -240,7 +236,7 @@ static int r_read(lua_State *L) {
         int64_t id = wire_get_row(&m, i, pos);
         bool finite = isfinite(pos[0]) && isfinite(pos[1]) && isfinite(pos[2]);
         uint32_t slot = world_slot(r, id, &record);
-        if (!is_own(record) || !finite || record->flags & WORLD_BARRED) {
+        if (!world_is_own(record) || !finite || record->flags & WORLD_BARRED) {
             push_stray(L, 4, strays++ * (size_t)(dims + 1), id, pos, dims);
         } else if (is_newer(record, m.link, m.batch, NOT_LATE)) {
             add_mover(r, slot, record, pos);
@@ -381,7 +377,7 @@ bool world_reconsider(world_router *r, uint32_t slot) {
     world_record *record = r->records + slot;
     const world_mover *mover = world_find_mover(r, slot, record);
     double pos[3] = {0};
-    if (!is_own(record)) return true;
+    if (!world_is_own(record)) return true;
     if (mover) memcpy(pos, mover->pos, sizeof pos);
     else (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
     uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
@@ -452,32 +448,6 @@ static int r_widen(lua_State *L) {
     return 0;
 }
 
-/* ---- questions --------------------------------------------------------------------------------------------------- */
-
-/* where(id): the position of an own entity after all that has been accepted; nothing if it is none. */
-static int r_where(lua_State *L) {
-    world_router *r = world_self(L);
-    world_record *record;
-    uint32_t slot = world_slot(r, laoi_integer(L, 2), &record);
-    if (!is_own(record)) return 0;
-    double pos[3];
-    (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
-    const world_mover *mover = world_find_mover(r, slot, record);
-    if (mover) memcpy(pos, mover->pos, sizeof pos);
-    for (int a = 0; a < r->space->dims; a++) lua_pushnumber(L, pos[a]);
-    return r->space->dims;
-}
-
-/* life(id): of an entity of the core, real or ghost; nothing if it is not there. */
-static int r_life(lua_State *L) {
-    world_router *r = world_self(L);
-    world_record *record;
-    (void)world_slot(r, laoi_integer(L, 2), &record);
-    if (!record) return 0;
-    laoi_pushinteger(L, record->life);
-    return 1;
-}
-
 /* bar(id, whether): some clients may not move this own entity: `read` leaves its rows to the caller. */
 static int r_bar(lua_State *L) {
     world_router *r = world_self(L);
@@ -486,41 +456,6 @@ static int r_bar(lua_State *L) {
     record->flags &= ~(uint32_t)WORLD_BARRED;
     if (lua_toboolean(L, 3)) record->flags |= WORLD_BARRED;
     return 0;
-}
-
-/* counts(): reals, ghosts, and the rows written so far: moves, nears, fars. */
-static int r_counts(lua_State *L) {
-    world_router *r = world_self(L);
-    const aoi_world *w = &r->space->core->world;
-    int64_t reals = 0, ghosts = 0;
-    for (uint32_t i = 0; i < w->entity_top; i++) {
-        if (!aoi_is_live(w->entities[i].generation)) continue;
-        if (i < r->record_cap && r->records[i].flags & WORLD_REAL) reals++;
-        else ghosts++;
-    }
-    laoi_pushinteger(L, reals);
-    laoi_pushinteger(L, ghosts);
-    for (int tag = WORLD_MOVE; tag <= WORLD_FAR; tag++) laoi_pushinteger(L, (int64_t)r->rows[tag]);
-    return 5;
-}
-
-/* reals([buf]): the ids of all own entities, and their number. */
-static int r_reals(lua_State *L) {
-    world_router *r = world_self(L);
-    lua_settop(L, 2);
-    laoi_buffer(L, 2, r->space->core->world.entity_count);
-    r = world_self(L);
-    const aoi_world *w = &r->space->core->world;
-    int64_t n = 0;
-    for (uint32_t i = 0; i < w->entity_top; i++) {
-        if (!aoi_is_live(w->entities[i].generation) || i >= r->record_cap || !is_own(r->records + i)) continue;
-        laoi_pushinteger(L, w->entities[i].id);
-        lua_rawseti(L, 3, (laoi_index)++n);
-    }
-    lua_pushnil(L);
-    lua_rawseti(L, 3, (laoi_index)n + 1);
-    laoi_pushinteger(L, n);
-    return 2;
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
@@ -578,10 +513,9 @@ static int l_router(lua_State *L) {
 }
 
 static const luaL_Reg router_methods[] = {
-    {"note", r_note},     {"owns", r_owns},   {"ghost", r_ghost}, {"leave", r_leave},   {"move", r_move},
-    {"mover", r_mover},   {"read", r_read},   {"close", r_close}, {"hand", r_hand},     {"gone", r_gone},
-    {"rekind", r_rekind}, {"widen", r_widen}, {"where", r_where}, {"counts", r_counts}, {"reals", r_reals},
-    {"life", r_life},     {"bar", r_bar},     {NULL, NULL},
+    {"note", r_note},     {"owns", r_owns},   {"ghost", r_ghost}, {"leave", r_leave}, {"move", r_move},
+    {"mover", r_mover},   {"read", r_read},   {"close", r_close}, {"hand", r_hand},   {"gone", r_gone},
+    {"rekind", r_rekind}, {"widen", r_widen}, {"bar", r_bar},     {NULL, NULL},
 };
 
 static const luaL_Reg router_meta[] = {{"__gc", r_gc}, {NULL, NULL}};
@@ -598,6 +532,7 @@ void laoi_open_world(lua_State *L) {
     laoi_set_functions(L, meta, world_area_methods);
     laoi_set_functions(L, meta, world_retell_methods);
     laoi_set_functions(L, meta, world_trait_methods);
+    laoi_set_functions(L, meta, world_question_methods);
     laoi_set_functions(L, meta, world_follow_methods);
     lua_pushvalue(L, world);
     laoi_set_functions(L, meta, functions);

@@ -6,7 +6,8 @@
 --   2 restore ID KIND LIFE X Y Z|- [NODE AREA ...]  after a death: what is there from now on
 --   1 wall ID open|shut|gone [X1 Y1 X2 Y2 [Z0 Z1]]  in the lines of every shard
 --   7 do NAME ID BYTES                     a request of traits, client views or overrides, as it was made: plain.lua
---   7 override ID NODE TARGET hide|show|match|-     as the core has it from now on; nothing is shown that the shard does not know
+--   7 override ID NODE TARGET hide|show|match|-     as the core has it from now on: nothing is shown that the shard
+--                                                   does not know
 --
 -- The number in front is the phase; coordinates are hexadecimal, so that no bit is lost; AREA is the packed area in
 -- hexadecimal, of a node with sight with /LINGER behind it; BYTES a message of moves as a client sends it. After a
