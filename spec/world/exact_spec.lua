@@ -16,7 +16,7 @@ local SEED = random_run.seed("world exact")
 local EPOCHS = random_run.steps(110)
 
 describe("a world of shards tells the events of one space", function()
-  local total, handed, messages = 0, 0, 0
+  local total, handed, messages, compared, settling = 0, 0, 0, 0, 0
   for i, scene in ipairs(scenes.list) do
     for k, engine in ipairs(aoi.engines()) do
       it(("%s, engine %s"):format(scene.name, engine), function()
@@ -29,15 +29,18 @@ describe("a world of shards tells the events of one space", function()
         end
         run:verify()
         total, handed = total + run.counters.events, handed + run:handed()
-        messages = messages + (run.pictures and run.pictures.messages or 0)
+        local players = run.pictures or { messages = 0, compared = 0, settling = 0 }
+        messages, compared = messages + players.messages, compared + players.compared
+        settling = settling + players.settling
         run:close()
       end)
     end
   end
 
   it("and there were many of them, and many hand-overs", function()
-    print(("world exact: %d events, %d hand-overs, %d messages for players"):format(total, handed, messages))
-    assert(total > 0 and handed > 0 and messages > 0)
+    local text = "world exact: %d events, %d hand-overs, %d messages for players; %d pictures the same, %d soon"
+    print(text:format(total, handed, messages, compared, settling))
+    assert(total > 0 and handed > 0 and messages > 0 and settling <= compared / 2000)
     assert(EPOCHS < 100 or (total > 3000 * EPOCHS and handed > 150 * EPOCHS)) -- the first epochs have fewer
   end)
 end)

@@ -6,21 +6,27 @@
 --   :hear(packets)                       messages of a shard
 --   :reference()                         commands in one space, and a tick of its synchroniser
 --   :compare()                           how many pictures differ, and one of them
+--   compared, settling                   pictures that were the same; that were not, some epochs behind a hand-over
+local aoi = require "aoi"
 local Client = require "spec.support.client_model"
 local Sync = require "aoi.sync"
 local message_text = require "spec.support.message_text"
+local world = require "aoi.skynet.native" "world"
 
 local pictures = {
   quantum = 1 / 64,
   fields = { { "hp", "u16" }, { "dir", "angle8" }, { "name", "string" }, { "bag", "u8", own = true } },
 }
+local SETTLES = 10 -- epochs behind a hand-over
+
 local Pictures = {}
 Pictures.__index = Pictures
 
 function pictures.new(run)
   local sync = Sync.new(run.space, { quantum = pictures.quantum, fields = pictures.fields, sight = run.sight })
   return setmetatable({
-    run = run, sync = sync, todo = {}, views = {}, pins = {}, shows = {}, messages = 0,
+    run = run, sync = sync, todo = {}, views = {}, pins = {}, shows = {}, messages = 0, behind = {}, doubted = {},
+    owners = {}, compared = 0, settling = 0,
   }, Pictures)
 end
 
@@ -92,7 +98,7 @@ local function change(self, who, view)
       both(self, who, function(sync) sync:unpin(id, target.id) end, "unpin", id, target.id)
       self.pins[id][target.id] = nil
     else
-      both(self, who, function(sync) sync:pin(id, target.id) end, "pin", id, target.id)
+      both(self, who, function(sync) sync:pin(id, target.id) end, "pin", id, target.id, target.life)
       self.pins[id][target.id] = true
     end
   end
@@ -125,8 +131,16 @@ local function override(self, who)
                                   lives = { who.life, target.life }, how = how }
 end
 
--- What has been asked for of a node and a target, the last of it in force; a show while the watcher's shard has the
--- target.
+-- Whether the owner's shard would have the target if it were not pinned or shown.
+local function is_in_halo(run, id, target)
+  local shard = run:owner_of(id)
+  for _, one in ipairs(run.map:audience(run.space:position(target))) do
+    if one == shard.number then return true end
+  end
+end
+
+-- What has been asked for of a node and a target, the last of it in force; a show while the watcher's shard knows the
+-- target, which is as soon as it can.
 local function override_all(self, space)
   local kept, done = {}, {}
   for i = #self.shows, 1, -1 do
@@ -135,9 +149,18 @@ local function override_all(self, space)
     local key = ("%d/%d/%d"):format(id, o.number, target)
     local alive = o.who.life == o.lives[1] and o.target.life == o.lives[2] and o.who.nodes[o.number] == o.node
     if alive and not done[key] then
-      local near = self.run:owner_of(id).core:has(target)
-      space:override(id, o.number, target, (near or o.how ~= "show") and o.how or nil)
-      kept[#kept + 1], done[key] = o, true
+      local is_known = self.run:owner_of(id).router:life(target) == o.target.life
+      space:override(id, o.number, target, (is_known or o.how ~= "show") and o.how or nil)
+      done[key] = true
+      if o.how ~= "show" or is_in_halo(self.run, id, target) then
+        kept[#kept + 1] = o
+      else
+        both(self, o.who, function(_, its)
+          if its:has(id) and o.who.nodes[o.number] == o.node and its:has(target) then
+            its:override(id, o.number, target, nil)
+          end
+        end, "override", id, o.number, target, nil, o.target.life)
+      end
     end
   end
   self.shows = {}
@@ -166,20 +189,38 @@ function Pictures:hear(packets)
   end
 end
 
+local function begin_anew(self, id)
+  local view = self.views[id]
+  both(self, { id = id }, function(sync)
+    if self.views[id] == view then sync:resend(id) end
+  end, "resend", id)
+end
+
+-- What is pinned from far away may be some epochs old in the world: it is unpinned, and its view begins anew, until
+-- which it is not compared.
+local function forget_distant(self)
+  self.behind = {}
+  for id, targets in pairs(self.pins) do
+    for target in pairs(targets) do
+      if not is_in_halo(self.run, id, target) then
+        local view = self.views[id]
+        targets[target], self.behind[id] = nil, true
+        both(self, { id = id }, function(sync)
+          if self.views[id] == view then sync:unpin(id, target) end
+        end, "unpin", id, target)
+      end
+    end
+    if self.behind[id] then begin_anew(self, id) end
+  end
+end
+
 function Pictures:reference()
   local run, sync = self.run, self.sync
   for _, f in ipairs(self.todo) do f(sync, run.space) end
   self.todo = {}
   override_all(self, run.space)
-  for id, targets in pairs(self.pins) do
-    for target in pairs(targets) do
-      if not run:owner_of(id).core:has(target) then
-        sync:unpin(id, target)
-        targets[target] = nil
-      end
-    end
-  end
   sync:tick(function(id, bytes) self.views[id].one:apply(bytes) end)
+  forget_distant(self)
 end
 
 local function is_same(a, b)
@@ -209,10 +250,53 @@ local function text_of(self, player)
   return message_text.picture(picture, self.run.dimensions)
 end
 
+-- Whether the shard has a ghost, which no owner has named, of a life that has ended.
+local function is_past(self, id, target)
+  local shard, home = self.run:owner_of(id), self.run.shards[world.home(target, self.run.plan.shards)]
+  return shard and select(2, shard.router:ghost(target)) and shard.router:life(target) ~= home.life[target]
+end
+
+--- Whether an event that only one of both has is of a target far away which has left, as its shard learns some epochs
+-- later. kind, watcher, node, target: of the event; count: how many more the world has.
+function Pictures:is_late(kind, watcher, node, target, count)
+  local pair = ("%d/%d/%d"):format(watcher, node, target)
+  if not is_past(self, watcher, target) and not self.doubted[pair] then return false end
+  local seen = (self.doubted[pair] or 0) + (kind == aoi.ENTER and count or -count)
+  self.doubted[pair] = seen ~= 0 and seen or nil
+  return true
+end
+
+-- The same of a picture, which then begins anew.
+local function is_late(self, id, view)
+  for target in pairs(view.world.known) do
+    if is_past(self, id, target) then
+      begin_anew(self, id)
+      return true
+    end
+  end
+end
+
+-- Whether a difference may be of the view's last hand-over: behind one, what a budget or a tier defers may be another
+-- thing for some epochs.
+local function is_settling(self, id)
+  local owner, since = self.run:owner_of(id).number, self.owners[id]
+  if not since or since.owner ~= owner then
+    since = { owner = owner, epoch = self.run.epoch }
+    self.owners[id] = since
+  end
+  return self.run.epoch - since.epoch <= SETTLES
+end
+
 function Pictures:compare()
   local bad, example = 0, nil
   for id, view in pairs(self.views) do
-    if not are_same(view.world.known, view.one.known) then
+    local settling, same = is_settling(self, id), are_same(view.world.known, view.one.known)
+    local begins_anew = not same and (self.behind[id] or is_late(self, id, view))
+    if same then
+      self.compared = self.compared + 1
+    elseif settling and not begins_anew then
+      self.settling = self.settling + 1
+    elseif not begins_anew then
       local texts = { text_of(self, view.world), text_of(self, view.one) }
       bad, example = bad + 1, ("the player of entity %d has\n%s instead of\n%s"):format(id, texts[1], texts[2])
     end

@@ -115,8 +115,9 @@ bool world_stays(const world_map *m, uint32_t shard, const double *pos);
 /* What is reported of an epoch, by tag; beyond KIND the rows are written in Lua. */
 enum { WORLD_MOVE = 1, WORLD_NEAR, WORLD_FAR, WORLD_GONE, WORLD_BORN, WORLD_KIND, WORLD_TAGS, WORLD_MOST_TAGS = 14 };
 
-/* Flags of a record.  Barred: some clients may not move it; traits: Lua has more to report of it (world_traits.c). */
-enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4, WORLD_TRAITS = 8 };
+/* Flags of a record.  Barred: some clients may not move it; traits: Lua has more to report of it (world_traits.c); wanted:
+ * a ghost that stays, doubted, when its owner says that it is far (world_follow.c). */
+enum { WORLD_REAL = 1, WORLD_LEFT = 2, WORLD_BARRED = 4, WORLD_TRAITS = 8, WORLD_WANTED = 16 };
 
 typedef struct world_record { /* of an entity of the core, by the core's slot */
     uint32_t life;

@@ -125,9 +125,20 @@ static int r_doubt(lua_State *L) {
     world_router *r = world_self(L);
     world_record *record;
     (void)world_slot(r, laoi_integer(L, 2), &record);
-    if (record && !(record->flags & WORLD_REAL)) record->doubted = r->epoch;
+    if (record && !(record->flags & WORLD_REAL)) record->doubted = r->epoch - 1;
+    return 0;
+}
+
+/* want(id, whether): what of it comes stays when it goes far, doubted until an owner has named it. */
+static int r_want(lua_State *L) {
+    world_router *r = world_self(L);
+    world_record *record;
+    (void)world_slot(r, laoi_integer(L, 2), &record);
+    if (!record) return 0;
+    record->flags &= ~(uint32_t)WORLD_WANTED;
+    if (lua_toboolean(L, 3)) record->flags |= WORLD_WANTED;
     return 0;
 }
 
 const luaL_Reg world_follow_methods[] = {
-    {"follow", r_follow}, {"distant", r_distant}, {"doubt", r_doubt}, {NULL, NULL}};
+    {"follow", r_follow}, {"distant", r_distant}, {"doubt", r_doubt}, {"want", r_want}, {NULL, NULL}};

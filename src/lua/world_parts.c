@@ -6,7 +6,7 @@
  *   tag       row                                      when
  *   1 MOVE    id, f64 x, y [, z]                       an entity that the reader has as a ghost has moved
  *   2 NEAR    id, u32 life, i64 kind, x, y [, z]       comes near: the reader gets a ghost
- *   3 FAR     id                                       is near no more
+ *   3 FAR     id, x, y [, z]                           is near no more
  *   4 GONE    id                                       has left the world
  *   5 BORN    as NEAR                                  has entered the world
  *   6 KIND    id, i64 kind
@@ -22,6 +22,7 @@ static size_t row_size(int tag, int width, int dims) {
     size_t id = (size_t)width, position = 8 * (size_t)dims;
     switch (tag) {
     case WORLD_MOVE:
+    case WORLD_FAR:
         return id + position;
     case WORLD_NEAR:
     case WORLD_BORN:
@@ -96,7 +97,7 @@ static const char *part_section_fault(const section *s, int width, int dims) {
     if (s->tag >= WORLD_TAGS) return NULL;
     size_t size = row_size(s->tag, width, dims);
     if (world_left(&s->in) % size || world_left(&s->in) / size != s->rows) return "wrong length of a section";
-    if (s->tag != WORLD_MOVE && s->tag != WORLD_NEAR && s->tag != WORLD_BORN) return NULL;
+    if (s->tag == WORLD_GONE || s->tag == WORLD_KIND) return NULL;
     world_reader in = s->in;
     for (size_t i = 0; i < s->rows; i++) {
         in.at += size - 8 * (size_t)dims;
@@ -228,6 +229,23 @@ static void apply_enter(lua_State *L, world_router *r, section *s, int width) {
     }
 }
 
+/* FAR, GONE, KIND.  A ghost that is wanted goes where it is far, and stays. */
+static void apply_other(lua_State *L, world_router *r, section *s, int tag, int width) {
+    for (size_t i = 0; i < s->rows; i++) {
+        int64_t id = world_read_id(&s->in, width);
+        uint64_t kind = tag == WORLD_KIND ? world_read(&s->in, 8) : 0;
+        double pos[3] = {0};
+        for (int a = 0; tag == WORLD_FAR && a < r->space->dims; a++) pos[a] = world_read_double(&s->in);
+        uint32_t slot = ghost_slot(L, r, id, tag == WORLD_KIND ? "of another kind" : "far");
+        if (slot == AOI_NONE) continue;
+        if (tag == WORLD_KIND) core_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), kind));
+        else if (tag == WORLD_FAR && r->records[slot].flags & WORLD_WANTED) {
+            r->records[slot].doubted = r->epoch - 1; /* the closed one */
+            core_done(L, aoi_move(r->space->core, handle_of(r, slot), pos));
+        } else core_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
+    }
+}
+
 /* apply(tag, bytes, unsure): the rows with that tag, as ghosts.  unsure: a part of an earlier epoch may be missing, as its
  * process has died: rows of ghosts that are unknown here are skipped, and those that are known may be named again.
  * Returns their number. */
@@ -243,14 +261,7 @@ static int r_apply(lua_State *L) {
     laoi_pushinteger(L, (int64_t)s.rows);
     if (tag == WORLD_MOVE) apply_move(L, r, &s, width);
     else if (tag == WORLD_NEAR || tag == WORLD_BORN) apply_enter(L, r, &s, width);
-    else
-        for (size_t i = 0; i < s.rows; i++) {
-            uint32_t slot =
-                ghost_slot(L, r, world_read_id(&s.in, width), tag == WORLD_KIND ? "of another kind" : "far");
-            if (slot == AOI_NONE) continue;
-            if (tag == WORLD_KIND) core_done(L, aoi_set_kind(r->space->core, handle_of(r, slot), world_read(&s.in, 8)));
-            else core_done(L, aoi_leave(r->space->core, handle_of(r, slot)));
-        }
+    else apply_other(L, r, &s, tag, width);
     return 1;
 }
 

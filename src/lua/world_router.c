@@ -82,13 +82,14 @@ static int r_owns(lua_State *L) {
     return 1;
 }
 
-/* ghost(id): whether the core has it as a ghost, and whether that is doubted. */
+/* ghost(id): whether the core has it as a ghost, and since which epoch that is doubted, false: it is not. */
 static int r_ghost(lua_State *L) {
     world_router *r = world_self(L);
     world_record *record;
     (void)world_slot(r, laoi_integer(L, 2), &record);
     lua_pushboolean(L, record && !(record->flags & WORLD_REAL));
-    lua_pushboolean(L, record && record->doubted);
+    if (record && record->doubted) laoi_pushinteger(L, record->doubted);
+    else lua_pushboolean(L, 0);
     return 2;
 }
 
@@ -265,9 +266,9 @@ static void put_position(unsigned char *at, const double *pos, int dims) {
     for (int a = 0; a < dims; a++) aoi_put_double(at + 8 * a, pos[a]);
 }
 
-static bool tell_move(world_router *r, uint32_t shard, int64_t id, const double *pos) {
+static bool tell_place(world_router *r, uint32_t shard, int tag, int64_t id, const double *pos) {
     int dims = r->space->dims;
-    unsigned char *at = row_for(r, shard, WORLD_MOVE, id, (size_t)(8 * dims));
+    unsigned char *at = row_for(r, shard, tag, id, (size_t)(8 * dims));
     if (at) put_position(at, pos, dims);
     return at != NULL;
 }
@@ -296,11 +297,11 @@ static bool tell_others(world_router *r, uint32_t slot, uint32_t was, uint32_t i
         i += from == shard;
         k += to == shard;
         if (shard == r->self || shard == taker) continue;
-        if (from == to && !r->retells) done = tell_move(r, shard, e->id, pos);
+        if (from == to && !r->retells) done = tell_place(r, shard, WORLD_MOVE, e->id, pos);
         else if (to == shard)
             done = world_note_whole(r, record, e->id, shard) &&
                    world_tell_whole(r, shard, WORLD_NEAR, e->id, record->life, aoi_kind_of(r->space->core, slot), pos);
-        else done = row_for(r, shard, WORLD_FAR, e->id, 0) != NULL;
+        else done = tell_place(r, shard, WORLD_FAR, e->id, pos);
     }
     if (record->follows) world_settle_follows(r, record);
     return done;

@@ -12,8 +12,7 @@
 --   shard.asked[target]   the life for which it has asked
 --   shard.asking[target]  something may have changed; AGAIN: it has to ask in any case
 --   shard.passing         rows for other shards: shard, row, and so on
---   shard.lent[id]        the epoch in which the ghost came with a hand-over
---   shard.expired         ghosts of lives that have ended, or that no owner has named: id, life, and so on
+--   shard.expired         id, life, and so on: as ghosts that no owner has named, they leave
 --
 -- Messages may be lost with shards that die, and pass each other where a target changes hands: every so often a shard
 -- asks again for what it does not have, and no more for what it has in vain.
@@ -28,6 +27,10 @@ local distant = {}
 local AGAIN = "again"
 local REPEATS = 16 -- epochs
 
+local function expire(shard, target, life)
+  table.move({ target, life }, 1, 2, #shard.expired + 1, shard.expired)
+end
+
 local function put_row(shard, put, target, life, what)
   put(directory.home(shard, target), epoch.WANT, epoch.want(target, life, shard.number, what))
 end
@@ -37,8 +40,10 @@ function distant.tell(shard, put)
   for target, how in pairs(shard.asking) do
     local asked, want = shard.asked[target], targets.wanted(shard, target)
     if asked and asked ~= want then put_row(shard, put, target, asked, epoch.UNWANTED) end
+    if not want then expire(shard, target, asked or shard.router:life(target) or 0) end
     if want and (asked ~= want or how == AGAIN) then put_row(shard, put, target, want, epoch.WANTED) end
     shard.asked[target] = want
+    shard.router:want(target, want and shard.router:life(target) == want)
   end
   for i = 1, #shard.passing, 2 do put(shard.passing[i], epoch.WANT, shard.passing[i + 1]) end
   shard.asking, shard.passing = {}, {}
@@ -59,7 +64,7 @@ local function next_shard(shard, row)
 end
 
 local function on_ended(shard, row)
-  table.move({ row.id, row.life }, 1, 2, #shard.expired + 1, shard.expired)
+  expire(shard, row.id, row.life)
   if shard.asked[row.id] == row.life then shard.asked[row.id] = nil end
   targets.ended(shard, row.id, row.life)
 end
@@ -89,6 +94,9 @@ local function has(list, value)
   end
 end
 
+-- Whether its tile concerns this shard.
+local function is_near(shard, id) return has(shard.map:audience(shard.core:position(id)), shard.number) end
+
 local function lend_all(shard, holder, taker, list)
   local core = shard.core
   targets.each_shown(holder, function(target, life)
@@ -111,6 +119,11 @@ function distant.lend(shard, id, ent, taker)
   return list
 end
 
+local function leave(shard, id)
+  shard.core:leave(id)
+  targets.passed(shard, id)
+end
+
 --- Those that come with a hand-over, when all other ghosts and own entities are where they will be.
 function distant.take(shard, hand)
   for _, one in ipairs(hand.extra and hand.extra.ghosts or {}) do
@@ -120,7 +133,6 @@ function distant.take(shard, hand)
       shard.router:note(one.id, one.life, false)
       shard.router:doubt(one.id)
       targets.passed(shard, one.id)
-      shard.lent[one.id] = shard.closed
     end
   end
 end
@@ -131,35 +143,38 @@ local function look(shard)
   for target, life in pairs(shard.asked) do
     local _, doubted = shard.router:ghost(target)
     if shard.router:life(target) ~= life or doubted then shard.asking[target] = AGAIN end
+    if doubted and shard.closed - doubted > 2 * REPEATS then leave(shard, target) end
   end
   local list, n = shard.router:distant()
   for i = 1, n do
     local id = list[i]
-    if not shard.asked[id] then
-      local life = shard.router:life(id)
+    local life, _, doubted = shard.router:life(id), shard.router:ghost(id)
+    if doubted and not shard.asked[id] then
+      leave(shard, id)
+    elseif not shard.asked[id] then
       pass(shard, directory.home(shard, id), { id = id, life = life, shard = shard.number }, epoch.UNWANTED)
-    end
-  end
-  for id, since in pairs(shard.lent) do
-    if shard.closed - since > 2 * REPEATS then
-      table.move({ id, shard.router:life(id) or 0 }, 1, 2, #shard.expired + 1, shard.expired)
-      shard.lent[id] = nil
     end
   end
 end
 
---- As an epoch is applied, phase 1.
+-- Tiles have changed owners: what is doubted, and stands where nodes of this shard might see it now, need not be there.
+local function drop_near(shard)
+  for target in pairs(shard.asked) do
+    local ghost, doubted = shard.router:ghost(target)
+    if ghost and doubted and is_near(shard, target) then leave(shard, target) end
+  end
+end
+
+--- As an epoch is applied, phase 2, behind all that has come: what has been named in it stays.
 function distant.apply(shard)
   if shard.closed % REPEATS == 0 then look(shard) end
   local expired = shard.expired
   shard.expired = {}
   for i = 1, #expired, 2 do
     local ghost, doubted = shard.router:ghost(expired[i])
-    if ghost and doubted and shard.router:life(expired[i]) == expired[i + 1] then
-      shard.core:leave(expired[i])
-      targets.passed(shard, expired[i])
-    end
+    if ghost and doubted and shard.router:life(expired[i]) == expired[i + 1] then leave(shard, expired[i]) end
   end
+  if shard.remapped == shard.closed then drop_near(shard) end
 end
 
 return distant

@@ -149,7 +149,10 @@ function recovery.change(self, change, at)
   self.retired = self.retired or mine ~= nil and mine.term > self.term
   for shard, move in pairs(change.moves or {}) do self.terms[shard] = move.term end
   if change.walls then table.insert(self.built, { at = at, wishes = change.walls }) end
-  if change.tiles then self.map:assign(change.tiles) end
+  if change.tiles then
+    self.map:assign(change.tiles)
+    self.remapped = self.applied + 1
+  end
   if change.tiles or mine then self.router:remap(self.retired) end
   if at < self.ready then return end
   if change.lost then self.renewed, self.waits = self.applied + 1, true end

@@ -63,7 +63,7 @@ function Shard.new(options)
     grace = options.grace or 100, renewed = 0, blank = options.lost, waits = options.lost, fulls = {},
     returning = {}, orphans = {}, replaced = {}, revived = {}, ended = {}, superseded = {}, lost = {}, ended_nodes = {},
     post = outlet.post(), clients = {}, notes = {}, letters = {},
-    targets = {}, adopted = {}, asked = {}, asking = {}, passing = {}, lent = {}, expired = {},
+    targets = {}, adopted = {}, asked = {}, asking = {}, passing = {}, expired = {},
     views = {}, taken_views = {}, quantum = options.quantum, fields = options.fields,
     traits = {}, trait_changes = {},
     clock = options.clock or os.clock, log = options.log, new_sync = require("aoi.sync").new,
@@ -377,7 +377,6 @@ local function apply_ends(self, parts)
     apply_rows(self, parts, GONE)
   end
   recovery.drop_doubted(self)
-  distant.apply(self)
 end
 
 -- What comes with a hand-over, besides its nodes.
@@ -443,6 +442,7 @@ local function apply_moves(self, parts)
   apply_rows(self, parts, NEAR)
   each_row(parts, epoch.HAND, place_hand, self)
   each_row(parts, epoch.HAND, distant.take, self)
+  distant.apply(self)
   each_row(parts, epoch.LOST, recovery.apply_lost, self)
   traits.apply_in_space(self, parts)
   each_row(parts, epoch.HAND, adopt_nodes, self)

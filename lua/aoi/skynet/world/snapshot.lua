@@ -110,7 +110,7 @@ local function checker(given, dimensions)
     hand.extra = hand.extra or {}
     local all = hand.extra.traits or {}
     for name, value in pairs(all) do
-      if name ~= "fields" then traits.set(place, 1, name, value) end
+      if name ~= "fields" and name ~= "put" then traits.set(place, 1, name, value) end
     end
     for name, value in pairs(all.fields or {}) do traits.set(place, 1, "fields", name, value) end
     for _, node in ipairs(hand.nodes) do check_node(node, (hand.extra.nodes or {})[node.node]) end
