@@ -58,7 +58,7 @@ static unsigned char *put_past(unsigned char *p, const past_record *r) {
 }
 
 static past_record get_past(aoi_bytes *in) {
-    uint64_t words[PLACE];
+    uint64_t words[PLACE] = {0};
     past_record r = {.id = (int64_t)aoi_get_bytes(in, 8)};
     r.flags = aoi_get_byte(in);
     r.views = aoi_get_byte(in);
