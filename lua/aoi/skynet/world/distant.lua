@@ -119,7 +119,9 @@ function distant.lend(shard, id, ent, taker)
   return list
 end
 
+-- What may yet be restored after a death is doubted, too: it waits as all of its shard do.
 local function leave(shard, id)
+  if (shard.waits or shard.fulls[1]) and is_near(shard, id) then return end
   shard.core:leave(id)
   targets.passed(shard, id)
 end
