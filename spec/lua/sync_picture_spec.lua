@@ -154,6 +154,7 @@ describe("a client's picture", function()
         for _ = 1, 3 do other:tick(function() end) end
       end
     end
+    other:tick(function() end) -- what the last of them was refused for may have left it without a message
     assert.error_matches(function() other:adopt(1, bytes, {}) end, "#1 to 'adopt' %(it has been sent a message already")
     assert.is_truthy(player)
   end)
