@@ -83,7 +83,7 @@ typedef struct world_map { /* tiles; never changed once they are shared: world_t
 } world_map;
 
 /* A map of one's own: of that size and with all that the other one has; NULL when memory is refused.  It is dropped, or
- * shared: the map of all who have shared an equal one, which they release. */
+ * shared: the map of all that have shared an equal one, which they release. */
 world_map *world_new_map(const world_map *like);
 void world_drop_map(world_map *m);
 world_map *world_share_map(world_map *m);
@@ -136,7 +136,7 @@ typedef struct world_mover {
     double pos[3];
 } world_mover;
 
-/* One that begins to follow has not been told of the entity; one that ends has not been told that it is far. */
+/* One that begins has not received the entity yet; one that ends has not received that it is far. */
 enum { WORLD_FOLLOWS, WORLD_BEGINS, WORLD_ENDS };
 
 typedef struct world_follow { /* a shard that must know an entity wherever it is */
@@ -212,7 +212,7 @@ bool world_note_whole(world_router *r, const world_record *record, int64_t id, u
 enum { WORLD_WAS, WORLD_IS };
 world_members world_audience_of(world_router *r, const world_record *record, uint32_t set, int when);
 
-/* All have been told. */
+/* The rows for all of them are written. */
 void world_settle_follows(world_router *r, world_record *record);
 void world_forget_follows(world_router *r, world_record *record);
 

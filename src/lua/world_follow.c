@@ -2,8 +2,8 @@
  *
  *   record.follows -> follows[] -> ... -> AOI_NONE     the shards that follow the entity wherever it is, in no order
  *
- * The audience of an entity is that of its tile and its followers.  One that begins to follow is told of the entity as
- * of any that has come near, when the coming epoch is closed; one that ends, as of any that has gone far. */
+ * The audience of an entity is that of its tile and its followers.  When the coming epoch is closed, a follower that
+ * begins receives the entity as one that has come near, and one that ends receives that it has gone far. */
 #include "lua/world.h"
 
 world_members world_audience_of(world_router *r, const world_record *record, uint32_t set, int when) {
