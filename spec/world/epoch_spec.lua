@@ -123,6 +123,20 @@ describe("parts of an epoch", function()
     end)
   end
 
+  it("skip the kind of what is unknown, where a part may be missing, and no more", function()
+    local r, space = router(2)
+    for id = 1, 2 do
+      space:enter(id, 28, 3)
+      r:note(id, id + 100, true)
+      r:rekind(id, id + 4, 1)
+    end
+    local other, its = router(2, 2)
+    its:enter(2, 28, 3, 9)
+    other:note(2, 102, false)
+    assert.equal(2, other:apply(6, r:part(2), true))
+    assert.equal(6, its:kind(2))
+  end)
+
   it("are one form, of which anything else is refused", function()
     local list = samples(2)
     for _, bytes in ipairs { "", "\1\3\4", "\2\3\4\2", "\1\2\4\2", "\1\3\5\2", "\1\3\4\3", "\1\3\4\2\1",
