@@ -268,17 +268,18 @@ static const int64_t *list_ids(lua_State *L, int i, size_t *n) {
 /* picture(id): bytes, a list of the ids in it, and how many. */
 static int y_picture(lua_State *L) {
     laoi_sync *y = laoi_sync_self(L, 2);
-    int64_t id;
-    size_t n = 0;
     (void)sync_client(L, y);
     laoi_bytes *c = laoi_new_bytes(L);
     y = laoi_sync_self(L, 3); /* still open? a new userdata may cause a finalizer to run */
     if (aoi_sync_picture(y->core, sync_client(L, y), laoi_collect, c) != AOI_OK) return laoi_nomemory(L);
+    const size_t n = aoi_picture_ids(c->bytes, c->size, NULL, 0);
+    int64_t *ids = laoi_newbuffer(L, n * sizeof *ids);
+    (void)aoi_picture_ids(c->bytes, c->size, ids, n);
     lua_pushlstring(L, c->bytes, c->size);
     lua_newtable(L);
-    for (; aoi_picture_id(c->bytes, c->size, n, &id); n++) {
-        laoi_pushinteger(L, id);
-        lua_rawseti(L, -2, (int)n + 1);
+    for (size_t i = 0; i < n; i++) {
+        laoi_pushinteger(L, ids[i]);
+        lua_rawseti(L, -2, (laoi_index)i + 1);
     }
     laoi_pushinteger(L, (int64_t)n);
     laoi_free_bytes(c);

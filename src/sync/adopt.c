@@ -134,11 +134,12 @@ int aoi_sync_picture(aoi_sync *y, aoi_entity client, aoi_write write, void *ud) 
                                                                                                        : AOI_ENOMEM;
 }
 
-bool aoi_picture_id(const void *bytes, size_t size, size_t record, int64_t *id) {
+size_t aoi_picture_ids(const void *bytes, size_t size, int64_t *ids, size_t cap) {
     const unsigned char *p = bytes;
-    if (aoi_picture_fault(bytes, size) || record >= aoi_peek_bytes(p + 2, 4)) return false;
-    *id = (int64_t)aoi_peek_bytes(p + HEAD + record * RECORD, 8);
-    return true;
+    if (aoi_picture_fault(bytes, size)) return 0;
+    const size_t count = (size_t)aoi_peek_bytes(p + 2, 4);
+    for (size_t i = 0; i < count && i < cap; i++) ids[i] = (int64_t)aoi_peek_bytes(p + HEAD + i * RECORD, 8);
+    return count;
 }
 
 const char *aoi_picture_fault(const void *bytes, size_t size) {
