@@ -251,30 +251,30 @@ describe("a target far away", function()
     for run = 1, random_run.runs(6) do history(SEED + run) end
   end)
 
-  it("is found again when tiles, shards and their hosts change", function()
+  -- Histories in which f(net, random) is called from that epoch on, after some epochs again.
+  local function disturbed(seed, first, least, more, f)
     for run = 1, random_run.runs(4) do
-      local next_at = 5
-      history(SEED + 100 + run, function(net, random)
+      local next_at = first
+      history(seed + run, function(net, random)
         if net.exchanges[1].epoch < next_at then return end
-        next_at = net.exchanges[1].epoch + 5 + random(10)
-        net:spawn(function()
-          local operator = net.operator or net:member(2)
-          net.operator = operator
-          local x, y = random() * SIDE, random() * SIDE
-          operator:assign(x, y, x + 20, y + 20, random(6))
-        end)
+        next_at = net.exchanges[1].epoch + least + random(more)
+        f(net, random)
       end)
     end
+  end
+
+  it("is found again when tiles, shards and their hosts change", function()
+    disturbed(SEED + 100, 5, 5, 10, function(net, random)
+      net:spawn(function()
+        local operator = net.operator or net:member(2)
+        net.operator = operator
+        local x, y = random() * SIDE, random() * SIDE
+        operator:assign(x, y, x + 20, y + 20, random(6))
+      end)
+    end)
   end)
 
   it("is found again when shards die", function()
-    for run = 1, random_run.runs(4) do
-      local next_at = 15
-      history(SEED + 200 + run, function(net, random)
-        if net.exchanges[1].epoch < next_at then return end
-        next_at = net.exchanges[1].epoch + 30 + random(20)
-        net:kill_shard(random(6))
-      end)
-    end
+    disturbed(SEED + 200, 15, 30, 20, function(net, random) net:kill_shard(random(6)) end)
   end)
 end)

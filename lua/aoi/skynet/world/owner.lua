@@ -178,8 +178,9 @@ end
 for name in pairs(log.noted) do
   local command = commands[name]
   commands[name] = function(shard, client, id, ...)
+    if not shard.log then return command(shard, client, id, ...) end
     local results = table.pack(command(shard, client, id, ...))
-    if shard.log then log.request(shard, name, id, ...) end
+    log.request(shard, name, id, ...)
     return table.unpack(results, 1, results.n)
   end
 end

@@ -20,6 +20,7 @@
 local argument = require "aoi.skynet.argument"
 local core = require "aoi.skynet.native" "world"
 local plain = require "aoi.skynet.world.plain"
+local sorted_keys = require "aoi.skynet.sorted_keys"
 local wire = require "aoi.skynet.wire"
 
 local restore = {}
@@ -234,14 +235,8 @@ local function end_nodes(self, epoch)
   return not list[1] or ask(self, 1, "end_nodes", list)
 end
 
--- In a list, as other coroutines change the table while this one waits.
-local function keys_of(t)
-  local list = {}
-  for key in pairs(t) do list[#list + 1] = key end
-  return list
-end
-
--- Nodes and client views on entities of others: their owners know whether they have them.
+-- Nodes and client views on entities of others: their owners know whether they have them. Other coroutines change the
+-- tables while this one waits.
 local function restore_foreign(self)
   local function put(name, id, make) -- what has been heard may change while the entity itself is lost
     local ok, reason = self:ask_owner(name, id, make)
@@ -260,13 +255,13 @@ local function restore_foreign(self)
       end
     end
   end
-  for _, handle in ipairs(keys_of(self.lent)) do
+  for _, handle in ipairs((sorted_keys(self.lent))) do
     local one = self.lent[handle]
     local foreign = one and not self.outbox:owns(one.id)
     local function make() return lent_node(one) end
     if foreign and not put("restore_node", one.id, make) then self.lent[handle] = nil end
   end
-  for _, id in ipairs(keys_of(self.views)) do
+  for _, id in ipairs((sorted_keys(self.views))) do
     local view = not self.outbox:owns(id) and view_of(self, id)
     if view and not put("restore_view", id, view) then self.views[id] = nil end
   end
@@ -290,13 +285,13 @@ local function end_orphans(self)
     list[key] = nil
     if self:ask_owner(...) then table.move({ select(2, ...), select(3, ...) or false }, 1, 2, #lost + 1, lost) end
   end
-  for _, handle in ipairs(keys_of(self.lent)) do
+  for _, handle in ipairs((sorted_keys(self.lent))) do
     local one = self.lent[handle]
     if one and is_orphan(one.to) and self.lent[handle] == one then
       drop(self.lent, handle, "remove_node", one.id, one.node, handle)
     end
   end
-  for _, id in ipairs(keys_of(self.views)) do
+  for _, id in ipairs((sorted_keys(self.views))) do
     local view = self.views[id]
     if view and view.client and is_orphan(view.client) and self.views[id] == view then
       drop(self.views, id, "remove_client", id)

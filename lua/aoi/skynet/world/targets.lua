@@ -10,6 +10,7 @@
 
 local log = require "aoi.skynet.world.log"
 local methods = require "aoi.skynet.methods"
+local sorted_keys = require "aoi.skynet.sorted_keys"
 
 local targets = {}
 
@@ -65,9 +66,7 @@ end
 
 --- All that the node or the view has with targets that are in the core.
 function targets.make(shard, holder)
-  local list = {}
-  for target in pairs(all_of(holder)) do list[#list + 1] = target end
-  for _, target in ipairs(list) do make(shard, holder, target) end
+  for _, target in ipairs((sorted_keys(all_of(holder)))) do make(shard, holder, target) end
 end
 
 --- An override, from the coming epoch on.
