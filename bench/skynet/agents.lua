@@ -12,6 +12,7 @@ side = tonumber(side)
 local AGENTS, SECONDS, RADIUS, NEIGHBOURS = 2000, tonumber(skynet.getenv "ticks") / 10, 50, 20
 
 local function agent()
+  math.randomseed(tonumber(id)) -- services that start together may have one seed
   local x, y = math.random() * side, math.random() * side
   local address = tonumber(service)
   local move

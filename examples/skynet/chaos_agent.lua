@@ -5,6 +5,7 @@ local aoi = require "aoi.skynet"
 
 local service, id, side, radius = ...
 service, id, side, radius = tonumber(service) or service, tonumber(id), tonumber(side), tonumber(radius)
+math.randomseed(id) -- services that start together may have one seed
 
 local map, seen, wrong, resting, waiting
 local x, y = math.random() * side, math.random() * side

@@ -6,6 +6,7 @@ local aoi = require "aoi.skynet"
 local first, count, side, epochs, world_name = ...
 first, count = math.tointeger(tonumber(first)), math.tointeger(tonumber(count))
 side, epochs = tonumber(side), tonumber(epochs)
+math.randomseed(first) -- services that start together may have one seed
 local x, y = {}, {}
 local CMD = {}
 local sent = skynet.getenv "mode" == "exact" and

@@ -11,6 +11,7 @@ local viewed = require "viewed"
 local index, count, walkers, radius, services, port = ...
 index, count, walkers, radius = math.tointeger(tonumber(index)), tonumber(count), tonumber(walkers), tonumber(radius)
 services, port = math.tointeger(tonumber(services)), math.tointeger(tonumber(port))
+math.randomseed(index)
 local events, sum = 0, 0
 local views = {} -- entities by connection
 local MARGIN, QUANTUM = 5, 1 / 64

@@ -4,6 +4,7 @@ local aoi = require "aoi.skynet"
 
 local id, size = ...
 id, size = math.tointeger(tonumber(id)), tonumber(size)
+math.randomseed(id) -- services that start together may have one seed
 
 skynet.start(function()
   local world = aoi.world "earth"

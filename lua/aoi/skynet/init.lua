@@ -25,8 +25,6 @@ local receivers = {} -- address of a service -> what its client takes events wit
 -- Messages stay as they are, a pointer and a length, until the client has read them.
 local function as_it_is(message, size) return message, size end
 
-local watched = false -- whether skynet calls our dispatch_message: not if it was started before this was loaded
-
 local function now() return skynet.now() / 100 end
 
 local warn = failures.sparing(skynet.error, now)
@@ -40,7 +38,8 @@ local ptype = protocol(function(_, source, message, size)
   if client then settle(source, client:receive(message, size)) end
 end, as_it_is)
 
-skynet.dispatch_message = require "aoi.skynet.one_coroutine"(skynet.dispatch_message, ptype, receivers,
+local watched -- whether skynet calls our dispatch_message: not if it was started before this was loaded
+skynet.dispatch_message, watched = require "aoi.skynet.one_coroutine"(skynet.dispatch_message, ptype, receivers,
   function(source, message, size, left, ...)
     local client = left ~= true and clients[source] -- true: there is nothing left
     if client then settle(source, client:finish(message, size, left, ...)) end
@@ -48,8 +47,7 @@ skynet.dispatch_message = require "aoi.skynet.one_coroutine"(skynet.dispatch_mes
   function(source)
     local client = clients[source]
     if client then skynet.fork(client.continue) end
-  end,
-  function() watched = true end)
+  end)
 
 local function fail(n, name, text, ...)
   error(("bad argument #%d to '%s' (%s)"):format(n, name, text:format(...)), 3)
@@ -92,7 +90,7 @@ local function new_client(address, name, on_gone)
     log = skynet.error,
     now = now, fork = skynet.fork,
     text = skynet.tostring,
-    watched = watched,
+    watched = watched(),
     name = function() return name or "the AOI service " .. skynet.address(address) end,
     origin = origin.here(),
     gone = function()

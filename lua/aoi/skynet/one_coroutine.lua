@@ -28,11 +28,12 @@ end
 -- @param takers by address of the sender: take(message, size), of those that are taken here
 -- @param finish finish(source, message, size, ...): with what take has returned; takes what it has left
 -- @param waits waits(source): a handler waits in the coroutine, or has raised where none may; called once
--- @param other called when a message is not taken here: skynet's messages do come through this function
-return function(dispatch_message, ptype, takers, finish, waits, other)
+-- @return a second function: whether a message of another sort has come: skynet's messages do come through the first
+return function(dispatch_message, ptype, takers, finish, waits)
   local inner = dispatch_message and upvalues(dispatch_message) or {}
   local resume, suspend, forks = inner.coroutine_resume, inner.suspend, inner.fork_queue
-  if not (resume and suspend and forks) then return dispatch_message end
+  if not (resume and suspend and forks) then return dispatch_message, function() return false end end
+  local through = false
   local idle -- the coroutine that waits for the next message
 
   local function listen(take, source, message, size)
@@ -48,7 +49,7 @@ return function(dispatch_message, ptype, takers, finish, waits, other)
   return function(kind, message, size, session, source)
     local take = kind == ptype and takers[source]
     if not take then
-      other()
+      through = true
       return dispatch_message(kind, message, size, session, source)
     end
     local co = idle or coroutine.create(listen)
@@ -57,5 +58,5 @@ return function(dispatch_message, ptype, takers, finish, waits, other)
     if not idle then waits(source) end
     if forks[1] then dispatch_message(ptype, "", 0, 0, skynet.self()) end -- runs them behind this
     if not ok then error(err, 0) end
-  end
+  end, function() return through end
 end
