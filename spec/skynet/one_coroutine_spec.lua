@@ -32,7 +32,7 @@ describe("one coroutine for all events", function()
     if coroutine_resume and suspend and fork_queue[1] then fork_queue[1] = nil end
   end
 
-  local coroutines
+  local coroutines, clients
 
   local function take(message)
     coroutines[#coroutines + 1] = coroutine.running()
@@ -45,8 +45,11 @@ describe("one coroutine for all events", function()
 
   local function replaced(dispatch_message)
     coroutines = {}
-    return require "aoi.skynet.one_coroutine"(dispatch_message, OURS, { [PEER] = take },
-      function(_, message, _, left) log[#log + 1] = "finish " .. message .. " " .. tostring(left) end,
+    clients = { [PEER] = { receive_events = take } }
+    return require "aoi.skynet.one_coroutine"(dispatch_message, OURS, clients,
+      function(client, message, _, left)
+        log[#log + 1] = "finish " .. message .. " " .. tostring(left) .. (client.name or "")
+      end,
       function(source) log[#log + 1] = "waits for " .. source end)
   end
 
@@ -67,6 +70,17 @@ describe("one coroutine for all events", function()
     assert.same({ "finish waits true", "c", "finish c true", "SUSPEND" }, log)
     assert.equal("dead", coroutine.status(coroutines[3]))
     assert.equal(coroutines[4], coroutines[5])
+  end)
+
+  it("finishes what a client has begun with that client, though another has its place meanwhile", function()
+    local f = replaced(dispatch)
+    clients[PEER].name = " of the first"
+    f(OURS, "waits", 1, 0, PEER)
+    clients[PEER] = { receive_events = take, name = " of the second" }
+    f(OURS, "a", 1, 0, PEER)
+    coroutine.resume(coroutines[1])
+    assert.same({ "waits", "waits", "waits for 7", "a", "finish a true of the second", "SUSPEND",
+                  "finish waits true of the first" }, log)
   end)
 
   it("leaves other messages, and those of other services, to skynet", function()

@@ -20,7 +20,6 @@ local wire = require "aoi.skynet.wire"
 
 local library = {}
 local clients, locals = {}, {}
-local receivers = {} -- address of a service -> what its client takes events with
 
 -- Messages stay as they are, a pointer and a length, until the client has read them.
 local function as_it_is(message, size) return message, size end
@@ -29,20 +28,20 @@ local function now() return skynet.now() / 100 end
 
 local warn = failures.sparing(skynet.error, now)
 
-local function settle(source, ok, reason)
+local function settle(client, ok, reason)
+  local source = client.address
   if not ok then warn(source, "aoi: bad message from %s: %s", skynet.address(source), reason) end
 end
 
 local ptype = protocol(function(_, source, message, size)
   local client = clients[source]
-  if client then settle(source, client:receive(message, size)) end
+  if client then settle(client, client:receive(message, size)) end
 end, as_it_is)
 
 local watched -- whether skynet calls our dispatch_message: not if it was started before this was loaded
-skynet.dispatch_message, watched = require "aoi.skynet.one_coroutine"(skynet.dispatch_message, ptype, receivers,
-  function(source, message, size, left, ...)
-    local client = left ~= true and clients[source] -- true: there is nothing left
-    if client then settle(source, client:finish(message, size, left, ...)) end
+skynet.dispatch_message, watched = require "aoi.skynet.one_coroutine"(skynet.dispatch_message, ptype, clients,
+  function(client, message, size, left, ...) -- true: there is nothing left
+    if left ~= true then settle(client, client:finish(message, size, left, ...)) end
   end,
   function(source)
     local client = clients[source]
@@ -95,7 +94,6 @@ local function new_client(address, name, on_gone)
     origin = origin.here(),
     gone = function()
       clients[address] = nil
-      receivers[address] = nil
       words.cancel()
       if on_gone then on_gone() end
     end,
@@ -105,8 +103,7 @@ local function new_client(address, name, on_gone)
   words = last_words(function()
     if not far then core.send(address, ptype, 0, wire.gone()) end
   end)
-  clients[address] = client
-  receivers[address] = client.receive_events
+  client.address, clients[address] = address, client
   return client
 end
 

@@ -25,36 +25,37 @@ end
 
 --- What takes the place of `dispatch_message`, which is skynet's; the same where that is not known.
 -- @param ptype the type of the messages
--- @param takers by address of the sender: take(message, size), of those that are taken here
--- @param finish finish(source, message, size, ...): with what take has returned; takes what it has left
+-- @param clients by address of the sender, of those whose messages are taken here: receive_events(message, size)
+-- @param finish finish(client, message, size, ...): with what that has returned; takes what it has left. While a handler
+-- waited, the client may have ended, and another may have begun with the same sender
 -- @param waits waits(source): a handler waits in the coroutine, or has raised where none may; called once
 -- @return a second function: whether a message of another sort has come: skynet's messages do come through the first
-return function(dispatch_message, ptype, takers, finish, waits)
+return function(dispatch_message, ptype, clients, finish, waits)
   local inner = dispatch_message and upvalues(dispatch_message) or {}
   local resume, suspend, forks = inner.coroutine_resume, inner.suspend, inner.fork_queue
   if not (resume and suspend and forks) then return dispatch_message, function() return false end end
   local through = false
   local idle -- the coroutine that waits for the next message
 
-  local function listen(take, source, message, size)
+  local function listen(client, message, size)
     local me = running()
     while true do
-      finish(source, message, size, take(message, size))
+      finish(client, message, size, client.receive_events(message, size))
       if idle then return end
       idle = me
-      take, source, message, size = yield "SUSPEND"
+      client, message, size = yield "SUSPEND"
     end
   end
 
   return function(kind, message, size, session, source)
-    local take = kind == ptype and takers[source]
-    if not take then
+    local client = kind == ptype and clients[source]
+    if not client then
       through = true
       return dispatch_message(kind, message, size, session, source)
     end
     local co = idle or coroutine.create(listen)
     idle = nil
-    local ok, err = pcall(suspend, co, resume(co, take, source, message, size))
+    local ok, err = pcall(suspend, co, resume(co, client, message, size))
     if not idle then waits(source) end
     if forks[1] then dispatch_message(ptype, "", 0, 0, skynet.self()) end -- runs them behind this
     if not ok then error(err, 0) end
