@@ -35,14 +35,14 @@ local function call(command, ...) return cluster.call(node, "@" .. name, command
 -- an error of that session to where the answer came from, which here would be that of another call.
 local function answer(client, kind, session, bytes) return core.redirect(client, client, kind, session, bytes) end
 
--- Its clients receive the end of their links, and requests fail.
+-- Its clients receive the end of their links, and after that requests fail, whose maps are closed then.
 local function end_all()
   local lost, failed = clients, requests
   clients, requests = {}, {}
+  for handle in pairs(lost) do core.send(handle, ptype, 0, wire.bye(0)) end
   for handle, sessions in pairs(failed) do
     for session in pairs(sessions) do answer(handle, PTYPE_ERROR, session, "") end
   end
-  for handle in pairs(lost) do core.send(handle, ptype, 0, wire.bye(0)) end
 end
 
 local function lose(broken, reason)
