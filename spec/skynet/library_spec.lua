@@ -9,6 +9,8 @@ local options = require "aoi.skynet.service_options"
 describe("the client library", function()
   local kept, library, origin, answer, sent
 
+  local function nothing() return nil end
+
   before_each(function()
     kept, sent = {}, {}
     for name, module in pairs(package.loaded) do
@@ -16,7 +18,6 @@ describe("the client library", function()
         kept[name], package.loaded[name] = module, nil
       end
     end
-    local function nothing() return nil end
     local function pack(...)
       for i = 1, select("#", ...) do
         if type(select(i, ...)) == "function" then error("Unsupport type function to serialize", 0) end
@@ -130,6 +131,19 @@ describe("the client library", function()
     end
     assert.error_matches(function() world.together { fails, fails } end, "^odd$")
     assert.equal(2, ended)
+  end)
+
+  it("closes a world whose exchange is gone before a request fails for it", function()
+    answer = { { number = 1, shards = 1, dimensions = 2, epoch = 0, heartbeat = 5, places = { { address = 9 } } } }
+    package.loaded.skynet.localname = function() return 6 end
+    local world, reason = library.world "earth", nil
+    world:on_close(function(why) reason = why end)
+    package.loaded["skynet.core"].send = nothing
+    package.loaded.skynet.send, package.loaded.skynet.redirect = nothing, nothing
+    package.loaded.skynet.call = function() error("call to invalid address", 0) end
+    assert.error_matches(function() world:add_node(1, 1, 5, {}, { to = 8 }) end, "the world is gone")
+    assert.is_true(world.closed)
+    assert.equal("the world 'earth' is gone", reason)
   end)
 
   describe("maps of the caller's own service", function()

@@ -133,9 +133,10 @@ local function together(calls)
   if wrong then error(wrong[1], 0) end
 end
 
--- Of the exchange.
-local function there(ok, ...)
+-- Of the exchange: what it answers. Where it is gone the world is closed before that is an error.
+local function there(client, ok, ...)
   if ok then return ... end
+  client:beat()
   fail("the world is gone")
 end
 
@@ -169,9 +170,9 @@ local function new_member(client, exchange, name, info)
       if addresses[shard] then is_dead(addresses[shard]) end -- calls that wait for the former one fail
       place(shard, its)
     end,
-    around = function(...) return there(ask_here("around", ...)) end,
-    foreign_handle = function(address) return there(ask_here("foreign_handle", address)) end,
-    addresses_of = function(numbers) return there(ask_here("addresses", numbers)) end,
+    around = function(...) return there(client, ask_here("around", ...)) end,
+    foreign_handle = function(address) return there(client, ask_here("foreign_handle", address)) end,
+    addresses_of = function(numbers) return there(client, ask_here("addresses", numbers)) end,
     tick_epoch = function()
       local ok, epoch = ask_here "tick"
       return ok and epoch or nil
