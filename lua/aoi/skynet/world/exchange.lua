@@ -49,7 +49,7 @@ local KEEPS = 30             -- epochs for which orders are remembered that have
 -- seconds; interval in seconds; window, patience, silence; say(text): for the log.
 function Exchange.new(options)
   local self = setmetatable({
-    phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0,
+    phase = "idle", started = nil, clients = {}, by_address = {}, client_count = 0, foreign = 0,
     inbox = {}, ticks = {}, relays = {}, relay_key = 0, mail = {}, resuming = {}, closed = false,
     fallen = {}, owing = {}, orders = {}, known = {}, order_count = 0, most_deaths = 8, covered = {},
     counters = {
@@ -315,17 +315,17 @@ function Exchange:join(address)
   self.client_count = self.client_count % (MOST_CLIENTS - 1) + 1
   number = (self.here - 1) << 24 | self.client_count
   self.by_address[address] = number
-  self.clients[number] = streams.begin { address = address, behind = false, foreign = 0, left = {} }
+  self.clients[number] = streams.begin { address = address, behind = false, left = {} }
   return number
 end
 
---- For a node whose events go to the client at that address: its number, and the node's handle there; nil: it is none.
+--- For a node whose events go to the client at that address: its number, and the node's handle, which no other such
+-- node of this process has; nil: it is none.
 function Exchange:foreign_handle(address)
   local number = self.by_address[address]
-  local client = self.clients[number]
-  if not client then return nil end
-  client.foreign = client.foreign % 0x7fffffff + 1
-  return number, wire.GATE + client.foreign - 1
+  if not self.clients[number] then return nil end
+  self.foreign = self.foreign % 0x7fffffff + 1
+  return number, wire.GATE + self.foreign - 1
 end
 
 --- The addresses of those of these clients that are here.

@@ -384,9 +384,7 @@ function own.leave(self, id)
   self.outbox:forget(id)
   self.views[id], self.traits[id] = nil, nil
   for _, record in pairs(self.mine[id] or {}) do record.ends = self.answered_at + 1 end
-  for handle, one in pairs(self.lent) do
-    if one.id == id then self.lent[handle] = nil end
-  end
+  self:forget_lent(id)
   self.left[id] = { life = life, epoch = self.epoch_seen }
   self.left_count = self.left_count + 1
   if self.left_count > MOST_LEFT then forget_left(self) end

@@ -145,6 +145,7 @@ local function is_own(self, id, life) return self.outbox:owns(id) == life end
 local function give_up(self, id)
   self.outbox:forget(id)
   for _, record in pairs(self.mine[id] or {}) do record.ends = 0 end
+  self:forget_lent(id)
 end
 
 -- It is alive there; its last move may have been lost on the way.

@@ -239,13 +239,18 @@ function own.unpin(self, id, target)
   return done, reason
 end
 
+--- What this client has lent on that entity has ended; node: that alone.
+local function forget_lent(self, id, node)
+  for handle, one in pairs(self.lent) do
+    if one.id == id and (not node or one.node == node) then self.lent[handle] = nil end
+  end
+end
+
 --- They have ended with the service that they named. list: as of wire.read_lost_views.
 local function lose_views(self, list, n)
   for i = 1, 2 * n, 2 do
-    if not list[i + 1] then self.views[list[i]] = nil end
-    for handle, one in pairs(self.lent) do
-      if one.id == list[i] and one.node == list[i + 1] then self.lent[handle] = nil end
-    end
+    local id, node = list[i], list[i + 1]
+    if node then forget_lent(self, id, node) else self.views[id] = nil end
   end
 end
 
@@ -262,10 +267,11 @@ end
 local function taken(self, id)
   self.outbox:disown(id)
   self.views[id], self.traits[id] = nil, nil
+  forget_lent(self, id)
 end
 
 return function(Member, into)
   for name, f in pairs(own) do into[name] = f end
   Member.new_record, Member.request_node, Member.request_join = new_record, request_node, request_join
-  Member.taken, Member.lose_views = taken, lose_views
+  Member.taken, Member.lose_views, Member.forget_lent = taken, lose_views, forget_lent
 end
