@@ -26,8 +26,8 @@ end
 --- What takes the place of `dispatch_message`, which is skynet's; the same where that is not known.
 -- @param ptype the type of the messages
 -- @param clients by address of the sender, of those whose messages are taken here: receive_events(message, size)
--- @param finish finish(client, message, size, ...): with what that has returned; takes what it has left. While a handler
--- waited, the client may have ended, and another may have begun with the same sender
+-- @param finish finish(client, message, size, ...): with what that has returned; takes what it has left. The client may
+-- have ended while a handler waited, and another may have begun with the same sender
 -- @param waits waits(source): a handler waits in the coroutine, or has raised where none may; called once
 -- @return a second function: whether a message of another sort has come: skynet's messages do come through the first
 return function(dispatch_message, ptype, clients, finish, waits)
