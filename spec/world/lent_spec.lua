@@ -4,8 +4,10 @@ if not string.pack then
   return
 end
 
+local Client = require "spec.support.client_model"
 local network = require "spec.world.network"
 local random_run = require "spec.support.random_run"
+local views = require "aoi.skynet.views"
 
 local SEED = random_run.seed("world lent")
 local PLAYER = 7
@@ -119,5 +121,37 @@ describe("what a client of a world lends:", function()
     recover()
     net:finish(function() assert.same({}, (heir:nodes(PLAYER))) end)
     assert.same({}, seen)
+  end)
+
+  it("a view that is to begin anew does so, also where it waits with its picture in a shard that has died", function()
+    net = network.new {
+      seed = SEED, plan = { size = { 0, 0, 64, 16 }, reach = 10, tile = 8, shards = { 2, 1 } }, processes = { 2 },
+      grace = 20,
+    }
+    local player, begun = net:member(1), 0
+    local picture = Client.new(2)
+    player:on_client(function(_, bytes) begun = begun + (picture:apply(bytes).anew and 1 or 0) end)
+    net:finish(function()
+      player:enter(PLAYER, 10, 5)
+      player:enter(2, 12, 5)
+      player:add_client(PLAYER, 8)
+      player:tick()
+    end)
+    assert.equal(1, begun)
+    net:kill_shard(2)
+    net:run_until(function() return net.shards[2].blank end)
+    net:spawn(function()
+      player:move(PLAYER, 50, 5)
+      player:flush()
+    end)
+    local function waits()
+      local view = net.shards[2].views[PLAYER]
+      return view and view.picture ~= nil
+    end
+    net:run_until(waits)
+    views.resend(net.shards[2], { PLAYER })
+    net:finish(function() net:sleep(6) end)
+    assert.equal(2, begun)
+    assert.same({}, picture.known)
   end)
 end)

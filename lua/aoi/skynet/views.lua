@@ -95,10 +95,15 @@ function views.tick(place, put)
   end)
 end
 
---- These views begin anew with their next message.
+--- These views begin anew with their next message, also one that has come here and waits: without its picture.
 function views.resend(place, ids)
   for _, id in ipairs(ids) do
-    if place.views[id] and place.views[id].made then place.sync:resend(id) end
+    local view = place.views[id]
+    if view and view.made then
+      place.sync:resend(id)
+    elseif view then
+      view.picture, view.known = nil, nil
+    end
   end
 end
 
