@@ -133,17 +133,28 @@ describe("the client library", function()
     assert.equal(2, ended)
   end)
 
-  it("closes a world whose exchange is gone before a request fails for it", function()
-    answer = { { number = 1, shards = 1, dimensions = 2, epoch = 0, heartbeat = 5, places = { { address = 9 } } } }
-    package.loaded.skynet.localname = function() return 6 end
-    local world, reason = library.world "earth", nil
-    world:on_close(function(why) reason = why end)
-    package.loaded["skynet.core"].send = nothing
-    package.loaded.skynet.send, package.loaded.skynet.redirect = nothing, nothing
-    package.loaded.skynet.call = function() error("call to invalid address", 0) end
-    assert.error_matches(function() world:add_node(1, 1, 5, {}, { to = 8 }) end, "the world is gone")
-    assert.is_true(world.closed)
-    assert.equal("the world 'earth' is gone", reason)
+  it("closes a world whose exchange is gone before a request fails for it, or a flush", function()
+    for _, use in ipairs {
+      function(world) world:add_node(1, 1, 5, {}, { to = 8 }) end,
+      function(world)
+        world.outbox:keep(1, 1, 1, 1, 0, 0)
+        world:move(1, 5, 5)
+        world:flush()
+      end,
+    } do
+      answer = { { number = 1, shards = 1, dimensions = 2, epoch = 0, heartbeat = 5, places = { { address = 9 } } } }
+      package.loaded.skynet.localname = function() return 6 end
+      local call, send = package.loaded.skynet.call, package.loaded["skynet.core"].send
+      local world, reason = library.world "earth", nil
+      world:on_close(function(why) reason = why end)
+      for _, name in ipairs { "send", "rawsend", "redirect" } do package.loaded.skynet[name] = nothing end
+      package.loaded["skynet.core"].send = nothing
+      package.loaded.skynet.call = function() error("call to invalid address", 0) end
+      assert.error_matches(function() use(world) end, "the world.* is gone")
+      assert.is_true(world.closed)
+      assert.equal("the world 'earth' is gone", reason)
+      package.loaded.skynet.call, package.loaded["skynet.core"].send = call, send
+    end
   end)
 
   describe("maps of the caller's own service", function()

@@ -424,14 +424,15 @@ function Member:flush(rows, n)
   self:check_open()
   local ok, reason = true, nil
   if rows ~= nil then ok, reason = self:put_rows("flush", rows, n) end
-  if not ok or flush(self) == false then error(not ok and reason or "the world is gone", 2) end
+  if not ok then error(reason, 2) end
+  if flush(self) == false then error(self.client:lose(), 2) end
 end
 
 --- Waits for an epoch that takes all that this client has sent; returns how many events it heard meanwhile.
 function Member:tick()
   self:check_open()
   self.flushes, self.flushed_at = 0, false
-  if flush(self) == false then error("the world is gone", 2) end
+  if flush(self) == false then error(self.client:lose(), 2) end
   local inbox = self.client.inbox
   local _, _, before = inbox:count()
   local epoch = self.tick_epoch()
