@@ -44,12 +44,10 @@ local function samples(dimensions)
       epoch.hand({
         id = -5, life = 7, kind = -1, client = 3, movers = { 4, 5, 6, 7 }, born = false, x = 1.5, y = -2, z = z,
         nodes = { { node = 8, client = 3, handle = 9, added = false, positions = true, area = area, width = 4,
-                    seen = string.pack("<i4i4", 1, 2) } },
-        extra = {
-          nodes = { [8] = { sight = true, linger = 3, states = string.pack("<i8i8", 2, 4 + 2 * 256) } },
-          view = { area = 5, pins = { [4] = 2 } }, follows = { 2, 1 },
-          ghosts = { { id = 4, life = 2, kind = 1, x = 1.0, y = 2.0, z = z } },
-        },
+                    seen = string.pack("<i4i4", 1, 2), by = 2, sight = true, linger = 3,
+                    states = string.pack("<i8i8", 2, 4 + 2 * 256) } },
+        view = { area = 5, pins = { [4] = 2 } }, follows = { 2, 1 },
+        ghosts = { { id = 4, life = 2, kind = 1, x = 1.0, y = 2.0, z = z } },
       }, dimensions),
       epoch.hand({ id = 6, life = 1, kind = 1, client = 1, movers = { 0, 0, 0, 0 }, born = true, x = 0, y = 0, z = z,
                    nodes = {} }, dimensions),
@@ -75,11 +73,11 @@ describe("parts of an epoch", function()
         { hand.id, hand.life, hand.kind, hand.client, table.concat(hand.movers, " "), hand.born, hand.x, hand.y })
       assert.equal(dimensions == 3 and 5.5 or nil, hand.z)
       assert.same({ node = 8, client = 3, handle = 9, added = false, positions = true, area = area, width = 4,
-                    seen = string.pack("<i4i4", 1, 2) }, hand.nodes[1])
-      assert.same({ [8] = { sight = true, linger = 3, states = string.pack("<i8i8", 2, 516) } }, hand.extra.nodes)
+                    seen = string.pack("<i4i4", 1, 2), by = 2, sight = true, linger = 3,
+                    states = string.pack("<i8i8", 2, 516) }, hand.nodes[1])
       assert.same({ { last = 7, list = { [7] = { 1, 2, 3, 4.5, hand.z, hand.z, open = true } } } }, part[epoch.WALLS])
-      assert.same({ { id = 4, life = 2, kind = 1, x = 1.0, y = 2.0, z = hand.z } }, hand.extra.ghosts)
-      assert.same({ { [4] = 2 }, { 2, 1 } }, { hand.extra.view.pins, hand.extra.follows })
+      assert.same({ { id = 4, life = 2, kind = 1, x = 1.0, y = 2.0, z = hand.z } }, hand.ghosts)
+      assert.same({ { [4] = 2 }, { 2, 1 } }, { hand.view.pins, hand.follows })
       assert.same({ { id = -4, life = 2, shard = 1, what = epoch.WANTED } }, part[epoch.WANT])
       assert.is_true(part[epoch.HAND][2].born)
       assert.same({ { id = 9, life = 8, shard = 2 }, { id = -9, life = 8, shard = 0 } }, part[epoch.HOME])

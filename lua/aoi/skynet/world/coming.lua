@@ -28,6 +28,12 @@ return function(Shard)
     self.releases, self.overriding, self.viewing, self.ending = {}, {}, {}, {}
   end
 
+  --- Into the core: id, x, y, z, kind.
+  function Shard:enter_core(one)
+    if self.dimensions == 3 then return self.core:enter(one.id, one.x, one.y, one.z, one.kind) end
+    self.core:enter(one.id, one.x, one.y, one.kind)
+  end
+
   function Shard:entity(client, id)
     if followers.awaits(self, client, id) then error({ id = id, moved = self.number, later = true }, 0) end
     local ent = self.ents[id]

@@ -128,10 +128,9 @@ end
 
 --- Those that come with a hand-over, when all other ghosts and own entities are where they will be.
 function distant.take(shard, hand)
-  for _, one in ipairs(hand.extra and hand.extra.ghosts or {}) do
+  for _, one in ipairs(hand.ghosts or {}) do
     if not shard.core:has(one.id) then
-      local more = shard.dimensions == 3 and { one.z, one.kind } or { one.kind }
-      shard.core:enter(one.id, one.x, one.y, table.unpack(more))
+      shard:enter_core(one)
       shard.router:note(one.id, one.life, false)
       shard.router:doubt(one.id)
       targets.passed(shard, one.id)

@@ -41,36 +41,62 @@ local epoch = { HAND = 7, HOME = 8, ROWS = 9, LOST = 10, TRAIT = 11, WALLS = 12,
 
 local HEAD = "<BBBB"
 local SECTION = "<BI4I4"
-local HAND_HEAD = { [2] = "<i8I4i8I4I4I4I4I4BddI2", [3] = "<i8I4i8I4I4I4I4I4BdddI2" }
+local HAND_HEAD = "<i8I4i8I4I4I4I4I4B" -- then the place, and how many nodes there are
+local PLACE = { [2] = "<dd", [3] = "<ddd" }
 local NODE = "<i8I4I4BBs2s4"
 local NODE_HEAD = "<i8I4I4BBs2I4" -- all but the ids seen
 local HOME = "<i8I4I2"
 local LOST = "<i8I4B"
 local WANT = "<i8I4I2B"
 local TRAIT = "<i8I4Bs4"
-local ROW = { [2] = "<i8I4I4Bdd", [3] = "<i8I4I4Bddd" }
+local ROW = "<i8I4I4B" -- then the place
 
 local NOTHING = spack("<s4", "")
 
---- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, extra: what else there is;
--- nodes: each node, client, handle, added, positions, area, seen, width. Returns a list of strings, which one after the
--- other are the row: what nodes have seen is long, and is copied into the part alone.
-function epoch.hand(hand, dimensions)
-  local flags, count, m = hand.born and epoch.BORN or 0, #hand.nodes, hand.movers
-  local row = {}
-  if dimensions == 2 then
-    row[1] = spack(HAND_HEAD[2], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x,
-      hand.y, count)
-  else
-    row[1] = spack(HAND_HEAD[3], hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x,
-      hand.y, hand.z, count)
+-- What else there may be of an entity, and of each of its nodes.
+local MORE = { "barred", "view", "traits", "follows", "ghosts" }
+local MORE_OF_NODE = { "by", "overrides", "sight", "linger", "states" }
+
+-- Those fields of a table that are there, in `into`, a new table where that is nil; nil: there are none.
+local function pick(from, names, into)
+  for _, name in ipairs(names) do
+    if from[name] ~= nil then
+      into = into or {}
+      into[name] = from[name]
+    end
   end
+  return into
+end
+
+local function more_of(hand)
+  local more = pick(hand, MORE)
+  for _, n in ipairs(hand.nodes) do
+    local its = pick(n, MORE_OF_NODE)
+    if its then
+      more = more or {}
+      more.nodes = more.nodes or {}
+      more.nodes[n.node] = its
+    end
+  end
+  return more
+end
+
+--- hand: id, life, kind, client, movers = { client, batch, client, batch }, born, x, y, z, and what else there is, as
+-- above; nodes: each node, client, handle, added, positions, area, seen, width, and what else there is; by: nil where
+-- that is the client. Returns a list of strings, which one after the other are the row: what nodes have seen is long,
+-- and is copied into the part alone.
+function epoch.hand(hand, dimensions)
+  local m, more = hand.movers, more_of(hand)
+  local row = {
+    spack(HAND_HEAD, hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], hand.born and epoch.BORN or 0),
+    spack(PLACE[dimensions], hand.x, hand.y, hand.z), spack("<I2", #hand.nodes),
+  }
   for i, n in ipairs(hand.nodes) do
     local node_flags = (n.added and epoch.ADDED or 0) | (n.positions and epoch.POSITIONS or 0)
-    row[2 * i] = spack(NODE_HEAD, n.node, n.client, n.handle, node_flags, n.width, n.area, #n.seen)
-    row[2 * i + 1] = n.seen
+    row[2 * i + 2] = spack(NODE_HEAD, n.node, n.client, n.handle, node_flags, n.width, n.area, #n.seen)
+    row[2 * i + 3] = n.seen
   end
-  row[#row + 1] = hand.extra and spack("<s4", plain.write(hand.extra)) or NOTHING
+  row[#row + 1] = more and spack("<s4", plain.write(more)) or NOTHING
   return row
 end
 
@@ -87,8 +113,7 @@ function epoch.lost(id, life, what) return spack(LOST, id, life, what) end
 function epoch.want(id, life, shard, what) return spack(WANT, id, life, shard, what) end
 
 function epoch.row(dimensions, id, client, batch, hops, x, y, z)
-  if dimensions == 2 then return spack(ROW[2], id, client, batch, hops, x, y) end
-  return spack(ROW[3], id, client, batch, hops, x, y, z)
+  return spack(ROW, id, client, batch, hops) .. spack(PLACE[dimensions], x, y, z)
 end
 
 -- The strings of a section, its head included, behind those that there are.
@@ -115,12 +140,18 @@ function epoch.part(part, lists, dimensions)
   return table.concat(pieces)
 end
 
-local function finite(...)
+local function check_finite(...)
   for i = 1, select("#", ...) do
     local v = select(i, ...)
     if v - v ~= 0 then error("a coordinate that is not finite", 0) end
   end
-  return ...
+end
+
+local function read_place(into, bytes, at, dimensions)
+  into.x, into.y, at = sunpack("<dd", bytes, at)
+  if dimensions == 3 then into.z, at = sunpack("<d", bytes, at) end
+  check_finite(into.x, into.y, into.z or 0)
+  return at
 end
 
 local function read_node(bytes, at, dimensions)
@@ -156,53 +187,52 @@ local function read_ghost(ghost, dimensions)
   for i, name in ipairs { "x", "y", "z" } do
     if i <= dimensions and math.type(ghost[name]) ~= "float" then error("an impossible ghost", 0) end
   end
-  finite(ghost.x, ghost.y, dimensions == 3 and ghost.z or 0)
+  check_finite(ghost.x, ghost.y, dimensions == 3 and ghost.z or 0)
 end
 
-local function read_extra(bytes, dimensions)
-  local extra, reason = plain.read(bytes)
-  if type(extra) ~= "table" then error(reason or "no table", 0) end
-  if not is_traits(extra.traits or {}) then error("impossible traits", 0) end
+local function check_more(more, dimensions)
+  if not is_traits(more.traits or {}) then error("impossible traits", 0) end
   for _, name in ipairs { "barred", "view", "nodes", "follows", "ghosts" } do
-    if extra[name] ~= nil and type(extra[name]) ~= "table" then error("no table: " .. name, 0) end
+    if more[name] ~= nil and type(more[name]) ~= "table" then error("no table: " .. name, 0) end
   end
-  for _, number in ipairs(extra.view and extra.view.known or {}) do
+  for _, number in ipairs(more.view and more.view.known or {}) do
     if math.type(number) ~= "integer" then error("no integer in a picture", 0) end
   end
-  for target, life in pairs(extra.view and extra.view.pins or {}) do
+  for target, life in pairs(more.view and more.view.pins or {}) do
     if math.type(target) ~= "integer" or math.type(life) ~= "integer" then error("an impossible pin", 0) end
   end
-  for _, shard in ipairs(extra.follows or {}) do
+  for _, shard in ipairs(more.follows or {}) do
     if math.type(shard) ~= "integer" then error("an impossible follower", 0) end
   end
-  for _, ghost in ipairs(extra.ghosts or {}) do read_ghost(ghost, dimensions) end
-  if extra.view and (extra.view.picture ~= nil) ~= (extra.view.known ~= nil) then error("half of a picture", 0) end
-  for _, node in pairs(extra.nodes or {}) do
+  for _, ghost in ipairs(more.ghosts or {}) do read_ghost(ghost, dimensions) end
+  if more.view and (more.view.picture ~= nil) ~= (more.view.known ~= nil) then error("half of a picture", 0) end
+  for _, node in pairs(more.nodes or {}) do
     if type(node) ~= "table" or type(node.overrides or {}) ~= "table" then error("no table: nodes", 0) end
     for _, o in pairs(node.overrides or {}) do if type(o) ~= "table" then error("no override", 0) end end
     read_sight(node)
   end
-  return extra
+end
+
+-- What else there is becomes fields of the hand and of its nodes.
+local function read_more(hand, bytes, dimensions)
+  if bytes == "" then return end
+  local more, reason = plain.read(bytes)
+  if type(more) ~= "table" then error(reason or "no table", 0) end
+  check_more(more, dimensions)
+  pick(more, MORE, hand)
+  for _, n in ipairs(hand.nodes) do pick(more.nodes and more.nodes[n.node] or {}, MORE_OF_NODE, n) end
 end
 
 local function read_hand(bytes, at, dimensions)
-  local m = {}
-  local hand, flags, count = { nodes = {}, movers = m }
-  if dimensions == 2 then
-    hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x, hand.y, count, at =
-      sunpack(HAND_HEAD[2], bytes, at)
-    finite(hand.x, hand.y)
-  else
-    hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, hand.x, hand.y, hand.z, count, at =
-      sunpack(HAND_HEAD[3], bytes, at)
-    finite(hand.x, hand.y, hand.z)
-  end
+  local m, flags, count, more = {}
+  local hand = { nodes = {}, movers = m }
+  hand.id, hand.life, hand.kind, hand.client, m[1], m[2], m[3], m[4], flags, at = sunpack(HAND_HEAD, bytes, at)
+  count, at = sunpack("<I2", bytes, read_place(hand, bytes, at, dimensions))
   if flags > 1 then error("unknown flags " .. flags, 0) end
   hand.born = flags == epoch.BORN
   for i = 1, count do hand.nodes[i], at = read_node(bytes, at, dimensions) end
-  local extra
-  extra, at = sunpack("<s4", bytes, at)
-  hand.extra = extra ~= "" and read_extra(extra, dimensions) or nil
+  more, at = sunpack("<s4", bytes, at)
+  read_more(hand, more, dimensions)
   return hand, at
 end
 
@@ -245,14 +275,8 @@ end
 
 local function read_row(bytes, at, dimensions)
   local row = {}
-  if dimensions == 2 then
-    row.id, row.client, row.batch, row.hops, row.x, row.y, at = sunpack(ROW[2], bytes, at)
-    finite(row.x, row.y)
-  else
-    row.id, row.client, row.batch, row.hops, row.x, row.y, row.z, at = sunpack(ROW[3], bytes, at)
-    finite(row.x, row.y, row.z)
-  end
-  return row, at
+  row.id, row.client, row.batch, row.hops, at = sunpack(ROW, bytes, at)
+  return row, read_place(row, bytes, at, dimensions)
 end
 
 local READERS = {

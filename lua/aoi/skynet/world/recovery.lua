@@ -44,20 +44,18 @@ function recovery.is_absent(self) return self.applied < self.ready end
 
 -- An entity with a past ---------------------------------------------------------------------------------------------
 
--- Its client is not to be told of it before it is in the core: it has no number until then.
+-- n: as a HAND row has it, its record from now on. Its client is not to be told of it before it is in the core: it has
+-- no number until then.
 local function node_with_past(self, ent, id, n)
-  local rec = { id = id, node = n.node, client = n.client, by = n.by or n.client, handle = n.handle, area = n.area,
-                positions = n.positions, added = true, seen = n.seen, width = n.width, overrides = n.overrides,
-                sight = n.sight, linger = n.linger, states = n.states }
-  clients.keep_node(self, ent, rec)
-  targets.adopt(self, rec)
-  return rec
+  n.id, n.by, n.added = id, n.by or n.client, true
+  clients.keep_node(self, ent, n)
+  targets.adopt(self, n)
 end
 
--- entity: id, life, kind, client, batch, x, y, z, barred, view; nodes as node_with_past takes them.
+-- entity: as a HAND row has it.
 local function take(self, entity)
   local ent = { life = entity.life, client = entity.client, kind = entity.kind, barred = entity.barred, past = true,
-                birth = { x = entity.x, y = entity.y, z = entity.z, batch = entity.batch } }
+                birth = { x = entity.x, y = entity.y, z = entity.z, batch = entity.movers[2] } }
   clients.own(self, entity.id, ent)
   if entity.view then
     entity.view.id = entity.id
@@ -69,21 +67,13 @@ local function take(self, entity)
   for _, n in ipairs(entity.nodes) do node_with_past(self, ent, entity.id, n) end
 end
 
-local function take_hand(self, hand)
-  local extra = hand.extra or {}
-  hand.batch, hand.barred, hand.view, hand.traits = hand.movers[2], extra.barred, extra.view, extra.traits
-  for _, n in ipairs(hand.nodes) do
-    local more = extra.nodes and extra.nodes[n.node] or {}
-    n.by, n.overrides, n.sight, n.linger, n.states = more.by, more.overrides, more.sight, more.linger, more.states
-  end
-  if not self.ents[hand.id] then take(self, hand) end
-end
-
 --- What a blank shard takes of the parts for it; what is handed to it waits for R.
 function recovery.sift(self, parts)
   local sifted = {}
   for i, part in ipairs(parts) do
-    for _, hand in ipairs(part[epoch.HAND] or {}) do take_hand(self, hand) end
+    for _, hand in ipairs(part[epoch.HAND] or {}) do
+      if not self.ents[hand.id] then take(self, hand) end
+    end
     traits.await(self, part)
     sifted[i] = { bytes = "" }
     for _, tag in ipairs { epoch.HOME, epoch.ROWS, epoch.WANT } do sifted[i][tag] = part[tag] end
@@ -276,8 +266,8 @@ function recovery.put_node(self, client, id, ent, n)
   if rec and rec.handle == n.handle then return end
   if rec then error(("entity %d has another node %d by now"):format(id, n.node), 0) end
   n.by = client
-  rec = node_with_past(self, ent, id, n)
-  if not ent.past then self.added[#self.added + 1] = rec end
+  node_with_past(self, ent, id, n)
+  if not ent.past then self.added[#self.added + 1] = n end
 end
 
 --- The same of a client view. It is of one life of the entity.

@@ -99,7 +99,8 @@ end
 
 -- entity: id, life, kind, place, stamp. All that this client has on it.
 local function with_nodes(self, entity)
-  entity.batch, entity.nodes, entity.view = self:batch(), {}, view_of(self, entity.id, entity.life)
+  entity.movers = { self.number, self:batch(), 0, 0 }
+  entity.nodes, entity.view = {}, view_of(self, entity.id, entity.life)
   entity.traits = self.traits[entity.id]
   for _, record in pairs(self.mine[entity.id] or {}) do
     if record.area and not record.ends then table.insert(entity.nodes, node_of(self, record)) end

@@ -192,11 +192,15 @@ local function tell_home(self, lists, id, life, shard)
   put_row(lists, directory.home(self, id), epoch.HOME, epoch.home(id, life, shard))
 end
 
--- Its nodes as a hand-over has them, from now on they are silent here; the numbers of those in the core; what else
--- there is; taker: the shard that gets them; follows: as of router:hand.
-local function give_nodes(self, id, ent, taker, follows)
-  local ghosts = distant.lend(self, id, ent, taker)
-  local list, numbers, nodes = snapshot.nodes(self, id, ent)
+local function is_own(self, owner) return owner == self.number and not self.retired end
+
+-- It goes to that shard, or goes on here as one that comes: hand: what a HAND row has of the entity itself. Its nodes
+-- are silent here from now on. Returns the numbers of those in the core.
+local function give(self, lists, hand, shard)
+  local id, numbers = hand.id
+  local ent = self.ents[id]
+  hand.ghosts = distant.lend(self, id, ent, shard)
+  hand.nodes, numbers = snapshot.nodes(self, id, ent)
   for _, rec in pairs(ent.nodes or {}) do
     rec.dead = true
     if rec.number then
@@ -206,31 +210,23 @@ local function give_nodes(self, id, ent, taker, follows)
     targets.forget(self, rec)
     clients.forget_node(self, ent, rec)
   end
-  local view = views.give(self, id)
-  local all = self.traits[id]
-  local extra = (ent.barred or view or all or follows or next(nodes)) and
-    { barred = ent.barred, view = view, nodes = nodes, traits = all, ghosts = ghosts, follows = follows } or nil
-  return list, numbers, extra
-end
-
-local function route_clients(self, id, ent, mover, shard)
+  hand.barred, hand.view, hand.traits = ent.barred, views.give(self, id), self.traits[id]
+  put_row(lists, shard, epoch.HAND, epoch.hand(hand, self.dimensions))
+  tell_home(self, lists, id, hand.life, shard)
+  clients.disown(self, id)
+  if is_own(self, shard) then return numbers end
   outlet.note(self, ent.client, id, shard)
-  if mover ~= 0 and mover ~= ent.client then outlet.note(self, mover, id, shard) end
+  self.moved[id] = { shard = shard, epoch = self.closed }
+  return numbers
 end
 
 local function hand_over(self, lists, id, shard, x, y, z)
-  local ent, router = self.ents[id], self.router
-  local movers = { router:mover(id) }
-  local stays, kind, life, follows = router:hand(id, shard, x, y, z)
-  local nodes, numbers, extra = give_nodes(self, id, ent, shard, follows)
-  local hand = { id = id, life = life, kind = self.kinds[id] or kind, client = ent.client, movers = movers,
-                 x = x, y = y, z = z, nodes = nodes, extra = extra }
-  put_row(lists, shard, epoch.HAND, epoch.hand(hand, self.dimensions))
-  route_clients(self, id, ent, movers[1], shard)
-  tell_home(self, lists, id, life, shard)
+  local client, movers = self.ents[id].client, { self.router:mover(id) }
+  local stays, kind, life, follows = self.router:hand(id, shard, x, y, z)
+  local numbers = give(self, lists, { id = id, life = life, kind = self.kinds[id] or kind, client = client,
+                                      movers = movers, x = x, y = y, z = z, follows = follows }, shard)
+  if movers[1] ~= 0 and movers[1] ~= client then outlet.note(self, movers[1], id, shard) end
   self.given[#self.given + 1] = { id = id, stays = stays, numbers = numbers, x = x, y = y, z = z }
-  clients.disown(self, id)
-  self.moved[id] = { shard = shard, epoch = self.closed }
 end
 
 local function hand_over_all(self, lists)
@@ -245,44 +241,31 @@ local function hand_over_all(self, lists)
   end
 end
 
-local function is_own(self, owner) return owner == self.number and not self.retired end
+-- As a HAND row has it.
+local function newcomer(self, id, ent)
+  local at = ent.birth
+  self.bearing[id] = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
+                       movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z }
+  return self.bearing[id]
+end
 
 -- One that goes on here after it was lost with another shard.
 local function bear_again(self, lists, id, ent)
   if self.log then require("aoi.skynet.world.log").restored(self, id, ent) end
-  local at, owner = ent.birth, recovery.bear(self, id, ent)
-  local nodes, _, extra = give_nodes(self, id, ent, owner)
-  self.bearing[id] = { life = ent.life, x = at.x, y = at.y }
-  local hand = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
-                 movers = { ent.client, at.batch, 0, 0 }, x = at.x, y = at.y, z = at.z, nodes = nodes, extra = extra }
-  put_row(lists, owner, epoch.HAND, epoch.hand(hand, self.dimensions))
-  if not is_own(self, owner) then
-    outlet.note(self, ent.client, id, owner)
-    self.moved[id] = { shard = owner, epoch = self.closed }
-  end
-  tell_home(self, lists, id, ent.life, owner)
-  clients.disown(self, id)
+  local owner = recovery.bear(self, id, ent)
+  give(self, lists, newcomer(self, id, ent), owner)
 end
 
 -- One that enters. It may have been moved into another's region since: then it is handed over as it enters.
 local function bear(self, lists, id, ent)
-  local at, router = ent.birth, self.router
-  local owner, here = router:born(id, ent.life, ent.kind, at.x, at.y, at.z)
-  local birth = { id = id, life = ent.life, kind = ent.kind, x = at.x, y = at.y, z = at.z,
-                  client = ent.client, batch = at.batch, real = is_own(self, owner) }
-  tell_home(self, lists, id, ent.life, owner)
-  self.bearing[id] = birth
+  local birth = newcomer(self, id, ent)
+  local owner, here = self.router:born(id, birth.life, birth.kind, birth.x, birth.y, birth.z)
+  birth.born, birth.real = true, is_own(self, owner)
   if birth.real then
     ent.birth = nil
+    tell_home(self, lists, id, ent.life, owner)
   else
-    local nodes, _, extra = give_nodes(self, id, ent, owner)
-    local hand = { id = id, life = ent.life, kind = ent.kind, client = ent.client,
-                   movers = { ent.client, at.batch, 0, 0 }, born = true,
-                   x = at.x, y = at.y, z = at.z, nodes = nodes, extra = extra }
-    put_row(lists, owner, epoch.HAND, epoch.hand(hand, self.dimensions))
-    outlet.note(self, ent.client, id, owner)
-    clients.disown(self, id)
-    self.moved[id] = { shard = owner, epoch = self.closed }
+    give(self, lists, birth, owner)
   end
   if birth.real or here then self.borne[#self.borne + 1] = birth end
 end
@@ -381,24 +364,22 @@ end
 
 -- What comes with a hand-over, besides its nodes.
 local function take_entity(self, hand)
-  local extra = hand.extra or {}
-  clients.own(self, hand.id, { life = hand.life, client = hand.client, kind = hand.kind, barred = extra.barred })
+  clients.own(self, hand.id, { life = hand.life, client = hand.client, kind = hand.kind, barred = hand.barred })
   self.moved[hand.id] = nil
-  if extra.barred then self.router:bar(hand.id, true) end
-  traits.take(self, hand.id, extra.traits)
-  views.take(self, hand.id, extra.view)
+  if hand.barred then self.router:bar(hand.id, true) end
+  traits.take(self, hand.id, hand.traits)
+  views.take(self, hand.id, hand.view)
 end
 
 local function place_hand(self, hand)
-  local core, router = self.core, self.router
-  local id = hand.id
+  local id, router = hand.id, self.router
   if hand.born then return end
-  if not core:has(id) then
-    core:enter(id, hand.x, hand.y, table.unpack(self.dimensions == 3 and { hand.z, hand.kind } or { hand.kind }))
+  if not self.core:has(id) then
+    self:enter_core(hand)
   elseif not router:ghost(id) then
     error(("shard %d was handed entity %d, which is its own"):format(self.number, id), 0)
   end
-  router:note(id, hand.life, true, hand.extra and hand.extra.follows)
+  router:note(id, hand.life, true, hand.follows)
   router:mover(id, table.unpack(hand.movers))
   followers.expect(self, id, hand.movers)
   take_entity(self, hand)
@@ -415,16 +396,14 @@ local function move_hand(self, hand)
   if self.core:has(hand.id) then self.core:move(hand.id, hand.x, hand.y, hand.z) end
 end
 
+-- Its record is the node from now on.
 local function take_node(self, hand, n)
-  local ent = self.ents[hand.id]
-  local rec = { id = hand.id, node = n.node, client = n.client, handle = n.handle, area = n.area,
-                positions = n.positions, by = n.client }
-  local extra = hand.extra and hand.extra.nodes and hand.extra.nodes[n.node]
-  for name, value in pairs(extra or {}) do rec[name] = value end
-  targets.adopt(self, rec)
-  outlet.open_node(self, rec)
-  clients.keep_node(self, ent, rec)
-  wall_list.adopt(self, rec, n.seen, n.width)
+  local seen = n.seen
+  n.id, n.by, n.seen, n.added = hand.id, n.by or n.client, nil, nil
+  targets.adopt(self, n)
+  outlet.open_node(self, n)
+  clients.keep_node(self, self.ents[hand.id], n)
+  wall_list.adopt(self, n, seen, n.width)
 end
 
 local function adopt_nodes(self, hand)
@@ -461,18 +440,14 @@ end
 
 local function enter_one(self, birth)
   drop_former(self, birth.id, birth.life)
-  if self.dimensions == 3 then
-    self.core:enter(birth.id, birth.x, birth.y, birth.z, birth.kind)
-  else
-    self.core:enter(birth.id, birth.x, birth.y, birth.kind)
-  end
+  self:enter_core(birth)
   self.router:note(birth.id, birth.life, birth.real)
-  if birth.real then self.router:mover(birth.id, birth.client, birth.batch, 0, 0) end
+  if birth.real then self.router:mover(birth.id, table.unpack(birth.movers)) end
 end
 
 local function enter_hand(self, hand)
   if not hand.born then return end
-  hand.real, hand.batch = true, hand.movers[2]
+  hand.real = true
   enter_one(self, hand)
   take_entity(self, hand)
 end

@@ -22,10 +22,9 @@ local HEAD, VERSION = "<c4BBI2I2I4I4", 1
 
 -- In a shard ----------------------------------------------------------------------------------------------------------
 
---- The nodes of an own entity as a HAND row has them, the numbers of those in the core, and what there is besides, by
--- node.
+--- The nodes of an own entity as a HAND row has them, and the numbers of those in the core.
 function snapshot.nodes(shard, id, ent)
-  local list, numbers, more = {}, {}, {}
+  local list, numbers = {}, {}
   for node, rec in pairs(ent.nodes or {}) do
     local seen, width, states = rec.seen or "", rec.width or 4, rec.states
     if not rec.added then
@@ -33,24 +32,20 @@ function snapshot.nodes(shard, id, ent)
       numbers[#numbers + 1] = rec.number
     end
     list[#list + 1] = { node = node, client = rec.client, handle = rec.handle, added = rec.added,
-                        positions = rec.positions, area = rec.area, seen = seen, width = width }
-    if rec.by ~= rec.client or rec.overrides or rec.sight then
-      more[node] = { by = rec.by, overrides = rec.overrides, sight = rec.sight, linger = rec.linger,
-                     states = states ~= "" and states or nil }
-    end
+                        positions = rec.positions, area = rec.area, seen = seen, width = width,
+                        by = rec.by ~= rec.client and rec.by or nil, overrides = rec.overrides, sight = rec.sight,
+                        linger = rec.linger, states = states ~= "" and states or nil }
   end
-  return list, numbers, more
+  return list, numbers
 end
 
 local function write(shard)
   local rows, dimensions = {}, shard.dimensions
   for i, id in ipairs((sorted_keys(shard.ents))) do
     local ent, x, y, z = shard.ents[id], shard.core:position(id)
-    local nodes, _, more = snapshot.nodes(shard, id, ent)
-    local all = shard.traits[id]
     rows[i] = epoch.hand({ id = id, life = ent.life, kind = shard.core:kind(id), client = ent.client,
-                           movers = { 0, 0, 0, 0 }, x = x, y = y, z = z, nodes = nodes,
-                           extra = (all or next(more)) and { nodes = more, traits = all } or nil }, dimensions)
+                           movers = { 0, 0, 0, 0 }, x = x, y = y, z = z, nodes = snapshot.nodes(shard, id, ent),
+                           traits = shard.traits[id] }, dimensions)
   end
   local lists = { [epoch.HAND] = rows }
   if shard.sight and shard.number == 1 then lists[epoch.WALLS] = { epoch.walls(shard.walls) } end -- as all have
@@ -101,19 +96,18 @@ local function checker(given, dimensions)
   local router = world.router(space, tiles.map(given.plan), 1)
   local place = { plan = given.plan, dimensions = dimensions, quantum = given.quantum, fields = given.fields,
                   new_sync = require("aoi.sync").new, trait_changes = {} }
-  local function check_node(node, more)
-    if more and more.sight and not given.sight then error("a node has option 'sight', the world has not", 0) end
+  local function check_node(node)
+    if node.sight and not given.sight then error("a node has option 'sight', the world has not", 0) end
     local ok, reason = wire.call_as(router.pack, "add_node", -1, router, router:unpack(node.area), given.plan.reach)
     if not ok then error(reason, 0) end
   end
   return function(hand)
-    hand.extra = hand.extra or {}
-    local all = hand.extra.traits or {}
+    local all = hand.traits or {}
     for name, value in pairs(all) do
       if name ~= "fields" and name ~= "put" then traits.set(place, 1, name, value) end
     end
     for name, value in pairs(all.fields or {}) do traits.set(place, 1, "fields", name, value) end
-    for _, node in ipairs(hand.nodes) do check_node(node, (hand.extra.nodes or {})[node.node]) end
+    for _, node in ipairs(hand.nodes) do check_node(node) end
   end
 end
 
@@ -147,10 +141,10 @@ end
 
 local function keep_nodes(self, hand)
   for _, node in ipairs(hand.nodes) do
-    local record, more = self:new_record(hand.id, node.node, self.listener or {}), (hand.extra.nodes or {})[node.node]
+    local record = self:new_record(hand.id, node.node, self.listener or {})
     record.area, record.positions, record.restored = node.area, node.positions, true
-    record.saw = { node.seen, node.width, more and more.states }
-    if more then record.overrides, record.sight, record.linger = more.overrides, more.sight, more.linger end
+    record.saw = { node.seen, node.width, node.states }
+    record.overrides, record.sight, record.linger = node.overrides, node.sight, node.linger
     self:own_record(record)
   end
 end
@@ -159,7 +153,7 @@ end
 function snapshot.bring(self, list)
   for _, hand in ipairs(list) do
     self.outbox:keep(hand.id, 1, hand.life, hand.kind, hand.x, hand.y, hand.z)
-    self.traits[hand.id] = hand.extra.traits
+    self.traits[hand.id] = hand.traits
     keep_nodes(self, hand)
   end
   if list.walls then building.wish(self, "all", list.walls) end
