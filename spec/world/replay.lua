@@ -11,7 +11,7 @@ local aoi = require "aoi"
 local hearing = require "spec.world.hearing"
 local new_sight = require("aoi.sight").new
 local new_sync = require("aoi.sync").new
-local log = require "aoi.skynet.world.log"
+local plain = require "aoi.skynet.world.plain"
 local tiles = require "aoi.skynet.world.tiles"
 local world = require "aoi.skynet.native" "world"
 
@@ -42,7 +42,7 @@ function Replay:take(epoch, line)
     phases = { {}, {}, {}, {}, {}, {}, {} }
     self.lines[epoch] = phases
   end
-  local command = log.read(line)
+  local command = assert(plain.read(line))
   table.insert(phases[command[1]], command)
 end
 
@@ -113,13 +113,12 @@ end
 
 function MAKE.override(self, id, node, target, how)
   if not self.space:has(target) or not self.space:area(id, node) then return end
-  self.space:override(id, node, target, how ~= "-" and how or nil)
+  self.space:override(id, node, target, how or nil)
 end
 
 -- It is now as this says, whatever was lost with a shard.
-function MAKE.restore(self, id, kind, life, x, y, z, ...)
-  local space, nodes = self.space, { ... }
-  z = math.type(z) and z or nil
+function MAKE.restore(self, id, kind, life, areas, x, y, z)
+  local space = self.space
   if not space:has(id) then
     MAKE.enter(self, id, kind, life, x, y, z)
   else
@@ -127,13 +126,9 @@ function MAKE.restore(self, id, kind, life, x, y, z, ...)
     MAKE.move(self, id, x, y, z)
     if space:kind(id) ~= kind then space:set_kind(id, kind) end
   end
-  local wanted = {}
-  for i = 1, #nodes, 2 do
-    wanted[nodes[i]] = true
-    MAKE.add(self, id, nodes[i], nodes[i + 1])
-  end
+  for node, area in pairs(areas) do MAKE.add(self, id, node, area) end
   for _, node in ipairs((space:nodes(id))) do
-    if not wanted[node] then space:remove_node(id, node) end
+    if not areas[node] then space:remove_node(id, node) end
   end
 end
 

@@ -31,6 +31,7 @@ local core = require "aoi.skynet.native" "world"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
 local directory = require "aoi.skynet.world.directory"
+local log = require "aoi.skynet.world.log"
 local outlet = require "aoi.skynet.world.outlet"
 local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
@@ -90,7 +91,7 @@ function recovery.bear(self, id, ent)
 end
 
 local function log_leave(self, id, life)
-  if self.log then self.log(self.closed, ("1 leave %d %d"):format(id, life)) end
+  if self.log then log.put(self, 1, "leave", id, life) end
 end
 
 --- Tells all shards that nothing but what they have been told of these lives is true.

@@ -30,6 +30,7 @@ local directory = require "aoi.skynet.world.directory"
 local distant = require "aoi.skynet.world.distant"
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
+local log = require "aoi.skynet.world.log"
 local outlet = require "aoi.skynet.world.outlet"
 local recovery = require "aoi.skynet.world.recovery"
 local snapshot = require "aoi.skynet.world.snapshot"
@@ -251,7 +252,7 @@ end
 
 -- One that goes on here after it was lost with another shard.
 local function bear_again(self, lists, id, ent)
-  if self.log then require("aoi.skynet.world.log").restored(self, id, ent) end
+  if self.log then log.restored(self, id, ent) end
   local owner = recovery.bear(self, id, ent)
   give(self, lists, newcomer(self, id, ent), owner)
 end
@@ -302,7 +303,7 @@ function Shard:close(number)
   end
   for _, release in ipairs(self.releases) do tell_home(self, lists, release.id, release.life, 0) end
   recovery.expire(self)
-  if self.log then require("aoi.skynet.world.log").commands(self) end
+  if self.log then log.commands(self) end
   for _, id in ipairs(self.births) do
     local ent = self.ents[id]
     if ent and ent.birth and not ent.past then bear(self, lists, id, ent) end
@@ -318,7 +319,7 @@ function Shard:close(number)
   traits.tell(self, function(shard, row) put(shard, epoch.TRAIT, row) end, self.bearing)
   distant.tell(self, put)
   forward_rows(self, put)
-  if self.log then require("aoi.skynet.world.log").moves(self) end
+  if self.log then log.moves(self) end
   local parts = {}
   for shard = 1, self.plan.shards do
     local part = epoch.part(router:part(shard), lists[shard], self.dimensions)

@@ -40,7 +40,7 @@ end
 
 local function put(shard, rec, target, how)
   if shard.router:life(target) then shard.core:override(rec.id, rec.number, target, how) end
-  if shard.log then log.override(shard, rec, target, how) end
+  if shard.log then log.put(shard, 7, "override", rec.id, rec.node, target, how or false) end
 end
 
 local function make_override(shard, rec, target)
