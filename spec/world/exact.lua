@@ -82,7 +82,7 @@ local function enter(self, who)
   local kind, home = self.random(7), world.home(who.id, self.plan.shards)
   local lives, owners, stamps = ask(self, home, "claim", "enter", { who.id }, { x, y }, { who.left or false })
   local shard = owners[1]
-  ask(self, shard, "enter", who.id, lives[1], kind, select(2, self.outbox:count()), stamps[1], x, y, z)
+  ask(self, shard, "enter", "enter", lives, kind, select(2, self.outbox:count()), stamps, { who.id, x, y, z })
   self.outbox:set(who.id, shard)
   who.x, who.y, who.z, who.kind, who.nodes, who.life = x, y, z, kind, {}, lives[1]
   self.todo[5][#self.todo[5] + 1] = who

@@ -241,26 +241,79 @@ function Member:request(name, ...) return caught(pcall(request, self, name, ...)
 
 -- Entities ----------------------------------------------------------------------------------------------------------
 
--- Where the home dies between the two, both again. more: as of the owner's `enter`; returns what that returns.
-local function enter(self, id, kind, x, y, z, more)
-  local at, left = home(self, id), self.left[id]
-  left = left and left.life or false
-  local ok, lives, owners, stamps = self:ask_shard(at, "claim", "enter", { id }, { x, y }, { left })
+-- Rows sorted by a key of their id: { [key] = { rows } }, each row id, x, y [, z].
+local function sort_rows(rows, n, values, key_of)
+  local sorted = {}
+  for i = 0, n - 1 do
+    local at = i * values
+    local key = key_of(rows[at + 1])
+    local list = sorted[key] or {}
+    sorted[key] = list
+    for v = 1, values do list[#list + 1] = rows[at + v] end
+  end
+  return sorted
+end
+
+local function release(self, list, values, lives)
+  for at, rows in pairs(sort_rows(list, #list // values, values, function(id) return home(self, id) end)) do
+    local ids, its = {}, {}
+    for i = 1, #rows, values do ids[#ids + 1], its[#its + 1] = rows[i], lives[rows[i]] end
+    self:ask_shard(at, "release", ids, its)
+  end
+end
+
+local function claim_all(self, name, rows, n, values)
+  local lives, owners, stamps, claimed = {}, {}, {}, {}
+  for at, list in pairs(sort_rows(rows, n, values, function(id) return home(self, id) end)) do
+    local ids, places, left = {}, {}, {}
+    for i = 1, #list, values do
+      ids[#ids + 1] = list[i]
+      places[#places + 1], places[#places + 2] = list[i + 1], list[i + 2]
+      left[#left + 1] = self.left[list[i]] and self.left[list[i]].life or false
+    end
+    local ok, got, holders, its = self:ask_shard(at, "claim", name, ids, places, left)
+    if not ok then
+      release(self, claimed, values, lives)
+      return false, got
+    end
+    table.move(list, 1, #list, #claimed + 1, claimed)
+    for i, id in ipairs(ids) do lives[id], owners[id], stamps[id] = got[i], holders[i], its[i] end
+  end
+  return true, lives, owners, stamps
+end
+
+-- Shard after shard. Where a home dies or a tile changes hands meanwhile, its rows are claimed again. Ids that have
+-- entered are added to `done`; of those that have not, no claim is left. name: of the method; more: of the one row, as
+-- of the owner's `enter`. Returns true and what that returns, or false and what was wrong.
+local function enter_rows(self, name, rows, n, values, kind, done, more)
+  local ok, lives, owners, stamps = claim_all(self, name, rows, n, values)
   if not ok then return false, lives end
-  local shard = owners[1]
-  local entered, reason = self:ask_shard(shard, "enter", id, lives[1], kind, self:batch(), stamps[1], x, y, z, more)
-  if entered ~= true then self:ask_shard(at, "release", { id }, lives) end
-  if entered == "stale" then return enter(self, id, kind, x, y, z, more) end
-  if not entered then return false, reason end
-  self.outbox:keep(id, shard, lives[1], kind, x, y, z)
-  return true, reason
+  local entered, reason = true, nil
+  for shard, list in pairs(sort_rows(rows, n, values, function(id) return owners[id] end)) do
+    if entered == true then
+      local ids, its = {}, {}
+      for i = 1, #list, values do ids[#ids + 1], its[#its + 1] = lives[list[i]], stamps[list[i]] end
+      entered, reason = self:ask_shard(shard, "enter", name, ids, kind, self:batch(), its, list, more)
+    end
+    if entered ~= true then release(self, list, values, lives) end
+    if entered == "stale" then
+      entered, reason = enter_rows(self, name, list, #list // values, values, kind, done, more)
+    elseif entered == true then
+      for i = 1, #list, values do
+        local z = values == 4 and list[i + 3] or nil
+        self.outbox:keep(list[i], shard, lives[list[i]], kind, list[i + 1], list[i + 2], z)
+        done[#done + 1] = list[i]
+      end
+    end
+  end
+  return entered == true, reason
 end
 
 local function enter_checked(self, id, x, y, z, kind, more)
   id = argument.integer(id, 1, "enter", 0)
   argument.place(self.dimensions, 2, "enter", x, y, z)
   kind = kind == nil and 1 or argument.integer(kind, self.dimensions + 2, "enter", 0)
-  return enter(self, id, kind, x, y, z, more)
+  return enter_rows(self, "enter", { id, x, y, z }, 1, self.dimensions + 1, kind, {}, more)
 end
 
 function own.enter(self, id, x, y, ...)
@@ -283,74 +336,6 @@ function Member:request_enter(e, more)
   return caught(pcall(enter_checked, self, e.id, e.x, e.y, z, e.kind, more))
 end
 
--- Rows sorted by a key of their id: { [key] = { rows } }, each row id, x, y [, z].
-local function sort_rows(rows, n, values, key_of)
-  local sorted = {}
-  for i = 0, n - 1 do
-    local at = i * values
-    local key = key_of(rows[at + 1])
-    local list = sorted[key] or {}
-    sorted[key] = list
-    for v = 1, values do list[#list + 1] = rows[at + v] end
-  end
-  return sorted
-end
-
-local function release(self, list, values, lives)
-  for at, rows in pairs(sort_rows(list, #list // values, values, function(id) return home(self, id) end)) do
-    local ids, its = {}, {}
-    for i = 1, #rows, values do ids[#ids + 1], its[#its + 1] = rows[i], lives[rows[i]] end
-    self:ask_shard(at, "release", ids, its)
-  end
-end
-
-local function claim_all(self, rows, n, values)
-  local lives, owners, stamps, claimed = {}, {}, {}, {}
-  for at, list in pairs(sort_rows(rows, n, values, function(id) return home(self, id) end)) do
-    local ids, places, left = {}, {}, {}
-    for i = 1, #list, values do
-      ids[#ids + 1] = list[i]
-      places[#places + 1], places[#places + 2] = list[i + 1], list[i + 2]
-      left[#left + 1] = self.left[list[i]] and self.left[list[i]].life or false
-    end
-    local ok, got, holders, its = self:ask_shard(at, "claim", "enter_many", ids, places, left)
-    if not ok then
-      release(self, claimed, values, lives)
-      return false, got
-    end
-    table.move(list, 1, #list, #claimed + 1, claimed)
-    for i, id in ipairs(ids) do lives[id], owners[id], stamps[id] = got[i], holders[i], its[i] end
-  end
-  return true, lives, owners, stamps
-end
-
--- Shard after shard. Where a home dies or a tile changes hands meanwhile, its rows are claimed again, as in `enter`.
--- Ids that have entered are added to `done`; of those that have not, no claim is left.
-local function enter_rows(self, rows, n, values, kind, done)
-  local ok, lives, owners, stamps = claim_all(self, rows, n, values)
-  if not ok then return false, lives end
-  local entered, reason = true, nil
-  for shard, list in pairs(sort_rows(rows, n, values, function(id) return owners[id] end)) do
-    if entered == true then
-      local ids, its = {}, {}
-      for i = 1, #list, values do ids[#ids + 1], its[#its + 1] = lives[list[i]], stamps[list[i]] end
-      entered, reason = self:ask_shard(shard, "enter_many", ids, kind, self:batch(), its, list)
-    end
-    if entered ~= true then release(self, list, values, lives) end
-    if entered == "stale" then
-      entered, reason = enter_rows(self, list, #list // values, values, kind, done)
-    elseif entered == true then
-      for i = 1, #list, values do
-        local z = values == 4 and list[i + 3] or nil
-        self.outbox:keep(list[i], shard, lives[list[i]], kind, list[i + 1], list[i + 2], z)
-        done[#done + 1] = list[i]
-      end
-    end
-  end
-  if entered == true then return true end
-  return false, reason
-end
-
 --- All or none: where another service takes an id while its row is claimed again, what has entered by then leaves.
 function own.enter_many(self, rows, given, ...)
   local n, values = argument.rows(rows, given, self.dimensions + 1, "enter_many")
@@ -361,7 +346,7 @@ function own.enter_many(self, rows, given, ...)
   end
   kind = kind == nil and 1 or argument.integer(kind, 3, "enter_many", 0)
   local done = {}
-  local ok, reason = enter_rows(self, rows, n, values, kind, done)
+  local ok, reason = enter_rows(self, "enter_many", rows, n, values, kind, done)
   for i = 1, ok and 0 or #done do own.leave(self, done[i]) end
   return ok, reason
 end

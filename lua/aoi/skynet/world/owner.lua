@@ -38,36 +38,29 @@ local function add_more(shard, client, id, more)
   error(err, 0)
 end
 
---- Its id has been claimed, with that stamp, and its coordinates have been checked. batch: the client's last one
--- before; moves of that and older ones were of a former life. more: what it has from then on, nodes and view: lists of
--- what add_node and add_client take. Returns a list of the nodes' areas.
-function commands.enter(shard, client, id, life, kind, batch, stamp, x, y, z, more)
-  directory.check_claim(shard, id, stamp)
-  if shard.ents[id] then fail(1, "enter", "entity %d is already in the world", id) end
-  local ent = { life = life, client = client, kind = kind, birth = { x = x, y = y, z = z, batch = batch } }
-  clients.own(shard, id, ent)
-  shard.sent_on[id] = nil
-  if shard.blank then
-    ent.past, shard.returning[id] = true, true -- it would see nothing yet
-  else
-    shard.births[#shard.births + 1] = id
-  end
-  return more and add_more(shard, client, id, more)
-end
-
---- lives, stamps of their claims, rows: id, x, y [, z].
-function commands.enter_many(shard, client, lives, kind, batch, stamps, rows)
+--- Their ids have been claimed, with these stamps, and their coordinates have been checked. name: of the method; rows:
+-- id, x, y [, z]. batch: the client's last one before; moves of that and older ones were of a former life. more: what
+-- the one of them has from then on, nodes and view: lists of what add_node and add_client take. Returns a list of the
+-- nodes' areas.
+function commands.enter(shard, client, name, lives, kind, batch, stamps, rows, more)
   local values = shard.dimensions + 1
   for i = 1, #lives do
-    local at = (i - 1) * values + 1
-    directory.check_claim(shard, rows[at], stamps[i])
-    if shard.ents[rows[at]] then fail(1, "enter_many", "entity %d is already in the world", rows[at]) end
+    local id = rows[(i - 1) * values + 1]
+    directory.check_claim(shard, id, stamps[i])
+    if shard.ents[id] then fail(1, name, "entity %d is already in the world", id) end
   end
   for i = 1, #lives do
-    local at = (i - 1) * values + 1
-    local z = values == 4 and rows[at + 3] or nil
-    commands.enter(shard, client, rows[at], lives[i], kind, batch, stamps[i], rows[at + 1], rows[at + 2], z)
+    local id, x, y, z = table.unpack(rows, (i - 1) * values + 1, i * values)
+    clients.own(shard, id, { life = lives[i], client = client, kind = kind, past = shard.blank or nil,
+                             birth = { x = x, y = y, z = z, batch = batch } })
+    shard.sent_on[id] = nil
+    if shard.blank then -- it would see nothing yet
+      shard.returning[id] = true
+    else
+      shard.births[#shard.births + 1] = id
+    end
   end
+  return more and add_more(shard, client, rows[1], more)
 end
 
 --- n: as of recovery.lua: after the death of a shard.
