@@ -235,52 +235,41 @@ for _, name in ipairs { "viewers", "knowers", "broadcast" } do
   end
 end
 
---- What is in the area and was this shard's own in the last epoch; arguments as of a space.
-function commands.near_here(shard, _, ...)
-  local list, count = methods.answered(methods.invoke(shard.core, "near", ...))
-  local n = 0
-  for i = 1, count do
+-- Puts behind the n rows of `own`, an id and so on, what was this shard's own in the last epoch of rows `first` to
+-- `last` of a list. Returns how many rows there are then.
+local function keep_own(shard, own, n, list, first, last, width)
+  for i = (first - 1) * width + 1, last * width, width do
     if not shard.router:ghost(list[i]) then
+      table.move(list, i, i + width - 1, n * width + 1, own)
       n = n + 1
-      list[n] = list[i]
     end
   end
-  for i = count, n + 1, -1 do list[i] = nil end
-  return list, n
+  return n
 end
 
---- As that of a space, of its own.
+--- As those of a space, of its own.
+for name, width in pairs { near = 1, sweep = 2 } do
+  commands[name .. "_here"] = function(shard, _, ...)
+    local list, count = methods.answered(methods.invoke(shard.core, name, ...))
+    local own = {}
+    return own, keep_own(shard, own, 0, list, 1, count, width)
+  end
+end
+
 function commands.near_many_here(shard, _, ...)
   local list, _, ends = methods.answered(methods.invoke(shard.core, "near_many", ...))
   local own, n, first, last = {}, 0, 1, {}
   for row, stop in ipairs(ends) do
-    for i = first, stop do
-      if not shard.router:ghost(list[i]) then
-        n = n + 1
-        own[n] = list[i]
-      end
-    end
+    n = keep_own(shard, own, n, list, first, stop, 1)
     first, last[row] = stop + 1, n
   end
   return own, n, last
 end
 
-function commands.sweep_here(shard, _, ...)
-  local list, count = methods.answered(methods.invoke(shard.core, "sweep", ...))
-  local own, n = {}, 0
-  for i = 1, 2 * count, 2 do
-    if not shard.router:ghost(list[i]) then
-      own[2 * n + 1], own[2 * n + 2] = list[i], list[i + 1]
-      n = n + 1
-    end
-  end
-  return own, n
-end
-
 --- Up to n of its own, nearest first, with their squared distances.
 function commands.nearest_here(shard, _, n, radius, mask, x, y, z)
   local core, count = shard.core, shard.core:count()
-  local ids, distances, ask, found = {}, {}, n
+  local own, ask, found = {}, n
   repeat -- ghosts are among the answers: ask for more until there are n own ones
     local list, got
     if z then
@@ -291,16 +280,16 @@ function commands.nearest_here(shard, _, n, radius, mask, x, y, z)
     found = 0
     for i = 1, got do
       if found < n and not shard.router:ghost(list[i]) then
-        found = found + 1
         local px, py, pz = core:position(list[i])
         local dx, dy, dz = px - x, py - y, z and pz - z or 0
-        ids[found], distances[found] = list[i], dx * dx + dy * dy + dz * dz
+        own[2 * found + 1], own[2 * found + 2] = list[i], dx * dx + dy * dy + dz * dz
+        found = found + 1
       end
     end
     local all = got < ask
     ask = 2 * ask
   until found == n or all or ask > 2 * count
-  return ids, distances
+  return own, found
 end
 
 --- Walls, by the world's ids.

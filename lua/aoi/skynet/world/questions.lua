@@ -57,8 +57,9 @@ local function ask_all(self, find, name, ...)
   return true, answers, shards
 end
 
--- The answers of several shards, each a list, one behind the other, and the epoch. None stands there twice.
-local function gather(self, find, width, name, ...)
+-- The answers of several shards, each a list of rows, one behind the other, and the epoch. None stands there twice,
+-- as its first values say: one or two.
+local function gather(self, find, width, firsts, name, ...)
   local ok, answers, shards, epoch = ask_all(self, find, name, ...)
   if not ok then return false, answers end
   self.answered_at = epoch
@@ -66,7 +67,7 @@ local function gather(self, find, width, name, ...)
   for _, shard in ipairs(shards) do
     local list, count = answers[shard][3], answers[shard][4]
     for i = 1, count * width, width do
-      local key = width == 1 and list[i] or list[i] .. " " .. list[i + 1]
+      local key = firsts == 1 and list[i] or list[i] .. " " .. list[i + 1]
       if not seen[key] then
         seen[key] = true
         table.move(list, i, i + width - 1, n * width + 1, all)
@@ -89,7 +90,7 @@ local function viewers(self, id)
     local ok, shards = self:ask_owner("viewers", id)
     if not ok then return false, shards end
     local asked_at = self.answered_at
-    local good, list, n = gather(self, function() return shards end, 2, "viewers_here", id)
+    local good, list, n = gather(self, function() return shards end, 2, 2, "viewers_here", id)
     if not good then return false, list end
     local even = #shards > 0 and self.answered_at == asked_at
     if even or #shards == 0 or round == MOST_ROUNDS then
@@ -179,10 +180,20 @@ end
 local function near(self, x, y, ...)
   argument.place(self.dimensions, 1, "near", x, y, (...))
   local area = self.dimensions == 3 and select(2, ...) or (...)
-  return gather(self, around(self, x, y, area), 1, "near_here", x, y, ...)
+  return gather(self, around(self, x, y, area), 1, 1, "near_here", x, y, ...)
 end
 
--- By time, equal ones by id, as a space does it. The shards say what is wrong with the radius.
+-- Entities with a number each, by that, equal ones by id, as a space does it: a list of pairs.
+local function gather_by_number(self, find, name, ...)
+  local ok, list, n = gather(self, find, 2, 1, name, ...)
+  if not ok then return false, list end
+  local sorted = {}
+  for i = 1, n do sorted[i] = { list[2 * i - 1], list[2 * i] } end
+  table.sort(sorted, function(a, b) return a[2] < b[2] or a[2] == b[2] and a[1] < b[1] end)
+  return true, sorted
+end
+
+-- By time. The shards say what is wrong with the radius.
 local function sweep(self, ...)
   local d = self.dimensions
   local at = { ... }
@@ -191,13 +202,11 @@ local function sweep(self, ...)
   local function half(i) return math.abs(at[d + i] - at[i]) / 2 + radius end
   local function middle(i) return at[i] / 2 + at[d + i] / 2 end
   local function find() return self.around(middle(1), middle(2), half(1), half(2)) end
-  local ok, list, n = gather(self, find, 2, "sweep_here", ...)
-  if not ok then return false, list end
-  local hits, sorted = {}, {}
-  for i = 1, n do hits[i] = { list[2 * i - 1], list[2 * i] } end
-  table.sort(hits, function(a, b) return a[2] < b[2] or a[2] == b[2] and a[1] < b[1] end)
-  for i, hit in ipairs(hits) do sorted[2 * i - 1], sorted[2 * i] = hit[1], hit[2] end
-  return true, sorted, n
+  local ok, hits = gather_by_number(self, find, "sweep_here", ...)
+  if not ok then return false, hits end
+  local list = {}
+  for i, hit in ipairs(hits) do list[2 * i - 1], list[2 * i] = hit[1], hit[2] end
+  return true, list, #hits
 end
 
 -- The shards within reach of any row, as one rectangle.
@@ -241,24 +250,7 @@ local function near_many(self, rows, area, mask)
   return true, all, n, ends
 end
 
--- Nearest first, equal ones by id, as a space does it.
-local function merge_nearest(self, find, n, ...)
-  local ok, answers, shards, epoch = ask_all(self, find, "nearest_here", n, ...)
-  if not ok then return false, answers end
-  local found, seen = {}, {}
-  for _, shard in ipairs(shards) do
-    local ids, distances = answers[shard][3], answers[shard][4]
-    for i, id in ipairs(ids) do
-      if not seen[id] then found[#found + 1], seen[id] = { id, distances[i] }, true end
-    end
-  end
-  table.sort(found, function(a, b) return a[2] < b[2] or a[2] == b[2] and a[1] < b[1] end)
-  local list = {}
-  for i = 1, math.min(n, #found) do list[i] = found[i][1] end
-  self.answered_at = epoch
-  return true, list, #list
-end
-
+-- Nearest first.
 local function nearest(self, x, y, ...)
   local z, n, radius, mask = nil, ...
   if self.dimensions == 3 then z, n, radius, mask = ... end
@@ -266,7 +258,11 @@ local function nearest(self, x, y, ...)
   n = argument.integer(n, self.dimensions + 1, "nearest", 0)
   local bounded = radius and math.type(radius) and radius >= 0
   local find = bounded and function() return self.around(x, y, radius, radius) end or all_shards(self)
-  return merge_nearest(self, find, n, radius, mask, x, y, z)
+  local ok, found = gather_by_number(self, find, "nearest_here", n, radius, mask, x, y, z)
+  if not ok then return false, found end
+  local list = {}
+  for i = 1, math.min(n, #found) do list[i] = found[i][1] end
+  return true, list, #list
 end
 
 local function sum(self, name)
@@ -313,6 +309,6 @@ return function(own)
   own.viewers, own.near, own.nearest, own.stats, own.check = viewers, near, nearest, stats, check
   own.snapshot, own.explain, own.where = save_all, explain, where
   own.knowers, own.broadcast, own.sweep, own.near_many = knowers, broadcast, sweep, near_many
-  function own.ids(self) return gather(self, all_shards(self), 1, "ids_here") end
+  function own.ids(self) return gather(self, all_shards(self), 1, 1, "ids_here") end
   function own.count(self) return sum(self, "count_here") end
 end
