@@ -165,6 +165,23 @@ describe("arguments of a world", function()
     end, { { "pin", 1, 99 }, { "pin", 1, 1 }, { "unpin", 1, 99 } })
   end)
 
+  it("radius, facing and mask of a node become those of a map", function()
+    local areas = {}
+    same_errors(function(space)
+      space:enter(1, 5, 5)
+      space:add_node(1, 1, 5, {})
+      space:add_node(1, 2, { shape = "sector", radius = 3, facing = 1, angle = 1, mask = 5 }, {})
+      space:set_radius(1, 1, 6, 7)
+      space:set_mask(1, 1, 6)
+      space:set_facing(1, 2, 2)
+      table.insert(areas, { space:area(1, 1), space:area(1, 2), space:radius(1, 1) })
+    end, {
+      { "set_radius", 1, 1, -1 }, { "set_radius", 1, 1, 5, 4 }, { "set_radius", 1, 2, 5 }, { "set_facing", 1, 1, 0 },
+      { "set_mask", 1, 1 }, { "set_mask", 1, 1, "x" }, { "set_radius", 1, 1, 0 / 0 }, { "set_radius", 1, 3, 5 },
+    })
+    assert.same(areas[1], areas[2])
+  end)
+
   it("moves are those of a map", function()
     local texts = same_errors(function(space) space:enter(5, 10, 10) end, {
       { "move", 5, 1, 2 }, { "move", 5, 1, 2, 3 }, { "move", 5.5, 1, 2 }, { "move", "5", 1, 2 }, { "move", 5, "1", 2 },

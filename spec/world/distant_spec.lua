@@ -48,7 +48,7 @@ end
 -- No shard has a ghost, a follower or a question that nothing needs.
 local function check_forgotten(net)
   for _, shard in ipairs(net.shards) do
-    assert.equal(0, (select(2, shard.router:distant())), "a ghost that nothing needs")
+    assert.equal(0, (select(2, shard.router:ids "distant")), "a ghost that nothing needs")
     assert.is_nil(next(shard.asked), "a shard still asks for a target")
     assert.is_nil(next(shard.targets), "a shard still knows a target")
     for id in pairs(shard.ents) do

@@ -404,7 +404,7 @@ function Run:verify()
   local real, total = {}, 0
   for number, shard in ipairs(self.shards) do
     shard:check()
-    local ids, n = shard.router:reals()
+    local ids, n = shard.router:ids "own"
     total = total + n
     for i = 1, n do
       assert(not real[ids[i]], "an entity is real twice")

@@ -61,32 +61,6 @@ static int r_unpack(lua_State *L) {
     return 2;
 }
 
-/* repack(bytes, reach, field, value [, keep]): with another radius (and keep), facing or mask. */
-static int r_repack(lua_State *L) {
-    world_router *r = world_self(L);
-    laoi_area_arg a;
-    check_area(L, 2, r->space->dims, &a);
-    double reach = laoi_number(L, 3);
-    const char *field = luaL_checkstring(L, 4);
-    if (!strcmp(field, "mask")) {
-        a.area.mask = (uint64_t)laoi_integer(L, 5);
-    } else if (!strcmp(field, "facing")) {
-        if (a.area.shape != AOI_SECTOR)
-            return laoi_argerror(L, 4, "a %s has no 'facing': only sectors have", aoi_shape_name(a.area.shape));
-        a.area.facing = laoi_finite(L, 5);
-    } else {
-        if (a.area.shape != AOI_SQUARE && a.area.shape != AOI_CIRCLE)
-            return laoi_argerror(L, 4, "set_radius is for squares and circles, not for a %s: use set_area",
-                                 aoi_shape_name(a.area.shape));
-        a.area.radius = laoi_radius(L, 5);
-        a.area.margin = 0;
-        a.area.keep = lua_isnoneornil(L, 6) ? 0 : laoi_number(L, 6);
-        if (!lua_isnoneornil(L, 6) && !(a.area.keep >= a.area.radius))
-            return laoi_argerror(L, 6, "keep must not be less than radius");
-    }
-    return push_checked(L, r, 5, &a.area, reach);
-}
-
 /* ---- nodes of the core ------------------------------------------------------------------------------------------- */
 
 /* What a node of a sight saw, into r->ids: pairs of an id and a state.  First come those that the node holds on to, then those
@@ -250,8 +224,13 @@ static int l_check_area(lua_State *L) {
 }
 
 const luaL_Reg world_area_methods[] = {
-    {"pack", r_pack},   {"unpack", r_unpack}, {"repack", r_repack}, {"seen", r_seen},
-    {"adopt", r_adopt}, {"drop", r_drop},     {"set", r_set},       {"adopt_past_walls", r_adopt_past_walls},
+    {"pack", r_pack},
+    {"unpack", r_unpack},
+    {"seen", r_seen},
+    {"adopt", r_adopt},
+    {"drop", r_drop},
+    {"set", r_set},
+    {"adopt_past_walls", r_adopt_past_walls},
     {NULL, NULL},
 };
 

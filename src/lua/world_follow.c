@@ -101,25 +101,6 @@ static int r_follow(lua_State *L) {
     return world_reconsider(r, slot) ? 0 : laoi_nomemory(L);
 }
 
-/* distant(): the ghosts that are here though their tiles do not concern this shard: a list of ids, and their number. */
-static int r_distant(lua_State *L) {
-    world_router *r = world_self(L);
-    const aoi_world *w = &r->space->core->world;
-    int n = 0;
-    lua_newtable(L);
-    for (uint32_t i = 0; i < w->entity_top && i < r->record_cap; i++) {
-        double pos[3];
-        if (!aoi_is_live(w->entities[i].generation) || r->records[i].flags & WORLD_REAL) continue;
-        (void)aoi_position(r->space->core, (aoi_entity){i, w->entities[i].generation}, pos);
-        uint32_t audience = world_audience(r->map, world_tile(r->map, pos[0], pos[1]));
-        if (world_has_member(r->map, audience, r->self)) continue;
-        laoi_pushinteger(L, w->entities[i].id);
-        lua_rawseti(L, -2, ++n);
-    }
-    lua_pushinteger(L, n);
-    return 2;
-}
-
 /* doubt(id): a ghost that no owner has named yet: it may be named as one that comes near. */
 static int r_doubt(lua_State *L) {
     world_router *r = world_self(L);
@@ -140,5 +121,4 @@ static int r_want(lua_State *L) {
     return 0;
 }
 
-const luaL_Reg world_follow_methods[] = {
-    {"follow", r_follow}, {"distant", r_distant}, {"doubt", r_doubt}, {"want", r_want}, {NULL, NULL}};
+const luaL_Reg world_follow_methods[] = {{"follow", r_follow}, {"doubt", r_doubt}, {"want", r_want}, {NULL, NULL}};

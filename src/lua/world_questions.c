@@ -41,24 +41,36 @@ static int r_counts(lua_State *L) {
     return 5;
 }
 
-/* reals([buf]): the ids of all own entities, and their number. */
-static int r_reals(lua_State *L) {
+enum { OWN, DISTANT, DOUBTED };
+
+static bool is_among(const world_router *r, uint32_t slot, int what, int64_t epoch) {
+    const world_record *record = r->records + slot;
+    double pos[3];
+    if (what == OWN) return world_is_own(record);
+    if (what == DOUBTED) return record->doubted && record->doubted <= epoch;
+    (void)aoi_position(r->space->core, (aoi_entity){slot, r->space->core->world.entities[slot].generation}, pos);
+    return !(record->flags & WORLD_REAL) &&
+           !world_has_member(r->map, world_audience(r->map, world_tile(r->map, pos[0], pos[1])), r->self);
+}
+
+/* ids(what [, epoch]): a list of the "own" entities; of the ghosts that are "distant", here though their tiles do not concern
+ * this shard; or of those that have been "doubted" since that epoch or an earlier one; and their number. */
+static int r_ids(lua_State *L) {
+    static const char *const whats[] = {"own", "distant", "doubted", NULL};
     world_router *r = world_self(L);
-    lua_settop(L, 2);
-    laoi_buffer(L, 2, r->space->core->world.entity_count);
-    r = world_self(L);
     const aoi_world *w = &r->space->core->world;
+    const int what = luaL_checkoption(L, 2, NULL, whats);
+    const int64_t epoch = what == DOUBTED ? laoi_integer(L, 3) : 0;
     int64_t n = 0;
-    for (uint32_t i = 0; i < w->entity_top; i++) {
-        if (!aoi_is_live(w->entities[i].generation) || i >= r->record_cap || !world_is_own(r->records + i)) continue;
+    lua_newtable(L);
+    for (uint32_t i = 0; i < w->entity_top && i < r->record_cap; i++) {
+        if (!aoi_is_live(w->entities[i].generation) || !is_among(r, i, what, epoch)) continue;
         laoi_pushinteger(L, w->entities[i].id);
-        lua_rawseti(L, 3, (laoi_index)++n);
+        lua_rawseti(L, -2, (laoi_index)++n);
     }
-    lua_pushnil(L);
-    lua_rawseti(L, 3, (laoi_index)n + 1);
     laoi_pushinteger(L, n);
     return 2;
 }
 
 const luaL_Reg world_question_methods[] = {
-    {"where", r_where}, {"life", r_life}, {"counts", r_counts}, {"reals", r_reals}, {NULL, NULL}};
+    {"where", r_where}, {"life", r_life}, {"counts", r_counts}, {"ids", r_ids}, {NULL, NULL}};

@@ -4,7 +4,7 @@
  *   remap      own entities go to the shards that own their tiles now, or are named to those that must hear of them now
  *   retell     every own entity is named as NEAR to its whole audience; every ghost is doubted
  *   (apply)    a ghost that is named is doubted no more: world_parts.c
- *   doubted    what nobody has named is the dead shard's: it waits, and then leaves
+ *   ids        what nobody has named is the dead shard's: it waits, and then leaves
  *   restored   what goes on after it was lost is named, too */
 #include "lua/world.h"
 
@@ -43,23 +43,6 @@ static int r_retell(lua_State *L) {
     return 0;
 }
 
-/* doubted(epoch): the ghosts that have been doubted since that epoch or an earlier one, a list, and their number. */
-static int r_doubted(lua_State *L) {
-    world_router *r = world_self(L);
-    const aoi_world *w = &r->space->core->world;
-    uint32_t epoch = (uint32_t)laoi_integer(L, 2);
-    int n = 0;
-    lua_newtable(L);
-    for (uint32_t i = 0; i < w->entity_top && i < r->record_cap; i++) {
-        uint32_t since = r->records[i].doubted;
-        if (!since || since > epoch || !aoi_is_live(w->entities[i].generation)) continue;
-        laoi_pushinteger(L, w->entities[i].id);
-        lua_rawseti(L, -2, ++n);
-    }
-    lua_pushinteger(L, n);
-    return 2;
-}
-
 /* An entity that comes into the world tells its audience, but not its owner; this shard only where it comes back. */
 static int tell_new(lua_State *L, int tag) {
     world_router *r = world_self(L);
@@ -93,5 +76,5 @@ static int r_restored(lua_State *L) {
     return tell_new(L, WORLD_NEAR);
 }
 
-const luaL_Reg world_retell_methods[] = {{"remap", r_remap}, {"retell", r_retell},     {"doubted", r_doubted},
-                                         {"born", r_born},   {"restored", r_restored}, {NULL, NULL}};
+const luaL_Reg world_retell_methods[] = {
+    {"remap", r_remap}, {"retell", r_retell}, {"born", r_born}, {"restored", r_restored}, {NULL, NULL}};

@@ -8,19 +8,13 @@
 
 local epoch = require "aoi.skynet.world.epoch"
 local followers = require "aoi.skynet.world.followers"
+local methods = require "aoi.skynet.methods"
 local outlet = require "aoi.skynet.world.outlet"
 local strays = require "aoi.skynet.world.strays"
 local targets = require "aoi.skynet.world.targets"
 local traits = require "aoi.skynet.world.traits"
 local views = require "aoi.skynet.views"
 local wire = require "aoi.skynet.wire"
-
--- The router takes an area behind itself, as add_client has it behind the entity, the others behind that and the node.
-local function checked(name, less, f, ...)
-  local ok, result = wire.call_as(f, name, less, ...)
-  if ok then return result end
-  error(result, 0)
-end
 
 return function(Shard)
   function Shard:begin()
@@ -99,14 +93,24 @@ return function(Shard)
     if not with_entity then self.removed[#self.removed + 1] = rec end
   end
 
-  --- An area as bytes, for the method of that name.
+  --- An area as bytes, for the method of that name. The router takes it behind itself, add_client behind the entity,
+  -- the others behind that and the node.
   function Shard:pack(name, area)
-    return checked(name, name == "add_client" and 0 or -1, self.router.pack, self.router, area, self.plan.reach)
+    local less = name == "add_client" and 0 or -1
+    local ok, result = wire.call_as(self.router.pack, name, less, self.router, area, self.plan.reach)
+    if ok then return result end
+    error(result, 0)
   end
 
-  --- The area of a node with another radius, facing or mask.
+  --- The area of a node as that method makes it, in a space of the shard's own.
   function Shard:repack(name, rec, ...)
-    return checked(name, 2, self.router.repack, self.router, rec.area, self.plan.reach, ...)
+    local space = views.scratch(self)
+    space:add_node(1, 1, (self.router:unpack(rec.area)))
+    local ok, err = methods.invoke(space, name, 1, 1, ...)
+    local area = space:area(1, 1)
+    space:remove_node(1, 1)
+    methods.answered(ok, err)
+    return self:pack(name, area)
   end
 
   --- Of a client view, or a list of them: no farther than the world's reach.

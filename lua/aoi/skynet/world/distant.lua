@@ -146,7 +146,7 @@ local function look(shard)
     if shard.router:life(target) ~= life or doubted then shard.asking[target] = AGAIN end
     if doubted and shard.closed - doubted > 2 * REPEATS then leave(shard, target) end
   end
-  local list, n = shard.router:distant()
+  local list, n = shard.router:ids "distant"
   for i = 1, n do
     local id = list[i]
     local life, _, doubted = shard.router:life(id), shard.router:ghost(id)

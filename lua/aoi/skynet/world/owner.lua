@@ -89,10 +89,10 @@ function commands.set_area(shard, client, id, number, area)
   return change(shard, rec, shard:pack("set_area", area))
 end
 
-for name, field in pairs { set_radius = "radius", set_facing = "facing", set_mask = "mask" } do
+for _, name in ipairs { "set_radius", "set_facing", "set_mask" } do
   commands[name] = function(shard, client, id, number, ...)
     local rec = node(shard, client, id, number, name)
-    return change(shard, rec, shard:repack(name, rec, field, ...))
+    return change(shard, rec, shard:repack(name, rec, ...))
   end
 end
 
@@ -304,7 +304,7 @@ function commands.of_sight(shard, _, name, first, ...)
 end
 
 function commands.ids_here(shard)
-  local list, n = shard.router:reals()
+  local list, n = shard.router:ids "own"
   for id, ent in pairs(shard.ents) do
     if ent.birth then
       n = n + 1

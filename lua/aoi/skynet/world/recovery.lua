@@ -223,7 +223,7 @@ function recovery.drop_doubted(self)
   if not first or self.closed < first.ends then return end
   table.remove(self.fulls, 1)
   if not self.fulls[1] then self.superseded = {} end
-  local list, n = self.router:doubted(first[1])
+  local list, n = self.router:ids("doubted", first[1])
   for i = 1, n do self.core:leave(list[i]) end
 end
 

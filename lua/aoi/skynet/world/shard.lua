@@ -558,7 +558,7 @@ function Shard:check()
       error(("entity %d is none of shard %d's own"):format(id, self.number), 0)
     end
   end
-  local _, n = self.router:reals()
+  local _, n = self.router:ids "own"
   for _, ent in pairs(self.ents) do n = n - (ent.birth and 0 or 1) end
   if n ~= 0 and self.closed == self.applied then
     error(("shard %d has %d entities too many"):format(self.number, n), 0)
