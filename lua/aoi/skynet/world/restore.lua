@@ -13,7 +13,7 @@
 --   member.claimed[id]    it has been claimed at its home, and no shard has taken it yet
 --   record.area           of each node of this client, packed; record.ends: the epoch with which it ends
 --   record.saw            what the node saw in a snapshot, and has yet to be heard: bytes and their width
---   member.lent[handle]   nodes that this client has added for others: { id, node, handle, area, positions, to }
+--   member.lent[handle]   nodes that this client has added for others: { watcher, node, handle, to, area, positions }
 --   member.views[id]      client views: { area, options, client, fd, life of the entity, pins: lives by target }
 --   member.traits[id]     of own entities: traits.lua
 
@@ -77,16 +77,12 @@ local function copy_of(overrides)
   return next(copy) and copy or nil
 end
 
+-- As a HAND row has it. What others have heard of a node that has been lent is not known.
 local function node_of(self, record)
-  local seen, width, states = table.unpack(record.saw or { heard(self, record.handle) }, 1, 3)
-  return { node = record.node, client = self.number, handle = record.handle, area = record.area, seen = seen,
-           width = width, positions = record.positions, overrides = copy_of(record.overrides),
-           sight = record.sight, linger = record.linger, states = states }
-end
-
-local function lent_node(one)
-  return { node = one.node, client = one.to, handle = one.handle, area = one.area, seen = "", width = 4,
-           positions = one.positions, overrides = copy_of(one.overrides), sight = one.sight, linger = one.linger }
+  local saw = record.to and { "", 4 } or record.saw or { heard(self, record.handle) }
+  return { node = record.node, client = record.to or self.number, handle = record.handle, area = record.area,
+           seen = saw[1], width = saw[2], states = saw[3], positions = record.positions,
+           overrides = copy_of(record.overrides), sight = record.sight, linger = record.linger }
 end
 
 -- life: of the entity, nil: any.
@@ -106,7 +102,7 @@ local function with_nodes(self, entity)
     if record.area and not record.ends then table.insert(entity.nodes, node_of(self, record)) end
   end
   for _, one in pairs(self.lent) do
-    if one.id == entity.id then table.insert(entity.nodes, lent_node(one)) end
+    if one.watcher == entity.id then table.insert(entity.nodes, node_of(self, one)) end
   end
   return entity
 end
@@ -259,9 +255,9 @@ local function restore_foreign(self)
   end
   for _, handle in ipairs((sorted_keys(self.lent))) do
     local one = self.lent[handle]
-    local foreign = one and not self.outbox:owns(one.id)
-    local function make() return lent_node(one) end
-    if foreign and not put("restore_node", one.id, make) then self.lent[handle] = nil end
+    local foreign = one and not self.outbox:owns(one.watcher)
+    local function make() return node_of(self, one) end
+    if foreign and not put("restore_node", one.watcher, make) then self.lent[handle] = nil end
   end
   for _, id in ipairs((sorted_keys(self.views))) do
     local view = not self.outbox:owns(id) and view_of(self, id)
@@ -290,7 +286,7 @@ local function end_orphans(self)
   for _, handle in ipairs((sorted_keys(self.lent))) do
     local one = self.lent[handle]
     if one and is_orphan(one.to) and self.lent[handle] == one then
-      drop(self.lent, handle, "remove_node", one.id, one.node, handle)
+      drop(self.lent, handle, "remove_node", one.watcher, one.node, handle)
     end
   end
   for _, id in ipairs((sorted_keys(self.views))) do

@@ -48,18 +48,18 @@ end
 
 -- The owner has added it, with that area as bytes; nil: it has not.
 local function finish(self, item, area)
-  local record = item.record
-  if not area and record then
+  local record = item.record or { watcher = item.id, node = item.node, handle = item.handle, to = item.to }
+  if not area and item.record then
     self.records[item.handle] = nil
     self.client:forget_record(record)
-  elseif area and record then
-    record.area, record.positions, record.sight, record.linger = area, item.positions, item.sight, item.linger
-    if self.records[item.handle] ~= record then return end -- it has already been closed
+  end
+  if not area then return end
+  record.area, record.positions, record.sight, record.linger = area, item.positions, item.sight, item.linger
+  if record.to then
+    self.lent[item.handle] = record
+  elseif self.records[item.handle] == record then -- else it has already been closed
     self.client.inbox:since(item.handle, self.answered_at + 1)
     self:own_record(record)
-  elseif area then
-    self.lent[item.handle] = { id = item.id, node = item.node, handle = item.handle, to = item.to,
-                               positions = item.positions, area = area, sight = item.sight, linger = item.linger }
   end
 end
 
@@ -105,7 +105,7 @@ local function kept_node(self, id, node)
   local record = self.mine[id] and self.mine[id][node]
   if record then return record end
   for _, one in pairs(self.lent) do
-    if one.id == id and one.node == node then return one end
+    if one.watcher == id and one.node == node then return one end
   end
 end
 
@@ -242,7 +242,7 @@ end
 --- What this client has lent on that entity has ended; node: that alone.
 local function forget_lent(self, id, node)
   for handle, one in pairs(self.lent) do
-    if one.id == id and (not node or one.node == node) then self.lent[handle] = nil end
+    if one.watcher == id and (not node or one.node == node) then self.lent[handle] = nil end
   end
 end
 
