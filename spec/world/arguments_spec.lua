@@ -279,4 +279,12 @@ describe("arguments of a world", function()
     world:on_late(nil)
     assert.is_nil(world.late)
   end)
+
+  it("a request is one of those that are listed, and no helper of theirs", function()
+    local shard, got = Shard.new { number = 1, plan = tiles.plan(PLAN) }, nil
+    for _, name in ipairs { "steal", "bury", "drop_node", "find", "node", "pack", "helpers" } do
+      shard:request(1, 0, function(...) got = { ... } end, name, 1, 2, 3)
+      assert.same({ false, 0, ("unknown request '%s'"):format(name) }, got)
+    end
+  end)
 end)
