@@ -8,75 +8,20 @@ if not string.pack then
   return
 end
 
-local aoi = require "aoi"
 local network = require "spec.world.network"
 local play = require "spec.world.play"
 local random_run = require "spec.support.random_run"
 local rng = require "spec.support.rng"
+local scenes = require("spec.world.scenes").of_processes(true)
 
 local SEED = random_run.seed("world clients")
 local ACTIONS = random_run.steps(150)
-
--- The handlers' sequence of each node, cut in epochs by what the reference tells of each.
-local function compare(reference, heard, is_dead)
-  for name, epochs in pairs(reference) do
-    local at, list = 1, heard[name] or {}
-    if is_dead(name) then epochs, at = {}, #list + 1 end
-    for _, e in ipairs(epochs) do
-      for _, kind in ipairs { aoi.LEAVE, aoi.ENTER } do
-        local set = e[kind]
-        local n = 0
-        for _ in pairs(set) do n = n + 1 end
-        for _ = 1, n do
-          local event = list[at] or error(("node %s heard %d events too few"):format(name, n))
-          if event[1] ~= kind or not set[event[2]] then
-            error(("node %s heard something else in epoch %d"):format(name, e.number))
-          end
-          set[event[2]] = nil
-          at = at + 1
-        end
-      end
-    end
-    assert(at == #list + 1, "node " .. name .. " heard more than there was")
-  end
-end
-
-local scenes = {
-  {
-    name = "one process, four shards", processes = { 4 }, plan = { size = 60, reach = 10, tile = 4, shards = 4 },
-    area = function(random) return random(9) end,
-  },
-  {
-    name = "two processes and a gate, nodes that keep", processes = { 2, 2, 0 }, lose = 0.15,
-    plan = { size = 60, reach = 10, tile = 4, shards = 4 },
-    area = function(random)
-      return { shape = random { "square", "circle" }, radius = random(7), margin = random(4) - 1, mask = random(3) }
-    end,
-  },
-  {
-    name = "three processes in three dimensions", processes = { 1, 2, 2 }, lose = 0.3, dimensions = 3,
-    plan = { size = 60, reach = 10, tile = 4, shards = 5 }, area = function(random) return random(9) end,
-  },
-  {
-    name = "long ids, a row of eight regions", processes = { 2, 2, 2, 2 }, lose = 0.1,
-    plan = { size = { 0, 0, 96, 16 }, reach = 12, tile = 4, shards = { 8, 1 } },
-    area = function(random) return { radius = random(10), margin = random(3) - 1 } end,
-    id = function(i) return (i % 3 - 1) * 5000000000 + i end,
-  },
-  {
-    name = "a window of two messages", processes = { 2, 2 }, window = 2, lose = 0.1, slow = true,
-    plan = { size = 60, reach = 10, tile = 4, shards = 4 },
-    area = function(random) return { radius = random(6), margin = random(3) } end,
-  },
-}
-
-for _, scene in ipairs(scenes) do scene.id = scene.id or function(i) return i end end
 
 describe("clients of a world", function()
   for i, scene in ipairs(scenes) do
     it("hear what one space tells: " .. scene.name, function()
       local run = play.run(scene, SEED + 10 * i, ACTIONS)
-      local net, members, heard, last = run.net, run.members, run.heard, run.last
+      local net, members, last = run.net, run.members, run.last
       local nodes, total, space, answers = play.reference(run)
       local handed, overruns, resyncs = 0, 0, 0
       for _, shard in ipairs(net.shards) do handed = handed + shard.counters.handed end
@@ -94,9 +39,7 @@ describe("clients of a world", function()
       if scene.slow then
         assert(ACTIONS < 150 or overruns > 0 and resyncs > 0, "nobody fell behind") -- short runs may have none
       else
-        compare(nodes, heard, function(name)
-          return run.dead[math.floor(tonumber(name:match "/(%d+)$") / 10)]
-        end)
+        play.check_heard(run, nodes)
       end
       assert(handed > 0 and total > 0)
       assert(ACTIONS < 150 or (handed > ACTIONS / 4 and total > ACTIONS)) -- the first epochs have fewer

@@ -6,6 +6,7 @@
 --                                                           walls: nodes do not see past them
 --                                                           disturb(net): called all the time
 --   local nodes, events, space, answers = play.reference(run)    and run.replaced, as of replay.lua
+--   play.check_heard(run, nodes)                            what nodes have heard is that
 --   play.check_end(run, space)                              all is quiet: shards and handlers have what the space has
 local aoi = require "aoi"
 local assert = require "luassert"
@@ -242,6 +243,27 @@ local function check_clients(run)
     end
   end
   assert(nodes == records, "there are nodes of nobody")
+end
+
+--- What each node has heard is what the space tells, in that order; the nodes of a client that has died hear no more.
+function play.check_heard(run, reference)
+  for name in pairs(run.heard) do reference[name] = reference[name] or {} end
+  for name, epochs in pairs(reference) do
+    local at, list = 1, run.heard[name] or {}
+    local dead = run.dead[math.floor(tonumber(name:match "/(%d+)$") / 10)]
+    for _, e in ipairs(dead and {} or epochs) do
+      for _, kind in ipairs { aoi.LEAVE, aoi.ENTER } do
+        for _ in pairs(e[kind]) do
+          local event = list[at] or error(("node %s heard too little of epoch %d"):format(name, e.number))
+          if event[1] ~= kind or not e[kind][event[2]] then
+            error(("node %s heard something else in epoch %d"):format(name, e.number))
+          end
+          at = at + 1
+        end
+      end
+    end
+    assert(dead or at == #list + 1, "node " .. name .. " heard more than there was")
+  end
 end
 
 --- Whether the client that has died had entered it: one that its shard and its home lose, too, is lost.

@@ -128,22 +128,6 @@ local function check(run, space)
   assert.same({}, run.net.ended)
 end
 
--- What each node has heard is what the space tells, in that order; the nodes of a client that has died hear no more.
-local function compare(run, reference)
-  for name, heard in pairs(run.heard) do
-    local at, dead = 1, run.dead[math.floor(tonumber(name:match "%d+$") / 10)]
-    for _, epoch in ipairs(dead and {} or reference[name] or {}) do
-      for _, kind in ipairs { 2, 1 } do
-        local n = 0
-        for _ in pairs(epoch[kind]) do n = n + 1 end
-        for i = at, at + n - 1 do assert(heard[i] and heard[i][1] == kind and epoch[kind][heard[i][2]], name) end
-        at = at + n
-      end
-    end
-    assert(dead or #heard == at - 1, name)
-  end
-end
-
 local function killed(seed, disturb, walls)
   local scene = scene_of(0.05, 2)
   scene.walls = walls
@@ -161,7 +145,7 @@ local function moved(seed, act, walls)
   local run = play.run(scene, seed, ACTIONS, mover(act, count))
   local reference, total, space, answers = play.reference(run)
   check(run, space)
-  compare(run, reference)
+  play.check_heard(run, reference)
   assert(count.done > 0 and run.net.deaths == 0)
   return ("%d epochs, %d changes, %d events, %d answers"):format(run.last, count.done, total, answers)
 end

@@ -16,6 +16,7 @@ local recovery = require "aoi.skynet.world.recovery"
 local replace = require "spec.support.replace"
 local restore = require "aoi.skynet.world.restore"
 local rng = require "spec.support.rng"
+local scenes = require("spec.world.scenes").of_processes()
 local tree = require "spec.support.tree"
 
 local SEED = random_run.seed("world recovery")
@@ -23,44 +24,7 @@ local ACTIONS = random_run.steps(150)
 local FOUND = ACTIONS > 150 and 3 or 1 -- histories that must find each mistake: three in long runs
 local TRIES = 1000 * FOUND             -- the rarest one shows in one history of a hundred
 
-local scenes = {
-  {
-    name = "one process, four shards", processes = { 4 }, plan = { size = 60, reach = 10, tile = 4, shards = 4 },
-    area = function(random) return random(9) end,
-  },
-  {
-    name = "two processes and a gate, circles and masks", processes = { 2, 2, 0 }, lose = 0.15,
-    plan = { size = 60, reach = 10, tile = 4, shards = 4 },
-    area = function(random)
-      return { shape = random { "square", "circle" }, radius = random(9), mask = random(3) }
-    end,
-  },
-  {
-    name = "three processes in three dimensions", processes = { 1, 2, 2 }, lose = 0.3, dimensions = 3,
-    plan = { size = 60, reach = 10, tile = 4, shards = 5 }, area = function(random) return random(9) end,
-  },
-  {
-    name = "long ids, a row of eight regions", processes = { 2, 2, 2, 2 }, lose = 0.1,
-    plan = { size = { 0, 0, 96, 16 }, reach = 12, tile = 4, shards = { 8, 1 } },
-    area = function(random) return random(12) end,
-    id = function(i) return (i % 3 - 1) * 5000000000 + i end,
-  },
-  {
-    name = "a window of two messages", processes = { 2, 2 }, window = 2, lose = 0.1, slow = true,
-    plan = { size = 60, reach = 10, tile = 4, shards = 4 },
-    area = function(random) return random(8) end,
-  },
-  {
-    name = "walls and doors", processes = { 2, 2 }, lose = 0.1, walls = true,
-    plan = { size = 60, reach = 10, tile = 4, shards = 4 },
-    area = function(random) return { shape = random { "square", "circle" }, radius = random(9) } end,
-  },
-}
-
-for _, scene in ipairs(scenes) do
-  scene.id = scene.id or function(i) return i end
-  scene.grace = 60
-end
+for _, scene in ipairs(scenes) do scene.grace = 60 end
 
 -- Kills a random shard every few epochs, now and then the same one again before long.
 local function killer(every)

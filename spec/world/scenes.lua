@@ -95,4 +95,37 @@ for _, scene in ipairs(scenes.list) do
   scene.id = scene.id or function(i) return i end
 end
 
+local FOUR = { size = 60, reach = 10, tile = 4, shards = 4 }
+
+--- Scenes of play.lua, a new list. keep: nodes keep.
+function scenes.of_processes(keep)
+  local function areas(most, shaped)
+    return function(random)
+      if not (keep or shaped) then return random(most) end
+      return { shape = random { "square", "circle" }, radius = random(keep and most - 2 or most),
+               margin = keep and random(3) - 1 or nil, mask = shaped and random(3) or nil }
+    end
+  end
+  local list = {
+    { name = "one process, four shards", processes = { 4 }, plan = FOUR, area = areas(9) },
+    { name = "two processes and a gate", processes = { 2, 2, 0 }, lose = 0.15, plan = FOUR, area = areas(9, true) },
+    {
+      name = "three processes in three dimensions", processes = { 1, 2, 2 }, lose = 0.3, dimensions = 3,
+      plan = { size = 60, reach = 10, tile = 4, shards = 5 }, area = areas(9),
+    },
+    {
+      name = "long ids, a row of eight regions", processes = { 2, 2, 2, 2 }, lose = 0.1,
+      plan = { size = { 0, 0, 96, 16 }, reach = 12, tile = 4, shards = { 8, 1 } }, area = areas(12),
+      id = function(i) return (i % 3 - 1) * 5000000000 + i end,
+    },
+    {
+      name = "a window of two messages", processes = { 2, 2 }, window = 2, lose = 0.1, slow = true, plan = FOUR,
+      area = areas(8),
+    },
+    { name = "walls and doors", processes = { 2, 2 }, lose = 0.1, walls = true, plan = FOUR, area = areas(9, true) },
+  }
+  for _, scene in ipairs(list) do scene.id = scene.id or function(i) return i end end
+  return list
+end
+
 return scenes

@@ -14,6 +14,7 @@ local recovery = require "aoi.skynet.world.recovery"
 local replace = require "spec.support.replace"
 local replay = require "spec.world.replay"
 local rng = require "spec.support.rng"
+local of_processes = require("spec.world.scenes").of_processes(true)
 local snapshot = require "aoi.skynet.world.snapshot"
 local walls = require "aoi.skynet.walls"
 local world = require "aoi.skynet.native" "world"
@@ -21,38 +22,17 @@ local world = require "aoi.skynet.native" "world"
 local SEED = random_run.seed("world snapshot")
 local ACTIONS = math.max(60, random_run.steps(60)) -- that long until its snapshots
 
-local scenes = {
-  {
-    name = "two processes and a gate, nodes that keep", processes = { 2, 2, 0 }, lose = 0.15,
-    plan = { size = 60, reach = 10, tile = 4, shards = 4 }, again = { 1, 2 },
-    area = function(random)
-      return { shape = random { "square", "circle" }, radius = random(7), margin = random(4) - 1, mask = random(3) }
-    end,
-  },
-  {
-    name = "three processes in three dimensions", processes = { 1, 2, 2 }, lose = 0.3, dimensions = 3,
-    plan = { size = 60, reach = 10, tile = 4, shards = 5 }, again = { 4 },
-    area = function(random) return { radius = 3 + random(4), margin = random(4) - 1 } end,
-  },
-  {
-    name = "long ids, a row of eight regions", processes = { 2, 2, 2, 2 }, lose = 0.1,
-    plan = { size = { 0, 0, 96, 16 }, reach = 12, tile = 4, shards = { 8, 1 } }, again = { 1, 1 },
-    area = function(random) return { radius = random(10), margin = random(3) - 1 } end,
-    id = function(i) return (i % 3 - 1) * 5000000000 + i end,
-  },
-  {
-    name = "walls and doors, nodes that keep", processes = { 2, 2 }, walls = true,
-    plan = { size = 60, reach = 16, tile = 4, shards = 4 }, again = { 1, 2 },
-    area = function(random) return { radius = random(12), margin = random(4) - 1 } end,
-  },
-  {
-    name = "nodes that keep far more than they find", processes = { 2, 2 }, interval = 0.02,
-    plan = { size = 40, reach = 10, tile = 4, shards = 4 }, again = { 1, 1, 1 }, actions = 2 * ACTIONS,
-    area = function(random) return { radius = 1 + random(3), margin = 6 } end,
-  },
-}
+local AGAIN = { false, { 1, 2 }, { 4 }, { 1, 1 }, false, { 1, 2 } } -- shards of the processes of the new world
 
-for _, scene in ipairs(scenes) do scene.id = scene.id or function(i) return i end end
+local scenes = {}
+for i, scene in ipairs(of_processes) do
+  scene.again, scenes[#scenes + 1] = AGAIN[i], AGAIN[i] and scene or nil
+end
+table.insert(scenes, {
+  name = "nodes that keep far more than they find", processes = { 2, 2 }, interval = 0.02,
+  plan = { size = 40, reach = 10, tile = 4, shards = 4 }, again = { 1, 1, 1 }, actions = 2 * ACTIONS,
+  area = function(random) return { radius = 1 + random(3), margin = 6 } end, id = function(i) return i end,
+})
 
 -- A history with two snapshots, some epochs apart: { epoch =, [shard] = bytes }; and the lines of all its epochs.
 local function record(scene, seed)
